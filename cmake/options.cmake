@@ -1,0 +1,20 @@
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+
+option(DDPSIM_BUILD_TESTS "Build the tests" OFF)
+option(DDPSIM_BUILD_BENCH "Build the benchmarks" OFF)
+option(DDPSIM_SANITIZE "Build with AddressSanitizer and UndefinedBehaviorSanitizer" OFF)
+option(DDPSIM_WERROR "Treat compiler warnings as errors" OFF)
+set(DDPSIM_WITH_LIBTORCH AUTO CACHE STRING "LibTorch for the bucket oracle test: AUTO, ON or OFF")
+set_property(CACHE DDPSIM_WITH_LIBTORCH PROPERTY STRINGS AUTO ON OFF)
+
+if(DDPSIM_SANITIZE)
+  add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=address,undefined)
+endif()

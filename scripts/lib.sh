@@ -1,0 +1,30 @@
+# Shared by scripts/run and scripts/test. Sourced, not run.
+
+say() { printf '%s\n' "$*" >&2; }
+
+# ensure_packages PACKAGE...: installs what is missing from Debian's packages; without root or sudo it prints the line to type
+# and stops.
+ensure_packages() {
+  local missing=() package
+  for package in "$@"; do
+    [ "$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null)" = installed ] || missing+=("$package")
+  done
+  [ ${#missing[@]} -eq 0 ] && return 0
+  local root=()
+  if [ "$(id -u)" -ne 0 ]; then
+    if command -v sudo >/dev/null 2>&1 && sudo -n true 2>/dev/null; then
+      root=(sudo)
+    else
+      say "These Debian packages are missing, and installing them needs root. Please run:"
+      say "  sudo apt-get update && sudo apt-get install -y --no-install-recommends ${missing[*]}"
+      exit 3
+    fi
+  fi
+  say "Installing from Debian's packages: ${missing[*]}"
+  "${root[@]}" apt-get update -qq >&2
+  "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >&2
+}
+
+BUILD_PACKAGES=(g++ cmake ninja-build pkg-config libsimgrid-dev libyaml-cpp-dev libfmt-dev nlohmann-json3-dev libcli11-dev
+                gnuplot-nox fonts-dejavu-core)
+TEST_PACKAGES=(libgtest-dev libgmock-dev libtorch-dev python3)

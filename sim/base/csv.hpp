@@ -1,0 +1,36 @@
+#pragma once
+// Comma-separated text as pandas reads it with comment='#': comment lines of "# key: value", one header line,
+// records. Fields may be quoted ("a, b"); every field keeps its place for errors. SourceSpans point into the
+// file.
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/base/source.hpp"
+
+namespace ddpsim {
+
+struct CsvComment {
+  Located key;    // text before the first ':'; the whole comment when there is none
+  Located value;  // empty when there is no ':'
+};
+
+struct CsvTable {
+  std::shared_ptr<const SourceFile> source;
+  std::vector<CsvComment> comments;
+  std::vector<Located> header;
+  std::vector<std::vector<Located>> rows;  // each as long as the header
+
+  // The column of that name, or nothing.
+  [[nodiscard]] std::optional<std::size_t> find_column(std::string_view name) const;
+  // The same, or an InputError at the header that lists the columns there are.
+  [[nodiscard]] std::size_t column(std::string_view name) const;
+};
+
+// `what` names the content for messages ("a layer trace"). Throws InputError for everything load_text
+// refuses, a missing header, an unterminated quote, a doubled column, or a record with more or fewer fields
+// than the header.
+CsvTable read_csv(const std::string& path, std::string_view what);
+CsvTable parse_csv(const LoadedText& text, std::string_view what);
+
+}  // namespace ddpsim

@@ -1,0 +1,17 @@
+#pragma once
+// Runs independent tasks in child processes, one process a task, so that each starts from the same state
+// (SimGrid keeps one engine a process) and results do not depend on how many run at once.
+#include <cstddef>
+#include <functional>
+#include <string>
+
+namespace ddpsim {
+
+// Calls task(i) for i in [0, n) in children, at most `jobs` at a time, and on_result(i, bytes) here, in the
+// order of i, as soon as that is known. An exception thrown by a task is rethrown here in that task's turn,
+// as InputError or InternalError with the same message; a child that dies by a signal is an InternalError
+// that names the task. Children die with this process.
+void run_in_forked_workers(std::size_t n, unsigned jobs, const std::function<std::string(std::size_t)>& task,
+                           const std::function<void(std::size_t, std::string)>& on_result);
+
+}  // namespace ddpsim

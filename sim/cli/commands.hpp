@@ -1,0 +1,16 @@
+#pragma once
+// The subcommands. Each function adds its options to `app` and arranges for `run` to hold what is to be done
+// once the command line is parsed.
+#include <functional>
+
+#include <CLI/CLI.hpp>
+
+namespace ddpsim::cli {
+
+using Action = std::function<void()>;
+
+void add_simulate(CLI::App& app, Action& run);
+void add_sweep(CLI::App& app, Action& run);
+void add_trace(CLI::App& app, Action& run);
+
+}  // namespace ddpsim::cli

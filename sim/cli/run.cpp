@@ -1,0 +1,87 @@
+#include "sim/cli/run.hpp"
+
+#include <csignal>
+#include <cstdio>
+#include <iostream>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "sim/base/check.hpp"
+#include "sim/base/source.hpp"
+#include "sim/cli/commands.hpp"
+#include "sim/cli/version.hpp"
+#include "sim/engine/simgrid/simgrid_simulator.hpp"
+#include "sim/report/plot.hpp"
+
+namespace ddpsim::cli {
+namespace {
+
+enum ExitCode { kOk = 0, kBadInput = 2, kNotAvailable = 3, kInterrupted = 4, kInternal = 70 };
+
+// Workers die with this process, and outputs are whole or absent: leaving at once is safe.
+void on_interrupt(int) {
+  constexpr char message[] = "interrupted\n";
+  [[maybe_unused]] auto written = write(STDERR_FILENO, message, sizeof message - 1);
+  _exit(kInterrupted);
+}
+
+int fail(ExitCode code, std::string_view message) {
+  std::cout.flush();
+  fmt::print(stderr, "{}\n", message);
+  return code;
+}
+
+int usage_error(const CLI::App& app, const CLI::ParseError& error) {
+  const CLI::App* command = &app;
+  for (auto chosen = command->get_subcommands(); !chosen.empty(); chosen = command->get_subcommands())
+    command = chosen.front();
+  std::string path = command->get_name();
+  for (const CLI::App* parent = command->get_parent(); parent; parent = parent->get_parent())
+    path = parent->get_name() + " " + path;
+  return fail(kBadInput, fmt::format("error: {}\nhint: see '{} --help'", error.what(), path));
+}
+
+}  // namespace
+
+int run(int argc, char** argv) {
+  std::signal(SIGINT, on_interrupt);
+  std::signal(SIGTERM, on_interrupt);
+
+  CLI::App app(
+      "Predicts how long a data-parallel training iteration takes on a cluster, and which bucket size is "
+      "best.",
+      "ddpsim");
+  app.set_version_flag("--version", fmt::format("ddpsim {} (SimGrid {})", kVersion, simgrid_version()));
+  app.require_subcommand(1);
+  app.footer("Example:\n  ddpsim sweep configs/quickstart.yaml --plot sweep.svg");
+  app.get_formatter()->column_width(34);
+  Action action;
+  add_simulate(app, action);
+  add_sweep(app, action);
+  add_trace(app, action);
+  try {
+    app.parse(argc, argv);
+    action();
+    std::cout.flush();
+    if (!std::cout) throw InputError("standard output cannot be written to its end", "is the disk full?");
+    return kOk;
+  } catch (const CLI::Success& help) {
+    return app.exit(help);
+  } catch (const CLI::ParseError& error) {
+    return usage_error(app, error);
+  } catch (const InputError& error) {
+    return fail(kBadInput, error.what());
+  } catch (const BackendMissing& error) {
+    return fail(kNotAvailable, fmt::format("error: {}", error.what()));
+  } catch (const InternalError& error) {
+    return fail(
+        kInternal,
+        fmt::format("internal error: {}\nhint: this is a defect of ddpsim; please report it with the input",
+                    error.what()));
+  } catch (const std::bad_alloc&) {
+    return fail(kInternal, "error: out of memory\nhint: simulate fewer ranks, or use fidelity: auto");
+  }
+}
+
+}  // namespace ddpsim::cli

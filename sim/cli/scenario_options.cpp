@@ -1,0 +1,97 @@
+#include "sim/cli/scenario_options.hpp"
+
+#include <csignal>
+#include <iostream>
+
+#include <fmt/format.h>
+
+#include "sim/base/output_file.hpp"
+#include "sim/base/quantity.hpp"
+#include "sim/cli/version.hpp"
+#include "sim/config/overrides.hpp"
+#include "sim/engine/closed_form/closed_form.hpp"
+#include "sim/engine/simgrid/simgrid_simulator.hpp"
+
+namespace ddpsim::cli {
+namespace {
+
+void mask_interrupts(int how) {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGTERM);
+  sigprocmask(how, &signals, nullptr);
+}
+
+}  // namespace
+
+void ScenarioOptions::add_to(CLI::App& command) {
+  command.add_option("FILE", file, "Scenario file (YAML)")->required();
+  command
+      .add_option("--set", overrides,
+                  "Override a scenario key: key.path=value; removes its sweep axis (repeatable)")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+  command.add_option("--json", json, "Write the result as JSON; '-' is standard output")->type_name("PATH|-");
+  command.add_option("--csv", csv, "Write the result as CSV; '-' is standard output")->type_name("PATH|-");
+  command.add_flag("--quiet", quiet, "No summary and no notes");
+}
+
+config::Value ScenarioOptions::load() const {
+  auto root = config::load_yaml(file, "a scenario");
+  for (const auto& assignment : overrides) config::apply_override(root, assignment);
+  return root;
+}
+
+void ScenarioOptions::check_outputs() const {
+  if (json == "-" && csv == "-")
+    throw InputError("--json - and --csv - both want standard output", "write one of them to a file");
+  if (!json.empty() && json != "-") check_writable(json, "--json");
+  if (!csv.empty() && csv != "-") check_writable(csv, "--csv");
+}
+
+void write_output(const std::string& destination, const std::string& text) {
+  if (destination.empty()) return;
+  if (destination == "-")
+    std::cout << text;
+  else
+    write_whole_file(destination, text);
+}
+
+OutputPhase::OutputPhase() {
+  mask_interrupts(SIG_BLOCK);
+}
+OutputPhase::~OutputPhase() {
+  mask_interrupts(SIG_UNBLOCK);
+}
+
+Simulator& simulator_for(const Scenario& scenario) {
+  static ClosedFormSimulator closed_form;
+  static SimGridSimulator simgrid;
+  if (scenario.fidelity == Fidelity::closed_form) return closed_form;
+  return simgrid;
+}
+
+IterationContext context_of(const Scenario& scenario) {
+  return {*scenario.trace, scenario.plan, scenario.world_size, scenario.algorithm(),
+          std::string(fidelity_name(scenario.fidelity))};
+}
+
+IterationMetrics metrics_of(const Scenario& scenario, const Timeline& timeline) {
+  return measure(timeline, context_of(scenario));
+}
+
+ToolInfo tool_info() {
+  return {kVersion, simgrid_version()};
+}
+
+void report_repairs(const Scenario& scenario) {
+  if (!scenario.measured_cost) return;
+  for (const auto& point : scenario.measured_cost->repaired_points())
+    fmt::print(stderr,
+               "note: measured all-reduce of {:.0f} bytes: {} replaced by {}, so that larger messages never "
+               "take less time\n",
+               point.bytes.value(), format_seconds(point.measured), format_seconds(point.time));
+}
+
+}  // namespace ddpsim::cli

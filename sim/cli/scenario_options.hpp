@@ -1,0 +1,52 @@
+#pragma once
+// What `simulate` and `sweep` share: the scenario file with its overrides, where results go, and who
+// simulates.
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "sim/config/value.hpp"
+#include "sim/engine/simulator.hpp"
+#include "sim/report/metrics.hpp"
+#include "sim/report/result_json.hpp"
+
+namespace ddpsim::cli {
+
+struct ScenarioOptions {
+  std::string file;
+  std::vector<std::string> overrides;
+  std::string json, csv;  // a path, or "-" for standard output; empty: not wanted
+  bool quiet = false;
+
+  void add_to(CLI::App& command);
+  // Loads the scenario file and applies --set.
+  [[nodiscard]] config::Value load() const;
+  // True when the console summary goes to standard output.
+  [[nodiscard]] bool prints_summary() const { return !quiet && json != "-" && csv != "-"; }
+  // Throws InputError for outputs that cannot be written, before anything is computed.
+  void check_outputs() const;
+};
+
+// Writes a finished output: to standard output for "-", else to a file at once.
+void write_output(const std::string& destination, const std::string& text);
+
+// While one lives, an interrupt waits: a temporary file is renamed or removed before the program leaves.
+class OutputPhase {
+ public:
+  OutputPhase();
+  ~OutputPhase();
+  OutputPhase(const OutputPhase&) = delete;
+  OutputPhase& operator=(const OutputPhase&) = delete;
+};
+
+// The simulator a scenario's fidelity asks for.
+Simulator& simulator_for(const Scenario& scenario);
+IterationMetrics metrics_of(const Scenario& scenario, const Timeline& timeline);
+IterationContext context_of(const Scenario& scenario);
+ToolInfo tool_info();
+
+// Tells the user on stderr where a measured table had to be repaired.
+void report_repairs(const Scenario& scenario);
+
+}  // namespace ddpsim::cli

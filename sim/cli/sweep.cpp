@@ -1,0 +1,125 @@
+#include <chrono>
+#include <iostream>
+#include <memory>
+#include <thread>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "sim/base/output_file.hpp"
+#include "sim/cli/commands.hpp"
+#include "sim/cli/scenario_options.hpp"
+#include "sim/cli/sweep_points.hpp"
+#include "sim/report/console.hpp"
+#include "sim/report/measured_iterations.hpp"
+#include "sim/report/plot.hpp"
+#include "sim/report/result_csv.hpp"
+
+namespace ddpsim::cli {
+namespace {
+
+struct SweepOptions {
+  ScenarioOptions scenario;
+  std::string plot;
+  unsigned jobs = std::max(1U, std::thread::hardware_concurrency());
+  bool exact_optimum = false;
+};
+
+// "17 of 30 points" on the terminal, once the work has taken a second.
+class Progress {
+ public:
+  explicit Progress(std::size_t total, bool quiet)
+      : total_(total), shown_(!quiet && isatty(STDERR_FILENO) != 0) {}
+  ~Progress() { clear(); }
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  void step(std::size_t done) {
+    auto now = std::chrono::steady_clock::now();
+    if (!shown_ || now - last_ < std::chrono::seconds(1)) return;
+    last_ = now;
+    visible_ = true;
+    fmt::print(stderr, "\r{} of {} points", done, total_);
+  }
+  void clear() {
+    if (visible_) fmt::print(stderr, "\r\033[K");
+    visible_ = false;
+  }
+
+ private:
+  std::size_t total_;
+  bool shown_, visible_ = false;
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
+std::vector<MeasuredIteration> read_measured(const SweepPlan& plan) {
+  const auto& path = plan.scenarios.front().measured_iterations;
+  return path ? read_measured_iterations(*path) : std::vector<MeasuredIteration>{};
+}
+
+// Runs every point; rows appear as their results arrive.
+void run_points(const SweepOptions& options, const SweepPlan& plan, SweepResult& result) {
+  bool prints = options.scenario.prints_summary() && !options.exact_optimum;
+  SweepTable table(std::cout, plan.axes, !result.measured.empty());
+  if (prints) table.header();
+  Progress progress(plan.scenarios.size(), options.scenario.quiet);
+  run_all(plan.scenarios, options.jobs, simulator_for, [&](std::size_t i, const Timeline& timeline) {
+    SweepPoint point{plan.axis_values[i], metrics_of(plan.scenarios[i], timeline), {}};
+    point.measured = matching(result.measured, point.metrics);
+    progress.clear();
+    if (prints) table.row(point);
+    progress.step(i + 1);
+    result.points.push_back(std::move(point));
+  });
+  progress.clear();
+  if (options.scenario.prints_summary()) table.footer(result);
+}
+
+void sweep(const SweepOptions& options) {
+  options.scenario.check_outputs();
+  if (!options.plot.empty()) {
+    check_writable(options.plot, "--plot");
+    check_plot_path(options.plot);
+  }
+  auto root = options.scenario.load();
+  auto axes = config::take_sweep_axes(root);
+  if (axes.empty() && !options.exact_optimum)
+    throw InputError(
+        root.span, "there is nothing to sweep",
+        "add 'sweep:' with an axis like 'ddp.bucket_cap: [1MiB, 25MiB]', or use 'ddpsim simulate'");
+  ScenarioReader reader(options.scenario.file);
+  SweepPlan plan =
+      options.exact_optimum ? plan_exact_optimum(root, axes, reader) : plan_grid(root, axes, reader);
+  if (!options.scenario.quiet) report_repairs(plan.scenarios.front());
+  SweepResult result{{}, {}, read_measured(plan), options.scenario.file};
+  for (const auto& axis : plan.axes) result.axes.push_back(axis.key);
+  run_points(options, plan, result);
+  OutputPhase writing;
+  write_output(
+      options.scenario.json,
+      sweep_json(result, {options.scenario.file, options.scenario.overrides, plan.axes}, tool_info()));
+  write_output(options.scenario.csv, sweep_csv(result));
+  if (!options.plot.empty()) write_sweep_plot(result, options.plot);
+}
+
+}  // namespace
+
+void add_sweep(CLI::App& app, Action& run) {
+  auto* command =
+      app.add_subcommand("sweep", "Simulate every point of the scenario's sweep and mark the best");
+  auto options = std::make_shared<SweepOptions>();
+  options->scenario.add_to(*command);
+  command
+      ->add_option("--plot", options->plot,
+                   "Draw iteration time against bucket cap (.svg or .png; needs gnuplot)")
+      ->type_name("PATH");
+  command->add_option("--jobs", options->jobs, "Worker processes")
+      ->check(CLI::Range(1U, 1024U))
+      ->capture_default_str();
+  command->add_flag("--exact-optimum", options->exact_optimum,
+                    "Instead of a grid of caps, try every bucket assignment that any cap can give");
+  command->footer("Example:\n  ddpsim sweep configs/quickstart.yaml --csv sweep.csv --plot sweep.svg");
+  command->callback([options, &run] { run = [options] { sweep(*options); }; });
+}
+
+}  // namespace ddpsim::cli

@@ -1,0 +1,78 @@
+#include "sim/cli/sweep_points.hpp"
+
+#include <algorithm>
+#include <functional>
+
+#include <fmt/format.h>
+
+namespace ddpsim::cli {
+namespace {
+
+using Visit = std::function<void(const config::Value& root, const std::vector<std::string>& values)>;
+
+// Calls visit for each combination of axis values, the first axis varying slowest.
+void for_each_combination(config::Value root, const std::vector<config::SweepAxis>& axes,
+                          const Visit& visit) {
+  std::vector<std::string> values(axes.size());
+  auto descend = [&](auto& self, std::size_t depth) -> void {
+    if (depth == axes.size()) return visit(root, values);
+    for (const auto& value : axes[depth].values) {
+      config::set_at(root, axes[depth].key, value, axes[depth].span);
+      values[depth] = value.scalar;
+      self(self, depth + 1);
+    }
+  };
+  descend(descend, 0);
+}
+
+std::vector<AxisValues> as_written(const std::vector<config::SweepAxis>& axes) {
+  std::vector<AxisValues> all;
+  for (const auto& axis : axes) {
+    auto& written = all.emplace_back(AxisValues{axis.key, {}});
+    for (const auto& value : axis.values) written.values.push_back(value.scalar);
+  }
+  return all;
+}
+
+void add_exact_caps(const config::Value& root, const std::vector<std::string>& values, ScenarioReader& reader,
+                    SweepPlan& plan) {
+  Scenario first = reader.read(root);
+  if (first.plan.strategy != Strategy::ddp || !first.ddp.bucket_caps.empty())
+    throw InputError("--exact-optimum looks for the best ddp.bucket_cap, which this scenario does not use",
+                     "set strategy: ddp and remove ddp.bucket_caps");
+  for (Bytes cap : distinct_bucket_caps(*first.trace, first.ddp)) {
+    Scenario scenario = first;
+    scenario.ddp.bucket_cap = cap;
+    scenario.plan = make_reduction_plan(*scenario.trace, Strategy::ddp, scenario.ddp);
+    plan.scenarios.push_back(std::move(scenario));
+    plan.axis_values.push_back(values);
+    plan.axis_values.back().push_back(fmt::format("{:.0f}B", cap.value()));
+  }
+}
+
+}  // namespace
+
+SweepPlan plan_grid(const config::Value& root, std::vector<config::SweepAxis> axes, ScenarioReader& reader) {
+  std::stable_partition(axes.begin(), axes.end(),
+                        [](const auto& axis) { return axis.key != kBucketCapAxis; });
+  SweepPlan plan{as_written(axes), {}, {}};
+  for_each_combination(root, axes, [&](const config::Value& point, const std::vector<std::string>& values) {
+    plan.scenarios.push_back(reader.read(point));
+    plan.axis_values.push_back(values);
+  });
+  return plan;
+}
+
+SweepPlan plan_exact_optimum(const config::Value& root, std::vector<config::SweepAxis> axes,
+                             ScenarioReader& reader) {
+  std::erase_if(axes, [](const auto& axis) { return axis.key == kBucketCapAxis; });
+  SweepPlan plan{as_written(axes), {}, {}};
+  plan.axes.push_back({std::string(kBucketCapAxis), {}});
+  for_each_combination(root, axes, [&](const config::Value& point, const std::vector<std::string>& values) {
+    add_exact_caps(point, values, reader, plan);
+  });
+  for (const auto& values : plan.axis_values) plan.axes.back().values.push_back(values.back());
+  return plan;
+}
+
+}  // namespace ddpsim::cli

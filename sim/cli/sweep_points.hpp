@@ -1,0 +1,27 @@
+#pragma once
+// The scenarios of a sweep, validated before anything runs.
+#include <string>
+#include <vector>
+
+#include "sim/config/overrides.hpp"
+#include "sim/engine/scenario_reader.hpp"
+#include "sim/report/sweep_result.hpp"
+
+namespace ddpsim::cli {
+
+struct SweepPlan {
+  std::vector<AxisValues> axes;
+  std::vector<std::vector<std::string>> axis_values;  // one a scenario, one value an axis
+  std::vector<Scenario> scenarios;
+};
+
+// The cartesian product of all axes, the first varying slowest; the bucket cap always varies fastest, so
+// that each group's rows stand together.
+SweepPlan plan_grid(const config::Value& root, std::vector<config::SweepAxis> axes, ScenarioReader& reader);
+
+// The same with ddp.bucket_cap replaced by the smallest cap of every distinct bucket assignment, group by
+// group.
+SweepPlan plan_exact_optimum(const config::Value& root, std::vector<config::SweepAxis> axes,
+                             ScenarioReader& reader);
+
+}  // namespace ddpsim::cli

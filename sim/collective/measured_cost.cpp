@@ -1,0 +1,137 @@
+#include "sim/collective/measured_cost.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "sim/base/check.hpp"
+#include "sim/base/quantity.hpp"
+#include "sim/base/suggest.hpp"
+
+namespace ddpsim {
+namespace {
+
+constexpr double kLargestMessage = 0x1p53;
+constexpr double kLongestTime = 1e6;
+
+// Pool adjacent violators: runs of decreasing times become their geometric mean.
+void make_monotone(std::vector<MeasuredPoint>& points) {
+  struct Pool {
+    double log_sum;
+    std::size_t size;
+    Seconds time;  // compared as it will be used: the logarithm hides differences in the last digits
+  };
+  std::vector<Pool> pools;
+  for (const auto& point : points) {
+    pools.push_back({std::log(point.measured.value()), 1, point.measured});
+    while (pools.size() > 1 && pools[pools.size() - 2].time > pools.back().time) {
+      Pool last = pools.back();
+      pools.pop_back();
+      Pool& pool = pools.back();
+      pool.log_sum += last.log_sum;
+      pool.size += last.size;
+      pool.time = Seconds(std::exp(pool.log_sum / static_cast<double>(pool.size)));
+    }
+  }
+  auto point = points.begin();
+  for (const auto& pool : pools)
+    for (std::size_t i = 0; i < pool.size; ++i, ++point) point->time = pool.time;
+}
+
+void read_header(const CsvTable& table, int& world_size) {
+  const std::vector<std::string> known{"ddpsim-allreduce", "world_size", "source"};
+  std::set<std::string> seen;
+  bool has_version = false;
+  world_size = 0;
+  for (const auto& [key, value] : table.comments) {
+    bool is_known = std::find(known.begin(), known.end(), key.text) != known.end();
+    if (is_known && !seen.insert(key.text).second)
+      throw InputError(key.span, fmt::format("header key '{}' appears twice", key.text), "remove one");
+    if (key.text == "ddpsim-allreduce") {
+      if (value.text != "1")
+        throw InputError(value.span, fmt::format("format version '{}' is unknown", value.text),
+                         "this program reads version 1");
+      has_version = true;
+    } else if (key.text == "world_size") {
+      world_size = static_cast<int>(parse_integer(value, 2, 1 << 20));
+    } else if (!is_known && key.text.find(' ') == std::string::npos && !value.text.empty()) {
+      throw InputError(key.span,
+                       fmt::format("unknown header key '{}'{}", key.text, did_you_mean(key.text, known)),
+                       "write free text with a blank before any colon");
+    }
+  }
+  if (!has_version)
+    throw InputError(whole_file(table.source), "is not an all-reduce table: no '# ddpsim-allreduce: 1' line",
+                     "add it as the first line");
+  if (world_size == 0)
+    throw InputError(whole_file(table.source), "does not say its world size", "add '# world_size: N'");
+}
+
+double positive(const Located& field, double highest) {
+  double value = parse_number(field, 0, highest);
+  if (value <= 0)
+    throw InputError(field.span, fmt::format("'{}' is not positive", field.text),
+                     "every row is a measurement");
+  return value;
+}
+
+}  // namespace
+
+MeasuredCost::MeasuredCost(std::vector<MeasuredPoint> points) : points_(std::move(points)) {
+  DDPSIM_CHECK(!points_.empty(), "a cost table has rows");
+  make_monotone(points_);
+}
+
+Seconds MeasuredCost::operator()(Bytes bytes) const {
+  auto above = std::lower_bound(points_.begin(), points_.end(), bytes,
+                                [](const auto& p, Bytes b) { return p.bytes < b; });
+  if (above == points_.begin()) return above->time;
+  const auto& below = *std::prev(above);
+  if (above == points_.end()) return below.time * (bytes / below.bytes);
+  double part = (bytes - below.bytes) / (above->bytes - below.bytes);
+  return Seconds(
+      std::lerp(below.time.value(), above->time.value(), part));  // exact at the ends and never decreasing
+}
+
+std::vector<MeasuredPoint> MeasuredCost::repaired_points() const {
+  std::vector<MeasuredPoint> repaired;
+  std::copy_if(points_.begin(), points_.end(), std::back_inserter(repaired),
+               [](const auto& p) { return p.time != p.measured; });
+  return repaired;
+}
+
+MeasuredTable read_measured_table(const std::string& path) {
+  CsvTable table = read_csv(path, "an all-reduce table");
+  int world_size = 0;
+  read_header(table, world_size);
+  const std::vector<std::string> known{"bytes", "time_s", "std_s"};
+  for (const auto& column : table.header)
+    if (std::find(known.begin(), known.end(), column.text) == known.end())
+      throw InputError(column.span,
+                       fmt::format("unknown column '{}'{}", column.text, did_you_mean(column.text, known)),
+                       "the columns are bytes, time_s and optionally std_s");
+  auto bytes_column = table.column("bytes"), time_column = table.column("time_s");
+  auto spread_column = table.find_column("std_s");
+  std::vector<MeasuredPoint> points;
+  for (const auto& row : table.rows) {
+    const Located& size = row[bytes_column];
+    Bytes bytes(positive(size, kLargestMessage));
+    if (std::floor(bytes.value()) != bytes.value())
+      throw InputError(size.span, fmt::format("'{}' is not a whole number of bytes", size.text),
+                       "is the column in another unit?");
+    if (!points.empty() && bytes <= points.back().bytes)
+      throw InputError(size.span,
+                       fmt::format("{} bytes after {:.0f}", size.text, points.back().bytes.value()),
+                       "sort the rows by bytes, one row a size");
+    Seconds time(positive(row[time_column], kLongestTime));
+    if (spread_column) parse_number(row[*spread_column], 0, kLongestTime);
+    points.push_back({bytes, time, time});
+  }
+  if (points.empty()) throw InputError(whole_file(table.source), "has no rows", "is the file cut off?");
+  return {MeasuredCost(std::move(points)), world_size};
+}
+
+}  // namespace ddpsim

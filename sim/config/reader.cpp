@@ -1,0 +1,86 @@
+#include "sim/config/reader.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "sim/base/suggest.hpp"
+
+namespace ddpsim::config {
+namespace {
+
+const Value& scalar(const Value& value, std::string_view expected, std::string_view example) {
+  if (value.kind != Value::Kind::scalar || value.scalar.empty())
+    throw InputError(value.span,
+                     fmt::format("expected {}, found {}", expected,
+                                 value.kind == Value::Kind::scalar ? "empty text" : kind_name(value.kind)),
+                     fmt::format("write it like {}", example));
+  return value;
+}
+
+}  // namespace
+
+Bytes as_bytes(const Value& value) {
+  return parse_bytes(scalar(value, "a size", "25MiB").located());
+}
+BytesPerSecond as_bandwidth(const Value& value) {
+  return parse_bandwidth(scalar(value, "a bandwidth", "12.5GB/s").located());
+}
+Seconds as_seconds(const Value& value) {
+  return parse_seconds(scalar(value, "a time", "5us").located());
+}
+std::string as_string(const Value& value) {
+  return scalar(value, "text", "name").scalar;
+}
+
+bool as_bool(const Value& value) {
+  const auto& text = scalar(value, "true or false", "true").scalar;
+  if (text == "true") return true;
+  if (text == "false") return false;
+  throw InputError(value.span, fmt::format("'{}' is neither true nor false", text), "write true or false");
+}
+
+std::size_t word_index(const Value& value, const std::vector<std::string>& words) {
+  const auto& text = scalar(value, "a word", words.front()).scalar;
+  auto it = std::find(words.begin(), words.end(), text);
+  if (it == words.end())
+    throw InputError(value.span, fmt::format("unknown value '{}'{}", text, did_you_mean(text, words)),
+                     fmt::format("one of {}", fmt::join(words, ", ")));
+  return static_cast<std::size_t>(it - words.begin());
+}
+
+const std::vector<Value>& items_of(const Value& value) {
+  if (value.kind != Value::Kind::sequence)
+    throw InputError(value.span, fmt::format("expected a list, found {}", kind_name(value.kind)),
+                     "write it like [a, b]");
+  return value.items;
+}
+
+MapReader::MapReader(const Value& map, std::string name) : map_(&map), name_(std::move(name)) {
+  if (map.kind != Value::Kind::map)
+    throw InputError(map.span, fmt::format("'{}' is a map of keys, not {}", name_, kind_name(map.kind)),
+                     "write 'key: value' lines below it");
+}
+
+const Value* MapReader::find(std::string_view key) {
+  known_.emplace_back(key);
+  const Entry* entry = map_->find(key);
+  return entry ? &entry->value : nullptr;
+}
+
+const Value& MapReader::require(std::string_view key) {
+  if (const Value* value = find(key)) return *value;
+  throw InputError(map_->span, fmt::format("'{}' lacks the key '{}'", name_, key),
+                   fmt::format("add '{}: ...'", key));
+}
+
+void MapReader::finish() const {
+  for (const auto& entry : map_->entries)
+    if (std::find(known_.begin(), known_.end(), entry.key) == known_.end())
+      throw InputError(entry.key_span,
+                       fmt::format("unknown key '{}'{}", entry.key, did_you_mean(entry.key, known_)),
+                       fmt::format("'{}' knows {}", name_, fmt::join(known_, ", ")));
+}
+
+}  // namespace ddpsim::config

@@ -1,0 +1,48 @@
+#pragma once
+// A parsed configuration text: scalars, sequences and maps, each with its place. The rest of the program sees
+// no yaml-cpp.
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/base/source.hpp"
+
+namespace ddpsim::config {
+
+struct Entry;
+
+struct Value {
+  enum class Kind { null, scalar, sequence, map };
+  Kind kind = Kind::null;
+  SourceSpan span;
+  std::string scalar;          // kind scalar
+  std::vector<Value> items;    // kind sequence
+  std::vector<Entry> entries;  // kind map, in file order, keys unique
+
+  [[nodiscard]] const Entry* find(std::string_view key) const;
+  [[nodiscard]] Entry* find(std::string_view key);
+  [[nodiscard]] Located located() const { return {scalar, span}; }
+};
+
+struct Entry {
+  std::string key;
+  SourceSpan key_span;
+  Value value;
+};
+
+// "a size", "a list", ... for messages.
+std::string_view kind_name(Value::Kind kind);
+
+// Parses one YAML document whose top is a map. `what` names the content for messages. Throws InputError for
+// syntax errors, duplicate keys, keys that are not plain text, several documents, nesting deeper than 64 or
+// more than 100,000 values (so that aliases cannot blow up).
+Value parse_yaml(const LoadedText& text, std::string_view what);
+Value load_yaml(const std::string& path, std::string_view what);
+
+// Parses the right-hand side of --set: any YAML value.
+Value parse_yaml_value(const Located& text);
+
+// Text that reads back as the same value, on one line ("[8, 64]", "{rank: 3, slowdown: 1.2}").
+std::string to_flow_text(const Value& value);
+
+}  // namespace ddpsim::config

@@ -1,0 +1,44 @@
+#pragma once
+// The walk that puts tensors into buckets: compute_bucket_assignment_by_size of PyTorch's reducer.cpp. Sparse
+// gradients (a bucket each in PyTorch) do not occur in traces.
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "sim/base/units.hpp"
+#include "sim/trace/layer_trace.hpp"
+
+namespace ddpsim {
+
+struct TensorSize {
+  Bytes bytes;
+  DType dtype = DType::float32;
+};
+
+// How the finished buckets are ordered.
+enum class BucketOrder {
+  by_first_tensor,  // tensor_indices empty in PyTorch: the initial buckets, sorted by their smallest index
+  as_closed,        // tensor_indices given: the rebuilt buckets, those left open at the end
+};
+
+struct AssignedBucket {
+  Bytes bytes;
+  DType dtype = DType::float32;
+  std::size_t limit = 0;  // which of the limits was in force
+  bool closed = false;    // reached that limit; the last bucket of a dtype may stay open
+};
+
+struct BucketAssignment {
+  // One entry a tensor, in the order given; inside a bucket the tensors keep that order.
+  std::vector<std::size_t> bucket_of;
+  std::vector<AssignedBucket> buckets;
+};
+
+// Adds tensor after tensor to the open bucket of its dtype and closes that bucket once it holds at least the
+// dtype's current limit, then moves on to the next limit, staying on the last. So a limit is soft: a tensor
+// is never split. PyTorch appends open buckets in the order of a hash table; here they come in the order of
+// their first tensors.
+BucketAssignment compute_bucket_assignment(std::span<const TensorSize> tensors, std::span<const Bytes> limits,
+                                           BucketOrder order);
+
+}  // namespace ddpsim

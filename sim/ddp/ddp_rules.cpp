@@ -1,0 +1,183 @@
+#include "sim/ddp/ddp_rules.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <string_view>
+#include <unordered_map>
+
+#include <fmt/format.h>
+
+#include "sim/base/source.hpp"
+#include "sim/base/suggest.hpp"
+
+namespace ddpsim {
+namespace {
+
+using namespace literals;
+
+constexpr Bytes kDefaultFirstBucket = 1_MiB;  // reducer.hpp: kDefaultFirstBucketBytes
+constexpr Bytes kDefaultBucketCap = 25_MiB;   // reducer.hpp: kDefaultBucketBytesCap
+constexpr Bytes kNoLimit = Bytes(std::numeric_limits<double>::infinity());  // distributed.py: sys.maxsize
+
+// The first version with each rule, as released.
+constexpr TorchVersion kOldest{1, 7};       // gradient_as_bucket_view, and buckets rebuilt in arrival order
+constexpr TorchVersion kStaticGraph{1, 9};  // distributed.py: _set_static_graph
+constexpr TorchVersion kSetLastBucketCap{1, 10};     // reducer.cpp: DDP_SET_LAST_BUCKET_CAP
+constexpr TorchVersion kFirstIterationWhole{1, 12};  // distributed.py: bucket_size_limits = [sys.maxsize]
+constexpr TorchVersion kLastOfMajor1{1, 13};
+constexpr TorchVersion kCapForFirstToo{2, 5};  // distributed.py: bucket_bytes_cap_default
+constexpr TorchVersion kCapList{2, 11};        // distributed.py: bucket_cap_mb_list
+
+std::string text(TorchVersion version) {
+  return fmt::format("{}.{}", version.major, version.minor);
+}
+
+void check_version(TorchVersion version) {
+  bool known = version >= kOldest && version.major <= 2 && version.minor >= 0 &&
+               (version.major != 1 || version <= kLastOfMajor1);
+  if (!known)
+    throw InputError(fmt::format("no bucketing rules are known for torch {}", text(version)),
+                     fmt::format("versions {} to {} and 2.x are known", text(kOldest), text(kLastOfMajor1)));
+}
+
+void check_since(bool used, std::string_view option, TorchVersion version, TorchVersion since) {
+  if (!used || version >= since) return;
+  throw InputError(fmt::format("torch {} has no {}", text(version), option),
+                   fmt::format("it appeared in torch {}", text(since)));
+}
+
+void check_cap(std::string_view option, Bytes cap) {
+  if (cap >= 1_B) return;
+  throw InputError(fmt::format("{} must be at least one byte", option),
+                   "a cap of 1B gives every gradient a bucket of its own");
+}
+
+// Since 2.5 a cap that is given holds for the first bucket as well.
+bool first_bucket_follows_cap(const DdpOptions& options) {
+  return options.bucket_cap && !options.first_bucket_cap && options.torch >= kCapForFirstToo;
+}
+
+std::vector<Bytes> bucket_limits(const DdpOptions& options) {
+  if (!options.bucket_caps.empty()) return options.bucket_caps;
+  auto cap = options.bucket_cap.value_or(kDefaultBucketCap);
+  if (first_bucket_follows_cap(options)) return {cap};
+  return {options.first_bucket_cap.value_or(kDefaultFirstBucket), cap};
+}
+
+// Buckets made when DDP is constructed: over the parameters as registered, reversed to guess the order of the
+// gradients.
+AssignmentRule initial_rule(const LayerTrace& trace, const DdpOptions& options) {
+  AssignmentRule rule{.gradients = trace.registration_order,
+                      .limits = bucket_limits(options),
+                      .first_cap = first_bucket_follows_cap(options) ? 0u : 1u,
+                      .order = BucketOrder::by_first_tensor,
+                      .reverse_buckets = true};
+  // They serve one iteration only when they will be rebuilt; since 1.12 that one runs without limits. A list
+  // of caps is obeyed at once (distributed.py: compute_bucket_size_limits).
+  bool rebuilt_later = !searches_unused_parameters(options);
+  if (rebuilt_later && options.bucket_caps.empty() && options.torch >= kFirstIterationWhole)
+    rule.limits = {kNoLimit};
+  return rule;
+}
+
+// Buckets rebuilt once, over the gradients as they arrived (reducer.cpp: rebuild_buckets).
+AssignmentRule rebuilt_rule(const LayerTrace& trace, const DdpOptions& options,
+                            const std::vector<std::size_t>& unused) {
+  AssignmentRule rule{.gradients = {},
+                      .limits = bucket_limits(options),
+                      .first_cap = first_bucket_follows_cap(options) ? 0u : 1u,
+                      .order = BucketOrder::as_closed,
+                      .reverse_buckets = options.set_last_bucket_cap};
+  auto is_unused = [&](std::size_t gradient) {
+    return std::binary_search(unused.begin(), unused.end(), gradient);
+  };
+  for (std::size_t gradient = 0; gradient < trace.gradients.size(); ++gradient)
+    if (!is_unused(gradient)) rule.gradients.push_back(gradient);
+  // Only static_graph comes here with unused parameters: it appends them as registered (reducer.cpp:
+  // mark_variable_ready).
+  std::copy_if(trace.registration_order.begin(), trace.registration_order.end(),
+               std::back_inserter(rule.gradients), is_unused);
+  // The walk starts from the end, so that the small first bucket becomes the last one. The buckets are turned
+  // back afterwards, the gradients inside each of them are not.
+  if (options.set_last_bucket_cap) std::reverse(rule.gradients.begin(), rule.gradients.end());
+  return rule;
+}
+
+}  // namespace
+
+void check_options(const DdpOptions& options) {
+  check_version(options.torch);
+  check_since(options.static_graph, "static_graph", options.torch, kStaticGraph);
+  check_since(options.set_last_bucket_cap, "set_last_bucket_cap (DDP_SET_LAST_BUCKET_CAP)", options.torch,
+              kSetLastBucketCap);
+  check_since(!options.bucket_caps.empty(), "bucket_caps (bucket_cap_mb_list)", options.torch, kCapList);
+  if (!options.bucket_caps.empty() && options.bucket_cap)
+    throw InputError("bucket_caps and bucket_cap exclude each other",
+                     "the last of bucket_caps holds for all later buckets");
+  if (!options.bucket_caps.empty() && options.first_bucket_cap)
+    throw InputError("bucket_caps and first_bucket_cap exclude each other",
+                     "the first of bucket_caps is the first bucket's cap");
+  if (options.bucket_cap) check_cap("bucket_cap", *options.bucket_cap);
+  if (options.first_bucket_cap) check_cap("first_bucket_cap", *options.first_bucket_cap);
+  for (auto cap : options.bucket_caps) check_cap("each of bucket_caps", cap);
+  if (options.accumulation_steps < 1)
+    throw InputError(fmt::format("accumulation_steps must be at least 1, not {}", options.accumulation_steps),
+                     "1 reduces after every backward pass");
+}
+
+std::vector<std::size_t> find_unused_gradients(const LayerTrace& trace, const DdpOptions& options) {
+  std::vector<std::size_t> unused;
+  if (options.unused_parameters.empty()) return unused;
+  std::vector<std::string> names;
+  std::unordered_map<std::string_view, std::size_t> index;
+  for (const auto& gradient : trace.gradients) {
+    index.emplace(gradient.name, names.size());
+    names.push_back(gradient.name);
+  }
+  for (const auto& name : options.unused_parameters) {
+    auto found = index.find(name);
+    if (found == index.end())
+      throw InputError(
+          fmt::format("unused parameter '{}' is not in the trace{}", name, did_you_mean(name, names)),
+          fmt::format("the trace names its gradients like '{}'", names.front()));
+    unused.push_back(found->second);
+  }
+  std::sort(unused.begin(), unused.end());
+  unused.erase(std::unique(unused.begin(), unused.end()), unused.end());
+  if (unused.size() == trace.gradients.size())
+    throw InputError("every parameter is unused: nothing is left to reduce",
+                     "leave some out of unused_parameters");
+  return unused;
+}
+
+bool searches_unused_parameters(const DdpOptions& options) {
+  return options.find_unused_parameters && !options.static_graph;
+}
+
+bool delays_all_reduce(const DdpOptions& options) {
+  return options.static_graph && options.iteration == DdpIteration::first;
+}
+
+AssignmentRule ddp_assignment_rule(const LayerTrace& trace, const DdpOptions& options,
+                                   const std::vector<std::size_t>& unused) {
+  // Without find_unused_parameters or static_graph, PyTorch complains one iteration later, in
+  // ensure_prior_reduction_finished.
+  if (!unused.empty() && !options.find_unused_parameters && !options.static_graph)
+    throw InputError(
+        fmt::format("the gradient of unused parameter '{}' never arrives, so its bucket is never reduced",
+                    trace.gradients[unused.front()].name),
+        "set find_unused_parameters, or static_graph if the same parameters are unused in every iteration");
+  bool initial = options.iteration == DdpIteration::first || searches_unused_parameters(options);
+  return initial ? initial_rule(trace, options) : rebuilt_rule(trace, options, unused);
+}
+
+std::vector<TensorSize> rule_tensors(const LayerTrace& trace, const AssignmentRule& rule) {
+  std::vector<TensorSize> tensors;
+  tensors.reserve(rule.gradients.size());
+  for (auto gradient : rule.gradients)
+    tensors.push_back({.bytes = trace.gradients[gradient].bytes(), .dtype = trace.gradients[gradient].dtype});
+  return tensors;
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,41 @@
+#pragma once
+// Which of PyTorch's rules apply to given options: what is assigned, in which order, under which limits.
+// Holds the facts that differ from one PyTorch version to the next.
+#include <vector>
+
+#include "sim/ddp/bucket_assignment.hpp"
+#include "sim/ddp/reduction_plan.hpp"
+
+namespace ddpsim {
+
+// Throws InputError for values no PyTorch accepts: versions without known rules, options a version does not
+// have, caps given twice or below one byte.
+void check_options(const DdpOptions& options);
+
+// The gradients named by options.unused_parameters, ascending. Throws InputError for an unknown name, or when
+// none is left.
+std::vector<std::size_t> find_unused_gradients(const LayerTrace& trace, const DdpOptions& options);
+
+// Unused parameters are searched for in every iteration; static_graph makes that unnecessary (reducer.cpp:
+// dynamic_graph_find_unused).
+bool searches_unused_parameters(const DdpOptions& options);
+
+// static_graph only counts gradients in its first iteration and reduces them all at the end (reducer.cpp:
+// delay_all_reduce).
+bool delays_all_reduce(const DdpOptions& options);
+
+struct AssignmentRule {
+  std::vector<std::size_t> gradients;  // in the order in which they are assigned
+  std::vector<Bytes> limits;           // infinite: no limit
+  std::size_t first_cap = 0;           // limits from here on follow options.bucket_cap
+  BucketOrder order = BucketOrder::as_closed;
+  bool reverse_buckets = false;  // after the assignment
+};
+
+AssignmentRule ddp_assignment_rule(const LayerTrace& trace, const DdpOptions& options,
+                                   const std::vector<std::size_t>& unused);
+
+// The tensors of the rule's gradients, in its order.
+std::vector<TensorSize> rule_tensors(const LayerTrace& trace, const AssignmentRule& rule);
+
+}  // namespace ddpsim

@@ -1,0 +1,151 @@
+#include "sim/ddp/reduction_plan.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "sim/base/check.hpp"
+#include "sim/ddp/ddp_rules.hpp"
+
+namespace ddpsim {
+namespace {
+
+Bucket single_bucket(const LayerTrace& trace, std::size_t gradient) {
+  return {.gradients = {gradient},
+          .bytes = trace.gradients[gradient].bytes(),
+          .dtype = trace.gradients[gradient].dtype};
+}
+
+std::vector<Bucket> one_bucket_each(const LayerTrace& trace, const std::vector<std::size_t>& gradients) {
+  std::vector<Bucket> buckets;
+  buckets.reserve(gradients.size());
+  for (auto gradient : gradients) buckets.push_back(single_bucket(trace, gradient));
+  return buckets;
+}
+
+// Tensors of different dtypes cannot be flattened into one buffer.
+std::vector<Bucket> one_bucket_per_dtype(const LayerTrace& trace, const std::vector<std::size_t>& gradients) {
+  std::vector<Bucket> buckets;
+  for (auto gradient : gradients) {
+    auto dtype = trace.gradients[gradient].dtype;
+    auto bucket =
+        std::find_if(buckets.begin(), buckets.end(), [&](const Bucket& b) { return b.dtype == dtype; });
+    if (bucket == buckets.end())
+      bucket = buckets.insert(bucket, {.gradients = {}, .bytes = Bytes(0), .dtype = dtype});
+    bucket->gradients.push_back(gradient);
+    bucket->bytes += trace.gradients[gradient].bytes();
+  }
+  return buckets;
+}
+
+std::vector<Bucket> ddp_buckets(const LayerTrace& trace, const AssignmentRule& rule) {
+  auto assignment = compute_bucket_assignment(rule_tensors(trace, rule), rule.limits, rule.order);
+  std::vector<Bucket> buckets;
+  for (const auto& bucket : assignment.buckets)
+    buckets.push_back({.gradients = {}, .bytes = bucket.bytes, .dtype = bucket.dtype});
+  for (std::size_t i = 0; i < rule.gradients.size(); ++i)
+    buckets[assignment.bucket_of[i]].gradients.push_back(rule.gradients[i]);
+  if (rule.reverse_buckets) std::reverse(buckets.begin(), buckets.end());
+  return buckets;
+}
+
+// What a hand-written loop over the parameters reduces: those that have a gradient.
+std::vector<std::size_t> without(const std::vector<std::size_t>& gradients,
+                                 const std::vector<std::size_t>& unused) {
+  std::vector<std::size_t> used;
+  std::copy_if(gradients.begin(), gradients.end(), std::back_inserter(used), [&](std::size_t gradient) {
+    return !std::binary_search(unused.begin(), unused.end(), gradient);
+  });
+  return used;
+}
+
+std::vector<std::size_t> arrival_order(const LayerTrace& trace) {
+  std::vector<std::size_t> order(trace.gradients.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  return order;
+}
+
+void plan_ddp(const LayerTrace& trace, const DdpOptions& options, ReductionPlan& plan) {
+  auto rule = ddp_assignment_rule(trace, options, plan.unused);
+  plan.buckets = ddp_buckets(trace, rule);
+  plan.launch = delays_all_reduce(options) ? LaunchRule::after_backward : LaunchRule::when_ready;
+  if (std::isfinite(rule.limits.back().value())) plan.bucket_cap = rule.limits.back();
+  // reducer.cpp: local_used_map_ is an int32 tensor with one entry a parameter; all_reduce_local_used_map is
+  // called for every backward pass that searches for unused parameters and by delay_all_reduce.
+  if (searches_unused_parameters(options) || delays_all_reduce(options))
+    plan.used_parameter_bitmap = Bytes(4.0 * static_cast<double>(trace.gradients.size()));
+}
+
+}  // namespace
+
+ReductionPlan make_reduction_plan(const LayerTrace& trace, Strategy strategy, const DdpOptions& options) {
+  DDPSIM_CHECK(trace.registration_order.size() == trace.gradients.size(),
+               "a trace orders all its parameters");
+  check_options(options);
+  ReductionPlan plan;
+  plan.strategy = strategy;
+  plan.accumulation_steps = options.accumulation_steps;
+  plan.unused = find_unused_gradients(trace, options);
+  switch (strategy) {
+    case Strategy::naive:
+      plan.buckets = one_bucket_each(trace, without(trace.registration_order, plan.unused));
+      plan.launch = LaunchRule::after_backward;
+      break;
+    case Strategy::flat:
+      plan.buckets = one_bucket_per_dtype(trace, without(trace.registration_order, plan.unused));
+      plan.launch = LaunchRule::after_backward;
+      break;
+    case Strategy::overlap:
+      plan.buckets = one_bucket_each(trace, without(arrival_order(trace), plan.unused));
+      plan.launch = LaunchRule::when_ready;
+      break;
+    case Strategy::ddp:
+      plan_ddp(trace, options, plan);
+      break;
+  }
+  DDPSIM_CHECK(!plan.buckets.empty(), "a plan reduces something");
+  return plan;
+}
+
+std::vector<Seconds> bucket_ready_times(const LayerTrace& trace, const ReductionPlan& plan) {
+  std::vector<Seconds> ready_of_gradient;
+  ready_of_gradient.reserve(trace.gradients.size());
+  for (const auto& gradient : trace.gradients) ready_of_gradient.push_back(gradient.ready);
+  // reducer.cpp, autograd_hook: the first gradient that arrives marks all unused parameters ready.
+  std::size_t first_used = 0;
+  while (std::binary_search(plan.unused.begin(), plan.unused.end(), first_used)) ++first_used;
+  for (auto gradient : plan.unused) ready_of_gradient[gradient] = trace.gradients[first_used].ready;
+
+  std::vector<Seconds> ready;
+  ready.reserve(plan.buckets.size());
+  for (const auto& bucket : plan.buckets) {
+    Seconds last;
+    for (auto gradient : bucket.gradients) last = std::max(last, ready_of_gradient[gradient]);
+    ready.push_back(last);
+  }
+  return ready;
+}
+
+std::vector<Seconds> bucket_launch_times(const LayerTrace& trace, const ReductionPlan& plan) {
+  auto launch = bucket_ready_times(trace, plan);
+  Seconds earliest = plan.launch == LaunchRule::after_backward ? trace.backward() : Seconds();
+  // reducer.cpp, mark_bucket_ready: buckets are reduced in sequence.
+  for (auto& time : launch) time = earliest = std::max(earliest, time);
+  return launch;
+}
+
+std::string_view strategy_name(Strategy strategy) {
+  switch (strategy) {
+    case Strategy::naive:
+      return "naive";
+    case Strategy::flat:
+      return "flat";
+    case Strategy::overlap:
+      return "overlap";
+    case Strategy::ddp:
+      return "ddp";
+  }
+  DDPSIM_CHECK(false, "every strategy has a name");
+  return {};
+}
+
+}  // namespace ddpsim

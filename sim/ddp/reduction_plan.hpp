@@ -1,0 +1,92 @@
+#pragma once
+// Which gradients are reduced together, and when each reduction may start: the rules of PyTorch
+// DistributedDataParallel and of three hand-written baselines.
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/base/units.hpp"
+#include "sim/trace/layer_trace.hpp"
+
+namespace ddpsim {
+
+enum class Strategy {
+  naive,    // one all-reduce per parameter, after backward, in registration order
+  flat,     // one all-reduce per dtype, after backward
+  overlap,  // one all-reduce per parameter, as it becomes ready
+  ddp,      // PyTorch's buckets, as they become ready
+};
+
+// Whose bucketing rules; "2.6" is {2, 6}.
+struct TorchVersion {
+  int major = 2;
+  int minor = 6;
+  auto operator<=>(const TorchVersion&) const = default;
+};
+
+enum class DdpIteration {
+  first,   // before the buckets are rebuilt
+  steady,  // every later iteration
+};
+
+struct DdpOptions {
+  std::optional<Bytes> bucket_cap;        // absent: the version's default rule
+  std::optional<Bytes> first_bucket_cap;  // given: overrides the version's rule
+  std::vector<Bytes> bucket_caps;         // one cap per bucket, the last one repeated; excludes the two above
+  int accumulation_steps = 1;             // micro-batches a step; all but the last run under no_sync
+  bool gradient_as_bucket_view = false;
+  bool find_unused_parameters = false;
+  bool static_graph = false;
+  bool set_last_bucket_cap = false;  // DDP_SET_LAST_BUCKET_CAP=1: the small bucket becomes the last one
+  DdpIteration iteration = DdpIteration::steady;
+  TorchVersion torch;
+  std::vector<std::string> unused_parameters;  // names of gradients that never arrive
+};
+
+struct Bucket {
+  std::vector<std::size_t> gradients;  // indices into LayerTrace::gradients, in the bucket's own order
+  Bytes bytes;
+  DType dtype = DType::float32;
+};
+
+enum class LaunchRule {
+  when_ready,  // a bucket is launched when all its gradients are ready and every earlier bucket is launched
+  after_backward,  // nothing is launched before the backward pass ends
+};
+
+struct ReductionPlan {
+  Strategy strategy = Strategy::ddp;
+  std::vector<Bucket> buckets;  // in launch order
+  LaunchRule launch = LaunchRule::when_ready;
+  int accumulation_steps = 1;
+  // The cap in force for most buckets (the last limit of the list); absent where no cap applies.
+  std::optional<Bytes> bucket_cap;
+  // find_unused_parameters: the extra all-reduce after the last bucket, one int32 a parameter. static_graph
+  // has it in its first iteration, where it starts before the buckets, all of them after backward.
+  std::optional<Bytes> used_parameter_bitmap;
+  // Gradients that never arrive (indices); those in buckets are marked ready together with the first gradient
+  // that does.
+  std::vector<std::size_t> unused;
+};
+
+// Throws InputError for options that PyTorch itself refuses or that contradict each other (unknown unused
+// parameter, unused parameters that hang DDP without find_unused_parameters, caps given twice, a cap of zero,
+// nothing left to reduce).
+ReductionPlan make_reduction_plan(const LayerTrace& trace, Strategy strategy, const DdpOptions& options);
+
+// When all gradients of each bucket are ready, from the start of the backward pass; one entry a bucket.
+std::vector<Seconds> bucket_ready_times(const LayerTrace& trace, const ReductionPlan& plan);
+
+// When each bucket may be launched on a rank without stragglers: the launch rule applied to
+// bucket_ready_times.
+std::vector<Seconds> bucket_launch_times(const LayerTrace& trace, const ReductionPlan& plan);
+
+// The smallest cap of every distinct assignment that `bucket_cap` can produce, ascending: for each cap c and
+// the next one d, all caps in [c, d) give the same buckets. Everything but options.bucket_cap stays as given.
+std::vector<Bytes> distinct_bucket_caps(const LayerTrace& trace, const DdpOptions& options);
+
+std::string_view strategy_name(Strategy strategy);
+
+}  // namespace ddpsim

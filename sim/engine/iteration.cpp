@@ -1,0 +1,92 @@
+#include "sim/engine/iteration.hpp"
+
+#include <algorithm>
+
+#include "sim/base/check.hpp"
+
+namespace ddpsim {
+namespace {
+
+// When the last backward pass starts on a rank that is `slowdown` times slower: after `steps` forward and
+// `steps - 1` backward passes, all of them slowed down, counted from the start of the iteration.
+Seconds backward_start(const Scenario& scenario, double slowdown) {
+  double steps = scenario.plan.accumulation_steps;
+  Seconds forward = scenario.trace->forward.value_or(Seconds(0));
+  return slowdown * (steps * forward + (steps - 1) * scenario.trace->backward());
+}
+
+// The same on the common clock, whose zero is the slowest class's.
+Seconds backward_start_on_clock(const Scenario& scenario, double slowdown) {
+  return backward_start(scenario, slowdown) - backward_start(scenario, scenario.slowest_class().slowdown);
+}
+
+void add(std::vector<Span>& lane, Activity activity, std::size_t index, Seconds start, Seconds end) {
+  if (end > start) lane.push_back({activity, index, start, end});
+}
+
+std::vector<Span> compute_lane(const Scenario& scenario, double slowdown, Seconds last_end) {
+  const auto& trace = *scenario.trace;
+  Seconds zero = backward_start_on_clock(scenario, slowdown);
+  Seconds forward = slowdown * trace.forward.value_or(Seconds(0));
+  Seconds backward = slowdown * trace.backward();
+  std::vector<Span> lane;
+  for (int step = 0; step < scenario.plan.accumulation_steps; ++step) {
+    double ahead =
+        scenario.plan.accumulation_steps - 1 - step;  // micro-batches between this one and the last
+    Seconds start = zero - ahead * (forward + backward);
+    add(lane, Activity::forward, static_cast<std::size_t>(step), start - forward, start);
+    add(lane, Activity::backward, static_cast<std::size_t>(step), start, start + backward);
+  }
+  Seconds computed = zero + backward;
+  add(lane, Activity::wait, 0, computed, last_end);
+  Seconds reduced = std::max(computed, last_end);
+  add(lane, Activity::optimizer, 0, reduced, reduced + slowdown * trace.optimizer.value_or(Seconds(0)));
+  return lane;
+}
+
+}  // namespace
+
+std::vector<CollectiveRequest> collective_requests(const Scenario& scenario) {
+  const auto& plan = scenario.plan;
+  auto launches = bucket_launch_times(*scenario.trace, plan);
+  DDPSIM_CHECK(launches.size() == plan.buckets.size() && !launches.empty(), "one launch a bucket");
+  // launch(class) = start(class) + slowdown * launch grows with the slowdown, so the slowest class launches
+  // last, always.
+  double slowdown = scenario.slowest_class().slowdown;
+  std::vector<CollectiveRequest> requests;
+  for (std::size_t i = 0; i < plan.buckets.size(); ++i)
+    requests.push_back({Activity::all_reduce, i, plan.buckets[i].bytes, slowdown * launches[i]});
+  if (plan.used_parameter_bitmap) {
+    // reducer.cpp all_reduce_local_used_map: queued right after the last bucket; before all of them where the
+    // first iteration of a static graph reduces everything at the end (delay_all_reduce).
+    auto place = plan.launch == LaunchRule::after_backward ? requests.begin() : requests.end();
+    Seconds launch =
+        plan.launch == LaunchRule::after_backward ? requests.front().launch : requests.back().launch;
+    requests.insert(place, {Activity::used_parameter_bitmap, 0, *plan.used_parameter_bitmap, launch});
+  }
+  return requests;
+}
+
+Timeline assemble_timeline(const Scenario& scenario, const std::vector<CollectiveRequest>& requests,
+                           const std::vector<Interval>& in_flight) {
+  DDPSIM_CHECK(in_flight.size() == requests.size(), "one interval a collective");
+  std::vector<Span> communication;
+  for (std::size_t i = 0; i < requests.size(); ++i)
+    communication.push_back({requests[i].activity, requests[i].index, in_flight[i].start, in_flight[i].end});
+  auto ready = bucket_ready_times(*scenario.trace, scenario.plan);
+  Timeline timeline;
+  for (const auto& rank_class : scenario.rank_classes) {
+    RankTimeline ranks;
+    ranks.rank = rank_class.rank;
+    ranks.ranks = rank_class.ranks;
+    ranks.slowdown = rank_class.slowdown;
+    ranks.compute = compute_lane(scenario, rank_class.slowdown, communication.back().end);
+    ranks.communication = communication;
+    ranks.backward_start = backward_start_on_clock(scenario, rank_class.slowdown);
+    for (auto time : ready) ranks.bucket_ready.push_back(ranks.backward_start + rank_class.slowdown * time);
+    timeline.rank_classes.push_back(std::move(ranks));
+  }
+  return timeline;
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,31 @@
+#pragma once
+// The part of an iteration that every simulator shares: what is asked of the communication lane and when, and
+// the timeline that follows from when each collective was in flight. Times count from the start of the last
+// backward pass of the slowest rank class (forward passes lie before zero).
+#include <vector>
+
+#include "sim/engine/scenario.hpp"
+#include "sim/timeline/timeline.hpp"
+
+namespace ddpsim {
+
+struct CollectiveRequest {
+  Activity activity = Activity::all_reduce;
+  std::size_t index = 0;  // the bucket
+  Bytes bytes;
+  Seconds launch;  // every rank has launched it
+};
+
+struct Interval {
+  Seconds start, end;
+};
+
+// One request a bucket in launch order, then the used-parameter bitmap where the plan has one. Launch times
+// do not decrease.
+std::vector<CollectiveRequest> collective_requests(const Scenario& scenario);
+
+// `in_flight` has one entry a request.
+Timeline assemble_timeline(const Scenario& scenario, const std::vector<CollectiveRequest>& requests,
+                           const std::vector<Interval>& in_flight);
+
+}  // namespace ddpsim

@@ -1,0 +1,93 @@
+#include <cstring>
+#include <string>
+#include <type_traits>
+
+#include "sim/base/check.hpp"
+#include "sim/base/forked_workers.hpp"
+#include "sim/engine/simulator.hpp"
+
+namespace ddpsim {
+namespace {
+
+// A timeline on its way through a pipe between two images of this very program: plain bytes.
+class Packer {
+ public:
+  template <class T>
+  void put(const T& value) requires std::is_trivially_copyable_v<T> {
+    bytes_.append(reinterpret_cast<const char*>(&value), sizeof value);
+  }
+  template <class T>
+  void put(const std::vector<T>& values) {
+    put(values.size());
+    for (const auto& value : values) put(value);
+  }
+  std::string take() { return std::move(bytes_); }
+
+ private:
+  std::string bytes_;
+};
+
+class Unpacker {
+ public:
+  explicit Unpacker(std::string_view bytes) : bytes_(bytes) {}
+  template <class T>
+  void get(T& value) requires std::is_trivially_copyable_v<T> {
+    DDPSIM_CHECK(bytes_.size() >= sizeof value, "a worker's answer is whole");
+    std::memcpy(&value, bytes_.data(), sizeof value);
+    bytes_.remove_prefix(sizeof value);
+  }
+  template <class T>
+  void get(std::vector<T>& values) {
+    std::size_t size = 0;
+    get(size);
+    DDPSIM_CHECK(size <= bytes_.size(), "a worker's answer is whole");
+    values.resize(size);
+    for (auto& value : values) get(value);
+  }
+
+ private:
+  std::string_view bytes_;
+};
+
+template <class Archive, class Ranks, class Visit>
+void visit_fields(Archive& archive, Ranks& ranks, Visit visit) {
+  visit(archive, ranks.rank);
+  visit(archive, ranks.ranks);
+  visit(archive, ranks.slowdown);
+  visit(archive, ranks.compute);
+  visit(archive, ranks.communication);
+  visit(archive, ranks.backward_start);
+  visit(archive, ranks.bucket_ready);
+}
+
+std::string pack(const Timeline& timeline) {
+  Packer packer;
+  packer.put(timeline.rank_classes.size());
+  for (const auto& ranks : timeline.rank_classes)
+    visit_fields(packer, ranks, [](Packer& to, const auto& field) { to.put(field); });
+  return packer.take();
+}
+
+Timeline unpack(std::string_view bytes) {
+  Unpacker unpacker(bytes);
+  std::size_t classes = 0;
+  unpacker.get(classes);
+  Timeline timeline;
+  for (std::size_t i = 0; i < classes; ++i)
+    visit_fields(unpacker, timeline.rank_classes.emplace_back(),
+                 [](Unpacker& from, auto& field) { from.get(field); });
+  return timeline;
+}
+
+}  // namespace
+
+void run_all(std::span<const Scenario> scenarios, unsigned jobs,
+             const std::function<Simulator&(const Scenario&)>& simulator_for,
+             const std::function<void(std::size_t, Timeline)>& on_timeline) {
+  run_in_forked_workers(
+      scenarios.size(), jobs,
+      [&](std::size_t i) { return pack(simulator_for(scenarios[i]).run(scenarios[i])); },
+      [&](std::size_t i, const std::string& bytes) { on_timeline(i, unpack(bytes)); });
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,292 @@
+#include "sim/engine/scenario_reader.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "sim/config/reader.hpp"
+#include "sim/trace/trace_file.hpp"
+
+namespace ddpsim {
+namespace {
+
+using config::as_bool;
+using config::as_bytes;
+using config::as_integer;
+using config::as_list;
+using config::as_number;
+using config::as_string;
+using config::as_word;
+using config::MapReader;
+using config::Value;
+using config::Words;
+
+constexpr int kLargestWorld = 1 << 20;
+
+enum class Algorithm { automatic, ring, measured };
+enum class Backend { nccl };
+
+// `auto`: the cheapest simulation that is exact for the scenario. While no link carries two edges, a ring's
+// edges never compete and one flow an edge class over the whole collective (fluid) ends when the last of its
+// steps would. A measured cost has no links to simulate: the closed form is all there is.
+void choose_fidelity(const Value* engine, Scenario& scenario) {
+  const Value* value = nullptr;
+  if (engine) {
+    MapReader reader(*engine, "engine");
+    value = reader.find("fidelity");
+    reader.finish();
+  }
+  Words<std::optional<Fidelity>> words{{"auto", std::nullopt},
+                                       {"closed_form", Fidelity::closed_form},
+                                       {"exact", Fidelity::exact},
+                                       {"folded", Fidelity::folded},
+                                       {"fluid", Fidelity::fluid}};
+  auto wanted = value ? as_word(words)(*value) : std::nullopt;
+  if (scenario.measured_cost && wanted && *wanted != Fidelity::closed_form)
+    throw InputError(value->span,
+                     fmt::format("a measured cost has no links for '{}' to simulate", value->scalar),
+                     "use fidelity: closed_form or auto, or algorithm: ring");
+  scenario.fidelity_chosen = !wanted;
+  scenario.fidelity = wanted.value_or(scenario.measured_cost ? Fidelity::closed_form : Fidelity::fluid);
+}
+
+// Mistakes in the ddp options are found without their place; the section they stand in is better than none.
+ReductionPlan make_plan_at(const LayerTrace& trace, Strategy strategy, const DdpOptions& options,
+                           const SourceSpan& place) {
+  try {
+    return make_reduction_plan(trace, strategy, options);
+  } catch (const InputError& error) {
+    throw error.at(place);
+  }
+}
+
+Words<Strategy> strategy_words() {
+  return {{"naive", Strategy::naive},
+          {"flat", Strategy::flat},
+          {"overlap", Strategy::overlap},
+          {"ddp", Strategy::ddp}};
+}
+
+TorchVersion as_torch_version(const Value& value) {
+  auto text = as_string(value);
+  TorchVersion version;
+  const char* end = text.data() + text.size();
+  auto [dot, major_error] = std::from_chars(text.data(), end, version.major);
+  bool ok = major_error == std::errc() && dot != end && *dot == '.';
+  if (ok) {
+    auto [rest, minor_error] = std::from_chars(dot + 1, end, version.minor);
+    ok = minor_error == std::errc() && (rest == end || *rest == '.') && version.major >= 0 &&
+         version.minor >= 0;
+  }
+  if (!ok)
+    throw InputError(value.span, fmt::format("'{}' is not a PyTorch version", text), "write it like \"2.6\"");
+  return version;
+}
+
+DdpOptions read_ddp(const Value* value) {
+  DdpOptions options;
+  if (!value) return options;
+  MapReader reader(*value, "ddp");
+  options.bucket_cap = reader.optional("bucket_cap", as_bytes);
+  options.first_bucket_cap = reader.optional("first_bucket_cap", as_bytes);
+  options.bucket_caps = reader.optional("bucket_caps", as_list(as_bytes)).value_or(std::vector<Bytes>{});
+  options.accumulation_steps =
+      static_cast<int>(reader.optional("accumulation_steps", as_integer(1, 1'000'000)).value_or(1));
+  options.gradient_as_bucket_view = reader.optional("gradient_as_bucket_view", as_bool).value_or(false);
+  options.find_unused_parameters = reader.optional("find_unused_parameters", as_bool).value_or(false);
+  options.static_graph = reader.optional("static_graph", as_bool).value_or(false);
+  options.set_last_bucket_cap = reader.optional("set_last_bucket_cap", as_bool).value_or(false);
+  Words<DdpIteration> iterations{{"first", DdpIteration::first}, {"steady", DdpIteration::steady}};
+  options.iteration = reader.optional("iteration", as_word(iterations)).value_or(DdpIteration::steady);
+  options.torch = reader.optional("torch", as_torch_version).value_or(TorchVersion{});
+  reader.finish();
+  return options;
+}
+
+struct Straggler {
+  int rank;
+  double slowdown;
+  SourceSpan span;
+};
+
+Straggler as_straggler(const Value& value) {
+  MapReader reader(value, "stragglers");
+  auto rank = reader.required("rank", as_integer(0, kLargestWorld - 1));
+  auto slowdown = reader.required("slowdown", as_number(1, 1e6));
+  reader.finish();
+  return {static_cast<int>(rank), slowdown, value.span};
+}
+
+// Ranks by slowdown; each class is named by its lowest rank.
+std::vector<RankClass> classify(int world_size, const std::vector<Straggler>& stragglers) {
+  std::map<int, double> slow;
+  for (const auto& straggler : stragglers) {
+    if (straggler.rank >= world_size)
+      throw InputError(straggler.span,
+                       fmt::format("there is no rank {} among {}", straggler.rank, world_size),
+                       fmt::format("the last rank is {}", world_size - 1));
+    if (!slow.emplace(straggler.rank, straggler.slowdown).second)
+      throw InputError(straggler.span, fmt::format("rank {} is listed twice", straggler.rank), "remove one");
+  }
+  std::map<double, RankClass> by_slowdown;
+  int plain = world_size;
+  for (const auto& [rank, slowdown] : slow) {
+    if (slowdown == 1) continue;
+    auto& rank_class = by_slowdown.try_emplace(slowdown, RankClass{rank, 0, slowdown}).first->second;
+    ++rank_class.ranks;
+    --plain;
+  }
+  std::vector<RankClass> classes;
+  int lowest_plain = 0;
+  while (slow.contains(lowest_plain) && slow.at(lowest_plain) != 1) ++lowest_plain;
+  if (plain > 0) classes.push_back({lowest_plain, plain, 1});
+  for (const auto& [slowdown, rank_class] : by_slowdown) classes.push_back(rank_class);
+  std::sort(classes.begin(), classes.end(), [](const auto& a, const auto& b) { return a.rank < b.rank; });
+  return classes;
+}
+
+template <class T, class Load>
+std::shared_ptr<const T> cached(std::map<std::string, std::shared_ptr<const T>>& cache,
+                                const std::string& path, Load load) {
+  auto& entry = cache[path];
+  if (!entry) entry = std::make_shared<const T>(load(path));
+  return entry;
+}
+
+// The same gradients with `scale` times the elements each, at least one: what a scaled-down real run would
+// reduce.
+std::shared_ptr<const LayerTrace> scale_elements(const LayerTrace& recorded, double scale) {
+  auto trace = std::make_shared<LayerTrace>(recorded);
+  for (auto& gradient : trace->gradients)
+    gradient.elements =
+        std::max<std::int64_t>(1, std::llround(static_cast<double>(gradient.elements) * scale));
+  return trace;
+}
+
+std::vector<Straggler> read_stragglers(const Value& workload) {
+  const auto* entry = workload.find("stragglers");
+  return entry ? as_list(as_straggler)(entry->value) : std::vector<Straggler>{};
+}
+
+}  // namespace
+
+struct ScenarioReader::Collective {
+  std::shared_ptr<const MeasuredTable> table;  // null: simulate the topology
+  SourceSpan table_span;
+};
+
+std::string ScenarioReader::resolve(const Value& path) const {
+  namespace fs = std::filesystem;
+  fs::path given(as_string(path));
+  bool from_command_line = path.span.file && path.span.file->name == "--set";
+  if (given.is_absolute() || from_command_line) return given.string();
+  return (fs::path(path_).parent_path() / given).lexically_normal().string();
+}
+
+void ScenarioReader::read_workload(const Value& root, Scenario& scenario, DdpOptions& options) {
+  MapReader reader(root, "workload");
+  auto path = resolve(reader.require("trace"));
+  reader.find("stragglers");  // read with the cluster, once the world size is known
+  double scale = reader.optional("scale_bytes", as_number(1e-9, 1e9)).value_or(1.0);
+  options.unused_parameters =
+      reader.optional("unused_parameters", as_list(as_string)).value_or(std::vector<std::string>{});
+  reader.finish();
+  auto recorded = cached(traces_, path, read_trace);
+  auto& trace = scaled_traces_[{path, scale}];
+  if (!trace) trace = scale == 1 ? recorded : scale_elements(*recorded, scale);
+  scenario.trace = trace;
+}
+
+ScenarioReader::Collective ScenarioReader::read_collective(const Value* value) {
+  if (!value) return {};
+  MapReader reader(*value, "collective");
+  reader.optional("backend", as_word(Words<Backend>{{"nccl", Backend::nccl}}));
+  Words<Algorithm> algorithms{
+      {"auto", Algorithm::automatic}, {"ring", Algorithm::ring}, {"measured", Algorithm::measured}};
+  auto algorithm = reader.optional("algorithm", as_word(algorithms)).value_or(Algorithm::automatic);
+  reader.optional("channels", as_integer(1, 1));  // a ring topology holds one ring
+  const Value* table = reader.find("measured");
+  reader.finish();
+  if (algorithm != Algorithm::measured) {
+    if (table && algorithm == Algorithm::ring)
+      throw InputError(table->span, "a table of measured times, but the algorithm is 'ring'",
+                       "write algorithm: measured, or remove the table");
+    if (table)
+      throw InputError(table->span, "a table of measured times is only used with algorithm: measured",
+                       "write algorithm: measured");
+    return {};
+  }
+  if (!table) throw InputError(value->span, "algorithm 'measured' needs a table", "add 'measured: FILE'");
+  return {cached(tables_, resolve(*table), read_measured_table), table->span};
+}
+
+std::shared_ptr<const CollectiveSchedule> ScenarioReader::ring_schedule(const std::string& topology,
+                                                                        int world_size) {
+  auto& schedule = schedules_[{topology, world_size}];
+  if (schedule) return schedule;
+  auto links = cached(topologies_, topology, read_topology)->ring_links(world_size);
+  std::vector<Seconds> latencies;
+  std::vector<BytesPerSecond> bandwidths;
+  for (const auto& link : links) {
+    latencies.push_back(link.latency);
+    bandwidths.push_back(link.bandwidth);
+  }
+  schedule = std::make_shared<const CollectiveSchedule>(ring_all_reduce(latencies, bandwidths));
+  return schedule;
+}
+
+void ScenarioReader::read_cluster(const Value& root, Collective collective, Scenario& scenario) {
+  MapReader reader(root, "cluster");
+  const Value* topology = reader.find("topology");
+  const Value& world_size = reader.require("world_size");
+  reader.finish();
+  scenario.world_size = static_cast<int>(as_integer(0, kLargestWorld)(world_size));
+  if (scenario.world_size < 2)
+    throw InputError(world_size.span, fmt::format("a world of {} communicates nothing", scenario.world_size),
+                     "data parallelism needs at least 2 ranks");
+  if (collective.table) {
+    if (collective.table->world_size != scenario.world_size)
+      throw InputError(collective.table_span,
+                       fmt::format("this table was measured with {} ranks, the cluster has {}",
+                                   collective.table->world_size, scenario.world_size),
+                       "use a table of that world size");
+    scenario.measured_cost = std::shared_ptr<const MeasuredCost>(collective.table, &collective.table->cost);
+    return;
+  }
+  if (!topology)
+    throw InputError(root.span, "'cluster' lacks the key 'topology'",
+                     "add 'topology: FILE' (only algorithm: measured needs none)");
+  scenario.schedule = ring_schedule(resolve(*topology), scenario.world_size);
+}
+
+Scenario ScenarioReader::read(const Value& root) {
+  MapReader reader(root, "scenario");
+  const Value& workload = reader.require("workload");
+  const Value& cluster = reader.require("cluster");
+  const Value* collective = reader.find("collective");
+  auto strategy = reader.optional("strategy", as_word(strategy_words())).value_or(Strategy::ddp);
+  const Value* ddp = reader.find("ddp");
+  const Value* engine = reader.find("engine");
+  const Value* validation = reader.find("validation");
+  reader.finish();
+
+  Scenario scenario;
+  DdpOptions options = read_ddp(ddp);
+  read_workload(workload, scenario, options);
+  read_cluster(cluster, read_collective(collective), scenario);
+  scenario.rank_classes = classify(scenario.world_size, read_stragglers(workload));
+  scenario.plan = make_plan_at(*scenario.trace, strategy, options, ddp ? ddp->span : workload.span);
+  scenario.ddp = options;
+  choose_fidelity(engine, scenario);
+  if (validation) {
+    MapReader keys(*validation, "validation");
+    if (const Value* measured = keys.find("measured")) scenario.measured_iterations = resolve(*measured);
+    keys.finish();
+  }
+  return scenario;
+}
+
+}  // namespace ddpsim

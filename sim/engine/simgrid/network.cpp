@@ -1,0 +1,132 @@
+#include "sim/engine/simgrid/network.hpp"
+
+#include <cmath>
+#include <vector>
+
+#include <fmt/format.h>
+#include <simgrid/kernel/Timer.hpp>
+#include <simgrid/kernel/routing/NetPoint.hpp>
+#include <simgrid/kernel/routing/NetZoneImpl.hpp>
+#include <simgrid/s4u.hpp>
+#include <simgrid/version.h>
+
+#include "sim/base/check.hpp"
+
+namespace ddpsim::simgrid {
+namespace {
+
+namespace s4u = ::simgrid::s4u;
+using LinkImpl = ::simgrid::kernel::resource::StandardLinkImpl;
+
+// A flow's payload is a whole number in SimGrid: bytes and bandwidths are counted in 2^-20 bytes, so that a
+// ring's chunk of S/N bytes loses nothing that matters (and 2^53 of them are still 8 GiB).
+constexpr double kPerByte = 1048576.0;
+
+// A zone whose route is whatever link list was installed just before a flow starts: no routing tables at all.
+class PathZone : public ::simgrid::kernel::routing::NetZoneImpl {
+ public:
+  explicit PathZone(const std::string& name) : NetZoneImpl(name) {}
+  std::vector<LinkImpl*> path;
+
+  void get_local_route(const ::simgrid::kernel::routing::NetPoint*,
+                       const ::simgrid::kernel::routing::NetPoint*, ::simgrid::kernel::routing::Route* route,
+                       double*) override {
+    route->link_list_.insert(route->link_list_.end(), path.begin(), path.end());
+  }
+  void get_graph(const s_xbt_graph_t*, std::map<std::string, xbt_node_t, std::less<>>*,
+                 std::map<std::string, xbt_edge_t, std::less<>>*) override {}
+};
+
+struct Flow {
+  s4u::CommPtr comm;
+  std::function<void()> done;
+};
+
+}  // namespace
+
+struct Network::State {
+  std::unique_ptr<s4u::Engine> engine;
+  PathZone* zone = nullptr;  // owned by the engine
+  s4u::Host* source = nullptr;
+  s4u::Host* destination = nullptr;
+  std::vector<LinkImpl*> links;
+  // A communication must outlive its completion callback: finished flows wait here for the next event.
+  std::vector<std::unique_ptr<Flow>> finished;
+
+  void complete(Flow* flow) {
+    if (finished.size() > 1024) finished.clear();
+    finished.emplace_back(flow);
+    flow->done();
+  }
+};
+
+Network::Network() : state_(std::make_unique<State>()) {
+  DDPSIM_CHECK(!s4u::Engine::is_initialized(),
+               "one SimGrid engine a process; run_all forks one for each scenario");
+  // A program name and its log setting: SimGrid reports every configuration change otherwise.
+  std::vector<std::string> words{"ddpsim", "--log=root.thres:critical"};
+  std::vector<char*> arguments;
+  for (auto& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  int count = static_cast<int>(words.size());
+  state_->engine = std::make_unique<s4u::Engine>(&count, arguments.data());
+  // Plain max-min sharing: no TCP window, no cross traffic, no correction factors, which would be wrong for a
+  // fabric; and precisions fine enough for microseconds.
+  for (const char* setting : {"network/model:CM02", "network/crosstraffic:0", "network/TCP-gamma:1e30",
+                              "surf/precision:1e-15", "maxmin/precision:1e-9"})
+    s4u::Engine::set_config(std::string(setting));
+  state_->zone = new PathZone("cluster");
+  state_->source = state_->zone->create_host("source", std::vector<double>{1e9});
+  state_->destination = state_->zone->create_host("destination", std::vector<double>{1e9});
+  s4u::Activity::on_completion_cb([state = state_.get()](const s4u::Activity& activity) {
+    // get_data is not const although it changes nothing.
+    if (auto* flow = const_cast<s4u::Activity&>(activity).get_data<Flow>()) state->complete(flow);
+  });
+}
+
+Network::~Network() = default;
+
+int Network::add_link(BytesPerSecond bandwidth) {
+  auto id = static_cast<int>(state_->links.size());
+  auto* link =
+      state_->zone->create_link(fmt::format("link{}", id), std::vector<double>{bandwidth.value() * kPerByte});
+  link->set_latency(0.0);
+  link->seal();
+  state_->links.push_back(link->get_impl());
+  return id;
+}
+
+void Network::after(Seconds delay, std::function<void()> action) {
+  DDPSIM_CHECK(delay.value() >= 0, "time goes forward");
+  ::simgrid::kernel::timer::Timer::set(s4u::Engine::get_clock() + delay.value(), std::move(action));
+}
+
+void Network::transfer(std::span<const int> route, Bytes bytes, std::function<void()> done) {
+  auto& path = state_->zone->path;
+  path.clear();
+  for (int link : route) path.push_back(state_->links[static_cast<std::size_t>(link)]);
+  auto* flow = new Flow{s4u::Comm::sendto_init(), std::move(done)};
+  flow->comm->set_data(flow);
+  // A payload of zero would never start.
+  flow->comm->set_payload_size(
+      std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::llround(bytes.value() * kPerByte))));
+  flow->comm->set_source(state_->source);
+  flow->comm->set_destination(state_->destination);  // starts here
+}
+
+Seconds Network::now() const {
+  return Seconds(s4u::Engine::get_clock());
+}
+
+void Network::run() {
+  state_->engine->run();
+  state_->finished.clear();
+}
+
+std::string Network::version() {
+  int major = 0, minor = 0, patch = 0;
+  sg_version_get(&major, &minor, &patch);
+  return patch == 0 ? fmt::format("{}.{}", major, minor) : fmt::format("{}.{}.{}", major, minor, patch);
+}
+
+}  // namespace ddpsim::simgrid

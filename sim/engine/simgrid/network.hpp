@@ -1,0 +1,40 @@
+#pragma once
+// SimGrid as this project uses it: links with max-min fair sharing, timers, and nothing else. Links have no
+// latency of their own (latencies are timers) and no actors exist; everything happens in callbacks.
+#include <functional>
+#include <memory>
+#include <span>
+
+#include "sim/base/units.hpp"
+
+namespace ddpsim::simgrid {
+
+class Network {
+ public:
+  // Creates this process's SimGrid engine. A process has only one: a second Network is an InternalError.
+  Network();
+  ~Network();
+  Network(const Network&) = delete;
+  Network& operator=(const Network&) = delete;
+
+  // Links are created before run() and named by the index returned.
+  int add_link(BytesPerSecond bandwidth);
+
+  // Calls `action` once `delay` has passed.
+  void after(Seconds delay, std::function<void()> action);
+  // Sends `bytes` over all links of `route` at once (a fluid flow); calls `done` when the last byte is
+  // through.
+  void transfer(std::span<const int> route, Bytes bytes, std::function<void()> done);
+
+  [[nodiscard]] Seconds now() const;
+  // Returns when no timer and no transfer is left.
+  void run();
+
+  static std::string version();  // SimGrid's, "3.32"
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace ddpsim::simgrid

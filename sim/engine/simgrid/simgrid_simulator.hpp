@@ -1,0 +1,17 @@
+#pragma once
+#include <string>
+
+#include "sim/engine/simulator.hpp"
+
+namespace ddpsim {
+
+// Discrete-event simulation on SimGrid, with the executor the scenario's fidelity names (exact, folded or
+// fluid). One run a process.
+class SimGridSimulator : public Simulator {
+ public:
+  Timeline run(const Scenario& scenario) override;
+};
+
+std::string simgrid_version();
+
+}  // namespace ddpsim

@@ -1,0 +1,150 @@
+#include "sim/report/chrome_timeline.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "sim/base/check.hpp"
+
+namespace ddpsim {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kComputeThread = 0;
+constexpr int kCommunicationThread = 1;
+
+std::string class_name(const RankTimeline& ranks) {
+  auto name = ranks.ranks == 1 ? fmt::format("rank {} (1 rank", ranks.rank)
+                               : fmt::format("ranks like {} ({} ranks", ranks.rank, ranks.ranks);
+  if (ranks.slowdown != 1) name += fmt::format(", {}x slower", ranks.slowdown);
+  return name + ")";
+}
+
+std::string span_name(const Span& span) {
+  switch (span.activity) {
+    case Activity::forward:
+      return "forward";
+    case Activity::backward:
+      return "backward";
+    case Activity::wait:
+      return "wait for all-reduce";
+    case Activity::optimizer:
+      return "optimizer";
+    case Activity::all_reduce:
+      return fmt::format("bucket {}", span.index);
+    case Activity::used_parameter_bitmap:
+      return "used-parameter bitmap";
+  }
+  DDPSIM_CHECK(false, "every activity has a name");
+  return {};
+}
+
+class Events {
+ public:
+  explicit Events(const Timeline& timeline, const IterationContext& context) : context_(context) {
+    zero_ = timeline.rank_classes.front().compute.front().start;
+    for (const auto& ranks : timeline.rank_classes)
+      for (const auto* lane : {&ranks.compute, &ranks.communication})
+        for (const auto& span : *lane) zero_ = std::min(zero_, span.start);
+  }
+
+  void add_class(const RankTimeline& ranks, int position) {
+    add_names(ranks, position);
+    for (const auto& span : ranks.compute) add_span(ranks, kComputeThread, span);
+    for (std::size_t i = 0; i < ranks.bucket_ready.size(); ++i) add_ready(ranks, i);
+    for (const auto& span : ranks.communication) add_span(ranks, kCommunicationThread, span);
+  }
+
+  // One event a line: as small as no indent, and a diff still shows which event changed.
+  [[nodiscard]] std::string text() const {
+    std::string out = "{\"displayTimeUnit\": \"ms\", \"traceEvents\": [\n";
+    for (std::size_t i = 0; i < events_.size(); ++i)
+      out += events_[i].dump() + (i + 1 < events_.size() ? ",\n" : "\n");
+    return out + "]}\n";
+  }
+
+ private:
+  [[nodiscard]] Json event(const RankTimeline& ranks, int thread, std::string name, const char* phase) const {
+    Json json;
+    json["name"] = std::move(name);
+    json["ph"] = phase;
+    json["pid"] = ranks.rank;
+    json["tid"] = thread;
+    return json;
+  }
+
+  void add_metadata(const RankTimeline& ranks, int thread, const char* what, const char* key, Json value) {
+    auto json = event(ranks, thread, what, "M");
+    json["args"][key] = std::move(value);
+    events_.push_back(std::move(json));
+  }
+
+  void add_names(const RankTimeline& ranks, int position) {
+    add_metadata(ranks, kComputeThread, "process_name", "name", class_name(ranks));
+    add_metadata(ranks, kComputeThread, "process_sort_index", "sort_index", position);
+    for (int thread : {kComputeThread, kCommunicationThread}) {
+      add_metadata(ranks, thread, "thread_name", "name",
+                   thread == kComputeThread ? "compute" : "communication");
+      add_metadata(ranks, thread, "thread_sort_index", "sort_index", thread);
+    }
+  }
+
+  // Whole nanoseconds, so that spans that touch still do after rounding.
+  [[nodiscard]] std::int64_t nanoseconds(Seconds time) const {
+    return std::llround((time - zero_).value() * 1e9);
+  }
+
+  static double microseconds(std::int64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1e3; }
+
+  void add_span(const RankTimeline& ranks, int thread, const Span& span) {
+    auto json = event(ranks, thread, span_name(span), "X");
+    auto start = nanoseconds(span.start);
+    json["ts"] = microseconds(start);
+    json["dur"] = microseconds(nanoseconds(span.end) - start);
+    if (auto args = arguments(ranks, span); !args.empty()) json["args"] = std::move(args);
+    events_.push_back(std::move(json));
+  }
+
+  [[nodiscard]] Json arguments(const RankTimeline& ranks, const Span& span) const {
+    Json args = Json::object();
+    bool micro_batch = span.activity == Activity::forward || span.activity == Activity::backward;
+    if (micro_batch && context_.plan.accumulation_steps > 1) args["micro_batch"] = span.index;
+    if (span.activity == Activity::all_reduce) {
+      const auto& bucket = context_.plan.buckets.at(span.index);
+      args["bytes"] = static_cast<std::int64_t>(bucket.bytes.value());
+      args["gradients"] = bucket.gradients.size();
+      args["ready_us"] = microseconds(nanoseconds(ranks.bucket_ready.at(span.index)));
+    }
+    if (span.activity == Activity::used_parameter_bitmap)
+      args["bytes"] =
+          static_cast<std::int64_t>(context_.plan.used_parameter_bitmap.value_or(Bytes(0)).value());
+    return args;
+  }
+
+  void add_ready(const RankTimeline& ranks, std::size_t bucket) {
+    auto json = event(ranks, kComputeThread, fmt::format("bucket {} ready", bucket), "i");
+    json["ts"] = microseconds(nanoseconds(ranks.bucket_ready[bucket]));
+    json["s"] = "t";  // a mark on this thread only
+    events_.push_back(std::move(json));
+  }
+
+  const IterationContext& context_;
+  Seconds zero_;
+  std::vector<Json> events_;
+};
+
+}  // namespace
+
+std::string chrome_timeline_json(const Timeline& timeline, const IterationContext& context) {
+  DDPSIM_CHECK(!timeline.rank_classes.empty(), "a timeline has at least one rank");
+  Events events(timeline, context);
+  for (std::size_t i = 0; i < timeline.rank_classes.size(); ++i)
+    events.add_class(timeline.rank_classes[i], static_cast<int>(i));
+  return events.text();
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,95 @@
+#include "sim/report/console.hpp"
+
+#include <algorithm>
+#include <ostream>
+
+#include <fmt/format.h>
+
+#include "sim/base/quantity.hpp"
+
+namespace ddpsim {
+namespace {
+
+double ms(Seconds time) {
+  return time.value() * 1e3;
+}
+
+void print_term(std::ostream& out, std::string_view name, Seconds term, Seconds iteration) {
+  out << fmt::format("{:<25}{:>12.3f} ms {:>6.1f} %\n", name, ms(term), 100 * (term / iteration));
+}
+
+// A trace that does not record a phase counts it as zero.
+void print_phase(std::ostream& out, std::string_view name, Seconds term, Seconds iteration) {
+  if (term == Seconds(0))
+    out << fmt::format("{:<25}{:>12} ms   not recorded\n", name, 0);
+  else
+    print_term(out, name, term, iteration);
+}
+
+void print_fact(std::ostream& out, std::string_view name, std::string_view fact) {
+  out << fmt::format("{:<25}{}\n", name, fact);
+}
+
+void print_terms(std::ostream& out, const IterationMetrics& m) {
+  print_term(out, "iteration", m.iteration, m.iteration);
+  print_phase(out, "  forward", m.forward, m.iteration);
+  print_term(out, "  backward", m.backward_compute, m.iteration);
+  if (m.interference != Seconds(0)) print_term(out, "  interference", m.interference, m.iteration);
+  if (m.overhead != Seconds(0)) print_term(out, "  overhead", m.overhead, m.iteration);
+  print_term(out, "  exposed communication", m.exposed_communication, m.iteration);
+  print_phase(out, "  optimizer", m.optimizer, m.iteration);
+  auto hidden = std::max(Seconds(0), m.communication - m.exposed_communication);
+  out << fmt::format("{:<25}{:>12.3f} ms, {:.1f} % of it hidden behind backward\n", "communication",
+                     ms(m.communication), 100 * (hidden / m.communication));
+}
+
+void print_facts(std::ostream& out, const IterationMetrics& m) {
+  print_fact(out, "bandwidth",
+             fmt::format("algbw {}, busbw {}", format_bandwidth(m.algbw), format_bandwidth(m.busbw)));
+  std::string throughput;
+  if (m.samples_per_s) throughput = fmt::format("{:.4g} samples/s", *m.samples_per_s);
+  if (m.scaling_efficiency)
+    throughput += fmt::format("{}scaling efficiency {:.1f} %", throughput.empty() ? "" : ", ",
+                              100 * *m.scaling_efficiency);
+  if (!throughput.empty()) print_fact(out, "throughput", throughput);
+  auto buckets = fmt::format("strategy {}, {} bucket{}", strategy_name(m.strategy), m.n_buckets,
+                             m.n_buckets == 1 ? "" : "s");
+  if (m.bucket_cap) buckets += fmt::format(", bucket cap {}", format_bytes(*m.bucket_cap));
+  print_fact(out, "reduction", buckets);
+  print_fact(out, "model",
+             fmt::format("{} ranks, algorithm {}, fidelity {}; terms of rank {}", m.world_size, m.algorithm,
+                         m.fidelity, m.reported_rank));
+}
+
+void print_collective(std::ostream& out, const std::string& name, const std::string& gradients,
+                      const BucketMetrics& b) {
+  out << fmt::format("{:>6} {:>10.4f} {:>9} {:>11.3f} {:>11.3f} {:>11.3f} {:>11.3f} {:>11.3f}\n", name,
+                     b.bytes.value() / 1048576.0, gradients, ms(b.ready), ms(b.start), ms(b.end),
+                     ms(b.start - b.ready), ms(b.end - b.start));
+}
+
+void print_buckets(std::ostream& out, const IterationMetrics& m, std::size_t most) {
+  out << "\ntimes in ms from the start of the backward pass\n";
+  out << fmt::format("{:>6} {:>10} {:>9} {:>11} {:>11} {:>11} {:>11} {:>11}\n", "bucket", "MiB", "gradients",
+                     "ready", "start", "end", "queued", "in flight");
+  auto left_out = m.buckets.size() > most ? m.buckets.size() - most : 0;
+  for (std::size_t i = 0; i < m.buckets.size(); ++i) {
+    if (left_out > 0 && i == most / 2) {
+      out << fmt::format("   ... {} more\n", left_out);
+      i += left_out;
+    }
+    print_collective(out, fmt::format("{}", m.buckets[i].index), fmt::format("{}", m.buckets[i].n_gradients),
+                     m.buckets[i]);
+  }
+  if (m.used_parameter_bitmap) print_collective(out, "bitmap", "-", *m.used_parameter_bitmap);
+}
+
+}  // namespace
+
+void print_iteration(std::ostream& out, const IterationMetrics& metrics, std::size_t most_buckets) {
+  print_terms(out, metrics);
+  print_facts(out, metrics);
+  print_buckets(out, metrics, std::max<std::size_t>(most_buckets, 2));
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,94 @@
+#include "sim/report/gnuplot.hpp"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+
+#include <fmt/format.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sim/base/check.hpp"
+#include "sim/report/plot.hpp"
+
+extern char** environ;
+
+namespace ddpsim {
+namespace {
+
+struct Close {
+  void operator()(std::FILE* file) const { std::fclose(file); }
+};
+// Files rather than pipes: nobody waits for anybody, however long script and picture are.
+using TemporaryFile = std::unique_ptr<std::FILE, Close>;
+
+TemporaryFile make_temporary() {
+  TemporaryFile file(std::tmpfile());
+  if (!file) throw InternalError(fmt::format("no temporary file: {}", std::strerror(errno)));
+  return file;
+}
+
+std::string read_all(std::FILE* file) {
+  std::rewind(file);
+  std::string text;
+  char block[1 << 14];
+  while (auto n = std::fread(block, 1, sizeof block, file)) text.append(block, n);
+  return text;
+}
+
+class FileActions {
+ public:
+  FileActions() { posix_spawn_file_actions_init(&actions_); }
+  ~FileActions() { posix_spawn_file_actions_destroy(&actions_); }
+  FileActions(const FileActions&) = delete;
+  FileActions& operator=(const FileActions&) = delete;
+  void redirect(int descriptor, std::FILE* file) {
+    posix_spawn_file_actions_adddup2(&actions_, fileno(file), descriptor);
+  }
+  [[nodiscard]] const posix_spawn_file_actions_t* get() const { return &actions_; }
+
+ private:
+  posix_spawn_file_actions_t actions_{};
+};
+
+int wait_for(pid_t child) {
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0)
+    if (errno != EINTR) throw InternalError(fmt::format("waiting for gnuplot: {}", std::strerror(errno)));
+  return status;
+}
+
+}  // namespace
+
+std::string run_gnuplot(std::string_view script, const char* program) {
+  auto input = make_temporary(), output = make_temporary(), complaint = make_temporary();
+  if (std::fwrite(script.data(), 1, script.size(), input.get()) != script.size() ||
+      std::fflush(input.get()) != 0)
+    throw InternalError(fmt::format("writing the plot's script: {}", std::strerror(errno)));
+  std::rewind(input.get());
+  FileActions actions;
+  actions.redirect(STDIN_FILENO, input.get());
+  actions.redirect(STDOUT_FILENO, output.get());
+  actions.redirect(STDERR_FILENO, complaint.get());
+
+  std::string name = program, flag = "-d";  // -d: the user's own settings do not change the picture
+  char* arguments[] = {name.data(), flag.data(), nullptr};
+  pid_t child = 0;
+  int error = posix_spawnp(&child, program, actions.get(), nullptr, arguments, environ);
+  if (error == ENOENT)
+    throw BackendMissing(
+        fmt::format("plots are drawn by '{}', which is not installed\n"
+                    "hint: on Debian or Ubuntu: apt-get install gnuplot-nox",
+                    program));
+  if (error != 0) throw InternalError(fmt::format("cannot run '{}': {}", program, std::strerror(error)));
+  int status = wait_for(child);
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+    throw InternalError(fmt::format("'{}' failed: {}", program, read_all(complaint.get())));
+  auto picture = read_all(output.get());
+  DDPSIM_CHECK(!picture.empty(), "gnuplot draws something");
+  return picture;
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,40 @@
+#pragma once
+// What a line plot shows, before any of it is drawn.
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/report/sweep_result.hpp"
+
+namespace ddpsim {
+
+inline constexpr std::size_t kFewLines = 6;  // named in full, with a label at the best point
+
+struct PlotPoint {
+  double x = 0;
+  double y = 0;       // s
+  double spread = 0;  // s; 0 where not known
+};
+
+struct PlotLine {
+  std::string title;
+  std::vector<PlotPoint> predicted;  // by x
+  std::optional<double> level;       // s: a group that the axis does not change
+  std::optional<PlotPoint> best;
+  std::vector<PlotPoint> measured;
+};
+
+struct LinePicture {
+  bool along_caps = false;
+  std::string legend_title;
+  std::vector<PlotLine> lines;
+  std::vector<PlotPoint> measured_of_several;  // rows that belong to more than one line
+  std::optional<double> compute_only;          // s, where it is the same everywhere
+};
+
+// The lines along an axis, in order of the groups.
+LinePicture make_picture(const SweepResult& result, std::size_t axis);
+
+std::optional<double> as_positive_number(const std::string& text);
+
+}  // namespace ddpsim

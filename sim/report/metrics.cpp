@@ -1,0 +1,96 @@
+#include "sim/report/metrics.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "sim/base/check.hpp"
+
+namespace ddpsim {
+namespace {
+
+Seconds time_in(const std::vector<Span>& lane, Activity activity) {
+  Seconds sum;
+  for (const auto& span : lane)
+    if (span.activity == activity) sum += span.end - span.start;
+  return sum;
+}
+
+void measure_compute(const RankTimeline& rank, IterationMetrics& metrics) {
+  metrics.forward = time_in(rank.compute, Activity::forward);
+  metrics.backward_compute = time_in(rank.compute, Activity::backward);
+  metrics.exposed_communication = time_in(rank.compute, Activity::wait);
+  metrics.optimizer = time_in(rank.compute, Activity::optimizer);
+  metrics.iteration = rank.compute.back().end - rank.compute.front().start;
+  auto sum = metrics.forward + metrics.backward_compute + metrics.interference + metrics.overhead +
+             metrics.exposed_communication + metrics.optimizer;
+  // Both sides are sums of a few differences of doubles, so they agree far better than this.
+  DDPSIM_CHECK(std::abs((sum - metrics.iteration).value()) <= 1e-9 * metrics.iteration.value(),
+               "the terms of an iteration add up to it");
+}
+
+void measure_communication(const RankTimeline& rank, const IterationContext& context,
+                           IterationMetrics& metrics) {
+  const auto& buckets = context.plan.buckets;
+  DDPSIM_CHECK(rank.bucket_ready.size() == buckets.size(), "one ready time a bucket");
+  Bytes bytes;
+  for (const auto& span : rank.communication) {
+    metrics.communication += span.end - span.start;
+    BucketMetrics collective;
+    collective.start = span.start - rank.backward_start;
+    collective.end = span.end - rank.backward_start;
+    if (span.activity == Activity::used_parameter_bitmap) {
+      DDPSIM_CHECK(context.plan.used_parameter_bitmap, "only a planned bitmap is reduced");
+      collective.bytes = *context.plan.used_parameter_bitmap;
+      // Which parameters were used is known with the last gradient.
+      collective.ready =
+          *std::max_element(rank.bucket_ready.begin(), rank.bucket_ready.end()) - rank.backward_start;
+      metrics.used_parameter_bitmap = collective;
+    } else {
+      DDPSIM_CHECK(span.index < buckets.size(), "only planned buckets are reduced");
+      collective.index = span.index;
+      collective.bytes = buckets[span.index].bytes;
+      collective.n_gradients = buckets[span.index].gradients.size();
+      collective.ready = rank.bucket_ready[span.index] - rank.backward_start;
+      metrics.buckets.push_back(collective);
+    }
+    bytes += collective.bytes;
+  }
+  DDPSIM_CHECK(metrics.buckets.size() == buckets.size(), "every bucket is reduced once");
+  DDPSIM_CHECK(metrics.communication > Seconds(0), "something was communicated");
+  double n = context.world_size;
+  metrics.algbw = bytes / metrics.communication;
+  metrics.busbw = metrics.algbw * (2 * (n - 1) / n);  // nccl-tests, PERFORMANCE.md, AllReduce
+}
+
+void measure_throughput(const IterationContext& context, IterationMetrics& metrics) {
+  const auto& trace = context.trace;
+  double steps = context.plan.accumulation_steps;
+  // The same micro-batches on one GPU without slowdown, which has nobody to wait for.
+  auto alone =
+      steps * (trace.forward.value_or(Seconds(0)) + trace.backward()) + trace.optimizer.value_or(Seconds(0));
+  if (alone > Seconds(0)) metrics.scaling_efficiency = alone / metrics.iteration;
+  if (auto batch = trace.metadata.batch_size)
+    metrics.samples_per_s =
+        static_cast<double>(*batch) * context.world_size * steps / metrics.iteration.value();
+}
+
+}  // namespace
+
+IterationMetrics measure(const Timeline& timeline, const IterationContext& context) {
+  const auto& rank = timeline.last_to_finish();
+  DDPSIM_CHECK(!rank.communication.empty(), "something was communicated");
+  IterationMetrics metrics;
+  metrics.world_size = context.world_size;
+  metrics.strategy = context.plan.strategy;
+  metrics.bucket_cap = context.plan.bucket_cap;
+  metrics.n_buckets = context.plan.buckets.size();
+  metrics.algorithm = context.algorithm;
+  metrics.fidelity = context.fidelity;
+  metrics.reported_rank = rank.rank;
+  measure_compute(rank, metrics);
+  measure_communication(rank, context, metrics);
+  measure_throughput(context, metrics);
+  return metrics;
+}
+
+}  // namespace ddpsim

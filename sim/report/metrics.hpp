@@ -1,0 +1,55 @@
+#pragma once
+// The numbers of one iteration, computed from its timeline. Their names and units are the result keys of
+// docs/formats.md.
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/ddp/reduction_plan.hpp"
+#include "sim/timeline/timeline.hpp"
+#include "sim/trace/layer_trace.hpp"
+
+namespace ddpsim {
+
+// One collective. Times count from the start of the (last) backward pass.
+struct BucketMetrics {
+  std::size_t index = 0;
+  Bytes bytes;
+  std::size_t n_gradients = 0;
+  Seconds ready, start, end;
+};
+
+struct IterationMetrics {
+  int world_size = 0;
+  Strategy strategy = Strategy::ddp;
+  std::optional<Bytes> bucket_cap;
+  std::size_t n_buckets = 0;
+  // iteration = forward + backward_compute + interference + overhead + exposed_communication + optimizer, all
+  // of the rank that finishes last; with accumulation, of all micro-batches of the step.
+  Seconds forward, backward_compute, interference, overhead, exposed_communication, optimizer, iteration;
+  Seconds communication;  // sum over collectives of their time in flight
+  std::string algorithm, fidelity;
+  BytesPerSecond algbw,
+      busbw;  // all bytes over `communication`; busbw = algbw x 2(n-1)/n, as nccl-tests defines them
+  std::optional<double> samples_per_s;  // of all ranks; where the trace has a batch size
+  std::optional<double>
+      scaling_efficiency;  // throughput a GPU against one GPU alone, which does not communicate
+  std::vector<BucketMetrics> buckets;
+  std::optional<BucketMetrics>
+      used_parameter_bitmap;  // ready with the last gradient; its index and n_gradients are 0
+  int reported_rank = 0;      // the rank these terms belong to
+};
+
+// What the timeline itself does not say.
+struct IterationContext {
+  const LayerTrace& trace;
+  const ReductionPlan& plan;
+  int world_size = 0;
+  std::string algorithm;  // "ring", "measured"
+  std::string fidelity;   // "fluid", ...
+};
+
+// Throws InternalError when nothing was communicated or the terms do not add up.
+IterationMetrics measure(const Timeline& timeline, const IterationContext& context);
+
+}  // namespace ddpsim

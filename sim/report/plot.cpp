@@ -1,0 +1,38 @@
+#include "sim/report/plot.hpp"
+
+#include <fmt/format.h>
+
+#include "sim/base/check.hpp"
+#include "sim/base/output_file.hpp"
+#include "sim/base/source.hpp"
+#include "sim/report/gnuplot.hpp"
+#include "sim/report/plot_kinds.hpp"
+
+namespace ddpsim {
+namespace {
+
+PlotFormat format_of(const std::string& path) {
+  if (path.ends_with(".svg")) return PlotFormat::svg;
+  if (path.ends_with(".png")) return PlotFormat::png;
+  throw InputError(fmt::format("cannot tell the format of the plot '{}'", path),
+                   "end its name in .svg or .png");
+}
+
+}  // namespace
+
+void check_plot_path(const std::string& path) {
+  format_of(path);
+}
+
+std::string sweep_plot_script(const SweepResult& result, const std::string& output_path) {
+  auto format = format_of(output_path);
+  DDPSIM_CHECK(!result.points.empty(), "a sweep has points");
+  auto axis = line_axis(result);
+  return axis ? line_plot_script(result, *axis, format) : bar_plot_script(result, format);
+}
+
+void write_sweep_plot(const SweepResult& result, const std::string& path) {
+  write_whole_file(path, run_gnuplot(sweep_plot_script(result, path)));
+}
+
+}  // namespace ddpsim

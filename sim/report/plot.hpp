@@ -1,0 +1,27 @@
+#pragma once
+// A sweep as a picture, drawn by gnuplot.
+#include <stdexcept>
+#include <string>
+
+#include "sim/report/sweep_result.hpp"
+
+namespace ddpsim {
+
+// A program that this command needs is not installed.
+class BackendMissing : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// Throws InputError unless `path` ends in .svg or .png.
+void check_plot_path(const std::string& path);
+
+// The gnuplot script of that picture; it draws to standard output. Along ddp.bucket_cap, or else along an
+// axis of numbers, one line for each group of the other axes; otherwise one stacked bar a point. Throws
+// InputError unless `output_path` ends in .svg or .png.
+std::string sweep_plot_script(const SweepResult& result, const std::string& output_path);
+
+// Draws it. Throws BackendMissing without gnuplot, InternalError when gnuplot refuses the script.
+void write_sweep_plot(const SweepResult& result, const std::string& path);
+
+}  // namespace ddpsim

@@ -1,0 +1,29 @@
+#pragma once
+// Results as JSON. The keys and their order are stable (docs/formats.md); the same input gives the same
+// bytes.
+#include <string>
+#include <vector>
+
+#include "sim/report/metrics.hpp"
+#include "sim/report/sweep_result.hpp"
+
+namespace ddpsim {
+
+// Who computed this.
+struct ToolInfo {
+  std::string version;
+  std::string simgrid;  // the version of the engine
+};
+
+// Which scenario was swept.
+struct ScenarioInfo {
+  std::string file;
+  std::vector<std::string> set;  // the --set arguments, as given
+  std::vector<AxisValues> axes;
+};
+
+// One point with its buckets.
+std::string simulate_json(const IterationMetrics& metrics, const ToolInfo& tool);
+std::string sweep_json(const SweepResult& result, const ScenarioInfo& scenario, const ToolInfo& tool);
+
+}  // namespace ddpsim

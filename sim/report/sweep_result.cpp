@@ -1,0 +1,67 @@
+#include "sim/report/sweep_result.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "sim/base/check.hpp"
+
+namespace ddpsim {
+namespace {
+
+// No cap is no limit, so it counts as the largest.
+double cap_or_infinity(const SweepPoint& point) {
+  return point.metrics.bucket_cap.value_or(Bytes(std::numeric_limits<double>::infinity())).value();
+}
+
+}  // namespace
+
+std::size_t SweepResult::best_of(const std::vector<std::size_t>& candidates) const {
+  DDPSIM_CHECK(!candidates.empty(), "a best point is one of some");
+  Seconds shortest = points[candidates.front()].metrics.iteration;
+  for (auto i : candidates) shortest = std::min(shortest, points[i].metrics.iteration);
+  // Against the shortest of all, so that a chain of almost equal points cannot drift away from it.
+  std::optional<std::size_t> best;
+  for (auto i : candidates) {
+    if (points[i].metrics.iteration > shortest * (1 + 1e-12)) continue;
+    if (!best || cap_or_infinity(points[i]) < cap_or_infinity(points[*best])) best = i;
+  }
+  return *best;
+}
+
+std::size_t SweepResult::best() const {
+  std::vector<std::size_t> all(points.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  return best_of(all);
+}
+
+std::vector<std::size_t> SweepResult::best_by_group() const {
+  std::vector<std::size_t> best;
+  for (const auto& group : groups(find_axis(kBucketCapAxis))) best.push_back(best_of(group.points));
+  return best;
+}
+
+std::optional<std::size_t> SweepResult::find_axis(std::string_view key) const {
+  auto found = std::find(axes.begin(), axes.end(), key);
+  if (found == axes.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - axes.begin());
+}
+
+std::vector<SweepGroup> SweepResult::groups(std::optional<std::size_t> free) const {
+  std::vector<SweepGroup> groups;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    DDPSIM_CHECK(points[i].axis_values.size() == axes.size(), "a point has one value an axis");
+    std::string name;
+    for (std::size_t axis = 0; free && axis < axes.size(); ++axis)
+      if (axis != *free)
+        name += fmt::format("{}{} = {}", name.empty() ? "" : ", ", axes[axis], points[i].axis_values[axis]);
+    auto group = std::find_if(groups.begin(), groups.end(), [&](const auto& g) { return g.name == name; });
+    if (group == groups.end()) group = groups.insert(group, {std::move(name), {}});
+    group->points.push_back(i);
+  }
+  return groups;
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,70 @@
+#pragma once
+// A finished sweep: its points, and which of them is best.
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "sim/report/metrics.hpp"
+
+namespace ddpsim {
+
+// A measured iteration that belongs to a point (validation.measured).
+struct MeasuredIteration {
+  std::optional<std::string> strategy;  // absent: any
+  std::optional<int> world_size;        // absent: any
+  std::optional<Bytes> bucket_cap;      // absent: any
+  Seconds iteration;
+  std::optional<Seconds> spread;  // standard deviation
+};
+
+// predicted / measured - 1: positive where the prediction is too slow.
+inline double relative_error(const IterationMetrics& predicted, const MeasuredIteration& measured) {
+  return predicted.iteration / measured.iteration - 1;
+}
+
+struct SweepPoint {
+  std::vector<std::string>
+      axis_values;  // as written in the scenario, one an axis: "25MiB", "1024", "overlap"
+  IterationMetrics metrics;
+  std::optional<MeasuredIteration> measured;
+};
+
+// One axis of the sweep and the values it takes, as written.
+struct AxisValues {
+  std::string key;
+  std::vector<std::string> values;
+};
+
+inline constexpr std::string_view kBucketCapAxis = "ddp.bucket_cap";
+
+// Points that agree on every axis but one.
+struct SweepGroup {
+  std::string name;  // what they agree on: "cluster.world_size = 1024, strategy = ddp"; empty for no axis
+  std::vector<std::size_t> points;  // in sweep order; never empty
+};
+
+// A point is better when its iteration is shorter; among equals (to 1e-12 relative) the smaller cap, then the
+// earlier one.
+struct SweepResult {
+  std::vector<std::string> axes;  // scenario keys: "ddp.bucket_cap"
+  std::vector<SweepPoint> points;
+  std::vector<MeasuredIteration> measured;  // everything in the measured file
+  std::string title;                        // of the plot: the scenario file's name
+
+  // Index of the best point of all.
+  [[nodiscard]] std::size_t best() const;
+  // The best of each group: points that agree on every axis but ddp.bucket_cap. One group where the cap is no
+  // axis. In order of the groups' first points.
+  [[nodiscard]] std::vector<std::size_t> best_by_group() const;
+
+  [[nodiscard]] std::optional<std::size_t> find_axis(std::string_view key) const;
+  // Groups along the axis `free`, in order of their first points; everything is one group without such an
+  // axis.
+  [[nodiscard]] std::vector<SweepGroup> groups(std::optional<std::size_t> free) const;
+  // The best of some points; `candidates` is not empty.
+  [[nodiscard]] std::size_t best_of(const std::vector<std::size_t>& candidates) const;
+};
+
+}  // namespace ddpsim

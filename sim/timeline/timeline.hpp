@@ -1,0 +1,46 @@
+#pragma once
+// What happened in one simulated iteration: spans on lanes. No behaviour.
+#include <cstddef>
+#include <vector>
+
+#include "sim/base/units.hpp"
+
+namespace ddpsim {
+
+enum class Activity {
+  forward,
+  backward,
+  wait,  // compute is done and waits for the last collective: exposed communication
+  optimizer,
+  all_reduce,             // a bucket's collective, on the communication lane
+  used_parameter_bitmap,  // the small extra all-reduce of find_unused_parameters
+};
+
+// Times count from the start of the iteration. `index` is the accumulation step (forward, backward) or the
+// bucket.
+struct Span {
+  Activity activity;
+  std::size_t index;
+  Seconds start, end;
+};
+
+// One equivalence class of ranks: `ranks` ranks behave exactly like `rank`, the lowest of them.
+struct RankTimeline {
+  int rank = 0;
+  int ranks = 1;
+  double slowdown = 1;
+  std::vector<Span> compute;          // back to back, in order, from 0 to the end of this rank's iteration
+  std::vector<Span> communication;    // in launch order
+  Seconds backward_start;             // of the last accumulation step: the zero of ready/start/end in results
+  std::vector<Seconds> bucket_ready;  // all gradients of the bucket are there; one entry a bucket
+};
+
+struct Timeline {
+  std::vector<RankTimeline> rank_classes;  // by lowest rank; never empty
+
+  // The class that finishes last; among equals the slowest, then the lowest rank. Reported terms belong to
+  // it.
+  [[nodiscard]] const RankTimeline& last_to_finish() const;
+};
+
+}  // namespace ddpsim

@@ -1,0 +1,248 @@
+#include "sim/trace/layer_times_import.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <map>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "sim/base/csv.hpp"
+#include "sim/base/quantity.hpp"
+#include "sim/base/suggest.hpp"
+#include "sim/trace/gpt2.hpp"
+
+namespace ddpsim {
+namespace {
+
+constexpr std::int64_t kMostElements = std::int64_t{1} << 53;
+constexpr double kLongestTime = 1e6;  // s; the sum over the layers stays below what a trace may hold
+
+struct LayerTime {
+  Seconds time, spread;
+};
+
+using Row = std::vector<Located>;
+using RowsByName = std::map<std::string, const Row*>;
+
+struct ExpectedRows {
+  std::vector<std::string> names;
+  std::string ignored;  // a further row that may stand there, dropped
+  std::string in_words;
+};
+
+// The rows by the name of their layer: every expected one exactly once, and no others.
+RowsByName index_rows(const CsvTable& table, const ExpectedRows& expected) {
+  const auto& names = expected.names;
+  auto name_column = table.column("Name");
+  RowsByName rows;
+  for (const auto& row : table.rows) {
+    const auto& name = row[name_column];
+    if (!expected.ignored.empty() && name.text == expected.ignored) continue;
+    if (std::find(names.begin(), names.end(), name.text) == names.end())
+      throw InputError(name.span,
+                       fmt::format("unknown row '{}'{}", name.text, did_you_mean(name.text, names)),
+                       fmt::format("the rows are {}", expected.in_words));
+    auto [first, inserted] = rows.emplace(name.text, &row);
+    if (!inserted)
+      throw InputError(name.span, fmt::format("row '{}' appears twice", name.text),
+                       fmt::format("it is first on line {}", (*first->second)[name_column].span.line));
+  }
+  for (const auto& name : names)
+    if (!rows.contains(name))
+      throw InputError(whole_file(table.source), fmt::format("has no row '{}'", name),
+                       fmt::format("the rows are {}", expected.in_words));
+  return rows;
+}
+
+// A layer's row in the table of sizes.
+std::string size_row(const Gpt2Layer& layer) {
+  switch (layer.kind) {
+    case Gpt2LayerKind::token_embedding:
+      return "Token embedding";
+    case Gpt2LayerKind::position_embedding:
+      return "Position embedding";
+    case Gpt2LayerKind::block:
+      return fmt::format("Block {}", layer.block);
+    case Gpt2LayerKind::final_norm:
+      return "LayerNorm final";
+    case Gpt2LayerKind::lm_head:
+      return "LM head";
+  }
+  return {};
+}
+
+// A layer's row in the table of times; none for the embeddings.
+std::string time_row(const Gpt2Layer& layer) {
+  switch (layer.kind) {
+    case Gpt2LayerKind::block:
+      return fmt::format("block_{} grad", layer.block);
+    case Gpt2LayerKind::final_norm:
+      return "ln_f grad";
+    case Gpt2LayerKind::lm_head:
+      return "lm_head grad";
+    default:
+      return {};
+  }
+}
+
+std::optional<int> block_index(std::string_view name) {
+  constexpr std::string_view kPrefix = "Block ";
+  if (!name.starts_with(kPrefix)) return std::nullopt;
+  name.remove_prefix(kPrefix.size());
+  int index = 0;
+  auto [rest, error] = std::from_chars(name.data(), name.data() + name.size(), index);
+  if (error != std::errc() || rest != name.data() + name.size() || index < 0) return std::nullopt;
+  return index;
+}
+
+// The size with as many blocks as the table; check_sizes then compares every row.
+Gpt2Size find_size(const CsvTable& table) {
+  auto name_column = table.column("Name");
+  int last = -1;
+  const Located* last_name = nullptr;
+  for (const auto& row : table.rows) {
+    auto index = block_index(row[name_column].text);
+    if (!index || *index <= last) continue;
+    last = *index;
+    last_name = &row[name_column];
+  }
+  std::vector<std::string> sizes;
+  for (const auto& size : kGpt2Sizes) {
+    if (size.layers - 1 == last) return size;
+    sizes.push_back(fmt::format("'Block {}' in {}", size.layers - 1, size.name));
+  }
+  auto hint = fmt::format("the last is {}", fmt::join(sizes, ", "));
+  if (!last_name)
+    throw InputError(whole_file(table.source), "has no rows 'Block 0', 'Block 1' and so on", hint);
+  throw InputError(last_name->span, fmt::format("no GPT-2 ends with '{}'", last_name->text), hint);
+}
+
+void check_sizes(const CsvTable& table, const Gpt2Size& size) {
+  // Untied: the lm_head's row is the size of the weight it uses, shared or not.
+  auto layers = gpt2_layers(size, false);
+  ExpectedRows expected;
+  expected.in_words =
+      fmt::format("Token embedding, Position embedding, Block 0 to Block {}, LayerNorm final and LM head",
+                  size.layers - 1);
+  for (const auto& layer : layers) expected.names.push_back(size_row(layer));
+  auto count_column = table.column("No. Params");
+  auto rows = index_rows(table, expected);
+  for (const auto& layer : layers) {
+    auto name = size_row(layer);
+    const auto& field = (*rows.at(name))[count_column];
+    auto count = parse_integer(field, 1, kMostElements);
+    if (count != layer.elements())
+      throw InputError(
+          field.span,
+          fmt::format("{} of {} has {} parameters, not {}", name, size.name, layer.elements(), count),
+          fmt::format("with {} blocks the width is {}", size.layers, size.width));
+  }
+}
+
+Seconds positive_seconds(const Located& field) {
+  auto time = parse_number(field, 0, kLongestTime);
+  if (time == 0) throw InputError(field.span, "a time of zero", "a recorded time is above zero seconds");
+  return Seconds(time);
+}
+
+// By the name of the row.
+std::map<std::string, LayerTime> read_times(const CsvTable& table, const std::string& statistic,
+                                            const Gpt2Size& size) {
+  // The "backward" row is the time of the call, not of the pass.
+  ExpectedRows expected{{}, "backward", {}};
+  expected.in_words = fmt::format("forward, lm_head grad, ln_f grad, block_0 grad to block_{} grad and step",
+                                  size.layers - 1);
+  for (const auto& layer : gpt2_layers(size, true))
+    if (auto name = time_row(layer); !name.empty()) expected.names.push_back(name);
+  expected.names.insert(expected.names.end(), {"forward", "step"});
+  auto time_column = table.column(statistic);
+  auto spread_column = table.column("std");
+  std::map<std::string, LayerTime> times;
+  for (const auto& [name, row] : index_rows(table, expected))
+    times[name] = {positive_seconds((*row)[time_column]),
+                   Seconds(parse_number((*row)[spread_column], 0, kLongestTime))};
+  return times;
+}
+
+// Walks the backward pass layer by layer; `variance` is that of the time at which the layer starts.
+class BackwardPass {
+ public:
+  BackwardPass(LayerTrace& trace, DType dtype) : trace_(trace), dtype_(dtype) {}
+
+  void run(const Gpt2Layer& layer, LayerTime duration) {
+    auto elements = static_cast<double>(layer.elements());
+    std::int64_t done = 0;
+    for (auto module = layer.modules.rbegin(); module != layer.modules.rend(); ++module) {
+      done += module->elements();
+      double share = static_cast<double>(done) / elements;
+      for (const auto& tensor : module->tensors) add(tensor, duration, share);
+    }
+    start_ += duration.time;
+    variance_ += duration.spread.value() * duration.spread.value();
+  }
+
+ private:
+  // `share` of the layer's time is over; within a layer that part varies with the layer as a whole.
+  void add(const Gpt2Tensor& tensor, LayerTime duration, double share) {
+    double part = duration.spread.value() * share;
+    if (trace_.registration_order.size() <= tensor.parameter)
+      trace_.registration_order.resize(tensor.parameter + 1);
+    trace_.registration_order[tensor.parameter] = trace_.gradients.size();
+    trace_.gradients.push_back({tensor.name, tensor.elements, dtype_, start_ + duration.time * share,
+                                Seconds(std::sqrt(variance_ + part * part))});
+  }
+
+  LayerTrace& trace_;
+  DType dtype_;
+  Seconds start_;
+  double variance_ = 0;
+};
+
+std::vector<std::string> notes(const LayerTimesImport& import) {
+  auto file = [](const std::string& path) { return std::filesystem::path(path).filename().string(); };
+  std::vector<std::string> lines{
+      fmt::format("imported from {} and {}, taking the {} of each layer's time.", file(import.sizes_path),
+                  file(import.times_path), import.statistic),
+      "Layers follow each other without gaps: lm_head, ln_f, then the blocks from the last to the first.",
+      "Inside a layer its modules run one after the other in the reverse of forward order; a module's share",
+      "of the layer's time is its share of the elements, and its weight and bias are ready at its end.",
+      "No time was recorded for the embeddings, so wpe and wte are ready when block 0 is done."};
+  lines.emplace_back(import.tied_embedding
+                         ? "wte is also the lm_head's weight: one gradient, ready when both uses are done."
+                         : "lm_head.weight is a parameter of its own, ready after the lm_head's time.");
+  lines.emplace_back("ready_std_s adds the standard deviations of the layers' times in quadrature.");
+  return lines;
+}
+
+}  // namespace
+
+LayerTrace import_layer_times(const LayerTimesImport& import) {
+  const std::vector<std::string> statistics{"mean", "median"};
+  if (std::find(statistics.begin(), statistics.end(), import.statistic) == statistics.end())
+    throw InputError(
+        fmt::format("unknown statistic '{}'{}", import.statistic, did_you_mean(import.statistic, statistics)),
+        fmt::format("the statistics are {}", fmt::join(statistics, " and ")));
+  auto sizes = read_csv(import.sizes_path, "a table of layer sizes");
+  auto size = find_size(sizes);
+  check_sizes(sizes, size);
+  auto times = read_times(read_csv(import.times_path, "a table of layer times"), import.statistic, size);
+
+  LayerTrace trace;
+  BackwardPass backward(trace, import.dtype);
+  auto layers = gpt2_layers(size, import.tied_embedding);
+  for (auto layer = layers.rbegin(); layer != layers.rend(); ++layer) {
+    auto recorded = times.find(time_row(*layer));
+    backward.run(*layer, recorded == times.end() ? LayerTime{} : recorded->second);
+  }
+  trace.forward = times.at("forward").time;
+  trace.optimizer = times.at("step").time;
+  trace.metadata = import.metadata;
+  if (!trace.metadata.model) trace.metadata.model = std::string(size.name);
+  for (auto& note : notes(import)) trace.metadata.notes.push_back(std::move(note));
+  return trace;
+}
+
+}  // namespace ddpsim

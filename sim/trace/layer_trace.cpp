@@ -1,0 +1,62 @@
+#include "sim/trace/layer_trace.hpp"
+
+#include <array>
+#include <numeric>
+
+#include "sim/base/check.hpp"
+
+namespace ddpsim {
+namespace {
+
+struct DTypeInfo {
+  DType dtype;
+  std::string_view name;  // as torch prints it, without "torch."
+  int bytes;
+};
+
+constexpr std::array<DTypeInfo, 4> kDTypes{{{DType::float16, "float16", 2},
+                                            {DType::bfloat16, "bfloat16", 2},
+                                            {DType::float32, "float32", 4},
+                                            {DType::float64, "float64", 8}}};
+
+const DTypeInfo& info(DType dtype) {
+  auto index = static_cast<std::size_t>(dtype);
+  DDPSIM_CHECK(index < kDTypes.size() && kDTypes[index].dtype == dtype, "a dtype that is not in the table");
+  return kDTypes[index];
+}
+
+}  // namespace
+
+int bytes_per_element(DType dtype) {
+  return info(dtype).bytes;
+}
+
+std::string_view dtype_name(DType dtype) {
+  return info(dtype).name;
+}
+
+std::optional<DType> find_dtype(std::string_view name) {
+  for (const auto& known : kDTypes)
+    if (known.name == name) return known.dtype;
+  return std::nullopt;
+}
+
+std::vector<std::string> dtype_names() {
+  std::vector<std::string> names;
+  for (const auto& known : kDTypes) names.emplace_back(known.name);
+  return names;
+}
+
+Bytes LayerTrace::bytes() const {
+  Bytes total;
+  for (const auto& gradient : gradients) total += gradient.bytes();
+  return total;
+}
+
+std::vector<std::size_t> reverse_of_arrival(std::size_t n_gradients) {
+  std::vector<std::size_t> order(n_gradients);
+  std::iota(order.rbegin(), order.rend(), std::size_t{0});
+  return order;
+}
+
+}  // namespace ddpsim

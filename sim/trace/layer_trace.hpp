@@ -1,0 +1,58 @@
+#pragma once
+// A recorded backward pass on one GPU: which gradients there are and when each becomes ready.
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/base/units.hpp"
+
+namespace ddpsim {
+
+enum class DType { float16, bfloat16, float32, float64 };
+
+[[nodiscard]] int bytes_per_element(DType dtype);
+[[nodiscard]] std::string_view dtype_name(DType dtype);
+[[nodiscard]] std::optional<DType> find_dtype(std::string_view name);
+[[nodiscard]] std::vector<std::string> dtype_names();
+
+struct Gradient {
+  std::string name;
+  std::int64_t elements = 0;
+  DType dtype = DType::float32;
+  Seconds ready;                        // from the start of the backward pass
+  std::optional<Seconds> ready_spread;  // standard deviation over the recorded iterations, where recorded
+
+  [[nodiscard]] Bytes bytes() const {
+    return Bytes(static_cast<double>(elements) * bytes_per_element(dtype));
+  }
+  bool operator==(const Gradient&) const = default;
+};
+
+// What the file's header says; absent keys stay empty.
+struct TraceMetadata {
+  std::optional<std::string> model, device, torch, source, captured;
+  std::optional<std::int64_t> batch_size, sequence_length;  // samples a GPU and step; tokens a sample
+  std::vector<std::string> notes;                           // free comment lines, without the '#'
+
+  bool operator==(const TraceMetadata&) const = default;
+};
+
+struct LayerTrace {
+  TraceMetadata metadata;
+  std::optional<Seconds> forward, optimizer;  // absent: not recorded, counted as zero
+  std::vector<Gradient> gradients;            // in arrival order; never empty; ready times do not decrease
+  // Gradient indices in the order in which the model registered its parameters (model.parameters()). The
+  // reverse of arrival where the file does not say.
+  std::vector<std::size_t> registration_order;
+
+  [[nodiscard]] Seconds backward() const { return gradients.back().ready; }
+  [[nodiscard]] Bytes bytes() const;
+  bool operator==(const LayerTrace&) const = default;
+};
+
+// The registration order of a trace that does not record one: n-1, ..., 1, 0.
+[[nodiscard]] std::vector<std::size_t> reverse_of_arrival(std::size_t n_gradients);
+
+}  // namespace ddpsim

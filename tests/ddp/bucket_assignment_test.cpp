@@ -1,0 +1,61 @@
+#include "sim/ddp/bucket_assignment.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace ddpsim {
+namespace {
+
+using namespace literals;
+using ::testing::ElementsAre;
+using enum DType;
+
+std::vector<std::size_t> buckets_of(std::vector<TensorSize> tensors, std::vector<Bytes> limits,
+                                    BucketOrder order = BucketOrder::as_closed) {
+  return compute_bucket_assignment(tensors, limits, order).bucket_of;
+}
+
+TEST(BucketAssignment, AddsBeforeItAsksForTheLimit) {
+  // 4 + 4 is below 10, the third makes 12: caps are soft.
+  EXPECT_THAT(buckets_of({{4_B}, {4_B}, {4_B}, {4_B}}, {10_B}), ElementsAre(0, 0, 0, 1));
+}
+
+TEST(BucketAssignment, ReachingTheLimitExactlyCloses) {
+  EXPECT_THAT(buckets_of({{4_B}, {6_B}, {1_B}}, {10_B}), ElementsAre(0, 0, 1));
+  EXPECT_THAT(buckets_of({{4_B}, {6_B}, {1_B}}, {11_B}), ElementsAre(0, 0, 0));
+}
+
+TEST(BucketAssignment, NeverSplitsATensor) {
+  EXPECT_THAT(buckets_of({{1_B}, {1000_B}, {1_B}}, {10_B}), ElementsAre(0, 0, 1));
+}
+
+TEST(BucketAssignment, TakesTheLimitsInTurnAndStaysOnTheLast) {
+  EXPECT_THAT(buckets_of({{1_B}, {1_B}, {1_B}, {1_B}, {1_B}, {1_B}, {1_B}}, {1_B, 2_B, 3_B}),
+              ElementsAre(0, 1, 1, 2, 2, 2, 3));
+}
+
+TEST(BucketAssignment, EachDTypeHasItsOwnBucketAndItsOwnPlaceInTheLimits) {
+  auto assignment = compute_bucket_assignment(
+      std::vector<TensorSize>{{1_B, float32}, {2_B, float16}, {1_B, float16}, {1_B, float32}, {1_B, float32}},
+      std::vector<Bytes>{1_B, 2_B}, BucketOrder::as_closed);
+  EXPECT_THAT(assignment.bucket_of, ElementsAre(0, 1, 3, 2, 2));
+  EXPECT_EQ(assignment.buckets[2].limit, 1u);
+  EXPECT_EQ(assignment.buckets[2].dtype, float32);
+  EXPECT_TRUE(assignment.buckets[2].closed);
+  EXPECT_FALSE(assignment.buckets[3].closed);
+}
+
+// float32 is opened first, closed last; float64 stays open.
+TEST(BucketAssignment, OrdersBuckets) {
+  std::vector<TensorSize> tensors{{1_B, float64}, {1_B, float32}, {2_B, float16}, {1_B, float32}};
+  EXPECT_THAT(buckets_of(tensors, {2_B}, BucketOrder::as_closed), ElementsAre(2, 1, 0, 1));
+  EXPECT_THAT(buckets_of(tensors, {2_B}, BucketOrder::by_first_tensor), ElementsAre(0, 1, 2, 1));
+}
+
+TEST(BucketAssignment, OpenBucketsComeInTheOrderOfTheirFirstTensors) {
+  EXPECT_THAT(buckets_of({{1_B, bfloat16}, {1_B, float16}, {9_B, float32}, {1_B, bfloat16}}, {5_B}),
+              ElementsAre(1, 2, 0, 1));
+}
+
+}  // namespace
+}  // namespace ddpsim

@@ -1,0 +1,187 @@
+// Options that are refused, with the whole message.
+#include <functional>
+#include <limits>
+
+#include <gtest/gtest.h>
+
+#include "sim/base/source.hpp"
+#include "sim/ddp/reduction_plan.hpp"
+
+#include "tests/ddp/small_trace.hpp"
+
+namespace ddpsim {
+namespace {
+
+using namespace literals;
+
+// The message with which DDP's plan is refused once `set` has changed the default options.
+std::string refusal(const std::function<void(DdpOptions&)>& set) {
+  auto trace = test::small_trace({{"h.0.bias", 10}, {"h.0.weight", 10}});
+  DdpOptions options;
+  set(options);
+  try {
+    make_reduction_plan(trace, Strategy::ddp, options);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(DdpOptionsRefused, ZeroCap) {
+  EXPECT_EQ(refusal([](DdpOptions& o) { o.bucket_cap = 0_B; }),
+            "error: bucket_cap must be at least one byte\n"
+            "hint: a cap of 1B gives every gradient a bucket of its own");
+}
+
+TEST(DdpOptionsRefused, CapThatIsNoNumber) {
+  EXPECT_EQ(refusal([](DdpOptions& o) { o.bucket_cap = Bytes(std::numeric_limits<double>::quiet_NaN()); }),
+            "error: bucket_cap must be at least one byte\n"
+            "hint: a cap of 1B gives every gradient a bucket of its own");
+}
+
+TEST(DdpOptionsRefused, ZeroFirstCap) {
+  EXPECT_EQ(refusal([](DdpOptions& o) { o.first_bucket_cap = 0_B; }),
+            "error: first_bucket_cap must be at least one byte\n"
+            "hint: a cap of 1B gives every gradient a bucket of its own");
+}
+
+TEST(DdpOptionsRefused, ZeroInTheList) {
+  EXPECT_EQ(refusal([](DdpOptions& o) {
+              o.torch = {2, 11};
+              o.bucket_caps = {1_MiB, 0_B};
+            }),
+            "error: each of bucket_caps must be at least one byte\n"
+            "hint: a cap of 1B gives every gradient a bucket of its own");
+}
+
+TEST(DdpOptionsRefused, ListAndCap) {
+  EXPECT_EQ(refusal([](DdpOptions& o) {
+              o.torch = {2, 11};
+              o.bucket_caps = {1_MiB};
+              o.bucket_cap = 1_MiB;
+            }),
+            "error: bucket_caps and bucket_cap exclude each other\n"
+            "hint: the last of bucket_caps holds for all later buckets");
+}
+
+TEST(DdpOptionsRefused, ListAndFirstCap) {
+  EXPECT_EQ(refusal([](DdpOptions& o) {
+              o.torch = {2, 11};
+              o.bucket_caps = {1_MiB};
+              o.first_bucket_cap = 1_MiB;
+            }),
+            "error: bucket_caps and first_bucket_cap exclude each other\n"
+            "hint: the first of bucket_caps is the first bucket's cap");
+}
+
+TEST(DdpOptionsRefused, ListBeforeItExisted) {
+  EXPECT_EQ(refusal([](DdpOptions& o) {
+              o.torch = {2, 10};
+              o.bucket_caps = {1_MiB};
+            }),
+            "error: torch 2.10 has no bucket_caps (bucket_cap_mb_list)\n"
+            "hint: it appeared in torch 2.11");
+}
+
+TEST(DdpOptionsRefused, StaticGraphBeforeItExisted) {
+  EXPECT_EQ(refusal([](DdpOptions& o) {
+              o.torch = {1, 8};
+              o.static_graph = true;
+            }),
+            "error: torch 1.8 has no static_graph\n"
+            "hint: it appeared in torch 1.9");
+}
+
+TEST(DdpOptionsRefused, SmallBucketLastBeforeItExisted) {
+  EXPECT_EQ(refusal([](DdpOptions& o) {
+              o.torch = {1, 9};
+              o.set_last_bucket_cap = true;
+            }),
+            "error: torch 1.9 has no set_last_bucket_cap (DDP_SET_LAST_BUCKET_CAP)\n"
+            "hint: it appeared in torch 1.10");
+}
+
+TEST(DdpOptionsRefused, TorchTooOld) {
+  EXPECT_EQ(refusal([](DdpOptions& o) {
+              o.torch = {1, 6};
+            }),
+            "error: no bucketing rules are known for torch 1.6\n"
+            "hint: versions 1.7 to 1.13 and 2.x are known");
+}
+
+TEST(DdpOptionsRefused, TorchNeverReleased) {
+  EXPECT_EQ(refusal([](DdpOptions& o) {
+              o.torch = {1, 14};
+            }),
+            "error: no bucketing rules are known for torch 1.14\n"
+            "hint: versions 1.7 to 1.13 and 2.x are known");
+}
+
+TEST(DdpOptionsRefused, TorchAbsurd) {
+  EXPECT_EQ(refusal([](DdpOptions& o) {
+              o.torch = {26, 0};
+            }),
+            "error: no bucketing rules are known for torch 26.0\n"
+            "hint: versions 1.7 to 1.13 and 2.x are known");
+}
+
+TEST(DdpOptionsRefused, TorchNegative) {
+  EXPECT_EQ(refusal([](DdpOptions& o) {
+              o.torch = {2, -1};
+            }),
+            "error: no bucketing rules are known for torch 2.-1\n"
+            "hint: versions 1.7 to 1.13 and 2.x are known");
+}
+
+TEST(DdpOptionsRefused, NoAccumulationSteps) {
+  EXPECT_EQ(refusal([](DdpOptions& o) { o.accumulation_steps = 0; }),
+            "error: accumulation_steps must be at least 1, not 0\n"
+            "hint: 1 reduces after every backward pass");
+}
+
+TEST(DdpOptionsRefused, UnusedButNotLookedFor) {
+  EXPECT_EQ(
+      refusal([](DdpOptions& o) { o.unused_parameters = {"h.0.weight"}; }),
+      "error: the gradient of unused parameter 'h.0.weight' never arrives, so its bucket is never reduced\n"
+      "hint: set find_unused_parameters, or static_graph if the same parameters are unused in every "
+      "iteration");
+}
+
+TEST(DdpOptionsRefused, UnknownUnused) {
+  EXPECT_EQ(refusal([](DdpOptions& o) {
+              o.find_unused_parameters = true;
+              o.unused_parameters = {"h.0.wieght"};
+            }),
+            "error: unused parameter 'h.0.wieght' is not in the trace; did you mean 'h.0.weight'?\n"
+            "hint: the trace names its gradients like 'h.0.bias'");
+}
+
+TEST(DdpOptionsRefused, AllUnused) {
+  EXPECT_EQ(refusal([](DdpOptions& o) {
+              o.find_unused_parameters = true;
+              o.unused_parameters = {"h.0.weight", "h.0.bias"};
+            }),
+            "error: every parameter is unused: nothing is left to reduce\n"
+            "hint: leave some out of unused_parameters");
+}
+
+TEST(DdpOptionsAccepted, OldestAndFutureVersions) {
+  auto trace = test::small_trace({{"a", 10}});
+  DdpOptions options;
+  for (auto version : {TorchVersion{1, 7}, TorchVersion{1, 13}, TorchVersion{2, 0}, TorchVersion{2, 99}}) {
+    options.torch = version;
+    EXPECT_EQ(make_reduction_plan(trace, Strategy::ddp, options).buckets.size(), 1u);
+  }
+}
+
+// The hand-written loops never wait for a gradient that does not come.
+TEST(DdpOptionsAccepted, UnusedParametersInHandWrittenStrategies) {
+  auto trace = test::small_trace({{"a", 10}, {"b", 10}});
+  DdpOptions options;
+  options.unused_parameters = {"a"};
+  for (auto strategy : {Strategy::naive, Strategy::flat, Strategy::overlap})
+    EXPECT_EQ(make_reduction_plan(trace, strategy, options).buckets.size(), 1u);
+}
+
+}  // namespace
+}  // namespace ddpsim

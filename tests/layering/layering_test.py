@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""Holds the direction of dependencies (docs/architecture.md) against the #include lines.
+
+Usage: layering_test.py SOURCE_ROOT. Prints every violation and exits 1 if there is one.
+"""
+import re
+import sys
+from pathlib import Path
+
+# Folder -> folders it may include directly; what those may include comes with them.
+ALLOWED = {
+    "sim/base": [],
+    "sim/config": ["sim/base"],
+    "sim/timeline": ["sim/base"],
+    "sim/collective": ["sim/base"],
+    "sim/trace": ["sim/config"],
+    "sim/topology": ["sim/config"],
+    "sim/ddp": ["sim/trace"],
+    "sim/engine": ["sim/ddp", "sim/collective", "sim/topology", "sim/timeline"],
+    "sim/engine/closed_form": ["sim/engine"],
+    "sim/engine/simgrid": ["sim/engine"],
+    "sim/report": ["sim/timeline", "sim/ddp"],
+    "sim/cli": ["sim/engine/closed_form", "sim/engine/simgrid", "sim/report"],
+    "sim": ["sim/cli"],
+}
+
+# Third-party headers -> the only folders that may include them.
+CONFINED = {
+    r"yaml-cpp/": ["sim/config"],
+    r"boost/graph/": ["sim/topology"],
+    r"(simgrid|xbt)/": ["sim/engine/simgrid"],
+    r"(torch|ATen|c10)/": ["tests/ddp"],
+    r"(cuda|nccl)": [],
+    r"nlohmann/": ["sim/report", "tests"],
+    r"CLI/": ["sim/cli"],
+}
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.MULTILINE)
+
+
+def reachable(folder):
+    seen, todo = {folder}, list(ALLOWED[folder])
+    while todo:
+        nxt = todo.pop()
+        if nxt not in seen:
+            seen.add(nxt)
+            todo += ALLOWED[nxt]
+    return seen
+
+
+def layer_of(path):
+    """The longest folder of ALLOWED that holds `path`."""
+    fits = [f for f in ALLOWED if path == f or path.startswith(f + "/")]
+    return max(fits, key=len) if fits else None
+
+
+def inside(path, folders):
+    return any(path.startswith(folder + "/") for folder in folders)
+
+
+def violations(path, text):
+    layer = layer_of(path)
+    for quote, header in INCLUDE.findall(text):
+        for pattern, folders in CONFINED.items():
+            if re.match(pattern, header) and not inside(path, folders):
+                yield f"{path} includes <{header}>, which belongs to {', '.join(folders) or 'no folder yet'}"
+        if quote != '"':
+            continue
+        target = layer_of(header)
+        if target is None:
+            if not header.startswith("tests/"):
+                yield f'{path} includes "{header}", which is not a path from the root'
+            elif layer:
+                yield f'{path} includes "{header}" from the tests'
+        elif layer and target not in reachable(layer):
+            yield f'{path} includes "{header}": {layer} must not depend on {target}'
+
+
+def scan(root):
+    sources = sorted(p for top in ("sim", "tests", "bench") for p in (root / top).rglob("*") if p.suffix in (".cpp", ".hpp", ".in"))
+    found = []
+    for source in sources:
+        path = source.relative_to(root).as_posix()
+        if "libtorch_compat/" in path:
+            continue
+        found += violations(path, source.read_text())
+    return len(sources), found
+
+
+def self_test():
+    """The checker itself must find what it is there to find."""
+    bad = {
+        "sim/base/x.cpp": '#include "sim/config/value.hpp"',
+        "sim/report/x.cpp": '#include "sim/engine/scenario.hpp"',
+        "sim/engine/closed_form/x.cpp": '#include "sim/engine/simgrid/network.hpp"',
+        "sim/trace/x.cpp": "#include <yaml-cpp/yaml.h>",
+        "sim/cli/x.cpp": "#include <simgrid/s4u.hpp>",
+        "sim/ddp/x.cpp": "# include <torch/torch.h>",
+        "sim/ddp/y.cpp": '#include "reduction_plan.hpp"',
+    }
+    for path, text in bad.items():
+        assert list(violations(path, text)), f"not found: {path}: {text}"
+    assert not list(violations("sim/engine/x.cpp", '#include "sim/config/reader.hpp"\n#include <vector>'))
+
+
+if __name__ == "__main__":
+    self_test()
+    count, found = scan(Path(sys.argv[1]))
+    print("\n".join(found))
+    if count < 50:
+        sys.exit(f"only {count} sources found: is {sys.argv[1]} the project's root?")
+    sys.exit(1 if found else 0)

@@ -1,0 +1,74 @@
+// The recorded data under traces/: still what their sources say.
+#include <fstream>
+#include <sstream>
+
+#include <gtest/gtest.h>
+
+#include "sim/base/csv.hpp"
+#include "sim/base/quantity.hpp"
+#include "sim/trace/layer_times_import.hpp"
+#include "sim/trace/trace_file.hpp"
+
+namespace ddpsim {
+namespace {
+
+const std::string kRoot = DDPSIM_SOURCE_DIR;
+
+std::string contents(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+TEST(RecordedTraces, Gpt2LargeIsRegeneratedByteForByte) {
+  auto path = kRoot + "/traces/gpt2-large-a100-bs4.csv";
+  LayerTimesImport import;
+  import.sizes_path = kRoot + "/tests/trace/data/layer-sizes-gpt2_large-bs4.csv";
+  import.times_path = kRoot + "/tests/trace/data/layer-times-gpt2_large-bs4.csv";
+  import.metadata.device = "NVIDIA A100";
+  import.metadata.batch_size = 4;
+  import.metadata.sequence_length = 1024;
+  import.metadata.source = read_trace(path).metadata.source;  // free text, kept in one place only
+  EXPECT_EQ(write_trace(import_layer_times(import)), contents(path));
+}
+
+// From the table of times: lm_head 56.9360342 ms, ln_f 0.0936471 ms, block 35 21.4548406 ms. ln_f is ready
+// after the first two, at 57.0296813 ms; h.35.mlp.c_proj has (4 * 1280^2 + 1280) / 19677440 = 6554880 /
+// 19677440 of its block and is ready 21.4548406 ms * 0.33311650... = 7.1469615 ms later. The mean times of
+// all layers add up to 829.4694097 ms.
+TEST(RecordedTraces, Gpt2LargeHoldsTheTimesOfItsSource) {
+  auto trace = read_trace(kRoot + "/traces/gpt2-large-a100-bs4.csv");
+  EXPECT_EQ(trace.metadata.model, "gpt2-large");
+  ASSERT_EQ(trace.gradients.size(), 436);
+  EXPECT_EQ(trace.bytes(), Bytes(774'030'080.0 * 4));
+  EXPECT_EQ(trace.gradients.front().name, "transformer.ln_f.weight");
+  EXPECT_DOUBLE_EQ(trace.gradients.front().ready.value(), 57.0296813e-3);
+  EXPECT_EQ(trace.gradients[3].name, "transformer.h.35.mlp.c_proj.weight");
+  EXPECT_NEAR(trace.gradients[3].ready.value(), 57.0296813e-3 + 7.1469615e-3, 1e-10);
+  EXPECT_EQ(trace.gradients.back().name, "transformer.wte.weight");
+  EXPECT_NEAR(trace.backward().value(), 829.4694097e-3, 1e-12);
+  EXPECT_EQ(trace.forward, Seconds(0.3974653525));
+  EXPECT_EQ(trace.optimizer, Seconds(0.0797461278));
+}
+
+// 19 message sizes, the last 4 * 1676718080 bytes; its bus bandwidth 2 * 7 / 8 * 6.706872320 GB / 0.447628 s
+// = 26.2 GB/s.
+TEST(RecordedTraces, AllreduceTableHoldsTheTimesOfItsSource) {
+  auto table = read_csv(kRoot + "/traces/allreduce-8xa100.csv", "an all-reduce table");
+  ASSERT_EQ(table.rows.size(), 19);
+  EXPECT_EQ(table.comments[0].key.text, "ddpsim-allreduce");
+  EXPECT_EQ(table.comments[0].value.text, "1");
+  EXPECT_EQ(table.comments[1].key.text, "world_size");
+  EXPECT_EQ(table.comments[1].value.text, "8");
+  EXPECT_EQ(table.comments[2].key.text, "source");
+  auto bytes = table.column("bytes"), time = table.column("time_s"), std = table.column("std_s");
+  EXPECT_EQ(table.rows.front()[bytes].text, "4");
+  EXPECT_EQ(table.rows.front()[time].text, "0.002881");
+  EXPECT_EQ(table.rows.front()[std].text, "0.000102");
+  const auto& last = table.rows.back();
+  auto busbw = 2.0 * 7 / 8 * parse_number(last[bytes], 1, 1e18) / parse_number(last[time], 0, 1e9);
+  EXPECT_NEAR(busbw, 26.2e9, 0.05e9);
+}
+
+}  // namespace
+}  // namespace ddpsim
