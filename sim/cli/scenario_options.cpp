@@ -4,6 +4,7 @@
 #include <iostream>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "sim/base/output_file.hpp"
 #include "sim/base/quantity.hpp"
@@ -87,11 +88,13 @@ ToolInfo tool_info() {
 
 void report_repairs(const Scenario& scenario) {
   if (!scenario.measured_cost) return;
-  for (const auto& point : scenario.measured_cost->repaired_points())
-    fmt::print(stderr,
-               "note: measured all-reduce of {:.0f} bytes: {} replaced by {}, so that larger messages never "
-               "take less time\n",
-               point.bytes.value(), format_seconds(point.measured), format_seconds(point.time));
+  auto repaired = scenario.measured_cost->repaired_points();
+  if (repaired.empty()) return;
+  std::vector<std::string> changes;
+  for (const auto& point : repaired)
+    changes.push_back(fmt::format("{} {} -> {}", format_bytes(point.bytes), format_seconds(point.measured), format_seconds(point.time)));
+  fmt::print(stderr, "note: {} of {} measured all-reduce times fall with size; they were pooled so that none does: {}\n", repaired.size(),
+             scenario.measured_cost->points().size(), fmt::join(changes, ", "));
 }
 
 }  // namespace ddpsim::cli

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <chrono>
 #include <iostream>
 #include <memory>
@@ -57,6 +58,19 @@ std::vector<MeasuredIteration> read_measured(const SweepPlan& plan) {
   return path ? read_measured_iterations(*path) : std::vector<MeasuredIteration>{};
 }
 
+// Which caps give the buckets of each group's best point: all from its own up to the next distinct one.
+void print_cap_ranges(const SweepResult& result) {
+  auto cap_axis = *result.find_axis(kBucketCapAxis);
+  auto groups = result.groups(cap_axis);
+  for (const auto& group : groups) {
+    auto best = std::find(group.points.begin(), group.points.end(), result.best_of(group.points));
+    auto cap_of = [&](std::size_t point) { return result.points[point].metrics.bucket_cap->value(); };
+    fmt::print("{}{}{} distinct bucket assignments; every cap from {:.0f} B {} gives the best one\n", group.name,
+               group.name.empty() ? "" : ": ", group.points.size(), cap_of(*best),
+               best + 1 == group.points.end() ? "on" : fmt::format("to {:.0f} B", cap_of(*(best + 1)) - 1));
+  }
+}
+
 // Runs every point; rows appear as their results arrive.
 void run_points(const SweepOptions& options, const SweepPlan& plan, SweepResult& result) {
   bool prints = options.scenario.prints_summary() && !options.exact_optimum;
@@ -72,7 +86,9 @@ void run_points(const SweepOptions& options, const SweepPlan& plan, SweepResult&
     result.points.push_back(std::move(point));
   });
   progress.clear();
-  if (options.scenario.prints_summary()) table.footer(result);
+  if (!options.scenario.prints_summary()) return;
+  table.footer(result);
+  if (options.exact_optimum) print_cap_ranges(result);
 }
 
 void sweep(const SweepOptions& options) {

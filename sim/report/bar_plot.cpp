@@ -30,12 +30,11 @@ constexpr std::array<Term, 6> kTerms{{
 constexpr double kHalfBar = 0.32;
 constexpr double kMeasuredShift = 0.41;  // beside the bar, so that its total stays readable
 
-double highest_of(const SweepPoint& point) {
-  double highest = point.metrics.iteration.value();
+Seconds longest_of(const SweepPoint& point) {
+  auto longest = point.metrics.iteration;
   if (point.measured)
-    highest =
-        std::max(highest, (point.measured->iteration + point.measured->spread.value_or(Seconds(0))).value());
-  return highest;
+    longest = std::max(longest, point.measured->iteration + point.measured->spread.value_or(Seconds(0)));
+  return longest;
 }
 
 // The axes that tell points apart.
@@ -65,7 +64,7 @@ class BarScript {
  public:
   BarScript(const SweepResult& result, const TimeScale& scale, bool with_totals)
       : result_(result), scale_(scale) {
-    std::vector<double> tops(result.points.size(), 0);
+    std::vector<Seconds> tops(result.points.size());
     for (const auto& term : kTerms) add_term(term, tops);
     if (with_totals) add_totals();
     add_measured();
@@ -78,7 +77,7 @@ class BarScript {
 
  private:
   // Boxes from explicit edges: gnuplot's own stacking knows nothing of markers at the bars.
-  void add_term(const Term& term, std::vector<double>& tops) {
+  void add_term(const Term& term, std::vector<Seconds>& tops) {
     const auto& points = result_.points;
     if (std::all_of(points.begin(), points.end(),
                     [&](const auto& point) { return point.metrics.*term.time == Seconds(0); }))
@@ -86,8 +85,8 @@ class BarScript {
     auto name = fmt::format("term{}", titles_.size());
     data_ += fmt::format("${} << EOD\n", name);
     for (std::size_t i = 0; i < points.size(); ++i) {
-      double bottom = tops[i];
-      tops[i] += (points[i].metrics.*term.time).value();
+      auto bottom = tops[i];
+      tops[i] += points[i].metrics.*term.time;
       auto x = static_cast<double>(i);
       data_ += fmt::format("{} {} {:.6g} {:.6g} {} {}\n", x, scale_.number(tops[i]), x - kHalfBar,
                            x + kHalfBar, scale_.number(bottom), scale_.number(tops[i]));
@@ -104,8 +103,8 @@ class BarScript {
     data_ += "$totals << EOD\n";
     for (std::size_t i = 0; i < result_.points.size(); ++i) {
       const auto& point = result_.points[i];
-      data_ += fmt::format("{} {} \"{:.4g}\"\n", i, scale_.number(point.metrics.iteration.value()),
-                           point.metrics.iteration.value() * scale_.factor);
+      data_ += fmt::format("{} {} \"{:.4g}\"\n", i, scale_.number(point.metrics.iteration),
+                           scale_.value(point.metrics.iteration));
     }
     data_ += "EOD\n";
     parts_.emplace_back(
@@ -117,8 +116,8 @@ class BarScript {
     for (std::size_t i = 0; i < result_.points.size(); ++i)
       if (const auto& row = result_.points[i].measured)
         rows += fmt::format("{:.6g} {} {}\n", static_cast<double>(i) + kMeasuredShift,
-                            scale_.number(row->iteration.value()),
-                            scale_.number(row->spread.value_or(Seconds(0)).value()));
+                            scale_.number(row->iteration),
+                            scale_.number(row->spread.value_or(Seconds(0))));
     if (rows.empty()) return;
     data_ += fmt::format("$measured << EOD\n{}EOD\n", rows);
     parts_.emplace_back(
@@ -138,14 +137,15 @@ class BarScript {
 
 std::string bar_plot_script(const SweepResult& result, PlotFormat format) {
   auto axes = changing_axes(result);
-  double highest = 0, widest_name = 0;
+  Seconds longest;
+  double widest_name = 0;
   std::vector<AxisTic> names;
   for (const auto& point : result.points) {
-    highest = std::max(highest, highest_of(point));
+    longest = std::max(longest, longest_of(point));
     names.push_back({static_cast<double>(names.size()), shortened(joined(point.axis_values, axes), 34)});
     widest_name = std::max(widest_name, text_width(names.back().label));
   }
-  auto scale = TimeScale::for_longest(highest);
+  auto scale = TimeScale::for_longest(longest);
   Margins margins;
   PlotAxis x{-0.7, static_cast<double>(names.size()) - 0.3, false, margins.left,
              kCanvasWidth - margins.right};
@@ -159,7 +159,7 @@ std::string bar_plot_script(const SweepResult& result, PlotFormat format) {
 
   BarScript script(result, scale, text_width("1234.") <= slot);
   auto legend = legend_for("", script.titles());
-  PlotAxis y{0, 1.1 * highest * scale.factor, false, 0, 1};
+  PlotAxis y{0, 1.1 * scale.value(longest), false, 0, 1};
   PlotTitles titles{result.title, joined(result.axes, axes), fmt::format("iteration time ({})", scale.unit)};
   auto out = canvas_settings(format, titles, margins, legend);
   out += range_settings("x", x) + tic_settings("x", names) + range_settings("y", y);

@@ -21,7 +21,7 @@ std::optional<double> place_of(const SweepPoint& point, std::size_t axis, bool a
 }
 
 PlotPoint measured_point(double x, const MeasuredIteration& row) {
-  return {x, row.iteration.value(), row.spread.value_or(Seconds(0)).value()};
+  return {x, row.iteration, row.spread.value_or(Seconds(0))};
 }
 
 // The other axes' values alone: for legends of many lines, below the axes' names.
@@ -45,7 +45,7 @@ PlotLine make_line(const SweepResult& result, const SweepGroup& group, std::size
     const auto& point = result.points[i];
     auto x = place_of(point, axis, along_caps);
     if (!x) continue;
-    line.predicted.push_back({*x, point.metrics.iteration.value()});
+    line.predicted.push_back({*x, point.metrics.iteration, Seconds(0)});
     // Rows with a cap are drawn where they were measured, whether or not the sweep has a point there.
     if (point.measured && !(along_caps && point.measured->bucket_cap))
       line.measured.push_back(measured_point(*x, *point.measured));
@@ -53,9 +53,9 @@ PlotLine make_line(const SweepResult& result, const SweepGroup& group, std::size
   const auto& best = result.points[result.best_of(group.points)];
   auto best_x = place_of(best, axis, along_caps);
   if (line.predicted.empty())
-    line.level = best.metrics.iteration.value();
+    line.level = best.metrics.iteration;
   else if (along_caps && best_x)
-    line.best = PlotPoint{*best_x, best.metrics.iteration.value()};
+    line.best = PlotPoint{*best_x, best.metrics.iteration, Seconds(0)};
   std::stable_sort(line.predicted.begin(), line.predicted.end(),
                    [](const auto& a, const auto& b) { return a.x < b.x; });
   return line;
@@ -77,13 +77,13 @@ void add_measured_caps(const SweepResult& result, const std::vector<SweepGroup>&
   }
 }
 
-std::optional<double> common_compute_time(const SweepResult& result) {
+std::optional<Seconds> common_compute_time(const SweepResult& result) {
   auto compute = [](const SweepPoint& point) {
-    return (point.metrics.forward + point.metrics.backward_compute + point.metrics.optimizer).value();
+    return point.metrics.forward + point.metrics.backward_compute + point.metrics.optimizer;
   };
-  double first = compute(result.points.front());
+  auto first = compute(result.points.front());
   for (const auto& point : result.points)
-    if (std::abs(compute(point) - first) > 1e-9 * first) return std::nullopt;
+    if (std::abs((compute(point) - first).value()) > 1e-9 * first.value()) return std::nullopt;
   return first;
 }
 

@@ -11,15 +11,15 @@ namespace ddpsim {
 inline constexpr std::size_t kFewLines = 6;  // named in full, with a label at the best point
 
 struct PlotPoint {
-  double x = 0;
-  double y = 0;       // s
-  double spread = 0;  // s; 0 where not known
+  double x = 0;  // bytes of a cap, or the axis' own number
+  Seconds y;
+  Seconds spread;  // zero where not known
 };
 
 struct PlotLine {
   std::string title;
   std::vector<PlotPoint> predicted;  // by x
-  std::optional<double> level;       // s: a group that the axis does not change
+  std::optional<Seconds> level;      // a group that the axis does not change
   std::optional<PlotPoint> best;
   std::vector<PlotPoint> measured;
 };
@@ -29,7 +29,7 @@ struct LinePicture {
   std::string legend_title;
   std::vector<PlotLine> lines;
   std::vector<PlotPoint> measured_of_several;  // rows that belong to more than one line
-  std::optional<double> compute_only;          // s, where it is the same everywhere
+  std::optional<Seconds> compute_only;         // where it is the same everywhere
 };
 
 // The lines along an axis, in order of the groups.

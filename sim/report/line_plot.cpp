@@ -35,22 +35,33 @@ PlotAxis x_axis(const LinePicture& picture, const Margins& margins) {
   return axis;
 }
 
-PlotAxis y_axis(const LinePicture& picture, const Margins& margins, const Legend& legend) {
-  std::vector<double> values;
+// All times that the plot shows, from end to end of their spread.
+std::vector<Seconds> times_shown(const LinePicture& picture) {
+  std::vector<Seconds> times;
   visit_points(picture, [&](const PlotPoint& point) {
-    values.push_back(point.y + point.spread);
-    if (point.spread < point.y) values.push_back(point.y - point.spread);
+    times.push_back(point.y + point.spread);
+    if (point.spread < point.y) times.push_back(point.y - point.spread);
   });
   for (const auto& line : picture.lines)
-    if (line.level) values.push_back(*line.level);
-  if (picture.compute_only && *picture.compute_only > 0) values.push_back(*picture.compute_only);
-  auto [lowest, highest] = std::minmax_element(values.begin(), values.end());
-  PlotAxis axis{*lowest, *highest, *highest > 8 * *lowest, margins.bottom + legend.height,
+    if (line.level) times.push_back(*line.level);
+  if (picture.compute_only && *picture.compute_only > Seconds(0)) times.push_back(*picture.compute_only);
+  return times;
+}
+
+PlotAxis y_axis(Seconds shortest, Seconds longest, const TimeScale& scale, const Margins& margins,
+                const Legend& legend) {
+  double lowest = scale.value(shortest), highest = scale.value(longest);
+  PlotAxis axis{lowest, highest, highest > 8 * lowest, margins.bottom + legend.height,
                 kCanvasHeight - margins.top};
-  auto span = *highest > *lowest ? *highest - *lowest : *highest;
-  auto room = axis.log ? std::pow(*highest / *lowest, 0.08) : 0.1 * span;
-  axis.lowest = axis.log ? *lowest / room : std::max(0.0, *lowest - room);
-  axis.highest = axis.log ? *highest * room : *highest + room;
+  if (axis.log) {
+    auto room = std::pow(highest / lowest, 0.08);
+    axis.lowest = lowest / room;
+    axis.highest = highest * room;
+  } else {
+    auto room = 0.1 * (highest > lowest ? highest - lowest : highest);
+    axis.lowest = std::max(0.0, lowest - room);
+    axis.highest = highest + room;
+  }
   return axis;
 }
 
@@ -73,13 +84,13 @@ std::vector<AxisTic> value_tics(const SweepResult& result, std::size_t axis) {
   return tics;
 }
 
-// 1, 2, 5, 10 ... in the unit of the axis: gnuplot itself labels only whole decades.
-std::vector<AxisTic> decade_tics(const PlotAxis& axis, const TimeScale& scale) {
+// 1, 2, 5, 10 ...: gnuplot itself labels only whole decades.
+std::vector<AxisTic> decade_tics(const PlotAxis& axis) {
   std::vector<AxisTic> tics;
-  double lowest = axis.lowest * scale.factor, highest = axis.highest * scale.factor;
-  for (double decade = std::pow(10, std::floor(std::log10(lowest))); decade <= highest; decade *= 10)
+  for (double decade = std::pow(10, std::floor(std::log10(axis.lowest))); decade <= axis.highest;
+       decade *= 10)
     for (double digit : {1, 2, 5})
-      if (digit * decade >= lowest && digit * decade <= highest)
+      if (digit * decade >= axis.lowest && digit * decade <= axis.highest)
         tics.push_back({digit * decade, fmt::format("{:.6g}", digit * decade)});
   return tics;
 }
@@ -112,15 +123,17 @@ class LineScript {
   }
 
  private:
+  [[nodiscard]] double pixel_of(Seconds time) const { return y_.pixel(scale_.value(time)); }
+
   std::string titled(const std::string& title) {
     if (title.empty()) return "notitle";
     titles_.push_back(title);
     return "title " + quoted(title);
   }
 
-  void add_level(double level, std::string_view style, const std::string& title) {
+  void add_level(Seconds level, std::string_view style, const std::string& title) {
     parts_.push_back(fmt::format("{} with lines {} {}", scale_.number(level), style, titled(title)));
-    labels_.add_curve({{x_.first_pixel, y_.pixel(level)}, {x_.last_pixel, y_.pixel(level)}});
+    labels_.add_curve({{x_.first_pixel, pixel_of(level)}, {x_.last_pixel, pixel_of(level)}});
   }
 
   void add_compute_only(const LinePicture& picture) {
@@ -142,7 +155,7 @@ class LineScript {
                     "pointtype 7 pointsize {} {}",
                     name, group_dash(i), colour, line.predicted.size() > 60 ? 0.25 : 0.5, titled(title)));
     std::vector<PixelPoint> curve;
-    for (const auto& point : line.predicted) curve.push_back({x_.pixel(point.x), y_.pixel(point.y)});
+    for (const auto& point : line.predicted) curve.push_back({x_.pixel(point.x), pixel_of(point.y)});
     labels_.add_curve(curve);
     if (!line.measured.empty()) add_measured(fmt::format("measured{}", i), line.measured, colour);
   }
@@ -151,13 +164,13 @@ class LineScript {
     before_ += data_block(name, points, scale_);
     auto style =
         fmt::format("linewidth 1.6 dashtype 1 linecolor rgb '{}' pointtype 4 pointsize 1.1 notitle", colour);
-    bool spread =
-        std::any_of(points.begin(), points.end(), [](const auto& point) { return point.spread > 0; });
+    bool spread = std::any_of(points.begin(), points.end(),
+                              [](const auto& point) { return point.spread > Seconds(0); });
     parts_.push_back(spread ? fmt::format("${} using 1:2:3 with yerrorbars {}", name, style)
                             : fmt::format("${} using 1:2 with points {}", name, style));
     for (const auto& point : points) {
-      double top = y_.pixel(point.y + point.spread), x = x_.pixel(point.x);
-      double bottom = point.spread < point.y ? y_.pixel(point.y - point.spread) : y_.first_pixel;
+      double top = pixel_of(point.y + point.spread), x = x_.pixel(point.x);
+      double bottom = point.spread < point.y ? pixel_of(point.y - point.spread) : y_.first_pixel;
       labels_.add_curve({{x, top}, {x, bottom}});
     }
   }
@@ -171,7 +184,7 @@ class LineScript {
         group_colour(i)));
     if (!labelled) return;
     auto text = fmt::format("{}: {}", format_bytes(Bytes(line.best->x)), scale_.text(line.best->y));
-    PixelPoint anchor{x_.pixel(line.best->x), y_.pixel(line.best->y)};
+    PixelPoint anchor{x_.pixel(line.best->x), pixel_of(line.best->y)};
     auto place = labels_.place(anchor, text_width(text), kTextHeight);
     if (!place) return;
     before_ +=
@@ -208,24 +221,23 @@ class LineScript {
 std::string line_plot_script(const SweepResult& result, std::size_t axis, PlotFormat format) {
   auto picture = make_picture(result, axis);
   Margins margins;
+  auto times = times_shown(picture);
+  auto [shortest, longest] = std::minmax_element(times.begin(), times.end());
+  auto scale = TimeScale::for_longest(*longest);
   auto x = x_axis(picture, margins);
-  auto y = y_axis(picture, margins, {});
-  auto scale = TimeScale::for_longest(y.highest);
+  auto y = y_axis(*shortest, *longest, scale, margins, {});
   // The legend's height moves the pixels that labels are placed by, so a first pass finds what is in it.
   auto legend = legend_for(picture.legend_title, LineScript(picture, x, y, scale).titles());
-  y = y_axis(picture, margins, legend);
+  y = y_axis(*shortest, *longest, scale, margins, legend);
   LineScript script(picture, x, y, scale);
 
-  PlotAxis scaled = y;
-  scaled.lowest *= scale.factor;
-  scaled.highest *= scale.factor;
   auto tics = picture.along_caps ? cap_tics(x) : value_tics(result, axis);
   PlotTitles titles{result.title, picture.along_caps ? "bucket cap" : result.axes[axis],
                     fmt::format("iteration time ({})", scale.unit)};
   auto out = canvas_settings(format, titles, margins, legend);
   out += range_settings("x", x) + tic_settings("x", without_crowding(x, tics));
-  out += range_settings("y", scaled);
-  if (scaled.log) out += tic_settings("y", decade_tics(y, scale));
+  out += range_settings("y", y);
+  if (y.log) out += tic_settings("y", decade_tics(y));
   return out + script.text();
 }
 

@@ -73,16 +73,16 @@ std::string shortened(const std::string& text, std::size_t most) {
   return text.substr(0, end) + "...";
 }
 
-TimeScale TimeScale::for_longest(double seconds) {
-  return seconds < 10 ? TimeScale{} : TimeScale{1, "s"};
+TimeScale TimeScale::for_longest(Seconds time) {
+  return time < Seconds(10) ? TimeScale{} : TimeScale{1, "s"};
 }
 
-std::string TimeScale::number(double seconds) const {
-  return fmt::format("{:.9g}", seconds * factor);
+std::string TimeScale::number(Seconds time) const {
+  return fmt::format("{:.9g}", value(time));
 }
 
-std::string TimeScale::text(double seconds) const {
-  return fmt::format("{:.4g} {}", seconds * factor, unit);
+std::string TimeScale::text(Seconds time) const {
+  return fmt::format("{:.4g} {}", value(time), unit);
 }
 
 double PlotAxis::pixel(double value) const {

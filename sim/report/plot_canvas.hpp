@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/base/units.hpp"
 #include "sim/report/label_placement.hpp"
 
 namespace ddpsim {
@@ -32,9 +33,10 @@ struct TimeScale {
   double factor = 1e3;
   std::string_view unit = "ms";
 
-  static TimeScale for_longest(double seconds);
-  [[nodiscard]] std::string number(double seconds) const;  // for the script
-  [[nodiscard]] std::string text(double seconds) const;    // "1234 ms", for people
+  static TimeScale for_longest(Seconds time);
+  [[nodiscard]] double value(Seconds time) const { return time.value() * factor; }
+  [[nodiscard]] std::string number(Seconds time) const;  // for the script
+  [[nodiscard]] std::string text(Seconds time) const;    // "1234 ms", for people
 };
 
 // A linear or logarithmic axis and where its values lie, in pixels.
