@@ -9,6 +9,7 @@
 
 #include "sim/base/check.hpp"
 #include "sim/base/source.hpp"
+#include "sim/base/suggest.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/version.hpp"
 #include "sim/engine/simgrid/simgrid_simulator.hpp"
@@ -32,6 +33,16 @@ int fail(ExitCode code, std::string_view message) {
   return code;
 }
 
+// The first argument that `command` could not place, with what may have been meant; empty when it placed all.
+std::string unexpected_argument(const CLI::App& command) {
+  auto extras = command.remaining();
+  if (extras.empty()) return {};
+  std::vector<std::string> known;
+  for (const auto* option : command.get_options()) known.push_back(option->get_name());
+  for (const auto* subcommand : command.get_subcommands({})) known.push_back(subcommand->get_name());
+  return fmt::format("unexpected argument '{}'{}", extras.front(), did_you_mean(extras.front(), known));
+}
+
 int usage_error(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App* command = &app;
   for (auto chosen = command->get_subcommands(); !chosen.empty(); chosen = command->get_subcommands())
@@ -39,7 +50,9 @@ int usage_error(const CLI::App& app, const CLI::ParseError& error) {
   std::string path = command->get_name();
   for (const CLI::App* parent = command->get_parent(); parent; parent = parent->get_parent())
     path = parent->get_name() + " " + path;
-  return fail(kBadInput, fmt::format("error: {}\nhint: see '{} --help'", error.what(), path));
+  std::string message = unexpected_argument(*command);
+  if (message.empty()) message = error.what();
+  return fail(kBadInput, fmt::format("error: {}\nhint: see '{} --help'", message, path));
 }
 
 }  // namespace

@@ -26,6 +26,13 @@ void mask_interrupts(int how) {
 
 }  // namespace
 
+CLI::Option* add_output(CLI::App& command, const std::string& option, std::string& path,
+                        const std::string& description) {
+  return command.add_option(option, path, description)
+      ->type_name("PATH")
+      ->check([](const std::string& given) { return std::string(given.empty() ? "needs a file name" : ""); });
+}
+
 void ScenarioOptions::add_to(CLI::App& command) {
   command.add_option("FILE", file, "Scenario file (YAML)")->required();
   command
@@ -33,8 +40,9 @@ void ScenarioOptions::add_to(CLI::App& command) {
                   "Override a scenario key: key.path=value; removes its sweep axis (repeatable)")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
-  command.add_option("--json", json, "Write the result as JSON; '-' is standard output")->type_name("PATH|-");
-  command.add_option("--csv", csv, "Write the result as CSV; '-' is standard output")->type_name("PATH|-");
+  add_output(command, "--json", json, "Write the result as JSON; '-' is standard output")
+      ->type_name("PATH|-");
+  add_output(command, "--csv", csv, "Write the result as CSV; '-' is standard output")->type_name("PATH|-");
   command.add_flag("--quiet", quiet, "No summary and no notes");
 }
 
@@ -92,9 +100,12 @@ void report_repairs(const Scenario& scenario) {
   if (repaired.empty()) return;
   std::vector<std::string> changes;
   for (const auto& point : repaired)
-    changes.push_back(fmt::format("{} {} -> {}", format_bytes(point.bytes), format_seconds(point.measured), format_seconds(point.time)));
-  fmt::print(stderr, "note: {} of {} measured all-reduce times fall with size; they were pooled so that none does: {}\n", repaired.size(),
-             scenario.measured_cost->points().size(), fmt::join(changes, ", "));
+    changes.push_back(fmt::format("{} {} -> {}", format_bytes(point.bytes), format_seconds(point.measured),
+                                  format_seconds(point.time)));
+  fmt::print(
+      stderr,
+      "note: {} of {} measured all-reduce times fall with size; they were pooled so that none does: {}\n",
+      repaired.size(), scenario.measured_cost->points().size(), fmt::join(changes, ", "));
 }
 
 }  // namespace ddpsim::cli

@@ -28,6 +28,10 @@ struct ScenarioOptions {
   void check_outputs() const;
 };
 
+// An option that names a file to write; an empty name, as from an unset shell variable, is refused.
+CLI::Option* add_output(CLI::App& command, const std::string& option, std::string& path,
+                        const std::string& description);
+
 // Writes a finished output: to standard output for "-", else to a file at once.
 void write_output(const std::string& destination, const std::string& text);
 

@@ -51,10 +51,8 @@ void add_simulate(CLI::App& app, Action& run) {
       "simulate", "Simulate one scenario: what the iteration is made of, bucket by bucket");
   auto options = std::make_shared<SimulateOptions>();
   options->scenario.add_to(*command);
-  command
-      ->add_option("--timeline", options->timeline,
-                   "Write a timeline that opens in Perfetto or chrome://tracing")
-      ->type_name("PATH");
+  add_output(*command, "--timeline", options->timeline,
+             "Write a timeline that opens in Perfetto or chrome://tracing");
   command->footer(
       "Example:\n  ddpsim simulate configs/quickstart.yaml --set ddp.bucket_cap=100MiB --timeline "
       "timeline.json");

@@ -65,8 +65,8 @@ void print_cap_ranges(const SweepResult& result) {
   for (const auto& group : groups) {
     auto best = std::find(group.points.begin(), group.points.end(), result.best_of(group.points));
     auto cap_of = [&](std::size_t point) { return result.points[point].metrics.bucket_cap->value(); };
-    fmt::print("{}{}{} distinct bucket assignments; every cap from {:.0f} B {} gives the best one\n", group.name,
-               group.name.empty() ? "" : ": ", group.points.size(), cap_of(*best),
+    fmt::print("{}{}{} distinct bucket assignments; every cap from {:.0f} B {} gives the best one\n",
+               group.name, group.name.empty() ? "" : ": ", group.points.size(), cap_of(*best),
                best + 1 == group.points.end() ? "on" : fmt::format("to {:.0f} B", cap_of(*(best + 1)) - 1));
   }
 }
@@ -125,10 +125,8 @@ void add_sweep(CLI::App& app, Action& run) {
       app.add_subcommand("sweep", "Simulate every point of the scenario's sweep and mark the best");
   auto options = std::make_shared<SweepOptions>();
   options->scenario.add_to(*command);
-  command
-      ->add_option("--plot", options->plot,
-                   "Draw iteration time against bucket cap (.svg or .png; needs gnuplot)")
-      ->type_name("PATH");
+  add_output(*command, "--plot", options->plot,
+             "Draw iteration time against bucket cap (.svg or .png; needs gnuplot)");
   command->add_option("--jobs", options->jobs, "Worker processes")
       ->check(CLI::Range(1U, 1024U))
       ->capture_default_str();

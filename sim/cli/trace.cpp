@@ -61,10 +61,9 @@ void add_import(CLI::App& trace, Action& run) {
   command->add_option("--dtype", options->dtype, "Type of the gradients")
       ->check(CLI::IsMember({"float16", "bfloat16", "float32", "float64"}))
       ->capture_default_str();
-  command->add_option("--batch-size", metadata.batch_size, "Samples a GPU and step")
-      ->check(CLI::PositiveNumber);
-  command->add_option("--sequence-length", metadata.sequence_length, "Tokens a sample")
-      ->check(CLI::PositiveNumber);
+  const CLI::Range count(1, 1'000'000'000);  // what a trace's header takes
+  command->add_option("--batch-size", metadata.batch_size, "Samples a GPU and step")->check(count);
+  command->add_option("--sequence-length", metadata.sequence_length, "Tokens a sample")->check(count);
   command->add_option("--device", metadata.device, "GPU the times were measured on");
   command->add_option("--torch", metadata.torch, "PyTorch version");
   command->add_option("--captured", metadata.captured, "When");
@@ -80,6 +79,7 @@ void add_import(CLI::App& trace, Action& run) {
 void add_trace(CLI::App& app, Action& run) {
   auto* trace = app.add_subcommand("trace", "Look at layer traces and import them from other formats");
   trace->require_subcommand(1);
+  trace->footer("Example:\n  ddpsim trace show traces/gpt2-large-a100-bs4.csv");
   add_show(*trace, run);
   add_import(*trace, run);
 }

@@ -41,21 +41,33 @@ void make_monotone(std::vector<MeasuredPoint>& points) {
     for (std::size_t i = 0; i < pool.size; ++i, ++point) point->time = pool.time;
 }
 
+// Exact at both points and, between them, never decreasing.
+Seconds on_line(const MeasuredPoint& a, const MeasuredPoint& b, Bytes bytes) {
+  return Seconds(std::lerp(a.time.value(), b.time.value(), (bytes - a.bytes) / (b.bytes - a.bytes)));
+}
+
+// Looked at first: in another kind of file, everything else would be a riddle.
+void check_version(const CsvTable& table) {
+  for (const auto& [key, value] : table.comments) {
+    if (key.text != "ddpsim-allreduce") continue;
+    if (value.text == "1") return;
+    throw InputError(value.span, fmt::format("format version '{}' is unknown", value.text),
+                     "this program reads version 1");
+  }
+  throw InputError(whole_file(table.source), "is not an all-reduce table: no '# ddpsim-allreduce: 1' line",
+                   "add it as the first line");
+}
+
 void read_header(const CsvTable& table, int& world_size) {
+  check_version(table);
   const std::vector<std::string> known{"ddpsim-allreduce", "world_size", "source"};
   std::set<std::string> seen;
-  bool has_version = false;
   world_size = 0;
   for (const auto& [key, value] : table.comments) {
     bool is_known = std::find(known.begin(), known.end(), key.text) != known.end();
     if (is_known && !seen.insert(key.text).second)
       throw InputError(key.span, fmt::format("header key '{}' appears twice", key.text), "remove one");
-    if (key.text == "ddpsim-allreduce") {
-      if (value.text != "1")
-        throw InputError(value.span, fmt::format("format version '{}' is unknown", value.text),
-                         "this program reads version 1");
-      has_version = true;
-    } else if (key.text == "world_size") {
+    if (key.text == "world_size") {
       world_size = static_cast<int>(parse_integer(value, 2, 1 << 20));
     } else if (!is_known && key.text.find(' ') == std::string::npos && !value.text.empty()) {
       throw InputError(key.span,
@@ -63,9 +75,6 @@ void read_header(const CsvTable& table, int& world_size) {
                        "write free text with a blank before any colon");
     }
   }
-  if (!has_version)
-    throw InputError(whole_file(table.source), "is not an all-reduce table: no '# ddpsim-allreduce: 1' line",
-                     "add it as the first line");
   if (world_size == 0)
     throw InputError(whole_file(table.source), "does not say its world size", "add '# world_size: N'");
 }
@@ -88,12 +97,11 @@ MeasuredCost::MeasuredCost(std::vector<MeasuredPoint> points) : points_(std::mov
 Seconds MeasuredCost::operator()(Bytes bytes) const {
   auto above = std::lower_bound(points_.begin(), points_.end(), bytes,
                                 [](const auto& p, Bytes b) { return p.bytes < b; });
-  if (above == points_.begin()) return above->time;
-  const auto& below = *std::prev(above);
-  if (above == points_.end()) return below.time * (bytes / below.bytes);
-  double part = (bytes - below.bytes) / (above->bytes - below.bytes);
-  return Seconds(
-      std::lerp(below.time.value(), above->time.value(), part));  // exact at the ends and never decreasing
+  const auto& first = points_.front();
+  if (bytes < first.bytes && points_.size() == 1) return first.time;
+  if (bytes < first.bytes) return std::max(on_line(first, points_[1], bytes), first.time * (bytes / first.bytes));
+  if (above == points_.end()) return points_.back().time * (bytes / points_.back().bytes);
+  return above == points_.begin() ? first.time : on_line(*std::prev(above), *above, bytes);
 }
 
 std::vector<MeasuredPoint> MeasuredCost::repaired_points() const {

@@ -15,10 +15,10 @@ struct MeasuredPoint {
 };
 
 // Between two points the time is linear in bytes, so an alpha + bytes/beta cost is reproduced exactly. Below
-// the first point it is that point's time (the latency floor); beyond the last one it grows in proportion to
-// bytes, at the last algbw. Where the table decreases, neighbouring points are pooled to their common
-// geometric mean until it does not (isotonic regression in log time by pooling adjacent violators):
-// repaired_points() says where.
+// the first point the line through the first two goes on, but never below proportion to bytes (one point
+// alone is a floor); beyond the last one the time grows in proportion to bytes, at the last algbw. Where the
+// table decreases, neighbouring points are pooled to their common geometric mean until it does not (isotonic
+// regression in log time by pooling adjacent violators): repaired_points() says where.
 class MeasuredCost {
  public:
   // Bytes strictly ascending, times positive; at least one point.

@@ -20,7 +20,8 @@ Buffers initial_buffers(std::size_t n) {
   return buffers;
 }
 
-void execute_step(const Stage& stage, const Ring& ring, int step, Buffers& buffers) {
+// Whether the step changed anything.
+bool execute_step(const Stage& stage, const Ring& ring, int step, Buffers& buffers) {
   int n = static_cast<int>(ring.edges.size());
   Buffers before = buffers;  // all edges send at once
   for (int position = 0; position < n; ++position) {
@@ -33,6 +34,7 @@ void execute_step(const Stage& stage, const Ring& ring, int step, Buffers& buffe
     else
       for (std::size_t i = 0; i < kept.size(); ++i) kept[i] += sent[i];
   }
+  return buffers != before;
 }
 
 }  // namespace
@@ -51,7 +53,8 @@ std::optional<std::string> find_schedule_error(const CollectiveSchedule& schedul
     if (ring.edges[i].to != ring.edges[(i + 1) % n].from)
       return fmt::format("edge {} does not lead into the next", i);
   Buffers buffers = initial_buffers(n);
-  for (int step = 0; step < stage.steps; ++step) execute_step(stage, ring, step, buffers);
+  for (int step = 0; step < stage.steps; ++step)
+    if (!execute_step(stage, ring, step, buffers)) return fmt::format("step {} changes nothing", step);
   for (std::size_t rank = 0; rank < n; ++rank)
     for (std::size_t chunk = 0; chunk < n; ++chunk)
       for (std::size_t from = 0; from < n; ++from)

@@ -34,6 +34,12 @@ std::string as_string(const Value& value) {
   return scalar(value, "text", "name").scalar;
 }
 
+InputError wrong_kind(const Value& value, std::string_view expected) {
+  return {value.span, fmt::format("expected {}, found {}", expected, kind_name(value.kind)),
+          value.kind == Value::Kind::sequence ? "write one number here; several go into an axis of 'sweep'"
+                                              : "write one number"};
+}
+
 bool as_bool(const Value& value) {
   const auto& text = scalar(value, "true or false", "true").scalar;
   if (text == "true") return true;
@@ -71,6 +77,11 @@ const Value* MapReader::find(std::string_view key) {
 
 const Value& MapReader::require(std::string_view key) {
   if (const Value* value = find(key)) return *value;
+  const std::vector<std::string> missing{std::string(key)};
+  for (const auto& entry : map_->entries)  // a misspelt key rather than a missing one
+    if (auto suggestion = did_you_mean(entry.key, missing); !suggestion.empty())
+      throw InputError(entry.key_span, fmt::format("unknown key '{}'{}", entry.key, suggestion),
+                       fmt::format("'{}' needs the key '{}'", name_, key));
   throw InputError(map_->span, fmt::format("'{}' lacks the key '{}'", name_, key),
                    fmt::format("add '{}: ...'", key));
 }

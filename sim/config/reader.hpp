@@ -19,17 +19,16 @@ BytesPerSecond as_bandwidth(const Value& value);
 Seconds as_seconds(const Value& value);
 bool as_bool(const Value& value);           // true, false
 std::string as_string(const Value& value);  // not empty
+InputError wrong_kind(const Value& value, std::string_view expected);
 inline auto as_integer(std::int64_t lowest, std::int64_t highest) {
   return [=](const Value& value) {
-    if (value.kind != Value::Kind::scalar)
-      throw InputError(value.span, "expected a whole number", "write one number");
+    if (value.kind != Value::Kind::scalar) throw wrong_kind(value, "a whole number");
     return parse_integer(value.located(), lowest, highest);
   };
 }
 inline auto as_number(double lowest, double highest) {
   return [=](const Value& value) {
-    if (value.kind != Value::Kind::scalar)
-      throw InputError(value.span, "expected a number", "write one number");
+    if (value.kind != Value::Kind::scalar) throw wrong_kind(value, "a number");
     return parse_number(value.located(), lowest, highest);
   };
 }

@@ -59,6 +59,11 @@ bool is_whole(const Value& value) {
 }
 
 std::vector<Value> expand_range(const Value& range, const std::string& key) {
+  if (!range.find("from") && !range.find("to") && !range.entries.empty())
+    throw InputError(range.entries.front().key_span,
+                     fmt::format("the axis '{}' is a map, but no range with 'from' and 'to'", key),
+                     fmt::format("an axis is named by its whole key, like '{}.{}: [a, b]'", key,
+                                 range.entries.front().key));
   MapReader reader(range, "sweep." + key);
   const Value& from_value = reader.require("from");
   const Value& to_value = reader.require("to");
@@ -81,7 +86,6 @@ std::vector<Value> expand_range(const Value& range, const std::string& key) {
   for (std::int64_t i = 0; i < points; ++i) {
     double part = points == 1 ? 0 : static_cast<double>(i) / static_cast<double>(points - 1);
     double x = spacing == Spacing::log ? from * std::pow(to / from, part) : from + (to - from) * part;
-    if (i == 0) x = from;
     if (i > 0 && i == points - 1) x = to;
     Value value;
     value.kind = Value::Kind::scalar;

@@ -25,6 +25,7 @@ using config::Value;
 using config::Words;
 
 constexpr int kLargestWorld = 1 << 20;
+constexpr Bytes kMostBytes(0x1p53);  // of a trace; counts up to here are exact
 
 enum class Algorithm { automatic, ring, measured };
 enum class Backend { nccl };
@@ -53,7 +54,7 @@ void choose_fidelity(const Value* engine, Scenario& scenario) {
   scenario.fidelity = wanted.value_or(scenario.measured_cost ? Fidelity::closed_form : Fidelity::fluid);
 }
 
-// Mistakes in the ddp options are found without their place; the section they stand in is better than none.
+// Mistakes in the ddp options are found without their place; the name of their section is better than none.
 ReductionPlan make_plan_at(const LayerTrace& trace, Strategy strategy, const DdpOptions& options,
                            const SourceSpan& place) {
   try {
@@ -92,7 +93,11 @@ DdpOptions read_ddp(const Value* value) {
   MapReader reader(*value, "ddp");
   options.bucket_cap = reader.optional("bucket_cap", as_bytes);
   options.first_bucket_cap = reader.optional("first_bucket_cap", as_bytes);
-  options.bucket_caps = reader.optional("bucket_caps", as_list(as_bytes)).value_or(std::vector<Bytes>{});
+  if (const Value* caps = reader.find("bucket_caps")) {
+    options.bucket_caps = as_list(as_bytes)(*caps);
+    if (options.bucket_caps.empty())
+      throw InputError(caps->span, "bucket_caps is an empty list", "list at least one cap, or remove it");
+  }
   options.accumulation_steps =
       static_cast<int>(reader.optional("accumulation_steps", as_integer(1, 1'000'000)).value_or(1));
   options.gradient_as_bucket_view = reader.optional("gradient_as_bucket_view", as_bool).value_or(false);
@@ -158,7 +163,11 @@ std::shared_ptr<const T> cached(std::map<std::string, std::shared_ptr<const T>>&
 
 // The same gradients with `scale` times the elements each, at least one: what a scaled-down real run would
 // reduce.
-std::shared_ptr<const LayerTrace> scale_elements(const LayerTrace& recorded, double scale) {
+std::shared_ptr<const LayerTrace> scale_elements(const LayerTrace& recorded, double scale,
+                                                 const SourceSpan& place) {
+  if (recorded.bytes() * scale > kMostBytes)
+    throw InputError(place, fmt::format("gradients scaled by {} are more than 8 PiB", scale),
+                     "use a smaller scale_bytes");
   auto trace = std::make_shared<LayerTrace>(recorded);
   for (auto& gradient : trace->gradients)
     gradient.elements =
@@ -190,13 +199,14 @@ void ScenarioReader::read_workload(const Value& root, Scenario& scenario, DdpOpt
   MapReader reader(root, "workload");
   auto path = resolve(reader.require("trace"));
   reader.find("stragglers");  // read with the cluster, once the world size is known
-  double scale = reader.optional("scale_bytes", as_number(1e-9, 1e9)).value_or(1.0);
+  const Value* scale_value = reader.find("scale_bytes");
+  double scale = scale_value ? as_number(1e-9, 1e9)(*scale_value) : 1.0;
   options.unused_parameters =
       reader.optional("unused_parameters", as_list(as_string)).value_or(std::vector<std::string>{});
   reader.finish();
   auto recorded = cached(traces_, path, read_trace);
   auto& trace = scaled_traces_[{path, scale}];
-  if (!trace) trace = scale == 1 ? recorded : scale_elements(*recorded, scale);
+  if (!trace) trace = scale == 1 ? recorded : scale_elements(*recorded, scale, scale_value->span);
   scenario.trace = trace;
 }
 
@@ -207,7 +217,8 @@ ScenarioReader::Collective ScenarioReader::read_collective(const Value* value) {
   Words<Algorithm> algorithms{
       {"auto", Algorithm::automatic}, {"ring", Algorithm::ring}, {"measured", Algorithm::measured}};
   auto algorithm = reader.optional("algorithm", as_word(algorithms)).value_or(Algorithm::automatic);
-  reader.optional("channels", as_integer(1, 1));  // a ring topology holds one ring
+  if (const Value* channels = reader.find("channels"); channels && as_integer(1, 1'000)(*channels) != 1)
+    throw InputError(channels->span, "a ring topology holds one ring", "write channels: 1, or remove it");
   const Value* table = reader.find("measured");
   reader.finish();
   if (algorithm != Algorithm::measured) {
@@ -278,7 +289,8 @@ Scenario ScenarioReader::read(const Value& root) {
   read_workload(workload, scenario, options);
   read_cluster(cluster, read_collective(collective), scenario);
   scenario.rank_classes = classify(scenario.world_size, read_stragglers(workload));
-  scenario.plan = make_plan_at(*scenario.trace, strategy, options, ddp ? ddp->span : workload.span);
+  scenario.plan =
+      make_plan_at(*scenario.trace, strategy, options, root.find(ddp ? "ddp" : "workload")->key_span);
   scenario.ddp = options;
   choose_fidelity(engine, scenario);
   if (validation) {

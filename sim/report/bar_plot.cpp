@@ -116,8 +116,7 @@ class BarScript {
     for (std::size_t i = 0; i < result_.points.size(); ++i)
       if (const auto& row = result_.points[i].measured)
         rows += fmt::format("{:.6g} {} {}\n", static_cast<double>(i) + kMeasuredShift,
-                            scale_.number(row->iteration),
-                            scale_.number(row->spread.value_or(Seconds(0))));
+                            scale_.number(row->iteration), scale_.number(row->spread.value_or(Seconds(0))));
     if (rows.empty()) return;
     data_ += fmt::format("$measured << EOD\n{}EOD\n", rows);
     parts_.emplace_back(

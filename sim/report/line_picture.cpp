@@ -108,7 +108,7 @@ LinePicture make_picture(const SweepResult& result, std::size_t axis) {
   if (groups.size() > kFewLines) {
     picture.legend_title = shortened(other_axes(result, axis), 100);
     for (std::size_t g = 0; g < groups.size(); ++g)
-      picture.lines[g].title = shortened(short_name(result, groups[g], axis), 40);
+      picture.lines[g].title = shortened(short_name(result, groups[g], axis), 24);
   }
   if (picture.along_caps) add_measured_caps(result, groups, picture);
   picture.compute_only = common_compute_time(result);

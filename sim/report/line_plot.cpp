@@ -12,7 +12,7 @@
 namespace ddpsim {
 namespace {
 
-constexpr std::size_t kMostNamed = 24;  // in the legend
+constexpr std::size_t kMostNamed = 12;  // in the legend
 
 template <class Visit>
 void visit_points(const LinePicture& picture, Visit visit) {

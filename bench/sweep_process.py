@@ -1,0 +1,37 @@
+#!/usr/bin/env python3
+"""Times whole `ddpsim sweep` processes: wall-clock minimum, median and maximum, and the largest process's peak memory.
+
+Usage: bench/sweep_process.py DDPSIM [RUNS]      (from the repository's root; DDPSIM is the release binary)
+"""
+import resource
+import statistics
+import subprocess
+import sys
+import time
+
+CASES = {
+    "1,024 GPUs x 30 caps": [],
+    "65,536 GPUs x 30 caps": ["--set", "cluster.world_size=65536"],
+    "1,024 GPUs x 30 caps, one worker": ["--jobs", "1"],
+    "1,024 GPUs, all 594 distinct bucket assignments": ["--exact-optimum"],
+    "1,024 GPUs x 30 caps, folded": ["--set", "engine.fidelity=folded"],
+}
+
+
+def main():
+    binary = sys.argv[1]
+    runs = int(sys.argv[2]) if len(sys.argv) > 2 else 15
+    print(f"{'whole process':50} {'min':>8} {'median':>8} {'max':>8} {'peak memory so far':>20}")
+    for name, options in CASES.items():
+        command = [binary, "sweep", "configs/quickstart.yaml", "--json", "/dev/null", *options]
+        times = []
+        for _ in range(runs):
+            start = time.perf_counter()
+            subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+            times.append(time.perf_counter() - start)
+        peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+        print(f"{name:50} {min(times):7.3f}s {statistics.median(times):7.3f}s {max(times):7.3f}s {peak:17.1f} MB")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,218 @@
+#include <gtest/gtest.h>
+
+#include "sim/collective/measured_cost.hpp"
+
+#include "tests/support/errors.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace ddpsim {
+namespace {
+
+constexpr const char* kHeader = "# ddpsim-allreduce: 1\n# world_size: 8\n";
+
+MeasuredTable read(const std::string& text) {
+  testing::TemporaryFolder folder;
+  return read_measured_table(folder.write("t.csv", text));
+}
+
+std::string error_of(const std::string& text) {
+  testing::TemporaryFolder folder;
+  auto path = folder.write("t.csv", text);
+  return folder.without_folder(testing::input_error([&] { read_measured_table(path); }));
+}
+
+// Below a good header.
+std::string row_error(const std::string& rows) {
+  return error_of(kHeader + rows);
+}
+
+TEST(MeasuredTable, HeaderAndRows) {
+  auto table = read(
+      "# ddpsim-allreduce: 1\n"
+      "# world_size: 8\n"
+      "# source: somewhere, with a colon: and commas\n"
+      "# free text: of several words\n"
+      "# note\n"
+      "bytes,time_s,std_s\n"
+      "4,0.0029,0.0001\n"
+      "1e6,0.003,0\n");
+  EXPECT_EQ(table.world_size, 8);
+  ASSERT_EQ(table.cost.points().size(), 2U);
+  EXPECT_EQ(table.cost.points()[1].bytes, Bytes(1'000'000));
+  EXPECT_EQ(table.cost.points()[1].measured, Seconds(0.003));
+  EXPECT_EQ(table.cost(Bytes(4)), Seconds(0.0029));
+}
+
+TEST(MeasuredTable, ColumnsInAnyOrder) {
+  auto table = read(std::string(kHeader) + "time_s,bytes\n0.25,4\n");
+  EXPECT_EQ(table.cost(Bytes(4)), Seconds(0.25));
+}
+
+// The recorded table: at 104,794,880 B 17.479 ms and at twice as much 14.473 ms become
+// sqrt(17.479 * 14.473) = sqrt(252.9736) = 15.90514 ms.
+TEST(MeasuredTable, TheRecordedOne) {
+  auto table = read_measured_table(DDPSIM_SOURCE_DIR "/traces/allreduce-8xa100.csv");
+  EXPECT_EQ(table.world_size, 8);
+  EXPECT_EQ(table.cost.points().size(), 19U);
+  EXPECT_EQ(table.cost(Bytes(26198720)), Seconds(0.006521));
+  EXPECT_NEAR(table.cost(Bytes(104794880)).value(), 0.01590514, 1e-8);
+  EXPECT_EQ(table.cost(Bytes(104794880)), table.cost(Bytes(209589760)));
+  EXPECT_EQ(table.cost(Bytes(6706872320)), Seconds(0.447628));
+}
+
+TEST(MeasuredTableErrors, MissingFile) {
+  testing::TemporaryFolder folder;
+  auto message = testing::input_error([&] { read_measured_table(folder.path("none.csv")); });
+  EXPECT_EQ(folder.without_folder(message),
+            "none.csv: error: no such file (expected an all-reduce table)\n"
+            "hint: check the path");
+}
+
+TEST(MeasuredTableErrors, NoVersion) {
+  EXPECT_EQ(error_of("# world_size: 8\nbytes,time_s\n4,1\n"),
+            "t.csv: error: is not an all-reduce table: no '# ddpsim-allreduce: 1' line\n"
+            "hint: add it as the first line");
+}
+
+TEST(MeasuredTableErrors, UnknownVersion) {
+  EXPECT_EQ(error_of("# ddpsim-allreduce: 2\n# world_size: 8\nbytes,time_s\n4,1\n"),
+            "t.csv:1:21: error: format version '2' is unknown\n"
+            "  1 | # ddpsim-allreduce: 2\n"
+            "    |                     ^\n"
+            "hint: this program reads version 1");
+}
+
+TEST(MeasuredTableErrors, NoWorldSize) {
+  EXPECT_EQ(error_of("# ddpsim-allreduce: 1\nbytes,time_s\n4,1\n"),
+            "t.csv: error: does not say its world size\n"
+            "hint: add '# world_size: N'");
+}
+
+TEST(MeasuredTableErrors, BadWorldSize) {
+  EXPECT_EQ(error_of("# ddpsim-allreduce: 1\n# world_size: 1\nbytes,time_s\n4,1\n"),
+            "t.csv:2:15: error: 1 is out of range\n"
+            "  2 | # world_size: 1\n"
+            "    |               ^\n"
+            "hint: write a number from 2 to 1048576");
+  EXPECT_EQ(error_of("# ddpsim-allreduce: 1\n# world_size: eight\nbytes,time_s\n4,1\n"),
+            "t.csv:2:15: error: 'eight' is not a whole number\n"
+            "  2 | # world_size: eight\n"
+            "    |               ^~~~~\n"
+            "hint: write a number from 2 to 1048576");
+}
+
+TEST(MeasuredTableErrors, HeaderKeyTwice) {
+  EXPECT_EQ(row_error("# world_size: 16\nbytes,time_s\n4,1\n"),
+            "t.csv:3:3: error: header key 'world_size' appears twice\n"
+            "  3 | # world_size: 16\n"
+            "    |   ^~~~~~~~~~\n"
+            "hint: remove one");
+}
+
+TEST(MeasuredTableErrors, UnknownHeaderKey) {
+  EXPECT_EQ(row_error("# wrld_size: 16\nbytes,time_s\n4,1\n"),
+            "t.csv:3:3: error: unknown header key 'wrld_size'; did you mean 'world_size'?\n"
+            "  3 | # wrld_size: 16\n"
+            "    |   ^~~~~~~~~\n"
+            "hint: write free text with a blank before any colon");
+}
+
+TEST(MeasuredTableErrors, UnknownColumn) {
+  EXPECT_EQ(row_error("bytes,time,std_s\n4,1,0\n"),
+            "t.csv:3:7: error: unknown column 'time'; did you mean 'time_s'?\n"
+            "  3 | bytes,time,std_s\n"
+            "    |       ^~~~\n"
+            "hint: the columns are bytes, time_s and optionally std_s");
+}
+
+TEST(MeasuredTableErrors, MissingColumn) {
+  EXPECT_EQ(row_error("bytes,std_s\n4,0\n"),
+            "t.csv:3:1: error: no column 'time_s'\n"
+            "  3 | bytes,std_s\n"
+            "    | ^\n"
+            "hint: the columns here are bytes, std_s");
+}
+
+TEST(MeasuredTableErrors, NoRows) {
+  EXPECT_EQ(row_error("bytes,time_s\n"),
+            "t.csv: error: has no rows\n"
+            "hint: is the file cut off?");
+}
+
+TEST(MeasuredTableErrors, ShortRow) {
+  EXPECT_EQ(row_error("bytes,time_s\n4\n"),
+            "t.csv:4:1: error: 1 fields where the header has 2\n"
+            "  4 | 4\n"
+            "    | ^\n"
+            "hint: is the file cut off, or a comma missing?");
+}
+
+TEST(MeasuredTableErrors, RowsNotInOrder) {
+  EXPECT_EQ(row_error("bytes,time_s\n4,1\n8,2\n6,3\n"),
+            "t.csv:6:1: error: 6 bytes after 8\n"
+            "  6 | 6,3\n"
+            "    | ^\n"
+            "hint: sort the rows by bytes, one row a size");
+  EXPECT_EQ(row_error("bytes,time_s\n4,1\n4,2\n"),
+            "t.csv:5:1: error: 4 bytes after 4\n"
+            "  5 | 4,2\n"
+            "    | ^\n"
+            "hint: sort the rows by bytes, one row a size");
+}
+
+TEST(MeasuredTableErrors, Sizes) {
+  EXPECT_EQ(row_error("bytes,time_s\n0,1\n"),
+            "t.csv:4:1: error: '0' is not positive\n"
+            "  4 | 0,1\n"
+            "    | ^\n"
+            "hint: every row is a measurement");
+  EXPECT_EQ(row_error("bytes,time_s\n1.5,1\n"),
+            "t.csv:4:1: error: '1.5' is not a whole number of bytes\n"
+            "  4 | 1.5,1\n"
+            "    | ^~~\n"
+            "hint: is the column in another unit?");
+  EXPECT_EQ(row_error("bytes,time_s\n4MiB,1\n"),
+            "t.csv:4:2: error: '4MiB' is not a plain number\n"
+            "  4 | 4MiB,1\n"
+            "    |  ^~~\n"
+            "hint: this value has no unit");
+  EXPECT_EQ(row_error("bytes,time_s\n,1\n"),
+            "t.csv:4:1: error: '' is not a number\n"
+            "  4 | ,1\n"
+            "    | ^\n"
+            "hint: write it like 1.5");
+}
+
+TEST(MeasuredTableErrors, Times) {
+  EXPECT_EQ(row_error("bytes,time_s\n4,0\n"),
+            "t.csv:4:3: error: '0' is not positive\n"
+            "  4 | 4,0\n"
+            "    |   ^\n"
+            "hint: every row is a measurement");
+  EXPECT_EQ(row_error("bytes,time_s\n4,-1\n"),
+            "t.csv:4:3: error: -1 is outside [0, 1000000]\n"
+            "  4 | 4,-1\n"
+            "    |   ^~\n"
+            "hint: check the value");
+  EXPECT_EQ(row_error("bytes,time_s\n4,2000000\n"),
+            "t.csv:4:3: error: 2000000 is outside [0, 1000000]\n"
+            "  4 | 4,2000000\n"
+            "    |   ^~~~~~~\n"
+            "hint: check the value");
+  EXPECT_EQ(row_error("bytes,time_s\n4,nan\n"),
+            "t.csv:4:3: error: 'nan' is not a finite number\n"
+            "  4 | 4,nan\n"
+            "    |   ^~~\n"
+            "hint: write a number like 1.5");
+}
+
+TEST(MeasuredTableErrors, Spread) {
+  EXPECT_EQ(row_error("bytes,time_s,std_s\n4,1,-0.1\n"),
+            "t.csv:4:5: error: -0.1 is outside [0, 1000000]\n"
+            "  4 | 4,1,-0.1\n"
+            "    |     ^~~~\n"
+            "hint: check the value");
+}
+
+}  // namespace
+}  // namespace ddpsim

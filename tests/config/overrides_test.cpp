@@ -1,0 +1,146 @@
+#include "sim/config/overrides.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/config/text.hpp"
+
+namespace ddpsim::config {
+namespace {
+
+using testing::input_error;
+using testing::parse;
+
+// The whole configuration after one override, on one line.
+std::string overridden(const std::string& text, const std::string& assignment) {
+  Value root = parse(text);
+  apply_override(root, assignment);
+  return to_flow_text(root);
+}
+
+std::string error_of(const std::string& assignment, const std::string& text = "a: {b: 1}\n") {
+  return input_error([&] { overridden(text, assignment); });
+}
+
+TEST(Override, ReplacesAValueInItsPlace) {
+  EXPECT_EQ(overridden("a: 1\nb: 2\n", "a=3"), "{a: 3, b: 2}");
+  EXPECT_EQ(overridden("a: {b: 1, c: 2}\n", "a.b=3"), "{a: {b: 3, c: 2}}");
+  EXPECT_EQ(overridden("a: [1, 2]\n", "a=3"), "{a: 3}");
+  EXPECT_EQ(overridden("a: {b: 1}\n", "a=3"), "{a: 3}");
+}
+
+TEST(Override, CreatesMapsOnTheWay) {
+  EXPECT_EQ(overridden("a: 1\n", "b.c.d=3"), "{a: 1, b: {c: {d: 3}}}");
+  EXPECT_EQ(overridden("a: {b: 1}\n", "a.c=3"), "{a: {b: 1, c: 3}}");
+}
+
+TEST(Override, AnyValue) {
+  EXPECT_EQ(overridden("a: 1\n", "a=[8, 64]"), "{a: [8, 64]}");
+  EXPECT_EQ(overridden("a: 1\n", "a={rank: 3, slowdown: 1.2}"), "{a: {rank: 3, slowdown: 1.2}}");
+  EXPECT_EQ(overridden("a: 1\n", "a=x=y"), "{a: x=y}");
+  EXPECT_EQ(overridden("a: 1\n", "a= 25 MiB "), "{a: 25 MiB}");
+  EXPECT_EQ(overridden("a: 1\n", "a='#x'"), "{a: \"#x\"}");
+  EXPECT_EQ(overridden("a: 1\n", "a=~"), "{a: ~}");
+}
+
+TEST(Override, TheValueKnowsItsPlaceInTheArgument) {
+  Value root = parse("a: {b: 1}\n");
+  apply_override(root, "a.c=[x, yy]");
+  const Value& second = root.find("a")->value.find("c")->value.items.at(1);
+  EXPECT_EQ(InputError(second.span, "wrong").what(), std::string("--set:1:9: error: wrong\n"
+                                                                 "  1 | a.c=[x, yy]\n"
+                                                                 "    |         ^~"));
+}
+
+TEST(Override, NoEqualsSign) {
+  EXPECT_EQ(error_of("a.b"),
+            "--set:1:1: error: 'a.b' has no '='\n"
+            "  1 | a.b\n"
+            "    | ^~~\n"
+            "hint: write --set key.path=value");
+  EXPECT_EQ(error_of(""),
+            "--set:1:1: error: '' has no '='\n"
+            "hint: write --set key.path=value");
+}
+
+TEST(Override, NoValue) {
+  EXPECT_EQ(error_of("a.b="),
+            "--set:1:1: error: no value for 'a.b'\n"
+            "  1 | a.b=\n"
+            "    | ^~~\n"
+            "hint: write --set key.path=value");
+  for (std::string blank : {" ", "#x"})
+    EXPECT_EQ(error_of("a.b=" + blank),
+              "--set:1:5: error: one value is expected after '='\n"
+              "  1 | a.b=" +
+                  blank + "\n    |     ^" + std::string(blank.size() - 1, '~') +
+                  "\n"
+                  "hint: write key.path=value");
+}
+
+TEST(Override, NoKeyPath) {
+  for (std::string path : {".a", "a.", "a..b", "."})
+    EXPECT_EQ(error_of(path + "=1"), "--set:1:1: error: '" + path +
+                                         "' is not a key path\n"
+                                         "  1 | " +
+                                         path + "=1\n    | ^" + std::string(path.size() - 1, '~') +
+                                         "\n"
+                                         "hint: write --set key.path=value");
+  EXPECT_EQ(error_of("=1"),
+            "--set:1:1: error: '' is not a key path\n"
+            "  1 | =1\n"
+            "    | ^\n"
+            "hint: write --set key.path=value");
+}
+
+TEST(Override, PathThroughWhatIsNoMap) {
+  EXPECT_EQ(error_of("a.b.c=1"),
+            "--set:1:1: error: 'b' is a single value, so it has no key 'c'\n"
+            "  1 | a.b.c=1\n"
+            "    | ^~~~~\n"
+            "hint: check the key path");
+  EXPECT_EQ(error_of("a.b.c=1", "a: [1]\n"),
+            "--set:1:1: error: 'a' is a list, so it has no key 'b.c'\n"
+            "  1 | a.b.c=1\n"
+            "    | ^~~~~\n"
+            "hint: check the key path");
+}
+
+TEST(Override, BadYaml) {
+  EXPECT_EQ(error_of("a=[1, 2"),
+            "--set:1:3: error: not valid YAML: end of sequence flow not found\n"
+            "  1 | a=[1, 2\n"
+            "    |   ^\n"
+            "hint: check indentation, colons and brackets");
+  EXPECT_EQ(error_of("a={b: 1, b: 2}"),
+            "--set:1:10: error: key 'b' appears twice\n"
+            "  1 | a={b: 1, b: 2}\n"
+            "    |          ^\n"
+            "hint: the first one is on line 1; remove one");
+}
+
+constexpr const char* kSweep = "a: {b: 1}\nsweep: {a.b: [1, 2], c: [3]}\n";
+
+TEST(Override, RemovesTheSweepAxisOfThatKeyOnly) {
+  EXPECT_EQ(overridden(kSweep, "a.b=7"), "{a: {b: 7}, sweep: {c: [3]}}");
+  EXPECT_EQ(overridden(kSweep, "a={b: 7}"), "{a: {b: 7}, sweep: {a.b: [1, 2], c: [3]}}");
+  EXPECT_EQ(overridden(kSweep, "a.c=7"), "{a: {b: 1, c: 7}, sweep: {a.b: [1, 2], c: [3]}}");
+}
+
+TEST(Override, ReplacesASweepAxis) {
+  EXPECT_EQ(overridden(kSweep, "sweep.a.b=[5]"), "{a: {b: 1}, sweep: {a.b: [5], c: [3]}}");
+  EXPECT_EQ(overridden(kSweep, "sweep.d.e=[5]"), "{a: {b: 1}, sweep: {a.b: [1, 2], c: [3], d.e: [5]}}");
+  EXPECT_EQ(overridden("a: 1\n", "sweep.a=[5]"), "{a: 1, sweep: {a: [5]}}");
+  EXPECT_EQ(overridden(kSweep, "sweep={}"), "{a: {b: 1}, sweep: {}}");
+}
+
+TEST(SetAt, ErrorsNameTheGivenPlace) {
+  Value root = parse("a: 1\n"), value = root.entries[0].value;
+  EXPECT_EQ(input_error([&] { set_at(root, "a.b", value, root.entries[0].key_span); }),
+            "a.yaml:1:1: error: 'a' is a single value, so it has no key 'b'\n"
+            "  1 | a: 1\n"
+            "    | ^\n"
+            "hint: check the key path");
+}
+
+}  // namespace
+}  // namespace ddpsim::config

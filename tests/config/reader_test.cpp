@@ -1,0 +1,198 @@
+#include "sim/config/reader.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/config/text.hpp"
+
+namespace ddpsim::config {
+namespace {
+
+using ::testing::ElementsAre;
+using testing::input_error;
+using testing::parse;
+
+// The error of reading the key `a` of `text` with `convert`.
+template <class Convert>
+std::string error_of(const std::string& text, Convert convert) {
+  Value root = parse(text);
+  return input_error([&] { convert(root.find("a")->value); });
+}
+template <class Convert>
+auto read(const std::string& text, Convert convert) {
+  Value root = parse(text);
+  return convert(root.find("a")->value);
+}
+
+TEST(Conversions, Quantities) {
+  EXPECT_EQ(read("a: 25MiB", as_bytes), Bytes(26214400));
+  EXPECT_EQ(read("a: 25 MiB", as_bytes), Bytes(26214400));
+  EXPECT_EQ(read("a: 100Gbps", as_bandwidth), BytesPerSecond(12.5e9));
+  EXPECT_EQ(read("a: 2s", as_seconds), Seconds(2));
+}
+
+TEST(Conversions, ErrorsPointIntoTheFile) {
+  EXPECT_EQ(error_of("a: 25ms", as_bytes),
+            "a.yaml:1:6: error: '25ms' is a time, not a size\n"
+            "  1 | a: 25ms\n"
+            "    |      ^~\n"
+            "hint: write a size like 25MiB");
+  EXPECT_EQ(error_of("a: 25", as_bytes),
+            "a.yaml:1:4: error: '25' has no unit\n"
+            "  1 | a: 25\n"
+            "    |    ^~\n"
+            "hint: write a size like 25MiB");
+}
+
+TEST(Conversions, OtherKinds) {
+  EXPECT_EQ(error_of("a: [1]", as_bytes),
+            "a.yaml:1:4: error: expected a size, found a list\n"
+            "  1 | a: [1]\n"
+            "    |    ^\n"
+            "hint: write it like 25MiB");
+  EXPECT_EQ(error_of("a: {b: 1}", as_bandwidth),
+            "a.yaml:1:4: error: expected a bandwidth, found a map\n"
+            "  1 | a: {b: 1}\n"
+            "    |    ^\n"
+            "hint: write it like 12.5GB/s");
+  EXPECT_EQ(error_of("a:\nb: 1\n", as_seconds),
+            "a.yaml:1:1: error: expected a time, found nothing\n"
+            "  1 | a:\n"
+            "    | ^\n"
+            "hint: write it like 5us");
+  EXPECT_EQ(error_of("a: ''", as_string),
+            "a.yaml:1:4: error: expected text, found empty text\n"
+            "  1 | a: ''\n"
+            "    |    ^\n"
+            "hint: write it like name");
+}
+
+TEST(Conversions, Booleans) {
+  EXPECT_TRUE(read("a: true", as_bool));
+  EXPECT_FALSE(read("a: false", as_bool));
+  EXPECT_EQ(error_of("a: yes", as_bool),
+            "a.yaml:1:4: error: 'yes' is neither true nor false\n"
+            "  1 | a: yes\n"
+            "    |    ^~~\n"
+            "hint: write true or false");
+}
+
+TEST(Conversions, Numbers) {
+  EXPECT_EQ(read("a: 8", as_integer(2, 8)), 8);
+  EXPECT_EQ(read("a: 1.2", as_number(1, 2)), 1.2);
+  EXPECT_EQ(error_of("a: 9", as_integer(2, 8)),
+            "a.yaml:1:4: error: 9 is out of range\n"
+            "  1 | a: 9\n"
+            "    |    ^\n"
+            "hint: write a number from 2 to 8");
+  EXPECT_EQ(error_of("a: 0.5", as_number(1, 2)),
+            "a.yaml:1:4: error: 0.5 is outside [1, 2]\n"
+            "  1 | a: 0.5\n"
+            "    |    ^~~\n"
+            "hint: check the value");
+  EXPECT_EQ(error_of("a: [8]", as_integer(2, 8)),
+            "a.yaml:1:4: error: expected a whole number, found a list\n"
+            "  1 | a: [8]\n"
+            "    |    ^\n"
+            "hint: write one number here; several go into an axis of 'sweep'");
+  EXPECT_EQ(error_of("a:", as_number(1, 2)),
+            "a.yaml:1:1: error: expected a number, found nothing\n"
+            "  1 | a:\n"
+            "    | ^\n"
+            "hint: write one number");
+}
+
+TEST(Conversions, Words) {
+  enum class Color { red, green };
+  auto color = as_word(Words<Color>{{"red", Color::red}, {"green", Color::green}});
+  EXPECT_EQ(read("a: green", color), Color::green);
+  EXPECT_EQ(error_of("a: gren", color),
+            "a.yaml:1:4: error: unknown value 'gren'; did you mean 'green'?\n"
+            "  1 | a: gren\n"
+            "    |    ^~~~\n"
+            "hint: one of red, green");
+  EXPECT_EQ(error_of("a: blue", color),
+            "a.yaml:1:4: error: unknown value 'blue'\n"
+            "  1 | a: blue\n"
+            "    |    ^~~~\n"
+            "hint: one of red, green");
+}
+
+TEST(Conversions, Lists) {
+  EXPECT_THAT(read("a: [1s, 2s]", as_list(as_seconds)), ElementsAre(Seconds(1), Seconds(2)));
+  EXPECT_TRUE(read("a: []", as_list(as_seconds)).empty());
+  EXPECT_EQ(error_of("a: [1s, 2]", as_list(as_seconds)),
+            "a.yaml:1:9: error: '2' has no unit\n"
+            "  1 | a: [1s, 2]\n"
+            "    |         ^\n"
+            "hint: write a time like 5us");
+  EXPECT_EQ(error_of("a: 1s", as_list(as_seconds)),
+            "a.yaml:1:4: error: expected a list, found a single value\n"
+            "  1 | a: 1s\n"
+            "    |    ^~\n"
+            "hint: write it like [a, b]");
+}
+
+TEST(MapReader, OptionalAndRequiredKeys) {
+  Value root = parse("cap: 1MiB\ntorch: '2.6'\n");
+  MapReader reader(root, "ddp");
+  EXPECT_EQ(reader.required("cap", as_bytes), Bytes(1048576));
+  EXPECT_EQ(reader.optional("torch", as_string), "2.6");
+  EXPECT_EQ(reader.optional("first", as_bytes), std::nullopt);
+  EXPECT_NO_THROW(reader.finish());
+}
+
+TEST(MapReader, UnknownKey) {
+  Value root = parse("cap: 1MiB\nbucket_cap_mb: 25\n");
+  MapReader reader(root, "ddp");
+  reader.find("cap");
+  reader.find("bucket_cap");
+  EXPECT_EQ(input_error([&] { reader.finish(); }),
+            "a.yaml:2:1: error: unknown key 'bucket_cap_mb'; did you mean 'bucket_cap'?\n"
+            "  2 | bucket_cap_mb: 25\n"
+            "    | ^~~~~~~~~~~~~\n"
+            "hint: 'ddp' knows cap, bucket_cap");
+}
+
+TEST(MapReader, UnknownKeyLikeNoOther) {
+  Value root = parse("latency: 1s\n");
+  MapReader reader(root, "ddp");
+  reader.find("cap");
+  EXPECT_EQ(input_error([&] { reader.finish(); }),
+            "a.yaml:1:1: error: unknown key 'latency'\n"
+            "  1 | latency: 1s\n"
+            "    | ^~~~~~~\n"
+            "hint: 'ddp' knows cap");
+}
+
+TEST(MapReader, MissingKey) {
+  Value root = parse("link:\n  latency: 5us\n");
+  MapReader reader(root.find("link")->value, "link");
+  EXPECT_EQ(input_error([&] { reader.required("bandwidth", as_bandwidth); }),
+            "a.yaml:2:3: error: 'link' lacks the key 'bandwidth'\n"
+            "  2 |   latency: 5us\n"
+            "    |   ^\n"
+            "hint: add 'bandwidth: ...'");
+}
+
+TEST(MapReader, MisspeltRequiredKey) {
+  Value root = parse("link:\n  latency: 5us\n  bandwith: 1GB/s\n");
+  MapReader reader(root.find("link")->value, "link");
+  EXPECT_EQ(input_error([&] { reader.required("bandwidth", as_bandwidth); }),
+            "a.yaml:3:3: error: unknown key 'bandwith'; did you mean 'bandwidth'?\n"
+            "  3 |   bandwith: 1GB/s\n"
+            "    |   ^~~~~~~~\n"
+            "hint: 'link' needs the key 'bandwidth'");
+}
+
+TEST(MapReader, NoMap) {
+  Value root = parse("link: 5us\n");
+  EXPECT_EQ(input_error([&] { MapReader(root.find("link")->value, "link"); }),
+            "a.yaml:1:7: error: 'link' is a map of keys, not a single value\n"
+            "  1 | link: 5us\n"
+            "    |       ^~~\n"
+            "hint: write 'key: value' lines below it");
+}
+
+}  // namespace
+}  // namespace ddpsim::config

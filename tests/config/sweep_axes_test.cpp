@@ -1,0 +1,244 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sim/config/overrides.hpp"
+#include "sim/config/reader.hpp"
+
+#include "tests/config/text.hpp"
+
+namespace ddpsim::config {
+namespace {
+
+using ::testing::ElementsAre;
+using testing::input_error;
+using testing::parse;
+
+std::vector<SweepAxis> axes(const std::string& text) {
+  Value root = parse(text);
+  return take_sweep_axes(root);
+}
+
+// The values of the only axis, as text.
+std::vector<std::string> values(const std::string& axis) {
+  auto taken = axes("sweep: {a: " + axis + "}\n");
+  std::vector<std::string> out;
+  for (const auto& value : taken.at(0).values) out.push_back(value.scalar);
+  return out;
+}
+
+std::string error_of(const std::string& axis) {
+  return input_error([&] { axes("sweep:\n  a: " + axis + "\n"); });
+}
+
+TEST(Sweep, NoSection) {
+  Value root = parse("a: 1\n");
+  EXPECT_TRUE(take_sweep_axes(root).empty());
+  EXPECT_EQ(to_flow_text(root), "{a: 1}");
+}
+
+TEST(Sweep, TheSectionIsTakenOut) {
+  Value root = parse("a: 1\nsweep: {x.y: [1, 2], b: [x]}\nc: 2\n");
+  auto taken = take_sweep_axes(root);
+  EXPECT_EQ(to_flow_text(root), "{a: 1, c: 2}");
+  ASSERT_EQ(taken.size(), 2U);
+  EXPECT_EQ(taken[0].key, "x.y");
+  EXPECT_EQ(taken[0].span.column, 9);
+  EXPECT_EQ(taken[0].values.size(), 2U);
+  EXPECT_EQ(taken[1].key, "b");
+}
+
+TEST(SweepList, ValuesAsTheyAre) {
+  EXPECT_THAT(values("[8, 64, 1024]"), ElementsAre("8", "64", "1024"));
+  EXPECT_THAT(values("[ring, 25 MiB]"), ElementsAre("ring", "25 MiB"));
+}
+
+// 1 MiB, 4 MiB, ... are 4^i: the factor of a step is (256 MiB / 1 MiB)^(1/4) = 4.
+TEST(SweepRange, LogarithmicSizes) {
+  EXPECT_THAT(values("{from: 1MiB, to: 256MiB, points: 5, spacing: log}"),
+              ElementsAre("1048576B", "4194304B", "16777216B", "67108864B", "268435456B"));
+}
+
+// 1000^(1/3) = 10: 1, 10, 100, 1000.
+TEST(SweepRange, LogarithmicNumbersAndTimes) {
+  EXPECT_THAT(values("{from: 1, to: 1000, points: 4, spacing: log}"), ElementsAre("1", "10", "100", "1000"));
+  auto times = axes("sweep: {a: {from: 1us, to: 1ms, points: 4, spacing: log}}\n").at(0).values;
+  ASSERT_EQ(times.size(), 4U);
+  EXPECT_DOUBLE_EQ(as_seconds(times[1]).value(), 1e-5);
+  EXPECT_EQ(as_seconds(times[3]).value(), 1e-3);
+}
+
+// Steps of (5 - 1) / 4 = 1 MiB; linear is the default.
+TEST(SweepRange, Linear) {
+  EXPECT_THAT(values("{from: 1MiB, to: 5MiB, points: 5}"),
+              ElementsAre("1048576B", "2097152B", "3145728B", "4194304B", "5242880B"));
+  EXPECT_THAT(values("{from: 0B, to: 10B, points: 3, spacing: linear}"), ElementsAre("0B", "5B", "10B"));
+  EXPECT_THAT(values("{from: 1GB/s, to: 2GB/s, points: 3}"),
+              ElementsAre("1000000000B/s", "1500000000B/s", "2000000000B/s"));
+  EXPECT_THAT(values("{from: 0.5, to: 1.5, points: 3}"), ElementsAre("0.5", "1", "1.5"));
+  EXPECT_THAT(values("{from: -1, to: 1, points: 3}"), ElementsAre("-1", "0", "1"));
+}
+
+// Ends with different units of one dimension.
+TEST(SweepRange, UnitsOfOneDimension) {
+  EXPECT_THAT(values("{from: 1KiB, to: 1MiB, points: 2}"), ElementsAre("1024B", "1048576B"));
+}
+
+// 1 + i * 0.75 B, i = 0..4: 1, 1.75, 2.5, 3.25, 4 bytes.
+TEST(SweepRange, SizesAreWholeBytes) {
+  EXPECT_THAT(values("{from: 1B, to: 4B, points: 5}"), ElementsAre("1B", "2B", "3B", "4B"));
+}
+
+// 1 to 16 in 5 logarithmic points are powers of 2; from 2 to 3 only two whole numbers exist.
+TEST(SweepRange, WholeNumbersStayWhole) {
+  EXPECT_THAT(values("{from: 1, to: 16, points: 5, spacing: log}"), ElementsAre("1", "2", "4", "8", "16"));
+  EXPECT_THAT(values("{from: 2, to: 3, points: 10}"), ElementsAre("2", "3"));
+  EXPECT_THAT(values("{from: 1000000, to: 3000000, points: 3}"),
+              ElementsAre("1000000", "2000000", "3000000"));
+}
+
+TEST(SweepRange, OnePoint) {
+  EXPECT_THAT(values("{from: 3, to: 9, points: 1}"), ElementsAre("3"));
+}
+
+// In doubles 0.3 + (0.9 - 0.3) and 0.3 * (0.9 / 0.3) are both not 0.9; the ends are what the user wrote.
+TEST(SweepRange, TheEndsAreExact) {
+  for (int points = 2; points <= 40; ++points)
+    for (std::string spacing : {"log", "linear"}) {
+      auto range = "{from: 0.3, to: 0.9, points: " + std::to_string(points) + ", spacing: " + spacing + "}";
+      auto all = values(range);
+      EXPECT_EQ(all.size(), static_cast<std::size_t>(points));
+      EXPECT_EQ(all.front(), "0.3") << range;
+      EXPECT_EQ(all.back(), "0.9") << range;
+    }
+}
+
+TEST(SweepErrors, NotAbove) {
+  EXPECT_EQ(error_of("{from: 1MiB, to: 1KiB, points: 3}"),
+            "a.yaml:2:23: error: 'to' (1KiB) is not above 'from' (1MiB)\n"
+            "  2 |   a: {from: 1MiB, to: 1KiB, points: 3}\n"
+            "    |                       ^~~~\n"
+            "hint: swap them");
+  EXPECT_EQ(error_of("{from: 8, to: 8, points: 2}"),
+            "a.yaml:2:20: error: 'to' (8) is not above 'from' (8)\n"
+            "  2 |   a: {from: 8, to: 8, points: 2}\n"
+            "    |                    ^\n"
+            "hint: swap them");
+}
+
+TEST(SweepErrors, LogarithmFromZero) {
+  EXPECT_EQ(error_of("{from: 0B, to: 1MiB, points: 3, spacing: log}"),
+            "a.yaml:2:13: error: a logarithmic range cannot start at zero\n"
+            "  2 |   a: {from: 0B, to: 1MiB, points: 3, spacing: log}\n"
+            "    |             ^~\n"
+            "hint: start above zero, or use spacing: linear");
+}
+
+TEST(SweepErrors, MixedDimensions) {
+  EXPECT_EQ(error_of("{from: 1MiB, to: 5us, points: 3}"),
+            "a.yaml:2:24: error: '5us' is a time, not a size\n"
+            "  2 |   a: {from: 1MiB, to: 5us, points: 3}\n"
+            "    |                        ^~\n"
+            "hint: write a size like 25MiB");
+  EXPECT_EQ(error_of("{from: 1, to: 5us, points: 3}"),
+            "a.yaml:2:21: error: '5us' is not a plain number\n"
+            "  2 |   a: {from: 1, to: 5us, points: 3}\n"
+            "    |                     ^~\n"
+            "hint: this value has no unit");
+  EXPECT_EQ(error_of("{from: ring, to: 5us, points: 3}"),
+            "a.yaml:2:13: error: 'ring' is neither a quantity nor a number\n"
+            "  2 |   a: {from: ring, to: 5us, points: 3}\n"
+            "    |             ^~~~\n"
+            "hint: write it like 1MiB");
+}
+
+TEST(SweepErrors, Points) {
+  EXPECT_EQ(error_of("{from: 1, to: 5, points: 0}"),
+            "a.yaml:2:31: error: 0 is out of range\n"
+            "  2 |   a: {from: 1, to: 5, points: 0}\n"
+            "    |                               ^\n"
+            "hint: write a number from 1 to 1000000");
+  EXPECT_EQ(error_of("{from: 1, to: 5, points: 1000001}"),
+            "a.yaml:2:31: error: 1000001 is out of range\n"
+            "  2 |   a: {from: 1, to: 5, points: 1000001}\n"
+            "    |                               ^~~~~~~\n"
+            "hint: write a number from 1 to 1000000");
+}
+
+TEST(SweepErrors, KeysOfARange) {
+  EXPECT_EQ(error_of("{from: 1, to: 5}"),
+            "a.yaml:2:6: error: 'sweep.a' lacks the key 'points'\n"
+            "  2 |   a: {from: 1, to: 5}\n"
+            "    |      ^\n"
+            "hint: add 'points: ...'");
+  EXPECT_EQ(error_of("{from: 1, to: 5, points: 2, step: 1}"),
+            "a.yaml:2:34: error: unknown key 'step'\n"
+            "  2 |   a: {from: 1, to: 5, points: 2, step: 1}\n"
+            "    |                                  ^~~~\n"
+            "hint: 'sweep.a' knows from, to, points, spacing");
+  EXPECT_EQ(error_of("{from: 1, to: 5, points: 2, spacing: lin}"),
+            "a.yaml:2:43: error: unknown value 'lin'; did you mean 'linear'?\n"
+            "  2 |   a: {from: 1, to: 5, points: 2, spacing: lin}\n"
+            "    |                                           ^~~\n"
+            "hint: one of log, linear");
+}
+
+TEST(SweepErrors, OtherKinds) {
+  EXPECT_EQ(error_of("5"),
+            "a.yaml:2:6: error: the axis 'a' is a single value\n"
+            "  2 |   a: 5\n"
+            "    |      ^\n"
+            "hint: write a list, or {from: 1MiB, to: 1GiB, points: 30, spacing: log}");
+  EXPECT_EQ(error_of("[]"),
+            "a.yaml:2:6: error: the axis 'a' has no values\n"
+            "  2 |   a: []\n"
+            "    |      ^\n"
+            "hint: list at least one");
+  EXPECT_EQ(error_of("[1, [2, 3]]"),
+            "a.yaml:2:10: error: an axis holds single values, not a list\n"
+            "  2 |   a: [1, [2, 3]]\n"
+            "    |          ^\n"
+            "hint: list single values");
+  EXPECT_EQ(error_of("[1, {b: 2}]"),
+            "a.yaml:2:10: error: an axis holds single values, not a map\n"
+            "  2 |   a: [1, {b: 2}]\n"
+            "    |          ^\n"
+            "hint: list single values");
+  EXPECT_EQ(input_error([] { axes("sweep: [1, 2]\n"); }),
+            "a.yaml:1:1: error: 'sweep' is a map from scenario keys to values\n"
+            "  1 | sweep: [1, 2]\n"
+            "    | ^~~~~\n"
+            "hint: write it like 'ddp.bucket_cap: [1MiB, 25MiB]' below it");
+}
+
+TEST(SweepErrors, AValueTwice) {
+  EXPECT_EQ(error_of("[8, 64, 8]"),
+            "a.yaml:2:14: error: '8' appears twice on this axis\n"
+            "  2 |   a: [8, 64, 8]\n"
+            "    |              ^\n"
+            "hint: remove one");
+  std::string list = "[0";
+  for (int i = 1; i < 5000; ++i) list += ", " + std::to_string(i);
+  EXPECT_THAT(error_of(list + ", 0]"), ::testing::HasSubstr("error: '0' appears twice on this axis\n"));
+}
+
+TEST(SweepErrors, ASweepOfTheSweep) {
+  EXPECT_EQ(input_error([] { axes("sweep: {sweep.a: [1]}\n"); }),
+            "a.yaml:1:9: error: a sweep cannot sweep itself\n"
+            "  1 | sweep: {sweep.a: [1]}\n"
+            "    |         ^~~~~~~\n"
+            "hint: name a scenario key");
+}
+
+// 1000 * 1000 points are allowed, twice as many are not; the axis that makes them too many is named.
+TEST(SweepErrors, MoreThanAMillionPoints) {
+  std::string thousand = "{from: 1, to: 1000, points: 1000}";
+  EXPECT_EQ(axes("sweep: {a: " + thousand + ", b: " + thousand + "}\n").size(), 2U);
+  EXPECT_EQ(input_error([&] { axes("sweep:\n  a: " + thousand + "\n  b: " + thousand + "\n  c: [1, 2]\n"); }),
+            "a.yaml:4:3: error: the sweep has more than 1000000 points\n"
+            "  4 |   c: [1, 2]\n"
+            "    |   ^\n"
+            "hint: use fewer values");
+}
+
+}  // namespace
+}  // namespace ddpsim::config

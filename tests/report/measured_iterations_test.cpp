@@ -1,0 +1,136 @@
+#include "sim/report/measured_iterations.hpp"
+
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+#include "tests/report/small_case.hpp"
+#include "tests/support/errors.hpp"
+
+namespace ddpsim::test {
+namespace {
+
+using ddpsim::testing::input_error;
+
+// Every case is a process of its own in a folder that it may share, so each file has its case's name.
+std::string table(const std::string& text) {
+  auto name =
+      std::string("measured_") + ::testing::UnitTest::GetInstance()->current_test_info()->name() + ".csv";
+  std::ofstream(name) << text;
+  return name;
+}
+
+std::string error_of(const std::string& text) {
+  auto name = table(text);
+  auto error = input_error([&] { read_measured_iterations(name); });
+  auto at = error.find(name);
+  return at == std::string::npos ? error : error.replace(at, name.size(), "m.csv");
+}
+
+TEST(MeasuredIterations, ReadsEveryColumn) {
+  auto rows =
+      read_measured_iterations(table("# source: a cluster\n"
+                                     "strategy,world_size,bucket_cap_bytes,iteration_s,iteration_std_s\n"
+                                     "ddp,8,26214400,0.84,0.01\n"
+                                     "naive,8,,1.2,\n"));
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0].strategy, "ddp");
+  EXPECT_EQ(rows[0].world_size, 8);
+  EXPECT_EQ(rows[0].bucket_cap, Bytes(26214400));
+  EXPECT_EQ(rows[0].iteration, Seconds(0.84));
+  EXPECT_EQ(rows[0].spread, Seconds(0.01));
+  EXPECT_FALSE(rows[1].bucket_cap);
+  EXPECT_FALSE(rows[1].spread);
+}
+
+TEST(MeasuredIterations, ReadsWholeNumbersAsPandasWritesThemBesideGaps) {
+  auto rows = read_measured_iterations(table("iteration_s,bucket_cap_bytes\n1,26214400.0\n2,\n"));
+  EXPECT_EQ(rows[0].bucket_cap, Bytes(26214400));
+}
+
+TEST(MeasuredIterations, UnknownColumn) {
+  EXPECT_EQ(
+      error_of("iteration_s,bucket_cap\n1,2\n"),
+      "m.csv:1:13: error: unknown column 'bucket_cap'; did you mean 'bucket_cap_bytes'?\n"
+      "  1 | iteration_s,bucket_cap\n"
+      "    |             ^~~~~~~~~~\n"
+      "hint: a table of measured iterations has iteration_s, iteration_std_s, bucket_cap_bytes, strategy, "
+      "world_size");
+}
+
+TEST(MeasuredIterations, NoTimeColumn) {
+  EXPECT_EQ(error_of("strategy,world_size\nddp,2\n"),
+            "m.csv:1:1: error: no column 'iteration_s'\n"
+            "  1 | strategy,world_size\n"
+            "    | ^\n"
+            "hint: the columns here are strategy, world_size");
+}
+
+TEST(MeasuredIterations, NoRows) {
+  EXPECT_EQ(error_of("iteration_s\n"),
+            "m.csv: error: has a header but no rows\nhint: add one row a measured run");
+}
+
+TEST(MeasuredIterations, TimesArePositiveAndFinite) {
+  EXPECT_EQ(error_of("iteration_s\n0\n"),
+            "m.csv:2:1: error: must be more than zero\n  2 | 0\n    | ^\n"
+            "hint: leave out what was not measured");
+  EXPECT_EQ(error_of("iteration_s,strategy\n,ddp\n"),
+            "m.csv:2:1: error: no iteration time\n  2 | ,ddp\n    | ^\nhint: remove the row or measure it");
+  for (const char* wrong : {"-1", "nan", "inf", "1e300", "fast", "1.5s"})
+    EXPECT_NE(error_of(std::string("iteration_s\n") + wrong + "\n").find("m.csv:2:"), std::string::npos)
+        << wrong;
+}
+
+TEST(MeasuredIterations, UnknownStrategy) {
+  EXPECT_EQ(error_of("strategy,iteration_s\noverlapp,1\n"),
+            "m.csv:2:1: error: unknown strategy 'overlapp'; did you mean 'overlap'?\n"
+            "  2 | overlapp,1\n"
+            "    | ^~~~~~~~\n"
+            "hint: one of naive, flat, overlap, ddp");
+}
+
+TEST(MeasuredIterations, WorldSizesAreWhole) {
+  EXPECT_EQ(error_of("world_size,iteration_s\n2.5,1\n"),
+            "m.csv:2:1: error: '2.5' is not a whole number\n  2 | 2.5,1\n    | ^~~\nhint: check the column");
+}
+
+TEST(MeasuredIterations, TwoRowsAboutTheSameRun) {
+  EXPECT_EQ(error_of("world_size,iteration_s\n8,1\n16,1\n8,1.1\n"),
+            "m.csv:4:1: error: the same run as in line 2\n  4 | 8,1.1\n    | ^\n"
+            "hint: give the mean as iteration_s and the spread as iteration_std_s");
+}
+
+MeasuredIteration row(std::optional<std::string> strategy, std::optional<int> world,
+                      std::optional<double> cap, double iteration) {
+  return {
+      std::move(strategy), world, cap ? std::optional(Bytes(*cap)) : std::nullopt, Seconds(iteration), {}};
+}
+
+double matched(const std::vector<MeasuredIteration>& rows, const IterationMetrics& metrics) {
+  auto match = matching(rows, metrics);
+  return match ? match->iteration.value() : 0;
+}
+
+TEST(MeasuredIterations, EachColumnGivenMustAgree) {
+  auto metrics = point({}, 1024, 5).metrics;  // ddp, 4 ranks
+  EXPECT_EQ(matched({row("ddp", 4, 1024, 1)}, metrics), 1);
+  EXPECT_EQ(matched({row({}, {}, {}, 1)}, metrics), 1);
+  EXPECT_EQ(matched({row("flat", 4, 1024, 1)}, metrics), 0);
+  EXPECT_EQ(matched({row("ddp", 8, 1024, 1)}, metrics), 0);
+  EXPECT_EQ(matched({row("ddp", 4, 1025, 1)}, metrics), 0);
+}
+
+TEST(MeasuredIterations, StrategiesWithoutCapsIgnoreThem) {
+  auto metrics = point({}, std::nullopt, 5).metrics;  // naive
+  EXPECT_EQ(matched({row("naive", {}, 1024, 1)}, metrics), 1);
+  EXPECT_EQ(matched({row({}, {}, 1024, 1)}, metrics), 0);
+}
+
+TEST(MeasuredIterations, TheRowThatSaysMostWins) {
+  auto metrics = point({}, 1024, 5).metrics;
+  EXPECT_EQ(matched({row({}, {}, {}, 1), row("ddp", {}, 1024, 2), row({}, 4, {}, 3)}, metrics), 2);
+}
+
+}  // namespace
+}  // namespace ddpsim::test
