@@ -64,11 +64,14 @@ void publish_file(const std::string& temporary, const std::string& path) {
   fail(path, error);
 }
 
-void write_whole_file(const std::string& path, std::string_view contents) {
+void write_whole_file(const std::string& given, std::string_view contents) {
+  std::error_code dangling;
+  auto target = std::filesystem::canonical(given, dangling);  // a link stays a link, its file is replaced
+  std::string path = dangling ? given : target.string();
   bool device = is_device(path);
   auto temporary = device ? path : temporary_path(path);
   int fd = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (fd < 0) fail(path, errno);
+  if (fd < 0) fail(given, errno);
   int error = 0;
   while (!contents.empty() && error == 0) {
     auto written = write(fd, contents.data(), contents.size());
@@ -81,7 +84,7 @@ void write_whole_file(const std::string& path, std::string_view contents) {
   if (close(fd) != 0 && error == 0) error = errno;
   if (error != 0) {
     if (!device) unlink(temporary.c_str());
-    fail(path, error);
+    fail(given, error);
   }
   if (!device) publish_file(temporary, path);
 }

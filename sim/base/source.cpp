@@ -26,6 +26,12 @@ std::string printable(std::string_view text, std::string_view kept = {}) {
   return out;
 }
 
+// How many characters UTF-8 text shows: its bytes less the continuation bytes.
+std::size_t characters(std::string_view text) {
+  return static_cast<std::size_t>(std::count_if(
+      text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+}
+
 // The source line with a caret below it; long lines are cut around the span.
 std::string quote(const SourceSpan& span) {
   if (!span.file || span.line < 1 || static_cast<std::size_t>(span.line) > span.file->lines.size()) return {};
@@ -39,9 +45,10 @@ std::string quote(const SourceSpan& span) {
   line = printable(line);
   auto length = std::clamp<std::size_t>(static_cast<std::size_t>(std::max(span.length, 1)), 1,
                                         std::max<std::size_t>(line.size() - column, 1));
-  return fmt::format("\n  {} | {}\n  {} | {}^{}", span.line, line,
-                     std::string(std::to_string(span.line).size(), ' '), std::string(column, ' '),
-                     std::string(length - 1, '~'));
+  auto width = characters(line.substr(column, length));
+  return fmt::format(
+      "\n  {} | {}\n  {} | {}^{}", span.line, line, std::string(std::to_string(span.line).size(), ' '),
+      std::string(characters(line.substr(0, column)), ' '), std::string(width > 0 ? width - 1 : 0, '~'));
 }
 
 std::string render(const SourceSpan& span, std::string_view message, std::string_view hint) {

@@ -1,8 +1,10 @@
 #include <algorithm>
+#include <sstream>
 #include <unordered_map>
 
 #include <fmt/format.h>
 #include <yaml-cpp/depthguard.h>
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 #include "sim/config/value.hpp"
@@ -88,10 +90,59 @@ bool is_indented_with_tab(const SourceSpan& place) {
   return line.substr(0, line.find_first_not_of(kBlankOrBreak)).find('\t') != std::string::npos;
 }
 
-std::vector<YAML::Node> load_all(const std::string& text, const Converter& converter) {
+// Hears where the content of each document starts, and nothing else.
+class DocumentStarts : public YAML::EventHandler {
+ public:
+  std::vector<YAML::Mark> marks;
+
+  void OnDocumentStart(const YAML::Mark&) override { in_content_ = false; }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t) override { note(mark); }
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override { note(mark); }
+  void OnScalar(const YAML::Mark& mark, const std::string&, YAML::anchor_t, const std::string&) override {
+    note(mark);
+  }
+  void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t,
+                       YAML::EmitterStyle::value) override {
+    note(mark);
+  }
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t,
+                  YAML::EmitterStyle::value) override {
+    note(mark);
+  }
+  void OnMapEnd() override {}
+
+ private:
+  void note(const YAML::Mark& mark) {
+    if (!in_content_) marks.push_back(mark);
+    in_content_ = true;
+  }
+
+  bool in_content_ = false;
+};
+
+struct Documents {
+  YAML::Node first;
+  std::vector<YAML::Mark> starts;  // of the first two
+};
+
+// YAML::LoadAll would never come to an end, nor would its memory, where a document starts with ','.
+Documents load_documents(const std::string& text) {
+  std::istringstream stream(text);
+  YAML::Parser parser(stream);
+  DocumentStarts starts;
+  while (starts.marks.size() < 2 && parser.HandleNextDocument(starts)) {
+  }
+  if (starts.marks.size() == 2 && starts.marks[0].pos == starts.marks[1].pos)
+    throw YAML::ParserException(starts.marks[0], "no value can start like this");
+  return {YAML::Load(text), std::move(starts.marks)};
+}
+
+Documents load(const std::string& text, const Converter& converter) {
   try {
     // yaml-cpp takes a quote that is never closed for closed where the text ends with a line end.
-    return YAML::LoadAll(text.substr(0, text.find_last_not_of(kBlankOrBreak) + 1));
+    return load_documents(text.substr(0, text.find_last_not_of(kBlankOrBreak) + 1));
   } catch (const YAML::DeepRecursion& error) {
     throw too_deep(converter.place(error.mark, 1));
   } catch (const YAML::Exception& error) {
@@ -129,14 +180,14 @@ std::string_view kind_name(Value::Kind kind) {
 
 Value parse_yaml(const LoadedText& text, std::string_view what) {
   Converter converter({text.source, 1, 1, 1});
-  auto documents = load_all(text.text, converter);
-  if (documents.empty() || documents.front().IsNull())
+  auto documents = load(text.text, converter);
+  if (documents.starts.empty() || documents.first.IsNull())
     throw InputError(whole_file(text.source), fmt::format("holds no value (expected {})", what),
                      "is everything commented out?");
-  if (documents.size() > 1)
-    throw InputError(converter.place(documents[1].Mark(), 1), "a second document starts here",
+  if (documents.starts.size() > 1)
+    throw InputError(converter.place(documents.starts[1], 1), "a second document starts here",
                      "one document a file");
-  Value root = converter.convert(documents.front());
+  Value root = converter.convert(documents.first);
   if (root.kind != Value::Kind::map)
     throw InputError(root.span, fmt::format("{} is a map of keys, not {}", what, kind_name(root.kind)),
                      "is it the right file?");
@@ -149,10 +200,10 @@ Value load_yaml(const std::string& path, std::string_view what) {
 
 Value parse_yaml_value(const Located& text) {
   Converter converter(text.span);
-  auto documents = load_all(text.text, converter);
-  if (documents.size() != 1)
+  auto documents = load(text.text, converter);
+  if (documents.starts.size() != 1)
     throw InputError(text.span, "one value is expected after '='", "write key.path=value");
-  Value value = converter.convert(documents.front());
+  Value value = converter.convert(documents.first);
   if (value.kind == Value::Kind::null) value.span = text.span;
   return value;
 }

@@ -18,10 +18,6 @@ std::string_view fidelity_name(Fidelity fidelity) {
   return "?";
 }
 
-Seconds Scenario::collective_cost(Bytes bytes) const {
-  return schedule ? ScheduleCost(*schedule)(bytes) : (*measured_cost)(bytes);
-}
-
 const RankClass& Scenario::slowest_class() const {
   return *std::max_element(rank_classes.begin(), rank_classes.end(),
                            [](const auto& a, const auto& b) { return a.slowdown < b.slowdown; });

@@ -32,14 +32,11 @@ struct Scenario {
   std::shared_ptr<const CollectiveSchedule> schedule;
   std::shared_ptr<const MeasuredCost> measured_cost;
   Fidelity fidelity = Fidelity::fluid;
-  bool fidelity_chosen = true;  // by `auto`
   // Somebody's measured iteration times for this sweep (validation.measured), as an absolute or
   // working-directory path.
   std::optional<std::string> measured_iterations;
 
   [[nodiscard]] std::string algorithm() const { return schedule ? schedule->algorithm : "measured"; }
-  // The contention-free time of one all-reduce.
-  [[nodiscard]] Seconds collective_cost(Bytes bytes) const;
   // The class whose compute takes longest; it is always (one of) the last to finish. Lowest rank among
   // equals.
   [[nodiscard]] const RankClass& slowest_class() const;

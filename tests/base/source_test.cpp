@@ -90,6 +90,15 @@ TEST(InputErrorText, ControlCharactersInTheMessageBecomeBlanks) {
 
 // Of 400 characters 160 are shown: from 80 before the caret at column 301 (300 before it), so from 220 on. 80
 // remain before the caret and 80 from it; of the '~' after it, as many as fit.
+// "µ" is two bytes and one character: the column counts bytes, the caret characters.
+TEST(InputErrorText, TheCaretStandsUnderCharacters) {
+  auto file = make_source("a.yaml", "\xC2\xB5\xC2\xB5: 5\xC2\xB5x\n");
+  EXPECT_STREQ(InputError({file, 1, 7, 4}, "no").what(),
+               "a.yaml:1:7: error: no\n"
+               "  1 | \xC2\xB5\xC2\xB5: 5\xC2\xB5x\n"
+               "    |     ^~~");
+}
+
 TEST(InputErrorText, LongLinesAreCutAroundThePlace) {
   std::string line = std::string(300, 'a') + std::string(100, 'b');
   EXPECT_EQ(rendered(line, 1, 301, 100),

@@ -1,0 +1,63 @@
+#include <charconv>
+
+#include <fmt/format.h>
+
+#include "sim/config/reader.hpp"
+#include "sim/engine/sections.hpp"
+
+namespace ddpsim {
+namespace {
+
+using config::as_bool;
+using config::as_bytes;
+using config::as_integer;
+using config::as_list;
+using config::as_string;
+using config::as_word;
+using config::MapReader;
+using config::Value;
+using config::Words;
+
+TorchVersion as_torch_version(const Value& value) {
+  auto text = as_string(value);
+  TorchVersion version;
+  const char* end = text.data() + text.size();
+  auto [dot, major_error] = std::from_chars(text.data(), end, version.major);
+  bool ok = major_error == std::errc() && dot != end && *dot == '.';
+  if (ok) {
+    auto [rest, minor_error] = std::from_chars(dot + 1, end, version.minor);
+    ok = minor_error == std::errc() && (rest == end || *rest == '.') && version.major >= 0 &&
+         version.minor >= 0;
+  }
+  if (!ok)
+    throw InputError(value.span, fmt::format("'{}' is not a PyTorch version", text), "write it like \"2.6\"");
+  return version;
+}
+
+}  // namespace
+
+DdpOptions read_ddp_section(const Value* value) {
+  DdpOptions options;
+  if (!value) return options;
+  MapReader reader(*value, "ddp");
+  options.bucket_cap = reader.optional("bucket_cap", as_bytes);
+  options.first_bucket_cap = reader.optional("first_bucket_cap", as_bytes);
+  if (const Value* caps = reader.find("bucket_caps")) {
+    options.bucket_caps = as_list(as_bytes)(*caps);
+    if (options.bucket_caps.empty())
+      throw InputError(caps->span, "bucket_caps is an empty list", "list at least one cap, or remove it");
+  }
+  options.accumulation_steps =
+      static_cast<int>(reader.optional("accumulation_steps", as_integer(1, 1'000'000)).value_or(1));
+  options.gradient_as_bucket_view = reader.optional("gradient_as_bucket_view", as_bool).value_or(false);
+  options.find_unused_parameters = reader.optional("find_unused_parameters", as_bool).value_or(false);
+  options.static_graph = reader.optional("static_graph", as_bool).value_or(false);
+  options.set_last_bucket_cap = reader.optional("set_last_bucket_cap", as_bool).value_or(false);
+  Words<DdpIteration> iterations{{"first", DdpIteration::first}, {"steady", DdpIteration::steady}};
+  options.iteration = reader.optional("iteration", as_word(iterations)).value_or(DdpIteration::steady);
+  options.torch = reader.optional("torch", as_torch_version).value_or(TorchVersion{});
+  reader.finish();
+  return options;
+}
+
+}  // namespace ddpsim
