@@ -94,6 +94,22 @@ ToolInfo tool_info() {
   return {kVersion, simgrid_version()};
 }
 
+void warn_if_slow(std::span<const Scenario> scenarios) {
+  constexpr double kManyFlows = 1e7;
+  double flows = 0;
+  for (const auto& scenario : scenarios) {
+    if (scenario.fidelity != Fidelity::exact) continue;
+    for (const auto& stage : scenario.schedule->stages)
+      for (const auto& ring : stage.rings)
+        flows += static_cast<double>(ring.edges.size() * scenario.plan.buckets.size()) * stage.steps;
+  }
+  if (flows > kManyFlows)
+    fmt::print(
+        stderr,
+        "note: fidelity exact simulates {:.0f} million flows one by one; folded gives the same much sooner\n",
+        flows / 1e6);
+}
+
 void report_repairs(const Scenario& scenario) {
   if (!scenario.measured_cost) return;
   auto repaired = scenario.measured_cost->repaired_points();

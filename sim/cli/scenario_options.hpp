@@ -1,6 +1,7 @@
 #pragma once
 // What `simulate` and `sweep` share: the scenario file with its overrides, where results go, and who
 // simulates.
+#include <span>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,9 @@ Simulator& simulator_for(const Scenario& scenario);
 IterationMetrics metrics_of(const Scenario& scenario, const Timeline& timeline);
 IterationContext context_of(const Scenario& scenario);
 ToolInfo tool_info();
+
+// Tells the user on stderr when flow-by-flow simulation will take more than about half a minute.
+void warn_if_slow(std::span<const Scenario> scenarios);
 
 // Tells the user on stderr where a measured table had to be repaired.
 void report_repairs(const Scenario& scenario);

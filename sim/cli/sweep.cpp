@@ -106,7 +106,10 @@ void sweep(const SweepOptions& options) {
   ScenarioReader reader(options.scenario.file);
   SweepPlan plan =
       options.exact_optimum ? plan_exact_optimum(root, axes, reader) : plan_grid(root, axes, reader);
-  if (!options.scenario.quiet) report_repairs(plan.scenarios.front());
+  if (!options.scenario.quiet) {
+    report_repairs(plan.scenarios.front());
+    warn_if_slow(plan.scenarios);
+  }
   SweepResult result{{}, {}, read_measured(plan), options.scenario.file};
   for (const auto& axis : plan.axes) result.axes.push_back(axis.key);
   run_points(options, plan, result);

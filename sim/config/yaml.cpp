@@ -132,8 +132,8 @@ Documents load_documents(const std::string& text) {
   std::istringstream stream(text);
   YAML::Parser parser(stream);
   DocumentStarts starts;
-  while (starts.marks.size() < 2 && parser.HandleNextDocument(starts)) {
-  }
+  for (int i = 0; i < 2; ++i)
+    if (!parser.HandleNextDocument(starts)) break;
   if (starts.marks.size() == 2 && starts.marks[0].pos == starts.marks[1].pos)
     throw YAML::ParserException(starts.marks[0], "no value can start like this");
   return {YAML::Load(text), std::move(starts.marks)};
