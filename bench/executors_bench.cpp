@@ -7,6 +7,7 @@
 #include <benchmark/benchmark.h>
 
 #include "sim/engine/closed_form/closed_form.hpp"
+#include "sim/engine/run_all.hpp"
 #include "sim/engine/simgrid/simgrid_simulator.hpp"
 
 namespace {
@@ -36,9 +37,8 @@ Scenario make_scenario(Fidelity fidelity, int ranks, int buckets) {
   scenario.rank_classes = {{0, ranks, 1.0}};
   scenario.ddp.bucket_cap = Bytes(4.0 * kGradientElements);
   scenario.plan = make_reduction_plan(*scenario.trace, Strategy::ddp, scenario.ddp);
-  std::vector<Seconds> latencies(static_cast<std::size_t>(ranks), Seconds(5e-6));
-  std::vector<BytesPerSecond> bandwidths(latencies.size(), BytesPerSecond(12.5e9));
-  scenario.schedule = std::make_shared<const CollectiveSchedule>(ring_all_reduce(latencies, bandwidths));
+  scenario.topology = std::make_shared<const Topology>(Link{BytesPerSecond(12.5e9), Seconds(5e-6)},
+                                                       std::vector<Topology::Override>{});
   scenario.fidelity = fidelity;
   return scenario;
 }

@@ -15,6 +15,7 @@ set(DDPSIM_WITH_LIBTORCH AUTO CACHE STRING "LibTorch for the bucket oracle test:
 set_property(CACHE DDPSIM_WITH_LIBTORCH PROPERTY STRINGS AUTO ON OFF)
 
 if(DDPSIM_SANITIZE)
+  add_compile_definitions(_GLIBCXX_ASSERTIONS)  # what sanitizers cannot see: an empty optional, an index past the end
   add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
   add_link_options(-fsanitize=address,undefined)
 endif()

@@ -74,6 +74,31 @@ void check_header(const CsvTable& table) {
                          "remove one");
 }
 
+Located line_of(const std::shared_ptr<const SourceFile>& source, std::size_t index) {
+  std::string_view content = source->lines[index];
+  if (index == 0 && content.starts_with("\xEF\xBB\xBF")) content.remove_prefix(3);  // a byte order mark
+  return {std::string(content),
+          {source, static_cast<int>(index) + 1, 1, std::max(1, static_cast<int>(content.size()))}};
+}
+
+// Looks for the line "# format: 1".
+void check_format(const LoadedText& text, std::string_view what, std::string_view format) {
+  constexpr std::string_view kVersion = "1";
+  for (std::size_t i = 0; i < text.source->lines.size(); ++i) {
+    auto line = line_of(text.source, i);
+    if (line.text.empty() || line.text.front() != '#') continue;
+    auto comment = parse_comment(line);
+    if (comment.key.text != format) continue;
+    if (comment.value.text == kVersion) return;
+    throw InputError(comment.value.span,
+                     fmt::format("{} version '{}' is not known", format, comment.value.text),
+                     fmt::format("this program reads version {}", kVersion));
+  }
+  throw InputError(whole_file(text.source),
+                   fmt::format("has no line '# {}: {}'; it is not {}", format, kVersion, what),
+                   "is it the right file? That line comes first");
+}
+
 }  // namespace
 
 std::optional<std::size_t> CsvTable::find_column(std::string_view name) const {
@@ -91,15 +116,12 @@ std::size_t CsvTable::column(std::string_view name) const {
                    fmt::format("the columns here are {}", fmt::join(names, ", ")));
 }
 
-CsvTable parse_csv(const LoadedText& text, std::string_view what) {
+CsvTable parse_csv(const LoadedText& text, std::string_view what, std::string_view format) {
+  if (!format.empty()) check_format(text, what, format);
   CsvTable table;
   table.source = text.source;
   for (std::size_t i = 0; i < text.source->lines.size(); ++i) {
-    const auto& line_text = text.source->lines[i];
-    std::string_view content = line_text;
-    if (i == 0 && content.starts_with("\xEF\xBB\xBF")) content.remove_prefix(3);  // a byte order mark
-    Located line{std::string(content),
-                 {text.source, static_cast<int>(i) + 1, 1, std::max(1, static_cast<int>(content.size()))}};
+    auto line = line_of(text.source, i);
     if (line.text.find_first_not_of(kBlank) == std::string::npos) continue;
     if (line.text.front() == '#') {
       table.comments.push_back(parse_comment(line));
@@ -113,7 +135,8 @@ CsvTable parse_csv(const LoadedText& text, std::string_view what) {
     }
     if (fields.size() != table.header.size())
       throw InputError(line.span,
-                       fmt::format("{} fields where the header has {}", fields.size(), table.header.size()),
+                       fmt::format("{} field{} where the header has {}", fields.size(),
+                                   fields.size() == 1 ? "" : "s", table.header.size()),
                        "is the file cut off, or a comma missing?");
     table.rows.push_back(std::move(fields));
   }
@@ -123,8 +146,17 @@ CsvTable parse_csv(const LoadedText& text, std::string_view what) {
   return table;
 }
 
-CsvTable read_csv(const std::string& path, std::string_view what) {
-  return parse_csv(load_text(path, what), what);
+CsvTable read_csv(const std::string& path, std::string_view what, std::string_view format) {
+  return parse_csv(load_text(path, what), what, format);
+}
+
+std::string csv_field(const std::string& text) {
+  bool plain =
+      text.find_first_of(",\"#\r\n\t") == std::string::npos && !text.starts_with(' ') && !text.ends_with(' ');
+  if (plain) return text;
+  std::string quoted = "\"";
+  for (char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + "\"";
 }
 
 }  // namespace ddpsim

@@ -30,7 +30,13 @@ struct CsvTable {
 // `what` names the content for messages ("a layer trace"). Throws InputError for everything load_text
 // refuses, a missing header, an unterminated quote, a doubled column, or a record with more or fewer fields
 // than the header.
-CsvTable read_csv(const std::string& path, std::string_view what);
-CsvTable parse_csv(const LoadedText& text, std::string_view what);
+// `format` is the key of the format's own header line, "# format: 1", for formats that have one: it is looked
+// for before anything else, so that another kind of file is called just that.
+CsvTable read_csv(const std::string& path, std::string_view what, std::string_view format = {});
+CsvTable parse_csv(const LoadedText& text, std::string_view what, std::string_view format = {});
+
+// One field as text: quoted where a reader, or pandas with comment='#', would take the plain text for
+// something else.
+std::string csv_field(const std::string& text);
 
 }  // namespace ddpsim

@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include "sim/base/limits.hpp"
+
 namespace ddpsim {
 namespace {
 
@@ -137,7 +139,7 @@ std::string with_prefix(double value, double base, std::span<const std::string_v
 
 Bytes parse_bytes(const Located& text) {
   double bytes = std::round(parse_with_unit(text, kBytes));
-  check_below(text, bytes, 0x1p53, "8 PiB");
+  check_below(text, bytes, kLargestByteCount.value(), "8 PiB");
   return Bytes(bytes);
 }
 
@@ -163,7 +165,7 @@ double parse_number(const Located& text, double lowest, double highest) {
          "this value has no unit");
   if (value < lowest || value > highest)
     fail(text, 0, text.text.size(), fmt::format("{} is outside [{}, {}]", text.text, lowest, highest),
-         "check the value");
+         "write a number in that range");
   return value;
 }
 

@@ -84,6 +84,11 @@ InputError InputError::at(const SourceSpan& span) const {
   return has_place_ ? *this : InputError(span, message_, hint_);
 }
 
+InputError&& InputError::about(std::string key) && {
+  subject_ = std::move(key);
+  return std::move(*this);
+}
+
 std::shared_ptr<const SourceFile> make_source(std::string name, std::string_view text) {
   auto file = std::make_shared<SourceFile>();
   file->name = std::move(name);

@@ -43,6 +43,9 @@ class InputError : public std::runtime_error {
   // The same mistake with a place, for errors found where the place was not known; an error that has one
   // keeps it.
   [[nodiscard]] InputError at(const SourceSpan& span) const;
+  // Names the key the mistake is about, for whoever knows where that key stands.
+  InputError&& about(std::string key) &&;
+  [[nodiscard]] const std::string& subject() const { return subject_; }
 
  private:
   struct Rendered {
@@ -51,7 +54,7 @@ class InputError : public std::runtime_error {
   explicit InputError(Rendered rendered) : std::runtime_error(rendered.text), has_place_(true) {}
 
   bool has_place_ = false;
-  std::string message_, hint_;
+  std::string message_, hint_, subject_;
 };
 
 // Splits text into the lines that errors quote; "\r\n" counts as one line end.

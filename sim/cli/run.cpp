@@ -7,13 +7,13 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "sim/base/backend_missing.hpp"
 #include "sim/base/check.hpp"
 #include "sim/base/source.hpp"
 #include "sim/base/suggest.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/version.hpp"
 #include "sim/engine/simgrid/simgrid_simulator.hpp"
-#include "sim/report/plot.hpp"
 
 namespace ddpsim::cli {
 namespace {

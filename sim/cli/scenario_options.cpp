@@ -2,6 +2,8 @@
 
 #include <csignal>
 #include <iostream>
+#include <map>
+#include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -22,6 +24,19 @@ void mask_interrupts(int how) {
   sigaddset(&signals, SIGINT);
   sigaddset(&signals, SIGTERM);
   sigprocmask(how, &signals, nullptr);
+}
+
+void report_repairs(const MeasuredCost& cost) {
+  auto repaired = cost.repaired_points();
+  if (repaired.empty()) return;
+  std::vector<std::string> changes;
+  for (const auto& point : repaired)
+    changes.push_back(fmt::format("{} {} -> {}", format_bytes(point.bytes), format_seconds(point.measured),
+                                  format_seconds(point.time)));
+  fmt::print(
+      stderr,
+      "note: {} of {} measured all-reduce times fall with size; they were pooled so that none does: {}\n",
+      repaired.size(), cost.points().size(), fmt::join(changes, ", "));
 }
 
 }  // namespace
@@ -52,11 +67,21 @@ config::Value ScenarioOptions::load() const {
   return root;
 }
 
-void ScenarioOptions::check_outputs() const {
-  if (json == "-" && csv == "-")
-    throw InputError("--json - and --csv - both want standard output", "write one of them to a file");
-  if (!json.empty() && json != "-") check_writable(json, "--json");
-  if (!csv.empty() && csv != "-") check_writable(csv, "--csv");
+void ScenarioOptions::check_outputs(const std::vector<std::pair<std::string, std::string>>& more) const {
+  auto outputs = more;
+  outputs.insert(outputs.begin(), {{"--json", json}, {"--csv", csv}});
+  std::map<std::string, std::string> taken;  // path -> option
+  for (const auto& [option, path] : outputs) {
+    if (path.empty()) continue;
+    bool to_stdout = path == "-" && (option == "--json" || option == "--csv");
+    if (!to_stdout) check_writable(path, option);
+    if (path.starts_with("/dev/")) continue;
+    auto [first, is_new] = taken.emplace(path, option);
+    if (is_new) continue;
+    throw InputError(fmt::format("{0} {1} and {2} {1} both want {3}", first->second, path, option,
+                                 to_stdout ? "standard output" : "that file"),
+                     "give each a file of its own");
+  }
 }
 
 void write_output(const std::string& destination, const std::string& text) {
@@ -99,9 +124,8 @@ void warn_if_slow(std::span<const Scenario> scenarios) {
   double flows = 0;
   for (const auto& scenario : scenarios) {
     if (scenario.fidelity != Fidelity::exact) continue;
-    for (const auto& stage : scenario.schedule->stages)
-      for (const auto& ring : stage.rings)
-        flows += static_cast<double>(ring.edges.size() * scenario.plan.buckets.size()) * stage.steps;
+    double ranks = scenario.world_size;
+    flows += 2 * (ranks - 1) * ranks * static_cast<double>(scenario.plan.buckets.size());
   }
   if (flows > kManyFlows)
     fmt::print(
@@ -110,18 +134,11 @@ void warn_if_slow(std::span<const Scenario> scenarios) {
         flows / 1e6);
 }
 
-void report_repairs(const Scenario& scenario) {
-  if (!scenario.measured_cost) return;
-  auto repaired = scenario.measured_cost->repaired_points();
-  if (repaired.empty()) return;
-  std::vector<std::string> changes;
-  for (const auto& point : repaired)
-    changes.push_back(fmt::format("{} {} -> {}", format_bytes(point.bytes), format_seconds(point.measured),
-                                  format_seconds(point.time)));
-  fmt::print(
-      stderr,
-      "note: {} of {} measured all-reduce times fall with size; they were pooled so that none does: {}\n",
-      repaired.size(), scenario.measured_cost->points().size(), fmt::join(changes, ", "));
+void report_repairs(std::span<const Scenario> scenarios) {
+  std::set<const MeasuredCost*> seen;
+  for (const auto& scenario : scenarios)
+    if (const auto* cost = scenario.measured_cost.get(); cost && seen.insert(cost).second)
+      report_repairs(*cost);
 }
 
 }  // namespace ddpsim::cli

@@ -3,6 +3,7 @@
 // simulates.
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -26,7 +27,8 @@ struct ScenarioOptions {
   // True when the console summary goes to standard output.
   [[nodiscard]] bool prints_summary() const { return !quiet && json != "-" && csv != "-"; }
   // Throws InputError for outputs that cannot be written, before anything is computed.
-  void check_outputs() const;
+  // `more` are the command's other outputs as (option, path).
+  void check_outputs(const std::vector<std::pair<std::string, std::string>>& more) const;
 };
 
 // An option that names a file to write; an empty name, as from an unset shell variable, is refused.
@@ -54,7 +56,7 @@ ToolInfo tool_info();
 // Tells the user on stderr when flow-by-flow simulation will take more than about half a minute.
 void warn_if_slow(std::span<const Scenario> scenarios);
 
-// Tells the user on stderr where a measured table had to be repaired.
-void report_repairs(const Scenario& scenario);
+// Tells the user on stderr where measured tables had to be repaired.
+void report_repairs(std::span<const Scenario> scenarios);
 
 }  // namespace ddpsim::cli

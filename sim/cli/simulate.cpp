@@ -5,12 +5,16 @@
 #include <fmt/format.h>
 
 #include "sim/base/output_file.hpp"
+#include "sim/base/quantity.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/scenario_options.hpp"
 #include "sim/config/overrides.hpp"
+#include "sim/config/sweep_axes.hpp"
+#include "sim/engine/run_all.hpp"
 #include "sim/engine/scenario_reader.hpp"
 #include "sim/report/chrome_timeline.hpp"
 #include "sim/report/console.hpp"
+#include "sim/report/measured_iterations.hpp"
 #include "sim/report/result_csv.hpp"
 
 namespace ddpsim::cli {
@@ -22,22 +26,26 @@ struct SimulateOptions {
 };
 
 void simulate(const SimulateOptions& options) {
-  options.scenario.check_outputs();
-  if (!options.timeline.empty()) check_writable(options.timeline, "--timeline");
+  options.scenario.check_outputs({{"--timeline", options.timeline}});
   auto root = options.scenario.load();
   auto axes = config::take_sweep_axes(root);  // checked, and left out: one scenario is simulated
   Scenario scenario = ScenarioReader(options.scenario.file).read(root);
   if (!options.scenario.quiet) {
-    report_repairs(scenario);
+    report_repairs({&scenario, 1});
     warn_if_slow({&scenario, 1});
     for (const auto& axis : axes)
       fmt::print(stderr, "note: the sweep over {} is left out; see 'ddpsim sweep'\n", axis.key);
   }
+  std::vector<MeasuredIteration> measured;
+  if (scenario.measured_iterations) measured = read_measured_iterations(*scenario.measured_iterations);
   Timeline timeline;
   run_all({&scenario, 1}, 1, simulator_for,
           [&](std::size_t, Timeline result) { timeline = std::move(result); });
   IterationMetrics metrics = metrics_of(scenario, timeline);
   if (options.scenario.prints_summary()) print_iteration(std::cout, metrics);
+  if (auto match = matching(measured, metrics); match && options.scenario.prints_summary())
+    std::cout << fmt::format("\nmeasured {}: the prediction is {:+.1f} % off\n",
+                             format_seconds(match->iteration), 100 * relative_error(metrics, *match));
   OutputPhase writing;
   write_output(options.scenario.json, simulate_json(metrics, tool_info()));
   write_output(options.scenario.csv, buckets_csv(metrics));

@@ -11,10 +11,13 @@
 #include "sim/cli/commands.hpp"
 #include "sim/cli/scenario_options.hpp"
 #include "sim/cli/sweep_points.hpp"
+#include "sim/config/sweep_axes.hpp"
+#include "sim/engine/run_all.hpp"
 #include "sim/report/console.hpp"
 #include "sim/report/measured_iterations.hpp"
 #include "sim/report/plot.hpp"
 #include "sim/report/result_csv.hpp"
+#include "sim/report/sweep_table.hpp"
 
 namespace ddpsim::cli {
 namespace {
@@ -92,11 +95,8 @@ void run_points(const SweepOptions& options, const SweepPlan& plan, SweepResult&
 }
 
 void sweep(const SweepOptions& options) {
-  options.scenario.check_outputs();
-  if (!options.plot.empty()) {
-    check_writable(options.plot, "--plot");
-    check_plot_path(options.plot);
-  }
+  options.scenario.check_outputs({{"--plot", options.plot}});
+  if (!options.plot.empty()) check_plot_path(options.plot);
   auto root = options.scenario.load();
   auto axes = config::take_sweep_axes(root);
   if (axes.empty() && !options.exact_optimum)
@@ -107,7 +107,7 @@ void sweep(const SweepOptions& options) {
   SweepPlan plan =
       options.exact_optimum ? plan_exact_optimum(root, axes, reader) : plan_grid(root, axes, reader);
   if (!options.scenario.quiet) {
-    report_repairs(plan.scenarios.front());
+    report_repairs(plan.scenarios);
     warn_if_slow(plan.scenarios);
   }
   SweepResult result{{}, {}, read_measured(plan), options.scenario.file};

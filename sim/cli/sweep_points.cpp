@@ -5,6 +5,9 @@
 
 #include <fmt/format.h>
 
+#include "sim/config/sweep_axes.hpp"
+#include "sim/ddp/distinct_bucket_caps.hpp"
+
 namespace ddpsim::cli {
 namespace {
 
@@ -25,6 +28,14 @@ void for_each_combination(config::Value root, const std::vector<config::SweepAxi
   descend(descend, 0);
 }
 
+// One file of measurements belongs to the whole sweep.
+void check_axes(const std::vector<config::SweepAxis>& axes) {
+  for (const auto& axis : axes)
+    if (axis.key.starts_with("validation."))
+      throw InputError(axis.span, fmt::format("'{}' cannot be swept", axis.key),
+                       "name one file; its rows are matched to the points");
+}
+
 std::vector<AxisValues> as_written(const std::vector<config::SweepAxis>& axes) {
   std::vector<AxisValues> all;
   for (const auto& axis : axes) {
@@ -40,6 +51,10 @@ void add_exact_caps(const config::Value& root, const std::vector<std::string>& v
   if (first.plan.strategy != Strategy::ddp || !first.ddp.bucket_caps.empty())
     throw InputError("--exact-optimum looks for the best ddp.bucket_cap, which this scenario does not use",
                      "set strategy: ddp and remove ddp.bucket_caps");
+  if (!first.plan.bucket_cap)
+    throw InputError(
+        "no bucket cap applies in the first iteration, so --exact-optimum has nothing to look for",
+        "use ddp.iteration: steady");
   for (Bytes cap : distinct_bucket_caps(*first.trace, first.ddp)) {
     Scenario scenario = first;
     scenario.ddp.bucket_cap = cap;
@@ -53,6 +68,7 @@ void add_exact_caps(const config::Value& root, const std::vector<std::string>& v
 }  // namespace
 
 SweepPlan plan_grid(const config::Value& root, std::vector<config::SweepAxis> axes, ScenarioReader& reader) {
+  check_axes(axes);
   std::stable_partition(axes.begin(), axes.end(),
                         [](const auto& axis) { return axis.key != kBucketCapAxis; });
   SweepPlan plan{as_written(axes), {}, {}};
@@ -65,6 +81,7 @@ SweepPlan plan_grid(const config::Value& root, std::vector<config::SweepAxis> ax
 
 SweepPlan plan_exact_optimum(const config::Value& root, std::vector<config::SweepAxis> axes,
                              ScenarioReader& reader) {
+  check_axes(axes);
   std::erase_if(axes, [](const auto& axis) { return axis.key == kBucketCapAxis; });
   SweepPlan plan{as_written(axes), {}, {}};
   plan.axes.push_back({std::string(kBucketCapAxis), {}});

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "sim/config/overrides.hpp"
+#include "sim/config/sweep_axes.hpp"
 #include "sim/engine/scenario_reader.hpp"
 #include "sim/report/sweep_result.hpp"
 

@@ -5,6 +5,7 @@
 
 #include "sim/base/output_file.hpp"
 #include "sim/cli/commands.hpp"
+#include "sim/cli/scenario_options.hpp"
 #include "sim/trace/layer_times_import.hpp"
 #include "sim/trace/trace_file.hpp"
 #include "sim/trace/trace_summary.hpp"
@@ -32,14 +33,14 @@ void import(const ImportOptions& options) {
   if (options.inputs.size() != 2)
     throw InputError("--format layer-times reads two files: the layer sizes, then the layer times",
                      "see 'ddpsim trace import --help'");
-  check_writable(options.out, "--out");
+  if (options.out != "-") check_writable(options.out, "--out");
   LayerTimesImport tables = options.tables;
   tables.sizes_path = options.inputs[0];
   tables.times_path = options.inputs[1];
   tables.tied_embedding = !options.untied;
   tables.dtype = *find_dtype(options.dtype);
   LayerTrace trace = import_layer_times(tables);
-  write_whole_file(options.out, write_trace(trace));
+  write_output(options.out, write_trace(trace));
   fmt::print(stderr, "wrote {} gradients to {}\n", trace.gradients.size(), options.out);
 }
 

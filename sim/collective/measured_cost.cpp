@@ -8,13 +8,13 @@
 #include <fmt/format.h>
 
 #include "sim/base/check.hpp"
+#include "sim/base/limits.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/base/suggest.hpp"
 
 namespace ddpsim {
 namespace {
 
-constexpr double kLargestMessage = 0x1p53;
 constexpr double kLongestTime = 1e6;
 
 // Pool adjacent violators: runs of decreasing times become their geometric mean.
@@ -46,20 +46,7 @@ Seconds on_line(const MeasuredPoint& a, const MeasuredPoint& b, Bytes bytes) {
   return Seconds(std::lerp(a.time.value(), b.time.value(), (bytes - a.bytes) / (b.bytes - a.bytes)));
 }
 
-// Looked at first: in another kind of file, everything else would be a riddle.
-void check_version(const CsvTable& table) {
-  for (const auto& [key, value] : table.comments) {
-    if (key.text != "ddpsim-allreduce") continue;
-    if (value.text == "1") return;
-    throw InputError(value.span, fmt::format("format version '{}' is unknown", value.text),
-                     "this program reads version 1");
-  }
-  throw InputError(whole_file(table.source), "is not an all-reduce table: no '# ddpsim-allreduce: 1' line",
-                   "add it as the first line");
-}
-
 void read_header(const CsvTable& table, int& world_size) {
-  check_version(table);
   const std::vector<std::string> known{"ddpsim-allreduce", "world_size", "source"};
   std::set<std::string> seen;
   world_size = 0;
@@ -68,7 +55,7 @@ void read_header(const CsvTable& table, int& world_size) {
     if (is_known && !seen.insert(key.text).second)
       throw InputError(key.span, fmt::format("header key '{}' appears twice", key.text), "remove one");
     if (key.text == "world_size") {
-      world_size = static_cast<int>(parse_integer(value, 2, 1 << 20));
+      world_size = static_cast<int>(parse_integer(value, 2, kLargestWorldSize));
     } else if (!is_known && key.text.find(' ') == std::string::npos && !value.text.empty()) {
       throw InputError(key.span,
                        fmt::format("unknown header key '{}'{}", key.text, did_you_mean(key.text, known)),
@@ -99,7 +86,8 @@ Seconds MeasuredCost::operator()(Bytes bytes) const {
                                 [](const auto& p, Bytes b) { return p.bytes < b; });
   const auto& first = points_.front();
   if (bytes < first.bytes && points_.size() == 1) return first.time;
-  if (bytes < first.bytes) return std::max(on_line(first, points_[1], bytes), first.time * (bytes / first.bytes));
+  if (bytes < first.bytes)
+    return std::max(on_line(first, points_[1], bytes), first.time * (bytes / first.bytes));
   if (above == points_.end()) return points_.back().time * (bytes / points_.back().bytes);
   return above == points_.begin() ? first.time : on_line(*std::prev(above), *above, bytes);
 }
@@ -112,7 +100,7 @@ std::vector<MeasuredPoint> MeasuredCost::repaired_points() const {
 }
 
 MeasuredTable read_measured_table(const std::string& path) {
-  CsvTable table = read_csv(path, "an all-reduce table");
+  CsvTable table = read_csv(path, "an all-reduce table", "ddpsim-allreduce");
   int world_size = 0;
   read_header(table, world_size);
   const std::vector<std::string> known{"bytes", "time_s", "std_s"};
@@ -126,7 +114,7 @@ MeasuredTable read_measured_table(const std::string& path) {
   std::vector<MeasuredPoint> points;
   for (const auto& row : table.rows) {
     const Located& size = row[bytes_column];
-    Bytes bytes(positive(size, kLargestMessage));
+    Bytes bytes(positive(size, kLargestByteCount.value()));
     if (std::floor(bytes.value()) != bytes.value())
       throw InputError(size.span, fmt::format("'{}' is not a whole number of bytes", size.text),
                        "is the column in another unit?");

@@ -57,11 +57,6 @@ Transfer ring_transfer(Operation operation, int n, int position, int step);
 CollectiveSchedule ring_all_reduce(std::span<const Seconds> latencies,
                                    std::span<const BytesPerSecond> bandwidths);
 
-// Executes the schedule symbolically. Nothing when every rank ends with every contribution exactly once and
-// no step was in vain; else what is wrong first ("rank 3, chunk 0: contribution of rank 1 counted 2 times").
-// One-stage schedules of one ring.
-std::optional<std::string> find_schedule_error(const CollectiveSchedule& schedule);
-
 // Edges of a stage that behave alike: same ring, latency and bandwidth. One of them stands for all.
 struct EdgeClass {
   std::size_t ring = 0;

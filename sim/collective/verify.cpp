@@ -1,3 +1,5 @@
+#include "sim/collective/verify.hpp"
+
 // Symbolic execution of a schedule: every rank holds, for each chunk, how often each rank's contribution is
 // in it.
 #include <vector>
@@ -5,7 +7,6 @@
 #include <fmt/format.h>
 
 #include "sim/base/check.hpp"
-#include "sim/collective/schedule.hpp"
 
 namespace ddpsim {
 namespace {

@@ -25,7 +25,9 @@ void put(Value& map, std::string_view key, Value value, const SourceSpan& place)
 
 void remove_axis(Value& root, std::string_view path) {
   if (Entry* sweep = root.find("sweep"))
-    std::erase_if(sweep->value.entries, [&](const Entry& axis) { return axis.key == path; });
+    std::erase_if(sweep->value.entries, [&](const Entry& axis) {
+      return axis.key == path || (axis.key.starts_with(path) && axis.key[path.size()] == '.');
+    });
 }
 
 }  // namespace

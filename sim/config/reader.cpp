@@ -31,7 +31,7 @@ Seconds as_seconds(const Value& value) {
   return parse_seconds(scalar(value, "a time", "5us").located());
 }
 std::string as_string(const Value& value) {
-  return scalar(value, "text", "name").scalar;
+  return scalar(value, "text", "'key: text'").scalar;
 }
 
 InputError wrong_kind(const Value& value, std::string_view expected) {

@@ -1,3 +1,5 @@
+#include "sim/config/sweep_axes.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -5,13 +7,12 @@
 
 #include <fmt/format.h>
 
-#include "sim/config/overrides.hpp"
 #include "sim/config/reader.hpp"
 
 namespace ddpsim::config {
 namespace {
 
-constexpr std::size_t kMostPoints = 1'000'000;
+constexpr std::size_t kMostPoints = 100'000;
 
 enum class Spacing { log, linear };
 

@@ -42,7 +42,4 @@ Value load_yaml(const std::string& path, std::string_view what);
 // Parses the right-hand side of --set: any YAML value.
 Value parse_yaml_value(const Located& text);
 
-// Text that reads back as the same value, on one line ("[8, 64]", "{rank: 3, slowdown: 1.2}").
-std::string to_flow_text(const Value& value);
-
 }  // namespace ddpsim::config

@@ -38,19 +38,22 @@ void check_version(TorchVersion version) {
                (version.major != 1 || version <= kLastOfMajor1);
   if (!known)
     throw InputError(fmt::format("no bucketing rules are known for torch {}", text(version)),
-                     fmt::format("versions {} to {} and 2.x are known", text(kOldest), text(kLastOfMajor1)));
+                     fmt::format("versions {} to {} and 2.x are known", text(kOldest), text(kLastOfMajor1)))
+        .about("torch");
 }
 
 void check_since(bool used, std::string_view option, TorchVersion version, TorchVersion since) {
   if (!used || version >= since) return;
   throw InputError(fmt::format("torch {} has no {}", text(version), option),
-                   fmt::format("it appeared in torch {}", text(since)));
+                   fmt::format("it appeared in torch {}", text(since)))
+      .about(std::string(option.substr(0, option.find(' '))));
 }
 
 void check_cap(std::string_view option, Bytes cap) {
   if (cap >= 1_B) return;
   throw InputError(fmt::format("{} must be at least one byte", option),
-                   "a cap of 1B gives every gradient a bucket of its own");
+                   "a cap of 1B gives every gradient a bucket of its own")
+      .about(std::string(option.substr(option.rfind(' ') + 1)));
 }
 
 // Since 2.5 a cap that is given holds for the first bucket as well.
@@ -114,16 +117,19 @@ void check_options(const DdpOptions& options) {
   check_since(!options.bucket_caps.empty(), "bucket_caps (bucket_cap_mb_list)", options.torch, kCapList);
   if (!options.bucket_caps.empty() && options.bucket_cap)
     throw InputError("bucket_caps and bucket_cap exclude each other",
-                     "the last of bucket_caps holds for all later buckets");
+                     "the last of bucket_caps holds for all later buckets")
+        .about("bucket_caps");
   if (!options.bucket_caps.empty() && options.first_bucket_cap)
     throw InputError("bucket_caps and first_bucket_cap exclude each other",
-                     "the first of bucket_caps is the first bucket's cap");
+                     "the first of bucket_caps is the first bucket's cap")
+        .about("bucket_caps");
   if (options.bucket_cap) check_cap("bucket_cap", *options.bucket_cap);
   if (options.first_bucket_cap) check_cap("first_bucket_cap", *options.first_bucket_cap);
   for (auto cap : options.bucket_caps) check_cap("each of bucket_caps", cap);
   if (options.accumulation_steps < 1)
     throw InputError(fmt::format("accumulation_steps must be at least 1, not {}", options.accumulation_steps),
-                     "1 reduces after every backward pass");
+                     "1 reduces after every backward pass")
+        .about("accumulation_steps");
 }
 
 std::vector<std::size_t> find_unused_gradients(const LayerTrace& trace, const DdpOptions& options) {
@@ -140,14 +146,16 @@ std::vector<std::size_t> find_unused_gradients(const LayerTrace& trace, const Dd
     if (found == index.end())
       throw InputError(
           fmt::format("unused parameter '{}' is not in the trace{}", name, did_you_mean(name, names)),
-          fmt::format("the trace names its gradients like '{}'", names.front()));
+          fmt::format("the trace names its gradients like '{}'", names.front()))
+          .about("unused_parameters");
     unused.push_back(found->second);
   }
   std::sort(unused.begin(), unused.end());
   unused.erase(std::unique(unused.begin(), unused.end()), unused.end());
   if (unused.size() == trace.gradients.size())
     throw InputError("every parameter is unused: nothing is left to reduce",
-                     "leave some out of unused_parameters");
+                     "leave some out of unused_parameters")
+        .about("unused_parameters");
   return unused;
 }
 
@@ -167,7 +175,8 @@ AssignmentRule ddp_assignment_rule(const LayerTrace& trace, const DdpOptions& op
     throw InputError(
         fmt::format("the gradient of unused parameter '{}' never arrives, so its bucket is never reduced",
                     trace.gradients[unused.front()].name),
-        "set find_unused_parameters, or static_graph if the same parameters are unused in every iteration");
+        "set find_unused_parameters, or static_graph if the same parameters are unused in every iteration")
+        .about("unused_parameters");
   bool initial = options.iteration == DdpIteration::first || searches_unused_parameters(options);
   return initial ? initial_rule(trace, options) : rebuilt_rule(trace, options, unused);
 }

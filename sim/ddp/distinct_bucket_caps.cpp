@@ -1,3 +1,5 @@
+#include "sim/ddp/distinct_bucket_caps.hpp"
+
 // Which values of bucket_cap matter. A bucket closed by cap c was below c before its last tensor and holds at
 // least c with it, so raising c changes nothing until c exceeds the smallest bucket that the cap closed. One
 // byte more than that is the next cap worth looking at.

@@ -83,10 +83,6 @@ std::vector<Seconds> bucket_ready_times(const LayerTrace& trace, const Reduction
 // bucket_ready_times.
 std::vector<Seconds> bucket_launch_times(const LayerTrace& trace, const ReductionPlan& plan);
 
-// The smallest cap of every distinct assignment that `bucket_cap` can produce, ascending: for each cap c and
-// the next one d, all caps in [c, d) give the same buckets. Everything but options.bucket_cap stays as given.
-std::vector<Bytes> distinct_bucket_caps(const LayerTrace& trace, const DdpOptions& options);
-
 std::string_view strategy_name(Strategy strategy);
 
 }  // namespace ddpsim

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/base/limits.hpp"
 #include "sim/config/reader.hpp"
 #include "sim/engine/sections.hpp"
 
@@ -23,7 +24,7 @@ struct Straggler {
 
 Straggler as_straggler(const Value& value) {
   MapReader reader(value, "stragglers");
-  auto rank = reader.required("rank", as_integer(0, kLargestWorld - 1));
+  auto rank = reader.required("rank", as_integer(0, kLargestWorldSize - 1));
   auto slowdown = reader.required("slowdown", as_number(1, 1e6));
   reader.finish();
   return {static_cast<int>(rank), slowdown, value.span};

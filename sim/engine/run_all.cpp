@@ -1,10 +1,12 @@
+#include "sim/engine/run_all.hpp"
+
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <type_traits>
 
 #include "sim/base/check.hpp"
 #include "sim/base/forked_workers.hpp"
-#include "sim/engine/simulator.hpp"
 
 namespace ddpsim {
 namespace {
@@ -84,6 +86,14 @@ Timeline unpack(std::string_view bytes) {
 void run_all(std::span<const Scenario> scenarios, unsigned jobs,
              const std::function<Simulator&(const Scenario&)>& simulator_for,
              const std::function<void(std::size_t, Timeline)>& on_timeline) {
+  bool here = std::none_of(scenarios.begin(), scenarios.end(), [&](const Scenario& scenario) {
+    return simulator_for(scenario).uses_up_process();
+  });
+  if (here) {
+    for (std::size_t i = 0; i < scenarios.size(); ++i)
+      on_timeline(i, simulator_for(scenarios[i]).run(scenarios[i]));
+    return;
+  }
   run_in_forked_workers(
       scenarios.size(), jobs,
       [&](std::size_t i) { return pack(simulator_for(scenarios[i]).run(scenarios[i])); },

@@ -23,4 +23,14 @@ const RankClass& Scenario::slowest_class() const {
                            [](const auto& a, const auto& b) { return a.slowdown < b.slowdown; });
 }
 
+CollectiveSchedule collective_schedule(const Scenario& scenario) {
+  std::vector<Seconds> latencies;
+  std::vector<BytesPerSecond> bandwidths;
+  for (const auto& link : scenario.topology->ring_links(scenario.world_size)) {
+    latencies.push_back(link.latency);
+    bandwidths.push_back(link.bandwidth);
+  }
+  return ring_all_reduce(latencies, bandwidths);
+}
+
 }  // namespace ddpsim

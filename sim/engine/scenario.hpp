@@ -8,6 +8,7 @@
 #include "sim/collective/measured_cost.hpp"
 #include "sim/collective/schedule.hpp"
 #include "sim/ddp/reduction_plan.hpp"
+#include "sim/topology/topology.hpp"
 #include "sim/trace/layer_trace.hpp"
 
 namespace ddpsim {
@@ -29,17 +30,21 @@ struct Scenario {
   DdpOptions ddp;
   ReductionPlan plan;
   // How long an all-reduce takes: exactly one of the two.
-  std::shared_ptr<const CollectiveSchedule> schedule;
+  std::shared_ptr<const Topology> topology;
   std::shared_ptr<const MeasuredCost> measured_cost;
   Fidelity fidelity = Fidelity::fluid;
   // Somebody's measured iteration times for this sweep (validation.measured), as an absolute or
   // working-directory path.
   std::optional<std::string> measured_iterations;
 
-  [[nodiscard]] std::string algorithm() const { return schedule ? schedule->algorithm : "measured"; }
+  [[nodiscard]] std::string algorithm() const { return topology ? "ring" : "measured"; }
   // The class whose compute takes longest; it is always (one of) the last to finish. Lowest rank among
   // equals.
   [[nodiscard]] const RankClass& slowest_class() const;
 };
+
+// The all-reduce of a scenario that has a topology. Built when it is run: a schedule has an edge a rank, and
+// a sweep has many scenarios.
+CollectiveSchedule collective_schedule(const Scenario& scenario);
 
 }  // namespace ddpsim

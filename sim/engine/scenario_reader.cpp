@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/base/limits.hpp"
 #include "sim/config/reader.hpp"
 #include "sim/engine/sections.hpp"
 #include "sim/trace/trace_file.hpp"
@@ -21,8 +22,6 @@ using config::as_word;
 using config::MapReader;
 using config::Value;
 using config::Words;
-
-constexpr Bytes kMostBytes(0x1p53);  // of a trace; counts up to here are exact
 
 enum class Algorithm { automatic, ring, measured };
 enum class Backend { nccl };
@@ -50,13 +49,23 @@ void choose_fidelity(const Value* engine, Scenario& scenario) {
   scenario.fidelity = wanted.value_or(scenario.measured_cost ? Fidelity::closed_form : Fidelity::fluid);
 }
 
-// Mistakes in the ddp options are found without their place; the name of their section is better than none.
-ReductionPlan make_plan_at(const LayerTrace& trace, Strategy strategy, const DdpOptions& options,
-                           const SourceSpan& place) {
+// Where `key` stands in the section `name`, if it does.
+const SourceSpan* find_place(const Value& root, std::string_view name, std::string_view key) {
+  const auto* section = root.find(name);
+  const auto* entry = section ? section->value.find(key) : nullptr;
+  return entry ? &entry->value.span : nullptr;
+}
+
+// Contradictions between the ddp options are found without their place: the option named is the best place,
+// then the section.
+ReductionPlan make_plan_at(const Value& root, const LayerTrace& trace, Strategy strategy,
+                           const DdpOptions& options) {
   try {
     return make_reduction_plan(trace, strategy, options);
   } catch (const InputError& error) {
-    throw error.at(place);
+    for (const char* section : {"ddp", "workload"})
+      if (const auto* place = find_place(root, section, error.subject())) throw error.at(*place);
+    throw error.at(root.find(root.find("ddp") ? "ddp" : "workload")->key_span);
   }
 }
 
@@ -79,7 +88,7 @@ std::shared_ptr<const T> cached(std::map<std::string, std::shared_ptr<const T>>&
 // reduce.
 std::shared_ptr<const LayerTrace> scale_elements(const LayerTrace& recorded, double scale,
                                                  const SourceSpan& place) {
-  if (recorded.bytes() * scale > kMostBytes)
+  if (recorded.bytes() * scale > kLargestByteCount)
     throw InputError(place, fmt::format("gradients scaled by {} are more than 8 PiB", scale),
                      "use a smaller scale_bytes");
   auto trace = std::make_shared<LayerTrace>(recorded);
@@ -141,43 +150,31 @@ ScenarioReader::Collective ScenarioReader::read_collective(const Value* value) {
   return {cached(tables_, resolve(*table), read_measured_table), table->span};
 }
 
-std::shared_ptr<const CollectiveSchedule> ScenarioReader::ring_schedule(const std::string& topology,
-                                                                        int world_size) {
-  auto& schedule = schedules_[{topology, world_size}];
-  if (schedule) return schedule;
-  auto links = cached(topologies_, topology, read_topology)->ring_links(world_size);
-  std::vector<Seconds> latencies;
-  std::vector<BytesPerSecond> bandwidths;
-  for (const auto& link : links) {
-    latencies.push_back(link.latency);
-    bandwidths.push_back(link.bandwidth);
-  }
-  schedule = std::make_shared<const CollectiveSchedule>(ring_all_reduce(latencies, bandwidths));
-  return schedule;
-}
-
 void ScenarioReader::read_cluster(const Value& root, Collective collective, Scenario& scenario) {
   MapReader reader(root, "cluster");
   const Value* topology = reader.find("topology");
   const Value& world_size = reader.require("world_size");
   reader.finish();
-  scenario.world_size = static_cast<int>(as_integer(0, kLargestWorld)(world_size));
+  scenario.world_size = static_cast<int>(as_integer(-kLargestWorldSize, kLargestWorldSize)(world_size));
   if (scenario.world_size < 2)
     throw InputError(world_size.span, fmt::format("a world of {} communicates nothing", scenario.world_size),
                      "data parallelism needs at least 2 ranks");
+  if (topology) {
+    scenario.topology = cached(topologies_, resolve(*topology), read_topology);
+    scenario.topology->check_world_size(scenario.world_size);
+  }
   if (collective.table) {
     if (collective.table->world_size != scenario.world_size)
       throw InputError(collective.table_span,
                        fmt::format("this table was measured with {} ranks, the cluster has {}",
                                    collective.table->world_size, scenario.world_size),
                        "use a table of that world size");
+    scenario.topology.reset();  // read, so that it is known to be sound; not simulated
     scenario.measured_cost = std::shared_ptr<const MeasuredCost>(collective.table, &collective.table->cost);
-    return;
-  }
-  if (!topology)
+  } else if (!topology) {
     throw InputError(root.span, "'cluster' lacks the key 'topology'",
                      "add 'topology: FILE' (only algorithm: measured needs none)");
-  scenario.schedule = ring_schedule(resolve(*topology), scenario.world_size);
+  }
 }
 
 Scenario ScenarioReader::read(const Value& root) {
@@ -197,8 +194,7 @@ Scenario ScenarioReader::read(const Value& root) {
   read_cluster(cluster, read_collective(collective), scenario);
   const auto* stragglers = workload.find("stragglers");
   scenario.rank_classes = read_rank_classes(stragglers ? &stragglers->value : nullptr, scenario.world_size);
-  scenario.plan =
-      make_plan_at(*scenario.trace, strategy, options, root.find(ddp ? "ddp" : "workload")->key_span);
+  scenario.plan = make_plan_at(root, *scenario.trace, strategy, options);
   scenario.ddp = options;
   choose_fidelity(engine, scenario);
   if (validation) {

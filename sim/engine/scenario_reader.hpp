@@ -28,14 +28,12 @@ class ScenarioReader {
   void read_workload(const config::Value& root, Scenario& scenario, DdpOptions& options);
   Collective read_collective(const config::Value* value);
   void read_cluster(const config::Value& root, Collective collective, Scenario& scenario);
-  std::shared_ptr<const CollectiveSchedule> ring_schedule(const std::string& topology, int world_size);
 
   std::string path_;
   std::map<std::string, std::shared_ptr<const LayerTrace>> traces_;
   std::map<std::pair<std::string, double>, std::shared_ptr<const LayerTrace>> scaled_traces_;
   std::map<std::string, std::shared_ptr<const Topology>> topologies_;
   std::map<std::string, std::shared_ptr<const MeasuredTable>> tables_;
-  std::map<std::pair<std::string, int>, std::shared_ptr<const CollectiveSchedule>> schedules_;
 };
 
 }  // namespace ddpsim

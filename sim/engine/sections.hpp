@@ -7,8 +7,6 @@
 
 namespace ddpsim {
 
-constexpr int kLargestWorld = 1 << 20;
-
 // `ddp`; null: all defaults. unused_parameters belong to the workload and stay empty.
 DdpOptions read_ddp_section(const config::Value* ddp);
 

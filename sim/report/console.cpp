@@ -18,26 +18,18 @@ void print_term(std::ostream& out, std::string_view name, Seconds term, Seconds 
   out << fmt::format("{:<25}{:>12.3f} ms {:>6.1f} %\n", name, ms(term), 100 * (term / iteration));
 }
 
-// A trace that does not record a phase counts it as zero.
-void print_phase(std::ostream& out, std::string_view name, Seconds term, Seconds iteration) {
-  if (term == Seconds(0))
-    out << fmt::format("{:<25}{:>12} ms   not recorded\n", name, 0);
-  else
-    print_term(out, name, term, iteration);
-}
-
 void print_fact(std::ostream& out, std::string_view name, std::string_view fact) {
   out << fmt::format("{:<25}{}\n", name, fact);
 }
 
 void print_terms(std::ostream& out, const IterationMetrics& m) {
   print_term(out, "iteration", m.iteration, m.iteration);
-  print_phase(out, "  forward", m.forward, m.iteration);
+  print_term(out, "  forward", m.forward, m.iteration);
   print_term(out, "  backward", m.backward_compute, m.iteration);
   if (m.interference != Seconds(0)) print_term(out, "  interference", m.interference, m.iteration);
   if (m.overhead != Seconds(0)) print_term(out, "  overhead", m.overhead, m.iteration);
   print_term(out, "  exposed communication", m.exposed_communication, m.iteration);
-  print_phase(out, "  optimizer", m.optimizer, m.iteration);
+  print_term(out, "  optimizer", m.optimizer, m.iteration);
   auto hidden = std::max(Seconds(0), m.communication - m.exposed_communication);
   out << fmt::format("{:<25}{:>12.3f} ms, {:.1f} % of it hidden behind backward\n", "communication",
                      ms(m.communication), 100 * (hidden / m.communication));

@@ -2,16 +2,19 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <memory>
+#include <sstream>
 
 #include <fmt/format.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "sim/base/backend_missing.hpp"
 #include "sim/base/check.hpp"
-#include "sim/report/plot.hpp"
 
 extern char** environ;
 
@@ -60,7 +63,22 @@ int wait_for(pid_t child) {
   return status;
 }
 
+[[noreturn]] void fail_missing(const char* program) {
+  throw BackendMissing(
+      fmt::format("plots are drawn by '{}', which is not installed\n"
+                  "hint: on Debian or Ubuntu: apt-get install gnuplot-nox",
+                  program));
+}
+
 }  // namespace
+
+void require_gnuplot(const char* program) {
+  const char* path = std::getenv("PATH");
+  std::istringstream folders(path ? path : "/usr/local/bin:/usr/bin:/bin");
+  for (std::string folder; std::getline(folders, folder, ':');)
+    if (access((std::filesystem::path(folder) / program).c_str(), X_OK) == 0) return;
+  fail_missing(program);
+}
 
 std::string run_gnuplot(std::string_view script, const char* program) {
   auto input = make_temporary(), output = make_temporary(), complaint = make_temporary();
@@ -77,11 +95,7 @@ std::string run_gnuplot(std::string_view script, const char* program) {
   char* arguments[] = {name.data(), flag.data(), nullptr};
   pid_t child = 0;
   int error = posix_spawnp(&child, program, actions.get(), nullptr, arguments, environ);
-  if (error == ENOENT)
-    throw BackendMissing(
-        fmt::format("plots are drawn by '{}', which is not installed\n"
-                    "hint: on Debian or Ubuntu: apt-get install gnuplot-nox",
-                    program));
+  if (error == ENOENT) fail_missing(program);
   if (error != 0) throw InternalError(fmt::format("cannot run '{}': {}", program, std::strerror(error)));
   int status = wait_for(child);
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)

@@ -9,15 +9,14 @@
 #include <fmt/ranges.h>
 
 #include "sim/base/csv.hpp"
+#include "sim/base/limits.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/base/suggest.hpp"
 
 namespace ddpsim {
 namespace {
 
-constexpr double kLongest = 1e9;            // the limit of parse_seconds
-constexpr double kLargestCap = 0x1p53 - 1;  // byte counts are exact up to here
-constexpr double kLargestWorld = 1 << 20;
+constexpr double kLongest = 1e9;  // the limit of parse_seconds
 
 const std::vector<std::string> kColumns{"iteration_s", "iteration_std_s", "bucket_cap_bytes", "strategy",
                                         "world_size"};
@@ -71,10 +70,11 @@ MeasuredIteration read_row(const CsvTable& table, const std::vector<Located>& ro
     throw InputError(iteration.span, "no iteration time", "remove the row or measure it");
   measured.iteration = Seconds(positive_number(iteration, kLongest));
   if (auto text = given("iteration_std_s")) measured.spread = Seconds(parse_number(*text, 0, kLongest));
-  if (auto text = given("bucket_cap_bytes")) measured.bucket_cap = Bytes(whole_number(*text, kLargestCap));
+  if (auto text = given("bucket_cap_bytes"))
+    measured.bucket_cap = Bytes(whole_number(*text, kLargestByteCount.value() - 1));
   if (auto text = given("strategy")) measured.strategy = strategy_field(*text);
   if (auto text = given("world_size"))
-    measured.world_size = static_cast<int>(whole_number(*text, kLargestWorld));
+    measured.world_size = static_cast<int>(whole_number(*text, kLargestWorldSize));
   return measured;
 }
 

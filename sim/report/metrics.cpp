@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "sim/base/check.hpp"
+#include "sim/base/source.hpp"
 
 namespace ddpsim {
 namespace {
@@ -56,7 +57,10 @@ void measure_communication(const RankTimeline& rank, const IterationContext& con
     bytes += collective.bytes;
   }
   DDPSIM_CHECK(metrics.buckets.size() == buckets.size(), "every bucket is reduced once");
-  DDPSIM_CHECK(metrics.communication > Seconds(0), "something was communicated");
+  DDPSIM_CHECK(bytes > Bytes(0), "something was communicated");
+  if (metrics.communication <= Seconds(0))
+    throw InputError("the all-reduces are too short to be told apart at times as long as this trace's",
+                     "check the units of the topology's bandwidth and latency, and of the trace's times");
   double n = context.world_size;
   metrics.algbw = bytes / metrics.communication;
   metrics.busbw = metrics.algbw * (2 * (n - 1) / n);  // nccl-tests, PERFORMANCE.md, AllReduce

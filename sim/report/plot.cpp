@@ -22,6 +22,7 @@ PlotFormat format_of(const std::string& path) {
 
 void check_plot_path(const std::string& path) {
   format_of(path);
+  require_gnuplot();
 }
 
 std::string sweep_plot_script(const SweepResult& result, const std::string& output_path) {

@@ -7,13 +7,7 @@
 
 namespace ddpsim {
 
-// A program that this command needs is not installed.
-class BackendMissing : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
-
-// Throws InputError unless `path` ends in .svg or .png.
+// Throws InputError unless `path` ends in .svg or .png, BackendMissing without gnuplot.
 void check_plot_path(const std::string& path);
 
 // The gnuplot script of that picture; it draws to standard output. Along ddp.bucket_cap, or else along an

@@ -7,20 +7,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "sim/base/csv.hpp"
+
 namespace ddpsim {
 namespace {
 
 using Record = std::vector<std::string>;
-
-// RFC 4180, and what a reader would take for a comment or trim away.
-std::string csv_field(const std::string& text) {
-  bool plain = text.find_first_of(",\"\r\n") == std::string::npos && !text.starts_with('#') &&
-               !text.starts_with(' ') && !text.ends_with(' ');
-  if (plain) return text;
-  std::string quoted = "\"";
-  for (char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + "\"";
-}
 
 std::string line_of(const Record& fields) {
   Record quoted;

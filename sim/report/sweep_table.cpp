@@ -1,10 +1,11 @@
+#include "sim/report/sweep_table.hpp"
+
 #include <algorithm>
 #include <ostream>
 
 #include <fmt/format.h>
 
 #include "sim/base/quantity.hpp"
-#include "sim/report/console.hpp"
 
 namespace ddpsim {
 namespace {
@@ -110,7 +111,7 @@ void SweepTable::footer(const SweepResult& result) {
   for (const auto& point : result.points) worst = std::max(worst, point.metrics.iteration);
   out_ << fmt::format("best: {}{}iteration {}", point_name(result, best), result.axes.empty() ? "" : ", ",
                       format_seconds(best.metrics.iteration));
-  if (best_of_groups.size() == 1 && worst > best.metrics.iteration)
+  if (best_of_groups.size() == 1 && worst > best.metrics.iteration * 1.0005)
     out_ << fmt::format(", {:.1f} % shorter than the longest", 100 * (1 - best.metrics.iteration / worst));
   out_ << '\n' << std::flush;
 }

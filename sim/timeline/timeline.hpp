@@ -16,8 +16,8 @@ enum class Activity {
   used_parameter_bitmap,  // the small extra all-reduce of find_unused_parameters
 };
 
-// Times count from the start of the iteration. `index` is the accumulation step (forward, backward) or the
-// bucket.
+// Times count from the start of the last backward pass of the slowest rank class: what comes before is
+// negative. `index` is the accumulation step (forward, backward) or the bucket.
 struct Span {
   Activity activity;
   std::size_t index;
@@ -29,7 +29,7 @@ struct RankTimeline {
   int rank = 0;
   int ranks = 1;
   double slowdown = 1;
-  std::vector<Span> compute;          // back to back, in order, from 0 to the end of this rank's iteration
+  std::vector<Span> compute;          // back to back, in order, over this rank's whole iteration
   std::vector<Span> communication;    // in launch order
   Seconds backward_start;             // of the last accumulation step: the zero of ready/start/end in results
   std::vector<Seconds> bucket_ready;  // all gradients of the bucket are there; one entry a bucket

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/base/limits.hpp"
 #include "sim/config/reader.hpp"
 
 namespace ddpsim {
@@ -9,8 +10,6 @@ namespace {
 
 using config::MapReader;
 using config::Value;
-
-constexpr std::int64_t kLastRank = (std::int64_t{1} << 20) - 1;
 
 enum class Kind { ring };
 
@@ -24,7 +23,7 @@ Link read_link(const Value& value) {
 
 Topology::Override read_override(const Value& value, const Link& link) {
   MapReader reader(value, "overrides");
-  auto from = reader.required("from", config::as_integer(0, kLastRank));
+  auto from = reader.required("from", config::as_integer(0, kLargestWorldSize - 1));
   auto bandwidth = reader.optional("bandwidth", config::as_bandwidth);
   auto latency = reader.optional("latency", config::as_seconds);
   reader.finish();
@@ -37,15 +36,18 @@ Topology::Override read_override(const Value& value, const Link& link) {
 
 }  // namespace
 
-std::vector<Link> Topology::ring_links(int world_size) const {
-  std::vector<Link> links(static_cast<std::size_t>(world_size), link_);
-  for (const auto& override : overrides_) {
+void Topology::check_world_size(int world_size) const {
+  for (const auto& override : overrides_)
     if (override.from >= world_size)
       throw InputError(override.span,
                        fmt::format("a ring of {} ranks has no rank {}", world_size, override.from),
                        fmt::format("its last rank is {}", world_size - 1));
-    links[static_cast<std::size_t>(override.from)] = override.link;
-  }
+}
+
+std::vector<Link> Topology::ring_links(int world_size) const {
+  check_world_size(world_size);
+  std::vector<Link> links(static_cast<std::size_t>(world_size), link_);
+  for (const auto& override : overrides_) links[static_cast<std::size_t>(override.from)] = override.link;
   return links;
 }
 

@@ -29,6 +29,8 @@ class Topology {
   // The links of a ring of `world_size` ranks: entry r leads from rank r to rank (r + 1) % world_size. Throws
   // InputError when an override names a rank the ring does not have.
   [[nodiscard]] std::vector<Link> ring_links(int world_size) const;
+  // Throws the same InputError without building anything.
+  void check_world_size(int world_size) const;
 
  private:
   Link link_;

@@ -9,6 +9,7 @@
 
 #include "sim/base/check.hpp"
 #include "sim/base/csv.hpp"
+#include "sim/base/limits.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/base/suggest.hpp"
 #include "sim/trace/trace_header.hpp"
@@ -18,7 +19,6 @@ namespace {
 
 constexpr std::string_view kWhat = "a layer trace";
 constexpr std::int64_t kMostElements = std::int64_t{1} << 53;  // counts up to here are exact in a double
-constexpr Bytes kMostBytes(0x1p53);
 constexpr double kLongestTime = 1e9;
 
 const std::vector<std::string>& known_columns() {
@@ -95,7 +95,7 @@ std::vector<Gradient> parse_gradients(const CsvTable& table, const Columns& colu
           fmt::format("ready_s is before the previous gradient's {}", gradients.back().ready.value()),
           "rows stand in arrival order: sort them by ready_s");
     total += gradient.bytes();
-    if (total > kMostBytes)
+    if (total > kLargestByteCount)
       throw InputError(row[columns.elements].span, "the gradients up to here are more than 8 PiB",
                        "check the element counts");
     gradients.push_back(std::move(gradient));
@@ -145,18 +145,10 @@ void check_promises(const LayerTrace& trace) {
                "registration_order is not a permutation");
 }
 
-// Quoted where the reader, or pandas with comment='#', would take the plain text for something else.
-std::string csv_field(const std::string& text) {
-  if (text.find_first_of(",\"# \t") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + "\"";
-}
-
 }  // namespace
 
 LayerTrace parse_trace(const LoadedText& text) {
-  auto table = parse_csv(text, kWhat);
+  auto table = parse_csv(text, kWhat, kTraceFormat);
   auto header = read_trace_header(table);
   auto columns = find_columns(table);
   LayerTrace trace;

@@ -13,8 +13,6 @@
 namespace ddpsim {
 namespace {
 
-constexpr std::string_view kVersionKey = "ddpsim-trace";
-constexpr std::string_view kVersion = "1";
 constexpr std::string_view kBlank = " \t";
 constexpr std::int64_t kLargestBatch = 1'000'000'000;
 
@@ -42,19 +40,6 @@ std::string comment_text(const CsvComment& comment) {
   auto first = line.find_first_not_of(kBlank);
   if (first == std::string_view::npos) return {};
   return std::string(line.substr(first, line.find_last_not_of(kBlank) - first + 1));
-}
-
-void check_version(const CsvTable& table) {
-  for (const auto& comment : table.comments) {
-    if (comment.key.text != kVersionKey) continue;
-    if (comment.value.text == kVersion) return;
-    throw InputError(comment.value.span,
-                     fmt::format("layer-trace version '{}' is not known", comment.value.text),
-                     fmt::format("this program reads version {}", kVersion));
-  }
-  throw InputError(whole_file(table.source),
-                   fmt::format("has no line '# {}: {}'; it is not a layer trace", kVersionKey, kVersion),
-                   "is it the right file? A layer trace starts with that line");
 }
 
 void check_key(const Located& key) {
@@ -105,7 +90,6 @@ const std::string& one_line(std::string_view key, const std::string& text) {
 }  // namespace
 
 TraceHeader read_trace_header(const CsvTable& table) {
-  check_version(table);
   TraceHeader header;
   Values values;
   for (const auto& comment : table.comments) {
@@ -137,7 +121,7 @@ TraceHeader read_trace_header(const CsvTable& table) {
 
 std::string write_trace_header(const TraceHeader& header) {
   const auto& metadata = header.metadata;
-  std::string out = fmt::format("# {}: {}\n", kVersionKey, kVersion);
+  std::string out = fmt::format("# {}: 1\n", kTraceFormat);
   auto text = [&out](std::string_view key, const std::optional<std::string>& value) {
     if (value) out += fmt::format("# {}: {}\n", key, one_line(key, *value));
   };

@@ -119,7 +119,7 @@ TEST(Csv, TextAfterAQuote) {
 
 TEST(Csv, RecordsShorterOrLongerThanTheHeader) {
   EXPECT_EQ(parse_error("a,b\n1,2\n3\n"),
-            "t.csv:3:1: error: 1 fields where the header has 2\n"
+            "t.csv:3:1: error: 1 field where the header has 2\n"
             "  3 | 3\n"
             "    | ^\n"
             "hint: is the file cut off, or a comma missing?");

@@ -269,12 +269,12 @@ TEST(Number, Errors) {
             "q:1:1: error: 2.5 is outside [0, 2]\n"
             "  1 | 2.5\n"
             "    | ^~~\n"
-            "hint: check the value");
+            "hint: write a number in that range");
   EXPECT_EQ(error("-1"),
             "q:1:1: error: -1 is outside [0, 2]\n"
             "  1 | -1\n"
             "    | ^~\n"
-            "hint: check the value");
+            "hint: write a number in that range");
   EXPECT_EQ(error("1.5x"),
             "q:1:4: error: '1.5x' is not a plain number\n"
             "  1 | 1.5x\n"

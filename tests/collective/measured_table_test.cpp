@@ -70,13 +70,13 @@ TEST(MeasuredTableErrors, MissingFile) {
 
 TEST(MeasuredTableErrors, NoVersion) {
   EXPECT_EQ(error_of("# world_size: 8\nbytes,time_s\n4,1\n"),
-            "t.csv: error: is not an all-reduce table: no '# ddpsim-allreduce: 1' line\n"
-            "hint: add it as the first line");
+            "t.csv: error: has no line '# ddpsim-allreduce: 1'; it is not an all-reduce table\n"
+            "hint: is it the right file? That line comes first");
 }
 
 TEST(MeasuredTableErrors, UnknownVersion) {
   EXPECT_EQ(error_of("# ddpsim-allreduce: 2\n# world_size: 8\nbytes,time_s\n4,1\n"),
-            "t.csv:1:21: error: format version '2' is unknown\n"
+            "t.csv:1:21: error: ddpsim-allreduce version '2' is not known\n"
             "  1 | # ddpsim-allreduce: 2\n"
             "    |                     ^\n"
             "hint: this program reads version 1");
@@ -141,7 +141,7 @@ TEST(MeasuredTableErrors, NoRows) {
 
 TEST(MeasuredTableErrors, ShortRow) {
   EXPECT_EQ(row_error("bytes,time_s\n4\n"),
-            "t.csv:4:1: error: 1 fields where the header has 2\n"
+            "t.csv:4:1: error: 1 field where the header has 2\n"
             "  4 | 4\n"
             "    | ^\n"
             "hint: is the file cut off, or a comma missing?");
@@ -193,12 +193,12 @@ TEST(MeasuredTableErrors, Times) {
             "t.csv:4:3: error: -1 is outside [0, 1000000]\n"
             "  4 | 4,-1\n"
             "    |   ^~\n"
-            "hint: check the value");
+            "hint: write a number in that range");
   EXPECT_EQ(row_error("bytes,time_s\n4,2000000\n"),
             "t.csv:4:3: error: 2000000 is outside [0, 1000000]\n"
             "  4 | 4,2000000\n"
             "    |   ^~~~~~~\n"
-            "hint: check the value");
+            "hint: write a number in that range");
   EXPECT_EQ(row_error("bytes,time_s\n4,nan\n"),
             "t.csv:4:3: error: 'nan' is not a finite number\n"
             "  4 | 4,nan\n"
@@ -211,7 +211,7 @@ TEST(MeasuredTableErrors, Spread) {
             "t.csv:4:5: error: -0.1 is outside [0, 1000000]\n"
             "  4 | 4,1,-0.1\n"
             "    |     ^~~~\n"
-            "hint: check the value");
+            "hint: write a number in that range");
 }
 
 }  // namespace

@@ -1,4 +1,6 @@
 // The ring schedule is right for every size, and the verifier that says so finds what is wrong.
+#include "sim/collective/verify.hpp"
+
 #include <algorithm>
 #include <random>
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "sim/config/sweep_axes.hpp"
+
 #include "tests/config/text.hpp"
 
 namespace ddpsim::config {
@@ -9,6 +11,7 @@ namespace {
 
 using testing::input_error;
 using testing::parse;
+using testing::to_flow_text;
 
 // The whole configuration after one override, on one line.
 std::string overridden(const std::string& text, const std::string& assignment) {
@@ -120,9 +123,11 @@ TEST(Override, BadYaml) {
 
 constexpr const char* kSweep = "a: {b: 1}\nsweep: {a.b: [1, 2], c: [3]}\n";
 
+// And those below it: replacing a whole section replaces what its axes would have set.
 TEST(Override, RemovesTheSweepAxisOfThatKeyOnly) {
   EXPECT_EQ(overridden(kSweep, "a.b=7"), "{a: {b: 7}, sweep: {c: [3]}}");
-  EXPECT_EQ(overridden(kSweep, "a={b: 7}"), "{a: {b: 7}, sweep: {a.b: [1, 2], c: [3]}}");
+  EXPECT_EQ(overridden(kSweep, "a={b: 7}"), "{a: {b: 7}, sweep: {c: [3]}}");
+  EXPECT_EQ(overridden("sweep: {ab: [3, 4]}\n", "a={b: 5}"), "{sweep: {ab: [3, 4]}, a: {b: 5}}");
   EXPECT_EQ(overridden(kSweep, "a.c=7"), "{a: {b: 1, c: 7}, sweep: {a.b: [1, 2], c: [3]}}");
 }
 

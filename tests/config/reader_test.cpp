@@ -64,7 +64,7 @@ TEST(Conversions, OtherKinds) {
             "a.yaml:1:4: error: expected text, found empty text\n"
             "  1 | a: ''\n"
             "    |    ^\n"
-            "hint: write it like name");
+            "hint: write it like 'key: text'");
 }
 
 TEST(Conversions, Booleans) {
@@ -89,7 +89,7 @@ TEST(Conversions, Numbers) {
             "a.yaml:1:4: error: 0.5 is outside [1, 2]\n"
             "  1 | a: 0.5\n"
             "    |    ^~~\n"
-            "hint: check the value");
+            "hint: write a number in that range");
   EXPECT_EQ(error_of("a: [8]", as_integer(2, 8)),
             "a.yaml:1:4: error: expected a whole number, found a list\n"
             "  1 | a: [8]\n"

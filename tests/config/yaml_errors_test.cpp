@@ -108,6 +108,20 @@ TEST(YamlErrors, SeveralDocuments) {
             "hint: one document a file");
 }
 
+// yaml-cpp finds empty documents there without end.
+TEST(YamlErrors, StartsWithAComma) {
+  EXPECT_EQ(parse_error(", a\n"),
+            "a.yaml:1:1: error: not valid YAML: no value can start like this\n"
+            "  1 | , a\n"
+            "    | ^\n"
+            "hint: check indentation, colons and brackets");
+  EXPECT_EQ(parse_error("# a\n--- ,\n"),
+            "a.yaml:2:5: error: not valid YAML: no value can start like this\n"
+            "  2 | --- ,\n"
+            "    |     ^\n"
+            "hint: check indentation, colons and brackets");
+}
+
 TEST(YamlErrors, EmptyDocument) {
   for (std::string text : {"# all commented out\n", "---\n", "~\n", "---\n# nothing\n"})
     EXPECT_EQ(parse_error(text),

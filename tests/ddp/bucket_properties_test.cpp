@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/ddp/ddp_rules.hpp"
+#include "sim/ddp/distinct_bucket_caps.hpp"
 
 #include "tests/ddp/random_case.hpp"
 

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "sim/ddp/distinct_bucket_caps.hpp"
 #include "sim/ddp/reduction_plan.hpp"
 
 #include "tests/ddp/gpt2_parameters.hpp"

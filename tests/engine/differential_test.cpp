@@ -70,6 +70,22 @@ TEST(Differential, SixtyFourRanksWithStragglerAndHalfLink) {
   expect_all_fidelities_agree(scenario);
 }
 
+// The largest messages a trace may hold (8 PiB) and the smallest chunks (a 2-byte gradient over 1000 ranks):
+// payloads are whole numbers in SimGrid, and neither end may be lost.
+TEST(Differential, PetabytesAndBytes) {
+  auto huge = make_scenario(make_trace({4e9}, {1}), std::vector<RingLink>(4), Strategy::flat, {});
+  expect_all_fidelities_agree(huge);
+  LayerTrace tiny = make_trace({1}, {0});
+  tiny.gradients[0].elements = 1;
+  tiny.gradients[0].dtype = DType::float16;
+  for (auto fidelity : {Fidelity::folded, Fidelity::fluid}) {
+    auto scenario = make_scenario(tiny, std::vector<RingLink>(1000, {0, 1}), Strategy::flat, {});
+    auto span = simulate(scenario, fidelity).last_to_finish().communication.front();
+    EXPECT_NEAR((span.end - span.start).value(), 2 * 999 * 2e-3 / 1e9,
+                1e-9 * 4e-9);  // 2 (N-1) steps of 2/1000 B at 1 GB/s
+  }
+}
+
 class RandomScenarios : public ::testing::TestWithParam<int> {};
 
 TEST_P(RandomScenarios, AllFidelitiesAgree) {

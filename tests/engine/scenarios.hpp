@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "sim/engine/closed_form/closed_form.hpp"
+#include "sim/engine/run_all.hpp"
 #include "sim/engine/simgrid/simgrid_simulator.hpp"
 
 namespace ddpsim::testing {
@@ -41,14 +42,13 @@ struct RingLink {
   double bandwidth_GBps = 12.5;
 };
 
-inline std::shared_ptr<const CollectiveSchedule> ring(const std::vector<RingLink>& links) {
-  std::vector<Seconds> latencies;
-  std::vector<BytesPerSecond> bandwidths;
-  for (const auto& link : links) {
-    latencies.emplace_back(link.latency_us * 1e-6);
-    bandwidths.emplace_back(link.bandwidth_GBps * 1e9);
+inline std::shared_ptr<const Topology> ring(const std::vector<RingLink>& links) {
+  std::vector<Topology::Override> overrides;
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    Link link{BytesPerSecond(links[i].bandwidth_GBps * 1e9), Seconds(links[i].latency_us * 1e-6)};
+    overrides.push_back({static_cast<int>(i), link, {}});
   }
-  return std::make_shared<const CollectiveSchedule>(ring_all_reduce(latencies, bandwidths));
+  return std::make_shared<const Topology>(overrides.front().link, overrides);
 }
 
 inline Scenario make_scenario(LayerTrace trace, const std::vector<RingLink>& links, Strategy strategy,
@@ -59,7 +59,7 @@ inline Scenario make_scenario(LayerTrace trace, const std::vector<RingLink>& lin
   scenario.rank_classes = {{0, scenario.world_size, 1.0}};
   scenario.ddp = options;
   scenario.plan = make_reduction_plan(*scenario.trace, strategy, options);
-  scenario.schedule = ring(links);
+  scenario.topology = ring(links);
   return scenario;
 }
 

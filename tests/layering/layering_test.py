@@ -26,7 +26,7 @@ ALLOWED = {
 
 # Third-party headers -> the only folders that may include them.
 CONFINED = {
-    r"yaml-cpp/": ["sim/config"],
+    r"yaml-cpp/": ["sim/config", "tests/config"],
     r"boost/graph/": ["sim/topology"],
     r"(simgrid|xbt)/": ["sim/engine/simgrid"],
     r"(torch|ATen|c10)/": ["tests/ddp"],

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "sim/report/sweep_table.hpp"
+
 #include "tests/report/small_case.hpp"
 
 namespace ddpsim::test {
@@ -34,13 +36,6 @@ bucket        MiB gradients       ready       start         end      queued   in
      0     0.0010         1    1000.000    1000.000    2000.000       0.000    1000.000
      1     0.0019         1    2000.000    2000.000    4000.000       0.000    2000.000
 )");
-}
-
-TEST(Console, PhasesThatATraceDoesNotRecord) {
-  auto metrics = measure_small({{plain_rank()}});
-  metrics.forward = Seconds(0);
-  EXPECT_NE(printed(metrics).find("  forward                           0 ms   not recorded\n"),
-            std::string::npos);
 }
 
 TEST(Console, OfManyBucketsTheFirstAndTheLast) {

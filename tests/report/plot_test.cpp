@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "sim/base/backend_missing.hpp"
 #include "sim/base/check.hpp"
 #include "sim/report/gnuplot.hpp"
 

@@ -1,8 +1,8 @@
 #pragma once
 // Tests pin whole error messages.
-#include <gtest/gtest.h>
-
 #include <string>
+
+#include <gtest/gtest.h>
 
 #include "sim/base/source.hpp"
 

@@ -167,7 +167,7 @@ TEST(LayerTimesErrors, TimeNegative) {
             "times.csv:17:18: error: -0.5 is outside [0, 1000000]\n"
             "  17 | ln_f grad,0.25,1,-0.5,0.4,5\n"
             "     |                  ^~~~\n"
-            "hint: check the value");
+            "hint: write a number in that range");
 }
 
 TEST(LayerTimesErrors, TimeNan) {
@@ -191,7 +191,7 @@ TEST(LayerTimesErrors, SpreadNegative) {
             "times.csv:17:22: error: -0.4 is outside [0, 1000000]\n"
             "  17 | ln_f grad,0.25,1,0.5,-0.4,5\n"
             "     |                      ^~~~\n"
-            "hint: check the value");
+            "hint: write a number in that range");
 }
 
 TEST(LayerTimesErrors, TimesWithoutTheStatistic) {

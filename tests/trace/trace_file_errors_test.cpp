@@ -62,7 +62,7 @@ TEST_F(TraceFileErrors, Binary) {
 TEST_F(TraceFileErrors, AnotherKindOfTable) {
   EXPECT_EQ(error_of_file("# ddpsim-allreduce: 1\nbytes,time_s\n4,0.1\n"),
             "/t.csv: error: has no line '# ddpsim-trace: 1'; it is not a layer trace\n"
-            "hint: is it the right file? A layer trace starts with that line");
+            "hint: is it the right file? That line comes first");
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ TEST(TraceHeaderErrors, MissingVersion) {
                      "gradient,elements,dtype,ready_s\n"
                      "a,8,float32,0.1\n"),
             "t.csv: error: has no line '# ddpsim-trace: 1'; it is not a layer trace\n"
-            "hint: is it the right file? A layer trace starts with that line");
+            "hint: is it the right file? That line comes first");
 }
 
 TEST(TraceHeaderErrors, OtherVersion) {
@@ -25,7 +25,7 @@ TEST(TraceHeaderErrors, OtherVersion) {
                      "# colour: red\n"
                      "gradient,elements,dtype,ready_s\n"
                      "a,8,float32,0.1\n"),
-            "t.csv:1:17: error: layer-trace version '2' is not known\n"
+            "t.csv:1:17: error: ddpsim-trace version '2' is not known\n"
             "  1 | # ddpsim-trace: 2\n"
             "    |                 ^\n"
             "hint: this program reads version 1");
@@ -35,7 +35,7 @@ TEST(TraceHeaderErrors, VersionWithoutValue) {
   EXPECT_EQ(error_of("# ddpsim-trace\n"
                      "gradient,elements,dtype,ready_s\n"
                      "a,8,float32,0.1\n"),
-            "t.csv:1:2: error: layer-trace version '' is not known\n"
+            "t.csv:1:2: error: ddpsim-trace version '' is not known\n"
             "  1 | # ddpsim-trace\n"
             "    |  ^~~~~~~~~~~~~\n"
             "hint: this program reads version 1");

@@ -247,7 +247,7 @@ TEST(TraceRowErrors, ReadyNegative) {
             "t.csv:3:13: error: -0.1 is outside [0, 1000000000]\n"
             "  3 | a,8,float32,-0.1\n"
             "    |             ^~~~\n"
-            "hint: check the value");
+            "hint: write a number in that range");
 }
 
 TEST(TraceRowErrors, ReadyMissing) {
@@ -278,7 +278,7 @@ TEST(TraceRowErrors, SpreadNegative) {
             "t.csv:3:17: error: -1 is outside [0, 1000000000]\n"
             "  3 | a,8,float32,0.1,-1\n"
             "    |                 ^~\n"
-            "hint: check the value");
+            "hint: write a number in that range");
 }
 
 TEST(TraceRowErrors, SpreadNan) {

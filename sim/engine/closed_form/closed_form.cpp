@@ -9,7 +9,7 @@ namespace ddpsim {
 Timeline ClosedFormSimulator::run(const Scenario& scenario) {
   auto requests = collective_requests(scenario);
   std::optional<ScheduleCost> schedule_cost;
-  if (scenario.schedule) schedule_cost.emplace(*scenario.schedule);
+  if (scenario.topology) schedule_cost.emplace(collective_schedule(scenario));
   std::vector<Interval> in_flight;
   Seconds free = requests.front().launch;
   for (const auto& request : requests) {

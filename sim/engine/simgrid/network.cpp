@@ -1,5 +1,6 @@
 #include "sim/engine/simgrid/network.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -18,9 +19,13 @@ namespace {
 namespace s4u = ::simgrid::s4u;
 using LinkImpl = ::simgrid::kernel::resource::StandardLinkImpl;
 
-// A flow's payload is a whole number in SimGrid: bytes and bandwidths are counted in 2^-20 bytes, so that a
-// ring's chunk of S/N bytes loses nothing that matters (and 2^53 of them are still 8 GiB).
-constexpr double kPerByte = 1048576.0;
+// A flow's payload is a whole number in SimGrid: bytes and bandwidths are counted in the smallest power of
+// two of a byte in which the largest flow still fits 62 bits, down to 2^-40, so that a ring's chunk of S/N
+// bytes loses nothing that matters.
+double units_per_byte(Bytes largest) {
+  int largest_exponent = std::ilogb(std::max(largest.value(), 1.0)) + 1;
+  return std::ldexp(1.0, std::clamp(62 - largest_exponent, 0, 40));
+}
 
 // A zone whose route is whatever link list was installed just before a flow starts: no routing tables at all.
 class PathZone : public ::simgrid::kernel::routing::NetZoneImpl {
@@ -50,6 +55,7 @@ struct Network::State {
   s4u::Host* source = nullptr;
   s4u::Host* destination = nullptr;
   std::vector<LinkImpl*> links;
+  double per_byte = 1;
   // A communication must outlive its completion callback: finished flows wait here for the next event.
   std::vector<std::unique_ptr<Flow>> finished;
 
@@ -60,7 +66,8 @@ struct Network::State {
   }
 };
 
-Network::Network() : state_(std::make_unique<State>()) {
+Network::Network(Bytes largest) : state_(std::make_unique<State>()) {
+  state_->per_byte = units_per_byte(largest);
   DDPSIM_CHECK(!s4u::Engine::is_initialized(),
                "one SimGrid engine a process; run_all forks one for each scenario");
   // A program name and its log setting: SimGrid reports every configuration change otherwise.
@@ -88,8 +95,8 @@ Network::~Network() = default;
 
 int Network::add_link(BytesPerSecond bandwidth) {
   auto id = static_cast<int>(state_->links.size());
-  auto* link =
-      state_->zone->create_link(fmt::format("link{}", id), std::vector<double>{bandwidth.value() * kPerByte});
+  auto* link = state_->zone->create_link(fmt::format("link{}", id),
+                                         std::vector<double>{bandwidth.value() * state_->per_byte});
   link->set_latency(0.0);
   link->seal();
   state_->links.push_back(link->get_impl());
@@ -109,7 +116,7 @@ void Network::transfer(std::span<const int> route, Bytes bytes, std::function<vo
   flow->comm->set_data(flow);
   // A payload of zero would never start.
   flow->comm->set_payload_size(
-      std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::llround(bytes.value() * kPerByte))));
+      std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::llround(bytes.value() * state_->per_byte))));
   flow->comm->set_source(state_->source);
   flow->comm->set_destination(state_->destination);  // starts here
 }

@@ -11,8 +11,9 @@ namespace ddpsim::simgrid {
 
 class Network {
  public:
-  // Creates this process's SimGrid engine. A process has only one: a second Network is an InternalError.
-  Network();
+  // Creates this process's SimGrid engine. A process has only one: a second Network is an InternalError. No
+  // transfer will be larger than `largest`.
+  explicit Network(Bytes largest);
   ~Network();
   Network(const Network&) = delete;
   Network& operator=(const Network&) = delete;

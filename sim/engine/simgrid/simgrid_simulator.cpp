@@ -1,5 +1,7 @@
 #include "sim/engine/simgrid/simgrid_simulator.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "sim/base/check.hpp"
@@ -10,14 +12,15 @@
 namespace ddpsim {
 namespace {
 
-std::unique_ptr<simgrid::Executor> make_executor(simgrid::Network& network, const Scenario& scenario) {
-  switch (scenario.fidelity) {
+std::unique_ptr<simgrid::Executor> make_executor(simgrid::Network& network, Fidelity fidelity,
+                                                 const CollectiveSchedule& schedule) {
+  switch (fidelity) {
     case Fidelity::exact:
-      return simgrid::make_exact_executor(network, *scenario.schedule);
+      return simgrid::make_exact_executor(network, schedule);
     case Fidelity::folded:
-      return simgrid::make_folded_executor(network, *scenario.schedule);
+      return simgrid::make_folded_executor(network, schedule);
     case Fidelity::fluid:
-      return simgrid::make_fluid_executor(network, *scenario.schedule);
+      return simgrid::make_fluid_executor(network, schedule);
     case Fidelity::closed_form:
       break;
   }
@@ -67,10 +70,13 @@ class CommunicationLane {
 }  // namespace
 
 Timeline SimGridSimulator::run(const Scenario& scenario) {
-  DDPSIM_CHECK(scenario.schedule, "a measured cost is not simulated");
+  DDPSIM_CHECK(scenario.topology, "a measured cost is not simulated");
   auto requests = collective_requests(scenario);
-  simgrid::Network network;
-  auto executor = make_executor(network, scenario);
+  auto schedule = collective_schedule(scenario);
+  Bytes largest;
+  for (const auto& request : requests) largest = std::max(largest, request.bytes);
+  simgrid::Network network(2 * largest);  // fluid sends 2 (N-1)/N of a message in one flow
+  auto executor = make_executor(network, scenario.fidelity, schedule);
   CommunicationLane lane(network, *executor, requests);
   lane.prepare();
   network.run();

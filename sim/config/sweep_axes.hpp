@@ -1,0 +1,22 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "sim/config/value.hpp"
+
+namespace ddpsim::config {
+
+// One axis of the sweep: a scenario key and the values it takes.
+struct SweepAxis {
+  std::string key;  // "ddp.bucket_cap"
+  SourceSpan span;
+  std::vector<Value> values;
+};
+
+// Removes the `sweep` section from the scenario and returns its axes: lists as they are, and
+// {from, to, points, spacing: log|linear} expanded (sizes rounded to whole bytes, whole numbers to whole
+// numbers, values that round to the same number once). Throws InputError for empty axes, nested values that
+// are no scalars and more than 100,000 points in all.
+std::vector<SweepAxis> take_sweep_axes(Value& root);
+
+}  // namespace ddpsim::config

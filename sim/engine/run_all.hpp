@@ -1,0 +1,15 @@
+#pragma once
+#include <functional>
+#include <span>
+
+#include "sim/engine/simulator.hpp"
+
+namespace ddpsim {
+
+// Runs every scenario, at most `jobs` at once, and hands over the timelines in order, each as soon as it and
+// all before it are known. The results do not depend on `jobs`.
+void run_all(std::span<const Scenario> scenarios, unsigned jobs,
+             const std::function<Simulator&(const Scenario&)>& simulator_for,
+             const std::function<void(std::size_t, Timeline)>& on_timeline);
+
+}  // namespace ddpsim

@@ -1,0 +1,43 @@
+#!/usr/bin/env python3
+"""Every `scripts/run ...` line of the README's sh blocks runs as it stands, in the order of the page."""
+import re
+import subprocess
+
+import ddpsim_cli as cli
+
+FEWEST = 5
+
+
+def commands_of(text):
+    """The `scripts/run` lines of ```sh blocks; a line that ends in a backslash goes on with the next."""
+    for block in re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
+        for line in block.replace("\\\n", " ").splitlines():
+            if re.match(r"\s*scripts/run\b", line):
+                yield line.strip()
+
+
+class ReadmeTest(cli.CliTest):
+    def test_every_command_runs(self):
+        commands = list(commands_of((cli.SOURCE_ROOT / "README.md").read_text()))
+        self.assertGreaterEqual(len(commands), FEWEST, "commands in README.md")
+        self.copy_data()
+        # A script of that name in its place: quotes, pipes and paths of the line mean what they mean to a reader. Without
+        # arguments the real one runs the quickstart.
+        script = self.write("scripts/run", '#!/bin/sh\n[ $# -gt 0 ] || set -- sweep configs/quickstart.yaml\n'
+                                           f'exec "{cli.BINARY}" "$@"\n')
+        script.chmod(0o755)
+        for command in commands:
+            with self.subTest(command):
+                done = subprocess.run(["sh", "-c", command], cwd=self.folder, env=cli.environment(), capture_output=True,
+                                      timeout=cli.TIMEOUT_S, check=False)
+                self.assertEqual(done.returncode, 0, done.stderr.decode())
+
+
+class CommandsOfTest(cli.CliTest):
+    def test_finds_commands_in_sh_blocks_only(self):
+        text = "```sh\nscripts/run a \\\n  --b  # why\ncd x\nscripts/test\n```\nscripts/run no\n```yaml\nscripts/run no\n```\n```sh\nscripts/run\n```\n"
+        self.assertEqual(list(commands_of(text)), ["scripts/run a    --b  # why", "scripts/run"])
+
+
+if __name__ == "__main__":
+    cli.main()

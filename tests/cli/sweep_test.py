@@ -1,0 +1,214 @@
+#!/usr/bin/env python3
+"""`ddpsim sweep`: points, the best of them, axes and their replacement, the exact optimum, the same bytes every time."""
+import csv
+import io
+import itertools
+import json
+import xml.etree.ElementTree
+
+import ddpsim_cli as cli
+
+
+def key_of(point, axes):
+    return tuple(point["axes"][axis] for axis in axes)
+
+
+class SweepTest(cli.CliTest):
+    def test_quickstart(self):
+        """The scenario's 30 caps from 1 MiB to 1 GiB: a row each, and one of them is the best."""
+        self.copy_data()
+        done = self.ok("sweep", "configs/quickstart.yaml", "--json", "out.json", "--csv", "out.csv")
+        table, best_line = done.stdout.rstrip("\n").split("\n\n")
+        self.assertEqual(len(table.splitlines()), 1 + 30)
+        self.assertTrue(best_line.startswith("best: ddp.bucket_cap "), best_line)
+        result = self.read_json("out.json")
+        self.assertEqual(len(result["points"]), 30)
+        caps = [point["bucket_cap_bytes"] for point in result["points"]]
+        self.assertEqual((caps[0], caps[-1]), (2**20, 2**30))
+        self.assertEqual(caps, sorted(set(caps)))
+        self.check_best(result)
+        rows = self.read_csv("out.csv")
+        self.assertEqual([row["best"] for row in rows].count("1"), 1)
+        best_row = next(row for row in rows if row["best"] == "1")
+        self.assertEqual(float(best_row["iteration_s"]), result["best"]["iteration_s"])
+        self.assertEqual(list(rows[0]), cli.POINT_KEYS + ["best"])
+
+    def check_best(self, result):
+        points = result["points"]
+        self.assertIn(result["best"], points)
+        shortest = min(point["iteration_s"] for point in points)
+        self.assertAlmostEqual(result["best"]["iteration_s"] / shortest, 1, delta=1e-12)
+        equals = [p["bucket_cap_bytes"] for p in points if p["iteration_s"] <= shortest * (1 + 1e-12)]
+        if None not in equals:  # among equals the smallest cap
+            self.assertEqual(result["best"]["bucket_cap_bytes"], min(equals))
+
+    def test_json_has_the_keys_of_the_contract_in_their_order(self):
+        self.write_scenario(more="sweep: {ddp.bucket_cap: [4MiB, 16MiB]}")
+        result = self.sweep(sets=["cluster.world_size=16"])
+        self.assertEqual(list(result), ["scenario", "points", "best", "best_by_group", "tool"])
+        self.assertEqual(result["scenario"], {"file": "scenario.yaml", "set": ["cluster.world_size=16"],
+                                              "axes": {"ddp.bucket_cap": ["4MiB", "16MiB"]}})
+        for point in result["points"]:
+            self.assertEqual(list(point), ["axes"] + cli.POINT_KEYS)
+            self.assertAlmostEqual(sum(point[term] for term in cli.TERMS), point["iteration_s"], delta=1e-12)
+
+    def test_measured_iterations_stand_beside_the_predictions(self):
+        self.write_scenario(more="sweep: {ddp.bucket_cap: [4MiB, 16MiB]}\nvalidation: {measured: measured.csv}")
+        self.write("measured.csv", "bucket_cap_bytes,iteration_s,iteration_std_s\n4194304,0.1,0.01\n")
+        first, second = self.sweep("--csv", "out.csv")["points"]
+        keys = ["measured_iteration_s", "measured_iteration_std_s", "relative_error"]
+        self.assertEqual(list(first), ["axes"] + cli.POINT_KEYS + keys)
+        self.assertEqual((first["measured_iteration_s"], first["measured_iteration_std_s"]), (0.1, 0.01))
+        self.assertAlmostEqual(first["relative_error"], first["iteration_s"] / 0.1 - 1, delta=1e-12)
+        self.assertEqual(list(second), ["axes"] + cli.POINT_KEYS)
+        self.assertEqual(list(self.read_csv("out.csv")[0]), cli.POINT_KEYS + ["best"] + keys)
+
+    def test_axes_multiply_and_caps_vary_fastest(self):
+        self.write_scenario(more="sweep:\n  ddp.bucket_cap: [4MiB, 16MiB]\n  strategy: [flat, ddp]\n  cluster.world_size: [8, 64]")
+        result = self.sweep("--csv", "out.csv")
+        axes = ["strategy", "cluster.world_size", "ddp.bucket_cap"]
+        expected = list(itertools.product(["flat", "ddp"], ["8", "64"], ["4MiB", "16MiB"]))
+        self.assertEqual([key_of(point, axes) for point in result["points"]], expected)
+        for point in result["points"]:
+            self.assertEqual((point["strategy"], str(point["world_size"])), key_of(point, axes)[:2])
+        self.check_best(result)
+        # One best a group: the points that agree on all but the cap.
+        groups = {}
+        for point in result["points"]:
+            groups.setdefault(key_of(point, axes)[:2], []).append(point)
+        self.assertEqual([key_of(point, axes)[:2] for point in result["best_by_group"]], list(groups))
+        for best, group in zip(result["best_by_group"], groups.values()):
+            self.assertIn(best, group)
+            self.assertEqual(best["iteration_s"], min(point["iteration_s"] for point in group))
+        self.assertEqual([row["best"] for row in self.read_csv("out.csv")].count("1"), len(groups))
+
+    def test_an_axis_that_no_result_key_names_gets_a_column(self):
+        self.write_scenario(more="sweep: {ddp.accumulation_steps: [1, 2, 4]}")
+        self.sweep("--csv", "out.csv")
+        self.assertEqual([row["ddp.accumulation_steps"] for row in self.read_csv("out.csv")], ["1", "2", "4"])
+
+    def test_an_axis_over_the_ring_and_a_measured_table(self):
+        self.write_scenario(more="collective: {measured: allreduce.csv}\nsweep: {collective.algorithm: [ring, measured]}")
+        self.write("allreduce.csv", "# ddpsim-allreduce: 1\n# world_size: 8\nbytes,time_s\n1024,0.0001\n104857600,0.01\n")
+        points = self.sweep()["points"]
+        self.assertEqual([(p["algorithm"], p["fidelity"]) for p in points], [("ring", "fluid"), ("measured", "closed_form")])
+
+    def test_set_replaces_a_key_and_its_axis(self):
+        self.write_scenario(more="sweep:\n  ddp.bucket_cap: [4MiB, 16MiB]\n  cluster.world_size: [8, 64]")
+        result = self.sweep(sets=["cluster.world_size=16"])
+        self.assertEqual([point["world_size"] for point in result["points"]], [16, 16])
+        self.assertEqual(list(result["scenario"]["axes"]), ["ddp.bucket_cap"])
+        result = self.sweep(sets=["sweep.cluster.world_size=[4]"])  # the axis itself
+        self.assertEqual([point["world_size"] for point in result["points"]], [4, 4])
+        result = self.sweep(sets=["strategy=naive"])  # no axis: all stay
+        self.assertEqual(len(result["points"]), 4)
+
+    def test_the_best_of_equals_has_the_smallest_cap(self):
+        self.write_scenario(cli.trace_text([("weight", cli.MIB, 0.01)]), "sweep: {ddp.bucket_cap: [1GiB, 1MiB, 25MiB]}")
+        self.assertEqual(self.sweep()["best"]["axes"]["ddp.bucket_cap"], "1MiB")
+
+    def test_nothing_else_on_standard_output(self):
+        self.write_scenario(more="sweep: {ddp.bucket_cap: [4MiB, 16MiB]}")
+        for quiet in ([], ["--quiet"]):
+            done = self.ok("sweep", "scenario.yaml", "--json", "-", *quiet)
+            self.assertEqual(len(json.loads(done.stdout)["points"]), 2)
+            done = self.ok("sweep", "scenario.yaml", "--csv", "-", *quiet)
+            self.assertEqual(len(list(csv.DictReader(io.StringIO(done.stdout)))), 2)
+            self.assertEqual(done.stderr, "")
+        quiet = self.ok("sweep", "scenario.yaml", "--quiet")
+        self.assertEqual((quiet.stdout, quiet.stderr), ("", ""))
+
+
+class ExactOptimumTest(cli.CliTest):
+    def setUp(self):
+        super().setUp()
+        self.write_scenario(cli.gpt2_small_trace(), "sweep: {ddp.bucket_cap: [25MiB]}", world_size=64)
+
+    def test_no_grid_is_better(self):
+        exact = self.sweep("--exact-optimum")["best"]["iteration_s"]
+        for spacing, end in (("log", "1GiB"), ("linear", "200MiB")):
+            grid = self.sweep(sets=[f"sweep.ddp.bucket_cap={{from: 1B, to: {end}, points: 60, spacing: {spacing}}}"])
+            for point in grid["points"]:
+                self.assertLessEqual(exact, point["iteration_s"] * (1 + 1e-12), point["axes"])
+
+    def test_its_cap_gives_its_iteration(self):
+        best = self.sweep("--exact-optimum")["best"]
+        again = self.simulate(f"ddp.bucket_cap={best['bucket_cap_bytes']}B")
+        self.assertEqual(again["iteration_s"], best["iteration_s"])
+        self.assertEqual(again["n_buckets"], best["n_buckets"])
+
+    def test_group_by_group(self):
+        result = self.sweep("--exact-optimum", sets=["sweep.cluster.world_size=[8, 64]"])
+        self.assertEqual([point["world_size"] for point in result["best_by_group"]], [8, 64])
+
+    def test_needs_no_axis(self):
+        self.write_scenario()
+        self.assertGreater(len(self.sweep("--exact-optimum")["points"]), 1)
+
+
+class DeterminismTest(cli.CliTest):
+    OUTPUTS = ("json", "csv", "svg")
+
+    def outputs(self, name, jobs):
+        paths = {kind: f"{name}.{kind}" for kind in self.OUTPUTS}
+        done = self.ok("sweep", "scenario.yaml", "--jobs", str(jobs), "--json", paths["json"], "--csv", paths["csv"],
+                       "--plot", paths["svg"])
+        return {"stdout": done.stdout.encode(), **{kind: self.read(path) for kind, path in paths.items()}}
+
+    def test_the_same_bytes_for_any_number_of_workers_and_every_time(self):
+        trace = cli.small_trace(forward="30ms", batch_size=4)
+        self.write_scenario(trace, "sweep:\n  strategy: [naive, ddp]\n  ddp.bucket_cap: {from: 1MiB, to: 1GiB, points: 10, spacing: log}\n"
+                            "engine: {fidelity: exact}")
+        first = self.outputs("first", 1)
+        xml.etree.ElementTree.fromstring(first["svg"])
+        for name, jobs in (("again", 1), ("four", 4), ("sixteen", 16)):
+            for kind, text in self.outputs(name, jobs).items():
+                self.assertEqual(text, first[kind], f"{kind} differs with --jobs {jobs}")
+
+    def test_the_same_bytes_from_simulate(self):
+        self.write_scenario(cli.small_trace(forward="30ms"))
+        texts = set()
+        for name in ("first", "second"):
+            done = self.ok("simulate", "scenario.yaml", "--set", "engine.fidelity=exact", "--json", f"{name}.json",
+                           "--csv", f"{name}.csv", "--timeline", f"{name}.trace")
+            texts.add((done.stdout, *(self.read(f"{name}.{kind}") for kind in ("json", "csv", "trace"))))
+        self.assertEqual(len(texts), 1)
+
+
+class ConfigsTest(cli.CliTest):
+    """The scenarios of configs/ run as they are."""
+
+    def setUp(self):
+        super().setUp()
+        self.copy_data()
+
+    def test_every_config_runs(self):
+        configs = sorted(path.name for path in (self.folder / "configs").glob("*.yaml"))
+        self.assertIn("quickstart.yaml", configs)
+        for config in configs:
+            with self.subTest(config):
+                command = "sweep" if b"\nsweep:" in self.read(f"configs/{config}") else "simulate"
+                self.ok(command, f"configs/{config}", "--json", "out.json", "--csv", "out.csv")
+
+    def test_gpt2_large_on_8_a100(self):
+        done = self.ok("sweep", "configs/gpt2-large-8xa100.yaml", "--json", "out.json")
+        result = self.read_json("out.json")
+        self.assertEqual(len(result["points"]), 37)
+        self.assertEqual({(p["algorithm"], p["fidelity"], p["world_size"]) for p in result["points"]},
+                         {("measured", "closed_form", 8)})
+        # The table's times fall where a larger message was faster: two of those points, as the file has them.
+        self.assertRegex(done.stderr, r"^note: \d+ of 19 measured all-reduce times fall with size")
+        self.assertIn("17.479 ms", done.stderr)
+
+    def test_strategies_on_2_gpus(self):
+        result = self.sweep(file="configs/strategies-2gpu.yaml")
+        times = {point["strategy"]: point["iteration_s"] for point in result["points"]}
+        self.assertEqual(list(times), ["naive", "flat", "overlap", "ddp"])
+        # After backward nothing is hidden; one all-reduce of everything has the fewest latencies.
+        self.assertEqual(max(times, key=times.get), "naive")
+        self.assertLess(times["ddp"], times["flat"])
+        self.assertEqual([p["n_buckets"] for p in result["points"]][:3], [436, 1, 436])  # the trace's gradients
+
+
+if __name__ == "__main__":
+    cli.main()

@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""The command line itself: wrong usage, --help, --version."""
+import re
+import shlex
+
+import ddpsim_cli as cli
+
+COMMANDS = [[], ["simulate"], ["sweep"], ["trace"], ["trace", "show"], ["trace", "import"]]
+
+
+class UsageTest(cli.CliTest):
+    def check(self, arguments, message, hint):
+        done = self.fails(2, *arguments)
+        self.assertEqual((done.stdout, done.stderr), ("", f"error: {message}\nhint: see '{hint} --help'\n"))
+
+    def test_wrong_usage(self):
+        cases = [
+            ("", "A subcommand is required", "ddpsim"),
+            ("simulat scenario.yaml", "unexpected argument 'simulat'; did you mean 'simulate'?", "ddpsim"),
+            ("--fast", "unexpected argument '--fast'", "ddpsim"),
+            ("simulate", "FILE is required", "ddpsim simulate"),
+            ("simulate a.yaml b.yaml", "unexpected argument 'b.yaml'", "ddpsim simulate"),
+            ("simulate a.yaml --jason out.json", "unexpected argument '--jason'; did you mean '--json'?", "ddpsim simulate"),
+            ("simulate a.yaml --plot a.svg", "unexpected argument '--plot'", "ddpsim simulate"),
+            ("simulate a.yaml --json", "--json: 1 required PATH|- missing", "ddpsim simulate"),
+            ("simulate a.yaml --json ''", "--json: needs a file name", "ddpsim simulate"),
+            ("simulate a.yaml --timeline ''", "--timeline: needs a file name", "ddpsim simulate"),
+            ("sweep", "FILE is required", "ddpsim sweep"),
+            ("sweep a.yaml --csv ''", "--csv: needs a file name", "ddpsim sweep"),
+            ("sweep a.yaml --plot ''", "--plot: needs a file name", "ddpsim sweep"),
+            ("sweep a.yaml --jobs many", "--jobs: Value many not in range 1 to 1024", "ddpsim sweep"),
+            ("sweep a.yaml --jobs -1", "--jobs: Value -1 not in range 1 to 1024", "ddpsim sweep"),
+            ("sweep a.yaml --jobs 1e400", "--jobs: Value 1e400 not in range 1 to 1024", "ddpsim sweep"),
+            ("sweep a.yaml --timeline t.json", "unexpected argument '--timeline'", "ddpsim sweep"),
+            ("trace", "A subcommand is required", "ddpsim trace"),
+            ("trace shwo a.csv", "unexpected argument 'shwo'; did you mean 'show'?", "ddpsim trace"),
+            ("trace show", "FILE is required", "ddpsim trace show"),
+            ("trace import", "--format is required", "ddpsim trace import"),
+        ]
+        for arguments, message, hint in cases:
+            with self.subTest(arguments):
+                self.check(shlex.split(arguments), message, hint)
+
+    def test_help_goes_to_standard_output_and_gives_an_example(self):
+        for command in COMMANDS:
+            with self.subTest(command):
+                done = self.ok(*command, "--help")
+                self.assertEqual(done.stderr, "")
+                self.assertIn("Usage: ddpsim", done.stdout)
+                self.assertRegex(done.stdout, r"\n\nExample:\n  ddpsim " + (" ".join(command) or "sweep") + " ")
+
+    def test_help_lists_every_option_with_a_description(self):
+        for command, options in ((["simulate"], "set json csv quiet timeline"),
+                                 (["sweep"], "set json csv quiet plot jobs exact-optimum"),
+                                 (["trace", "import"], "format out statistic untied dtype batch-size sequence-length source")):
+            text = self.ok(*command, "--help").stdout
+            for option in options.split():
+                self.assertRegex(text, rf"(?m)^  --{option}\b.*\n? +\w", f"{command} --{option}")
+
+    def test_the_examples_of_the_help_run(self):
+        self.copy_data()
+        for command in COMMANDS:
+            text = self.ok(*command, "--help").stdout
+            example = re.search(r"\nExample:\n  ddpsim (.*)", text)
+            if example and not example[1].startswith("trace import"):  # which reads files of the user's own
+                with self.subTest(example[1]):
+                    self.ok(*shlex.split(example[1]))
+
+    def test_version(self):
+        project = (cli.SOURCE_ROOT / "CMakeLists.txt").read_text()
+        version = re.search(r"project\(ddpsim VERSION (\S+)", project)[1]
+        done = self.ok("--version")
+        self.assertRegex(done.stdout, rf"^ddpsim {re.escape(version)} \(SimGrid \d+\.\d+(\.\d+)?\)\n$")
+        self.write_scenario()
+        tool = self.simulate()["tool"]
+        self.assertEqual(done.stdout, f"ddpsim {tool['version']} (SimGrid {tool['simgrid']})\n")
+
+
+if __name__ == "__main__":
+    cli.main()
