@@ -1,9 +1,9 @@
 #include "sim/cli/scenario_options.hpp"
 
+#include <algorithm>
 #include <csignal>
 #include <iostream>
 #include <map>
-#include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -14,6 +14,7 @@
 #include "sim/config/overrides.hpp"
 #include "sim/engine/closed_form/closed_form.hpp"
 #include "sim/engine/simgrid/simgrid_simulator.hpp"
+#include "sim/report/measured_iterations.hpp"
 
 namespace ddpsim::cli {
 namespace {
@@ -38,6 +39,25 @@ void report_repairs(const MeasuredCost& cost) {
       "note: {} of {} measured all-reduce times fall with size; they were pooled so that none does: {}\n",
       repaired.size(), cost.points().size(), fmt::join(changes, ", "));
 }
+
+// Messages that a table says nothing about: their times are extrapolated (docs/model.md).
+struct Outside {
+  std::size_t below = 0, beyond = 0, all = 0;
+
+  void count(Bytes bytes, const MeasuredCost& cost) {
+    ++all;
+    below += bytes < cost.points().front().bytes;
+    beyond += bytes > cost.points().back().bytes;
+  }
+  void report(const MeasuredCost& cost) const {
+    if (below + beyond == 0) return;
+    fmt::print(stderr,
+               "note: of {} all-reduces {} are smaller and {} larger than all of the table's messages ({} to "
+               "{}): extrapolated\n",
+               all, below, beyond, format_bytes(cost.points().front().bytes),
+               format_bytes(cost.points().back().bytes));
+  }
+};
 
 }  // namespace
 
@@ -134,11 +154,34 @@ void warn_if_slow(std::span<const Scenario> scenarios) {
         flows / 1e6);
 }
 
-void report_repairs(std::span<const Scenario> scenarios) {
-  std::set<const MeasuredCost*> seen;
-  for (const auto& scenario : scenarios)
-    if (const auto* cost = scenario.measured_cost.get(); cost && seen.insert(cost).second)
+void report_table_use(std::span<const Scenario> scenarios) {
+  std::vector<std::pair<const MeasuredCost*, Outside>> tables;  // in order of appearance
+  for (const auto& scenario : scenarios) {
+    const auto* cost = scenario.measured_cost.get();
+    if (!cost) continue;
+    auto table =
+        std::find_if(tables.begin(), tables.end(), [&](const auto& known) { return known.first == cost; });
+    if (table == tables.end()) {
       report_repairs(*cost);
+      table = tables.insert(table, {cost, {}});
+    }
+    for (const auto& bucket : scenario.plan.buckets) table->second.count(bucket.bytes, *cost);
+  }
+  for (const auto& [cost, outside] : tables) outside.report(*cost);
+}
+
+void report_unmatched(const std::vector<MeasuredIteration>& measured,
+                      std::span<const IterationMetrics> predictions) {
+  auto unmatched = std::count_if(measured.begin(), measured.end(), [&](const MeasuredIteration& row) {
+    return std::none_of(predictions.begin(), predictions.end(), [&](const IterationMetrics& prediction) {
+      return matching({row}, prediction).has_value();
+    });
+  });
+  if (unmatched > 0)
+    fmt::print(stderr,
+               "note: {} of {} measured iterations belong to no prediction here (a bucket cap must agree to "
+               "the byte)\n",
+               unmatched, measured.size());
 }
 
 }  // namespace ddpsim::cli

@@ -12,6 +12,7 @@
 #include "sim/engine/simulator.hpp"
 #include "sim/report/metrics.hpp"
 #include "sim/report/result_json.hpp"
+#include "sim/report/sweep_result.hpp"
 
 namespace ddpsim::cli {
 
@@ -56,7 +57,11 @@ ToolInfo tool_info();
 // Tells the user on stderr when flow-by-flow simulation will take more than about half a minute.
 void warn_if_slow(std::span<const Scenario> scenarios);
 
-// Tells the user on stderr where measured tables had to be repaired.
-void report_repairs(std::span<const Scenario> scenarios);
+// Tells the user on stderr where measured tables had to be repaired, and how many messages lie outside them.
+void report_table_use(std::span<const Scenario> scenarios);
+
+// Tells the user on stderr how many measured iterations belong to none of these predictions.
+void report_unmatched(const std::vector<MeasuredIteration>& measured,
+                      std::span<const IterationMetrics> predictions);
 
 }  // namespace ddpsim::cli

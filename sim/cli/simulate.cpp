@@ -31,7 +31,7 @@ void simulate(const SimulateOptions& options) {
   auto axes = config::take_sweep_axes(root);  // checked, and left out: one scenario is simulated
   Scenario scenario = ScenarioReader(options.scenario.file).read(root);
   if (!options.scenario.quiet) {
-    report_repairs({&scenario, 1});
+    report_table_use({&scenario, 1});
     warn_if_slow({&scenario, 1});
     for (const auto& axis : axes)
       fmt::print(stderr, "note: the sweep over {} is left out; see 'ddpsim sweep'\n", axis.key);
@@ -46,6 +46,7 @@ void simulate(const SimulateOptions& options) {
   if (auto match = matching(measured, metrics); match && options.scenario.prints_summary())
     std::cout << fmt::format("\nmeasured {}: the prediction is {:+.1f} % off\n",
                              format_seconds(match->iteration), 100 * relative_error(metrics, *match));
+  if (!options.scenario.quiet) report_unmatched(measured, {&metrics, 1});
   OutputPhase writing;
   write_output(options.scenario.json, simulate_json(metrics, tool_info()));
   write_output(options.scenario.csv, buckets_csv(metrics));

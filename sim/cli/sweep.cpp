@@ -100,19 +100,24 @@ void sweep(const SweepOptions& options) {
   auto root = options.scenario.load();
   auto axes = config::take_sweep_axes(root);
   if (axes.empty() && !options.exact_optimum)
-    throw InputError(
-        root.span, "there is nothing to sweep",
-        "add 'sweep:' with an axis like 'ddp.bucket_cap: [1MiB, 25MiB]', or use 'ddpsim simulate'");
+    throw InputError(root.span, "there is nothing to sweep",
+                     "add 'sweep:' with an axis like 'ddp.bucket_cap: [1MiB, 25MiB]', or use 'ddpsim "
+                     "simulate' (--set removes the axis it names)");
   ScenarioReader reader(options.scenario.file);
   SweepPlan plan =
       options.exact_optimum ? plan_exact_optimum(root, axes, reader) : plan_grid(root, axes, reader);
   if (!options.scenario.quiet) {
-    report_repairs(plan.scenarios);
+    report_table_use(plan.scenarios);
     warn_if_slow(plan.scenarios);
   }
   SweepResult result{{}, {}, read_measured(plan), options.scenario.file};
   for (const auto& axis : plan.axes) result.axes.push_back(axis.key);
   run_points(options, plan, result);
+  if (!options.scenario.quiet) {
+    std::vector<IterationMetrics> predictions;
+    for (const auto& point : result.points) predictions.push_back(point.metrics);
+    report_unmatched(result.measured, predictions);
+  }
   OutputPhase writing;
   write_output(
       options.scenario.json,

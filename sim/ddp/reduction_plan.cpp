@@ -69,6 +69,8 @@ void plan_ddp(const LayerTrace& trace, const DdpOptions& options, ReductionPlan&
   plan.buckets = ddp_buckets(trace, rule);
   plan.launch = delays_all_reduce(options) ? LaunchRule::after_backward : LaunchRule::when_ready;
   if (std::isfinite(rule.limits.back().value())) plan.bucket_cap = rule.limits.back();
+  if (plan.bucket_cap && rule.limits.front() != rule.limits.back())
+    plan.first_bucket_cap = rule.limits.front();
   // reducer.cpp: local_used_map_ is an int32 tensor with one entry a parameter; all_reduce_local_used_map is
   // called for every backward pass that searches for unused parameters and by delay_all_reduce.
   if (searches_unused_parameters(options) || delays_all_reduce(options))

@@ -63,6 +63,8 @@ struct ReductionPlan {
   int accumulation_steps = 1;
   // The cap in force for most buckets (the last limit of the list); absent where no cap applies.
   std::optional<Bytes> bucket_cap;
+  // The first bucket's, where it differs.
+  std::optional<Bytes> first_bucket_cap;
   // find_unused_parameters: the extra all-reduce after the last bucket, one int32 a parameter. static_graph
   // has it in its first iteration, where it starts before the buckets, all of them after backward.
   std::optional<Bytes> used_parameter_bitmap;

@@ -47,6 +47,7 @@ void print_facts(std::ostream& out, const IterationMetrics& m) {
   auto buckets = fmt::format("strategy {}, {} bucket{}", strategy_name(m.strategy), m.n_buckets,
                              m.n_buckets == 1 ? "" : "s");
   if (m.bucket_cap) buckets += fmt::format(", bucket cap {}", format_bytes(*m.bucket_cap));
+  if (m.first_bucket_cap) buckets += fmt::format(" (first {})", format_bytes(*m.first_bucket_cap));
   print_fact(out, "reduction", buckets);
   print_fact(out, "model",
              fmt::format("{} ranks, algorithm {}, fidelity {}; terms of rank {}", m.world_size, m.algorithm,

@@ -87,6 +87,7 @@ IterationMetrics measure(const Timeline& timeline, const IterationContext& conte
   metrics.world_size = context.world_size;
   metrics.strategy = context.plan.strategy;
   metrics.bucket_cap = context.plan.bucket_cap;
+  metrics.first_bucket_cap = context.plan.first_bucket_cap;
   metrics.n_buckets = context.plan.buckets.size();
   metrics.algorithm = context.algorithm;
   metrics.fidelity = context.fidelity;

@@ -33,12 +33,24 @@ std::string ms_text(Seconds time) {
   return fmt::format("{:.3f}", time.value() * 1e3);
 }
 
-// "ddp.bucket_cap 95.2 MiB, cluster.world_size 8"
+// As written, so that it can be typed back: "ddp.bucket_cap 104970241B (100.1 MiB), strategy ddp".
 std::string point_name(const SweepResult& result, const SweepPoint& point) {
   std::string name;
-  for (std::size_t i = 0; i < result.axes.size(); ++i)
-    name += fmt::format("{}{} {}", i == 0 ? "" : ", ", result.axes[i], axis_text(result.axes[i], point, i));
+  for (std::size_t i = 0; i < result.axes.size(); ++i) {
+    const auto& written = point.axis_values[i];
+    name += fmt::format("{}{} {}", i == 0 ? "" : ", ", result.axes[i], written);
+    const auto& cap = point.metrics.bucket_cap;
+    if (result.axes[i] == kBucketCapAxis && cap && written == fmt::format("{:.0f}B", cap->value()))
+      name += fmt::format(" ({})", format_bytes(*cap));
+  }
   return name;
+}
+
+// Which world size or workload is shorter is no advice: those are given, the rest is chosen.
+bool compares_choices(const SweepResult& result) {
+  return std::none_of(result.axes.begin(), result.axes.end(), [](const std::string& axis) {
+    return axis.starts_with("cluster.") || axis.starts_with("workload.");
+  });
 }
 
 }  // namespace
@@ -98,18 +110,17 @@ void SweepTable::row(const SweepPoint& point) {
 }
 
 void SweepTable::footer(const SweepResult& result) {
-  out_ << '\n';
   auto best_of_groups = result.best_by_group();
   if (best_of_groups.size() > 1) {
-    out_ << "best of each group\n";
+    out_ << "\nbest of each group\n";
     header();
     for (auto best : best_of_groups) row(result.points[best]);
-    out_ << '\n';
   }
+  if (!compares_choices(result)) return;
   const auto& best = result.points[result.best()];
   auto worst = best.metrics.iteration;
   for (const auto& point : result.points) worst = std::max(worst, point.metrics.iteration);
-  out_ << fmt::format("best: {}{}iteration {}", point_name(result, best), result.axes.empty() ? "" : ", ",
+  out_ << fmt::format("\nbest: {}{}iteration {}", point_name(result, best), result.axes.empty() ? "" : ", ",
                       format_seconds(best.metrics.iteration));
   if (best_of_groups.size() == 1 && worst > best.metrics.iteration * 1.0005)
     out_ << fmt::format(", {:.1f} % shorter than the longest", 100 * (1 - best.metrics.iteration / worst));

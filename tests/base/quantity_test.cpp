@@ -279,7 +279,7 @@ TEST(Number, Errors) {
             "q:1:4: error: '1.5x' is not a plain number\n"
             "  1 | 1.5x\n"
             "    |    ^\n"
-            "hint: this value has no unit");
+            "hint: write the bare number, without a unit");
   EXPECT_EQ(error("x"),
             "q:1:1: error: 'x' is not a number\n"
             "  1 | x\n"

@@ -175,7 +175,7 @@ TEST(MeasuredTableErrors, Sizes) {
             "t.csv:4:2: error: '4MiB' is not a plain number\n"
             "  4 | 4MiB,1\n"
             "    |  ^~~\n"
-            "hint: this value has no unit");
+            "hint: write the bare number, without a unit");
   EXPECT_EQ(row_error("bytes,time_s\n,1\n"),
             "t.csv:4:1: error: '' is not a number\n"
             "  4 | ,1\n"

@@ -146,7 +146,7 @@ TEST(SweepErrors, MixedDimensions) {
             "a.yaml:2:21: error: '5us' is not a plain number\n"
             "  2 |   a: {from: 1, to: 5us, points: 3}\n"
             "    |                     ^~\n"
-            "hint: this value has no unit");
+            "hint: write the bare number, without a unit");
   EXPECT_EQ(error_of("{from: ring, to: 5us, points: 3}"),
             "a.yaml:2:13: error: 'ring' is neither a quantity nor a number\n"
             "  2 |   a: {from: ring, to: 5us, points: 3}\n"

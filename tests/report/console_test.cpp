@@ -70,9 +70,24 @@ best of each group
 bucket_cap  world_size  iteration ms    exposed ms      comm. ms  buckets   samples/s  efficiency   measured ms     error
      2 KiB           4      5000.000      1500.000      3000.000        2      2.9091      63.6 %      4000.000   +25.0 %
      1 KiB        1024      7000.000      3500.000      3000.000        2      2.9091      63.6 %             -         -
-
-best: ddp.bucket_cap 2 KiB, cluster.world_size 4, iteration 5 s
 )");
+}
+
+// A world size is given, not chosen: the best of all would be the smallest cluster. A cap that a range wrote
+// stands in bytes, to be typed back.
+TEST(Console, TheBestOfAllOnlyAmongChoices) {
+  SweepResult result;
+  result.axes = {"ddp.bucket_cap"};
+  result.points = {point({"1536B"}, 1536, 5), point({"2KiB"}, 2048, 8)};
+  auto footer = [&] {
+    std::ostringstream out;
+    SweepTable(out, {{result.axes[0], {}}}, false).footer(result);
+    return out.str();
+  };
+  EXPECT_EQ(footer(),
+            "\nbest: ddp.bucket_cap 1536B (1.5 KiB), iteration 5 s, 37.5 % shorter than the longest\n");
+  result.axes = {"cluster.world_size"};
+  EXPECT_EQ(footer().find("best:"), std::string::npos);
 }
 
 TEST(Console, SweepOfOneGroup) {

@@ -217,7 +217,7 @@ TEST(TraceRowErrors, ReadyWithUnit) {
             "t.csv:3:16: error: '0.1s' is not a plain number\n"
             "  3 | a,8,float32,0.1s\n"
             "    |                ^\n"
-            "hint: this value has no unit");
+            "hint: write the bare number, without a unit");
 }
 
 TEST(TraceRowErrors, ReadyNan) {
