@@ -1,7 +1,8 @@
-// How long each executor takes to simulate all-reduces of 25 MiB on a ring (5 us and 12.5 GB/s a hop): one,
-// and the 125 of a gpt2-large backward pass. Every run includes the process it is given (run_all), about a
-// millisecond.
+// How long each executor takes to simulate all-reduces of 25 MiB, on a ring (5 us and 12.5 GB/s a hop) and
+// hierarchically on nodes of 8 with a rail a GPU (topologies/two-level-test.yaml): one, and the 125 of a
+// gpt2-large backward pass. Every run includes the process it is given (run_all), about a millisecond.
 #include <cmath>
+#include <numeric>
 #include <string>
 
 #include <benchmark/benchmark.h>
@@ -9,6 +10,7 @@
 #include "sim/engine/closed_form/closed_form.hpp"
 #include "sim/engine/run_all.hpp"
 #include "sim/engine/simgrid/simgrid_simulator.hpp"
+#include "sim/topology/topology.hpp"
 
 namespace {
 
@@ -30,21 +32,39 @@ LayerTrace make_trace(int buckets) {
   return trace;
 }
 
-Scenario make_scenario(Fidelity fidelity, int ranks, int buckets) {
+struct Network {
+  std::string name, topology;
+  Algorithm algorithm;
+};
+const Network kRing{"ring", "topologies/ring-100gbps.yaml", Algorithm::ring};
+const Network kTwoLevel{"hierarchical", "topologies/two-level-test.yaml", Algorithm::hierarchical};
+
+std::shared_ptr<const Communication> connect(const Network& network, int ranks) {
+  auto communication = std::make_shared<Communication>();
+  communication->cluster = read_topology(DDPSIM_SOURCE_DIR "/" + network.topology)->build(ranks);
+  communication->options = {network.algorithm, 1, true};
+  communication->groups.emplace_back(static_cast<std::size_t>(ranks));
+  std::iota(communication->groups[0].begin(), communication->groups[0].end(), 0);
+  communication->labels = {0};
+  with_traffic(*communication, [&](const Traffic& traffic) { communication->folded = fold(traffic); });
+  return communication;
+}
+
+Scenario make_scenario(const Network& network, Fidelity fidelity, int ranks, int buckets) {
   Scenario scenario;
   scenario.trace = std::make_shared<const LayerTrace>(make_trace(buckets));
   scenario.world_size = ranks;
-  scenario.rank_classes = {{0, ranks, 1.0}};
+  scenario.groups = {{ranks, {{0, ranks, 1.0}}, Seconds(0)}};
   scenario.ddp.bucket_cap = Bytes(4.0 * kGradientElements);
   scenario.plan = make_reduction_plan(*scenario.trace, Strategy::ddp, scenario.ddp);
-  scenario.topology = std::make_shared<const Topology>(Link{BytesPerSecond(12.5e9), Seconds(5e-6)},
-                                                       std::vector<Topology::Override>{});
+  scenario.communication = connect(network, ranks);
   scenario.fidelity = fidelity;
   return scenario;
 }
 
-void simulate(benchmark::State& state, Fidelity fidelity) {
-  auto scenario = make_scenario(fidelity, static_cast<int>(state.range(0)), static_cast<int>(state.range(1)));
+void simulate(benchmark::State& state, const Network& network, Fidelity fidelity) {
+  auto scenario =
+      make_scenario(network, fidelity, static_cast<int>(state.range(0)), static_cast<int>(state.range(1)));
   ClosedFormSimulator closed_form;
   SimGridSimulator simgrid;
   for (auto _ : state)
@@ -59,10 +79,17 @@ void simulate(benchmark::State& state, Fidelity fidelity) {
         });
 }
 
-void add(Fidelity fidelity, const std::vector<std::pair<int, int>>& ranks_and_buckets) {
-  auto* bench =
-      benchmark::RegisterBenchmark(std::string(fidelity_name(fidelity)).c_str(),
-                                   [fidelity](benchmark::State& state) { simulate(state, fidelity); });
+// Schedules are built and folded once a sweep, whatever its caps.
+void build_and_fold(benchmark::State& state, const Network& network) {
+  for (auto _ : state)
+    benchmark::DoNotOptimize(connect(network, static_cast<int>(state.range(0)))->folded.links.size());
+}
+
+void add(const Network& network, Fidelity fidelity,
+         const std::vector<std::pair<int, int>>& ranks_and_buckets) {
+  auto name = network.name + "/" + std::string(fidelity_name(fidelity));
+  auto* bench = benchmark::RegisterBenchmark(
+      name.c_str(), [&network, fidelity](benchmark::State& state) { simulate(state, network, fidelity); });
   for (auto [ranks, buckets] : ranks_and_buckets) bench->Args({ranks, buckets});
   bench->ArgNames({"ranks", "buckets"})->UseRealTime()->Unit(benchmark::kMillisecond);
 }
@@ -70,15 +97,24 @@ void add(Fidelity fidelity, const std::vector<std::pair<int, int>>& ranks_and_bu
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::vector<std::pair<int, int>> all{{8, 1},   {64, 1},   {256, 1},   {1024, 1},
-                                       {8, 125}, {64, 125}, {256, 125}, {1024, 125}};
+  const std::vector<std::pair<int, int>> all{{64, 1},   {256, 1},   {1024, 1},
+                                             {64, 125}, {256, 125}, {1024, 125}};
   std::vector<std::pair<int, int>> huge = all;
-  huge.emplace_back(65536, 125);
-  add(Fidelity::closed_form, huge);
-  add(Fidelity::fluid, huge);
-  add(Fidelity::folded, all);
-  // Flow by flow, 1024 ranks take ten seconds an all-reduce, and 256 ranks x 125 buckets about half a minute.
-  add(Fidelity::exact, {{8, 1}, {64, 1}, {256, 1}, {1024, 1}, {8, 125}, {64, 125}, {256, 125}});
+  huge.insert(huge.end(), {{16384, 125}, {65536, 125}});
+  for (const auto* network : {&kRing, &kTwoLevel}) {
+    for (auto fidelity : {Fidelity::closed_form, Fidelity::lazy, Fidelity::fluid})
+      add(*network, fidelity, huge);
+    add(*network, Fidelity::folded, all);
+    auto* bench =
+        benchmark::RegisterBenchmark((network->name + "/build and fold").c_str(),
+                                     [network](benchmark::State& s) { build_and_fold(s, *network); });
+    for (int ranks : {1024, 16384, 65536}) bench->Arg(ranks);
+    bench->ArgName("ranks")->Unit(benchmark::kMillisecond);
+  }
+  // Flow by flow, 1024 ranks of a ring take ten seconds an all-reduce, and 256 ranks x 125 buckets about half
+  // a minute.
+  add(kRing, Fidelity::exact, {{64, 1}, {256, 1}, {64, 125}, {256, 125}});
+  add(kTwoLevel, Fidelity::exact, {{64, 1}, {256, 1}, {64, 125}, {256, 125}});
   benchmark::Initialize(&argc, argv);
   benchmark::RunSpecifiedBenchmarks();
 }

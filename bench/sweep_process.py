@@ -9,12 +9,18 @@ import subprocess
 import sys
 import time
 
+H100 = ["configs/quickstart.yaml", "--set", "cluster.topology=topologies/dgx-h100.yaml",
+        "--set", "collective.algorithm=hierarchical"]
 CASES = {
-    "1,024 GPUs x 30 caps": [],
-    "65,536 GPUs x 30 caps": ["--set", "cluster.world_size=65536"],
-    "1,024 GPUs x 30 caps, one worker": ["--jobs", "1"],
-    "1,024 GPUs, all 594 distinct bucket assignments": ["--exact-optimum"],
-    "1,024 GPUs x 30 caps, folded": ["--set", "engine.fidelity=folded"],
+    "ring, 1,024 GPUs x 30 caps": ["configs/quickstart.yaml"],
+    "ring, 65,536 GPUs x 30 caps": ["configs/quickstart.yaml", "--set", "cluster.world_size=65536"],
+    "ring, 1,024 GPUs x 30 caps, one worker": ["configs/quickstart.yaml", "--jobs", "1"],
+    "ring, 1,024 GPUs, all 594 bucket assignments": ["configs/quickstart.yaml", "--exact-optimum"],
+    "ring, 1,024 GPUs x 30 caps, folded": ["configs/quickstart.yaml", "--set", "engine.fidelity=folded"],
+    "hierarchical, 1,024 H100 x 30 caps": H100,
+    "hierarchical, 16,384 H100 x 30 caps": [*H100, "--set", "cluster.world_size=16384"],
+    "hierarchical, 65,536 H100 x 30 caps": [*H100, "--set", "cluster.world_size=65536"],
+    "two groups on shared NICs, 1,024 H100 x 30 caps": ["configs/shared-nic.yaml"],
 }
 
 
@@ -23,7 +29,7 @@ def main():
     runs = int(sys.argv[2]) if len(sys.argv) > 2 else 15
     print(f"{'whole process':50} {'min':>8} {'median':>8} {'max':>8} {'peak memory so far':>20}")
     for name, options in CASES.items():
-        command = [binary, "sweep", "configs/quickstart.yaml", "--json", "/dev/null", *options]
+        command = [binary, "sweep", *options, "--json", "/dev/null"]
         times = []
         for _ in range(runs):
             start = time.perf_counter()

@@ -11,6 +11,7 @@ using Action = std::function<void()>;
 
 void add_simulate(CLI::App& app, Action& run);
 void add_sweep(CLI::App& app, Action& run);
+void add_topology(CLI::App& app, Action& run);
 void add_trace(CLI::App& app, Action& run);
 
 }  // namespace ddpsim::cli

@@ -150,7 +150,7 @@ void warn_if_slow(std::span<const Scenario> scenarios) {
   if (flows > kManyFlows)
     fmt::print(
         stderr,
-        "note: fidelity exact simulates {:.0f} million flows one by one; folded gives the same much sooner\n",
+        "note: fidelity exact simulates {:.0f} million flows one by one; lazy gives the same much sooner\n",
         flows / 1e6);
 }
 

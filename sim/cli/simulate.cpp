@@ -23,7 +23,43 @@ namespace {
 struct SimulateOptions {
   ScenarioOptions scenario;
   std::string timeline;
+  bool check_fidelity = false;
+  int check_ranks = 32;
 };
+
+IterationMetrics simulate_one(const Scenario& scenario) {
+  std::optional<IterationMetrics> metrics;
+  run_all({&scenario, 1}, 1, simulator_for,
+          [&](std::size_t, const Timeline& timeline) { metrics = metrics_of(scenario, timeline); });
+  return *std::move(metrics);
+}
+
+// The same scenario with few ranks, once as asked and once flow by flow.
+void check_fidelity(const SimulateOptions& options, config::Value root) {
+  auto place = root.span;
+  config::Value ranks;
+  ranks.kind = config::Value::Kind::scalar;
+  ranks.span = place;
+  ranks.scalar = std::to_string(options.check_ranks);
+  const auto* world_size = root.find("cluster")->value.find("world_size");
+  if (std::stol(world_size->value.scalar) > options.check_ranks)
+    config::set_at(root, "cluster.world_size", ranks, place);
+  Scenario scenario = ScenarioReader(options.scenario.file).read(root);
+  if (!scenario.communication)
+    throw InputError("--check-fidelity simulates links, and a measured cost has none",
+                     "use another algorithm than measured");
+  auto asked = simulate_one(scenario);
+  scenario.fidelity = Fidelity::exact;
+  auto exact = simulate_one(scenario);
+  auto compare = [&](std::string_view name, Seconds a, Seconds b) {
+    std::cout << fmt::format("  {:<21} {:>12} {:>12}  {:+.2g} %\n", name, format_seconds(a),
+                             format_seconds(b), 100 * (a / b - 1));
+  };
+  std::cout << fmt::format("\nfidelity checked with {} ranks: {} against exact\n", scenario.world_size,
+                           asked.fidelity);
+  compare("iteration", asked.iteration, exact.iteration);
+  compare("communication", asked.communication, exact.communication);
+}
 
 void simulate(const SimulateOptions& options) {
   options.scenario.check_outputs({{"--timeline", options.timeline}});
@@ -47,6 +83,7 @@ void simulate(const SimulateOptions& options) {
     std::cout << fmt::format("\nmeasured {}: the prediction is {:+.1f} % off\n",
                              format_seconds(match->iteration), 100 * relative_error(metrics, *match));
   if (!options.scenario.quiet) report_unmatched(measured, {&metrics, 1});
+  if (options.check_fidelity) check_fidelity(options, root);
   OutputPhase writing;
   write_output(options.scenario.json, simulate_json(metrics, tool_info()));
   write_output(options.scenario.csv, buckets_csv(metrics));
@@ -63,6 +100,11 @@ void add_simulate(CLI::App& app, Action& run) {
   options->scenario.add_to(*command);
   add_output(*command, "--timeline", options->timeline,
              "Write a timeline that opens in Perfetto or chrome://tracing");
+  command->add_flag("--check-fidelity", options->check_fidelity,
+                    "Simulate the scenario with few ranks flow by flow as well, and print the difference");
+  command->add_option("--check-ranks", options->check_ranks, "Ranks of that check, at most")
+      ->check(CLI::Range(2, 1024))
+      ->capture_default_str();
   command->footer(
       "Example:\n  ddpsim simulate configs/quickstart.yaml --set ddp.bucket_cap=100MiB --timeline "
       "timeline.json");

@@ -1,15 +1,29 @@
 #include "sim/collective/schedule.hpp"
 
 #include <algorithm>
-#include <map>
-#include <set>
-#include <tuple>
+#include <cmath>
+#include <limits>
 
 #include "sim/base/check.hpp"
 
 namespace ddpsim {
+namespace {
+
+Bytes part_bytes(const Channel& channel, Bytes buffer) {
+  return buffer / static_cast<double>(channel.part.of);
+}
+
+// The denominator of the largest piece of a chunk that an edge carries.
+int largest_piece(const Channel& channel) {
+  return std::min_element(channel.edges.begin(), channel.edges.end(),
+                          [](const Edge& a, const Edge& b) { return a.piece.of < b.piece.of; })
+      ->piece.of;
+}
+
+}  // namespace
 
 Transfer ring_transfer(Operation operation, int n, int position, int step) {
+  DDPSIM_CHECK(operation != Operation::broadcast, "a ring reduces, scatters or gathers");
   auto modulo = [n](int x) { return ((x % n) + n) % n; };
   // Reduce-scatter: position p starts with chunk p and passes on what it received last; after n-1 steps it
   // holds the whole sum of chunk p+1. All-gather then starts from there.
@@ -20,73 +34,38 @@ Transfer ring_transfer(Operation operation, int n, int position, int step) {
   return {modulo(position + 1 - gather_step), false};
 }
 
-CollectiveSchedule ring_all_reduce(std::span<const Seconds> latencies,
-                                   std::span<const BytesPerSecond> bandwidths) {
-  int n = static_cast<int>(latencies.size());
-  DDPSIM_CHECK(n >= 2 && bandwidths.size() == latencies.size(),
-               "a ring has at least two ranks and one link each");
-  CollectiveSchedule schedule{"ring", n, {bandwidths.begin(), bandwidths.end()}, {}};
-  Ring ring;
-  ring.edges.reserve(latencies.size());
-  for (int r = 0; r < n; ++r) {
-    auto i = static_cast<std::size_t>(r);
-    ring.edges.push_back({r, (r + 1) % n, {r}, latencies[i], bandwidths[i]});
-  }
-  schedule.stages.push_back({Operation::all_reduce, {}, 2 * (n - 1), n});
-  schedule.stages.back().rings.push_back(std::move(ring));
-  return schedule;
+int step_count(const Channel& channel, Operation operation, Bytes buffer) {
+  if (channel.pattern == Pattern::pipeline)
+    return pipeline_chunks(part_bytes(channel, buffer) / static_cast<double>(largest_piece(channel)),
+                           channel.depth);
+  int n = static_cast<int>(channel.edges.size());
+  return operation == Operation::all_reduce ? 2 * (n - 1) : n - 1;
 }
 
-std::vector<EdgeClass> fold(const Stage& stage) {
-  std::vector<EdgeClass> classes;
-  for (std::size_t r = 0; r < stage.rings.size(); ++r) {
-    std::map<std::tuple<Seconds, BytesPerSecond>, std::size_t> known;
-    const auto& edges = stage.rings[r].edges;
-    for (std::size_t e = 0; e < edges.size(); ++e) {
-      auto [it, is_new] = known.try_emplace({edges[e].latency, edges[e].bandwidth}, classes.size());
-      if (is_new) classes.push_back({r, e, 0});
-      ++classes[it->second].edges;
-    }
-  }
-  return classes;
+Bytes chunk_bytes(const Channel& channel, Operation operation, Bytes buffer) {
+  auto chunks = channel.pattern == Pattern::ring
+                    ? channel.edges.size()
+                    : static_cast<std::size_t>(step_count(channel, operation, buffer));
+  return part_bytes(channel, buffer) / static_cast<double>(chunks);
 }
 
-bool shares_links(const CollectiveSchedule& schedule) {
-  for (const auto& stage : schedule.stages) {
-    std::vector<bool> used(schedule.links.size());
-    for (const auto& ring : stage.rings)
-      for (const auto& edge : ring.edges)
-        for (int link : edge.route) {
-          if (used[static_cast<std::size_t>(link)]) return true;
-          used[static_cast<std::size_t>(link)] = true;
-        }
-  }
-  return false;
-}
-
-ScheduleCost::ScheduleCost(const CollectiveSchedule& schedule) {
-  for (std::size_t s = 0; s < schedule.stages.size(); ++s) {
-    const auto& stage = schedule.stages[s];
-    for (const auto& edge_class : fold(stage)) {
-      const auto& edge = stage.rings[edge_class.ring].edges[edge_class.representative];
-      terms_.push_back({s, static_cast<double>(stage.steps), static_cast<double>(stage.chunks), edge.latency,
-                        edge.bandwidth});
-    }
-  }
-}
-
-Seconds ScheduleCost::operator()(Bytes bytes) const {
-  Seconds total, slowest;
-  std::size_t stage = 0;
-  for (const auto& term : terms_) {
-    if (term.stage != stage) {
-      total += slowest;
-      slowest = Seconds(0);
-      stage = term.stage;
-    }
-    slowest = std::max(slowest, term.steps * (term.latency + bytes / term.chunks / term.bandwidth));
-  }
-  return total + slowest;
+int pipeline_chunks(Bytes bytes, int depth) {
+  // NCCL's src/enqueue.cc, tree all-reduce under the Simple protocol: chunks of one slot of the buffer
+  // (src/include/comm.h: NCCL_STEPS; src/init.cc: DEFAULT_BUFFSIZE), halved down to these sizes while the
+  // pipeline has fewer chunks than so many for each level of the tree.
+  constexpr double slot = 4194304.0 / 8;
+  struct Rule {
+    double smallest;
+    int chunks_per_level;
+  };
+  constexpr Rule rules[] = {{131072, 8}, {65536, 4}, {32768, 1}};
+  // Its depth is that of the tree (src/graph/connect.cc); a chunk goes up and down again: twice that.
+  int levels = (depth + 1) / 2;
+  double chunk = slot;
+  for (auto [smallest, chunks_per_level] : rules)
+    while (bytes.value() / chunk < levels * chunks_per_level && chunk > smallest) chunk /= 2;
+  return static_cast<int>(std::clamp(std::ceil(bytes.value() / chunk), 1.0,
+                                     static_cast<double>(std::numeric_limits<int>::max())));
 }
 
 }  // namespace ddpsim

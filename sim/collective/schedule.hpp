@@ -1,8 +1,6 @@
 #pragma once
-// A collective as data: what moves over which edge in which step. Built and verified without an engine,
-// costed by the closed form, executed by the simulators.
-#include <optional>
-#include <span>
+// A collective as data: what moves over which edge, and what has to be there before. Built and verified
+// without an engine, costed by the closed form, executed by the simulators.
 #include <string>
 #include <vector>
 
@@ -10,40 +8,58 @@
 
 namespace ddpsim {
 
-// From one rank to the next along a ring: the links it occupies (indices into CollectiveSchedule::links), the
-// latency a message pays on them together, and the bandwidth of the narrowest.
+// A fraction of something: the index-th of `of` equal parts.
+struct Part {
+  int index = 0;
+  int of = 1;
+};
+
+// From one rank to another: the links it occupies (ids of the cluster's links), the latency a message pays
+// on them together, and the bandwidth of the narrowest.
 struct Edge {
-  int from = 0;
+  int from = 0;  // a rank; from CollectiveSchedule::ranks on, a switch that reduces or multicasts
   int to = 0;
   std::vector<int> route;
   Seconds latency;
   BytesPerSecond bandwidth;
+  // Of a pipeline only (a ring's follow from ring_transfer):
+  std::vector<int> inputs = {};  // edges of the channel that deliver a chunk before this one passes it on
+  bool reduce = false;           // whether the receiver adds the chunk to its own or replaces its own
+  Part piece = {};               // which part of each chunk it carries
 };
 
-// edges[i] leads into edges[i + 1], the last into the first.
-struct Ring {
+// ring: edges[i] leads into edges[i + 1], the last into the first; the channel's part of the buffer is cut
+// into as many chunks as there are edges, and in each step every edge carries one.
+// pipeline: the part is cut into chunks (pipeline_chunks); every edge carries its piece of each of them once,
+// in order, after its inputs have delivered that chunk. A pipeline advances in rounds: in each, every edge
+// that has a chunk to pass on carries one, and the next round starts when all have arrived. (Without rounds
+// the edges of a tree that share links behave chaotically: a change of one bandwidth by 1e-15 changes the
+// time by a percent; see docs/model.md.)
+enum class Pattern { ring, pipeline };
+
+struct Channel {
+  Pattern pattern = Pattern::ring;
+  Part part;  // of the buffer
   std::vector<Edge> edges;
+  int depth = 0;  // of a pipeline: edges on its longest path
 };
 
-enum class Operation { all_reduce, reduce_scatter, all_gather };
+enum class Operation { all_reduce, reduce_scatter, all_gather, broadcast };
 
-// All rings of a stage run at once, each on an equal share of the buffer; the stage ends when all have ended.
-// In each of `steps` steps every edge of a ring carries one chunk: 1/chunks of the buffer.
+// All channels of a stage run at once; the stage ends when all have ended.
 struct Stage {
   Operation operation = Operation::all_reduce;
-  std::vector<Ring> rings;
-  int steps = 0;
-  int chunks = 1;
+  std::vector<Channel> channels;
 };
 
 struct CollectiveSchedule {
   std::string algorithm;  // "ring"
+  Operation operation = Operation::all_reduce;
   int ranks = 0;
-  std::vector<BytesPerSecond> links;
   std::vector<Stage> stages;
 };
 
-// What one position of a ring of `n` sends in `step`: which n-th of the ring's buffer, and whether the
+// What one position of a ring of `n` sends in `step`: which n-th of the channel's part, and whether the
 // receiver adds it to its own (reduce) or replaces its own (copy).
 struct Transfer {
   int chunk;
@@ -51,39 +67,14 @@ struct Transfer {
 };
 Transfer ring_transfer(Operation operation, int n, int position, int step);
 
-// n-1 reduce-scatter steps and n-1 all-gather steps of S/n bytes (Patarasuk and Yuan, "Bandwidth optimal
-// all-reduce algorithms for clusters of workstations", 2009). `latencies` and `bandwidths` have one entry a
-// rank: its link to the next.
-CollectiveSchedule ring_all_reduce(std::span<const Seconds> latencies,
-                                   std::span<const BytesPerSecond> bandwidths);
+// How often each edge of the channel sends, for a buffer of this size. Ring: 2(n-1) steps to all-reduce, n-1
+// to reduce-scatter or all-gather. Pipeline: pipeline_chunks of the largest piece.
+int step_count(const Channel& channel, Operation operation, Bytes buffer);
+// What an edge sends in one step if its piece is all of the chunk.
+Bytes chunk_bytes(const Channel& channel, Operation operation, Bytes buffer);
 
-// Edges of a stage that behave alike: same ring, latency and bandwidth. One of them stands for all.
-struct EdgeClass {
-  std::size_t ring = 0;
-  std::size_t representative = 0;  // edge index in its ring
-  int edges = 0;
-};
-
-// In order of first appearance. Requires that no link carries two edges (else edges of one class compete with
-// each other, and one cannot stand for all); `shares_links` tells.
-std::vector<EdgeClass> fold(const Stage& stage);
-bool shares_links(const CollectiveSchedule& schedule);
-
-// The contention-free time: stages one after the other; of each, the slowest edge's steps x (latency + chunk
-// / bandwidth).
-class ScheduleCost {
- public:
-  explicit ScheduleCost(const CollectiveSchedule& schedule);
-  [[nodiscard]] Seconds operator()(Bytes bytes) const;
-
- private:
-  struct Term {
-    std::size_t stage;
-    double steps, chunks;
-    Seconds latency;
-    BytesPerSecond bandwidth;
-  };
-  std::vector<Term> terms_;
-};
+// How many chunks a pipeline of `depth` edges cuts `bytes` into: small enough to fill it, as NCCL chooses
+// for its trees.
+int pipeline_chunks(Bytes bytes, int depth);
 
 }  // namespace ddpsim

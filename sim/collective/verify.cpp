@@ -1,68 +1,285 @@
 #include "sim/collective/verify.hpp"
 
-// Symbolic execution of a schedule: every rank holds, for each chunk, how often each rank's contribution is
-// in it.
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <numeric>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "sim/base/check.hpp"
+#include "sim/collective/schedule_structure.hpp"
 
 namespace ddpsim {
 namespace {
 
-using Contributions = std::vector<int>;                   // by contributing rank
-using Buffers = std::vector<std::vector<Contributions>>;  // [rank][chunk]
+using Error = std::optional<std::string>;
 
-Buffers initial_buffers(std::size_t n) {
-  Buffers buffers(n, std::vector<Contributions>(n, Contributions(n, 0)));
-  for (std::size_t rank = 0; rank < n; ++rank)
-    for (auto& chunk : buffers[rank]) chunk[rank] = 1;
-  return buffers;
+// Pieces of the buffer, from begin to before end.
+struct Range {
+  int begin;
+  int end;
+};
+
+Range cut(Range range, Part part) {
+  int length = (range.end - range.begin) / part.of;
+  return {range.begin + part.index * length, range.begin + (part.index + 1) * length};
 }
 
-// Whether the step changed anything.
-bool execute_step(const Stage& stage, const Ring& ring, int step, Buffers& buffers) {
-  int n = static_cast<int>(ring.edges.size());
-  Buffers before = buffers;  // all edges send at once
-  for (int position = 0; position < n; ++position) {
-    const Edge& edge = ring.edges[static_cast<std::size_t>(position)];
-    auto [chunk, reduce] = ring_transfer(stage.operation, n, position, step);
-    const auto& sent = before[static_cast<std::size_t>(edge.from)][static_cast<std::size_t>(chunk)];
-    auto& kept = buffers[static_cast<std::size_t>(edge.to)][static_cast<std::size_t>(chunk)];
-    if (!reduce)
-      kept = sent;
-    else
-      for (std::size_t i = 0; i < kept.size(); ++i) kept[i] += sent[i];
+// The coarsest cut of the buffer in which everything any edge sends is whole pieces.
+int piece_count(const CollectiveSchedule& schedule) {
+  std::int64_t pieces = 1;
+  if (schedule.operation == Operation::reduce_scatter || schedule.operation == Operation::all_gather)
+    pieces = schedule.ranks;
+  for (const auto& stage : schedule.stages)
+    for (const auto& channel : stage.channels) {
+      std::int64_t cuts =
+          channel.pattern == Pattern::ring ? static_cast<std::int64_t>(channel.edges.size()) : 1;
+      if (channel.pattern == Pattern::pipeline)
+        for (const auto& edge : channel.edges) cuts = std::lcm(cuts, edge.piece.of);
+      pieces = std::lcm(pieces, channel.part.of * cuts);
+      DDPSIM_CHECK(pieces <= 1'000'000, "too fine a cut of the buffer to verify");
+    }
+  return static_cast<int>(pieces);
+}
+
+// How often each rank's contribution is in each piece at each rank and switch.
+class Buffers {
+ public:
+  Buffers(int ranks, int pieces) : ranks_(ranks), pieces_(pieces) {
+    for (int rank = 0; rank < ranks; ++rank)
+      for (int piece = 0; piece < pieces; ++piece) at(rank, piece)[rank] = 1;
   }
-  return buffers != before;
+  std::span<int> at(int vertex, int piece) {
+    auto [it, is_new] = counts_.try_emplace(vertex);
+    if (is_new) it->second.resize(std::size_t(pieces_) * std::size_t(ranks_), 0);
+    return std::span(it->second).subspan(std::size_t(piece) * std::size_t(ranks_), std::size_t(ranks_));
+  }
+  void empty_switches() { counts_.erase(counts_.lower_bound(ranks_), counts_.end()); }
+  [[nodiscard]] int ranks() const { return ranks_; }
+  [[nodiscard]] int pieces() const { return pieces_; }
+
+ private:
+  int ranks_, pieces_;
+  std::map<int, std::vector<int>> counts_;  // [vertex][piece * ranks + contributing rank]
+};
+
+// Whether it changed anything at the receiver.
+bool deliver(std::span<const int> sent, std::span<int> kept, bool reduce) {
+  constexpr int many = 1'000'000;  // wrong schedules double counts; stay clear of overflow
+  bool changed = false;
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    int value = reduce ? std::min(kept[i] + sent[i], many) : sent[i];
+    changed = changed || value != kept[i];
+    kept[i] = value;
+  }
+  return changed;
+}
+
+Error execute_ring(Operation operation, const Channel& ring, Buffers& buffers) {
+  Range part = cut({0, buffers.pieces()}, ring.part);
+  int n = static_cast<int>(ring.edges.size());
+  int steps = step_count(ring, operation, Bytes(1));
+  struct Message {
+    int to, piece;
+    bool reduce;
+    std::vector<int> contributions;
+  };
+  for (int step = 0; step < steps; ++step) {
+    std::vector<Message> messages;  // all edges send at once, then all receive
+    for (int position = 0; position < n; ++position) {
+      const Edge& edge = ring.edges[position];
+      auto [chunk, reduce] = ring_transfer(operation, n, position, step);
+      Range sent = cut(part, {chunk, n});
+      for (int piece = sent.begin; piece < sent.end; ++piece) {
+        auto counts = buffers.at(edge.from, piece);
+        messages.push_back({edge.to, piece, reduce, {counts.begin(), counts.end()}});
+      }
+    }
+    bool changed = false;
+    for (const auto& message : messages)
+      changed =
+          deliver(message.contributions, buffers.at(message.to, message.piece), message.reduce) || changed;
+    if (!changed) return fmt::format("step {} changes nothing", step);
+  }
+  return std::nullopt;
+}
+
+Error execute_pipeline(const CollectiveSchedule& schedule, const Channel& pipeline, Buffers& buffers) {
+  Range part = cut({0, buffers.pieces()}, pipeline.part);
+  for (int e : delivery_order(pipeline)) {
+    const Edge& edge = pipeline.edges[e];
+    Range sent = cut(part, edge.piece);
+    bool changed = false;
+    for (int piece = sent.begin; piece < sent.end; ++piece) {
+      auto counts = buffers.at(edge.from, piece);
+      if (edge.from >= schedule.ranks && std::ranges::all_of(counts, [](int count) { return count == 0; }))
+        return fmt::format("edge {} passes on piece {} of {}, which nothing has delivered to {}", e, piece,
+                           buffers.pieces(), vertex_name(schedule, edge.from));
+      changed = deliver(counts, buffers.at(edge.to, piece), edge.reduce) || changed;
+    }
+    if (!changed) return fmt::format("edge {} changes nothing", e);
+  }
+  return std::nullopt;
+}
+
+// Channels run at once, so none may change what another reads or changes: then their order does not matter.
+class Claims {
+ public:
+  explicit Claims(int pieces) : pieces_(pieces) {}
+  // The other channel that this one would disturb, or be disturbed by.
+  std::optional<std::pair<int, int>> claim(int channel, const Edge& edge, Range sent) {
+    for (int piece = sent.begin; piece < sent.end; ++piece) {
+      if (auto other = note(channel, edge.from, piece, false)) return std::pair(*other, piece);
+      if (auto other = note(channel, edge.to, piece, true)) return std::pair(*other, piece);
+    }
+    return std::nullopt;
+  }
+
+ private:
+  struct Use {
+    int channel = -1;
+    bool changes = false;
+  };
+  std::optional<int> note(int channel, int vertex, int piece, bool changes) {
+    auto& uses = uses_[vertex];
+    uses.resize(pieces_);
+    Use& use = uses[piece];
+    if (use.channel >= 0 && use.channel != channel && (changes || use.changes)) return use.channel;
+    use.channel = channel;
+    use.changes = use.changes || changes;
+    return std::nullopt;
+  }
+  int pieces_;
+  std::map<int, std::vector<Use>> uses_;
+};
+
+Error find_conflict(const CollectiveSchedule& schedule, const Stage& stage, int pieces) {
+  Claims claims(pieces);
+  std::vector<bool> covered(pieces, false);
+  for (int c = 0; c < static_cast<int>(stage.channels.size()); ++c) {
+    const Channel& channel = stage.channels[c];
+    Range part = cut({0, pieces}, channel.part);
+    std::fill(covered.begin() + part.begin, covered.begin() + part.end, true);
+    for (const auto& edge : channel.edges) {
+      Range used = channel.pattern == Pattern::ring ? part : cut(part, edge.piece);
+      if (auto conflict = claims.claim(c, edge, used))
+        return fmt::format("channels {} and {} both work on piece {} of {} between {} and {}",
+                           conflict->first, c, conflict->second, pieces, vertex_name(schedule, edge.from),
+                           vertex_name(schedule, edge.to));
+    }
+  }
+  auto gap = std::find(covered.begin(), covered.end(), false);
+  if (gap != covered.end())
+    return fmt::format("no channel carries piece {} of {}", gap - covered.begin(), pieces);
+  return std::nullopt;
+}
+
+Error execute(const CollectiveSchedule& schedule, Buffers& buffers) {
+  for (std::size_t s = 0; s < schedule.stages.size(); ++s) {
+    const Stage& stage = schedule.stages[s];
+    if (auto error = find_conflict(schedule, stage, buffers.pieces()))
+      return fmt::format("stage {}: {}", s, *error);
+    buffers.empty_switches();
+    for (std::size_t c = 0; c < stage.channels.size(); ++c) {
+      const Channel& channel = stage.channels[c];
+      Error error = channel.pattern == Pattern::ring ? execute_ring(stage.operation, channel, buffers)
+                                                     : execute_pipeline(schedule, channel, buffers);
+      if (error) return fmt::format("stage {}, channel {}: {}", s, c, *error);
+    }
+  }
+  return std::nullopt;
+}
+
+// Whether the piece is the sum of exactly these ranks' contributions; else what is wrong with it.
+Error find_piece_error(Buffers& buffers, int rank, int piece, auto is_in) {
+  auto counts = buffers.at(rank, piece);
+  for (int from = 0; from < buffers.ranks(); ++from)
+    if (counts[from] != (is_in(from) ? 1 : 0))
+      return fmt::format("rank {}, piece {} of {}: contribution of rank {} counted {} times", rank, piece,
+                         buffers.pieces(), from, counts[from]);
+  return std::nullopt;
+}
+
+constexpr auto everyone = [](int) { return true; };
+
+Error check_all_reduce(Buffers& buffers) {
+  for (int rank = 0; rank < buffers.ranks(); ++rank)
+    for (int piece = 0; piece < buffers.pieces(); ++piece)
+      if (auto error = find_piece_error(buffers, rank, piece, everyone)) return error;
+  return std::nullopt;
+}
+
+Error check_balance(const Buffers& buffers, const std::vector<int>& pieces_of) {
+  int share = buffers.pieces() / buffers.ranks();
+  for (int rank = 0; rank < buffers.ranks(); ++rank)
+    if (pieces_of[rank] != share)
+      return fmt::format("rank {} owns {} of {} pieces, not {}", rank, pieces_of[rank], buffers.pieces(),
+                         share);
+  return std::nullopt;
+}
+
+Error check_reduce_scatter(Buffers& buffers) {
+  std::vector<int> pieces_of(buffers.ranks(), 0);
+  for (int piece = 0; piece < buffers.pieces(); ++piece) {
+    bool complete = false;
+    for (int rank = 0; rank < buffers.ranks(); ++rank)
+      if (!find_piece_error(buffers, rank, piece, everyone)) {
+        complete = true;
+        ++pieces_of[rank];
+      }
+    if (!complete) return fmt::format("no rank has all of piece {} of {}", piece, buffers.pieces());
+  }
+  return check_balance(buffers, pieces_of);
+}
+
+// Every rank starts with a buffer of its own; what rank 0 ends with tells whose each piece is.
+Error check_all_gather(Buffers& buffers) {
+  std::vector<int> pieces_of(buffers.ranks(), 0);
+  for (int piece = 0; piece < buffers.pieces(); ++piece) {
+    auto counts = buffers.at(0, piece);
+    int owner = static_cast<int>(std::find(counts.begin(), counts.end(), 1) - counts.begin());
+    for (int rank = 0; rank < buffers.ranks(); ++rank)
+      if (auto error = find_piece_error(buffers, rank, piece, [&](int from) { return from == owner; }))
+        return error;
+    ++pieces_of[owner];
+  }
+  return check_balance(buffers, pieces_of);
+}
+
+Error check_broadcast(Buffers& buffers, int root) {
+  for (int rank = 0; rank < buffers.ranks(); ++rank)
+    for (int piece = 0; piece < buffers.pieces(); ++piece)
+      if (auto error = find_piece_error(buffers, rank, piece, [root](int from) { return from == root; }))
+        return error;
+  return std::nullopt;
+}
+
+Error check_result(const CollectiveSchedule& schedule, Buffers& buffers) {
+  switch (schedule.operation) {
+    case Operation::all_reduce:
+      return check_all_reduce(buffers);
+    case Operation::reduce_scatter:
+      return check_reduce_scatter(buffers);
+    case Operation::all_gather:
+      return check_all_gather(buffers);
+    case Operation::broadcast:
+      return check_broadcast(buffers,
+                             schedule.stages.empty() ? 0 : schedule.stages[0].channels[0].edges[0].from);
+  }
+  return std::nullopt;
 }
 
 }  // namespace
 
 std::optional<std::string> find_schedule_error(const CollectiveSchedule& schedule) {
-  DDPSIM_CHECK(schedule.stages.size() == 1 && schedule.stages[0].rings.size() == 1, "one stage of one ring");
-  const Stage& stage = schedule.stages[0];
-  const Ring& ring = stage.rings[0];
-  auto n = ring.edges.size();
-  if (static_cast<int>(n) != schedule.ranks || stage.chunks != schedule.ranks)
-    return fmt::format("{} edges and {} chunks for {} ranks", n, stage.chunks, schedule.ranks);
-  for (std::size_t i = 0; i < n; ++i)
-    if (int from = ring.edges[i].from; from < 0 || from >= schedule.ranks)
-      return fmt::format("edge {} starts at rank {} of {}", i, from, schedule.ranks);
-  for (std::size_t i = 0; i < n; ++i)
-    if (ring.edges[i].to != ring.edges[(i + 1) % n].from)
-      return fmt::format("edge {} does not lead into the next", i);
-  Buffers buffers = initial_buffers(n);
-  for (int step = 0; step < stage.steps; ++step)
-    if (!execute_step(stage, ring, step, buffers)) return fmt::format("step {} changes nothing", step);
-  for (std::size_t rank = 0; rank < n; ++rank)
-    for (std::size_t chunk = 0; chunk < n; ++chunk)
-      for (std::size_t from = 0; from < n; ++from)
-        if (int times = buffers[rank][chunk][from]; times != 1)
-          return fmt::format("rank {}, chunk {}: contribution of rank {} counted {} times", rank, chunk, from,
-                             times);
-  return std::nullopt;
+  if (auto error = find_structure_error(schedule)) return error;
+  Buffers buffers(schedule.ranks, piece_count(schedule));
+  if (auto error = execute(schedule, buffers)) return error;
+  return check_result(schedule, buffers);
 }
 
 }  // namespace ddpsim

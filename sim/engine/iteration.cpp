@@ -16,17 +16,17 @@ Seconds backward_start(const Scenario& scenario, double slowdown) {
 }
 
 // The same on the common clock, whose zero is the slowest class's.
-Seconds backward_start_on_clock(const Scenario& scenario, double slowdown) {
-  return backward_start(scenario, slowdown) - backward_start(scenario, scenario.slowest_class().slowdown);
+Seconds backward_start_on_clock(const Scenario& scenario, const RankGroup& group, double slowdown) {
+  return group.offset + backward_start(scenario, slowdown) -
+         backward_start(scenario, scenario.largest_slowdown());
 }
 
 void add(std::vector<Span>& lane, Activity activity, std::size_t index, Seconds start, Seconds end) {
   if (end > start) lane.push_back({activity, index, start, end});
 }
 
-std::vector<Span> compute_lane(const Scenario& scenario, double slowdown, Seconds last_end) {
+std::vector<Span> compute_lane(const Scenario& scenario, Seconds zero, double slowdown, Seconds last_end) {
   const auto& trace = *scenario.trace;
-  Seconds zero = backward_start_on_clock(scenario, slowdown);
   Seconds forward = slowdown * trace.forward.value_or(Seconds(0));
   Seconds backward = slowdown * trace.backward();
   std::vector<Span> lane;
@@ -46,16 +46,17 @@ std::vector<Span> compute_lane(const Scenario& scenario, double slowdown, Second
 
 }  // namespace
 
-std::vector<CollectiveRequest> collective_requests(const Scenario& scenario) {
+std::vector<CollectiveRequest> collective_requests(const Scenario& scenario, std::size_t group) {
   const auto& plan = scenario.plan;
   auto launches = bucket_launch_times(*scenario.trace, plan);
   DDPSIM_CHECK(launches.size() == plan.buckets.size() && !launches.empty(), "one launch a bucket");
-  // launch(class) = start(class) + slowdown * launch grows with the slowdown, so the slowest class launches
-  // last, always.
-  double slowdown = scenario.slowest_class().slowdown;
+  // launch(class) = start(class) + slowdown * launch grows with the slowdown, so the group's slowest class
+  // launches last, always.
+  double slowdown = scenario.groups[group].slowest_class().slowdown;
+  Seconds start = backward_start_on_clock(scenario, scenario.groups[group], slowdown);
   std::vector<CollectiveRequest> requests;
   for (std::size_t i = 0; i < plan.buckets.size(); ++i)
-    requests.push_back({Activity::all_reduce, i, plan.buckets[i].bytes, slowdown * launches[i]});
+    requests.push_back({Activity::all_reduce, i, plan.buckets[i].bytes, start + slowdown * launches[i]});
   if (plan.used_parameter_bitmap) {
     // reducer.cpp all_reduce_local_used_map: queued right after the last bucket; before all of them where the
     // first iteration of a static graph reduces everything at the end (delay_all_reduce).
@@ -67,26 +68,29 @@ std::vector<CollectiveRequest> collective_requests(const Scenario& scenario) {
   return requests;
 }
 
-Timeline assemble_timeline(const Scenario& scenario, const std::vector<CollectiveRequest>& requests,
-                           const std::vector<Interval>& in_flight) {
+void add_group(Timeline& timeline, const Scenario& scenario, const std::vector<std::size_t>& members,
+               const std::vector<CollectiveRequest>& requests, const std::vector<Interval>& in_flight) {
   DDPSIM_CHECK(in_flight.size() == requests.size(), "one interval a collective");
   std::vector<Span> communication;
   for (std::size_t i = 0; i < requests.size(); ++i)
     communication.push_back({requests[i].activity, requests[i].index, in_flight[i].start, in_flight[i].end});
   auto ready = bucket_ready_times(*scenario.trace, scenario.plan);
-  Timeline timeline;
-  for (const auto& rank_class : scenario.rank_classes) {
+  const auto& group = scenario.groups[members.front()];
+  for (std::size_t c = 0; c < group.rank_classes.size(); ++c) {
+    const auto& rank_class = group.rank_classes[c];
     RankTimeline ranks;
     ranks.rank = rank_class.rank;
-    ranks.ranks = rank_class.ranks;
+    ranks.group_size = group.ranks;
+    // Groups that behave alike have the same classes.
+    for (std::size_t member : members) ranks.ranks += scenario.groups[member].rank_classes[c].ranks;
     ranks.slowdown = rank_class.slowdown;
-    ranks.compute = compute_lane(scenario, rank_class.slowdown, communication.back().end);
+    ranks.backward_start = backward_start_on_clock(scenario, group, rank_class.slowdown);
+    ranks.compute =
+        compute_lane(scenario, ranks.backward_start, rank_class.slowdown, communication.back().end);
     ranks.communication = communication;
-    ranks.backward_start = backward_start_on_clock(scenario, rank_class.slowdown);
     for (auto time : ready) ranks.bucket_ready.push_back(ranks.backward_start + rank_class.slowdown * time);
     timeline.rank_classes.push_back(std::move(ranks));
   }
-  return timeline;
 }
 
 }  // namespace ddpsim

@@ -1,7 +1,7 @@
 #pragma once
 // The part of an iteration that every simulator shares: what is asked of the communication lane and when, and
 // the timeline that follows from when each collective was in flight. Times count from the start of the last
-// backward pass of the slowest rank class (forward passes lie before zero).
+// backward pass of the slowest rank class, had its group no offset (forward passes lie before zero).
 #include <vector>
 
 #include "sim/engine/scenario.hpp"
@@ -20,12 +20,12 @@ struct Interval {
   Seconds start, end;
 };
 
-// One request a bucket in launch order, then the used-parameter bitmap where the plan has one. Launch times
-// do not decrease.
-std::vector<CollectiveRequest> collective_requests(const Scenario& scenario);
+// What a group of ranks asks for: one request a bucket in launch order, then the used-parameter bitmap where
+// the plan has one. Launch times do not decrease.
+std::vector<CollectiveRequest> collective_requests(const Scenario& scenario, std::size_t group);
 
-// `in_flight` has one entry a request.
-Timeline assemble_timeline(const Scenario& scenario, const std::vector<CollectiveRequest>& requests,
-                           const std::vector<Interval>& in_flight);
+// Adds the ranks of groups that behave alike (`members`, ascending). `in_flight` has one entry a request.
+void add_group(Timeline& timeline, const Scenario& scenario, const std::vector<std::size_t>& members,
+               const std::vector<CollectiveRequest>& requests, const std::vector<Interval>& in_flight);
 
 }  // namespace ddpsim

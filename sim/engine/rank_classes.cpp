@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <map>
 
 #include <fmt/format.h>
 
@@ -11,57 +10,71 @@ namespace ddpsim {
 namespace {
 
 using config::as_integer;
-using config::as_list;
 using config::as_number;
 using config::MapReader;
 using config::Value;
 
-struct Straggler {
-  int rank;
-  double slowdown;
-  SourceSpan span;
+class StragglerReader {
+ public:
+  StragglerReader(int world_size, const std::function<std::vector<int>(int node)>& ranks_of_node)
+      : world_size_(world_size), ranks_of_node_(ranks_of_node) {}
+
+  void read(const Value& value) {
+    MapReader reader(value, "stragglers");
+    auto whole = as_integer(0, kLargestWorldSize - 1);
+    auto rank = reader.optional("rank", whole);
+    auto node = reader.optional("node", whole);
+    auto slowdown = reader.required("slowdown", as_number(1, 1e6));
+    reader.finish();
+    if (rank.has_value() == node.has_value())
+      throw InputError(value.span, "a straggler is a rank or a node", "write {rank: 3, slowdown: 1.2}");
+    if (rank) return add(static_cast<int>(*rank), slowdown, value.span);
+    auto ranks = ranks_of_node_ ? ranks_of_node_(static_cast<int>(*node)) : std::vector<int>{};
+    if (ranks.empty())
+      throw InputError(value.span, fmt::format("there is no node {} in this cluster", *node),
+                       "name a rank, or a node that holds ranks");
+    for (int member : ranks) add(member, slowdown, value.span);
+  }
+
+  Slowdowns take() { return std::move(slowdowns_); }
+
+ private:
+  void add(int rank, double slowdown, const SourceSpan& place) {
+    if (rank >= world_size_)
+      throw InputError(place, fmt::format("there is no rank {} among {}", rank, world_size_),
+                       fmt::format("the last rank is {}", world_size_ - 1));
+    if (!slowdowns_.emplace(rank, slowdown).second)
+      throw InputError(place, fmt::format("rank {} is listed twice", rank), "remove one");
+  }
+
+  int world_size_;
+  const std::function<std::vector<int>(int node)>& ranks_of_node_;
+  Slowdowns slowdowns_;
 };
-
-Straggler as_straggler(const Value& value) {
-  MapReader reader(value, "stragglers");
-  auto rank = reader.required("rank", as_integer(0, kLargestWorldSize - 1));
-  auto slowdown = reader.required("slowdown", as_number(1, 1e6));
-  reader.finish();
-  return {static_cast<int>(rank), slowdown, value.span};
-}
-
-// Ranks by slowdown; each class is named by its lowest rank.
-std::vector<RankClass> classify(int world_size, const std::vector<Straggler>& stragglers) {
-  std::map<int, double> slow;
-  for (const auto& straggler : stragglers) {
-    if (straggler.rank >= world_size)
-      throw InputError(straggler.span,
-                       fmt::format("there is no rank {} among {}", straggler.rank, world_size),
-                       fmt::format("the last rank is {}", world_size - 1));
-    if (!slow.emplace(straggler.rank, straggler.slowdown).second)
-      throw InputError(straggler.span, fmt::format("rank {} is listed twice", straggler.rank), "remove one");
-  }
-  std::map<double, RankClass> by_slowdown;
-  int plain = world_size;
-  for (const auto& [rank, slowdown] : slow) {
-    if (slowdown == 1) continue;
-    auto& rank_class = by_slowdown.try_emplace(slowdown, RankClass{rank, 0, slowdown}).first->second;
-    ++rank_class.ranks;
-    --plain;
-  }
-  std::vector<RankClass> classes;
-  int lowest_plain = 0;
-  while (slow.contains(lowest_plain) && slow.at(lowest_plain) != 1) ++lowest_plain;
-  if (plain > 0) classes.push_back({lowest_plain, plain, 1});
-  for (const auto& [slowdown, rank_class] : by_slowdown) classes.push_back(rank_class);
-  std::sort(classes.begin(), classes.end(), [](const auto& a, const auto& b) { return a.rank < b.rank; });
-  return classes;
-}
 
 }  // namespace
 
-std::vector<RankClass> read_rank_classes(const Value* stragglers, int world_size) {
-  return classify(world_size, stragglers ? as_list(as_straggler)(*stragglers) : std::vector<Straggler>{});
+Slowdowns read_stragglers(const Value* stragglers, int world_size,
+                          const std::function<std::vector<int>(int node)>& ranks_of_node) {
+  if (!stragglers) return {};
+  StragglerReader reader(world_size, ranks_of_node);
+  for (const auto& item : config::items_of(*stragglers)) reader.read(item);
+  return reader.take();
+}
+
+std::vector<RankClass> classify(std::span<const int> ranks, const Slowdowns& slowdowns) {
+  std::map<double, RankClass> classes;
+  for (int rank : ranks) {
+    auto it = slowdowns.find(rank);
+    double slowdown = it == slowdowns.end() ? 1 : it->second;
+    auto& rank_class = classes.try_emplace(slowdown, RankClass{rank, 0, slowdown}).first->second;
+    ++rank_class.ranks;
+    rank_class.rank = std::min(rank_class.rank, rank);
+  }
+  std::vector<RankClass> sorted;
+  for (const auto& [slowdown, rank_class] : classes) sorted.push_back(rank_class);
+  std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.rank < b.rank; });
+  return sorted;
 }
 
 }  // namespace ddpsim

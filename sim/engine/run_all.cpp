@@ -55,6 +55,7 @@ template <class Archive, class Ranks, class Visit>
 void visit_fields(Archive& archive, Ranks& ranks, Visit visit) {
   visit(archive, ranks.rank);
   visit(archive, ranks.ranks);
+  visit(archive, ranks.group_size);
   visit(archive, ranks.slowdown);
   visit(archive, ranks.compute);
   visit(archive, ranks.communication);

@@ -12,25 +12,27 @@ std::string_view fidelity_name(Fidelity fidelity) {
       return "exact";
     case Fidelity::folded:
       return "folded";
+    case Fidelity::lazy:
+      return "lazy";
     case Fidelity::fluid:
       return "fluid";
   }
   return "?";
 }
 
-const RankClass& Scenario::slowest_class() const {
+const RankClass& RankGroup::slowest_class() const {
   return *std::max_element(rank_classes.begin(), rank_classes.end(),
                            [](const auto& a, const auto& b) { return a.slowdown < b.slowdown; });
 }
 
-CollectiveSchedule collective_schedule(const Scenario& scenario) {
-  std::vector<Seconds> latencies;
-  std::vector<BytesPerSecond> bandwidths;
-  for (const auto& link : scenario.topology->ring_links(scenario.world_size)) {
-    latencies.push_back(link.latency);
-    bandwidths.push_back(link.bandwidth);
-  }
-  return ring_all_reduce(latencies, bandwidths);
+std::string Scenario::algorithm() const {
+  return communication ? std::string(algorithm_name(communication->options.algorithm)) : "measured";
+}
+
+double Scenario::largest_slowdown() const {
+  double largest = 1;
+  for (const auto& group : groups) largest = std::max(largest, group.slowest_class().slowdown);
+  return largest;
 }
 
 }  // namespace ddpsim

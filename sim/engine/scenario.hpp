@@ -6,14 +6,13 @@
 #include <vector>
 
 #include "sim/collective/measured_cost.hpp"
-#include "sim/collective/schedule.hpp"
 #include "sim/ddp/reduction_plan.hpp"
-#include "sim/topology/topology.hpp"
+#include "sim/engine/communication.hpp"
 #include "sim/trace/layer_trace.hpp"
 
 namespace ddpsim {
 
-enum class Fidelity { closed_form, exact, folded, fluid };
+enum class Fidelity { closed_form, exact, folded, lazy, fluid };
 std::string_view fidelity_name(Fidelity fidelity);
 
 // Ranks with the same compute speed: one stands for all. slowdown >= 1 multiplies every compute time.
@@ -23,28 +22,34 @@ struct RankClass {
   double slowdown = 1;
 };
 
-struct Scenario {
-  std::shared_ptr<const LayerTrace> trace;  // with workload.scale_bytes applied
-  int world_size = 0;
+// Ranks that reduce their gradients with one another, each group the whole model.
+struct RankGroup {
+  int ranks = 0;
   std::vector<RankClass> rank_classes;  // by lowest rank
-  DdpOptions ddp;
-  ReductionPlan plan;
-  // How long an all-reduce takes: exactly one of the two.
-  std::shared_ptr<const Topology> topology;
-  std::shared_ptr<const MeasuredCost> measured_cost;
-  Fidelity fidelity = Fidelity::fluid;
-  // Somebody's measured iteration times for this sweep (validation.measured), as an absolute or
-  // working-directory path.
-  std::optional<std::string> measured_iterations;
+  Seconds offset;                       // it starts its iteration so much later
 
-  [[nodiscard]] std::string algorithm() const { return topology ? "ring" : "measured"; }
   // The class whose compute takes longest; it is always (one of) the last to finish. Lowest rank among
   // equals.
   [[nodiscard]] const RankClass& slowest_class() const;
 };
 
-// The all-reduce of a scenario that has a topology. Built when it is run: a schedule has an edge a rank, and
-// a sweep has many scenarios.
-CollectiveSchedule collective_schedule(const Scenario& scenario);
+struct Scenario {
+  std::shared_ptr<const LayerTrace> trace;  // with workload.scale_bytes applied
+  int world_size = 0;                       // all groups together
+  std::vector<RankGroup> groups;
+  DdpOptions ddp;
+  ReductionPlan plan;
+  // How long an all-reduce takes: exactly one of the two.
+  std::shared_ptr<const Communication> communication;
+  std::shared_ptr<const MeasuredCost> measured_cost;
+  Fidelity fidelity = Fidelity::lazy;
+  // Somebody's measured iteration times for this sweep (validation.measured), as an absolute or
+  // working-directory path.
+  std::optional<std::string> measured_iterations;
+
+  [[nodiscard]] std::string algorithm() const;
+  // The largest slowdown of all groups.
+  [[nodiscard]] double largest_slowdown() const;
+};
 
 }  // namespace ddpsim

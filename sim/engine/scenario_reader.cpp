@@ -23,12 +23,8 @@ using config::MapReader;
 using config::Value;
 using config::Words;
 
-enum class Algorithm { automatic, ring, measured };
-enum class Backend { nccl };
-
-// `auto`: the cheapest simulation that is exact for the scenario. While no link carries two edges, a ring's
-// edges never compete and one flow an edge class over the whole collective (fluid) ends when the last of its
-// steps would. A measured cost has no links to simulate: the closed form is all there is.
+// `auto`: the cheapest simulation that knows contention, lazy. A measured cost has no links to simulate: the
+// closed form is all there is.
 void choose_fidelity(const Value* engine, Scenario& scenario) {
   const Value* value = nullptr;
   if (engine) {
@@ -36,17 +32,19 @@ void choose_fidelity(const Value* engine, Scenario& scenario) {
     value = reader.find("fidelity");
     reader.finish();
   }
-  Words<std::optional<Fidelity>> words{{"auto", std::nullopt},
-                                       {"closed_form", Fidelity::closed_form},
-                                       {"exact", Fidelity::exact},
-                                       {"folded", Fidelity::folded},
-                                       {"fluid", Fidelity::fluid}};
+  Words<std::optional<Fidelity>> words{{"auto", std::nullopt},     {"closed_form", Fidelity::closed_form},
+                                       {"exact", Fidelity::exact}, {"folded", Fidelity::folded},
+                                       {"lazy", Fidelity::lazy},   {"fluid", Fidelity::fluid}};
   auto wanted = value ? as_word(words)(*value) : std::nullopt;
   if (scenario.measured_cost && wanted && *wanted != Fidelity::closed_form)
     throw InputError(value->span,
                      fmt::format("a measured cost has no links for '{}' to simulate", value->scalar),
                      "use fidelity: closed_form or auto, or algorithm: ring");
-  scenario.fidelity = wanted.value_or(scenario.measured_cost ? Fidelity::closed_form : Fidelity::fluid);
+  scenario.fidelity = wanted.value_or(scenario.measured_cost ? Fidelity::closed_form : Fidelity::lazy);
+  if (scenario.communication && scenario.fidelity == Fidelity::closed_form &&
+      scenario.communication->folded.is_contended())
+    throw InputError(value->span, "the closed form knows no contention, and here several share a link",
+                     "use fidelity: auto");
 }
 
 // Where `key` stands in the section `name`, if it does.
@@ -100,11 +98,6 @@ std::shared_ptr<const LayerTrace> scale_elements(const LayerTrace& recorded, dou
 
 }  // namespace
 
-struct ScenarioReader::Collective {
-  std::shared_ptr<const MeasuredTable> table;  // null: simulate the topology
-  SourceSpan table_span;
-};
-
 std::string ScenarioReader::resolve(const Value& path) const {
   namespace fs = std::filesystem;
   fs::path given(as_string(path));
@@ -128,55 +121,6 @@ void ScenarioReader::read_workload(const Value& root, Scenario& scenario, DdpOpt
   scenario.trace = trace;
 }
 
-ScenarioReader::Collective ScenarioReader::read_collective(const Value* value) {
-  if (!value) return {};
-  MapReader reader(*value, "collective");
-  reader.optional("backend", as_word(Words<Backend>{{"nccl", Backend::nccl}}));
-  Words<Algorithm> algorithms{
-      {"auto", Algorithm::automatic}, {"ring", Algorithm::ring}, {"measured", Algorithm::measured}};
-  auto algorithm = reader.optional("algorithm", as_word(algorithms)).value_or(Algorithm::automatic);
-  if (const Value* channels = reader.find("channels"); channels && as_integer(1, 1'000)(*channels) != 1)
-    throw InputError(channels->span, "a ring topology holds one ring", "write channels: 1, or remove it");
-  const Value* table = reader.find("measured");
-  reader.finish();
-  if (algorithm != Algorithm::measured) {
-    // Beside an explicit 'ring' the table waits for its turn on a sweep's axis; without one it was forgotten.
-    if (table && algorithm == Algorithm::automatic)
-      throw InputError(table->span, "a table of measured times is only used with algorithm: measured",
-                       "write algorithm: measured");
-    return {};
-  }
-  if (!table) throw InputError(value->span, "algorithm 'measured' needs a table", "add 'measured: FILE'");
-  return {cached(tables_, resolve(*table), read_measured_table), table->span};
-}
-
-void ScenarioReader::read_cluster(const Value& root, Collective collective, Scenario& scenario) {
-  MapReader reader(root, "cluster");
-  const Value* topology = reader.find("topology");
-  const Value& world_size = reader.require("world_size");
-  reader.finish();
-  scenario.world_size = static_cast<int>(as_integer(-kLargestWorldSize, kLargestWorldSize)(world_size));
-  if (scenario.world_size < 2)
-    throw InputError(world_size.span, fmt::format("a world of {} communicates nothing", scenario.world_size),
-                     "data parallelism needs at least 2 ranks");
-  if (topology) {
-    scenario.topology = cached(topologies_, resolve(*topology), read_topology);
-    scenario.topology->check_world_size(scenario.world_size);
-  }
-  if (collective.table) {
-    if (collective.table->world_size != scenario.world_size)
-      throw InputError(collective.table_span,
-                       fmt::format("this table was measured with {} ranks, the cluster has {}",
-                                   collective.table->world_size, scenario.world_size),
-                       "use a table of that world size");
-    scenario.topology.reset();  // read, so that it is known to be sound; not simulated
-    scenario.measured_cost = std::shared_ptr<const MeasuredCost>(collective.table, &collective.table->cost);
-  } else if (!topology) {
-    throw InputError(root.span, "'cluster' lacks the key 'topology'",
-                     "add 'topology: FILE' (only algorithm: measured needs none)");
-  }
-}
-
 Scenario ScenarioReader::read(const Value& root) {
   MapReader reader(root, "scenario");
   const Value& workload = reader.require("workload");
@@ -191,9 +135,8 @@ Scenario ScenarioReader::read(const Value& root) {
   Scenario scenario;
   DdpOptions options = read_ddp_section(ddp);
   read_workload(workload, scenario, options);
-  read_cluster(cluster, read_collective(collective), scenario);
   const auto* stragglers = workload.find("stragglers");
-  scenario.rank_classes = read_rank_classes(stragglers ? &stragglers->value : nullptr, scenario.world_size);
+  read_cluster(cluster, read_collective(collective), stragglers ? &stragglers->value : nullptr, scenario);
   scenario.plan = make_plan_at(root, *scenario.trace, strategy, options);
   scenario.ddp = options;
   choose_fidelity(engine, scenario);

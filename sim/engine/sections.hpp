@@ -1,17 +1,40 @@
 #pragma once
 // The sections of a scenario file that stand on their own. Each throws InputError with the place and a hint.
+#include <functional>
+#include <map>
+#include <span>
 #include <vector>
 
 #include "sim/config/value.hpp"
 #include "sim/engine/scenario.hpp"
+#include "sim/topology/placement.hpp"
 
 namespace ddpsim {
 
 // `ddp`; null: all defaults. unused_parameters belong to the workload and stay empty.
 DdpOptions read_ddp_section(const config::Value* ddp);
 
-// `workload.stragglers` (null: none) as classes of ranks with the same slowdown, each named by its lowest
-// rank.
-std::vector<RankClass> read_rank_classes(const config::Value* stragglers, int world_size);
+// `workload.stragglers` (null: none): the slowdown of each rank that is named, itself or by its node.
+// `ranks_of_node` is empty where there are no nodes to name.
+using Slowdowns = std::map<int, double>;
+Slowdowns read_stragglers(const config::Value* stragglers, int world_size,
+                          const std::function<std::vector<int>(int node)>& ranks_of_node);
+
+// The ranks by slowdown, each class named by its lowest rank.
+std::vector<RankClass> classify(std::span<const int> ranks, const Slowdowns& slowdowns);
+
+// `cluster.groups` (null: all ranks are one group): who reduces gradients with whom. Every rank is in exactly
+// one group.
+struct GroupSection {
+  std::vector<int> ranks;
+  Seconds offset;
+};
+std::vector<GroupSection> read_groups(const config::Value* groups, int world_size);
+
+// `cluster.placement` (null: packed): packed, round_robin, or {random: SEED}.
+Placement read_placement(const config::Value* placement);
+
+// `cluster.background` (null: none).
+std::vector<BackgroundFlow> read_background(const config::Value* background, const Cluster& cluster);
 
 }  // namespace ddpsim

@@ -50,8 +50,9 @@ void print_facts(std::ostream& out, const IterationMetrics& m) {
   if (m.first_bucket_cap) buckets += fmt::format(" (first {})", format_bytes(*m.first_bucket_cap));
   print_fact(out, "reduction", buckets);
   print_fact(out, "model",
-             fmt::format("{} ranks, algorithm {}, fidelity {}; terms of rank {}", m.world_size, m.algorithm,
-                         m.fidelity, m.reported_rank));
+             fmt::format("{} ranks{}, algorithm {}, fidelity {}; terms of rank {}", m.world_size,
+                         m.group_size == m.world_size ? "" : fmt::format(" (groups of {})", m.group_size),
+                         m.algorithm, m.fidelity, m.reported_rank));
 }
 
 void print_collective(std::ostream& out, const std::string& name, const std::string& gradients,

@@ -61,7 +61,7 @@ void measure_communication(const RankTimeline& rank, const IterationContext& con
   if (metrics.communication <= Seconds(0))
     throw InputError("the all-reduces are too short to be told apart at times as long as this trace's",
                      "check the units of the topology's bandwidth and latency, and of the trace's times");
-  double n = context.world_size;
+  double n = rank.group_size;
   metrics.algbw = bytes / metrics.communication;
   metrics.busbw = metrics.algbw * (2 * (n - 1) / n);  // nccl-tests, PERFORMANCE.md, AllReduce
 }
@@ -75,7 +75,7 @@ void measure_throughput(const IterationContext& context, IterationMetrics& metri
   if (alone > Seconds(0)) metrics.scaling_efficiency = alone / metrics.iteration;
   if (auto batch = trace.metadata.batch_size)
     metrics.samples_per_s =
-        static_cast<double>(*batch) * context.world_size * steps / metrics.iteration.value();
+        static_cast<double>(*batch) * metrics.group_size * steps / metrics.iteration.value();
 }
 
 }  // namespace
@@ -85,6 +85,7 @@ IterationMetrics measure(const Timeline& timeline, const IterationContext& conte
   DDPSIM_CHECK(!rank.communication.empty(), "something was communicated");
   IterationMetrics metrics;
   metrics.world_size = context.world_size;
+  metrics.group_size = rank.group_size;
   metrics.strategy = context.plan.strategy;
   metrics.bucket_cap = context.plan.bucket_cap;
   metrics.first_bucket_cap = context.plan.first_bucket_cap;

@@ -21,6 +21,7 @@ struct BucketMetrics {
 
 struct IterationMetrics {
   int world_size = 0;
+  int group_size = 0;  // ranks that reduce with the reported one, itself included
   Strategy strategy = Strategy::ddp;
   std::optional<Bytes> bucket_cap;
   std::optional<Bytes> first_bucket_cap;  // where it differs from bucket_cap
@@ -30,9 +31,9 @@ struct IterationMetrics {
   Seconds forward, backward_compute, interference, overhead, exposed_communication, optimizer, iteration;
   Seconds communication;  // sum over collectives of their time in flight
   std::string algorithm, fidelity;
-  BytesPerSecond algbw,
-      busbw;  // all bytes over `communication`; busbw = algbw x 2(n-1)/n, as nccl-tests defines them
-  std::optional<double> samples_per_s;  // of all ranks; where the trace has a batch size
+  // All bytes over `communication`; busbw = algbw x 2(n-1)/n of the group's n, as nccl-tests defines them.
+  BytesPerSecond algbw, busbw;
+  std::optional<double> samples_per_s;  // of the reported group; where the trace has a batch size
   std::optional<double>
       scaling_efficiency;  // throughput a GPU against one GPU alone, which does not communicate
   std::vector<BucketMetrics> buckets;
@@ -47,7 +48,7 @@ struct IterationContext {
   const ReductionPlan& plan;
   int world_size = 0;
   std::string algorithm;  // "ring", "measured"
-  std::string fidelity;   // "fluid", ...
+  std::string fidelity;   // "lazy", ...
 };
 
 // Throws InternalError when nothing was communicated or the terms do not add up.

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include "sim/base/check.hpp"
+#include "sim/base/external_program.hpp"
 #include "sim/base/output_file.hpp"
 #include "sim/base/source.hpp"
-#include "sim/report/gnuplot.hpp"
 #include "sim/report/plot_kinds.hpp"
 
 namespace ddpsim {
@@ -20,9 +20,14 @@ PlotFormat format_of(const std::string& path) {
 
 }  // namespace
 
+ExternalProgram gnuplot() {
+  // -d: the user's own settings do not change the picture.
+  return {"gnuplot", "-d", "plots are", "gnuplot-nox"};
+}
+
 void check_plot_path(const std::string& path) {
   format_of(path);
-  require_gnuplot();
+  require_program(gnuplot());
 }
 
 std::string sweep_plot_script(const SweepResult& result, const std::string& output_path) {
@@ -33,7 +38,7 @@ std::string sweep_plot_script(const SweepResult& result, const std::string& outp
 }
 
 void write_sweep_plot(const SweepResult& result, const std::string& path) {
-  write_whole_file(path, run_gnuplot(sweep_plot_script(result, path)));
+  write_whole_file(path, run_program(gnuplot(), sweep_plot_script(result, path)));
 }
 
 }  // namespace ddpsim

@@ -3,9 +3,13 @@
 #include <stdexcept>
 #include <string>
 
+#include "sim/base/external_program.hpp"
 #include "sim/report/sweep_result.hpp"
 
 namespace ddpsim {
+
+// Draws the plots: their script on standard input.
+ExternalProgram gnuplot();
 
 // Throws InputError unless `path` ends in .svg or .png, BackendMissing without gnuplot.
 void check_plot_path(const std::string& path);

@@ -39,7 +39,7 @@ const Record kMetricColumns{"world_size",       "strategy",
                             "algorithm",        "fidelity",
                             "algbw_Bps",        "busbw_Bps",
                             "samples_per_s",    "scaling_efficiency",
-                            "reported_rank"};
+                            "reported_rank",    "group_size"};
 
 Record metric_fields(const IterationMetrics& m) {
   return {fmt::format("{}", m.world_size),
@@ -60,7 +60,8 @@ Record metric_fields(const IterationMetrics& m) {
           fmt::format("{}", m.busbw.value()),
           csv_number(m.samples_per_s),
           csv_number(m.scaling_efficiency),
-          fmt::format("{}", m.reported_rank)};
+          fmt::format("{}", m.reported_rank),
+          fmt::format("{}", m.group_size)};
 }
 
 Record measured_fields(const SweepPoint& point) {

@@ -37,6 +37,7 @@ void add_metrics(const IterationMetrics& m, Json& point) {
   point["samples_per_s"] = number_or_null(m.samples_per_s);
   point["scaling_efficiency"] = number_or_null(m.scaling_efficiency);
   point["reported_rank"] = m.reported_rank;
+  point["group_size"] = m.group_size;
 }
 
 void add_times(const BucketMetrics& b, Json& collective) {

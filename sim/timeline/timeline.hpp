@@ -27,7 +27,8 @@ struct Span {
 // One equivalence class of ranks: `ranks` ranks behave exactly like `rank`, the lowest of them.
 struct RankTimeline {
   int rank = 0;
-  int ranks = 1;
+  int ranks = 0;
+  int group_size = 0;  // ranks that reduce with it, itself included
   double slowdown = 1;
   std::vector<Span> compute;          // back to back, in order, over this rank's whole iteration
   std::vector<Span> communication;    // in launch order

@@ -1,43 +1,39 @@
 #pragma once
-// The modelled cluster: links and which of them carries what between two ranks.
+// A topology file: a cluster of any size (kinds ring and cluster) or one machine (kind graph).
+#include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
-#include "sim/base/source.hpp"
-#include "sim/base/units.hpp"
+#include "sim/config/value.hpp"
+#include "sim/topology/cluster.hpp"
 
 namespace ddpsim {
 
-// One direction of a cable. `latency` is paid once by every message, `bandwidth` shared by all messages in
-// flight.
-struct Link {
-  BytesPerSecond bandwidth;
-  Seconds latency;
+// What is different about some links: slower, later or broken.
+struct LinkOverride {
+  std::string link;  // a name of Cluster::links_named
+  std::optional<BytesPerSecond> bandwidth;
+  std::optional<Seconds> latency;
+  bool broken = false;
+  SourceSpan span;
 };
+// {link: NAME, bandwidth: ..., latency: ..., broken: true}. Throws InputError when it changes nothing.
+LinkOverride read_link_override(const config::Value& value);
 
-// kind: ring. One directed link from each rank to the next; fits any world size.
 class Topology {
  public:
-  struct Override {
-    int from = 0;  // the rank whose outgoing link differs
-    Link link;
-    SourceSpan span;
-  };
-
-  Topology(Link link, std::vector<Override> overrides) : link_(link), overrides_(std::move(overrides)) {}
-
-  // The links of a ring of `world_size` ranks: entry r leads from rank r to rank (r + 1) % world_size. Throws
-  // InputError when an override names a rank the ring does not have.
-  [[nodiscard]] std::vector<Link> ring_links(int world_size) const;
-  // Throws the same InputError without building anything.
-  void check_world_size(int world_size) const;
-
- private:
-  Link link_;
-  std::vector<Override> overrides_;
+  virtual ~Topology() = default;
+  // The cluster of the nodes that `gpus` GPUs need, with the file's own overrides and then these applied.
+  // Throws InputError for a size it cannot have (naming the sizes it can) and for names it does not have.
+  [[nodiscard]] virtual std::shared_ptr<const Cluster> build(
+      int gpus, std::span<const LinkOverride> overrides = {}) const = 0;
+  // The GPUs of one node, or all that a graph names; nullopt where any number is as good.
+  [[nodiscard]] virtual std::optional<int> usual_size() const = 0;
 };
 
 // Reads a topology file (docs/formats.md). Throws InputError with the place and a hint.
-Topology read_topology(const std::string& path);
+std::shared_ptr<const Topology> read_topology(const std::string& path);
 
 }  // namespace ddpsim

@@ -1,187 +1,414 @@
-// The ring schedule is right for every size, and the verifier that says so finds what is wrong.
+// The verifier finds what is wrong with a schedule. (That the algorithms' schedules are right: their own
+// tests.)
 #include "sim/collective/verify.hpp"
 
 #include <algorithm>
-#include <random>
 
 #include <gtest/gtest.h>
 
-#include "sim/base/check.hpp"
-#include "sim/collective/schedule.hpp"
+#include "sim/collective/algorithms.hpp"
 
-#include "tests/collective/rings.hpp"
+#include "tests/collective/wirings.hpp"
 
 namespace ddpsim {
 namespace {
 
-using testing::RingLinks;
+using testing::some_orders;
+using testing::wiring_of;
 
 std::string error_of(const CollectiveSchedule& schedule) {
   return find_schedule_error(schedule).value_or("none");
 }
 
-class RingOf : public ::testing::TestWithParam<int> {};
-INSTANTIATE_TEST_SUITE_P(Ranks, RingOf, ::testing::Range(2, 25), ::testing::PrintToStringParamName());
-
-TEST_P(RingOf, ReducesEveryContributionOnce) {
-  EXPECT_EQ(error_of(RingLinks(GetParam()).all_reduce()), "none");
+CollectiveSchedule ring(int n) {
+  return ring_all_reduce(wiring_of(1, n), some_orders(n, 1));
 }
 
-TEST_P(RingOf, Shape) {
-  int n = GetParam();
-  auto schedule = RingLinks(n).all_reduce();
-  EXPECT_EQ(schedule.algorithm, "ring");
-  EXPECT_EQ(schedule.ranks, n);
-  EXPECT_EQ(schedule.links.size(), static_cast<std::size_t>(n));
-  ASSERT_EQ(schedule.stages.size(), 1U);
-  const Stage& stage = schedule.stages[0];
-  EXPECT_EQ(stage.steps, 2 * (n - 1));
-  EXPECT_EQ(stage.chunks, n);
-  ASSERT_EQ(stage.rings.size(), 1U);
-  for (int r = 0; r < n; ++r) {
-    const Edge& edge = stage.rings[0].edges.at(static_cast<std::size_t>(r));
-    EXPECT_EQ(edge.from, r);
-    EXPECT_EQ(edge.to, (r + 1) % n);
-    EXPECT_EQ(edge.route, std::vector<int>{r});
-  }
+Channel& channel(CollectiveSchedule& schedule, int stage = 0, int channel = 0) {
+  return schedule.stages.at(stage).channels.at(channel);
 }
 
-// Each rank sends one chunk of S/n bytes a step: 2 (n-1)/n S, the least an all-reduce can do; of the n chunks
-// a rank sends n-1 while reducing and n-1 while gathering, each once.
-TEST_P(RingOf, BytesPerRank) {
-  int n = GetParam();
-  auto stage = RingLinks(n).all_reduce().stages[0];
-  double bytes = 26214400;
-  EXPECT_DOUBLE_EQ(stage.steps * (bytes / stage.chunks), 2.0 * (n - 1) / n * bytes);
-  for (int position = 0; position < n; ++position) {
-    std::vector<int> reduced(static_cast<std::size_t>(n)), copied(static_cast<std::size_t>(n));
-    for (int step = 0; step < stage.steps; ++step) {
-      auto [chunk, reduce] = ring_transfer(stage.operation, n, position, step);
-      ++(reduce ? reduced : copied).at(static_cast<std::size_t>(chunk));
-    }
-    EXPECT_EQ(std::count(reduced.begin(), reduced.end(), 1), n - 1);
-    EXPECT_EQ(std::count(copied.begin(), copied.end(), 1), n - 1);
-    EXPECT_EQ(std::count(reduced.begin(), reduced.end(), 0), 1);
-    EXPECT_EQ(std::count(copied.begin(), copied.end(), 0), 1);
-  }
-}
+class Verify : public ::testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(Ranks, Verify, ::testing::Range(2, 18), ::testing::PrintToStringParamName());
 
-// What a rank passes on is what it received in the step before.
-TEST_P(RingOf, AChunkTravelsOn) {
-  int n = GetParam();
-  for (int position = 0; position < n; ++position)
-    for (int step = 0; step + 1 < 2 * (n - 1); ++step)
-      EXPECT_EQ(ring_transfer(Operation::all_reduce, n, position, step).chunk,
-                ring_transfer(Operation::all_reduce, n, (position + 1) % n, step + 1).chunk);
-}
-
-// The ring may visit the ranks in any order and start anywhere.
-TEST_P(RingOf, AnyOrderOfRanks) {
-  int n = GetParam();
-  std::vector<int> order;
-  for (int r = 0; r < n; ++r) order.push_back(r);
-  std::mt19937_64 random(static_cast<std::uint64_t>(n));  // the seed is the number of ranks
-  std::shuffle(order.begin(), order.end(), random);
-  auto schedule = RingLinks(n).all_reduce();
-  auto& edges = schedule.stages[0].rings[0].edges;
-  for (std::size_t i = 0; i < edges.size(); ++i) {
-    edges[i].from = order[i];
-    edges[i].to = order[(i + 1) % order.size()];
-  }
-  EXPECT_EQ(error_of(schedule), "none");
-}
-
-// Without the last gather step of four ranks: position p gathers chunks p, p-1 and misses p-2 = p+2, which
-// still holds the sum of what passed through: for rank 0 the chunk 2 that came by in the reduce steps from
-// ranks 2 and 3, with its own, so without rank 1.
-TEST(Verifier, AMissingStep) {
-  auto schedule = RingLinks(4).all_reduce();
-  --schedule.stages[0].steps;
-  EXPECT_EQ(error_of(schedule), "rank 0, chunk 2: contribution of rank 1 counted 0 times");
-}
-
-TEST_P(RingOf, AnyMissingStepIsFound) {
-  auto schedule = RingLinks(GetParam()).all_reduce();
-  while (schedule.stages[0].steps-- > 0) EXPECT_NE(error_of(schedule), "none") << schedule.stages[0].steps;
-}
-
-// Steps 0 to 2n-3 do all there is to do; one more would copy finished chunks over finished chunks.
-TEST_P(RingOf, AStepTooMany) {
-  auto schedule = RingLinks(GetParam()).all_reduce();
-  int steps = schedule.stages[0].steps++;
-  EXPECT_EQ(error_of(schedule), "step " + std::to_string(steps) + " changes nothing");
-}
-
-// Two ranks that go on reducing: step 0 completes chunk 1 of rank 0 and chunk 0 of rank 1; step 1 adds that
-// chunk 0 to the one rank 0 still holds, so rank 0's own contribution is in it twice.
-TEST(Verifier, AReduceStepTooMany) {
-  auto schedule = RingLinks(2).all_reduce();
+// Only half of the steps of an all-reduce: of four ranks, position p ends the reduce-scatter with chunk p+1
+// and sent its own chunk p to others, where nothing came back: rank 0 holds of chunk 0 only its own.
+TEST(VerifyRing, WithoutTheGatherSteps) {
+  auto schedule = ring(4);
   schedule.stages[0].operation = Operation::reduce_scatter;
-  EXPECT_EQ(error_of(schedule), "rank 0, chunk 0: contribution of rank 0 counted 2 times");
+  EXPECT_EQ(error_of(schedule), "rank 0, piece 0 of 4: contribution of rank 1 counted 0 times");
 }
 
 // Chunks sent in the order of the all-gather from the start are copied and never summed: in step 0 rank 2
 // sends its chunk 3 = 0 to rank 0, over rank 0's own.
-TEST(Verifier, TheWrongOrderOfChunks) {
-  auto schedule = RingLinks(3).all_reduce();
+TEST(VerifyRing, WithoutTheReduceSteps) {
+  auto schedule = ring(3);
   schedule.stages[0].operation = Operation::all_gather;
-  schedule.stages[0].steps = 2;
-  EXPECT_EQ(error_of(schedule), "rank 0, chunk 0: contribution of rank 0 counted 0 times");
+  EXPECT_EQ(error_of(schedule), "rank 0, piece 0 of 3: contribution of rank 0 counted 0 times");
 }
 
-TEST(Verifier, EdgesInTheWrongOrder) {
-  auto schedule = RingLinks(4).all_reduce();
-  auto& edges = schedule.stages[0].rings[0].edges;
-  std::swap(edges[1], edges[2]);
-  EXPECT_EQ(error_of(schedule), "edge 0 does not lead into the next");
+// All is done after the first stage; the first step of another all-gather copies finished chunks over
+// finished chunks.
+TEST_P(Verify, AStageInVain) {
+  auto schedule = ring(GetParam());
+  schedule.stages.push_back(schedule.stages[0]);
+  schedule.stages[1].operation = Operation::all_gather;
+  EXPECT_EQ(error_of(schedule), "stage 1, channel 0: step 0 changes nothing");
 }
 
-TEST(Verifier, ARingThatDoesNotClose) {
-  auto schedule = RingLinks(4).all_reduce();
-  schedule.stages[0].rings[0].edges[3].to = 1;
-  EXPECT_EQ(error_of(schedule), "edge 3 does not lead into the next");
+// Two ranks all-reduce twice: each then has the sum twice.
+TEST(VerifyRing, AStageTwice) {
+  auto schedule = ring(2);
+  schedule.stages.push_back(schedule.stages[0]);
+  EXPECT_EQ(error_of(schedule), "rank 0, piece 0 of 2: contribution of rank 0 counted 2 times");
+}
+
+TEST(VerifyRing, EdgesInTheWrongOrder) {
+  auto schedule = ring(4);
+  std::swap(channel(schedule).edges[1], channel(schedule).edges[2]);
+  EXPECT_EQ(error_of(schedule), "stage 0, channel 0: edge 0 does not lead into the next");
+}
+
+TEST(VerifyRing, ThatDoesNotClose) {
+  auto schedule = ring(4);
+  channel(schedule).edges[3].to = 1;
+  EXPECT_EQ(error_of(schedule), "stage 0, channel 0: edge 3 does not lead into the next");
+}
+
+TEST(VerifyRing, WithAnEdgeTooFew) {
+  auto schedule = ring(4);
+  channel(schedule).edges.pop_back();
+  EXPECT_EQ(error_of(schedule), "stage 0, channel 0: edge 2 does not lead into the next");
+  channel(schedule).edges.resize(1);
+  EXPECT_EQ(error_of(schedule), "stage 0, channel 0: a ring of 1 edges");
 }
 
 // 0 -> 1 -> 0 -> 1 closes and has four edges, but ranks 2 and 3 are not on it.
-TEST(Verifier, ARingThatVisitsARankTwice) {
-  auto schedule = RingLinks(4).all_reduce();
-  auto& edges = schedule.stages[0].rings[0].edges;
-  for (std::size_t i = 0; i < 4; ++i) {
-    edges[i].from = static_cast<int>(i % 2);
-    edges[i].to = static_cast<int>((i + 1) % 2);
+TEST(VerifyRing, ThatVisitsARankTwice) {
+  auto schedule = ring(4);
+  for (int i = 0; i < 4; ++i) {
+    channel(schedule).edges[i].from = i % 2;
+    channel(schedule).edges[i].to = (i + 1) % 2;
   }
-  EXPECT_NE(error_of(schedule), "none");
+  EXPECT_EQ(error_of(schedule), "stage 0, channel 0: the ring visits rank 0 twice");
 }
 
-TEST(Verifier, ARankThatDoesNotExist) {
+TEST(VerifyRing, WithARankThatDoesNotExist) {
   for (int rank : {-1, 4}) {
-    auto schedule = RingLinks(4).all_reduce();
-    auto& edges = schedule.stages[0].rings[0].edges;
-    edges[1].to = edges[2].from = rank;
-    EXPECT_EQ(error_of(schedule), "edge 2 starts at rank " + std::to_string(rank) + " of 4");
+    auto schedule = ring(4);
+    channel(schedule).edges[1].to = channel(schedule).edges[2].from = rank;
+    EXPECT_EQ(error_of(schedule),
+              "stage 0, channel 0: edge 2 starts at rank " + std::to_string(rank) + " of 4");
   }
 }
 
-TEST(Verifier, CountsThatDoNotFit) {
-  auto missing_edge = RingLinks(4).all_reduce();
-  missing_edge.stages[0].rings[0].edges.pop_back();
-  EXPECT_EQ(error_of(missing_edge), "3 edges and 4 chunks for 4 ranks");
-  auto few_chunks = RingLinks(4).all_reduce();
-  few_chunks.stages[0].chunks = 3;
-  EXPECT_EQ(error_of(few_chunks), "4 edges and 3 chunks for 4 ranks");
+// A ring over three of four ranks: rank 3 is left with its own.
+TEST(VerifyRing, ThatLeavesARankOut) {
+  auto schedule = ring_all_reduce(wiring_of(1, 3), some_orders(3, 1));
+  schedule.ranks = 4;
+  EXPECT_EQ(error_of(schedule), "rank 0, piece 0 of 3: contribution of rank 3 counted 0 times");
 }
 
-TEST(Verifier, OneStageOfOneRing) {
-  auto schedule = RingLinks(4).all_reduce();
-  schedule.stages.push_back(schedule.stages[0]);
-  EXPECT_THROW((void)find_schedule_error(schedule), InternalError);
+// With the second of two channels on the first's half, both work there and nobody does on the other; the
+// second starts with the edge from rank 1.
+TEST(VerifyRing, TwoChannelsOnOnePart) {
+  auto schedule = ring_all_reduce(wiring_of(1, 2), {{0, 1}, {1, 0}});
+  channel(schedule, 0, 1).part = {0, 2};
+  EXPECT_EQ(error_of(schedule),
+            "stage 0: channels 0 and 1 both work on piece 0 of 4 between rank 1 and rank 0");
 }
 
-TEST(RingAllReduce, NeedsTwoRanksAndALinkForEach) {
-  EXPECT_THROW(RingLinks(1).all_reduce(), InternalError);
-  RingLinks links(4);
-  links.bandwidths.pop_back();
-  EXPECT_THROW(links.all_reduce(), InternalError);
+// Three ranks, thirds of halves: piece 3 is the first of the second half.
+TEST(VerifyRing, AChannelTooFew) {
+  auto schedule = ring_all_reduce(wiring_of(1, 3), some_orders(3, 2));
+  schedule.stages[0].channels.pop_back();
+  EXPECT_EQ(error_of(schedule), "stage 0: no channel carries piece 3 of 6");
+}
+
+TEST(VerifyRing, APartOutOfBounds) {
+  for (Part part : {Part{2, 2}, Part{-1, 2}, Part{0, 0}}) {
+    auto schedule = ring(3);
+    channel(schedule).part = part;
+    EXPECT_EQ(error_of(schedule), "stage 0, channel 0: part " + std::to_string(part.index) + " of " +
+                                      std::to_string(part.of) + " of the buffer");
+  }
+}
+
+// What an all-reduce ring leaves is not scattered: with two ranks both have both halves of the sum.
+TEST(VerifyOperation, AllReduceIsNoReduceScatter) {
+  auto schedule = ring(2);
+  schedule.operation = Operation::reduce_scatter;
+  EXPECT_EQ(error_of(schedule), "rank 0 owns 2 of 2 pieces, not 1");
+}
+
+TEST(VerifyOperation, ReduceScatterIsNoAllReduce) {
+  auto schedule = ring_reduce_scatter(wiring_of(1, 3), some_orders(3, 1));
+  schedule.operation = Operation::all_reduce;
+  EXPECT_EQ(error_of(schedule), "rank 0, piece 0 of 3: contribution of rank 1 counted 0 times");
+}
+
+// A gather leaves every piece as one rank had it, so no sum anywhere.
+TEST(VerifyOperation, AllGatherIsNoReduceScatter) {
+  auto schedule = ring_all_gather(wiring_of(1, 3), some_orders(3, 1));
+  schedule.operation = Operation::reduce_scatter;
+  EXPECT_EQ(error_of(schedule), "no rank has all of piece 0 of 3");
+}
+
+// A broadcast hands out everything from one rank.
+TEST(VerifyOperation, BroadcastIsNoAllGather) {
+  auto schedule = chain_broadcast(wiring_of(1, 3), some_orders(3, 1));
+  schedule.operation = Operation::all_gather;
+  EXPECT_EQ(error_of(schedule), "rank 0 owns 3 of 3 pieces, not 1");
+}
+
+// In an all-gather ring of three, position p starts with chunk p+1, so chunk 0 is that of rank 2; in a
+// broadcast all would be rank 0's.
+TEST(VerifyOperation, AllGatherIsNoBroadcast) {
+  auto schedule = ring_all_gather(wiring_of(1, 3), some_orders(3, 1));
+  schedule.operation = Operation::broadcast;
+  EXPECT_EQ(error_of(schedule), "rank 0, piece 0 of 3: contribution of rank 0 counted 0 times");
+}
+
+// The first tree of four: 0 <- 2 <- {1, 3}; edges 0, 1, 2 up from 1, 2, 3, edges 3, 4, 5 down to them, with
+// the first half of each chunk. Edges 6 ... 11: the second, 3 <- 1 <- {0, 2}, with the other half.
+CollectiveSchedule tree_of_four() {
+  return double_binary_tree(wiring_of(1, 4));
+}
+
+// Rank 2 would send its sum up while 3's contribution may not be in it yet.
+TEST(VerifyPipeline, AMissingInput) {
+  auto schedule = tree_of_four();
+  channel(schedule).edges[1].inputs = {0};
+  EXPECT_EQ(error_of(schedule),
+            "stage 0, channel 0: edge 1 may pass on a chunk before edge 2 has delivered it to rank 2");
+}
+
+// The root would send down what it has (edge 4), and rank 2 that on to rank 1 (edge 3), perhaps before rank 1
+// has sent its own up (edge 0).
+TEST(VerifyPipeline, ARootThatDoesNotWait) {
+  auto schedule = tree_of_four();
+  channel(schedule).edges[4].inputs.clear();
+  EXPECT_EQ(error_of(schedule),
+            "stage 0, channel 0: edge 0 may pass on a chunk before edge 3 has delivered it to rank 1");
+}
+
+// In any tree, without any one input.
+TEST_P(Verify, AnyMissingInputOfATreeIsFound) {
+  auto right = double_binary_tree(wiring_of(1, GetParam()));
+  for (std::size_t e = 0; e < channel(right).edges.size(); ++e)
+    for (std::size_t i = 0; i < channel(right).edges[e].inputs.size(); ++i) {
+      auto schedule = right;
+      auto& inputs = channel(schedule).edges[e].inputs;
+      inputs.erase(inputs.begin() + std::ptrdiff_t(i));
+      EXPECT_NE(error_of(schedule), "none") << e << " " << i;
+    }
+}
+
+// A sum that is handed down with reduce is added to the receiver's own part of it: edge 4 adds the sum at the
+// root to what rank 2 has sent up, 1 + 2 + 3; rank 1 then gets that, with itself twice.
+TEST(VerifyPipeline, ReduceInsteadOfCopy) {
+  auto schedule = tree_of_four();
+  channel(schedule).edges[4].reduce = true;
+  EXPECT_EQ(error_of(schedule), "rank 1, piece 0 of 2: contribution of rank 1 counted 2 times");
+}
+
+// The root's own contribution is overwritten by rank 2's sum; sent back to rank 2, that is nothing new.
+TEST(VerifyPipeline, CopyInsteadOfReduce) {
+  auto schedule = tree_of_four();
+  channel(schedule).edges[1].reduce = false;
+  EXPECT_EQ(error_of(schedule), "stage 0, channel 0: edge 4 changes nothing");
+}
+
+TEST_P(Verify, AnyWrongReduceOfATreeIsFound) {
+  auto right = double_binary_tree(wiring_of(1, GetParam()));
+  for (std::size_t e = 0; e < channel(right).edges.size(); ++e) {
+    auto schedule = right;
+    auto& edge = channel(schedule).edges[e];
+    edge.reduce = !edge.reduce;
+    EXPECT_NE(error_of(schedule), "none") << e;
+  }
+}
+
+// An edge of one tree with the other's half.
+TEST_P(Verify, AnyWrongPieceOfATreeIsFound) {
+  auto right = double_binary_tree(wiring_of(1, GetParam()));
+  for (std::size_t e = 0; e < channel(right).edges.size(); ++e) {
+    auto schedule = right;
+    auto& piece = channel(schedule).edges[e].piece;
+    piece.index = 1 - piece.index;
+    EXPECT_NE(error_of(schedule), "none") << e;
+  }
+}
+
+// Without edge 11, which nothing waits for, rank 2 keeps its own of the second half.
+TEST(VerifyPipeline, AMissingEdge) {
+  auto schedule = tree_of_four();
+  channel(schedule).edges.pop_back();
+  EXPECT_EQ(error_of(schedule), "rank 2, piece 1 of 2: contribution of rank 0 counted 0 times");
+}
+
+TEST(VerifyPipeline, WithoutEdges) {
+  auto schedule = tree_of_four();
+  channel(schedule).edges.clear();
+  EXPECT_EQ(error_of(schedule), "stage 0, channel 0: a pipeline without edges");
+}
+
+// Of two channels, the second on the first's half.
+TEST(VerifyPipeline, AWrongPart) {
+  auto schedule = double_binary_tree(wiring_of(1, 4), 2);
+  channel(schedule, 0, 1).part = {0, 2};
+  EXPECT_EQ(error_of(schedule),
+            "stage 0: channels 0 and 1 both work on piece 0 of 4 between rank 1 and rank 2");
+  channel(schedule, 0, 1).part = {2, 2};
+  EXPECT_EQ(error_of(schedule), "stage 0, channel 1: part 2 of 2 of the buffer");
+}
+
+// Both trees on the first half: edge 6 brings rank 1 what it may have sent up already.
+TEST(VerifyPipeline, BothTreesOnOneHalf) {
+  auto schedule = tree_of_four();
+  for (std::size_t e = 6; e < 12; ++e) channel(schedule).edges[e].piece = {0, 2};
+  EXPECT_EQ(error_of(schedule),
+            "stage 0, channel 0: edge 0 may pass on a chunk before edge 6 has delivered it to rank 1");
+}
+
+// Edge 1 has no need of edge 11's half; waiting for it puts one tree after the other: 0 -> 1 -> 3 -> 1 -> 2
+// -> 0 -> 2 -> 1.
+TEST(VerifyPipeline, ATreeThatWaitsForTheOther) {
+  auto schedule = tree_of_four();
+  channel(schedule).edges[1].inputs.push_back(11);
+  EXPECT_EQ(error_of(schedule), "stage 0, channel 0: its longest path has 7 edges, its depth says 4");
+}
+
+TEST(VerifyPipeline, InputsThatMakeNoSense) {
+  auto out_of_range = tree_of_four();
+  channel(out_of_range).edges[1].inputs = {0, 12};
+  EXPECT_EQ(error_of(out_of_range), "stage 0, channel 0: edge 1 waits for edge 12 of 12");
+  // Edge 3 leads to rank 1, edge 1 from rank 2.
+  auto elsewhere = tree_of_four();
+  channel(elsewhere).edges[1].inputs.push_back(3);
+  EXPECT_EQ(error_of(elsewhere),
+            "stage 0, channel 0: edge 1 waits for edge 3, which leads to rank 1, not to rank 2");
+  // Edge 1 (2 -> 0) waits for edge 4 (0 -> 2), that for edge 1, and edges 3 and 5 for edge 4.
+  auto circle = tree_of_four();
+  channel(circle).edges[1].inputs.push_back(4);
+  EXPECT_EQ(error_of(circle), "stage 0, channel 0: 4 edges wait for each other");
+}
+
+TEST(VerifyPipeline, EdgesThatMakeNoSense) {
+  auto loop = tree_of_four();
+  channel(loop).edges[0].to = 1;
+  EXPECT_EQ(error_of(loop), "stage 0, channel 0: edge 0 leads from rank 1 to itself");
+  auto negative = tree_of_four();
+  channel(negative).edges[0].from = -1;
+  EXPECT_EQ(error_of(negative), "stage 0, channel 0: edge 0 leads from rank -1 to rank 2");
+  auto piece = tree_of_four();
+  channel(piece).edges[0].piece = {3, 3};
+  EXPECT_EQ(error_of(piece), "stage 0, channel 0: edge 0 carries piece 3 of 3");
+}
+
+// The number of chunks follows from the depth, so it has to be true: 1 -> 2 -> 0 -> 2 -> 1 has four edges.
+TEST(VerifyPipeline, AWrongDepth) {
+  auto schedule = tree_of_four();
+  channel(schedule).depth = 3;
+  EXPECT_EQ(error_of(schedule), "stage 0, channel 0: its longest path has 4 edges, its depth says 3");
+}
+
+// A quarter of a chunk from rank 1: rank 2 misses it in the other quarter of the first half.
+TEST(VerifyPipeline, AnEdgeThatCarriesTooLittle) {
+  auto schedule = tree_of_four();
+  channel(schedule).edges[0].piece = {0, 4};
+  EXPECT_EQ(error_of(schedule), "rank 0, piece 1 of 4: contribution of rank 1 counted 0 times");
+}
+
+// A chain that runs on to where it came from; rank 2 and rank 0 have the same by then.
+TEST(VerifyPipeline, AnEdgeInVain) {
+  auto schedule = chain_broadcast(wiring_of(1, 3), some_orders(3, 1));
+  Edge back = channel(schedule).edges[1];
+  back.from = 2;
+  back.to = 0;
+  back.inputs = {1};
+  channel(schedule).edges.push_back(back);
+  channel(schedule).depth = 3;
+  EXPECT_EQ(error_of(schedule), "stage 0, channel 0: edge 2 changes nothing");
+}
+
+// A switch starts empty, so the first edge of a schedule cannot lead from it.
+TEST(VerifySwitch, WhatItDoesNotHave) {
+  Channel down{Pattern::pipeline, {}, {{2, 0, {}, Seconds(0), BytesPerSecond(1)}}, 1};
+  CollectiveSchedule schedule{"", Operation::all_reduce, 2, {{Operation::all_reduce, {down}}}};
+  EXPECT_EQ(error_of(schedule),
+            "stage 0, channel 0: edge 0 passes on piece 0 of 1, which nothing has delivered to switch 0");
+}
+
+// Two ranks under a switch: edges 0, 1 up; 2, 3 the sums down; 4, 5 back up; 6, 7 to all.
+// The switch would hand out rank 0's shard before rank 1's has come.
+TEST(VerifySwitch, AMissingInput) {
+  auto schedule = nvls(wiring_of(1, 2));
+  channel(schedule).edges[6].inputs = {4};
+  EXPECT_EQ(error_of(schedule),
+            "stage 0, channel 0: edge 6 may pass on a chunk before edge 5 has delivered it to switch 1");
+}
+
+// Both owners fetch half 0: what rank 1 then multicasts as half 1 is only its own, so that it learns nothing
+// from the switch (edge 7): half 0 it has fetched, half 1 it has sent.
+TEST(VerifySwitch, TheWrongShard) {
+  auto schedule = nvls(wiring_of(1, 2));
+  channel(schedule).edges[3].piece = {0, 2};
+  EXPECT_EQ(error_of(schedule), "stage 0, channel 0: edge 7 changes nothing");
+}
+
+TEST_P(Verify, AnyMissingInputOfASwitchIsFound) {
+  auto right = nvls(wiring_of(1, GetParam()));
+  for (std::size_t e = 0; e < channel(right).edges.size(); ++e)
+    for (std::size_t i = 0; i < channel(right).edges[e].inputs.size(); ++i) {
+      auto schedule = right;
+      auto& inputs = channel(schedule).edges[e].inputs;
+      inputs.erase(inputs.begin() + std::ptrdiff_t(i));
+      EXPECT_NE(error_of(schedule), "none") << e << " " << i;
+    }
+}
+
+// The second rank's up edge copies over what the first has sent, or the other way round.
+TEST(VerifySwitch, CopyInsteadOfReduce) {
+  auto schedule = nvls(wiring_of(1, 2));
+  channel(schedule).edges[1].reduce = false;
+  EXPECT_EQ(error_of(schedule),
+            "stage 0, channel 0: edges 0 and 1 may deliver the same chunk to switch 0 in either order");
+}
+
+// In two nodes of two, position 0 ends the reduce-scatter with half 1 and position 1 with half 0. With the
+// rails' halves exchanged, half 0 at rank 1 stays the sum of node 0, and rank 0 gathers it so: without ranks
+// 2 and 3.
+TEST(VerifyStages, RailsOnTheWrongShards) {
+  auto schedule = hierarchical(wiring_of(2, 2), {{{0, 1}}, {{0, 1}}});
+  std::swap(channel(schedule, 1, 0).part, channel(schedule, 1, 1).part);
+  EXPECT_EQ(error_of(schedule), "rank 0, piece 0 of 4: contribution of rank 2 counted 0 times");
+}
+
+TEST(VerifyStages, AnyMissingStageIsFound) {
+  auto wiring = wiring_of(2, 4);
+  for (const auto& right :
+       {halving_doubling(wiring), halving_doubling(wiring_of(1, 7)), nvls_tree(wiring),
+        hierarchical(wiring, std::vector<std::vector<std::vector<int>>>(2, some_orders(4, 2)))})
+    for (std::size_t s = 0; s < right.stages.size(); ++s) {
+      auto schedule = right;
+      schedule.stages.erase(schedule.stages.begin() + std::ptrdiff_t(s));
+      EXPECT_NE(error_of(schedule), "none") << right.algorithm << " without stage " << s;
+    }
+}
+
+TEST(VerifyStages, AnyMissingChannelIsFound) {
+  auto wiring = wiring_of(2, 4);
+  for (const auto& right :
+       {halving_doubling(wiring), halving_doubling(wiring_of(1, 7)), nvls_tree(wiring),
+        hierarchical(wiring, std::vector<std::vector<std::vector<int>>>(2, some_orders(4, 2)))})
+    for (std::size_t s = 0; s < right.stages.size(); ++s)
+      for (std::size_t c = 0; c < right.stages[s].channels.size(); ++c) {
+        auto schedule = right;
+        auto& channels = schedule.stages[s].channels;
+        channels.erase(channels.begin() + std::ptrdiff_t(c));
+        EXPECT_NE(error_of(schedule), "none") << right.algorithm << " without channel " << c << " of " << s;
+      }
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ void expect_same(const Timeline& a, const Timeline& b) {
 
 void expect_all_fidelities_agree(const Scenario& scenario) {
   auto exact = simulate(scenario, Fidelity::exact);
-  for (auto fidelity : {Fidelity::folded, Fidelity::fluid, Fidelity::closed_form}) {
+  for (auto fidelity : {Fidelity::folded, Fidelity::lazy, Fidelity::fluid, Fidelity::closed_form}) {
     SCOPED_TRACE(fidelity_name(fidelity));
     expect_same(exact, simulate(scenario, fidelity));
   }
@@ -33,7 +33,7 @@ TEST(Differential, StragglerTwentyPercentSlower) {
   for (int ranks : {8, 16}) {
     auto scenario =
         make_scenario(trace_of_125(), std::vector<RingLink>(ranks), Strategy::ddp, cap(Bytes(26214400)));
-    scenario.rank_classes = {{0, ranks - 1, 1.0}, {3, 1, 1.2}};
+    scenario.groups[0].rank_classes = {{0, ranks - 1, 1.0}, {3, 1, 1.2}};
     expect_all_fidelities_agree(scenario);
   }
 }
@@ -66,7 +66,7 @@ TEST(Differential, SixtyFourRanksWithStragglerAndHalfLink) {
   std::vector<double> sizes(6, 26.2144), ready;
   for (int i = 0; i < 6; ++i) ready.push_back(6.0 * (i + 1));
   auto scenario = make_scenario(make_trace(sizes, ready), links, Strategy::ddp, cap(Bytes(26214400)));
-  scenario.rank_classes = {{0, 63, 1.0}, {5, 1, 1.2}};
+  scenario.groups[0].rank_classes = {{0, 63, 1.0}, {5, 1, 1.2}};
   expect_all_fidelities_agree(scenario);
 }
 
@@ -107,7 +107,7 @@ TEST_P(RandomScenarios, AllFidelitiesAgree) {
       make_scenario(make_trace(sizes, ready), links, strategy,
                     strategy == Strategy::ddp ? cap(Bytes(std::round(uniform(1, 4e7)))) : DdpOptions{});
   if (uniform(0, 1) < 0.5)
-    scenario.rank_classes = {{0, scenario.world_size - 1, 1.0}, {1, 1, uniform(1.01, 2)}};
+    scenario.groups[0].rank_classes = {{0, scenario.world_size - 1, 1.0}, {1, 1, uniform(1.01, 2)}};
   expect_all_fidelities_agree(scenario);
 }
 

@@ -71,7 +71,7 @@ TEST(Iteration, FirstIterationHasOneBucketAndNoOverlap) {
 
 TEST(Iteration, StragglerDelaysEveryCollectiveAndReportsItself) {
   auto scenario = make_scenario(three(), pair(), Strategy::overlap, {});
-  scenario.rank_classes = {{0, 1, 1.0}, {1, 1, 2.0}};
+  scenario.groups[0].rank_classes = {{0, 1, 1.0}, {1, 1, 2.0}};
   auto timeline = simulate(scenario, Fidelity::folded);
   const auto& last = timeline.last_to_finish();
   EXPECT_EQ(last.rank, 1);
@@ -102,7 +102,7 @@ TEST(Iteration, UsedParameterBitmapFollowsTheLastBucket) {
   DdpOptions options = cap(Bytes(3e6));
   options.find_unused_parameters = true;
   auto scenario = make_scenario(three(), pair(), Strategy::ddp, options);
-  auto requests = collective_requests(scenario);
+  auto requests = collective_requests(scenario, 0);
   ASSERT_EQ(requests.back().activity, Activity::used_parameter_bitmap);
   EXPECT_EQ(requests.back().bytes, Bytes(12));  // three parameters, an int32 each
   auto timeline = simulate(scenario, Fidelity::fluid);

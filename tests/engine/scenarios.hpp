@@ -8,6 +8,8 @@
 #include "sim/engine/run_all.hpp"
 #include "sim/engine/simgrid/simgrid_simulator.hpp"
 
+#include "tests/engine/clusters.hpp"
+
 namespace ddpsim::testing {
 
 inline LayerTrace make_trace(const std::vector<double>& megabytes, const std::vector<double>& ready_ms) {
@@ -37,29 +39,53 @@ inline LayerTrace trace_of_125() {
   return trace;
 }
 
-struct RingLink {
-  double latency_us = 5;
-  double bandwidth_GBps = 12.5;
-};
+// One group of all ranks, not connected yet.
+inline Scenario base_scenario(LayerTrace trace, Strategy strategy, const DdpOptions& options, int ranks) {
+  Scenario scenario;
+  scenario.trace = std::make_shared<const LayerTrace>(std::move(trace));
+  scenario.world_size = ranks;
+  scenario.groups = {{ranks, {{0, ranks, 1.0}}, Seconds(0)}};
+  scenario.ddp = options;
+  scenario.plan = make_reduction_plan(*scenario.trace, strategy, options);
+  return scenario;
+}
 
-inline std::shared_ptr<const Topology> ring(const std::vector<RingLink>& links) {
-  std::vector<Topology::Override> overrides;
-  for (std::size_t i = 0; i < links.size(); ++i) {
-    Link link{BytesPerSecond(links[i].bandwidth_GBps * 1e9), Seconds(links[i].latency_us * 1e-6)};
-    overrides.push_back({static_cast<int>(i), link, {}});
+// The links are the order of the ranks: no search.
+inline CollectiveOptions in_rank_order(Algorithm algorithm, int channels = 1) {
+  return {algorithm, channels, false};
+}
+
+// `groups` hold GPUs; the scenario's groups of ranks must be as many.
+inline void connect(Scenario& scenario, std::shared_ptr<const Cluster> cluster,
+                    const CollectiveOptions& options, std::vector<std::vector<int>> groups,
+                    std::vector<BackgroundFlow> background = {}) {
+  auto communication = std::make_shared<Communication>();
+  communication->cluster = std::move(cluster);
+  communication->options = options;
+  communication->groups = std::move(groups);
+  communication->background = std::move(background);
+  for (std::size_t g = 0; g < communication->groups.size(); ++g) {
+    communication->labels.push_back(static_cast<int>(g));
+    for (std::size_t h = 0; h < g; ++h)
+      if (scenario.groups[h].offset == scenario.groups[g].offset &&
+          scenario.groups[h].slowest_class().slowdown == scenario.groups[g].slowest_class().slowdown)
+        communication->labels[g] = communication->labels[h];
   }
-  return std::make_shared<const Topology>(overrides.front().link, overrides);
+  with_traffic(*communication, [&](const Traffic& all) { communication->folded = fold(all); });
+  scenario.communication = std::move(communication);
+}
+
+inline std::vector<int> all_gpus(const Cluster& cluster) {
+  std::vector<int> gpus(static_cast<std::size_t>(cluster.gpus()));
+  std::iota(gpus.begin(), gpus.end(), 0);
+  return gpus;
 }
 
 inline Scenario make_scenario(LayerTrace trace, const std::vector<RingLink>& links, Strategy strategy,
                               const DdpOptions& options) {
-  Scenario scenario;
-  scenario.trace = std::make_shared<const LayerTrace>(std::move(trace));
-  scenario.world_size = static_cast<int>(links.size());
-  scenario.rank_classes = {{0, scenario.world_size, 1.0}};
-  scenario.ddp = options;
-  scenario.plan = make_reduction_plan(*scenario.trace, strategy, options);
-  scenario.topology = ring(links);
+  auto cluster = ring_cluster(links);
+  auto scenario = base_scenario(std::move(trace), strategy, options, cluster->gpus());
+  connect(scenario, cluster, in_rank_order(Algorithm::ring), {all_gpus(*cluster)});
   return scenario;
 }
 

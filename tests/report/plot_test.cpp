@@ -10,7 +10,7 @@
 
 #include "sim/base/backend_missing.hpp"
 #include "sim/base/check.hpp"
-#include "sim/report/gnuplot.hpp"
+#include "sim/base/external_program.hpp"
 
 #include "tests/report/small_case.hpp"
 #include "tests/support/errors.hpp"
@@ -148,7 +148,7 @@ TEST(PlotScript, TheExtensionIsTheFormat) {
 class Plot : public ::testing::Test {
  protected:
   void SetUp() override {
-    require_gnuplot();  // scripts/test installs it: without it these tests fail, they are not skipped
+    require_program(gnuplot());  // scripts/test installs it: without it these tests fail, they are not skipped
     folder_ = std::filesystem::temp_directory_path() / ("ddpsim_plot_" + std::to_string(getpid()));
     std::filesystem::create_directories(folder_);
   }
@@ -206,12 +206,12 @@ TEST_F(Plot, AScriptLongerThanAPipe) {
   std::string script = "set terminal svg\n$data << EOD\n";
   for (int i = 0; i < 50000; ++i) script += std::to_string(i) + "\n";
   script += "EOD\nplot $data with dots\n";
-  EXPECT_TRUE(is_well_formed(run_gnuplot(script)));
+  EXPECT_TRUE(is_well_formed(run_program(gnuplot(), script)));
 }
 
 TEST_F(Plot, WhatGnuplotRefusesIsAnInternalError) {
   try {
-    run_gnuplot("set terminal svg\nplot nonsense(x)\n");
+    run_program(gnuplot(), "set terminal svg\nplot nonsense(x)\n");
     FAIL() << "no error";
   } catch (const InternalError& error) {
     EXPECT_THAT(error.what(), HasSubstr("undefined function"));
@@ -220,7 +220,9 @@ TEST_F(Plot, WhatGnuplotRefusesIsAnInternalError) {
 
 TEST(Gnuplot, MissingSaysHowToInstallIt) {
   try {
-    run_gnuplot("", "no-such-gnuplot");
+    auto missing = gnuplot();
+    missing.name = "no-such-gnuplot";
+    run_program(missing, "");
     FAIL() << "no error";
   } catch (const BackendMissing& error) {
     EXPECT_STREQ(error.what(),

@@ -23,9 +23,9 @@ TEST(ResultCsv, Sweep) {
       sweep_csv(caps_and_algorithms()),
       "collective.algorithm,world_size,strategy,bucket_cap_bytes,n_buckets,forward_s,backward_compute_s,"
       "interference_s,overhead_s,communication_s,exposed_communication_s,optimizer_s,iteration_s,algorithm,"
-      "fidelity,algbw_Bps,busbw_Bps,samples_per_s,scaling_efficiency,reported_rank,best\n"
-      "ring,4,ddp,1024,2,1,2,0,0,3,2,0.5,5.5,ring,exact,1000,1500,,,0,0\n"
-      "ring,4,ddp,2048,2,1,2,0,0,3,1.75,0.5,5.25,ring,exact,1000,1500,,,0,1\n");
+      "fidelity,algbw_Bps,busbw_Bps,samples_per_s,scaling_efficiency,reported_rank,group_size,best\n"
+      "ring,4,ddp,1024,2,1,2,0,0,3,2,0.5,5.5,ring,exact,1000,1500,,,0,4,0\n"
+      "ring,4,ddp,2048,2,1,2,0,0,3,1.75,0.5,5.25,ring,exact,1000,1500,,,0,4,1\n");
 }
 
 TEST(ResultCsv, MeasuredColumnsWhereAnythingWasMeasured) {
@@ -34,8 +34,8 @@ TEST(ResultCsv, MeasuredColumnsWhereAnythingWasMeasured) {
   auto text = sweep_csv(result);
   EXPECT_NE(text.find(",best,measured_iteration_s,measured_iteration_std_s,relative_error\n"),
             std::string::npos);
-  EXPECT_NE(text.find(",0,0,,,\n"), std::string::npos);
-  EXPECT_NE(text.find(",0,1,4.2,0.1,0.25\n"), std::string::npos);  // 5.25 / 4.2 - 1
+  EXPECT_NE(text.find(",0,4,0,,,\n"), std::string::npos);
+  EXPECT_NE(text.find(",0,4,1,4.2,0.1,0.25\n"), std::string::npos);  // 5.25 / 4.2 - 1
 }
 
 TEST(ResultCsv, TextIsQuotedWhereItMustBe) {

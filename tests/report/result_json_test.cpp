@@ -37,6 +37,7 @@ TEST(ResultJson, Simulate) {
   "samples_per_s": 2.5,
   "scaling_efficiency": null,
   "reported_rank": 0,
+  "group_size": 4,
   "buckets": [
     {
       "index": 0,
@@ -110,6 +111,7 @@ IN"busbw_Bps": 1500.0,
 IN"samples_per_s": null,
 IN"scaling_efficiency": null,
 IN"reported_rank": 0,
+IN"group_size": 4,
 IN"measured_iteration_s": 5.0,
 IN"measured_iteration_std_s": 0.25,
 IN"relative_error": -0.19999999999999996
@@ -156,7 +158,8 @@ IN"relative_error": -0.19999999999999996
       "busbw_Bps": 1500.0,
       "samples_per_s": null,
       "scaling_efficiency": null,
-      "reported_rank": 0
+      "reported_rank": 0,
+      "group_size": 4
     },
     {
 )" + ddp_at("      ") + R"(    }

@@ -31,6 +31,7 @@ inline ReductionPlan two_buckets() {
 inline RankTimeline plain_rank() {
   RankTimeline rank;
   rank.ranks = 4;
+  rank.group_size = 4;
   rank.backward_start = Seconds(1);
   rank.compute = {{Activity::forward, 0, Seconds(0), Seconds(1)},
                   {Activity::backward, 0, Seconds(1), Seconds(3)},
@@ -47,11 +48,14 @@ inline RankTimeline plain_rank() {
 inline Timeline with_straggler() {
   auto fast = plain_rank();
   fast.ranks = 3;
+  fast.group_size = 4;
   fast.communication = {{Activity::all_reduce, 0, Seconds(3), Seconds(4)},
                         {Activity::all_reduce, 1, Seconds(4.5), Seconds(6.5)}};
   fast.compute[2].end = Seconds(6.5);
   fast.compute[3] = {Activity::optimizer, 0, Seconds(6.5), Seconds(7)};
   RankTimeline slow;
+  slow.group_size = 4;
+  slow.ranks = 1;
   slow.rank = 3;
   slow.slowdown = 1.5;
   slow.backward_start = Seconds(1.5);

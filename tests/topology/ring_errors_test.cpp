@@ -41,7 +41,7 @@ TEST(RingErrors, Kind) {
             "ring.yaml:1:7: error: unknown value 'rings'; did you mean 'ring'?\n"
             "  1 | kind: rings\n"
             "    |       ^~~~~\n"
-            "hint: one of ring");
+            "hint: one of ring, cluster, graph");
 }
 
 TEST(RingErrors, NoLink) {
@@ -158,7 +158,7 @@ TEST(RingErrors, AnOverrideOfNothingKnown) {
             "ring.yaml:3:23: error: unknown key 'to'\n"
             "  3 | overrides: [{from: 3, to: 4, bandwidth: 1GB/s}]\n"
             "    |                       ^~\n"
-            "hint: 'overrides' knows from, bandwidth, latency");
+            "hint: 'overrides' knows from, bandwidth, latency, broken");
 }
 
 TEST(RingErrors, AnOverrideOfZeroBandwidth) {

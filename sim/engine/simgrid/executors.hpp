@@ -1,28 +1,69 @@
 #pragma once
-// Three ways to carry out one collective schedule on the network, from every flow to one flow an edge class.
+// Ways to carry out a plan on the network, from every flow to a timer while nobody else is there.
 #include <functional>
 #include <memory>
+#include <vector>
 
-#include "sim/collective/schedule.hpp"
+#include "sim/collective/flow_plan.hpp"
 #include "sim/engine/simgrid/network.hpp"
 
 namespace ddpsim::simgrid {
 
-class Executor {
+// Carries out one unit of a stage.
+class UnitExecutor {
  public:
-  virtual ~Executor() = default;
-  // Starts the collective now; calls `done` when its last stage has ended. One at a time.
-  virtual void start(Bytes bytes, std::function<void()> done) = 0;
+  virtual ~UnitExecutor() = default;
+  // Starts now; calls `done` when the unit's last flow has ended. One at a time.
+  virtual void start(Bytes buffer, std::function<void()> done) = 0;
 };
 
-// Every executor creates the links it needs when it is made, before the network runs.
+// Flow by flow and step by step: exact on an unfolded plan, "folded" on a folded one.
+std::unique_ptr<UnitExecutor> make_stepped_executor(Network& network, const FlowUnit& unit);
+// One flow for all steps, all latency first. Exact only while no link is contended.
+std::unique_ptr<UnitExecutor> make_fluid_executor(Network& network, const FlowUnit& unit,
+                                                  const std::vector<BytesPerSecond>& capacities);
 
-// Each rank sends each chunk, a step as soon as the one before has arrived: the reference. 2(N-1)N flows for
-// a ring.
-std::unique_ptr<Executor> make_exact_executor(Network& network, const CollectiveSchedule& schedule);
-// One flow a step and edge class, a barrier after each step.
-std::unique_ptr<Executor> make_folded_executor(Network& network, const CollectiveSchedule& schedule);
-// One flow an edge class for the whole stage, all its latency first. Exact only while no link is contended.
-std::unique_ptr<Executor> make_fluid_executor(Network& network, const CollectiveSchedule& schedule);
+// Somebody on the network who must know when another one comes to the links it uses.
+class LinkUser {
+ public:
+  virtual ~LinkUser() = default;
+  [[nodiscard]] virtual const std::vector<int>& links() const = 0;
+  // Another user has come to one of the links.
+  virtual void contend() = 0;
+};
+
+// Who uses which link now.
+class LinkUsers {
+ public:
+  explicit LinkUsers(std::size_t links) : users_(links) {}
+  void enter(LinkUser& user);  // tells those who are there already
+  void leave(LinkUser& user);
+  [[nodiscard]] bool is_alone(const LinkUser& user) const;
+
+ private:
+  std::vector<std::vector<LinkUser*>> users_;  // by link
+};
+
+// A single timer while nobody else uses the unit's links; flow by flow, from where it then is, while somebody
+// does. A unit of one ring goes back to the timer at the next step.
+std::unique_ptr<UnitExecutor> make_lazy_executor(Network& network, LinkUsers& users, const FlowUnit& unit,
+                                                 const std::vector<BytesPerSecond>& capacities);
+
+// The stages of a plan one after the other, their units at once.
+class PlanExecutor {
+ public:
+  using MakeUnit = std::function<std::unique_ptr<UnitExecutor>(const FlowUnit&)>;
+  PlanExecutor(const FlowPlan& plan, const MakeUnit& make);
+  // Starts now; calls `done` when the last stage has ended. One at a time.
+  void start(Bytes buffer, std::function<void()> done);
+
+ private:
+  void start_stage();
+
+  std::vector<std::vector<std::unique_ptr<UnitExecutor>>> stages_;
+  Bytes buffer_;
+  std::function<void()> done_;
+  std::size_t stage_ = 0, units_left_ = 0;
+};
 
 }  // namespace ddpsim::simgrid

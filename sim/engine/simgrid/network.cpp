@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <unordered_map>
 #include <vector>
 
 #include <fmt/format.h>
@@ -43,6 +44,7 @@ class PathZone : public ::simgrid::kernel::routing::NetZoneImpl {
 };
 
 struct Flow {
+  int number = 0;
   s4u::CommPtr comm;
   std::function<void()> done;
 };
@@ -56,12 +58,19 @@ struct Network::State {
   s4u::Host* destination = nullptr;
   std::vector<LinkImpl*> links;
   double per_byte = 1;
+  std::unordered_map<int, std::unique_ptr<Flow>> active;
+  int next_number = 0;
   // A communication must outlive its completion callback: finished flows wait here for the next event.
   std::vector<std::unique_ptr<Flow>> finished;
 
+  std::unique_ptr<Flow> retire(int number) {
+    auto node = active.extract(number);
+    return node.empty() ? nullptr : std::move(node.mapped());
+  }
+
   void complete(Flow* flow) {
     if (finished.size() > 1024) finished.clear();
-    finished.emplace_back(flow);
+    finished.push_back(retire(flow->number));
     flow->done();
   }
 };
@@ -108,17 +117,29 @@ void Network::after(Seconds delay, std::function<void()> action) {
   ::simgrid::kernel::timer::Timer::set(s4u::Engine::get_clock() + delay.value(), std::move(action));
 }
 
-void Network::transfer(std::span<const int> route, Bytes bytes, std::function<void()> done) {
+int Network::transfer(std::span<const int> route, Bytes bytes, std::function<void()> done) {
   auto& path = state_->zone->path;
   path.clear();
   for (int link : route) path.push_back(state_->links[static_cast<std::size_t>(link)]);
-  auto* flow = new Flow{s4u::Comm::sendto_init(), std::move(done)};
+  int number = state_->next_number++;
+  auto owned = std::make_unique<Flow>(Flow{number, s4u::Comm::sendto_init(), std::move(done)});
+  Flow* flow = owned.get();
+  state_->active.emplace(number, std::move(owned));
   flow->comm->set_data(flow);
   // A payload of zero would never start.
   flow->comm->set_payload_size(
       std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::llround(bytes.value() * state_->per_byte))));
   flow->comm->set_source(state_->source);
   flow->comm->set_destination(state_->destination);  // starts here
+  return number;
+}
+
+void Network::cancel(int transfer) {
+  auto flow = state_->retire(transfer);
+  if (!flow) return;
+  flow->comm->set_data(nullptr);  // SimGrid reports its completion all the same, now or later
+  flow->comm->cancel();
+  state_->finished.push_back(std::move(flow));
 }
 
 Seconds Network::now() const {

@@ -5,29 +5,28 @@
 #include <memory>
 #include <span>
 
-#include "sim/base/units.hpp"
+#include "sim/collective/flow_network.hpp"
 
 namespace ddpsim::simgrid {
 
-class Network {
+class Network : public FlowNetwork {
  public:
   // Creates this process's SimGrid engine. A process has only one: a second Network is an InternalError. No
   // transfer will be larger than `largest`.
   explicit Network(Bytes largest);
-  ~Network();
+  ~Network() override;
   Network(const Network&) = delete;
   Network& operator=(const Network&) = delete;
 
   // Links are created before run() and named by the index returned.
   int add_link(BytesPerSecond bandwidth);
 
-  // Calls `action` once `delay` has passed.
-  void after(Seconds delay, std::function<void()> action);
-  // Sends `bytes` over all links of `route` at once (a fluid flow); calls `done` when the last byte is
-  // through.
-  void transfer(std::span<const int> route, Bytes bytes, std::function<void()> done);
+  void after(Seconds delay, std::function<void()> action) override;
+  int transfer(std::span<const int> route, Bytes bytes, std::function<void()> done) override;
+  // Ends a transfer early; its `done` is not called. Does nothing when it has ended.
+  void cancel(int transfer);
 
-  [[nodiscard]] Seconds now() const;
+  [[nodiscard]] Seconds now() const override;
   // Returns when no timer and no transfer is left.
   void run();
 

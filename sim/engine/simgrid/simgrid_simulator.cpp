@@ -6,53 +6,93 @@
 
 #include "sim/base/check.hpp"
 #include "sim/engine/iteration.hpp"
+#include "sim/engine/simgrid/background_traffic.hpp"
 #include "sim/engine/simgrid/executors.hpp"
 #include "sim/engine/simgrid/network.hpp"
 
 namespace ddpsim {
 namespace {
 
-std::unique_ptr<simgrid::Executor> make_executor(simgrid::Network& network, Fidelity fidelity,
-                                                 const CollectiveSchedule& schedule) {
-  switch (fidelity) {
-    case Fidelity::exact:
-      return simgrid::make_exact_executor(network, schedule);
-    case Fidelity::folded:
-      return simgrid::make_folded_executor(network, schedule);
-    case Fidelity::fluid:
-      return simgrid::make_fluid_executor(network, schedule);
-    case Fidelity::closed_form:
-      break;
+// Everything on the network: its links, who uses them, and how units are carried out.
+class SimulatedTraffic {
+ public:
+  SimulatedTraffic(const TrafficPlan& plan, Fidelity fidelity, Bytes largest)
+      : plan_(plan), fidelity_(fidelity), network_(largest), users_(plan.links.size()) {
+    for (auto bandwidth : plan.links) network_.add_link(bandwidth);
   }
-  throw InternalError("the closed form is not simulated");
-}
+
+  simgrid::Network& network() { return network_; }
+
+  std::unique_ptr<simgrid::PlanExecutor> make_executor(const FlowPlan& plan) {
+    return std::make_unique<simgrid::PlanExecutor>(plan,
+                                                   [this](const FlowUnit& unit) { return make_unit(unit); });
+  }
+
+  void prepare_background(const std::vector<BackgroundFlow>& flows, Seconds origin) {
+    for (std::size_t f = 0; f < flows.size(); ++f) {
+      const auto& route = plan_.background[f];
+      background_.push_back(std::make_unique<simgrid::BackgroundTraffic>(
+          network_, users_, flows[f], route,
+          simgrid::BackgroundTraffic::size_of(flows[f], route, plan_.links)));
+      background_.back()->prepare(origin);
+    }
+  }
+
+ private:
+  std::unique_ptr<simgrid::UnitExecutor> make_unit(const FlowUnit& unit) {
+    switch (fidelity_) {
+      case Fidelity::exact:
+      case Fidelity::folded:
+        return simgrid::make_stepped_executor(network_, unit);
+      case Fidelity::lazy:
+        return simgrid::make_lazy_executor(network_, users_, unit, plan_.links);
+      case Fidelity::fluid:
+        return simgrid::make_fluid_executor(network_, unit, plan_.links);
+      case Fidelity::closed_form:
+        break;
+    }
+    throw InternalError("the closed form is not simulated");
+  }
+
+  const TrafficPlan& plan_;
+  Fidelity fidelity_;
+  simgrid::Network network_;
+  simgrid::LinkUsers users_;
+  std::vector<std::unique_ptr<simgrid::BackgroundTraffic>> background_;
+};
 
 // The communication lane of one process group: collectives run one after the other, in launch order.
 class CommunicationLane {
  public:
-  CommunicationLane(simgrid::Network& network, simgrid::Executor& executor,
-                    const std::vector<CollectiveRequest>& requests)
-      : network_(network), executor_(executor), requests_(requests) {}
+  CommunicationLane(simgrid::Network& network, std::unique_ptr<simgrid::PlanExecutor> executor,
+                    std::vector<CollectiveRequest> requests)
+      : network_(network), executor_(std::move(executor)), requests_(std::move(requests)) {}
 
-  // Schedules every launch; run the network afterwards.
-  void prepare() {
-    for (std::size_t i = 0; i < requests_.size(); ++i)
-      network_.after(requests_[i].launch, [this] {
+  // Schedules every launch; run the network afterwards. `origin` is the network's time zero.
+  void prepare(Seconds origin) {
+    origin_ = origin;
+    for (const auto& request : requests_)
+      network_.after(request.launch - origin, [this] {
         ++launched_;
         start_next();
       });
   }
 
-  [[nodiscard]] const std::vector<Interval>& in_flight() const { return in_flight_; }
-  [[nodiscard]] std::size_t finished() const { return finished_; }
+  // Throws InternalError when a collective never ended: without actors SimGrid reports no deadlock, and that
+  // must not look like a short iteration.
+  [[nodiscard]] const std::vector<Interval>& in_flight() const {
+    DDPSIM_CHECK(finished_ == requests_.size(),
+                 fmt::format("collective {} of {} never ended", finished_ + 1, requests_.size()));
+    return in_flight_;
+  }
 
  private:
   void start_next() {
     if (busy_ || finished_ == launched_) return;
     busy_ = true;
-    in_flight_.push_back({network_.now(), {}});
-    executor_.start(requests_[finished_].bytes, [this] {
-      in_flight_.back().end = network_.now();
+    in_flight_.push_back({origin_ + network_.now(), {}});
+    executor_->start(requests_[finished_].bytes, [this] {
+      in_flight_.back().end = origin_ + network_.now();
       busy_ = false;
       ++finished_;
       start_next();
@@ -60,31 +100,60 @@ class CommunicationLane {
   }
 
   simgrid::Network& network_;
-  simgrid::Executor& executor_;
-  const std::vector<CollectiveRequest>& requests_;
+  std::unique_ptr<simgrid::PlanExecutor> executor_;
+  std::vector<CollectiveRequest> requests_;
+  Seconds origin_;
   std::vector<Interval> in_flight_;
   std::size_t launched_ = 0, finished_ = 0;
   bool busy_ = false;
 };
 
+// No flow is larger: a ring sends 2(n-1)/n of its buffer over an edge, a pipeline less than twice.
+Bytes largest_flow(const std::vector<std::vector<CollectiveRequest>>& requests, const TrafficPlan& plan,
+                   const std::vector<BackgroundFlow>& background) {
+  Bytes largest;
+  for (const auto& group : requests)
+    for (const auto& request : group) largest = std::max(largest, 2 * request.bytes);
+  for (std::size_t f = 0; f < background.size(); ++f)
+    largest =
+        std::max(largest, simgrid::BackgroundTraffic::size_of(background[f], plan.background[f], plan.links));
+  return largest;
+}
+
+Timeline simulate(const Scenario& scenario, const TrafficPlan& plan) {
+  const auto& background = scenario.communication->background;
+  std::vector<std::vector<CollectiveRequest>> requests;
+  Seconds origin;
+  for (const auto& group : plan.groups) {
+    requests.push_back(collective_requests(scenario, group.members.front()));
+    origin = std::min(origin, requests.back().front().launch);
+  }
+  for (const auto& flow : background) origin = std::min(origin, flow.start);
+  SimulatedTraffic traffic(plan, scenario.fidelity, largest_flow(requests, plan, background));
+  std::vector<std::unique_ptr<CommunicationLane>> lanes;
+  for (std::size_t g = 0; g < plan.groups.size(); ++g) {
+    lanes.push_back(std::make_unique<CommunicationLane>(
+        traffic.network(), traffic.make_executor(plan.groups[g].plan), requests[g]));
+    lanes.back()->prepare(origin);
+  }
+  traffic.prepare_background(background, origin);
+  traffic.network().run();
+  Timeline timeline;
+  for (std::size_t g = 0; g < plan.groups.size(); ++g)
+    add_group(timeline, scenario, plan.groups[g].members, requests[g], lanes[g]->in_flight());
+  return timeline;
+}
+
 }  // namespace
 
 Timeline SimGridSimulator::run(const Scenario& scenario) {
-  DDPSIM_CHECK(scenario.topology, "a measured cost is not simulated");
-  auto requests = collective_requests(scenario);
-  auto schedule = collective_schedule(scenario);
-  Bytes largest;
-  for (const auto& request : requests) largest = std::max(largest, request.bytes);
-  simgrid::Network network(2 * largest);  // fluid sends 2 (N-1)/N of a message in one flow
-  auto executor = make_executor(network, scenario.fidelity, schedule);
-  CommunicationLane lane(network, *executor, requests);
-  lane.prepare();
-  network.run();
-  // Without actors SimGrid reports no deadlock: a collective that never ends must not look like a short
-  // iteration.
-  DDPSIM_CHECK(lane.finished() == requests.size(),
-               fmt::format("collective {} of {} never ended", lane.finished() + 1, requests.size()));
-  return assemble_timeline(scenario, requests, lane.in_flight());
+  DDPSIM_CHECK(scenario.communication, "a measured cost is not simulated");
+  const auto& communication = *scenario.communication;
+  if (scenario.fidelity != Fidelity::exact) return simulate(scenario, communication.folded);
+  Timeline timeline;
+  with_traffic(communication,
+               [&](const Traffic& traffic) { timeline = simulate(scenario, unfold(traffic)); });
+  return timeline;
 }
 
 std::string simgrid_version() {

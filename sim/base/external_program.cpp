@@ -1,4 +1,4 @@
-#include "sim/report/gnuplot.hpp"
+#include "sim/base/external_program.hpp"
 
 #include <cerrno>
 #include <cstdio>
@@ -56,52 +56,52 @@ class FileActions {
   posix_spawn_file_actions_t actions_{};
 };
 
-int wait_for(pid_t child) {
+int wait_for(pid_t child, const ExternalProgram& program) {
   int status = 0;
   while (waitpid(child, &status, 0) < 0)
-    if (errno != EINTR) throw InternalError(fmt::format("waiting for gnuplot: {}", std::strerror(errno)));
+    if (errno != EINTR)
+      throw InternalError(fmt::format("waiting for {}: {}", program.name, std::strerror(errno)));
   return status;
 }
 
-[[noreturn]] void fail_missing(const char* program) {
+[[noreturn]] void fail_missing(const ExternalProgram& program) {
   throw BackendMissing(
-      fmt::format("plots are drawn by '{}', which is not installed\n"
-                  "hint: on Debian or Ubuntu: apt-get install gnuplot-nox",
-                  program));
+      fmt::format("{} drawn by '{}', which is not installed\n"
+                  "hint: on Debian or Ubuntu: apt-get install {}",
+                  program.draws, program.name, program.package));
 }
 
 }  // namespace
 
-void require_gnuplot(const char* program) {
+void require_program(const ExternalProgram& program) {
   const char* path = std::getenv("PATH");
   std::istringstream folders(path ? path : "/usr/local/bin:/usr/bin:/bin");
   for (std::string folder; std::getline(folders, folder, ':');)
-    if (access((std::filesystem::path(folder) / program).c_str(), X_OK) == 0) return;
+    if (access((std::filesystem::path(folder) / program.name).c_str(), X_OK) == 0) return;
   fail_missing(program);
 }
 
-std::string run_gnuplot(std::string_view script, const char* program) {
+std::string run_program(const ExternalProgram& program, std::string_view text) {
   auto input = make_temporary(), output = make_temporary(), complaint = make_temporary();
-  if (std::fwrite(script.data(), 1, script.size(), input.get()) != script.size() ||
-      std::fflush(input.get()) != 0)
-    throw InternalError(fmt::format("writing the plot's script: {}", std::strerror(errno)));
+  if (std::fwrite(text.data(), 1, text.size(), input.get()) != text.size() || std::fflush(input.get()) != 0)
+    throw InternalError(fmt::format("writing for {}: {}", program.name, std::strerror(errno)));
   std::rewind(input.get());
   FileActions actions;
   actions.redirect(STDIN_FILENO, input.get());
   actions.redirect(STDOUT_FILENO, output.get());
   actions.redirect(STDERR_FILENO, complaint.get());
 
-  std::string name = program, flag = "-d";  // -d: the user's own settings do not change the picture
+  std::string name = program.name, flag = program.flag;
   char* arguments[] = {name.data(), flag.data(), nullptr};
   pid_t child = 0;
-  int error = posix_spawnp(&child, program, actions.get(), nullptr, arguments, environ);
+  int error = posix_spawnp(&child, name.c_str(), actions.get(), nullptr, arguments, environ);
   if (error == ENOENT) fail_missing(program);
-  if (error != 0) throw InternalError(fmt::format("cannot run '{}': {}", program, std::strerror(error)));
-  int status = wait_for(child);
+  if (error != 0) throw InternalError(fmt::format("cannot run '{}': {}", name, std::strerror(error)));
+  int status = wait_for(child, program);
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-    throw InternalError(fmt::format("'{}' failed: {}", program, read_all(complaint.get())));
+    throw InternalError(fmt::format("'{}' failed: {}", name, read_all(complaint.get())));
   auto picture = read_all(output.get());
-  DDPSIM_CHECK(!picture.empty(), "gnuplot draws something");
+  DDPSIM_CHECK(!picture.empty(), "a program that draws writes its picture");
   return picture;
 }
 

@@ -1,0 +1,22 @@
+#pragma once
+// Runs another program as a child process: text in, a picture out.
+#include <string>
+#include <string_view>
+
+namespace ddpsim {
+
+struct ExternalProgram {
+  std::string name;     // looked for in PATH
+  std::string flag;     // its one argument
+  std::string draws;    // for the message when it is missing: "plots are"
+  std::string package;  // Debian's
+};
+
+// Throws BackendMissing unless the program is in PATH.
+void require_program(const ExternalProgram& program);
+
+// What it writes to standard output when it reads `text`. Throws BackendMissing when there is no such
+// program, InternalError with its complaint when it fails.
+std::string run_program(const ExternalProgram& program, std::string_view text);
+
+}  // namespace ddpsim

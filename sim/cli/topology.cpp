@@ -1,0 +1,203 @@
+#include "sim/topology/topology.hpp"
+
+#include <iostream>
+#include <memory>
+#include <numeric>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "sim/base/external_program.hpp"
+#include "sim/base/limits.hpp"
+#include "sim/base/output_file.hpp"
+#include "sim/base/quantity.hpp"
+#include "sim/cli/commands.hpp"
+#include "sim/cli/scenario_options.hpp"
+#include "sim/engine/collective_costs.hpp"
+#include "sim/topology/describe.hpp"
+#include "sim/topology/rings.hpp"
+
+namespace ddpsim::cli {
+namespace {
+
+// What every subcommand reads: a topology at some size.
+struct ClusterOptions {
+  std::string file;
+  std::optional<int> gpus;
+
+  void add_to(CLI::App& command) {
+    command.add_option("FILE", file, "Topology (YAML)")->required();
+    command.add_option("--world-size", gpus, "GPUs; without it one node, or all that a graph names")
+        ->check(CLI::Range(1, kLargestWorldSize));
+  }
+  [[nodiscard]] std::shared_ptr<const Cluster> build() const {
+    auto topology = read_topology(file);
+    auto size = gpus ? gpus : topology->usual_size();
+    if (!size) throw InputError("this topology fits any number of GPUs", "say how many: --world-size 8");
+    return topology->build(*size);
+  }
+};
+
+std::string describe(const Cluster& cluster, int link) {
+  auto figures = cluster.link(link);
+  return fmt::format("{}, {}, {}", cluster.link_name(link), format_bandwidth(figures.bandwidth),
+                     format_seconds(figures.latency));
+}
+
+void show(const ClusterOptions& options) {
+  auto cluster = options.build();
+  auto summary = summarize(*cluster);
+  fmt::print("{} GPUs in {} node{}, {} links (each direction counts)\n", summary.gpus, summary.nodes,
+             summary.nodes == 1 ? "" : "s", summary.links);
+  if (summary.narrowest_link >= 0) {
+    fmt::print("narrowest link      {}\n", describe(*cluster, summary.narrowest_link));
+    fmt::print("widest link         {}\n", describe(*cluster, summary.widest_link));
+  }
+  fmt::print("bisection bandwidth {}\n", format_bandwidth(summary.bisection));
+  if (summary.between_nodes) {
+    fmt::print("between two nodes   {}, {}, bottleneck {}\n",
+               format_bandwidth(summary.between_nodes->bandwidth),
+               format_seconds(summary.between_nodes->latency), cluster->link_name(summary.bottleneck));
+    for (int link : summary.between_nodes->links) fmt::print("  {}\n", describe(*cluster, link));
+  }
+  fmt::print("\n{}", topology_table(*cluster));
+}
+
+struct RingOptions {
+  ClusterOptions cluster;
+  std::optional<int> channels;
+};
+
+// The narrowest hop of a ring, as it is when nobody else is there.
+Route narrowest_hop(const Cluster& cluster, const std::vector<int>& order) {
+  std::optional<Route> narrowest;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    auto hop = cluster.route(order[i], order[(i + 1) % order.size()]);
+    if (!narrowest || hop.bandwidth < narrowest->bandwidth) narrowest = std::move(hop);
+  }
+  return *narrowest;
+}
+
+void rings(const RingOptions& options) {
+  auto cluster = options.cluster.build();
+  std::vector<int> gpus(static_cast<std::size_t>(cluster->gpus()));
+  std::iota(gpus.begin(), gpus.end(), 0);
+  if (gpus.size() < 2) throw InputError("a ring needs two GPUs", "use a larger --world-size");
+  auto orders = find_rings(*cluster, gpus, options.channels);
+  for (std::size_t c = 0; c < orders.size(); ++c) {
+    constexpr std::size_t kShown = 32;
+    fmt::print("ring {}:", c);
+    for (std::size_t i = 0; i < std::min(orders[c].size(), kShown); ++i) fmt::print(" {}", orders[c][i]);
+    auto hop = narrowest_hop(*cluster, orders[c]);
+    fmt::print("{}   (narrowest hop {}", orders[c].size() > kShown ? " ..." : "",
+               format_bandwidth(hop.bandwidth));
+    for (int link : hop.links)
+      if (cluster->link(link).bandwidth == hop.bandwidth) {
+        fmt::print(", {}", cluster->link_name(link));
+        break;
+      }
+    fmt::print(")\n");
+  }
+}
+
+struct CostOptions {
+  ClusterOptions cluster;
+  std::string bytes = "25MiB";
+};
+
+void costs(const CostOptions& options) {
+  auto cluster = options.cluster.build();
+  Bytes bytes = parse_bytes({options.bytes, whole_file(make_source("--bytes", options.bytes))});
+  if (bytes <= Bytes(0)) throw InputError("--bytes 0 communicates nothing", "use --bytes 25MiB");
+  fmt::print("{} among {} GPUs, nobody else on the links\n\n", format_bytes(bytes), cluster->gpus());
+  fmt::print("{:<16}{:<18}{:>8}  {:>12}  {:>12}  {:>12}\n", "collective", "algorithm", "channels", "time",
+             "algbw", "busbw");
+  for (const auto& cost : collective_costs(*cluster, bytes)) {
+    if (cost.time)
+      fmt::print("{:<16}{:<18}{:>8}  {:>12}  {:>12}  {:>12}\n", cost.operation, cost.algorithm, cost.channels,
+                 format_seconds(*cost.time), format_bandwidth(bytes / *cost.time),
+                 format_bandwidth(bytes / *cost.time * cost.busbw_factor));
+    else
+      fmt::print("{:<16}{:<18}{}\n", cost.operation, cost.algorithm, cost.why_not);
+  }
+}
+
+struct ExportOptions {
+  ClusterOptions cluster;
+  std::string dot, svg;
+};
+
+void export_graph(const ExportOptions& options) {
+  if (options.dot.empty() == options.svg.empty())
+    throw InputError("one of --dot and --svg says what to write", "write --svg topology.svg");
+  const ExternalProgram graphviz{"dot", "-Tsvg", "graphs are", "graphviz"};
+  if (!options.svg.empty()) {
+    check_writable(options.svg, "--svg");
+    require_program(graphviz);
+  }
+  if (!options.dot.empty() && options.dot != "-") check_writable(options.dot, "--dot");
+  auto cluster = options.cluster.build();
+  auto dot = to_dot(*cluster);
+  OutputPhase writing;
+  if (options.svg.empty())
+    write_output(options.dot, dot);
+  else
+    write_whole_file(options.svg, run_program(graphviz, dot));
+}
+
+// The options of a subcommand, read when it is called.
+template <class Options>
+std::shared_ptr<Options> arrange(CLI::App& command, Action& run, void (*action)(const Options&)) {
+  auto options = std::make_shared<Options>();
+  command.callback([options, &run, action] { run = [options, action] { action(*options); }; });
+  return options;
+}
+
+void add_show(CLI::App& topology, Action& run) {
+  auto* command =
+      topology.add_subcommand("show", "Summary, and what joins each two GPUs (as nvidia-smi topo -m)");
+  arrange(*command, run, show)->add_to(*command);
+  command->footer("Example:\n  ddpsim topology show topologies/dgx-h100.yaml --world-size 16");
+}
+
+void add_rings(CLI::App& topology, Action& run) {
+  auto* command = topology.add_subcommand("rings", "The rings that a search finds");
+  auto options = arrange(*command, run, rings);
+  options->cluster.add_to(*command);
+  command->add_option("--channels", options->channels, "Exactly so many; without it as many as add bandwidth")
+      ->check(CLI::Range(1, 64));
+  command->footer("Example:\n  ddpsim topology rings topologies/dgx1-v100.yaml");
+}
+
+void add_costs(CLI::App& topology, Action& run) {
+  auto* command = topology.add_subcommand("costs", "How long each collective takes with each algorithm");
+  auto options = arrange(*command, run, costs);
+  options->cluster.add_to(*command);
+  command->add_option("--bytes", options->bytes, "Size of the buffer")->capture_default_str();
+  command->footer("Example:\n  ddpsim topology costs topologies/dgx-h100.yaml --world-size 64 --bytes 25MiB");
+}
+
+void add_export(CLI::App& topology, Action& run) {
+  auto* command = topology.add_subcommand("export", "The topology as a graph, for Graphviz or drawn by it");
+  auto options = arrange(*command, run, export_graph);
+  options->cluster.add_to(*command);
+  add_output(*command, "--dot", options->dot,
+             "Write the graph in Graphviz's language (- for standard output)");
+  add_output(*command, "--svg", options->svg, "Draw it (needs Graphviz)");
+  command->footer("Example:\n  ddpsim topology export topologies/dgx1-v100.yaml --svg dgx1.svg");
+}
+
+}  // namespace
+
+void add_topology(CLI::App& app, Action& run) {
+  auto* topology =
+      app.add_subcommand("topology", "Look at a topology: links, routes, rings, what collectives cost");
+  topology->require_subcommand(1);
+  topology->footer("Example:\n  ddpsim topology show topologies/dgx1-v100.yaml");
+  add_show(*topology, run);
+  add_rings(*topology, run);
+  add_costs(*topology, run);
+  add_export(*topology, run);
+}
+
+}  // namespace ddpsim::cli

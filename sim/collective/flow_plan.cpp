@@ -1,0 +1,111 @@
+#include "sim/collective/flow_plan.hpp"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "sim/base/check.hpp"
+#include "sim/collective/schedule_structure.hpp"
+
+namespace ddpsim {
+namespace {
+
+FlowChannel unfolded(const Channel& channel, Operation operation) {
+  bool is_ring = channel.pattern == Pattern::ring;
+  FlowChannel result(channel, operation, is_ring ? Coupling::neighbour : Coupling::rounds);
+  auto levels = is_ring ? std::vector<int>(channel.edges.size(), 0) : pipeline_levels(channel);
+  for (std::size_t e = 0; e < channel.edges.size(); ++e) {
+    const Edge& edge = channel.edges[e];
+    result.flows.push_back({edge.route, edge.latency, 1.0 / edge.piece.of, levels[e]});
+    result.last_level = std::max(result.last_level, levels[e]);
+  }
+  return result;
+}
+
+// Union-find over channels, joined where they use the same link.
+class Components {
+ public:
+  explicit Components(std::size_t n) : parent_(n) { std::iota(parent_.begin(), parent_.end(), 0U); }
+  std::size_t find(std::size_t i) {
+    while (parent_[i] != i) i = parent_[i] = parent_[parent_[i]];
+    return i;
+  }
+  // The lower one stays the root, so that units come in the order of their first channel.
+  void join(std::size_t a, std::size_t b) {
+    a = find(a);
+    b = find(b);
+    parent_[std::max(a, b)] = std::min(a, b);
+  }
+
+ private:
+  std::vector<std::size_t> parent_;
+};
+
+}  // namespace
+
+FlowChannel::FlowChannel(const Channel& channel, Operation channel_operation, Coupling flow_coupling)
+    : coupling(flow_coupling),
+      pattern(channel.pattern),
+      operation(channel_operation),
+      part(channel.part),
+      ring_size(static_cast<int>(channel.edges.size())),
+      depth(channel.depth),
+      largest_piece(channel.edges.front().piece.of) {
+  for (const auto& edge : channel.edges) largest_piece = std::min(largest_piece, edge.piece.of);
+}
+
+int FlowChannel::steps(Bytes buffer) const {
+  if (pattern == Pattern::ring) return (operation == Operation::all_reduce ? 2 : 1) * (ring_size - 1);
+  return pipeline_chunks(buffer / part.of / largest_piece, depth);
+}
+
+Bytes FlowChannel::chunk(Bytes buffer) const {
+  double chunks = pattern == Pattern::ring ? ring_size : steps(buffer);
+  return buffer / part.of / chunks;
+}
+
+std::vector<int> pipeline_levels(const Channel& channel) {
+  std::vector<int> levels(channel.edges.size(), 0);
+  auto order = delivery_order(channel);
+  DDPSIM_CHECK(order.size() == levels.size(), "no edges of a pipeline wait for each other");
+  for (int e : order)
+    for (int input : channel.edges[static_cast<std::size_t>(e)].inputs)
+      levels[static_cast<std::size_t>(e)] =
+          std::max(levels[static_cast<std::size_t>(e)], levels[static_cast<std::size_t>(input)] + 1);
+  return levels;
+}
+
+FlowStage into_units(std::vector<FlowChannel> channels) {
+  Components components(channels.size());
+  std::map<int, std::size_t> first_user;
+  for (std::size_t c = 0; c < channels.size(); ++c)
+    for (const auto& flow : channels[c].flows)
+      for (int link : flow.route) components.join(c, first_user.try_emplace(link, c).first->second);
+  FlowStage stage;
+  std::map<std::size_t, std::size_t> unit_of;
+  for (std::size_t c = 0; c < channels.size(); ++c) {
+    auto [it, is_new] = unit_of.try_emplace(components.find(c), stage.units.size());
+    if (is_new) stage.units.emplace_back();
+    stage.units[it->second].channels.push_back(std::move(channels[c]));
+  }
+  for (auto& unit : stage.units) {
+    for (const auto& channel : unit.channels)
+      for (const auto& flow : channel.flows)
+        unit.links.insert(unit.links.end(), flow.route.begin(), flow.route.end());
+    std::sort(unit.links.begin(), unit.links.end());
+    unit.links.erase(std::unique(unit.links.begin(), unit.links.end()), unit.links.end());
+  }
+  return stage;
+}
+
+FlowPlan unfolded(const CollectiveSchedule& schedule) {
+  FlowPlan plan;
+  for (const auto& stage : schedule.stages) {
+    std::vector<FlowChannel> channels;
+    for (const auto& channel : stage.channels) channels.push_back(unfolded(channel, stage.operation));
+    plan.stages.push_back(into_units(std::move(channels)));
+  }
+  return plan;
+}
+
+}  // namespace ddpsim

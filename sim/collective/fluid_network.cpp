@@ -1,0 +1,138 @@
+#include "sim/collective/fluid_network.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "sim/base/check.hpp"
+
+namespace ddpsim {
+namespace {
+
+// Flows that end within this fraction of the time since the last event end together: they would if sums of
+// doubles were exact.
+constexpr double kSimultaneous = 1e-12;
+
+}  // namespace
+
+FluidNetwork::FluidNetwork(std::span<const BytesPerSecond> capacities)
+    : capacities_(capacities), loads_(capacities.size()) {}
+
+void FluidNetwork::after(Seconds delay, std::function<void()> action) {
+  DDPSIM_CHECK(delay.value() >= 0, "time goes forward");
+  timers_.emplace(now_ + delay, std::move(action));
+}
+
+int FluidNetwork::transfer(std::span<const int> route, Bytes bytes, std::function<void()> done) {
+  DDPSIM_CHECK(!route.empty(), "a flow needs a link");
+  Flow flow{next_number_, {}, bytes, BytesPerSecond(0), std::move(done)};
+  for (int link : route) {
+    auto use = std::find_if(flow.uses.begin(), flow.uses.end(), [link](Use u) { return u.link == link; });
+    if (use == flow.uses.end())
+      flow.uses.push_back({link, 1});
+    else
+      ++use->times;
+  }
+  flows_.push_back(std::move(flow));
+  shared_ = false;
+  return next_number_++;
+}
+
+Bytes FluidNetwork::remaining(int flow) const {
+  auto it = std::lower_bound(flows_.begin(), flows_.end(), flow,
+                             [](const Flow& f, int number) { return f.number < number; });
+  DDPSIM_CHECK(it != flows_.end() && it->number == flow, "the flow has not ended");
+  return it->left;
+}
+
+void FluidNetwork::load_links() {
+  for (int link : used_links_) loads_[static_cast<std::size_t>(link)].users = 0;
+  used_links_.clear();
+  for (const auto& flow : flows_)
+    for (auto [link, times] : flow.uses) {
+      auto& load = loads_[static_cast<std::size_t>(link)];
+      if (load.users == 0) {
+        load.free = capacities_[static_cast<std::size_t>(link)].value();
+        used_links_.push_back(link);
+      }
+      load.users += times;
+    }
+}
+
+// Raises all rates together; whoever meets a full link keeps the rate it has there.
+void FluidNetwork::share_bandwidth() {
+  shared_ = true;
+  load_links();
+  open_.clear();
+  for (auto& flow : flows_) open_.push_back(&flow);
+  while (!open_.empty()) {
+    double level = std::numeric_limits<double>::infinity();
+    std::erase_if(used_links_, [&](int link) { return loads_[static_cast<std::size_t>(link)].users <= 0; });
+    for (int link : used_links_) {
+      const auto& load = loads_[static_cast<std::size_t>(link)];
+      level = std::min(level, load.free / load.users);
+    }
+    auto is_free = [&](const Flow* flow) {
+      return std::none_of(flow->uses.begin(), flow->uses.end(), [&](Use use) {
+        const auto& load = loads_[static_cast<std::size_t>(use.link)];
+        return load.free <= level * (1 + kSimultaneous) * load.users;
+      });
+    };
+    auto bound = std::stable_partition(open_.begin(), open_.end(), is_free);
+    DDPSIM_CHECK(bound != open_.end(), "every flow has a bottleneck");
+    for (auto it = bound; it != open_.end(); ++it) {
+      (*it)->rate = BytesPerSecond(level);
+      for (auto [link, times] : (*it)->uses) {
+        auto& load = loads_[static_cast<std::size_t>(link)];
+        load.free = std::max(0.0, load.free - times * level);
+        load.users -= times;
+      }
+    }
+    open_.erase(bound, open_.end());
+  }
+}
+
+Seconds FluidNetwork::next_arrival() const {
+  Seconds earliest(std::numeric_limits<double>::infinity());
+  for (const auto& flow : flows_) earliest = std::min(earliest, flow.left / flow.rate);
+  return earliest;
+}
+
+void FluidNetwork::advance(Seconds duration) {
+  std::vector<std::function<void()>> arrived;
+  std::erase_if(flows_, [&](Flow& flow) {
+    if (flow.left / flow.rate > duration * (1 + kSimultaneous)) {
+      flow.left = flow.left - flow.rate * duration;
+      return false;
+    }
+    arrived.push_back(std::move(flow.done));
+    return true;
+  });
+  if (!arrived.empty()) shared_ = false;
+  now_ += duration;
+  for (auto& done : arrived) done();
+}
+
+void FluidNetwork::run(Seconds end) {
+  while (!flows_.empty() || !timers_.empty()) {
+    if (!shared_) share_bandwidth();
+    Seconds arrival = next_arrival();
+    Seconds timer =
+        timers_.empty() ? Seconds(std::numeric_limits<double>::infinity()) : timers_.begin()->first - now_;
+    Seconds next = std::min(arrival, timer);
+    if (now_ + next > end) break;
+    if (timer <= arrival) {
+      advance(timer);
+      auto action = timers_.extract(timers_.begin());
+      now_ = std::max(now_, action.key());
+      action.mapped()();
+    } else {
+      advance(arrival);
+    }
+  }
+  if (std::isfinite(end.value()) && now_ < end) {
+    if (!shared_) share_bandwidth();
+    advance(end - now_);
+  }
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,244 @@
+// The sections `collective` and `cluster` of a scenario: together they say what an all-reduce costs.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "sim/base/limits.hpp"
+#include "sim/config/reader.hpp"
+#include "sim/engine/scenario_reader.hpp"
+#include "sim/engine/sections.hpp"
+
+namespace ddpsim {
+namespace {
+
+using config::as_integer;
+using config::as_word;
+using config::MapReader;
+using config::Value;
+using config::Words;
+
+enum class Backend { nccl };
+enum class RingOrder { search, ranks };
+
+// The text a value was read from, whatever its layout: equal texts, equal meaning.
+void append_text(std::string& text, const Value* value) {
+  if (!value) {
+    text += '~';
+    return;
+  }
+  switch (value->kind) {
+    case Value::Kind::null:
+      text += '~';
+      break;
+    case Value::Kind::scalar:
+      text += fmt::format("{}:{}", value->scalar.size(), value->scalar);
+      break;
+    case Value::Kind::sequence:
+      text += '[';
+      for (const auto& item : value->items) append_text(text, &item);
+      text += ']';
+      break;
+    case Value::Kind::map:
+      text += '{';
+      for (const auto& entry : value->entries) {
+        text += fmt::format("{}:{}", entry.key.size(), entry.key);
+        append_text(text, &entry.value);
+      }
+      text += '}';
+      break;
+  }
+}
+
+// Groups of one label do the same at the same times: as many ranks, as slow, starting together.
+std::vector<int> labels_of(const std::vector<RankGroup>& groups) {
+  std::vector<std::string> kinds;
+  std::vector<int> labels;
+  for (const auto& group : groups) {
+    std::string kind = fmt::format("{} {}", group.ranks, group.offset.value());
+    for (const auto& rank_class : group.rank_classes)
+      kind += fmt::format(" {}x{}", rank_class.ranks, rank_class.slowdown);
+    auto known = std::find(kinds.begin(), kinds.end(), kind);
+    labels.push_back(static_cast<int>(known - kinds.begin()));
+    if (known == kinds.end()) kinds.push_back(kind);
+  }
+  return labels;
+}
+
+std::vector<RankGroup> make_groups(const std::vector<GroupSection>& sections, const Slowdowns& slowdowns) {
+  std::vector<RankGroup> groups;
+  for (const auto& section : sections)
+    groups.push_back(
+        {static_cast<int>(section.ranks.size()), classify(section.ranks, slowdowns), section.offset});
+  return groups;
+}
+
+int read_world_size(const Value& value) {
+  auto world_size = static_cast<int>(as_integer(-kLargestWorldSize, kLargestWorldSize)(value));
+  if (world_size < 2)
+    throw InputError(value.span, fmt::format("a world of {} communicates nothing", world_size),
+                     "data parallelism needs at least 2 ranks");
+  return world_size;
+}
+
+// The section `cluster`.
+struct ClusterSection {
+  explicit ClusterSection(const Value& root) : place(root.span) {
+    MapReader reader(root, "cluster");
+    topology = reader.find("topology");
+    world_size_value = &reader.require("world_size");
+    placement = reader.find("placement");
+    groups = reader.find("groups");
+    overrides = reader.find("overrides");
+    background = reader.find("background");
+    reader.finish();
+    world_size = read_world_size(*world_size_value);
+  }
+
+  SourceSpan place;
+  int world_size = 0;
+  const Value* world_size_value = nullptr;
+  const Value *topology = nullptr, *placement = nullptr, *groups = nullptr, *overrides = nullptr,
+              *background = nullptr;
+};
+
+std::shared_ptr<const Cluster> build_cluster(const Topology& topology, const ClusterSection& section) {
+  std::vector<LinkOverride> different;
+  if (section.overrides) different = config::as_list(read_link_override)(*section.overrides);
+  try {
+    return topology.build(section.world_size, different);
+  } catch (const InputError& error) {
+    throw error.at(section.world_size_value->span);
+  }
+}
+
+std::vector<int> ranks_of_node(int node, const Cluster& cluster, const std::vector<int>& gpu_of_rank) {
+  std::vector<int> ranks;
+  for (std::size_t rank = 0; rank < gpu_of_rank.size(); ++rank)
+    if (cluster.node_of(gpu_of_rank[rank]) == node) ranks.push_back(static_cast<int>(rank));
+  return ranks;
+}
+
+// `place` is where to point when the algorithm does not fit.
+ClusterTraffic make_traffic(const Topology& topology, const ClusterSection& section, const Value* stragglers,
+                            const CollectiveOptions& options, const SourceSpan& place) {
+  auto communication = std::make_shared<Communication>();
+  communication->options = options;
+  communication->cluster = build_cluster(topology, section);
+  const Cluster& cluster = *communication->cluster;
+  auto gpu_of_rank = place_ranks(read_placement(section.placement), cluster, section.world_size);
+  auto slowdowns = read_stragglers(stragglers, section.world_size,
+                                   [&](int node) { return ranks_of_node(node, cluster, gpu_of_rank); });
+  auto groups = read_groups(section.groups, section.world_size);
+  ClusterTraffic traffic{make_groups(groups, slowdowns), {}};
+  communication->labels = labels_of(traffic.groups);
+  for (const auto& group : groups) {
+    auto& gpus = communication->groups.emplace_back();
+    for (int rank : group.ranks) gpus.push_back(gpu_of_rank[static_cast<std::size_t>(rank)]);
+  }
+  communication->background = read_background(section.background, cluster);
+  try {
+    with_traffic(*communication, [&](const Traffic& all) { communication->folded = fold(all); });
+  } catch (const InputError& error) {
+    throw error.at(place);
+  }
+  traffic.communication = std::move(communication);
+  return traffic;
+}
+
+void read_measured_cluster(const MeasuredTable& table, const SourceSpan& table_place,
+                           const ClusterSection& section) {
+  for (const Value* unused : {section.groups, section.overrides, section.background})
+    if (unused)
+      throw InputError(unused->span, "a measured cost knows nothing of this",
+                       "remove it, or use another algorithm than measured");
+  if (table.world_size != section.world_size)
+    throw InputError(table_place,
+                     fmt::format("this table was measured with {} ranks, the cluster has {}",
+                                 table.world_size, section.world_size),
+                     "use a table of that world size");
+}
+
+}  // namespace
+
+ScenarioReader::Collective ScenarioReader::read_collective(const Value* value) {
+  if (!value) return {};
+  MapReader reader(*value, "collective");
+  reader.optional("backend", as_word(Words<Backend>{{"nccl", Backend::nccl}}));
+  using Choice = std::optional<Algorithm>;  // none: measured
+  Words<Choice> algorithms{{"auto", Algorithm::automatic},
+                           {"ring", Algorithm::ring},
+                           {"tree", Algorithm::tree},
+                           {"halving_doubling", Algorithm::halving_doubling},
+                           {"hierarchical", Algorithm::hierarchical},
+                           {"nvls", Algorithm::nvls},
+                           {"nvls_tree", Algorithm::nvls_tree},
+                           {"measured", std::nullopt}};
+  Collective collective;
+  collective.section = value;
+  const Value* word = reader.find("algorithm");
+  collective.place = word ? word->span : value->span;
+  Choice algorithm = word ? as_word(algorithms)(*word) : Algorithm::automatic;
+  const Value* channels = reader.find("channels");
+  if (channels) collective.options.channels = static_cast<int>(as_integer(1, 64)(*channels));
+  Words<RingOrder> orders{{"search", RingOrder::search}, {"ranks", RingOrder::ranks}};
+  const Value* order = reader.find("ring_order");
+  if (order) collective.options.search_rings = as_word(orders)(*order) == RingOrder::search;
+  const Value* table = reader.find("measured");
+  reader.finish();
+  if (algorithm) {
+    collective.options.algorithm = *algorithm;
+    // Beside an explicit algorithm the table waits for its turn on a sweep's axis; without one it was
+    // forgotten.
+    if (table && *algorithm == Algorithm::automatic)
+      throw InputError(table->span, "a table of measured times is only used with algorithm: measured",
+                       "write algorithm: measured");
+    bool has_channels = *algorithm != Algorithm::halving_doubling && *algorithm != Algorithm::nvls &&
+                        *algorithm != Algorithm::nvls_tree;
+    if (channels && !has_channels && *collective.options.channels != 1)
+      throw InputError(channels->span, fmt::format("'{}' has no channels", algorithm_name(*algorithm)),
+                       "write channels: 1, or remove it");
+    return collective;
+  }
+  if (!table) throw InputError(value->span, "algorithm 'measured' needs a table", "add 'measured: FILE'");
+  auto path = resolve(*table);
+  auto& entry = tables_[path];
+  if (!entry) entry = std::make_shared<const MeasuredTable>(read_measured_table(path));
+  collective.table = entry;
+  collective.table_span = table->span;
+  return collective;
+}
+
+std::shared_ptr<const Topology> ScenarioReader::find_topology(const Value& path) {
+  auto& topology = topologies_[resolve(path)];
+  if (!topology) topology = read_topology(resolve(path));
+  return topology;
+}
+
+void ScenarioReader::read_cluster(const Value& root, const Collective& collective, const Value* stragglers,
+                                  Scenario& scenario) {
+  ClusterSection section(root);
+  scenario.world_size = section.world_size;
+  auto topology = section.topology ? find_topology(*section.topology) : nullptr;
+  if (collective.table) {
+    read_measured_cluster(*collective.table, collective.table_span, section);
+    // It is not simulated, but known to be sound.
+    if (topology) (void)build_cluster(*topology, section);
+    scenario.groups = make_groups(read_groups(nullptr, section.world_size),
+                                  read_stragglers(stragglers, section.world_size, {}));
+    scenario.measured_cost = std::shared_ptr<const MeasuredCost>(collective.table, &collective.table->cost);
+    return;
+  }
+  if (!topology)
+    throw InputError(root.span, "'cluster' lacks the key 'topology'",
+                     "add 'topology: FILE' (only algorithm: measured needs none)");
+  std::string text = resolve(*section.topology);
+  for (const Value* part : {&root, collective.section, stragglers}) append_text(text, part);
+  auto& traffic = clusters_[text];
+  if (!traffic.communication)
+    traffic = make_traffic(*topology, section, stragglers, collective.options,
+                           collective.section ? collective.place : section.topology->span);
+  scenario.groups = traffic.groups;
+  scenario.communication = traffic.communication;
+}
+
+}  // namespace ddpsim

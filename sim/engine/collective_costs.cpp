@@ -1,0 +1,85 @@
+#include "sim/engine/collective_costs.hpp"
+
+#include <functional>
+#include <numeric>
+
+#include "sim/collective/time_alone.hpp"
+#include "sim/engine/communication.hpp"
+
+namespace ddpsim {
+namespace {
+
+Seconds time_alone(const Cluster& cluster, const CollectiveSchedule& schedule, Bytes bytes) {
+  Traffic traffic{{{&schedule, 0}}, {}, [&](int link) { return cluster.link(link).bandwidth; }};
+  auto plan = fold(traffic);
+  return CollectiveTime(plan.groups.front().plan, plan.links)(bytes);
+}
+
+struct Candidate {
+  std::string operation, algorithm;
+  double busbw_factor;
+  bool uses_rings;
+  std::function<CollectiveSchedule()> schedule;
+};
+
+std::string operation_name(Operation operation) {
+  switch (operation) {
+    case Operation::all_reduce:
+      return "all_reduce";
+    case Operation::reduce_scatter:
+      return "reduce_scatter";
+    case Operation::all_gather:
+      return "all_gather";
+    case Operation::broadcast:
+      return "broadcast";
+  }
+  return "?";
+}
+
+// InputError's text without "error: " and without the hint.
+std::string reason(const InputError& error) {
+  std::string text = error.what();
+  if (auto place = text.find("error: "); place != std::string::npos) text = text.substr(place + 7);
+  return text.substr(0, text.find('\n'));
+}
+
+}  // namespace
+
+std::vector<CollectiveCost> collective_costs(const Cluster& cluster, Bytes bytes) {
+  if (cluster.gpus() < 2) throw InputError("a collective needs two GPUs", "use a larger --world-size");
+  std::vector<int> gpus(static_cast<std::size_t>(cluster.gpus()));
+  std::iota(gpus.begin(), gpus.end(), 0);
+  double n = cluster.gpus();
+  std::vector<Candidate> candidates;
+  for (auto algorithm : {Algorithm::ring, Algorithm::automatic, Algorithm::tree, Algorithm::halving_doubling,
+                         Algorithm::hierarchical, Algorithm::nvls, Algorithm::nvls_tree})
+    candidates.push_back({"all_reduce", std::string(algorithm_name(algorithm)), 2 * (n - 1) / n,
+                          algorithm == Algorithm::ring || algorithm == Algorithm::automatic, [&, algorithm] {
+                            return all_reduce_schedule(cluster, gpus, {algorithm, {}, true});
+                          }});
+  for (auto operation : {Operation::reduce_scatter, Operation::all_gather, Operation::broadcast}) {
+    bool is_broadcast = operation == Operation::broadcast;
+    candidates.push_back({operation_name(operation), is_broadcast ? "chain" : "ring",
+                          is_broadcast ? 1 : (n - 1) / n, true,
+                          [&, operation] { return ring_schedule(cluster, gpus, operation); }});
+  }
+  std::vector<CollectiveCost> costs;
+  for (const auto& candidate : candidates) {
+    CollectiveCost cost{candidate.operation, candidate.algorithm, 1, {}, {}, candidate.busbw_factor};
+    try {
+      auto schedule = candidate.schedule();
+      if (candidate.uses_rings) cost.channels = static_cast<int>(schedule.stages.front().channels.size());
+      cost.time = time_alone(cluster, schedule, bytes);
+    } catch (const InputError& error) {
+      cost.why_not = reason(error);
+    }
+    // The search may find that one ring is all there is.
+    if (!costs.empty() && costs.back().algorithm == cost.algorithm &&
+        costs.back().channels == cost.channels && costs.back().operation == cost.operation)
+      continue;
+    costs.push_back(std::move(cost));
+  }
+  return costs;
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,148 @@
+#include "sim/engine/communication.hpp"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "sim/base/check.hpp"
+#include "sim/topology/rings.hpp"
+
+namespace ddpsim {
+namespace {
+
+Path as_path(Route route) {
+  return {std::move(route.links), route.latency, route.bandwidth};
+}
+
+// Ranks by node, nodes in the order of their first rank.
+std::vector<std::vector<int>> ranks_by_node(const Cluster& cluster, std::span<const int> gpus) {
+  std::vector<std::vector<int>> nodes;
+  std::map<int, std::size_t> place;
+  for (std::size_t rank = 0; rank < gpus.size(); ++rank) {
+    auto [it, is_new] = place.try_emplace(cluster.node_of(gpus[rank]), nodes.size());
+    if (is_new) nodes.emplace_back();
+    nodes[it->second].push_back(static_cast<int>(rank));
+  }
+  return nodes;
+}
+
+Wiring wiring_of(const Cluster& cluster, std::span<const int> gpus) {
+  auto gpu = [gpus](int rank) { return gpus[static_cast<std::size_t>(rank)]; };
+  Wiring wiring;
+  wiring.ranks = static_cast<int>(gpus.size());
+  wiring.nodes = ranks_by_node(cluster, gpus);
+  wiring.path = [&cluster, gpu](int from, int to) { return as_path(cluster.route(gpu(from), gpu(to))); };
+  if (!cluster.to_switch(gpus.front())) return wiring;
+  auto through = [](std::optional<Route> route) {
+    if (!route)
+      throw InputError("some nodes have a switch that reduces, others have none",
+                       "use algorithm: hierarchical");
+    return as_path(*std::move(route));
+  };
+  wiring.to_switch = [&cluster, gpu, through](int rank) { return through(cluster.to_switch(gpu(rank))); };
+  wiring.from_switch = [&cluster, gpu, through](int rank) { return through(cluster.from_switch(gpu(rank))); };
+  return wiring;
+}
+
+std::vector<std::vector<int>> ring_orders(const Cluster& cluster, std::span<const int> gpus,
+                                          std::optional<int> channels, bool search) {
+  if (search) return find_rings(cluster, gpus, channels);
+  std::vector<int> in_order(gpus.size());
+  std::iota(in_order.begin(), in_order.end(), 0);
+  return {static_cast<std::size_t>(channels.value_or(1)), in_order};
+}
+
+// The rings within each node, over local positions.
+std::vector<std::vector<std::vector<int>>> node_orders(const Cluster& cluster, std::span<const int> gpus,
+                                                       const Wiring& wiring, int channels, bool search) {
+  std::vector<std::vector<std::vector<int>>> orders;
+  std::vector<int> members;
+  for (const auto& ranks : wiring.nodes) {
+    members.clear();
+    for (int rank : ranks) members.push_back(gpus[static_cast<std::size_t>(rank)]);
+    if (members.size() == 1)
+      orders.push_back(std::vector<std::vector<int>>(static_cast<std::size_t>(channels), {0}));
+    else
+      orders.push_back(ring_orders(cluster, members, channels, search));
+  }
+  return orders;
+}
+
+}  // namespace
+
+std::string_view algorithm_name(Algorithm algorithm) {
+  switch (algorithm) {
+    case Algorithm::automatic:
+    case Algorithm::ring:
+      return "ring";
+    case Algorithm::tree:
+      return "tree";
+    case Algorithm::halving_doubling:
+      return "halving_doubling";
+    case Algorithm::hierarchical:
+      return "hierarchical";
+    case Algorithm::nvls:
+      return "nvls";
+    case Algorithm::nvls_tree:
+      return "nvls_tree";
+  }
+  return "?";
+}
+
+CollectiveSchedule all_reduce_schedule(const Cluster& cluster, std::span<const int> gpus,
+                                       const CollectiveOptions& options) {
+  Wiring wiring = wiring_of(cluster, gpus);
+  int channels = options.channels.value_or(1);
+  switch (options.algorithm) {
+    case Algorithm::automatic:
+      return ring_all_reduce(wiring, ring_orders(cluster, gpus, options.channels, options.search_rings));
+    case Algorithm::ring:
+      return ring_all_reduce(wiring, ring_orders(cluster, gpus, channels, options.search_rings));
+    case Algorithm::tree:
+      return double_binary_tree(wiring, channels);
+    case Algorithm::halving_doubling:
+      return halving_doubling(wiring);
+    case Algorithm::hierarchical:
+      return hierarchical(wiring, node_orders(cluster, gpus, wiring, channels, options.search_rings));
+    case Algorithm::nvls:
+      return nvls(wiring);
+    case Algorithm::nvls_tree:
+      return nvls_tree(wiring);
+  }
+  DDPSIM_CHECK(false, "every algorithm has a schedule");
+  return {};
+}
+
+CollectiveSchedule ring_schedule(const Cluster& cluster, std::span<const int> gpus, Operation operation) {
+  Wiring wiring = wiring_of(cluster, gpus);
+  auto orders = ring_orders(cluster, gpus, std::nullopt, true);
+  switch (operation) {
+    case Operation::all_reduce:
+      return ring_all_reduce(wiring, orders);
+    case Operation::reduce_scatter:
+      return ring_reduce_scatter(wiring, orders);
+    case Operation::all_gather:
+      return ring_all_gather(wiring, orders);
+    case Operation::broadcast:
+      // A ring cut open at the root.
+      for (auto& order : orders)
+        std::rotate(order.begin(), std::find(order.begin(), order.end(), 0), order.end());
+      return chain_broadcast(wiring, orders);
+  }
+  DDPSIM_CHECK(false, "every operation has a schedule");
+  return {};
+}
+
+void with_traffic(const Communication& communication, const std::function<void(const Traffic&)>& use) {
+  std::vector<CollectiveSchedule> schedules;
+  for (const auto& gpus : communication.groups)
+    schedules.push_back(all_reduce_schedule(*communication.cluster, gpus, communication.options));
+  Traffic traffic;
+  for (std::size_t g = 0; g < schedules.size(); ++g)
+    traffic.groups.push_back({&schedules[g], communication.labels[g]});
+  for (const auto& flow : communication.background) traffic.background.push_back(flow.links);
+  traffic.capacity = [&](int link) { return communication.cluster->link(link).bandwidth; };
+  use(traffic);
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,57 @@
+#pragma once
+// Who communicates with whom over which links: what the points of a sweep that differ in their buckets only
+// have in common.
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sim/collective/algorithms.hpp"
+#include "sim/collective/fold.hpp"
+#include "sim/topology/cluster.hpp"
+
+namespace ddpsim {
+
+enum class Algorithm { automatic, ring, tree, halving_doubling, hierarchical, nvls, nvls_tree };
+std::string_view algorithm_name(Algorithm algorithm);
+
+struct CollectiveOptions {
+  Algorithm algorithm = Algorithm::automatic;  // rings, as many as add bandwidth
+  std::optional<int> channels;                 // given, or 1 for a named algorithm
+  bool search_rings = true;                    // over the fastest links; else in the order of the ranks
+};
+
+// Traffic that is not the groups'. It starts at `start` (zero: the start of the last backward pass) and takes
+// what bandwidth it gets until `size` is through or `end` is reached, whichever is first; one of them is
+// given.
+struct BackgroundFlow {
+  std::vector<int> links;
+  Seconds start;
+  std::optional<Bytes> size;
+  std::optional<Seconds> end;
+};
+
+struct Communication {
+  std::shared_ptr<const Cluster> cluster;
+  CollectiveOptions options;
+  std::vector<std::vector<int>> groups;  // GPUs, by the rank in the group
+  std::vector<int> labels;               // by group: equal labels launch the same at the same times
+  std::vector<BackgroundFlow> background;
+  TrafficPlan folded;
+};
+
+// The all-reduce of a group of GPUs. Throws InputError (without a place) where the algorithm or a ring does
+// not fit the cluster.
+CollectiveSchedule all_reduce_schedule(const Cluster& cluster, std::span<const int> gpus,
+                                       const CollectiveOptions& options);
+
+// The others, over as many rings (broadcast: chains) as add bandwidth.
+CollectiveSchedule ring_schedule(const Cluster& cluster, std::span<const int> gpus, Operation operation);
+
+// Calls `use` with all of the communication's traffic, schedules included, which live as long as the call:
+// they have an edge a rank.
+void with_traffic(const Communication& communication, const std::function<void(const Traffic&)>& use);
+
+}  // namespace ddpsim

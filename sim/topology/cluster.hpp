@@ -1,0 +1,74 @@
+#pragma once
+// A topology at a given size: its GPUs and links, and which links carry what between two GPUs. Repeated
+// structure is kept once, so that a large cluster costs what its description costs.
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/base/source.hpp"
+#include "sim/base/units.hpp"
+
+namespace ddpsim {
+
+// One direction of a cable (or of several in parallel). `latency` is paid once by every message, `bandwidth`
+// shared by all messages in flight.
+struct Link {
+  BytesPerSecond bandwidth;
+  Seconds latency;
+};
+
+// What a link is made of, for tables.
+enum class Medium { nvlink, pcie, host_bridge, socket, network };
+struct Cable {
+  Medium medium;
+  int count = 0;  // in parallel; 0: not known
+};
+
+struct Route {
+  std::vector<int> links;    // ids, in order
+  Seconds latency;           // of all links together
+  BytesPerSecond bandwidth;  // of the narrowest link
+};
+
+struct ClusterGraph;
+
+class Cluster {
+ public:
+  virtual ~Cluster() = default;
+
+  [[nodiscard]] virtual int gpus() const = 0;
+  [[nodiscard]] virtual int nodes() const = 0;
+  [[nodiscard]] virtual int node_of(int gpu) const = 0;
+  [[nodiscard]] virtual int position_of(int gpu) const = 0;       // in its node, from 0
+  [[nodiscard]] virtual std::string gpu_name(int gpu) const = 0;  // "node3.gpu2"
+  // The first node with the same links, inside and on the cables of its NICs: what is found for one holds for
+  // the other. A node with changed links or idle GPUs is like no other.
+  [[nodiscard]] virtual int like_node(int node) const = 0;
+
+  // Link ids count from 0 to links() - 1.
+  [[nodiscard]] virtual int links() const = 0;
+  [[nodiscard]] virtual Link link(int id) const = 0;  // as degraded; broken links keep their figures
+  [[nodiscard]] virtual std::string link_name(int id) const = 0;
+  [[nodiscard]] virtual Cable cable(int /*id*/) const { return {Medium::network}; }
+  // The links a user's name stands for: both directions, or one. Throws InputError at `place` with a
+  // suggestion.
+  [[nodiscard]] virtual std::vector<int> links_named(const std::string& name,
+                                                     const SourceSpan& place) const = 0;
+
+  // The shortest way by number of links, then the widest, then always the same one; around broken links.
+  // GPUs do not forward, except between the network and their own node: there traffic may change GPUs to use
+  // the NIC of another one (what NCCL calls PXN). No way leads through a third node; the way to oneself has
+  // no links.
+  [[nodiscard]] virtual std::optional<Route> find_route(int from_gpu, int to_gpu) const = 0;
+  // The same; throws InputError when there is none, saying which broken link is in the way if one is.
+  [[nodiscard]] virtual Route route(int from_gpu, int to_gpu) const = 0;
+  // To and from the switch of the GPU's node that reduces and multicasts; nullopt without one.
+  [[nodiscard]] virtual std::optional<Route> to_switch(int gpu) const = 0;
+  [[nodiscard]] virtual std::optional<Route> from_switch(int gpu) const = 0;
+
+  // Everything written out; as large as the cluster.
+  [[nodiscard]] virtual ClusterGraph graph() const = 0;
+};
+
+}  // namespace ddpsim

@@ -1,0 +1,47 @@
+#pragma once
+// How the GPUs of a node are joined, as described in a file, and what that makes of a node.
+#include <optional>
+#include <vector>
+
+#include "sim/topology/node_model.hpp"
+
+namespace ddpsim {
+
+inline constexpr int kMostGpusPerNode = 128;
+inline constexpr int kMostNicsPerNode = 128;
+
+// A tree of PCIe switches, `gpus_per_switch` GPUs below each; switches hang off the host bridge of their
+// socket; all host bridges are joined in pairs. Latencies are of each link and direction.
+struct PcieTree {
+  Link gpu;  // GPU to switch
+  int gpus_per_switch = 0;
+  int switches_per_socket = 0;
+  std::optional<Link> host;    // switch to host bridge; absent: there is one switch and no host bridge
+  std::optional<Link> socket;  // host bridge to host bridge; absent: there is one
+};
+
+struct NvlinkPair {
+  int a;
+  int b;
+  int count;
+};
+
+struct Interconnect {
+  enum class Kind { none, nvswitch, fully_connected, ring, nvlink_mesh, pcie };
+  Kind kind = Kind::none;
+  // Per link and direction; of nvswitch: bandwidth per GPU and direction, latency GPU to GPU.
+  Link link = {};
+  bool multicast = false;         // of nvswitch: it adds up and multicasts (NVLink SHARP)
+  std::vector<NvlinkPair> pairs;  // of nvlink_mesh
+  std::optional<PcieTree> pcie;   // of pcie, and of nvlink_mesh for what has no NVLink
+};
+
+struct Nics {
+  int count = 0;
+  Link cable = {};            // per NIC and direction; latency NIC to NIC
+  std::vector<int> affinity;  // of each GPU: its NIC
+};
+
+NodeModel make_node(int gpus, const Interconnect& interconnect, const Nics& nics);
+
+}  // namespace ddpsim

@@ -1,0 +1,68 @@
+#include "sim/topology/node_ways.hpp"
+
+#include "sim/topology/shortest_ways.hpp"
+
+namespace ddpsim {
+namespace {
+
+// GPUs and NICs only send and receive here; switches forward.
+WayGraph graph_of(const NodeModel& model, const std::function<std::optional<Link>(int)>& wire) {
+  WayGraph graph;
+  graph.forwards.assign(model.names.size(), 1);
+  for (int v = 0; v < model.gpus + model.nics; ++v) graph.forwards[v] = 0;
+  for (int i = 0; i < static_cast<int>(model.wires.size()); ++i)
+    if (auto link = wire(i)) graph.edges.push_back({model.wires[i].from, model.wires[i].to, i, *link});
+  for (int nic = 0; nic < model.nics; ++nic)
+    for (int vertex : model.plugged[nic]) {
+      graph.edges.push_back({vertex, model.nic_vertex(nic), -1});
+      graph.edges.push_back({model.nic_vertex(nic), vertex, -1});
+    }
+  return graph;
+}
+
+void keep_better(NodeWays::Way& best, const NodeWays::Way& first, const NodeWays::Way& second) {
+  if (!first || !second) return;
+  auto links = first->links.size() + second->links.size();
+  auto bandwidth = std::min(first->bandwidth, second->bandwidth);
+  if (!best || better_way(links, bandwidth, best->links.size(), best->bandwidth))
+    best = joined(*first, *second);
+}
+
+}  // namespace
+
+std::optional<int> NodeModel::vertex_named(const std::string& name) const {
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (names[i] == name) return static_cast<int>(i);
+  return std::nullopt;
+}
+
+NodeWays::NodeWays(const NodeModel& model)
+    : NodeWays(model, model.gpus, [&](int i) { return std::optional(model.wires[i].link); }) {}
+
+NodeWays::NodeWays(const NodeModel& model, int gpus_in_use,
+                   const std::function<std::optional<Link>(int)>& wire)
+    : gpus_(model.gpus), nics_(model.nics) {
+  WayGraph graph = graph_of(model, wire);
+  std::vector<Way> direct_out, direct_in;
+  for (int gpu = 0; gpu < gpus_; ++gpu) {
+    auto ways = shortest_ways(graph, gpu);
+    gpu_.insert(gpu_.end(), ways.begin(), ways.begin() + gpus_);
+    direct_out.insert(direct_out.end(), ways.begin() + gpus_, ways.begin() + gpus_ + nics_);
+  }
+  direct_in.resize(direct_out.size());
+  for (int nic = 0; nic < nics_; ++nic) {
+    auto ways = shortest_ways(graph, model.nic_vertex(nic));
+    for (int gpu = 0; gpu < gpus_; ++gpu) direct_in[at(gpu, nic, nics_)] = ways[gpu];
+  }
+  out_ = direct_out;
+  in_ = direct_in;
+  for (int gpu = 0; gpu < gpus_; ++gpu)
+    for (int nic = 0; nic < nics_; ++nic)
+      for (int via = 0; via < gpus_in_use; ++via) {
+        if (via == gpu) continue;
+        keep_better(out_[at(gpu, nic, nics_)], between(gpu, via), direct_out[at(via, nic, nics_)]);
+        keep_better(in_[at(gpu, nic, nics_)], direct_in[at(via, nic, nics_)], between(via, gpu));
+      }
+}
+
+}  // namespace ddpsim

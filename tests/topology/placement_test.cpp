@@ -1,0 +1,57 @@
+#include "sim/topology/placement.hpp"
+
+#include <algorithm>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/topology/clusters.hpp"
+
+namespace ddpsim {
+namespace {
+
+using ::testing::ElementsAre;
+
+std::shared_ptr<const Cluster> nodes_of_three(int gpus) {
+  return testing::build_text(
+      "kind: cluster\n"
+      "node: {gpus: 3, interconnect: {kind: fully_connected, bandwidth: 1GB/s, latency: 1us}, "
+      "nics: {count: 1, bandwidth: 1GB/s, latency: 1us}}\n"
+      "fabric: {kind: ring}\n",
+      gpus);
+}
+
+TEST(Placement, Packed) {
+  EXPECT_THAT(place_ranks({}, *nodes_of_three(5), 5), ElementsAre(0, 1, 2, 3, 4));
+}
+
+// Nodes of GPUs 0-2, 3-5 and 6-7: one of each node, again and again, as long as there are any.
+TEST(Placement, RoundRobin) {
+  EXPECT_THAT(place_ranks({PlacementKind::round_robin}, *nodes_of_three(8), 8),
+              ElementsAre(0, 3, 6, 1, 4, 7, 2, 5));
+}
+
+// The first number of std::mt19937_64 seeded with 0 is 2947667278772165694, which is 6 modulo 8: the shuffle
+// begins by swapping the last GPU with GPU 6.
+TEST(Placement, RandomIsAFixedPermutationOfTheSeed) {
+  auto cluster = nodes_of_three(8);
+  auto gpus = place_ranks({PlacementKind::random, 0}, *cluster, 8);
+  EXPECT_EQ(gpus.back(), 6);
+  EXPECT_EQ(gpus, place_ranks({PlacementKind::random, 0}, *cluster, 8));
+  EXPECT_NE(gpus, place_ranks({PlacementKind::random, 1}, *cluster, 8));
+  std::sort(gpus.begin(), gpus.end());
+  EXPECT_THAT(gpus, ElementsAre(0, 1, 2, 3, 4, 5, 6, 7));
+}
+
+// Each of the 6 orders of 3 GPUs is as likely: 6000 seeds give each 1000 +- 29 (one standard deviation).
+TEST(Placement, EveryOrderIsAsLikely) {
+  auto cluster = nodes_of_three(3);
+  std::map<std::vector<int>, int> seen;
+  for (std::uint64_t seed = 0; seed < 6000; ++seed)
+    ++seen[place_ranks({PlacementKind::random, seed}, *cluster, 3)];
+  EXPECT_EQ(seen.size(), 6U);
+  for (const auto& [order, count] : seen) EXPECT_NEAR(count, 1000, 5 * 29);
+}
+
+}  // namespace
+}  // namespace ddpsim
