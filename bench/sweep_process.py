@@ -7,10 +7,15 @@ import resource
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
+from pathlib import Path
 
 H100 = ["configs/quickstart.yaml", "--set", "cluster.topology=topologies/dgx-h100.yaml",
         "--set", "collective.algorithm=hierarchical"]
+# The same with a NIC of 50 Gbit/s for every two GPUs, which belong to two groups that are never in step.
+SHARED = [*H100, "--set", "cluster.topology={folder}/shared.yaml", "--set",
+          "cluster.groups=[{ranks: {from: 0, to: 1022, step: 2}}, {ranks: {from: 1, to: 1023, step: 2}, offset: 2.5us}]"]
 CASES = {
     "ring, 1,024 GPUs x 30 caps": ["configs/quickstart.yaml"],
     "ring, 65,536 GPUs x 30 caps": ["configs/quickstart.yaml", "--set", "cluster.world_size=65536"],
@@ -20,15 +25,31 @@ CASES = {
     "hierarchical, 1,024 H100 x 30 caps": H100,
     "hierarchical, 16,384 H100 x 30 caps": [*H100, "--set", "cluster.world_size=16384"],
     "hierarchical, 65,536 H100 x 30 caps": [*H100, "--set", "cluster.world_size=65536"],
-    "two groups on shared NICs, 1,024 H100 x 30 caps": ["configs/shared-nic.yaml"],
+    "two groups 2.5 us apart on shared NICs, hierarchical": SHARED,
+    "two groups 2.5 us apart on shared NICs, one ring": [*SHARED, "--set", "collective.algorithm=ring"],
 }
 
 
+def write_shared_topology(folder):
+    text = Path("topologies/dgx-h100.yaml").read_text()
+    for old, new in (("nics: {count: 8", "nics: {count: 4"), ("400Gbps", "50Gbps")):
+        assert old in text
+        text = text.replace(old, new)
+    (Path(folder) / "shared.yaml").write_text(text)
+
+
 def main():
+    with tempfile.TemporaryDirectory() as folder:
+        write_shared_topology(folder)
+        measure(folder)
+
+
+def measure(folder):
     binary = sys.argv[1]
     runs = int(sys.argv[2]) if len(sys.argv) > 2 else 15
-    print(f"{'whole process':50} {'min':>8} {'median':>8} {'max':>8} {'peak memory so far':>20}")
+    print(f"{'whole process':54} {'min':>8} {'median':>8} {'max':>8} {'peak memory so far':>20}")
     for name, options in CASES.items():
+        options = [option.replace("{folder}", folder) for option in options]
         command = [binary, "sweep", *options, "--json", "/dev/null"]
         times = []
         for _ in range(runs):
@@ -36,7 +57,7 @@ def main():
             subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
             times.append(time.perf_counter() - start)
         peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
-        print(f"{name:50} {min(times):7.3f}s {statistics.median(times):7.3f}s {max(times):7.3f}s {peak:17.1f} MB")
+        print(f"{name:54} {min(times):7.3f}s {statistics.median(times):7.3f}s {max(times):7.3f}s {peak:17.1f} MB")
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ namespace {
 
 FlowChannel unfolded(const Channel& channel, Operation operation) {
   bool is_ring = channel.pattern == Pattern::ring;
-  FlowChannel result(channel, operation, is_ring ? Coupling::neighbour : Coupling::rounds);
+  FlowChannel result{is_ring ? Coupling::neighbour : Coupling::rounds, chunking_of(channel, operation)};
   auto levels = is_ring ? std::vector<int>(channel.edges.size(), 0) : pipeline_levels(channel);
   for (std::size_t e = 0; e < channel.edges.size(); ++e) {
     const Edge& edge = channel.edges[e];
@@ -42,27 +42,6 @@ class Components {
 };
 
 }  // namespace
-
-FlowChannel::FlowChannel(const Channel& channel, Operation channel_operation, Coupling flow_coupling)
-    : coupling(flow_coupling),
-      pattern(channel.pattern),
-      operation(channel_operation),
-      part(channel.part),
-      ring_size(static_cast<int>(channel.edges.size())),
-      depth(channel.depth),
-      largest_piece(channel.edges.front().piece.of) {
-  for (const auto& edge : channel.edges) largest_piece = std::min(largest_piece, edge.piece.of);
-}
-
-int FlowChannel::steps(Bytes buffer) const {
-  if (pattern == Pattern::ring) return (operation == Operation::all_reduce ? 2 : 1) * (ring_size - 1);
-  return pipeline_chunks(buffer / part.of / largest_piece, depth);
-}
-
-Bytes FlowChannel::chunk(Bytes buffer) const {
-  double chunks = pattern == Pattern::ring ? ring_size : steps(buffer);
-  return buffer / part.of / chunks;
-}
 
 std::vector<int> pipeline_levels(const Channel& channel) {
   std::vector<int> levels(channel.edges.size(), 0);

@@ -21,22 +21,13 @@ struct Flow {
 enum class Coupling { neighbour, rounds };
 
 struct FlowChannel {
-  FlowChannel(const Channel& channel, Operation operation, Coupling coupling);
-
-  Coupling coupling;
-  Pattern pattern;
-  Operation operation;
-  Part part;
-  int ring_size = 0;      // of a ring: edges of the schedule's ring
-  int depth = 0;          // of a pipeline
-  int largest_piece = 1;  // of a pipeline: the denominator of the largest piece of a chunk
+  Coupling coupling = Coupling::neighbour;
+  Chunking chunking;  // of the schedule's channel
   int last_level = 0;
   int copies = 1;  // channels of the schedule that this one stands for
-  std::vector<Flow> flows;
+  std::vector<Flow> flows = {};
 
-  [[nodiscard]] int steps(Bytes buffer) const;  // of each flow
-  [[nodiscard]] int rounds(Bytes buffer) const { return steps(buffer) + last_level; }
-  [[nodiscard]] Bytes chunk(Bytes buffer) const;  // of one step
+  [[nodiscard]] int rounds(Bytes buffer) const { return chunking.steps(buffer) + last_level; }
 };
 
 // Of each edge of a pipeline: 0 without inputs, else one more than the highest level of its inputs.

@@ -14,7 +14,7 @@ bool FlowProgress::is_over() const {
 FlowRun::FlowRun(FlowNetwork& network, const FlowUnit& unit, Bytes buffer, std::function<void()> done)
     : network_(network), channels_left_(unit.channels.size()), done_(std::move(done)) {
   for (const auto& channel : unit.channels)
-    channels_.push_back({&channel, channel.steps(buffer), channel.chunk(buffer),
+    channels_.push_back({&channel, channel.chunking.steps(buffer), channel.chunking.chunk(buffer),
                          std::vector<FlowState>(channel.flows.size()), channel.flows.size()});
 }
 

@@ -14,7 +14,7 @@ namespace {
 // One channel with a flow a colour. Edges of one colour that share a link are `times` flows like it.
 FlowChannel folded_channel(const Refinement& refinement, const Refinement::ChannelRef& ref) {
   const Channel& channel = *ref.channel;
-  FlowChannel result(channel, ref.operation, Coupling::rounds);
+  FlowChannel result{Coupling::rounds, chunking_of(channel, ref.operation)};
   std::set<int> colors;
   for (std::size_t i = 0; i < channel.edges.size(); ++i) {
     std::size_t e = ref.first_edge + i;

@@ -7,21 +7,6 @@
 #include "sim/base/check.hpp"
 
 namespace ddpsim {
-namespace {
-
-Bytes part_bytes(const Channel& channel, Bytes buffer) {
-  return buffer / static_cast<double>(channel.part.of);
-}
-
-// The denominator of the largest piece of a chunk that an edge carries.
-int largest_piece(const Channel& channel) {
-  return std::min_element(channel.edges.begin(), channel.edges.end(),
-                          [](const Edge& a, const Edge& b) { return a.piece.of < b.piece.of; })
-      ->piece.of;
-}
-
-}  // namespace
-
 Transfer ring_transfer(Operation operation, int n, int position, int step) {
   DDPSIM_CHECK(operation != Operation::broadcast, "a ring reduces, scatters or gathers");
   auto modulo = [n](int x) { return ((x % n) + n) % n; };
@@ -34,19 +19,22 @@ Transfer ring_transfer(Operation operation, int n, int position, int step) {
   return {modulo(position + 1 - gather_step), false};
 }
 
-int step_count(const Channel& channel, Operation operation, Bytes buffer) {
-  if (channel.pattern == Pattern::pipeline)
-    return pipeline_chunks(part_bytes(channel, buffer) / static_cast<double>(largest_piece(channel)),
-                           channel.depth);
-  int n = static_cast<int>(channel.edges.size());
-  return operation == Operation::all_reduce ? 2 * (n - 1) : n - 1;
+Chunking chunking_of(const Channel& channel, Operation operation) {
+  Chunking chunking{channel.pattern, operation,
+                    channel.part,    static_cast<int>(channel.edges.size()),
+                    channel.depth,   channel.edges.front().piece.of};
+  for (const auto& edge : channel.edges)
+    chunking.largest_piece = std::min(chunking.largest_piece, edge.piece.of);
+  return chunking;
 }
 
-Bytes chunk_bytes(const Channel& channel, Operation operation, Bytes buffer) {
-  auto chunks = channel.pattern == Pattern::ring
-                    ? channel.edges.size()
-                    : static_cast<std::size_t>(step_count(channel, operation, buffer));
-  return part_bytes(channel, buffer) / static_cast<double>(chunks);
+int Chunking::steps(Bytes buffer) const {
+  if (pattern == Pattern::ring) return (operation == Operation::all_reduce ? 2 : 1) * (ring_size - 1);
+  return pipeline_chunks(buffer / part.of / largest_piece, depth);
+}
+
+Bytes Chunking::chunk(Bytes buffer) const {
+  return buffer / part.of / (pattern == Pattern::ring ? ring_size : steps(buffer));
 }
 
 int pipeline_chunks(Bytes bytes, int depth) {

@@ -67,11 +67,22 @@ struct Transfer {
 };
 Transfer ring_transfer(Operation operation, int n, int position, int step);
 
-// How often each edge of the channel sends, for a buffer of this size. Ring: 2(n-1) steps to all-reduce, n-1
-// to reduce-scatter or all-gather. Pipeline: pipeline_chunks of the largest piece.
-int step_count(const Channel& channel, Operation operation, Bytes buffer);
-// What an edge sends in one step if its piece is all of the chunk.
-Bytes chunk_bytes(const Channel& channel, Operation operation, Bytes buffer);
+// Into what a channel cuts its part of the buffer.
+struct Chunking {
+  Pattern pattern;
+  Operation operation;
+  Part part;
+  int ring_size;      // of a ring: its edges
+  int depth;          // of a pipeline
+  int largest_piece;  // of a pipeline: the denominator of the largest piece of a chunk that an edge carries
+
+  // How often each edge sends. Ring: 2(n-1) steps to all-reduce, n-1 to reduce-scatter or all-gather.
+  // Pipeline: pipeline_chunks of its largest piece.
+  [[nodiscard]] int steps(Bytes buffer) const;
+  // What an edge sends in one step if its piece is all of the chunk.
+  [[nodiscard]] Bytes chunk(Bytes buffer) const;
+};
+Chunking chunking_of(const Channel& channel, Operation operation);
 
 // How many chunks a pipeline of `depth` edges cuts `bytes` into: small enough to fill it, as NCCL chooses
 // for its trees.

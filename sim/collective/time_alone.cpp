@@ -38,7 +38,7 @@ const std::vector<TimeAlone::Rounds>& TimeAlone::rounds(Bytes buffer) {
   }
   // Once the last level has its first chunk and until the first level runs out of them, all flows are active.
   const auto& channel = unit_.channels[0];
-  int steps = channel.steps(buffer);
+  int steps = channel.chunking.steps(buffer);
   for (int round = 0; round < channel.rounds(buffer);) {
     int count = round == channel.last_level && steps > round ? steps - round : 1;
     rounds.push_back({round, count, play_round(buffer, round)});

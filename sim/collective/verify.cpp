@@ -82,7 +82,7 @@ bool deliver(std::span<const int> sent, std::span<int> kept, bool reduce) {
 Error execute_ring(Operation operation, const Channel& ring, Buffers& buffers) {
   Range part = cut({0, buffers.pieces()}, ring.part);
   int n = static_cast<int>(ring.edges.size());
-  int steps = step_count(ring, operation, Bytes(1));
+  int steps = chunking_of(ring, operation).steps(Bytes(1));
   struct Message {
     int to, piece;
     bool reduce;

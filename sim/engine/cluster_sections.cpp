@@ -95,7 +95,8 @@ std::vector<GroupSection> read_groups(const Value* value, int world_size) {
   for (std::size_t g = 0; g < groups.size(); ++g)
     if (groups[g].ranks.size() < 2)
       throw InputError(value->kind == Value::Kind::map ? value->span : value->items[g].span,
-                       fmt::format("a group of {} rank communicates nothing", groups[g].ranks.size()),
+                       fmt::format("a group of {} rank{} communicates nothing", groups[g].ranks.size(),
+                                   groups[g].ranks.empty() ? "s" : ""),
                        "data parallelism needs at least 2 ranks in a group");
   return groups;
 }

@@ -54,7 +54,7 @@ TEST(FlowPlanOf, ARing) {
   EXPECT_EQ(ring.flows[2].latency, Seconds(7e-6));
   EXPECT_EQ(ring.flows[2].piece, 1);
   EXPECT_EQ(ring.rounds(Bytes(4000)), 6);
-  EXPECT_EQ(ring.chunk(Bytes(4000)), Bytes(1000));
+  EXPECT_EQ(ring.chunking.chunk(Bytes(4000)), Bytes(1000));
 }
 
 // Both trees of four ranks (tree_test.cpp: Trees.Inputs): leaves up, to the root, down, to the leaves.
@@ -69,35 +69,17 @@ TEST(FlowPlanOf, ATree) {
   }
   EXPECT_THAT(levels, ElementsAre(0, 1, 0, 3, 2, 3, 0, 1, 0, 3, 2, 3));
   EXPECT_EQ(tree.last_level, 3);
-  EXPECT_EQ(tree.largest_piece, 2);
+  EXPECT_EQ(tree.chunking.largest_piece, 2);
   // 4 MiB a tree: 8 slots of 512 KiB are fewer than 2 x 8, so 16 chunks of 256 KiB, twice that for both
   // trees.
-  EXPECT_EQ(tree.steps(Bytes(8 * MiB)), 16);
+  EXPECT_EQ(tree.chunking.steps(Bytes(8 * MiB)), 16);
   EXPECT_EQ(tree.rounds(Bytes(8 * MiB)), 19);
-  EXPECT_EQ(tree.chunk(Bytes(8 * MiB)), Bytes(0.5 * MiB));
-}
-
-// A flow's steps and bytes are those of the schedule.
-TEST(FlowPlanOf, EveryAlgorithm) {
-  auto nodes = wiring_of(2, 4);
-  for (const auto& schedule :
-       {ring_all_reduce(nodes, some_orders(8, 3)), ring_all_gather(nodes, some_orders(8, 1)),
-        chain_broadcast(nodes, some_orders(8, 1)), double_binary_tree(nodes, 2),
-        halving_doubling(wiring_of(1, 7)), nvls(wiring_of(1, 5)), nvls_tree(nodes),
-        hierarchical(nodes, {2, some_orders(4, 2)})})
-    for (double bytes : {1.0, 1e5, 3.3e6, 1e9})
-      for (const auto& stage : schedule.stages)
-        for (const auto& channel : stage.channels) {
-          FlowChannel flows(channel, stage.operation, Coupling::rounds);
-          EXPECT_EQ(flows.steps(Bytes(bytes)), step_count(channel, stage.operation, Bytes(bytes)));
-          EXPECT_DOUBLE_EQ(flows.chunk(Bytes(bytes)).value(),
-                           chunk_bytes(channel, stage.operation, Bytes(bytes)).value());
-        }
+  EXPECT_EQ(tree.chunking.chunk(Bytes(8 * MiB)), Bytes(0.5 * MiB));
 }
 
 FlowChannel over(std::vector<std::vector<int>> routes) {
-  FlowChannel channel(Channel{Pattern::ring, {}, std::vector<Edge>(2)}, Operation::all_reduce,
-                      Coupling::rounds);
+  FlowChannel channel{Coupling::rounds,
+                      chunking_of({Pattern::ring, {}, std::vector<Edge>(2)}, Operation::all_reduce)};
   for (auto& route : routes) channel.flows.push_back({std::move(route), Seconds(0)});
   return channel;
 }

@@ -22,7 +22,7 @@ constexpr double MiB = 1048576;
 FlowUnit unit_of(const CollectiveSchedule& schedule, Coupling ring_coupling = Coupling::rounds) {
   auto unit = unfolded(schedule).stages.at(0).units.at(0);
   for (auto& channel : unit.channels)
-    if (channel.pattern == Pattern::ring) channel.coupling = ring_coupling;
+    if (channel.chunking.pattern == Pattern::ring) channel.coupling = ring_coupling;
   return unit;
 }
 

@@ -49,7 +49,7 @@ TEST(Fold, ARing) {
     const auto& channel = only_channel(plan);
     EXPECT_THAT(routes(channel), ElementsAre(ElementsAre(0)));
     EXPECT_EQ(channel.flows[0].latency, Seconds(5e-6));
-    EXPECT_EQ(channel.ring_size, n);
+    EXPECT_EQ(channel.chunking.ring_size, n);
     EXPECT_EQ(channel.coupling, Coupling::rounds);
     EXPECT_EQ(channel.copies, 1);
     EXPECT_FALSE(plan.is_contended());
@@ -97,7 +97,7 @@ TEST(Fold, TwoChannelsOverTheSameLinks) {
     const auto& channel = only_channel(plan);
     EXPECT_THAT(routes(channel), ElementsAre(ElementsAre(0)));
     EXPECT_EQ(channel.copies, 2);
-    EXPECT_EQ(channel.part.of, 2);
+    EXPECT_EQ(channel.chunking.part.of, 2);
   }
 }
 
@@ -193,12 +193,12 @@ TEST(Fold, HierarchicalOnIdenticalNodes) {
   ASSERT_EQ(plan.groups[0].plan.stages.size(), 3U);
   for (std::size_t stage : {0U, 2U}) {
     EXPECT_EQ(only_channel(plan, stage).copies, 64);
-    EXPECT_EQ(only_channel(plan, stage).ring_size, 8);
+    EXPECT_EQ(only_channel(plan, stage).chunking.ring_size, 8);
     EXPECT_THAT(only_unit(plan, stage).links, ElementsAre(0));
   }
   EXPECT_EQ(only_channel(plan, 1).copies, 8);
-  EXPECT_EQ(only_channel(plan, 1).ring_size, 64);
-  EXPECT_EQ(only_channel(plan, 1).part.of, 8);
+  EXPECT_EQ(only_channel(plan, 1).chunking.ring_size, 64);
+  EXPECT_EQ(only_channel(plan, 1).chunking.part.of, 8);
   EXPECT_THAT(only_unit(plan, 1).links, ElementsAre(1));
 }
 

@@ -51,18 +51,18 @@ TEST(RingTransfer, NoBroadcast) {
 // Four ranks, a third of 12,000 bytes: six steps (three each way) of 12,000 / 3 / 4 bytes.
 TEST(StepCount, OfARing) {
   Channel ring{Pattern::ring, {1, 3}, std::vector<Edge>(4)};
-  EXPECT_EQ(step_count(ring, Operation::all_reduce, Bytes(12000)), 6);
-  EXPECT_EQ(step_count(ring, Operation::reduce_scatter, Bytes(12000)), 3);
-  EXPECT_EQ(step_count(ring, Operation::all_gather, Bytes(12000)), 3);
+  EXPECT_EQ(chunking_of(ring, Operation::all_reduce).steps(Bytes(12000)), 6);
+  EXPECT_EQ(chunking_of(ring, Operation::reduce_scatter).steps(Bytes(12000)), 3);
+  EXPECT_EQ(chunking_of(ring, Operation::all_gather).steps(Bytes(12000)), 3);
   for (auto operation : {Operation::all_reduce, Operation::reduce_scatter, Operation::all_gather})
-    EXPECT_DOUBLE_EQ(chunk_bytes(ring, operation, Bytes(12000)).value(), 1000);
+    EXPECT_DOUBLE_EQ(chunking_of(ring, operation).chunk(Bytes(12000)).value(), 1000);
 }
 
 // Half of 2 MiB over a path of six edges is pipeline_chunks(1 MiB, 6) = 16 chunks, all alike.
 TEST(StepCount, OfAPipeline) {
   Channel pipeline{Pattern::pipeline, {1, 2}, std::vector<Edge>(14), 6};
-  EXPECT_EQ(step_count(pipeline, Operation::all_reduce, Bytes(2 * MiB)), 16);
-  EXPECT_DOUBLE_EQ(chunk_bytes(pipeline, Operation::all_reduce, Bytes(2 * MiB)).value(), 64 * KiB);
+  EXPECT_EQ(chunking_of(pipeline, Operation::all_reduce).steps(Bytes(2 * MiB)), 16);
+  EXPECT_DOUBLE_EQ(chunking_of(pipeline, Operation::all_reduce).chunk(Bytes(2 * MiB)).value(), 64 * KiB);
 }
 
 // Half of 8 MiB in two trees of half a chunk each: 2 MiB over six edges are 4 slots, 8 of 256 KiB, 16 of 128
@@ -71,12 +71,12 @@ TEST(StepCount, OfAPipelineOfHalves) {
   Channel trees{Pattern::pipeline, {1, 2}, std::vector<Edge>(2), 6};
   trees.edges[0].piece = {0, 2};
   trees.edges[1].piece = {1, 2};
-  EXPECT_EQ(step_count(trees, Operation::all_reduce, Bytes(8 * MiB)), 16);
-  EXPECT_DOUBLE_EQ(chunk_bytes(trees, Operation::all_reduce, Bytes(8 * MiB)).value(), 256 * KiB);
+  EXPECT_EQ(chunking_of(trees, Operation::all_reduce).steps(Bytes(8 * MiB)), 16);
+  EXPECT_DOUBLE_EQ(chunking_of(trees, Operation::all_reduce).chunk(Bytes(8 * MiB)).value(), 256 * KiB);
   // One edge with all of it: 4 MiB are 32 chunks of 128 KiB.
   trees.edges.emplace_back();
-  EXPECT_EQ(step_count(trees, Operation::all_reduce, Bytes(8 * MiB)), 32);
-  EXPECT_DOUBLE_EQ(chunk_bytes(trees, Operation::all_reduce, Bytes(8 * MiB)).value(), 128 * KiB);
+  EXPECT_EQ(chunking_of(trees, Operation::all_reduce).steps(Bytes(8 * MiB)), 32);
+  EXPECT_DOUBLE_EQ(chunking_of(trees, Operation::all_reduce).chunk(Bytes(8 * MiB)).value(), 128 * KiB);
 }
 
 // A tree of three levels (six edges up and down): down to 128 KiB while there are fewer than 3 x 8 chunks,

@@ -55,8 +55,8 @@ inline std::map<int, double> bytes_by_link(const CollectiveSchedule& schedule, B
   for (const auto& stage : schedule.stages)
     for (const auto& channel : stage.channels)
       for (const auto& edge : channel.edges) {
-        double sent = step_count(channel, stage.operation, bytes) *
-                      chunk_bytes(channel, stage.operation, bytes).value() / edge.piece.of;
+        double sent = chunking_of(channel, stage.operation).steps(bytes) *
+                      chunking_of(channel, stage.operation).chunk(bytes).value() / edge.piece.of;
         for (int link : edge.route) by_link[link] += sent;
       }
   return by_link;

@@ -39,8 +39,8 @@ class FluidExecutor : public UnitExecutor {
  private:
   // A flow of a pipeline starts once the first chunk has come as far as its level.
   void start_channel(const FlowChannel& channel, Bytes buffer) {
-    int steps = channel.steps(buffer);
-    Bytes chunk = channel.chunk(buffer);
+    int steps = channel.chunking.steps(buffer);
+    Bytes chunk = channel.chunking.chunk(buffer);
     for (const Flow& flow : channel.flows) {
       Seconds before =
           static_cast<double>(flow.level) * (flow.latency + flow.piece * chunk / rate_alone(flow));

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <unordered_map>
 #include <vector>
 
 #include <fmt/format.h>
@@ -58,19 +57,31 @@ struct Network::State {
   s4u::Host* destination = nullptr;
   std::vector<LinkImpl*> links;
   double per_byte = 1;
-  std::unordered_map<int, std::unique_ptr<Flow>> active;
-  int next_number = 0;
+  std::vector<std::unique_ptr<Flow>> active;  // by number; numbers are used again
+  std::vector<int> free_numbers;
   // A communication must outlive its completion callback: finished flows wait here for the next event.
   std::vector<std::unique_ptr<Flow>> finished;
 
-  std::unique_ptr<Flow> retire(int number) {
-    auto node = active.extract(number);
-    return node.empty() ? nullptr : std::move(node.mapped());
+  int number_for_next() {
+    if (free_numbers.empty()) {
+      free_numbers.push_back(static_cast<int>(active.size()));
+      active.emplace_back();
+    }
+    int number = free_numbers.back();
+    free_numbers.pop_back();
+    return number;
+  }
+
+  // Its number may be given to the next flow, the flow itself lives on.
+  Flow& retire(int number) {
+    if (finished.size() > 1024) finished.clear();
+    free_numbers.push_back(number);
+    finished.push_back(std::move(active[static_cast<std::size_t>(number)]));
+    return *finished.back();
   }
 
   void complete(Flow* flow) {
-    if (finished.size() > 1024) finished.clear();
-    finished.push_back(retire(flow->number));
+    retire(flow->number);
     flow->done();
   }
 };
@@ -121,10 +132,10 @@ int Network::transfer(std::span<const int> route, Bytes bytes, std::function<voi
   auto& path = state_->zone->path;
   path.clear();
   for (int link : route) path.push_back(state_->links[static_cast<std::size_t>(link)]);
-  int number = state_->next_number++;
+  int number = state_->number_for_next();
   auto owned = std::make_unique<Flow>(Flow{number, s4u::Comm::sendto_init(), std::move(done)});
   Flow* flow = owned.get();
-  state_->active.emplace(number, std::move(owned));
+  state_->active[static_cast<std::size_t>(number)] = std::move(owned);
   flow->comm->set_data(flow);
   // A payload of zero would never start.
   flow->comm->set_payload_size(
@@ -135,11 +146,9 @@ int Network::transfer(std::span<const int> route, Bytes bytes, std::function<voi
 }
 
 void Network::cancel(int transfer) {
-  auto flow = state_->retire(transfer);
-  if (!flow) return;
-  flow->comm->set_data(nullptr);  // SimGrid reports its completion all the same, now or later
-  flow->comm->cancel();
-  state_->finished.push_back(std::move(flow));
+  Flow& flow = state_->retire(transfer);
+  flow.comm->set_data(nullptr);  // SimGrid reports its completion all the same, now or later
+  flow.comm->cancel();
 }
 
 Seconds Network::now() const {

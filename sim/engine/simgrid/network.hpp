@@ -23,7 +23,7 @@ class Network : public FlowNetwork {
 
   void after(Seconds delay, std::function<void()> action) override;
   int transfer(std::span<const int> route, Bytes bytes, std::function<void()> done) override;
-  // Ends a transfer early; its `done` is not called. Does nothing when it has ended.
+  // Ends a transfer that is under way; its `done` is not called.
   void cancel(int transfer);
 
   [[nodiscard]] Seconds now() const override;
