@@ -34,20 +34,33 @@ IterationMetrics simulate_one(const Scenario& scenario) {
   return *std::move(metrics);
 }
 
-// The same scenario with few ranks, once as asked and once flow by flow.
-void check_fidelity(const SimulateOptions& options, config::Value root) {
-  auto place = root.span;
-  config::Value ranks;
-  ranks.kind = config::Value::Kind::scalar;
-  ranks.span = place;
-  ranks.scalar = std::to_string(options.check_ranks);
-  const auto* world_size = root.find("cluster")->value.find("world_size");
-  if (std::stol(world_size->value.scalar) > options.check_ranks)
-    config::set_at(root, "cluster.world_size", ranks, place);
-  Scenario scenario = ScenarioReader(options.scenario.file).read(root);
+Scenario with_ranks(const SimulateOptions& options, config::Value root, int ranks) {
+  config::Value size;
+  size.kind = config::Value::Kind::scalar;
+  size.span = root.span;
+  size.scalar = std::to_string(ranks);
+  config::set_at(root, "cluster.world_size", size, root.span);
+  try {
+    return ScenarioReader(options.scenario.file).read(root);
+  } catch (const InputError& error) {
+    throw InputError(
+        fmt::format("--check-fidelity cannot do with {} ranks; with them:\n{}", ranks, error.what()),
+        "say how many it takes with --check-ranks");
+  }
+}
+
+// What --check-fidelity simulates: the scenario with few ranks.
+Scenario scenario_to_check(const SimulateOptions& options, const config::Value& root,
+                           const Scenario& scenario) {
   if (!scenario.communication)
     throw InputError("--check-fidelity simulates links, and a measured cost has none",
                      "use another algorithm than measured");
+  return scenario.world_size > options.check_ranks ? with_ranks(options, root, options.check_ranks)
+                                                   : scenario;
+}
+
+// Once as asked and once flow by flow.
+void check_fidelity(Scenario scenario) {
   auto asked = simulate_one(scenario);
   scenario.fidelity = Fidelity::exact;
   auto exact = simulate_one(scenario);
@@ -72,6 +85,8 @@ void simulate(const SimulateOptions& options) {
     for (const auto& axis : axes)
       fmt::print(stderr, "note: the sweep over {} is left out; see 'ddpsim sweep'\n", axis.key);
   }
+  std::optional<Scenario> checked;
+  if (options.check_fidelity) checked = scenario_to_check(options, root, scenario);
   std::vector<MeasuredIteration> measured;
   if (scenario.measured_iterations) measured = read_measured_iterations(*scenario.measured_iterations);
   Timeline timeline;
@@ -83,7 +98,7 @@ void simulate(const SimulateOptions& options) {
     std::cout << fmt::format("\nmeasured {}: the prediction is {:+.1f} % off\n",
                              format_seconds(match->iteration), 100 * relative_error(metrics, *match));
   if (!options.scenario.quiet) report_unmatched(measured, {&metrics, 1});
-  if (options.check_fidelity) check_fidelity(options, root);
+  if (checked && options.scenario.prints_summary()) check_fidelity(*std::move(checked));
   OutputPhase writing;
   write_output(options.scenario.json, simulate_json(metrics, tool_info()));
   write_output(options.scenario.csv, buckets_csv(metrics));

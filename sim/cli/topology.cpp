@@ -109,10 +109,11 @@ void costs(const CostOptions& options) {
   auto cluster = options.cluster.build();
   Bytes bytes = parse_bytes({options.bytes, whole_file(make_source("--bytes", options.bytes))});
   if (bytes <= Bytes(0)) throw InputError("--bytes 0 communicates nothing", "use --bytes 25MiB");
+  auto all = collective_costs(*cluster, bytes);
   fmt::print("{} among {} GPUs, nobody else on the links\n\n", format_bytes(bytes), cluster->gpus());
   fmt::print("{:<16}{:<18}{:>8}  {:>12}  {:>12}  {:>12}\n", "collective", "algorithm", "channels", "time",
              "algbw", "busbw");
-  for (const auto& cost : collective_costs(*cluster, bytes)) {
+  for (const auto& cost : all) {
     if (cost.time)
       fmt::print("{:<16}{:<18}{:>8}  {:>12}  {:>12}  {:>12}\n", cost.operation, cost.algorithm, cost.channels,
                  format_seconds(*cost.time), format_bandwidth(bytes / *cost.time),

@@ -17,7 +17,7 @@ void require_switch(const Wiring& wiring, std::string_view algorithm) {
   if (!wiring.to_switch || !wiring.from_switch)
     throw InputError(
         fmt::format("{} needs a switch in each node that reduces and multicasts (NVLink SHARP)", algorithm),
-        "give the node's interconnect such a switch, or choose ring or tree");
+        "give every node such a switch (multicast: true) with unbroken links, or choose ring or tree");
 }
 
 // The pipeline of one node, put together group by group: each has one edge a rank, and waits for one before.

@@ -79,12 +79,15 @@ TopologySummary summarize(const Cluster& cluster) {
   TopologySummary summary;
   summary.gpus = cluster.gpus();
   summary.nodes = cluster.nodes();
-  summary.links = cluster.links();
-  for (int link = 0; link < summary.links; ++link) {
+  for (int link = 0; link < cluster.links(); ++link) {
+    // A single node uses no fabric.
+    if (summary.nodes == 1 && cluster.cable(link).medium == Medium::network) continue;
     auto bandwidth = cluster.link(link).bandwidth;
-    if (link == 0 || bandwidth < cluster.link(summary.narrowest_link).bandwidth)
+    if (summary.links == 0 || bandwidth < cluster.link(summary.narrowest_link).bandwidth)
       summary.narrowest_link = link;
-    if (link == 0 || bandwidth > cluster.link(summary.widest_link).bandwidth) summary.widest_link = link;
+    if (summary.links == 0 || bandwidth > cluster.link(summary.widest_link).bandwidth)
+      summary.widest_link = link;
+    ++summary.links;
   }
   summary.bisection = bisection_bandwidth(cluster);
   int other = 0;

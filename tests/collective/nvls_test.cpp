@@ -177,10 +177,10 @@ TEST(NvlsErrors, NoSwitch) {
   wiring.to_switch = nullptr;
   EXPECT_EQ(message_of([&] { nvls(wiring); }),
             "error: nvls needs a switch in each node that reduces and multicasts (NVLink SHARP)\n"
-            "hint: give the node's interconnect such a switch, or choose ring or tree");
+            "hint: give every node such a switch (multicast: true) with unbroken links, or choose ring or tree");
   EXPECT_EQ(message_of([&] { nvls_tree(wiring); }),
             "error: nvls_tree needs a switch in each node that reduces and multicasts (NVLink SHARP)\n"
-            "hint: give the node's interconnect such a switch, or choose ring or tree");
+            "hint: give every node such a switch (multicast: true) with unbroken links, or choose ring or tree");
 }
 
 TEST(NvlsErrors, NodesOfDifferentSizes) {
