@@ -14,7 +14,6 @@
 namespace ddpsim {
 namespace {
 
-using config::as_integer;
 using config::as_list;
 using config::as_number;
 using config::as_string;

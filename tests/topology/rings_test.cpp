@@ -153,6 +153,21 @@ TEST(Rings, AroundASlowAndABrokenLink) {
   EXPECT_EQ(rings[0][1], 3);
 }
 
+// One slow NIC among many nodes: the ring passes it by, in one leaf (20 nodes) or where the way back to the
+// first node leads over the spine (21). With seven rings for seven good NICs, none is slower.
+TEST(Rings, AroundASlowNicBetweenNodes) {
+  auto topology = read_topology(testing::file_path("dgx-a100.yaml"));
+  for (const char* nic : {"node0.nic0", "node3.nic0", "node3.nic5"})
+    for (int gpus : {64, 160, 168}) {
+      LinkOverride slow;
+      slow.link = nic;
+      slow.bandwidth = BytesPerSecond(1e9);
+      auto cluster = topology->build(gpus, {&slow, 1});
+      EXPECT_EQ(share(*cluster, rings_of(*cluster, 1)), 25e9) << nic << ", " << gpus;
+      EXPECT_GE(share(*cluster, rings_of(*cluster)), 12.5e9) << nic << ", " << gpus;
+    }
+}
+
 TEST(Rings, NoRing) {
   auto path = build_text(
       "kind: graph\n"
