@@ -47,8 +47,8 @@ std::string describe(const Cluster& cluster, int link) {
 void show(const ClusterOptions& options) {
   auto cluster = options.build();
   auto summary = summarize(*cluster);
-  fmt::print("{} GPUs in {} node{}, {} links (each direction counts)\n", summary.gpus, summary.nodes,
-             summary.nodes == 1 ? "" : "s", summary.links);
+  fmt::print("{} GPU{} in {} node{}, {} links (each direction counts)\n", summary.gpus,
+             summary.gpus == 1 ? "" : "s", summary.nodes, summary.nodes == 1 ? "" : "s", summary.links);
   if (summary.narrowest_link >= 0) {
     fmt::print("narrowest link      {}\n", describe(*cluster, summary.narrowest_link));
     fmt::print("widest link         {}\n", describe(*cluster, summary.widest_link));
@@ -133,7 +133,7 @@ void export_graph(const ExportOptions& options) {
     throw InputError("one of --dot and --svg says what to write", "write --svg topology.svg");
   const ExternalProgram graphviz{"dot", "-Tsvg", "graphs are", "graphviz"};
   if (!options.svg.empty()) {
-    check_writable(options.svg, "--svg");
+    if (options.svg != "-") check_writable(options.svg, "--svg");
     require_program(graphviz);
   }
   if (!options.dot.empty() && options.dot != "-") check_writable(options.dot, "--dot");
@@ -143,7 +143,7 @@ void export_graph(const ExportOptions& options) {
   if (options.svg.empty())
     write_output(options.dot, dot);
   else
-    write_whole_file(options.svg, run_program(graphviz, dot));
+    write_output(options.svg, run_program(graphviz, dot));
 }
 
 // The options of a subcommand, read when it is called.
@@ -184,7 +184,7 @@ void add_export(CLI::App& topology, Action& run) {
   options->cluster.add_to(*command);
   add_output(*command, "--dot", options->dot,
              "Write the graph in Graphviz's language (- for standard output)");
-  add_output(*command, "--svg", options->svg, "Draw it (needs Graphviz)");
+  add_output(*command, "--svg", options->svg, "Draw it (needs Graphviz; - for standard output)");
   command->footer("Example:\n  ddpsim topology export topologies/dgx1-v100.yaml --svg dgx1.svg");
 }
 

@@ -70,7 +70,7 @@ MapReader::MapReader(const Value& map, std::string name) : map_(&map), name_(std
 }
 
 const Value* MapReader::find(std::string_view key) {
-  known_.emplace_back(key);
+  if (std::find(known_.begin(), known_.end(), key) == known_.end()) known_.emplace_back(key);
   const Entry* entry = map_->find(key);
   return entry ? &entry->value : nullptr;
 }
@@ -78,10 +78,12 @@ const Value* MapReader::find(std::string_view key) {
 const Value& MapReader::require(std::string_view key) {
   if (const Value* value = find(key)) return *value;
   const std::vector<std::string> missing{std::string(key)};
-  for (const auto& entry : map_->entries)  // a misspelt key rather than a missing one
+  for (const auto& entry : map_->entries) {  // a misspelt key rather than a missing one
+    if (std::find(known_.begin(), known_.end(), entry.key) != known_.end()) continue;
     if (auto suggestion = did_you_mean(entry.key, missing); !suggestion.empty())
       throw InputError(entry.key_span, fmt::format("unknown key '{}'{}", entry.key, suggestion),
                        fmt::format("'{}' needs the key '{}'", name_, key));
+  }
   throw InputError(map_->span, fmt::format("'{}' lacks the key '{}'", name_, key),
                    fmt::format("add '{}: ...'", key));
 }

@@ -221,10 +221,17 @@ void ScenarioReader::read_cluster(const Value& root, const Collective& collectiv
   auto topology = section.topology ? find_topology(*section.topology) : nullptr;
   if (collective.table) {
     read_measured_cluster(*collective.table, collective.table_span, section);
-    // It is not simulated, but known to be sound.
-    if (topology) (void)build_cluster(*topology, section);
+    // The topology is not simulated, but known to be sound, and it says which ranks a node holds.
+    auto placement = read_placement(section.placement);
+    std::function<std::vector<int>(int)> ranks_of;
+    if (topology) {
+      auto cluster = build_cluster(*topology, section);
+      ranks_of = [cluster, gpus = place_ranks(placement, *cluster, section.world_size)](int node) {
+        return ranks_of_node(node, *cluster, gpus);
+      };
+    }
     scenario.groups = make_groups(read_groups(nullptr, section.world_size),
-                                  read_stragglers(stragglers, section.world_size, {}));
+                                  read_stragglers(stragglers, section.world_size, ranks_of));
     scenario.measured_cost = std::shared_ptr<const MeasuredCost>(collective.table, &collective.table->cost);
     return;
   }

@@ -1,4 +1,5 @@
 // The parts of `cluster` that say who talks: groups, placement, background traffic.
+#include <algorithm>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -77,6 +78,9 @@ std::vector<GroupSection> read_groups(const Value* value, int world_size) {
     std::iota(groups[0].ranks.begin(), groups[0].ranks.end(), 0);
     return groups;
   }
+  if (value->kind == Value::Kind::scalar)
+    throw InputError(value->span, "groups are a list of groups, or tensor parallel",
+                     "write {tensor_parallel: 8}, or [{ranks: [0, 1]}, {ranks: [2, 3]}]");
   if (value->kind == Value::Kind::map) {
     MapReader reader(*value, "groups");
     const Value& size = reader.require("tensor_parallel");
@@ -111,9 +115,10 @@ Placement read_placement(const Value* value) {
   }
   if (value->kind == Value::Kind::scalar && value->scalar == "random")
     throw InputError(value->span, "a random placement needs a seed", "write placement: {random: 1}");
-  config::Words<PlacementKind> words{{"packed", PlacementKind::packed},
-                                     {"round_robin", PlacementKind::round_robin}};
-  return {config::as_word(words)(*value), 0};
+  if (value->kind == Value::Kind::scalar && value->scalar == "packed") return {PlacementKind::packed, 0};
+  if (value->kind == Value::Kind::scalar && value->scalar == "round_robin")
+    return {PlacementKind::round_robin, 0};
+  throw InputError(value->span, "this is no placement", "one of packed, round_robin, {random: SEED}");
 }
 
 std::vector<BackgroundFlow> read_background(const Value* value, const Cluster& cluster) {
@@ -124,11 +129,21 @@ std::vector<BackgroundFlow> read_background(const Value* value, const Cluster& c
     const Value& links = reader.require("links");
     BackgroundFlow flow;
     for (const auto& name : config::items_of(links)) {
-      auto named = cluster.links_named(config::as_string(name), name.span);
-      flow.links.insert(flow.links.end(), named.begin(), named.end());
+      for (int link : cluster.links_named(config::as_string(name), name.span)) {
+        if (cluster.broken(link))
+          throw InputError(name.span, fmt::format("link {} is broken", cluster.link_name(link)),
+                           "nothing crosses it: name another, or mend it");
+        if (std::find(flow.links.begin(), flow.links.end(), link) != flow.links.end())
+          throw InputError(name.span, fmt::format("link {} is named twice", cluster.link_name(link)),
+                           "a flow crosses a link once; a second flow is another entry");
+        flow.links.push_back(link);
+      }
     }
     flow.start = reader.optional("start", as_seconds).value_or(Seconds(0));
-    flow.size = reader.optional("size", config::as_bytes);
+    const Value* size = reader.find("size");
+    if (size) flow.size = config::as_bytes(*size);
+    if (flow.size == Bytes(0))
+      throw InputError(size->span, "background traffic of no bytes", "give it a size");
     flow.end = reader.optional("end", as_seconds);
     reader.finish();
     if (flow.links.empty()) throw InputError(links.span, "background traffic on no link", "name one");

@@ -4,6 +4,8 @@
 #include <map>
 #include <numeric>
 
+#include <fmt/format.h>
+
 #include "sim/base/check.hpp"
 #include "sim/topology/rings.hpp"
 
@@ -32,15 +34,19 @@ Wiring wiring_of(const Cluster& cluster, std::span<const int> gpus) {
   wiring.ranks = static_cast<int>(gpus.size());
   wiring.nodes = ranks_by_node(cluster, gpus);
   wiring.path = [&cluster, gpu](int from, int to) { return as_path(cluster.route(gpu(from), gpu(to))); };
-  if (!cluster.to_switch(gpus.front())) return wiring;
-  auto through = [](std::optional<Route> route) {
+  // A switch that reduces is in every node, or some way to one is broken.
+  if (std::none_of(gpus.begin(), gpus.end(), [&](int g) { return cluster.to_switch(g).has_value(); }))
+    return wiring;
+  auto through = [&cluster](int g, std::optional<Route> route) {
     if (!route)
-      throw InputError("some nodes have a switch that reduces, others have none",
-                       "use algorithm: hierarchical");
+      throw InputError(fmt::format("{} has no way to and from a switch that reduces", cluster.gpu_name(g)),
+                       "mend the link, give every node such a switch, or use algorithm: hierarchical");
     return as_path(*std::move(route));
   };
-  wiring.to_switch = [&cluster, gpu, through](int rank) { return through(cluster.to_switch(gpu(rank))); };
-  wiring.from_switch = [&cluster, gpu, through](int rank) { return through(cluster.from_switch(gpu(rank))); };
+  wiring.to_switch = [&cluster, gpu, through](int r) { return through(gpu(r), cluster.to_switch(gpu(r))); };
+  wiring.from_switch = [&cluster, gpu, through](int r) {
+    return through(gpu(r), cluster.from_switch(gpu(r)));
+  };
   return wiring;
 }
 

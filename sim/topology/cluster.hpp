@@ -49,6 +49,7 @@ class Cluster {
   // Link ids count from 0 to links() - 1.
   [[nodiscard]] virtual int links() const = 0;
   [[nodiscard]] virtual Link link(int id) const = 0;  // as degraded; broken links keep their figures
+  [[nodiscard]] virtual bool broken(int /*id*/) const { return false; }
   [[nodiscard]] virtual std::string link_name(int id) const = 0;
   [[nodiscard]] virtual Cable cable(int /*id*/) const { return {Medium::network}; }
   // The links a user's name stands for: both directions, or one. Throws InputError at `place` with a

@@ -63,6 +63,7 @@ void check_fits(const NodeModel& usual, const NodeModel& other, const Fabric& fa
 void read_others(const Value& list, ClusterPlan& plan) {
   for (const auto& item : config::items_of(list)) {
     MapReader reader(item, "other_nodes");
+    reader.find("node");  // known, before "nodes" is missed
     const Value& numbers = reader.require("nodes");
     const Value& node = reader.require("node");
     auto model = read_node(node);

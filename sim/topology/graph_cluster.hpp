@@ -45,6 +45,7 @@ class GraphCluster final : public Cluster {
   [[nodiscard]] std::string gpu_name(int gpu) const override { return plan_->vertices[gpu].name; }
   [[nodiscard]] int like_node(int node) const override { return node; }
   [[nodiscard]] int links() const override { return static_cast<int>(plan_->wires.size()); }
+  [[nodiscard]] bool broken(int id) const override { return changes_.broken(id); }
   [[nodiscard]] Link link(int id) const override { return changes_.applied(id, plan_->wires[id].link); }
   [[nodiscard]] std::string link_name(int id) const override;
   [[nodiscard]] Cable cable(int id) const override { return plan_->wires[id].cable; }

@@ -37,6 +37,7 @@ class NodeCluster final : public Cluster {
   [[nodiscard]] std::string gpu_name(int gpu) const override;
   [[nodiscard]] int like_node(int node) const override;
   [[nodiscard]] int links() const override { return fabric_base_ + (tree_ ? tree_->links() : 0); }
+  [[nodiscard]] bool broken(int id) const override { return changes_.broken(id); }
   [[nodiscard]] Link link(int id) const override;
   [[nodiscard]] std::string link_name(int id) const override;
   [[nodiscard]] Cable cable(int id) const override;

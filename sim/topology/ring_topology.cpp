@@ -36,6 +36,7 @@ class RingCluster final : public Cluster {
   [[nodiscard]] std::string gpu_name(int gpu) const override { return fmt::format("gpu{}", gpu); }
   [[nodiscard]] int like_node(int node) const override { return has_changes(node) ? node : first_intact_; }
   [[nodiscard]] int links() const override { return gpus_; }
+  [[nodiscard]] bool broken(int id) const override { return changes_.broken(id); }
   [[nodiscard]] Link link(int id) const override { return changes_.applied(id, link_); }
   [[nodiscard]] std::string link_name(int id) const override {
     return gpu_name(id) + ">" + gpu_name((id + 1) % gpus_);

@@ -135,6 +135,9 @@ int best_channels(const std::vector<NodeRings>& kinds) {
   for (int member = 0; member + 1 < members; ++member)
     (void)search.cluster.route(search.gpu(node, member), search.gpu(node, member + 1));
   (void)search.cluster.route(search.gpu(node, members - 1), search.gpu(node + 1, 0));
+  std::size_t previous = (node + search.nodes.size() - 1) % search.nodes.size();
+  int last = static_cast<int>(search.nodes[previous].size()) - 1;
+  (void)search.cluster.route(search.gpu(previous, last), search.gpu(node, 0));
   throw InputError("no ring leads through all GPUs of a node", "add links, or use another algorithm");
 }
 

@@ -91,7 +91,7 @@ class SweepTest(cli.CliTest):
         self.write_scenario(more="collective: {measured: allreduce.csv}\nsweep: {collective.algorithm: [ring, measured]}")
         self.write("allreduce.csv", "# ddpsim-allreduce: 1\n# world_size: 8\nbytes,time_s\n1024,0.0001\n104857600,0.01\n")
         points = self.sweep()["points"]
-        self.assertEqual([(p["algorithm"], p["fidelity"]) for p in points], [("ring", "fluid"), ("measured", "closed_form")])
+        self.assertEqual([(p["algorithm"], p["fidelity"]) for p in points], [("ring", "lazy"), ("measured", "closed_form")])
 
     def test_set_replaces_a_key_and_its_axis(self):
         self.write_scenario(more="sweep:\n  ddp.bucket_cap: [4MiB, 16MiB]\n  cluster.world_size: [8, 64]")

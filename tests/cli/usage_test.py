@@ -2,10 +2,12 @@
 """The command line itself: wrong usage, --help, --version."""
 import re
 import shlex
+import shutil
 
 import ddpsim_cli as cli
 
-COMMANDS = [[], ["simulate"], ["sweep"], ["trace"], ["trace", "show"], ["trace", "import"]]
+COMMANDS = [[], ["simulate"], ["sweep"], ["topology"], ["topology", "show"], ["topology", "rings"], ["topology", "costs"],
+            ["topology", "export"], ["trace"], ["trace", "show"], ["trace", "import"]]
 
 
 class UsageTest(cli.CliTest):
@@ -32,6 +34,15 @@ class UsageTest(cli.CliTest):
             ("sweep a.yaml --jobs -1", "--jobs: Value -1 not in range 1 to 1024", "ddpsim sweep"),
             ("sweep a.yaml --jobs 1e400", "--jobs: Value 1e400 not in range 1 to 1024", "ddpsim sweep"),
             ("sweep a.yaml --timeline t.json", "unexpected argument '--timeline'", "ddpsim sweep"),
+            ("topology", "A subcommand is required", "ddpsim topology"),
+            ("topology cost a.yaml", "unexpected argument 'cost'; did you mean 'costs'?", "ddpsim topology"),
+            ("topology show", "FILE is required", "ddpsim topology show"),
+            ("topology show a.yaml --channels 2", "unexpected argument '--channels'", "ddpsim topology show"),
+            ("topology rings a.yaml --world_size 8", "unexpected argument '--world_size'; did you mean '--world-size'?",
+             "ddpsim topology rings"),
+            ("topology export a.yaml --dot ''", "--dot: needs a file name", "ddpsim topology export"),
+            ("topology export a.yaml --svg", "--svg: 1 required PATH missing", "ddpsim topology export"),
+            ("simulate a.yaml --check-ranks many", "--check-ranks: Value many not in range 2 to 1024", "ddpsim simulate"),
             ("trace", "A subcommand is required", "ddpsim trace"),
             ("trace shwo a.csv", "unexpected argument 'shwo'; did you mean 'show'?", "ddpsim trace"),
             ("trace show", "FILE is required", "ddpsim trace show"),
@@ -50,8 +61,11 @@ class UsageTest(cli.CliTest):
                 self.assertRegex(done.stdout, r"\n\nExample:\n  ddpsim " + (" ".join(command) or "sweep") + " ")
 
     def test_help_lists_every_option_with_a_description(self):
-        for command, options in ((["simulate"], "set json csv quiet timeline"),
+        for command, options in ((["simulate"], "set json csv quiet timeline check-fidelity check-ranks"),
                                  (["sweep"], "set json csv quiet plot jobs exact-optimum"),
+                                 (["topology", "rings"], "world-size channels"),
+                                 (["topology", "costs"], "world-size bytes"),
+                                 (["topology", "export"], "world-size dot svg"),
                                  (["trace", "import"], "format out statistic untied dtype batch-size sequence-length source")):
             text = self.ok(*command, "--help").stdout
             for option in options.split():
@@ -62,6 +76,8 @@ class UsageTest(cli.CliTest):
         for command in COMMANDS:
             text = self.ok(*command, "--help").stdout
             example = re.search(r"\nExample:\n  ddpsim (.*)", text)
+            if example and "--svg" in example[1] and not shutil.which("dot"):
+                continue
             if example and not example[1].startswith("trace import"):  # which reads files of the user's own
                 with self.subTest(example[1]):
                     self.ok(*shlex.split(example[1]))

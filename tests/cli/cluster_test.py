@@ -1,0 +1,286 @@
+#!/usr/bin/env python3
+"""Scenarios on clusters: what a hierarchical all-reduce takes, groups and background traffic on shared links, links that are
+slow or broken, where ranks are placed, and that the fast executors give what the simulation flow by flow gives."""
+import json
+import math
+import re
+
+import ddpsim_cli as cli
+
+GRADIENT = 25 * cli.MIB // 4  # elements
+S = 25 * cli.MIB
+
+# topologies/two-level-test.yaml: a0, b0 between any two GPUs of a node, a and b on the cable of every NIC.
+A0, B0, A, B = 0.5e-6, 200e9, 5e-6, 12.5e9
+
+# 14 (a0 + S/8/b0) + 2 (N/8-1) (a + S/N/b) for N GPUs, in ms; for 64: 14 x 16.884 us + 14 x 37.768 us.
+HIERARCHICAL_MS = {64: 0.765128, 256: 1.054280, 1024: 2.026568, 4096: 5.869640, 16384: 21.230408}
+# 125 such buckets, k of them ready at 6 ms x ceil(36 (k+1)/125). With 64 and 256 GPUs each is reduced before its successors come,
+# and of the four that are ready at 216 ms the last ends at 216 ms + 4 x the above; with 1024 they queue from the first on:
+# 6 ms + 125 x the above.
+LAST_BUCKET_MS = {64: 219.060512, 256: 220.217120, 1024: 259.321}
+
+# Two nodes of two GPUs that share a NIC.
+SHARED_NIC = """kind: cluster
+node:
+  gpus: 2
+  interconnect: {kind: nvswitch, bandwidth: 200GB/s, latency: 1us}
+  nics: {count: 1, bandwidth: 12.5GB/s, latency: 5us}
+fabric: {kind: fat_tree, nodes_per_leaf: 16}
+"""
+TENSOR_PARALLEL = "cluster.groups={tensor_parallel: 2}"
+
+
+class ClusterTest(cli.CliTest):
+    def write_cluster(self, trace=None, topology=None, world_size=16, more=""):
+        """A scenario on two-level-test.yaml, or on the topology of that text."""
+        self.write("trace.csv", trace or cli.trace_text([("weight", GRADIENT, 0.01)]))
+        self.write("cluster.yaml", topology or (cli.SOURCE_ROOT / "topologies/two-level-test.yaml").read_text())
+        self.write("scenario.yaml", "workload: {trace: trace.csv}\n"
+                                    f"cluster: {{topology: cluster.yaml, world_size: {world_size}}}\n{more}")
+
+    def communication(self, *sets):
+        return self.simulate(*sets)["communication_s"]
+
+    def assert_close(self, seconds, expected, tolerance=1e-9):
+        self.assertAlmostEqual(seconds / expected, 1, delta=tolerance)
+
+
+class HierarchicalTest(ClusterTest):
+    def test_one_bucket_takes_the_time_of_the_equation(self):
+        self.write_cluster(more="collective: {algorithm: hierarchical}")
+        for gpus, milliseconds in HIERARCHICAL_MS.items():
+            equation = 14 * (A0 + S / 8 / B0) + 2 * (gpus // 8 - 1) * (A + S / gpus / B)
+            self.assert_close(milliseconds * 1e-3, equation)
+            for fidelity in ["lazy"] + ["closed_form", "folded", "fluid"] * (gpus <= 1024) + ["exact"] * (gpus <= 64):
+                with self.subTest(gpus=gpus, fidelity=fidelity):
+                    result = self.simulate(f"cluster.world_size={gpus}", f"engine.fidelity={fidelity}")
+                    self.assert_close(result["communication_s"] * 1e3, milliseconds)
+                    self.assertEqual((result["algorithm"], result["fidelity"]), ("hierarchical", fidelity))
+
+    def test_125_buckets_queue_on_one_lane(self):
+        trace = cli.trace_text([(f"g{k}", GRADIENT, 0.006 * math.ceil(36 * (k + 1) / 125)) for k in range(125)])
+        self.write_cluster(trace, more="collective: {algorithm: hierarchical}\nddp: {bucket_cap: 25MiB}")
+        for gpus, milliseconds in LAST_BUCKET_MS.items():
+            for fidelity in ("lazy", "closed_form"):
+                with self.subTest(gpus=gpus, fidelity=fidelity):
+                    result = self.simulate(f"cluster.world_size={gpus}", f"engine.fidelity={fidelity}")
+                    self.assertEqual(result["n_buckets"], 125)
+                    self.assert_close(result["buckets"][-1]["end_s"] * 1e3, milliseconds)
+
+    def test_channels_of_one_ring_share_its_links(self):
+        """Half of the bytes each at half of the bandwidth: the time of one channel."""
+        self.write_cluster(topology=cli.RING, world_size=8)
+        one = self.communication()
+        for channels in (2, 5):
+            for fidelity in ("lazy", "exact"):
+                sets = (f"collective.channels={channels}", f"engine.fidelity={fidelity}")
+                self.assert_close(self.communication(*sets), one)
+
+
+class LinksTest(ClusterTest):
+    def test_a_slow_link_of_a_ring_costs_what_the_equation_says(self):
+        """Every step waits for the narrowest link: 14 (5 us + S/8/6.25 GB/s)."""
+        self.write_cluster(topology=cli.RING, world_size=8)
+        slow = "cluster.overrides=[{link: gpu3>gpu4, bandwidth: 6.25GB/s}]"
+        for fidelity in ("lazy", "exact", "closed_form"):
+            self.assert_close(self.communication(slow, f"engine.fidelity={fidelity}"), 14 * (A + S / 8 / 6.25e9))
+        self.write("cluster.yaml", cli.RING + "overrides: [{from: 3, bandwidth: 6.25GB/s}]\n")
+        self.assert_close(self.communication(), 14 * (A + S / 8 / 6.25e9))
+
+    def test_a_slow_cable_of_a_cluster_costs_what_the_equation_says(self):
+        """The stage between the nodes waits for its slowest rail: 14 (a0 + S/8/b0) + 2 (a + S/16/6.25 GB/s)."""
+        self.write_cluster(more="collective: {algorithm: hierarchical}")
+        for link in ("node0.nic3", "node0.nic3.out", "node1.nic3.in", "node0.nic3>node1.nic3"):
+            slow = f"cluster.overrides=[{{link: {link}, bandwidth: 6.25GB/s}}]"
+            self.assert_close(self.communication(slow), 14 * (A0 + S / 8 / B0) + 2 * (A + S / 16 / 6.25e9))
+        late = "cluster.overrides=[{link: node0.nic3, latency: 9us}]"
+        self.assert_close(self.communication(late), 14 * (A0 + S / 8 / B0) + 2 * (9e-6 + S / 16 / B))
+
+    def test_the_scenario_changes_what_the_topology_says(self):
+        text = (cli.SOURCE_ROOT / "topologies/two-level-test.yaml").read_text()
+        self.write_cluster(topology=text + "overrides: [{link: node0.nic3, bandwidth: 1GB/s}]\n",
+                           more="collective: {algorithm: hierarchical}")
+        self.assert_close(self.communication(), 14 * (A0 + S / 8 / B0) + 2 * (A + S / 16 / 1e9))
+        mended = "cluster.overrides=[{link: node0.nic3, bandwidth: 12.5GB/s}]"
+        self.assert_close(self.communication(mended), 14 * (A0 + S / 8 / B0) + 2 * (A + S / 16 / B))
+
+    def test_a_broken_nic_is_gone_round(self):
+        """Shard 0 leaves node 0 through another GPU and its NIC: longer by a hop, and that NIC carries two shards."""
+        self.write_cluster(more="collective: {algorithm: hierarchical}")
+        broken = "cluster.overrides=[{link: node0.nic0.out, broken: true}]"
+        whole = self.communication()
+        for fidelity in ("lazy", "exact"):
+            detour = self.communication(broken, f"engine.fidelity={fidelity}")
+            self.assertGreater(detour, whole + S / 16 / B)
+            self.assertLess(detour, whole + 2 * (4 * A0 + S / 16 / B + S / 16 / B0))
+        self.write_cluster(topology=cli.RING, world_size=8)  # where there is no way round
+        self.fails(2, "simulate", "scenario.yaml", "--set", "cluster.overrides=[{link: gpu3>gpu4, broken: true}]")
+
+
+class GroupsTest(ClusterTest):
+    def test_tensor_parallel(self):
+        """Ranks 0, 2, 4 ... reduce among themselves, and so do 1, 3, 5 ...: 8 of 16."""
+        self.write_cluster(cli.small_trace(batch_size=4))
+        result = self.simulate(TENSOR_PARALLEL)
+        self.assertEqual((result["world_size"], result["group_size"]), (16, 8))
+        # One replica of the model is two ranks: what is processed are the batches of 8.
+        self.assertAlmostEqual(result["samples_per_s"], 4 * 8 / result["iteration_s"], delta=1e-9)
+        self.assertAlmostEqual(result["busbw_Bps"] / result["algbw_Bps"], 2 * 7 / 8, delta=1e-12)
+        self.assertEqual(self.simulate()["group_size"], 16)
+        explicit = "cluster.groups=[{ranks: {to: 14, step: 2}}, {ranks: [1, 3, 5, 7, 9, 11, 13, 15]}]"
+        self.assertEqual(self.simulate(explicit), result)
+
+    def test_groups_on_one_nic_halve_it(self):
+        """Two groups of two, a rank in each node, at the same time through the same NICs: 2 (5 us + S/2/6.25 GB/s)."""
+        self.write_cluster(topology=SHARED_NIC, world_size=4)
+        for fidelity in ("lazy", "exact", "folded", "fluid", "closed_form"):
+            self.assert_close(self.communication(TENSOR_PARALLEL, f"engine.fidelity={fidelity}"), 2 * (A + S / 2 / 6.25e9))
+
+    def test_nothing_communicated_stays_an_error(self):
+        self.write_cluster(world_size=8)
+        for assignment in ("cluster.groups={tensor_parallel: 8}", "cluster.world_size=1"):
+            done = self.fails(2, "simulate", "scenario.yaml", "--set", assignment)
+            self.assertIn("communicates nothing", done.stderr)
+
+
+class ContentionTest(ClusterTest):
+    """Through NICs that two groups share: what the lazy executor says is what the simulation flow by flow says."""
+
+    # What happens, and the same without contention.
+    LATER = "cluster.groups=[{{ranks: [0, 2]}}, {{ranks: [1, 3], offset: {}}}]"
+    CASES = {
+        "groups at different times": ([LATER.format("0.4ms")], [LATER.format("1s")]),
+        "background with a size": ([TENSOR_PARALLEL, "cluster.background=[{links: [node0.nic0.out], start: 7ms, size: 20MB}]"],
+                                   [TENSOR_PARALLEL]),
+        "background with an end": ([TENSOR_PARALLEL, "cluster.background=[{links: [node0.nic0.out], start: 7ms, end: 13ms}]"],
+                                   [TENSOR_PARALLEL]),
+        "a link of half the speed": ([LATER.format("0.4ms"), "cluster.overrides=[{link: node1.nic0.out, bandwidth: 6.25GB/s}]"],
+                                     [LATER.format("0.4ms")]),
+        "background on the way between two nodes": (
+            [LATER.format("0.4ms"), "cluster.background=[{links: [node0.nic0.out, node1.nic0.in], size: 100MB}]"],
+            [LATER.format("0.4ms")]),
+    }
+
+    def setUp(self):
+        super().setUp()
+        self.write_cluster(cli.small_trace(n_gradients=12), SHARED_NIC, 4, "ddp: {bucket_cap: 8MiB}")
+
+    def assert_alike(self, a, b):
+        """The same numbers but for rounding."""
+        self.assertEqual(list(a), list(b))
+        for key in a:
+            if key in ("fidelity", "tool"):
+                continue
+            for x, y in zip(a[key], b[key], strict=True) if key == "buckets" else [({key: a[key]}, {key: b[key]})]:
+                for name, value in x.items():
+                    if isinstance(value, float):
+                        self.assertAlmostEqual(value, y[name], delta=1e-9 * max(abs(value), 1e-3), msg=(key, name))
+                    else:
+                        self.assertEqual(value, y[name], (key, name))
+
+    def test_lazy_is_exact(self):
+        for title, (sets, quiet) in self.CASES.items():
+            with self.subTest(title):
+                lazy = self.simulate(*sets, "engine.fidelity=lazy")
+                self.assert_alike(lazy, self.simulate(*sets, "engine.fidelity=exact"))
+                self.assertGreater(lazy["communication_s"], self.communication(*quiet) * 1.001)
+
+    def test_background_costs_what_it_takes_from_the_link(self):
+        """Beside another flow a ring of two has half of the link, 2 (5 us + S/2/6.25 GB/s), and all of it when that has ended."""
+        self.write_cluster(topology=SHARED_NIC.replace("gpus: 2", "gpus: 1"), world_size=2)
+        quiet, busy = 2 * (A + S / 2 / 12.5e9), 2 * (A + S / 2 / 6.25e9)
+        for end, expected in (("20ms", busy), ("5ms", quiet)):
+            self.assert_close(self.communication(f"cluster.background=[{{links: [node0.nic0.out], end: {end}}}]"), expected)
+        self.assert_close(self.communication(), quiet)
+
+    def test_check_fidelity_prints_the_difference(self):
+        for sets, _ in self.CASES.values():
+            text = self.ok("simulate", "scenario.yaml", *cli.set_arguments(sets), "--check-fidelity").stdout
+            head, check = text.split("\nfidelity checked with 4 ranks: lazy against exact\n")
+            self.assertTrue(head.startswith("iteration "))
+            rows = re.findall(r"(?m)^  (\w+) +(\S+ \w+) +(\S+ \w+)  (\S+) %$", check)
+            self.assertEqual([name for name, *_ in rows], ["iteration", "communication"])
+            for _, asked, exact, difference in rows:
+                self.assertEqual(asked, exact)
+                self.assertLess(abs(float(difference)), 1e-7)
+
+    def test_check_fidelity_with_few_ranks(self):
+        self.write_cluster(world_size=4096, more="collective: {algorithm: hierarchical}")
+        for option, ranks in (([], 32), (["--check-ranks", "16"], 16)):
+            text = self.ok("simulate", "scenario.yaml", "--check-fidelity", *option).stdout
+            self.assertIn(f"\nfidelity checked with {ranks} ranks: lazy against exact\n", text)
+        self.assertIn("4096 ranks", text)
+        done = self.ok("simulate", "scenario.yaml", "--check-fidelity", "--json", "-")
+        self.assertEqual(json.loads(done.stdout)["world_size"], 4096)  # nothing else on standard output
+        self.assertEqual(self.ok("simulate", "scenario.yaml", "--check-fidelity", "--quiet").stdout, "")
+
+
+class PlacementTest(ClusterTest):
+    """Ranks in their own order around a ring, on nodes with one NIC: every hop between nodes is paid for."""
+
+    def setUp(self):
+        super().setUp()
+        text = SHARED_NIC.replace("gpus: 2", "gpus: 4")
+        self.write_cluster(cli.small_trace(n_gradients=6), text, 16, "collective: {algorithm: ring, ring_order: ranks}")
+
+    def test_scattered_ranks_share_the_nics(self):
+        packed = self.communication()
+        random = self.communication("cluster.placement={random: 1}")
+        dealt = self.communication("cluster.placement=round_robin")
+        self.assertEqual(packed, self.communication("cluster.placement=packed"))
+        self.assertLess(packed, random)
+        self.assertLess(random, dealt)  # every hop leaves its node: four flows through each NIC
+        self.assert_close(dealt, self.communication("cluster.placement=round_robin", "engine.fidelity=exact"))
+        # A search finds the good ring wherever the ranks are.
+        searched = self.communication("cluster.placement={random: 1}", "collective.ring_order=search")
+        self.assert_close(searched, packed)
+
+    def test_the_seed_decides(self):
+        times = {seed: [self.communication(f"cluster.placement={{random: {seed}}}") for _ in range(2)] for seed in (1, 2, 3, 4)}
+        for first, second in times.values():
+            self.assertEqual(first, second)
+        self.assertGreater(len({first for first, _ in times.values()}), 1)
+
+    def test_the_same_bytes_every_time_and_whatever_jobs_says(self):
+        texts = set()
+        for name in ("first", "second"):
+            done = self.ok("simulate", "scenario.yaml", "--set", "cluster.placement={random: 7}", "--json", f"{name}.json",
+                           "--timeline", f"{name}.trace")
+            texts.add((done.stdout, self.read(f"{name}.json"), self.read(f"{name}.trace")))
+        self.assertEqual(len(texts), 1)
+        sets = ["cluster.placement={random: 7}", "sweep.cluster.world_size=[8, 16]",
+                "sweep.collective.algorithm=[ring, tree, halving_doubling]",
+                "cluster.groups={tensor_parallel: 2}", "cluster.background=[{links: [node0.nic0], start: 3ms, size: 10MB}]"]
+        sweeps = {self.ok("sweep", "scenario.yaml", *cli.set_arguments(sets), "--jobs", jobs, "--json", "-").stdout
+                  for jobs in ("1", "2")}
+        self.assertEqual(len(sweeps), 1)
+        points = json.loads(sweeps.pop())["points"]
+        self.assertEqual(len(points), 6)
+        self.assertGreater(len({point["iteration_s"] for point in points}), 3)
+
+
+class StragglersTest(ClusterTest):
+    def setUp(self):
+        super().setUp()
+        self.write_cluster(cli.small_trace(forward="30ms"))
+
+    def test_a_node_is_its_ranks(self):
+        by_node = self.simulate("workload.stragglers=[{node: 1, slowdown: 1.5}]")
+        ranks = ", ".join(f"{{rank: {rank}, slowdown: 1.5}}" for rank in range(8, 16))
+        self.assertEqual(by_node, self.simulate(f"workload.stragglers=[{ranks}]"))
+        self.assertEqual(by_node["reported_rank"], 8)
+        self.assertAlmostEqual(by_node["forward_s"], 0.045, delta=1e-15)  # 1.5 x 30 ms
+
+    def test_the_ranks_that_are_placed_there(self):
+        """Dealt out over two nodes, the odd ranks are on node 1."""
+        result = self.simulate("workload.stragglers=[{node: 1, slowdown: 1.5}]", "cluster.placement=round_robin")
+        self.assertEqual(result["reported_rank"], 1)
+
+    def test_only_their_group_waits(self):
+        result = self.simulate("workload.stragglers=[{rank: 3, slowdown: 1.5}]", TENSOR_PARALLEL)
+        self.assertEqual((result["reported_rank"], result["group_size"]), (3, 8))
+
+
+if __name__ == "__main__":
+    cli.main()

@@ -1,0 +1,237 @@
+#!/usr/bin/env python3
+"""`ddpsim topology`: the files of topologies/, numbers that a user can check by hand, the graph for Graphviz."""
+import re
+import shutil
+import tempfile
+import unittest
+import xml.etree.ElementTree
+from collections import Counter
+
+import ddpsim_cli as cli
+
+
+def size_of(name):
+    """The arguments that size a topology: all but a ring know their usual size."""
+    return ["--world-size", "8"] if name.startswith("ring") else []
+
+
+class TopologyTest(cli.CliTest):
+    def topology(self, command, name, *arguments):
+        return self.ok("topology", command, cli.SOURCE_ROOT / "topologies" / name, *arguments).stdout
+
+    def names(self):
+        return sorted(path.name for path in (cli.SOURCE_ROOT / "topologies").glob("*.yaml"))
+
+
+class ShowTest(TopologyTest):
+    def test_every_file_of_the_repository(self):
+        self.assertGreaterEqual(len(self.names()), 7)
+        for name in self.names():
+            for size in (size_of(name), ["--world-size", "64"]):
+                with self.subTest(name, size=size):
+                    text = self.topology("show", name, *size)
+                    self.assertRegex(text, r"^\d+ GPUs in \d+ nodes?, \d+ links \(each direction counts\)\n")
+                    self.assertRegex(text, r"\nbisection bandwidth +[\d.]+ [GT]B/s\n")
+                    self.assertEqual("between two nodes" in text, " 1 node," not in text)
+
+    def test_a_hybrid_cube_mesh_above_pcie(self):
+        """DGX-1. Links: 16 pairs with NVLink, 8 GPUs to PCIe switches, 4 switches to host bridges and one pair of host bridges,
+        each in both directions: 2 (16 + 8 + 4 + 1) = 58; the cables of the NICs lead nowhere. Between GPUs 0-3 and 4-7 lie
+        2 + 2 + 1 + 1 NVLinks of 25 GB/s and the host bridges' 6 GB/s: 156 GB/s."""
+        lines = self.topology("show", "dgx1-v100.yaml").splitlines()
+        self.assertEqual(lines[0], "8 GPUs in 1 node, 58 links (each direction counts)")
+        self.assertEqual(lines[1], "narrowest link      node0.host0>node0.host1, 6 GB/s, 500 ns")
+        self.assertEqual(lines[3], "bisection bandwidth 156 GB/s")
+        table = [line.split() for line in lines[5:]]
+        self.assertEqual(table[0], [f"node0.gpu{gpu}" for gpu in range(8)])
+        self.assertEqual(table[1], ["node0.gpu0", "X", "NV1", "NV1", "NV2", "NV2", "SYS", "SYS", "SYS"])
+        for row in range(8):
+            for column in range(8):
+                self.assertEqual(table[1 + row][1 + column], table[1 + column][1 + row])
+
+    def test_two_nodes_of_rails(self):
+        """DGX H100. The way from NIC to NIC is the cable to the rail's leaf and the cable from it, half of 5 us each; half of
+        the GPUs reach the other half over 8 NICs of 50 GB/s. Links: 2 nodes x (8 GPUs to the NVSwitch + 8 NICs), 8 leaves to
+        the spine, both directions: 2 (2 x 16 + 8) = 80."""
+        text = self.topology("show", "dgx-h100.yaml", "--world-size", "16")
+        self.assertTrue(text.startswith("16 GPUs in 2 nodes, 80 links (each direction counts)\n"), text)
+        self.assertIn("bisection bandwidth 400 GB/s\n"
+                      "between two nodes   50 GB/s, 5 us, bottleneck node0.nic0>rail0.leaf0\n"
+                      "  node0.nic0>rail0.leaf0, 50 GB/s, 2.5 us\n"
+                      "  rail0.leaf0>node1.nic0, 50 GB/s, 2.5 us\n", text)
+        self.assertEqual(len(re.findall(r"NV\b", text)), 2 * 8 * 7)
+        self.assertEqual(len(re.findall(r"NET\b", text)), 2 * 8 * 8)
+
+    def test_a_large_cluster_shows_its_first_node(self):
+        text = self.topology("show", "two-level-test.yaml", "--world-size", "4096")
+        # 512 nodes of 28 pairs both ways and 8 cables. A rail leads one way: the first half reaches the second over 8 cables.
+        self.assertTrue(text.startswith(f"4096 GPUs in 512 nodes, {512 * (56 + 8)} links"), text)
+        self.assertIn("\nbisection bandwidth 100 GB/s\n", text)
+        self.assertTrue(text.endswith("(8 of 4096 GPUs)\n"), text)
+
+    def test_a_ring_leads_one_way(self):
+        text = self.topology("show", "ring-100gbps.yaml", "--world-size", "4")
+        self.assertTrue(text.startswith("4 GPUs in 4 nodes, 4 links"), text)
+        rows = [line.split()[1:] for line in text.splitlines()[-4:]]
+        self.assertEqual(rows, [["X", "NET", "-", "-"], ["-", "X", "NET", "-"], ["-", "-", "X", "NET"], ["NET", "-", "-", "X"]])
+
+    def test_a_graph_has_a_size_of_its_own(self):
+        self.write("graph.yaml", "kind: graph\ngpus: [{name: left}, {name: right}]\nswitches: [{name: hub}]\nlinks:\n"
+                                 "  - {between: [left, hub], bandwidth: 10GB/s, latency: 1us}\n"
+                                 "  - {between: [right, hub], bandwidth: 5GB/s, latency: 1us, count: 3}\n")
+        text = self.ok("topology", "show", "graph.yaml").stdout
+        self.assertTrue(text.startswith("2 GPUs in 1 node, 4 links (each direction counts)\n"
+                                        "narrowest link      left>hub, 10 GB/s, 1 us\n"
+                                        "widest link         right>hub, 15 GB/s, 1 us\n"
+                                        "bisection bandwidth 10 GB/s\n"), text)
+
+
+class RingsTest(TopologyTest):
+    def rings(self, name, *arguments):
+        text = self.topology("rings", name, *arguments)
+        found = re.findall(r"(?m)^ring (\d+): ([\d ]+?)(?: \.\.\.)?   \(narrowest hop ([^,)]+), ([^)]+)\)$", text)
+        self.assertEqual([int(number) for number, *_ in found], list(range(len(text.splitlines()))), text)
+        return [([int(gpu) for gpu in order.split()], bandwidth, link) for _, order, bandwidth, link in found]
+
+    def test_the_six_rings_of_a_dgx_1(self):
+        """Every GPU has 6 NVLinks, so 6 rings use each of the 48 (each way) exactly once, and none needs PCIe."""
+        text = (cli.SOURCE_ROOT / "topologies/dgx1-v100.yaml").read_text()
+        nvlinks = Counter()
+        for a, b, count in re.findall(r"between: \[(\d), (\d)\](?:, count: (\d))?", text):
+            nvlinks[int(a), int(b)] = nvlinks[int(b), int(a)] = int(count or 1)
+        self.assertEqual(sum(nvlinks.values()), 48)
+        rings = self.rings("dgx1-v100.yaml")
+        self.assertEqual(len(rings), 6)
+        used = Counter()
+        for order, _, link in rings:
+            self.assertEqual(sorted(order), list(range(8)))
+            used.update(zip(order, order[1:] + order[:1]))
+            self.assertNotIn("pcie", link)
+        self.assertEqual(used, nvlinks)
+
+    def test_as_many_as_asked_for(self):
+        """One ring alone goes where the NVLinks are double."""
+        ((order, bandwidth, _),) = self.rings("dgx1-v100.yaml", "--channels", "1")
+        self.assertEqual((sorted(order), bandwidth), (list(range(8)), "50 GB/s"))
+        self.assertEqual(len(self.rings("dgx1-v100.yaml", "--channels", "4")), 4)
+        self.assertEqual(len(self.rings("ring-100gbps.yaml", "--world-size", "8", "--channels", "3")), 3)
+
+    def test_a_ring_for_each_nic(self):
+        rings = self.rings("two-level-test.yaml", "--world-size", "16")
+        self.assertEqual([bandwidth for _, bandwidth, _ in rings], ["12.5 GB/s"] * 8)
+        # In ring c the way to the next node is NIC c's: no cable carries two rings.
+        self.assertEqual(len({link for *_, link in rings}), 8)
+
+    def test_long_rings_are_cut_short(self):
+        ((order, *_),) = self.rings("ring-100gbps.yaml", "--world-size", "40")
+        self.assertEqual(order, list(range(32)))
+
+    def test_every_file_of_the_repository(self):
+        for name in self.names():
+            with self.subTest(name):
+                for order, *_ in self.rings(name, *size_of(name)):
+                    self.assertEqual(sorted(order), list(range(8)))
+
+
+class CostsTest(TopologyTest):
+    def costs(self, name, *arguments):
+        """(collective, algorithm, channels) -> (time, algbw, busbw), or the reason there is none."""
+        rows = {}
+        for line in self.topology("costs", name, *arguments).splitlines()[3:]:
+            if match := re.fullmatch(r"(\w+) +(\w+) +(\d+)  +(\S+ \w+)  +(\S+ \w+/s)  +(\S+ \w+/s)", line):
+                rows[match[1], match[2], int(match[3])] = match.groups()[3:]
+            else:
+                collective, algorithm, reason = line.split(None, 2)
+                rows[collective, algorithm] = reason
+        return rows
+
+    def test_two_levels(self):
+        """64 GPUs, S = 25 MiB, a0 = 0.5 us and b0 = 200 GB/s in a node, a = 5 us and b = 12.5 GB/s between nodes:
+        hierarchical: 14 (a0 + S/8/b0) + 2 (64/8 - 1) (a + S/64/b) = 14 x 16.884 us + 14 x 37.768 us = 765.128 us;
+        one ring: 126 steps of a0 + a + S/64/b = 38.268 us (to get to the NIC on which the next node's ring begins) = 4.82177 ms;
+        8 rings: 126 steps with an eighth of the chunk, 126 (5.5 us + 4.096 us) = 1.2091 ms."""
+        costs = self.costs("two-level-test.yaml", "--world-size", "64")
+        time, algbw, busbw = costs["all_reduce", "hierarchical", 1]
+        self.assertEqual(time, "765.1 us")
+        self.assertEqual(algbw, "34.26 GB/s")  # 26214400 B / 765.128 us
+        self.assertEqual(busbw, "67.45 GB/s")  # 2 x 63/64 of it
+        self.assertEqual(costs["all_reduce", "ring", 1][0], "4.82177 ms")
+        self.assertEqual(costs["all_reduce", "ring", 8][0], "1.2091 ms")
+        # Half of the steps, and half of what the bus has to carry.
+        self.assertEqual(costs["reduce_scatter", "ring", 8], costs["all_gather", "ring", 8])
+        self.assertEqual(costs["all_gather", "ring", 8][2], costs["all_reduce", "ring", 8][2])
+        self.assertEqual(costs["all_reduce", "tree"], "no link leads from node2.gpu0 to node4.gpu0")
+        self.assertRegex(costs["all_reduce", "nvls"], "^nvls needs a switch in each node")
+
+    def test_what_is_possible_where(self):
+        h100 = self.costs("dgx-h100.yaml")
+        self.assertIn(("all_reduce", "nvls", 1), h100)
+        self.assertRegex(self.costs("dgx-h100.yaml", "--world-size", "16")["all_reduce", "nvls"], "^nvls stays within one node")
+        self.assertIn(("all_reduce", "ring", 6), self.costs("dgx1-v100.yaml"))
+
+    def test_size_of_the_buffer(self):
+        """A ring of 4: 6 (5 us + S/4/12.5 GB/s); for 1 MiB 6 x 25.97152 us = 155.829 us."""
+        costs = self.costs("ring-100gbps.yaml", "--world-size", "4", "--bytes", "1MiB")
+        self.assertEqual(costs["all_reduce", "ring", 1][0], "155.8 us")
+        self.assertTrue(self.topology("costs", "ring-100gbps.yaml", "--world-size", "4").startswith("25 MiB among 4 GPUs"))
+
+    def test_every_file_of_the_repository(self):
+        for name in self.names():
+            with self.subTest(name):
+                self.assertIn(("all_reduce", "ring", 1), self.costs(name, *size_of(name)))
+
+
+class ExportTest(TopologyTest):
+    def test_every_file_of_the_repository(self):
+        for name in self.names():
+            with self.subTest(name):
+                nodes = 8 if name.startswith("ring") else 2
+                text = self.topology("export", name, "--dot", "-", "--world-size", "8" if name.startswith("ring") else "16")
+                self.check_dot(text, nodes)
+                self.topology("export", name, "--dot", "graph.dot", *size_of(name))
+                self.check_dot(self.read("graph.dot").decode(), nodes if name.startswith("ring") else 1)
+
+    def check_dot(self, text, nodes):
+        depth = 0
+        for bracket in re.findall(r"[{}]", text):
+            depth += 1 if bracket == "{" else -1
+            self.assertGreaterEqual(depth, 0)
+        self.assertEqual(depth, 0)
+        self.assertTrue(text.startswith("digraph cluster {\n") and text.endswith("}\n"))
+        self.assertEqual(re.findall(r"subgraph cluster_node(\d+) ", text), [str(node) for node in range(nodes)])
+        vertices = re.findall(r'(?m)^ +"([^"]+)" \[shape=', text)
+        self.assertEqual(len(vertices), len(set(vertices)))
+        edges = re.findall(r'(?m)^  "([^"]+)" -> "([^"]+)" \[', text)
+        self.assertTrue(edges)
+        for ends in edges:
+            self.assertLessEqual(set(ends), set(vertices))
+
+    def test_a_broken_link_is_dashed(self):
+        self.write("ring.yaml", cli.RING + "overrides: [{from: 1, broken: true}]\n")
+        text = self.ok("topology", "export", "ring.yaml", "--world-size", "4", "--dot", "-").stdout
+        self.assertEqual([line.split(" [")[0] for line in text.splitlines() if "style=dashed" in line], ['  "gpu1" -> "gpu2"'])
+
+    def test_without_graphviz_nothing_is_written(self):
+        self.write("ring.yaml", cli.RING)
+        before = self.files()
+        with tempfile.TemporaryDirectory() as empty:
+            done = self.fails(3, "topology", "export", "ring.yaml", "--world-size", "4", "--svg", "ring.svg",
+                              env=cli.environment(PATH=empty))
+            self.ok("topology", "export", "ring.yaml", "--world-size", "4", "--dot", "-", env=cli.environment(PATH=empty))
+        self.assertEqual(done.stdout, "")
+        self.assertEqual(done.stderr, "error: graphs are drawn by 'dot', which is not installed\n"
+                                      "hint: on Debian or Ubuntu: apt-get install graphviz\n")
+        self.assertEqual(self.files(), before)
+
+    @unittest.skipUnless(shutil.which("dot"), "Graphviz is not installed")
+    def test_drawn(self):
+        self.topology("export", "dgx1-v100.yaml", "--svg", "dgx1.svg")
+        root = xml.etree.ElementTree.fromstring(self.read("dgx1.svg"))
+        self.assertTrue(root.tag.endswith("}svg"))
+        texts = ["".join(element.itertext()) for element in root.iter("{http://www.w3.org/2000/svg}text")]
+        self.assertEqual(texts.count("node0"), 1)
+        self.assertLessEqual({f"node0.gpu{gpu}" for gpu in range(8)}, set(texts))
+
+
+if __name__ == "__main__":
+    cli.main()
