@@ -46,6 +46,7 @@ class InputError : public std::runtime_error {
   // Names the key the mistake is about, for whoever knows where that key stands.
   InputError&& about(std::string key) &&;
   [[nodiscard]] const std::string& subject() const { return subject_; }
+  [[nodiscard]] const std::string& message() const { return message_; }  // without place and hint
 
  private:
   struct Rendered {

@@ -139,19 +139,47 @@ ToolInfo tool_info() {
   return {kVersion, simgrid_version()};
 }
 
+namespace {
+
+// Flows one by one: every edge of a ring in every step.
+double flows_of_exact(const Scenario& scenario) {
+  double ranks = scenario.world_size;
+  return 2 * (ranks - 1) * ranks * static_cast<double>(scenario.plan.buckets.size());
+}
+
+// Flows of the folded plan, all rounds of them.
+double flows_of_folded(const Scenario& scenario) {
+  double flows = 0;
+  for (const auto& group : scenario.communication->folded.groups)
+    for (const auto& stage : group.plan.stages)
+      for (const auto& unit : stage.units)
+        for (const auto& channel : unit.channels)
+          for (const auto& bucket : scenario.plan.buckets)
+            flows += static_cast<double>(channel.flows.size()) * channel.rounds(bucket.bytes);
+  return flows;
+}
+
+}  // namespace
+
 void warn_if_slow(std::span<const Scenario> scenarios) {
   constexpr double kManyFlows = 1e7;
-  double flows = 0;
+  double exact = 0, folded = 0;
   for (const auto& scenario : scenarios) {
-    if (scenario.fidelity != Fidelity::exact) continue;
-    double ranks = scenario.world_size;
-    flows += 2 * (ranks - 1) * ranks * static_cast<double>(scenario.plan.buckets.size());
+    if (scenario.fidelity == Fidelity::exact) exact += flows_of_exact(scenario);
+    bool in_rounds = scenario.fidelity == Fidelity::folded ||
+                     (scenario.fidelity == Fidelity::lazy && scenario.communication->folded.is_contended());
+    if (in_rounds) folded += flows_of_folded(scenario);
   }
-  if (flows > kManyFlows)
+  if (exact > kManyFlows)
     fmt::print(
         stderr,
         "note: fidelity exact simulates {:.0f} million flows one by one; lazy gives the same much sooner\n",
-        flows / 1e6);
+        exact / 1e6);
+  if (folded > kManyFlows)
+    fmt::print(stderr,
+               "note: up to {:.0f} million flows have to be simulated where several share links; random "
+               "placements, trees and many groups that are not in step fold badly\n",
+               folded / 1e6);
 }
 
 void report_table_use(std::span<const Scenario> scenarios) {

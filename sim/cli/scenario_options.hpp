@@ -54,7 +54,7 @@ IterationMetrics metrics_of(const Scenario& scenario, const Timeline& timeline);
 IterationContext context_of(const Scenario& scenario);
 ToolInfo tool_info();
 
-// Tells the user on stderr when flow-by-flow simulation will take more than about half a minute.
+// Tells the user on stderr when the simulation will take more than about half a minute.
 void warn_if_slow(std::span<const Scenario> scenarios);
 
 // Tells the user on stderr where measured tables had to be repaired, and how many messages lie outside them.

@@ -45,7 +45,7 @@ Scenario with_ranks(const SimulateOptions& options, config::Value root, int rank
   } catch (const InputError& error) {
     throw InputError(
         fmt::format("--check-fidelity cannot do with {} ranks; with them:\n{}", ranks, error.what()),
-        "say how many it takes with --check-ranks");
+        "say with --check-ranks how many it takes; groups that list their ranks take all of them");
   }
 }
 
@@ -60,16 +60,16 @@ Scenario scenario_to_check(const SimulateOptions& options, const config::Value& 
 }
 
 // Once as asked and once flow by flow.
-void check_fidelity(Scenario scenario) {
+void check_fidelity(Scenario scenario, std::ostream& out) {
   auto asked = simulate_one(scenario);
   scenario.fidelity = Fidelity::exact;
   auto exact = simulate_one(scenario);
   auto compare = [&](std::string_view name, Seconds a, Seconds b) {
-    std::cout << fmt::format("  {:<21} {:>12} {:>12}  {:+.2g} %\n", name, format_seconds(a),
-                             format_seconds(b), 100 * (a / b - 1));
+    out << fmt::format("  {:<21} {:>12} {:>12}  {:+.2g} %\n", name, format_seconds(a), format_seconds(b),
+                       100 * (a / b - 1));
   };
-  std::cout << fmt::format("\nfidelity checked with {} ranks: {} against exact\n", scenario.world_size,
-                           asked.fidelity);
+  out << fmt::format("\nfidelity checked with {} ranks: {} against exact\n", scenario.world_size,
+                     asked.fidelity);
   compare("iteration", asked.iteration, exact.iteration);
   compare("communication", asked.communication, exact.communication);
 }
@@ -98,7 +98,7 @@ void simulate(const SimulateOptions& options) {
     std::cout << fmt::format("\nmeasured {}: the prediction is {:+.1f} % off\n",
                              format_seconds(match->iteration), 100 * relative_error(metrics, *match));
   if (!options.scenario.quiet) report_unmatched(measured, {&metrics, 1});
-  if (checked && options.scenario.prints_summary()) check_fidelity(*std::move(checked));
+  if (checked) check_fidelity(*std::move(checked), options.scenario.prints_summary() ? std::cout : std::cerr);
   OutputPhase writing;
   write_output(options.scenario.json, simulate_json(metrics, tool_info()));
   write_output(options.scenario.csv, buckets_csv(metrics));

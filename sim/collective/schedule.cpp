@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "sim/base/check.hpp"
 
@@ -52,8 +51,8 @@ int pipeline_chunks(Bytes bytes, int depth) {
   double chunk = slot;
   for (auto [smallest, chunks_per_level] : rules)
     while (bytes.value() / chunk < levels * chunks_per_level && chunk > smallest) chunk /= 2;
-  return static_cast<int>(std::clamp(std::ceil(bytes.value() / chunk), 1.0,
-                                     static_cast<double>(std::numeric_limits<int>::max())));
+  constexpr double most = 1 << 16;  // 32 GiB; beyond, the chunks grow
+  return static_cast<int>(std::clamp(std::ceil(bytes.value() / chunk), 1.0, most));
 }
 
 }  // namespace ddpsim

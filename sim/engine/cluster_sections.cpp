@@ -39,6 +39,8 @@ std::vector<int> read_ranks(const Value& value, int world_size) {
     auto to = reader.required("to", as_rank);
     auto step = reader.optional("step", as_integer(1, kLargestWorldSize)).value_or(1);
     reader.finish();
+    if (from > to)
+      throw InputError(value.span, fmt::format("from {} to {} there is no rank", from, to), "count upwards");
     for (auto rank = from; rank <= to; rank += step) ranks.push_back(static_cast<int>(rank));
   } else {
     for (const auto& item : config::items_of(value)) ranks.push_back(static_cast<int>(as_rank(item)));

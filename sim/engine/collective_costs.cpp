@@ -36,13 +36,6 @@ std::string operation_name(Operation operation) {
   return "?";
 }
 
-// InputError's text without "error: " and without the hint.
-std::string reason(const InputError& error) {
-  std::string text = error.what();
-  if (auto place = text.find("error: "); place != std::string::npos) text = text.substr(place + 7);
-  return text.substr(0, text.find('\n'));
-}
-
 }  // namespace
 
 std::vector<CollectiveCost> collective_costs(const Cluster& cluster, Bytes bytes) {
@@ -71,7 +64,7 @@ std::vector<CollectiveCost> collective_costs(const Cluster& cluster, Bytes bytes
       if (candidate.uses_rings) cost.channels = static_cast<int>(schedule.stages.front().channels.size());
       cost.time = time_alone(cluster, schedule, bytes);
     } catch (const InputError& error) {
-      cost.why_not = reason(error);
+      cost.why_not = error.message();
     }
     // The search may find that one ring is all there is.
     if (!costs.empty() && costs.back().algorithm == cost.algorithm &&

@@ -82,7 +82,10 @@ void add_group(Timeline& timeline, const Scenario& scenario, const std::vector<s
     ranks.rank = rank_class.rank;
     ranks.group_size = group.ranks;
     // Groups that behave alike have the same classes.
-    for (std::size_t member : members) ranks.ranks += scenario.groups[member].rank_classes[c].ranks;
+    for (std::size_t member : members) {
+      ranks.ranks += scenario.groups[member].rank_classes[c].ranks;
+      ranks.rank = std::min(ranks.rank, scenario.groups[member].rank_classes[c].rank);
+    }
     ranks.slowdown = rank_class.slowdown;
     ranks.backward_start = backward_start_on_clock(scenario, group, rank_class.slowdown);
     ranks.compute =
@@ -91,6 +94,8 @@ void add_group(Timeline& timeline, const Scenario& scenario, const std::vector<s
     for (auto time : ready) ranks.bucket_ready.push_back(ranks.backward_start + rank_class.slowdown * time);
     timeline.rank_classes.push_back(std::move(ranks));
   }
+  std::sort(timeline.rank_classes.begin(), timeline.rank_classes.end(),
+            [](const auto& a, const auto& b) { return a.rank < b.rank; });
 }
 
 }  // namespace ddpsim

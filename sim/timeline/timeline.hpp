@@ -34,13 +34,15 @@ struct RankTimeline {
   std::vector<Span> communication;    // in launch order
   Seconds backward_start;             // of the last accumulation step: the zero of ready/start/end in results
   std::vector<Seconds> bucket_ready;  // all gradients of the bucket are there; one entry a bucket
+
+  [[nodiscard]] Seconds duration() const;  // of the iteration
 };
 
 struct Timeline {
   std::vector<RankTimeline> rank_classes;  // by lowest rank; never empty
 
-  // The class that finishes last; among equals the slowest, then the lowest rank. Reported terms belong to
-  // it.
+  // The class whose iteration takes longest: the last to finish of a group, or of all if the groups start
+  // together. Among equals the last, then the slowest, then the lowest rank. Reported terms belong to it.
   [[nodiscard]] const RankTimeline& last_to_finish() const;
 };
 

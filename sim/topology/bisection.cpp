@@ -128,8 +128,11 @@ class Halves {
     if (edge.broken || is_idle_gpu(edge.from) || is_idle_gpu(edge.to)) return;
     bool fabric = from.kind == Kind::fabric_switch || to.kind == Kind::fabric_switch;
     if (fabric && cluster_.nodes() == 1) return;  // traffic inside a node does not leave it
-    if (from.node !=
-        to.node) {  // nothing need come into nodes that only send, or leave those that only receive
+    // Nothing need come into nodes that only send, or leave those that only receive. (A switch of a graph is
+    // in no node, but may well be inside one.)
+    bool between_nodes = from.node != to.node && (from.node >= 0 || from.kind == Kind::fabric_switch) &&
+                         (to.node >= 0 || to.kind == Kind::fabric_switch);
+    if (between_nodes) {
       if (to.node >= 0 && sides_.contains(to.node) && sides_.at(to.node) == Side::sends) return;
       if (from.node >= 0 && sides_.contains(from.node) && sides_.at(from.node) == Side::receives) return;
     }

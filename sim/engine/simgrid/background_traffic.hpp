@@ -4,16 +4,19 @@
 
 namespace ddpsim::simgrid {
 
-// One background flow on the network.
+// One background flow on the network. It sends piece after piece, so that a long flow needs no larger number
+// than the collectives do.
 class BackgroundTraffic : public LinkUser {
  public:
+  // `is_over`: nobody is left whom it could disturb.
   BackgroundTraffic(Network& network, LinkUsers& users, const BackgroundFlow& flow, std::vector<int> route,
-                    Bytes size)
-      : network_(network), users_(users), flow_(flow), route_(std::move(route)), size_(size) {}
-
-  // How much it can send at most, given the capacities of the links on its route.
-  static Bytes size_of(const BackgroundFlow& flow, const std::vector<int>& route,
-                       const std::vector<BytesPerSecond>& capacities);
+                    Bytes piece, std::function<bool()> is_over)
+      : network_(network),
+        users_(users),
+        flow_(flow),
+        route_(std::move(route)),
+        piece_(piece),
+        is_over_(std::move(is_over)) {}
 
   // Schedules its start and end; `origin` is the network's time zero.
   void prepare(Seconds origin);
@@ -22,13 +25,16 @@ class BackgroundTraffic : public LinkUser {
   void contend() override {}  // always a flow of its own
 
  private:
+  void send();
   void leave();
 
   Network& network_;
   LinkUsers& users_;
   const BackgroundFlow& flow_;
   std::vector<int> route_;
-  Bytes size_;
+  Bytes piece_;
+  std::function<bool()> is_over_;
+  Bytes left_;
   int transfer_ = 0;
   bool runs_ = false;
 };

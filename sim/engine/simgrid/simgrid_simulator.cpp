@@ -28,12 +28,11 @@ class SimulatedTraffic {
                                                    [this](const FlowUnit& unit) { return make_unit(unit); });
   }
 
-  void prepare_background(const std::vector<BackgroundFlow>& flows, Seconds origin) {
+  void prepare_background(const std::vector<BackgroundFlow>& flows, Seconds origin, Bytes piece,
+                          const std::function<bool()>& is_over) {
     for (std::size_t f = 0; f < flows.size(); ++f) {
-      const auto& route = plan_.background[f];
       background_.push_back(std::make_unique<simgrid::BackgroundTraffic>(
-          network_, users_, flows[f], route,
-          simgrid::BackgroundTraffic::size_of(flows[f], route, plan_.links)));
+          network_, users_, flows[f], plan_.background[f], piece, is_over));
       background_.back()->prepare(origin);
     }
   }
@@ -78,10 +77,11 @@ class CommunicationLane {
       });
   }
 
+  [[nodiscard]] bool is_finished() const { return finished_ == requests_.size(); }
   // Throws InternalError when a collective never ended: without actors SimGrid reports no deadlock, and that
   // must not look like a short iteration.
   [[nodiscard]] const std::vector<Interval>& in_flight() const {
-    DDPSIM_CHECK(finished_ == requests_.size(),
+    DDPSIM_CHECK(is_finished(),
                  fmt::format("collective {} of {} never ended", finished_ + 1, requests_.size()));
     return in_flight_;
   }
@@ -108,35 +108,46 @@ class CommunicationLane {
   bool busy_ = false;
 };
 
-// No flow is larger: a ring sends 2(n-1)/n of its buffer over an edge, a pipeline less than twice.
-Bytes largest_flow(const std::vector<std::vector<CollectiveRequest>>& requests, const TrafficPlan& plan,
-                   const std::vector<BackgroundFlow>& background) {
+using Requests = std::vector<std::vector<CollectiveRequest>>;  // by group
+
+// No flow is larger: a ring sends 2(n-1)/n of its buffer over an edge, a pipeline less than twice. Background
+// traffic is cut into pieces of this size, or of what a link carries in a thousandth of the time until the
+// last launch: some thousands of pieces at most.
+Bytes largest_flow(const Requests& requests, const TrafficPlan& plan, Seconds origin) {
   Bytes largest;
+  Seconds last = origin;
   for (const auto& group : requests)
-    for (const auto& request : group) largest = std::max(largest, 2 * request.bytes);
-  for (std::size_t f = 0; f < background.size(); ++f)
-    largest =
-        std::max(largest, simgrid::BackgroundTraffic::size_of(background[f], plan.background[f], plan.links));
+    for (const auto& request : group) {
+      largest = std::max(largest, 2 * request.bytes);
+      last = std::max(last, request.launch);
+    }
+  for (const auto& route : plan.background)
+    for (int link : route)
+      largest = std::max(largest, plan.links[static_cast<std::size_t>(link)] * ((last - origin) / 1000));
   return largest;
 }
 
 Timeline simulate(const Scenario& scenario, const TrafficPlan& plan) {
   const auto& background = scenario.communication->background;
-  std::vector<std::vector<CollectiveRequest>> requests;
+  Requests requests;
   Seconds origin;
   for (const auto& group : plan.groups) {
     requests.push_back(collective_requests(scenario, group.members.front()));
     origin = std::min(origin, requests.back().front().launch);
   }
   for (const auto& flow : background) origin = std::min(origin, flow.start);
-  SimulatedTraffic traffic(plan, scenario.fidelity, largest_flow(requests, plan, background));
+  Bytes largest = largest_flow(requests, plan, origin);
+  SimulatedTraffic traffic(plan, scenario.fidelity, largest);
   std::vector<std::unique_ptr<CommunicationLane>> lanes;
   for (std::size_t g = 0; g < plan.groups.size(); ++g) {
     lanes.push_back(std::make_unique<CommunicationLane>(
         traffic.network(), traffic.make_executor(plan.groups[g].plan), requests[g]));
     lanes.back()->prepare(origin);
   }
-  traffic.prepare_background(background, origin);
+  auto is_over = [&] {
+    return std::all_of(lanes.begin(), lanes.end(), [](const auto& lane) { return lane->is_finished(); });
+  };
+  traffic.prepare_background(background, origin, largest, is_over);
   traffic.network().run();
   Timeline timeline;
   for (std::size_t g = 0; g < plan.groups.size(); ++g)

@@ -5,8 +5,8 @@
 
 namespace ddpsim {
 
-// Discrete-event simulation on SimGrid, with the executor the scenario's fidelity names (exact, folded or
-// fluid). One run a process.
+// Discrete-event simulation on SimGrid, with the executor the scenario's fidelity names (exact, folded,
+// lazy or fluid). One run a process.
 class SimGridSimulator : public Simulator {
  public:
   Timeline run(const Scenario& scenario) override;
