@@ -118,9 +118,10 @@ TEST(PipelineChunks, LevelsOfADepth) {
   EXPECT_EQ(pipeline_chunks(Bytes(4 * MiB), 4), 16);
 }
 
-// 2^53 bytes are 2^34 slots, more than an int holds.
-TEST(PipelineChunks, MoreThanAnIntHolds) {
-  EXPECT_EQ(pipeline_chunks(Bytes(9007199254740992.0), 2), 2147483647);
+// 32 GiB are 2^16 slots; beyond, the chunks grow, so that rounds can be counted however large the buffer is.
+TEST(PipelineChunks, AtMost) {
+  EXPECT_EQ(pipeline_chunks(Bytes(32.0 * 1024 * MiB), 2), 1 << 16);
+  EXPECT_EQ(pipeline_chunks(Bytes(9007199254740992.0), 2), 1 << 16);
 }
 
 }  // namespace

@@ -45,6 +45,20 @@ TEST(Background, TwoFlowsOnOneLinkLeaveAThird) {
   expect_end(two_ranks({{{0}, Seconds(0), {}, Seconds(1)}, {{0}, Seconds(0), {}, Seconds(1)}}), 1 + 3 + 3);
 }
 
+// The unit that flows are counted in follows from the collectives, however long somebody else's traffic
+// lasts.
+TEST(Background, AFarEndChangesNothingElsewhere) {
+  auto cluster = ring_cluster({{0, 1e-3}, {0, 9e5}});
+  auto scenario = base_scenario(make_trace({4e-6}, {1}), Strategy::overlap, {}, 2);
+  for (double end : {1.0, 1e3, 1e6, 9e8}) {
+    connect(scenario, cluster, in_rank_order(Algorithm::ring), {{0, 1}},
+            {{{1}, Seconds(0), {}, Seconds(end)}});
+    // Two steps of 2 B at 1 MB/s.
+    auto span = simulate(scenario, Fidelity::lazy).last_to_finish().communication.back();
+    EXPECT_NEAR((span.end - span.start).value(), 4e-6, 1e-11) << end;
+  }
+}
+
 TEST(Background, SizeAndEndWhicheverIsFirst) {
   // At 0.5 GB/s, 0.1 MB take 0.2 ms: long before its end; then 0.9 MB alone.
   expect_end(two_ranks({{{0}, Seconds(1e-3), Bytes(0.1e6), Seconds(1)}}), 1 + 0.2 + 0.9 + 1);
@@ -104,6 +118,31 @@ TEST(Groups, TermsOfEachAreItsOwn) {
   for (const auto& ranks : timeline.rank_classes)
     EXPECT_NEAR((ranks.compute.back().end - ranks.compute.front().start).value(), 3e-3, 1e-12);
   EXPECT_NEAR(timeline.rank_classes[1].backward_start.value(), 10e-3, 1e-15);
+}
+
+// The group that is last to start need not be the one that takes longest: its terms are reported.
+TEST(Groups, TheLongestIterationIsReported) {
+  auto scenario = two_groups(Seconds(10e-3));
+  scenario.groups[0].rank_classes = {{0, 1, 1.0}, {2, 1, 5.0}};
+  connect(scenario, scenario.communication->cluster, in_rank_order(Algorithm::ring), {{0, 2}, {1, 3}});
+  auto timeline = simulate(scenario, Fidelity::lazy);
+  // 5 ms of the slow rank's backward and 2 ms of communication, against 1 ms and 2 ms.
+  EXPECT_EQ(timeline.last_to_finish().rank, 2);
+  EXPECT_NEAR(timeline.last_to_finish().duration().value(), 7e-3, 1e-12);
+}
+
+// Groups in any order: classes come by rank.
+TEST(Groups, ListedOutOfOrder) {
+  auto scenario = two_groups(Seconds(0));
+  std::swap(scenario.groups[0], scenario.groups[1]);
+  connect(scenario, scenario.communication->cluster, in_rank_order(Algorithm::ring), {{1, 3}, {0, 2}});
+  auto folded = simulate(scenario, Fidelity::lazy);
+  ASSERT_EQ(folded.rank_classes.size(), 1u);
+  EXPECT_EQ(folded.rank_classes[0].rank, 0);
+  auto exact = simulate(scenario, Fidelity::exact);
+  ASSERT_EQ(exact.rank_classes.size(), 2u);
+  EXPECT_EQ(exact.rank_classes[0].rank, 0);
+  EXPECT_EQ(exact.rank_classes[1].rank, 1);
 }
 
 // A group of stragglers launches late; the other one does not wait for it.

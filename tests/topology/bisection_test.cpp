@@ -86,5 +86,21 @@ TEST(Bisection, OfAGraph) {
   EXPECT_DOUBLE_EQ(bisection(*graph), 15e9);
 }
 
+// A switch of a graph is in no node, but may stand between a node's GPU and its NIC.
+TEST(Bisection, OfAGraphWithASwitchInANode) {
+  auto graph = testing::build_text(
+      "kind: graph\n"
+      "gpus: [{name: a, node: 0}, {name: b, node: 1}]\n"
+      "switches: [{name: s}]\n"
+      "nics: [{name: n0, node: 0}, {name: n1, node: 1}]\n"
+      "links:\n"
+      "  - {between: [a, s], bandwidth: 24GB/s, latency: 500ns}\n"
+      "  - {between: [s, n0], bandwidth: 24GB/s, latency: 500ns}\n"
+      "  - {between: [b, n1], bandwidth: 24GB/s, latency: 500ns}\n"
+      "  - {between: [n0, n1], bandwidth: 12GB/s, latency: 500ns}\n",
+      2);
+  EXPECT_DOUBLE_EQ(bisection(*graph), 12e9);
+}
+
 }  // namespace
 }  // namespace ddpsim
