@@ -63,7 +63,6 @@ TEST_P(Hierarchical, OneBucketTakesTheTimeOfTheEquation) {
 
 TEST_P(Hierarchical, Buckets125EndWhenTheEquationSays) {
   const auto& [golden, fidelity] = GetParam();
-  if (fidelity == Fidelity::exact) return;  // 2 million flows: bench/
   double end = simulate(two_level_scenario(trace_of_125(), golden.ranks), fidelity)
                    .last_to_finish()
                    .communication.back()
