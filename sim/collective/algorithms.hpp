@@ -38,6 +38,13 @@ CollectiveSchedule chain_broadcast(const Wiring& wiring, const std::vector<std::
 // pipeline. `channels` pairs of trees share the buffer.
 CollectiveSchedule double_binary_tree(const Wiring& wiring, int channels = 1);
 
+// Within each node a chain of its ranks, between nodes the two trees over the heads of the chains, as in NCCL
+// (src/graph/connect.cc: connectTrees). Reduced along the chains to the heads and up to the root, handed back
+// the same ways, in one pipeline. One channel an order, each a cycle over all ranks: a node's chain goes the
+// way of the ring, and the rank at which the ring enters is its head, so that rings over different NICs have
+// different heads.
+CollectiveSchedule chain_tree(const Wiring& wiring, const std::vector<std::vector<int>>& orders);
+
 // Recursive halving, then doubling (Thakur, Rabenseifner and Gropp, "Optimization of collective communication
 // operations in MPICH", 2005): pairs at distance 1, 2, 4 ... exchange halves. Ranks beyond the largest power
 // of two first add theirs to a partner's and get the result at the end.
@@ -52,7 +59,8 @@ CollectiveSchedule hierarchical(const Wiring& wiring,
 
 // The node's switch adds up what all ranks send and hands the sum to all (one node only).
 CollectiveSchedule nvls(const Wiring& wiring);
-// The switch adds up within the node, a double binary tree a shard between nodes, the switch hands out.
+// One pipeline: the switch adds up within the node, a double binary tree a shard between nodes, the switch
+// hands out.
 CollectiveSchedule nvls_tree(const Wiring& wiring);
 
 }  // namespace ddpsim

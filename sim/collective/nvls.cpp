@@ -1,7 +1,9 @@
 // NVLink SHARP: a node's switch adds up what the ranks send and multicasts what one of them sends. Rank r of
 // n owns shard r: it fetches the sum of that shard from the switch and sends it to all through the switch
-// (NCCL's src/device/all_reduce.h: RunWorkColl<..., NCCL_ALGO_NVLS, ...>).
-#include <numeric>
+// (NCCL's src/device/all_reduce.h: RunWorkColl<..., NCCL_ALGO_NVLS, ...>; NCCL_ALGO_NVLS_TREE adds it to what
+// comes from other nodes in between).
+#include <algorithm>
+#include <array>
 #include <utility>
 
 #include <fmt/format.h>
@@ -20,99 +22,106 @@ void require_switch(const Wiring& wiring, std::string_view algorithm) {
         "give every node such a switch (multicast: true) with unbroken links, or choose ring or tree");
 }
 
-// The pipeline of one node, put together group by group: each has one edge a rank, and waits for one before.
-class NodePipeline {
- public:
-  // The switch is two vertices: the data it adds up and the data it hands out.
-  NodePipeline(const Wiring& wiring, std::size_t node)
-      : wiring_(wiring),
-        ranks_(wiring.nodes[node]),
-        n_(static_cast<int>(ranks_.size())),
-        sum_(wiring.ranks + 2 * static_cast<int>(node)),
-        multicast_(sum_ + 1) {
-    channel_.pattern = Pattern::pipeline;
-    channel_.edges.reserve(4 * ranks_.size());
-  }
+// A pipeline through the nodes' switches, put together edge by edge; edges are known by their numbers.
+struct SwitchPipeline {
+  const Wiring& wiring;
+  Channel channel{Pattern::pipeline, {}, {}, 0};
 
-  NodePipeline& reduce_in_switch() {
-    begin_group();
-    for (int rank : ranks_) add(wiring_.to_switch(rank), rank, sum_, {}).reduce = true;
-    return *this;
+  // A switch is two vertices: the data it adds up and the data it hands out.
+  [[nodiscard]] int sum(int node) const { return wiring.ranks + 2 * node; }
+  [[nodiscard]] int multicast(int node) const { return sum(node) + 1; }
+  // Another for each rank: the sum of its shard over several nodes, which is not yet in its buffer.
+  [[nodiscard]] int shard_sums() const { return sum(static_cast<int>(wiring.nodes.size())); }
+
+  int add(Path path, int from, int to, Part piece, std::vector<int> inputs) {
+    channel.edges.push_back(edge_along(std::move(path), from, to));
+    channel.edges.back().piece = piece;
+    channel.edges.back().inputs = std::move(inputs);
+    return static_cast<int>(channel.edges.size()) - 1;
   }
-  NodePipeline& fetch_shards() {
-    auto all_before = begin_group();
-    for (int r = 0; r < n_; ++r) add(wiring_.from_switch(rank(r)), sum_, rank(r), all_before).piece = {r, n_};
-    return *this;
-  }
-  NodePipeline& send_shards() {
-    auto fetched = begin_group();
-    for (int r = 0; r < n_; ++r) {
-      std::vector<int> own;
-      if (!fetched.empty()) own.push_back(fetched[r]);
-      add(wiring_.to_switch(rank(r)), rank(r), multicast_, std::move(own)).piece = {r, n_};
+  std::vector<int> add_up(int node, Part piece) {
+    std::vector<int> edges;
+    for (int rank : wiring.nodes[node]) {
+      edges.push_back(add(wiring.to_switch(rank), rank, sum(node), piece, {}));
+      channel.edges.back().reduce = true;
     }
-    return *this;
+    return edges;
   }
-  NodePipeline& hand_out() {
-    auto all_before = begin_group();
-    for (int rank : ranks_) add(wiring_.from_switch(rank), multicast_, rank, all_before);
-    return *this;
+  void hand_out(int node, Part piece, const std::vector<int>& inputs) {
+    for (int rank : wiring.nodes[node]) add(wiring.from_switch(rank), multicast(node), rank, piece, inputs);
   }
-  Channel finish() { return std::move(channel_); }
-
- private:
-  // The edges of the group before.
-  std::vector<int> begin_group() {
-    std::vector<int> before(channel_.edges.empty() ? 0U : ranks_.size());
-    std::iota(before.begin(), before.end(), static_cast<int>(channel_.edges.size() - before.size()));
-    ++channel_.depth;
-    return before;
-  }
-  Edge& add(Path path, int from, int to, std::vector<int> inputs) {
-    channel_.edges.push_back(edge_along(std::move(path), from, to));
-    channel_.edges.back().inputs = std::move(inputs);
-    return channel_.edges.back();
-  }
-  [[nodiscard]] int rank(int local) const { return ranks_[local]; }
-
-  const Wiring& wiring_;
-  const std::vector<int>& ranks_;
-  int n_, sum_, multicast_;
-  Channel channel_;
 };
 
-CollectiveSchedule within_one_node(const Wiring& wiring, std::string_view algorithm) {
-  CollectiveSchedule schedule{std::string(algorithm), Operation::all_reduce, wiring.ranks, {}};
-  if (wiring.ranks == 1) return schedule;
+Channel within_one_node(const Wiring& wiring) {
+  SwitchPipeline pipeline{wiring};
+  const auto& owners = wiring.nodes[0];
+  int n = static_cast<int>(owners.size());
+  pipeline.channel.depth = 4;
+  pipeline.channel.edges.reserve(4 * owners.size());
+  auto added_up = pipeline.add_up(0, {});
+  std::vector<int> fetched, sent;
+  for (int r = 0; r < n; ++r)
+    fetched.push_back(
+        pipeline.add(wiring.from_switch(owners[r]), pipeline.sum(0), owners[r], {r, n}, added_up));
+  for (int r = 0; r < n; ++r)
+    sent.push_back(
+        pipeline.add(wiring.to_switch(owners[r]), owners[r], pipeline.multicast(0), {r, n}, {fetched[r]}));
+  pipeline.hand_out(0, {}, sent);
+  return std::move(pipeline.channel);
+}
+
+// One shard's way from all ranks to all. Its owners are the ranks at one local position.
+void add_shard(SwitchPipeline& pipeline, const std::array<Parents, 2>& trees, Part shard) {
+  const Wiring& wiring = pipeline.wiring;
+  int nodes = static_cast<int>(wiring.nodes.size());
+  std::vector<int> owners, sums;
+  Arrivals fetched;
+  for (int node = 0; node < nodes; ++node) {
+    int owner = owners.emplace_back(wiring.nodes[node][shard.index]);
+    int shard_sum = sums.emplace_back(pipeline.shard_sums() + owner);
+    auto added_up = pipeline.add_up(node, shard);
+    fetched.push_back(
+        {pipeline.add(wiring.from_switch(owner), pipeline.sum(node), shard_sum, shard, std::move(added_up))});
+    pipeline.channel.edges.back().reduce = true;
+  }
+  Wiring between_sums;
+  between_sums.path = [&wiring, first = pipeline.shard_sums()](int from, int to) {
+    return wiring.path(from - first, to - first);
+  };
+  Part halves[] = {{2 * shard.index, 2 * shard.of}, {2 * shard.index + 1, 2 * shard.of}};
+  auto arrivals = add_tree(between_sums, sums, trees[0], halves[0], pipeline.channel, fetched);
+  auto of_second = add_tree(between_sums, sums, trees[1], halves[1], pipeline.channel, std::move(fetched));
+  for (int node = 0; node < nodes; ++node) {
+    auto& inputs = arrivals[node];
+    inputs.insert(inputs.end(), of_second[node].begin(), of_second[node].end());
+    int sent = pipeline.add(wiring.to_switch(owners[node]), sums[node], pipeline.multicast(node), shard,
+                            std::move(inputs));
+    pipeline.hand_out(node, shard, {sent});
+  }
+}
+
+// Every edge carries a shard or half of one, because NCCL cuts each shard into chunks, not the buffer
+// (src/enqueue.cc, NCCL_ALGO_NVLS_TREE: nHeads operations at once).
+Channel across_nodes(const Wiring& wiring, int g) {
+  auto trees = double_binary_trees(static_cast<int>(wiring.nodes.size()));
+  if (g == 1) {  // the switch of a single rank has nothing to add up
+    std::vector<int> ranks;
+    for (const auto& node : wiring.nodes) ranks.push_back(node[0]);
+    return tree_channel(wiring, ranks, trees, {});
+  }
+  SwitchPipeline pipeline{wiring};
+  pipeline.channel.depth = 4 + 2 * std::max(height(trees[0]), height(trees[1]));
+  pipeline.channel.edges.reserve(static_cast<std::size_t>(wiring.ranks) * (2 * g + 6));
+  for (int shard = 0; shard < g; ++shard) add_shard(pipeline, trees, {shard, g});
+  return std::move(pipeline.channel);
+}
+
+CollectiveSchedule all_reduce_in(Channel channel, std::string_view algorithm, int ranks) {
   Stage stage{Operation::all_reduce, {}};
-  stage.channels.push_back(
-      NodePipeline(wiring, 0).reduce_in_switch().fetch_shards().send_shards().hand_out().finish());
+  stage.channels.push_back(std::move(channel));
+  CollectiveSchedule schedule{std::string(algorithm), Operation::all_reduce, ranks, {}};
   schedule.stages.push_back(std::move(stage));
   return schedule;
-}
-
-Stage reduce_in_nodes(const Wiring& wiring) {
-  Stage stage{Operation::reduce_scatter, {}};
-  for (std::size_t node = 0; node < wiring.nodes.size(); ++node)
-    stage.channels.push_back(NodePipeline(wiring, node).reduce_in_switch().fetch_shards().finish());
-  return stage;
-}
-
-Stage trees_between_nodes(const Wiring& wiring, int g) {
-  Stage stage{Operation::all_reduce, {}};
-  std::vector<int> owners(wiring.nodes.size());
-  for (int shard = 0; shard < g; ++shard) {
-    for (std::size_t node = 0; node < owners.size(); ++node) owners[node] = wiring.nodes[node][shard];
-    stage.channels.push_back(double_tree_channel(wiring, owners, {shard, g}));
-  }
-  return stage;
-}
-
-Stage gather_in_nodes(const Wiring& wiring) {
-  Stage stage{Operation::all_gather, {}};
-  for (std::size_t node = 0; node < wiring.nodes.size(); ++node)
-    stage.channels.push_back(NodePipeline(wiring, node).send_shards().hand_out().finish());
-  return stage;
 }
 
 }  // namespace
@@ -122,18 +131,16 @@ CollectiveSchedule nvls(const Wiring& wiring) {
   if (wiring.nodes.size() != 1)
     throw InputError(fmt::format("nvls stays within one node; these ranks are on {}", wiring.nodes.size()),
                      "choose nvls_tree");
-  return within_one_node(wiring, "nvls");
+  if (wiring.ranks == 1) return {"nvls", Operation::all_reduce, 1, {}};
+  return all_reduce_in(within_one_node(wiring), "nvls", wiring.ranks);
 }
 
 CollectiveSchedule nvls_tree(const Wiring& wiring) {
   require_switch(wiring, "nvls_tree");
   int g = ranks_per_node(wiring, "nvls_tree");
-  if (wiring.nodes.size() == 1) return within_one_node(wiring, "nvls_tree");
-  CollectiveSchedule schedule{"nvls_tree", Operation::all_reduce, wiring.ranks, {}};
-  if (g > 1) schedule.stages.push_back(reduce_in_nodes(wiring));
-  schedule.stages.push_back(trees_between_nodes(wiring, g));
-  if (g > 1) schedule.stages.push_back(gather_in_nodes(wiring));
-  return schedule;
+  if (wiring.ranks == 1) return {"nvls_tree", Operation::all_reduce, 1, {}};
+  return all_reduce_in(wiring.nodes.size() == 1 ? within_one_node(wiring) : across_nodes(wiring, g),
+                       "nvls_tree", wiring.ranks);
 }
 
 }  // namespace ddpsim

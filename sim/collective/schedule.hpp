@@ -17,7 +17,9 @@ struct Part {
 // From one rank to another: the links it occupies (ids of the cluster's links), the latency a message pays
 // on them together, and the bandwidth of the narrowest.
 struct Edge {
-  int from = 0;  // a rank; from CollectiveSchedule::ranks on, a switch that reduces or multicasts
+  // A rank; from CollectiveSchedule::ranks on, what is in no rank's buffer: a switch that reduces or
+  // multicasts, a sum that a rank passes on.
+  int from = 0;
   int to = 0;
   std::vector<int> route;
   Seconds latency;

@@ -84,13 +84,15 @@ CollectiveTime::CollectiveTime(const FlowPlan& plan, std::span<const BytesPerSec
   }
 }
 
+Seconds CollectiveTime::of_stage(std::size_t stage, Bytes buffer) {
+  Seconds slowest;
+  for (auto& unit : stages_[stage]) slowest = std::max(slowest, unit(buffer));
+  return slowest;
+}
+
 Seconds CollectiveTime::operator()(Bytes buffer) {
   Seconds total;
-  for (auto& stage : stages_) {
-    Seconds slowest;
-    for (auto& unit : stage) slowest = std::max(slowest, unit(buffer));
-    total += slowest;
-  }
+  for (std::size_t stage = 0; stage < stages_.size(); ++stage) total += of_stage(stage, buffer);
   return total;
 }
 

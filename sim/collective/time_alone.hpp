@@ -46,6 +46,7 @@ class CollectiveTime {
   // `plan` and `capacities` outlive this.
   CollectiveTime(const FlowPlan& plan, std::span<const BytesPerSecond> capacities);
   [[nodiscard]] Seconds operator()(Bytes buffer);
+  [[nodiscard]] Seconds of_stage(std::size_t stage, Bytes buffer);
 
  private:
   std::vector<std::vector<TimeAlone>> stages_;

@@ -10,8 +10,6 @@
 namespace ddpsim {
 namespace {
 
-constexpr int no_parent = -1;
-
 // The tree in which 1, 3, 5 ... are leaves and a rank's lowest set bit is its height: xx01 and xx11 hang from
 // xx10, and where that is no rank, xx01 from xx00 (NCCL's src/graph/trees.cc: ncclGetBtree). Rank 0 is root.
 int parent_in_first_tree(int n, int rank) {
@@ -29,16 +27,6 @@ int parent_in_second_tree(int n, int rank) {
   int parent = parent_in_first_tree(n, mirror ? n - 1 - rank : (rank + n - 1) % n);
   if (parent == no_parent) return no_parent;
   return mirror ? n - 1 - parent : (parent + 1) % n;
-}
-
-int height(const std::vector<int>& parents) {
-  int highest = 0;
-  for (int parent : parents) {
-    int levels = 0;
-    for (; parent != no_parent; parent = parents[parent]) ++levels;
-    highest = std::max(highest, levels);
-  }
-  return highest;
 }
 
 // Where a tree's edges stand in its channel: from `first` on those towards the root by child, then those away
@@ -59,42 +47,57 @@ Edge pass_on(const Wiring& wiring, int from, int to, bool reduce, Part piece, st
   return edge;
 }
 
-// The tree carries its piece of every chunk.
-void add_tree(const Wiring& wiring, std::span<const int> ranks, const std::vector<int>& parents, Part piece,
-              Channel& channel) {
-  int n = static_cast<int>(ranks.size());
-  int root = static_cast<int>(std::find(parents.begin(), parents.end(), no_parent) - parents.begin());
-  EdgeIndex index{static_cast<int>(channel.edges.size()), root, n};
-  std::vector<std::vector<int>> arrivals(n);  // the edges from each one's children
-  for (int child = 0; child < n; ++child)
-    if (child != root) arrivals[parents[child]].push_back(index.up(child));
+}  // namespace
 
-  channel.depth = std::max(channel.depth, 2 * height(parents));
+int height(const Parents& tree) {
+  int highest = 0;
+  for (int parent : tree) {
+    int levels = 0;
+    for (; parent != no_parent; parent = tree[parent]) ++levels;
+    highest = std::max(highest, levels);
+  }
+  return highest;
+}
+
+std::array<Parents, 2> double_binary_trees(int n) {
+  std::array<Parents, 2> trees;
+  for (int place = 0; place < n; ++place) {
+    trees[0].push_back(parent_in_first_tree(n, place));
+    trees[1].push_back(parent_in_second_tree(n, place));
+  }
+  return trees;
+}
+
+Arrivals add_tree(const Wiring& wiring, std::span<const int> ranks, const Parents& tree, Part piece,
+                  Channel& channel, Arrivals own) {
+  int n = static_cast<int>(ranks.size());
+  int root = static_cast<int>(std::find(tree.begin(), tree.end(), no_parent) - tree.begin());
+  EdgeIndex index{static_cast<int>(channel.edges.size()), root, n};
+  Arrivals contributions = std::move(own);  // and, from here on, those of each one's children
+  contributions.resize(n);
+  for (int child = 0; child < n; ++child)
+    if (child != root) contributions[tree[child]].push_back(index.up(child));
+
+  Arrivals sums(n);
   for (int child = 0; child < n; ++child)
     if (child != root)
       channel.edges.push_back(
-          pass_on(wiring, ranks[child], ranks[parents[child]], true, piece, arrivals[child]));
+          pass_on(wiring, ranks[child], ranks[tree[child]], true, piece, contributions[child]));
   for (int child = 0; child < n; ++child)
-    if (int parent = parents[child]; child != root)
-      channel.edges.push_back(pass_on(wiring, ranks[parent], ranks[child], false, piece,
-                                      parent == root ? arrivals[root] : std::vector{index.down(parent)}));
+    if (int parent = tree[child]; child != root) {
+      auto inputs = parent == root ? contributions[root] : std::vector{index.down(parent)};
+      channel.edges.push_back(pass_on(wiring, ranks[parent], ranks[child], false, piece, std::move(inputs)));
+      sums[child] = {index.down(child)};
+    }
+  sums[root] = std::move(contributions[root]);
+  return sums;
 }
 
-std::vector<int> all_parents(int n, int (*parent)(int n, int rank)) {
-  std::vector<int> parents;
-  parents.reserve(n);
-  for (int rank = 0; rank < n; ++rank) parents.push_back(parent(n, rank));
-  return parents;
-}
-
-}  // namespace
-
-Channel double_tree_channel(const Wiring& wiring, std::span<const int> ranks, Part part) {
-  int n = static_cast<int>(ranks.size());
-  Channel channel{Pattern::pipeline, part, {}, 0};
-  channel.edges.reserve(4 * (n - 1));
-  add_tree(wiring, ranks, all_parents(n, parent_in_first_tree), {0, 2}, channel);
-  add_tree(wiring, ranks, all_parents(n, parent_in_second_tree), {1, 2}, channel);
+Channel tree_channel(const Wiring& wiring, std::span<const int> ranks, const std::array<Parents, 2>& trees,
+                     Part part) {
+  Channel channel{Pattern::pipeline, part, {}, 2 * std::max(height(trees[0]), height(trees[1]))};
+  channel.edges.reserve(4 * (ranks.size() - 1));
+  for (int t : {0, 1}) add_tree(wiring, ranks, trees[t], {t, 2}, channel);
   return channel;
 }
 
@@ -104,9 +107,10 @@ CollectiveSchedule double_binary_tree(const Wiring& wiring, int channels) {
   if (wiring.ranks == 1) return schedule;
   std::vector<int> ranks(wiring.ranks);
   std::iota(ranks.begin(), ranks.end(), 0);
+  auto trees = double_binary_trees(wiring.ranks);
   Stage stage{Operation::all_reduce, {}};
   for (int c = 0; c < channels; ++c)
-    stage.channels.push_back(double_tree_channel(wiring, ranks, {c, channels}));
+    stage.channels.push_back(tree_channel(wiring, ranks, trees, {c, channels}));
   schedule.stages.push_back(std::move(stage));
   return schedule;
 }

@@ -14,7 +14,9 @@ using testing::hierarchical_on_two_levels;
 using testing::play;
 using testing::Ports;
 using testing::some_orders;
+using testing::turned_chain_tree;
 using testing::two_level_capacity;
+using testing::two_levels;
 
 struct Golden {
   int ranks;
@@ -70,6 +72,30 @@ TEST(CollectiveTimeOf, SlowestUnitOfAStage) {
   CollectiveTime time(plan.groups[0].plan, plan.links);
   // One step of S/2 in the nodes, two of S/4 between them, one of S/2: 20 us, 10 us and 20 us to send.
   EXPECT_NEAR(time(Bytes(500000)).value(), (30e-6 + 20e-6) + 2 * (5e-6 + 10e-6) + (30e-6 + 20e-6), 1e-15);
+}
+
+// A chunk goes through nodes and between them in one pipeline; edge by edge it takes as long as folded,
+// whether all nodes are alike or one has a slow NIC.
+TEST(CollectiveTimeOf, PipelinesAcrossNodesEdgeByEdge) {
+  for (double slow_nic : {12.5e9, 5e9})
+    for (const auto& sizes :
+         std::vector<std::vector<int>>{{4, 4}, {2, 2, 2}, {1, 1, 1, 1, 1}, {3, 3, 3, 3}}) {
+      auto wiring = two_levels(sizes);
+      auto capacity = [&](int link) {
+        return link == 4 * 1 + 2 ? BytesPerSecond(slow_nic) : two_level_capacity(link);
+      };
+      for (const auto& schedule :
+           {nvls_tree(wiring), turned_chain_tree(wiring, 1), turned_chain_tree(wiring, sizes[0])}) {
+        Traffic traffic{{{&schedule, 0}}, {}, capacity};
+        auto folded = fold(traffic), whole = unfold(traffic);
+        CollectiveTime time(folded.groups.at(0).plan, folded.links);
+        CollectiveTime edge_by_edge(whole.groups.at(0).plan, whole.links);
+        for (double bytes : {1.0, 2e6}) {
+          double expected = edge_by_edge(Bytes(bytes)).value();
+          EXPECT_NEAR(time(Bytes(bytes)).value(), expected, 1e-9 * expected) << schedule.algorithm;
+        }
+      }
+    }
 }
 
 TEST(CollectiveTimeOf, AGroupOfOne) {

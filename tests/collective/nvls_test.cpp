@@ -1,9 +1,13 @@
+#include <bit>
+
 #include <gtest/gtest.h>
 
 #include "sim/base/source.hpp"
 #include "sim/collective/algorithms.hpp"
+#include "sim/collective/time_alone.hpp"
 #include "sim/collective/verify.hpp"
 
+#include "tests/collective/two_levels.hpp"
 #include "tests/collective/wirings.hpp"
 
 namespace ddpsim {
@@ -11,6 +15,8 @@ namespace {
 
 using testing::bytes_by_link;
 using testing::bytes_sent;
+using testing::two_level_capacity;
+using testing::two_levels;
 using testing::wiring_of;
 
 std::string error_of(const CollectiveSchedule& schedule) {
@@ -130,12 +136,30 @@ TEST_P(NvlsTree, IsRight) {
   EXPECT_EQ(error_of(schedule), "none");
 }
 
-// The two ways through the switch are those of nvls, in two stages; a node of one rank has no need of it.
+// One stage of one pipeline: to the switch, to the owners, up and down the trees, to the switch, to all. The
+// deeper tree has as many levels as M-1 has binary digits.
+TEST_P(NvlsTree, Shape) {
+  ASSERT_EQ(schedule.stages.size(), 1U);
+  ASSERT_EQ(schedule.stages[0].channels.size(), 1U);
+  const Channel& channel = schedule.stages[0].channels[0];
+  EXPECT_EQ(channel.part.of, 1);
+  int tree_edges = 4 * (nodes - 1), through_switch = nodes * (2 * size + 2);
+  if (size == 1) {
+    EXPECT_EQ(channel.edges.size(), std::size_t(tree_edges));
+    EXPECT_EQ(channel.depth, 2 * std::bit_width(unsigned(nodes - 1)));
+  } else {
+    EXPECT_EQ(channel.edges.size(), std::size_t(size * (tree_edges + through_switch)));
+    EXPECT_EQ(channel.depth, 4 + 2 * std::bit_width(unsigned(nodes - 1)));
+  }
+}
+
+// The ways through the switch are those of nvls; a node of one rank has no need of it.
 TEST_P(NvlsTree, BytesThroughTheSwitch) {
   if (size > 1) {
     expect_switch_bytes(schedule, wiring, size);
   } else {
-    EXPECT_EQ(schedule.stages.size(), 1U);
+    for (auto [link, bytes] : bytes_by_link(schedule, Bytes(1e6)))
+      EXPECT_LT(link, wiring.ranks * wiring.ranks);
   }
 }
 
@@ -152,19 +176,96 @@ TEST_P(NvlsTree, BytesBetweenNodes) {
   EXPECT_NEAR(sum / wiring.ranks, 2.0 * (nodes - 1) / nodes * S.value() / size, 1e-6 * S.value());
 }
 
-// Two trees in one channel join the ranks that hold the same shard: those at one local position.
+// Two trees a shard join the ranks that own it, those at one local position, each tree on half of the shard.
 TEST_P(NvlsTree, TreesJoinLocalPositions) {
-  const Stage& between = schedule.stages[size > 1 ? 1 : 0];
-  ASSERT_EQ(between.channels.size(), std::size_t(size));
-  for (int c = 0; c < size; ++c) {
-    EXPECT_EQ(between.channels[c].part.index, c);
-    EXPECT_EQ(between.channels[c].part.of, size);
-    for (const auto& edge : between.channels[c].edges) {
-      EXPECT_EQ(edge.from % size, c);
-      EXPECT_EQ(edge.to % size, c);
-      EXPECT_EQ(edge.piece.of, 2);
-    }
+  std::vector<int> edges(size);  // by shard
+  for (const auto& edge : schedule.stages[0].channels[0].edges)
+    for (int link : edge.route)
+      if (link < wiring.ranks * wiring.ranks) {
+        int from = link / wiring.ranks, to = link % wiring.ranks;
+        EXPECT_NE(from / size, to / size);
+        EXPECT_EQ(edge.piece.of, 2 * size);
+        int shard = edge.piece.index / 2;
+        EXPECT_EQ(from % size, shard);
+        EXPECT_EQ(to % size, shard);
+        ++edges[shard];
+      }
+  for (int shard_edges : edges) EXPECT_EQ(shard_edges, 4 * (nodes - 1));
+}
+
+// Two nodes of two ranks, the first of two shards, whose owners are ranks 0 and 2. The switches add up in
+// vertices 4 and 6 and multicast from 5 and 7; 8 and 10 are where ranks 0 and 2 add up the sums of the nodes,
+// the first tree towards rank 0, the second towards rank 2.
+TEST(NvlsTreeOf, TwoNodesOfTwo) {
+  auto schedule = nvls_tree(wiring_of(2, 2));
+  struct Expected {
+    int from, to;
+    bool reduce;
+    int piece, of;
+    std::vector<int> inputs;
+  };
+  std::vector<Expected> expected = {
+      {0, 4, true, 0, 2, {}},          {1, 4, true, 0, 2, {}},       {4, 8, true, 0, 2, {0, 1}},   // node 0
+      {2, 6, true, 0, 2, {}},          {3, 6, true, 0, 2, {}},       {6, 10, true, 0, 2, {3, 4}},  // node 1
+      {10, 8, true, 0, 4, {5}},        {8, 10, false, 0, 4, {2, 6}},  // first tree
+      {8, 10, true, 1, 4, {2}},        {10, 8, false, 1, 4, {5, 8}},  // second tree
+      {8, 5, false, 0, 2, {2, 6, 9}},  {5, 0, false, 0, 2, {10}},    {5, 1, false, 0, 2, {10}},  // node 0
+      {10, 7, false, 0, 2, {7, 5, 8}}, {7, 2, false, 0, 2, {13}},    {7, 3, false, 0, 2, {13}},  // node 1
+  };
+  const auto& edges = schedule.stages[0].channels[0].edges;
+  ASSERT_EQ(edges.size(), 2 * expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_EQ(edges[i].from, expected[i].from) << i;
+    EXPECT_EQ(edges[i].to, expected[i].to) << i;
+    EXPECT_EQ(edges[i].reduce, expected[i].reduce) << i;
+    EXPECT_EQ(edges[i].piece.index, expected[i].piece) << i;
+    EXPECT_EQ(edges[i].piece.of, expected[i].of) << i;
+    EXPECT_EQ(edges[i].inputs, expected[i].inputs) << i;
   }
+}
+
+// 64 MiB on two nodes of eight: shards of 8 MiB are 32 chunks of 256 KiB (three levels of a tree want 24 of
+// at least 128 KiB). An edge has one of six levels, so there are 37 rounds. All shards to the switch, or all
+// from it, take 0.5 us + 8 x 256 KiB / 200 GB/s = 10.98576 us: the first two rounds and the last two. Up
+// alone or down alone is half a chunk on a NIC, 5 us + 128 KiB / 12.5 GB/s = 15.48576 us, in rounds 2 and 34;
+// up and down at once, one tree's each, are 5 us + 256 KiB / 12.5 GB/s = 25.97152 us, in the 31 rounds
+// between. The NIC's 8 MiB take 671.08864 us.
+TEST(NvlsTreeTime, ByHand) {
+  auto schedule = nvls_tree(two_levels(16));
+  auto plan = fold({{{&schedule, 0}}, {}, two_level_capacity});
+  CollectiveTime time(plan.groups.at(0).plan, plan.links);
+  EXPECT_NEAR(time(Bytes(64 * 1048576.0)).value(), (4 * 10.98576 + 2 * 15.48576 + 31 * 25.97152) * 1e-6,
+              1e-13);
+}
+
+class NvlsTrees : public ::testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(Nodes, NvlsTrees, ::testing::Range(1, 10), ::testing::PrintToStringParamName());
+
+TEST_P(NvlsTrees, OfAllSizesAreRight) {
+  for (int size = 1; size <= 8; ++size)
+    EXPECT_EQ(error_of(nvls_tree(wiring_of(GetParam(), size))), "none") << size;
+}
+
+// The verifier knows what may go wrong without any one input. What the root of one tree sends back waits for
+// what it has fetched twice over: in the other tree it waits for the sum that this is in.
+TEST(NvlsTreeOf, AnyMissingInputIsFound) {
+  auto right = nvls_tree(wiring_of(3, 2));
+  const int first_sum = 6 + 2 * 3;
+  const auto& edges = right.stages[0].channels[0].edges;
+  int twice_over = 0;
+  for (std::size_t e = 0; e < edges.size(); ++e)
+    for (std::size_t i = 0; i < edges[e].inputs.size(); ++i) {
+      bool sends_back = edges[e].from >= first_sum && edges[e].to < first_sum;
+      auto schedule = right;
+      auto& inputs = schedule.stages[0].channels[0].edges[e].inputs;
+      bool is_fetched = edges[inputs[i]].from < first_sum;
+      inputs.erase(inputs.begin() + std::ptrdiff_t(i));
+      if (sends_back && is_fetched)
+        ++twice_over;
+      else
+        EXPECT_NE(error_of(schedule), "none") << e << " " << i;
+    }
+  EXPECT_EQ(twice_over, 2 * 2);  // two roots a shard
 }
 
 TEST(NvlsErrors, SeveralNodes) {
@@ -175,12 +276,14 @@ TEST(NvlsErrors, SeveralNodes) {
 TEST(NvlsErrors, NoSwitch) {
   auto wiring = wiring_of(1, 4);
   wiring.to_switch = nullptr;
-  EXPECT_EQ(message_of([&] { nvls(wiring); }),
-            "error: nvls needs a switch in each node that reduces and multicasts (NVLink SHARP)\n"
-            "hint: give every node such a switch (multicast: true) with unbroken links, or choose ring or tree");
-  EXPECT_EQ(message_of([&] { nvls_tree(wiring); }),
-            "error: nvls_tree needs a switch in each node that reduces and multicasts (NVLink SHARP)\n"
-            "hint: give every node such a switch (multicast: true) with unbroken links, or choose ring or tree");
+  EXPECT_EQ(
+      message_of([&] { nvls(wiring); }),
+      "error: nvls needs a switch in each node that reduces and multicasts (NVLink SHARP)\n"
+      "hint: give every node such a switch (multicast: true) with unbroken links, or choose ring or tree");
+  EXPECT_EQ(
+      message_of([&] { nvls_tree(wiring); }),
+      "error: nvls_tree needs a switch in each node that reduces and multicasts (NVLink SHARP)\n"
+      "hint: give every node such a switch (multicast: true) with unbroken links, or choose ring or tree");
 }
 
 TEST(NvlsErrors, NodesOfDifferentSizes) {

@@ -48,6 +48,17 @@ inline std::vector<std::vector<int>> some_orders(int n, int channels) {
   return orders;
 }
 
+// One ring a channel through the nodes one after the other. Channel c enters a node of g ranks at local
+// position c g / channels and goes on in cyclic order, as rings over NICs of their own do.
+inline CollectiveSchedule turned_chain_tree(const Wiring& wiring, int channels) {
+  std::vector<std::vector<int>> orders(static_cast<std::size_t>(channels));
+  for (int c = 0; c < channels; ++c)
+    for (const auto& ranks : wiring.nodes)
+      for (std::size_t i = 0; i < ranks.size(); ++i)
+        orders[c].push_back(ranks[(c * ranks.size() / channels + i) % ranks.size()]);
+  return chain_tree(wiring, orders);
+}
+
 // Bytes over each link of `schedule` for a buffer of `bytes`: every edge sends its piece of the chunk in each
 // of its steps.
 inline std::map<int, double> bytes_by_link(const CollectiveSchedule& schedule, Bytes bytes) {

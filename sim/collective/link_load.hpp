@@ -1,0 +1,18 @@
+#pragma once
+#include <functional>
+
+#include "sim/collective/schedule.hpp"
+
+namespace ddpsim {
+
+// How long the most loaded link is busy for each byte of the buffer: no execution of the schedule takes less.
+struct LinkLoad {
+  double seconds_per_byte = 0;
+  int link = -1;  // the first of the most loaded; -1 when no edge has a link
+};
+
+// The bytes of all channels and stages over each link, over its capacity, which is asked for once.
+LinkLoad heaviest_link(const CollectiveSchedule& schedule,
+                       const std::function<BytesPerSecond(int link)>& capacity);
+
+}  // namespace ddpsim
