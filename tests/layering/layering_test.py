@@ -13,10 +13,12 @@ ALLOWED = {
     "sim/config": ["sim/base"],
     "sim/timeline": ["sim/base"],
     "sim/collective": ["sim/base"],
+    "sim/calibrate": ["sim/collective", "sim/config", "sim/nccl"],
     "sim/trace": ["sim/config"],
-    "sim/topology": ["sim/config"],
+    "sim/nccl": ["sim/base"],
+    "sim/topology": ["sim/config", "sim/nccl"],
     "sim/ddp": ["sim/trace"],
-    "sim/engine": ["sim/ddp", "sim/collective", "sim/topology", "sim/timeline"],
+    "sim/engine": ["sim/ddp", "sim/collective", "sim/topology", "sim/timeline", "sim/calibrate"],
     "sim/engine/closed_form": ["sim/engine"],
     "sim/engine/simgrid": ["sim/engine"],
     "sim/report": ["sim/timeline", "sim/ddp"],
@@ -28,10 +30,12 @@ ALLOWED = {
 CONFINED = {
     r"yaml-cpp/": ["sim/config", "tests/config"],
     r"boost/graph/": ["sim/topology"],
+    r"pugixml": ["sim/topology/import"],
     r"(simgrid|xbt)/": ["sim/engine/simgrid"],
     r"(torch|ATen|c10)/": ["tests/ddp"],
     r"(cuda|nccl)": [],
-    r"nlohmann/": ["sim/report", "tests"],
+    r"nlohmann/": ["sim/report", "sim/calibrate", "tests"],
+    r"gsl/": ["sim/calibrate"],
     r"CLI/": ["sim/cli"],
 }
 
@@ -95,6 +99,7 @@ def self_test():
         "sim/engine/closed_form/x.cpp": '#include "sim/engine/simgrid/network.hpp"',
         "sim/trace/x.cpp": "#include <yaml-cpp/yaml.h>",
         "sim/cli/x.cpp": "#include <simgrid/s4u.hpp>",
+        "sim/topology/x.cpp": "#include <pugixml.hpp>",
         "sim/ddp/x.cpp": "# include <torch/torch.h>",
         "sim/ddp/y.cpp": '#include "reduction_plan.hpp"',
     }

@@ -1,0 +1,79 @@
+#include "sim/nccl/channel_graphs.hpp"
+
+#include <algorithm>
+
+#include "sim/nccl/constants.hpp"
+
+namespace ddpsim::nccl {
+namespace {
+
+constexpr int kMaxChannels = 16;    // half of what a communicator may have: connect.cc doubles them
+constexpr double kRounding = 1e-6;  // a link's bandwidth is spent to within so much
+constexpr double kSlowest = 0.1;    // what the search falls back to
+
+int channels_at(double speed, std::span<const double> rings) {
+  int channels = 0;
+  for (double ring : rings)
+    channels += static_cast<int>(std::min(ring / speed + kRounding, 1.0 * kMaxChannels));
+  return std::min(channels, kMaxChannels);
+}
+
+// The fastest of the speeds that is allowed, or none.
+template <class Allowed>
+std::optional<double> fastest(std::span<const double> speeds, Allowed allowed) {
+  auto found = std::find_if(speeds.begin(), speeds.end(), allowed);
+  if (found == speeds.end()) return std::nullopt;
+  return *found;
+}
+
+}  // namespace
+
+Graph ring_graph(Gpu gpu, const Wires& wires) {
+  auto speeds = channel_speeds(gpu, wires.nodes > 1);
+  Graph best;
+  for (double speed : speeds) {
+    if (best.channels > 0 && speed / best.intra <= 0.49) break;
+    int channels = channels_at(speed, wires.rings);
+    if (channels * speed > best.channels * best.intra + kRounding) best = {channels, speed, speed};
+  }
+  if (best.channels == 0) return {1, kSlowest, kSlowest};
+  bool many_slow = gpu >= Gpu::ada && best.intra < 50 && best.channels > 4;
+  if (best.intra >= 25 && !many_slow) {
+    int channels = std::min(2 * best.channels, kMaxChannels);
+    int copies = (channels + best.channels - 1) / best.channels;
+    best = {channels, best.intra / copies, best.inter / copies};
+  }
+  // With these channels, a faster one if it fits.
+  auto faster = fastest(speeds, [&](double speed) {
+    return channels_at(speed, wires.rings) >= best.channels || speed <= best.intra;
+  });
+  best.intra = best.inter = std::max(best.intra, faster.value_or(0));
+  return best;
+}
+
+Graph tree_graph(Gpu gpu, const Wires& wires, const Graph& ring) {
+  if (wires.nodes != 2) return ring;
+  // The last GPU of a chain passes nothing on.
+  double chains = ring.channels * (wires.gpus_per_node - 1.0) / wires.gpus_per_node;
+  auto faster = fastest(channel_speeds(gpu, true), [&](double speed) {
+    return speed < 2 * ring.inter + kRounding && chains * speed <= wires.gpu + kRounding;
+  });
+  return {ring.channels, std::max(ring.intra, faster.value_or(0)), ring.inter};
+}
+
+std::optional<Graph> nvls_graph(Gpu gpu, const Wires& wires) {
+  if (wires.gpus_per_node <= 2) return std::nullopt;
+  bool across = wires.nodes > 1;
+  auto speeds = channel_speeds(gpu, across);
+  int heads =
+      across ? std::min(wires.gpus_per_node, static_cast<int>(wires.rings.size())) : wires.gpus_per_node;
+  auto intra = fastest(speeds, [&](double speed) { return (heads + 1) * speed <= wires.gpu + kRounding; });
+  if (!intra || heads < 2) return std::nullopt;
+  auto inter = fastest(speeds, [&](double speed) {
+    return speed <= 2 * *intra + kRounding && (!across || speed <= wires.network + kRounding);
+  });
+  if (!inter) return std::nullopt;
+  return Graph{heads, *intra, *inter};
+}
+
+}  // namespace ddpsim::nccl
