@@ -26,5 +26,5 @@ ensure_packages() {
 }
 
 BUILD_PACKAGES=(g++ cmake ninja-build pkg-config libsimgrid-dev libyaml-cpp-dev libfmt-dev nlohmann-json3-dev libcli11-dev
-                libboost-dev gnuplot-nox graphviz fonts-dejavu-core)
+                libpugixml-dev libgsl-dev libboost-dev gnuplot-nox graphviz fonts-dejavu-core)
 TEST_PACKAGES=(libgtest-dev libgmock-dev libtorch-dev python3)

@@ -9,9 +9,12 @@ namespace ddpsim::cli {
 
 using Action = std::function<void()>;
 
+void add_calibrate(CLI::App& app, Action& run);
 void add_simulate(CLI::App& app, Action& run);
 void add_sweep(CLI::App& app, Action& run);
 void add_topology(CLI::App& app, Action& run);
+void add_topology_import(CLI::App& topology, Action& run);  // a subcommand of `topology`
+void add_topology_nccl(CLI::App& topology, Action& run);    // another
 void add_trace(CLI::App& app, Action& run);
 
 }  // namespace ddpsim::cli

@@ -72,6 +72,7 @@ int run(int argc, char** argv) {
   Action action;
   add_simulate(app, action);
   add_sweep(app, action);
+  add_calibrate(app, action);
   add_topology(app, action);
   add_trace(app, action);
   try {

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "sim/base/check.hpp"
 #include "sim/base/output_file.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/cli/version.hpp"
@@ -126,9 +127,32 @@ Simulator& simulator_for(const Scenario& scenario) {
   return simgrid;
 }
 
+namespace {
+
+// `rank` is the lowest of a class.
+std::size_t group_of(const Scenario& scenario, int rank) {
+  auto has_rank = [rank](const RankClass& one) { return one.rank == rank; };
+  auto group = std::find_if(scenario.groups.begin(), scenario.groups.end(), [&](const RankGroup& g) {
+    return std::any_of(g.rank_classes.begin(), g.rank_classes.end(), has_rank);
+  });
+  DDPSIM_CHECK(group != scenario.groups.end(), "every class belongs to a group");
+  return static_cast<std::size_t>(group - scenario.groups.begin());
+}
+
+CollectiveChoice nccl_choice(const Scenario& scenario, int rank, Bytes bytes) {
+  const auto& candidate = *scenario.communication->nccl[group_of(scenario, rank)]->choose(bytes).candidate;
+  return {std::string(nccl::name(candidate.algorithm)), std::string(nccl::name(candidate.protocol)),
+          candidate.channels};
+}
+
+}  // namespace
+
 IterationContext context_of(const Scenario& scenario) {
-  return {*scenario.trace, scenario.plan, scenario.world_size, scenario.algorithm(),
-          std::string(fidelity_name(scenario.fidelity))};
+  IterationContext context{*scenario.trace, scenario.plan, scenario.world_size, scenario.algorithm(),
+                           std::string(fidelity_name(scenario.fidelity))};
+  if (scenario.communication && !scenario.communication->nccl.empty())
+    context.choice = [&scenario](int rank, Bytes bytes) { return nccl_choice(scenario, rank, bytes); };
+  return context;
 }
 
 IterationMetrics metrics_of(const Scenario& scenario, const Timeline& timeline) {
@@ -150,7 +174,7 @@ double flows_of_exact(const Scenario& scenario) {
 // Flows of the folded plan, all rounds of them.
 double flows_of_folded(const Scenario& scenario) {
   double flows = 0;
-  for (const auto& group : scenario.communication->folded.groups)
+  for (const auto& group : scenario.communication->folded->groups)
     for (const auto& stage : group.plan.stages)
       for (const auto& unit : stage.units)
         for (const auto& channel : unit.channels)
@@ -167,7 +191,7 @@ void warn_if_slow(std::span<const Scenario> scenarios) {
   for (const auto& scenario : scenarios) {
     if (scenario.fidelity == Fidelity::exact) exact += flows_of_exact(scenario);
     bool in_rounds = scenario.fidelity == Fidelity::folded ||
-                     (scenario.fidelity == Fidelity::lazy && scenario.communication->folded.is_contended());
+                     (scenario.fidelity == Fidelity::lazy && scenario.communication->folded->is_contended());
     if (in_rounds) folded += flows_of_folded(scenario);
   }
   if (exact > kManyFlows)

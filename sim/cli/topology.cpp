@@ -8,9 +8,9 @@
 #include <fmt/format.h>
 
 #include "sim/base/external_program.hpp"
-#include "sim/base/limits.hpp"
 #include "sim/base/output_file.hpp"
 #include "sim/base/quantity.hpp"
+#include "sim/cli/cluster_options.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/scenario_options.hpp"
 #include "sim/engine/collective_costs.hpp"
@@ -19,24 +19,6 @@
 
 namespace ddpsim::cli {
 namespace {
-
-// What every subcommand reads: a topology at some size.
-struct ClusterOptions {
-  std::string file;
-  std::optional<int> gpus;
-
-  void add_to(CLI::App& command) {
-    command.add_option("FILE", file, "Topology (YAML)")->required();
-    command.add_option("--world-size", gpus, "GPUs; without it one node, or all that a graph names")
-        ->check(CLI::Range(1, kLargestWorldSize));
-  }
-  [[nodiscard]] std::shared_ptr<const Cluster> build() const {
-    auto topology = read_topology(file);
-    auto size = gpus ? gpus : topology->usual_size();
-    if (!size) throw InputError("this topology fits any number of GPUs", "say how many: --world-size 8");
-    return topology->build(*size);
-  }
-};
 
 std::string describe(const Cluster& cluster, int link) {
   auto figures = cluster.link(link);
@@ -199,6 +181,8 @@ void add_topology(CLI::App& app, Action& run) {
   add_rings(*topology, run);
   add_costs(*topology, run);
   add_export(*topology, run);
+  add_topology_nccl(*topology, run);
+  add_topology_import(*topology, run);
 }
 
 }  // namespace ddpsim::cli

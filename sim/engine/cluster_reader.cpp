@@ -80,6 +80,8 @@ int read_world_size(const Value& value) {
   return world_size;
 }
 
+}  // namespace
+
 // The section `cluster`.
 struct ClusterSection {
   explicit ClusterSection(const Value& root) : place(root.span) {
@@ -101,6 +103,8 @@ struct ClusterSection {
               *background = nullptr;
 };
 
+namespace {
+
 std::shared_ptr<const Cluster> build_cluster(const Topology& topology, const ClusterSection& section) {
   std::vector<LinkOverride> different;
   if (section.overrides) different = config::as_list(read_link_override)(*section.overrides);
@@ -118,33 +122,6 @@ std::vector<int> ranks_of_node(int node, const Cluster& cluster, const std::vect
   return ranks;
 }
 
-// `place` is where to point when the algorithm does not fit.
-ClusterTraffic make_traffic(const Topology& topology, const ClusterSection& section, const Value* stragglers,
-                            const CollectiveOptions& options, const SourceSpan& place) {
-  auto communication = std::make_shared<Communication>();
-  communication->options = options;
-  communication->cluster = build_cluster(topology, section);
-  const Cluster& cluster = *communication->cluster;
-  auto gpu_of_rank = place_ranks(read_placement(section.placement), cluster, section.world_size);
-  auto slowdowns = read_stragglers(stragglers, section.world_size,
-                                   [&](int node) { return ranks_of_node(node, cluster, gpu_of_rank); });
-  auto groups = read_groups(section.groups, section.world_size);
-  ClusterTraffic traffic{make_groups(groups, slowdowns), {}};
-  communication->labels = labels_of(traffic.groups);
-  for (const auto& group : groups) {
-    auto& gpus = communication->groups.emplace_back();
-    for (int rank : group.ranks) gpus.push_back(gpu_of_rank[static_cast<std::size_t>(rank)]);
-  }
-  communication->background = read_background(section.background, cluster);
-  try {
-    with_traffic(*communication, [&](const Traffic& all) { communication->folded = fold(all); });
-  } catch (const InputError& error) {
-    throw error.at(place);
-  }
-  traffic.communication = std::move(communication);
-  return traffic;
-}
-
 void read_measured_cluster(const MeasuredTable& table, const SourceSpan& table_place,
                            const ClusterSection& section) {
   for (const Value* unused : {section.groups, section.overrides, section.background})
@@ -158,16 +135,53 @@ void read_measured_cluster(const MeasuredTable& table, const SourceSpan& table_p
                      "use a table of that world size");
 }
 
+// Some algorithms have one channel by nature, and for some nobody knows how many would do.
+void check_channels(const Value& value, Algorithm algorithm, const CollectiveOptions& options) {
+  bool only_one = algorithm == Algorithm::halving_doubling || algorithm == Algorithm::nvls ||
+                  algorithm == Algorithm::nvls_tree;
+  if (only_one && options.channels != 1)
+    throw InputError(value.span, fmt::format("'{}' has no channels", algorithm_name(algorithm)),
+                     "write channels: 1, or remove it");
+  bool can_search = algorithm == Algorithm::ring || algorithm == Algorithm::chain_tree;
+  if (!can_search && !options.channels)
+    throw InputError(
+        value.span, fmt::format("nothing says how many channels '{}' should have", algorithm_name(algorithm)),
+        "say how many, or use algorithm: ring or chain_tree");
+}
+
 }  // namespace
+
+ClusterTraffic ScenarioReader::make_traffic(const Topology& topology, const ClusterSection& section,
+                                            const Value* stragglers, const Collective& collective) {
+  auto communication = std::make_shared<Communication>();
+  communication->options = collective.options;
+  communication->cluster = build_cluster(topology, section);
+  const Cluster& cluster = *communication->cluster;
+  auto gpu_of_rank = place_ranks(read_placement(section.placement), cluster, section.world_size);
+  auto slowdowns = read_stragglers(stragglers, section.world_size,
+                                   [&](int node) { return ranks_of_node(node, cluster, gpu_of_rank); });
+  auto groups = read_groups(section.groups, section.world_size);
+  ClusterTraffic traffic{make_groups(groups, slowdowns), {}};
+  communication->labels = labels_of(traffic.groups);
+  for (const auto& group : groups) {
+    auto& gpus = communication->groups.emplace_back();
+    for (int rank : group.ranks) gpus.push_back(gpu_of_rank[static_cast<std::size_t>(rank)]);
+  }
+  communication->background = read_background(section.background, cluster);
+  if (uses_nccl(topology, collective)) add_nccl_models(*topology.nccl, collective.nccl, *communication);
+  traffic.communication = std::move(communication);
+  return traffic;
+}
 
 ScenarioReader::Collective ScenarioReader::read_collective(const Value* value) {
   if (!value) return {};
   MapReader reader(*value, "collective");
   reader.optional("backend", as_word(Words<Backend>{{"nccl", Backend::nccl}}));
   using Choice = std::optional<Algorithm>;  // none: measured
-  Words<Choice> algorithms{{"auto", Algorithm::automatic},
+  Words<Choice> algorithms{{"auto", Algorithm::ring},
                            {"ring", Algorithm::ring},
                            {"tree", Algorithm::tree},
+                           {"chain_tree", Algorithm::chain_tree},
                            {"halving_doubling", Algorithm::halving_doubling},
                            {"hierarchical", Algorithm::hierarchical},
                            {"nvls", Algorithm::nvls},
@@ -177,26 +191,27 @@ ScenarioReader::Collective ScenarioReader::read_collective(const Value* value) {
   collective.section = value;
   const Value* word = reader.find("algorithm");
   collective.place = word ? word->span : value->span;
-  Choice algorithm = word ? as_word(algorithms)(*word) : Algorithm::automatic;
+  Choice algorithm = word ? as_word(algorithms)(*word) : Algorithm::ring;
+  collective.automatic = !word || word->scalar == "auto";
   const Value* channels = reader.find("channels");
-  if (channels) collective.options.channels = static_cast<int>(as_integer(1, 64)(*channels));
+  if (channels && channels->scalar != "auto")
+    collective.options.channels = static_cast<int>(as_integer(1, 64)(*channels));
+  else if (!channels && !collective.automatic)
+    collective.options.channels = 1;
   Words<RingOrder> orders{{"search", RingOrder::search}, {"ranks", RingOrder::ranks}};
   const Value* order = reader.find("ring_order");
   if (order) collective.options.search_rings = as_word(orders)(*order) == RingOrder::search;
   const Value* table = reader.find("measured");
+  collective.nccl = read_nccl_section(reader.find("nccl"));
   reader.finish();
   if (algorithm) {
     collective.options.algorithm = *algorithm;
     // Beside an explicit algorithm the table waits for its turn on a sweep's axis; without one it was
     // forgotten.
-    if (table && *algorithm == Algorithm::automatic)
+    if (table && collective.automatic)
       throw InputError(table->span, "a table of measured times is only used with algorithm: measured",
                        "write algorithm: measured");
-    bool has_channels = *algorithm != Algorithm::halving_doubling && *algorithm != Algorithm::nvls &&
-                        *algorithm != Algorithm::nvls_tree;
-    if (channels && !has_channels && *collective.options.channels != 1)
-      throw InputError(channels->span, fmt::format("'{}' has no channels", algorithm_name(*algorithm)),
-                       "write channels: 1, or remove it");
+    if (channels) check_channels(*channels, *algorithm, collective.options);
     return collective;
   }
   if (!table) throw InputError(value->span, "algorithm 'measured' needs a table", "add 'measured: FILE'");
@@ -215,7 +230,7 @@ std::shared_ptr<const Topology> ScenarioReader::find_topology(const Value& path)
 }
 
 void ScenarioReader::read_cluster(const Value& root, const Collective& collective, const Value* stragglers,
-                                  Scenario& scenario) {
+                                  bool needs_links, Scenario& scenario) {
   ClusterSection section(root);
   scenario.world_size = section.world_size;
   auto topology = section.topology ? find_topology(*section.topology) : nullptr;
@@ -241,9 +256,13 @@ void ScenarioReader::read_cluster(const Value& root, const Collective& collectiv
   std::string text = resolve(*section.topology);
   for (const Value* part : {&root, collective.section, stragglers}) append_text(text, part);
   auto& traffic = clusters_[text];
-  if (!traffic.communication)
-    traffic = make_traffic(*topology, section, stragglers, collective.options,
-                           collective.section ? collective.place : section.topology->span);
+  auto& communication = traffic.communication;
+  try {
+    if (!communication) traffic = make_traffic(*topology, section, stragglers, collective);
+    if (!communication->folded && (!communication->is_settled() || needs_links)) fold_traffic(*communication);
+  } catch (const InputError& error) {
+    throw error.at(collective.section ? collective.place : section.topology->span);
+  }
   scenario.groups = traffic.groups;
   scenario.communication = traffic.communication;
 }

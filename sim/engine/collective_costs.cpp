@@ -18,7 +18,7 @@ Seconds time_alone(const Cluster& cluster, const CollectiveSchedule& schedule, B
 struct Candidate {
   std::string operation, algorithm;
   double busbw_factor;
-  bool uses_rings;
+  bool has_channels;
   std::function<CollectiveSchedule()> schedule;
 };
 
@@ -44,12 +44,18 @@ std::vector<CollectiveCost> collective_costs(const Cluster& cluster, Bytes bytes
   std::iota(gpus.begin(), gpus.end(), 0);
   double n = cluster.gpus();
   std::vector<Candidate> candidates;
-  for (auto algorithm : {Algorithm::ring, Algorithm::automatic, Algorithm::tree, Algorithm::halving_doubling,
-                         Algorithm::hierarchical, Algorithm::nvls, Algorithm::nvls_tree})
+  auto add = [&](Algorithm algorithm, std::optional<int> channels) {
     candidates.push_back({"all_reduce", std::string(algorithm_name(algorithm)), 2 * (n - 1) / n,
-                          algorithm == Algorithm::ring || algorithm == Algorithm::automatic, [&, algorithm] {
-                            return all_reduce_schedule(cluster, gpus, {algorithm, {}, true});
+                          algorithm == Algorithm::ring || algorithm == Algorithm::chain_tree,
+                          [&, algorithm, channels] {
+                            return all_reduce_schedule(cluster, gpus, {algorithm, channels, true});
                           }});
+  };
+  add(Algorithm::ring, 1);
+  add(Algorithm::ring, std::nullopt);
+  for (auto algorithm : {Algorithm::tree, Algorithm::chain_tree, Algorithm::halving_doubling,
+                         Algorithm::hierarchical, Algorithm::nvls, Algorithm::nvls_tree})
+    add(algorithm, std::nullopt);
   for (auto operation : {Operation::reduce_scatter, Operation::all_gather, Operation::broadcast}) {
     bool is_broadcast = operation == Operation::broadcast;
     candidates.push_back({operation_name(operation), is_broadcast ? "chain" : "ring",
@@ -61,7 +67,7 @@ std::vector<CollectiveCost> collective_costs(const Cluster& cluster, Bytes bytes
     CollectiveCost cost{candidate.operation, candidate.algorithm, 1, {}, {}, candidate.busbw_factor};
     try {
       auto schedule = candidate.schedule();
-      if (candidate.uses_rings) cost.channels = static_cast<int>(schedule.stages.front().channels.size());
+      if (candidate.has_channels) cost.channels = static_cast<int>(schedule.stages.front().channels.size());
       cost.time = time_alone(cluster, schedule, bytes);
     } catch (const InputError& error) {
       cost.why_not = error.message();

@@ -78,11 +78,12 @@ std::vector<std::vector<std::vector<int>>> node_orders(const Cluster& cluster, s
 
 std::string_view algorithm_name(Algorithm algorithm) {
   switch (algorithm) {
-    case Algorithm::automatic:
     case Algorithm::ring:
       return "ring";
     case Algorithm::tree:
       return "tree";
+    case Algorithm::chain_tree:
+      return "chain_tree";
     case Algorithm::halving_doubling:
       return "halving_doubling";
     case Algorithm::hierarchical:
@@ -100,12 +101,12 @@ CollectiveSchedule all_reduce_schedule(const Cluster& cluster, std::span<const i
   Wiring wiring = wiring_of(cluster, gpus);
   int channels = options.channels.value_or(1);
   switch (options.algorithm) {
-    case Algorithm::automatic:
-      return ring_all_reduce(wiring, ring_orders(cluster, gpus, options.channels, options.search_rings));
     case Algorithm::ring:
-      return ring_all_reduce(wiring, ring_orders(cluster, gpus, channels, options.search_rings));
+      return ring_all_reduce(wiring, ring_orders(cluster, gpus, options.channels, options.search_rings));
     case Algorithm::tree:
       return double_binary_tree(wiring, channels);
+    case Algorithm::chain_tree:
+      return chain_tree(wiring, ring_orders(cluster, gpus, options.channels, options.search_rings));
     case Algorithm::halving_doubling:
       return halving_doubling(wiring);
     case Algorithm::hierarchical:
@@ -139,10 +140,18 @@ CollectiveSchedule ring_schedule(const Cluster& cluster, std::span<const int> gp
   return {};
 }
 
+void fold_traffic(Communication& communication) {
+  with_traffic(communication, [&](const Traffic& all) { communication.folded = fold(all); });
+}
+
 void with_traffic(const Communication& communication, const std::function<void(const Traffic&)>& use) {
   std::vector<CollectiveSchedule> schedules;
-  for (const auto& gpus : communication.groups)
-    schedules.push_back(all_reduce_schedule(*communication.cluster, gpus, communication.options));
+  for (std::size_t g = 0; g < communication.groups.size(); ++g) {
+    const auto& gpus = communication.groups[g];
+    schedules.push_back(communication.nccl.empty()
+                            ? all_reduce_schedule(*communication.cluster, gpus, communication.options)
+                            : communication.nccl[g]->schedule(*communication.cluster, gpus));
+  }
   Traffic traffic;
   for (std::size_t g = 0; g < schedules.size(); ++g)
     traffic.groups.push_back({&schedules[g], communication.labels[g]});

@@ -10,17 +10,19 @@
 
 #include "sim/collective/algorithms.hpp"
 #include "sim/collective/fold.hpp"
+#include "sim/engine/nccl_model.hpp"
 #include "sim/topology/cluster.hpp"
 
 namespace ddpsim {
 
-enum class Algorithm { automatic, ring, tree, halving_doubling, hierarchical, nvls, nvls_tree };
+enum class Algorithm { ring, tree, chain_tree, halving_doubling, hierarchical, nvls, nvls_tree };
 std::string_view algorithm_name(Algorithm algorithm);
 
 struct CollectiveOptions {
-  Algorithm algorithm = Algorithm::automatic;  // rings, as many as add bandwidth
-  std::optional<int> channels;                 // given, or 1 for a named algorithm
-  bool search_rings = true;                    // over the fastest links; else in the order of the ranks
+  Algorithm algorithm = Algorithm::ring;
+  // nullopt: as many rings (chains of a chain_tree) as add bandwidth, one of everything else.
+  std::optional<int> channels;
+  bool search_rings = true;  // over the fastest links; else in the order of the ranks
 };
 
 // Traffic that is not the groups'. It starts at `start` (zero: the start of the last backward pass) and takes
@@ -39,7 +41,12 @@ struct Communication {
   std::vector<std::vector<int>> groups;  // GPUs, by the rank in the group
   std::vector<int> labels;               // by group: equal labels launch the same at the same times
   std::vector<BackgroundFlow> background;
-  TrafficPlan folded;
+  // By group, where NCCL's model says what they take: then each all-reduce is a stage of its schedule.
+  std::vector<std::shared_ptr<const NcclModel>> nccl;
+  std::optional<TrafficPlan> folded;  // where something is to be simulated, or nobody says what it takes
+
+  // One group under NCCL's model with nobody else on the links: there is nothing to simulate.
+  [[nodiscard]] bool is_settled() const { return !nccl.empty() && groups.size() == 1 && background.empty(); }
 };
 
 // The all-reduce of a group of GPUs. Throws InputError (without a place) where the algorithm or a ring does
@@ -49,6 +56,9 @@ CollectiveSchedule all_reduce_schedule(const Cluster& cluster, std::span<const i
 
 // The others, over as many rings (broadcast: chains) as add bandwidth.
 CollectiveSchedule ring_schedule(const Cluster& cluster, std::span<const int> gpus, Operation operation);
+
+// Sets `folded`.
+void fold_traffic(Communication& communication);
 
 // Calls `use` with all of the communication's traffic, schedules included, which live as long as the call:
 // they have an edge a rank.

@@ -65,6 +65,8 @@ std::vector<CollectiveRequest> collective_requests(const Scenario& scenario, std
         plan.launch == LaunchRule::after_backward ? requests.front().launch : requests.back().launch;
     requests.insert(place, {Activity::used_parameter_bitmap, 0, *plan.used_parameter_bitmap, launch});
   }
+  if (scenario.communication && !scenario.communication->nccl.empty())
+    for (auto& request : requests) request.nccl = scenario.communication->nccl[group]->choose(request.bytes);
   return requests;
 }
 

@@ -2,6 +2,7 @@
 // The part of an iteration that every simulator shares: what is asked of the communication lane and when, and
 // the timeline that follows from when each collective was in flight. Times count from the start of the last
 // backward pass of the slowest rank class, had its group no offset (forward passes lie before zero).
+#include <optional>
 #include <vector>
 
 #include "sim/engine/scenario.hpp"
@@ -14,6 +15,8 @@ struct CollectiveRequest {
   std::size_t index = 0;  // the bucket
   Bytes bytes;
   Seconds launch;  // every rank has launched it
+  // Where NCCL's model says what it takes while nobody else uses its links.
+  std::optional<NcclModel::Choice> nccl = {};
 };
 
 struct Interval {

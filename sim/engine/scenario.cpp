@@ -26,7 +26,8 @@ const RankClass& RankGroup::slowest_class() const {
 }
 
 std::string Scenario::algorithm() const {
-  return communication ? std::string(algorithm_name(communication->options.algorithm)) : "measured";
+  if (measured_cost) return "measured";
+  return communication->nccl.empty() ? std::string(algorithm_name(communication->options.algorithm)) : "nccl";
 }
 
 double Scenario::largest_slowdown() const {

@@ -22,26 +22,34 @@ using config::MapReader;
 using config::Value;
 using config::Words;
 
-// `auto`: the cheapest simulation that knows contention, lazy. A measured cost has no links to simulate: the
-// closed form is all there is.
-void choose_fidelity(const Value* engine, Scenario& scenario) {
+struct WantedFidelity {
   const Value* value = nullptr;
-  if (engine) {
-    MapReader reader(*engine, "engine");
-    value = reader.find("fidelity");
-    reader.finish();
-  }
+  std::optional<Fidelity> fidelity;  // none: auto
+};
+
+WantedFidelity read_engine(const Value* engine) {
+  if (!engine) return {};
+  MapReader reader(*engine, "engine");
+  const Value* value = reader.find("fidelity");
+  reader.finish();
   Words<std::optional<Fidelity>> words{{"auto", std::nullopt},     {"closed_form", Fidelity::closed_form},
                                        {"exact", Fidelity::exact}, {"folded", Fidelity::folded},
                                        {"lazy", Fidelity::lazy},   {"fluid", Fidelity::fluid}};
-  auto wanted = value ? as_word(words)(*value) : std::nullopt;
+  return {value, value ? as_word(words)(*value) : std::nullopt};
+}
+
+// `auto`: the cheapest simulation that knows contention, lazy. A measured cost has no links to simulate, and
+// NCCL's model with nobody else on the links nothing that simulation would add: there the closed form does.
+void choose_fidelity(const WantedFidelity& engine, Scenario& scenario) {
+  const auto& [value, wanted] = engine;
   if (scenario.measured_cost && wanted && *wanted != Fidelity::closed_form)
     throw InputError(value->span,
                      fmt::format("a measured cost has no links for '{}' to simulate", value->scalar),
                      "use fidelity: closed_form or auto, or algorithm: ring");
-  scenario.fidelity = wanted.value_or(scenario.measured_cost ? Fidelity::closed_form : Fidelity::lazy);
-  if (scenario.communication && scenario.fidelity == Fidelity::closed_form &&
-      scenario.communication->folded.is_contended())
+  bool is_settled = scenario.measured_cost || scenario.communication->is_settled();
+  scenario.fidelity = wanted.value_or(is_settled ? Fidelity::closed_form : Fidelity::lazy);
+  if (!is_settled && scenario.fidelity == Fidelity::closed_form &&
+      scenario.communication->folded->is_contended())
     throw InputError(value->span, "the closed form knows no contention, and here several share a link",
                      "use fidelity: auto");
 }
@@ -127,7 +135,7 @@ Scenario ScenarioReader::read(const Value& root) {
   const Value* collective = reader.find("collective");
   auto strategy = reader.optional("strategy", as_word(strategy_words())).value_or(Strategy::ddp);
   const Value* ddp = reader.find("ddp");
-  const Value* engine = reader.find("engine");
+  auto fidelity = read_engine(reader.find("engine"));
   const Value* validation = reader.find("validation");
   reader.finish();
 
@@ -135,10 +143,12 @@ Scenario ScenarioReader::read(const Value& root) {
   DdpOptions options = read_ddp_section(ddp);
   read_workload(workload, scenario, options);
   const auto* stragglers = workload.find("stragglers");
-  read_cluster(cluster, read_collective(collective), stragglers ? &stragglers->value : nullptr, scenario);
+  bool needs_links = fidelity.fidelity && *fidelity.fidelity != Fidelity::closed_form;
+  read_cluster(cluster, read_collective(collective), stragglers ? &stragglers->value : nullptr, needs_links,
+               scenario);
   scenario.plan = make_plan_at(root, *scenario.trace, strategy, options);
   scenario.ddp = options;
-  choose_fidelity(engine, scenario);
+  choose_fidelity(fidelity, scenario);
   if (validation) {
     MapReader keys(*validation, "validation");
     if (const Value* measured = keys.find("measured")) scenario.measured_iterations = resolve(*measured);

@@ -13,7 +13,18 @@ namespace ddpsim {
 // Who reduces gradients with whom, and over what.
 struct ClusterTraffic {
   std::vector<RankGroup> groups;
-  std::shared_ptr<const Communication> communication;
+  std::shared_ptr<Communication> communication;
+};
+
+struct ClusterSection;
+
+// `collective.nccl`: what is different from what NCCL would do by itself on the topology.
+struct NcclSection {
+  const config::Value* section = nullptr;
+  nccl::Allowed allowed;
+  std::optional<nccl::Version> version;
+  std::optional<std::string> calibration;  // a path
+  bool uncalibrated = false;
 };
 
 // Reads scenarios; each trace, topology and table is read once, however many points of a sweep name it.
@@ -32,6 +43,8 @@ class ScenarioReader {
   struct Collective {
     const config::Value* section = nullptr;
     CollectiveOptions options;
+    bool automatic = true;  // what NCCL would do, where the topology describes it; else rings
+    NcclSection nccl;
     std::shared_ptr<const MeasuredTable> table;  // null: simulate the topology
     SourceSpan table_span;
     SourceSpan place;  // of the algorithm, or the best there is
@@ -40,15 +53,25 @@ class ScenarioReader {
   [[nodiscard]] std::string resolve(const config::Value& path) const;
   void read_workload(const config::Value& root, Scenario& scenario, DdpOptions& options);
   Collective read_collective(const config::Value* value);
+  // `needs_links`: traffic is to be simulated even where NCCL's model alone would do.
   void read_cluster(const config::Value& root, const Collective& collective, const config::Value* stragglers,
-                    Scenario& scenario);
+                    bool needs_links, Scenario& scenario);
+  NcclSection read_nccl_section(const config::Value* value);
   std::shared_ptr<const Topology> find_topology(const config::Value& path);
+  // Whether NCCL's model says what all-reduces take. Throws InputError when the section asks for something
+  // else.
+  static bool uses_nccl(const Topology& topology, const Collective& collective);
+  void add_nccl_models(const NcclPlatform& platform, const NcclSection& section,
+                       Communication& communication);
+  ClusterTraffic make_traffic(const Topology& topology, const ClusterSection& section,
+                              const config::Value* stragglers, const Collective& collective);
 
   std::string path_;
   std::map<std::string, std::shared_ptr<const LayerTrace>> traces_;
   std::map<std::pair<std::string, double>, std::shared_ptr<const LayerTrace>> scaled_traces_;
   std::map<std::string, std::shared_ptr<const Topology>> topologies_;
   std::map<std::string, std::shared_ptr<const MeasuredTable>> tables_;
+  std::map<std::string, std::shared_ptr<const nccl::Calibration>> calibrations_;
   // By the text they were read from: points that differ in their buckets only have them in common.
   std::map<std::string, ClusterTraffic> clusters_;
 };

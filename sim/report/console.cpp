@@ -57,15 +57,20 @@ void print_facts(std::ostream& out, const IterationMetrics& m) {
 
 void print_collective(std::ostream& out, const std::string& name, const std::string& gradients,
                       const BucketMetrics& b) {
-  out << fmt::format("{:>6} {:>10.4f} {:>9} {:>11.3f} {:>11.3f} {:>11.3f} {:>11.3f} {:>11.3f}\n", name,
+  out << fmt::format("{:>6} {:>10.4f} {:>9} {:>11.3f} {:>11.3f} {:>11.3f} {:>11.3f} {:>11.3f}", name,
                      b.bytes.value() / 1048576.0, gradients, ms(b.ready), ms(b.start), ms(b.end),
                      ms(b.start - b.ready), ms(b.end - b.start));
+  if (b.choice)
+    out << fmt::format("  {}/{} x{}", b.choice->algorithm, b.choice->protocol, b.choice->channels);
+  out << '\n';
 }
 
 void print_buckets(std::ostream& out, const IterationMetrics& m, std::size_t most) {
   out << "\ntimes in ms from the start of the backward pass\n";
-  out << fmt::format("{:>6} {:>10} {:>9} {:>11} {:>11} {:>11} {:>11} {:>11}\n", "bucket", "MiB", "gradients",
-                     "ready", "start", "end", "queued", "in flight");
+  bool chosen = !m.buckets.empty() && m.buckets.front().choice;
+  out << fmt::format("{:>6} {:>10} {:>9} {:>11} {:>11} {:>11} {:>11} {:>11}{}\n", "bucket", "MiB",
+                     "gradients", "ready", "start", "end", "queued", "in flight",
+                     chosen ? "  NCCL picks" : "");
   auto left_out = m.buckets.size() > most ? m.buckets.size() - most : 0;
   for (std::size_t i = 0; i < m.buckets.size(); ++i) {
     if (left_out > 0 && i == most / 2) {

@@ -1,6 +1,7 @@
 #pragma once
 // The numbers of one iteration, computed from its timeline. Their names and units are the result keys of
 // docs/formats.md.
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,12 +12,20 @@
 
 namespace ddpsim {
 
+// How a collective was carried out, where a model of the library chose it.
+struct CollectiveChoice {
+  std::string algorithm;  // "tree"
+  std::string protocol;   // "ll128"
+  int channels = 0;
+};
+
 // One collective. Times count from the start of the (last) backward pass.
 struct BucketMetrics {
   std::size_t index = 0;
   Bytes bytes;
   std::size_t n_gradients = 0;
   Seconds ready, start, end;
+  std::optional<CollectiveChoice> choice = {};
 };
 
 struct IterationMetrics {
@@ -49,6 +58,8 @@ struct IterationContext {
   int world_size = 0;
   std::string algorithm;  // "ring", "measured"
   std::string fidelity;   // "lazy", ...
+  // Of a collective of the rank's group; none where nothing is chosen.
+  std::function<CollectiveChoice(int rank, Bytes bytes)> choice = nullptr;
 };
 
 // Throws InternalError when nothing was communicated or the terms do not add up.

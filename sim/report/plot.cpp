@@ -9,16 +9,13 @@
 #include "sim/report/plot_kinds.hpp"
 
 namespace ddpsim {
-namespace {
 
-PlotFormat format_of(const std::string& path) {
+PlotFormat plot_format(const std::string& path) {
   if (path.ends_with(".svg")) return PlotFormat::svg;
   if (path.ends_with(".png")) return PlotFormat::png;
   throw InputError(fmt::format("cannot tell the format of the plot '{}'", path),
                    "end its name in .svg or .png");
 }
-
-}  // namespace
 
 ExternalProgram gnuplot() {
   // -d: the user's own settings do not change the picture.
@@ -26,12 +23,12 @@ ExternalProgram gnuplot() {
 }
 
 void check_plot_path(const std::string& path) {
-  format_of(path);
+  plot_format(path);
   require_program(gnuplot());
 }
 
 std::string sweep_plot_script(const SweepResult& result, const std::string& output_path) {
-  auto format = format_of(output_path);
+  auto format = plot_format(output_path);
   DDPSIM_CHECK(!result.points.empty(), "a sweep has points");
   auto axis = line_axis(result);
   return axis ? line_plot_script(result, *axis, format) : bar_plot_script(result, format);

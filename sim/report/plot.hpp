@@ -4,9 +4,13 @@
 #include <string>
 
 #include "sim/base/external_program.hpp"
+#include "sim/report/plot_canvas.hpp"
 #include "sim/report/sweep_result.hpp"
 
 namespace ddpsim {
+
+// By how `path` ends. Throws InputError unless in .svg or .png.
+PlotFormat plot_format(const std::string& path);
 
 // Draws the plots: their script on standard input.
 ExternalProgram gnuplot();

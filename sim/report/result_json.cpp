@@ -44,6 +44,10 @@ void add_times(const BucketMetrics& b, Json& collective) {
   collective["ready_s"] = b.ready.value();
   collective["start_s"] = b.start.value();
   collective["end_s"] = b.end.value();
+  if (!b.choice) return;
+  collective["algorithm"] = b.choice->algorithm;
+  collective["protocol"] = b.choice->protocol;
+  collective["channels"] = b.choice->channels;
 }
 
 Json bucket_json(const BucketMetrics& b) {

@@ -82,7 +82,7 @@ void read_others(const Value& list, ClusterPlan& plan) {
 
 }  // namespace
 
-std::shared_ptr<const Topology> read_cluster(MapReader& file) {
+std::shared_ptr<Topology> read_cluster(MapReader& file) {
   auto plan = std::make_shared<ClusterPlan>();
   const Value& node = file.require("node");
   plan->kinds.push_back(node_kind(read_node(node)));

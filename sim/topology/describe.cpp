@@ -46,7 +46,8 @@ std::string link_type(const Cluster& cluster, int gpu_a, int gpu_b) {
   };
   if (passes(Medium::network) > 0) return "NET";
   if (passes(Medium::socket) > 0) return "SYS";
-  if (passes(Medium::host_bridge) > 0) return "NODE";
+  if (passes(Medium::numa_node) > 0) return "NODE";
+  if (passes(Medium::host_bridge) > 0) return "PHB";
   if (auto links = passes(Medium::pcie); links > 0) return links <= 2 ? "PIX" : "PXB";
   return nvlinks(cluster, *route);
 }

@@ -8,7 +8,8 @@
 namespace ddpsim {
 
 // In the words of `nvidia-smi topo -m`: X itself, NV4 four NVLinks (NV: not said how many), PIX one PCIe
-// switch, PXB several, NODE a host bridge, SYS the link between sockets, NET the network; - no way.
+// switch, PXB several, PHB a host bridge, NODE several of one NUMA node, SYS the link between sockets, NET
+// the network; - no way.
 std::string link_type(const Cluster& cluster, int gpu_a, int gpu_b);
 
 // That for every pair of GPUs, or of those of the first node if there are more than fit a page.

@@ -15,6 +15,9 @@ using Kind = ClusterGraph::Kind;
 
 constexpr int kMostGpus = 1024;
 constexpr int kMostVertices = 4096;
+const config::Words<Medium> kMedia{{"nvlink", Medium::nvlink},           {"pcie", Medium::pcie},
+                                   {"host_bridge", Medium::host_bridge}, {"numa_node", Medium::numa_node},
+                                   {"socket", Medium::socket},           {"network", Medium::network}};
 
 class GraphTopology final : public Topology {
  public:
@@ -72,10 +75,12 @@ class GraphReader {
     Link link{reader.required("bandwidth", config::as_bandwidth),
               reader.required("latency", config::as_seconds)};
     auto count = static_cast<int>(reader.optional("count", config::as_integer(1, 1024)).value_or(1));
+    auto medium = reader.optional("medium", config::as_word(kMedia));
     reader.finish();
     link.bandwidth = link.bandwidth * count;
-    add_wire(a, b, link, count, value);
-    if (between) add_wire(b, a, link, count, value);
+    Cable cable{medium.value_or(usual_medium(a, b)), count};
+    add_wire(a, b, link, cable, value);
+    if (between) add_wire(b, a, link, cable, value);
   }
 
   void check_connected(const Value& gpus) const {
@@ -129,17 +134,17 @@ class GraphReader {
     return {vertex_of(ends[0]), vertex_of(ends[1])};
   }
 
-  void add_wire(int from, int to, const Link& link, int count, const Value& value) {
+  void add_wire(int from, int to, const Link& link, const Cable& cable, const Value& value) {
     if (!known_.emplace(static_cast<std::int64_t>(from) * kMostVertices * 2 + to, 0).second)
       throw InputError(value.span,
                        fmt::format("the link from {} to {} is given twice", plan_.vertices[from].name,
                                    plan_.vertices[to].name),
                        "several in parallel are one with 'count'");
-    plan_.wires.push_back({from, to, link, {medium(from, to), count}});
+    plan_.wires.push_back({from, to, link, cable});
   }
 
-  // A guess from what is joined: the file does not say.
-  Medium medium(int from, int to) const {
+  // A guess from what is joined, where the file does not say.
+  Medium usual_medium(int from, int to) const {
     bool gpus_only = true;
     for (int v : {from, to}) {
       const auto& vertex = plan_.vertices[v];
@@ -158,7 +163,7 @@ class GraphReader {
 
 }  // namespace
 
-std::shared_ptr<const Topology> read_graph(MapReader& file) {
+std::shared_ptr<Topology> read_graph(MapReader& file) {
   auto plan = std::make_shared<GraphPlan>();
   GraphReader reader(*plan);
   const Value& gpus = file.require("gpus");

@@ -21,8 +21,9 @@ void add_both_ways(NodeModel& node, int a, int b, const Link& link, Cable cable 
 void add_nvswitch(NodeModel& node, const Interconnect& interconnect) {
   int nvswitch = add_switch(node, "nvswitch");
   if (interconnect.multicast) node.reducing_switch = nvswitch;
-  Link half{interconnect.link.bandwidth, interconnect.link.latency / 2.0};
-  for (int gpu = 0; gpu < node.gpus; ++gpu) add_both_ways(node, gpu, nvswitch, half);
+  Link half{interconnect.link.bandwidth * std::max(interconnect.count, 1), interconnect.link.latency / 2.0};
+  for (int gpu = 0; gpu < node.gpus; ++gpu)
+    add_both_ways(node, gpu, nvswitch, half, {Medium::nvlink, interconnect.count});
 }
 
 void add_fully_connected(NodeModel& node, const Link& link) {
@@ -57,7 +58,7 @@ std::vector<int> add_pcie(NodeModel& node, const PcieTree& tree) {
   for (int i = 0; i < sockets; ++i) add_switch(node, fmt::format("host{}", i));
   for (int i = 0; i < switches; ++i)
     add_both_ways(node, first_switch + i, first_host + i / tree.switches_per_socket, *tree.host,
-                  {Medium::host_bridge, 1});
+                  {tree.host_medium, 1});
   for (int a = 0; a < sockets; ++a)
     for (int b = a + 1; b < sockets; ++b)
       add_both_ways(node, first_host + a, first_host + b, *tree.socket, {Medium::socket, 1});

@@ -16,8 +16,9 @@ struct PcieTree {
   Link gpu;  // GPU to switch
   int gpus_per_switch = 0;
   int switches_per_socket = 0;
-  std::optional<Link> host;    // switch to host bridge; absent: there is one switch and no host bridge
-  std::optional<Link> socket;  // host bridge to host bridge; absent: there is one
+  std::optional<Link> host;  // switch to host bridge; absent: there is one switch and no host bridge
+  Medium host_medium = Medium::host_bridge;  // numa_node: each switch has a host bridge of its own
+  std::optional<Link> socket;                // host bridge to host bridge; absent: there is one
 };
 
 struct NvlinkPair {
@@ -29,8 +30,9 @@ struct NvlinkPair {
 struct Interconnect {
   enum class Kind { none, nvswitch, fully_connected, ring, nvlink_mesh, pcie };
   Kind kind = Kind::none;
-  // Per link and direction; of nvswitch: bandwidth per GPU and direction, latency GPU to GPU.
+  // Per link and direction; of nvswitch: latency GPU to GPU.
   Link link = {};
+  int count = 0;                  // of nvswitch: links a GPU; 0: one of unknown make-up
   bool multicast = false;         // of nvswitch: it adds up and multicasts (NVLink SHARP)
   std::vector<NvlinkPair> pairs;  // of nvlink_mesh
   std::optional<PcieTree> pcie;   // of pcie, and of nvlink_mesh for what has no NVLink

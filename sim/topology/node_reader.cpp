@@ -1,5 +1,6 @@
 // Reads `node`: GPUs, interconnect and NICs.
 #include <algorithm>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -22,6 +23,18 @@ std::optional<Link> optional_link(MapReader& reader, const std::string& key) {
   return reader.optional(key, [&](const Value& value) { return read_link(value, key); });
 }
 
+// The links up from the switches, and to what they lead.
+std::pair<Link, Medium> read_host(const Value& value) {
+  MapReader reader(value, "host");
+  Link link{reader.required("bandwidth", config::as_bandwidth),
+            reader.required("latency", config::as_seconds)};
+  auto medium =
+      reader.optional("medium", config::as_word(config::Words<Medium>{{"host_bridge", Medium::host_bridge},
+                                                                      {"numa_node", Medium::numa_node}}));
+  reader.finish();
+  return {link, medium.value_or(Medium::host_bridge)};
+}
+
 // The keys of a PCIe tree beside `bandwidth` and `latency`.
 PcieTree read_tree(MapReader& reader, const Value& value, const Link& link, int gpus) {
   PcieTree tree;
@@ -29,7 +42,7 @@ PcieTree read_tree(MapReader& reader, const Value& value, const Link& link, int 
   tree.gpus_per_switch = whole(reader, "gpus_per_switch", 1, kMostGpusPerNode, gpus);
   int switches = (gpus + tree.gpus_per_switch - 1) / tree.gpus_per_switch;
   tree.switches_per_socket = whole(reader, "switches_per_socket", 1, kMostGpusPerNode, switches);
-  tree.host = optional_link(reader, "host");
+  if (const Value* host = reader.find("host")) std::tie(tree.host, tree.host_medium) = read_host(*host);
   tree.socket = optional_link(reader, "socket");
   if (switches > 1 && !tree.host)
     throw InputError(value.span, fmt::format("{} PCIe switches are joined by nothing", switches),
@@ -100,8 +113,10 @@ Interconnect read_interconnect(const Value& value, int gpus) {
                                                                   {"pcie", Kind::pcie}}));
   interconnect.link = {reader.required("bandwidth", config::as_bandwidth),
                        reader.required("latency", config::as_seconds)};
-  if (interconnect.kind == Kind::nvswitch)
+  if (interconnect.kind == Kind::nvswitch) {
+    interconnect.count = whole(reader, "count", 1, 64, 0);
     interconnect.multicast = reader.optional("multicast", config::as_bool).value_or(false);
+  }
   if (interconnect.kind == Kind::pcie) interconnect.pcie = read_tree(reader, value, interconnect.link, gpus);
   if (interconnect.kind == Kind::nvlink_mesh) {
     const Value& list = reader.require("links");

@@ -4,6 +4,11 @@
 #include <map>
 #include <unordered_map>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "sim/topology/ring_cut.hpp"
+
 namespace ddpsim {
 namespace {
 
@@ -57,8 +62,32 @@ RingHops hops_of(const RingSearch& search, std::size_t node) {
   return hops;
 }
 
-// Throws the error of the first pair without a route in the order given.
-[[noreturn]] void throw_no_ring(const RingSearch& search, std::size_t node) {
+std::string names_of(const RingSearch& search, std::size_t node, const std::vector<int>& members) {
+  std::vector<std::string> names;
+  for (int member : members) names.push_back(search.cluster.gpu_name(search.gpu(node, member)));
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+// Within one node. A pair without a way may be the fault of a broken link: then its error says more.
+[[noreturn]] void throw_no_ring_within(const RingSearch& search, std::size_t node, const RingHops& hops) {
+  auto cut = find_ring_cut(hops);
+  const char* hint = "add links, or use another algorithm: GPUs do not forward for others";
+  if (!cut || cut->members.empty()) {
+    for (int member = 0; member < hops.members; ++member)
+      (void)search.cluster.route(search.gpu(node, member), search.gpu(node, (member + 1) % hops.members));
+    throw InputError("no ring leads through all GPUs of a node", hint);
+  }
+  std::vector<std::string> parts;
+  for (const auto& part : cut->parts) parts.push_back("{" + names_of(search, node, part) + "}");
+  bool one = cut->members.size() == 1;
+  throw InputError(fmt::format("no ring leads through all GPUs: only {} join{} {}",
+                               names_of(search, node, cut->members), one ? "s" : "", fmt::join(parts, ", ")),
+                   hint);
+}
+
+// Between nodes: the error of the first pair without a route in the order given.
+[[noreturn]] void throw_no_ring(const RingSearch& search, std::size_t node, const RingHops& hops) {
+  if (hops.closed) throw_no_ring_within(search, node, hops);
   int members = static_cast<int>(search.nodes[node].size());
   for (int member = 0; member + 1 < members; ++member)
     (void)search.cluster.route(search.gpu(node, member), search.gpu(node, member + 1));
@@ -115,8 +144,9 @@ KindsOfNodes::KindsOfNodes(const RingSearch& search, std::optional<int> channels
   for (std::size_t node = 0; node < search.nodes.size(); ++node) {
     auto [it, first] = known.try_emplace(key_of(search, node), rings_.size());
     if (first) {
-      rings_.push_back({ring_packings(hops_of(search, node), channels)});
-      if (rings_.back().packings.empty()) throw_no_ring(search, node);
+      auto hops = hops_of(search, node);
+      rings_.push_back({ring_packings(hops, channels)});
+      if (rings_.back().packings.empty()) throw_no_ring(search, node, hops);
     }
     kind_of_.push_back(it->second);
     count_.resize(rings_.size());

@@ -138,7 +138,7 @@ RingOverride read_override(const Value& value) {
 
 }  // namespace
 
-std::shared_ptr<const Topology> read_ring(MapReader& file) {
+std::shared_ptr<Topology> read_ring(MapReader& file) {
   Link link = file.required("link", [](const Value& value) { return read_link(value, "link"); });
   auto list =
       file.optional("overrides", config::as_list(read_override)).value_or(std::vector<RingOverride>{});

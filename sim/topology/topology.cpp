@@ -1,5 +1,6 @@
 #include "sim/topology/topology.hpp"
 
+#include "sim/base/check.hpp"
 #include "sim/topology/topology_kinds.hpp"
 
 namespace ddpsim {
@@ -15,21 +16,36 @@ Link read_link(const Value& value, const std::string& name) {
   return link;
 }
 
-std::shared_ptr<const Topology> read_topology(const std::string& path) {
-  enum class Kind { ring, cluster, graph };
-  Value root = config::load_yaml(path, "a topology");
-  MapReader reader(root, "topology");
-  auto kind =
-      reader.required("kind", config::as_word(config::Words<Kind>{
-                                  {"ring", Kind::ring}, {"cluster", Kind::cluster}, {"graph", Kind::graph}}));
+namespace {
+
+enum class Kind { ring, cluster, graph };
+
+std::shared_ptr<Topology> read_kind(Kind kind, MapReader& reader) {
   switch (kind) {
     case Kind::cluster:
       return read_cluster(reader);
     case Kind::graph:
       return read_graph(reader);
-    default:
+    case Kind::ring:
       return read_ring(reader);
   }
+  DDPSIM_CHECK(false, "every kind has a reader");
+  return nullptr;
+}
+
+}  // namespace
+
+std::shared_ptr<const Topology> read_topology(const std::string& path) {
+  Value root = config::load_yaml(path, "a topology");
+  MapReader reader(root, "topology");
+  auto kind =
+      reader.required("kind", config::as_word(config::Words<Kind>{
+                                  {"ring", Kind::ring}, {"cluster", Kind::cluster}, {"graph", Kind::graph}}));
+  // A plain ring says nothing of nodes, which NCCL's model counts.
+  const Value* nccl = kind == Kind::ring ? nullptr : reader.find("nccl");
+  auto topology = read_kind(kind, reader);
+  if (nccl) topology->nccl = read_nccl_platform(*nccl, path);
+  return topology;
 }
 
 }  // namespace ddpsim

@@ -8,6 +8,7 @@
 
 #include "sim/config/value.hpp"
 #include "sim/topology/cluster.hpp"
+#include "sim/topology/nccl_platform.hpp"
 
 namespace ddpsim {
 
@@ -31,6 +32,8 @@ class Topology {
       int gpus, std::span<const LinkOverride> overrides = {}) const = 0;
   // The GPUs of one node, or all that a graph names; nullopt where any number is as good.
   [[nodiscard]] virtual std::optional<int> usual_size() const = 0;
+
+  std::optional<NcclPlatform> nccl;  // where the file describes it
 };
 
 // Reads a topology file (docs/formats.md). Throws InputError with the place and a hint.

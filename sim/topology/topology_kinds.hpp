@@ -9,9 +9,9 @@
 
 namespace ddpsim {
 
-std::shared_ptr<const Topology> read_ring(config::MapReader& file);
-std::shared_ptr<const Topology> read_cluster(config::MapReader& file);
-std::shared_ptr<const Topology> read_graph(config::MapReader& file);
+std::shared_ptr<Topology> read_ring(config::MapReader& file);
+std::shared_ptr<Topology> read_cluster(config::MapReader& file);
+std::shared_ptr<Topology> read_graph(config::MapReader& file);
 
 NodeModel read_node(const config::Value& value);
 Fabric read_fabric(const config::Value& value);

@@ -49,6 +49,12 @@ def alias_bomb():
     return "\n".join(lines).encode() + b"\n"
 
 
+def nccl_system(count, device):
+    """A topology of NCCL with as many devices below one CPU."""
+    devices = "".join(f'<pci busid="{i:04x}:01:00.0" {device}\n' for i in range(count))
+    return f'<system version="1"><cpu numaid="0">\n{devices}</cpu></system>\n'.encode()
+
+
 # File name -> bytes; a case has the file when it names it in its command or in another file.
 GENERATED = {
     "nested.yaml": lambda: b"workload: " + b"[" * 100_000,
@@ -60,6 +66,10 @@ GENERATED = {
     "utf16.yaml": lambda: "workload: {trace: trace.csv}\n".encode("utf-16"),
     "binary.csv": lambda: bytes(range(256)) * 16,
     "large.yaml": lambda: b"# filler\n" * 600_000,
+    "many_gpus.txt": lambda: " ".join(f"GPU{i}" for i in range(129)).encode() + b"\n",
+    "many_gpus.xml": lambda: nccl_system(129, 'class="0x030200" link_speed="8 GT/s"/>'),
+    "many_nics.xml": lambda: nccl_system(129, 'class="0x020000" link_speed="8 GT/s"/>'),
+    "many_switches.xml": lambda: nccl_system(4100, 'class="0x060400" link_speed="8 GT/s"><pci busid="1" class="0x01"/></pci>'),
 }
 
 

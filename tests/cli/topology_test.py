@@ -230,5 +230,37 @@ class ExportTest(TopologyTest):
         self.assertLessEqual({f"node0.gpu{gpu}" for gpu in range(8)}, set(texts))
 
 
+class ImportTest(TopologyTest):
+    def fixture(self, name):
+        return (cli.SOURCE_ROOT / "tests/topology/fixtures" / name).read_bytes()
+
+    def test_shows_what_nvidia_smi_shows(self):
+        self.write("matrix.txt", self.fixture("nvswitch.txt"))
+        done = self.ok("topology", "import", "--format", "nvidia-smi", "matrix.txt", "--gpu", "ampere", "--nic-bandwidth",
+                       "200Gbps", "--out", "node.yaml")
+        self.assertEqual((done.stdout, done.stderr), ("", "wrote 8 GPUs, 8 NICs (kind: cluster) to node.yaml\n"))
+        self.assertEqual(self.files(), ["matrix.txt", "node.yaml"])
+        rows = [line.split()[1:] for line in self.ok("topology", "show", "node.yaml").stdout.splitlines()[-8:]]
+        matrix = [line.split()[1:9] for line in self.fixture("nvswitch.txt").decode().splitlines()[1:9]]
+        self.assertEqual(rows, matrix)
+
+    def test_to_standard_output(self):
+        """The same bytes as in a file, and what the command knows of the CPU and of PCIe is in them."""
+        self.write("matrix.txt", self.fixture("pcie_node.txt"))
+        arguments = ["topology", "import", "--format", "nvidia-smi", "matrix.txt", "--pcie-generation", "5", "--cpu",
+                     "sapphire-rapids", "--nic-bandwidth", "400Gbps", "--out"]
+        text = self.ok(*arguments, "-").stdout
+        self.ok(*arguments, "node.yaml")
+        self.assertEqual(self.read("node.yaml").decode(), text)
+        self.assertIn("bandwidth: 48GB/s", text)
+        self.assertIn("socket: {bandwidth: 22GB/s, latency: 0.5us}", text)
+
+    def test_nccl_xml(self):
+        self.write("system.xml", self.fixture("dump_v100_mesh.xml"))
+        self.ok("topology", "import", "--format", "nccl-xml", "system.xml", "--out", "node.yaml")
+        shown = self.ok("topology", "show", "node.yaml").stdout
+        self.assertEqual(shown.splitlines()[5:], self.topology("show", "dgx1-v100.yaml").splitlines()[5:])
+
+
 if __name__ == "__main__":
     cli.main()

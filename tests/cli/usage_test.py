@@ -6,7 +6,7 @@ import shlex
 import ddpsim_cli as cli
 
 COMMANDS = [[], ["simulate"], ["sweep"], ["topology"], ["topology", "show"], ["topology", "rings"], ["topology", "costs"],
-            ["topology", "export"], ["trace"], ["trace", "show"], ["trace", "import"]]
+            ["topology", "export"], ["topology", "import"], ["trace"], ["trace", "show"], ["trace", "import"]]
 
 
 class UsageTest(cli.CliTest):
@@ -41,6 +41,11 @@ class UsageTest(cli.CliTest):
              "ddpsim topology rings"),
             ("topology export a.yaml --dot ''", "--dot: needs a file name", "ddpsim topology export"),
             ("topology export a.yaml --svg", "--svg: 1 required PATH missing", "ddpsim topology export"),
+            ("topology import a.txt --out b.yaml", "--format is required", "ddpsim topology import"),
+            ("topology import a.txt --format hwloc --out b.yaml", "--format: hwloc not in {nvidia-smi,nccl-xml}",
+             "ddpsim topology import"),
+            ("topology import a.txt --format nccl-xml --out b.yaml --pcie-generation 7",
+             "--pcie-generation: Value 7 not in range 1 to 6", "ddpsim topology import"),
             ("simulate a.yaml --check-ranks many", "--check-ranks: Value many not in range 2 to 1024", "ddpsim simulate"),
             ("trace", "A subcommand is required", "ddpsim trace"),
             ("trace shwo a.csv", "unexpected argument 'shwo'; did you mean 'show'?", "ddpsim trace"),
@@ -75,7 +80,7 @@ class UsageTest(cli.CliTest):
         for command in COMMANDS:
             text = self.ok(*command, "--help").stdout
             example = re.search(r"\nExample:\n  ddpsim (.*)", text)
-            if example and not example[1].startswith("trace import"):  # which reads files of the user's own
+            if example and " import " not in example[1]:  # which reads files of the user's own
                 with self.subTest(example[1]):
                     self.ok(*shlex.split(example[1]))
 

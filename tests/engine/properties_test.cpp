@@ -102,7 +102,7 @@ TEST(Properties, NoStrategyBeatsItsOwnComputeOrItsOwnCommunication) {
     auto requests = collective_requests(scenario, 0);
     auto timeline = closed_form(scenario);
     const auto& last = timeline.last_to_finish().communication.back();
-    const auto& traffic = scenario.communication->folded;
+    const auto& traffic = scenario.communication->folded.value();
     CollectiveTime time(traffic.groups[0].plan, traffic.links);
     double all = 0;
     for (const auto& request : requests) all += time(request.bytes).value();

@@ -43,11 +43,39 @@ TEST(Describe, LinkTypes) {
       16);
   EXPECT_EQ(link_type(*pcie, 0, 0), "X");
   EXPECT_EQ(link_type(*pcie, 0, 1), "PIX");
-  EXPECT_EQ(link_type(*pcie, 0, 2), "NODE");
+  EXPECT_EQ(link_type(*pcie, 0, 2), "PHB");
   EXPECT_EQ(link_type(*pcie, 0, 4), "SYS");
   EXPECT_EQ(link_type(*pcie, 0, 8), "NET");
   EXPECT_EQ(link_type(*file("dgx-a100.yaml", 8), 0, 1), "NV");
   EXPECT_EQ(link_type(*file("ring-100gbps.yaml", 4), 0, 2), "-");
+}
+
+// What a file says of its links counts, not what they join.
+TEST(Describe, MediaOfAFile) {
+  auto link = [](const std::string& ends, const std::string& medium) {
+    return "  - {between: [" + ends + "], bandwidth: 1GB/s, latency: 1us, medium: " + medium + "}\n";
+  };
+  auto graph = testing::build_text(
+      "kind: graph\n"
+      "gpus: [{name: a}, {name: b}, {name: c}, {name: d}]\n"
+      "switches: [{name: s}, {name: h0}, {name: h1}, {name: numa}, {name: other}]\nlinks:\n" +
+          link("a, s", "pcie") + link("s, h0", "host_bridge") + link("b, h0", "host_bridge") +
+          link("h0, numa", "numa_node") + link("h1, numa", "numa_node") + link("c, h1", "host_bridge") +
+          link("numa, other", "socket") + link("d, other", "host_bridge"),
+      4);
+  EXPECT_EQ(link_type(*graph, 0, 1), "PHB");
+  EXPECT_EQ(link_type(*graph, 0, 2), "NODE");
+  EXPECT_EQ(link_type(*graph, 0, 3), "SYS");
+  auto node = [](const std::string& interconnect) {
+    return testing::build_text("kind: cluster\nnode: {gpus: 4, interconnect: " + interconnect + "}\n", 4);
+  };
+  EXPECT_EQ(link_type(*node("{kind: pcie, bandwidth: 1GB/s, latency: 1us, gpus_per_switch: 1, "
+                            "host: {bandwidth: 1GB/s, latency: 1us, medium: numa_node}}"),
+                      0, 1),
+            "NODE");
+  auto nvswitch = node("{kind: nvswitch, bandwidth: 25GB/s, count: 12, latency: 1us}");
+  EXPECT_EQ(link_type(*nvswitch, 0, 1), "NV12");
+  testing::expect_figures(nvswitch->route(0, 1), 300e9, 1e-6);
 }
 
 TEST(Describe, TablesOfLargeClustersShowTheFirstNode) {

@@ -176,8 +176,25 @@ TEST(Rings, NoRing) {
       "{between: [g0, g5], bandwidth: 1GB/s, latency: 1us}]\n",
       3);
   EXPECT_EQ(testing::input_error([&] { rings_of(*path); }),
-            "error: no link leads from g1 to g5\n"
-            "hint: GPUs do not forward for others: both need a direct link or a common switch");
+            "error: no ring leads through all GPUs: only g0 joins {g1}, {g5}\n"
+            "hint: add links, or use another algorithm: GPUs do not forward for others");
+}
+
+// Two GPUs that join three others: each of the three would have to be entered from one and left to another of
+// the two.
+TEST(Rings, NoRingThroughATwoPointCut) {
+  std::string links;
+  for (const char* hub : {"h0", "h1"})
+    for (const char* leaf : {"a", "b", "c"})
+      links += std::string(links.empty() ? "" : ", ") + "{between: [" + hub + ", " + leaf +
+               "], bandwidth: 1GB/s, latency: 1us}";
+  auto star =
+      build_text("kind: graph\ngpus: [{name: h0}, {name: h1}, {name: a}, {name: b}, {name: c}]\nlinks: [" +
+                     links + "]\n",
+                 5);
+  EXPECT_EQ(testing::input_error([&] { rings_of(*star); }),
+            "error: no ring leads through all GPUs: only h0, h1 join {a}, {b}, {c}\n"
+            "hint: add links, or use another algorithm: GPUs do not forward for others");
 }
 
 TEST(Rings, NoRingBetweenNodes) {

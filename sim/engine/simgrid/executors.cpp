@@ -87,22 +87,24 @@ PlanExecutor::PlanExecutor(const FlowPlan& plan, const MakeUnit& make) {
   }
 }
 
-void PlanExecutor::start(Bytes buffer, std::function<void()> done) {
+void PlanExecutor::start_stages(std::size_t first, std::size_t end, Bytes buffer,
+                                std::function<void()> done) {
   buffer_ = buffer;
   done_ = std::move(done);
-  stage_ = 0;
-  start_stage();
+  stage_ = first;
+  end_ = end;
+  start_next();
 }
 
-void PlanExecutor::start_stage() {
-  if (stage_ == stages_.size()) return std::exchange(done_, {})();  // it may start the next collective
+void PlanExecutor::start_next() {
+  if (stage_ == end_) return std::exchange(done_, {})();  // it may start the next collective
   auto& units = stages_[stage_];
   units_left_ = units.size();
   for (auto& unit : units)
     unit->start(buffer_, [this] {
       if (--units_left_ > 0) return;
       ++stage_;
-      start_stage();
+      start_next();
     });
 }
 

@@ -55,15 +55,22 @@ class PlanExecutor {
   using MakeUnit = std::function<std::unique_ptr<UnitExecutor>(const FlowUnit&)>;
   PlanExecutor(const FlowPlan& plan, const MakeUnit& make);
   // Starts now; calls `done` when the last stage has ended. One at a time.
-  void start(Bytes buffer, std::function<void()> done);
+  void start(Bytes buffer, std::function<void()> done) {
+    start_stages(0, stages_.size(), buffer, std::move(done));
+  }
+  // The same of one stage only.
+  void start_stage(std::size_t stage, Bytes buffer, std::function<void()> done) {
+    start_stages(stage, stage + 1, buffer, std::move(done));
+  }
 
  private:
-  void start_stage();
+  void start_stages(std::size_t first, std::size_t end, Bytes buffer, std::function<void()> done);
+  void start_next();
 
   std::vector<std::vector<std::unique_ptr<UnitExecutor>>> stages_;
   Bytes buffer_;
   std::function<void()> done_;
-  std::size_t stage_ = 0, units_left_ = 0;
+  std::size_t stage_ = 0, end_ = 0, units_left_ = 0;
 };
 
 }  // namespace ddpsim::simgrid

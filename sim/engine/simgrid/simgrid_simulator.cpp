@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "sim/base/check.hpp"
+#include "sim/collective/time_alone.hpp"
 #include "sim/engine/iteration.hpp"
 #include "sim/engine/simgrid/background_traffic.hpp"
 #include "sim/engine/simgrid/executors.hpp"
@@ -64,8 +65,11 @@ class SimulatedTraffic {
 class CommunicationLane {
  public:
   CommunicationLane(simgrid::Network& network, std::unique_ptr<simgrid::PlanExecutor> executor,
-                    std::vector<CollectiveRequest> requests)
-      : network_(network), executor_(std::move(executor)), requests_(std::move(requests)) {}
+                    CollectiveTime alone, std::vector<CollectiveRequest> requests)
+      : network_(network),
+        executor_(std::move(executor)),
+        alone_(std::move(alone)),
+        requests_(std::move(requests)) {}
 
   // Schedules every launch; run the network afterwards. `origin` is the network's time zero.
   void prepare(Seconds origin) {
@@ -91,16 +95,25 @@ class CommunicationLane {
     if (busy_ || finished_ == launched_) return;
     busy_ = true;
     in_flight_.push_back({origin_ + network_.now(), {}});
-    executor_->start(requests_[finished_].bytes, [this] {
-      in_flight_.back().end = origin_ + network_.now();
-      busy_ = false;
-      ++finished_;
-      start_next();
+    const auto& request = requests_[finished_];
+    if (!request.nccl) return executor_->start(request.bytes, [this] { finish(); });
+    // What NCCL takes beyond its traffic comes first.
+    Seconds traffic = alone_.of_stage(request.nccl->stage, request.bytes);
+    network_.after(std::max(Seconds(0), request.nccl->time - traffic), [this, &request] {
+      executor_->start_stage(request.nccl->stage, request.bytes, [this] { finish(); });
     });
+  }
+
+  void finish() {
+    in_flight_.back().end = origin_ + network_.now();
+    busy_ = false;
+    ++finished_;
+    start_next();
   }
 
   simgrid::Network& network_;
   std::unique_ptr<simgrid::PlanExecutor> executor_;
+  CollectiveTime alone_;
   std::vector<CollectiveRequest> requests_;
   Seconds origin_;
   std::vector<Interval> in_flight_;
@@ -127,6 +140,15 @@ Bytes largest_flow(const Requests& requests, const TrafficPlan& plan, Seconds or
   return largest;
 }
 
+// How long each stage of a group's all-reduces takes alone; of the folded plan, which costs least.
+CollectiveTime time_alone(const Scenario& scenario, std::size_t member) {
+  const auto& folded = *scenario.communication->folded;
+  for (const auto& group : folded.groups)
+    if (std::find(group.members.begin(), group.members.end(), member) != group.members.end())
+      return {group.plan, folded.links};
+  throw InternalError("every group is folded");
+}
+
 Timeline simulate(const Scenario& scenario, const TrafficPlan& plan) {
   const auto& background = scenario.communication->background;
   Requests requests;
@@ -141,7 +163,8 @@ Timeline simulate(const Scenario& scenario, const TrafficPlan& plan) {
   std::vector<std::unique_ptr<CommunicationLane>> lanes;
   for (std::size_t g = 0; g < plan.groups.size(); ++g) {
     lanes.push_back(std::make_unique<CommunicationLane>(
-        traffic.network(), traffic.make_executor(plan.groups[g].plan), requests[g]));
+        traffic.network(), traffic.make_executor(plan.groups[g].plan),
+        time_alone(scenario, plan.groups[g].members.front()), requests[g]));
     lanes.back()->prepare(origin);
   }
   auto is_over = [&] {
@@ -160,7 +183,7 @@ Timeline simulate(const Scenario& scenario, const TrafficPlan& plan) {
 Timeline SimGridSimulator::run(const Scenario& scenario) {
   DDPSIM_CHECK(scenario.communication, "a measured cost is not simulated");
   const auto& communication = *scenario.communication;
-  if (scenario.fidelity != Fidelity::exact) return simulate(scenario, communication.folded);
+  if (scenario.fidelity != Fidelity::exact) return simulate(scenario, *communication.folded);
   Timeline timeline;
   with_traffic(communication,
                [&](const Traffic& traffic) { timeline = simulate(scenario, unfold(traffic)); });

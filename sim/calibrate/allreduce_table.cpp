@@ -1,0 +1,75 @@
+#include "sim/calibrate/allreduce_table.hpp"
+
+#include <algorithm>
+
+#include "sim/calibrate/readers.hpp"
+#include "sim/calibrate/table_parts.hpp"
+#include "sim/collective/measured_cost.hpp"
+
+namespace ddpsim::calibrate {
+namespace {
+
+constexpr std::string_view kWhat = "a table of all-reduce times";
+
+bool looks_like_json(std::string_view text) {
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+  auto first = text.find_first_not_of(" \t\r\n");
+  if (first == std::string_view::npos || text[first] == '{') return first != std::string_view::npos;
+  if (text[first] != '[') return false;  // mpirun's "[1,0]<stdout>:" also starts so
+  auto second = text.find_first_not_of(" \t\r\n", first + 1);
+  return second == std::string_view::npos || text[second] == '{' || text[second] == ']';
+}
+
+// The first line that is neither blank nor a comment has a comma.
+bool looks_like_csv(const SourceFile& source) {
+  for (const auto& line : source.lines)
+    if (line.find_first_not_of(" \t") != std::string::npos && line.front() != '#')
+      return line.find(',') != std::string::npos;
+  return false;
+}
+
+bool is_own_format(const SourceFile& source) {
+  return std::any_of(source.lines.begin(), source.lines.end(),
+                     [](const auto& line) { return line.starts_with("# ddpsim-allreduce:"); });
+}
+
+// The project's own format has a reader; what is new here is where its rows stand.
+std::vector<AllReduceTable> read_own_format(const std::string& path, const LoadedText& text) {
+  auto measured = read_measured_table(path);
+  auto places = parse_csv(text, kWhat);
+  auto bytes_column = places.column("bytes");
+  AllReduceTable table;
+  table.ranks = measured.world_size;
+  for (std::size_t i = 0; i < places.rows.size(); ++i) {
+    const auto& point = measured.cost.points()[i];
+    table.rows.push_back({point.bytes, point.measured, std::nullopt, places.rows[i][bytes_column].span});
+  }
+  return {table};
+}
+
+std::vector<AllReduceTable> read_json(const LoadedText& text) {
+  auto root = parse_json(text);
+  if (is_nccl_tests_json(root)) return read_nccl_tests_json(root);
+  if (is_galvatron(root)) return read_galvatron(root);
+  if (has_json_rows(root)) return read_column_table(json_rows(root));
+  throw InputError(root.text.span, "this JSON is not a table of all-reduce times", kKnownFormats);
+}
+
+std::vector<AllReduceTable> read_text(const std::string& path, const LoadedText& text) {
+  if (looks_like_json(text.text)) return read_json(text);
+  if (is_own_format(*text.source)) return read_own_format(path, text);
+  if (is_nccl_tests_console(text.source)) return read_nccl_tests_console(text.source);
+  if (!looks_like_csv(*text.source))
+    throw InputError(whole_file(text.source), "is not a table of all-reduce times that ddpsim knows",
+                     kKnownFormats);
+  auto table = parse_csv(text, kWhat);
+  return is_aiconfigurator(table) ? read_aiconfigurator(table) : read_column_table(table);
+}
+
+}  // namespace
+
+std::vector<AllReduceTable> read_allreduce_tables(const std::string& path) {
+  return finish_tables(read_text(path, load_text(path, kWhat)), path);
+}
+
+}  // namespace ddpsim::calibrate

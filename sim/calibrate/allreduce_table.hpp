@@ -1,0 +1,34 @@
+#pragma once
+// Measured all-reduce times, as other programs write them (docs/formats.md, "Measured all-reduce tables").
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/base/source.hpp"
+#include "sim/base/units.hpp"
+
+namespace ddpsim::calibrate {
+
+struct TableRow {
+  Bytes bytes;
+  Seconds out_of_place;
+  std::optional<Seconds> in_place;
+  SourceSpan span;  // of the row's size
+};
+
+struct AllReduceTable {
+  std::string path;
+  std::string title;  // the file's name; where a file holds several tables with ", 8 GPUs, half" appended
+  std::optional<int> ranks;                 // GPUs, if the file says
+  std::optional<int> nodes;                 // hosts, if the file says
+  std::string data_type;                    // NCCL's name: "float", "half", "int8"; empty: not known
+  std::optional<std::string> nccl_version;  // "2.27.3", if the file says
+  std::vector<TableRow> rows;               // at least three, ascending in size, each size once
+};
+
+// All all-reduce tables of a file, whatever its format (recognised by its content). Every time is positive
+// and finite, and agrees with the algorithm bandwidth beside it where there is one. Throws InputError with
+// the place and a hint.
+std::vector<AllReduceTable> read_allreduce_tables(const std::string& path);
+
+}  // namespace ddpsim::calibrate

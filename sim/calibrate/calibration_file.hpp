@@ -1,0 +1,21 @@
+#pragma once
+// Calibration files (docs/formats.md): the curves of a class of machines, and what they were fitted to.
+#include <string>
+#include <vector>
+
+#include "sim/calibrate/judge.hpp"
+#include "sim/nccl/cost_model.hpp"
+
+namespace ddpsim::calibrate {
+
+// Throws InputError with the place and a hint.
+nccl::Calibration read_calibration(const std::string& path);
+
+// A table that a calibration was fitted to, and how far the calibration is from it.
+struct FittedTable {
+  const Measurement* measurement;
+  Judgement judgement;
+};
+std::string write_calibration(const nccl::Calibration& calibration, const std::vector<FittedTable>& tables);
+
+}  // namespace ddpsim::calibrate

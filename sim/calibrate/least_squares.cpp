@@ -1,0 +1,64 @@
+#include "sim/calibrate/least_squares.hpp"
+
+#include <cmath>
+#include <memory>
+
+#include <gsl/gsl_errno.h>
+#include <gsl/gsl_multifit_nlinear.h>
+
+#include "sim/base/check.hpp"
+
+namespace ddpsim::calibrate {
+namespace {
+
+// Its square is the Huber loss.
+double huber_root(double residual, double knee) {
+  double size = std::abs(residual);
+  return size <= knee ? residual : std::copysign(std::sqrt(2 * knee * size - knee * knee), residual);
+}
+
+std::vector<double> as_vector(const gsl_vector* v) {
+  std::vector<double> values(v->size);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = gsl_vector_get(v, i);
+  return values;
+}
+
+int terms(const gsl_vector* at, void* data, gsl_vector* out) {
+  const auto& problem = *static_cast<const LeastSquares*>(data);
+  auto parameters = as_vector(at);
+  auto residuals = problem.residuals(parameters);
+  std::size_t place = 0;
+  for (double residual : residuals) gsl_vector_set(out, place++, huber_root(residual, problem.knee));
+  for (std::size_t j = 0; j < parameters.size(); ++j)
+    gsl_vector_set(out, place++, (parameters[j] - problem.mean[j]) / problem.width[j]);
+  return GSL_SUCCESS;
+}
+
+}  // namespace
+
+std::vector<double> minimize(const LeastSquares& problem) {
+  gsl_set_error_handler_off();
+  std::size_t unknowns = problem.mean.size();
+  gsl_multifit_nlinear_fdf equations{};
+  equations.f = terms;
+  equations.n = problem.residuals(problem.mean).size() + unknowns;
+  equations.p = unknowns;
+  equations.params = const_cast<LeastSquares*>(&problem);  // GSL's callbacks take void*
+  auto settings = gsl_multifit_nlinear_default_parameters();
+  using Workspace = std::unique_ptr<gsl_multifit_nlinear_workspace, decltype(&gsl_multifit_nlinear_free)>;
+  Workspace workspace(
+      gsl_multifit_nlinear_alloc(gsl_multifit_nlinear_trust, &settings, equations.n, equations.p),
+      gsl_multifit_nlinear_free);
+  auto start = gsl_vector_const_view_array(problem.mean.data(), unknowns);
+  gsl_multifit_nlinear_init(&start.vector, &equations, workspace.get());
+  constexpr std::size_t kMostSteps = 200;
+  constexpr double kTolerance = 1e-10;
+  int why = 0;
+  // Where no step improves any more it stops too; what it then has is the answer.
+  gsl_multifit_nlinear_driver(kMostSteps, kTolerance, kTolerance, 0, nullptr, nullptr, &why, workspace.get());
+  auto found = as_vector(gsl_multifit_nlinear_position(workspace.get()));
+  for (double value : found) DDPSIM_CHECK(std::isfinite(value), "a fit stays finite");
+  return found;
+}
+
+}  // namespace ddpsim::calibrate

@@ -1,0 +1,261 @@
+// The text is printed by nccl-tests' src/common.cu and src/util.cu: a preamble of '#' lines, a header of two
+// lines, a row a size, a trailer. Around it may stand anything. Without a header the columns of
+// all_reduce_perf are taken.
+#include <algorithm>
+#include <cctype>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "sim/base/quantity.hpp"
+#include "sim/calibrate/readers.hpp"
+#include "sim/calibrate/table_parts.hpp"
+
+namespace ddpsim::calibrate {
+namespace {
+
+struct Line {
+  std::string text;             // what mpirun puts before it ("[1,0]<stdout>:", "[0]") blanked out
+  std::vector<Located> tokens;  // without a '#' at the front
+};
+
+constexpr std::string_view kDigits = "0123456789";
+
+// Blanks out "[0]" before a blank and "[1,0]<stdout>:", so that columns stay where they are.
+std::string without_tags(std::string text) {
+  for (auto begin = text.find('['); begin != std::string::npos; begin = text.find('[', begin + 1)) {
+    auto end = text.find_first_not_of("0123456789,", begin + 1);
+    if (end == std::string::npos || text[end] != ']' || end == begin + 1) continue;
+    auto rest = std::string_view(text).substr(++end);
+    bool stream = rest.starts_with("<stdout>") || rest.starts_with("<stderr>");
+    if (stream) end += 8;
+    if (stream && end < text.size() && text[end] == ':') ++end;
+    if (stream || rest.empty() || rest.front() == ' ') text.replace(begin, end - begin, end - begin, ' ');
+  }
+  return text;
+}
+
+Line split(const std::shared_ptr<const SourceFile>& source, std::size_t index) {
+  Line line{without_tags(source->lines[index]), {}};
+  constexpr const char* blank = " \t";
+  auto begin = line.text.find_first_not_of(blank);
+  if (begin != std::string::npos && line.text[begin] == '#')
+    begin = line.text.find_first_not_of(blank, begin + 1);
+  while (begin != std::string::npos) {
+    auto end = std::min(line.text.find_first_of(blank, begin), line.text.size());
+    SourceSpan span{source, static_cast<int>(index) + 1, static_cast<int>(begin) + 1,
+                    static_cast<int>(end - begin)};
+    line.tokens.push_back({line.text.substr(begin, end - begin), span});
+    begin = line.text.find_first_not_of(blank, end);
+  }
+  return line;
+}
+
+bool is_digits(const std::string& text) {
+  return !text.empty() && text.find_first_not_of(kDigits) == std::string::npos;
+}
+
+bool is_first_row(const std::vector<Located>& t) {
+  return t.size() >= 3 && is_digits(t[0].text) && is_digits(t[1].text) &&
+         std::isalpha(static_cast<unsigned char>(t[2].text.front())) != 0;
+}
+
+bool is_header(const std::vector<Located>& t) {
+  auto has = [&](std::string_view name) {
+    return std::any_of(t.begin(), t.end(), [&](const auto& cell) { return cell.text == name; });
+  };
+  return !t.empty() && (t[0].text == "size" || t[0].text == "bytes") && has("type") &&
+         (has("time") || has("cputime"));
+}
+
+bool is_preamble(const Line& line) {
+  return line.text.find("nThread ") != std::string::npos && line.text.find("minBytes ") != std::string::npos;
+}
+
+// Where in a row what stands; the columns of one measurement come one after the other.
+struct Layout {
+  std::size_t type = 2, redop = 3;
+  std::optional<std::size_t> root;
+  std::size_t out_of_place = 0, cells = 0, most_cells = 0;
+  std::optional<std::size_t> in_place;
+};
+
+Layout layout_of(const std::vector<Located>& header) {
+  Layout layout;
+  layout.cells = layout.most_cells = header.size();
+  std::vector<std::size_t> times;
+  for (std::size_t i = 0; i < header.size(); ++i) {
+    const auto& name = header[i].text;
+    if (name == "cputime")
+      throw InputError(header[i].span, "the CPU's time, not the collective's", "run nccl-tests without -C");
+    if (name == "type") layout.type = i;
+    if (name == "redop" || name == "op") layout.redop = i;
+    if (name == "root") layout.root = i;
+    if (name == "time") times.push_back(i);
+    if (name == "timestamp") layout.most_cells = header.size() + 1;  // a date and a time of day
+  }
+  layout.out_of_place = times[0];
+  if (times.size() > 1) layout.in_place = times[1];
+  if (times.back() + 3 >= header.size())
+    throw InputError(header.back().span, "the header has no algbw, busbw and #wrong after its time",
+                     "is the output cut off?");
+  return layout;
+}
+
+// size count type redop [root], then twice time algbw busbw #wrong.
+Layout classic_layout(const std::vector<Located>& row) {
+  Layout layout;
+  bool has_root = row.size() > 4 && (row[4].text == "-1" || row.size() == 13);
+  if (has_root) layout.root = 4;
+  layout.out_of_place = has_root ? 5 : 4;
+  layout.in_place = layout.out_of_place + 4;
+  layout.cells = layout.most_cells = *layout.in_place + 4;
+  return layout;
+}
+
+class Console {
+ public:
+  explicit Console(std::shared_ptr<const SourceFile> source) : source_(std::move(source)) {}
+
+  std::vector<AllReduceTable> read() {
+    for (std::size_t i = 0; i < source_->lines.size(); ++i) read_line(split(source_, i));
+    end_run();
+    if (tables_.empty())
+      throw InputError(whole_file(source_), "has no all-reduce rows", "is the output cut off?");
+    return std::move(tables_);
+  }
+
+ private:
+  struct Run {
+    SourceSpan preamble;  // no file: none
+    AllReduceTable settings;
+    std::set<int> ranks;
+    std::set<std::string> hosts, groups;
+    std::optional<Layout> layout;
+    bool has_rows = false;
+    std::vector<AllReduceTable> tables;
+  };
+
+  void read_line(const Line& line) {
+    const auto& t = line.tokens;
+    if (t.empty()) return;
+    if (is_preamble(line) || (t[0].text == "nccl-tests" && t.size() > 1 && t[1].text == "version")) {
+      if (run_.has_rows) end_run();
+      if (is_preamble(line)) run_.preamble = t[0].span;
+    }
+    read_version(line.text);
+    if (t.size() == 4 && t[0].text == "Collective" && t[2].text == "starting:" &&
+        !t[3].text.starts_with("all_reduce"))
+      not_an_all_reduce(t[3].span, fmt::format("the program is '{}'", t[3].text));
+    if (t[0].text == "Rank") read_rank(t);
+    if (is_header(t)) run_.layout = layout_of(t);
+    if (t[0].text == "(B)") check_units(t);
+    if (run_.has_rows && line.text.find("Out of bounds values") != std::string::npos &&
+        t.back().text == "FAILED")
+      throw InputError(t.back().span, "results were wrong",
+                       "a run with wrong results is not a measurement; repair the machine, then repeat it");
+    bool row =
+        run_.layout ? is_digits(t[0].text) && (t.size() == 1 || is_digits(t[1].text)) : is_first_row(t);
+    if (row) read_row(t);
+  }
+
+  // "NCCL version 2.18.5+cuda12.2", or newer "nccl-headers=22907 nccl-library=22907".
+  void read_version(const std::string& line) {
+    auto after = [&](std::string_view words, std::string_view characters) {
+      auto at = line.find(words);
+      if (at == std::string::npos) return std::string();
+      at += words.size();
+      return line.substr(at, line.find_first_not_of(characters, at) - at);
+    };
+    if (auto printed = after("NCCL version ", "0123456789."); !printed.empty())
+      run_.settings.nccl_version = printed;
+    else if (auto number = after("nccl-library=", kDigits); !number.empty() && number.size() < 8)
+      run_.settings.nccl_version = nccl_version_of(std::stoll(number));
+  }
+
+  // "#  Rank  0 Group  0 Pid   6899 on host device  0 [0000:04:00] NVIDIA H100"; older ones have no group.
+  void read_rank(const std::vector<Located>& t) {
+    auto after = [&](std::string_view word) -> const Located* {
+      auto at = std::find_if(t.begin(), t.end(), [&](const auto& cell) { return cell.text == word; });
+      return at == t.end() || at + 1 == t.end() ? nullptr : &*(at + 1);
+    };
+    const auto *host = after("on"), *group = after("Group");
+    if (t.size() < 2 || !host || !after("device") || !is_digits(t[1].text)) return;
+    if (run_.has_rows) end_run();
+    if (!run_.ranks.insert(static_cast<int>(parse_integer(t[1], 0, 1 << 20))).second)
+      throw InputError(
+          t[1].span,
+          fmt::format("rank {} again: several programs of one GPU each, not one of all", t[1].text),
+          "build nccl-tests with MPI=1, and keep one run's output apart from another's");
+    run_.hosts.insert(host->text);
+    if (group && run_.groups.insert(group->text).second && run_.groups.size() > 1)
+      throw InputError(group->span, "several groups reduce at the same time",
+                       "run nccl-tests without NCCL_TESTS_SPLIT");
+    run_.settings.ranks = *run_.ranks.rbegin() + 1;
+    bool complete = static_cast<int>(run_.ranks.size()) == *run_.settings.ranks;
+    run_.settings.nodes = complete ? std::optional(static_cast<int>(run_.hosts.size())) : std::nullopt;
+  }
+
+  static void check_units(const std::vector<Located>& t) {
+    for (const auto& cell : t)
+      if (cell.text == "(ms)" || cell.text == "(s)" || cell.text == "(ns)")
+        throw InputError(cell.span, fmt::format("times in {}, where nccl-tests prints (us)", cell.text),
+                         "was the output changed by hand?");
+  }
+
+  void read_row(const std::vector<Located>& t) {
+    if (!run_.layout) run_.layout = classic_layout(t);
+    const auto& layout = *run_.layout;
+    run_.has_rows = true;
+    if (t.size() < layout.cells || t.size() > layout.most_cells)
+      throw InputError(t.back().span,
+                       fmt::format("a row of {} cell{}, where the table has {}", t.size(),
+                                   t.size() == 1 ? "" : "s", layout.cells),
+                       "is the output cut off, or mixed with other output (NCCL_DEBUG=INFO)?");
+    const auto &type = t[layout.type], &redop = t[layout.redop];
+    if (redop.text == "none") not_an_all_reduce(redop.span, "it reduces nothing");
+    if (layout.root && t[*layout.root].text != "-1") not_an_all_reduce(t[*layout.root].span, "it has a root");
+    if (is_zero(t[0])) return;
+    auto bytes = parse_size(t[0], 1);
+    if (run_.settings.ranks == 1)
+      throw InputError(t[0].span, "measured on one GPU", "an all-reduce needs at least two");
+    auto measured = [&](std::size_t at) {
+      return checked_time(bytes, {t[at], kMicrosecond, &t[at + 1], &t[at + 2], &t[at + 3]},
+                          run_.settings.ranks);
+    };
+    AllReduceTable like = run_.settings;
+    like.data_type = data_type(type.text);
+    if (redop.text != "sum") like.title = redop.text;
+    std::optional<Seconds> in_place;
+    auto out_of_place = measured(layout.out_of_place);
+    if (layout.in_place && !is_missing(t[*layout.in_place])) in_place = measured(*layout.in_place);
+    table_like(run_.tables, like).rows.push_back({bytes, out_of_place, in_place, t[0].span});
+  }
+
+  void end_run() {
+    if (run_.preamble.file && !run_.has_rows)
+      throw InputError(run_.preamble, "this run has no rows", "is the output cut off?");
+    for (auto& table : run_.tables) tables_.push_back(std::move(table));
+    run_ = {};
+  }
+
+  std::shared_ptr<const SourceFile> source_;
+  Run run_;
+  std::vector<AllReduceTable> tables_;
+};
+
+}  // namespace
+
+bool is_nccl_tests_console(const std::shared_ptr<const SourceFile>& source) {
+  for (std::size_t i = 0; i < source->lines.size(); ++i) {
+    auto line = split(source, i);
+    if (is_preamble(line) || is_header(line.tokens) || is_first_row(line.tokens)) return true;
+  }
+  return false;
+}
+
+std::vector<AllReduceTable> read_nccl_tests_console(const std::shared_ptr<const SourceFile>& source) {
+  return Console(source).read();
+}
+
+}  // namespace ddpsim::calibrate

@@ -1,0 +1,243 @@
+#include <iostream>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "sim/base/output_file.hpp"
+#include "sim/base/quantity.hpp"
+#include "sim/calibrate/calibration_file.hpp"
+#include "sim/calibrate/calibration_json.hpp"
+#include "sim/cli/commands.hpp"
+#include "sim/cli/measurements.hpp"
+#include "sim/cli/scenario_options.hpp"
+#include "sim/report/bandwidth_plot.hpp"
+#include "sim/report/plot.hpp"
+
+namespace ddpsim::cli {
+namespace {
+
+using calibrate::JudgedTable;
+using Machine = std::vector<Measured>;
+
+struct CalibrateOptions {
+  std::vector<std::string> machines, judged;  // each FILE[,FILE...]
+  std::string topology, algorithm, out, json, plot;
+  std::optional<int> world_size;
+  bool from_nothing = false, every_other_size = false, quiet = false;
+};
+
+std::vector<std::string> split(const std::string& list) {
+  std::vector<std::string> parts(1);
+  for (char c : list) {
+    if (c == ',')
+      parts.emplace_back();
+    else
+      parts.back() += c;
+  }
+  return parts;
+}
+
+std::vector<Machine> load_machines(const std::vector<std::string>& lists, const Topology& topology,
+                                   const MeasuredOptions& options) {
+  std::vector<Machine> machines;
+  for (const auto& list : lists) {
+    auto& machine = machines.emplace_back();
+    for (const auto& selection : split(list))
+      for (auto& measured : load_measured(selection, topology, options))
+        machine.push_back(std::move(measured));
+  }
+  return machines;
+}
+
+std::vector<calibrate::Measurement> measurements_of(const Machine& machine) {
+  std::vector<calibrate::Measurement> measurements;
+  for (const auto& measured : machine) measurements.push_back(measured.measurement);
+  return measurements;
+}
+
+nccl::Calibration fit(const std::vector<Machine>& machines, const nccl::Calibration& known) {
+  std::vector<nccl::Calibration> fitted;
+  for (const auto& machine : machines)
+    fitted.push_back(calibrate::fit_machine(measurements_of(machine), known));
+  return calibrate::average(fitted);
+}
+
+JudgedTable judged_table(const Measured& measured, bool fitted, calibrate::Judgement judgement) {
+  const auto& m = measured.measurement;
+  return {m.table.title, m.ranks, m.nodes, m.shape.algorithm(), fitted, std::move(judgement)};
+}
+
+std::vector<JudgedTable> judge_all(const nccl::Calibration& calibration, const std::vector<Machine>& machines,
+                                   bool fitted) {
+  std::vector<JudgedTable> tables;
+  for (const auto& machine : machines)
+    for (const auto& measured : machine)
+      tables.push_back(judged_table(measured, fitted, judge_with(calibration, measured)));
+  return tables;
+}
+
+// Each machine by itself: fitted to every other size, judged on the rest, both ways round.
+std::vector<JudgedTable> judge_every_other(const std::vector<Machine>& machines,
+                                           const nccl::Calibration& known) {
+  std::vector<JudgedTable> tables;
+  for (const auto& machine : machines)
+    for (bool first : {true, false}) {
+      Machine half;
+      for (const auto& measured : machine) half.push_back(every_other(measured, first));
+      auto calibration = fit({half}, known);
+      for (const auto& measured : machine) {
+        auto rest = every_other(measured, !first);
+        tables.push_back(judged_table(rest, false, judge_with(calibration, rest)));
+      }
+    }
+  return tables;
+}
+
+void print_curves(const nccl::Calibration& calibration) {
+  fmt::print("{:<12}{:<13}{:>15}{:>12}{:>12}\n", "curve", "", "latency scale", "efficiency", "ramp");
+  for (const auto& entry : calibration.entries)
+    fmt::print("{:<12}{:<13}{:>15.3g}{:>12.3g}{:>12}\n", nccl::name(entry.algorithm),
+               entry.across_nodes ? "across nodes" : "in a node", entry.curve.latency_scale,
+               entry.curve.efficiency, format_seconds(entry.curve.ramp));
+}
+
+void print_tables(const std::vector<JudgedTable>& tables) {
+  fmt::print("\n{:>5}{:>6}{:>6}  {:<10}{:>11}{:>8}  {}\n", "GPUs", "nodes", "rows", "curve", "mean error",
+             "worst", "table");
+  for (const auto& table : tables)
+    fmt::print("{:>5}{:>6}{:>6}  {:<10}{:>9.1f} %{:>6.0f} %  {}{}\n", table.ranks, table.nodes,
+               table.judgement.points.size(), nccl::name(table.algorithm), 100 * table.judgement.mean,
+               100 * table.judgement.worst, table.title, table.fitted ? "" : " (judged)");
+}
+
+void print_doubts(const std::vector<JudgedTable>& tables) {
+  for (const auto& table : tables)
+    for (const auto& point : table.judgement.points)
+      if (!point.doubt.empty())
+        fmt::print("distrusted: {}:{}: {}: {}\n", point.span.file ? point.span.file->name : table.title,
+                   point.span.line, format_bytes(point.bytes), point.doubt);
+}
+
+std::vector<BandwidthSeries> series_of(const std::vector<JudgedTable>& tables) {
+  std::vector<BandwidthSeries> series;
+  for (const auto& table : tables) {
+    auto& one = series.emplace_back();
+    one.title = fmt::format("{} GPUs: {}", table.ranks, table.title);
+    for (const auto& point : table.judgement.points) {
+      one.measured.emplace_back(point.bytes, point.bytes / point.measured);
+      one.predicted.emplace_back(point.bytes, point.bytes / point.predicted);
+    }
+  }
+  return series;
+}
+
+std::shared_ptr<const Topology> load_topology(const std::string& path) {
+  auto topology = read_topology(path);
+  if (!topology->nccl)
+    throw InputError(fmt::format("{} says nothing of NCCL's platform", path),
+                     "add a section 'nccl' to it, such as nccl: {gpu: hopper, cpu: intel}");
+  return topology;
+}
+
+MeasuredOptions measured_options(const CalibrateOptions& options) {
+  MeasuredOptions measured{options.world_size, {}};
+  if (options.algorithm == "ring") measured.allowed.algorithms = {nccl::Algorithm::ring};
+  if (options.algorithm == "tree") measured.allowed.algorithms = {nccl::Algorithm::tree};
+  if (options.algorithm == "nvls")
+    measured.allowed.algorithms = {nccl::Algorithm::nvls, nccl::Algorithm::nvls_tree};
+  return measured;
+}
+
+void check_options(const CalibrateOptions& options) {
+  if (options.machines.empty() && options.judged.empty())
+    throw InputError("nothing to fit to and nothing to judge by", "name a table, or --judge one");
+  if (options.machines.empty() && (!options.out.empty() || options.every_other_size))
+    throw InputError("nothing to fit to", "name a table before the options");
+  if (options.every_other_size && (!options.out.empty() || !options.judged.empty()))
+    throw InputError("--every-other-size judges each table by its own sizes and leaves no one calibration",
+                     "leave out --out and --judge, or --every-other-size");
+  if (!options.out.empty() && options.out != "-") check_writable(options.out, "--out");
+  if (!options.json.empty() && options.json != "-") check_writable(options.json, "--json");
+  if (options.plot.empty()) return;
+  check_plot_path(options.plot);
+  check_writable(options.plot, "--plot");
+}
+
+std::vector<calibrate::FittedTable> fitted_tables(const std::vector<Machine>& machines,
+                                                  const std::vector<JudgedTable>& judged) {
+  std::vector<calibrate::FittedTable> tables;
+  for (const auto& machine : machines)
+    for (const auto& measured : machine)
+      tables.push_back({&measured.measurement, judged[tables.size()].judgement});
+  return tables;
+}
+
+void run_calibrate(const CalibrateOptions& options) {
+  check_options(options);
+  auto topology = load_topology(options.topology);
+  auto measured = measured_options(options);
+  auto machines = load_machines(options.machines, *topology, measured);
+  auto to_judge = load_machines(options.judged, *topology, measured);
+  nccl::Calibration known;
+  if (!options.from_nothing && topology->nccl->calibration)
+    known = calibrate::read_calibration(*topology->nccl->calibration);
+
+  nccl::Calibration calibration = known;
+  std::vector<JudgedTable> tables;
+  if (options.every_other_size) {
+    tables = judge_every_other(machines, known);
+  } else {
+    if (!machines.empty()) calibration = fit(machines, known);
+    tables = judge_all(calibration, machines, true);
+    for (auto& table : judge_all(calibration, to_judge, false)) tables.push_back(std::move(table));
+  }
+  bool prints = !options.quiet && options.out != "-" && options.json != "-";
+  if (prints) {
+    if (!options.every_other_size) print_curves(calibration);
+    print_tables(tables);
+    print_doubts(tables);
+  }
+  OutputPhase writing;
+  if (!options.out.empty())
+    write_output(options.out, write_calibration(calibration, fitted_tables(machines, tables)));
+  write_output(options.json, calibration_json(calibration, tables));
+  if (!options.plot.empty()) write_bandwidth_plot(series_of(tables), options.plot);
+}
+
+}  // namespace
+
+void add_calibrate(CLI::App& app, Action& run) {
+  auto* command = app.add_subcommand("calibrate", "Fit NCCL's cost model to measured all-reduce times");
+  auto options = std::make_shared<CalibrateOptions>();
+  command->add_option(
+      "FILE", options->machines,
+      "Tables of one machine: nccl-tests output, CSV or JSON; several joined by commas. Each "
+      "further argument is another machine: their curves are averaged. FILE@2+4 takes a file's "
+      "tables of 2 and 4 GPUs, FILE@8/half those of a data type");
+  command->add_option("--topology", options->topology, "The machine's topology, with a section nccl")
+      ->required();
+  command->add_option("--world-size", options->world_size, "GPUs of tables that do not say")
+      ->check(CLI::Range(2, 1 << 20));
+  command->add_option("--algorithm", options->algorithm, "The algorithm that NCCL was forced to (NCCL_ALGO)")
+      ->check(CLI::IsMember({"ring", "tree", "nvls"}));
+  command->add_option("--judge", options->judged,
+                      "Tables to compare with but not to fit to (without FILE: with "
+                      "the topology's own calibration)");
+  command->add_flag("--every-other-size", options->every_other_size,
+                    "Fit to every other size of each machine and judge on the rest");
+  command->add_flag("--from-nothing", options->from_nothing,
+                    "Do not start from the topology's calibration: only the tables count");
+  add_output(*command, "--out", options->out, "Write the calibration; '-' is standard output")
+      ->type_name("PATH|-");
+  add_output(*command, "--json", options->json, "Write curves and points as JSON; '-' is standard output")
+      ->type_name("PATH|-");
+  add_output(*command, "--plot", options->plot, "Draw measured and predicted bandwidth (.svg or .png)");
+  command->add_flag("--quiet", options->quiet, "No summary");
+  command->footer(
+      "Example:\n  ddpsim calibrate measurements/dgxh100_8xH100.csv --topology topologies/dgx-h100.yaml "
+      "--out "
+      "my-h100.yaml");
+  command->callback([options, &run] { run = [options] { run_calibrate(*options); }; });
+}
+
+}  // namespace ddpsim::cli

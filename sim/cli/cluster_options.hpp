@@ -1,0 +1,23 @@
+#pragma once
+// What every look at a topology reads: a topology file at some size.
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "sim/topology/topology.hpp"
+
+namespace ddpsim::cli {
+
+struct ClusterOptions {
+  std::string file;
+  std::optional<int> gpus;
+
+  void add_to(CLI::App& command);
+  // Of one node, or of all that a graph names, without a size.
+  [[nodiscard]] std::shared_ptr<const Cluster> build(const Topology& topology) const;
+  [[nodiscard]] std::shared_ptr<const Cluster> build() const { return build(*read_topology(file)); }
+};
+
+}  // namespace ddpsim::cli

@@ -1,0 +1,143 @@
+#include "sim/cli/measurements.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include <fmt/format.h>
+
+#include "sim/base/limits.hpp"
+#include "sim/engine/nccl_communicator.hpp"
+
+namespace ddpsim::cli {
+namespace {
+
+// FILE@2+4/half
+struct Selection {
+  std::string path;
+  std::vector<int> ranks;  // empty: any
+  std::string data_type;   // empty: any
+
+  [[nodiscard]] bool has(const calibrate::AllReduceTable& table, int table_ranks) const {
+    bool fits = ranks.empty() || std::find(ranks.begin(), ranks.end(), table_ranks) != ranks.end();
+    return fits && (data_type.empty() || table.data_type == data_type);
+  }
+};
+
+std::optional<std::vector<int>> as_counts(std::string_view text) {
+  std::vector<int> counts;
+  const char* end = text.data() + text.size();
+  for (const char* at = text.data(); at < end; ++at) {
+    int count = 0;
+    auto [next, error] = std::from_chars(at, end, count);
+    if (error != std::errc() || count < 2 || (next != end && *next != '+')) return std::nullopt;
+    counts.push_back(count);
+    at = next;
+  }
+  if (counts.empty() || text.back() == '+') return std::nullopt;
+  return counts;
+}
+
+// A name with an @ that is not followed by numbers of GPUs is a file's.
+Selection parse_selection(const std::string& text) {
+  auto at = text.rfind('@');
+  if (at == std::string::npos) return {text, {}, {}};
+  auto rest = std::string_view(text).substr(at + 1);
+  auto slash = rest.find('/');
+  auto ranks = as_counts(rest.substr(0, slash));
+  if (!ranks) return {text, {}, {}};
+  return {text.substr(0, at), *ranks,
+          slash == std::string_view::npos ? "" : std::string(rest.substr(slash + 1))};
+}
+
+int ranks_of(const calibrate::AllReduceTable& table, const MeasuredOptions& options) {
+  if (table.ranks) return *table.ranks;
+  if (options.world_size) return *options.world_size;
+  throw InputError(table.rows.front().span,
+                   fmt::format("{} does not say how many GPUs it is of", table.title),
+                   "add a line '# world_size: 8' to it, or give --world-size");
+}
+
+// NVLS reduces floating point and 32 and 64 bit integers (nvls.cc: ncclNvlsSupported).
+nccl::Allowed allowed_for(const calibrate::AllReduceTable& table, const MeasuredOptions& options) {
+  auto allowed = options.allowed;
+  if (table.data_type.ends_with("int8") && allowed.algorithms.empty())
+    allowed.algorithms = {nccl::Algorithm::ring, nccl::Algorithm::tree};
+  return allowed;
+}
+
+// The machine as it was when measured: `ranks` GPUs, packed, or spread over as many nodes as the table says.
+struct Machine {
+  std::shared_ptr<const Cluster> cluster;
+  std::vector<int> gpus;
+};
+
+Machine machine_of(const Topology& topology, const calibrate::AllReduceTable& table, int ranks) {
+  int node_size = topology.usual_size().value_or(1);
+  int packed = (ranks + node_size - 1) / node_size;
+  int nodes = table.nodes.value_or(packed);
+  if (nodes < packed || ranks % nodes != 0)
+    throw InputError(
+        fmt::format("measured on {} nodes; on this topology {} GPUs are on {}", nodes, ranks, packed),
+        "name the topology of the machine that was measured");
+  Machine machine{topology.build(nodes == packed ? ranks : nodes * node_size), {}};
+  for (int gpu = 0; gpu < machine.cluster->gpus(); ++gpu)
+    if (nodes == packed || machine.cluster->position_of(gpu) < ranks / nodes) machine.gpus.push_back(gpu);
+  return machine;
+}
+
+Measured measured_on(const Topology& topology, calibrate::AllReduceTable table,
+                     const MeasuredOptions& options) {
+  const auto& place = table.rows.front().span;
+  int ranks = ranks_of(table, options);
+  try {
+    auto machine = machine_of(topology, table, ranks);
+    auto communicator = nccl_communicator(*machine.cluster, machine.gpus, *topology.nccl);
+    auto allowed = allowed_for(table, options);
+    nccl::CurveShape shape(communicator, allowed);
+    return {{std::move(table), ranks, communicator.nodes, communicator.nvlink, std::move(shape)},
+            communicator,
+            std::move(allowed)};
+  } catch (const InputError& error) {
+    throw error.at(place);
+  }
+}
+
+}  // namespace
+
+std::vector<Measured> load_measured(const std::string& selection, const Topology& topology,
+                                    const MeasuredOptions& options) {
+  auto wanted = parse_selection(selection);
+  std::vector<Measured> all;
+  for (auto& table : calibrate::read_allreduce_tables(wanted.path)) {
+    if (!wanted.has(table, ranks_of(table, options))) continue;
+    auto measured = measured_on(topology, std::move(table), options);
+    if (calibrate::points_of(measured.measurement.table).size() < 3)
+      throw InputError(
+          measured.measurement.table.rows.front().span,
+          fmt::format("{} has less than three rows from 256 KiB on", measured.measurement.table.title),
+          "smaller messages are not fitted: measure larger ones");
+    all.push_back(std::move(measured));
+  }
+  if (all.empty())
+    throw InputError(fmt::format("{} has no table like that", selection),
+                     "leave out what follows the @ to take all tables of the file");
+  return all;
+}
+
+calibrate::Judgement judge_with(const nccl::Calibration& calibration, const Measured& measured) {
+  nccl::CostModel model(measured.communicator, measured.allowed, calibration);
+  return calibrate::judge(calibrate::points_of(measured.measurement.table),
+                          [&](Bytes bytes) { return model.choose(bytes).time; });
+}
+
+Measured every_other(const Measured& measured, bool first) {
+  Measured half = measured;
+  auto& rows = half.measurement.table.rows;
+  std::erase_if(rows, [](const auto& row) { return row.bytes < calibrate::kSmallestFitted; });
+  std::vector<calibrate::TableRow> kept;
+  for (std::size_t i = first ? 0 : 1; i < rows.size(); i += 2) kept.push_back(rows[i]);
+  rows = std::move(kept);
+  return half;
+}
+
+}  // namespace ddpsim::cli

@@ -1,0 +1,85 @@
+#include "sim/topology/import/topology_import.hpp"
+
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "sim/base/output_file.hpp"
+#include "sim/base/quantity.hpp"
+#include "sim/cli/commands.hpp"
+#include "sim/cli/scenario_options.hpp"
+
+namespace ddpsim::cli {
+namespace {
+
+struct ImportOptions {
+  std::string format, out, nic_bandwidth;
+  TopologyImport import;
+};
+
+// CLI11's list of words with the value each stands for.
+const std::vector<std::pair<std::string, nccl::Gpu>> kGpus{{"volta", nccl::Gpu::volta},
+                                                           {"ampere", nccl::Gpu::ampere},
+                                                           {"ada", nccl::Gpu::ada},
+                                                           {"hopper", nccl::Gpu::hopper},
+                                                           {"blackwell", nccl::Gpu::blackwell}};
+
+std::vector<std::pair<std::string, HostCpu>> host_cpus() {
+  std::vector<std::pair<std::string, HostCpu>> words;
+  for (auto cpu : {HostCpu::broadwell, HostCpu::skylake, HostCpu::sapphire_rapids, HostCpu::emerald_rapids,
+                   HostCpu::amd, HostCpu::arm, HostCpu::power9, HostCpu::zhaoxin})
+    words.emplace_back(socket_figures(cpu).option, cpu);
+  return words;
+}
+
+void import(const ImportOptions& options) {
+  TopologyImport import = options.import;
+  if (!options.nic_bandwidth.empty())
+    import.nic_bandwidth = parse_bandwidth(
+        {options.nic_bandwidth, whole_file(make_source("--nic-bandwidth", options.nic_bandwidth))});
+  if (options.out != "-") check_writable(options.out, "--out");
+  auto imported = options.format == "nvidia-smi" ? import_nvidia_smi(import) : import_nccl_xml(import);
+  write_output(options.out, imported.yaml);
+  fmt::print(stderr, "wrote {} to {}\n", imported.summary, options.out);
+}
+
+}  // namespace
+
+void add_topology_import(CLI::App& topology, Action& run) {
+  auto* command =
+      topology.add_subcommand("import", "Turn what other tools say about a node into a topology file");
+  auto options = std::make_shared<ImportOptions>();
+  auto& import_options = options->import;
+  command
+      ->add_option(
+          "--format", options->format,
+          "nvidia-smi: what 'nvidia-smi topo -m' prints; nccl-xml: what NCCL_TOPO_DUMP_FILE writes or "
+          "NCCL_TOPO_FILE names")
+      ->required()
+      ->check(CLI::IsMember({"nvidia-smi", "nccl-xml"}));
+  command->add_option("IN", import_options.path, "File to import")->required();
+  add_output(*command, "--out", options->out, "Topology to write (- for standard output)")->required();
+  auto word = [](auto words) { return CLI::CheckedTransformer(words).description(""); };
+  command
+      ->add_option("--gpu", import_options.gpu,
+                   "GPU generation, where the file does not say: NVLink and PCIe")
+      ->transform(word(kGpus))
+      ->type_name("volta|ampere|ada|hopper|blackwell");
+  command
+      ->add_option("--pcie-generation", import_options.pcie_generation,
+                   "Generation of PCIe, where the file does not say; that of the GPU by default")
+      ->check(CLI::Range(1, 6));
+  command
+      ->add_option("--cpu", import_options.cpu, "CPU, where the file does not say: the links between sockets")
+      ->transform(word(host_cpus()))
+      ->type_name("skylake|amd|...");
+  command->add_option("--nic-bandwidth", options->nic_bandwidth,
+                      "Of each NIC and direction, where the file does not say, like 200Gbps");
+  command->footer(
+      "Example:\n  ddpsim topology import --format nvidia-smi matrix.txt --gpu ampere --nic-bandwidth "
+      "200Gbps --out "
+      "node.yaml");
+  command->callback([options, &run] { run = [options] { import(*options); }; });
+}
+
+}  // namespace ddpsim::cli

@@ -1,0 +1,82 @@
+#include <memory>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "sim/base/quantity.hpp"
+#include "sim/calibrate/calibration_file.hpp"
+#include "sim/cli/cluster_options.hpp"
+#include "sim/cli/commands.hpp"
+#include "sim/engine/nccl_communicator.hpp"
+
+namespace ddpsim::cli {
+namespace {
+
+void print_graph(std::string_view name, const nccl::Graph& graph, bool across) {
+  auto in_node = format_bandwidth(BytesPerSecond(graph.intra * 1e9));
+  fmt::print(
+      "{:<6} {:>3} channel{} of {}{}\n", name, graph.channels, graph.channels == 1 ? " " : "s", in_node,
+      across
+          ? fmt::format(" in a node, {} between nodes", format_bandwidth(BytesPerSecond(graph.inter * 1e9)))
+          : "");
+}
+
+void print_candidates(const nccl::CostModel& model) {
+  fmt::print("\nwhat its tuner counts with\n{:<11}{:<9}{:>9}{:>13}{:>13}\n", "algorithm", "protocol",
+             "channels", "latency", "algbw");
+  for (const auto& c : model.candidates())
+    fmt::print("{:<11}{:<9}{:>9}{:>13}{:>13}\n", nccl::name(c.algorithm), nccl::name(c.protocol), c.channels,
+               format_seconds(c.latency), format_bandwidth(c.algbw));
+}
+
+void print_picks(const nccl::CostModel& model) {
+  fmt::print("\n{:>9}  {:<18}{:>12}{:>12}{:>12}\n", "message", "NCCL picks", "time", "algbw", "busbw");
+  double n = model.communicator().ranks;
+  for (double bytes = 4096; bytes <= 4294967296.0; bytes *= 4) {
+    auto choice = model.choose(Bytes(bytes));
+    auto algbw = Bytes(bytes) / choice.time;
+    fmt::print(
+        "{:>9}  {:<18}{:>12}{:>12}{:>12}\n", format_bytes(Bytes(bytes)),
+        fmt::format("{}/{}", nccl::name(choice.candidate->algorithm), nccl::name(choice.candidate->protocol)),
+        format_seconds(choice.time), format_bandwidth(algbw), format_bandwidth(algbw * (2 * (n - 1) / n)));
+  }
+}
+
+void show_nccl(const ClusterOptions& options) {
+  auto topology = read_topology(options.file);
+  if (!topology->nccl)
+    throw InputError(fmt::format("{} says nothing of NCCL's platform", options.file),
+                     "add a section 'nccl' to it, such as nccl: {gpu: hopper, cpu: intel}");
+  auto cluster = options.build(*topology);
+  if (cluster->gpus() < 2) throw InputError("a collective needs two GPUs", "use a larger --world-size");
+  std::vector<int> gpus(static_cast<std::size_t>(cluster->gpus()));
+  std::iota(gpus.begin(), gpus.end(), 0);
+  auto communicator = nccl_communicator(*cluster, gpus, *topology->nccl);
+  nccl::Calibration calibration;
+  if (topology->nccl->calibration) calibration = calibrate::read_calibration(*topology->nccl->calibration);
+  nccl::CostModel model(communicator, {}, calibration);
+  fmt::print("{} GPUs ({}) on {} node{}, NCCL {}\n", communicator.ranks, nccl::name(communicator.gpu),
+             communicator.nodes, communicator.nodes == 1 ? "" : "s", nccl::name(communicator.version));
+  bool across = communicator.nodes > 1;
+  print_graph("rings", communicator.ring, across);
+  print_graph("trees", communicator.tree, across);
+  if (communicator.nvls) print_graph("NVLS", *communicator.nvls, across);
+  print_candidates(model);
+  print_picks(model);
+  fmt::print("\ntimes are {}\n", model.is_calibrated()
+                                     ? "calibrated: " + *topology->nccl->calibration
+                                     : "the tuner's own: no calibration for this algorithm and scale");
+}
+
+}  // namespace
+
+void add_topology_nccl(CLI::App& topology, Action& run) {
+  auto* command =
+      topology.add_subcommand("nccl", "What NCCL would do: channels, its tuner's figures and picks");
+  auto options = std::make_shared<ClusterOptions>();
+  options->add_to(*command);
+  command->footer("Example:\n  ddpsim topology nccl topologies/dgx-h100.yaml --world-size 32");
+  command->callback([options, &run] { run = [options] { show_nccl(*options); }; });
+}
+
+}  // namespace ddpsim::cli

@@ -1,0 +1,143 @@
+#include "sim/engine/nccl_communicator.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <unordered_map>
+#include <vector>
+
+#include "sim/nccl/constants.hpp"
+#include "sim/topology/rings.hpp"
+
+namespace ddpsim {
+namespace {
+
+struct Hop {
+  Route route;
+  bool within_node;
+};
+using Ring = std::vector<Hop>;
+
+std::vector<Ring> rings_over(const Cluster& cluster, std::span<const int> gpus) {
+  std::vector<Ring> rings;
+  for (const auto& order : find_rings(cluster, gpus, std::nullopt)) {
+    auto& ring = rings.emplace_back();
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      int from = gpus[static_cast<std::size_t>(order[i])];
+      int to = gpus[static_cast<std::size_t>(order[(i + 1) % order.size()])];
+      ring.push_back({cluster.route(from, to), cluster.node_of(from) == cluster.node_of(to)});
+    }
+  }
+  return rings;
+}
+
+// What each ring gets of the links when all are in use, in GB/s, with NVLink counted at some share of what
+// the topology says.
+class RingBandwidths {
+ public:
+  RingBandwidths(const Cluster& cluster, const std::vector<Ring>& rings, double nvlink_share)
+      : cluster_(cluster), rings_(rings), nvlink_share_(nvlink_share) {
+    for (const auto& ring : rings)
+      for (const auto& hop : ring)
+        for (int link : hop.route.links) ++uses_[link];
+  }
+
+  // Over the links that count.
+  template <class Counts>
+  [[nodiscard]] std::vector<double> over(Counts counts) const {
+    std::vector<double> bandwidths;
+    for (const auto& ring : rings_) {
+      double narrowest = std::numeric_limits<double>::infinity();
+      for (const auto& hop : ring)
+        for (int link : hop.route.links)
+          if (counts(link)) narrowest = std::min(narrowest, of_use(link));
+      bandwidths.push_back(narrowest);
+    }
+    return bandwidths;
+  }
+  [[nodiscard]] std::vector<double> all() const {
+    return over([](int) { return true; });
+  }
+
+ private:
+  [[nodiscard]] double of_use(int link) const {
+    double share = cluster_.cable(link).medium == Medium::nvlink ? nvlink_share_ : 1;
+    return share * cluster_.link(link).bandwidth.value() / 1e9 / uses_.at(link);
+  }
+
+  const Cluster& cluster_;
+  const std::vector<Ring>& rings_;
+  double nvlink_share_;
+  std::unordered_map<int, int> uses_;  // by link
+};
+
+double sum(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0);
+}
+
+bool stays_on_nvlink(const Cluster& cluster, const std::vector<Ring>& rings) {
+  auto is_other = [&](int link) { return cluster.cable(link).medium != Medium::nvlink; };
+  for (const auto& ring : rings)
+    for (const auto& hop : ring)
+      if (hop.within_node && std::any_of(hop.route.links.begin(), hop.route.links.end(), is_other))
+        return false;
+  return true;
+}
+
+// The GPUs of the node that holds most of them.
+std::vector<int> fullest_node(const Cluster& cluster, std::span<const int> gpus) {
+  std::unordered_map<int, std::vector<int>> nodes;
+  std::vector<int>* fullest = nullptr;
+  for (int gpu : gpus) {
+    auto& node = nodes[cluster.node_of(gpu)];
+    node.push_back(gpu);
+    if (!fullest || node.size() > fullest->size()) fullest = &node;
+  }
+  return *fullest;
+}
+
+int count_nodes(const Cluster& cluster, std::span<const int> gpus) {
+  std::vector<int> nodes;
+  for (int gpu : gpus) nodes.push_back(cluster.node_of(gpu));
+  std::sort(nodes.begin(), nodes.end());
+  return static_cast<int>(std::unique(nodes.begin(), nodes.end()) - nodes.begin());
+}
+
+}  // namespace
+
+nccl::Communicator nccl_communicator(const Cluster& cluster, std::span<const int> gpus,
+                                     const NcclPlatform& platform) {
+  nccl::Communicator communicator;
+  communicator.version = platform.version;
+  communicator.gpu = platform.gpu;
+  communicator.cpu = platform.cpu;
+  communicator.nic_latency = platform.nic_latency;
+  communicator.ranks = static_cast<int>(gpus.size());
+  communicator.nodes = count_nodes(cluster, gpus);
+
+  double share = nccl::nvlink_share(platform.gpu);
+  auto rings = rings_over(cluster, gpus);
+  communicator.nvlink = stays_on_nvlink(cluster, rings);
+  RingBandwidths ring_bandwidths(cluster, rings, share);
+  auto bandwidths = ring_bandwidths.all();
+  auto is_network = [&](int link) { return cluster.cable(link).medium == Medium::network; };
+  auto node = fullest_node(cluster, gpus);
+  auto node_rings = node.size() > 1 ? rings_over(cluster, node) : std::vector<Ring>{};
+  nccl::Wires wires{.rings = bandwidths,
+                    .gpu = sum(RingBandwidths(cluster, node_rings, share).all()),
+                    .network = ring_bandwidths.over(is_network).front(),
+                    .nodes = communicator.nodes,
+                    .gpus_per_node = static_cast<int>(node.size())};
+  if (communicator.nvlink)
+    communicator.nvlink_peak = BytesPerSecond(sum(RingBandwidths(cluster, node_rings, 1).all()) * 1e9);
+  communicator.memory_bandwidth = platform.memory_bandwidth;
+  communicator.ring = nccl::ring_graph(platform.gpu, wires);
+  communicator.tree = nccl::tree_graph(platform.gpu, wires, communicator.ring);
+  bool multicast = platform.gpu >= nccl::Gpu::hopper && std::all_of(gpus.begin(), gpus.end(), [&](int gpu) {
+                     return cluster.to_switch(gpu).has_value();
+                   });
+  if (multicast) communicator.nvls = nccl::nvls_graph(platform.gpu, wires);
+  return communicator;
+}
+
+}  // namespace ddpsim

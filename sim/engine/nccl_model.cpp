@@ -1,0 +1,76 @@
+#include "sim/engine/nccl_model.hpp"
+
+#include <algorithm>
+
+#include "sim/base/check.hpp"
+#include "sim/collective/link_load.hpp"
+#include "sim/engine/communication.hpp"
+
+namespace ddpsim {
+namespace {
+
+std::vector<nccl::Algorithm> algorithms_of(const nccl::CostModel& cost) {
+  std::vector<nccl::Algorithm> algorithms;  // candidates stand algorithm by algorithm
+  for (const auto& candidate : cost.candidates())
+    if (algorithms.empty() || algorithms.back() != candidate.algorithm)
+      algorithms.push_back(candidate.algorithm);
+  return algorithms;
+}
+
+Algorithm schedule_of(nccl::Algorithm algorithm) {
+  switch (algorithm) {
+    case nccl::Algorithm::tree:
+      return Algorithm::chain_tree;
+    case nccl::Algorithm::ring:
+      return Algorithm::ring;
+    case nccl::Algorithm::nvls:
+      return Algorithm::nvls;
+    case nccl::Algorithm::nvls_tree:
+      return Algorithm::nvls_tree;
+  }
+  DDPSIM_CHECK(false, "every algorithm has a schedule");
+  return Algorithm::ring;
+}
+
+Stage stage_of(const Cluster& cluster, std::span<const int> gpus, nccl::Algorithm algorithm) {
+  auto schedule = all_reduce_schedule(cluster, gpus, {schedule_of(algorithm), std::nullopt, true});
+  DDPSIM_CHECK(schedule.stages.size() == 1, "NCCL pipelines all of an all-reduce");
+  for (auto& channel : schedule.stages.front().channels)
+    for (auto& edge : channel.edges) edge.latency = Seconds(0);
+  return std::move(schedule.stages.front());
+}
+
+}  // namespace
+
+NcclModel::NcclModel(const Cluster& cluster, std::span<const int> gpus,
+                     const nccl::Communicator& communicator, const nccl::Allowed& allowed,
+                     const nccl::Calibration& calibration)
+    : cost_(communicator, allowed, calibration) {
+  algorithms_ = algorithms_of(cost_);
+  auto capacity = [&](int link) { return cluster.link(link).bandwidth; };
+  for (auto algorithm : algorithms_) {
+    CollectiveSchedule one{
+        "nccl", Operation::all_reduce, communicator.ranks, {stage_of(cluster, gpus, algorithm)}};
+    link_bounds_.push_back(heaviest_link(one, capacity).seconds_per_byte);
+  }
+}
+
+NcclModel::Choice NcclModel::choose(Bytes bytes) const {
+  auto choice = cost_.choose(bytes);
+  auto place = std::find(algorithms_.begin(), algorithms_.end(), choice.candidate->algorithm);
+  DDPSIM_CHECK(place != algorithms_.end(), "a schedule for every algorithm that is chosen");
+  auto stage = static_cast<std::size_t>(place - algorithms_.begin());
+  return {choice.candidate, std::max(choice.time, Seconds(link_bounds_[stage] * bytes.value())), stage};
+}
+
+CollectiveSchedule NcclModel::schedule(const Cluster& cluster, std::span<const int> gpus) const {
+  CollectiveSchedule schedule{"nccl", Operation::all_reduce, static_cast<int>(gpus.size()), {}};
+  for (auto algorithm : algorithms_) schedule.stages.push_back(stage_of(cluster, gpus, algorithm));
+  return schedule;
+}
+
+bool NcclModel::like(const NcclModel& other) const {
+  return cost_.communicator() == other.cost_.communicator() && link_bounds_ == other.link_bounds_;
+}
+
+}  // namespace ddpsim

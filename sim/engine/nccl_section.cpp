@@ -1,0 +1,104 @@
+// The section `collective.nccl`: what differs from what NCCL would do by itself, and the models of all
+// groups.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "sim/calibrate/calibration_file.hpp"
+#include "sim/config/reader.hpp"
+#include "sim/engine/nccl_communicator.hpp"
+#include "sim/engine/scenario_reader.hpp"
+
+namespace ddpsim {
+namespace {
+
+using config::as_word;
+using config::MapReader;
+using config::Value;
+using config::Words;
+
+std::vector<nccl::Algorithm> as_algorithms(const Value& value) {
+  using Choice = std::vector<nccl::Algorithm>;
+  return as_word(Words<Choice>{{"auto", {}},
+                               {"ring", {nccl::Algorithm::ring}},
+                               {"tree", {nccl::Algorithm::tree}},
+                               {"nvls", {nccl::Algorithm::nvls, nccl::Algorithm::nvls_tree}}})(value);
+}
+
+std::vector<nccl::Protocol> as_protocols(const Value& value) {
+  using Choice = std::vector<nccl::Protocol>;
+  return as_word(Words<Choice>{{"auto", {}},
+                               {"ll", {nccl::Protocol::ll}},
+                               {"ll128", {nccl::Protocol::ll128}},
+                               {"simple", {nccl::Protocol::simple}}})(value);
+}
+
+// Groups that NCCL's model treats differently do not launch at the same times.
+void tell_apart(Communication& communication) {
+  std::vector<std::pair<int, const NcclModel*>> kinds;
+  for (std::size_t g = 0; g < communication.groups.size(); ++g) {
+    const auto& model = *communication.nccl[g];
+    auto known = std::find_if(kinds.begin(), kinds.end(), [&](const auto& kind) {
+      return kind.first == communication.labels[g] && kind.second->like(model);
+    });
+    auto label = static_cast<int>(known - kinds.begin());
+    if (known == kinds.end()) kinds.emplace_back(communication.labels[g], &model);
+    communication.labels[g] = label;
+  }
+}
+
+}  // namespace
+
+NcclSection ScenarioReader::read_nccl_section(const Value* value) {
+  if (!value) return {};
+  MapReader reader(*value, "nccl");
+  NcclSection section;
+  section.section = value;
+  section.allowed.algorithms =
+      reader.optional("algorithm", as_algorithms).value_or(std::vector<nccl::Algorithm>{});
+  section.allowed.protocols =
+      reader.optional("protocol", as_protocols).value_or(std::vector<nccl::Protocol>{});
+  section.version = reader.optional("version", as_nccl_version);
+  if (const Value* path = reader.find("calibration")) {
+    section.uncalibrated = path->kind == Value::Kind::scalar && path->scalar == "none";
+    if (!section.uncalibrated) section.calibration = resolve(*path);
+  }
+  reader.finish();
+  return section;
+}
+
+bool ScenarioReader::uses_nccl(const Topology& topology, const Collective& collective) {
+  const Value* section = collective.nccl.section;
+  if (section && !collective.automatic)
+    throw InputError(section->span, "only algorithm: auto is NCCL's model",
+                     "remove 'nccl', or write algorithm: auto");
+  if (section && !topology.nccl)
+    throw InputError(section->span, "the topology says nothing of NCCL's platform",
+                     "add a section 'nccl' to the topology, such as nccl: {gpu: hopper, cpu: intel}");
+  if (!topology.nccl || !collective.automatic) return false;
+  if (collective.options.channels || !collective.options.search_rings)
+    throw InputError(collective.place, "NCCL's model finds its rings and channels itself",
+                     "remove 'channels' and 'ring_order', or write algorithm: ring for plain rings");
+  return true;
+}
+
+void ScenarioReader::add_nccl_models(const NcclPlatform& platform, const NcclSection& section,
+                                     Communication& communication) {
+  auto mine = platform;
+  if (section.version) mine.version = *section.version;
+  nccl::Calibration calibration;
+  auto path = section.calibration ? section.calibration : platform.calibration;
+  if (path && !section.uncalibrated) {
+    auto& known = calibrations_[*path];
+    if (!known) known = std::make_shared<const nccl::Calibration>(calibrate::read_calibration(*path));
+    calibration = *known;
+  }
+  for (const auto& gpus : communication.groups) {
+    auto communicator = nccl_communicator(*communication.cluster, gpus, mine);
+    communication.nccl.push_back(std::make_shared<const NcclModel>(*communication.cluster, gpus, communicator,
+                                                                   section.allowed, calibration));
+  }
+  tell_apart(communication);
+}
+
+}  // namespace ddpsim

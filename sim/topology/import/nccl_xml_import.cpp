@@ -1,0 +1,341 @@
+// NCCL's topology XML. Which element is what follows NCCL's own reader, src/graph/topo.cc: ncclTopoAddCpu,
+// ncclTopoAddPci, ncclTopoAddNvLinks, ncclTopoAddC2c.
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "sim/base/quantity.hpp"
+#include "sim/topology/import/topology_import.hpp"
+#include "sim/topology/import/topology_writer.hpp"
+#include "sim/topology/import/xml_text.hpp"
+
+namespace ddpsim {
+namespace {
+
+using Kind = ImportedNode::Kind;
+using pugi::xml_node;
+
+constexpr int kDeepest = 32;      // <pci> in <pci>
+constexpr int kMostNvlinks = 64;  // of one GPU to one target
+constexpr std::size_t kMostVertices = 4096;
+
+// The hexadecimal digits of "0000:1b:00.0": two spellings of one address are one number.
+std::uint64_t bus_number(const Located& text) {
+  std::string digits;
+  for (char c : text.text)
+    if (c != ':' && c != '.') digits += c;
+  std::uint64_t number = 0;
+  auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number, 16);
+  if (digits.empty() || error != std::errc() || end != digits.data() + digits.size())
+    throw InputError(text.span, fmt::format("'{}' is no PCI address", text.text),
+                     "write it like 0000:1b:00.0");
+  return number;
+}
+
+struct Gpu {
+  int vertex;
+  xml_node element;  // <gpu>; null in a file without
+  std::uint64_t bus;
+  std::optional<std::int64_t> dev;
+};
+
+class Importer {
+ public:
+  explicit Importer(const TopologyImport& import)
+      : import_(import), xml_(import.path, "NCCL's topology as XML") {}
+
+  ImportedNode read() {
+    auto system = root();
+    dump_ = !!system.find_node([](xml_node node) { return std::string_view(node.name()) == "gpu"; });
+    for (auto cpu : system.children("cpu")) read_cpu(cpu);
+    if (gpus_.empty())
+      throw InputError(xml_.place(system), "a system without GPUs",
+                       "GPUs are <pci> of class 0x03...., or hold a <gpu>");
+    number_gpus();
+    read_nvlinks();
+    std::string_view where =
+        dump_ ? "" : " A file without <gpu> holds no NVLinks: NCCL finds them when it runs.";
+    node_.pcie_source = fmt::format(
+        "link speed and width of each device, as NCCL counts them (kvDictPciGen in "
+        "src/graph/topo.cc).{}",
+        where);
+    read_sockets();
+    node_.gpu = gpu_kind();
+    node_.finish();
+    return std::move(node_);
+  }
+
+ private:
+  xml_node root() const {
+    auto system = xml_.document().document_element();
+    std::string_view name = system.name();
+    if (name != "system")
+      throw InputError(
+          xml_.place(system), fmt::format("<{}> where NCCL's topology begins with <system>", name),
+          name == "graphs" ? "these are the graphs of NCCL_GRAPH_DUMP_FILE; NCCL_TOPO_DUMP_FILE writes "
+                             "the topology"
+                           : "import what NCCL_TOPO_DUMP_FILE writes or NCCL_TOPO_FILE names");
+    for (auto next = system.next_sibling(); next; next = next.next_sibling())
+      if (next.type() == pugi::node_element) fail_several(xml_.place(next));
+    return system;
+  }
+
+  [[noreturn]] static void fail_several(const SourceSpan& place) {
+    throw InputError(place, "a second node begins here",
+                     "one node is imported: keep one <system> of one host");
+  }
+
+  void read_cpu(xml_node cpu) {
+    auto host = xml_.attribute(cpu, "host_hash");
+    auto numa = xml_.required(cpu, "numaid");
+    if (host && host_ && host->text != host_->text) fail_several(host->span);
+    if (!numa_ids_.insert(numa.text).second) fail_several(numa.span);
+    host_ = host;
+    int vertex = add(Kind::host_bridge, -1, {}, "NUMA node " + numa.text, numa.span);
+    cpus_.push_back(cpu);
+    for (auto child : cpu.children()) {
+      if (std::string_view(child.name()) == "pci") read_pci(child, vertex, 1);
+      if (std::string_view(child.name()) == "nic") read_nets(child, vertex, std::nullopt);
+    }
+  }
+
+  int add(Kind kind, int parent, BytesPerSecond up, std::string original, SourceSpan place) {
+    if (node_.vertices.size() >= kMostVertices)
+      throw InputError(place, fmt::format("more than {} devices", kMostVertices), "one node is imported");
+    node_.vertices.push_back({kind, parent, up, std::move(original), std::move(place)});
+    return static_cast<int>(node_.vertices.size()) - 1;
+  }
+
+  void read_pci(xml_node pci, int parent, int depth) {
+    auto bus = xml_.required(pci, "busid");
+    if (depth > kDeepest)
+      throw InputError(bus.span, fmt::format("<pci> nested more than {} deep", kDeepest),
+                       "is it a file of NCCL?");
+    auto pci_class = xml_.attribute(pci, "class");
+    auto is = [&](std::string_view begin) { return pci_class && pci_class->text.starts_with(begin); };
+    if (pci.child("gpu") || (!dump_ && is("0x03")))
+      return add_gpu(pci, add(Kind::gpu, parent, link(pci), bus.text, bus.span), bus);
+    if (auto nic = pci.child("nic")) return read_nets(nic, parent, link(pci));
+    if (!dump_ && is("0x02")) {
+      add_nic(add(Kind::nic, parent, link(pci), bus.text, bus.span));
+      return;
+    }
+    if (pci.child("pci")) {
+      int here = add(Kind::pcie_switch, parent, link(pci), bus.text, bus.span);
+      for (auto child : pci.children("pci")) read_pci(child, here, depth + 1);
+    } else if (!pci_class) {
+      throw InputError(
+          bus.span, fmt::format("<pci> {} lacks a class: is it a GPU?", bus.text),
+          "NCCL fills such a file in on the machine: import what NCCL_TOPO_DUMP_FILE writes there");
+    }
+  }
+
+  // Without a speed, the generation that the user gives; without a width, 16 lanes as NCCL has it.
+  BytesPerSecond link(xml_node pci) const {
+    auto width = xml_.attribute(pci, "link_width");
+    int lanes = width && !width->text.empty() ? static_cast<int>(parse_integer(*width, 0, 64)) : 0;
+    if (lanes == 0) lanes = 16;
+    auto speed = xml_.attribute(pci, "link_speed");
+    if (speed && !speed->text.empty() && !speed->text.starts_with("Unknown")) {
+      if (auto bandwidth = pcie_bandwidth(speed->text, lanes)) return *bandwidth;
+      throw InputError(speed->span, fmt::format("'{}' is no speed of PCIe", speed->text),
+                       "NCCL knows 2.5, 5, 8, 16, 32 and 64 GT/s");
+    }
+    if (import_.pcie_generation) return pcie_bandwidth(*import_.pcie_generation, lanes);
+    throw InputError(speed ? speed->span : xml_.place(pci), "how fast is this link? The file does not say",
+                     "say it: --pcie-generation 4");
+  }
+
+  void add_gpu(xml_node pci, int vertex, const Located& bus) {
+    auto element = pci.child("gpu");
+    auto dev = element ? xml_.attribute(element, "dev") : std::nullopt;
+    Gpu gpu{vertex, element, bus_number(bus), std::nullopt};
+    if (dev) gpu.dev = parse_integer(*dev, 0, 1'000'000);
+    for (const auto& other : gpus_) {
+      if (other.bus == gpu.bus)
+        throw InputError(bus.span, fmt::format("two GPUs at {}", bus.text), "one node is imported");
+      if (dev && other.dev == gpu.dev)
+        throw InputError(dev->span, fmt::format("two GPUs are device {}", dev->text), "one node is imported");
+    }
+    gpus_.push_back(gpu);
+    if (gpus_.size() > static_cast<std::size_t>(kMostGpusPerNode))
+      throw InputError(bus.span, fmt::format("more than {} GPUs", kMostGpusPerNode), "one node is imported");
+  }
+
+  void add_nic(int vertex) {
+    node_.nics.push_back(vertex);
+    if (node_.nics.size() > static_cast<std::size_t>(kMostNicsPerNode))
+      throw InputError(node_.vertices[vertex].place, fmt::format("more than {} NICs", kMostNicsPerNode),
+                       "one node is imported");
+  }
+
+  // Each <net> is a NIC; a NIC right below a CPU has no PCIe of its own.
+  void read_nets(xml_node nic, int parent, std::optional<BytesPerSecond> up) {
+    for (auto net : nic.children("net")) {
+      auto dev = xml_.attribute(net, "dev"), used = xml_.attribute(net, "net");
+      if (!dev || (used && used->text == "0")) continue;  // not in use, as NCCL has it
+      auto name = xml_.attribute(net, "name").value_or(*dev);
+      std::optional<BytesPerSecond> speed;
+      if (auto given = xml_.attribute(net, "speed"))
+        if (auto mbps = parse_integer(*given, -1, 100'000'000); mbps > 0)
+          speed = BytesPerSecond(static_cast<double>(mbps) * 1e6 / 8);
+      auto wide = up ? *up : speed ? *speed : import_.nic_bandwidth.value_or(BytesPerSecond(10e9 / 8));
+      int vertex = add(Kind::nic, parent, wide, name.text, name.span);
+      node_.vertices[vertex].speed = speed;
+      add_nic(vertex);
+    }
+  }
+
+  // As CUDA counts: by `dev`, without one by PCI address.
+  void number_gpus() {
+    bool all = std::all_of(gpus_.begin(), gpus_.end(), [](const Gpu& gpu) { return gpu.dev.has_value(); });
+    std::sort(gpus_.begin(), gpus_.end(),
+              [&](const Gpu& a, const Gpu& b) { return all ? *a.dev < *b.dev : a.bus < b.bus; });
+    for (const auto& gpu : gpus_) node_.gpus.push_back(gpu.vertex);
+  }
+
+  void read_nvlinks() {
+    std::map<std::pair<int, int>, int> pairs;
+    std::map<std::pair<int, int>, SourceSpan> places;
+    std::vector<int> to_switch(gpus_.size(), 0);
+    for (int from = 0; from < static_cast<int>(gpus_.size()); ++from) {
+      const auto& gpu = gpus_[from];
+      for (auto nvlink : gpu.element.children("nvlink")) {
+        auto written = xml_.required(nvlink, "count");
+        auto count = static_cast<int>(parse_integer(written, 1, kMostNvlinks));
+        take_rate(gpu, nvlink);
+        auto target_class = xml_.required(nvlink, "tclass");
+        int* sum = nullptr;
+        if (target_class.text.starts_with("0x068001")) {
+          add_to_host(from, node_.nvlink * count, count, written);
+        } else if (target_class.text.starts_with("0x0680")) {
+          sum = &to_switch[from];
+        } else if (target_class.text.starts_with("0x03")) {
+          auto target = xml_.required(nvlink, "target");
+          std::pair ends(from, gpu_at(target, from));
+          places.try_emplace(ends, target.span);
+          sum = &pairs[ends];
+        } else {
+          throw InputError(target_class.span,
+                           fmt::format("NVLinks to a device of class '{}'", target_class.text),
+                           "NCCL knows 0x068000 (NVSwitch), 0x068001 (CPU) and 0x03.... (GPU)");
+        }
+        if (sum) check_count(*sum += count, written);
+      }
+      for (auto c2c : gpu.element.children("c2c")) read_c2c(c2c, from);
+    }
+    for (const auto& [ends, count] : pairs) {
+      auto back = pairs.find({ends.second, ends.first});
+      if (back == pairs.end() || back->second != count)
+        throw InputError(
+            places.at(ends),
+            fmt::format("{} NVLinks lead there, and {} back", count, back == pairs.end() ? 0 : back->second),
+            "a link has two ends: is the file whole?");
+      if (ends.first < ends.second) node_.nvlinks.push_back({ends.first, ends.second, count});
+    }
+    if (std::any_of(to_switch.begin(), to_switch.end(), [](int links) { return links > 0; }))
+      node_.to_nvswitch = std::move(to_switch);
+  }
+
+  int gpu_at(const Located& target, int from) const {
+    auto bus = bus_number(target);
+    auto found = std::find_if(gpus_.begin(), gpus_.end(), [&](const Gpu& gpu) { return gpu.bus == bus; });
+    if (found == gpus_.end())
+      throw InputError(target.span, fmt::format("no GPU is at {}", target.text),
+                       "a dump has only the GPUs of its run: run with all GPUs of the node");
+    if (found - gpus_.begin() == from)
+      throw InputError(target.span, "NVLinks from a GPU to itself", "is the file whole?");
+    return static_cast<int>(found - gpus_.begin());
+  }
+
+  // The rate of NVLink, which is that of all GPUs of the node.
+  void take_rate(const Gpu& gpu, xml_node nvlink) {
+    auto sm = xml_.attribute(gpu.element, "sm");
+    const GpuFigures* figures =
+        sm ? gpu_figures_of_sm(static_cast<int>(parse_integer(*sm, 1, 999))) : nullptr;
+    bool known = figures != nullptr;
+    if (!figures && import_.gpu) figures = &gpu_figures(*import_.gpu);
+    auto place = sm ? sm->span : xml_.place(nvlink);
+    if (!figures)
+      throw InputError(place, "how fast are the NVLinks of this GPU?",
+                       "say it: --gpu volta, ampere, hopper or blackwell");
+    if (figures->most_nvlinks == 0)
+      throw InputError(place, fmt::format("{} GPUs have no NVLink", figures->name), "is the GPU right?");
+    if (node_.nvlink.value() > 0 && figures->nvlink != node_.nvlink)
+      throw InputError(place, "NVLinks of two rates in one node", "the GPUs of a node are alike");
+    node_.nvlink = figures->nvlink;
+    node_.multicast = figures->multicast;
+    node_.nvlink_source =
+        fmt::format("{} GB/s per link and direction, as NVIDIA says of {} ({}).",
+                    figures->nvlink.value() / 1e9, figures->name, known ? "sm " + sm->text : "--gpu");
+  }
+
+  // In megabytes a second and link.
+  void read_c2c(xml_node c2c, int from) {
+    auto written = xml_.required(c2c, "count");
+    auto count = parse_integer(written, 1, kMostNvlinks);
+    auto each = parse_integer(xml_.required(c2c, "bw"), 1, 100'000'000);
+    add_to_host(from, BytesPerSecond(static_cast<double>(each * count) * 1e6), static_cast<int>(count),
+                written);
+  }
+
+  void add_to_host(int from, BytesPerSecond bandwidth, int count, const Located& written) {
+    if (node_.to_host.empty() || node_.to_host.back().gpu != from) node_.to_host.push_back({from, {}, 0});
+    auto& links = node_.to_host.back();
+    links.bandwidth += bandwidth;
+    links.count += count;
+    check_count(links.count, written);
+  }
+
+  static void check_count(int count, const Located& written) {
+    if (count > kMostNvlinks)
+      throw InputError(written.span, fmt::format("{} NVLinks to one target", count), "no GPU has so many");
+  }
+
+  // As the file says of its first GPU, or the option.
+  std::optional<nccl::Gpu> gpu_kind() {
+    auto sm = xml_.attribute(gpus_.front().element, "sm");
+    auto known = sm ? nccl_gpu(static_cast<int>(parse_integer(*sm, 1, 999))) : std::nullopt;
+    return known ? known : import_.gpu;
+  }
+
+  // The slowest of the CPUs; NCCL counts the same for all of a node.
+  void read_sockets() {
+    for (auto cpu : cpus_) {
+      auto text = [&](const char* name) { return std::string(cpu.attribute(name).value()); };
+      auto number = [&](const char* name) { return cpu.attribute(name).as_int(-1); };
+      auto known = host_cpu(text("arch"), text("vendor"), number("familyid"), number("modelid"));
+      if (!node_.cpu) node_.cpu = known ? known : import_.cpu;
+      const auto& figures = socket_figures(known ? *known : import_.cpu.value_or(HostCpu::skylake));
+      if (node_.socket.value() > 0 && node_.socket <= figures.bandwidth) continue;
+      node_.socket = figures.bandwidth;
+      node_.socket_source =
+          fmt::format("{} GB/s per direction, as NCCL counts {} ({} in src/graph/topo.h){}.",
+                      figures.bandwidth.value() / 1e9, figures.option, figures.source,
+                      known         ? ""
+                      : import_.cpu ? " (--cpu)"
+                                    : "; an assumption: the file does not say which CPUs these are");
+    }
+  }
+
+  const TopologyImport& import_;
+  XmlText xml_;
+  bool dump_ = false;  // with <gpu>: whatever has none is no GPU
+  ImportedNode node_;
+  std::vector<Gpu> gpus_;
+  std::vector<xml_node> cpus_;
+  std::optional<Located> host_;
+  std::set<std::string> numa_ids_;
+};
+
+}  // namespace
+
+ImportedTopology import_nccl_xml(const TopologyImport& import) {
+  Importer importer(import);
+  return write_topology(importer.read(), import, "NCCL's topology XML");
+}
+
+}  // namespace ddpsim

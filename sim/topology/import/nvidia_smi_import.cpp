@@ -1,0 +1,112 @@
+#include <fmt/format.h>
+
+#include "sim/topology/import/matrix.hpp"
+#include "sim/topology/import/topology_import.hpp"
+#include "sim/topology/import/topology_writer.hpp"
+
+namespace ddpsim {
+namespace {
+
+// The first cell with NVLinks; nullptr without any.
+const Matrix::Cell* first_nvlinks(const Matrix& matrix) {
+  for (const auto& cell : matrix.cells)
+    if (cell.nvlinks > 0) return &cell;
+  return nullptr;
+}
+
+int nvlinks_of(const Matrix& matrix, std::size_t gpu) {
+  int links = 0;
+  for (std::size_t other = 0; other < matrix.gpus; ++other) links += matrix.at(gpu, other).nvlinks;
+  return links;
+}
+
+bool any_pair_without_nvlink(const Matrix& matrix) {
+  for (std::size_t a = 0; a < matrix.gpus; ++a)
+    for (std::size_t b = 0; b < a; ++b)
+      if (matrix.at(a, b).nvlinks == 0) return true;
+  return false;
+}
+
+bool all_pairs_alike(const Matrix& matrix) {
+  for (std::size_t a = 0; a < matrix.gpus; ++a)
+    for (std::size_t b = 0; b < a; ++b)
+      if (matrix.at(a, b).nvlinks != matrix.at(1, 0).nvlinks) return false;
+  return true;
+}
+
+// NV# is what a pair has to share. Where a GPU would need more links than it has, the links of a GPU lead to
+// NVSwitches, all of them to every other GPU.
+void add_nvlinks(const Matrix& matrix, const GpuFigures& gpu, ImportedNode& node) {
+  for (std::size_t a = 0; a < matrix.gpus; ++a)
+    if (int links = nvlinks_of(matrix, a); links > gpu.most_nvlinks) {
+      const auto& first = *first_nvlinks(matrix);
+      if (gpu.most_nvlinks == 0 || first.nvlinks > gpu.most_nvlinks)
+        throw InputError(first.place,
+                         gpu.most_nvlinks == 0 ? fmt::format("{} GPUs have no NVLink", gpu.name)
+                                               : fmt::format("a GPU of {} has {} NVLinks, not {}", gpu.name,
+                                                             gpu.most_nvlinks, first.nvlinks),
+                         "is --gpu right?");
+      if (!all_pairs_alike(matrix))
+        throw InputError(
+            matrix.devices[a].span,
+            fmt::format("{} would need {} NVLinks, and a GPU of {} has {}; NVSwitches would join all "
+                        "pairs alike",
+                        matrix.devices[a].text, links, gpu.name, gpu.most_nvlinks),
+            "is --gpu right?");
+      node.to_nvswitch.assign(matrix.gpus, first.nvlinks);
+      node.multicast = gpu.multicast;
+      return;
+    }
+  for (std::size_t a = 0; a < matrix.gpus; ++a)
+    for (std::size_t b = a + 1; b < matrix.gpus; ++b)
+      if (int links = matrix.at(a, b).nvlinks; links > 0)
+        node.nvlinks.push_back({static_cast<int>(a), static_cast<int>(b), links});
+}
+
+}  // namespace
+
+ImportedTopology import_nvidia_smi(const TopologyImport& import) {
+  auto matrix = read_matrix(import.path);
+  ImportedNode node;
+  const auto* nvlinks = first_nvlinks(matrix);
+  if (nvlinks && !import.gpu)
+    throw InputError(nvlinks->place,
+                     "how fast are these NVLinks? The matrix does not say which GPUs these are",
+                     "say it: --gpu volta, ampere, hopper or blackwell");
+  if (nvlinks) {
+    const auto& gpu = gpu_figures(*import.gpu);
+    node.nvlink = gpu.nvlink;
+    node.nvlink_source = fmt::format("{} GB/s per link and direction, as NVIDIA says of {} (--gpu).",
+                                     gpu.nvlink.value() / 1e9, gpu.name);
+    add_nvlinks(matrix, gpu, node);
+  }
+  bool needs_pcie = any_pair_without_nvlink(matrix);
+  if (needs_pcie && !import.gpu && !import.pcie_generation)
+    throw InputError(matrix.devices[0].span, "which generation of PCIe? The matrix does not say",
+                     "say --pcie-generation 4, or --gpu ampere for what that GPU has");
+  int of_gpu = import.gpu ? gpu_figures(*import.gpu).pcie_generation : 1;
+  int generation = import.pcie_generation.value_or(of_gpu);
+  auto pcie = pcie_bandwidth(generation, 16);
+  node.pcie_source = fmt::format(
+      "{} GB/s per direction, as NCCL counts generation {} x16 (kvDictPciGen in src/graph/topo.cc){}.",
+      pcie.value() / 1e9, generation,
+      import.pcie_generation ? "; 16 lanes are an assumption"
+                             : "; generation and lanes are assumptions: the matrix says neither");
+  bool assumed = add_pcie_tree(matrix, pcie, node);
+  if (needs_pcie && assumed)
+    node.notes.push_back(
+        "Where NVLink hides how GPUs are joined by PCIe, and nothing else speaks against it, they "
+        "are below one host bridge here: an assumption.");
+  const auto& socket = socket_figures(import.cpu.value_or(HostCpu::skylake));
+  node.socket = socket.bandwidth;
+  node.socket_source =
+      fmt::format("{} GB/s per direction, as NCCL counts {} ({} in src/graph/topo.h){}.",
+                  socket.bandwidth.value() / 1e9, socket.option, socket.source,
+                  import.cpu ? " (--cpu)" : "; an assumption: the matrix does not say which CPUs these are");
+  node.gpu = import.gpu;
+  node.cpu = import.cpu;
+  node.finish();
+  return write_topology(node, import, "nvidia-smi topo -m");
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,32 @@
+#pragma once
+// Importers of what other tools say about the topology of a node: the matrix of `nvidia-smi topo -m`, and
+// NCCL's XML (NCCL_TOPO_FILE, NCCL_TOPO_DUMP_FILE). What each class of link becomes, and the sources of the
+// figures, are in docs/formats.md.
+#include <optional>
+#include <string>
+
+#include "sim/nccl/names.hpp"
+#include "sim/topology/import/figures.hpp"
+
+namespace ddpsim {
+
+// What the file may leave open; what it says counts.
+struct TopologyImport {
+  std::string path;
+  std::optional<nccl::Gpu> gpu;
+  std::optional<int> pcie_generation;  // 1 to 6
+  std::optional<HostCpu> cpu;
+  std::optional<BytesPerSecond> nic_bandwidth;  // per NIC and direction
+};
+
+struct ImportedTopology {
+  std::string yaml;     // a topology file: kind cluster where one node can be told as such, else kind graph
+  std::string summary;  // "8 GPUs, 4 NICs (kind: cluster)"
+};
+
+// Each throws InputError with place and hint for a file of another kind, one that contradicts itself or
+// describes several nodes, and where an option is missing.
+ImportedTopology import_nvidia_smi(const TopologyImport& import);
+ImportedTopology import_nccl_xml(const TopologyImport& import);
+
+}  // namespace ddpsim

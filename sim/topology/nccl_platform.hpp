@@ -1,0 +1,29 @@
+#pragma once
+// What NCCL's model has to know about a machine beyond its links: the section `nccl` of a topology file.
+#include <optional>
+#include <string>
+
+#include "sim/base/units.hpp"
+#include "sim/config/value.hpp"
+#include "sim/nccl/names.hpp"
+
+namespace ddpsim {
+
+struct NcclPlatform {
+  nccl::Version version = nccl::Version::v2_27_6;  // whose constants
+  nccl::Gpu gpu = nccl::Gpu::hopper;
+  nccl::Cpu cpu = nccl::Cpu::intel;
+  BytesPerSecond memory_bandwidth;         // of a GPU
+  Seconds nic_latency;                     // as NCCL's network plugin reports it; most report none
+  std::optional<std::string> calibration;  // path of a calibration file
+};
+
+// {gpu: hopper, cpu: intel, version: "2.27.6", memory_bandwidth: 3350GB/s, nic_latency: 0us, calibration:
+// FILE}; `file` is the file it stands in. Throws InputError with the place and a hint.
+NcclPlatform read_nccl_platform(const config::Value& value, const std::string& file);
+
+// The constants that are nearest to a version of NCCL ("2.26.2"): of the newest one that is known and not
+// newer.
+nccl::Version as_nccl_version(const config::Value& value);
+
+}  // namespace ddpsim

@@ -1,0 +1,101 @@
+// The profiles of aiconfigurator and of Galvatron.
+#include <gtest/gtest.h>
+
+#include "tests/calibrate/tables.hpp"
+
+namespace ddpsim::calibrate {
+namespace {
+
+using namespace literals;
+
+constexpr const char* kColumns =
+    "framework,version,device,op_name,kernel_source,nccl_dtype,num_gpus,message_size,latency\n";
+
+std::string row(const std::string& op, const std::string& type_gpus_size_latency,
+                const std::string& version = "2.27.3") {
+  return "TRTLLM," + version + ",NVIDIA L40S," + op + ",NCCL," + type_gpus_size_latency + "\n";
+}
+
+// Sizes are elements of 2 bytes (half) or 1 (int8), times are ms.
+TEST(Aiconfigurator, OneTableADataTypeAndNumberOfGpus) {
+  std::string text = std::string("# nodes: 1\n") + kColumns + row("all_gather", "half,2,256,0.001");
+  for (const auto* size : {"256,0.005", "512,0.006", "1024,0.007"})
+    text +=
+        row("all_reduce", std::string("half,2,") + size) + row("all_reduce", std::string("int8,8,") + size);
+  auto tables = read_all(text, "profile.csv");
+  ASSERT_EQ(tables.size(), 2U);
+  EXPECT_EQ(tables[0].title, "profile.csv, 2 GPUs, half");
+  EXPECT_EQ(tables[0].rows[0].bytes, 512_B);
+  EXPECT_DOUBLE_EQ(tables[0].rows[0].out_of_place.value(), 5e-6);
+  EXPECT_EQ(tables[0].nccl_version, "2.27.3");
+  EXPECT_EQ(tables[0].nodes, 1);
+  EXPECT_EQ(tables[1].title, "profile.csv, 8 GPUs, int8");
+  EXPECT_EQ(tables[1].rows[0].bytes, 256_B);
+}
+
+TEST(Aiconfigurator, SizesThatComeAgainAreAnotherRun) {
+  std::string text = kColumns;
+  for (const auto* run : {"0.005", "0.006"})
+    for (const auto* size : {"256,", "512,", "1024,"})
+      text += row("all_reduce", std::string("half,2,") + size + run);
+  auto tables = read_all(text);
+  ASSERT_EQ(tables.size(), 2U);
+  EXPECT_EQ(tables[0].title, "t, 2 GPUs, half, run 1");
+  EXPECT_EQ(tables[1].title, "t, 2 GPUs, half, run 2");
+  EXPECT_DOUBLE_EQ(tables[1].rows[0].out_of_place.value(), 6e-6);
+}
+
+TEST(Aiconfigurator, Errors) {
+  EXPECT_EQ(short_error_of(kColumns + row("all_gather", "half,2,256,0.005")),
+            "t:1:26: error: this is not an all-reduce: no row has the op_name 'all_reduce'");
+  EXPECT_EQ(short_error_of(kColumns + row("all_reduce", "fp4,2,256,0.005")),
+            "t:2:43: error: unknown nccl_dtype 'fp4'");
+  EXPECT_EQ(short_error_of(kColumns + row("all_reduce", "half,2,256,0")),
+            "t:2:54: error: '0' is not positive");
+  EXPECT_EQ(short_error_of(kColumns + row("all_reduce", "half,2,256,0.005") +
+                           row("all_reduce", "half,2,512,0.005", "2.29.2")),
+            "t:3:8: error: NCCL 2.29.2 in a table measured with 2.27.3");
+}
+
+TEST(Galvatron, OneTableANumberOfGpus) {
+  auto tables = read_all(R"({
+    "allreduce_size_8_1MB_time": 0.07895,
+    "allreduce_size_8_2MB_time": 0.1094,
+    "allreduce_size_8_1024MB_time": 8.1409,
+    "allreduce_size_4_1MB_time": 0.0798, "allreduce_size_4_2MB_time": 0.0911, "allreduce_size_4_4MB_time": 0.1091,
+    "all2all_size_8_1MB_time": 0.1124,
+    "nodes": 1,
+    "source": "a note"
+})",
+                         "sp.json");
+  ASSERT_EQ(tables.size(), 2U);
+  EXPECT_EQ(tables[0].title, "sp.json, 8 GPUs");
+  EXPECT_EQ(tables[0].nodes, 1);
+  EXPECT_EQ(tables[0].rows[2].bytes, 1073741824_B);
+  EXPECT_DOUBLE_EQ(tables[0].rows[2].out_of_place.value(), 8.1409e-3);
+  EXPECT_EQ(tables[0].rows[2].span.line, 4);
+  EXPECT_EQ(tables[0].rows[2].span.column, 6);
+  EXPECT_EQ(tables[1].ranks, 4);
+}
+
+TEST(Galvatron, Errors) {
+  EXPECT_EQ(error_of("{\n  \"allreduce_size_8_1MB_time\": -0.5}"),
+            "t:2:32: error: '-0.5' is not positive\n"
+            "  2 |   \"allreduce_size_8_1MB_time\": -0.5}\n"
+            "    |                                ^~~~\n"
+            "hint: every row is a measurement");
+  EXPECT_EQ(short_error_of("{\"allreduce_size_x_1MB_time\": 0.5}"),
+            "t:1:18: error: 'x' is not a whole number");
+  EXPECT_EQ(short_error_of("{\"allreduce_size_8_0MB_time\": 0.5}"), "t:1:20: error: '0' is not positive");
+  EXPECT_EQ(short_error_of("{\"allreduce_size_8_1MB_time\": null}"), "t:1:31: error: the time is missing");
+  EXPECT_EQ(
+      error_of("{\"allreduce_size_8_1MB_ti"),
+      "t:1:25: error: not JSON: while parsing object key - invalid string: missing closing quote; last read: "
+      "'\"allreduce_size_8_1MB_ti'; expected string literal\n"
+      "  1 | {\"allreduce_size_8_1MB_ti\n"
+      "    |                         ^\n"
+      "hint: is the file cut off?");
+}
+
+}  // namespace
+}  // namespace ddpsim::calibrate
