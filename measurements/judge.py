@@ -77,20 +77,21 @@ class Judge:
     def __init__(self, ddpsim):
         self.ddpsim = ddpsim
 
-    def run(self, arguments):
-        command = [self.ddpsim, "calibrate", "--from-nothing", "--json", "-", *arguments]
+    def run(self, arguments, from_nothing=True):
+        start = ["--from-nothing"] if from_nothing else []
+        command = [self.ddpsim, "calibrate", *start, "--json", "-", *arguments]
         answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
         if answer.returncode:
             sys.exit(f"{' '.join(command)}\n{answer.stderr}")
         return json.loads(answer.stdout)["tables"]
 
-    def errors(self, topology, forced, fitted=(), judged=(), more=()):
+    def errors(self, topology, forced, fitted=(), judged=(), more=(), from_nothing=True):
         arguments = [*map(placed, fitted), "--topology", topology, *more]
         for tables in judged:
             arguments += ["--judge", placed(tables)]
         if forced:
             arguments += ["--algorithm", forced]
-        return [t for t in self.run(arguments) if not (judged and t["fitted"])]
+        return [t for t in self.run(arguments, from_nothing) if not (judged and t["fitted"])]
 
 
 def placed(tables):
@@ -112,35 +113,30 @@ def cell(tables):
     return f"{mean(logs):.1f} / {100 * math.expm1(max(logs)):.0f}"
 
 
-def large_only(tables):
-    if not tables:
-        return "-"
-    large = [{"points": [p for p in t["points"] if p["bytes"] >= 1 << 24]} for t in tables]
-    return f"{mean(logarithms(large)):.1f}"
+def large(tables):
+    return [{"points": [p for p in t["points"] if p["bytes"] >= 1 << 24]} for t in tables]
 
 
 def judge_all(judge):
-    lines = ["| table | tuner's constants alone | other machines' curve | from 16 MiB | fitted | every other size | distrusted rows |",
-             "|---|---|---|---|---|---|---|"]
-    means = {"tuner": [], "other": [], "fitted": [], "half": []}
+    columns = ["tuner's constants alone", "preset as shipped", "other machines' curve", "the same from 16 MiB up",
+               "fitted", "every other size", "distrusted rows"]
+    lines = [f"| table | {' | '.join(columns)} |", "|---" * (len(columns) + 1) + "|"]
+    means = [[] for _ in columns[:-1]]
     for table in TABLES:
         def errors(table=table, **how):
             return judge.errors(table.topology, table.forced, **how)
-        tuner = errors(judged=[table.tables])
-        other = errors(fitted=table.others, judged=[table.tables]) if table.others else None
+        other = errors(fitted=table.others, judged=[table.tables]) if table.others else []
         fitted = errors(fitted=[table.tables])
-        half = errors(fitted=[table.tables], more=["--every-other-size"])
+        answers = [errors(judged=[table.tables]), errors(judged=[table.tables], from_nothing=False), other, large(other),
+                   fitted, errors(fitted=[table.tables], more=["--every-other-size"])]
         if table.trusted:
-            for key, tables in (("tuner", tuner), ("other", other), ("fitted", fitted), ("half", half)):
-                if tables:
-                    means[key].append(mean(logarithms(tables)))
+            for values, answer in zip(means, answers):
+                values += [mean(logarithms(answer))] if answer else []
         doubts = sum("doubt" in p for t in fitted for p in t["points"])
-        cells = [table.name if table.trusted else table.name + " *", cell(tuner), cell(other), large_only(other),
-                 cell(fitted), cell(half), str(doubts or "")]
+        cells = [table.name if table.trusted else table.name + " *", *map(cell, answers), str(doubts or "")]
         lines.append(f"| {' | '.join(cells)} |")
-    counted = {key: sum(values) / len(values) for key, values in means.items()}
-    lines.append(f"| mean of the trusted tables (means only) | {counted['tuner']:.1f} | {counted['other']:.1f} "
-                 f"({len(means['other'])} tables) | | {counted['fitted']:.1f} | {counted['half']:.1f} | |")
+    averages = [f"{sum(values) / len(values):.1f} ({len(values)})" for values in means]
+    lines.append(f"| mean of the trusted tables (how many) | {' | '.join(averages)} | |")
     return lines
 
 

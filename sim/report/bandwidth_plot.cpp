@@ -35,7 +35,9 @@ Ranges ranges_of(const std::vector<BandwidthSeries>& series) {
 
 std::vector<AxisTic> size_tics(const PlotAxis& axis) {
   std::vector<AxisTic> tics;
-  for (double power = std::ceil(std::log2(axis.lowest)); power <= std::log2(axis.highest); ++power)
+  double first = std::ceil(std::log2(axis.lowest)), last = std::floor(std::log2(axis.highest));
+  double step = 1 + std::floor((last - first) / 11);
+  for (double power = first; power <= last; power += step)
     tics.push_back({std::exp2(power), format_bytes(Bytes(std::exp2(power)))});
   return without_crowding(axis, tics);
 }
