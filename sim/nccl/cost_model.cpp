@@ -70,6 +70,12 @@ const Curve* Calibration::find(Algorithm algorithm, bool across_nodes) const {
   return entry == entries.end() ? nullptr : &entry->curve;
 }
 
+const Curve* Calibration::best_for(Algorithm algorithm, bool across_nodes) const {
+  if (const Curve* own = find(algorithm, across_nodes)) return own;
+  auto other = std::find_if(entries.begin(), entries.end(), [](const Entry& e) { return e.across_nodes; });
+  return across_nodes && other != entries.end() ? &other->curve : nullptr;
+}
+
 CurveShape::CurveShape(const Communicator& communicator, const Allowed& allowed)
     : tuner_(require_candidates(Tuner(with_reference_constants(communicator), allowed))) {
   const auto& large = largest_bandwidth(tuner_.candidates());
@@ -151,7 +157,7 @@ CostModel::CostModel(const Communicator& communicator, const Allowed& allowed, c
     : tuner_(communicator, allowed), shape_(communicator, allowed) {
   DDPSIM_CHECK(!tuner_.candidates().empty(),
                "what is possible with one version's constants is with another's");
-  if (const Curve* curve = calibration.find(shape_.algorithm(), communicator.nodes > 1)) curve_ = *curve;
+  if (const Curve* curve = calibration.best_for(shape_.algorithm(), communicator.nodes > 1)) curve_ = *curve;
 }
 
 CostModel::Choice CostModel::choose(Bytes bytes) const {

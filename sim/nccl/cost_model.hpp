@@ -33,6 +33,8 @@ struct Calibration {
   std::vector<Entry> entries;
 
   [[nodiscard]] const Curve* find(Algorithm algorithm, bool across_nodes) const;
+  // Its own, or across nodes the first of another algorithm: what is lost there is mostly the network's doing.
+  [[nodiscard]] const Curve* best_for(Algorithm algorithm, bool across_nodes) const;
 };
 
 // What of a curve follows from the machine: L, b and depth, from the constants of NCCL 2.30.7 whatever

@@ -26,7 +26,7 @@ double microseconds(const CostModel& model, double bytes) {
 TEST(CostModel, WithoutACurveTheTunersTimeIsTheTime) {
   for (double bytes : {1e3, 1e6, 1e9}) {
     Tuner tuner(h100s(2), {});
-    CostModel model(h100s(2), {}, only(Algorithm::ring, true));  // a curve for something else
+    CostModel model(h100s(2), {}, only(Algorithm::ring, false));  // a curve for something else
     EXPECT_FALSE(model.is_calibrated());
     auto choice = model.choose(Bytes(bytes));
     EXPECT_EQ(choice.time, tuner.time(tuner.choose(Bytes(bytes)), Bytes(bytes)));
@@ -96,6 +96,13 @@ TEST(CostModel, RingOrTreeAcrossNodes) {
   double huge = 64 * 1024 * kMiB;
   EXPECT_NEAR(microseconds(model, huge),
               1.2 * ring_latency + huge / (0.9 * ring_b * 1e3) + 80 * std::log(1 + huge / (4 * kMiB)), 1e-3);
+}
+
+TEST(CostModel, AcrossNodesAnotherAlgorithmsCurveIsBetterThanNone) {
+  CostModel own(h100s(4), {{Algorithm::ring}, {}}, only(Algorithm::ring, true));
+  CostModel other(h100s(4), {{Algorithm::ring}, {}}, only(Algorithm::nvls_tree, true));
+  EXPECT_EQ(microseconds(own, 64 * kMiB), microseconds(other, 64 * kMiB));
+  EXPECT_FALSE(CostModel(h100s(1), {{Algorithm::ring}, {}}, only(Algorithm::nvls, false)).is_calibrated());
 }
 
 TEST(CostModel, GrowsWithTheMessage) {
