@@ -16,6 +16,7 @@ H100 = ["configs/quickstart.yaml", "--set", "cluster.topology=topologies/dgx-h10
 # The same with a NIC of 50 Gbit/s for every two GPUs, which belong to two groups that are never in step.
 SHARED = [*H100, "--set", "cluster.topology={folder}/shared.yaml", "--set",
           "cluster.groups=[{ranks: {from: 0, to: 1022, step: 2}}, {ranks: {from: 1, to: 1023, step: 2}, offset: 2.5us}]"]
+NCCL = ["configs/quickstart.yaml", "--set", "cluster.topology=topologies/superpod-h100.yaml"]
 CASES = {
     "ring, 1,024 GPUs x 30 caps": ["configs/quickstart.yaml"],
     "ring, 65,536 GPUs x 30 caps": ["configs/quickstart.yaml", "--set", "cluster.world_size=65536"],
@@ -25,6 +26,10 @@ CASES = {
     "hierarchical, 1,024 H100 x 30 caps": H100,
     "hierarchical, 16,384 H100 x 30 caps": [*H100, "--set", "cluster.world_size=16384"],
     "hierarchical, 65,536 H100 x 30 caps": [*H100, "--set", "cluster.world_size=65536"],
+    "NCCL, 8 to 1,024 H100, 256 points": ["configs/gpt2-xl-1024xh100.yaml"],
+    "NCCL, 1,024 H100 x 30 caps": NCCL,
+    "NCCL, 16,384 H100 x 30 caps": [*NCCL, "--set", "cluster.world_size=16384"],
+    "NCCL, 1,024 H100 in eight groups x 30 caps": [*NCCL, "--set", "cluster.groups={tensor_parallel: 8}"],
     "two groups 2.5 us apart on shared NICs, hierarchical": SHARED,
     "two groups 2.5 us apart on shared NICs, one ring": [*SHARED, "--set", "collective.algorithm=ring"],
 }

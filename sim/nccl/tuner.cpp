@@ -55,7 +55,7 @@ class Formulas {
       case Algorithm::ring:
         return base + ring_steps(protocol, intra, inter);
       case Algorithm::tree:
-        return base + 2 * ((c_.ranks / c_.nodes - 1) * intra + depth * inter);
+        return base + 2 * ((gpus_per_node() - 1) * intra + depth * inter);
       case Algorithm::nvls:
         return intra;
       case Algorithm::nvls_tree:
@@ -70,6 +70,7 @@ class Formulas {
     return c_.nodes <= 2 ? graph.intra : graph.inter;
   }
   [[nodiscard]] double algbw_of_busbw() const { return c_.ranks / (2.0 * (c_.ranks - 1)); }
+  [[nodiscard]] int gpus_per_node() const { return c_.ranks / c_.nodes; }  // rounded down, as in NCCL
   [[nodiscard]] bool lone_gpus() const { return c_.ranks == c_.nodes; }
   [[nodiscard]] double ll_max() const {
     std::size_t row = c_.nodes == 1 ? gpu_ : c_.cpu == Cpu::amd ? 1 : 0;
