@@ -4,51 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "sim/base/limits.hpp"
-#include "sim/config/reader.hpp"
-
 namespace ddpsim::calibrate {
 namespace {
-
-using config::MapReader;
-using config::Value;
-using Entry = nccl::Calibration::Entry;
-
-auto as_algorithm() {
-  using nccl::Algorithm;
-  return config::as_word(config::Words<Algorithm>{{"ring", Algorithm::ring},
-                                                  {"tree", Algorithm::tree},
-                                                  {"nvls", Algorithm::nvls},
-                                                  {"nvls_tree", Algorithm::nvls_tree}});
-}
-
-// What a curve was fitted to is for people; it is only checked.
-int read_fitted_table(const Value& value) {
-  MapReader reader(value, "fitted_to");
-  reader.required("table", config::as_string);
-  reader.required("ranks", config::as_integer(2, kLargestWorldSize));
-  reader.required("nodes", config::as_integer(1, kLargestWorldSize));
-  auto rows = reader.required("rows", config::as_integer(1, 1'000'000));
-  for (const char* size : {"smallest", "largest"}) reader.required(size, config::as_bytes);
-  for (const char* error : {"mean_error_percent", "worst_error_percent"})
-    reader.required(error, config::as_number(0, 1e9));
-  reader.optional("distrusted_rows", config::as_integer(0, 1'000'000));
-  reader.finish();
-  return static_cast<int>(rows);
-}
-
-Entry read_entry(const Value& value) {
-  MapReader reader(value, "curves");
-  Entry entry;
-  entry.algorithm = reader.required("algorithm", as_algorithm());
-  entry.across_nodes = reader.required("across_nodes", config::as_bool);
-  entry.curve.latency_scale = reader.required("latency_scale", config::as_number(1e-3, 1e3));
-  entry.curve.efficiency = reader.required("efficiency", config::as_number(1e-3, 1e3));
-  entry.curve.ramp = reader.required("ramp", config::as_seconds);
-  reader.optional("fitted_to", config::as_list(read_fitted_table));
-  reader.finish();
-  return entry;
-}
 
 std::string quoted(const std::string& text) {
   std::string result = "\"";
@@ -77,23 +34,6 @@ std::string fitted_table(const FittedTable& fitted) {
 
 }  // namespace
 
-nccl::Calibration read_calibration(const std::string& path) {
-  Value root = config::load_yaml(path, "a calibration");
-  MapReader reader(root, "calibration");
-  nccl::Calibration calibration;
-  for (const auto& item : config::items_of(reader.require("curves"))) {
-    auto entry = read_entry(item);
-    if (calibration.find(entry.algorithm, entry.across_nodes))
-      throw InputError(item.span,
-                       fmt::format("a second curve for {} {}", nccl::name(entry.algorithm),
-                                   entry.across_nodes ? "across nodes" : "within a node"),
-                       "remove one of the two");
-    calibration.entries.push_back(entry);
-  }
-  reader.finish();
-  return calibration;
-}
-
 std::string write_calibration(const nccl::Calibration& calibration, const std::vector<FittedTable>& tables) {
   std::string text =
       "# Curves of NCCL's all-reduce, fitted to measured tables by `ddpsim calibrate`. What they mean: "
@@ -106,7 +46,7 @@ std::string write_calibration(const nccl::Calibration& calibration, const std::v
         nccl::name(entry.algorithm), entry.across_nodes, entry.curve.latency_scale, entry.curve.efficiency,
         entry.curve.ramp.value() * 1e6);
     for (const auto& fitted : tables)
-      if (fitted.measurement->shape.algorithm() == entry.algorithm &&
+      if (fitted.measurement->shape.large_algorithm() == entry.algorithm &&
           fitted.measurement->across_nodes() == entry.across_nodes)
         text += fitted_table(fitted);
   }

@@ -1,5 +1,6 @@
 #pragma once
-// Calibration files (docs/formats.md): the curves of a class of machines, and what they were fitted to.
+// Writes calibration files (docs/formats.md): the curves of a class of machines, and what they were fitted
+// to.
 #include <string>
 #include <vector>
 
@@ -7,9 +8,6 @@
 #include "sim/nccl/cost_model.hpp"
 
 namespace ddpsim::calibrate {
-
-// Throws InputError with the place and a hint.
-nccl::Calibration read_calibration(const std::string& path);
 
 // A table that a calibration was fitted to, and how far the calibration is from it.
 struct FittedTable {

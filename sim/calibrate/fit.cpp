@@ -12,7 +12,9 @@ namespace {
 constexpr double kUnitError = 0.05;  // a residual of 1: what such measurements are good to
 
 std::vector<double> logarithms(const nccl::Curve& curve) {
-  return {std::log(curve.latency_scale), std::log(curve.efficiency), std::log(curve.ramp.value())};
+  constexpr double kLeastRamp = 1e-9;  // none at all has no logarithm
+  return {std::log(curve.latency_scale), std::log(curve.efficiency),
+          std::log(std::max(curve.ramp.value(), kLeastRamp))};
 }
 
 nccl::Curve from_logarithms(const std::vector<double>& parameters) {
@@ -20,7 +22,8 @@ nccl::Curve from_logarithms(const std::vector<double>& parameters) {
 }
 
 bool is_of(const Measurement& measurement, const nccl::Calibration::Entry& entry) {
-  return measurement.shape.algorithm() == entry.algorithm && measurement.across_nodes() == entry.across_nodes;
+  return measurement.shape.large_algorithm() == entry.algorithm &&
+         measurement.across_nodes() == entry.across_nodes;
 }
 
 bool has(const nccl::Calibration& calibration, const nccl::Calibration::Entry& entry) {
@@ -31,10 +34,11 @@ bool has(const nccl::Calibration& calibration, const nccl::Calibration::Entry& e
 
 Prior prior_for(const Measurement& measurement, const nccl::Curve* known) {
   if (known) return {*known, 0.5, 0.06, 0.35};
-  if (measurement.nvlink && measurement.shape.bandwidth() > BytesPerSecond(50e9))
+  auto bandwidth = measurement.shape.bandwidth(measurement.shape.large_algorithm());
+  if (measurement.nvlink && bandwidth > BytesPerSecond(50e9))
     return {{1.5, 1, Seconds(15e-6)}, 0.5, 0.15, 0.7};
   // Of slow links a ramp of some share of what 4 MiB take.
-  return {{1.5, 1, 0.15 * (Bytes(4 * 1048576.0) / measurement.shape.bandwidth())}, 0.7, 1.0, 1.5};
+  return {{1.5, 1, 0.15 * (Bytes(4 * 1048576.0) / bandwidth)}, 0.7, 1.0, 1.5};
 }
 
 std::vector<Point> points_of(const AllReduceTable& table) {
@@ -70,7 +74,7 @@ nccl::Curve fit_curve(const std::vector<Sample>& samples, const Prior& prior) {
 nccl::Calibration fit_machine(const std::vector<Measurement>& machine, const nccl::Calibration& known) {
   nccl::Calibration calibration;
   for (const auto& measurement : machine) {
-    nccl::Calibration::Entry entry{measurement.shape.algorithm(), measurement.across_nodes(), {}};
+    nccl::Calibration::Entry entry{measurement.shape.large_algorithm(), measurement.across_nodes(), {}};
     if (has(calibration, entry)) continue;
     std::vector<Sample> samples;
     for (const auto& other : machine)

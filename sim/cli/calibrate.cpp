@@ -12,12 +12,15 @@
 #include "sim/cli/scenario_options.hpp"
 #include "sim/report/bandwidth_plot.hpp"
 #include "sim/report/plot.hpp"
+#include "sim/topology/nccl_calibration.hpp"
 
 namespace ddpsim::cli {
 namespace {
 
 using calibrate::JudgedTable;
 using Machine = std::vector<Measured>;
+
+constexpr double kWorstFit = 0.5;
 
 struct CalibrateOptions {
   std::vector<std::string> machines, judged;  // each FILE[,FILE...]
@@ -64,7 +67,7 @@ nccl::Calibration fit(const std::vector<Machine>& machines, const nccl::Calibrat
 
 JudgedTable judged_table(const Measured& measured, bool fitted, calibrate::Judgement judgement) {
   const auto& m = measured.measurement;
-  return {m.table.title, m.ranks, m.nodes, m.shape.algorithm(), fitted, std::move(judgement)};
+  return {m.table.title, m.ranks, m.nodes, m.shape.large_algorithm(), fitted, std::move(judgement)};
 }
 
 std::vector<JudgedTable> judge_all(const nccl::Calibration& calibration, const std::vector<Machine>& machines,
@@ -131,14 +134,6 @@ std::vector<BandwidthSeries> series_of(const std::vector<JudgedTable>& tables) {
   return series;
 }
 
-std::shared_ptr<const Topology> load_topology(const std::string& path) {
-  auto topology = read_topology(path);
-  if (!topology->nccl)
-    throw InputError(fmt::format("{} says nothing of NCCL's platform", path),
-                     "add a section 'nccl' to it, such as nccl: {gpu: hopper, cpu: intel}");
-  return topology;
-}
-
 MeasuredOptions measured_options(const CalibrateOptions& options) {
   MeasuredOptions measured{options.world_size, {}};
   if (options.algorithm == "ring") measured.allowed.algorithms = {nccl::Algorithm::ring};
@@ -156,11 +151,19 @@ void check_options(const CalibrateOptions& options) {
   if (options.every_other_size && (!options.out.empty() || !options.judged.empty()))
     throw InputError("--every-other-size judges each table by its own sizes and leaves no one calibration",
                      "leave out --out and --judge, or --every-other-size");
-  if (!options.out.empty() && options.out != "-") check_writable(options.out, "--out");
-  if (!options.json.empty() && options.json != "-") check_writable(options.json, "--json");
-  if (options.plot.empty()) return;
-  check_plot_path(options.plot);
-  check_writable(options.plot, "--plot");
+  check_outputs({{"--out", options.out}, {"--json", options.json}, {"--plot", options.plot}});
+  if (!options.plot.empty()) check_plot_path(options.plot);
+}
+
+// A curve that is far off its own tables is worth nothing.
+void check_fit(const std::vector<JudgedTable>& tables) {
+  for (const auto& table : tables)
+    if (table.fitted && table.judgement.mean > kWorstFit)
+      throw InputError(
+          fmt::format("the curve is {:.0f} % off {}: no all-reduce of NCCL on that topology looks "
+                      "like this table, and nothing is written",
+                      100 * table.judgement.mean, table.title),
+          "is it the topology of the machine that was measured? (--quiet hides the curves above)");
 }
 
 std::vector<calibrate::FittedTable> fitted_tables(const std::vector<Machine>& machines,
@@ -174,18 +177,20 @@ std::vector<calibrate::FittedTable> fitted_tables(const std::vector<Machine>& ma
 
 void run_calibrate(const CalibrateOptions& options) {
   check_options(options);
-  auto topology = load_topology(options.topology);
+  auto topology = read_topology(options.topology);
+  require_nccl(*topology, options.topology);
   auto measured = measured_options(options);
   auto machines = load_machines(options.machines, *topology, measured);
   auto to_judge = load_machines(options.judged, *topology, measured);
   nccl::Calibration known;
   if (!options.from_nothing && topology->nccl->calibration)
-    known = calibrate::read_calibration(*topology->nccl->calibration);
+    known = read_calibration(*topology->nccl->calibration);
 
   nccl::Calibration calibration = known;
   std::vector<JudgedTable> tables;
   if (options.every_other_size) {
     tables = judge_every_other(machines, known);
+    calibration = {};  // every half had its own
   } else {
     if (!machines.empty()) calibration = fit(machines, known);
     tables = judge_all(calibration, machines, true);
@@ -197,6 +202,7 @@ void run_calibrate(const CalibrateOptions& options) {
     print_tables(tables);
     print_doubts(tables);
   }
+  check_fit(tables);
   OutputPhase writing;
   if (!options.out.empty())
     write_output(options.out, write_calibration(calibration, fitted_tables(machines, tables)));
@@ -234,9 +240,9 @@ void add_calibrate(CLI::App& app, Action& run) {
   add_output(*command, "--plot", options->plot, "Draw measured and predicted bandwidth (.svg or .png)");
   command->add_flag("--quiet", options->quiet, "No summary");
   command->footer(
-      "Example:\n  ddpsim calibrate measurements/dgxh100_8xH100.csv --topology topologies/dgx-h100.yaml "
-      "--out "
-      "my-h100.yaml");
+      "Example:\n  ddpsim calibrate measurements/galvatron_8xA100-40GB.csv --topology "
+      "topologies/dgx-a100.yaml "
+      "--out my-a100.yaml");
   command->callback([options, &run] { run = [options] { run_calibrate(*options); }; });
 }
 

@@ -57,14 +57,6 @@ int ranks_of(const calibrate::AllReduceTable& table, const MeasuredOptions& opti
                    "add a line '# world_size: 8' to it, or give --world-size");
 }
 
-// NVLS reduces floating point and 32 and 64 bit integers (nvls.cc: ncclNvlsSupported).
-nccl::Allowed allowed_for(const calibrate::AllReduceTable& table, const MeasuredOptions& options) {
-  auto allowed = options.allowed;
-  if (table.data_type.ends_with("int8") && allowed.algorithms.empty())
-    allowed.algorithms = {nccl::Algorithm::ring, nccl::Algorithm::tree};
-  return allowed;
-}
-
 // The machine as it was when measured: `ranks` GPUs, packed, or spread over as many nodes as the table says.
 struct Machine {
   std::shared_ptr<const Cluster> cluster;
@@ -92,11 +84,12 @@ Measured measured_on(const Topology& topology, calibrate::AllReduceTable table,
   try {
     auto machine = machine_of(topology, table, ranks);
     auto communicator = nccl_communicator(*machine.cluster, machine.gpus, *topology.nccl);
-    auto allowed = allowed_for(table, options);
-    nccl::CurveShape shape(communicator, allowed);
+    // NVLS reduces floating point and 32 and 64 bit integers (nvls.cc: ncclNvlsSupported).
+    if (table.data_type.ends_with("int8")) communicator.nvls.reset();
+    nccl::CurveShape shape(communicator, options.allowed);
     return {{std::move(table), ranks, communicator.nodes, communicator.nvlink, std::move(shape)},
             communicator,
-            std::move(allowed)};
+            options.allowed};
   } catch (const InputError& error) {
     throw error.at(place);
   }

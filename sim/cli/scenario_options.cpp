@@ -91,10 +91,14 @@ config::Value ScenarioOptions::load() const {
 void ScenarioOptions::check_outputs(const std::vector<std::pair<std::string, std::string>>& more) const {
   auto outputs = more;
   outputs.insert(outputs.begin(), {{"--json", json}, {"--csv", csv}});
+  cli::check_outputs(outputs);
+}
+
+void check_outputs(const std::vector<std::pair<std::string, std::string>>& outputs) {
   std::map<std::string, std::string> taken;  // path -> option
   for (const auto& [option, path] : outputs) {
     if (path.empty()) continue;
-    bool to_stdout = path == "-" && (option == "--json" || option == "--csv");
+    bool to_stdout = path == "-" && (option == "--json" || option == "--csv" || option == "--out");
     if (!to_stdout) check_writable(path, option);
     if (path.starts_with("/dev/")) continue;
     auto [first, is_new] = taken.emplace(path, option);
@@ -140,9 +144,10 @@ std::size_t group_of(const Scenario& scenario, int rank) {
 }
 
 CollectiveChoice nccl_choice(const Scenario& scenario, int rank, Bytes bytes) {
-  const auto& candidate = *scenario.communication->nccl[group_of(scenario, rank)]->choose(bytes).candidate;
+  const auto& model = *scenario.communication->nccl[group_of(scenario, rank)];
+  const auto& candidate = *model.choose(bytes).candidate;
   return {std::string(nccl::name(candidate.algorithm)), std::string(nccl::name(candidate.protocol)),
-          candidate.channels};
+          candidate.channels, std::string(nccl::name(model.cost().times_from(candidate)))};
 }
 
 }  // namespace

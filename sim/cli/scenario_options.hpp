@@ -36,6 +36,10 @@ struct ScenarioOptions {
 CLI::Option* add_output(CLI::App& command, const std::string& option, std::string& path,
                         const std::string& description);
 
+// The same for outputs as (option, path); an empty path is none. "-" is standard output for --json, --csv and
+// --out.
+void check_outputs(const std::vector<std::pair<std::string, std::string>>& outputs);
+
 // Writes a finished output: to standard output for "-", else to a file at once.
 void write_output(const std::string& destination, const std::string& text);
 

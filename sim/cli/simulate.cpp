@@ -34,14 +34,30 @@ IterationMetrics simulate_one(const Scenario& scenario) {
   return *std::move(metrics);
 }
 
-Scenario with_ranks(const SimulateOptions& options, config::Value root, int ranks) {
-  config::Value size;
-  size.kind = config::Value::Kind::scalar;
-  size.span = root.span;
-  size.scalar = std::to_string(ranks);
-  config::set_at(root, "cluster.world_size", size, root.span);
+config::Value as_value(const config::Value& root, const std::string& text) {
+  config::Value value;
+  value.kind = config::Value::Kind::scalar;
+  value.span = root.span;
+  value.scalar = text;
+  return value;
+}
+
+// The scenario to check with, as asked for and to be simulated flow by flow.
+struct FidelityCheck {
+  Scenario asked, exact;
+};
+
+FidelityCheck read_check(const SimulateOptions& options, config::Value root, const Scenario& scenario) {
+  if (!scenario.communication)
+    throw InputError("--check-fidelity simulates links, and a measured cost has none",
+                     "use another algorithm than measured");
+  int ranks = std::min(scenario.world_size, options.check_ranks);
+  ScenarioReader reader(options.scenario.file);
   try {
-    return ScenarioReader(options.scenario.file).read(root);
+    config::set_at(root, "cluster.world_size", as_value(root, std::to_string(ranks)), root.span);
+    auto asked = reader.read(root);
+    config::set_at(root, "engine.fidelity", as_value(root, "exact"), root.span);
+    return {std::move(asked), reader.read(root)};
   } catch (const InputError& error) {
     throw InputError(
         fmt::format("--check-fidelity cannot do with {} ranks; with them:\n{}", ranks, error.what()),
@@ -49,26 +65,15 @@ Scenario with_ranks(const SimulateOptions& options, config::Value root, int rank
   }
 }
 
-// What --check-fidelity simulates: the scenario with few ranks.
-Scenario scenario_to_check(const SimulateOptions& options, const config::Value& root,
-                           const Scenario& scenario) {
-  if (!scenario.communication)
-    throw InputError("--check-fidelity simulates links, and a measured cost has none",
-                     "use another algorithm than measured");
-  return scenario.world_size > options.check_ranks ? with_ranks(options, root, options.check_ranks)
-                                                   : scenario;
-}
-
 // Once as asked and once flow by flow.
-void check_fidelity(Scenario scenario, std::ostream& out) {
-  auto asked = simulate_one(scenario);
-  scenario.fidelity = Fidelity::exact;
-  auto exact = simulate_one(scenario);
+void check_fidelity(const FidelityCheck& check, std::ostream& out) {
+  auto asked = simulate_one(check.asked);
+  auto exact = simulate_one(check.exact);
   auto compare = [&](std::string_view name, Seconds a, Seconds b) {
     out << fmt::format("  {:<21} {:>12} {:>12}  {:+.2g} %\n", name, format_seconds(a), format_seconds(b),
                        100 * (a / b - 1));
   };
-  out << fmt::format("\nfidelity checked with {} ranks: {} against exact\n", scenario.world_size,
+  out << fmt::format("\nfidelity checked with {} ranks: {} against exact\n", check.asked.world_size,
                      asked.fidelity);
   compare("iteration", asked.iteration, exact.iteration);
   compare("communication", asked.communication, exact.communication);
@@ -85,8 +90,8 @@ void simulate(const SimulateOptions& options) {
     for (const auto& axis : axes)
       fmt::print(stderr, "note: the sweep over {} is left out; see 'ddpsim sweep'\n", axis.key);
   }
-  std::optional<Scenario> checked;
-  if (options.check_fidelity) checked = scenario_to_check(options, root, scenario);
+  std::optional<FidelityCheck> checked;
+  if (options.check_fidelity) checked = read_check(options, root, scenario);
   std::vector<MeasuredIteration> measured;
   if (scenario.measured_iterations) measured = read_measured_iterations(*scenario.measured_iterations);
   Timeline timeline;
@@ -98,7 +103,7 @@ void simulate(const SimulateOptions& options) {
     std::cout << fmt::format("\nmeasured {}: the prediction is {:+.1f} % off\n",
                              format_seconds(match->iteration), 100 * relative_error(metrics, *match));
   if (!options.scenario.quiet) report_unmatched(measured, {&metrics, 1});
-  if (checked) check_fidelity(*std::move(checked), options.scenario.prints_summary() ? std::cout : std::cerr);
+  if (checked) check_fidelity(*checked, options.scenario.prints_summary() ? std::cout : std::cerr);
   OutputPhase writing;
   write_output(options.scenario.json, simulate_json(metrics, tool_info()));
   write_output(options.scenario.csv, buckets_csv(metrics));

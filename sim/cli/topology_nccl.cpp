@@ -4,10 +4,11 @@
 #include <fmt/format.h>
 
 #include "sim/base/quantity.hpp"
-#include "sim/calibrate/calibration_file.hpp"
 #include "sim/cli/cluster_options.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/engine/nccl_communicator.hpp"
+#include "sim/engine/nccl_model.hpp"
+#include "sim/topology/nccl_calibration.hpp"
 
 namespace ddpsim::cli {
 namespace {
@@ -29,43 +30,42 @@ void print_candidates(const nccl::CostModel& model) {
                format_seconds(c.latency), format_bandwidth(c.algbw));
 }
 
-void print_picks(const nccl::CostModel& model) {
-  fmt::print("\n{:>9}  {:<18}{:>12}{:>12}{:>12}\n", "message", "NCCL picks", "time", "algbw", "busbw");
-  double n = model.communicator().ranks;
+void print_picks(const NcclModel& model) {
+  fmt::print("\n{:>9}  {:<18}{:>12}{:>12}{:>12}  {}\n", "message", "NCCL picks", "time", "algbw", "busbw",
+             "the time is");
+  double n = model.cost().communicator().ranks;
   for (double bytes = 4096; bytes <= 4294967296.0; bytes *= 4) {
     auto choice = model.choose(Bytes(bytes));
     auto algbw = Bytes(bytes) / choice.time;
+    bool by_links = choice.time > model.cost().time(*choice.candidate, Bytes(bytes));
     fmt::print(
-        "{:>9}  {:<18}{:>12}{:>12}{:>12}\n", format_bytes(Bytes(bytes)),
+        "{:>9}  {:<18}{:>12}{:>12}{:>12}  {}\n", format_bytes(Bytes(bytes)),
         fmt::format("{}/{}", nccl::name(choice.candidate->algorithm), nccl::name(choice.candidate->protocol)),
-        format_seconds(choice.time), format_bandwidth(algbw), format_bandwidth(algbw * (2 * (n - 1) / n)));
+        format_seconds(choice.time), format_bandwidth(algbw), format_bandwidth(algbw * (2 * (n - 1) / n)),
+        by_links ? "what the links need" : nccl::name(model.cost().times_from(*choice.candidate)));
   }
 }
 
 void show_nccl(const ClusterOptions& options) {
   auto topology = read_topology(options.file);
-  if (!topology->nccl)
-    throw InputError(fmt::format("{} says nothing of NCCL's platform", options.file),
-                     "add a section 'nccl' to it, such as nccl: {gpu: hopper, cpu: intel}");
+  const auto& platform = require_nccl(*topology, options.file);
   auto cluster = options.build(*topology);
   if (cluster->gpus() < 2) throw InputError("a collective needs two GPUs", "use a larger --world-size");
   std::vector<int> gpus(static_cast<std::size_t>(cluster->gpus()));
   std::iota(gpus.begin(), gpus.end(), 0);
-  auto communicator = nccl_communicator(*cluster, gpus, *topology->nccl);
+  auto communicator = nccl_communicator(*cluster, gpus, platform);
   nccl::Calibration calibration;
-  if (topology->nccl->calibration) calibration = calibrate::read_calibration(*topology->nccl->calibration);
-  nccl::CostModel model(communicator, {}, calibration);
+  if (platform.calibration) calibration = read_calibration(*platform.calibration);
+  NcclModel model(*cluster, gpus, communicator, {}, calibration);
   fmt::print("{} GPUs ({}) on {} node{}, NCCL {}\n", communicator.ranks, nccl::name(communicator.gpu),
              communicator.nodes, communicator.nodes == 1 ? "" : "s", nccl::name(communicator.version));
   bool across = communicator.nodes > 1;
   print_graph("rings", communicator.ring, across);
   print_graph("trees", communicator.tree, across);
   if (communicator.nvls) print_graph("NVLS", *communicator.nvls, across);
-  print_candidates(model);
+  print_candidates(model.cost());
   print_picks(model);
-  fmt::print("\ntimes are {}\n", model.is_calibrated()
-                                     ? "calibrated: " + *topology->nccl->calibration
-                                     : "the tuner's own: no calibration for this algorithm and scale");
+  if (platform.calibration) fmt::print("\ncalibration: {}\n", *platform.calibration);
 }
 
 }  // namespace

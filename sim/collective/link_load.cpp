@@ -4,14 +4,19 @@
 
 namespace ddpsim {
 
+double bytes_through(const Channel& channel, Operation operation, const Edge& edge) {
+  auto chunking = chunking_of(channel, operation);
+  return chunking.steps(Bytes(1)) * chunking.chunk(Bytes(1)).value() / edge.piece.of;
+}
+
 LinkLoad heaviest_link(const CollectiveSchedule& schedule,
                        const std::function<BytesPerSecond(int link)>& capacity) {
   std::vector<double> bytes;  // by link
   for (const auto& stage : schedule.stages)
     for (const auto& channel : stage.channels) {
-      // All steps of a ring's edge, of all of every chunk on a pipeline's.
-      auto chunking = chunking_of(channel, stage.operation);
-      double through = chunking.steps(Bytes(1)) * chunking.chunk(Bytes(1)).value();
+      // Edges of a channel differ in their piece only.
+      Edge whole;
+      double through = bytes_through(channel, stage.operation, whole);
       for (const auto& edge : channel.edges)
         for (int link : edge.route) {
           auto l = static_cast<std::size_t>(link);

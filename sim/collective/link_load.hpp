@@ -5,6 +5,10 @@
 
 namespace ddpsim {
 
+// The bytes an edge carries for each byte of the buffer: all steps of a ring's, of all of every chunk its
+// piece on a pipeline's.
+double bytes_through(const Channel& channel, Operation operation, const Edge& edge);
+
 // How long the most loaded link is busy for each byte of the buffer: no execution of the schedule takes less.
 struct LinkLoad {
   double seconds_per_byte = 0;

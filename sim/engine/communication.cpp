@@ -16,18 +16,6 @@ Path as_path(Route route) {
   return {std::move(route.links), route.latency, route.bandwidth};
 }
 
-// Ranks by node, nodes in the order of their first rank.
-std::vector<std::vector<int>> ranks_by_node(const Cluster& cluster, std::span<const int> gpus) {
-  std::vector<std::vector<int>> nodes;
-  std::map<int, std::size_t> place;
-  for (std::size_t rank = 0; rank < gpus.size(); ++rank) {
-    auto [it, is_new] = place.try_emplace(cluster.node_of(gpus[rank]), nodes.size());
-    if (is_new) nodes.emplace_back();
-    nodes[it->second].push_back(static_cast<int>(rank));
-  }
-  return nodes;
-}
-
 Wiring wiring_of(const Cluster& cluster, std::span<const int> gpus) {
   auto gpu = [gpus](int rank) { return gpus[static_cast<std::size_t>(rank)]; };
   Wiring wiring;
@@ -75,6 +63,17 @@ std::vector<std::vector<std::vector<int>>> node_orders(const Cluster& cluster, s
 }
 
 }  // namespace
+
+std::vector<std::vector<int>> ranks_by_node(const Cluster& cluster, std::span<const int> gpus) {
+  std::vector<std::vector<int>> nodes;
+  std::map<int, std::size_t> place;
+  for (std::size_t rank = 0; rank < gpus.size(); ++rank) {
+    auto [it, is_new] = place.try_emplace(cluster.node_of(gpus[rank]), nodes.size());
+    if (is_new) nodes.emplace_back();
+    nodes[it->second].push_back(static_cast<int>(rank));
+  }
+  return nodes;
+}
 
 std::string_view algorithm_name(Algorithm algorithm) {
   switch (algorithm) {
@@ -141,22 +140,32 @@ CollectiveSchedule ring_schedule(const Cluster& cluster, std::span<const int> gp
 }
 
 void fold_traffic(Communication& communication) {
-  with_traffic(communication, [&](const Traffic& all) { communication.folded = fold(all); });
+  with_traffic(communication, [&](const Traffic& all) {
+    communication.folded = fold(all);
+    if (communication.nccl.empty()) return;
+    for (const auto& group : communication.folded->groups) {
+      Traffic one{{all.groups[group.members.front()]}, {}, all.capacity};
+      communication.alone.push_back(fold(one));
+    }
+  });
 }
 
 void with_traffic(const Communication& communication, const std::function<void(const Traffic&)>& use) {
+  const auto& cluster = *communication.cluster;
   std::vector<CollectiveSchedule> schedules;
+  ChannelLimits limits(cluster.links());
   for (std::size_t g = 0; g < communication.groups.size(); ++g) {
     const auto& gpus = communication.groups[g];
-    schedules.push_back(communication.nccl.empty()
-                            ? all_reduce_schedule(*communication.cluster, gpus, communication.options)
-                            : communication.nccl[g]->schedule(*communication.cluster, gpus));
+    schedules.push_back(communication.nccl.empty() ? all_reduce_schedule(cluster, gpus, communication.options)
+                                                   : communication.nccl[g]->schedule(cluster, gpus, limits));
   }
   Traffic traffic;
   for (std::size_t g = 0; g < schedules.size(); ++g)
     traffic.groups.push_back({&schedules[g], communication.labels[g]});
   for (const auto& flow : communication.background) traffic.background.push_back(flow.links);
-  traffic.capacity = [&](int link) { return communication.cluster->link(link).bandwidth; };
+  traffic.capacity = [&](int link) {
+    return limits.has(link) ? limits.capacity(link) : cluster.link(link).bandwidth;
+  };
   use(traffic);
 }
 

@@ -44,10 +44,15 @@ struct Communication {
   // By group, where NCCL's model says what they take: then each all-reduce is a stage of its schedule.
   std::vector<std::shared_ptr<const NcclModel>> nccl;
   std::optional<TrafficPlan> folded;  // where something is to be simulated, or nobody says what it takes
+  // Under NCCL's model, by group of the folded plan: what one of its groups does alone on the links.
+  std::vector<TrafficPlan> alone;
 
   // One group under NCCL's model with nobody else on the links: there is nothing to simulate.
   [[nodiscard]] bool is_settled() const { return !nccl.empty() && groups.size() == 1 && background.empty(); }
 };
+
+// Ranks of a group by node, nodes in the order of their first rank.
+std::vector<std::vector<int>> ranks_by_node(const Cluster& cluster, std::span<const int> gpus);
 
 // The all-reduce of a group of GPUs. Throws InputError (without a place) where the algorithm or a ring does
 // not fit the cluster.
@@ -57,7 +62,7 @@ CollectiveSchedule all_reduce_schedule(const Cluster& cluster, std::span<const i
 // The others, over as many rings (broadcast: chains) as add bandwidth.
 CollectiveSchedule ring_schedule(const Cluster& cluster, std::span<const int> gpus, Operation operation);
 
-// Sets `folded`.
+// Sets `folded` and `alone`.
 void fold_traffic(Communication& communication);
 
 // Calls `use` with all of the communication's traffic, schedules included, which live as long as the call:

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "sim/engine/communication.hpp"
 #include "sim/nccl/constants.hpp"
 #include "sim/topology/rings.hpp"
 
@@ -84,36 +85,18 @@ bool stays_on_nvlink(const Cluster& cluster, const std::vector<Ring>& rings) {
   return true;
 }
 
-// The GPUs of the node that holds most of them.
-std::vector<int> fullest_node(const Cluster& cluster, std::span<const int> gpus) {
-  std::unordered_map<int, std::vector<int>> nodes;
-  std::vector<int>* fullest = nullptr;
-  for (int gpu : gpus) {
-    auto& node = nodes[cluster.node_of(gpu)];
-    node.push_back(gpu);
-    if (!fullest || node.size() > fullest->size()) fullest = &node;
-  }
-  return *fullest;
-}
-
-int count_nodes(const Cluster& cluster, std::span<const int> gpus) {
-  std::vector<int> nodes;
-  for (int gpu : gpus) nodes.push_back(cluster.node_of(gpu));
-  std::sort(nodes.begin(), nodes.end());
-  return static_cast<int>(std::unique(nodes.begin(), nodes.end()) - nodes.begin());
-}
-
 }  // namespace
 
 nccl::Communicator nccl_communicator(const Cluster& cluster, std::span<const int> gpus,
                                      const NcclPlatform& platform) {
+  auto nodes = ranks_by_node(cluster, gpus);
   nccl::Communicator communicator;
   communicator.version = platform.version;
   communicator.gpu = platform.gpu;
   communicator.cpu = platform.cpu;
   communicator.nic_latency = platform.nic_latency;
   communicator.ranks = static_cast<int>(gpus.size());
-  communicator.nodes = count_nodes(cluster, gpus);
+  communicator.nodes = static_cast<int>(nodes.size());
 
   double share = nccl::nvlink_share(platform.gpu);
   auto rings = rings_over(cluster, gpus);
@@ -121,7 +104,9 @@ nccl::Communicator nccl_communicator(const Cluster& cluster, std::span<const int
   RingBandwidths ring_bandwidths(cluster, rings, share);
   auto bandwidths = ring_bandwidths.all();
   auto is_network = [&](int link) { return cluster.cable(link).medium == Medium::network; };
-  auto node = fullest_node(cluster, gpus);
+  auto smaller = [](const auto& a, const auto& b) { return a.size() < b.size(); };
+  auto node = *std::max_element(nodes.begin(), nodes.end(), smaller);
+  for (int& rank : node) rank = gpus[static_cast<std::size_t>(rank)];
   auto node_rings = node.size() > 1 ? rings_over(cluster, node) : std::vector<Ring>{};
   nccl::Wires wires{.rings = bandwidths,
                     .gpu = sum(RingBandwidths(cluster, node_rings, share).all()),
@@ -131,12 +116,14 @@ nccl::Communicator nccl_communicator(const Cluster& cluster, std::span<const int
   if (communicator.nvlink)
     communicator.nvlink_peak = BytesPerSecond(sum(RingBandwidths(cluster, node_rings, 1).all()) * 1e9);
   communicator.memory_bandwidth = platform.memory_bandwidth;
-  communicator.ring = nccl::ring_graph(platform.gpu, wires);
-  communicator.tree = nccl::tree_graph(platform.gpu, wires, communicator.ring);
-  bool multicast = platform.gpu >= nccl::Gpu::hopper && std::all_of(gpus.begin(), gpus.end(), [&](int gpu) {
-                     return cluster.to_switch(gpu).has_value();
-                   });
-  if (multicast) communicator.nvls = nccl::nvls_graph(platform.gpu, wires);
+  communicator.ring = nccl::ring_graph(platform.version, platform.gpu, wires);
+  communicator.tree = nccl::tree_graph(platform.version, platform.gpu, wires, communicator.ring);
+  // NVLSTree needs as many heads in every node.
+  bool alike = std::min_element(nodes.begin(), nodes.end(), smaller)->size() == node.size();
+  bool multicast =
+      alike && platform.gpu >= nccl::Gpu::hopper &&
+      std::all_of(gpus.begin(), gpus.end(), [&](int gpu) { return cluster.to_switch(gpu).has_value(); });
+  if (multicast) communicator.nvls = nccl::nvls_graph(platform.version, platform.gpu, wires);
   return communicator;
 }
 

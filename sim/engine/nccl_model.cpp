@@ -63,9 +63,17 @@ NcclModel::Choice NcclModel::choose(Bytes bytes) const {
   return {choice.candidate, std::max(choice.time, Seconds(link_bounds_[stage] * bytes.value())), stage};
 }
 
-CollectiveSchedule NcclModel::schedule(const Cluster& cluster, std::span<const int> gpus) const {
+CollectiveSchedule NcclModel::schedule(const Cluster& cluster, std::span<const int> gpus,
+                                       ChannelLimits& limits) const {
   CollectiveSchedule schedule{"nccl", Operation::all_reduce, static_cast<int>(gpus.size()), {}};
-  for (auto algorithm : algorithms_) schedule.stages.push_back(stage_of(cluster, gpus, algorithm));
+  for (auto algorithm : algorithms_) {
+    auto& stage = schedule.stages.emplace_back(stage_of(cluster, gpus, algorithm));
+    auto algbw = cost_.bandwidth(algorithm);
+    for (auto& channel : stage.channels)
+      if (channel.pattern == Pattern::ring)
+        for (auto& edge : channel.edges)
+          edge.route.push_back(limits.add(algbw * bytes_through(channel, stage.operation, edge)));
+  }
   return schedule;
 }
 

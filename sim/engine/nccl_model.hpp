@@ -1,7 +1,6 @@
 #pragma once
 // What the all-reduces of one group take when NCCL carries them out: its choice of an algorithm and a
 // protocol, the time its (calibrated) cost model gives, and the schedules it would run.
-#include <map>
 #include <memory>
 #include <span>
 #include <vector>
@@ -11,6 +10,24 @@
 #include "sim/topology/cluster.hpp"
 
 namespace ddpsim {
+
+// Links that are in no cluster: what NCCL's channels let through, numbered after the cluster's own.
+class ChannelLimits {
+ public:
+  explicit ChannelLimits(int cluster_links) : first_(cluster_links) {}
+  int add(BytesPerSecond capacity) {
+    capacities_.push_back(capacity);
+    return first_ + static_cast<int>(capacities_.size()) - 1;
+  }
+  [[nodiscard]] bool has(int link) const { return link >= first_; }
+  [[nodiscard]] BytesPerSecond capacity(int link) const {
+    return capacities_[static_cast<std::size_t>(link - first_)];
+  }
+
+ private:
+  int first_;
+  std::vector<BytesPerSecond> capacities_;
+};
 
 class NcclModel {
  public:
@@ -24,10 +41,13 @@ class NcclModel {
     std::size_t stage;  // of schedule()
   };
   [[nodiscard]] Choice choose(Bytes bytes) const;
+  [[nodiscard]] const nccl::CostModel& cost() const { return cost_; }
 
-  // One stage for each algorithm there is to choose, of which an all-reduce runs one. Their links
-  // cost bandwidth only: latencies are in `time`.
-  [[nodiscard]] CollectiveSchedule schedule(const Cluster& cluster, std::span<const int> gpus) const;
+  // One stage for each algorithm there is to choose, of which an all-reduce runs one. Latencies are in
+  // Choice::time. The edges of a ring carry no more than its bandwidth, each by a limit of its own;
+  // pipelines, whose rounds fill and drain, have none.
+  [[nodiscard]] CollectiveSchedule schedule(const Cluster& cluster, std::span<const int> gpus,
+                                            ChannelLimits& limits) const;
 
   // Whether all-reduces of any size take the same in both groups.
   [[nodiscard]] bool like(const NcclModel& other) const;

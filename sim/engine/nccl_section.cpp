@@ -4,10 +4,10 @@
 
 #include <fmt/format.h>
 
-#include "sim/calibrate/calibration_file.hpp"
 #include "sim/config/reader.hpp"
 #include "sim/engine/nccl_communicator.hpp"
 #include "sim/engine/scenario_reader.hpp"
+#include "sim/topology/nccl_calibration.hpp"
 
 namespace ddpsim {
 namespace {
@@ -72,9 +72,11 @@ bool ScenarioReader::uses_nccl(const Topology& topology, const Collective& colle
   if (section && !collective.automatic)
     throw InputError(section->span, "only algorithm: auto is NCCL's model",
                      "remove 'nccl', or write algorithm: auto");
-  if (section && !topology.nccl)
-    throw InputError(section->span, "the topology says nothing of NCCL's platform",
-                     "add a section 'nccl' to the topology, such as nccl: {gpu: hopper, cpu: intel}");
+  try {
+    if (section) require_nccl(topology, "the topology");
+  } catch (const InputError& error) {
+    throw error.at(section->span);
+  }
   if (!topology.nccl || !collective.automatic) return false;
   if (collective.options.channels || !collective.options.search_rings)
     throw InputError(collective.place, "NCCL's model finds its rings and channels itself",
@@ -86,11 +88,12 @@ void ScenarioReader::add_nccl_models(const NcclPlatform& platform, const NcclSec
                                      Communication& communication) {
   auto mine = platform;
   if (section.version) mine.version = *section.version;
+  check_version(mine);
   nccl::Calibration calibration;
   auto path = section.calibration ? section.calibration : platform.calibration;
   if (path && !section.uncalibrated) {
     auto& known = calibrations_[*path];
-    if (!known) known = std::make_shared<const nccl::Calibration>(calibrate::read_calibration(*path));
+    if (!known) known = std::make_shared<const nccl::Calibration>(read_calibration(*path));
     calibration = *known;
   }
   for (const auto& gpus : communication.groups) {

@@ -28,8 +28,8 @@ std::optional<double> fastest(std::span<const double> speeds, Allowed allowed) {
 
 }  // namespace
 
-Graph ring_graph(Gpu gpu, const Wires& wires) {
-  auto speeds = channel_speeds(gpu, wires.nodes > 1);
+Graph ring_graph(Version version, Gpu gpu, const Wires& wires) {
+  auto speeds = channel_speeds(version, gpu, wires.nodes > 1);
   Graph best;
   for (double speed : speeds) {
     if (best.channels > 0 && speed / best.intra <= 0.49) break;
@@ -51,20 +51,20 @@ Graph ring_graph(Gpu gpu, const Wires& wires) {
   return best;
 }
 
-Graph tree_graph(Gpu gpu, const Wires& wires, const Graph& ring) {
+Graph tree_graph(Version version, Gpu gpu, const Wires& wires, const Graph& ring) {
   if (wires.nodes != 2) return ring;
   // The last GPU of a chain passes nothing on.
   double chains = ring.channels * (wires.gpus_per_node - 1.0) / wires.gpus_per_node;
-  auto faster = fastest(channel_speeds(gpu, true), [&](double speed) {
+  auto faster = fastest(channel_speeds(version, gpu, true), [&](double speed) {
     return speed < 2 * ring.inter + kRounding && chains * speed <= wires.gpu + kRounding;
   });
   return {ring.channels, std::max(ring.intra, faster.value_or(0)), ring.inter};
 }
 
-std::optional<Graph> nvls_graph(Gpu gpu, const Wires& wires) {
+std::optional<Graph> nvls_graph(Version version, Gpu gpu, const Wires& wires) {
   if (wires.gpus_per_node <= 2) return std::nullopt;
   bool across = wires.nodes > 1;
-  auto speeds = channel_speeds(gpu, across);
+  auto speeds = channel_speeds(version, gpu, across);
   int heads =
       across ? std::min(wires.gpus_per_node, static_cast<int>(wires.rings.size())) : wires.gpus_per_node;
   auto intra = fastest(speeds, [&](double speed) { return (heads + 1) * speed <= wires.gpu + kRounding; });

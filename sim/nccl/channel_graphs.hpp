@@ -26,11 +26,11 @@ struct Wires {
   int gpus_per_node = 1;
 };
 
-Graph ring_graph(Gpu gpu, const Wires& wires);
+Graph ring_graph(Version version, Gpu gpu, const Wires& wires);
 // A tree's channels are the rings'; across two nodes its chains may be faster than its way between them.
-Graph tree_graph(Gpu gpu, const Wires& wires, const Graph& ring);
+Graph tree_graph(Version version, Gpu gpu, const Wires& wires, const Graph& ring);
 // Each GPU (within a node) or NIC (across nodes) heads a channel and sends and gets twice as much as the
 // others. None for two GPUs or fewer a node.
-std::optional<Graph> nvls_graph(Gpu gpu, const Wires& wires);
+std::optional<Graph> nvls_graph(Version version, Gpu gpu, const Wires& wires);
 
 }  // namespace ddpsim::nccl

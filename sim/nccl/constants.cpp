@@ -76,17 +76,22 @@ double tree_correction(Protocol protocol, Bytes bytes) {
   return power < shares.size() ? shares.at(power) : 1;
 }
 
-std::span<const double> channel_speeds(Gpu gpu, bool across_nodes) {
+std::span<const double> channel_speeds(Version version, Gpu gpu, bool across_nodes) {
   static const std::vector<double> kWithin = {40, 30, 20, 18, 15, 12, 10, 9, 7, 6, 5, 4, 3};
   static const std::vector<double> kAcross = {48, 30, 28, 24, 20, 18,  15,  12,   10,  9,
                                               7,  6,  5,  4,  3,  2.4, 1.2, 0.24, 0.12};
   static const std::vector<double> kWithinHopper = {60, 50, 40, 30, 24, 20, 15, 12, 11, 6, 3};
   static const std::vector<double> kAcrossHopper = {48, 45, 42, 40, 30,  24,  22,   20,  17.5,
                                                     15, 12, 6,  3,  2.4, 1.2, 0.24, 0.12};
-  static const std::vector<double> kWithinBlackwell = {90, 80, 70, 60, 50, 45, 40, 30, 24, 20, 19, 18};
-  static const std::vector<double> kAcrossBlackwell = {96, 86,   80, 48, 45.1, 42, 40,  30,  24,   22,
-                                                       20, 17.5, 15, 12, 6,    3,  2.4, 1.2, 0.24, 0.12};
-  if (gpu == Gpu::blackwell) return across_nodes ? kAcrossBlackwell : kWithinBlackwell;
+  // sm100: 45 GB/s within a node, 86 and 80 across came with 2.30.
+  static const std::vector<double> kWithin100 = {90, 80, 70, 60, 50, 40, 30, 24, 20, 19, 18};
+  static const std::vector<double> kAcross100 = {96,   48, 45.1, 42, 40, 30,  24,  22,   20,
+                                                 17.5, 15, 12,   6,  3,  2.4, 1.2, 0.24, 0.12};
+  static const std::vector<double> kWithin100New = {90, 80, 70, 60, 50, 45, 40, 30, 24, 20, 19, 18};
+  static const std::vector<double> kAcross100New = {96, 86,   80, 48, 45.1, 42, 40,  30,  24,   22,
+                                                    20, 17.5, 15, 12, 6,    3,  2.4, 1.2, 0.24, 0.12};
+  if (gpu == Gpu::blackwell && version < Version::v2_30_7) return across_nodes ? kAcross100 : kWithin100;
+  if (gpu == Gpu::blackwell) return across_nodes ? kAcross100New : kWithin100New;
   if (gpu == Gpu::hopper) return across_nodes ? kAcrossHopper : kWithinHopper;
   return across_nodes ? kAcross : kWithin;
 }

@@ -40,7 +40,7 @@ const Constants& constants(Version version);
 double tree_correction(Protocol protocol, Bytes bytes);
 
 // The channel bandwidths that the search for rings tries, fastest first.
-std::span<const double> channel_speeds(Gpu gpu, bool across_nodes);
+std::span<const double> channel_speeds(Version version, Gpu gpu, bool across_nodes);
 
 // What NCCL counts of a NVLink's data-sheet bandwidth (20 of 25 GB/s on an A100).
 double nvlink_share(Gpu gpu);

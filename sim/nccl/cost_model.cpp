@@ -77,92 +77,112 @@ const Curve* Calibration::best_for(Algorithm algorithm, bool across_nodes) const
 }
 
 CurveShape::CurveShape(const Communicator& communicator, const Allowed& allowed)
-    : tuner_(require_candidates(Tuner(with_reference_constants(communicator), allowed))) {
-  const auto& large = largest_bandwidth(tuner_.candidates());
-  algorithm_ = large.algorithm;
-  if (communicator.nodes > 1)
-    set_lines_across(large);
-  else
-    set_lines_within(communicator, large);
-  bool visits_all = algorithm_ == Algorithm::ring || algorithm_ == Algorithm::tree;
-  int hops = communicator.nodes > 1 ? communicator.nodes : visits_all ? communicator.ranks : 1;
-  depth_ = 1 + std::log2(hops);
+    : tuner_(require_candidates(Tuner(communicator, allowed))),
+      reference_(with_reference_constants(communicator), {}) {
+  large_algorithm_ = largest_bandwidth(Tuner(reference_.communicator(), allowed).candidates()).algorithm;
+  usual_large_algorithm_ = largest_bandwidth(reference_.candidates()).algorithm;
+  if (!across_nodes()) low_until_ = end_of_low(reference_, *find(reference_, Algorithm::ring, Protocol::ll));
 }
 
-void CurveShape::set_lines_within(const Communicator& communicator, const Candidate& large) {
-  Tuner all(tuner_.communicator(), {});
-  const auto* ring_ll = nccl::find(all, Algorithm::ring, Protocol::ll);
-  DDPSIM_CHECK(ring_ll, "there is always a ring");
-  Line line{std::max(ring_ll->latency, kLeastBulkLatency), large.algbw};
-  bool uses_rings = large.algorithm == Algorithm::ring && large.protocol != Protocol::ll;
-  if (uses_rings && communicator.nvlink && communicator.nvlink_peak > BytesPerSecond(0)) {
-    double n = communicator.ranks;
-    double seconds_a_byte = 2 * (n - 1) / n / communicator.nvlink_peak.value() +
-                            kMemoryPasses / communicator.memory_bandwidth.value();
-    line.bandwidth = BytesPerSecond(1 / seconds_a_byte);
-  }
-  lines_ = {line};
-  if (const auto* low = nccl::find(tuner_, Algorithm::ring, Protocol::ll)) {
-    low_ = {low->latency, low->algbw * kLowGain};
-    low_until_ = end_of_low(tuner_, *low);
-  }
-}
-
-void CurveShape::set_lines_across(const Candidate& large) {
-  Seconds shortest = large.latency;
-  for (auto algorithm : {Algorithm::ring, Algorithm::tree}) {
-    const auto* small = middling(tuner_, algorithm);
-    if (!small) continue;
-    shortest = std::min(shortest, small->latency);
-    BytesPerSecond widest;
-    for (const auto& candidate : tuner_.candidates())
-      if (candidate.algorithm == algorithm) widest = std::max(widest, candidate.algbw);
-    lines_.push_back({small->latency, widest});
-  }
+Seconds CurveShape::latency(Algorithm algorithm) const {
+  if (!across_nodes())
+    return std::max(find(reference_, Algorithm::ring, Protocol::ll)->latency, kLeastBulkLatency);
+  auto ring = middling(reference_, Algorithm::ring)->latency,
+       tree = middling(reference_, Algorithm::tree)->latency;
   // Small messages of an NVLS communicator go over a ring or a tree.
-  if (large.algorithm == Algorithm::nvls_tree) lines_.push_back({shortest, large.algbw});
-  std::sort(lines_.begin(), lines_.end(),
-            [](const auto& a, const auto& b) { return a.bandwidth > b.bandwidth; });
+  return algorithm == Algorithm::ring ? ring : algorithm == Algorithm::tree ? tree : std::min(ring, tree);
 }
 
-Seconds CurveShape::low(const Curve& curve, Bytes bytes) const {
-  // Over PCIe what slows large messages (no peer-to-peer, say) slows small ones as well.
-  double efficiency = tuner_.communicator().nvlink ? 1 : std::min(1.0, curve.efficiency);
-  return curve.latency_scale * low_.latency + bytes / (efficiency * low_.bandwidth);
+BytesPerSecond CurveShape::bandwidth(Algorithm algorithm) const {
+  const auto& c = reference_.communicator();
+  if (algorithm == Algorithm::ring && c.nodes == 1 && c.nvlink && c.nvlink_peak > BytesPerSecond(0)) {
+    double n = c.ranks;
+    double seconds_a_byte =
+        2 * (n - 1) / n / c.nvlink_peak.value() + kMemoryPasses / c.memory_bandwidth.value();
+    return BytesPerSecond(1 / seconds_a_byte);
+  }
+  BytesPerSecond widest;
+  for (const auto& candidate : reference_.candidates())
+    if (candidate.algorithm == algorithm) widest = std::max(widest, candidate.algbw);
+  return widest;
 }
 
-Seconds CurveShape::low_across(const Curve& curve, Bytes bytes) const {
-  Seconds least(std::numeric_limits<double>::infinity());
-  for (const auto& candidate : tuner_.candidates())
-    if (candidate.protocol == Protocol::ll)
-      least = std::min(least, tuner_.time(candidate, bytes) + (curve.latency_scale - 1) * candidate.latency);
-  return least;
+double CurveShape::depth(Algorithm algorithm) const {
+  const auto& c = tuner_.communicator();
+  bool visits_all = algorithm == Algorithm::ring || algorithm == Algorithm::tree;
+  return 1 + std::log2(across_nodes() ? c.nodes : visits_all ? c.ranks : 1);
 }
 
-Seconds CurveShape::bulk(const Curve& curve, Bytes bytes) const {
-  Seconds least(std::numeric_limits<double>::infinity());
-  for (const auto& line : lines_)
-    least = std::min(least, curve.latency_scale * line.latency + bytes / (curve.efficiency * line.bandwidth));
-  return least + depth_ * std::log1p(bytes / kRampSize) * curve.ramp;
+Seconds CurveShape::low(const Curve& curve, const Candidate& candidate, Bytes bytes) const {
+  const auto& c = tuner_.communicator();
+  bool ring_in_node = candidate.algorithm == Algorithm::ring && !across_nodes();
+  auto bandwidth_time = reference_.time(candidate, bytes) - candidate.latency;
+  if (ring_in_node) bandwidth_time = bandwidth_time / kLowGain;
+  // What slows large messages (no peer-to-peer, a slow network) slows small ones as well; NVLink does not.
+  double efficiency = c.nvlink && !across_nodes() ? 1 : std::min(1.0, curve.efficiency);
+  return curve.latency_scale * candidate.latency + bandwidth_time / efficiency;
 }
 
-Seconds CurveShape::time(const Curve& curve, Bytes bytes) const {
-  if (tuner_.communicator().nodes > 1) return std::min(bulk(curve, bytes), low_across(curve, bytes));
-  if (bytes <= low_until_) return low(curve, bytes);
-  Seconds time = bulk(curve, bytes);
-  return low_until_ > Bytes(0) ? std::max(time, low(curve, low_until_)) : time;
+Seconds CurveShape::time(const Curve& curve, const Candidate& candidate, Bytes bytes) const {
+  if (candidate.protocol == Protocol::ll)
+    return low(curve, *find(reference_, candidate.algorithm, Protocol::ll), bytes);
+  Seconds bulk = curve.latency_scale * latency(candidate.algorithm) +
+                 bytes / (curve.efficiency * bandwidth(candidate.algorithm)) +
+                 depth(candidate.algorithm) * std::log1p(bytes / kRampSize) * curve.ramp;
+  if (low_until_ <= Bytes(0)) return bulk;
+  return std::max(bulk, low(curve, *find(reference_, Algorithm::ring, Protocol::ll), low_until_));
 }
 
 CostModel::CostModel(const Communicator& communicator, const Allowed& allowed, const Calibration& calibration)
-    : tuner_(communicator, allowed), shape_(communicator, allowed) {
-  DDPSIM_CHECK(!tuner_.candidates().empty(),
-               "what is possible with one version's constants is with another's");
-  if (const Curve* curve = calibration.best_for(shape_.algorithm(), communicator.nodes > 1)) curve_ = *curve;
+    : shape_(communicator, allowed), calibration_(calibration) {}
+
+Algorithm CostModel::curve_of(const Candidate& candidate) const {
+  // Within a node ring/LL was fitted with what carries the machine's large messages.
+  bool is_low = communicator().nodes == 1 && candidate.algorithm == Algorithm::ring &&
+                candidate.protocol == Protocol::ll;
+  return is_low ? shape_.usual_large_algorithm() : candidate.algorithm;
+}
+
+const Curve* CostModel::curve(const Candidate& candidate) const {
+  return calibration_.best_for(curve_of(candidate), communicator().nodes > 1);
+}
+
+TimesFrom CostModel::times_from(const Candidate& candidate) const {
+  if (!curve(candidate)) return TimesFrom::tuner;
+  return calibration_.find(curve_of(candidate), communicator().nodes > 1) ? TimesFrom::own_curve
+                                                                          : TimesFrom::other_curve;
+}
+
+std::string_view name(TimesFrom source) {
+  switch (source) {
+    case TimesFrom::own_curve:
+      return "calibrated";
+    case TimesFrom::other_curve:
+      return "calibrated for another algorithm";
+    case TimesFrom::tuner:
+      return "NCCL's own estimate";
+  }
+  return "?";
+}
+
+Seconds CostModel::time(const Candidate& candidate, Bytes bytes) const {
+  const Curve* known = curve(candidate);
+  return known ? shape_.time(*known, candidate, bytes) : shape_.tuner().time(candidate, bytes);
+}
+
+BytesPerSecond CostModel::bandwidth(Algorithm algorithm) const {
+  bool across = communicator().nodes > 1;
+  const Curve* known = calibration_.best_for(algorithm, across);
+  auto widest = shape_.bandwidth(algorithm);
+  if (known) return known->efficiency * widest;
+  for (const auto& candidate : candidates())
+    if (candidate.algorithm == algorithm) widest = std::max(widest, candidate.algbw);
+  return widest;
 }
 
 CostModel::Choice CostModel::choose(Bytes bytes) const {
-  const auto& candidate = tuner_.choose(bytes);
-  return {&candidate, curve_ ? shape_.time(*curve_, bytes) : tuner_.time(candidate, bytes)};
+  const auto& candidate = shape_.tuner().choose(bytes);
+  return {&candidate, time(candidate, bytes)};
 }
 
 }  // namespace ddpsim::nccl

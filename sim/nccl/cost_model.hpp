@@ -4,10 +4,9 @@
 //
 // The curve of a message of S bytes (docs/model.md: where its form comes from, what it was judged on):
 //   bulk(S) = latency_scale * L + S / (efficiency * b) + ramp * depth * ln(1 + S / 4 MiB)
-// Across nodes, the least over the algorithms, and at most what the tuner has LL take (its latency scaled).
-// Within a node, as long as the tuner would use ring/LL, low(S) = latency_scale * L_LL + S / (1.25 b_LL), and
-// from there on at least as much.
+// with L and b of the algorithm that is picked; LL has a line of its own, latency_scale * L_LL + S / b_LL.
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "sim/nccl/tuner.hpp"
@@ -33,41 +32,45 @@ struct Calibration {
   std::vector<Entry> entries;
 
   [[nodiscard]] const Curve* find(Algorithm algorithm, bool across_nodes) const;
-  // Its own, or across nodes the first of another algorithm: what is lost there is mostly the network's doing.
+  // Its own, or across nodes the first of another algorithm: what is lost there is mostly the network's
+  // doing.
   [[nodiscard]] const Curve* best_for(Algorithm algorithm, bool across_nodes) const;
 };
 
 // What of a curve follows from the machine: L, b and depth, from the constants of NCCL 2.30.7 whatever
-// version runs (of all, they come closest to measured large messages).
+// version picks (of all, they come closest to measured large messages).
 class CurveShape {
  public:
   // Throws InputError (without a place) when nothing that is allowed is possible.
   CurveShape(const Communicator& communicator, const Allowed& allowed);
 
-  [[nodiscard]] Algorithm algorithm() const { return algorithm_; }  // of large messages
-  [[nodiscard]] Seconds time(const Curve& curve, Bytes bytes) const;
-  [[nodiscard]] BytesPerSecond bandwidth() const {
-    return lines_.front().bandwidth;
-  }  // algbw of large messages
+  [[nodiscard]] const Tuner& tuner() const { return tuner_; }  // which picks
+  // What carries large messages: of what is allowed, and if everything were.
+  [[nodiscard]] Algorithm large_algorithm() const { return large_algorithm_; }
+  [[nodiscard]] Algorithm usual_large_algorithm() const { return usual_large_algorithm_; }
+  [[nodiscard]] BytesPerSecond bandwidth(Algorithm algorithm) const;  // algbw of its large messages
+
+  [[nodiscard]] Seconds time(const Curve& curve, const Candidate& candidate, Bytes bytes) const;
+  [[nodiscard]] Seconds time(const Curve& curve, Bytes bytes) const {
+    return time(curve, tuner_.choose(bytes), bytes);
+  }
 
  private:
-  struct Line {
-    Seconds latency;
-    BytesPerSecond bandwidth;
-  };
-  void set_lines_within(const Communicator& communicator, const Candidate& large);
-  void set_lines_across(const Candidate& large);
-  [[nodiscard]] Seconds low(const Curve& curve, Bytes bytes) const;
-  [[nodiscard]] Seconds bulk(const Curve& curve, Bytes bytes) const;
-  [[nodiscard]] Seconds low_across(const Curve& curve, Bytes bytes) const;
+  [[nodiscard]] bool across_nodes() const { return tuner_.communicator().nodes > 1; }
+  [[nodiscard]] Seconds latency(Algorithm algorithm) const;
+  [[nodiscard]] double depth(Algorithm algorithm) const;  // how often the ramp is paid
+  [[nodiscard]] Seconds low(const Curve& curve, const Candidate& candidate, Bytes bytes) const;
 
   Tuner tuner_;
-  Algorithm algorithm_;
-  std::vector<Line> lines_;  // of bulk, large messages' first
-  double depth_ = 1;
-  Line low_;         // within a node
-  Bytes low_until_;  // zero: bulk from the first byte on
+  Tuner reference_;  // everything allowed, 2.30.7
+  Algorithm large_algorithm_, usual_large_algorithm_;
+  Bytes low_until_;  // within a node: where the tuner leaves ring/LL
 };
+
+// Where a time comes from.
+enum class TimesFrom { own_curve, other_curve, tuner };
+std::string_view name(
+    TimesFrom source);  // "calibrated", "calibrated for another algorithm", "NCCL's own estimate"
 
 class CostModel {
  public:
@@ -79,15 +82,22 @@ class CostModel {
     Seconds time;
   };
   [[nodiscard]] Choice choose(Bytes bytes) const;
-  [[nodiscard]] const std::vector<Candidate>& candidates() const { return tuner_.candidates(); }
-  [[nodiscard]] const Communicator& communicator() const { return tuner_.communicator(); }
-  [[nodiscard]] const CurveShape& shape() const { return shape_; }
-  [[nodiscard]] bool is_calibrated() const { return curve_.has_value(); }
+  [[nodiscard]] Seconds time(const Candidate& candidate, Bytes bytes) const;
+
+  [[nodiscard]] const std::vector<Candidate>& candidates() const { return shape_.tuner().candidates(); }
+  [[nodiscard]] const Communicator& communicator() const { return shape_.tuner().communicator(); }
+  // The curve that a candidate's times are read off; null: they are the tuner's own estimate.
+  [[nodiscard]] const Curve* curve(const Candidate& candidate) const;
+  [[nodiscard]] TimesFrom times_from(const Candidate& candidate) const;
+  // algbw of an algorithm's large messages.
+  [[nodiscard]] BytesPerSecond bandwidth(Algorithm algorithm) const;
 
  private:
-  Tuner tuner_;
+  // Whose curve is looked for first.
+  [[nodiscard]] Algorithm curve_of(const Candidate& candidate) const;
+
   CurveShape shape_;
-  std::optional<Curve> curve_;
+  Calibration calibration_;
 };
 
 }  // namespace ddpsim::nccl

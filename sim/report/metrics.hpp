@@ -17,6 +17,7 @@ struct CollectiveChoice {
   std::string algorithm;  // "tree"
   std::string protocol;   // "ll128"
   int channels = 0;
+  std::string times;  // where its time comes from: "calibrated"
 };
 
 // One collective. Times count from the start of the (last) backward pass.

@@ -109,10 +109,18 @@ std::string sweep_csv(const SweepResult& result) {
 }
 
 std::string buckets_csv(const IterationMetrics& metrics) {
-  std::string text = "index,bytes,n_gradients,ready_s,start_s,end_s\n";
-  for (const auto& b : metrics.buckets)
-    text += line_of({fmt::format("{}", b.index), csv_bytes(b.bytes), fmt::format("{}", b.n_gradients),
-                     csv_seconds(b.ready), csv_seconds(b.start), csv_seconds(b.end)});
+  bool chosen = !metrics.buckets.empty() && metrics.buckets.front().choice;
+  std::string text = "index,bytes,n_gradients,ready_s,start_s,end_s";
+  text += chosen ? ",algorithm,protocol,channels,times\n" : "\n";
+  for (const auto& b : metrics.buckets) {
+    Record record{fmt::format("{}", b.index), csv_bytes(b.bytes),   fmt::format("{}", b.n_gradients),
+                  csv_seconds(b.ready),       csv_seconds(b.start), csv_seconds(b.end)};
+    if (b.choice)
+      for (const auto& field :
+           {b.choice->algorithm, b.choice->protocol, fmt::format("{}", b.choice->channels), b.choice->times})
+        record.push_back(field);
+    text += line_of(record);
+  }
   return text;
 }
 

@@ -48,6 +48,7 @@ void add_times(const BucketMetrics& b, Json& collective) {
   collective["algorithm"] = b.choice->algorithm;
   collective["protocol"] = b.choice->protocol;
   collective["channels"] = b.choice->channels;
+  collective["times"] = b.choice->times;
 }
 
 Json bucket_json(const BucketMetrics& b) {

@@ -48,6 +48,12 @@ BytesPerSecond usual_memory_bandwidth(nccl::Gpu gpu) {
 
 }  // namespace
 
+void check_version(const NcclPlatform& platform) {
+  if (platform.gpu == nccl::Gpu::blackwell && platform.version < nccl::Version::v2_27_6)
+    throw InputError(fmt::format("NCCL {} does not know Blackwell", nccl::name(platform.version)),
+                     "write version: \"2.27.6\" or newer");
+}
+
 nccl::Version as_nccl_version(const Value& value) {
   auto text = config::as_string(value);
   auto parts = parts_of(text);
@@ -86,6 +92,11 @@ NcclPlatform read_nccl_platform(const Value& value, const std::string& file) {
                             : (std::filesystem::path(file).parent_path() / given).lexically_normal().string();
   }
   reader.finish();
+  try {
+    check_version(platform);
+  } catch (const InputError& error) {
+    throw error.at(value.span);
+  }
   return platform;
 }
 

@@ -1,5 +1,7 @@
 #include "sim/topology/topology.hpp"
 
+#include <fmt/format.h>
+
 #include "sim/base/check.hpp"
 #include "sim/topology/topology_kinds.hpp"
 
@@ -34,6 +36,14 @@ std::shared_ptr<Topology> read_kind(Kind kind, MapReader& reader) {
 }
 
 }  // namespace
+
+const NcclPlatform& require_nccl(const Topology& topology, const std::string& name) {
+  if (topology.nccl) return *topology.nccl;
+  bool has_nodes = topology.usual_size().has_value();
+  throw InputError(fmt::format("{} says nothing of NCCL's platform", name),
+                   has_nodes ? "add a section 'nccl' to it, such as nccl: {gpu: hopper, cpu: intel}"
+                             : "a plain ring has no nodes for NCCL to count: use kind: cluster or graph");
+}
 
 std::shared_ptr<const Topology> read_topology(const std::string& path) {
   Value root = config::load_yaml(path, "a topology");

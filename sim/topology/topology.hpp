@@ -36,6 +36,10 @@ class Topology {
   std::optional<NcclPlatform> nccl;  // where the file describes it
 };
 
+// Throws InputError (without a place) when the topology does not describe NCCL's platform; `name` is its
+// file.
+const NcclPlatform& require_nccl(const Topology& topology, const std::string& name);
+
 // Reads a topology file (docs/formats.md). Throws InputError with the place and a hint.
 std::shared_ptr<const Topology> read_topology(const std::string& path);
 

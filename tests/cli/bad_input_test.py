@@ -88,7 +88,8 @@ class Case:
         """The command with every output it can write."""
         command, *rest = self.arguments
         outputs = {"simulate": ["--json", "out.json", "--csv", "out.csv", "--timeline", "out.trace"],
-                   "sweep": ["--json", "out.json", "--csv", "out.csv", "--plot", "out.svg"]}
+                   "sweep": ["--json", "out.json", "--csv", "out.csv", "--plot", "out.svg"],
+                   "calibrate": [] if "--json" in rest else ["--json", "out.json"]}
         return [command, *outputs.get(command, []), *rest]
 
     def names_file(self, name):

@@ -6,7 +6,8 @@ import shlex
 import ddpsim_cli as cli
 
 COMMANDS = [[], ["simulate"], ["sweep"], ["topology"], ["topology", "show"], ["topology", "rings"], ["topology", "costs"],
-            ["topology", "export"], ["topology", "import"], ["trace"], ["trace", "show"], ["trace", "import"]]
+            ["topology", "nccl"], ["topology", "export"], ["topology", "import"], ["calibrate"], ["trace"], ["trace", "show"],
+            ["trace", "import"]]
 
 
 class UsageTest(cli.CliTest):
@@ -39,6 +40,9 @@ class UsageTest(cli.CliTest):
             ("topology show a.yaml --channels 2", "unexpected argument '--channels'", "ddpsim topology show"),
             ("topology rings a.yaml --world_size 8", "unexpected argument '--world_size'; did you mean '--world-size'?",
              "ddpsim topology rings"),
+            ("topology nccl", "FILE is required", "ddpsim topology nccl"),
+            ("topology nccl a.yaml --world-size 0", "--world-size: Value 0 not in range 1 to 1048576", "ddpsim topology nccl"),
+            ("topology nccl a.yaml --bytes 1MiB", "unexpected argument '--bytes'", "ddpsim topology nccl"),
             ("topology export a.yaml --dot ''", "--dot: needs a file name", "ddpsim topology export"),
             ("topology export a.yaml --svg", "--svg: 1 required PATH missing", "ddpsim topology export"),
             ("topology import a.txt --out b.yaml", "--format is required", "ddpsim topology import"),
@@ -69,7 +73,11 @@ class UsageTest(cli.CliTest):
                                  (["sweep"], "set json csv quiet plot jobs exact-optimum"),
                                  (["topology", "rings"], "world-size channels"),
                                  (["topology", "costs"], "world-size bytes"),
+                                 (["topology", "nccl"], "world-size"),
                                  (["topology", "export"], "world-size dot svg"),
+                                 (["topology", "import"], "format out gpu pcie-generation cpu nic-bandwidth"),
+                                 (["calibrate"],
+                                  "topology world-size algorithm judge every-other-size from-nothing out json plot quiet"),
                                  (["trace", "import"], "format out statistic untied dtype batch-size sequence-length source")):
             text = self.ok(*command, "--help").stdout
             for option in options.split():

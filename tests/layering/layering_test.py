@@ -18,11 +18,11 @@ ALLOWED = {
     "sim/nccl": ["sim/base"],
     "sim/topology": ["sim/config", "sim/nccl"],
     "sim/ddp": ["sim/trace"],
-    "sim/engine": ["sim/ddp", "sim/collective", "sim/topology", "sim/timeline", "sim/calibrate"],
+    "sim/engine": ["sim/ddp", "sim/collective", "sim/topology", "sim/timeline"],
     "sim/engine/closed_form": ["sim/engine"],
     "sim/engine/simgrid": ["sim/engine"],
     "sim/report": ["sim/timeline", "sim/ddp"],
-    "sim/cli": ["sim/engine/closed_form", "sim/engine/simgrid", "sim/report"],
+    "sim/cli": ["sim/calibrate", "sim/engine/closed_form", "sim/engine/simgrid", "sim/report"],
     "sim": ["sim/cli"],
 }
 

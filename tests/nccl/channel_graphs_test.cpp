@@ -9,7 +9,7 @@ namespace ddpsim::nccl {
 namespace {
 
 Graph rings(Gpu gpu, const std::vector<double>& bandwidths, int nodes = 1) {
-  return ring_graph(gpu, {.rings = bandwidths, .nodes = nodes});
+  return ring_graph(Version::v2_30_7, gpu, {.rings = bandwidths, .nodes = nodes});
 }
 
 // 12 NVLinks of 20 GB/s: six channels of 40 fill them at once. Duplicated (40 >= 25): twelve of 20.
@@ -53,6 +53,15 @@ TEST(ChannelGraphs, BelowTheSlowestSpeedThereIsOneChannelOfNextToNothing) {
   EXPECT_EQ(rings(Gpu::ampere, {0.05}, 2), (Graph{1, 0.1, 0.1}));
 }
 
+// Eight rings of 90 GB/s: before 2.30 two channels of 45.1 do not fit into one, and 48 is tried first (8 x 48
+// = 384; 8 x 2 x 42 = 672 is the most, of at most 16 channels). 2.30 has 86: 688 GB/s, doubled to 16 channels
+// of 43.
+TEST(ChannelGraphs, BlackwellsSpeedsChangedWith230) {
+  std::vector<double> eight(8, 90.0);
+  EXPECT_EQ(ring_graph(Version::v2_27_6, Gpu::blackwell, {.rings = eight, .nodes = 2}), (Graph{16, 42, 42}));
+  EXPECT_EQ(ring_graph(Version::v2_30_7, Gpu::blackwell, {.rings = eight, .nodes = 2}), (Graph{16, 43, 43}));
+}
+
 TEST(ChannelGraphs, NeverMoreThanSixteenChannels) {
   EXPECT_LE(rings(Gpu::blackwell, std::vector<double>(18, 100.0)).channels, 16);
 }
@@ -60,20 +69,23 @@ TEST(ChannelGraphs, NeverMoreThanSixteenChannels) {
 TEST(ChannelGraphs, TreesAcrossTwoNodesHaveFasterChains) {
   Wires wires{.rings = {}, .gpu = 240, .network = 25, .nodes = 2, .gpus_per_node = 8};
   // 8 chains cross 7 of 8 GPUs' links each: 7 x 30 = 210 fits into 240, 7 x 40 would not be tried (48 is).
-  EXPECT_EQ(tree_graph(Gpu::ampere, wires, {8, 24, 24}), (Graph{8, 30, 24}));
+  EXPECT_EQ(tree_graph(Version::v2_30_7, Gpu::ampere, wires, {8, 24, 24}), (Graph{8, 30, 24}));
   wires.nodes = 3;
-  EXPECT_EQ(tree_graph(Gpu::ampere, wires, {8, 24, 24}), (Graph{8, 24, 24}));
+  EXPECT_EQ(tree_graph(Version::v2_30_7, Gpu::ampere, wires, {8, 24, 24}), (Graph{8, 24, 24}));
 }
 
 // Eight heads: 9 x 40 = 360 of 370.8 in a node. Between nodes up to twice that, as far as the NIC goes.
 TEST(ChannelGraphs, Nvls) {
   std::vector<double> eight(8, 46.35);
-  EXPECT_EQ(nvls_graph(Gpu::hopper, {.rings = {}, .gpu = 370.8, .gpus_per_node = 8}), (Graph{8, 40, 60}));
-  EXPECT_EQ(nvls_graph(Gpu::hopper, {.rings = {}, .gpu = 370.8, .gpus_per_node = 4}), (Graph{4, 60, 60}));
-  EXPECT_EQ(
-      nvls_graph(Gpu::hopper, {.rings = eight, .gpu = 370.8, .network = 50, .nodes = 2, .gpus_per_node = 8}),
-      (Graph{8, 40, 48}));
-  EXPECT_EQ(nvls_graph(Gpu::hopper, {.rings = {}, .gpu = 370.8, .gpus_per_node = 2}), std::nullopt);
+  EXPECT_EQ(nvls_graph(Version::v2_30_7, Gpu::hopper, {.rings = {}, .gpu = 370.8, .gpus_per_node = 8}),
+            (Graph{8, 40, 60}));
+  EXPECT_EQ(nvls_graph(Version::v2_30_7, Gpu::hopper, {.rings = {}, .gpu = 370.8, .gpus_per_node = 4}),
+            (Graph{4, 60, 60}));
+  EXPECT_EQ(nvls_graph(Version::v2_30_7, Gpu::hopper,
+                       {.rings = eight, .gpu = 370.8, .network = 50, .nodes = 2, .gpus_per_node = 8}),
+            (Graph{8, 40, 48}));
+  EXPECT_EQ(nvls_graph(Version::v2_30_7, Gpu::hopper, {.rings = {}, .gpu = 370.8, .gpus_per_node = 2}),
+            std::nullopt);
 }
 
 }  // namespace

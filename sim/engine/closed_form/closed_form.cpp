@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 
 #include "sim/base/check.hpp"
 #include "sim/collective/time_alone.hpp"
@@ -38,15 +39,24 @@ Timeline ClosedFormSimulator::run(const Scenario& scenario) {
     return one_group(scenario, [&](const auto& request) { return (*scenario.measured_cost)(request.bytes); });
   if (scenario.communication->is_settled())
     return one_group(scenario, [](const auto& request) { return request.nccl->time; });
-  const auto& plan = *scenario.communication->folded;
+  const auto& communication = *scenario.communication;
+  const auto& plan = *communication.folded;
   DDPSIM_CHECK(!plan.is_contended(), "the closed form knows no contention");
   Timeline timeline;
-  for (const auto& group : plan.groups) {
+  for (std::size_t g = 0; g < plan.groups.size(); ++g) {
+    const auto& group = plan.groups[g];
     auto requests = collective_requests(scenario, group.members.front());
-    CollectiveTime alone(group.plan, plan.links);
-    add_group(timeline, scenario, group.members, requests, in_flight(requests, [&](const auto& request) {
-                return request.nccl ? request.nccl->time : alone(request.bytes);
-              }));
+    // Groups that are always in step may share links: together they take longer than one of them alone.
+    CollectiveTime together(group.plan, plan.links);
+    std::optional<CollectiveTime> alone;
+    if (!communication.alone.empty())
+      alone.emplace(communication.alone[g].groups.front().plan, communication.alone[g].links);
+    auto time = [&](const CollectiveRequest& request) {
+      if (!request.nccl) return together(request.bytes);
+      Seconds wait = request.nccl->time - alone->of_stage(request.nccl->stage, request.bytes);
+      return std::max(Seconds(0), wait) + together.of_stage(request.nccl->stage, request.bytes);
+    };
+    add_group(timeline, scenario, group.members, requests, in_flight(requests, time));
   }
   return timeline;
 }

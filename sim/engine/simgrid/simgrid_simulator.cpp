@@ -65,7 +65,7 @@ class SimulatedTraffic {
 class CommunicationLane {
  public:
   CommunicationLane(simgrid::Network& network, std::unique_ptr<simgrid::PlanExecutor> executor,
-                    CollectiveTime alone, std::vector<CollectiveRequest> requests)
+                    std::optional<CollectiveTime> alone, std::vector<CollectiveRequest> requests)
       : network_(network),
         executor_(std::move(executor)),
         alone_(std::move(alone)),
@@ -98,7 +98,7 @@ class CommunicationLane {
     const auto& request = requests_[finished_];
     if (!request.nccl) return executor_->start(request.bytes, [this] { finish(); });
     // What NCCL takes beyond its traffic comes first.
-    Seconds traffic = alone_.of_stage(request.nccl->stage, request.bytes);
+    Seconds traffic = alone_->of_stage(request.nccl->stage, request.bytes);
     network_.after(std::max(Seconds(0), request.nccl->time - traffic), [this, &request] {
       executor_->start_stage(request.nccl->stage, request.bytes, [this] { finish(); });
     });
@@ -113,7 +113,7 @@ class CommunicationLane {
 
   simgrid::Network& network_;
   std::unique_ptr<simgrid::PlanExecutor> executor_;
-  CollectiveTime alone_;
+  std::optional<CollectiveTime> alone_;
   std::vector<CollectiveRequest> requests_;
   Seconds origin_;
   std::vector<Interval> in_flight_;
@@ -140,13 +140,14 @@ Bytes largest_flow(const Requests& requests, const TrafficPlan& plan, Seconds or
   return largest;
 }
 
-// How long each stage of a group's all-reduces takes alone; of the folded plan, which costs least.
-CollectiveTime time_alone(const Scenario& scenario, std::size_t member) {
-  const auto& folded = *scenario.communication->folded;
-  for (const auto& group : folded.groups)
-    if (std::find(group.members.begin(), group.members.end(), member) != group.members.end())
-      return {group.plan, folded.links};
-  throw InternalError("every group is folded");
+// How long each stage of a group's all-reduces takes alone, where NCCL's model says how long all of it does.
+std::optional<CollectiveTime> time_alone(const Communication& communication, std::size_t member) {
+  for (std::size_t g = 0; g < communication.alone.size(); ++g) {
+    const auto& members = communication.folded->groups[g].members;
+    if (std::binary_search(members.begin(), members.end(), member))
+      return CollectiveTime(communication.alone[g].groups.front().plan, communication.alone[g].links);
+  }
+  return std::nullopt;
 }
 
 Timeline simulate(const Scenario& scenario, const TrafficPlan& plan) {
@@ -164,7 +165,7 @@ Timeline simulate(const Scenario& scenario, const TrafficPlan& plan) {
   for (std::size_t g = 0; g < plan.groups.size(); ++g) {
     lanes.push_back(std::make_unique<CommunicationLane>(
         traffic.network(), traffic.make_executor(plan.groups[g].plan),
-        time_alone(scenario, plan.groups[g].members.front()), requests[g]));
+        time_alone(*scenario.communication, plan.groups[g].members.front()), requests[g]));
     lanes.back()->prepare(origin);
   }
   auto is_over = [&] {

@@ -1,0 +1,233 @@
+// Calibration files: what is written is read, and what cannot be read is told where it stands.
+#include "sim/calibrate/calibration_file.hpp"
+
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "sim/calibrate/calibration_json.hpp"
+#include "sim/topology/nccl_calibration.hpp"
+
+#include "tests/calibrate/measured_machines.hpp"
+#include "tests/support/errors.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace ddpsim::calibrate {
+namespace {
+
+using nccl::Algorithm;
+
+nccl::Calibration read_text(const std::string& text) {
+  testing::TemporaryFolder folder;
+  return read_calibration(folder.write("c.yaml", text));
+}
+
+// Place and message. Whole messages: tests/cli/bad_input/calibration.txt.
+std::string error_of(const std::string& text) {
+  testing::TemporaryFolder folder;
+  auto path = folder.write("c.yaml", text);
+  auto message = folder.without_folder(testing::input_error([&] { read_calibration(path); }));
+  return message.substr(0, message.find('\n'));
+}
+
+const std::string kCurve =
+    "curves:\n"
+    "  - algorithm: nvls_tree\n"
+    "    across_nodes: true\n"
+    "    latency_scale: 1.25\n"
+    "    efficiency: 0.9\n"
+    "    ramp: 12.5us\n";
+
+// kCurve with one line (from 2, the first of the curve) replaced; without one when the text is empty.
+std::string with_line(int number, const std::string& text) {
+  std::string result;
+  std::istringstream lines(kCurve);
+  std::string line;
+  for (int n = 1; std::getline(lines, line); ++n)
+    if (n != number)
+      result += line + "\n";
+    else if (!text.empty())
+      result += text + "\n";
+  return result;
+}
+
+const std::string kFitted =
+    "    fitted_to:\n"
+    "      - {table: t.csv, ranks: 8, nodes: 1, rows: 12, smallest: 262144B, largest: 512MiB,\n"
+    "         mean_error_percent: 3.1, worst_error_percent: 9.4, distrusted_rows: 1}\n";
+
+TEST(CalibrationFile, ReadsACurve) {
+  auto calibration = read_text(kCurve + kFitted);
+  ASSERT_EQ(calibration.entries.size(), 1U);
+  const auto& entry = calibration.entries.front();
+  EXPECT_EQ(entry.algorithm, Algorithm::nvls_tree);
+  EXPECT_TRUE(entry.across_nodes);
+  EXPECT_EQ(entry.curve.latency_scale, 1.25);
+  EXPECT_EQ(entry.curve.efficiency, 0.9);
+  EXPECT_DOUBLE_EQ(entry.curve.ramp.value(), 12.5e-6);
+  EXPECT_EQ(calibration.find(Algorithm::nvls_tree, false), nullptr);
+}
+
+TEST(CalibrationFile, ReadsCurvesOfOneScale) {
+  std::string text = "curves:\n";
+  for (const char* algorithm : {"ring", "tree", "nvls", "nvls_tree"})
+    for (const char* across : {"true", "false"})
+      text += std::string("  - {algorithm: ") + algorithm + ", across_nodes: " + across +
+              ", latency_scale: 1, efficiency: 1, ramp: 1us}\n";
+  EXPECT_EQ(read_text(text).entries.size(), 8U);
+}
+
+// Four digits: to within 0.05 %.
+TEST(CalibrationFile, WhatIsWrittenIsRead) {
+  Measurement within = measured(a100s(), {1.23456, 0.987654, Seconds(12.3456e-6)});
+  Measurement across = measured(a100s(2), {1, 1, Seconds(1e-6)});
+  within.table.title = R"(odd "name" \ of a table, 8 GPUs)";
+  nccl::Calibration calibration;
+  calibration.entries = {{Algorithm::ring, false, {1.23456, 0.987654, Seconds(12.3456e-6)}},
+                         {Algorithm::ring, true, {0.0123456, 12.3456, Seconds(1.23456e-9)}}};
+  auto judgement = [](const Measurement& m) {
+    return judge(points_of(m.table), [](Bytes bytes) { return Seconds(1e-12 * bytes.value()); });
+  };
+  auto text = write_calibration(calibration, {{&within, judgement(within)}, {&across, judgement(across)}});
+  auto again = read_text(text);
+  ASSERT_EQ(again.entries.size(), calibration.entries.size());
+  for (std::size_t i = 0; i < again.entries.size(); ++i) {
+    const auto &one = calibration.entries[i], &other = again.entries[i];
+    EXPECT_EQ(other.algorithm, one.algorithm);
+    EXPECT_EQ(other.across_nodes, one.across_nodes);
+    EXPECT_NEAR(other.curve.latency_scale / one.curve.latency_scale, 1, 5e-4);
+    EXPECT_NEAR(other.curve.efficiency / one.curve.efficiency, 1, 5e-4);
+    EXPECT_NEAR(other.curve.ramp / one.curve.ramp, 1, 5e-4);
+  }
+  // What was read is written as it was.
+  EXPECT_EQ(write_calibration(again, {{&within, judgement(within)}, {&across, judgement(across)}}), text);
+}
+
+// 13 rows from 256 KiB to 1 GiB, measured 10 % slower than predicted throughout.
+TEST(CalibrationFile, SaysWhatWasFitted) {
+  Measurement table = measured(a100s(), {1, 1, Seconds(1e-6)});
+  nccl::Calibration calibration;
+  calibration.entries = {{Algorithm::ring, false, {1.5, 0.97, Seconds(8e-6)}}};
+  auto judgement = judge(points_of(table.table), [&](Bytes bytes) {
+    return (1 / 1.1) * table.shape.time({1, 1, Seconds(1e-6)}, bytes);
+  });
+  EXPECT_EQ(write_calibration(calibration, {{&table, judgement}}),
+            "# Curves of NCCL's all-reduce, fitted to measured tables by `ddpsim calibrate`. What they mean: "
+            "docs/model.md.\n"
+            "curves:\n"
+            "  - algorithm: ring\n"
+            "    across_nodes: false\n"
+            "    latency_scale: 1.5\n"
+            "    efficiency: 0.97\n"
+            "    ramp: 8us\n"
+            "    fitted_to:\n"
+            "      - table: \"made up\"\n"
+            "        ranks: 8\n"
+            "        nodes: 1\n"
+            "        rows: 13\n"
+            "        smallest: 262144B\n"
+            "        largest: 1073741824B\n"
+            "        mean_error_percent: 10.0\n"
+            "        worst_error_percent: 10.0\n");
+}
+
+TEST(CalibrationJson, HoldsCurvesAndPoints) {
+  nccl::Calibration calibration;
+  calibration.entries = {{Algorithm::ring, true, {1.5, 0.75, Seconds(0.5)}}};
+  JudgedTable table{"t", 16, 2, Algorithm::ring, true, {}};
+  table.judgement = {
+      {{Bytes(4), Seconds(2), Seconds(1), {}, "odd"}, {Bytes(8), Seconds(4), Seconds(4), {}, ""}}, 0.25, 1};
+  EXPECT_EQ(calibration_json(calibration, {table}),
+            R"({
+  "curves": [
+    {
+      "algorithm": "ring",
+      "across_nodes": true,
+      "latency_scale": 1.5,
+      "efficiency": 0.75,
+      "ramp_s": 0.5
+    }
+  ],
+  "tables": [
+    {
+      "table": "t",
+      "ranks": 16,
+      "nodes": 2,
+      "algorithm": "ring",
+      "fitted": true,
+      "mean_error": 0.25,
+      "worst_error": 1.0,
+      "points": [
+        {
+          "bytes": 4,
+          "measured_s": 2.0,
+          "predicted_s": 1.0,
+          "doubt": "odd"
+        },
+        {
+          "bytes": 8,
+          "measured_s": 4.0,
+          "predicted_s": 4.0
+        }
+      ]
+    }
+  ]
+}
+)");
+}
+
+struct Broken {
+  const char* name;
+  std::string text, error;
+};
+
+class BrokenCalibration : public ::testing::TestWithParam<Broken> {};
+
+TEST_P(BrokenCalibration, SaysWhere) {
+  EXPECT_EQ(error_of(GetParam().text), GetParam().error);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    CalibrationFile, BrokenCalibration,
+    ::testing::Values(
+        Broken{"empty", "", "c.yaml: error: is empty (expected a calibration)"},
+        Broken{"no_curves", "{}\n", "c.yaml:1:1: error: 'calibration' lacks the key 'curves'"},
+        Broken{"curves_are_a_map", "curves: {algorithm: ring}\n",
+               "c.yaml:1:9: error: expected a list, found a map"},
+        Broken{"unknown_key_at_the_top", kCurve + "curve: []\n",
+               "c.yaml:7:1: error: unknown key 'curve'; did you mean 'curves'?"},
+        Broken{"a_curve_is_a_word", "curves: [ring]\n",
+               "c.yaml:1:10: error: 'curves' is a map of keys, not a single value"},
+        Broken{"no_algorithm", with_line(2, "  -"), "c.yaml:3:5: error: 'curves' lacks the key 'algorithm'"},
+        Broken{"unknown_algorithm", with_line(2, "  - algorithm: rign"),
+               "c.yaml:2:16: error: unknown value 'rign'; did you mean 'ring'?"},
+        Broken{"no_scale", with_line(3, ""), "c.yaml:2:5: error: 'curves' lacks the key 'across_nodes'"},
+        Broken{"scale_is_no_bool", with_line(3, "    across_nodes: 2"),
+               "c.yaml:3:19: error: '2' is neither true nor false"},
+        Broken{"latency_scale_is_zero", with_line(4, "    latency_scale: 0"),
+               "c.yaml:4:20: error: 0 is outside [0.001, 1000]"},
+        Broken{"latency_scale_is_missing", with_line(4, ""),
+               "c.yaml:2:5: error: 'curves' lacks the key 'latency_scale'"},
+        Broken{"efficiency_is_a_word", with_line(5, "    efficiency: good"),
+               "c.yaml:5:17: error: 'good' is not a number"},
+        Broken{"efficiency_is_missing", with_line(5, ""),
+               "c.yaml:2:5: error: 'curves' lacks the key 'efficiency'"},
+        Broken{"ramp_has_no_unit", with_line(6, "    ramp: 12"), "c.yaml:6:11: error: '12' has no unit"},
+        Broken{"ramp_is_missing", with_line(6, ""), "c.yaml:2:5: error: 'curves' lacks the key 'ramp'"},
+        Broken{"unknown_key_of_a_curve", kCurve + "    slope: 1\n", "c.yaml:7:5: error: unknown key 'slope'"},
+        Broken{"two_curves_for_the_same", kCurve + kCurve.substr(8),
+               "c.yaml:7:5: error: a second curve for nvls_tree across nodes"},
+        Broken{"two_within_a_node",
+               "curves: [&c {algorithm: ring, across_nodes: false, latency_scale: 1, efficiency: 1, ramp: "
+               "1us}, *c]\n",
+               "c.yaml:1:10: error: a second curve for ring within a node"},
+        Broken{"fitted_to_is_a_word", kCurve + "    fitted_to: t.csv\n",
+               "c.yaml:7:16: error: expected a list, found a single value"},
+        Broken{"fitted_to_lacks_a_key", kCurve + "    fitted_to: [{table: t.csv}]\n",
+               "c.yaml:7:17: error: 'fitted_to' lacks the key 'ranks'"},
+        Broken{"fitted_to_one_rank", kCurve + "    fitted_to: [{table: t.csv, ranks: 1}]\n",
+               "c.yaml:7:39: error: 1 is out of range"}),
+    [](const auto& test) { return test.param.name; });
+
+}  // namespace
+}  // namespace ddpsim::calibrate

@@ -1,0 +1,223 @@
+// What NCCL's tuner sees of the clusters under topologies/ and of odd groups on them. Bandwidths in GB/s.
+#include "sim/engine/nccl_communicator.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/engine/nccl_scenarios.hpp"
+
+namespace ddpsim::testing {
+namespace {
+
+using nccl::Communicator;
+using nccl::Graph;
+
+Communicator seen(const Topology& topology, int world_size, std::span<const LinkOverride> different = {}) {
+  auto cluster = topology.build(world_size, different);
+  return nccl_communicator(*cluster, all_gpus(*cluster), *topology.nccl);
+}
+
+// Of one rank in each of `nodes` nodes of eight GPUs: a tensor-parallel kind of group.
+Communicator seen_by_every_eighth(const Topology& topology, int nodes) {
+  auto cluster = topology.build(8 * nodes);
+  std::vector<int> gpus;
+  for (int node = 0; node < nodes; ++node) gpus.push_back(8 * node);
+  return nccl_communicator(*cluster, gpus, *topology.nccl);
+}
+
+LinkOverride slower(const std::string& link, double bandwidth_GBps) {
+  LinkOverride different;
+  different.link = link;
+  different.bandwidth = BytesPerSecond(bandwidth_GBps * 1e9);
+  return different;
+}
+
+void expect_graph(const Graph& graph, const Graph& expected) {
+  EXPECT_EQ(graph.channels, expected.channels);
+  EXPECT_DOUBLE_EQ(graph.intra, expected.intra);
+  EXPECT_DOUBLE_EQ(graph.inter, expected.inter);
+}
+
+// 12 NVLinks counted as 20 GB/s: 240. Six channels of 40 spend them, as eight of 30 do and no more; channels
+// of 25 and faster are doubled, 12 of 20.
+TEST(NcclCommunicator, ANodeOfA100s) {
+  auto c = seen(*preset("dgx-a100"), 8);
+  expect_graph(c.ring, {12, 20, 20});
+  expect_graph(c.tree, {12, 20, 20});
+  EXPECT_FALSE(c.nvls);
+  EXPECT_TRUE(c.nvlink);
+  EXPECT_EQ(c.gpu, nccl::Gpu::ampere);
+  EXPECT_EQ(c.cpu, nccl::Cpu::amd);
+  EXPECT_EQ(c.version, nccl::Version::v2_27_6);
+  EXPECT_EQ(c.ranks, 8);
+  EXPECT_EQ(c.nodes, 1);
+  EXPECT_DOUBLE_EQ(c.nvlink_peak.value(), 300e9);          // the data sheet's, not NCCL's
+  EXPECT_DOUBLE_EQ(c.memory_bandwidth.value(), 2.039e12);  // as the file says
+}
+
+// A ring a NIC of 25: 24 is the fastest speed that fits. In a node of eight a tree's chains use 7 of 8 hops:
+// 7 channels of 30 are 210 of the 240, and 34 would be all.
+TEST(NcclCommunicator, TwoNodesOfA100s) {
+  auto c = seen(*preset("dgx-a100"), 16);
+  expect_graph(c.ring, {8, 24, 24});
+  expect_graph(c.tree, {8, 30, 24});
+  EXPECT_EQ(c.ranks, 16);
+  EXPECT_EQ(c.nodes, 2);
+  EXPECT_DOUBLE_EQ(c.nvlink_peak.value(), 300e9);
+}
+
+// From three nodes on a tree's channels are the rings'.
+TEST(NcclCommunicator, FourNodesOfA100s) {
+  auto c = seen(*preset("dgx-a100"), 32);
+  expect_graph(c.ring, {8, 24, 24});
+  expect_graph(c.tree, {8, 24, 24});
+}
+
+// 18 NVLinks counted as 20.6: 370.8. Six channels of 60 are 360, doubled 12 of 30. NVLS: eight heads that
+// send and get twice what the others do, so nine shares: 370.8/9 = 41.2 allows 40.
+TEST(NcclCommunicator, ANodeOfH100s) {
+  auto c = seen(*preset("dgx-h100"), 8);
+  expect_graph(c.ring, {12, 30, 30});
+  expect_graph(c.tree, {12, 30, 30});
+  ASSERT_TRUE(c.nvls);
+  expect_graph(*c.nvls, {8, 40, 60});
+  EXPECT_DOUBLE_EQ(c.nvlink_peak.value(), 450e9);
+}
+
+// Eight rings share 370.8: 46.35 each, less than a NIC's 50, so 45 (and no doubling: more than four channels
+// slower than 50). 7 of 8 hops of a chain: 370.8/7 = 53 allows 48, the fastest there is. NVLS goes over NICs
+// of 50: 48.
+TEST(NcclCommunicator, TwoNodesOfH100s) {
+  auto c = seen(*preset("dgx-h100"), 16);
+  expect_graph(c.ring, {8, 45, 45});
+  expect_graph(c.tree, {8, 48, 45});
+  ASSERT_TRUE(c.nvls);
+  expect_graph(*c.nvls, {8, 40, 48});
+}
+
+TEST(NcclCommunicator, ASuperPodIsItsNodes) {
+  auto pod = seen(*preset("superpod-h100"), 1024);
+  expect_graph(pod.ring, {8, 45, 45});
+  expect_graph(pod.tree, {8, 45, 45});
+  ASSERT_TRUE(pod.nvls);
+  expect_graph(*pod.nvls, {8, 40, 48});
+  EXPECT_EQ(pod.nodes, 128);
+}
+
+// Six rings of one NVLink each, counted as 20 of its 25.
+TEST(NcclCommunicator, AHybridCubeMesh) {
+  auto c = seen(*preset("dgx1-v100"), 8);
+  expect_graph(c.ring, {6, 20, 20});
+  expect_graph(c.tree, {6, 20, 20});
+  EXPECT_TRUE(c.nvlink);
+  EXPECT_DOUBLE_EQ(c.nvlink_peak.value(), 150e9);
+  EXPECT_DOUBLE_EQ(c.memory_bandwidth.value(), 900e9);
+}
+
+// One ring over the sockets' 22: one channel of 20. Nothing of it is NVLink.
+TEST(NcclCommunicator, PcieIsNoNvlink) {
+  auto c = seen(*preset("pcie-8gpu"), 8);
+  expect_graph(c.ring, {1, 20, 20});
+  EXPECT_FALSE(c.nvlink);
+  EXPECT_DOUBLE_EQ(c.nvlink_peak.value(), 0);
+  EXPECT_DOUBLE_EQ(c.memory_bandwidth.value(), 1.555e12);
+}
+
+// Two rings of a NIC of 12.5 each.
+TEST(NcclCommunicator, PcieAcrossNodes) {
+  auto c = seen(*preset("pcie-8gpu"), 16);
+  expect_graph(c.ring, {2, 12, 12});
+  EXPECT_FALSE(c.nvlink);
+}
+
+// One ring through each GPU's own NIC of 50: one channel of 48, doubled. A chain of one GPU has no hop: the
+// tree's channels are as fast as twice the ring's between nodes. NVLS is for three GPUs a node and more.
+TEST(NcclCommunicator, OneGpuANode) {
+  auto two = seen_by_every_eighth(*preset("dgx-h100"), 2);
+  EXPECT_EQ(two.ranks, 2);
+  EXPECT_EQ(two.nodes, 2);
+  expect_graph(two.ring, {2, 24, 24});
+  expect_graph(two.tree, {2, 48, 24});
+  EXPECT_FALSE(two.nvls);
+  EXPECT_TRUE(two.nvlink);  // no hop within a node is anything else
+  EXPECT_DOUBLE_EQ(two.nvlink_peak.value(), 0);
+  auto four = seen_by_every_eighth(*preset("dgx-h100"), 4);
+  expect_graph(four.ring, {2, 24, 24});
+  expect_graph(four.tree, {2, 24, 24});
+}
+
+// One node has but four GPUs, and so four NICs to enter by. The NVLinks' peak is that of the full node.
+TEST(NcclCommunicator, UnevenNodes) {
+  auto c = seen(*preset("dgx-a100"), 12);
+  EXPECT_EQ(c.ranks, 12);
+  EXPECT_EQ(c.nodes, 2);
+  expect_graph(c.ring, {4, 24, 24});
+  expect_graph(c.tree, {4, 48, 24});  // 4 chains x 7/8 x 48 = 168 of the 240
+  EXPECT_DOUBLE_EQ(c.nvlink_peak.value(), 300e9);
+}
+
+// Four of a node's eight GPUs still have 240 each.
+TEST(NcclCommunicator, HalfANode) {
+  auto c = seen(*preset("dgx-a100"), 4);
+  expect_graph(c.ring, {12, 20, 20});
+  EXPECT_DOUBLE_EQ(c.nvlink_peak.value(), 300e9);
+}
+
+// Two H100s: nobody to multicast to.
+TEST(NcclCommunicator, NvlsNeedsThreeGpusANode) {
+  EXPECT_FALSE(seen(*preset("dgx-h100"), 2).nvls);
+  EXPECT_TRUE(seen(*preset("dgx-h100"), 3).nvls);
+}
+
+// A switch that does not reduce, and GPUs that cannot ask it to.
+TEST(NcclCommunicator, NvlsNeedsTheSwitchAndTheGpu) {
+  auto without = [](std::string text, const std::string& part, const std::string& instead) {
+    text.replace(text.find(part), part.size(), instead);
+    return topology_of(text);
+  };
+  EXPECT_TRUE(seen(*topology_of(kH100s), 8).nvls);
+  EXPECT_FALSE(seen(*without(kH100s, ", multicast: true", ""), 8).nvls);
+  EXPECT_FALSE(seen(*without(kH100s, "hopper", "ampere"), 8).nvls);
+}
+
+// One NIC at a tenth is left alone: seven rings are left, of 24 each (240/7 = 34 over NVLink).
+TEST(NcclCommunicator, ADegradedNicLowersTheChannels) {
+  std::vector<LinkOverride> slow{slower("node1.nic3", 2.5)};
+  auto c = seen(*preset("dgx-a100"), 16, slow);
+  expect_graph(c.ring, {7, 24, 24});
+}
+
+// All eight rings over 12.5: one channel each at 12, as many at 6 would be no more.
+TEST(NcclCommunicator, DegradedNicsLowerTheSpeed) {
+  std::vector<LinkOverride> slow;
+  for (int nic = 0; nic < 8; ++nic) slow.push_back(slower(fmt::format("node0.nic{}", nic), 12.5));
+  expect_graph(seen(*preset("dgx-a100"), 16, slow).ring, {8, 12, 12});
+}
+
+// Slower than any speed NCCL's search tries (3 GB/s within a node): one channel of 0.1.
+TEST(NcclCommunicator, AHopelesslySlowLink) {
+  std::vector<LinkOverride> slow{slower("node0.gpu3>node0.nvswitch", 2)};
+  expect_graph(seen(*preset("dgx-a100"), 8, slow).ring, {1, 0.1, 0.1});
+}
+
+// What the section does not say: the data sheet's memory bandwidth, the version in common use, no latency.
+TEST(NcclCommunicator, WhatAPlatformSays) {
+  struct Case {
+    const char* section;
+    double memory_bandwidth, nic_latency;
+    nccl::Version version;
+  };
+  for (const auto& [section, memory_bandwidth, nic_latency, version] :
+       {Case{"{gpu: ampere, cpu: amd}", 2039e9, 0, nccl::Version::v2_27_6},
+        Case{"{gpu: hopper, cpu: amd, version: '2.23'}", 3350e9, 0, nccl::Version::v2_21_5},
+        Case{"{gpu: ampere, cpu: amd, memory_bandwidth: 1555GB/s, nic_latency: 75us, version: '2.31.1'}",
+             1555e9, 75e-6, nccl::Version::v2_30_7}}) {
+    std::string text = kA100s.substr(0, kA100s.find("nccl:")) + "nccl: " + section + "\n";
+    auto c = seen(*topology_of(text), 16);
+    EXPECT_DOUBLE_EQ(c.memory_bandwidth.value(), memory_bandwidth) << section;
+    EXPECT_DOUBLE_EQ(c.nic_latency.value(), nic_latency) << section;
+    EXPECT_EQ(c.version, version) << section;
+  }
+}
+
+}  // namespace
+}  // namespace ddpsim::testing
