@@ -42,13 +42,15 @@ std::string write_calibration(const nccl::Calibration& calibration, const std::v
   for (const auto& entry : calibration.entries) {
     text += fmt::format(
         "  - algorithm: {}\n    across_nodes: {}\n    latency_scale: {:.4g}\n    efficiency: {:.4g}\n"
-        "    ramp: {:.4g}us\n    fitted_to:\n",
+        "    ramp: {:.4g}us\n",
         nccl::name(entry.algorithm), entry.across_nodes, entry.curve.latency_scale, entry.curve.efficiency,
         entry.curve.ramp.value() * 1e6);
-    for (const auto& fitted : tables)
-      if (fitted.measurement->shape.large_algorithm() == entry.algorithm &&
-          fitted.measurement->across_nodes() == entry.across_nodes)
-        text += fitted_table(fitted);
+    std::string fitted;
+    for (const auto& table : tables)
+      if (table.measurement->shape.large_algorithm() == entry.algorithm &&
+          table.measurement->across_nodes() == entry.across_nodes)
+        fitted += fitted_table(table);
+    if (!fitted.empty()) text += "    fitted_to:\n" + fitted;
   }
   return text;
 }

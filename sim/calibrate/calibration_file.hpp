@@ -14,6 +14,7 @@ struct FittedTable {
   const Measurement* measurement;
   Judgement judgement;
 };
+// Curves that none of the tables informed are written without.
 std::string write_calibration(const nccl::Calibration& calibration, const std::vector<FittedTable>& tables);
 
 }  // namespace ddpsim::calibrate

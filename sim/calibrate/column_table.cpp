@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <cctype>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -23,14 +24,15 @@ enum Role {
   ranks,
   nodes,
   type,
-  redop
+  redop,
+  operation
 };
-constexpr std::size_t kRoles = redop + 1;
+constexpr std::size_t kRoles = operation + 1;
 
 constexpr std::array<std::string_view, kRoles> kWords{
     "sizes",      "times",          "in-place times", "bandwidths",      "bus bandwidths",   "errors",
     "bandwidths", "bus bandwidths", "errors",         "numbers of GPUs", "numbers of nodes", "data types",
-    "reductions"};
+    "reductions", "operations"};
 
 struct Name {
   std::string_view text;
@@ -69,7 +71,11 @@ constexpr std::array kNames{Name{"bytes", size, 1},
                             Name{"nodes", nodes},
                             Name{"dtype", type},
                             Name{"data_type", type},
-                            Name{"redop", redop}};
+                            Name{"redop", redop},
+                            Name{"operation", operation},
+                            Name{"op", operation},
+                            Name{"op_name", operation},
+                            Name{"collective", operation}};
 
 struct Unit {
   std::string_view text;
@@ -173,10 +179,20 @@ class Columns {
   std::size_t first_row_ = 0;
 };
 
+// all_reduce, AllReduce, all-reduce, allreduce_perf.
+bool is_all_reduce(std::string_view name) {
+  std::string letters;
+  for (char c : name)
+    if (std::isalpha(static_cast<unsigned char>(c))) letters += static_cast<char>(std::tolower(c));
+  return letters.starts_with("allreduce");
+}
+
 // What the row says of the table it belongs to.
 AllReduceTable kind_of(const Columns& columns, const std::vector<Located>& row, AllReduceTable table) {
   if (const auto* cell = columns.cell(row, redop); cell && cell->text == "none")
     not_an_all_reduce(cell->span, "it reduces nothing");
+  if (const auto* cell = columns.cell(row, operation); cell && !is_all_reduce(cell->text))
+    not_an_all_reduce(cell->span, fmt::format("it is of '{}'", cell->text));
   if (const auto* cell = columns.cell(row, ranks)) set_ranks(table, parse_ranks(*cell), cell->span);
   if (const auto* cell = columns.cell(row, nodes)) table.nodes = parse_nodes(*cell);
   if (const auto* cell = columns.cell(row, type)) table.data_type = data_type(cell->text);

@@ -193,6 +193,8 @@ void run_calibrate(const CalibrateOptions& options) {
     calibration = {};  // every half had its own
   } else {
     if (!machines.empty()) calibration = fit(machines, known);
+    for (const auto& entry : known.entries)  // what nothing was measured of stays as it was
+      if (!calibration.find(entry.algorithm, entry.across_nodes)) calibration.entries.push_back(entry);
     tables = judge_all(calibration, machines, true);
     for (auto& table : judge_all(calibration, to_judge, false)) tables.push_back(std::move(table));
   }
@@ -226,9 +228,13 @@ void add_calibrate(CLI::App& app, Action& run) {
       ->check(CLI::Range(2, 1 << 20));
   command->add_option("--algorithm", options->algorithm, "The algorithm that NCCL was forced to (NCCL_ALGO)")
       ->check(CLI::IsMember({"ring", "tree", "nvls"}));
-  command->add_option("--judge", options->judged,
-                      "Tables to compare with but not to fit to (without FILE: with "
-                      "the topology's own calibration)");
+  command
+      ->add_option(
+          "--judge", options->judged,
+          "Tables to compare with but not to fit to (repeatable; without FILE: with the topology's own "
+          "calibration)")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
   command->add_flag("--every-other-size", options->every_other_size,
                     "Fit to every other size of each machine and judge on the rest");
   command->add_flag("--from-nothing", options->from_nothing,

@@ -7,6 +7,7 @@
 
 #include "sim/base/limits.hpp"
 #include "sim/engine/nccl_communicator.hpp"
+#include "sim/topology/names.hpp"
 
 namespace ddpsim::cli {
 namespace {
@@ -39,11 +40,15 @@ std::optional<std::vector<int>> as_counts(std::string_view text) {
 
 // A name with an @ that is not followed by numbers of GPUs is a file's.
 Selection parse_selection(const std::string& text) {
+  if (text.empty()) throw InputError("a table without a name", "leave out the comma too many");
   auto at = text.rfind('@');
   if (at == std::string::npos) return {text, {}, {}};
   auto rest = std::string_view(text).substr(at + 1);
   auto slash = rest.find('/');
   auto ranks = as_counts(rest.substr(0, slash));
+  if (!ranks && !rest.empty() && rest.front() >= '0' && rest.front() <= '9')
+    throw InputError(fmt::format("'@{}' does not say which tables", rest),
+                     "write @8 or @2+4 for numbers of GPUs, @8/half for a data type as well");
   if (!ranks) return {text, {}, {}};
   return {text.substr(0, at), *ranks,
           slash == std::string_view::npos ? "" : std::string(rest.substr(slash + 1))};
@@ -68,9 +73,9 @@ Machine machine_of(const Topology& topology, const calibrate::AllReduceTable& ta
   int packed = (ranks + node_size - 1) / node_size;
   int nodes = table.nodes.value_or(packed);
   if (nodes < packed || ranks % nodes != 0)
-    throw InputError(
-        fmt::format("measured on {} nodes; on this topology {} GPUs are on {}", nodes, ranks, packed),
-        "name the topology of the machine that was measured");
+    throw InputError(fmt::format("measured with {} GPUs on {}, which does not fit nodes of {}", ranks,
+                                 counted(nodes, "node"), node_size),
+                     "name the topology of the machine that was measured");
   Machine machine{topology.build(nodes == packed ? ranks : nodes * node_size), {}};
   for (int gpu = 0; gpu < machine.cluster->gpus(); ++gpu)
     if (nodes == packed || machine.cluster->position_of(gpu) < ranks / nodes) machine.gpus.push_back(gpu);

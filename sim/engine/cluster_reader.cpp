@@ -215,6 +215,9 @@ ScenarioReader::Collective ScenarioReader::read_collective(const Value* value) {
     return collective;
   }
   if (!table) throw InputError(value->span, "algorithm 'measured' needs a table", "add 'measured: FILE'");
+  if (collective.nccl.section)
+    throw InputError(collective.nccl.section->span, "measured times ask nothing of NCCL's model",
+                     "remove 'nccl', or write algorithm: auto");
   auto path = resolve(*table);
   auto& entry = tables_[path];
   if (!entry) entry = std::make_shared<const MeasuredTable>(read_measured_table(path));

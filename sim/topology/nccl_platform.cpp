@@ -72,6 +72,7 @@ nccl::Version as_nccl_version(const Value& value) {
 NcclPlatform read_nccl_platform(const Value& value, const std::string& file) {
   MapReader reader(value, "nccl");
   NcclPlatform platform;
+  for (const char* key : {"gpu", "cpu"}) reader.find(key);  // known, before one is missed
   platform.gpu = reader.required(
       "gpu", config::as_word(config::Words<nccl::Gpu>{{"volta", nccl::Gpu::volta},
                                                       {"ampere", nccl::Gpu::ampere},
@@ -87,9 +88,12 @@ NcclPlatform read_nccl_platform(const Value& value, const std::string& file) {
   platform.nic_latency = reader.optional("nic_latency", config::as_seconds).value_or(Seconds(0));
   if (const Value* path = reader.find("calibration")) {
     std::filesystem::path given(config::as_string(*path));
-    platform.calibration =
-        given.is_absolute() ? given.string()
-                            : (std::filesystem::path(file).parent_path() / given).lexically_normal().string();
+    auto resolved =
+        given.is_absolute() ? given : (std::filesystem::path(file).parent_path() / given).lexically_normal();
+    if (!std::filesystem::exists(resolved))
+      throw InputError(path->span, fmt::format("no such file: {}", resolved.string()),
+                       "the path is relative to the topology");
+    platform.calibration = resolved.string();
   }
   reader.finish();
   try {
