@@ -23,6 +23,7 @@ struct AllReduceTable {
   std::optional<int> nodes;                 // hosts, if the file says
   std::string data_type;                    // NCCL's name: "float", "half", "int8"; empty: not known
   std::optional<std::string> nccl_version;  // "2.27.3", if the file says
+  std::optional<double> busbw_factor = {};  // busbw / algbw of its largest message, if the file has both
   std::vector<TableRow> rows;               // at least three, ascending in size, each size once
 };
 

@@ -219,7 +219,9 @@ std::vector<AllReduceTable> read_column_table(const CsvTable& table) {
       in_place_time = checked_time(
           bytes, {*cell_time, columns.unit(in_place), cell(in_algbw), cell(in_busbw), cell(in_wrong)},
           like.ranks);
-    table_like(tables, like).rows.push_back({bytes, out_of_place, in_place_time, bytes_cell.span});
+    auto& table_of_row = table_like(tables, like);
+    table_of_row.rows.push_back({bytes, out_of_place, in_place_time, bytes_cell.span});
+    note_busbw_factor(table_of_row, {*cell(time), columns.unit(time), cell(algbw), cell(busbw), cell(wrong)});
   }
   if (tables.empty()) throw InputError(whole_file(table.source), "has no rows", "is the file cut off?");
   return tables;

@@ -229,7 +229,10 @@ class Console {
     std::optional<Seconds> in_place;
     auto out_of_place = measured(layout.out_of_place);
     if (layout.in_place && !is_missing(t[*layout.in_place])) in_place = measured(*layout.in_place);
-    table_like(run_.tables, like).rows.push_back({bytes, out_of_place, in_place, t[0].span});
+    auto& table = table_like(run_.tables, like);
+    table.rows.push_back({bytes, out_of_place, in_place, t[0].span});
+    auto at = layout.out_of_place;
+    note_busbw_factor(table, {t[at], kMicrosecond, &t[at + 1], &t[at + 2], &t[at + 3]});
   }
 
   void end_run() {

@@ -143,6 +143,13 @@ Seconds checked_time(Bytes bytes, const PrintedTime& m, std::optional<int> ranks
   return time;
 }
 
+void note_busbw_factor(AllReduceTable& table, const PrintedTime& m) {
+  if (!m.algbw || !m.busbw || is_missing(*m.algbw) || is_missing(*m.busbw)) return;
+  double algbw = parse_number(*m.algbw, -kAnything, kAnything);
+  if (algbw >= 100 * rounding(m.algbw->text))
+    table.busbw_factor = parse_number(*m.busbw, -kAnything, kAnything) / algbw;
+}
+
 void not_an_all_reduce(const SourceSpan& place, const std::string& why) {
   throw InputError(
       place, "this is not an all-reduce" + (why.empty() ? "" : ": " + why),

@@ -37,6 +37,9 @@ struct PrintedTime {
 // wrong.
 Seconds checked_time(Bytes bytes, const PrintedTime& printed, std::optional<int> ranks);
 
+// Keeps busbw / algbw, where both are printed with digits enough.
+void note_busbw_factor(AllReduceTable& table, const PrintedTime& printed);
+
 // Throws InputError at `place`: this is no all-reduce, because `why`.
 [[noreturn]] void not_an_all_reduce(const SourceSpan& place, const std::string& why);
 

@@ -20,7 +20,7 @@ namespace {
 using calibrate::JudgedTable;
 using Machine = std::vector<Measured>;
 
-constexpr double kWorstFit = 0.5;
+constexpr double kWorstFit = 0.5, kBestEfficiency = 1.4;
 
 struct CalibrateOptions {
   std::vector<std::string> machines, judged;  // each FILE[,FILE...]
@@ -155,15 +155,33 @@ void check_options(const CalibrateOptions& options) {
   if (!options.plot.empty()) check_plot_path(options.plot);
 }
 
-// A curve that is far off its own tables is worth nothing.
-void check_fit(const std::vector<JudgedTable>& tables) {
+// With the curves of `known` that nothing was measured of.
+nccl::Calibration with_rest_of(const nccl::Calibration& known, nccl::Calibration fitted) {
+  for (const auto& entry : known.entries)
+    if (!fitted.find(entry.algorithm, entry.across_nodes)) fitted.entries.push_back(entry);
+  return fitted;
+}
+
+// A curve that is far off its own tables, or far above what the links have, is of another machine.
+void check_fit(const nccl::Calibration& fitted, const std::vector<JudgedTable>& tables) {
+  constexpr const char* kHint =
+      "is it the topology of the machine that was measured, are times in the unit they say, and are machines "
+      "that are averaged alike?";
+  for (const auto& entry : fitted.entries)
+    if (entry.curve.efficiency > kBestEfficiency)
+      throw InputError(
+          fmt::format(
+              "the tables show {:.1f} times the bandwidth that the links of this topology have for {}; "
+              "nothing is written",
+              entry.curve.efficiency, nccl::name(entry.algorithm)),
+          kHint);
   for (const auto& table : tables)
     if (table.fitted && table.judgement.mean > kWorstFit)
       throw InputError(
           fmt::format("the curve is {:.0f} % off {}: no all-reduce of NCCL on that topology looks "
                       "like this table, and nothing is written",
                       100 * table.judgement.mean, table.title),
-          "is it the topology of the machine that was measured? (--quiet hides the curves above)");
+          kHint);
 }
 
 std::vector<calibrate::FittedTable> fitted_tables(const std::vector<Machine>& machines,
@@ -193,8 +211,6 @@ void run_calibrate(const CalibrateOptions& options) {
     calibration = {};  // every half had its own
   } else {
     if (!machines.empty()) calibration = fit(machines, known);
-    for (const auto& entry : known.entries)  // what nothing was measured of stays as it was
-      if (!calibration.find(entry.algorithm, entry.across_nodes)) calibration.entries.push_back(entry);
     tables = judge_all(calibration, machines, true);
     for (auto& table : judge_all(calibration, to_judge, false)) tables.push_back(std::move(table));
   }
@@ -204,10 +220,11 @@ void run_calibrate(const CalibrateOptions& options) {
     print_tables(tables);
     print_doubts(tables);
   }
-  check_fit(tables);
+  if (!machines.empty() && !options.every_other_size) check_fit(calibration, tables);
   OutputPhase writing;
   if (!options.out.empty())
-    write_output(options.out, write_calibration(calibration, fitted_tables(machines, tables)));
+    write_output(options.out,
+                 write_calibration(with_rest_of(known, calibration), fitted_tables(machines, tables)));
   write_output(options.json, calibration_json(calibration, tables));
   if (!options.plot.empty()) write_bandwidth_plot(series_of(tables), options.plot);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -46,7 +47,7 @@ Selection parse_selection(const std::string& text) {
   auto rest = std::string_view(text).substr(at + 1);
   auto slash = rest.find('/');
   auto ranks = as_counts(rest.substr(0, slash));
-  if (!ranks && !rest.empty() && rest.front() >= '0' && rest.front() <= '9')
+  if (!ranks && !rest.empty() && rest.find_first_not_of("0123456789+") == std::string_view::npos)
     throw InputError(fmt::format("'@{}' does not say which tables", rest),
                      "write @8 or @2+4 for numbers of GPUs, @8/half for a data type as well");
   if (!ranks) return {text, {}, {}};
@@ -55,11 +56,27 @@ Selection parse_selection(const std::string& text) {
 }
 
 int ranks_of(const calibrate::AllReduceTable& table, const MeasuredOptions& options) {
-  if (table.ranks) return *table.ranks;
-  if (options.world_size) return *options.world_size;
-  throw InputError(table.rows.front().span,
-                   fmt::format("{} does not say how many GPUs it is of", table.title),
-                   "add a line '# world_size: 8' to it, or give --world-size");
+  const auto& place = table.rows.front().span;
+  if (table.ranks) {
+    if (options.world_size && *options.world_size != *table.ranks)
+      throw InputError(
+          place, fmt::format("{} is of {} GPUs, not of {}", table.title, *table.ranks, *options.world_size),
+          "--world-size is for tables that do not say");
+    return *table.ranks;
+  }
+  if (!options.world_size)
+    throw InputError(place, fmt::format("{} does not say how many GPUs it is of", table.title),
+                     "give --world-size (in CSV a line '# world_size: 16' does as well)");
+  double n = *options.world_size, expected = 2 * (n - 1) / n;
+  if (auto factor = table.busbw_factor; factor && std::abs(*factor / expected - 1) > 0.02)
+    throw InputError(
+        place,
+        fmt::format(
+            "with {} GPUs the bus bandwidth would be {:.4g} times the algorithm's, here it is {:.4g} times",
+            *options.world_size, expected, *factor),
+        *factor < 1.999 ? fmt::format("is it --world-size {:.0f}?", 2 / (2 - *factor))
+                        : "how many GPUs was it?");
+  return *options.world_size;
 }
 
 // The machine as it was when measured: `ranks` GPUs, packed, or spread over as many nodes as the table says.

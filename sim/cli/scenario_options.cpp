@@ -211,6 +211,12 @@ void warn_if_slow(std::span<const Scenario> scenarios) {
                folded / 1e6);
 }
 
+void report_plain_rings(std::span<const Scenario> scenarios) {
+  if (std::any_of(scenarios.begin(), scenarios.end(),
+                  [](const auto& scenario) { return scenario.lacks_nccl; }))
+    fmt::print(stderr, "note: the topology has no section 'nccl': algorithm auto is plain rings there\n");
+}
+
 void report_table_use(std::span<const Scenario> scenarios) {
   std::vector<std::pair<const MeasuredCost*, Outside>> tables;  // in order of appearance
   for (const auto& scenario : scenarios) {

@@ -61,6 +61,9 @@ ToolInfo tool_info();
 // Tells the user on stderr when the simulation will take more than about half a minute.
 void warn_if_slow(std::span<const Scenario> scenarios);
 
+// Tells the user on stderr where auto does not mean NCCL.
+void report_plain_rings(std::span<const Scenario> scenarios);
+
 // Tells the user on stderr where measured tables had to be repaired, and how many messages lie outside them.
 void report_table_use(std::span<const Scenario> scenarios);
 

@@ -108,6 +108,7 @@ void sweep(const SweepOptions& options) {
       options.exact_optimum ? plan_exact_optimum(root, axes, reader) : plan_grid(root, axes, reader);
   if (!options.scenario.quiet) {
     report_table_use(plan.scenarios);
+    report_plain_rings(plan.scenarios);
     warn_if_slow(plan.scenarios);
   }
   SweepResult result{{}, {}, read_measured(plan), options.scenario.file};

@@ -41,6 +41,10 @@ void import(const ImportOptions& options) {
   auto imported = options.format == "nvidia-smi" ? import_nvidia_smi(import) : import_nccl_xml(import);
   write_output(options.out, imported.yaml);
   fmt::print(stderr, "wrote {} to {}\n", imported.summary, options.out);
+  if (!imported.has_nccl)
+    fmt::print(
+        stderr,
+        "note: without a section 'nccl', algorithm auto is plain rings there; --gpu and --cpu add it\n");
 }
 
 }  // namespace
@@ -76,7 +80,8 @@ void add_topology_import(CLI::App& topology, Action& run) {
   command->add_option("--nic-bandwidth", options->nic_bandwidth,
                       "Of each NIC and direction, where the file does not say, like 200Gbps");
   command->footer(
-      "Example:\n  ddpsim topology import --format nvidia-smi matrix.txt --gpu ampere --nic-bandwidth "
+      "Example:\n  ddpsim topology import --format nvidia-smi matrix.txt --gpu ampere --cpu amd "
+      "--nic-bandwidth "
       "200Gbps --out "
       "node.yaml");
   command->callback([options, &run] { run = [options] { import(*options); }; });

@@ -264,8 +264,11 @@ void ScenarioReader::read_cluster(const Value& root, const Collective& collectiv
     if (!communication) traffic = make_traffic(*topology, section, stragglers, collective);
     if (!communication->folded && (!communication->is_settled() || needs_links)) fold_traffic(*communication);
   } catch (const InputError& error) {
-    throw error.at(collective.section ? collective.place : section.topology->span);
+    throw error.at(collective.nccl.section ? collective.nccl.section->span
+                   : collective.section    ? collective.place
+                                           : section.topology->span);
   }
+  scenario.lacks_nccl = collective.automatic && !topology->nccl && topology->usual_size();
   scenario.groups = traffic.groups;
   scenario.communication = traffic.communication;
 }

@@ -43,6 +43,8 @@ struct Scenario {
   std::shared_ptr<const Communication> communication;
   std::shared_ptr<const MeasuredCost> measured_cost;
   Fidelity fidelity = Fidelity::lazy;
+  // auto over nodes of which nothing says what NCCL would do there: plain rings.
+  bool lacks_nccl = false;
   // Somebody's measured iteration times for this sweep (validation.measured), as an absolute or
   // working-directory path.
   std::optional<std::string> measured_iterations;

@@ -70,10 +70,14 @@ const Curve* Calibration::find(Algorithm algorithm, bool across_nodes) const {
   return entry == entries.end() ? nullptr : &entry->curve;
 }
 
-const Curve* Calibration::best_for(Algorithm algorithm, bool across_nodes) const {
-  if (const Curve* own = find(algorithm, across_nodes)) return own;
-  auto other = std::find_if(entries.begin(), entries.end(), [](const Entry& e) { return e.across_nodes; });
-  return across_nodes && other != entries.end() ? &other->curve : nullptr;
+const Calibration::Entry* Calibration::best_for(Algorithm algorithm, bool across_nodes) const {
+  const Entry* other = nullptr;
+  for (const auto& entry : entries) {
+    if (entry.across_nodes != across_nodes) continue;
+    if (entry.algorithm == algorithm) return &entry;
+    if (across_nodes && !other) other = &entry;
+  }
+  return other;
 }
 
 CurveShape::CurveShape(const Communicator& communicator, const Allowed& allowed)
@@ -143,14 +147,15 @@ Algorithm CostModel::curve_of(const Candidate& candidate) const {
   return is_low ? shape_.usual_large_algorithm() : candidate.algorithm;
 }
 
-const Curve* CostModel::curve(const Candidate& candidate) const {
+const Calibration::Entry* CostModel::curve(const Candidate& candidate) const {
   return calibration_.best_for(curve_of(candidate), communicator().nodes > 1);
 }
 
 TimesFrom CostModel::times_from(const Candidate& candidate) const {
-  if (!curve(candidate)) return TimesFrom::tuner;
-  return calibration_.find(curve_of(candidate), communicator().nodes > 1) ? TimesFrom::own_curve
-                                                                          : TimesFrom::other_curve;
+  const auto* entry = curve(candidate);
+  if (!entry) return TimesFrom::tuner;
+  if (entry->largest_ranks > 0 && communicator().ranks > entry->largest_ranks) return TimesFrom::extrapolated;
+  return entry->algorithm == curve_of(candidate) ? TimesFrom::own_curve : TimesFrom::other_curve;
 }
 
 std::string_view name(TimesFrom source) {
@@ -159,6 +164,8 @@ std::string_view name(TimesFrom source) {
       return "calibrated";
     case TimesFrom::other_curve:
       return "calibrated for another algorithm";
+    case TimesFrom::extrapolated:
+      return "calibrated on fewer GPUs";
     case TimesFrom::tuner:
       return "NCCL's own estimate";
   }
@@ -166,15 +173,15 @@ std::string_view name(TimesFrom source) {
 }
 
 Seconds CostModel::time(const Candidate& candidate, Bytes bytes) const {
-  const Curve* known = curve(candidate);
-  return known ? shape_.time(*known, candidate, bytes) : shape_.tuner().time(candidate, bytes);
+  const auto* known = curve(candidate);
+  return known ? shape_.time(known->curve, candidate, bytes) : shape_.tuner().time(candidate, bytes);
 }
 
 BytesPerSecond CostModel::bandwidth(Algorithm algorithm) const {
   bool across = communicator().nodes > 1;
-  const Curve* known = calibration_.best_for(algorithm, across);
+  const auto* known = calibration_.best_for(algorithm, across);
   auto widest = shape_.bandwidth(algorithm);
-  if (known) return known->efficiency * widest;
+  if (known) return known->curve.efficiency * widest;
   for (const auto& candidate : candidates())
     if (candidate.algorithm == algorithm) widest = std::max(widest, candidate.algbw);
   return widest;

@@ -28,13 +28,14 @@ struct Calibration {
     Algorithm algorithm = Algorithm::ring;
     bool across_nodes = false;
     Curve curve;
+    int largest_ranks = 0;  // of the tables it was fitted to; 0: not known
   };
   std::vector<Entry> entries;
 
   [[nodiscard]] const Curve* find(Algorithm algorithm, bool across_nodes) const;
   // Its own, or across nodes the first of another algorithm: what is lost there is mostly the network's
   // doing.
-  [[nodiscard]] const Curve* best_for(Algorithm algorithm, bool across_nodes) const;
+  [[nodiscard]] const Entry* best_for(Algorithm algorithm, bool across_nodes) const;
 };
 
 // What of a curve follows from the machine: L, b and depth, from the constants of NCCL 2.30.7 whatever
@@ -68,9 +69,8 @@ class CurveShape {
 };
 
 // Where a time comes from.
-enum class TimesFrom { own_curve, other_curve, tuner };
-std::string_view name(
-    TimesFrom source);  // "calibrated", "calibrated for another algorithm", "NCCL's own estimate"
+enum class TimesFrom { own_curve, other_curve, extrapolated, tuner };
+std::string_view name(TimesFrom source);  // "calibrated", "calibrated on fewer GPUs"
 
 class CostModel {
  public:
@@ -87,7 +87,7 @@ class CostModel {
   [[nodiscard]] const std::vector<Candidate>& candidates() const { return shape_.tuner().candidates(); }
   [[nodiscard]] const Communicator& communicator() const { return shape_.tuner().communicator(); }
   // The curve that a candidate's times are read off; null: they are the tuner's own estimate.
-  [[nodiscard]] const Curve* curve(const Candidate& candidate) const;
+  [[nodiscard]] const Calibration::Entry* curve(const Candidate& candidate) const;
   [[nodiscard]] TimesFrom times_from(const Candidate& candidate) const;
   // algbw of an algorithm's large messages.
   [[nodiscard]] BytesPerSecond bandwidth(Algorithm algorithm) const;

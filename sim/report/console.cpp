@@ -36,15 +36,6 @@ void print_terms(std::ostream& out, const IterationMetrics& m) {
                      ms(m.communication), 100 * (hidden / m.communication));
 }
 
-// Where the times of the collectives come from, each source once.
-std::vector<std::string> sources_of_times(const IterationMetrics& m) {
-  std::vector<std::string> sources;
-  for (const auto& bucket : m.buckets)
-    if (bucket.choice && std::find(sources.begin(), sources.end(), bucket.choice->times) == sources.end())
-      sources.push_back(bucket.choice->times);
-  return sources;
-}
-
 void print_facts(std::ostream& out, const IterationMetrics& m) {
   print_fact(out, "bandwidth",
              fmt::format("algbw {}, busbw {}", format_bandwidth(m.algbw), format_bandwidth(m.busbw)));
@@ -63,7 +54,7 @@ void print_facts(std::ostream& out, const IterationMetrics& m) {
              fmt::format("{} ranks{}, algorithm {}, fidelity {}; terms of rank {}", m.world_size,
                          m.group_size == m.world_size ? "" : fmt::format(" (groups of {})", m.group_size),
                          m.algorithm, m.fidelity, m.reported_rank));
-  if (auto sources = sources_of_times(m); !sources.empty())
+  if (auto sources = m.sources_of_times(); !sources.empty())
     print_fact(out, "all-reduce times", fmt::format("{}", fmt::join(sources, "; ")));
 }
 

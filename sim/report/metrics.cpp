@@ -101,4 +101,12 @@ IterationMetrics measure(const Timeline& timeline, const IterationContext& conte
   return metrics;
 }
 
+std::vector<std::string> IterationMetrics::sources_of_times() const {
+  std::vector<std::string> sources;
+  for (const auto& bucket : buckets)
+    if (bucket.choice && std::find(sources.begin(), sources.end(), bucket.choice->times) == sources.end())
+      sources.push_back(bucket.choice->times);
+  return sources;
+}
+
 }  // namespace ddpsim

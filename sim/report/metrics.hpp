@@ -49,7 +49,9 @@ struct IterationMetrics {
   std::vector<BucketMetrics> buckets;
   std::optional<BucketMetrics>
       used_parameter_bitmap;  // ready with the last gradient; its index and n_gradients are 0
-  int reported_rank = 0;      // the rank these terms belong to
+  // Where the times of the collectives come from, each source once; empty where nothing was chosen.
+  [[nodiscard]] std::vector<std::string> sources_of_times() const;
+  int reported_rank = 0;  // the rank these terms belong to
 };
 
 // What the timeline itself does not say.

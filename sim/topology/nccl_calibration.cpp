@@ -1,5 +1,7 @@
 #include "sim/topology/nccl_calibration.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "sim/base/limits.hpp"
@@ -20,19 +22,19 @@ auto as_algorithm() {
                                                   {"nvls_tree", Algorithm::nvls_tree}});
 }
 
-// What a curve was fitted to is for people; it is only checked.
+// What a curve was fitted to is for people, but for the GPUs, which are returned.
 int read_fitted_table(const Value& value) {
   MapReader reader(value, "fitted_to");
   reader.required("table", config::as_string);
-  reader.required("ranks", config::as_integer(2, kLargestWorldSize));
+  auto ranks = reader.required("ranks", config::as_integer(2, kLargestWorldSize));
   reader.required("nodes", config::as_integer(1, kLargestWorldSize));
-  auto rows = reader.required("rows", config::as_integer(1, 1'000'000));
+  reader.required("rows", config::as_integer(1, 1'000'000));
   for (const char* size : {"smallest", "largest"}) reader.required(size, config::as_bytes);
   for (const char* error : {"mean_error_percent", "worst_error_percent"})
     reader.required(error, config::as_number(0, 1e9));
   reader.optional("distrusted_rows", config::as_integer(0, 1'000'000));
   reader.finish();
-  return static_cast<int>(rows);
+  return static_cast<int>(ranks);
 }
 
 Entry read_entry(const Value& value) {
@@ -43,7 +45,8 @@ Entry read_entry(const Value& value) {
   entry.curve.latency_scale = reader.required("latency_scale", config::as_number(1e-3, 1e3));
   entry.curve.efficiency = reader.required("efficiency", config::as_number(1e-3, 1e3));
   entry.curve.ramp = reader.required("ramp", config::as_seconds);
-  reader.optional("fitted_to", config::as_list(read_fitted_table));
+  auto ranks = reader.optional("fitted_to", config::as_list(read_fitted_table)).value_or(std::vector<int>{});
+  for (int count : ranks) entry.largest_ranks = std::max(entry.largest_ranks, count);
   reader.finish();
   return entry;
 }

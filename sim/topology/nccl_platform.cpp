@@ -3,6 +3,7 @@
 #include <array>
 #include <charconv>
 #include <filesystem>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -57,12 +58,13 @@ void check_version(const NcclPlatform& platform) {
 nccl::Version as_nccl_version(const Value& value) {
   auto text = config::as_string(value);
   auto parts = parts_of(text);
-  if (!parts)
+  if (!parts || parts->front() != 2)
     throw InputError(value.span, fmt::format("'{}' is no version of NCCL", text),
                      "write version: \"2.27.6\"");
   std::optional<nccl::Version> known;
+  auto minor = [](const std::array<int, 3>& version) { return std::pair(version[0], version[1]); };
   for (auto version : {nccl::Version::v2_21_5, nccl::Version::v2_27_6, nccl::Version::v2_30_7})
-    if (*parts >= *parts_of(nccl::name(version))) known = version;
+    if (minor(*parts) >= minor(*parts_of(nccl::name(version)))) known = version;
   if (!known)
     throw InputError(value.span, fmt::format("the constants of NCCL {} are not known", text),
                      "the oldest known are those of 2.21.5");

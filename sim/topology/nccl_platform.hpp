@@ -25,8 +25,7 @@ NcclPlatform read_nccl_platform(const config::Value& value, const std::string& f
 // Throws InputError (without a place) when that version of NCCL does not know that GPU.
 void check_version(const NcclPlatform& platform);
 
-// The constants that are nearest to a version of NCCL ("2.26.2"): of the newest one that is known and not
-// newer.
+// The constants for a version of NCCL ("2.26.2"): of the newest minor version that is known and not newer.
 nccl::Version as_nccl_version(const config::Value& value);
 
 }  // namespace ddpsim

@@ -240,12 +240,12 @@ class UsageTest(CalibrateTest):
     def test_wrong_usage(self):
         for arguments, message in [
                 ("calibrate t.csv", "--topology is required"),
-                ("calibrate t.csv --topology", "--topology: 1 required TEXT missing"),
+                ("calibrate t.csv --topology", "--topology: 1 required FILE missing"),
                 ("calibrate t.csv --topology a.yaml --world-size 1", "--world-size: Value 1 not in range 2 to 1048576"),
                 ("calibrate t.csv --topology a.yaml --world-size many", "--world-size: Value many not in range 2 to 1048576"),
                 ("calibrate t.csv --topology a.yaml --algorithm collnet", "--algorithm: collnet not in {ring,tree,nvls}"),
                 ("calibrate t.csv --topology a.yaml --jugde b.csv", "unexpected argument '--jugde'; did you mean '--judge'?"),
-                ("calibrate t.csv --topology a.yaml --judge", "--judge: 1 required TEXT missing"),
+                ("calibrate t.csv --topology a.yaml --judge", "--judge: 1 required FILE missing"),
                 ("calibrate t.csv --topology a.yaml --out ''", "--out: needs a file name"),
                 ("calibrate t.csv --topology a.yaml --plot ''", "--plot: needs a file name"),
                 ("calibrate t.csv --topology a.yaml --csv t.csv", "unexpected argument '--csv'")]:

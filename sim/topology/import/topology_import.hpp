@@ -20,8 +20,9 @@ struct TopologyImport {
 };
 
 struct ImportedTopology {
-  std::string yaml;     // a topology file: kind cluster where one node can be told as such, else kind graph
-  std::string summary;  // "8 GPUs, 4 NICs (kind: cluster)"
+  std::string yaml;       // a topology file: kind cluster where one node can be told as such, else kind graph
+  std::string summary;    // "8 GPUs, 4 NICs (kind: cluster)"
+  bool has_nccl = false;  // whether there is a section nccl
 };
 
 // Each throws InputError with place and hint for a file of another kind, one that contradicts itself or

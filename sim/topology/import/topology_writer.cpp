@@ -134,10 +134,12 @@ class Writer {
     if (interconnect)
       header_.add(nics > 0 ? "For several nodes add the network: a 'fabric', e.g. {kind: rail_optimized}."
                            : "For several nodes add 'nics' to the node, and a 'fabric'.");
-    body += nccl();
+    auto platform = nccl();
+    body += platform;
     return {header_.text() + body,
             fmt::format("{}, {} (kind: {})", counted(gpus, "GPU"), counted(static_cast<int>(nics), "NIC"),
-                        interconnect ? "cluster" : "graph")};
+                        interconnect ? "cluster" : "graph"),
+            !platform.empty()};
   }
 
  private:
