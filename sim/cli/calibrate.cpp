@@ -155,6 +155,18 @@ void check_options(const CalibrateOptions& options) {
   if (!options.plot.empty()) check_plot_path(options.plot);
 }
 
+void check_world_size(const CalibrateOptions& options, const std::vector<Machine>& machines,
+                      const std::vector<Machine>& to_judge) {
+  if (!options.world_size) return;
+  for (const auto* all : {&machines, &to_judge})
+    for (const auto& machine : *all)
+      for (const auto& measured : machine)
+        if (!measured.measurement.table.ranks) return;
+  throw InputError(fmt::format("--world-size {} is of no use: every table says how many GPUs it is of",
+                               *options.world_size),
+                   "leave it out; FILE@8 takes a file's tables of 8 GPUs");
+}
+
 // With the curves of `known` that nothing was measured of.
 nccl::Calibration with_rest_of(const nccl::Calibration& known, nccl::Calibration fitted) {
   for (const auto& entry : known.entries)
@@ -200,6 +212,7 @@ void run_calibrate(const CalibrateOptions& options) {
   auto measured = measured_options(options);
   auto machines = load_machines(options.machines, *topology, measured);
   auto to_judge = load_machines(options.judged, *topology, measured);
+  check_world_size(options, machines, to_judge);
   nccl::Calibration known;
   if (!options.from_nothing && topology->nccl->calibration)
     known = read_calibration(*topology->nccl->calibration);

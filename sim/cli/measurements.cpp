@@ -57,13 +57,7 @@ Selection parse_selection(const std::string& text) {
 
 int ranks_of(const calibrate::AllReduceTable& table, const MeasuredOptions& options) {
   const auto& place = table.rows.front().span;
-  if (table.ranks) {
-    if (options.world_size && *options.world_size != *table.ranks)
-      throw InputError(
-          place, fmt::format("{} is of {} GPUs, not of {}", table.title, *table.ranks, *options.world_size),
-          "--world-size is for tables that do not say");
-    return *table.ranks;
-  }
+  if (table.ranks) return *table.ranks;
   if (!options.world_size)
     throw InputError(place, fmt::format("{} does not say how many GPUs it is of", table.title),
                      "give --world-size (in CSV a line '# world_size: 16' does as well)");

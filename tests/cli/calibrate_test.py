@@ -120,9 +120,12 @@ class TablesTest(CalibrateTest):
         [same] = self.calibrate("measurements/galvatron_8xA100-40GB.csv", "--topology", A100)["tables"]
         self.assertEqual(table["ranks"], 8)
         self.assertEqual([p["bytes"] for p in table["points"]], [p["bytes"] for p in same["points"]])
-        # What the file says comes first.
-        [table] = self.calibrate(DGXC, "--topology", H100, "--world-size", "4")["tables"]
-        self.assertEqual(table["ranks"], 8)
+        # The bus bandwidth knows better.
+        done = self.fails(2, "calibrate", raw, "--topology", A100, "--world-size", "4", cwd=cli.SOURCE_ROOT)
+        self.assertIn("hint: is it --world-size 8?", done.stderr)
+        # A table that says it itself needs no telling.
+        done = self.fails(2, "calibrate", DGXC, "--topology", H100, "--world-size", "4", cwd=cli.SOURCE_ROOT)
+        self.assertIn("--world-size 4 is of no use: every table says how many GPUs it is of", done.stderr)
 
     def test_a_forced_algorithm(self):
         ring = f"{ISSUE}B_16xH100_IB400_RING_MINCTAS24_QPS2.csv"
@@ -240,7 +243,7 @@ class UsageTest(CalibrateTest):
     def test_wrong_usage(self):
         for arguments, message in [
                 ("calibrate t.csv", "--topology is required"),
-                ("calibrate t.csv --topology", "--topology: 1 required FILE missing"),
+                ("calibrate t.csv --topology", "--topology: 1 required TEXT missing"),
                 ("calibrate t.csv --topology a.yaml --world-size 1", "--world-size: Value 1 not in range 2 to 1048576"),
                 ("calibrate t.csv --topology a.yaml --world-size many", "--world-size: Value many not in range 2 to 1048576"),
                 ("calibrate t.csv --topology a.yaml --algorithm collnet", "--algorithm: collnet not in {ring,tree,nvls}"),

@@ -236,9 +236,14 @@ class ImportTest(TopologyTest):
 
     def test_shows_what_nvidia_smi_shows(self):
         self.write("matrix.txt", self.fixture("nvswitch.txt"))
-        done = self.ok("topology", "import", "--format", "nvidia-smi", "matrix.txt", "--gpu", "ampere", "--nic-bandwidth",
-                       "200Gbps", "--out", "node.yaml")
-        self.assertEqual((done.stdout, done.stderr), ("", "wrote 8 GPUs, 8 NICs (kind: cluster) to node.yaml\n"))
+        command = ("topology", "import", "--format", "nvidia-smi", "matrix.txt", "--gpu", "ampere", "--nic-bandwidth",
+                   "200Gbps", "--out", "node.yaml")
+        done = self.ok(*command)
+        wrote = "wrote 8 GPUs, 8 NICs (kind: cluster) to node.yaml\n"
+        note = "note: without a section 'nccl', algorithm auto is plain rings there; --gpu and --cpu add it\n"
+        self.assertEqual((done.stdout, done.stderr), ("", wrote + note))
+        self.assertEqual(self.ok(*command, "--cpu", "amd").stderr, wrote)
+        self.assertIn("nccl: {gpu: ampere, cpu: amd}", self.read("node.yaml").decode())
         self.assertEqual(self.files(), ["matrix.txt", "node.yaml"])
         rows = [line.split()[1:] for line in self.ok("topology", "show", "node.yaml").stdout.splitlines()[-8:]]
         matrix = [line.split()[1:9] for line in self.fixture("nvswitch.txt").decode().splitlines()[1:9]]
