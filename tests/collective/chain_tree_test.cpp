@@ -9,6 +9,7 @@
 #include "sim/collective/time_alone.hpp"
 #include "sim/collective/verify.hpp"
 
+#include "tests/collective/expected_edges.hpp"
 #include "tests/collective/two_levels.hpp"
 #include "tests/collective/wirings.hpp"
 
@@ -133,28 +134,13 @@ TEST(ChainTreeOf, TwoNodesOfTwo) {
   EXPECT_EQ(channel.pattern, Pattern::pipeline);
   EXPECT_EQ(channel.part.index, 1);
   EXPECT_EQ(channel.part.of, 2);
-  struct Expected {
-    int from, to;
-    bool reduce;
-    std::vector<int> inputs;
-  };
-  std::vector<Expected> expected = {
+  std::vector<testing::ExpectedTreeEdge> expected = {
       {0, 1, true, {}},      {2, 3, true, {}},      {3, 1, true, {1}},  // 2 -> 3 -> 1 <- 0
       {1, 0, false, {0, 2}}, {3, 2, false, {5}},    {1, 3, false, {0, 2}},
       {0, 1, true, {}},      {1, 3, true, {6}},     {2, 3, true, {}},  // 0 -> 1 -> 3 <- 2
       {1, 0, false, {10}},   {3, 1, false, {7, 8}}, {3, 2, false, {7, 8}},
   };
-  ASSERT_EQ(channel.edges.size(), expected.size());
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    const Edge& edge = channel.edges[i];
-    EXPECT_EQ(edge.from, expected[i].from) << i;
-    EXPECT_EQ(edge.to, expected[i].to) << i;
-    EXPECT_EQ(edge.reduce, expected[i].reduce) << i;
-    EXPECT_EQ(edge.inputs, expected[i].inputs) << i;
-    EXPECT_EQ(edge.piece.index, i < 6 ? 0 : 1) << i;
-    EXPECT_EQ(edge.piece.of, 2) << i;
-    EXPECT_EQ(edge.route, std::vector<int>{expected[i].from * 4 + expected[i].to}) << i;
-  }
+  testing::expect_two_trees_of_four(channel, expected);
 }
 
 // The ranks that send to other nodes, by channel.

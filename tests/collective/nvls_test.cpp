@@ -7,6 +7,7 @@
 #include "sim/collective/time_alone.hpp"
 #include "sim/collective/verify.hpp"
 
+#include "tests/collective/expected_edges.hpp"
 #include "tests/collective/two_levels.hpp"
 #include "tests/collective/wirings.hpp"
 
@@ -85,13 +86,7 @@ TEST_P(Nvls, TreeOfOneNodeIsTheSame) {
 // Two ranks; the switch adds up in vertex 2 and multicasts from vertex 3.
 TEST(NvlsOf, TwoRanks) {
   auto schedule = nvls(wiring_of(1, 2));
-  struct Expected {
-    int from, to;
-    bool reduce;
-    int piece, of;
-    std::vector<int> inputs;
-  };
-  std::vector<Expected> expected = {
+  std::vector<testing::ExpectedEdge> expected = {
       {0, 2, true, 0, 1, {}},      {1, 2, true, 0, 1, {}},       // added up
       {2, 0, false, 0, 2, {0, 1}}, {2, 1, false, 1, 2, {0, 1}},  // the sums to their owners
       {0, 3, false, 0, 2, {2}},    {1, 3, false, 1, 2, {3}},     // back
@@ -100,12 +95,7 @@ TEST(NvlsOf, TwoRanks) {
   const auto& edges = schedule.stages[0].channels[0].edges;
   ASSERT_EQ(edges.size(), expected.size());
   for (std::size_t i = 0; i < edges.size(); ++i) {
-    EXPECT_EQ(edges[i].from, expected[i].from) << i;
-    EXPECT_EQ(edges[i].to, expected[i].to) << i;
-    EXPECT_EQ(edges[i].reduce, expected[i].reduce) << i;
-    EXPECT_EQ(edges[i].piece.index, expected[i].piece) << i;
-    EXPECT_EQ(edges[i].piece.of, expected[i].of) << i;
-    EXPECT_EQ(edges[i].inputs, expected[i].inputs) << i;
+    testing::expect_edge(edges[i], expected[i], i);
   }
 }
 
@@ -198,13 +188,7 @@ TEST_P(NvlsTree, TreesJoinLocalPositions) {
 // the first tree towards rank 0, the second towards rank 2.
 TEST(NvlsTreeOf, TwoNodesOfTwo) {
   auto schedule = nvls_tree(wiring_of(2, 2));
-  struct Expected {
-    int from, to;
-    bool reduce;
-    int piece, of;
-    std::vector<int> inputs;
-  };
-  std::vector<Expected> expected = {
+  std::vector<testing::ExpectedEdge> expected = {
       {0, 4, true, 0, 2, {}},          {1, 4, true, 0, 2, {}},       {4, 8, true, 0, 2, {0, 1}},   // node 0
       {2, 6, true, 0, 2, {}},          {3, 6, true, 0, 2, {}},       {6, 10, true, 0, 2, {3, 4}},  // node 1
       {10, 8, true, 0, 4, {5}},        {8, 10, false, 0, 4, {2, 6}},  // first tree
@@ -215,12 +199,7 @@ TEST(NvlsTreeOf, TwoNodesOfTwo) {
   const auto& edges = schedule.stages[0].channels[0].edges;
   ASSERT_EQ(edges.size(), 2 * expected.size());
   for (std::size_t i = 0; i < expected.size(); ++i) {
-    EXPECT_EQ(edges[i].from, expected[i].from) << i;
-    EXPECT_EQ(edges[i].to, expected[i].to) << i;
-    EXPECT_EQ(edges[i].reduce, expected[i].reduce) << i;
-    EXPECT_EQ(edges[i].piece.index, expected[i].piece) << i;
-    EXPECT_EQ(edges[i].piece.of, expected[i].of) << i;
-    EXPECT_EQ(edges[i].inputs, expected[i].inputs) << i;
+    testing::expect_edge(edges[i], expected[i], i);
   }
 }
 

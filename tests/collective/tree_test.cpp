@@ -6,6 +6,7 @@
 #include "sim/collective/algorithms.hpp"
 #include "sim/collective/verify.hpp"
 
+#include "tests/collective/expected_edges.hpp"
 #include "tests/collective/wirings.hpp"
 
 namespace ddpsim {
@@ -125,26 +126,11 @@ TEST(Trees, Inputs) {
   EXPECT_EQ(channel.pattern, Pattern::pipeline);
   EXPECT_EQ(channel.part.index, 0);
   EXPECT_EQ(channel.part.of, 1);
-  struct Expected {
-    int from, to;
-    bool reduce;
-    std::vector<int> inputs;
-  };
-  std::vector<Expected> expected = {{1, 2, true, {}},    {2, 0, true, {0, 2}}, {3, 2, true, {}},
-                                    {2, 1, false, {4}},  {0, 2, false, {1}},   {2, 3, false, {4}},
-                                    {0, 1, true, {}},    {1, 3, true, {6, 8}}, {2, 1, true, {}},
-                                    {1, 0, false, {10}}, {3, 1, false, {7}},   {1, 2, false, {10}}};
-  ASSERT_EQ(channel.edges.size(), expected.size());
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    const Edge& edge = channel.edges[i];
-    EXPECT_EQ(edge.from, expected[i].from) << i;
-    EXPECT_EQ(edge.to, expected[i].to) << i;
-    EXPECT_EQ(edge.reduce, expected[i].reduce) << i;
-    EXPECT_EQ(edge.inputs, expected[i].inputs) << i;
-    EXPECT_EQ(edge.piece.index, i < 6 ? 0 : 1) << i;
-    EXPECT_EQ(edge.piece.of, 2) << i;
-    EXPECT_EQ(edge.route, std::vector<int>{expected[i].from * 4 + expected[i].to}) << i;
-  }
+  std::vector<testing::ExpectedTreeEdge> expected = {
+      {1, 2, true, {}},   {2, 0, true, {0, 2}}, {3, 2, true, {}},   {2, 1, false, {4}},
+      {0, 2, false, {1}}, {2, 3, false, {4}},   {0, 1, true, {}},   {1, 3, true, {6, 8}},
+      {2, 1, true, {}},   {1, 0, false, {10}},  {3, 1, false, {7}}, {1, 2, false, {10}}};
+  testing::expect_two_trees_of_four(channel, expected);
 }
 
 // Three pairs of trees: thirds of the buffer, over the same links.
