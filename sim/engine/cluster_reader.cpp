@@ -1,5 +1,6 @@
 // The sections `collective` and `cluster` of a scenario: together they say what an all-reduce costs.
 #include <algorithm>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -135,6 +136,36 @@ void read_measured_cluster(const MeasuredTable& table, const SourceSpan& table_p
                      "use a table of that world size");
 }
 
+// Each ring a list of ranks.
+std::vector<std::vector<int>> read_rings(const Value& value) {
+  std::vector<std::vector<int>> rings;
+  for (const auto& item : config::items_of(value)) {
+    auto& ring = rings.emplace_back();
+    for (auto rank : config::as_list(as_integer(0, kLargestWorldSize - 1))(item))
+      ring.push_back(static_cast<int>(rank));
+  }
+  if (rings.empty())
+    throw InputError(value.span, "no rings", "give one list of ranks a ring, or remove 'rings'");
+  return rings;
+}
+
+// Throws InputError (without a place) unless each visits every rank once.
+void check_rings(const std::vector<std::vector<int>>& rings, const std::vector<RankGroup>& groups) {
+  if (rings.empty()) return;
+  if (groups.size() > 1)
+    throw InputError("rings are over all ranks, and here several groups reduce among themselves",
+                     "remove 'rings', or 'groups'");
+  for (std::size_t r = 0; r < rings.size(); ++r) {
+    auto sorted = rings[r];
+    std::sort(sorted.begin(), sorted.end());
+    std::vector<int> all(static_cast<std::size_t>(groups.front().ranks));
+    std::iota(all.begin(), all.end(), 0);
+    if (sorted != all)
+      throw InputError(fmt::format("ring {} does not visit each of {} ranks once", r, all.size()),
+                       fmt::format("list every rank from 0 to {}", all.size() - 1));
+  }
+}
+
 // Some algorithms have one channel by nature, and for some nobody knows how many would do.
 void check_channels(const Value& value, Algorithm algorithm, const CollectiveOptions& options) {
   bool only_one = algorithm == Algorithm::halving_doubling || algorithm == Algorithm::nvls ||
@@ -162,6 +193,7 @@ ClusterTraffic ScenarioReader::make_traffic(const Topology& topology, const Clus
                                    [&](int node) { return ranks_of_node(node, cluster, gpu_of_rank); });
   auto groups = read_groups(section.groups, section.world_size);
   ClusterTraffic traffic{make_groups(groups, slowdowns), {}};
+  check_rings(collective.options.rings, traffic.groups);
   communication->labels = labels_of(traffic.groups);
   for (const auto& group : groups) {
     auto& gpus = communication->groups.emplace_back();
@@ -201,6 +233,15 @@ ScenarioReader::Collective ScenarioReader::read_collective(const Value* value) {
   Words<RingOrder> orders{{"search", RingOrder::search}, {"ranks", RingOrder::ranks}};
   const Value* order = reader.find("ring_order");
   if (order) collective.options.search_rings = as_word(orders)(*order) == RingOrder::search;
+  const Value* rings = reader.find("rings");
+  if (rings) {
+    if (algorithm != Algorithm::ring || channels || order)
+      throw InputError(rings->span,
+                       "rings are given to algorithm: ring, instead of 'channels' and 'ring_order'",
+                       "write algorithm: ring, and remove the others");
+    collective.options.rings = read_rings(*rings);
+    collective.place = rings->span;
+  }
   const Value* table = reader.find("measured");
   collective.nccl = read_nccl_section(reader.find("nccl"));
   reader.finish();

@@ -101,7 +101,9 @@ CollectiveSchedule all_reduce_schedule(const Cluster& cluster, std::span<const i
   int channels = options.channels.value_or(1);
   switch (options.algorithm) {
     case Algorithm::ring:
-      return ring_all_reduce(wiring, ring_orders(cluster, gpus, options.channels, options.search_rings));
+      return ring_all_reduce(wiring, options.rings.empty()
+                                         ? ring_orders(cluster, gpus, options.channels, options.search_rings)
+                                         : options.rings);
     case Algorithm::tree:
       return double_binary_tree(wiring, channels);
     case Algorithm::chain_tree:

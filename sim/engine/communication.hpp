@@ -23,6 +23,8 @@ struct CollectiveOptions {
   // nullopt: as many rings (chains of a chain_tree) as add bandwidth, one of everything else.
   std::optional<int> channels;
   bool search_rings = true;  // over the fastest links; else in the order of the ranks
+  // Of algorithm ring: these instead, each a cycle over all ranks of the group.
+  std::vector<std::vector<int>> rings = {};
 };
 
 // Traffic that is not the groups'. It starts at `start` (zero: the start of the last backward pass) and takes

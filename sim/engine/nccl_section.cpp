@@ -78,9 +78,9 @@ bool ScenarioReader::uses_nccl(const Topology& topology, const Collective& colle
     throw error.at(section->span);
   }
   if (!topology.nccl || !collective.automatic) return false;
-  if (collective.options.channels || !collective.options.search_rings)
+  if (collective.options.channels || !collective.options.search_rings || !collective.options.rings.empty())
     throw InputError(collective.place, "NCCL's model finds its rings and channels itself",
-                     "remove 'channels' and 'ring_order', or write algorithm: ring for plain rings");
+                     "remove 'channels', 'ring_order' and 'rings', or write algorithm: ring for plain rings");
   return true;
 }
 

@@ -68,6 +68,27 @@ class HierarchicalTest(ClusterTest):
                     self.assertEqual(result["n_buckets"], 125)
                     self.assert_close(result["buckets"][-1]["end_s"] * 1e3, milliseconds)
 
+    def test_given_rings(self):
+        """A DGX-1's six rings written out are those that are found; one ring in the order of the ranks crosses the link between
+        the sockets, 3 to 4 and 7 to 0, whose 6 GB/s then carry 14 steps of S/8."""
+        self.copy_data()
+        found = [line.split(":")[1].split("(")[0].split() for line in self.ok("topology", "rings", "topologies/dgx1-v100.yaml").stdout.splitlines()]
+        self.assertEqual(len(found), 6)
+        self.write("one.csv", f"# ddpsim-trace: 1\ngradient,elements,dtype,ready_s\ng,{8 * GRADIENT},float32,0.001\n")
+        self.write("one.yaml", "workload: {trace: one.csv}\ncluster: {topology: topologies/dgx1-v100.yaml, world_size: 8}\n"
+                               "collective: {algorithm: ring, channels: auto}\nstrategy: flat\n")
+
+        def seconds(*settings):
+            return json.loads(self.ok("simulate", "one.yaml", "--json", "-", *settings).stdout)["communication_s"]
+
+        def given(rings):
+            return seconds("--set", f"collective={{algorithm: ring, rings: {rings}}}")
+
+        self.assertEqual(given([[int(rank) for rank in ring] for ring in found]), seconds())
+        in_order = given([list(range(8))])
+        self.assertGreater(in_order, 14 * S / 6e9)
+        self.assertLess(in_order, 14 * S / 6e9 * 1.01)
+
     def test_channels_of_one_ring_share_its_links(self):
         """Half of the bytes each at half of the bandwidth: the time of one channel."""
         self.write_cluster(topology=cli.RING, world_size=8)
