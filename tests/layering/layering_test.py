@@ -14,7 +14,8 @@ ALLOWED = {
     "sim/timeline": ["sim/base"],
     "sim/collective": ["sim/base"],
     "sim/calibrate": ["sim/collective", "sim/config", "sim/nccl"],
-    "sim/trace": ["sim/config"],
+    "sim/trace": ["sim/base"],
+    "sim/trace/import": ["sim/trace"],
     "sim/nccl": ["sim/base"],
     "sim/topology": ["sim/config", "sim/nccl"],
     "sim/ddp": ["sim/trace"],
@@ -22,7 +23,7 @@ ALLOWED = {
     "sim/engine/closed_form": ["sim/engine"],
     "sim/engine/simgrid": ["sim/engine"],
     "sim/report": ["sim/timeline", "sim/ddp"],
-    "sim/cli": ["sim/calibrate", "sim/engine/closed_form", "sim/engine/simgrid", "sim/report"],
+    "sim/cli": ["sim/calibrate", "sim/trace/import", "sim/engine/closed_form", "sim/engine/simgrid", "sim/report"],
     "sim": ["sim/cli"],
 }
 

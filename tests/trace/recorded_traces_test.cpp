@@ -6,7 +6,7 @@
 
 #include "sim/base/csv.hpp"
 #include "sim/base/quantity.hpp"
-#include "sim/trace/layer_times_import.hpp"
+#include "sim/trace/import/layer_times.hpp"
 #include "sim/trace/trace_file.hpp"
 
 namespace ddpsim {

@@ -10,6 +10,7 @@
 // spread is the tables' standard deviations added in quadrature, layer by layer.
 #include <string>
 
+#include "sim/trace/import/importer.hpp"
 #include "sim/trace/layer_trace.hpp"
 
 namespace ddpsim {
@@ -26,5 +27,7 @@ struct LayerTimesImport {
 // Throws InputError when the tables do not describe one of the four GPT-2 sizes, or a time is missing or not
 // a time.
 LayerTrace import_layer_times(const LayerTimesImport& import);
+
+TraceImporter layer_times_importer();
 
 }  // namespace ddpsim

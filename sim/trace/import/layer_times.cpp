@@ -1,4 +1,4 @@
-#include "sim/trace/layer_times_import.hpp"
+#include "sim/trace/import/layer_times.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -243,6 +243,23 @@ LayerTrace import_layer_times(const LayerTimesImport& import) {
   if (!trace.metadata.model) trace.metadata.model = std::string(size.name);
   for (auto& note : notes(import)) trace.metadata.notes.push_back(std::move(note));
   return trace;
+}
+
+TraceImporter layer_times_importer() {
+  return {"layer-times",
+          {"SIZES.csv", "TIMES.csv"},
+          "parameters per layer and gradient times per layer of a GPT-2",
+          {"--statistic", "--dtype", "--untied"},
+          [](const ImportRequest& request) {
+            LayerTimesImport import;
+            import.sizes_path = request.inputs[0];
+            import.times_path = request.inputs[1];
+            import.statistic = request.statistic.value_or(import.statistic);
+            import.tied_embedding = !request.untied;
+            import.dtype = request.dtype.value_or(import.dtype);
+            import.metadata = request.metadata;
+            return ImportedTrace{import_layer_times(import), std::nullopt, {}};
+          }};
 }
 
 }  // namespace ddpsim

@@ -1,4 +1,4 @@
-#include "sim/trace/layer_times_import.hpp"
+#include "sim/trace/import/layer_times.hpp"
 
 #include <map>
 
@@ -7,7 +7,7 @@
 
 #include "sim/trace/trace_file.hpp"
 
-#include "tests/trace/layer_times_tables.hpp"
+#include "tests/trace/import/layer_times_tables.hpp"
 
 namespace ddpsim {
 namespace {

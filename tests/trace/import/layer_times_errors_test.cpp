@@ -2,10 +2,10 @@
 // those of gpt2 (12 blocks, width 768) with one piece of text replaced.
 #include <gtest/gtest.h>
 
-#include "sim/trace/layer_times_import.hpp"
+#include "sim/trace/import/layer_times.hpp"
 
 #include "tests/support/errors.hpp"
-#include "tests/trace/layer_times_tables.hpp"
+#include "tests/trace/import/layer_times_tables.hpp"
 
 namespace ddpsim {
 namespace {

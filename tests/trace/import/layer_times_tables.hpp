@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "sim/trace/gpt2.hpp"
-#include "sim/trace/layer_times_import.hpp"
+#include "sim/trace/import/layer_times.hpp"
 
 namespace ddpsim::testing {
 

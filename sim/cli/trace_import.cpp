@@ -1,0 +1,71 @@
+#include <memory>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "sim/cli/commands.hpp"
+#include "sim/cli/scenario_options.hpp"
+#include "sim/trace/import/importer.hpp"
+#include "sim/trace/trace_file.hpp"
+
+namespace ddpsim::cli {
+namespace {
+
+struct ImportOptions {
+  std::string format, out;
+  std::optional<std::string> dtype;
+  ImportRequest request;
+};
+
+void import(const ImportOptions& options) {
+  const auto& importer = find_importer(options.format);
+  check_outputs({{"--out", options.out}});
+  ImportRequest request = options.request;
+  if (options.dtype) request.dtype = find_dtype(*options.dtype);
+  ImportedTrace imported = import_trace(importer, request);
+  for (const auto& remark : imported.remarks) fmt::print(stderr, "note: {}\n", remark);
+  OutputPhase writing;
+  write_output(options.out, write_trace(imported.trace));
+  fmt::print(stderr, "wrote {} gradients to {}\n", imported.trace.gradients.size(), options.out);
+}
+
+// "layer-times (SIZES.csv TIMES.csv): parameters per layer ..." a line.
+std::string formats() {
+  std::string text;
+  for (const auto& importer : trace_importers())
+    text += fmt::format("{}{} ({}): {}", text.empty() ? "" : "\n", importer.name,
+                        fmt::join(importer.inputs, " "), importer.summary);
+  return text;
+}
+
+}  // namespace
+
+void add_trace_import(CLI::App& trace, Action& run) {
+  auto* command = trace.add_subcommand("import", "Turn other people's measurements into a layer trace");
+  auto options = std::make_shared<ImportOptions>();
+  auto& metadata = options->request.metadata;
+  command->add_option("--format", options->format, formats())->required();
+  command->add_option("IN", options->request.inputs, "Input files, as many as the format reads")->required();
+  command->add_option("--out", options->out, "Layer trace to write")->required()->type_name("PATH");
+  command
+      ->add_option("--statistic", options->request.statistic,
+                   "layer-times: which column of the times to use (mean)")
+      ->check(CLI::IsMember({"mean", "median"}));
+  command->add_flag("--untied", options->request.untied, "layer-times: lm_head has a weight of its own");
+  command->add_option("--dtype", options->dtype, "layer-times: type of the gradients (float32)")
+      ->check(CLI::IsMember(dtype_names()));
+  const CLI::Range count(1, 1'000'000'000);  // what a trace's header takes
+  command->add_option("--batch-size", metadata.batch_size, "Samples a GPU and step")->check(count);
+  command->add_option("--sequence-length", metadata.sequence_length, "Tokens a sample")->check(count);
+  command->add_option("--model", metadata.model, "What was trained");
+  command->add_option("--device", metadata.device, "GPU the times were measured on");
+  command->add_option("--torch", metadata.torch, "PyTorch version");
+  command->add_option("--captured", metadata.captured, "When");
+  command->add_option("--source", metadata.source, "Where the figures come from");
+  command->footer(
+      "Example:\n  ddpsim trace import --format layer-times sizes.csv times.csv --batch-size 4 --out "
+      "trace.csv");
+  command->callback([options, &run] { run = [options] { import(*options); }; });
+}
+
+}  // namespace ddpsim::cli
