@@ -11,8 +11,10 @@ option(DDPSIM_BUILD_TESTS "Build the tests" OFF)
 option(DDPSIM_BUILD_BENCH "Build the benchmarks" OFF)
 option(DDPSIM_SANITIZE "Build with AddressSanitizer and UndefinedBehaviorSanitizer" OFF)
 option(DDPSIM_WERROR "Treat compiler warnings as errors" OFF)
-set(DDPSIM_WITH_LIBTORCH AUTO CACHE STRING "LibTorch for the bucket oracle test: AUTO, ON or OFF")
+set(DDPSIM_WITH_LIBTORCH AUTO CACHE STRING "LibTorch, for capture and the test against PyTorch's own buckets: AUTO, ON or OFF")
 set_property(CACHE DDPSIM_WITH_LIBTORCH PROPERTY STRINGS AUTO ON OFF)
+set(DDPSIM_WITH_CUDA AUTO CACHE STRING "Capture on a GPU, with a LibTorch that has CUDA: AUTO, ON or OFF")
+set_property(CACHE DDPSIM_WITH_CUDA PROPERTY STRINGS AUTO ON OFF)
 
 if(DDPSIM_SANITIZE)
   add_compile_definitions(_GLIBCXX_ASSERTIONS)  # what sanitizers cannot see: an empty optional, an index past the end

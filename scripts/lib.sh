@@ -26,5 +26,7 @@ ensure_packages() {
 }
 
 BUILD_PACKAGES=(g++ cmake ninja-build pkg-config libsimgrid-dev libyaml-cpp-dev libfmt-dev nlohmann-json3-dev libcli11-dev
-                libpugixml-dev libgsl-dev libboost-dev gnuplot-nox graphviz fonts-dejavu-core)
-TEST_PACKAGES=(libgtest-dev libgmock-dev libtorch-dev python3)
+                libpugixml-dev zlib1g-dev libgsl-dev libboost-dev gnuplot-nox graphviz fonts-dejavu-core)
+# OpenBLAS: Debian's LibTorch multiplies with whatever BLAS there is, and the reference BLAS is many times slower.
+TORCH_PACKAGES=(libtorch-dev libopenblas0-pthread)
+TEST_PACKAGES=(libgtest-dev libgmock-dev python3)

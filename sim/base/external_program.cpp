@@ -66,9 +66,9 @@ int wait_for(pid_t child, const ExternalProgram& program) {
 
 [[noreturn]] void fail_missing(const ExternalProgram& program) {
   throw BackendMissing(
-      fmt::format("{} drawn by '{}', which is not installed\n"
+      fmt::format("{} by '{}', which is not installed\n"
                   "hint: on Debian or Ubuntu: apt-get install {}",
-                  program.draws, program.name, program.package));
+                  program.purpose, program.name, program.package));
 }
 
 }  // namespace
@@ -91,18 +91,21 @@ std::string run_program(const ExternalProgram& program, std::string_view text) {
   actions.redirect(STDOUT_FILENO, output.get());
   actions.redirect(STDERR_FILENO, complaint.get());
 
-  std::string name = program.name, flag = program.flag;
-  char* arguments[] = {name.data(), flag.data(), nullptr};
+  std::string name = program.name;
+  std::vector<std::string> words = program.arguments;
+  std::vector<char*> arguments{name.data()};
+  for (auto& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
   pid_t child = 0;
-  int error = posix_spawnp(&child, name.c_str(), actions.get(), nullptr, arguments, environ);
+  int error = posix_spawnp(&child, name.c_str(), actions.get(), nullptr, arguments.data(), environ);
   if (error == ENOENT) fail_missing(program);
   if (error != 0) throw InternalError(fmt::format("cannot run '{}': {}", name, std::strerror(error)));
   int status = wait_for(child, program);
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
     throw InternalError(fmt::format("'{}' failed: {}", name, read_all(complaint.get())));
-  auto picture = read_all(output.get());
-  DDPSIM_CHECK(!picture.empty(), "a program that draws writes its picture");
-  return picture;
+  auto written = read_all(output.get());
+  DDPSIM_CHECK(!written.empty(), "what is run here writes its result");
+  return written;
 }
 
 }  // namespace ddpsim

@@ -1,14 +1,15 @@
 #pragma once
-// Runs another program as a child process: text in, a picture out.
+// Runs another program as a child process: text in, text or a picture out.
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace ddpsim {
 
 struct ExternalProgram {
-  std::string name;     // looked for in PATH
-  std::string flag;     // its one argument
-  std::string draws;    // for the message when it is missing: "plots are"
+  std::string name;  // looked for in PATH
+  std::vector<std::string> arguments;
+  std::string purpose;  // for the message when it is missing: "plots are drawn"
   std::string package;  // Debian's
 };
 

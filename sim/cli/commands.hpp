@@ -10,6 +10,7 @@ namespace ddpsim::cli {
 using Action = std::function<void()>;
 
 void add_calibrate(CLI::App& app, Action& run);
+void add_capture(CLI::App& app, Action& run);
 void add_simulate(CLI::App& app, Action& run);
 void add_sweep(CLI::App& app, Action& run);
 void add_topology(CLI::App& app, Action& run);

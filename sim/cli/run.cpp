@@ -1,14 +1,10 @@
 #include "sim/cli/run.hpp"
 
-#include <csignal>
-#include <cstdio>
 #include <iostream>
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include "sim/base/backend_missing.hpp"
-#include "sim/base/check.hpp"
+#include "sim/base/program_exit.hpp"
 #include "sim/base/source.hpp"
 #include "sim/base/suggest.hpp"
 #include "sim/cli/commands.hpp"
@@ -17,21 +13,6 @@
 
 namespace ddpsim::cli {
 namespace {
-
-enum ExitCode { kOk = 0, kBadInput = 2, kNotAvailable = 3, kInterrupted = 4, kInternal = 70 };
-
-// Workers die with this process, and outputs are whole or absent: leaving at once is safe.
-void on_interrupt(int) {
-  constexpr char message[] = "interrupted\n";
-  [[maybe_unused]] auto written = write(STDERR_FILENO, message, sizeof message - 1);
-  _exit(kInterrupted);
-}
-
-int fail(ExitCode code, std::string_view message) {
-  std::cout.flush();
-  fmt::print(stderr, "{}\n", message);
-  return code;
-}
 
 // The first argument that `command` could not place, with what may have been meant; empty when it placed all.
 std::string unexpected_argument(const CLI::App& command) {
@@ -52,14 +33,13 @@ int usage_error(const CLI::App& app, const CLI::ParseError& error) {
     path = parent->get_name() + " " + path;
   std::string message = unexpected_argument(*command);
   if (message.empty()) message = error.what();
-  return fail(kBadInput, fmt::format("error: {}\nhint: see '{} --help'", message, path));
+  return fail({kBadInput, fmt::format("error: {}\nhint: see '{} --help'", message, path)});
 }
 
 }  // namespace
 
 int run(int argc, char** argv) {
-  std::signal(SIGINT, on_interrupt);
-  std::signal(SIGTERM, on_interrupt);
+  leave_on_interrupt();
 
   CLI::App app(
       "Predicts how long a data-parallel training iteration takes on a cluster, and which bucket size is "
@@ -75,6 +55,7 @@ int run(int argc, char** argv) {
   add_calibrate(app, action);
   add_topology(app, action);
   add_trace(app, action);
+  add_capture(app, action);
   try {
     app.parse(argc, argv);
     action();
@@ -85,17 +66,8 @@ int run(int argc, char** argv) {
     return app.exit(help);
   } catch (const CLI::ParseError& error) {
     return usage_error(app, error);
-  } catch (const InputError& error) {
-    return fail(kBadInput, error.what());
-  } catch (const BackendMissing& error) {
-    return fail(kNotAvailable, fmt::format("error: {}", error.what()));
-  } catch (const InternalError& error) {
-    return fail(
-        kInternal,
-        fmt::format("internal error: {}\nhint: this is a defect of ddpsim; please report it with the input",
-                    error.what()));
-  } catch (const std::bad_alloc&) {
-    return fail(kInternal, "error: out of memory\nhint: simulate fewer ranks, or use fidelity: auto");
+  } catch (...) {
+    return fail(failure_of(std::current_exception()));
   }
 }
 

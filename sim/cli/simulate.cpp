@@ -15,6 +15,7 @@
 #include "sim/report/chrome_timeline.hpp"
 #include "sim/report/console.hpp"
 #include "sim/report/measured_iterations.hpp"
+#include "sim/report/recorded_comparison.hpp"
 #include "sim/report/result_csv.hpp"
 
 namespace ddpsim::cli {
@@ -23,6 +24,7 @@ namespace {
 struct SimulateOptions {
   ScenarioOptions scenario;
   std::string timeline;
+  std::optional<std::string> recorded;
   bool check_fidelity = false;
   int check_ranks = 32;
 };
@@ -65,6 +67,17 @@ FidelityCheck read_check(const SimulateOptions& options, config::Value root, con
   }
 }
 
+// The recording to compare with, if any; of several groups it is beside the one whose terms are reported, and
+// all must be alike.
+std::optional<RecordedCommunication> read_recorded(const std::optional<std::string>& path,
+                                                   const Scenario& scenario) {
+  if (!path) return std::nullopt;
+  auto recorded = read_recorded_communication(*path);
+  for (const auto& group : scenario.groups)
+    check_recorded(recorded, *path, group.ranks, *scenario.trace, scenario.plan, scenario.ddp);
+  return recorded;
+}
+
 // Once as asked and once flow by flow.
 void check_fidelity(const FidelityCheck& check, std::ostream& out) {
   auto asked = simulate_one(check.asked);
@@ -95,6 +108,7 @@ void simulate(const SimulateOptions& options) {
   if (options.check_fidelity) checked = read_check(options, root, scenario);
   std::vector<MeasuredIteration> measured;
   if (scenario.measured_iterations) measured = read_measured_iterations(*scenario.measured_iterations);
+  auto recorded = read_recorded(options.recorded, scenario);
   Timeline timeline;
   run_all({&scenario, 1}, 1, simulator_for,
           [&](std::size_t, Timeline result) { timeline = std::move(result); });
@@ -103,10 +117,13 @@ void simulate(const SimulateOptions& options) {
   if (auto match = matching(measured, metrics); match && options.scenario.prints_summary())
     std::cout << fmt::format("\nmeasured {}: the prediction is {:+.1f} % off\n",
                              format_seconds(match->iteration), 100 * relative_error(metrics, *match));
+  std::optional<RecordedComparison> comparison;
+  if (recorded) comparison = compare_recorded(*recorded, metrics);
+  if (comparison && options.scenario.prints_summary()) print_comparison(std::cout, *comparison);
   if (!options.scenario.quiet) report_unmatched(measured, {&metrics, 1});
   if (checked) check_fidelity(*checked, options.scenario.prints_summary() ? std::cout : std::cerr);
   OutputPhase writing;
-  write_output(options.scenario.json, simulate_json(metrics, tool_info()));
+  write_output(options.scenario.json, simulate_json(metrics, tool_info(), comparison));
   write_output(options.scenario.csv, buckets_csv(metrics));
   if (!options.timeline.empty())
     write_whole_file(options.timeline, chrome_timeline_json(timeline, context_of(scenario)));
@@ -121,6 +138,10 @@ void add_simulate(CLI::App& app, Action& run) {
   options->scenario.add_to(*command);
   add_output(*command, "--timeline", options->timeline,
              "Write a timeline that opens in Perfetto or chrome://tracing");
+  command
+      ->add_option("--recorded", options->recorded,
+                   "Recorded collectives (CSV): print the simulated all-reduces beside them")
+      ->type_name("PATH");
   command->add_flag("--check-fidelity", options->check_fidelity,
                     "Simulate the scenario with few ranks flow by flow as well, and print the difference");
   command->add_option("--check-ranks", options->check_ranks, "Ranks of that check, at most")

@@ -1,13 +1,12 @@
 #include <algorithm>
-#include <chrono>
 #include <iostream>
 #include <memory>
 #include <thread>
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include "sim/base/output_file.hpp"
+#include "sim/base/progress_line.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/scenario_options.hpp"
 #include "sim/cli/sweep_points.hpp"
@@ -27,33 +26,6 @@ struct SweepOptions {
   std::string plot;
   unsigned jobs = std::max(1U, std::thread::hardware_concurrency());
   bool exact_optimum = false;
-};
-
-// "17 of 30 points" on the terminal, once the work has taken a second.
-class Progress {
- public:
-  explicit Progress(std::size_t total, bool quiet)
-      : total_(total), shown_(!quiet && isatty(STDERR_FILENO) != 0) {}
-  ~Progress() { clear(); }
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
-
-  void step(std::size_t done) {
-    auto now = std::chrono::steady_clock::now();
-    if (!shown_ || now - last_ < std::chrono::seconds(1)) return;
-    last_ = now;
-    visible_ = true;
-    fmt::print(stderr, "\r{} of {} points", done, total_);
-  }
-  void clear() {
-    if (visible_) fmt::print(stderr, "\r\033[K");
-    visible_ = false;
-  }
-
- private:
-  std::size_t total_;
-  bool shown_, visible_ = false;
-  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
 std::vector<MeasuredIteration> read_measured(const SweepPlan& plan) {
@@ -79,13 +51,13 @@ void run_points(const SweepOptions& options, const SweepPlan& plan, SweepResult&
   bool prints = options.scenario.prints_summary() && !options.exact_optimum;
   SweepTable table(std::cout, plan.axes, !result.measured.empty());
   if (prints) table.header();
-  Progress progress(plan.scenarios.size(), options.scenario.quiet);
+  ProgressLine progress(options.scenario.quiet);
   run_all(plan.scenarios, options.jobs, simulator_for, [&](std::size_t i, const Timeline& timeline) {
     SweepPoint point{plan.axis_values[i], metrics_of(plan.scenarios[i], timeline), {}};
     point.measured = matching(result.measured, point.metrics);
     progress.clear();
     if (prints) table.row(point);
-    progress.step(i + 1);
+    progress.show(fmt::format("{} of {} points", i + 1, plan.scenarios.size()));
     result.points.push_back(std::move(point));
   });
   progress.clear();

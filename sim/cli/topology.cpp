@@ -113,7 +113,7 @@ struct ExportOptions {
 void export_graph(const ExportOptions& options) {
   if (options.dot.empty() == options.svg.empty())
     throw InputError("one of --dot and --svg says what to write", "write --svg topology.svg");
-  const ExternalProgram graphviz{"dot", "-Tsvg", "graphs are", "graphviz"};
+  const ExternalProgram graphviz{"dot", {"-Tsvg"}, "graphs are drawn", "graphviz"};
   if (!options.svg.empty()) {
     if (options.svg != "-") check_writable(options.svg, "--svg");
     require_program(graphviz);

@@ -1,19 +1,109 @@
+#include <charconv>
 #include <iostream>
 #include <memory>
+#include <optional>
 
+#include <fmt/format.h>
+
+#include "sim/base/quantity.hpp"
 #include "sim/cli/commands.hpp"
+#include "sim/cli/scenario_options.hpp"
+#include "sim/ddp/recorded_buckets.hpp"
+#include "sim/report/backward_plot.hpp"
+#include "sim/report/bucket_table.hpp"
+#include "sim/report/plot.hpp"
 #include "sim/trace/trace_file.hpp"
 #include "sim/trace/trace_summary.hpp"
 
 namespace ddpsim::cli {
 namespace {
 
+struct ShowOptions {
+  std::string file, plot;
+  std::optional<std::string> bucket_cap, first_bucket_cap, torch, recorded;
+};
+
+Located located(const char* option, const std::string& text) {
+  return {text, whole_file(make_source(option, text))};
+}
+
+TorchVersion parse_torch(const std::string& text) {
+  TorchVersion version;
+  const char* end = text.data() + text.size();
+  auto [dot, major_error] = std::from_chars(text.data(), end, version.major);
+  bool ok = major_error == std::errc() && dot != end && *dot == '.' && version.major >= 0;
+  if (ok) {
+    auto [rest, minor_error] = std::from_chars(dot + 1, end, version.minor);
+    ok = minor_error == std::errc() && (rest == end || *rest == '.') && version.minor >= 0;
+  }
+  if (!ok) throw InputError(fmt::format("--torch: '{}' is not a PyTorch version", text), "write it like 2.6");
+  return version;
+}
+
+DdpOptions ddp_options(const ShowOptions& options) {
+  DdpOptions ddp;
+  if (options.bucket_cap) ddp.bucket_cap = parse_bytes(located("--bucket-cap", *options.bucket_cap));
+  if (options.first_bucket_cap)
+    ddp.first_bucket_cap = parse_bytes(located("--first-bucket-cap", *options.first_bucket_cap));
+  if (options.torch) ddp.torch = parse_torch(*options.torch);
+  return ddp;
+}
+
+std::string show(const CapInterval& interval) {
+  if (!interval.largest) return fmt::format("{} B or more", interval.smallest.value());
+  return fmt::format("{} B to {} B ({} to {})", interval.smallest.value(), interval.largest->value(),
+                     format_bytes(interval.smallest), format_bytes(*interval.largest));
+}
+
+// Which caps explain the recorded buckets.
+void print_caps(const RecordedCommunication& recorded, const LayerTrace& trace, const DdpOptions& ddp) {
+  auto n = recorded.collectives.size();
+  std::cout << fmt::format("\nrecorded {} all-reduce{}: ", n, n == 1 ? "" : "s");
+  auto found = options_that_give(recorded.collectives, trace, ddp);
+  if (!found) {
+    std::cout << "no bucket cap puts these gradients into those buckets\n";
+    return;
+  }
+  std::cout << fmt::format("PyTorch's buckets with {}\n", describe_caps(*found));
+  for (const auto& caps : caps_that_give(recorded.collectives, trace, ddp))
+    std::cout << fmt::format("  first_bucket_cap  {}\n  bucket_cap        {}\n", show(caps.first),
+                             show(caps.later));
+}
+
+void show(const ShowOptions& options) {
+  check_outputs({{"--plot", options.plot}});
+  if (!options.plot.empty()) check_plot_path(options.plot);
+  auto ddp = ddp_options(options);
+  auto trace = read_trace(options.file);
+  auto plan = make_reduction_plan(trace, Strategy::ddp, ddp);
+  std::optional<RecordedCommunication> recorded;
+  if (options.recorded) recorded = read_recorded_communication(*options.recorded);
+  std::cout << summarize(trace);
+  bool has_caps = options.bucket_cap || options.first_bucket_cap || options.torch;
+  if (has_caps && options.plot.empty()) print_bucket_table(std::cout, trace, plan);
+  if (recorded) print_caps(*recorded, trace, ddp);
+  OutputPhase writing;
+  if (!options.plot.empty()) write_backward_plot(trace, plan, options.plot);
+}
+
 void add_show(CLI::App& trace, Action& run) {
-  auto* command = trace.add_subcommand("show", "Summary of a layer trace");
-  auto file = std::make_shared<std::string>();
-  command->add_option("FILE", *file, "Layer trace (CSV)")->required();
-  command->footer("Example:\n  ddpsim trace show traces/gpt2-large-a100-bs4.csv");
-  command->callback([file, &run] { run = [file] { std::cout << summarize(read_trace(*file)); }; });
+  auto* command = trace.add_subcommand("show", "Summary of a layer trace, its buckets, a picture");
+  auto options = std::make_shared<ShowOptions>();
+  command->add_option("FILE", options->file, "Layer trace (CSV)")->required();
+  add_output(*command, "--plot", options->plot,
+             "Draw the arrival of gradients and of complete buckets (.svg or .png; needs gnuplot)");
+  command->add_option("--bucket-cap", options->bucket_cap, "PyTorch's bucket_cap_mb, as a size (25MiB)")
+      ->type_name("SIZE");
+  command->add_option("--first-bucket-cap", options->first_bucket_cap, "Cap of the first bucket")
+      ->type_name("SIZE");
+  command->add_option("--torch", options->torch, "Whose bucketing rules (2.6)")->type_name("VERSION");
+  command
+      ->add_option("--recorded", options->recorded,
+                   "Recorded collectives (CSV): say which caps give their buckets")
+      ->type_name("PATH");
+  command->footer(
+      "Example:\n  ddpsim trace show traces/gpt2-large-a100-bs4.csv --bucket-cap 100MiB --plot trace.svg");
+  command->callback([options, &run] { run = [options] { show(*options); }; });
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "sim/base/progress_line.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/scenario_options.hpp"
 #include "sim/trace/import/importer.hpp"
@@ -13,19 +14,44 @@ namespace {
 
 struct ImportOptions {
   std::string format, out;
+  std::string collectives, recorded;  // empty: not wanted
   std::optional<std::string> dtype;
   ImportRequest request;
 };
 
+ImportedTrace read(const TraceImporter& importer, ImportRequest request) {
+  ProgressLine line(false);
+  request.progress = [&line](double share) { line.show(fmt::format("{:.0f} % read", 100 * share)); };
+  return import_trace(importer, request);
+}
+
+// Throws InputError when an output was asked for that this input cannot give.
+void check_communication(const ImportOptions& options, const ImportedTrace& imported) {
+  if (imported.communication) return;
+  for (const auto& [option, path] :
+       {std::pair{"--collectives", options.collectives}, std::pair{"--recorded", options.recorded}})
+    if (!path.empty())
+      throw InputError(fmt::format("{}: no all-reduces with times were recorded", option),
+                       "leave it out, or profile a DistributedDataParallel run on GPUs with NCCL");
+}
+
 void import(const ImportOptions& options) {
   const auto& importer = find_importer(options.format);
-  check_outputs({{"--out", options.out}});
+  check_outputs(
+      {{"--out", options.out}, {"--collectives", options.collectives}, {"--recorded", options.recorded}});
   ImportRequest request = options.request;
   if (options.dtype) request.dtype = find_dtype(*options.dtype);
-  ImportedTrace imported = import_trace(importer, request);
+  auto imported = read(importer, request);
   for (const auto& remark : imported.remarks) fmt::print(stderr, "note: {}\n", remark);
+  check_communication(options, imported);
+  // All texts first: one that cannot be written leaves no other behind.
+  std::vector<std::pair<std::string, std::string>> outputs{{options.out, write_trace(imported.trace)}};
+  if (!options.collectives.empty())
+    outputs.emplace_back(options.collectives, write_all_reduce_table(*imported.communication));
+  if (!options.recorded.empty())
+    outputs.emplace_back(options.recorded, write_recorded_communication(*imported.communication));
   OutputPhase writing;
-  write_output(options.out, write_trace(imported.trace));
+  for (const auto& [path, text] : outputs) write_output(path, text);
   fmt::print(stderr, "wrote {} gradients to {}\n", imported.trace.gradients.size(), options.out);
 }
 
@@ -47,12 +73,20 @@ void add_trace_import(CLI::App& trace, Action& run) {
   command->add_option("--format", options->format, formats())->required();
   command->add_option("IN", options->request.inputs, "Input files, as many as the format reads")->required();
   command->add_option("--out", options->out, "Layer trace to write")->required()->type_name("PATH");
+  add_output(*command, "--collectives", options->collectives,
+             "pytorch-profiler: all-reduce table to write, of the collectives recorded beside it");
+  add_output(*command, "--recorded", options->recorded,
+             "pytorch-profiler: when these collectives were ready, started and ended");
   command
       ->add_option("--statistic", options->request.statistic,
-                   "layer-times: which column of the times to use (mean)")
+                   "layer-times: which column of the times to use (mean); pytorch-profiler: of the steps "
+                   "(median)")
       ->check(CLI::IsMember({"mean", "median"}));
   command->add_flag("--untied", options->request.untied, "layer-times: lm_head has a weight of its own");
-  command->add_option("--dtype", options->dtype, "layer-times: type of the gradients (float32)")
+  command
+      ->add_option(
+          "--dtype", options->dtype,
+          "layer-times: type of the gradients (float32); operator-table: where two bytes leave it open")
       ->check(CLI::IsMember(dtype_names()));
   const CLI::Range count(1, 1'000'000'000);  // what a trace's header takes
   command->add_option("--batch-size", metadata.batch_size, "Samples a GPU and step")->check(count);
@@ -64,7 +98,7 @@ void add_trace_import(CLI::App& trace, Action& run) {
   command->add_option("--source", metadata.source, "Where the figures come from");
   command->footer(
       "Example:\n  ddpsim trace import --format layer-times sizes.csv times.csv --batch-size 4 --out "
-      "trace.csv");
+      "trace.csv\n  ddpsim trace import --format pytorch-profiler trace.json.gz --out trace.csv");
   command->callback([options, &run] { run = [options] { import(*options); }; });
 }
 

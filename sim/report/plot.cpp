@@ -19,7 +19,7 @@ PlotFormat plot_format(const std::string& path) {
 
 ExternalProgram gnuplot() {
   // -d: the user's own settings do not change the picture.
-  return {"gnuplot", "-d", "plots are", "gnuplot-nox"};
+  return {"gnuplot", {"-d"}, "plots are drawn", "gnuplot-nox"};
 }
 
 void check_plot_path(const std::string& path) {

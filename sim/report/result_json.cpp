@@ -68,6 +68,35 @@ Json bitmap_json(const BucketMetrics& b) {
   return bitmap;
 }
 
+void add_totals(const CommunicationTotals& totals, Json& json) {
+  json["last_ready_s"] = totals.last_ready.value();
+  json["last_end_s"] = totals.last_end.value();
+  json["exposed_communication_s"] = totals.exposed().value();
+  json["communication_s"] = totals.in_flight.value();
+}
+
+Json recorded_json(const RecordedComparison& comparison) {
+  Json json;
+  json["world_size"] = comparison.world_size;
+  json["steps"] = comparison.steps;
+  auto& collectives = json["collectives"] = Json::array();
+  for (const auto& one : comparison.collectives) {
+    Json collective;
+    collective["bytes"] = bytes_json(one.recorded.bytes());
+    collective["ready_s"] = one.recorded.ready.value();
+    collective["start_s"] = one.recorded.start.value();
+    collective["end_s"] = one.recorded.end.value();
+    collective["duration_s"] = one.recorded.duration.value();
+    collective["start_difference_s"] = one.start_difference().value();
+    collective["end_difference_s"] = one.end_difference().value();
+    collective["end_relative_difference"] = number_or_null(one.end_relative_difference());
+    collectives.push_back(std::move(collective));
+  }
+  add_totals(comparison.recorded, json);
+  add_totals(comparison.simulated, json["simulated"]);
+  return json;
+}
+
 Json point_json(const std::vector<std::string>& axes, const SweepPoint& point) {
   Json json;
   auto& values = json["axes"] = Json::object();
@@ -104,13 +133,15 @@ std::string text_of(const Json& json) {
 
 }  // namespace
 
-std::string simulate_json(const IterationMetrics& metrics, const ToolInfo& tool) {
+std::string simulate_json(const IterationMetrics& metrics, const ToolInfo& tool,
+                          const std::optional<RecordedComparison>& recorded) {
   Json json;
   add_metrics(metrics, json);
   auto& buckets = json["buckets"] = Json::array();
   for (const auto& bucket : metrics.buckets) buckets.push_back(bucket_json(bucket));
   if (metrics.used_parameter_bitmap)
     json["used_parameter_bitmap"] = bitmap_json(*metrics.used_parameter_bitmap);
+  if (recorded) json["recorded"] = recorded_json(*recorded);
   json["tool"] = tool_json(tool);
   return text_of(json);
 }

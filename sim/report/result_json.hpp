@@ -1,10 +1,12 @@
 #pragma once
 // Results as JSON. The keys and their order are stable (docs/formats.md); the same input gives the same
 // bytes.
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "sim/report/metrics.hpp"
+#include "sim/report/recorded_comparison.hpp"
 #include "sim/report/sweep_result.hpp"
 
 namespace ddpsim {
@@ -22,8 +24,9 @@ struct ScenarioInfo {
   std::vector<AxisValues> axes;
 };
 
-// One point with its buckets.
-std::string simulate_json(const IterationMetrics& metrics, const ToolInfo& tool);
+// One point with its buckets, and beside what was recorded where there is something.
+std::string simulate_json(const IterationMetrics& metrics, const ToolInfo& tool,
+                          const std::optional<RecordedComparison>& recorded = {});
 std::string sweep_json(const SweepResult& result, const ScenarioInfo& scenario, const ToolInfo& tool);
 
 }  // namespace ddpsim

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "sim/base/check.hpp"
+
 namespace ddpsim {
 namespace {
 
@@ -45,6 +47,13 @@ Gpt2Layer make_block(Registry& registry, int index, std::int64_t width) {
 }
 
 }  // namespace
+
+const Gpt2Size& find_gpt2_size(std::string_view name) {
+  const auto* size =
+      std::find_if(kGpt2Sizes.begin(), kGpt2Sizes.end(), [&](const auto& s) { return s.name == name; });
+  DDPSIM_CHECK(size != kGpt2Sizes.end(), "a name that was checked");
+  return *size;
+}
 
 std::int64_t Gpt2Module::elements() const {
   std::int64_t total = 0;

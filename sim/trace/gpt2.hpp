@@ -23,6 +23,7 @@ struct Gpt2Size {
 // weights.
 inline constexpr std::array<Gpt2Size, 4> kGpt2Sizes{
     {{"gpt2", 12, 768}, {"gpt2-medium", 24, 1024}, {"gpt2-large", 36, 1280}, {"gpt2-xl", 48, 1600}}};
+const Gpt2Size& find_gpt2_size(std::string_view name);  // one of the four; an internal error otherwise
 inline constexpr std::int64_t kGpt2Vocabulary = 50257;
 inline constexpr std::int64_t kGpt2Positions = 1024;
 

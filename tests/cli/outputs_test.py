@@ -41,6 +41,9 @@ class InterruptTest(cli.CliTest):
         try:
             header, row = process.stdout.readline(), process.stdout.readline()
             self.assertTrue(header and row, (header, row))
+            deadline = time.monotonic() + 20
+            while len(living_processes(process.pid)) < 2 and time.monotonic() < deadline:
+                time.sleep(0.001)  # between one worker's end and the next one's start there may be none
             self.assertGreater(len(living_processes(process.pid)), 1, "no worker runs")
             process.send_signal(number)
             _, stderr = process.communicate(timeout=cli.TIMEOUT_S)

@@ -233,5 +233,62 @@ class TimelineTest(cli.CliTest):
                 self.assertAlmostEqual(time, (bucket[key] + result["forward_s"]) * 1e9, delta=1)
 
 
+class RecordedTest(cli.CliTest):
+    """Two buckets of 8 MiB on a ring of 8, ready at 4 and 8 ms: 14 x (5 us + 1 MiB / 12.5 GB/s) = 1.244405 ms each."""
+
+    TABLE = ("# ddpsim-recorded: 1\n# world_size: 8\n# steps: 3\n"
+             "collective,elements,dtype,ready_s,start_s,end_s,duration_s\n"
+             "0,2097152,float32,0.003,0.0045,0.0055,0.001\n"
+             "1,2097152,float32,0.008,0.008,0.01,0.0018\n")
+
+    def setUp(self):
+        super().setUp()
+        self.write_scenario(cli.small_trace(n_gradients=4), "ddp: {bucket_cap: 8MiB}\n")
+        self.write("r.csv", self.TABLE)
+
+    def test_summary(self):
+        lines = self.ok("simulate", "scenario.yaml", "--recorded", "r.csv").stdout.splitlines()
+        at = lines.index("recorded (3 steps) and simulated, in ms from the start of the backward pass")
+        self.assertEqual([line.split() for line in lines[at + 3:at + 5]], [
+            ["0", "8.0000", "3.000", "4.500", "5.500", "4.000", "4.000", "5.244", "-0.500", "-0.256", "-4.6", "%"],
+            ["1", "8.0000", "8.000", "8.000", "10.000", "8.000", "8.000", "9.244", "+0.000", "-0.756", "-7.6", "%"]])
+        self.assertEqual([line.split()[-5:] for line in lines[at + 7:]], [
+            ["8.000", "8.000", "+0.000", "+0.0", "%"], ["10.000", "9.244", "-0.756", "-7.6", "%"],
+            ["2.000", "1.244", "-0.756", "-37.8", "%"], ["2.800", "2.489", "-0.311", "-11.1", "%"]])
+
+    def test_json(self):
+        result = json.loads(self.ok("simulate", "scenario.yaml", "--recorded", "r.csv", "--json", "-").stdout)
+        recorded = result["recorded"]
+        self.assertEqual(list(recorded), ["world_size", "steps", "collectives", "last_ready_s", "last_end_s",
+                                          "exposed_communication_s", "communication_s", "simulated"])
+        self.assertEqual(list(recorded["collectives"][0]), ["bytes", "ready_s", "start_s", "end_s", "duration_s",
+                                                            "start_difference_s", "end_difference_s",
+                                                            "end_relative_difference"])
+        self.assertEqual(recorded["communication_s"], 0.0028)
+        simulated = recorded["simulated"]
+        self.assertAlmostEqual(simulated["last_end_s"] * 1e3, 8 + 1.24440512, delta=1e-9)
+        # Nothing else waits for the last gradient here, so it is the iteration's own.
+        self.assertAlmostEqual(simulated["exposed_communication_s"], result["exposed_communication_s"], delta=1e-12)
+        self.assertEqual(simulated["communication_s"], result["communication_s"])
+        for (one, bucket) in zip(recorded["collectives"], result["buckets"]):
+            self.assertEqual(one["bytes"], bucket["bytes"])
+            self.assertEqual(one["end_difference_s"], bucket["end_s"] - one["end_s"])
+
+    def test_without_it_nothing_changes(self):
+        self.assertNotIn("recorded", self.simulate())
+        self.assertNotIn("recorded", self.ok("simulate", "scenario.yaml").stdout)
+
+    def test_mistakes(self):
+        for arguments, message in (
+                (("--set", "ddp.bucket_cap=16MiB"), "the scenario has 1 all-reduce of 16 MiB\nhint: bucket_cap 8MiB gives"),
+                (("--set", "cluster.world_size=4"), "was recorded among 8 ranks, and the scenario reduces among 4")):
+            done = self.fails(2, "simulate", "scenario.yaml", "--recorded", "r.csv", *arguments)
+            self.assertIn(message, done.stderr)
+            self.assertEqual(done.stdout, "")
+        self.assertIn("trace.csv: error: has no line '# ddpsim-recorded: 1'",
+                      self.fails(2, "simulate", "scenario.yaml", "--recorded", "trace.csv").stderr)
+        self.assertIn("no such file", self.fails(2, "simulate", "scenario.yaml", "--recorded", "").stderr)
+
+
 if __name__ == "__main__":
     cli.main()

@@ -53,6 +53,70 @@ class TraceTest(cli.CliTest):
         self.assertRegex(done.stdout, r"(?m)^forward +not recorded")
         self.assertIn("2 with 2097152 elements, 8 MiB", done.stdout)
 
+    def test_show_buckets(self):
+        """Of 1 MiB each, complete every 2 ms: four to a bucket of 4 MiB, the last one left open."""
+        self.write("plain.csv", cli.small_trace(n_gradients=6, elements=cli.MIB // 4))
+        table = self.ok("trace", "show", "plain.csv", "--bucket-cap", "4MiB").stdout.split("\n\n")[-1].splitlines()
+        self.assertEqual(table[0], "2 buckets, bucket cap 4 MiB, times in ms from the start of the backward pass")
+        self.assertEqual([line.split() for line in table[2:]], [["0", "4.0000", "4", "8.000"], ["1", "2.0000", "2", "12.000"]])
+        for arguments, n in ((("--torch", "2.4", "--bucket-cap", "4MiB"), 3), (("--first-bucket-cap", "1MiB"), 2), (("--torch", "2.4"), 2),
+                             (("--bucket-cap", "1B"), 6)):
+            self.assertIn(f"\n\n{n} buckets, ", self.ok("trace", "show", "plain.csv", *arguments).stdout)
+        self.assertNotIn("bucket", self.ok("trace", "show", "plain.csv").stdout)
+
+    def test_show_plot(self):
+        self.write("plain.csv", cli.small_trace(n_gradients=6))
+        done = self.ok("trace", "show", "plain.csv", "--plot", "trace.svg", "--bucket-cap", "8MiB")
+        self.assertNotIn("buckets", done.stdout)  # the picture has them
+        self.assertIn(b"Backward pass: 3 buckets, bucket cap 8 MiB", self.read("trace.svg"))
+        self.ok("trace", "show", "plain.csv", "--plot", "trace.png")
+        self.assertEqual(self.read("trace.png")[:8], b"\x89PNG\r\n\x1a\n")
+
+    def test_show_recorded(self):
+        self.write("plain.csv", cli.small_trace(n_gradients=4))  # 4 MiB each
+        header = "# ddpsim-recorded: 1\n# world_size: 2\n# steps: 1\ncollective,elements,dtype,ready_s,start_s,end_s,duration_s\n"
+        self.write("r.csv", header + "0,2097152,float32,0,1,2,1\n1,2097152,float32,0,2,3,1\n")
+        done = self.ok("trace", "show", "plain.csv", "--recorded", "r.csv")
+        self.assertIn("\nrecorded 2 all-reduces: PyTorch's buckets with bucket_cap 8MiB\n"
+                      "  first_bucket_cap  4194305 B to 8388608 B (4 MiB to 8 MiB)\n"
+                      "  bucket_cap        4194305 B or more\n", done.stdout)
+        self.write("r.csv", header + "0,1048577,float32,0,1,2,1\n")
+        self.assertIn("no bucket cap puts these gradients into those buckets",
+                      self.ok("trace", "show", "plain.csv", "--recorded", "r.csv").stdout)
+
+
+class OperatorTableTest(cli.CliTest):
+    """ResNet-50 on an H100, as TrioSim's tracer wrote it."""
+
+    def setUp(self):
+        super().setUp()
+        data = cli.SOURCE_ROOT / "tests/trace/import/data/operator_table/resnet50"
+        for name in ("trace.csv", "tensor.csv"):
+            self.write(name, (data / name).read_bytes())
+
+    def import_tables(self, *arguments):
+        return self.ok("trace", "import", "--format", "operator-table", "trace.csv", "tensor.csv", "--out", "new.csv", *arguments)
+
+    def test_import(self):
+        done = self.import_tables("--model", "resnet50", "--device", "NVIDIA H100", "--batch-size", "128")
+        self.assertEqual((done.stdout, done.stderr), ("", "wrote 161 gradients to new.csv\n"))
+        shown = self.ok("trace", "show", "new.csv").stdout
+        for pattern in (r"^model +resnet50$", r"^batch +128 samples a GPU$", r"^forward +23.901 ms$", r"^backward +45.977 ms$",
+                        r"^optimizer +845 us$", r"^gradients +161 with 25557032 elements, 97.49 MiB \(float32\)$"):
+            self.assertRegex(shown, re.compile(pattern, re.MULTILINE))
+
+    def test_pytorch_makes_the_buckets_that_two_a100_had(self):
+        """facebookresearch/HolisticTraceAnalysis, tests/data/nccl_parser_config: a step of ResNet-50 under DDP."""
+        self.import_tables()
+        self.write_scenario()
+        self.assertEqual([bucket["bytes"] for bucket in self.simulate("workload.trace=new.csv")["buckets"]],
+                         [4 * elements for elements in (2_049_000, 7_875_584, 6_563_840, 6_637_568, 2_431_040)])
+
+    def test_a_dtype_of_another_size(self):
+        done = self.fails(2, "trace", "import", "--format", "operator-table", "trace.csv", "tensor.csv", "--dtype", "float16", "--out", "new.csv")
+        self.assertIn("has 4 bytes an element, and float16 has 2\n", done.stderr)
+        self.assertNotIn("new.csv", self.files())
+
 
 if __name__ == "__main__":
     cli.main()

@@ -7,6 +7,8 @@
 #include "sim/base/suggest.hpp"
 #include "sim/trace/import/importer.hpp"
 #include "sim/trace/import/layer_times.hpp"
+#include "sim/trace/import/operator_table.hpp"
+#include "sim/trace/import/pytorch_profiler/importer.hpp"
 
 namespace ddpsim {
 namespace {
@@ -23,7 +25,8 @@ std::vector<std::string_view> chosen(const ImportRequest& request) {
 }  // namespace
 
 std::span<const TraceImporter> trace_importers() {
-  static const std::vector<TraceImporter> importers{layer_times_importer()};
+  static const std::vector<TraceImporter> importers{layer_times_importer(), pytorch_profiler_importer(),
+                                                    operator_table_importer()};
   return importers;
 }
 

@@ -1,0 +1,57 @@
+#include "sim/base/program_exit.hpp"
+
+#include <csignal>
+#include <cstdio>
+#include <iostream>
+#include <new>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "sim/base/backend_missing.hpp"
+#include "sim/base/check.hpp"
+#include "sim/base/source.hpp"
+
+namespace ddpsim {
+namespace {
+
+// Workers die with this process, and outputs are whole or absent: leaving at once is safe.
+void on_interrupt(int) {
+  constexpr char message[] = "interrupted\n";
+  [[maybe_unused]] auto written = write(STDERR_FILENO, message, sizeof message - 1);
+  _exit(kInterrupted);
+}
+
+}  // namespace
+
+Failure failure_of(const std::exception_ptr& exception) {
+  try {
+    std::rethrow_exception(exception);
+  } catch (const InputError& error) {
+    return {kBadInput, error.what()};
+  } catch (const BackendMissing& error) {
+    return {kNotAvailable, fmt::format("error: {}", error.what())};
+  } catch (const RunFailed& error) {
+    return {kRunFailed, fmt::format("error: {}", error.what())};
+  } catch (const InternalError& error) {
+    return {
+        kInternal,
+        fmt::format("internal error: {}\nhint: this is a defect of ddpsim; please report it with the input",
+                    error.what())};
+  } catch (const std::bad_alloc&) {
+    return {kInternal, "error: out of memory\nhint: simulate fewer ranks, or use fidelity: auto"};
+  }
+}
+
+int fail(const Failure& failure) {
+  std::cout.flush();
+  fmt::print(stderr, "{}\n", failure.message);
+  return failure.code;
+}
+
+void leave_on_interrupt() {
+  std::signal(SIGINT, on_interrupt);
+  std::signal(SIGTERM, on_interrupt);
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,31 @@
+#pragma once
+// How a program of ddpsim ends: exit codes, and what an exception that reached main means to the user.
+#include <exception>
+#include <stdexcept>
+#include <string>
+
+namespace ddpsim {
+
+enum ExitCode { kOk = 0, kBadInput = 2, kNotAvailable = 3, kInterrupted = 4, kRunFailed = 5, kInternal = 70 };
+
+// A run on real hardware that went wrong; exit code 5.
+class RunFailed : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+struct Failure {
+  ExitCode code;
+  std::string message;
+};
+
+// Of InputError, BackendMissing, RunFailed, InternalError and std::bad_alloc; rethrows any other.
+Failure failure_of(const std::exception_ptr& exception);
+
+// Prints the message to standard error, after what was written to standard output. Returns the code.
+int fail(const Failure& failure);
+
+// From here on SIGINT and SIGTERM end the program at once with exit code 4.
+void leave_on_interrupt();
+
+}  // namespace ddpsim

@@ -1,0 +1,61 @@
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "traces/capture/command/capture_options.hpp"
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "sim/base/backend_missing.hpp"
+#include "sim/base/check.hpp"
+#include "sim/cli/commands.hpp"
+#include "sim/cli/scenario_options.hpp"
+
+namespace ddpsim::cli {
+namespace {
+
+// The program that links LibTorch stands beside this one.
+std::string capture_program() {
+  auto program = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "ddpsim-capture";
+  if (access(program.c_str(), X_OK) != 0)
+    throw BackendMissing(
+        "capture needs LibTorch, and this ddpsim was built without it\n"
+        "hint: 'scripts/run capture ...' installs LibTorch and builds what is missing; in a build of your "
+        "own, install "
+        "libtorch-dev and configure with -DDDPSIM_WITH_LIBTORCH=ON");
+  return program;
+}
+
+// Becomes that program.
+[[noreturn]] void hand_over(std::vector<std::string> arguments) {
+  auto program = capture_program();
+  arguments.insert(arguments.begin(), program);
+  std::vector<char*> argv;
+  for (auto& argument : arguments) argv.push_back(argument.data());
+  argv.push_back(nullptr);
+  execv(program.c_str(), argv.data());
+  throw InternalError(fmt::format("cannot start {}: {}", program, std::strerror(errno)));
+}
+
+}  // namespace
+
+void add_capture(CLI::App& app, Action& run) {
+  auto* command = app.add_subcommand(
+      "capture", "Record a layer trace: train a GPT-2 here with LibTorch and time every gradient");
+  auto options = std::make_shared<CaptureOptions>();
+  options->add_to(*command);
+  command->footer(
+      "Example:\n  ddpsim capture --model gpt2 --device cpu --batch 1 --sequence 64 --iterations 3 --out "
+      "trace.csv");
+  command->callback([options, &run] {
+    run = [options] {
+      check_outputs({{"--out", options->out}});
+      hand_over(options->arguments());
+    };
+  });
+}
+
+}  // namespace ddpsim::cli

@@ -1,0 +1,109 @@
+#include "sim/trace/import/pytorch_profiler/all_reduces.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "sim/base/source.hpp"
+#include "sim/trace/import/pytorch_profiler/collective_names.hpp"
+
+namespace ddpsim::pytorch_profiler {
+namespace {
+
+constexpr std::int64_t kMostElements = std::int64_t{1} << 49;  // 4 PiB of doubles
+
+// The innermost calls that enclose the launch say what the kernel does not: PyTorch before 2.2 wrote nothing
+// into a kernel's args.
+void complete(CollectiveFacts& facts, const Launch& launch, const std::vector<CollectiveCall>& calls) {
+  auto after = std::upper_bound(calls.begin(), calls.end(), launch.at,
+                                [](Time moment, const auto& call) { return moment < call.start; });
+  constexpr int kNearby = 16;  // calls nest three deep
+  for (int i = 0; i < kNearby && after != calls.begin(); ++i) {
+    const auto& call = *--after;
+    if (call.thread != launch.thread || !call.contains(launch.at)) continue;
+    if (facts.kind == CollectiveKind::other) facts.kind = call.facts.kind;
+    if (!facts.group_size) facts.group_size = call.facts.group_size;
+    if (facts.elements || !call.facts.elements) continue;
+    facts.elements = call.facts.elements;
+    facts.dtype = call.facts.dtype;
+  }
+}
+
+// Whether the hook of a gradient launched it.
+bool is_of_a_gradient(const Launch& launch, const Step& step) {
+  return std::any_of(step.nodes.begin(), step.nodes.end(), [&](const Node& node) {
+    return node.accumulates && node.thread == launch.thread && node.contains(launch.at);
+  });
+}
+
+std::optional<Flaw> flaw_of(const CollectiveFacts& facts) {
+  if (!facts.elements || facts.dtype.empty())
+    return Flaw{"an all-reduce does not say how many elements of which type it has",
+                "record with PyTorch 2.2 or newer, or with record_shapes=True"};
+  if (!dtype_of(facts.dtype))
+    return Flaw{fmt::format("an all-reduce has elements of type '{}'", facts.dtype),
+                fmt::format("gradients are {}", fmt::join(dtype_names(), ", "))};
+  if (*facts.elements < 1 || *facts.elements > kMostElements)
+    return Flaw{fmt::format("an all-reduce has {} elements", *facts.elements), "is the trace damaged?"};
+  return std::nullopt;
+}
+
+[[noreturn]] void fail_sharded(const Step& step) {
+  throw InputError(
+      fmt::format("{} launches a reduce-scatter in its backward pass: this is not DistributedDataParallel",
+                  step.name),
+      "FSDP and ZeRO shard gradients, which ddpsim does not simulate; profile a DDP run, or one GPU alone "
+      "with "
+      "record_shapes=True");
+}
+
+}  // namespace
+
+Collectives::Collectives(const Profile& profile) : world_size_(profile.world_size) {
+  for (const auto& kernel : profile.collective_kernels) {
+    Collective collective{kernel.facts, find_launch(profile, kernel.correlation), kernel};
+    if (collective.launch) complete(collective.facts, *collective.launch, profile.collective_calls);
+    collectives_.push_back(std::move(collective));
+  }
+  std::stable_sort(collectives_.begin(), collectives_.end(),
+                   [](const Collective& a, const Collective& b) { return a.at() < b.at(); });
+}
+
+StepAllReduces Collectives::all_reduces(const Step& step) const {
+  StepAllReduces result;
+  std::vector<const Collective*> found;
+  auto first = std::lower_bound(collectives_.begin(), collectives_.end(), step.backward.start,
+                                [](const Collective& c, Time moment) { return c.at() < moment; });
+  for (auto c = first; c != collectives_.end() && c->at() < step.end; ++c) {
+    // A kernel starts some time after its launch, so that only the launch says what is still backward.
+    if (c->launch && c->at() > step.backward.end) continue;
+    if (c->facts.kind == CollectiveKind::reduce_scatter) fail_sharded(step);
+    if (c->facts.kind == CollectiveKind::all_reduce && !is_integral(c->facts.dtype))
+      found.push_back(&*c);
+    else
+      ++result.others;
+  }
+  // What nodes launch themselves (SyncBatchNorm) is no bucket; DDP launches those from gradients' hooks.
+  auto of_a_gradient = [&](const Collective* c) { return c->launch && is_of_a_gradient(*c->launch, step); };
+  if (std::any_of(found.begin(), found.end(), of_a_gradient))
+    result.others += std::erase_if(found, [&](const Collective* c) { return !of_a_gradient(c); });
+  for (const auto* c : found) {
+    result.flaw = flaw_of(c->facts);
+    if (result.flaw) {
+      result.list.clear();
+      return result;
+    }
+    result.list.push_back({*c->facts.elements, *dtype_of(c->facts.dtype),
+                           c->launch ? std::optional(c->launch->at) : std::nullopt, c->kernel});
+  }
+  return result;
+}
+
+std::optional<std::int64_t> Collectives::group_size() const {
+  for (const auto& c : collectives_)
+    if (c.facts.kind == CollectiveKind::all_reduce && c.facts.group_size) return c.facts.group_size;
+  return world_size_;
+}
+
+}  // namespace ddpsim::pytorch_profiler

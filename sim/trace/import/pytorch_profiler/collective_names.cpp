@@ -1,0 +1,65 @@
+#include "sim/trace/import/pytorch_profiler/collective_names.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <string>
+#include <utility>
+
+namespace ddpsim::pytorch_profiler {
+namespace {
+
+// Without what PyTorch puts around it: "_all_gather_base" and "allgather_base" are both "allgatherbase".
+std::string letters(std::string_view name) {
+  std::string kept;
+  for (char c : name)
+    if (std::isalpha(static_cast<unsigned char>(c)))
+      kept += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return kept;
+}
+
+constexpr std::array kKinds{
+    std::pair{std::string_view("allreduce"), CollectiveKind::all_reduce},
+    std::pair{std::string_view("reducescatter"), CollectiveKind::reduce_scatter},
+    std::pair{std::string_view("allgather"), CollectiveKind::all_gather},
+    std::pair{std::string_view("broadcast"), CollectiveKind::broadcast},
+};
+
+std::optional<CollectiveKind> find_kind(std::string_view word) {
+  for (const auto& [start, kind] : kKinds)
+    if (word.starts_with(start)) return kind;
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<CollectiveKind> collective_of_kernel(std::string_view name) {
+  for (std::string_view prefix : {"ncclDevKernel_", "ncclKernel_", "ncclDevKernel", "ncclKernel"}) {
+    if (!name.starts_with(prefix)) continue;
+    auto rest = name.substr(prefix.size());
+    return find_kind(letters(rest.substr(0, rest.find('_')))).value_or(CollectiveKind::other);
+  }
+  return std::nullopt;
+}
+
+std::optional<CollectiveKind> collective_of_call(std::string_view name) {
+  return find_kind(letters(name.substr(name.rfind(':') + 1)));
+}
+
+std::optional<DType> dtype_of(std::string_view name) {
+  auto word = name.substr(name.rfind(':') + 1);
+  if (word == "Float" || word == "float") return DType::float32;
+  if (word == "Half") return DType::float16;
+  if (word == "BFloat16") return DType::bfloat16;
+  if (word == "Double" || word == "double") return DType::float64;
+  return std::nullopt;
+}
+
+bool is_integral(std::string_view name) {
+  constexpr std::array<std::string_view, 13> kNames{
+      "Byte", "Char", "Short", "Int",      "Long",          "Bool",       "int",
+      "bool", "char", "short", "long int", "unsigned char", "signed char"};
+  return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
+}
+
+}  // namespace ddpsim::pytorch_profiler

@@ -1,0 +1,30 @@
+#pragma once
+// One complete event (ph "X") of a profiler's trace as the file writes it, with the fields that count here.
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ddpsim::pytorch_profiler {
+
+// A time on the profiler's clock, which CPU and GPU events share.
+using Time = std::chrono::nanoseconds;
+
+// A microsecond count like "4458676416788.066", rounded to the nanosecond. None for what is no number or
+// absurd (95 years and more).
+std::optional<Time> parse_microseconds(std::string_view text);
+
+struct Event {
+  std::string phase, category, name, process, thread;
+  std::string start, duration;  // as written; empty where missing
+  // Of "args"; empty where missing or no whole number.
+  std::optional<std::int64_t> correlation, device, stream, bytes, elements, group_size;
+  bool has_sequence_number = false;
+  std::string dtype, collective;
+  std::vector<std::vector<std::int64_t>> shapes;  // "Input Dims"; of lists of tensors only the outer level
+  std::vector<std::string> types;                 // "Input type"
+};
+
+}  // namespace ddpsim::pytorch_profiler

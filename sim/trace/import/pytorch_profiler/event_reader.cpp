@@ -1,0 +1,289 @@
+#include "sim/trace/import/pytorch_profiler/event_reader.hpp"
+
+#include <charconv>
+#include <cmath>
+#include <iterator>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace ddpsim::pytorch_profiler {
+namespace {
+
+constexpr std::size_t kDeepest = 64;
+constexpr std::size_t kMostDevices = 4096;
+constexpr std::size_t kLongestQuote = 60;
+// The year 2065 as a start and as long a duration: sums and differences of nanoseconds fit 63 bits.
+constexpr std::int64_t kMostMicroseconds = 3'000'000'000'000'000;
+
+// The characters of a CompressedText as an input iterator; the end is one without a text.
+class Cursor {
+ public:
+  using iterator_category = std::input_iterator_tag;
+  using value_type = char;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const char*;
+  using reference = const char&;
+
+  explicit Cursor(CompressedText* text) : text_(text) {}
+  reference operator*() const { return text_->current(); }
+  Cursor& operator++() {
+    text_->advance();
+    return *this;
+  }
+  // Compared with the end only.
+  bool operator!=(const Cursor&) const { return !text_->at_end(); }
+  bool operator==(const Cursor&) const { return text_->at_end(); }
+
+ private:
+  CompressedText* text_;
+};
+
+std::optional<std::int64_t> whole_number(std::string_view text) {
+  std::int64_t value = 0;
+  auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || rest != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+// Where in the file a value stands.
+enum class Place { root, events, event, args, shapes, types, devices, device, distributed, elsewhere };
+
+class Handler : public nlohmann::json_sax<nlohmann::json> {
+ public:
+  Handler(CompressedText& text, const std::function<void(const Event&)>& on_event)
+      : text_(text), on_event_(on_event) {
+    places_.reserve(kDeepest);
+  }
+
+  TraceFacts read() {
+    Cursor begin(&text_), end(nullptr);
+    nlohmann::json::sax_parse(begin, end, this);
+    if (!has_events_)
+      throw text_.file_error("has no \"traceEvents\": it is not a trace of the PyTorch profiler",
+                             kHowToExport);
+    return std::move(facts_);
+  }
+
+  bool null() override { return scalar("", false); }
+  bool boolean(bool) override { return scalar("", false); }
+  bool number_integer(number_integer_t value) override { return scalar(fmt::format_int(value).str(), false); }
+  bool number_unsigned(number_unsigned_t value) override {
+    return scalar(fmt::format_int(value).str(), false);
+  }
+  bool number_float(number_float_t, const string_t& text) override { return scalar(text, false); }
+  bool string(string_t& value) override { return scalar(value, true); }
+  bool binary(binary_t&) override { return false; }  // not in JSON text
+  bool key(string_t& name) override {
+    text_.mark_token();
+    if (place() != Place::elsewhere) key_.swap(name);
+    return true;
+  }
+  bool start_object(std::size_t) override {
+    text_.mark_token();
+    open(object_here());
+    return true;
+  }
+  bool start_array(std::size_t) override {
+    text_.mark_token();
+    open(array_here());
+    return true;
+  }
+  bool end_object() override {
+    text_.mark_token();
+    if (place() == Place::event) finish_event();
+    if (place() == Place::device && device_id_ && facts_.device_names.size() < kMostDevices)
+      facts_.device_names[*device_id_] = device_name_;
+    places_.pop_back();
+    return true;
+  }
+  bool end_array() override {
+    text_.mark_token();
+    places_.pop_back();
+    return true;
+  }
+
+  bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception& error) override {
+    // "[json.exception.parse_error.101] parse error at line 1, column 5: syntax error while ...; last read:
+    // 'x'"
+    std::string what = error.what();
+    auto syntax = what.find(": syntax error ");
+    auto reason = syntax != std::string::npos ? what.substr(syntax + 15) : what.substr(what.find(']') + 2);
+    bool cut = reason.find("unexpected end of input") != std::string::npos ||
+               reason.find("missing closing quote") != std::string::npos;
+    // What was read last may be long; its end counts.
+    auto quoted = reason.find("last read: '");
+    if (quoted != std::string::npos && reason.size() > quoted + 12 + kLongestQuote)
+      reason = reason.substr(0, quoted + 12) + "..." + reason.substr(reason.size() - kLongestQuote);
+    throw text_.error("not JSON: " + reason,
+                      cut ? "is the file cut off?" : "is it a trace that the PyTorch profiler wrote?");
+  }
+
+ private:
+  static constexpr std::string_view kHowToExport =
+      "give the file that prof.export_chrome_trace() or tensorboard_trace_handler() wrote";
+
+  [[nodiscard]] Place place() const { return places_.empty() ? Place::elsewhere : places_.back(); }
+
+  void open(Place place) {
+    if (places_.size() == kDeepest)
+      throw text_.error(fmt::format("brackets are nested more than {} deep", kDeepest), kHowToExport);
+    places_.push_back(place);
+  }
+
+  // What the object that begins here is.
+  Place object_here() {
+    if (places_.empty()) return Place::root;
+    switch (places_.back()) {
+      case Place::root:
+        reject_events("an object");
+        return key_ == "distributedInfo" ? Place::distributed : Place::elsewhere;
+      case Place::events:
+        event_ = {};
+        return Place::event;
+      case Place::event:
+        return key_ == "args" ? Place::args : Place::elsewhere;
+      case Place::devices:
+        device_id_.reset();
+        device_name_.clear();
+        return Place::device;
+      default:
+        return Place::elsewhere;
+    }
+  }
+
+  Place array_here() {
+    if (places_.empty()) return begin_events();
+    switch (places_.back()) {
+      case Place::root:
+        if (key_ == "traceEvents") return begin_events();
+        return key_ == "deviceProperties" ? Place::devices : Place::elsewhere;
+      case Place::args:
+        if (key_ == "Input Dims") return Place::shapes;
+        return key_ == "Input type" ? Place::types : Place::elsewhere;
+      case Place::shapes:
+        if (is_shape()) return Place::elsewhere;
+        event_.shapes.emplace_back();
+        return Place::shapes;
+      default:
+        return Place::elsewhere;
+    }
+  }
+
+  // In "Input Dims" an array an input; that one holds the dimensions.
+  [[nodiscard]] bool is_shape() const { return places_[places_.size() - 2] == Place::shapes; }
+
+  Place begin_events() {
+    if (has_events_) throw text_.error("\"traceEvents\" stands there twice", "keep one of them");
+    has_events_ = true;
+    return Place::events;
+  }
+
+  void reject_events(std::string_view kind) {
+    if (key_ == "traceEvents")
+      throw text_.error(fmt::format("\"traceEvents\" is {}, not an array", kind), kHowToExport);
+  }
+
+  // A value that is no object and no array.
+  bool scalar(std::string_view value, bool quoted) {
+    text_.mark_token();
+    if (places_.empty()) return true;  // the whole file: read() finds no events
+    switch (places_.back()) {
+      case Place::root:
+        reject_events("a value");
+        break;
+      case Place::event:
+        set_field(value);
+        break;
+      case Place::args:
+        set_argument(value);
+        break;
+      case Place::shapes:
+        if (is_shape()) event_.shapes.back().push_back(whole_number(value).value_or(-1));
+        break;
+      case Place::types:
+        event_.types.emplace_back(value);
+        break;
+      case Place::device:
+        if (key_ == "id") device_id_ = whole_number(value);
+        if (key_ == "name" && quoted) device_name_ = value;
+        break;
+      case Place::distributed:
+        if (key_ == "world_size") facts_.world_size = whole_number(value);
+        if (key_ == "nccl_version" && quoted) facts_.nccl_version = value;
+        break;
+      default:
+        break;
+    }
+    return true;
+  }
+
+  void set_field(std::string_view value) {
+    if (key_ == "ph") event_.phase = value;
+    if (key_ == "cat") event_.category = value;
+    if (key_ == "name") event_.name = value;
+    if (key_ == "pid") event_.process = value;
+    if (key_ == "tid") event_.thread = value;
+    if (key_ == "ts") event_.start = value;
+    if (key_ == "dur") event_.duration = value;
+  }
+
+  void set_argument(std::string_view value) {
+    if (key_ == "correlation") event_.correlation = whole_number(value);
+    if (key_ == "device") event_.device = whole_number(value);
+    if (key_ == "stream") event_.stream = whole_number(value);
+    if (key_ == "bytes") event_.bytes = whole_number(value);
+    if (key_ == "In msg nelems") event_.elements = whole_number(value);
+    if (key_ == "Group size") event_.group_size = whole_number(value);
+    if (key_ == "Sequence number") event_.has_sequence_number = true;
+    if (key_ == "dtype") event_.dtype = value;
+    if (key_ == "Collective name") event_.collective = value;
+  }
+
+  void finish_event() {
+    facts_.begin_or_end_events += event_.phase == "B" || event_.phase == "E";
+    if (event_.phase != "X") return;
+    ++facts_.complete_events;
+    on_event_(event_);
+  }
+
+  CompressedText& text_;
+  const std::function<void(const Event&)>& on_event_;
+  TraceFacts facts_;
+  std::vector<Place> places_;
+  std::string key_;
+  Event event_;
+  bool has_events_ = false;
+  std::optional<std::int64_t> device_id_;
+  std::string device_name_;
+};
+
+}  // namespace
+
+std::optional<Time> parse_microseconds(std::string_view text) {
+  if (text.find_first_of("eE") != std::string_view::npos) {
+    long double value = 0;  // holds nanoseconds since 1970
+    auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || rest != text.data() + text.size() ||
+        !(std::abs(value) < static_cast<long double>(kMostMicroseconds)))
+      return std::nullopt;
+    return Time(std::llround(value * 1000));
+  }
+  bool negative = text.starts_with('-');
+  auto point = std::min(text.find('.'), text.size());
+  auto whole = whole_number(text.substr(0, point));
+  if (!whole || *whole > kMostMicroseconds || *whole < -kMostMicroseconds) return std::nullopt;
+  std::string digits = "0000";  // of the fraction; the fourth one rounds
+  for (std::size_t i = point + 1; i < text.size(); ++i) {
+    if (text[i] < '0' || text[i] > '9') return std::nullopt;
+    if (i - point - 1 < digits.size()) digits[i - point - 1] = text[i];
+  }
+  std::int64_t fraction = (*whole_number(digits) + 5) / 10;
+  return Time(*whole * 1000 + (negative ? -fraction : fraction));
+}
+
+TraceFacts read_events(CompressedText& text, const std::function<void(const Event&)>& on_event) {
+  return Handler(text, on_event).read();
+}
+
+}  // namespace ddpsim::pytorch_profiler

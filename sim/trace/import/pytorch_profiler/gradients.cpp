@@ -1,0 +1,151 @@
+#include "sim/trace/import/pytorch_profiler/gradients.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "sim/base/source.hpp"
+#include "sim/trace/import/pytorch_profiler/sizes.hpp"
+
+namespace ddpsim::pytorch_profiler {
+namespace {
+
+[[noreturn]] void fail(const Flaw& flaw) {
+  throw InputError(flaw.message, flaw.hint);
+}
+
+// Sizes every step by the rule; those it cannot size are left out, unless that is all of them.
+template <class SizeStep>
+void size_steps(std::vector<MeasuredStep>& steps, SizeStep size_step, std::vector<std::string>& remarks) {
+  std::vector<MeasuredStep> sized;
+  std::vector<Flaw> flaws;
+  for (auto& step : steps) {
+    auto sizes = size_step(step);
+    if (const auto* flaw = std::get_if<Flaw>(&sizes)) {
+      flaws.push_back(*flaw);
+      continue;
+    }
+    step.sizes = std::get<std::vector<GradientSize>>(std::move(sizes));
+    sized.push_back(std::move(step));
+  }
+  if (sized.empty()) fail(flaws.front());
+  for (const auto& flaw : flaws) remarks.push_back(fmt::format("a step was left out; {}", flaw.message));
+  steps = std::move(sized);
+}
+
+// Leaves the steps with the same gradients, as most of them have.
+void keep_equal(std::vector<MeasuredStep>& steps, std::vector<std::string>& remarks) {
+  std::map<std::vector<GradientSize>, std::size_t> kinds;
+  for (const auto& step : steps) ++kinds[step.sizes];
+  if (kinds.size() == 1) return;
+  auto most = std::max_element(kinds.begin(), kinds.end(),
+                               [](const auto& a, const auto& b) { return a.second < b.second; });
+  auto ties = std::count_if(kinds.begin(), kinds.end(),
+                            [most](const auto& kind) { return kind.second == most->second; });
+  if (ties > 1)
+    throw InputError(
+        fmt::format("the steps do not have the same gradients: {} has {} and {} has {}{}",
+                    steps.front().step->name, steps.front().sizes.size(), steps.back().step->name,
+                    steps.back().sizes.size(),
+                    steps.front().sizes.size() == steps.back().sizes.size() ? ", of other sizes" : ""),
+        "profile steps that train the same parameters, after a warm-up of a few");
+  std::erase_if(steps, [&](const MeasuredStep& step) {
+    if (step.sizes == most->first) return false;
+    remarks.push_back(fmt::format("{} was left out: it does not have the same gradients as the other steps",
+                                  step.step->name));
+    return true;
+  });
+}
+
+// The gradients that were complete on the CPU when the all-reduce was launched.
+std::size_t complete_at(const Step& step, Time launched) {
+  auto after = std::upper_bound(step.accumulations.begin(), step.accumulations.end(), launched,
+                                [](Time moment, const Accumulation& a) { return moment < a.end; });
+  return static_cast<std::size_t>(after - step.accumulations.begin());
+}
+
+// The hook of a bucket's last gradient launches it, so that is the last one that is complete by then. A
+// kernel that runs proves that it was ready.
+Time bucket_ready(const AllReduce& all_reduce, const Step& step, const ComputeStream& stream) {
+  auto ready = all_reduce.kernel.start;
+  if (all_reduce.launched) {
+    auto complete = complete_at(step, *all_reduce.launched);
+    ready = std::min(
+        ready, stream.event(complete == 0 ? *all_reduce.launched : step.accumulations[complete - 1].end));
+  }
+  return std::max(ready, stream.event(step.backward.start));
+}
+
+void time_gradients(MeasuredStep& step, SizeRule rule, const ComputeStream& stream) {
+  for (const auto& all_reduce : step.all_reduces.list)
+    step.bucket_ready.push_back(bucket_ready(all_reduce, *step.step, stream));
+  if (rule == SizeRule::buckets) {
+    step.ready = step.bucket_ready;
+    for (std::size_t i = 1; i < step.ready.size(); ++i)
+      step.ready[i] = std::max(step.ready[i], step.ready[i - 1]);
+  } else {
+    for (const auto& accumulation : step.step->accumulations)
+      step.ready.push_back(stream.event(accumulation.end));
+  }
+}
+
+// Whether each bucket was launched by the last of its gradients, which then arrived bucket by bucket.
+bool arrives_by_buckets(const MeasuredStep& step) {
+  std::size_t gradients = 0;
+  for (const auto& bucket : step.all_reduces.list) {
+    for (std::int64_t elements = 0; elements < bucket.elements; ++gradients)
+      elements += step.sizes[gradients].elements;
+    if (bucket.launched && complete_at(*step.step, *bucket.launched) != gradients) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+MeasuredSteps measure_gradients(const Profile& profile, const std::vector<Step>& steps,
+                                const Collectives& collectives, const ComputeStream& stream,
+                                std::vector<std::string>& remarks) {
+  MeasuredSteps measured;
+  auto copied = copied_bytes(profile);
+  bool have_shapes = true, have_copies = false, have_all_reduces = false;
+  for (const auto& step : steps) {
+    measured.steps.push_back({&step, collectives.all_reduces(step), {}, {}, {}});
+    have_shapes = have_shapes && std::all_of(step.accumulations.begin(), step.accumulations.end(),
+                                             [](const Accumulation& a) { return a.elements.has_value(); });
+    have_all_reduces = have_all_reduces || !measured.steps.back().all_reduces.list.empty();
+    have_copies = have_copies || (!measured.steps.back().all_reduces.list.empty() &&
+                                  !copies_of(step, profile, copied).empty());
+  }
+  if (!stream.knows_launches() && !have_all_reduces)
+    fail(
+        {"has GPU kernels, but not the calls on the CPU that launched them: nothing tells when a gradient is "
+         "ready",
+         "profile with both ProfilerActivity.CPU and ProfilerActivity.CUDA"});
+  if (have_shapes && stream.knows_launches()) {
+    measured.rule = SizeRule::shapes;
+    size_steps(
+        measured.steps, [](const auto& step) { return sizes_by_shapes(*step.step); }, remarks);
+  } else if (have_copies) {
+    measured.rule = SizeRule::copies;
+    auto by_copies = [&](const MeasuredStep& step) {
+      return sizes_by_copies(copies_of(*step.step, profile, copied), *step.step, step.all_reduces);
+    };
+    size_steps(measured.steps, by_copies, remarks);
+  } else {
+    measured.rule = SizeRule::buckets;
+    auto by_buckets = [](const auto& step) { return sizes_by_buckets(*step.step, step.all_reduces); };
+    size_steps(measured.steps, by_buckets, remarks);
+  }
+  keep_equal(measured.steps, remarks);
+  for (auto& step : measured.steps) time_gradients(step, measured.rule, stream);
+  if (measured.rule == SizeRule::copies &&
+      !std::all_of(measured.steps.begin(), measured.steps.end(), arrives_by_buckets))
+    remarks.emplace_back(
+        "gradients did not arrive in the order of DDP's buckets: some have the size of a neighbour; record "
+        "with "
+        "record_shapes=True for the right ones");
+  return measured;
+}
+
+}  // namespace ddpsim::pytorch_profiler

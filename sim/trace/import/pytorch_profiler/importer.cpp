@@ -1,0 +1,116 @@
+#include "sim/trace/import/pytorch_profiler/importer.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "sim/base/limits.hpp"
+#include "sim/base/source.hpp"
+#include "sim/base/suggest.hpp"
+#include "sim/trace/import/pytorch_profiler/remarks.hpp"
+
+namespace ddpsim {
+namespace pytorch_profiler {
+namespace {
+
+Statistic statistic_of(const ImportRequest& request) {
+  const std::vector<std::string> statistics{"mean", "median"};
+  auto name = request.statistic.value_or("median");
+  if (std::find(statistics.begin(), statistics.end(), name) == statistics.end())
+    throw InputError(fmt::format("unknown statistic '{}'{}", name, did_you_mean(name, statistics)),
+                     "the statistics are mean and median");
+  return name == "mean" ? Statistic::mean : Statistic::median;
+}
+
+// Why the recorded all-reduces cannot be given out; empty when they can.
+std::string doubt_about(const RecordedCommunication& recorded, std::optional<std::int64_t> group_size) {
+  if (recorded.collectives.empty()) return "the steps do not have the same all-reduces";
+  if (!group_size || *group_size < 2 || *group_size > kLargestWorldSize)
+    return "the trace does not say how many ranks reduce";
+  auto previous = Seconds(0);
+  Bytes total;
+  for (const auto& collective : recorded.collectives) {
+    if (collective.start < std::max(previous, collective.ready) || collective.duration <= Seconds(0))
+      return "their kernels do not run one after the other, in the order of launch";
+    previous = collective.start;
+    total += collective.bytes();
+  }
+  return total > kLargestByteCount ? "they are more than 8 PiB" : "";
+}
+
+// The all-reduces, where there are any; a remark where they cannot be used.
+std::optional<RecordedCommunication> communication(const ImportFacts& facts, const ImportRequest& request,
+                                                   std::vector<std::string>& remarks) {
+  const auto& steps = facts.measured.steps;
+  for (const auto& step : steps)
+    if (step.all_reduces.flaw) {
+      remarks.push_back(
+          fmt::format("the recorded all-reduces were left out: {}", step.all_reduces.flaw->message));
+      return std::nullopt;
+    }
+  if (std::all_of(steps.begin(), steps.end(), [](const auto& step) { return step.all_reduces.list.empty(); }))
+    return std::nullopt;
+  RecordedCommunication recorded;
+  recorded.collectives = summarize_collectives(facts.times);
+  auto doubt = doubt_about(recorded, facts.group_size);
+  if (!doubt.empty()) {
+    remarks.push_back(fmt::format("the recorded all-reduces were left out: {}", doubt));
+    return std::nullopt;
+  }
+  recorded.world_size = static_cast<int>(*facts.group_size);
+  recorded.steps = static_cast<int>(steps.size());
+  recorded.source = request.metadata.source;
+  return recorded;
+}
+
+void check_total(const LayerTrace& trace) {
+  Bytes total;
+  for (const auto& gradient : trace.gradients) total += gradient.bytes();
+  if (total > kLargestByteCount)
+    throw InputError("the gradients are more than 8 PiB", "is the trace damaged?");
+}
+
+ImportedTrace import(const ImportRequest& request) {
+  auto statistic = statistic_of(request);
+  const auto& path = request.inputs.front();
+  auto profile = read_profile(path, request.progress);
+  try {
+    ImportedTrace imported;
+    auto& remarks = imported.remarks;
+    auto steps = find_steps(profile, remarks);
+    ComputeStream stream(profile);
+    Collectives collectives(profile);
+    auto measured = measure_gradients(profile, steps, collectives, stream, remarks);
+    std::vector<StepTimes> times;
+    for (const auto& step : measured.steps) times.push_back(step_times(step, stream));
+    imported.trace = summarize(times, measured, statistic);
+    check_total(imported.trace);
+    imported.trace.registration_order = reverse_of_arrival(imported.trace.gradients.size());
+
+    ImportFacts facts{path, profile, stream, measured, times, statistic, collectives.group_size()};
+    auto& metadata = imported.trace.metadata;
+    metadata = request.metadata;
+    auto device = profile.device_names.find(stream.device().value_or(-1));
+    if (!metadata.device && device != profile.device_names.end() && !one_line(device->second).empty())
+      metadata.device = one_line(device->second);
+    for (auto& note : notes(facts)) metadata.notes.push_back(std::move(note));
+    for (auto& warning : warnings(facts)) remarks.push_back(std::move(warning));
+    imported.communication = communication(facts, request, remarks);
+    return imported;
+  } catch (const InputError& error) {
+    throw error.at(whole_file(make_source(path, "")));
+  }
+}
+
+}  // namespace
+}  // namespace pytorch_profiler
+
+TraceImporter pytorch_profiler_importer() {
+  return {"pytorch-profiler",
+          {"TRACE.json[.gz]"},
+          "a trace of the PyTorch profiler, of a DDP run or with record_shapes=True",
+          {"--statistic"},
+          pytorch_profiler::import};
+}
+
+}  // namespace ddpsim

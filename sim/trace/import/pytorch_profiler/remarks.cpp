@@ -1,0 +1,120 @@
+#include "sim/trace/import/pytorch_profiler/remarks.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "sim/trace/import/pytorch_profiler/statistics.hpp"
+
+namespace ddpsim::pytorch_profiler {
+namespace {
+
+constexpr double kMostlyIdle = 0.5;
+
+double gpu_busy(const std::vector<StepTimes>& times) {
+  std::vector<double> shares;
+  for (const auto& step : times) shares.push_back(step.gpu_busy);
+  return median(shares);
+}
+
+std::string steps_and_statistic(const ImportFacts& facts) {
+  const auto& steps = facts.measured.steps;
+  if (steps.size() == 1) return fmt::format("One recorded step, {}.", steps.front().step->name);
+  return fmt::format(
+      "{} recorded steps, {} to {}; times are their {}s, ready_std_s is the deviation over them.",
+      steps.size(), steps.front().step->name, steps.back().step->name,
+      facts.statistic == Statistic::mean ? "mean" : "median");
+}
+
+bool launches_recorded(const MeasuredSteps& measured) {
+  for (const auto& step : measured.steps)
+    for (const auto& all_reduce : step.all_reduces.list)
+      if (!all_reduce.launched) return false;
+  return true;
+}
+
+std::string sizes(const MeasuredSteps& measured) {
+  switch (measured.rule) {
+    case SizeRule::shapes:
+      return "Sizes are the shapes that the profiler recorded.";
+    case SizeRule::copies:
+      return "Sizes are those of DDP's copies out of its buckets, which add up to its all-reduces.";
+    case SizeRule::buckets:
+      break;
+  }
+  return "Each gradient here is a whole bucket of DDP, as large as its all-reduce; the sizes of single "
+         "gradients "
+         "were not recorded.";
+}
+
+std::string ready_rule(const MeasuredSteps& measured) {
+  if (measured.rule != SizeRule::buckets)
+    return "A gradient is ready when its AccumulateGrad is over and the GPU work launched before is done.";
+  return launches_recorded(measured)
+             ? "A bucket is ready when the last AccumulateGrad before its all-reduce's launch is over and "
+               "the GPU "
+               "work launched before is done."
+             : "A bucket is ready no later than its all-reduce's kernel starts, which is what stands here.";
+}
+
+}  // namespace
+
+std::string one_line(std::string text) {
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
+  text.erase(0, std::min(text.find_first_not_of(' '), text.size()));
+  text.erase(text.find_last_not_of(' ') + 1);
+  return text;
+}
+
+std::vector<std::string> notes(const ImportFacts& facts) {
+  std::vector<std::string> lines{one_line(fmt::format("imported from {}, a trace of the PyTorch profiler.",
+                                                      std::filesystem::path(facts.path).filename().string())),
+                                 one_line(steps_and_statistic(facts)), sizes(facts.measured),
+                                 ready_rule(facts.measured)};
+  lines.emplace_back("Names and the order of registration were not recorded.");
+  std::string run;
+  if (!facts.profile.nccl_version.empty()) run += fmt::format(", NCCL {}", facts.profile.nccl_version);
+  if (facts.group_size) run += fmt::format(", {} ranks", *facts.group_size);
+  if (!run.empty()) lines.push_back(one_line(fmt::format("Recorded on one rank{}.", run)));
+  if (facts.stream.has_kernels())
+    lines.push_back(
+        fmt::format("A compute kernel ran for {:.0f} % of the backward pass.", 100 * gpu_busy(facts.times)));
+  return lines;
+}
+
+std::vector<std::string> warnings(const ImportFacts& facts) {
+  std::vector<std::string> sentences;
+  if (facts.measured.rule == SizeRule::buckets) {
+    sentences.emplace_back(
+        "the gradients' sizes were not recorded: each of DDP's buckets became one gradient, which other "
+        "bucket "
+        "caps cannot split; profile with record_shapes=True for the real ones");
+    if (!launches_recorded(facts.measured))
+      sentences.emplace_back(
+          "the launches of all-reduces were not recorded: a bucket counts as ready when its kernel starts, "
+          "which is later than it was");
+  }
+  if (!facts.stream.has_kernels())
+    sentences.emplace_back("no GPU kernels were recorded: times are those of the CPU");
+  else if (gpu_busy(facts.times) < kMostlyIdle)
+    sentences.push_back(
+        fmt::format("the GPU computed for only {:.0f} % of the backward pass: its times are those of the "
+                    "Python and CPU side "
+                    "rather than of the GPU",
+                    100 * gpu_busy(facts.times)));
+  std::size_t others = 0;
+  for (const auto& step : facts.measured.steps) others = std::max(others, step.all_reduces.others);
+  if (others > 0)
+    sentences.push_back(
+        fmt::format("{} collective{} of a backward pass that reduce{} no bucket of DDP {} left out", others,
+                    others == 1 ? "" : "s", others == 1 ? "s" : "", others == 1 ? "was" : "were"));
+  if (!facts.times.front().forward)
+    sentences.emplace_back("the forward pass was not recorded and counts as zero");
+  if (!facts.times.front().optimizer)
+    sentences.emplace_back("the optimizer was not recorded and counts as zero");
+  return sentences;
+}
+
+}  // namespace ddpsim::pytorch_profiler

@@ -1,0 +1,29 @@
+#pragma once
+// The training steps of a profile, and where in each the forward pass, the backward pass and the optimizer
+// are. All on the CPU's side: ComputeStream says what that means for the GPU.
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sim/trace/import/pytorch_profiler/profile.hpp"
+
+namespace ddpsim::pytorch_profiler {
+
+struct Step {
+  std::string name;  // "ProfilerStep#4"
+  Time end;          // of what belongs to its last backward pass: the step's, on the CPU
+  std::optional<Time> forward_start;
+  Span backward;                                // of its last backward pass: from its first node to its last
+  std::span<const Node> nodes;                  // that evaluate it
+  std::span<const Accumulation> accumulations;  // at least one; into the profile
+  std::vector<Span> optimizer;                  // every Optimizer.step of it; may be empty
+  int backward_passes = 1;                      // gradients are accumulated over this many
+};
+
+// Steps with a backward pass, by ProfilerStep# annotations, else by Optimizer.step, else the whole trace.
+// Throws InputError when there is none, or when nothing says where one step ends and the next begins.
+// `remarks` get what was left out.
+std::vector<Step> find_steps(const Profile& profile, std::vector<std::string>& remarks);
+
+}  // namespace ddpsim::pytorch_profiler

@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+"""`ddpsim capture`: a real capture on the CPU, and what goes wrong. Usage: capture_test.py BINARY SOURCE_ROOT."""
+import csv
+import shutil
+import subprocess
+
+import ddpsim_cli as cli
+
+SMALL = ["--model", "gpt2", "--device", "cpu", "--batch", "1", "--sequence", "64", "--warmup", "0"]
+
+
+class CaptureTest(cli.CliTest):
+    def capture(self, *arguments):
+        return self.ok("capture", *SMALL, *arguments)
+
+    def test_gpt2_on_the_cpu(self):
+        """148 gradients, the tied embedding last; PyTorch's default buckets of them are 13."""
+        done = self.capture("--iterations", "3", "--out", "t.csv")
+        self.assertIn("148 gradients, 124439808 elements", done.stdout)
+        lines = self.read("t.csv").decode().splitlines()
+        rows = list(csv.DictReader(line for line in lines if not line.startswith("#")))
+        self.assertEqual(len(rows), 148)
+        self.assertEqual(sum(int(row["elements"]) for row in rows), 124_439_808)
+        self.assertEqual(rows[0]["gradient"], "transformer.ln_f.weight")
+        self.assertEqual(rows[-1]["gradient"], "transformer.wte.weight")
+        self.assertEqual(rows[-1]["parameter"], "0")
+        times = [float(row["ready_s"]) for row in rows]
+        self.assertEqual(times, sorted(times))
+        self.assertGreater(times[0], 0)
+        self.assertGreater(times[-1], times[0])
+        self.assertTrue(all(float(row["ready_std_s"]) >= 0 for row in rows))
+        for start in ("# model: gpt2", "# device: ", "# batch_size: 1", "# sequence_length: 64", "# torch: ", "# forward: ",
+                      "# optimizer: ", "# source: ddpsim capture --model gpt2 ", "# captured: 20"):
+            self.assertTrue(any(line.startswith(start) for line in lines), start)
+
+        self.write_scenario(self.read("t.csv").decode())
+        self.assertEqual(len(self.simulate()["buckets"]), 13)
+
+    def test_two_captures_agree_in_all_but_time(self):
+        """The order is the same, and the trace of one is what the other would have been called."""
+        traces = []
+        for name in ("a.csv", "b.csv"):
+            done = self.capture("--iterations", "1", "--optimizer", "sgd", "--out", name, "--quiet")
+            self.assertEqual((done.stdout, done.stderr), ("", ""))
+            lines = self.read(name).decode().splitlines()
+            traces.append([(row["gradient"], row["elements"], row["dtype"], row["parameter"])
+                           for row in csv.DictReader(line for line in lines if not line.startswith("#"))])
+        self.assertEqual(*traces)
+
+    def test_to_standard_output(self):
+        done = self.capture("--iterations", "1", "--optimizer", "sgd", "--out", "-")
+        self.assertTrue(done.stdout.startswith("# ddpsim-trace: 1\n"))
+        self.assertEqual(len([line for line in done.stdout.splitlines() if not line.startswith("#")]), 149)
+
+    def test_bfloat16(self):
+        done = self.capture("--iterations", "1", "--optimizer", "sgd", "--precision", "bfloat16", "--out", "t.csv")
+        text = self.read("t.csv").decode()
+        self.assertIn("# Autocast to bfloat16; parameters and gradients are float32.", text)
+        self.assertIn("transformer.wte.weight,38597376,float32,", text)
+
+
+class UsageTest(cli.CliTest):
+    def refused(self, code, *arguments):
+        """What is said on standard error; nothing is written."""
+        before = self.files()
+        done = self.fails(code, "capture", *arguments)
+        self.assertEqual((done.stdout, self.files()), ("", before))
+        return done.stderr
+
+    def test_no_gpu(self):
+        """No GPU is where the tests run, or no CUDA is in their LibTorch; either way the message says what was looked for."""
+        stderr = self.refused(3, "--device", "cuda", "--out", "t.csv")
+        self.assertRegex(stderr, "^error: (--device cuda needs a LibTorch with CUDA; this ddpsim was built with LibTorch [0-9.]+, "
+                                 "without|no CUDA GPU was found: cudaGetDeviceCount says '.*')\nhint: ")
+
+    def test_without_libtorch(self):
+        """A ddpsim that stands alone says how to get the rest."""
+        alone = shutil.copy(cli.BINARY, self.folder)
+        done = subprocess.run([alone, "capture", *SMALL, "--out", "t.csv"], cwd=self.folder, env=cli.environment(),
+                              capture_output=True, text=True, timeout=cli.TIMEOUT_S)
+        self.assertEqual((done.returncode, done.stdout), (3, ""))
+        self.assertEqual(done.stderr, "error: capture needs LibTorch, and this ddpsim was built without it\n"
+                                 "hint: 'scripts/run capture ...' installs LibTorch and builds what is missing; in a build of your "
+                                 "own, install libtorch-dev and configure with -DDDPSIM_WITH_LIBTORCH=ON\n")
+
+    def test_an_output_that_cannot_be_written(self):
+        self.assertIn("nowhere", self.refused(2, *SMALL, "--out", "nowhere/t.csv"))
+
+    def test_values_out_of_range(self):
+        for option, value in (("--model", "gpt3"), ("--sequence", "1025"), ("--sequence", "0"), ("--batch", "0"), ("--batch", "-1"),
+                              ("--iterations", "0"), ("--dropout", "1"), ("--dropout", "nan"), ("--device", "tpu"),
+                              ("--precision", "fp8"), ("--optimizer", "lion"), ("--threads", "-1"), ("--seed", "x"),
+                              ("--warmup", "-1")):
+            with self.subTest(option=option, value=value):
+                stderr = self.refused(2, option, value, "--out", "t.csv")
+                self.assertIn(option, stderr)
+                self.assertIn("hint: see 'ddpsim capture --help'", stderr)
+
+    def test_help(self):
+        self.assertIn("ddpsim capture --model gpt2 --device cpu", self.ok("capture", "--help").stdout)
+
+
+if __name__ == "__main__":
+    cli.main()

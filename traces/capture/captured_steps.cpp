@@ -1,0 +1,85 @@
+#include "traces/capture/captured_steps.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "sim/base/check.hpp"
+#include "sim/base/program_exit.hpp"
+
+namespace ddpsim {
+namespace {
+
+// Linear between the two nearest of the sorted values.
+double quantile(std::vector<double> values, double share) {
+  std::sort(values.begin(), values.end());
+  double at = share * static_cast<double>(values.size() - 1);
+  auto below = static_cast<std::size_t>(at);
+  auto above = std::min(below + 1, values.size() - 1);
+  return values[below] + (values[above] - values[below]) * (at - static_cast<double>(below));
+}
+
+template <typename Time>
+std::vector<double> over_steps(const std::vector<CapturedStep>& steps, Time time) {
+  std::vector<double> values;
+  for (const auto& step : steps) values.push_back(time(step).value());
+  return values;
+}
+
+Seconds median(const std::vector<double>& values) {
+  return Seconds(quantile(values, 0.5));
+}
+
+// With n - 1: the steps are a sample.
+std::optional<Seconds> deviation(const std::vector<double>& values) {
+  if (values.size() < 2) return std::nullopt;
+  double n = static_cast<double>(values.size()), mean = 0, squares = 0;
+  for (double value : values) mean += value / n;
+  for (double value : values) squares += (value - mean) * (value - mean);
+  return Seconds(std::sqrt(squares / (n - 1)));
+}
+
+void check_arrival(const std::vector<CapturedParameter>& parameters, const std::vector<CapturedStep>& steps) {
+  const auto& first = steps.front().arrival;
+  for (const auto& step : steps) {
+    std::vector<int> times(parameters.size());
+    for (auto parameter : step.arrival) ++times[parameter];
+    for (std::size_t i = 0; i < parameters.size(); ++i)
+      if (times[i] != 1)
+        throw RunFailed(fmt::format("the gradient of {} arrived {} times in one backward pass",
+                                    parameters[i].name, times[i]));
+    auto [one, other] = std::mismatch(first.begin(), first.end(), step.arrival.begin());
+    if (one != first.end())
+      throw RunFailed(
+          fmt::format("gradients do not arrive in the same order in every step: {} in one, {} in another",
+                      parameters[*one].name, parameters[*other].name));
+  }
+}
+
+}  // namespace
+
+LayerTrace trace_of_steps(const std::vector<CapturedParameter>& parameters,
+                          const std::vector<CapturedStep>& steps) {
+  DDPSIM_CHECK(!parameters.empty() && !steps.empty(), "a capture has gradients and steps");
+  check_arrival(parameters, steps);
+  LayerTrace trace;
+  trace.forward = median(over_steps(steps, [](const auto& step) { return step.forward; }));
+  trace.optimizer = median(over_steps(steps, [](const auto& step) { return step.optimizer; }));
+  trace.registration_order.resize(parameters.size());
+  for (auto parameter : steps.front().arrival) {
+    const auto& [name, elements, dtype] = parameters[parameter];
+    // The order is the same in all steps, so medians keep it.
+    auto times = over_steps(steps, [&](const auto& step) { return step.ready[parameter]; });
+    trace.registration_order[parameter] = trace.gradients.size();
+    trace.gradients.push_back({name, elements, dtype, median(times), deviation(times)});
+  }
+  return trace;
+}
+
+double backward_spread(const std::vector<CapturedStep>& steps) {
+  auto ends = over_steps(steps, [](const auto& step) { return step.ready[step.arrival.back()]; });
+  return (quantile(ends, 0.75) - quantile(ends, 0.25)) / 2 / quantile(ends, 0.5);
+}
+
+}  // namespace ddpsim

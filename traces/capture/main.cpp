@@ -1,0 +1,55 @@
+// ddpsim-capture: `ddpsim capture` becomes this program, so that ddpsim itself need not load LibTorch.
+#include <iostream>
+
+#include "traces/capture/capture.hpp"
+#include <fmt/format.h>
+
+#include "sim/base/output_file.hpp"
+#include "sim/base/program_exit.hpp"
+#include "sim/trace/trace_file.hpp"
+
+namespace {
+
+void print_summary(const ddpsim::CaptureOptions& options, const ddpsim::Captured& captured) {
+  const auto& trace = captured.trace;
+  std::int64_t elements = 0;
+  for (const auto& gradient : trace.gradients) elements += gradient.elements;
+  fmt::print(
+      "{} on {}: {} gradients, {} elements\n"
+      "forward {:.4g} ms, backward {:.4g} ms, optimizer {:.4g} ms; medians of {} steps, half of which had a "
+      "backward within {:.2g} % of its median\n"
+      "wrote {}\n",
+      options.model, *trace.metadata.device, trace.gradients.size(), elements, 1e3 * trace.forward->value(),
+      1e3 * trace.backward().value(), 1e3 * trace.optimizer->value(), options.iterations,
+      100 * captured.spread, options.out);
+}
+
+void run(const ddpsim::CaptureOptions& options) {
+  auto captured = ddpsim::capture(options);
+  for (const auto& remark : captured.remarks) fmt::print(stderr, "note: {}\n", remark);
+  auto text = ddpsim::write_trace(captured.trace);
+  if (options.out == "-") {
+    std::cout << text;
+    return;
+  }
+  ddpsim::write_whole_file(options.out, text);
+  if (!options.quiet) print_summary(options, captured);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  ddpsim::leave_on_interrupt();
+  CLI::App app("Records a layer trace with LibTorch", "ddpsim-capture");
+  ddpsim::CaptureOptions options;
+  options.add_to(app);
+  try {
+    app.parse(argc, argv);
+    run(options);
+    return ddpsim::kOk;
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? ddpsim::kOk : ddpsim::kBadInput;
+  } catch (...) {
+    return ddpsim::fail(ddpsim::failure_of(std::current_exception()));
+  }
+}

@@ -1,0 +1,50 @@
+#include "traces/capture/training.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <optional>
+
+#include "traces/capture/host_memory.hpp"
+#include "traces/torch_gpt2/autocast.hpp"
+#include <fmt/format.h>
+
+#include "sim/base/check.hpp"
+#include "sim/base/source.hpp"
+
+namespace ddpsim {
+Training::Training(const CaptureOptions& options)
+    : autocast_(options.precision == "bfloat16"),
+      device_(options.device == "cuda" ? torch::kCUDA : torch::kCPU) {
+  if (device_.is_cpu()) check_memory(options, memory_available());
+  torch::manual_seed(options.seed);
+  model_ = Gpt2LMHead(gpt2_config(find_gpt2_size(options.model), options.dropout));
+  model_->to(device_);
+  model_->train();
+  auto integers = torch::TensorOptions().dtype(torch::kInt64);
+  tokens_ = torch::randint(kGpt2Vocabulary, {options.batch, options.sequence}, integers).to(device_);
+  targets_ = torch::randint(kGpt2Vocabulary, {options.batch, options.sequence}, integers).to(device_);
+  for (const auto& parameter : model_->named_parameters()) {
+    names_.push_back(parameter.key());
+    parameters_.push_back(parameter.value());
+  }
+  if (options.optimizer == "adamw")
+    optimizer_ = std::make_unique<torch::optim::AdamW>(parameters_, torch::optim::AdamWOptions(1e-4));
+  else
+    optimizer_ = std::make_unique<torch::optim::SGD>(parameters_, torch::optim::SGDOptions(1e-4));
+}
+
+void Training::zero_gradients() {
+  for (auto& parameter : parameters_) parameter.mutable_grad() = torch::Tensor();
+}
+
+torch::Tensor Training::forward() {
+  if (!autocast_) return model_(tokens_, targets_);
+  Bfloat16Autocast autocast(device_.type());
+  return model_(tokens_, targets_);
+}
+
+void Training::step() {
+  optimizer_->step();
+}
+
+}  // namespace ddpsim

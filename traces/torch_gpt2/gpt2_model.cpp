@@ -1,0 +1,163 @@
+#include "traces/torch_gpt2/gpt2_model.hpp"
+
+#include <cmath>
+#include <limits>
+
+namespace ddpsim {
+namespace {
+
+using torch::Tensor;
+namespace nn = torch::nn;
+
+constexpr int kHeadWidth = 64;
+constexpr double kInitialDeviation = 0.02;  // Radford et al. 2018, section 4.1
+constexpr double kLayerNormEpsilon = 1e-5;
+
+nn::LayerNorm layer_norm(std::int64_t width) {
+  return nn::LayerNorm(nn::LayerNormOptions({width}).eps(kLayerNormEpsilon));
+}
+
+// y = x W + b with W of (inputs, outputs).
+class Conv1DImpl : public nn::Module {
+ public:
+  Conv1DImpl(std::int64_t inputs, std::int64_t outputs)
+      : weight_(register_parameter("weight", torch::empty({inputs, outputs}))),
+        bias_(register_parameter("bias", torch::empty({outputs}))) {}
+
+  Tensor forward(const Tensor& x) {
+    auto shape = x.sizes().vec();
+    shape.back() = weight_.size(1);
+    return torch::addmm(bias_, x.reshape({-1, weight_.size(0)}), weight_).view(shape);
+  }
+
+ private:
+  Tensor weight_, bias_;
+};
+TORCH_MODULE(Conv1D);
+
+#if TORCH_VERSION_MAJOR >= 2
+Tensor causal_attention(const Tensor& q, const Tensor& k, const Tensor& v, double dropout) {
+  return at::scaled_dot_product_attention(q, k, v, {}, dropout, /*is_causal=*/true);
+}
+#else
+Tensor causal_attention(const Tensor& q, const Tensor& k, const Tensor& v, double dropout) {
+  auto scores = torch::matmul(q, k.transpose(-2, -1)) / std::sqrt(static_cast<double>(q.size(-1)));
+  auto future = torch::ones({q.size(-2), k.size(-2)}, q.options().dtype(torch::kBool)).triu(1);
+  auto weights =
+      torch::softmax(scores.masked_fill(future, -std::numeric_limits<float>::infinity()), -1).to(v.dtype());
+  return torch::matmul(torch::dropout(weights, dropout, dropout > 0), v);
+}
+#endif
+
+class AttentionImpl : public nn::Module {
+ public:
+  explicit AttentionImpl(const Gpt2Config& config)
+      : width_(config.width),
+        dropout_(config.dropout),
+        c_attn_(register_module("c_attn", Conv1D(width_, 3 * width_))),
+        c_proj_(register_module("c_proj", Conv1D(width_, width_))) {}
+
+  Tensor forward(const Tensor& x) {
+    auto batch = x.size(0), sequence = x.size(1);
+    auto qkv = c_attn_(x).split(width_, 2);
+    auto heads = [&](const Tensor& t) {
+      return t.view({batch, sequence, width_ / kHeadWidth, kHeadWidth}).transpose(1, 2);
+    };
+    auto y = causal_attention(heads(qkv[0]), heads(qkv[1]), heads(qkv[2]), is_training() ? dropout_ : 0);
+    return c_proj_(y.transpose(1, 2).reshape({batch, sequence, width_}));
+  }
+
+ private:
+  std::int64_t width_;
+  double dropout_;
+  Conv1D c_attn_, c_proj_;
+};
+TORCH_MODULE(Attention);
+
+class MlpImpl : public nn::Module {
+ public:
+  explicit MlpImpl(std::int64_t width)
+      : c_fc_(register_module("c_fc", Conv1D(width, 4 * width))),
+        c_proj_(register_module("c_proj", Conv1D(4 * width, width))) {}
+  Tensor forward(const Tensor& x) { return c_proj_(torch::gelu(c_fc_(x), "tanh")); }
+
+ private:
+  Conv1D c_fc_, c_proj_;
+};
+TORCH_MODULE(Mlp);
+
+class BlockImpl : public nn::Module {
+ public:
+  explicit BlockImpl(const Gpt2Config& config)
+      : ln_1_(register_module("ln_1", layer_norm(config.width))),
+        attn_(register_module("attn", Attention(config))),
+        ln_2_(register_module("ln_2", layer_norm(config.width))),
+        mlp_(register_module("mlp", Mlp(config.width))),
+        drop_(register_module("drop", nn::Dropout(config.dropout))) {}
+
+  Tensor forward(Tensor x) {
+    x = x + drop_(attn_(ln_1_(x)));
+    return x + drop_(mlp_(ln_2_(x)));
+  }
+
+ private:
+  nn::LayerNorm ln_1_;
+  Attention attn_;
+  nn::LayerNorm ln_2_;
+  Mlp mlp_;
+  nn::Dropout drop_;
+};
+TORCH_MODULE(Block);
+
+}  // namespace
+
+Gpt2Config gpt2_config(const Gpt2Size& size, double dropout) {
+  Gpt2Config config;
+  config.layers = size.layers;
+  config.width = size.width;
+  config.dropout = dropout;
+  return config;
+}
+
+std::string_view attention_kind() {
+  return TORCH_VERSION_MAJOR >= 2 ? "scaled_dot_product_attention" : "softmax(QK^T)V";
+}
+
+Gpt2ModelImpl::Gpt2ModelImpl(const Gpt2Config& config)
+    : wte_(register_module("wte", nn::Embedding(config.vocabulary, config.width))),
+      wpe_(register_module("wpe", nn::Embedding(config.positions, config.width))),
+      drop_(register_module("drop", nn::Dropout(config.dropout))),
+      blocks_(register_module("h", nn::ModuleList())) {
+  for (int i = 0; i < config.layers; ++i) blocks_->push_back(Block(config));
+  ln_f_ = register_module("ln_f", layer_norm(config.width));
+}
+
+Tensor Gpt2ModelImpl::forward(const Tensor& tokens) {
+  auto positions = torch::arange(tokens.size(1), tokens.options());
+  // One after the other: the backward pass comes to them in the reverse of this order.
+  auto token = wte_(tokens);
+  auto position = wpe_(positions);
+  auto x = drop_(token + position);
+  for (const auto& block : *blocks_) x = block->as<Block>()->forward(x);
+  return ln_f_(x);
+}
+
+Gpt2LMHeadImpl::Gpt2LMHeadImpl(const Gpt2Config& config)
+    : transformer_(register_module("transformer", Gpt2Model(config))) {
+  torch::NoGradGuard no_gradients;
+  for (const auto& parameter : named_parameters()) {
+    const auto& name = parameter.key();
+    if (name.ends_with(".bias"))
+      parameter.value().zero_();
+    else if (parameter.value().dim() > 1)
+      parameter.value().normal_(0, kInitialDeviation);
+  }
+}
+
+Tensor Gpt2LMHeadImpl::forward(const Tensor& tokens, const Tensor& targets) {
+  auto hidden = transformer_(tokens);
+  auto logits = torch::matmul(hidden, transformer_->token_embedding().t());
+  return torch::cross_entropy_loss(logits.view({-1, logits.size(-1)}), targets.view({-1}));
+}
+
+}  // namespace ddpsim
