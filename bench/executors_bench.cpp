@@ -82,7 +82,7 @@ void simulate(benchmark::State& state, const Network& network, Fidelity fidelity
 // Schedules are built and folded once a sweep, whatever its caps.
 void build_and_fold(benchmark::State& state, const Network& network) {
   for (auto _ : state)
-    benchmark::DoNotOptimize(connect(network, static_cast<int>(state.range(0)))->folded.links.size());
+    benchmark::DoNotOptimize(connect(network, static_cast<int>(state.range(0)))->folded->links.size());
 }
 
 void add(const Network& network, Fidelity fidelity,

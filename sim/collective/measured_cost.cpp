@@ -46,24 +46,39 @@ Seconds on_line(const MeasuredPoint& a, const MeasuredPoint& b, Bytes bytes) {
   return Seconds(std::lerp(a.time.value(), b.time.value(), (bytes - a.bytes) / (b.bytes - a.bytes)));
 }
 
-void read_header(const CsvTable& table, int& world_size) {
-  const std::vector<std::string> known{"ddpsim-allreduce", "world_size", "source"};
+struct Header {
+  int world_size = 0;
+  Pooling pooling = Pooling::monotone;
+};
+
+Pooling parse_pooling(const Located& value) {
+  if (value.text == "monotone") return Pooling::monotone;
+  if (value.text == "none") return Pooling::none;
+  throw InputError(value.span, fmt::format("unknown pooling '{}'", value.text),
+                   "it is monotone (the default) or none");
+}
+
+Header read_header(const CsvTable& table) {
+  const std::vector<std::string> known{"ddpsim-allreduce", "world_size", "source", "pooling"};
   std::set<std::string> seen;
-  world_size = 0;
+  Header header;
   for (const auto& [key, value] : table.comments) {
     bool is_known = std::find(known.begin(), known.end(), key.text) != known.end();
     if (is_known && !seen.insert(key.text).second)
       throw InputError(key.span, fmt::format("header key '{}' appears twice", key.text), "remove one");
     if (key.text == "world_size") {
-      world_size = static_cast<int>(parse_integer(value, 2, kLargestWorldSize));
+      header.world_size = static_cast<int>(parse_integer(value, 2, kLargestWorldSize));
+    } else if (key.text == "pooling") {
+      header.pooling = parse_pooling(value);
     } else if (!is_known && key.text.find(' ') == std::string::npos && !value.text.empty()) {
       throw InputError(key.span,
                        fmt::format("unknown header key '{}'{}", key.text, did_you_mean(key.text, known)),
                        "write free text with a blank before any colon");
     }
   }
-  if (world_size == 0)
+  if (header.world_size == 0)
     throw InputError(whole_file(table.source), "does not say its world size", "add '# world_size: N'");
+  return header;
 }
 
 double positive(const Located& field, double highest) {
@@ -76,9 +91,9 @@ double positive(const Located& field, double highest) {
 
 }  // namespace
 
-MeasuredCost::MeasuredCost(std::vector<MeasuredPoint> points) : points_(std::move(points)) {
+MeasuredCost::MeasuredCost(std::vector<MeasuredPoint> points, Pooling pooling) : points_(std::move(points)) {
   DDPSIM_CHECK(!points_.empty(), "a cost table has rows");
-  make_monotone(points_);
+  if (pooling == Pooling::monotone) make_monotone(points_);
 }
 
 Seconds MeasuredCost::operator()(Bytes bytes) const {
@@ -87,7 +102,7 @@ Seconds MeasuredCost::operator()(Bytes bytes) const {
   const auto& first = points_.front();
   if (bytes < first.bytes && points_.size() == 1) return first.time;
   if (bytes < first.bytes)
-    return std::max(on_line(first, points_[1], bytes), first.time * (bytes / first.bytes));
+    return std::clamp(on_line(first, points_[1], bytes), first.time * (bytes / first.bytes), first.time);
   if (above == points_.end()) return points_.back().time * (bytes / points_.back().bytes);
   return above == points_.begin() ? first.time : on_line(*std::prev(above), *above, bytes);
 }
@@ -101,8 +116,7 @@ std::vector<MeasuredPoint> MeasuredCost::repaired_points() const {
 
 MeasuredTable read_measured_table(const std::string& path) {
   CsvTable table = read_csv(path, "an all-reduce table", "ddpsim-allreduce");
-  int world_size = 0;
-  read_header(table, world_size);
+  auto header = read_header(table);
   const std::vector<std::string> known{"bytes", "time_s", "std_s"};
   for (const auto& column : table.header)
     if (std::find(known.begin(), known.end(), column.text) == known.end())
@@ -127,7 +141,7 @@ MeasuredTable read_measured_table(const std::string& path) {
     points.push_back({bytes, time, time});
   }
   if (points.empty()) throw InputError(whole_file(table.source), "has no rows", "is the file cut off?");
-  return {MeasuredCost(std::move(points)), world_size};
+  return {MeasuredCost(std::move(points), header.pooling), header.world_size};
 }
 
 }  // namespace ddpsim

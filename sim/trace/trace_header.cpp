@@ -70,11 +70,12 @@ std::optional<Seconds> time_value(const Values& values, std::string_view key) {
   return value ? std::optional(parse_seconds(*value)) : std::nullopt;
 }
 
-// In milliseconds where that reads back as the same double, in seconds (factor 1, so always exact) elsewhere.
+// In milliseconds where that reads back as the same double and is not longer, in seconds (factor 1, so always
+// exact) elsewhere.
 std::string write_seconds(Seconds time) {
-  auto milliseconds = fmt::format("{}ms", time.value() * 1e3);
-  if (time.value() < 1 && parse_seconds({milliseconds, {}}) == time) return milliseconds;
-  return fmt::format("{}s", time.value());
+  auto milliseconds = fmt::format("{}ms", time.value() * 1e3), seconds = fmt::format("{}s", time.value());
+  bool is_better = time.value() < 1 && milliseconds.size() <= seconds.size();
+  return is_better && parse_seconds({milliseconds, {}}) == time ? milliseconds : seconds;
 }
 
 // A text that stands on one comment line and is read back as it is.

@@ -1,7 +1,8 @@
+#include <cmath>
+
 #include <gtest/gtest.h>
 
 #include "sim/collective/measured_cost.hpp"
-
 #include "tests/support/errors.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -46,6 +47,20 @@ TEST(MeasuredTable, HeaderAndRows) {
 TEST(MeasuredTable, ColumnsInAnyOrder) {
   auto table = read(std::string(kHeader) + "time_s,bytes\n0.25,4\n");
   EXPECT_EQ(table.cost(Bytes(4)), Seconds(0.25));
+}
+
+// 2 s and 1 s become sqrt(2) s each, unless the file says that they stay: then 1.5 s half-way, and no more than the
+// first time below it.
+TEST(MeasuredTable, TimesThatFallStayWhereTheFileSaysSo) {
+  auto pooled = read(std::string(kHeader) + "# pooling: monotone\nbytes,time_s\n100,2\n200,1\n");
+  EXPECT_DOUBLE_EQ(pooled.cost(Bytes(100)).value(), std::sqrt(2));
+  EXPECT_DOUBLE_EQ(pooled.cost(Bytes(200)).value(), std::sqrt(2));
+  auto kept = read(std::string(kHeader) + "# pooling: none\nbytes,time_s\n100,2\n200,1\n");
+  EXPECT_EQ(kept.cost(Bytes(100)), Seconds(2));
+  EXPECT_EQ(kept.cost(Bytes(150)), Seconds(1.5));
+  EXPECT_EQ(kept.cost(Bytes(200)), Seconds(1));
+  EXPECT_EQ(kept.cost(Bytes(50)), Seconds(2));
+  EXPECT_TRUE(kept.cost.repaired_points().empty());
 }
 
 // The recorded table: at 104,794,880 B 17.479 ms and at twice as much 14.473 ms become
@@ -107,6 +122,14 @@ TEST(MeasuredTableErrors, HeaderKeyTwice) {
             "  3 | # world_size: 16\n"
             "    |   ^~~~~~~~~~\n"
             "hint: remove one");
+}
+
+TEST(MeasuredTableErrors, UnknownPooling) {
+  EXPECT_EQ(row_error("# pooling: some\nbytes,time_s\n4,1\n"),
+            "t.csv:3:12: error: unknown pooling 'some'\n"
+            "  3 | # pooling: some\n"
+            "    |            ^~~~\n"
+            "hint: it is monotone (the default) or none");
 }
 
 TEST(MeasuredTableErrors, UnknownHeaderKey) {

@@ -2,10 +2,13 @@
 #include <fstream>
 #include <sstream>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "sim/base/csv.hpp"
 #include "sim/base/quantity.hpp"
+#include "sim/trace/gpt2.hpp"
+#include "sim/trace/import/importer.hpp"
 #include "sim/trace/import/layer_times.hpp"
 #include "sim/trace/trace_file.hpp"
 
@@ -68,6 +71,41 @@ TEST(RecordedTraces, AllreduceTableHoldsTheTimesOfItsSource) {
   const auto& last = table.rows.back();
   auto busbw = 2.0 * 7 / 8 * parse_number(last[bytes], 1, 1e18) / parse_number(last[time], 0, 1e9);
   EXPECT_NEAR(busbw, 26.2e9, 0.05e9);
+}
+
+// A profiler's trace of ResNet-50 on two A100s, its all-reduces as a table of costs and as a timeline.
+TEST(RecordedTraces, ResNet50IsRegeneratedByteForByte) {
+  auto path = kRoot + "/traces/resnet50-2xa100";
+  ImportRequest request;
+  request.inputs = {kRoot + "/tests/trace/import/data/resnet50-ddp-2xa100.json.gz"};
+  request.metadata.model = "resnet50";
+  request.metadata.source = read_trace(path + ".csv").metadata.source;
+  auto imported = import_trace(find_importer("pytorch-profiler"), request);
+  EXPECT_EQ(write_trace(imported.trace), contents(path + ".csv"));
+  EXPECT_EQ(write_all_reduce_table(*imported.communication), contents(path + "-allreduce.csv"));
+  EXPECT_EQ(write_recorded_communication(*imported.communication), contents(path + "-collectives.csv"));
+}
+
+// What `ddpsim capture` recorded on a CPU: the names and orders of the table in sim/trace/gpt2.hpp.
+class CapturedOnACpu : public ::testing::TestWithParam<Gpt2Size> {};
+INSTANTIATE_TEST_SUITE_P(RecordedTraces, CapturedOnACpu, ::testing::ValuesIn(kGpt2Sizes),
+                         [](const auto& size) { return std::to_string(size.param.layers) + "layers"; });
+
+TEST_P(CapturedOnACpu, HasTheGradientsOfItsModelInOrder) {
+  const auto& size = GetParam();
+  auto trace = read_trace(fmt::format("{}/traces/{}-cpu.csv", kRoot, size.name));
+  EXPECT_EQ(trace.metadata.model, size.name);
+  auto arrival = gpt2_arrival_order(size, /*tied_embedding=*/true);
+  auto registration = gpt2_registration_order(size, /*tied_embedding=*/true);
+  ASSERT_EQ(trace.gradients.size(), arrival.size());
+  for (std::size_t i = 0; i < arrival.size(); ++i) {
+    EXPECT_EQ(trace.gradients[i].name, arrival[i].name);
+    EXPECT_EQ(trace.gradients[i].elements, arrival[i].elements);
+    EXPECT_GT(trace.gradients[i].ready_spread, Seconds(0));
+    EXPECT_EQ(trace.gradients[trace.registration_order[i]].name, registration[i].name);
+  }
+  EXPECT_GT(trace.forward, Seconds(0));
+  EXPECT_GT(trace.optimizer, Seconds(0));
 }
 
 }  // namespace

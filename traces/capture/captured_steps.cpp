@@ -27,8 +27,13 @@ std::vector<double> over_steps(const std::vector<CapturedStep>& steps, Time time
   return values;
 }
 
+// No clock here is finer than a nanosecond.
+Seconds rounded(double seconds) {
+  return Seconds(std::round(seconds * 1e9) / 1e9);
+}
+
 Seconds median(const std::vector<double>& values) {
-  return Seconds(quantile(values, 0.5));
+  return rounded(quantile(values, 0.5));
 }
 
 // With n - 1: the steps are a sample.
@@ -37,7 +42,7 @@ std::optional<Seconds> deviation(const std::vector<double>& values) {
   double n = static_cast<double>(values.size()), mean = 0, squares = 0;
   for (double value : values) mean += value / n;
   for (double value : values) squares += (value - mean) * (value - mean);
-  return Seconds(std::sqrt(squares / (n - 1)));
+  return rounded(std::sqrt(squares / (n - 1)));
 }
 
 void check_arrival(const std::vector<CapturedParameter>& parameters, const std::vector<CapturedStep>& steps) {

@@ -27,11 +27,11 @@ TEST(CapturedSteps, GradientsStandInOrderOfArrivalWithMediansAndDeviations) {
   EXPECT_EQ(trace.gradients[0].elements, 20);
   EXPECT_EQ(trace.gradients[0].dtype, DType::bfloat16);
   EXPECT_EQ(trace.gradients[0].ready, Seconds(3));
-  EXPECT_NEAR(trace.gradients[0].ready_spread->value(), 2.6457513110645906, 1e-12);
+  EXPECT_EQ(trace.gradients[0].ready_spread, Seconds(2.645751311));  // to the nanosecond
   // Times of a: 4, 5, 15, so median 5, mean 8, deviation sqrt((16 + 9 + 49) / 2) = sqrt(37).
   EXPECT_EQ(trace.gradients[1].name, "a");
   EXPECT_EQ(trace.gradients[1].ready, Seconds(5));
-  EXPECT_NEAR(trace.gradients[1].ready_spread->value(), 6.082762530298219, 1e-12);
+  EXPECT_EQ(trace.gradients[1].ready_spread, Seconds(6.082762530));
   // Parameter 0 is gradient 1.
   EXPECT_EQ(trace.registration_order, (std::vector<std::size_t>{1, 0}));
 }
