@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/collective/measured_cost.hpp"
+
 #include "tests/support/errors.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -49,8 +50,8 @@ TEST(MeasuredTable, ColumnsInAnyOrder) {
   EXPECT_EQ(table.cost(Bytes(4)), Seconds(0.25));
 }
 
-// 2 s and 1 s become sqrt(2) s each, unless the file says that they stay: then 1.5 s half-way, and no more than the
-// first time below it.
+// 2 s and 1 s become sqrt(2) s each, unless the file says that they stay: then 1.5 s half-way, and no more
+// than the first time below it.
 TEST(MeasuredTable, TimesThatFallStayWhereTheFileSaysSo) {
   auto pooled = read(std::string(kHeader) + "# pooling: monotone\nbytes,time_s\n100,2\n200,1\n");
   EXPECT_DOUBLE_EQ(pooled.cost(Bytes(100)).value(), std::sqrt(2));
