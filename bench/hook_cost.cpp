@@ -1,5 +1,5 @@
-// What the hooks of a capture cost the backward pass: the same training, steps with and without hooks in
-// turn. Usage: hook_cost [pairs], on the CPU; options of `ddpsim capture` are in the source.
+// What the hooks of a capture cost the backward pass: gpt2 with one sample of 64 tokens on one thread of the
+// CPU, steps with and without hooks in turn. Usage: hook_cost [PAIRS]
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>

@@ -22,6 +22,14 @@ void on_interrupt(int) {
   _exit(kInterrupted);
 }
 
+void mask_interrupts(int how) {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGTERM);
+  sigprocmask(how, &signals, nullptr);
+}
+
 }  // namespace
 
 Failure failure_of(const std::exception_ptr& exception) {
@@ -40,6 +48,8 @@ Failure failure_of(const std::exception_ptr& exception) {
                     error.what())};
   } catch (const std::bad_alloc&) {
     return {kInternal, "error: out of memory\nhint: simulate fewer ranks, or use fidelity: auto"};
+  } catch (const std::exception& error) {
+    return {kInternal, fmt::format("internal error: {}", error.what())};
   }
 }
 
@@ -47,6 +57,18 @@ int fail(const Failure& failure) {
   std::cout.flush();
   fmt::print(stderr, "{}\n", failure.message);
   return failure.code;
+}
+
+OutputPhase::OutputPhase() {
+  mask_interrupts(SIG_BLOCK);
+}
+OutputPhase::~OutputPhase() {
+  mask_interrupts(SIG_UNBLOCK);
+}
+
+void check_standard_output() {
+  std::cout.flush();
+  if (!std::cout) throw InputError("standard output cannot be written to its end", "is the disk full?");
 }
 
 void leave_on_interrupt() {

@@ -19,7 +19,7 @@ struct Failure {
   std::string message;
 };
 
-// Of InputError, BackendMissing, RunFailed, InternalError and std::bad_alloc; rethrows any other.
+// What it means; of an exception that is none of ours, an internal error.
 Failure failure_of(const std::exception_ptr& exception);
 
 // Prints the message to standard error, after what was written to standard output. Returns the code.
@@ -27,5 +27,17 @@ int fail(const Failure& failure);
 
 // From here on SIGINT and SIGTERM end the program at once with exit code 4.
 void leave_on_interrupt();
+
+// While one lives, an interrupt waits: a temporary file is renamed or removed before the program leaves.
+class OutputPhase {
+ public:
+  OutputPhase();
+  ~OutputPhase();
+  OutputPhase(const OutputPhase&) = delete;
+  OutputPhase& operator=(const OutputPhase&) = delete;
+};
+
+// Throws InputError when what was written to standard output did not get there.
+void check_standard_output();
 
 }  // namespace ddpsim

@@ -6,19 +6,13 @@
 #include <fmt/format.h>
 
 #include "sim/base/check.hpp"
+#include "sim/base/statistics.hpp"
 
 namespace ddpsim::calibrate {
 namespace {
 
 double signed_error(const JudgedPoint& point) {
   return std::log(point.measured / point.predicted);
-}
-
-double median(std::vector<double> values) {
-  auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  if (values.size() % 2 == 1) return *middle;
-  return (*middle + *std::max_element(values.begin(), middle)) / 2;
 }
 
 // The standard deviation that the middle half of the errors would belong to, and at least 5 %.

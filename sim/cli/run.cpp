@@ -59,8 +59,7 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
     action();
-    std::cout.flush();
-    if (!std::cout) throw InputError("standard output cannot be written to its end", "is the disk full?");
+    check_standard_output();
     return kOk;
   } catch (const CLI::Success& help) {
     return app.exit(help);

@@ -1,7 +1,6 @@
 #include "sim/cli/scenario_options.hpp"
 
 #include <algorithm>
-#include <csignal>
 #include <iostream>
 #include <map>
 
@@ -19,14 +18,6 @@
 
 namespace ddpsim::cli {
 namespace {
-
-void mask_interrupts(int how) {
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGINT);
-  sigaddset(&signals, SIGTERM);
-  sigprocmask(how, &signals, nullptr);
-}
 
 void report_repairs(const MeasuredCost& cost) {
   auto repaired = cost.repaired_points();
@@ -115,13 +106,6 @@ void write_output(const std::string& destination, const std::string& text) {
     std::cout << text;
   else
     write_whole_file(destination, text);
-}
-
-OutputPhase::OutputPhase() {
-  mask_interrupts(SIG_BLOCK);
-}
-OutputPhase::~OutputPhase() {
-  mask_interrupts(SIG_UNBLOCK);
 }
 
 Simulator& simulator_for(const Scenario& scenario) {

@@ -8,6 +8,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "sim/base/program_exit.hpp"
 #include "sim/config/value.hpp"
 #include "sim/engine/simulator.hpp"
 #include "sim/report/metrics.hpp"
@@ -42,15 +43,6 @@ void check_outputs(const std::vector<std::pair<std::string, std::string>>& outpu
 
 // Writes a finished output: to standard output for "-", else to a file at once.
 void write_output(const std::string& destination, const std::string& text);
-
-// While one lives, an interrupt waits: a temporary file is renamed or removed before the program leaves.
-class OutputPhase {
- public:
-  OutputPhase();
-  ~OutputPhase();
-  OutputPhase(const OutputPhase&) = delete;
-  OutputPhase& operator=(const OutputPhase&) = delete;
-};
 
 // The simulator a scenario's fidelity asks for.
 Simulator& simulator_for(const Scenario& scenario);

@@ -73,8 +73,9 @@ std::optional<RecordedCommunication> read_recorded(const std::optional<std::stri
                                                    const Scenario& scenario) {
   if (!path) return std::nullopt;
   auto recorded = read_recorded_communication(*path);
-  for (const auto& group : scenario.groups)
-    check_recorded(recorded, *path, group.ranks, *scenario.trace, scenario.plan, scenario.ddp);
+  std::vector<int> groups;
+  for (const auto& group : scenario.groups) groups.push_back(group.ranks);
+  check_recorded(recorded, *path, groups, *scenario.trace, scenario.plan, scenario.ddp);
   return recorded;
 }
 

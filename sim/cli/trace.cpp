@@ -1,4 +1,3 @@
-#include <charconv>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -8,6 +7,7 @@
 #include "sim/base/quantity.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/scenario_options.hpp"
+#include "sim/ddp/ddp_rules.hpp"
 #include "sim/ddp/recorded_buckets.hpp"
 #include "sim/report/backward_plot.hpp"
 #include "sim/report/bucket_table.hpp"
@@ -28,16 +28,8 @@ Located located(const char* option, const std::string& text) {
 }
 
 TorchVersion parse_torch(const std::string& text) {
-  TorchVersion version;
-  const char* end = text.data() + text.size();
-  auto [dot, major_error] = std::from_chars(text.data(), end, version.major);
-  bool ok = major_error == std::errc() && dot != end && *dot == '.' && version.major >= 0;
-  if (ok) {
-    auto [rest, minor_error] = std::from_chars(dot + 1, end, version.minor);
-    ok = minor_error == std::errc() && (rest == end || *rest == '.') && version.minor >= 0;
-  }
-  if (!ok) throw InputError(fmt::format("--torch: '{}' is not a PyTorch version", text), "write it like 2.6");
-  return version;
+  if (auto version = parse_torch_version(text)) return *version;
+  throw InputError(fmt::format("--torch: '{}' is not a PyTorch version", text), "write it like 2.6");
 }
 
 DdpOptions ddp_options(const ShowOptions& options) {
@@ -80,7 +72,7 @@ void show(const ShowOptions& options) {
   if (options.recorded) recorded = read_recorded_communication(*options.recorded);
   std::cout << summarize(trace);
   bool has_caps = options.bucket_cap || options.first_bucket_cap || options.torch;
-  if (has_caps && options.plot.empty()) print_bucket_table(std::cout, trace, plan);
+  if (has_caps) print_bucket_table(std::cout, trace, plan);
   if (recorded) print_caps(*recorded, trace, ddp);
   OutputPhase writing;
   if (!options.plot.empty()) write_backward_plot(trace, plan, options.plot);

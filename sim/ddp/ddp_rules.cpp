@@ -1,6 +1,7 @@
 #include "sim/ddp/ddp_rules.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <limits>
 #include <numeric>
 #include <string_view>
@@ -16,8 +17,6 @@ namespace {
 
 using namespace literals;
 
-constexpr Bytes kDefaultFirstBucket = 1_MiB;  // reducer.hpp: kDefaultFirstBucketBytes
-constexpr Bytes kDefaultBucketCap = 25_MiB;   // reducer.hpp: kDefaultBucketBytesCap
 constexpr Bytes kNoLimit = Bytes(std::numeric_limits<double>::infinity());  // distributed.py: sys.maxsize
 
 // The first version with each rule, as released.
@@ -108,6 +107,17 @@ AssignmentRule rebuilt_rule(const LayerTrace& trace, const DdpOptions& options,
 }
 
 }  // namespace
+
+std::optional<TorchVersion> parse_torch_version(std::string_view text) {
+  TorchVersion version;
+  const char* end = text.data() + text.size();
+  auto [dot, major_error] = std::from_chars(text.data(), end, version.major);
+  if (major_error != std::errc() || dot == end || *dot != '.') return std::nullopt;
+  auto [rest, minor_error] = std::from_chars(dot + 1, end, version.minor);
+  if (minor_error != std::errc() || (rest != end && *rest != '.')) return std::nullopt;
+  if (version.major < 0 || version.minor < 0) return std::nullopt;
+  return version;
+}
 
 void check_options(const DdpOptions& options) {
   check_version(options.torch);

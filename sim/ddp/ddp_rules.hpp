@@ -1,12 +1,20 @@
 #pragma once
 // Which of PyTorch's rules apply to given options: what is assigned, in which order, under which limits.
 // Holds the facts that differ from one PyTorch version to the next.
+#include <optional>
+#include <string_view>
 #include <vector>
 
 #include "sim/ddp/bucket_assignment.hpp"
 #include "sim/ddp/reduction_plan.hpp"
 
 namespace ddpsim {
+
+inline constexpr Bytes kDefaultFirstBucket{0x1p20};     // 1 MiB; reducer.hpp: kDefaultFirstBucketBytes
+inline constexpr Bytes kDefaultBucketCap{25 * 0x1p20};  // 25 MiB; reducer.hpp: kDefaultBucketBytesCap
+
+// "2.6" or "2.6.1"; nothing for what is no version. Whether it has known rules is check_options' business.
+std::optional<TorchVersion> parse_torch_version(std::string_view text);
 
 // Throws InputError for values no PyTorch accepts: versions without known rules, options a version does not
 // have, caps given twice or below one byte.

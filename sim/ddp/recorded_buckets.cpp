@@ -11,8 +11,6 @@
 namespace ddpsim {
 namespace {
 
-using namespace literals;
-
 const Bytes kOneByte(1);
 
 // What one recorded bucket says about the cap under which it was filled.
@@ -189,20 +187,21 @@ std::optional<DdpOptions> options_that_give(std::span<const RecordedCollective> 
     std::vector<CapInterval> alone{caps.later};
     if (auto both = common(caps)) alone.push_back(*both);
     for (const auto& interval : alone) {
-      auto one_cap = with_caps(options, {}, preferred(interval, 25_MiB));
+      auto one_cap = with_caps(options, {}, preferred(interval, kDefaultBucketCap));
       if (options_give(trace, one_cap, recorded)) return one_cap;
     }
   }
   for (const auto& caps : found) {
-    auto two_caps = with_caps(options, preferred(caps.first, 1_MiB), preferred(caps.later, 25_MiB));
+    auto two_caps = with_caps(options, preferred(caps.first, kDefaultFirstBucket),
+                              preferred(caps.later, kDefaultBucketCap));
     if (options_give(trace, two_caps, recorded)) return two_caps;
   }
   return std::nullopt;
 }
 
 std::string describe_caps(const DdpOptions& options) {
-  if (!options.bucket_cap && !options.first_bucket_cap) return "no bucket_cap (PyTorch's default)";
-  auto cap = fmt::format("bucket_cap {}", exact_size(options.bucket_cap.value_or(25_MiB)));
+  if (!options.bucket_cap && !options.first_bucket_cap) return "PyTorch's default bucket_cap";
+  auto cap = fmt::format("bucket_cap {}", exact_size(options.bucket_cap.value_or(kDefaultBucketCap)));
   if (!options.first_bucket_cap) return cap;
   return fmt::format("first_bucket_cap {} and {}", exact_size(*options.first_bucket_cap), cap);
 }

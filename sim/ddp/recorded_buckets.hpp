@@ -38,7 +38,7 @@ std::vector<CapIntervals> caps_that_give(std::span<const RecordedCollective> rec
 std::optional<DdpOptions> options_that_give(std::span<const RecordedCollective> recorded,
                                             const LayerTrace& trace, const DdpOptions& options);
 
-// The caps of such options as a user writes them: "no bucket_cap (PyTorch's default)", "bucket_cap 25MiB",
+// The caps of such options as a user writes them: "PyTorch's default bucket_cap", "bucket_cap 25MiB",
 // "first_bucket_cap 1MiB and bucket_cap 8MiB".
 std::string describe_caps(const DdpOptions& options);
 

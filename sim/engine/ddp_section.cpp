@@ -1,8 +1,7 @@
-#include <charconv>
-
 #include <fmt/format.h>
 
 #include "sim/config/reader.hpp"
+#include "sim/ddp/ddp_rules.hpp"
 #include "sim/engine/sections.hpp"
 
 namespace ddpsim {
@@ -20,18 +19,8 @@ using config::Words;
 
 TorchVersion as_torch_version(const Value& value) {
   auto text = as_string(value);
-  TorchVersion version;
-  const char* end = text.data() + text.size();
-  auto [dot, major_error] = std::from_chars(text.data(), end, version.major);
-  bool ok = major_error == std::errc() && dot != end && *dot == '.';
-  if (ok) {
-    auto [rest, minor_error] = std::from_chars(dot + 1, end, version.minor);
-    ok = minor_error == std::errc() && (rest == end || *rest == '.') && version.major >= 0 &&
-         version.minor >= 0;
-  }
-  if (!ok)
-    throw InputError(value.span, fmt::format("'{}' is not a PyTorch version", text), "write it like \"2.6\"");
-  return version;
+  if (auto version = parse_torch_version(text)) return *version;
+  throw InputError(value.span, fmt::format("'{}' is not a PyTorch version", text), "write it like \"2.6\"");
 }
 
 }  // namespace

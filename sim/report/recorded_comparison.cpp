@@ -1,6 +1,8 @@
 #include "sim/report/recorded_comparison.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <ostream>
 
 #include <fmt/format.h>
@@ -37,24 +39,83 @@ std::string all_reduces(std::size_t n) {
   return fmt::format("{} all-reduce{}", n, n == 1 ? "" : "s");
 }
 
-Bytes sum(const std::vector<Bytes>& sizes) {
-  Bytes total;
-  for (auto size : sizes) total += size;
-  return total;
-}
+// All there is to reduce.
+struct Payload {
+  std::int64_t elements = 0;
+  Bytes bytes;
+  std::map<DType, Bytes> bytes_of;
+
+  // A gradient or a collective.
+  template <class Part>
+  void add(const Part& part) {
+    elements += part.elements;
+    bytes += part.bytes();
+    bytes_of[part.dtype] += part.bytes();
+  }
+  [[nodiscard]] std::string dtypes() const {
+    std::vector<std::string_view> names;
+    for (const auto& [dtype, of_dtype] : bytes_of) names.push_back(dtype_name(dtype));
+    return fmt::format("{}", fmt::join(names, " and "));
+  }
+};
 
 // What would make the scenario reduce what was recorded.
-std::string hint_for(const RecordedCommunication& recorded, const std::vector<Bytes>& recorded_sizes,
-                     const LayerTrace& trace, const ReductionPlan& plan, const DdpOptions& options) {
-  if (auto total = sum(recorded_sizes); total != trace.bytes())
+std::string hint_for(const RecordedCommunication& recorded, const LayerTrace& trace,
+                     const ReductionPlan& plan, const DdpOptions& options) {
+  Payload reduced, gradients;
+  for (const auto& collective : recorded.collectives) reduced.add(collective);
+  for (const auto& gradient : trace.gradients) gradients.add(gradient);
+  if (reduced.elements == gradients.elements && reduced.bytes < gradients.bytes)
+    return fmt::format(
+        "the trace's {} elements were recorded in {:.0f} bytes of {}, not {:.0f} of {}: did a communication "
+        "hook compress them?",
+        reduced.elements, reduced.bytes.value(), reduced.dtypes(), gradients.bytes.value(),
+        gradients.dtypes());
+  if (reduced.bytes != gradients.bytes)
     return fmt::format(
         "{:.0f} bytes were recorded, and the trace has gradients of {:.0f}: is it another model?",
-        total.value(), trace.bytes().value());
-  auto found = options_that_give(recorded.collectives, trace, options);
-  if (!found)
-    return "no bucket cap gives the recorded ones from this trace: do the gradients arrive in another order?";
-  return fmt::format("{}{} gives the recorded ones",
-                     plan.strategy == Strategy::ddp ? "" : "strategy ddp with ", describe_caps(*found));
+        reduced.bytes.value(), gradients.bytes.value());
+  if (reduced.bytes_of != gradients.bytes_of)
+    return fmt::format(
+        "gradients of {} were recorded, and the trace has as many bytes of {}: is it another model?",
+        reduced.dtypes(), gradients.dtypes());
+  bool is_ddp = plan.strategy == Strategy::ddp;
+  if (auto found = options_that_give(recorded.collectives, trace, options))
+    return fmt::format("{}{} gives the recorded ones", is_ddp ? "" : "strategy ddp with ",
+                       describe_caps(*found));
+  if (options.iteration == DdpIteration::first) {
+    auto later = options;
+    later.iteration = DdpIteration::steady;
+    if (auto found = options_that_give(recorded.collectives, trace, later))
+      return fmt::format("{}ddp.iteration steady with {} gives the recorded ones",
+                         is_ddp ? "" : "strategy ddp and ", describe_caps(*found));
+  }
+  return "no bucket cap gives the recorded ones from this trace: do the gradients arrive in another order?";
+}
+
+// Which ranks there would have to be for groups like those recorded.
+std::string ranks_hint(int recorded, const std::vector<int>& groups) {
+  if (groups.size() == 1) return fmt::format("--set cluster.world_size={}", recorded);
+  if (std::adjacent_find(groups.begin(), groups.end(), std::not_equal_to<>()) != groups.end())
+    return fmt::format("every group must have {} ranks", recorded);
+  return fmt::format("{} groups of {} ranks are a cluster.world_size of {}", groups.size(), recorded,
+                     static_cast<std::int64_t>(groups.size()) * recorded);
+}
+
+// The first all-reduce of as many bytes but another dtype.
+void check_dtypes(const RecordedCommunication& recorded, const SourceSpan& place, const ReductionPlan& plan) {
+  for (std::size_t i = 0; i < plan.buckets.size(); ++i) {
+    const auto& collective = recorded.collectives[i];
+    auto planned = plan.buckets[i].dtype;
+    if (collective.dtype == planned) continue;
+    throw InputError(
+        place,
+        fmt::format("recorded all-reduce {} is of {}; the scenario's is of {}", i,
+                    dtype_name(collective.dtype), dtype_name(planned)),
+        fmt::format("{} elements of {} have as many bytes as {:.0f} of {}: is it another model?",
+                    collective.elements, dtype_name(collective.dtype),
+                    collective.bytes().value() / bytes_per_element(planned), dtype_name(planned)));
+  }
 }
 
 template <class Collectives, class Time>
@@ -77,23 +138,25 @@ void print_total(std::ostream& out, std::string_view name, Seconds recorded, Sec
 
 }  // namespace
 
-void check_recorded(const RecordedCommunication& recorded, const std::string& path, int group_size,
-                    const LayerTrace& trace, const ReductionPlan& plan, const DdpOptions& options) {
+void check_recorded(const RecordedCommunication& recorded, const std::string& path,
+                    const std::vector<int>& groups, const LayerTrace& trace, const ReductionPlan& plan,
+                    const DdpOptions& options) {
   auto place = whole_file(make_source(path, ""));
-  if (recorded.world_size != group_size)
-    throw InputError(place,
-                     fmt::format("was recorded among {} ranks, and the scenario reduces among {}",
-                                 recorded.world_size, group_size),
-                     fmt::format("--set cluster.world_size={}", recorded.world_size));
+  for (int ranks : groups)
+    if (ranks != recorded.world_size)
+      throw InputError(place,
+                       fmt::format("was recorded among {} ranks, and the scenario reduces among {}",
+                                   recorded.world_size, ranks),
+                       ranks_hint(recorded.world_size, groups));
   std::vector<Bytes> recorded_sizes, planned_sizes;
   for (const auto& collective : recorded.collectives) recorded_sizes.push_back(collective.bytes());
   for (const auto& bucket : plan.buckets) planned_sizes.push_back(bucket.bytes);
-  if (recorded_sizes == planned_sizes) return;
+  if (recorded_sizes == planned_sizes) return check_dtypes(recorded, place, plan);
   throw InputError(
       place,
       fmt::format("recorded {} of {}; the scenario has {} of {}", all_reduces(recorded_sizes.size()),
                   show_sizes(recorded_sizes), all_reduces(planned_sizes.size()), show_sizes(planned_sizes)),
-      hint_for(recorded, recorded_sizes, trace, plan, options));
+      hint_for(recorded, trace, plan, options));
 }
 
 RecordedComparison compare_recorded(const RecordedCommunication& recorded, const IterationMetrics& metrics) {

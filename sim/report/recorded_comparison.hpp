@@ -41,10 +41,11 @@ struct RecordedComparison {
   CommunicationTotals recorded, simulated;
 };
 
-// Throws InputError, naming the file at `path`, unless the plan reduces the recorded buckets, in their order
-// and among as many ranks; says which bucket caps would.
-void check_recorded(const RecordedCommunication& recorded, const std::string& path, int group_size,
-                    const LayerTrace& trace, const ReductionPlan& plan, const DdpOptions& options);
+// Throws InputError, naming the file at `path`, unless the plan reduces the recorded buckets, in their order,
+// and every group (`groups`: the ranks of each) has as many ranks; says what would.
+void check_recorded(const RecordedCommunication& recorded, const std::string& path,
+                    const std::vector<int>& groups, const LayerTrace& trace, const ReductionPlan& plan,
+                    const DdpOptions& options);
 
 // Of an iteration of such a plan.
 RecordedComparison compare_recorded(const RecordedCommunication& recorded, const IterationMetrics& metrics);

@@ -10,6 +10,7 @@
 #include "sim/base/csv.hpp"
 #include "sim/base/limits.hpp"
 #include "sim/base/quantity.hpp"
+#include "sim/base/statistics.hpp"
 #include "sim/base/suggest.hpp"
 
 namespace ddpsim {
@@ -161,13 +162,6 @@ std::string source_line(const std::optional<std::string>& source) {
   return fmt::format("# source: {}\n", *source);
 }
 
-Seconds median(std::vector<Seconds> times) {
-  std::sort(times.begin(), times.end());
-  auto middle = times.size() / 2;
-  if (times.size() % 2 == 1) return times[middle];
-  return times[middle - 1] + (times[middle] - times[middle - 1]) / 2;
-}
-
 }  // namespace
 
 RecordedCommunication parse_recorded_communication(const LoadedText& text) {
@@ -218,9 +212,9 @@ std::string write_recorded_communication(const RecordedCommunication& recorded) 
 
 std::string write_all_reduce_table(const RecordedCommunication& recorded) {
   check_promises(recorded);
-  std::map<Bytes, std::vector<Seconds>> times;
+  std::map<Bytes, std::vector<double>> times;
   for (const auto& collective : recorded.collectives)
-    times[collective.bytes()].push_back(collective.duration);
+    times[collective.bytes()].push_back(collective.duration.value());
   auto out = fmt::format("# ddpsim-allreduce: 1\n# world_size: {}\n", recorded.world_size);
   out += source_line(recorded.source);
   // Of these buckets, not of a curve over message sizes.
@@ -228,7 +222,7 @@ std::string write_all_reduce_table(const RecordedCommunication& recorded) {
   out += "# kernels of one rank of a training run, whose times include waiting for the slowest rank\n";
   out += "bytes,time_s\n";
   for (const auto& [bytes, durations] : times)
-    out += fmt::format("{},{}\n", bytes.value(), median(durations).value());
+    out += fmt::format("{},{}\n", bytes.value(), median(durations));
   return out;
 }
 

@@ -68,8 +68,10 @@ class UsageTest(cli.CliTest):
         return done.stderr
 
     def test_no_gpu(self):
-        """No GPU is where the tests run, or no CUDA is in their LibTorch; either way the message says what was looked for."""
-        stderr = self.refused(3, "--device", "cuda", "--out", "t.csv")
+        """No GPU can be seen, or no CUDA is in this LibTorch; either way the message says what was looked for."""
+        done = self.fails(3, "capture", "--device", "cuda", "--out", "t.csv", env=cli.environment(CUDA_VISIBLE_DEVICES=""))
+        self.assertEqual((done.stdout, self.files()), ("", []))
+        stderr = done.stderr
         self.assertRegex(stderr, "^error: (--device cuda needs a LibTorch with CUDA; this ddpsim was built with LibTorch [0-9.]+, "
                                  "without|no CUDA GPU was found: cudaGetDeviceCount says '.*')\nhint: ")
 
@@ -82,6 +84,11 @@ class UsageTest(cli.CliTest):
         self.assertEqual(done.stderr, "error: capture needs LibTorch, and this ddpsim was built without it\n"
                                  "hint: 'scripts/run capture ...' installs LibTorch and builds what is missing; in a build of your "
                                  "own, install libtorch-dev and configure with -DDDPSIM_WITH_LIBTORCH=ON\n")
+
+    def test_a_full_disk(self):
+        with open("/dev/full", "w") as full:
+            done = self.fails(2, "capture", *SMALL, "--iterations", "1", "--optimizer", "sgd", "--out", "-", stdout=full)
+        self.assertIn("standard output cannot be written to its end", done.stderr)
 
     def test_an_output_that_cannot_be_written(self):
         self.assertIn("nowhere", self.refused(2, *SMALL, "--out", "nowhere/t.csv"))

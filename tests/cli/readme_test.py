@@ -28,7 +28,8 @@ class ReadmeTest(cli.CliTest):
         script.chmod(0o755)
         for command in commands:
             if command.startswith("scripts/run capture") and not (cli.BINARY.parent / "ddpsim-capture").exists():
-                continue  # built without LibTorch
+                self.write("gpt2-cpu.csv", (cli.SOURCE_ROOT / "traces/gpt2-cpu.csv").read_bytes())  # built without LibTorch
+                continue
             with self.subTest(command):
                 done = subprocess.run(["sh", "-c", command], cwd=self.folder, env=cli.environment(), capture_output=True,
                                       timeout=cli.TIMEOUT_S, check=False)

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/base/source.hpp"
+#include "sim/ddp/ddp_rules.hpp"
 #include "sim/ddp/reduction_plan.hpp"
 
 #include "tests/ddp/small_trace.hpp"
@@ -181,6 +182,13 @@ TEST(DdpOptionsAccepted, UnusedParametersInHandWrittenStrategies) {
   options.unused_parameters = {"a"};
   for (auto strategy : {Strategy::naive, Strategy::flat, Strategy::overlap})
     EXPECT_EQ(make_reduction_plan(trace, strategy, options).buckets.size(), 1u);
+}
+
+TEST(TorchVersionText, MajorAndMinorWhateverFollows) {
+  EXPECT_EQ(parse_torch_version("2.6"), (TorchVersion{2, 6}));
+  EXPECT_EQ(parse_torch_version("1.13.1+cu117"), (TorchVersion{1, 13}));
+  for (const char* text : {"", "2", "2.", ".6", "2,6", "2.6rc1", "-2.6", "2.-6", "2.99999999999", "latest"})
+    EXPECT_EQ(parse_torch_version(text), std::nullopt) << text;
 }
 
 }  // namespace

@@ -87,14 +87,14 @@ TEST(RecordedBuckets, PrefersFewAndRoundCaps) {
     return found ? describe_caps(*found) : "none";
   };
   auto trace = three_gradients();
-  EXPECT_EQ(caps_of({60}, trace), "no bucket_cap (PyTorch's default)");
+  EXPECT_EQ(caps_of({60}, trace), "PyTorch's default bucket_cap");
   // (40, 120] holds 64, 96 and so on; 64 is the roundest.
   EXPECT_EQ(caps_of({30, 30}, trace), "bucket_cap 64B");
   // The first cap alone is 1 MiB until torch 2.4.
   EXPECT_EQ(caps_of({30, 30}, trace, {2, 4}), "first_bucket_cap 64B and bucket_cap 25MiB");
   auto large =
       small_trace({{"a", 1 << 20}, {"b", 3 << 20}, {"c", 5 << 20}, {"d", 2 << 20}});  // 4, 12, 20, 8 MiB
-  EXPECT_EQ(caps_of({1 << 20, 8 << 20, 2 << 20}, large), "no bucket_cap (PyTorch's default)");
+  EXPECT_EQ(caps_of({1 << 20, 8 << 20, 2 << 20}, large), "PyTorch's default bucket_cap");
   EXPECT_EQ(caps_of({4 << 20, 5 << 20, 2 << 20}, large), "bucket_cap 16MiB");  // (4, 16] and at most 20 MiB
   EXPECT_EQ(caps_of({1 << 20, 3 << 20, 5 << 20, 2 << 20}, large, {2, 4}), "bucket_cap 8MiB");
 }
@@ -198,7 +198,7 @@ TEST(RecordedBuckets, ARealStepOfResNet50) {
   auto recorded = collectives({2'049'000, 7'875'584, 6'563'840, 6'637'568, 2'431'040});
   auto found = options_that_give(recorded, trace, {});
   ASSERT_TRUE(found);
-  EXPECT_EQ(describe_caps(*found), "no bucket_cap (PyTorch's default)");
+  EXPECT_EQ(describe_caps(*found), "PyTorch's default bucket_cap");
   auto caps = caps_that_give(recorded, trace, {});
   ASSERT_EQ(caps.size(), 1U);
   EXPECT_EQ(caps[0].first, (CapInterval{Bytes(4001), Bytes(4 * 2'049'000)}));

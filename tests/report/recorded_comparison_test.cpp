@@ -103,11 +103,11 @@ TEST(RecordedComparison, ARecordingThatEndsAtZeroHasNoShare) {
   EXPECT_TRUE(json["recorded"]["collectives"][0]["end_relative_difference"].is_null());
 }
 
-std::string error_of(const RecordedCommunication& recorded, const DdpOptions& options, int group_size = 4,
-                     Strategy strategy = Strategy::ddp) {
+std::string error_of(const RecordedCommunication& recorded, const DdpOptions& options,
+                     const std::vector<int>& groups = {4}, Strategy strategy = Strategy::ddp) {
   auto trace = two_gradients();
   auto plan = make_reduction_plan(trace, strategy, options);
-  return testing::input_error([&] { check_recorded(recorded, "r.csv", group_size, trace, plan, options); });
+  return testing::input_error([&] { check_recorded(recorded, "r.csv", groups, trace, plan, options); });
 }
 
 DdpOptions with_cap(double bytes) {
@@ -124,7 +124,7 @@ TEST(RecordedComparisonErrors, OtherBuckets) {
       "0.002861 MiB\n"
       "hint: bucket_cap 512B gives the recorded ones");
   EXPECT_EQ(
-      error_of(recording(), {}, 4, Strategy::flat),
+      error_of(recording(), {}, {4}, Strategy::flat),
       "r.csv: error: recorded 2 all-reduces of 0.0009537, 0.001907 MiB; the scenario has 1 all-reduce of "
       "0.002861 MiB\n"
       "hint: strategy ddp with bucket_cap 512B gives the recorded ones");
@@ -135,7 +135,7 @@ TEST(RecordedComparisonErrors, OtherBuckets) {
       error_of(one, with_cap(1)),
       "r.csv: error: recorded 1 all-reduce of 0.002861 MiB; the scenario has 2 all-reduces of 0.0009537, "
       "0.001907 MiB\n"
-      "hint: no bucket_cap (PyTorch's default) gives the recorded ones");
+      "hint: PyTorch's default bucket_cap gives the recorded ones");
 }
 
 TEST(RecordedComparisonErrors, BucketsThatNoCapGives) {
@@ -159,10 +159,68 @@ TEST(RecordedComparisonErrors, AnotherModel) {
       "hint: 3004 bytes were recorded, and the trace has gradients of 3000: is it another model?");
 }
 
+// Of the first iteration, which knows no caps, PyTorch makes one bucket of everything.
+TEST(RecordedComparisonErrors, AnotherIteration) {
+  DdpOptions first;
+  first.iteration = DdpIteration::first;
+  const std::string message =
+      "r.csv: error: recorded 2 all-reduces of 0.0009537, 0.001907 MiB; the scenario has 1 all-reduce of "
+      "0.002861 MiB\n";
+  EXPECT_EQ(error_of(recording(), first),
+            message + "hint: ddp.iteration steady with bucket_cap 512B gives the recorded ones");
+  EXPECT_EQ(
+      error_of(recording(), first, {4}, Strategy::flat),
+      message + "hint: strategy ddp and ddp.iteration steady with bucket_cap 512B gives the recorded ones");
+  auto swapped = recording();
+  std::swap(swapped.collectives[0].elements, swapped.collectives[1].elements);
+  EXPECT_EQ(error_of(swapped, first),
+            "r.csv: error: recorded 2 all-reduces of 0.001907, 0.0009537 MiB; the scenario has 1 all-reduce "
+            "of 0.002861 MiB\n"
+            "hint: no bucket cap gives the recorded ones from this trace: do the gradients arrive in another "
+            "order?");
+}
+
+TEST(RecordedComparisonErrors, CompressedByAHook) {
+  auto recorded = recording();
+  for (auto& collective : recorded.collectives) collective.dtype = DType::bfloat16;
+  EXPECT_EQ(
+      error_of(recorded, with_cap(1)),
+      "r.csv: error: recorded 2 all-reduces of 0.0004768, 0.0009537 MiB; the scenario has 2 all-reduces of "
+      "0.0009537, 0.001907 MiB\n"
+      "hint: the trace's 750 elements were recorded in 1500 bytes of bfloat16, not 3000 of float32: did a "
+      "communication hook compress them?");
+}
+
+TEST(RecordedComparisonErrors, OtherDtypes) {
+  auto recorded = recording();
+  recorded.collectives[1].elements = 1000;
+  recorded.collectives[1].dtype = DType::bfloat16;
+  EXPECT_EQ(error_of(recorded, with_cap(1)),
+            "r.csv: error: recorded all-reduce 1 is of bfloat16; the scenario's is of float32\n"
+            "hint: 1000 elements of bfloat16 have as many bytes as 500 of float32: is it another model?");
+  EXPECT_EQ(
+      error_of(recorded, {}),
+      "r.csv: error: recorded 2 all-reduces of 0.0009537, 0.001907 MiB; the scenario has 1 all-reduce of "
+      "0.002861 MiB\n"
+      "hint: gradients of bfloat16 and float32 were recorded, and the trace has as many bytes of float32: is "
+      "it another model?");
+}
+
 TEST(RecordedComparisonErrors, OtherRanks) {
-  EXPECT_EQ(error_of(recording(), with_cap(1), 8),
+  EXPECT_EQ(error_of(recording(), with_cap(1), {8}),
             "r.csv: error: was recorded among 4 ranks, and the scenario reduces among 8\n"
             "hint: --set cluster.world_size=4");
+}
+
+TEST(RecordedComparisonErrors, OtherRanksInGroups) {
+  auto plan = make_reduction_plan(two_gradients(), Strategy::ddp, with_cap(1));
+  EXPECT_NO_THROW(check_recorded(recording(), "r.csv", {4, 4}, two_gradients(), plan, with_cap(1)));
+  EXPECT_EQ(error_of(recording(), with_cap(1), {2, 2, 2}),
+            "r.csv: error: was recorded among 4 ranks, and the scenario reduces among 2\n"
+            "hint: 3 groups of 4 ranks are a cluster.world_size of 12");
+  EXPECT_EQ(error_of(recording(), with_cap(1), {4, 2}),
+            "r.csv: error: was recorded among 4 ranks, and the scenario reduces among 2\n"
+            "hint: every group must have 4 ranks");
 }
 
 TEST(RecordedComparisonErrors, ManyBucketsAreShortened) {

@@ -21,6 +21,8 @@
 namespace ddpsim {
 namespace {
 
+constexpr double kBusySpread = 0.1;
+
 // Events of a step: those of its phases, then one a parameter.
 enum PhaseEvent : std::size_t { kForward, kBackward, kOptimizer, kEnd, kFirstGradient };
 
@@ -45,6 +47,9 @@ class Capture {
     clock_->mark(kOptimizer);
     training_.step();
     clock_->mark(kEnd);
+    if (arrival_.size() != training_.parameters().size())
+      throw RunFailed(fmt::format("{} gradients arrived in one backward pass, of {} parameters",
+                                  arrival_.size(), training_.parameters().size()));
     auto times = clock_->times();
     CapturedStep step{times[kBackward] - times[kForward], times[kEnd] - times[kOptimizer], arrival_, {}};
     for (std::size_t i = kFirstGradient; i < times.size(); ++i)
@@ -112,7 +117,26 @@ Captured record(const CaptureOptions& options) {
   captured.trace.metadata = metadata(options, capture.describe_device());
   if (auto remark = blas_remark(); !remark.empty() && options.device == "cpu")
     captured.remarks.push_back(remark);
+  if (captured.spread > kBusySpread)
+    captured.remarks.push_back(fmt::format(
+        "the backward passes of half of the steps were more than {:.0f} % away from their median; is "
+        "the machine busy?",
+        100 * captured.spread));
   return captured;
+}
+
+// In the words of the CUDA allocator, cuBLAS's handles, and the CPU's allocator.
+bool says_out_of_memory(std::string_view message) {
+  return message.find("out of memory") != std::string_view::npos ||
+         message.find("CUBLAS_STATUS_ALLOC_FAILED") != std::string_view::npos ||
+         message.find("can't allocate memory") != std::string_view::npos;
+}
+
+[[noreturn]] void fail_too_large(const CaptureOptions& options) {
+  throw InputError(
+      fmt::format("{} with --batch {} --sequence {} does not fit into the memory of this {}", options.model,
+                  options.batch, options.sequence, options.device == "cuda" ? "GPU" : "machine"),
+      "a smaller --batch or --sequence needs less; so does --optimizer sgd");
 }
 
 }  // namespace
@@ -125,14 +149,10 @@ Captured capture(const CaptureOptions& options) {
   try {
     return record(options);
   } catch (const c10::Error& error) {
-    std::string message = error.what_without_backtrace();
-    if (message.find("out of memory") != std::string::npos ||
-        message.find("can't allocate memory") != std::string::npos)
-      throw InputError(fmt::format("{} with --batch {} --sequence {} does not fit into the memory of this {}",
-                                   options.model, options.batch, options.sequence,
-                                   options.device == "cuda" ? "GPU" : "machine"),
-                       "a smaller --batch or --sequence needs less; so does --optimizer sgd");
-    throw RunFailed(fmt::format("LibTorch: {}", message));
+    if (says_out_of_memory(error.what_without_backtrace())) fail_too_large(options);
+    throw RunFailed(fmt::format("LibTorch: {}", error.what_without_backtrace()));
+  } catch (const std::bad_alloc&) {
+    fail_too_large(options);
   }
 }
 

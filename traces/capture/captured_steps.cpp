@@ -7,18 +7,10 @@
 
 #include "sim/base/check.hpp"
 #include "sim/base/program_exit.hpp"
+#include "sim/base/statistics.hpp"
 
 namespace ddpsim {
 namespace {
-
-// Linear between the two nearest of the sorted values.
-double quantile(std::vector<double> values, double share) {
-  std::sort(values.begin(), values.end());
-  double at = share * static_cast<double>(values.size() - 1);
-  auto below = static_cast<std::size_t>(at);
-  auto above = std::min(below + 1, values.size() - 1);
-  return values[below] + (values[above] - values[below]) * (at - static_cast<double>(below));
-}
 
 template <typename Time>
 std::vector<double> over_steps(const std::vector<CapturedStep>& steps, Time time) {
@@ -32,17 +24,13 @@ Seconds rounded(double seconds) {
   return Seconds(std::round(seconds * 1e9) / 1e9);
 }
 
-Seconds median(const std::vector<double>& values) {
-  return rounded(quantile(values, 0.5));
+Seconds median_of(const std::vector<double>& values) {
+  return rounded(median(values));
 }
 
-// With n - 1: the steps are a sample.
-std::optional<Seconds> deviation(const std::vector<double>& values) {
-  if (values.size() < 2) return std::nullopt;
-  double n = static_cast<double>(values.size()), mean = 0, squares = 0;
-  for (double value : values) mean += value / n;
-  for (double value : values) squares += (value - mean) * (value - mean);
-  return rounded(std::sqrt(squares / (n - 1)));
+std::optional<Seconds> deviation_of(const std::vector<double>& values) {
+  auto deviation = standard_deviation(values);
+  return deviation ? std::optional(rounded(*deviation)) : std::nullopt;
 }
 
 void check_arrival(const std::vector<CapturedParameter>& parameters, const std::vector<CapturedStep>& steps) {
@@ -69,15 +57,15 @@ LayerTrace trace_of_steps(const std::vector<CapturedParameter>& parameters,
   DDPSIM_CHECK(!parameters.empty() && !steps.empty(), "a capture has gradients and steps");
   check_arrival(parameters, steps);
   LayerTrace trace;
-  trace.forward = median(over_steps(steps, [](const auto& step) { return step.forward; }));
-  trace.optimizer = median(over_steps(steps, [](const auto& step) { return step.optimizer; }));
+  trace.forward = median_of(over_steps(steps, [](const auto& step) { return step.forward; }));
+  trace.optimizer = median_of(over_steps(steps, [](const auto& step) { return step.optimizer; }));
   trace.registration_order.resize(parameters.size());
   for (auto parameter : steps.front().arrival) {
     const auto& [name, elements, dtype] = parameters[parameter];
     // The order is the same in all steps, so medians keep it.
     auto times = over_steps(steps, [&](const auto& step) { return step.ready[parameter]; });
     trace.registration_order[parameter] = trace.gradients.size();
-    trace.gradients.push_back({name, elements, dtype, median(times), deviation(times)});
+    trace.gradients.push_back({name, elements, dtype, median_of(times), deviation_of(times)});
   }
   return trace;
 }

@@ -1,6 +1,7 @@
 // The only file of capture that uses CUDA.
 #include "traces/capture/cuda_device.hpp"
 
+#include <ATen/Context.h>
 #include <ATen/cuda/CUDAContext.h>
 #include <ATen/cuda/CUDAEvent.h>
 #include <c10/cuda/CUDAStream.h>
@@ -8,8 +9,8 @@
 #include <fmt/format.h>
 
 #include "sim/base/backend_missing.hpp"
-#include "sim/base/check.hpp"
 #include "sim/base/external_program.hpp"
+#include "sim/base/one_line.hpp"
 
 namespace ddpsim {
 namespace {
@@ -37,14 +38,32 @@ std::string ask_nvidia_smi() {
   C10_CUDA_CHECK(cudaDeviceGetPCIBusId(bus, sizeof bus, at::cuda::current_device()));
   const std::string fields =
       "driver_version,clocks.sm,clocks.max.sm,clocks.mem,power.draw,power.limit,temperature.gpu";
+  // Some driver faults leave nvidia-smi hanging.
   const ExternalProgram nvidia_smi{
-      "nvidia-smi",
-      {fmt::format("--id={}", bus), "--query-gpu=" + fields, "--format=csv,noheader"},
-      "driver and clocks are read",
-      "nvidia-smi"};
+      "timeout",
+      {"10", "nvidia-smi", fmt::format("--id={}", bus), "--query-gpu=" + fields, "--format=csv,noheader"},
+      "nvidia-smi is watched",
+      "coreutils"};
   auto answer = run_program(nvidia_smi, "");
-  while (!answer.empty() && answer.back() == '\n') answer.pop_back();
-  return fmt::format("nvidia-smi while training ({}) {}", fields, answer);
+  // Warnings may follow the one row asked for.
+  return fmt::format("nvidia-smi while training ({}) {}", fields,
+                     one_line(answer.substr(0, answer.find('\n'))));
+}
+
+std::string version(int number) {  // 13020
+  return fmt::format("{}.{}", number / 1000, number % 1000 / 10);
+}
+
+int runtime_version() {
+  int number = 0;
+  cudaRuntimeGetVersion(&number);
+  return number;
+}
+
+int driver_version() {
+  int number = 0;
+  cudaDriverGetVersion(&number);
+  return number;
 }
 
 }  // namespace
@@ -62,14 +81,14 @@ void require_cuda() {
 }
 
 DeviceDescription describe_cuda() {
-  DeviceDescription description{at::cuda::getCurrentDeviceProperties()->name, {}};
-  description.notes.push_back(fmt::format("CUDA {}.{}", CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10));
+  DeviceDescription description{one_line(at::cuda::getCurrentDeviceProperties()->name), {}};
+  description.notes.push_back(fmt::format("CUDA runtime {}, driver for {}; float32 products {} TF32",
+                                          version(runtime_version()), version(driver_version()),
+                                          at::globalContext().allowTF32CuBLAS() ? "in" : "without"));
   try {
     description.notes.push_back(ask_nvidia_smi());
-  } catch (const BackendMissing&) {
-    description.notes.emplace_back("driver and clocks were not recorded, nvidia-smi was not found");
-  } catch (const InternalError& error) {
-    description.notes.emplace_back("driver and clocks were not recorded, nvidia-smi failed");
+  } catch (const std::exception&) {
+    description.notes.emplace_back("driver and clocks were not recorded, nvidia-smi did not tell");
   }
   return description;
 }

@@ -6,14 +6,16 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include "sim/base/one_line.hpp"
+
 namespace ddpsim {
 namespace {
 
 std::string processor() {
   std::ifstream cpuinfo("/proc/cpuinfo");
   for (std::string line; std::getline(cpuinfo, line);)
-    if (line.starts_with("model name"))
-      if (auto colon = line.find(": "); colon != std::string::npos) return line.substr(colon + 2);
+    if (auto colon = line.find(':'); line.starts_with("model name") && colon != std::string::npos)
+      if (auto name = one_line(line.substr(colon + 1)); !name.empty()) return name;
   return "CPU";
 }
 
@@ -33,8 +35,10 @@ std::string blas_library() {
 
 DeviceDescription describe_host() {
   auto blas = blas_library();
-  return {processor(),
-          {fmt::format("{} threads; BLAS {}", at::get_num_threads(), blas.empty() ? "of LibTorch" : blas)}};
+  return {
+      processor(),
+      {one_line(fmt::format("{} thread{}; BLAS {}", at::get_num_threads(),
+                            at::get_num_threads() == 1 ? "" : "s", blas.empty() ? "of LibTorch" : blas))}};
 }
 
 std::string blas_remark() {

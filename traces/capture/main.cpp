@@ -14,14 +14,14 @@ void print_summary(const ddpsim::CaptureOptions& options, const ddpsim::Captured
   const auto& trace = captured.trace;
   std::int64_t elements = 0;
   for (const auto& gradient : trace.gradients) elements += gradient.elements;
-  fmt::print(
-      "{} on {}: {} gradients, {} elements\n"
-      "forward {:.4g} ms, backward {:.4g} ms, optimizer {:.4g} ms; medians of {} steps, half of which had a "
-      "backward within {:.2g} % of its median\n"
-      "wrote {}\n",
-      options.model, *trace.metadata.device, trace.gradients.size(), elements, 1e3 * trace.forward->value(),
-      1e3 * trace.backward().value(), 1e3 * trace.optimizer->value(), options.iterations,
-      100 * captured.spread, options.out);
+  fmt::print("{} on {}: {} gradients, {} elements\n", options.model, *trace.metadata.device,
+             trace.gradients.size(), elements);
+  fmt::print("forward {:.4g} ms, backward {:.4g} ms, optimizer {:.4g} ms", 1e3 * trace.forward->value(),
+             1e3 * trace.backward().value(), 1e3 * trace.optimizer->value());
+  if (options.iterations > 1)
+    fmt::print("; medians of {} steps, half of which had a backward within {:.2g} % of its median",
+               options.iterations, 100 * captured.spread);
+  fmt::print("\nwrote {}\n", options.out);
 }
 
 void run(const ddpsim::CaptureOptions& options) {
@@ -30,8 +30,10 @@ void run(const ddpsim::CaptureOptions& options) {
   auto text = ddpsim::write_trace(captured.trace);
   if (options.out == "-") {
     std::cout << text;
+    ddpsim::check_standard_output();
     return;
   }
+  ddpsim::OutputPhase writing;
   ddpsim::write_whole_file(options.out, text);
   if (!options.quiet) print_summary(options, captured);
 }

@@ -130,6 +130,14 @@ Gpt2ModelImpl::Gpt2ModelImpl(const Gpt2Config& config)
       blocks_(register_module("h", nn::ModuleList())) {
   for (int i = 0; i < config.layers; ++i) blocks_->push_back(Block(config));
   ln_f_ = register_module("ln_f", layer_norm(config.width));
+  torch::NoGradGuard no_gradients;
+  for (const auto& parameter : named_parameters()) {
+    const auto& name = parameter.key();
+    if (name.ends_with(".bias"))
+      parameter.value().zero_();
+    else if (parameter.value().dim() > 1)
+      parameter.value().normal_(0, kInitialDeviation);
+  }
 }
 
 Tensor Gpt2ModelImpl::forward(const Tensor& tokens) {
@@ -143,16 +151,7 @@ Tensor Gpt2ModelImpl::forward(const Tensor& tokens) {
 }
 
 Gpt2LMHeadImpl::Gpt2LMHeadImpl(const Gpt2Config& config)
-    : transformer_(register_module("transformer", Gpt2Model(config))) {
-  torch::NoGradGuard no_gradients;
-  for (const auto& parameter : named_parameters()) {
-    const auto& name = parameter.key();
-    if (name.ends_with(".bias"))
-      parameter.value().zero_();
-    else if (parameter.value().dim() > 1)
-      parameter.value().normal_(0, kInitialDeviation);
-  }
-}
+    : transformer_(register_module("transformer", Gpt2Model(config))) {}
 
 Tensor Gpt2LMHeadImpl::forward(const Tensor& tokens, const Tensor& targets) {
   auto hidden = transformer_(tokens);

@@ -22,6 +22,7 @@ std::string_view attention_kind();
 
 class Gpt2ModelImpl : public torch::nn::Module {
  public:
+  // Weights are drawn from a normal distribution of standard deviation 0.02, biases are zero.
   explicit Gpt2ModelImpl(const Gpt2Config& config);
   // Hidden states (batch, sequence, width) of tokens (batch, sequence).
   torch::Tensor forward(const torch::Tensor& tokens);
@@ -37,7 +38,6 @@ TORCH_MODULE(Gpt2Model);
 
 class Gpt2LMHeadImpl : public torch::nn::Module {
  public:
-  // Weights are drawn from a normal distribution of standard deviation 0.02, biases are zero.
   explicit Gpt2LMHeadImpl(const Gpt2Config& config);
   // Mean cross-entropy of predicting `targets` (batch, sequence) from `tokens` (batch, sequence).
   torch::Tensor forward(const torch::Tensor& tokens, const torch::Tensor& targets);

@@ -29,10 +29,11 @@ struct ImportedTrace {
 };
 
 struct TraceImporter {
-  std::string_view name;                  // "layer-times": --format
-  std::vector<std::string_view> inputs;   // "SIZES.csv", "TIMES.csv": what it reads
-  std::string_view summary;               // a few words for --help
-  std::vector<std::string_view> choices;  // of "--statistic", "--dtype", "--untied": those it understands
+  std::string_view name;                        // "layer-times": --format
+  std::vector<std::string_view> inputs;         // "SIZES.csv", "TIMES.csv": what it reads
+  std::string_view summary;                     // a few words for --help
+  std::vector<std::string_view> choices;        // of "--statistic", "--dtype", "--untied", "--collectives",
+                                                // "--recorded": those it understands
   ImportedTrace (*read)(const ImportRequest&);  // throws InputError
 };
 
@@ -41,6 +42,9 @@ std::span<const TraceImporter> trace_importers();
 
 // The importer of that name; throws InputError that lists the names.
 const TraceImporter& find_importer(std::string_view name);
+
+// Throws InputError unless the option means something to the importer.
+void check_understands(const TraceImporter& importer, std::string_view option);
 
 // Checks the request against what the importer reads and understands, then reads. Throws InputError.
 ImportedTrace import_trace(const TraceImporter& importer, const ImportRequest& request);

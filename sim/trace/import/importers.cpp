@@ -40,17 +40,20 @@ const TraceImporter& find_importer(std::string_view name) {
                    fmt::format("the formats are {}", fmt::join(names, ", ")));
 }
 
+void check_understands(const TraceImporter& importer, std::string_view option) {
+  if (std::find(importer.choices.begin(), importer.choices.end(), option) != importer.choices.end()) return;
+  throw InputError(fmt::format("{} means nothing to --format {}", option, importer.name),
+                   importer.choices.empty()
+                       ? std::string("leave it out")
+                       : fmt::format("it understands {}", fmt::join(importer.choices, ", ")));
+}
+
 ImportedTrace import_trace(const TraceImporter& importer, const ImportRequest& request) {
   if (request.inputs.size() != importer.inputs.size())
     throw InputError(fmt::format("--format {} reads {} file{}: {}", importer.name, importer.inputs.size(),
                                  importer.inputs.size() == 1 ? "" : "s", fmt::join(importer.inputs, " ")),
                      "see 'ddpsim trace import --help'");
-  for (auto option : chosen(request))
-    if (std::find(importer.choices.begin(), importer.choices.end(), option) == importer.choices.end())
-      throw InputError(fmt::format("{} means nothing to --format {}", option, importer.name),
-                       importer.choices.empty()
-                           ? std::string("leave it out")
-                           : fmt::format("it understands {}", fmt::join(importer.choices, ", ")));
+  for (auto option : chosen(request)) check_understands(importer, option);
   return importer.read(request);
 }
 

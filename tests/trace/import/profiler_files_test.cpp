@@ -167,9 +167,16 @@ TEST(ProfilerNames, OfCollectives) {
   EXPECT_EQ(collective_of_kernel("ncclDevKernel_ReduceScatter_Sum_bf16_RING_LL(x)"),
             CollectiveKind::reduce_scatter);
   EXPECT_EQ(collective_of_kernel("ncclKernel_AllGather_RING_LL_Sum_int8_t(x)"), CollectiveKind::all_gather);
+  EXPECT_EQ(collective_of_kernel("ncclAllReduceRingLLKernel_sum_f32(ncclColl)"), CollectiveKind::all_reduce);
+  EXPECT_EQ(collective_of_kernel("ncclBroadcastRingLLKernel_copy_i8(ncclColl)"), CollectiveKind::broadcast);
+  EXPECT_EQ(collective_of_kernel("ncclSymDevKernel_AllReduce_RSxLD_AGxST(x)"), CollectiveKind::all_reduce);
+  EXPECT_EQ(collective_of_kernel("ncclSymkDevKernel_ReduceScatter_LD(x)"), CollectiveKind::reduce_scatter);
+  EXPECT_EQ(collective_of_kernel("ncclDevKernel_Generic(AllReduce)"), CollectiveKind::other);
   EXPECT_EQ(collective_of_kernel("ncclDevKernel_SendRecv(x)"), CollectiveKind::other);
   EXPECT_EQ(collective_of_kernel("ncclDevKernel_Generic(x)"), CollectiveKind::other);
   EXPECT_EQ(collective_of_kernel("void at::native::AllReduce()"), std::nullopt);
+  EXPECT_EQ(collective_of_kernel("void my::ncclKernel_AllReduce()"), std::nullopt);
+  EXPECT_EQ(collective_of_kernel("nccl_copy"), std::nullopt);
   for (const auto* name : {"allreduce", "all_reduce", "_allreduce_base", "allreduce_coalesced",
                            "nccl:all_reduce", "c10d::allreduce_", "ALLREDUCE"})
     EXPECT_EQ(collective_of_call(name), CollectiveKind::all_reduce) << name;

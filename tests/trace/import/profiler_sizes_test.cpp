@@ -225,13 +225,6 @@ TEST(ProfilerBuckets, CollectivesOfForwardAreNone) {
   EXPECT_THAT(elements(trace.imported()), ElementsAre(15));
 }
 
-// The mean of the loss over the ranks, for the log.
-TEST(ProfilerCollectives, AfterBackwardAreNone) {
-  ProfilerTrace trace;
-  trace.node(10, 12).gradient(19, 20, 22, shaped("[3]")).all_reduce(30, 31, 32, 1);
-  EXPECT_FALSE(trace.imported().communication.has_value());
-}
-
 TEST(ProfilerCollectives, OfShardedTrainingAreRefused) {
   for (const auto* name : {"reduce_scatter", "_reduce_scatter_base"}) {
     ProfilerTrace trace;

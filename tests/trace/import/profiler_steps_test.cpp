@@ -75,6 +75,26 @@ TEST(ProfilerStepWindows, ForwardOperatorsTellPassesApart) {
   EXPECT_THAT(imported.remarks, Contains(HasSubstr("has 2 backward passes")));
 }
 
+// torch.autograd.grad(..., retain_graph=True) and then backward(): the graph is evaluated twice, and the
+// second time is the backward pass.
+TEST(ProfilerStepWindows, ANodeEvaluatedAgainIsOfAnotherPass) {
+  ProfilerTrace trace;
+  auto evaluate = [&](double start, double end, int sequence) {
+    trace.event("cpu_op", "autograd::engine::evaluate_function: MmBackward0", start, end - start, 2,
+                fmt::format(R"("Sequence number": {}, "Fwd thread id": 1)", sequence));
+  };
+  trace.annotation("ProfilerStep#1", 0, 100).forward_operator(2);
+  evaluate(10, 12, 8);
+  evaluate(12, 14, 7);
+  evaluate(20, 24, 8);
+  evaluate(24, 25, 7);
+  trace.gradient(25, 30, 31, shaped("[3]"));
+  auto imported = trace.imported();
+  ASSERT_EQ(imported.trace.gradients.size(), 1u);
+  EXPECT_EQ(imported.trace.gradients[0].ready, Seconds(10e-6));  // 30 - 20
+  EXPECT_EQ(imported.trace.forward, Seconds(18e-6));             // 20 - 2
+}
+
 TEST(ProfilerStepWindows, StepsWithoutBackwardAreLeftOut) {
   ProfilerTrace trace;
   trace.annotation("ProfilerStep#1", 0, 99).annotation("ProfilerStep#2", 100, 199);

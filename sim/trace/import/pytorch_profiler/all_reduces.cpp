@@ -30,11 +30,18 @@ void complete(CollectiveFacts& facts, const Launch& launch, const std::vector<Co
   }
 }
 
-// Whether the hook of a gradient launched it.
-bool is_of_a_gradient(const Launch& launch, const Step& step) {
-  return std::any_of(step.nodes.begin(), step.nodes.end(), [&](const Node& node) {
-    return node.accumulates && node.thread == launch.thread && node.contains(launch.at);
-  });
+enum class Launcher { hook, node, other };
+
+// A gradient's hook, another node of the backward pass, or neither.
+Launcher launcher_of(const Launch& launch, const Step& step) {
+  auto launcher = Launcher::other;
+  for (const auto& node : step.nodes) {
+    if (node.start > launch.at) break;
+    if (node.thread != launch.thread || !node.contains(launch.at)) continue;
+    if (node.accumulates) return Launcher::hook;
+    launcher = Launcher::node;
+  }
+  return launcher;
 }
 
 std::optional<Flaw> flaw_of(const CollectiveFacts& facts) {
@@ -53,14 +60,13 @@ std::optional<Flaw> flaw_of(const CollectiveFacts& facts) {
   throw InputError(
       fmt::format("{} launches a reduce-scatter in its backward pass: this is not DistributedDataParallel",
                   step.name),
-      "FSDP and ZeRO shard gradients, which ddpsim does not simulate; profile a DDP run, or one GPU alone "
-      "with "
-      "record_shapes=True");
+      "FSDP and ZeRO shard gradients, which ddpsim does not simulate; "
+      "profile a DDP run, or one GPU alone with record_shapes=True");
 }
 
 }  // namespace
 
-Collectives::Collectives(const Profile& profile) : world_size_(profile.world_size) {
+Collectives::Collectives(const Profile& profile) {
   for (const auto& kernel : profile.collective_kernels) {
     Collective collective{kernel.facts, find_launch(profile, kernel.correlation), kernel};
     if (collective.launch) complete(collective.facts, *collective.launch, profile.collective_calls);
@@ -70,40 +76,43 @@ Collectives::Collectives(const Profile& profile) : world_size_(profile.world_siz
                    [](const Collective& a, const Collective& b) { return a.at() < b.at(); });
 }
 
+// Whether the step's last backward pass launched it. Its nodes do, or the callbacks that end it, on the
+// thread of its nodes: there the first iteration with static_graph=True launches all of them.
+bool Collectives::belongs_to(const Step& step, const Collective& collective) {
+  // A kernel starts some time after its launch, so that only the launch says what is still backward.
+  if (!collective.launch || collective.at() <= step.backward.end) return true;
+  return collective.at() < step.callbacks_end &&
+         std::any_of(step.nodes.begin(), step.nodes.end(),
+                     [&](const Node& node) { return node.thread == collective.launch->thread; });
+}
+
 StepAllReduces Collectives::all_reduces(const Step& step) const {
   StepAllReduces result;
-  std::vector<const Collective*> found;
+  std::vector<const Collective*> hooked, others;
   auto first = std::lower_bound(collectives_.begin(), collectives_.end(), step.backward.start,
                                 [](const Collective& c, Time moment) { return c.at() < moment; });
   for (auto c = first; c != collectives_.end() && c->at() < step.end; ++c) {
-    // A kernel starts some time after its launch, so that only the launch says what is still backward.
-    if (c->launch && c->at() > step.backward.end) continue;
+    if (!belongs_to(step, *c)) continue;
     if (c->facts.kind == CollectiveKind::reduce_scatter) fail_sharded(step);
-    if (c->facts.kind == CollectiveKind::all_reduce && !is_integral(c->facts.dtype))
-      found.push_back(&*c);
-    else
+    auto launcher = c->launch ? launcher_of(*c->launch, step) : Launcher::other;
+    bool reduces = c->facts.kind == CollectiveKind::all_reduce && !is_integral(c->facts.dtype);
+    // What nodes launch themselves (SyncBatchNorm, tensor parallelism) is no bucket.
+    if (!reduces || launcher == Launcher::node)
       ++result.others;
+    else
+      (launcher == Launcher::hook ? hooked : others).push_back(&*c);
   }
-  // What nodes launch themselves (SyncBatchNorm) is no bucket; DDP launches those from gradients' hooks.
-  auto of_a_gradient = [&](const Collective* c) { return c->launch && is_of_a_gradient(*c->launch, step); };
-  if (std::any_of(found.begin(), found.end(), of_a_gradient))
-    result.others += std::erase_if(found, [&](const Collective* c) { return !of_a_gradient(c); });
-  for (const auto* c : found) {
-    result.flaw = flaw_of(c->facts);
-    if (result.flaw) {
-      result.list.clear();
-      return result;
-    }
-    result.list.push_back({*c->facts.elements, *dtype_of(c->facts.dtype),
+  result.hooked = !hooked.empty();
+  if (result.hooked) result.others += others.size();
+  for (const auto* c : result.hooked ? hooked : others) {
+    result.end = std::max(result.end, c->kernel.end);
+    if (!result.flaw) result.flaw = flaw_of(c->facts);
+    if (result.flaw) continue;
+    result.list.push_back({*c->facts.elements, *dtype_of(c->facts.dtype), c->facts.group_size,
                            c->launch ? std::optional(c->launch->at) : std::nullopt, c->kernel});
   }
+  if (result.flaw) result.list.clear();
   return result;
-}
-
-std::optional<std::int64_t> Collectives::group_size() const {
-  for (const auto& c : collectives_)
-    if (c.facts.kind == CollectiveKind::all_reduce && c.facts.group_size) return c.facts.group_size;
-  return world_size_;
 }
 
 }  // namespace ddpsim::pytorch_profiler

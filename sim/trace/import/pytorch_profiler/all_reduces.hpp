@@ -13,7 +13,8 @@ namespace ddpsim::pytorch_profiler {
 struct AllReduce {
   std::int64_t elements = 0;
   DType dtype = DType::float32;
-  std::optional<Time> launched;  // on the CPU, where that was recorded
+  std::optional<std::int64_t> group_size;  // ranks, where that was recorded
+  std::optional<Time> launched;            // on the CPU, where that was recorded
   Span kernel;
 };
 
@@ -24,6 +25,8 @@ struct Flaw {
 
 struct StepAllReduces {
   std::vector<AllReduce> list;  // in the order of launch
+  Time end = Time::min();       // of the last kernel, also where there is a flaw
+  bool hooked = false;          // launched from gradients' hooks, as DDP does
   std::optional<Flaw> flaw;     // a size or type is not known; the list is then empty
   std::size_t others = 0;       // collectives of the backward pass that reduce no gradient: left out
 };
@@ -36,9 +39,6 @@ class Collectives {
   // Throws InputError where the backward pass reduces gradients in another way than DDP does.
   [[nodiscard]] StepAllReduces all_reduces(const Step& step) const;
 
-  // Ranks of the group that all-reduces; none where nothing says.
-  [[nodiscard]] std::optional<std::int64_t> group_size() const;
-
  private:
   struct Collective {
     CollectiveFacts facts;
@@ -47,8 +47,9 @@ class Collectives {
     // Its place in time: the launch, else the kernel's start.
     [[nodiscard]] Time at() const { return launch ? launch->at : kernel.start; }
   };
+  static bool belongs_to(const Step& step, const Collective& collective);
+
   std::vector<Collective> collectives_;  // in the order of at()
-  std::optional<std::int64_t> world_size_;
 };
 
 }  // namespace ddpsim::pytorch_profiler

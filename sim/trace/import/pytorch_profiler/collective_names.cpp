@@ -25,25 +25,22 @@ constexpr std::array kKinds{
     std::pair{std::string_view("broadcast"), CollectiveKind::broadcast},
 };
 
-std::optional<CollectiveKind> find_kind(std::string_view word) {
-  for (const auto& [start, kind] : kKinds)
-    if (word.starts_with(start)) return kind;
-  return std::nullopt;
-}
-
 }  // namespace
 
 std::optional<CollectiveKind> collective_of_kernel(std::string_view name) {
-  for (std::string_view prefix : {"ncclDevKernel_", "ncclKernel_", "ncclDevKernel", "ncclKernel"}) {
-    if (!name.starts_with(prefix)) continue;
-    auto rest = name.substr(prefix.size());
-    return find_kind(letters(rest.substr(0, rest.find('_')))).value_or(CollectiveKind::other);
-  }
-  return std::nullopt;
+  name = name.substr(0, name.find('('));
+  if (!name.starts_with("nccl") || name.find("Kernel") == std::string_view::npos) return std::nullopt;
+  auto word = letters(name);
+  for (const auto& [part, kind] : kKinds)
+    if (word.find(part) != std::string::npos) return kind;
+  return CollectiveKind::other;
 }
 
 std::optional<CollectiveKind> collective_of_call(std::string_view name) {
-  return find_kind(letters(name.substr(name.rfind(':') + 1)));
+  auto word = letters(name.substr(name.rfind(':') + 1));
+  for (const auto& [start, kind] : kKinds)
+    if (word.starts_with(start)) return kind;
+  return std::nullopt;
 }
 
 std::optional<DType> dtype_of(std::string_view name) {

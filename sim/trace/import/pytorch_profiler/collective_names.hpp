@@ -8,7 +8,8 @@
 
 namespace ddpsim::pytorch_profiler {
 
-// Of a kernel's name: "ncclDevKernel_AllReduce_Sum_f32_RING_LL(...)". None where it is no collective.
+// Of a kernel's name: "ncclDevKernel_AllReduce_Sum_f32_RING_LL(...)", "ncclSymkDevKernel_AllReduce_...",
+// "ncclAllReduceRingLLKernel_sum_f32(...)". None where it is no collective.
 std::optional<CollectiveKind> collective_of_kernel(std::string_view name);
 
 // Of PyTorch's name: "allreduce", "_allreduce_base", "nccl:all_reduce", "c10d::allreduce_". None for words

@@ -7,7 +7,8 @@
 
 namespace ddpsim::pytorch_profiler {
 
-// The stream with most of the kernels that are no collectives. Its work runs in the order of its launch.
+// The stream that the kernels that are no collectives keep busy for longest. Its work runs in the order of
+// its launch.
 class ComputeStream {
  public:
   explicit ComputeStream(const Profile& profile);
@@ -19,6 +20,12 @@ class ComputeStream {
   // The share of that time in which at least one kernel ran (on any stream); 0 for no time.
   [[nodiscard]] double busy_share(Span time) const;
 
+  // How long the kernels that the CPU launched in that time run, on this stream and on the others.
+  struct KernelTimes {
+    Time here{}, elsewhere{};
+  };
+  [[nodiscard]] KernelTimes kernel_times(Span launched) const;
+
   [[nodiscard]] bool has_kernels() const { return !kernels_.empty(); }
   // False when kernels were recorded but not a single launch: event() then knows nothing of the GPU.
   [[nodiscard]] bool knows_launches() const { return kernels_.empty() || !work_.empty(); }
@@ -28,8 +35,13 @@ class ComputeStream {
   struct Work {
     Time launched, all_done;  // all_done: of this and everything launched before
   };
-  std::vector<Work> work_;     // in the order of launch
-  std::vector<Span> kernels_;  // disjoint, in order
+  struct Kernel {
+    Time launched, duration;
+    bool here = false;
+  };
+  std::vector<Work> work_;         // in the order of launch
+  std::vector<Kernel> by_launch_;  // of every stream, in the order of launch
+  std::vector<Span> kernels_;      // disjoint, in order
   std::optional<std::int32_t> device_;
 };
 

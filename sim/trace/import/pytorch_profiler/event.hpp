@@ -21,7 +21,9 @@ struct Event {
   std::string start, duration;  // as written; empty where missing
   // Of "args"; empty where missing or no whole number.
   std::optional<std::int64_t> correlation, device, stream, bytes, elements, group_size;
-  bool has_sequence_number = false;
+  // Of an operator that autograd recorded and of the node it became: the thread of the forward pass, and a
+  // count there.
+  std::optional<std::int64_t> forward_thread, sequence_number;
   std::string dtype, collective;
   std::vector<std::vector<std::int64_t>> shapes;  // "Input Dims"; of lists of tensors only the outer level
   std::vector<std::string> types;                 // "Input type"

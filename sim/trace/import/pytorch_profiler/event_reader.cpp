@@ -115,8 +115,12 @@ class Handler : public nlohmann::json_sax<nlohmann::json> {
     auto quoted = reason.find("last read: '");
     if (quoted != std::string::npos && reason.size() > quoted + 12 + kLongestQuote)
       reason = reason.substr(0, quoted + 12) + "..." + reason.substr(reason.size() - kLongestQuote);
-    throw text_.error("not JSON: " + reason,
-                      cut ? "is the file cut off?" : "is it a trace that the PyTorch profiler wrote?");
+    std::string hint = cut ? "is the file cut off?" : "is it a trace that the PyTorch profiler wrote?";
+    if (!cut && has_events_ && !places_.empty())
+      hint +=
+          " Some versions of PyTorch write broken JSON with with_stack=True: "
+          "record without it, or with a newer version";
+    throw text_.error("not JSON: " + reason, hint);
   }
 
  private:
@@ -235,7 +239,8 @@ class Handler : public nlohmann::json_sax<nlohmann::json> {
     if (key_ == "bytes") event_.bytes = whole_number(value);
     if (key_ == "In msg nelems") event_.elements = whole_number(value);
     if (key_ == "Group size") event_.group_size = whole_number(value);
-    if (key_ == "Sequence number") event_.has_sequence_number = true;
+    if (key_ == "Sequence number") event_.sequence_number = whole_number(value);
+    if (key_ == "Fwd thread id") event_.forward_thread = whole_number(value);
     if (key_ == "dtype") event_.dtype = value;
     if (key_ == "Collective name") event_.collective = value;
   }

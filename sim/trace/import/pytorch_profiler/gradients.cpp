@@ -90,6 +90,32 @@ void time_gradients(MeasuredStep& step, SizeRule rule, const ComputeStream& stre
   }
 }
 
+// DDP's all-reduces hold the gradients, and all of them: what no gradient's hook launched and does not is not
+// DDP's.
+void check_elements(MeasuredStep& step, std::vector<std::string>& remarks) {
+  auto& all_reduces = step.all_reduces;
+  if (all_reduces.list.empty()) return;
+  double reduced = 0, gradients = 0;
+  for (const auto& all_reduce : all_reduces.list) reduced += static_cast<double>(all_reduce.elements);
+  for (const auto& size : step.sizes) gradients += static_cast<double>(size.elements);
+  if (reduced == gradients) return;
+  if (all_reduces.hooked) {
+    auto remark = fmt::format(
+        "DDP's all-reduces hold {:.0f} elements and the gradients {:.0f}: every tensor that requires a "
+        "gradient "
+        "counts, such as an input, or that of a block under reentrant checkpointing",
+        reduced, gradients);
+    if (std::find(remarks.begin(), remarks.end(), remark) == remarks.end()) remarks.push_back(remark);
+    return;
+  }
+  all_reduces.list.clear();
+  all_reduces.flaw = Flaw{
+      fmt::format(
+          "no gradient's hook launched them, and they hold {:.0f} elements while the gradients have {:.0f}",
+          reduced, gradients),
+      ""};
+}
+
 // Whether each bucket was launched by the last of its gradients, which then arrived bucket by bucket.
 bool arrives_by_buckets(const MeasuredStep& step) {
   std::size_t gradients = 0;
@@ -138,13 +164,14 @@ MeasuredSteps measure_gradients(const Profile& profile, const std::vector<Step>&
     size_steps(measured.steps, by_buckets, remarks);
   }
   keep_equal(measured.steps, remarks);
+  if (measured.rule == SizeRule::shapes)
+    for (auto& step : measured.steps) check_elements(step, remarks);
   for (auto& step : measured.steps) time_gradients(step, measured.rule, stream);
   if (measured.rule == SizeRule::copies &&
       !std::all_of(measured.steps.begin(), measured.steps.end(), arrives_by_buckets))
     remarks.emplace_back(
-        "gradients did not arrive in the order of DDP's buckets: some have the size of a neighbour; record "
-        "with "
-        "record_shapes=True for the right ones");
+        "gradients did not arrive in the order of DDP's buckets: some have the size of a neighbour; "
+        "record with record_shapes=True for the right ones");
   return measured;
 }
 

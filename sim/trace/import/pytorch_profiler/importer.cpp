@@ -1,10 +1,13 @@
 #include "sim/trace/import/pytorch_profiler/importer.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "sim/base/limits.hpp"
+#include "sim/base/one_line.hpp"
 #include "sim/base/source.hpp"
 #include "sim/base/suggest.hpp"
 #include "sim/trace/import/pytorch_profiler/remarks.hpp"
@@ -22,10 +25,29 @@ Statistic statistic_of(const ImportRequest& request) {
   return name == "mean" ? Statistic::mean : Statistic::median;
 }
 
+// Of all of the steps' all-reduces that say it.
+std::set<std::int64_t> group_sizes(const MeasuredSteps& measured) {
+  std::set<std::int64_t> sizes;
+  for (const auto& step : measured.steps)
+    for (const auto& all_reduce : step.all_reduces.list)
+      if (all_reduce.group_size) sizes.insert(*all_reduce.group_size);
+  return sizes;
+}
+
+std::optional<std::int64_t> group_size(const MeasuredSteps& measured, const Profile& profile) {
+  auto sizes = group_sizes(measured);
+  if (sizes.empty()) return profile.world_size;
+  return sizes.size() == 1 ? std::optional(*sizes.begin()) : std::nullopt;
+}
+
 // Why the recorded all-reduces cannot be given out; empty when they can.
-std::string doubt_about(const RecordedCommunication& recorded, std::optional<std::int64_t> group_size) {
+std::string doubt_about(const RecordedCommunication& recorded, const ImportFacts& facts) {
+  const auto& ranks = facts.group_size;
+  auto sizes = group_sizes(facts.measured);
+  if (sizes.size() > 1)
+    return fmt::format("groups of different sizes reduce ({} ranks)", fmt::join(sizes, ", "));
   if (recorded.collectives.empty()) return "the steps do not have the same all-reduces";
-  if (!group_size || *group_size < 2 || *group_size > kLargestWorldSize)
+  if (!ranks || *ranks < 2 || *ranks > kLargestWorldSize)
     return "the trace does not say how many ranks reduce";
   auto previous = Seconds(0);
   Bytes total;
@@ -52,7 +74,7 @@ std::optional<RecordedCommunication> communication(const ImportFacts& facts, con
     return std::nullopt;
   RecordedCommunication recorded;
   recorded.collectives = summarize_collectives(facts.times);
-  auto doubt = doubt_about(recorded, facts.group_size);
+  auto doubt = doubt_about(recorded, facts);
   if (!doubt.empty()) {
     remarks.push_back(fmt::format("the recorded all-reduces were left out: {}", doubt));
     return std::nullopt;
@@ -87,7 +109,8 @@ ImportedTrace import(const ImportRequest& request) {
     check_total(imported.trace);
     imported.trace.registration_order = reverse_of_arrival(imported.trace.gradients.size());
 
-    ImportFacts facts{path, profile, stream, measured, times, statistic, collectives.group_size()};
+    ImportFacts facts{path,     imported.trace, profile,   stream,
+                      measured, times,          statistic, group_size(measured, profile)};
     auto& metadata = imported.trace.metadata;
     metadata = request.metadata;
     auto device = profile.device_names.find(stream.device().value_or(-1));
@@ -109,7 +132,7 @@ TraceImporter pytorch_profiler_importer() {
   return {"pytorch-profiler",
           {"TRACE.json[.gz]"},
           "a trace of the PyTorch profiler, of a DDP run or with record_shapes=True",
-          {"--statistic"},
+          {"--statistic", "--collectives", "--recorded"},
           pytorch_profiler::import};
 }
 

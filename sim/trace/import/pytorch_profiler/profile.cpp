@@ -8,6 +8,18 @@
 
 namespace ddpsim::pytorch_profiler {
 
+std::vector<Span> united(std::vector<Span> spans) {
+  std::sort(spans.begin(), spans.end(), [](const Span& a, const Span& b) { return a.start < b.start; });
+  std::vector<Span> all;
+  for (const auto& span : spans) {
+    if (all.empty() || span.start >= all.back().end)
+      all.push_back(span);
+    else
+      all.back().end = std::max(all.back().end, span.end);
+  }
+  return all;
+}
+
 const Launch* find_launch(const Profile& profile, std::int64_t correlation) {
   const auto& launches = profile.launches;
   auto found =

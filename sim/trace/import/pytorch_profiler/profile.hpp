@@ -17,6 +17,9 @@ struct Span {
   [[nodiscard]] bool contains(Time moment) const { return start <= moment && moment < end; }
 };
 
+// Where at least one of the spans is: disjoint, in order. Spans that only touch stay apart.
+std::vector<Span> united(std::vector<Span> spans);
+
 // On one thread of the CPU; threads are numbered as they first appear.
 struct ThreadSpan : Span {
   std::uint32_t thread = 0;
@@ -27,9 +30,13 @@ struct ProfilerStep : Span {
   std::string name;
 };
 
+inline constexpr std::int64_t kNoSequence = -1;
+
 // The evaluation of one node of the autograd graph.
 struct Node : ThreadSpan {
   bool accumulates = false;  // an AccumulateGrad: its hooks reduce the gradient
+  // Which node of the graph: the same pair again is the same node evaluated again.
+  std::int64_t forward_thread = 0, sequence = kNoSequence;
 };
 
 // torch::autograd::AccumulateGrad: a gradient is complete. With record_shapes its size is known.
@@ -38,11 +45,12 @@ struct Accumulation : ThreadSpan {
   std::string dtype;  // as PyTorch writes it: "float", "c10::Half"
 };
 
-// The call on the CPU that put work on the GPU.
+// The call on the CPU that put work on the GPU. Where CUDA's runtime and its driver each recorded one, the
+// earlier.
 struct Launch {
   std::int64_t correlation = 0;
   Time at;
-  std::uint32_t thread = 0;
+  std::uint32_t thread = 0, process = 0;
 };
 
 enum class GpuWorkKind : std::uint8_t { kernel, memcpy, memset };

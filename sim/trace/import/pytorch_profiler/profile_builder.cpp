@@ -62,6 +62,7 @@ void ProfileBuilder::add(const Event& event) {
       return add_launch(event);
     case Category::kernel:
       if (auto kind = collective_of_kernel(event.name)) return add_collective_kernel(event, *kind);
+      if (!event.collective.empty()) return add_collective_kernel(event, CollectiveKind::other);
       return add_gpu_work(event, GpuWorkKind::kernel);
     case Category::memcpy:
       return add_gpu_work(event, GpuWorkKind::memcpy);
@@ -86,7 +87,7 @@ void ProfileBuilder::add_operator(const Event& event) {
   } else if (name == "record_param_comms" || name.starts_with("c10d::") || name.starts_with("nccl:")) {
     if (auto kind = collective_of_call(name == "record_param_comms" ? event.collective : event.name))
       profile_.collective_calls.push_back({thread_span(event), facts_of(event, *kind)});
-  } else if (event.has_sequence_number && !name.starts_with("torch::autograd::")) {
+  } else if (event.sequence_number && !name.starts_with("torch::autograd::")) {
     profile_.forward_operators.push_back(thread_span(event));
   }
 }
@@ -95,7 +96,8 @@ void ProfileBuilder::add_node(const Event& event) {
   processes_.insert(event.process);
   if (event.name != kAccumulateGrad) {
     auto node = std::string_view(event.name).substr(kNodePrefix.size());
-    profile_.nodes.push_back({thread_span(event), node == kAccumulateGrad});
+    profile_.nodes.push_back({thread_span(event), node == kAccumulateGrad, event.forward_thread.value_or(0),
+                              event.sequence_number.value_or(kNoSequence)});
     return;
   }
   Accumulation accumulation{thread_span(event), {}, {}};
@@ -112,7 +114,7 @@ void ProfileBuilder::add_launch(const Event& event) {
   // Most calls (cudaEventRecord, cudaStreamIsCapturing ...) put nothing on the GPU.
   if (event.name.find("Launch") == std::string::npos && event.name.find("Mem") == std::string::npos) return;
   if (event.correlation.value_or(0) == 0) return;
-  profile_.launches.push_back({*event.correlation, span(event).start, thread(event)});
+  profile_.launches.push_back({*event.correlation, span(event).start, thread(event), process(event)});
 }
 
 void ProfileBuilder::add_gpu_work(const Event& event, GpuWorkKind kind) {
@@ -163,6 +165,11 @@ std::uint32_t ProfileBuilder::thread(const Event& event) {
   return threads_.emplace(event.process + "/" + event.thread, next).first->second;
 }
 
+std::uint32_t ProfileBuilder::process(const Event& event) {
+  auto next = static_cast<std::uint32_t>(launching_processes_.size());
+  return launching_processes_.emplace(event.process, next).first->second;
+}
+
 std::int32_t ProfileBuilder::small_number(const Event& event, std::string_view what,
                                           std::optional<std::int64_t> argument,
                                           const std::string& field) const {
@@ -177,14 +184,18 @@ std::int32_t ProfileBuilder::small_number(const Event& event, std::string_view w
   return static_cast<std::int32_t>(value);
 }
 
-void ProfileBuilder::check_launches() const {
-  const auto& launches = profile_.launches;
+void ProfileBuilder::sort_launches() {
+  auto& launches = profile_.launches;
+  sort_by(launches, [](const Launch& launch) { return std::pair(launch.correlation, launch.at); });
   auto twice = std::adjacent_find(launches.begin(), launches.end(), [](const Launch& a, const Launch& b) {
-    return a.correlation == b.correlation && (a.at != b.at || a.thread != b.thread);
+    return a.correlation == b.correlation && a.process != b.process;
   });
   if (twice != launches.end())
-    throw text_.file_error(fmt::format("two launches have correlation {}", twice->correlation),
+    throw text_.file_error(fmt::format("launches of two processes have correlation {}", twice->correlation),
                            "are several ranks' traces merged in it? Import one rank's trace");
+  auto rest = std::unique(launches.begin(), launches.end(),
+                          [](const Launch& a, const Launch& b) { return a.correlation == b.correlation; });
+  launches.erase(rest, launches.end());
 }
 
 Profile ProfileBuilder::finish() {
@@ -208,8 +219,7 @@ Profile ProfileBuilder::finish() {
   sort_by(profile_.collective_calls, start);
   sort_by(profile_.collective_kernels, start);
   sort_by(profile_.gpu_work, correlation);
-  sort_by(profile_.launches, correlation);
-  check_launches();
+  sort_launches();
   return std::move(profile_);
 }
 

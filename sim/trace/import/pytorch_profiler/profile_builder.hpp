@@ -31,15 +31,16 @@ class ProfileBuilder {
   [[nodiscard]] ThreadSpan thread_span(const Event& event);
   [[nodiscard]] Span span(const Event& event);  // counts the event as kept
   [[nodiscard]] std::uint32_t thread(const Event& event);
+  [[nodiscard]] std::uint32_t process(const Event& event);
   [[nodiscard]] std::int32_t small_number(const Event& event, std::string_view what,
                                           std::optional<std::int64_t> argument,
                                           const std::string& field) const;
-  void check_launches() const;
+  void sort_launches();  // and keeps of each call the outermost record
 
   const CompressedText& text_;
   Profile profile_;
   std::size_t kept_ = 0;
-  std::unordered_map<std::string, std::uint32_t> threads_;
+  std::unordered_map<std::string, std::uint32_t> threads_, launching_processes_;
   std::set<std::string> processes_;  // that evaluate autograd nodes
   std::set<std::int32_t> devices_;   // that run kernels
 };

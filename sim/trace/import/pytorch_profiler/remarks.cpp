@@ -5,17 +5,47 @@
 
 #include <fmt/format.h>
 
-#include "sim/trace/import/pytorch_profiler/statistics.hpp"
+#include "sim/base/one_line.hpp"
+#include "sim/base/statistics.hpp"
 
 namespace ddpsim::pytorch_profiler {
 namespace {
 
 constexpr double kMostlyIdle = 0.5;
+constexpr double kMuchElsewhere = 0.05;
+constexpr double kMuchLeftOut = 0.05;
 
 double gpu_busy(const std::vector<StepTimes>& times) {
   std::vector<double> shares;
   for (const auto& step : times) shares.push_back(step.gpu_busy);
   return median(shares);
+}
+
+double share_of_other_streams(const ImportFacts& facts) {
+  ComputeStream::KernelTimes all;
+  for (const auto& step : facts.measured.steps) {
+    auto times = facts.stream.kernel_times(step.step->backward);
+    all.here += times.here;
+    all.elsewhere += times.elsewhere;
+  }
+  auto total = (all.here + all.elsewhere).count();
+  return total == 0 ? 0 : static_cast<double>(all.elsewhere.count()) / static_cast<double>(total);
+}
+
+// What the recorded steps spend on something that a layer trace does not hold, where it is much.
+std::optional<std::string> time_left_out(const std::vector<StepTimes>& times) {
+  std::vector<double> whole, left_out;
+  for (const auto& step : times) {
+    if (!step.whole) continue;
+    whole.push_back(step.whole->value());
+    left_out.push_back(step.left_out->value());
+  }
+  if (whole.empty() || median(left_out) <= kMuchLeftOut * median(whole)) return std::nullopt;
+  return fmt::format(
+      "{:.4g} ms of a step's {:.4g} ms are neither forward, backward, its all-reduces nor the optimizer "
+      "(DDP's copies out of its buckets, clipping gradients, logging, loading data?) "
+      "and belong to nothing here",
+      1e3 * median(left_out), 1e3 * median(whole));
 }
 
 std::string steps_and_statistic(const ImportFacts& facts) {
@@ -43,30 +73,20 @@ std::string sizes(const MeasuredSteps& measured) {
     case SizeRule::buckets:
       break;
   }
-  return "Each gradient here is a whole bucket of DDP, as large as its all-reduce; the sizes of single "
-         "gradients "
-         "were not recorded.";
+  return "Each gradient here is a whole bucket of DDP, as large as its all-reduce; "
+         "the sizes of single gradients were not recorded.";
 }
 
 std::string ready_rule(const MeasuredSteps& measured) {
   if (measured.rule != SizeRule::buckets)
     return "A gradient is ready when its AccumulateGrad is over and the GPU work launched before is done.";
   return launches_recorded(measured)
-             ? "A bucket is ready when the last AccumulateGrad before its all-reduce's launch is over and "
-               "the GPU "
-               "work launched before is done."
+             ? "A bucket is ready when the last AccumulateGrad before its all-reduce's launch is over "
+               "and the GPU work launched before is done."
              : "A bucket is ready no later than its all-reduce's kernel starts, which is what stands here.";
 }
 
 }  // namespace
-
-std::string one_line(std::string text) {
-  std::replace_if(
-      text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
-  text.erase(0, std::min(text.find_first_not_of(' '), text.size()));
-  text.erase(text.find_last_not_of(' ') + 1);
-  return text;
-}
 
 std::vector<std::string> notes(const ImportFacts& facts) {
   std::vector<std::string> lines{one_line(fmt::format("imported from {}, a trace of the PyTorch profiler.",
@@ -88,9 +108,8 @@ std::vector<std::string> warnings(const ImportFacts& facts) {
   std::vector<std::string> sentences;
   if (facts.measured.rule == SizeRule::buckets) {
     sentences.emplace_back(
-        "the gradients' sizes were not recorded: each of DDP's buckets became one gradient, which other "
-        "bucket "
-        "caps cannot split; profile with record_shapes=True for the real ones");
+        "the gradients' sizes were not recorded: each of DDP's buckets became one gradient, "
+        "which other bucket caps cannot split; profile with record_shapes=True for the real ones");
     if (!launches_recorded(facts.measured))
       sentences.emplace_back(
           "the launches of all-reduces were not recorded: a bucket counts as ready when its kernel starts, "
@@ -100,20 +119,23 @@ std::vector<std::string> warnings(const ImportFacts& facts) {
     sentences.emplace_back("no GPU kernels were recorded: times are those of the CPU");
   else if (gpu_busy(facts.times) < kMostlyIdle)
     sentences.push_back(
-        fmt::format("the GPU computed for only {:.0f} % of the backward pass: its times are those of the "
-                    "Python and CPU side "
-                    "rather than of the GPU",
+        fmt::format("the GPU computed for only {:.0f} % of the backward pass: "
+                    "its times are those of the Python and CPU side rather than of the GPU",
                     100 * gpu_busy(facts.times)));
+  if (auto share = share_of_other_streams(facts); share > kMuchElsewhere)
+    sentences.push_back(fmt::format(
+        "{:.0f} % of the kernels' time in the backward pass was on other streams than the compute "
+        "stream: gradients computed there count as ready too early",
+        100 * share));
   std::size_t others = 0;
   for (const auto& step : facts.measured.steps) others = std::max(others, step.all_reduces.others);
   if (others > 0)
     sentences.push_back(
         fmt::format("{} collective{} of a backward pass that reduce{} no bucket of DDP {} left out", others,
                     others == 1 ? "" : "s", others == 1 ? "s" : "", others == 1 ? "was" : "were"));
-  if (!facts.times.front().forward)
-    sentences.emplace_back("the forward pass was not recorded and counts as zero");
-  if (!facts.times.front().optimizer)
-    sentences.emplace_back("the optimizer was not recorded and counts as zero");
+  if (!facts.trace.forward) sentences.emplace_back("the forward pass was not recorded and counts as zero");
+  if (!facts.trace.optimizer) sentences.emplace_back("the optimizer was not recorded and counts as zero");
+  if (auto gap = time_left_out(facts.times)) sentences.push_back(*gap);
   return sentences;
 }
 

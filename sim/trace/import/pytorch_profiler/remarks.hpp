@@ -12,6 +12,7 @@ namespace ddpsim::pytorch_profiler {
 
 struct ImportFacts {
   std::string path;
+  const LayerTrace& trace;
   const Profile& profile;
   const ComputeStream& stream;
   const MeasuredSteps& measured;
@@ -19,9 +20,6 @@ struct ImportFacts {
   Statistic statistic;
   std::optional<std::int64_t> group_size;
 };
-
-// A text of the file as a header can hold it: control characters are blanks, and there are none around it.
-std::string one_line(std::string text);
 
 // Comment lines for the trace's header.
 std::vector<std::string> notes(const ImportFacts& facts);

@@ -7,7 +7,7 @@
 
 #include "sim/base/quantity.hpp"
 #include "sim/base/source.hpp"
-#include "sim/trace/import/pytorch_profiler/statistics.hpp"
+#include "sim/base/statistics.hpp"
 
 namespace ddpsim::pytorch_profiler {
 namespace {
@@ -64,9 +64,12 @@ StepTimes step_times(const MeasuredStep& measured, const ComputeStream& stream) 
   auto start = stream.event(step.backward.start);
   StepTimes times;
   if (step.forward_start) times.forward = duration(measured, stream.event(*step.forward_start), start);
-  for (const auto& optimizer : step.optimizer)
-    times.optimizer = times.optimizer.value_or(Seconds()) +
-                      duration(measured, stream.event(optimizer.start), stream.event(optimizer.end));
+  for (const auto& optimizer : step.optimizer) {
+    // The stream waits for the all-reduces; with gradient_as_bucket_view no copy does so before it.
+    auto begin = std::max(stream.event(optimizer.start), measured.all_reduces.end);
+    auto end = std::max(stream.event(optimizer.end), begin);
+    times.optimizer = times.optimizer.value_or(Seconds()) + duration(measured, begin, end);
+  }
   for (auto ready : measured.ready) times.ready.push_back(duration(measured, start, ready));
   for (std::size_t k = 0; k < measured.all_reduces.list.size(); ++k) {
     const auto& all_reduce = measured.all_reduces.list[k];
@@ -74,6 +77,11 @@ StepTimes step_times(const MeasuredStep& measured, const ComputeStream& stream) 
     times.collectives.push_back({all_reduce.elements, all_reduce.dtype, at(measured.bucket_ready[k]),
                                  at(all_reduce.kernel.start), at(all_reduce.kernel.end),
                                  duration(measured, all_reduce.kernel.start, all_reduce.kernel.end)});
+  }
+  if (step.recorded && times.forward && times.optimizer) {
+    times.whole = duration(measured, stream.event(step.recorded->start), stream.event(step.recorded->end));
+    auto reduced = duration(measured, start, std::max(measured.ready.back(), measured.all_reduces.end));
+    times.left_out = *times.whole - *times.forward - reduced - *times.optimizer;
   }
   times.gpu_busy = stream.busy_share({start, measured.ready.back()});
   return times;

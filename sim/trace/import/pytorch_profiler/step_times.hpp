@@ -14,6 +14,8 @@ enum class Statistic { mean, median };
 // One step's times from the start of its backward pass, by ComputeStream::event.
 struct StepTimes {
   std::optional<Seconds> forward, optimizer;
+  std::optional<Seconds> whole;     // from one step's end to the next, where forward and optimizer are known
+  std::optional<Seconds> left_out;  // of which neither forward, backward, all-reduces nor optimizer
   std::vector<Seconds> ready;
   std::vector<RecordedCollective> collectives;
   double gpu_busy = 0;  // the share of the backward pass in which a kernel ran

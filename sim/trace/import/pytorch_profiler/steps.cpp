@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -14,7 +16,7 @@ struct Window : Span {
   std::string name;
 };
 
-// One backward() call: the evaluation of nodes with no forward pass between them.
+// One backward() call: the evaluation of nodes, none of them twice, with no forward pass between them.
 struct Pass {
   std::size_t first_node = 0, end_node = 0;
   Span span;
@@ -61,7 +63,8 @@ std::vector<Time> forward_operators(const Profile& profile) {
 std::vector<Time> forward_marks(const Profile& profile) {
   if (profile.forwards.empty()) return forward_operators(profile);
   std::vector<Time> marks;
-  for (const auto& forward : profile.forwards) marks.push_back(forward.start);
+  for (const auto& forward : united({profile.forwards.begin(), profile.forwards.end()}))
+    marks.push_back(forward.start);
   return marks;
 }
 
@@ -71,13 +74,27 @@ std::optional<Time> first_mark(const std::vector<Time>& marks, Time from, Time t
   return mark != marks.end() && *mark < to ? std::optional(*mark) : std::nullopt;
 }
 
+// The last mark in [from, to), and how many there are.
+std::pair<std::optional<Time>, int> last_mark(const std::vector<Time>& marks, Time from, Time to) {
+  auto first = std::lower_bound(marks.begin(), marks.end(), from);
+  auto after = std::lower_bound(first, marks.end(), to);
+  if (first == after) return {std::nullopt, 0};
+  return {*std::prev(after), static_cast<int>(after - first)};
+}
+
 // Those of the window that complete gradients.
 std::vector<Pass> backward_passes(const Profile& profile, const std::vector<Time>& marks, Span window) {
   auto nodes = started_in(profile.nodes, window);
   std::vector<Pass> passes;
+  std::set<std::pair<std::int64_t, std::int64_t>> evaluated;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    if (i == 0 || first_mark(marks, nodes[i - 1].start, nodes[i].start))
+    std::pair identity{nodes[i].forward_thread, nodes[i].sequence};
+    bool again = nodes[i].sequence != kNoSequence && evaluated.contains(identity);
+    if (i == 0 || again || first_mark(marks, nodes[i - 1].start, nodes[i].start)) {
       passes.push_back({i, i, {nodes[i].start, nodes[i].end}});
+      evaluated.clear();
+    }
+    evaluated.insert(identity);
     passes.back().end_node = i + 1;
     passes.back().span.end = std::max(passes.back().span.end, nodes[i].end);
   }
@@ -85,12 +102,49 @@ std::vector<Pass> backward_passes(const Profile& profile, const std::vector<Time
   return passes;
 }
 
-std::vector<Window> find_windows(const Profile& profile) {
+// Optimizer.step's spans: of nested ones (ZeroRedundancyOptimizer) the outer. Those that gradients' hooks run
+// are left out: they belong to the backward pass.
+std::vector<Span> optimizer_steps(const Profile& profile, bool& some_in_backward) {
+  std::vector<Span> outside;
+  auto node = profile.nodes.begin();
+  auto evaluated_until = Time::min();
+  for (const auto& optimizer : profile.optimizer_steps) {
+    for (; node != profile.nodes.end() && node->start <= optimizer.start; ++node)
+      evaluated_until = std::max(evaluated_until, node->end);
+    if (optimizer.start < evaluated_until)
+      some_in_backward = true;
+    else
+      outside.push_back(optimizer);
+  }
+  return united(std::move(outside));
+}
+
+// What of the optimizers' spans is no backward pass. A closure (LBFGS, Lightning) runs it inside them.
+std::vector<Span> without_backward(std::span<const Span> optimizers, const std::vector<Pass>& passes,
+                                   bool& some_in_backward) {
+  std::vector<Span> rest;
+  for (auto optimizer : optimizers) {
+    auto after = std::lower_bound(passes.begin(), passes.end(), optimizer.end,
+                                  [](const Pass& pass, Time moment) { return pass.span.start < moment; });
+    if (after != passes.begin()) {
+      auto pass = std::prev(after)->span;  // the last one that it may hold, or lie in
+      if (pass.start <= optimizer.start && optimizer.end <= pass.end) {
+        some_in_backward = true;
+        continue;
+      }
+      if (pass.end <= optimizer.end) optimizer.start = std::max(optimizer.start, pass.end);
+    }
+    rest.push_back(optimizer);
+  }
+  return rest;
+}
+
+std::vector<Window> find_windows(const Profile& profile, const std::vector<Span>& optimizers) {
   std::vector<Window> windows;
   for (const auto& step : profile.steps) windows.push_back({{step.start, step.end}, step.name});
   if (!windows.empty()) return windows;
   auto start = Time::min();
-  for (const auto& optimizer : profile.optimizer_steps) {
+  for (const auto& optimizer : optimizers) {
     windows.push_back({{start, optimizer.end}, fmt::format("step {}", windows.size() + 1)});
     start = optimizer.end;
   }
@@ -99,18 +153,24 @@ std::vector<Window> find_windows(const Profile& profile) {
 }
 
 Step make_step(const Profile& profile, const std::vector<Time>& marks, const Window& window,
-               const std::vector<Pass>& passes) {
+               const std::vector<Pass>& passes, const std::vector<Span>& optimizers, bool& some_in_backward) {
   const auto& pass = passes.back();
   auto after = passes.size() > 1 ? passes[passes.size() - 2].span.end : window.start;
   Step step;
   step.name = window.name;
   step.end = window.end;
+  if (window.start != Time::min() && window.end != Time::max()) step.recorded = window;
   step.forward_start = first_mark(marks, after, pass.span.start);
+  if (!profile.forwards.empty())
+    std::tie(step.forward_start, step.forwards) = last_mark(marks, after, pass.span.start);
   step.backward = pass.span;
   step.nodes = started_in(profile.nodes, window).subspan(pass.first_node, pass.end_node - pass.first_node);
   step.accumulations = ended_in(profile.accumulations, pass.span);
-  for (const auto& optimizer : started_in(profile.optimizer_steps, window))
-    step.optimizer.push_back(optimizer);
+  step.callbacks_end = window.end;
+  auto of_step = started_in(optimizers, window);
+  for (const auto& optimizer : of_step)
+    if (optimizer.start >= pass.span.end) step.callbacks_end = std::min(step.callbacks_end, optimizer.start);
+  step.optimizer = without_backward(of_step, passes, some_in_backward);
   step.backward_passes = static_cast<int>(passes.size());
   return step;
 }
@@ -127,7 +187,9 @@ Step make_step(const Profile& profile, const std::vector<Time>& marks, const Win
 
 std::vector<Step> find_steps(const Profile& profile, std::vector<std::string>& remarks) {
   auto marks = forward_marks(profile);
-  auto windows = find_windows(profile);
+  bool optimizer_in_backward = false;
+  auto optimizers = optimizer_steps(profile, optimizer_in_backward);
+  auto windows = find_windows(profile, optimizers);
   std::vector<Step> steps;
   std::vector<std::string> left_out;
   for (const auto& window : windows) {
@@ -140,12 +202,23 @@ std::vector<Step> find_steps(const Profile& profile, std::vector<std::string>& r
       throw InputError(
           fmt::format("has {} backward passes and nothing that says where steps end", passes.size()),
           "call prof.step() after each training step");
-    steps.push_back(make_step(profile, marks, window, passes));
+    steps.push_back(make_step(profile, marks, window, passes, optimizers, optimizer_in_backward));
   }
   if (steps.empty()) fail_without_backward(profile);
   if (!profile.steps.empty())
     for (const auto& name : left_out)
       remarks.push_back(fmt::format("{} was left out: no backward pass in it", name));
+  auto several = std::find_if(steps.begin(), steps.end(), [](const Step& step) { return step.forwards > 1; });
+  if (several != steps.end())
+    remarks.push_back(fmt::format(
+        "{} calls DistributedDataParallel.forward {} times before its backward pass: only the last call "
+        "counts as forward, which is too little unless the others are a validation pass "
+        "(contrastive training, a GAN?)",
+        several->name, several->forwards));
+  if (optimizer_in_backward)
+    remarks.emplace_back(
+        "an optimizer runs in gradients' hooks, inside the backward pass: "
+        "that part of it counts as backward");
   auto accumulating =
       std::find_if(steps.begin(), steps.end(), [](const Step& step) { return step.backward_passes > 1; });
   if (accumulating != steps.end())

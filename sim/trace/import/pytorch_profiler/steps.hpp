@@ -11,14 +11,17 @@
 namespace ddpsim::pytorch_profiler {
 
 struct Step {
-  std::string name;  // "ProfilerStep#4"
-  Time end;          // of what belongs to its last backward pass: the step's, on the CPU
+  std::string name;              // "ProfilerStep#4"
+  Time end;                      // of what belongs to its last backward pass: the step's, on the CPU
+  std::optional<Span> recorded;  // all of it, where both of its ends were recorded
   std::optional<Time> forward_start;
-  Span backward;                                // of its last backward pass: from its first node to its last
+  int forwards = 1;  // DistributedDataParallel.forward before its last backward pass; the last one counts
+  Span backward;     // of its last backward pass: from its first node to its last
   std::span<const Node> nodes;                  // that evaluate it
   std::span<const Accumulation> accumulations;  // at least one; into the profile
-  std::vector<Span> optimizer;                  // every Optimizer.step of it; may be empty
-  int backward_passes = 1;                      // gradients are accumulated over this many
+  Time callbacks_end;           // until then the backward thread runs the callbacks that end a backward pass
+  std::vector<Span> optimizer;  // its Optimizer.steps without what of the backward pass they hold; disjoint
+  int backward_passes = 1;      // gradients are accumulated over this many
 };
 
 // Steps with a backward pass, by ProfilerStep# annotations, else by Optimizer.step, else the whole trace.
