@@ -1,5 +1,7 @@
 #include "sim/base/csv.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -148,6 +150,14 @@ CsvTable parse_csv(const LoadedText& text, std::string_view what, std::string_vi
 
 CsvTable read_csv(const std::string& path, std::string_view what, std::string_view format) {
   return parse_csv(load_text(path, what), what, format);
+}
+
+void check_columns(const CsvTable& table, std::span<const std::string> known, std::string_view what) {
+  for (const auto& column : table.header)
+    if (std::find(known.begin(), known.end(), column.text) == known.end())
+      throw InputError(column.span,
+                       fmt::format("unknown column '{}'{}", column.text, did_you_mean(column.text, known)),
+                       fmt::format("the columns of {} are {}", what, fmt::join(known, ", ")));
 }
 
 std::string csv_field(const std::string& text) {

@@ -3,6 +3,7 @@
 // records. Fields may be quoted ("a, b"); every field keeps its place for errors. SourceSpans point into the
 // file.
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,9 @@ struct CsvTable {
 // for before anything else, so that another kind of file is called just that.
 CsvTable read_csv(const std::string& path, std::string_view what, std::string_view format = {});
 CsvTable parse_csv(const LoadedText& text, std::string_view what, std::string_view format = {});
+
+// Throws InputError at the first column that is not among the known ones; `what` as in read_csv.
+void check_columns(const CsvTable& table, std::span<const std::string> known, std::string_view what);
 
 // One field as text: quoted where a reader, or pandas with comment='#', would take the plain text for
 // something else.

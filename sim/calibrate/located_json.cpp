@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "sim/base/json_error.hpp"
+
 namespace ddpsim::calibrate {
 namespace {
 
@@ -71,13 +73,7 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
   bool end_array() override { return close(); }
 
   bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception& error) override {
-    // "[json.exception.parse_error.101] parse error at line 1, column 5: syntax error while ...; last read:
-    // 'x'"
-    std::string what = error.what();
-    auto syntax = what.find(": syntax error ");
-    auto reason = syntax != std::string::npos ? what.substr(syntax + 15) : what.substr(what.find(']') + 2);
-    bool cut = reason.find("unexpected end of input") != std::string::npos ||
-               reason.find("missing closing quote") != std::string::npos;
+    auto [reason, cut] = describe_json_error(error.what());
     auto last = text_.text.find_last_not_of(" \t\r\n");
     throw InputError(
         span(cut ? last : consumed() - (consumed() > 0), 1), "not JSON: " + reason,

@@ -3,7 +3,11 @@
 #include <array>
 #include <numeric>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include "sim/base/check.hpp"
+#include "sim/base/suggest.hpp"
 
 namespace ddpsim {
 namespace {
@@ -45,6 +49,14 @@ std::vector<std::string> dtype_names() {
   std::vector<std::string> names;
   for (const auto& known : kDTypes) names.emplace_back(known.name);
   return names;
+}
+
+DType parse_dtype(const Located& field) {
+  if (auto dtype = find_dtype(field.text)) return *dtype;
+  auto names = dtype_names();
+  throw InputError(field.span,
+                   fmt::format("unknown dtype '{}'{}", field.text, did_you_mean(field.text, names)),
+                   fmt::format("the dtypes are {}", fmt::join(names, ", ")));
 }
 
 Bytes LayerTrace::bytes() const {

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/base/source.hpp"
 #include "sim/base/units.hpp"
 
 namespace ddpsim {
@@ -16,6 +17,7 @@ enum class DType { float16, bfloat16, float32, float64 };
 [[nodiscard]] std::string_view dtype_name(DType dtype);
 [[nodiscard]] std::optional<DType> find_dtype(std::string_view name);
 [[nodiscard]] std::vector<std::string> dtype_names();
+[[nodiscard]] DType parse_dtype(const Located& field);  // throws InputError for an unknown name
 
 struct Gradient {
   std::string name;

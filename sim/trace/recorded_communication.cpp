@@ -11,7 +11,7 @@
 #include "sim/base/limits.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/base/statistics.hpp"
-#include "sim/base/suggest.hpp"
+#include "sim/trace/header_lines.hpp"
 
 namespace ddpsim {
 namespace {
@@ -22,59 +22,24 @@ constexpr std::int64_t kMostElements = std::int64_t{1} << 53;  // counts up to h
 constexpr std::int64_t kMostSteps = 1'000'000'000;
 constexpr double kLongestTime = 1e6;  // s; what an all-reduce table may hold
 
-using Values = std::map<std::string, Located, std::less<>>;
-
 const std::vector<std::string>& known_columns() {
   static const std::vector<std::string> columns{"collective", "elements", "dtype",     "ready_s",
                                                 "start_s",    "end_s",    "duration_s"};
   return columns;
 }
 
-// As in a layer trace: no ':' at all, or blanks before the first one.
-bool is_free_text(const CsvComment& comment) {
-  const auto& line = comment.key.span.file->lines[static_cast<std::size_t>(comment.key.span.line) - 1];
-  return line.find(':') == std::string::npos || comment.key.text.empty() ||
-         comment.key.text.find_first_of(" \t") != std::string::npos;
+const std::vector<std::string>& known_keys() {
+  static const std::vector<std::string> keys{std::string(kFormat), "world_size", "steps", "source"};
+  return keys;
 }
 
-Values read_header(const CsvTable& table) {
-  const std::vector<std::string> known{std::string(kFormat), "world_size", "steps", "source"};
-  Values values;
-  for (const auto& comment : table.comments) {
-    const auto& [key, value] = comment;
-    if (is_free_text(comment)) continue;
-    if (std::find(known.begin(), known.end(), key.text) == known.end())
-      throw InputError(
-          key.span, fmt::format("unknown header key '{}'{}", key.text, did_you_mean(key.text, known)),
-          fmt::format("the keys are {}; a remark has no ':' after its first word", fmt::join(known, ", ")));
-    if (value.text.empty())
-      throw InputError(key.span, fmt::format("header key '{}' has no value", key.text),
-                       "give it a value or remove the line");
-    auto [first, inserted] = values.emplace(key.text, value);
-    if (!inserted)
-      throw InputError(key.span, fmt::format("header key '{}' appears twice", key.text),
-                       fmt::format("it is first on line {}; remove one", first->second.span.line));
-  }
-  return values;
-}
-
-int count(const CsvTable& table, const Values& values, std::string_view key, std::int64_t lowest,
+int count(const CsvTable& table, const HeaderLines& lines, std::string_view key, std::int64_t lowest,
           std::int64_t highest) {
-  auto found = values.find(key);
-  if (found == values.end())
+  const auto* value = lines.find(key);
+  if (!value)
     throw InputError(whole_file(table.source), fmt::format("does not say its {}", key),
                      fmt::format("add '# {}: N'", key));
-  return static_cast<int>(parse_integer(found->second, lowest, highest));
-}
-
-void check_columns(const CsvTable& table) {
-  const auto& known = known_columns();
-  for (const auto& column : table.header)
-    if (std::find(known.begin(), known.end(), column.text) == known.end())
-      throw InputError(column.span,
-                       fmt::format("unknown column '{}'{}", column.text, did_you_mean(column.text, known)),
-                       fmt::format("the columns of {} are {}", kWhat, fmt::join(known, ", ")));
-  for (const auto& column : known) static_cast<void>(table.column(column));
+  return static_cast<int>(parse_integer(*value, lowest, highest));
 }
 
 // A row's fields by the names of their columns.
@@ -96,14 +61,6 @@ class Row {
   const CsvTable& table_;
   const std::vector<Located>& row_;
 };
-
-DType parse_dtype(const Located& field) {
-  if (auto dtype = find_dtype(field.text)) return *dtype;
-  auto names = dtype_names();
-  throw InputError(field.span,
-                   fmt::format("unknown dtype '{}'{}", field.text, did_you_mean(field.text, names)),
-                   fmt::format("the dtypes are {}", fmt::join(names, ", ")));
-}
 
 RecordedCollective parse_collective(const Row& row, std::size_t index) {
   const auto& number = row["collective"];
@@ -166,12 +123,13 @@ std::string source_line(const std::optional<std::string>& source) {
 
 RecordedCommunication parse_recorded_communication(const LoadedText& text) {
   auto table = parse_csv(text, kWhat, kFormat);
-  auto header = read_header(table);
-  check_columns(table);
+  auto header = read_header_lines(table, known_keys());
+  check_columns(table, known_columns(), kWhat);
+  for (const auto& column : known_columns()) static_cast<void>(table.column(column));  // all are required
   RecordedCommunication recorded;
   recorded.world_size = count(table, header, "world_size", 2, kLargestWorldSize);
   recorded.steps = count(table, header, "steps", 1, kMostSteps);
-  if (auto source = header.find("source"); source != header.end()) recorded.source = source->second.text;
+  if (const auto* source = header.find("source")) recorded.source = source->text;
   if (table.rows.empty())
     throw InputError(whole_file(table.source), "has no collectives", "is the file cut off?");
   Bytes total;

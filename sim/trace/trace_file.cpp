@@ -33,22 +33,9 @@ struct Columns {
 };
 
 Columns find_columns(const CsvTable& table) {
-  const auto& known = known_columns();
-  for (const auto& column : table.header)
-    if (std::find(known.begin(), known.end(), column.text) == known.end())
-      throw InputError(column.span,
-                       fmt::format("unknown column '{}'{}", column.text, did_you_mean(column.text, known)),
-                       fmt::format("the columns of a layer trace are {}", fmt::join(known, ", ")));
+  check_columns(table, known_columns(), kWhat);
   return {table.column("gradient"), table.column("elements"),         table.column("dtype"),
           table.column("ready_s"),  table.find_column("ready_std_s"), table.find_column("parameter")};
-}
-
-DType parse_dtype(const Located& field) {
-  if (auto dtype = find_dtype(field.text)) return *dtype;
-  auto names = dtype_names();
-  throw InputError(field.span,
-                   fmt::format("unknown dtype '{}'{}", field.text, did_you_mean(field.text, names)),
-                   fmt::format("the dtypes are {}", fmt::join(names, ", ")));
 }
 
 const Located& filled(const Located& field, std::string_view column) {

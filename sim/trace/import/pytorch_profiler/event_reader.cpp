@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "sim/base/json_error.hpp"
+
 namespace ddpsim::pytorch_profiler {
 namespace {
 
@@ -104,13 +106,7 @@ class Handler : public nlohmann::json_sax<nlohmann::json> {
   }
 
   bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception& error) override {
-    // "[json.exception.parse_error.101] parse error at line 1, column 5: syntax error while ...; last read:
-    // 'x'"
-    std::string what = error.what();
-    auto syntax = what.find(": syntax error ");
-    auto reason = syntax != std::string::npos ? what.substr(syntax + 15) : what.substr(what.find(']') + 2);
-    bool cut = reason.find("unexpected end of input") != std::string::npos ||
-               reason.find("missing closing quote") != std::string::npos;
+    auto [reason, cut] = describe_json_error(error.what());
     // What was read last may be long; its end counts.
     auto quoted = reason.find("last read: '");
     if (quoted != std::string::npos && reason.size() > quoted + 12 + kLongestQuote)
