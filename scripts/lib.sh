@@ -29,4 +29,6 @@ BUILD_PACKAGES=(g++ cmake ninja-build pkg-config libsimgrid-dev libyaml-cpp-dev 
                 libpugixml-dev zlib1g-dev libgsl-dev libboost-dev gnuplot-nox graphviz fonts-dejavu-core)
 # OpenBLAS: Debian's LibTorch multiplies with whatever BLAS there is, and the reference BLAS is many times slower.
 TORCH_PACKAGES=(libtorch-dev libopenblas0-pthread)
+# Gloo's headers, which libtorch-dev lacks; network namespaces and shaped links.
+VALIDATE_PACKAGES=(libgloo-dev iproute2)
 TEST_PACKAGES=(libgtest-dev libgmock-dev libbenchmark-dev python3)

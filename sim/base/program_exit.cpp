@@ -41,6 +41,8 @@ Failure failure_of(const std::exception_ptr& exception) {
     return {kNotAvailable, fmt::format("error: {}", error.what())};
   } catch (const RunFailed& error) {
     return {kRunFailed, fmt::format("error: {}", error.what())};
+  } catch (const ThresholdMissed& missed) {
+    return {kMissed, missed.what()};
   } catch (const InternalError& error) {
     return {
         kInternal,

@@ -6,10 +6,24 @@
 
 namespace ddpsim {
 
-enum ExitCode { kOk = 0, kBadInput = 2, kNotAvailable = 3, kInterrupted = 4, kRunFailed = 5, kInternal = 70 };
+enum ExitCode {
+  kOk = 0,
+  kMissed = 1,
+  kBadInput = 2,
+  kNotAvailable = 3,
+  kInterrupted = 4,
+  kRunFailed = 5,
+  kInternal = 70
+};
 
 // A run on real hardware that went wrong; exit code 5.
 class RunFailed : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// All went well, and a prediction was farther off than the user allows; exit code 1.
+class ThresholdMissed : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };

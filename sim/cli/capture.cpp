@@ -1,6 +1,5 @@
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -9,29 +8,21 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "sim/base/backend_missing.hpp"
 #include "sim/base/check.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/scenario_options.hpp"
+#include "sim/cli/sibling_program.hpp"
 
 namespace ddpsim::cli {
 namespace {
 
-// The program that links LibTorch stands beside this one.
-std::string capture_program() {
-  auto program = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "ddpsim-capture";
-  if (access(program.c_str(), X_OK) != 0)
-    throw BackendMissing(
-        "capture needs LibTorch, and this ddpsim was built without it\n"
-        "hint: 'scripts/run capture ...' installs LibTorch and builds what is missing; in a build of your "
-        "own, install "
-        "libtorch-dev and configure with -DDDPSIM_WITH_LIBTORCH=ON");
-  return program;
-}
-
-// Becomes that program.
+// Becomes the program that links LibTorch.
 [[noreturn]] void hand_over(std::vector<std::string> arguments) {
-  auto program = capture_program();
+  auto program = sibling_program(
+      "ddpsim-capture",
+      "capture needs LibTorch, and this ddpsim was built without it\n"
+      "hint: 'scripts/run capture ...' installs LibTorch and builds what is missing; in a build of your own, "
+      "install libtorch-dev and configure with -DDDPSIM_WITH_LIBTORCH=ON");
   arguments.insert(arguments.begin(), program);
   std::vector<char*> argv;
   for (auto& argument : arguments) argv.push_back(argument.data());

@@ -17,6 +17,7 @@ void add_topology(CLI::App& app, Action& run);
 void add_topology_import(CLI::App& topology, Action& run);  // a subcommand of `topology`
 void add_topology_nccl(CLI::App& topology, Action& run);    // another
 void add_trace(CLI::App& app, Action& run);
+void add_validate(CLI::App& app, Action& run);
 void add_trace_import(CLI::App& trace, Action& run);  // a subcommand of `trace`
 
 }  // namespace ddpsim::cli

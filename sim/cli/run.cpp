@@ -56,6 +56,7 @@ int run(int argc, char** argv) {
   add_topology(app, action);
   add_trace(app, action);
   add_capture(app, action);
+  add_validate(app, action);
   try {
     app.parse(argc, argv);
     action();

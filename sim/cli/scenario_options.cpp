@@ -204,12 +204,13 @@ void report_plain_rings(std::span<const Scenario> scenarios) {
 void report_table_use(std::span<const Scenario> scenarios) {
   std::vector<std::pair<const MeasuredCost*, Outside>> tables;  // in order of appearance
   for (const auto& scenario : scenarios) {
-    const auto* cost = scenario.measured_cost.get();
-    if (!cost) continue;
+    if (!scenario.measured_table) continue;
+    const auto* cost = &scenario.measured_table->cost;
     auto table =
         std::find_if(tables.begin(), tables.end(), [&](const auto& known) { return known.first == cost; });
     if (table == tables.end()) {
       report_repairs(*cost);
+      if (const auto& queued = scenario.measured_table->queued) report_repairs(*queued);
       table = tables.insert(table, {cost, {}});
     }
     for (const auto& bucket : scenario.plan.buckets) table->second.count(bucket.bytes, *cost);

@@ -108,7 +108,7 @@ void simulate(const SimulateOptions& options) {
   std::optional<FidelityCheck> checked;
   if (options.check_fidelity) checked = read_check(options, root, scenario);
   std::vector<MeasuredIteration> measured;
-  if (scenario.measured_iterations) measured = read_measured_iterations(*scenario.measured_iterations);
+  if (const auto& path = scenario.validation.measured) measured = read_measured_iterations(*path);
   auto recorded = read_recorded(options.recorded, scenario);
   Timeline timeline;
   run_all({&scenario, 1}, 1, simulator_for,

@@ -29,7 +29,7 @@ struct SweepOptions {
 };
 
 std::vector<MeasuredIteration> read_measured(const SweepPlan& plan) {
-  const auto& path = plan.scenarios.front().measured_iterations;
+  const auto& path = plan.scenarios.front().validation.measured;
   return path ? read_measured_iterations(*path) : std::vector<MeasuredIteration>{};
 }
 

@@ -117,15 +117,15 @@ std::vector<MeasuredPoint> MeasuredCost::repaired_points() const {
 MeasuredTable read_measured_table(const std::string& path) {
   CsvTable table = read_csv(path, "an all-reduce table", "ddpsim-allreduce");
   auto header = read_header(table);
-  const std::vector<std::string> known{"bytes", "time_s", "std_s"};
+  const std::vector<std::string> known{"bytes", "time_s", "std_s", "queued_s"};
   for (const auto& column : table.header)
     if (std::find(known.begin(), known.end(), column.text) == known.end())
       throw InputError(column.span,
                        fmt::format("unknown column '{}'{}", column.text, did_you_mean(column.text, known)),
-                       "the columns are bytes, time_s and optionally std_s");
+                       "the columns are bytes, time_s and optionally std_s and queued_s");
   auto bytes_column = table.column("bytes"), time_column = table.column("time_s");
-  auto spread_column = table.find_column("std_s");
-  std::vector<MeasuredPoint> points;
+  auto spread_column = table.find_column("std_s"), queued_column = table.find_column("queued_s");
+  std::vector<MeasuredPoint> points, queued;
   for (const auto& row : table.rows) {
     const Located& size = row[bytes_column];
     Bytes bytes(positive(size, kLargestByteCount.value()));
@@ -139,9 +139,15 @@ MeasuredTable read_measured_table(const std::string& path) {
     Seconds time(positive(row[time_column], kLongestTime));
     if (spread_column) parse_number(row[*spread_column], 0, kLongestTime);
     points.push_back({bytes, time, time});
+    if (queued_column && !row[*queued_column].text.empty()) {
+      Seconds after(positive(row[*queued_column], kLongestTime));
+      queued.push_back({bytes, after, after});
+    }
   }
   if (points.empty()) throw InputError(whole_file(table.source), "has no rows", "is the file cut off?");
-  return {MeasuredCost(std::move(points), header.pooling), header.world_size};
+  MeasuredTable measured{MeasuredCost(std::move(points), header.pooling), {}, header.world_size};
+  if (!queued.empty()) measured.queued.emplace(std::move(queued), header.pooling);
+  return measured;
 }
 
 }  // namespace ddpsim

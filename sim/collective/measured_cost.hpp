@@ -1,5 +1,6 @@
 #pragma once
 // The time of an all-reduce from a measured table of (bytes, time).
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,13 +39,21 @@ class MeasuredCost {
   std::vector<MeasuredPoint> points_;
 };
 
+// An all-reduce that starts while the lane is free is isolated. One that had to wait for the one before it
+// costs less or more: its start overlaps the other's end, and links had no pause.
 struct MeasuredTable {
-  MeasuredCost cost;
+  MeasuredCost cost;                   // isolated
+  std::optional<MeasuredCost> queued;  // absent, and beyond its largest message: the same
   int world_size = 0;
+
+  [[nodiscard]] Seconds time(Bytes bytes, bool is_queued) const {
+    return is_queued && queued && bytes <= queued->points().back().bytes ? (*queued)(bytes) : cost(bytes);
+  }
 };
 
 // Reads an all-reduce table (docs/formats.md): "# ddpsim-allreduce: 1", "# world_size: N", optionally
-// "# pooling: none", columns bytes, time_s and optionally std_s. Throws InputError with the place and a hint.
+// "# pooling: none", columns bytes, time_s and optionally std_s and queued_s (empty where it was not
+// measured). Throws InputError with the place and a hint.
 MeasuredTable read_measured_table(const std::string& path);
 
 }  // namespace ddpsim

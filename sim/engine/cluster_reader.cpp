@@ -291,7 +291,7 @@ void ScenarioReader::read_cluster(const Value& root, const Collective& collectiv
     }
     scenario.groups = make_groups(read_groups(nullptr, section.world_size),
                                   read_stragglers(stragglers, section.world_size, ranks_of));
-    scenario.measured_cost = std::shared_ptr<const MeasuredCost>(collective.table, &collective.table->cost);
+    scenario.measured_table = collective.table;
     return;
   }
   if (!topology)

@@ -26,7 +26,7 @@ const RankClass& RankGroup::slowest_class() const {
 }
 
 std::string Scenario::algorithm() const {
-  if (measured_cost) return "measured";
+  if (measured_table) return "measured";
   return communication->nccl.empty() ? std::string(algorithm_name(communication->options.algorithm)) : "nccl";
 }
 

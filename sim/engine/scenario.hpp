@@ -8,6 +8,7 @@
 #include "sim/collective/measured_cost.hpp"
 #include "sim/ddp/reduction_plan.hpp"
 #include "sim/engine/communication.hpp"
+#include "sim/engine/validation_settings.hpp"
 #include "sim/trace/layer_trace.hpp"
 
 namespace ddpsim {
@@ -41,13 +42,11 @@ struct Scenario {
   ReductionPlan plan;
   // How long an all-reduce takes: exactly one of the two.
   std::shared_ptr<const Communication> communication;
-  std::shared_ptr<const MeasuredCost> measured_cost;
+  std::shared_ptr<const MeasuredTable> measured_table;
   Fidelity fidelity = Fidelity::lazy;
   // auto over nodes of which nothing says what NCCL would do there: plain rings.
   bool lacks_nccl = false;
-  // Somebody's measured iteration times for this sweep (validation.measured), as an absolute or
-  // working-directory path.
-  std::optional<std::string> measured_iterations;
+  ValidationSettings validation;
 
   [[nodiscard]] std::string algorithm() const;
   // The largest slowdown of all groups.

@@ -42,11 +42,11 @@ WantedFidelity read_engine(const Value* engine) {
 // NCCL's model with nobody else on the links nothing that simulation would add: there the closed form does.
 void choose_fidelity(const WantedFidelity& engine, Scenario& scenario) {
   const auto& [value, wanted] = engine;
-  if (scenario.measured_cost && wanted && *wanted != Fidelity::closed_form)
+  if (scenario.measured_table && wanted && *wanted != Fidelity::closed_form)
     throw InputError(value->span,
                      fmt::format("a measured cost has no links for '{}' to simulate", value->scalar),
                      "use fidelity: closed_form or auto, or algorithm: ring");
-  bool is_settled = scenario.measured_cost || scenario.communication->is_settled();
+  bool is_settled = scenario.measured_table || scenario.communication->is_settled();
   scenario.fidelity = wanted.value_or(is_settled ? Fidelity::closed_form : Fidelity::lazy);
   if (!is_settled && scenario.fidelity == Fidelity::closed_form &&
       scenario.communication->folded->is_contended())
@@ -149,11 +149,8 @@ Scenario ScenarioReader::read(const Value& root) {
   scenario.plan = make_plan_at(root, *scenario.trace, strategy, options);
   scenario.ddp = options;
   choose_fidelity(fidelity, scenario);
-  if (validation) {
-    MapReader keys(*validation, "validation");
-    if (const Value* measured = keys.find("measured")) scenario.measured_iterations = resolve(*measured);
-    keys.finish();
-  }
+  scenario.validation =
+      read_validation_section(validation, [this](const Value& path) { return resolve(path); });
   return scenario;
 }
 

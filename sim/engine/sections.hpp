@@ -31,6 +31,10 @@ struct GroupSection {
 };
 std::vector<GroupSection> read_groups(const config::Value* groups, int world_size);
 
+// `validation` (null: all defaults). `resolve` makes a path in the file one that can be opened.
+using PathResolver = std::function<std::string(const config::Value&)>;
+ValidationSettings read_validation_section(const config::Value* validation, const PathResolver& resolve);
+
 // `cluster.placement` (null: packed): packed, round_robin, or {random: SEED}.
 Placement read_placement(const config::Value* placement);
 

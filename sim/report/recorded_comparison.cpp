@@ -11,15 +11,13 @@
 #include "sim/base/check.hpp"
 #include "sim/base/source.hpp"
 #include "sim/ddp/recorded_buckets.hpp"
+#include "sim/report/collective_table.hpp"
+#include "sim/report/table_parts.hpp"
 
 namespace ddpsim {
 namespace {
 
 constexpr double kMiB = 1048576;
-
-double ms(Seconds time) {
-  return time.value() * 1e3;
-}
 
 // "7.816, 30.04, 9.274 MiB"; of many only the first and the last.
 std::string show_sizes(const std::vector<Bytes>& sizes) {
@@ -125,15 +123,11 @@ Seconds latest(const Collectives& collectives, Time time) {
   return last;
 }
 
-std::string percent(std::optional<double> share) {
-  return share ? fmt::format("{:>+9.1f} %", 100 * *share) : fmt::format("{:>11}", "-");
-}
-
 void print_total(std::ostream& out, std::string_view name, Seconds recorded, Seconds simulated) {
   auto difference = simulated - recorded;
   auto share = recorded > Seconds(0) ? std::optional(difference / recorded) : std::nullopt;
-  out << fmt::format("{:<25}{:>11.3f} {:>11.3f} {:>+11.3f} {}\n", name, ms(recorded), ms(simulated),
-                     ms(difference), percent(share));
+  out << fmt::format("{:<25}{:>11} {:>11} {:>+11.3f} {:>11}\n", name, ms_text(recorded), ms_text(simulated),
+                     difference.value() * 1e3, percent_text(share));
 }
 
 }  // namespace
@@ -182,19 +176,11 @@ RecordedComparison compare_recorded(const RecordedCommunication& recorded, const
 void print_comparison(std::ostream& out, const RecordedComparison& comparison) {
   out << fmt::format("\nrecorded ({} step{}) and simulated, in ms from the start of the backward pass\n",
                      comparison.steps, comparison.steps == 1 ? "" : "s");
-  out << fmt::format("{:>6} {:>10} {:^32} {:^32} {:>22}\n", "", "", "recorded", "simulated", "difference");
-  out << fmt::format("{:>6} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10}\n",
-                     "bucket", "MiB", "ready", "start", "end", "ready", "start", "end", "start", "end",
-                     "end");
+  print_collective_titles(out, {"recorded", "ready"}, {"simulated", "ready"});
   for (std::size_t i = 0; i < comparison.collectives.size(); ++i) {
-    const auto& one = comparison.collectives[i];
-    const auto& [recorded, simulated] = one;
-    out << fmt::format(
-        "{:>6} {:>10.4f} {:>10.3f} {:>10.3f} {:>10.3f} {:>10.3f} {:>10.3f} {:>10.3f} {:>+10.3f} {:>+10.3f} "
-        "{}\n",
-        i, simulated.bytes.value() / kMiB, ms(recorded.ready), ms(recorded.start), ms(recorded.end),
-        ms(simulated.ready), ms(simulated.start), ms(simulated.end), ms(one.start_difference()),
-        ms(one.end_difference()), percent(one.end_relative_difference()));
+    const auto& [recorded, simulated] = comparison.collectives[i];
+    print_collectives(out, i, simulated.bytes, {recorded.ready, recorded.start, recorded.end},
+                      {simulated.ready, simulated.start, simulated.end});
   }
   out << fmt::format("\n{:<25}{:>11} {:>11} {:>11}\n", "", "recorded", "simulated", "difference");
   const auto &recorded = comparison.recorded, &simulated = comparison.simulated;

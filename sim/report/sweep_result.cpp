@@ -43,6 +43,12 @@ std::vector<std::size_t> SweepResult::best_by_group() const {
   return best;
 }
 
+bool SweepResult::compares_choices() const {
+  return std::none_of(axes.begin(), axes.end(), [](const std::string& axis) {
+    return axis.starts_with("cluster.") || axis.starts_with("workload.");
+  });
+}
+
 std::optional<std::size_t> SweepResult::find_axis(std::string_view key) const {
   auto found = std::find(axes.begin(), axes.end(), key);
   if (found == axes.end()) return std::nullopt;

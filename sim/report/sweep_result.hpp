@@ -59,6 +59,9 @@ struct SweepResult {
   // axis. In order of the groups' first points.
   [[nodiscard]] std::vector<std::size_t> best_by_group() const;
 
+  // Which world size or workload is shorter is no advice: those are given, the rest is chosen.
+  [[nodiscard]] bool compares_choices() const;
+
   [[nodiscard]] std::optional<std::size_t> find_axis(std::string_view key) const;
   // Groups along the axis `free`, in order of their first points; everything is one group without such an
   // axis.

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "sim/report/sweep_result.hpp"
+#include "sim/report/table_parts.hpp"
 
 namespace ddpsim {
 
@@ -18,17 +19,12 @@ class SweepTable {
   void footer(const SweepResult& result);
 
  private:
-  struct Column {
-    std::string title;
-    std::size_t width;
-  };
-  void print(const std::vector<std::string>& cells);
   [[nodiscard]] std::vector<std::string> cells(const SweepPoint& point) const;
 
   std::ostream& out_;
   std::vector<std::string> axes_;
   bool with_measured_;
-  std::vector<Column> columns_;
+  std::vector<TableColumn> columns_;
 };
 
 }  // namespace ddpsim

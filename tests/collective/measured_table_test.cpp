@@ -64,6 +64,40 @@ TEST(MeasuredTable, TimesThatFallStayWhereTheFileSaysSo) {
   EXPECT_TRUE(kept.cost.repaired_points().empty());
 }
 
+// Queued 3 s at 100 B and 5 s at 300 B: 4 s half-way, where nothing was measured. Alone it is 7 s there.
+TEST(MeasuredTable, QueuedTimes) {
+  auto table = read(std::string(kHeader) + "bytes,queued_s,time_s\n100,3,6\n200,,7\n300,5,9\n");
+  ASSERT_TRUE(table.queued);
+  EXPECT_EQ(table.queued->points().size(), 2U);
+  EXPECT_EQ(table.time(Bytes(100), true), Seconds(3));
+  EXPECT_EQ(table.time(Bytes(200), true), Seconds(4));
+  EXPECT_EQ(table.time(Bytes(300), true), Seconds(5));
+  EXPECT_EQ(table.time(Bytes(100), false), Seconds(6));
+  EXPECT_EQ(table.time(Bytes(200), false), Seconds(7));
+}
+
+// Then a queued one takes what one alone takes.
+TEST(MeasuredTable, NoQueuedTimes) {
+  for (const char* rows : {"bytes,time_s\n100,6\n200,8\n", "bytes,time_s,queued_s\n100,6,\n200,8,\n"}) {
+    auto table = read(std::string(kHeader) + rows);
+    EXPECT_FALSE(table.queued);
+    EXPECT_EQ(table.time(Bytes(150), true), Seconds(7));
+    EXPECT_EQ(table.time(Bytes(150), false), Seconds(7));
+  }
+}
+
+// Measured 2 s and 1 s: sqrt(2) s each. The times alone, which grow, stay as they are.
+TEST(MeasuredTable, QueuedTimesThatFallArePooled) {
+  const std::string rows = "bytes,time_s,queued_s\n100,3,2\n200,4,1\n";
+  auto pooled = read(kHeader + rows);
+  EXPECT_DOUBLE_EQ(pooled.time(Bytes(100), true).value(), std::sqrt(2));
+  EXPECT_DOUBLE_EQ(pooled.time(Bytes(200), true).value(), std::sqrt(2));
+  EXPECT_EQ(pooled.time(Bytes(100), false), Seconds(3));
+  auto kept = read(std::string(kHeader) + "# pooling: none\n" + rows);
+  EXPECT_EQ(kept.time(Bytes(100), true), Seconds(2));
+  EXPECT_EQ(kept.time(Bytes(200), true), Seconds(1));
+}
+
 // The recorded table: at 104,794,880 B 17.479 ms and at twice as much 14.473 ms become
 // sqrt(17.479 * 14.473) = sqrt(252.9736) = 15.90514 ms.
 TEST(MeasuredTable, TheRecordedOne) {
@@ -146,7 +180,7 @@ TEST(MeasuredTableErrors, UnknownColumn) {
             "t.csv:3:7: error: unknown column 'time'; did you mean 'time_s'?\n"
             "  3 | bytes,time,std_s\n"
             "    |       ^~~~\n"
-            "hint: the columns are bytes, time_s and optionally std_s");
+            "hint: the columns are bytes, time_s and optionally std_s and queued_s");
 }
 
 TEST(MeasuredTableErrors, MissingColumn) {
@@ -236,6 +270,42 @@ TEST(MeasuredTableErrors, Spread) {
             "  4 | 4,1,-0.1\n"
             "    |     ^~~~\n"
             "hint: write a number in that range");
+}
+
+TEST(MeasuredTableErrors, QueuedTimes) {
+  EXPECT_EQ(row_error("bytes,time_s,queued_s\n4,1,0\n"),
+            "t.csv:4:5: error: '0' is not positive\n"
+            "  4 | 4,1,0\n"
+            "    |     ^\n"
+            "hint: every row is a measurement");
+  EXPECT_EQ(row_error("bytes,time_s,queued_s\n4,1,-0.1\n"),
+            "t.csv:4:5: error: -0.1 is outside [0, 1000000]\n"
+            "  4 | 4,1,-0.1\n"
+            "    |     ^~~~\n"
+            "hint: write a number in that range");
+  EXPECT_EQ(row_error("bytes,time_s,queued_s\n4,1,-\n"),
+            "t.csv:4:5: error: '-' is not a number\n"
+            "  4 | 4,1,-\n"
+            "    |     ^\n"
+            "hint: write it like 1.5");
+  EXPECT_EQ(row_error("bytes,time_s,queued_s\n4,1,1ms\n"),
+            "t.csv:4:6: error: '1ms' is not a plain number\n"
+            "  4 | 4,1,1ms\n"
+            "    |      ^~\n"
+            "hint: write the bare number, without a unit");
+  EXPECT_EQ(row_error("bytes,time_s,queued_s\n4,1\n"),
+            "t.csv:4:1: error: 2 fields where the header has 3\n"
+            "  4 | 4,1\n"
+            "    | ^~~\n"
+            "hint: is the file cut off, or a comma missing?");
+}
+
+TEST(MeasuredTableErrors, MisspeltQueuedTimes) {
+  EXPECT_EQ(row_error("bytes,time_s,queue_s\n4,1,1\n"),
+            "t.csv:3:14: error: unknown column 'queue_s'; did you mean 'queued_s'?\n"
+            "  3 | bytes,time_s,queue_s\n"
+            "    |              ^~~~~~~\n"
+            "hint: the columns are bytes, time_s and optionally std_s and queued_s");
 }
 
 }  // namespace

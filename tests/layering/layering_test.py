@@ -26,7 +26,13 @@ ALLOWED = {
     "traces/torch_gpt2": ["sim/trace"],
     "traces/capture/command": ["sim/trace"],
     "traces/capture": ["traces/capture/command", "traces/torch_gpt2"],
-    "sim/cli": ["traces/capture/command", "sim/calibrate", "sim/trace/import", "sim/engine/closed_form", "sim/engine/simgrid", "sim/report"],
+    "validate/harness": ["sim/base"],
+    "validate/launch": ["validate/harness"],
+    "validate/testbed": ["validate/launch"],
+    "validate/gloo": ["validate/harness", "traces/capture"],
+    "validate/nccl": ["validate/harness"],
+    "validate/comparison": ["validate/harness", "sim/engine", "sim/report"],
+    "sim/cli": ["validate/comparison", "validate/testbed", "traces/capture/command", "sim/calibrate", "sim/trace/import", "sim/engine/closed_form", "sim/engine/simgrid", "sim/report"],
     "sim": ["sim/cli"],
 }
 
@@ -36,9 +42,9 @@ CONFINED = {
     r"boost/graph/": ["sim/topology"],
     r"pugixml": ["sim/topology/import"],
     r"(simgrid|xbt)/": ["sim/engine/simgrid"],
-    r"(torch|ATen|c10)/": ["traces/torch_gpt2", "traces/capture", "tests/ddp", "tests/traces", "bench"],
-    r"(ATen/cuda|c10/cuda|cuda|nccl)": ["traces/capture/cuda_device.cpp"],
-    r"nlohmann/": ["sim/report", "sim/calibrate", "sim/trace/import/pytorch_profiler", "tests"],
+    r"(torch|ATen|c10)/": ["traces/torch_gpt2", "traces/capture", "validate/gloo", "tests/ddp", "tests/traces", "bench"],
+    r"(ATen/cuda|c10/cuda|cuda|nccl)": ["traces/capture/cuda_device.cpp", "validate/nccl", "tests/validate/nccl"],
+    r"nlohmann/": ["sim/report", "sim/calibrate", "sim/trace/import/pytorch_profiler", "validate/harness", "validate/comparison", "tests"],
     r"zlib": ["sim/trace/import/pytorch_profiler", "tests"],
     r"gsl/": ["sim/calibrate"],
     r"CLI/": ["sim/cli", "traces/capture/command"],
@@ -86,7 +92,7 @@ def violations(path, text):
 
 
 def scan(root):
-    sources = sorted(p for top in ("sim", "traces", "tests", "bench") for p in (root / top).rglob("*") if p.suffix in (".cpp", ".hpp", ".in"))
+    sources = sorted(p for top in ("sim", "traces", "validate", "tests", "bench") for p in (root / top).rglob("*") if p.suffix in (".cpp", ".hpp", ".in", ".cu"))
     found = []
     for source in sources:
         path = source.relative_to(root).as_posix()
@@ -108,6 +114,9 @@ def self_test():
         "sim/trace/import/y.cpp": "#include <zlib.h>",
         "sim/ddp/x.cpp": "# include <torch/torch.h>",
         "traces/capture/x.cpp": "#include <cuda_runtime_api.h>",
+        "validate/harness/x.cpp": "#include <torch/torch.h>",
+        "validate/gloo/x.cpp": "#include <nccl.h>",
+        "validate/nccl/x.cpp": '#include "sim/engine/scenario.hpp"',
         "sim/cli/y.cpp": '#include "traces/capture/capture.hpp"',
         "sim/ddp/y.cpp": '#include "reduction_plan.hpp"',
     }

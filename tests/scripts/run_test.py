@@ -38,7 +38,7 @@ class RunTest(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.root = Path(folder.name)
         shutil.copytree(SOURCE_ROOT / "scripts", self.root / "scripts")
-        for name in ("sim", "traces/capture", "traces/torch_gpt2", "cmake", "bin"):
+        for name in ("sim", "traces/capture", "traces/torch_gpt2", "validate", "cmake", "bin"):
             (self.root / name).mkdir(parents=True)
         for name in ("traces/CMakeLists.txt", "CMakeLists.txt", "CMakePresets.json", "sim/main.cpp"):
             (self.root / name).touch()
@@ -88,11 +88,19 @@ class RunTest(unittest.TestCase):
         self.assertIn("-DDDPSIM_WITH_LIBTORCH=ON", self.cmake[0])
         self.assertTrue(self.cmake[1].endswith("--target ddpsim ddpsim_capture_program"), self.cmake)
 
+    def test_validate_builds_the_programs_that_run_ranks(self):
+        self.assertEqual(self.run_script("validate", "x.yaml", python="python-a").stdout, "ran validate x.yaml\n")
+        for package in ("libtorch-dev", "libgloo-dev", "iproute2"):
+            self.assertIn(package, self.packages)
+        self.assertIn("-DDDPSIM_WITH_LIBTORCH=ON -DDDPSIM_WITH_NCCL=AUTO", self.cmake[0])
+        self.assertNotIn("CMAKE_PREFIX_PATH", self.cmake[0], "a pip-installed PyTorch brings no headers of Gloo")
+        self.assertTrue(self.cmake[1].endswith("--target ddpsim ddpsim_validate_programs"), self.cmake)
+
     def test_nothing_is_done_twice(self):
-        for command in ("sweep", "capture"):
+        for command in ("sweep", "capture", "validate"):
             self.run_script(command)
             self.assertTrue(self.cmake)
-        for command in ("sweep", "capture", "trace", "capture"):
+        for command in ("sweep", "capture", "validate", "trace", "capture"):
             self.run_script(command)
             self.assertEqual((self.cmake, self.packages), ([], []), command)
 

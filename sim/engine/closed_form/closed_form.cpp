@@ -12,20 +12,23 @@ namespace ddpsim {
 
 namespace {
 
+// How long a collective is in flight. `is_queued`: it had to wait for the one before it.
+using CollectiveDuration = std::function<Seconds(const CollectiveRequest& request, bool is_queued)>;
+
 std::vector<Interval> in_flight(const std::vector<CollectiveRequest>& requests,
-                                const std::function<Seconds(const CollectiveRequest&)>& time) {
+                                const CollectiveDuration& time) {
   std::vector<Interval> intervals;
   Seconds free = requests.front().launch;
   for (const auto& request : requests) {
     Seconds start = std::max(request.launch, free);
-    free = start + time(request);
+    free = start + time(request, request.launch < free);
     intervals.push_back({start, free});
   }
   return intervals;
 }
 
 // The scenario's only group, each all-reduce as long as `time` says.
-Timeline one_group(const Scenario& scenario, const std::function<Seconds(const CollectiveRequest&)>& time) {
+Timeline one_group(const Scenario& scenario, const CollectiveDuration& time) {
   Timeline timeline;
   auto requests = collective_requests(scenario, 0);
   add_group(timeline, scenario, {0}, requests, in_flight(requests, time));
@@ -35,10 +38,12 @@ Timeline one_group(const Scenario& scenario, const std::function<Seconds(const C
 }  // namespace
 
 Timeline ClosedFormSimulator::run(const Scenario& scenario) {
-  if (scenario.measured_cost)
-    return one_group(scenario, [&](const auto& request) { return (*scenario.measured_cost)(request.bytes); });
+  if (scenario.measured_table)
+    return one_group(scenario, [&](const auto& request, bool is_queued) {
+      return scenario.measured_table->time(request.bytes, is_queued);
+    });
   if (scenario.communication->is_settled())
-    return one_group(scenario, [](const auto& request) { return request.nccl->time; });
+    return one_group(scenario, [](const auto& request, bool) { return request.nccl->time; });
   const auto& communication = *scenario.communication;
   const auto& plan = *communication.folded;
   DDPSIM_CHECK(!plan.is_contended(), "the closed form knows no contention");
@@ -51,7 +56,7 @@ Timeline ClosedFormSimulator::run(const Scenario& scenario) {
     std::optional<CollectiveTime> alone;
     if (!communication.alone.empty())
       alone.emplace(communication.alone[g].groups.front().plan, communication.alone[g].links);
-    auto time = [&](const CollectiveRequest& request) {
+    auto time = [&](const CollectiveRequest& request, bool) {
       if (!request.nccl) return together(request.bytes);
       Seconds wait = request.nccl->time - alone->of_stage(request.nccl->stage, request.bytes);
       return std::max(Seconds(0), wait) + together.of_stage(request.nccl->stage, request.bytes);

@@ -1,0 +1,111 @@
+#include "sim/cli/real_runs.hpp"
+
+#include <cstdlib>
+
+#include "validate/harness/job_json.hpp"
+#include "validate/testbed/testbed.hpp"
+#include <fmt/format.h>
+
+#include "sim/base/backend_missing.hpp"
+#include "sim/base/output_file.hpp"
+#include "sim/base/source.hpp"
+#include "sim/cli/sibling_program.hpp"
+#include "sim/cli/temporary_folder.hpp"
+
+namespace ddpsim::cli {
+namespace {
+
+std::string program_of(RealBackend backend) {
+  if (backend == RealBackend::gloo)
+    return sibling_program(
+        "ddpsim-validate-gloo",
+        "a run with Gloo needs LibTorch, and this ddpsim was built without it\n"
+        "hint: 'scripts/run validate ...' installs Debian's LibTorch and builds what is missing; in a build "
+        "of your own, "
+        "install libtorch-dev and libgloo-dev and configure with -DDDPSIM_WITH_LIBTORCH=ON");
+  return sibling_program("ddpsim-validate-nccl",
+                         "a run with NCCL needs NVIDIA GPUs, and this ddpsim was built without CUDA and "
+                         "NCCL: when it was configured, no "
+                         "CUDA toolkit (nvcc), nccl.h or libnccl was found\n"
+                         "hint: install them, name their folders with CUDAToolkit_ROOT and NCCL_ROOT where "
+                         "they are not in the usual place, "
+                         "and configure with -DDDPSIM_WITH_NCCL=ON; or use --backend gloo");
+}
+
+std::unique_ptr<validate::RankNetwork> make_network(const ValidationSettings& settings, int world_size,
+                                                    bool joined, bool quiet) {
+  auto loopback = std::make_unique<validate::Loopback>();
+  if (!settings.testbed_rate) return loopback;
+  auto note = [&](std::string_view why) {
+    if (!quiet) fmt::print(stderr, "note: no testbed: {}\n", why);
+  };
+  if (joined) {
+    note("the ranks were started by somebody else, and use the network there is");
+    return loopback;
+  }
+  try {
+    return validate::make_testbed(world_size, {*settings.testbed_rate, settings.testbed_delay});
+  } catch (const BackendMissing& missing) {
+    note(fmt::format(
+        "{}\nnote: the ranks talk over loopback instead, which is as fast as this machine's memory",
+        missing.what()));
+    return loopback;
+  }
+}
+
+}  // namespace
+
+RealRuns::RealRuns(const ValidationSettings& settings, int world_size, bool one_process, bool quiet)
+    : backend_(settings.backend == RealBackend::gloo ? "gloo" : "nccl"),
+      program_(program_of(settings.backend)),
+      world_size_(world_size),
+      one_process_(one_process),
+      joined_(validate::placement_from_environment()) {
+  if (one_process && settings.backend != RealBackend::nccl)
+    throw InputError("--one-process is for the GPUs of NCCL", "remove it, or use --backend nccl");
+  if (joined_ && joined_->world_size != world_size)
+    throw InputError(fmt::format("this process is one of {} ranks, and the scenario has {}",
+                                 joined_->world_size, world_size),
+                     fmt::format("--ranks {}", joined_->world_size));
+  if (settings.testbed_rate && settings.backend == RealBackend::nccl)
+    throw InputError("a testbed shapes the links of Gloo; NCCL has those of its GPUs",
+                     "remove the testbed, or use backend gloo");
+  if (!joined_ && world_size > validate::kMostTestbedRanks)
+    throw InputError(
+        fmt::format("{} ranks are too many for one machine", world_size),
+        fmt::format("--ranks N, at most {}; or start them on several machines with torchrun, srun or mpirun",
+                    validate::kMostTestbedRanks));
+  network_ = make_network(settings, world_size, joined_.has_value(), quiet);
+}
+
+std::optional<validate::RunResult> RealRuns::run(const validate::Job& job) {
+  TemporaryFolder folder;
+  write_whole_file(folder.file("job.json"), validate::write_job(job));
+  validate::LaunchOptions launch;
+  launch.program = program_;
+  launch.arguments = {folder.file("job.json"), folder.file("result.json")};
+  launch.one_process = one_process_;
+  launch.placement = joined_ ? *joined_ : validate::local_placement(world_size_, *network_);
+  ++runs_;
+  // torchrun itself listens on MASTER_PORT.
+  if (joined_)
+    launch.placement.master_port = (launch.placement.master_port - 1024 + runs_) % (65536 - 1024) + 1024;
+  validate::run_ranks(launch, *network_);
+  if (launch.placement.ranks.front() != 0) return std::nullopt;
+  auto result = validate::read_run_result(folder.file("result.json"));
+  result.environment.emplace_back("network", network());
+  return result;
+}
+
+std::string RealRuns::network() const {
+  bool own = joined_ || backend_ == "nccl";
+  return own ? "the machine's own links" : network_->describe();
+}
+
+std::string RealRuns::describe() const {
+  bool shares_gpu = backend_ == "nccl" && std::getenv("DDPSIM_SHARE_GPU");
+  return fmt::format("{}, {} ranks, {}{}", backend_, world_size_, network(),
+                     shares_gpu ? ", all ranks on one GPU (DDPSIM_SHARE_GPU): no times of a cluster" : "");
+}
+
+}  // namespace ddpsim::cli

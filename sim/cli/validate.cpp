@@ -1,0 +1,200 @@
+#include "sim/cli/validate.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+
+#include "validate/comparison/report_csv.hpp"
+#include "validate/comparison/report_json.hpp"
+#include "validate/comparison/report_text.hpp"
+#include "validate/testbed/testbed.hpp"
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "sim/base/output_file.hpp"
+#include "sim/cli/commands.hpp"
+#include "sim/config/overrides.hpp"
+#include "sim/engine/run_all.hpp"
+#include "sim/report/plot.hpp"
+
+namespace ddpsim::cli {
+namespace {
+
+// Whether the columns of a table of measured iterations do.
+bool tells_points_apart(const validate::ValidationReport& report) {
+  return std::all_of(report.axes.begin(), report.axes.end(),
+                     [](const auto& axis) { return axis == kBucketCapAxis || axis == "strategy"; });
+}
+
+// What validation.measured reads, so that other predictions can be compared with the same run.
+std::string measured_csv(const validate::ValidationReport& report) {
+  std::string text = "strategy,bucket_cap_bytes,world_size,iteration_s,iteration_std_s\n";
+  for (const auto& point : report.points) {
+    const auto& metrics = point.predicted;
+    text += fmt::format("{},{},{},{},{}\n", strategy_name(metrics.strategy),
+                        metrics.bucket_cap ? fmt::format("{:.0f}", metrics.bucket_cap->value()) : "",
+                        metrics.world_size, point.measured.value(),
+                        point.spread ? fmt::format("{}", point.spread->value()) : "");
+  }
+  return text;
+}
+
+void write_outputs(const ValidateOptions& options, const validate::ValidationReport& report,
+                   const SweepResult& predicted) {
+  OutputPhase writing;
+  std::vector<AxisValues> axes;
+  for (const auto& key : report.axes) axes.push_back({key, {}});
+  for (const auto& point : report.points)
+    for (std::size_t a = 0; a < axes.size(); ++a)
+      if (auto& values = axes[a].values;
+          std::find(values.begin(), values.end(), point.axis_values[a]) == values.end())
+        values.push_back(point.axis_values[a]);
+  auto json = validate::validation_json(report, {options.scenario.file, options.scenario.overrides, axes},
+                                        tool_info());
+  write_output(options.scenario.json, json);
+  write_output(options.scenario.csv, validate::validation_csv(report));
+  if (!options.plot.empty()) write_sweep_plot(predicted, options.plot);
+  if (options.out.empty()) return;
+  std::filesystem::path folder(options.out);
+  write_whole_file(folder / "report.json", json);
+  write_whole_file(folder / "points.csv", validate::validation_csv(report));
+  if (tells_points_apart(report)) write_whole_file(folder / "measured.csv", measured_csv(report));
+  write_whole_file(folder / "buckets.csv", validate::buckets_csv(report));
+}
+
+// Made now, so that nothing is measured in vain.
+void make_folder(const std::string& path) {
+  if (path.empty()) return;
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error)
+    throw InputError(fmt::format("cannot make the folder {}: {}", path, error.message()),
+                     "name another one with --out");
+  check_writable((std::filesystem::path(path) / "report.json").string(), "--out");
+}
+
+void validate_scenario(const ValidateOptions& options) {
+  options.scenario.check_outputs({{"--plot", options.plot}});
+  if (!options.plot.empty()) check_plot_path(options.plot);
+  if (options.workload != "ddp") return time_all_reduces(options);
+  make_folder(options.out);
+  SweepResult predicted;
+  std::optional<validate::ValidationReport> report;
+  auto root = options.load();
+  if (const auto* section = root.find("validation"); section && section->value.find("measured"))
+    report = compare_with_file(options, predicted);
+  else
+    report = compare_with_runs(options, predicted);
+  if (!report) return;  // rank 0 tells
+  if (options.scenario.prints_summary()) validate::print_report(std::cout, *report, options.buckets);
+  write_outputs(options, *report, predicted);
+  auto missed = report->missed();
+  if (missed.empty()) return;
+  if (options.scenario.prints_summary())
+    throw ThresholdMissed("a threshold was missed");  // the report says which
+  throw ThresholdMissed(fmt::format("missed: {}", fmt::join(missed, "; ")));
+}
+
+CLI::Option* add_word(CLI::App& command, const std::string& name, std::string& value,
+                      const std::vector<std::string>& words, const std::string& description) {
+  return command.add_option(name, value, description)->check(CLI::IsMember(words));
+}
+
+}  // namespace
+
+config::Value ValidateOptions::load() const {
+  auto root = scenario.load();
+  auto replace = [&](const std::string& key, const std::string& value) {
+    if (!value.empty()) config::apply_override(root, "validation." + key + "=" + value);
+  };
+  replace("backend", backend);
+  replace("ranks", ranks);
+  replace("compute", compute);
+  if (!measured.empty()) {
+    config::Value path;
+    path.kind = config::Value::Kind::scalar;
+    path.scalar = std::filesystem::absolute(measured).string();
+    path.span = {make_source("--measured", measured), 1, 1, static_cast<int>(measured.size())};
+    config::set_at(root, "validation.measured", path, path.span);
+  }
+  if (!testbed.empty()) {
+    auto source = make_source("--testbed", testbed);
+    auto parsed = validate::parse_testbed({testbed, {source, 1, 1, static_cast<int>(testbed.size())}});
+    auto delay = parsed.delay ? fmt::format(", delay: {}s", parsed.delay->value()) : "";
+    replace("testbed", fmt::format("{{rate: {}bps{}}}", 8 * parsed.rate.value(), delay));
+  }
+  return root;
+}
+
+validate::Sampling ValidateOptions::sampling() const {
+  validate::Sampling sampling;
+  sampling.warm_up = 2;
+  sampling.least = std::min(6, repetitions);
+  sampling.most = repetitions;
+  sampling.precision = precision / 100;
+  return sampling;
+}
+
+SweepResult predict(const SweepPlan& plan, const std::string& title, bool quiet) {
+  SweepResult result{{}, {}, {}, title};
+  for (const auto& axis : plan.axes) result.axes.push_back(axis.key);
+  if (!quiet) {
+    report_table_use(plan.scenarios);
+    report_plain_rings(plan.scenarios);
+  }
+  run_all(plan.scenarios, 1, simulator_for, [&](std::size_t i, const Timeline& timeline) {
+    result.points.push_back({plan.axis_values[i], metrics_of(plan.scenarios[i], timeline), {}});
+  });
+  return result;
+}
+
+void add_validate(CLI::App& app, Action& run) {
+  auto* command = app.add_subcommand(
+      "validate", "Run the scenario for real, or take measured iterations, and compare with the prediction");
+  auto options = std::make_shared<ValidateOptions>();
+  options->scenario.add_to(*command);
+  add_word(*command, "--backend", options->backend, {"gloo", "nccl"},
+           "Who communicates: Gloo between processes on CPUs, or NCCL between GPUs");
+  command->add_option("--ranks", options->ranks, "Ranks to run; default: the scenario's world size")
+      ->check(CLI::Range(2, 1 << 20))
+      ->type_name("N");
+  add_word(*command, "--compute", options->compute, {"replay", "model"},
+           "Wait as long as the trace says, or train its GPT-2 for real");
+  command
+      ->add_option("--testbed", options->testbed,
+                   "Ranks in network namespaces with shaped links (root): rate=1Gbps[,delay=1ms]")
+      ->type_name("LINKS");
+  command
+      ->add_option("--measured", options->measured,
+                   "Compare with measured iterations in a CSV instead of running")
+      ->type_name("PATH");
+  add_word(*command, "--workload", options->workload, {"ddp", "allreduce", "chunks"},
+           "The scenario; all-reduces of many sizes; all gradients in chunks of many sizes")
+      ->capture_default_str();
+  add_output(*command, "--out", options->out,
+             "Folder for the calibration, the prediction and everything that was measured")
+      ->type_name("FOLDER");
+  add_output(*command, "--plot", options->plot,
+             "Draw predicted and measured iteration time against bucket cap (.svg or .png; needs gnuplot)");
+  command->add_flag("--buckets", options->buckets, "Print the buckets of each point as well");
+  command
+      ->add_option("--precision", options->precision,
+                   "Repeat until the 95 % confidence interval of the median is within so many percent of it")
+      ->check(CLI::Range(0.01, 50.0))
+      ->capture_default_str()
+      ->type_name("PERCENT");
+  command->add_option("--repetitions", options->repetitions, "But at most so often")
+      ->check(CLI::Range(1, 100'000))
+      ->capture_default_str();
+  command->add_option("--timeout", options->timeout, "Longest time for one collective")
+      ->check(CLI::Range(1.0, 86400.0))
+      ->capture_default_str()
+      ->type_name("SECONDS");
+  command->add_flag("--one-process", options->one_process,
+                    "All GPUs of this machine as threads of one process (NCCL)");
+  command->footer("Example:\n  ddpsim validate configs/testbed-8.yaml --out results --plot validation.svg");
+  command->callback([options, &run] { run = [options] { validate_scenario(*options); }; });
+}
+
+}  // namespace ddpsim::cli

@@ -1,0 +1,129 @@
+#include "sim/cli/validate_plan.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "validate/comparison/replay.hpp"
+#include "validate/comparison/training.hpp"
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "sim/base/limits.hpp"
+#include "sim/base/output_file.hpp"
+#include "sim/cli/temporary_folder.hpp"
+#include "sim/config/overrides.hpp"
+#include "sim/config/reader.hpp"
+
+namespace ddpsim::cli {
+namespace {
+
+const config::Value* find(const config::Value& root, std::string_view section, std::string_view key) {
+  const auto* entry = root.find(section);
+  const auto* inner = entry ? entry->value.find(key) : nullptr;
+  return inner ? &inner->value : nullptr;
+}
+
+// A collective may have to wait for all of a step's compute on another rank.
+Seconds longest_compute(const std::vector<validate::Step>& steps) {
+  Seconds longest;
+  for (const auto& step : steps) {
+    Seconds computes;
+    for (const auto& action : step.actions) computes += action.duration;
+    longest = std::max(longest, computes);
+  }
+  return longest;
+}
+
+// As if --set had said it, but that nothing in a path means anything.
+void set_path(config::Value& root, const std::string& key, const std::string& path) {
+  config::Value value;
+  value.kind = config::Value::Kind::scalar;
+  value.scalar = std::filesystem::absolute(path).string();
+  value.span = {make_source("--set", path), 1, 1, 1};
+  config::set_at(root, key, value, value.span);
+}
+
+// Of a simulated cluster only.
+void refuse_cluster_keys(const config::Value& root) {
+  for (const char* key : {"groups", "overrides", "background"})
+    if (const auto* value = find(root, "cluster", key))
+      throw InputError(value->span, fmt::format("a real run knows nothing of cluster.{}", key),
+                       "remove it, or compare with measured iterations (--measured FILE)");
+}
+
+// Whether it is validation.ranks or the cluster's own.
+int read_world_size(const config::Value& root) {
+  const auto* ranks = find(root, "validation", "ranks");
+  if (!ranks) ranks = find(root, "cluster", "world_size");
+  if (!ranks)
+    throw InputError(root.span, "does not say how many ranks are to run",
+                     "set validation.ranks, or --ranks N");
+  return static_cast<int>(config::as_integer(2, kLargestWorldSize)(*ranks));
+}
+
+// What would make points differ in more than real ranks can do.
+void refuse_axes(const config::Value& root) {
+  const auto* sweep = root.find("sweep");
+  if (!sweep) return;
+  for (const auto& axis : sweep->value.entries)
+    for (const char* section : {"cluster.", "collective.", "engine.", "workload."})
+      if (axis.key.starts_with(section))
+        throw InputError(
+            axis.key_span,
+            fmt::format(
+                "'{}' cannot be swept in a real run, whose model, ranks and all-reduces are those there are",
+                axis.key),
+            fmt::format("remove the axis (--set {}=VALUE does), or compare with measured iterations "
+                        "(--measured FILE)",
+                        axis.key));
+}
+
+}  // namespace
+
+RealScenario::RealScenario(const ValidateOptions& options)
+    : file_(options.scenario.file), root_(options.load()), timeout_(options.timeout) {
+  world_size_ = read_world_size(root_);
+  config::apply_override(root_, fmt::format("cluster.world_size={}", world_size_));
+  refuse_axes(root_);
+  refuse_cluster_keys(root_);
+  TemporaryFolder folder;
+  auto placeholder = folder.file("all-reduces.csv");
+  write_whole_file(placeholder,
+
+                   fmt::format("# ddpsim-allreduce: 1\n# world_size: {}\nbytes,time_s\n4,1\n", world_size_));
+  points_ = with_table(placeholder);
+  for (const auto& scenario : points_.scenarios) validate::check_can_be_real(scenario);
+  if (first().validation.compute != RealCompute::model) return;
+  if (first().validation.backend != RealBackend::gloo)
+    throw InputError("compute: model trains on the CPU, with backend gloo",
+                     "use compute: replay with backend nccl");
+  for (const auto& scenario : points_.scenarios) model_ = validate::trained_model(scenario);
+}
+
+SweepPlan RealScenario::with_table(const std::string& path, const std::string& trace) const {
+  auto root = root_;
+  config::apply_override(root, "collective={algorithm: measured}");
+  set_path(root, "collective.measured", path);
+  config::apply_override(root, "engine={fidelity: auto}");
+  if (!trace.empty()) set_path(root, "workload.trace", trace);
+  auto axes = config::take_sweep_axes(root);
+  ScenarioReader reader(file_);
+  return plan_grid(root, axes, reader);
+}
+
+std::string RealScenario::name_of(std::size_t point) const {
+  std::vector<std::string> parts;
+  for (std::size_t a = 0; a < points_.axes.size(); ++a)
+    parts.push_back(fmt::format("{} = {}", points_.axes[a].key, points_.axis_values[point][a]));
+  return parts.empty() ? "the scenario" : fmt::format("{}", fmt::join(parts, ", "));
+}
+
+validate::Job RealScenario::job(std::vector<validate::Step> steps) const {
+  bool trains =
+      std::any_of(steps.begin(), steps.end(), [](const auto& step) { return step.reduction.has_value(); });
+  return {first().validation.backend == RealBackend::gloo ? "gloo" : "nccl", validate::slowdowns_of(first()),
+          Seconds(timeout_) + first().largest_slowdown() * longest_compute(steps), std::move(steps),
+          trains ? model_ : std::nullopt};
+}
+
+}  // namespace ddpsim::cli

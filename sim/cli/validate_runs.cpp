@@ -1,0 +1,199 @@
+// Real runs beside predictions that were made before them.
+#include <filesystem>
+#include <iostream>
+
+#include "validate/comparison/calibration.hpp"
+#include "validate/comparison/replay.hpp"
+#include "validate/comparison/training.hpp"
+#include "validate/harness/job_json.hpp"
+#include <fmt/format.h>
+
+#include "sim/base/output_file.hpp"
+#include "sim/base/quantity.hpp"
+#include "sim/base/statistics.hpp"
+#include "sim/cli/real_runs.hpp"
+#include "sim/cli/temporary_folder.hpp"
+#include "sim/cli/validate.hpp"
+#include "sim/cli/validate_plan.hpp"
+#include "sim/report/measured_iterations.hpp"
+
+namespace ddpsim::cli {
+namespace {
+
+using validate::RunResult;
+using validate::StepSamples;
+
+void tell(const ValidateOptions& options, const std::string& what) {
+  if (!options.quiet()) fmt::print(stderr, "{}\n", what);
+}
+
+// Where a file of the run is kept: in --out, or for as long as this object lives.
+class Record {
+ public:
+  explicit Record(std::string folder) : folder_(std::move(folder)) {}
+  // The path of the written file.
+  std::string keep(const std::string& name, const std::string& text) const {
+    auto path = folder_.empty() ? temporary_.file(name) : (std::filesystem::path(folder_) / name).string();
+    write_whole_file(path, text);
+    return path;
+  }
+
+ private:
+  std::string folder_;
+  TemporaryFolder temporary_;
+};
+
+std::vector<double> values_of(const std::vector<Seconds>& times) {
+  std::vector<double> values;
+  for (auto time : times) values.push_back(time.value());
+  return values;
+}
+
+// What runs must be what was predicted: the order in which gradients arrived here may not be the trace's.
+void require_same_buckets(const ReductionPlan& predicted, const ReductionPlan& to_run) {
+  auto sizes = [](const ReductionPlan& plan) {
+    std::vector<Bytes> bytes;
+    for (const auto& bucket : plan.buckets) bytes.push_back(bucket.bytes);
+    return bytes;
+  };
+  if (sizes(predicted) != sizes(to_run))
+    throw InputError(
+        "gradients arrive here in another order than in the scenario's trace, and so make other buckets",
+        "capture a trace with this machine's PyTorch: ddpsim capture");
+}
+
+MeasuredIteration iteration_of(const StepSamples& samples) {
+  auto values = values_of(samples.totals);
+  MeasuredIteration measured{{}, {}, {}, Seconds(median(values)), {}};
+  if (auto deviation = standard_deviation(values)) measured.spread = Seconds(*deviation);
+  return measured;
+}
+
+// Adds what only a run knows to the comparison of each point.
+void add_samples(validate::ValidationReport& report, const SweepPlan& plan, const RunResult& run) {
+  for (std::size_t i = 0; i < report.points.size(); ++i) {
+    auto& point = report.points[i];
+    const auto& samples = run.steps[i];
+    point.samples = samples.totals;
+    point.settled = samples.settled;
+    bool trains = plan.scenarios[i].validation.compute == RealCompute::model;
+    Seconds zero = trains ? Seconds(0) : validate::backward_start(plan.scenarios[i]);
+    for (std::size_t b = 0; b < samples.collectives.size(); ++b) {
+      const auto& times = samples.collectives[b];
+      point.buckets.push_back(
+          {point.predicted.buckets[b], {times.launch - zero, times.start - zero, times.end - zero}});
+    }
+  }
+}
+
+// The real side of a comparison, one part after the other.
+class Validation {
+ public:
+  explicit Validation(const ValidateOptions& options)
+      : options_(options),
+        scenario_(options),
+        trains_(settings().compute == RealCompute::model),
+        runs_(settings(), scenario_.world_size(), options.one_process, options.quiet()),
+        record_(options.out) {}
+
+  // All-reduces of other sizes than the buckets, and, where a model is to be trained, its training without
+  // communication. Then the prediction: it is on disk before any point runs. False on ranks other than rank
+  // 0.
+  bool predict_from_calibration(SweepResult& predicted) {
+    auto sizes = validate::calibration_sizes(scenario_.points().scenarios);
+    tell(options_, fmt::format("calibrating: all-reduces of {} sizes from {} to {}{}", sizes.size(),
+                               format_bytes(sizes.front()), format_bytes(sizes.back()),
+                               trains_ ? ", and training without them" : ""));
+    auto steps = validate::all_reduce_steps(sizes, {1, 6, 10, 0.02, Seconds(4)});
+    if (trains_) steps.push_back(validate::training_alone_step(options_.sampling()));
+    auto calibration = runs_.run(scenario_.job(std::move(steps)));
+    if (!calibration) return false;
+    record_.keep("calibration-run.json", validate::write_run_result(*calibration));
+    auto source = fmt::format("ddpsim validate: all-reduces of their own, medians; {}", runs_.describe());
+    auto table = record_.keep("calibration.csv",
+                              validate::all_reduce_table(validate::measured_all_reduces(*calibration, sizes),
+                                                         scenario_.world_size(), source));
+    auto plan = scenario_.with_table(table, trains_ ? record_.keep("training.csv", calibration->trace) : "");
+    for (std::size_t i = 0; i < plan.scenarios.size(); ++i)
+      require_same_buckets(plan.scenarios[i].plan, points().scenarios[i].plan);
+    predicted = predict(plan, options_.scenario.file, options_.quiet());
+    record_.keep(
+        "prediction.json",
+        sweep_json(predicted, {options_.scenario.file, options_.scenario.overrides, plan.axes}, tool_info()));
+    return true;
+  }
+
+  std::optional<RunResult> run_points() {
+    std::vector<validate::Step> steps;
+    for (std::size_t i = 0; i < points().scenarios.size(); ++i)
+      steps.push_back((trains_ ? validate::training_step : validate::replay_step)(
+          points().scenarios[i], scenario_.name_of(i), options_.sampling()));
+    tell(options_, fmt::format("running {} point{} for real: {}", steps.size(), steps.size() == 1 ? "" : "s",
+                               runs_.describe()));
+    auto run = runs_.run(scenario_.job(std::move(steps)));
+    if (run) record_.keep("run.json", validate::write_run_result(*run));
+    return run;
+  }
+
+  validate::ValidationReport compare(SweepResult& predicted, const RunResult& run) const {
+    for (std::size_t i = 0; i < predicted.points.size(); ++i) {
+      auto& point = predicted.points[i];
+      point.measured = iteration_of(run.steps[i]);
+      predicted.measured.push_back(*point.measured);
+      predicted.measured.back().bucket_cap = point.metrics.bucket_cap;
+      predicted.measured.back().strategy = strategy_name(point.metrics.strategy);
+    }
+    auto report = validate::compare(predicted, {settings().iteration_error, settings().regret});
+    add_samples(report, points(), run);
+    report.prediction = fmt::format("all-reduces of other sizes, alone and queued{}, measured before",
+                                    trains_ ? ", and training without communication" : "");
+    report.measurement =
+        fmt::format("{}, {}", runs_.describe(), trains_ ? "the model trained" : "compute replayed");
+    report.environment = run.environment;
+    return report;
+  }
+
+ private:
+  [[nodiscard]] const ValidationSettings& settings() const { return scenario_.first().validation; }
+  [[nodiscard]] const SweepPlan& points() const { return scenario_.points(); }
+
+  const ValidateOptions& options_;
+  RealScenario scenario_;
+  bool trains_;
+  RealRuns runs_;
+  Record record_;
+};
+
+}  // namespace
+
+validate::ValidationReport compare_with_file(const ValidateOptions& options, SweepResult& predicted) {
+  auto root = options.load();
+  auto axes = config::take_sweep_axes(root);
+  ScenarioReader reader(options.scenario.file);
+  auto plan = plan_grid(root, axes, reader);
+  const auto& validation = plan.scenarios.front().validation;
+  auto measured = read_measured_iterations(*validation.measured);
+  predicted = predict(plan, options.scenario.file, options.quiet());
+  predicted.measured = measured;
+  std::vector<IterationMetrics> metrics;
+  for (auto& point : predicted.points) {
+    point.measured = matching(measured, point.metrics);
+    metrics.push_back(point.metrics);
+  }
+  if (!options.quiet()) report_unmatched(measured, metrics);
+  auto report = validate::compare(predicted, {validation.iteration_error, validation.regret});
+  report.prediction = "the scenario as it is";
+  report.measurement = *validation.measured;
+  return report;
+}
+
+std::optional<validate::ValidationReport> compare_with_runs(const ValidateOptions& options,
+                                                            SweepResult& predicted) {
+  Validation validation(options);
+  bool reports = validation.predict_from_calibration(predicted);
+  auto run = validation.run_points();
+  if (!reports || !run) return std::nullopt;
+  return validation.compare(predicted, *run);
+}
+
+}  // namespace ddpsim::cli

@@ -1,0 +1,57 @@
+#include <fmt/format.h>
+
+#include "sim/base/limits.hpp"
+#include "sim/config/reader.hpp"
+#include "sim/engine/sections.hpp"
+
+namespace ddpsim {
+namespace {
+
+using config::as_integer;
+using config::as_word;
+using config::MapReader;
+using config::Value;
+using config::Words;
+
+// "5%" as 0.05.
+double as_percentage(const Value& value) {
+  auto text = config::as_string(value);
+  if (!text.ends_with('%'))
+    throw InputError(value.span, fmt::format("'{}' is not a percentage", text), "write it like 5%");
+  return parse_number({text.substr(0, text.size() - 1), value.span}, 0, 1e6) / 100;
+}
+
+void read_testbed(const Value& value, ValidationSettings& settings) {
+  MapReader reader(value, "validation.testbed");
+  settings.testbed_rate = reader.required("rate", config::as_bandwidth);
+  settings.testbed_delay = reader.optional("delay", config::as_seconds);
+  reader.finish();
+}
+
+void read_thresholds(const Value& value, ValidationSettings& settings) {
+  MapReader reader(value, "validation.thresholds");
+  settings.iteration_error = reader.optional("iteration_error", as_percentage);
+  settings.regret = reader.optional("regret", as_percentage);
+  reader.finish();
+}
+
+}  // namespace
+
+ValidationSettings read_validation_section(const Value* value, const PathResolver& resolve) {
+  ValidationSettings settings;
+  if (!value) return settings;
+  MapReader reader(*value, "validation");
+  Words<RealBackend> backends{{"gloo", RealBackend::gloo}, {"nccl", RealBackend::nccl}};
+  settings.backend = reader.optional("backend", as_word(backends)).value_or(settings.backend);
+  Words<RealCompute> computes{{"replay", RealCompute::replay}, {"model", RealCompute::model}};
+  settings.compute = reader.optional("compute", as_word(computes)).value_or(settings.compute);
+  if (auto ranks = reader.optional("ranks", as_integer(2, kLargestWorldSize)))
+    settings.ranks = static_cast<int>(*ranks);
+  if (const Value* testbed = reader.find("testbed")) read_testbed(*testbed, settings);
+  if (const Value* measured = reader.find("measured")) settings.measured = resolve(*measured);
+  if (const Value* thresholds = reader.find("thresholds")) read_thresholds(*thresholds, settings);
+  reader.finish();
+  return settings;
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,78 @@
+#include "sim/report/json_parts.hpp"
+
+#include <cstdint>
+
+#include <nlohmann/json.hpp>
+
+namespace ddpsim::json {
+
+Json bytes(Bytes bytes) {
+  return static_cast<std::int64_t>(bytes.value());
+}
+
+Json number_or_null(const std::optional<double>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json axes(const std::vector<std::string>& axes, const std::vector<std::string>& values) {
+  auto json = Json::object();
+  for (std::size_t i = 0; i < axes.size(); ++i) json[axes[i]] = values.at(i);
+  return json;
+}
+
+void add_metrics(const IterationMetrics& m, Json& point) {
+  point["world_size"] = m.world_size;
+  point["strategy"] = strategy_name(m.strategy);
+  point["bucket_cap_bytes"] = m.bucket_cap ? bytes(*m.bucket_cap) : Json(nullptr);
+  point["n_buckets"] = m.n_buckets;
+  point["forward_s"] = m.forward.value();
+  point["backward_compute_s"] = m.backward_compute.value();
+  point["interference_s"] = m.interference.value();
+  point["overhead_s"] = m.overhead.value();
+  point["communication_s"] = m.communication.value();
+  point["exposed_communication_s"] = m.exposed_communication.value();
+  point["optimizer_s"] = m.optimizer.value();
+  point["iteration_s"] = m.iteration.value();
+  point["algorithm"] = m.algorithm;
+  point["fidelity"] = m.fidelity;
+  point["algbw_Bps"] = m.algbw.value();
+  point["busbw_Bps"] = m.busbw.value();
+  point["samples_per_s"] = number_or_null(m.samples_per_s);
+  point["scaling_efficiency"] = number_or_null(m.scaling_efficiency);
+  point["reported_rank"] = m.reported_rank;
+  point["group_size"] = m.group_size;
+  if (auto sources = m.sources_of_times(); !sources.empty()) point["all_reduce_times"] = sources;
+}
+
+void add_times(const BucketMetrics& b, Json& collective) {
+  collective["ready_s"] = b.ready.value();
+  collective["start_s"] = b.start.value();
+  collective["end_s"] = b.end.value();
+  if (!b.choice) return;
+  collective["algorithm"] = b.choice->algorithm;
+  collective["protocol"] = b.choice->protocol;
+  collective["channels"] = b.choice->channels;
+  collective["times"] = b.choice->times;
+}
+
+Json scenario(const ScenarioInfo& scenario) {
+  Json json;
+  json["file"] = scenario.file;
+  json["set"] = scenario.set;
+  auto& axes = json["axes"] = Json::object();
+  for (const auto& axis : scenario.axes) axes[axis.key] = axis.values;
+  return json;
+}
+
+Json tool(const ToolInfo& tool) {
+  Json json;
+  json["version"] = tool.version;
+  json["simgrid"] = tool.simgrid;
+  return json;
+}
+
+std::string text_of(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace ddpsim::json

@@ -1,0 +1,86 @@
+#include "sim/report/table_parts.hpp"
+
+#include <algorithm>
+#include <ostream>
+
+#include <fmt/format.h>
+
+#include "sim/base/quantity.hpp"
+
+namespace ddpsim {
+namespace {
+
+// The last part of a key says enough, unless another axis ends in the same word.
+std::string short_title(const std::vector<AxisValues>& axes, const std::string& key) {
+  auto last_part = [](const std::string& path) { return path.substr(path.rfind('.') + 1); };
+  auto same = std::count_if(axes.begin(), axes.end(),
+                            [&](const auto& axis) { return last_part(axis.key) == last_part(key); });
+  return same > 1 ? key : last_part(key);
+}
+
+// Wide enough for whatever format_bytes writes: "1023.9 KiB".
+constexpr std::size_t kCapWidth = 10;
+
+std::string cap_text(const IterationMetrics& metrics) {
+  return metrics.bucket_cap ? format_bytes(*metrics.bucket_cap) : "-";
+}
+
+}  // namespace
+
+void print_cells(std::ostream& out, const std::vector<TableColumn>& columns,
+                 const std::vector<std::string>& cells, std::string_view remark) {
+  for (std::size_t i = 0; i < cells.size(); ++i)
+    out << fmt::format("{}{:>{}}", i == 0 ? "" : "  ", cells[i], columns[i].width);
+  out << remark << '\n';
+}
+
+void print_titles(std::ostream& out, const std::vector<TableColumn>& columns) {
+  std::vector<std::string> titles;
+  for (const auto& column : columns) titles.push_back(column.title);
+  print_cells(out, columns, titles);
+}
+
+std::vector<TableColumn> axis_columns(const std::vector<AxisValues>& axes) {
+  std::vector<TableColumn> columns;
+  for (const auto& axis : axes) {
+    TableColumn column{short_title(axes, axis.key), 0};
+    column.width = column.title.size();
+    if (axis.key == kBucketCapAxis)
+      column.width = std::max(column.width, kCapWidth);
+    else
+      for (const auto& value : axis.values) column.width = std::max(column.width, value.size());
+    columns.push_back(std::move(column));
+  }
+  return columns;
+}
+
+std::vector<std::string> axis_cells(const std::vector<std::string>& axes,
+                                    const std::vector<std::string>& values, const IterationMetrics& metrics) {
+  std::vector<std::string> cells;
+  for (std::size_t i = 0; i < axes.size(); ++i)
+    cells.push_back(axes[i] == kBucketCapAxis ? cap_text(metrics) : values.at(i));
+  return cells;
+}
+
+std::string point_name(const std::vector<std::string>& axes, const std::vector<std::string>& values,
+                       const IterationMetrics& metrics) {
+  std::string name;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const auto& written = values.at(i);
+    name += fmt::format("{}{} {}", i == 0 ? "" : ", ", axes[i], written);
+    const auto& cap = metrics.bucket_cap;
+    if (axes[i] == kBucketCapAxis && cap && written == fmt::format("{:.0f}B", cap->value()))
+      name += fmt::format(" ({})", format_bytes(*cap));
+  }
+  return name;
+}
+
+std::string ms_text(Seconds time) {
+  return fmt::format("{:.3f}", time.value() * 1e3);
+}
+
+std::string percent_text(std::optional<double> share) {
+  return share ? fmt::format("{:+.1f} %", 100 * *share) : "-";
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,35 @@
+#pragma once
+// What tables for people have in common.
+#include <iosfwd>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/report/sweep_result.hpp"
+
+namespace ddpsim {
+
+struct TableColumn {
+  std::string title;
+  std::size_t width;
+};
+
+// One row, cells on the right of their columns and `remark` behind the last.
+void print_cells(std::ostream& out, const std::vector<TableColumn>& columns,
+                 const std::vector<std::string>& cells, std::string_view remark = "");
+void print_titles(std::ostream& out, const std::vector<TableColumn>& columns);
+
+// One column an axis, wide enough for its values, and a point's cells in them.
+std::vector<TableColumn> axis_columns(const std::vector<AxisValues>& axes);
+std::vector<std::string> axis_cells(const std::vector<std::string>& axes,
+                                    const std::vector<std::string>& values, const IterationMetrics& metrics);
+
+// As written, so that it can be typed back: "ddp.bucket_cap 104970241B (100.1 MiB), strategy ddp".
+std::string point_name(const std::vector<std::string>& axes, const std::vector<std::string>& values,
+                       const IterationMetrics& metrics);
+
+std::string ms_text(Seconds time);                      // "12.345"
+std::string percent_text(std::optional<double> share);  // "+1.5 %", "-" for none
+
+}  // namespace ddpsim

@@ -1,0 +1,298 @@
+#!/usr/bin/env python3
+"""`ddpsim validate`: comparisons with a file, real runs with Gloo, and ranks that die. Usage: validate_test.py BINARY SOURCE_ROOT."""
+import csv
+import os
+import shutil
+import signal
+import socket
+import statistics
+import subprocess
+import time
+import unittest
+from pathlib import Path
+
+import ddpsim_cli as cli
+
+
+
+def ranks_of(driver):
+    """The processes that `driver` started, by rank; none before it has."""
+    found = {}
+    for folder in Path("/proc").iterdir():
+        try:
+            if not folder.name.isdigit() or f"PPid:\t{driver}\n" not in (folder / "status").read_text():
+                continue
+            words = dict(entry.split("=", 1) for entry in (folder / "environ").read_text().split("\0") if "=" in entry)
+            if "ddpsim-validate-" in (folder / "cmdline").read_text():
+                found[int(words["RANK"])] = int(folder.name)
+        except (OSError, KeyError):
+            pass
+    return found
+
+
+def is_running(pid):
+    try:
+        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return False
+
+
+class ValidateCliTest(cli.CliTest):
+    def setUp(self):
+        super().setUp()
+        self.write("ring.yaml", cli.RING)
+
+    def scenario(self, trace, **sections):
+        self.write("trace.csv", trace)
+        lines = ["workload: {trace: trace.csv}", "cluster: {topology: ring.yaml, world_size: 2}"]
+        self.write("scenario.yaml", "\n".join(lines + [f"{name}: {text}" for name, text in sections.items()]) + "\n")
+
+
+class MeasuredTest(ValidateCliTest):
+    """Two gradients of 1 MiB, ready after 10 and 20 ms, on a ring of 12.5 GB/s with 5 us a hop: an all-reduce of two ranks takes
+    10 us and 1048576 B / 12.5 GB/s = 83.886 us. In buckets of 1 MiB the iteration is 20 ms + 93.886 us; in one, 20 ms + 177.772 us."""
+
+    def setUp(self):
+        super().setUp()
+        self.scenario(cli.small_trace(2, cli.MIB // 4, 0.01), sweep="{ddp.bucket_cap: [1MiB, 2MiB]}")
+        self.write("measured.csv", "bucket_cap_bytes,iteration_s,iteration_std_s\n1048576,0.0202,0.0001\n2097152,0.020177772,0.0001\n")
+
+    def test_report_and_regret(self):
+        done = self.ok("validate", "scenario.yaml", "--measured", "measured.csv", "--json", "r.json", "--csv", "r.csv")
+        self.assertIn("largest error", done.stdout)
+        report = self.read_json("r.json")
+        small, large = report["points"]
+        self.assertAlmostEqual(small["predicted"]["iteration_s"], 0.020093886, places=9)
+        self.assertEqual(small["measured"]["iteration_s"], 0.0202)
+        self.assertAlmostEqual(small["relative_error"], 0.020093886 / 0.0202 - 1, places=6)
+        self.assertAlmostEqual(large["relative_error"], 0, places=6)
+        choice = report["choices"][0]
+        self.assertEqual((choice["predicted_best"], choice["measured_best"]), (0, 1))
+        self.assertAlmostEqual(choice["regret"], 0.0202 / 0.020177772 - 1, places=6)
+        rows = list(csv.DictReader(self.read("r.csv").decode().splitlines()))
+        self.assertEqual([row["measured_iteration_s"] for row in rows], ["0.0202", "0.020177772"])
+
+    def test_missed_thresholds_are_exit_1(self):
+        self.scenario(cli.small_trace(2, cli.MIB // 4, 0.01), sweep="{ddp.bucket_cap: [1MiB, 2MiB]}",
+                      validation="{measured: measured.csv, thresholds: {iteration_error: 0.5%, regret: 1%}}")
+        done = self.fails(1, "validate", "scenario.yaml", "--json", "r.json")
+        self.assertEqual(done.stderr, "a threshold was missed\n")
+        self.assertIn("the largest error", done.stdout)
+        quiet = self.fails(1, "validate", "scenario.yaml", "--quiet")
+        self.assertTrue(quiet.stderr.startswith("missed: the largest error"), quiet.stderr)
+        self.assertEqual(len(self.read_json("r.json")["missed"]), 1)
+        self.ok("validate", "scenario.yaml", "--set", "validation.thresholds={iteration_error: 1%, regret: 1%}")
+
+    def test_none_of_the_points(self):
+        self.write("measured.csv", "bucket_cap_bytes,iteration_s\n5,1\n")
+        done = self.fails(2, "validate", "scenario.yaml", "--measured", "measured.csv")
+        self.assertIn("none of the points was measured", done.stderr)
+
+
+class GlooTest(ValidateCliTest):
+    """Two ranks on loopback."""
+
+    def test_replay(self):
+        """Two buckets of 4 MiB, ready after 30 and 60 ms, then 20 ms for the optimizer after 10 ms of forward: no less than 90 ms."""
+        self.scenario(cli.small_trace(2, cli.MIB, 0.03, forward="10ms", optimizer="20ms"), sweep="{ddp.bucket_cap: [1MiB, 64MiB]}")
+        done = self.ok("validate", "scenario.yaml", "--json", "r.json", "--out", "kept", "--repetitions", "6", "--buckets")
+        self.assertIn("predicted best", done.stdout)
+        report = self.read_json("r.json")
+        self.assertIn("gloo, 2 ranks, loopback", report["measurement"])
+        for point, buckets in zip(report["points"], (2, 1)):
+            samples = point["measured"]["samples_s"]
+            self.assertEqual(len(samples), 6)
+            self.assertGreater(min(samples), 0.09)
+            self.assertEqual(point["measured"]["iteration_s"], statistics.median(samples))
+            self.assertGreater(point["predicted"]["iteration_s"], 0.09)
+            self.assertEqual(len(point["buckets"]), buckets)
+            for bucket in point["buckets"]:
+                times = bucket["measured"]
+                self.assertLessEqual(times["launch_s"], times["start_s"])
+                self.assertLess(times["start_s"], times["end_s"])
+                self.assertGreaterEqual(times["launch_s"], bucket["predicted"]["ready_s"] - 1e-6)
+        for name in ("calibration.csv", "calibration-run.json", "prediction.json", "run.json", "report.json", "points.csv", "buckets.csv"):
+            self.assertTrue((self.folder / "kept" / name).is_file(), name)
+        frozen = self.read_json("kept/prediction.json")["points"]
+        self.assertEqual([p["iteration_s"] for p in frozen], [p["predicted"]["iteration_s"] for p in report["points"]])
+        again = self.ok("simulate", "scenario.yaml", "--set", "collective={algorithm: measured, measured: kept/calibration.csv}",
+                        "--set", "ddp.bucket_cap=64MiB", "--json", "-", "--quiet")
+        self.assertIn(str(frozen[1]["iteration_s"]), again.stdout, "anybody can repeat the prediction")
+
+    def test_every_strategy_and_accumulation(self):
+        self.scenario(cli.small_trace(3, 1000, 0.002), sweep="{strategy: [naive, flat, overlap, ddp], ddp.accumulation_steps: [1, 2]}")
+        self.ok("validate", "scenario.yaml", "--json", "r.json", "--repetitions", "1")
+        for point in self.read_json("r.json")["points"]:
+            self.assertGreaterEqual(point["measured"]["iteration_s"], point["predicted"]["backward_compute_s"])
+
+    def test_all_reduces_and_chunks(self):
+        self.scenario(cli.small_trace(2, 65536, 0.001))
+        done = self.ok("validate", "scenario.yaml", "--workload", "allreduce", "--repetitions", "3", "--csv", "a.csv")
+        self.assertIn("busbw GB/s", done.stdout)
+        self.ok("simulate", "scenario.yaml", "--set", "collective={algorithm: measured, measured: a.csv}")
+        self.ok("validate", "scenario.yaml", "--workload", "chunks", "--repetitions", "3", "--csv", "c.csv")
+        rows = list(csv.DictReader(self.read("c.csv").decode().splitlines()))
+        self.assertEqual([int(row["chunks"]) for row in rows], [-(-2 * 262144 // int(row["chunk_bytes"])) for row in rows])
+
+    def test_a_straggler_is_slower(self):
+        """100 ms of backward, one rank 1.5 times slower."""
+        self.scenario(cli.small_trace(2, 1000, 0.05))
+        self.ok("validate", "scenario.yaml", "--json", "r.json", "--repetitions", "1", "--set", "workload.stragglers=[{rank: 1, slowdown: 1.5}]")
+        point = self.read_json("r.json")["points"][0]
+        self.assertGreater(point["measured"]["iteration_s"], 0.15)
+        self.assertGreater(point["predicted"]["iteration_s"], 0.15)
+
+
+class ModelTest(ValidateCliTest):
+    def test_gpt2_with_pytorchs_reducer(self):
+        """Its buckets are those of the plan (the ranks compare them), gradients the average, parameters equal at the end."""
+        shutil.copy(cli.SOURCE_ROOT / "traces/gpt2-cpu.csv", self.folder / "trace.csv")
+        self.scenario(self.read("trace.csv").decode(), sweep="{ddp.bucket_cap: [25MiB]}", validation="{compute: model}")
+        self.ok("validate", "scenario.yaml", "--repetitions", "1", "--json", "r.json", timeout=280)
+        point = self.read_json("r.json")["points"][0]
+        self.assertEqual(len(point["buckets"]), 13)
+        self.assertGreater(point["measured"]["iteration_s"], 0)
+        ends = [bucket["measured"]["end_s"] for bucket in point["buckets"]]
+        self.assertEqual(ends, sorted(ends))
+
+    def test_what_it_cannot_train(self):
+        self.scenario(cli.small_trace(2, 1000, 0.001, model="resnet50", batch_size=1, sequence_length=64))
+        done = self.fails(2, "validate", "scenario.yaml", "--compute", "model")
+        self.assertIn("the trace is of 'resnet50'", done.stderr)
+
+
+class DyingTest(ValidateCliTest):
+    """Four ranks in an iteration of 20 s."""
+
+    def start(self, *arguments):
+        self.scenario(cli.small_trace(2, 1000, 10.0))
+        driver = subprocess.Popen([cli.BINARY, "validate", "scenario.yaml", "--ranks", "4", *arguments], cwd=self.folder, env=cli.environment(),
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(driver.kill)
+        return driver
+
+    def ranks_in_the_run(self, driver):
+        """Once calibration is over and the others of its ranks have gone."""
+        told = driver.stderr.readline()
+        self.assertIn("calibrating", told)
+        self.assertIn("running 1 point for real", driver.stderr.readline())
+        for _ in range(300):
+            time.sleep(0.1)
+            ranks = ranks_of(driver.pid)
+            if len(ranks) == 4:
+                time.sleep(2)  # into the first iteration
+                return ranks
+        self.fail("no ranks")
+
+    def assert_all_gone(self, ranks):
+        for _ in range(100):
+            if not any(is_running(pid) for pid in ranks.values()):
+                return
+            time.sleep(0.1)
+        self.fail("ranks are left")
+
+    def check(self, what, message):
+        driver = self.start()
+        ranks = self.ranks_in_the_run(driver)
+        os.kill(ranks[2], what)
+        started = time.monotonic()
+        _, errors = driver.communicate(timeout=30)
+        self.assertLess(time.monotonic() - started, 30)
+        self.assertEqual(driver.returncode, 5, errors)
+        self.assertIn(message, errors)
+        self.assertIn("the scenario", errors, "what it was doing")
+        self.assert_all_gone(ranks)
+
+    def test_a_killed_rank(self):
+        self.check(signal.SIGKILL, "rank 2 was killed by signal 9")
+
+    def test_a_stopped_rank(self):
+        self.check(signal.SIGSTOP, "rank 2 was stopped")
+
+    def test_an_interrupted_driver(self):
+        driver = self.start()
+        ranks = self.ranks_in_the_run(driver)
+        driver.send_signal(signal.SIGINT)
+        driver.communicate(timeout=30)
+        self.assertEqual(driver.returncode, 4)
+        self.assert_all_gone(ranks)
+
+    def test_a_killed_driver(self):
+        driver = self.start()
+        ranks = self.ranks_in_the_run(driver)
+        driver.kill()
+        driver.communicate(timeout=30)
+        self.assert_all_gone(ranks)
+
+
+class NcclTest(ValidateCliTest):
+    @unittest.skipIf(Path("/dev/nvidia0").exists(), "there is a GPU")
+    def test_without_a_gpu(self):
+        self.scenario(cli.small_trace(2, 1000, 0.001))
+        done = self.fails(3, "validate", "scenario.yaml", "--backend", "nccl")
+        self.assertRegex(done.stderr, "GPU")
+
+
+class JoiningTest(ValidateCliTest):
+    """As torchrun would start it, one process a rank."""
+
+    def test_two_processes(self):
+        self.scenario(cli.small_trace(2, 1000, 0.002))
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        ranks = []
+        for rank in range(2):
+            environment = cli.environment(RANK=str(rank), WORLD_SIZE="2", LOCAL_RANK=str(rank), MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port),
+                                          DDPSIM_INTERFACE="lo")
+            ranks.append(subprocess.Popen([cli.BINARY, "validate", "scenario.yaml", "--repetitions", "2", "--json", f"{rank}.json"], cwd=self.folder,
+                                          env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
+        outputs = [rank.communicate(timeout=100) for rank in ranks]
+        self.assertEqual([rank.returncode for rank in ranks], [0, 0], outputs)
+        self.assertEqual(len(self.read_json("0.json")["points"]), 1)
+        self.assertIn("largest error", outputs[0][0])
+        self.assertEqual(outputs[1][0], "", "rank 0 tells")
+        self.assertFalse((self.folder / "1.json").exists())
+
+    def test_another_number_of_ranks(self):
+        self.scenario(cli.small_trace(2, 1000, 0.002))
+        done = self.fails(2, "validate", "scenario.yaml", env=cli.environment(RANK="0", WORLD_SIZE="3", LOCAL_RANK="0", MASTER_ADDR="127.0.0.1",
+                                                                             MASTER_PORT="29500"))
+        self.assertIn("one of 3 ranks, and the scenario has 2", done.stderr)
+
+
+class TestbedTest(ValidateCliTest):
+    """A shaped link, in a short form: as root only."""
+
+    def test_a_link_of_200_megabits(self):
+        """4 MiB between two ranks over 200 Mbit/s x 1448/1514: 219 ms an all-reduce, each rank sends and receives half of it twice. The machine
+        may be busy: within a third."""
+        if os.geteuid() != 0:
+            self.skipTest("needs root")
+        self.scenario(cli.small_trace(1, cli.MIB, 0.05), validation="{testbed: {rate: 200Mbps}}")
+        before = os.listdir("/var/run/netns") if Path("/var/run/netns").exists() else []
+        self.ok("validate", "scenario.yaml", "--repetitions", "3", "--json", "r.json")
+        report = self.read_json("r.json")
+        self.assertIn("tbf 200 Mbit/s", report["measurement"])
+        bucket = report["points"][0]["buckets"][0]["measured"]
+        taken = bucket["end_s"] - bucket["start_s"]
+        self.assertAlmostEqual(taken / (4 * cli.MIB / (25e6 * 1448 / 1514)), 1, delta=0.33)
+        self.assertLess(abs(report["points"][0]["relative_error"]), 0.33)
+        self.assertEqual(os.listdir("/var/run/netns") if Path("/var/run/netns").exists() else [], before)
+
+
+class WithoutRootTest(ValidateCliTest):
+    def test_says_so_and_uses_loopback(self):
+        if os.geteuid() != 0:
+            self.skipTest("needs root to be somebody else")
+        self.scenario(cli.small_trace(1, 1000, 0.002))
+        self.folder.chmod(0o777)
+        done = subprocess.run([cli.BINARY, "validate", "scenario.yaml", "--repetitions", "1", "--testbed", "rate=1Gbps"], cwd=self.folder,
+                              env=cli.environment(), capture_output=True, text=True, timeout=100, user=65534, group=65534, extra_groups=[])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("note: no testbed: ", done.stderr)
+        self.assertIn("loopback, not shaped", done.stdout)
+
+
+if __name__ == "__main__":
+    cli.main()

@@ -1,0 +1,181 @@
+#pragma once
+// A backend whose ranks are threads of the test and whose clock is virtual: compute takes what it is asked
+// to, an all-reduce what the script says, and what is reduced is really summed.
+#include <algorithm>
+#include <condition_variable>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "validate/harness/collective_backend.hpp"
+#include <fmt/format.h>
+
+#include "sim/base/program_exit.hpp"
+
+namespace ddpsim::validate::test {
+
+// What happens in a run. `step` counts the repetitions from 0, warm-ups and checks included; `collective` the
+// all-reduces of one.
+struct Script {
+  int ranks = 2;
+  std::function<double(int step, Range range)> seconds = [](int, Range range) {
+    return static_cast<double>(range.count);
+  };
+  // Faults: another range than the one asked for, other sums than the right ones, a rank that keeps what it
+  // has in a broadcast.
+  std::function<Range(std::size_t collective, Range range)> reduced = [](std::size_t, Range asked) {
+    return asked;
+  };
+  struct Sums {
+    int rank, step;
+    std::size_t collective;
+    std::vector<float>& values;
+  };
+  std::function<void(const Sums& sums)> sums = [](const Sums&) {};
+  int deaf_rank = -1;
+};
+
+// Where the ranks of one run meet.
+class Rendezvous {
+ public:
+  explicit Rendezvous(int ranks) : ranks_(ranks), values_(static_cast<std::size_t>(ranks)) {}
+
+  // The values of all, by rank. Throws RunFailed where one has left.
+  std::vector<std::vector<double>> exchange(int rank, std::vector<double> mine) {
+    values_[static_cast<std::size_t>(rank)] = std::move(mine);
+    meet(rank);
+    auto all = values_;
+    meet(rank);
+    return all;
+  }
+  void leave() {
+    std::lock_guard lock(mutex_);
+    has_left_ = true;
+    changed_.notify_all();
+  }
+
+ private:
+  void meet(int rank) {
+    std::unique_lock lock(mutex_);
+    auto meeting = meetings_;
+    if (++here_ == ranks_) {
+      here_ = 0;
+      ++meetings_;
+      changed_.notify_all();
+    }
+    changed_.wait(lock, [&] { return meetings_ != meeting || has_left_; });
+    if (meetings_ == meeting) throw RunFailed(fmt::format("rank {}: another rank has left", rank));
+  }
+
+  int ranks_, here_ = 0;
+  unsigned meetings_ = 0;
+  bool has_left_ = false;
+  std::vector<std::vector<double>> values_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+};
+
+class FakeBackend : public CollectiveBackend {
+ public:
+  FakeBackend(const Script& script, Rendezvous& rendezvous, int rank)
+      : script_(script), rendezvous_(rendezvous), rank_(rank) {}
+
+  [[nodiscard]] std::string name() const override { return "fake"; }
+  [[nodiscard]] int rank() const override { return rank_; }
+  [[nodiscard]] int world_size() const override { return script_.ranks; }
+  [[nodiscard]] Environment environment() const override { return {{"of rank", std::to_string(rank_)}}; }
+  // How many repetitions there were.
+  [[nodiscard]] int steps() const { return step_ + 1; }
+
+  void allocate(std::size_t elements) override { buffer_.assign(elements, 0); }
+  void write(std::size_t first, std::span<const float> values) override {
+    std::copy(values.begin(), values.end(), slice({first, values.size()}).begin());
+  }
+  [[nodiscard]] std::vector<float> read(Range range) override {
+    auto values = slice(range);
+    return {values.begin(), values.end()};
+  }
+  void broadcast(Range range) override {
+    auto all = rendezvous_.exchange(rank_, doubles(range));
+    if (rank_ != script_.deaf_rank) std::copy(all[0].begin(), all[0].end(), slice(range).begin());
+  }
+  [[nodiscard]] std::vector<double> maximum(const std::vector<double>& values) override {
+    auto largest = values;
+    for (const auto& others : rendezvous_.exchange(rank_, values))
+      for (std::size_t i = 0; i < largest.size(); ++i) largest[i] = std::max(largest[i], others[i]);
+    return largest;
+  }
+
+  void start_step() override {
+    rendezvous_.exchange(rank_, {});
+    ++step_;
+    computed_ = reduced_ = Seconds(0);
+    collectives_.clear();
+    waited_ = 0;
+  }
+  void compute(Seconds duration) override { computed_ += duration; }
+  void all_reduce(Range asked) override {
+    auto range = script_.reduced(collectives_.size(), asked);
+    auto start = std::max(reduced_, Seconds(maximum({computed_.value()})[0]));
+    reduced_ = start + Seconds(script_.seconds(step_, asked));
+    auto all = rendezvous_.exchange(rank_, doubles(range));
+    std::vector<float> sums(range.count);
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+      double sum = 0;
+      for (const auto& values : all) sum += values[i];
+      sums[i] = static_cast<float>(sum);
+    }
+    script_.sums({rank_, step_, collectives_.size(), sums});
+    write(range.first, sums);
+    collectives_.push_back({computed_, start, reduced_});
+  }
+  void wait(const WaitingFor& waiting_for) override {
+    for (; waited_ < collectives_.size(); ++waited_) waiting_for(waited_);
+    computed_ = std::max(computed_, reduced_);
+  }
+  StepTimes finish_step(const WaitingFor& waiting_for) override {
+    wait(waiting_for);
+    return {computed_, collectives_};
+  }
+
+ private:
+  std::span<float> slice(Range range) { return std::span(buffer_).subspan(range.first, range.count); }
+  std::vector<double> doubles(Range range) {
+    auto values = slice(range);
+    return {values.begin(), values.end()};
+  }
+
+  const Script& script_;
+  Rendezvous& rendezvous_;
+  int rank_, step_ = -1;
+  std::vector<float> buffer_;
+  Seconds computed_, reduced_;
+  std::vector<CollectiveTimes> collectives_;
+  std::size_t waited_ = 0;
+};
+
+// Runs `body` on every rank. Returns what each rank threw, empty where it threw nothing.
+inline std::vector<std::string> on_all_ranks(const Script& script,
+                                             const std::function<void(FakeBackend& backend)>& body) {
+  Rendezvous rendezvous(script.ranks);
+  std::vector<std::string> failures(static_cast<std::size_t>(script.ranks));
+  std::vector<std::thread> ranks;
+  for (int rank = 0; rank < script.ranks; ++rank)
+    ranks.emplace_back([&, rank] {
+      try {
+        FakeBackend backend(script, rendezvous, rank);
+        body(backend);
+      } catch (const std::exception& error) {
+        failures[static_cast<std::size_t>(rank)] = error.what();
+        rendezvous.leave();
+      }
+    });
+  for (auto& rank : ranks) rank.join();
+  return failures;
+}
+
+}  // namespace ddpsim::validate::test

@@ -1,0 +1,126 @@
+#include "validate/comparison/report_text.hpp"
+
+#include <algorithm>
+#include <ostream>
+
+#include <fmt/format.h>
+
+#include "sim/report/collective_table.hpp"
+#include "sim/report/table_parts.hpp"
+
+namespace ddpsim::validate {
+namespace {
+
+constexpr std::size_t kMostBuckets = 64;  // as in print_iteration
+
+std::vector<TableColumn> columns_of(const ValidationReport& report) {
+  std::vector<AxisValues> axes;
+  for (std::size_t i = 0; i < report.axes.size(); ++i) {
+    auto& axis = axes.emplace_back(AxisValues{report.axes[i], {}});
+    for (const auto& point : report.points) axis.values.push_back(point.axis_values.at(i));
+  }
+  auto columns = axis_columns(axes);
+  columns.push_back({"buckets", 7});
+  for (const char* title : {"predicted ms", "measured ms", "± ms"}) columns.push_back({title, 12});
+  columns.push_back({"error", 8});
+  columns.push_back({"exposed error", 13});
+  return columns;
+}
+
+// With one point there was nothing to choose.
+std::string marks(const ValidationReport& report, std::size_t point) {
+  std::string text;
+  for (const auto& choice : report.choices) {
+    if (choice.n_points < 2) continue;
+    if (choice.predicted_best == point) text += "  <- predicted best";
+    if (choice.measured_best == point) text += "  <- measured best";
+  }
+  return text;
+}
+
+void print_points(std::ostream& out, const ValidationReport& report) {
+  auto columns = columns_of(report);
+  print_titles(out, columns);
+  for (std::size_t i = 0; i < report.points.size(); ++i) {
+    const auto& point = report.points[i];
+    auto cells = axis_cells(report.axes, point.axis_values, point.predicted);
+    cells.push_back(fmt::format("{}", point.predicted.n_buckets));
+    cells.push_back(ms_text(point.predicted.iteration));
+    cells.push_back((point.settled ? "" : "~") + ms_text(point.measured));
+    cells.push_back(point.spread ? ms_text(*point.spread) : "-");
+    cells.push_back(percent_text(point.error()));
+    cells.push_back(percent_text(point.exposed_error()));
+    print_cells(out, columns, cells, marks(report, i));
+  }
+  if (std::any_of(report.points.begin(), report.points.end(), [](const auto& p) { return !p.settled; }))
+    out << "~ the median was not as certain as asked for when repetitions or time ran out\n";
+}
+
+std::string name_of(const ValidationReport& report, std::size_t point) {
+  const auto& p = report.points[point];
+  return point_name(report.axes, p.axis_values, p.predicted);
+}
+
+// Within its group: "25MiB" where caps are compared.
+std::string candidate(const ValidationReport& report, std::size_t point) {
+  auto cap = std::find(report.axes.begin(), report.axes.end(), kBucketCapAxis);
+  if (cap == report.axes.end()) return name_of(report, point);
+  return report.points[point].axis_values.at(static_cast<std::size_t>(cap - report.axes.begin()));
+}
+
+void print_choice(std::ostream& out, const ValidationReport& report, const Choice& choice) {
+  out << fmt::format("{}{}predicted best {}, measured best {}: regret {:.1f} %", choice.group,
+                     choice.group.empty() ? "" : ": ", candidate(report, choice.predicted_best),
+                     candidate(report, choice.measured_best), 100 * choice.regret);
+  if (choice.pairs_in_order)
+    out << fmt::format(", {:.1f} % of the pairs in order", 100 * *choice.pairs_in_order);
+  out << '\n';
+}
+
+void print_summary(std::ostream& out, const ValidationReport& report) {
+  auto farthest = report.farthest();
+  auto name = name_of(report, farthest);
+  out << fmt::format("\nlargest error: {}{}{}\n", percent_text(report.points[farthest].error()),
+                     name.empty() ? "" : ", of ", name);
+  bool any_order = false;
+  for (const auto& choice : report.choices) {
+    if (choice.n_points < 2) continue;
+    print_choice(out, report, choice);
+    any_order = any_order || choice.pairs_in_order;
+  }
+  if (any_order)
+    out << "(pairs whose measured iterations differ by more than twice their standard deviation)\n";
+  for (const auto& sentence : report.missed()) out << fmt::format("missed: {}\n", sentence);
+}
+
+void print_buckets(std::ostream& out, const ComparedPoint& point, const std::string& name) {
+  out << fmt::format("\n{}{}measured and predicted, in ms from the start of the backward pass\n", name,
+                     name.empty() ? "" : ": ");
+  print_collective_titles(out, {"measured", "launch"}, {"predicted", "ready"});
+  const auto& buckets = point.buckets;
+  auto left_out = buckets.size() > kMostBuckets ? buckets.size() - kMostBuckets : 0;
+  for (std::size_t i = 0; i < buckets.size(); ++i) {
+    if (left_out > 0 && i == kMostBuckets / 2) {
+      out << fmt::format("   ... {} more\n", left_out);
+      i += left_out;
+    }
+    const auto& [predicted, measured] = buckets[i];
+    print_collectives(out, predicted.index, predicted.bytes, {measured.launch, measured.start, measured.end},
+                      {predicted.ready, predicted.start, predicted.end});
+  }
+}
+
+}  // namespace
+
+void print_report(std::ostream& out, const ValidationReport& report, bool buckets) {
+  out << fmt::format("{}, measured: {}\n", report.title, report.measurement);
+  if (!report.prediction.empty()) out << fmt::format("predicted from {}\n", report.prediction);
+  out << '\n';
+  print_points(out, report);
+  print_summary(out, report);
+  if (!buckets) return;
+  for (std::size_t i = 0; i < report.points.size(); ++i)
+    if (!report.points[i].buckets.empty()) print_buckets(out, report.points[i], name_of(report, i));
+}
+
+}  // namespace ddpsim::validate

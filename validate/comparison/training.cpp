@@ -1,0 +1,85 @@
+#include "validate/comparison/training.hpp"
+
+#include <algorithm>
+
+#include "validate/comparison/replay.hpp"
+#include <fmt/format.h>
+
+#include "sim/base/source.hpp"
+#include "sim/trace/gpt2.hpp"
+
+namespace ddpsim::validate {
+namespace {
+
+Reduction::Kind kind_of(Strategy strategy) {
+  switch (strategy) {
+    case Strategy::naive:
+      return Reduction::Kind::naive;
+    case Strategy::flat:
+      return Reduction::Kind::flat;
+    case Strategy::overlap:
+      return Reduction::Kind::overlap;
+    case Strategy::ddp:
+      break;
+  }
+  return Reduction::Kind::ddp;
+}
+
+// What the model has and what the trace has, in any order.
+bool same_gradients(const LayerTrace& trace, const Gpt2Size& size) {
+  std::vector<std::int64_t> wanted, found;
+  for (const auto& tensor : gpt2_registration_order(size, true)) wanted.push_back(tensor.elements);
+  for (const auto& gradient : trace.gradients)
+    found.push_back(gradient.dtype == DType::float32 ? gradient.elements : 0);
+  std::sort(wanted.begin(), wanted.end());
+  std::sort(found.begin(), found.end());
+  return wanted == found;
+}
+
+}  // namespace
+
+TrainedModel trained_model(const Scenario& scenario) {
+  const auto& metadata = scenario.trace->metadata;
+  if (!metadata.model || !metadata.batch_size || !metadata.sequence_length)
+    throw InputError(
+        "compute: model trains what the trace's header names, and it lacks the model, the batch size or the "
+        "sequence length",
+        "use a trace of 'ddpsim capture', or compute: replay");
+  auto size = std::find_if(kGpt2Sizes.begin(), kGpt2Sizes.end(),
+                           [&](const auto& one) { return one.name == *metadata.model; });
+  if (size == kGpt2Sizes.end())
+    throw InputError(fmt::format("compute: model trains a GPT-2, and the trace is of '{}'", *metadata.model),
+                     "use compute: replay");
+  if (!same_gradients(*scenario.trace, *size))
+    throw InputError(fmt::format("the trace's gradients are not those of {} in float32", *metadata.model),
+                     "remove workload.scale_bytes, or use compute: replay");
+  if (!scenario.ddp.bucket_caps.empty() || scenario.ddp.set_last_bucket_cap || scenario.ddp.static_graph)
+    throw InputError(
+        "compute: model trains with one bucket cap, and a first one",
+        "remove ddp.bucket_caps, ddp.set_last_bucket_cap and ddp.static_graph, or use compute: replay");
+  if (scenario.largest_slowdown() > 1)
+    throw InputError("a rank that trains for real cannot be made slower",
+                     "remove workload.stragglers, or use compute: replay");
+  return {std::string(size->name), *metadata.batch_size, *metadata.sequence_length};
+}
+
+Step training_step(const Scenario& scenario, const std::string& name, const Sampling& sampling) {
+  Step step = replay_step(scenario, name, sampling);
+  std::erase_if(step.actions, [](const Action& action) { return action.kind != Action::Kind::all_reduce; });
+  step.reduction = Reduction{kind_of(scenario.plan.strategy), 0, 0, scenario.ddp.gradient_as_bucket_view,
+                             scenario.plan.accumulation_steps};
+  if (auto cap = scenario.plan.bucket_cap) {
+    step.reduction->bucket_cap = static_cast<std::size_t>(cap->value());
+    step.reduction->first_bucket_cap =
+        static_cast<std::size_t>(scenario.plan.first_bucket_cap.value_or(*cap).value());
+  }
+  return step;
+}
+
+Step training_alone_step(const Sampling& sampling) {
+  Step step{"training without communication", {}, sampling, false};
+  step.reduction = Reduction{Reduction::Kind::none, 0, 0, false, 1};
+  return step;
+}
+
+}  // namespace ddpsim::validate

@@ -1,0 +1,147 @@
+#include "validate/comparison/validation_report.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "sim/base/check.hpp"
+#include "sim/base/source.hpp"
+#include "sim/report/table_parts.hpp"
+
+namespace ddpsim::validate {
+namespace {
+
+// Of decimal fractions: 1.05 / 1 - 1 is more than 0.05.
+constexpr double kRounding = 1e-12;
+
+// Which of two times is longer: -1, 0 (equal to 1e-12 relative, as in SweepResult) or 1.
+int order(Seconds a, Seconds b) {
+  if (std::abs((a - b).value()) <= kRounding * std::min(a, b).value()) return 0;
+  return a < b ? -1 : 1;
+}
+
+std::optional<double> pairs_in_order(const SweepResult& predicted, const std::vector<std::size_t>& group) {
+  auto spread = [](const SweepPoint& point) { return point.measured->spread.value_or(Seconds(0)); };
+  std::size_t pairs = 0, alike = 0;
+  for (std::size_t i = 0; i < group.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j) {
+      const auto &a = predicted.points[group[i]], &b = predicted.points[group[j]];
+      Seconds difference = a.measured->iteration - b.measured->iteration;
+      if (std::abs(difference.value()) <= 2 * std::max(spread(a), spread(b)).value()) continue;
+      ++pairs;
+      if (order(a.metrics.iteration, b.metrics.iteration) == (difference < Seconds(0) ? -1 : 1)) ++alike;
+    }
+  if (pairs == 0) return std::nullopt;
+  return static_cast<double>(alike) / static_cast<double>(pairs);
+}
+
+// The same points, as if what was measured had been predicted.
+SweepResult as_measured(SweepResult result) {
+  for (auto& point : result.points) point.metrics.iteration = point.measured->iteration;
+  return result;
+}
+
+std::vector<Choice> choices_of(const SweepResult& predicted) {
+  auto cap = predicted.find_axis(kBucketCapAxis);
+  if (!cap && !predicted.compares_choices()) return {};
+  auto measured = as_measured(predicted);
+  std::vector<Choice> choices;
+  for (const auto& group : predicted.groups(cap)) {
+    Choice choice;
+    choice.group = group.name;
+    choice.n_points = group.points.size();
+    choice.predicted_best = predicted.best_of(group.points);
+    choice.measured_best = measured.best_of(group.points);
+    auto iteration_of = [&](std::size_t point) { return measured.points[point].metrics.iteration; };
+    // The predicted best may be one of several that are equally short.
+    choice.regret =
+        std::max(0.0, iteration_of(choice.predicted_best) / iteration_of(choice.measured_best) - 1);
+    choice.pairs_in_order = pairs_in_order(predicted, group.points);
+    choices.push_back(std::move(choice));
+  }
+  return choices;
+}
+
+bool exceeds(double value, double threshold) {
+  return value > threshold + kRounding;
+}
+
+std::string sentence(std::string_view what, double value, double threshold, const std::string& where) {
+  return fmt::format("the largest {} is {:.4g} %, more than {:.4g} %{}{}", what, 100 * value, 100 * threshold,
+                     where.empty() ? "" : ": ", where);
+}
+
+}  // namespace
+
+std::optional<double> ComparedBucket::end_error() const {
+  if (measured.end <= Seconds(0)) return std::nullopt;
+  return predicted.end / measured.end - 1;
+}
+
+std::optional<double> ComparedPoint::exposed_error() const {
+  auto computing = predicted.forward + predicted.backward_compute + predicted.optimizer;
+  auto exposed = measured - computing;
+  if (exposed <= Seconds(1e-9)) return std::nullopt;
+  return (predicted.iteration - computing) / exposed - 1;
+}
+
+std::size_t ValidationReport::farthest() const {
+  auto shorter = [](const auto& a, const auto& b) { return std::abs(a.error()) < std::abs(b.error()); };
+  return static_cast<std::size_t>(std::max_element(points.begin(), points.end(), shorter) - points.begin());
+}
+
+double ValidationReport::largest_error() const {
+  DDPSIM_CHECK(!points.empty(), "a report has points");
+  return std::abs(points[farthest()].error());
+}
+
+std::optional<double> ValidationReport::largest_regret() const {
+  std::optional<double> largest;
+  for (const auto& choice : choices)
+    if (choice.n_points > 1) largest = std::max(largest.value_or(0), choice.regret);
+  return largest;
+}
+
+std::vector<std::string> ValidationReport::missed() const {
+  std::vector<std::string> missed;
+  if (thresholds.iteration_error && exceeds(largest_error(), *thresholds.iteration_error)) {
+    const auto& point = points[farthest()];
+    missed.push_back(sentence("error", largest_error(), *thresholds.iteration_error,
+                              point_name(axes, point.axis_values, point.predicted)));
+  }
+  if (!thresholds.regret) return missed;
+  auto regret = largest_regret();
+  if (!regret) {
+    missed.push_back(
+        fmt::format("there is no choice between measured points to hold against a regret of {:.4g} %",
+                    100 * *thresholds.regret));
+  } else if (exceeds(*regret, *thresholds.regret)) {
+    auto worst = std::find_if(choices.begin(), choices.end(),
+                              [&](const auto& c) { return c.n_points > 1 && c.regret == *regret; });
+    missed.push_back(sentence("regret", *regret, *thresholds.regret, worst->group));
+  }
+  return missed;
+}
+
+ValidationReport compare(const SweepResult& result, const Thresholds& thresholds) {
+  SweepResult measured{result.axes, {}, {}, result.title};
+  for (const auto& point : result.points)
+    if (point.measured) measured.points.push_back(point);
+  if (measured.points.empty())
+    throw InputError("none of the points was measured, so there is nothing to compare",
+                     "a measurement belongs to a point of the same strategy, world size and bucket cap");
+  ValidationReport report;
+  report.title = result.title;
+  report.axes = result.axes;
+  report.thresholds = thresholds;
+  for (const auto& point : measured.points) {
+    DDPSIM_CHECK(point.measured->iteration > Seconds(0), "a measured iteration takes time");
+    report.points.push_back(
+        {point.axis_values, point.metrics, {}, point.measured->iteration, point.measured->spread, true, {}});
+  }
+  report.choices = choices_of(measured);
+  return report;
+}
+
+}  // namespace ddpsim::validate

@@ -1,0 +1,71 @@
+#include "validate/gloo/gloo_group.hpp"
+
+#include <cstdlib>
+
+#include "traces/capture/device_description.hpp"
+#include "validate/gloo/processor_share.hpp"
+#include <ATen/Parallel.h>
+#include <fmt/format.h>
+#include <sys/utsname.h>
+#include <torch/csrc/distributed/c10d/TCPStore.hpp>
+#include <torch/version.h>
+
+#include "sim/base/one_line.hpp"
+#include "sim/base/program_exit.hpp"
+
+namespace ddpsim::validate {
+namespace {
+
+std::chrono::milliseconds milliseconds(Seconds time) {
+  return std::chrono::milliseconds(static_cast<std::int64_t>(1e3 * time.value()));
+}
+
+int local_world_size(const RankPlace& place) {
+  const char* said = std::getenv("LOCAL_WORLD_SIZE");
+  int ranks = said ? std::atoi(said) : 0;
+  return ranks > 0 ? ranks : place.world_size;
+}
+
+c10::intrusive_ptr<c10d::Store> meet(const RankPlace& place, std::chrono::milliseconds timeout) {
+  c10d::TCPStoreOptions options;
+  options.port = static_cast<std::uint16_t>(place.master_port);
+  options.isServer = place.rank == 0;
+  options.numWorkers = static_cast<std::size_t>(place.world_size);
+  options.timeout = timeout;
+  return c10::make_intrusive<c10d::TCPStore>(place.master_address, options);
+}
+
+std::string kernel() {
+  utsname name{};
+  return uname(&name) == 0 ? fmt::format("{} {}", name.sysname, name.release) : "unknown";
+}
+
+}  // namespace
+
+GlooGroup join_gloo_group(const RankPlace& place, const Job& job) {
+  at::set_num_threads(1);
+  Environment environment{
+      {"processor", describe_host().name}, {"torch", TORCH_VERSION}, {"kernel", kernel()}};
+  environment.push_back(take_cores(place.local_rank, local_world_size(place)));
+  try {
+    // Its threads keep a normal priority: they spin once rank 0 has left.
+    auto store = meet(place, milliseconds(job.timeout));
+    bool prioritised = raise_priority();  // before Gloo's threads are created
+    auto options = c10d::ProcessGroupGloo::Options::create(milliseconds(job.timeout));
+    options->devices.push_back(place.interface.empty()
+                                   ? c10d::ProcessGroupGloo::createDefaultDevice()
+                                   : c10d::ProcessGroupGloo::createDeviceForInterface(place.interface));
+    options->threads = 1;
+    auto group = c10::make_intrusive<c10d::ProcessGroupGloo>(store, place.rank, place.world_size, options);
+    prioritised = prioritised && lower_compute_priority();
+    environment.emplace_back("priority", prioritised ? "real-time: communication above compute" : "normal");
+    environment.emplace_back("interface", place.interface.empty() ? "of the host's name" : place.interface);
+    return {group, environment};
+  } catch (const std::exception& error) {
+    throw RunFailed(fmt::format("rank {} of {} cannot join the others at {}:{}: {}", place.rank,
+                                place.world_size, place.master_address, place.master_port,
+                                one_line(error.what())));
+  }
+}
+
+}  // namespace ddpsim::validate

@@ -1,0 +1,18 @@
+#pragma once
+#include <cstdint>
+
+#include "sim/base/units.hpp"
+
+namespace ddpsim::validate {
+
+// Nanoseconds on the host's monotonic clock.
+using Moment = std::int64_t;
+
+Moment now();
+void sleep_until(Moment moment);
+
+constexpr Seconds between(Moment start, Moment end) {
+  return Seconds(1e-9 * static_cast<double>(end - start));
+}
+
+}  // namespace ddpsim::validate

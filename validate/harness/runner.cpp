@@ -1,0 +1,102 @@
+#include "validate/harness/runner.hpp"
+
+#include "validate/harness/replayer.hpp"
+#include "validate/harness/stopping_rule.hpp"
+#include <fmt/format.h>
+
+#include "sim/base/check.hpp"
+#include "sim/base/statistics.hpp"
+
+namespace ddpsim::validate {
+namespace {
+
+// The times of one repetition as the slowest rank saw each of them.
+StepTimes slowest(CollectiveBackend& backend, const StepTimes& mine) {
+  std::vector<double> values{mine.total.value()};
+  for (const auto& one : mine.collectives)
+    values.insert(values.end(), {one.launch.value(), one.start.value(), one.end.value()});
+  values = backend.maximum(values);
+  StepTimes times{Seconds(values[0]), {}};
+  for (std::size_t i = 1; i + 2 < values.size(); i += 3)
+    times.collectives.push_back({Seconds(values[i]), Seconds(values[i + 1]), Seconds(values[i + 2])});
+  return times;
+}
+
+std::vector<CollectiveTimes> medians(const std::vector<StepTimes>& repetitions) {
+  std::vector<CollectiveTimes> collectives;
+  for (std::size_t i = 0; i < repetitions.front().collectives.size(); ++i) {
+    auto of = [&](Seconds CollectiveTimes::*moment) {
+      std::vector<double> values;
+      for (const auto& times : repetitions) values.push_back((times.collectives[i].*moment).value());
+      return Seconds(median(values));
+    };
+    collectives.push_back(
+        {of(&CollectiveTimes::launch), of(&CollectiveTimes::start), of(&CollectiveTimes::end)});
+  }
+  return collectives;
+}
+
+// One step, from its first repetition to its last.
+class StepRun {
+ public:
+  StepRun(CollectiveBackend& backend, StepPerformer& performer, StatusReporter& status, const Step& step)
+      : backend_(backend), performer_(performer), status_(status), step_(step) {}
+
+  StepSamples measure() {
+    tell("preparing");
+    performer_.prepare(step_);
+    verify();
+    for (int i = 0; i < step_.sampling.warm_up; ++i) once(fmt::format("warm-up {}", i + 1));
+    StepSamples samples{step_.name, {}, {}, false};
+    std::vector<StepTimes> repetitions;
+    Seconds spent;
+    for (auto verdict = Verdict::go_on; verdict == Verdict::go_on;) {
+      repetitions.push_back(once(fmt::format("repetition {}", repetitions.size() + 1)));
+      samples.totals.push_back(repetitions.back().total);
+      spent += samples.totals.back();  // the slowest rank's: all ranks decide alike
+      verdict = judge(samples.totals, spent, step_.sampling);
+      samples.settled = verdict == Verdict::settled;
+    }
+    samples.collectives = medians(repetitions);
+    verify();
+    return samples;
+  }
+
+ private:
+  void tell(std::string_view what) { status_.doing(fmt::format("{}, {}", step_.name, what)); }
+  [[nodiscard]] StepPerformer::WaitingFor watch(const std::string& which) {
+    tell(which);
+    return [this, which](std::size_t collective) {
+      tell(fmt::format("{}: all-reduce {} of {}", which, collective, step_.collectives()));
+    };
+  }
+  StepTimes once(const std::string& which) { return slowest(backend_, performer_.once(step_, watch(which))); }
+  void verify() {
+    if (step_.verify) performer_.verify(step_, watch("checking gradients"));
+  }
+
+  CollectiveBackend& backend_;
+  StepPerformer& performer_;
+  StatusReporter& status_;
+  const Step& step_;
+};
+
+}  // namespace
+
+RunResult run_job(CollectiveBackend& backend, Trainer* trainer, const Job& job, StatusReporter& status) {
+  RunResult result{backend.name(), backend.world_size(), backend.environment(), {}};
+  status.doing("preparing");
+  auto replayer = make_replayer(backend, job);
+  for (const auto& step : job.steps) {
+    DDPSIM_CHECK(!step.reduction || trainer, "a job that trains has a model");
+    StepPerformer& performer = step.reduction ? *trainer : *replayer;
+    result.steps.push_back(StepRun(backend, performer, status, step).measure());
+    if (step.reduction && step.reduction->kind == Reduction::Kind::none) result.trace = trainer->trace();
+  }
+  replayer->require_equal();
+  if (trainer) trainer->require_equal();
+  status.doing("done");
+  return result;
+}
+
+}  // namespace ddpsim::validate

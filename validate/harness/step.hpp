@@ -1,0 +1,94 @@
+#pragma once
+// What a rank is to do in one step, as data: every workload is made of steps, and one runner measures them
+// all.
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "validate/harness/collective_backend.hpp"
+
+namespace ddpsim::validate {
+
+struct Action {
+  enum class Kind { compute, all_reduce, wait };
+  Kind kind = Kind::wait;
+  Seconds duration;  // compute: of a rank that is no straggler
+  Range range;       // all_reduce
+};
+
+// When enough repetitions were measured: no earlier than `least`; then as soon as the 95 % confidence
+// interval of the median is within `precision` of it on both sides, or there are `most`, or they took longer
+// than `budget`.
+struct Sampling {
+  int warm_up = 1;
+  int least = 5, most = 30;
+  double precision = 0.005;
+  Seconds budget{60};
+};
+
+// How gradients of a model that is trained for real are reduced.
+struct Reduction {
+  enum class Kind {
+    none,     // not at all: what the backward pass takes alone
+    naive,    // one all-reduce a parameter, after the backward pass
+    flat,     // one all-reduce of all, after it
+    overlap,  // one a parameter, when its gradient is complete
+    ddp,      // by PyTorch's Reducer
+  };
+  Kind kind = Kind::ddp;
+  std::size_t first_bucket_cap = 0, bucket_cap = 0;  // ddp: bytes
+  bool gradient_as_bucket_view = false;
+  int accumulation_steps = 1;
+};
+
+struct Step {
+  std::string name;  // "all-reduce of 1 MiB", "ddp.bucket_cap = 25MiB"
+  std::vector<Action> actions;
+  Sampling sampling;
+  // Fill the ranges with gradients that differ between ranks before the first and after the last repetition,
+  // and compare what is reduced with their average. Ranges must not overlap.
+  bool verify = false;
+  // Train the job's model instead of waiting; the actions then only say which all-reduces are expected.
+  std::optional<Reduction> reduction = {};
+
+  [[nodiscard]] std::size_t collectives() const;
+};
+
+// A GPT-2 to be trained, of sim/trace/gpt2.hpp.
+struct TrainedModel {
+  std::string name;
+  std::int64_t batch = 1, sequence = 64;
+};
+
+// All that the ranks of one run do, one step after another.
+struct Job {
+  std::string backend;              // "gloo"
+  std::map<int, double> slowdowns;  // of stragglers: their compute takes so many times as long
+  Seconds timeout{60};              // for one collective
+  std::vector<Step> steps;
+  std::optional<TrainedModel> model = {};  // where steps train
+
+  [[nodiscard]] std::size_t elements()
+      const;  // the buffer's, to hold every range of the steps that do not train
+};
+
+// One step, measured. Times are the largest over the ranks.
+struct StepSamples {
+  std::string name;
+  std::vector<Seconds> totals;               // one a repetition
+  std::vector<CollectiveTimes> collectives;  // medians over the repetitions
+  bool settled = false;                      // the precision asked for was reached
+};
+
+struct RunResult {
+  std::string backend;
+  int world_size = 0;
+  Environment environment;  // of rank 0
+  std::vector<StepSamples> steps;
+  // The layer trace (docs/formats.md) of the last step that trained without reducing; empty where none did.
+  std::string trace = {};
+};
+
+}  // namespace ddpsim::validate

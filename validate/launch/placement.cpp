@@ -1,0 +1,136 @@
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <numeric>
+
+#include "validate/harness/environment_variable.hpp"
+#include "validate/launch/descriptor.hpp"
+#include "validate/launch/die_with_parent.hpp"
+#include "validate/launch/launcher.hpp"
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include "sim/base/check.hpp"
+#include "sim/base/limits.hpp"
+#include "sim/base/program_exit.hpp"
+#include "sim/base/source.hpp"
+
+namespace ddpsim::validate {
+namespace {
+
+// A launcher of many processes, and how it tells each who it is.
+struct Dialect {
+  const char *launcher, *rank, *world_size, *local_rank;
+  [[nodiscard]] std::array<const char*, 3> names() const { return {rank, world_size, local_rank}; }
+};
+constexpr Dialect kTorchrun{"torchrun", "RANK", "WORLD_SIZE", "LOCAL_RANK"};
+constexpr Dialect kOpenMpi{"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
+                           "OMPI_COMM_WORLD_LOCAL_RANK"};
+
+bool speaks(const Dialect& dialect) {
+  for (const char* name : dialect.names())
+    if (environment_variable(name)) return true;
+  return false;
+}
+
+// Of an srun task; nothing in any other process of a job.
+std::optional<Dialect> slurm_task() {
+  auto step = environment_variable("SLURM_STEP_ID");
+  if (!step) return std::nullopt;
+  // slurm/slurm.h: SLURM_BATCH_SCRIPT, SLURM_INTERACTIVE_STEP and their like are the last of 32 bits.
+  constexpr std::uint32_t kFirstReserved = 0xfffffff0;
+  std::uint32_t id = 0;
+  auto [rest, error] = std::from_chars(step->data(), step->data() + step->size(), id);
+  if (error != std::errc() || id >= kFirstReserved) return std::nullopt;
+  const char* tasks = environment_variable("SLURM_STEP_NUM_TASKS") ? "SLURM_STEP_NUM_TASKS" : "SLURM_NTASKS";
+  if (environment_variable(tasks).value_or("1") == "1") return std::nullopt;
+  return Dialect{"Slurm", "SLURM_PROCID", tasks, "SLURM_LOCALID"};
+}
+
+Placement placed_by(const Dialect& dialect) {
+  const auto hint = fmt::format("{} sets {}; unset them to run all ranks on this machine", dialect.launcher,
+                                fmt::join(dialect.names(), ", "));
+  const std::string meeting =
+      "export MASTER_ADDR, the address of rank 0's machine, and MASTER_PORT, a free port there, to all ranks";
+  Placement placement;
+  placement.joined = true;
+  placement.world_size = required_number(dialect.world_size, 1, kLargestWorldSize, hint);
+  placement.ranks = {required_number(dialect.rank, 0, placement.world_size - 1, hint)};
+  placement.local_rank = required_number(dialect.local_rank, 0, placement.world_size - 1, hint);
+  placement.master_address = required_variable("MASTER_ADDR", meeting);
+  placement.master_port = required_number("MASTER_PORT", 1, 65535, meeting);
+  return placement;
+}
+
+struct FreePort {
+  int port = 0;
+  int error = 0;  // errno
+};
+
+FreePort bind_any_port(in_addr address) {
+  Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in name{};
+  name.sin_family = AF_INET;
+  name.sin_addr = address;
+  socklen_t length = sizeof name;
+  if (!socket || bind(socket.get(), reinterpret_cast<sockaddr*>(&name), sizeof name) != 0 ||
+      getsockname(socket.get(), reinterpret_cast<sockaddr*>(&name), &length) != 0)
+    return {0, errno};
+  return {ntohs(name.sin_port), 0};
+}
+
+// Ports are a namespace's own: a child looks for one where rank 0 will be.
+FreePort free_port(const RankNetwork& network, in_addr address) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return {0, errno};
+  Descriptor reading(ends[0]), writing(ends[1]);
+  pid_t parent = getpid(), child = fork();
+  if (child < 0) return {0, errno};
+  if (child == 0) {
+    die_with_parent(parent);
+    FreePort found = network.enter(0) ? bind_any_port(address) : FreePort{0, ENETUNREACH};
+    _exit(write(writing.get(), &found, sizeof found) == sizeof found ? 0 : 1);
+  }
+  writing.reset();
+  FreePort found;
+  ssize_t got = 0;
+  while ((got = read(reading.get(), &found, sizeof found)) < 0 && errno == EINTR) {
+  }
+  while (waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  return got == sizeof found ? found : FreePort{0, ECHILD};
+}
+
+}  // namespace
+
+std::optional<Placement> placement_from_environment() {
+  if (speaks(kTorchrun)) return placed_by(kTorchrun);
+  if (speaks(kOpenMpi)) return placed_by(kOpenMpi);
+  if (auto slurm = slurm_task()) return placed_by(*slurm);
+  return std::nullopt;
+}
+
+Placement local_placement(int world_size, const RankNetwork& network) {
+  DDPSIM_CHECK(world_size >= 1, "a run has ranks");
+  Placement placement;
+  placement.world_size = world_size;
+  placement.ranks.resize(static_cast<std::size_t>(world_size));
+  std::iota(placement.ranks.begin(), placement.ranks.end(), 0);
+  placement.master_address = network.address(0);
+  in_addr address{};
+  DDPSIM_CHECK(inet_pton(AF_INET, placement.master_address.c_str(), &address) == 1,
+               "ranks have IPv4 addresses");
+  auto found = free_port(network, address);
+  if (found.error != 0)
+    throw RunFailed(fmt::format("no port for the ranks to meet at {}: {}", placement.master_address,
+                                std::strerror(found.error)));
+  placement.master_port = found.port;
+  return placement;
+}
+
+}  // namespace ddpsim::validate
