@@ -76,11 +76,14 @@ RealRuns::RealRuns(const ValidationSettings& settings, int world_size, bool one_
         fmt::format("--ranks N, at most {}; or start them on several machines with torchrun, srun or mpirun",
                     validate::kMostTestbedRanks));
   network_ = make_network(settings, world_size, joined_.has_value(), quiet);
+  shaped_ = dynamic_cast<const validate::Loopback*>(network_.get()) == nullptr;
 }
 
 std::optional<validate::RunResult> RealRuns::run(const validate::Job& job) {
   TemporaryFolder folder;
-  write_whole_file(folder.file("job.json"), validate::write_job(job));
+  auto here = job;
+  here.real_time = shaped_;
+  write_whole_file(folder.file("job.json"), validate::write_job(here));
   validate::LaunchOptions launch;
   launch.program = program_;
   launch.arguments = {folder.file("job.json"), folder.file("result.json")};

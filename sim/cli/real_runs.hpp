@@ -29,6 +29,7 @@ class RealRuns {
   std::string backend_, program_;
   int world_size_;
   bool one_process_;
+  bool shaped_ = false;  // the ranks are on a testbed
   std::unique_ptr<validate::RankNetwork> network_;
   std::optional<validate::Placement> joined_;  // where somebody else started us as one rank of many
   int runs_ = 0;

@@ -50,7 +50,7 @@ GlooGroup join_gloo_group(const RankPlace& place, const Job& job) {
   try {
     // Its threads keep a normal priority: they spin once rank 0 has left.
     auto store = meet(place, milliseconds(job.timeout));
-    bool prioritised = raise_priority();  // before Gloo's threads are created
+    bool prioritised = job.real_time && raise_priority();  // before Gloo's threads are created
     auto options = c10d::ProcessGroupGloo::Options::create(milliseconds(job.timeout));
     options->devices.push_back(place.interface.empty()
                                    ? c10d::ProcessGroupGloo::createDefaultDevice()

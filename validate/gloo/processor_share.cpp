@@ -14,7 +14,9 @@ constexpr int kCommunication = 10, kCompute = 9;
 bool set_priority(int priority) {
   sched_param parameters{};
   parameters.sched_priority = priority;
-  return sched_setscheduler(0, SCHED_FIFO, &parameters) == 0;
+  // Round robin: Gloo's event thread polls while another thread holds the lock it wants (tcp/pair.cc
+  // handleEvents), and first in, first out the two would wait for each other on one core for ever.
+  return sched_setscheduler(0, SCHED_RR, &parameters) == 0;
 }
 
 std::vector<int> allowed_cores() {

@@ -132,6 +132,7 @@ std::string write_job(const Job& job) {
   Json json{{"ddpsim-job", 1},
             {"backend", job.backend},
             {"timeout_s", job.timeout.value()},
+            {"real_time", job.real_time},
             {"slowdowns", Json::array()},
             {"steps", Json::array()}};
   for (const auto& [rank, slowdown] : job.slowdowns) json["slowdowns"].push_back({rank, slowdown});
@@ -148,6 +149,7 @@ Job read_job(const std::string& path) {
     Job job{json.at("backend").get<std::string>(), {}, Seconds(json.at("timeout_s").get<double>()), {}};
     for (const auto& one : json.at("slowdowns"))
       job.slowdowns[one.at(0).get<int>()] = one.at(1).get<double>();
+    job.real_time = json.at("real_time").get<bool>();
     if (json.contains("model")) {
       const auto& model = json["model"];
       job.model = {model.at("name").get<std::string>(), model.at("batch").get<std::int64_t>(),

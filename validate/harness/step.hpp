@@ -69,6 +69,9 @@ struct Job {
   Seconds timeout{60};              // for one collective
   std::vector<Step> steps;
   std::optional<TrainedModel> model = {};  // where steps train
+  // Ranks ask for real-time priority, communication above compute: on a testbed, whose links need little of
+  // the cores. Over loopback the kernel itself carries packets at a priority below it.
+  bool real_time = false;
 
   [[nodiscard]] std::size_t elements()
       const;  // the buffer's, to hold every range of the steps that do not train

@@ -170,14 +170,6 @@ TEST(CheckCanBeReal, WhatCan) {
   check_can_be_real(scenario_of("ddp: {static_graph: true, gradient_as_bucket_view: true}\n"));
 }
 
-TEST(CheckCanBeReal, SeveralGroups) {
-  auto scenario = scenario_of("");
-  scenario.groups.push_back(scenario.groups.front());
-  EXPECT_EQ(refusal(scenario),
-            "error: a real run has one group of ranks\n"
-            "hint: remove cluster.groups");
-}
-
 TEST(CheckCanBeReal, UnusedParameters) {
   const std::string message =
       "error: a real run has no unused parameters\n"

@@ -25,7 +25,7 @@ Job full_job() {
                 {2, 6, 31, 0.0123, Seconds(61.5)},
                 true};
   Step trained{"trained", {}, {}, false, Reduction{Reduction::Kind::overlap, 1048576, 26214400, true, 3}};
-  return {"gloo", {{3, 1.2}, {5, 2.25}}, Seconds(12.5), {replayed, trained}, TrainedModel{"gpt2", 8, 128}};
+  return {"gloo", {{3, 1.2}, {5, 2.25}}, Seconds(12.5), {replayed, trained}, TrainedModel{"gpt2", 8, 128}, true};
 }
 
 Job written_and_read(const Job& job) {
@@ -38,6 +38,7 @@ TEST(JobJson, AllOfAJob) {
   EXPECT_EQ(job.backend, "gloo");
   EXPECT_THAT(job.slowdowns, ElementsAre(Pair(3, 1.2), Pair(5, 2.25)));
   EXPECT_EQ(job.timeout, Seconds(12.5));
+  EXPECT_TRUE(job.real_time);
   ASSERT_TRUE(job.model);
   EXPECT_EQ(job.model->name, "gpt2");
   EXPECT_EQ(job.model->batch, 8);
@@ -168,11 +169,11 @@ TEST(JobJsonErrors, CutOff) {
 
 TEST(JobJsonErrors, SomethingElse) {
   const std::string hint = "\nhint: it is written and read by the same version of ddpsim";
-  EXPECT_EQ(job_error("{}"), "job.json: error: not a job: key 'backend' not found" + hint);
+  EXPECT_EQ(job_error("{}"), "job.json: error: not a job: key 'ddpsim-job' not found" + hint);
   EXPECT_EQ(job_error(write_run_result(full_result())),
-            "job.json: error: not a job: key 'timeout_s' not found" + hint);
+            "job.json: error: not a job: key 'ddpsim-job' not found" + hint);
   EXPECT_EQ(result_error(write_job(full_job())),
-            "result.json: error: not a run's result: key 'world_size' not found" + hint);
+            "result.json: error: not a run's result: key 'ddpsim-run' not found" + hint);
   EXPECT_EQ(
       result_error(replaced(write_run_result(full_result()), "\"world_size\": 4", "\"world_size\": \"4\"")),
       "result.json: error: not a run's result: type must be number, but is string" + hint);

@@ -123,7 +123,7 @@ TEST_F(Testbed, SaysWhatItIs) {
   EXPECT_EQ(shaped->interface(), "eth0");
   EXPECT_EQ(shaped->address(0), "10.77.0.1");
   EXPECT_EQ(shaped->address(1), "10.77.0.2");
-  EXPECT_THAT(shaped->describe(), HasSubstr("tbf 200 Mbit/s, burst 20 kB, TCP reno"));
+  EXPECT_THAT(shaped->describe(), HasSubstr("tbf 200 Mbit/s, burst 71.02 kB, TCP reno"));
   EXPECT_FALSE(shaped->enter(2));
   EXPECT_FALSE(shaped->enter(-1));
   auto delayed = make_testbed(2, {BytesPerSecond(1.25e9), Seconds(2e-3)});
