@@ -180,7 +180,7 @@ class DyingTest(ValidateCliTest):
             time.sleep(0.1)
             ranks = ranks_of(driver.pid)
             if len(ranks) == 4:
-                time.sleep(2)  # into the first iteration
+                time.sleep(8)  # into the first iteration: LibTorch takes its time
                 return ranks
         self.fail("no ranks")
 

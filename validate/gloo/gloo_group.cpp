@@ -50,14 +50,15 @@ GlooGroup join_gloo_group(const RankPlace& place, const Job& job) {
   try {
     // Its threads keep a normal priority: they spin once rank 0 has left.
     auto store = meet(place, milliseconds(job.timeout));
-    bool prioritised = job.real_time && raise_priority();  // before Gloo's threads are created
+    bool prioritised = job.real_time && take_priority(Priority::events);  // before Gloo's threads are created
     auto options = c10d::ProcessGroupGloo::Options::create(milliseconds(job.timeout));
     options->devices.push_back(place.interface.empty()
                                    ? c10d::ProcessGroupGloo::createDefaultDevice()
                                    : c10d::ProcessGroupGloo::createDeviceForInterface(place.interface));
     options->threads = 1;
+    prioritised = prioritised && take_priority(Priority::collectives);
     auto group = c10::make_intrusive<c10d::ProcessGroupGloo>(store, place.rank, place.world_size, options);
-    prioritised = prioritised && lower_compute_priority();
+    prioritised = prioritised && take_priority(Priority::compute);
     environment.emplace_back("priority", prioritised ? "real-time: communication above compute" : "normal");
     environment.emplace_back("interface", place.interface.empty() ? "of the host's name" : place.interface);
     return {group, environment};

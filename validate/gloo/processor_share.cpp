@@ -9,16 +9,6 @@
 namespace ddpsim::validate {
 namespace {
 
-constexpr int kCommunication = 10, kCompute = 9;
-
-bool set_priority(int priority) {
-  sched_param parameters{};
-  parameters.sched_priority = priority;
-  // Round robin: Gloo's event thread polls while another thread holds the lock it wants (tcp/pair.cc
-  // handleEvents), and first in, first out the two would wait for each other on one core for ever.
-  return sched_setscheduler(0, SCHED_RR, &parameters) == 0;
-}
-
 std::vector<int> allowed_cores() {
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -46,12 +36,16 @@ std::pair<std::string, std::string> take_cores(int local_rank, int local_world_s
   return {"cores", fmt::format("{} of {}, bound to {}", share, n, fmt::join(mine, ", "))};
 }
 
-bool raise_priority() {
-  return set_priority(kCommunication);
-}
-
-bool lower_compute_priority() {
-  return set_priority(kCompute);
+bool take_priority(Priority priority) {
+#ifdef __SANITIZE_ADDRESS__
+  // The sanitizer's locks spin: a thread that wants one would keep a lower one that holds it off its core.
+  constexpr bool kAllowed = false;
+#else
+  constexpr bool kAllowed = true;
+#endif
+  sched_param parameters{};
+  parameters.sched_priority = priority == Priority::collectives ? 11 : priority == Priority::events ? 10 : 9;
+  return kAllowed && sched_setscheduler(0, SCHED_RR, &parameters) == 0;
 }
 
 void restore_priority() {
