@@ -29,7 +29,7 @@ class ShowTest(TopologyTest):
                 with self.subTest(name, size=size):
                     text = self.topology("show", name, *size)
                     self.assertRegex(text, r"^\d+ GPUs in \d+ nodes?, \d+ links \(each direction counts\)\n")
-                    self.assertRegex(text, r"\nbisection bandwidth +[\d.]+ [GT]B/s\n")
+                    self.assertRegex(text, r"\nbisection bandwidth +[\d.]+ [MGT]B/s\n")
                     self.assertEqual("between two nodes" in text, " 1 node," not in text)
 
     def test_a_hybrid_cube_mesh_above_pcie(self):
