@@ -165,10 +165,10 @@ void add_validate(CLI::App& app, Action& run) {
       ->add_option("--testbed", options->testbed,
                    "Ranks in network namespaces with shaped links (root): rate=1Gbps[,delay=1ms]")
       ->type_name("LINKS");
-  command
-      ->add_option("--measured", options->measured,
-                   "Compare with measured iterations in a CSV instead of running")
-      ->type_name("PATH");
+  auto* measured = command
+                       ->add_option("--measured", options->measured,
+                                    "Compare with measured iterations in a CSV instead of running")
+                       ->type_name("PATH");
   add_word(*command, "--workload", options->workload, {"ddp", "allreduce", "chunks"},
            "The scenario; all-reduces of many sizes; all gradients in chunks of many sizes")
       ->capture_default_str();
@@ -193,6 +193,9 @@ void add_validate(CLI::App& app, Action& run) {
       ->type_name("SECONDS");
   command->add_flag("--one-process", options->one_process,
                     "All GPUs of this machine as threads of one process (NCCL)");
+  for (const char* of_a_run : {"--backend", "--ranks", "--compute", "--testbed", "--workload", "--buckets",
+                               "--precision", "--repetitions", "--timeout", "--one-process"})
+    measured->excludes(of_a_run);
   command->footer("Example:\n  ddpsim validate configs/testbed-8.yaml --out results --plot validation.svg");
   command->callback([options, &run] { run = [options] { validate_scenario(*options); }; });
 }

@@ -183,7 +183,7 @@ validate::ValidationReport compare_with_file(const ValidateOptions& options, Swe
   if (!options.quiet()) report_unmatched(measured, metrics);
   auto report = validate::compare(predicted, {validation.iteration_error, validation.regret});
   report.prediction = "the scenario as it is";
-  report.measurement = *validation.measured;
+  report.measurement = options.measured.empty() ? *validation.measured : options.measured;
   return report;
 }
 

@@ -45,8 +45,7 @@ ValidationSettings read_validation_section(const Value* value, const PathResolve
   settings.backend = reader.optional("backend", as_word(backends)).value_or(settings.backend);
   Words<RealCompute> computes{{"replay", RealCompute::replay}, {"model", RealCompute::model}};
   settings.compute = reader.optional("compute", as_word(computes)).value_or(settings.compute);
-  if (auto ranks = reader.optional("ranks", as_integer(2, kLargestWorldSize)))
-    settings.ranks = static_cast<int>(*ranks);
+  reader.optional("ranks", as_integer(2, kLargestWorldSize));  // of a real run only, which reads it first
   if (const Value* testbed = reader.find("testbed")) read_testbed(*testbed, settings);
   if (const Value* measured = reader.find("measured")) settings.measured = resolve(*measured);
   if (const Value* thresholds = reader.find("thresholds")) read_thresholds(*thresholds, settings);

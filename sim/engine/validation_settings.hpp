@@ -13,7 +13,6 @@ enum class RealCompute { replay, model };
 
 struct ValidationSettings {
   RealBackend backend = RealBackend::gloo;
-  std::optional<int> ranks;  // absent: cluster.world_size
   RealCompute compute = RealCompute::replay;
   // Of the links between ranks on this machine (validation.testbed); absent: loopback, or the machine's own.
   std::optional<BytesPerSecond> testbed_rate;

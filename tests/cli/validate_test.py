@@ -60,6 +60,8 @@ class MeasuredTest(ValidateCliTest):
     def test_report_and_regret(self):
         done = self.ok("validate", "scenario.yaml", "--measured", "measured.csv", "--json", "r.json", "--csv", "r.csv")
         self.assertIn("largest error", done.stdout)
+        self.assertIn("measured.csv", done.stdout)
+        self.assertNotIn(str(self.folder), done.stdout)
         report = self.read_json("r.json")
         small, large = report["points"]
         self.assertAlmostEqual(small["predicted"]["iteration_s"], 0.020093886, places=9)
@@ -82,6 +84,10 @@ class MeasuredTest(ValidateCliTest):
         self.assertTrue(quiet.stderr.startswith("missed: the largest error"), quiet.stderr)
         self.assertEqual(len(self.read_json("r.json")["missed"]), 1)
         self.ok("validate", "scenario.yaml", "--set", "validation.thresholds={iteration_error: 1%, regret: 1%}")
+
+    def test_nothing_that_is_of_a_run(self):
+        done = self.fails(2, "validate", "scenario.yaml", "--measured", "measured.csv", "--ranks", "4")
+        self.assertIn("--measured excludes --ranks", done.stderr)
 
     def test_none_of_the_points(self):
         self.write("measured.csv", "bucket_cap_bytes,iteration_s\n5,1\n")
@@ -144,16 +150,33 @@ class GlooTest(ValidateCliTest):
 
 
 class ModelTest(ValidateCliTest):
-    def test_gpt2_with_pytorchs_reducer(self):
-        """Its buckets are those of the plan (the ranks compare them), gradients the average, parameters equal at the end."""
-        shutil.copy(cli.SOURCE_ROOT / "traces/gpt2-cpu.csv", self.folder / "trace.csv")
-        self.scenario(self.read("trace.csv").decode(), sweep="{ddp.bucket_cap: [25MiB]}", validation="{compute: model}")
+    """A real GPT-2. In each run the ranks check that reduced gradients are the average and parameters equal at the end."""
+
+    def train(self, points, **sections):
+        trace = (cli.SOURCE_ROOT / "traces/gpt2-cpu.csv").read_text()
+        self.assertIn("sequence_length: 64", trace)
+        self.scenario(trace.replace("sequence_length: 64", "sequence_length: 8"), validation="{compute: model}", **sections)
         self.ok("validate", "scenario.yaml", "--repetitions", "1", "--json", "r.json", timeout=280)
-        point = self.read_json("r.json")["points"][0]
+        report = self.read_json("r.json")["points"]
+        self.assertEqual(len(report), points)
+        for point in report:
+            self.assertGreater(point["measured"]["iteration_s"], 0)
+            ends = [bucket["measured"]["end_s"] for bucket in point["buckets"]]
+            self.assertEqual(ends, sorted(ends))
+        return report
+
+    def test_pytorchs_reducer(self):
+        """Its buckets are those of the plan: the ranks compare them."""
+        (point,) = self.train(1, sweep="{ddp.bucket_cap: [25MiB]}")
         self.assertEqual(len(point["buckets"]), 13)
-        self.assertGreater(point["measured"]["iteration_s"], 0)
-        ends = [bucket["measured"]["end_s"] for bucket in point["buckets"]]
-        self.assertEqual(ends, sorted(ends))
+
+    def test_every_other_strategy(self):
+        naive, flat, overlap = self.train(3, sweep="{strategy: [naive, flat, overlap]}")
+        self.assertEqual([len(point["buckets"]) for point in (naive, flat, overlap)], [148, 1, 148])
+
+    def test_accumulation_and_bucket_views(self):
+        (point,) = self.train(1, ddp="{bucket_cap: 100MiB, gradient_as_bucket_view: true, accumulation_steps: 2}")
+        self.assertEqual(len(point["buckets"]), 4)
 
     def test_what_it_cannot_train(self):
         self.scenario(cli.small_trace(2, 1000, 0.001, model="resnet50", batch_size=1, sequence_length=64))
@@ -236,23 +259,32 @@ class NcclTest(ValidateCliTest):
 class JoiningTest(ValidateCliTest):
     """As torchrun would start it, one process a rank."""
 
-    def test_two_processes(self):
+    def join(self, *options_of_ranks):
+        """Outputs and exit codes of ranks 0 and 1."""
         self.scenario(cli.small_trace(2, 1000, 0.002))
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
         ranks = []
-        for rank in range(2):
+        for rank, options in enumerate(options_of_ranks):
             environment = cli.environment(RANK=str(rank), WORLD_SIZE="2", LOCAL_RANK=str(rank), MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port),
                                           DDPSIM_INTERFACE="lo")
-            ranks.append(subprocess.Popen([cli.BINARY, "validate", "scenario.yaml", "--repetitions", "2", "--json", f"{rank}.json"], cwd=self.folder,
+            ranks.append(subprocess.Popen([cli.BINARY, "validate", "scenario.yaml", "--json", f"{rank}.json", *options], cwd=self.folder,
                                           env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
-        outputs = [rank.communicate(timeout=100) for rank in ranks]
-        self.assertEqual([rank.returncode for rank in ranks], [0, 0], outputs)
+        return [rank.communicate(timeout=100) for rank in ranks], [rank.returncode for rank in ranks]
+
+    def test_two_processes(self):
+        outputs, codes = self.join(("--repetitions", "2"), ("--repetitions", "2"))
+        self.assertEqual(codes, [0, 0], outputs)
         self.assertEqual(len(self.read_json("0.json")["points"]), 1)
         self.assertIn("largest error", outputs[0][0])
         self.assertEqual(outputs[1][0], "", "rank 0 tells")
         self.assertFalse((self.folder / "1.json").exists())
+
+    def test_two_scenarios(self):
+        outputs, codes = self.join((), ("--set", "strategy=naive"))
+        self.assertEqual(codes, [5, 5], outputs)
+        self.assertIn("the ranks' scenarios or options differ", outputs[0][1])
 
     def test_another_number_of_ranks(self):
         self.scenario(cli.small_trace(2, 1000, 0.002))

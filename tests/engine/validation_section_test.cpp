@@ -22,7 +22,6 @@ std::string error_of(const std::string& text) {
 void expect_defaults(const ValidationSettings& settings) {
   EXPECT_EQ(settings.backend, RealBackend::gloo);
   EXPECT_EQ(settings.compute, RealCompute::replay);
-  EXPECT_FALSE(settings.ranks);
   EXPECT_FALSE(settings.testbed_rate);
   EXPECT_FALSE(settings.testbed_delay);
   EXPECT_FALSE(settings.measured);
@@ -45,7 +44,6 @@ TEST(ValidationSection, EveryKey) {
       "  measured: runs.csv\n"
       "  thresholds: {iteration_error: 5%, regret: 0.5%}\n");
   EXPECT_EQ(settings.backend, RealBackend::nccl);
-  EXPECT_EQ(settings.ranks, 8);
   EXPECT_EQ(settings.compute, RealCompute::model);
   EXPECT_EQ(settings.testbed_rate, BytesPerSecond(125e6));
   ASSERT_TRUE(settings.testbed_delay);

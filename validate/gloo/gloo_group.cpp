@@ -1,7 +1,5 @@
 #include "validate/gloo/gloo_group.hpp"
 
-#include <cstdlib>
-
 #include "traces/capture/device_description.hpp"
 #include "validate/gloo/processor_share.hpp"
 #include <ATen/Parallel.h>
@@ -18,12 +16,6 @@ namespace {
 
 std::chrono::milliseconds milliseconds(Seconds time) {
   return std::chrono::milliseconds(static_cast<std::int64_t>(1e3 * time.value()));
-}
-
-int local_world_size(const RankPlace& place) {
-  const char* said = std::getenv("LOCAL_WORLD_SIZE");
-  int ranks = said ? std::atoi(said) : 0;
-  return ranks > 0 ? ranks : place.world_size;
 }
 
 c10::intrusive_ptr<c10d::Store> meet(const RankPlace& place, std::chrono::milliseconds timeout) {
@@ -46,17 +38,19 @@ GlooGroup join_gloo_group(const RankPlace& place, const Job& job) {
   at::set_num_threads(1);
   Environment environment{
       {"processor", describe_host().name}, {"torch", TORCH_VERSION}, {"kernel", kernel()}};
-  environment.push_back(take_cores(place.local_rank, local_world_size(place)));
+  if (place.local_world_size)
+    environment.push_back(take_cores(place.local_rank, *place.local_world_size));
+  else
+    environment.emplace_back("cores", "as the launcher left them");
   try {
     // Its threads keep a normal priority: they spin once rank 0 has left.
     auto store = meet(place, milliseconds(job.timeout));
-    bool prioritised = job.real_time && take_priority(Priority::events);  // before Gloo's threads are created
+    bool prioritised = job.real_time && take_priority(Priority::communication);  // Gloo's threads inherit it
     auto options = c10d::ProcessGroupGloo::Options::create(milliseconds(job.timeout));
     options->devices.push_back(place.interface.empty()
                                    ? c10d::ProcessGroupGloo::createDefaultDevice()
                                    : c10d::ProcessGroupGloo::createDeviceForInterface(place.interface));
     options->threads = 1;
-    prioritised = prioritised && take_priority(Priority::collectives);
     auto group = c10::make_intrusive<c10d::ProcessGroupGloo>(store, place.rank, place.world_size, options);
     prioritised = prioritised && take_priority(Priority::compute);
     environment.emplace_back("priority", prioritised ? "real-time: communication above compute" : "normal");

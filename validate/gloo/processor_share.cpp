@@ -44,7 +44,7 @@ bool take_priority(Priority priority) {
   constexpr bool kAllowed = true;
 #endif
   sched_param parameters{};
-  parameters.sched_priority = priority == Priority::collectives ? 11 : priority == Priority::events ? 10 : 9;
+  parameters.sched_priority = priority == Priority::communication ? 10 : 9;
   return kAllowed && sched_setscheduler(0, SCHED_RR, &parameters) == 0;
 }
 

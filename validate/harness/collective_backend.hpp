@@ -46,13 +46,14 @@ class CollectiveBackend {
   [[nodiscard]] virtual int world_size() const = 0;
   [[nodiscard]] virtual Environment environment() const = 0;
 
+  // The largest of all ranks' values, element by element.
+  [[nodiscard]] virtual std::vector<double> maximum(const std::vector<double>& values) = 0;
+
   // The buffer, all zero; called once, before any of the following.
   virtual void allocate(std::size_t elements) = 0;
   virtual void write(std::size_t first, std::span<const float> values) = 0;
   [[nodiscard]] virtual std::vector<float> read(Range range) = 0;
   virtual void broadcast(Range range) = 0;  // rank 0's elements, everywhere when it returns
-  // The largest of all ranks' values, element by element.
-  [[nodiscard]] virtual std::vector<double> maximum(const std::vector<double>& values) = 0;
 
   // All ranks enter a step together; its clock starts here.
   virtual void start_step() = 0;

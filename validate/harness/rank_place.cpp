@@ -12,6 +12,9 @@ RankPlace rank_place_from_environment() {
   place.world_size = required_number("WORLD_SIZE", 1, kLargestWorldSize, hint);
   place.rank = required_number("RANK", 0, place.world_size - 1, hint);
   place.local_rank = required_number("LOCAL_RANK", 0, place.world_size - 1, hint);
+  if (environment_variable("LOCAL_WORLD_SIZE"))
+    place.local_world_size =
+        required_number("LOCAL_WORLD_SIZE", place.local_rank + 1, place.world_size, hint);
   place.master_address = required_variable("MASTER_ADDR", hint);
   place.master_port = required_number("MASTER_PORT", 1, 65535, hint);
   if (environment_variable("DDPSIM_RANKS_HERE"))

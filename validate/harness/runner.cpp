@@ -1,7 +1,9 @@
 #include "validate/harness/runner.hpp"
 
+#include "validate/harness/job_json.hpp"
 #include "validate/harness/replayer.hpp"
 #include "validate/harness/stopping_rule.hpp"
+#include "validate/harness/verification.hpp"
 #include <fmt/format.h>
 
 #include "sim/base/check.hpp"
@@ -34,6 +36,14 @@ std::vector<CollectiveTimes> medians(const std::vector<StepTimes>& repetitions) 
         {of(&CollectiveTimes::launch), of(&CollectiveTimes::start), of(&CollectiveTimes::end)});
   }
   return collectives;
+}
+
+// Ranks that somebody else started may have been given other scenarios: they would wait for each other, or
+// reduce what does not belong together.
+void require_same_job(CollectiveBackend& backend, const Job& job) {
+  auto text = write_job(job);
+  require_equal_on_all_ranks(backend, digest(std::vector<float>(text.begin(), text.end())),
+                             "scenarios or options");
 }
 
 // One step, from its first repetition to its last.
@@ -86,6 +96,7 @@ class StepRun {
 RunResult run_job(CollectiveBackend& backend, Trainer* trainer, const Job& job, StatusReporter& status) {
   RunResult result{backend.name(), backend.world_size(), backend.environment(), {}};
   status.doing("preparing");
+  require_same_job(backend, job);
   auto replayer = make_replayer(backend, job);
   for (const auto& step : job.steps) {
     DDPSIM_CHECK(!step.reduction || trainer, "a job that trains has a model");

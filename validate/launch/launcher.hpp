@@ -40,6 +40,8 @@ struct Placement {
   // mpirun).
   bool joined = false;
   int local_rank = 0;  // of that one
+  // Ranks on this machine; absent: the launcher does not say.
+  std::optional<int> local_world_size = std::nullopt;
 };
 
 // Who this process is in a run that somebody else started; none otherwise. The first that applies:

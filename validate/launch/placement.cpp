@@ -26,11 +26,12 @@ namespace {
 // A launcher of many processes, and how it tells each who it is.
 struct Dialect {
   const char *launcher, *rank, *world_size, *local_rank;
+  const char* local_world_size;  // null: it does not
   [[nodiscard]] std::array<const char*, 3> names() const { return {rank, world_size, local_rank}; }
 };
-constexpr Dialect kTorchrun{"torchrun", "RANK", "WORLD_SIZE", "LOCAL_RANK"};
+constexpr Dialect kTorchrun{"torchrun", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"};
 constexpr Dialect kOpenMpi{"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
-                           "OMPI_COMM_WORLD_LOCAL_RANK"};
+                           "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"};
 
 bool speaks(const Dialect& dialect) {
   for (const char* name : dialect.names())
@@ -49,7 +50,7 @@ std::optional<Dialect> slurm_task() {
   if (error != std::errc() || id >= kFirstReserved) return std::nullopt;
   const char* tasks = environment_variable("SLURM_STEP_NUM_TASKS") ? "SLURM_STEP_NUM_TASKS" : "SLURM_NTASKS";
   if (environment_variable(tasks).value_or("1") == "1") return std::nullopt;
-  return Dialect{"Slurm", "SLURM_PROCID", tasks, "SLURM_LOCALID"};
+  return Dialect{"Slurm", "SLURM_PROCID", tasks, "SLURM_LOCALID", nullptr};
 }
 
 Placement placed_by(const Dialect& dialect) {
@@ -62,6 +63,9 @@ Placement placed_by(const Dialect& dialect) {
   placement.world_size = required_number(dialect.world_size, 1, kLargestWorldSize, hint);
   placement.ranks = {required_number(dialect.rank, 0, placement.world_size - 1, hint)};
   placement.local_rank = required_number(dialect.local_rank, 0, placement.world_size - 1, hint);
+  if (dialect.local_world_size && environment_variable(dialect.local_world_size))
+    placement.local_world_size =
+        required_number(dialect.local_world_size, placement.local_rank + 1, placement.world_size, hint);
   placement.master_address = required_variable("MASTER_ADDR", meeting);
   placement.master_port = required_number("MASTER_PORT", 1, 65535, meeting);
   return placement;
@@ -119,6 +123,7 @@ Placement local_placement(int world_size, const RankNetwork& network) {
   DDPSIM_CHECK(world_size >= 1, "a run has ranks");
   Placement placement;
   placement.world_size = world_size;
+  placement.local_world_size = world_size;
   placement.ranks.resize(static_cast<std::size_t>(world_size));
   std::iota(placement.ranks.begin(), placement.ranks.end(), 0);
   placement.master_address = network.address(0);

@@ -47,6 +47,7 @@ std::vector<std::string> rank_environment(const LaunchOptions& options, const Ra
       {"DDPSIM_RANKS_HERE", std::to_string(ranks.count)},
       {"DDPSIM_STATUS_FD", std::to_string(status_descriptor)},
   };
+  if (auto here = options.placement.local_world_size) changed["LOCAL_WORLD_SIZE"] = std::to_string(*here);
   if (!options.placement.joined) changed["DDPSIM_INTERFACE"] = network.interface();
   // One thread each: ranks share the cores of this machine.
   for (const char* threads : {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"})

@@ -16,6 +16,7 @@ using ::testing::HasSubstr;
 const Variables kPlace{{"RANK", "2"},
                        {"WORLD_SIZE", "4"},
                        {"LOCAL_RANK", "1"},
+                       {"LOCAL_WORLD_SIZE", {}},
                        {"MASTER_ADDR", "10.77.0.1"},
                        {"MASTER_PORT", "29500"},
                        {"DDPSIM_RANKS_HERE", {}},
@@ -39,6 +40,12 @@ TEST(RankPlace, WhatTorchrunSets) {
   EXPECT_EQ(place.master_port, 29500);
   EXPECT_EQ(place.ranks_here, 1);
   EXPECT_EQ(place.interface, "");
+}
+
+TEST(RankPlace, HowManyRanksAreHere) {
+  EXPECT_EQ(place_with({}).local_world_size, std::nullopt);
+  EXPECT_EQ(place_with({{"LOCAL_WORLD_SIZE", "2"}}).local_world_size, 2);
+  EXPECT_THAT(error_with({{"LOCAL_WORLD_SIZE", "5"}}), HasSubstr("LOCAL_WORLD_SIZE is '5'"));
 }
 
 TEST(RankPlace, WhatTheLauncherAdds) {

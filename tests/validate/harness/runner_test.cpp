@@ -1,12 +1,10 @@
-#include "validate/harness/runner.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "tests/support/scoped_environment.hpp"
-#include "tests/validate/harness/fake_backend.hpp"
+#include "tests/validate/harness/job_run.hpp"
 
 namespace ddpsim::validate::test {
 namespace {
@@ -17,38 +15,6 @@ using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::StartsWith;
-
-Action compute(double seconds) {
-  return {Action::Kind::compute, Seconds(seconds), {}};
-}
-Action all_reduce(std::size_t first, std::size_t count) {
-  return {Action::Kind::all_reduce, {}, {first, count}};
-}
-const Action kWait{Action::Kind::wait, {}, {}};
-
-// 2 s of computing, an all-reduce of four elements, 1 s more beside it and 1 s after it.
-Step small_step() {
-  return {"small", {compute(2), all_reduce(0, 4), compute(1), kWait, compute(1)}, {}, false};
-}
-
-struct JobRun {
-  std::vector<RunResult> results;  // by rank
-  std::vector<int> steps;
-  std::vector<std::string> failures;
-};
-
-JobRun run(const Job& job, const Script& script = {}) {
-  auto n = static_cast<std::size_t>(script.ranks);
-  JobRun run{std::vector<RunResult>(n), std::vector<int>(n), {}};
-  run.failures = on_all_ranks(script, [&](FakeBackend& backend) {
-    auto rank = static_cast<std::size_t>(backend.rank());
-    StatusReporter status(backend.rank());
-    run.results[rank] = run_job(backend, nullptr, job, status);
-    run.steps[rank] = backend.steps();
-  });
-  return run;
-}
 
 // Of a run that is to succeed, as rank 0 has it.
 RunResult result_of(const Job& job, const Script& script = {}) {
@@ -161,51 +127,6 @@ TEST(Runner, CollectivesAreMedians) {
   EXPECT_EQ(result.steps[0].collectives[1].launch, Seconds(0));
   EXPECT_EQ(result.steps[0].collectives[1].start, Seconds(3));
   EXPECT_EQ(result.steps[0].collectives[1].end, Seconds(5));
-}
-
-Job checked_job() {
-  Step step{"s", {all_reduce(0, 3), all_reduce(3, 5)}, {1, 5, 30, 0.005, Seconds(1000)}, true};
-  return {"gloo", {}, Seconds(60), {step}};
-}
-
-// One warm-up, six repetitions and a check before and after them.
-TEST(Runner, ChecksGradientsBeforeAndAfter) {
-  auto done = run(checked_job());
-  EXPECT_THAT(done.failures, Each(IsEmpty()));
-  EXPECT_THAT(done.steps, Each(9));
-  EXPECT_EQ(done.results[0].steps[0].totals.size(), 6U);
-}
-
-TEST(Runner, AFaultFromTheStart) {
-  Script script;
-  script.sums = [](const Script::Sums& sums) {
-    if (sums.rank == 1 && sums.collective == 1) sums.values[4] += 1;
-  };
-  EXPECT_THAT(
-      run(checked_job(), script).failures,
-      ElementsAre("rank 0: another rank has left", StartsWith("rank 1: element 4 of all-reduce 1 is ")));
-  auto unchecked = checked_job();
-  unchecked.steps[0].verify = false;
-  EXPECT_THAT(run(unchecked, script).failures, Each(IsEmpty()));
-}
-
-TEST(Runner, AFaultThatBeginsLater) {
-  Script script;
-  script.sums = [](const Script::Sums& sums) {
-    if (sums.rank == 0 && sums.step >= 4) sums.values[0] = 100;
-  };
-  EXPECT_THAT(run(checked_job(), script).failures,
-              ElementsAre(StartsWith("rank 0: element 0 of all-reduce 0 is 100, "), HasSubstr("rank 1: ")));
-}
-
-TEST(Runner, RanksThatEndWithOtherParameters) {
-  Script script;
-  script.sums = [](const Script::Sums& sums) {
-    if (sums.rank == 1)
-      for (float& value : sums.values) value += 5e-7F;
-  };
-  EXPECT_THAT(run(checked_job(), script).failures,
-              ElementsAre("rank 0: the ranks' parameters differ", "rank 1: the ranks' parameters differ"));
 }
 
 TEST(Runner, SaysWhatItIsDoing) {

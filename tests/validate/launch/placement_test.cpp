@@ -23,10 +23,10 @@ using ::testing::HasSubstr;
 // `set` and no other variable of any launcher.
 Variables only(const Variables& set) {
   Variables all = set;
-  for (const char* name :
-       {"RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT", "OMPI_COMM_WORLD_RANK",
-        "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID",
-        "SLURM_STEP_ID", "SLURM_STEP_NUM_TASKS"})
+  for (const char* name : {"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR",
+                           "MASTER_PORT", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
+                           "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE", "SLURM_PROCID",
+                           "SLURM_NTASKS", "SLURM_LOCALID", "SLURM_STEP_ID", "SLURM_STEP_NUM_TASKS"})
     all.try_emplace(name, std::nullopt);
   return all;
 }
@@ -78,6 +78,16 @@ TEST(PlacementFromEnvironment, EachLauncher) {
   expect_rank_5_of_8(placement_with(with(kSlurm, {{"SLURM_STEP_NUM_TASKS", {}}})));
   // An allocation of 16 tasks, a step of 8.
   expect_rank_5_of_8(placement_with(with(kSlurm, {{"SLURM_NTASKS", "16"}})));
+}
+
+TEST(PlacementFromEnvironment, HowManyRanksAreHere) {
+  auto here = [](const Variables& set) { return placement_with(set).value().local_world_size; };
+  EXPECT_EQ(here(with(kTorchrun, {{"LOCAL_WORLD_SIZE", "4"}})), 4);
+  EXPECT_EQ(here(with(kOpenMpi, {{"OMPI_COMM_WORLD_LOCAL_SIZE", "2"}})), 2);
+  EXPECT_EQ(here(kTorchrun), std::nullopt);
+  EXPECT_EQ(here(kSlurm), std::nullopt);
+  EXPECT_THAT(error_with(with(kTorchrun, {{"LOCAL_WORLD_SIZE", "1"}})),
+              HasSubstr("LOCAL_WORLD_SIZE is '1', not a whole number from 2 to 8"));
 }
 
 TEST(PlacementFromEnvironment, TheInnermostLauncherCounts) {

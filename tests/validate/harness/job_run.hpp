@@ -1,0 +1,49 @@
+#pragma once
+// Jobs run by ranks that are threads of the test (fake_backend.hpp).
+#include <string>
+#include <vector>
+
+#include "validate/harness/runner.hpp"
+
+#include "tests/validate/harness/fake_backend.hpp"
+
+namespace ddpsim::validate::test {
+
+inline Action compute(double seconds) {
+  return {Action::Kind::compute, Seconds(seconds), {}};
+}
+inline Action all_reduce(std::size_t first, std::size_t count) {
+  return {Action::Kind::all_reduce, {}, {first, count}};
+}
+inline const Action kWait{Action::Kind::wait, {}, {}};
+
+// 2 s of computing, an all-reduce of four elements, 1 s more beside it and 1 s after it.
+inline Step small_step() {
+  return {"small", {compute(2), all_reduce(0, 4), compute(1), kWait, compute(1)}, {}, false};
+}
+
+struct JobRun {
+  std::vector<RunResult> results;  // by rank
+  std::vector<int> steps;
+  std::vector<std::string> failures;
+};
+
+inline JobRun run(const Job& job, const Script& script = {}) {
+  auto n = static_cast<std::size_t>(script.ranks);
+  JobRun run{std::vector<RunResult>(n), std::vector<int>(n), {}};
+  run.failures = on_all_ranks(script, [&](FakeBackend& backend) {
+    auto rank = static_cast<std::size_t>(backend.rank());
+    StatusReporter status(backend.rank());
+    run.results[rank] = run_job(backend, nullptr, job, status);
+    run.steps[rank] = backend.steps();
+  });
+  return run;
+}
+
+// Its sums are checked before and after its repetitions.
+inline Job checked_job() {
+  Step step{"s", {all_reduce(0, 3), all_reduce(3, 5)}, {1, 5, 30, 0.005, Seconds(1000)}, true};
+  return {"gloo", {}, Seconds(60), {step}};
+}
+
+}  // namespace ddpsim::validate::test
