@@ -63,9 +63,10 @@ TEST(RunRanks, AJoinedRunHasOneRankHere) {
   ScriptedRun run({"exit:1", "exit:1", "begin tell"});
   run.options.placement = {4, {2}, "10.1.2.3", 29500, true, 1, 2};
   run.run();
-  EXPECT_THAT(told(run, 2), AllOf(Contains("RANK=2"), Contains("WORLD_SIZE=4"), Contains("LOCAL_RANK=1"),
-                                  Contains("LOCAL_WORLD_SIZE=2"), Contains("MASTER_ADDR=10.1.2.3"), Contains("MASTER_PORT=29500"),
-                                  Not(Contains(StartsWith("DDPSIM_INTERFACE")))));
+  EXPECT_THAT(told(run, 2),
+              AllOf(Contains("RANK=2"), Contains("WORLD_SIZE=4"), Contains("LOCAL_RANK=1"),
+                    Contains("LOCAL_WORLD_SIZE=2"), Contains("MASTER_ADDR=10.1.2.3"),
+                    Contains("MASTER_PORT=29500"), Not(Contains(StartsWith("DDPSIM_INTERFACE")))));
 }
 
 TEST(RunRanks, OneProcess) {
