@@ -1,7 +1,9 @@
 #include "sim/base/program_exit.hpp"
 
+#include <climits>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <iostream>
 #include <new>
 
@@ -15,8 +17,14 @@
 namespace ddpsim {
 namespace {
 
+// What is to be removed, as a signal handler can read it. A path ends with NUL; an empty one is a free place.
+constexpr int kPlaces = 32;
+char to_remove[kPlaces][PATH_MAX];
+
 // Workers die with this process, and outputs are whole or absent: leaving at once is safe.
 void on_interrupt(int) {
+  for (int place = kPlaces - 1; place >= 0; --place)
+    if (to_remove[place][0] && unlink(to_remove[place]) != 0) rmdir(to_remove[place]);
   constexpr char message[] = "interrupted\n";
   [[maybe_unused]] auto written = write(STDERR_FILENO, message, sizeof message - 1);
   _exit(kInterrupted);
@@ -66,6 +74,18 @@ OutputPhase::OutputPhase() {
 }
 OutputPhase::~OutputPhase() {
   mask_interrupts(SIG_UNBLOCK);
+}
+
+RemovedOnInterrupt::RemovedOnInterrupt(const std::string& path) : place_(-1) {
+  if (path.size() >= PATH_MAX) return;
+  OutputPhase undisturbed;
+  for (int place = 0; place < kPlaces && place_ < 0; ++place)
+    if (!to_remove[place][0]) place_ = place;
+  if (place_ >= 0) std::memcpy(to_remove[place_], path.c_str(), path.size() + 1);
+}
+
+RemovedOnInterrupt::~RemovedOnInterrupt() {
+  if (place_ >= 0) to_remove[place_][0] = '\0';
 }
 
 void check_standard_output() {

@@ -42,6 +42,19 @@ int fail(const Failure& failure);
 // From here on SIGINT and SIGTERM end the program at once with exit code 4.
 void leave_on_interrupt();
 
+// A file or empty folder that an interrupt removes, for as long as this lives: those of later ones first. At
+// most 32 at a time; more are left behind.
+class RemovedOnInterrupt {
+ public:
+  explicit RemovedOnInterrupt(const std::string& path);
+  ~RemovedOnInterrupt();
+  RemovedOnInterrupt(const RemovedOnInterrupt&) = delete;
+  RemovedOnInterrupt& operator=(const RemovedOnInterrupt&) = delete;
+
+ private:
+  int place_;  // in the table that the signal handler reads; -1: none was free
+};
+
 // While one lives, an interrupt waits: a temporary file is renamed or removed before the program leaves.
 class OutputPhase {
  public:

@@ -39,6 +39,10 @@ std::unique_ptr<validate::RankNetwork> make_network(const ValidationSettings& se
   auto note = [&](std::string_view why) {
     if (!quiet) fmt::print(stderr, "note: no testbed: {}\n", why);
   };
+  if (settings.backend == RealBackend::nccl) {
+    note("it shapes the links of Gloo, and NCCL has those of its GPUs");
+    return loopback;
+  }
   if (joined) {
     note("the ranks were started by somebody else, and use the network there is");
     return loopback;
@@ -67,9 +71,6 @@ RealRuns::RealRuns(const ValidationSettings& settings, int world_size, bool one_
     throw InputError(fmt::format("this process is one of {} ranks, and the scenario has {}",
                                  joined_->world_size, world_size),
                      fmt::format("--ranks {}", joined_->world_size));
-  if (settings.testbed_rate && settings.backend == RealBackend::nccl)
-    throw InputError("a testbed shapes the links of Gloo; NCCL has those of its GPUs",
-                     "remove the testbed, or use backend gloo");
   if (!joined_ && world_size > validate::kMostTestbedRanks)
     throw InputError(
         fmt::format("{} ranks are too many for one machine", world_size),
@@ -83,10 +84,11 @@ std::optional<validate::RunResult> RealRuns::run(const validate::Job& job) {
   TemporaryFolder folder;
   auto here = job;
   here.real_time = shaped_;
-  write_whole_file(folder.file("job.json"), validate::write_job(here));
+  auto job_file = folder.file("job.json"), result_file = folder.file("result.json");
+  write_whole_file(job_file, validate::write_job(here));
   validate::LaunchOptions launch;
   launch.program = program_;
-  launch.arguments = {folder.file("job.json"), folder.file("result.json")};
+  launch.arguments = {job_file, result_file};
   launch.one_process = one_process_;
   launch.placement = joined_ ? *joined_ : validate::local_placement(world_size_, *network_);
   ++runs_;
@@ -95,7 +97,7 @@ std::optional<validate::RunResult> RealRuns::run(const validate::Job& job) {
     launch.placement.master_port = (launch.placement.master_port - 1024 + runs_) % (65536 - 1024) + 1024;
   validate::run_ranks(launch, *network_);
   if (launch.placement.ranks.front() != 0) return std::nullopt;
-  auto result = validate::read_run_result(folder.file("result.json"));
+  auto result = validate::read_run_result(result_file);
   result.environment.emplace_back("network", network());
   return result;
 }

@@ -13,6 +13,13 @@ TemporaryFolder::TemporaryFolder() {
     throw InputError("there can be no temporary folder in " + name,
                      "set TMPDIR to a folder that can be written");
   path_ = name;
+  removed_.push_back(std::make_unique<RemovedOnInterrupt>(name));
+}
+
+std::string TemporaryFolder::file(const std::string& name) {
+  auto path = (path_ / name).string();
+  removed_.push_back(std::make_unique<RemovedOnInterrupt>(path));
+  return path;
 }
 
 TemporaryFolder::~TemporaryFolder() {

@@ -1,4 +1,5 @@
 // Real runs beside predictions that were made before them.
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 
@@ -32,7 +33,7 @@ class Record {
  public:
   explicit Record(std::string folder) : folder_(std::move(folder)) {}
   // The path of the written file.
-  std::string keep(const std::string& name, const std::string& text) const {
+  std::string keep(const std::string& name, const std::string& text) {
     auto path = folder_.empty() ? temporary_.file(name) : (std::filesystem::path(folder_) / name).string();
     write_whole_file(path, text);
     return path;
@@ -150,6 +151,10 @@ class Validation {
     report.measurement =
         fmt::format("{}, {}", runs_.describe(), trains_ ? "the model trained" : "compute replayed");
     report.environment = run.environment;
+    auto sampling = options_.sampling();
+    report.environment.emplace_back(
+        "repetitions", fmt::format("{} to {}, to {} % of the median, {}", sampling.least, sampling.most,
+                                   100 * sampling.precision, format_seconds(sampling.budget)));
     return report;
   }
 
@@ -163,6 +168,25 @@ class Validation {
   RealRuns runs_;
   Record record_;
 };
+
+}  // namespace
+
+namespace {
+
+// A row that does not name its cap would otherwise be compared with predictions for all of them.
+void refuse_rows_without_cap(const std::string& path, const std::vector<SweepPoint>& points) {
+  std::vector<Bytes> caps;
+  for (const auto& point : points)
+    if (point.measured && !point.measured->bucket_cap && point.metrics.strategy == Strategy::ddp &&
+        point.metrics.bucket_cap)
+      caps.push_back(*point.metrics.bucket_cap);
+  std::sort(caps.begin(), caps.end());
+  if (std::unique(caps.begin(), caps.end()) - caps.begin() > 1)
+    throw InputError(
+        fmt::format("{}: a row that does not say its bucket cap stands for {} points that differ in it", path,
+                    caps.size()),
+        "add the column bucket_cap_bytes");
+}
 
 }  // namespace
 
@@ -180,6 +204,7 @@ validate::ValidationReport compare_with_file(const ValidateOptions& options, Swe
     point.measured = matching(measured, point.metrics);
     metrics.push_back(point.metrics);
   }
+  refuse_rows_without_cap(*validation.measured, predicted.points);
   if (!options.quiet()) report_unmatched(measured, metrics);
   auto report = validate::compare(predicted, {validation.iteration_error, validation.regret});
   report.prediction = "the scenario as it is";

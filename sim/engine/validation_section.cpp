@@ -46,7 +46,9 @@ ValidationSettings read_validation_section(const Value* value, const PathResolve
   Words<RealCompute> computes{{"replay", RealCompute::replay}, {"model", RealCompute::model}};
   settings.compute = reader.optional("compute", as_word(computes)).value_or(settings.compute);
   reader.optional("ranks", as_integer(2, kLargestWorldSize));  // of a real run only, which reads it first
-  if (const Value* testbed = reader.find("testbed")) read_testbed(*testbed, settings);
+  const Value* testbed = reader.find("testbed");
+  bool none = testbed && testbed->kind == Value::Kind::scalar && testbed->scalar == "none";
+  if (testbed && !none) read_testbed(*testbed, settings);
   if (const Value* measured = reader.find("measured")) settings.measured = resolve(*measured);
   if (const Value* thresholds = reader.find("thresholds")) read_thresholds(*thresholds, settings);
   reader.finish();

@@ -89,6 +89,11 @@ class MeasuredTest(ValidateCliTest):
         done = self.fails(2, "validate", "scenario.yaml", "--measured", "measured.csv", "--ranks", "4")
         self.assertIn("--ranks excludes --measured", done.stderr)
 
+    def test_a_row_for_two_caps(self):
+        self.write("measured.csv", "iteration_s\n0.02\n")
+        done = self.fails(2, "validate", "scenario.yaml", "--measured", "measured.csv")
+        self.assertIn("a row that does not say its bucket cap stands for 2 points that differ in it", done.stderr)
+
     def test_none_of_the_points(self):
         self.write("measured.csv", "bucket_cap_bytes,iteration_s\n5,1\n")
         done = self.fails(2, "validate", "scenario.yaml", "--measured", "measured.csv")
@@ -189,7 +194,9 @@ class DyingTest(ValidateCliTest):
 
     def start(self, *arguments):
         self.scenario(cli.small_trace(2, 1000, 10.0))
-        driver = subprocess.Popen([cli.BINARY, "validate", "scenario.yaml", "--ranks", "4", *arguments], cwd=self.folder, env=cli.environment(),
+        (self.folder / "temporary").mkdir()
+        driver = subprocess.Popen([cli.BINARY, "validate", "scenario.yaml", "--ranks", "4", *arguments], cwd=self.folder,
+                                  env=cli.environment(TMPDIR=str(self.folder / "temporary")),
                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.addCleanup(driver.kill)
         return driver
@@ -239,6 +246,7 @@ class DyingTest(ValidateCliTest):
         driver.communicate(timeout=30)
         self.assertEqual(driver.returncode, 4)
         self.assert_all_gone(ranks)
+        self.assertEqual(list((self.folder / "temporary").rglob("*")), [])
 
     def test_a_killed_driver(self):
         driver = self.start()
@@ -252,8 +260,9 @@ class NcclTest(ValidateCliTest):
     @unittest.skipIf(Path("/dev/nvidia0").exists(), "there is a GPU")
     def test_without_a_gpu(self):
         self.scenario(cli.small_trace(2, 1000, 0.001))
-        done = self.fails(3, "validate", "scenario.yaml", "--backend", "nccl")
-        self.assertRegex(done.stderr, "GPU")
+        for testbed in "none", "{rate: 1Gbps}":
+            done = self.fails(3, "validate", "scenario.yaml", "--backend", "nccl", "--set", f"validation.testbed={testbed}")
+            self.assertRegex(done.stderr, "GPU")
 
 
 class JoiningTest(ValidateCliTest):

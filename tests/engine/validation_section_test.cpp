@@ -53,6 +53,10 @@ TEST(ValidationSection, EveryKey) {
   EXPECT_EQ(settings.regret, 0.005);
 }
 
+TEST(ValidationSection, NoTestbed) {
+  expect_defaults(read("validation: {testbed: none}\n"));
+}
+
 TEST(ValidationSection, EachKeyAlone) {
   auto settings = read("validation: {testbed: {rate: 100MB/s}, thresholds: {regret: 0%}}\n");
   EXPECT_EQ(settings.testbed_rate, BytesPerSecond(1e8));

@@ -57,9 +57,14 @@ GlooGroup join_gloo_group(const RankPlace& place, const Job& job) {
     environment.emplace_back("interface", place.interface.empty() ? "of the host's name" : place.interface);
     return {group, environment};
   } catch (const std::exception& error) {
-    throw RunFailed(fmt::format("rank {} of {} cannot join the others at {}:{}: {}", place.rank,
-                                place.world_size, place.master_address, place.master_port,
-                                one_line(error.what())));
+    // What c10 adds, from "Exception raised from" on, is a backtrace.
+    std::string why = error.what();
+    why = one_line(why.substr(0, why.find("Exception raised from")));
+    throw RunFailed(fmt::format(
+        "rank {} of {} cannot join the others at {}:{}: {}\n"
+        "hint: are all ranks started, with the same MASTER_ADDR and MASTER_PORT{}?",
+        place.rank, place.world_size, place.master_address, place.master_port, why,
+        place.interface.empty() ? "" : fmt::format(", and is {} an interface here", place.interface)));
   }
 }
 
