@@ -63,9 +63,17 @@ std::optional<double> time_unit(std::string_view unit) {
   return std::nullopt;
 }
 
+std::optional<double> flops_rate_unit(std::string_view unit) {
+  constexpr std::string_view per_second = "FLOP/s";
+  if (unit == "PFLOP/s") return 1e15;
+  if (!unit.ends_with(per_second) || unit.find('i') != std::string_view::npos) return std::nullopt;
+  return prefixed(unit, per_second, 1.0);
+}
+
 constexpr UnitTable kBytes{"a size", "25MiB", byte_unit};
 constexpr UnitTable kBandwidth{"a bandwidth", "100Gbps or 12.5GB/s", bandwidth_unit};
 constexpr UnitTable kTime{"a time", "5us", time_unit};
+constexpr UnitTable kFlopsRate{"a rate of operations", "66.9TFLOP/s", flops_rate_unit};
 
 [[noreturn]] void fail(const Located& text, std::size_t offset, std::size_t length,
                        const std::string& message, const std::string& hint) {
@@ -96,7 +104,7 @@ std::pair<double, std::size_t> leading_number(const Located& text, std::string_v
 
 // The dimension another table would read this unit as, for the hint.
 std::string_view dimension_of(std::string_view unit) {
-  for (const auto* table : {&kBytes, &kBandwidth, &kTime})
+  for (const auto* table : {&kBytes, &kBandwidth, &kTime, &kFlopsRate})
     if (table->factor(unit)) return table->what;
   return {};
 }
@@ -158,6 +166,14 @@ Seconds parse_seconds(const Located& text) {
   return Seconds(seconds);
 }
 
+FlopsPerSecond parse_flops_rate(const Located& text) {
+  double rate = parse_with_unit(text, kFlopsRate);
+  if (rate <= 0)
+    fail(text, 0, text.text.size(), "a rate of zero computes nothing", "write the peak of the data sheet");
+  check_below(text, rate, 1e21, "10^21 FLOP/s");
+  return FlopsPerSecond(rate);
+}
+
 double parse_number(const Located& text, double lowest, double highest) {
   auto [value, used] = leading_number(text, "a number", "1.5");
   if (used != text.text.size())
@@ -200,6 +216,12 @@ std::string format_seconds(Seconds time) {
   if (magnitude < 1e-3) return fmt::format("{:.4g} us", s * 1e6);
   if (magnitude < 1) return fmt::format("{:.6g} ms", s * 1e3);
   return fmt::format("{:.6g} s", s);
+}
+
+std::string format_flops_rate(FlopsPerSecond rate) {
+  constexpr std::array<std::string_view, 6> units{"FLOP/s",  "kFLOP/s", "MFLOP/s",
+                                                  "GFLOP/s", "TFLOP/s", "PFLOP/s"};
+  return with_prefix(rate.value(), 1000.0, units);
 }
 
 }  // namespace ddpsim

@@ -1,6 +1,7 @@
 #pragma once
-// Text to quantities and back: "25MiB", "100Gbps", "300GB/s", "2us". 'B' is byte and 'b' bit; k, M, G, T are
-// powers of 1000 and Ki, Mi, Gi, Ti powers of 1024. A bare number is an error: the unit is part of the value.
+// Text to quantities and back: "25MiB", "100Gbps", "300GB/s", "2us", "66.9TFLOP/s". 'B' is byte and 'b' bit;
+// k, M, G, T are powers of 1000 and Ki, Mi, Gi, Ti powers of 1024. A bare number is an error: the unit is
+// part of the value.
 #include <cstdint>
 #include <string>
 
@@ -11,9 +12,10 @@ namespace ddpsim {
 
 // Each throws InputError at the part of the text that is wrong: no number, not finite, negative, out of
 // range, missing or unknown unit, or a unit of another dimension.
-Bytes parse_bytes(const Located& text);               // [0, 2^53), rounded to whole bytes
-BytesPerSecond parse_bandwidth(const Located& text);  // (0, 1e18)
-Seconds parse_seconds(const Located& text);           // [0, 1e9)
+Bytes parse_bytes(const Located& text);                // [0, 2^53), rounded to whole bytes
+BytesPerSecond parse_bandwidth(const Located& text);   // (0, 1e18)
+Seconds parse_seconds(const Located& text);            // [0, 1e9)
+FlopsPerSecond parse_flops_rate(const Located& text);  // (0, 1e21); powers of 1000, P too
 
 // Bare numbers, whole text. Throw InputError when not a finite number or outside [lowest, highest].
 double parse_number(const Located& text, double lowest, double highest);
@@ -24,5 +26,6 @@ std::int64_t parse_integer(const Located& text, std::int64_t lowest, std::int64_
 std::string format_bytes(Bytes bytes);
 std::string format_bandwidth(BytesPerSecond bandwidth);
 std::string format_seconds(Seconds time);
+std::string format_flops_rate(FlopsPerSecond rate);
 
 }  // namespace ddpsim

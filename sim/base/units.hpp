@@ -1,6 +1,7 @@
 #pragma once
-// Strong types for the three physical dimensions of the project. All are doubles in SI base units (seconds,
-// bytes, bytes per second); byte counts are whole and exact up to 2^53.
+// Strong types for the physical dimensions of the project. All are doubles in SI base units (seconds, bytes,
+// bytes per second, floating-point operations and those per second); byte counts are whole and exact up to
+// 2^53.
 #include <compare>
 
 namespace ddpsim {
@@ -35,9 +36,13 @@ class Quantity {
 struct TimeDimension;
 struct DataDimension;
 struct BandwidthDimension;
+struct WorkDimension;
+struct WorkRateDimension;
 using Seconds = Quantity<TimeDimension>;
 using Bytes = Quantity<DataDimension>;
 using BytesPerSecond = Quantity<BandwidthDimension>;
+using Flops = Quantity<WorkDimension>;  // a count of operations, not a rate
+using FlopsPerSecond = Quantity<WorkRateDimension>;
 
 constexpr Seconds operator/(Bytes bytes, BytesPerSecond bandwidth) {
   return Seconds(bytes.value() / bandwidth.value());
@@ -47,6 +52,9 @@ constexpr BytesPerSecond operator/(Bytes bytes, Seconds time) {
 }
 constexpr Bytes operator*(BytesPerSecond bandwidth, Seconds time) {
   return Bytes(bandwidth.value() * time.value());
+}
+constexpr Seconds operator/(Flops work, FlopsPerSecond rate) {
+  return Seconds(work.value() / rate.value());
 }
 
 namespace literals {

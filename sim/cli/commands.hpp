@@ -18,6 +18,7 @@ void add_topology_import(CLI::App& topology, Action& run);  // a subcommand of `
 void add_topology_nccl(CLI::App& topology, Action& run);    // another
 void add_trace(CLI::App& app, Action& run);
 void add_validate(CLI::App& app, Action& run);
-void add_trace_import(CLI::App& trace, Action& run);  // a subcommand of `trace`
+void add_trace_import(CLI::App& trace, Action& run);      // a subcommand of `trace`
+void add_trace_synthesize(CLI::App& trace, Action& run);  // another
 
 }  // namespace ddpsim::cli

@@ -101,11 +101,12 @@ void add_show(CLI::App& trace, Action& run) {
 }  // namespace
 
 void add_trace(CLI::App& app, Action& run) {
-  auto* trace = app.add_subcommand("trace", "Look at layer traces and import them from other formats");
+  auto* trace = app.add_subcommand("trace", "Look at layer traces, import and estimate them");
   trace->require_subcommand(1);
   trace->footer("Example:\n  ddpsim trace show traces/gpt2-large-a100-bs4.csv");
   add_show(*trace, run);
   add_trace_import(*trace, run);
+  add_trace_synthesize(*trace, run);
 }
 
 }  // namespace ddpsim::cli

@@ -30,6 +30,9 @@ BytesPerSecond as_bandwidth(const Value& value) {
 Seconds as_seconds(const Value& value) {
   return parse_seconds(scalar(value, "a time", "5us").located());
 }
+FlopsPerSecond as_flops_rate(const Value& value) {
+  return parse_flops_rate(scalar(value, "a rate of operations", "66.9TFLOP/s").located());
+}
 std::string as_string(const Value& value) {
   return scalar(value, "text", "'key: text'").scalar;
 }

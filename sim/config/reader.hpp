@@ -17,6 +17,7 @@ namespace ddpsim::config {
 Bytes as_bytes(const Value& value);
 BytesPerSecond as_bandwidth(const Value& value);
 Seconds as_seconds(const Value& value);
+FlopsPerSecond as_flops_rate(const Value& value);
 bool as_bool(const Value& value);           // true, false
 std::string as_string(const Value& value);  // not empty
 InputError wrong_kind(const Value& value, std::string_view expected);

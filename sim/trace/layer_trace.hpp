@@ -37,6 +37,7 @@ struct TraceMetadata {
   std::optional<std::string> model, device, torch, source, captured;
   std::optional<std::int64_t> batch_size, sequence_length;  // samples a GPU and step; tokens a sample
   std::vector<std::string> notes;                           // free comment lines, without the '#'
+  std::optional<std::string> synthetic;  // how the times were estimated; absent where they were recorded
 
   bool operator==(const TraceMetadata&) const = default;
 };

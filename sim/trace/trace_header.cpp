@@ -16,9 +16,9 @@ constexpr std::string_view kBlank = " \t";
 constexpr std::int64_t kLargestBatch = 1'000'000'000;
 
 const std::vector<std::string>& known_keys() {
-  static const std::vector<std::string> keys{"ddpsim-trace",    "model",   "device",  "batch_size",
-                                             "sequence_length", "torch",   "forward", "optimizer",
-                                             "source",          "captured"};
+  static const std::vector<std::string> keys{"ddpsim-trace",    "model",    "device",   "batch_size",
+                                             "sequence_length", "torch",    "forward",  "optimizer",
+                                             "source",          "captured", "synthetic"};
   return keys;
 }
 
@@ -68,6 +68,7 @@ TraceHeader read_trace_header(const CsvTable& table) {
   header.metadata.torch = text_value(lines, "torch");
   header.metadata.source = text_value(lines, "source");
   header.metadata.captured = text_value(lines, "captured");
+  header.metadata.synthetic = text_value(lines, "synthetic");
   header.forward = time_value(lines, "forward");
   header.optimizer = time_value(lines, "optimizer");
   return header;
@@ -94,6 +95,7 @@ std::string write_trace_header(const TraceHeader& header) {
   time("optimizer", header.optimizer);
   text("source", metadata.source);
   text("captured", metadata.captured);
+  text("synthetic", metadata.synthetic);
   for (const auto& note : metadata.notes) {
     DDPSIM_CHECK(is_remark(note), "a note that would be read as a header key");
     out += fmt::format("# {}\n", one_line("note", note));

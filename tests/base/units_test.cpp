@@ -43,6 +43,9 @@ static_assert(std::is_same_v<decltype(Bytes() / BytesPerSecond()), Seconds>);
 static_assert(std::is_same_v<decltype(Bytes() / Seconds()), BytesPerSecond>);
 static_assert(std::is_same_v<decltype(BytesPerSecond() * Seconds()), Bytes>);
 static_assert(std::is_same_v<decltype(Bytes() / Bytes()), double>);
+static_assert(std::is_same_v<decltype(Flops() / FlopsPerSecond()), Seconds>);
+static_assert(!Addable<Flops, FlopsPerSecond> && !Divisible<Flops, BytesPerSecond> &&
+              !Divisible<Bytes, FlopsPerSecond>);
 static_assert(!std::is_convertible_v<double, Seconds> && !std::is_convertible_v<Seconds, double>);
 
 TEST(Units, ArithmeticAcrossDimensions) {
@@ -51,6 +54,7 @@ TEST(Units, ArithmeticAcrossDimensions) {
   EXPECT_DOUBLE_EQ((25_MiB / Seconds(2.097152e-3)).value(), 12.5e9);
   EXPECT_DOUBLE_EQ((12.5_GBps * Seconds(2.097152e-3)).value(), 26214400);
   EXPECT_EQ(6_s / 4_s, 1.5);
+  EXPECT_EQ(Flops(3e12) / FlopsPerSecond(2e12), 1.5_s);
 }
 
 TEST(Units, ArithmeticInsideOneDimension) {

@@ -185,6 +185,16 @@ TEST(MapReader, MisspeltRequiredKey) {
             "hint: 'link' needs the key 'bandwidth'");
 }
 
+TEST(Conversions, FlopsRate) {
+  Value root = parse("peak: 1.5TFLOP/s\nlist: [1TFLOP/s]\n");
+  EXPECT_EQ(as_flops_rate(root.find("peak")->value), FlopsPerSecond(1.5e12));
+  EXPECT_EQ(input_error([&] { as_flops_rate(root.find("list")->value); }),
+            "a.yaml:2:7: error: expected a rate of operations, found a list\n"
+            "  2 | list: [1TFLOP/s]\n"
+            "    |       ^\n"
+            "hint: write it like 66.9TFLOP/s");
+}
+
 TEST(MapReader, NoMap) {
   Value root = parse("link: 5us\n");
   EXPECT_EQ(input_error([&] { MapReader(root.find("link")->value, "link"); }),

@@ -128,8 +128,15 @@ TEST(TraceFile, OptionalColumnsAreWrittenWhereTheySaySomething) {
 
 TEST(TraceFile, ReadsBackExactlyWhatItWrote) {
   LayerTrace trace;
-  trace.metadata = {"m: 1",  "d, \"x\"", "2.6",         "s # t",
-                    "today", 1,          1'000'000'000, {"free text", "two words: and a colon", "#"}};
+  trace.metadata = {"m: 1",
+                    "d, \"x\"",
+                    "2.6",
+                    "s # t",
+                    "today",
+                    1,
+                    1'000'000'000,
+                    {"free text", "two words: and a colon", "#"},
+                    "roofline: half of it"};
   trace.forward = Seconds(1.0 / 3);
   trace.optimizer = Seconds(0);
   trace.gradients = {{"plain", 1, DType::float16, Seconds(0), Seconds(1.0 / 7)},
@@ -173,6 +180,15 @@ TEST(TraceFile, MetadataThatCannotStandOnALineIsTheUsersMistake) {
   trace.metadata.device = "";
   EXPECT_THAT(testing::input_error([&] { return write_trace(trace); }),
               StartsWith("error: the trace's device ''"));
+}
+
+TEST(TraceFile, AnEstimateSaysSo) {
+  auto trace = two_gradients();
+  EXPECT_THAT(write_trace(trace), ::testing::Not(HasSubstr("synthetic")));
+  trace.metadata.synthetic = "roofline, efficiency 0.5";
+  auto text = write_trace(trace);
+  EXPECT_THAT(text, HasSubstr("\n# synthetic: roofline, efficiency 0.5\n"));
+  EXPECT_EQ(parse_trace({make_source("t.csv", text), text}), trace);
 }
 
 TEST(TraceFile, BrokenPromisesAreInternalErrors) {

@@ -61,7 +61,7 @@ TEST(TraceHeaderErrors, MisspeltKey) {
             "  2 | # foward: 3ms\n"
             "    |   ^~~~~~\n"
             "hint: the keys are ddpsim-trace, model, device, batch_size, sequence_length, torch, forward, "
-            "optimizer, source, captured; a remark has no ':' after its first word");
+            "optimizer, source, captured, synthetic; a remark has no ':' after its first word");
 }
 
 TEST(TraceHeaderErrors, UnknownKey) {
@@ -73,7 +73,7 @@ TEST(TraceHeaderErrors, UnknownKey) {
             "  2 | # colour: red\n"
             "    |   ^~~~~~\n"
             "hint: the keys are ddpsim-trace, model, device, batch_size, sequence_length, torch, forward, "
-            "optimizer, source, captured; a remark has no ':' after its first word");
+            "optimizer, source, captured, synthetic; a remark has no ':' after its first word");
 }
 
 TEST(TraceHeaderErrors, KeyInTheWrongCase) {
@@ -85,7 +85,7 @@ TEST(TraceHeaderErrors, KeyInTheWrongCase) {
             "  2 | # Model: tiny\n"
             "    |   ^~~~~\n"
             "hint: the keys are ddpsim-trace, model, device, batch_size, sequence_length, torch, forward, "
-            "optimizer, source, captured; a remark has no ':' after its first word");
+            "optimizer, source, captured, synthetic; a remark has no ':' after its first word");
 }
 
 TEST(TraceHeaderErrors, KeyTwice) {

@@ -1,0 +1,50 @@
+#pragma once
+// What a GPU can do: a file of gpus/ (docs/formats.md, "GPU").
+#include <map>
+#include <string>
+
+#include "sim/base/units.hpp"
+#include "sim/trace/layer_trace.hpp"
+
+namespace ddpsim {
+
+// A figure that published measurements leave open.
+struct Range {
+  double least = 0, most = 0;
+  bool operator==(const Range&) const = default;
+};
+
+// By how much a kernel and a collective at the same time slow each other down: 0.26 is 26 % longer. Where the
+// file says nothing, what published runs with overlapped all-reduces were fitted to, kernel and collective
+// alike: a pair joined by NVLink 0.26; an unnamed pair 0.31; links like PCIe and few tokens a GPU 0.55 to
+// 0.65; A100s with PCIe and InfiniBand, BERT, about 0.1; A100s with NVLink 0.1 to 0.2. The kind of link and
+// the tokens a GPU cannot be told apart in these, so it is a range and no number.
+inline constexpr Range kUsualSlowdown{0.1, 0.65};
+
+// Copies of gradients into and out of buckets: the share of the memory bandwidth they reach, fitted to one
+// published data set (two H20, a transformer of 2.0e9 parameters in float32), and what launching a kernel
+// costs, an assumption.
+inline constexpr double kUsualCopyEfficiency = 0.67;
+inline constexpr Seconds kUsualCopyLaunch{5e-6};
+
+struct GpuDescription {
+  std::string name;
+  int multiprocessors = 0;
+  Bytes memory;
+  BytesPerSecond memory_bandwidth;
+  std::map<DType, FlopsPerSecond> peak;  // of matrix products without sparsity; float32 is always there
+  double copy_efficiency = kUsualCopyEfficiency;
+  Seconds copy_launch = kUsualCopyLaunch;
+  Range compute_slowdown = kUsualSlowdown;     // of a kernel, while a collective runs
+  Range collective_slowdown = kUsualSlowdown;  // of a collective, while a kernel runs
+
+  bool operator==(const GpuDescription&) const = default;
+};
+
+// Throws InputError with the place and a hint for anything that is not such a file.
+GpuDescription read_gpu(const std::string& path);
+
+// Throws InputError where the GPU's file has no peak for this type.
+FlopsPerSecond peak_of(const GpuDescription& gpu, DType dtype);
+
+}  // namespace ddpsim

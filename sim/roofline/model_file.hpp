@@ -1,0 +1,12 @@
+#pragma once
+// Model files (docs/formats.md, "Model").
+#include <string>
+
+#include "sim/roofline/model_layers.hpp"
+
+namespace ddpsim {
+
+// Throws InputError with the place and a hint for anything that is not such a file.
+Model read_model(const std::string& path);
+
+}  // namespace ddpsim

@@ -1,0 +1,88 @@
+#include "sim/roofline/rescale.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "sim/roofline/gpt2_model.hpp"
+#include "sim/roofline/roofline.hpp"
+
+namespace ddpsim {
+namespace {
+
+struct Ratios {
+  double forward = 1, compute = 1;
+  std::map<std::string, double> backward;  // by gradient; `compute` for the others
+  [[nodiscard]] double of(const std::string& gradient) const {
+    auto known = backward.find(gradient);
+    return known == backward.end() ? compute : known->second;
+  }
+};
+
+std::optional<Model> model_of(const TraceMetadata& metadata) {
+  if (!metadata.model || !metadata.batch_size || !metadata.sequence_length) return std::nullopt;
+  for (const auto& size : kGpt2Sizes)
+    if (size.name == *metadata.model) return gpt2_model(size);
+  return std::nullopt;
+}
+
+Roofline without_launches(const GpuDescription& gpu, DType compute) {
+  auto roofline = make_roofline(gpu, compute, {kUsualEfficiency, kUsualCopyEfficiency});
+  roofline.launch = Seconds();
+  return roofline;
+}
+
+// A gradient stands for the layers since the one that had gradients before it.
+Ratios ratios(const Model& model, const Batch& batch, const Roofline& from, const Roofline& to) {
+  Ratios ratios;
+  Seconds forward_from, forward_to, backward_from, backward_to;
+  for (auto layer = model.layers.rbegin(); layer != model.layers.rend(); ++layer) {
+    forward_from += from.time(layer->forward, batch);
+    forward_to += to.time(layer->forward, batch);
+    backward_from += from.time(layer->backward, batch);
+    backward_to += to.time(layer->backward, batch);
+    if (layer->tensors.empty()) continue;
+    for (const auto& tensor : layer->tensors) ratios.backward[tensor.name] = backward_to / backward_from;
+    backward_from = backward_to = Seconds();
+  }
+  ratios.forward = forward_to / forward_from;
+  return ratios;
+}
+
+}  // namespace
+
+LayerTrace rescale_trace(const LayerTrace& trace, const GpuDescription& from, const GpuDescription& to,
+                         DType compute) {
+  auto peak_from = peak_of(from, compute), peak_to = peak_of(to, compute);
+  double peak_ratio = peak_from / peak_to;
+  double memory_ratio = from.memory_bandwidth / to.memory_bandwidth;
+  Ratios factors{peak_ratio, peak_ratio, {}};
+  auto model = model_of(trace.metadata);
+  if (model) {
+    factors = ratios(*model, {*trace.metadata.batch_size, *trace.metadata.sequence_length},
+                     without_launches(from, compute), without_launches(to, compute));
+    factors.compute = peak_ratio;
+  }
+  LayerTrace result = trace;
+  Seconds before, now;
+  for (auto& gradient : result.gradients) {
+    double factor = factors.of(gradient.name);
+    now += (gradient.ready - before) * factor;
+    before = gradient.ready;
+    gradient.ready = now;
+    if (gradient.ready_spread) gradient.ready_spread = *gradient.ready_spread * factor;
+  }
+  if (result.forward) result.forward = *result.forward * factors.forward;
+  if (result.optimizer) result.optimizer = *result.optimizer * memory_ratio;
+  result.metadata.device = to.name;
+  result.metadata.synthetic = fmt::format("rescaled from {} to {}", from.name, to.name);
+  result.metadata.notes.push_back(fmt::format(
+      "Estimated for {} from times on {}, with a ratio of the peaks in {} of {:.4g} and of the "
+      "memory bandwidths of {:.4g}; {}.",
+      to.name, from.name, dtype_name(compute), peak_ratio, memory_ratio,
+      model ? "a roofline says which of them counts for a layer" : "all layers count as computing"));
+  return result;
+}
+
+}  // namespace ddpsim

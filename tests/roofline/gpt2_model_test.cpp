@@ -1,0 +1,78 @@
+#include "sim/roofline/gpt2_model.hpp"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+namespace ddpsim {
+namespace {
+
+const ModelLayer& layer(const Model& model, const std::string& name) {
+  return *std::find_if(model.layers.begin(), model.layers.end(),
+                       [&](const auto& l) { return l.name == name; });
+}
+
+class Gpt2ModelSizes : public ::testing::TestWithParam<std::size_t> {};
+INSTANTIATE_TEST_SUITE_P(All, Gpt2ModelSizes, ::testing::Values(0, 1, 2, 3));
+
+TEST_P(Gpt2ModelSizes, HasThePublishedParameters) {
+  constexpr double published[] = {124'439'808, 354'823'168, 774'030'080, 1'557'611'200};
+  EXPECT_EQ(gpt2_model(kGpt2Sizes[GetParam()]).elements(), published[GetParam()]);
+}
+
+TEST_P(Gpt2ModelSizes, GradientsArriveAsInLibTorch) {
+  const auto& size = kGpt2Sizes[GetParam()];
+  auto model = gpt2_model(size);
+  std::vector<std::string> names, expected;
+  for (auto layer = model.layers.rbegin(); layer != model.layers.rend(); ++layer)
+    for (const auto& tensor : layer->tensors) names.push_back(tensor.name);
+  for (const auto& tensor : gpt2_arrival_order(size, true)) expected.push_back(tensor.name);
+  EXPECT_EQ(names, expected);
+}
+
+// Width 1600, 48 blocks, 4096 tokens of 1024 positions: matrices 12 x 1600^2 a block and the head's
+// 50257 x 1600, 1,554,971,200 elements with 2 operations a token each; attention 4 x 1600 a token and
+// position.
+TEST(Gpt2Model, ForwardFlops) {
+  auto model = gpt2_model(find_gpt2_size("gpt2-xl"));
+  double matrices = 2.0 * 4096 * 1'554'971'200, attention = 4.0 * 1600 * 4096 * 1024 * 48;
+  EXPECT_EQ(model.forward_flops({4, 1024}), Flops(matrices + attention));
+  // Near the rule of thumb: twice the parameters a token, and attention.
+  EXPECT_NEAR(matrices / (2 * model.elements() * 4096), 1, 0.002);
+}
+
+TEST(Gpt2Model, BackwardComputesTwiceAsMuch) {
+  Flops backward;
+  auto model = gpt2_model(kGpt2Sizes[0]);
+  for (const auto& layer : model.layers) backward += layer.backward.flops({1, 8});
+  EXPECT_EQ(backward, 2 * model.forward_flops({1, 8}));
+}
+
+TEST(Gpt2Model, CountsOfABlock) {
+  auto model = gpt2_model(kGpt2Sizes[0]);  // width 768
+  const auto& matrix = layer(model, "transformer.h.11.mlp.c_fc").forward;
+  EXPECT_EQ(matrix.flops_per_token, 2 * 768 * 3072);
+  EXPECT_EQ(matrix.values_per_token, 768 + 3072);
+  EXPECT_EQ(matrix.weights, 768 * 3072);
+  const auto& attention = layer(model, "transformer.h.11.attn").forward;
+  EXPECT_EQ(attention.flops_per_token_and_position, 4 * 768);
+  EXPECT_EQ(attention.values_per_token, 4 * 768);
+  EXPECT_EQ(layer(model, "transformer.h.0.ln_1").forward.values_per_token, 2 * 768);
+  EXPECT_EQ(layer(model, "transformer.h.0.mlp.gelu").forward.values_per_token, 8 * 768);
+  EXPECT_EQ(layer(model, "transformer.h.0.mlp.residual").forward.values_per_token, 5 * 768);
+}
+
+// The lookup's gradient is as large as the table, 50257 x 768: written once, and then summed with the head's
+// (two reads, one write). Forward reads rows only.
+TEST(Gpt2Model, ATiedEmbeddingsBackward) {
+  auto model = gpt2_model(kGpt2Sizes[0]);
+  const auto& tokens = layer(model, "transformer.wte");
+  EXPECT_EQ(tokens.forward.weights, 0);
+  EXPECT_EQ(tokens.backward.weights, 4.0 * 50257 * 768);
+  EXPECT_EQ(layer(model, "transformer.wpe").backward.weights, 1024 * 768);
+  EXPECT_EQ(layer(model, "lm_head").forward.weights, 50257 * 768);
+  EXPECT_TRUE(layer(model, "lm_head").tensors.empty());
+}
+
+}  // namespace
+}  // namespace ddpsim

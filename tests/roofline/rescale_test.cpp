@@ -1,0 +1,88 @@
+#include "sim/roofline/rescale.hpp"
+
+#include <gtest/gtest.h>
+
+#include "sim/roofline/gpt2_model.hpp"
+#include "sim/roofline/synthesize.hpp"
+
+#include "tests/roofline/gpus.hpp"
+#include "tests/support/errors.hpp"
+
+namespace ddpsim {
+namespace {
+
+using testing::fast_gpu;
+using testing::small_gpu;
+
+LayerTrace recorded() {
+  LayerTrace trace;
+  trace.forward = Seconds(0.1);
+  trace.optimizer = Seconds(0.02);
+  trace.gradients = {{"b", 8, DType::float32, Seconds(0.04), Seconds(0.001)},
+                     {"a", 8, DType::float32, Seconds(0.2), {}}};
+  trace.registration_order = {1, 0};
+  return trace;
+}
+
+// Twice the peak, four times the bandwidth: all but the optimizer takes half as long.
+TEST(Rescale, AnUnknownModelComputes) {
+  auto trace = rescale_trace(recorded(), small_gpu(), fast_gpu(), DType::float32);
+  EXPECT_EQ(trace.forward, Seconds(0.05));
+  EXPECT_EQ(trace.gradients[0].ready, Seconds(0.02));
+  EXPECT_EQ(trace.gradients[0].ready_spread, Seconds(0.0005));
+  EXPECT_DOUBLE_EQ(trace.gradients[1].ready.value(), 0.1);
+  EXPECT_EQ(trace.optimizer, Seconds(0.005));
+  EXPECT_EQ(trace.registration_order, recorded().registration_order);
+}
+
+TEST(Rescale, SaysSo) {
+  auto trace = rescale_trace(recorded(), small_gpu(), fast_gpu(), DType::float32);
+  EXPECT_EQ(trace.metadata.device, "Fast");
+  EXPECT_EQ(trace.metadata.synthetic, "rescaled from Small to Fast");
+  EXPECT_EQ(trace.metadata.notes.back(),
+            "Estimated for Fast from times on Small, with a ratio of the peaks in float32 of 0.5 and of the "
+            "memory bandwidths of 0.25; all layers count as computing.");
+}
+
+TEST(Rescale, ToTheSameGpuChangesNoTime) {
+  auto trace = rescale_trace(recorded(), small_gpu(), small_gpu(), DType::float32);
+  EXPECT_EQ(trace.gradients, recorded().gradients);
+  EXPECT_EQ(trace.forward, recorded().forward);
+}
+
+// Without launches, and with the rescaling's own efficiencies, what is estimated for one GPU becomes what is
+// estimated for the other: a block's ln_1 a quarter, since it moves; its c_fc a half, since it computes.
+TEST(Rescale, AKnownModelsLayersComputeOrMove) {
+  SynthesisOptions options;
+  options.batch = {4, 1024};
+  options.memory_efficiency = kUsualCopyEfficiency;
+  options.gpu = small_gpu();
+  options.gpu->copy_launch = Seconds();
+  auto model = gpt2_model(kGpt2Sizes[0]);
+  auto slow = synthesize(model, options);
+  options.gpu = fast_gpu();
+  options.gpu->copy_launch = Seconds();
+  auto fast = synthesize(model, options);
+  auto trace = rescale_trace(slow, small_gpu(), fast_gpu(), DType::float32);
+  ASSERT_EQ(trace.gradients.size(), fast.gradients.size());
+  auto share = [](const LayerTrace& t, std::size_t i) {
+    return t.gradients[i].ready - t.gradients[i - 1].ready;
+  };
+  for (std::size_t i = 1; i < fast.gradients.size(); ++i) {
+    EXPECT_NEAR(trace.gradients[i].ready.value(), fast.gradients[i].ready.value(), 1e-9);
+    if (trace.gradients[i].name == "transformer.h.3.ln_1.weight") {
+      EXPECT_NEAR(share(trace, i) / share(slow, i), 0.25, 1e-9);
+    }
+  }
+  EXPECT_NEAR(trace.forward->value(), fast.forward->value(), 1e-9);
+  EXPECT_NEAR(trace.optimizer->value(), fast.optimizer->value(), 1e-9);
+}
+
+TEST(Rescale, NeedsBothPeaks) {
+  EXPECT_EQ(testing::input_error([] { rescale_trace(recorded(), small_gpu(), fast_gpu(), DType::bfloat16); }),
+            "error: Small has no peak for bfloat16\n"
+            "hint: its file has one for float32");
+}
+
+}  // namespace
+}  // namespace ddpsim
