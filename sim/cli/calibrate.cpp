@@ -7,6 +7,7 @@
 #include "sim/base/quantity.hpp"
 #include "sim/calibrate/calibration_file.hpp"
 #include "sim/calibrate/calibration_json.hpp"
+#include "sim/cli/calibrate_overlap.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/measurements.hpp"
 #include "sim/cli/scenario_options.hpp"
@@ -25,6 +26,8 @@ constexpr double kWorstFit = 0.5, kBestEfficiency = 1.4;
 struct CalibrateOptions {
   std::vector<std::string> machines, judged;  // each FILE[,FILE...]
   std::string topology, algorithm, out, json, plot;
+  std::string overlap, measured;
+  std::vector<std::string> overrides;
   std::optional<int> world_size;
   bool from_nothing = false, every_other_size = false, quiet = false;
 };
@@ -144,6 +147,7 @@ MeasuredOptions measured_options(const CalibrateOptions& options) {
 }
 
 void check_options(const CalibrateOptions& options) {
+  if (options.topology.empty()) throw InputError("--topology is required", "see 'ddpsim calibrate --help'");
   if (options.machines.empty() && options.judged.empty())
     throw InputError("nothing to fit to and nothing to judge by", "name a table, or --judge one");
   if (options.machines.empty() && (!options.out.empty() || options.every_other_size))
@@ -206,6 +210,9 @@ std::vector<calibrate::FittedTable> fitted_tables(const std::vector<Machine>& ma
 }
 
 void run_calibrate(const CalibrateOptions& options) {
+  if (!options.overlap.empty())
+    return calibrate_overlap(
+        {options.overlap, options.measured, options.out, options.overrides, options.quiet});
   check_options(options);
   auto topology = read_topology(options.topology);
   require_nccl(*topology, options.topology);
@@ -252,8 +259,24 @@ void add_calibrate(CLI::App& app, Action& run) {
       "Tables of one machine: nccl-tests output, CSV or JSON; several joined by commas. Each "
       "further argument is another machine: their curves are averaged. FILE@2+4 takes a file's "
       "tables of 2 and 4 GPUs, FILE@8/half those of a data type");
-  command->add_option("--topology", options->topology, "The machine's topology, with a section nccl")
-      ->required();
+  auto* topology =
+      command->add_option("--topology", options->topology, "The machine's topology, with a section nccl");
+  auto* overlap =
+      command
+          ->add_option("--overlap", options->overlap,
+                       "Fit instead how strongly compute and communication slow one another down, to an "
+                       "overlapped iteration of this scenario")
+          ->type_name("SCENARIO");
+  auto* measured =
+      command
+          ->add_option("--measured", options->measured,
+                       "Measured iterations (CSV); the one of the scenario's strategy and cap counts")
+          ->type_name("PATH");
+  auto* set = command
+                  ->add_option("--set", options->overrides,
+                               "Override a key of that scenario (repeatable): strategy=overlap")
+                  ->type_name("KEY=VALUE")
+                  ->allow_extra_args(false);
   command->add_option("--world-size", options->world_size, "GPUs of tables that do not say")
       ->check(CLI::Range(2, 1 << 20));
   command->add_option("--algorithm", options->algorithm, "The algorithm that NCCL was forced to (NCCL_ALGO)")
@@ -275,6 +298,12 @@ void add_calibrate(CLI::App& app, Action& run) {
       ->type_name("PATH|-");
   add_output(*command, "--plot", options->plot, "Draw measured and predicted bandwidth (.svg or .png)");
   command->add_flag("--quiet", options->quiet, "No summary");
+  overlap->needs(measured)->excludes(topology);
+  for (const char* of_tables : {"FILE", "--world-size", "--algorithm", "--judge", "--every-other-size",
+                                "--from-nothing", "--json", "--plot"})
+    overlap->excludes(of_tables);
+  measured->needs(overlap);
+  set->needs(overlap);
   command->footer(
       "Example:\n  ddpsim calibrate measurements/galvatron_8xA100-40GB.csv --topology "
       "topologies/dgx-a100.yaml "

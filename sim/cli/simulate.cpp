@@ -7,6 +7,7 @@
 #include "sim/base/output_file.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/cli/commands.hpp"
+#include "sim/cli/explain.hpp"
 #include "sim/cli/scenario_options.hpp"
 #include "sim/config/overrides.hpp"
 #include "sim/config/sweep_axes.hpp"
@@ -25,7 +26,7 @@ struct SimulateOptions {
   ScenarioOptions scenario;
   std::string timeline;
   std::optional<std::string> recorded;
-  bool check_fidelity = false;
+  bool check_fidelity = false, explain = false;
   int check_ranks = 32;
 };
 
@@ -121,6 +122,8 @@ void simulate(const SimulateOptions& options) {
   std::optional<RecordedComparison> comparison;
   if (recorded) comparison = compare_recorded(*recorded, metrics);
   if (comparison && options.scenario.prints_summary()) print_comparison(std::cout, *comparison);
+  if (options.explain)
+    explain(options.scenario.prints_summary() ? std::cout : std::cerr, options.scenario.file, root, metrics);
   if (!options.scenario.quiet) report_unmatched(measured, {&metrics, 1});
   if (checked) check_fidelity(*checked, options.scenario.prints_summary() ? std::cout : std::cerr);
   OutputPhase writing;
@@ -143,6 +146,10 @@ void add_simulate(CLI::App& app, Action& run) {
       ->add_option("--recorded", options->recorded,
                    "Recorded collectives (CSV): print the simulated all-reduces beside them")
       ->type_name("PATH");
+  command->add_flag(
+      "--explain", options->explain,
+      "Say what bounds the iteration, and simulate what would change it: other caps, strategies, "
+      "algorithms, no stragglers, no interference");
   command->add_flag("--check-fidelity", options->check_fidelity,
                     "Simulate the scenario with few ranks flow by flow as well, and print the difference");
   command->add_option("--check-ranks", options->check_ranks, "Ranks of that check, at most")

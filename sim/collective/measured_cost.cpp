@@ -49,6 +49,7 @@ Seconds on_line(const MeasuredPoint& a, const MeasuredPoint& b, Bytes bytes) {
 struct Header {
   int world_size = 0;
   Pooling pooling = Pooling::monotone;
+  std::optional<std::string> run_set;
 };
 
 Pooling parse_pooling(const Located& value) {
@@ -59,7 +60,7 @@ Pooling parse_pooling(const Located& value) {
 }
 
 Header read_header(const CsvTable& table) {
-  const std::vector<std::string> known{"ddpsim-allreduce", "world_size", "source", "pooling"};
+  const std::vector<std::string> known{"ddpsim-allreduce", "world_size", "source", "pooling", "run_set"};
   std::set<std::string> seen;
   Header header;
   for (const auto& [key, value] : table.comments) {
@@ -68,6 +69,8 @@ Header read_header(const CsvTable& table) {
       throw InputError(key.span, fmt::format("header key '{}' appears twice", key.text), "remove one");
     if (key.text == "world_size") {
       header.world_size = static_cast<int>(parse_integer(value, 2, kLargestWorldSize));
+    } else if (key.text == "run_set") {
+      header.run_set = value.text;
     } else if (key.text == "pooling") {
       header.pooling = parse_pooling(value);
     } else if (!is_known && key.text.find(' ') == std::string::npos && !value.text.empty()) {
@@ -145,7 +148,8 @@ MeasuredTable read_measured_table(const std::string& path) {
     }
   }
   if (points.empty()) throw InputError(whole_file(table.source), "has no rows", "is the file cut off?");
-  MeasuredTable measured{MeasuredCost(std::move(points), header.pooling), {}, header.world_size};
+  MeasuredTable measured{
+      MeasuredCost(std::move(points), header.pooling), {}, header.world_size, header.run_set};
   if (!queued.empty()) measured.queued.emplace(std::move(queued), header.pooling);
   return measured;
 }

@@ -45,6 +45,7 @@ struct MeasuredTable {
   MeasuredCost cost;                   // isolated
   std::optional<MeasuredCost> queued;  // absent, and beyond its largest message: the same
   int world_size = 0;
+  std::optional<std::string> run_set = std::nullopt;  // what was measured together, on one machine and day
 
   [[nodiscard]] Seconds time(Bytes bytes, bool is_queued) const {
     return is_queued && queued && bytes <= queued->points().back().bytes ? (*queued)(bytes) : cost(bytes);
@@ -52,8 +53,8 @@ struct MeasuredTable {
 };
 
 // Reads an all-reduce table (docs/formats.md): "# ddpsim-allreduce: 1", "# world_size: N", optionally
-// "# pooling: none", columns bytes, time_s and optionally std_s and queued_s (empty where it was not
-// measured). Throws InputError with the place and a hint.
+// "# pooling: none" and "# run_set: NAME", columns bytes, time_s and optionally std_s and queued_s (empty
+// where it was not measured). Throws InputError with the place and a hint.
 MeasuredTable read_measured_table(const std::string& path);
 
 }  // namespace ddpsim

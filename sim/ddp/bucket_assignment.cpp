@@ -63,4 +63,25 @@ BucketAssignment compute_bucket_assignment(std::span<const TensorSize> tensors, 
   return assignment;
 }
 
+BucketAssignment close_before_exceeding(std::span<const TensorSize> tensors, Bytes cap) {
+  BucketAssignment assignment;
+  auto& buckets = assignment.buckets;
+  std::array<std::size_t, kDTypes> open_by_dtype;
+  open_by_dtype.fill(kNone);
+  for (const auto& tensor : tensors) {
+    auto& open = open_by_dtype[static_cast<std::size_t>(tensor.dtype)];
+    if (open != kNone && buckets[open].bytes + tensor.bytes > cap) {
+      buckets[open].closed = true;
+      open = kNone;
+    }
+    if (open == kNone) {
+      open = buckets.size();
+      buckets.push_back({.bytes = Bytes(0), .dtype = tensor.dtype});
+    }
+    assignment.bucket_of.push_back(open);
+    buckets[open].bytes += tensor.bytes;
+  }
+  return assignment;
+}
+
 }  // namespace ddpsim

@@ -41,4 +41,9 @@ struct BucketAssignment {
 BucketAssignment compute_bucket_assignment(std::span<const TensorSize> tensors, std::span<const Bytes> limits,
                                            BucketOrder order);
 
+// The walk of hand-written implementations: the open bucket of a dtype is closed when the next tensor would
+// take it beyond the cap; a tensor that is larger than the cap has a bucket of its own. Buckets in the order
+// of their first tensors.
+BucketAssignment close_before_exceeding(std::span<const TensorSize> tensors, Bytes cap);
+
 }  // namespace ddpsim

@@ -106,6 +106,23 @@ AssignmentRule rebuilt_rule(const LayerTrace& trace, const DdpOptions& options,
   return rule;
 }
 
+void check_hand_written(const DdpOptions& options) {
+  auto refuse = [](bool used, const char* option) {
+    if (used)
+      throw InputError(fmt::format("{} is PyTorch's, and rule: close_before_exceeding is not", option),
+                       "remove one of the two")
+          .about(option);
+  };
+  refuse(options.first_bucket_cap.has_value(), "first_bucket_cap");
+  refuse(!options.bucket_caps.empty(), "bucket_caps");
+  refuse(options.find_unused_parameters, "find_unused_parameters");
+  refuse(options.static_graph, "static_graph");
+  refuse(options.set_last_bucket_cap, "set_last_bucket_cap");
+  refuse(options.iteration == DdpIteration::first, "iteration");
+  if (!options.bucket_cap)
+    throw InputError("rule: close_before_exceeding has no default cap", "set ddp.bucket_cap").about("rule");
+}
+
 }  // namespace
 
 std::optional<TorchVersion> parse_torch_version(std::string_view text) {
@@ -120,6 +137,7 @@ std::optional<TorchVersion> parse_torch_version(std::string_view text) {
 }
 
 void check_options(const DdpOptions& options) {
+  if (options.rule == BucketRule::close_before_exceeding) check_hand_written(options);
   check_version(options.torch);
   check_since(options.static_graph, "static_graph", options.torch, kStaticGraph);
   check_since(options.set_last_bucket_cap, "set_last_bucket_cap (DDP_SET_LAST_BUCKET_CAP)", options.torch,

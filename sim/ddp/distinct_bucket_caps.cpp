@@ -27,6 +27,10 @@ std::vector<Bytes> distinct_bucket_caps(const LayerTrace& trace, const DdpOption
   auto with_cap = options;
   with_cap.bucket_cap = one_byte;
   check_options(with_cap);
+  if (options.rule != BucketRule::torch)
+    throw InputError("the distinct caps are known for PyTorch's rule only",
+                     "sweep over ddp.bucket_cap instead")
+        .about("rule");
   auto rule = ddp_assignment_rule(trace, with_cap, find_unused_gradients(trace, with_cap));
   auto tensors = rule_tensors(trace, rule);
 

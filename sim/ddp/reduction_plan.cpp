@@ -37,13 +37,20 @@ std::vector<Bucket> one_bucket_per_dtype(const LayerTrace& trace, const std::vec
   return buckets;
 }
 
-std::vector<Bucket> ddp_buckets(const LayerTrace& trace, const AssignmentRule& rule) {
-  auto assignment = compute_bucket_assignment(rule_tensors(trace, rule), rule.limits, rule.order);
+// `gradients` are what was assigned, in that order.
+std::vector<Bucket> assigned_buckets(const BucketAssignment& assignment,
+                                     const std::vector<std::size_t>& gradients) {
   std::vector<Bucket> buckets;
   for (const auto& bucket : assignment.buckets)
     buckets.push_back({.gradients = {}, .bytes = bucket.bytes, .dtype = bucket.dtype});
-  for (std::size_t i = 0; i < rule.gradients.size(); ++i)
-    buckets[assignment.bucket_of[i]].gradients.push_back(rule.gradients[i]);
+  for (std::size_t i = 0; i < gradients.size(); ++i)
+    buckets[assignment.bucket_of[i]].gradients.push_back(gradients[i]);
+  return buckets;
+}
+
+std::vector<Bucket> ddp_buckets(const LayerTrace& trace, const AssignmentRule& rule) {
+  auto buckets = assigned_buckets(
+      compute_bucket_assignment(rule_tensors(trace, rule), rule.limits, rule.order), rule.gradients);
   if (rule.reverse_buckets) std::reverse(buckets.begin(), buckets.end());
   return buckets;
 }
@@ -77,6 +84,22 @@ void plan_ddp(const LayerTrace& trace, const DdpOptions& options, ReductionPlan&
     plan.used_parameter_bitmap = Bytes(4.0 * static_cast<double>(trace.gradients.size()));
 }
 
+// Parameters in the reverse of the order in which they were registered; each bucket is launched when it is
+// complete, whatever the others are.
+void plan_hand_written(const LayerTrace& trace, const DdpOptions& options, ReductionPlan& plan) {
+  AssignmentRule rule;
+  rule.gradients = without(trace.registration_order, plan.unused);
+  std::reverse(rule.gradients.begin(), rule.gradients.end());
+  plan.bucket_cap = options.bucket_cap;
+  plan.buckets =
+      assigned_buckets(close_before_exceeding(rule_tensors(trace, rule), *plan.bucket_cap), rule.gradients);
+  auto last = [](const Bucket& bucket) {
+    return *std::max_element(bucket.gradients.begin(), bucket.gradients.end());
+  };
+  std::stable_sort(plan.buckets.begin(), plan.buckets.end(),
+                   [&](const Bucket& a, const Bucket& b) { return last(a) < last(b); });
+}
+
 }  // namespace
 
 ReductionPlan make_reduction_plan(const LayerTrace& trace, Strategy strategy, const DdpOptions& options) {
@@ -101,29 +124,37 @@ ReductionPlan make_reduction_plan(const LayerTrace& trace, Strategy strategy, co
       plan.launch = LaunchRule::when_ready;
       break;
     case Strategy::ddp:
-      plan_ddp(trace, options, plan);
+      if (options.rule == BucketRule::torch)
+        plan_ddp(trace, options, plan);
+      else
+        plan_hand_written(trace, options, plan);
       break;
   }
   DDPSIM_CHECK(!plan.buckets.empty(), "a plan reduces something");
   return plan;
 }
 
-std::vector<Seconds> bucket_ready_times(const LayerTrace& trace, const ReductionPlan& plan) {
-  std::vector<Seconds> ready_of_gradient;
-  ready_of_gradient.reserve(trace.gradients.size());
-  for (const auto& gradient : trace.gradients) ready_of_gradient.push_back(gradient.ready);
-  // reducer.cpp, autograd_hook: the first gradient that arrives marks all unused parameters ready.
+std::vector<std::size_t> completing_gradients(const LayerTrace& trace, const ReductionPlan& plan) {
+  auto is_unused = [&](std::size_t gradient) {
+    return std::binary_search(plan.unused.begin(), plan.unused.end(), gradient);
+  };
   std::size_t first_used = 0;
-  while (std::binary_search(plan.unused.begin(), plan.unused.end(), first_used)) ++first_used;
-  for (auto gradient : plan.unused) ready_of_gradient[gradient] = trace.gradients[first_used].ready;
+  while (is_unused(first_used)) ++first_used;
+  DDPSIM_CHECK(first_used < trace.gradients.size(), "some gradient arrives");
+  std::vector<std::size_t> completing;
+  completing.reserve(plan.buckets.size());
+  for (const auto& bucket : plan.buckets) {
+    std::size_t last = 0;  // gradients are in the order of their arrival
+    for (auto gradient : bucket.gradients) last = std::max(last, is_unused(gradient) ? first_used : gradient);
+    completing.push_back(last);
+  }
+  return completing;
+}
 
+std::vector<Seconds> bucket_ready_times(const LayerTrace& trace, const ReductionPlan& plan) {
   std::vector<Seconds> ready;
   ready.reserve(plan.buckets.size());
-  for (const auto& bucket : plan.buckets) {
-    Seconds last;
-    for (auto gradient : bucket.gradients) last = std::max(last, ready_of_gradient[gradient]);
-    ready.push_back(last);
-  }
+  for (auto gradient : completing_gradients(trace, plan)) ready.push_back(trace.gradients[gradient].ready);
   return ready;
 }
 

@@ -26,12 +26,19 @@ struct TorchVersion {
   auto operator<=>(const TorchVersion&) const = default;
 };
 
+enum class BucketRule {
+  torch,                   // PyTorch's: a bucket closes once it holds its cap
+  close_before_exceeding,  // of many hand-written ones: before it would hold more, walking parameters in
+                           // reverse
+};
+
 enum class DdpIteration {
   first,   // before the buckets are rebuilt
   steady,  // every later iteration
 };
 
 struct DdpOptions {
+  BucketRule rule = BucketRule::torch;
   std::optional<Bytes> bucket_cap;        // absent: the version's default rule
   std::optional<Bytes> first_bucket_cap;  // given: overrides the version's rule
   std::vector<Bytes> bucket_caps;         // one cap per bucket, the last one repeated; excludes the two above
@@ -77,6 +84,10 @@ struct ReductionPlan {
 // parameter, unused parameters that hang DDP without find_unused_parameters, caps given twice, a cap of zero,
 // nothing left to reduce).
 ReductionPlan make_reduction_plan(const LayerTrace& trace, Strategy strategy, const DdpOptions& options);
+
+// The gradient (index) with which each bucket is complete: the last of it to arrive. Unused ones come with
+// the first that does (reducer.cpp, autograd_hook). One entry a bucket.
+std::vector<std::size_t> completing_gradients(const LayerTrace& trace, const ReductionPlan& plan);
 
 // When all gradients of each bucket are ready, from the start of the backward pass; one entry a bucket.
 std::vector<Seconds> bucket_ready_times(const LayerTrace& trace, const ReductionPlan& plan);

@@ -29,6 +29,9 @@ DdpOptions read_ddp_section(const Value* value) {
   DdpOptions options;
   if (!value) return options;
   MapReader reader(*value, "ddp");
+  Words<BucketRule> rules{{"torch", BucketRule::torch},
+                          {"close_before_exceeding", BucketRule::close_before_exceeding}};
+  options.rule = reader.optional("rule", as_word(rules)).value_or(BucketRule::torch);
   options.bucket_cap = reader.optional("bucket_cap", as_bytes);
   options.first_bucket_cap = reader.optional("first_bucket_cap", as_bytes);
   if (const Value* caps = reader.find("bucket_caps")) {

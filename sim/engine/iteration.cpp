@@ -70,6 +70,33 @@ std::vector<CollectiveRequest> collective_requests(const Scenario& scenario, std
   return requests;
 }
 
+Seconds iteration_start(const Scenario& scenario, const RankGroup& group) {
+  return group.offset - backward_start(scenario, scenario.largest_slowdown());
+}
+
+RankTimeline empty_timeline(const Scenario& scenario, const std::vector<std::size_t>& members,
+                            std::size_t rank_class) {
+  const auto& group = scenario.groups[members.front()];
+  const auto& one = group.rank_classes[rank_class];
+  RankTimeline ranks;
+  ranks.rank = one.rank;
+  ranks.group_size = group.ranks;
+  // Groups that behave alike have the same classes.
+  for (std::size_t member : members) {
+    const auto& alike = scenario.groups[member].rank_classes[rank_class];
+    ranks.ranks += alike.ranks;
+    ranks.rank = std::min(ranks.rank, alike.rank);
+  }
+  ranks.slowdown = one.slowdown;
+  ranks.backward_start = backward_start_on_clock(scenario, group, one.slowdown);
+  return ranks;
+}
+
+void sort_by_rank(Timeline& timeline) {
+  std::sort(timeline.rank_classes.begin(), timeline.rank_classes.end(),
+            [](const auto& a, const auto& b) { return a.rank < b.rank; });
+}
+
 void add_group(Timeline& timeline, const Scenario& scenario, const std::vector<std::size_t>& members,
                const std::vector<CollectiveRequest>& requests, const std::vector<Interval>& in_flight) {
   DDPSIM_CHECK(in_flight.size() == requests.size(), "one interval a collective");
@@ -77,27 +104,14 @@ void add_group(Timeline& timeline, const Scenario& scenario, const std::vector<s
   for (std::size_t i = 0; i < requests.size(); ++i)
     communication.push_back({requests[i].activity, requests[i].index, in_flight[i].start, in_flight[i].end});
   auto ready = bucket_ready_times(*scenario.trace, scenario.plan);
-  const auto& group = scenario.groups[members.front()];
-  for (std::size_t c = 0; c < group.rank_classes.size(); ++c) {
-    const auto& rank_class = group.rank_classes[c];
-    RankTimeline ranks;
-    ranks.rank = rank_class.rank;
-    ranks.group_size = group.ranks;
-    // Groups that behave alike have the same classes.
-    for (std::size_t member : members) {
-      ranks.ranks += scenario.groups[member].rank_classes[c].ranks;
-      ranks.rank = std::min(ranks.rank, scenario.groups[member].rank_classes[c].rank);
-    }
-    ranks.slowdown = rank_class.slowdown;
-    ranks.backward_start = backward_start_on_clock(scenario, group, rank_class.slowdown);
-    ranks.compute =
-        compute_lane(scenario, ranks.backward_start, rank_class.slowdown, communication.back().end);
+  for (std::size_t c = 0; c < scenario.groups[members.front()].rank_classes.size(); ++c) {
+    auto ranks = empty_timeline(scenario, members, c);
+    ranks.compute = compute_lane(scenario, ranks.backward_start, ranks.slowdown, communication.back().end);
     ranks.communication = communication;
-    for (auto time : ready) ranks.bucket_ready.push_back(ranks.backward_start + rank_class.slowdown * time);
+    for (auto time : ready) ranks.bucket_ready.push_back(ranks.backward_start + ranks.slowdown * time);
     timeline.rank_classes.push_back(std::move(ranks));
   }
-  std::sort(timeline.rank_classes.begin(), timeline.rank_classes.end(),
-            [](const auto& a, const auto& b) { return a.rank < b.rank; });
+  sort_by_rank(timeline);
 }
 
 }  // namespace ddpsim

@@ -27,6 +27,15 @@ struct Interval {
 // the plan has one. Launch times do not decrease.
 std::vector<CollectiveRequest> collective_requests(const Scenario& scenario, std::size_t group);
 
+// When the ranks of a group start their iteration.
+Seconds iteration_start(const Scenario& scenario, const RankGroup& group);
+
+// A class of the ranks of groups that behave alike (`members`, ascending), with nothing on its lanes yet.
+RankTimeline empty_timeline(const Scenario& scenario, const std::vector<std::size_t>& members,
+                            std::size_t rank_class);
+
+void sort_by_rank(Timeline& timeline);
+
 // Adds the ranks of groups that behave alike (`members`, ascending). `in_flight` has one entry a request.
 void add_group(Timeline& timeline, const Scenario& scenario, const std::vector<std::size_t>& members,
                const std::vector<CollectiveRequest>& requests, const std::vector<Interval>& in_flight);

@@ -8,6 +8,7 @@
 #include "sim/collective/measured_cost.hpp"
 #include "sim/ddp/reduction_plan.hpp"
 #include "sim/engine/communication.hpp"
+#include "sim/engine/physics.hpp"
 #include "sim/engine/validation_settings.hpp"
 #include "sim/trace/layer_trace.hpp"
 
@@ -43,6 +44,7 @@ struct Scenario {
   // How long an all-reduce takes: exactly one of the two.
   std::shared_ptr<const Communication> communication;
   std::shared_ptr<const MeasuredTable> measured_table;
+  Physics physics;
   Fidelity fidelity = Fidelity::lazy;
   // auto over nodes of which nothing says what NCCL would do there: plain rings.
   bool lacks_nccl = false;

@@ -54,6 +54,18 @@ void choose_fidelity(const WantedFidelity& engine, Scenario& scenario) {
                      "use fidelity: auto");
 }
 
+// Groups that take turns on a link, and background traffic, take as long as the others let them: what slows a
+// collective down is then not only beside it on its GPUs.
+void check_coupling(const Value* physics, const Scenario& scenario) {
+  if (scenario.physics.is_off() || !scenario.communication || !scenario.communication->folded) return;
+  const auto& communication = *scenario.communication;
+  bool shares = communication.folded->groups.size() > 1 && communication.folded->is_contended();
+  if (shares || !communication.background.empty())
+    throw InputError(physics->span,
+                     "physics are known for groups whose links nobody else uses, and here somebody does",
+                     "remove the section physics, or cluster.background and groups on the same links");
+}
+
 // Where `key` stands in the section `name`, if it does.
 const SourceSpan* find_place(const Value& root, std::string_view name, std::string_view key) {
   const auto* section = root.find(name);
@@ -136,6 +148,7 @@ Scenario ScenarioReader::read(const Value& root) {
   auto strategy = reader.optional("strategy", as_word(strategy_words())).value_or(Strategy::ddp);
   const Value* ddp = reader.find("ddp");
   auto fidelity = read_engine(reader.find("engine"));
+  const Value* physics = reader.find("physics");
   const Value* validation = reader.find("validation");
   reader.finish();
 
@@ -148,9 +161,11 @@ Scenario ScenarioReader::read(const Value& root) {
                scenario);
   scenario.plan = make_plan_at(root, *scenario.trace, strategy, options);
   scenario.ddp = options;
+  PathResolver resolve_path = [this](const Value& path) { return resolve(path); };
+  scenario.physics = read_physics_section(physics, scenario.plan, options, resolve_path);
   choose_fidelity(fidelity, scenario);
-  scenario.validation =
-      read_validation_section(validation, [this](const Value& path) { return resolve(path); });
+  check_coupling(physics, scenario);
+  scenario.validation = read_validation_section(validation, resolve_path);
   return scenario;
 }
 

@@ -35,6 +35,10 @@ std::vector<GroupSection> read_groups(const config::Value* groups, int world_siz
 using PathResolver = std::function<std::string(const config::Value&)>;
 ValidationSettings read_validation_section(const config::Value* validation, const PathResolver& resolve);
 
+// `physics` (null: the plain model), for what the plan's implementation does.
+Physics read_physics_section(const config::Value* physics, const ReductionPlan& plan,
+                             const DdpOptions& options, const PathResolver& resolve);
+
 // `cluster.placement` (null: packed): packed, round_robin, or {random: SEED}.
 Placement read_placement(const config::Value* placement);
 

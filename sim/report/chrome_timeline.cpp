@@ -34,6 +34,12 @@ std::string span_name(const Span& span) {
       return "wait for all-reduce";
     case Activity::optimizer:
       return "optimizer";
+    case Activity::copy_in:
+      return fmt::format("copy into bucket {}", span.index);
+    case Activity::copy_out:
+      return fmt::format("copy out of bucket {}", span.index);
+    case Activity::launch:
+      return "hook or launch";
     case Activity::all_reduce:
       return fmt::format("bucket {}", span.index);
     case Activity::used_parameter_bitmap:
@@ -112,6 +118,7 @@ class Events {
   [[nodiscard]] Json arguments(const RankTimeline& ranks, const Span& span) const {
     Json args = Json::object();
     bool micro_batch = span.activity == Activity::forward || span.activity == Activity::backward;
+    if (span.lost > Seconds(0)) args["lost_us"] = microseconds(std::llround(span.lost.value() * 1e9));
     if (micro_batch && context_.plan.accumulation_steps > 1) args["micro_batch"] = span.index;
     if (span.activity == Activity::all_reduce) {
       const auto& bucket = context_.plan.buckets.at(span.index);

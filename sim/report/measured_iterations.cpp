@@ -18,8 +18,8 @@ namespace {
 
 constexpr double kLongest = 1e9;  // the limit of parse_seconds
 
-const std::vector<std::string> kColumns{"iteration_s", "iteration_std_s", "bucket_cap_bytes", "strategy",
-                                        "world_size"};
+const std::vector<std::string> kColumns{"iteration_s",      "iteration_std_s", "tail_s",
+                                        "bucket_cap_bytes", "strategy",        "world_size"};
 
 std::vector<std::string> strategy_names() {
   std::vector<std::string> names;
@@ -70,12 +70,20 @@ MeasuredIteration read_row(const CsvTable& table, const std::vector<Located>& ro
     throw InputError(iteration.span, "no iteration time", "remove the row or measure it");
   measured.iteration = Seconds(positive_number(iteration, kLongest));
   if (auto text = given("iteration_std_s")) measured.spread = Seconds(parse_number(*text, 0, kLongest));
+  if (auto text = given("tail_s")) measured.tail = Seconds(parse_number(*text, 0, kLongest));
   if (auto text = given("bucket_cap_bytes"))
     measured.bucket_cap = Bytes(whole_number(*text, kLargestByteCount.value() - 1));
   if (auto text = given("strategy")) measured.strategy = strategy_field(*text);
   if (auto text = given("world_size"))
     measured.world_size = static_cast<int>(whole_number(*text, kLargestWorldSize));
   return measured;
+}
+
+// "# run_set: NAME" before the columns.
+std::optional<std::string> run_set_of(const CsvTable& table) {
+  for (const auto& comment : table.comments)
+    if (comment.key.text == "run_set") return comment.value.text;
+  return std::nullopt;
 }
 
 bool same_run(const MeasuredIteration& a, const MeasuredIteration& b) {
@@ -106,6 +114,7 @@ std::vector<MeasuredIteration> read_measured_iterations(const std::string& path)
   std::vector<MeasuredIteration> measured;
   for (const auto& row : table.rows) {
     auto entry = read_row(table, row);
+    entry.run_set = run_set_of(table);
     auto twin = std::find_if(measured.begin(), measured.end(),
                              [&](const auto& other) { return same_run(entry, other); });
     if (twin != measured.end()) {

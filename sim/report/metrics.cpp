@@ -9,16 +9,35 @@
 namespace ddpsim {
 namespace {
 
+// Of the activity itself, without what was lost to interference.
 Seconds time_in(const std::vector<Span>& lane, Activity activity) {
   Seconds sum;
   for (const auto& span : lane)
-    if (span.activity == activity) sum += span.end - span.start;
+    if (span.activity == activity) sum += span.end - span.start - span.lost;
+  return sum;
+}
+
+Seconds time_lost(const std::vector<Span>& lane) {
+  Seconds sum;
+  for (const auto& span : lane) sum += span.lost;
+  return sum;
+}
+
+// Of what is waited for and done after backward until the optimizer steps.
+Seconds tail_of(const std::vector<Span>& lane) {
+  Seconds sum;
+  for (const auto& span : lane)
+    if (span.activity == Activity::wait || span.activity == Activity::copy_out) sum += span.end - span.start;
   return sum;
 }
 
 void measure_compute(const RankTimeline& rank, IterationMetrics& metrics) {
   metrics.forward = time_in(rank.compute, Activity::forward);
   metrics.backward_compute = time_in(rank.compute, Activity::backward);
+  metrics.interference = time_lost(rank.compute);
+  for (auto activity : {Activity::copy_in, Activity::copy_out, Activity::launch})
+    metrics.overhead += time_in(rank.compute, activity);
+  metrics.tail = tail_of(rank.compute);
   metrics.exposed_communication = time_in(rank.compute, Activity::wait);
   metrics.optimizer = time_in(rank.compute, Activity::optimizer);
   metrics.iteration = rank.compute.back().end - rank.compute.front().start;

@@ -39,6 +39,7 @@ struct IterationMetrics {
   // iteration = forward + backward_compute + interference + overhead + exposed_communication + optimizer, all
   // of the rank that finishes last; with accumulation, of all micro-batches of the step.
   Seconds forward, backward_compute, interference, overhead, exposed_communication, optimizer, iteration;
+  Seconds tail;           // exposed_communication and what is done to gradients after their all-reduce
   Seconds communication;  // sum over collectives of their time in flight
   std::string algorithm, fidelity;
   // All bytes over `communication`; busbw = algbw x 2(n-1)/n of the group's n, as nccl-tests defines them.

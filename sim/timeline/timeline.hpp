@@ -12,16 +12,22 @@ enum class Activity {
   backward,
   wait,  // compute is done and waits for the last collective: exposed communication
   optimizer,
+  copy_in,                // passes over gradients before their all-reduce: the copy into a bucket
+  copy_out,               // and after it: the division by the number of ranks, the copy back
+  launch,                 // hooks and the launch of collectives
   all_reduce,             // a bucket's collective, on the communication lane
   used_parameter_bitmap,  // the small extra all-reduce of find_unused_parameters
 };
 
 // Times count from the start of the last backward pass of the slowest rank class: what comes before is
-// negative. `index` is the accumulation step (forward, backward) or the bucket.
+// negative. `index` is the accumulation step (forward, backward) or the bucket. Where compute and
+// communication slow one another down a compute span ends when its rate changes, and `lost` is how much
+// shorter it would have been by itself.
 struct Span {
   Activity activity;
   std::size_t index;
   Seconds start, end;
+  Seconds lost = Seconds(0);
 };
 
 // One equivalence class of ranks: `ranks` ranks behave exactly like `rank`, the lowest of them.

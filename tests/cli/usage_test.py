@@ -7,7 +7,7 @@ import ddpsim_cli as cli
 
 COMMANDS = [[], ["simulate"], ["sweep"], ["topology"], ["topology", "show"], ["topology", "rings"], ["topology", "costs"],
             ["topology", "nccl"], ["topology", "export"], ["topology", "import"], ["calibrate"], ["trace"], ["trace", "show"],
-            ["trace", "import"]]
+            ["trace", "import"], ["trace", "synthesize"]]
 
 
 class UsageTest(cli.CliTest):
@@ -55,6 +55,15 @@ class UsageTest(cli.CliTest):
             ("trace shwo a.csv", "unexpected argument 'shwo'; did you mean 'show'?", "ddpsim trace"),
             ("trace show", "FILE is required", "ddpsim trace show"),
             ("trace import", "--format is required", "ddpsim trace import"),
+            ("trace synthesize --model gpt2", "--out is required", "ddpsim trace synthesize"),
+            ("trace synthesize --model gpt2 --layers m.yaml --out t.csv",
+             "--model excludes --layers", "ddpsim trace synthesize"),
+            ("trace synthesize --model gpt3 --out t.csv", "--model: gpt3 not in {gpt2,gpt2-medium,gpt2-large,gpt2-xl}",
+             "ddpsim trace synthesize"),
+            ("trace synthesize --model gpt2 --dtype int8 --out t.csv",
+             "--dtype: int8 not in {float32,bfloat16,float16,fp32,bf16,fp16}", "ddpsim trace synthesize"),
+            ("trace synthesize --model gpt2 --efficiency 2 --out t.csv", "--efficiency: Value 2 not in range 0.001000 to 1.000000",
+             "ddpsim trace synthesize"),
         ]
         for arguments, message, hint in cases:
             with self.subTest(arguments):
@@ -78,7 +87,9 @@ class UsageTest(cli.CliTest):
                                  (["topology", "import"], "format out gpu pcie-generation cpu nic-bandwidth"),
                                  (["calibrate"],
                                   "topology world-size algorithm judge every-other-size from-nothing out json plot quiet"),
-                                 (["trace", "import"], "format out statistic untied dtype batch-size sequence-length source")):
+                                 (["trace", "import"], "format out statistic untied dtype batch-size sequence-length source"),
+                                 (["trace", "synthesize"], "model layers batch sequence dtype gradients gpu efficiency "
+                                  "memory-efficiency forward backward optimizer out")):
             text = self.ok(*command, "--help").stdout
             for option in options.split():
                 self.assertRegex(text, rf"(?m)^  --{option}\b.*\n? +\w", f"{command} --{option}")

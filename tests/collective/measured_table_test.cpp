@@ -64,6 +64,12 @@ TEST(MeasuredTable, TimesThatFallStayWhereTheFileSaysSo) {
   EXPECT_TRUE(kept.cost.repaired_points().empty());
 }
 
+TEST(MeasuredTable, WhatWasMeasuredTogether) {
+  EXPECT_EQ(read(std::string(kHeader) + "# run_set: lab A, one day\nbytes,time_s\n100,2\n").run_set,
+            "lab A, one day");
+  EXPECT_FALSE(read(std::string(kHeader) + "bytes,time_s\n100,2\n").run_set);
+}
+
 // Queued 3 s at 100 B and 5 s at 300 B: 4 s half-way, where nothing was measured. Alone it is 7 s there.
 TEST(MeasuredTable, QueuedTimes) {
   auto table = read(std::string(kHeader) + "bytes,queued_s,time_s\n100,3,6\n200,,7\n300,5,9\n");

@@ -123,6 +123,34 @@ TEST(ReductionPlan, SmallBucketLast) {
   EXPECT_EQ(ddp_buckets(trace, options), "b a | d c");
 }
 
+// 40, 40, 40 and 120 bytes, registered d c b a: the walk is a b c d, and d is larger than the first caps.
+TEST(ReductionPlan, ClosedBeforeExceedingTheCap) {
+  auto trace = abcd();
+  auto options = cap(80_B);
+  options.rule = BucketRule::close_before_exceeding;
+  EXPECT_EQ(ddp_buckets(trace, options), "a b | c | d");
+  options.bucket_cap = 119_B;
+  EXPECT_EQ(ddp_buckets(trace, options), "a b | c | d");
+  options.bucket_cap = 120_B;
+  EXPECT_EQ(ddp_buckets(trace, options), "a b c | d");
+  options.bucket_cap = 240_B;
+  EXPECT_EQ(ddp_buckets(trace, options), "a b c d");
+  options.bucket_cap = 1_B;
+  EXPECT_EQ(ddp_buckets(trace, options), "a | b | c | d");
+}
+
+// The walk is d c a b, the buckets d, c a and b: the last of them is complete first, and launched first.
+TEST(ReductionPlan, HandWrittenBucketsAreLaunchedAsTheyAreComplete) {
+  auto trace = abcd();
+  trace.registration_order = {1, 0, 2, 3};
+  auto options = cap(80_B);
+  options.rule = BucketRule::close_before_exceeding;
+  auto plan = make_reduction_plan(trace, Strategy::ddp, options);
+  EXPECT_EQ(show_buckets(trace, plan), "b | c a | d");
+  EXPECT_EQ(show_seconds(bucket_launch_times(trace, plan)), "2 3 4");
+  EXPECT_EQ(plan.bucket_cap, 80_B);
+}
+
 TEST(ReductionPlan, FirstIterationReducesEachDTypeAtOnce) {
   auto trace = small_trace({{"a", 10}, {"b", 10, float16}, {"c", 10}});
   auto options = cap(1_B);

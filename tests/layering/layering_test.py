@@ -17,6 +17,8 @@ ALLOWED = {
     "sim/trace": ["sim/base"],
     "sim/trace/import": ["sim/trace"],
     "sim/nccl": ["sim/base"],
+    "sim/gpu": ["sim/config", "sim/trace"],
+    "sim/roofline": ["sim/gpu"],
     "sim/topology": ["sim/config", "sim/nccl"],
     "sim/ddp": ["sim/trace"],
     "sim/engine": ["sim/ddp", "sim/collective", "sim/topology", "sim/timeline"],
@@ -32,7 +34,7 @@ ALLOWED = {
     "validate/gloo": ["validate/harness", "traces/capture"],
     "validate/nccl": ["validate/harness"],
     "validate/comparison": ["validate/harness", "sim/engine", "sim/report"],
-    "sim/cli": ["validate/comparison", "validate/testbed", "traces/capture/command", "sim/calibrate", "sim/trace/import", "sim/engine/closed_form", "sim/engine/simgrid", "sim/report"],
+    "sim/cli": ["validate/comparison", "validate/testbed", "traces/capture/command", "sim/calibrate", "sim/trace/import", "sim/roofline", "sim/engine/closed_form", "sim/engine/simgrid", "sim/report"],
     "sim": ["sim/cli"],
 }
 

@@ -43,19 +43,28 @@ TEST(MeasuredIterations, ReadsEveryColumn) {
   EXPECT_FALSE(rows[1].spread);
 }
 
+TEST(MeasuredIterations, TailsAndTheRunSet) {
+  auto rows = read_measured_iterations(
+      table("# run_set: lab A, one day\niteration_s,tail_s,strategy\n1,0,ddp\n2,,naive\n"));
+  EXPECT_EQ(rows[0].tail, Seconds(0));
+  EXPECT_EQ(rows[0].run_set, "lab A, one day");
+  EXPECT_FALSE(rows[1].tail);
+  EXPECT_FALSE(read_measured_iterations(table("iteration_s\n1\n"))[0].run_set);
+}
+
 TEST(MeasuredIterations, ReadsWholeNumbersAsPandasWritesThemBesideGaps) {
   auto rows = read_measured_iterations(table("iteration_s,bucket_cap_bytes\n1,26214400.0\n2,\n"));
   EXPECT_EQ(rows[0].bucket_cap, Bytes(26214400));
 }
 
 TEST(MeasuredIterations, UnknownColumn) {
-  EXPECT_EQ(
-      error_of("iteration_s,bucket_cap\n1,2\n"),
-      "m.csv:1:13: error: unknown column 'bucket_cap'; did you mean 'bucket_cap_bytes'?\n"
-      "  1 | iteration_s,bucket_cap\n"
-      "    |             ^~~~~~~~~~\n"
-      "hint: a table of measured iterations has iteration_s, iteration_std_s, bucket_cap_bytes, strategy, "
-      "world_size");
+  EXPECT_EQ(error_of("iteration_s,bucket_cap\n1,2\n"),
+            "m.csv:1:13: error: unknown column 'bucket_cap'; did you mean 'bucket_cap_bytes'?\n"
+            "  1 | iteration_s,bucket_cap\n"
+            "    |             ^~~~~~~~~~\n"
+            "hint: a table of measured iterations has iteration_s, iteration_std_s, tail_s, "
+            "bucket_cap_bytes, strategy, "
+            "world_size");
 }
 
 TEST(MeasuredIterations, NoTimeColumn) {

@@ -6,7 +6,7 @@
 
 #include "sim/base/check.hpp"
 #include "sim/collective/time_alone.hpp"
-#include "sim/engine/iteration.hpp"
+#include "sim/engine/coupled_iteration.hpp"
 
 namespace ddpsim {
 
@@ -27,11 +27,18 @@ std::vector<Interval> in_flight(const std::vector<CollectiveRequest>& requests,
   return intervals;
 }
 
+void add_ranks(Timeline& timeline, const Scenario& scenario, const std::vector<std::size_t>& members,
+               const std::vector<CollectiveRequest>& requests, const CollectiveDuration& time) {
+  if (scenario.physics.is_off())
+    return add_group(timeline, scenario, members, requests, in_flight(requests, time));
+  add_coupled_group(timeline, scenario, members, requests,
+                    [&](std::size_t index, bool is_queued) { return time(requests[index], is_queued); });
+}
+
 // The scenario's only group, each all-reduce as long as `time` says.
 Timeline one_group(const Scenario& scenario, const CollectiveDuration& time) {
   Timeline timeline;
-  auto requests = collective_requests(scenario, 0);
-  add_group(timeline, scenario, {0}, requests, in_flight(requests, time));
+  add_ranks(timeline, scenario, {0}, collective_requests(scenario, 0), time);
   return timeline;
 }
 
@@ -61,7 +68,7 @@ Timeline ClosedFormSimulator::run(const Scenario& scenario) {
       Seconds wait = request.nccl->time - alone->of_stage(request.nccl->stage, request.bytes);
       return std::max(Seconds(0), wait) + together.of_stage(request.nccl->stage, request.bytes);
     };
-    add_group(timeline, scenario, group.members, requests, in_flight(requests, time));
+    add_ranks(timeline, scenario, group.members, requests, time);
   }
   return timeline;
 }

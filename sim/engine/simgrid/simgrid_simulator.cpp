@@ -6,7 +6,7 @@
 
 #include "sim/base/check.hpp"
 #include "sim/collective/time_alone.hpp"
-#include "sim/engine/iteration.hpp"
+#include "sim/engine/coupled_iteration.hpp"
 #include "sim/engine/simgrid/background_traffic.hpp"
 #include "sim/engine/simgrid/executors.hpp"
 #include "sim/engine/simgrid/network.hpp"
@@ -150,14 +150,12 @@ std::optional<CollectiveTime> time_alone(const Communication& communication, std
   return std::nullopt;
 }
 
-Timeline simulate(const Scenario& scenario, const TrafficPlan& plan) {
+// When each request of each group is in flight.
+std::vector<std::vector<Interval>> run_traffic(const Scenario& scenario, const TrafficPlan& plan,
+                                               const Requests& requests) {
   const auto& background = scenario.communication->background;
-  Requests requests;
   Seconds origin;
-  for (const auto& group : plan.groups) {
-    requests.push_back(collective_requests(scenario, group.members.front()));
-    origin = std::min(origin, requests.back().front().launch);
-  }
+  for (const auto& group : requests) origin = std::min(origin, group.front().launch);
   for (const auto& flow : background) origin = std::min(origin, flow.start);
   Bytes largest = largest_flow(requests, plan, origin);
   SimulatedTraffic traffic(plan, scenario.fidelity, largest);
@@ -173,9 +171,31 @@ Timeline simulate(const Scenario& scenario, const TrafficPlan& plan) {
   };
   traffic.prepare_background(background, origin, largest, is_over);
   traffic.network().run();
+  std::vector<std::vector<Interval>> in_flight;
+  for (const auto& lane : lanes) in_flight.push_back(lane->in_flight());
+  return in_flight;
+}
+
+Timeline simulate(const Scenario& scenario, const TrafficPlan& plan) {
+  Requests requests;
+  for (const auto& group : plan.groups)
+    requests.push_back(collective_requests(scenario, group.members.front()));
   Timeline timeline;
+  if (scenario.physics.is_off()) {
+    auto in_flight = run_traffic(scenario, plan, requests);
+    for (std::size_t g = 0; g < plan.groups.size(); ++g)
+      add_group(timeline, scenario, plan.groups[g].members, requests[g], in_flight[g]);
+    return timeline;
+  }
+  // With nobody else on its links a collective takes as long whenever it starts: all of them one after
+  // another say how long each takes alone.
+  auto at_once = requests;
+  for (auto& group : at_once)
+    for (auto& request : group) request.launch = Seconds(0);
+  auto alone = run_traffic(scenario, plan, at_once);
   for (std::size_t g = 0; g < plan.groups.size(); ++g)
-    add_group(timeline, scenario, plan.groups[g].members, requests[g], lanes[g]->in_flight());
+    add_coupled_group(timeline, scenario, plan.groups[g].members, requests[g],
+                      [&](std::size_t i, bool) { return alone[g][i].end - alone[g][i].start; });
   return timeline;
 }
 

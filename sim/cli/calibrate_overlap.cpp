@@ -1,0 +1,89 @@
+#include "sim/cli/calibrate_overlap.hpp"
+
+#include <iostream>
+
+#include <fmt/format.h>
+
+#include "sim/base/output_file.hpp"
+#include "sim/base/quantity.hpp"
+#include "sim/calibrate/interference_fit.hpp"
+#include "sim/cli/scenario_options.hpp"
+#include "sim/config/sweep_axes.hpp"
+#include "sim/engine/physics_calibration.hpp"
+#include "sim/engine/run_all.hpp"
+#include "sim/engine/scenario_reader.hpp"
+#include "sim/report/measured_iterations.hpp"
+
+namespace ddpsim::cli {
+namespace {
+
+using calibrate::OverlappedIteration;
+
+OverlappedIteration predict(Scenario scenario, double s, double r) {
+  scenario.physics.interference = {s, r};
+  OverlappedIteration predicted;
+  run_all({&scenario, 1}, 1, simulator_for, [&](std::size_t, const Timeline& timeline) {
+    auto metrics = metrics_of(scenario, timeline);
+    predicted = {metrics.iteration, metrics.tail};
+  });
+  return predicted;
+}
+
+// Times of different run sets (another machine, another day) differ by more than interference does.
+void refuse_mixed_sets(const Scenario& scenario, const MeasuredIteration& row, const std::string& path) {
+  if (!scenario.measured_table || !row.run_set || !scenario.measured_table->run_set) return;
+  if (*row.run_set != *scenario.measured_table->run_set)
+    throw InputError(fmt::format("{}: the iteration is of the run set '{}', and the all-reduces are of '{}'",
+                                 path, *row.run_set, *scenario.measured_table->run_set),
+                     "measure both together; or, if they were, give their headers the same run_set");
+}
+
+MeasuredIteration row_of(const Scenario& scenario, const IterationMetrics& plain, const std::string& path) {
+  auto row = matching(read_measured_iterations(path), plain);
+  if (!row)
+    throw InputError(
+        fmt::format("{} has no iteration of strategy {}{}", path, strategy_name(plain.strategy),
+                    plain.bucket_cap ? fmt::format(" with caps of {:.0f} bytes", plain.bucket_cap->value())
+                                     : std::string()),
+        "say with --set which of its rows to fit to: --set strategy=overlap, --set ddp.bucket_cap=25MiB");
+  refuse_mixed_sets(scenario, *row, path);
+  return *row;
+}
+
+}  // namespace
+
+void calibrate_overlap(const OverlapOptions& options) {
+  check_outputs({{"--out", options.out}});
+  ScenarioOptions file;
+  file.file = options.scenario;
+  file.overrides = options.overrides;
+  auto root = file.load();
+  config::take_sweep_axes(root);
+  auto scenario = ScenarioReader(options.scenario).read(root);
+  IterationMetrics plain;
+  scenario.physics.interference = {};
+  run_all({&scenario, 1}, 1, simulator_for,
+          [&](std::size_t, const Timeline& timeline) { plain = metrics_of(scenario, timeline); });
+  auto row = row_of(scenario, plain, options.measured);
+  auto fit = calibrate::fit_interference({row.iteration, row.tail},
+                                         [&](double s, double r) { return predict(scenario, s, r); });
+  auto what =
+      fmt::format("{}, strategy {}{}: {} s{}", options.measured, strategy_name(plain.strategy),
+                  plain.bucket_cap ? fmt::format(", caps of {:.0f} bytes", plain.bucket_cap->value()) : "",
+                  row.iteration.value(), row.tail ? fmt::format(", tail {} s", row.tail->value()) : "");
+  if (!options.quiet && options.out != "-") {
+    fmt::print("beside collectives compute takes {:.1f} % longer, collectives beside compute {:.1f} %{}\n",
+               100 * fit.compute, 100 * fit.collective,
+               fit.separate ? "" : " (taken to be the same: without a tail one time cannot tell them apart)");
+    fmt::print("iteration {}, measured {}; without interference {}\n",
+               format_seconds(fit.predicted.iteration), format_seconds(row.iteration),
+               format_seconds(plain.iteration));
+    fmt::print("tail {}{}\n", format_seconds(*fit.predicted.tail),
+               row.tail ? fmt::format(", measured {}", format_seconds(*row.tail)) : "");
+  }
+  PhysicsCalibration calibration{{fit.compute, fit.collective}, row.run_set};
+  OutputPhase writing;
+  write_output(options.out, write_physics_calibration(calibration, what));
+}
+
+}  // namespace ddpsim::cli

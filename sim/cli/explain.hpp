@@ -1,0 +1,16 @@
+#pragma once
+// `simulate --explain`: what bounds the iteration, and what would change it, by simulating that.
+#include <iosfwd>
+#include <string>
+
+#include "sim/config/value.hpp"
+#include "sim/report/metrics.hpp"
+
+namespace ddpsim::cli {
+
+// `root` is the scenario without its sweep section, `metrics` what was simulated of it; `path` the scenario's
+// file.
+void explain(std::ostream& out, const std::string& path, const config::Value& root,
+             const IterationMetrics& metrics);
+
+}  // namespace ddpsim::cli

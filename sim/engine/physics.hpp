@@ -1,0 +1,51 @@
+#pragma once
+// What makes an overlapped iteration longer than its compute and its communication explain, each by itself.
+// All zero: the plain model, in which they know nothing of one another.
+#include <optional>
+#include <string>
+
+#include "sim/base/units.hpp"
+
+namespace ddpsim {
+
+// A collective's kernels take multiprocessors and memory bandwidth from the compute beside them, and the
+// other way round: while both are active on a GPU, compute progresses at 1 / (1 + compute) of its speed and
+// the collective at 1 / (1 + collective).
+struct Interference {
+  double compute = 0;     // s
+  double collective = 0;  // r
+  [[nodiscard]] bool is_off() const { return compute == 0 && collective == 0; }
+  bool operator==(const Interference&) const = default;
+};
+
+// How often an implementation goes over the bytes of a bucket, reading and writing each: before its
+// all-reduce (the copy into the bucket, in PyTorch the division with it) and after it (the division by the
+// number of ranks, the copy back).
+struct Passes {
+  double in = 0, out = 0;
+  bool operator==(const Passes&) const = default;
+};
+
+// What an implementation does on the compute lane besides the model itself.
+struct Overheads {
+  std::optional<BytesPerSecond>
+      pass_bandwidth;            // bytes moved, so 2 x bytes a pass; absent: passes cost nothing
+  Seconds pass_launch;           // each pass over a tensor (before) or a bucket (after), besides
+  Passes passes, passes_of_one;  // of a bucket; of a bucket of a single gradient
+  Seconds gradient;              // each gradient's hook
+  Seconds launch;                // each collective's launch
+  Seconds first_start;           // how much longer the first collective of an iteration takes to start
+  [[nodiscard]] bool is_off() const {
+    constexpr Seconds kNothing;
+    return passes == Passes() && passes_of_one == Passes() && gradient == kNothing && launch == kNothing &&
+           first_start == kNothing;
+  }
+};
+
+struct Physics {
+  Interference interference;
+  Overheads overheads;
+  [[nodiscard]] bool is_off() const { return interference.is_off() && overheads.is_off(); }
+};
+
+}  // namespace ddpsim

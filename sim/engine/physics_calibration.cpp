@@ -1,0 +1,49 @@
+#include "sim/engine/physics_calibration.hpp"
+
+#include <fmt/format.h>
+
+#include "sim/config/reader.hpp"
+
+namespace ddpsim {
+namespace {
+
+constexpr double kLargestSlowdown = 100;
+
+std::string quoted(const std::string& text) {
+  std::string result = "\"";
+  for (char c : text) {
+    if (c == '"' || c == '\\') result += '\\';
+    result += c;
+  }
+  return result + '"';
+}
+
+}  // namespace
+
+PhysicsCalibration read_physics_calibration(const std::string& path) {
+  auto root = config::load_yaml(path, "a calibration of interference");
+  config::MapReader reader(root, "calibration");
+  PhysicsCalibration calibration;
+  config::MapReader interference(reader.require("interference"), "interference");
+  auto number = config::as_number(0, kLargestSlowdown);
+  calibration.interference = {interference.required("compute", number),
+                              interference.required("collective", number)};
+  interference.finish();
+  calibration.run_set = reader.optional("run_set", config::as_string);
+  reader.optional("fitted_to", config::as_string);
+  reader.finish();
+  return calibration;
+}
+
+std::string write_physics_calibration(const PhysicsCalibration& calibration, const std::string& fitted_to) {
+  std::string text =
+      "# How strongly compute and communication slow one another down, fitted by `ddpsim calibrate "
+      "--overlap`. What it "
+      "means: docs/model.md.\n";
+  text += fmt::format("interference: {{compute: {:.6g}, collective: {:.6g}}}\n",
+                      calibration.interference.compute, calibration.interference.collective);
+  if (calibration.run_set) text += fmt::format("run_set: {}\n", quoted(*calibration.run_set));
+  return text + fmt::format("fitted_to: {}\n", quoted(fitted_to));
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,90 @@
+#include "sim/config/reader.hpp"
+#include "sim/engine/physics_calibration.hpp"
+#include "sim/engine/sections.hpp"
+
+namespace ddpsim {
+namespace {
+
+using config::as_bandwidth;
+using config::as_number;
+using config::as_seconds;
+using config::MapReader;
+using config::Value;
+
+constexpr double kLargestSlowdown = 100, kMostPasses = 100;
+
+// A number for both, or each by itself.
+Interference read_interference(const Value& value) {
+  auto number = as_number(0, kLargestSlowdown);
+  if (value.kind != Value::Kind::map) {
+    double both = number(value);
+    return {both, both};
+  }
+  MapReader reader(value, "physics.interference");
+  Interference interference{reader.required("compute", number), reader.required("collective", number)};
+  reader.finish();
+  return interference;
+}
+
+// What implementations do, not what fits. PyTorch's reducer copies each gradient into its bucket and divides
+// it on the way (or divides it there, where it is a view of the bucket) and, unless it is such a view, copies
+// it back. Buckets written by hand, and a flat buffer, are filled, divided and copied back; flattening a
+// single tensor gives that very tensor, which is only divided, as all gradients are that are all-reduced one
+// by one.
+void passes_as_implemented(const ReductionPlan& plan, const DdpOptions& options, Overheads& overheads) {
+  constexpr Passes kDivision{0, 1}, kByHand{1, 2};
+  if (plan.strategy == Strategy::naive || plan.strategy == Strategy::overlap) {
+    overheads.passes = overheads.passes_of_one = kDivision;
+  } else if (plan.strategy == Strategy::ddp && options.rule == BucketRule::torch) {
+    overheads.passes = overheads.passes_of_one = {1, options.gradient_as_bucket_view ? 0.0 : 1.0};
+  } else {
+    overheads.passes = kByHand;
+    overheads.passes_of_one = kDivision;
+  }
+}
+
+bool is_word(const Value* value, std::string_view word) {
+  return value && value->kind == Value::Kind::scalar && value->scalar == word;
+}
+
+void read_passes(const Value* value, const ReductionPlan& plan, const DdpOptions& options,
+                 Overheads& overheads) {
+  if (is_word(value, "none")) return;
+  if (!value || is_word(value, "auto")) return passes_as_implemented(plan, options, overheads);
+  MapReader reader(*value, "physics.passes");
+  auto number = as_number(0, kMostPasses);
+  overheads.passes = {reader.required("in", number), reader.required("out", number)};
+  overheads.passes_of_one = overheads.passes;
+  reader.finish();
+}
+
+}  // namespace
+
+Physics read_physics_section(const Value* value, const ReductionPlan& plan, const DdpOptions& options,
+                             const PathResolver& resolve) {
+  Physics physics;
+  if (!value) return physics;
+  MapReader reader(*value, "physics");
+  const Value* interference = reader.find("interference");
+  const Value* calibration = reader.find("calibration");
+  if (interference && calibration)
+    throw InputError(calibration->span, "physics.calibration and physics.interference exclude each other",
+                     "remove one of the two");
+  if (interference) physics.interference = read_interference(*interference);
+  if (calibration) physics.interference = read_physics_calibration(resolve(*calibration)).interference;
+  auto& overheads = physics.overheads;
+  overheads.pass_bandwidth = reader.optional("pass_bandwidth", as_bandwidth);
+  overheads.pass_launch = reader.optional("pass_launch", as_seconds).value_or(Seconds(0));
+  const Value* passes = reader.find("passes");
+  if (passes && !overheads.pass_bandwidth && !is_word(passes, "none"))
+    throw InputError(passes->span, "nothing says how long a pass over memory takes",
+                     "set physics.pass_bandwidth, at most the GPU's memory bandwidth");
+  if (overheads.pass_bandwidth) read_passes(passes, plan, options, overheads);
+  overheads.gradient = reader.optional("gradient", as_seconds).value_or(Seconds(0));
+  overheads.launch = reader.optional("launch", as_seconds).value_or(Seconds(0));
+  overheads.first_start = reader.optional("first_start", as_seconds).value_or(Seconds(0));
+  reader.finish();
+  return physics;
+}
+
+}  // namespace ddpsim

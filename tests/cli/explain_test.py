@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+"""`simulate --explain` and `calibrate --overlap`. Usage: explain_test.py BINARY SOURCE_ROOT."""
+import unittest
+
+import ddpsim_cli as cli
+
+# Two gradients of 1 MiB at 10 and 30 ms; an all-reduce of either takes 12 ms, of both 24.
+TABLE = f"# ddpsim-allreduce: 1\n# world_size: 2\n# run_set: one day\nbytes,time_s\n{cli.MIB},0.012\n{2 * cli.MIB},0.024\n"
+TRACE = (f"# ddpsim-trace: 1\n# model: test\ngradient,elements,dtype,ready_s\n"
+         f"a,{cli.MIB // 4},float32,0.01\nb,{cli.MIB // 4},float32,0.03\n")
+
+
+class PhysicsTest(cli.CliTest):
+    def setUp(self):
+        super().setUp()
+        self.write("trace.csv", TRACE)
+        self.write("table.csv", TABLE)
+        self.write("scenario.yaml", "workload: {trace: trace.csv}\ncluster: {world_size: 2}\n"
+                   "collective: {algorithm: measured, measured: table.csv}\nddp: {bucket_cap: 1MiB}\n")
+
+    def iteration(self, *arguments):
+        self.ok("simulate", "scenario.yaml", "--json", "r.json", *arguments)
+        return self.read_json("r.json")["iteration_s"]
+
+
+class ExplainTest(PhysicsTest):
+    def test_what_bounds_it_and_what_would_change_it(self):
+        """30 ms of backward; the second all-reduce ends at 42 ms. In half the time it ends at 36; in one bucket at 54."""
+        done = self.ok("simulate", "scenario.yaml", "--explain")
+        self.assertIn("it waits 12 ms (28.6 %) for all-reduces after backward", done.stdout)
+        self.assertIn("the last bucket (1 of 2, 1 MiB) is ready at 30 ms and takes 12 ms", done.stdout)
+        self.assertRegex(done.stdout, r"-6\.000 ms +-14\.3 %  all-reduces in half the time")
+        self.assertRegex(done.stdout, r"\+12\.000 ms +\+28\.6 %  caps twice as large, 2 MiB")
+        self.assertRegex(done.stdout, r"\+12\.000 ms +\+28\.6 %  strategy flat")
+
+    def test_the_numbers_are_those_of_simulations(self):
+        done = self.ok("simulate", "scenario.yaml", "--explain", "--set", "physics.interference=0.5")
+        slowed = self.iteration("--set", "physics.interference=0.5")
+        self.assertRegex(done.stdout, rf"{1e3 * (self.iteration() - slowed):+.3f} ms .*  no interference")
+
+
+class OverlapTest(PhysicsTest):
+    """With s = r the first all-reduce lasts from 10 to 22 (1+s) ms, in which compute does 12 of its 20 ms, and the second ends at 42 + 12 s."""
+
+    def test_calibrates_what_it_then_predicts(self):
+        self.write("measured.csv", "# run_set: one day\nstrategy,iteration_s\nddp,0.048\n")
+        done = self.ok("calibrate", "--overlap", "scenario.yaml", "--measured", "measured.csv", "--out", "physics.yaml")
+        self.assertIn("beside collectives compute takes 50.0 % longer", done.stdout)
+        self.assertAlmostEqual(self.iteration("--set", "physics.calibration=physics.yaml"), 0.048, places=7)
+        self.assertAlmostEqual(self.read_json("r.json")["interference_s"], 0.006, places=6)
+
+    def test_refuses_to_mix_run_sets(self):
+        self.write("measured.csv", "# run_set: another\nstrategy,iteration_s\nddp,0.048\n")
+        done = self.fails(2, "calibrate", "--overlap", "scenario.yaml", "--measured", "measured.csv", "--out", "physics.yaml")
+        self.assertIn("the iteration is of the run set 'another', and the all-reduces are of 'one day'", done.stderr)
+        self.assertFalse((self.folder / "physics.yaml").exists())
+
+    def test_a_row_that_is_not_there(self):
+        self.write("measured.csv", "strategy,iteration_s\nnaive,0.048\n")
+        done = self.fails(2, "calibrate", "--overlap", "scenario.yaml", "--measured", "measured.csv")
+        self.assertIn("measured.csv has no iteration of strategy ddp", done.stderr)
+
+
+if __name__ == "__main__":
+    cli.main()

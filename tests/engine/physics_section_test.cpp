@@ -1,0 +1,107 @@
+// The section `physics` of a scenario, and files of calibrated interference.
+#include <gtest/gtest.h>
+
+#include "sim/engine/physics_calibration.hpp"
+#include "sim/engine/sections.hpp"
+
+#include "tests/config/text.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace ddpsim::testing {
+namespace {
+
+ReductionPlan plan_of(Strategy strategy) {
+  ReductionPlan plan;
+  plan.strategy = strategy;
+  return plan;
+}
+
+Physics read(const std::string& text, Strategy strategy = Strategy::ddp, const DdpOptions& options = {}) {
+  auto root = parse(text);
+  const auto* entry = root.find("physics");
+  return read_physics_section(entry ? &entry->value : nullptr, plan_of(strategy), options,
+                              [](const config::Value& path) { return path.scalar; });
+}
+
+std::string error_of(const std::string& text) {
+  return input_error([&] { read(text); });
+}
+
+TEST(PhysicsSection, NothingIsThePlainModel) {
+  EXPECT_TRUE(read("a: 1\n").is_off());
+  EXPECT_TRUE(read("physics: {}\n").is_off());
+  EXPECT_TRUE(read("physics: {interference: 0, passes: none, launch: 0s}\n").is_off());
+}
+
+TEST(PhysicsSection, EveryKey) {
+  auto physics = read(
+      "physics:\n"
+      "  interference: {compute: 0.3, collective: 0.1}\n"
+      "  passes: {in: 0.5, out: 2}\n"
+      "  pass_bandwidth: 2TB/s\n"
+      "  pass_launch: 5us\n"
+      "  gradient: 4us\n"
+      "  launch: 10us\n"
+      "  first_start: 40us\n");
+  EXPECT_FALSE(physics.is_off());
+  EXPECT_EQ(physics.interference, (Interference{0.3, 0.1}));
+  const auto& overheads = physics.overheads;
+  EXPECT_EQ(overheads.pass_bandwidth, BytesPerSecond(2e12));
+  EXPECT_EQ(overheads.passes, (Passes{0.5, 2}));
+  EXPECT_EQ(overheads.passes_of_one, (Passes{0.5, 2}));
+  EXPECT_DOUBLE_EQ(overheads.pass_launch.value(), 5e-6);
+  EXPECT_DOUBLE_EQ(overheads.gradient.value(), 4e-6);
+  EXPECT_DOUBLE_EQ(overheads.launch.value(), 10e-6);
+  EXPECT_DOUBLE_EQ(overheads.first_start.value(), 40e-6);
+  EXPECT_EQ(read("physics: {interference: 0.25}\n").interference, (Interference{0.25, 0.25}));
+}
+
+// What implementations do, not what fits.
+TEST(PhysicsSection, PassesAreThoseOfTheImplementation) {
+  auto passes = [](Strategy strategy, const DdpOptions& options) {
+    auto overheads = read("physics: {pass_bandwidth: 1TB/s}\n", strategy, options).overheads;
+    return std::pair(overheads.passes, overheads.passes_of_one);
+  };
+  constexpr Passes kDivision{0, 1};
+  DdpOptions options;
+  EXPECT_EQ(passes(Strategy::ddp, options), std::pair(Passes{1, 1}, Passes{1, 1}));
+  EXPECT_EQ(passes(Strategy::naive, options), std::pair(kDivision, kDivision));
+  EXPECT_EQ(passes(Strategy::overlap, options), std::pair(kDivision, kDivision));
+  EXPECT_EQ(passes(Strategy::flat, options), std::pair(Passes{1, 2}, kDivision));
+  options.gradient_as_bucket_view = true;
+  EXPECT_EQ(passes(Strategy::ddp, options), std::pair(Passes{1, 0}, Passes{1, 0}));
+  options.rule = BucketRule::close_before_exceeding;
+  EXPECT_EQ(passes(Strategy::ddp, options), std::pair(Passes{1, 2}, kDivision));
+}
+
+TEST(PhysicsSection, Errors) {
+  EXPECT_EQ(error_of("physics: {passes: auto}\n"),
+            "a.yaml:1:19: error: nothing says how long a pass over memory takes\n"
+            "  1 | physics: {passes: auto}\n"
+            "    |                   ^~~~\n"
+            "hint: set physics.pass_bandwidth, at most the GPU's memory bandwidth");
+  EXPECT_EQ(error_of("physics: {interference: -0.1}\n"),
+            "a.yaml:1:25: error: -0.1 is outside [0, 100]\n"
+            "  1 | physics: {interference: -0.1}\n"
+            "    |                         ^~~~\n"
+            "hint: write a number in that range");
+  EXPECT_EQ(error_of("physics: {interference: 0.1, calibration: a.yaml}\n"),
+            "a.yaml:1:43: error: physics.calibration and physics.interference exclude each other\n"
+            "  1 | physics: {interference: 0.1, calibration: a.yaml}\n"
+            "    |                                           ^~~~~~\n"
+            "hint: remove one of the two");
+}
+
+TEST(PhysicsCalibration, IsReadAsItWasWritten) {
+  TemporaryFolder folder;
+  PhysicsCalibration calibration{{0.315, 0.28}, "lab \"A\""};
+  auto path = folder.write("physics.yaml",
+                           write_physics_calibration(calibration, "rows.csv, strategy overlap: 0.3 s"));
+  auto again = read_physics_calibration(path);
+  EXPECT_EQ(again.interference, calibration.interference);
+  EXPECT_EQ(again.run_set, calibration.run_set);
+  EXPECT_EQ(read("physics: {calibration: " + path + "}\n").interference, calibration.interference);
+}
+
+}  // namespace
+}  // namespace ddpsim::testing
