@@ -129,6 +129,14 @@ std::vector<Change> changes_of(const config::Value& root, const Scenario& scenar
   if (find(root, "workload", "stragglers")) changes.push_back({"no stragglers", {"workload.stragglers=[]"}});
   if (find(root, "cluster", "background"))
     changes.push_back({"no background traffic", {"cluster.background=[]"}});
+  if (const auto& range = scenario.physics.range) {
+    changes.push_back({fmt::format("interference of {} (the least that is likely)", range->least.compute),
+                       {},
+                       [](Scenario& s) { s.physics.interference = s.physics.range->least; }});
+    changes.push_back({fmt::format("interference of {} (the most)", range->most.compute),
+                       {},
+                       [](Scenario& s) { s.physics.interference = s.physics.range->most; }});
+  }
   if (!scenario.physics.interference.is_off())
     changes.push_back({"no interference", {}, [](Scenario& s) { s.physics.interference = {}; }});
   if (!scenario.physics.overheads.is_off())

@@ -37,6 +37,17 @@ IterationMetrics simulate_one(const Scenario& scenario) {
   return *std::move(metrics);
 }
 
+// Over the interference that a GPU's description leaves open.
+std::optional<IterationRange> range_of(const Scenario& scenario) {
+  if (!scenario.physics.range) return std::nullopt;
+  auto with = [&](const Interference& interference) {
+    auto one = scenario;
+    one.physics.interference = interference;
+    return simulate_one(one).iteration;
+  };
+  return IterationRange{with(scenario.physics.range->least), with(scenario.physics.range->most)};
+}
+
 config::Value as_value(const config::Value& root, const std::string& text) {
   config::Value value;
   value.kind = config::Value::Kind::scalar;
@@ -115,6 +126,7 @@ void simulate(const SimulateOptions& options) {
   run_all({&scenario, 1}, 1, simulator_for,
           [&](std::size_t, Timeline result) { timeline = std::move(result); });
   IterationMetrics metrics = metrics_of(scenario, timeline);
+  metrics.range = range_of(scenario);
   if (options.scenario.prints_summary()) print_iteration(std::cout, metrics);
   if (auto match = matching(measured, metrics); match && options.scenario.prints_summary())
     std::cout << fmt::format("\nmeasured {}: the prediction is {:+.1f} % off\n",

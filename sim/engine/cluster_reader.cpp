@@ -93,6 +93,7 @@ struct ClusterSection {
     groups = reader.find("groups");
     overrides = reader.find("overrides");
     background = reader.find("background");
+    reader.find("gpu");  // read with the physics
     reader.finish();
     world_size = read_world_size(*world_size_value);
   }

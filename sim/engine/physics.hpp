@@ -44,6 +44,12 @@ struct Overheads {
 
 struct Physics {
   Interference interference;
+  // Nothing calibrated it: a GPU's description says from where to where it may be, and the above is the
+  // middle.
+  struct Range {
+    Interference least, most;
+  };
+  std::optional<Range> range;
   Overheads overheads;
   [[nodiscard]] bool is_off() const { return interference.is_off() && overheads.is_off(); }
 };

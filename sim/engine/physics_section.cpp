@@ -58,27 +58,51 @@ void read_passes(const Value* value, const ReductionPlan& plan, const DdpOptions
   reader.finish();
 }
 
-}  // namespace
+// Where the section says nothing of interference.
+void take_range(const GpuDescription& gpu, Physics& physics) {
+  const auto& [s_least, s_most] = gpu.compute_slowdown;
+  const auto& [r_least, r_most] = gpu.collective_slowdown;
+  physics.range = {{s_least, r_least}, {s_most, r_most}};
+  physics.interference = {(s_least + s_most) / 2, (r_least + r_most) / 2};
+}
 
-Physics read_physics_section(const Value* value, const ReductionPlan& plan, const DdpOptions& options,
-                             const PathResolver& resolve) {
-  Physics physics;
-  if (!value) return physics;
-  MapReader reader(*value, "physics");
-  const Value* interference = reader.find("interference");
+// Returns whether the section says it.
+bool read_interference(MapReader& reader, const PathResolver& resolve, Interference& interference) {
+  const Value* given = reader.find("interference");
   const Value* calibration = reader.find("calibration");
-  if (interference && calibration)
+  if (given && calibration)
     throw InputError(calibration->span, "physics.calibration and physics.interference exclude each other",
                      "remove one of the two");
-  if (interference) physics.interference = read_interference(*interference);
-  if (calibration) physics.interference = read_physics_calibration(resolve(*calibration)).interference;
+  if (given) interference = read_interference(*given);
+  if (calibration) interference = read_physics_calibration(resolve(*calibration)).interference;
+  return given || calibration;
+}
+
+}  // namespace
+
+Physics read_physics_section(const Value* value, const GpuDescription* gpu, const ReductionPlan& plan,
+                             const DdpOptions& options, const PathResolver& resolve) {
+  Physics physics;
+  if (!value && !gpu) return physics;
+  static const Value kNothing = [] {
+    Value nothing;
+    nothing.kind = Value::Kind::map;
+    return nothing;
+  }();
+  MapReader reader(value ? *value : kNothing, "physics");
+  if (!read_interference(reader, resolve, physics.interference) && gpu) take_range(*gpu, physics);
   auto& overheads = physics.overheads;
   overheads.pass_bandwidth = reader.optional("pass_bandwidth", as_bandwidth);
-  overheads.pass_launch = reader.optional("pass_launch", as_seconds).value_or(Seconds(0));
+  auto pass_launch = reader.optional("pass_launch", as_seconds);
+  if (gpu && !overheads.pass_bandwidth) {
+    overheads.pass_bandwidth = gpu->memory_bandwidth * gpu->copy_efficiency;
+    overheads.pass_launch = gpu->copy_launch;
+  }
+  overheads.pass_launch = pass_launch.value_or(overheads.pass_launch);
   const Value* passes = reader.find("passes");
   if (passes && !overheads.pass_bandwidth && !is_word(passes, "none"))
     throw InputError(passes->span, "nothing says how long a pass over memory takes",
-                     "set physics.pass_bandwidth, at most the GPU's memory bandwidth");
+                     "set physics.pass_bandwidth, at most the GPU's memory bandwidth, or cluster.gpu");
   if (overheads.pass_bandwidth) read_passes(passes, plan, options, overheads);
   overheads.gradient = reader.optional("gradient", as_seconds).value_or(Seconds(0));
   overheads.launch = reader.optional("launch", as_seconds).value_or(Seconds(0));

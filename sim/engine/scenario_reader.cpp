@@ -56,14 +56,14 @@ void choose_fidelity(const WantedFidelity& engine, Scenario& scenario) {
 
 // Groups that take turns on a link, and background traffic, take as long as the others let them: what slows a
 // collective down is then not only beside it on its GPUs.
-void check_coupling(const Value* physics, const Scenario& scenario) {
+void check_coupling(const Value& place, const Scenario& scenario) {
   if (scenario.physics.is_off() || !scenario.communication || !scenario.communication->folded) return;
   const auto& communication = *scenario.communication;
   bool shares = communication.folded->groups.size() > 1 && communication.folded->is_contended();
   if (shares || !communication.background.empty())
-    throw InputError(physics->span,
+    throw InputError(place.span,
                      "physics are known for groups whose links nobody else uses, and here somebody does",
-                     "remove the section physics, or cluster.background and groups on the same links");
+                     "remove physics and cluster.gpu, or cluster.background and groups on the same links");
 }
 
 // Where `key` stands in the section `name`, if it does.
@@ -162,9 +162,12 @@ Scenario ScenarioReader::read(const Value& root) {
   scenario.plan = make_plan_at(root, *scenario.trace, strategy, options);
   scenario.ddp = options;
   PathResolver resolve_path = [this](const Value& path) { return resolve(path); };
-  scenario.physics = read_physics_section(physics, scenario.plan, options, resolve_path);
+  const auto* gpu_path = cluster.find("gpu");
+  std::shared_ptr<const GpuDescription> gpu;
+  if (gpu_path) gpu = cached(gpus_, resolve(gpu_path->value), read_gpu);
+  scenario.physics = read_physics_section(physics, gpu.get(), scenario.plan, options, resolve_path);
   choose_fidelity(fidelity, scenario);
-  check_coupling(physics, scenario);
+  check_coupling(physics ? *physics : cluster, scenario);
   scenario.validation = read_validation_section(validation, resolve_path);
   return scenario;
 }

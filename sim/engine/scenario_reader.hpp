@@ -6,6 +6,7 @@
 
 #include "sim/config/value.hpp"
 #include "sim/engine/scenario.hpp"
+#include "sim/gpu/gpu_description.hpp"
 #include "sim/topology/topology.hpp"
 
 namespace ddpsim {
@@ -71,6 +72,7 @@ class ScenarioReader {
   std::map<std::pair<std::string, double>, std::shared_ptr<const LayerTrace>> scaled_traces_;
   std::map<std::string, std::shared_ptr<const Topology>> topologies_;
   std::map<std::string, std::shared_ptr<const MeasuredTable>> tables_;
+  std::map<std::string, std::shared_ptr<const GpuDescription>> gpus_;
   std::map<std::string, std::shared_ptr<const nccl::Calibration>> calibrations_;
   // By the text they were read from: points that differ in their buckets only have them in common.
   std::map<std::string, ClusterTraffic> clusters_;

@@ -7,6 +7,7 @@
 
 #include "sim/config/value.hpp"
 #include "sim/engine/scenario.hpp"
+#include "sim/gpu/gpu_description.hpp"
 #include "sim/topology/placement.hpp"
 
 namespace ddpsim {
@@ -35,9 +36,11 @@ std::vector<GroupSection> read_groups(const config::Value* groups, int world_siz
 using PathResolver = std::function<std::string(const config::Value&)>;
 ValidationSettings read_validation_section(const config::Value* validation, const PathResolver& resolve);
 
-// `physics` (null: the plain model), for what the plan's implementation does.
-Physics read_physics_section(const config::Value* physics, const ReductionPlan& plan,
-                             const DdpOptions& options, const PathResolver& resolve);
+// `physics` (null: nothing given), for what the plan's implementation does. `gpu` (null: unknown) is the GPU
+// of `cluster.gpu`: its range of interference holds where none is given, its copies where no bandwidth is.
+Physics read_physics_section(const config::Value* physics, const GpuDescription* gpu,
+                             const ReductionPlan& plan, const DdpOptions& options,
+                             const PathResolver& resolve);
 
 // `cluster.placement` (null: packed): packed, round_robin, or {random: SEED}.
 Placement read_placement(const config::Value* placement);

@@ -25,6 +25,9 @@ void print_fact(std::ostream& out, std::string_view name, std::string_view fact)
 
 void print_terms(std::ostream& out, const IterationMetrics& m) {
   print_term(out, "iteration", m.iteration, m.iteration);
+  if (m.range)
+    print_fact(out, "  uncalibrated, from",
+               fmt::format("{} to {}", format_seconds(m.range->least), format_seconds(m.range->most)));
   print_term(out, "  forward", m.forward, m.iteration);
   print_term(out, "  backward", m.backward_compute, m.iteration);
   if (m.interference != Seconds(0)) print_term(out, "  interference", m.interference, m.iteration);

@@ -29,6 +29,7 @@ void add_metrics(const IterationMetrics& m, Json& point) {
   point["backward_compute_s"] = m.backward_compute.value();
   point["interference_s"] = m.interference.value();
   point["overhead_s"] = m.overhead.value();
+  if (m.range) point["iteration_range_s"] = {m.range->least.value(), m.range->most.value()};
   if (m.overhead > Seconds(0)) point["tail_s"] = m.tail.value();
   point["communication_s"] = m.communication.value();
   point["exposed_communication_s"] = m.exposed_communication.value();

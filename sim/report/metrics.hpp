@@ -29,6 +29,11 @@ struct BucketMetrics {
   std::optional<CollectiveChoice> choice = {};
 };
 
+// What is not known to a number.
+struct IterationRange {
+  Seconds least, most;
+};
+
 struct IterationMetrics {
   int world_size = 0;
   int group_size = 0;  // ranks that reduce with the reported one, itself included
@@ -39,7 +44,9 @@ struct IterationMetrics {
   // iteration = forward + backward_compute + interference + overhead + exposed_communication + optimizer, all
   // of the rank that finishes last; with accumulation, of all micro-batches of the step.
   Seconds forward, backward_compute, interference, overhead, exposed_communication, optimizer, iteration;
-  Seconds tail;           // exposed_communication and what is done to gradients after their all-reduce
+  Seconds tail;  // exposed_communication and what is done to gradients after their all-reduce
+  // Of `iteration`, over interference that nothing calibrated.
+  std::optional<IterationRange> range = std::nullopt;
   Seconds communication;  // sum over collectives of their time in flight
   std::string algorithm, fidelity;
   // All bytes over `communication`; busbw = algbw x 2(n-1)/n of the group's n, as nccl-tests defines them.

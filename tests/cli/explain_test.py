@@ -39,6 +39,27 @@ class ExplainTest(PhysicsTest):
         self.assertRegex(done.stdout, rf"{1e3 * (self.iteration() - slowed):+.3f} ms .*  no interference")
 
 
+class GpuTest(PhysicsTest):
+    """A GPU's description leaves interference open: s = r = 0.1 to 0.65, and the iteration takes 42 + 12 s ms. Without copies."""
+
+    def test_a_range(self):
+        settings = ("--set", f"cluster.gpu={cli.SOURCE_ROOT}/gpus/h100-sxm.yaml", "--set", "physics.passes=none")
+        done = self.ok("simulate", "scenario.yaml", *settings, "--json", "r.json")
+        self.assertRegex(done.stdout, r"uncalibrated, from +43\.2 ms to 49\.8 ms\n")
+        result = self.read_json("r.json")
+        self.assertAlmostEqual(result["iteration_s"], 0.0465, places=9)
+        self.assertAlmostEqual(result["iteration_range_s"][0], 0.0432, places=9)
+        self.assertAlmostEqual(result["iteration_range_s"][1], 0.0498, places=9)
+        done = self.ok("simulate", "scenario.yaml", *settings, "--set", "physics.interference=0", "--json", "r.json")
+        self.assertNotIn("iteration_range_s", self.read_json("r.json"))
+        self.assertAlmostEqual(self.read_json("r.json")["iteration_s"], 0.042, places=9)
+
+    def test_passes_reach_its_bandwidth(self):
+        """Four passes over 1 MiB: 2 x 1 MiB / (0.67 x 3.35 TB/s) and 5 us each."""
+        self.ok("simulate", "scenario.yaml", "--set", f"cluster.gpu={cli.SOURCE_ROOT}/gpus/h100-sxm.yaml", "--json", "r.json")
+        self.assertAlmostEqual(self.read_json("r.json")["overhead_s"], 4 * (2 * cli.MIB / (0.67 * 3.35e12) + 5e-6), places=12)
+
+
 class OverlapTest(PhysicsTest):
     """With s = r the first all-reduce lasts from 10 to 22 (1+s) ms, in which compute does 12 of its 20 ms, and the second ends at 42 + 12 s."""
 

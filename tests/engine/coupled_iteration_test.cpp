@@ -34,13 +34,19 @@ IterationMetrics metrics(const Scenario& scenario) {
                  {*scenario.trace, scenario.plan, scenario.world_size, "measured", "closed_form"});
 }
 
-const Physics kThird{{0.5, 0.25}, {}};
+Physics interference(double s, double r) {
+  Physics physics;
+  physics.interference = {s, r};
+  return physics;
+}
+
+const Physics kSlowed = interference(0.5, 0.25);
 
 // Gradients at 10 and 30 ms, each reduced by itself in 12 ms; s = 0.5, r = 0.25. The first all-reduce starts
 // at 10 ms and progresses at 0.8: until 25 ms, during which 10 of the 20 ms of compute are done; the other 10
 // run at full speed until 35 ms. The second one is alone: 35 to 47 ms.
 TEST(Coupled, EachSlowsTheOtherDown) {
-  auto scenario = with_times(make_trace({1, 1}, {10, 30}), Strategy::overlap, {}, 12, kThird);
+  auto scenario = with_times(make_trace({1, 1}, {10, 30}), Strategy::overlap, {}, 12, kSlowed);
   auto timeline = run(scenario);
   const auto& rank = timeline.rank_classes.front();
   ASSERT_EQ(rank.communication.size(), 2U);
@@ -69,7 +75,7 @@ TEST(Coupled, EachSlowsTheOtherDown) {
 // All-reduces of 30 ms: the first lasts while the other 20 ms of compute take 30 (24 of it done by 40 ms) and
 // 6 ms more; the second follows at once.
 TEST(Coupled, ComputeThatEndsFirstSetsTheCollectiveFree) {
-  auto m = metrics(with_times(make_trace({1, 1}, {10, 30}), Strategy::overlap, {}, 30, kThird));
+  auto m = metrics(with_times(make_trace({1, 1}, {10, 30}), Strategy::overlap, {}, 30, kSlowed));
   EXPECT_NEAR(m.interference.value(), 0.010, 1e-12);
   EXPECT_NEAR(m.buckets[0].end.value(), 0.046, 1e-12);
   EXPECT_NEAR(m.buckets[1].end.value(), 0.076, 1e-12);
@@ -78,7 +84,7 @@ TEST(Coupled, ComputeThatEndsFirstSetsTheCollectiveFree) {
 
 TEST(Coupled, NothingRunsBesideWhatComesAfterBackward) {
   for (auto strategy : {Strategy::naive, Strategy::flat}) {
-    auto scenario = with_times(make_trace({1, 1}, {10, 30}), strategy, {}, 12, kThird);
+    auto scenario = with_times(make_trace({1, 1}, {10, 30}), strategy, {}, 12, kSlowed);
     auto coupled = metrics(scenario);
     scenario.physics = {};
     EXPECT_NEAR(coupled.iteration.value(), metrics(scenario).iteration.value(), 1e-12);
@@ -157,7 +163,7 @@ TEST(Coupled, HooksLaunchesAndTheFirstStart) {
 // Ranks 0 and 1 compute 30 and 60 ms; both all-reduces of 12 ms start when rank 1 has launched them: at 20
 // ms, slowed down until rank 1 has computed. Rank 0 has computed at 30 + 5 ms.
 TEST(Coupled, AStragglerIsWaitedForAndSlowsTheCollective) {
-  auto scenario = with_times(make_trace({1, 1}, {10, 30}), Strategy::overlap, {}, 12, kThird);
+  auto scenario = with_times(make_trace({1, 1}, {10, 30}), Strategy::overlap, {}, 12, kSlowed);
   scenario.groups[0].rank_classes = {{0, 1, 1.0}, {1, 1, 2.0}};
   auto timeline = run(scenario);
   const auto& fast = timeline.rank_classes[0];
@@ -223,7 +229,7 @@ TEST(CoupledProperties, NeverFasterThanWithout) {
 TEST(CoupledProperties, AlmostNoInterferenceIsAlmostThePlainModel) {
   for (unsigned seed = 1; seed <= kCases; ++seed) {
     auto scenario = RandomCase(seed).scenario;
-    scenario.physics = {{1e-15, 0}, {}};
+    scenario.physics = interference(1e-15, 0);
     auto coupled = run(scenario);
     scenario.physics = {};
     auto plain = run(scenario);

@@ -16,10 +16,11 @@ ReductionPlan plan_of(Strategy strategy) {
   return plan;
 }
 
-Physics read(const std::string& text, Strategy strategy = Strategy::ddp, const DdpOptions& options = {}) {
+Physics read(const std::string& text, Strategy strategy = Strategy::ddp, const DdpOptions& options = {},
+             const GpuDescription* gpu = nullptr) {
   auto root = parse(text);
   const auto* entry = root.find("physics");
-  return read_physics_section(entry ? &entry->value : nullptr, plan_of(strategy), options,
+  return read_physics_section(entry ? &entry->value : nullptr, gpu, plan_of(strategy), options,
                               [](const config::Value& path) { return path.scalar; });
 }
 
@@ -74,12 +75,36 @@ TEST(PhysicsSection, PassesAreThoseOfTheImplementation) {
   EXPECT_EQ(passes(Strategy::ddp, options), std::pair(Passes{1, 2}, kDivision));
 }
 
+// 2 TB/s, of which copies reach 0.5; s from 0.1 to 0.5, r from 0.2 to 0.4.
+TEST(PhysicsSection, WhatAGpuSays) {
+  GpuDescription gpu;
+  gpu.memory_bandwidth = BytesPerSecond(2e12);
+  gpu.copy_efficiency = 0.5;
+  gpu.copy_launch = Seconds(4e-6);
+  gpu.compute_slowdown = {0.1, 0.5};
+  gpu.collective_slowdown = {0.2, 0.4};
+  auto physics = read("a: 1\n", Strategy::ddp, {}, &gpu);
+  EXPECT_DOUBLE_EQ(physics.interference.compute, 0.3);
+  EXPECT_DOUBLE_EQ(physics.interference.collective, 0.3);
+  ASSERT_TRUE(physics.range);
+  EXPECT_EQ(physics.range->least, (Interference{0.1, 0.2}));
+  EXPECT_EQ(physics.range->most, (Interference{0.5, 0.4}));
+  EXPECT_EQ(physics.overheads.pass_bandwidth, BytesPerSecond(1e12));
+  EXPECT_EQ(physics.overheads.pass_launch, Seconds(4e-6));
+  EXPECT_EQ(physics.overheads.passes, (Passes{1, 1}));
+  physics = read("physics: {interference: 0.2, pass_bandwidth: 3TB/s}\n", Strategy::ddp, {}, &gpu);
+  EXPECT_FALSE(physics.range);
+  EXPECT_EQ(physics.interference, (Interference{0.2, 0.2}));
+  EXPECT_EQ(physics.overheads.pass_bandwidth, BytesPerSecond(3e12));
+  EXPECT_EQ(physics.overheads.pass_launch, Seconds(0));
+}
+
 TEST(PhysicsSection, Errors) {
   EXPECT_EQ(error_of("physics: {passes: auto}\n"),
             "a.yaml:1:19: error: nothing says how long a pass over memory takes\n"
             "  1 | physics: {passes: auto}\n"
             "    |                   ^~~~\n"
-            "hint: set physics.pass_bandwidth, at most the GPU's memory bandwidth");
+            "hint: set physics.pass_bandwidth, at most the GPU's memory bandwidth, or cluster.gpu");
   EXPECT_EQ(error_of("physics: {interference: -0.1}\n"),
             "a.yaml:1:25: error: -0.1 is outside [0, 100]\n"
             "  1 | physics: {interference: -0.1}\n"

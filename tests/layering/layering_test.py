@@ -21,7 +21,7 @@ ALLOWED = {
     "sim/roofline": ["sim/gpu"],
     "sim/topology": ["sim/config", "sim/nccl"],
     "sim/ddp": ["sim/trace"],
-    "sim/engine": ["sim/ddp", "sim/collective", "sim/topology", "sim/timeline"],
+    "sim/engine": ["sim/ddp", "sim/collective", "sim/topology", "sim/timeline", "sim/gpu"],
     "sim/engine/closed_form": ["sim/engine"],
     "sim/engine/simgrid": ["sim/engine"],
     "sim/report": ["sim/timeline", "sim/ddp"],
