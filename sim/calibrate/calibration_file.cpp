@@ -4,17 +4,10 @@
 
 #include <fmt/format.h>
 
+#include "sim/base/double_quoted.hpp"
+
 namespace ddpsim::calibrate {
 namespace {
-
-std::string quoted(const std::string& text) {
-  std::string result = "\"";
-  for (char c : text) {
-    if (c == '"' || c == '\\') result += '\\';
-    result += c;
-  }
-  return result + '"';
-}
 
 std::string in_bytes(Bytes bytes) {
   return fmt::format("{:.0f}B", bytes.value());
@@ -27,9 +20,10 @@ std::string fitted_table(const FittedTable& fitted) {
   return fmt::format(
       "      - table: {}\n        ranks: {}\n        nodes: {}\n        rows: {}\n        smallest: {}\n"
       "        largest: {}\n        mean_error_percent: {:.1f}\n        worst_error_percent: {:.1f}\n{}",
-      quoted(measurement->table.title), measurement->ranks, measurement->nodes, judgement.points.size(),
-      in_bytes(judgement.points.front().bytes), in_bytes(judgement.points.back().bytes), 100 * judgement.mean,
-      100 * judgement.worst, distrusted > 0 ? fmt::format("        distrusted_rows: {}\n", distrusted) : "");
+      double_quoted(measurement->table.title), measurement->ranks, measurement->nodes,
+      judgement.points.size(), in_bytes(judgement.points.front().bytes),
+      in_bytes(judgement.points.back().bytes), 100 * judgement.mean, 100 * judgement.worst,
+      distrusted > 0 ? fmt::format("        distrusted_rows: {}\n", distrusted) : "");
 }
 
 }  // namespace

@@ -86,10 +86,11 @@ RealScenario::RealScenario(const ValidateOptions& options)
   config::apply_override(root_, fmt::format("cluster.world_size={}", world_size_));
   refuse_axes(root_);
   refuse_cluster_keys(root_);
+  // Buckets and launches do not depend on what all-reduces take, and nothing is predicted from this table:
+  // the one that is comes from the calibration.
   TemporaryFolder folder;
   auto placeholder = folder.file("all-reduces.csv");
   write_whole_file(placeholder,
-
                    fmt::format("# ddpsim-allreduce: 1\n# world_size: {}\nbytes,time_s\n4,1\n", world_size_));
   points_ = with_table(placeholder);
   for (const auto& scenario : points_.scenarios) validate::check_can_be_real(scenario);

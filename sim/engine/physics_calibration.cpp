@@ -2,21 +2,13 @@
 
 #include <fmt/format.h>
 
+#include "sim/base/double_quoted.hpp"
 #include "sim/config/reader.hpp"
 
 namespace ddpsim {
 namespace {
 
 constexpr double kLargestSlowdown = 100;
-
-std::string quoted(const std::string& text) {
-  std::string result = "\"";
-  for (char c : text) {
-    if (c == '"' || c == '\\') result += '\\';
-    result += c;
-  }
-  return result + '"';
-}
 
 }  // namespace
 
@@ -42,8 +34,8 @@ std::string write_physics_calibration(const PhysicsCalibration& calibration, con
       "means: docs/model.md.\n";
   text += fmt::format("interference: {{compute: {:.6g}, collective: {:.6g}}}\n",
                       calibration.interference.compute, calibration.interference.collective);
-  if (calibration.run_set) text += fmt::format("run_set: {}\n", quoted(*calibration.run_set));
-  return text + fmt::format("fitted_to: {}\n", quoted(fitted_to));
+  if (calibration.run_set) text += fmt::format("run_set: {}\n", double_quoted(*calibration.run_set));
+  return text + fmt::format("fitted_to: {}\n", double_quoted(fitted_to));
 }
 
 }  // namespace ddpsim

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/base/double_quoted.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/topology/cluster_graph.hpp"
 #include "sim/topology/describe.hpp"
@@ -13,15 +14,6 @@ namespace {
 using Kind = ClusterGraph::Kind;
 constexpr std::size_t kMostVertices = 4096;
 
-std::string quoted(const std::string& text) {
-  std::string out = "\"";
-  for (char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += c;
-  }
-  return out + "\"";
-}
-
 std::string_view shape(Kind kind) {
   return kind == Kind::gpu ? "box" : kind == Kind::nic ? "component" : "ellipse";
 }
@@ -30,7 +22,7 @@ std::string vertex_lines(const ClusterGraph& graph) {
   std::map<int, std::string> boxes;  // by node; -1 stands in none
   for (const auto& vertex : graph.vertices)
     boxes[vertex.node] += fmt::format(
-        "  {}{} [shape={}{}];\n", vertex.node < 0 ? "" : "  ", quoted(vertex.name), shape(vertex.kind),
+        "  {}{} [shape={}{}];\n", vertex.node < 0 ? "" : "  ", double_quoted(vertex.name), shape(vertex.kind),
         vertex.kind == Kind::gpu && vertex.gpu < 0 ? ", color=gray, fontcolor=gray" : "");
   std::string out;
   for (const auto& [node, lines] : boxes)
@@ -64,8 +56,8 @@ std::string edge_lines(const ClusterGraph& graph) {
     else
       look += fmt::format(", label=\"{}\"", format_bandwidth(edge.figures.bandwidth));
     if (edge.broken) look += ", style=dashed, color=red, fontcolor=red";
-    out += fmt::format("  {} -> {} [{}];\n", quoted(graph.vertices[edge.from].name),
-                       quoted(graph.vertices[edge.to].name), look);
+    out += fmt::format("  {} -> {} [{}];\n", double_quoted(graph.vertices[edge.from].name),
+                       double_quoted(graph.vertices[edge.to].name), look);
   }
   return out;
 }
