@@ -74,8 +74,8 @@ void simulate(benchmark::State& state, const Network& network, Fidelity fidelity
           if (fidelity == Fidelity::closed_form) return closed_form;
           return simgrid;
         },
-        [](std::size_t, const Timeline& timeline) {
-          benchmark::DoNotOptimize(timeline.rank_classes.size());
+        [](std::size_t, const Prediction& prediction) {
+          benchmark::DoNotOptimize(prediction.timeline.rank_classes.size());
         });
 }
 

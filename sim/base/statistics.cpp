@@ -24,6 +24,16 @@ double quantile(std::vector<double> values, double share) {
   return values[below] + (values[above] - values[below]) * (at - static_cast<double>(below));
 }
 
+std::size_t nearest_rank(const std::vector<double>& values, double share) {
+  DDPSIM_CHECK(!values.empty(), "something to take a quantile of");
+  DDPSIM_CHECK(share >= 0 && share <= 1, "a share of the values");
+  std::vector<std::size_t> order(values.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return values[a] < values[b]; });
+  auto rank = static_cast<std::size_t>(std::ceil(share * static_cast<double>(values.size())));
+  return order[std::max<std::size_t>(rank, 1) - 1];
+}
+
 double median(std::vector<double> values) {
   return quantile(std::move(values), 0.5);
 }

@@ -22,8 +22,8 @@ using calibrate::OverlappedIteration;
 OverlappedIteration predict(Scenario scenario, double s, double r) {
   scenario.physics.interference = {s, r};
   OverlappedIteration predicted;
-  run_all({&scenario, 1}, 1, simulator_for, [&](std::size_t, const Timeline& timeline) {
-    auto metrics = metrics_of(scenario, timeline);
+  run_all({&scenario, 1}, 1, simulator_for, [&](std::size_t, const Prediction& prediction) {
+    auto metrics = metrics_of(scenario, prediction);
     predicted = {metrics.iteration, metrics.tail};
   });
   return predicted;
@@ -63,7 +63,7 @@ void calibrate_overlap(const OverlapOptions& options) {
   IterationMetrics plain;
   scenario.physics.interference = {};
   run_all({&scenario, 1}, 1, simulator_for,
-          [&](std::size_t, const Timeline& timeline) { plain = metrics_of(scenario, timeline); });
+          [&](std::size_t, const Prediction& prediction) { plain = metrics_of(scenario, prediction); });
   auto row = row_of(scenario, plain, options.measured);
   auto fit = calibrate::fit_interference({row.iteration, row.tail},
                                          [&](double s, double r) { return predict(scenario, s, r); });

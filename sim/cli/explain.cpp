@@ -38,7 +38,7 @@ IterationMetrics simulate_with(ScenarioReader& reader, const config::Value& root
   if (change.then) change.then(scenario);
   IterationMetrics metrics;
   run_all({&scenario, 1}, 1, simulator_for,
-          [&](std::size_t, const Timeline& timeline) { metrics = metrics_of(scenario, timeline); });
+          [&](std::size_t, const Prediction& prediction) { metrics = metrics_of(scenario, prediction); });
   return metrics;
 }
 
@@ -137,6 +137,7 @@ std::vector<Change> changes_of(const config::Value& root, const Scenario& scenar
                        {},
                        [](Scenario& s) { s.physics.interference = s.physics.range->most; }});
   }
+  if (scenario.sampled) changes.push_back({"nothing varies", {}, [](Scenario& s) { s.sampled.reset(); }});
   if (!scenario.physics.interference.is_off())
     changes.push_back({"no interference", {}, [](Scenario& s) { s.physics.interference = {}; }});
   if (!scenario.physics.overheads.is_off())

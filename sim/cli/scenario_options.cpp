@@ -73,6 +73,24 @@ void ScenarioOptions::add_to(CLI::App& command) {
   command.add_flag("--quiet", quiet, "No summary and no notes");
 }
 
+void ScenarioOptions::add_iterations_to(CLI::App& command) {
+  auto stands_for = [this](const char* key) {
+    return [this, key](const std::int64_t& number) {
+      overrides.push_back(fmt::format("variability.{}={}", key, number));
+    };
+  };
+  command
+      .add_option_function<std::int64_t>(
+          "--iterations", stands_for("iterations"),
+          "Simulate so many iterations that differ as the trace's did, or as the "
+          "scenario's section 'variability' says")
+      ->type_name("N");
+  command
+      .add_option_function<std::int64_t>("--seed", stands_for("seed"),
+                                         "Seed of their random numbers: the same seed gives the same results")
+      ->type_name("SEED");
+}
+
 config::Value ScenarioOptions::load() const {
   auto root = config::load_yaml(file, "a scenario");
   for (const auto& assignment : overrides) config::apply_override(root, assignment);
@@ -117,18 +135,8 @@ Simulator& simulator_for(const Scenario& scenario) {
 
 namespace {
 
-// `rank` is the lowest of a class.
-std::size_t group_of(const Scenario& scenario, int rank) {
-  auto has_rank = [rank](const RankClass& one) { return one.rank == rank; };
-  auto group = std::find_if(scenario.groups.begin(), scenario.groups.end(), [&](const RankGroup& g) {
-    return std::any_of(g.rank_classes.begin(), g.rank_classes.end(), has_rank);
-  });
-  DDPSIM_CHECK(group != scenario.groups.end(), "every class belongs to a group");
-  return static_cast<std::size_t>(group - scenario.groups.begin());
-}
-
-CollectiveChoice nccl_choice(const Scenario& scenario, int rank, Bytes bytes) {
-  const auto& model = *scenario.communication->nccl[group_of(scenario, rank)];
+CollectiveChoice nccl_choice(const Scenario& scenario, std::size_t group, Bytes bytes) {
+  const auto& model = *scenario.communication->nccl[group];
   const auto& candidate = *model.choose(bytes).candidate;
   return {std::string(nccl::name(candidate.algorithm)), std::string(nccl::name(candidate.protocol)),
           candidate.channels, std::string(nccl::name(model.cost().times_from(candidate)))};
@@ -140,12 +148,17 @@ IterationContext context_of(const Scenario& scenario) {
   IterationContext context{*scenario.trace, scenario.plan, scenario.world_size, scenario.algorithm(),
                            std::string(fidelity_name(scenario.fidelity))};
   if (scenario.communication && !scenario.communication->nccl.empty())
-    context.choice = [&scenario](int rank, Bytes bytes) { return nccl_choice(scenario, rank, bytes); };
+    context.choice = [&scenario](std::size_t group, Bytes bytes) {
+      return nccl_choice(scenario, group, bytes);
+    };
   return context;
 }
 
-IterationMetrics metrics_of(const Scenario& scenario, const Timeline& timeline) {
-  return measure(timeline, context_of(scenario));
+IterationMetrics metrics_of(const Scenario& scenario, const Prediction& prediction) {
+  auto metrics = measure(prediction.timeline, context_of(scenario));
+  if (scenario.sampled)
+    metrics.spread = spread_of(prediction.iterations, prediction.unvaried, *scenario.sampled);
+  return metrics;
 }
 
 ToolInfo tool_info() {

@@ -10,7 +10,7 @@
 
 #include "sim/base/program_exit.hpp"
 #include "sim/config/value.hpp"
-#include "sim/engine/simulator.hpp"
+#include "sim/engine/sampled_iterations.hpp"
 #include "sim/report/metrics.hpp"
 #include "sim/report/result_json.hpp"
 #include "sim/report/sweep_result.hpp"
@@ -24,6 +24,8 @@ struct ScenarioOptions {
   bool quiet = false;
 
   void add_to(CLI::App& command);
+  // --iterations and --seed, which stand for keys of the section `variability`.
+  void add_iterations_to(CLI::App& command);
   // Loads the scenario file and applies --set.
   [[nodiscard]] config::Value load() const;
   // True when the console summary goes to standard output.
@@ -46,7 +48,7 @@ void write_output(const std::string& destination, const std::string& text);
 
 // The simulator a scenario's fidelity asks for.
 Simulator& simulator_for(const Scenario& scenario);
-IterationMetrics metrics_of(const Scenario& scenario, const Timeline& timeline);
+IterationMetrics metrics_of(const Scenario& scenario, const Prediction& prediction);
 IterationContext context_of(const Scenario& scenario);
 ToolInfo tool_info();
 

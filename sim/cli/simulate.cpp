@@ -33,7 +33,7 @@ struct SimulateOptions {
 IterationMetrics simulate_one(const Scenario& scenario) {
   std::optional<IterationMetrics> metrics;
   run_all({&scenario, 1}, 1, simulator_for,
-          [&](std::size_t, const Timeline& timeline) { metrics = metrics_of(scenario, timeline); });
+          [&](std::size_t, const Prediction& one) { metrics = metrics_of(scenario, one); });
   return *std::move(metrics);
 }
 
@@ -122,10 +122,10 @@ void simulate(const SimulateOptions& options) {
   std::vector<MeasuredIteration> measured;
   if (const auto& path = scenario.validation.measured) measured = read_measured_iterations(*path);
   auto recorded = read_recorded(options.recorded, scenario);
-  Timeline timeline;
+  Prediction prediction;
   run_all({&scenario, 1}, 1, simulator_for,
-          [&](std::size_t, Timeline result) { timeline = std::move(result); });
-  IterationMetrics metrics = metrics_of(scenario, timeline);
+          [&](std::size_t, Prediction result) { prediction = std::move(result); });
+  IterationMetrics metrics = metrics_of(scenario, prediction);
   metrics.range = range_of(scenario);
   if (options.scenario.prints_summary()) print_iteration(std::cout, metrics);
   if (auto match = matching(measured, metrics); match && options.scenario.prints_summary())
@@ -142,7 +142,7 @@ void simulate(const SimulateOptions& options) {
   write_output(options.scenario.json, simulate_json(metrics, tool_info(), comparison));
   write_output(options.scenario.csv, buckets_csv(metrics));
   if (!options.timeline.empty())
-    write_whole_file(options.timeline, chrome_timeline_json(timeline, context_of(scenario)));
+    write_whole_file(options.timeline, chrome_timeline_json(prediction.timeline, context_of(scenario)));
 }
 
 }  // namespace
@@ -152,6 +152,7 @@ void add_simulate(CLI::App& app, Action& run) {
       "simulate", "Simulate one scenario: what the iteration is made of, bucket by bucket");
   auto options = std::make_shared<SimulateOptions>();
   options->scenario.add_to(*command);
+  options->scenario.add_iterations_to(*command);
   add_output(*command, "--timeline", options->timeline,
              "Write a timeline that opens in Perfetto or chrome://tracing");
   command

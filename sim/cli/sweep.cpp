@@ -49,11 +49,13 @@ void print_cap_ranges(const SweepResult& result) {
 // Runs every point; rows appear as their results arrive.
 void run_points(const SweepOptions& options, const SweepPlan& plan, SweepResult& result) {
   bool prints = options.scenario.prints_summary() && !options.exact_optimum;
-  SweepTable table(std::cout, plan.axes, !result.measured.empty());
+  bool varies = std::any_of(plan.scenarios.begin(), plan.scenarios.end(),
+                            [](const Scenario& scenario) { return scenario.sampled != nullptr; });
+  SweepTable table(std::cout, plan.axes, {varies, !result.measured.empty()});
   if (prints) table.header();
   ProgressLine progress(options.scenario.quiet);
-  run_all(plan.scenarios, options.jobs, simulator_for, [&](std::size_t i, const Timeline& timeline) {
-    SweepPoint point{plan.axis_values[i], metrics_of(plan.scenarios[i], timeline), {}};
+  run_all(plan.scenarios, options.jobs, simulator_for, [&](std::size_t i, const Prediction& prediction) {
+    SweepPoint point{plan.axis_values[i], metrics_of(plan.scenarios[i], prediction), {}};
     point.measured = matching(result.measured, point.metrics);
     progress.clear();
     if (prints) table.row(point);
@@ -106,6 +108,7 @@ void add_sweep(CLI::App& app, Action& run) {
       app.add_subcommand("sweep", "Simulate every point of the scenario's sweep and mark the best");
   auto options = std::make_shared<SweepOptions>();
   options->scenario.add_to(*command);
+  options->scenario.add_iterations_to(*command);
   add_output(*command, "--plot", options->plot,
              "Draw iteration time against bucket cap (.svg or .png; needs gnuplot)");
   command->add_option("--jobs", options->jobs, "Worker processes")

@@ -143,8 +143,8 @@ SweepResult predict(const SweepPlan& plan, const std::string& title, bool quiet)
     report_table_use(plan.scenarios);
     report_plain_rings(plan.scenarios);
   }
-  run_all(plan.scenarios, 1, simulator_for, [&](std::size_t i, const Timeline& timeline) {
-    result.points.push_back({plan.axis_values[i], metrics_of(plan.scenarios[i], timeline), {}});
+  run_all(plan.scenarios, 1, simulator_for, [&](std::size_t i, const Prediction& prediction) {
+    result.points.push_back({plan.axis_values[i], metrics_of(plan.scenarios[i], prediction), {}});
   });
   return result;
 }

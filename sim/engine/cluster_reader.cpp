@@ -8,6 +8,7 @@
 #include "sim/config/reader.hpp"
 #include "sim/engine/scenario_reader.hpp"
 #include "sim/engine/sections.hpp"
+#include "sim/engine/value_text.hpp"
 
 namespace ddpsim {
 namespace {
@@ -20,35 +21,6 @@ using config::Words;
 
 enum class Backend { nccl };
 enum class RingOrder { search, ranks };
-
-// The text a value was read from, whatever its layout: equal texts, equal meaning.
-void append_text(std::string& text, const Value* value) {
-  if (!value) {
-    text += '~';
-    return;
-  }
-  switch (value->kind) {
-    case Value::Kind::null:
-      text += '~';
-      break;
-    case Value::Kind::scalar:
-      text += fmt::format("{}:{}", value->scalar.size(), value->scalar);
-      break;
-    case Value::Kind::sequence:
-      text += '[';
-      for (const auto& item : value->items) append_text(text, &item);
-      text += ']';
-      break;
-    case Value::Kind::map:
-      text += '{';
-      for (const auto& entry : value->entries) {
-        text += fmt::format("{}:{}", entry.key.size(), entry.key);
-        append_text(text, &entry.value);
-      }
-      text += '}';
-      break;
-  }
-}
 
 // Groups of one label do the same at the same times: as many ranks, as slow, starting together.
 std::vector<int> labels_of(const std::vector<RankGroup>& groups) {
@@ -115,6 +87,20 @@ std::shared_ptr<const Cluster> build_cluster(const Topology& topology, const Clu
   } catch (const InputError& error) {
     throw error.at(section.world_size_value->span);
   }
+}
+
+std::vector<RankPlace> places_of(const std::vector<GroupSection>& groups, const std::vector<int>& labels,
+                                 const Slowdowns& slowdowns, int world_size) {
+  std::vector<RankPlace> places(static_cast<std::size_t>(world_size));
+  for (std::size_t g = 0; g < groups.size(); ++g)
+    for (int rank : groups[g].ranks) places[static_cast<std::size_t>(rank)].group = labels[g];
+  for (const auto& [rank, slowdown] : slowdowns) places[static_cast<std::size_t>(rank)].slowdown = slowdown;
+  return places;
+}
+
+void set_nodes(const Cluster& cluster, const std::vector<int>& gpu_of_rank, std::vector<RankPlace>& places) {
+  for (std::size_t rank = 0; rank < places.size(); ++rank)
+    places[rank].node = cluster.node_of(gpu_of_rank[rank]);
 }
 
 std::vector<int> ranks_of_node(int node, const Cluster& cluster, const std::vector<int>& gpu_of_rank) {
@@ -193,9 +179,12 @@ ClusterTraffic ScenarioReader::make_traffic(const Topology& topology, const Clus
   auto slowdowns = read_stragglers(stragglers, section.world_size,
                                    [&](int node) { return ranks_of_node(node, cluster, gpu_of_rank); });
   auto groups = read_groups(section.groups, section.world_size);
-  ClusterTraffic traffic{make_groups(groups, slowdowns), {}};
+  ClusterTraffic traffic{make_groups(groups, slowdowns), {}, {}};
   check_rings(collective.options.rings, traffic.groups);
   communication->labels = labels_of(traffic.groups);
+  auto places = places_of(groups, communication->labels, slowdowns, section.world_size);
+  set_nodes(cluster, gpu_of_rank, places);
+  traffic.places = std::make_shared<const RankPlaces>(RankPlaces{std::move(places), true});
   for (const auto& group : groups) {
     auto& gpus = communication->groups.emplace_back();
     for (int rank : group.ranks) gpus.push_back(gpu_of_rank[static_cast<std::size_t>(rank)]);
@@ -274,26 +263,40 @@ std::shared_ptr<const Topology> ScenarioReader::find_topology(const Value& path)
   return topology;
 }
 
-void ScenarioReader::read_cluster(const Value& root, const Collective& collective, const Value* stragglers,
-                                  bool needs_links, Scenario& scenario) {
+ClusterTraffic ScenarioReader::make_measured_traffic(const Topology* topology, const ClusterSection& section,
+                                                     const Value* stragglers) {
+  // The topology is not simulated, but known to be sound, and it says which ranks a node holds.
+  auto placement = read_placement(section.placement);
+  std::shared_ptr<const Cluster> cluster;
+  std::vector<int> gpu_of_rank;
+  std::function<std::vector<int>(int)> ranks_of;
+  if (topology) {
+    cluster = build_cluster(*topology, section);
+    gpu_of_rank = place_ranks(placement, *cluster, section.world_size);
+    ranks_of = [&](int node) { return ranks_of_node(node, *cluster, gpu_of_rank); };
+  }
+  auto slowdowns = read_stragglers(stragglers, section.world_size, ranks_of);
+  auto groups = read_groups(nullptr, section.world_size);
+  auto places = places_of(groups, {0}, slowdowns, section.world_size);
+  if (cluster) set_nodes(*cluster, gpu_of_rank, places);
+  return {make_groups(groups, slowdowns),
+          {},
+          std::make_shared<const RankPlaces>(RankPlaces{std::move(places), cluster != nullptr})};
+}
+
+std::shared_ptr<const RankPlaces> ScenarioReader::read_cluster(const Value& root,
+                                                               const Collective& collective,
+                                                               const Value* stragglers, bool needs_links,
+                                                               Scenario& scenario) {
   ClusterSection section(root);
   scenario.world_size = section.world_size;
   auto topology = section.topology ? find_topology(*section.topology) : nullptr;
   if (collective.table) {
     read_measured_cluster(*collective.table, collective.table_span, section);
-    // The topology is not simulated, but known to be sound, and it says which ranks a node holds.
-    auto placement = read_placement(section.placement);
-    std::function<std::vector<int>(int)> ranks_of;
-    if (topology) {
-      auto cluster = build_cluster(*topology, section);
-      ranks_of = [cluster, gpus = place_ranks(placement, *cluster, section.world_size)](int node) {
-        return ranks_of_node(node, *cluster, gpus);
-      };
-    }
-    scenario.groups = make_groups(read_groups(nullptr, section.world_size),
-                                  read_stragglers(stragglers, section.world_size, ranks_of));
+    auto traffic = make_measured_traffic(topology.get(), section, stragglers);
+    scenario.groups = std::move(traffic.groups);
     scenario.measured_table = collective.table;
-    return;
+    return traffic.places;
   }
   if (!topology)
     throw InputError(root.span, "'cluster' lacks the key 'topology'",
@@ -313,6 +316,7 @@ void ScenarioReader::read_cluster(const Value& root, const Collective& collectiv
   scenario.lacks_nccl = collective.automatic && !topology->nccl && topology->usual_size();
   scenario.groups = traffic.groups;
   scenario.communication = traffic.communication;
+  return traffic.places;
 }
 
 }  // namespace ddpsim

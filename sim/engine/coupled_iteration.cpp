@@ -91,9 +91,8 @@ class ComputeLane {
 // The communication lane all ranks of the group share: one collective after the other.
 class CollectiveLane {
  public:
-  CollectiveLane(const std::vector<CollectiveRequest>& requests, const DurationAlone& alone,
-                 Seconds first_start)
-      : requests_(requests), alone_(alone), first_start_(first_start) {}
+  CollectiveLane(const GroupCollectives& collectives, Seconds first_start)
+      : requests_(collectives.requests), durations_(collectives.durations), first_start_(first_start) {}
 
   [[nodiscard]] bool is_busy() const { return busy_; }
   [[nodiscard]] bool is_done() const { return finished_ == requests_.size(); }
@@ -105,7 +104,8 @@ class CollectiveLane {
   void start_next(Seconds now, std::size_t launched) {
     if (busy_ || launched <= finished_) return;
     const auto& request = requests_[finished_];
-    rest_.left = alone_(finished_, queued_ > finished_);
+    const auto& alone = durations_[finished_];
+    rest_.left = queued_ > finished_ ? alone.queued : alone.idle;
     if (finished_ == 0) rest_.left += first_start_;
     spans_.push_back({request.activity, request.index, now, now});
     busy_ = true;
@@ -127,7 +127,7 @@ class CollectiveLane {
 
  private:
   const std::vector<CollectiveRequest>& requests_;
-  const DurationAlone& alone_;
+  const std::vector<CollectiveDuration>& durations_;
   Seconds first_start_;
   bool busy_ = false;
   std::size_t finished_ = 0;
@@ -195,18 +195,17 @@ class CoupledGroup {
 
 }  // namespace
 
-void add_coupled_group(Timeline& timeline, const Scenario& scenario, const std::vector<std::size_t>& members,
-                       const std::vector<CollectiveRequest>& requests, const DurationAlone& alone) {
-  auto program = compute_program(scenario, requests);
-  const auto& group = scenario.groups[members.front()];
+void add_coupled_group(Timeline& timeline, const Scenario& scenario, const GroupCollectives& collectives) {
+  auto program = compute_program(scenario, collectives.requests);
+  const auto& group = scenario.groups[collectives.members.front()];
   std::vector<ComputeLane> compute;
   for (const auto& rank_class : group.rank_classes)
     compute.emplace_back(program, rank_class.slowdown, scenario.plan.buckets.size());
-  CollectiveLane collectives(requests, alone, scenario.physics.overheads.first_start);
-  CoupledGroup(compute, collectives, scenario.physics.interference, iteration_start(scenario, group)).run();
-  auto communication = collectives.take_spans();
+  CollectiveLane lane(collectives, scenario.physics.overheads.first_start);
+  CoupledGroup(compute, lane, scenario.physics.interference, iteration_start(scenario, group)).run();
+  auto communication = lane.take_spans();
   for (std::size_t c = 0; c < group.rank_classes.size(); ++c) {
-    auto ranks = empty_timeline(scenario, members, c);
+    auto ranks = empty_timeline(scenario, collectives.members, c);
     ranks.compute = compute[c].take_spans();
     ranks.communication = communication;
     ranks.bucket_ready = compute[c].ready();

@@ -48,26 +48,34 @@ std::vector<Span> compute_lane(const Scenario& scenario, Seconds zero, double sl
 
 std::vector<CollectiveRequest> collective_requests(const Scenario& scenario, std::size_t group) {
   const auto& plan = scenario.plan;
+  std::vector<CollectiveRequest> requests;
+  for (std::size_t i = 0; i < plan.buckets.size(); ++i)
+    requests.push_back({Activity::all_reduce, i, plan.buckets[i].bytes, {}});
+  if (plan.used_parameter_bitmap) {
+    // reducer.cpp all_reduce_local_used_map: queued right after the last bucket; before all of them where the
+    // first iteration of a static graph reduces everything at the end (delay_all_reduce).
+    auto place = plan.launch == LaunchRule::after_backward ? requests.begin() : requests.end();
+    requests.insert(place, {Activity::used_parameter_bitmap, 0, *plan.used_parameter_bitmap, {}});
+  }
+  set_launch_times(scenario, group, requests);
+  if (scenario.communication && !scenario.communication->nccl.empty())
+    for (auto& request : requests) request.nccl = scenario.communication->nccl[group]->choose(request.bytes);
+  return requests;
+}
+
+void set_launch_times(const Scenario& scenario, std::size_t group, std::vector<CollectiveRequest>& requests) {
+  const auto& plan = scenario.plan;
   auto launches = bucket_launch_times(*scenario.trace, plan);
   DDPSIM_CHECK(launches.size() == plan.buckets.size() && !launches.empty(), "one launch a bucket");
   // launch(class) = start(class) + slowdown * launch grows with the slowdown, so the group's slowest class
   // launches last, always.
   double slowdown = scenario.groups[group].slowest_class().slowdown;
   Seconds start = backward_start_on_clock(scenario, scenario.groups[group], slowdown);
-  std::vector<CollectiveRequest> requests;
-  for (std::size_t i = 0; i < plan.buckets.size(); ++i)
-    requests.push_back({Activity::all_reduce, i, plan.buckets[i].bytes, start + slowdown * launches[i]});
-  if (plan.used_parameter_bitmap) {
-    // reducer.cpp all_reduce_local_used_map: queued right after the last bucket; before all of them where the
-    // first iteration of a static graph reduces everything at the end (delay_all_reduce).
-    auto place = plan.launch == LaunchRule::after_backward ? requests.begin() : requests.end();
-    Seconds launch =
-        plan.launch == LaunchRule::after_backward ? requests.front().launch : requests.back().launch;
-    requests.insert(place, {Activity::used_parameter_bitmap, 0, *plan.used_parameter_bitmap, launch});
-  }
-  if (scenario.communication && !scenario.communication->nccl.empty())
-    for (auto& request : requests) request.nccl = scenario.communication->nccl[group]->choose(request.bytes);
-  return requests;
+  // A bitmap goes with the bucket beside it.
+  auto beside = plan.launch == LaunchRule::after_backward ? launches.front() : launches.back();
+  for (auto& request : requests)
+    request.launch =
+        start + slowdown * (request.activity == Activity::all_reduce ? launches[request.index] : beside);
 }
 
 Seconds iteration_start(const Scenario& scenario, const RankGroup& group) {
@@ -80,6 +88,7 @@ RankTimeline empty_timeline(const Scenario& scenario, const std::vector<std::siz
   const auto& one = group.rank_classes[rank_class];
   RankTimeline ranks;
   ranks.rank = one.rank;
+  ranks.group = members.front();
   ranks.group_size = group.ranks;
   // Groups that behave alike have the same classes.
   for (std::size_t member : members) {

@@ -27,6 +27,9 @@ struct Interval {
 // the plan has one. Launch times do not decrease.
 std::vector<CollectiveRequest> collective_requests(const Scenario& scenario, std::size_t group);
 
+// The launch times of such requests, anew: for ranks that are as slow as the scenario says now.
+void set_launch_times(const Scenario& scenario, std::size_t group, std::vector<CollectiveRequest>& requests);
+
 // When the ranks of a group start their iteration.
 Seconds iteration_start(const Scenario& scenario, const RankGroup& group);
 

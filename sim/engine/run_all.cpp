@@ -11,7 +11,7 @@
 namespace ddpsim {
 namespace {
 
-// A timeline on its way through a pipe between two images of this very program: plain bytes.
+// A prediction on its way through a pipe between two images of this very program: plain bytes.
 class Packer {
  public:
   template <class T>
@@ -55,6 +55,7 @@ template <class Archive, class Ranks, class Visit>
 void visit_fields(Archive& archive, Ranks& ranks, Visit visit) {
   visit(archive, ranks.rank);
   visit(archive, ranks.ranks);
+  visit(archive, ranks.group);
   visit(archive, ranks.group_size);
   visit(archive, ranks.slowdown);
   visit(archive, ranks.compute);
@@ -63,42 +64,46 @@ void visit_fields(Archive& archive, Ranks& ranks, Visit visit) {
   visit(archive, ranks.bucket_ready);
 }
 
-std::string pack(const Timeline& timeline) {
+std::string pack(const Prediction& prediction) {
   Packer packer;
-  packer.put(timeline.rank_classes.size());
-  for (const auto& ranks : timeline.rank_classes)
+  packer.put(prediction.timeline.rank_classes.size());
+  for (const auto& ranks : prediction.timeline.rank_classes)
     visit_fields(packer, ranks, [](Packer& to, const auto& field) { to.put(field); });
+  packer.put(prediction.iterations);
+  packer.put(prediction.unvaried);
   return packer.take();
 }
 
-Timeline unpack(std::string_view bytes) {
+Prediction unpack(std::string_view bytes) {
   Unpacker unpacker(bytes);
   std::size_t classes = 0;
   unpacker.get(classes);
-  Timeline timeline;
+  Prediction prediction;
   for (std::size_t i = 0; i < classes; ++i)
-    visit_fields(unpacker, timeline.rank_classes.emplace_back(),
+    visit_fields(unpacker, prediction.timeline.rank_classes.emplace_back(),
                  [](Unpacker& from, auto& field) { from.get(field); });
-  return timeline;
+  unpacker.get(prediction.iterations);
+  unpacker.get(prediction.unvaried);
+  return prediction;
 }
 
 }  // namespace
 
 void run_all(std::span<const Scenario> scenarios, unsigned jobs,
              const std::function<Simulator&(const Scenario&)>& simulator_for,
-             const std::function<void(std::size_t, Timeline)>& on_timeline) {
+             const std::function<void(std::size_t, Prediction)>& on_prediction) {
   bool here = std::none_of(scenarios.begin(), scenarios.end(), [&](const Scenario& scenario) {
     return simulator_for(scenario).uses_up_process();
   });
   if (here) {
     for (std::size_t i = 0; i < scenarios.size(); ++i)
-      on_timeline(i, simulator_for(scenarios[i]).run(scenarios[i]));
+      on_prediction(i, predict(scenarios[i], simulator_for(scenarios[i])));
     return;
   }
   run_in_forked_workers(
       scenarios.size(), jobs,
-      [&](std::size_t i) { return pack(simulator_for(scenarios[i]).run(scenarios[i])); },
-      [&](std::size_t i, const std::string& bytes) { on_timeline(i, unpack(bytes)); });
+      [&](std::size_t i) { return pack(predict(scenarios[i], simulator_for(scenarios[i]))); },
+      [&](std::size_t i, const std::string& bytes) { on_prediction(i, unpack(bytes)); });
 }
 
 }  // namespace ddpsim

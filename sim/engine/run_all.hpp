@@ -2,14 +2,14 @@
 #include <functional>
 #include <span>
 
-#include "sim/engine/simulator.hpp"
+#include "sim/engine/sampled_iterations.hpp"
 
 namespace ddpsim {
 
-// Runs every scenario, at most `jobs` at once, and hands over the timelines in order, each as soon as it and
-// all before it are known. The results do not depend on `jobs`.
+// Runs every scenario, at most `jobs` at once, and hands over the predictions in order, each as soon as it
+// and all before it are known. The results do not depend on `jobs`.
 void run_all(std::span<const Scenario> scenarios, unsigned jobs,
              const std::function<Simulator&(const Scenario&)>& simulator_for,
-             const std::function<void(std::size_t, Timeline)>& on_timeline);
+             const std::function<void(std::size_t, Prediction)>& on_prediction);
 
 }  // namespace ddpsim

@@ -31,7 +31,7 @@ std::string Scenario::algorithm() const {
 }
 
 double Scenario::largest_slowdown() const {
-  double largest = 1;
+  double largest = 0;
   for (const auto& group : groups) largest = std::max(largest, group.slowest_class().slowdown);
   return largest;
 }

@@ -11,13 +11,14 @@
 #include "sim/engine/physics.hpp"
 #include "sim/engine/validation_settings.hpp"
 #include "sim/trace/layer_trace.hpp"
+#include "sim/variability/sampled_ranks.hpp"
 
 namespace ddpsim {
 
 enum class Fidelity { closed_form, exact, folded, lazy, fluid };
 std::string_view fidelity_name(Fidelity fidelity);
 
-// Ranks with the same compute speed: one stands for all. slowdown >= 1 multiplies every compute time.
+// Ranks with the same compute speed: one stands for all. slowdown > 0 multiplies every compute time.
 struct RankClass {
   int rank = 0;  // the lowest of them
   int ranks = 1;
@@ -45,6 +46,7 @@ struct Scenario {
   std::shared_ptr<const Communication> communication;
   std::shared_ptr<const MeasuredTable> measured_table;
   Physics physics;
+  std::shared_ptr<const SampledRanks> sampled;  // null: every iteration is the same; by group label
   Fidelity fidelity = Fidelity::lazy;
   // auto over nodes of which nothing says what NCCL would do there: plain rings.
   bool lacks_nccl = false;

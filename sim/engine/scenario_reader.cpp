@@ -9,6 +9,7 @@
 #include "sim/base/limits.hpp"
 #include "sim/config/reader.hpp"
 #include "sim/engine/sections.hpp"
+#include "sim/engine/value_text.hpp"
 #include "sim/trace/trace_file.hpp"
 
 namespace ddpsim {
@@ -54,16 +55,18 @@ void choose_fidelity(const WantedFidelity& engine, Scenario& scenario) {
                      "use fidelity: auto");
 }
 
-// Groups that take turns on a link, and background traffic, take as long as the others let them: what slows a
-// collective down is then not only beside it on its GPUs.
-void check_coupling(const Value& place, const Scenario& scenario) {
-  if (scenario.physics.is_off() || !scenario.communication || !scenario.communication->folded) return;
+// Groups that take turns on a link, and background traffic, take as long as the others let them: what delays
+// one group then delays the others. `what`: the section that asks for more than is known of that.
+void check_uncontended(const Value& place, std::string_view what, const Scenario& scenario) {
+  if (!scenario.communication || !scenario.communication->folded) return;
   const auto& communication = *scenario.communication;
   bool shares = communication.folded->groups.size() > 1 && communication.folded->is_contended();
   if (shares || !communication.background.empty())
-    throw InputError(place.span,
-                     "physics are known for groups whose links nobody else uses, and here somebody does",
-                     "remove physics and cluster.gpu, or cluster.background and groups on the same links");
+    throw InputError(
+        place.span,
+        fmt::format("{} is known for groups whose links nobody else uses, and here somebody does", what),
+        fmt::format("remove {}, or cluster.background and groups on the same links",
+                    what == "physics" ? "physics and cluster.gpu" : what));
 }
 
 // Where `key` stands in the section `name`, if it does.
@@ -140,6 +143,29 @@ void ScenarioReader::read_workload(const Value& root, Scenario& scenario, DdpOpt
   scenario.trace = trace;
 }
 
+void ScenarioReader::read_variability(const Value& value, const Value& cluster, const Value* stragglers,
+                                      const RankPlaces& places, Scenario& scenario) {
+  constexpr double kMostDraws = 1e9;
+  check_uncontended(value, "variability", scenario);
+  auto variability =
+      read_variability_section(value, *scenario.trace, [this](const Value& path) { return resolve(path); });
+  if (variability.needs_nodes() && !places.knows_nodes)
+    throw InputError(value.span, "without a topology nothing says which ranks a node holds",
+                     "add cluster.topology, or let ranks vary instead of nodes");
+  double draws = static_cast<double>(variability.iterations) * scenario.world_size;
+  if (draws > kMostDraws)
+    throw InputError(value.span,
+                     fmt::format("{} iterations of {} ranks are more than a billion draws",
+                                 variability.iterations, scenario.world_size),
+                     "use fewer iterations");
+  const auto& last = scenario.trace->gradients.back();
+  std::string text = fmt::format("{} ", last.ready_spread.value_or(Seconds(0)) / last.ready);
+  for (const Value* part : {&cluster, stragglers, &value}) append_text(text, part);
+  auto& sampled = sampled_[text];
+  if (!sampled) sampled = std::make_shared<const SampledRanks>(sample_ranks(variability, places.ranks));
+  scenario.sampled = sampled;
+}
+
 Scenario ScenarioReader::read(const Value& root) {
   MapReader reader(root, "scenario");
   const Value& workload = reader.require("workload");
@@ -149,6 +175,7 @@ Scenario ScenarioReader::read(const Value& root) {
   const Value* ddp = reader.find("ddp");
   auto fidelity = read_engine(reader.find("engine"));
   const Value* physics = reader.find("physics");
+  const Value* variability = reader.find("variability");
   const Value* validation = reader.find("validation");
   reader.finish();
 
@@ -157,8 +184,8 @@ Scenario ScenarioReader::read(const Value& root) {
   read_workload(workload, scenario, options);
   const auto* stragglers = workload.find("stragglers");
   bool needs_links = fidelity.fidelity && *fidelity.fidelity != Fidelity::closed_form;
-  read_cluster(cluster, read_collective(collective), stragglers ? &stragglers->value : nullptr, needs_links,
-               scenario);
+  const Value* slower = stragglers ? &stragglers->value : nullptr;
+  auto places = read_cluster(cluster, read_collective(collective), slower, needs_links, scenario);
   scenario.plan = make_plan_at(root, *scenario.trace, strategy, options);
   scenario.ddp = options;
   PathResolver resolve_path = [this](const Value& path) { return resolve(path); };
@@ -167,7 +194,8 @@ Scenario ScenarioReader::read(const Value& root) {
   if (gpu_path) gpu = cached(gpus_, resolve(gpu_path->value), read_gpu);
   scenario.physics = read_physics_section(physics, gpu.get(), scenario.plan, options, resolve_path);
   choose_fidelity(fidelity, scenario);
-  check_coupling(physics ? *physics : cluster, scenario);
+  if (!scenario.physics.is_off()) check_uncontended(physics ? *physics : cluster, "physics", scenario);
+  if (variability) read_variability(*variability, cluster, slower, *places, scenario);
   scenario.validation = read_validation_section(validation, resolve_path);
   return scenario;
 }

@@ -11,10 +11,16 @@
 
 namespace ddpsim {
 
+struct RankPlaces {
+  std::vector<RankPlace> ranks;
+  bool knows_nodes = false;
+};
+
 // Who reduces gradients with whom, and over what.
 struct ClusterTraffic {
   std::vector<RankGroup> groups;
-  std::shared_ptr<Communication> communication;
+  std::shared_ptr<Communication> communication;  // null: as long as a table says
+  std::shared_ptr<const RankPlaces> places;
 };
 
 struct ClusterSection;
@@ -55,8 +61,12 @@ class ScenarioReader {
   void read_workload(const config::Value& root, Scenario& scenario, DdpOptions& options);
   Collective read_collective(const config::Value* value);
   // `needs_links`: traffic is to be simulated even where NCCL's model alone would do.
-  void read_cluster(const config::Value& root, const Collective& collective, const config::Value* stragglers,
-                    bool needs_links, Scenario& scenario);
+  std::shared_ptr<const RankPlaces> read_cluster(const config::Value& root, const Collective& collective,
+                                                 const config::Value* stragglers, bool needs_links,
+                                                 Scenario& scenario);
+  // `variability`, for ranks of the section `cluster` with its stragglers.
+  void read_variability(const config::Value& variability, const config::Value& cluster,
+                        const config::Value* stragglers, const RankPlaces& places, Scenario& scenario);
   NcclSection read_nccl_section(const config::Value* value);
   std::shared_ptr<const Topology> find_topology(const config::Value& path);
   // Whether NCCL's model says what all-reduces take. Throws InputError when the section asks for something
@@ -66,6 +76,8 @@ class ScenarioReader {
                        Communication& communication);
   ClusterTraffic make_traffic(const Topology& topology, const ClusterSection& section,
                               const config::Value* stragglers, const Collective& collective);
+  ClusterTraffic make_measured_traffic(const Topology* topology, const ClusterSection& section,
+                                       const config::Value* stragglers);
 
   std::string path_;
   std::map<std::string, std::shared_ptr<const LayerTrace>> traces_;
@@ -76,6 +88,7 @@ class ScenarioReader {
   std::map<std::string, std::shared_ptr<const nccl::Calibration>> calibrations_;
   // By the text they were read from: points that differ in their buckets only have them in common.
   std::map<std::string, ClusterTraffic> clusters_;
+  std::map<std::string, std::shared_ptr<const SampledRanks>> sampled_;
 };
 
 }  // namespace ddpsim

@@ -42,6 +42,10 @@ Physics read_physics_section(const config::Value* physics, const GpuDescription*
                              const ReductionPlan& plan, const DdpOptions& options,
                              const PathResolver& resolve);
 
+// `variability`, of which a trace says how much it was itself. Throws InputError where nothing varies.
+Variability read_variability_section(const config::Value& variability, const LayerTrace& trace,
+                                     const PathResolver& resolve);
+
 // `cluster.placement` (null: packed): packed, round_robin, or {random: SEED}.
 Placement read_placement(const config::Value* placement);
 

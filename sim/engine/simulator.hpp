@@ -1,5 +1,6 @@
 #pragma once
 #include "sim/engine/scenario.hpp"
+#include "sim/engine/uncontended_iteration.hpp"
 #include "sim/timeline/timeline.hpp"
 
 namespace ddpsim {
@@ -9,7 +10,9 @@ class Simulator {
  public:
   virtual ~Simulator() = default;
   virtual Timeline run(const Scenario& scenario) = 0;
-  // Whether run() uses up something a process has only one of (a SimGrid engine); run_all then gives every
+  // Of a scenario in which nobody shares links unless in step: run() is iterate() of them.
+  virtual std::vector<GroupCollectives> collectives(const Scenario& scenario) = 0;
+  // Whether the above use up something a process has only one of (a SimGrid engine); run_all then gives every
   // scenario a process of its own.
   [[nodiscard]] virtual bool uses_up_process() const = 0;
 };

@@ -23,11 +23,20 @@ void print_fact(std::ostream& out, std::string_view name, std::string_view fact)
   out << fmt::format("{:<25}{}\n", name, fact);
 }
 
+void print_spread(std::ostream& out, const IterationSpread& spread) {
+  print_fact(out, fmt::format("  {} of {}", reported_iteration_name(spread.report), spread.iterations),
+             fmt::format("p5 {}, median {}, p95 {}, mean {}, longest {} (seed {})", format_seconds(spread.p5),
+                         format_seconds(spread.median), format_seconds(spread.p95),
+                         format_seconds(spread.mean), format_seconds(spread.most), spread.seed));
+  print_fact(out, "  if nothing varied", format_seconds(spread.unvaried));
+}
+
 void print_terms(std::ostream& out, const IterationMetrics& m) {
   print_term(out, "iteration", m.iteration, m.iteration);
   if (m.range)
     print_fact(out, "  uncalibrated, from",
                fmt::format("{} to {}", format_seconds(m.range->least), format_seconds(m.range->most)));
+  if (m.spread) print_spread(out, *m.spread);
   print_term(out, "  forward", m.forward, m.iteration);
   print_term(out, "  backward", m.backward_compute, m.iteration);
   if (m.interference != Seconds(0)) print_term(out, "  interference", m.interference, m.iteration);
@@ -89,12 +98,24 @@ void print_buckets(std::ostream& out, const IterationMetrics& m, std::size_t mos
   if (m.used_parameter_bitmap) print_collective(out, "bitmap", "-", *m.used_parameter_bitmap);
 }
 
+// Powers of four and all ranks.
+void print_slowest(std::ostream& out, const IterationSpread& spread) {
+  out << "\nhow slow the slowest of so many ranks is, on average\n";
+  out << fmt::format("{:>8} {:>10}\n", "ranks", "compute");
+  for (std::size_t i = 0; i < spread.slowest_of.size(); ++i) {
+    if (i % 2 == 1 && i + 1 < spread.slowest_of.size()) continue;
+    const auto& [ranks, slowdown] = spread.slowest_of[i];
+    out << fmt::format("{:>8} {:>+8.1f} %\n", ranks, 100 * (slowdown - 1));
+  }
+}
+
 }  // namespace
 
 void print_iteration(std::ostream& out, const IterationMetrics& metrics, std::size_t most_buckets) {
   print_terms(out, metrics);
   print_facts(out, metrics);
   print_buckets(out, metrics, std::max<std::size_t>(most_buckets, 2));
+  if (metrics.spread) print_slowest(out, *metrics.spread);
 }
 
 }  // namespace ddpsim

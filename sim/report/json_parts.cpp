@@ -20,6 +20,28 @@ Json axes(const std::vector<std::string>& axes, const std::vector<std::string>& 
   return json;
 }
 
+namespace {
+
+Json spread_json(const IterationSpread& spread) {
+  Json json;
+  json["count"] = spread.iterations;
+  json["seed"] = spread.seed;
+  json["reported"] = reported_iteration_name(spread.report);
+  json["min_s"] = spread.least.value();
+  json["p5_s"] = spread.p5.value();
+  json["median_s"] = spread.median.value();
+  json["p95_s"] = spread.p95.value();
+  json["max_s"] = spread.most.value();
+  json["mean_s"] = spread.mean.value();
+  json["unvaried_s"] = spread.unvaried.value();
+  auto& slowest = json["slowest_of"] = Json::array();
+  for (const auto& [ranks, slowdown] : spread.slowest_of)
+    slowest.push_back({{"ranks", ranks}, {"slowdown", slowdown}});
+  return json;
+}
+
+}  // namespace
+
 void add_metrics(const IterationMetrics& m, Json& point) {
   point["world_size"] = m.world_size;
   point["strategy"] = strategy_name(m.strategy);
@@ -30,6 +52,7 @@ void add_metrics(const IterationMetrics& m, Json& point) {
   point["interference_s"] = m.interference.value();
   point["overhead_s"] = m.overhead.value();
   if (m.range) point["iteration_range_s"] = {m.range->least.value(), m.range->most.value()};
+  if (m.spread) point["iterations"] = spread_json(*m.spread);
   if (m.overhead > Seconds(0)) point["tail_s"] = m.tail.value();
   point["communication_s"] = m.communication.value();
   point["exposed_communication_s"] = m.exposed_communication.value();

@@ -64,7 +64,7 @@ void measure_communication(const RankTimeline& rank, const IterationContext& con
       // Which parameters were used is known with the last gradient.
       collective.ready =
           *std::max_element(rank.bucket_ready.begin(), rank.bucket_ready.end()) - rank.backward_start;
-      if (context.choice) collective.choice = context.choice(rank.rank, collective.bytes);
+      if (context.choice) collective.choice = context.choice(rank.group, collective.bytes);
       metrics.used_parameter_bitmap = collective;
     } else {
       DDPSIM_CHECK(span.index < buckets.size(), "only planned buckets are reduced");
@@ -72,7 +72,7 @@ void measure_communication(const RankTimeline& rank, const IterationContext& con
       collective.bytes = buckets[span.index].bytes;
       collective.n_gradients = buckets[span.index].gradients.size();
       collective.ready = rank.bucket_ready[span.index] - rank.backward_start;
-      if (context.choice) collective.choice = context.choice(rank.rank, collective.bytes);
+      if (context.choice) collective.choice = context.choice(rank.group, collective.bytes);
       metrics.buckets.push_back(collective);
     }
     bytes += collective.bytes;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/ddp/reduction_plan.hpp"
+#include "sim/report/iteration_spread.hpp"
 #include "sim/timeline/timeline.hpp"
 #include "sim/trace/layer_trace.hpp"
 
@@ -47,6 +48,8 @@ struct IterationMetrics {
   Seconds tail;  // exposed_communication and what is done to gradients after their all-reduce
   // Of `iteration`, over interference that nothing calibrated.
   std::optional<IterationRange> range = std::nullopt;
+  // Where iterations differ: the terms are those of one of them.
+  std::optional<IterationSpread> spread = std::nullopt;
   Seconds communication;  // sum over collectives of their time in flight
   std::string algorithm, fidelity;
   // All bytes over `communication`; busbw = algbw x 2(n-1)/n of the group's n, as nccl-tests defines them.
@@ -69,8 +72,8 @@ struct IterationContext {
   int world_size = 0;
   std::string algorithm;  // "ring", "measured"
   std::string fidelity;   // "lazy", ...
-  // Of a collective of the rank's group; none where nothing is chosen.
-  std::function<CollectiveChoice(int rank, Bytes bytes)> choice = nullptr;
+  // Of a group's collective; none where nothing is chosen.
+  std::function<CollectiveChoice(std::size_t group, Bytes bytes)> choice = nullptr;
 };
 
 // Throws InternalError when nothing was communicated or the terms do not add up.

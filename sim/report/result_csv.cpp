@@ -52,15 +52,28 @@ Record measured_fields(const SweepPoint& point) {
           fmt::format("{}", relative_error(point.metrics, *point.measured))};
 }
 
+const Record kSpreadColumns{"iterations", "p5_s", "median_s", "p95_s", "mean_s", "unvaried_s"};
+
+Record spread_fields(const IterationMetrics& m) {
+  if (!m.spread) return Record(kSpreadColumns.size());
+  const auto& spread = *m.spread;
+  Record fields{fmt::format("{}", spread.iterations)};
+  for (auto time : {spread.p5, spread.median, spread.p95, spread.mean, spread.unvaried})
+    fields.push_back(csv::seconds(time));
+  return fields;
+}
+
 }  // namespace
 
 std::string sweep_csv(const SweepResult& result) {
   bool measured = std::any_of(result.points.begin(), result.points.end(),
                               [](const SweepPoint& point) { return point.measured.has_value(); });
+  bool varies = result.varies();
   Record header = csv::other_axes(result.axes, result.axes);
   csv::append(header, kMetricColumns);
   header.push_back("best");
   if (measured) csv::append(header, {"measured_iteration_s", "measured_iteration_std_s", "relative_error"});
+  if (varies) csv::append(header, kSpreadColumns);
   std::string text = csv::line_of(header);
 
   auto best = result.best_by_group();
@@ -70,6 +83,7 @@ std::string sweep_csv(const SweepResult& result) {
     csv::append(record, metric_fields(point.metrics));
     record.push_back(std::find(best.begin(), best.end(), i) != best.end() ? "1" : "0");
     if (measured) csv::append(record, measured_fields(point));
+    if (varies) csv::append(record, spread_fields(point.metrics));
     text += csv::line_of(record);
   }
   return text;

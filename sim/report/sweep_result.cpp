@@ -49,6 +49,11 @@ bool SweepResult::compares_choices() const {
   });
 }
 
+bool SweepResult::varies() const {
+  return std::any_of(points.begin(), points.end(),
+                     [](const SweepPoint& point) { return point.metrics.spread.has_value(); });
+}
+
 std::optional<std::size_t> SweepResult::find_axis(std::string_view key) const {
   auto found = std::find(axes.begin(), axes.end(), key);
   if (found == axes.end()) return std::nullopt;

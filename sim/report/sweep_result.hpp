@@ -64,6 +64,9 @@ struct SweepResult {
   // Which world size or workload is shorter is no advice: those are given, the rest is chosen.
   [[nodiscard]] bool compares_choices() const;
 
+  // Whether iterations of some point differ.
+  [[nodiscard]] bool varies() const;
+
   [[nodiscard]] std::optional<std::size_t> find_axis(std::string_view key) const;
   // Groups along the axis `free`, in order of their first points; everything is one group without such an
   // axis.

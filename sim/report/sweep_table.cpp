@@ -9,15 +9,17 @@
 #include "sim/report/table_parts.hpp"
 
 namespace ddpsim {
-SweepTable::SweepTable(std::ostream& out, const std::vector<AxisValues>& axes, bool with_measured)
-    : out_(out), with_measured_(with_measured) {
+SweepTable::SweepTable(std::ostream& out, const std::vector<AxisValues>& axes, SweepColumns optional)
+    : out_(out), optional_(optional) {
   for (const auto& axis : axes) axes_.push_back(axis.key);
   columns_ = axis_columns(axes);
   for (const char* title : {"iteration ms", "exposed ms", "comm. ms"}) columns_.push_back({title, 12});
   columns_.push_back({"buckets", 7});
   columns_.push_back({"samples/s", 10});
   columns_.push_back({"efficiency", 10});
-  if (with_measured_) {
+  if (optional_.spread)
+    for (const char* title : {"p5 ms", "median ms", "p95 ms"}) columns_.push_back({title, 10});
+  if (optional_.measured) {
     columns_.push_back({"measured ms", 12});
     columns_.push_back({"error", 8});
   }
@@ -35,7 +37,10 @@ std::vector<std::string> SweepTable::cells(const SweepPoint& point) const {
   cells.push_back(fmt::format("{}", m.n_buckets));
   cells.push_back(m.samples_per_s ? fmt::format("{:.5g}", *m.samples_per_s) : "-");
   cells.push_back(m.scaling_efficiency ? fmt::format("{:.1f} %", 100 * *m.scaling_efficiency) : "-");
-  if (with_measured_) {
+  if (optional_.spread)
+    for (auto quantile : {&IterationSpread::p5, &IterationSpread::median, &IterationSpread::p95})
+      cells.push_back(m.spread ? ms_text(*m.spread.*quantile) : "-");
+  if (optional_.measured) {
     cells.push_back(point.measured ? ms_text(point.measured->iteration) : "-");
     cells.push_back(point.measured ? percent_text(relative_error(m, *point.measured)) : "-");
   }

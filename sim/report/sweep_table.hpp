@@ -8,10 +8,15 @@
 
 namespace ddpsim {
 
+// Columns of what not every sweep has.
+struct SweepColumns {
+  bool spread = false, measured = false;
+};
+
 // A sweep's points as they come. The axes' values are known beforehand, so every row has the same columns.
 class SweepTable {
  public:
-  SweepTable(std::ostream& out, const std::vector<AxisValues>& axes, bool with_measured);
+  SweepTable(std::ostream& out, const std::vector<AxisValues>& axes, SweepColumns optional);
 
   void header();
   void row(const SweepPoint& point);
@@ -23,7 +28,7 @@ class SweepTable {
 
   std::ostream& out_;
   std::vector<std::string> axes_;
-  bool with_measured_;
+  SweepColumns optional_;
   std::vector<TableColumn> columns_;
 };
 

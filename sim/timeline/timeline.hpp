@@ -34,7 +34,8 @@ struct Span {
 struct RankTimeline {
   int rank = 0;
   int ranks = 0;
-  int group_size = 0;  // ranks that reduce with it, itself included
+  std::size_t group = 0;  // the first of the groups it stands for
+  int group_size = 0;     // ranks that reduce with it, itself included
   double slowdown = 1;
   std::vector<Span> compute;          // back to back, in order, over this rank's whole iteration
   std::vector<Span> communication;    // in launch order

@@ -31,6 +31,17 @@ TEST(Statistics, QuantilesAreLinearBetweenNeighbours) {
   EXPECT_EQ(quantile({5}, 0.3), 5);
 }
 
+TEST(Statistics, TheNearestRankIsOneOfTheValues) {
+  std::vector<double> values{50, 10, 40, 20, 30, 10};
+  EXPECT_EQ(nearest_rank(values, 0), 1U);
+  EXPECT_EQ(nearest_rank(values, 1.0 / 6), 1U);  // of equals the first
+  EXPECT_EQ(nearest_rank(values, 0.17), 5U);
+  EXPECT_EQ(nearest_rank(values, 0.5), 3U);
+  EXPECT_EQ(nearest_rank(values, 0.51), 4U);
+  EXPECT_EQ(nearest_rank(values, 1), 0U);
+  EXPECT_EQ(nearest_rank({7}, 0.05), 0U);
+}
+
 TEST(Statistics, DeviationOfASample) {
   // From their mean 270: (400 + 400 + 1600) / 2 = 1200.
   EXPECT_DOUBLE_EQ(*standard_deviation({250, 250, 310}), std::sqrt(1200.0));

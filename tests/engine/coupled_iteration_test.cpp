@@ -1,13 +1,11 @@
 // Iterations in which compute and communication slow one another down, derived by hand, and what must hold
 // for all of them.
-#include <random>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "sim/report/metrics.hpp"
 
-#include "tests/engine/scenarios.hpp"
+#include "tests/engine/random_coupled_case.hpp"
 
 namespace ddpsim::testing {
 namespace {
@@ -179,46 +177,11 @@ TEST(Coupled, AStragglerIsWaitedForAndSlowsTheCollective) {
 // Random scenarios
 // ---------------------------------------------------------------------------------------------------
 
-struct RandomCase {
-  Scenario scenario;
-  explicit RandomCase(unsigned seed) {
-    std::mt19937 random(seed);
-    auto uniform = [&](double low, double high) { return std::uniform_real_distribution(low, high)(random); };
-    std::vector<double> sizes, ready;
-    double time = 0;
-    for (int i = std::uniform_int_distribution(1, 40)(random); i > 0; --i) {
-      sizes.push_back(std::pow(10.0, uniform(-5.3, 2)));
-      ready.push_back(time += uniform(0, 3));
-    }
-    auto trace = make_trace(sizes, ready);
-    trace.forward = Seconds(4e-3);
-    trace.optimizer = Seconds(1e-3);
-    DdpOptions options;
-    auto strategy = static_cast<Strategy>(std::uniform_int_distribution(0, 3)(random));
-    if (strategy == Strategy::ddp) options = cap(Bytes(std::round(uniform(1, 1e8))));
-    options.accumulation_steps = std::uniform_int_distribution(1, 3)(random);
-    std::vector<RingLink> links(std::uniform_int_distribution<std::size_t>(2, 50)(random),
-                                {uniform(0, 20), uniform(1, 100)});
-    scenario = make_scenario(trace, links, strategy, options);
-    int n = static_cast<int>(links.size());
-    if (uniform(0, 1) < 0.5) scenario.groups[0].rank_classes = {{0, n - 1, 1.0}, {1, 1, uniform(1, 2)}};
-    scenario.physics.interference = {uniform(0, 2), uniform(0, 2)};
-    if (uniform(0, 1) < 0.5) {
-      auto& overheads = scenario.physics.overheads;
-      overheads.pass_bandwidth = BytesPerSecond(1e12 * uniform(0.1, 2));
-      overheads.passes = {uniform(0, 2), uniform(0, 2)};
-      overheads.passes_of_one = {uniform(0, 2), uniform(0, 2)};
-      scenario.physics.overheads.launch = Seconds(uniform(0, 1e-4));
-    }
-    scenario.fidelity = Fidelity::closed_form;
-  }
-};
-
 constexpr unsigned kCases = 300;
 
 TEST(CoupledProperties, NeverFasterThanWithout) {
   for (unsigned seed = 1; seed <= kCases; ++seed) {
-    auto scenario = RandomCase(seed).scenario;
+    auto scenario = RandomCoupledCase(seed).scenario;
     auto coupled = run(scenario).last_to_finish().duration();
     scenario.physics = {};
     ASSERT_GE(coupled.value(), run(scenario).last_to_finish().duration().value() - 1e-12) << seed;
@@ -228,7 +191,7 @@ TEST(CoupledProperties, NeverFasterThanWithout) {
 // By the other mechanism: what couples them does not change what they are without it.
 TEST(CoupledProperties, AlmostNoInterferenceIsAlmostThePlainModel) {
   for (unsigned seed = 1; seed <= kCases; ++seed) {
-    auto scenario = RandomCase(seed).scenario;
+    auto scenario = RandomCoupledCase(seed).scenario;
     scenario.physics = interference(1e-15, 0);
     auto coupled = run(scenario);
     scenario.physics = {};
@@ -253,7 +216,7 @@ TEST(CoupledProperties, AlmostNoInterferenceIsAlmostThePlainModel) {
 // What was done, its time less what was lost, is what there was to do.
 TEST(CoupledProperties, TheSumOfProgressIsTheWork) {
   for (unsigned seed = 1; seed <= kCases; ++seed) {
-    auto scenario = RandomCase(seed).scenario;
+    auto scenario = RandomCoupledCase(seed).scenario;
     auto timeline = run(scenario);
     for (const auto& ranks : timeline.rank_classes) {
       double backward = 0;

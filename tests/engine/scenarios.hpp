@@ -105,7 +105,7 @@ inline Simulator& simulator_for(const Scenario& scenario) {
 inline std::vector<Timeline> simulate(const std::vector<Scenario>& scenarios, unsigned jobs = 1) {
   std::vector<Timeline> timelines;
   run_all(scenarios, jobs, simulator_for,
-          [&](std::size_t, Timeline timeline) { timelines.push_back(std::move(timeline)); });
+          [&](std::size_t, Prediction one) { timelines.push_back(std::move(one.timeline)); });
   return timelines;
 }
 

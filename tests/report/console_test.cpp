@@ -55,7 +55,7 @@ TEST(Console, SweepTable) {
                    point({"1KiB", "1024"}, 1024, 7)};
   result.points[1].measured = MeasuredIteration{{}, {}, {}, Seconds(4), {}};
   std::ostringstream out;
-  SweepTable table(out, {{"ddp.bucket_cap", {"1KiB", "2KiB"}}, {"cluster.world_size", {"4", "1024"}}}, true);
+  SweepTable table(out, {{"ddp.bucket_cap", {"1KiB", "2KiB"}}, {"cluster.world_size", {"4", "1024"}}}, {false, true});
   table.header();
   for (const auto& p : result.points) table.row(p);
   table.footer(result);
@@ -81,7 +81,7 @@ TEST(Console, TheBestOfAllOnlyAmongChoices) {
   result.points = {point({"1536B"}, 1536, 5), point({"2KiB"}, 2048, 8)};
   auto footer = [&] {
     std::ostringstream out;
-    SweepTable(out, {{result.axes[0], {}}}, false).footer(result);
+    SweepTable(out, {{result.axes[0], {}}}, {}).footer(result);
     return out.str();
   };
   EXPECT_EQ(footer(),
@@ -95,13 +95,13 @@ TEST(Console, SweepOfOneGroup) {
   result.axes = {"strategy"};
   result.points = {point({"naive"}, std::nullopt, 8), point({"ddp"}, 1024, 5)};
   std::ostringstream out;
-  SweepTable(out, {{"strategy", {"naive", "ddp"}}}, false).footer(result);
+  SweepTable(out, {{"strategy", {"naive", "ddp"}}}, {}).footer(result);
   EXPECT_EQ(out.str(), "\nbest: strategy ddp, iteration 5 s, 37.5 % shorter than the longest\n");  // 1 - 5/8
 }
 
 TEST(Console, AxesThatEndAlikeKeepTheirWholeKeys) {
   std::ostringstream out;
-  SweepTable(out, {{"a.kind", {"x"}}, {"b.kind", {"y"}}}, false).header();
+  SweepTable(out, {{"a.kind", {"x"}}, {"b.kind", {"y"}}}, {}).header();
   EXPECT_EQ(out.str().substr(0, 16), "a.kind  b.kind  ");
 }
 

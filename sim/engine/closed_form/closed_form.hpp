@@ -9,6 +9,7 @@ namespace ddpsim {
 class ClosedFormSimulator : public Simulator {
  public:
   Timeline run(const Scenario& scenario) override;
+  std::vector<GroupCollectives> collectives(const Scenario& scenario) override;
   [[nodiscard]] bool uses_up_process() const override { return false; }
 };
 

@@ -6,7 +6,6 @@
 
 #include "sim/base/check.hpp"
 #include "sim/collective/time_alone.hpp"
-#include "sim/engine/coupled_iteration.hpp"
 #include "sim/engine/simgrid/background_traffic.hpp"
 #include "sim/engine/simgrid/executors.hpp"
 #include "sim/engine/simgrid/network.hpp"
@@ -176,39 +175,52 @@ std::vector<std::vector<Interval>> run_traffic(const Scenario& scenario, const T
   return in_flight;
 }
 
-Timeline simulate(const Scenario& scenario, const TrafficPlan& plan) {
+// `use` with the traffic as the scenario's fidelity has it simulated.
+template <class Use>
+auto with_plan(const Scenario& scenario, Use use) {
+  const auto* communication = scenario.communication.get();
+  DDPSIM_CHECK(communication, "a measured cost is not simulated");
+  if (scenario.fidelity != Fidelity::exact) return use(*communication->folded);
+  decltype(use(*communication->folded)) result;
+  with_traffic(*communication, [&](const Traffic& traffic) { result = use(unfold(traffic)); });
+  return result;
+}
+
+Requests requests_of(const Scenario& scenario, const TrafficPlan& plan) {
   Requests requests;
   for (const auto& group : plan.groups)
     requests.push_back(collective_requests(scenario, group.members.front()));
-  Timeline timeline;
-  if (scenario.physics.is_off()) {
-    auto in_flight = run_traffic(scenario, plan, requests);
-    for (std::size_t g = 0; g < plan.groups.size(); ++g)
-      add_group(timeline, scenario, plan.groups[g].members, requests[g], in_flight[g]);
-    return timeline;
-  }
-  // With nobody else on its links a collective takes as long whenever it starts: all of them one after
-  // another say how long each takes alone.
-  auto at_once = requests;
-  for (auto& group : at_once)
-    for (auto& request : group) request.launch = Seconds(0);
-  auto alone = run_traffic(scenario, plan, at_once);
-  for (std::size_t g = 0; g < plan.groups.size(); ++g)
-    add_coupled_group(timeline, scenario, plan.groups[g].members, requests[g],
-                      [&](std::size_t i, bool) { return alone[g][i].end - alone[g][i].start; });
-  return timeline;
+  return requests;
 }
 
 }  // namespace
 
 Timeline SimGridSimulator::run(const Scenario& scenario) {
-  DDPSIM_CHECK(scenario.communication, "a measured cost is not simulated");
-  const auto& communication = *scenario.communication;
-  if (scenario.fidelity != Fidelity::exact) return simulate(scenario, *communication.folded);
-  Timeline timeline;
-  with_traffic(communication,
-               [&](const Traffic& traffic) { timeline = simulate(scenario, unfold(traffic)); });
-  return timeline;
+  if (!scenario.physics.is_off()) return iterate(scenario, collectives(scenario));
+  return with_plan(scenario, [&](const TrafficPlan& plan) {
+    auto requests = requests_of(scenario, plan);
+    auto in_flight = run_traffic(scenario, plan, requests);
+    Timeline timeline;
+    for (std::size_t g = 0; g < plan.groups.size(); ++g)
+      add_group(timeline, scenario, plan.groups[g].members, requests[g], in_flight[g]);
+    return timeline;
+  });
+}
+
+// A collective takes as long whenever it starts: all of them one after another say how long each takes.
+std::vector<GroupCollectives> SimGridSimulator::collectives(const Scenario& scenario) {
+  return with_plan(scenario, [&](const TrafficPlan& plan) {
+    auto requests = requests_of(scenario, plan);
+    for (auto& group : requests)
+      for (auto& request : group) request.launch = Seconds(0);
+    auto in_flight = run_traffic(scenario, plan, requests);
+    std::vector<GroupCollectives> groups;
+    for (std::size_t g = 0; g < plan.groups.size(); ++g) {
+      auto& group = groups.emplace_back(GroupCollectives{plan.groups[g].members, requests[g], {}});
+      for (const auto& [start, end] : in_flight[g]) group.durations.push_back({end - start, end - start});
+    }
+    return groups;
+  });
 }
 
 std::string simgrid_version() {

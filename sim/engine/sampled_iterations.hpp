@@ -1,0 +1,17 @@
+#pragma once
+// Many iterations of a scenario in which ranks are not always as fast (docs/model.md, "Variability").
+#include "sim/engine/simulator.hpp"
+
+namespace ddpsim {
+
+struct Prediction {
+  Timeline timeline;  // where iterations differ: of the reported one
+  // Where iterations differ: how long each takes, in the order of their draws, and how long all would take if
+  // nothing varied.
+  std::vector<Seconds> iterations = {};
+  Seconds unvaried = {};
+};
+
+Prediction predict(const Scenario& scenario, Simulator& simulator);
+
+}  // namespace ddpsim

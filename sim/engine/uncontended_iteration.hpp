@@ -1,0 +1,27 @@
+#pragma once
+// Iterations of groups whose links nobody else uses: how long each collective takes by itself is all there is
+// to know of the network.
+#include <cstddef>
+#include <vector>
+
+#include "sim/engine/iteration.hpp"
+
+namespace ddpsim {
+
+// `queued`: of a collective that had to wait for the one before it.
+struct CollectiveDuration {
+  Seconds idle, queued;
+};
+
+// Groups that behave alike (`members`, ascending), what they ask for (collective_requests()), and how long
+// each request is in flight with no compute beside it.
+struct GroupCollectives {
+  std::vector<std::size_t> members;
+  std::vector<CollectiveRequest> requests;
+  std::vector<CollectiveDuration> durations;  // one a request
+};
+
+// With the scenario's physics, and ranks as slow as it says now: the requests' launch times do not count.
+Timeline iterate(const Scenario& scenario, const std::vector<GroupCollectives>& groups);
+
+}  // namespace ddpsim

@@ -1,0 +1,154 @@
+#include "sim/variability/sampled_ranks.hpp"
+
+#include <algorithm>
+#include <random>
+
+#include <boost/random/bernoulli_distribution.hpp>
+#include <boost/random/lognormal_distribution.hpp>
+#include <boost/random/mersenne_twister.hpp>
+#include <boost/random/uniform_int_distribution.hpp>
+
+#include "sim/base/check.hpp"
+
+namespace ddpsim {
+namespace {
+
+// Boost's distributions, unlike the standard library's, are the same everywhere.
+using Random = boost::random::mt19937_64;
+
+// What is drawn: each source has random numbers of its own, so that one more does not change the others.
+enum Source : std::uint32_t { kJitter, kRanks, kNodes, kSlow };  // the first of `slow`, then the others
+
+Random random_numbers(std::uint64_t seed, std::uint32_t source, std::uint32_t iteration) {
+  std::seed_seq sequence{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32U), source,
+                         iteration};
+  return Random(sequence);
+}
+
+using Factors = std::vector<double>;
+
+void multiply(const FactorDistribution& distribution, Random random, Factors& factors) {
+  if (const auto* observed = std::get_if<Observed>(&distribution)) {
+    DDPSIM_CHECK(!observed->factors.empty(), "something was observed");
+    boost::random::uniform_int_distribution<std::size_t> draw(0, observed->factors.size() - 1);
+    for (auto& factor : factors) factor *= observed->factors[draw(random)];
+    return;
+  }
+  boost::random::lognormal_distribution<double> draw(
+      0, log_normal_sigma(std::get<LogNormal>(distribution).spread));
+  for (auto& factor : factors) factor *= draw(random);
+}
+
+void slow_down(const SlowOnes& ones, Random random, Factors& factors) {
+  boost::random::bernoulli_distribution<double> draw(ones.probability);
+  for (auto& factor : factors)
+    if (draw(random)) factor *= ones.slowdown;
+}
+
+// The factors of all ranks and nodes.
+class Draws {
+ public:
+  Draws(const Variability& variability, std::span<const RankPlace> places)
+      : variability_(variability), places_(places) {
+    int n_nodes = 0;
+    for (const auto& place : places) {
+      lasting_ranks_.push_back(place.slowdown);
+      n_nodes = std::max(n_nodes, place.node + 1);
+    }
+    lasting_nodes_.assign(static_cast<std::size_t>(n_nodes), 1);
+    if (variability.ranks) multiply(*variability.ranks, random_of(kRanks, 0), lasting_ranks_);
+    if (variability.nodes) multiply(*variability.nodes, random_of(kNodes, 0), lasting_nodes_);
+    add_slow(SlowOnes::Lasts::run, 0, lasting_ranks_, lasting_nodes_);
+  }
+
+  Factors in_iteration(std::uint32_t iteration) const {
+    auto ranks = lasting_ranks_;
+    auto nodes = lasting_nodes_;
+    if (variability_.jitter) multiply(*variability_.jitter, random_of(kJitter, iteration), ranks);
+    add_slow(SlowOnes::Lasts::iteration, iteration, ranks, nodes);
+    for (std::size_t rank = 0; rank < ranks.size(); ++rank)
+      ranks[rank] *= nodes[static_cast<std::size_t>(places_[rank].node)];
+    return ranks;
+  }
+
+ private:
+  [[nodiscard]] Random random_of(std::uint32_t source, std::uint32_t iteration) const {
+    return random_numbers(variability_.seed, source, iteration);
+  }
+
+  void add_slow(SlowOnes::Lasts lasts, std::uint32_t iteration, Factors& ranks, Factors& nodes) const {
+    for (std::uint32_t i = 0; i < variability_.slow.size(); ++i)
+      if (const auto& ones = variability_.slow[i]; ones.lasts == lasts)
+        slow_down(ones, random_of(kSlow + i, iteration), ones.of == SlowOnes::Of::ranks ? ranks : nodes);
+  }
+
+  const Variability& variability_;
+  std::span<const RankPlace> places_;
+  Factors lasting_ranks_, lasting_nodes_;
+};
+
+std::vector<SlowestRank> slowest_of(const Factors& factors, std::span<const RankPlace> places) {
+  std::vector<SlowestRank> slowest;
+  for (std::size_t rank = 0; rank < factors.size(); ++rank) {
+    auto group = static_cast<std::size_t>(places[rank].group);
+    if (group >= slowest.size()) slowest.resize(group + 1);
+    if (factors[rank] > slowest[group].slowdown) slowest[group] = {static_cast<int>(rank), factors[rank]};
+  }
+  return slowest;
+}
+
+// Sums of the slowest of all runs of 1, 2, 4, ... consecutive ranks, and of all ranks.
+class Growth {
+ public:
+  void add(Factors slowest) {
+    std::size_t n_ranks = slowest.size(), level = 0, run = 1;
+    double all = *std::max_element(slowest.begin(), slowest.end());
+    for (; run < n_ranks; ++level, run *= 2) {
+      if (level == sums_.size()) sums_.push_back({static_cast<int>(run), 0, 0});
+      for (double factor : slowest) sums_[level].sum += factor;
+      sums_[level].count += static_cast<double>(slowest.size());
+      halve(slowest);
+    }
+    if (level == sums_.size()) sums_.push_back({static_cast<int>(n_ranks), 0, 0});
+    sums_[level].sum += all;
+    ++sums_[level].count;
+  }
+
+  [[nodiscard]] std::vector<ExpectedSlowest> take() const {
+    std::vector<ExpectedSlowest> growth;
+    for (const auto& [ranks, sum, count] : sums_) growth.push_back({ranks, sum / count});
+    return growth;
+  }
+
+ private:
+  // Two runs become one; what is left over at the end is no whole run.
+  static void halve(Factors& slowest) {
+    std::size_t pairs = slowest.size() / 2;
+    for (std::size_t i = 0; i < pairs; ++i) slowest[i] = std::max(slowest[2 * i], slowest[2 * i + 1]);
+    slowest.resize(pairs);
+  }
+
+  struct Sum {
+    int ranks;
+    double sum, count;
+  };
+  std::vector<Sum> sums_;
+};
+
+}  // namespace
+
+SampledRanks sample_ranks(const Variability& variability, std::span<const RankPlace> ranks) {
+  DDPSIM_CHECK(!ranks.empty() && variability.iterations > 0, "there are ranks and iterations to draw for");
+  SampledRanks sampled{variability, {}, {}};
+  Draws draws(variability, ranks);
+  Growth growth;
+  for (int iteration = 0; iteration < variability.iterations; ++iteration) {
+    auto factors = draws.in_iteration(static_cast<std::uint32_t>(iteration));
+    sampled.slowest.push_back(slowest_of(factors, ranks));
+    growth.add(std::move(factors));
+  }
+  sampled.growth = growth.take();
+  return sampled;
+}
+
+}  // namespace ddpsim
