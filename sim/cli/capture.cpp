@@ -43,7 +43,7 @@ void add_capture(CLI::App& app, Action& run) {
       "trace.csv");
   command->callback([options, &run] {
     run = [options] {
-      check_outputs({{"--out", options->out}});
+      check_outputs({{"--out", options->out}, {"--steps", options->steps}});
       hand_over(options->arguments());
     };
   });

@@ -83,9 +83,9 @@ class VariabilityReader {
       return LogNormal{spread};
     }
     MapReader reader(value, "variability");
-    const Value& path = reader.require("observed");
+    reader.find("observed");
     reader.finish();
-    return read_observed(resolve_(path));
+    return read_observed(resolve_(reader.require("observed")));
   }
 
   // Backward passes that take longer do so in all their layers: the last gradient's spread is the pass's.

@@ -15,7 +15,7 @@ class CaptureTest(cli.CliTest):
 
     def test_gpt2_on_the_cpu(self):
         """148 gradients, the tied embedding last; PyTorch's default buckets of them are 13."""
-        done = self.capture("--iterations", "3", "--out", "t.csv")
+        done = self.capture("--iterations", "3", "--out", "t.csv", "--steps", "steps.csv")
         self.assertIn("148 gradients, 124439808 elements", done.stdout)
         lines = self.read("t.csv").decode().splitlines()
         rows = list(csv.DictReader(line for line in lines if not line.startswith("#")))
@@ -33,8 +33,18 @@ class CaptureTest(cli.CliTest):
                       "# optimizer: ", "# source: ddpsim capture --model gpt2 ", "# captured: 20"):
             self.assertTrue(any(line.startswith(start) for line in lines), start)
 
+        steps = list(csv.DictReader(self.read("steps.csv").decode().splitlines()))
+        self.assertEqual([row["step"] for row in steps], ["1", "2", "3"])
+        backward = sorted(float(row["backward_s"]) for row in steps)
+        self.assertEqual(backward[1], times[-1])
+        for row in steps:
+            parts = sum(float(row[part]) for part in ("forward_s", "backward_s", "optimizer_s"))
+            self.assertAlmostEqual(float(row["compute_s"]), parts, places=8)
+
         self.write_scenario(self.read("t.csv").decode())
         self.assertEqual(len(self.simulate()["buckets"]), 13)
+        jittered = self.simulate("--iterations", "50", "--seed", "1", "--set", "variability.jitter={observed: steps.csv}")
+        self.assertEqual(jittered["iterations"]["count"], 50)
 
     def test_two_captures_agree_in_all_but_time(self):
         """The order is the same, and the trace of one is what the other would have been called."""

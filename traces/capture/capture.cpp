@@ -113,7 +113,8 @@ Captured record(const CaptureOptions& options) {
                            : fmt::format("warming up, step {} of {}", i + 1, options.warmup));
     if (recorded) steps.push_back(std::move(step));
   }
-  Captured captured{trace_of_steps(capture.parameters(), steps), backward_spread(steps), {}};
+  Captured captured{
+      trace_of_steps(capture.parameters(), steps), write_steps(steps), backward_spread(steps), {}};
   captured.trace.metadata = metadata(options, capture.describe_device());
   if (auto remark = blas_remark(); !remark.empty() && options.device == "cpu")
     captured.remarks.push_back(remark);

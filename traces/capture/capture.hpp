@@ -10,6 +10,7 @@ namespace ddpsim {
 
 struct Captured {
   LayerTrace trace;
+  std::string steps;                 // write_steps() (captured_steps.hpp)
   double spread = 0;                 // of the backward passes: backward_spread (captured_steps.hpp)
   std::vector<std::string> remarks;  // what the user should know, a sentence each
 };

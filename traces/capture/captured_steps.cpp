@@ -70,6 +70,19 @@ LayerTrace trace_of_steps(const std::vector<CapturedParameter>& parameters,
   return trace;
 }
 
+std::string write_steps(const std::vector<CapturedStep>& steps) {
+  std::string text = "step,forward_s,backward_s,optimizer_s,compute_s\n";
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const auto& step = steps[i];
+    Seconds backward = step.ready[step.arrival.back()];
+    text += fmt::format("{}", i + 1);
+    for (auto time : {step.forward, backward, step.optimizer, step.forward + backward + step.optimizer})
+      text += fmt::format(",{}", rounded(time.value()).value());
+    text += '\n';
+  }
+  return text;
+}
+
 double backward_spread(const std::vector<CapturedStep>& steps) {
   auto ends = over_steps(steps, [](const auto& step) { return step.ready[step.arrival.back()]; });
   return (quantile(ends, 0.75) - quantile(ends, 0.25)) / 2 / quantile(ends, 0.5);

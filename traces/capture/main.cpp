@@ -28,12 +28,13 @@ void run(const ddpsim::CaptureOptions& options) {
   auto captured = ddpsim::capture(options);
   for (const auto& remark : captured.remarks) fmt::print(stderr, "note: {}\n", remark);
   auto text = ddpsim::write_trace(captured.trace);
+  ddpsim::OutputPhase writing;
+  if (!options.steps.empty()) ddpsim::write_whole_file(options.steps, captured.steps);
   if (options.out == "-") {
     std::cout << text;
     ddpsim::check_standard_output();
     return;
   }
-  ddpsim::OutputPhase writing;
   ddpsim::write_whole_file(options.out, text);
   if (!options.quiet) print_summary(options, captured);
 }

@@ -45,6 +45,13 @@ TEST(CapturedSteps, OneStepHasNoDeviation) {
   EXPECT_FALSE(trace_of_steps(kTwo, {step(1, 2, 4, 1)}).gradients[0].ready_spread);
 }
 
+TEST(CapturedSteps, ATableOfTheirTimes) {
+  EXPECT_EQ(write_steps({step(1, 2, 4, 7), step(0.25, 1, 1.5, 0.125)}),
+            "step,forward_s,backward_s,optimizer_s,compute_s\n"
+            "1,1,4,7,12\n"
+            "2,0.25,1.5,0.125,1.875\n");
+}
+
 TEST(CapturedSteps, TheSpreadIsHalfOfTheMiddleHalf) {
   // Backward passes end at 8, 9, 10, 11, 12: the middle half is from 9 to 11, and 1 over the median is 0.1.
   EXPECT_DOUBLE_EQ(backward_spread({step(1, 1, 10, 1), step(1, 1, 8, 1), step(1, 1, 12, 1), step(1, 1, 9, 1),

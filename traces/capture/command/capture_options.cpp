@@ -49,6 +49,10 @@ void CaptureOptions::add_to(CLI::App& command) {
       ->capture_default_str();
   command.add_option("--seed", seed, "Of weights, data and dropout")->capture_default_str();
   command.add_option("--out", out, "Layer trace to write")->required()->type_name("PATH");
+  command
+      .add_option("--steps", steps,
+                  "Write each step's times as CSV too: a scenario's variability.jitter draws from them")
+      ->type_name("PATH");
   command.add_flag("--quiet", quiet, "No progress and no summary");
 }
 
@@ -75,6 +79,7 @@ std::vector<std::string> CaptureOptions::measurement() const {
 std::vector<std::string> CaptureOptions::arguments() const {
   auto words = measurement();
   words.insert(words.end(), {"--out", out});
+  if (!steps.empty()) words.insert(words.end(), {"--steps", steps});
   if (quiet) words.emplace_back("--quiet");
   return words;
 }

@@ -21,9 +21,10 @@ struct CaptureOptions {
   std::uint64_t seed = 0;
   bool quiet = false;
   std::string out;
+  std::string steps;  // empty: not wanted
 
   void add_to(CLI::App& command);
-  // The command line of the same options; what does not change the measurement (--out, --quiet) is left out
+  // The command line of the same options; what does not change the measurement (--out, --steps, --quiet) is left out
   // of `measurement`, which the trace's header quotes.
   [[nodiscard]] std::vector<std::string> measurement() const;
   [[nodiscard]] std::vector<std::string> arguments() const;

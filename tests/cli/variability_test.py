@@ -1,0 +1,158 @@
+#!/usr/bin/env python3
+"""Iterations that differ: `variability`, --iterations and --seed. Usage: variability_test.py BINARY SOURCE_ROOT."""
+import csv
+import io
+import unittest
+
+import ddpsim_cli as cli
+
+# One gradient of 4 MB at 80 ms of backward, 20 ms of forward: 100 ms of compute, whose spread is a tenth.
+TRACE = ("# ddpsim-trace: 1\n# model: test\n# forward: 20ms\ngradient,elements,dtype,ready_s,ready_std_s\n"
+         "a,1000000,float32,0.08,0.008\n")
+# Two gradients: half of the compute lies before the first.
+TWO = ("# ddpsim-trace: 1\n# model: test\ngradient,elements,dtype,ready_s\n"
+       "a,1000000,float32,0.05\nb,1000000,float32,0.1\n")
+NODES = """kind: cluster
+node:
+  gpus: 4
+  interconnect: {kind: fully_connected, bandwidth: 200GB/s, latency: 0.5us}
+  nics: {count: 4, bandwidth: 12.5GB/s, latency: 5us}
+fabric: {kind: ring}
+"""
+
+
+class VariabilityTest(cli.CliTest):
+    def varied(self, *arguments, jitter="0.1", file="scenario.yaml"):
+        self.ok("simulate", file, "--iterations", "400", "--seed", "1", "--set", f"variability.jitter={jitter}",
+                "--json", "r.json", *arguments)
+        return self.read_json("r.json")
+
+
+class JitterTest(VariabilityTest):
+    def test_the_trace_says_how_much_varies(self):
+        """Of 8 ranks the slowest is 1.42 standard deviations above the median, on average."""
+        self.write_scenario(TRACE)
+        one = self.varied(jitter="trace")
+        iterations = one["iterations"]
+        self.assertEqual([iterations["count"], iterations["seed"], iterations["reported"]], [400, 1, "median"])
+        slowest = {entry["ranks"]: entry["slowdown"] for entry in iterations["slowest_of"]}
+        self.assertEqual(list(slowest), [1, 2, 4, 8])
+        self.assertAlmostEqual(slowest[8], 1.15, delta=0.02)
+        self.assertAlmostEqual(iterations["mean_s"] - iterations["unvaried_s"], 0.1 * (slowest[8] - 1), places=9)
+        self.assertEqual(one, self.varied(jitter="0.1"))
+
+    def test_the_terms_are_those_of_the_reported_iteration(self):
+        self.write_scenario(TRACE)
+        for report in ("median", "p95"):
+            one = self.varied("--set", f"variability.report={report}", "--timeline", "t.json")
+            self.assertEqual(one["iteration_s"], one["iterations"][f"{report}_s"])
+            self.assertAlmostEqual(sum(one[term] for term in cli.TERMS), one["iteration_s"], places=12)
+            slowdown = one["forward_s"] / 0.02
+            self.assertAlmostEqual(one["backward_compute_s"], 0.08 * slowdown, places=12)
+            self.assertGreater(slowdown, 1.05)
+            spread = [one["iterations"][key] for key in ("min_s", "p5_s", "median_s", "p95_s", "max_s")]
+            self.assertEqual(spread, sorted(spread))
+        self.assertIn(f"rank {one['reported_rank']}", self.read("t.json").decode())
+
+    def test_the_seed_says_it_to_the_byte(self):
+        self.write_scenario(TRACE)
+
+        def output(seed):
+            return self.ok("simulate", "scenario.yaml", "--iterations", "50", "--seed", seed, "--json", "-").stdout
+        self.assertEqual(output("5"), output("5"))
+        self.assertNotEqual(output("5"), output("6"))
+
+    def test_observed_times(self):
+        """1, 1 or 3 times the median: of 8 ranks one is slow in 96 % of the iterations."""
+        self.write_scenario(TRACE)
+        self.write("steps.csv", "step,compute_s\n1,0.2\n2,0.2\n3,0.6\n")
+        iterations = self.varied(jitter="{observed: steps.csv}")["iterations"]
+        self.assertAlmostEqual(iterations["median_s"] - iterations["min_s"], 0.2, places=9)
+        self.assertEqual(iterations["median_s"], iterations["max_s"])
+
+    def test_interference_and_every_fidelity(self):
+        self.write_scenario(TWO, "ddp: {bucket_cap: 1MiB}\nphysics: {interference: 0.5}\n")
+        results = [self.varied("--set", f"engine.fidelity={fidelity}")["iterations"]
+                   for fidelity in ("closed_form", "lazy", "exact")]
+        for result in results[1:]:
+            self.assertAlmostEqual(result["p95_s"], results[0]["p95_s"], places=9)
+        plain = self.varied("--set", "physics.interference=0")["iterations"]
+        self.assertLess(plain["median_s"], results[0]["median_s"])
+
+
+class SlowTest(VariabilityTest):
+    def test_a_slow_node(self):
+        """Each of 4 nodes is slow with probability 0.1 in each iteration: all are well in 66 % of them, so half but not 95 %."""
+        self.write_scenario(TRACE, world_size=16, topology=NODES)
+        slow = "variability.slow=[{of: nodes, probability: 0.1, slowdown: 2, lasts: iteration}]"
+        iterations = self.varied("--set", slow, jitter="none")["iterations"]
+        self.assertAlmostEqual(iterations["median_s"], iterations["unvaried_s"], places=12)
+        self.assertAlmostEqual(iterations["p95_s"] - iterations["median_s"], 0.1, places=9)
+
+    def test_slow_for_the_run(self):
+        self.write_scenario(TRACE, world_size=16, topology=NODES)
+        iterations = self.varied("--set", "variability.ranks=0.2", jitter="none")["iterations"]
+        self.assertEqual(iterations["min_s"], iterations["max_s"])
+        self.assertGreater(iterations["min_s"], iterations["unvaried_s"] + 0.02)
+
+    def test_stragglers_of_the_scenario_are_slower_still(self):
+        self.write_scenario(TRACE)
+        with_straggler = self.varied("--set", "workload.stragglers=[{rank: 2, slowdown: 3}]")
+        self.assertEqual(with_straggler["reported_rank"], 2)
+        self.assertAlmostEqual(with_straggler["iterations"]["median_s"] / with_straggler["iterations"]["unvaried_s"], 1,
+                               delta=0.02)
+
+    def test_groups_that_wait_for_one_another(self):
+        """Tensor-parallel groups stay in step: all wait for the slowest of 16 ranks, as one group would."""
+        self.write_scenario(TRACE, world_size=16, topology=NODES)
+        one = self.varied()
+        groups = self.varied("--set", "cluster.groups={tensor_parallel: 4}")
+        self.assertEqual(one["iterations"]["slowest_of"], groups["iterations"]["slowest_of"])
+        self.assertEqual(one["forward_s"], groups["forward_s"])
+
+
+class SweepTest(VariabilityTest):
+    def sweep_rows(self, *arguments):
+        self.ok("sweep", "scenario.yaml", "--csv", "s.csv", *arguments)
+        return list(csv.DictReader(io.StringIO(self.read("s.csv").decode())))
+
+    def test_a_sweep_is_of_the_median_or_the_p95(self):
+        self.write_scenario(TRACE, "variability: {seed: 1, iterations: 100}\nsweep: {cluster.world_size: [2, 4, 8]}\n")
+        rows = self.sweep_rows()
+        for row in rows:
+            self.assertEqual(row["iteration_s"], row["median_s"])
+            self.assertEqual(row["iterations"], "100")
+            self.assertLess(float(row["p5_s"]), float(row["median_s"]))
+            self.assertLess(float(row["median_s"]), float(row["p95_s"]))
+        for row, tail in zip(rows, self.sweep_rows("--set", "variability.report=p95")):
+            self.assertEqual(tail["iteration_s"], row["p95_s"])
+        done = self.ok("sweep", "scenario.yaml")
+        self.assertRegex(done.stdout.splitlines()[0], r"p5 ms +median ms +p95 ms$")
+
+    def test_what_is_best_may_depend_on_it(self):
+        """Slow iterations are rare: half the ranks' speed in 10 % of them. Two buckets pay when compute is slow."""
+        self.write_scenario(TWO, "collective: {algorithm: measured, measured: table.csv}\n"
+                            "variability: {seed: 1, jitter: none, slow: [{of: ranks, probability: 0.05, slowdown: 3, lasts: "
+                            "iteration}]}\nstrategy: ddp\nsweep: {ddp.bucket_cap: [1MiB, 100MiB]}\n", world_size=2)
+        # Two all-reduces of 4 MB take 60 ms each, one of 8 MB 70 ms: 170 in one bucket. In two, the second one ends at
+        # max(100, 110) + 60 = 170.5 ms; three times slower, at 300 + 60 instead of 300 + 70.
+        self.write("table.csv", "# ddpsim-allreduce: 1\n# world_size: 2\nbytes,time_s\n4000000,0.0605\n8000000,0.07\n")
+        best = {report: self.sweep("--set", f"variability.report={report}")["best"]["axes"]["ddp.bucket_cap"]
+                for report in ("median", "p95")}
+        self.assertEqual(best, {"median": "100MiB", "p95": "1MiB"})
+
+    def test_workers_do_not_change_the_result(self):
+        self.write_scenario(TRACE, "variability: {seed: 1}\nsweep: {cluster.world_size: [2, 4, 8]}\n")
+        outputs = [self.ok("sweep", "scenario.yaml", "--jobs", jobs, "--json", "-").stdout for jobs in ("1", "2")]
+        self.assertEqual(*outputs)
+
+    def test_a_range_of_interference(self):
+        self.write_scenario(TWO)
+        one = self.varied("--set", f"cluster.gpu={cli.SOURCE_ROOT}/gpus/h100-sxm.yaml")
+        least, most = one["iteration_range_s"]
+        self.assertLess(least, one["iteration_s"])
+        self.assertLess(one["iteration_s"], most)
+
+
+if __name__ == "__main__":
+    cli.main()
