@@ -17,6 +17,7 @@ H100 = ["configs/quickstart.yaml", "--set", "cluster.topology=topologies/dgx-h10
 SHARED = [*H100, "--set", "cluster.topology={folder}/shared.yaml", "--set",
           "cluster.groups=[{ranks: {from: 0, to: 1022, step: 2}}, {ranks: {from: 1, to: 1023, step: 2}, offset: 2.5us}]"]
 NCCL = ["configs/quickstart.yaml", "--set", "cluster.topology=topologies/superpod-h100.yaml"]
+JITTER = ["configs/jitter-1024xh100.yaml"]
 CASES = {
     "ring, 1,024 GPUs x 30 caps": ["configs/quickstart.yaml"],
     "ring, 65,536 GPUs x 30 caps": ["configs/quickstart.yaml", "--set", "cluster.world_size=65536"],
@@ -30,6 +31,9 @@ CASES = {
     "NCCL, 1,024 H100 x 30 caps": NCCL,
     "NCCL, 16,384 H100 x 30 caps": [*NCCL, "--set", "cluster.world_size=16384"],
     "NCCL, 1,024 H100 in eight groups x 30 caps": [*NCCL, "--set", "cluster.groups={tensor_parallel: 8}"],
+    "NCCL, 1,024 H100 x 30 caps x 200 iterations": JITTER,
+    "the same with interference and copies": [*JITTER, "--set", "cluster.gpu=gpus/h100-sxm.yaml"],
+    "NCCL, 16,384 H100 x 30 caps x 200 iterations": [*JITTER, "--set", "cluster.world_size=16384"],
     "two groups 2.5 us apart on shared NICs, hierarchical": SHARED,
     "two groups 2.5 us apart on shared NICs, one ring": [*SHARED, "--set", "collective.algorithm=ring"],
 }
