@@ -56,12 +56,8 @@ ComputeStream::KernelTimes ComputeStream::kernel_times(Span launched) const {
 
 double ComputeStream::busy_share(Span time) const {
   if (time.end <= time.start) return 0;
-  Time busy{};
-  auto first = std::lower_bound(kernels_.begin(), kernels_.end(), time.start,
-                                [](const Span& kernel, Time moment) { return kernel.end < moment; });
-  for (auto kernel = first; kernel != kernels_.end() && kernel->start < time.end; ++kernel)
-    busy += std::min(kernel->end, time.end) - std::max(kernel->start, time.start);
-  return static_cast<double>(busy.count()) / static_cast<double>((time.end - time.start).count());
+  return static_cast<double>(time_within(kernels_, time).count()) /
+         static_cast<double>((time.end - time.start).count());
 }
 
 }  // namespace ddpsim::pytorch_profiler

@@ -27,6 +27,8 @@ struct Event {
   std::string dtype, collective;
   std::vector<std::vector<std::int64_t>> shapes;  // "Input Dims"; of lists of tensors only the outer level
   std::vector<std::string> types;                 // "Input type"
+  std::vector<std::int64_t> launch_shape;         // of a kernel: "grid" and "block"
+  std::optional<std::int64_t> shared_memory;      // the same
 };
 
 }  // namespace ddpsim::pytorch_profiler

@@ -49,7 +49,7 @@ std::optional<std::int64_t> whole_number(std::string_view text) {
 }
 
 // Where in the file a value stands.
-enum class Place { root, events, event, args, shapes, types, devices, device, distributed, elsewhere };
+enum class Place { root, events, event, args, shapes, types, grid, devices, device, distributed, elsewhere };
 
 class Handler : public nlohmann::json_sax<nlohmann::json> {
  public:
@@ -160,7 +160,8 @@ class Handler : public nlohmann::json_sax<nlohmann::json> {
         return key_ == "deviceProperties" ? Place::devices : Place::elsewhere;
       case Place::args:
         if (key_ == "Input Dims") return Place::shapes;
-        return key_ == "Input type" ? Place::types : Place::elsewhere;
+        if (key_ == "Input type") return Place::types;
+        return key_ == "grid" || key_ == "block" ? Place::grid : Place::elsewhere;
       case Place::shapes:
         if (is_shape()) return Place::elsewhere;
         event_.shapes.emplace_back();
@@ -204,6 +205,9 @@ class Handler : public nlohmann::json_sax<nlohmann::json> {
       case Place::types:
         event_.types.emplace_back(value);
         break;
+      case Place::grid:
+        event_.launch_shape.push_back(whole_number(value).value_or(-1));
+        break;
       case Place::device:
         if (key_ == "id") device_id_ = whole_number(value);
         if (key_ == "name" && quoted) device_name_ = value;
@@ -237,6 +241,7 @@ class Handler : public nlohmann::json_sax<nlohmann::json> {
     if (key_ == "Group size") event_.group_size = whole_number(value);
     if (key_ == "Sequence number") event_.sequence_number = whole_number(value);
     if (key_ == "Fwd thread id") event_.forward_thread = whole_number(value);
+    if (key_ == "shared memory") event_.shared_memory = whole_number(value);
     if (key_ == "dtype") event_.dtype = value;
     if (key_ == "Collective name") event_.collective = value;
   }

@@ -20,6 +20,15 @@ std::vector<Span> united(std::vector<Span> spans) {
   return all;
 }
 
+Time time_within(const std::vector<Span>& spans, Span span) {
+  Time time{};
+  auto first = std::lower_bound(spans.begin(), spans.end(), span.start,
+                                [](const Span& one, Time moment) { return one.end < moment; });
+  for (auto one = first; one != spans.end() && one->start < span.end; ++one)
+    time += std::min(one->end, span.end) - std::max(one->start, span.start);
+  return time;
+}
+
 const Launch* find_launch(const Profile& profile, std::int64_t correlation) {
   const auto& launches = profile.launches;
   auto found =

@@ -20,6 +20,9 @@ struct Span {
 // Where at least one of the spans is: disjoint, in order. Spans that only touch stay apart.
 std::vector<Span> united(std::vector<Span> spans);
 
+// How much of the span lies in them; they are disjoint and in order.
+Time time_within(const std::vector<Span>& spans, Span span);
+
 // On one thread of the CPU; threads are numbered as they first appear.
 struct ThreadSpan : Span {
   std::uint32_t thread = 0;
@@ -53,12 +56,16 @@ struct Launch {
   std::uint32_t thread = 0, process = 0;
 };
 
+// Of a kernel's name and how it was launched (grid, block, shared memory): equal where these are.
+using KernelFingerprint = std::uint64_t;
+
 enum class GpuWorkKind : std::uint8_t { kernel, memcpy, memset };
 
 // A kernel that is no collective, a copy or a memset.
 struct GpuWork : Span {
   std::int64_t correlation = 0;
-  std::int64_t bytes = 0;  // of a copy
+  std::int64_t bytes = 0;        // of a copy
+  KernelFingerprint kernel = 0;  // of a kernel
   std::int32_t device = 0, stream = 0;
   GpuWorkKind kind = GpuWorkKind::kernel;
 };
@@ -74,7 +81,8 @@ struct CollectiveFacts {
 
 struct CollectiveKernel : Span {
   std::int64_t correlation = 0;
-  std::int32_t device = 0;
+  KernelFingerprint kernel = 0;
+  std::int32_t device = 0, stream = 0;
   CollectiveFacts facts;
 };
 

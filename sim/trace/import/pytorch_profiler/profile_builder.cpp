@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <functional>
 #include <limits>
 
 #include <fmt/format.h>
@@ -44,6 +45,11 @@ CollectiveFacts facts_of(const Event& event, CollectiveKind kind) {
   facts.elements = product;
   facts.dtype = event.types.front();
   return facts;
+}
+
+KernelFingerprint fingerprint_of(const Event& event) {
+  return std::hash<std::string>()(
+      fmt::format("{}<<<{}, {}>>>", event.name, event.launch_shape, event.shared_memory.value_or(0)));
 }
 
 template <class Records, class Before>
@@ -118,17 +124,22 @@ void ProfileBuilder::add_launch(const Event& event) {
 }
 
 void ProfileBuilder::add_gpu_work(const Event& event, GpuWorkKind kind) {
-  GpuWork work{span(event), event.correlation.value_or(0), event.bytes.value_or(0), 0, 0, kind};
+  GpuWork work{span(event), event.correlation.value_or(0), event.bytes.value_or(0), 0, 0, 0, kind};
   work.device = small_number(event, "device", event.device, event.process);
   work.stream = small_number(event, "stream", event.stream, event.thread);
-  if (kind == GpuWorkKind::kernel) devices_.insert(work.device);
+  if (kind == GpuWorkKind::kernel) {
+    work.kernel = fingerprint_of(event);
+    devices_.insert(work.device);
+  }
   profile_.gpu_work.push_back(work);
 }
 
 void ProfileBuilder::add_collective_kernel(const Event& event, CollectiveKind kind) {
   kind = collective_of_call(event.collective).value_or(kind);
-  CollectiveKernel kernel{span(event), event.correlation.value_or(0), 0, facts_of(event, kind)};
+  CollectiveKernel kernel{span(event), event.correlation.value_or(0), fingerprint_of(event), 0,
+                          0,           facts_of(event, kind)};
   kernel.device = small_number(event, "device", event.device, event.process);
+  kernel.stream = small_number(event, "stream", event.stream, event.thread);
   devices_.insert(kernel.device);
   profile_.collective_kernels.push_back(std::move(kernel));
 }
