@@ -13,7 +13,7 @@ ALLOWED = {
     "sim/config": ["sim/base"],
     "sim/timeline": ["sim/base"],
     "sim/collective": ["sim/base"],
-    "sim/calibrate": ["sim/collective", "sim/config", "sim/nccl"],
+    "sim/calibrate": ["sim/collective", "sim/config", "sim/nccl", "sim/trace/import"],
     "sim/trace": ["sim/base"],
     "sim/trace/import": ["sim/trace"],
     "sim/nccl": ["sim/base"],
