@@ -8,6 +8,7 @@
 #include "sim/calibrate/calibration_file.hpp"
 #include "sim/calibrate/calibration_json.hpp"
 #include "sim/cli/calibrate_overlap.hpp"
+#include "sim/cli/calibrate_profile.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/measurements.hpp"
 #include "sim/cli/scenario_options.hpp"
@@ -26,7 +27,7 @@ constexpr double kWorstFit = 0.5, kBestEfficiency = 1.4;
 struct CalibrateOptions {
   std::vector<std::string> machines, judged;  // each FILE[,FILE...]
   std::string topology, algorithm, out, json, plot;
-  std::string overlap, measured;
+  std::string overlap, measured, overlap_profile, alone, algbw;
   std::vector<std::string> overrides;
   std::optional<int> world_size;
   bool from_nothing = false, every_other_size = false, quiet = false;
@@ -213,6 +214,9 @@ void run_calibrate(const CalibrateOptions& options) {
   if (!options.overlap.empty())
     return calibrate_overlap(
         {options.overlap, options.measured, options.out, options.overrides, options.quiet});
+  if (!options.overlap_profile.empty())
+    return calibrate_profile(
+        {options.overlap_profile, options.alone, options.algbw, options.out, options.quiet});
   check_options(options);
   auto topology = read_topology(options.topology);
   require_nccl(*topology, options.topology);
@@ -277,6 +281,24 @@ void add_calibrate(CLI::App& app, Action& run) {
                                "Override a key of that scenario (repeatable): strategy=overlap")
                   ->type_name("KEY=VALUE")
                   ->allow_extra_args(false);
+  auto* overlap_profile =
+      command
+          ->add_option(
+              "--overlap-profile", options->overlap_profile,
+              "The same from a trace of the PyTorch profiler with both: kernels beside collectives are "
+              "compared with the same kernels alone")
+          ->type_name("TRACE.json[.gz]");
+  auto* alone = command
+                    ->add_option("--alone", options->alone,
+                                 "A trace of the same model without communication, or with none beside "
+                                 "compute, to compare with as well")
+                    ->type_name("TRACE.json[.gz]");
+  auto* algbw =
+      command
+          ->add_option("--algbw", options->algbw,
+                       "What its all-reduces reach when no rank waits (nccl-tests' algbw): their time "
+                       "in flight beyond that is waiting, and does not count")
+          ->type_name("BANDWIDTH");
   command->add_option("--world-size", options->world_size, "GPUs of tables that do not say")
       ->check(CLI::Range(2, 1 << 20));
   command->add_option("--algorithm", options->algorithm, "The algorithm that NCCL was forced to (NCCL_ALGO)")
@@ -299,11 +321,14 @@ void add_calibrate(CLI::App& app, Action& run) {
   add_output(*command, "--plot", options->plot, "Draw measured and predicted bandwidth (.svg or .png)");
   command->add_flag("--quiet", options->quiet, "No summary");
   overlap->needs(measured)->excludes(topology);
+  overlap_profile->excludes(topology)->excludes(overlap);
   for (const char* of_tables : {"FILE", "--world-size", "--algorithm", "--judge", "--every-other-size",
                                 "--from-nothing", "--json", "--plot"})
-    overlap->excludes(of_tables);
+    for (auto* of_interference : {overlap, overlap_profile}) of_interference->excludes(of_tables);
   measured->needs(overlap);
   set->needs(overlap);
+  alone->needs(overlap_profile);
+  algbw->needs(overlap_profile);
   command->footer(
       "Example:\n  ddpsim calibrate measurements/galvatron_8xA100-40GB.csv --topology "
       "topologies/dgx-a100.yaml "

@@ -1,6 +1,7 @@
 #include "sim/cli/scenario_options.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <iostream>
 #include <map>
 
@@ -116,6 +117,16 @@ void check_outputs(const std::vector<std::pair<std::string, std::string>>& outpu
                                  to_stdout ? "standard output" : "that file"),
                      "give each a file of its own");
   }
+}
+
+void check_inputs_survive(const std::vector<std::string>& inputs,
+                          const std::vector<std::pair<std::string, std::string>>& outputs) {
+  std::error_code one_is_missing;
+  for (const auto& [option, path] : outputs)
+    for (const auto& input : inputs)
+      if (std::filesystem::equivalent(path, input, one_is_missing))
+        throw InputError(fmt::format("{} {} would overwrite the input", option, path),
+                         "give it another name");
 }
 
 void write_output(const std::string& destination, const std::string& text) {

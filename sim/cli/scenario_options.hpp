@@ -43,6 +43,10 @@ CLI::Option* add_output(CLI::App& command, const std::string& option, std::strin
 // --out.
 void check_outputs(const std::vector<std::pair<std::string, std::string>>& outputs);
 
+// Throws InputError for an output over an input: nothing would be left to read again.
+void check_inputs_survive(const std::vector<std::string>& inputs,
+                          const std::vector<std::pair<std::string, std::string>>& outputs);
+
 // Writes a finished output: to standard output for "-", else to a file at once.
 void write_output(const std::string& destination, const std::string& text);
 

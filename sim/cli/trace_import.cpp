@@ -1,4 +1,3 @@
-#include <filesystem>
 #include <memory>
 
 #include <fmt/format.h>
@@ -38,22 +37,12 @@ void check_communication(const ImportOptions& options, const ImportedTrace& impo
                        "leave it out, or profile a DistributedDataParallel run on GPUs with NCCL");
 }
 
-// An output over an input would leave nothing to import again.
-void check_inputs_survive(const ImportOptions& options, const Outputs& outputs) {
-  std::error_code one_is_missing;
-  for (const auto& [option, path] : outputs)
-    for (const auto& input : options.request.inputs)
-      if (std::filesystem::equivalent(path, input, one_is_missing))
-        throw InputError(fmt::format("{} {} would overwrite the input", option, path),
-                         "give it another name");
-}
-
 void import(const ImportOptions& options) {
   const auto& importer = find_importer(options.format);
   const Outputs outputs_asked{
       {"--out", options.out}, {"--collectives", options.collectives}, {"--recorded", options.recorded}};
   check_outputs(outputs_asked);
-  check_inputs_survive(options, outputs_asked);
+  check_inputs_survive(options.request.inputs, outputs_asked);
   for (const auto& [option, path] : outputs_asked)
     if (option != "--out" && !path.empty()) check_understands(importer, option);
   ImportRequest request = options.request;

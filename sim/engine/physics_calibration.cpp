@@ -29,8 +29,7 @@ PhysicsCalibration read_physics_calibration(const std::string& path) {
 
 std::string write_physics_calibration(const PhysicsCalibration& calibration, const std::string& fitted_to) {
   std::string text =
-      "# How strongly compute and communication slow one another down, fitted by `ddpsim calibrate "
-      "--overlap`. What it "
+      "# How strongly compute and communication slow one another down, fitted by `ddpsim calibrate`. What it "
       "means: docs/model.md.\n";
   text += fmt::format("interference: {{compute: {:.6g}, collective: {:.6g}}}\n",
                       calibration.interference.compute, calibration.interference.collective);
