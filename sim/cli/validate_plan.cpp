@@ -94,6 +94,9 @@ RealScenario::RealScenario(const ValidateOptions& options)
                    fmt::format("# ddpsim-allreduce: 1\n# world_size: {}\nbytes,time_s\n4,1\n", world_size_));
   points_ = with_table(placeholder);
   for (const auto& scenario : points_.scenarios) validate::check_can_be_real(scenario);
+  if (first().collective_workers > 1 && first().validation.backend != RealBackend::gloo)
+    throw InputError("NCCL's collectives run one after the other, and the scenario's several at once",
+                     "remove collective.backend, or use --backend gloo");
   if (first().validation.compute != RealCompute::model) return;
   if (first().validation.backend != RealBackend::gloo)
     throw InputError("compute: model trains on the CPU, with backend gloo",
@@ -104,6 +107,9 @@ RealScenario::RealScenario(const ValidateOptions& options)
 SweepPlan RealScenario::with_table(const std::string& path, const std::string& trace) const {
   auto root = root_;
   config::apply_override(root, "collective={algorithm: measured}");
+  for (const char* key : {"backend", "workers"})
+    if (const auto* value = find(root_, "collective", key))
+      config::set_at(root, fmt::format("collective.{}", key), *value, value->span);
   set_path(root, "collective.measured", path);
   config::apply_override(root, "engine={fidelity: auto}");
   if (!trace.empty()) set_path(root, "workload.trace", trace);
@@ -122,9 +128,12 @@ std::string RealScenario::name_of(std::size_t point) const {
 validate::Job RealScenario::job(std::vector<validate::Step> steps) const {
   bool trains =
       std::any_of(steps.begin(), steps.end(), [](const auto& step) { return step.reduction.has_value(); });
-  return {first().validation.backend == RealBackend::gloo ? "gloo" : "nccl", validate::slowdowns_of(first()),
-          Seconds(timeout_) + first().largest_slowdown() * longest_compute(steps), std::move(steps),
-          trains ? model_ : std::nullopt};
+  validate::Job job{first().validation.backend == RealBackend::gloo ? "gloo" : "nccl",
+                    validate::slowdowns_of(first()),
+                    Seconds(timeout_) + first().largest_slowdown() * longest_compute(steps), std::move(steps),
+                    trains ? model_ : std::nullopt};
+  job.collective_workers = first().collective_workers;
+  return job;
 }
 
 }  // namespace ddpsim::cli

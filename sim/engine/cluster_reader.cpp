@@ -19,7 +19,7 @@ using config::MapReader;
 using config::Value;
 using config::Words;
 
-enum class Backend { nccl };
+enum class Backend { nccl, gloo };
 enum class RingOrder { search, ranks };
 
 // Groups of one label do the same at the same times: as many ranks, as slow, starting together.
@@ -167,6 +167,16 @@ void check_channels(const Value& value, Algorithm algorithm, const CollectiveOpt
         "say how many, or use algorithm: ring or chain_tree");
 }
 
+// Threads of PyTorch's Gloo process group, two unless it is told otherwise (ProcessGroupGloo.hpp); NCCL's
+// collectives are kernels of one stream.
+int read_workers(const Value* value, Backend backend) {
+  if (!value) return backend == Backend::gloo ? 2 : 1;
+  if (backend != Backend::gloo)
+    throw InputError(value->span, "NCCL's collectives run one after the other",
+                     "remove 'workers', or write backend: gloo");
+  return static_cast<int>(as_integer(1, 64)(*value));
+}
+
 }  // namespace
 
 ClusterTraffic ScenarioReader::make_traffic(const Topology& topology, const ClusterSection& section,
@@ -198,7 +208,8 @@ ClusterTraffic ScenarioReader::make_traffic(const Topology& topology, const Clus
 ScenarioReader::Collective ScenarioReader::read_collective(const Value* value) {
   if (!value) return {};
   MapReader reader(*value, "collective");
-  reader.optional("backend", as_word(Words<Backend>{{"nccl", Backend::nccl}}));
+  Words<Backend> backends{{"nccl", Backend::nccl}, {"gloo", Backend::gloo}};
+  auto backend = reader.optional("backend", as_word(backends)).value_or(Backend::nccl);
   using Choice = std::optional<Algorithm>;  // none: measured
   Words<Choice> algorithms{{"auto", Algorithm::ring},
                            {"ring", Algorithm::ring},
@@ -211,10 +222,12 @@ ScenarioReader::Collective ScenarioReader::read_collective(const Value* value) {
                            {"measured", std::nullopt}};
   Collective collective;
   collective.section = value;
+  collective.workers = read_workers(reader.find("workers"), backend);
   const Value* word = reader.find("algorithm");
   collective.place = word ? word->span : value->span;
   Choice algorithm = word ? as_word(algorithms)(*word) : Algorithm::ring;
-  collective.automatic = !word || word->scalar == "auto";
+  bool is_auto = !word || word->scalar == "auto";
+  collective.automatic = backend == Backend::nccl && is_auto;
   const Value* channels = reader.find("channels");
   if (channels && channels->scalar != "auto")
     collective.options.channels = static_cast<int>(as_integer(1, 64)(*channels));
@@ -222,7 +235,9 @@ ScenarioReader::Collective ScenarioReader::read_collective(const Value* value) {
     collective.options.channels = 1;
   Words<RingOrder> orders{{"search", RingOrder::search}, {"ranks", RingOrder::ranks}};
   const Value* order = reader.find("ring_order");
-  if (order) collective.options.search_rings = as_word(orders)(*order) == RingOrder::search;
+  // Gloo's ranks are joined in their order.
+  collective.options.search_rings =
+      order ? as_word(orders)(*order) == RingOrder::search : backend == Backend::nccl;
   const Value* rings = reader.find("rings");
   if (rings) {
     if (algorithm != Algorithm::ring || channels || order)
@@ -233,13 +248,17 @@ ScenarioReader::Collective ScenarioReader::read_collective(const Value* value) {
     collective.place = rings->span;
   }
   const Value* table = reader.find("measured");
-  collective.nccl = read_nccl_section(reader.find("nccl"));
+  const Value* nccl = reader.find("nccl");
+  if (nccl && backend == Backend::gloo)
+    throw InputError(nccl->span, "Gloo does not do what NCCL would do",
+                     "remove 'nccl', or write backend: nccl");
+  collective.nccl = read_nccl_section(nccl);
   reader.finish();
   if (algorithm) {
     collective.options.algorithm = *algorithm;
     // Beside an explicit algorithm the table waits for its turn on a sweep's axis; without one it was
     // forgotten.
-    if (table && collective.automatic)
+    if (table && is_auto)
       throw InputError(table->span, "a table of measured times is only used with algorithm: measured",
                        "write algorithm: measured");
     if (channels) check_channels(*channels, *algorithm, collective.options);
@@ -290,6 +309,7 @@ std::shared_ptr<const RankPlaces> ScenarioReader::read_cluster(const Value& root
                                                                Scenario& scenario) {
   ClusterSection section(root);
   scenario.world_size = section.world_size;
+  scenario.collective_workers = collective.workers;
   auto topology = section.topology ? find_topology(*section.topology) : nullptr;
   if (collective.table) {
     read_measured_cluster(*collective.table, collective.table_span, section);

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "sim/base/check.hpp"
+#include "sim/engine/collective_workers.hpp"
 #include "sim/engine/compute_program.hpp"
 
 namespace ddpsim {
@@ -32,11 +33,11 @@ class ComputeLane {
   void set_rate(double rate) { work_.rate = rate; }
   [[nodiscard]] Seconds until_done() const { return work_.until_done(); }
 
-  // Passes all that takes no time: what it waits for has ended if it is among the first `finished`.
-  void settle(Seconds now, std::size_t finished) {
+  // Passes all that takes no time.
+  void settle(Seconds now, const CollectiveWorkers& collectives) {
     for (; !is_done() && !is_working(); ++step_, start_step()) {
       const auto& step = program_[step_];
-      if (step.kind == Kind::wait && step.index >= finished) return;
+      if (step.kind == Kind::wait && !collectives.has_ended(step.index)) return;
       if (step.kind == Kind::ready) ready_[step.index] = now;
       if (step.kind == Kind::launch) launched_ = step.index + 1;
     }
@@ -88,58 +89,10 @@ class ComputeLane {
   std::vector<Seconds> ready_;
 };
 
-// The communication lane all ranks of the group share: one collective after the other.
-class CollectiveLane {
- public:
-  CollectiveLane(const GroupCollectives& collectives, Seconds first_start)
-      : requests_(collectives.requests), durations_(collectives.durations), first_start_(first_start) {}
-
-  [[nodiscard]] bool is_busy() const { return busy_; }
-  [[nodiscard]] bool is_done() const { return finished_ == requests_.size(); }
-  [[nodiscard]] std::size_t finished() const { return finished_; }
-  void set_rate(double rate) { rest_.rate = rate; }
-  [[nodiscard]] Seconds until_done() const { return rest_.until_done(); }
-
-  // `launched`: how many every rank has launched.
-  void start_next(Seconds now, std::size_t launched) {
-    if (busy_ || launched <= finished_) return;
-    const auto& request = requests_[finished_];
-    const auto& alone = durations_[finished_];
-    rest_.left = queued_ > finished_ ? alone.queued : alone.idle;
-    if (finished_ == 0) rest_.left += first_start_;
-    spans_.push_back({request.activity, request.index, now, now});
-    busy_ = true;
-  }
-
-  void advance(Seconds now, Seconds end, bool is_over, std::size_t launched) {
-    if (!busy_) return;
-    Seconds passed = end - now;
-    rest_.left -= passed * rest_.rate;
-    spans_.back().end = end;
-    spans_.back().lost += passed - passed * rest_.rate;
-    if (!is_over) return;
-    busy_ = false;
-    ++finished_;
-    queued_ = launched;
-  }
-
-  std::vector<Span> take_spans() { return std::move(spans_); }
-
- private:
-  const std::vector<CollectiveRequest>& requests_;
-  const std::vector<CollectiveDuration>& durations_;
-  Seconds first_start_;
-  bool busy_ = false;
-  std::size_t finished_ = 0;
-  std::size_t queued_ = 0;  // launched when the last one ended
-  Progress rest_;
-  std::vector<Span> spans_;
-};
-
 // All lanes of a group from `now` to the end of the iteration.
 class CoupledGroup {
  public:
-  CoupledGroup(std::vector<ComputeLane>& compute, CollectiveLane& collectives,
+  CoupledGroup(std::vector<ComputeLane>& compute, CollectiveWorkers& collectives,
                const Interference& interference, Seconds now)
       : compute_(compute), collectives_(collectives), interference_(interference), now_(now) {}
 
@@ -160,7 +113,7 @@ class CoupledGroup {
   }
 
   void settle() {
-    for (auto& lane : compute_) lane.settle(now_, collectives_.finished());
+    for (auto& lane : compute_) lane.settle(now_, collectives_);
     collectives_.start_next(now_, launched_by_all());
   }
 
@@ -177,18 +130,18 @@ class CoupledGroup {
     if (collectives_.is_busy()) {
       // A collective is as slow as its slowest rank.
       collectives_.set_rate(computing ? 1 / (1 + interference_.collective) : 1);
-      step = std::min(step, collectives_.until_done());
+      step = std::min(step, collectives_.until_change());
     }
     DDPSIM_CHECK(step < kNever, "somebody is at work until the iteration ends");
     Seconds end = now_ + step;
     auto launched = launched_by_all();
     for (auto& lane : compute_) lane.advance(now_, end, lane.is_working() && lane.until_done() <= step);
-    collectives_.advance(now_, end, collectives_.is_busy() && collectives_.until_done() <= step, launched);
+    collectives_.advance(now_, end, step, launched);
     now_ = end;
   }
 
   std::vector<ComputeLane>& compute_;
-  CollectiveLane& collectives_;
+  CollectiveWorkers& collectives_;
   const Interference& interference_;
   Seconds now_;
 };
@@ -201,9 +154,9 @@ void add_coupled_group(Timeline& timeline, const Scenario& scenario, const Group
   std::vector<ComputeLane> compute;
   for (const auto& rank_class : group.rank_classes)
     compute.emplace_back(program, rank_class.slowdown, scenario.plan.buckets.size());
-  CollectiveLane lane(collectives, scenario.physics.overheads.first_start);
-  CoupledGroup(compute, lane, scenario.physics.interference, iteration_start(scenario, group)).run();
-  auto communication = lane.take_spans();
+  CollectiveWorkers workers(collectives, scenario.collective_workers, scenario.physics.overheads.first_start);
+  CoupledGroup(compute, workers, scenario.physics.interference, iteration_start(scenario, group)).run();
+  auto communication = workers.take_spans();
   for (std::size_t c = 0; c < group.rank_classes.size(); ++c) {
     auto ranks = empty_timeline(scenario, collectives.members, c);
     ranks.compute = compute[c].take_spans();

@@ -45,6 +45,7 @@ struct Scenario {
   // How long an all-reduce takes: exactly one of the two.
   std::shared_ptr<const Communication> communication;
   std::shared_ptr<const MeasuredTable> measured_table;
+  int collective_workers = 1;  // collectives of a group that can be in flight at once
   Physics physics;
   std::shared_ptr<const SampledRanks> sampled;  // null: every iteration is the same; by group label
   Fidelity fidelity = Fidelity::lazy;
@@ -53,6 +54,8 @@ struct Scenario {
   ValidationSettings validation;
 
   [[nodiscard]] std::string algorithm() const;
+  // One collective after the other, beside compute that does not notice.
+  [[nodiscard]] bool is_plain() const { return physics.is_off() && collective_workers == 1; }
   // The largest slowdown of all groups.
   [[nodiscard]] double largest_slowdown() const;
 };

@@ -56,8 +56,9 @@ void choose_fidelity(const WantedFidelity& engine, Scenario& scenario) {
 }
 
 // Groups that take turns on a link, and background traffic, take as long as the others let them: what delays
-// one group then delays the others. `what`: the section that asks for more than is known of that.
-void check_uncontended(const Value& place, std::string_view what, const Scenario& scenario) {
+// one group then delays the others. `what` asks for more than is known of that.
+void check_uncontended(const Value& place, std::string_view what, std::string_view remedy,
+                       const Scenario& scenario) {
   if (!scenario.communication || !scenario.communication->folded) return;
   const auto& communication = *scenario.communication;
   bool shares = communication.folded->groups.size() > 1 && communication.folded->is_contended();
@@ -65,8 +66,7 @@ void check_uncontended(const Value& place, std::string_view what, const Scenario
     throw InputError(
         place.span,
         fmt::format("{} is known for groups whose links nobody else uses, and here somebody does", what),
-        fmt::format("remove {}, or cluster.background and groups on the same links",
-                    what == "physics" ? "physics and cluster.gpu" : what));
+        fmt::format("{}, or remove cluster.background and groups on the same links", remedy));
 }
 
 // Where `key` stands in the section `name`, if it does.
@@ -146,7 +146,7 @@ void ScenarioReader::read_workload(const Value& root, Scenario& scenario, DdpOpt
 void ScenarioReader::read_variability(const Value& value, const Value& cluster, const Value* stragglers,
                                       const RankPlaces& places, Scenario& scenario) {
   constexpr double kMostDraws = 1e9;
-  check_uncontended(value, "variability", scenario);
+  check_uncontended(value, "variability", "remove 'variability'", scenario);
   auto variability =
       read_variability_section(value, *scenario.trace, [this](const Value& path) { return resolve(path); });
   if (variability.needs_nodes() && !places.knows_nodes)
@@ -194,7 +194,10 @@ Scenario ScenarioReader::read(const Value& root) {
   if (gpu_path) gpu = cached(gpus_, resolve(gpu_path->value), read_gpu);
   scenario.physics = read_physics_section(physics, gpu.get(), scenario.plan, options, resolve_path);
   choose_fidelity(fidelity, scenario);
-  if (!scenario.physics.is_off()) check_uncontended(physics ? *physics : cluster, "physics", scenario);
+  if (scenario.collective_workers > 1)
+    check_uncontended(*collective, "a backend with several workers", "write workers: 1", scenario);
+  if (!scenario.physics.is_off())
+    check_uncontended(physics ? *physics : cluster, "physics", "remove 'physics' and cluster.gpu", scenario);
   if (variability) read_variability(*variability, cluster, slower, *places, scenario);
   scenario.validation = read_validation_section(validation, resolve_path);
   return scenario;

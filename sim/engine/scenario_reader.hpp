@@ -50,6 +50,7 @@ class ScenarioReader {
   struct Collective {
     const config::Value* section = nullptr;
     CollectiveOptions options;
+    int workers = 1;
     bool automatic = true;  // what NCCL would do, where the topology describes it; else rings
     NcclSection nccl;
     std::shared_ptr<const MeasuredTable> table;  // null: simulate the topology

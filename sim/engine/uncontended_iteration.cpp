@@ -27,7 +27,7 @@ Timeline iterate(const Scenario& scenario, const std::vector<GroupCollectives>& 
   Timeline timeline;
   for (const auto& group : groups) {
     DDPSIM_CHECK(group.durations.size() == group.requests.size(), "one duration a collective");
-    if (!scenario.physics.is_off()) {
+    if (!scenario.is_plain()) {
       add_coupled_group(timeline, scenario, group);
       continue;
     }

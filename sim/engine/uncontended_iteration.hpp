@@ -19,6 +19,7 @@ struct GroupCollectives {
   std::vector<std::size_t> members;
   std::vector<CollectiveRequest> requests;
   std::vector<CollectiveDuration> durations;  // one a request
+  Seconds latency = {};                       // of nearly nothing; counts where several are in flight at once
 };
 
 // With the scenario's physics, and ranks as slow as it says now: the requests' launch times do not count.

@@ -15,12 +15,27 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int kComputeThread = 0;
-constexpr int kCommunicationThread = 1;
+constexpr int kCommunicationThread = 1;  // the first; collectives beside it have others
+
+// By span, the first lane that is free at its start.
+std::vector<int> lanes_of(const std::vector<Span>& spans) {
+  std::vector<Seconds> ends;
+  std::vector<int> lanes;
+  for (const auto& span : spans) {
+    auto lane = std::find_if(ends.begin(), ends.end(), [&](Seconds end) { return end <= span.start; });
+    lanes.push_back(static_cast<int>(lane - ends.begin()));
+    if (lane == ends.end())
+      ends.push_back(span.end);
+    else
+      *lane = span.end;
+  }
+  return lanes;
+}
 
 std::string class_name(const RankTimeline& ranks) {
   auto name = ranks.ranks == 1 ? fmt::format("rank {} (1 rank", ranks.rank)
                                : fmt::format("ranks like {} ({} ranks", ranks.rank, ranks.ranks);
-  if (ranks.slowdown != 1) name += fmt::format(", {}x slower", ranks.slowdown);
+  if (ranks.slowdown != 1) name += fmt::format(", {:.4g}x slower", ranks.slowdown);
   return name + ")";
 }
 
@@ -59,10 +74,12 @@ class Events {
   }
 
   void add_class(const RankTimeline& ranks, int position) {
-    add_names(ranks, position);
+    auto lanes = lanes_of(ranks.communication);
+    add_names(ranks, position, lanes.empty() ? 0 : *std::max_element(lanes.begin(), lanes.end()));
     for (const auto& span : ranks.compute) add_span(ranks, kComputeThread, span);
     for (std::size_t i = 0; i < ranks.bucket_ready.size(); ++i) add_ready(ranks, i);
-    for (const auto& span : ranks.communication) add_span(ranks, kCommunicationThread, span);
+    for (std::size_t i = 0; i < lanes.size(); ++i)
+      add_span(ranks, kCommunicationThread + lanes[i], ranks.communication[i]);
   }
 
   // One event a line: as small as no indent, and a diff still shows which event changed.
@@ -89,12 +106,13 @@ class Events {
     events_.push_back(std::move(json));
   }
 
-  void add_names(const RankTimeline& ranks, int position) {
+  void add_names(const RankTimeline& ranks, int position, int last_lane) {
     add_metadata(ranks, kComputeThread, "process_name", "name", class_name(ranks));
     add_metadata(ranks, kComputeThread, "process_sort_index", "sort_index", position);
-    for (int thread : {kComputeThread, kCommunicationThread}) {
-      add_metadata(ranks, thread, "thread_name", "name",
-                   thread == kComputeThread ? "compute" : "communication");
+    for (int thread = kComputeThread; thread <= kCommunicationThread + last_lane; ++thread) {
+      std::string name = thread == kComputeThread ? "compute" : "communication";
+      if (thread > kCommunicationThread) name += fmt::format(" {}", thread);
+      add_metadata(ranks, thread, "thread_name", "name", name);
       add_metadata(ranks, thread, "thread_sort_index", "sort_index", thread);
     }
   }

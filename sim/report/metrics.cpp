@@ -53,8 +53,10 @@ void measure_communication(const RankTimeline& rank, const IterationContext& con
   const auto& buckets = context.plan.buckets;
   DDPSIM_CHECK(rank.bucket_ready.size() == buckets.size(), "one ready time a bucket");
   Bytes bytes;
+  Seconds busy_until = rank.communication.front().start;
   for (const auto& span : rank.communication) {
-    metrics.communication += span.end - span.start;
+    if (span.end > busy_until) metrics.communication += span.end - std::max(span.start, busy_until);
+    busy_until = std::max(busy_until, span.end);
     BucketMetrics collective;
     collective.start = span.start - rank.backward_start;
     collective.end = span.end - rank.backward_start;

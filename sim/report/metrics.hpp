@@ -50,7 +50,7 @@ struct IterationMetrics {
   std::optional<IterationRange> range = std::nullopt;
   // Where iterations differ: the terms are those of one of them.
   std::optional<IterationSpread> spread = std::nullopt;
-  Seconds communication;  // sum over collectives of their time in flight
+  Seconds communication;  // while a collective is in flight: one after the other the sum of their times
   std::string algorithm, fidelity;
   // All bytes over `communication`; busbw = algbw x 2(n-1)/n of the group's n, as nccl-tests defines them.
   BytesPerSecond algbw, busbw;

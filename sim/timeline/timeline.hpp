@@ -38,7 +38,7 @@ struct RankTimeline {
   int group_size = 0;     // ranks that reduce with it, itself included
   double slowdown = 1;
   std::vector<Span> compute;          // back to back, in order, over this rank's whole iteration
-  std::vector<Span> communication;    // in launch order
+  std::vector<Span> communication;    // in launch order; several may be in flight at once
   Seconds backward_start;             // of the last accumulation step: the zero of ready/start/end in results
   std::vector<Seconds> bucket_ready;  // all gradients of the bucket are there; one entry a bucket
 

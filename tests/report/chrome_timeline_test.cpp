@@ -75,6 +75,17 @@ TEST(ChromeTimeline, SpansOfALaneDoNotOverlap) {
   }
 }
 
+TEST(ChromeTimeline, CollectivesInFlightAtOnceHaveThreadsOfTheirOwn) {
+  auto rank = plain_rank();
+  rank.communication[0].end = Seconds(4);  // beside bucket 1
+  auto trace = two_gradients();
+  auto plan = two_buckets();
+  auto text = chrome_timeline_json({{rank}}, {trace, plan, 4, "ring", "exact"});
+  EXPECT_EQ(find_span(text, 0, "bucket 0")["tid"], 1);
+  EXPECT_EQ(find_span(text, 0, "bucket 1")["tid"], 2);
+  EXPECT_NE(text.find("\"communication 2\""), std::string::npos);
+}
+
 TEST(ChromeTimeline, TheEarliestSpanStartsAtZero) {
   auto timeline = with_straggler();
   for (auto& ranks : timeline.rank_classes) {

@@ -74,7 +74,7 @@ class GlooBackend : public CollectiveBackend {
   }
   StepTimes finish_step(const WaitingFor& waiting_for) override {
     wait(waiting_for);
-    return {between(start_, computed_), times_of(launched_, start_)};
+    return {between(start_, computed_), times_of(*group_, launched_, start_)};
   }
 
  private:

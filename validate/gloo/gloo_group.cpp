@@ -50,7 +50,7 @@ GlooGroup join_gloo_group(const RankPlace& place, const Job& job) {
     options->devices.push_back(place.interface.empty()
                                    ? c10d::ProcessGroupGloo::createDefaultDevice()
                                    : c10d::ProcessGroupGloo::createDeviceForInterface(place.interface));
-    options->threads = 1;
+    options->threads = job.collective_workers;
     auto group = c10::make_intrusive<c10d::ProcessGroupGloo>(store, place.rank, place.world_size, options);
     prioritised = prioritised && take_priority(Priority::compute);
     environment.emplace_back("priority", prioritised ? "real-time: communication above compute" : "normal");

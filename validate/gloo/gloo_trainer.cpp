@@ -145,7 +145,7 @@ class GlooTrainer : public Trainer {
       Moment start = now();
       micro_batches();
       training_.step();
-      times = {between(start, now()), times_of(reduction_->launched(), backward_)};
+      times = {between(start, now()), times_of(*group_, reduction_->launched(), backward_)};
     });
     ++iterations_;
     return times;

@@ -16,15 +16,17 @@ LaunchedAllReduce launch_all_reduce(c10d::ProcessGroupGloo& group, at::Tensor te
   return launched;
 }
 
-std::vector<CollectiveTimes> times_of(const std::vector<LaunchedAllReduce>& launched, Moment start) {
+std::vector<CollectiveTimes> times_of(c10d::ProcessGroupGloo& group,
+                                      const std::vector<LaunchedAllReduce>& launched, Moment start) {
   std::vector<CollectiveTimes> times;
-  Moment free = start;
+  std::vector<Moment> free(static_cast<std::size_t>(group.getOptions()->threads), start);
   for (const auto& one : launched) {
     Moment end = one.end->load();
     DDPSIM_CHECK(end >= one.launch, "an all-reduce that was waited for has ended");
+    auto thread = std::min_element(free.begin(), free.end());
     times.push_back(
-        {between(start, one.launch), between(start, std::max(one.launch, free)), between(start, end)});
-    free = end;
+        {between(start, one.launch), between(start, std::max(one.launch, *thread)), between(start, end)});
+    *thread = end;
   }
   return times;
 }

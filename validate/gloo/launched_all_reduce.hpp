@@ -20,7 +20,8 @@ struct LaunchedAllReduce {
 // Sums the tensor over the ranks, in place.
 LaunchedAllReduce launch_all_reduce(c10d::ProcessGroupGloo& group, at::Tensor tensor);
 
-// Of all-reduces that have ended: each started once it was launched and the one before it had ended.
-std::vector<CollectiveTimes> times_of(const std::vector<LaunchedAllReduce>& launched, Moment start);
+// Of all-reduces that have ended: each started once it was launched and one of the group's threads was free.
+std::vector<CollectiveTimes> times_of(c10d::ProcessGroupGloo& group,
+                                      const std::vector<LaunchedAllReduce>& launched, Moment start);
 
 }  // namespace ddpsim::validate

@@ -133,6 +133,7 @@ std::string write_job(const Job& job) {
             {"backend", job.backend},
             {"timeout_s", job.timeout.value()},
             {"real_time", job.real_time},
+            {"collective_workers", job.collective_workers},
             {"slowdowns", Json::array()},
             {"steps", Json::array()}};
   for (const auto& [rank, slowdown] : job.slowdowns) json["slowdowns"].push_back({rank, slowdown});
@@ -150,6 +151,7 @@ Job read_job(const std::string& path) {
     for (const auto& one : json.at("slowdowns"))
       job.slowdowns[one.at(0).get<int>()] = one.at(1).get<double>();
     job.real_time = json.at("real_time").get<bool>();
+    job.collective_workers = json.at("collective_workers").get<int>();
     if (json.contains("model")) {
       const auto& model = json["model"];
       job.model = {model.at("name").get<std::string>(), model.at("batch").get<std::int64_t>(),

@@ -72,6 +72,7 @@ struct Job {
   // Ranks ask for real-time priority, communication above compute: on a testbed, whose links need little of
   // the cores. Over loopback the kernel itself carries packets at a priority below it.
   bool real_time = false;
+  int collective_workers = 1;  // how many collectives may be in flight at once
 
   [[nodiscard]] std::size_t elements()
       const;  // the buffer's, to hold every range of the steps that do not train

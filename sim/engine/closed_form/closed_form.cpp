@@ -14,9 +14,14 @@ using DurationOf = std::function<CollectiveDuration(const CollectiveRequest&)>;
 
 GroupCollectives collectives_of(const Scenario& scenario, std::vector<std::size_t> members,
                                 const DurationOf& duration_of) {
-  GroupCollectives group{std::move(members), {}, {}};
+  GroupCollectives group{std::move(members), {}, {}, {}};
   group.requests = collective_requests(scenario, group.members.front());
   for (const auto& request : group.requests) group.durations.push_back(duration_of(request));
+  if (scenario.collective_workers > 1) {
+    auto smallest = group.requests.front();
+    smallest.bytes = Bytes(1);
+    group.latency = duration_of(smallest).queued;
+  }
   return group;
 }
 

@@ -196,7 +196,7 @@ Requests requests_of(const Scenario& scenario, const TrafficPlan& plan) {
 }  // namespace
 
 Timeline SimGridSimulator::run(const Scenario& scenario) {
-  if (!scenario.physics.is_off()) return iterate(scenario, collectives(scenario));
+  if (!scenario.is_plain()) return iterate(scenario, collectives(scenario));
   return with_plan(scenario, [&](const TrafficPlan& plan) {
     auto requests = requests_of(scenario, plan);
     auto in_flight = run_traffic(scenario, plan, requests);
@@ -207,17 +207,24 @@ Timeline SimGridSimulator::run(const Scenario& scenario) {
   });
 }
 
-// A collective takes as long whenever it starts: all of them one after another say how long each takes.
+// A collective takes as long whenever it starts: all of them one after another, and one of nearly nothing,
+// say how long each takes.
 std::vector<GroupCollectives> SimGridSimulator::collectives(const Scenario& scenario) {
   return with_plan(scenario, [&](const TrafficPlan& plan) {
     auto requests = requests_of(scenario, plan);
-    for (auto& group : requests)
+    auto at_once = requests;
+    for (auto& group : at_once) {
+      group.push_back(group.front());
+      group.back().bytes = Bytes(1);
       for (auto& request : group) request.launch = Seconds(0);
-    auto in_flight = run_traffic(scenario, plan, requests);
+    }
+    auto in_flight = run_traffic(scenario, plan, at_once);
     std::vector<GroupCollectives> groups;
     for (std::size_t g = 0; g < plan.groups.size(); ++g) {
-      auto& group = groups.emplace_back(GroupCollectives{plan.groups[g].members, requests[g], {}});
+      auto& group = groups.emplace_back(GroupCollectives{plan.groups[g].members, requests[g], {}, {}});
       for (const auto& [start, end] : in_flight[g]) group.durations.push_back({end - start, end - start});
+      group.latency = group.durations.back().idle;
+      group.durations.pop_back();
     }
     return groups;
   });

@@ -25,7 +25,8 @@ Job full_job() {
                 {2, 6, 31, 0.0123, Seconds(61.5)},
                 true};
   Step trained{"trained", {}, {}, false, Reduction{Reduction::Kind::overlap, 1048576, 26214400, true, 3}};
-  return {"gloo", {{3, 1.2}, {5, 2.25}}, Seconds(12.5), {replayed, trained}, TrainedModel{"gpt2", 8, 128}, true};
+  return {"gloo", {{3, 1.2}, {5, 2.25}}, Seconds(12.5), {replayed, trained}, TrainedModel{"gpt2", 8, 128}, true,
+          2};
 }
 
 Job written_and_read(const Job& job) {
@@ -39,6 +40,7 @@ TEST(JobJson, AllOfAJob) {
   EXPECT_THAT(job.slowdowns, ElementsAre(Pair(3, 1.2), Pair(5, 2.25)));
   EXPECT_EQ(job.timeout, Seconds(12.5));
   EXPECT_TRUE(job.real_time);
+  EXPECT_EQ(job.collective_workers, 2);
   ASSERT_TRUE(job.model);
   EXPECT_EQ(job.model->name, "gpt2");
   EXPECT_EQ(job.model->batch, 8);

@@ -1,0 +1,146 @@
+// Several collectives in flight at once, derived by hand, and what must hold for all of them.
+#include "sim/engine/collective_workers.hpp"
+
+#include <gtest/gtest.h>
+
+#include "sim/report/metrics.hpp"
+
+#include "tests/engine/random_coupled_case.hpp"
+
+namespace ddpsim::testing {
+namespace {
+
+// All-reduces of 1 MB that take `latency_ms`, and 10 ms a MB beyond.
+Scenario with_workers(const std::vector<double>& ready_ms, double latency_ms, int workers) {
+  auto scenario =
+      base_scenario(make_trace(std::vector<double>(ready_ms.size(), 1), ready_ms), Strategy::overlap, {}, 2);
+  Seconds latency(latency_ms * 1e-3);
+  MeasuredCost cost({{Bytes(1), latency + Seconds(1e-8), latency + Seconds(1e-8)},
+                     {Bytes(1e6), latency + Seconds(1e-2), latency + Seconds(1e-2)}});
+  scenario.measured_table = std::make_shared<const MeasuredTable>(MeasuredTable{cost, std::nullopt, 2});
+  scenario.fidelity = Fidelity::closed_form;
+  scenario.collective_workers = workers;
+  return scenario;
+}
+
+IterationMetrics metrics(const Scenario& scenario) {
+  return measure(ClosedFormSimulator().run(scenario),
+                 {*scenario.trace, scenario.plan, scenario.world_size, "measured", "closed_form"});
+}
+
+void expect_in_flight(const BucketMetrics& bucket, double start_ms, double end_ms) {
+  EXPECT_NEAR(bucket.start.value(), start_ms * 1e-3, 1e-7) << "bucket " << bucket.index;
+  EXPECT_NEAR(bucket.end.value(), end_ms * 1e-3, 1e-7) << "bucket " << bucket.index;
+}
+
+// At 10 and 15 ms. By 15 ms half of the first one is through; its other half takes 10 ms of two that share
+// the link, until 25 ms; then the second has half of its own to do alone.
+TEST(CollectiveWorkers, TransfersShareTheLink) {
+  auto m = metrics(with_workers({10, 15}, 0, 2));
+  expect_in_flight(m.buckets[0], 10, 25);
+  expect_in_flight(m.buckets[1], 15, 30);
+  EXPECT_NEAR(m.communication.value(), 0.020, 1e-7);  // one of them is in flight for 20 ms
+  EXPECT_NEAR(m.iteration.value(), 0.030, 1e-7);
+}
+
+// Each waits 4 ms and transfers 10: the first from 14 ms on, until 19 alone; the second joins it at 15 + 4.
+TEST(CollectiveWorkers, LatenciesPassSideBySide) {
+  auto m = metrics(with_workers({10, 15}, 4, 2));
+  expect_in_flight(m.buckets[0], 10, 29);
+  expect_in_flight(m.buckets[1], 15, 34);
+  auto one = metrics(with_workers({10, 15}, 4, 1));
+  expect_in_flight(one.buckets[0], 10, 24);
+  expect_in_flight(one.buckets[1], 24, 38);
+}
+
+// Three at 10 ms: the third waits until one of the two is done, at 30 ms.
+TEST(CollectiveWorkers, TheOthersWait) {
+  auto m = metrics(with_workers({10, 10, 10}, 0, 2));
+  expect_in_flight(m.buckets[0], 10, 30);
+  expect_in_flight(m.buckets[1], 10, 30);
+  expect_in_flight(m.buckets[2], 30, 40);
+  auto three = metrics(with_workers({10, 10, 10}, 0, 3));
+  for (const auto& bucket : three.buckets) expect_in_flight(bucket, 10, 40);
+}
+
+// A small one overtakes a large one, and what waits for it goes on.
+TEST(CollectiveWorkers, AShortOneOvertakes) {
+  auto scenario = with_workers({10, 15}, 0, 2);
+  auto trace = make_trace({1, 0.1}, {10, 15});
+  scenario.trace = std::make_shared<const LayerTrace>(trace);
+  scenario.plan = make_reduction_plan(trace, Strategy::overlap, {});
+  auto m = metrics(scenario);
+  expect_in_flight(m.buckets[1], 15, 17);
+  expect_in_flight(m.buckets[0], 10, 21);
+}
+
+// One at a time is what it was.
+TEST(CollectiveWorkers, OneIsThePlainModel) {
+  for (double latency : {0.0, 4.0}) {
+    auto plain = metrics(with_workers({10, 15, 40}, latency, 1));
+    auto scenario = with_workers({10, 15, 40}, latency, 1);
+    scenario.physics.interference = {1e-15, 0};
+    auto coupled = metrics(scenario);
+    for (std::size_t i = 0; i < 3; ++i)
+      expect_in_flight(coupled.buckets[i], 1e3 * plain.buckets[i].start.value(),
+                       1e3 * plain.buckets[i].end.value());
+  }
+}
+
+// Compute at 1 / 1.5 while at least one of them is in flight, both of them at 1 / 1.25 while there is
+// compute: from 10 ms on, 20 ms of compute take 30. Until 40 ms the two do 24 of their 40 ms.
+TEST(CollectiveWorkers, InterferenceIsOfAnyOfThem) {
+  auto scenario = with_workers({10, 10, 30}, 0, 2);
+  auto trace = make_trace({2, 2, 0.0001}, {10, 10, 30});
+  scenario.trace = std::make_shared<const LayerTrace>(trace);
+  scenario.plan = make_reduction_plan(trace, Strategy::overlap, {});
+  scenario.physics.interference = {0.5, 0.25};
+  auto m = metrics(scenario);
+  EXPECT_NEAR(m.interference.value(), 0.010, 1e-9);
+  EXPECT_NEAR(m.buckets[2].ready.value(), 0.040, 1e-9);
+  expect_in_flight(m.buckets[0], 10, 56);
+}
+
+// Random cases. Without latencies workers share what one would do alone: everything is done at the same time.
+// (But for copies out of buckets, which wait for their bucket.)
+TEST(CollectiveWorkersProperties, WithoutLatencyTheLastEndStays) {
+  for (unsigned seed = 1; seed <= 200; ++seed) {
+    auto scenario = RandomCoupledCase(seed).scenario;
+    ClosedFormSimulator simulator;
+    auto groups = simulator.collectives(scenario);
+    scenario.physics.overheads = {};
+    ASSERT_EQ(groups.front().latency, Seconds(0));
+    auto one = iterate(scenario, groups);
+    scenario.collective_workers = 3;
+    auto three = iterate(scenario, groups);
+    ASSERT_NEAR(one.last_to_finish().duration().value(), three.last_to_finish().duration().value(), 1e-9)
+        << "seed " << seed;
+  }
+}
+
+TEST(CollectiveWorkersProperties, WithLatencyMoreAreNeverSlower) {
+  for (unsigned seed = 1; seed <= 200; ++seed) {
+    auto scenario = RandomCoupledCase(seed).scenario;
+    scenario.physics = {};
+    Seconds last(1e9);
+    for (int workers : {1, 2, 4}) {
+      scenario.collective_workers = workers;
+      auto duration = ClosedFormSimulator().run(scenario).last_to_finish().duration();
+      ASSERT_LE(duration.value(), last.value() * (1 + 1e-12)) << "seed " << seed;
+      last = duration;
+    }
+  }
+}
+
+TEST(CollectiveWorkersProperties, EveryFidelityGivesTheSame) {
+  auto scenario = make_scenario(trace_of_125(), std::vector<RingLink>(8, {500, 12.5}), Strategy::ddp, {});
+  scenario.collective_workers = 2;
+  auto duration = [&](Fidelity fidelity) {
+    return simulate(scenario, fidelity).last_to_finish().duration().value();
+  };
+  for (auto fidelity : {Fidelity::exact, Fidelity::folded, Fidelity::lazy})
+    EXPECT_NEAR(duration(fidelity), duration(Fidelity::closed_form), 1e-9) << fidelity_name(fidelity);
+}
+
+}  // namespace
+}  // namespace ddpsim::testing
