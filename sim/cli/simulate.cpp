@@ -8,6 +8,7 @@
 #include "sim/base/quantity.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/explain.hpp"
+#include "sim/cli/point_runs.hpp"
 #include "sim/cli/scenario_options.hpp"
 #include "sim/config/overrides.hpp"
 #include "sim/config/sweep_axes.hpp"
@@ -35,17 +36,6 @@ IterationMetrics simulate_one(const Scenario& scenario) {
   run_all({&scenario, 1}, 1, simulator_for,
           [&](std::size_t, const Prediction& one) { metrics = metrics_of(scenario, one); });
   return *std::move(metrics);
-}
-
-// Over the interference that a GPU's description leaves open.
-std::optional<IterationRange> range_of(const Scenario& scenario) {
-  if (!scenario.physics.range) return std::nullopt;
-  auto with = [&](const Interference& interference) {
-    auto one = scenario;
-    one.physics.interference = interference;
-    return simulate_one(one).iteration;
-  };
-  return IterationRange{with(scenario.physics.range->least), with(scenario.physics.range->most)};
 }
 
 config::Value as_value(const config::Value& root, const std::string& text) {
@@ -123,10 +113,11 @@ void simulate(const SimulateOptions& options) {
   if (const auto& path = scenario.validation.measured) measured = read_measured_iterations(*path);
   auto recorded = read_recorded(options.recorded, scenario);
   Prediction prediction;
-  run_all({&scenario, 1}, 1, simulator_for,
-          [&](std::size_t, Prediction result) { prediction = std::move(result); });
-  IterationMetrics metrics = metrics_of(scenario, prediction);
-  metrics.range = range_of(scenario);
+  IterationMetrics metrics;
+  run_points({&scenario, 1}, 1, [&](std::size_t, const Prediction& result, IterationMetrics numbers) {
+    prediction = result;
+    metrics = std::move(numbers);
+  });
   if (options.scenario.prints_summary()) print_iteration(std::cout, metrics);
   if (auto match = matching(measured, metrics); match && options.scenario.prints_summary())
     std::cout << fmt::format("\nmeasured {}: the prediction is {:+.1f} % off\n",

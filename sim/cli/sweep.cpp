@@ -8,10 +8,10 @@
 #include "sim/base/output_file.hpp"
 #include "sim/base/progress_line.hpp"
 #include "sim/cli/commands.hpp"
+#include "sim/cli/point_runs.hpp"
 #include "sim/cli/scenario_options.hpp"
 #include "sim/cli/sweep_points.hpp"
 #include "sim/config/sweep_axes.hpp"
-#include "sim/engine/run_all.hpp"
 #include "sim/report/console.hpp"
 #include "sim/report/measured_iterations.hpp"
 #include "sim/report/plot.hpp"
@@ -47,15 +47,17 @@ void print_cap_ranges(const SweepResult& result) {
 }
 
 // Runs every point; rows appear as their results arrive.
-void run_points(const SweepOptions& options, const SweepPlan& plan, SweepResult& result) {
+void run_sweep(const SweepOptions& options, const SweepPlan& plan, SweepResult& result) {
   bool prints = options.scenario.prints_summary() && !options.exact_optimum;
-  bool varies = std::any_of(plan.scenarios.begin(), plan.scenarios.end(),
-                            [](const Scenario& scenario) { return scenario.sampled != nullptr; });
-  SweepTable table(std::cout, plan.axes, {varies, !result.measured.empty()});
+  auto any = [&](auto has) { return std::any_of(plan.scenarios.begin(), plan.scenarios.end(), has); };
+  SweepColumns columns{any([](const Scenario& scenario) { return scenario.physics.range.has_value(); }),
+                       any([](const Scenario& scenario) { return scenario.sampled != nullptr; }),
+                       !result.measured.empty()};
+  SweepTable table(std::cout, plan.axes, columns);
   if (prints) table.header();
   ProgressLine progress(options.scenario.quiet);
-  run_all(plan.scenarios, options.jobs, simulator_for, [&](std::size_t i, const Prediction& prediction) {
-    SweepPoint point{plan.axis_values[i], metrics_of(plan.scenarios[i], prediction), {}};
+  run_points(plan.scenarios, options.jobs, [&](std::size_t i, const Prediction&, IterationMetrics metrics) {
+    SweepPoint point{plan.axis_values[i], std::move(metrics), {}};
     point.measured = matching(result.measured, point.metrics);
     progress.clear();
     if (prints) table.row(point);
@@ -87,7 +89,7 @@ void sweep(const SweepOptions& options) {
   }
   SweepResult result{{}, {}, read_measured(plan), options.scenario.file};
   for (const auto& axis : plan.axes) result.axes.push_back(axis.key);
-  run_points(options, plan, result);
+  run_sweep(options, plan, result);
   if (!options.scenario.quiet) {
     std::vector<IterationMetrics> predictions;
     for (const auto& point : result.points) predictions.push_back(point.metrics);

@@ -14,8 +14,8 @@
 
 #include "sim/base/output_file.hpp"
 #include "sim/cli/commands.hpp"
+#include "sim/cli/point_runs.hpp"
 #include "sim/config/overrides.hpp"
-#include "sim/engine/run_all.hpp"
 #include "sim/report/plot.hpp"
 
 namespace ddpsim::cli {
@@ -143,8 +143,8 @@ SweepResult predict(const SweepPlan& plan, const std::string& title, bool quiet)
     report_table_use(plan.scenarios);
     report_plain_rings(plan.scenarios);
   }
-  run_all(plan.scenarios, 1, simulator_for, [&](std::size_t i, const Prediction& prediction) {
-    result.points.push_back({plan.axis_values[i], metrics_of(plan.scenarios[i], prediction), {}});
+  run_points(plan.scenarios, 1, [&](std::size_t i, const Prediction&, IterationMetrics metrics) {
+    result.points.push_back({plan.axis_values[i], std::move(metrics), {}});
   });
   return result;
 }

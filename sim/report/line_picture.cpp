@@ -38,6 +38,13 @@ std::string other_axes(const SweepResult& result, std::size_t axis) {
   return fmt::format("{}", fmt::join(others, ", "));
 }
 
+// Iterations that differ, or what is not known of interference.
+std::optional<PlotBand> band_at(double x, const IterationMetrics& metrics) {
+  if (metrics.spread) return PlotBand{x, metrics.spread->p5, metrics.spread->p95};
+  if (metrics.range) return PlotBand{x, metrics.range->least, metrics.range->most};
+  return std::nullopt;
+}
+
 PlotLine make_line(const SweepResult& result, const SweepGroup& group, std::size_t axis, bool along_caps) {
   PlotLine line;
   line.title = group.name.empty() ? "predicted" : shortened(group.name, 100);
@@ -46,6 +53,7 @@ PlotLine make_line(const SweepResult& result, const SweepGroup& group, std::size
     auto x = place_of(point, axis, along_caps);
     if (!x) continue;
     line.predicted.push_back({*x, point.metrics.iteration, Seconds(0)});
+    if (auto band = band_at(*x, point.metrics)) line.band.push_back(*band);
     // Rows with a cap are drawn where they were measured, whether or not the sweep has a point there.
     if (point.measured && !(along_caps && point.measured->bucket_cap))
       line.measured.push_back(measured_point(*x, *point.measured));
@@ -56,8 +64,9 @@ PlotLine make_line(const SweepResult& result, const SweepGroup& group, std::size
     line.level = best.metrics.iteration;
   else if (along_caps && best_x)
     line.best = PlotPoint{*best_x, best.metrics.iteration, Seconds(0)};
-  std::stable_sort(line.predicted.begin(), line.predicted.end(),
-                   [](const auto& a, const auto& b) { return a.x < b.x; });
+  auto by_x = [](const auto& a, const auto& b) { return a.x < b.x; };
+  std::stable_sort(line.predicted.begin(), line.predicted.end(), by_x);
+  std::stable_sort(line.band.begin(), line.band.end(), by_x);
   return line;
 }
 
@@ -102,6 +111,7 @@ std::optional<double> as_positive_number(const std::string& text) {
 LinePicture make_picture(const SweepResult& result, std::size_t axis) {
   LinePicture picture;
   picture.along_caps = result.axes[axis] == kBucketCapAxis;
+  picture.band_title = result.varies() ? "p5 to p95" : "least to most interference";
   auto groups = result.groups(axis);
   for (const auto& group : groups)
     picture.lines.push_back(make_line(result, group, axis, picture.along_caps));

@@ -16,12 +16,19 @@ struct PlotPoint {
   Seconds spread;  // zero where not known
 };
 
+// What a time may as well be, at x.
+struct PlotBand {
+  double x = 0;
+  Seconds low, high;
+};
+
 struct PlotLine {
   std::string title;
   std::vector<PlotPoint> predicted;  // by x
   std::optional<Seconds> level;      // a group that the axis does not change
   std::optional<PlotPoint> best;
   std::vector<PlotPoint> measured;
+  std::vector<PlotBand> band;  // by x; empty where predictions are numbers
 };
 
 struct LinePicture {
@@ -30,6 +37,7 @@ struct LinePicture {
   std::vector<PlotLine> lines;
   std::vector<PlotPoint> measured_of_several;  // rows that belong to more than one line
   std::optional<Seconds> compute_only;         // where it is the same everywhere
+  std::string band_title;                      // "p5 to p95"
 };
 
 // The lines along an axis, in order of the groups.

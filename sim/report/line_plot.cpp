@@ -43,6 +43,8 @@ std::vector<Seconds> times_shown(const LinePicture& picture) {
     if (point.spread < point.y) times.push_back(point.y - point.spread);
   });
   for (const auto& line : picture.lines)
+    for (const auto& band : line.band) times.insert(times.end(), {band.low, band.high});
+  for (const auto& line : picture.lines)
     if (line.level) times.push_back(*line.level);
   if (picture.compute_only && *picture.compute_only > Seconds(0)) times.push_back(*picture.compute_only);
   return times;
@@ -148,6 +150,7 @@ class LineScript {
       add_level(*line.level, fmt::format("linewidth 2 dashtype 2 linecolor rgb '{}'", colour), title);
       return;
     }
+    if (!line.band.empty()) add_band(fmt::format("band{}", i), line.band, colour);
     auto name = fmt::format("predicted{}", i);
     before_ += data_block(name, line.predicted, scale_);
     parts_.push_back(
@@ -158,6 +161,17 @@ class LineScript {
     for (const auto& point : line.predicted) curve.push_back({x_.pixel(point.x), pixel_of(point.y)});
     labels_.add_curve(curve);
     if (!line.measured.empty()) add_measured(fmt::format("measured{}", i), line.measured, colour);
+  }
+
+  void add_band(const std::string& name, const std::vector<PlotBand>& band, std::string_view colour) {
+    before_ += fmt::format("${} << EOD\n", name);
+    for (const auto& [x, low, high] : band)
+      before_ += fmt::format("{:.17g} {} {}\n", x, scale_.number(low), scale_.number(high));
+    before_ += "EOD\n";
+    parts_.push_back(
+        fmt::format("${} using 1:2:3 with filledcurves fillstyle transparent solid 0.15 noborder fillcolor "
+                    "rgb '{}' notitle",
+                    name, colour));
   }
 
   void add_measured(const std::string& name, const std::vector<PlotPoint>& points, std::string_view colour) {
@@ -193,10 +207,11 @@ class LineScript {
   }
 
   void add_legend(const LinePicture& picture) {
-    bool measured = !picture.measured_of_several.empty(), best = false;
+    bool measured = !picture.measured_of_several.empty(), best = false, band = false;
     for (const auto& line : picture.lines) {
       measured = measured || !line.measured.empty();
       best = best || line.best;
+      band = band || !line.band.empty();
     }
     auto add = [&](const char* style, const char* title) {
       parts_.push_back(
@@ -205,6 +220,10 @@ class LineScript {
     if (picture.lines.size() > kMostNamed)
       parts_.push_back(fmt::format("keyentry with points pointtype -1 {}",
                                    titled(fmt::format("... {} more", picture.lines.size() - kMostNamed))));
+    if (band)
+      parts_.push_back(fmt::format(
+          "keyentry with filledcurves fillstyle transparent solid 0.15 noborder fillcolor rgb '{}' {}",
+          kNeutralColour, titled(picture.band_title)));
     if (best) add("linewidth 2.2 pointtype 6 pointsize 2", "shortest");
     if (measured) add("linewidth 1.6 pointtype 4 pointsize 1.1", "measured");
   }

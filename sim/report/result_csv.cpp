@@ -52,6 +52,11 @@ Record measured_fields(const SweepPoint& point) {
           fmt::format("{}", relative_error(point.metrics, *point.measured))};
 }
 
+Record range_fields(const IterationMetrics& m) {
+  if (!m.range) return {"", ""};
+  return {csv::seconds(m.range->least), csv::seconds(m.range->most)};
+}
+
 const Record kSpreadColumns{"iterations", "p5_s", "median_s", "p95_s", "mean_s", "unvaried_s"};
 
 Record spread_fields(const IterationMetrics& m) {
@@ -69,10 +74,13 @@ std::string sweep_csv(const SweepResult& result) {
   bool measured = std::any_of(result.points.begin(), result.points.end(),
                               [](const SweepPoint& point) { return point.measured.has_value(); });
   bool varies = result.varies();
+  bool ranges = std::any_of(result.points.begin(), result.points.end(),
+                            [](const SweepPoint& point) { return point.metrics.range.has_value(); });
   Record header = csv::other_axes(result.axes, result.axes);
   csv::append(header, kMetricColumns);
   header.push_back("best");
   if (measured) csv::append(header, {"measured_iteration_s", "measured_iteration_std_s", "relative_error"});
+  if (ranges) csv::append(header, {"iteration_least_s", "iteration_most_s"});
   if (varies) csv::append(header, kSpreadColumns);
   std::string text = csv::line_of(header);
 
@@ -83,6 +91,7 @@ std::string sweep_csv(const SweepResult& result) {
     csv::append(record, metric_fields(point.metrics));
     record.push_back(std::find(best.begin(), best.end(), i) != best.end() ? "1" : "0");
     if (measured) csv::append(record, measured_fields(point));
+    if (ranges) csv::append(record, range_fields(point.metrics));
     if (varies) csv::append(record, spread_fields(point.metrics));
     text += csv::line_of(record);
   }

@@ -17,6 +17,8 @@ SweepTable::SweepTable(std::ostream& out, const std::vector<AxisValues>& axes, S
   columns_.push_back({"buckets", 7});
   columns_.push_back({"samples/s", 10});
   columns_.push_back({"efficiency", 10});
+  if (optional_.range)
+    for (const char* title : {"least ms", "most ms"}) columns_.push_back({title, 10});
   if (optional_.spread)
     for (const char* title : {"p5 ms", "median ms", "p95 ms"}) columns_.push_back({title, 10});
   if (optional_.measured) {
@@ -37,6 +39,9 @@ std::vector<std::string> SweepTable::cells(const SweepPoint& point) const {
   cells.push_back(fmt::format("{}", m.n_buckets));
   cells.push_back(m.samples_per_s ? fmt::format("{:.5g}", *m.samples_per_s) : "-");
   cells.push_back(m.scaling_efficiency ? fmt::format("{:.1f} %", 100 * *m.scaling_efficiency) : "-");
+  if (optional_.range)
+    for (auto end : {&IterationRange::least, &IterationRange::most})
+      cells.push_back(m.range ? ms_text(*m.range.*end) : "-");
   if (optional_.spread)
     for (auto quantile : {&IterationSpread::p5, &IterationSpread::median, &IterationSpread::p95})
       cells.push_back(m.spread ? ms_text(*m.spread.*quantile) : "-");
@@ -52,6 +57,20 @@ void SweepTable::row(const SweepPoint& point) {
   out_ << std::flush;  // a row is news while the next point still runs
 }
 
+// What is best where interference is not in the middle of what it may be.
+void SweepTable::range_footer(const SweepResult& result) {
+  for (auto [name, end] :
+       {std::pair("least", &IterationRange::least), std::pair("most", &IterationRange::most)}) {
+    auto changed = result;
+    for (auto& point : changed.points)
+      if (point.metrics.range) point.metrics.iteration = *point.metrics.range.*end;
+    const auto& best = changed.points[changed.best()];
+    out_ << fmt::format("\nbest with the {} interference: {}{}iteration {}", name,
+                        point_name(result.axes, best.axis_values, best.metrics),
+                        result.axes.empty() ? "" : ", ", format_seconds(best.metrics.iteration));
+  }
+}
+
 void SweepTable::footer(const SweepResult& result) {
   auto best_of_groups = result.best_by_group();
   if (best_of_groups.size() > 1) {
@@ -60,6 +79,7 @@ void SweepTable::footer(const SweepResult& result) {
     for (auto best : best_of_groups) row(result.points[best]);
   }
   if (!result.compares_choices()) return;
+  if (optional_.range) range_footer(result);
   const auto& best = result.points[result.best()];
   auto worst = best.metrics.iteration;
   for (const auto& point : result.points) worst = std::max(worst, point.metrics.iteration);

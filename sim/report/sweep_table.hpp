@@ -10,7 +10,7 @@ namespace ddpsim {
 
 // Columns of what not every sweep has.
 struct SweepColumns {
-  bool spread = false, measured = false;
+  bool range = false, spread = false, measured = false;
 };
 
 // A sweep's points as they come. The axes' values are known beforehand, so every row has the same columns.
@@ -24,6 +24,7 @@ class SweepTable {
   void footer(const SweepResult& result);
 
  private:
+  void range_footer(const SweepResult& result);
   [[nodiscard]] std::vector<std::string> cells(const SweepPoint& point) const;
 
   std::ostream& out_;

@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
 """`simulate --explain` and `calibrate --overlap`. Usage: explain_test.py BINARY SOURCE_ROOT."""
+import csv
+import io
 import unittest
 
 import ddpsim_cli as cli
@@ -53,6 +55,20 @@ class GpuTest(PhysicsTest):
         done = self.ok("simulate", "scenario.yaml", *settings, "--set", "physics.interference=0", "--json", "r.json")
         self.assertNotIn("iteration_range_s", self.read_json("r.json"))
         self.assertAlmostEqual(self.read_json("r.json")["iteration_s"], 0.042, places=9)
+
+    def test_a_sweep_of_ranges(self):
+        """One all-reduce of 17 ms after 30 ms is best with the most interference, two of 12 ms otherwise."""
+        self.write("table.csv", TABLE.replace("0.024", "0.017"))
+        settings = ("--set", f"cluster.gpu={cli.SOURCE_ROOT}/gpus/h100-sxm.yaml", "--set", "physics.passes=none",
+                    "--set", "sweep.ddp.bucket_cap=[1MiB, 100MiB]")
+        done = self.ok("sweep", "scenario.yaml", *settings, "--csv", "s.csv")
+        self.assertRegex(done.stdout, r"1 MiB +46\.500 .* 43\.200 +49\.800\n")
+        self.assertRegex(done.stdout, r"best with the least interference: ddp\.bucket_cap 1MiB, iteration 43\.2 ms\n"
+                         r"best with the most interference: ddp\.bucket_cap 100MiB, iteration 47 ms\n"
+                         r"best: ddp\.bucket_cap 1MiB, iteration 46\.5 ms")
+        rows = list(csv.DictReader(io.StringIO(self.read("s.csv").decode())))
+        self.assertEqual([round(float(row["iteration_least_s"]), 9) for row in rows], [0.0432, 0.047])
+        self.assertEqual([round(float(row["iteration_most_s"]), 9) for row in rows], [0.0498, 0.047])
 
     def test_passes_reach_its_bandwidth(self):
         """Four passes over 1 MiB: 2 x 1 MiB / (0.67 x 3.35 TB/s) and 5 us each."""

@@ -55,7 +55,8 @@ TEST(Console, SweepTable) {
                    point({"1KiB", "1024"}, 1024, 7)};
   result.points[1].measured = MeasuredIteration{{}, {}, {}, Seconds(4), {}};
   std::ostringstream out;
-  SweepTable table(out, {{"ddp.bucket_cap", {"1KiB", "2KiB"}}, {"cluster.world_size", {"4", "1024"}}}, {false, true});
+  SweepTable table(out, {{"ddp.bucket_cap", {"1KiB", "2KiB"}}, {"cluster.world_size", {"4", "1024"}}},
+                   {.measured = true});
   table.header();
   for (const auto& p : result.points) table.row(p);
   table.footer(result);

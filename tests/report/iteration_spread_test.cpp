@@ -95,7 +95,7 @@ TEST(IterationSpread, AsColumnsWhereSomePointHasIt) {
   result.points.pop_back();
   EXPECT_EQ(sweep_csv(result).find("p95_s"), std::string::npos);
   std::ostringstream out;
-  SweepTable table(out, {{"strategy", {"naive", "ddp"}}}, {true, false});
+  SweepTable table(out, {{"strategy", {"naive", "ddp"}}}, {.spread = true});
   table.header();
   table.row(sweep_with_spread().points[0]);
   table.row(sweep_with_spread().points[1]);

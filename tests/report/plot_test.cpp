@@ -94,6 +94,16 @@ TEST(PlotScript, MeasuredCapsAreDrawnWhereTheyWereMeasured) {
   EXPECT_THAT(script, HasSubstr("$measured << EOD\n1048576 6000 0\nEOD\n"));  // of both worlds
 }
 
+TEST(PlotScript, WhatTimesMayAsWellBeIsABand) {
+  auto result = caps_and_worlds();
+  EXPECT_THAT(sweep_plot_script(result, "out.svg"), Not(HasSubstr("filledcurves")));
+  result.points[0].metrics.range = IterationRange{Seconds(4), Seconds(6.5)};
+  auto script = sweep_plot_script(result, "out.svg");
+  EXPECT_THAT(script, HasSubstr("$band0 << EOD\n1048576 4000 6500\nEOD\n"));
+  EXPECT_THAT(script, HasSubstr("$band0 using 1:2:3 with filledcurves"));
+  EXPECT_THAT(script, HasSubstr("title 'least to most interference'"));
+}
+
 TEST(PlotScript, StrategiesWithoutCapsAreLevels) {
   SweepResult result;
   result.axes = {"strategy", "ddp.bucket_cap"};
@@ -148,7 +158,8 @@ TEST(PlotScript, TheExtensionIsTheFormat) {
 class Plot : public ::testing::Test {
  protected:
   void SetUp() override {
-    require_program(gnuplot());  // scripts/test installs it: without it these tests fail, they are not skipped
+    require_program(
+        gnuplot());  // scripts/test installs it: without it these tests fail, they are not skipped
     folder_ = std::filesystem::temp_directory_path() / ("ddpsim_plot_" + std::to_string(getpid()));
     std::filesystem::create_directories(folder_);
   }

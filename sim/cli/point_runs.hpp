@@ -1,0 +1,14 @@
+#pragma once
+#include <functional>
+#include <span>
+
+#include "sim/cli/scenario_options.hpp"
+
+namespace ddpsim::cli {
+
+// Predicts every scenario, at most `jobs` at once, and hands them over in order; the metrics have the range
+// that uncalibrated interference leaves open.
+void run_points(std::span<const Scenario> scenarios, unsigned jobs,
+                const std::function<void(std::size_t, const Prediction&, IterationMetrics)>& on_point);
+
+}  // namespace ddpsim::cli
