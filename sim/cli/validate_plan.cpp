@@ -101,6 +101,9 @@ RealScenario::RealScenario(const ValidateOptions& options)
   if (first().validation.backend != RealBackend::gloo)
     throw InputError("compute: model trains on the CPU, with backend gloo",
                      "use compute: replay with backend nccl");
+  if (const auto* rescale = find(root_, "workload", "rescale"))
+    throw InputError(rescale->span, "a model that is really trained takes the time it takes",
+                     "remove workload.rescale, or use compute: replay");
   for (const auto& scenario : points_.scenarios) model_ = validate::trained_model(scenario);
 }
 

@@ -128,7 +128,8 @@ std::string ScenarioReader::resolve(const Value& path) const {
   return (fs::path(path_).parent_path() / given).lexically_normal().string();
 }
 
-void ScenarioReader::read_workload(const Value& root, Scenario& scenario, DdpOptions& options) {
+void ScenarioReader::read_workload(const Value& root, const std::shared_ptr<const GpuDescription>& gpu,
+                                   Scenario& scenario, DdpOptions& options) {
   MapReader reader(root, "workload");
   auto path = resolve(reader.require("trace"));
   reader.find("stragglers");  // read with the cluster, once the world size is known
@@ -136,10 +137,17 @@ void ScenarioReader::read_workload(const Value& root, Scenario& scenario, DdpOpt
   double scale = scale_value ? as_number(1e-9, 1e9)(*scale_value) : 1.0;
   options.unused_parameters =
       reader.optional("unused_parameters", as_list(as_string)).value_or(std::vector<std::string>{});
+  const Value* rescale_value = reader.find("rescale");
   reader.finish();
+  auto load_gpu = [this](const Value& gpu_path) { return cached(gpus_, resolve(gpu_path), read_gpu); };
+  std::optional<Rescale> rescale;
+  if (rescale_value) rescale = read_rescale_section(*rescale_value, gpu, load_gpu);
   auto recorded = cached(traces_, path, read_trace);
-  auto& trace = scaled_traces_[{path, scale}];
-  if (!trace) trace = scale == 1 ? recorded : scale_elements(*recorded, scale, scale_value->span);
+  auto& trace = changed_traces_[{path, scale, rescale}];
+  if (!trace) {
+    trace = rescale ? std::make_shared<const LayerTrace>(rescaled(*recorded, *rescale)) : recorded;
+    if (scale != 1) trace = scale_elements(*trace, scale, scale_value->span);
+  }
   scenario.trace = trace;
 }
 
@@ -181,7 +189,10 @@ Scenario ScenarioReader::read(const Value& root) {
 
   Scenario scenario;
   DdpOptions options = read_ddp_section(ddp);
-  read_workload(workload, scenario, options);
+  const auto* gpu_path = cluster.find("gpu");
+  std::shared_ptr<const GpuDescription> gpu;
+  if (gpu_path) gpu = cached(gpus_, resolve(gpu_path->value), read_gpu);
+  read_workload(workload, gpu, scenario, options);
   const auto* stragglers = workload.find("stragglers");
   bool needs_links = fidelity.fidelity && *fidelity.fidelity != Fidelity::closed_form;
   const Value* slower = stragglers ? &stragglers->value : nullptr;
@@ -189,9 +200,6 @@ Scenario ScenarioReader::read(const Value& root) {
   scenario.plan = make_plan_at(root, *scenario.trace, strategy, options);
   scenario.ddp = options;
   PathResolver resolve_path = [this](const Value& path) { return resolve(path); };
-  const auto* gpu_path = cluster.find("gpu");
-  std::shared_ptr<const GpuDescription> gpu;
-  if (gpu_path) gpu = cached(gpus_, resolve(gpu_path->value), read_gpu);
   scenario.physics = read_physics_section(physics, gpu.get(), scenario.plan, options, resolve_path);
   choose_fidelity(fidelity, scenario);
   if (scenario.collective_workers > 1)

@@ -2,10 +2,13 @@
 // From a parsed scenario file to Scenarios.
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <tuple>
 
 #include "sim/config/value.hpp"
 #include "sim/engine/scenario.hpp"
+#include "sim/engine/sections.hpp"
 #include "sim/gpu/gpu_description.hpp"
 #include "sim/topology/topology.hpp"
 
@@ -59,7 +62,9 @@ class ScenarioReader {
   };
 
   [[nodiscard]] std::string resolve(const config::Value& path) const;
-  void read_workload(const config::Value& root, Scenario& scenario, DdpOptions& options);
+  // `gpu` is that of `cluster.gpu`, if any.
+  void read_workload(const config::Value& root, const std::shared_ptr<const GpuDescription>& gpu,
+                     Scenario& scenario, DdpOptions& options);
   Collective read_collective(const config::Value* value);
   // `needs_links`: traffic is to be simulated even where NCCL's model alone would do.
   std::shared_ptr<const RankPlaces> read_cluster(const config::Value& root, const Collective& collective,
@@ -82,7 +87,9 @@ class ScenarioReader {
 
   std::string path_;
   std::map<std::string, std::shared_ptr<const LayerTrace>> traces_;
-  std::map<std::pair<std::string, double>, std::shared_ptr<const LayerTrace>> scaled_traces_;
+  // By path, `scale_bytes` and `rescale`.
+  std::map<std::tuple<std::string, double, std::optional<Rescale>>, std::shared_ptr<const LayerTrace>>
+      changed_traces_;
   std::map<std::string, std::shared_ptr<const Topology>> topologies_;
   std::map<std::string, std::shared_ptr<const MeasuredTable>> tables_;
   std::map<std::string, std::shared_ptr<const GpuDescription>> gpus_;

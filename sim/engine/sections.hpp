@@ -2,6 +2,8 @@
 // The sections of a scenario file that stand on their own. Each throws InputError with the place and a hint.
 #include <functional>
 #include <map>
+#include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -45,6 +47,22 @@ Physics read_physics_section(const config::Value* physics, const GpuDescription*
 // `variability`, of which a trace says how much it was itself. Throws InputError where nothing varies.
 Variability read_variability_section(const config::Value& variability, const LayerTrace& trace,
                                      const PathResolver& resolve);
+
+// `workload.rescale`: the trace as an estimate for another GPU, by a stated factor or from what the two can
+// do.
+struct Rescale {
+  std::optional<double> factor;  // of all times; then nothing else counts
+  std::shared_ptr<const GpuDescription> from, to;
+  DType dtype = DType::float32;  // what the layers compute in
+
+  auto operator<=>(const Rescale&) const = default;
+};
+using GpuLoader = std::function<std::shared_ptr<const GpuDescription>(const config::Value& path)>;
+// `cluster_gpu` (null: unknown) is the GPU of `cluster.gpu`, `to` where the section does not say it.
+Rescale read_rescale_section(const config::Value& rescale,
+                             const std::shared_ptr<const GpuDescription>& cluster_gpu, const GpuLoader& load);
+// From a GPU to itself nothing changes.
+LayerTrace rescaled(const LayerTrace& trace, const Rescale& rescale);
 
 // `cluster.placement` (null: packed): packed, round_robin, or {random: SEED}.
 Placement read_placement(const config::Value* placement);

@@ -50,7 +50,32 @@ Ratios ratios(const Model& model, const Batch& batch, const Roofline& from, cons
   return ratios;
 }
 
+void multiply_times(LayerTrace& trace, const Ratios& factors, double optimizer) {
+  Seconds before, now;
+  for (auto& gradient : trace.gradients) {
+    double factor = factors.of(gradient.name);
+    now += (gradient.ready - before) * factor;
+    before = gradient.ready;
+    gradient.ready = now;
+    if (gradient.ready_spread) gradient.ready_spread = *gradient.ready_spread * factor;
+  }
+  if (trace.forward) trace.forward = *trace.forward * factors.forward;
+  if (trace.optimizer) trace.optimizer = *trace.optimizer * optimizer;
+}
+
+// An estimate of an estimate says both.
+void mark(TraceMetadata& metadata, const std::string& how) {
+  metadata.synthetic = metadata.synthetic ? *metadata.synthetic + ", " + how : how;
+}
+
 }  // namespace
+
+LayerTrace rescale_trace(const LayerTrace& trace, double factor) {
+  LayerTrace result = trace;
+  multiply_times(result, {factor, factor, {}}, factor);
+  mark(result.metadata, fmt::format("rescaled by a stated factor of {}", factor));
+  return result;
+}
 
 LayerTrace rescale_trace(const LayerTrace& trace, const GpuDescription& from, const GpuDescription& to,
                          DType compute) {
@@ -65,18 +90,9 @@ LayerTrace rescale_trace(const LayerTrace& trace, const GpuDescription& from, co
     factors.compute = peak_ratio;
   }
   LayerTrace result = trace;
-  Seconds before, now;
-  for (auto& gradient : result.gradients) {
-    double factor = factors.of(gradient.name);
-    now += (gradient.ready - before) * factor;
-    before = gradient.ready;
-    gradient.ready = now;
-    if (gradient.ready_spread) gradient.ready_spread = *gradient.ready_spread * factor;
-  }
-  if (result.forward) result.forward = *result.forward * factors.forward;
-  if (result.optimizer) result.optimizer = *result.optimizer * memory_ratio;
+  multiply_times(result, factors, memory_ratio);
   result.metadata.device = to.name;
-  result.metadata.synthetic = fmt::format("rescaled from {} to {}", from.name, to.name);
+  mark(result.metadata, fmt::format("rescaled from {} to {}", from.name, to.name));
   result.metadata.notes.push_back(fmt::format(
       "Estimated for {} from times on {}, with a ratio of the peaks in {} of {:.4g} and of the "
       "memory bandwidths of {:.4g}; {}.",

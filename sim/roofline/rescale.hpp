@@ -13,4 +13,7 @@ namespace ddpsim {
 LayerTrace rescale_trace(const LayerTrace& trace, const GpuDescription& from, const GpuDescription& to,
                          DType compute);
 
+// All times `factor` times as long, where somebody knows or states that.
+LayerTrace rescale_trace(const LayerTrace& trace, double factor);
+
 }  // namespace ddpsim

@@ -22,7 +22,7 @@ ALLOWED = {
     "sim/topology": ["sim/config", "sim/nccl"],
     "sim/ddp": ["sim/trace"],
     "sim/variability": ["sim/base"],
-    "sim/engine": ["sim/ddp", "sim/collective", "sim/topology", "sim/timeline", "sim/gpu", "sim/variability"],
+    "sim/engine": ["sim/ddp", "sim/collective", "sim/topology", "sim/timeline", "sim/roofline", "sim/variability"],
     "sim/engine/closed_form": ["sim/engine"],
     "sim/engine/simgrid": ["sim/engine"],
     "sim/report": ["sim/timeline", "sim/ddp", "sim/variability"],

@@ -78,6 +78,23 @@ TEST(Rescale, AKnownModelsLayersComputeOrMove) {
   EXPECT_NEAR(trace.optimizer->value(), fast.optimizer->value(), 1e-9);
 }
 
+TEST(Rescale, ByAStatedFactor) {
+  auto trace = rescale_trace(recorded(), 0.5);
+  EXPECT_EQ(trace.forward, Seconds(0.05));
+  EXPECT_EQ(trace.optimizer, Seconds(0.01));
+  EXPECT_EQ(trace.gradients[0].ready, Seconds(0.02));
+  EXPECT_EQ(trace.gradients[0].ready_spread, Seconds(0.0005));
+  EXPECT_DOUBLE_EQ(trace.gradients[1].ready.value(), 0.1);
+  EXPECT_EQ(trace.metadata.synthetic, "rescaled by a stated factor of 0.5");
+}
+
+TEST(Rescale, AnEstimateOfAnEstimateSaysBoth) {
+  auto estimate = recorded();
+  estimate.metadata.synthetic = "FLOPs";
+  EXPECT_EQ(rescale_trace(estimate, small_gpu(), fast_gpu(), DType::float32).metadata.synthetic,
+            "FLOPs, rescaled from Small to Fast");
+}
+
 TEST(Rescale, NeedsBothPeaks) {
   EXPECT_EQ(testing::input_error([] { rescale_trace(recorded(), small_gpu(), fast_gpu(), DType::bfloat16); }),
             "error: Small has no peak for bfloat16\n"
