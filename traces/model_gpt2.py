@@ -106,6 +106,7 @@ def trace(model, batch, sequence, utilisation):
         f"# forward: {1e3 * gpt2.forward_operations() / rate:.6f}ms",
         f"# optimizer: {1e3 * OPTIMIZER_BYTES * gpt2.elements() / MEMORY_BANDWIDTH:.6f}ms",
         f"# source: {source}",
+        f"# synthetic: operation counts at {100 * utilisation:g} % of {PEAK / 1e12:g} TFLOP/s",
         *(f"# {note}" for note in NOTES),
         "gradient,elements,dtype,ready_s,parameter",
     ]

@@ -71,6 +71,7 @@ void calibrate_overlap(const OverlapOptions& options) {
       fmt::format("{}, strategy {}{}: {} s{}", options.measured, strategy_name(plain.strategy),
                   plain.bucket_cap ? fmt::format(", caps of {:.0f} bytes", plain.bucket_cap->value()) : "",
                   row.iteration.value(), row.tail ? fmt::format(", tail {} s", row.tail->value()) : "");
+  if (plain.trace_synthetic) what += "; trace " + *plain.trace_synthetic;
   if (!options.quiet && options.out != "-") {
     fmt::print("beside collectives compute takes {:.1f} % longer, collectives beside compute {:.1f} %{}\n",
                100 * fit.compute, 100 * fit.collective,
@@ -80,6 +81,7 @@ void calibrate_overlap(const OverlapOptions& options) {
                format_seconds(plain.iteration));
     fmt::print("tail {}{}\n", format_seconds(*fit.predicted.tail),
                row.tail ? fmt::format(", measured {}", format_seconds(*row.tail)) : "");
+    if (plain.trace_synthetic) fmt::print("trace {}\n", *plain.trace_synthetic);
   }
   PhysicsCalibration calibration{{fit.compute, fit.collective}, row.run_set};
   OutputPhase writing;

@@ -57,6 +57,7 @@ void explain_terms(std::ostream& out, const IterationMetrics& m) {
   Seconds compute = m.forward + m.backward_compute + m.optimizer;
   out << fmt::format("\nof {}, {} ({}) are the model's own compute\n", format_seconds(m.iteration),
                      format_seconds(compute), percent(compute, m.iteration));
+  if (m.trace_synthetic) out << fmt::format("  the trace it comes of is {}\n", *m.trace_synthetic);
   if (m.interference > Seconds(0))
     out << fmt::format("  compute loses {} ({}) to the all-reduces beside it\n",
                        format_seconds(m.interference), percent(m.interference, m.iteration));

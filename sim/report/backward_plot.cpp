@@ -110,6 +110,7 @@ class BackwardScript {
     for (const auto& mark : marks) buckets_.push_back(mark.step);
     time_ = TimeScale::for_longest(trace.backward());
     bytes_ = ByteScale::for_largest(trace.bytes());
+    if (auto mark = synthetic_mark(trace.metadata)) note_ = *mark;
     margins_.top = 64;  // the numbers stand between title and plot
     legend_ = legend_for("", {kReady, kComplete, kMarks});
     double longest = time_.value(trace.backward());
@@ -123,7 +124,7 @@ class BackwardScript {
     auto out =
         canvas_settings(format_,
                         {title_, fmt::format("time from the start of the backward pass ({})", time_.unit),
-                         fmt::format("gradients ({})", bytes_.unit)},
+                         fmt::format("gradients ({})", bytes_.unit), note_},
                         margins_, legend_);
     out += range_settings("x", x_) + range_settings("y", y_);
     out += "set style fill solid 0.22 noborder\n";
@@ -229,7 +230,7 @@ class BackwardScript {
   }
 
   PlotFormat format_;
-  std::string title_;
+  std::string title_, note_;
   std::vector<Step> gradients_, buckets_;  // bytes ready, bytes in complete buckets
   std::vector<BucketMark> marks_;
   TimeScale time_;

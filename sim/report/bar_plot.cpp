@@ -159,7 +159,8 @@ std::string bar_plot_script(const SweepResult& result, PlotFormat format) {
   BarScript script(result, scale, text_width("1234.") <= slot);
   auto legend = legend_for("", script.titles());
   PlotAxis y{0, 1.1 * scale.value(longest), false, 0, 1};
-  PlotTitles titles{result.title, joined(result.axes, axes), fmt::format("iteration time ({})", scale.unit)};
+  PlotTitles titles{result.title, joined(result.axes, axes), fmt::format("iteration time ({})", scale.unit),
+                    result.trace_note()};
   auto out = canvas_settings(format, titles, margins, legend);
   out += range_settings("x", x) + tic_settings("x", names) + range_settings("y", y);
   out += fmt::format("set xtics scale 0{}\nset grid noxtics\n", turned ? " rotate by 35 right" : "");

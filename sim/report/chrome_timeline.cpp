@@ -32,10 +32,11 @@ std::vector<int> lanes_of(const std::vector<Span>& spans) {
   return lanes;
 }
 
-std::string class_name(const RankTimeline& ranks) {
+std::string class_name(const RankTimeline& ranks, bool synthetic) {
   auto name = ranks.ranks == 1 ? fmt::format("rank {} (1 rank", ranks.rank)
                                : fmt::format("ranks like {} ({} ranks", ranks.rank, ranks.ranks);
   if (ranks.slowdown != 1) name += fmt::format(", {:.4g}x slower", ranks.slowdown);
+  if (synthetic) name += ", times estimated";
   return name + ")";
 }
 
@@ -66,7 +67,8 @@ std::string span_name(const Span& span) {
 
 class Events {
  public:
-  explicit Events(const Timeline& timeline, const IterationContext& context) : context_(context) {
+  explicit Events(const Timeline& timeline, const IterationContext& context)
+      : context_(context), mark_(synthetic_mark(context.trace.metadata)) {
     zero_ = timeline.rank_classes.front().compute.front().start;
     for (const auto& ranks : timeline.rank_classes)
       for (const auto* lane : {&ranks.compute, &ranks.communication})
@@ -84,7 +86,9 @@ class Events {
 
   // One event a line: as small as no indent, and a diff still shows which event changed.
   [[nodiscard]] std::string text() const {
-    std::string out = "{\"displayTimeUnit\": \"ms\", \"traceEvents\": [\n";
+    std::string out = "{\"displayTimeUnit\": \"ms\", ";
+    if (mark_) out += fmt::format("\"otherData\": {}, ", Json{{"trace_synthetic", *mark_}}.dump());
+    out += "\"traceEvents\": [\n";
     for (std::size_t i = 0; i < events_.size(); ++i)
       out += events_[i].dump() + (i + 1 < events_.size() ? ",\n" : "\n");
     return out + "]}\n";
@@ -107,7 +111,7 @@ class Events {
   }
 
   void add_names(const RankTimeline& ranks, int position, int last_lane) {
-    add_metadata(ranks, kComputeThread, "process_name", "name", class_name(ranks));
+    add_metadata(ranks, kComputeThread, "process_name", "name", class_name(ranks, mark_.has_value()));
     add_metadata(ranks, kComputeThread, "process_sort_index", "sort_index", position);
     for (int thread = kComputeThread; thread <= kCommunicationThread + last_lane; ++thread) {
       std::string name = thread == kComputeThread ? "compute" : "communication";
@@ -158,6 +162,7 @@ class Events {
   }
 
   const IterationContext& context_;
+  std::optional<std::string> mark_;
   Seconds zero_;
   std::vector<Json> events_;
 };

@@ -68,6 +68,7 @@ void print_facts(std::ostream& out, const IterationMetrics& m) {
                          m.algorithm, m.fidelity, m.reported_rank));
   if (auto sources = m.sources_of_times(); !sources.empty())
     print_fact(out, "all-reduce times", fmt::format("{}", fmt::join(sources, "; ")));
+  if (m.trace_synthetic) print_fact(out, "trace", *m.trace_synthetic);
 }
 
 void print_collective(std::ostream& out, const std::string& name, const std::string& gradients,

@@ -252,7 +252,7 @@ std::string line_plot_script(const SweepResult& result, std::size_t axis, PlotFo
 
   auto tics = picture.along_caps ? cap_tics(x) : value_tics(result, axis);
   PlotTitles titles{result.title, picture.along_caps ? "bucket cap" : result.axes[axis],
-                    fmt::format("iteration time ({})", scale.unit)};
+                    fmt::format("iteration time ({})", scale.unit), result.trace_note()};
   auto out = canvas_settings(format, titles, margins, legend);
   out += range_settings("x", x) + tic_settings("x", without_crowding(x, tics));
   out += range_settings("y", y);

@@ -116,6 +116,7 @@ IterationMetrics measure(const Timeline& timeline, const IterationContext& conte
   metrics.algorithm = context.algorithm;
   metrics.fidelity = context.fidelity;
   metrics.reported_rank = rank.rank;
+  metrics.trace_synthetic = synthetic_mark(context.trace.metadata);
   measure_compute(rank, metrics);
   measure_communication(rank, context, metrics);
   measure_throughput(context, metrics);

@@ -62,7 +62,8 @@ struct IterationMetrics {
       used_parameter_bitmap;  // ready with the last gradient; its index and n_gradients are 0
   // Where the times of the collectives come from, each source once; empty where nothing was chosen.
   [[nodiscard]] std::vector<std::string> sources_of_times() const;
-  int reported_rank = 0;  // the rank these terms belong to
+  std::optional<std::string> trace_synthetic = {};  // its synthetic_mark()
+  int reported_rank = 0;                            // the rank these terms belong to
 };
 
 // What the timeline itself does not say.

@@ -12,8 +12,10 @@ namespace {
 
 constexpr std::array<std::string_view, 8> kColours{"#0072B2", "#D55E00", "#009E73", "#CC79A7",
                                                    "#E69F00", "#56B4E9", "#7A5C00", "#000000"};
-constexpr double kLegendSample = 90;  // px of line before a legend entry and the space after it
-constexpr double kLegendRow = 20;     // px
+constexpr double kLegendSample = 90;                // px of line before a legend entry and the space after it
+constexpr double kLegendRow = 20;                   // px
+constexpr double kTitleAboveNote = 16, kNote = 36;  // px from the top to their middles
+constexpr std::size_t kLongestNote = 130;
 
 // Code points; every byte of UTF-8 but continuation bytes starts one.
 std::size_t length_of(std::string_view text) {
@@ -126,8 +128,11 @@ std::string canvas_settings(PlotFormat format, const PlotTitles& titles, const M
   // Titles are labels because each terminal places gnuplot's own at another distance.
   PixelPoint centre{(margins.left + kCanvasWidth - margins.right) / 2,
                     (bottom + kCanvasHeight - margins.top) / 2};
-  out += title_label(titles.plot, {centre.x, kCanvasHeight - margins.top / 2},
+  double title = titles.note.empty() ? margins.top / 2 : kTitleAboveNote;
+  out += title_label(titles.plot, {centre.x, kCanvasHeight - title},
                      fmt::format("font ',{}'", font_size(format, 15)));
+  out += title_label(shortened(titles.note, kLongestNote), {centre.x, kCanvasHeight - kNote},
+                     fmt::format("font ',{}' textcolor rgb '{}'", font_size(format, 11), kNeutralColour));
   out += title_label(titles.x, {centre.x, legend.height + 18}, "");
   out += title_label(titles.y, {margins.left - 68, centre.y}, "rotate by 90");
   out +=

@@ -69,6 +69,7 @@ Legend legend_for(const std::string& title, const std::vector<std::string>& entr
 
 struct PlotTitles {
   std::string plot, x, y;
+  std::string note = {};  // a line below the title
 };
 
 // Terminal, font, titles, grid, legend, margins.

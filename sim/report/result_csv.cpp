@@ -82,6 +82,8 @@ std::string sweep_csv(const SweepResult& result) {
   if (measured) csv::append(header, {"measured_iteration_s", "measured_iteration_std_s", "relative_error"});
   if (ranges) csv::append(header, {"iteration_least_s", "iteration_most_s"});
   if (varies) csv::append(header, kSpreadColumns);
+  bool synthetic = !result.trace_note().empty();
+  if (synthetic) header.emplace_back("trace_synthetic");
   std::string text = csv::line_of(header);
 
   auto best = result.best_by_group();
@@ -93,6 +95,7 @@ std::string sweep_csv(const SweepResult& result) {
     if (measured) csv::append(record, measured_fields(point));
     if (ranges) csv::append(record, range_fields(point.metrics));
     if (varies) csv::append(record, spread_fields(point.metrics));
+    if (synthetic) record.push_back(point.metrics.trace_synthetic.value_or(""));
     text += csv::line_of(record);
   }
   return text;
@@ -101,7 +104,8 @@ std::string sweep_csv(const SweepResult& result) {
 std::string buckets_csv(const IterationMetrics& metrics) {
   bool chosen = !metrics.buckets.empty() && metrics.buckets.front().choice;
   std::string text = "index,bytes,n_gradients,ready_s,start_s,end_s";
-  text += chosen ? ",algorithm,protocol,channels,times\n" : "\n";
+  if (chosen) text += ",algorithm,protocol,channels,times";
+  text += metrics.trace_synthetic ? ",trace_synthetic\n" : "\n";
   for (const auto& b : metrics.buckets) {
     Record record{fmt::format("{}", b.index), csv::bytes(b.bytes),   fmt::format("{}", b.n_gradients),
                   csv::seconds(b.ready),      csv::seconds(b.start), csv::seconds(b.end)};
@@ -109,6 +113,7 @@ std::string buckets_csv(const IterationMetrics& metrics) {
       for (const auto& field :
            {b.choice->algorithm, b.choice->protocol, fmt::format("{}", b.choice->channels), b.choice->times})
         record.push_back(field);
+    if (metrics.trace_synthetic) record.push_back(*metrics.trace_synthetic);
     text += csv::line_of(record);
   }
   return text;

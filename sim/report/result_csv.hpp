@@ -8,7 +8,8 @@
 namespace ddpsim {
 
 // One row a point. Axes whose values are no result key come first, each under its scenario key; "best" is 1
-// for the best point of its group; measured columns follow where anything was measured.
+// for the best point of its group; measured columns follow where anything was measured, then
+// "trace_synthetic" where any point's trace is.
 std::string sweep_csv(const SweepResult& result);
 
 // One row a bucket.

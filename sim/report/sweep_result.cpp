@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "sim/base/check.hpp"
+#include "sim/report/synthetic_note.hpp"
 
 namespace ddpsim {
 namespace {
@@ -41,6 +42,11 @@ std::vector<std::size_t> SweepResult::best_by_group() const {
   std::vector<std::size_t> best;
   for (const auto& group : groups(find_axis(kBucketCapAxis))) best.push_back(best_of(group.points));
   return best;
+}
+
+std::string SweepResult::trace_note() const {
+  return synthetic_note(
+      points, [](const SweepPoint& point) -> const auto& { return point.metrics; });
 }
 
 bool SweepResult::compares_choices() const {

@@ -61,6 +61,9 @@ struct SweepResult {
   // axis. In order of the groups' first points.
   [[nodiscard]] std::vector<std::size_t> best_by_group() const;
 
+  // synthetic_note() of the points.
+  [[nodiscard]] std::string trace_note() const;
+
   // Which world size or workload is shorter is no advice: those are given, the rest is chosen.
   [[nodiscard]] bool compares_choices() const;
 

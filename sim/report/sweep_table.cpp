@@ -78,6 +78,7 @@ void SweepTable::footer(const SweepResult& result) {
     header();
     for (auto best : best_of_groups) row(result.points[best]);
   }
+  if (auto note = result.trace_note(); !note.empty()) out_ << '\n' << note << '\n' << std::flush;
   if (!result.compares_choices()) return;
   if (optional_.range) range_footer(result);
   const auto& best = result.points[result.best()];

@@ -65,6 +65,11 @@ Bytes LayerTrace::bytes() const {
   return total;
 }
 
+std::optional<std::string> synthetic_mark(const TraceMetadata& metadata) {
+  if (!metadata.synthetic) return std::nullopt;
+  return "estimated, not recorded (" + *metadata.synthetic + ")";
+}
+
 std::vector<std::size_t> reverse_of_arrival(std::size_t n_gradients) {
   std::vector<std::size_t> order(n_gradients);
   std::iota(order.rbegin(), order.rend(), std::size_t{0});

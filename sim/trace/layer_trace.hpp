@@ -42,6 +42,10 @@ struct TraceMetadata {
   bool operator==(const TraceMetadata&) const = default;
 };
 
+// "estimated, not recorded (FLOPs)"; nothing where the times were recorded. All that shows a trace's times,
+// or results of them, says so.
+[[nodiscard]] std::optional<std::string> synthetic_mark(const TraceMetadata& metadata);
+
 struct LayerTrace {
   TraceMetadata metadata;
   std::optional<Seconds> forward, optimizer;  // absent: not recorded, counted as zero

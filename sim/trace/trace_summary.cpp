@@ -120,7 +120,7 @@ std::string summarize(const LayerTrace& trace) {
   lines.fact("torch", or_not_recorded(metadata.torch));
   lines.fact("captured", or_not_recorded(metadata.captured));
   lines.fact("source", or_not_recorded(metadata.source));
-  if (metadata.synthetic) lines.fact("synthetic", *metadata.synthetic + ": estimated, not recorded");
+  if (auto mark = synthetic_mark(metadata)) lines.fact("synthetic", *mark);
   lines.line("");
   lines.fact("forward", or_not_recorded(trace.forward));
   lines.fact("backward", format_seconds(trace.backward()));

@@ -43,6 +43,7 @@ class ModelledTraceTest(unittest.TestCase):
     def test_it_says_that_it_is_modelled(self):
         self.assertTrue(header(self.stored)["source"].startswith("MODELLED, not recorded: "))
         self.assertIn(b"\n# MODELLED TRACE. ", self.stored)
+        self.assertEqual(header(self.stored)["synthetic"], "operation counts at 40 % of 989.4 TFLOP/s")
 
     def test_tensors_are_those_of_the_recorded_gpt2_large(self):
         """Names, sizes, order of arrival and place in registration; the recorded trace got them from sim/trace/gpt2.cpp."""

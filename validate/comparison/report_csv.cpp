@@ -44,11 +44,15 @@ Record fields_of(const ComparedBucket& bucket) {
 }  // namespace
 
 std::string validation_csv(const ValidationReport& report) {
-  auto text = header_line(report, {"predicted_iteration_s", "measured_iteration_s", "measured_std_s",
-                                   "n_samples", "relative_error", "exposed_relative_error"});
+  Record columns{"predicted_iteration_s", "measured_iteration_s",  "measured_std_s", "n_samples",
+                 "relative_error",        "exposed_relative_error"};
+  bool synthetic = !report.trace_note().empty();
+  if (synthetic) columns.emplace_back("trace_synthetic");
+  auto text = header_line(report, columns);
   for (const auto& point : report.points) {
     auto record = identity(report, point);
     csv::append(record, fields_of(point));
+    if (synthetic) record.push_back(point.predicted.trace_synthetic.value_or(""));
     text += csv::line_of(record);
   }
   return text;

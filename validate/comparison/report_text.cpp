@@ -115,6 +115,7 @@ void print_buckets(std::ostream& out, const ComparedPoint& point, const std::str
 void print_report(std::ostream& out, const ValidationReport& report, bool buckets) {
   out << fmt::format("{}, measured: {}\n", report.title, report.measurement);
   if (!report.prediction.empty()) out << fmt::format("predicted from {}\n", report.prediction);
+  if (auto note = report.trace_note(); !note.empty()) out << note << '\n';
   out << '\n';
   print_points(out, report);
   print_summary(out, report);

@@ -7,6 +7,7 @@
 
 #include "sim/base/check.hpp"
 #include "sim/base/source.hpp"
+#include "sim/report/synthetic_note.hpp"
 #include "sim/report/table_parts.hpp"
 
 namespace ddpsim::validate {
@@ -84,6 +85,11 @@ std::optional<double> ComparedPoint::exposed_error() const {
   auto exposed = measured - computing;
   if (exposed <= Seconds(1e-9)) return std::nullopt;
   return (predicted.iteration - computing) / exposed - 1;
+}
+
+std::string ValidationReport::trace_note() const {
+  return synthetic_note(
+      points, [](const ComparedPoint& point) -> const auto& { return point.predicted; });
 }
 
 std::size_t ValidationReport::farthest() const {

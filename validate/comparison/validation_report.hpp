@@ -74,6 +74,8 @@ struct ValidationReport {
   std::string measurement;  // "gloo, 8 ranks, compute replayed", or the file's name
   Environment environment;  // of the measurement; empty for a file
 
+  // synthetic_note() of the points.
+  [[nodiscard]] std::string trace_note() const;
   // The point with the largest |error|, the first of equals.
   [[nodiscard]] std::size_t farthest() const;
   [[nodiscard]] double largest_error() const;  // |error|
