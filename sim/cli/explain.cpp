@@ -2,44 +2,23 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <memory>
-#include <optional>
 #include <ostream>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "sim/base/one_line.hpp"
 #include "sim/base/quantity.hpp"
-#include "sim/cli/scenario_options.hpp"
-#include "sim/config/overrides.hpp"
+#include "sim/cli/explain_links.hpp"
+#include "sim/cli/what_if.hpp"
 #include "sim/ddp/distinct_bucket_caps.hpp"
-#include "sim/engine/run_all.hpp"
-#include "sim/engine/scenario_reader.hpp"
 
 namespace ddpsim::cli {
 namespace {
 
-// A change of the scenario: in the words of --set, or of what was read.
-struct Change {
-  std::string name;
-  std::vector<std::string> overrides;
-  std::function<void(Scenario&)> then = nullptr;
-};
-
 std::string percent(Seconds part, Seconds whole) {
   return fmt::format("{:.1f} %", 100 * (part / whole));
-}
-
-IterationMetrics simulate_with(ScenarioReader& reader, const config::Value& root, const Change& change) {
-  auto changed = root;
-  for (const auto& text : change.overrides) config::apply_override(changed, text);
-  auto scenario = reader.read(changed);
-  if (change.then) change.then(scenario);
-  IterationMetrics metrics;
-  run_all({&scenario, 1}, 1, simulator_for,
-          [&](std::size_t, const Prediction& prediction) { metrics = metrics_of(scenario, prediction); });
-  return metrics;
 }
 
 // The collective that ends last, and what it waited for.
@@ -77,15 +56,12 @@ void explain_terms(std::ostream& out, const IterationMetrics& m) {
         format_seconds(m.communication), format_seconds(m.backward_compute + m.interference));
 }
 
-const config::Value* find(const config::Value& root, const char* section, const char* key) {
-  const auto* entry = root.find(section);
-  const auto* inner = entry ? entry->value.find(key) : nullptr;
-  return inner ? &inner->value : nullptr;
-}
-
 // The next caps that make other buckets, and twice and half the cap.
-void add_caps(std::vector<Change>& changes, const Scenario& scenario) {
-  if (scenario.plan.strategy != Strategy::ddp || !scenario.plan.bucket_cap) return;
+void add_caps(const Scenario& scenario, std::vector<Change>& changes, std::vector<LeftOut>& left_out) {
+  if (scenario.plan.strategy != Strategy::ddp || !scenario.plan.bucket_cap) {
+    left_out.push_back({"other caps", "none is in force"});
+    return;
+  }
   auto add = [&](const char* name, Bytes cap) {
     changes.push_back({fmt::format("{} {} (bucket_cap={:.0f}B)", name, format_bytes(cap), cap.value()),
                        {fmt::format("ddp.bucket_cap={:.0f}B", cap.value())}});
@@ -96,9 +72,43 @@ void add_caps(std::vector<Change>& changes, const Scenario& scenario) {
     auto above = std::upper_bound(caps.begin(), caps.end(), cap);
     if (above != caps.end()) add("the next larger cap,", *above);
     if (above - caps.begin() > 1) add("the next smaller cap,", *(above - 2));
+  } else {
+    left_out.push_back({"the next caps of other buckets", "they are known for one cap and PyTorch's rule"});
   }
   add("caps twice as large,", 2 * cap);
   if (cap >= Bytes(2)) add("caps half as large,", Bytes(std::floor((cap / 2).value())));
+}
+
+void add_views(const Scenario& scenario, std::vector<Change>& changes, std::vector<LeftOut>& left_out) {
+  bool is_possible = scenario.plan.strategy == Strategy::ddp && scenario.ddp.rule == BucketRule::torch;
+  if (!is_possible || scenario.ddp.gradient_as_bucket_view) return;
+  const char* name = "gradients as views of their buckets";
+  if (scenario.physics.overheads.pass_bandwidth)
+    changes.push_back({name, {"ddp.gradient_as_bucket_view=true"}});
+  else
+    left_out.push_back({name, "without physics.pass_bandwidth copies cost nothing"});
+}
+
+// Those of NCCL where its model is in use, else plain schedules.
+void add_algorithms(const WhatIf& what_if, const Scenario& scenario, std::vector<Change>& changes,
+                    std::vector<LeftOut>& left_out) {
+  if (!scenario.communication) {
+    left_out.push_back({"other algorithms", "a measured table says what all-reduces take"});
+    return;
+  }
+  if (!scenario.communication->nccl.empty()) {
+    const auto* nccl = what_if.find("collective", "nccl");
+    const auto* forced = nccl ? nccl->find("algorithm") : nullptr;
+    for (const char* algorithm : {"ring", "tree", "nvls"})
+      if (!forced || forced->value.scalar != algorithm)
+        changes.push_back({fmt::format("collective.nccl.algorithm {}", algorithm),
+                           {fmt::format("collective.nccl.algorithm={}", algorithm)}});
+    return;
+  }
+  for (const char* algorithm : {"ring", "tree", "hierarchical"})
+    if (algorithm != algorithm_name(scenario.communication->options.algorithm))
+      changes.push_back({fmt::format("collective.algorithm {}", algorithm),
+                         {fmt::format("collective={{algorithm: {}}}", algorithm)}});
 }
 
 void halve_measured_times(Scenario& scenario) {
@@ -113,22 +123,19 @@ void halve_measured_times(Scenario& scenario) {
   scenario.measured_table = std::make_shared<const MeasuredTable>(std::move(table));
 }
 
-std::vector<Change> changes_of(const config::Value& root, const Scenario& scenario) {
+std::vector<Change> changes_of(const WhatIf& what_if, const Scenario& scenario,
+                               std::vector<LeftOut>& left_out) {
   std::vector<Change> changes;
-  add_caps(changes, scenario);
-  bool is_ddp = scenario.plan.strategy == Strategy::ddp;
-  if (is_ddp && scenario.ddp.rule == BucketRule::torch && !scenario.ddp.gradient_as_bucket_view &&
-      scenario.physics.overheads.pass_bandwidth)
-    changes.push_back({"gradients as views of their buckets", {"ddp.gradient_as_bucket_view=true"}});
+  add_caps(scenario, changes, left_out);
+  add_views(scenario, changes, left_out);
   for (const char* strategy : {"ddp", "overlap", "flat", "naive"})
     if (strategy != strategy_name(scenario.plan.strategy))
       changes.push_back({fmt::format("strategy {}", strategy), {fmt::format("strategy={}", strategy)}});
-  if (scenario.communication)
-    for (const char* algorithm : {"ring", "tree", "hierarchical"})
-      changes.push_back({fmt::format("collective.algorithm {}", algorithm),
-                         {fmt::format("collective={{algorithm: {}}}", algorithm)}});
-  if (find(root, "workload", "stragglers")) changes.push_back({"no stragglers", {"workload.stragglers=[]"}});
-  if (find(root, "cluster", "background"))
+  add_algorithms(what_if, scenario, changes, left_out);
+  add_link_changes(what_if, scenario, changes, left_out);
+  if (what_if.find("workload", "stragglers"))
+    changes.push_back({"no stragglers", {"workload.stragglers=[]"}});
+  if (what_if.find("cluster", "background"))
     changes.push_back({"no background traffic", {"cluster.background=[]"}});
   if (const auto& range = scenario.physics.range) {
     changes.push_back({fmt::format("interference of {} (the least that is likely)", range->least.compute),
@@ -138,7 +145,6 @@ std::vector<Change> changes_of(const config::Value& root, const Scenario& scenar
                        {},
                        [](Scenario& s) { s.physics.interference = s.physics.range->most; }});
   }
-  if (scenario.sampled) changes.push_back({"nothing varies", {}, [](Scenario& s) { s.sampled.reset(); }});
   if (!scenario.physics.interference.is_off())
     changes.push_back({"no interference", {}, [](Scenario& s) { s.physics.interference = {}; }});
   if (!scenario.physics.overheads.is_off())
@@ -147,29 +153,39 @@ std::vector<Change> changes_of(const config::Value& root, const Scenario& scenar
   return changes;
 }
 
-}  // namespace
+struct Outcome {
+  std::string name;
+  Seconds difference;
+};
 
-void explain(std::ostream& out, const std::string& path, const config::Value& root,
-             const IterationMetrics& metrics) {
-  explain_terms(out, metrics);
-  ScenarioReader reader(path);
-  auto scenario = reader.read(root);
-  struct Outcome {
-    std::string name;
-    Seconds difference;
-  };
-  std::vector<Outcome> outcomes;
-  for (const auto& change : changes_of(root, scenario)) try {
-      outcomes.push_back({change.name, simulate_with(reader, root, change).iteration - metrics.iteration});
-    } catch (const InputError&) {
-      // This scenario cannot be changed that way: the topology knows no such algorithm, say.
-    }
+void print_outcomes(std::ostream& out, std::vector<Outcome> outcomes, Seconds iteration,
+                    const std::vector<LeftOut>& left_out) {
   std::stable_sort(outcomes.begin(), outcomes.end(),
                    [](const auto& a, const auto& b) { return a.difference < b.difference; });
   out << "\nwhat would change it (each simulated)\n";
   for (const auto& outcome : outcomes)
     out << fmt::format("  {:>+9.3f} ms {:>+7.1f} %  {}\n", 1e3 * outcome.difference.value(),
-                       100 * (outcome.difference / metrics.iteration), outcome.name);
+                       100 * (outcome.difference / iteration), outcome.name);
+  for (const auto& one : left_out) out << fmt::format("  left out: {}: {}\n", one.name, one_line(one.why));
+}
+
+}  // namespace
+
+void explain(std::ostream& out, const std::string& path, const config::Value& root,
+             const IterationMetrics& metrics) {
+  WhatIf what_if(path, root);
+  auto scenario = what_if.scenario();
+  explain_terms(out, metrics);
+  explain_all_reduces(out, what_if, scenario, metrics);
+  std::vector<LeftOut> left_out;
+  std::vector<Outcome> outcomes;
+  for (const auto& change : changes_of(what_if, scenario, left_out)) try {
+      outcomes.push_back({change.name, what_if.simulate(change).iteration - metrics.iteration});
+    } catch (const InputError& error) {
+      left_out.push_back({change.name, error.message()});
+    }
+  print_outcomes(out, std::move(outcomes), metrics.iteration, left_out);
+  if (auto note = note_on_links(scenario); !note.empty()) out << fmt::format("({})\n", note);
 }
 
 }  // namespace ddpsim::cli

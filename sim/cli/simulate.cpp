@@ -153,7 +153,7 @@ void add_simulate(CLI::App& app, Action& run) {
   command->add_flag(
       "--explain", options->explain,
       "Say what bounds the iteration, and simulate what would change it: other caps, strategies, "
-      "algorithms, no stragglers, no interference");
+      "algorithms, links, no stragglers, no interference");
   command->add_flag("--check-fidelity", options->check_fidelity,
                     "Simulate the scenario with few ranks flow by flow as well, and print the difference");
   command->add_option("--check-ranks", options->check_ranks, "Ranks of that check, at most")

@@ -1,5 +1,6 @@
 #pragma once
 #include <functional>
+#include <vector>
 
 #include "sim/collective/schedule.hpp"
 
@@ -8,6 +9,10 @@ namespace ddpsim {
 // The bytes an edge carries for each byte of the buffer: all steps of a ring's, of all of every chunk its
 // piece on a pipeline's.
 double bytes_through(const Channel& channel, Operation operation, const Edge& edge);
+
+// Adds what goes over each link when a stage carries a buffer of so many bytes; links from `bytes.size()` on
+// are left out.
+void add_link_bytes(const Stage& stage, Bytes buffer, std::vector<double>& bytes);
 
 // How long the most loaded link is busy for each byte of the buffer: no execution of the schedule takes less.
 struct LinkLoad {

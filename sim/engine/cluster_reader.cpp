@@ -79,11 +79,12 @@ struct ClusterSection {
 
 namespace {
 
-std::shared_ptr<const Cluster> build_cluster(const Topology& topology, const ClusterSection& section) {
+std::shared_ptr<const Cluster> build_cluster(const Topology& topology, const ClusterSection& section,
+                                             const LinkScale& links) {
   std::vector<LinkOverride> different;
   if (section.overrides) different = config::as_list(read_link_override)(*section.overrides);
   try {
-    return topology.build(section.world_size, different);
+    return with_scaled_links(topology.build(section.world_size, different), links);
   } catch (const InputError& error) {
     throw error.at(section.world_size_value->span);
   }
@@ -183,7 +184,7 @@ ClusterTraffic ScenarioReader::make_traffic(const Topology& topology, const Clus
                                             const Value* stragglers, const Collective& collective) {
   auto communication = std::make_shared<Communication>();
   communication->options = collective.options;
-  communication->cluster = build_cluster(topology, section);
+  communication->cluster = build_cluster(topology, section, links_);
   const Cluster& cluster = *communication->cluster;
   auto gpu_of_rank = place_ranks(read_placement(section.placement), cluster, section.world_size);
   auto slowdowns = read_stragglers(stragglers, section.world_size,
@@ -290,7 +291,7 @@ ClusterTraffic ScenarioReader::make_measured_traffic(const Topology* topology, c
   std::vector<int> gpu_of_rank;
   std::function<std::vector<int>(int)> ranks_of;
   if (topology) {
-    cluster = build_cluster(*topology, section);
+    cluster = build_cluster(*topology, section, links_);
     gpu_of_rank = place_ranks(placement, *cluster, section.world_size);
     ranks_of = [&](int node) { return ranks_of_node(node, *cluster, gpu_of_rank); };
   }

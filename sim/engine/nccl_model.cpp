@@ -60,7 +60,15 @@ NcclModel::Choice NcclModel::choose(Bytes bytes) const {
   auto place = std::find(algorithms_.begin(), algorithms_.end(), choice.candidate->algorithm);
   DDPSIM_CHECK(place != algorithms_.end(), "a schedule for every algorithm that is chosen");
   auto stage = static_cast<std::size_t>(place - algorithms_.begin());
-  return {choice.candidate, std::max(choice.time, Seconds(link_bounds_[stage] * bytes.value())), stage};
+  Seconds time = scale_(choice.time, cost_.time(*choice.candidate, Bytes(0)));
+  Seconds bound(scale_.growing * link_bounds_[stage] * bytes.value());
+  return {choice.candidate, std::max(time, bound), stage};
+}
+
+NcclModel NcclModel::scaled(const AllReduceScale& scale) const {
+  auto model = *this;
+  model.scale_ = scale;
+  return model;
 }
 
 CollectiveSchedule NcclModel::schedule(const Cluster& cluster, std::span<const int> gpus,

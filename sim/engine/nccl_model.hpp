@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/collective/schedule.hpp"
+#include "sim/engine/scaled_all_reduces.hpp"
 #include "sim/nccl/cost_model.hpp"
 #include "sim/topology/cluster.hpp"
 
@@ -42,6 +43,8 @@ class NcclModel {
   };
   [[nodiscard]] Choice choose(Bytes bytes) const;
   [[nodiscard]] const nccl::CostModel& cost() const { return cost_; }
+  // The same choices with other times.
+  [[nodiscard]] NcclModel scaled(const AllReduceScale& scale) const;
 
   // One stage for each algorithm there is to choose, of which an all-reduce runs one. Latencies are in
   // Choice::time. The edges of a ring carry no more than its bandwidth, each by a limit of its own;
@@ -56,6 +59,7 @@ class NcclModel {
   nccl::CostModel cost_;
   std::vector<nccl::Algorithm> algorithms_;  // by stage
   std::vector<double> link_bounds_;          // seconds a byte, by stage
+  AllReduceScale scale_;
 };
 
 }  // namespace ddpsim

@@ -10,6 +10,7 @@
 #include "sim/engine/scenario.hpp"
 #include "sim/engine/sections.hpp"
 #include "sim/gpu/gpu_description.hpp"
+#include "sim/topology/scaled_links.hpp"
 #include "sim/topology/topology.hpp"
 
 namespace ddpsim {
@@ -42,7 +43,9 @@ class ScenarioReader {
  public:
   // `path` is the scenario file: paths inside it are relative to its folder, paths given by --set to the
   // working directory.
-  explicit ScenarioReader(std::string path) : path_(std::move(path)) {}
+  // `links`: what the links are in a what-if.
+  explicit ScenarioReader(std::string path, const LinkScale& links = {})
+      : path_(std::move(path)), links_(links) {}
 
   // `root` is the file with overrides applied and without its sweep section. Throws InputError with the place
   // and a hint.
@@ -86,6 +89,7 @@ class ScenarioReader {
                                        const config::Value* stragglers);
 
   std::string path_;
+  LinkScale links_;
   std::map<std::string, std::shared_ptr<const LayerTrace>> traces_;
   // By path, `scale_bytes` and `rescale`.
   std::map<std::tuple<std::string, double, std::optional<Rescale>>, std::shared_ptr<const LayerTrace>>

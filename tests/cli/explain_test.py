@@ -2,6 +2,7 @@
 """`simulate --explain` and `calibrate --overlap`. Usage: explain_test.py BINARY SOURCE_ROOT."""
 import csv
 import io
+import re
 import unittest
 
 import ddpsim_cli as cli
@@ -35,10 +36,70 @@ class ExplainTest(PhysicsTest):
         self.assertRegex(done.stdout, r"\+12\.000 ms +\+28\.6 %  caps twice as large, 2 MiB")
         self.assertRegex(done.stdout, r"\+12\.000 ms +\+28\.6 %  strategy flat")
 
+    def test_a_measured_table(self):
+        """6 ms at no bytes, if a line is drawn through its points, and half of each all-reduce then. It knows no links."""
+        self.write("table.csv", TABLE.replace("0.024", "0.018"))
+        done = self.ok("simulate", "scenario.yaml", "--explain")
+        self.assertIn("of 24 ms of all-reduces 12 ms would remain without latency, 12 ms with infinite bandwidth", done.stdout)
+        self.assertIn("a measured table says what they take, so that no link is known to bound them", done.stdout)
+        for left_out in ("other algorithms", "links of more bandwidth or less latency"):
+            self.assertIn(f"  left out: {left_out}: a measured table says what all-reduces take\n", done.stdout)
+
     def test_the_numbers_are_those_of_simulations(self):
         done = self.ok("simulate", "scenario.yaml", "--explain", "--set", "physics.interference=0.5")
         slowed = self.iteration("--set", "physics.interference=0.5")
         self.assertRegex(done.stdout, rf"{1e3 * (self.iteration() - slowed):+.3f} ms .*  no interference")
+
+
+class LinksTest(cli.CliTest):
+    """A ring of 4: an all-reduce of 1 MiB takes 6 x (5 us + 262144 B / 100 MB/s) = 15.75864 ms over the slow link, and the last of two
+    ends at 30 ms + that."""
+    SLOW_RING = "kind: ring\nlink: {bandwidth: 12.5GB/s, latency: 5us}\noverrides: [{from: 2, bandwidth: 100MB/s}]\n"
+
+    def explain(self, *arguments, topology=SLOW_RING, world_size=4):
+        self.write_scenario(TRACE, more="ddp: {bucket_cap: 1MiB}\n", topology=topology, world_size=world_size)
+        return self.ok("simulate", "scenario.yaml", "--explain", *arguments).stdout
+
+    def test_latency_or_bandwidth_and_the_bottleneck(self):
+        out = self.explain()
+        self.assertIn("of 31.5173 ms of all-reduces 31.4573 ms would remain without latency, 60.03 us with infinite bandwidth: "
+                      "bandwidth bounds them\n", out)
+        self.assertIn("they keep the most loaded link, gpu2>gpu3, busy for 31.4573 ms\n", out)
+
+    def test_other_links(self):
+        out = self.explain()
+        self.assertRegex(out, r"-7\.864 ms +-17\.2 %  all links of twice the bandwidth")
+        self.assertRegex(out, r"-7\.864 ms +-17\.2 %  gpu2>gpu3 alone of twice the bandwidth")
+        self.assertRegex(out, r"-0\.015 ms +-0\.0 %  all latencies halved")
+
+    def test_a_bottleneck_that_is_overridden_already(self):
+        """Both directions by one entry, of which one becomes wider: the other one still holds everything up. An all-reduce takes
+        2 x (5 us + 524288 B / 50 MB/s) = 20.98152 ms, so the second waits 0.98152 ms for the first."""
+        out = self.explain("--set", "cluster.overrides=[{link: gpu0-gpu1, bandwidth: 50MB/s}]", topology=cli.RING, world_size=2)
+        self.assertIn("the most loaded link, gpu0>gpu1 (one of 2 as loaded), busy for 41.943 ms\n", out)
+        self.assertRegex(out, r"\+0\.000 ms +\+0\.0 %  gpu0>gpu1 alone of twice the bandwidth")
+        self.assertRegex(out, r"-11\.467 ms .*  all links of twice the bandwidth")
+
+    def test_says_what_it_leaves_out(self):
+        out = self.explain()
+        self.assertIn("\n  left out: collective.algorithm tree: no link leads from gpu2 to gpu0\n", out)
+        self.assertIn("\n  left out: gradients as views of their buckets: without physics.pass_bandwidth copies cost nothing\n", out)
+        out = self.explain("--set", "strategy=naive")
+        self.assertIn("\n  left out: other caps: none is in force\n", out)
+
+    def test_under_nccls_model(self):
+        """Wider links are searched for channels again; NCCL's own algorithms are what it is compared with."""
+        topology = str(cli.SOURCE_ROOT / "topologies/superpod-h100.yaml")
+        settings = ("--set", f"cluster.topology={topology}", "--set", "cluster.world_size=64")
+        out = self.explain(*settings, "--json", "r.json")
+        times = re.search(r"of (\S+) us of all-reduces (\S+) us would remain without latency, (\S+) us with infinite", out)
+        total, no_latency, no_bytes = (float(time) for time in times.groups())
+        self.assertAlmostEqual(total, 1e6 * self.read_json("r.json")["communication_s"], places=1)
+        self.assertAlmostEqual(no_latency + no_bytes, total, delta=0.2)
+        self.assertRegex(out, r"they keep the most loaded link, node\S+ [(]one of \d+ as loaded[)], busy for \S+ us; NCCL's own times bound them all\n")
+        self.assertRegex(out, r"collective\.nccl\.algorithm ring\n")
+        self.assertNotIn("collective.algorithm", out)
+        self.assertIn("(under NCCL's model wider links are searched for channels anew", out)
 
 
 class GpuTest(PhysicsTest):

@@ -1,0 +1,141 @@
+#include "sim/cli/explain_links.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <ostream>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "sim/base/quantity.hpp"
+#include "sim/engine/most_loaded_link.hpp"
+#include "sim/engine/scaled_all_reduces.hpp"
+
+namespace ddpsim::cli {
+namespace {
+
+constexpr double kAsGoodAsInfinite =
+    1e6;  // times a link's bandwidth; still a number that can be simulated with
+
+bool uses_nccl(const Scenario& scenario) {
+  return scenario.communication && !scenario.communication->nccl.empty();
+}
+
+// `of_links`: where links say what all-reduces take; else so much of each all-reduce.
+Change scaled(const Scenario& scenario, std::string name, const LinkScale& of_links,
+              const AllReduceScale& of_all_reduces) {
+  Change change{std::move(name)};
+  if (scenario.measured_table || uses_nccl(scenario))
+    change.then = [of_all_reduces](Scenario& s) { scale_all_reduces(s, of_all_reduces); };
+  else
+    change.links = of_links;
+  return change;
+}
+
+// Of all all-reduces together. They may be over at once, and then nothing is left to measure.
+Seconds time_left(WhatIf& what_if, const Change& change) try {
+  return what_if.simulate(change).communication;
+} catch (const InputError&) {
+  return {};
+}
+
+void explain_parts(std::ostream& out, WhatIf& what_if, const Scenario& scenario,
+                   const IterationMetrics& metrics) {
+  auto no_latency = time_left(what_if, scaled(scenario, "", {1, 0}, {0, 1}));
+  out << fmt::format("  of {} of all-reduces {} would remain without latency",
+                     format_seconds(metrics.communication), format_seconds(no_latency));
+  if (uses_nccl(scenario) && !scenario.communication->is_settled()) {
+    out << " (with infinite bandwidth is left out: NCCL's model knows it of a group alone)\n";
+    return;
+  }
+  auto no_bytes = time_left(what_if, scaled(scenario, "", {kAsGoodAsInfinite, 1}, {1, 0}));
+  out << fmt::format(", {} with infinite bandwidth: {} bounds them\n", format_seconds(no_bytes),
+                     no_latency < no_bytes ? "latency" : "bandwidth");
+}
+
+// Of a group alone: of how many all-reduces the links, and not NCCL's model, say what they take.
+std::string bound_by_links(const Scenario& scenario) {
+  std::size_t bound = 0, all = 0;
+  for (const auto& model : scenario.communication->nccl)
+    for (const auto& bucket : scenario.plan.buckets) {
+      ++all;
+      bound += model->cost().choose(bucket.bytes).time < model->choose(bucket.bytes).time;
+    }
+  if (bound == 0) return "; NCCL's own times bound them all";
+  return bound == all ? "; it bounds them all"
+                      : fmt::format("; it bounds {} of {} of them, NCCL's own times the others", bound, all);
+}
+
+void explain_link(std::ostream& out, const Scenario& scenario) {
+  auto most = most_loaded_link(scenario);
+  if (!most) {
+    out << "  a measured table says what they take, so that no link is known to bound them\n";
+    return;
+  }
+  const auto& communication = *scenario.communication;
+  out << fmt::format("  {} keep the most loaded link, {}{}, busy for {}{}\n",
+                     communication.groups.size() == 1 ? "they" : "those of all groups",
+                     communication.cluster->link_name(most->link),
+                     most->as_loaded == 1 ? "" : fmt::format(" (one of {} as loaded)", most->as_loaded),
+                     format_seconds(most->busy), communication.is_settled() ? bound_by_links(scenario) : "");
+}
+
+// An entry of `cluster.overrides`.
+std::string override_text(const std::string& link, const std::vector<std::string>& figures) {
+  return fmt::format("{{link: \"{}\", {}}}", link, fmt::join(figures, ", "));
+}
+
+// `cluster.overrides` as it is, but that this link has twice the bandwidth. An entry for several links, this
+// one among them, becomes one for each of the others.
+std::string overrides_with_wider(const WhatIf& what_if, const Cluster& cluster, int link) {
+  std::vector<std::string> entries;
+  const auto* given = what_if.find("cluster", "overrides");
+  for (const auto& item : given ? given->items : std::vector<config::Value>{}) {
+    std::vector<std::string> figures;
+    for (const auto& entry : item.entries)
+      if (entry.key != "link") figures.push_back(fmt::format("{}: {}", entry.key, entry.value.scalar));
+    const auto& name = item.find("link")->value;
+    auto links = cluster.links_named(name.scalar, name.span);
+    bool is_apart = std::find(links.begin(), links.end(), link) == links.end();
+    if (is_apart) entries.push_back(override_text(name.scalar, figures));
+    for (int other : links)
+      if (!is_apart && other != link) entries.push_back(override_text(cluster.link_name(other), figures));
+  }
+  auto [bandwidth, latency] = cluster.link(link);
+  entries.push_back(
+      override_text(cluster.link_name(link), {fmt::format("bandwidth: {}B/s", 2 * bandwidth.value()),
+                                              fmt::format("latency: {}s", latency.value())}));
+  return fmt::format("cluster.overrides=[{}]", fmt::join(entries, ", "));
+}
+
+}  // namespace
+
+void explain_all_reduces(std::ostream& out, WhatIf& what_if, const Scenario& scenario,
+                         const IterationMetrics& metrics) {
+  explain_parts(out, what_if, scenario, metrics);
+  explain_link(out, scenario);
+}
+
+void add_link_changes(const WhatIf& what_if, const Scenario& scenario, std::vector<Change>& changes,
+                      std::vector<LeftOut>& left_out) {
+  auto most = most_loaded_link(scenario);
+  if (!most) {
+    left_out.push_back(
+        {"links of more bandwidth or less latency", "a measured table says what all-reduces take"});
+    return;
+  }
+  const auto& cluster = *scenario.communication->cluster;
+  changes.push_back({.name = "all links of twice the bandwidth", .links = {2, 1}});
+  changes.push_back(scaled(scenario, "all latencies halved", {1, 0.5}, {0.5, 1}));
+  changes.push_back({fmt::format("{} alone of twice the bandwidth", cluster.link_name(most->link)),
+                     {overrides_with_wider(what_if, cluster, most->link)}});
+}
+
+std::string note_on_links(const Scenario& scenario) {
+  if (!uses_nccl(scenario)) return "";
+  return "under NCCL's model wider links are searched for channels anew, with its constants and curves as "
+         "they "
+         "are, and latency is what a message of no bytes takes";
+}
+
+}  // namespace ddpsim::cli

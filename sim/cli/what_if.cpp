@@ -1,0 +1,27 @@
+#include "sim/cli/what_if.hpp"
+
+#include "sim/cli/scenario_options.hpp"
+#include "sim/config/overrides.hpp"
+#include "sim/engine/run_all.hpp"
+
+namespace ddpsim::cli {
+
+IterationMetrics WhatIf::simulate(const Change& change) {
+  auto changed = root_;
+  for (const auto& text : change.overrides) config::apply_override(changed, text);
+  auto scenario =
+      change.links == LinkScale() ? reader_.read(changed) : ScenarioReader(path_, change.links).read(changed);
+  if (change.then) change.then(scenario);
+  IterationMetrics metrics;
+  run_all({&scenario, 1}, 1, simulator_for,
+          [&](std::size_t, const Prediction& prediction) { metrics = metrics_of(scenario, prediction); });
+  return metrics;
+}
+
+const config::Value* WhatIf::find(const char* section, const char* key) const {
+  const auto* entry = root_.find(section);
+  const auto* inner = entry ? entry->value.find(key) : nullptr;
+  return inner ? &inner->value : nullptr;
+}
+
+}  // namespace ddpsim::cli

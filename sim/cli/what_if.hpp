@@ -1,0 +1,46 @@
+#pragma once
+// A scenario with something changed, simulated again.
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/config/value.hpp"
+#include "sim/engine/scenario_reader.hpp"
+#include "sim/report/metrics.hpp"
+#include "sim/topology/scaled_links.hpp"
+
+namespace ddpsim::cli {
+
+// In the words of --set, of what was read, or of all links.
+struct Change {
+  std::string name;
+  std::vector<std::string> overrides = {};
+  std::function<void(Scenario&)> then = nullptr;
+  LinkScale links = {};
+};
+
+// A change that a scenario cannot take.
+struct LeftOut {
+  std::string name, why;
+};
+
+class WhatIf {
+ public:
+  // `root` is the scenario without its sweep section, `path` its file.
+  WhatIf(const std::string& path, config::Value root) : path_(path), root_(std::move(root)), reader_(path) {}
+
+  // Throws InputError where the scenario cannot be changed that way.
+  [[nodiscard]] IterationMetrics simulate(const Change& change);
+  [[nodiscard]] Scenario scenario() { return reader_.read(root_); }
+  [[nodiscard]] const config::Value& root() const { return root_; }
+  // The value of a section's key in the file; null: it is not there.
+  [[nodiscard]] const config::Value* find(const char* section, const char* key) const;
+
+ private:
+  std::string path_;
+  config::Value root_;
+  ScenarioReader reader_;  // of the links as they are
+};
+
+}  // namespace ddpsim::cli
