@@ -75,7 +75,7 @@ TEST(SyntheticNote, OfOneIteration) {
 TEST(SyntheticNote, OfASweep) {
   auto result = one_of_two();
   std::ostringstream out;
-  SweepTable(out, {{"workload.trace", {"a.csv", "b.csv"}}}, false).footer(result);
+  SweepTable(out, {{"workload.trace", {"a.csv", "b.csv"}}}, {}).footer(result);
   EXPECT_EQ(out.str(), "\ntrace: estimated, not recorded (FLOPs)\n");
   auto text = sweep_csv(result);
   EXPECT_THAT(text, HasSubstr(",best,trace_synthetic\n"));
