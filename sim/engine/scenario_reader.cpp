@@ -128,6 +128,17 @@ std::string ScenarioReader::resolve(const Value& path) const {
   return (fs::path(path_).parent_path() / given).lexically_normal().string();
 }
 
+std::shared_ptr<const GpuDescription> ScenarioReader::find_gpu(const Value& cluster) {
+  if (const auto* gpu = cluster.find("gpu")) {
+    if (gpu->value.kind == Value::Kind::scalar && gpu->value.scalar == "none") return nullptr;
+    return cached(gpus_, resolve(gpu->value), read_gpu);
+  }
+  const auto* topology = cluster.find("topology");
+  if (!topology) return nullptr;
+  const auto& named = find_topology(topology->value)->gpu;
+  return named ? cached(gpus_, *named, read_gpu) : nullptr;
+}
+
 void ScenarioReader::read_workload(const Value& root, const std::shared_ptr<const GpuDescription>& gpu,
                                    Scenario& scenario, DdpOptions& options) {
   MapReader reader(root, "workload");
@@ -189,9 +200,7 @@ Scenario ScenarioReader::read(const Value& root) {
 
   Scenario scenario;
   DdpOptions options = read_ddp_section(ddp);
-  const auto* gpu_path = cluster.find("gpu");
-  std::shared_ptr<const GpuDescription> gpu;
-  if (gpu_path) gpu = cached(gpus_, resolve(gpu_path->value), read_gpu);
+  auto gpu = find_gpu(cluster);
   read_workload(workload, gpu, scenario, options);
   const auto* stragglers = workload.find("stragglers");
   bool needs_links = fidelity.fidelity && *fidelity.fidelity != Fidelity::closed_form;

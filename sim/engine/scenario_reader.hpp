@@ -65,7 +65,9 @@ class ScenarioReader {
   };
 
   [[nodiscard]] std::string resolve(const config::Value& path) const;
-  // `gpu` is that of `cluster.gpu`, if any.
+  // `cluster.gpu`, else what the cluster's topology names; null: nothing is known of the GPU.
+  std::shared_ptr<const GpuDescription> find_gpu(const config::Value& cluster);
+  // `gpu` is the cluster's, if it is known.
   void read_workload(const config::Value& root, const std::shared_ptr<const GpuDescription>& gpu,
                      Scenario& scenario, DdpOptions& options);
   Collective read_collective(const config::Value* value);

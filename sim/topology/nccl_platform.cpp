@@ -2,12 +2,12 @@
 
 #include <array>
 #include <charconv>
-#include <filesystem>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "sim/config/reader.hpp"
+#include "sim/topology/named_file.hpp"
 
 namespace ddpsim {
 namespace {
@@ -88,15 +88,7 @@ NcclPlatform read_nccl_platform(const Value& value, const std::string& file) {
   platform.memory_bandwidth = reader.optional("memory_bandwidth", config::as_bandwidth)
                                   .value_or(usual_memory_bandwidth(platform.gpu));
   platform.nic_latency = reader.optional("nic_latency", config::as_seconds).value_or(Seconds(0));
-  if (const Value* path = reader.find("calibration")) {
-    std::filesystem::path given(config::as_string(*path));
-    auto resolved =
-        given.is_absolute() ? given : (std::filesystem::path(file).parent_path() / given).lexically_normal();
-    if (!std::filesystem::exists(resolved))
-      throw InputError(path->span, fmt::format("no such file: {}", resolved.string()),
-                       "the path is relative to the topology");
-    platform.calibration = resolved.string();
-  }
+  if (const Value* path = reader.find("calibration")) platform.calibration = named_file(*path, file);
   reader.finish();
   try {
     check_version(platform);

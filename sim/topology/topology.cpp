@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "sim/base/check.hpp"
+#include "sim/topology/named_file.hpp"
 #include "sim/topology/topology_kinds.hpp"
 
 namespace ddpsim {
@@ -53,7 +54,9 @@ std::shared_ptr<const Topology> read_topology(const std::string& path) {
                                   {"ring", Kind::ring}, {"cluster", Kind::cluster}, {"graph", Kind::graph}}));
   // A plain ring says nothing of nodes, which NCCL's model counts.
   const Value* nccl = kind == Kind::ring ? nullptr : reader.find("nccl");
+  const Value* gpu = reader.find("gpu");
   auto topology = read_kind(kind, reader);
+  if (gpu) topology->gpu = named_file(*gpu, path);
   if (nccl) topology->nccl = read_nccl_platform(*nccl, path);
   return topology;
 }

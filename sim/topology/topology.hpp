@@ -34,6 +34,7 @@ class Topology {
   [[nodiscard]] virtual std::optional<int> usual_size() const = 0;
 
   std::optional<NcclPlatform> nccl;  // where the file describes it
+  std::optional<std::string> gpu;    // path of the description of its GPUs, where the file names one
 };
 
 // Throws InputError (without a place) when the topology does not describe NCCL's platform; `name` is its

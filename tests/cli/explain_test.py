@@ -131,6 +131,14 @@ class GpuTest(PhysicsTest):
         self.assertEqual([round(float(row["iteration_least_s"]), 9) for row in rows], [0.0432, 0.047])
         self.assertEqual([round(float(row["iteration_most_s"]), 9) for row in rows], [0.0498, 0.047])
 
+    def test_a_topology_may_name_it(self):
+        self.write("ring.yaml", cli.RING + f"gpu: {cli.SOURCE_ROOT}/gpus/h100-sxm.yaml\n")
+        settings = ("--set", "cluster.topology=ring.yaml", "--set", "physics.passes=none", "--json", "r.json")
+        self.ok("simulate", "scenario.yaml", *settings)
+        self.assertAlmostEqual(self.read_json("r.json")["iteration_s"], 0.0465, places=9)
+        self.ok("simulate", "scenario.yaml", "--set", "cluster.gpu=none", "--set", "cluster.topology=ring.yaml", "--json", "r.json")
+        self.assertAlmostEqual(self.read_json("r.json")["iteration_s"], 0.042, places=9)
+
     def test_passes_reach_its_bandwidth(self):
         """Four passes over 1 MiB: 2 x 1 MiB / (0.67 x 3.35 TB/s) and 5 us each."""
         self.ok("simulate", "scenario.yaml", "--set", f"cluster.gpu={cli.SOURCE_ROOT}/gpus/h100-sxm.yaml", "--json", "r.json")

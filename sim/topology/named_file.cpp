@@ -1,0 +1,22 @@
+#include "sim/topology/named_file.hpp"
+
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "sim/config/reader.hpp"
+
+namespace ddpsim {
+
+std::string named_file(const config::Value& value, const std::string& topology_file) {
+  namespace fs = std::filesystem;
+  fs::path given(config::as_string(value));
+  auto resolved =
+      given.is_absolute() ? given : (fs::path(topology_file).parent_path() / given).lexically_normal();
+  if (!fs::exists(resolved))
+    throw InputError(value.span, fmt::format("no such file: {}", resolved.string()),
+                     "the path is relative to the topology");
+  return resolved.string();
+}
+
+}  // namespace ddpsim
