@@ -57,6 +57,9 @@ TrainedModel trained_model(const Scenario& scenario) {
     throw InputError(
         "compute: model trains with one bucket cap, and a first one",
         "remove ddp.bucket_caps, ddp.set_last_bucket_cap and ddp.static_graph, or use compute: replay");
+  if (scenario.plan.strategy == Strategy::ddp && scenario.ddp.rule != BucketRule::torch)
+    throw InputError("compute: model trains with PyTorch's buckets",
+                     "write ddp.rule: torch, or use compute: replay");
   if (scenario.largest_slowdown() > 1)
     throw InputError("a rank that trains for real cannot be made slower",
                      "remove workload.stragglers, or use compute: replay");
