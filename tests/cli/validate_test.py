@@ -145,6 +145,16 @@ class GlooTest(ValidateCliTest):
         rows = list(csv.DictReader(self.read("c.csv").decode().splitlines()))
         self.assertEqual([int(row["chunks"]) for row in rows], [-(-2 * 262144 // int(row["chunk_bytes"])) for row in rows])
 
+    def test_two_workers(self):
+        """Both all-reduces are launched at 30 ms: with one worker the second one waits for the first, with two it does not."""
+        for workers in (1, 2):
+            self.scenario(cli.trace_text([("a", cli.MIB, 0.03), ("b", cli.MIB, 0.03)]), strategy="overlap",
+                          collective=f"{{backend: gloo, workers: {workers}}}")
+            self.ok("validate", "scenario.yaml", "--json", "r.json", "--repetitions", "3")
+            for times in ("measured", "predicted"):
+                first, second = (bucket[times] for bucket in self.read_json("r.json")["points"][0]["buckets"])
+                self.assertEqual(second["start_s"] < first["end_s"], workers == 2, times)
+
     def test_a_straggler_is_slower(self):
         """100 ms of backward, one rank 1.5 times slower."""
         self.scenario(cli.small_trace(2, 1000, 0.05))
@@ -187,6 +197,9 @@ class ModelTest(ValidateCliTest):
         self.scenario(cli.small_trace(2, 1000, 0.001, model="resnet50", batch_size=1, sequence_length=64))
         done = self.fails(2, "validate", "scenario.yaml", "--compute", "model")
         self.assertIn("the trace is of 'resnet50'", done.stderr)
+        self.scenario((cli.SOURCE_ROOT / "traces/gpt2-cpu.csv").read_text(), ddp="{rule: close_before_exceeding, bucket_cap: 25MiB}")
+        done = self.fails(2, "validate", "scenario.yaml", "--compute", "model")
+        self.assertIn("trains with PyTorch's buckets", done.stderr)
 
 
 class DyingTest(ValidateCliTest):
