@@ -1,0 +1,130 @@
+// The section `collective` of a scenario: how all-reduces are carried out.
+#include <fmt/format.h>
+
+#include "sim/base/limits.hpp"
+#include "sim/config/reader.hpp"
+#include "sim/engine/scenario_reader.hpp"
+
+namespace ddpsim {
+namespace {
+
+using config::as_integer;
+using config::as_word;
+using config::MapReader;
+using config::Value;
+using config::Words;
+
+enum class Backend { nccl, gloo };
+enum class RingOrder { search, ranks };
+
+// Each ring a list of ranks.
+std::vector<std::vector<int>> read_rings(const Value& value) {
+  std::vector<std::vector<int>> rings;
+  for (const auto& item : config::items_of(value)) {
+    auto& ring = rings.emplace_back();
+    for (auto rank : config::as_list(as_integer(0, kLargestWorldSize - 1))(item))
+      ring.push_back(static_cast<int>(rank));
+  }
+  if (rings.empty())
+    throw InputError(value.span, "no rings", "give one list of ranks a ring, or remove 'rings'");
+  return rings;
+}
+
+// Some algorithms have one channel by nature, and for some nobody knows how many would do.
+void check_channels(const Value& value, Algorithm algorithm, const CollectiveOptions& options) {
+  bool only_one = algorithm == Algorithm::halving_doubling || algorithm == Algorithm::nvls ||
+                  algorithm == Algorithm::nvls_tree;
+  if (only_one && options.channels != 1)
+    throw InputError(value.span, fmt::format("'{}' has no channels", algorithm_name(algorithm)),
+                     "write channels: 1, or remove it");
+  bool can_search = algorithm == Algorithm::ring || algorithm == Algorithm::chain_tree;
+  if (!can_search && !options.channels)
+    throw InputError(
+        value.span, fmt::format("nothing says how many channels '{}' should have", algorithm_name(algorithm)),
+        "say how many, or use algorithm: ring or chain_tree");
+}
+
+// Threads of PyTorch's Gloo process group, two unless it is told otherwise (ProcessGroupGloo.hpp); NCCL's
+// collectives are kernels of one stream.
+int read_workers(const Value* value, Backend backend) {
+  if (!value) return backend == Backend::gloo ? 2 : 1;
+  if (backend != Backend::gloo)
+    throw InputError(value->span, "NCCL's collectives run one after the other",
+                     "remove 'workers', or write backend: gloo");
+  return static_cast<int>(as_integer(1, 64)(*value));
+}
+
+}  // namespace
+
+ScenarioReader::Collective ScenarioReader::read_collective(const Value* value) {
+  if (!value) return {};
+  MapReader reader(*value, "collective");
+  Words<Backend> backends{{"nccl", Backend::nccl}, {"gloo", Backend::gloo}};
+  auto backend = reader.optional("backend", as_word(backends)).value_or(Backend::nccl);
+  using Choice = std::optional<Algorithm>;  // none: measured
+  Words<Choice> algorithms{{"auto", Algorithm::ring},
+                           {"ring", Algorithm::ring},
+                           {"tree", Algorithm::tree},
+                           {"chain_tree", Algorithm::chain_tree},
+                           {"halving_doubling", Algorithm::halving_doubling},
+                           {"hierarchical", Algorithm::hierarchical},
+                           {"nvls", Algorithm::nvls},
+                           {"nvls_tree", Algorithm::nvls_tree},
+                           {"measured", std::nullopt}};
+  Collective collective;
+  collective.section = value;
+  collective.workers = read_workers(reader.find("workers"), backend);
+  const Value* word = reader.find("algorithm");
+  collective.place = word ? word->span : value->span;
+  Choice algorithm = word ? as_word(algorithms)(*word) : Algorithm::ring;
+  bool is_auto = !word || word->scalar == "auto";
+  collective.automatic = backend == Backend::nccl && is_auto;
+  const Value* channels = reader.find("channels");
+  if (channels && channels->scalar != "auto")
+    collective.options.channels = static_cast<int>(as_integer(1, 64)(*channels));
+  else if (!channels && !collective.automatic)
+    collective.options.channels = 1;
+  Words<RingOrder> orders{{"search", RingOrder::search}, {"ranks", RingOrder::ranks}};
+  const Value* order = reader.find("ring_order");
+  // Gloo's ranks are joined in their order.
+  collective.options.search_rings =
+      order ? as_word(orders)(*order) == RingOrder::search : backend == Backend::nccl;
+  const Value* rings = reader.find("rings");
+  if (rings) {
+    if (algorithm != Algorithm::ring || channels || order)
+      throw InputError(rings->span,
+                       "rings are given to algorithm: ring, instead of 'channels' and 'ring_order'",
+                       "write algorithm: ring, and remove the others");
+    collective.options.rings = read_rings(*rings);
+    collective.place = rings->span;
+  }
+  const Value* table = reader.find("measured");
+  const Value* nccl = reader.find("nccl");
+  if (nccl && backend == Backend::gloo)
+    throw InputError(nccl->span, "Gloo does not do what NCCL would do",
+                     "remove 'nccl', or write backend: nccl");
+  collective.nccl = read_nccl_section(nccl);
+  reader.finish();
+  if (algorithm) {
+    collective.options.algorithm = *algorithm;
+    // Beside an explicit algorithm the table waits for its turn on a sweep's axis; without one it was
+    // forgotten.
+    if (table && is_auto)
+      throw InputError(table->span, "a table of measured times is only used with algorithm: measured",
+                       "write algorithm: measured");
+    if (channels) check_channels(*channels, *algorithm, collective.options);
+    return collective;
+  }
+  if (!table) throw InputError(value->span, "algorithm 'measured' needs a table", "add 'measured: FILE'");
+  if (collective.nccl.section)
+    throw InputError(collective.nccl.section->span, "measured times ask nothing of NCCL's model",
+                     "remove 'nccl', or write algorithm: auto");
+  auto path = resolve(*table);
+  auto& entry = tables_[path];
+  if (!entry) entry = std::make_shared<const MeasuredTable>(read_measured_table(path));
+  collective.table = entry;
+  collective.table_span = table->span;
+  return collective;
+}
+
+}  // namespace ddpsim
