@@ -72,8 +72,9 @@ void time_all_reduces(const ValidateOptions& options) {
   constexpr double kMostChunks = 512;
   if (in_chunks)
     std::erase_if(sizes, [&](Bytes size) { return size * kMostChunks < total || size > 2 * total; });
-  auto run = runs.run(scenario.job(in_chunks ? validate::chunk_steps(total, sizes, options.sampling())
-                                             : validate::all_reduce_steps(sizes, options.sampling())));
+  auto job = in_chunks ? scenario.job(validate::chunk_steps(total, sizes, options.sampling()))
+                       : scenario.calibration_job(validate::all_reduce_steps(sizes, options.sampling()));
+  auto run = runs.run(job);
   if (!run) return;
   if (options.scenario.prints_summary()) fmt::print("{}\n", runs.describe());
   if (in_chunks) {

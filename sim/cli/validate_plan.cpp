@@ -139,4 +139,10 @@ validate::Job RealScenario::job(std::vector<validate::Step> steps) const {
   return job;
 }
 
+validate::Job RealScenario::calibration_job(std::vector<validate::Step> steps) const {
+  auto calibration = job(std::move(steps));
+  calibration.collective_workers = 1;
+  return calibration;
+}
+
 }  // namespace ddpsim::cli

@@ -25,6 +25,8 @@ class RealScenario {
   // "ddp.bucket_cap = 25MiB".
   [[nodiscard]] std::string name_of(std::size_t point) const;
   [[nodiscard]] validate::Job job(std::vector<validate::Step> steps) const;
+  // With one all-reduce at a time, whatever the scenario says: what each takes by itself.
+  [[nodiscard]] validate::Job calibration_job(std::vector<validate::Step> steps) const;
 
  private:
   std::string file_;

@@ -107,7 +107,7 @@ class Validation {
                                trains_ ? ", and training without them" : ""));
     auto steps = validate::all_reduce_steps(sizes, {1, 6, 10, 0.02, Seconds(4)});
     if (trains_) steps.push_back(validate::training_alone_step(options_.sampling()));
-    auto calibration = runs_.run(scenario_.job(std::move(steps)));
+    auto calibration = runs_.run(scenario_.calibration_job(std::move(steps)));
     if (!calibration) return false;
     record_.keep("calibration-run.json", validate::write_run_result(*calibration));
     auto source = fmt::format("ddpsim validate: all-reduces of their own, medians; {}", runs_.describe());
