@@ -14,8 +14,8 @@
 namespace ddpsim::cli {
 namespace {
 
-constexpr double kAsGoodAsInfinite =
-    1e6;  // times a link's bandwidth; still a number that can be simulated with
+// Times a link's bandwidth, which must remain a number to simulate with.
+constexpr double kAsGoodAsInfinite = 1e6;
 
 bool uses_nccl(const Scenario& scenario) {
   return scenario.communication && !scenario.communication->nccl.empty();
@@ -44,8 +44,10 @@ void explain_parts(std::ostream& out, WhatIf& what_if, const Scenario& scenario,
   auto no_latency = time_left(what_if, scaled(scenario, "", {1, 0}, {0, 1}));
   out << fmt::format("  of {} of all-reduces {} would remain without latency",
                      format_seconds(metrics.communication), format_seconds(no_latency));
-  if (uses_nccl(scenario) && !scenario.communication->is_settled()) {
-    out << " (with infinite bandwidth is left out: NCCL's model knows it of a group alone)\n";
+  bool is_whole = scenario.fidelity == Fidelity::closed_form && scenario.communication &&
+                  scenario.communication->is_settled();
+  if (uses_nccl(scenario) && !is_whole) {
+    out << " (with infinite bandwidth is left out: NCCL's model knows it of a group alone, in closed form)\n";
     return;
   }
   auto no_bytes = time_left(what_if, scaled(scenario, "", {kAsGoodAsInfinite, 1}, {1, 0}));

@@ -100,6 +100,8 @@ class LinksTest(cli.CliTest):
         self.assertRegex(out, r"collective\.nccl\.algorithm ring\n")
         self.assertNotIn("collective.algorithm", out)
         self.assertIn("(under NCCL's model wider links are searched for channels anew", out)
+        self.assertIn(" us would remain without latency (with infinite bandwidth is left out: NCCL's model knows it of a group alone, in closed form)\n",
+                      self.explain(*settings, "--set", "engine.fidelity=lazy"))
 
 
 class GpuTest(PhysicsTest):
