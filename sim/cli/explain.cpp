@@ -105,10 +105,14 @@ void add_algorithms(const WhatIf& what_if, const Scenario& scenario, std::vector
                            {fmt::format("collective.nccl.algorithm={}", algorithm)}});
     return;
   }
+  std::string kept;  // who communicates stays
+  for (const char* key : {"backend", "workers"})
+    if (const auto* value = what_if.find("collective", key))
+      kept += fmt::format(", {}: {}", key, value->scalar);
   for (const char* algorithm : {"ring", "tree", "hierarchical"})
     if (algorithm != algorithm_name(scenario.communication->options.algorithm))
       changes.push_back({fmt::format("collective.algorithm {}", algorithm),
-                         {fmt::format("collective={{algorithm: {}}}", algorithm)}});
+                         {fmt::format("collective={{algorithm: {}{}}}", algorithm, kept)}});
 }
 
 void halve_measured_times(Scenario& scenario) {
@@ -135,6 +139,7 @@ std::vector<Change> changes_of(const WhatIf& what_if, const Scenario& scenario,
   add_link_changes(what_if, scenario, changes, left_out);
   if (what_if.find("workload", "stragglers"))
     changes.push_back({"no stragglers", {"workload.stragglers=[]"}});
+  if (scenario.sampled) changes.push_back({"nothing varies", {}, [](Scenario& s) { s.sampled = nullptr; }});
   if (what_if.find("cluster", "background"))
     changes.push_back({"no background traffic", {"cluster.background=[]"}});
   if (const auto& range = scenario.physics.range) {

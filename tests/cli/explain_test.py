@@ -45,6 +45,13 @@ class ExplainTest(PhysicsTest):
         for left_out in ("other algorithms", "links of more bandwidth or less latency"):
             self.assertIn(f"  left out: {left_out}: a measured table says what all-reduces take\n", done.stdout)
 
+    def test_if_nothing_varied(self):
+        settings = ("--iterations", "20", "--seed", "1", "--set", "variability.jitter=0.1")
+        done = self.ok("simulate", "scenario.yaml", "--explain", "--json", "r.json", *settings)
+        varied = self.read_json("r.json")["iteration_s"]
+        self.assertGreater(varied, 0.042)
+        self.assertRegex(done.stdout, rf"{1e3 * (0.042 - varied):+.3f} ms .*  nothing varies\n")
+
     def test_the_numbers_are_those_of_simulations(self):
         done = self.ok("simulate", "scenario.yaml", "--explain", "--set", "physics.interference=0.5")
         slowed = self.iteration("--set", "physics.interference=0.5")
@@ -79,6 +86,11 @@ class LinksTest(cli.CliTest):
         self.assertIn("the most loaded link, gpu0>gpu1 (one of 2 as loaded), busy for 41.943 ms\n", out)
         self.assertRegex(out, r"\+0\.000 ms +\+0\.0 %  gpu0>gpu1 alone of twice the bandwidth")
         self.assertRegex(out, r"-11\.467 ms .*  all links of twice the bandwidth")
+
+    def test_another_algorithm_of_the_same_backend(self):
+        """In nodes of one GPU hierarchical is a ring, and Gloo has both all-reduces in flight at once, that wait for 6 x 5 ms each."""
+        out = self.explain("--set", "collective.backend=gloo", topology=cli.RING.replace("5us", "5ms"))
+        self.assertRegex(out, r"\+0\.000 ms .*  collective\.algorithm hierarchical")
 
     def test_says_what_it_leaves_out(self):
         out = self.explain()
