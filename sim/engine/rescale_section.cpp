@@ -50,9 +50,9 @@ Rescale read_rescale_section(const Value& value, const std::shared_ptr<const Gpu
                      "add 'to: FILE' (gpus/ has some), or cluster.gpu");
   if (cluster_gpu && *rescale.to != *cluster_gpu)
     throw InputError(to->span,
-                     fmt::format("the trace is rescaled to {}, and cluster.gpu is {}", rescale.to->name,
+                     fmt::format("the trace is rescaled to {}, and the cluster's GPU is {}", rescale.to->name,
                                  cluster_gpu->name),
-                     "remove 'to': without it cluster.gpu is meant");
+                     "remove 'to': without it the cluster's GPU is meant");
   try {
     for (const auto& gpu : {rescale.from, rescale.to}) peak_of(*gpu, rescale.dtype);
   } catch (const InputError& error) {

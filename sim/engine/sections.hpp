@@ -58,7 +58,7 @@ struct Rescale {
   auto operator<=>(const Rescale&) const = default;
 };
 using GpuLoader = std::function<std::shared_ptr<const GpuDescription>(const config::Value& path)>;
-// `cluster_gpu` (null: unknown) is the GPU of `cluster.gpu`, `to` where the section does not say it.
+// `cluster_gpu` (null: unknown) is the cluster's GPU, `to` where the section does not say it.
 Rescale read_rescale_section(const config::Value& rescale,
                              const std::shared_ptr<const GpuDescription>& cluster_gpu, const GpuLoader& load);
 // From a GPU to itself nothing changes.

@@ -61,10 +61,10 @@ TEST(RescaleSection, Errors) {
             "hint: add 'to: FILE' (gpus/ has some), or cluster.gpu");
   EXPECT_EQ(error_of("rescale: {from: small.yaml, to: fast.yaml}\n",
                      std::make_shared<const GpuDescription>(small_gpu())),
-            "a.yaml:1:33: error: the trace is rescaled to Fast, and cluster.gpu is Small\n"
+            "a.yaml:1:33: error: the trace is rescaled to Fast, and the cluster's GPU is Small\n"
             "  1 | rescale: {from: small.yaml, to: fast.yaml}\n"
             "    |                                 ^~~~~~~~~\n"
-            "hint: remove 'to': without it cluster.gpu is meant");
+            "hint: remove 'to': without it the cluster's GPU is meant");
   EXPECT_EQ(error_of("rescale: {from: small.yaml, to: fast.yaml, dtype: bfloat16}\n"),
             "a.yaml:1:10: error: Small has no peak for bfloat16\n"
             "  1 | rescale: {from: small.yaml, to: fast.yaml, dtype: bfloat16}\n"
