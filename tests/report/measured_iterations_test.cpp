@@ -1,38 +1,34 @@
 #include "sim/report/measured_iterations.hpp"
 
-#include <fstream>
-
 #include <gtest/gtest.h>
 
 #include "tests/report/small_case.hpp"
 #include "tests/support/errors.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace ddpsim::test {
 namespace {
 
 using ddpsim::testing::input_error;
+using ddpsim::testing::TemporaryFolder;
 
-// Every case is a process of its own in a folder that it may share, so each file has its case's name.
-std::string table(const std::string& text) {
-  auto name =
-      std::string("measured_") + ::testing::UnitTest::GetInstance()->current_test_info()->name() + ".csv";
-  std::ofstream(name) << text;
-  return name;
+std::vector<MeasuredIteration> read(const std::string& text) {
+  TemporaryFolder folder;
+  return read_measured_iterations(folder.write("m.csv", text));
 }
 
 std::string error_of(const std::string& text) {
-  auto name = table(text);
-  auto error = input_error([&] { read_measured_iterations(name); });
-  auto at = error.find(name);
-  return at == std::string::npos ? error : error.replace(at, name.size(), "m.csv");
+  TemporaryFolder folder;
+  auto path = folder.write("m.csv", text);
+  return folder.without_folder(input_error([&] { read_measured_iterations(path); }));
 }
 
 TEST(MeasuredIterations, ReadsEveryColumn) {
-  auto rows =
-      read_measured_iterations(table("# source: a cluster\n"
-                                     "strategy,world_size,bucket_cap_bytes,iteration_s,iteration_std_s\n"
-                                     "ddp,8,26214400,0.84,0.01\n"
-                                     "naive,8,,1.2,\n"));
+  auto rows = read(
+      "# source: a cluster\n"
+      "strategy,world_size,bucket_cap_bytes,iteration_s,iteration_std_s\n"
+      "ddp,8,26214400,0.84,0.01\n"
+      "naive,8,,1.2,\n");
   ASSERT_EQ(rows.size(), 2u);
   EXPECT_EQ(rows[0].strategy, "ddp");
   EXPECT_EQ(rows[0].world_size, 8);
@@ -44,16 +40,15 @@ TEST(MeasuredIterations, ReadsEveryColumn) {
 }
 
 TEST(MeasuredIterations, TailsAndTheRunSet) {
-  auto rows = read_measured_iterations(
-      table("# run_set: lab A, one day\niteration_s,tail_s,strategy\n1,0,ddp\n2,,naive\n"));
+  auto rows = read("# run_set: lab A, one day\niteration_s,tail_s,strategy\n1,0,ddp\n2,,naive\n");
   EXPECT_EQ(rows[0].tail, Seconds(0));
   EXPECT_EQ(rows[0].run_set, "lab A, one day");
   EXPECT_FALSE(rows[1].tail);
-  EXPECT_FALSE(read_measured_iterations(table("iteration_s\n1\n"))[0].run_set);
+  EXPECT_FALSE(read("iteration_s\n1\n")[0].run_set);
 }
 
 TEST(MeasuredIterations, ReadsWholeNumbersAsPandasWritesThemBesideGaps) {
-  auto rows = read_measured_iterations(table("iteration_s,bucket_cap_bytes\n1,26214400.0\n2,\n"));
+  auto rows = read("iteration_s,bucket_cap_bytes\n1,26214400.0\n2,\n");
   EXPECT_EQ(rows[0].bucket_cap, Bytes(26214400));
 }
 
