@@ -178,7 +178,8 @@ double parse_number(const Located& text, double lowest, double highest) {
   auto [value, used] = leading_number(text, "a number", "1.5");
   if (used != text.text.size())
     fail(text, used, text.text.size() - used, fmt::format("'{}' is not a plain number", text.text),
-         "write the bare number, without a unit");
+         text.text.substr(used) == "%" ? fmt::format("write {}, as a share of one", value / 100)
+                                       : "write the bare number, without a unit");
   if (value < lowest || value > highest)
     fail(text, 0, text.text.size(), fmt::format("{} is outside [{}, {}]", text.text, lowest, highest),
          "write a number in that range");

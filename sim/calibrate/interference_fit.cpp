@@ -34,6 +34,10 @@ InterferenceFit fit_interference(const OverlappedIteration& measured, const Pred
     throw InputError(fmt::format("the iteration took {}, and without any interference {} is predicted",
                                  format_seconds(measured.iteration), format_seconds(without)),
                      "are compute and all-reduces of the same run set, and measured without one another?");
+  if (predict(kLargest, kLargest).iteration <= without * (1 + kTolerance / 1000))
+    throw InputError(
+        "however strong the interference, the same iteration is predicted: nothing overlaps in it",
+        "fit to an iteration in which all-reduces run beside compute");
   if (longer(kLargest, kLargest) < 0)
     throw InputError(
         fmt::format("the iteration took {}, and however strong the interference only {} is predicted",
@@ -46,10 +50,16 @@ InterferenceFit fit_interference(const OverlappedIteration& measured, const Pred
     // For each r the s that gives the iteration. The larger r, the less s is left, and the longer the tail.
     auto compute_with = [&](double r) { return crossing([&](double s) { return longer(s, r); }, kLargest); };
     double largest = crossing([&](double r) { return longer(0, r); }, kLargest);
-    fit.collective = crossing(
-        [&](double r) { return (*predict(compute_with(r), r).tail - *measured.tail).value(); }, largest);
-    fit.compute = compute_with(fit.collective);
-    fit.separate = true;
+    auto tail_with = [&](double r) { return *predict(compute_with(r), r).tail; };
+    double collective = crossing([&](double r) { return (tail_with(r) - *measured.tail).value(); }, largest);
+    Seconds closest = tail_with(collective);
+    if (std::abs((closest - *measured.tail).value()) <= kTolerance * measured.iteration.value()) {
+      fit.collective = collective;
+      fit.compute = compute_with(collective);
+      fit.separate = true;
+    } else {
+      fit.closest_tail = closest;
+    }
   }
   fit.predicted = predict(fit.compute, fit.collective);
   return fit;

@@ -22,11 +22,14 @@ struct InterferenceFit {
   double compute = 0;     // s
   double collective = 0;  // r
   bool separate = false;  // the tail told s and r apart; else r = s, because one time cannot
+  // There is a tail, and no r gives it: the tail that came closest.
+  std::optional<Seconds> closest_tail = std::nullopt;
   OverlappedIteration predicted;
 };
 
-// Throws InputError (without a place) where no s up to 20 makes the prediction as long as what was measured,
-// or it is longer than that already without interference, by more than 0.1 %.
+// Throws InputError (without a place) where interference changes nothing, where no s up to 20 makes the
+// prediction as long as what was measured, or it is longer than that already without interference, by more
+// than 0.1 %.
 InterferenceFit fit_interference(const OverlappedIteration& measured, const PredictOverlap& predict);
 
 }  // namespace ddpsim::calibrate

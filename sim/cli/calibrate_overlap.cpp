@@ -50,6 +50,15 @@ MeasuredIteration row_of(const Scenario& scenario, const IterationMetrics& plain
   return *row;
 }
 
+// Why s and r are the same, if they are.
+std::string same_because(const calibrate::InterferenceFit& fit) {
+  if (fit.separate) return "";
+  if (fit.closest_tail)
+    return fmt::format(" (taken to be the same: no others give the measured tail, the closest {})",
+                       format_seconds(*fit.closest_tail));
+  return " (taken to be the same: without a tail one time cannot tell them apart)";
+}
+
 }  // namespace
 
 void calibrate_overlap(const OverlapOptions& options) {
@@ -74,8 +83,7 @@ void calibrate_overlap(const OverlapOptions& options) {
   if (plain.trace_synthetic) what += "; trace " + *plain.trace_synthetic;
   if (!options.quiet && options.out != "-") {
     fmt::print("beside collectives compute takes {:.1f} % longer, collectives beside compute {:.1f} %{}\n",
-               100 * fit.compute, 100 * fit.collective,
-               fit.separate ? "" : " (taken to be the same: without a tail one time cannot tell them apart)");
+               100 * fit.compute, 100 * fit.collective, same_because(fit));
     fmt::print("iteration {}, measured {}; without interference {}\n",
                format_seconds(fit.predicted.iteration), format_seconds(row.iteration),
                format_seconds(plain.iteration));

@@ -203,9 +203,10 @@ void calibrate_profile(const OverlapProfileOptions& options) {
   if (!options.quiet && options.out != "-") print_report(options, work, compute, collective);
   double s = std::max(compute.slowdown, 0.0);
   double r = is_usable(collective) ? std::max(collective.slowdown, 0.0) : s;
-  auto what = fmt::format("{}{}: {} kernels of {} kinds, {} beside collectives", options.profile,
-                          options.algbw.empty() ? "" : fmt::format(", all-reduces of {}", options.algbw),
-                          compute.compared.count, compute.kinds, format_seconds(compute.compared.beside));
+  auto what = fmt::format(
+      "{}{}: {} kernels of {} kinds, {} beside collectives, {} longer ({})", options.profile,
+      options.algbw.empty() ? "" : fmt::format(", all-reduces of {}", options.algbw), compute.compared.count,
+      compute.kinds, format_seconds(compute.compared.beside), percent(compute.slowdown), spread(compute));
   OutputPhase writing;
   write_output(options.out, write_physics_calibration({{s, r}, std::nullopt}, what));
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
 #include <ostream>
 #include <vector>
 
@@ -13,6 +12,7 @@
 #include "sim/cli/explain_links.hpp"
 #include "sim/cli/what_if.hpp"
 #include "sim/ddp/distinct_bucket_caps.hpp"
+#include "sim/engine/scaled_all_reduces.hpp"
 
 namespace ddpsim::cli {
 namespace {
@@ -36,6 +36,10 @@ void explain_terms(std::ostream& out, const IterationMetrics& m) {
   Seconds compute = m.forward + m.backward_compute + m.optimizer;
   out << fmt::format("\nof {}, {} ({}) are the model's own compute\n", format_seconds(m.iteration),
                      format_seconds(compute), percent(compute, m.iteration));
+  if (m.slowdown != 1)
+    out << fmt::format("  rank {} computes {:+.1f} % longer than the trace says: {} of that\n",
+                       m.reported_rank, 100 * (m.slowdown - 1),
+                       format_seconds(compute * (1 - 1 / m.slowdown)));
   if (m.trace_synthetic) out << fmt::format("  the trace it comes of is {}\n", *m.trace_synthetic);
   if (m.interference > Seconds(0))
     out << fmt::format("  compute loses {} ({}) to the all-reduces beside it\n",
@@ -48,11 +52,12 @@ void explain_terms(std::ostream& out, const IterationMetrics& m) {
                        format_seconds(m.exposed_communication),
                        percent(m.exposed_communication, m.iteration));
   else
-    out << "  all communication is hidden behind the backward pass\n";
+    out << "  all communication is hidden behind compute\n";
   explain_tail(out, m);
   if (m.communication > m.backward_compute + m.interference)
     out << fmt::format(
-        "  communication ({} in all) is longer than the backward pass ({}): no cap can hide it\n",
+        "  communication ({} in all) is longer than the backward pass ({}): these buckets cannot hide it "
+        "all\n",
         format_seconds(m.communication), format_seconds(m.backward_compute + m.interference));
 }
 
@@ -115,18 +120,6 @@ void add_algorithms(const WhatIf& what_if, const Scenario& scenario, std::vector
                          {fmt::format("collective={{algorithm: {}{}}}", algorithm, kept)}});
 }
 
-void halve_measured_times(Scenario& scenario) {
-  auto halved = [](const MeasuredCost& cost) {
-    auto points = cost.points();
-    for (auto& point : points) point = {point.bytes, point.time / 2, point.time / 2};
-    return MeasuredCost(std::move(points));
-  };
-  auto table = *scenario.measured_table;
-  table.cost = halved(table.cost);
-  if (table.queued) table.queued = halved(*table.queued);
-  scenario.measured_table = std::make_shared<const MeasuredTable>(std::move(table));
-}
-
 std::vector<Change> changes_of(const WhatIf& what_if, const Scenario& scenario,
                                std::vector<LeftOut>& left_out) {
   std::vector<Change> changes;
@@ -154,7 +147,10 @@ std::vector<Change> changes_of(const WhatIf& what_if, const Scenario& scenario,
     changes.push_back({"no interference", {}, [](Scenario& s) { s.physics.interference = {}; }});
   if (!scenario.physics.overheads.is_off())
     changes.push_back({"no copies, hooks and launches", {}, [](Scenario& s) { s.physics.overheads = {}; }});
-  if (scenario.measured_table) changes.push_back({"all-reduces in half the time", {}, halve_measured_times});
+  if (scenario.measured_table)
+    changes.push_back({"all-reduces in half the time", {}, [](Scenario& s) {
+                         scale_all_reduces(s, {0.5, 0.5});
+                       }});
   return changes;
 }
 

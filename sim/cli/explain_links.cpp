@@ -41,6 +41,11 @@ Seconds time_left(WhatIf& what_if, const Change& change) try {
 
 void explain_parts(std::ostream& out, WhatIf& what_if, const Scenario& scenario,
                    const IterationMetrics& metrics) {
+  if (scenario.measured_table && !scenario.measured_table->cost.grows()) {
+    out << "  what of it is latency is left out: the table's times fall with size, as in a replay of "
+           "recorded ones\n";
+    return;
+  }
   auto no_latency = time_left(what_if, scaled(scenario, "", {1, 0}, {0, 1}));
   out << fmt::format("  of {} of all-reduces {} would remain without latency",
                      format_seconds(metrics.communication), format_seconds(no_latency));

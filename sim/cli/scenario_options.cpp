@@ -156,8 +156,12 @@ CollectiveChoice nccl_choice(const Scenario& scenario, std::size_t group, Bytes 
 }  // namespace
 
 IterationContext context_of(const Scenario& scenario) {
-  IterationContext context{*scenario.trace, scenario.plan, scenario.world_size, scenario.algorithm(),
-                           std::string(fidelity_name(scenario.fidelity))};
+  IterationContext context{*scenario.trace,
+                           scenario.plan,
+                           scenario.world_size,
+                           scenario.algorithm(),
+                           std::string(fidelity_name(scenario.fidelity)),
+                           scenario.collective_workers};
   if (scenario.communication && !scenario.communication->nccl.empty())
     context.choice = [&scenario](std::size_t group, Bytes bytes) {
       return nccl_choice(scenario, group, bytes);
@@ -217,6 +221,21 @@ void warn_if_slow(std::span<const Scenario> scenarios) {
                "note: up to {:.0f} million flows have to be simulated where several share links; random "
                "placements, trees and many groups that are not in step fold badly\n",
                folded / 1e6);
+}
+
+void report_observed(std::span<const Scenario> scenarios) {
+  for (const auto& scenario : scenarios) {
+    if (!scenario.sampled || !scenario.sampled->variability.jitter) continue;
+    const auto* observed = std::get_if<Observed>(&*scenario.sampled->variability.jitter);
+    double ranks = scenario.world_size;
+    if (!observed || ranks < static_cast<double>(observed->factors.size())) continue;
+    fmt::print(
+        stderr,
+        "note: {} ranks draw from {} observed times, so that nearly every iteration has the slowest of "
+        "them; how slow rarer ones are, nobody observed\n",
+        scenario.world_size, observed->factors.size());
+    return;
+  }
 }
 
 void report_plain_rings(std::span<const Scenario> scenarios) {

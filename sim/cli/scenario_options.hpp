@@ -59,6 +59,9 @@ ToolInfo tool_info();
 // Tells the user on stderr when the simulation will take more than about half a minute.
 void warn_if_slow(std::span<const Scenario> scenarios);
 
+// Tells the user on stderr where observed compute times are too few for so many ranks.
+void report_observed(std::span<const Scenario> scenarios);
+
 // Tells the user on stderr where auto does not mean NCCL.
 void report_plain_rings(std::span<const Scenario> scenarios);
 

@@ -85,6 +85,7 @@ void sweep(const SweepOptions& options) {
   if (!options.scenario.quiet) {
     report_table_use(plan.scenarios);
     report_plain_rings(plan.scenarios);
+    report_observed(plan.scenarios);
     warn_if_slow(plan.scenarios);
   }
   SweepResult result{{}, {}, read_measured(plan), options.scenario.file};

@@ -110,6 +110,11 @@ Seconds MeasuredCost::operator()(Bytes bytes) const {
   return above == points_.begin() ? first.time : on_line(*std::prev(above), *above, bytes);
 }
 
+bool MeasuredCost::grows() const {
+  return std::is_sorted(points_.begin(), points_.end(),
+                        [](const auto& a, const auto& b) { return a.time < b.time; });
+}
+
 std::vector<MeasuredPoint> MeasuredCost::repaired_points() const {
   std::vector<MeasuredPoint> repaired;
   std::copy_if(points_.begin(), points_.end(), std::back_inserter(repaired),

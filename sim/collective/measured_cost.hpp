@@ -34,6 +34,8 @@ class MeasuredCost {
   [[nodiscard]] Seconds operator()(Bytes bytes) const;
   [[nodiscard]] const std::vector<MeasuredPoint>& points() const { return points_; }
   [[nodiscard]] std::vector<MeasuredPoint> repaired_points() const;
+  // Whether no time falls with size.
+  [[nodiscard]] bool grows() const;
 
  private:
   std::vector<MeasuredPoint> points_;

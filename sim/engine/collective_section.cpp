@@ -107,6 +107,9 @@ ScenarioReader::Collective ScenarioReader::read_collective(const Value* value) {
   reader.finish();
   if (algorithm) {
     collective.options.algorithm = *algorithm;
+    if (backend == Backend::gloo && (*algorithm == Algorithm::nvls || *algorithm == Algorithm::nvls_tree))
+      throw InputError(word->span, "Gloo has no switches that reduce",
+                       "use algorithm: ring, or backend: nccl");
     // Beside an explicit algorithm the table waits for its turn on a sweep's axis; without one it was
     // forgotten.
     if (table && is_auto)

@@ -40,10 +40,11 @@ Rescale read_rescale_section(const Value& value, const std::shared_ptr<const Gpu
   Rescale rescale;
   rescale.factor = read_factor(reader);
   if (rescale.factor) return rescale;
-  rescale.from = load(reader.require("from"));
+  reader.find("from");
   const Value* to = reader.find("to");
   rescale.dtype = reader.optional("dtype", as_dtype).value_or(DType::float32);
   reader.finish();
+  rescale.from = load(reader.require("from"));
   rescale.to = to ? load(*to) : cluster_gpu;
   if (!rescale.to)
     throw InputError(value.span, "nothing says which GPU the trace is rescaled to",

@@ -44,6 +44,7 @@ Prediction predict(const Scenario& scenario, Simulator& simulator) {
   }
   set_slowest(sampled.slowest[nearest_rank(times, share_of(sampled.variability.report))], labels, one);
   prediction.timeline = iterate(one, groups);
+  for (auto& ranks : prediction.timeline.rank_classes) ranks.ranks = 1;  // of groups alike only one has it
   return prediction;
 }
 

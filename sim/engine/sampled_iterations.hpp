@@ -1,5 +1,6 @@
 #pragma once
-// Many iterations of a scenario in which ranks are not always as fast (docs/model.md, "Variability").
+// Many iterations of a scenario in which ranks are not always as fast (docs/model.md, "Iterations that
+// differ").
 #include "sim/engine/simulator.hpp"
 
 namespace ddpsim {

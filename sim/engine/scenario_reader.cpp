@@ -168,6 +168,7 @@ void ScenarioReader::read_variability(const Value& value, const Value& cluster, 
   check_uncontended(value, "variability", "remove 'variability'", scenario);
   auto variability =
       read_variability_section(value, *scenario.trace, [this](const Value& path) { return resolve(path); });
+  if (variability.is_off()) return;
   if (variability.needs_nodes() && !places.knows_nodes)
     throw InputError(value.span, "without a topology nothing says which ranks a node holds",
                      "add cluster.topology, or let ranks vary instead of nodes");
@@ -214,7 +215,8 @@ Scenario ScenarioReader::read(const Value& root) {
   if (scenario.collective_workers > 1)
     check_uncontended(*collective, "a backend with several workers", "write workers: 1", scenario);
   if (!scenario.physics.is_off())
-    check_uncontended(physics ? *physics : cluster, "physics", "remove 'physics' and cluster.gpu", scenario);
+    check_uncontended(physics ? *physics : cluster, "physics", "remove 'physics', write cluster.gpu: none",
+                      scenario);
   if (variability) read_variability(*variability, cluster, slower, *places, scenario);
   scenario.validation = read_validation_section(validation, resolve_path);
   return scenario;

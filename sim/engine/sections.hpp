@@ -44,7 +44,7 @@ Physics read_physics_section(const config::Value* physics, const GpuDescription*
                              const ReductionPlan& plan, const DdpOptions& options,
                              const PathResolver& resolve);
 
-// `variability`, of which a trace says how much it was itself. Throws InputError where nothing varies.
+// `variability`, of which a trace says how much it was itself.
 Variability read_variability_section(const config::Value& variability, const LayerTrace& trace,
                                      const PathResolver& resolve);
 

@@ -17,7 +17,7 @@ using config::MapReader;
 using config::Value;
 using config::Words;
 
-constexpr double kLargestSpread = 10, kLargestSlowdown = 1e6;
+constexpr double kLargestSpread = 1, kLargestSlowdown = 1e6;
 constexpr std::int64_t kMostIterations = 100'000;
 
 // Compute times over their median.
@@ -47,10 +47,6 @@ class VariabilityReader {
     MapReader reader(value, "variability");
     Variability variability;
     const Value* seed = reader.find("seed");
-    if (!seed)
-      throw InputError(value.span, "random numbers need a seed",
-                       "add seed: 1, or --seed 1; the same seed gives the same numbers");
-    variability.seed = static_cast<std::uint64_t>(as_integer(0, std::int64_t{1} << 53U)(*seed));
     variability.iterations =
         static_cast<int>(reader.optional("iterations", as_integer(1, kMostIterations)).value_or(200));
     Words<ReportedIteration> reported{{"median", ReportedIteration::median}, {"p95", ReportedIteration::p95}};
@@ -60,6 +56,10 @@ class VariabilityReader {
     const Value* slow = reader.find("slow");
     const Value* jitter = reader.find("jitter");
     reader.finish();
+    if (!seed)
+      throw InputError(value.span, "random numbers need a seed",
+                       "add seed: 1, or --seed 1; the same seed gives the same numbers");
+    variability.seed = static_cast<std::uint64_t>(as_integer(0, std::int64_t{1} << 53U)(*seed));
     if (ranks) variability.ranks = read_distribution(*ranks);
     if (nodes) variability.nodes = read_distribution(*nodes);
     if (slow)
@@ -68,9 +68,6 @@ class VariabilityReader {
       variability.jitter = of_trace(value.span);
     else
       variability.jitter = is_word(*jitter, "trace") ? of_trace(jitter->span) : read_distribution(*jitter);
-    if (!variability.jitter && !variability.ranks && !variability.nodes && variability.slow.empty())
-      throw InputError(value.span, "here nothing varies",
-                       "write jitter: 0.03 (standard deviation over median), or remove 'variability'");
     return variability;
   }
 
@@ -78,6 +75,9 @@ class VariabilityReader {
   std::optional<FactorDistribution> read_distribution(const Value& value) {
     if (is_word(value, "none")) return std::nullopt;
     if (value.kind != Value::Kind::map) {
+      if (value.kind == Value::Kind::scalar && value.scalar.ends_with(".csv"))
+        throw InputError(value.span, fmt::format("'{}' is no number", value.scalar),
+                         fmt::format("write {{observed: {}}} for a table of compute times", value.scalar));
       double spread = as_number(0, kLargestSpread)(value);
       if (spread == 0) return std::nullopt;
       return LogNormal{spread};

@@ -29,6 +29,13 @@ void print_spread(std::ostream& out, const IterationSpread& spread) {
                          format_seconds(spread.median), format_seconds(spread.p95),
                          format_seconds(spread.mean), format_seconds(spread.most), spread.seed));
   print_fact(out, "  if nothing varied", format_seconds(spread.unvaried));
+  for (const auto& [ones, drawn, of] : spread.slow_for_the_run)
+    print_fact(out, "  slow for the run",
+               fmt::format("{} of {} {}, by this seed; at least one in {:.0f} % of runs", drawn, of,
+                           ones.of == SlowOnes::Of::nodes ? "nodes" : "ranks",
+                           100 * SlowForTheRun{ones, drawn, of}.chance_of_any()));
+  if (spread.speeds_for_the_run)
+    print_fact(out, "  speeds for the run", "are drawn once, by this seed: other seeds are other runs");
 }
 
 void print_terms(std::ostream& out, const IterationMetrics& m) {
@@ -63,9 +70,11 @@ void print_facts(std::ostream& out, const IterationMetrics& m) {
   if (m.first_bucket_cap) buckets += fmt::format(" (first {})", format_bytes(*m.first_bucket_cap));
   print_fact(out, "reduction", buckets);
   print_fact(out, "model",
-             fmt::format("{} ranks{}, algorithm {}, fidelity {}; terms of rank {}", m.world_size,
+             fmt::format("{} ranks{}, algorithm {}{}, fidelity {}; terms of rank {}", m.world_size,
                          m.group_size == m.world_size ? "" : fmt::format(" (groups of {})", m.group_size),
-                         m.algorithm, m.fidelity, m.reported_rank));
+                         m.algorithm,
+                         m.collective_workers == 1 ? "" : fmt::format(" ({} at once)", m.collective_workers),
+                         m.fidelity, m.reported_rank));
   if (auto sources = m.sources_of_times(); !sources.empty())
     print_fact(out, "all-reduce times", fmt::format("{}", fmt::join(sources, "; ")));
   if (m.trace_synthetic) print_fact(out, "trace", *m.trace_synthetic);

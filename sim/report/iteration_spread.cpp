@@ -14,9 +14,19 @@ IterationSpread spread_of(const std::vector<Seconds>& iterations, Seconds unvari
   for (auto iteration : iterations) times.push_back(iteration.value());
   auto at = [&](double share) { return Seconds(times[nearest_rank(times, share)]); };
   const auto& variability = sampled.variability;
-  return {
-      variability.iterations, variability.seed, variability.report, at(0), at(0.05), at(0.5), at(0.95), at(1),
-      Seconds(mean(times)),   unvaried,         sampled.growth};
+  return {variability.iterations,
+          variability.seed,
+          variability.report,
+          at(0),
+          at(0.05),
+          at(0.5),
+          at(0.95),
+          at(1),
+          Seconds(mean(times)),
+          unvaried,
+          sampled.growth,
+          sampled.slow_for_the_run,
+          variability.ranks || variability.nodes};
 }
 
 }  // namespace ddpsim

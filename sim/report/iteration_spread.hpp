@@ -1,5 +1,5 @@
 #pragma once
-// What many iterations that differ (docs/model.md, "Variability") come to.
+// What many iterations that differ (docs/model.md, "Iterations that differ") come to.
 #include <string_view>
 #include <vector>
 
@@ -16,6 +16,10 @@ struct IterationSpread {
   Seconds least, p5, median, p95, most, mean;
   Seconds unvaried;  // were nothing to vary
   std::vector<ExpectedSlowest> slowest_of;
+  // Drawn once, so that another seed is another run: slow ones, and whether all ranks or nodes have speeds of
+  // their own.
+  std::vector<SlowForTheRun> slow_for_the_run;
+  bool speeds_for_the_run = false;
 };
 
 std::string_view reported_iteration_name(ReportedIteration reported);

@@ -37,6 +37,12 @@ Json spread_json(const IterationSpread& spread) {
   auto& slowest = json["slowest_of"] = Json::array();
   for (const auto& [ranks, slowdown] : spread.slowest_of)
     slowest.push_back({{"ranks", ranks}, {"slowdown", slowdown}});
+  for (const auto& slow : spread.slow_for_the_run)
+    json["slow_for_the_run"].push_back({{"of", slow.ones.of == SlowOnes::Of::nodes ? "nodes" : "ranks"},
+                                        {"slowdown", slow.ones.slowdown},
+                                        {"drawn", slow.drawn},
+                                        {"candidates", slow.of},
+                                        {"chance_of_any", slow.chance_of_any()}});
   return json;
 }
 
@@ -60,6 +66,7 @@ void add_metrics(const IterationMetrics& m, Json& point) {
   point["iteration_s"] = m.iteration.value();
   point["algorithm"] = m.algorithm;
   point["fidelity"] = m.fidelity;
+  if (m.collective_workers > 1) point["collective_workers"] = m.collective_workers;
   point["algbw_Bps"] = m.algbw.value();
   point["busbw_Bps"] = m.busbw.value();
   point["samples_per_s"] = number_or_null(m.samples_per_s);

@@ -235,6 +235,12 @@ class LineScript {
   std::vector<std::string> parts_, titles_;
 };
 
+// Which of the iterations, where they differ.
+std::string of_iterations(const SweepResult& result) {
+  const auto& spread = result.points.front().metrics.spread;
+  return spread ? fmt::format(", {} of {}", reported_iteration_name(spread->report), spread->iterations) : "";
+}
+
 }  // namespace
 
 std::string line_plot_script(const SweepResult& result, std::size_t axis, PlotFormat format) {
@@ -252,7 +258,8 @@ std::string line_plot_script(const SweepResult& result, std::size_t axis, PlotFo
 
   auto tics = picture.along_caps ? cap_tics(x) : value_tics(result, axis);
   PlotTitles titles{result.title, picture.along_caps ? "bucket cap" : result.axes[axis],
-                    fmt::format("iteration time ({})", scale.unit), result.trace_note()};
+                    fmt::format("iteration time{} ({})", of_iterations(result), scale.unit),
+                    result.trace_note()};
   auto out = canvas_settings(format, titles, margins, legend);
   out += range_settings("x", x) + tic_settings("x", without_crowding(x, tics));
   out += range_settings("y", y);

@@ -116,6 +116,8 @@ IterationMetrics measure(const Timeline& timeline, const IterationContext& conte
   metrics.algorithm = context.algorithm;
   metrics.fidelity = context.fidelity;
   metrics.reported_rank = rank.rank;
+  metrics.slowdown = rank.slowdown;
+  metrics.collective_workers = context.collective_workers;
   metrics.trace_synthetic = synthetic_mark(context.trace.metadata);
   measure_compute(rank, metrics);
   measure_communication(rank, context, metrics);

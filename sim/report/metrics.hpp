@@ -64,6 +64,8 @@ struct IterationMetrics {
   [[nodiscard]] std::vector<std::string> sources_of_times() const;
   std::optional<std::string> trace_synthetic = {};  // its synthetic_mark()
   int reported_rank = 0;                            // the rank these terms belong to
+  double slowdown = 1;                              // its compute times over the trace's
+  int collective_workers = 1;                       // collectives of a group that may be in flight at once
 };
 
 // What the timeline itself does not say.
@@ -73,6 +75,7 @@ struct IterationContext {
   int world_size = 0;
   std::string algorithm;  // "ring", "measured"
   std::string fidelity;   // "lazy", ...
+  int collective_workers = 1;
   // Of a group's collective; none where nothing is chosen.
   std::function<CollectiveChoice(std::size_t group, Bytes bytes)> choice = nullptr;
 };

@@ -51,7 +51,8 @@ std::string SweepResult::trace_note() const {
 
 bool SweepResult::compares_choices() const {
   return std::none_of(axes.begin(), axes.end(), [](const std::string& axis) {
-    return axis.starts_with("cluster.") || axis.starts_with("workload.");
+    return axis.starts_with("cluster.") || axis.starts_with("workload.") ||
+           axis.starts_with("variability.") || axis.starts_with("physics.");
   });
 }
 

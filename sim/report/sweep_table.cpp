@@ -79,6 +79,12 @@ void SweepTable::footer(const SweepResult& result) {
     for (auto best : best_of_groups) row(result.points[best]);
   }
   if (auto note = result.trace_note(); !note.empty()) out_ << '\n' << note << '\n' << std::flush;
+  for (const auto& point : result.points)
+    if (const auto& spread = point.metrics.spread) {
+      out_ << fmt::format("\niterations are the {} of {} (seed {}), terms those of that iteration\n",
+                          reported_iteration_name(spread->report), spread->iterations, spread->seed);
+      break;
+    }
   if (!result.compares_choices()) return;
   if (optional_.range) range_footer(result);
   const auto& best = result.points[result.best()];

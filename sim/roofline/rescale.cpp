@@ -56,8 +56,10 @@ void multiply_times(LayerTrace& trace, const Ratios& factors, double optimizer) 
     double factor = factors.of(gradient.name);
     now += (gradient.ready - before) * factor;
     before = gradient.ready;
+    // The spread is of the whole time until then.
+    if (gradient.ready_spread && before > Seconds(0))
+      gradient.ready_spread = *gradient.ready_spread * (now / before);
     gradient.ready = now;
-    if (gradient.ready_spread) gradient.ready_spread = *gradient.ready_spread * factor;
   }
   if (trace.forward) trace.forward = *trace.forward * factors.forward;
   if (trace.optimizer) trace.optimizer = *trace.optimizer * optimizer;
@@ -92,7 +94,8 @@ LayerTrace rescale_trace(const LayerTrace& trace, const GpuDescription& from, co
   LayerTrace result = trace;
   multiply_times(result, factors, memory_ratio);
   result.metadata.device = to.name;
-  mark(result.metadata, fmt::format("rescaled from {} to {}", from.name, to.name));
+  mark(result.metadata,
+       fmt::format("rescaled from {} to {} by their {} figures", from.name, to.name, dtype_name(compute)));
   result.metadata.notes.push_back(fmt::format(
       "Estimated for {} from times on {}, with a ratio of the peaks in {} of {:.4g} and of the "
       "memory bandwidths of {:.4g}; {}.",

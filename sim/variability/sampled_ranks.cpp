@@ -1,6 +1,7 @@
 #include "sim/variability/sampled_ranks.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <random>
 
 #include <boost/random/bernoulli_distribution.hpp>
@@ -39,10 +40,16 @@ void multiply(const FactorDistribution& distribution, Random random, Factors& fa
   for (auto& factor : factors) factor *= draw(random);
 }
 
-void slow_down(const SlowOnes& ones, Random random, Factors& factors) {
+// Returns how many are.
+int slow_down(const SlowOnes& ones, Random random, Factors& factors) {
   boost::random::bernoulli_distribution<double> draw(ones.probability);
+  int drawn = 0;
   for (auto& factor : factors)
-    if (draw(random)) factor *= ones.slowdown;
+    if (draw(random)) {
+      factor *= ones.slowdown;
+      ++drawn;
+    }
+  return drawn;
 }
 
 // The factors of all ranks and nodes.
@@ -58,8 +65,10 @@ class Draws {
     lasting_nodes_.assign(static_cast<std::size_t>(n_nodes), 1);
     if (variability.ranks) multiply(*variability.ranks, random_of(kRanks, 0), lasting_ranks_);
     if (variability.nodes) multiply(*variability.nodes, random_of(kNodes, 0), lasting_nodes_);
-    add_slow(SlowOnes::Lasts::run, 0, lasting_ranks_, lasting_nodes_);
+    slow_for_the_run_ = add_slow(SlowOnes::Lasts::run, 0, lasting_ranks_, lasting_nodes_);
   }
+
+  [[nodiscard]] const std::vector<SlowForTheRun>& slow_for_the_run() const { return slow_for_the_run_; }
 
   Factors in_iteration(std::uint32_t iteration) const {
     auto ranks = lasting_ranks_;
@@ -76,15 +85,23 @@ class Draws {
     return random_numbers(variability_.seed, source, iteration);
   }
 
-  void add_slow(SlowOnes::Lasts lasts, std::uint32_t iteration, Factors& ranks, Factors& nodes) const {
-    for (std::uint32_t i = 0; i < variability_.slow.size(); ++i)
-      if (const auto& ones = variability_.slow[i]; ones.lasts == lasts)
-        slow_down(ones, random_of(kSlow + i, iteration), ones.of == SlowOnes::Of::ranks ? ranks : nodes);
+  std::vector<SlowForTheRun> add_slow(SlowOnes::Lasts lasts, std::uint32_t iteration, Factors& ranks,
+                                      Factors& nodes) const {
+    std::vector<SlowForTheRun> drawn;
+    for (std::uint32_t i = 0; i < variability_.slow.size(); ++i) {
+      const auto& ones = variability_.slow[i];
+      if (ones.lasts != lasts) continue;
+      auto& factors = ones.of == SlowOnes::Of::ranks ? ranks : nodes;
+      int count = slow_down(ones, random_of(kSlow + i, iteration), factors);
+      drawn.push_back({ones, count, static_cast<int>(factors.size())});
+    }
+    return drawn;
   }
 
   const Variability& variability_;
   std::span<const RankPlace> places_;
   Factors lasting_ranks_, lasting_nodes_;
+  std::vector<SlowForTheRun> slow_for_the_run_;
 };
 
 std::vector<SlowestRank> slowest_of(const Factors& factors, std::span<const RankPlace> places) {
@@ -137,9 +154,13 @@ class Growth {
 
 }  // namespace
 
+double SlowForTheRun::chance_of_any() const {
+  return 1 - std::pow(1 - ones.probability, of);
+}
+
 SampledRanks sample_ranks(const Variability& variability, std::span<const RankPlace> ranks) {
   DDPSIM_CHECK(!ranks.empty() && variability.iterations > 0, "there are ranks and iterations to draw for");
-  SampledRanks sampled{variability, {}, {}};
+  SampledRanks sampled{variability, {}, {}, {}};
   Draws draws(variability, ranks);
   Growth growth;
   for (int iteration = 0; iteration < variability.iterations; ++iteration) {
@@ -148,6 +169,7 @@ SampledRanks sample_ranks(const Variability& variability, std::span<const RankPl
     growth.add(std::move(factors));
   }
   sampled.growth = growth.take();
+  sampled.slow_for_the_run = draws.slow_for_the_run();
   return sampled;
 }
 

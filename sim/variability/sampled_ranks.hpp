@@ -24,12 +24,21 @@ struct ExpectedSlowest {
   double slowdown = 0;
 };
 
+// Of slow ones that last for the run: how many were drawn.
+struct SlowForTheRun {
+  SlowOnes ones;
+  int drawn = 0, of = 0;
+  // The probability that at least one is drawn.
+  [[nodiscard]] double chance_of_any() const;
+};
+
 struct SampledRanks {
   Variability variability;
   std::vector<std::vector<SlowestRank>> slowest;  // by iteration, then by group
   // Of 1, 2, 4, ... and of all ranks: the mean over iterations and over all runs of so many consecutive
   // ranks.
   std::vector<ExpectedSlowest> growth;
+  std::vector<SlowForTheRun> slow_for_the_run;
 };
 
 // `ranks` by rank, groups from 0. The same draws whatever else is asked: a rank's do not depend on how many

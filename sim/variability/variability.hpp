@@ -39,6 +39,7 @@ struct Variability {
   std::optional<FactorDistribution> nodes;   // for each node, once
   std::vector<SlowOnes> slow;
 
+  [[nodiscard]] bool is_off() const { return !jitter && !ranks && !nodes && slow.empty(); }
   [[nodiscard]] bool needs_nodes() const;
 };
 

@@ -37,6 +37,26 @@ TEST(FitInterference, ATailTellsThemApart) {
   EXPECT_NEAR(fit.predicted.tail->value(), 0.006, 1e-8);
 }
 
+// With s = 0 the tail is longest, 16 of the 46 ms.
+TEST(FitInterference, ATailThatNothingGives) {
+  auto fit = fit_interference({Seconds(0.046), Seconds(0.017)}, one_collective);
+  EXPECT_FALSE(fit.separate);
+  ASSERT_TRUE(fit.closest_tail);
+  EXPECT_NEAR(fit.closest_tail->value(), 0.016, 1e-6);
+  EXPECT_NEAR(fit.compute, 0.3, 1e-6);
+  EXPECT_EQ(fit.collective, fit.compute);
+}
+
+TEST(FitInterference, WhereNothingOverlaps) {
+  auto in_turn = [](double, double) { return OverlappedIteration{Seconds(0.04), Seconds(0.01)}; };
+  EXPECT_EQ(
+      input_error([&] {
+        fit_interference({Seconds(0.04), std::nullopt}, in_turn);
+      }),
+      "error: however strong the interference, the same iteration is predicted: nothing overlaps in it\n"
+      "hint: fit to an iteration in which all-reduces run beside compute");
+}
+
 // 40 ms are what they take without: 10 + 20 + 10.
 TEST(FitInterference, NoneAtAll) {
   EXPECT_EQ(fit_interference({Seconds(0.040), std::nullopt}, one_collective).compute, 0);

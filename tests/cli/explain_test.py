@@ -116,6 +116,16 @@ class LinksTest(cli.CliTest):
                       self.explain(*settings, "--set", "engine.fidelity=lazy"))
 
 
+class OfVariabilityTest(PhysicsTest):
+    def test_the_slowest_rank(self):
+        """20 % longer than 30 ms, by a straggler or by a draw."""
+        for settings in (["workload.stragglers=[{rank: 1, slowdown: 1.2}]"],
+                         ["variability={seed: 1, jitter: none, slow: [{of: ranks, probability: 1, slowdown: 1.2}]}"]):
+            done = self.ok("simulate", "scenario.yaml", "--explain", *cli.set_arguments(settings))
+            self.assertRegex(done.stdout, r"rank [01] computes \+20\.0 % longer than the trace says: 6 ms of that")
+        self.assertRegex(done.stdout, r"-6\.000 ms +-12\.5 %  nothing varies")
+
+
 class GpuTest(PhysicsTest):
     """A GPU's description leaves interference open: s = r = 0.1 to 0.65, and the iteration takes 42 + 12 s ms. Without copies."""
 

@@ -64,7 +64,7 @@ class SyntheticTest(cli.CliTest):
         gpus = cli.SOURCE_ROOT / "gpus"
         result = self.simulate(f"workload.rescale={{from: {gpus / 'a100-sxm4-40gb.yaml'}, to: {gpus / 'h100-sxm.yaml'}}}")
         self.assertEqual(result["trace_synthetic"],
-                         "estimated, not recorded (rescaled from NVIDIA A100 SXM4 40GB to NVIDIA H100 SXM5 80GB)")
+                         "estimated, not recorded (rescaled from NVIDIA A100 SXM4 40GB to NVIDIA H100 SXM5 80GB by their float32 figures)")
 
 
 if __name__ == "__main__":

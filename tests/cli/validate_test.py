@@ -89,6 +89,10 @@ class MeasuredTest(ValidateCliTest):
         done = self.fails(2, "validate", "scenario.yaml", "--measured", "measured.csv", "--ranks", "4")
         self.assertIn("--ranks excludes --measured", done.stderr)
 
+    def test_random_numbers_are_not_for_real_ranks(self):
+        self.scenario(cli.small_trace(2, 1000, 0.001), variability="{seed: 1, jitter: 0.1}")
+        self.assertIn("real ranks vary as they do", self.fails(2, "validate", "scenario.yaml").stderr)
+
     def test_a_row_for_two_caps(self):
         self.write("measured.csv", "iteration_s\n0.02\n")
         done = self.fails(2, "validate", "scenario.yaml", "--measured", "measured.csv")

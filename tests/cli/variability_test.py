@@ -54,6 +54,10 @@ class JitterTest(VariabilityTest):
             self.assertEqual(spread, sorted(spread))
         self.assertIn(f"rank {one['reported_rank']}", self.read("t.json").decode())
 
+    def test_none_is_as_without(self):
+        self.write_scenario(TRACE)
+        self.assertNotIn("iterations", self.varied(jitter="none"))
+
     def test_the_seed_says_it_to_the_byte(self):
         self.write_scenario(TRACE)
 
@@ -67,6 +71,8 @@ class JitterTest(VariabilityTest):
         self.write_scenario(TRACE)
         self.write("steps.csv", "step,compute_s\n1,0.2\n2,0.2\n3,0.6\n")
         iterations = self.varied(jitter="{observed: steps.csv}")["iterations"]
+        done = self.ok("simulate", "scenario.yaml", "--seed", "1", "--set", "variability.jitter={observed: steps.csv}")
+        self.assertIn("8 ranks draw from 3 observed times", done.stderr)
         self.assertAlmostEqual(iterations["median_s"] - iterations["min_s"], 0.2, places=9)
         self.assertEqual(iterations["median_s"], iterations["max_s"])
 
@@ -88,6 +94,17 @@ class SlowTest(VariabilityTest):
         iterations = self.varied("--set", slow, jitter="none")["iterations"]
         self.assertAlmostEqual(iterations["median_s"], iterations["unvaried_s"], places=12)
         self.assertAlmostEqual(iterations["p95_s"] - iterations["median_s"], 0.1, places=9)
+
+    def test_slow_ones_of_this_seed_and_of_others(self):
+        self.write_scenario(TRACE)
+        one = self.varied("--set", "variability.slow=[{of: ranks, probability: 0.5, slowdown: 2}]", jitter="none")
+        (slow,) = one["iterations"]["slow_for_the_run"]
+        self.assertEqual([slow["of"], slow["slowdown"], slow["candidates"]], ["ranks", 2, 8])
+        self.assertEqual(slow["chance_of_any"], 1 - 0.5**8)
+        self.assertGreater(slow["drawn"], 0)
+        done = self.ok("simulate", "scenario.yaml", "--seed", "1", "--set", "variability.jitter=none", "--set",
+                       "variability.slow=[{of: ranks, probability: 0.5, slowdown: 2}]")
+        self.assertIn(f"slow for the run       {slow['drawn']} of 8 ranks, by this seed; at least one in 100 % of runs", done.stdout)
 
     def test_slow_for_the_run(self):
         self.write_scenario(TRACE, world_size=16, topology=NODES)
@@ -128,6 +145,9 @@ class SweepTest(VariabilityTest):
             self.assertEqual(tail["iteration_s"], row["p95_s"])
         done = self.ok("sweep", "scenario.yaml")
         self.assertRegex(done.stdout.splitlines()[0], r"p5 ms +median ms +p95 ms$")
+        self.assertIn("iterations are the median of 100 (seed 1), terms those of that iteration", done.stdout)
+        done = self.ok("sweep", "scenario.yaml", "--set", "sweep.cluster.world_size=[8]", "--set", "sweep.variability.jitter=[none, 0.1]")
+        self.assertNotIn("best:", done.stdout)
 
     def test_what_is_best_may_depend_on_it(self):
         """Slow iterations are rare: half the ranks' speed in 10 % of them. Two buckets pay when compute is slow."""

@@ -1,12 +1,12 @@
 // The two networks share bandwidth alike: random flows end at the same times on SimGrid and on FluidNetwork.
-#include "sim/collective/fluid_network.hpp"
+#include "sim/engine/simgrid/network.hpp"
 
 #include <random>
 
 #include <gtest/gtest.h>
 
 #include "sim/base/check.hpp"
-#include "sim/engine/simgrid/network.hpp"
+#include "sim/collective/fluid_network.hpp"
 
 namespace ddpsim::testing {
 namespace {

@@ -38,7 +38,7 @@ TEST(Rescale, AnUnknownModelComputes) {
 TEST(Rescale, SaysSo) {
   auto trace = rescale_trace(recorded(), small_gpu(), fast_gpu(), DType::float32);
   EXPECT_EQ(trace.metadata.device, "Fast");
-  EXPECT_EQ(trace.metadata.synthetic, "rescaled from Small to Fast");
+  EXPECT_EQ(trace.metadata.synthetic, "rescaled from Small to Fast by their float32 figures");
   EXPECT_EQ(trace.metadata.notes.back(),
             "Estimated for Fast from times on Small, with a ratio of the peaks in float32 of 0.5 and of the "
             "memory bandwidths of 0.25; all layers count as computing.");
@@ -63,8 +63,11 @@ TEST(Rescale, AKnownModelsLayersComputeOrMove) {
   options.gpu = fast_gpu();
   options.gpu->copy_launch = Seconds();
   auto fast = synthesize(model, options);
+  for (auto& gradient : slow.gradients) gradient.ready_spread = 0.05 * gradient.ready;
   auto trace = rescale_trace(slow, small_gpu(), fast_gpu(), DType::float32);
   ASSERT_EQ(trace.gradients.size(), fast.gradients.size());
+  for (const auto& gradient : trace.gradients)
+    ASSERT_NEAR(*gradient.ready_spread / gradient.ready, 0.05, 1e-12) << gradient.name;
   auto share = [](const LayerTrace& t, std::size_t i) {
     return t.gradients[i].ready - t.gradients[i - 1].ready;
   };
@@ -92,7 +95,7 @@ TEST(Rescale, AnEstimateOfAnEstimateSaysBoth) {
   auto estimate = recorded();
   estimate.metadata.synthetic = "FLOPs";
   EXPECT_EQ(rescale_trace(estimate, small_gpu(), fast_gpu(), DType::float32).metadata.synthetic,
-            "FLOPs, rescaled from Small to Fast");
+            "FLOPs, rescaled from Small to Fast by their float32 figures");
 }
 
 TEST(Rescale, NeedsBothPeaks) {

@@ -23,6 +23,9 @@ Seconds before_backward(const Scenario& scenario) {
 }  // namespace
 
 void check_can_be_real(const Scenario& scenario) {
+  if (scenario.sampled)
+    throw InputError("real ranks vary as they do, not by random numbers",
+                     "remove 'variability', or compare with measured iterations (--measured FILE)");
   if (scenario.ddp.iteration == DdpIteration::first)
     throw InputError("a real run measures later iterations than the first", "remove ddp.iteration");
   if (scenario.plan.used_parameter_bitmap || !scenario.plan.unused.empty())

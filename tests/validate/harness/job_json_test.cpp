@@ -25,8 +25,9 @@ Job full_job() {
                 {2, 6, 31, 0.0123, Seconds(61.5)},
                 true};
   Step trained{"trained", {}, {}, false, Reduction{Reduction::Kind::overlap, 1048576, 26214400, true, 3}};
-  return {"gloo", {{3, 1.2}, {5, 2.25}}, Seconds(12.5), {replayed, trained}, TrainedModel{"gpt2", 8, 128}, true,
-          2};
+  return {
+      "gloo", {{3, 1.2}, {5, 2.25}}, Seconds(12.5), {replayed, trained}, TrainedModel{"gpt2", 8, 128}, true,
+      2};
 }
 
 Job written_and_read(const Job& job) {

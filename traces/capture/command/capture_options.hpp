@@ -24,8 +24,8 @@ struct CaptureOptions {
   std::string steps;  // empty: not wanted
 
   void add_to(CLI::App& command);
-  // The command line of the same options; what does not change the measurement (--out, --steps, --quiet) is left out
-  // of `measurement`, which the trace's header quotes.
+  // The command line of the same options; what does not change the measurement (--out, --steps, --quiet) is
+  // left out of `measurement`, which the trace's header quotes.
   [[nodiscard]] std::vector<std::string> measurement() const;
   [[nodiscard]] std::vector<std::string> arguments() const;
 };
