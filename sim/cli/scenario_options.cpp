@@ -1,9 +1,11 @@
 #include "sim/cli/scenario_options.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <iostream>
 #include <map>
+#include <sstream>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -234,6 +236,31 @@ void report_observed(std::span<const Scenario> scenarios) {
         "note: {} ranks draw from {} observed times, so that nearly every iteration has the slowest of "
         "them; how slow rarer ones are, nobody observed\n",
         scenario.world_size, observed->factors.size());
+    return;
+  }
+}
+
+namespace {
+
+// "H100" of "NVIDIA H100 SXM5 80GB": the first word with a digit.
+std::string model_word(const std::string& gpu) {
+  std::istringstream words(gpu);
+  for (std::string word; words >> word;)
+    if (std::any_of(word.begin(), word.end(), [](unsigned char c) { return std::isdigit(c); })) return word;
+  return gpu;
+}
+
+}  // namespace
+
+void report_other_gpu(std::span<const Scenario> scenarios) {
+  for (const auto& scenario : scenarios) {
+    const auto& device = scenario.trace->metadata.device;
+    if (!scenario.gpu || !device || device->find(model_word(*scenario.gpu)) != std::string::npos) continue;
+    fmt::print(stderr,
+               "note: compute times are those of the trace's device, {}; of the cluster's GPU, {}, only how "
+               "compute and communication slow one another down and what copies cost (workload.rescale "
+               "estimates the times)\n",
+               *device, *scenario.gpu);
     return;
   }
 }

@@ -62,6 +62,9 @@ void warn_if_slow(std::span<const Scenario> scenarios);
 // Tells the user on stderr where observed compute times are too few for so many ranks.
 void report_observed(std::span<const Scenario> scenarios);
 
+// Tells the user on stderr where a trace was recorded on another GPU than the cluster's.
+void report_other_gpu(std::span<const Scenario> scenarios);
+
 // Tells the user on stderr where auto does not mean NCCL.
 void report_plain_rings(std::span<const Scenario> scenarios);
 

@@ -104,6 +104,7 @@ void simulate(const SimulateOptions& options) {
     report_table_use({&scenario, 1});
     report_plain_rings({&scenario, 1});
     report_observed({&scenario, 1});
+    report_other_gpu({&scenario, 1});
     warn_if_slow({&scenario, 1});
     for (const auto& axis : axes)
       fmt::print(stderr, "note: the sweep over {} is left out; see 'ddpsim sweep'\n", axis.key);

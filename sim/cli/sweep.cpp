@@ -86,6 +86,7 @@ void sweep(const SweepOptions& options) {
     report_table_use(plan.scenarios);
     report_plain_rings(plan.scenarios);
     report_observed(plan.scenarios);
+    report_other_gpu(plan.scenarios);
     warn_if_slow(plan.scenarios);
   }
   SweepResult result{{}, {}, read_measured(plan), options.scenario.file};

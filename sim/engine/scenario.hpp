@@ -45,7 +45,8 @@ struct Scenario {
   // How long an all-reduce takes: exactly one of the two.
   std::shared_ptr<const Communication> communication;
   std::shared_ptr<const MeasuredTable> measured_table;
-  int collective_workers = 1;  // collectives of a group that can be in flight at once
+  int collective_workers = 1;      // collectives of a group that can be in flight at once
+  std::optional<std::string> gpu;  // the cluster's, where it is known: whose physics these are
   Physics physics;
   std::shared_ptr<const SampledRanks> sampled;  // null: every iteration is the same; by group label
   Fidelity fidelity = Fidelity::lazy;

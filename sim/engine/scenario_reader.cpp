@@ -211,6 +211,7 @@ Scenario ScenarioReader::read(const Value& root) {
   scenario.ddp = options;
   PathResolver resolve_path = [this](const Value& path) { return resolve(path); };
   scenario.physics = read_physics_section(physics, gpu.get(), scenario.plan, options, resolve_path);
+  if (gpu) scenario.gpu = gpu->name;
   choose_fidelity(fidelity, scenario);
   if (scenario.collective_workers > 1)
     check_uncontended(*collective, "a backend with several workers", "write workers: 1", scenario);

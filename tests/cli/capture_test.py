@@ -43,7 +43,7 @@ class CaptureTest(cli.CliTest):
 
         self.write_scenario(self.read("t.csv").decode())
         self.assertEqual(len(self.simulate()["buckets"]), 13)
-        jittered = self.simulate("--iterations", "50", "--seed", "1", "--set", "variability.jitter={observed: steps.csv}")
+        jittered = self.simulate("variability={seed: 1, iterations: 50, jitter: {observed: steps.csv}}")
         self.assertEqual(jittered["iterations"]["count"], 50)
 
     def test_two_captures_agree_in_all_but_time(self):

@@ -141,6 +141,13 @@ class GpuTest(PhysicsTest):
         self.assertNotIn("iteration_range_s", self.read_json("r.json"))
         self.assertAlmostEqual(self.read_json("r.json")["iteration_s"], 0.042, places=9)
 
+    def test_compute_times_stay_the_traces(self):
+        settings = ("--set", f"cluster.gpu={cli.SOURCE_ROOT}/gpus/h100-sxm.yaml")
+        for device, said in (("NVIDIA A100-SXM4-40GB", True), ("NVIDIA H100 80GB HBM3", False)):
+            self.write("trace.csv", TRACE.replace("# model: test", f"# model: test\n# device: {device}"))
+            done = self.ok("simulate", "scenario.yaml", *settings)
+            self.assertEqual(f"compute times are those of the trace's device, {device}" in done.stderr, said)
+
     def test_a_sweep_of_ranges(self):
         """One all-reduce of 17 ms after 30 ms is best with the most interference, two of 12 ms otherwise."""
         self.write("table.csv", TABLE.replace("0.024", "0.017"))

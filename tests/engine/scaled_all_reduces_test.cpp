@@ -52,13 +52,15 @@ TEST(ScaledAllReduces, OfNcclsModel) {
   NcclCase one;
   one.topology = kH100s;
   auto plain = one.read();
-  auto without = [&](const AllReduceScale& scale) {
+  auto scaled = [&](const AllReduceScale& scale) {
     auto scenario = plain;
     scale_all_reduces(scenario, scale);
-    return choices(scenario).front();
+    return scenario;
   };
+  // A choice points into the model of its scenario.
+  auto without_latency = scaled({0, 1}), without_bytes = scaled({1, 0});
   auto [candidate, time, stage] = choices(plain).front();
-  auto no_latency = without({0, 1}), no_bytes = without({1, 0});
+  auto no_latency = choices(without_latency).front(), no_bytes = choices(without_bytes).front();
   EXPECT_EQ(*no_latency.candidate, *candidate);
   EXPECT_EQ(no_latency.stage, stage);
   EXPECT_GT(no_bytes.time, Seconds(0));
