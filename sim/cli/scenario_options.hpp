@@ -56,23 +56,4 @@ IterationMetrics metrics_of(const Scenario& scenario, const Prediction& predicti
 IterationContext context_of(const Scenario& scenario);
 ToolInfo tool_info();
 
-// Tells the user on stderr when the simulation will take more than about half a minute.
-void warn_if_slow(std::span<const Scenario> scenarios);
-
-// Tells the user on stderr where observed compute times are too few for so many ranks.
-void report_observed(std::span<const Scenario> scenarios);
-
-// Tells the user on stderr where a trace was recorded on another GPU than the cluster's.
-void report_other_gpu(std::span<const Scenario> scenarios);
-
-// Tells the user on stderr where auto does not mean NCCL.
-void report_plain_rings(std::span<const Scenario> scenarios);
-
-// Tells the user on stderr where measured tables had to be repaired, and how many messages lie outside them.
-void report_table_use(std::span<const Scenario> scenarios);
-
-// Tells the user on stderr how many measured iterations belong to none of these predictions.
-void report_unmatched(const std::vector<MeasuredIteration>& measured,
-                      std::span<const IterationMetrics> predictions);
-
 }  // namespace ddpsim::cli

@@ -8,6 +8,7 @@
 #include "sim/base/quantity.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/explain.hpp"
+#include "sim/cli/notes.hpp"
 #include "sim/cli/point_runs.hpp"
 #include "sim/cli/scenario_options.hpp"
 #include "sim/config/overrides.hpp"

@@ -8,6 +8,7 @@
 #include "sim/base/output_file.hpp"
 #include "sim/base/progress_line.hpp"
 #include "sim/cli/commands.hpp"
+#include "sim/cli/notes.hpp"
 #include "sim/cli/point_runs.hpp"
 #include "sim/cli/scenario_options.hpp"
 #include "sim/cli/sweep_points.hpp"

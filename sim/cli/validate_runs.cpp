@@ -12,6 +12,7 @@
 #include "sim/base/output_file.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/base/statistics.hpp"
+#include "sim/cli/notes.hpp"
 #include "sim/cli/real_runs.hpp"
 #include "sim/cli/temporary_folder.hpp"
 #include "sim/cli/validate.hpp"
