@@ -13,17 +13,18 @@
 namespace ddpsim::cli {
 namespace {
 
-void report_repairs(const MeasuredCost& cost) {
+void add_repairs(const MeasuredCost& cost, std::vector<Note>& notes) {
   auto repaired = cost.repaired_points();
   if (repaired.empty()) return;
   std::vector<std::string> changes;
   for (const auto& point : repaired)
     changes.push_back(fmt::format("{} {} -> {}", format_bytes(point.bytes), format_seconds(point.measured),
                                   format_seconds(point.time)));
-  fmt::print(
-      stderr,
-      "note: {} of {} measured all-reduce times fall with size; they were pooled so that none does: {}\n",
-      repaired.size(), cost.points().size(), fmt::join(changes, ", "));
+  notes.push_back(
+      {"table-pooled",
+       fmt::format(
+           "{} of {} measured all-reduce times fall with size; they were pooled so that none does: {}",
+           repaired.size(), cost.points().size(), fmt::join(changes, ", "))});
 }
 
 // Messages that a table says nothing about: their times are extrapolated (docs/model.md).
@@ -35,19 +36,15 @@ struct Outside {
     below += bytes < cost.points().front().bytes;
     beyond += bytes > cost.points().back().bytes;
   }
-  void report(const MeasuredCost& cost) const {
+  void add(const MeasuredCost& cost, std::vector<Note>& notes) const {
     if (below + beyond == 0) return;
-    fmt::print(stderr,
-               "note: of {} all-reduces {} are smaller and {} larger than all of the table's messages ({} to "
-               "{}): extrapolated\n",
-               all, below, beyond, format_bytes(cost.points().front().bytes),
-               format_bytes(cost.points().back().bytes));
+    notes.push_back({"table-extrapolated",
+                     fmt::format("of {} all-reduces {} are smaller and {} larger than all of the table's "
+                                 "messages ({} to {}): extrapolated",
+                                 all, below, beyond, format_bytes(cost.points().front().bytes),
+                                 format_bytes(cost.points().back().bytes))});
   }
 };
-
-}  // namespace
-
-namespace {
 
 // Flows one by one: every edge of a ring in every step.
 double flows_of_exact(const Scenario& scenario) {
@@ -67,9 +64,7 @@ double flows_of_folded(const Scenario& scenario) {
   return flows;
 }
 
-}  // namespace
-
-void warn_if_slow(std::span<const Scenario> scenarios) {
+void add_slow(std::span<const Scenario> scenarios, std::vector<Note>& notes) {
   constexpr double kManyFlows = 1e7;
   double exact = 0, folded = 0;
   for (const auto& scenario : scenarios) {
@@ -79,33 +74,32 @@ void warn_if_slow(std::span<const Scenario> scenarios) {
     if (in_rounds) folded += flows_of_folded(scenario);
   }
   if (exact > kManyFlows)
-    fmt::print(
-        stderr,
-        "note: fidelity exact simulates {:.0f} million flows one by one; lazy gives the same much sooner\n",
-        exact / 1e6);
+    notes.push_back(
+        {"slow-exact",
+         fmt::format(
+             "fidelity exact simulates {:.0f} million flows one by one; lazy gives the same much sooner",
+             exact / 1e6)});
   if (folded > kManyFlows)
-    fmt::print(stderr,
-               "note: up to {:.0f} million flows have to be simulated where several share links; random "
-               "placements, trees and many groups that are not in step fold badly\n",
-               folded / 1e6);
+    notes.push_back({"slow-contended",
+                     fmt::format("up to {:.0f} million flows have to be simulated where several share links; "
+                                 "random placements, trees and many groups that are not in step fold badly",
+                                 folded / 1e6)});
 }
 
-void report_observed(std::span<const Scenario> scenarios) {
+void add_observed(std::span<const Scenario> scenarios, std::vector<Note>& notes) {
   for (const auto& scenario : scenarios) {
     if (!scenario.sampled || !scenario.sampled->variability.jitter) continue;
     const auto* observed = std::get_if<Observed>(&*scenario.sampled->variability.jitter);
     double ranks = scenario.world_size;
     if (!observed || ranks < static_cast<double>(observed->factors.size())) continue;
-    fmt::print(
-        stderr,
-        "note: {} ranks draw from {} observed times, so that nearly every iteration has the slowest of "
-        "them; how slow rarer ones are, nobody observed\n",
-        scenario.world_size, observed->factors.size());
+    notes.push_back(
+        {"few-observed",
+         fmt::format("{} ranks draw from {} observed times, so that nearly every iteration has the slowest "
+                     "of them; how slow rarer ones are, nobody observed",
+                     scenario.world_size, observed->factors.size())});
     return;
   }
 }
-
-namespace {
 
 // "H100" of "NVIDIA H100 SXM5 80GB": the first word with a digit.
 std::string model_word(const std::string& gpu) {
@@ -115,28 +109,21 @@ std::string model_word(const std::string& gpu) {
   return gpu;
 }
 
-}  // namespace
-
-void report_other_gpu(std::span<const Scenario> scenarios) {
+void add_other_gpu(std::span<const Scenario> scenarios, std::vector<Note>& notes) {
   for (const auto& scenario : scenarios) {
     const auto& device = scenario.trace->metadata.device;
     if (!scenario.gpu || !device || device->find(model_word(*scenario.gpu)) != std::string::npos) continue;
-    fmt::print(stderr,
-               "note: compute times are those of the trace's device, {}; of the cluster's GPU, {}, only how "
-               "compute and communication slow one another down and what copies cost (workload.rescale "
-               "estimates the times)\n",
-               *device, *scenario.gpu);
+    notes.push_back(
+        {"other-gpu",
+         fmt::format("compute times are those of the trace's device, {}; of the cluster's GPU, {}, only how "
+                     "compute and communication slow one another down and what copies cost (workload.rescale "
+                     "estimates the times)",
+                     *device, *scenario.gpu)});
     return;
   }
 }
 
-void report_plain_rings(std::span<const Scenario> scenarios) {
-  if (std::any_of(scenarios.begin(), scenarios.end(),
-                  [](const auto& scenario) { return scenario.lacks_nccl; }))
-    fmt::print(stderr, "note: the topology has no section 'nccl': algorithm auto is plain rings there\n");
-}
-
-void report_table_use(std::span<const Scenario> scenarios) {
+void add_table_use(std::span<const Scenario> scenarios, std::vector<Note>& notes) {
   std::vector<std::pair<const MeasuredCost*, Outside>> tables;  // in order of appearance
   for (const auto& scenario : scenarios) {
     if (!scenario.measured_table) continue;
@@ -144,27 +131,66 @@ void report_table_use(std::span<const Scenario> scenarios) {
     auto table =
         std::find_if(tables.begin(), tables.end(), [&](const auto& known) { return known.first == cost; });
     if (table == tables.end()) {
-      report_repairs(*cost);
-      if (const auto& queued = scenario.measured_table->queued) report_repairs(*queued);
+      add_repairs(*cost, notes);
+      if (const auto& queued = scenario.measured_table->queued) add_repairs(*queued, notes);
       table = tables.insert(table, {cost, {}});
     }
     for (const auto& bucket : scenario.plan.buckets) table->second.count(bucket.bytes, *cost);
   }
-  for (const auto& [cost, outside] : tables) outside.report(*cost);
+  for (const auto& [cost, outside] : tables) outside.add(*cost, notes);
 }
 
-void report_unmatched(const std::vector<MeasuredIteration>& measured,
-                      std::span<const IterationMetrics> predictions) {
+// Each code once, with the text of the first scenario that has it.
+void add_own(std::span<const Scenario> scenarios, std::vector<Note>& notes) {
+  struct Found {
+    const Note* first;
+    std::size_t scenarios = 0;
+    bool varies = false;
+  };
+  std::vector<Found> found;
+  for (const auto& scenario : scenarios)
+    for (const auto& note : scenario.notes) {
+      auto known = std::find_if(found.begin(), found.end(),
+                                [&](const Found& f) { return f.first->code == note.code; });
+      if (known == found.end()) known = found.insert(known, {&note});
+      ++known->scenarios;
+      known->varies |= note.text != known->first->text;
+    }
+  for (const auto& [first, count, varies] : found)
+    notes.push_back(
+        {first->code, varies ? fmt::format("{} (the first of {} points with such a note)", first->text, count)
+                             : first->text});
+}
+
+}  // namespace
+
+std::vector<Note> notes_of(std::span<const Scenario> scenarios) {
+  std::vector<Note> notes;
+  add_table_use(scenarios, notes);
+  add_own(scenarios, notes);
+  add_observed(scenarios, notes);
+  add_other_gpu(scenarios, notes);
+  add_slow(scenarios, notes);
+  return notes;
+}
+
+std::vector<Note> unmatched_notes(const std::vector<MeasuredIteration>& measured,
+                                  std::span<const IterationMetrics> predictions) {
   auto unmatched = std::count_if(measured.begin(), measured.end(), [&](const MeasuredIteration& row) {
     return std::none_of(predictions.begin(), predictions.end(), [&](const IterationMetrics& prediction) {
       return matching({row}, prediction).has_value();
     });
   });
-  if (unmatched > 0)
-    fmt::print(stderr,
-               "note: {} of {} measured iterations belong to no prediction here (a bucket cap must agree to "
-               "the byte)\n",
-               unmatched, measured.size());
+  if (unmatched == 0) return {};
+  return {
+      {"unmatched-measurements",
+       fmt::format("{} of {} measured iterations belong to no prediction here (a bucket cap must agree to "
+                   "the byte)",
+                   unmatched, measured.size())}};
+}
+
+void print_notes(std::span<const Note> notes) {
+  for (const auto& note : notes) fmt::print(stderr, "note: {}\n", note.text);
 }
 
 }  // namespace ddpsim::cli

@@ -1,31 +1,24 @@
 #pragma once
-// What the user should know beside the results: notes on stderr.
+// What the user should know beside the results: on stderr, and under `notes` in JSON.
 #include <span>
 #include <vector>
 
+#include "sim/base/note.hpp"
 #include "sim/engine/scenario.hpp"
 #include "sim/report/metrics.hpp"
 #include "sim/report/sweep_result.hpp"
 
 namespace ddpsim::cli {
 
-// Tells the user on stderr when the simulation will take more than about half a minute.
-void warn_if_slow(std::span<const Scenario> scenarios);
+// What can be said of the scenarios before they run, each code once: their own notes, use of measured tables,
+// observed times that are too few, a trace of another GPU, a simulation of more than about half a minute.
+std::vector<Note> notes_of(std::span<const Scenario> scenarios);
 
-// Tells the user on stderr where observed compute times are too few for so many ranks.
-void report_observed(std::span<const Scenario> scenarios);
+// How many measured iterations belong to none of these predictions; empty when all do.
+std::vector<Note> unmatched_notes(const std::vector<MeasuredIteration>& measured,
+                                  std::span<const IterationMetrics> predictions);
 
-// Tells the user on stderr where a trace was recorded on another GPU than the cluster's.
-void report_other_gpu(std::span<const Scenario> scenarios);
-
-// Tells the user on stderr where auto does not mean NCCL.
-void report_plain_rings(std::span<const Scenario> scenarios);
-
-// Tells the user on stderr where measured tables had to be repaired, and how many messages lie outside them.
-void report_table_use(std::span<const Scenario> scenarios);
-
-// Tells the user on stderr how many measured iterations belong to none of these predictions.
-void report_unmatched(const std::vector<MeasuredIteration>& measured,
-                      std::span<const IterationMetrics> predictions);
+// "note: TEXT", a line each, to stderr.
+void print_notes(std::span<const Note> notes);
 
 }  // namespace ddpsim::cli

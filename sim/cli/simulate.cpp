@@ -101,15 +101,11 @@ void simulate(const SimulateOptions& options) {
   auto root = options.scenario.load();
   auto axes = config::take_sweep_axes(root);  // checked, and left out: one scenario is simulated
   Scenario scenario = ScenarioReader(options.scenario.file).read(root);
-  if (!options.scenario.quiet) {
-    report_table_use({&scenario, 1});
-    report_plain_rings({&scenario, 1});
-    report_observed({&scenario, 1});
-    report_other_gpu({&scenario, 1});
-    warn_if_slow({&scenario, 1});
-    for (const auto& axis : axes)
-      fmt::print(stderr, "note: the sweep over {} is left out; see 'ddpsim sweep'\n", axis.key);
-  }
+  auto notes = notes_of({&scenario, 1});
+  for (const auto& axis : axes)
+    notes.push_back(
+        {"sweep-left-out", fmt::format("the sweep over {} is left out; see 'ddpsim sweep'", axis.key)});
+  if (!options.scenario.quiet) print_notes(notes);
   std::optional<FidelityCheck> checked;
   if (options.check_fidelity) checked = read_check(options, root, scenario);
   std::vector<MeasuredIteration> measured;
@@ -130,10 +126,12 @@ void simulate(const SimulateOptions& options) {
   if (comparison && options.scenario.prints_summary()) print_comparison(std::cout, *comparison);
   if (options.explain)
     explain(options.scenario.prints_summary() ? std::cout : std::cerr, options.scenario.file, root, metrics);
-  if (!options.scenario.quiet) report_unmatched(measured, {&metrics, 1});
+  auto unmatched = unmatched_notes(measured, {&metrics, 1});
+  if (!options.scenario.quiet) print_notes(unmatched);
+  notes.insert(notes.end(), unmatched.begin(), unmatched.end());
   if (checked) check_fidelity(*checked, options.scenario.prints_summary() ? std::cout : std::cerr);
   OutputPhase writing;
-  write_output(options.scenario.json, simulate_json(metrics, tool_info(), comparison));
+  write_output(options.scenario.json, simulate_json(metrics, tool_info(), comparison, notes));
   write_output(options.scenario.csv, buckets_csv(metrics));
   if (!options.timeline.empty())
     write_whole_file(options.timeline, chrome_timeline_json(prediction.timeline, context_of(scenario)));

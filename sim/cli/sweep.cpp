@@ -83,21 +83,15 @@ void sweep(const SweepOptions& options) {
   ScenarioReader reader(options.scenario.file);
   SweepPlan plan =
       options.exact_optimum ? plan_exact_optimum(root, axes, reader) : plan_grid(root, axes, reader);
-  if (!options.scenario.quiet) {
-    report_table_use(plan.scenarios);
-    report_plain_rings(plan.scenarios);
-    report_observed(plan.scenarios);
-    report_other_gpu(plan.scenarios);
-    warn_if_slow(plan.scenarios);
-  }
-  SweepResult result{{}, {}, read_measured(plan), options.scenario.file};
+  SweepResult result{{}, {}, read_measured(plan), options.scenario.file, notes_of(plan.scenarios)};
+  if (!options.scenario.quiet) print_notes(result.notes);
   for (const auto& axis : plan.axes) result.axes.push_back(axis.key);
   run_sweep(options, plan, result);
-  if (!options.scenario.quiet) {
-    std::vector<IterationMetrics> predictions;
-    for (const auto& point : result.points) predictions.push_back(point.metrics);
-    report_unmatched(result.measured, predictions);
-  }
+  std::vector<IterationMetrics> predictions;
+  for (const auto& point : result.points) predictions.push_back(point.metrics);
+  auto unmatched = unmatched_notes(result.measured, predictions);
+  if (!options.scenario.quiet) print_notes(unmatched);
+  result.notes.insert(result.notes.end(), unmatched.begin(), unmatched.end());
   OutputPhase writing;
   write_output(
       options.scenario.json,

@@ -138,12 +138,9 @@ validate::Sampling ValidateOptions::sampling() const {
 }
 
 SweepResult predict(const SweepPlan& plan, const std::string& title, bool quiet) {
-  SweepResult result{{}, {}, {}, title};
+  SweepResult result{{}, {}, {}, title, notes_of(plan.scenarios)};
   for (const auto& axis : plan.axes) result.axes.push_back(axis.key);
-  if (!quiet) {
-    report_table_use(plan.scenarios);
-    report_plain_rings(plan.scenarios);
-  }
+  if (!quiet) print_notes(result.notes);
   run_points(plan.scenarios, 1, [&](std::size_t i, const Prediction&, IterationMetrics metrics) {
     result.points.push_back({plan.axis_values[i], std::move(metrics), {}});
   });

@@ -206,7 +206,7 @@ validate::ValidationReport compare_with_file(const ValidateOptions& options, Swe
     metrics.push_back(point.metrics);
   }
   refuse_rows_without_cap(*validation.measured, predicted.points);
-  if (!options.quiet()) report_unmatched(measured, metrics);
+  if (!options.quiet()) print_notes(unmatched_notes(measured, metrics));
   auto report = validate::compare(predicted, {validation.iteration_error, validation.regret});
   report.prediction = "the scenario as it is";
   report.measurement = options.measured.empty() ? *validation.measured : options.measured;

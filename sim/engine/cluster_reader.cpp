@@ -221,7 +221,9 @@ std::shared_ptr<const RankPlaces> ScenarioReader::read_cluster(const Value& root
                    : collective.section    ? collective.place
                                            : section.topology->span);
   }
-  scenario.lacks_nccl = collective.automatic && !topology->nccl && topology->usual_size();
+  if (collective.automatic && !topology->nccl && topology->usual_size())
+    scenario.notes.push_back(
+        {"plain-rings", "the topology has no section 'nccl': algorithm auto is plain rings there"});
   scenario.groups = traffic.groups;
   scenario.communication = traffic.communication;
   return traffic.places;

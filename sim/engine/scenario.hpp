@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/base/note.hpp"
 #include "sim/collective/measured_cost.hpp"
 #include "sim/ddp/reduction_plan.hpp"
 #include "sim/engine/communication.hpp"
@@ -50,9 +51,8 @@ struct Scenario {
   Physics physics;
   std::shared_ptr<const SampledRanks> sampled;  // null: every iteration is the same; by group label
   Fidelity fidelity = Fidelity::lazy;
-  // auto over nodes of which nothing says what NCCL would do there: plain rings.
-  bool lacks_nccl = false;
   ValidationSettings validation;
+  std::vector<Note> notes;  // what its reader found worth saying
 
   [[nodiscard]] std::string algorithm() const;
   // One collective after the other, beside compute that does not notice.

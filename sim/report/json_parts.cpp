@@ -97,6 +97,12 @@ Json scenario(const ScenarioInfo& scenario) {
   return json;
 }
 
+Json notes(const std::vector<Note>& notes) {
+  auto json = Json::array();
+  for (const auto& note : notes) json.push_back({{"code", note.code}, {"text", note.text}});
+  return json;
+}
+
 Json tool(const ToolInfo& tool) {
   Json json;
   json["version"] = tool.version;

@@ -23,6 +23,7 @@ void add_metrics(const IterationMetrics& metrics, Json& point);
 void add_times(const BucketMetrics& bucket, Json& collective);
 
 Json scenario(const ScenarioInfo& scenario);
+Json notes(const std::vector<Note>& notes);  // [{code, text}]
 Json tool(const ToolInfo& tool);
 
 // The whole file. File names need not be UTF-8; what is not becomes a replacement character.

@@ -69,7 +69,7 @@ Json point_json(const std::vector<std::string>& axes, const SweepPoint& point) {
 }  // namespace
 
 std::string simulate_json(const IterationMetrics& metrics, const ToolInfo& tool,
-                          const std::optional<RecordedComparison>& recorded) {
+                          const std::optional<RecordedComparison>& recorded, const std::vector<Note>& notes) {
   Json result;
   json::add_metrics(metrics, result);
   auto& buckets = result["buckets"] = Json::array();
@@ -77,6 +77,7 @@ std::string simulate_json(const IterationMetrics& metrics, const ToolInfo& tool,
   if (metrics.used_parameter_bitmap)
     result["used_parameter_bitmap"] = bitmap_json(*metrics.used_parameter_bitmap);
   if (recorded) result["recorded"] = recorded_json(*recorded);
+  result["notes"] = json::notes(notes);
   result["tool"] = json::tool(tool);
   return json::text_of(result);
 }
@@ -89,6 +90,7 @@ std::string sweep_json(const SweepResult& result, const ScenarioInfo& scenario, 
   sweep["best"] = point_json(result.axes, result.points[result.best()]);
   auto& by_group = sweep["best_by_group"] = Json::array();
   for (auto best : result.best_by_group()) by_group.push_back(point_json(result.axes, result.points[best]));
+  sweep["notes"] = json::notes(result.notes);
   sweep["tool"] = json::tool(tool);
   return json::text_of(sweep);
 }

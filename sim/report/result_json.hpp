@@ -26,7 +26,8 @@ struct ScenarioInfo {
 
 // One point with its buckets, and beside what was recorded where there is something.
 std::string simulate_json(const IterationMetrics& metrics, const ToolInfo& tool,
-                          const std::optional<RecordedComparison>& recorded = {});
+                          const std::optional<RecordedComparison>& recorded = {},
+                          const std::vector<Note>& notes = {});
 std::string sweep_json(const SweepResult& result, const ScenarioInfo& scenario, const ToolInfo& tool);
 
 }  // namespace ddpsim

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/base/note.hpp"
 #include "sim/report/metrics.hpp"
 
 namespace ddpsim {
@@ -54,6 +55,7 @@ struct SweepResult {
   std::vector<SweepPoint> points;
   std::vector<MeasuredIteration> measured;  // everything in the measured file
   std::string title;                        // of the plot: the scenario file's name
+  std::vector<Note> notes = {};             // each code once
 
   // Index of the best point of all.
   [[nodiscard]] std::size_t best() const;

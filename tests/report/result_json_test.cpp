@@ -56,6 +56,7 @@ TEST(ResultJson, Simulate) {
       "end_s": 4.0
     }
   ],
+  "notes": [],
   "tool": {
     "version": "0.1.0",
     "simgrid": "3.32"
@@ -170,12 +171,22 @@ IN"relative_error": -0.19999999999999996
     {
 )" + ddp_at("      ") + R"(    }
   ],
+  "notes": [],
   "tool": {
     "version": "0.1.0",
     "simgrid": "3.32"
   }
 }
 )");
+}
+
+TEST(ResultJson, NotesOfASimulationAndOfASweep) {
+  std::vector<Note> notes{{"plain-rings", "rings there"}};
+  auto sweep = two_strategies();
+  sweep.notes = notes;
+  auto expected = Json::parse(R"([{"code": "plain-rings", "text": "rings there"}])");
+  EXPECT_EQ(Json::parse(simulate_json(measure_small({{plain_rank()}}), kTool, {}, notes))["notes"], expected);
+  EXPECT_EQ(Json::parse(sweep_json(sweep, {}, kTool))["notes"], expected);
 }
 
 TEST(ResultJson, BestIsOneOfThePoints) {
