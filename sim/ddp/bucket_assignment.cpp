@@ -17,14 +17,19 @@ struct OpenBucket {
 };
 
 // The place of each bucket, buckets being numbered by their first tensors: closed ones in closing order, then
-// the open ones.
+// the open ones, a dtype each, in the reverse of `appearance`, the dtypes in the order of the walk.
+// (reducer.cpp walks an unordered_map of a few keys, which libstdc++ lists from the newest key to the
+// oldest.)
 std::vector<std::size_t> places_as_closed(const std::vector<AssignedBucket>& buckets,
-                                          const std::vector<std::size_t>& closing_order) {
+                                          const std::vector<std::size_t>& closing_order,
+                                          const std::vector<DType>& appearance,
+                                          const std::array<OpenBucket, kDTypes>& open_by_dtype) {
   std::vector<std::size_t> place(buckets.size());
   std::size_t next = 0;
   for (auto bucket : closing_order) place[bucket] = next++;
-  for (std::size_t bucket = 0; bucket < buckets.size(); ++bucket)
-    if (!buckets[bucket].closed) place[bucket] = next++;
+  for (auto dtype = appearance.rbegin(); dtype != appearance.rend(); ++dtype)
+    if (auto open = open_by_dtype[static_cast<std::size_t>(*dtype)].bucket; open != kNone)
+      place[open] = next++;
   return place;
 }
 
@@ -38,8 +43,11 @@ BucketAssignment compute_bucket_assignment(std::span<const TensorSize> tensors, 
   auto& buckets = assignment.buckets;
   std::array<OpenBucket, kDTypes> open_by_dtype;
   std::vector<std::size_t> closing_order;
+  std::vector<DType> appearance;
   for (const auto& tensor : tensors) {
     auto& open = open_by_dtype[static_cast<std::size_t>(tensor.dtype)];
+    if (std::find(appearance.begin(), appearance.end(), tensor.dtype) == appearance.end())
+      appearance.push_back(tensor.dtype);
     if (open.bucket == kNone) {
       open.bucket = buckets.size();
       buckets.push_back({.bytes = Bytes(0), .dtype = tensor.dtype, .limit = open.limit, .closed = false});
@@ -55,7 +63,7 @@ BucketAssignment compute_bucket_assignment(std::span<const TensorSize> tensors, 
   // Buckets are numbered in the order in which they were opened, which is that of their first tensors.
   if (order == BucketOrder::by_first_tensor) return assignment;
 
-  auto place = places_as_closed(buckets, closing_order);
+  auto place = places_as_closed(buckets, closing_order, appearance, open_by_dtype);
   std::vector<AssignedBucket> placed(buckets.size());
   for (std::size_t bucket = 0; bucket < buckets.size(); ++bucket) placed[place[bucket]] = buckets[bucket];
   buckets = std::move(placed);

@@ -18,7 +18,7 @@ struct TensorSize {
 // How the finished buckets are ordered.
 enum class BucketOrder {
   by_first_tensor,  // tensor_indices empty in PyTorch: the initial buckets, sorted by their smallest index
-  as_closed,        // tensor_indices given: the rebuilt buckets, those left open at the end
+  as_closed,        // tensor_indices given: the rebuilt buckets, those left open last
 };
 
 struct AssignedBucket {
@@ -36,8 +36,8 @@ struct BucketAssignment {
 
 // Adds tensor after tensor to the open bucket of its dtype and closes that bucket once it holds at least the
 // dtype's current limit, then moves on to the next limit, staying on the last. So a limit is soft: a tensor
-// is never split. PyTorch appends open buckets in the order of a hash table; here they come in the order of
-// their first tensors.
+// is never split. as_closed, the buckets left open come last, in the reverse order of each dtype's first
+// appearance in the walk (PyTorch 1.13 to 2.15, tests/ddp/recorded).
 BucketAssignment compute_bucket_assignment(std::span<const TensorSize> tensors, std::span<const Bytes> limits,
                                            BucketOrder order);
 

@@ -25,7 +25,7 @@ constexpr TorchVersion kStaticGraph{1, 9};  // distributed.py: _set_static_graph
 constexpr TorchVersion kSetLastBucketCap{1, 10};     // reducer.cpp: DDP_SET_LAST_BUCKET_CAP
 constexpr TorchVersion kFirstIterationWhole{1, 12};  // distributed.py: bucket_size_limits = [sys.maxsize]
 constexpr TorchVersion kLastOfMajor1{1, 13};
-constexpr TorchVersion kCapForFirstToo{2, 5};  // distributed.py: bucket_bytes_cap_default
+constexpr TorchVersion kCapForFirstToo{2, 4};  // distributed.py: bucket_bytes_cap_default
 constexpr TorchVersion kCapList{2, 11};        // distributed.py: bucket_cap_mb_list
 
 std::string text(TorchVersion version) {
@@ -55,7 +55,7 @@ void check_cap(std::string_view option, Bytes cap) {
       .about(std::string(option.substr(option.rfind(' ') + 1)));
 }
 
-// Since 2.5 a cap that is given holds for the first bucket as well.
+// Since 2.4 a cap that is given holds for the first bucket as well.
 bool first_bucket_follows_cap(const DdpOptions& options) {
   return options.bucket_cap && !options.first_bucket_cap && options.torch >= kCapForFirstToo;
 }
@@ -118,7 +118,7 @@ void check_hand_written(const DdpOptions& options) {
   refuse(options.find_unused_parameters, "find_unused_parameters");
   refuse(options.static_graph, "static_graph");
   refuse(options.set_last_bucket_cap, "set_last_bucket_cap");
-  refuse(options.iteration == DdpIteration::first, "iteration");
+  refuse(options.iteration != DdpIteration::steady, "iteration");
   if (!options.bucket_cap)
     throw InputError("rule: close_before_exceeding has no default cap", "set ddp.bucket_cap").about("rule");
 }
@@ -195,6 +195,13 @@ bool delays_all_reduce(const DdpOptions& options) {
   return options.static_graph && options.iteration == DdpIteration::first;
 }
 
+bool has_initial_buckets(const DdpOptions& options) {
+  // static_graph notes the order of arrival in its second iteration only (reducer.cpp: push_rebuilt_params).
+  bool before_rebuild = options.iteration == DdpIteration::first ||
+                        (options.static_graph && options.iteration == DdpIteration::second);
+  return before_rebuild || searches_unused_parameters(options);
+}
+
 AssignmentRule ddp_assignment_rule(const LayerTrace& trace, const DdpOptions& options,
                                    const std::vector<std::size_t>& unused) {
   // Without find_unused_parameters or static_graph, PyTorch complains one iteration later, in
@@ -205,8 +212,7 @@ AssignmentRule ddp_assignment_rule(const LayerTrace& trace, const DdpOptions& op
                     trace.gradients[unused.front()].name),
         "set find_unused_parameters, or static_graph if the same parameters are unused in every iteration")
         .about("unused_parameters");
-  bool initial = options.iteration == DdpIteration::first || searches_unused_parameters(options);
-  return initial ? initial_rule(trace, options) : rebuilt_rule(trace, options, unused);
+  return has_initial_buckets(options) ? initial_rule(trace, options) : rebuilt_rule(trace, options, unused);
 }
 
 std::vector<TensorSize> rule_tensors(const LayerTrace& trace, const AssignmentRule& rule) {

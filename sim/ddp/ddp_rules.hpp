@@ -32,6 +32,11 @@ bool searches_unused_parameters(const DdpOptions& options);
 // delay_all_reduce).
 bool delays_all_reduce(const DdpOptions& options);
 
+// Whether the buckets are those made when DDP was constructed, in the reverse order of registration: before
+// they are rebuilt in the order of arrival (after the first iteration, under static_graph after the second),
+// and always with find_unused_parameters.
+bool has_initial_buckets(const DdpOptions& options);
+
 struct AssignmentRule {
   std::vector<std::size_t> gradients;  // in the order in which they are assigned
   std::vector<Bytes> limits;           // infinite: no limit

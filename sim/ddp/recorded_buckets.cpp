@@ -183,7 +183,7 @@ std::optional<DdpOptions> options_that_give(std::span<const RecordedCollective> 
   if (options_give(trace, defaults, recorded)) return defaults;
   auto found = caps_that_give(recorded, trace, options);
   for (const auto& caps : found) {
-    // Since 2.5 bucket_cap alone is the first cap as well, until 2.4 the first cap is 1 MiB then.
+    // Since 2.4 bucket_cap alone is the first cap as well, until 2.3 the first cap is 1 MiB then.
     std::vector<CapInterval> alone{caps.later};
     if (auto both = common(caps)) alone.push_back(*both);
     for (const auto& interval : alone) {

@@ -34,6 +34,7 @@ enum class BucketRule {
 
 enum class DdpIteration {
   first,   // before the buckets are rebuilt
+  second,  // the same under static_graph, but launched as they become ready; steady without it
   steady,  // every later iteration
 };
 

@@ -45,7 +45,9 @@ DdpOptions read_ddp_section(const Value* value) {
   options.find_unused_parameters = reader.optional("find_unused_parameters", as_bool).value_or(false);
   options.static_graph = reader.optional("static_graph", as_bool).value_or(false);
   options.set_last_bucket_cap = reader.optional("set_last_bucket_cap", as_bool).value_or(false);
-  Words<DdpIteration> iterations{{"first", DdpIteration::first}, {"steady", DdpIteration::steady}};
+  Words<DdpIteration> iterations{{"first", DdpIteration::first},
+                                 {"second", DdpIteration::second},
+                                 {"steady", DdpIteration::steady}};
   options.iteration = reader.optional("iteration", as_word(iterations)).value_or(DdpIteration::steady);
   options.torch = reader.optional("torch", as_torch_version).value_or(TorchVersion{});
   reader.finish();

@@ -81,7 +81,7 @@ std::string hint_for(const RecordedCommunication& recorded, const LayerTrace& tr
   if (auto found = options_that_give(recorded.collectives, trace, options))
     return fmt::format("{}{} gives the recorded ones", is_ddp ? "" : "strategy ddp with ",
                        describe_caps(*found));
-  if (options.iteration == DdpIteration::first) {
+  if (options.iteration != DdpIteration::steady) {
     auto later = options;
     later.iteration = DdpIteration::steady;
     if (auto found = options_that_give(recorded.collectives, trace, later))

@@ -52,9 +52,11 @@ TEST(BucketAssignment, OrdersBuckets) {
   EXPECT_THAT(buckets_of(tensors, {2_B}, BucketOrder::by_first_tensor), ElementsAre(0, 1, 2, 1));
 }
 
-TEST(BucketAssignment, OpenBucketsComeInTheOrderOfTheirFirstTensors) {
+TEST(BucketAssignment, OpenBucketsComeInTheReverseOfTheirDTypesFirstAppearance) {
   EXPECT_THAT(buckets_of({{1_B, bfloat16}, {1_B, float16}, {9_B, float32}, {1_B, bfloat16}}, {5_B}),
-              ElementsAre(1, 2, 0, 1));
+              ElementsAre(2, 1, 0, 2));
+  // The open float32 bucket is the youngest, its dtype the oldest.
+  EXPECT_THAT(buckets_of({{9_B, float32}, {1_B, bfloat16}, {1_B, float32}}, {5_B}), ElementsAre(0, 1, 2));
 }
 
 }  // namespace

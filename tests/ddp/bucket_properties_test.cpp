@@ -148,7 +148,7 @@ TEST(BucketProperties, DistinctCapsBehindAFirstBucketOf1MiB) {
     trace.registration_order.insert(trace.registration_order.begin(), static_cast<std::size_t>(i));
   }
   DdpOptions options;
-  options.torch = {2, 4};
+  options.torch = {2, 3};
   // After it come 8 4 8 4 8 bytes. From 1 byte all are alone; from 5: 8 | 4 8 | 4 8; from 9: 8 4 | 8 4 | 8;
   // from 13: 8 4 8 | 4 8; from 21: 8 4 8 4 | 8; from 25 they are one bucket.
   EXPECT_EQ(distinct_bucket_caps(trace, options),

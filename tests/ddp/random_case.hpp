@@ -41,13 +41,13 @@ class RandomCase {
 
   // Everything but the caps.
   DdpOptions options(const LayerTrace& trace) {
-    constexpr TorchVersion kVersions[] = {{1, 13}, {2, 4}, {2, 5}, {2, 14}};
+    constexpr TorchVersion kVersions[] = {{1, 13}, {2, 3}, {2, 4}, {2, 14}};
     DdpOptions options;
     options.torch = kVersions[number(0, 3)];
     options.find_unused_parameters = chance(30);
     options.static_graph = chance(20);
     options.set_last_bucket_cap = chance(30);
-    options.iteration = chance(25) ? DdpIteration::first : DdpIteration::steady;
+    options.iteration = static_cast<DdpIteration>(chance(25) ? number(0, 1) : 2);
     if ((options.find_unused_parameters || options.static_graph) && chance(50))
       for (std::size_t i = 1; i < trace.gradients.size(); ++i)
         if (chance(20)) options.unused_parameters.push_back(trace.gradients[i].name);

@@ -85,9 +85,9 @@ TEST(ReductionPlan, FirstLimitDependsOnTheTorchVersion) {
   auto trace =
       small_trace({{"a", 76800}, {"b", 76800}, {"c", 76800}, {"d", 76800}, {"e", 76800}, {"f", 76800}});
   auto options = cap(Bytes(600 * 1024));
-  options.torch = {2, 4};
+  options.torch = {2, 3};
   EXPECT_EQ(ddp_buckets(trace, options), "a b c d | e f");
-  options.torch = {2, 5};
+  options.torch = {2, 4};
   EXPECT_EQ(ddp_buckets(trace, options), "a b | c d | e f");
   options.bucket_cap.reset();
   EXPECT_EQ(ddp_buckets(trace, options), "a b c d | e f");
@@ -166,6 +166,19 @@ TEST(ReductionPlan, FirstIterationReducesEachDTypeAtOnce) {
   EXPECT_EQ(show_buckets(trace, make_reduction_plan(trace, Strategy::ddp, options)), "a | b | c");
 }
 
+// The float16 bucket holds 42 bytes and is closed. Of those left open, 40, 40 and 2 bytes, the dtype that
+// appears last in the walk comes first: float32 at a, float64 at e, bfloat16 at g.
+TEST(ReductionPlan, OpenBucketsComeInTheReverseOfTheirDTypesFirstAppearance) {
+  auto trace = small_trace({{"a", 5},
+                            {"b", 10, float16},
+                            {"c", 5},
+                            {"d", 10, float16},
+                            {"e", 5, float64},
+                            {"f", 1, float16},
+                            {"g", 1, bfloat16}});
+  EXPECT_EQ(ddp_buckets(trace, cap(41_B)), "b d f | g | e | a c");
+}
+
 TEST(ReductionPlan, StaticGraphReducesTheFirstIterationAfterBackward) {
   auto trace = abcd();
   auto options = cap(40_B);
@@ -175,6 +188,11 @@ TEST(ReductionPlan, StaticGraphReducesTheFirstIterationAfterBackward) {
   EXPECT_EQ(show_buckets(trace, plan), "d c b a");
   EXPECT_EQ(plan.launch, LaunchRule::after_backward);
   EXPECT_EQ(plan.used_parameter_bitmap, 16_B);
+  options.iteration = DdpIteration::second;  // not rebuilt yet, but launched by the hooks
+  plan = make_reduction_plan(trace, Strategy::ddp, options);
+  EXPECT_EQ(show_buckets(trace, plan), "d c b a");
+  EXPECT_EQ(plan.launch, LaunchRule::when_ready);
+  EXPECT_EQ(plan.used_parameter_bitmap, std::nullopt);
   options.iteration = DdpIteration::steady;
   plan = make_reduction_plan(trace, Strategy::ddp, options);
   EXPECT_EQ(show_buckets(trace, plan), "a | b | c | d");

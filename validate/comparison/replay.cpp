@@ -26,8 +26,8 @@ void check_can_be_real(const Scenario& scenario) {
   if (scenario.sampled)
     throw InputError("real ranks vary as they do, not by random numbers",
                      "remove 'variability', or compare with measured iterations (--measured FILE)");
-  if (scenario.ddp.iteration == DdpIteration::first)
-    throw InputError("a real run measures later iterations than the first", "remove ddp.iteration");
+  if (scenario.ddp.iteration != DdpIteration::steady)
+    throw InputError("a real run measures steady iterations, not the first ones", "remove ddp.iteration");
   if (scenario.plan.used_parameter_bitmap || !scenario.plan.unused.empty())
     throw InputError("a real run has no unused parameters",
                      "remove ddp.find_unused_parameters and workload.unused_parameters");

@@ -182,7 +182,7 @@ TEST(CheckCanBeReal, UnusedParameters) {
 TEST(CheckCanBeReal, TheFirstIteration) {
   for (const char* options : {"iteration: first", "iteration: first, static_graph: true"})
     EXPECT_EQ(refusal(scenario_of(fmt::format("ddp: {{{}}}\n", options))),
-              "error: a real run measures later iterations than the first\n"
+              "error: a real run measures steady iterations, not the first ones\n"
               "hint: remove ddp.iteration");
 }
 
