@@ -66,7 +66,7 @@ std::string bound_by_links(const Scenario& scenario) {
   for (const auto& model : scenario.communication->nccl)
     for (const auto& bucket : scenario.plan.buckets) {
       ++all;
-      bound += model->cost().choose(bucket.bytes).time < model->choose(bucket.bytes).time;
+      bound += model->cost().choose(bucket.wire).time < model->choose(bucket.wire).time;
     }
   if (bound == 0) return "; NCCL's own times bound them all";
   return bound == all ? "; it bounds them all"

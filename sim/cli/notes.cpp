@@ -60,7 +60,7 @@ double flows_of_folded(const Scenario& scenario) {
       for (const auto& unit : stage.units)
         for (const auto& channel : unit.channels)
           for (const auto& bucket : scenario.plan.buckets)
-            flows += static_cast<double>(channel.flows.size()) * channel.rounds(bucket.bytes);
+            flows += static_cast<double>(channel.flows.size()) * channel.rounds(bucket.wire);
   return flows;
 }
 
@@ -135,7 +135,7 @@ void add_table_use(std::span<const Scenario> scenarios, std::vector<Note>& notes
       if (const auto& queued = scenario.measured_table->queued) add_repairs(*queued, notes);
       table = tables.insert(table, {cost, {}});
     }
-    for (const auto& bucket : scenario.plan.buckets) table->second.count(bucket.bytes, *cost);
+    for (const auto& bucket : scenario.plan.buckets) table->second.count(bucket.wire, *cost);
   }
   for (const auto& [cost, outside] : tables) outside.add(*cost, notes);
 }

@@ -13,6 +13,7 @@
 #include "sim/cli/scenario_options.hpp"
 #include "sim/config/overrides.hpp"
 #include "sim/config/sweep_axes.hpp"
+#include "sim/engine/broadcasts.hpp"
 #include "sim/engine/run_all.hpp"
 #include "sim/engine/scenario_reader.hpp"
 #include "sim/report/chrome_timeline.hpp"
@@ -117,6 +118,7 @@ void simulate(const SimulateOptions& options) {
     prediction = result;
     metrics = std::move(numbers);
   });
+  metrics.construction_broadcast = construction_broadcast(scenario);
   if (options.scenario.prints_summary()) print_iteration(std::cout, metrics);
   if (auto match = matching(measured, metrics); match && options.scenario.prints_summary())
     std::cout << fmt::format("\nmeasured {}: the prediction is {:+.1f} % off\n",

@@ -21,6 +21,8 @@ constexpr Bytes kNoLimit = Bytes(std::numeric_limits<double>::infinity());  // d
 
 // The first version with each rule, as released.
 constexpr TorchVersion kOldest{1, 7};       // gradient_as_bucket_view, and buckets rebuilt in arrival order
+constexpr TorchVersion kFp16Hook{1, 8};     // default_hooks.py: fp16_compress_hook
+constexpr TorchVersion kBf16Hook{1, 10};    // default_hooks.py: bf16_compress_hook
 constexpr TorchVersion kStaticGraph{1, 9};  // distributed.py: _set_static_graph
 constexpr TorchVersion kSetLastBucketCap{1, 10};     // reducer.cpp: DDP_SET_LAST_BUCKET_CAP
 constexpr TorchVersion kFirstIterationWhole{1, 12};  // distributed.py: bucket_size_limits = [sys.maxsize]
@@ -119,6 +121,8 @@ void check_hand_written(const DdpOptions& options) {
   refuse(options.static_graph, "static_graph");
   refuse(options.set_last_bucket_cap, "set_last_bucket_cap");
   refuse(options.iteration != DdpIteration::steady, "iteration");
+  refuse(options.comm_hook != CommHook::none, "comm_hook");
+  refuse(options.broadcast_buffers && !options.broadcast_buffers->empty(), "broadcast_buffers");
   if (!options.bucket_cap)
     throw InputError("rule: close_before_exceeding has no default cap", "set ddp.bucket_cap").about("rule");
 }
@@ -140,6 +144,8 @@ void check_options(const DdpOptions& options) {
   if (options.rule == BucketRule::close_before_exceeding) check_hand_written(options);
   check_version(options.torch);
   check_since(options.static_graph, "static_graph", options.torch, kStaticGraph);
+  check_since(options.comm_hook == CommHook::fp16, "comm_hook fp16", options.torch, kFp16Hook);
+  check_since(options.comm_hook == CommHook::bf16, "comm_hook bf16", options.torch, kBf16Hook);
   check_since(options.set_last_bucket_cap, "set_last_bucket_cap (DDP_SET_LAST_BUCKET_CAP)", options.torch,
               kSetLastBucketCap);
   check_since(!options.bucket_caps.empty(), "bucket_caps (bucket_cap_mb_list)", options.torch, kCapList);

@@ -71,9 +71,21 @@ std::vector<std::size_t> arrival_order(const LayerTrace& trace) {
   return order;
 }
 
+// default_hooks.py: fp16_compress_hook, bf16_compress_hook. Buckets are those of the gradients' own dtype.
+void set_wire_bytes(const LayerTrace& trace, ReductionPlan& plan) {
+  for (auto& bucket : plan.buckets) {
+    bucket.wire = plan.comm_hook == CommHook::none ? bucket.bytes : Bytes(0);
+    if (plan.comm_hook == CommHook::none) continue;
+    for (auto gradient : bucket.gradients)
+      bucket.wire += Bytes(2.0 * static_cast<double>(trace.gradients[gradient].elements));
+  }
+}
+
 void plan_ddp(const LayerTrace& trace, const DdpOptions& options, ReductionPlan& plan) {
   auto rule = ddp_assignment_rule(trace, options, plan.unused);
   plan.buckets = ddp_buckets(trace, rule);
+  plan.comm_hook = options.comm_hook;
+  plan.buffer_broadcasts = options.broadcast_buffers.value_or(trace.buffers);
   plan.launch = delays_all_reduce(options) ? LaunchRule::after_backward : LaunchRule::when_ready;
   if (std::isfinite(rule.limits.back().value())) plan.bucket_cap = rule.limits.back();
   if (plan.bucket_cap && rule.limits.front() != rule.limits.back())
@@ -131,7 +143,15 @@ ReductionPlan make_reduction_plan(const LayerTrace& trace, Strategy strategy, co
       break;
   }
   DDPSIM_CHECK(!plan.buckets.empty(), "a plan reduces something");
+  set_wire_bytes(trace, plan);
   return plan;
+}
+
+bool depends_on_registration(Strategy strategy, const DdpOptions& options) {
+  if (strategy == Strategy::naive) return true;
+  if (strategy != Strategy::ddp) return false;
+  return options.rule == BucketRule::close_before_exceeding || has_initial_buckets(options) ||
+         options.unused_parameters.size() > 1;
 }
 
 std::vector<std::size_t> completing_gradients(const LayerTrace& trace, const ReductionPlan& plan) {
@@ -164,6 +184,19 @@ std::vector<Seconds> bucket_launch_times(const LayerTrace& trace, const Reductio
   // reducer.cpp, mark_bucket_ready: buckets are reduced in sequence.
   for (auto& time : launch) time = earliest = std::max(earliest, time);
   return launch;
+}
+
+std::vector<Bytes> construction_broadcasts(const LayerTrace& trace, const ReductionPlan& plan) {
+  std::vector<Bytes> broadcasts;
+  if (plan.strategy != Strategy::ddp) return broadcasts;
+  constexpr Bytes kBroadcastBucket(250 * 0x1p20);  // distributed.py: broadcast_bucket_size
+  std::vector<TensorSize> tensors;
+  for (auto parameter : trace.registration_order)
+    tensors.push_back({trace.gradients[parameter].bytes(), trace.gradients[parameter].dtype});
+  auto assignment = compute_bucket_assignment(tensors, {&kBroadcastBucket, 1}, BucketOrder::by_first_tensor);
+  for (const auto& bucket : assignment.buckets) broadcasts.push_back(bucket.bytes);
+  broadcasts.insert(broadcasts.end(), plan.buffer_broadcasts.begin(), plan.buffer_broadcasts.end());
+  return broadcasts;
 }
 
 std::string_view strategy_name(Strategy strategy) {

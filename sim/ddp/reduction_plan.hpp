@@ -38,6 +38,9 @@ enum class DdpIteration {
   steady,  // every later iteration
 };
 
+// What register_comm_hook() puts in place of the all-reduce: one of the bucket cast to 16 bits and back.
+enum class CommHook { none, fp16, bf16 };
+
 struct DdpOptions {
   BucketRule rule = BucketRule::torch;
   std::optional<Bytes> bucket_cap;        // absent: the version's default rule
@@ -49,6 +52,10 @@ struct DdpOptions {
   bool static_graph = false;
   bool set_last_bucket_cap = false;  // DDP_SET_LAST_BUCKET_CAP=1: the small bucket becomes the last one
   DdpIteration iteration = DdpIteration::steady;
+  CommHook comm_hook = CommHook::none;
+  // The model's buffers that are broadcast before a forward pass that synchronises, one size per broadcast.
+  // Absent: the trace's; empty: none (broadcast_buffers=False).
+  std::optional<std::vector<Bytes>> broadcast_buffers;
   TorchVersion torch;
   std::vector<std::string> unused_parameters;  // names of gradients that never arrive
 };
@@ -57,6 +64,7 @@ struct Bucket {
   std::vector<std::size_t> gradients;  // indices into LayerTrace::gradients, in the bucket's own order
   Bytes bytes;
   DType dtype = DType::float32;
+  Bytes wire = bytes;  // what is all-reduced: less than `bytes` where a hook compresses
 };
 
 enum class LaunchRule {
@@ -76,6 +84,9 @@ struct ReductionPlan {
   // find_unused_parameters: the extra all-reduce after the last bucket, one int32 a parameter. static_graph
   // has it in its first iteration, where it starts before the buckets, all of them after backward.
   std::optional<Bytes> used_parameter_bitmap;
+  CommHook comm_hook = CommHook::none;
+  // Before forward, one after the other: the model's buffers (distributed.py: _sync_buffers).
+  std::vector<Bytes> buffer_broadcasts;
   // Gradients that never arrive (indices); those in buckets are marked ready together with the first gradient
   // that does.
   std::vector<std::size_t> unused;
@@ -85,6 +96,9 @@ struct ReductionPlan {
 // parameter, unused parameters that hang DDP without find_unused_parameters, caps given twice, a cap of zero,
 // nothing left to reduce).
 ReductionPlan make_reduction_plan(const LayerTrace& trace, Strategy strategy, const DdpOptions& options);
+
+// Whether the order in which parameters were registered decides what is reduced when.
+bool depends_on_registration(Strategy strategy, const DdpOptions& options);
 
 // The gradient (index) with which each bucket is complete: the last of it to arrive. Unused ones come with
 // the first that does (reducer.cpp, autograd_hook). One entry a bucket.
@@ -96,6 +110,10 @@ std::vector<Seconds> bucket_ready_times(const LayerTrace& trace, const Reduction
 // When each bucket may be launched on a rank without stragglers: the launch rule applied to
 // bucket_ready_times.
 std::vector<Seconds> bucket_launch_times(const LayerTrace& trace, const ReductionPlan& plan);
+
+// What DDP broadcasts once, when it is constructed: parameters and buffers, in groups of about 250 MiB per
+// dtype (distributed.py: _sync_module_states with broadcast_bucket_size). Empty for the other strategies.
+std::vector<Bytes> construction_broadcasts(const LayerTrace& trace, const ReductionPlan& plan);
 
 std::string_view strategy_name(Strategy strategy);
 

@@ -23,6 +23,21 @@ TorchVersion as_torch_version(const Value& value) {
   throw InputError(value.span, fmt::format("'{}' is not a PyTorch version", text), "write it like \"2.6\"");
 }
 
+// A size, a list of them, or false.
+std::vector<Bytes> as_broadcasts(const Value& value) {
+  if (value.kind == Value::Kind::scalar && value.scalar == "false") return {};
+  if (value.kind == Value::Kind::scalar && value.scalar == "true")
+    throw InputError(value.span,
+                     "broadcast_buffers is on wherever the trace says how large the model's buffers are",
+                     "give their size, like 212kB, or false");
+  auto sizes =
+      value.kind == Value::Kind::sequence ? as_list(as_bytes)(value) : std::vector<Bytes>{as_bytes(value)};
+  for (auto size : sizes)
+    if (size < Bytes(1))
+      throw InputError(value.span, "a broadcast of no bytes", "write false where no buffers are broadcast");
+  return sizes;
+}
+
 }  // namespace
 
 DdpOptions read_ddp_section(const Value* value) {
@@ -45,10 +60,12 @@ DdpOptions read_ddp_section(const Value* value) {
   options.find_unused_parameters = reader.optional("find_unused_parameters", as_bool).value_or(false);
   options.static_graph = reader.optional("static_graph", as_bool).value_or(false);
   options.set_last_bucket_cap = reader.optional("set_last_bucket_cap", as_bool).value_or(false);
-  Words<DdpIteration> iterations{{"first", DdpIteration::first},
-                                 {"second", DdpIteration::second},
-                                 {"steady", DdpIteration::steady}};
+  Words<DdpIteration> iterations{
+      {"first", DdpIteration::first}, {"second", DdpIteration::second}, {"steady", DdpIteration::steady}};
   options.iteration = reader.optional("iteration", as_word(iterations)).value_or(DdpIteration::steady);
+  Words<CommHook> hooks{{"none", CommHook::none}, {"fp16", CommHook::fp16}, {"bf16", CommHook::bf16}};
+  options.comm_hook = reader.optional("comm_hook", as_word(hooks)).value_or(CommHook::none);
+  options.broadcast_buffers = reader.optional("broadcast_buffers", as_broadcasts);
   options.torch = reader.optional("torch", as_torch_version).value_or(TorchVersion{});
   reader.finish();
   return options;

@@ -50,7 +50,7 @@ std::vector<CollectiveRequest> collective_requests(const Scenario& scenario, std
   const auto& plan = scenario.plan;
   std::vector<CollectiveRequest> requests;
   for (std::size_t i = 0; i < plan.buckets.size(); ++i)
-    requests.push_back({Activity::all_reduce, i, plan.buckets[i].bytes, {}});
+    requests.push_back({Activity::all_reduce, i, plan.buckets[i].wire, {}});
   if (plan.used_parameter_bitmap) {
     // reducer.cpp all_reduce_local_used_map: queued right after the last bucket; before all of them where the
     // first iteration of a static graph reduces everything at the end (delay_all_reduce).

@@ -12,7 +12,7 @@ constexpr double kSameLoad = 1e-9;  // of the load, between links of the same us
 
 std::vector<Bytes> messages(const ReductionPlan& plan) {
   std::vector<Bytes> all;
-  for (const auto& bucket : plan.buckets) all.push_back(bucket.bytes);
+  for (const auto& bucket : plan.buckets) all.push_back(bucket.wire);
   if (plan.used_parameter_bitmap) all.push_back(*plan.used_parameter_bitmap);
   return all;
 }

@@ -40,19 +40,32 @@ Stage stage_of(const Cluster& cluster, std::span<const int> gpus, nccl::Algorith
   return std::move(schedule.stages.front());
 }
 
+// What the most loaded link takes for a byte of the buffer.
+double link_bound(const Cluster& cluster, std::span<const int> gpus, const nccl::Communicator& communicator,
+                  nccl::Algorithm algorithm) {
+  CollectiveSchedule one{
+      "nccl", Operation::all_reduce, communicator.ranks, {stage_of(cluster, gpus, algorithm)}};
+  return heaviest_link(one, [&](int link) { return cluster.link(link).bandwidth; }).seconds_per_byte;
+}
+
 }  // namespace
 
 NcclModel::NcclModel(const Cluster& cluster, std::span<const int> gpus,
                      const nccl::Communicator& communicator, const nccl::Allowed& allowed,
                      const nccl::Calibration& calibration)
-    : cost_(communicator, allowed, calibration) {
+    : cost_(communicator, allowed, calibration),
+      rings_(communicator, {{nccl::Algorithm::ring}, {}}, calibration) {
   algorithms_ = algorithms_of(cost_);
-  auto capacity = [&](int link) { return cluster.link(link).bandwidth; };
-  for (auto algorithm : algorithms_) {
-    CollectiveSchedule one{
-        "nccl", Operation::all_reduce, communicator.ranks, {stage_of(cluster, gpus, algorithm)}};
-    link_bounds_.push_back(heaviest_link(one, capacity).seconds_per_byte);
-  }
+  for (auto algorithm : algorithms_)
+    link_bounds_.push_back(link_bound(cluster, gpus, communicator, algorithm));
+  auto ring = std::find(algorithms_.begin(), algorithms_.end(), nccl::Algorithm::ring);
+  ring_bound_ = ring == algorithms_.end()
+                    ? link_bound(cluster, gpus, communicator, nccl::Algorithm::ring)
+                    : link_bounds_[static_cast<std::size_t>(ring - algorithms_.begin())];
+}
+
+Seconds NcclModel::ring_time(Bytes bytes) const {
+  return std::max(rings_.choose(bytes).time, Seconds(ring_bound_ * bytes.value()));
 }
 
 NcclModel::Choice NcclModel::choose(Bytes bytes) const {

@@ -42,6 +42,8 @@ class NcclModel {
     std::size_t stage;  // of schedule()
   };
   [[nodiscard]] Choice choose(Bytes bytes) const;
+  // If NCCL were left nothing but rings; what other collectives take is derived from it.
+  [[nodiscard]] Seconds ring_time(Bytes bytes) const;
   [[nodiscard]] const nccl::CostModel& cost() const { return cost_; }
   // The same choices with other times.
   [[nodiscard]] NcclModel scaled(const AllReduceScale& scale) const;
@@ -56,7 +58,8 @@ class NcclModel {
   [[nodiscard]] bool like(const NcclModel& other) const;
 
  private:
-  nccl::CostModel cost_;
+  nccl::CostModel cost_, rings_;
+  double ring_bound_ = 0;                    // of the most loaded link, seconds a byte
   std::vector<nccl::Algorithm> algorithms_;  // by stage
   std::vector<double> link_bounds_;          // seconds a byte, by stage
   AllReduceScale scale_;

@@ -32,6 +32,7 @@ struct Overheads {
       pass_bandwidth;            // bytes moved, so 2 x bytes a pass; absent: passes cost nothing
   Seconds pass_launch;           // each pass over a tensor (before) or a bucket (after), besides
   Passes passes, passes_of_one;  // of a bucket; of a bucket of a single gradient
+  bool casts = false;            // and those of a hook that compresses
   Seconds gradient;              // each gradient's hook
   Seconds launch;                // each collective's launch
   Seconds first_start;           // how much longer the first collective of an iteration takes to start

@@ -37,6 +37,7 @@ void passes_as_implemented(const ReductionPlan& plan, const DdpOptions& options,
     overheads.passes = overheads.passes_of_one = kDivision;
   } else if (plan.strategy == Strategy::ddp && options.rule == BucketRule::torch) {
     overheads.passes = overheads.passes_of_one = {1, options.gradient_as_bucket_view ? 0.0 : 1.0};
+    overheads.casts = plan.comm_hook != CommHook::none;
   } else {
     overheads.passes = kByHand;
     overheads.passes_of_one = kDivision;

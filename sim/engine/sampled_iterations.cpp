@@ -2,6 +2,7 @@
 
 #include "sim/base/check.hpp"
 #include "sim/base/statistics.hpp"
+#include "sim/engine/broadcasts.hpp"
 
 namespace ddpsim {
 namespace {
@@ -25,9 +26,7 @@ double share_of(ReportedIteration reported) {
   return reported == ReportedIteration::p95 ? 0.95 : 0.5;
 }
 
-}  // namespace
-
-Prediction predict(const Scenario& scenario, Simulator& simulator) {
+Prediction predict_reductions(const Scenario& scenario, Simulator& simulator) {
   if (!scenario.sampled) return {simulator.run(scenario)};
   const auto& sampled = *scenario.sampled;
   auto groups = simulator.collectives(scenario);
@@ -45,6 +44,19 @@ Prediction predict(const Scenario& scenario, Simulator& simulator) {
   set_slowest(sampled.slowest[nearest_rank(times, share_of(sampled.variability.report))], labels, one);
   prediction.timeline = iterate(one, groups);
   for (auto& ranks : prediction.timeline.rank_classes) ranks.ranks = 1;  // of groups alike only one has it
+  return prediction;
+}
+
+}  // namespace
+
+Prediction predict(const Scenario& scenario, Simulator& simulator) {
+  auto prediction = predict_reductions(scenario, simulator);
+  if (scenario.plan.buffer_broadcasts.empty()) return prediction;
+  auto times = broadcast_times(scenario, scenario.plan.buffer_broadcasts);
+  prepend_broadcasts(times, prediction.timeline);
+  auto before = times[prediction.timeline.last_to_finish().group];
+  for (auto& iteration : prediction.iterations) iteration += before;
+  if (scenario.sampled) prediction.unvaried += before;
   return prediction;
 }
 

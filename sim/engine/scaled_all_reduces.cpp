@@ -14,7 +14,7 @@ namespace {
 MeasuredTable scaled_table(const MeasuredTable& table, const ReductionPlan& plan,
                            const AllReduceScale& scale) {
   std::set<Bytes> sizes;
-  for (const auto& bucket : plan.buckets) sizes.insert(bucket.bytes);
+  for (const auto& bucket : plan.buckets) sizes.insert(bucket.wire);
   if (plan.used_parameter_bitmap) sizes.insert(*plan.used_parameter_bitmap);
   auto scaled = [&](bool is_queued) {
     std::vector<MeasuredPoint> points;

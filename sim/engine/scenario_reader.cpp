@@ -115,6 +115,7 @@ std::shared_ptr<const LayerTrace> scale_elements(const LayerTrace& recorded, dou
   for (auto& gradient : trace->gradients)
     gradient.elements =
         std::max<std::int64_t>(1, std::llround(static_cast<double>(gradient.elements) * scale));
+  for (auto& bytes : trace->buffers) bytes = std::max(Bytes(1), bytes * scale);
   return trace;
 }
 
@@ -209,6 +210,11 @@ Scenario ScenarioReader::read(const Value& root) {
   auto places = read_cluster(cluster, read_collective(collective), slower, needs_links, scenario);
   scenario.plan = make_plan_at(root, *scenario.trace, strategy, options);
   scenario.ddp = options;
+  if (scenario.trace->registration_guessed && depends_on_registration(strategy, options))
+    scenario.notes.push_back(
+        {"registration-guessed",
+         "the trace does not say in which order parameters are registered (column "
+         "'parameter'): the reverse of arrival is assumed, and the buckets here depend on it"});
   PathResolver resolve_path = [this](const Value& path) { return resolve(path); };
   scenario.physics = read_physics_section(physics, gpu.get(), scenario.plan, options, resolve_path);
   if (gpu) scenario.gpu = gpu->name;

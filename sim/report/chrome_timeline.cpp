@@ -42,6 +42,8 @@ std::string class_name(const RankTimeline& ranks, bool synthetic) {
 
 std::string span_name(const Span& span) {
   switch (span.activity) {
+    case Activity::broadcast:
+      return "broadcast";
     case Activity::forward:
       return "forward";
     case Activity::backward:

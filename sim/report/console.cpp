@@ -49,6 +49,8 @@ void print_terms(std::ostream& out, const IterationMetrics& m) {
   if (m.interference != Seconds(0)) print_term(out, "  interference", m.interference, m.iteration);
   if (m.overhead != Seconds(0)) print_term(out, "  overhead", m.overhead, m.iteration);
   print_term(out, "  exposed communication", m.exposed_communication, m.iteration);
+  if (m.buffer_broadcast > Seconds(0))
+    print_term(out, "    buffers, broadcast", m.buffer_broadcast, m.iteration);
   print_term(out, "  optimizer", m.optimizer, m.iteration);
   auto hidden = std::max(Seconds(0), m.communication - m.exposed_communication);
   out << fmt::format("{:<25}{:>12.3f} ms, {:.1f} % of it hidden behind backward\n", "communication",
@@ -69,6 +71,10 @@ void print_facts(std::ostream& out, const IterationMetrics& m) {
   if (m.bucket_cap) buckets += fmt::format(", bucket cap {}", format_bytes(*m.bucket_cap));
   if (m.first_bucket_cap) buckets += fmt::format(" (first {})", format_bytes(*m.first_bucket_cap));
   print_fact(out, "reduction", buckets);
+  if (m.construction_broadcast)
+    print_fact(out, "at construction",
+               fmt::format("parameters and buffers are broadcast once, {}",
+                           format_seconds(*m.construction_broadcast)));
   print_fact(out, "model",
              fmt::format("{} ranks{}, algorithm {}{}, fidelity {}; terms of rank {}", m.world_size,
                          m.group_size == m.world_size ? "" : fmt::format(" (groups of {})", m.group_size),

@@ -62,6 +62,8 @@ void add_metrics(const IterationMetrics& m, Json& point) {
   if (m.overhead > Seconds(0)) point["tail_s"] = m.tail.value();
   point["communication_s"] = m.communication.value();
   point["exposed_communication_s"] = m.exposed_communication.value();
+  if (m.buffer_broadcast > Seconds(0)) point["buffer_broadcast_s"] = m.buffer_broadcast.value();
+  if (m.construction_broadcast) point["construction_broadcast_s"] = m.construction_broadcast->value();
   point["optimizer_s"] = m.optimizer.value();
   point["iteration_s"] = m.iteration.value();
   point["algorithm"] = m.algorithm;

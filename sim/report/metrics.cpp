@@ -38,7 +38,8 @@ void measure_compute(const RankTimeline& rank, IterationMetrics& metrics) {
   for (auto activity : {Activity::copy_in, Activity::copy_out, Activity::launch})
     metrics.overhead += time_in(rank.compute, activity);
   metrics.tail = tail_of(rank.compute);
-  metrics.exposed_communication = time_in(rank.compute, Activity::wait);
+  metrics.buffer_broadcast = time_in(rank.compute, Activity::broadcast);
+  metrics.exposed_communication = time_in(rank.compute, Activity::wait) + metrics.buffer_broadcast;
   metrics.optimizer = time_in(rank.compute, Activity::optimizer);
   metrics.iteration = rank.compute.back().end - rank.compute.front().start;
   auto sum = metrics.forward + metrics.backward_compute + metrics.interference + metrics.overhead +
@@ -57,35 +58,38 @@ void measure_communication(const RankTimeline& rank, const IterationContext& con
   for (const auto& span : rank.communication) {
     if (span.end > busy_until) metrics.communication += span.end - std::max(span.start, busy_until);
     busy_until = std::max(busy_until, span.end);
+    if (span.activity == Activity::broadcast) continue;
     BucketMetrics collective;
     collective.start = span.start - rank.backward_start;
     collective.end = span.end - rank.backward_start;
     if (span.activity == Activity::used_parameter_bitmap) {
       DDPSIM_CHECK(context.plan.used_parameter_bitmap, "only a planned bitmap is reduced");
-      collective.bytes = *context.plan.used_parameter_bitmap;
+      collective.bytes = collective.wire = *context.plan.used_parameter_bitmap;
       // Which parameters were used is known with the last gradient.
       collective.ready =
           *std::max_element(rank.bucket_ready.begin(), rank.bucket_ready.end()) - rank.backward_start;
-      if (context.choice) collective.choice = context.choice(rank.group, collective.bytes);
+      if (context.choice) collective.choice = context.choice(rank.group, collective.wire);
       metrics.used_parameter_bitmap = collective;
     } else {
       DDPSIM_CHECK(span.index < buckets.size(), "only planned buckets are reduced");
       collective.index = span.index;
       collective.bytes = buckets[span.index].bytes;
+      collective.wire = buckets[span.index].wire;
       collective.n_gradients = buckets[span.index].gradients.size();
       collective.ready = rank.bucket_ready[span.index] - rank.backward_start;
-      if (context.choice) collective.choice = context.choice(rank.group, collective.bytes);
+      if (context.choice) collective.choice = context.choice(rank.group, collective.wire);
       metrics.buckets.push_back(collective);
     }
-    bytes += collective.bytes;
+    bytes += collective.wire;
   }
   DDPSIM_CHECK(metrics.buckets.size() == buckets.size(), "every bucket is reduced once");
   DDPSIM_CHECK(bytes > Bytes(0), "something was communicated");
-  if (metrics.communication <= Seconds(0))
+  auto all_reduces = metrics.communication - metrics.buffer_broadcast;
+  if (all_reduces <= Seconds(0))
     throw InputError("the all-reduces are too short to be told apart at times as long as this trace's",
                      "check the units of the topology's bandwidth and latency, and of the trace's times");
   double n = rank.group_size;
-  metrics.algbw = bytes / metrics.communication;
+  metrics.algbw = bytes / all_reduces;
   metrics.busbw = metrics.algbw * (2 * (n - 1) / n);  // nccl-tests, PERFORMANCE.md, AllReduce
 }
 

@@ -28,6 +28,7 @@ struct BucketMetrics {
   std::size_t n_gradients = 0;
   Seconds ready, start, end;
   std::optional<CollectiveChoice> choice = {};
+  Bytes wire = bytes;  // what is all-reduced: less where a hook compresses
 };
 
 // What is not known to a number.
@@ -51,8 +52,12 @@ struct IterationMetrics {
   // Where iterations differ: the terms are those of one of them.
   std::optional<IterationSpread> spread = std::nullopt;
   Seconds communication;  // while a collective is in flight: one after the other the sum of their times
+  std::optional<Seconds> construction_broadcast =
+      {};                    // once, of no iteration: parameters and buffers, when DDP is built
+  Seconds buffer_broadcast;  // of exposed_communication and `communication`: before forward
   std::string algorithm, fidelity;
-  // All bytes over `communication`; busbw = algbw x 2(n-1)/n of the group's n, as nccl-tests defines them.
+  // All bytes that are all-reduced over the time in flight; busbw = algbw x 2(n-1)/n of the group's n, as
+  // nccl-tests defines them.
   BytesPerSecond algbw, busbw;
   std::optional<double> samples_per_s;  // of the reported group; where the trace has a batch size
   std::optional<double>

@@ -13,6 +13,7 @@ Json bucket_json(const BucketMetrics& b) {
   Json bucket;
   bucket["index"] = b.index;
   bucket["bytes"] = json::bytes(b.bytes);
+  if (b.wire != b.bytes) bucket["wire_bytes"] = json::bytes(b.wire);
   bucket["n_gradients"] = b.n_gradients;
   json::add_times(b, bucket);
   return bucket;

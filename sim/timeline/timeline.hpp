@@ -8,6 +8,7 @@
 namespace ddpsim {
 
 enum class Activity {
+  broadcast,  // of the model's buffers, on the communication lane; on the compute lane the wait for it
   forward,
   backward,
   wait,  // compute is done and waits for the last collective: exposed communication

@@ -49,10 +49,13 @@ struct TraceMetadata {
 struct LayerTrace {
   TraceMetadata metadata;
   std::optional<Seconds> forward, optimizer;  // absent: not recorded, counted as zero
-  std::vector<Gradient> gradients;            // in arrival order; never empty; ready times do not decrease
-  // Gradient indices in the order in which the model registered its parameters (model.parameters()). The
-  // reverse of arrival where the file does not say.
+  // The model's buffers (running means and such) as DDP broadcasts them before a forward pass, one size per
+  // broadcast: tensors of one dtype go together.
+  std::vector<Bytes> buffers;
+  std::vector<Gradient> gradients;  // in arrival order; never empty; ready times do not decrease
+  // Gradient indices in the order in which the model registered its parameters (model.parameters()).
   std::vector<std::size_t> registration_order;
+  bool registration_guessed = false;  // nothing said that order: it is the reverse of arrival
 
   [[nodiscard]] Seconds backward() const { return gradients.back().ready; }
   [[nodiscard]] Bytes bytes() const;

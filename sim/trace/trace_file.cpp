@@ -130,6 +130,8 @@ void check_promises(const LayerTrace& trace) {
   std::sort(order.begin(), order.end(), std::greater<>());
   DDPSIM_CHECK(order == reverse_of_arrival(trace.gradients.size()),
                "registration_order is not a permutation");
+  DDPSIM_CHECK(!trace.registration_guessed || trace.registration_order == order,
+               "a guessed registration is the reverse of arrival");
 }
 
 }  // namespace
@@ -142,8 +144,11 @@ LayerTrace parse_trace(const LoadedText& text) {
   trace.metadata = std::move(header.metadata);
   trace.forward = header.forward;
   trace.optimizer = header.optimizer;
+  trace.buffers = std::move(header.buffers);
   trace.gradients = parse_gradients(table, columns);
   trace.registration_order = parse_registration_order(table, columns);
+  trace.registration_guessed = !columns.parameter;
+  check_counts(header, trace);
   return trace;
 }
 
@@ -156,11 +161,11 @@ std::string write_trace(const LayerTrace& trace) {
   const auto& gradients = trace.gradients;
   bool has_spread = std::any_of(gradients.begin(), gradients.end(),
                                 [](const auto& g) { return g.ready_spread.has_value(); });
-  bool has_parameter = trace.registration_order != reverse_of_arrival(gradients.size());
+  bool has_parameter = !trace.registration_guessed;
   std::vector<std::size_t> parameter(gradients.size());
   for (std::size_t i = 0; i < parameter.size(); ++i) parameter[trace.registration_order[i]] = i;
 
-  auto out = write_trace_header({trace.metadata, trace.forward, trace.optimizer});
+  auto out = write_trace_header(trace);
   out += fmt::format("gradient,elements,dtype,ready_s{}{}\n", has_spread ? ",ready_std_s" : "",
                      has_parameter ? ",parameter" : "");
   for (std::size_t i = 0; i < gradients.size(); ++i) {

@@ -16,9 +16,9 @@ constexpr std::string_view kBlank = " \t";
 constexpr std::int64_t kLargestBatch = 1'000'000'000;
 
 const std::vector<std::string>& known_keys() {
-  static const std::vector<std::string> keys{"ddpsim-trace",    "model",    "device",   "batch_size",
-                                             "sequence_length", "torch",    "forward",  "optimizer",
-                                             "source",          "captured", "synthetic"};
+  static const std::vector<std::string> keys{
+      "ddpsim-trace", "model",   "device",    "batch_size", "sequence_length", "torch",    "forward",
+      "optimizer",    "buffers", "gradients", "elements",   "source",          "captured", "synthetic"};
   return keys;
 }
 
@@ -35,6 +35,22 @@ std::optional<std::int64_t> count_value(const HeaderLines& lines, std::string_vi
 std::optional<Seconds> time_value(const HeaderLines& lines, std::string_view key) {
   const auto* value = lines.find(key);
   return value ? std::optional(parse_seconds(*value)) : std::nullopt;
+}
+
+// "212480B 424B": one size per broadcast.
+std::vector<Bytes> sizes_value(const HeaderLines& lines, std::string_view key) {
+  std::vector<Bytes> sizes;
+  if (const auto* value = lines.find(key))
+    for (std::size_t at = 0; (at = value->text.find_first_not_of(kBlank, at)) != std::string::npos;) {
+      auto length = std::min(value->text.find_first_of(kBlank, at), value->text.size()) - at;
+      Located word{value->text.substr(at, length),
+                   value->span.part(static_cast<int>(at), static_cast<int>(length))};
+      sizes.push_back(parse_bytes(word));
+      if (sizes.back() < Bytes(1))
+        throw InputError(word.span, "a broadcast of no bytes", "remove it; buffers are what DDP broadcasts");
+      at += length;
+    }
+  return sizes;
 }
 
 // In milliseconds where that reads back as the same double and is not longer, in seconds (factor 1, so always
@@ -71,11 +87,36 @@ TraceHeader read_trace_header(const CsvTable& table) {
   header.metadata.synthetic = text_value(lines, "synthetic");
   header.forward = time_value(lines, "forward");
   header.optimizer = time_value(lines, "optimizer");
+  header.buffers = sizes_value(lines, "buffers");
+  if (const auto* count = lines.find("gradients")) header.gradients = *count;
+  if (const auto* count = lines.find("elements")) header.elements = *count;
   return header;
 }
 
-std::string write_trace_header(const TraceHeader& header) {
-  const auto& metadata = header.metadata;
+namespace {
+
+std::int64_t elements_of(const LayerTrace& trace) {
+  std::int64_t elements = 0;
+  for (const auto& gradient : trace.gradients) elements += gradient.elements;
+  return elements;
+}
+
+void check_count(const std::optional<Located>& written, std::int64_t found, std::string_view what) {
+  if (!written || parse_integer(*written, 1, std::int64_t{1} << 53) == found) return;
+  throw InputError(written->span,
+                   fmt::format("the header says {} {}, and {} follow", written->text, what, found),
+                   "was the file cut short? If it was changed on purpose, correct this line or remove it");
+}
+
+}  // namespace
+
+void check_counts(const TraceHeader& header, const LayerTrace& trace) {
+  check_count(header.gradients, static_cast<std::int64_t>(trace.gradients.size()), "gradients");
+  check_count(header.elements, elements_of(trace), "elements");
+}
+
+std::string write_trace_header(const LayerTrace& trace) {
+  const auto& metadata = trace.metadata;
   std::string out = fmt::format("# {}: 1\n", kTraceFormat);
   auto text = [&out](std::string_view key, const std::optional<std::string>& value) {
     if (value) out += fmt::format("# {}: {}\n", key, one_line(key, *value));
@@ -91,8 +132,14 @@ std::string write_trace_header(const TraceHeader& header) {
   count("batch_size", metadata.batch_size);
   count("sequence_length", metadata.sequence_length);
   text("torch", metadata.torch);
-  time("forward", header.forward);
-  time("optimizer", header.optimizer);
+  time("forward", trace.forward);
+  time("optimizer", trace.optimizer);
+  out += fmt::format("# gradients: {}\n# elements: {}\n", trace.gradients.size(), elements_of(trace));
+  if (!trace.buffers.empty()) {
+    std::vector<std::string> sizes;
+    for (auto bytes : trace.buffers) sizes.push_back(fmt::format("{:.0f}B", bytes.value()));
+    out += fmt::format("# buffers: {}\n", fmt::join(sizes, " "));
+  }
   text("source", metadata.source);
   text("captured", metadata.captured);
   text("synthetic", metadata.synthetic);

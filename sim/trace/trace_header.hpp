@@ -14,12 +14,18 @@ inline constexpr std::string_view kTraceFormat = "ddpsim-trace";  // version 1
 struct TraceHeader {
   TraceMetadata metadata;
   std::optional<Seconds> forward, optimizer;
+  std::vector<Bytes> buffers;
+  std::optional<Located> gradients, elements;  // how many follow, as written: a file cut short has fewer
 };
 
 // Throws InputError for an unknown or doubled key, and a value that is not valid.
 TraceHeader read_trace_header(const CsvTable& table);
 
-// One comment line a key and note. Throws InputError when a text cannot stand on one line.
-std::string write_trace_header(const TraceHeader& header);
+// One comment line per key and note, with the counts of the trace's gradients and elements. Throws InputError
+// when a text cannot stand on one line.
+std::string write_trace_header(const LayerTrace& trace);
+
+// Throws InputError where the header's counts are not those of the trace.
+void check_counts(const TraceHeader& header, const LayerTrace& trace);
 
 }  // namespace ddpsim

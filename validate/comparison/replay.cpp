@@ -28,6 +28,10 @@ void check_can_be_real(const Scenario& scenario) {
                      "remove 'variability', or compare with measured iterations (--measured FILE)");
   if (scenario.ddp.iteration != DdpIteration::steady)
     throw InputError("a real run measures steady iterations, not the first ones", "remove ddp.iteration");
+  if (scenario.plan.comm_hook != CommHook::none)
+    throw InputError("a real run has no communication hook", "remove ddp.comm_hook");
+  if (!scenario.plan.buffer_broadcasts.empty())
+    throw InputError("a real run broadcasts no buffers", "write ddp.broadcast_buffers: false");
   if (scenario.plan.used_parameter_bitmap || !scenario.plan.unused.empty())
     throw InputError("a real run has no unused parameters",
                      "remove ddp.find_unused_parameters and workload.unused_parameters");

@@ -231,6 +231,7 @@ ImportedTrace import_operator_table(const OperatorTableImport& import) {
   }
   auto registration = profile.registration();
   trace.registration_order = reverse_of_arrival(parameters.size());
+  trace.registration_guessed = !registration.has_value();
   if (registration)
     std::transform(registration->begin(), registration->end(), trace.registration_order.begin(),
                    [&](std::size_t parameter) { return place[parameter]; });

@@ -52,6 +52,17 @@ std::optional<DType> dtype_of(std::string_view name) {
   return std::nullopt;
 }
 
+std::optional<int> element_bytes(std::string_view name) {
+  constexpr std::pair<std::string_view, int> kIntegral[] = {
+      {"Byte", 1},     {"Char", 1},          {"Bool", 1},       {"Short", 2}, {"Int", 4},
+      {"Long", 8},     {"bool", 1},          {"char", 1},       {"int", 4},   {"short", 2},
+      {"long int", 8}, {"unsigned char", 1}, {"signed char", 1}};
+  for (const auto& [word, bytes] : kIntegral)
+    if (name == word) return bytes;
+  if (auto dtype = dtype_of(name)) return bytes_per_element(*dtype);
+  return std::nullopt;
+}
+
 bool is_integral(std::string_view name) {
   constexpr std::array<std::string_view, 13> kNames{
       "Byte", "Char", "Short", "Int",      "Long",          "Bool",       "int",

@@ -19,6 +19,9 @@ std::optional<CollectiveKind> collective_of_call(std::string_view name);
 // "Float", "float", "c10::Half", "BFloat16" ...; none for what gradients are not made of.
 std::optional<DType> dtype_of(std::string_view name);
 
+// Bytes of an element of that type, of gradients and whole numbers.
+std::optional<int> element_bytes(std::string_view name);
+
 // Whole numbers ("Long", "int", "Byte", "Bool"): never a gradient.
 bool is_integral(std::string_view name);
 

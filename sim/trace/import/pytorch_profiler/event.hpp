@@ -25,10 +25,12 @@ struct Event {
   // count there.
   std::optional<std::int64_t> forward_thread, sequence_number;
   std::string dtype, collective;
-  std::vector<std::vector<std::int64_t>> shapes;  // "Input Dims"; of lists of tensors only the outer level
-  std::vector<std::string> types;                 // "Input type"
-  std::vector<std::int64_t> launch_shape;         // of a kernel: "grid" and "block"
-  std::optional<std::int64_t> shared_memory;      // the same
+  std::vector<std::vector<std::int64_t>> shapes;  // "Input Dims"; of a list of tensors empty
+  std::vector<std::vector<std::int64_t>>
+      first_list;                             // the same of each tensor, where the first input is a list
+  std::vector<std::string> types;             // "Input type"
+  std::vector<std::int64_t> launch_shape;     // of a kernel: "grid" and "block"
+  std::optional<std::int64_t> shared_memory;  // the same
 };
 
 }  // namespace ddpsim::pytorch_profiler

@@ -49,7 +49,20 @@ std::optional<std::int64_t> whole_number(std::string_view text) {
 }
 
 // Where in the file a value stands.
-enum class Place { root, events, event, args, shapes, types, grid, devices, device, distributed, elsewhere };
+enum class Place {
+  root,
+  events,
+  event,
+  args,
+  shapes,
+  listed_shape,
+  types,
+  grid,
+  devices,
+  device,
+  distributed,
+  elsewhere
+};
 
 class Handler : public nlohmann::json_sax<nlohmann::json> {
  public:
@@ -163,7 +176,11 @@ class Handler : public nlohmann::json_sax<nlohmann::json> {
         if (key_ == "Input type") return Place::types;
         return key_ == "grid" || key_ == "block" ? Place::grid : Place::elsewhere;
       case Place::shapes:
-        if (is_shape()) return Place::elsewhere;
+        if (is_shape()) {
+          if (event_.shapes.size() > 1) return Place::elsewhere;
+          event_.first_list.emplace_back();
+          return Place::listed_shape;
+        }
         event_.shapes.emplace_back();
         return Place::shapes;
       default:
@@ -171,7 +188,7 @@ class Handler : public nlohmann::json_sax<nlohmann::json> {
     }
   }
 
-  // In "Input Dims" an array an input; that one holds the dimensions.
+  // In "Input Dims" an array per input; that one holds the dimensions, or an array per tensor of a list.
   [[nodiscard]] bool is_shape() const { return places_[places_.size() - 2] == Place::shapes; }
 
   Place begin_events() {
@@ -201,6 +218,9 @@ class Handler : public nlohmann::json_sax<nlohmann::json> {
         break;
       case Place::shapes:
         if (is_shape()) event_.shapes.back().push_back(whole_number(value).value_or(-1));
+        break;
+      case Place::listed_shape:
+        event_.first_list.back().push_back(whole_number(value).value_or(-1));
         break;
       case Place::types:
         event_.types.emplace_back(value);

@@ -10,6 +10,7 @@
 #include "sim/base/one_line.hpp"
 #include "sim/base/source.hpp"
 #include "sim/base/suggest.hpp"
+#include "sim/trace/import/pytorch_profiler/registration.hpp"
 #include "sim/trace/import/pytorch_profiler/remarks.hpp"
 
 namespace ddpsim {
@@ -107,7 +108,11 @@ ImportedTrace import(const ImportRequest& request) {
     for (const auto& step : measured.steps) times.push_back(step_times(step, stream));
     imported.trace = summarize(times, measured, statistic);
     check_total(imported.trace);
-    imported.trace.registration_order = reverse_of_arrival(imported.trace.gradients.size());
+    auto registration = listed_by_optimizer(profile, measured.steps.front());
+    imported.trace.registration_guessed = !registration;
+    imported.trace.registration_order =
+        registration ? *std::move(registration) : reverse_of_arrival(imported.trace.gradients.size());
+    imported.trace.buffers = broadcast_buffers(profile);
 
     ImportFacts facts{path,     imported.trace, profile,   stream,
                       measured, times,          statistic, group_size(measured, profile)};

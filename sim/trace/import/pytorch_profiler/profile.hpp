@@ -90,6 +90,11 @@ struct CollectiveCall : ThreadSpan {
   CollectiveFacts facts;
 };
 
+// An operator over a list of tensors (aten::_foreach_add_), with record_shapes: the elements of each.
+struct TensorList : ThreadSpan {
+  std::vector<std::int64_t> elements;
+};
+
 struct Profile {
   // Each in the order of its start; gpu_work and launches in the order of `correlation`.
   std::vector<ProfilerStep> steps;
@@ -99,6 +104,7 @@ struct Profile {
   std::vector<ThreadSpan> forward_operators;  // recorded for autograd, outside of its nodes
   std::vector<Accumulation> accumulations;    // in the order of their end
   std::vector<ThreadSpan> bucket_copies;      // copy_bucket_to_grad: from the bucket back into a gradient
+  std::vector<TensorList> tensor_lists;
   std::vector<CollectiveCall> collective_calls;
   std::vector<CollectiveKernel> collective_kernels;
   std::vector<GpuWork> gpu_work;

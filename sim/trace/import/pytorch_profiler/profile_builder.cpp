@@ -34,15 +34,21 @@ std::string quoted_name(const Event& event) {
   return event.name.size() > kQuotedName ? event.name.substr(0, kQuotedName) + "..." : event.name;
 }
 
+// The elements of a tensor of that shape; none for what is no shape.
+std::optional<std::int64_t> product_of(const std::vector<std::int64_t>& shape) {
+  std::int64_t product = 1;
+  for (auto length : shape)
+    if (length < 0 || __builtin_mul_overflow(product, length, &product)) return std::nullopt;
+  return product;
+}
+
 CollectiveFacts facts_of(const Event& event, CollectiveKind kind) {
   CollectiveFacts facts{kind, event.elements, event.group_size, event.dtype};
   if (facts.elements || event.shapes.empty() || event.types.empty()) return facts;
   // With record_shapes the operator's first tensor is what it communicates.
-  std::int64_t product = 1;
-  for (auto length : event.shapes.front())
-    if (length < 0 || __builtin_mul_overflow(product, length, &product)) return facts;
   if (event.shapes.front().empty()) return facts;  // a list of tensors
-  facts.elements = product;
+  facts.elements = product_of(event.shapes.front());
+  if (!facts.elements) return facts;
   facts.dtype = event.types.front();
   return facts;
 }
@@ -88,6 +94,8 @@ void ProfileBuilder::add_operator(const Event& event) {
     profile_.forwards.push_back(thread_span(event));
   } else if (name.starts_with("Optimizer.step#")) {
     profile_.optimizer_steps.push_back(thread_span(event));
+  } else if (name.starts_with("aten::_foreach_") || name.starts_with("aten::_fused_")) {
+    add_tensor_list(event);
   } else if (name.ends_with("::copy_bucket_to_grad")) {
     profile_.bucket_copies.push_back(thread_span(event));
   } else if (name == "record_param_comms" || name.starts_with("c10d::") || name.starts_with("nccl:")) {
@@ -114,6 +122,13 @@ void ProfileBuilder::add_node(const Event& event) {
     accumulation.dtype = event.types.front();
   }
   profile_.accumulations.push_back(std::move(accumulation));
+}
+
+void ProfileBuilder::add_tensor_list(const Event& event) {
+  if (event.first_list.empty()) return;
+  TensorList list{thread_span(event), {}};
+  for (const auto& shape : event.first_list) list.elements.push_back(product_of(shape).value_or(0));
+  profile_.tensor_lists.push_back(std::move(list));
 }
 
 void ProfileBuilder::add_launch(const Event& event) {
@@ -227,6 +242,7 @@ Profile ProfileBuilder::finish() {
   sort_by(profile_.forward_operators, start);
   sort_by(profile_.accumulations, [](const auto& record) { return record.end; });
   sort_by(profile_.bucket_copies, start);
+  sort_by(profile_.tensor_lists, start);
   sort_by(profile_.collective_calls, start);
   sort_by(profile_.collective_kernels, start);
   sort_by(profile_.gpu_work, correlation);

@@ -25,6 +25,7 @@ class ProfileBuilder {
  private:
   void add_operator(const Event& event);
   void add_node(const Event& event);
+  void add_tensor_list(const Event& event);
   void add_launch(const Event& event);
   void add_gpu_work(const Event& event, GpuWorkKind kind);
   void add_collective_kernel(const Event& event, CollectiveKind kind);

@@ -93,7 +93,11 @@ std::vector<std::string> notes(const ImportFacts& facts) {
                                                       std::filesystem::path(facts.path).filename().string())),
                                  one_line(steps_and_statistic(facts)), sizes(facts.measured),
                                  ready_rule(facts.measured)};
-  lines.emplace_back("Names and the order of registration were not recorded.");
+  lines.emplace_back(
+      facts.trace.registration_guessed
+          ? "Names and the order of registration were not recorded."
+          : "Names were not recorded; registration is the order in which the optimizer lists the "
+            "parameters.");
   std::string run;
   if (!facts.profile.nccl_version.empty()) run += fmt::format(", NCCL {}", facts.profile.nccl_version);
   if (facts.group_size) run += fmt::format(", {} ranks", *facts.group_size);
