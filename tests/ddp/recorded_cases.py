@@ -7,8 +7,9 @@ DEFAULTS = {
 }
 # A case is words of SHORT, with a value unless it switches an option on; "-": the defaults.
 SHORT = {"cap": "bucket_cap_mb", "caps": "bucket_cap_mb_list", "first": "first_bucket_bytes",
-         "find": "find_unused_parameters", "static": "static_graph", "view": "gradient_as_bucket_view", "last": "set_last_bucket_cap",
-         "skip": "skip_all_reduce_unused_params", "accumulate": "accumulation_steps", "hook": "comm_hook"}
+         "find": "find_unused_parameters", "static": "static_graph", "view": "gradient_as_bucket_view",
+         "last": "set_last_bucket_cap", "skip": "skip_all_reduce_unused_params", "accumulate": "accumulation_steps",
+         "hook": "comm_hook"}
 CASES = {
     "resnet18": "- cap=25 cap=4 cap=1 cap=0.05 cap=1000 find find,cap=4 static static,cap=2 view,cap=2 last last,cap=2 "
                 "cap=2,first=200000 find,cap=2,first=200000 first=200000 accumulate=2,cap=2 caps=0.5/2/3 last,caps=0.5/2/3",
