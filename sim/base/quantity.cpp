@@ -70,7 +70,12 @@ std::optional<double> flops_rate_unit(std::string_view unit) {
   return prefixed(unit, per_second, 1.0);
 }
 
-constexpr UnitTable kBytes{"a size", "25MiB", byte_unit};
+// Sizes are written in bytes: 25Mb for a bucket cap is a slip, not 3.1 MB.
+std::optional<double> size_unit(std::string_view unit) {
+  return prefixed(unit, "B", 1.0);
+}
+
+constexpr UnitTable kBytes{"a size", "25MiB", size_unit};
 constexpr UnitTable kBandwidth{"a bandwidth", "100Gbps or 12.5GB/s", bandwidth_unit};
 constexpr UnitTable kTime{"a time", "5us", time_unit};
 constexpr UnitTable kFlopsRate{"a rate of operations", "66.9TFLOP/s", flops_rate_unit};
@@ -122,6 +127,8 @@ double parse_with_unit(const Located& text, const UnitTable& table) {
     auto other = dimension_of(rest);
     auto message = other.empty() ? fmt::format("unknown unit '{}'", rest)
                                  : fmt::format("'{}' is {}, not {}", text.text, other, table.what);
+    if (table.factor == kBytes.factor && prefixed(rest, "b", 0.125))
+      message = fmt::format("'{}' counts bits, and sizes are in bytes", text.text);
     fail(text, used + blanks, rest.size(), message,
          fmt::format("write {} like {}", table.what, table.example));
   }

@@ -14,13 +14,14 @@ struct CalibrateOptions {
   // Of interference.
   std::string overlap, measured, overlap_profile, alone, algbw;
   std::vector<std::string> overrides;
+  bool accept = false;
 };
 
 void run_calibrate(const CalibrateOptions& options) {
   const auto& out = options.tables.out;
   bool quiet = options.tables.quiet;
   if (!options.overlap.empty())
-    return calibrate_overlap({options.overlap, options.measured, out, options.overrides, quiet});
+    return calibrate_overlap({options.overlap, options.measured, out, options.overrides, quiet, options.accept});
   if (!options.overlap_profile.empty())
     return calibrate_profile({options.overlap_profile, options.alone, options.algbw, out, quiet});
   calibrate_tables(options.tables);
@@ -102,6 +103,10 @@ void add_calibrate(CLI::App& app, Action& run) {
   for (const char* of_tables : {"FILE", "--world-size", "--algorithm", "--judge", "--every-other-size",
                                 "--from-nothing", "--json", "--plot"})
     for (auto* of_interference : {overlap, overlap_profile}) of_interference->excludes(of_tables);
+  command
+      ->add_flag("--accept", options->accept,
+                 "Take an interference above 1, which no published run showed")
+      ->needs(overlap);
   measured->needs(overlap);
   set->needs(overlap);
   alone->needs(overlap_profile);

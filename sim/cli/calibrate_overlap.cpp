@@ -59,6 +59,21 @@ std::string same_because(const calibrate::InterferenceFit& fit) {
   return " (taken to be the same: without a tail one time cannot tell them apart)";
 }
 
+// Published runs showed 0.1 to 0.65 (gpus/); a kernel that takes more than twice as long says that the
+// difference has another cause.
+void refuse_absurd(const calibrate::InterferenceFit& fit) {
+  constexpr double kMost = 1;
+  if (fit.compute <= kMost && fit.collective <= kMost) return;
+  throw InputError(
+      fmt::format("interference would have to be {:.2g} (compute) and {:.2g} (collectives), and published "
+                  "runs show 0.1 "
+                  "to 0.65",
+                  fit.compute, fit.collective),
+      "the measured iteration is longer for another reason: ranks that differ (variability), all-reduces of "
+      "another "
+      "run set, an input pipeline, copies (physics.pass_bandwidth)? --accept takes it all the same");
+}
+
 }  // namespace
 
 void calibrate_overlap(const OverlapOptions& options) {
@@ -76,6 +91,7 @@ void calibrate_overlap(const OverlapOptions& options) {
   auto row = row_of(scenario, plain, options.measured);
   auto fit = calibrate::fit_interference({row.iteration, row.tail},
                                          [&](double s, double r) { return predict(scenario, s, r); });
+  if (!options.accept) refuse_absurd(fit);
   auto what =
       fmt::format("{}, strategy {}{}: {} s{}", options.measured, strategy_name(plain.strategy),
                   plain.bucket_cap ? fmt::format(", caps of {:.0f} bytes", plain.bucket_cap->value()) : "",

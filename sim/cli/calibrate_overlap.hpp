@@ -8,7 +8,7 @@ namespace ddpsim::cli {
 struct OverlapOptions {
   std::string scenario, measured, out;
   std::vector<std::string> overrides;  // --set
-  bool quiet = false;
+  bool quiet = false, accept = false;
 };
 
 void calibrate_overlap(const OverlapOptions& options);

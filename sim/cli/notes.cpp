@@ -1,13 +1,12 @@
 #include "sim/cli/notes.hpp"
 
 #include <algorithm>
-#include <cctype>
-#include <sstream>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "sim/base/quantity.hpp"
+#include "sim/gpu/plausible_compute.hpp"
 #include "sim/report/measured_iterations.hpp"
 
 namespace ddpsim::cli {
@@ -29,20 +28,24 @@ void add_repairs(const MeasuredCost& cost, std::vector<Note>& notes) {
 
 // Messages that a table says nothing about: their times are extrapolated (docs/model.md).
 struct Outside {
-  std::size_t below = 0, beyond = 0, all = 0;
+  std::size_t below = 0, beyond = 0, far = 0, all = 0;
 
   void count(Bytes bytes, const MeasuredCost& cost) {
     ++all;
     below += bytes < cost.points().front().bytes;
     beyond += bytes > cost.points().back().bytes;
+    far += bytes > 2 * cost.points().back().bytes || 2 * bytes < cost.points().front().bytes;
   }
   void add(const MeasuredCost& cost, std::vector<Note>& notes) const {
     if (below + beyond == 0) return;
-    notes.push_back({"table-extrapolated",
+    auto far_out =
+        far == 0 ? std::string()
+                 : fmt::format(", {} of them by more than a factor of two: what they take is a guess", far);
+    notes.push_back({far == 0 ? "table-extrapolated" : "table-far-extrapolated",
                      fmt::format("of {} all-reduces {} are smaller and {} larger than all of the table's "
-                                 "messages ({} to {}): extrapolated",
+                                 "messages ({} to {}): extrapolated{}",
                                  all, below, beyond, format_bytes(cost.points().front().bytes),
-                                 format_bytes(cost.points().back().bytes))});
+                                 format_bytes(cost.points().back().bytes), far_out)});
   }
 };
 
@@ -101,18 +104,10 @@ void add_observed(std::span<const Scenario> scenarios, std::vector<Note>& notes)
   }
 }
 
-// "H100" of "NVIDIA H100 SXM5 80GB": the first word with a digit.
-std::string model_word(const std::string& gpu) {
-  std::istringstream words(gpu);
-  for (std::string word; words >> word;)
-    if (std::any_of(word.begin(), word.end(), [](unsigned char c) { return std::isdigit(c); })) return word;
-  return gpu;
-}
-
 void add_other_gpu(std::span<const Scenario> scenarios, std::vector<Note>& notes) {
   for (const auto& scenario : scenarios) {
     const auto& device = scenario.trace->metadata.device;
-    if (!scenario.gpu || !device || device->find(model_word(*scenario.gpu)) != std::string::npos) continue;
+    if (!scenario.gpu || !device || is_device(*device, *scenario.gpu)) continue;
     notes.push_back(
         {"other-gpu",
          fmt::format("compute times are those of the trace's device, {}; of the cluster's GPU, {}, only how "

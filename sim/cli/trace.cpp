@@ -6,12 +6,14 @@
 
 #include "sim/base/quantity.hpp"
 #include "sim/cli/commands.hpp"
+#include "sim/cli/notes.hpp"
 #include "sim/cli/scenario_options.hpp"
 #include "sim/ddp/ddp_rules.hpp"
 #include "sim/ddp/recorded_buckets.hpp"
 #include "sim/report/backward_plot.hpp"
 #include "sim/report/bucket_table.hpp"
 #include "sim/report/plot.hpp"
+#include "sim/trace/plausible_trace.hpp"
 #include "sim/trace/trace_file.hpp"
 #include "sim/trace/trace_summary.hpp"
 
@@ -71,6 +73,7 @@ void show(const ShowOptions& options) {
   std::optional<RecordedCommunication> recorded;
   if (options.recorded) recorded = read_recorded_communication(*options.recorded);
   std::cout << summarize(trace);
+  print_notes(trace_notes(trace));
   bool has_caps = options.bucket_cap || options.first_bucket_cap || options.torch;
   if (has_caps) print_bucket_table(std::cout, trace, plan);
   if (recorded) print_caps(*recorded, trace, ddp);

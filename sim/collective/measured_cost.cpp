@@ -122,6 +122,33 @@ std::vector<MeasuredPoint> MeasuredCost::repaired_points() const {
   return repaired;
 }
 
+std::vector<Note> table_notes(const MeasuredTable& table) {
+  constexpr BytesPerSecond kSlowest(30e6), kFastest(3e12);  // Gloo over 500 Mbit/s; beyond any GPU's links
+  constexpr Bytes kSmall(65536);
+  constexpr Seconds kLongLatency(0.02);
+  std::vector<Note> notes;
+  const auto& points = table.cost.points();
+  if (points.size() == 1)
+    notes.push_back(
+        {"table-one-row", fmt::format("the measured table has one row, {}: what any other size takes is a "
+                                      "guess",
+                                      format_bytes(points.front().bytes))});
+  auto say = [&](const MeasuredPoint& point, BytesPerSecond algbw) {
+    notes.push_back(
+        {"table-units",
+         fmt::format("in the measured table {} take {} (algbw {}): are bytes in bytes and "
+                     "time_s in seconds?",
+                     format_bytes(point.bytes), format_seconds(point.measured), format_bandwidth(algbw))});
+  };
+  auto algbw = points.back().bytes / points.back().measured;
+  bool is_slow_start = points.front().bytes <= kSmall && points.front().measured > kLongLatency;
+  if (algbw < kSlowest || algbw > kFastest)
+    say(points.back(), algbw);
+  else if (is_slow_start)
+    say(points.front(), points.front().bytes / points.front().measured);
+  return notes;
+}
+
 MeasuredTable read_measured_table(const std::string& path) {
   CsvTable table = read_csv(path, "an all-reduce table", "ddpsim-allreduce");
   auto header = read_header(table);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "sim/base/csv.hpp"
+#include "sim/base/note.hpp"
 #include "sim/base/units.hpp"
 
 namespace ddpsim {
@@ -53,6 +54,10 @@ struct MeasuredTable {
     return is_queued && queued && bytes <= queued->points().back().bytes ? (*queued)(bytes) : cost(bytes);
   }
 };
+
+// What is unlikely about a table: a single row, or times and sizes in other units (codes table-one-row,
+// table-units).
+std::vector<Note> table_notes(const MeasuredTable& table);
 
 // Reads an all-reduce table (docs/formats.md): "# ddpsim-allreduce: 1", "# world_size: N", optionally
 // "# pooling: none" and "# run_set: NAME", columns bytes, time_s and optionally std_s and queued_s (empty

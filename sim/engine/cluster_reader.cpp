@@ -6,6 +6,7 @@
 
 #include "sim/base/limits.hpp"
 #include "sim/config/reader.hpp"
+#include "sim/engine/plausibility.hpp"
 #include "sim/engine/scenario_reader.hpp"
 #include "sim/engine/sections.hpp"
 #include "sim/engine/value_text.hpp"
@@ -214,7 +215,10 @@ std::shared_ptr<const RankPlaces> ScenarioReader::read_cluster(const Value& root
   auto& traffic = clusters_[text];
   auto& communication = traffic.communication;
   try {
-    if (!communication) traffic = make_traffic(*topology, section, stragglers, collective);
+    if (!communication) {
+      traffic = make_traffic(*topology, section, stragglers, collective);
+      traffic.notes = link_notes(*communication->cluster);
+    }
     if (!communication->folded && (!communication->is_settled() || needs_links)) fold_traffic(*communication);
   } catch (const InputError& error) {
     throw error.at(collective.nccl.section ? collective.nccl.section->span
@@ -224,6 +228,7 @@ std::shared_ptr<const RankPlaces> ScenarioReader::read_cluster(const Value& root
   if (collective.automatic && !topology->nccl && topology->usual_size())
     scenario.notes.push_back(
         {"plain-rings", "the topology has no section 'nccl': algorithm auto is plain rings there"});
+  scenario.notes.insert(scenario.notes.end(), traffic.notes.begin(), traffic.notes.end());
   scenario.groups = traffic.groups;
   scenario.communication = traffic.communication;
   return traffic.places;

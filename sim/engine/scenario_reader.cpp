@@ -8,6 +8,7 @@
 
 #include "sim/base/limits.hpp"
 #include "sim/config/reader.hpp"
+#include "sim/engine/plausibility.hpp"
 #include "sim/engine/sections.hpp"
 #include "sim/engine/value_text.hpp"
 #include "sim/trace/trace_file.hpp"
@@ -225,6 +226,7 @@ Scenario ScenarioReader::read(const Value& root) {
     check_uncontended(physics ? *physics : cluster, "physics", "remove 'physics', write cluster.gpu: none",
                       scenario);
   if (variability) read_variability(*variability, cluster, slower, *places, scenario);
+  add_plausibility_notes(gpu.get(), scenario);
   scenario.validation = read_validation_section(validation, resolve_path);
   return scenario;
 }

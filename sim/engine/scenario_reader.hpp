@@ -25,6 +25,7 @@ struct ClusterTraffic {
   std::vector<RankGroup> groups;
   std::shared_ptr<Communication> communication;  // null: as long as a table says
   std::shared_ptr<const RankPlaces> places;
+  std::vector<Note> notes = {};  // on its links
 };
 
 struct ClusterSection;

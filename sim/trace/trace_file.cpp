@@ -87,6 +87,10 @@ std::vector<Gradient> parse_gradients(const CsvTable& table, const Columns& colu
                        "check the element counts");
     gradients.push_back(std::move(gradient));
   }
+  if (gradients.back().ready == Seconds(0))
+    throw InputError(table.rows.back()[columns.ready].span,
+                     "all gradients are ready at 0: the backward pass has no times",
+                     "ready_s counts in seconds from the start of the backward pass");
   return gradients;
 }
 

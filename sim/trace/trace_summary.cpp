@@ -125,6 +125,13 @@ std::string summarize(const LayerTrace& trace) {
   lines.fact("forward", or_not_recorded(trace.forward));
   lines.fact("backward", format_seconds(trace.backward()));
   lines.fact("optimizer", or_not_recorded(trace.optimizer));
+  if (!trace.buffers.empty()) {
+    std::vector<std::string> sizes;
+    for (auto bytes : trace.buffers) sizes.push_back(format_bytes(bytes));
+    lines.fact("buffers", fmt::format("{}, broadcast before forward", fmt::join(sizes, " and ")));
+  }
+  if (trace.registration_guessed)
+    lines.fact("registration", "not recorded: the reverse of arrival is assumed");
   lines.fact("gradients", fmt::format("{} with {} elements, {} ({})", trace.gradients.size(),
                                       count_elements(trace), format_bytes(trace.bytes()), dtypes(trace)));
   lines.fact("first gradient", arrival(trace.gradients.front()));

@@ -192,6 +192,16 @@ class OverlapTest(PhysicsTest):
         self.assertIn("the iteration is of the run set 'another', and the all-reduces are of 'one day'", done.stderr)
         self.assertFalse((self.folder / "physics.yaml").exists())
 
+    def test_refuses_what_no_run_ever_showed(self):
+        self.write("measured.csv", "strategy,iteration_s\nddp,0.06\n")  # 42 + 12 s: 1.5
+        arguments = ("calibrate", "--overlap", "scenario.yaml", "--measured", "measured.csv", "--out", "physics.yaml")
+        done = self.fails(2, *arguments)
+        self.assertIn("interference would have to be 1.5 (compute) and 1.5 (collectives)", done.stderr)
+        self.assertIn("an input pipeline", done.stderr)
+        self.assertFalse((self.folder / "physics.yaml").exists())
+        self.ok(*arguments, "--accept")
+        self.assertTrue((self.folder / "physics.yaml").exists())
+
     def test_a_row_that_is_not_there(self):
         self.write("measured.csv", "strategy,iteration_s\nnaive,0.048\n")
         done = self.fails(2, "calibrate", "--overlap", "scenario.yaml", "--measured", "measured.csv")

@@ -45,6 +45,31 @@ TEST(MeasuredTable, HeaderAndRows) {
   EXPECT_EQ(table.cost(Bytes(4)), Seconds(0.0029));
 }
 
+std::vector<std::string> notes(const std::string& rows) {
+  std::vector<std::string> texts;
+  for (const auto& note : table_notes(read(kHeader + ("bytes,time_s\n" + rows))))
+    texts.push_back(note.code + ": " + note.text);
+  return texts;
+}
+
+TEST(MeasuredTable, NotesOnUnlikelyOnes) {
+  using Texts = std::vector<std::string>;
+  EXPECT_EQ(notes("1024,50e-6\n1e9,0.05\n"), Texts());
+  EXPECT_EQ(
+      notes("1e9,0.05\n"),
+      Texts{
+          "table-one-row: the measured table has one row, 953.7 MiB: what any other size takes is a guess"});
+  EXPECT_EQ(notes("1024,0.05\n1e9,50\n"),
+            Texts{"table-units: in the measured table 953.7 MiB take 50 s (algbw 20 MB/s): "
+                  "are bytes in bytes and time_s in seconds?"});
+  EXPECT_EQ(notes("1024,0.05\n1e9,0.06\n"),
+            Texts{"table-units: in the measured table 1 KiB take 50 ms (algbw 20.48 "
+                  "kB/s): are bytes in bytes and time_s in seconds?"});
+  EXPECT_EQ(notes("1024,1e-9\n1e9,50e-6\n"),
+            Texts{"table-units: in the measured table 953.7 MiB take 50 us (algbw 20 "
+                  "TB/s): are bytes in bytes and time_s in seconds?"});
+}
+
 TEST(MeasuredTable, ColumnsInAnyOrder) {
   auto table = read(std::string(kHeader) + "time_s,bytes\n0.25,4\n");
   EXPECT_EQ(table.cost(Bytes(4)), Seconds(0.25));

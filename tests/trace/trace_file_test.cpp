@@ -109,10 +109,26 @@ TEST(TraceFile, WritesTheShortestText) {
             "# ddpsim-trace: 1\n"
             "# model: tiny\n"
             "# forward: 397.4653525ms\n"
+            "# gradients: 2\n"
+            "# elements: 10\n"
             "# a remark\n"
-            "gradient,elements,dtype,ready_s\n"
-            "head.weight,6,float32,0.25\n"
-            "body.weight,4,float16,0.5\n");
+            "gradient,elements,dtype,ready_s,parameter\n"
+            "head.weight,6,float32,0.25,1\n"
+            "body.weight,4,float16,0.5,0\n");
+}
+
+TEST(TraceFile, AGuessedRegistrationIsNotWritten) {
+  auto trace = parse("gradient,elements,dtype,ready_s\na,7,float32,0.25\nb,7,float32,0.5\n");
+  EXPECT_TRUE(trace.registration_guessed);
+  EXPECT_THAT(trace.registration_order, ElementsAre(1, 0));
+  EXPECT_THAT(write_trace(trace), HasSubstr("gradient,elements,dtype,ready_s\n"));
+  EXPECT_FALSE(parse("gradient,elements,dtype,ready_s,parameter\na,7,float32,0.25,0\n").registration_guessed);
+}
+
+TEST(TraceFile, BuffersAreOneSizePerBroadcast) {
+  auto trace = parse("# buffers: 212480B  424B\ngradient,elements,dtype,ready_s\na,7,float32,0.25\n");
+  EXPECT_THAT(trace.buffers, ElementsAre(Bytes(212480), Bytes(424)));
+  EXPECT_THAT(write_trace(trace), HasSubstr("# buffers: 212480B 424B\n"));
 }
 
 TEST(TraceFile, OptionalColumnsAreWrittenWhereTheySaySomething) {
@@ -121,6 +137,8 @@ TEST(TraceFile, OptionalColumnsAreWrittenWhereTheySaySomething) {
   trace.registration_order = {0, 1};  // as they arrive: not the reverse
   EXPECT_EQ(write_trace(trace),
             "# ddpsim-trace: 1\n"
+            "# gradients: 2\n"
+            "# elements: 10\n"
             "gradient,elements,dtype,ready_s,ready_std_s,parameter\n"
             "head.weight,6,float32,0.25,,0\n"
             "body.weight,4,float16,0.5,1e-07,1\n");

@@ -52,6 +52,51 @@ TEST(TraceHeaderErrors, VersionTwice) {
             "hint: it is first on line 1; remove one");
 }
 
+TEST(TraceHeaderErrors, FewerRowsThanTheHeaderSays) {
+  EXPECT_EQ(error_of("# ddpsim-trace: 1\n"
+                     "# gradients: 2\n"
+                     "# elements: 12\n"
+                     "gradient,elements,dtype,ready_s\n"
+                     "a,8,float32,0.1\n"),
+            "t.csv:2:14: error: the header says 2 gradients, and 1 follow\n"
+            "  2 | # gradients: 2\n"
+            "    |              ^\n"
+            "hint: was the file cut short? If it was changed on purpose, correct this line or remove it");
+}
+
+TEST(TraceHeaderErrors, OtherElementsThanTheHeaderSays) {
+  EXPECT_EQ(error_of("# ddpsim-trace: 1\n"
+                     "# gradients: 1\n"
+                     "# elements: 12\n"
+                     "gradient,elements,dtype,ready_s\n"
+                     "a,8,float32,0.1\n"),
+            "t.csv:3:13: error: the header says 12 elements, and 8 follow\n"
+            "  3 | # elements: 12\n"
+            "    |             ^~\n"
+            "hint: was the file cut short? If it was changed on purpose, correct this line or remove it");
+}
+
+TEST(TraceHeaderErrors, ABroadcastOfNothing) {
+  EXPECT_EQ(error_of("# ddpsim-trace: 1\n"
+                     "# buffers: 4kB 0B\n"
+                     "gradient,elements,dtype,ready_s\n"
+                     "a,8,float32,0.1\n"),
+            "t.csv:2:16: error: a broadcast of no bytes\n"
+            "  2 | # buffers: 4kB 0B\n"
+            "    |                ^~\n"
+            "hint: remove it; buffers are what DDP broadcasts");
+}
+
+TEST(TraceHeaderErrors, GradientsThatAreAllReadyAtOnce) {
+  EXPECT_EQ(error_of("# ddpsim-trace: 1\n"
+                     "gradient,elements,dtype,ready_s\n"
+                     "a,8,float32,0\n"),
+            "t.csv:3:13: error: all gradients are ready at 0: the backward pass has no times\n"
+            "  3 | a,8,float32,0\n"
+            "    |             ^\n"
+            "hint: ready_s counts in seconds from the start of the backward pass");
+}
+
 TEST(TraceHeaderErrors, MisspeltKey) {
   EXPECT_EQ(error_of("# ddpsim-trace: 1\n"
                      "# foward: 3ms\n"
@@ -61,7 +106,8 @@ TEST(TraceHeaderErrors, MisspeltKey) {
             "  2 | # foward: 3ms\n"
             "    |   ^~~~~~\n"
             "hint: the keys are ddpsim-trace, model, device, batch_size, sequence_length, torch, forward, "
-            "optimizer, source, captured, synthetic; a remark has no ':' after its first word");
+            "optimizer, buffers, gradients, elements, source, captured, synthetic; a remark has no ':' after "
+            "its first word");
 }
 
 TEST(TraceHeaderErrors, UnknownKey) {
@@ -73,7 +119,8 @@ TEST(TraceHeaderErrors, UnknownKey) {
             "  2 | # colour: red\n"
             "    |   ^~~~~~\n"
             "hint: the keys are ddpsim-trace, model, device, batch_size, sequence_length, torch, forward, "
-            "optimizer, source, captured, synthetic; a remark has no ':' after its first word");
+            "optimizer, buffers, gradients, elements, source, captured, synthetic; a remark has no ':' after "
+            "its first word");
 }
 
 TEST(TraceHeaderErrors, KeyInTheWrongCase) {
@@ -85,7 +132,8 @@ TEST(TraceHeaderErrors, KeyInTheWrongCase) {
             "  2 | # Model: tiny\n"
             "    |   ^~~~~\n"
             "hint: the keys are ddpsim-trace, model, device, batch_size, sequence_length, torch, forward, "
-            "optimizer, source, captured, synthetic; a remark has no ':' after its first word");
+            "optimizer, buffers, gradients, elements, source, captured, synthetic; a remark has no ':' after "
+            "its first word");
 }
 
 TEST(TraceHeaderErrors, KeyTwice) {

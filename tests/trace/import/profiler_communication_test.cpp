@@ -96,9 +96,10 @@ TEST(ProfilerBuckets, OfGradientsThatTheyDoNotHoldAreRemarkedOn) {
   add_all_reduce(trace, 23, 4, 4);  // in the gradient's hook
   auto imported = trace.imported();
   EXPECT_TRUE(imported.communication.has_value());
-  EXPECT_THAT(imported.remarks,
-              Contains("DDP's all-reduces hold 4 elements and the gradients 3: every tensor that requires a "
-                       "gradient counts, such as an input, or that of a block under reentrant checkpointing"));
+  EXPECT_THAT(
+      imported.remarks,
+      Contains("DDP's all-reduces hold 4 elements and the gradients 3: every tensor that requires a "
+               "gradient counts, such as an input, or that of a block under reentrant checkpointing"));
 }
 
 TEST(ProfilerBuckets, WithoutHooksMustHoldTheGradients) {

@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+"""Inputs that are valid and unlikely: a note with a stable code on stderr and in JSON, or an error; none passes in silence.
+Usage: plausible_test.py BINARY SOURCE_ROOT."""
+import ddpsim_cli as cli
+
+RING = "kind: ring\nlink: {{bandwidth: {}, latency: {}}}\n"
+ROWS = "gradient,elements,dtype,ready_s,parameter\na,1000000,float32,{},1\nb,1000000,float32,{},0\n"
+HEADER = "# ddpsim-trace: 1\n# forward: 400ms\n# optimizer: 50ms\n"
+SCENARIO = "workload: {trace: trace.csv}\ncluster: {topology: ring.yaml, world_size: 4}\n"
+MEASURED = ("workload: {trace: trace.csv}\ncluster: {world_size: 4}\ncollective: {algorithm: measured, measured: table.csv}\n")
+TABLE = "# ddpsim-allreduce: 1\n# world_size: 4\nbytes,time_s\n"
+
+
+class PlausibleTest(cli.CliTest):
+    def notes(self, trace=HEADER + ROWS.format(0.4, 0.8), bandwidth="12.5GB/s", latency="5us", scenario=SCENARIO, table=TABLE, more=()):
+        self.write("trace.csv", trace)
+        self.write("ring.yaml", RING.format(bandwidth, latency))
+        self.write("s.yaml", scenario)
+        self.write("table.csv", table)
+        done = self.ok("simulate", "s.yaml", "--json", "out.json", *cli.set_arguments(more))
+        notes = self.read_json("out.json")["notes"]
+        self.assertEqual([line for line in done.stderr.splitlines() if line.startswith("note: ")],
+                         [f"note: {note['text']}" for note in notes])
+        return {note["code"]: note["text"] for note in notes}
+
+    def test_nothing_to_say(self):
+        self.assertEqual(self.notes(), {})
+
+    def test_ready_times_in_ms(self):
+        self.assertIn("is ready_s in seconds?", self.notes(HEADER + ROWS.format(400, 800))["trace-times"])
+
+    def test_ready_times_in_us(self):
+        self.assertIn("is ready_s in seconds?", self.notes(HEADER + ROWS.format(4e5, 8e5))["trace-times"])
+
+    def test_no_forward_and_no_optimizer(self):
+        self.assertIn("no forward and optimizer times", self.notes("# ddpsim-trace: 1\n" + ROWS.format(0.4, 0.8))["trace-incomplete"])
+
+    def test_elements_in_bytes_of_a_named_model(self):
+        header = HEADER + "# model: gpt2\n"
+        rows = f"gradient,elements,dtype,ready_s,parameter\na,{4 * 124439808},float32,0.8,0\n"
+        self.assertIn("are the elements bytes?", self.notes(header + rows)["trace-elements"])
+
+    def test_half_of_a_named_model(self):
+        rows = f"gradient,elements,dtype,ready_s,parameter\na,{124439808 // 2},float32,0.8,0\n"
+        self.assertIn("cut short", self.notes(HEADER + "# model: gpt2\n" + rows)["trace-elements"])
+
+    def test_registration_that_is_guessed_where_it_matters(self):
+        trace = HEADER + ROWS.format(0.4, 0.8).replace(",parameter", "").replace(",1\n", "\n").replace(",0\n", "\n")
+        self.assertEqual(self.notes(trace), {})
+        for option in ("ddp.find_unused_parameters=true", "ddp.iteration=first", "strategy=naive"):
+            with self.subTest(option):
+                self.assertIn("registration-guessed", self.notes(trace, more=[option]))
+
+    def test_compute_beyond_the_gpu(self):
+        header = HEADER + "# device: NVIDIA A100\n# batch_size: 4\n# sequence_length: 1024\n"
+        scenario = SCENARIO.replace("world_size: 4", f"world_size: 4, gpu: {cli.SOURCE_ROOT / 'gpus/a100-sxm4-80gb.yaml'}")
+        rows = "gradient,elements,dtype,ready_s,parameter\na,774030080,float32,{},0\n"
+        self.assertIn("% of what NVIDIA A100", self.notes(header + rows.format(0.03), scenario=scenario)["compute-implausible"])
+        self.assertIn("compute-implausible", self.notes(header + rows.format(50), scenario=scenario))
+        self.assertNotIn("compute-implausible", self.notes(header + rows.format(0.8), scenario=scenario))
+
+    def test_links(self):
+        self.assertIn("a latency of 5 ms", self.notes(latency="5ms")["link-latency"])
+        self.assertIn("a bandwidth of 1000 B/s", self.notes(bandwidth="1000B/s")["link-bandwidth"])
+
+    def test_measured_tables(self):
+        def table(rows):
+            return self.notes(scenario=MEASURED, table=TABLE + rows)
+        self.assertEqual(table("1000,50e-6\n8e6,1e-3\n"), {})
+        self.assertIn("one row", table("4e6,1e-3\n")["table-one-row"])
+        self.assertIn("time_s in seconds", table("1000,0.05\n8e6,1\n")["table-units"])  # ms
+        self.assertIn("by more than a factor of two", table("4,50e-6\n8e3,1e-3\n")["table-far-extrapolated"])  # KiB
+
+    def test_a_cap_in_bits(self):
+        self.notes()
+        done = self.fails(2, "simulate", "s.yaml", "--set", "ddp.bucket_cap=25Mb")
+        self.assertIn("'25Mb' counts bits, and sizes are in bytes", done.stderr)
+
+    def test_a_sweep_says_it_once(self):
+        self.notes(HEADER + ROWS.format(400, 800))
+        done = self.ok("sweep", "s.yaml", "--set", "sweep.ddp.bucket_cap=[1MiB, 2MiB, 25MiB]", "--json", "sweep.json")
+        self.assertEqual(done.stderr.count("is ready_s in seconds?"), 1)
+        self.assertEqual([note["code"] for note in self.read_json("sweep.json")["notes"]], ["trace-times"])
+
+    def test_half_a_file(self):
+        whole = (cli.SOURCE_ROOT / "traces/gpt2-large-a100-bs4.csv").read_text().splitlines(True)
+        self.write("half.csv", "".join(whole[:len(whole) // 2]))
+        done = self.fails(2, "trace", "show", "half.csv")
+        self.assertIn("the header says 436 gradients, and ", done.stderr)
+        self.write("half.csv", "".join(line for line in whole[:len(whole) // 2] if not line.startswith(("# gradients", "# elements"))))
+        self.assertIn("times those of gpt2-large: is the file cut short", self.ok("trace", "show", "half.csv").stderr)
+
+
+if __name__ == "__main__":
+    cli.main()

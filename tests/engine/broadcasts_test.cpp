@@ -1,0 +1,129 @@
+// Broadcasts of DDP: of buffers before forward, of everything once.
+#include "sim/engine/broadcasts.hpp"
+
+#include <gtest/gtest.h>
+
+#include "sim/report/metrics.hpp"
+
+#include "tests/engine/scenarios.hpp"
+
+namespace ddpsim::testing {
+namespace {
+
+// 0.2 GB/s each way between two ranks; 1 MB all-reduced in 5 ms, the last one exposed.
+Scenario two_ranks(DdpOptions options = cap(Bytes(1))) {
+  auto trace = make_trace({1, 1}, {10, 30});
+  trace.forward = Seconds(0.02);
+  return make_scenario(std::move(trace), {{0, 0.2}, {0, 0.2}}, Strategy::ddp, options);
+}
+
+DdpOptions with_buffers(std::vector<Bytes> sizes) {
+  auto options = cap(Bytes(1));
+  options.broadcast_buffers = std::move(sizes);
+  return options;
+}
+
+IterationMetrics metrics_of(const Scenario& scenario, Fidelity fidelity = Fidelity::closed_form) {
+  auto timeline = simulate(scenario, fidelity);
+  return measure(timeline, {*scenario.trace, scenario.plan, scenario.world_size, "ring", "closed_form"});
+}
+
+// 1 MB and 0.2 MB over one hop of 0.2 GB/s: 5 ms and 1 ms, one after the other, before forward.
+TEST(Broadcasts, BuffersComeBeforeForward) {
+  auto without = metrics_of(two_ranks());
+  for (auto fidelity : {Fidelity::closed_form, Fidelity::lazy, Fidelity::exact}) {
+    auto m = metrics_of(two_ranks(with_buffers({Bytes(1e6), Bytes(0.2e6)})), fidelity);
+    EXPECT_NEAR(m.buffer_broadcast.value(), 0.006, 1e-12);
+    EXPECT_NEAR((m.iteration - without.iteration).value(), 0.006, 1e-9);
+    EXPECT_NEAR((m.exposed_communication - without.exposed_communication).value(), 0.006, 1e-9);
+    EXPECT_NEAR((m.communication - without.communication).value(), 0.006, 1e-9);
+    EXPECT_NEAR(m.algbw / without.algbw, 1, 1e-9);  // all-reduces only
+    EXPECT_EQ(m.buckets.size(), 2U);
+  }
+}
+
+TEST(Broadcasts, TheTracesBuffersUnlessTheOptionsSayOtherwise) {
+  auto trace = make_trace({1}, {10});
+  trace.buffers = {Bytes(424)};
+  EXPECT_EQ(make_reduction_plan(trace, Strategy::ddp, {}).buffer_broadcasts, trace.buffers);
+  EXPECT_TRUE(make_reduction_plan(trace, Strategy::ddp, with_buffers({})).buffer_broadcasts.empty());
+  EXPECT_TRUE(make_reduction_plan(trace, Strategy::flat, {}).buffer_broadcasts.empty());
+}
+
+// Accumulated micro-batches wait for one broadcast: under no_sync there is none.
+TEST(Broadcasts, OnceAStep) {
+  auto options = with_buffers({Bytes(1e6)});
+  options.accumulation_steps = 3;
+  EXPECT_NEAR(metrics_of(two_ranks(options)).buffer_broadcast.value(), 0.005, 1e-12);
+}
+
+// Of two ranks a broadcast is one step of the two that a ring all-reduce of half the bytes each has.
+TEST(Broadcasts, FromAMeasuredTable) {
+  auto scenario = two_ranks();
+  scenario.communication = nullptr;
+  scenario.measured_table = std::make_shared<const MeasuredTable>(
+      MeasuredTable{MeasuredCost({{Bytes(1e6), Seconds(0.01), Seconds(0.01)}}), {}, 2});
+  std::vector<Bytes> sizes{Bytes(1e6)};
+  EXPECT_DOUBLE_EQ(broadcast_times(scenario, sizes).front().value(), 0.01);
+  scenario.groups.front().ranks = 4;  // 4 of 6 steps
+  EXPECT_DOUBLE_EQ(broadcast_times(scenario, sizes).front().value(), 0.01 * 4 / 6);
+}
+
+TEST(Broadcasts, EveryIterationWaitsForThem) {
+  auto scenario = two_ranks(with_buffers({Bytes(1e6)}));
+  SampledRanks sampled;
+  sampled.variability.iterations = 2;
+  sampled.slowest = {{{0, 1.0}}, {{1, 1.5}}};
+  scenario.sampled = std::make_shared<const SampledRanks>(sampled);
+  auto plain = scenario;
+  plain.plan.buffer_broadcasts.clear();
+  std::vector<Prediction> predictions;
+  run_all(std::vector{scenario, plain}, 1, simulator_for,
+          [&](std::size_t, Prediction one) { predictions.push_back(std::move(one)); });
+  for (std::size_t i = 0; i < 2; ++i)
+    EXPECT_NEAR((predictions[0].iterations[i] - predictions[1].iterations[i]).value(), 0.005, 1e-9);
+  EXPECT_NEAR((predictions[0].unvaried - predictions[1].unvaried).value(), 0.005, 1e-9);
+}
+
+// 2 MB of parameters in one broadcast, 1 MB of buffers: 10 and 5 ms.
+TEST(Broadcasts, AtConstruction) {
+  EXPECT_NEAR(construction_broadcast(two_ranks(with_buffers({Bytes(1e6)})))->value(), 0.015, 1e-12);
+  auto flat = make_scenario(make_trace({1}, {10}), {{0, 0.2}, {0, 0.2}}, Strategy::flat, {});
+  EXPECT_FALSE(construction_broadcast(flat));
+}
+
+// float32 buckets are cast to 16 bits: half the bytes on the wire, the buckets of the gradients' own dtype.
+TEST(CommHook, HalvesWhatIsReduced) {
+  auto options = cap(Bytes(1));
+  auto plain = metrics_of(two_ranks(options));
+  options.comm_hook = CommHook::fp16;
+  auto m = metrics_of(two_ranks(options));
+  EXPECT_EQ(m.buckets[0].bytes, plain.buckets[0].bytes);
+  EXPECT_EQ(m.buckets[0].wire, Bytes(0.5e6));
+  EXPECT_NEAR(m.communication / plain.communication, 0.5, 1e-9);
+  EXPECT_NEAR(m.algbw / plain.algbw, 1, 1e-9);
+}
+
+// 1 GB/s: a pass over 1 MB of float32 takes 2 ms; the cast reads 1 and writes 0.5 MB, 1.5 ms, and the
+// division goes over 0.5 MB, 1 ms; afterwards the cast back, 1.5 ms. Of two buckets 2 x 4 ms more.
+TEST(CommHook, CastsTakePasses) {
+  auto overhead = [](CommHook hook, DType dtype) {
+    auto trace = make_trace({1, 1}, {10, 30});
+    for (auto& gradient : trace.gradients) gradient.dtype = dtype;
+    auto options = cap(Bytes(1));
+    options.comm_hook = hook;
+    auto scenario = make_scenario(std::move(trace), {{0, 0.2}, {0, 0.2}}, Strategy::ddp, options);
+    auto& overheads = scenario.physics.overheads;
+    overheads.pass_bandwidth = BytesPerSecond(1e9);
+    overheads.passes = overheads.passes_of_one = {1, 1};
+    overheads.casts = hook != CommHook::none;
+    return metrics_of(scenario).overhead.value();
+  };
+  EXPECT_NEAR(overhead(CommHook::none, DType::float32), 0.008, 1e-12);
+  EXPECT_NEAR(overhead(CommHook::bf16, DType::float32), 0.016, 1e-12);
+  // 0.5 MB of 16 bits: nothing to cast, 1 ms for the division.
+  EXPECT_NEAR(overhead(CommHook::fp16, DType::float16), 0.004 + 0.002, 1e-12);
+}
+
+}  // namespace
+}  // namespace ddpsim::testing
