@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "sim/base/quantity.hpp"
+#include "sim/base/standard_error.hpp"
 #include "sim/report/measured_iterations.hpp"
 
 namespace ddpsim::cli {
@@ -20,8 +21,7 @@ void report_repairs(const MeasuredCost& cost) {
   for (const auto& point : repaired)
     changes.push_back(fmt::format("{} {} -> {}", format_bytes(point.bytes), format_seconds(point.measured),
                                   format_seconds(point.time)));
-  fmt::print(
-      stderr,
+  print_stderr(
       "note: {} of {} measured all-reduce times fall with size; they were pooled so that none does: {}\n",
       repaired.size(), cost.points().size(), fmt::join(changes, ", "));
 }
@@ -37,11 +37,11 @@ struct Outside {
   }
   void report(const MeasuredCost& cost) const {
     if (below + beyond == 0) return;
-    fmt::print(stderr,
-               "note: of {} all-reduces {} are smaller and {} larger than all of the table's messages ({} to "
-               "{}): extrapolated\n",
-               all, below, beyond, format_bytes(cost.points().front().bytes),
-               format_bytes(cost.points().back().bytes));
+    print_stderr(
+        "note: of {} all-reduces {} are smaller and {} larger than all of the table's messages ({} to "
+        "{}): extrapolated\n",
+        all, below, beyond, format_bytes(cost.points().front().bytes),
+        format_bytes(cost.points().back().bytes));
   }
 };
 
@@ -79,15 +79,14 @@ void warn_if_slow(std::span<const Scenario> scenarios) {
     if (in_rounds) folded += flows_of_folded(scenario);
   }
   if (exact > kManyFlows)
-    fmt::print(
-        stderr,
+    print_stderr(
         "note: fidelity exact simulates {:.0f} million flows one by one; lazy gives the same much sooner\n",
         exact / 1e6);
   if (folded > kManyFlows)
-    fmt::print(stderr,
-               "note: up to {:.0f} million flows have to be simulated where several share links; random "
-               "placements, trees and many groups that are not in step fold badly\n",
-               folded / 1e6);
+    print_stderr(
+        "note: up to {:.0f} million flows have to be simulated where several share links; random "
+        "placements, trees and many groups that are not in step fold badly\n",
+        folded / 1e6);
 }
 
 void report_observed(std::span<const Scenario> scenarios) {
@@ -96,8 +95,7 @@ void report_observed(std::span<const Scenario> scenarios) {
     const auto* observed = std::get_if<Observed>(&*scenario.sampled->variability.jitter);
     double ranks = scenario.world_size;
     if (!observed || ranks < static_cast<double>(observed->factors.size())) continue;
-    fmt::print(
-        stderr,
+    print_stderr(
         "note: {} ranks draw from {} observed times, so that nearly every iteration has the slowest of "
         "them; how slow rarer ones are, nobody observed\n",
         scenario.world_size, observed->factors.size());
@@ -121,11 +119,11 @@ void report_other_gpu(std::span<const Scenario> scenarios) {
   for (const auto& scenario : scenarios) {
     const auto& device = scenario.trace->metadata.device;
     if (!scenario.gpu || !device || device->find(model_word(*scenario.gpu)) != std::string::npos) continue;
-    fmt::print(stderr,
-               "note: compute times are those of the trace's device, {}; of the cluster's GPU, {}, only how "
-               "compute and communication slow one another down and what copies cost (workload.rescale "
-               "estimates the times)\n",
-               *device, *scenario.gpu);
+    print_stderr(
+        "note: compute times are those of the trace's device, {}; of the cluster's GPU, {}, only how "
+        "compute and communication slow one another down and what copies cost (workload.rescale "
+        "estimates the times)\n",
+        *device, *scenario.gpu);
     return;
   }
 }
@@ -133,7 +131,7 @@ void report_other_gpu(std::span<const Scenario> scenarios) {
 void report_plain_rings(std::span<const Scenario> scenarios) {
   if (std::any_of(scenarios.begin(), scenarios.end(),
                   [](const auto& scenario) { return scenario.lacks_nccl; }))
-    fmt::print(stderr, "note: the topology has no section 'nccl': algorithm auto is plain rings there\n");
+    print_stderr("note: the topology has no section 'nccl': algorithm auto is plain rings there\n");
 }
 
 void report_table_use(std::span<const Scenario> scenarios) {
@@ -161,10 +159,10 @@ void report_unmatched(const std::vector<MeasuredIteration>& measured,
     });
   });
   if (unmatched > 0)
-    fmt::print(stderr,
-               "note: {} of {} measured iterations belong to no prediction here (a bucket cap must agree to "
-               "the byte)\n",
-               unmatched, measured.size());
+    print_stderr(
+        "note: {} of {} measured iterations belong to no prediction here (a bucket cap must agree to "
+        "the byte)\n",
+        unmatched, measured.size());
 }
 
 }  // namespace ddpsim::cli
