@@ -13,6 +13,7 @@ namespace {
 using ::testing::ElementsAre;
 using testing::make_scenario;
 using testing::make_trace;
+using testing::RingLink;
 
 // Has no memory for the second of three worlds.
 class Forgetful : public Simulator {
