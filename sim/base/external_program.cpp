@@ -1,6 +1,7 @@
 #include "sim/base/external_program.hpp"
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -15,11 +16,14 @@
 
 #include "sim/base/backend_missing.hpp"
 #include "sim/base/check.hpp"
+#include "sim/base/environment_error.hpp"
 
 extern char** environ;
 
 namespace ddpsim {
 namespace {
+
+constexpr const char* kDiskHint = "is the disk of /tmp full, or a limit reached (ulimit -a lists them)?";
 
 struct Close {
   void operator()(std::FILE* file) const { std::fclose(file); }
@@ -29,7 +33,8 @@ using TemporaryFile = std::unique_ptr<std::FILE, Close>;
 
 TemporaryFile make_temporary() {
   TemporaryFile file(std::tmpfile());
-  if (!file) throw InternalError(fmt::format("no temporary file: {}", std::strerror(errno)));
+  if (!file)
+    throw EnvironmentError(fmt::format("a temporary file was refused: {}", std::strerror(errno)), kDiskHint);
   return file;
 }
 
@@ -40,6 +45,27 @@ std::string read_all(std::FILE* file) {
   while (auto n = std::fread(block, 1, sizeof block, file)) text.append(block, n);
   return text;
 }
+
+// We ignore the signal of a file that outgrows its limit, and a child would inherit that; it is to end by it
+// rather than leave half a picture.
+class DefaultSignals {
+ public:
+  DefaultSignals() {
+    posix_spawnattr_init(&attributes_);
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGXFSZ);
+    posix_spawnattr_setsigdefault(&attributes_, &signals);
+    posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGDEF);
+  }
+  ~DefaultSignals() { posix_spawnattr_destroy(&attributes_); }
+  DefaultSignals(const DefaultSignals&) = delete;
+  DefaultSignals& operator=(const DefaultSignals&) = delete;
+  [[nodiscard]] const posix_spawnattr_t* get() const { return &attributes_; }
+
+ private:
+  posix_spawnattr_t attributes_{};
+};
 
 class FileActions {
  public:
@@ -84,7 +110,9 @@ void require_program(const ExternalProgram& program) {
 std::string run_program(const ExternalProgram& program, std::string_view text) {
   auto input = make_temporary(), output = make_temporary(), complaint = make_temporary();
   if (std::fwrite(text.data(), 1, text.size(), input.get()) != text.size() || std::fflush(input.get()) != 0)
-    throw InternalError(fmt::format("writing for {}: {}", program.name, std::strerror(errno)));
+    throw EnvironmentError(
+        fmt::format("a temporary file for {} cannot be written: {}", program.name, std::strerror(errno)),
+        kDiskHint);
   std::rewind(input.get());
   FileActions actions;
   actions.redirect(STDIN_FILENO, input.get());
@@ -97,10 +125,18 @@ std::string run_program(const ExternalProgram& program, std::string_view text) {
   for (auto& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   pid_t child = 0;
-  int error = posix_spawnp(&child, name.c_str(), actions.get(), nullptr, arguments.data(), environ);
+  int error =
+      posix_spawnp(&child, name.c_str(), actions.get(), DefaultSignals().get(), arguments.data(), environ);
   if (error == ENOENT) fail_missing(program);
+  if (error == EAGAIN || error == ENOMEM)
+    throw EnvironmentError(fmt::format("'{}' cannot be started: {}", name, std::strerror(error)),
+                           error == EAGAIN ? kShortageHint : kMemoryHint);
   if (error != 0) throw InternalError(fmt::format("cannot run '{}': {}", name, std::strerror(error)));
   int status = wait_for(child, program);
+  if (WIFSIGNALED(status))
+    throw EnvironmentError(
+        fmt::format("'{}' was ended by signal {} ({})", name, WTERMSIG(status), strsignal(WTERMSIG(status))),
+        "is there enough memory, and room for its output?");
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
     throw InternalError(fmt::format("'{}' failed: {}", name, read_all(complaint.get())));
   auto written = read_all(output.get());

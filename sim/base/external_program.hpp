@@ -17,7 +17,8 @@ struct ExternalProgram {
 void require_program(const ExternalProgram& program);
 
 // What it writes to standard output when it reads `text`. Throws BackendMissing when there is no such
-// program, InternalError with its complaint when it fails.
+// program, EnvironmentError when it cannot be started or is killed, InternalError with its complaint when it
+// fails.
 std::string run_program(const ExternalProgram& program, std::string_view text);
 
 }  // namespace ddpsim

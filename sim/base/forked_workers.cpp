@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <cstring>
 #include <map>
+#include <new>
+#include <optional>
 #include <vector>
 
 #include <fmt/format.h>
@@ -19,7 +21,7 @@
 namespace ddpsim {
 namespace {
 
-enum Verdict : char { kDone = 'd', kInputError = 'i', kInternalError = 'x' };
+enum Verdict : char { kDone = 'd', kInputError = 'i', kEnvironmentError = 'e', kInternalError = 'x' };
 
 struct Child {
   std::size_t task;
@@ -38,33 +40,56 @@ void write_all(int fd, std::string_view bytes) {
   }
 }
 
-[[noreturn]] void run_child(int fd, std::size_t index, const std::function<std::string(std::size_t)>& task) {
-  std::string answer;
+std::string answer_to(std::size_t index, const std::function<std::string(std::size_t)>& task) {
   try {
-    answer = std::string(1, kDone) + task(index);
+    return std::string(1, kDone) + task(index);
   } catch (const InputError& error) {
-    answer = std::string(1, kInputError) + error.what();
+    return std::string(1, kInputError) + error.what();
+  } catch (const EnvironmentError& error) {
+    return std::string(1, kEnvironmentError) + error.message() + '\0' + error.hint();
+  } catch (const std::bad_alloc&) {
+    throw;
   } catch (const std::exception& error) {
-    answer = std::string(1, kInternalError) + error.what();
-  } catch (...) {  // nothing may unwind into the parent's frames
-    answer = std::string(1, kInternalError) + "a task threw what is no exception";
+    return std::string(1, kInternalError) + error.what();
+  } catch (...) {
+    return std::string(1, kInternalError) + "a task threw what is no exception";
   }
-  write_all(fd, answer);
+}
+
+// Nothing may unwind into the parent's frames.
+[[noreturn]] void run_child(int fd, std::size_t index,
+                            const std::function<std::string(std::size_t)>& task) noexcept {
+  try {
+    write_all(fd, answer_to(index, task));
+  } catch (...) {  // there is no memory for an answer either
+    for (std::string_view part : {std::string_view("eout of memory\0", 15), std::string_view(kMemoryHint)})
+      write_all(fd, part);
+  }
   _exit(0);  // no destructors, no flush of the parent's buffers: this process was only the task
 }
 
+EnvironmentError refused(const char* what, int error) {
+  return {fmt::format("{} was refused: {}", what, std::strerror(error)),
+          error == ENOMEM ? kMemoryHint : kShortageHint};
+}
+
+// Throws EnvironmentError where the machine refuses.
 Child start(std::size_t index, const std::function<std::string(std::size_t)>& task) {
   int ends[2];
-  if (pipe(ends) != 0) throw InternalError(fmt::format("cannot create a pipe: {}", std::strerror(errno)));
+  if (pipe(ends) != 0) throw refused("a pipe to a worker process", errno);
   std::fflush(nullptr);
   pid_t parent = getpid();
   pid_t pid = fork();
-  if (pid < 0) throw InternalError(fmt::format("cannot start a worker: {}", std::strerror(errno)));
+  if (pid < 0) {
+    int error = errno;
+    close(ends[0]);
+    close(ends[1]);
+    throw refused("a worker process", error);
+  }
   if (pid == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(1);
-    std::signal(SIGINT, SIG_DFL);
-    std::signal(SIGTERM, SIG_DFL);
+    for (int signal : {SIGINT, SIGTERM, SIGPIPE}) std::signal(signal, SIG_DFL);
     close(ends[0]);
     run_child(ends[1], index, task);
   }
@@ -88,6 +113,23 @@ void reap(Child& child) {
   close(child.pipe);
   while (waitpid(child.pid, &child.status, 0) < 0 && errno == EINTR) {
   }
+}
+
+// These come from outside; a process that does wrong gets others.
+bool kills_from_outside(int signal) {
+  return signal == SIGKILL || signal == SIGTERM || signal == SIGINT || signal == SIGHUP || signal == SIGXCPU;
+}
+
+// Why an ended child has no answer for reasons that are not its own.
+std::optional<EnvironmentError> loss_of(const Child& child) {
+  if (WIFSIGNALED(child.status) && kills_from_outside(WTERMSIG(child.status)))
+    return EnvironmentError(fmt::format("a worker process was ended from outside (signal {}: {})",
+                                        WTERMSIG(child.status), strsignal(WTERMSIG(child.status))),
+                            fmt::format("the kernel does that when memory runs out; {}", kMemoryHint));
+  if (child.received.empty() || child.received.front() != kEnvironmentError) return std::nullopt;
+  auto split = child.received.find('\0');
+  DDPSIM_CHECK(split != std::string::npos, "a worker's answer is whole");
+  return EnvironmentError(child.received.substr(1, split - 1), child.received.substr(split + 1));
 }
 
 // What an ended child answered; its exception, if it threw one.
@@ -121,14 +163,25 @@ class Children {
 }  // namespace
 
 void run_in_forked_workers(std::size_t n, unsigned jobs, const std::function<std::string(std::size_t)>& task,
-                           const std::function<void(std::size_t, std::string)>& on_result) {
+                           const std::function<void(std::size_t, std::string)>& on_result,
+                           const OnLost& on_lost) {
   DDPSIM_CHECK(jobs >= 1, "at least one worker");
   Children children;
   std::map<std::size_t, Child>
       ended;  // before their turn: results and failures alike come in the order of tasks
   std::size_t started = 0, reported = 0;
   while (reported < n) {
-    while (started < n && children.running.size() < jobs) children.running.push_back(start(started++, task));
+    try {
+      children.running.reserve(jobs);
+      for (; started < n && children.running.size() < jobs; ++started)
+        children.running.push_back(start(started, task));
+    } catch (const EnvironmentError& why) {
+      // Tried again when one of those that run has ended.
+      if (children.running.empty()) {
+        while (reported < n) on_lost(reported++, why);
+        return;
+      }
+    }
     std::vector<pollfd> polled;
     for (const auto& child : children.running) polled.push_back({child.pipe, POLLIN, 0});
     if (poll(polled.data(), polled.size(), -1) < 0 && errno != EINTR)
@@ -141,7 +194,10 @@ void run_in_forked_workers(std::size_t n, unsigned jobs, const std::function<std
       ended.emplace(child.task, std::move(child));
     }
     for (auto it = ended.find(reported); it != ended.end(); it = ended.find(++reported)) {
-      on_result(reported, answer_of(it->second));
+      if (auto lost = loss_of(it->second))
+        on_lost(reported, *lost);
+      else
+        on_result(reported, answer_of(it->second));
       ended.erase(it);
     }
   }

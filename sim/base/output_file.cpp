@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "sim/base/descriptor.hpp"
 #include "sim/base/source.hpp"
 
 namespace ddpsim {
@@ -29,6 +30,33 @@ std::filesystem::path folder_of(const std::string& path) {
 [[noreturn]] void fail(const std::string& path, int error) {
   throw InputError(fmt::format("cannot write '{}': {}", path, std::strerror(error)),
                    "check the disk and the permissions");
+}
+
+// A new file in this folder, with the permissions of any new file. O_EXCL: whatever stands there already,
+// a link that somebody planted above all, is never written to.
+struct Temporary {
+  std::string path;
+  Descriptor file;  // none: errno says why
+
+  explicit Temporary(const std::filesystem::path& folder) {
+    for (int number = 0; !file && (number == 0 || errno == EEXIST); ++number) {
+      path = (folder / fmt::format(".ddpsim.{}.{}.tmp", getpid(), number)).string();
+      file = Descriptor(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
+    }
+  }
+};
+
+// Returns 0, or why it failed.
+int write_all(Descriptor& file, std::string_view contents) {
+  while (!contents.empty()) {
+    auto written = write(file.get(), contents.data(), contents.size());
+    if (written > 0)
+      contents.remove_prefix(static_cast<std::size_t>(written));
+    else if (errno != EINTR)
+      return errno;
+  }
+  if (fsync(file.get()) != 0 && errno != EINVAL && errno != EROFS) return errno;
+  return close(std::move(file).release()) == 0 ? 0 : errno;
 }
 
 }  // namespace
@@ -52,41 +80,21 @@ void check_writable(const std::string& path, std::string_view option) {
                      "choose another folder");
 }
 
-std::string temporary_path(const std::string& path) {
-  std::filesystem::path target(path);
-  return (folder_of(path) / fmt::format(".{}.{}.tmp", target.filename().string(), getpid())).string();
-}
-
-void publish_file(const std::string& temporary, const std::string& path) {
-  if (std::rename(temporary.c_str(), path.c_str()) == 0) return;
-  int error = errno;
-  unlink(temporary.c_str());
-  fail(path, error);
-}
-
 void write_whole_file(const std::string& given, std::string_view contents) {
   std::error_code dangling;
   auto target = std::filesystem::canonical(given, dangling);  // a link stays a link, its file is replaced
   std::string path = dangling ? given : target.string();
-  bool device = is_device(path);
-  auto temporary = device ? path : temporary_path(path);
-  int fd = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (fd < 0) fail(given, errno);
-  int error = 0;
-  while (!contents.empty() && error == 0) {
-    auto written = write(fd, contents.data(), contents.size());
-    if (written > 0)
-      contents.remove_prefix(static_cast<std::size_t>(written));
-    else if (errno != EINTR)
-      error = errno;
+  if (is_device(path)) {
+    Descriptor device(open(path.c_str(), O_WRONLY | O_CLOEXEC));
+    if (int error = device ? write_all(device, contents) : errno) fail(given, error);
+    return;
   }
-  if (error == 0 && fsync(fd) != 0 && errno != EINVAL && errno != EROFS) error = errno;
-  if (close(fd) != 0 && error == 0) error = errno;
-  if (error != 0) {
-    if (!device) unlink(temporary.c_str());
-    fail(given, error);
-  }
-  if (!device) publish_file(temporary, path);
+  Temporary temporary(folder_of(path));
+  int error = temporary.file ? write_all(temporary.file, contents) : errno;
+  if (error == 0 && std::rename(temporary.path.c_str(), path.c_str()) != 0) error = errno;
+  if (error == 0) return;
+  if (temporary.file) unlink(temporary.path.c_str());
+  fail(given, error);
 }
 
 }  // namespace ddpsim

@@ -13,6 +13,7 @@ enum ExitCode {
   kNotAvailable = 3,
   kInterrupted = 4,
   kRunFailed = 5,
+  kEnvironment = 6,
   kInternal = 70
 };
 
@@ -33,14 +34,19 @@ struct Failure {
   std::string message;
 };
 
-// What it means; of an exception that is none of ours, an internal error.
+// What it means; of an exception that nobody here knows, an internal error.
 Failure failure_of(const std::exception_ptr& exception);
 
 // Prints the message to standard error, after what was written to standard output. Returns the code.
 int fail(const Failure& failure);
+// The same for the exception being handled; has a message even when there is no memory for one.
+int fail_with_current_exception() noexcept;
 
-// From here on SIGINT and SIGTERM end the program at once with exit code 4.
-void leave_on_interrupt();
+// The first call of every program. From here on SIGINT and SIGTERM end it at once with exit code 4; a broken
+// pipe ends it as it ends other programs, with nothing left behind; a file that outgrows its limit is a
+// failed write; an exception that nobody caught is reported; and no file that is opened takes the number of a
+// closed standard stream.
+void start_program();
 
 // A file or empty folder that an interrupt removes, for as long as this lives: those of later ones first. At
 // most 32 at a time; more are left behind.

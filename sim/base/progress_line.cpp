@@ -1,9 +1,8 @@
 #include "sim/base/progress_line.hpp"
 
-#include <cstdio>
-
-#include <fmt/format.h>
 #include <unistd.h>
+
+#include "sim/base/standard_error.hpp"
 
 namespace ddpsim {
 
@@ -14,11 +13,11 @@ void ProgressLine::show(std::string_view text) {
   if (!shown_ || now - last_ < std::chrono::seconds(1)) return;
   last_ = now;
   visible_ = true;
-  fmt::print(stderr, "\r{}\033[K", text);
+  print_stderr("\r{}\033[K", text);
 }
 
 void ProgressLine::clear() {
-  if (visible_) fmt::print(stderr, "\r\033[K");
+  if (visible_) write_stderr("\r\033[K");
   visible_ = false;
 }
 

@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 
 #include <fmt/format.h>
+#include <unistd.h>
+
+#include "sim/base/input_file.hpp"
 
 namespace ddpsim {
 namespace {
@@ -107,20 +108,17 @@ SourceSpan whole_file(std::shared_ptr<const SourceFile> file) {
 }
 
 LoadedText load_text(const std::string& path, std::string_view what, std::size_t max_bytes) {
-  std::error_code error;
-  auto status = std::filesystem::status(path, error);
-  if (!std::filesystem::exists(status))
-    fail_file(path, fmt::format("no such file (expected {})", what), "check the path");
-  if (std::filesystem::is_directory(status))
-    fail_file(path, fmt::format("is a directory, not {}", what), "name a file inside it");
-  std::ifstream in(path, std::ios::binary);
-  if (!in) fail_file(path, fmt::format("cannot be read: {}", std::strerror(errno)), "check its permissions");
+  auto file = open_input(path, what);
   std::string text;
   std::string block(std::size_t{1} << 16, '\0');
-  while (text.size() <= max_bytes &&
-         in.read(block.data(), static_cast<std::streamsize>(block.size())).gcount() > 0)
-    text.append(block, 0, static_cast<std::size_t>(in.gcount()));
-  if (in.bad()) fail_file(path, "cannot be read to its end", "check the disk");
+  while (text.size() <= max_bytes) {
+    auto got = read(file.get(), block.data(), block.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0)
+      fail_file(path, fmt::format("cannot be read to its end: {}", std::strerror(errno)), "check the disk");
+    if (got == 0) break;
+    text.append(block, 0, static_cast<std::size_t>(got));
+  }
   if (text.size() > max_bytes)
     fail_file(path, fmt::format("is larger than {} MiB, too large for {}", max_bytes >> 20, what),
               "is it the right file?");

@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "sim/base/quantity.hpp"
+#include "sim/base/standard_error.hpp"
 #include "sim/gpu/plausible_compute.hpp"
 #include "sim/report/measured_iterations.hpp"
 
@@ -185,7 +186,7 @@ std::vector<Note> unmatched_notes(const std::vector<MeasuredIteration>& measured
 }
 
 void print_notes(std::span<const Note> notes) {
-  for (const auto& note : notes) fmt::print(stderr, "note: {}\n", note.text);
+  for (const auto& note : notes) print_stderr("note: {}\n", note.text);
 }
 
 }  // namespace ddpsim::cli

@@ -1,5 +1,7 @@
 #include "sim/cli/point_runs.hpp"
 
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "sim/engine/run_all.hpp"
@@ -26,17 +28,31 @@ struct Runs {
 }  // namespace
 
 void run_points(std::span<const Scenario> points, unsigned jobs,
-                const std::function<void(std::size_t, const Prediction&, IterationMetrics)>& on_point) {
+                const std::function<void(std::size_t, const Prediction&, IterationMetrics)>& on_point,
+                const OnLost& on_lost) {
   Runs runs(points);
   std::size_t point = 0;
   std::vector<Seconds> ends;
-  run_all(runs.scenarios, jobs, simulator_for, [&](std::size_t i, const Prediction& prediction) {
-    auto metrics = metrics_of(runs.scenarios[i], prediction);
-    if (i < runs.last[point]) return ends.push_back(metrics.iteration);
-    if (!ends.empty()) metrics.range = IterationRange{ends[0], ends[1]};
+  std::optional<EnvironmentError> lost;  // one of the point's runs
+  auto finish_lost_point = [&](std::size_t run) {
+    if (run < runs.last[point]) return;
     ends.clear();
-    on_point(point++, prediction, std::move(metrics));
-  });
+    on_lost(point++, *std::exchange(lost, std::nullopt));
+  };
+  run_all(
+      runs.scenarios, jobs, simulator_for,
+      [&](std::size_t i, const Prediction& prediction) {
+        if (lost) return finish_lost_point(i);
+        auto metrics = metrics_of(runs.scenarios[i], prediction);
+        if (i < runs.last[point]) return ends.push_back(metrics.iteration);
+        if (!ends.empty()) metrics.range = IterationRange{ends[0], ends[1]};
+        ends.clear();
+        on_point(point++, prediction, std::move(metrics));
+      },
+      [&](std::size_t i, const EnvironmentError& why) {
+        if (!lost) lost = why;
+        finish_lost_point(i);
+      });
 }
 
 }  // namespace ddpsim::cli

@@ -2,13 +2,15 @@
 #include <functional>
 #include <span>
 
+#include "sim/base/forked_workers.hpp"
 #include "sim/cli/scenario_options.hpp"
 
 namespace ddpsim::cli {
 
 // Predicts every scenario, at most `jobs` at once, and hands them over in order; the metrics have the range
-// that uncalibrated interference leaves open.
+// that uncalibrated interference leaves open. on_lost in place of one that the machine did not let end.
 void run_points(std::span<const Scenario> scenarios, unsigned jobs,
-                const std::function<void(std::size_t, const Prediction&, IterationMetrics)>& on_point);
+                const std::function<void(std::size_t, const Prediction&, IterationMetrics)>& on_point,
+                const OnLost& on_lost = throw_lost);
 
 }  // namespace ddpsim::cli

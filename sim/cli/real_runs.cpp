@@ -9,6 +9,7 @@
 #include "sim/base/backend_missing.hpp"
 #include "sim/base/output_file.hpp"
 #include "sim/base/source.hpp"
+#include "sim/base/standard_error.hpp"
 #include "sim/cli/sibling_program.hpp"
 #include "sim/cli/temporary_folder.hpp"
 
@@ -37,7 +38,7 @@ std::unique_ptr<validate::RankNetwork> make_network(const ValidationSettings& se
   auto loopback = std::make_unique<validate::Loopback>();
   if (!settings.testbed_rate) return loopback;
   auto note = [&](std::string_view why) {
-    if (!quiet) fmt::print(stderr, "note: no testbed: {}\n", why);
+    if (!quiet) print_stderr("note: no testbed: {}\n", why);
   };
   if (settings.backend == RealBackend::nccl) {
     note("it shapes the links of Gloo, and NCCL has those of its GPUs");

@@ -36,15 +36,7 @@ int usage_error(const CLI::App& app, const CLI::ParseError& error) {
   return fail({kBadInput, fmt::format("error: {}\nhint: see '{} --help'", message, path)});
 }
 
-}  // namespace
-
-int run(int argc, char** argv) {
-  leave_on_interrupt();
-
-  CLI::App app(
-      "Predicts how long a data-parallel training iteration takes on a cluster, and which bucket size is "
-      "best.",
-      "ddpsim");
+void run_command(CLI::App& app, int argc, char** argv) {
   app.set_version_flag("--version", fmt::format("ddpsim {} (SimGrid {})", kVersion, simgrid_version()));
   app.require_subcommand(1);
   app.footer("Example:\n  ddpsim sweep configs/quickstart.yaml --plot sweep.svg");
@@ -60,14 +52,29 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
     action();
-    check_standard_output();
-    return kOk;
   } catch (const CLI::Success& help) {
-    return app.exit(help);
-  } catch (const CLI::ParseError& error) {
-    return usage_error(app, error);
+    app.exit(help);
+  }
+  check_standard_output();
+}
+
+}  // namespace
+
+int run(int argc, char** argv) {
+  start_program();
+  try {
+    CLI::App app(
+        "Predicts how long a data-parallel training iteration takes on a cluster, and which bucket size is "
+        "best.",
+        "ddpsim");
+    try {
+      run_command(app, argc, argv);
+      return kOk;
+    } catch (const CLI::ParseError& error) {
+      return usage_error(app, error);
+    }
   } catch (...) {
-    return fail(failure_of(std::current_exception()));
+    return fail_with_current_exception();
   }
 }
 

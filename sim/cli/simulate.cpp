@@ -1,11 +1,13 @@
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <sstream>
 
 #include <fmt/format.h>
 
 #include "sim/base/output_file.hpp"
 #include "sim/base/quantity.hpp"
+#include "sim/base/standard_error.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/explain.hpp"
 #include "sim/cli/notes.hpp"
@@ -126,12 +128,22 @@ void simulate(const SimulateOptions& options) {
   std::optional<RecordedComparison> comparison;
   if (recorded) comparison = compare_recorded(*recorded, metrics);
   if (comparison && options.scenario.prints_summary()) print_comparison(std::cout, *comparison);
-  if (options.explain)
-    explain(options.scenario.prints_summary() ? std::cout : std::cerr, options.scenario.file, root, metrics);
+  auto tell = [&](const std::ostringstream& text) {
+    options.scenario.prints_summary() ? void(std::cout << text.str()) : write_stderr(text.str());
+  };
+  if (options.explain) {
+    std::ostringstream explanation;
+    explain(explanation, options.scenario.file, root, metrics);
+    tell(explanation);
+  }
   auto unmatched = unmatched_notes(measured, {&metrics, 1});
   if (!options.scenario.quiet) print_notes(unmatched);
   notes.insert(notes.end(), unmatched.begin(), unmatched.end());
-  if (checked) check_fidelity(*checked, options.scenario.prints_summary() ? std::cout : std::cerr);
+  if (checked) {
+    std::ostringstream comparison_of_fidelities;
+    check_fidelity(*checked, comparison_of_fidelities);
+    tell(comparison_of_fidelities);
+  }
   OutputPhase writing;
   write_output(options.scenario.json, simulate_json(metrics, tool_info(), comparison, notes));
   write_output(options.scenario.csv, buckets_csv(metrics));

@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <thread>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "sim/base/output_file.hpp"
 #include "sim/base/progress_line.hpp"
@@ -47,8 +49,25 @@ void print_cap_ranges(const SweepResult& result) {
   }
 }
 
-// Runs every point; rows appear as their results arrive.
-void run_sweep(const SweepOptions& options, const SweepPlan& plan, SweepResult& result) {
+// Names the first few points that were lost.
+[[noreturn]] void fail_lost(const SweepResult& result, const std::string& hint) {
+  constexpr std::size_t kMostNamed = 8;
+  std::string message = result.points.empty() ? "no point could be simulated" : result.lost_note();
+  for (std::size_t i = 0; i < std::min(result.lost.size(), kMostNamed); ++i) {
+    const auto& point = result.lost[i];
+    std::vector<std::string> values;
+    for (std::size_t axis = 0; axis < result.axes.size(); ++axis)
+      values.push_back(fmt::format("{} = {}", result.axes[axis], point.axis_values[axis]));
+    message += fmt::format("\n  {}: {}", fmt::join(values, ", "), point.why);
+  }
+  if (result.lost.size() > kMostNamed)
+    message += fmt::format("\n  and {} more", result.lost.size() - kMostNamed);
+  throw EnvironmentError(message, hint);
+}
+
+// Runs every point; rows appear as their results arrive. Returns the hint of the first lost point, if any.
+std::optional<std::string> run_sweep(const SweepOptions& options, const SweepPlan& plan,
+                                     SweepResult& result) {
   bool prints = options.scenario.prints_summary() && !options.exact_optimum;
   auto any = [&](auto has) { return std::any_of(plan.scenarios.begin(), plan.scenarios.end(), has); };
   SweepColumns columns{any([](const Scenario& scenario) { return scenario.physics.range.has_value(); }),
@@ -57,18 +76,27 @@ void run_sweep(const SweepOptions& options, const SweepPlan& plan, SweepResult& 
   SweepTable table(std::cout, plan.axes, columns);
   if (prints) table.header();
   ProgressLine progress(options.scenario.quiet);
-  run_points(plan.scenarios, options.jobs, [&](std::size_t i, const Prediction&, IterationMetrics metrics) {
-    SweepPoint point{plan.axis_values[i], std::move(metrics), {}};
-    point.measured = matching(result.measured, point.metrics);
-    progress.clear();
-    if (prints) table.row(point);
-    progress.show(fmt::format("{} of {} points", i + 1, plan.scenarios.size()));
-    result.points.push_back(std::move(point));
-  });
+  std::optional<std::string> hint;
+  run_points(
+      plan.scenarios, options.jobs,
+      [&](std::size_t i, const Prediction&, IterationMetrics metrics) {
+        SweepPoint point{plan.axis_values[i], std::move(metrics), {}};
+        point.measured = matching(result.measured, point.metrics);
+        progress.clear();
+        if (prints) table.row(point);
+        progress.show(fmt::format("{} of {} points", i + 1, plan.scenarios.size()));
+        result.points.push_back(std::move(point));
+      },
+      [&](std::size_t i, const EnvironmentError& why) {
+        result.lost.push_back({plan.axis_values[i], why.message()});
+        if (!hint) hint = why.hint();
+      });
   progress.clear();
-  if (!options.scenario.prints_summary()) return;
+  if (result.points.empty()) fail_lost(result, *hint);
+  if (!options.scenario.prints_summary()) return hint;
   table.footer(result);
   if (options.exact_optimum) print_cap_ranges(result);
+  return hint;
 }
 
 void sweep(const SweepOptions& options) {
@@ -86,7 +114,7 @@ void sweep(const SweepOptions& options) {
   SweepResult result{{}, {}, read_measured(plan), options.scenario.file, notes_of(plan.scenarios)};
   if (!options.scenario.quiet) print_notes(result.notes);
   for (const auto& axis : plan.axes) result.axes.push_back(axis.key);
-  run_sweep(options, plan, result);
+  auto hint = run_sweep(options, plan, result);
   std::vector<IterationMetrics> predictions;
   for (const auto& point : result.points) predictions.push_back(point.metrics);
   auto unmatched = unmatched_notes(result.measured, predictions);
@@ -98,6 +126,7 @@ void sweep(const SweepOptions& options) {
       sweep_json(result, {options.scenario.file, options.scenario.overrides, plan.axes}, tool_info()));
   write_output(options.scenario.csv, sweep_csv(result));
   if (!options.plot.empty()) write_sweep_plot(result, options.plot);
+  if (hint) fail_lost(result, *hint);
 }
 
 }  // namespace

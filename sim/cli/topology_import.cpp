@@ -6,6 +6,7 @@
 
 #include "sim/base/output_file.hpp"
 #include "sim/base/quantity.hpp"
+#include "sim/base/standard_error.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/scenario_options.hpp"
 
@@ -40,10 +41,9 @@ void import(const ImportOptions& options) {
   if (options.out != "-") check_writable(options.out, "--out");
   auto imported = options.format == "nvidia-smi" ? import_nvidia_smi(import) : import_nccl_xml(import);
   write_output(options.out, imported.yaml);
-  fmt::print(stderr, "wrote {} to {}\n", imported.summary, options.out);
+  print_stderr("wrote {} to {}\n", imported.summary, options.out);
   if (!imported.has_nccl)
-    fmt::print(
-        stderr,
+    print_stderr(
         "note: without a section 'nccl', algorithm auto is plain rings there; --gpu and --cpu add it\n");
 }
 

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "sim/base/progress_line.hpp"
+#include "sim/base/standard_error.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/scenario_options.hpp"
 #include "sim/trace/import/importer.hpp"
@@ -48,7 +49,7 @@ void import(const ImportOptions& options) {
   ImportRequest request = options.request;
   if (options.dtype) request.dtype = find_dtype(*options.dtype);
   auto imported = read(importer, request);
-  for (const auto& remark : imported.remarks) fmt::print(stderr, "note: {}\n", remark);
+  for (const auto& remark : imported.remarks) print_stderr("note: {}\n", remark);
   check_communication(options, imported);
   // All texts first: one that cannot be written leaves no other behind.
   std::vector<std::pair<std::string, std::string>> outputs{{options.out, write_trace(imported.trace)}};
@@ -58,7 +59,7 @@ void import(const ImportOptions& options) {
     outputs.emplace_back(options.recorded, write_recorded_communication(*imported.communication));
   OutputPhase writing;
   for (const auto& [path, text] : outputs) write_output(path, text);
-  fmt::print(stderr, "wrote {} gradients to {}\n", imported.trace.gradients.size(), options.out);
+  print_stderr("wrote {} gradients to {}\n", imported.trace.gradients.size(), options.out);
 }
 
 // "layer-times (SIZES.csv TIMES.csv): parameters per layer ..." a line.

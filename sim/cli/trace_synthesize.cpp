@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "sim/base/quantity.hpp"
+#include "sim/base/standard_error.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/scenario_options.hpp"
 #include "sim/roofline/gpt2_model.hpp"
@@ -107,10 +108,9 @@ void synthesize(const SynthesizeOptions& options) {
   auto text = write_trace(trace);
   OutputPhase writing;
   write_output(options.out, text);
-  fmt::print(stderr, "wrote {} gradients to {}: estimated, forward {}, backward {}{}\n",
-             trace.gradients.size(), options.out, format_seconds(*trace.forward),
-             format_seconds(trace.backward()),
-             trace.optimizer ? ", optimizer " + format_seconds(*trace.optimizer) : "");
+  print_stderr("wrote {} gradients to {}: estimated, forward {}, backward {}{}\n", trace.gradients.size(),
+               options.out, format_seconds(*trace.forward), format_seconds(trace.backward()),
+               trace.optimizer ? ", optimizer " + format_seconds(*trace.optimizer) : "");
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 
 #include "sim/base/output_file.hpp"
 #include "sim/base/quantity.hpp"
+#include "sim/base/standard_error.hpp"
 #include "sim/base/statistics.hpp"
 #include "sim/cli/notes.hpp"
 #include "sim/cli/real_runs.hpp"
@@ -26,7 +27,7 @@ using validate::RunResult;
 using validate::StepSamples;
 
 void tell(const ValidateOptions& options, const std::string& what) {
-  if (!options.quiet()) fmt::print(stderr, "{}\n", what);
+  if (!options.quiet()) print_stderr("{}\n", what);
 }
 
 // Where a file of the run is kept: in --out, or for as long as this object lives.

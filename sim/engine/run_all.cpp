@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
+#include <optional>
 #include <string>
 #include <type_traits>
 
 #include "sim/base/check.hpp"
-#include "sim/base/forked_workers.hpp"
 
 namespace ddpsim {
 namespace {
@@ -91,19 +92,27 @@ Prediction unpack(std::string_view bytes) {
 
 void run_all(std::span<const Scenario> scenarios, unsigned jobs,
              const std::function<Simulator&(const Scenario&)>& simulator_for,
-             const std::function<void(std::size_t, Prediction)>& on_prediction) {
+             const std::function<void(std::size_t, Prediction)>& on_prediction, const OnLost& on_lost) {
   bool here = std::none_of(scenarios.begin(), scenarios.end(), [&](const Scenario& scenario) {
     return simulator_for(scenario).uses_up_process();
   });
   if (here) {
-    for (std::size_t i = 0; i < scenarios.size(); ++i)
-      on_prediction(i, predict(scenarios[i], simulator_for(scenarios[i])));
+    for (std::size_t i = 0; i < scenarios.size(); ++i) {
+      std::optional<Prediction> prediction;
+      try {
+        prediction = predict(scenarios[i], simulator_for(scenarios[i]));
+      } catch (const std::bad_alloc&) {
+        on_lost(i, EnvironmentError("out of memory", kMemoryHint));
+        continue;
+      }
+      on_prediction(i, *std::move(prediction));
+    }
     return;
   }
   run_in_forked_workers(
       scenarios.size(), jobs,
       [&](std::size_t i) { return pack(predict(scenarios[i], simulator_for(scenarios[i]))); },
-      [&](std::size_t i, const std::string& bytes) { on_prediction(i, unpack(bytes)); });
+      [&](std::size_t i, const std::string& bytes) { on_prediction(i, unpack(bytes)); }, on_lost);
 }
 
 }  // namespace ddpsim

@@ -51,14 +51,21 @@ int group_dash(std::size_t group) {
 }
 
 std::string quoted(std::string_view text) {
-  std::string out = "'";
+  // Gnuplot takes '...' as it stands, and is at a loss with most places where '' stands for a quote. In "..."
+  // there are escapes, and what stands between backquotes would be run as a command.
+  bool escaped = text.find('\'') != std::string_view::npos;
+  std::string out(1, escaped ? '"' : '\'');
   for (char c : text) {
-    if (c == '\'')
-      out += "''";
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
+      out += ' ';
+    else if (escaped && c == '`')
+      out += "\\140";
+    else if (escaped && (c == '"' || c == '\\'))
+      (out += '\\') += c;
     else
-      out += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? ' ' : c;
+      out += c;
   }
-  return out + "'";
+  return out + out.front();
 }
 
 double text_width(std::string_view text) {
@@ -152,7 +159,11 @@ std::string range_settings(std::string_view letter, const PlotAxis& axis) {
 
 std::string tic_settings(std::string_view letter, const std::vector<AxisTic>& tics) {
   std::vector<std::string> parts;
-  for (const auto& tic : tics) parts.push_back(fmt::format("{} {:.17g}", quoted(tic.label), tic.value));
+  for (const auto& tic : tics) {
+    std::string label;  // a format: %% stands for %
+    for (char c : tic.label) label += c == '%' ? "%%" : std::string(1, c);
+    parts.push_back(fmt::format("{} {:.17g}", quoted(label), tic.value));
+  }
   return fmt::format("set {}tics ({})\n", letter, fmt::join(parts, ", "));
 }
 

@@ -22,7 +22,7 @@ std::string_view group_colour(std::size_t group);
 int group_dash(std::size_t group);
 inline constexpr std::string_view kNeutralColour = "#555555";
 
-// 'text' for gnuplot, on one line.
+// The text as a string of gnuplot's, on one line.
 std::string quoted(std::string_view text);
 double text_width(std::string_view text);  // px
 // At most that many characters, the rest as "...".

@@ -91,6 +91,12 @@ std::string sweep_json(const SweepResult& result, const ScenarioInfo& scenario, 
   sweep["best"] = point_json(result.axes, result.points[result.best()]);
   auto& by_group = sweep["best_by_group"] = Json::array();
   for (auto best : result.best_by_group()) by_group.push_back(point_json(result.axes, result.points[best]));
+  for (const auto& point : result.lost) {
+    Json lost;
+    lost["axes"] = json::axes(result.axes, point.axis_values);
+    lost["reason"] = point.why;
+    sweep["lost_points"].push_back(std::move(lost));
+  }
   sweep["notes"] = json::notes(result.notes);
   sweep["tool"] = json::tool(tool);
   return json::text_of(sweep);

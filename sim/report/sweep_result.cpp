@@ -44,6 +44,12 @@ std::vector<std::size_t> SweepResult::best_by_group() const {
   return best;
 }
 
+std::string SweepResult::lost_note() const {
+  if (lost.empty()) return {};
+  return fmt::format("{} of {} points could not be simulated; what is best is so among the others",
+                     lost.size(), lost.size() + points.size());
+}
+
 std::string SweepResult::trace_note() const {
   return synthetic_note(
       points, [](const SweepPoint& point) -> const auto& { return point.metrics; });

@@ -34,6 +34,12 @@ struct SweepPoint {
   std::optional<MeasuredIteration> measured;
 };
 
+// A point that the machine did not let end.
+struct LostPoint {
+  std::vector<std::string> axis_values;
+  std::string why;
+};
+
 // One axis of the sweep and the values it takes, as written.
 struct AxisValues {
   std::string key;
@@ -56,12 +62,16 @@ struct SweepResult {
   std::vector<MeasuredIteration> measured;  // everything in the measured file
   std::string title;                        // of the plot: the scenario file's name
   std::vector<Note> notes = {};             // each code once
+  std::vector<LostPoint> lost = {};         // not among `points`
 
   // Index of the best point of all.
   [[nodiscard]] std::size_t best() const;
   // The best of each group: points that agree on every axis but ddp.bucket_cap. One group where the cap is no
   // axis. In order of the groups' first points.
   [[nodiscard]] std::vector<std::size_t> best_by_group() const;
+
+  // "2 of 9 points are missing ...", a line for whoever reads the results; empty when none is.
+  [[nodiscard]] std::string lost_note() const;
 
   // synthetic_note() of the points.
   [[nodiscard]] std::string trace_note() const;

@@ -72,6 +72,7 @@ void SweepTable::range_footer(const SweepResult& result) {
 }
 
 void SweepTable::footer(const SweepResult& result) {
+  if (auto note = result.lost_note(); !note.empty()) out_ << '\n' << note << '\n';
   auto best_of_groups = result.best_by_group();
   if (best_of_groups.size() > 1) {
     out_ << "\nbest of each group\n";

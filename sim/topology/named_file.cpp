@@ -13,8 +13,10 @@ std::string named_file(const config::Value& value, const std::string& topology_f
   fs::path given(config::as_string(value));
   auto resolved =
       given.is_absolute() ? given : (fs::path(topology_file).parent_path() / given).lexically_normal();
-  if (!fs::exists(resolved))
-    throw InputError(value.span, fmt::format("no such file: {}", resolved.string()),
+  std::error_code error;
+  if (!fs::exists(resolved, error))
+    throw InputError(value.span,
+                     fmt::format("{}: {}", error ? error.message() : "no such file", resolved.string()),
                      "the path is relative to the topology");
   return resolved.string();
 }

@@ -8,6 +8,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,6 +21,8 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 using ::testing::ElementsAre;
+
+constexpr uid_t kNobody = 65533;  // not 65534, as whom other tests run
 
 using Task = std::function<std::string(std::size_t)>;
 
@@ -194,10 +197,10 @@ TEST(ForkedWorkers, WhatIsNoExceptionDoesNotLeaveTheChild) {
 
 TEST(ForkedWorkers, AChildThatDiesIsNamed) {
   auto task = [](std::size_t i) -> std::string {
-    if (i == 2) raise(SIGKILL);
+    if (i == 2) raise(SIGUSR1);
     return "fine";
   };
-  EXPECT_EQ(error_of<InternalError>(4, 1, task), "the worker of task 2 died: Killed");
+  EXPECT_EQ(error_of<InternalError>(4, 1, task), "the worker of task 2 died: User defined signal 1");
   auto aborts = [](std::size_t) -> std::string {
     std::signal(SIGABRT, SIG_DFL);
     std::abort();
@@ -230,6 +233,84 @@ TEST(ForkedWorkers, AnErrorOfTheReaderEndsTheOtherChildren) {
   auto refuse = [](std::size_t, const std::string&) { throw std::runtime_error("refused"); };
   EXPECT_THROW(run_in_forked_workers(3, 3, task, refuse), std::runtime_error);
   EXPECT_FALSE(has_children());
+}
+
+// What becomes of every task: its answer, or why it was lost.
+std::vector<std::string> outcomes(std::size_t n, unsigned jobs, const Task& task) {
+  std::vector<std::string> out;
+  run_in_forked_workers(
+      n, jobs, task, [&](std::size_t, std::string text) { out.push_back(std::move(text)); },
+      [&](std::size_t i, const EnvironmentError& why) {
+        EXPECT_EQ(i, out.size());  // in its turn
+        EXPECT_NE(why.hint(), "");
+        out.push_back(why.message());
+      });
+  EXPECT_FALSE(has_children());
+  return out;
+}
+
+TEST_P(Jobs, AKilledWorkerLosesItsTaskOnly) {
+  auto task = [](std::size_t i) {
+    if (i == 1) std::raise(SIGKILL);
+    return std::to_string(i);
+  };
+  EXPECT_THAT(outcomes(4, GetParam(), task),
+              ElementsAre("0", "a worker process was ended from outside (signal 9: Killed)", "2", "3"));
+  EXPECT_THAT(error_of<EnvironmentError>(4, GetParam(), task),
+              ::testing::HasSubstr("hint: the kernel does that when memory runs out; give it more memory"));
+}
+
+TEST_P(Jobs, ATaskWithoutMemoryIsLost) {
+  auto task = [](std::size_t i) -> std::string {
+    if (i == 0) throw std::bad_alloc();
+    if (i == 1) throw EnvironmentError("no file", "make one");
+    return "fine";
+  };
+  EXPECT_THAT(outcomes(3, GetParam(), task), ElementsAre("out of memory", "no file", "fine"));
+}
+
+// As another user, of whom no more than three processes may run: this one and two workers.
+void run_with_few_processes(rlim_t processes, std::size_t n, const char* expected) {
+  rlimit limit{processes, processes};
+  if (setgid(kNobody) != 0 || setuid(kNobody) != 0 || setrlimit(RLIMIT_NPROC, &limit) != 0) _exit(1);
+  std::string out;
+  run_in_forked_workers(
+      n, 8,
+      [](std::size_t i) {
+        std::this_thread::sleep_for(milliseconds(20));
+        return std::to_string(i) + " ";
+      },
+      [&](std::size_t, const std::string& text) { out += text; },
+      [&](std::size_t, const EnvironmentError& why) { out += why.message() + "\n"; });
+  if (out != expected) std::fputs(out.c_str(), stderr);
+  _exit(out == expected ? 0 : 1);
+}
+
+TEST(ForkedWorkers, WithFewerProcessesThanJobsAllTasksAreDone) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs a user who runs nothing else";
+  EXPECT_EXIT(run_with_few_processes(3, 9, "0 1 2 3 4 5 6 7 8 "), ::testing::ExitedWithCode(0), "");
+}
+
+TEST(ForkedWorkers, WithoutAProcessAllTasksAreLost) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs a user who runs nothing else";
+  EXPECT_EXIT(run_with_few_processes(1, 2,
+                                     "a worker process was refused: Resource temporarily unavailable\n"
+                                     "a worker process was refused: Resource temporarily unavailable\n"),
+              ::testing::ExitedWithCode(0), "");
+}
+
+// With eight descriptors there are pipes to a few workers at a time.
+TEST(ForkedWorkers, WithFewFilesAllTasksAreDone) {
+  auto run = [] {
+    rlimit limit{8, 8};
+    for (int fd = 3; fd < 256; ++fd) close(fd);
+    if (setrlimit(RLIMIT_NOFILE, &limit) != 0) _exit(1);
+    auto out = outcomes(20, 20, [](std::size_t i) { return std::to_string(i); });
+    for (std::size_t i = 0; i < 20; ++i)
+      if (out.at(i) != std::to_string(i)) _exit(2);
+    _exit(0);
+  };
+  EXPECT_EXIT(run(), ::testing::ExitedWithCode(0), "");
 }
 
 TEST(ForkedWorkers, NoJobs) {

@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -133,22 +134,35 @@ TEST(WholeFile, NoFolder) {
             "hint: check the disk and the permissions");
 }
 
-TEST(Publish, AFailedRenameRemovesTheTemporaryFile) {
+// Somebody else's folder may hold a link where our temporary file would be.
+TEST(WholeFile, APlantedLinkIsNotFollowed) {
   TemporaryFolder folder;
-  auto temporary = folder.write("tmp", "new");
-  std::filesystem::create_directory(folder.path("sub"));
-  auto message = input_error([&] { publish_file(temporary, folder.path("sub")); });
-  EXPECT_EQ(folder.without_folder(message),
-            "error: cannot write 'sub': Is a directory\n"
-            "hint: check the disk and the permissions");
-  EXPECT_FALSE(std::filesystem::exists(temporary));
-  EXPECT_TRUE(std::filesystem::is_directory(folder.path("sub")));
+  auto victim = folder.write("victim", "precious");
+  std::filesystem::create_symlink(victim, folder.path(fmt::format(".out.json.{}.tmp", getpid())));
+  for (int number : {0, 1})
+    std::filesystem::create_symlink(victim, folder.path(fmt::format(".ddpsim.{}.{}.tmp", getpid(), number)));
+  auto path = folder.path("out.json");
+  write_whole_file(path, "new");
+  EXPECT_EQ(contents(victim), "precious");
+  EXPECT_EQ(contents(path), "new");
+  EXPECT_FALSE(std::filesystem::is_symlink(path));
+  EXPECT_EQ(files_in(folder), 5U);
 }
 
-TEST(Publish, TheTemporaryFileIsBesideItsTarget) {
-  EXPECT_EQ(std::filesystem::path(temporary_path("some/folder/out.json")).parent_path(), "some/folder");
-  EXPECT_EQ(std::filesystem::path(temporary_path("out.json")).parent_path(), ".");
-  EXPECT_NE(temporary_path("a.json"), temporary_path("b.json"));
+TEST(WholeFile, HasThePermissionsOfAnyNewFile) {
+  TemporaryFolder folder;
+  auto path = folder.path("out.json");
+  auto old = umask(027);
+  write_whole_file(path, "new");
+  umask(old);
+  EXPECT_EQ(std::filesystem::status(path).permissions(), std::filesystem::perms(0640));
+}
+
+TEST(WholeFile, TheLongestNameThatAFileMayHave) {
+  TemporaryFolder folder;
+  auto path = folder.path(std::string(255, 'x'));
+  write_whole_file(path, "new");
+  EXPECT_EQ(contents(path), "new");
 }
 
 std::string check_error(const TemporaryFolder& folder, const std::string& path) {

@@ -43,6 +43,21 @@ class ReadmeTest(cli.CliTest):
                 self.assertEqual(done.returncode, 0, done.stderr.decode())
 
 
+    def test_the_iterations_that_were_measured_give_the_table_above(self):
+        """The run takes minutes; its results are in the repository, and with them the prediction is that of the run."""
+        text = (cli.SOURCE_ROOT / "README.md").read_text()
+        (command,) = [c for c in commands_of(text) if "--measured validate/results" in c]
+        run = next(c for c in commands_of(text) if "testbed-8.yaml --repetitions" in c)
+        (table,) = re.findall(re.escape(run) + r"\n```\n\n```\n(.*?)```", text, re.DOTALL)
+        done = self.ok(*command.split()[1:], cwd=cli.SOURCE_ROOT)
+        self.assertEqual(len(table.splitlines()), 6)
+        self.assertIn(table.replace("~", " "), done.stdout)
+        errors = re.findall(r"([+-]\d+\.\d) % +[+-]", self.ok("validate", "configs/testbed-8.yaml", "--measured", command.split()[-1], cwd=cli.SOURCE_ROOT).stdout)
+        self.assertEqual(len(errors), 5)
+        self.assertIn(f"up to {max(abs(float(e)) for e in errors)} % off", text)    # without the calibration
+        self.assertIn("it is " + "%s, %s, %s, %s and %s %% off" % tuple(errors), (cli.SOURCE_ROOT / "docs/validation.md").read_text().replace("\n", " "))
+
+
 class CommandsOfTest(cli.CliTest):
     def test_finds_commands_in_sh_blocks_only(self):
         text = "```sh\nscripts/run a \\\n  --b  # why\ncd x\nscripts/test\n```\nscripts/run no\n```yaml\nscripts/run no\n```\n```sh\nscripts/run\n```\n"

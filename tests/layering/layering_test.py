@@ -54,6 +54,10 @@ CONFINED = {
     r"CLI/": ["sim/cli", "traces/capture/command"],
 }
 
+# Only here is standard error written: a message that cannot be written must not throw (sim/base/standard_error.hpp).
+WRITES_STDERR = "sim/base/standard_error.cpp"
+STDERR = re.compile(r"\bstderr\s*[,)]|\bstd::(cerr|clog)\b|\bperror\s*\(")
+
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.MULTILINE)
 
 
@@ -79,6 +83,9 @@ def inside(path, folders):
 
 def violations(path, text):
     layer = layer_of(path)
+    if layer and path != WRITES_STDERR:
+        for use in STDERR.finditer(text):
+            yield f"{path} names {use[0]}: print_stderr of sim/base/standard_error.hpp never throws"
     for quote, header in INCLUDE.findall(text):
         for pattern, folders in CONFINED.items():
             if re.match(pattern, header) and not inside(path, folders):
@@ -123,6 +130,8 @@ def self_test():
         "validate/nccl/x.cpp": '#include "sim/engine/scenario.hpp"',
         "sim/cli/y.cpp": '#include "traces/capture/capture.hpp"',
         "sim/ddp/y.cpp": '#include "reduction_plan.hpp"',
+        "sim/cli/z.cpp": 'fmt::print(\n    stderr, "note")',
+        "validate/gloo/y.cpp": 'std::cerr << "note";',
     }
     for path, text in bad.items():
         assert list(violations(path, text)), f"not found: {path}: {text}"

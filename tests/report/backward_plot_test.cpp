@@ -52,7 +52,7 @@ TEST(BackwardPlotScript, StairsOfGradientsAndOfBuckets) {
   auto text = script(trace, 2_MiB);
   EXPECT_THAT(text, HasSubstr("set terminal svg size 900,560 "));
   EXPECT_THAT(text,
-              HasSubstr("set label 'Backward pass of it''s small on GPU: 2 buckets, bucket cap 2 MiB' at "));
+              HasSubstr("set label \"Backward pass of it's small on GPU: 2 buckets, bucket cap 2 MiB\" at "));
   EXPECT_THAT(text, HasSubstr("'time from the start of the backward pass (ms)'"));
   EXPECT_THAT(text, HasSubstr("'gradients (MiB)'"));
   // 1 MiB more every 10 ms; two of them make a bucket. The stairs go on to the end of the axis, 1.03 x 40 ms.

@@ -71,7 +71,7 @@ bool is_well_formed(const std::string& xml) {
 TEST(PlotScript, OneLineAGroupAlongTheCap) {
   auto script = sweep_plot_script(caps_and_worlds(), "out.svg");
   EXPECT_THAT(script, HasSubstr("set terminal svg size 900,560 "));
-  EXPECT_THAT(script, HasSubstr("set label 'it''s a_title' "));
+  EXPECT_THAT(script, HasSubstr("set label \"it's a_title\" "));
   EXPECT_THAT(script, HasSubstr("set logscale x\n"));
   EXPECT_THAT(script, HasSubstr("'4 MiB' 4194304"));
   // 5 s + 1048576 / 10^7 s, in ms
@@ -185,6 +185,28 @@ TEST_F(Plot, SvgIsWellFormedAndTheSameEveryTime) {
     EXPECT_THAT(svg, HasSubstr("iteration time (ms)"));
   }
   EXPECT_THAT(read(path("first.svg")), HasSubstr("exposed communication"));
+}
+
+// Names of files and values of axes may hold anything: what gnuplot draws is what was written.
+TEST_F(Plot, TextIsDrawnAsItStands) {
+  const std::string commands = "`touch " + path("ran") + "`";
+  for (const std::string text : {"'", "''", "'a'", "a''b", "\"a\"", "a\\", "'a\\", "\\n'", "50 %", "'50%d",
+                                 "@a_b^{c} & d", "# {'", "$x; y'"})
+    for (const auto& name : {text, text + commands}) {
+      auto result = strategies(), line = caps_and_worlds();
+      result.title = line.title = name;
+      result.points[0].axis_values = {name};
+      for (auto& point : line.points) point.axis_values[1] = "x" + name;
+      for (const auto& sweep : {result, line}) {
+        write_sweep_plot(sweep, path("out.svg"));
+        auto svg = read(path("out.svg"));
+        EXPECT_TRUE(is_well_formed(svg)) << svg;
+        std::string escaped;
+        for (char c : name) escaped += c == '&' ? "&amp;" : std::string(1, c);
+        EXPECT_THAT(svg, HasSubstr("<text>" + escaped + "</text>")) << sweep_plot_script(sweep, "out.svg");
+      }
+    }
+  EXPECT_FALSE(std::filesystem::exists(path("ran")));
 }
 
 TEST_F(Plot, SmallAndLargeSweeps) {

@@ -6,6 +6,7 @@
 
 #include "sim/base/output_file.hpp"
 #include "sim/base/program_exit.hpp"
+#include "sim/base/standard_error.hpp"
 #include "sim/trace/trace_file.hpp"
 
 namespace {
@@ -26,13 +27,12 @@ void print_summary(const ddpsim::CaptureOptions& options, const ddpsim::Captured
 
 void run(const ddpsim::CaptureOptions& options) {
   auto captured = ddpsim::capture(options);
-  for (const auto& remark : captured.remarks) fmt::print(stderr, "note: {}\n", remark);
+  for (const auto& remark : captured.remarks) print_stderr("note: {}\n", remark);
   auto text = ddpsim::write_trace(captured.trace);
   ddpsim::OutputPhase writing;
   if (!options.steps.empty()) ddpsim::write_whole_file(options.steps, captured.steps);
   if (options.out == "-") {
     std::cout << text;
-    ddpsim::check_standard_output();
     return;
   }
   ddpsim::write_whole_file(options.out, text);
@@ -42,17 +42,20 @@ void run(const ddpsim::CaptureOptions& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  ddpsim::leave_on_interrupt();
+  ddpsim::start_program();
   CLI::App app("Records a layer trace with LibTorch", "ddpsim-capture");
   ddpsim::CaptureOptions options;
   options.add_to(app);
   try {
-    app.parse(argc, argv);
-    run(options);
+    try {
+      app.parse(argc, argv);
+      run(options);
+    } catch (const CLI::ParseError& error) {
+      if (app.exit(error) != 0) return ddpsim::kBadInput;
+    }
+    ddpsim::check_standard_output();
     return ddpsim::kOk;
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? ddpsim::kOk : ddpsim::kBadInput;
   } catch (...) {
-    return ddpsim::fail(ddpsim::failure_of(std::current_exception()));
+    return ddpsim::fail_with_current_exception();
   }
 }

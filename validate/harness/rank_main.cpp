@@ -35,7 +35,7 @@ void run_ranks_here(const RankPlace& place, const Job& job, const std::string& r
       try {
         run_rank(mine, job, result_path, make_rank);
       } catch (...) {
-        std::_Exit(fail(failure_of(std::current_exception())));
+        std::_Exit(fail_with_current_exception());
       }
     });
   for (auto& rank : ranks) rank.join();
@@ -44,7 +44,7 @@ void run_ranks_here(const RankPlace& place, const Job& job, const std::string& r
 }  // namespace
 
 int rank_main(int argc, char** argv, const MakeRank& make_rank) {
-  leave_on_interrupt();
+  start_program();
   try {
     if (argc != 3)
       throw InputError(fmt::format("usage: {} JOB RESULT", argv[0]), "'ddpsim validate' starts this program");
@@ -56,7 +56,7 @@ int rank_main(int argc, char** argv, const MakeRank& make_rank) {
       run_ranks_here(place, job, argv[2], make_rank);
     return kOk;
   } catch (...) {
-    return fail(failure_of(std::current_exception()));
+    return fail_with_current_exception();
   }
 }
 

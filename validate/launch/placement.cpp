@@ -5,7 +5,6 @@
 #include <numeric>
 
 #include "validate/harness/environment_variable.hpp"
-#include "validate/launch/descriptor.hpp"
 #include "validate/launch/die_with_parent.hpp"
 #include "validate/launch/launcher.hpp"
 #include <arpa/inet.h>
@@ -16,6 +15,7 @@
 #include <sys/wait.h>
 
 #include "sim/base/check.hpp"
+#include "sim/base/descriptor.hpp"
 #include "sim/base/limits.hpp"
 #include "sim/base/program_exit.hpp"
 #include "sim/base/source.hpp"

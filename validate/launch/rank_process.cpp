@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 
 #include "sim/base/check.hpp"
+#include "sim/base/environment_error.hpp"
 #include "sim/base/program_exit.hpp"
 
 extern char** environ;
@@ -95,8 +96,8 @@ struct Start {
   give_up(start.arguments[0], strerrordesc_np(errno));
 }
 
-RunFailed cannot_start(const RankRange& ranks) {
-  return RunFailed(fmt::format("cannot start {}: {}", ranks.name(), std::strerror(errno)));
+EnvironmentError cannot_start(const RankRange& ranks) {
+  return {fmt::format("cannot start {}: {}", ranks.name(), std::strerror(errno)), kShortageHint};
 }
 
 }  // namespace

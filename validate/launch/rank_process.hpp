@@ -3,9 +3,10 @@
 #include <optional>
 #include <string>
 
-#include "validate/launch/descriptor.hpp"
 #include "validate/launch/launcher.hpp"
 #include <sys/types.h>
+
+#include "sim/base/descriptor.hpp"
 
 namespace ddpsim::validate {
 

@@ -2,7 +2,8 @@
 #include <cstddef>
 
 #include "validate/harness/rank_status.hpp"
-#include "validate/launch/descriptor.hpp"
+
+#include "sim/base/descriptor.hpp"
 
 namespace ddpsim::validate {
 

@@ -2,7 +2,8 @@
 """Regenerates the accuracy book: validate/published/book.py build/release/sim/ddpsim --out docs/accuracy.md
 
 The protocol is README.md, the data sets are sets.py. Every number comes out of the binary and of the measured files; the same binary gives
-the same bytes. --keep FOLDER leaves the scenarios, the synthesized traces and commands.txt there."""
+the same bytes. --keep FOLDER leaves the scenarios, the synthesized traces and commands.txt there. --traces writes trace.csv beside each
+scenario.yaml anew, and nothing else."""
 import argparse
 import csv
 import itertools
@@ -186,10 +187,20 @@ def book_of(binary, data, folder, plots):
     return page.Chapter(data, judgements, fits, others, choices(data, judgements), plot)
 
 
+def write_shown_trace(binary, data, folder):
+    """The trace that the set's scenario.yaml names."""
+    place = Workplace(binary, data, folder)
+    place.synthesize(data.shown, data.cases[data.shown], ())
+    text = (folder / f"trace-{data.shown}.csv").read_text()
+    (HERE / data.folder / "trace.csv").write_text(text.replace(f"{ROOT}/", ""))    # its header has the command
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("binary", type=Path, help="the program, build/release/sim/ddpsim")
-    parser.add_argument("--out", type=Path, required=True, help="Markdown; plots lie beside it")
+    wanted = parser.add_mutually_exclusive_group(required=True)
+    wanted.add_argument("--out", type=Path, help="Markdown; plots lie beside it")
+    wanted.add_argument("--traces", action="store_true", help="only trace.csv of each set")
     parser.add_argument("--keep", type=Path, help="leave scenarios, traces and commands here")
     parser.add_argument("--only", action="append", metavar="FOLDER", help="only this data set (repeatable)")
     parser.add_argument("--no-plots", action="store_true", help="without pictures, and so without gnuplot")
@@ -199,6 +210,10 @@ def main():
         work = options.keep or Path(temporary)
         work.mkdir(parents=True, exist_ok=True)
         try:
+            if options.traces:
+                for data in chosen:
+                    write_shown_trace(options.binary.resolve(), data, work / data.folder)
+                return
             chapters = [book_of(options.binary.resolve(), data, work / data.folder, None if options.no_plots else options.out.resolve()) for data in chosen]
         except CommandFailed as failed:
             sys.exit(str(failed))

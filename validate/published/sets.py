@@ -1,5 +1,5 @@
 """The data sets of the accuracy book: what each command is given. Why: README.md (the protocol) and each folder's SOURCE.md."""
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,13 @@ class Set:
     variations: tuple = ()
     plot: tuple = ()             # (index of a case, --set ...)
     remarks: tuple = ()
+    shown: int = 0               # the case that scenario.yaml is, and trace.csv beside it
+
+    def __post_init__(self):
+        """A tuple of one without its comma is a string, and each of its letters a sentence."""
+        for field in fields(self):
+            if field.type is tuple and not isinstance(getattr(self, field.name), tuple):
+                raise TypeError(f"{self.folder}: {field.name} must be a tuple; is a comma missing?")
 
 
 CAPS = ("1MiB", "10MiB", "100MiB", "1000MiB")
@@ -90,7 +97,7 @@ SHIBUKI = Set(
     variations=(Variation("the isolated all-reduces (1 GiB in 8.11 ms) instead of the run's own", set=("collective.measured=allreduce-isolated.csv",)),
                 Variation("no passes over memory at all", set=("physics.passes=none",))),
     plot=(0,),
-    remarks=("The plot begins at 80 MiB, where no large tensor is alone in its bucket: single ones are divided in place and not copied."))
+    remarks=("The plot begins at 80 MiB, where no large tensor is alone in its bucket: single ones are divided in place and not copied.",))
 
 COPIES_ALL = ("physics.passes={in: 1, out: 2}",)    # single tensors, too
 
@@ -116,7 +123,7 @@ DAMEK = Set(
     variations=(Variation("each configuration calibrated on its own overlapped row (24 judged)", each=True),
                 Variation("forward : backward 1 : 2", one_to_two=True),
                 Variation("no passes over memory at all", without=("physics.passes",), set=("physics.passes=none",))),
-    plot=(2, *COPIES_ALL),
+    plot=(2, *COPIES_ALL), shown=2,
     remarks=("Flat rows are shown and not counted: nothing overlaps in them. Batch 4, sequence 512, flat is left out: 1963 ms, of which 403 are communication.",
              "Passes over memory: as in ShibukiZero's set, but this implementation copies single tensors, too."))
 
@@ -146,7 +153,7 @@ CESGA = Set(
     tails="judged: what the profiler saw as waiting",
     variations=(Variation("forward : backward 1 : 2", one_to_two=True),
                 Variation("no copies", set=("physics.passes=none",))),
-    plot=(2,),
+    plot=(2,), shown=2,
     remarks=("Steps are epoch times over full batches, so start-up is in them: more on 138 steps (2n2g) than on 553 (one GPU).",
              "The calibrated row varies by 5.7 ms, which is more than what interference costs there: s is hardly determined. "
              "Both errors are within two standard deviations of the judged rows."))
@@ -165,6 +172,7 @@ BASKERVILLE = Set(
     tails="not measured",
     variations=(Variation("no copies", set=("physics.passes=none",)),
                 Variation("bf16 on the wire", synthesize=("--gradients", "bfloat16"))),
+    shown=3,
     remarks=("2x2 is left out: 1617 ms a step, slower than one GPU, which its own all-reduces (309 ms) do not explain.",
              "The four 1-GPU and 2-GPU runs of the smaller GPT-2 have no number of steps, and one GPU is slower there than two by more than two."))
 

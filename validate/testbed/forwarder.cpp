@@ -19,7 +19,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "sim/base/environment_error.hpp"
 #include "sim/base/program_exit.hpp"
+#include "sim/base/standard_error.hpp"
 
 namespace ddpsim::validate {
 namespace {
@@ -107,7 +109,7 @@ class Links {
 
   // TCP sends it again, but what is measured meanwhile is no link of this rate.
   void lost() {
-    if (!has_lost_) fmt::print(stderr, "warning: the testbed lost a packet: {}\n", std::strerror(errno));
+    if (!has_lost_) print_stderr("warning: the testbed lost a packet: {}\n", std::strerror(errno));
     has_lost_ = true;
   }
 
@@ -132,7 +134,9 @@ Forwarder::Forwarder(std::vector<Descriptor> devices, BytesPerSecond rate, Secon
   // PR_SET_PDEATHSIG would end the child with the thread that made it.
   Descriptor owner(static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0)));
   child_ = owner ? fork() : -1;
-  if (child_ < 0) throw RunFailed(fmt::format("the testbed has no forwarder: {}", std::strerror(errno)));
+  if (child_ < 0)
+    throw EnvironmentError(fmt::format("the testbed has no forwarder: {}", std::strerror(errno)),
+                           kShortageHint);
   if (child_ == 0) run_child(devices, rate, delay, owner.get());
   sched_param priority{};
   priority.sched_priority = kPriority;

@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-#include "validate/launch/descriptor.hpp"
+#include "sim/base/descriptor.hpp"
 
 namespace ddpsim::validate {
 

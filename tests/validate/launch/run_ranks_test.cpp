@@ -199,7 +199,7 @@ int end_of_driver(int signal) {
   ScriptedRun run({kWaits, kWaits});
   pid_t driver = fork();
   if (driver == 0) {
-    leave_on_interrupt();
+    start_program();
     run.run();
     _exit(0);
   }

@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <limits>
+#include <new>
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <zlib.h>
+
+#include "sim/base/input_file.hpp"
 
 namespace ddpsim::pytorch_profiler {
 namespace {
@@ -21,18 +24,13 @@ CompressedText::CompressedText(const std::string& path, std::string_view what,
                                std::function<void(double)> progress)
     : path_(path), what_(what), progress_(std::move(progress)), file_(nullptr, gzclose), block_(kBlock) {
   next_ = last_ = block_.data();
-  std::error_code error;
-  auto status = std::filesystem::status(path, error);
-  if (!std::filesystem::exists(status))
-    throw file_error(fmt::format("no such file (expected {})", what), "check the path");
-  if (std::filesystem::is_directory(status))
-    throw file_error(fmt::format("is a directory, not {}", what), "name a file inside it");
-  auto size = std::filesystem::file_size(path, error);
-  if (!error) file_size_ = static_cast<double>(size);
-  errno = 0;
-  file_.reset(gzopen(path.c_str(), "rb"));
-  if (!file_)
-    throw file_error(fmt::format("cannot be read: {}", std::strerror(errno)), "check its permissions");
+  auto file = open_input(path, what);
+  struct stat status {};
+  if (fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode))
+    file_size_ = static_cast<double>(status.st_size);
+  file_.reset(gzdopen(file.get(), "rb"));
+  if (!file_) throw std::bad_alloc();  // its only reason
+  [[maybe_unused]] int owned = std::move(file).release();
   gzbuffer(file_.get(), kBlock);
   refill();
   if (next_ == last_) throw file_error(fmt::format("is empty (expected {})", what), "is it the right file?");
@@ -70,8 +68,9 @@ void CompressedText::check_end() const {
                      "is it still being written, or was a copy cut off?");
   if (code == Z_ERRNO)
     throw file_error(fmt::format("cannot be read to its end: {}", std::strerror(errno)), "check the disk");
-  std::string_view text(reason);  // "trace.json.gz: incorrect data check"
-  if (text.starts_with(path_ + ": ")) text.remove_prefix(path_.size() + 2);
+  std::string_view text(reason);  // "<fd:3>: incorrect data check"
+  if (auto name = text.find(">: "); text.starts_with("<fd:") && name != std::string_view::npos)
+    text.remove_prefix(name + 3);
   throw file_error(fmt::format("is a damaged gzip file: {}", text), "copy it again; 'gzip -t' checks it");
 }
 

@@ -4,7 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-namespace ddpsim::validate {
+namespace ddpsim {
 
 // Owns a file descriptor.
 class Descriptor {
@@ -21,6 +21,8 @@ class Descriptor {
   void reset() {
     if (number_ >= 0) close(std::exchange(number_, -1));
   }
+  // Whoever gets the number closes it.
+  [[nodiscard]] int release() && { return std::exchange(number_, -1); }
   // The same file under a number that is none of the three standard ones, which a child gets anew.
   [[nodiscard]] Descriptor above_standard() && {
     if (number_ < 0 || number_ > STDERR_FILENO) return std::move(*this);
@@ -31,4 +33,4 @@ class Descriptor {
   int number_;
 };
 
-}  // namespace ddpsim::validate
+}  // namespace ddpsim

@@ -1,0 +1,61 @@
+#include "sim/engine/run_all.hpp"
+
+#include <new>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/engine/scenarios.hpp"
+
+namespace ddpsim {
+namespace {
+
+using ::testing::ElementsAre;
+using testing::make_scenario;
+using testing::make_trace;
+using testing::RingLink;
+
+// Has no memory for the second of three worlds.
+class Forgetful : public Simulator {
+ public:
+  explicit Forgetful(bool in_workers) : in_workers_(in_workers) {}
+  Timeline run(const Scenario& scenario) override {
+    if (scenario.world_size == 3) throw std::bad_alloc();
+    return ClosedFormSimulator().run(scenario);
+  }
+  std::vector<GroupCollectives> collectives(const Scenario& scenario) override {
+    return ClosedFormSimulator().collectives(scenario);
+  }
+  [[nodiscard]] bool uses_up_process() const override { return in_workers_; }
+
+ private:
+  bool in_workers_;
+};
+
+class RunAll : public ::testing::TestWithParam<bool> {};
+INSTANTIATE_TEST_SUITE_P(HereAndInWorkers, RunAll, ::testing::Bool());
+
+TEST_P(RunAll, WithoutMemoryForOneScenarioTheOthersArePredicted) {
+  std::vector<Scenario> scenarios;
+  for (std::size_t ranks : {2, 3, 4})
+    scenarios.push_back(make_scenario(make_trace({1, 1}, {10, 30}),
+                                      std::vector<RingLink>(ranks, RingLink{0, 0.2}), Strategy::overlap, {}));
+  Forgetful simulator(GetParam());
+  std::vector<std::size_t> predicted, lost;
+  run_all(
+      scenarios, 2, [&](const Scenario&) -> Simulator& { return simulator; },
+      [&](std::size_t i, const Prediction&) { predicted.push_back(i); },
+      [&](std::size_t i, const EnvironmentError& why) {
+        EXPECT_EQ(why.message(), "out of memory");
+        lost.push_back(i);
+      });
+  EXPECT_THAT(predicted, ElementsAre(0U, 2U));
+  EXPECT_THAT(lost, ElementsAre(1U));
+  EXPECT_THROW(run_all(
+                   scenarios, 2, [&](const Scenario&) -> Simulator& { return simulator; },
+                   [](std::size_t, const Prediction&) {}),
+               EnvironmentError);
+}
+
+}  // namespace
+}  // namespace ddpsim
