@@ -63,7 +63,6 @@ void add_metrics(const IterationMetrics& m, Json& point) {
   point["communication_s"] = m.communication.value();
   point["exposed_communication_s"] = m.exposed_communication.value();
   if (m.buffer_broadcast > Seconds(0)) point["buffer_broadcast_s"] = m.buffer_broadcast.value();
-  if (m.construction_broadcast) point["construction_broadcast_s"] = m.construction_broadcast->value();
   point["optimizer_s"] = m.optimizer.value();
   point["iteration_s"] = m.iteration.value();
   point["algorithm"] = m.algorithm;
@@ -75,6 +74,7 @@ void add_metrics(const IterationMetrics& m, Json& point) {
   point["scaling_efficiency"] = number_or_null(m.scaling_efficiency);
   point["reported_rank"] = m.reported_rank;
   point["group_size"] = m.group_size;
+  if (m.construction_broadcast) point["construction_broadcast_s"] = m.construction_broadcast->value();
   if (auto sources = m.sources_of_times(); !sources.empty()) point["all_reduce_times"] = sources;
   if (m.trace_synthetic) point["trace_synthetic"] = *m.trace_synthetic;
 }

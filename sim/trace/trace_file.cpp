@@ -150,9 +150,9 @@ LayerTrace parse_trace(const LoadedText& text) {
   trace.optimizer = header.optimizer;
   trace.buffers = std::move(header.buffers);
   trace.gradients = parse_gradients(table, columns);
+  check_counts(header, trace);
   trace.registration_order = parse_registration_order(table, columns);
   trace.registration_guessed = !columns.parameter;
-  check_counts(header, trace);
   return trace;
 }
 

@@ -36,7 +36,8 @@ def environment(**changes):
 
 
 def trace_text(gradients, **header):
-    """A layer trace; `gradients` are (name, elements, ready_s) in arrival order."""
+    """A layer trace; `gradients` are (name, elements, ready_s) in arrival order. Nothing but backward takes time unless told."""
+    header = {"forward": "0s", "optimizer": "0s", **header}
     lines = ["# ddpsim-trace: 1", *(f"# {key}: {value}" for key, value in header.items()), "gradient,elements,dtype,ready_s"]
     return "\n".join(lines + [f"{name},{elements},float32,{ready!r}" for name, elements, ready in gradients]) + "\n"
 

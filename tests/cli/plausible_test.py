@@ -61,7 +61,7 @@ class PlausibleTest(cli.CliTest):
 
     def test_links(self):
         self.assertIn("a latency of 5 ms", self.notes(latency="5ms")["link-latency"])
-        self.assertIn("a bandwidth of 1000 B/s", self.notes(bandwidth="1000B/s")["link-bandwidth"])
+        self.assertIn("a bandwidth of 1 kB/s", self.notes(bandwidth="1000B/s")["link-bandwidth"])
 
     def test_measured_tables(self):
         def table(rows):

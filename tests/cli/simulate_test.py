@@ -60,7 +60,7 @@ class ResultTest(cli.CliTest):
     def test_json_has_the_keys_of_the_contract_in_their_order(self):
         self.write_scenario()
         result = self.simulate()
-        self.assertEqual(list(result), cli.POINT_KEYS + ["buckets", "tool"])
+        self.assertEqual(list(result), cli.POINT_KEYS + ["construction_broadcast_s", "buckets", "notes", "tool"])
         for bucket in result["buckets"]:
             self.assertEqual(list(bucket), cli.BUCKET_KEYS)
         self.assertEqual(list(result["tool"]), ["version", "simgrid"])
@@ -68,7 +68,7 @@ class ResultTest(cli.CliTest):
     def test_the_bitmap_of_used_parameters_is_a_collective_of_its_own(self):
         self.write_scenario(more="ddp: {find_unused_parameters: true}")
         result = self.simulate()
-        self.assertEqual(list(result), cli.POINT_KEYS + ["buckets", "used_parameter_bitmap", "tool"])
+        self.assertEqual(list(result), cli.POINT_KEYS + ["construction_broadcast_s", "buckets", "used_parameter_bitmap", "notes", "tool"])
         self.assertEqual(result["used_parameter_bitmap"]["bytes"], 40 * 4)  # an int32 for each of 40 parameters
 
     def test_unused_parameters_are_reduced_by_ddp_and_skipped_by_the_loops(self):
@@ -175,15 +175,15 @@ class BucketsTest(cli.CliTest):
         for cap, n_buckets in expected.items():
             self.assertEqual(self.n_buckets(f"ddp.bucket_cap={cap}MiB"), n_buckets, f"{cap} MiB")
 
-    def test_the_first_bucket_before_and_after_torch_2_5(self):
-        """Up to 2.4 the first bucket closes at 1 MiB whatever the cap, from 2.5 on at the cap that is given."""
+    def test_the_first_bucket_before_and_after_torch_2_4(self):
+        """Up to 2.3 the first bucket closes at 1 MiB whatever the cap, from 2.4 on at the cap that is given."""
         def first(*sets):
             return self.simulate(*sets)["buckets"][0]["bytes"]
         # ln_f's weight and bias, the last block's mlp.c_proj bias and its weight, which is what reaches 1 MiB.
         head = 4 * (3 * 768 + 3072 * 768)
-        self.assertEqual(first("ddp.bucket_cap=500MiB", "ddp.torch=2.4"), head)
+        self.assertEqual(first("ddp.bucket_cap=500MiB", "ddp.torch=2.3"), head)
         self.assertEqual(first("ddp.bucket_cap=500MiB", "ddp.torch=2.6"), 4 * 124_439_808)
-        self.assertEqual(self.n_buckets("ddp.bucket_cap=500MiB", "ddp.torch=2.4"), 2)
+        self.assertEqual(self.n_buckets("ddp.bucket_cap=500MiB", "ddp.torch=2.3"), 2)
         for torch in ("2.3", "2.6"):  # no cap given: 1 MiB and then 25 MiB in both
             self.assertEqual(first(f"ddp.torch={torch}"), head)
             self.assertEqual(first("ddp.first_bucket_cap=1MiB", "ddp.bucket_cap=25MiB", f"ddp.torch={torch}"), head)

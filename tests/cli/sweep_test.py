@@ -45,7 +45,7 @@ class SweepTest(cli.CliTest):
     def test_json_has_the_keys_of_the_contract_in_their_order(self):
         self.write_scenario(more="sweep: {ddp.bucket_cap: [4MiB, 16MiB]}")
         result = self.sweep(sets=["cluster.world_size=16"])
-        self.assertEqual(list(result), ["scenario", "points", "best", "best_by_group", "tool"])
+        self.assertEqual(list(result), ["scenario", "points", "best", "best_by_group", "notes", "tool"])
         self.assertEqual(result["scenario"], {"file": "scenario.yaml", "set": ["cluster.world_size=16"],
                                               "axes": {"ddp.bucket_cap": ["4MiB", "16MiB"]}})
         for point in result["points"]:
