@@ -69,14 +69,15 @@ double flows_of_folded(const Scenario& scenario) {
 
 }  // namespace
 
-void warn_if_slow(std::span<const Scenario> scenarios) {
+void warn_if_slow(std::span<const ScenarioVariant> variants) {
   constexpr double kManyFlows = 1e7;
   double exact = 0, folded = 0;
-  for (const auto& scenario : scenarios) {
-    if (scenario.fidelity == Fidelity::exact) exact += flows_of_exact(scenario);
-    bool in_rounds = scenario.fidelity == Fidelity::folded ||
-                     (scenario.fidelity == Fidelity::lazy && scenario.communication->folded->is_contended());
-    if (in_rounds) folded += flows_of_folded(scenario);
+  for (const auto& variant : variants) {
+    const auto& base = *variant.base;
+    if (base.fidelity == Fidelity::exact) exact += flows_of_exact(variant.scenario());
+    bool in_rounds = base.fidelity == Fidelity::folded ||
+                     (base.fidelity == Fidelity::lazy && base.communication->folded->is_contended());
+    if (in_rounds) folded += flows_of_folded(variant.scenario());
   }
   if (exact > kManyFlows)
     print_stderr(
@@ -134,19 +135,20 @@ void report_plain_rings(std::span<const Scenario> scenarios) {
     print_stderr("note: the topology has no section 'nccl': algorithm auto is plain rings there\n");
 }
 
-void report_table_use(std::span<const Scenario> scenarios) {
+void report_table_use(std::span<const ScenarioVariant> variants) {
   std::vector<std::pair<const MeasuredCost*, Outside>> tables;  // in order of appearance
-  for (const auto& scenario : scenarios) {
-    if (!scenario.measured_table) continue;
-    const auto* cost = &scenario.measured_table->cost;
+  for (const auto& variant : variants) {
+    const auto& measured = variant.base->measured_table;
+    if (!measured) continue;
+    const auto* cost = &measured->cost;
     auto table =
         std::find_if(tables.begin(), tables.end(), [&](const auto& known) { return known.first == cost; });
     if (table == tables.end()) {
       report_repairs(*cost);
-      if (const auto& queued = scenario.measured_table->queued) report_repairs(*queued);
+      if (const auto& queued = measured->queued) report_repairs(*queued);
       table = tables.insert(table, {cost, {}});
     }
-    for (const auto& bucket : scenario.plan.buckets) table->second.count(bucket.bytes, *cost);
+    for (const auto& bucket : variant.scenario().plan.buckets) table->second.count(bucket.bytes, *cost);
   }
   for (const auto& [cost, outside] : tables) outside.report(*cost);
 }

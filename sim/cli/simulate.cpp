@@ -104,11 +104,11 @@ void simulate(const SimulateOptions& options) {
   auto axes = config::take_sweep_axes(root);  // checked, and left out: one scenario is simulated
   Scenario scenario = ScenarioReader(options.scenario.file).read(root);
   if (!options.scenario.quiet) {
-    report_table_use({&scenario, 1});
+    report_table_use(unchanged({&scenario, 1}));
     report_plain_rings({&scenario, 1});
     report_observed({&scenario, 1});
     report_other_gpu({&scenario, 1});
-    warn_if_slow({&scenario, 1});
+    warn_if_slow(unchanged({&scenario, 1}));
     for (const auto& axis : axes)
       print_stderr("note: the sweep over {} is left out; see 'ddpsim sweep'\n", axis.key);
   }
@@ -119,10 +119,11 @@ void simulate(const SimulateOptions& options) {
   auto recorded = read_recorded(options.recorded, scenario);
   Prediction prediction;
   IterationMetrics metrics;
-  run_points({&scenario, 1}, 1, [&](std::size_t, const Prediction& result, IterationMetrics numbers) {
-    prediction = result;
-    metrics = std::move(numbers);
-  });
+  run_points(unchanged({&scenario, 1}), 1,
+             [&](std::size_t, const Prediction& result, IterationMetrics numbers) {
+               prediction = result;
+               metrics = std::move(numbers);
+             });
   if (options.scenario.prints_summary()) print_iteration(std::cout, metrics);
   if (auto match = matching(measured, metrics); match && options.scenario.prints_summary())
     std::cout << fmt::format("\nmeasured {}: the prediction is {:+.1f} % off\n",

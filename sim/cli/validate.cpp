@@ -141,10 +141,10 @@ SweepResult predict(const SweepPlan& plan, const std::string& title, bool quiet)
   SweepResult result{{}, {}, {}, title};
   for (const auto& axis : plan.axes) result.axes.push_back(axis.key);
   if (!quiet) {
-    report_table_use(plan.scenarios);
+    report_table_use(plan.points);
     report_plain_rings(plan.scenarios);
   }
-  run_points(plan.scenarios, 1, [&](std::size_t i, const Prediction&, IterationMetrics metrics) {
+  run_points(plan.points, 1, [&](std::size_t i, const Prediction&, IterationMetrics metrics) {
     result.points.push_back({plan.axis_values[i], std::move(metrics), {}});
   });
   return result;
