@@ -115,9 +115,9 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
     if (open_.empty())
       root_ = std::move(value);
     else if (auto& [name, parent] = open_.back(); parent.kind == JsonValue::Kind::object)
-      parent.members.emplace_back(std::move(key_), std::move(value));
+      parent.members.push_back({std::move(key_), std::move(value)});
     else
-      parent.members.emplace_back(Located{}, std::move(value));
+      parent.members.push_back({Located{}, std::move(value)});
     return true;
   }
 

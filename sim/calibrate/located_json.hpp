@@ -1,20 +1,20 @@
 #pragma once
 // JSON in which every value knows where it stands, and every number how it was written.
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "sim/base/source.hpp"
 
 namespace ddpsim::calibrate {
 
+struct JsonMember;
+
 struct JsonValue {
   enum class Kind { null, boolean, number, string, array, object };
 
   Kind kind = Kind::null;
   Located text;  // numbers as written, strings without quotes and escapes; a container's span is its bracket
-  std::vector<std::pair<Located, JsonValue>>
-      members;  // of an object, in the file's order; of an array, without names
+  std::vector<JsonMember> members;  // of an object, in the file's order; of an array, without names
 
   [[nodiscard]] bool is_scalar() const { return kind != Kind::array && kind != Kind::object; }
   // An object's member, or null.
@@ -23,6 +23,11 @@ struct JsonValue {
   [[nodiscard]] const JsonValue& at(std::string_view name) const;
   // A scalar as a cell of a table, empty for null. Throws InputError for containers.
   [[nodiscard]] const Located& cell() const;
+};
+
+struct JsonMember {
+  Located name;
+  JsonValue value;
 };
 
 // Throws InputError with line and column for text that is not JSON, for a name that an object gives twice,

@@ -21,7 +21,7 @@ int whole(const JsonValue& value, int lowest) {
 void check_program(const JsonValue& root) {
   const auto* args = root.find("args");
   if (!args || args->members.empty()) return;
-  const auto& program = args->members.front().second.cell();
+  const auto& program = args->members.front().value.cell();
   if (program.text.find(kProgram) == std::string::npos && program.text.find("_perf") != std::string::npos)
     not_an_all_reduce(program.span, fmt::format("the program is '{}'", program.text));
 }
@@ -61,7 +61,7 @@ bool is_nccl_tests_json(const JsonValue& root) {
   const auto* results = root.find("results");
   if (!results || results->kind != JsonValue::Kind::array) return false;
   return root.find("config") ||
-         (!results->members.empty() && results->members.front().second.find("out_of_place"));
+         (!results->members.empty() && results->members.front().value.find("out_of_place"));
 }
 
 std::vector<AllReduceTable> read_nccl_tests_json(const JsonValue& root) {

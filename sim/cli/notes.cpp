@@ -68,14 +68,15 @@ double flows_of_folded(const Scenario& scenario) {
   return flows;
 }
 
-void add_slow(std::span<const Scenario> scenarios, std::vector<Note>& notes) {
+void add_slow(std::span<const ScenarioVariant> variants, std::vector<Note>& notes) {
   constexpr double kManyFlows = 1e7;
   double exact = 0, folded = 0;
-  for (const auto& scenario : scenarios) {
-    if (scenario.fidelity == Fidelity::exact) exact += flows_of_exact(scenario);
-    bool in_rounds = scenario.fidelity == Fidelity::folded ||
-                     (scenario.fidelity == Fidelity::lazy && scenario.communication->folded->is_contended());
-    if (in_rounds) folded += flows_of_folded(scenario);
+  for (const auto& variant : variants) {
+    const auto& base = *variant.base;
+    if (base.fidelity == Fidelity::exact) exact += flows_of_exact(variant.scenario());
+    bool in_rounds = base.fidelity == Fidelity::folded ||
+                     (base.fidelity == Fidelity::lazy && base.communication->folded->is_contended());
+    if (in_rounds) folded += flows_of_folded(variant.scenario());
   }
   if (exact > kManyFlows)
     notes.push_back(
@@ -119,19 +120,20 @@ void add_other_gpu(std::span<const Scenario> scenarios, std::vector<Note>& notes
   }
 }
 
-void add_table_use(std::span<const Scenario> scenarios, std::vector<Note>& notes) {
+void add_table_use(std::span<const ScenarioVariant> variants, std::vector<Note>& notes) {
   std::vector<std::pair<const MeasuredCost*, Outside>> tables;  // in order of appearance
-  for (const auto& scenario : scenarios) {
-    if (!scenario.measured_table) continue;
-    const auto* cost = &scenario.measured_table->cost;
+  for (const auto& variant : variants) {
+    const auto& measured = variant.base->measured_table;
+    if (!measured) continue;
+    const auto* cost = &measured->cost;
     auto table =
         std::find_if(tables.begin(), tables.end(), [&](const auto& known) { return known.first == cost; });
     if (table == tables.end()) {
       add_repairs(*cost, notes);
-      if (const auto& queued = scenario.measured_table->queued) add_repairs(*queued, notes);
+      if (const auto& queued = measured->queued) add_repairs(*queued, notes);
       table = tables.insert(table, {cost, {}});
     }
-    for (const auto& bucket : scenario.plan.buckets) table->second.count(bucket.wire, *cost);
+    for (const auto& bucket : variant.scenario().plan.buckets) table->second.count(bucket.wire, *cost);
   }
   for (const auto& [cost, outside] : tables) outside.add(*cost, notes);
 }
@@ -160,13 +162,13 @@ void add_own(std::span<const Scenario> scenarios, std::vector<Note>& notes) {
 
 }  // namespace
 
-std::vector<Note> notes_of(std::span<const Scenario> scenarios) {
+std::vector<Note> notes_of(std::span<const Scenario> scenarios, std::span<const ScenarioVariant> points) {
   std::vector<Note> notes;
-  add_table_use(scenarios, notes);
+  add_table_use(points, notes);
   add_own(scenarios, notes);
   add_observed(scenarios, notes);
   add_other_gpu(scenarios, notes);
-  add_slow(scenarios, notes);
+  add_slow(points, notes);
   return notes;
 }
 

@@ -5,14 +5,16 @@
 
 #include "sim/base/note.hpp"
 #include "sim/engine/scenario.hpp"
+#include "sim/engine/scenario_variant.hpp"
 #include "sim/report/metrics.hpp"
 #include "sim/report/sweep_result.hpp"
 
 namespace ddpsim::cli {
 
-// What can be said of the scenarios before they run, each code once: their own notes, use of measured tables,
-// observed times that are too few, a trace of another GPU, a simulation of more than about half a minute.
-std::vector<Note> notes_of(std::span<const Scenario> scenarios);
+// What can be said of scenarios, and points that are variants of them, before they run, each code once: their
+// own notes, use of measured tables, observed times that are too few, a trace of another GPU, a simulation of
+// more than about half a minute.
+std::vector<Note> notes_of(std::span<const Scenario> scenarios, std::span<const ScenarioVariant> points);
 
 // How many measured iterations belong to none of these predictions; empty when all do.
 std::vector<Note> unmatched_notes(const std::vector<MeasuredIteration>& measured,

@@ -11,23 +11,23 @@ namespace {
 
 // What a point has to simulate: itself, and before it both ends of its range.
 struct Runs {
-  std::vector<Scenario> scenarios;
+  std::vector<ScenarioVariant> variants;
   std::vector<std::size_t> last;  // by point
 
-  explicit Runs(std::span<const Scenario> points) {
+  explicit Runs(std::span<const ScenarioVariant> points) {
     for (const auto& point : points) {
-      if (const auto& range = point.physics.range)
+      if (const auto& range = point.base->physics.range)
         for (const auto& interference : {range->least, range->most})
-          scenarios.emplace_back(point).physics.interference = interference;
-      last.push_back(scenarios.size());
-      scenarios.push_back(point);
+          variants.emplace_back(point).interference = interference;
+      last.push_back(variants.size());
+      variants.push_back(point);
     }
   }
 };
 
 }  // namespace
 
-void run_points(std::span<const Scenario> points, unsigned jobs,
+void run_points(std::span<const ScenarioVariant> points, unsigned jobs,
                 const std::function<void(std::size_t, const Prediction&, IterationMetrics)>& on_point,
                 const OnLost& on_lost) {
   Runs runs(points);
@@ -40,10 +40,10 @@ void run_points(std::span<const Scenario> points, unsigned jobs,
     on_lost(point++, *std::exchange(lost, std::nullopt));
   };
   run_all(
-      runs.scenarios, jobs, simulator_for,
+      runs.variants, jobs, simulator_for,
       [&](std::size_t i, const Prediction& prediction) {
         if (lost) return finish_lost_point(i);
-        auto metrics = metrics_of(runs.scenarios[i], prediction);
+        auto metrics = metrics_of(runs.variants[i].scenario(), prediction);
         if (i < runs.last[point]) return ends.push_back(metrics.iteration);
         if (!ends.empty()) metrics.range = IterationRange{ends[0], ends[1]};
         ends.clear();

@@ -104,7 +104,7 @@ void simulate(const SimulateOptions& options) {
   auto root = options.scenario.load();
   auto axes = config::take_sweep_axes(root);  // checked, and left out: one scenario is simulated
   Scenario scenario = ScenarioReader(options.scenario.file).read(root);
-  auto notes = notes_of({&scenario, 1});
+  auto notes = notes_of({&scenario, 1}, unchanged({&scenario, 1}));
   for (const auto& axis : axes)
     notes.push_back(
         {"sweep-left-out", fmt::format("the sweep over {} is left out; see 'ddpsim sweep'", axis.key)});
@@ -116,10 +116,11 @@ void simulate(const SimulateOptions& options) {
   auto recorded = read_recorded(options.recorded, scenario);
   Prediction prediction;
   IterationMetrics metrics;
-  run_points({&scenario, 1}, 1, [&](std::size_t, const Prediction& result, IterationMetrics numbers) {
-    prediction = result;
-    metrics = std::move(numbers);
-  });
+  run_points(unchanged({&scenario, 1}), 1,
+             [&](std::size_t, const Prediction& result, IterationMetrics numbers) {
+               prediction = result;
+               metrics = std::move(numbers);
+             });
   metrics.construction_broadcast = construction_broadcast(scenario);
   if (options.scenario.prints_summary()) print_iteration(std::cout, metrics);
   if (auto match = matching(measured, metrics); match && options.scenario.prints_summary())

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -77,19 +78,49 @@ std::optional<std::string> run_sweep(const SweepOptions& options, const SweepPla
   if (prints) table.header();
   ProgressLine progress(options.scenario.quiet);
   std::optional<std::string> hint;
+  std::vector<ScenarioVariant> simulated;
+  for (std::size_t i = 0; i < plan.points.size(); ++i)
+    if (plan.same_as[i] == i) simulated.push_back(plan.points[i]);
+  std::size_t next = 0;  // row
+  std::map<std::size_t, std::optional<std::size_t>>
+      rows;  // of simulated points, where their result is; if any
+  auto add = [&](IterationMetrics metrics) {
+    SweepPoint point{plan.axis_values[next], std::move(metrics), {}};
+    point.measured = matching(result.measured, point.metrics);
+    progress.clear();
+    if (prints) table.row(point);
+    progress.show(fmt::format("{} of {} points", ++next, plan.points.size()));
+    point.metrics.buckets = {};  // of thousands of points too many to keep, and no output of a sweep has them
+    result.points.push_back(std::move(point));
+  };
+  auto lose = [&](const std::string& why) { result.lost.push_back({plan.axis_values[next++], why}); };
+  // Points with the buckets of one that is known.
+  auto add_known = [&] {
+    while (next < plan.points.size() && plan.same_as[next] != next) {
+      const auto& row = rows.at(plan.same_as[next]);
+      if (!row) {
+        lose("has the buckets of a point that is lost");
+        continue;
+      }
+      auto metrics = result.points[*row].metrics;
+      auto own = plan.points[next].scenario().plan;
+      metrics.bucket_cap = own.bucket_cap;
+      metrics.first_bucket_cap = own.first_bucket_cap;
+      add(std::move(metrics));
+    }
+  };
   run_points(
-      plan.scenarios, options.jobs,
-      [&](std::size_t i, const Prediction&, IterationMetrics metrics) {
-        SweepPoint point{plan.axis_values[i], std::move(metrics), {}};
-        point.measured = matching(result.measured, point.metrics);
-        progress.clear();
-        if (prints) table.row(point);
-        progress.show(fmt::format("{} of {} points", i + 1, plan.scenarios.size()));
-        result.points.push_back(std::move(point));
+      simulated, options.jobs,
+      [&](std::size_t, const Prediction&, IterationMetrics metrics) {
+        rows[next] = result.points.size();
+        add(std::move(metrics));
+        add_known();
       },
-      [&](std::size_t i, const EnvironmentError& why) {
-        result.lost.push_back({plan.axis_values[i], why.message()});
+      [&](std::size_t, const EnvironmentError& why) {
+        rows[next] = std::nullopt;
+        lose(why.message());
         if (!hint) hint = why.hint();
+        add_known();
       });
   progress.clear();
   if (result.points.empty()) fail_lost(result, *hint);
@@ -111,7 +142,7 @@ void sweep(const SweepOptions& options) {
   ScenarioReader reader(options.scenario.file);
   SweepPlan plan =
       options.exact_optimum ? plan_exact_optimum(root, axes, reader) : plan_grid(root, axes, reader);
-  SweepResult result{{}, {}, read_measured(plan), options.scenario.file, notes_of(plan.scenarios)};
+  SweepResult result{{}, {}, read_measured(plan), options.scenario.file, notes_of(plan.scenarios, plan.points)};
   if (!options.scenario.quiet) print_notes(result.notes);
   for (const auto& axis : plan.axes) result.axes.push_back(axis.key);
   auto hint = run_sweep(options, plan, result);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -45,8 +46,14 @@ std::vector<AxisValues> as_written(const std::vector<config::SweepAxis>& axes) {
   return all;
 }
 
+// A point of the sweep before there is its scenario to point to.
+struct CapOfGroup {
+  std::size_t group;
+  Bytes cap;
+};
+
 void add_exact_caps(const config::Value& root, const std::vector<std::string>& values, ScenarioReader& reader,
-                    SweepPlan& plan) {
+                    SweepPlan& plan, std::vector<CapOfGroup>& caps) {
   Scenario first = reader.read(root);
   if (first.plan.strategy != Strategy::ddp || !first.ddp.bucket_caps.empty())
     throw InputError("--exact-optimum looks for the best ddp.bucket_cap, which this scenario does not use",
@@ -55,14 +62,18 @@ void add_exact_caps(const config::Value& root, const std::vector<std::string>& v
     throw InputError(
         "no bucket cap applies in the first iteration, so --exact-optimum has nothing to look for",
         "use ddp.iteration: steady");
-  for (Bytes cap : distinct_bucket_caps(*first.trace, first.ddp)) {
-    Scenario scenario = first;
-    scenario.ddp.bucket_cap = cap;
-    scenario.plan = make_reduction_plan(*scenario.trace, Strategy::ddp, scenario.ddp);
-    plan.scenarios.push_back(std::move(scenario));
+  auto first_point = caps.size();
+  for_each_distinct_bucket_cap(*first.trace, first.ddp, [&](Bytes cap, std::size_t same_as) {
+    if (caps.size() == config::kMostSweepPoints)
+      throw InputError(fmt::format("--exact-optimum finds more than {} bucket assignments to try",
+                                   config::kMostSweepPoints),
+                       "sweep over a list of ddp.bucket_cap instead, or over fewer values of the other axes");
+    caps.push_back({plan.scenarios.size(), cap});
+    plan.same_as.push_back(first_point + same_as);
     plan.axis_values.push_back(values);
     plan.axis_values.back().push_back(fmt::format("{:.0f}B", cap.value()));
-  }
+  });
+  plan.scenarios.push_back(std::move(first));
 }
 
 }  // namespace
@@ -71,11 +82,14 @@ SweepPlan plan_grid(const config::Value& root, std::vector<config::SweepAxis> ax
   check_axes(axes);
   std::stable_partition(axes.begin(), axes.end(),
                         [](const auto& axis) { return axis.key != kBucketCapAxis; });
-  SweepPlan plan{as_written(axes), {}, {}};
+  SweepPlan plan{as_written(axes), {}, {}, {}, {}};
   for_each_combination(root, axes, [&](const config::Value& point, const std::vector<std::string>& values) {
     plan.scenarios.push_back(reader.read(point));
     plan.axis_values.push_back(values);
   });
+  plan.points = unchanged(plan.scenarios);
+  plan.same_as.resize(plan.points.size());
+  std::iota(plan.same_as.begin(), plan.same_as.end(), std::size_t{0});
   return plan;
 }
 
@@ -83,11 +97,13 @@ SweepPlan plan_exact_optimum(const config::Value& root, std::vector<config::Swee
                              ScenarioReader& reader) {
   check_axes(axes);
   std::erase_if(axes, [](const auto& axis) { return axis.key == kBucketCapAxis; });
-  SweepPlan plan{as_written(axes), {}, {}};
+  SweepPlan plan{as_written(axes), {}, {}, {}, {}};
+  std::vector<CapOfGroup> caps;
   plan.axes.push_back({std::string(kBucketCapAxis), {}});
   for_each_combination(root, axes, [&](const config::Value& point, const std::vector<std::string>& values) {
-    add_exact_caps(point, values, reader, plan);
+    add_exact_caps(point, values, reader, plan, caps);
   });
+  for (const auto& [group, cap] : caps) plan.points.push_back({&plan.scenarios[group], cap});
   for (const auto& values : plan.axis_values) plan.axes.back().values.push_back(values.back());
   return plan;
 }

@@ -6,14 +6,17 @@
 #include "sim/config/overrides.hpp"
 #include "sim/config/sweep_axes.hpp"
 #include "sim/engine/scenario_reader.hpp"
+#include "sim/engine/scenario_variant.hpp"
 #include "sim/report/sweep_result.hpp"
 
 namespace ddpsim::cli {
 
 struct SweepPlan {
   std::vector<AxisValues> axes;
-  std::vector<std::vector<std::string>> axis_values;  // one a scenario, one value an axis
-  std::vector<Scenario> scenarios;
+  std::vector<std::vector<std::string>> axis_values;  // one a point, one value an axis
+  std::vector<Scenario> scenarios;  // of a grid one a point; else one a group, of which points are variants
+  std::vector<ScenarioVariant> points;
+  std::vector<std::size_t> same_as;  // by point, the first one with the same buckets in all: mostly itself
 };
 
 // The cartesian product of all axes, the first varying slowest; the bucket cap always varies fastest, so
@@ -21,7 +24,7 @@ struct SweepPlan {
 SweepPlan plan_grid(const config::Value& root, std::vector<config::SweepAxis> axes, ScenarioReader& reader);
 
 // The same with ddp.bucket_cap replaced by the smallest cap of every distinct bucket assignment, group by
-// group.
+// group. Throws InputError for more points than a sweep may have.
 SweepPlan plan_exact_optimum(const config::Value& root, std::vector<config::SweepAxis> axes,
                              ScenarioReader& reader);
 

@@ -138,10 +138,10 @@ validate::Sampling ValidateOptions::sampling() const {
 }
 
 SweepResult predict(const SweepPlan& plan, const std::string& title, bool quiet) {
-  SweepResult result{{}, {}, {}, title, notes_of(plan.scenarios)};
+  SweepResult result{{}, {}, {}, title, notes_of(plan.scenarios, plan.points)};
   for (const auto& axis : plan.axes) result.axes.push_back(axis.key);
   if (!quiet) print_notes(result.notes);
-  run_points(plan.scenarios, 1, [&](std::size_t i, const Prediction&, IterationMetrics metrics) {
+  run_points(plan.points, 1, [&](std::size_t i, const Prediction&, IterationMetrics metrics) {
     result.points.push_back({plan.axis_values[i], std::move(metrics), {}});
   });
   return result;

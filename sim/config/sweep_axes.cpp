@@ -12,8 +12,6 @@
 namespace ddpsim::config {
 namespace {
 
-constexpr std::size_t kMostPoints = 100'000;
-
 enum class Spacing { log, linear };
 
 // A dimension a range may run over, and how its points are written back.
@@ -68,7 +66,7 @@ std::vector<Value> expand_range(const Value& range, const std::string& key) {
   MapReader reader(range, "sweep." + key);
   const Value& from_value = reader.require("from");
   const Value& to_value = reader.require("to");
-  auto points = reader.required("points", as_integer(1, static_cast<std::int64_t>(kMostPoints)));
+  auto points = reader.required("points", as_integer(1, static_cast<std::int64_t>(kMostSweepPoints)));
   auto spacing =
       reader.optional("spacing", as_word(Words<Spacing>{{"log", Spacing::log}, {"linear", Spacing::linear}}))
           .value_or(Spacing::linear);
@@ -132,8 +130,8 @@ std::vector<SweepAxis> take_sweep_axes(Value& root) {
       throw InputError(axis.key_span, "a sweep cannot sweep itself", "name a scenario key");
     axes.push_back({axis.key, axis.key_span, axis_values(axis)});
     points *= axes.back().values.size();
-    if (points > kMostPoints)
-      throw InputError(axis.key_span, fmt::format("the sweep has more than {} points", kMostPoints),
+    if (points > kMostSweepPoints)
+      throw InputError(axis.key_span, fmt::format("the sweep has more than {} points", kMostSweepPoints),
                        "use fewer values");
   }
   std::erase_if(root.entries, [](const Entry& e) { return e.key == "sweep"; });

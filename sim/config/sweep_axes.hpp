@@ -6,6 +6,8 @@
 
 namespace ddpsim::config {
 
+inline constexpr std::size_t kMostSweepPoints = 100'000;
+
 // One axis of the sweep: a scenario key and the values it takes.
 struct SweepAxis {
   std::string key;  // "ddp.bucket_cap"
@@ -16,7 +18,7 @@ struct SweepAxis {
 // Removes the `sweep` section from the scenario and returns its axes: lists as they are, and
 // {from, to, points, spacing: log|linear} expanded (sizes rounded to whole bytes, whole numbers to whole
 // numbers, values that round to the same number once). Throws InputError for empty axes, nested values that
-// are no scalars and more than 100,000 points in all.
+// are no scalars and more than kMostSweepPoints points in all.
 std::vector<SweepAxis> take_sweep_axes(Value& root);
 
 }  // namespace ddpsim::config

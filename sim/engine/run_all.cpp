@@ -90,17 +90,21 @@ Prediction unpack(std::string_view bytes) {
 
 }  // namespace
 
-void run_all(std::span<const Scenario> scenarios, unsigned jobs,
+void run_all(std::span<const ScenarioVariant> variants, unsigned jobs,
              const std::function<Simulator&(const Scenario&)>& simulator_for,
              const std::function<void(std::size_t, Prediction)>& on_prediction, const OnLost& on_lost) {
-  bool here = std::none_of(scenarios.begin(), scenarios.end(), [&](const Scenario& scenario) {
-    return simulator_for(scenario).uses_up_process();
+  auto predict_one = [&](std::size_t i) {
+    auto scenario = variants[i].scenario();
+    return predict(scenario, simulator_for(scenario));
+  };
+  bool here = std::none_of(variants.begin(), variants.end(), [&](const ScenarioVariant& variant) {
+    return simulator_for(*variant.base).uses_up_process();
   });
   if (here) {
-    for (std::size_t i = 0; i < scenarios.size(); ++i) {
+    for (std::size_t i = 0; i < variants.size(); ++i) {
       std::optional<Prediction> prediction;
       try {
-        prediction = predict(scenarios[i], simulator_for(scenarios[i]));
+        prediction = predict_one(i);
       } catch (const std::bad_alloc&) {
         on_lost(i, EnvironmentError("out of memory", kMemoryHint));
         continue;
@@ -110,9 +114,14 @@ void run_all(std::span<const Scenario> scenarios, unsigned jobs,
     return;
   }
   run_in_forked_workers(
-      scenarios.size(), jobs,
-      [&](std::size_t i) { return pack(predict(scenarios[i], simulator_for(scenarios[i]))); },
+      variants.size(), jobs, [&](std::size_t i) { return pack(predict_one(i)); },
       [&](std::size_t i, const std::string& bytes) { on_prediction(i, unpack(bytes)); }, on_lost);
+}
+
+void run_all(std::span<const Scenario> scenarios, unsigned jobs,
+             const std::function<Simulator&(const Scenario&)>& simulator_for,
+             const std::function<void(std::size_t, Prediction)>& on_prediction, const OnLost& on_lost) {
+  run_all(unchanged(scenarios), jobs, simulator_for, on_prediction, on_lost);
 }
 
 }  // namespace ddpsim

@@ -81,7 +81,7 @@ void print_facts(std::ostream& out, const IterationMetrics& m) {
                          m.algorithm,
                          m.collective_workers == 1 ? "" : fmt::format(" ({} at once)", m.collective_workers),
                          m.fidelity, m.reported_rank));
-  if (auto sources = m.sources_of_times(); !sources.empty())
+  if (const auto& sources = m.sources_of_times; !sources.empty())
     print_fact(out, "all-reduce times", fmt::format("{}", fmt::join(sources, "; ")));
   if (m.trace_synthetic) print_fact(out, "trace", *m.trace_synthetic);
 }

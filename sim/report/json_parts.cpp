@@ -75,7 +75,7 @@ void add_metrics(const IterationMetrics& m, Json& point) {
   point["reported_rank"] = m.reported_rank;
   point["group_size"] = m.group_size;
   if (m.construction_broadcast) point["construction_broadcast_s"] = m.construction_broadcast->value();
-  if (auto sources = m.sources_of_times(); !sources.empty()) point["all_reduce_times"] = sources;
+  if (const auto& sources = m.sources_of_times; !sources.empty()) point["all_reduce_times"] = sources;
   if (m.trace_synthetic) point["trace_synthetic"] = *m.trace_synthetic;
 }
 

@@ -93,6 +93,14 @@ void measure_communication(const RankTimeline& rank, const IterationContext& con
   metrics.busbw = metrics.algbw * (2 * (n - 1) / n);  // nccl-tests, PERFORMANCE.md, AllReduce
 }
 
+std::vector<std::string> sources_of_times(const std::vector<BucketMetrics>& buckets) {
+  std::vector<std::string> sources;
+  for (const auto& bucket : buckets)
+    if (bucket.choice && std::find(sources.begin(), sources.end(), bucket.choice->times) == sources.end())
+      sources.push_back(bucket.choice->times);
+  return sources;
+}
+
 void measure_throughput(const IterationContext& context, IterationMetrics& metrics) {
   const auto& trace = context.trace;
   double steps = context.plan.accumulation_steps;
@@ -125,16 +133,9 @@ IterationMetrics measure(const Timeline& timeline, const IterationContext& conte
   metrics.trace_synthetic = synthetic_mark(context.trace.metadata);
   measure_compute(rank, metrics);
   measure_communication(rank, context, metrics);
+  metrics.sources_of_times = sources_of_times(metrics.buckets);
   measure_throughput(context, metrics);
   return metrics;
-}
-
-std::vector<std::string> IterationMetrics::sources_of_times() const {
-  std::vector<std::string> sources;
-  for (const auto& bucket : buckets)
-    if (bucket.choice && std::find(sources.begin(), sources.end(), bucket.choice->times) == sources.end())
-      sources.push_back(bucket.choice->times);
-  return sources;
 }
 
 }  // namespace ddpsim

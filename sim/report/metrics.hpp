@@ -66,7 +66,7 @@ struct IterationMetrics {
   std::optional<BucketMetrics>
       used_parameter_bitmap;  // ready with the last gradient; its index and n_gradients are 0
   // Where the times of the collectives come from, each source once; empty where nothing was chosen.
-  [[nodiscard]] std::vector<std::string> sources_of_times() const;
+  std::vector<std::string> sources_of_times = {};
   std::optional<std::string> trace_synthetic = {};  // its synthetic_mark()
   int reported_rank = 0;                            // the rank these terms belong to
   double slowdown = 1;                              // its compute times over the trace's

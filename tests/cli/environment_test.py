@@ -267,6 +267,13 @@ class MemoryTest(cli.CliTest):
                 done = self.run_within(200, *arguments)
                 self.assertEqual(done.returncode, 0, done.stderr)
 
+    def test_the_points_of_an_exact_optimum_are_not_held_at_once(self):
+        """4000 plans of 4000 gradients and their metrics would be 300 MB."""
+        self.write_scenario(cli.small_trace(4000, elements=1000), "engine: {fidelity: closed_form}\n")
+        done = self.run_within(100, "sweep", "scenario.yaml", "--exact-optimum", "--json", "out.json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertGreater(len(self.read_json("out.json")["points"]), 3000)
+
     def test_too_little_for_the_work(self):
         self.write_scenario(cli.small_trace(200, elements=1000), "engine: {fidelity: exact}\n", world_size=100_000)
         done = self.fails(ENVIRONMENT, "simulate", "scenario.yaml", preexec_fn=limited(resource.RLIMIT_AS, 200_000 * 1024))

@@ -145,6 +145,20 @@ class ExactOptimumTest(cli.CliTest):
         self.write_scenario()
         self.assertGreater(len(self.sweep("--exact-optimum")["points"]), 1)
 
+    def test_every_assignment_once(self):
+        """Of n equal gradients, with k of them a bucket: one assignment for each k from 1 to n."""
+        self.write_scenario(cli.small_trace(25), more="ddp: {first_bucket_cap: 1B}\n")
+        points = self.sweep("--exact-optimum")["points"]
+        # The first bucket is one gradient; the other 24 are buckets of 1 to 24.
+        self.assertEqual([point["n_buckets"] for point in points], [1 + -(-24 // k) for k in range(1, 25)])
+
+    def test_as_many_points_as_any_sweep_may_have(self):
+        sizes = ", ".join(str(n) for n in range(2, 2603))
+        self.write_scenario(cli.small_trace(40), more=f"ddp: {{first_bucket_cap: 1B}}\nsweep: {{cluster.world_size: [{sizes}]}}\n")
+        self.assertEqual(self.fails(2, "sweep", "scenario.yaml", "--exact-optimum").stderr,
+                         "error: --exact-optimum finds more than 100000 bucket assignments to try\n"
+                         "hint: sweep over a list of ddp.bucket_cap instead, or over fewer values of the other axes\n")
+
 
 class DeterminismTest(cli.CliTest):
     OUTPUTS = ("json", "csv", "svg")

@@ -1,5 +1,6 @@
 // What holds for the plan of any trace and any options.
 #include <algorithm>
+#include <stdexcept>
 
 #include <gtest/gtest.h>
 
@@ -121,7 +122,7 @@ std::vector<Bytes> distinct_caps_by_trial(const LayerTrace& trace, const DdpOpti
 }
 
 TEST(BucketProperties, DistinctCapsAreThoseFoundByTryingAll) {
-  std::size_t most = 0;
+  std::size_t most = 0, again = 0;
   for (unsigned seed = 0; seed < 400 && !HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     RandomCase random(seed);
@@ -131,9 +132,33 @@ TEST(BucketProperties, DistinctCapsAreThoseFoundByTryingAll) {
     auto caps = distinct_bucket_caps(trace, options);
     EXPECT_EQ(caps, distinct_caps_by_trial(trace, options));
     EXPECT_EQ(std::adjacent_find(caps.begin(), caps.end(), std::greater_equal<>()), caps.end());
+    // Buckets that come again are known for those of the first time.
+    std::vector<std::vector<std::vector<std::size_t>>> plans;
+    for_each_distinct_bucket_cap(trace, options, [&](Bytes cap, std::size_t same_as) {
+      plans.push_back(gradients_of_buckets(trace, options, cap.value()));
+      EXPECT_EQ(same_as, static_cast<std::size_t>(std::find(plans.begin(), plans.end(), plans.back()) -
+                                                  plans.begin()));
+      again += same_as + 1 < plans.size();
+    });
     most = std::max(most, caps.size());
   }
+  EXPECT_GT(again, 0u);
   EXPECT_GT(most, 10u);  // the cases are not all trivial
+}
+
+// Whoever has seen enough need not wait for the rest: caps are found one at a time.
+TEST(BucketProperties, DistinctCapsComeOneAtATime) {
+  auto trace = RandomCase(7).trace(600, 10'000'000);
+  std::vector<Bytes> seen;
+  auto stop = [&](Bytes cap, std::size_t) {
+    seen.push_back(cap);
+    if (seen.size() == 3) throw std::length_error("enough");
+  };
+  EXPECT_THROW(for_each_distinct_bucket_cap(trace, {}, stop), std::length_error);
+  auto all = distinct_bucket_caps(trace, {});
+  ASSERT_GT(all.size(), 3u);
+  all.resize(3);
+  EXPECT_EQ(seen, all);
 }
 
 // The limit of 1 MiB that torch 2.4 keeps for the first bucket does not count: the cap does not move it.

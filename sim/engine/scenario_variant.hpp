@@ -1,0 +1,23 @@
+#pragma once
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "sim/engine/scenario.hpp"
+
+namespace ddpsim {
+
+// A scenario as another one and what is different. Plans of thousands of gradients are large, so that of
+// thousands of variants each is made when its turn comes.
+struct ScenarioVariant {
+  const Scenario* base;
+  std::optional<Bytes> bucket_cap = {};           // of strategy ddp
+  std::optional<Interference> interference = {};  // of its physics
+
+  [[nodiscard]] Scenario scenario() const;
+};
+
+// The scenarios as they are.
+std::vector<ScenarioVariant> unchanged(std::span<const Scenario> scenarios);
+
+}  // namespace ddpsim
