@@ -6,6 +6,7 @@
 #include "sim/base/quantity.hpp"
 #include "sim/cli/cluster_options.hpp"
 #include "sim/cli/commands.hpp"
+#include "sim/cli/notes.hpp"
 #include "sim/engine/nccl_communicator.hpp"
 #include "sim/engine/nccl_model.hpp"
 #include "sim/topology/nccl_calibration.hpp"
@@ -14,6 +15,10 @@ namespace ddpsim::cli {
 namespace {
 
 void print_graph(std::string_view name, const nccl::Graph& graph, bool across) {
+  if (!graph.found) {
+    fmt::print("{:<6}   1 channel  in the GPUs' order: none found\n", name);
+    return;
+  }
   auto in_node = format_bandwidth(BytesPerSecond(graph.intra * 1e9));
   fmt::print(
       "{:<6} {:>3} channel{} of {}{}\n", name, graph.channels, graph.channels == 1 ? " " : "s", in_node,
@@ -63,6 +68,7 @@ void show_nccl(const ClusterOptions& options) {
   print_graph("rings", communicator.ring, across);
   print_graph("trees", communicator.tree, across);
   if (communicator.nvls) print_graph("NVLS", *communicator.nvls, across);
+  if (auto note = simple_order_note(communicator)) print_notes({&*note, 1});
   print_candidates(model.cost());
   print_picks(model);
   if (platform.calibration) fmt::print("\ncalibration: {}\n", *platform.calibration);

@@ -8,8 +8,9 @@
 namespace ddpsim {
 namespace {
 
-// Flows that end within this fraction of the time since the last event end together: they would if sums of
-// doubles were exact.
+// What would happen at one moment if sums of doubles were exact happens together: flows of which no more than
+// this fraction is left, timers that are no more than this fraction of the clock late. Bandwidth is shared
+// anew once for all of them.
 constexpr double kSimultaneous = 1e-12;
 
 }  // namespace
@@ -24,7 +25,7 @@ void FluidNetwork::after(Seconds delay, std::function<void()> action) {
 
 int FluidNetwork::transfer(std::span<const int> route, Bytes bytes, std::function<void()> done) {
   DDPSIM_CHECK(!route.empty(), "a flow needs a link");
-  Flow flow{next_number_, {}, bytes, BytesPerSecond(0), std::move(done)};
+  Flow flow{next_number_, {}, bytes, bytes, BytesPerSecond(0), std::move(done)};
   for (int link : route) {
     auto use = std::find_if(flow.uses.begin(), flow.uses.end(), [link](Use u) { return u.link == link; });
     if (use == flow.uses.end())
@@ -100,8 +101,9 @@ Seconds FluidNetwork::next_arrival() const {
 void FluidNetwork::advance(Seconds duration) {
   std::vector<std::function<void()>> arrived;
   std::erase_if(flows_, [&](Flow& flow) {
-    if (flow.left / flow.rate > duration * (1 + kSimultaneous)) {
-      flow.left = flow.left - flow.rate * duration;
+    Bytes left = flow.left - flow.rate * duration;
+    if (left > kSimultaneous * flow.bytes) {
+      flow.left = left;
       return false;
     }
     arrived.push_back(std::move(flow.done));
@@ -113,7 +115,8 @@ void FluidNetwork::advance(Seconds duration) {
 }
 
 void FluidNetwork::run(Seconds end) {
-  while (!flows_.empty() || !timers_.empty()) {
+  stopped_ = false;
+  while (!stopped_ && (!flows_.empty() || !timers_.empty())) {
     if (!shared_) share_bandwidth();
     Seconds arrival = next_arrival();
     Seconds timer =
@@ -122,9 +125,12 @@ void FluidNetwork::run(Seconds end) {
     if (now_ + next > end) break;
     if (timer <= arrival) {
       advance(timer);
-      auto action = timers_.extract(timers_.begin());
-      now_ = std::max(now_, action.key());
-      action.mapped()();
+      now_ = std::max(now_, timers_.begin()->first);
+      auto due = now_ * (1 + kSimultaneous);
+      while (!timers_.empty() && timers_.begin()->first <= due) {
+        auto action = timers_.extract(timers_.begin());
+        action.mapped()();
+      }
     } else {
       advance(arrival);
     }

@@ -21,6 +21,8 @@ class FluidNetwork : public FlowNetwork {
 
   // Until nothing is left to happen, or until `end` (what happens exactly then has happened).
   void run(Seconds end = Seconds(std::numeric_limits<double>::infinity()));
+  // From within an action: run() returns once everything that happens at this moment has happened.
+  void stop() { stopped_ = true; }
   // Of a flow that has not ended.
   [[nodiscard]] Bytes remaining(int flow) const;
 
@@ -32,7 +34,7 @@ class FluidNetwork : public FlowNetwork {
   struct Flow {
     int number;
     std::vector<Use> uses;
-    Bytes left;
+    Bytes bytes, left;
     BytesPerSecond rate;
     std::function<void()> done;
   };
@@ -51,6 +53,7 @@ class FluidNetwork : public FlowNetwork {
   std::vector<Flow> flows_;  // in the order they started
   std::multimap<Seconds, std::function<void()>> timers_;
   int next_number_ = 0;
+  bool stopped_ = false;
   bool shared_ = true;  // the rates are those of the flows in `flows_`
   // Scratch of share_bandwidth.
   std::vector<Load> loads_;      // by link id

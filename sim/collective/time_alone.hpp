@@ -10,7 +10,8 @@ namespace ddpsim {
 
 // Of one unit of a folded stage, for any buffer size. The rounds of a single channel repeat: a ring's are all
 // alike, a pipeline's are alike once it is filled. Each kind of round is played through once on a
-// FluidNetwork. Several channels that share links are played through from start to end.
+// FluidNetwork. Several channels that share links are played through together, less what they repeat
+// (CycleFinder).
 class TimeAlone {
  public:
   // `capacities` (by link id) and `unit` outlive this.

@@ -6,6 +6,7 @@
 
 #include "sim/base/limits.hpp"
 #include "sim/config/reader.hpp"
+#include "sim/engine/nccl_communicator.hpp"
 #include "sim/engine/plausibility.hpp"
 #include "sim/engine/scenario_reader.hpp"
 #include "sim/engine/sections.hpp"
@@ -229,6 +230,11 @@ std::shared_ptr<const RankPlaces> ScenarioReader::read_cluster(const Value& root
     scenario.notes.push_back(
         {"plain-rings", "the topology has no section 'nccl': algorithm auto is plain rings there"});
   scenario.notes.insert(scenario.notes.end(), traffic.notes.begin(), traffic.notes.end());
+  for (const auto& model : communication->nccl)
+    if (auto note = simple_order_note(model->cost().communicator())) {
+      scenario.notes.push_back(*std::move(note));
+      break;
+    }
   scenario.groups = traffic.groups;
   scenario.communication = traffic.communication;
   return traffic.places;

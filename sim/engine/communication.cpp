@@ -99,15 +99,17 @@ CollectiveSchedule all_reduce_schedule(const Cluster& cluster, std::span<const i
                                        const CollectiveOptions& options) {
   Wiring wiring = wiring_of(cluster, gpus);
   int channels = options.channels.value_or(1);
+  auto rings = [&] {
+    return options.rings.empty() ? ring_orders(cluster, gpus, options.channels, options.search_rings)
+                                 : options.rings;
+  };
   switch (options.algorithm) {
     case Algorithm::ring:
-      return ring_all_reduce(wiring, options.rings.empty()
-                                         ? ring_orders(cluster, gpus, options.channels, options.search_rings)
-                                         : options.rings);
+      return ring_all_reduce(wiring, rings());
     case Algorithm::tree:
       return double_binary_tree(wiring, channels);
     case Algorithm::chain_tree:
-      return chain_tree(wiring, ring_orders(cluster, gpus, options.channels, options.search_rings));
+      return chain_tree(wiring, rings());
     case Algorithm::halving_doubling:
       return halving_doubling(wiring);
     case Algorithm::hierarchical:

@@ -23,7 +23,7 @@ struct CollectiveOptions {
   // nullopt: as many rings (chains of a chain_tree) as add bandwidth, one of everything else.
   std::optional<int> channels;
   bool search_rings = true;  // over the fastest links; else in the order of the ranks
-  // Of algorithm ring: these instead, each a cycle over all ranks of the group.
+  // Of rings and chain_trees: these instead, each a cycle over all ranks of the group.
   std::vector<std::vector<int>> rings = {};
 };
 

@@ -6,6 +6,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include <fmt/format.h>
+
+#include "sim/base/quantity.hpp"
 #include "sim/engine/communication.hpp"
 #include "sim/nccl/constants.hpp"
 #include "sim/topology/rings.hpp"
@@ -19,16 +22,20 @@ struct Hop {
 };
 using Ring = std::vector<Hop>;
 
+Ring ring_in_order(const Cluster& cluster, std::span<const int> gpus, const std::vector<int>& order) {
+  Ring ring;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    int from = gpus[static_cast<std::size_t>(order[i])];
+    int to = gpus[static_cast<std::size_t>(order[(i + 1) % order.size()])];
+    ring.push_back({cluster.route(from, to), cluster.node_of(from) == cluster.node_of(to)});
+  }
+  return ring;
+}
+
 std::vector<Ring> rings_over(const Cluster& cluster, std::span<const int> gpus) {
   std::vector<Ring> rings;
-  for (const auto& order : find_rings(cluster, gpus, std::nullopt)) {
-    auto& ring = rings.emplace_back();
-    for (std::size_t i = 0; i < order.size(); ++i) {
-      int from = gpus[static_cast<std::size_t>(order[i])];
-      int to = gpus[static_cast<std::size_t>(order[(i + 1) % order.size()])];
-      ring.push_back({cluster.route(from, to), cluster.node_of(from) == cluster.node_of(to)});
-    }
-  }
+  for (const auto& order : find_rings(cluster, gpus, std::nullopt))
+    rings.push_back(ring_in_order(cluster, gpus, order));
   return rings;
 }
 
@@ -85,7 +92,37 @@ bool stays_on_nvlink(const Cluster& cluster, const std::vector<Ring>& rings) {
   return true;
 }
 
+nccl::Graph simple_order(const Cluster& cluster, std::span<const int> gpus, double nvlink_share) {
+  std::vector<Ring> ring{ring_in_order(cluster, gpus, simple_ring_order(cluster, gpus))};
+  return nccl::simple_order(RingBandwidths(cluster, ring, nvlink_share).all().front());
+}
+
 }  // namespace
+
+std::vector<int> simple_ring_order(const Cluster& cluster, std::span<const int> gpus) {
+  std::vector<int> order;
+  for (auto node : ranks_by_node(cluster, gpus)) {
+    auto number = [gpus](int rank) { return gpus[static_cast<std::size_t>(rank)]; };
+    std::sort(node.begin(), node.end(), [&](int a, int b) { return number(a) < number(b); });
+    order.insert(order.end(), node.begin(), node.end());
+  }
+  return order;
+}
+
+std::optional<Note> simple_order_note(const nccl::Communicator& communicator) {
+  const auto& ring = communicator.ring;
+  if (ring.found) return std::nullopt;
+  auto speeds = nccl::channel_speeds(communicator.version, communicator.gpu, communicator.nodes > 1);
+  auto text = [](double speed) { return format_bandwidth(BytesPerSecond(speed * 1e9)); };
+  return Note{
+      "nccl-simple-order",
+      fmt::format("NCCL's search finds no ring here: the slowest channel that it tries with {} GPUs {} takes "
+                  "{}. It falls back to one ring in the GPUs' order ('Could not find a path for pattern ..., "
+                  "falling back to simple order'), timed here at the {} of its narrowest link; no "
+                  "calibration covers such a ring",
+                  nccl::name(communicator.gpu), communicator.nodes > 1 ? "across nodes" : "in one node",
+                  text(speeds.back()), text(ring.intra * ring.gain))};
+}
 
 nccl::Communicator nccl_communicator(const Cluster& cluster, std::span<const int> gpus,
                                      const NcclPlatform& platform) {
@@ -100,7 +137,6 @@ nccl::Communicator nccl_communicator(const Cluster& cluster, std::span<const int
 
   double share = nccl::nvlink_share(platform.gpu);
   auto rings = rings_over(cluster, gpus);
-  communicator.nvlink = stays_on_nvlink(cluster, rings);
   RingBandwidths ring_bandwidths(cluster, rings, share);
   auto bandwidths = ring_bandwidths.all();
   auto is_network = [&](int link) { return cluster.cable(link).medium == Medium::network; };
@@ -113,10 +149,13 @@ nccl::Communicator nccl_communicator(const Cluster& cluster, std::span<const int
                     .network = ring_bandwidths.over(is_network).front(),
                     .nodes = communicator.nodes,
                     .gpus_per_node = static_cast<int>(node.size())};
+  auto ring = nccl::ring_graph(platform.version, platform.gpu, wires);
+  communicator.ring = ring ? *ring : simple_order(cluster, gpus, share);
+  // Of a simple order NCCL counts every step as one over PCIe.
+  communicator.nvlink = communicator.ring.found && stays_on_nvlink(cluster, rings);
   if (communicator.nvlink)
     communicator.nvlink_peak = BytesPerSecond(sum(RingBandwidths(cluster, node_rings, 1).all()) * 1e9);
   communicator.memory_bandwidth = platform.memory_bandwidth;
-  communicator.ring = nccl::ring_graph(platform.version, platform.gpu, wires);
   communicator.tree = nccl::tree_graph(platform.version, platform.gpu, wires, communicator.ring);
   // NVLSTree needs as many heads in every node.
   bool alike = std::min_element(nodes.begin(), nodes.end(), smaller)->size() == node.size();

@@ -1,7 +1,10 @@
 #pragma once
 // What NCCL's tuner sees of a group of GPUs on a cluster.
+#include <optional>
 #include <span>
+#include <vector>
 
+#include "sim/base/note.hpp"
 #include "sim/nccl/tuner.hpp"
 #include "sim/topology/cluster.hpp"
 #include "sim/topology/nccl_platform.hpp"
@@ -13,5 +16,12 @@ namespace ddpsim {
 // there is no ring.
 nccl::Communicator nccl_communicator(const Cluster& cluster, std::span<const int> gpus,
                                      const NcclPlatform& platform);
+
+// The ring that NCCL falls back to where its search finds none (nccl::simple_order): node by node, by the
+// GPUs' numbers. Entries index into `gpus`.
+std::vector<int> simple_ring_order(const Cluster& cluster, std::span<const int> gpus);
+
+// What to say of a communicator that fell back to it.
+std::optional<Note> simple_order_note(const nccl::Communicator& communicator);
 
 }  // namespace ddpsim

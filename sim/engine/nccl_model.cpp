@@ -5,6 +5,7 @@
 #include "sim/base/check.hpp"
 #include "sim/collective/link_load.hpp"
 #include "sim/engine/communication.hpp"
+#include "sim/engine/nccl_communicator.hpp"
 
 namespace ddpsim {
 namespace {
@@ -32,8 +33,11 @@ Algorithm schedule_of(nccl::Algorithm algorithm) {
   return Algorithm::ring;
 }
 
-Stage stage_of(const Cluster& cluster, std::span<const int> gpus, nccl::Algorithm algorithm) {
-  auto schedule = all_reduce_schedule(cluster, gpus, {schedule_of(algorithm), std::nullopt, true});
+Stage stage_of(const Cluster& cluster, std::span<const int> gpus, const nccl::Communicator& communicator,
+               nccl::Algorithm algorithm) {
+  CollectiveOptions options{schedule_of(algorithm), std::nullopt, true};
+  if (!communicator.ring.found) options.rings = {simple_ring_order(cluster, gpus)};
+  auto schedule = all_reduce_schedule(cluster, gpus, options);
   DDPSIM_CHECK(schedule.stages.size() == 1, "NCCL pipelines all of an all-reduce");
   for (auto& channel : schedule.stages.front().channels)
     for (auto& edge : channel.edges) edge.latency = Seconds(0);
@@ -44,7 +48,7 @@ Stage stage_of(const Cluster& cluster, std::span<const int> gpus, nccl::Algorith
 double link_bound(const Cluster& cluster, std::span<const int> gpus, const nccl::Communicator& communicator,
                   nccl::Algorithm algorithm) {
   CollectiveSchedule one{
-      "nccl", Operation::all_reduce, communicator.ranks, {stage_of(cluster, gpus, algorithm)}};
+      "nccl", Operation::all_reduce, communicator.ranks, {stage_of(cluster, gpus, communicator, algorithm)}};
   return heaviest_link(one, [&](int link) { return cluster.link(link).bandwidth; }).seconds_per_byte;
 }
 
@@ -88,7 +92,7 @@ CollectiveSchedule NcclModel::schedule(const Cluster& cluster, std::span<const i
                                        ChannelLimits& limits) const {
   CollectiveSchedule schedule{"nccl", Operation::all_reduce, static_cast<int>(gpus.size()), {}};
   for (auto algorithm : algorithms_) {
-    auto& stage = schedule.stages.emplace_back(stage_of(cluster, gpus, algorithm));
+    auto& stage = schedule.stages.emplace_back(stage_of(cluster, gpus, cost_.communicator(), algorithm));
     auto algbw = cost_.bandwidth(algorithm);
     for (auto& channel : stage.channels)
       if (channel.pattern == Pattern::ring)

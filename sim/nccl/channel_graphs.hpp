@@ -12,7 +12,10 @@ namespace ddpsim::nccl {
 
 struct Graph {
   int channels = 0;
-  double intra = 0, inter = 0;  // of a channel, within and between nodes
+  double intra = 0, inter = 0;  // of a channel, within and between nodes, as the tuner counts it
+  // What the links give the channels over what the tuner counts: 1 as long as that is half of it or more.
+  double gain = 1;
+  bool found = true;  // false: simple_order
 
   [[nodiscard]] bool operator==(const Graph&) const = default;
 };
@@ -26,7 +29,11 @@ struct Wires {
   int gpus_per_node = 1;
 };
 
-Graph ring_graph(Version version, Gpu gpu, const Wires& wires);
+// None where every ring is slower than the slowest channel that the search tries.
+std::optional<Graph> ring_graph(Version version, Gpu gpu, const Wires& wires);
+// What NCCL does then: one channel over the GPUs in their order, whatever lies between them, which its tuner
+// counts as 0.1 GB/s. It runs at what the narrowest link gives, `bandwidth`.
+Graph simple_order(double bandwidth);
 // A tree's channels are the rings'; across two nodes its chains may be faster than its way between them.
 Graph tree_graph(Version version, Gpu gpu, const Wires& wires, const Graph& ring);
 // Each GPU (within a node) or NIC (across nodes) heads a channel and sends and gets twice as much as the

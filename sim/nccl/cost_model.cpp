@@ -107,7 +107,7 @@ BytesPerSecond CurveShape::bandwidth(Algorithm algorithm) const {
   }
   BytesPerSecond widest;
   for (const auto& candidate : reference_.candidates())
-    if (candidate.algorithm == algorithm) widest = std::max(widest, candidate.algbw);
+    if (candidate.algorithm == algorithm) widest = std::max(widest, candidate.rate);
   return widest;
 }
 
@@ -183,7 +183,7 @@ BytesPerSecond CostModel::bandwidth(Algorithm algorithm) const {
   auto widest = shape_.bandwidth(algorithm);
   if (known) return known->curve.efficiency * widest;
   for (const auto& candidate : candidates())
-    if (candidate.algorithm == algorithm) widest = std::max(widest, candidate.algbw);
+    if (candidate.algorithm == algorithm) widest = std::max(widest, candidate.rate);
   return widest;
 }
 

@@ -142,6 +142,18 @@ bool is_possible(const Communicator& communicator, Algorithm algorithm, Protocol
   return communicator.nvls && fits && protocol == Protocol::simple;
 }
 
+// With channels as fast as they run.
+Communicator as_run(Communicator communicator) {
+  auto speed_up = [](Graph& graph) {
+    graph.intra *= graph.gain;
+    graph.inter *= graph.gain;
+  };
+  speed_up(communicator.ring);
+  speed_up(communicator.tree);
+  if (communicator.nvls) speed_up(*communicator.nvls);
+  return communicator;
+}
+
 bool is_enabled(const Communicator& communicator, Protocol protocol) {
   return protocol != Protocol::ll128 || communicator.nvlink || communicator.ranks == communicator.nodes;
 }
@@ -151,6 +163,8 @@ bool is_enabled(const Communicator& communicator, Protocol protocol) {
 Tuner::Tuner(const Communicator& communicator, const Allowed& allowed) : communicator_(communicator) {
   DDPSIM_CHECK(communicator.ranks > 1 && communicator.ranks >= communicator.nodes, "two ranks, one a node");
   Formulas formulas(communicator_);
+  auto running = as_run(communicator_);
+  Formulas as_it_runs(running);
   for (auto algorithm : {Algorithm::tree, Algorithm::ring, Algorithm::nvls, Algorithm::nvls_tree})
     for (auto protocol : {Protocol::ll, Protocol::ll128, Protocol::simple}) {
       bool is_allowed = allowed.algorithms.empty() || contains(allowed.algorithms, algorithm);
@@ -163,15 +177,18 @@ Tuner::Tuner(const Communicator& communicator, const Allowed& allowed) : communi
       int channels = is_nvls                        ? communicator_.nvls->channels
                      : algorithm == Algorithm::tree ? communicator_.tree.channels
                                                     : communicator_.ring.channels;
-      candidates_.push_back({algorithm, protocol, channels,
-                             Seconds(formulas.latency(algorithm, protocol) * 1e-6),
-                             BytesPerSecond(algbw * 1e9)});
+      candidates_.push_back(
+          {algorithm, protocol, channels, Seconds(formulas.latency(algorithm, protocol) * 1e-6),
+           BytesPerSecond(algbw * 1e9), BytesPerSecond(as_it_runs.algbw(algorithm, protocol) * 1e9)});
     }
 }
 
 Seconds Tuner::time(const Candidate& candidate, Bytes bytes) const {
+  return time_at(candidate.rate, candidate, bytes);
+}
+
+Seconds Tuner::time_at(BytesPerSecond algbw, const Candidate& candidate, Bytes bytes) const {
   auto latency = candidate.latency;
-  auto algbw = candidate.algbw;
   if (candidate.algorithm == Algorithm::tree) algbw = algbw * tree_correction(candidate.protocol, bytes);
   if (candidate.algorithm == Algorithm::nvls_tree && communicator_.gpu == Gpu::blackwell &&
       communicator_.version == Version::v2_30_7)
@@ -186,8 +203,9 @@ Seconds Tuner::time(const Candidate& candidate, Bytes bytes) const {
 
 const Candidate& Tuner::choose(Bytes bytes) const {
   DDPSIM_CHECK(!candidates_.empty(), "something is allowed");
+  auto counted = [&](const Candidate& candidate) { return time_at(candidate.algbw, candidate, bytes); };
   return *std::min_element(candidates_.begin(), candidates_.end(),
-                           [&](const auto& a, const auto& b) { return time(a, bytes) < time(b, bytes); });
+                           [&](const auto& a, const auto& b) { return counted(a) < counted(b); });
 }
 
 }  // namespace ddpsim::nccl

@@ -39,7 +39,8 @@ struct Candidate {
   Protocol protocol;
   int channels;
   Seconds latency;
-  BytesPerSecond algbw;  // bytes of the buffer over time, without the latency
+  BytesPerSecond algbw;  // bytes of the buffer over time, without the latency, as the tuner counts it
+  BytesPerSecond rate;   // the same as it runs: more where the tuner counts far less than the links give
 
   [[nodiscard]] bool operator==(const Candidate&) const = default;
 };
@@ -52,10 +53,12 @@ class Tuner {
   [[nodiscard]] const std::vector<Candidate>& candidates() const { return candidates_; }
   [[nodiscard]] const Communicator& communicator() const { return communicator_; }
   [[nodiscard]] Seconds time(const Candidate& candidate, Bytes bytes) const;
-  // The cheapest; the first among equals. There is at least one candidate.
+  // The cheapest as the tuner counts; the first among equals. There is at least one candidate.
   [[nodiscard]] const Candidate& choose(Bytes bytes) const;
 
  private:
+  [[nodiscard]] Seconds time_at(BytesPerSecond algbw, const Candidate& candidate, Bytes bytes) const;
+
   Communicator communicator_;
   std::vector<Candidate> candidates_;
 };

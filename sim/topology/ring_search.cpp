@@ -64,9 +64,20 @@ class Packer {
     rings_.emplace_back();
     std::vector<char> visited(static_cast<std::size_t>(hops_.members), 0);
     int entries = hops_.closed ? 1 : hops_.members;
-    for (int i = 0; i < entries; ++i)
-      if (visit(hops_.closed ? 0 : (channel + i) % hops_.members, visited)) return true;
+    for (int i = 0; i < entries; ++i) {
+      int first = hops_.closed ? 0 : (channel + i) % hops_.members;
+      if (can_close_at(first) ? visit(first, visited) : ++steps_ > kStepsWithoutSuccess) return true;
+    }
     rings_.pop_back();
+    return false;
+  }
+
+  // Whether some way back to where a ring starts has room: without one, no order of the others helps.
+  bool can_close_at(int first) {
+    for (int last = 0; last < hops_.members; ++last)
+      if ((last != first || hops_.members == 1) &&
+          over(hops_.closing[hops_.at(last, first)], [] { return true; }))
+        return true;
     return false;
   }
 

@@ -54,6 +54,32 @@ class ShowTest(NcclTest):
                     rest = re.search(r"\n\ncalibration: \S*?([\w-]+\.yaml)\n$", text)
                     self.assertEqual(rest and rest[1], named and named[1].decode())
 
+    def test_links_too_slow_for_any_of_nccls_channels(self):
+        """A socket link of 16 GB/s between Blackwells: NCCL falls back to an order of GPUs, not to 0.1 GB/s."""
+        topology = """kind: cluster
+node:
+  gpus: 8
+  interconnect:
+    kind: pcie
+    bandwidth: 48GB/s
+    latency: 0.5us
+    gpus_per_switch: 4
+    switches_per_socket: 1
+    host: {bandwidth: 48GB/s, latency: 0.5us}
+    socket: {bandwidth: 16GB/s, latency: 0.5us}
+  nics: {count: 2, bandwidth: 100Gbps, latency: 5us}
+fabric: {kind: fat_tree, nodes_per_leaf: 16}
+nccl: {gpu: blackwell, cpu: intel}
+"""
+        self.write("slow.yaml", topology)
+        shown = self.ok("topology", "nccl", self.folder / "slow.yaml", "--world-size", "8")
+        self.assertIn("falling back to simple order", shown.stderr)
+        self.assertRegex(shown.stdout, r"\n +1 GiB +ring/simple +117\.5\d+ ms ")
+        self.write_cluster(trace=cli.trace_text([("all", 256 * MIB, 0.01)]), topology=topology)
+        result = self.simulate("ddp.bucket_cap=2GiB", "ddp.first_bucket_cap=2GiB")
+        self.assertEqual([note["code"] for note in result["notes"]], ["nccl-simple-order"])
+        self.assertAlmostEqual(result["communication_s"], 0.1175, delta=0.001)
+
     def test_channels_of_a_dgx_h100(self):
         """As derived in tests/engine/nccl_communicator_test.cpp."""
         self.assertTrue(self.show("dgx-h100.yaml").startswith(

@@ -193,10 +193,16 @@ TEST(NcclCommunicator, DegradedNicsLowerTheSpeed) {
   expect_graph(seen(*preset("dgx-a100"), 16, slow).ring, {8, 12, 12});
 }
 
-// Slower than any speed NCCL's search tries (3 GB/s within a node): one channel of 0.1.
+// Slower than any speed NCCL's search tries (3 GB/s within a node): one channel, counted as 0.1, which runs
+// at what the link gives, 0.8 of 2 GB/s over NVLink.
 TEST(NcclCommunicator, AHopelesslySlowLink) {
   std::vector<LinkOverride> slow{slower("node0.gpu3>node0.nvswitch", 2)};
-  expect_graph(seen(*preset("dgx-a100"), 8, slow).ring, {1, 0.1, 0.1});
+  auto c = seen(*preset("dgx-a100"), 8, slow);
+  expect_graph(c.ring, {1, 0.1, 0.1});
+  EXPECT_FALSE(c.ring.found);
+  EXPECT_NEAR(c.ring.intra * c.ring.gain, 1.6, 1e-12);
+  EXPECT_FALSE(c.nvlink);  // tuning.cc: a graph without a path is of type SYS, counted as PCIe
+  EXPECT_EQ(c.tree, c.ring);
 }
 
 // What the section does not say: the data sheet's memory bandwidth, the version in common use, no latency.

@@ -8,7 +8,7 @@
 namespace ddpsim::nccl {
 namespace {
 
-Graph rings(Gpu gpu, const std::vector<double>& bandwidths, int nodes = 1) {
+std::optional<Graph> rings(Gpu gpu, const std::vector<double>& bandwidths, int nodes = 1) {
   return ring_graph(Version::v2_30_7, gpu, {.rings = bandwidths, .nodes = nodes});
 }
 
@@ -49,8 +49,32 @@ TEST(ChannelGraphs, SlowNetworksHaveSpeedsToo) {
   EXPECT_EQ(rings(Gpu::ampere, {0.125}, 2), (Graph{1, 0.12, 0.12}));
 }
 
-TEST(ChannelGraphs, BelowTheSlowestSpeedThereIsOneChannelOfNextToNothing) {
-  EXPECT_EQ(rings(Gpu::ampere, {0.05}, 2), (Graph{1, 0.1, 0.1}));
+// search.cc: "Could not find a path for pattern ..., falling back to simple order", bw 0.1, one channel.
+TEST(ChannelGraphs, BelowTheSlowestSpeedNothingIsFound) {
+  EXPECT_EQ(rings(Gpu::ampere, {0.05}, 2), std::nullopt);
+  EXPECT_EQ(rings(Gpu::hopper, {2.9}), std::nullopt);
+  EXPECT_EQ(rings(Gpu::blackwell, {17.9}), std::nullopt);
+  EXPECT_EQ(rings(Gpu::blackwell, {18}), (Graph{1, 18, 18}));
+  auto graph = simple_order(16);
+  EXPECT_FALSE(graph.found);
+  EXPECT_EQ(graph.channels, 1);
+  EXPECT_DOUBLE_EQ(graph.intra, 0.1);
+  EXPECT_DOUBLE_EQ(graph.inter, 0.1);
+  EXPECT_DOUBLE_EQ(graph.intra * graph.gain, 16);
+}
+
+// Eight NICs of 9.5 Gbit/s: 1.2 GB/s does not fit, 0.24 does, but no more than 16 times: 3.84 of 9.5 GB/s.
+TEST(ChannelGraphs, LinksGiveMoreThanSpeedsWithGapsCount) {
+  auto graph = rings(Gpu::hopper, std::vector<double>(8, 1.1875), 2);
+  ASSERT_TRUE(graph);
+  EXPECT_EQ(graph->channels, 16);
+  EXPECT_EQ(graph->intra, 0.24);
+  EXPECT_DOUBLE_EQ(16 * 0.24 * graph->gain, 9.5);
+  EXPECT_EQ(rings(Gpu::hopper, std::vector<double>(8, 1.25), 2)->gain, 1);
+  // What a slow ring takes with it is not counted: eight times the slowest, or seven of the others.
+  std::vector<double> uneven(8, 1.1875);
+  uneven[0] = 0.3;
+  EXPECT_DOUBLE_EQ(rings(Gpu::hopper, uneven, 2)->gain * 16 * 0.24, 7 * 1.1875);
 }
 
 // Eight rings of 90 GB/s: before 2.30 two channels of 45.1 do not fit into one, and 48 is tried first (8 x 48
@@ -63,7 +87,7 @@ TEST(ChannelGraphs, BlackwellsSpeedsChangedWith230) {
 }
 
 TEST(ChannelGraphs, NeverMoreThanSixteenChannels) {
-  EXPECT_LE(rings(Gpu::blackwell, std::vector<double>(18, 100.0)).channels, 16);
+  EXPECT_LE(rings(Gpu::blackwell, std::vector<double>(18, 100.0))->channels, 16);
 }
 
 TEST(ChannelGraphs, TreesAcrossTwoNodesHaveFasterChains) {

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -126,6 +127,32 @@ TEST(Rings, SharedNics) {
   auto four = rings_of(*cluster, 4);
   EXPECT_EQ(four.size(), 4U);
   EXPECT_DOUBLE_EQ(share(*cluster, four), 12e9);
+}
+
+// A ring that comes in by the one NIC and leaves by the other leaves the second ring no choice but the other
+// way round. Rings that cannot be closed are not looked for: with room between the sockets their orders are
+// too many, and the search gave up on two wide rings for 32 narrow ones.
+TEST(Rings, TwoNicsGiveTwoRingsHoweverWideTheSockets) {
+  for (double socket : {22, 38, 64}) {
+    auto cluster = build_text(fmt::format("kind: cluster\n"
+                                          "node:\n"
+                                          "  gpus: 8\n"
+                                          "  interconnect:\n"
+                                          "    kind: pcie\n"
+                                          "    bandwidth: 64GB/s\n"
+                                          "    latency: 0.5us\n"
+                                          "    gpus_per_switch: 4\n"
+                                          "    switches_per_socket: 1\n"
+                                          "    host: {{bandwidth: 64GB/s, latency: 0.5us}}\n"
+                                          "    socket: {{bandwidth: {}GB/s, latency: 0.5us}}\n"
+                                          "  nics: {{count: 2, bandwidth: 100Gbps, latency: 5us}}\n"
+                                          "fabric: {{kind: fat_tree, nodes_per_leaf: 16}}\n",
+                                          socket),
+                              16);
+    auto rings = rings_of(*cluster);
+    EXPECT_EQ(rings.size(), 2U) << socket;
+    EXPECT_EQ(share(*cluster, rings), 12.5e9) << socket;
+  }
 }
 
 TEST(Rings, NodesInOrderOfTheirFirstGpu) {
