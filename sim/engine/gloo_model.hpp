@@ -4,7 +4,7 @@
 #include <span>
 
 #include "sim/engine/scaled_all_reduces.hpp"
-#include "sim/gloo/all_reduce.hpp"
+#include "sim/gloo/cost_model.hpp"
 #include "sim/topology/cluster.hpp"
 #include "sim/topology/topology.hpp"
 
@@ -12,14 +12,20 @@ namespace ddpsim {
 
 class GlooModel {
  public:
-  explicit GlooModel(const gloo::AllReduceCost& cost) : cost_(cost) {}
+  explicit GlooModel(const gloo::CostModel& cost) : cost_(cost) {}
 
-  [[nodiscard]] Seconds time(Bytes bytes) const { return scale_(cost_(bytes), cost_(Bytes(0))); }
+  // Of an all-reduce.
+  [[nodiscard]] Seconds time(Bytes bytes) const {
+    return scale_(cost_.all_reduce(bytes), cost_.all_reduce(Bytes(0)));
+  }
+  [[nodiscard]] Seconds broadcast_time(Bytes bytes) const {
+    return scale_(cost_.broadcast(bytes), cost_.broadcast(Bytes(0)));
+  }
   // The same with other times.
   [[nodiscard]] GlooModel scaled(const AllReduceScale& scale) const;
 
  private:
-  gloo::AllReduceCost cost_;
+  gloo::CostModel cost_;
   AllReduceScale scale_;
 };
 

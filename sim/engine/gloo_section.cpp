@@ -68,7 +68,7 @@ void ScenarioReader::add_gloo_model(const Topology& topology, const GlooSection&
   auto group = gloo_group(cluster, gpus);
   auto copy = section.copy ? section.copy : pcie_copy_bandwidth(cluster, gpus);
   group.copy = copy.value_or(usual_copy_bandwidth(topology));
-  communication.gloo = std::make_shared<const GlooModel>(gloo::AllReduceCost(host_of(section), group));
+  communication.gloo = std::make_shared<const GlooModel>(gloo::CostModel(host_of(section), group));
 }
 
 void ScenarioReader::add_gloo_notes(const Topology& topology, const Collective& collective,

@@ -63,7 +63,7 @@ TEST(GlooModel, AMachineHasOneInterface) {
 }
 
 TEST(GlooModel, ScaledLikeATable) {
-  GlooModel model(gloo::AllReduceCost(gloo::usual_host(), {4, 4, {}, {}, 24_GBps}));
+  GlooModel model(gloo::CostModel(gloo::usual_host(), {4, 4, {}, {}, 24_GBps}));
   Seconds least = model.time(Bytes(0)), all = model.time(100_MiB);
   EXPECT_EQ(least, Seconds(6 * 100e-6));
   EXPECT_EQ(model.scaled({0, 1}).time(100_MiB), all - least);
