@@ -101,6 +101,11 @@ void add_algorithms(const WhatIf& what_if, const Scenario& scenario, std::vector
     left_out.push_back({"other algorithms", "a measured table says what all-reduces take"});
     return;
   }
+  if (scenario.communication->gloo) {
+    left_out.push_back({"other algorithms", "Gloo has one ring"});
+    changes.push_back({"backend nccl", {"collective={backend: nccl}"}});
+    return;
+  }
   if (!scenario.communication->nccl.empty()) {
     const auto* nccl = what_if.find("collective", "nccl");
     const auto* forced = nccl ? nccl->find("algorithm") : nullptr;
@@ -147,7 +152,7 @@ std::vector<Change> changes_of(const WhatIf& what_if, const Scenario& scenario,
     changes.push_back({"no interference", {}, [](Scenario& s) { s.physics.interference = {}; }});
   if (!scenario.physics.overheads.is_off())
     changes.push_back({"no copies, hooks and launches", {}, [](Scenario& s) { s.physics.overheads = {}; }});
-  if (scenario.measured_table)
+  if (scenario.measured_table || (scenario.communication && scenario.communication->gloo))
     changes.push_back({"all-reduces in half the time", {}, [](Scenario& s) {
                          scale_all_reduces(s, {0.5, 0.5});
                        }});

@@ -21,11 +21,20 @@ bool uses_nccl(const Scenario& scenario) {
   return scenario.communication && !scenario.communication->nccl.empty();
 }
 
+bool uses_gloo(const Scenario& scenario) {
+  return scenario.communication && scenario.communication->gloo;
+}
+
+// What says how long all-reduces take, where it is not links.
+std::string_view who_says(const Scenario& scenario) {
+  return uses_gloo(scenario) ? "Gloo's model" : "a measured table";
+}
+
 // `of_links`: where links say what all-reduces take; else so much of each all-reduce.
 Change scaled(const Scenario& scenario, std::string name, const LinkScale& of_links,
               const AllReduceScale& of_all_reduces) {
   Change change{std::move(name)};
-  if (scenario.measured_table || uses_nccl(scenario))
+  if (scenario.measured_table || uses_nccl(scenario) || uses_gloo(scenario))
     change.then = [of_all_reduces](Scenario& s) { scale_all_reduces(s, of_all_reduces); };
   else
     change.links = of_links;
@@ -76,7 +85,8 @@ std::string bound_by_links(const Scenario& scenario) {
 void explain_link(std::ostream& out, const Scenario& scenario) {
   auto most = most_loaded_link(scenario);
   if (!most) {
-    out << "  a measured table says what they take, so that no link is known to bound them\n";
+    out << fmt::format("  {} says what they take, so that no link is known to bound them\n",
+                       who_says(scenario));
     return;
   }
   const auto& communication = *scenario.communication;
@@ -127,8 +137,8 @@ void add_link_changes(const WhatIf& what_if, const Scenario& scenario, std::vect
                       std::vector<LeftOut>& left_out) {
   auto most = most_loaded_link(scenario);
   if (!most) {
-    left_out.push_back(
-        {"links of more bandwidth or less latency", "a measured table says what all-reduces take"});
+    left_out.push_back({"links of more bandwidth or less latency",
+                        fmt::format("{} says what all-reduces take", who_says(scenario))});
     return;
   }
   const auto& cluster = *scenario.communication->cluster;

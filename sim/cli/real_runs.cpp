@@ -16,8 +16,8 @@
 namespace ddpsim::cli {
 namespace {
 
-std::string program_of(RealBackend backend) {
-  if (backend == RealBackend::gloo)
+std::string program_of(Backend backend) {
+  if (backend == Backend::gloo)
     return sibling_program(
         "ddpsim-validate-gloo",
         "a run with Gloo needs LibTorch, and this ddpsim was built without it\n"
@@ -40,7 +40,7 @@ std::unique_ptr<validate::RankNetwork> make_network(const ValidationSettings& se
   auto note = [&](std::string_view why) {
     if (!quiet) print_stderr("note: no testbed: {}\n", why);
   };
-  if (settings.backend == RealBackend::nccl) {
+  if (settings.backend == Backend::nccl) {
     note("it shapes the links of Gloo, and NCCL has those of its GPUs");
     return loopback;
   }
@@ -61,12 +61,12 @@ std::unique_ptr<validate::RankNetwork> make_network(const ValidationSettings& se
 }  // namespace
 
 RealRuns::RealRuns(const ValidationSettings& settings, int world_size, bool one_process, bool quiet)
-    : backend_(settings.backend == RealBackend::gloo ? "gloo" : "nccl"),
+    : backend_(settings.backend),
       program_(program_of(settings.backend)),
       world_size_(world_size),
       one_process_(one_process),
       joined_(validate::placement_from_environment()) {
-  if (one_process && settings.backend != RealBackend::nccl)
+  if (one_process && settings.backend != Backend::nccl)
     throw InputError("--one-process is for the GPUs of NCCL", "remove it, or use --backend nccl");
   if (joined_ && joined_->world_size != world_size)
     throw InputError(fmt::format("this process is one of {} ranks, and the scenario has {}",
@@ -104,13 +104,13 @@ std::optional<validate::RunResult> RealRuns::run(const validate::Job& job) {
 }
 
 std::string RealRuns::network() const {
-  bool own = joined_ || backend_ == "nccl";
+  bool own = joined_ || backend_ == Backend::nccl;
   return own ? "the machine's own links" : network_->describe();
 }
 
 std::string RealRuns::describe() const {
-  bool shares_gpu = backend_ == "nccl" && std::getenv("DDPSIM_SHARE_GPU");
-  return fmt::format("{}, {} ranks, {}{}", backend_, world_size_, network(),
+  bool shares_gpu = backend_ == Backend::nccl && std::getenv("DDPSIM_SHARE_GPU");
+  return fmt::format("{}, {} ranks, {}{}", backend_name(backend_), world_size_, network(),
                      shares_gpu ? ", all ranks on one GPU (DDPSIM_SHARE_GPU): no times of a cluster" : "");
 }
 

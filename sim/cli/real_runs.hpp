@@ -20,13 +20,15 @@ class RealRuns {
   // has nothing more to report. Throws RunFailed, naming the rank, when it goes wrong.
   std::optional<validate::RunResult> run(const validate::Job& job);
 
+  [[nodiscard]] Backend backend() const { return backend_; }
   // "gloo, 8 ranks, tbf 1 Gbit/s ...".
   [[nodiscard]] std::string describe() const;
 
  private:
   [[nodiscard]] std::string network() const;
 
-  std::string backend_, program_;
+  Backend backend_;
+  std::string program_;
   int world_size_;
   bool one_process_;
   bool shaped_ = false;  // the ranks are on a testbed

@@ -85,7 +85,7 @@ void time_all_reduces(const ValidateOptions& options) {
     auto measured = validate::measured_all_reduces(*run, sizes);
     if (options.scenario.prints_summary()) print_all_reduces(measured, scenario.world_size());
     write_output(options.scenario.csv,
-                 validate::all_reduce_table(measured, scenario.world_size(),
+                 validate::all_reduce_table(measured, scenario.world_size(), runs.backend(),
                                             "ddpsim validate --workload allreduce; " + runs.describe()));
   }
 }

@@ -51,6 +51,15 @@ void refuse_cluster_keys(const config::Value& root) {
                        "remove it, or compare with measured iterations (--measured FILE)");
 }
 
+// The scenario's all-reduces are NCCL's, or nobody's, and Gloo takes their place: one at a time.
+bool is_replaced_by_gloo(const config::Value& root) {
+  auto is = [&](const char* section, std::string_view backend) {
+    const auto* value = find(root, section, "backend");
+    return value && value->scalar == backend;
+  };
+  return !is("validation", "nccl") && !is("collective", "gloo");
+}
+
 // Whether it is validation.ranks or the cluster's own.
 int read_world_size(const config::Value& root) {
   const auto* ranks = find(root, "validation", "ranks");
@@ -94,11 +103,11 @@ RealScenario::RealScenario(const ValidateOptions& options)
                    fmt::format("# ddpsim-allreduce: 1\n# world_size: {}\nbytes,time_s\n4,1\n", world_size_));
   points_ = with_table(placeholder);
   for (const auto& scenario : points_.scenarios) validate::check_can_be_real(scenario);
-  if (first().collective_workers > 1 && first().validation.backend != RealBackend::gloo)
+  if (first().collective_workers > 1 && first().validation.backend != Backend::gloo)
     throw InputError("NCCL's collectives run one after the other, and the scenario's several at once",
                      "remove collective.backend, or use --backend gloo");
   if (first().validation.compute != RealCompute::model) return;
-  if (first().validation.backend != RealBackend::gloo)
+  if (first().validation.backend != Backend::gloo)
     throw InputError("compute: model trains on the CPU, with backend gloo",
                      "use compute: replay with backend nccl");
   if (const auto* rescale = find(root_, "workload", "rescale"))
@@ -110,9 +119,12 @@ RealScenario::RealScenario(const ValidateOptions& options)
 SweepPlan RealScenario::with_table(const std::string& path, const std::string& trace) const {
   auto root = root_;
   config::apply_override(root, "collective={algorithm: measured}");
-  for (const char* key : {"backend", "workers"})
-    if (const auto* value = find(root_, "collective", key))
-      config::set_at(root, fmt::format("collective.{}", key), *value, value->span);
+  if (is_replaced_by_gloo(root_))
+    config::apply_override(root, "collective={algorithm: measured, backend: gloo, workers: 1}");
+  else
+    for (const char* key : {"backend", "workers"})
+      if (const auto* value = find(root_, "collective", key))
+        config::set_at(root, fmt::format("collective.{}", key), *value, value->span);
   set_path(root, "collective.measured", path);
   config::apply_override(root, "engine={fidelity: auto}");
   if (!trace.empty()) set_path(root, "workload.trace", trace);
@@ -131,8 +143,7 @@ std::string RealScenario::name_of(std::size_t point) const {
 validate::Job RealScenario::job(std::vector<validate::Step> steps) const {
   bool trains =
       std::any_of(steps.begin(), steps.end(), [](const auto& step) { return step.reduction.has_value(); });
-  validate::Job job{first().validation.backend == RealBackend::gloo ? "gloo" : "nccl",
-                    validate::slowdowns_of(first()),
+  validate::Job job{std::string(backend_name(first().validation.backend)), validate::slowdowns_of(first()),
                     Seconds(timeout_) + first().largest_slowdown() * longest_compute(steps), std::move(steps),
                     trains ? model_ : std::nullopt};
   job.collective_workers = first().collective_workers;

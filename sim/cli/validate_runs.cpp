@@ -115,7 +115,7 @@ class Validation {
     auto source = fmt::format("ddpsim validate: all-reduces of their own, medians; {}", runs_.describe());
     auto table = record_.keep("calibration.csv",
                               validate::all_reduce_table(validate::measured_all_reduces(*calibration, sizes),
-                                                         scenario_.world_size(), source));
+                                                         scenario_.world_size(), runs_.backend(), source));
     auto plan = scenario_.with_table(table, trains_ ? record_.keep("training.csv", calibration->trace) : "");
     for (std::size_t i = 0; i < plan.scenarios.size(); ++i)
       require_same_buckets(plan.scenarios[i].plan, points().scenarios[i].plan);

@@ -50,7 +50,14 @@ struct Header {
   int world_size = 0;
   Pooling pooling = Pooling::monotone;
   std::optional<std::string> run_set;
+  std::optional<Backend> backend;
 };
+
+Backend parse_backend(const Located& value) {
+  for (auto backend : {Backend::nccl, Backend::gloo})
+    if (value.text == backend_name(backend)) return backend;
+  throw InputError(value.span, fmt::format("unknown backend '{}'", value.text), "it is nccl or gloo");
+}
 
 Pooling parse_pooling(const Located& value) {
   if (value.text == "monotone") return Pooling::monotone;
@@ -60,7 +67,8 @@ Pooling parse_pooling(const Located& value) {
 }
 
 Header read_header(const CsvTable& table) {
-  const std::vector<std::string> known{"ddpsim-allreduce", "world_size", "source", "pooling", "run_set"};
+  const std::vector<std::string> known{"ddpsim-allreduce", "world_size", "source",
+                                       "backend",          "pooling",    "run_set"};
   std::set<std::string> seen;
   Header header;
   for (const auto& [key, value] : table.comments) {
@@ -71,6 +79,8 @@ Header read_header(const CsvTable& table) {
       header.world_size = static_cast<int>(parse_integer(value, 2, kLargestWorldSize));
     } else if (key.text == "run_set") {
       header.run_set = value.text;
+    } else if (key.text == "backend") {
+      header.backend = parse_backend(value);
     } else if (key.text == "pooling") {
       header.pooling = parse_pooling(value);
     } else if (!is_known && key.text.find(' ') == std::string::npos && !value.text.empty()) {
@@ -181,7 +191,7 @@ MeasuredTable read_measured_table(const std::string& path) {
   }
   if (points.empty()) throw InputError(whole_file(table.source), "has no rows", "is the file cut off?");
   MeasuredTable measured{
-      MeasuredCost(std::move(points), header.pooling), {}, header.world_size, header.run_set};
+      MeasuredCost(std::move(points), header.pooling), {}, header.world_size, header.run_set, header.backend};
   if (!queued.empty()) measured.queued.emplace(std::move(queued), header.pooling);
   return measured;
 }

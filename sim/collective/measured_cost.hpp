@@ -7,6 +7,7 @@
 #include "sim/base/csv.hpp"
 #include "sim/base/note.hpp"
 #include "sim/base/units.hpp"
+#include "sim/collective/backend.hpp"
 
 namespace ddpsim {
 
@@ -49,6 +50,7 @@ struct MeasuredTable {
   std::optional<MeasuredCost> queued;  // absent, and beyond its largest message: the same
   int world_size = 0;
   std::optional<std::string> run_set = std::nullopt;  // what was measured together, on one machine and day
+  std::optional<Backend> backend = std::nullopt;      // who was measured, where the table says it
 
   [[nodiscard]] Seconds time(Bytes bytes, bool is_queued) const {
     return is_queued && queued && bytes <= queued->points().back().bytes ? (*queued)(bytes) : cost(bytes);
@@ -60,8 +62,8 @@ struct MeasuredTable {
 std::vector<Note> table_notes(const MeasuredTable& table);
 
 // Reads an all-reduce table (docs/formats.md): "# ddpsim-allreduce: 1", "# world_size: N", optionally
-// "# pooling: none" and "# run_set: NAME", columns bytes, time_s and optionally std_s and queued_s (empty
-// where it was not measured). Throws InputError with the place and a hint.
+// "# backend: nccl", "# pooling: none" and "# run_set: NAME", columns bytes, time_s and optionally std_s and
+// queued_s (empty where it was not measured). Throws InputError with the place and a hint.
 MeasuredTable read_measured_table(const std::string& path);
 
 }  // namespace ddpsim

@@ -38,6 +38,8 @@ std::vector<Seconds> broadcast_times(const Scenario& scenario, std::span<const B
       times.emplace_back(0);
     } else if (const auto* table = scenario.measured_table.get()) {
       times.push_back(total(sizes, [&](Bytes bytes) { return share * table->time(bytes, false); }));
+    } else if (const auto& gloo = scenario.communication->gloo) {
+      times.push_back(total(sizes, [&](Bytes bytes) { return gloo->broadcast_time(bytes); }));
     } else if (const auto& communication = *scenario.communication; !communication.nccl.empty()) {
       times.push_back(
           total(sizes, [&](Bytes bytes) { return share * communication.nccl[g]->ring_time(bytes); }));

@@ -108,12 +108,20 @@ std::vector<int> ranks_of_node(int node, const Cluster& cluster, const std::vect
   return ranks;
 }
 
-void read_measured_cluster(const MeasuredTable& table, const SourceSpan& table_place,
+void read_measured_cluster(const MeasuredTable& table, const SourceSpan& table_place, Backend backend,
                            const ClusterSection& section) {
   for (const Value* unused : {section.groups, section.overrides, section.background})
     if (unused)
       throw InputError(unused->span, "a measured cost knows nothing of this",
                        "remove it, or use another algorithm than measured");
+  if (table.backend && *table.backend != backend)
+    throw InputError(
+        table_place,
+        fmt::format("this table was measured with {}, the scenario communicates with {}",
+                    backend_name(*table.backend), backend_name(backend)),
+        *table.backend == Backend::gloo
+            ? "write 'backend: gloo' (and 'workers: 1' if one is in flight at a time), or use another table"
+            : "remove 'backend: gloo', or use another table");
   if (table.world_size != section.world_size)
     throw InputError(table_place,
                      fmt::format("this table was measured with {} ranks, the cluster has {}",
@@ -161,6 +169,7 @@ ClusterTraffic ScenarioReader::make_traffic(const Topology& topology, const Clus
     for (int rank : group.ranks) gpus.push_back(gpu_of_rank[static_cast<std::size_t>(rank)]);
   }
   communication->background = read_background(section.background, cluster);
+  if (uses_gloo(topology, collective)) add_gloo_model(topology, collective.gloo, *communication);
   if (uses_nccl(topology, collective)) add_nccl_models(*topology.nccl, collective.nccl, *communication);
   traffic.communication = std::move(communication);
   return traffic;
@@ -202,7 +211,7 @@ std::shared_ptr<const RankPlaces> ScenarioReader::read_cluster(const Value& root
   scenario.collective_workers = collective.workers;
   auto topology = section.topology ? find_topology(*section.topology) : nullptr;
   if (collective.table) {
-    read_measured_cluster(*collective.table, collective.table_span, section);
+    read_measured_cluster(*collective.table, collective.table_span, collective.backend, section);
     auto traffic = make_measured_traffic(topology.get(), section, stragglers);
     scenario.groups = std::move(traffic.groups);
     scenario.measured_table = collective.table;
@@ -220,7 +229,8 @@ std::shared_ptr<const RankPlaces> ScenarioReader::read_cluster(const Value& root
       traffic = make_traffic(*topology, section, stragglers, collective);
       traffic.notes = link_notes(*communication->cluster);
     }
-    if (!communication->folded && (!communication->is_settled() || needs_links)) fold_traffic(*communication);
+    bool has_traffic = !communication->gloo && (needs_links || !communication->is_settled());
+    if (has_traffic && !communication->folded) fold_traffic(*communication);
   } catch (const InputError& error) {
     throw error.at(collective.nccl.section ? collective.nccl.section->span
                    : collective.section    ? collective.place
@@ -235,6 +245,8 @@ std::shared_ptr<const RankPlaces> ScenarioReader::read_cluster(const Value& root
       scenario.notes.push_back(*std::move(note));
       break;
     }
+  if (collective.backend == Backend::gloo)
+    add_gloo_notes(*topology, collective, *communication, scenario.notes);
   scenario.groups = traffic.groups;
   scenario.communication = traffic.communication;
   return traffic.places;

@@ -14,7 +14,6 @@ using config::MapReader;
 using config::Value;
 using config::Words;
 
-enum class Backend { nccl, gloo };
 enum class RingOrder { search, ranks };
 
 // Each ring a list of ranks.
@@ -73,11 +72,13 @@ ScenarioReader::Collective ScenarioReader::read_collective(const Value* value) {
                            {"measured", std::nullopt}};
   Collective collective;
   collective.section = value;
+  collective.backend = backend;
   collective.workers = read_workers(reader.find("workers"), backend);
   const Value* word = reader.find("algorithm");
   collective.place = word ? word->span : value->span;
   Choice algorithm = word ? as_word(algorithms)(*word) : Algorithm::ring;
   bool is_auto = !word || word->scalar == "auto";
+  collective.is_auto = is_auto;
   collective.automatic = backend == Backend::nccl && is_auto;
   const Value* channels = reader.find("channels");
   if (channels && channels->scalar != "auto")
@@ -89,6 +90,7 @@ ScenarioReader::Collective ScenarioReader::read_collective(const Value* value) {
   // Gloo's ranks are joined in their order.
   collective.options.search_rings =
       order ? as_word(orders)(*order) == RingOrder::search : backend == Backend::nccl;
+  collective.ring_shape = channels ? channels : order;
   const Value* rings = reader.find("rings");
   if (rings) {
     if (algorithm != Algorithm::ring || channels || order)
@@ -104,6 +106,11 @@ ScenarioReader::Collective ScenarioReader::read_collective(const Value* value) {
     throw InputError(nccl->span, "Gloo does not do what NCCL would do",
                      "remove 'nccl', or write backend: nccl");
   collective.nccl = read_nccl_section(nccl);
+  const Value* gloo = reader.find("gloo");
+  if (gloo && backend == Backend::nccl)
+    throw InputError(gloo->span, "NCCL does not do what Gloo would do",
+                     "remove 'gloo', or write backend: gloo");
+  collective.gloo = read_gloo_section(gloo);
   reader.finish();
   if (algorithm) {
     collective.options.algorithm = *algorithm;
@@ -122,6 +129,9 @@ ScenarioReader::Collective ScenarioReader::read_collective(const Value* value) {
   if (collective.nccl.section)
     throw InputError(collective.nccl.section->span, "measured times ask nothing of NCCL's model",
                      "remove 'nccl', or write algorithm: auto");
+  if (gloo)
+    throw InputError(gloo->span, "measured times ask nothing of Gloo's model",
+                     "remove 'gloo', or write algorithm: auto");
   auto path = resolve(*table);
   auto& entry = tables_[path];
   if (!entry) entry = std::make_shared<const MeasuredTable>(read_measured_table(path));

@@ -10,6 +10,7 @@
 
 #include "sim/collective/algorithms.hpp"
 #include "sim/collective/fold.hpp"
+#include "sim/engine/gloo_model.hpp"
 #include "sim/engine/nccl_model.hpp"
 #include "sim/topology/cluster.hpp"
 
@@ -45,12 +46,16 @@ struct Communication {
   std::vector<BackgroundFlow> background;
   // By group, where NCCL's model says what they take: then each all-reduce is a stage of its schedule.
   std::vector<std::shared_ptr<const NcclModel>> nccl;
+  // Where Gloo copies to the hosts and back, and the links between GPUs carry nothing: one group alone.
+  std::shared_ptr<const GlooModel> gloo;
   std::optional<TrafficPlan> folded;  // where something is to be simulated, or nobody says what it takes
   // Under NCCL's model, by group of the folded plan: what one of its groups does alone on the links.
   std::vector<TrafficPlan> alone;
 
-  // One group under NCCL's model with nobody else on the links: there is nothing to simulate.
-  [[nodiscard]] bool is_settled() const { return !nccl.empty() && groups.size() == 1 && background.empty(); }
+  // One group under NCCL's model with nobody else on the links, or Gloo's: there is nothing to simulate.
+  [[nodiscard]] bool is_settled() const {
+    return gloo || (!nccl.empty() && groups.size() == 1 && background.empty());
+  }
 };
 
 // Ranks of a group by node, nodes in the order of their first rank.

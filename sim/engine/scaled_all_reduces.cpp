@@ -24,7 +24,7 @@ MeasuredTable scaled_table(const MeasuredTable& table, const ReductionPlan& plan
     }
     return MeasuredCost(std::move(points), Pooling::none);
   };
-  return {scaled(false), scaled(true), table.world_size, table.run_set};
+  return {scaled(false), scaled(true), table.world_size, table.run_set, table.backend};
 }
 
 }  // namespace
@@ -41,9 +41,12 @@ void scale_all_reduces(Scenario& scenario, const AllReduceScale& scale) {
         std::make_shared<const MeasuredTable>(scaled_table(*scenario.measured_table, scenario.plan, scale));
     return;
   }
-  DDPSIM_CHECK(!scenario.communication->nccl.empty(), "links say what these all-reduces take");
+  DDPSIM_CHECK(scenario.communication->gloo || !scenario.communication->nccl.empty(),
+               "links say what these all-reduces take");
   auto communication = std::make_shared<Communication>(*scenario.communication);
   for (auto& model : communication->nccl) model = std::make_shared<const NcclModel>(model->scaled(scale));
+  if (const auto& gloo = communication->gloo)
+    communication->gloo = std::make_shared<const GlooModel>(gloo->scaled(scale));
   scenario.communication = std::move(communication);
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// What if all-reduces had less latency, or more bandwidth, where no links say what they take but NCCL's model
-// or a measured table?
+// What if all-reduces had less latency, or more bandwidth, where no links say what they take but NCCL's or
+// Gloo's model, or a measured table?
 #include "sim/base/units.hpp"
 
 namespace ddpsim {
@@ -14,8 +14,8 @@ struct AllReduceScale {
 
 struct Scenario;
 
-// Of a scenario whose all-reduces take what a table says, or NCCL's model. Which algorithm the model picks
-// stays.
+// Of a scenario whose all-reduces take what a table says, or NCCL's or Gloo's model. Which algorithm the
+// model picks stays.
 void scale_all_reduces(Scenario& scenario, const AllReduceScale& scale);
 
 }  // namespace ddpsim

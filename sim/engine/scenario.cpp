@@ -27,6 +27,7 @@ const RankClass& RankGroup::slowest_class() const {
 
 std::string Scenario::algorithm() const {
   if (measured_table) return "measured";
+  if (communication->gloo) return "gloo";
   return communication->nccl.empty() ? std::string(algorithm_name(communication->options.algorithm)) : "nccl";
 }
 

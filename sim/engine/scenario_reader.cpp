@@ -48,6 +48,11 @@ void choose_fidelity(const WantedFidelity& engine, Scenario& scenario) {
     throw InputError(value->span,
                      fmt::format("a measured cost has no links for '{}' to simulate", value->scalar),
                      "use fidelity: closed_form or auto, or algorithm: ring");
+  if (scenario.communication && scenario.communication->gloo && wanted && *wanted != Fidelity::closed_form)
+    throw InputError(
+        value->span,
+        fmt::format("Gloo's copies and its ring on hosts have no links for '{}' to simulate", value->scalar),
+        "use fidelity: closed_form or auto, or algorithm: ring");
   bool is_settled = scenario.measured_table || scenario.communication->is_settled();
   scenario.fidelity = wanted.value_or(is_settled ? Fidelity::closed_form : Fidelity::lazy);
   if (!is_settled && scenario.fidelity == Fidelity::closed_form &&

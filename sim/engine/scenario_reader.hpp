@@ -39,6 +39,14 @@ struct NcclSection {
   bool uncalibrated = false;
 };
 
+// `collective.gloo`: what is different about the machines.
+struct GlooSection {
+  const config::Value* section = nullptr;
+  std::optional<BytesPerSecond> process, cached, machine, reduction, copy;
+  std::optional<Bytes> cache;
+  std::optional<Seconds> step_latency;
+};
+
 // Reads scenarios; each trace, topology and table is read once, however many points of a sweep name it.
 class ScenarioReader {
  public:
@@ -57,9 +65,13 @@ class ScenarioReader {
   struct Collective {
     const config::Value* section = nullptr;
     CollectiveOptions options;
+    Backend backend = Backend::nccl;
     int workers = 1;
+    bool is_auto = true;
     bool automatic = true;  // what NCCL would do, where the topology describes it; else rings
     NcclSection nccl;
+    GlooSection gloo;
+    const config::Value* ring_shape = nullptr;   // 'channels' or 'ring_order', if one is given
     std::shared_ptr<const MeasuredTable> table;  // null: simulate the topology
     SourceSpan table_span;
     SourceSpan place;  // of the algorithm, or the best there is
@@ -80,6 +92,15 @@ class ScenarioReader {
   void read_variability(const config::Value& variability, const config::Value& cluster,
                         const config::Value* stragglers, const RankPlaces& places, Scenario& scenario);
   NcclSection read_nccl_section(const config::Value* value);
+  static GlooSection read_gloo_section(const config::Value* value);
+  // Whether Gloo copies between GPUs and hosts here. Throws InputError when the section asks for something
+  // else.
+  static bool uses_gloo(const Topology& topology, const Collective& collective);
+  // Throws InputError (without a place) where more than one group communicates.
+  static void add_gloo_model(const Topology& topology, const GlooSection& section,
+                             Communication& communication);
+  static void add_gloo_notes(const Topology& topology, const Collective& collective,
+                             const Communication& communication, std::vector<Note>& notes);
   std::shared_ptr<const Topology> find_topology(const config::Value& path);
   // Whether NCCL's model says what all-reduces take. Throws InputError when the section asks for something
   // else.

@@ -41,7 +41,7 @@ ValidationSettings read_validation_section(const Value* value, const PathResolve
   ValidationSettings settings;
   if (!value) return settings;
   MapReader reader(*value, "validation");
-  Words<RealBackend> backends{{"gloo", RealBackend::gloo}, {"nccl", RealBackend::nccl}};
+  Words<Backend> backends{{"gloo", Backend::gloo}, {"nccl", Backend::nccl}};
   settings.backend = reader.optional("backend", as_word(backends)).value_or(settings.backend);
   Words<RealCompute> computes{{"replay", RealCompute::replay}, {"model", RealCompute::model}};
   settings.compute = reader.optional("compute", as_word(computes)).value_or(settings.compute);

@@ -4,15 +4,15 @@
 #include <string>
 
 #include "sim/base/units.hpp"
+#include "sim/collective/backend.hpp"
 
 namespace ddpsim {
 
-enum class RealBackend { gloo, nccl };
 // replay: compute is replaced by the trace's times. model: the trace's GPT-2 is trained for real.
 enum class RealCompute { replay, model };
 
 struct ValidationSettings {
-  RealBackend backend = RealBackend::gloo;
+  Backend backend = Backend::gloo;
   RealCompute compute = RealCompute::replay;
   // Of the links between ranks on this machine (validation.testbed); absent: loopback, or the machine's own.
   std::optional<BytesPerSecond> testbed_rate;

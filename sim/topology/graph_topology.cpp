@@ -1,4 +1,6 @@
 // Kind graph: GPUs, switches, NICs and links by name.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "sim/base/limits.hpp"
@@ -22,7 +24,10 @@ const config::Words<Medium> kMedia{{"nvlink", Medium::nvlink},           {"pcie"
 class GraphTopology final : public Topology {
  public:
   GraphTopology(std::shared_ptr<const GraphPlan> plan, std::vector<LinkOverride> overrides)
-      : plan_(std::move(plan)), overrides_(std::move(overrides)) {}
+      : plan_(std::move(plan)), overrides_(std::move(overrides)) {
+    bare_network = std::all_of(plan_->wires.begin(), plan_->wires.end(),
+                               [](const auto& wire) { return wire.cable.medium == Medium::network; });
+  }
 
   [[nodiscard]] std::shared_ptr<const Cluster> build(int gpus,
                                                      std::span<const LinkOverride> overrides) const override {

@@ -101,7 +101,9 @@ ClusterGraph RingCluster::graph() const {
 class RingTopology final : public Topology {
  public:
   RingTopology(Link link, std::vector<RingOverride> overrides)
-      : link_(link), overrides_(std::move(overrides)) {}
+      : link_(link), overrides_(std::move(overrides)) {
+    bare_network = true;
+  }
 
   [[nodiscard]] std::shared_ptr<const Cluster> build(int gpus,
                                                      std::span<const LinkOverride> overrides) const override {

@@ -34,7 +34,9 @@ class Topology {
   [[nodiscard]] virtual std::optional<int> usual_size() const = 0;
 
   std::optional<NcclPlatform> nccl;  // where the file describes it
-  std::optional<std::string> gpu;    // path of the description of its GPUs, where the file names one
+  // Its links are a network between processes, such as a testbed's, and not those of GPUs in machines.
+  bool bare_network = false;
+  std::optional<std::string> gpu;  // path of the description of its GPUs, where the file names one
 };
 
 // Throws InputError (without a place) when the topology does not describe NCCL's platform; `name` is its

@@ -175,6 +175,7 @@ std::string write_all_reduce_table(const RecordedCommunication& recorded) {
     times[collective.bytes()].push_back(collective.duration.value());
   auto out = fmt::format("# ddpsim-allreduce: 1\n# world_size: {}\n", recorded.world_size);
   out += source_line(recorded.source);
+  out += "# backend: nccl\n";
   // Of these buckets, not of a curve over message sizes.
   out += "# pooling: none\n";
   out += "# kernels of one rank of a training run, whose times include waiting for the slowest rank\n";

@@ -130,7 +130,7 @@ class GlooTest(ValidateCliTest):
             self.assertTrue((self.folder / "kept" / name).is_file(), name)
         frozen = self.read_json("kept/prediction.json")["points"]
         self.assertEqual([p["iteration_s"] for p in frozen], [p["predicted"]["iteration_s"] for p in report["points"]])
-        again = self.ok("simulate", "scenario.yaml", "--set", "collective={algorithm: measured, measured: kept/calibration.csv}",
+        again = self.ok("simulate", "scenario.yaml", "--set", "collective={backend: gloo, workers: 1, algorithm: measured, measured: kept/calibration.csv}",
                         "--set", "ddp.bucket_cap=64MiB", "--json", "-", "--quiet")
         self.assertIn(str(frozen[1]["iteration_s"]), again.stdout, "anybody can repeat the prediction")
 

@@ -95,6 +95,12 @@ TEST(MeasuredTable, WhatWasMeasuredTogether) {
   EXPECT_FALSE(read(std::string(kHeader) + "bytes,time_s\n100,2\n").run_set);
 }
 
+TEST(MeasuredTable, WhoWasMeasured) {
+  EXPECT_EQ(read(std::string(kHeader) + "# backend: gloo\nbytes,time_s\n100,2\n").backend, Backend::gloo);
+  EXPECT_EQ(read(std::string(kHeader) + "# backend: nccl\nbytes,time_s\n100,2\n").backend, Backend::nccl);
+  EXPECT_FALSE(read(std::string(kHeader) + "bytes,time_s\n100,2\n").backend);
+}
+
 // Queued 3 s at 100 B and 5 s at 300 B: 4 s half-way, where nothing was measured. Alone it is 7 s there.
 TEST(MeasuredTable, QueuedTimes) {
   auto table = read(std::string(kHeader) + "bytes,queued_s,time_s\n100,3,6\n200,,7\n300,5,9\n");

@@ -20,7 +20,7 @@ std::string error_of(const std::string& text) {
 }
 
 void expect_defaults(const ValidationSettings& settings) {
-  EXPECT_EQ(settings.backend, RealBackend::gloo);
+  EXPECT_EQ(settings.backend, Backend::gloo);
   EXPECT_EQ(settings.compute, RealCompute::replay);
   EXPECT_FALSE(settings.testbed_rate);
   EXPECT_FALSE(settings.testbed_delay);
@@ -43,7 +43,7 @@ TEST(ValidationSection, EveryKey) {
       "  testbed: {rate: 1Gbps, delay: 50us}\n"
       "  measured: runs.csv\n"
       "  thresholds: {iteration_error: 5%, regret: 0.5%}\n");
-  EXPECT_EQ(settings.backend, RealBackend::nccl);
+  EXPECT_EQ(settings.backend, Backend::nccl);
   EXPECT_EQ(settings.compute, RealCompute::model);
   EXPECT_EQ(settings.testbed_rate, BytesPerSecond(125e6));
   ASSERT_TRUE(settings.testbed_delay);
@@ -63,7 +63,7 @@ TEST(ValidationSection, EachKeyAlone) {
   EXPECT_FALSE(settings.testbed_delay);
   EXPECT_FALSE(settings.iteration_error);
   EXPECT_EQ(settings.regret, 0);
-  EXPECT_EQ(read("validation: {backend: gloo}\n").backend, RealBackend::gloo);
+  EXPECT_EQ(read("validation: {backend: gloo}\n").backend, Backend::gloo);
   EXPECT_EQ(read("validation: {compute: replay}\n").compute, RealCompute::replay);
   expect_defaults(read("validation: {thresholds: {}}\n"));
 }

@@ -151,6 +151,7 @@ TEST(RecordedCommunication, MediansOfEverySizeMakeAnAllReduceTable) {
             "# ddpsim-allreduce: 1\n"
             "# world_size: 2\n"
             "# source: a cluster\n"
+            "# backend: nccl\n"
             "# pooling: none\n"
             "# kernels of one rank of a training run, whose times include waiting for the slowest rank\n"
             "bytes,time_s\n"

@@ -106,11 +106,11 @@ std::vector<MeasuredAllReduce> measured_all_reduces(const RunResult& result,
   return measured;
 }
 
-std::string all_reduce_table(const std::vector<MeasuredAllReduce>& measured, int world_size,
+std::string all_reduce_table(const std::vector<MeasuredAllReduce>& measured, int world_size, Backend backend,
                              const std::string& source) {
-  auto text =
-      fmt::format("# ddpsim-allreduce: 1\n# world_size: {}\n# source: {}\nbytes,time_s,std_s,queued_s\n",
-                  world_size, source);
+  auto text = fmt::format(
+      "# ddpsim-allreduce: 1\n# world_size: {}\n# source: {}\n# backend: {}\nbytes,time_s,std_s,queued_s\n",
+      world_size, source, backend_name(backend));
   for (const auto& one : measured)
     text += fmt::format("{:.0f},{},{},{}\n", one.bytes.value(), one.time.value(),
                         one.spread.value_or(Seconds(0)).value(),

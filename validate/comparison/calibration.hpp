@@ -6,6 +6,7 @@
 
 #include "validate/harness/step.hpp"
 
+#include "sim/collective/backend.hpp"
 #include "sim/engine/scenario.hpp"
 
 namespace ddpsim::validate {
@@ -36,7 +37,7 @@ std::vector<Step> all_reduce_steps(const std::vector<Bytes>& sizes, const Sampli
 std::vector<MeasuredAllReduce> measured_all_reduces(const RunResult& result, const std::vector<Bytes>& sizes);
 
 // As an all-reduce table (docs/formats.md).
-std::string all_reduce_table(const std::vector<MeasuredAllReduce>& measured, int world_size,
+std::string all_reduce_table(const std::vector<MeasuredAllReduce>& measured, int world_size, Backend backend,
                              const std::string& source);
 
 // `total` all-reduced in chunks of each size, all launched at once (Li et al., PyTorch Distributed, VLDB

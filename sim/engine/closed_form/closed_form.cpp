@@ -41,6 +41,9 @@ std::vector<GroupCollectives> ClosedFormSimulator::collectives(const Scenario& s
       return {table->time(request.bytes, false), table->time(request.bytes, true)};
     })};
   const auto& communication = *scenario.communication;
+  if (const auto* gloo = communication.gloo.get())
+    return {collectives_of(scenario, {0},
+                           [&](const auto& request) { return either_way(gloo->time(request.bytes)); })};
   if (communication.is_settled())
     return {
         collectives_of(scenario, {0}, [](const auto& request) { return either_way(request.nccl->time); })};

@@ -141,10 +141,11 @@ const std::vector<MeasuredAllReduce> kMeasured{
     {Bytes(1e9), Seconds(0.1 + 0.2), Seconds(0.01), Seconds(1.0 / 3)}};
 
 TEST(AllReduceTable, Text) {
-  EXPECT_EQ(all_reduce_table(kMeasured, 8, "a test"),
+  EXPECT_EQ(all_reduce_table(kMeasured, 8, Backend::gloo, "a test"),
             "# ddpsim-allreduce: 1\n"
             "# world_size: 8\n"
             "# source: a test\n"
+            "# backend: gloo\n"
             "bytes,time_s,std_s,queued_s\n"
             "1024,0.001,1.5e-05,0.0007\n"
             "2048,0.002,0,\n"
@@ -153,9 +154,10 @@ TEST(AllReduceTable, Text) {
 
 TEST(AllReduceTable, IsReadBack) {
   ddpsim::testing::TemporaryFolder folder;
-  auto table = read_measured_table(
-      folder.write("table.csv", all_reduce_table(kMeasured, 8, "ddpsim validate: gloo, 8 ranks")));
+  auto table = read_measured_table(folder.write(
+      "table.csv", all_reduce_table(kMeasured, 8, Backend::nccl, "ddpsim validate: gloo, 8 ranks")));
   EXPECT_EQ(table.world_size, 8);
+  EXPECT_EQ(table.backend, Backend::nccl);
   for (const auto& one : kMeasured) EXPECT_EQ(table.cost(one.bytes), one.time);
   ASSERT_TRUE(table.queued);
   ASSERT_EQ(table.queued->points().size(), 2U);

@@ -1,0 +1,91 @@
+// The section `collective.gloo`, and what Gloo does on machines with GPUs.
+#include <fmt/format.h>
+
+#include "sim/config/reader.hpp"
+#include "sim/engine/scenario_reader.hpp"
+
+namespace ddpsim {
+namespace {
+
+using config::MapReader;
+using config::Value;
+
+gloo::Host host_of(const GlooSection& section) {
+  auto host = gloo::usual_host();
+  // Whoever knows what a process sends knows it of buffers of any size.
+  if (section.process) host.process_bandwidth = host.cached_bandwidth = *section.process;
+  if (section.cached) host.cached_bandwidth = *section.cached;
+  if (section.cache) host.cache = *section.cache;
+  if (section.machine) host.machine_bandwidth = section.machine;
+  if (section.reduction) host.reduction_bandwidth = *section.reduction;
+  if (section.step_latency) host.step_latency = *section.step_latency;
+  return host;
+}
+
+}  // namespace
+
+GlooSection ScenarioReader::read_gloo_section(const Value* value) {
+  if (!value) return {};
+  MapReader reader(*value, "gloo");
+  GlooSection section;
+  section.section = value;
+  section.process = reader.optional("process_bandwidth", config::as_bandwidth);
+  section.cached = reader.optional("cached_bandwidth", config::as_bandwidth);
+  section.cache = reader.optional("cache", config::as_bytes);
+  section.machine = reader.optional("machine_bandwidth", config::as_bandwidth);
+  section.reduction = reader.optional("reduction_bandwidth", config::as_bandwidth);
+  section.copy = reader.optional("copy_bandwidth", config::as_bandwidth);
+  section.step_latency = reader.optional("step_latency", config::as_seconds);
+  reader.finish();
+  return section;
+}
+
+bool ScenarioReader::uses_gloo(const Topology& topology, const Collective& collective) {
+  const Value* section = collective.gloo.section;
+  if (section && !collective.is_auto)
+    throw InputError(section->span, "only algorithm: auto is Gloo's model",
+                     "remove 'gloo', or write algorithm: auto");
+  if (section && topology.bare_network)
+    throw InputError(section->span, "the links of this topology are the network that Gloo's processes use",
+                     "remove 'gloo', or use a topology of machines with GPUs");
+  if (collective.backend != Backend::gloo || !collective.is_auto || topology.bare_network) return false;
+  if (collective.ring_shape)
+    throw InputError(collective.ring_shape->span, "Gloo has one ring, in the order of the ranks",
+                     "remove 'channels' and 'ring_order', or write algorithm: ring for a plain ring over the "
+                     "links");
+  return true;
+}
+
+void ScenarioReader::add_gloo_model(const Topology& topology, const GlooSection& section,
+                                    Communication& communication) {
+  if (communication.groups.size() > 1 || !communication.background.empty())
+    throw InputError(
+        "what Gloo takes is known of one group alone on its machines, and here are others",
+        "remove cluster.groups and cluster.background, or write algorithm: ring for a plain ring "
+        "over the links");
+  const auto& cluster = *communication.cluster;
+  const auto& gpus = communication.groups.front();
+  auto group = gloo_group(cluster, gpus);
+  auto copy = section.copy ? section.copy : pcie_copy_bandwidth(cluster, gpus);
+  group.copy = copy.value_or(usual_copy_bandwidth(topology));
+  communication.gloo = std::make_shared<const GlooModel>(gloo::CostModel(host_of(section), group));
+}
+
+void ScenarioReader::add_gloo_notes(const Topology& topology, const Collective& collective,
+                                    const Communication& communication, std::vector<Note>& notes) {
+  if (communication.gloo && !collective.gloo.process)
+    notes.push_back(
+        {"gloo-estimated",
+         fmt::format(
+             "what Gloo's all-reduces take is estimated: copies to the host and back, and a ring over TCP "
+             "fitted to 2 processes of one server ({}; collective.gloo says what your machines do)",
+             gloo::usual_host_errors())});
+  if (!communication.gloo && !topology.bare_network)
+    notes.push_back(
+        {"gloo-plain-schedule",
+         fmt::format("Gloo copies to the host and communicates there; algorithm {} lets it use the "
+                     "links between GPUs instead, much faster than it is",
+                     algorithm_name(collective.options.algorithm))});
+}
+
+}  // namespace ddpsim
