@@ -91,7 +91,8 @@ std::optional<validate::RunResult> RealRuns::run(const validate::Job& job) {
   launch.program = program_;
   launch.arguments = {job_file, result_file};
   launch.one_process = one_process_;
-  launch.placement = joined_ ? *joined_ : validate::local_placement(world_size_, *network_);
+  launch.placement =
+      joined_ ? *joined_ : validate::local_placement(world_size_, *network_, folder.file("meeting"));
   ++runs_;
   // torchrun itself listens on MASTER_PORT.
   if (joined_)

@@ -30,6 +30,24 @@ def ranks_of(driver):
     return found
 
 
+def listening_addresses(pid):
+    """The IPv4 addresses at which the process itself listens, as numbers; those of IPv6 as text. In its own network."""
+    try:
+        sockets, found = set(), []
+        for entry in list(Path(f"/proc/{pid}/fd").iterdir()):
+            if entry.is_symlink():    # the one that listed the folder is gone
+                sockets.add(os.readlink(entry))
+        for table in ("tcp", "tcp6"):
+            for row in Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]:
+                _, local, _, state, *rest = row.split()
+                if state == "0A" and f"socket:[{rest[5]}]" in sockets:
+                    host = local.split(":")[0]
+                    found.append(socket.inet_ntoa(bytes.fromhex(host)[::-1]) if table == "tcp" else host)
+        return found
+    except OSError:
+        return []    # it ended meanwhile
+
+
 def is_running(pid):
     try:
         return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
@@ -249,6 +267,25 @@ class DyingTest(ValidateCliTest):
         self.assertIn(message, errors)
         self.assertIn("the scenario", errors, "what it was doing")
         self.assert_all_gone(ranks)
+
+    def check_listeners(self, prefix, *arguments):
+        """Ranks on one machine meet by a file; Gloo listens, if at all, at the address of its interface."""
+        driver = self.start(*arguments)
+        ranks = self.ranks_in_the_run(driver)
+        addresses = {address for pid in ranks.values() for address in listening_addresses(pid)}
+        driver.kill()
+        driver.communicate(timeout=30)
+        self.assert_all_gone(ranks)
+        with socket.create_server(("127.0.0.1", 0)):
+            self.assertIn("127.0.0.1", listening_addresses(os.getpid()), "this test is blind")
+        self.assertEqual([address for address in addresses if not address.startswith(prefix)], [])
+
+    def test_nobody_listens_for_strangers(self):
+        self.check_listeners("127.")
+
+    @unittest.skipIf(os.geteuid() != 0, "needs root")
+    def test_nobody_listens_for_strangers_on_a_testbed(self):
+        self.check_listeners("10.", "--testbed", "rate=1Gbps")
 
     def test_a_killed_rank(self):
         self.check(signal.SIGKILL, "rank 2 was killed by signal 9")

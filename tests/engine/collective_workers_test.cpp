@@ -63,6 +63,21 @@ TEST(CollectiveWorkers, TheOthersWait) {
   for (const auto& bucket : three.buckets) expect_in_flight(bucket, 10, 40);
 }
 
+// Two at once and the third behind them: it had to wait, so it takes half as long as one that finds a free
+// worker, as the fourth does.
+TEST(CollectiveWorkers, WhatHadToWaitTakesItsQueuedTime) {
+  auto scenario = with_workers({10, 10, 10, 60}, 0, 2);
+  auto table = *scenario.measured_table;
+  table.queued =
+      MeasuredCost({{Bytes(1), Seconds(1e-8), Seconds(1e-8)}, {Bytes(1e6), Seconds(5e-3), Seconds(5e-3)}});
+  scenario.measured_table = std::make_shared<const MeasuredTable>(table);
+  auto m = metrics(scenario);
+  expect_in_flight(m.buckets[0], 10, 30);
+  expect_in_flight(m.buckets[1], 10, 30);
+  expect_in_flight(m.buckets[2], 30, 35);
+  expect_in_flight(m.buckets[3], 60, 70);
+}
+
 // A small one overtakes a large one, and what waits for it goes on.
 TEST(CollectiveWorkers, AShortOneOvertakes) {
   auto scenario = with_workers({10, 15}, 0, 2);

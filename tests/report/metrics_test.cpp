@@ -26,6 +26,35 @@ TEST(Metrics, TermsOfAPlainIteration) {
   EXPECT_EQ(m.fidelity, "exact");
 }
 
+// Of two in flight at once the time they share counts once.
+TEST(Metrics, CommunicationThatOverlaps) {
+  auto rank = plain_rank();  // from 2 to 3 s and from 3 to 5 s
+  rank.communication[0].end = Seconds(4);
+  EXPECT_DOUBLE_EQ(measure_small({{rank}}).communication.value(), 3);
+  rank.communication[0].end = Seconds(5);
+  rank.communication[1].end = Seconds(4.5);  // within the other
+  auto m = measure_small({{rank}});
+  EXPECT_DOUBLE_EQ(m.communication.value(), 3);
+  EXPECT_DOUBLE_EQ(m.algbw.value(), 1000);  // 3000 B in 3 s
+}
+
+// As much as on one GPU that accumulates as often: nothing is exposed, so nothing is lost.
+TEST(Metrics, AccumulationWithoutExposedCommunicationIsFullyEfficient) {
+  for (int steps : {1, 3}) {
+    auto plan = two_buckets();
+    plan.accumulation_steps = steps;
+    auto rank = plain_rank();
+    rank.communication[1].end = Seconds(3);
+    rank.compute.erase(rank.compute.begin() + 2);  // the wait for it
+    rank.compute.back() = {Activity::optimizer, 0, Seconds(3), Seconds(3.5)};
+    for (int step = 1; step < steps; ++step)
+      rank.compute.insert(rank.compute.begin(),
+                          {{Activity::forward, 0, Seconds(-3 * step), Seconds(1 - 3 * step)},
+                           {Activity::backward, 0, Seconds(1 - 3 * step), Seconds(3 - 3 * step)}});
+    EXPECT_DOUBLE_EQ(*measure_small({{rank}}, plan).scaling_efficiency, 1) << steps;
+  }
+}
+
 TEST(Metrics, BandwidthAndThroughput) {
   auto m = measure_small({{plain_rank()}});
   EXPECT_DOUBLE_EQ(m.algbw.value(), 1000);             // 3000 B in 3 s

@@ -5,6 +5,7 @@
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
 #include <sys/utsname.h>
+#include <torch/csrc/distributed/c10d/FileStore.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 #include <torch/version.h>
 
@@ -18,7 +19,14 @@ std::chrono::milliseconds milliseconds(Seconds time) {
   return std::chrono::milliseconds(static_cast<std::int64_t>(1e3 * time.value()));
 }
 
+// LibTorch 1.13's TCPStore listens at every address of the machine, at a port that is to be free. Nothing but
+// a run on several machines needs that.
 c10::intrusive_ptr<c10d::Store> meet(const RankPlace& place, std::chrono::milliseconds timeout) {
+  if (!place.meeting_file.empty()) {
+    auto store = c10::make_intrusive<c10d::FileStore>(place.meeting_file, place.world_size);
+    store->setTimeout(timeout);
+    return store;
+  }
   c10d::TCPStoreOptions options;
   options.port = static_cast<std::uint16_t>(place.master_port);
   options.isServer = place.rank == 0;
@@ -60,10 +68,13 @@ GlooGroup join_gloo_group(const RankPlace& place, const Job& job) {
     // What c10 adds, from "Exception raised from" on, is a backtrace.
     std::string why = error.what();
     why = one_line(why.substr(0, why.find("Exception raised from")));
+    bool by_file = !place.meeting_file.empty();
     throw RunFailed(fmt::format(
-        "rank {} of {} cannot join the others at {}:{}: {}\n"
-        "hint: are all ranks started, with the same MASTER_ADDR and MASTER_PORT{}?",
-        place.rank, place.world_size, place.master_address, place.master_port, why,
+        "rank {} of {} cannot join the others at {}: {}\n"
+        "hint: are all ranks started{}{}?",
+        place.rank, place.world_size,
+        by_file ? place.meeting_file : fmt::format("{}:{}", place.master_address, place.master_port), why,
+        by_file ? "" : ", with the same MASTER_ADDR and MASTER_PORT",
         place.interface.empty() ? "" : fmt::format(", and is {} an interface here", place.interface)));
   }
 }

@@ -16,7 +16,8 @@ RankPlace rank_place_from_environment() {
     place.local_world_size =
         required_number("LOCAL_WORLD_SIZE", place.local_rank + 1, place.world_size, hint);
   place.master_address = required_variable("MASTER_ADDR", hint);
-  place.master_port = required_number("MASTER_PORT", 1, 65535, hint);
+  place.meeting_file = environment_variable("DDPSIM_MEETING_FILE").value_or("");
+  if (place.meeting_file.empty()) place.master_port = required_number("MASTER_PORT", 1, 65535, hint);
   if (environment_variable("DDPSIM_RANKS_HERE"))
     place.ranks_here = required_number("DDPSIM_RANKS_HERE", 1, place.world_size - place.rank, hint);
   place.interface = environment_variable("DDPSIM_INTERFACE").value_or("");

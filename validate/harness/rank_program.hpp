@@ -15,12 +15,13 @@ namespace ddpsim::validate {
 // Where this process stands. From RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MASTER_PORT, as torchrun sets
 // them; LOCAL_WORLD_SIZE, where it is set, ranks are on this machine; DDPSIM_RANKS_HERE (default 1) ranks
 // from RANK on live in this process; DDPSIM_INTERFACE is the network interface to use (empty: the backend's
-// choice).
+// choice). DDPSIM_MEETING_FILE stands in for MASTER_PORT where all ranks are on one machine.
 struct RankPlace {
   int rank = 0, world_size = 1, local_rank = 0, ranks_here = 1;
   std::optional<int> local_world_size;
   std::string master_address = "127.0.0.1";
   int master_port = 0;
+  std::string meeting_file;  // not there until somebody comes; empty: they meet at the port
   std::string interface;
 };
 

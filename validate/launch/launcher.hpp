@@ -35,13 +35,15 @@ struct Placement {
   int world_size = 1;
   std::vector<int> ranks;  // to start here, one after another
   std::string master_address;
-  int master_port = 0;
+  int master_port = 0;  // 0: they meet by a file
   // The environment says that somebody else started this process as one rank of many (torchrun, srun,
   // mpirun).
   bool joined = false;
   int local_rank = 0;  // of that one
   // Ranks on this machine; absent: the launcher does not say.
   std::optional<int> local_world_size = std::nullopt;
+  // Where ranks that are all on this machine find each other; empty where a launcher named a port.
+  std::string meeting_file = {};
 };
 
 // Who this process is in a run that somebody else started; none otherwise. The first that applies:
@@ -55,8 +57,9 @@ struct Placement {
 // variables without the others, or ones that contradict each other.
 std::optional<Placement> placement_from_environment();
 
-// All ranks here, at a port of `network`'s rank 0 that was free a moment ago. Throws RunFailed where none is.
-Placement local_placement(int world_size, const RankNetwork& network);
+// All ranks here, to meet by a file that is not there yet. So nothing listens for strangers, and no port can
+// be taken before rank 0 gets to it.
+Placement local_placement(int world_size, const RankNetwork& network, const std::string& meeting_file);
 
 struct LaunchOptions {
   std::string program;  // path of a rank program (validate/harness/rank_program.hpp)

@@ -1,23 +1,14 @@
 #include <array>
-#include <cerrno>
 #include <charconv>
-#include <cstring>
 #include <numeric>
 
 #include "validate/harness/environment_variable.hpp"
-#include "validate/launch/die_with_parent.hpp"
 #include "validate/launch/launcher.hpp"
-#include <arpa/inet.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
 
 #include "sim/base/check.hpp"
-#include "sim/base/descriptor.hpp"
 #include "sim/base/limits.hpp"
-#include "sim/base/program_exit.hpp"
 #include "sim/base/source.hpp"
 
 namespace ddpsim::validate {
@@ -71,45 +62,6 @@ Placement placed_by(const Dialect& dialect) {
   return placement;
 }
 
-struct FreePort {
-  int port = 0;
-  int error = 0;  // errno
-};
-
-FreePort bind_any_port(in_addr address) {
-  Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in name{};
-  name.sin_family = AF_INET;
-  name.sin_addr = address;
-  socklen_t length = sizeof name;
-  if (!socket || bind(socket.get(), reinterpret_cast<sockaddr*>(&name), sizeof name) != 0 ||
-      getsockname(socket.get(), reinterpret_cast<sockaddr*>(&name), &length) != 0)
-    return {0, errno};
-  return {ntohs(name.sin_port), 0};
-}
-
-// Ports are a namespace's own: a child looks for one where rank 0 will be.
-FreePort free_port(const RankNetwork& network, in_addr address) {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return {0, errno};
-  Descriptor reading(ends[0]), writing(ends[1]);
-  pid_t parent = getpid(), child = fork();
-  if (child < 0) return {0, errno};
-  if (child == 0) {
-    die_with_parent(parent);
-    FreePort found = network.enter(0) ? bind_any_port(address) : FreePort{0, ENETUNREACH};
-    _exit(write(writing.get(), &found, sizeof found) == sizeof found ? 0 : 1);
-  }
-  writing.reset();
-  FreePort found;
-  ssize_t got = 0;
-  while ((got = read(reading.get(), &found, sizeof found)) < 0 && errno == EINTR) {
-  }
-  while (waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
-  }
-  return got == sizeof found ? found : FreePort{0, ECHILD};
-}
-
 }  // namespace
 
 std::optional<Placement> placement_from_environment() {
@@ -119,7 +71,7 @@ std::optional<Placement> placement_from_environment() {
   return std::nullopt;
 }
 
-Placement local_placement(int world_size, const RankNetwork& network) {
+Placement local_placement(int world_size, const RankNetwork& network, const std::string& meeting_file) {
   DDPSIM_CHECK(world_size >= 1, "a run has ranks");
   Placement placement;
   placement.world_size = world_size;
@@ -127,14 +79,7 @@ Placement local_placement(int world_size, const RankNetwork& network) {
   placement.ranks.resize(static_cast<std::size_t>(world_size));
   std::iota(placement.ranks.begin(), placement.ranks.end(), 0);
   placement.master_address = network.address(0);
-  in_addr address{};
-  DDPSIM_CHECK(inet_pton(AF_INET, placement.master_address.c_str(), &address) == 1,
-               "ranks have IPv4 addresses");
-  auto found = free_port(network, address);
-  if (found.error != 0)
-    throw RunFailed(fmt::format("no port for the ranks to meet at {}: {}", placement.master_address,
-                                std::strerror(found.error)));
-  placement.master_port = found.port;
+  placement.meeting_file = meeting_file;
   return placement;
 }
 

@@ -45,6 +45,7 @@ std::vector<std::string> rank_environment(const LaunchOptions& options, const Ra
       {"LOCAL_RANK", std::to_string(local_rank)},
       {"MASTER_ADDR", options.placement.master_address},
       {"MASTER_PORT", std::to_string(options.placement.master_port)},
+      {"DDPSIM_MEETING_FILE", options.placement.meeting_file},
       {"DDPSIM_RANKS_HERE", std::to_string(ranks.count)},
       {"DDPSIM_STATUS_FD", std::to_string(status_descriptor)},
   };

@@ -38,7 +38,8 @@ ncclUniqueId meet_for_nccl(const RankPlace& place, Seconds timeout) {
   if (place.rank == 0) require(place.rank, ncclGetUniqueId(&id), "ncclGetUniqueId");
   Token token;
   std::memcpy(token.data(), id.internal, token.size());
-  token = meet({place.rank, place.world_size, place.master_address, meeting_port(place.master_port), timeout},
+  token = meet({place.rank, place.world_size, place.master_address, meeting_port(place.master_port), timeout,
+                place.meeting_file},
                token);
   std::memcpy(id.internal, token.data(), token.size());
   return id;

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
+#include <fstream>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -16,6 +17,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include "sim/base/output_file.hpp"
 #include "sim/base/program_exit.hpp"
 #include "sim/base/quantity.hpp"
 
@@ -30,8 +32,9 @@ struct Hello {
 };
 
 [[noreturn]] void fail(const Meeting& meeting, const std::string& what) {
-  throw RunFailed(fmt::format("rank {}: rendezvous at {}, port {}: {}", meeting.rank, meeting.address,
-                              meeting.port, what));
+  auto where = meeting.file.empty() ? fmt::format("port {}", meeting.port) : "file " + meeting.file;
+  throw RunFailed(
+      fmt::format("rank {}: rendezvous at {}, {}: {}", meeting.rank, meeting.address, where, what));
 }
 
 using Addresses = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
@@ -70,10 +73,28 @@ Socket listen_for_others(const Meeting& meeting) {
   fail(meeting, fmt::format("rank 0 cannot listen there: {}", std::strerror(errno)));
 }
 
+void tell_port(const Socket& listener, const std::string& file) {
+  sockaddr_storage name{};
+  socklen_t size = sizeof name;
+  ::getsockname(listener.descriptor(), reinterpret_cast<sockaddr*>(&name), &size);
+  auto port = name.ss_family == AF_INET6 ? reinterpret_cast<const sockaddr_in6&>(name).sin6_port
+                                         : reinterpret_cast<const sockaddr_in&>(name).sin_port;
+  write_whole_file(file, fmt::format("{}\n", ntohs(port)));
+}
+
+// 0: rank 0 has not come yet.
+int port_of(const Meeting& meeting) {
+  if (meeting.file.empty()) return meeting.port;
+  int port = 0;
+  std::ifstream(meeting.file) >> port;
+  return port;
+}
+
 // The token goes out when all have come: whoever gets it knows that nobody is missing.
 void give(const Meeting& meeting, const Token& token) {
   Deadline deadline(meeting.timeout);
   auto listener = listen_for_others(meeting);
+  if (!meeting.file.empty()) tell_port(listener, meeting.file);
   std::vector<Socket> others(static_cast<std::size_t>(meeting.world_size));
   for (int missing = meeting.world_size - 1; missing > 0;) {
     if (deadline.passed() || !listener.ready(POLLIN, deadline)) {
@@ -112,8 +133,12 @@ bool connected_to_itself(const Socket& socket) {
 
 // Closed where nobody answers; `why` then says so.
 Socket try_to_connect(const Meeting& meeting, const Deadline& deadline, std::string& why) {
-  int unknown = 0;
-  auto addresses = resolve(meeting.address.c_str(), meeting.port, 0, unknown);
+  int unknown = 0, port = port_of(meeting);
+  if (port == 0) {
+    why = "it has not come";
+    return Socket();
+  }
+  auto addresses = resolve(meeting.address.c_str(), port, 0, unknown);
   if (unknown != 0) why = gai_strerror(unknown);
   for (auto* one = addresses.get(); one != nullptr; one = one->ai_next) {
     auto socket = make_socket(one->ai_family);

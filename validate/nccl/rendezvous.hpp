@@ -11,7 +11,8 @@ struct Meeting {
   int rank = 0, world_size = 1;
   std::string address;  // rank 0's: a name, or IPv4 or IPv6
   int port = 0;
-  Seconds timeout{60};  // until all have come
+  Seconds timeout{60};    // until all have come
+  std::string file = {};  // in place of the port: rank 0 listens at one that is free, and says here which
 };
 
 using Token = std::array<char, 128>;  // as long as ncclUniqueId

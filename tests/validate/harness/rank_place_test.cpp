@@ -19,6 +19,7 @@ const Variables kPlace{{"RANK", "2"},
                        {"LOCAL_WORLD_SIZE", {}},
                        {"MASTER_ADDR", "10.77.0.1"},
                        {"MASTER_PORT", "29500"},
+                       {"DDPSIM_MEETING_FILE", {}},
                        {"DDPSIM_RANKS_HERE", {}},
                        {"DDPSIM_INTERFACE", {}}};
 
@@ -52,6 +53,14 @@ TEST(RankPlace, WhatTheLauncherAdds) {
   auto place = place_with({{"DDPSIM_RANKS_HERE", "2"}, {"DDPSIM_INTERFACE", "eth0"}});
   EXPECT_EQ(place.ranks_here, 2);
   EXPECT_EQ(place.interface, "eth0");
+}
+
+TEST(RankPlace, AFileInPlaceOfAPort) {
+  EXPECT_EQ(place_with({}).meeting_file, "");
+  auto place = place_with({{"DDPSIM_MEETING_FILE", "/tmp/x/meeting"}, {"MASTER_PORT", "0"}});
+  EXPECT_EQ(place.meeting_file, "/tmp/x/meeting");
+  EXPECT_EQ(place_with({{"DDPSIM_MEETING_FILE", ""}}).master_port,
+            29500);  // so the launcher tells one of many
 }
 
 TEST(RankPlace, AVariableThatIsMissing) {

@@ -145,44 +145,13 @@ TEST(PlacementFromEnvironment, NumbersOutOfRange) {
               HasSubstr("SLURM_STEP_NUM_TASKS is 'many'"));
 }
 
-TEST(LocalPlacement, AllRanksHereAtAFreePort) {
-  auto placement = local_placement(3, Loopback());
+TEST(LocalPlacement, AllRanksHereToMeetByAFile) {
+  auto placement = local_placement(3, Loopback(), "folder/meeting");
   EXPECT_FALSE(placement.joined);
   EXPECT_THAT(placement.ranks, ElementsAre(0, 1, 2));
   EXPECT_EQ(placement.world_size, 3);
   EXPECT_EQ(placement.master_address, "127.0.0.1");
-  int server = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in name{};
-  name.sin_family = AF_INET;
-  name.sin_port = htons(static_cast<std::uint16_t>(placement.master_port));
-  inet_pton(AF_INET, "127.0.0.1", &name.sin_addr);
-  EXPECT_EQ(bind(server, reinterpret_cast<sockaddr*>(&name), sizeof name), 0);
-  close(server);
-}
-
-// The port is looked for where rank 0 is: in a child that has entered its network.
-class Elsewhere : public Loopback {
- public:
-  explicit Elsewhere(bool enters) : enters_(enters) {}
-  [[nodiscard]] bool enter(int rank) const override {
-    entered_ = rank == 0;
-    return enters_;
-  }
-  [[nodiscard]] std::string address(int) const override { return "192.0.2.1"; }  // RFC 5737: nobody's
-  mutable bool entered_ = false;
-
- private:
-  bool enters_;
-};
-
-TEST(LocalPlacement, NoPort) {
-  Elsewhere network(true), closed(false);
-  EXPECT_THAT([&] { local_placement(2, network); },
-              ::testing::ThrowsMessage<RunFailed>(
-                  "no port for the ranks to meet at 192.0.2.1: Cannot assign requested address"));
-  EXPECT_FALSE(network.entered_) << "entered by this process";
-  EXPECT_THAT([&] { local_placement(2, closed); },
-              ::testing::ThrowsMessage<RunFailed>(HasSubstr("Network is unreachable")));
+  EXPECT_EQ(placement.meeting_file, "folder/meeting");
 }
 
 }  // namespace

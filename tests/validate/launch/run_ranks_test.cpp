@@ -52,7 +52,7 @@ TEST(RunRanks, EachRankIsToldWhoItIs) {
        {"RANK=2", "WORLD_SIZE=3", "LOCAL_RANK=2", "MASTER_ADDR=127.0.0.1", "DDPSIM_INTERFACE=lo",
         "DDPSIM_RANKS_HERE=1", "OMP_NUM_THREADS=3", "OPENBLAS_NUM_THREADS=1", "stdin: -1"})
     EXPECT_THAT(lines, Contains(line).Times(1));
-  EXPECT_THAT(lines, Contains("MASTER_PORT=" + std::to_string(run.options.placement.master_port)));
+  EXPECT_THAT(lines, Contains("DDPSIM_MEETING_FILE=" + run.folder.path("meeting")));
   EXPECT_THAT(lines, Not(Contains("RANK=77")));
   EXPECT_THAT(told(run, 0), Contains("RANK=0"));
   EXPECT_THAT(told(run, 1), Contains("LOCAL_RANK=1"));
@@ -63,10 +63,10 @@ TEST(RunRanks, AJoinedRunHasOneRankHere) {
   ScriptedRun run({"exit:1", "exit:1", "begin tell"});
   run.options.placement = {4, {2}, "10.1.2.3", 29500, true, 1, 2};
   run.run();
-  EXPECT_THAT(told(run, 2),
-              AllOf(Contains("RANK=2"), Contains("WORLD_SIZE=4"), Contains("LOCAL_RANK=1"),
-                    Contains("LOCAL_WORLD_SIZE=2"), Contains("MASTER_ADDR=10.1.2.3"),
-                    Contains("MASTER_PORT=29500"), Not(Contains(StartsWith("DDPSIM_INTERFACE")))));
+  EXPECT_THAT(told(run, 2), AllOf(Contains("RANK=2"), Contains("WORLD_SIZE=4"), Contains("LOCAL_RANK=1"),
+                                  Contains("LOCAL_WORLD_SIZE=2"), Contains("MASTER_ADDR=10.1.2.3"),
+                                  Contains("MASTER_PORT=29500"), Contains("DDPSIM_MEETING_FILE="),
+                                  Not(Contains(StartsWith("DDPSIM_INTERFACE")))));
 }
 
 TEST(RunRanks, OneProcess) {

@@ -25,7 +25,7 @@ class ScriptedRun {
     options.program = DDPSIM_LAUNCHED_RANK;
     options.arguments = {marker(), folder.path("")};
     options.arguments.insert(options.arguments.end(), scripts.begin(), scripts.end());
-    options.placement = local_placement(static_cast<int>(scripts.size()), Loopback());
+    options.placement = local_placement(static_cast<int>(scripts.size()), Loopback(), folder.path("meeting"));
     options.silence = Seconds(20);
   }
 

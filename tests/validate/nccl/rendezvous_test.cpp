@@ -6,11 +6,13 @@
 #include <arpa/inet.h>
 #include <sys/socket.h>
 
+#include "tests/support/temporary_folder.hpp"
 #include "tests/validate/nccl/ranks.hpp"
 
 namespace ddpsim::testing {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Each;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -49,6 +51,32 @@ class Connection {
  private:
   int fd_;
 };
+
+// Rank 0 comes last: the others wait for the file.
+TEST(Rendezvous, ByAFile) {
+  TemporaryFolder folder;
+  std::vector<Token> tokens(3);
+  auto errors = in_threads(3, [&](int rank) {
+    if (rank == 0) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    tokens[static_cast<std::size_t>(rank)] =
+        meet({rank, 3, own_address(), 0, Seconds(20), folder.path("meeting")},
+             token_of(static_cast<char>('a' + rank)));
+  });
+  EXPECT_THAT(errors, Each(IsEmpty()));
+  EXPECT_THAT(tokens, Each(token_of('a')));
+}
+
+TEST(Rendezvous, ByAFileThatNobodyWrites) {
+  TemporaryFolder folder;
+  EXPECT_THAT(
+      in_threads(1,
+                 [&](int) {
+                   meet({1, 2, own_address(), 0, Seconds(0.2), folder.path("meeting")}, token_of('b'));
+                 })
+          .front(),
+      AllOf(HasSubstr("rank 1: rendezvous at " + own_address() + ", file "),
+            HasSubstr("rank 0 did not answer within 200 ms: it has not come")));
+}
 
 TEST(Rendezvous, AllGetRank0sToken) {
   std::vector<Token> tokens(5);
