@@ -87,6 +87,27 @@ std::shared_ptr<const Cluster> build_cluster(const Topology& topology, const Clu
   }
 }
 
+// Throws InputError where an override changes what NCCL's model does not read: alone or among other traffic,
+// its all-reduces run over links that have a bandwidth only. A figure that a link has anyway changes nothing
+// and is no mistake.
+void check_nccl_reads(const Value* overrides, const Topology& topology, int world_size) {
+  if (!overrides) return;
+  auto usual = topology.build(world_size);
+  for (const auto& item : config::items_of(*overrides)) {
+    auto different = read_link_override(item);
+    if (!different.latency) continue;
+    auto links = usual->links_named(different.link, different.span);
+    bool is_new = std::any_of(links.begin(), links.end(),
+                              [&](int link) { return usual->link(link).latency != *different.latency; });
+    if (is_new)
+      throw InputError(
+          item.find("latency")->value.span,
+          "NCCL's model does not read latencies of links: this changes nothing",
+          "its latencies are NCCL's own; nccl.nic_latency of the topology says a NIC's. Or write collective: "
+          "{algorithm: ring}, whose steps pay the links' latencies");
+  }
+}
+
 std::vector<RankPlace> places_of(const std::vector<GroupSection>& groups, const std::vector<int>& labels,
                                  const Slowdowns& slowdowns, int world_size) {
   std::vector<RankPlace> places(static_cast<std::size_t>(world_size));
@@ -170,7 +191,10 @@ ClusterTraffic ScenarioReader::make_traffic(const Topology& topology, const Clus
   }
   communication->background = read_background(section.background, cluster);
   if (uses_gloo(topology, collective)) add_gloo_model(topology, collective.gloo, *communication);
-  if (uses_nccl(topology, collective)) add_nccl_models(*topology.nccl, collective.nccl, *communication);
+  if (uses_nccl(topology, collective)) {
+    check_nccl_reads(section.overrides, topology, section.world_size);
+    add_nccl_models(*topology.nccl, collective.nccl, *communication);
+  }
   traffic.communication = std::move(communication);
   return traffic;
 }

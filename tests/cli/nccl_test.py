@@ -37,6 +37,41 @@ class NcclTest(cli.CliTest):
         return [tuple(bucket[key] for key in CHOICE_KEYS) for bucket in self.simulate(*sets)["buckets"]]
 
 
+class OverridesTest(NcclTest):
+    """What NCCL's model does not read is no override, alone or among other traffic."""
+
+    LATE = "cluster.overrides=[{link: node0.nic0, latency: 10ms}]"
+
+    def test_latencies_of_links(self):
+        for more, size in (("", 16), ("", 8)):
+            self.write_cluster(size, more)
+            error = self.fails(2, "simulate", "scenario.yaml", "--set", self.LATE).stderr
+            self.assertIn("NCCL's model does not read latencies of links", error)
+            self.assertIn("algorithm: ring", error)
+        self.write_scenario(TRACE, "strategy: overlap\n", 4, SHARED)
+        groups = ["--set", "cluster.groups={tensor_parallel: 2}"]
+        self.assertIn("does not read", self.fails(2, "simulate", "scenario.yaml", "--set", self.LATE, *groups).stderr)
+
+    def test_what_has_an_effect_or_is_so_already(self):
+        self.write_cluster(16)
+        usual = self.simulate()
+        same = self.simulate("cluster.overrides=[{link: node0.nic0, latency: 2.5us}]")  # half of a NIC's 5 us a link
+        self.assertEqual(same["iteration_s"], usual["iteration_s"])
+        slow = self.simulate("cluster.overrides=[{link: node0.nic0, bandwidth: 1GB/s, latency: 2.5us}]")
+        self.assertGreater(slow["communication_s"], usual["communication_s"])
+        ring = self.simulate("collective.algorithm=ring")
+        late = self.simulate("collective.algorithm=ring", self.LATE)
+        self.assertGreater(late["communication_s"], ring["communication_s"])
+
+    def test_a_point_of_a_sweep(self):
+        """Its ring reads what its point under NCCL's model does not."""
+        self.write_cluster(16)
+        arguments = ["--set", self.LATE, "--set", "ddp.bucket_cap=25MiB", "--set"]
+        self.ok("sweep", "scenario.yaml", *arguments, "sweep.collective.algorithm=[ring, tree]")
+        failed = self.fails(2, "sweep", "scenario.yaml", *arguments, "sweep.collective.algorithm=[ring, auto]")
+        self.assertIn("does not read", failed.stderr)
+
+
 class ShowTest(NcclTest):
     def show(self, topology, *arguments):
         return self.ok("topology", "nccl", cli.SOURCE_ROOT / "topologies" / topology, *arguments).stdout
