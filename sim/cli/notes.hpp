@@ -1,5 +1,5 @@
 #pragma once
-// What the user should know beside the results: on stderr, and under `notes` in JSON.
+// What the user should know beside the results: on standard error, and under `notes` in JSON.
 #include <span>
 #include <vector>
 
@@ -20,7 +20,7 @@ std::vector<Note> notes_of(std::span<const Scenario> scenarios, std::span<const 
 std::vector<Note> unmatched_notes(const std::vector<MeasuredIteration>& measured,
                                   std::span<const IterationMetrics> predictions);
 
-// "note: TEXT", a line each, to stderr.
+// "note: TEXT", a line each, to standard error.
 void print_notes(std::span<const Note> notes);
 
 }  // namespace ddpsim::cli

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/base/csv.hpp"
+#include "sim/base/quantity.hpp"
 
 namespace ddpsim::gloo {
 namespace {

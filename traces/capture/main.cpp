@@ -27,7 +27,7 @@ void print_summary(const ddpsim::CaptureOptions& options, const ddpsim::Captured
 
 void run(const ddpsim::CaptureOptions& options) {
   auto captured = ddpsim::capture(options);
-  for (const auto& remark : captured.remarks) print_stderr("note: {}\n", remark);
+  for (const auto& remark : captured.remarks) ddpsim::print_stderr("note: {}\n", remark);
   auto text = ddpsim::write_trace(captured.trace);
   ddpsim::OutputPhase writing;
   if (!options.steps.empty()) ddpsim::write_whole_file(options.steps, captured.steps);
