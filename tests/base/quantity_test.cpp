@@ -47,11 +47,6 @@ TEST(Bytes, PowersOfTwoAndOfTen) {
   EXPECT_EQ(bytes("1TB"), 1e12);
 }
 
-TEST(Bytes, ABitIsAnEighthOfAByte) {
-  EXPECT_EQ(bytes("8b"), 1);
-  EXPECT_EQ(bytes("8Kib"), 1024);
-}
-
 TEST(Bytes, AreWhole) {
   EXPECT_EQ(bytes("0.4B"), 0);
   EXPECT_EQ(bytes("1.5B"), 2);

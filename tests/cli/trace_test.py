@@ -48,9 +48,12 @@ class TraceTest(cli.CliTest):
             self.assertRegex(done.stdout, re.compile(pattern, re.MULTILINE))
 
     def test_show_without_a_header(self):
-        self.write("plain.csv", cli.small_trace(n_gradients=2))
+        whole = cli.small_trace(n_gradients=2)
+        self.write("plain.csv", whole.replace("# forward: 0s\n", "").replace("# optimizer: 0s\n", ""))
         done = self.ok("trace", "show", "plain.csv")
         self.assertRegex(done.stdout, r"(?m)^forward +not recorded")
+        self.assertRegex(done.stdout, r"(?m)^registration +not recorded: the reverse of arrival is assumed")
+        self.assertIn("note: the trace has no forward and optimizer times", done.stderr)
         self.assertIn("2 with 2097152 elements, 8 MiB", done.stdout)
 
     def test_show_buckets(self):

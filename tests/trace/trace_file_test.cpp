@@ -65,7 +65,7 @@ TEST(TraceFile, ReadsEveryHeaderKeyAndColumn) {
 }
 
 TEST(TraceFile, AbsentKeysStayEmptyAndRegistrationIsTheReverseOfArrival) {
-  auto trace = parse("# ddpsim-trace: 1\ngradient,elements,dtype,ready_s\nb,1,float32,0\na,1,float32,0\n");
+  auto trace = parse("# ddpsim-trace: 1\ngradient,elements,dtype,ready_s\nb,1,float32,0\na,1,float32,1\n");
   EXPECT_EQ(trace.metadata, TraceMetadata());
   EXPECT_FALSE(trace.forward);
   EXPECT_FALSE(trace.optimizer);
@@ -118,15 +118,18 @@ TEST(TraceFile, WritesTheShortestText) {
 }
 
 TEST(TraceFile, AGuessedRegistrationIsNotWritten) {
-  auto trace = parse("gradient,elements,dtype,ready_s\na,7,float32,0.25\nb,7,float32,0.5\n");
+  auto trace =
+      parse("# ddpsim-trace: 1\ngradient,elements,dtype,ready_s\na,7,float32,0.25\nb,7,float32,0.5\n");
   EXPECT_TRUE(trace.registration_guessed);
   EXPECT_THAT(trace.registration_order, ElementsAre(1, 0));
   EXPECT_THAT(write_trace(trace), HasSubstr("gradient,elements,dtype,ready_s\n"));
-  EXPECT_FALSE(parse("gradient,elements,dtype,ready_s,parameter\na,7,float32,0.25,0\n").registration_guessed);
+  EXPECT_FALSE(parse("# ddpsim-trace: 1\ngradient,elements,dtype,ready_s,parameter\na,7,float32,0.25,0\n")
+                   .registration_guessed);
 }
 
 TEST(TraceFile, BuffersAreOneSizePerBroadcast) {
-  auto trace = parse("# buffers: 212480B  424B\ngradient,elements,dtype,ready_s\na,7,float32,0.25\n");
+  auto trace = parse(
+      "# ddpsim-trace: 1\n# buffers: 212480B  424B\ngradient,elements,dtype,ready_s\na,7,float32,0.25\n");
   EXPECT_THAT(trace.buffers, ElementsAre(Bytes(212480), Bytes(424)));
   EXPECT_THAT(write_trace(trace), HasSubstr("# buffers: 212480B 424B\n"));
 }

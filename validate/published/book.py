@@ -86,7 +86,7 @@ class Workplace:
         measured = measured_row(self.folder / case.measured, row)
         run_set = (self.folder / case.measured).read_text().splitlines()[0]
         (self.folder / "one.csv").write_text(f"{run_set}\nstrategy,iteration_s\n{row.strategy},{measured['iteration_s']}\n")
-        self.run("calibrate", "--overlap", "scenario.yaml", "--measured", "one.csv", *self.settings(index, case, row), "--out", "physics.yaml")
+        self.run("calibrate", "--overlap", "scenario.yaml", "--measured", "one.csv", "--accept", *self.settings(index, case, row), "--out", "physics.yaml")
         found = re.search(r"compute: ([\d.e+-]+), collective: ([\d.e+-]+)", (self.folder / "physics.yaml").read_text())
         return float(found[1]), float(found[2])
 
