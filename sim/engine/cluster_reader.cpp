@@ -150,6 +150,21 @@ void read_measured_cluster(const MeasuredTable& table, const SourceSpan& table_p
                      "use a table of that world size");
 }
 
+// Gloo's traffic between GPUs uses PCIe and the network.
+void check_gloo_uses(const Value* overrides, const Cluster& cluster) {
+  if (!overrides) return;
+  for (const auto& change : config::as_list(read_link_override)(*overrides)) {
+    auto links = cluster.links_named(change.link, change.span);
+    bool unused = std::all_of(links.begin(), links.end(), [&](int link) {
+      auto medium = cluster.cable(link).medium;
+      return medium == Medium::nvlink || medium == Medium::socket;
+    });
+    if (unused)
+      throw InputError(change.span, fmt::format("Gloo does not use {}: this changes nothing", change.link),
+                       "remove it, or write backend: nccl");
+  }
+}
+
 // Throws InputError (without a place) unless each visits every rank once.
 void check_rings(const std::vector<std::vector<int>>& rings, const std::vector<RankGroup>& groups) {
   if (rings.empty()) return;
@@ -190,7 +205,10 @@ ClusterTraffic ScenarioReader::make_traffic(const Topology& topology, const Clus
     for (int rank : group.ranks) gpus.push_back(gpu_of_rank[static_cast<std::size_t>(rank)]);
   }
   communication->background = read_background(section.background, cluster);
-  if (uses_gloo(topology, collective)) add_gloo_model(topology, collective.gloo, *communication);
+  if (uses_gloo(topology, collective)) {
+    check_gloo_uses(section.overrides, cluster);
+    add_gloo_model(topology, collective.gloo, *communication);
+  }
   if (uses_nccl(topology, collective)) {
     check_nccl_reads(section.overrides, topology, section.world_size);
     add_nccl_models(*topology.nccl, collective.nccl, *communication);

@@ -92,6 +92,21 @@ class LinksTest(cli.CliTest):
         out = self.explain("--set", "collective.backend=gloo", topology=cli.RING.replace("5us", "5ms"))
         self.assertRegex(out, r"\+0\.000 ms .*  collective\.algorithm hierarchical")
 
+    def test_gloo_on_gpus(self):
+        """4 GPUs of a node: 6 steps of 0.1 ms, and copies and a ring that no link is known to bound. NCCL's rings over NVLink are faster."""
+        node = "kind: cluster\nnode: {gpus: 4, interconnect: {kind: nvswitch, bandwidth: 300GB/s, latency: 1us}}\nnccl: {gpu: ampere, cpu: amd}\n"
+        out = self.explain("--set", "collective.backend=gloo", "--set", "collective.workers=1", topology=node)
+        self.assertIn("Gloo's model says what they take, so that no link is known to bound them\n", out)
+        self.assertRegex(out, r"  -\d+\.\d+ ms .*  backend nccl\n")
+        self.assertRegex(out, r"  -\d+\.\d+ ms .*  all-reduces in half the time\n")
+        self.assertIn("\n  left out: other algorithms: Gloo has one ring\n", out)
+        self.assertIn("\n  left out: links of more bandwidth or less latency: Gloo's model says what all-reduces take\n", out)
+        self.ok("simulate", "scenario.yaml", "--set", "collective.backend=gloo", "--json", "r.json")
+        notes = {note["code"]: note["text"] for note in self.read_json("r.json")["notes"]}
+        self.assertIn("fitted to 2 processes of one server", notes["gloo-estimated"])
+        self.ok("simulate", "scenario.yaml", "--set", "collective={backend: gloo, gloo: {process_bandwidth: 2GB/s}}", "--json", "r.json")
+        self.assertNotIn("gloo-estimated", {note["code"] for note in self.read_json("r.json")["notes"]})
+
     def test_says_what_it_leaves_out(self):
         out = self.explain()
         self.assertIn("\n  left out: collective.algorithm tree: no link leads from gpu2 to gpu0\n", out)

@@ -65,7 +65,7 @@ TEST(GlooModel, AMachineHasOneInterface) {
 TEST(GlooModel, ScaledLikeATable) {
   GlooModel model(gloo::CostModel(gloo::usual_host(), {4, 4, {}, {}, 24_GBps}));
   Seconds least = model.time(Bytes(0)), all = model.time(100_MiB);
-  EXPECT_EQ(least, Seconds(6 * 100e-6));
+  EXPECT_DOUBLE_EQ(least.value(), 6 * 100e-6);
   EXPECT_EQ(model.scaled({0, 1}).time(100_MiB), all - least);
   EXPECT_EQ(model.scaled({1, 0}).time(100_MiB), least);
 }
@@ -75,7 +75,7 @@ Scenario read_case(const std::string& topology, int world_size, const std::strin
   TemporaryFolder folder;
   folder.write("trace.csv",
                "# ddpsim-trace: 1\ngradient,elements,dtype,ready_s\na,262144,float32,0.001\n"
-               "b,26214400,float32,0.002\n");
+               "b,26214400,float32,0.001\n");
   auto path =
       folder.write("scenario.yaml",
                    fmt::format("workload: {{trace: trace.csv}}\n"
@@ -88,9 +88,11 @@ std::string preset_path(const std::string& name) {
   return std::string(DDPSIM_SOURCE_DIR) + "/topologies/" + name + ".yaml";
 }
 
+// Of notes on Gloo.
 std::vector<std::string> codes(const Scenario& scenario) {
   std::vector<std::string> all;
-  for (const auto& note : scenario.notes) all.push_back(note.code);
+  for (const auto& note : scenario.notes)
+    if (note.code.starts_with("gloo-")) all.push_back(note.code);
   return all;
 }
 
@@ -129,7 +131,7 @@ TEST(GlooModel, OnABareNetworkItIsAPlainRing) {
 
 TEST(GlooModel, WhatTheUserSays) {
   auto given = read_case(preset_path("dgx-h100"), 8,
-                         "backend: gloo, gloo: {process_bandwidth: 2GB/s, reduction_bandwidth: 1e9GB/s, "
+                         "backend: gloo, gloo: {process_bandwidth: 2GB/s, reduction_bandwidth: 1e8GB/s, "
                          "copy_bandwidth: 10GB/s, step_latency: 1ms, machine_bandwidth: 8GB/s}");
   EXPECT_EQ(codes(given), Codes{});
   // 14 ms; 8 processes send 175 MB each at 8 GB/s together, 175 ms; copies take 20 ms.
@@ -147,12 +149,12 @@ TEST(GlooModel, AnExplicitAlgorithmIsOverTheLinksAndSaysSo) {
   EXPECT_EQ(codes(scenario), Codes{"gloo-plain-schedule"});
 }
 
-// Two buckets ready at the same time take turns with two workers as far as they transfer: together no longer
-// than one after the other, and no shorter than the longer one alone with all that both transfer.
+// Two all-reduces launched at once: latencies pass side by side, what they transfer takes as long as one
+// after the other.
 TEST(GlooModel, TwoAtOnceShareTheirProcesses) {
   auto end = [&](const std::string& workers) {
     auto scenario =
-        read_case(preset_path("dgx-h100"), 8, "backend: gloo, workers: " + workers, "strategy: naive\n");
+        read_case(preset_path("dgx-h100"), 8, "backend: gloo, workers: " + workers, "strategy: overlap\n");
     ClosedFormSimulator simulator;
     auto timeline = simulator.run(scenario);
     Seconds last;
