@@ -42,6 +42,7 @@ void import(const ImportOptions& options) {
   auto imported = options.format == "nvidia-smi" ? import_nvidia_smi(import) : import_nccl_xml(import);
   write_output(options.out, imported.yaml);
   print_stderr("wrote {} to {}\n", imported.summary, options.out);
+  for (const auto& note : imported.notes) print_stderr("note: {}\n", note);
   if (!imported.has_nccl)
     print_stderr(
         "note: without a section 'nccl', algorithm auto is plain rings there; --gpu and --cpu add it\n");

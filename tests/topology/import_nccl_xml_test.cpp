@@ -33,11 +33,65 @@ TEST(ImportNcclXml, NodeOfNvswitches) {
           "  nics: {count: 8, bandwidth: 400Gbps, latency: 5us, affinity: [0, 1, 2, 3, 4, 5, 6, 7]}\n"));
   EXPECT_THAT(yaml,
               HasSubstr("# NVLink: 25 GB/s per link and direction, as NVIDIA says of hopper (sm 90).\n"));
-  EXPECT_THAT(yaml, HasSubstr("the nearest of the fastest: storage."));
+  EXPECT_THAT(yaml, HasSubstr("# Left out, as slower than the others: storage.\n"));
   auto cluster = imported(import);
   for (int a = 0; a < 8; ++a)
     for (int b = 0; b < 8; ++b) EXPECT_EQ(link_type(*cluster, a, b), a == b ? "X" : "NV18");
   expect_figures(cluster->route(2, 5), 450e9, 1e-6);
+}
+
+// Both ports of a ConnectX-7 beside each H100 of a real machine: 2 x 180 Gb/s, and the slot carries 384.
+TEST(ImportNcclXml, BothPortsOfANic) {
+  auto import = from(fixture("dump_two_ports.xml"));
+  auto topology = import_nccl_xml(import);
+  EXPECT_THAT(topology.notes,
+              ElementsAre("NCCL uses both NIC ports nearest to a GPU: they are one NIC of 360Gbps here, 2 x "
+                          "180Gbps"));
+  EXPECT_THAT(topology.yaml, HasSubstr("# NCCL uses both NIC ports nearest to a GPU"));
+  EXPECT_THAT(topology.yaml, HasSubstr("nic0 is mlx5_0 and mlx5_1 (PXB to its GPU), nic1 is mlx5_9 and"));
+  auto cluster = testing::build_text(topology.yaml + "fabric: {kind: rail_optimized}\n", 4);
+  expect_figures(cluster->route(0, 2), 45e9, 5e-6);
+}
+
+// A GPU and NICs of 200 Gb/s, all right below one CPU.
+std::string node_with_nics(const std::string& speed_of_slots, const std::string& nics) {
+  auto slot = [&](const std::string& bus, const std::string& pci_class, const std::string& inside) {
+    return "<pci busid=\"" + bus + "\" class=\"" + pci_class + "\" link_width=\"16\" link_speed=\"" +
+           speed_of_slots + "\">" + inside + "</pci>";
+  };
+  return "<system version=\"1\"><cpu numaid=\"0\" arch=\"arm64\">" +
+         slot("0000:01:00.0", "0x030200", "<gpu dev=\"0\" sm=\"90\"/>") +
+         slot("0000:02:00.0", "0x020700", nics.empty() ? "" : "<nic>" + nics + "</nic>") + "</cpu></system>";
+}
+
+std::string net(int dev, const std::string& more = "speed=\"200000\"") {
+  auto number = std::to_string(dev);
+  return "<net name=\"mlx5_" + number + "\" dev=\"" + number + "\" " + more + "/>";
+}
+
+// x16 of 16 GT/s: 24 GB/s, 192 Gb/s, is less than one port, which is left as it is; 32 GT/s: 384 Gb/s.
+TEST(ImportNcclXml, PortsAsFarAsPcieCarriesThem) {
+  testing::TemporaryFolder folder;
+  auto nics = [&](const std::string& slots) {
+    auto topology = import_nccl_xml(from(folder.write("t.xml", node_with_nics(slots, net(0) + net(1)))));
+    EXPECT_EQ(topology.notes.size(), 1u);
+    return topology.notes.front();
+  };
+  EXPECT_THAT(nics("64 GT/s"), HasSubstr("one NIC of 400Gbps here, 2 x 200Gbps"));
+  EXPECT_THAT(nics("32 GT/s"), HasSubstr("one NIC of 384Gbps here, what PCIe carries of 2 x 200Gbps"));
+  EXPECT_THAT(nics("16 GT/s"), HasSubstr("one NIC of 200Gbps here, what PCIe carries of 2 x 200Gbps"));
+}
+
+TEST(ImportNcclXml, NicsThatNcclDoesNotUseAreNamed) {
+  testing::TemporaryFolder folder;
+  auto notes = [&](const std::string& nics) {
+    return import_nccl_xml(from(folder.write("t.xml", node_with_nics("32 GT/s", nics)))).notes;
+  };
+  const std::string because = "left out, as NCCL does not use them by what the file says: ";
+  EXPECT_THAT(notes(net(0) + net(1, "net=\"0\"")), ElementsAre(because + "mlx5_1"));
+  EXPECT_THAT(notes(""), ElementsAre(because + "0000:02:00.0"));
+  EXPECT_THAT(notes(net(0) + net(1, "speed=\"100000\"")),
+              ElementsAre("left out, as slower than the others: mlx5_1"));
 }
 
 // A DGX-1: the same matrix as `nvidia-smi topo -m` prints there, and the same node as

@@ -43,7 +43,7 @@ TEST(ImportNvidiaSmi, NodeOfNvswitches) {
             "# mlx5_3 (PXB to its GPU), nic4 is mlx5_4 (PXB to its GPU), nic5 is mlx5_5 (PXB to its GPU), "
             "nic6 is mlx5_6 (PXB to\n"
             "# its GPU), nic7 is mlx5_7 (PXB to its GPU).\n"
-            "# Left out, as a GPU uses one NIC, the nearest of the fastest: mlx5_8, mlx5_9.\n"
+            "# Left out, as each GPU uses 1 NIC and others are nearer or as near: mlx5_8, mlx5_9.\n"
             "# NVLink: 25 GB/s per link and direction, as NVIDIA says of ampere (--gpu).\n"
             "# All latencies are assumptions: the file has none.\n"
             "# For several nodes add the network: a 'fabric', e.g. {kind: rail_optimized}.\n"
@@ -170,6 +170,34 @@ TEST(ImportNvidiaSmi, WhatNvlinkHides) {
   folder.write("m.txt", matrix("2", "3"));
   yaml = import_nvidia_smi(import).yaml;
   EXPECT_THAT(yaml, HasSubstr("      gpus_per_switch: 1\n      switches_per_socket: 1\n"));
+}
+
+// Two NICs as near to each GPU are one of twice the bandwidth; a second one near one GPU only is left out, as
+// the NICs of a cluster are alike. Of generation 5 x16 48 GB/s carry both, of generation 4 24.
+TEST(ImportNvidiaSmi, TwoNicsNearEachGpu) {
+  testing::TemporaryFolder folder;
+  auto matrix = [](const std::string& of_3) {
+    return "\tGPU0\tGPU1\tNIC0\tNIC1\tNIC2\tNIC3\n"
+           "GPU0\tX\tNV18\tPXB\tPXB\tSYS\tSYS\n"
+           "GPU1\tNV18\tX\tSYS\tSYS\tPXB\t" +
+           of_3 + "\n";
+  };
+  auto import = from(folder.write("m.txt", matrix("PXB")));
+  import.gpu = nccl::Gpu::hopper;
+  import.nic_bandwidth = BytesPerSecond(22.5e9);
+  auto topology = import_nvidia_smi(import);
+  EXPECT_THAT(topology.yaml,
+              HasSubstr("nics: {count: 2, bandwidth: 360Gbps, latency: 5us, affinity: [0, 1]}"));
+  EXPECT_THAT(topology.notes, ::testing::Contains(HasSubstr("one NIC of 360Gbps here, 2 x 180Gbps")));
+  import.pcie_generation = 4;
+  EXPECT_THAT(import_nvidia_smi(import).yaml, HasSubstr("nics: {count: 2, bandwidth: 192Gbps,"));
+  folder.write("m.txt", matrix("SYS"));
+  topology = import_nvidia_smi(import);
+  EXPECT_THAT(topology.yaml,
+              HasSubstr("nics: {count: 2, bandwidth: 180Gbps, latency: 5us, affinity: [0, 1]}"));
+  EXPECT_THAT(
+      topology.notes,
+      ::testing::Contains("left out, as each GPU uses 1 NIC and others are nearer or as near: NIC1, NIC3"));
 }
 
 TEST(ImportNvidiaSmi, OneGpu) {

@@ -20,6 +20,7 @@ struct ImportedNode {
     SourceSpan place = {};
     std::optional<BytesPerSecond> speed = {};  // of a NIC's cable, where it is known
     std::string name = {};                     // "gpu0", "nic1", "pcie0", "host0", "numa0"
+    int card = -1;                             // of a NIC: the ports of one card have one `up`
   };
   // An NVLink of other bandwidth than `nvlink`, from a GPU to the root above it.
   struct ToHost {
@@ -37,7 +38,7 @@ struct ImportedNode {
   bool multicast = false;                                 // of the NVSwitches
   BytesPerSecond socket = {};                             // between two roots
   std::string nvlink_source, pcie_source, socket_source;  // where the figures are from, in words
-  std::vector<std::string> notes;                         // what else a reader of the file should know
+  std::vector<std::string> notes;                         // what is assumed or left out, "no full stop"
   std::optional<nccl::Gpu> gpu;                           // where they are known
   std::optional<HostCpu> cpu;
 
@@ -50,6 +51,9 @@ struct ImportedNode {
 enum class PcieClass { pix, pxb, phb, node, sys };
 PcieClass pcie_class(const ImportedNode& node, int a, int b);
 std::string_view name(PcieClass pcie_class);  // "PIX"
+
+// For a comment or a message: file and device names come from outside.
+std::string one_line(std::string text);
 
 // The PCIe tree as `kind: pcie` of a topology file has it; nullopt for a tree that is not regular enough.
 std::optional<PcieTree> regular_tree(const ImportedNode& node);

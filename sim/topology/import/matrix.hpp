@@ -32,9 +32,9 @@ struct Matrix {
 // unknown class or differs from its mirror image, rows that are not the columns, no matrix and several.
 Matrix read_matrix(const std::string& path);
 
-// The PCIe tree that the classes describe, vertices and roots of `node`. GPUs whose class NVLink hides are
-// put below one host bridge unless something in the matrix speaks against it. Throws InputError where the
-// classes are no tree. Returns whether something was assumed so.
+// The PCIe tree that the classes describe, vertices and roots of `node`; no bandwidth of `link`: not known.
+// GPUs whose class NVLink hides are put below one host bridge unless something in the matrix speaks against
+// it. Throws InputError where the classes are no tree. Returns whether something was assumed so.
 bool add_pcie_tree(const Matrix& matrix, BytesPerSecond link, ImportedNode& node);
 
 }  // namespace ddpsim

@@ -53,6 +53,8 @@ class TreeBuilder {
       (gpu ? node_.gpus : node_.nics).push_back(static_cast<int>(node_.vertices.size()));
       node_.vertices.push_back(
           {gpu ? Kind::gpu : Kind::nic, -1, link_, original, matrix_.devices[device].span});
+      node_.vertices.back().card =
+          static_cast<int>(device);  // the matrix does not say which are ports of one
     }
     for (std::size_t device = 0; device < n_; ++device) node_.vertices[device].parent = parent(device);
   }

@@ -6,6 +6,7 @@
 #include <set>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "sim/base/quantity.hpp"
 #include "sim/topology/import/topology_import.hpp"
@@ -64,6 +65,9 @@ class Importer {
         where);
     read_sockets();
     node_.gpu = gpu_kind();
+    if (!unused_.empty())
+      node_.notes.push_back(fmt::format("left out, as NCCL does not use them by what the file says: {}",
+                                        fmt::join(unused_, ", ")));
     node_.finish();
     return std::move(node_);
   }
@@ -119,9 +123,10 @@ class Importer {
     if (pci.child("gpu") || (!dump_ && is("0x03")))
       return add_gpu(pci, add(Kind::gpu, parent, link(pci), bus.text, bus.span), bus);
     if (auto nic = pci.child("nic")) return read_nets(nic, parent, link(pci));
-    if (!dump_ && is("0x02")) {
-      add_nic(add(Kind::nic, parent, link(pci), bus.text, bus.span));
-      return;
+    if (is("0x02") && !(dump_ && pci.child("pci"))) {
+      if (dump_) return unused_.push_back(bus.text);
+      int vertex = add(Kind::nic, parent, link(pci), bus.text, bus.span);
+      return add_nic(vertex, vertex);
     }
     if (pci.child("pci")) {
       int here = add(Kind::pcie_switch, parent, link(pci), bus.text, bus.span);
@@ -165,7 +170,8 @@ class Importer {
       throw InputError(bus.span, fmt::format("more than {} GPUs", kMostGpusPerNode), "one node is imported");
   }
 
-  void add_nic(int vertex) {
+  void add_nic(int vertex, int card) {
+    node_.vertices[vertex].card = card;
     node_.nics.push_back(vertex);
     if (node_.nics.size() > static_cast<std::size_t>(kMostNicsPerNode))
       throw InputError(node_.vertices[vertex].place, fmt::format("more than {} NICs", kMostNicsPerNode),
@@ -174,18 +180,23 @@ class Importer {
 
   // Each <net> is a NIC; a NIC right below a CPU has no PCIe of its own.
   void read_nets(xml_node nic, int parent, std::optional<BytesPerSecond> up) {
+    auto card = static_cast<int>(node_.vertices.size());  // the vertex of its first port
     for (auto net : nic.children("net")) {
       auto dev = xml_.attribute(net, "dev"), used = xml_.attribute(net, "net");
-      if (!dev || (used && used->text == "0")) continue;  // not in use, as NCCL has it
-      auto name = xml_.attribute(net, "name").value_or(*dev);
+      auto name = xml_.attribute(net, "name");
+      if (!dev || (used && used->text == "0")) {
+        unused_.push_back(name ? name->text : "a <net> without name");
+        continue;
+      }
+      if (!name) name = dev;
       std::optional<BytesPerSecond> speed;
       if (auto given = xml_.attribute(net, "speed"))
         if (auto mbps = parse_integer(*given, -1, 100'000'000); mbps > 0)
           speed = BytesPerSecond(static_cast<double>(mbps) * 1e6 / 8);
       auto wide = up ? *up : speed ? *speed : import_.nic_bandwidth.value_or(BytesPerSecond(10e9 / 8));
-      int vertex = add(Kind::nic, parent, wide, name.text, name.span);
+      int vertex = add(Kind::nic, parent, wide, name->text, name->span);
       node_.vertices[vertex].speed = speed;
-      add_nic(vertex);
+      add_nic(vertex, up ? card : vertex);
     }
   }
 
@@ -329,6 +340,7 @@ class Importer {
   std::vector<xml_node> cpus_;
   std::optional<Located> host_;
   std::set<std::string> numa_ids_;
+  std::vector<std::string> unused_;  // NICs
 };
 
 }  // namespace

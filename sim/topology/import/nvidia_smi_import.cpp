@@ -92,11 +92,12 @@ ImportedTopology import_nvidia_smi(const TopologyImport& import) {
       pcie.value() / 1e9, generation,
       import.pcie_generation ? "; 16 lanes are an assumption"
                              : "; generation and lanes are assumptions: the matrix says neither");
-  bool assumed = add_pcie_tree(matrix, pcie, node);
+  bool known = import.gpu || import.pcie_generation;
+  bool assumed = add_pcie_tree(matrix, known ? pcie : BytesPerSecond(), node);
   if (needs_pcie && assumed)
     node.notes.push_back(
-        "Where NVLink hides how GPUs are joined by PCIe, and nothing else speaks against it, they "
-        "are below one host bridge here: an assumption.");
+        "where NVLink hides how GPUs are joined by PCIe, and nothing else speaks against it, they "
+        "are below one host bridge here: an assumption");
   const auto& socket = socket_figures(import.cpu.value_or(HostCpu::skylake));
   node.socket = socket.bandwidth;
   node.socket_source =

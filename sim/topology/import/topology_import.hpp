@@ -4,6 +4,7 @@
 // figures, are in docs/formats.md.
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "sim/nccl/names.hpp"
 #include "sim/topology/import/figures.hpp"
@@ -23,6 +24,7 @@ struct ImportedTopology {
   std::string yaml;       // a topology file: kind cluster where one node can be told as such, else kind graph
   std::string summary;    // "8 GPUs, 4 NICs (kind: cluster)"
   bool has_nccl = false;  // whether there is a section nccl
+  std::vector<std::string> notes = {};  // what is merged, assumed or left out; in the header of `yaml` too
 };
 
 // Each throws InputError with place and hint for a file of another kind, one that contradicts itself or

@@ -1,12 +1,14 @@
 #include "sim/topology/import/topology_writer.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <filesystem>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "sim/topology/import/nic_choice.hpp"
 #include "sim/topology/names.hpp"
 
 namespace ddpsim {
@@ -18,58 +20,16 @@ std::string bandwidth(BytesPerSecond value) {
   return fmt::format("{}GB/s", value.value() / 1e9);
 }
 
+std::string gigabits(BytesPerSecond value) {
+  return fmt::format("{}Gbps", value.value() * 8 / 1e9);
+}
+
 std::string microseconds(Seconds value) {
   return fmt::format("{}us", std::round(value.value() * 1e9) / 1e3);
 }
 
 std::string figures(const Link& link) {
   return fmt::format("bandwidth: {}, latency: {}", bandwidth(link.bandwidth), microseconds(link.latency));
-}
-
-// For a comment: file and device names come from outside.
-std::string one_line(std::string text) {
-  std::replace_if(
-      text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; },
-      ' ');
-  return text;
-}
-
-// The NIC of each GPU, and those that none uses.
-struct NicChoice {
-  std::vector<int> used, affinity, left_out;  // affinity counts `used`
-  BytesPerSecond speed = {};
-};
-
-BytesPerSecond speed_of(const ImportedNode::Vertex& nic, const TopologyImport& import) {
-  if (nic.speed) return *nic.speed;
-  if (import.nic_bandwidth) return *import.nic_bandwidth;
-  throw InputError(nic.place, fmt::format("how fast is {}? The file does not say", one_line(nic.original)),
-                   "say it: --nic-bandwidth 200Gbps");
-}
-
-// Of the fastest NICs each GPU takes the nearest; of several the one that fewest GPUs use so far.
-NicChoice choose_nics(const ImportedNode& node, const TopologyImport& import) {
-  NicChoice choice;
-  for (int nic : node.nics) choice.speed = std::max(choice.speed, speed_of(node.vertices[nic], import));
-  std::vector<int> users(node.nics.size(), 0), nic_of;
-  for (int gpu : node.gpus) {
-    int best = -1;
-    for (int i = 0; i < static_cast<int>(node.nics.size()); ++i) {
-      if (speed_of(node.vertices[node.nics[i]], import) < choice.speed) continue;
-      auto rank = [&](int nic) { return std::pair(pcie_class(node, gpu, node.nics[nic]), users[nic]); };
-      if (best < 0 || rank(i) < rank(best)) best = i;
-    }
-    if (best < 0) return choice;
-    ++users[best];
-    nic_of.push_back(best);
-  }
-  std::vector<int> number(users.size(), -1);
-  for (int i = 0; i < static_cast<int>(users.size()); ++i) {
-    if (users[i] > 0) number[i] = static_cast<int>(choice.used.size());
-    (users[i] > 0 ? choice.used : choice.left_out).push_back(node.nics[i]);
-  }
-  for (int nic : nic_of) choice.affinity.push_back(number[nic]);
-  return choice;
 }
 
 std::string tree_keys(const PcieTree& tree, std::string_view indent) {
@@ -124,13 +84,13 @@ class Writer {
     auto gpus = static_cast<int>(node_.gpus.size());
     std::string body = interconnect ? cluster(*interconnect) : graph();
     // A graph keeps all NICs, a cluster those that GPUs use.
-    auto nics = interconnect ? nics_.used.size() : node_.nics.size();
+    auto nics = interconnect ? nics_.nics.size() : node_.nics.size();
     if (uses_nvlink_) header_.add("NVLink: " + node_.nvlink_source);
     if (uses_pcie_) header_.add("PCIe: " + node_.pcie_source);
     if (uses_sockets_) header_.add("Between sockets: " + node_.socket_source);
     if (uses_nvlink_ || uses_pcie_ || nics > 0)
       header_.add("All latencies are assumptions: the file has none.");
-    for (const auto& note : node_.notes) header_.add(one_line(note));
+    for (const auto& note : node_.notes) say(one_line(note));
     if (interconnect)
       header_.add(nics > 0 ? "For several nodes add the network: a 'fabric', e.g. {kind: rail_optimized}."
                            : "For several nodes add 'nics' to the node, and a 'fabric'.");
@@ -139,7 +99,7 @@ class Writer {
     return {header_.text() + body,
             fmt::format("{}, {} (kind: {})", counted(gpus, "GPU"), counted(static_cast<int>(nics), "NIC"),
                         interconnect ? "cluster" : "graph"),
-            !platform.empty()};
+            !platform.empty(), notes_};
   }
 
  private:
@@ -201,33 +161,54 @@ class Writer {
     nics_ = choose_nics(node_, import_);
     auto text = fmt::format("kind: cluster\nnode:\n  gpus: {}\n", node_.gpus.size());
     if (!interconnect.empty()) text += "  interconnect:\n" + interconnect;
-    if (!nics_.used.empty()) {
-      text += fmt::format("  nics: {{count: {}, bandwidth: {}Gbps, latency: {}, affinity: [{}]}}\n",
-                          nics_.used.size(), nics_.speed.value() * 8 / 1e9, microseconds(kNicLatency),
+    if (!nics_.nics.empty()) {
+      text += fmt::format("  nics: {{count: {}, bandwidth: {}, latency: {}, affinity: [{}]}}\n",
+                          nics_.nics.size(), gigabits(nics_.bandwidth), microseconds(kNicLatency),
                           fmt::join(nics_.affinity, ", "));
       describe_nics(interconnect.find("gpus_per_switch") != std::string::npos);
     }
-    if (!node_.to_host.empty()) header_.add("Left out: the NVLinks between GPUs and CPUs.");
+    if (!node_.to_host.empty()) say("left out: the NVLinks between GPUs and CPUs");
     return text;
   }
 
   void describe_nics(bool with_pcie) {
-    std::vector<std::string> names, left_out, moved;
-    for (std::size_t i = 0; i < nics_.used.size(); ++i) {
+    std::vector<std::string> names, moved;
+    for (std::size_t i = 0; i < nics_.nics.size(); ++i) {
       auto first = std::find(nics_.affinity.begin(), nics_.affinity.end(), static_cast<int>(i));
-      auto distance = pcie_class(node_, node_.gpus[first - nics_.affinity.begin()], nics_.used[i]);
-      names.push_back(fmt::format("nic{} is {} ({} to its GPU)", i,
-                                  one_line(node_.vertices[nics_.used[i]].original), name(distance)));
+      auto distance = pcie_class(node_, node_.gpus[first - nics_.affinity.begin()], nics_.nics[i].front());
+      names.push_back(
+          fmt::format("nic{} is {} ({} to its GPU)", i, originals(nics_.nics[i], " and "), name(distance)));
       if (with_pcie && distance != PcieClass::pix) moved.push_back(fmt::format("nic{}", i));
     }
-    for (int nic : nics_.left_out) left_out.push_back(one_line(node_.vertices[nic].original));
     header_.add(fmt::format("NICs: {}.", fmt::join(names, ", ")));
     if (!moved.empty())
       header_.add(fmt::format("Here {} hang off the switch of the first GPU that uses them.",
                               fmt::join(moved, ", ")));
-    if (!left_out.empty())
-      header_.add(fmt::format("Left out, as a GPU uses one NIC, the nearest of the fastest: {}.",
-                              fmt::join(left_out, ", ")));
+    if (auto ports = nics_.nics.front().size(); ports > 1) {
+      bool all = nics_.bandwidth >= nics_.port * static_cast<double>(ports);
+      say(fmt::format("NCCL uses {} NIC ports nearest to a GPU: they are one NIC of {} here, {}{} x {}",
+                      ports == 2 ? "both" : fmt::format("all {}", ports), gigabits(nics_.bandwidth),
+                      all ? "" : "what PCIe carries of ", ports, gigabits(nics_.port)));
+    }
+    if (!nics_.slower.empty())
+      say(fmt::format("left out, as slower than the others: {}", originals(nics_.slower, ", ")));
+    if (!nics_.farther.empty())
+      say(fmt::format("left out, as each GPU uses {} and others are nearer or as near: {}",
+                      counted(static_cast<int>(nics_.nics.front().size()), "NIC"),
+                      originals(nics_.farther, ", ")));
+  }
+
+  [[nodiscard]] std::string originals(const std::vector<int>& nics, std::string_view between) const {
+    std::vector<std::string> names;
+    for (int nic : nics) names.push_back(one_line(node_.vertices[nic].original));
+    return fmt::format("{}", fmt::join(names, between));
+  }
+
+  // On the console and, as a sentence, in the header.
+  void say(std::string text) {
+    notes_.push_back(text);
+    text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
+    header_.add(text + ".");
   }
 
   std::string graph() {
@@ -253,7 +234,7 @@ class Writer {
         text += wire(node_.vertices[roots[a]].name, node_.vertices[roots[b]].name,
                      {node_.socket, kPcieLatency}, "socket");
     uses_sockets_ = roots.size() > 1;
-    if (!nics.empty()) header_.add("The cables of the NICs lead nowhere here: a graph is one node.");
+    if (!nics.empty()) say("the cables of the NICs lead nowhere here: a graph is one node");
     return text;
   }
 
@@ -300,6 +281,7 @@ class Writer {
   const ImportedNode& node_;
   const TopologyImport& import_;
   Header header_;
+  std::vector<std::string> notes_;
   NicChoice nics_;
   bool uses_nvlink_ = false, uses_pcie_ = false, uses_sockets_ = false;
 };
