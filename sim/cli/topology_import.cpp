@@ -71,6 +71,11 @@ void add_topology_import(CLI::App& topology, Action& run) {
       ->transform(word(kGpus))
       ->type_name("volta|ampere|ada|hopper|blackwell");
   command
+      ->add_option(
+          "--nvlinks", import_options.nvlinks,
+          "NVLinks between any two GPUs, where NCCL's XML holds none; of NV# of 'nvidia-smi topo -m' the #")
+      ->check(CLI::Range(1, 64));
+  command
       ->add_option("--pcie-generation", import_options.pcie_generation,
                    "Generation of PCIe, where the file does not say; that of the GPU by default")
       ->check(CLI::Range(1, 6));

@@ -7,12 +7,15 @@
 namespace ddpsim {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using testing::expect_figures;
 using testing::fixture;
 using testing::from;
 using ::testing::HasSubstr;
 using testing::imported;
+using ::testing::IsSupersetOf;
+using ::testing::Not;
 using testing::words_of;
 
 // Every GPU has 4 + 5 + 5 + 4 = 18 links to the NVSwitches. The NIC for storage is slower than the others.
@@ -51,6 +54,55 @@ TEST(ImportNcclXml, BothPortsOfANic) {
   EXPECT_THAT(topology.yaml, HasSubstr("nic0 is mlx5_0 and mlx5_1 (PXB to its GPU), nic1 is mlx5_9 and"));
   auto cluster = testing::build_text(topology.yaml + "fabric: {kind: rail_optimized}\n", 4);
   expect_figures(cluster->route(0, 2), 45e9, 5e-6);
+}
+
+// Files for NCCL_TOPO_FILE have no NVLinks. --nvlinks is NV# of nvidia-smi: 7 x 12 are more than an A100 has,
+// so they lead to NVSwitches; among four, 3 x 4 are direct.
+TEST(ImportNcclXml, NvlinksThatTheFileDoesNotHold) {
+  auto import = from(fixture("topo_file.xml"));
+  import.nic_bandwidth = BytesPerSecond(25e9);
+  EXPECT_THAT(
+      import_nccl_xml(import).notes,
+      Contains("the file holds no NVLinks, which NCCL finds when it runs: no NVLink joins GPUs here; "
+               "--nvlinks N adds N between all pairs, as NV# in the matrix of nvidia-smi, with --gpu"));
+  import.gpu = nccl::Gpu::ampere;
+  EXPECT_THAT(import_nccl_xml(import).notes,
+              Contains(HasSubstr("holds no NVLinks, though ampere GPUs have up to 12: no NVLink joins")));
+  import.nvlinks = 12;
+  auto topology = import_nccl_xml(import);
+  EXPECT_THAT(topology.notes, ElementsAre());
+  EXPECT_THAT(topology.yaml, HasSubstr("kind: nvswitch\n    bandwidth: 25GB/s\n    count: 12\n"));
+  EXPECT_THAT(topology.yaml, HasSubstr("of ampere (--gpu). 12 to share between two GPUs: --nvlinks.\n"));
+  expect_figures(imported(import)->route(2, 5), 300e9, 1e-6);
+  import.gpu = nccl::Gpu::ada;
+  import.nvlinks.reset();
+  EXPECT_THAT(import_nccl_xml(import).notes, Not(Contains(HasSubstr("NVLinks"))));
+}
+
+// A real file of NC A100 v4: each GPU's 12 NVLinks lead to itself. Among four GPUs 3 x 4 links are direct.
+TEST(ImportNcclXml, NvlinksToItself) {
+  auto import = from(fixture("topo_self_links.xml"));
+  import.pcie_generation = 4;
+  EXPECT_THAT(
+      import_nccl_xml(import).notes,
+      IsSupersetOf(
+          {HasSubstr("left out, as they lead from a GPU to itself: the NVLinks of gpu0, gpu1, gpu2, gpu3"),
+           HasSubstr("holds no NVLinks, though ampere GPUs have up to 12")}));
+  expect_figures(imported(import)->route(0, 1), 16e9, 2.5e-6);
+  import.nvlinks = 4;
+  EXPECT_THAT(import_nccl_xml(import).notes, Contains(HasSubstr("from a GPU to itself")));
+  EXPECT_THAT(import_nccl_xml(import).yaml, HasSubstr("kind: nvlink_mesh\n"));
+  expect_figures(imported(import)->route(0, 3), 100e9, 0.3e-6);
+}
+
+TEST(ImportNcclXml, AGpuWithoutNvlinksAmongOthers) {
+  testing::TemporaryFolder folder;
+  auto text = testing::contents(fixture("dump_two_ports.xml"));
+  auto begin = text.rfind("<nvlink"), end = text.rfind("</gpu>");
+  for (int i = 0; i < 3; ++i) begin = text.rfind("<nvlink", begin - 1);
+  auto import = from(folder.write("t.xml", text.erase(begin, end - begin)));
+  EXPECT_THAT(import_nccl_xml(import).notes,
+              Contains("no NVLinks in the file to gpu1, and others have some"));
 }
 
 // A GPU and NICs of 200 Gb/s, all right below one CPU.
@@ -144,7 +196,8 @@ TEST(ImportNcclXml, ATreeOnly) {
   auto import = from(fixture("topo_file.xml"));
   import.nic_bandwidth = BytesPerSecond(25e9);
   auto yaml = import_nccl_xml(import).yaml;
-  EXPECT_THAT(yaml, HasSubstr("# <gpu> holds no NVLinks: NCCL finds them when it runs.\n"));
+  EXPECT_THAT(yaml,
+              HasSubstr("# The file holds no NVLinks, which NCCL finds when it runs: no NVLink joins GPUs"));
   EXPECT_THAT(yaml, HasSubstr("nic0 is 0103:00:00.0"));
   EXPECT_THAT(yaml, HasSubstr("affinity: [1, 1, 0, 0, 3, 3, 2, 2]"));
   auto cluster = imported(import);

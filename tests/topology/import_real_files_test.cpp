@@ -40,6 +40,7 @@ TEST(ImportRealFiles, ReadBackAndAgreeWithTheMatrix) {
     auto import = testing::from(file.string());
     import.gpu = gpu_of(file.filename().string());
     import.nic_bandwidth = BytesPerSecond(12.5e9);
+    import.pcie_generation = 4;
     auto cluster = testing::imported(import);
     EXPECT_GE(cluster->gpus(), 2);
     if (file.extension() == ".txt") {

@@ -11,15 +11,15 @@ using namespace literals;
 // V100 (6 of 25), Turing (2 of 25), A100 (12 of 25), GA102 (4 of 14.0625), H100 (18 of 25) and Blackwell (18
 // of 50). Ada (sm 89) and the workstation GPUs of Blackwell (sm 120) have none. NVLink SHARP came with the
 // NVSwitch of Hopper.
-constexpr std::array<GpuFigures, 9> kGpus{{{60, "pascal", 20_GBps, 4, false, 3},
-                                           {70, "volta", 25_GBps, 6, false, 3},
-                                           {75, "turing", 25_GBps, 2, false, 3},
-                                           {80, "ampere", 25_GBps, 12, false, 4},
-                                           {86, "ampere (GA10x)", 14.0625_GBps, 4, false, 4},
-                                           {89, "ada", 0_GBps, 0, false, 4},
-                                           {90, "hopper", 25_GBps, 18, true, 5},
-                                           {100, "blackwell", 50_GBps, 18, true, 5},
-                                           {120, "blackwell (GB20x)", 0_GBps, 0, false, 5}}};
+constexpr std::array<GpuFigures, 9> kGpus{{{60, "pascal", 20_GBps, 4, true, false, 3},
+                                           {70, "volta", 25_GBps, 6, true, false, 3},
+                                           {75, "turing", 25_GBps, 2, false, false, 3},
+                                           {80, "ampere", 25_GBps, 12, true, false, 4},
+                                           {86, "ampere (GA10x)", 14.0625_GBps, 4, false, false, 4},
+                                           {89, "ada", 0_GBps, 0, false, false, 4},
+                                           {90, "hopper", 25_GBps, 18, true, true, 5},
+                                           {100, "blackwell", 50_GBps, 18, true, true, 5},
+                                           {120, "blackwell (GB20x)", 0_GBps, 0, false, false, 5}}};
 constexpr int kFirstUnknownSm = 130;
 
 // src/graph/topo.cc: kvDictPciGen, in 100 Mb/s a lane; GB/s are lanes * value / 80.

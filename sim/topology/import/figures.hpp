@@ -13,6 +13,7 @@ struct GpuFigures {
   std::string_view name;
   BytesPerSecond nvlink;  // per link and direction
   int most_nvlinks;       // of one GPU; 0: it has none
+  bool nvlinks_usual;     // whole boards of data centres have them
   bool multicast;         // its NVSwitches add up and multicast (NVLink SHARP)
   int pcie_generation;
 };

@@ -1,17 +1,14 @@
-// NCCL's topology XML. Which element is what follows NCCL's own reader, src/graph/topo.cc: ncclTopoAddCpu,
-// ncclTopoAddPci, ncclTopoAddNvLinks, ncclTopoAddC2c.
+// NCCL's topology XML. Which element is what follows NCCL's own reader, src/graph/topo.cc:
+// ncclTopoAddCpu, ncclTopoAddPci.
 #include <algorithm>
-#include <charconv>
-#include <map>
 #include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "sim/base/quantity.hpp"
-#include "sim/topology/import/topology_import.hpp"
+#include "sim/topology/import/nccl_xml_nvlinks.hpp"
 #include "sim/topology/import/topology_writer.hpp"
-#include "sim/topology/import/xml_text.hpp"
 
 namespace ddpsim {
 namespace {
@@ -19,29 +16,8 @@ namespace {
 using Kind = ImportedNode::Kind;
 using pugi::xml_node;
 
-constexpr int kDeepest = 32;      // <pci> in <pci>
-constexpr int kMostNvlinks = 64;  // of one GPU to one target
+constexpr int kDeepest = 32;  // <pci> in <pci>
 constexpr std::size_t kMostVertices = 4096;
-
-// The hexadecimal digits of "0000:1b:00.0": two spellings of one address are one number.
-std::uint64_t bus_number(const Located& text) {
-  std::string digits;
-  for (char c : text.text)
-    if (c != ':' && c != '.') digits += c;
-  std::uint64_t number = 0;
-  auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number, 16);
-  if (digits.empty() || error != std::errc() || end != digits.data() + digits.size())
-    throw InputError(text.span, fmt::format("'{}' is no PCI address", text.text),
-                     "write it like 0000:1b:00.0");
-  return number;
-}
-
-struct Gpu {
-  int vertex;
-  xml_node element;  // <gpu>; null in a file without
-  std::uint64_t bus;
-  std::optional<std::int64_t> dev;
-};
 
 class Importer {
  public:
@@ -56,15 +32,10 @@ class Importer {
       throw InputError(xml_.place(system), "a system without GPUs",
                        "GPUs are <pci> of class 0x03...., or hold a <gpu>");
     number_gpus();
-    read_nvlinks();
-    std::string_view where =
-        dump_ ? "" : " A file without <gpu> holds no NVLinks: NCCL finds them when it runs.";
-    node_.pcie_source = fmt::format(
-        "link speed and width of each device, as NCCL counts them (kvDictPciGen in "
-        "src/graph/topo.cc).{}",
-        where);
+    add_nvlinks(xml_, import_, gpus_, node_);
+    node_.pcie_source =
+        "link speed and width of each device, as NCCL counts them (kvDictPciGen in src/graph/topo.cc).";
     read_sockets();
-    node_.gpu = gpu_kind();
     if (!unused_.empty())
       node_.notes.push_back(fmt::format("left out, as NCCL does not use them by what the file says: {}",
                                         fmt::join(unused_, ", ")));
@@ -157,7 +128,7 @@ class Importer {
   void add_gpu(xml_node pci, int vertex, const Located& bus) {
     auto element = pci.child("gpu");
     auto dev = element ? xml_.attribute(element, "dev") : std::nullopt;
-    Gpu gpu{vertex, element, bus_number(bus), std::nullopt};
+    XmlGpu gpu{vertex, element, bus_number(bus), std::nullopt};
     if (dev) gpu.dev = parse_integer(*dev, 0, 1'000'000);
     for (const auto& other : gpus_) {
       if (other.bus == gpu.bus)
@@ -202,115 +173,10 @@ class Importer {
 
   // As CUDA counts: by `dev`, without one by PCI address.
   void number_gpus() {
-    bool all = std::all_of(gpus_.begin(), gpus_.end(), [](const Gpu& gpu) { return gpu.dev.has_value(); });
+    bool all = std::all_of(gpus_.begin(), gpus_.end(), [](const XmlGpu& gpu) { return gpu.dev.has_value(); });
     std::sort(gpus_.begin(), gpus_.end(),
-              [&](const Gpu& a, const Gpu& b) { return all ? *a.dev < *b.dev : a.bus < b.bus; });
+              [&](const XmlGpu& a, const XmlGpu& b) { return all ? *a.dev < *b.dev : a.bus < b.bus; });
     for (const auto& gpu : gpus_) node_.gpus.push_back(gpu.vertex);
-  }
-
-  void read_nvlinks() {
-    std::map<std::pair<int, int>, int> pairs;
-    std::map<std::pair<int, int>, SourceSpan> places;
-    std::vector<int> to_switch(gpus_.size(), 0);
-    for (int from = 0; from < static_cast<int>(gpus_.size()); ++from) {
-      const auto& gpu = gpus_[from];
-      for (auto nvlink : gpu.element.children("nvlink")) {
-        auto written = xml_.required(nvlink, "count");
-        auto count = static_cast<int>(parse_integer(written, 1, kMostNvlinks));
-        take_rate(gpu, nvlink);
-        auto target_class = xml_.required(nvlink, "tclass");
-        int* sum = nullptr;
-        if (target_class.text.starts_with("0x068001")) {
-          add_to_host(from, node_.nvlink * count, count, written);
-        } else if (target_class.text.starts_with("0x0680")) {
-          sum = &to_switch[from];
-        } else if (target_class.text.starts_with("0x03")) {
-          auto target = xml_.required(nvlink, "target");
-          std::pair ends(from, gpu_at(target, from));
-          places.try_emplace(ends, target.span);
-          sum = &pairs[ends];
-        } else {
-          throw InputError(target_class.span,
-                           fmt::format("NVLinks to a device of class '{}'", target_class.text),
-                           "NCCL knows 0x068000 (NVSwitch), 0x068001 (CPU) and 0x03.... (GPU)");
-        }
-        if (sum) check_count(*sum += count, written);
-      }
-      for (auto c2c : gpu.element.children("c2c")) read_c2c(c2c, from);
-    }
-    for (const auto& [ends, count] : pairs) {
-      auto back = pairs.find({ends.second, ends.first});
-      if (back == pairs.end() || back->second != count)
-        throw InputError(
-            places.at(ends),
-            fmt::format("{} NVLinks lead there, and {} back", count, back == pairs.end() ? 0 : back->second),
-            "a link has two ends: is the file whole?");
-      if (ends.first < ends.second) node_.nvlinks.push_back({ends.first, ends.second, count});
-    }
-    if (std::any_of(to_switch.begin(), to_switch.end(), [](int links) { return links > 0; }))
-      node_.to_nvswitch = std::move(to_switch);
-  }
-
-  int gpu_at(const Located& target, int from) const {
-    auto bus = bus_number(target);
-    auto found = std::find_if(gpus_.begin(), gpus_.end(), [&](const Gpu& gpu) { return gpu.bus == bus; });
-    if (found == gpus_.end())
-      throw InputError(target.span, fmt::format("no GPU is at {}", target.text),
-                       "a dump has only the GPUs of its run: run with all GPUs of the node");
-    if (found - gpus_.begin() == from)
-      throw InputError(target.span, "NVLinks from a GPU to itself", "is the file whole?");
-    return static_cast<int>(found - gpus_.begin());
-  }
-
-  // The rate of NVLink, which is that of all GPUs of the node.
-  void take_rate(const Gpu& gpu, xml_node nvlink) {
-    auto sm = xml_.attribute(gpu.element, "sm");
-    const GpuFigures* figures =
-        sm ? gpu_figures_of_sm(static_cast<int>(parse_integer(*sm, 1, 999))) : nullptr;
-    bool known = figures != nullptr;
-    if (!figures && import_.gpu) figures = &gpu_figures(*import_.gpu);
-    auto place = sm ? sm->span : xml_.place(nvlink);
-    if (!figures)
-      throw InputError(place, "how fast are the NVLinks of this GPU?",
-                       "say it: --gpu volta, ampere, hopper or blackwell");
-    if (figures->most_nvlinks == 0)
-      throw InputError(place, fmt::format("{} GPUs have no NVLink", figures->name), "is the GPU right?");
-    if (node_.nvlink.value() > 0 && figures->nvlink != node_.nvlink)
-      throw InputError(place, "NVLinks of two rates in one node", "the GPUs of a node are alike");
-    node_.nvlink = figures->nvlink;
-    node_.multicast = figures->multicast;
-    node_.nvlink_source =
-        fmt::format("{} GB/s per link and direction, as NVIDIA says of {} ({}).",
-                    figures->nvlink.value() / 1e9, figures->name, known ? "sm " + sm->text : "--gpu");
-  }
-
-  // In megabytes a second and link.
-  void read_c2c(xml_node c2c, int from) {
-    auto written = xml_.required(c2c, "count");
-    auto count = parse_integer(written, 1, kMostNvlinks);
-    auto each = parse_integer(xml_.required(c2c, "bw"), 1, 100'000'000);
-    add_to_host(from, BytesPerSecond(static_cast<double>(each * count) * 1e6), static_cast<int>(count),
-                written);
-  }
-
-  void add_to_host(int from, BytesPerSecond bandwidth, int count, const Located& written) {
-    if (node_.to_host.empty() || node_.to_host.back().gpu != from) node_.to_host.push_back({from, {}, 0});
-    auto& links = node_.to_host.back();
-    links.bandwidth += bandwidth;
-    links.count += count;
-    check_count(links.count, written);
-  }
-
-  static void check_count(int count, const Located& written) {
-    if (count > kMostNvlinks)
-      throw InputError(written.span, fmt::format("{} NVLinks to one target", count), "no GPU has so many");
-  }
-
-  // As the file says of its first GPU, or the option.
-  std::optional<nccl::Gpu> gpu_kind() {
-    auto sm = xml_.attribute(gpus_.front().element, "sm");
-    auto known = sm ? nccl_gpu(static_cast<int>(parse_integer(*sm, 1, 999))) : std::nullopt;
-    return known ? known : import_.gpu;
   }
 
   // The slowest of the CPUs; NCCL counts the same for all of a node.
@@ -336,7 +202,7 @@ class Importer {
   XmlText xml_;
   bool dump_ = false;  // with <gpu>: whatever has none is no GPU
   ImportedNode node_;
-  std::vector<Gpu> gpus_;
+  std::vector<XmlGpu> gpus_;
   std::vector<xml_node> cpus_;
   std::optional<Located> host_;
   std::set<std::string> numa_ids_;

@@ -67,6 +67,9 @@ void add_nvlinks(const Matrix& matrix, const GpuFigures& gpu, ImportedNode& node
 
 ImportedTopology import_nvidia_smi(const TopologyImport& import) {
   auto matrix = read_matrix(import.path);
+  if (import.nvlinks)
+    throw InputError(matrix.devices[0].span, "--nvlinks is for NCCL's XML: the matrix says NV# itself",
+                     "leave --nvlinks out");
   ImportedNode node;
   const auto* nvlinks = first_nvlinks(matrix);
   if (nvlinks && !import.gpu)

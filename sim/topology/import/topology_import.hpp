@@ -15,6 +15,7 @@ namespace ddpsim {
 struct TopologyImport {
   std::string path;
   std::optional<nccl::Gpu> gpu;
+  std::optional<int> nvlinks;          // between any two GPUs, as NV# in nvidia-smi's matrix; XML without any
   std::optional<int> pcie_generation;  // 1 to 6
   std::optional<HostCpu> cpu;
   std::optional<BytesPerSecond> nic_bandwidth;  // per NIC and direction
