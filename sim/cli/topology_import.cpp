@@ -14,7 +14,7 @@ namespace ddpsim::cli {
 namespace {
 
 struct ImportOptions {
-  std::string format, out, nic_bandwidth;
+  std::string format, out, nic_bandwidth, socket_bandwidth;
   TopologyImport import;
 };
 
@@ -33,11 +33,15 @@ std::vector<std::pair<std::string, HostCpu>> host_cpus() {
   return words;
 }
 
+std::optional<BytesPerSecond> bandwidth(const char* option, const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  return parse_bandwidth({text, whole_file(make_source(option, text))});
+}
+
 void import(const ImportOptions& options) {
   TopologyImport import = options.import;
-  if (!options.nic_bandwidth.empty())
-    import.nic_bandwidth = parse_bandwidth(
-        {options.nic_bandwidth, whole_file(make_source("--nic-bandwidth", options.nic_bandwidth))});
+  import.nic_bandwidth = bandwidth("--nic-bandwidth", options.nic_bandwidth);
+  import.socket_bandwidth = bandwidth("--socket-bandwidth", options.socket_bandwidth);
   if (options.out != "-") check_writable(options.out, "--out");
   auto imported = options.format == "nvidia-smi" ? import_nvidia_smi(import) : import_nccl_xml(import);
   write_output(options.out, imported.yaml);
@@ -85,6 +89,9 @@ void add_topology_import(CLI::App& topology, Action& run) {
       ->type_name("skylake|amd|...");
   command->add_option("--nic-bandwidth", options->nic_bandwidth,
                       "Of each NIC and direction, where the file does not say, like 200Gbps");
+  command->add_option(
+      "--socket-bandwidth", options->socket_bandwidth,
+      "Between two sockets and in each direction, like 16GB/s; as NCCL counts the CPU by default");
   command->footer(
       "Example:\n  ddpsim topology import --format nvidia-smi matrix.txt --gpu ampere --cpu amd "
       "--nic-bandwidth "

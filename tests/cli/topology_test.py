@@ -260,6 +260,10 @@ class ImportTest(TopologyTest):
         self.assertEqual(self.read("node.yaml").decode(), text)
         self.assertIn("bandwidth: 48GB/s", text)
         self.assertIn("socket: {bandwidth: 22GB/s, latency: 0.5us}", text)
+        self.assertIn("note: between sockets: 22 GB/s per direction, as NCCL counts sapphire-rapids", self.ok(*arguments, "-").stderr)
+        done = self.ok(*arguments, "-", "--socket-bandwidth", "16GB/s")
+        self.assertIn("socket: {bandwidth: 16GB/s, latency: 0.5us}", done.stdout)
+        self.assertNotIn("sockets", done.stderr)
 
     def test_nccl_xml(self):
         self.write("system.xml", self.fixture("dump_v100_mesh.xml"))

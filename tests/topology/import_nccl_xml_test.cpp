@@ -297,6 +297,16 @@ TEST(ImportNcclXml, LinksBetweenSockets) {
   EXPECT_DOUBLE_EQ(between(fast, "").value(), 10e9);  // assumed
 }
 
+TEST(ImportNcclXml, WhereTheFigureBetweenSocketsIsFrom) {
+  auto import = from(fixture("dump_pcie.xml"));
+  EXPECT_THAT(import_nccl_xml(import).notes,
+              Contains("between sockets: 16 GB/s per direction, as NCCL counts amd (AMD_BW in "
+                       "src/graph/topo.h); --socket-bandwidth sets another"));
+  import.socket_bandwidth = BytesPerSecond(7e9);  // before what the CPU of the file says
+  expect_figures(imported(import)->route(3, 4), 7e9, 1.5e-6);
+  EXPECT_THAT(import_nccl_xml(import).notes, Not(Contains(HasSubstr("sockets"))));
+}
+
 TEST(ImportNcclXml, RatesOfNvlink) {
   auto rate = [](int sm) { return gpu_figures_of_sm(sm)->nvlink.value() / 1e9; };
   EXPECT_DOUBLE_EQ(rate(60), 20);

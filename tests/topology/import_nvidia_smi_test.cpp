@@ -88,6 +88,30 @@ TEST(ImportNvidiaSmi, ARegularTreeOfPcieIsACluster) {
   expect_figures(imported(import)->route(0, 4), 12e9, 2.5e-6);
 }
 
+// The matrix does not say which CPUs: NCCL's figure for one, by name, and which options say better.
+TEST(ImportNvidiaSmi, BetweenSockets) {
+  auto import = with_gpu("pcie_node.txt", nccl::Gpu::ada);
+  auto notes = [&] { return import_nvidia_smi(import).notes; };
+  EXPECT_THAT(notes(), ::testing::Contains(
+                           "between sockets: 10 GB/s per direction, as NCCL counts skylake (SKL_QPI_BW in "
+                           "src/graph/topo.h); an assumption: the matrix does not say which CPUs these are; "
+                           "--cpu or --socket-bandwidth does"));
+  import.cpu = HostCpu::amd;
+  EXPECT_THAT(notes(),
+              ::testing::Contains("between sockets: 16 GB/s per direction, as NCCL counts amd (AMD_BW "
+                                  "in src/graph/topo.h) (--cpu); --socket-bandwidth sets another"));
+  import.socket_bandwidth = BytesPerSecond(20e9);
+  EXPECT_THAT(notes(), Not(::testing::Contains(HasSubstr("sockets"))));
+  EXPECT_THAT(import_nvidia_smi(import).yaml,
+              HasSubstr("# Between sockets: 20 GB/s per direction (--socket-bandwidth).\n"));
+  expect_figures(imported(import)->route(0, 4), 20e9, 2.5e-6);
+  auto nvswitch = with_gpu("nvswitch.txt", nccl::Gpu::ampere);
+  EXPECT_THAT(import_nvidia_smi(nvswitch).notes, Not(::testing::Contains(HasSubstr("sockets"))));
+  nvswitch.socket_bandwidth = BytesPerSecond(20e9);
+  EXPECT_THAT(import_nvidia_smi(nvswitch).notes,
+              ::testing::Contains(HasSubstr("--socket-bandwidth has no effect")));
+}
+
 // Two switches below one, a GPU right below the host bridge, one with a host bridge of its own.
 TEST(ImportNvidiaSmi, AnIrregularTreeIsAGraph) {
   auto import = with_gpu("all_classes.txt", nccl::Gpu::ampere);

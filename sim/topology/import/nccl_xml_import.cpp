@@ -8,6 +8,7 @@
 
 #include "sim/base/quantity.hpp"
 #include "sim/topology/import/nccl_xml_nvlinks.hpp"
+#include "sim/topology/import/socket_link.hpp"
 #include "sim/topology/import/topology_writer.hpp"
 
 namespace ddpsim {
@@ -186,15 +187,7 @@ class Importer {
       auto number = [&](const char* name) { return cpu.attribute(name).as_int(-1); };
       auto known = host_cpu(text("arch"), text("vendor"), number("familyid"), number("modelid"));
       if (!node_.cpu) node_.cpu = known ? known : import_.cpu;
-      const auto& figures = socket_figures(known ? *known : import_.cpu.value_or(HostCpu::skylake));
-      if (node_.socket.value() > 0 && node_.socket <= figures.bandwidth) continue;
-      node_.socket = figures.bandwidth;
-      node_.socket_source =
-          fmt::format("{} GB/s per direction, as NCCL counts {} ({} in src/graph/topo.h){}.",
-                      figures.bandwidth.value() / 1e9, figures.option, figures.source,
-                      known         ? ""
-                      : import_.cpu ? " (--cpu)"
-                                    : "; an assumption: the file does not say which CPUs these are");
+      add_socket_link(node_, import_, known, "the file");
     }
   }
 

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include "sim/topology/import/matrix.hpp"
-#include "sim/topology/import/topology_import.hpp"
+#include "sim/topology/import/socket_link.hpp"
 #include "sim/topology/import/topology_writer.hpp"
 
 namespace ddpsim {
@@ -101,12 +101,7 @@ ImportedTopology import_nvidia_smi(const TopologyImport& import) {
     node.notes.push_back(
         "where NVLink hides how GPUs are joined by PCIe, and nothing else speaks against it, they "
         "are below one host bridge here: an assumption");
-  const auto& socket = socket_figures(import.cpu.value_or(HostCpu::skylake));
-  node.socket = socket.bandwidth;
-  node.socket_source =
-      fmt::format("{} GB/s per direction, as NCCL counts {} ({} in src/graph/topo.h){}.",
-                  socket.bandwidth.value() / 1e9, socket.option, socket.source,
-                  import.cpu ? " (--cpu)" : "; an assumption: the matrix does not say which CPUs these are");
+  add_socket_link(node, import, std::nullopt, "the matrix");
   node.gpu = import.gpu;
   node.cpu = import.cpu;
   node.finish();

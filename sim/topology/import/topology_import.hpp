@@ -18,7 +18,8 @@ struct TopologyImport {
   std::optional<int> nvlinks;          // between any two GPUs, as NV# in nvidia-smi's matrix; XML without any
   std::optional<int> pcie_generation;  // 1 to 6
   std::optional<HostCpu> cpu;
-  std::optional<BytesPerSecond> nic_bandwidth;  // per NIC and direction
+  std::optional<BytesPerSecond> socket_bandwidth;  // between two sockets, per direction
+  std::optional<BytesPerSecond> nic_bandwidth;     // per NIC and direction
 };
 
 struct ImportedTopology {
