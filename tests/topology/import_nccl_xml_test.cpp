@@ -142,6 +142,9 @@ TEST(ImportNcclXml, NicsThatNcclDoesNotUseAreNamed) {
   const std::string because = "left out, as NCCL does not use them by what the file says: ";
   EXPECT_THAT(notes(net(0) + net(1, "net=\"0\"")), ElementsAre(because + "mlx5_1"));
   EXPECT_THAT(notes(""), ElementsAre(because + "0000:02:00.0"));
+  // Dumps have been seen with one socket's device below each <cpu>.
+  EXPECT_THAT(notes(net(0) + net(0)),
+              ElementsAre("left out, as the file has them a second time, at another place: mlx5_0"));
   EXPECT_THAT(notes(net(0) + net(1, "speed=\"100000\"")),
               ElementsAre("left out, as slower than the others: mlx5_1"));
 }

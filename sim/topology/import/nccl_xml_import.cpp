@@ -40,6 +40,9 @@ class Importer {
     if (!unused_.empty())
       node_.notes.push_back(fmt::format("left out, as NCCL does not use them by what the file says: {}",
                                         fmt::join(unused_, ", ")));
+    if (!repeated_.empty())
+      node_.notes.push_back(fmt::format("left out, as the file has them a second time, at another place: {}",
+                                        fmt::join(repeated_, ", ")));
     node_.finish();
     return std::move(node_);
   }
@@ -161,6 +164,10 @@ class Importer {
         continue;
       }
       if (!name) name = dev;
+      if (!nets_.insert({name->text, dev->text}).second) {
+        repeated_.push_back(name->text);
+        continue;
+      }
       std::optional<BytesPerSecond> speed;
       if (auto given = xml_.attribute(net, "speed"))
         if (auto mbps = parse_integer(*given, -1, 100'000'000); mbps > 0)
@@ -199,7 +206,8 @@ class Importer {
   std::vector<xml_node> cpus_;
   std::optional<Located> host_;
   std::set<std::string> numa_ids_;
-  std::vector<std::string> unused_;  // NICs
+  std::set<std::pair<std::string, std::string>> nets_;  // name and dev
+  std::vector<std::string> unused_, repeated_;          // NICs
 };
 
 }  // namespace
