@@ -30,6 +30,7 @@ void add_repairs(const MeasuredCost& cost, std::vector<Note>& notes) {
 // Messages that a table says nothing about: their times are extrapolated (docs/model.md).
 struct Outside {
   std::size_t below = 0, beyond = 0, far = 0, all = 0;
+  bool with_broadcasts = false;
 
   void count(Bytes bytes, const MeasuredCost& cost) {
     ++all;
@@ -43,9 +44,10 @@ struct Outside {
         far == 0 ? std::string()
                  : fmt::format(", {} of them by more than a factor of two: what they take is a guess", far);
     notes.push_back({far == 0 ? "table-extrapolated" : "table-far-extrapolated",
-                     fmt::format("of {} all-reduces {} are smaller and {} larger than all of the table's "
+                     fmt::format("of {} {} {} are smaller and {} larger than all of the table's "
                                  "messages ({} to {}): extrapolated{}",
-                                 all, below, beyond, format_bytes(cost.points().front().bytes),
+                                 all, with_broadcasts ? "collectives" : "all-reduces", below, beyond,
+                                 format_bytes(cost.points().front().bytes),
                                  format_bytes(cost.points().back().bytes), far_out)});
   }
 };
@@ -133,7 +135,12 @@ void add_table_use(std::span<const ScenarioVariant> variants, std::vector<Note>&
       if (const auto& queued = measured->queued) add_repairs(*queued, notes);
       table = tables.insert(table, {cost, {}});
     }
-    for (const auto& bucket : variant.scenario().plan.buckets) table->second.count(bucket.wire, *cost);
+    auto plan = variant.scenario().plan;
+    for (const auto& bucket : plan.buckets) table->second.count(bucket.wire, *cost);
+    for (auto bytes : plan.buffer_broadcasts) {
+      table->second.count(bytes, *cost);
+      table->second.with_broadcasts = true;
+    }
   }
   for (const auto& [cost, outside] : tables) outside.add(*cost, notes);
 }

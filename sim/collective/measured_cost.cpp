@@ -104,7 +104,8 @@ double positive(const Located& field, double highest) {
 
 }  // namespace
 
-MeasuredCost::MeasuredCost(std::vector<MeasuredPoint> points, Pooling pooling) : points_(std::move(points)) {
+MeasuredCost::MeasuredCost(std::vector<MeasuredPoint> points, Pooling pooling)
+    : points_(std::move(points)), pooling_(pooling) {
   DDPSIM_CHECK(!points_.empty(), "a cost table has rows");
   if (pooling == Pooling::monotone) make_monotone(points_);
 }

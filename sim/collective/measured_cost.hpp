@@ -36,11 +36,14 @@ class MeasuredCost {
   [[nodiscard]] Seconds operator()(Bytes bytes) const;
   [[nodiscard]] const std::vector<MeasuredPoint>& points() const { return points_; }
   [[nodiscard]] std::vector<MeasuredPoint> repaired_points() const;
+  // Whether each time is that of one bucket (Pooling::none), of which no other size can be told.
+  [[nodiscard]] bool is_replay() const { return pooling_ == Pooling::none; }
   // Whether no time falls with size.
   [[nodiscard]] bool grows() const;
 
  private:
   std::vector<MeasuredPoint> points_;
+  Pooling pooling_;
 };
 
 // An all-reduce that starts while the lane is free is isolated. One that had to wait for the one before it

@@ -84,6 +84,7 @@ void set_wire_bytes(const LayerTrace& trace, ReductionPlan& plan) {
 void plan_ddp(const LayerTrace& trace, const DdpOptions& options, ReductionPlan& plan) {
   auto rule = ddp_assignment_rule(trace, options, plan.unused);
   plan.buckets = ddp_buckets(trace, rule);
+  plan.is_distributed_data_parallel = true;
   plan.comm_hook = options.comm_hook;
   plan.buffer_broadcasts = options.broadcast_buffers.value_or(trace.buffers);
   plan.launch = delays_all_reduce(options) ? LaunchRule::after_backward : LaunchRule::when_ready;
@@ -147,6 +148,19 @@ ReductionPlan make_reduction_plan(const LayerTrace& trace, Strategy strategy, co
   return plan;
 }
 
+DType wire_dtype(const ReductionPlan& plan, const Bucket& bucket) {
+  switch (plan.comm_hook) {
+    case CommHook::none:
+      return bucket.dtype;
+    case CommHook::fp16:
+      return DType::float16;
+    case CommHook::bf16:
+      return DType::bfloat16;
+  }
+  DDPSIM_CHECK(false, "every hook has a dtype");
+  return {};
+}
+
 bool depends_on_registration(Strategy strategy, const DdpOptions& options) {
   if (strategy == Strategy::naive) return true;
   if (strategy != Strategy::ddp) return false;
@@ -188,7 +202,7 @@ std::vector<Seconds> bucket_launch_times(const LayerTrace& trace, const Reductio
 
 std::vector<Bytes> construction_broadcasts(const LayerTrace& trace, const ReductionPlan& plan) {
   std::vector<Bytes> broadcasts;
-  if (plan.strategy != Strategy::ddp) return broadcasts;
+  if (!plan.is_distributed_data_parallel) return broadcasts;
   constexpr Bytes kBroadcastBucket(250 * 0x1p20);  // distributed.py: broadcast_bucket_size
   std::vector<TensorSize> tensors;
   for (auto parameter : trace.registration_order)

@@ -84,6 +84,7 @@ struct ReductionPlan {
   // find_unused_parameters: the extra all-reduce after the last bucket, one int32 a parameter. static_graph
   // has it in its first iteration, where it starts before the buckets, all of them after backward.
   std::optional<Bytes> used_parameter_bitmap;
+  bool is_distributed_data_parallel = false;  // PyTorch's, which broadcasts; buckets written by hand do not
   CommHook comm_hook = CommHook::none;
   // Before forward, one after the other: the model's buffers (distributed.py: _sync_buffers).
   std::vector<Bytes> buffer_broadcasts;
@@ -96,6 +97,9 @@ struct ReductionPlan {
 // parameter, unused parameters that hang DDP without find_unused_parameters, caps given twice, a cap of zero,
 // nothing left to reduce).
 ReductionPlan make_reduction_plan(const LayerTrace& trace, Strategy strategy, const DdpOptions& options);
+
+// Of what is all-reduced: the bucket's own dtype, or the hook's.
+DType wire_dtype(const ReductionPlan& plan, const Bucket& bucket);
 
 // Whether the order in which parameters were registered decides what is reduced when.
 bool depends_on_registration(Strategy strategy, const DdpOptions& options);
@@ -112,7 +116,8 @@ std::vector<Seconds> bucket_ready_times(const LayerTrace& trace, const Reduction
 std::vector<Seconds> bucket_launch_times(const LayerTrace& trace, const ReductionPlan& plan);
 
 // What DDP broadcasts once, when it is constructed: parameters and buffers, in groups of about 250 MiB per
-// dtype (distributed.py: _sync_module_states with broadcast_bucket_size). Empty for the other strategies.
+// dtype (distributed.py: _sync_module_states with broadcast_bucket_size); the buffers as they are broadcast
+// later. Empty for all but PyTorch's DDP.
 std::vector<Bytes> construction_broadcasts(const LayerTrace& trace, const ReductionPlan& plan);
 
 std::string_view strategy_name(Strategy strategy);

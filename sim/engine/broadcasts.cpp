@@ -52,7 +52,8 @@ std::vector<Seconds> broadcast_times(const Scenario& scenario, std::span<const B
 
 std::optional<Seconds> construction_broadcast(const Scenario& scenario) {
   auto sizes = construction_broadcasts(*scenario.trace, scenario.plan);
-  if (sizes.empty()) return std::nullopt;
+  if (sizes.empty() || (scenario.measured_table && scenario.measured_table->cost.is_replay()))
+    return std::nullopt;
   auto times = broadcast_times(scenario, sizes);
   return *std::max_element(times.begin(), times.end());
 }

@@ -1,6 +1,6 @@
 #pragma once
-// Broadcasts of DDP: of the model's buffers before a forward pass that synchronises, and of parameters and
-// buffers once, when it is constructed. Nothing runs beside them, and other groups' traffic is left out.
+// Broadcasts of DDP: of the model's buffers once per step, before its first forward pass, and of parameters
+// and buffers once, when it is constructed. Nothing runs beside them, and other groups' traffic is left out.
 #include <span>
 #include <vector>
 

@@ -73,7 +73,7 @@ void ScenarioReader::add_gloo_model(const Topology& topology, const GlooSection&
 
 void ScenarioReader::add_gloo_notes(const Topology& topology, const Collective& collective,
                                     const Communication& communication, std::vector<Note>& notes) {
-  if (communication.gloo && !collective.gloo.process)
+  if (communication.gloo && !collective.gloo.is_whole())
     notes.push_back(
         {"gloo-estimated",
          fmt::format(

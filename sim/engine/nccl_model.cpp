@@ -69,7 +69,9 @@ NcclModel::NcclModel(const Cluster& cluster, std::span<const int> gpus,
 }
 
 Seconds NcclModel::ring_time(Bytes bytes) const {
-  return std::max(rings_.choose(bytes).time, Seconds(ring_bound_ * bytes.value()));
+  auto choice = rings_.choose(bytes);
+  Seconds time = scale_(choice.time, rings_.time(*choice.candidate, Bytes(0)));
+  return std::max(time, Seconds(scale_.growing * ring_bound_ * bytes.value()));
 }
 
 NcclModel::Choice NcclModel::choose(Bytes bytes) const {

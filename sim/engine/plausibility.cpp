@@ -12,16 +12,40 @@ namespace {
 constexpr Seconds kLongLatency(1e-3);  // between continents tens of ms, in a data centre some us
 constexpr BytesPerSecond kSlowLink(1e6);
 
-void append(std::vector<Note> more, std::vector<Note>& notes) {
-  notes.insert(notes.end(), more.begin(), more.end());
-}
-
 }  // namespace
 
-void add_plausibility_notes(const GpuDescription* gpu, Scenario& scenario) {
-  append(trace_notes(*scenario.trace), scenario.notes);
-  if (gpu) append(compute_notes(*scenario.trace, *gpu), scenario.notes);
-  if (scenario.measured_table) append(table_notes(*scenario.measured_table), scenario.notes);
+std::vector<Note> recorded_notes(const LayerTrace& trace, const GpuDescription* gpu) {
+  auto notes = trace_notes(trace);
+  if (!gpu) return notes;
+  for (auto& note : compute_notes(trace, *gpu)) notes.push_back(std::move(note));
+  return notes;
+}
+
+void settle_broadcasts(Scenario& scenario) {
+  auto& plan = scenario.plan;
+  auto say = [&](std::string code, std::string text) {
+    scenario.notes.push_back({std::move(code), std::move(text)});
+  };
+  if (!plan.is_distributed_data_parallel) {
+    const auto& explicit_buffers = scenario.ddp.broadcast_buffers;
+    if (scenario.ddp.comm_hook != CommHook::none || (explicit_buffers && !explicit_buffers->empty()))
+      say("ddp-unused",
+          fmt::format("ddp.comm_hook and ddp.broadcast_buffers are DistributedDataParallel's: strategy {} "
+                      "does without them",
+                      strategy_name(plan.strategy)));
+    else if (!scenario.trace->buffers.empty() && !explicit_buffers)
+      say("buffers-left-out",
+          fmt::format("the model has buffers, which DistributedDataParallel broadcasts before forward: "
+                      "strategy {} does not",
+                      strategy_name(plan.strategy)));
+  } else if (!plan.buffer_broadcasts.empty() && scenario.measured_table &&
+             scenario.measured_table->cost.is_replay()) {
+    plan.buffer_broadcasts.clear();
+    say("buffers-left-out",
+        "the measured table holds all-reduces of one run, each by itself: what a broadcast of the model's "
+        "buffers takes "
+        "is not known, and left out");
+  }
 }
 
 std::vector<Note> link_notes(const Cluster& cluster) {

@@ -5,8 +5,12 @@
 
 namespace ddpsim {
 
-// Of the trace, of the GPU that computed it (null: unknown) and of a measured table.
-void add_plausibility_notes(const GpuDescription* gpu, Scenario& scenario);
+// Of a trace as it was recorded, and of the GPU that computed it (null: unknown).
+std::vector<Note> recorded_notes(const LayerTrace& trace, const GpuDescription* gpu);
+
+// What is not simulated of the trace's buffers and of the section ddp: codes buffers-left-out, ddp-unused.
+// Clears broadcasts that nothing tells the time of.
+void settle_broadcasts(Scenario& scenario);
 
 // Links slower than anything GPUs are joined by: 5 ms where 5 us was meant, 1 B/s. Codes link-latency,
 // link-bandwidth.

@@ -161,6 +161,7 @@ void ScenarioReader::read_workload(const Value& root, const std::shared_ptr<cons
   std::optional<Rescale> rescale;
   if (rescale_value) rescale = read_rescale_section(*rescale_value, gpu, load_gpu);
   auto recorded = cached(traces_, path, read_trace);
+  scenario.notes = recorded_notes(*recorded, gpu.get());
   auto& trace = changed_traces_[{path, scale, rescale}];
   if (!trace) {
     trace = rescale ? std::make_shared<const LayerTrace>(rescaled(*recorded, *rescale)) : recorded;
@@ -231,7 +232,9 @@ Scenario ScenarioReader::read(const Value& root) {
     check_uncontended(physics ? *physics : cluster, "physics", "remove 'physics', write cluster.gpu: none",
                       scenario);
   if (variability) read_variability(*variability, cluster, slower, *places, scenario);
-  add_plausibility_notes(gpu.get(), scenario);
+  settle_broadcasts(scenario);
+  if (scenario.measured_table)
+    for (auto& note : table_notes(*scenario.measured_table)) scenario.notes.push_back(std::move(note));
   scenario.validation = read_validation_section(validation, resolve_path);
   return scenario;
 }

@@ -45,6 +45,8 @@ struct GlooSection {
   std::optional<BytesPerSecond> process, cached, machine, reduction, copy;
   std::optional<Bytes> cache;
   std::optional<Seconds> step_latency;
+  // Whether nothing that counts for large messages is left to our estimate.
+  [[nodiscard]] bool is_whole() const { return process && reduction && copy && step_latency; }
 };
 
 // Reads scenarios; each trace, topology and table is read once, however many points of a sweep name it.

@@ -33,13 +33,15 @@ Seconds CostModel::all_reduce(Bytes bytes) const {
 }
 
 // gloo/broadcast.cc: a binomial tree, whose every round sends all of the buffer from all ranks that have it.
-// A machine's last round is its longest: half of its ranks send.
+// From one rank on a machine to half of them send.
 Seconds CostModel::broadcast(Bytes bytes) const {
   auto rounds = static_cast<double>(std::bit_width(static_cast<unsigned>(group_.ranks - 1)));
   Seconds time = (host_.step_latency + group_.network_latency) * rounds;
   if (bytes <= Bytes(0)) return time;
-  double senders = std::max(1.0, group_.ranks_per_machine / 2.0);
-  return time + bounded(process_time(bytes, bytes), bytes, senders) * rounds + copies(bytes);
+  double most = std::max(1.0, group_.ranks_per_machine / 2.0), senders = 1;
+  for (int round = 0; round < static_cast<int>(rounds); ++round, senders = std::min(2 * senders, most))
+    time += bounded(process_time(bytes, bytes), bytes, senders);
+  return time + copies(bytes);
 }
 
 }  // namespace ddpsim::gloo

@@ -125,6 +125,7 @@ IterationMetrics measure(const Timeline& timeline, const IterationContext& conte
   metrics.bucket_cap = context.plan.bucket_cap;
   metrics.first_bucket_cap = context.plan.first_bucket_cap;
   metrics.n_buckets = context.plan.buckets.size();
+  metrics.comm_hook = context.plan.comm_hook;
   metrics.algorithm = context.algorithm;
   metrics.fidelity = context.fidelity;
   metrics.reported_rank = rank.rank;

@@ -43,6 +43,7 @@ struct IterationMetrics {
   std::optional<Bytes> bucket_cap;
   std::optional<Bytes> first_bucket_cap;  // where it differs from bucket_cap
   std::size_t n_buckets = 0;
+  CommHook comm_hook = CommHook::none;
   // iteration = forward + backward_compute + interference + overhead + exposed_communication + optimizer, all
   // of the rank that finishes last; with accumulation, of all micro-batches of the step.
   Seconds forward, backward_compute, interference, overhead, exposed_communication, optimizer, iteration;

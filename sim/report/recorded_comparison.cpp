@@ -104,7 +104,7 @@ std::string ranks_hint(int recorded, const std::vector<int>& groups) {
 void check_dtypes(const RecordedCommunication& recorded, const SourceSpan& place, const ReductionPlan& plan) {
   for (std::size_t i = 0; i < plan.buckets.size(); ++i) {
     const auto& collective = recorded.collectives[i];
-    auto planned = plan.buckets[i].dtype;
+    auto planned = wire_dtype(plan, plan.buckets[i]);
     if (collective.dtype == planned) continue;
     throw InputError(
         place,
@@ -144,7 +144,7 @@ void check_recorded(const RecordedCommunication& recorded, const std::string& pa
                        ranks_hint(recorded.world_size, groups));
   std::vector<Bytes> recorded_sizes, planned_sizes;
   for (const auto& collective : recorded.collectives) recorded_sizes.push_back(collective.bytes());
-  for (const auto& bucket : plan.buckets) planned_sizes.push_back(bucket.bytes);
+  for (const auto& bucket : plan.buckets) planned_sizes.push_back(bucket.wire);
   if (recorded_sizes == planned_sizes) return check_dtypes(recorded, place, plan);
   throw InputError(
       place,
@@ -159,7 +159,7 @@ RecordedComparison compare_recorded(const RecordedCommunication& recorded, const
   comparison.world_size = recorded.world_size;
   comparison.steps = recorded.steps;
   for (std::size_t i = 0; i < recorded.collectives.size(); ++i) {
-    DDPSIM_CHECK(recorded.collectives[i].bytes() == metrics.buckets[i].bytes, "recorded buckets are alike");
+    DDPSIM_CHECK(recorded.collectives[i].bytes() == metrics.buckets[i].wire, "recorded buckets are alike");
     comparison.collectives.push_back({recorded.collectives[i], metrics.buckets[i]});
     comparison.recorded.in_flight += recorded.collectives[i].duration;
     comparison.simulated.in_flight += metrics.buckets[i].end - metrics.buckets[i].start;

@@ -104,7 +104,8 @@ class LinksTest(cli.CliTest):
         self.ok("simulate", "scenario.yaml", "--set", "collective.backend=gloo", "--json", "r.json")
         notes = {note["code"]: note["text"] for note in self.read_json("r.json")["notes"]}
         self.assertIn("fitted to 2 processes of one server", notes["gloo-estimated"])
-        self.ok("simulate", "scenario.yaml", "--set", "collective={backend: gloo, gloo: {process_bandwidth: 2GB/s}}", "--json", "r.json")
+        whole = "process_bandwidth: 2GB/s, reduction_bandwidth: 10GB/s, copy_bandwidth: 12GB/s, step_latency: 100us"
+        self.ok("simulate", "scenario.yaml", "--set", f"collective={{backend: gloo, gloo: {{{whole}}}}}", "--json", "r.json")
         self.assertNotIn("gloo-estimated", {note["code"] for note in self.read_json("r.json")["notes"]})
 
     def test_says_what_it_leaves_out(self):

@@ -51,6 +51,16 @@ class PlausibleTest(cli.CliTest):
             with self.subTest(option):
                 self.assertIn("registration-guessed", self.notes(trace, more=[option]))
 
+    def test_buffers_and_options_that_a_strategy_leaves_out(self):
+        trace = HEADER + "# buffers: 212480B 424B\n" + ROWS.format(0.4, 0.8)
+        self.assertEqual(self.notes(trace), {})
+        self.assertIn("strategy flat does not", self.notes(trace, more=["strategy=flat"])["buffers-left-out"])
+        self.assertIn("ddp-unused", self.notes(more=["strategy=naive", "ddp.comm_hook=fp16"]))
+
+    def test_a_scaled_trace_is_judged_as_it_was_recorded(self):
+        rows = "gradient,elements,dtype,ready_s,parameter\na,124439808,float32,0.8,0\n"
+        self.assertEqual(self.notes(HEADER + "# model: gpt2\n" + rows, more=["workload.scale_bytes=0.02"]), {})
+
     def test_compute_beyond_the_gpu(self):
         header = HEADER + "# device: NVIDIA A100\n# batch_size: 4\n# sequence_length: 1024\n"
         scenario = SCENARIO.replace("world_size: 4", f"world_size: 4, gpu: {cli.SOURCE_ROOT / 'gpus/a100-sxm4-80gb.yaml'}")

@@ -128,10 +128,20 @@ class Recording {
     EXPECT_EQ(parameters_of(trace, plan), recorded.at("buckets").get<Lists>());
     EXPECT_EQ(arrived_at_launch(trace, plan, arrivals.size()),
               recorded.at("arrived").get<std::vector<std::size_t>>());
+    compare_wire(plan, options);
     auto bitmaps = elements_of(recorded.at("others"), "all_reduce");
     EXPECT_EQ(bitmaps.size(), plan.used_parameter_bitmap ? 1U : 0U);
     if (plan.used_parameter_bitmap && !bitmaps.empty()) {
       EXPECT_EQ(plan.used_parameter_bitmap->value(), 4.0 * static_cast<double>(bitmaps.front()));
+    }
+  }
+
+  // A hook all-reduces two bytes per element.
+  static void compare_wire(const ReductionPlan& plan, const DdpOptions& options) {
+    for (const auto& bucket : plan.buckets) {
+      double elements = bucket.bytes.value() / bytes_per_element(bucket.dtype);
+      EXPECT_EQ(bucket.wire.value(),
+                options.comm_hook == CommHook::none ? bucket.bytes.value() : 2 * elements);
     }
   }
 

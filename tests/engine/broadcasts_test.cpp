@@ -3,9 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include "sim/engine/plausibility.hpp"
 #include "sim/report/metrics.hpp"
 
-#include "tests/engine/scenarios.hpp"
+#include "tests/engine/nccl_scenarios.hpp"
 
 namespace ddpsim::testing {
 namespace {
@@ -67,6 +68,34 @@ TEST(Broadcasts, FromAMeasuredTable) {
   EXPECT_DOUBLE_EQ(broadcast_times(scenario, sizes).front().value(), 0.01);
   scenario.groups.front().ranks = 4;  // 4 of 6 steps
   EXPECT_DOUBLE_EQ(broadcast_times(scenario, sizes).front().value(), 0.01 * 4 / 6);
+}
+
+// Eight ranks of a DGX H100 under NCCL's model: 8 of a ring's 14 steps; half of its latency is half of the
+// broadcast's.
+TEST(Broadcasts, UnderNcclsModel) {
+  NcclCase test;
+  test.world_size = 8;
+  auto scenario = test.read();
+  std::vector<Bytes> sizes{Bytes(1e6)};
+  const auto& model = *scenario.communication->nccl.front();
+  auto time = broadcast_times(scenario, sizes).front();
+  EXPECT_DOUBLE_EQ(time.value(), 8.0 / 14 * model.ring_time(Bytes(1e6)).value());
+  EXPECT_GT(time, Seconds(0));
+  auto faster = model.scaled({0.5, 1});
+  EXPECT_LT(faster.ring_time(Bytes(1e6)), model.ring_time(Bytes(1e6)));
+}
+
+// What single all-reduces of a run took says nothing of broadcasts.
+TEST(Broadcasts, LeftOutOfAReplay) {
+  auto scenario = two_ranks(with_buffers({Bytes(1e6)}));
+  scenario.communication = nullptr;
+  scenario.measured_table = std::make_shared<const MeasuredTable>(
+      MeasuredTable{MeasuredCost({{Bytes(1e6), Seconds(0.01), Seconds(0.01)}}, Pooling::none), {}, 2});
+  settle_broadcasts(scenario);
+  EXPECT_TRUE(scenario.plan.buffer_broadcasts.empty());
+  ASSERT_EQ(scenario.notes.size(), 1U);
+  EXPECT_EQ(scenario.notes.front().code, "buffers-left-out");
+  EXPECT_FALSE(construction_broadcast(scenario));
 }
 
 TEST(Broadcasts, EveryIterationWaitsForThem) {

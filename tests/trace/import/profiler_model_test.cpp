@@ -63,5 +63,14 @@ TEST(ProfilerModel, BuffersAreBroadcastInForward) {
   EXPECT_THAT(three_gradients().imported().trace.buffers, IsEmpty());
 }
 
+// Forward from 5 to 110 us; the kernel of its broadcast takes 30 of them.
+TEST(ProfilerModel, ForwardIsWithoutItsBroadcasts) {
+  auto trace = three_gradients();
+  trace.annotation("DistributedDataParallel.forward", 5, 100);
+  auto before = trace.imported().trace.forward;
+  trace.collective("Broadcast_RING_LL_Sum_int8_t", "broadcast", 7, 20, 50, 53120);
+  EXPECT_NEAR((*before - *trace.imported().trace.forward).value(), 30e-6, 1e-12);
+}
+
 }  // namespace
 }  // namespace ddpsim::testing

@@ -105,7 +105,12 @@ ImportedTrace import(const ImportRequest& request) {
     Collectives collectives(profile);
     auto measured = measure_gradients(profile, steps, collectives, stream, remarks);
     std::vector<StepTimes> times;
-    for (const auto& step : measured.steps) times.push_back(step_times(step, stream));
+    for (const auto& step : measured.steps) {
+      auto& time = times.emplace_back(step_times(step, stream));
+      if (!time.forward) continue;
+      auto broadcasts = time_in_broadcasts(profile, {*step.step->forward_start, step.step->backward.start});
+      *time.forward -= std::min(*time.forward, Seconds(static_cast<double>(broadcasts.count()) * 1e-9));
+    }
     imported.trace = summarize(times, measured, statistic);
     check_total(imported.trace);
     auto registration = listed_by_optimizer(profile, measured.steps.front());

@@ -62,4 +62,12 @@ std::vector<Bytes> broadcast_buffers(const Profile& profile) {
   return most;
 }
 
+Time time_in_broadcasts(const Profile& profile, Span span) {
+  Time sum{};
+  for (const auto& kernel : profile.collective_kernels)
+    if (kernel.facts.kind == CollectiveKind::broadcast && span.contains(kernel.start))
+      sum += kernel.end - kernel.start;
+  return sum;
+}
+
 }  // namespace ddpsim::pytorch_profiler

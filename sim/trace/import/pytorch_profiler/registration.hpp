@@ -21,4 +21,8 @@ std::optional<std::vector<std::size_t>> listed_by_optimizer(const Profile& profi
 // (under no_sync there are none).
 std::vector<Bytes> broadcast_buffers(const Profile& profile);
 
+// What the kernels of broadcasts took that started in a span of the GPU's time: a forward pass without them
+// is what the model and Python take.
+Time time_in_broadcasts(const Profile& profile, Span span);
+
 }  // namespace ddpsim::pytorch_profiler
