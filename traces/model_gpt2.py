@@ -105,6 +105,8 @@ def trace(model, batch, sequence, utilisation):
         f"# sequence_length: {sequence}",
         f"# forward: {1e3 * gpt2.forward_operations() / rate:.6f}ms",
         f"# optimizer: {1e3 * OPTIMIZER_BYTES * gpt2.elements() / MEMORY_BANDWIDTH:.6f}ms",
+        f"# gradients: {sum(1 for _ in gpt2.gradients())}",
+        f"# elements: {gpt2.elements()}",
         f"# source: {source}",
         f"# synthetic: operation counts at {100 * utilisation:g} % of {PEAK / 1e12:g} TFLOP/s",
         *(f"# {note}" for note in NOTES),

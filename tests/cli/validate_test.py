@@ -162,7 +162,7 @@ class GlooTest(ValidateCliTest):
         self.scenario(cli.small_trace(2, 65536, 0.001))
         done = self.ok("validate", "scenario.yaml", "--workload", "allreduce", "--repetitions", "3", "--csv", "a.csv")
         self.assertIn("busbw GB/s", done.stdout)
-        self.ok("simulate", "scenario.yaml", "--set", "collective={algorithm: measured, measured: a.csv}")
+        self.ok("simulate", "scenario.yaml", "--set", "collective={algorithm: measured, backend: gloo, workers: 1, measured: a.csv}")
         self.ok("validate", "scenario.yaml", "--workload", "chunks", "--repetitions", "3", "--csv", "c.csv")
         rows = list(csv.DictReader(self.read("c.csv").decode().splitlines()))
         self.assertEqual([int(row["chunks"]) for row in rows], [-(-2 * 262144 // int(row["chunk_bytes"])) for row in rows])
