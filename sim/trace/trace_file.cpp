@@ -100,8 +100,11 @@ std::vector<std::size_t> parse_registration_order(const CsvTable& table, const C
   std::vector<std::optional<std::size_t>> gradient_of(n);
   for (std::size_t i = 0; i < n; ++i) {
     const auto& field = filled(table.rows[i][*columns.parameter], "parameter");
-    auto& place =
-        gradient_of[static_cast<std::size_t>(parse_integer(field, 0, static_cast<std::int64_t>(n) - 1))];
+    auto parameter = static_cast<std::size_t>(parse_integer(field, 0, kMostElements));
+    if (parameter >= n)
+      throw InputError(field.span, fmt::format("parameter {} of {} gradients", parameter, n),
+                       fmt::format("each of 0 to {} stands once; was the file cut short?", n - 1));
+    auto& place = gradient_of[parameter];
     if (place)
       throw InputError(field.span, fmt::format("parameter {} appears twice", field.text),
                        fmt::format("it is first on line {}; each of 0 to {} stands once",

@@ -296,10 +296,10 @@ TEST(TraceRowErrors, ParameterOutOfRange) {
                      "gradient,elements,dtype,ready_s,parameter\n"
                      "a,8,float32,0.1,1\n"
                      "b,8,float32,0.1,2\n"),
-            "t.csv:4:17: error: 2 is out of range\n"
+            "t.csv:4:17: error: parameter 2 of 2 gradients\n"
             "  4 | b,8,float32,0.1,2\n"
             "    |                 ^\n"
-            "hint: write a number from 0 to 1");
+            "hint: each of 0 to 1 stands once; was the file cut short?");
 }
 
 TEST(TraceRowErrors, ParameterTwice) {
