@@ -20,8 +20,10 @@ Seconds total(std::span<const Bytes> sizes, const std::function<Seconds(Bytes)>&
   return sum;
 }
 
-Seconds over_chains(const Cluster& cluster, std::span<const int> gpus, std::span<const Bytes> sizes) {
-  auto schedule = ring_schedule(cluster, gpus, Operation::broadcast);
+// Of a plain ring all-reduce over the links: the chains themselves take as many rounds again to fill and to drain
+// as they have ranks, every one of them another one to play.
+Seconds over_rings(const Cluster& cluster, std::span<const int> gpus, std::span<const Bytes> sizes) {
+  auto schedule = ring_schedule(cluster, gpus, Operation::all_reduce);
   Traffic traffic{{{&schedule, 0}}, {}, [&](int link) { return cluster.link(link).bandwidth; }};
   auto plan = fold(traffic);
   CollectiveTime time(plan.groups.front().plan, plan.links);
@@ -44,7 +46,7 @@ std::vector<Seconds> broadcast_times(const Scenario& scenario, std::span<const B
       times.push_back(
           total(sizes, [&](Bytes bytes) { return share * communication.nccl[g]->ring_time(bytes); }));
     } else {
-      times.push_back(over_chains(*communication.cluster, communication.groups[g], sizes));
+      times.push_back(share * over_rings(*communication.cluster, communication.groups[g], sizes));
     }
   }
   return times;
