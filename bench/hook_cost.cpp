@@ -7,7 +7,7 @@
 #include "traces/capture/event_clock.hpp"
 #include "traces/capture/gradient_hooks.hpp"
 #include "traces/capture/training.hpp"
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace {
 

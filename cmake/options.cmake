@@ -6,6 +6,13 @@ set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
 endif()
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
+
+# What did not change since another build of it is taken from there.
+find_program(DDPSIM_CCACHE ccache)
+if(DDPSIM_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${DDPSIM_CCACHE}")
+endif()
 
 option(DDPSIM_BUILD_TESTS "Build the tests" OFF)
 option(DDPSIM_BUILD_BENCH "Build the benchmarks" OFF)

@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace ddpsim {
 

@@ -9,7 +9,7 @@
 #include <memory>
 #include <sstream>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include "sim/base/descriptor.hpp"

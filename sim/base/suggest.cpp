@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace ddpsim {
 namespace {

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include <boost/math/tools/roots.hpp>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "sim/base/quantity.hpp"
 #include "sim/base/source.hpp"

@@ -5,7 +5,7 @@
 #include <cctype>
 #include <set>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "sim/base/quantity.hpp"
 #include "sim/calibrate/readers.hpp"

@@ -2,7 +2,7 @@
 // "config" has "devices" with one entry a process (its first GPU), "results" one object a size.
 #include <set>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "sim/base/limits.hpp"
 #include "sim/base/quantity.hpp"

@@ -8,7 +8,7 @@
 #include <limits>
 #include <set>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "sim/base/limits.hpp"
 #include "sim/base/quantity.hpp"

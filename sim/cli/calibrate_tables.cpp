@@ -2,7 +2,7 @@
 
 #include <iostream>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "sim/base/output_file.hpp"
 #include "sim/base/quantity.hpp"

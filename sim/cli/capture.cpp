@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "traces/capture/command/capture_options.hpp"
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include "sim/base/check.hpp"
@@ -33,20 +33,20 @@ namespace {
 
 }  // namespace
 
-void add_capture(CLI::App& app, Action& run) {
-  auto* command = app.add_subcommand(
-      "capture", "Record a layer trace: train a GPT-2 here with LibTorch and time every gradient");
+Command capture_command() {
   auto options = std::make_shared<CaptureOptions>();
-  options->add_to(*command);
-  command->footer(
-      "Example:\n  ddpsim capture --model gpt2 --device cpu --batch 1 --sequence 64 --iterations 3 --out "
-      "trace.csv");
-  command->callback([options, &run] {
-    run = [options] {
-      check_outputs({{"--out", options->out}, {"--steps", options->steps}});
-      hand_over(options->arguments());
-    };
-  });
+  Command command{
+      .name = "capture",
+      .description = "Record a layer trace: train a GPT-2 here with LibTorch and time every gradient",
+      .example =
+          "  ddpsim capture --model gpt2 --device cpu --batch 1 --sequence 64 --iterations 3 "
+          "--out trace.csv",
+      .run = [options] {
+        check_outputs({{"--out", options->out}, {"--steps", options->steps}});
+        hand_over(options->arguments());
+      }};
+  options->add_to(command);
+  return command;
 }
 
 }  // namespace ddpsim::cli

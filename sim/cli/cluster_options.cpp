@@ -4,10 +4,13 @@
 
 namespace ddpsim::cli {
 
-void ClusterOptions::add_to(CLI::App& command) {
-  command.add_option("FILE", file, "Topology (YAML)")->required();
-  command.add_option("--world-size", gpus, "GPUs; without it one node, or all that a graph names")
-      ->check(CLI::Range(1, kLargestWorldSize));
+void ClusterOptions::add_to(Command& command) {
+  command.options.push_back(
+      {.name = "FILE", .value = &file, .description = "Topology (YAML)", .is_required = true});
+  command.options.push_back({.name = "--world-size",
+                             .value = &gpus,
+                             .description = "GPUs; without it one node, or all that a graph names",
+                             .range = {{1, kLargestWorldSize}}});
 }
 
 std::shared_ptr<const Cluster> ClusterOptions::build(const Topology& topology) const {

@@ -4,8 +4,7 @@
 #include <optional>
 #include <string>
 
-#include <CLI/CLI.hpp>
-
+#include "sim/command_line/command_line.hpp"
 #include "sim/topology/topology.hpp"
 
 namespace ddpsim::cli {
@@ -14,7 +13,7 @@ struct ClusterOptions {
   std::string file;
   std::optional<int> gpus;
 
-  void add_to(CLI::App& command);
+  void add_to(Command& command);
   // Of one node, or of all that a graph names, without a size.
   [[nodiscard]] std::shared_ptr<const Cluster> build(const Topology& topology) const;
   [[nodiscard]] std::shared_ptr<const Cluster> build() const { return build(*read_topology(file)); }

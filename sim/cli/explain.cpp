@@ -5,7 +5,7 @@
 #include <ostream>
 #include <vector>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "sim/base/one_line.hpp"
 #include "sim/base/quantity.hpp"

@@ -4,7 +4,7 @@
 
 #include "validate/harness/job_json.hpp"
 #include "validate/testbed/testbed.hpp"
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "sim/base/backend_missing.hpp"
 #include "sim/base/output_file.hpp"

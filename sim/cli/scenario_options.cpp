@@ -4,7 +4,7 @@
 #include <iostream>
 #include <map>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "sim/base/output_file.hpp"
 #include "sim/cli/version.hpp"
@@ -13,42 +13,45 @@
 #include "sim/engine/simgrid/simgrid_simulator.hpp"
 
 namespace ddpsim::cli {
-CLI::Option* add_output(CLI::App& command, const std::string& option, std::string& path,
-                        const std::string& description) {
-  return command.add_option(option, path, description)
-      ->type_name("PATH")
-      ->check([](const std::string& given) { return std::string(given.empty() ? "needs a file name" : ""); });
+
+Option output_option(std::string name, std::string* path, std::string description, std::string type) {
+  return {.name = std::move(name),
+          .value = path,
+          .description = std::move(description),
+          .type = std::move(type),
+          .refuses_empty = true};
 }
 
-void ScenarioOptions::add_to(CLI::App& command) {
-  command.add_option("FILE", file, "Scenario file (YAML)")->required();
-  command
-      .add_option("--set", overrides,
-                  "Override a scenario key: key.path=value; removes its sweep axis (repeatable)")
-      ->type_name("KEY=VALUE")
-      ->allow_extra_args(false);
-  add_output(command, "--json", json, "Write the result as JSON; '-' is standard output")
-      ->type_name("PATH|-");
-  add_output(command, "--csv", csv, "Write the result as CSV; '-' is standard output")->type_name("PATH|-");
-  command.add_flag("--quiet", quiet, "No summary and no notes");
+void ScenarioOptions::add_to(Command& command) {
+  command.options.insert(
+      command.options.end(),
+      {{.name = "FILE", .value = &file, .description = "Scenario file (YAML)", .is_required = true},
+       {.name = "--set",
+        .value = &overrides,
+        .description = "Override a scenario key: key.path=value; removes its sweep axis (repeatable)",
+        .type = "KEY=VALUE"},
+       output_option("--json", &json, "Write the result as JSON; '-' is standard output", "PATH|-"),
+       output_option("--csv", &csv, "Write the result as CSV; '-' is standard output", "PATH|-"),
+       {.name = "--quiet", .value = &quiet, .description = "No summary and no notes"}});
 }
 
-void ScenarioOptions::add_iterations_to(CLI::App& command) {
+void ScenarioOptions::add_iterations_to(Command& command) {
   auto stands_for = [this](const char* key) {
-    return [this, key](const std::int64_t& number) {
+    return [this, key](std::int64_t number) {
       overrides.push_back(fmt::format("variability.{}={}", key, number));
     };
   };
-  command
-      .add_option_function<std::int64_t>(
-          "--iterations", stands_for("iterations"),
-          "Simulate so many iterations that differ as the trace's did, or as the "
-          "scenario's section 'variability' says")
-      ->type_name("N");
-  command
-      .add_option_function<std::int64_t>("--seed", stands_for("seed"),
-                                         "Seed of their random numbers: the same seed gives the same results")
-      ->type_name("SEED");
+  command.options.push_back({.name = "--iterations",
+                             .value = stands_for("iterations"),
+                             .description =
+                                 "Simulate so many iterations that differ as the trace's did, or as the "
+                                 "scenario's section 'variability' says",
+                             .type = "N"});
+  command.options.push_back(
+      {.name = "--seed",
+       .value = stands_for("seed"),
+       .description = "Seed of their random numbers: the same seed gives the same results",
+       .type = "SEED"});
 }
 
 config::Value ScenarioOptions::load() const {

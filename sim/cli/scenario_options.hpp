@@ -6,9 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include "sim/base/program_exit.hpp"
+#include "sim/command_line/command_line.hpp"
 #include "sim/config/value.hpp"
 #include "sim/engine/sampled_iterations.hpp"
 #include "sim/report/metrics.hpp"
@@ -23,9 +22,9 @@ struct ScenarioOptions {
   std::string json, csv;  // a path, or "-" for standard output; empty: not wanted
   bool quiet = false;
 
-  void add_to(CLI::App& command);
+  void add_to(Command& command);
   // --iterations and --seed, which stand for keys of the section `variability`.
-  void add_iterations_to(CLI::App& command);
+  void add_iterations_to(Command& command);
   // Loads the scenario file and applies --set.
   [[nodiscard]] config::Value load() const;
   // True when the console summary goes to standard output.
@@ -36,8 +35,7 @@ struct ScenarioOptions {
 };
 
 // An option that names a file to write; an empty name, as from an unset shell variable, is refused.
-CLI::Option* add_output(CLI::App& command, const std::string& option, std::string& path,
-                        const std::string& description);
+Option output_option(std::string name, std::string* path, std::string description, std::string type = "PATH");
 
 // The same for outputs as (option, path); an empty path is none. "-" is standard output for --json, --csv and
 // --out.

@@ -3,7 +3,7 @@
 #include <optional>
 #include <sstream>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "sim/base/output_file.hpp"
 #include "sim/base/quantity.hpp"
@@ -154,31 +154,38 @@ void simulate(const SimulateOptions& options) {
 
 }  // namespace
 
-void add_simulate(CLI::App& app, Action& run) {
-  auto* command = app.add_subcommand(
-      "simulate", "Simulate one scenario: what the iteration is made of, bucket by bucket");
+Command simulate_command() {
   auto options = std::make_shared<SimulateOptions>();
-  options->scenario.add_to(*command);
-  options->scenario.add_iterations_to(*command);
-  add_output(*command, "--timeline", options->timeline,
-             "Write a timeline that opens in Perfetto or chrome://tracing");
-  command
-      ->add_option("--recorded", options->recorded,
-                   "Recorded collectives (CSV): print the simulated all-reduces beside them")
-      ->type_name("PATH");
-  command->add_flag(
-      "--explain", options->explain,
-      "Say what bounds the iteration, and simulate what would change it: other caps, strategies, "
-      "algorithms, links, no stragglers, no interference");
-  command->add_flag("--check-fidelity", options->check_fidelity,
-                    "Simulate the scenario with few ranks flow by flow as well, and print the difference");
-  command->add_option("--check-ranks", options->check_ranks, "Ranks of that check, at most")
-      ->check(CLI::Range(2, 1024))
-      ->capture_default_str();
-  command->footer(
-      "Example:\n  ddpsim simulate configs/quickstart.yaml --set ddp.bucket_cap=100MiB --timeline "
-      "timeline.json");
-  command->callback([options, &run] { run = [options] { simulate(*options); }; });
+  Command command{
+      .name = "simulate",
+      .description = "Simulate one scenario: what the iteration is made of, bucket by bucket",
+      .example =
+          "  ddpsim simulate configs/quickstart.yaml --set ddp.bucket_cap=100MiB --timeline timeline.json",
+      .run = [options] { simulate(*options); }};
+  options->scenario.add_to(command);
+  options->scenario.add_iterations_to(command);
+  command.options.insert(
+      command.options.end(),
+      {output_option("--timeline", &options->timeline,
+                     "Write a timeline that opens in Perfetto or chrome://tracing"),
+       {.name = "--recorded",
+        .value = &options->recorded,
+        .description = "Recorded collectives (CSV): print the simulated all-reduces beside them",
+        .type = "PATH"},
+       {.name = "--explain",
+        .value = &options->explain,
+        .description =
+            "Say what bounds the iteration, and simulate what would change it: other caps, strategies, "
+            "algorithms, links, no stragglers, no interference"},
+       {.name = "--check-fidelity",
+        .value = &options->check_fidelity,
+        .description = "Simulate the scenario with few ranks flow by flow as well, and print the difference"},
+       {.name = "--check-ranks",
+        .value = &options->check_ranks,
+        .description = "Ranks of that check, at most",
+        .shows_default = true,
+        .range = {{2, 1024}}}});
+  return command;
 }
 
 }  // namespace ddpsim::cli

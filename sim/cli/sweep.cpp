@@ -142,7 +142,8 @@ void sweep(const SweepOptions& options) {
   ScenarioReader reader(options.scenario.file);
   SweepPlan plan =
       options.exact_optimum ? plan_exact_optimum(root, axes, reader) : plan_grid(root, axes, reader);
-  SweepResult result{{}, {}, read_measured(plan), options.scenario.file, notes_of(plan.scenarios, plan.points)};
+  SweepResult result{
+      {}, {}, read_measured(plan), options.scenario.file, notes_of(plan.scenarios, plan.points)};
   if (!options.scenario.quiet) print_notes(result.notes);
   for (const auto& axis : plan.axes) result.axes.push_back(axis.key);
   auto hint = run_sweep(options, plan, result);
@@ -162,21 +163,27 @@ void sweep(const SweepOptions& options) {
 
 }  // namespace
 
-void add_sweep(CLI::App& app, Action& run) {
-  auto* command =
-      app.add_subcommand("sweep", "Simulate every point of the scenario's sweep and mark the best");
+Command sweep_command() {
   auto options = std::make_shared<SweepOptions>();
-  options->scenario.add_to(*command);
-  options->scenario.add_iterations_to(*command);
-  add_output(*command, "--plot", options->plot,
-             "Draw iteration time against bucket cap (.svg or .png; needs gnuplot)");
-  command->add_option("--jobs", options->jobs, "Worker processes")
-      ->check(CLI::Range(1U, 1024U))
-      ->capture_default_str();
-  command->add_flag("--exact-optimum", options->exact_optimum,
-                    "Instead of a grid of caps, try every bucket assignment that any cap can give");
-  command->footer("Example:\n  ddpsim sweep configs/quickstart.yaml --csv sweep.csv --plot sweep.svg");
-  command->callback([options, &run] { run = [options] { sweep(*options); }; });
+  Command command{.name = "sweep",
+                  .description = "Simulate every point of the scenario's sweep and mark the best",
+                  .example = "  ddpsim sweep configs/quickstart.yaml --csv sweep.csv --plot sweep.svg",
+                  .run = [options] { sweep(*options); }};
+  options->scenario.add_to(command);
+  options->scenario.add_iterations_to(command);
+  command.options.insert(
+      command.options.end(),
+      {output_option("--plot", &options->plot,
+                     "Draw iteration time against bucket cap (.svg or .png; needs gnuplot)"),
+       {.name = "--jobs",
+        .value = &options->jobs,
+        .description = "Worker processes",
+        .shows_default = true,
+        .range = {{1, 1024}}},
+       {.name = "--exact-optimum",
+        .value = &options->exact_optimum,
+        .description = "Instead of a grid of caps, try every bucket assignment that any cap can give"}});
+  return command;
 }
 
 }  // namespace ddpsim::cli

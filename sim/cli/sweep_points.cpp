@@ -4,7 +4,7 @@
 #include <functional>
 #include <numeric>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "sim/config/sweep_axes.hpp"
 #include "sim/ddp/distinct_bucket_caps.hpp"

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <optional>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "sim/base/external_program.hpp"
 #include "sim/base/output_file.hpp"
@@ -128,61 +128,69 @@ void export_graph(const ExportOptions& options) {
     write_output(options.svg, run_program(graphviz, dot));
 }
 
-// The options of a subcommand, read when it is called.
+// A subcommand that does `action` with options of its own.
 template <class Options>
-std::shared_ptr<Options> arrange(CLI::App& command, Action& run, void (*action)(const Options&)) {
-  auto options = std::make_shared<Options>();
-  command.callback([options, &run, action] { run = [options, action] { action(*options); }; });
-  return options;
+Command command_of(const char* name, void (*action)(const Options&),
+                   const std::shared_ptr<Options>& options) {
+  return {.name = name, .run = [options, action] { action(*options); }};
 }
 
-void add_show(CLI::App& topology, Action& run) {
-  auto* command =
-      topology.add_subcommand("show", "Summary, and what joins each two GPUs (as nvidia-smi topo -m)");
-  arrange(*command, run, show)->add_to(*command);
-  command->footer("Example:\n  ddpsim topology show topologies/dgx-h100.yaml --world-size 16");
+Command show_command() {
+  auto options = std::make_shared<ClusterOptions>();
+  auto command = command_of("show", show, options);
+  command.description = "Summary, and what joins each two GPUs (as nvidia-smi topo -m)";
+  command.example = "  ddpsim topology show topologies/dgx-h100.yaml --world-size 16";
+  options->add_to(command);
+  return command;
 }
 
-void add_rings(CLI::App& topology, Action& run) {
-  auto* command = topology.add_subcommand("rings", "The rings that a search finds");
-  auto options = arrange(*command, run, rings);
-  options->cluster.add_to(*command);
-  command->add_option("--channels", options->channels, "Exactly so many; without it as many as add bandwidth")
-      ->check(CLI::Range(1, 64));
-  command->footer("Example:\n  ddpsim topology rings topologies/dgx1-v100.yaml");
+Command rings_command() {
+  auto options = std::make_shared<RingOptions>();
+  auto command = command_of("rings", rings, options);
+  command.description = "The rings that a search finds";
+  command.example = "  ddpsim topology rings topologies/dgx1-v100.yaml";
+  options->cluster.add_to(command);
+  command.options.push_back({.name = "--channels",
+                             .value = &options->channels,
+                             .description = "Exactly so many; without it as many as add bandwidth",
+                             .range = {{1, 64}}});
+  return command;
 }
 
-void add_costs(CLI::App& topology, Action& run) {
-  auto* command = topology.add_subcommand("costs", "How long each collective takes with each algorithm");
-  auto options = arrange(*command, run, costs);
-  options->cluster.add_to(*command);
-  command->add_option("--bytes", options->bytes, "Size of the buffer")->capture_default_str();
-  command->footer("Example:\n  ddpsim topology costs topologies/dgx-h100.yaml --world-size 64 --bytes 25MiB");
+Command costs_command() {
+  auto options = std::make_shared<CostOptions>();
+  auto command = command_of("costs", costs, options);
+  command.description = "How long each collective takes with each algorithm";
+  command.example = "  ddpsim topology costs topologies/dgx-h100.yaml --world-size 64 --bytes 25MiB";
+  options->cluster.add_to(command);
+  command.options.push_back({.name = "--bytes",
+                             .value = &options->bytes,
+                             .description = "Size of the buffer",
+                             .shows_default = true});
+  return command;
 }
 
-void add_export(CLI::App& topology, Action& run) {
-  auto* command = topology.add_subcommand("export", "The topology as a graph, for Graphviz or drawn by it");
-  auto options = arrange(*command, run, export_graph);
-  options->cluster.add_to(*command);
-  add_output(*command, "--dot", options->dot,
-             "Write the graph in Graphviz's language (- for standard output)");
-  add_output(*command, "--svg", options->svg, "Draw it (needs Graphviz; - for standard output)");
-  command->footer("Example:\n  ddpsim topology export topologies/dgx1-v100.yaml --svg dgx1.svg");
+Command export_command() {
+  auto options = std::make_shared<ExportOptions>();
+  auto command = command_of("export", export_graph, options);
+  command.description = "The topology as a graph, for Graphviz or drawn by it";
+  command.example = "  ddpsim topology export topologies/dgx1-v100.yaml --svg dgx1.svg";
+  options->cluster.add_to(command);
+  command.options.push_back(output_option("--dot", &options->dot,
+                                          "Write the graph in Graphviz's language (- for standard output)"));
+  command.options.push_back(
+      output_option("--svg", &options->svg, "Draw it (needs Graphviz; - for standard output)"));
+  return command;
 }
 
 }  // namespace
 
-void add_topology(CLI::App& app, Action& run) {
-  auto* topology =
-      app.add_subcommand("topology", "Look at a topology: links, routes, rings, what collectives cost");
-  topology->require_subcommand(1);
-  topology->footer("Example:\n  ddpsim topology show topologies/dgx1-v100.yaml");
-  add_show(*topology, run);
-  add_rings(*topology, run);
-  add_costs(*topology, run);
-  add_export(*topology, run);
-  add_topology_nccl(*topology, run);
-  add_topology_import(*topology, run);
+Command topology_command() {
+  return {.name = "topology",
+          .description = "Look at a topology: links, routes, rings, what collectives cost",
+          .example = "  ddpsim topology show topologies/dgx1-v100.yaml",
+          .commands = {show_command(), rings_command(), costs_command(), export_command(),
+                       topology_nccl_command(), topology_import_command()}};
 }
 
 }  // namespace ddpsim::cli

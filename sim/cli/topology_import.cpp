@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "sim/base/output_file.hpp"
 #include "sim/base/quantity.hpp"
@@ -15,22 +15,42 @@ namespace {
 
 struct ImportOptions {
   std::string format, out, nic_bandwidth, socket_bandwidth;
+  std::optional<std::string> gpu, cpu;
   TopologyImport import;
 };
 
-// CLI11's list of words with the value each stands for.
-const std::vector<std::pair<std::string, nccl::Gpu>> kGpus{{"volta", nccl::Gpu::volta},
-                                                           {"ampere", nccl::Gpu::ampere},
-                                                           {"ada", nccl::Gpu::ada},
-                                                           {"hopper", nccl::Gpu::hopper},
-                                                           {"blackwell", nccl::Gpu::blackwell}};
+template <class Value>
+using Words = std::vector<std::pair<std::string, Value>>;
 
-std::vector<std::pair<std::string, HostCpu>> host_cpus() {
-  std::vector<std::pair<std::string, HostCpu>> words;
+Words<nccl::Gpu> gpus() {
+  return {{"volta", nccl::Gpu::volta},
+          {"ampere", nccl::Gpu::ampere},
+          {"ada", nccl::Gpu::ada},
+          {"hopper", nccl::Gpu::hopper},
+          {"blackwell", nccl::Gpu::blackwell}};
+}
+
+Words<HostCpu> host_cpus() {
+  Words<HostCpu> words;
   for (auto cpu : {HostCpu::broadwell, HostCpu::skylake, HostCpu::sapphire_rapids, HostCpu::emerald_rapids,
                    HostCpu::amd, HostCpu::arm, HostCpu::power9, HostCpu::zhaoxin})
     words.emplace_back(socket_figures(cpu).option, cpu);
   return words;
+}
+
+template <class Value>
+std::vector<std::string> names(const Words<Value>& words) {
+  std::vector<std::string> names;
+  for (const auto& [word, value] : words) names.push_back(word);
+  return names;
+}
+
+// What the word stands for, which is one of them.
+template <class Value>
+std::optional<Value> value_of(const std::optional<std::string>& given, const Words<Value>& words) {
+  for (const auto& [word, value] : words)
+    if (word == given) return value;
+  return std::nullopt;
 }
 
 std::optional<BytesPerSecond> bandwidth(const char* option, const std::string& text) {
@@ -40,6 +60,8 @@ std::optional<BytesPerSecond> bandwidth(const char* option, const std::string& t
 
 void import(const ImportOptions& options) {
   TopologyImport import = options.import;
+  import.gpu = value_of(options.gpu, gpus());
+  import.cpu = value_of(options.cpu, host_cpus());
   import.nic_bandwidth = bandwidth("--nic-bandwidth", options.nic_bandwidth);
   import.socket_bandwidth = bandwidth("--socket-bandwidth", options.socket_bandwidth);
   if (options.out != "-") check_writable(options.out, "--out");
@@ -54,50 +76,57 @@ void import(const ImportOptions& options) {
 
 }  // namespace
 
-void add_topology_import(CLI::App& topology, Action& run) {
-  auto* command =
-      topology.add_subcommand("import", "Turn what other tools say about a node into a topology file");
+Command topology_import_command() {
   auto options = std::make_shared<ImportOptions>();
   auto& import_options = options->import;
-  command
-      ->add_option(
-          "--format", options->format,
-          "nvidia-smi: what 'nvidia-smi topo -m' prints; nccl-xml: what NCCL_TOPO_DUMP_FILE writes or "
-          "NCCL_TOPO_FILE names")
-      ->required()
-      ->check(CLI::IsMember({"nvidia-smi", "nccl-xml"}));
-  command->add_option("IN", import_options.path, "File to import")->required();
-  add_output(*command, "--out", options->out, "Topology to write (- for standard output)")->required();
-  auto word = [](auto words) { return CLI::CheckedTransformer(words).description(""); };
-  command
-      ->add_option("--gpu", import_options.gpu,
-                   "GPU generation, where the file does not say: NVLink and PCIe")
-      ->transform(word(kGpus))
-      ->type_name("volta|ampere|ada|hopper|blackwell");
-  command
-      ->add_option(
-          "--nvlinks", import_options.nvlinks,
-          "NVLinks between any two GPUs, where NCCL's XML holds none; of NV# of 'nvidia-smi topo -m' the #")
-      ->check(CLI::Range(1, 64));
-  command
-      ->add_option("--pcie-generation", import_options.pcie_generation,
-                   "Generation of PCIe, where the file does not say; that of the GPU by default")
-      ->check(CLI::Range(1, 6));
-  command
-      ->add_option("--cpu", import_options.cpu, "CPU, where the file does not say: the links between sockets")
-      ->transform(word(host_cpus()))
-      ->type_name("skylake|amd|...");
-  command->add_option("--nic-bandwidth", options->nic_bandwidth,
-                      "Of each NIC and direction, where the file does not say, like 200Gbps");
-  command->add_option(
-      "--socket-bandwidth", options->socket_bandwidth,
-      "Between two sockets and in each direction, like 16GB/s; as NCCL counts the CPU by default");
-  command->footer(
-      "Example:\n  ddpsim topology import --format nvidia-smi matrix.txt --gpu ampere --cpu amd "
-      "--nic-bandwidth "
-      "200Gbps --out "
-      "node.yaml");
-  command->callback([options, &run] { run = [options] { import(*options); }; });
+  auto out = output_option("--out", &options->out, "Topology to write (- for standard output)");
+  out.is_required = true;
+  return {
+      .name = "import",
+      .description = "Turn what other tools say about a node into a topology file",
+      .example =
+          "  ddpsim topology import --format nvidia-smi matrix.txt --gpu ampere --cpu amd --nic-bandwidth "
+          "200Gbps --out node.yaml",
+      .options =
+          {{.name = "--format",
+            .value = &options->format,
+            .description = "nvidia-smi: what 'nvidia-smi topo -m' prints; nccl-xml: what NCCL_TOPO_DUMP_FILE "
+                           "writes or NCCL_TOPO_FILE names",
+            .is_required = true,
+            .words = {"nvidia-smi", "nccl-xml"}},
+           {.name = "IN",
+            .value = &import_options.path,
+            .description = "File to import",
+            .is_required = true},
+           out,
+           {.name = "--gpu",
+            .value = &options->gpu,
+            .description = "GPU generation, where the file does not say: NVLink and PCIe",
+            .type = "volta|ampere|ada|hopper|blackwell",
+            .words = names(gpus())},
+           {.name = "--nvlinks",
+            .value = &import_options.nvlinks,
+            .description = "NVLinks between any two GPUs, where NCCL's XML holds none; of NV# of 'nvidia-smi "
+                           "topo -m' the #",
+            .range = {{1, 64}}},
+           {.name = "--pcie-generation",
+            .value = &import_options.pcie_generation,
+            .description = "Generation of PCIe, where the file does not say; that of the GPU by default",
+            .range = {{1, 6}}},
+           {.name = "--cpu",
+            .value = &options->cpu,
+            .description = "CPU, where the file does not say: the links between sockets",
+            .type = "skylake|amd|...",
+            .words = names(host_cpus())},
+           {.name = "--nic-bandwidth",
+            .value = &options->nic_bandwidth,
+            .description = "Of each NIC and direction, where the file does not say, like 200Gbps"},
+           {.name = "--socket-bandwidth",
+            .value = &options->socket_bandwidth,
+            .description =
+                "Between two sockets and in each direction, like 16GB/s; as NCCL counts the CPU by "
+                "default"}},
+      .run = [options] { import(*options); }};
 }
 
 }  // namespace ddpsim::cli

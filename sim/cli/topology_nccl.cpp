@@ -1,7 +1,7 @@
 #include <memory>
 #include <numeric>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "sim/base/quantity.hpp"
 #include "sim/cli/cluster_options.hpp"
@@ -76,13 +76,14 @@ void show_nccl(const ClusterOptions& options) {
 
 }  // namespace
 
-void add_topology_nccl(CLI::App& topology, Action& run) {
-  auto* command =
-      topology.add_subcommand("nccl", "What NCCL would do: channels, its tuner's figures and picks");
+Command topology_nccl_command() {
   auto options = std::make_shared<ClusterOptions>();
-  options->add_to(*command);
-  command->footer("Example:\n  ddpsim topology nccl topologies/dgx-h100.yaml --world-size 32");
-  command->callback([options, &run] { run = [options] { show_nccl(*options); }; });
+  Command command{.name = "nccl",
+                  .description = "What NCCL would do: channels, its tuner's figures and picks",
+                  .example = "  ddpsim topology nccl topologies/dgx-h100.yaml --world-size 32",
+                  .run = [options] { show_nccl(*options); }};
+  options->add_to(command);
+  return command;
 }
 
 }  // namespace ddpsim::cli

@@ -2,7 +2,7 @@
 #include <memory>
 #include <optional>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "sim/base/quantity.hpp"
 #include "sim/cli/commands.hpp"
@@ -81,35 +81,43 @@ void show(const ShowOptions& options) {
   if (!options.plot.empty()) write_backward_plot(trace, plan, options.plot);
 }
 
-void add_show(CLI::App& trace, Action& run) {
-  auto* command = trace.add_subcommand("show", "Summary of a layer trace, its buckets, a picture");
+Command show_command() {
   auto options = std::make_shared<ShowOptions>();
-  command->add_option("FILE", options->file, "Layer trace (CSV)")->required();
-  add_output(*command, "--plot", options->plot,
-             "Draw the arrival of gradients and of complete buckets (.svg or .png; needs gnuplot)");
-  command->add_option("--bucket-cap", options->bucket_cap, "PyTorch's bucket_cap_mb, as a size (25MiB)")
-      ->type_name("SIZE");
-  command->add_option("--first-bucket-cap", options->first_bucket_cap, "Cap of the first bucket")
-      ->type_name("SIZE");
-  command->add_option("--torch", options->torch, "Whose bucketing rules (2.6)")->type_name("VERSION");
-  command
-      ->add_option("--recorded", options->recorded,
-                   "Recorded collectives (CSV): say which caps give their buckets")
-      ->type_name("PATH");
-  command->footer(
-      "Example:\n  ddpsim trace show traces/gpt2-large-a100-bs4.csv --bucket-cap 100MiB --plot trace.svg");
-  command->callback([options, &run] { run = [options] { show(*options); }; });
+  return {
+      .name = "show",
+      .description = "Summary of a layer trace, its buckets, a picture",
+      .example = "  ddpsim trace show traces/gpt2-large-a100-bs4.csv --bucket-cap 100MiB --plot trace.svg",
+      .options =
+          {{.name = "FILE", .value = &options->file, .description = "Layer trace (CSV)", .is_required = true},
+           output_option(
+               "--plot", &options->plot,
+               "Draw the arrival of gradients and of complete buckets (.svg or .png; needs gnuplot)"),
+           {.name = "--bucket-cap",
+            .value = &options->bucket_cap,
+            .description = "PyTorch's bucket_cap_mb, as a size (25MiB)",
+            .type = "SIZE"},
+           {.name = "--first-bucket-cap",
+            .value = &options->first_bucket_cap,
+            .description = "Cap of the first bucket",
+            .type = "SIZE"},
+           {.name = "--torch",
+            .value = &options->torch,
+            .description = "Whose bucketing rules (2.6)",
+            .type = "VERSION"},
+           {.name = "--recorded",
+            .value = &options->recorded,
+            .description = "Recorded collectives (CSV): say which caps give their buckets",
+            .type = "PATH"}},
+      .run = [options] { show(*options); }};
 }
 
 }  // namespace
 
-void add_trace(CLI::App& app, Action& run) {
-  auto* trace = app.add_subcommand("trace", "Look at layer traces, import and estimate them");
-  trace->require_subcommand(1);
-  trace->footer("Example:\n  ddpsim trace show traces/gpt2-large-a100-bs4.csv");
-  add_show(*trace, run);
-  add_trace_import(*trace, run);
-  add_trace_synthesize(*trace, run);
+Command trace_command() {
+  return {.name = "trace",
+          .description = "Look at layer traces, import and estimate them",
+          .example = "  ddpsim trace show traces/gpt2-large-a100-bs4.csv",
+          .commands = {show_command(), trace_import_command(), trace_synthesize_command()}};
 }
 
 }  // namespace ddpsim::cli

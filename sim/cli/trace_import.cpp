@@ -73,40 +73,61 @@ std::string formats() {
 
 }  // namespace
 
-void add_trace_import(CLI::App& trace, Action& run) {
-  auto* command = trace.add_subcommand("import", "Turn other people's measurements into a layer trace");
+Command trace_import_command() {
   auto options = std::make_shared<ImportOptions>();
   auto& metadata = options->request.metadata;
-  command->add_option("--format", options->format, formats())->required();
-  command->add_option("IN", options->request.inputs, "Input files, as many as the format reads")->required();
-  command->add_option("--out", options->out, "Layer trace to write")->required()->type_name("PATH");
-  add_output(*command, "--collectives", options->collectives,
-             "pytorch-profiler: all-reduce table to write, of the collectives recorded beside it");
-  add_output(*command, "--recorded", options->recorded,
-             "pytorch-profiler: when these collectives were ready, started and ended");
-  command
-      ->add_option("--statistic", options->request.statistic,
-                   "layer-times: which column of the times to use (mean); pytorch-profiler: of the steps "
-                   "(median)")
-      ->check(CLI::IsMember({"mean", "median"}));
-  command->add_flag("--untied", options->request.untied, "layer-times: lm_head has a weight of its own");
-  command
-      ->add_option(
-          "--dtype", options->dtype,
-          "layer-times: type of the gradients (float32); operator-table: where two bytes leave it open")
-      ->check(CLI::IsMember(dtype_names()));
-  const CLI::Range count(1, 1'000'000'000);  // what a trace's header takes
-  command->add_option("--batch-size", metadata.batch_size, "Samples a GPU and step")->check(count);
-  command->add_option("--sequence-length", metadata.sequence_length, "Tokens a sample")->check(count);
-  command->add_option("--model", metadata.model, "What was trained");
-  command->add_option("--device", metadata.device, "GPU the times were measured on");
-  command->add_option("--torch", metadata.torch, "PyTorch version");
-  command->add_option("--captured", metadata.captured, "When");
-  command->add_option("--source", metadata.source, "Where the figures come from");
-  command->footer(
-      "Example:\n  ddpsim trace import --format layer-times sizes.csv times.csv --batch-size 4 --out "
-      "trace.csv\n  ddpsim trace import --format pytorch-profiler trace.json.gz --out trace.csv");
-  command->callback([options, &run] { run = [options] { import(*options); }; });
+  const std::pair<double, double> count{1, 1e9};  // what a trace's header takes
+  return {
+      .name = "import",
+      .description = "Turn other people's measurements into a layer trace",
+      .example =
+          "  ddpsim trace import --format layer-times sizes.csv times.csv --batch-size 4 --out trace.csv\n"
+          "  ddpsim trace import --format pytorch-profiler trace.json.gz --out trace.csv",
+      .options =
+          {{.name = "--format", .value = &options->format, .description = formats(), .is_required = true},
+           {.name = "IN",
+            .value = &options->request.inputs,
+            .description = "Input files, as many as the format reads",
+            .is_required = true},
+           {.name = "--out",
+            .value = &options->out,
+            .description = "Layer trace to write",
+            .type = "PATH",
+            .is_required = true},
+           output_option(
+               "--collectives", &options->collectives,
+               "pytorch-profiler: all-reduce table to write, of the collectives recorded beside it"),
+           output_option("--recorded", &options->recorded,
+                         "pytorch-profiler: when these collectives were ready, started and ended"),
+           {.name = "--statistic",
+            .value = &options->request.statistic,
+            .description =
+                "layer-times: which column of the times to use (mean); pytorch-profiler: of the steps "
+                "(median)",
+            .words = {"mean", "median"}},
+           {.name = "--untied",
+            .value = &options->request.untied,
+            .description = "layer-times: lm_head has a weight of its own"},
+           {.name = "--dtype",
+            .value = &options->dtype,
+            .description =
+                "layer-times: type of the gradients (float32); operator-table: where two bytes leave "
+                "it open",
+            .words = dtype_names()},
+           {.name = "--batch-size",
+            .value = &metadata.batch_size,
+            .description = "Samples a GPU and step",
+            .range = count},
+           {.name = "--sequence-length",
+            .value = &metadata.sequence_length,
+            .description = "Tokens a sample",
+            .range = count},
+           {.name = "--model", .value = &metadata.model, .description = "What was trained"},
+           {.name = "--device", .value = &metadata.device, .description = "GPU the times were measured on"},
+           {.name = "--torch", .value = &metadata.torch, .description = "PyTorch version"},
+           {.name = "--captured", .value = &metadata.captured, .description = "When"},
+           {.name = "--source", .value = &metadata.source, .description = "Where the figures come from"}},
+      .run = [options] { import(*options); }};
 }
 
 }  // namespace ddpsim::cli

@@ -2,7 +2,7 @@
 #include <map>
 #include <memory>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "sim/base/quantity.hpp"
 #include "sim/base/standard_error.hpp"
@@ -115,49 +115,77 @@ void synthesize(const SynthesizeOptions& options) {
 
 }  // namespace
 
-void add_trace_synthesize(CLI::App& trace, Action& run) {
-  auto* command =
-      trace.add_subcommand("synthesize", "Estimate a layer trace of a model that nobody recorded");
+Command trace_synthesize_command() {
   auto options = std::make_shared<SynthesizeOptions>();
   std::vector<std::string> sizes;
   for (const auto& size : kGpt2Sizes) sizes.emplace_back(size.name);
-  auto* model = command->add_option("--model", options->model, "A GPT-2")->check(CLI::IsMember(sizes));
-  command->add_option("--layers", options->layers, "Model file (YAML), see models/, instead of --model")
-      ->type_name("PATH")
-      ->excludes(model);
-  const CLI::Range count(1, 1'000'000'000);  // what a trace's header takes
-  command->add_option("--batch", options->batch, "Samples a GPU and step")
-      ->check(count)
-      ->capture_default_str();
-  command->add_option("--sequence", options->sequence, "Tokens a sample")
-      ->check(count)
-      ->capture_default_str();
-  const CLI::IsMember dtype({"float32", "bfloat16", "float16", "fp32", "bf16", "fp16"});
-  command->add_option("--dtype", options->compute, "What layers compute in")
-      ->check(dtype)
-      ->capture_default_str();
-  command->add_option("--gradients", options->gradients, "Type of gradients and parameters")
-      ->check(dtype)
-      ->capture_default_str();
-  command->add_option("--gpu", options->gpu, "GPU file (YAML), see gpus/")->type_name("PATH");
-  const CLI::Range share(0.001, 1.0);
-  command->add_option("--efficiency", options->efficiency, "Share of the peak that matrix products reach")
-      ->check(share)
-      ->capture_default_str();
-  command
-      ->add_option("--memory-efficiency", options->memory_efficiency,
-                   "Share of the memory bandwidth that is reached (the GPU's copy efficiency)")
-      ->check(share);
-  command->add_option("--forward", options->forward, "Known time of the forward pass: scales the estimate")
-      ->type_name("TIME");
-  command->add_option("--backward", options->backward, "Known time of the backward pass")->type_name("TIME");
-  command->add_option("--optimizer", options->optimizer, "Known time of the optimizer")->type_name("TIME");
-  command->add_option("--out", options->out, "Layer trace to write")->required()->type_name("PATH");
-  command->footer(
-      "Example:\n  ddpsim trace synthesize --model gpt2-xl --dtype bf16 --gpu gpus/h100-sxm.yaml --out "
-      "trace.csv\n  ddpsim trace synthesize --layers models/cs336-xl.yaml --batch 2 --sequence 512 --forward "
-      "155ms --backward 296ms --out trace.csv");
-  command->callback([options, &run] { run = [options] { synthesize(*options); }; });
+  const std::pair<double, double> count{1, 1e9};  // what a trace's header takes
+  const std::pair<double, double> share{0.001, 1.0};
+  const std::vector<std::string> types{"float32", "bfloat16", "float16", "fp32", "bf16", "fp16"};
+  return {
+      .name = "synthesize",
+      .description = "Estimate a layer trace of a model that nobody recorded",
+      .example =
+          "  ddpsim trace synthesize --model gpt2-xl --dtype bf16 --gpu gpus/h100-sxm.yaml --out trace.csv\n"
+          "  ddpsim trace synthesize --layers models/cs336-xl.yaml --batch 2 --sequence 512 --forward 155ms "
+          "--backward 296ms --out trace.csv",
+      .options = {{.name = "--model", .value = &options->model, .description = "A GPT-2", .words = sizes},
+                  {.name = "--layers",
+                   .value = &options->layers,
+                   .description = "Model file (YAML), see models/, instead of --model",
+                   .type = "PATH",
+                   .excludes = {"--model"}},
+                  {.name = "--batch",
+                   .value = &options->batch,
+                   .description = "Samples a GPU and step",
+                   .shows_default = true,
+                   .range = count},
+                  {.name = "--sequence",
+                   .value = &options->sequence,
+                   .description = "Tokens a sample",
+                   .shows_default = true,
+                   .range = count},
+                  {.name = "--dtype",
+                   .value = &options->compute,
+                   .description = "What layers compute in",
+                   .shows_default = true,
+                   .words = types},
+                  {.name = "--gradients",
+                   .value = &options->gradients,
+                   .description = "Type of gradients and parameters",
+                   .shows_default = true,
+                   .words = types},
+                  {.name = "--gpu",
+                   .value = &options->gpu,
+                   .description = "GPU file (YAML), see gpus/",
+                   .type = "PATH"},
+                  {.name = "--efficiency",
+                   .value = &options->efficiency,
+                   .description = "Share of the peak that matrix products reach",
+                   .shows_default = true,
+                   .range = share},
+                  {.name = "--memory-efficiency",
+                   .value = &options->memory_efficiency,
+                   .description = "Share of the memory bandwidth that is reached (the GPU's copy efficiency)",
+                   .range = share},
+                  {.name = "--forward",
+                   .value = &options->forward,
+                   .description = "Known time of the forward pass: scales the estimate",
+                   .type = "TIME"},
+                  {.name = "--backward",
+                   .value = &options->backward,
+                   .description = "Known time of the backward pass",
+                   .type = "TIME"},
+                  {.name = "--optimizer",
+                   .value = &options->optimizer,
+                   .description = "Known time of the optimizer",
+                   .type = "TIME"},
+                  {.name = "--out",
+                   .value = &options->out,
+                   .description = "Layer trace to write",
+                   .type = "PATH",
+                   .is_required = true}},
+      .run = [options] { synthesize(*options); }};
 }
 
 }  // namespace ddpsim::cli

@@ -97,11 +97,6 @@ void validate_scenario(const ValidateOptions& options) {
   throw ThresholdMissed(fmt::format("missed: {}", fmt::join(missed, "; ")));
 }
 
-CLI::Option* add_word(CLI::App& command, const std::string& name, std::string& value,
-                      const std::vector<std::string>& words, const std::string& description) {
-  return command.add_option(name, value, description)->check(CLI::IsMember(words));
-}
-
 }  // namespace
 
 config::Value ValidateOptions::load() const {
@@ -110,7 +105,7 @@ config::Value ValidateOptions::load() const {
     if (!value.empty()) config::apply_override(root, "validation." + key + "=" + value);
   };
   replace("backend", backend);
-  replace("ranks", ranks);
+  if (ranks) replace("ranks", fmt::format("{}", *ranks));
   replace("compute", compute);
   if (!measured.empty()) {
     config::Value path;
@@ -147,55 +142,75 @@ SweepResult predict(const SweepPlan& plan, const std::string& title, bool quiet)
   return result;
 }
 
-void add_validate(CLI::App& app, Action& run) {
-  auto* command = app.add_subcommand(
-      "validate", "Run the scenario for real, or take measured iterations, and compare with the prediction");
+Command validate_command() {
   auto options = std::make_shared<ValidateOptions>();
-  options->scenario.add_to(*command);
-  add_word(*command, "--backend", options->backend, {"gloo", "nccl"},
-           "Who communicates: Gloo between processes on CPUs, or NCCL between GPUs");
-  command->add_option("--ranks", options->ranks, "Ranks to run; default: the scenario's world size")
-      ->check(CLI::Range(2, 1 << 20))
-      ->type_name("N");
-  add_word(*command, "--compute", options->compute, {"replay", "model"},
-           "Wait as long as the trace says, or train its GPT-2 for real");
-  command
-      ->add_option("--testbed", options->testbed,
-                   "Ranks in network namespaces with shaped links (root): rate=1Gbps[,delay=1ms]")
-      ->type_name("LINKS");
-  auto* measured = command
-                       ->add_option("--measured", options->measured,
-                                    "Compare with measured iterations in a CSV instead of running")
-                       ->type_name("PATH");
-  add_word(*command, "--workload", options->workload, {"ddp", "allreduce", "chunks"},
-           "The scenario; all-reduces of many sizes; all gradients in chunks of many sizes")
-      ->capture_default_str();
-  add_output(*command, "--out", options->out,
-             "Folder for the calibration, the prediction and everything that was measured")
-      ->type_name("FOLDER");
-  add_output(*command, "--plot", options->plot,
-             "Draw predicted and measured iteration time against bucket cap (.svg or .png; needs gnuplot)");
-  command->add_flag("--buckets", options->buckets, "Print the buckets of each point as well");
-  command
-      ->add_option("--precision", options->precision,
-                   "Repeat until the 95 % confidence interval of the median is within so many percent of it")
-      ->check(CLI::Range(0.01, 50.0))
-      ->capture_default_str()
-      ->type_name("PERCENT");
-  command->add_option("--repetitions", options->repetitions, "But at most so often")
-      ->check(CLI::Range(1, 100'000))
-      ->capture_default_str();
-  command->add_option("--timeout", options->timeout, "Longest time for one collective")
-      ->check(CLI::Range(1.0, 86400.0))
-      ->capture_default_str()
-      ->type_name("SECONDS");
-  command->add_flag("--one-process", options->one_process,
-                    "All GPUs of this machine as threads of one process (NCCL)");
-  for (const char* of_a_run : {"--backend", "--ranks", "--compute", "--testbed", "--workload", "--buckets",
-                               "--precision", "--repetitions", "--timeout", "--one-process"})
-    measured->excludes(of_a_run);
-  command->footer("Example:\n  ddpsim validate configs/testbed-8.yaml --out results --plot validation.svg");
-  command->callback([options, &run] { run = [options] { validate_scenario(*options); }; });
+  Command command{
+      .name = "validate",
+      .description =
+          "Run the scenario for real, or take measured iterations, and compare with the prediction",
+      .example = "  ddpsim validate configs/testbed-8.yaml --out results --plot validation.svg",
+      .run = [options] { validate_scenario(*options); }};
+  options->scenario.add_to(command);
+  command.options.insert(
+      command.options.end(),
+      {{.name = "--backend",
+        .value = &options->backend,
+        .description = "Who communicates: Gloo between processes on CPUs, or NCCL between GPUs",
+        .words = {"gloo", "nccl"}},
+       {.name = "--ranks",
+        .value = &options->ranks,
+        .description = "Ranks to run; default: the scenario's world size",
+        .type = "N",
+        .range = {{2, 1 << 20}}},
+       {.name = "--compute",
+        .value = &options->compute,
+        .description = "Wait as long as the trace says, or train its GPT-2 for real",
+        .words = {"replay", "model"}},
+       {.name = "--testbed",
+        .value = &options->testbed,
+        .description = "Ranks in network namespaces with shaped links (root): rate=1Gbps[,delay=1ms]",
+        .type = "LINKS"},
+       {.name = "--measured",
+        .value = &options->measured,
+        .description = "Compare with measured iterations in a CSV instead of running",
+        .type = "PATH",
+        .excludes = {"--backend", "--ranks", "--compute", "--testbed", "--workload", "--buckets",
+                     "--precision", "--repetitions", "--timeout", "--one-process"}},
+       {.name = "--workload",
+        .value = &options->workload,
+        .description = "The scenario; all-reduces of many sizes; all gradients in chunks of many sizes",
+        .shows_default = true,
+        .words = {"ddp", "allreduce", "chunks"}},
+       output_option("--out", &options->out,
+                     "Folder for the calibration, the prediction and everything that was measured", "FOLDER"),
+       output_option(
+           "--plot", &options->plot,
+           "Draw predicted and measured iteration time against bucket cap (.svg or .png; needs gnuplot)"),
+       {.name = "--buckets",
+        .value = &options->buckets,
+        .description = "Print the buckets of each point as well"},
+       {.name = "--precision",
+        .value = &options->precision,
+        .description =
+            "Repeat until the 95 % confidence interval of the median is within so many percent of it",
+        .type = "PERCENT",
+        .shows_default = true,
+        .range = {{0.01, 50}}},
+       {.name = "--repetitions",
+        .value = &options->repetitions,
+        .description = "But at most so often",
+        .shows_default = true,
+        .range = {{1, 1e5}}},
+       {.name = "--timeout",
+        .value = &options->timeout,
+        .description = "Longest time for one collective",
+        .type = "SECONDS",
+        .shows_default = true,
+        .range = {{1, 86400}}},
+       {.name = "--one-process",
+        .value = &options->one_process,
+        .description = "All GPUs of this machine as threads of one process (NCCL)"}});
+  return command;
 }
 
 }  // namespace ddpsim::cli

@@ -13,7 +13,8 @@ namespace ddpsim::cli {
 struct ValidateOptions {
   ScenarioOptions scenario;
   // Each as on the command line, empty where it was not given; they replace keys of the section `validation`.
-  std::string backend, ranks, compute, testbed, measured;
+  std::string backend, compute, testbed, measured;
+  std::optional<int> ranks;
   std::string workload = "ddp";
   std::string out, plot;
   double precision = 0.5;  // %

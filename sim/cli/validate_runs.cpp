@@ -7,7 +7,7 @@
 #include "validate/comparison/replay.hpp"
 #include "validate/comparison/training.hpp"
 #include "validate/harness/job_json.hpp"
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "sim/base/output_file.hpp"
 #include "sim/base/quantity.hpp"

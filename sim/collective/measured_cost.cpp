@@ -5,7 +5,7 @@
 #include <optional>
 #include <set>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "sim/base/check.hpp"
 #include "sim/base/limits.hpp"

@@ -6,7 +6,7 @@
 #include <array>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "sim/base/source.hpp"
 #include "sim/collective/algorithms.hpp"

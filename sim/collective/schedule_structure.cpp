@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace ddpsim {
 namespace {

@@ -2,7 +2,7 @@
 #include <sstream>
 #include <unordered_map>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <yaml-cpp/depthguard.h>
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "sim/base/source.hpp"
 #include "sim/base/suggest.hpp"

@@ -1,5 +1,5 @@
 // The section `collective` of a scenario: how all-reduces are carried out.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "sim/base/limits.hpp"
 #include "sim/config/reader.hpp"

@@ -1,4 +1,4 @@
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "sim/config/reader.hpp"
 #include "sim/ddp/ddp_rules.hpp"

@@ -1,5 +1,5 @@
 // The section `collective.gloo`, and what Gloo does on machines with GPUs.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "sim/config/reader.hpp"
 #include "sim/engine/scenario_reader.hpp"

@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "sim/base/quantity.hpp"
 #include "sim/engine/communication.hpp"

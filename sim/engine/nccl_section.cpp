@@ -2,7 +2,7 @@
 // groups.
 #include <algorithm>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "sim/config/reader.hpp"
 #include "sim/engine/nccl_communicator.hpp"

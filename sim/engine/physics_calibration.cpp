@@ -1,6 +1,6 @@
 #include "sim/engine/physics_calibration.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "sim/base/double_quoted.hpp"
 #include "sim/config/reader.hpp"

@@ -1,6 +1,6 @@
 #include "sim/engine/plausibility.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "sim/base/quantity.hpp"
 #include "sim/gpu/plausible_compute.hpp"

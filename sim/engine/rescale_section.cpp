@@ -1,5 +1,5 @@
 // The key `workload.rescale`.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "sim/config/reader.hpp"
 #include "sim/engine/sections.hpp"

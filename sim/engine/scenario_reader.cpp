@@ -4,7 +4,7 @@
 #include <cmath>
 #include <filesystem>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "sim/base/limits.hpp"
 #include "sim/config/reader.hpp"

@@ -1,4 +1,4 @@
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "sim/base/limits.hpp"
 #include "sim/config/reader.hpp"

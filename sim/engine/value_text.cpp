@@ -1,6 +1,6 @@
 #include "sim/engine/value_text.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace ddpsim {
 

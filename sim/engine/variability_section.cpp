@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "sim/base/csv.hpp"
 #include "sim/base/statistics.hpp"

@@ -2,7 +2,7 @@
 
 #include <ostream>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "sim/base/quantity.hpp"
 

@@ -3,7 +3,7 @@
 #include <optional>
 #include <ostream>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "sim/report/table_parts.hpp"
 

@@ -1,6 +1,6 @@
 #include "sim/report/plot.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "sim/base/check.hpp"
 #include "sim/base/external_program.hpp"

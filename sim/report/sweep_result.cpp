@@ -4,7 +4,7 @@
 #include <limits>
 #include <numeric>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "sim/base/check.hpp"
 #include "sim/report/synthetic_note.hpp"

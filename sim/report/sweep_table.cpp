@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <ostream>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "sim/base/quantity.hpp"
 #include "sim/report/table_parts.hpp"

@@ -1,6 +1,6 @@
 #include "sim/roofline/gpt2_model.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace ddpsim {
 namespace {

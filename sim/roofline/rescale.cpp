@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "sim/roofline/gpt2_model.hpp"
 #include "sim/roofline/roofline.hpp"

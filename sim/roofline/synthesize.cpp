@@ -1,6 +1,6 @@
 #include "sim/roofline/synthesize.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "sim/base/check.hpp"
 #include "sim/base/quantity.hpp"

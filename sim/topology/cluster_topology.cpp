@@ -1,5 +1,5 @@
 // Kind cluster: nodes, the fabric over them, and what differs.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "sim/base/limits.hpp"
 #include "sim/topology/names.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "sim/topology/bisection.hpp"
 

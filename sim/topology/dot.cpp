@@ -1,7 +1,7 @@
 // Graphviz.
 #include <map>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "sim/base/double_quoted.hpp"
 #include "sim/base/quantity.hpp"

@@ -1,5 +1,5 @@
 // Reads `fabric`.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "sim/base/limits.hpp"
 #include "sim/topology/names.hpp"

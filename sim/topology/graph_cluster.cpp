@@ -1,6 +1,6 @@
 #include "sim/topology/graph_cluster.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "sim/topology/names.hpp"
 

@@ -1,7 +1,7 @@
 // Kind graph: GPUs, switches, NICs and links by name.
 #include <algorithm>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "sim/base/limits.hpp"
 #include "sim/base/suggest.hpp"

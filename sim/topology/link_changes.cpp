@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "sim/config/reader.hpp"
 

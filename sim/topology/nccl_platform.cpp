@@ -4,7 +4,7 @@
 #include <charconv>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "sim/config/reader.hpp"
 #include "sim/topology/named_file.hpp"

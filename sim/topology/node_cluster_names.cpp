@@ -1,7 +1,7 @@
 // What the links and vertices of a cluster of nodes are called, and what a name stands for.
 #include <algorithm>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "sim/topology/names.hpp"
 #include "sim/topology/node_cluster.hpp"

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "sim/topology/interconnect.hpp"
 #include "sim/topology/names.hpp"

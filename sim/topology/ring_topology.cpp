@@ -1,5 +1,5 @@
 // Kind ring: each GPU is a node of its own with one link, to the next.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "sim/base/limits.hpp"
 #include "sim/topology/cluster_graph.hpp"

@@ -1,6 +1,6 @@
 #include "sim/topology/topology.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "sim/base/check.hpp"
 #include "sim/topology/named_file.hpp"

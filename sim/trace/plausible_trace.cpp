@@ -5,7 +5,7 @@
 #include <numeric>
 #include <optional>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "sim/base/quantity.hpp"
 #include "sim/trace/gpt2.hpp"

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <unordered_map>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <fmt/ranges.h>
 
 #include "sim/base/check.hpp"

@@ -1,5 +1,5 @@
 // The layout of nccl-tests' src/util.cu, version 2; the numbers are made up.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include "tests/calibrate/tables.hpp"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "sim/topology/cluster.hpp"
 #include "sim/topology/cluster_graph.hpp"

@@ -1,5 +1,5 @@
 // lazy against exact on random small scenarios: equal to 1e-9 while the hot spot of a ring stays on one edge.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include "tests/engine/contention.hpp"

@@ -3,7 +3,7 @@
 #include <map>
 #include <random>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include "sim/topology/cluster_graph.hpp"

@@ -6,7 +6,7 @@
 #include <ATen/cuda/CUDAEvent.h>
 #include <c10/cuda/CUDAStream.h>
 #include <cuda_runtime_api.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "sim/base/backend_missing.hpp"
 #include "sim/base/external_program.hpp"

@@ -4,7 +4,7 @@
 #include "traces/capture/device_description.hpp"
 #include <ATen/Parallel.h>
 #include <dlfcn.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "sim/base/one_line.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <fstream>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "sim/base/source.hpp"
 #include "sim/trace/gpt2.hpp"

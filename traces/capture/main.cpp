@@ -2,7 +2,7 @@
 #include <iostream>
 
 #include "traces/capture/capture.hpp"
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "sim/base/output_file.hpp"
 #include "sim/base/program_exit.hpp"
@@ -43,16 +43,13 @@ void run(const ddpsim::CaptureOptions& options) {
 
 int main(int argc, char** argv) {
   ddpsim::start_program();
-  CLI::App app("Records a layer trace with LibTorch", "ddpsim-capture");
-  ddpsim::CaptureOptions options;
-  options.add_to(app);
   try {
-    try {
-      app.parse(argc, argv);
-      run(options);
-    } catch (const CLI::ParseError& error) {
-      if (app.exit(error) != 0) return ddpsim::kBadInput;
-    }
+    ddpsim::CaptureOptions options;
+    ddpsim::Command program{.name = "ddpsim-capture",
+                            .description = "Records a layer trace with LibTorch",
+                            .run = [&options] { run(options); }};
+    options.add_to(program);
+    ddpsim::parse_command_line(program, "", argc, argv)();
     ddpsim::check_standard_output();
     return ddpsim::kOk;
   } catch (...) {

@@ -1,5 +1,5 @@
 #include "traces/capture/cuda_device.hpp"
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <torch/version.h>
 
 #include "sim/base/backend_missing.hpp"

@@ -6,7 +6,7 @@
 
 #include "traces/capture/host_memory.hpp"
 #include "traces/torch_gpt2/autocast.hpp"
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "sim/base/check.hpp"
 #include "sim/base/source.hpp"

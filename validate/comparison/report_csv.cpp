@@ -1,6 +1,6 @@
 #include "validate/comparison/report_csv.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "sim/report/csv_parts.hpp"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "validate/comparison/replay.hpp"
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "sim/base/source.hpp"
 #include "sim/trace/gpt2.hpp"

@@ -4,7 +4,7 @@
 
 #include "validate/gloo/launched_all_reduce.hpp"
 #include "validate/gloo/processor_share.hpp"
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <torch/torch.h>
 
 #include "sim/base/one_line.hpp"

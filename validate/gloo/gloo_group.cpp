@@ -3,7 +3,7 @@
 #include "traces/capture/device_description.hpp"
 #include "validate/gloo/processor_share.hpp"
 #include <ATen/Parallel.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/utsname.h>
 #include <torch/csrc/distributed/c10d/FileStore.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>

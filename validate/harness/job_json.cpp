@@ -1,7 +1,7 @@
 #include "validate/harness/job_json.hpp"
 
 #include "validate/harness/virtual_device.hpp"
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 #include "sim/base/json_error.hpp"

@@ -4,7 +4,7 @@
 #include "validate/harness/job_json.hpp"
 #include "validate/harness/rank_program.hpp"
 #include "validate/harness/runner.hpp"
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "sim/base/output_file.hpp"
 #include "sim/base/program_exit.hpp"

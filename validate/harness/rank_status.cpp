@@ -9,7 +9,7 @@
 #include <mutex>
 
 #include "validate/harness/environment_variable.hpp"
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 

@@ -4,7 +4,7 @@
 #include "validate/harness/replayer.hpp"
 #include "validate/harness/stopping_rule.hpp"
 #include "validate/harness/verification.hpp"
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "sim/base/check.hpp"
 #include "sim/base/statistics.hpp"

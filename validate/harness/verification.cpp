@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "sim/base/program_exit.hpp"
 

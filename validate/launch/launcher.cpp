@@ -9,7 +9,7 @@
 #include "validate/launch/rank_failure.hpp"
 #include "validate/launch/rank_process.hpp"
 #include "validate/launch/status_array.hpp"
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <poll.h>
 
 #include "sim/base/backend_missing.hpp"

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <string_view>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "sim/base/backend_missing.hpp"
 #include "sim/base/program_exit.hpp"

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "validate/launch/die_with_parent.hpp"
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/wait.h>
 
 #include "sim/base/check.hpp"

@@ -1,7 +1,7 @@
 #include "validate/nccl/communicator.hpp"
 
 #include "validate/nccl/deadline.hpp"
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "sim/base/check.hpp"
 #include "sim/base/one_line.hpp"

@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <string>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "sim/base/backend_missing.hpp"
 #include "sim/base/program_exit.hpp"

@@ -10,7 +10,7 @@
 #include "validate/nccl/deadline.hpp"
 #include "validate/nccl/nccl_variables.hpp"
 #include "validate/nccl/rendezvous.hpp"
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "sim/base/check.hpp"
 #include "sim/base/one_line.hpp"

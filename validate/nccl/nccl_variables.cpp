@@ -5,7 +5,7 @@
 #include <mutex>
 
 #include "validate/nccl/gpu.hpp"
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include "sim/base/one_line.hpp"

@@ -2,7 +2,7 @@
 
 #include "validate/testbed/network_tools.hpp"
 #include "validate/testbed/tun_device.hpp"
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "sim/base/quantity.hpp"
 

@@ -10,7 +10,7 @@
 
 #include "validate/testbed/link_clock.hpp"
 #include "validate/testbed/packet.hpp"
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <poll.h>
 #include <sched.h>
 #include <sys/prctl.h>

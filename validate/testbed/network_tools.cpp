@@ -5,7 +5,7 @@
 
 #include "validate/testbed/namespace.hpp"
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include "sim/base/check.hpp"

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "validate/testbed/network_tools.hpp"
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace ddpsim::validate {
 namespace {

@@ -6,7 +6,7 @@
 #include "validate/testbed/network_tools.hpp"
 #include "validate/testbed/shaped_links.hpp"
 #include "validate/testbed/tun_device.hpp"
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <linux/capability.h>
 #include <sys/syscall.h>
 #include <unistd.h>

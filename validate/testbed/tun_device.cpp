@@ -5,7 +5,7 @@
 
 #include "validate/testbed/packet.hpp"
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <linux/if_tun.h>
 #include <net/if.h>
 #include <sys/ioctl.h>

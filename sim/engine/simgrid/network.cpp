@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <simgrid/kernel/Timer.hpp>
 #include <simgrid/kernel/routing/NetPoint.hpp>
 #include <simgrid/kernel/routing/NetZoneImpl.hpp>

@@ -1,4 +1,4 @@
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "sim/topology/import/matrix.hpp"
 #include "sim/topology/import/socket_link.hpp"

@@ -1,6 +1,6 @@
 #include "sim/topology/import/socket_link.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace ddpsim {
 

@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "sim/base/source.hpp"
 #include "sim/trace/import/operator_table_reader.hpp"

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <string>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "sim/trace/gpt2.hpp"
 #include "sim/trace/import/layer_times.hpp"

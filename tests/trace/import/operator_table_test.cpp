@@ -1,6 +1,6 @@
 #include "sim/trace/import/operator_table.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

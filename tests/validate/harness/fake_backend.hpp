@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "validate/harness/collective_backend.hpp"
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "sim/base/program_exit.hpp"
 

@@ -5,7 +5,7 @@
 
 #include "validate/harness/virtual_device.hpp"
 #include "validate/nccl/busy_kernel.hpp"
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "tests/validate/nccl/fake_gpu.hpp"
 

@@ -8,7 +8,7 @@
 
 #include "validate/harness/rank_program.hpp"
 #include "validate/nccl/nccl_backend.hpp"
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
+#include "sim/command_line/command_line.hpp"
 
 namespace ddpsim {
 
@@ -23,7 +23,7 @@ struct CaptureOptions {
   std::string out;
   std::string steps;  // empty: not wanted
 
-  void add_to(CLI::App& command);
+  void add_to(Command& command);
   // The command line of the same options; what does not change the measurement (--out, --steps, --quiet) is
   // left out of `measurement`, which the trace's header quotes.
   [[nodiscard]] std::vector<std::string> measurement() const;

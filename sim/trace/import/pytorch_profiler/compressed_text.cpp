@@ -6,7 +6,7 @@
 #include <limits>
 #include <new>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/stat.h>
 #include <zlib.h>
 

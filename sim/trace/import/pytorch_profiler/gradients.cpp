@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "sim/base/source.hpp"
 #include "sim/trace/import/pytorch_profiler/sizes.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "sim/base/one_line.hpp"
 #include "sim/base/statistics.hpp"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "sim/trace/import/pytorch_profiler/collective_names.hpp"
 
