@@ -31,5 +31,6 @@ BUILD_PACKAGES=(g++ cmake ninja-build pkg-config libsimgrid-dev libyaml-cpp-dev 
 TORCH_PACKAGES=(libtorch-dev libopenblas0-pthread)
 # Gloo's headers, which libtorch-dev lacks; network namespaces and shaped links.
 VALIDATE_PACKAGES=(libgloo-dev iproute2)
-CLANG_PACKAGES=(clang)
+CLANG_PACKAGES=(clang libclang-rt-14-dev)
+LINT_PACKAGES=(clang-format clang-tidy git)
 TEST_PACKAGES=(libgtest-dev libgmock-dev libbenchmark-dev python3 python3-torch)

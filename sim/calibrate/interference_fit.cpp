@@ -13,7 +13,7 @@ namespace ddpsim::calibrate {
 namespace {
 
 constexpr double kLargest = 20;
-constexpr double kTolerance = 1e-3;  // of the measured iteration: shorter than predicted by less is none
+constexpr double kNoticeable = 1e-3;  // of the measured iteration: shorter than predicted by less is none
 
 // Where `difference`, which does not fall, crosses zero in [0, largest]; one of the ends where it does not
 // cross.
@@ -30,11 +30,11 @@ double crossing(const std::function<double(double)>& difference, double largest)
 InterferenceFit fit_interference(const OverlappedIteration& measured, const PredictOverlap& predict) {
   auto longer = [&](double s, double r) { return (predict(s, r).iteration - measured.iteration).value(); };
   Seconds without = predict(0, 0).iteration;
-  if (without > measured.iteration * (1 + kTolerance))
+  if (without > measured.iteration * (1 + kNoticeable))
     throw InputError(fmt::format("the iteration took {}, and without any interference {} is predicted",
                                  format_seconds(measured.iteration), format_seconds(without)),
                      "are compute and all-reduces of the same run set, and measured without one another?");
-  if (predict(kLargest, kLargest).iteration <= without * (1 + kTolerance / 1000))
+  if (predict(kLargest, kLargest).iteration <= without * (1 + kNoticeable / 1000))
     throw InputError(
         "however strong the interference, the same iteration is predicted: nothing overlaps in it",
         "fit to an iteration in which all-reduces run beside compute");
@@ -53,7 +53,7 @@ InterferenceFit fit_interference(const OverlappedIteration& measured, const Pred
     auto tail_with = [&](double r) { return *predict(compute_with(r), r).tail; };
     double collective = crossing([&](double r) { return (tail_with(r) - *measured.tail).value(); }, largest);
     Seconds closest = tail_with(collective);
-    if (std::abs((closest - *measured.tail).value()) <= kTolerance * measured.iteration.value()) {
+    if (std::abs((closest - *measured.tail).value()) <= kNoticeable * measured.iteration.value()) {
       fit.collective = collective;
       fit.compute = compute_with(collective);
       fit.separate = true;

@@ -17,7 +17,7 @@ namespace ddpsim::calibrate {
 namespace {
 
 constexpr double kLongestTime = 1e6;
-constexpr double kTolerance = 0.02;  // beyond the printed digits
+constexpr double kBandwidthTolerance = 0.02;  // beyond the printed digits
 constexpr std::size_t kFewestRows = 3;
 constexpr double kAnything = std::numeric_limits<double>::max();
 
@@ -53,7 +53,8 @@ struct Range {
 // Whether a printed GB/s can be what the range allows.
 bool fits(const Located& printed, Range range) {
   double value = parse_number(printed, -kAnything, kAnything), half = rounding(printed.text);
-  return value + half >= range.lowest * (1 - kTolerance) && value - half <= range.highest * (1 + kTolerance);
+  return value + half >= range.lowest * (1 - kBandwidthTolerance) &&
+         value - half <= range.highest * (1 + kBandwidthTolerance);
 }
 
 // The GB/s of 1e9 that a size and a printed time stand for.

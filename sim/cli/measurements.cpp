@@ -74,12 +74,12 @@ int ranks_of(const calibrate::AllReduceTable& table, const MeasuredOptions& opti
 }
 
 // The machine as it was when measured: `ranks` GPUs, packed, or spread over as many nodes as the table says.
-struct Machine {
+struct MachineAtSize {
   std::shared_ptr<const Cluster> cluster;
   std::vector<int> gpus;
 };
 
-Machine machine_of(const Topology& topology, const calibrate::AllReduceTable& table, int ranks) {
+MachineAtSize machine_of(const Topology& topology, const calibrate::AllReduceTable& table, int ranks) {
   int node_size = topology.usual_size().value_or(1);
   int packed = (ranks + node_size - 1) / node_size;
   int nodes = table.nodes.value_or(packed);
@@ -87,7 +87,7 @@ Machine machine_of(const Topology& topology, const calibrate::AllReduceTable& ta
     throw InputError(fmt::format("measured with {} GPUs on {}, which does not fit nodes of {}", ranks,
                                  counted(nodes, "node"), node_size),
                      "name the topology of the machine that was measured");
-  Machine machine{topology.build(nodes == packed ? ranks : nodes * node_size), {}};
+  MachineAtSize machine{topology.build(nodes == packed ? ranks : nodes * node_size), {}};
   for (int gpu = 0; gpu < machine.cluster->gpus(); ++gpu)
     if (nodes == packed || machine.cluster->position_of(gpu) < ranks / nodes) machine.gpus.push_back(gpu);
   return machine;

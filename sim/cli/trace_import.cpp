@@ -15,7 +15,7 @@ namespace {
 
 using Outputs = std::vector<std::pair<std::string, std::string>>;  // option, path
 
-struct ImportOptions {
+struct TraceImportOptions {
   std::string format, out;
   std::string collectives, recorded;  // empty: not wanted
   std::optional<std::string> dtype;
@@ -29,7 +29,7 @@ ImportedTrace read(const TraceImporter& importer, ImportRequest request) {
 }
 
 // Throws InputError when an output was asked for that this input cannot give.
-void check_communication(const ImportOptions& options, const ImportedTrace& imported) {
+void check_communication(const TraceImportOptions& options, const ImportedTrace& imported) {
   if (imported.communication) return;
   for (const auto& [option, path] :
        {std::pair{"--collectives", options.collectives}, std::pair{"--recorded", options.recorded}})
@@ -38,7 +38,7 @@ void check_communication(const ImportOptions& options, const ImportedTrace& impo
                        "leave it out, or profile a DistributedDataParallel run on GPUs with NCCL");
 }
 
-void import(const ImportOptions& options) {
+void import_into_file(const TraceImportOptions& options) {
   const auto& importer = find_importer(options.format);
   const Outputs outputs_asked{
       {"--out", options.out}, {"--collectives", options.collectives}, {"--recorded", options.recorded}};
@@ -74,7 +74,7 @@ std::string formats() {
 }  // namespace
 
 Command trace_import_command() {
-  auto options = std::make_shared<ImportOptions>();
+  auto options = std::make_shared<TraceImportOptions>();
   auto& metadata = options->request.metadata;
   const std::pair<double, double> count{1, 1e9};  // what a trace's header takes
   return {
@@ -127,7 +127,7 @@ Command trace_import_command() {
            {.name = "--torch", .value = &metadata.torch, .description = "PyTorch version"},
            {.name = "--captured", .value = &metadata.captured, .description = "When"},
            {.name = "--source", .value = &metadata.source, .description = "Where the figures come from"}},
-      .run = [options] { import(*options); }};
+      .run = [options] { import_into_file(*options); }};
 }
 
 }  // namespace ddpsim::cli

@@ -20,8 +20,8 @@ Seconds total(std::span<const Bytes> sizes, const std::function<Seconds(Bytes)>&
   return sum;
 }
 
-// Of a plain ring all-reduce over the links: the chains themselves take as many rounds again to fill and to drain
-// as they have ranks, every one of them another one to play.
+// Of a plain ring all-reduce over the links: the chains themselves take as many rounds again to fill and to
+// drain as they have ranks, every one of them another one to play.
 Seconds over_rings(const Cluster& cluster, std::span<const int> gpus, std::span<const Bytes> sizes) {
   auto schedule = ring_schedule(cluster, gpus, Operation::all_reduce);
   Traffic traffic{{{&schedule, 0}}, {}, [&](int link) { return cluster.link(link).bandwidth; }};

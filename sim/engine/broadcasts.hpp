@@ -9,10 +9,10 @@
 
 namespace ddpsim {
 
-// How long each group's broadcasts from its rank 0 take, one size after the other. With Gloo on GPUs: its model
-// says. Elsewhere nothing says what a broadcast takes: of a ring all-reduce's 2 (n-1) steps a broadcast has n
-// (NCCL's tuning.cc: nsteps), so n / (2 (n-1)) of its time under NCCL's model, in the measured table, or over the
-// rings of the group's links.
+// How long each group's broadcasts from its rank 0 take, one size after the other. With Gloo on GPUs: its
+// model says. Elsewhere nothing says what a broadcast takes: of a ring all-reduce's 2 (n-1) steps a broadcast
+// has n (NCCL's tuning.cc: nsteps), so n / (2 (n-1)) of its time under NCCL's model, in the measured table,
+// or over the rings of the group's links.
 std::vector<Seconds> broadcast_times(const Scenario& scenario, std::span<const Bytes> sizes);
 
 // Of the group that takes longest, what DDP broadcasts when it is constructed; none for other strategies.

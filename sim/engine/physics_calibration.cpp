@@ -3,21 +3,17 @@
 #include <fmt/core.h>
 
 #include "sim/base/double_quoted.hpp"
+#include "sim/base/limits.hpp"
 #include "sim/config/reader.hpp"
 
 namespace ddpsim {
-namespace {
-
-constexpr double kLargestSlowdown = 100;
-
-}  // namespace
 
 PhysicsCalibration read_physics_calibration(const std::string& path) {
   auto root = config::load_yaml(path, "a calibration of interference");
   config::MapReader reader(root, "calibration");
   PhysicsCalibration calibration;
   config::MapReader interference(reader.require("interference"), "interference");
-  auto number = config::as_number(0, kLargestSlowdown);
+  auto number = config::as_number(0, kLargestInterference);
   calibration.interference = {interference.required("compute", number),
                               interference.required("collective", number)};
   interference.finish();

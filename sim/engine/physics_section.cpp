@@ -1,3 +1,4 @@
+#include "sim/base/limits.hpp"
 #include "sim/config/reader.hpp"
 #include "sim/engine/physics_calibration.hpp"
 #include "sim/engine/sections.hpp"
@@ -11,11 +12,11 @@ using config::as_seconds;
 using config::MapReader;
 using config::Value;
 
-constexpr double kLargestSlowdown = 100, kMostPasses = 100;
+constexpr double kMostPasses = 100;
 
 // A number for both, or each by itself.
 Interference read_interference(const Value& value) {
-  auto number = as_number(0, kLargestSlowdown);
+  auto number = as_number(0, kLargestInterference);
   if (value.kind != Value::Kind::map) {
     double both = number(value);
     return {both, both};

@@ -17,7 +17,7 @@ using config::MapReader;
 using config::Value;
 using config::Words;
 
-constexpr double kLargestSpread = 1, kLargestSlowdown = 1e6;
+constexpr double kLargestSpread = 1, kLargestStragglerSlowdown = 1e6;
 constexpr std::int64_t kMostIterations = 100'000;
 
 // Compute times over their median.
@@ -106,7 +106,7 @@ class VariabilityReader {
                                      {"iteration", SlowOnes::Lasts::iteration}};
     ones.of = reader.required("of", as_word(kinds));
     ones.probability = reader.required("probability", as_number(0, 1));
-    ones.slowdown = reader.required("slowdown", as_number(1, kLargestSlowdown));
+    ones.slowdown = reader.required("slowdown", as_number(1, kLargestStragglerSlowdown));
     ones.lasts = reader.optional("lasts", as_word(durations)).value_or(SlowOnes::Lasts::run);
     reader.finish();
     return ones;

@@ -11,7 +11,7 @@ namespace {
 using config::MapReader;
 using config::Value;
 
-enum class Kind { rail_optimized, fat_tree, ring };
+enum class FabricKind { rail_optimized, fat_tree, ring };
 
 double as_oversubscription(const Value& value) {
   return config::as_number(1, 1000)(value);
@@ -62,14 +62,14 @@ void read_fat_tree(MapReader& reader, Fabric& fabric) {
 Fabric read_fabric(const Value& value) {
   MapReader reader(value, "fabric");
   auto kind = reader.required(
-      "kind",
-      config::as_word(config::Words<Kind>{
-          {"rail_optimized", Kind::rail_optimized}, {"fat_tree", Kind::fat_tree}, {"ring", Kind::ring}}));
+      "kind", config::as_word(config::Words<FabricKind>{{"rail_optimized", FabricKind::rail_optimized},
+                                                        {"fat_tree", FabricKind::fat_tree},
+                                                        {"ring", FabricKind::ring}}));
   Fabric fabric;
-  fabric.kind = kind == Kind::ring ? Fabric::Kind::ring : Fabric::Kind::tree;
-  if (kind == Kind::rail_optimized) read_rails(reader, fabric);
-  if (kind == Kind::fat_tree) read_fat_tree(reader, fabric);
-  if (kind != Kind::ring)
+  fabric.kind = kind == FabricKind::ring ? Fabric::Kind::ring : Fabric::Kind::tree;
+  if (kind == FabricKind::rail_optimized) read_rails(reader, fabric);
+  if (kind == FabricKind::fat_tree) read_fat_tree(reader, fabric);
+  if (kind != FabricKind::ring)
     fabric.hop_latency = reader.optional("latency", config::as_seconds).value_or(Seconds(0));
   reader.finish();
   return fabric;

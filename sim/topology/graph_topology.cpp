@@ -13,7 +13,6 @@ namespace {
 
 using config::MapReader;
 using config::Value;
-using Kind = ClusterGraph::Kind;
 
 constexpr int kMostGpus = 1024;
 constexpr int kMostVertices = 4096;
@@ -50,12 +49,12 @@ class GraphReader {
  public:
   explicit GraphReader(GraphPlan& plan) : plan_(plan) {}
 
-  void read_vertices(const Value& list, Kind kind, const std::string& key) {
+  void read_vertices(const Value& list, ClusterGraph::Kind kind, const std::string& key) {
     for (const auto& item : config::items_of(list)) {
       MapReader reader(item, key);
       const Value& name = reader.require("name");
       GraphPlan::Vertex vertex{config::as_string(name), kind, -1};
-      if (kind != Kind::node_switch)
+      if (kind != ClusterGraph::Kind::node_switch)
         vertex.node = static_cast<int>(
             reader.optional("node", config::as_integer(0, kLargestWorldSize - 1)).value_or(0));
       else
@@ -153,9 +152,9 @@ class GraphReader {
     bool gpus_only = true;
     for (int v : {from, to}) {
       const auto& vertex = plan_.vertices[v];
-      if (vertex.kind == Kind::nic) return Medium::network;
+      if (vertex.kind == ClusterGraph::Kind::nic) return Medium::network;
       if (vertex.multicast) return Medium::nvlink;
-      gpus_only = gpus_only && vertex.kind == Kind::gpu;
+      gpus_only = gpus_only && vertex.kind == ClusterGraph::Kind::gpu;
     }
     bool across = gpus_only && plan_.vertices[from].node != plan_.vertices[to].node;
     return across ? Medium::network : gpus_only ? Medium::nvlink : Medium::pcie;
@@ -172,14 +171,14 @@ std::shared_ptr<Topology> read_graph(MapReader& file) {
   auto plan = std::make_shared<GraphPlan>();
   GraphReader reader(*plan);
   const Value& gpus = file.require("gpus");
-  reader.read_vertices(gpus, Kind::gpu, "gpus");
+  reader.read_vertices(gpus, ClusterGraph::Kind::gpu, "gpus");
   plan->gpus = static_cast<int>(plan->vertices.size());
   if (plan->gpus < 1 || plan->gpus > kMostGpus)
     throw InputError(gpus.span, fmt::format("{} GPUs; a graph has 1 to {}", plan->gpus, kMostGpus),
                      plan->gpus < 1 ? "name the GPUs" : "describe large clusters with 'kind: cluster'");
   if (const Value* switches = file.find("switches"))
-    reader.read_vertices(*switches, Kind::node_switch, "switches");
-  if (const Value* nics = file.find("nics")) reader.read_vertices(*nics, Kind::nic, "nics");
+    reader.read_vertices(*switches, ClusterGraph::Kind::node_switch, "switches");
+  if (const Value* nics = file.find("nics")) reader.read_vertices(*nics, ClusterGraph::Kind::nic, "nics");
   for (const auto& item : config::items_of(file.require("links"))) reader.read_wire(item);
   auto overrides = file.optional("overrides", config::as_list(read_link_override));
   file.finish();

@@ -124,19 +124,18 @@ void NodeCluster::throw_unknown(const std::string& name, const SourceSpan& place
 }
 
 ClusterGraph NodeCluster::graph() const {
-  using Kind = ClusterGraph::Kind;
   ClusterGraph graph;
   std::vector<int> first_vertex;
   for (int node = 0; node < nodes_; ++node) {
     const auto& node_model = model(node);
     first_vertex.push_back(static_cast<int>(graph.vertices.size()));
     for (int v = 0; v < static_cast<int>(node_model.names.size()); ++v) {
-      auto kind = v < node_model.gpus                     ? Kind::gpu
-                  : v < node_model.gpus + node_model.nics ? Kind::nic
-                                                          : Kind::node_switch;
+      auto kind = v < node_model.gpus                     ? ClusterGraph::Kind::gpu
+                  : v < node_model.gpus + node_model.nics ? ClusterGraph::Kind::nic
+                                                          : ClusterGraph::Kind::node_switch;
       int gpu = node * gpus_per_node_ + v;
       graph.vertices.push_back(
-          {place_name({node, v}), kind, node, kind == Kind::gpu && gpu < gpus_ ? gpu : -1});
+          {place_name({node, v}), kind, node, kind == ClusterGraph::Kind::gpu && gpu < gpus_ ? gpu : -1});
     }
     for (int nic = 0; nic < node_model.nics; ++nic)
       for (int vertex : node_model.plugged[nic]) {
@@ -147,7 +146,7 @@ ClusterGraph NodeCluster::graph() const {
   }
   int first_switch = static_cast<int>(graph.vertices.size());
   for (int i = 0; tree_ && i < tree_->switches(); ++i)
-    graph.vertices.push_back({tree_->name(i), Kind::fabric_switch, -1, -1});
+    graph.vertices.push_back({tree_->name(i), ClusterGraph::Kind::fabric_switch, -1, -1});
   auto vertex = [&](const Place& p) { return p.index + (p.node < 0 ? first_switch : first_vertex[p.node]); };
   for (int id = 0; id < links(); ++id) {
     auto [from, to] = ends(id);

@@ -102,23 +102,23 @@ void check_joined(const Value& list, const std::vector<NvlinkPair>& pairs, int g
 }
 
 Interconnect read_interconnect(const Value& value, int gpus) {
-  using Kind = Interconnect::Kind;
+  using Join = Interconnect::Kind;
   MapReader reader(value, "interconnect");
   Interconnect interconnect;
   interconnect.kind =
-      reader.required("kind", config::as_word(config::Words<Kind>{{"nvswitch", Kind::nvswitch},
-                                                                  {"fully_connected", Kind::fully_connected},
-                                                                  {"ring", Kind::ring},
-                                                                  {"nvlink_mesh", Kind::nvlink_mesh},
-                                                                  {"pcie", Kind::pcie}}));
+      reader.required("kind", config::as_word(config::Words<Join>{{"nvswitch", Join::nvswitch},
+                                                                  {"fully_connected", Join::fully_connected},
+                                                                  {"ring", Join::ring},
+                                                                  {"nvlink_mesh", Join::nvlink_mesh},
+                                                                  {"pcie", Join::pcie}}));
   interconnect.link = {reader.required("bandwidth", config::as_bandwidth),
                        reader.required("latency", config::as_seconds)};
-  if (interconnect.kind == Kind::nvswitch) {
+  if (interconnect.kind == Join::nvswitch) {
     interconnect.count = whole(reader, "count", 1, 64, 0);
     interconnect.multicast = reader.optional("multicast", config::as_bool).value_or(false);
   }
-  if (interconnect.kind == Kind::pcie) interconnect.pcie = read_tree(reader, value, interconnect.link, gpus);
-  if (interconnect.kind == Kind::nvlink_mesh) {
+  if (interconnect.kind == Join::pcie) interconnect.pcie = read_tree(reader, value, interconnect.link, gpus);
+  if (interconnect.kind == Join::nvlink_mesh) {
     const Value& list = reader.require("links");
     interconnect.pairs = read_pairs(list, gpus);
     if (const Value* pcie = reader.find("pcie")) {

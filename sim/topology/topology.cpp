@@ -21,15 +21,15 @@ Link read_link(const Value& value, const std::string& name) {
 
 namespace {
 
-enum class Kind { ring, cluster, graph };
+enum class TopologyKind { ring, cluster, graph };
 
-std::shared_ptr<Topology> read_kind(Kind kind, MapReader& reader) {
+std::shared_ptr<Topology> read_kind(TopologyKind kind, MapReader& reader) {
   switch (kind) {
-    case Kind::cluster:
+    case TopologyKind::cluster:
       return read_cluster(reader);
-    case Kind::graph:
+    case TopologyKind::graph:
       return read_graph(reader);
-    case Kind::ring:
+    case TopologyKind::ring:
       return read_ring(reader);
   }
   DDPSIM_CHECK(false, "every kind has a reader");
@@ -49,11 +49,12 @@ const NcclPlatform& require_nccl(const Topology& topology, const std::string& na
 std::shared_ptr<const Topology> read_topology(const std::string& path) {
   Value root = config::load_yaml(path, "a topology");
   MapReader reader(root, "topology");
-  auto kind =
-      reader.required("kind", config::as_word(config::Words<Kind>{
-                                  {"ring", Kind::ring}, {"cluster", Kind::cluster}, {"graph", Kind::graph}}));
+  auto kind = reader.required(
+      "kind",
+      config::as_word(config::Words<TopologyKind>{
+          {"ring", TopologyKind::ring}, {"cluster", TopologyKind::cluster}, {"graph", TopologyKind::graph}}));
   // A plain ring says nothing of nodes, which NCCL's model counts.
-  const Value* nccl = kind == Kind::ring ? nullptr : reader.find("nccl");
+  const Value* nccl = kind == TopologyKind::ring ? nullptr : reader.find("nccl");
   const Value* gpu = reader.find("gpu");
   auto topology = read_kind(kind, reader);
   if (gpu) topology->gpu = named_file(*gpu, path);

@@ -17,18 +17,19 @@ namespace ddpsim {
 namespace {
 
 constexpr std::string_view kFormat = "ddpsim-recorded";  // version 1
-constexpr std::string_view kWhat = "a table of recorded collectives";
-constexpr std::int64_t kMostElements = std::int64_t{1} << 53;  // counts up to here are exact in a double
+constexpr std::string_view kRecording = "a table of recorded collectives";
+constexpr std::int64_t kMostRecordedElements = std::int64_t{1}
+                                               << 53;  // counts up to here are exact in a double
 constexpr std::int64_t kMostSteps = 1'000'000'000;
-constexpr double kLongestTime = 1e6;  // s; what an all-reduce table may hold
+constexpr double kLongestRecordedTime = 1e6;  // s; what an all-reduce table may hold
 
-const std::vector<std::string>& known_columns() {
+const std::vector<std::string>& recorded_columns() {
   static const std::vector<std::string> columns{"collective", "elements", "dtype",     "ready_s",
                                                 "start_s",    "end_s",    "duration_s"};
   return columns;
 }
 
-const std::vector<std::string>& known_keys() {
+const std::vector<std::string>& recorded_keys() {
   static const std::vector<std::string> keys{std::string(kFormat), "world_size", "steps", "source"};
   return keys;
 }
@@ -54,7 +55,7 @@ class Row {
     return field;
   }
   [[nodiscard]] Seconds time(std::string_view column) const {
-    return Seconds(parse_number((*this)[column], 0, kLongestTime));
+    return Seconds(parse_number((*this)[column], 0, kLongestRecordedTime));
   }
 
  private:
@@ -64,11 +65,11 @@ class Row {
 
 RecordedCollective parse_collective(const Row& row, std::size_t index) {
   const auto& number = row["collective"];
-  if (parse_integer(number, 0, kMostElements) != static_cast<std::int64_t>(index))
+  if (parse_integer(number, 0, kMostRecordedElements) != static_cast<std::int64_t>(index))
     throw InputError(number.span, fmt::format("collective {} where {} is next", number.text, index),
                      "rows stand in the order of launch, numbered from 0");
   RecordedCollective collective;
-  collective.elements = parse_integer(row["elements"], 1, kMostElements);
+  collective.elements = parse_integer(row["elements"], 1, kMostRecordedElements);
   collective.dtype = parse_dtype(row["dtype"]);
   collective.ready = row.time("ready_s");
   collective.start = row.time("start_s");
@@ -94,12 +95,12 @@ void check_promises(const RecordedCommunication& recorded) {
   Seconds previous;
   Bytes total;
   for (const auto& collective : recorded.collectives) {
-    DDPSIM_CHECK(collective.elements >= 1 && collective.elements <= kMostElements,
+    DDPSIM_CHECK(collective.elements >= 1 && collective.elements <= kMostRecordedElements,
                  "a collective has elements");
     DDPSIM_CHECK(collective.ready >= Seconds(0) && collective.start >= collective.ready &&
-                     collective.end >= collective.start && collective.end <= Seconds(kLongestTime),
+                     collective.end >= collective.start && collective.end <= Seconds(kLongestRecordedTime),
                  "a collective is ready, starts and ends in this order");
-    DDPSIM_CHECK(collective.duration > Seconds(0) && collective.duration <= Seconds(kLongestTime),
+    DDPSIM_CHECK(collective.duration > Seconds(0) && collective.duration <= Seconds(kLongestRecordedTime),
                  "a collective takes time");
     DDPSIM_CHECK(collective.start >= previous, "collectives are in the order of their launch");
     previous = collective.start;
@@ -109,10 +110,10 @@ void check_promises(const RecordedCommunication& recorded) {
 }
 
 std::string source_line(const std::optional<std::string>& source) {
-  constexpr std::string_view kBlank = " \t";
+  constexpr std::string_view blank = " \t";
   if (!source) return {};
-  bool blank_around = source->empty() || kBlank.find(source->front()) != std::string_view::npos ||
-                      kBlank.find(source->back()) != std::string_view::npos;
+  bool blank_around = source->empty() || blank.find(source->front()) != std::string_view::npos ||
+                      blank.find(source->back()) != std::string_view::npos;
   if (blank_around || source->find_first_of(std::string_view("\0\r\n", 3)) != std::string::npos)
     throw InputError(fmt::format("the recording's source '{}' cannot be written as a header line", *source),
                      "it must be one line of text without blanks around it");
@@ -122,10 +123,10 @@ std::string source_line(const std::optional<std::string>& source) {
 }  // namespace
 
 RecordedCommunication parse_recorded_communication(const LoadedText& text) {
-  auto table = parse_csv(text, kWhat, kFormat);
-  auto header = read_header_lines(table, known_keys());
-  check_columns(table, known_columns(), kWhat);
-  for (const auto& column : known_columns()) static_cast<void>(table.column(column));  // all are required
+  auto table = parse_csv(text, kRecording, kFormat);
+  auto header = read_header_lines(table, recorded_keys());
+  check_columns(table, recorded_columns(), kRecording);
+  for (const auto& column : recorded_columns()) static_cast<void>(table.column(column));  // all are required
   RecordedCommunication recorded;
   recorded.world_size = count(table, header, "world_size", 2, kLargestWorldSize);
   recorded.steps = count(table, header, "steps", 1, kMostSteps);
@@ -151,7 +152,7 @@ RecordedCommunication parse_recorded_communication(const LoadedText& text) {
 }
 
 RecordedCommunication read_recorded_communication(const std::string& path) {
-  return parse_recorded_communication(load_text(path, kWhat));
+  return parse_recorded_communication(load_text(path, kRecording));
 }
 
 std::string write_recorded_communication(const RecordedCommunication& recorded) {
@@ -159,7 +160,7 @@ std::string write_recorded_communication(const RecordedCommunication& recorded) 
   auto out =
       fmt::format("# {}: 1\n# world_size: {}\n# steps: {}\n", kFormat, recorded.world_size, recorded.steps);
   out += source_line(recorded.source);
-  out += fmt::format("{}\n", fmt::join(known_columns(), ","));
+  out += fmt::format("{}\n", fmt::join(recorded_columns(), ","));
   for (std::size_t i = 0; i < recorded.collectives.size(); ++i) {
     const auto& one = recorded.collectives[i];
     out += fmt::format("{},{},{},{},{},{},{}\n", i, one.elements, dtype_name(one.dtype), one.ready.value(),

@@ -12,7 +12,7 @@
 namespace ddpsim {
 namespace {
 
-constexpr std::string_view kBlank = " \t";
+constexpr std::string_view kSeparators = " \t";
 constexpr std::int64_t kLargestBatch = 1'000'000'000;
 
 const std::vector<std::string>& known_keys() {
@@ -41,8 +41,8 @@ std::optional<Seconds> time_value(const HeaderLines& lines, std::string_view key
 std::vector<Bytes> sizes_value(const HeaderLines& lines, std::string_view key) {
   std::vector<Bytes> sizes;
   if (const auto* value = lines.find(key))
-    for (std::size_t at = 0; (at = value->text.find_first_not_of(kBlank, at)) != std::string::npos;) {
-      auto length = std::min(value->text.find_first_of(kBlank, at), value->text.size()) - at;
+    for (std::size_t at = 0; (at = value->text.find_first_not_of(kSeparators, at)) != std::string::npos;) {
+      auto length = std::min(value->text.find_first_of(kSeparators, at), value->text.size()) - at;
       Located word{value->text.substr(at, length),
                    value->span.part(static_cast<int>(at), static_cast<int>(length))};
       sizes.push_back(parse_bytes(word));
@@ -63,8 +63,8 @@ std::string write_seconds(Seconds time) {
 
 // A text that stands on one comment line and is read back as it is.
 const std::string& one_line(std::string_view key, const std::string& text) {
-  bool blank_around = text.empty() || kBlank.find(text.front()) != std::string_view::npos ||
-                      kBlank.find(text.back()) != std::string_view::npos;
+  bool blank_around = text.empty() || kSeparators.find(text.front()) != std::string_view::npos ||
+                      kSeparators.find(text.back()) != std::string_view::npos;
   if (blank_around || text.find_first_of(std::string_view("\0\r\n", 3)) != std::string::npos)
     throw InputError(fmt::format("the trace's {} '{}' cannot be written as a header line", key, text),
                      "it must be one line of text without blanks around it");

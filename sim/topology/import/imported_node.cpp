@@ -108,13 +108,6 @@ std::string_view name(PcieClass pcie_class) {
   return kNames[static_cast<std::size_t>(pcie_class)];
 }
 
-std::string one_line(std::string text) {
-  std::replace_if(
-      text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; },
-      ' ');
-  return text;
-}
-
 std::optional<PcieTree> regular_tree(const ImportedNode& node) {
   std::vector<int> gpus_below(node.vertices.size(), 0);
   for (int gpu : node.gpus)

@@ -52,9 +52,6 @@ enum class PcieClass { pix, pxb, phb, node, sys };
 PcieClass pcie_class(const ImportedNode& node, int a, int b);
 std::string_view name(PcieClass pcie_class);  // "PIX"
 
-// For a comment or a message: file and device names come from outside.
-std::string one_line(std::string text);
-
 // The PCIe tree as `kind: pcie` of a topology file has it; nullopt for a tree that is not regular enough.
 std::optional<PcieTree> regular_tree(const ImportedNode& node);
 

@@ -6,6 +6,8 @@
 
 #include <fmt/core.h>
 
+#include "sim/base/one_line.hpp"
+
 namespace ddpsim {
 namespace {
 

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "sim/base/one_line.hpp"
 #include "sim/topology/import/nic_choice.hpp"
 #include "sim/topology/names.hpp"
 

@@ -23,14 +23,16 @@ TEST(HostMemory, CountsParametersGradientsAndMoments) {
 }
 
 TEST(HostMemory, TooLittleIsRefusedWithAWayOut) {
-  EXPECT_THAT([] { check_memory(xl("adamw"), Bytes(16e9)); },
-              ThrowsMessage<InputError>(
-                  "error: gpt2-xl with adamw needs 24.9 GB before any activation, and 16.0 GB of memory are free\n"
-                  "hint: --optimizer sgd keeps no moments: half of that"));
-  EXPECT_THAT([] { check_memory(xl("sgd"), Bytes(12e9)); },
-              ThrowsMessage<InputError>(
-                  "error: gpt2-xl with sgd needs 12.5 GB before any activation, and 12.0 GB of memory are free\n"
-                  "hint: take a smaller --model"));
+  EXPECT_THAT(
+      [] { check_memory(xl("adamw"), Bytes(16e9)); },
+      ThrowsMessage<InputError>(
+          "error: gpt2-xl with adamw needs 24.9 GB before any activation, and 16.0 GB of memory are free\n"
+          "hint: --optimizer sgd keeps no moments: half of that"));
+  EXPECT_THAT(
+      [] { check_memory(xl("sgd"), Bytes(12e9)); },
+      ThrowsMessage<InputError>(
+          "error: gpt2-xl with sgd needs 12.5 GB before any activation, and 12.0 GB of memory are free\n"
+          "hint: take a smaller --model"));
 }
 
 TEST(HostMemory, EnoughOrUnknownPasses) {
