@@ -9,7 +9,7 @@
 
 #include "sim/engine/closed_form/closed_form.hpp"
 #include "sim/engine/run_all.hpp"
-#include "sim/engine/simgrid/simgrid_simulator.hpp"
+#include "sim/engine/simulated/flow_simulator.hpp"
 #include "sim/topology/topology.hpp"
 
 namespace {
@@ -66,13 +66,12 @@ void simulate(benchmark::State& state, const Network& network, Fidelity fidelity
   auto scenario =
       make_scenario(network, fidelity, static_cast<int>(state.range(0)), static_cast<int>(state.range(1)));
   ClosedFormSimulator closed_form;
-  SimGridSimulator simgrid;
   for (auto _ : state)
     run_all(
         {&scenario, 1}, 1,
         [&](const Scenario&) -> Simulator& {
           if (fidelity == Fidelity::closed_form) return closed_form;
-          return simgrid;
+          return flow_simulator(SharedNetwork::simgrid);
         },
         [](std::size_t, const Prediction& prediction) {
           benchmark::DoNotOptimize(prediction.timeline.rank_classes.size());

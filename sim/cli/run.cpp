@@ -5,7 +5,6 @@
 #include "sim/base/program_exit.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/version.hpp"
-#include "sim/engine/simgrid/simgrid_simulator.hpp"
 
 namespace ddpsim::cli {
 namespace {
@@ -25,7 +24,7 @@ Command program() {
 int run(int argc, char** argv) {
   start_program();
   try {
-    parse_command_line(program(), fmt::format("ddpsim {} (SimGrid {})", kVersion, simgrid_version()), argc,
+    parse_command_line(program(), fmt::format("ddpsim {} (SimGrid {})", kVersion, kSimGridVersion), argc,
                        argv)();
     check_standard_output();
     return kOk;

@@ -10,7 +10,7 @@
 #include "sim/cli/version.hpp"
 #include "sim/config/overrides.hpp"
 #include "sim/engine/closed_form/closed_form.hpp"
-#include "sim/engine/simgrid/simgrid_simulator.hpp"
+#include "sim/engine/simulated/flow_simulator.hpp"
 
 namespace ddpsim::cli {
 
@@ -101,9 +101,8 @@ void write_output(const std::string& destination, const std::string& text) {
 
 Simulator& simulator_for(const Scenario& scenario) {
   static ClosedFormSimulator closed_form;
-  static SimGridSimulator simgrid;
   if (scenario.fidelity == Fidelity::closed_form) return closed_form;
-  return simgrid;
+  return flow_simulator(scenario.network);
 }
 
 namespace {
@@ -133,13 +132,15 @@ IterationContext context_of(const Scenario& scenario) {
 
 IterationMetrics metrics_of(const Scenario& scenario, const Prediction& prediction) {
   auto metrics = measure(prediction.timeline, context_of(scenario));
+  metrics.network = scenario.network_name();
+  metrics.simulated_flows = prediction.simulated_flows;
   if (scenario.sampled)
     metrics.spread = spread_of(prediction.iterations, prediction.unvaried, *scenario.sampled);
   return metrics;
 }
 
 ToolInfo tool_info() {
-  return {kVersion, simgrid_version()};
+  return {kVersion, kSimGridVersion};
 }
 
 }  // namespace ddpsim::cli

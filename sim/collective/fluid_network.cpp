@@ -38,6 +38,12 @@ int FluidNetwork::transfer(std::span<const int> route, Bytes bytes, std::functio
   return next_number_++;
 }
 
+void FluidNetwork::cancel(int flow) {
+  DDPSIM_CHECK(std::erase_if(flows_, [flow](const Flow& f) { return f.number == flow; }) == 1,
+               "the flow has not ended");
+  shared_ = false;
+}
+
 Bytes FluidNetwork::remaining(int flow) const {
   auto it = std::lower_bound(flows_.begin(), flows_.end(), flow,
                              [](const Flow& f, int number) { return f.number < number; });

@@ -19,6 +19,9 @@ class FluidNetwork : public FlowNetwork {
   void after(Seconds delay, std::function<void()> action) override;
   int transfer(std::span<const int> route, Bytes bytes, std::function<void()> done) override;
 
+  // Ends a flow that has not ended; its `done` is not called.
+  void cancel(int flow);
+
   // Until nothing is left to happen, or until `end` (what happens exactly then has happened).
   void run(Seconds end = Seconds(std::numeric_limits<double>::infinity()));
   // From within an action: run() returns once everything that happens at this moment has happened.

@@ -72,6 +72,7 @@ std::string pack(const Prediction& prediction) {
     visit_fields(packer, ranks, [](Packer& to, const auto& field) { to.put(field); });
   packer.put(prediction.iterations);
   packer.put(prediction.unvaried);
+  packer.put(prediction.simulated_flows);
   return packer.take();
 }
 
@@ -85,6 +86,7 @@ Prediction unpack(std::string_view bytes) {
                  [](Unpacker& from, auto& field) { from.get(field); });
   unpacker.get(prediction.iterations);
   unpacker.get(prediction.unvaried);
+  unpacker.get(prediction.simulated_flows);
   return prediction;
 }
 

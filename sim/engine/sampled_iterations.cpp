@@ -51,6 +51,7 @@ Prediction predict_reductions(const Scenario& scenario, Simulator& simulator) {
 
 Prediction predict(const Scenario& scenario, Simulator& simulator) {
   auto prediction = predict_reductions(scenario, simulator);
+  prediction.simulated_flows = simulator.simulated_flows();
   if (scenario.plan.buffer_broadcasts.empty()) return prediction;
   auto times = broadcast_times(scenario, scenario.plan.buffer_broadcasts);
   prepend_broadcasts(times, prediction.timeline);

@@ -11,6 +11,7 @@ struct Prediction {
   // nothing varied.
   std::vector<Seconds> iterations = {};
   Seconds unvaried = {};
+  std::int64_t simulated_flows = 0;  // that a network carried for it
 };
 
 Prediction predict(const Scenario& scenario, Simulator& simulator);

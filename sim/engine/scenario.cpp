@@ -25,6 +25,11 @@ const RankClass& RankGroup::slowest_class() const {
                            [](const auto& a, const auto& b) { return a.slowdown < b.slowdown; });
 }
 
+std::string_view Scenario::network_name() const {
+  if (fidelity == Fidelity::closed_form) return "alone";
+  return network == SharedNetwork::builtin ? "builtin" : "simgrid";
+}
+
 std::string Scenario::algorithm() const {
   if (measured_table) return "measured";
   if (communication->gloo) return "gloo";

@@ -19,6 +19,9 @@ namespace ddpsim {
 enum class Fidelity { closed_form, exact, folded, lazy, fluid };
 std::string_view fidelity_name(Fidelity fidelity);
 
+// Who shares links out where they are shared (engine.network).
+enum class SharedNetwork { simgrid, builtin };
+
 // Ranks with the same compute speed: one stands for all. slowdown > 0 multiplies every compute time.
 struct RankClass {
   int rank = 0;  // the lowest of them
@@ -51,10 +54,12 @@ struct Scenario {
   Physics physics;
   std::shared_ptr<const SampledRanks> sampled;  // null: every iteration is the same; by group label
   Fidelity fidelity = Fidelity::lazy;
+  SharedNetwork network = SharedNetwork::simgrid;
   ValidationSettings validation;
   std::vector<Note> notes;  // what its reader found worth saying
 
   [[nodiscard]] std::string algorithm() const;
+  [[nodiscard]] std::string_view network_name() const;  // "alone" where nothing is simulated
   // One collective after the other, beside compute that does not notice.
   [[nodiscard]] bool is_plain() const { return physics.is_off() && collective_workers == 1; }
   // The largest slowdown of all groups.

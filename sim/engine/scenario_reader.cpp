@@ -24,26 +24,32 @@ using config::MapReader;
 using config::Value;
 using config::Words;
 
-struct WantedFidelity {
-  const Value* value = nullptr;
+struct Engine {
+  const Value* value = nullptr;      // the fidelity's
   std::optional<Fidelity> fidelity;  // none: auto
+  SharedNetwork network = SharedNetwork::simgrid;
 };
 
-WantedFidelity read_engine(const Value* engine) {
+Engine read_engine(const Value* engine) {
   if (!engine) return {};
   MapReader reader(*engine, "engine");
   const Value* value = reader.find("fidelity");
+  auto network =
+      reader.optional("network", as_word(Words<SharedNetwork>{{"auto", SharedNetwork::simgrid},
+                                                              {"simgrid", SharedNetwork::simgrid},
+                                                              {"builtin", SharedNetwork::builtin}}));
   reader.finish();
   Words<std::optional<Fidelity>> words{{"auto", std::nullopt},     {"closed_form", Fidelity::closed_form},
                                        {"exact", Fidelity::exact}, {"folded", Fidelity::folded},
                                        {"lazy", Fidelity::lazy},   {"fluid", Fidelity::fluid}};
-  return {value, value ? as_word(words)(*value) : std::nullopt};
+  return {value, value ? as_word(words)(*value) : std::nullopt, network.value_or(SharedNetwork::simgrid)};
 }
 
-// `auto`: the cheapest simulation that knows contention, lazy. A measured cost has no links to simulate, and
-// NCCL's model with nobody else on the links nothing that simulation would add: there the closed form does.
-void choose_fidelity(const WantedFidelity& engine, Scenario& scenario) {
-  const auto& [value, wanted] = engine;
+// `auto`: the closed form wherever nobody shares a link, where simulation adds nothing (it gives the same to
+// 3e-15); elsewhere the cheapest simulation that knows contention, lazy.
+void choose_fidelity(const Engine& engine, Scenario& scenario) {
+  const auto& [value, wanted, network] = engine;
+  scenario.network = network;
   if (scenario.measured_table && wanted && *wanted != Fidelity::closed_form)
     throw InputError(value->span,
                      fmt::format("a measured cost has no links for '{}' to simulate", value->scalar),
@@ -54,9 +60,9 @@ void choose_fidelity(const WantedFidelity& engine, Scenario& scenario) {
         fmt::format("Gloo's copies and its ring on hosts have no links for '{}' to simulate", value->scalar),
         "use fidelity: closed_form or auto, or algorithm: ring");
   bool is_settled = scenario.measured_table || scenario.communication->is_settled();
-  scenario.fidelity = wanted.value_or(is_settled ? Fidelity::closed_form : Fidelity::lazy);
-  if (!is_settled && scenario.fidelity == Fidelity::closed_form &&
-      scenario.communication->folded->is_contended())
+  bool is_contended = !is_settled && scenario.communication->folded->is_contended();
+  scenario.fidelity = wanted.value_or(is_contended ? Fidelity::lazy : Fidelity::closed_form);
+  if (is_contended && scenario.fidelity == Fidelity::closed_form)
     throw InputError(value->span, "the closed form knows no contention, and here several share a link",
                      "use fidelity: auto");
 }

@@ -57,6 +57,11 @@ void print_terms(std::ostream& out, const IterationMetrics& m) {
                      ms(m.communication), 100 * (hidden / m.communication));
 }
 
+std::string network_fact(const IterationMetrics& m) {
+  if (m.simulated_flows == 0) return m.network;
+  return fmt::format("{} ({} flow{})", m.network, m.simulated_flows, m.simulated_flows == 1 ? "" : "s");
+}
+
 void print_facts(std::ostream& out, const IterationMetrics& m) {
   print_fact(out, "bandwidth",
              fmt::format("algbw {}, busbw {}", format_bandwidth(m.algbw), format_bandwidth(m.busbw)));
@@ -77,12 +82,13 @@ void print_facts(std::ostream& out, const IterationMetrics& m) {
     print_fact(out, "at construction",
                fmt::format("parameters and buffers are broadcast once, {}",
                            format_seconds(*m.construction_broadcast)));
-  print_fact(out, "model",
-             fmt::format("{} ranks{}, algorithm {}{}, fidelity {}; terms of rank {}", m.world_size,
-                         m.group_size == m.world_size ? "" : fmt::format(" (groups of {})", m.group_size),
-                         m.algorithm,
-                         m.collective_workers == 1 ? "" : fmt::format(" ({} at once)", m.collective_workers),
-                         m.fidelity, m.reported_rank));
+  print_fact(
+      out, "model",
+      fmt::format("{} ranks{}, algorithm {}{}, fidelity {}, network {}; terms of rank {}", m.world_size,
+                  m.group_size == m.world_size ? "" : fmt::format(" (groups of {})", m.group_size),
+                  m.algorithm,
+                  m.collective_workers == 1 ? "" : fmt::format(" ({} at once)", m.collective_workers),
+                  m.fidelity, network_fact(m), m.reported_rank));
   if (const auto& sources = m.sources_of_times; !sources.empty())
     print_fact(out, "all-reduce times", fmt::format("{}", fmt::join(sources, "; ")));
   if (m.trace_synthetic) print_fact(out, "trace", *m.trace_synthetic);

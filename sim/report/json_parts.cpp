@@ -67,6 +67,8 @@ void add_metrics(const IterationMetrics& m, Json& point) {
   point["iteration_s"] = m.iteration.value();
   point["algorithm"] = m.algorithm;
   point["fidelity"] = m.fidelity;
+  point["network"] = m.network;
+  point["simulated_flows"] = m.simulated_flows;
   if (m.collective_workers > 1) point["collective_workers"] = m.collective_workers;
   point["algbw_Bps"] = m.algbw.value();
   point["busbw_Bps"] = m.busbw.value();

@@ -57,6 +57,8 @@ struct IterationMetrics {
       {};                    // once, of no iteration: parameters and buffers, when DDP is built
   Seconds buffer_broadcast;  // of exposed_communication and `communication`: before forward
   std::string algorithm, fidelity;
+  std::string network;  // who shared its links out: "alone" where there was nothing to share, "simgrid"
+  std::int64_t simulated_flows = 0;  // that it carried
   // All bytes that are all-reduced over the time in flight; busbw = algbw x 2(n-1)/n of the group's n, as
   // nccl-tests defines them.
   BytesPerSecond algbw, busbw;

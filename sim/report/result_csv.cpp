@@ -11,16 +11,12 @@ namespace {
 
 using csv::Record;
 
-const Record kMetricColumns{"world_size",       "strategy",
-                            "bucket_cap_bytes", "n_buckets",
-                            "forward_s",        "backward_compute_s",
-                            "interference_s",   "overhead_s",
-                            "communication_s",  "exposed_communication_s",
-                            "optimizer_s",      "iteration_s",
-                            "algorithm",        "fidelity",
-                            "algbw_Bps",        "busbw_Bps",
-                            "samples_per_s",    "scaling_efficiency",
-                            "reported_rank",    "group_size"};
+const Record kMetricColumns{
+    "world_size",         "strategy",       "bucket_cap_bytes", "n_buckets",       "forward_s",
+    "backward_compute_s", "interference_s", "overhead_s",       "communication_s", "exposed_communication_s",
+    "optimizer_s",        "iteration_s",    "algorithm",        "fidelity",        "network",
+    "simulated_flows",    "algbw_Bps",      "busbw_Bps",        "samples_per_s",   "scaling_efficiency",
+    "reported_rank",      "group_size"};
 
 Record metric_fields(const IterationMetrics& m) {
   return {fmt::format("{}", m.world_size),
@@ -37,6 +33,8 @@ Record metric_fields(const IterationMetrics& m) {
           csv::seconds(m.iteration),
           m.algorithm,
           m.fidelity,
+          m.network,
+          fmt::format("{}", m.simulated_flows),
           fmt::format("{}", m.algbw.value()),
           fmt::format("{}", m.busbw.value()),
           csv::number(m.samples_per_s),

@@ -191,7 +191,7 @@ class ContentionTest(ClusterTest):
         """The same numbers but for rounding."""
         self.assertEqual(list(a), list(b))
         for key in a:
-            if key in ("fidelity", "tool"):
+            if key in ("fidelity", "simulated_flows", "tool"):
                 continue
             for x, y in zip(a[key], b[key], strict=True) if key == "buckets" else [({key: a[key]}, {key: b[key]})]:
                 for name, value in x.items():
@@ -230,7 +230,7 @@ class ContentionTest(ClusterTest):
         self.write_cluster(world_size=4096, more="collective: {algorithm: hierarchical}")
         for option, ranks in (([], 32), (["--check-ranks", "16"], 16)):
             text = self.ok("simulate", "scenario.yaml", "--check-fidelity", *option).stdout
-            self.assertIn(f"\nfidelity checked with {ranks} ranks: lazy against exact\n", text)
+            self.assertIn(f"\nfidelity checked with {ranks} ranks: closed_form against exact\n", text)
         self.assertIn("4096 ranks", text)
         done = self.ok("simulate", "scenario.yaml", "--check-fidelity", "--json", "-")
         self.assertEqual(json.loads(done.stdout)["world_size"], 4096)  # nothing else on standard output

@@ -25,7 +25,7 @@ RING = "kind: ring\nlink: {bandwidth: 12.5GB/s, latency: 5us}\n"
 POINT_KEYS = [
     "world_size", "strategy", "bucket_cap_bytes", "n_buckets", "forward_s", "backward_compute_s", "interference_s",
     "overhead_s", "communication_s", "exposed_communication_s", "optimizer_s", "iteration_s", "algorithm", "fidelity",
-    "algbw_Bps", "busbw_Bps", "samples_per_s", "scaling_efficiency", "reported_rank", "group_size",
+    "network", "simulated_flows", "algbw_Bps", "busbw_Bps", "samples_per_s", "scaling_efficiency", "reported_rank", "group_size",
 ]
 TERMS = ["forward_s", "backward_compute_s", "interference_s", "overhead_s", "exposed_communication_s", "optimizer_s"]
 BUCKET_KEYS = ["index", "bytes", "n_gradients", "ready_s", "start_s", "end_s"]

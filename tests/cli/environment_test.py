@@ -22,13 +22,15 @@ import ddpsim_cli as cli
 
 NOBODY = 64321  # a user who runs nothing else: limits on processes are a user's
 FOLDERS = ("configs", "topologies", "traces", "gpus", "calibrations", "measurements", "models")
-CLOSED_FORM = ["configs/quickstart.yaml", "--set", "engine.fidelity=closed_form"]
-CONTENDED = "configs/shared-nic.yaml"  # forks a worker a point, as all but the closed form do
+ALONE = ["configs/quickstart.yaml"]
+SIMULATED = [*ALONE, "--set", "engine.fidelity=lazy"]
+LIBRARY = "libddpsim-simgrid.so"
+CONTENDED = "configs/shared-nic.yaml"  # forks a worker a point, where others have nothing to simulate
 BAD_INPUT, ENVIRONMENT = 2, 6
 
 
 def commands():
-    for scenario in (CLOSED_FORM, ["configs/quickstart.yaml"], [CONTENDED]):
+    for scenario in (ALONE, SIMULATED, [CONTENDED]):
         yield ["simulate", *scenario]
         yield ["sweep", *scenario]
 
@@ -169,6 +171,7 @@ class ProcessesTest(cli.CliTest):
         for folder in FOLDERS:
             shutil.copytree(cli.SOURCE_ROOT / folder, self.folder / folder)
         self.program = shutil.copy(cli.BINARY, self.folder / "ddpsim")
+        shutil.copy(cli.BINARY.with_name(LIBRARY), self.folder)
         subprocess.run(["chmod", "-R", "a+rX", self.folder], check=True)
 
     def as_somebody(self, processes, *arguments):
@@ -189,7 +192,7 @@ class ProcessesTest(cli.CliTest):
         for arguments in commands():
             with self.subTest(arguments=arguments):
                 done = self.as_somebody(1, *arguments)
-                if CLOSED_FORM[-1] in arguments:
+                if arguments[1:] == ALONE:
                     self.assertEqual(done.returncode, 0, done.stderr)
                     continue
                 self.assertEqual(done.returncode, ENVIRONMENT, done.stderr)
@@ -200,6 +203,31 @@ class ProcessesTest(cli.CliTest):
         expected = self.ok("sweep", CONTENDED).stdout
         done = self.as_somebody(2, "sweep", CONTENDED, "--jobs", "8")
         self.assertEqual((done.returncode, done.stdout), (0, expected), done.stderr)
+
+
+class LibraryTest(cli.CliTest):
+    """SimGrid's own library is not beside the program."""
+
+    def test_only_what_needs_it_fails(self):
+        self.copy_data()
+        program = shutil.copy(cli.BINARY, self.folder / "ddpsim")
+
+        def run(*arguments):
+            return subprocess.run([program, *arguments], cwd=self.folder, env=cli.environment(), stdin=subprocess.DEVNULL, capture_output=True,
+                                  text=True, timeout=cli.TIMEOUT_S, check=False)
+
+        self.assertEqual(run("sweep", *ALONE).returncode, 0)
+        for command in ("simulate", "sweep"):
+            done = run(command, CONTENDED)
+            self.assertEqual(done.returncode, ENVIRONMENT, done.stderr)
+            self.assertIn(f"error: SimGrid cannot be loaded: {LIBRARY}: cannot open shared object file", done.stderr)
+            self.assertIn("\nhint: --set engine.network=builtin does without\n", done.stderr)
+        builtin, simulated = (json.loads(run("simulate", CONTENDED, "--json", "-", "--set", "engine.network=builtin").stdout),
+                              json.loads(self.ok("simulate", CONTENDED, "--json", "-").stdout))
+        self.assertEqual((builtin["network"], simulated["network"]), ("builtin", "simgrid"))
+        self.assertEqual(builtin["simulated_flows"], simulated["simulated_flows"])
+        self.assertGreater(builtin["simulated_flows"], 0)
+        self.assertAlmostEqual(builtin["iteration_s"], simulated["iteration_s"], delta=1e-9)
 
 
 class KilledWorkerTest(cli.CliTest):

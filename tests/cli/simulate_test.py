@@ -40,7 +40,7 @@ class RingTest(cli.CliTest):
                 self.assert_close(26214400 / result["algbw_Bps"], COLLECTIVE_MS[ranks])
                 self.assertAlmostEqual(result["busbw_Bps"] / result["algbw_Bps"], 2 * (ranks - 1) / ranks, delta=1e-12)
                 self.assertEqual(result["world_size"], ranks)
-                self.assertEqual(result["fidelity"], "lazy" if fidelity == "auto" else fidelity)
+                self.assertEqual(result["fidelity"], "closed_form" if fidelity == "auto" else fidelity)
 
     def test_125_buckets_queue_on_one_lane(self):
         trace = cli.trace_text([(f"g{k}", GRADIENT, 0.006 * math.ceil(36 * (k + 1) / 125)) for k in range(125)])

@@ -91,7 +91,7 @@ class SweepTest(cli.CliTest):
         self.write_scenario(more="collective: {measured: allreduce.csv}\nsweep: {collective.algorithm: [ring, measured]}")
         self.write("allreduce.csv", "# ddpsim-allreduce: 1\n# world_size: 8\nbytes,time_s\n1024,0.0001\n104857600,0.01\n")
         points = self.sweep()["points"]
-        self.assertEqual([(p["algorithm"], p["fidelity"]) for p in points], [("ring", "lazy"), ("measured", "closed_form")])
+        self.assertEqual([(p["algorithm"], p["fidelity"]) for p in points], [("ring", "closed_form"), ("measured", "closed_form")])
 
     def test_set_replaces_a_key_and_its_axis(self):
         self.write_scenario(more="sweep:\n  ddp.bucket_cap: [4MiB, 16MiB]\n  cluster.world_size: [8, 64]")
@@ -203,6 +203,24 @@ class ConfigsTest(cli.CliTest):
             with self.subTest(config):
                 command = "sweep" if b"\nsweep:" in self.read(f"configs/{config}") else "simulate"
                 self.ok(command, f"configs/{config}", "--json", "out.json", "--csv", "out.csv")
+                self.check_network(command, config)
+
+    def check_network(self, command, config):
+        """Where nobody shares a link nothing is simulated, and simulation would give the same."""
+        def points():
+            result = self.read_json("out.json")
+            return result.get("points", [result])
+
+        alone = points()
+        for point in alone:
+            self.assertEqual(point["network"], "alone" if point["fidelity"] == "closed_form" else "simgrid")
+            self.assertEqual(point["simulated_flows"] == 0, point["network"] == "alone")
+        if {point["network"] for point in alone} != {"alone"} or alone[0]["algorithm"] in ("measured", "gloo"):
+            return
+        self.ok(command, f"configs/{config}", "--json", "out.json", "--set", "engine.fidelity=lazy")
+        for point, simulated in zip(alone, points(), strict=True):
+            self.assertEqual(simulated["network"], "simgrid")
+            self.assertAlmostEqual(simulated["iteration_s"] / point["iteration_s"], 1, delta=1e-12)
 
     def test_gpt2_large_on_8_a100(self):
         done = self.ok("sweep", "configs/gpt2-large-8xa100.yaml", "--json", "out.json")

@@ -35,7 +35,13 @@ TEST_P(LazyEqualsExact, WhileTheHotSpotStays) {
     auto scenario = RandomContention(sharing, seed).make();
     auto exact = simulate(scenario, Fidelity::exact);
     EXPECT_LE(difference(exact, simulate(scenario, Fidelity::folded)), 1e-9) << name << ", seed " << seed;
-    EXPECT_LE(difference(exact, simulate(scenario, Fidelity::lazy)), 1e-9) << name << ", seed " << seed;
+    auto lazy = simulate(scenario, Fidelity::lazy);
+    EXPECT_LE(difference(exact, lazy), 1e-9) << name << ", seed " << seed;
+    scenario.network = SharedNetwork::builtin;
+    EXPECT_LE(difference(lazy, simulate(scenario, Fidelity::lazy)), 1e-9)
+        << name << ", builtin, seed " << seed;
+    EXPECT_LE(difference(exact, simulate(scenario, Fidelity::exact)), 1e-9)
+        << name << ", builtin, seed " << seed;
   }
 }
 

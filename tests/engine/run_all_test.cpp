@@ -27,6 +27,7 @@ class Forgetful : public Simulator {
     return ClosedFormSimulator().collectives(scenario);
   }
   [[nodiscard]] bool uses_up_process() const override { return in_workers_; }
+  [[nodiscard]] std::int64_t simulated_flows() const override { return 0; }
 
  private:
   bool in_workers_;

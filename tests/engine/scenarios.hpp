@@ -6,7 +6,7 @@
 
 #include "sim/engine/closed_form/closed_form.hpp"
 #include "sim/engine/run_all.hpp"
-#include "sim/engine/simgrid/simgrid_simulator.hpp"
+#include "sim/engine/simulated/flow_simulator.hpp"
 
 #include "tests/engine/clusters.hpp"
 
@@ -97,9 +97,8 @@ inline DdpOptions cap(Bytes bytes) {
 
 inline Simulator& simulator_for(const Scenario& scenario) {
   static ClosedFormSimulator closed_form;
-  static SimGridSimulator simgrid;
   if (scenario.fidelity == Fidelity::closed_form) return closed_form;
-  return simgrid;
+  return flow_simulator(scenario.network);
 }
 
 inline std::vector<Timeline> simulate(const std::vector<Scenario>& scenarios, unsigned jobs = 1) {

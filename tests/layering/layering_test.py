@@ -26,7 +26,8 @@ ALLOWED = {
     "sim/variability": ["sim/base"],
     "sim/engine": ["sim/ddp", "sim/collective", "sim/gloo", "sim/topology", "sim/timeline", "sim/roofline", "sim/variability"],
     "sim/engine/closed_form": ["sim/engine"],
-    "sim/engine/simgrid": ["sim/engine"],
+    "sim/engine/simulated": ["sim/engine"],
+    "sim/engine/simgrid": ["sim/engine/simulated"],
     "sim/report": ["sim/timeline", "sim/ddp", "sim/variability"],
     "traces/torch_gpt2": ["sim/trace"],
     "traces/capture/command": ["sim/command_line", "sim/trace"],
@@ -37,7 +38,7 @@ ALLOWED = {
     "validate/gloo": ["validate/harness", "traces/capture"],
     "validate/nccl": ["validate/harness"],
     "validate/comparison": ["validate/harness", "sim/engine", "sim/report"],
-    "sim/cli": ["sim/command_line", "validate/comparison", "validate/testbed", "traces/capture/command", "sim/calibrate", "sim/trace/import", "sim/roofline", "sim/engine/closed_form", "sim/engine/simgrid", "sim/report"],
+    "sim/cli": ["sim/command_line", "validate/comparison", "validate/testbed", "traces/capture/command", "sim/calibrate", "sim/trace/import", "sim/roofline", "sim/engine/closed_form", "sim/engine/simulated", "sim/report"],
     "sim": ["sim/cli"],
 }
 
@@ -120,7 +121,7 @@ def self_test():
     bad = {
         "sim/base/x.cpp": '#include "sim/config/value.hpp"',
         "sim/report/x.cpp": '#include "sim/engine/scenario.hpp"',
-        "sim/engine/closed_form/x.cpp": '#include "sim/engine/simgrid/network.hpp"',
+        "sim/engine/closed_form/x.cpp": '#include "sim/engine/simulated/network.hpp"',
         "sim/trace/x.cpp": "#include <yaml-cpp/yaml.h>",
         "sim/cli/x.cpp": "#include <simgrid/s4u.hpp>",
         "sim/topology/x.cpp": "#include <pugixml.hpp>",

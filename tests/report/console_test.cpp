@@ -29,7 +29,7 @@ communication                3000.000 ms, 33.3 % of it hidden behind backward
 bandwidth                algbw 1 kB/s, busbw 1.5 kB/s
 throughput               2.909 samples/s, scaling efficiency 63.6 %
 reduction                strategy ddp, 2 buckets, bucket cap 1 KiB
-model                    4 ranks, algorithm ring, fidelity exact; terms of rank 0
+model                    4 ranks, algorithm ring, fidelity exact, network simgrid (7 flows); terms of rank 0
 
 times in ms from the start of the backward pass
 bucket        MiB gradients       ready       start         end      queued   in flight

@@ -23,9 +23,10 @@ TEST(ResultCsv, Sweep) {
       sweep_csv(caps_and_algorithms()),
       "collective.algorithm,world_size,strategy,bucket_cap_bytes,n_buckets,forward_s,backward_compute_s,"
       "interference_s,overhead_s,communication_s,exposed_communication_s,optimizer_s,iteration_s,algorithm,"
-      "fidelity,algbw_Bps,busbw_Bps,samples_per_s,scaling_efficiency,reported_rank,group_size,best\n"
-      "ring,4,ddp,1024,2,1,2,0,0,3,2,0.5,5.5,ring,exact,1000,1500,,,0,4,0\n"
-      "ring,4,ddp,2048,2,1,2,0,0,3,1.75,0.5,5.25,ring,exact,1000,1500,,,0,4,1\n");
+      "fidelity,network,simulated_flows,algbw_Bps,busbw_Bps,samples_per_s,scaling_efficiency,reported_rank,"
+      "group_size,best\n"
+      "ring,4,ddp,1024,2,1,2,0,0,3,2,0.5,5.5,ring,exact,simgrid,7,1000,1500,,,0,4,0\n"
+      "ring,4,ddp,2048,2,1,2,0,0,3,1.75,0.5,5.25,ring,exact,simgrid,7,1000,1500,,,0,4,1\n");
 }
 
 TEST(ResultCsv, MeasuredColumnsWhereAnythingWasMeasured) {

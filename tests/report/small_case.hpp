@@ -70,7 +70,10 @@ inline Timeline with_straggler() {
 
 inline IterationMetrics measure_small(const Timeline& timeline, const ReductionPlan& plan = two_buckets()) {
   auto trace = two_gradients();
-  return measure(timeline, {trace, plan, 4, "ring", "exact"});
+  auto metrics = measure(timeline, {trace, plan, 4, "ring", "exact"});
+  metrics.network = "simgrid";
+  metrics.simulated_flows = 7;
+  return metrics;
 }
 
 // A point with these axis values, this cap and this iteration; everything else from the plain rank.

@@ -31,6 +31,38 @@ CollectiveDuration either_way(Seconds time) {
 
 }  // namespace
 
+// What each group's collectives take, each size found out once.
+struct ClosedFormSimulator::Costs {
+  struct Group {
+    CollectiveTime
+        together;  // groups that are always in step may share links, and then take longer than one alone
+    std::optional<CollectiveTime> alone;  // of NCCL's traffic
+
+    CollectiveDuration operator()(const CollectiveRequest& request) {
+      if (!request.nccl) return either_way(together(request.bytes));
+      Seconds wait = request.nccl->time - alone->of_stage(request.nccl->stage, request.bytes);
+      return either_way(std::max(Seconds(0), wait) + together.of_stage(request.nccl->stage, request.bytes));
+    }
+  };
+
+  explicit Costs(std::shared_ptr<const Communication> of) : communication(std::move(of)) {
+    const auto& plan = *communication->folded;
+    DDPSIM_CHECK(!plan.is_contended(), "the closed form knows no contention");
+    for (std::size_t g = 0; g < plan.groups.size(); ++g) {
+      auto& costs = groups.emplace_back(Group{{plan.groups[g].plan, plan.links}, std::nullopt});
+      if (communication->alone.empty()) continue;
+      const auto& alone = communication->alone[g];
+      costs.alone.emplace(alone.groups.front().plan, alone.links);
+    }
+  }
+
+  std::shared_ptr<const Communication> communication;
+  std::vector<Group> groups;
+};
+
+ClosedFormSimulator::ClosedFormSimulator() = default;
+ClosedFormSimulator::~ClosedFormSimulator() = default;
+
 Timeline ClosedFormSimulator::run(const Scenario& scenario) {
   return iterate(scenario, collectives(scenario));
 }
@@ -47,22 +79,12 @@ std::vector<GroupCollectives> ClosedFormSimulator::collectives(const Scenario& s
   if (communication.is_settled())
     return {
         collectives_of(scenario, {0}, [](const auto& request) { return either_way(request.nccl->time); })};
-  const auto& plan = *communication.folded;
-  DDPSIM_CHECK(!plan.is_contended(), "the closed form knows no contention");
+  if (!costs_ || costs_->communication != scenario.communication)
+    costs_ = std::make_unique<Costs>(scenario.communication);
   std::vector<GroupCollectives> groups;
-  for (std::size_t g = 0; g < plan.groups.size(); ++g) {
-    const auto& group = plan.groups[g];
-    // Groups that are always in step may share links: together they take longer than one of them alone.
-    CollectiveTime together(group.plan, plan.links);
-    std::optional<CollectiveTime> alone;
-    if (!communication.alone.empty())
-      alone.emplace(communication.alone[g].groups.front().plan, communication.alone[g].links);
-    groups.push_back(collectives_of(scenario, group.members, [&](const CollectiveRequest& request) {
-      if (!request.nccl) return either_way(together(request.bytes));
-      Seconds wait = request.nccl->time - alone->of_stage(request.nccl->stage, request.bytes);
-      return either_way(std::max(Seconds(0), wait) + together.of_stage(request.nccl->stage, request.bytes));
-    }));
-  }
+  for (std::size_t g = 0; g < costs_->groups.size(); ++g)
+    groups.push_back(
+        collectives_of(scenario, communication.folded->groups[g].members, std::ref(costs_->groups[g])));
   return groups;
 }
 

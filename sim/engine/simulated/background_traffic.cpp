@@ -1,9 +1,9 @@
-#include "sim/engine/simgrid/background_traffic.hpp"
+#include "sim/engine/simulated/background_traffic.hpp"
 
 #include <algorithm>
 #include <limits>
 
-namespace ddpsim::simgrid {
+namespace ddpsim::simulated {
 
 void BackgroundTraffic::prepare(Seconds origin) {
   left_ = flow_.size.value_or(Bytes(std::numeric_limits<double>::infinity()));
@@ -37,4 +37,4 @@ void BackgroundTraffic::leave() {
   users_.leave(*this);
 }
 
-}  // namespace ddpsim::simgrid
+}  // namespace ddpsim::simulated

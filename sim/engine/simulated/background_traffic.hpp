@@ -1,8 +1,8 @@
 #pragma once
 #include "sim/engine/communication.hpp"
-#include "sim/engine/simgrid/executors.hpp"
+#include "sim/engine/simulated/executors.hpp"
 
-namespace ddpsim::simgrid {
+namespace ddpsim::simulated {
 
 // One background flow on the network. It sends piece after piece, so that a long flow needs no larger number
 // than the collectives do.
@@ -39,4 +39,4 @@ class BackgroundTraffic : public LinkUser {
   bool runs_ = false;
 };
 
-}  // namespace ddpsim::simgrid
+}  // namespace ddpsim::simulated

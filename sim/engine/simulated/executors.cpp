@@ -1,4 +1,4 @@
-#include "sim/engine/simgrid/executors.hpp"
+#include "sim/engine/simulated/executors.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -6,7 +6,7 @@
 
 #include "sim/collective/flow_run.hpp"
 
-namespace ddpsim::simgrid {
+namespace ddpsim::simulated {
 namespace {
 
 class SteppedExecutor : public UnitExecutor {
@@ -108,4 +108,4 @@ void PlanExecutor::start_next() {
     });
 }
 
-}  // namespace ddpsim::simgrid
+}  // namespace ddpsim::simulated

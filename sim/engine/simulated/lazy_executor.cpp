@@ -3,9 +3,9 @@
 
 #include "sim/base/check.hpp"
 #include "sim/collective/time_alone.hpp"
-#include "sim/engine/simgrid/executors.hpp"
+#include "sim/engine/simulated/executors.hpp"
 
-namespace ddpsim::simgrid {
+namespace ddpsim::simulated {
 namespace {
 
 class LazyExecutor : public UnitExecutor, public LinkUser {
@@ -111,4 +111,4 @@ bool LinkUsers::is_alone(const LinkUser& user) const {
                      [&](int link) { return users_[static_cast<std::size_t>(link)].size() == 1; });
 }
 
-}  // namespace ddpsim::simgrid
+}  // namespace ddpsim::simulated

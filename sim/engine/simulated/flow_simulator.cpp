@@ -1,4 +1,4 @@
-#include "sim/engine/simgrid/simgrid_simulator.hpp"
+#include "sim/engine/simulated/flow_simulator.hpp"
 
 #include <algorithm>
 
@@ -6,9 +6,9 @@
 
 #include "sim/base/check.hpp"
 #include "sim/collective/time_alone.hpp"
-#include "sim/engine/simgrid/background_traffic.hpp"
-#include "sim/engine/simgrid/executors.hpp"
-#include "sim/engine/simgrid/network.hpp"
+#include "sim/engine/simulated/background_traffic.hpp"
+#include "sim/engine/simulated/executors.hpp"
+#include "sim/engine/simulated/network.hpp"
 
 namespace ddpsim {
 namespace {
@@ -16,37 +16,37 @@ namespace {
 // Everything on the network: its links, who uses them, and how units are carried out.
 class SimulatedTraffic {
  public:
-  SimulatedTraffic(const TrafficPlan& plan, Fidelity fidelity, Bytes largest)
-      : plan_(plan), fidelity_(fidelity), network_(largest), users_(plan.links.size()) {
-    for (auto bandwidth : plan.links) network_.add_link(bandwidth);
+  SimulatedTraffic(const TrafficPlan& plan, Fidelity fidelity, std::unique_ptr<simulated::Network> network)
+      : plan_(plan), fidelity_(fidelity), network_(std::move(network)), users_(plan.links.size()) {
+    for (auto bandwidth : plan.links) network_->add_link(bandwidth);
   }
 
-  simgrid::Network& network() { return network_; }
+  simulated::Network& network() { return *network_; }
 
-  std::unique_ptr<simgrid::PlanExecutor> make_executor(const FlowPlan& plan) {
-    return std::make_unique<simgrid::PlanExecutor>(plan,
-                                                   [this](const FlowUnit& unit) { return make_unit(unit); });
+  std::unique_ptr<simulated::PlanExecutor> make_executor(const FlowPlan& plan) {
+    return std::make_unique<simulated::PlanExecutor>(
+        plan, [this](const FlowUnit& unit) { return make_unit(unit); });
   }
 
   void prepare_background(const std::vector<BackgroundFlow>& flows, Seconds origin, Bytes piece,
                           const std::function<bool()>& is_over) {
     for (std::size_t f = 0; f < flows.size(); ++f) {
-      background_.push_back(std::make_unique<simgrid::BackgroundTraffic>(
-          network_, users_, flows[f], plan_.background[f], piece, is_over));
+      background_.push_back(std::make_unique<simulated::BackgroundTraffic>(
+          *network_, users_, flows[f], plan_.background[f], piece, is_over));
       background_.back()->prepare(origin);
     }
   }
 
  private:
-  std::unique_ptr<simgrid::UnitExecutor> make_unit(const FlowUnit& unit) {
+  std::unique_ptr<simulated::UnitExecutor> make_unit(const FlowUnit& unit) {
     switch (fidelity_) {
       case Fidelity::exact:
       case Fidelity::folded:
-        return simgrid::make_stepped_executor(network_, unit);
+        return simulated::make_stepped_executor(*network_, unit);
       case Fidelity::lazy:
-        return simgrid::make_lazy_executor(network_, users_, unit, plan_.links);
+        return simulated::make_lazy_executor(*network_, users_, unit, plan_.links);
       case Fidelity::fluid:
-        return simgrid::make_fluid_executor(network_, unit, plan_.links);
+        return simulated::make_fluid_executor(*network_, unit, plan_.links);
       case Fidelity::closed_form:
         break;
     }
@@ -55,15 +55,15 @@ class SimulatedTraffic {
 
   const TrafficPlan& plan_;
   Fidelity fidelity_;
-  simgrid::Network network_;
-  simgrid::LinkUsers users_;
-  std::vector<std::unique_ptr<simgrid::BackgroundTraffic>> background_;
+  std::unique_ptr<simulated::Network> network_;
+  simulated::LinkUsers users_;
+  std::vector<std::unique_ptr<simulated::BackgroundTraffic>> background_;
 };
 
 // The communication lane of one process group: collectives run one after the other, in launch order.
 class CommunicationLane {
  public:
-  CommunicationLane(simgrid::Network& network, std::unique_ptr<simgrid::PlanExecutor> executor,
+  CommunicationLane(simulated::Network& network, std::unique_ptr<simulated::PlanExecutor> executor,
                     std::optional<CollectiveTime> alone, std::vector<CollectiveRequest> requests)
       : network_(network),
         executor_(std::move(executor)),
@@ -110,8 +110,8 @@ class CommunicationLane {
     start_next();
   }
 
-  simgrid::Network& network_;
-  std::unique_ptr<simgrid::PlanExecutor> executor_;
+  simulated::Network& network_;
+  std::unique_ptr<simulated::PlanExecutor> executor_;
   std::optional<CollectiveTime> alone_;
   std::vector<CollectiveRequest> requests_;
   Seconds origin_;
@@ -120,6 +120,7 @@ class CommunicationLane {
   bool busy_ = false;
 };
 
+using MakeNetwork = FlowSimulator::MakeNetwork;
 using Requests = std::vector<std::vector<CollectiveRequest>>;  // by group
 
 // No flow is larger: a ring sends 2(n-1)/n of its buffer over an edge, a pipeline less than twice. Background
@@ -149,15 +150,16 @@ std::optional<CollectiveTime> time_alone(const Communication& communication, std
   return std::nullopt;
 }
 
-// When each request of each group is in flight.
+// When each request of each group is in flight; `flows` becomes how many flows that took.
 std::vector<std::vector<Interval>> run_traffic(const Scenario& scenario, const TrafficPlan& plan,
-                                               const Requests& requests) {
+                                               const Requests& requests, const MakeNetwork& make,
+                                               std::int64_t& flows) {
   const auto& background = scenario.communication->background;
   Seconds origin;
   for (const auto& group : requests) origin = std::min(origin, group.front().launch);
   for (const auto& flow : background) origin = std::min(origin, flow.start);
   Bytes largest = largest_flow(requests, plan, origin);
-  SimulatedTraffic traffic(plan, scenario.fidelity, largest);
+  SimulatedTraffic traffic(plan, scenario.fidelity, make(largest));
   std::vector<std::unique_ptr<CommunicationLane>> lanes;
   for (std::size_t g = 0; g < plan.groups.size(); ++g) {
     lanes.push_back(std::make_unique<CommunicationLane>(
@@ -170,6 +172,7 @@ std::vector<std::vector<Interval>> run_traffic(const Scenario& scenario, const T
   };
   traffic.prepare_background(background, origin, largest, is_over);
   traffic.network().run();
+  flows = traffic.network().flows();
   std::vector<std::vector<Interval>> in_flight;
   for (const auto& lane : lanes) in_flight.push_back(lane->in_flight());
   return in_flight;
@@ -195,11 +198,11 @@ Requests requests_of(const Scenario& scenario, const TrafficPlan& plan) {
 
 }  // namespace
 
-Timeline SimGridSimulator::run(const Scenario& scenario) {
+Timeline FlowSimulator::run(const Scenario& scenario) {
   if (!scenario.is_plain()) return iterate(scenario, collectives(scenario));
   return with_plan(scenario, [&](const TrafficPlan& plan) {
     auto requests = requests_of(scenario, plan);
-    auto in_flight = run_traffic(scenario, plan, requests);
+    auto in_flight = run_traffic(scenario, plan, requests, make_, flows_);
     Timeline timeline;
     for (std::size_t g = 0; g < plan.groups.size(); ++g)
       add_group(timeline, scenario, plan.groups[g].members, requests[g], in_flight[g]);
@@ -209,7 +212,7 @@ Timeline SimGridSimulator::run(const Scenario& scenario) {
 
 // A collective takes as long whenever it starts: all of them one after another, and one of nearly nothing,
 // say how long each takes.
-std::vector<GroupCollectives> SimGridSimulator::collectives(const Scenario& scenario) {
+std::vector<GroupCollectives> FlowSimulator::collectives(const Scenario& scenario) {
   return with_plan(scenario, [&](const TrafficPlan& plan) {
     auto requests = requests_of(scenario, plan);
     auto at_once = requests;
@@ -218,7 +221,7 @@ std::vector<GroupCollectives> SimGridSimulator::collectives(const Scenario& scen
       group.back().bytes = Bytes(1);
       for (auto& request : group) request.launch = Seconds(0);
     }
-    auto in_flight = run_traffic(scenario, plan, at_once);
+    auto in_flight = run_traffic(scenario, plan, at_once, make_, flows_);
     std::vector<GroupCollectives> groups;
     for (std::size_t g = 0; g < plan.groups.size(); ++g) {
       auto& group = groups.emplace_back(GroupCollectives{plan.groups[g].members, requests[g], {}, {}});
@@ -230,8 +233,16 @@ std::vector<GroupCollectives> SimGridSimulator::collectives(const Scenario& scen
   });
 }
 
-std::string simgrid_version() {
-  return simgrid::Network::version();
+FlowSimulator& flow_simulator(SharedNetwork network) {
+  if (network == SharedNetwork::builtin) {
+    static FlowSimulator builtin(simulated::make_builtin_network, false);
+    return builtin;
+  }
+  static FlowSimulator simgrid = [] {
+    simulated::load_simgrid();  // once, and not by every worker
+    return FlowSimulator(simulated::make_simgrid_network, true);
+  }();
+  return simgrid;
 }
 
 }  // namespace ddpsim

@@ -1,4 +1,4 @@
-#include "sim/engine/simgrid/network.hpp"
+#include "sim/engine/simgrid/simgrid_network.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,6 @@
 #include <simgrid/kernel/routing/NetPoint.hpp>
 #include <simgrid/kernel/routing/NetZoneImpl.hpp>
 #include <simgrid/s4u.hpp>
-#include <simgrid/version.h>
 
 #include "sim/base/check.hpp"
 
@@ -50,13 +49,14 @@ struct ActiveFlow {
   std::function<void()> done;
 };
 
-struct Network::State {
+struct SimGridNetwork::State {
   std::unique_ptr<s4u::Engine> engine;
   PathZone* zone = nullptr;  // owned by the engine
   s4u::Host* source = nullptr;
   s4u::Host* destination = nullptr;
   std::vector<LinkImpl*> links;
   double per_byte = 1;
+  std::int64_t flows = 0;                           // transfers until now
   std::vector<std::unique_ptr<ActiveFlow>> active;  // by number; numbers are used again
   std::vector<int> free_numbers;
   // A communication must outlive its completion callback: finished flows wait here for the next event.
@@ -86,7 +86,7 @@ struct Network::State {
   }
 };
 
-Network::Network(Bytes largest) : state_(std::make_unique<State>()) {
+SimGridNetwork::SimGridNetwork(Bytes largest) : state_(std::make_unique<State>()) {
   state_->per_byte = units_per_byte(largest);
   DDPSIM_CHECK(!s4u::Engine::is_initialized(),
                "one SimGrid engine a process; run_all forks one for each scenario");
@@ -111,9 +111,9 @@ Network::Network(Bytes largest) : state_(std::make_unique<State>()) {
   });
 }
 
-Network::~Network() = default;
+SimGridNetwork::~SimGridNetwork() = default;
 
-int Network::add_link(BytesPerSecond bandwidth) {
+int SimGridNetwork::add_link(BytesPerSecond bandwidth) {
   auto id = static_cast<int>(state_->links.size());
   auto* link = state_->zone->create_link(fmt::format("link{}", id),
                                          std::vector<double>{bandwidth.value() * state_->per_byte});
@@ -123,15 +123,16 @@ int Network::add_link(BytesPerSecond bandwidth) {
   return id;
 }
 
-void Network::after(Seconds delay, std::function<void()> action) {
+void SimGridNetwork::after(Seconds delay, std::function<void()> action) {
   DDPSIM_CHECK(delay.value() >= 0, "time goes forward");
   ::simgrid::kernel::timer::Timer::set(s4u::Engine::get_clock() + delay.value(), std::move(action));
 }
 
-int Network::transfer(std::span<const int> route, Bytes bytes, std::function<void()> done) {
+int SimGridNetwork::transfer(std::span<const int> route, Bytes bytes, std::function<void()> done) {
   auto& path = state_->zone->path;
   path.clear();
   for (int link : route) path.push_back(state_->links[static_cast<std::size_t>(link)]);
+  ++state_->flows;
   int number = state_->number_for_next();
   auto owned = std::make_unique<ActiveFlow>(ActiveFlow{number, s4u::Comm::sendto_init(), std::move(done)});
   ActiveFlow* flow = owned.get();
@@ -145,25 +146,28 @@ int Network::transfer(std::span<const int> route, Bytes bytes, std::function<voi
   return number;
 }
 
-void Network::cancel(int transfer) {
+void SimGridNetwork::cancel(int transfer) {
   ActiveFlow& flow = state_->retire(transfer);
   flow.comm->set_data(nullptr);  // SimGrid reports its completion all the same, now or later
   flow.comm->cancel();
 }
 
-Seconds Network::now() const {
+Seconds SimGridNetwork::now() const {
   return Seconds(s4u::Engine::get_clock());
 }
 
-void Network::run() {
+std::int64_t SimGridNetwork::flows() const {
+  return state_->flows;
+}
+
+void SimGridNetwork::run() {
   state_->engine->run();
   state_->finished.clear();
 }
 
-std::string Network::version() {
-  int major = 0, minor = 0, patch = 0;
-  sg_version_get(&major, &minor, &patch);
-  return patch == 0 ? fmt::format("{}.{}", major, minor) : fmt::format("{}.{}.{}", major, minor, patch);
-}
-
 }  // namespace ddpsim::simgrid
+
+// What sim/engine/simulated loads this library for.
+extern "C" ddpsim::simulated::Network* ddpsim_simgrid_network(double largest) {
+  return new ddpsim::simgrid::SimGridNetwork(ddpsim::Bytes(largest));
+}

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "sim/collective/flow_plan.hpp"
-#include "sim/engine/simgrid/network.hpp"
+#include "sim/engine/simulated/network.hpp"
 
-namespace ddpsim::simgrid {
+namespace ddpsim::simulated {
 
 // Carries out one unit of a stage.
 class UnitExecutor {
@@ -73,4 +73,4 @@ class PlanExecutor {
   std::size_t stage_ = 0, end_ = 0, units_left_ = 0;
 };
 
-}  // namespace ddpsim::simgrid
+}  // namespace ddpsim::simulated
