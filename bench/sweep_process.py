@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
-"""Times whole `ddpsim sweep` processes: wall-clock minimum, median and maximum, and the largest process's peak memory.
+"""Times whole `ddpsim sweep` processes: wall-clock minimum, median and maximum, and the largest process's peak memory. First, in turns with
+bench/analytic_model.py, the 30-line script of the same model: processor time of both, which give the same numbers.
 
 Usage: bench/sweep_process.py DDPSIM [RUNS]      (from the repository's root; DDPSIM is the release binary)
 """
+import csv
+import math
 import resource
 import statistics
 import subprocess
@@ -21,7 +24,6 @@ JITTER = ["configs/jitter-1024xh100.yaml"]
 CASES = {
     "ring, 1,024 GPUs x 30 caps": ["configs/quickstart.yaml"],
     "ring, 65,536 GPUs x 30 caps": ["configs/quickstart.yaml", "--set", "cluster.world_size=65536"],
-    "ring, 1,024 GPUs x 30 caps, one worker": ["configs/quickstart.yaml", "--jobs", "1"],
     "ring, 1,024 GPUs, all 594 bucket assignments": ["configs/quickstart.yaml", "--exact-optimum"],
     "ring, 1,024 GPUs x 30 caps, folded": ["configs/quickstart.yaml", "--set", "engine.fidelity=folded"],
     "hierarchical, 1,024 H100 x 30 caps": H100,
@@ -35,6 +37,7 @@ CASES = {
     "the same with interference and copies": [*JITTER, "--set", "cluster.gpu=gpus/h100-sxm.yaml"],
     "NCCL, 16,384 H100 x 30 caps x 200 iterations": [*JITTER, "--set", "cluster.world_size=16384"],
     "two groups 2.5 us apart on shared NICs, hierarchical": SHARED,
+    "the same, builtin network": [*SHARED, "--set", "engine.network=builtin"],
     "two groups 2.5 us apart on shared NICs, one ring": [*SHARED, "--set", "collective.algorithm=ring"],
 }
 
@@ -47,9 +50,39 @@ def write_shared_topology(folder):
     (Path(folder) / "shared.yaml").write_text(text)
 
 
+def processor_time(command):
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, output
+
+
+def compare_with_the_script(binary, runs):
+    print(f"{'processor time, medians':30} {'ddpsim':>9} {'script':>9} {'ratio (min to max)':>22}")
+    for points in (30, 1000, 10000):
+        sweep = [binary, "sweep", "configs/quickstart.yaml", "--quiet", "--csv", "-", "--set",
+                 f"sweep={{ddp.bucket_cap: {{from: 1MiB, to: 1GiB, points: {points}, spacing: log}}}}"]
+        script = [sys.executable, "bench/analytic_model.py", "traces/gpt2-large-a100-bs4.csv", str(points)]
+        ours, theirs = [], []
+        for _ in range(runs):
+            time_taken, output = processor_time(sweep)
+            ours.append(time_taken)
+            time_taken, expected = processor_time(script)
+            theirs.append(time_taken)
+            rows = list(csv.DictReader(output.splitlines()))
+            for row, line in zip(rows, expected.splitlines(), strict=True):
+                cap, iteration = line.split()
+                assert row["bucket_cap_bytes"] == cap and math.isclose(float(row["iteration_s"]), float(iteration), rel_tol=1e-12)
+        ratios = [a / b for a, b in zip(ours, theirs)]
+        print(f"{points:8} caps, 1,024 GPUs      {statistics.median(ours):8.3f}s {statistics.median(theirs):8.3f}s "
+              f"{statistics.median(ratios):8.2f} ({min(ratios):.2f} to {max(ratios):.2f})")
+    print()
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         write_shared_topology(folder)
+        compare_with_the_script(sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 15)
         measure(folder)
 
 

@@ -81,6 +81,7 @@ std::optional<std::string> run_sweep(const SweepOptions& options, const SweepPla
   std::vector<ScenarioVariant> simulated;
   for (std::size_t i = 0; i < plan.points.size(); ++i)
     if (plan.same_as[i] == i) simulated.push_back(plan.points[i]);
+  result.points.reserve(plan.points.size());
   std::size_t next = 0;  // row
   std::map<std::size_t, std::optional<std::size_t>>
       rows;  // of simulated points, where their result is; if any
@@ -90,7 +91,8 @@ std::optional<std::string> run_sweep(const SweepOptions& options, const SweepPla
     progress.clear();
     if (prints) table.row(point);
     progress.show(fmt::format("{} of {} points", ++next, plan.points.size()));
-    point.metrics.buckets = {};  // of thousands of points too many to keep, and no output of a sweep has them
+    point.metrics.buckets = std::vector<BucketMetrics>();  // of thousands of points too many to keep, and no
+                                                           // output of a sweep has them
     result.points.push_back(std::move(point));
   };
   auto lose = [&](const std::string& why) { result.lost.push_back({plan.axis_values[next++], why}); };

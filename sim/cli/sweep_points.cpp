@@ -83,6 +83,9 @@ SweepPlan plan_grid(const config::Value& root, std::vector<config::SweepAxis> ax
   std::stable_partition(axes.begin(), axes.end(),
                         [](const auto& axis) { return axis.key != kBucketCapAxis; });
   SweepPlan plan{as_written(axes), {}, {}, {}, {}};
+  std::size_t points = 1;
+  for (const auto& axis : axes) points *= axis.values.size();
+  plan.scenarios.reserve(points);
   for_each_combination(root, axes, [&](const config::Value& point, const std::vector<std::string>& values) {
     plan.scenarios.push_back(reader.read(point));
     plan.axis_values.push_back(values);

@@ -40,9 +40,16 @@ std::vector<Bucket> one_bucket_per_dtype(const LayerTrace& trace, const std::vec
 // `gradients` are what was assigned, in that order.
 std::vector<Bucket> assigned_buckets(const BucketAssignment& assignment,
                                      const std::vector<std::size_t>& gradients) {
+  // As much memory as it takes and no more: a sweep keeps thousands of plans.
+  std::vector<std::size_t> sizes(assignment.buckets.size());
+  for (auto bucket : assignment.bucket_of) ++sizes[bucket];
   std::vector<Bucket> buckets;
-  for (const auto& bucket : assignment.buckets)
+  buckets.reserve(sizes.size());
+  for (const auto& bucket : assignment.buckets) {
+    auto size = sizes[buckets.size()];
     buckets.push_back({.gradients = {}, .bytes = bucket.bytes, .dtype = bucket.dtype});
+    buckets.back().gradients.reserve(size);
+  }
   for (std::size_t i = 0; i < gradients.size(); ++i)
     buckets[assignment.bucket_of[i]].gradients.push_back(gradients[i]);
   return buckets;

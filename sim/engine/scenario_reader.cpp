@@ -167,7 +167,9 @@ void ScenarioReader::read_workload(const Value& root, const std::shared_ptr<cons
   std::optional<Rescale> rescale;
   if (rescale_value) rescale = read_rescale_section(*rescale_value, gpu, load_gpu);
   auto recorded = cached(traces_, path, read_trace);
-  scenario.notes = recorded_notes(*recorded, gpu.get());
+  auto [notes, is_new] = notes_.try_emplace({recorded.get(), gpu.get()});
+  if (is_new) notes->second = recorded_notes(*recorded, gpu.get());
+  scenario.notes = notes->second;
   auto& trace = changed_traces_[{path, scale, rescale}];
   if (!trace) {
     trace = rescale ? std::make_shared<const LayerTrace>(rescaled(*recorded, *rescale)) : recorded;

@@ -120,6 +120,8 @@ class ScenarioReader {
   // By path, `scale_bytes` and `rescale`.
   std::map<std::tuple<std::string, double, std::optional<Rescale>>, std::shared_ptr<const LayerTrace>>
       changed_traces_;
+  // Of traces_ on gpus_.
+  std::map<std::pair<const LayerTrace*, const GpuDescription*>, std::vector<Note>> notes_;
   std::map<std::string, std::shared_ptr<const Topology>> topologies_;
   std::map<std::string, std::shared_ptr<const MeasuredTable>> tables_;
   std::map<std::string, std::shared_ptr<const GpuDescription>> gpus_;

@@ -8,6 +8,7 @@ Scenario ScenarioVariant::scenario() const {
   if (bucket_cap) {
     made.ddp.bucket_cap = bucket_cap;
     made.plan = make_reduction_plan(*made.trace, Strategy::ddp, made.ddp);
+    made.plan.buffer_broadcasts = base->plan.buffer_broadcasts;  // which a replay leaves out
   }
   return made;
 }

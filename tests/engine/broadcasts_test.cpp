@@ -103,6 +103,7 @@ TEST(Broadcasts, LeftOutOfAReplay) {
   EXPECT_TRUE(scenario.plan.buffer_broadcasts.empty());
   ASSERT_EQ(scenario.notes.size(), 1U);
   EXPECT_EQ(scenario.notes.front().code, "buffers-left-out");
+  EXPECT_TRUE((ScenarioVariant{&scenario, Bytes(1e6)}).scenario().plan.buffer_broadcasts.empty());
   EXPECT_FALSE(construction_broadcast(scenario));
 }
 
