@@ -128,27 +128,22 @@ void export_graph(const ExportOptions& options) {
     write_output(options.svg, run_program(graphviz, dot));
 }
 
-// A subcommand that does `action` with options of its own.
-template <class Options>
-Command command_of(const char* name, void (*action)(const Options&),
-                   const std::shared_ptr<Options>& options) {
-  return {.name = name, .run = [options, action] { action(*options); }};
-}
-
 Command show_command() {
   auto options = std::make_shared<ClusterOptions>();
-  auto command = command_of("show", show, options);
-  command.description = "Summary, and what joins each two GPUs (as nvidia-smi topo -m)";
-  command.example = "  ddpsim topology show topologies/dgx-h100.yaml --world-size 16";
+  Command command{.name = "show",
+                  .description = "Summary, and what joins each two GPUs (as nvidia-smi topo -m)",
+                  .example = "  ddpsim topology show topologies/dgx-h100.yaml --world-size 16",
+                  .run = [options] { show(*options); }};
   options->add_to(command);
   return command;
 }
 
 Command rings_command() {
   auto options = std::make_shared<RingOptions>();
-  auto command = command_of("rings", rings, options);
-  command.description = "The rings that a search finds";
-  command.example = "  ddpsim topology rings topologies/dgx1-v100.yaml";
+  Command command{.name = "rings",
+                  .description = "The rings that a search finds",
+                  .example = "  ddpsim topology rings topologies/dgx1-v100.yaml",
+                  .run = [options] { rings(*options); }};
   options->cluster.add_to(command);
   command.options.push_back({.name = "--channels",
                              .value = &options->channels,
@@ -159,9 +154,10 @@ Command rings_command() {
 
 Command costs_command() {
   auto options = std::make_shared<CostOptions>();
-  auto command = command_of("costs", costs, options);
-  command.description = "How long each collective takes with each algorithm";
-  command.example = "  ddpsim topology costs topologies/dgx-h100.yaml --world-size 64 --bytes 25MiB";
+  Command command{.name = "costs",
+                  .description = "How long each collective takes with each algorithm",
+                  .example = "  ddpsim topology costs topologies/dgx-h100.yaml --world-size 64 --bytes 25MiB",
+                  .run = [options] { costs(*options); }};
   options->cluster.add_to(command);
   command.options.push_back({.name = "--bytes",
                              .value = &options->bytes,
@@ -172,9 +168,10 @@ Command costs_command() {
 
 Command export_command() {
   auto options = std::make_shared<ExportOptions>();
-  auto command = command_of("export", export_graph, options);
-  command.description = "The topology as a graph, for Graphviz or drawn by it";
-  command.example = "  ddpsim topology export topologies/dgx1-v100.yaml --svg dgx1.svg";
+  Command command{.name = "export",
+                  .description = "The topology as a graph, for Graphviz or drawn by it",
+                  .example = "  ddpsim topology export topologies/dgx1-v100.yaml --svg dgx1.svg",
+                  .run = [options] { export_graph(*options); }};
   options->cluster.add_to(command);
   command.options.push_back(output_option("--dot", &options->dot,
                                           "Write the graph in Graphviz's language (- for standard output)"));

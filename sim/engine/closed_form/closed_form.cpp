@@ -34,8 +34,8 @@ CollectiveDuration either_way(Seconds time) {
 // What each group's collectives take, each size found out once.
 struct ClosedFormSimulator::Costs {
   struct Group {
-    CollectiveTime
-        together;  // groups that are always in step may share links, and then take longer than one alone
+    // Groups that are always in step may share links, and then take longer than one alone.
+    CollectiveTime together;
     std::optional<CollectiveTime> alone;  // of NCCL's traffic
 
     CollectiveDuration operator()(const CollectiveRequest& request) {
