@@ -7,7 +7,7 @@
 #include <fmt/core.h>
 
 #include "sim/base/limits.hpp"
-#include "sim/engine/nccl_communicator.hpp"
+#include "sim/cost/nccl_communicator.hpp"
 #include "sim/topology/names.hpp"
 
 namespace ddpsim::cli {

@@ -13,7 +13,7 @@
 #include "sim/cli/cluster_options.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/scenario_options.hpp"
-#include "sim/engine/collective_costs.hpp"
+#include "sim/cost/algorithm_costs.hpp"
 #include "sim/topology/describe.hpp"
 #include "sim/topology/rings.hpp"
 
@@ -91,7 +91,7 @@ void costs(const CostOptions& options) {
   auto cluster = options.cluster.build();
   Bytes bytes = parse_bytes({options.bytes, whole_file(make_source("--bytes", options.bytes))});
   if (bytes <= Bytes(0)) throw InputError("--bytes 0 communicates nothing", "use --bytes 25MiB");
-  auto all = collective_costs(*cluster, bytes);
+  auto all = algorithm_costs(*cluster, bytes);
   fmt::print("{} among {} GPUs, nobody else on the links\n\n", format_bytes(bytes), cluster->gpus());
   fmt::print("{:<16}{:<18}{:>8}  {:>12}  {:>12}  {:>12}\n", "collective", "algorithm", "channels", "time",
              "algbw", "busbw");

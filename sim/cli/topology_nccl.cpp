@@ -7,8 +7,8 @@
 #include "sim/cli/cluster_options.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/notes.hpp"
-#include "sim/engine/nccl_communicator.hpp"
-#include "sim/engine/nccl_model.hpp"
+#include "sim/cost/nccl_communicator.hpp"
+#include "sim/cost/nccl_model.hpp"
 #include "sim/topology/nccl_calibration.hpp"
 
 namespace ddpsim::cli {

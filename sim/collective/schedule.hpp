@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "sim/base/units.hpp"
+#include "sim/collective/operation.hpp"
 
 namespace ddpsim {
 
@@ -45,8 +46,6 @@ struct Channel {
   std::vector<Edge> edges;
   int depth = 0;  // of a pipeline: edges on its longest path
 };
-
-enum class Operation { all_reduce, reduce_scatter, all_gather, broadcast };
 
 // All channels of a stage run at once; the stage ends when all have ended.
 struct Stage {

@@ -6,7 +6,7 @@
 
 #include "sim/base/limits.hpp"
 #include "sim/config/reader.hpp"
-#include "sim/engine/nccl_communicator.hpp"
+#include "sim/cost/nccl_communicator.hpp"
 #include "sim/engine/plausibility.hpp"
 #include "sim/engine/scenario_reader.hpp"
 #include "sim/engine/sections.hpp"

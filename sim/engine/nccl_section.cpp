@@ -5,7 +5,7 @@
 #include <fmt/core.h>
 
 #include "sim/config/reader.hpp"
-#include "sim/engine/nccl_communicator.hpp"
+#include "sim/cost/nccl_communicator.hpp"
 #include "sim/engine/scenario_reader.hpp"
 #include "sim/topology/nccl_calibration.hpp"
 

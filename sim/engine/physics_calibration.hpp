@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "sim/engine/physics.hpp"
+#include "sim/program/physics.hpp"
 
 namespace ddpsim {
 

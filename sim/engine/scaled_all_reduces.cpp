@@ -29,12 +29,6 @@ MeasuredTable scaled_table(const MeasuredTable& table, const ReductionPlan& plan
 
 }  // namespace
 
-Seconds AllReduceScale::operator()(Seconds time, Seconds of_no_bytes) const {
-  if (latency == 1 && growing == 1) return time;  // to the last bit
-  Seconds least = std::min(time, of_no_bytes);
-  return latency * least + growing * (time - least);
-}
-
 void scale_all_reduces(Scenario& scenario, const AllReduceScale& scale) {
   if (scenario.measured_table) {
     scenario.measured_table =

@@ -4,22 +4,6 @@
 
 namespace ddpsim {
 
-std::string_view fidelity_name(Fidelity fidelity) {
-  switch (fidelity) {
-    case Fidelity::closed_form:
-      return "closed_form";
-    case Fidelity::exact:
-      return "exact";
-    case Fidelity::folded:
-      return "folded";
-    case Fidelity::lazy:
-      return "lazy";
-    case Fidelity::fluid:
-      return "fluid";
-  }
-  return "?";
-}
-
 const RankClass& RankGroup::slowest_class() const {
   return *std::max_element(rank_classes.begin(), rank_classes.end(),
                            [](const auto& a, const auto& b) { return a.slowdown < b.slowdown; });

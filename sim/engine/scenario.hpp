@@ -7,17 +7,15 @@
 
 #include "sim/base/note.hpp"
 #include "sim/collective/measured_cost.hpp"
+#include "sim/cost/communication.hpp"
 #include "sim/ddp/reduction_plan.hpp"
-#include "sim/engine/communication.hpp"
-#include "sim/engine/physics.hpp"
 #include "sim/engine/validation_settings.hpp"
+#include "sim/program/physics.hpp"
+#include "sim/replay/fidelity.hpp"
 #include "sim/trace/layer_trace.hpp"
 #include "sim/variability/sampled_ranks.hpp"
 
 namespace ddpsim {
-
-enum class Fidelity { closed_form, exact, folded, lazy, fluid };
-std::string_view fidelity_name(Fidelity fidelity);
 
 // Who shares links out where they are shared (engine.network).
 enum class SharedNetwork { simgrid, builtin };

@@ -4,14 +4,10 @@
 #include <cstddef>
 #include <vector>
 
+#include "sim/cost/collective_cost.hpp"
 #include "sim/engine/iteration.hpp"
 
 namespace ddpsim {
-
-// `queued`: of a collective that had to wait for the one before it.
-struct CollectiveDuration {
-  Seconds idle, queued;
-};
 
 // Groups that behave alike (`members`, ascending), what they ask for (collective_requests()), and how long
 // each request is in flight with no compute beside it.

@@ -7,6 +7,32 @@
 
 namespace ddpsim {
 
+std::string_view activity_name(Activity activity) {
+  switch (activity) {
+    case Activity::broadcast:
+      return "broadcast";
+    case Activity::forward:
+      return "forward";
+    case Activity::backward:
+      return "backward";
+    case Activity::wait:
+      return "wait";
+    case Activity::optimizer:
+      return "optimizer";
+    case Activity::copy_in:
+      return "copy_in";
+    case Activity::copy_out:
+      return "copy_out";
+    case Activity::launch:
+      return "launch";
+    case Activity::all_reduce:
+      return "all_reduce";
+    case Activity::used_parameter_bitmap:
+      return "used_parameter_bitmap";
+  }
+  return "?";
+}
+
 Seconds RankTimeline::duration() const {
   return compute.back().end - compute.front().start;
 }

@@ -1,6 +1,7 @@
 #pragma once
 // What happened in one simulated iteration: spans on lanes. No behaviour.
 #include <cstddef>
+#include <string_view>
 #include <vector>
 
 #include "sim/base/units.hpp"
@@ -19,6 +20,9 @@ enum class Activity {
   all_reduce,             // a bucket's collective, on the communication lane
   used_parameter_bitmap,  // the small extra all-reduce of find_unused_parameters
 };
+
+// "all_reduce"
+std::string_view activity_name(Activity activity);
 
 // Times count from the start of the last backward pass of the slowest rank class: what comes before is
 // negative. `index` is the accumulation step (forward, backward) or the bucket. Where compute and

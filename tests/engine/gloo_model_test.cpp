@@ -1,5 +1,5 @@
 // Gloo on machines with GPUs: what the topology says of copies and the network, and that NCCL is faster.
-#include "sim/engine/gloo_model.hpp"
+#include "sim/cost/gloo_model.hpp"
 
 #include <filesystem>
 #include <numeric>

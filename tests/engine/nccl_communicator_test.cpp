@@ -1,5 +1,5 @@
 // What NCCL's tuner sees of the clusters under topologies/ and of odd groups on them. Bandwidths in GB/s.
-#include "sim/engine/nccl_communicator.hpp"
+#include "sim/cost/nccl_communicator.hpp"
 
 #include <gtest/gtest.h>
 

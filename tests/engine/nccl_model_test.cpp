@@ -1,10 +1,10 @@
 // What NCCL's model says of the all-reduces of a group, and which schedule carries it.
-#include "sim/engine/nccl_model.hpp"
+#include "sim/cost/nccl_model.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sim/engine/nccl_communicator.hpp"
+#include "sim/cost/nccl_communicator.hpp"
 
 #include "tests/engine/nccl_scenarios.hpp"
 #include "tests/support/errors.hpp"

@@ -5,7 +5,7 @@
 
 #include "sim/base/check.hpp"
 #include "sim/config/value.hpp"
-#include "sim/engine/nccl_model.hpp"
+#include "sim/cost/nccl_model.hpp"
 #include "sim/engine/scenario_reader.hpp"
 #include "sim/topology/topology.hpp"
 

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/collective/link_load.hpp"
-#include "sim/engine/nccl_communicator.hpp"
+#include "sim/cost/nccl_communicator.hpp"
 #include "sim/topology/scaled_links.hpp"
 
 #include "tests/engine/nccl_scenarios.hpp"

@@ -1,5 +1,5 @@
 // The two networks share bandwidth alike: random flows end at the same times on SimGrid and on FluidNetwork.
-#include "sim/engine/simulated/network.hpp"
+#include "sim/replay/network.hpp"
 
 #include <random>
 
@@ -44,7 +44,7 @@ TEST_P(RandomFlows, EndAtTheSameTimesOnBothNetworks) {
   }
   FluidNetwork fluid(capacities);
   auto expected = ends_on(fluid, flows, [&] { fluid.run(); });
-  auto simulated = simulated::make_simgrid_network(Bytes(1e8));
+  auto simulated = make_simgrid_network(Bytes(1e8));
   for (auto capacity : capacities) simulated->add_link(capacity);
   auto ends = ends_on(*simulated, flows, [&] { simulated->run(); });
   for (std::size_t i = 0; i < flows.size(); ++i)

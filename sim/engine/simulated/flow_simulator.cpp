@@ -6,9 +6,9 @@
 
 #include "sim/base/check.hpp"
 #include "sim/collective/time_alone.hpp"
-#include "sim/engine/simulated/background_traffic.hpp"
-#include "sim/engine/simulated/executors.hpp"
-#include "sim/engine/simulated/network.hpp"
+#include "sim/replay/background_traffic.hpp"
+#include "sim/replay/executors.hpp"
+#include "sim/replay/network.hpp"
 
 namespace ddpsim {
 namespace {
@@ -16,37 +16,36 @@ namespace {
 // Everything on the network: its links, who uses them, and how units are carried out.
 class SimulatedTraffic {
  public:
-  SimulatedTraffic(const TrafficPlan& plan, Fidelity fidelity, std::unique_ptr<simulated::Network> network)
+  SimulatedTraffic(const TrafficPlan& plan, Fidelity fidelity, std::unique_ptr<Network> network)
       : plan_(plan), fidelity_(fidelity), network_(std::move(network)), users_(plan.links.size()) {
     for (auto bandwidth : plan.links) network_->add_link(bandwidth);
   }
 
-  simulated::Network& network() { return *network_; }
+  Network& network() { return *network_; }
 
-  std::unique_ptr<simulated::PlanExecutor> make_executor(const FlowPlan& plan) {
-    return std::make_unique<simulated::PlanExecutor>(
-        plan, [this](const FlowUnit& unit) { return make_unit(unit); });
+  std::unique_ptr<PlanExecutor> make_executor(const FlowPlan& plan) {
+    return std::make_unique<PlanExecutor>(plan, [this](const FlowUnit& unit) { return make_unit(unit); });
   }
 
   void prepare_background(const std::vector<BackgroundFlow>& flows, Seconds origin, Bytes piece,
                           const std::function<bool()>& is_over) {
     for (std::size_t f = 0; f < flows.size(); ++f) {
-      background_.push_back(std::make_unique<simulated::BackgroundTraffic>(
-          *network_, users_, flows[f], plan_.background[f], piece, is_over));
+      background_.push_back(std::make_unique<BackgroundTraffic>(*network_, users_, flows[f],
+                                                                plan_.background[f], piece, is_over));
       background_.back()->prepare(origin);
     }
   }
 
  private:
-  std::unique_ptr<simulated::UnitExecutor> make_unit(const FlowUnit& unit) {
+  std::unique_ptr<UnitExecutor> make_unit(const FlowUnit& unit) {
     switch (fidelity_) {
       case Fidelity::exact:
       case Fidelity::folded:
-        return simulated::make_stepped_executor(*network_, unit);
+        return make_stepped_executor(*network_, unit);
       case Fidelity::lazy:
-        return simulated::make_lazy_executor(*network_, users_, unit, plan_.links);
+        return make_lazy_executor(*network_, users_, unit, plan_.links);
       case Fidelity::fluid:
-        return simulated::make_fluid_executor(*network_, unit, plan_.links);
+        return make_fluid_executor(*network_, unit, plan_.links);
       case Fidelity::closed_form:
         break;
     }
@@ -55,15 +54,15 @@ class SimulatedTraffic {
 
   const TrafficPlan& plan_;
   Fidelity fidelity_;
-  std::unique_ptr<simulated::Network> network_;
-  simulated::LinkUsers users_;
-  std::vector<std::unique_ptr<simulated::BackgroundTraffic>> background_;
+  std::unique_ptr<Network> network_;
+  LinkUsers users_;
+  std::vector<std::unique_ptr<BackgroundTraffic>> background_;
 };
 
 // The communication lane of one process group: collectives run one after the other, in launch order.
 class CommunicationLane {
  public:
-  CommunicationLane(simulated::Network& network, std::unique_ptr<simulated::PlanExecutor> executor,
+  CommunicationLane(Network& network, std::unique_ptr<PlanExecutor> executor,
                     std::optional<CollectiveTime> alone, std::vector<CollectiveRequest> requests)
       : network_(network),
         executor_(std::move(executor)),
@@ -110,8 +109,8 @@ class CommunicationLane {
     start_next();
   }
 
-  simulated::Network& network_;
-  std::unique_ptr<simulated::PlanExecutor> executor_;
+  Network& network_;
+  std::unique_ptr<PlanExecutor> executor_;
   std::optional<CollectiveTime> alone_;
   std::vector<CollectiveRequest> requests_;
   Seconds origin_;
@@ -235,12 +234,12 @@ std::vector<GroupCollectives> FlowSimulator::collectives(const Scenario& scenari
 
 FlowSimulator& flow_simulator(SharedNetwork network) {
   if (network == SharedNetwork::builtin) {
-    static FlowSimulator builtin(simulated::make_builtin_network, false);
+    static FlowSimulator builtin(make_builtin_network, false);
     return builtin;
   }
   static FlowSimulator simgrid = [] {
-    simulated::load_simgrid();  // once, and not by every worker
-    return FlowSimulator(simulated::make_simgrid_network, true);
+    load_simgrid();  // once, and not by every worker
+    return FlowSimulator(make_simgrid_network, true);
   }();
   return simgrid;
 }

@@ -2,8 +2,8 @@
 #include <functional>
 #include <memory>
 
-#include "sim/engine/simulated/network.hpp"
 #include "sim/engine/simulator.hpp"
+#include "sim/replay/network.hpp"
 
 namespace ddpsim {
 
@@ -11,7 +11,7 @@ namespace ddpsim {
 // folded, lazy or fluid).
 class FlowSimulator : public Simulator {
  public:
-  using MakeNetwork = std::function<std::unique_ptr<simulated::Network>(Bytes largest)>;
+  using MakeNetwork = std::function<std::unique_ptr<Network>(Bytes largest)>;
   FlowSimulator(MakeNetwork make, bool one_a_process)
       : make_(std::move(make)), one_a_process_(one_a_process) {}
 

@@ -1,0 +1,176 @@
+#include "sim/cost/communication.hpp"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include <fmt/core.h>
+
+#include "sim/base/check.hpp"
+#include "sim/topology/rings.hpp"
+
+namespace ddpsim {
+namespace {
+
+Path as_path(Route route) {
+  return {std::move(route.links), route.latency, route.bandwidth};
+}
+
+Wiring wiring_of(const Cluster& cluster, std::span<const int> gpus) {
+  auto gpu = [gpus](int rank) { return gpus[static_cast<std::size_t>(rank)]; };
+  Wiring wiring;
+  wiring.ranks = static_cast<int>(gpus.size());
+  wiring.nodes = ranks_by_node(cluster, gpus);
+  wiring.path = [&cluster, gpu](int from, int to) { return as_path(cluster.route(gpu(from), gpu(to))); };
+  // A switch that reduces is in every node, or some way to one is broken.
+  if (std::none_of(gpus.begin(), gpus.end(), [&](int g) { return cluster.to_switch(g).has_value(); }))
+    return wiring;
+  auto through = [&cluster](int g, std::optional<Route> route) {
+    if (!route)
+      throw InputError(fmt::format("{} has no way to and from a switch that reduces", cluster.gpu_name(g)),
+                       "mend the link, give every node such a switch, or use algorithm: hierarchical");
+    return as_path(*std::move(route));
+  };
+  wiring.to_switch = [&cluster, gpu, through](int r) { return through(gpu(r), cluster.to_switch(gpu(r))); };
+  wiring.from_switch = [&cluster, gpu, through](int r) {
+    return through(gpu(r), cluster.from_switch(gpu(r)));
+  };
+  return wiring;
+}
+
+std::vector<std::vector<int>> ring_orders(const Cluster& cluster, std::span<const int> gpus,
+                                          std::optional<int> channels, bool search) {
+  if (search) return find_rings(cluster, gpus, channels);
+  std::vector<int> in_order(gpus.size());
+  std::iota(in_order.begin(), in_order.end(), 0);
+  return {static_cast<std::size_t>(channels.value_or(1)), in_order};
+}
+
+// The rings within each node, over local positions.
+std::vector<std::vector<std::vector<int>>> node_orders(const Cluster& cluster, std::span<const int> gpus,
+                                                       const Wiring& wiring, int channels, bool search) {
+  std::vector<std::vector<std::vector<int>>> orders;
+  std::vector<int> members;
+  for (const auto& ranks : wiring.nodes) {
+    members.clear();
+    for (int rank : ranks) members.push_back(gpus[static_cast<std::size_t>(rank)]);
+    if (members.size() == 1)
+      orders.push_back(std::vector<std::vector<int>>(static_cast<std::size_t>(channels), {0}));
+    else
+      orders.push_back(ring_orders(cluster, members, channels, search));
+  }
+  return orders;
+}
+
+}  // namespace
+
+std::vector<std::vector<int>> ranks_by_node(const Cluster& cluster, std::span<const int> gpus) {
+  std::vector<std::vector<int>> nodes;
+  std::map<int, std::size_t> place;
+  for (std::size_t rank = 0; rank < gpus.size(); ++rank) {
+    auto [it, is_new] = place.try_emplace(cluster.node_of(gpus[rank]), nodes.size());
+    if (is_new) nodes.emplace_back();
+    nodes[it->second].push_back(static_cast<int>(rank));
+  }
+  return nodes;
+}
+
+std::string_view algorithm_name(Algorithm algorithm) {
+  switch (algorithm) {
+    case Algorithm::ring:
+      return "ring";
+    case Algorithm::tree:
+      return "tree";
+    case Algorithm::chain_tree:
+      return "chain_tree";
+    case Algorithm::halving_doubling:
+      return "halving_doubling";
+    case Algorithm::hierarchical:
+      return "hierarchical";
+    case Algorithm::nvls:
+      return "nvls";
+    case Algorithm::nvls_tree:
+      return "nvls_tree";
+  }
+  return "?";
+}
+
+CollectiveSchedule all_reduce_schedule(const Cluster& cluster, std::span<const int> gpus,
+                                       const CollectiveOptions& options) {
+  Wiring wiring = wiring_of(cluster, gpus);
+  int channels = options.channels.value_or(1);
+  auto rings = [&] {
+    return options.rings.empty() ? ring_orders(cluster, gpus, options.channels, options.search_rings)
+                                 : options.rings;
+  };
+  switch (options.algorithm) {
+    case Algorithm::ring:
+      return ring_all_reduce(wiring, rings());
+    case Algorithm::tree:
+      return double_binary_tree(wiring, channels);
+    case Algorithm::chain_tree:
+      return chain_tree(wiring, rings());
+    case Algorithm::halving_doubling:
+      return halving_doubling(wiring);
+    case Algorithm::hierarchical:
+      return hierarchical(wiring, node_orders(cluster, gpus, wiring, channels, options.search_rings));
+    case Algorithm::nvls:
+      return nvls(wiring);
+    case Algorithm::nvls_tree:
+      return nvls_tree(wiring);
+  }
+  DDPSIM_CHECK(false, "every algorithm has a schedule");
+  return {};
+}
+
+CollectiveSchedule ring_schedule(const Cluster& cluster, std::span<const int> gpus, Operation operation) {
+  Wiring wiring = wiring_of(cluster, gpus);
+  auto orders = ring_orders(cluster, gpus, std::nullopt, true);
+  switch (operation) {
+    case Operation::all_reduce:
+      return ring_all_reduce(wiring, orders);
+    case Operation::reduce_scatter:
+      return ring_reduce_scatter(wiring, orders);
+    case Operation::all_gather:
+      return ring_all_gather(wiring, orders);
+    case Operation::broadcast:
+      // A ring cut open at the root.
+      for (auto& order : orders)
+        std::rotate(order.begin(), std::find(order.begin(), order.end(), 0), order.end());
+      return chain_broadcast(wiring, orders);
+  }
+  DDPSIM_CHECK(false, "every operation has a schedule");
+  return {};
+}
+
+void fold_traffic(Communication& communication) {
+  with_traffic(communication, [&](const Traffic& all) {
+    communication.folded = fold(all);
+    if (communication.nccl.empty()) return;
+    for (const auto& group : communication.folded->groups) {
+      Traffic one{{all.groups[group.members.front()]}, {}, all.capacity};
+      communication.alone.push_back(fold(one));
+    }
+  });
+}
+
+void with_traffic(const Communication& communication, const std::function<void(const Traffic&)>& use) {
+  const auto& cluster = *communication.cluster;
+  std::vector<CollectiveSchedule> schedules;
+  ChannelLimits limits(cluster.links());
+  for (std::size_t g = 0; g < communication.groups.size(); ++g) {
+    const auto& gpus = communication.groups[g];
+    schedules.push_back(communication.nccl.empty() ? all_reduce_schedule(cluster, gpus, communication.options)
+                                                   : communication.nccl[g]->schedule(cluster, gpus, limits));
+  }
+  Traffic traffic;
+  for (std::size_t g = 0; g < schedules.size(); ++g)
+    traffic.groups.push_back({&schedules[g], communication.labels[g]});
+  for (const auto& flow : communication.background) traffic.background.push_back(flow.links);
+  traffic.capacity = [&](int link) {
+    return limits.has(link) ? limits.capacity(link) : cluster.link(link).bandwidth;
+  };
+  use(traffic);
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,79 @@
+#pragma once
+// Who communicates with whom over which links: what the points of a sweep that differ in their buckets only
+// have in common.
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sim/collective/algorithms.hpp"
+#include "sim/collective/fold.hpp"
+#include "sim/cost/gloo_model.hpp"
+#include "sim/cost/nccl_model.hpp"
+#include "sim/topology/cluster.hpp"
+
+namespace ddpsim {
+
+enum class Algorithm { ring, tree, chain_tree, halving_doubling, hierarchical, nvls, nvls_tree };
+std::string_view algorithm_name(Algorithm algorithm);
+
+struct CollectiveOptions {
+  Algorithm algorithm = Algorithm::ring;
+  // nullopt: as many rings (chains of a chain_tree) as add bandwidth, one of everything else.
+  std::optional<int> channels;
+  bool search_rings = true;  // over the fastest links; else in the order of the ranks
+  // Of rings and chain_trees: these instead, each a cycle over all ranks of the group.
+  std::vector<std::vector<int>> rings = {};
+};
+
+// Traffic that is not the groups'. It starts at `start` (zero: the start of the last backward pass) and takes
+// what bandwidth it gets until `size` is through or `end` is reached, whichever is first; one of them is
+// given.
+struct BackgroundFlow {
+  std::vector<int> links;
+  Seconds start;
+  std::optional<Bytes> size;
+  std::optional<Seconds> end;
+};
+
+struct Communication {
+  std::shared_ptr<const Cluster> cluster;
+  CollectiveOptions options;
+  std::vector<std::vector<int>> groups;  // GPUs, by the rank in the group
+  std::vector<int> labels;               // by group: equal labels launch the same at the same times
+  std::vector<BackgroundFlow> background;
+  // By group, where NCCL's model says what they take: then each all-reduce is a stage of its schedule.
+  std::vector<std::shared_ptr<const NcclModel>> nccl;
+  // Where Gloo copies to the hosts and back, and the links between GPUs carry nothing: one group alone.
+  std::shared_ptr<const GlooModel> gloo;
+  std::optional<TrafficPlan> folded;  // where something is to be simulated, or nobody says what it takes
+  // Under NCCL's model, by group of the folded plan: what one of its groups does alone on the links.
+  std::vector<TrafficPlan> alone;
+
+  // One group under NCCL's model with nobody else on the links, or Gloo's: there is nothing to simulate.
+  [[nodiscard]] bool is_settled() const {
+    return gloo || (!nccl.empty() && groups.size() == 1 && background.empty());
+  }
+};
+
+// Ranks of a group by node, nodes in the order of their first rank.
+std::vector<std::vector<int>> ranks_by_node(const Cluster& cluster, std::span<const int> gpus);
+
+// The all-reduce of a group of GPUs. Throws InputError (without a place) where the algorithm or a ring does
+// not fit the cluster.
+CollectiveSchedule all_reduce_schedule(const Cluster& cluster, std::span<const int> gpus,
+                                       const CollectiveOptions& options);
+
+// The others, over as many rings (broadcast: chains) as add bandwidth.
+CollectiveSchedule ring_schedule(const Cluster& cluster, std::span<const int> gpus, Operation operation);
+
+// Sets `folded` and `alone`.
+void fold_traffic(Communication& communication);
+
+// Calls `use` with all of the communication's traffic, schedules included, which live as long as the call:
+// they have an edge a rank.
+void with_traffic(const Communication& communication, const std::function<void(const Traffic&)>& use);
+
+}  // namespace ddpsim

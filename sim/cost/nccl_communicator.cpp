@@ -1,0 +1,169 @@
+#include "sim/cost/nccl_communicator.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <unordered_map>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include "sim/base/quantity.hpp"
+#include "sim/cost/communication.hpp"
+#include "sim/nccl/constants.hpp"
+#include "sim/topology/rings.hpp"
+
+namespace ddpsim {
+namespace {
+
+struct Hop {
+  Route route;
+  bool within_node;
+};
+using Ring = std::vector<Hop>;
+
+Ring ring_in_order(const Cluster& cluster, std::span<const int> gpus, const std::vector<int>& order) {
+  Ring ring;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    int from = gpus[static_cast<std::size_t>(order[i])];
+    int to = gpus[static_cast<std::size_t>(order[(i + 1) % order.size()])];
+    ring.push_back({cluster.route(from, to), cluster.node_of(from) == cluster.node_of(to)});
+  }
+  return ring;
+}
+
+std::vector<Ring> rings_over(const Cluster& cluster, std::span<const int> gpus) {
+  std::vector<Ring> rings;
+  for (const auto& order : find_rings(cluster, gpus, std::nullopt))
+    rings.push_back(ring_in_order(cluster, gpus, order));
+  return rings;
+}
+
+// What each ring gets of the links when all are in use, in GB/s, with NVLink counted at some share of what
+// the topology says.
+class RingBandwidths {
+ public:
+  RingBandwidths(const Cluster& cluster, const std::vector<Ring>& rings, double nvlink_share)
+      : cluster_(cluster), rings_(rings), nvlink_share_(nvlink_share) {
+    for (const auto& ring : rings)
+      for (const auto& hop : ring)
+        for (int link : hop.route.links) ++uses_[link];
+  }
+
+  // Over the links that count.
+  template <class Counts>
+  [[nodiscard]] std::vector<double> over(Counts counts) const {
+    std::vector<double> bandwidths;
+    for (const auto& ring : rings_) {
+      double narrowest = std::numeric_limits<double>::infinity();
+      for (const auto& hop : ring)
+        for (int link : hop.route.links)
+          if (counts(link)) narrowest = std::min(narrowest, of_use(link));
+      bandwidths.push_back(narrowest);
+    }
+    return bandwidths;
+  }
+  [[nodiscard]] std::vector<double> all() const {
+    return over([](int) { return true; });
+  }
+
+ private:
+  [[nodiscard]] double of_use(int link) const {
+    double share = cluster_.cable(link).medium == Medium::nvlink ? nvlink_share_ : 1;
+    return share * cluster_.link(link).bandwidth.value() / 1e9 / uses_.at(link);
+  }
+
+  const Cluster& cluster_;
+  const std::vector<Ring>& rings_;
+  double nvlink_share_;
+  std::unordered_map<int, int> uses_;  // by link
+};
+
+double sum(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0);
+}
+
+bool stays_on_nvlink(const Cluster& cluster, const std::vector<Ring>& rings) {
+  auto is_other = [&](int link) { return cluster.cable(link).medium != Medium::nvlink; };
+  for (const auto& ring : rings)
+    for (const auto& hop : ring)
+      if (hop.within_node && std::any_of(hop.route.links.begin(), hop.route.links.end(), is_other))
+        return false;
+  return true;
+}
+
+nccl::Graph simple_order(const Cluster& cluster, std::span<const int> gpus, double nvlink_share) {
+  std::vector<Ring> ring{ring_in_order(cluster, gpus, simple_ring_order(cluster, gpus))};
+  return nccl::simple_order(RingBandwidths(cluster, ring, nvlink_share).all().front());
+}
+
+}  // namespace
+
+std::vector<int> simple_ring_order(const Cluster& cluster, std::span<const int> gpus) {
+  std::vector<int> order;
+  for (auto node : ranks_by_node(cluster, gpus)) {
+    auto number = [gpus](int rank) { return gpus[static_cast<std::size_t>(rank)]; };
+    std::sort(node.begin(), node.end(), [&](int a, int b) { return number(a) < number(b); });
+    order.insert(order.end(), node.begin(), node.end());
+  }
+  return order;
+}
+
+std::optional<Note> simple_order_note(const nccl::Communicator& communicator) {
+  const auto& ring = communicator.ring;
+  if (ring.found) return std::nullopt;
+  auto speeds = nccl::channel_speeds(communicator.version, communicator.gpu, communicator.nodes > 1);
+  auto text = [](double speed) { return format_bandwidth(BytesPerSecond(speed * 1e9)); };
+  return Note{
+      "nccl-simple-order",
+      fmt::format("NCCL's search finds no ring here: the slowest channel that it tries with {} GPUs {} takes "
+                  "{}. It falls back to one ring in the GPUs' order ('Could not find a path for pattern ..., "
+                  "falling back to simple order'), timed here at the {} of its narrowest link; no "
+                  "calibration covers such a ring",
+                  nccl::name(communicator.gpu), communicator.nodes > 1 ? "across nodes" : "in one node",
+                  text(speeds.back()), text(ring.intra * ring.gain))};
+}
+
+nccl::Communicator nccl_communicator(const Cluster& cluster, std::span<const int> gpus,
+                                     const NcclPlatform& platform) {
+  auto nodes = ranks_by_node(cluster, gpus);
+  nccl::Communicator communicator;
+  communicator.version = platform.version;
+  communicator.gpu = platform.gpu;
+  communicator.cpu = platform.cpu;
+  communicator.nic_latency = platform.nic_latency;
+  communicator.ranks = static_cast<int>(gpus.size());
+  communicator.nodes = static_cast<int>(nodes.size());
+
+  double share = nccl::nvlink_share(platform.gpu);
+  auto rings = rings_over(cluster, gpus);
+  RingBandwidths ring_bandwidths(cluster, rings, share);
+  auto bandwidths = ring_bandwidths.all();
+  auto is_network = [&](int link) { return cluster.cable(link).medium == Medium::network; };
+  auto smaller = [](const auto& a, const auto& b) { return a.size() < b.size(); };
+  auto node = *std::max_element(nodes.begin(), nodes.end(), smaller);
+  for (int& rank : node) rank = gpus[static_cast<std::size_t>(rank)];
+  auto node_rings = node.size() > 1 ? rings_over(cluster, node) : std::vector<Ring>{};
+  nccl::Wires wires{.rings = bandwidths,
+                    .gpu = sum(RingBandwidths(cluster, node_rings, share).all()),
+                    .network = ring_bandwidths.over(is_network).front(),
+                    .nodes = communicator.nodes,
+                    .gpus_per_node = static_cast<int>(node.size())};
+  auto ring = nccl::ring_graph(platform.version, platform.gpu, wires);
+  communicator.ring = ring ? *ring : simple_order(cluster, gpus, share);
+  // Of a simple order NCCL counts every step as one over PCIe.
+  communicator.nvlink = communicator.ring.found && stays_on_nvlink(cluster, rings);
+  if (communicator.nvlink)
+    communicator.nvlink_peak = BytesPerSecond(sum(RingBandwidths(cluster, node_rings, 1).all()) * 1e9);
+  communicator.memory_bandwidth = platform.memory_bandwidth;
+  communicator.tree = nccl::tree_graph(platform.version, platform.gpu, wires, communicator.ring);
+  // NVLSTree needs as many heads in every node.
+  bool alike = std::min_element(nodes.begin(), nodes.end(), smaller)->size() == node.size();
+  bool multicast =
+      alike && platform.gpu >= nccl::Gpu::hopper &&
+      std::all_of(gpus.begin(), gpus.end(), [&](int gpu) { return cluster.to_switch(gpu).has_value(); });
+  if (multicast) communicator.nvls = nccl::nvls_graph(platform.version, platform.gpu, wires);
+  return communicator;
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,158 @@
+#include "sim/engine/replayed_iteration.hpp"
+
+#include <algorithm>
+
+#include "sim/base/check.hpp"
+#include "sim/program/data_parallel.hpp"
+#include "sim/replay/replay.hpp"
+
+namespace ddpsim {
+namespace {
+
+// A group of ranks whose communicator is replayed.
+struct ReplayedGroup {
+  std::vector<std::size_t> members;  // groups that do the same at the same times
+  CollectiveCost* cost;
+  const FlowPlan* plan = nullptr;
+  Seconds broadcasts = {};  // before its first forward pass
+};
+
+Seconds broadcasts_of(const Scenario& scenario, CollectiveCost& cost) {
+  Seconds sum;
+  for (auto bytes : scenario.plan.buffer_broadcasts) sum += cost.alone(Operation::broadcast, bytes).idle;
+  return sum;
+}
+
+CollectiveCost* cost_of(std::span<const GroupCost> costs, std::size_t group) {
+  for (const auto& one : costs)
+    if (std::binary_search(one.groups.begin(), one.groups.end(), group)) return one.cost.get();
+  DDPSIM_CHECK(false, "every group has a cost");
+  return nullptr;
+}
+
+std::vector<ReplayedGroup> groups_of(const Scenario& scenario, std::span<const GroupCost> costs,
+                                     const TrafficPlan* plan) {
+  std::vector<ReplayedGroup> groups;
+  if (plan) {
+    for (const auto& group : plan->groups)
+      groups.push_back({group.members, cost_of(costs, group.members.front()), &group.plan});
+  } else {
+    for (const auto& one : costs) groups.push_back({one.groups, one.cost.get()});
+  }
+  for (auto& group : groups) group.broadcasts = broadcasts_of(scenario, *group.cost);
+  return groups;
+}
+
+// No flow is larger: a ring sends 2(n-1)/n of its buffer over an edge, a pipeline less than twice. Background
+// traffic is cut into pieces of this size, or of what a link carries in a thousandth of the time until the
+// last launch: some thousands of pieces at most.
+Bytes largest_flow(const Scenario& scenario, const Program& program, std::span<const ReplayedClass> classes,
+                   const TrafficPlan& plan) {
+  Bytes largest;
+  Seconds computed, last_launch;
+  for (const auto& op : program.ops) {
+    if (op.kind == Op::Kind::compute) {
+      computed += op.duration;
+    } else {
+      largest = std::max(largest, 2 * op.bytes);
+      last_launch = computed;
+    }
+  }
+  Seconds first, last;
+  for (const auto& one : classes) {
+    first = std::min(first, one.start);
+    last = std::max(last, one.start + one.slowdown * last_launch);
+  }
+  for (const auto& flow : scenario.communication->background) first = std::min(first, flow.start);
+  for (const auto& route : plan.background)
+    for (int link : route)
+      largest = std::max(largest, plan.links[static_cast<std::size_t>(link)] * ((last - first) / 1000));
+  return (1 + scenario.physics.interference.collective) * largest;
+}
+
+RankTimeline empty_timeline(const Scenario& scenario, const std::vector<std::size_t>& members,
+                            std::size_t rank_class) {
+  const auto& group = scenario.groups[members.front()];
+  const auto& one = group.rank_classes[rank_class];
+  RankTimeline ranks;
+  ranks.rank = one.rank;
+  ranks.group = members.front();
+  ranks.group_size = group.ranks;
+  // Groups that behave alike have the same classes.
+  for (std::size_t member : members) {
+    const auto& alike = scenario.groups[member].rank_classes[rank_class];
+    ranks.ranks += alike.ranks;
+    ranks.rank = std::min(ranks.rank, alike.rank);
+  }
+  ranks.slowdown = one.slowdown;
+  return ranks;
+}
+
+std::unique_ptr<Network> make_network(const Scenario& scenario, Bytes largest) {
+  if (scenario.fidelity == Fidelity::closed_form) return make_timer_network();
+  return scenario.network == SharedNetwork::builtin ? make_builtin_network(largest)
+                                                    : make_simgrid_network(largest);
+}
+
+// On a plan of flows, or (null) with every communicator alone.
+ReplayedIteration replay_on(const Scenario& scenario, std::span<const GroupCost> costs,
+                            const TrafficPlan* plan) {
+  auto program = data_parallel_program(*scenario.trace, scenario.plan, scenario.physics.overheads);
+  auto groups = groups_of(scenario, costs, plan);
+  Seconds before = compute_before_last_backward(*scenario.trace, scenario.plan);
+  Seconds zero = scenario.largest_slowdown() * before;
+  std::vector<ReplayedClass> classes;
+  std::vector<ReplayedCommunicator> communicators;
+  Timeline timeline;
+  for (const auto& group : groups) {
+    const auto& ranks = scenario.groups[group.members.front()];
+    Seconds start = ranks.offset - zero;
+    for (std::size_t c = 0; c < ranks.rank_classes.size(); ++c) {
+      double slowdown = ranks.rank_classes[c].slowdown;
+      classes.push_back({&program.program, slowdown, start - group.broadcasts, {communicators.size()}});
+      timeline.rank_classes.push_back(empty_timeline(scenario, group.members, c));
+      timeline.rank_classes.back().backward_start = start + slowdown * before;
+    }
+    communicators.push_back({group.cost, scenario.collective_workers, group.plan});
+  }
+  SharedLinks links;
+  if (plan)
+    links = {scenario.fidelity, plan->links, scenario.communication->background, plan->background,
+             largest_flow(scenario, program.program, classes, *plan)};
+  auto network = make_network(scenario, links.piece);
+  auto result = replay(classes, communicators, scenario.physics.interference, *network, links);
+  for (std::size_t c = 0; c < classes.size(); ++c) {
+    auto& ranks = timeline.rank_classes[c];
+    ranks.compute = std::move(result.classes[c].compute);
+    ranks.communication = result.communication[classes[c].communicators.front()];
+    for (const auto& op : program.ready)
+      ranks.bucket_ready.push_back(op ? result.classes[c].ended[*op] : classes[c].start);
+  }
+  std::sort(timeline.rank_classes.begin(), timeline.rank_classes.end(),
+            [](const auto& a, const auto& b) { return a.rank < b.rank; });
+  return {std::move(timeline), network->flows()};
+}
+
+}  // namespace
+
+std::vector<GroupCost> costs_of(const Scenario& scenario) {
+  if (!scenario.measured_table) return group_costs(scenario.communication);
+  std::vector<GroupCost> costs;
+  costs.push_back(measured_cost(scenario.measured_table, scenario.groups.front().ranks));
+  return costs;
+}
+
+ReplayedIteration replay_iteration(const Scenario& scenario, std::span<const GroupCost> costs) {
+  if (scenario.fidelity == Fidelity::closed_form) return replay_on(scenario, costs, nullptr);
+  const auto* communication = scenario.communication.get();
+  DDPSIM_CHECK(communication, "a measured cost is not simulated");
+  if (scenario.fidelity != Fidelity::exact) return replay_on(scenario, costs, &*communication->folded);
+  ReplayedIteration result;
+  with_traffic(*communication, [&](const Traffic& traffic) {
+    auto plan = unfold(traffic);
+    result = replay_on(scenario, costs, &plan);
+  });
+  return result;
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,45 @@
+#pragma once
+// One training step of a rank as data: what it computes, which collectives it launches, and what waits for
+// what. Strategies build programs, replay() and real ranks carry them out.
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "sim/base/units.hpp"
+#include "sim/collective/operation.hpp"
+#include "sim/timeline/timeline.hpp"
+
+namespace ddpsim {
+
+// Compute ops run one after the other on the rank's compute lane. The collectives of a communicator are
+// launched in their order, each as soon as those before it are launched and what it waits for has ended.
+// There is no op "wait": an op waits for others by listing them.
+struct Op {
+  enum class Kind { compute, collective };
+  Kind kind = Kind::compute;
+  Activity activity = Activity::forward;  // with `index` its label
+  std::size_t index = 0;
+  // compute: on a rank without slowdown and with nothing beside it. collective: how much longer this one
+  // takes than its communicator says.
+  Seconds duration;
+  std::size_t communicator = 0;  // collective: of the program's
+  Operation operation = Operation::all_reduce;
+  Bytes bytes;
+  std::vector<std::size_t> after;  // earlier ops that must have ended
+
+  bool operator==(const Op&) const = default;
+};
+
+struct Program {
+  std::size_t communicators = 1;
+  std::vector<Op> ops;
+  bool operator==(const Program&) const = default;
+};
+
+// One line an op, for people and tests: "3 all_reduce 2: all_reduce of 25 MiB on 0, after 1 2".
+std::string program_text(const Program& program);
+
+// Throws InternalError where an op waits for one that is not before it.
+void check_program(const Program& program);
+
+}  // namespace ddpsim

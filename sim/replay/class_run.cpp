@@ -1,0 +1,127 @@
+#include "sim/replay/class_run.hpp"
+
+#include <algorithm>
+
+#include "sim/base/check.hpp"
+#include "sim/replay/spans.hpp"
+
+namespace ddpsim {
+
+ClassRun::ClassRun(const ReplayedClass& of, Network& network, Seconds origin, bool is_paced,
+                   std::function<void()> on_change)
+    : of_(of),
+      network_(network),
+      origin_(origin),
+      on_change_(std::move(on_change)),
+      since_(of.start),
+      has_ended_(of.program->ops.size()),
+      ended_(of.program->ops.size()),
+      launches_(of.program->communicators) {
+  check_program(*of.program);
+  DDPSIM_CHECK(of.communicators.size() == of.program->communicators, "every communicator has a place");
+  if (is_paced) paced_.emplace(network);
+  for (std::size_t i = 0; i < of.program->ops.size(); ++i)
+    if (const auto& op = of.program->ops[i]; op.kind == Op::Kind::collective)
+      launches_[op.communicator].ops.push_back(i);
+}
+
+void ClassRun::start() {
+  network_.after(of_.start - origin_, [this] {
+    is_started_ = true;
+    on_change_();
+  });
+}
+
+void ClassRun::go_on() {
+  if (!is_started_) return;
+  const auto& ops = of_.program->ops;
+  while (!is_working_ && head_ < ops.size()) {
+    const auto& op = ops[head_];
+    if (op.kind == Op::Kind::collective) {
+      ++head_;
+      continue;
+    }
+    if (!have_ended(op, ended_before_)) break;
+    begin(op);
+  }
+  for (auto& launches : launches_) launch(launches);
+}
+
+bool ClassRun::have_ended(const Op& op, std::size_t& known) const {
+  while (known < op.after.size() && has_ended_[op.after[known]]) ++known;
+  return known == op.after.size();
+}
+
+void ClassRun::begin(const Op& op) {
+  record_wait(op);
+  Seconds duration = of_.slowdown * op.duration;
+  if (duration <= Seconds(0)) return end();
+  is_working_ = true;
+  auto done = [this] {
+    record_work();
+    is_working_ = false;
+    end();
+    on_change_();
+  };
+  if (paced_)
+    paced_->after(duration, done);
+  else
+    network_.after(duration, done);
+}
+
+void ClassRun::end() {
+  has_ended_[head_] = true;
+  ended_[head_] = now();
+  ++head_;
+  ended_before_ = 0;
+}
+
+void ClassRun::launch(Launches& launches) {
+  const auto& ops = of_.program->ops;
+  while (launches.when.size() < launches.ops.size()) {
+    const auto& op = ops[launches.ops[launches.when.size()]];
+    if (!have_ended(op, launches.ended_before)) return;
+    Seconds when = launches.when.empty() ? of_.start : launches.when.back();
+    for (auto before : op.after)
+      if (ops[before].kind == Op::Kind::compute) when = std::max(when, ended_[before]);
+    launches.when.push_back(when);
+    launches.ended_before = 0;
+  }
+}
+
+void ClassRun::end_collective(std::size_t communicator, std::size_t number) {
+  auto op = launches_[communicator].ops[number];
+  has_ended_[op] = true;
+  ended_[op] = now();
+}
+
+void ClassRun::set_pace(double pace) {
+  if (pace == paced_->pace()) return;
+  if (is_working_) record_work();
+  paced_->set_pace(pace);
+}
+
+void ClassRun::record_work() {
+  const auto& op = of_.program->ops[head_];
+  Seconds end = now();
+  add_span(spans_, {op.activity, op.index, since_, end, lost_to(paced_ ? paced_->pace() : 1, end - since_)});
+  since_ = end;
+}
+
+void ClassRun::record_wait(const Op& op) {
+  Seconds end = now();
+  if (end <= since_) return;
+  auto last = std::max_element(op.after.begin(), op.after.end(),
+                               [&](auto a, auto b) { return ended_[a] < ended_[b]; });
+  bool broadcast = of_.program->ops[*last].activity == Activity::broadcast;
+  add_span(spans_, {broadcast ? Activity::broadcast : Activity::wait, 0, since_, end});
+  since_ = end;
+}
+
+const Op* ClassRun::unfinished() const {
+  auto it = std::find(has_ended_.begin(), has_ended_.end(), false);
+  return it == has_ended_.end() ? nullptr
+                                : &of_.program->ops[static_cast<std::size_t>(it - has_ended_.begin())];
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,74 @@
+#pragma once
+// A class of ranks on its way through its program.
+#include <functional>
+#include <optional>
+
+#include "sim/replay/paced_network.hpp"
+#include "sim/replay/replay.hpp"
+
+namespace ddpsim {
+
+class ClassRun {
+ public:
+  // `origin`: the network's time zero on the caller's clock. `on_change` is called whenever go_on() may go
+  // further.
+  ClassRun(const ReplayedClass& of, Network& network, Seconds origin, bool is_paced,
+           std::function<void()> on_change);
+  void start();
+
+  // Computes and launches whatever needs no time to pass.
+  void go_on();
+  // A collective of the program's communicator has ended: the next one in launch order need not be.
+  void end_collective(std::size_t communicator, std::size_t number);
+
+  [[nodiscard]] bool is_working() const { return is_working_; }
+  void set_pace(double pace);
+
+  [[nodiscard]] const std::vector<std::size_t>& communicators() const { return of_.communicators; }
+  // How many collectives of the program's communicator are launched; and of each of them: when all but the
+  // end of another collective was there for it.
+  [[nodiscard]] const std::vector<Seconds>& launched(std::size_t communicator) const {
+    return launches_[communicator].when;
+  }
+  [[nodiscard]] std::size_t collectives(std::size_t communicator) const {
+    return launches_[communicator].ops.size();
+  }
+  [[nodiscard]] const Op& collective(std::size_t communicator, std::size_t number) const {
+    return of_.program->ops[launches_[communicator].ops[number]];
+  }
+  // The first op that has not ended; none: all have.
+  [[nodiscard]] const Op* unfinished() const;
+
+  ReplayResult::Class take() { return {std::move(spans_), std::move(ended_)}; }
+
+ private:
+  // The collectives of one communicator.
+  struct Launches {
+    std::vector<std::size_t> ops;
+    std::vector<Seconds> when;
+    std::size_t ended_before = 0;  // of what the next one waits for, how many are known to have ended
+  };
+  [[nodiscard]] Seconds now() const { return origin_ + network_.now(); }
+  bool have_ended(const Op& op, std::size_t& known) const;
+  void begin(const Op& op);
+  void end();
+  void record_work();
+  void record_wait(const Op& op);
+  void launch(Launches& launches);
+
+  const ReplayedClass& of_;
+  Network& network_;
+  Seconds origin_;
+  std::optional<PacedNetwork> paced_;
+  std::function<void()> on_change_;
+  bool is_started_ = false, is_working_ = false;
+  std::size_t head_ = 0;            // the compute op that is at work or comes next
+  std::size_t ended_before_ = 0;    // of what it waits for, how many are known to have ended
+  Seconds since_;                   // when the lane's last span ends
+  std::vector<bool> has_ended_;     // by op
+  std::vector<Seconds> ended_;      // by op
+  std::vector<Launches> launches_;  // by the program's communicator
+  std::vector<Span> spans_;
+};
+
+}  // namespace ddpsim

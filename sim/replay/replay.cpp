@@ -1,0 +1,128 @@
+#include "sim/replay/replay.hpp"
+
+#include <algorithm>
+#include <deque>
+
+#include <fmt/core.h>
+
+#include "sim/base/check.hpp"
+#include "sim/replay/background_traffic.hpp"
+#include "sim/replay/communicator_run.hpp"
+
+namespace ddpsim {
+namespace {
+
+class Replay {
+ public:
+  Replay(std::span<const ReplayedClass> classes, std::span<const ReplayedCommunicator> communicators,
+         const Interference& interference, Network& network, const SharedLinks& links)
+      : interference_(interference), network_(network), links_(links), users_(links.capacities.size()) {
+    for (auto capacity : links.capacities) network.add_link(capacity);
+    for (const auto& one : classes) origin_ = std::min(origin_, one.start);
+    for (const auto& flow : links.background) origin_ = std::min(origin_, flow.start);
+    bool is_paced = !interference.is_off();
+    auto settle = [this] { this->settle(); };
+    for (const auto& one : communicators)
+      communicators_.emplace_back(one, network, origin_, is_paced, executors_for(one.plan), settle);
+    for (const auto& one : classes) {
+      auto& run = classes_.emplace_back(one, network, origin_, is_paced, settle);
+      for (std::size_t c = 0; c < one.communicators.size(); ++c)
+        communicators_[one.communicators[c]].add({&run, c});
+    }
+  }
+
+  ReplayResult run() {
+    for (auto& one : classes_) one.start();
+    for (std::size_t f = 0; f < links_.background.size(); ++f)
+      background_.emplace_back(network_, users_, links_.background[f], links_.routes[f], links_.piece,
+                               [this] { return is_over(); });
+    for (auto& flow : background_) flow.prepare(origin_);
+    network_.run();
+    check_over();
+    ReplayResult result;
+    for (auto& one : classes_) result.classes.push_back(one.take());
+    for (auto& one : communicators_) result.communication.push_back(one.take());
+    return result;
+  }
+
+ private:
+  CommunicatorRun::MakeExecutor executors_for(const FlowPlan* plan) {
+    if (!plan) return nullptr;
+    return [this, plan](FlowNetwork& network) {
+      return std::make_unique<PlanExecutor>(
+          *plan, [this, &network](const FlowUnit& unit) { return make_unit(network, unit); });
+    };
+  }
+
+  std::unique_ptr<UnitExecutor> make_unit(FlowNetwork& network, const FlowUnit& unit) {
+    switch (links_.fidelity) {
+      case Fidelity::exact:
+      case Fidelity::folded:
+        return make_stepped_executor(network, unit);
+      case Fidelity::lazy:
+        return make_lazy_executor(network, users_, unit, links_.capacities);
+      case Fidelity::fluid:
+        return make_fluid_executor(network, unit, links_.capacities);
+      case Fidelity::closed_form:
+        break;
+    }
+    throw InternalError("the closed form is not simulated");
+  }
+
+  // After whatever happened: all that follows at once.
+  void settle() {
+    for (auto& one : classes_) one.go_on();
+    for (auto& one : communicators_) one.go_on();
+    if (!interference_.is_off()) set_paces();
+  }
+
+  // While both are at work on a rank; a collective is as slow as its slowest rank.
+  void set_paces() {
+    for (auto& one : classes_) {
+      const auto& of = one.communicators();
+      bool communicates =
+          std::any_of(of.begin(), of.end(), [&](auto c) { return communicators_[c].is_busy(); });
+      one.set_pace(communicates ? 1 / (1 + interference_.compute) : 1);
+    }
+    for (auto& one : communicators_) {
+      const auto& members = one.members();
+      bool computes = std::any_of(members.begin(), members.end(),
+                                  [](const auto& member) { return member.of->is_working(); });
+      one.set_pace(computes ? 1 / (1 + interference_.collective) : 1);
+    }
+  }
+
+  [[nodiscard]] bool is_over() const {
+    return std::all_of(communicators_.begin(), communicators_.end(),
+                       [](const CommunicatorRun& one) { return one.is_over(); });
+  }
+
+  // A network that has nothing left to do reports no deadlock, and that must not look like a short step.
+  void check_over() const {
+    std::string hanging;
+    for (std::size_t i = 0; i < classes_.size(); ++i)
+      if (const auto* op = classes_[i].unfinished())
+        hanging += fmt::format("{}class {} at {} {}", hanging.empty() ? "" : ", ", i,
+                               activity_name(op->activity), op->index);
+    DDPSIM_CHECK(hanging.empty(), "the job hangs: " + hanging);
+  }
+
+  const Interference& interference_;
+  Network& network_;
+  const SharedLinks& links_;
+  LinkUsers users_;
+  Seconds origin_;
+  std::deque<CommunicatorRun> communicators_;  // they hold on to one another's addresses
+  std::deque<ClassRun> classes_;
+  std::deque<BackgroundTraffic> background_;
+};
+
+}  // namespace
+
+ReplayResult replay(std::span<const ReplayedClass> classes,
+                    std::span<const ReplayedCommunicator> communicators, const Interference& interference,
+                    Network& network, const SharedLinks& links) {
+  return Replay(classes, communicators, interference, network, links).run();
+}
+
+}  // namespace ddpsim
