@@ -7,9 +7,7 @@
 
 #include <benchmark/benchmark.h>
 
-#include "sim/engine/closed_form/closed_form.hpp"
 #include "sim/engine/run_all.hpp"
-#include "sim/engine/simulated/flow_simulator.hpp"
 #include "sim/topology/topology.hpp"
 
 namespace {
@@ -65,17 +63,10 @@ Scenario make_scenario(const Network& network, Fidelity fidelity, int ranks, int
 void simulate(benchmark::State& state, const Network& network, Fidelity fidelity) {
   auto scenario =
       make_scenario(network, fidelity, static_cast<int>(state.range(0)), static_cast<int>(state.range(1)));
-  ClosedFormSimulator closed_form;
   for (auto _ : state)
-    run_all(
-        {&scenario, 1}, 1,
-        [&](const Scenario&) -> Simulator& {
-          if (fidelity == Fidelity::closed_form) return closed_form;
-          return flow_simulator(SharedNetwork::simgrid);
-        },
-        [](std::size_t, const Prediction& prediction) {
-          benchmark::DoNotOptimize(prediction.timeline.rank_classes.size());
-        });
+    run_all({&scenario, 1}, 1, [](std::size_t, const Prediction& prediction) {
+      benchmark::DoNotOptimize(prediction.timeline.rank_classes.size());
+    });
 }
 
 // Schedules are built and folded once a sweep, whatever its caps.

@@ -22,7 +22,7 @@ using calibrate::OverlappedIteration;
 OverlappedIteration predict(Scenario scenario, double s, double r) {
   scenario.physics.interference = {s, r};
   OverlappedIteration predicted;
-  run_all({&scenario, 1}, 1, simulator_for, [&](std::size_t, const Prediction& prediction) {
+  run_all({&scenario, 1}, 1, [&](std::size_t, const Prediction& prediction) {
     auto metrics = metrics_of(scenario, prediction);
     predicted = {metrics.iteration, metrics.tail};
   });
@@ -86,7 +86,7 @@ void calibrate_overlap(const OverlapOptions& options) {
   auto scenario = ScenarioReader(options.scenario).read(root);
   IterationMetrics plain;
   scenario.physics.interference = {};
-  run_all({&scenario, 1}, 1, simulator_for,
+  run_all({&scenario, 1}, 1,
           [&](std::size_t, const Prediction& prediction) { plain = metrics_of(scenario, prediction); });
   auto row = row_of(scenario, plain, options.measured);
   auto fit = calibrate::fit_interference({row.iteration, row.tail},

@@ -40,7 +40,7 @@ void run_points(std::span<const ScenarioVariant> points, unsigned jobs,
     on_lost(point++, *std::exchange(lost, std::nullopt));
   };
   run_all(
-      runs.variants, jobs, simulator_for,
+      runs.variants, jobs,
       [&](std::size_t i, const Prediction& prediction) {
         if (lost) return finish_lost_point(i);
         auto metrics = metrics_of(runs.variants[i].scenario(), prediction);

@@ -9,8 +9,6 @@
 #include "sim/base/output_file.hpp"
 #include "sim/cli/version.hpp"
 #include "sim/config/overrides.hpp"
-#include "sim/engine/closed_form/closed_form.hpp"
-#include "sim/engine/simulated/flow_simulator.hpp"
 
 namespace ddpsim::cli {
 
@@ -97,12 +95,6 @@ void write_output(const std::string& destination, const std::string& text) {
     std::cout << text;
   else
     write_whole_file(destination, text);
-}
-
-Simulator& simulator_for(const Scenario& scenario) {
-  static ClosedFormSimulator closed_form;
-  if (scenario.fidelity == Fidelity::closed_form) return closed_form;
-  return flow_simulator(scenario.network);
 }
 
 namespace {

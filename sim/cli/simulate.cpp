@@ -37,7 +37,7 @@ struct SimulateOptions {
 
 IterationMetrics simulate_one(const Scenario& scenario) {
   std::optional<IterationMetrics> metrics;
-  run_all({&scenario, 1}, 1, simulator_for,
+  run_all({&scenario, 1}, 1,
           [&](std::size_t, const Prediction& one) { metrics = metrics_of(scenario, one); });
   return *std::move(metrics);
 }

@@ -13,7 +13,7 @@ IterationMetrics WhatIf::simulate(const Change& change) {
       change.links == LinkScale() ? reader_.read(changed) : ScenarioReader(path_, change.links).read(changed);
   if (change.then) change.then(scenario);
   IterationMetrics metrics;
-  run_all({&scenario, 1}, 1, simulator_for,
+  run_all({&scenario, 1}, 1,
           [&](std::size_t, const Prediction& prediction) { metrics = metrics_of(scenario, prediction); });
   return metrics;
 }

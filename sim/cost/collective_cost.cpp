@@ -1,6 +1,7 @@
 #include "sim/cost/collective_cost.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "sim/base/check.hpp"
 #include "sim/collective/time_alone.hpp"
@@ -92,11 +93,10 @@ class NcclCost : public CollectiveCost {
 
   CollectiveDuration alone(Operation operation, Bytes bytes) override {
     check_known(operation);
-    if (operation == Operation::broadcast)
-      return either_way(broadcast_share(ranks_) * model_->ring_time(bytes));
-    auto choice = model_->choose(bytes);
-    if (!together_) return either_way(choice.time);
-    return either_way(before_traffic(choice, bytes) + together_->of_stage(choice.stage, bytes));
+    if (known_.size() > kMostKnown) known_.clear();
+    auto [it, is_new] = known_.try_emplace({operation, bytes});
+    if (is_new) it->second = time_alone(operation, bytes);
+    return either_way(it->second);
   }
   std::optional<OnLinks> on_links(Operation operation, Bytes bytes) override {
     if (operation != Operation::all_reduce) return std::nullopt;
@@ -105,6 +105,13 @@ class NcclCost : public CollectiveCost {
   }
 
  private:
+  Seconds time_alone(Operation operation, Bytes bytes) {
+    if (operation == Operation::broadcast) return broadcast_share(ranks_) * model_->ring_time(bytes);
+    auto choice = model_->choose(bytes);
+    if (!together_) return choice.time;
+    return before_traffic(choice, bytes) + together_->of_stage(choice.stage, bytes);
+  }
+
   // What NCCL takes beyond its traffic comes first.
   Seconds before_traffic(const NcclModel::Choice& choice, Bytes bytes) {
     return std::max(Seconds(0), choice.time - alone_->of_stage(choice.stage, bytes));
@@ -113,6 +120,9 @@ class NcclCost : public CollectiveCost {
   std::shared_ptr<const Communication> communication_;
   const NcclModel* model_;
   std::size_t ranks_;
+  // Iterations that differ ask for the same again and again, points of a sweep for ever new sizes.
+  static constexpr std::size_t kMostKnown = 1000;
+  std::map<std::pair<Operation, Bytes>, Seconds> known_;
   std::optional<CollectiveTime> alone_;  // one group of those that are alike, on links of its own
   std::optional<CollectiveTime> together_;
 };

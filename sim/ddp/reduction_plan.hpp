@@ -65,6 +65,8 @@ struct Bucket {
   Bytes bytes;
   DType dtype = DType::float32;
   Bytes wire = bytes;  // what is all-reduced: less than `bytes` where a hook compresses
+
+  bool operator==(const Bucket&) const = default;
 };
 
 enum class LaunchRule {
@@ -91,6 +93,8 @@ struct ReductionPlan {
   // Gradients that never arrive (indices); those in buckets are marked ready together with the first gradient
   // that does.
   std::vector<std::size_t> unused;
+
+  bool operator==(const ReductionPlan&) const = default;
 };
 
 // Throws InputError for options that PyTorch itself refuses or that contradict each other (unknown unused

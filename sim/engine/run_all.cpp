@@ -1,129 +1,29 @@
 #include "sim/engine/run_all.hpp"
 
 #include <algorithm>
-#include <cstring>
-#include <new>
-#include <optional>
-#include <string>
-#include <type_traits>
 
-#include "sim/base/check.hpp"
+#include "sim/replay/network.hpp"
 
 namespace ddpsim {
-namespace {
-
-// A prediction on its way through a pipe between two images of this very program: plain bytes.
-class Packer {
- public:
-  template <class T>
-  void put(const T& value) requires std::is_trivially_copyable_v<T> {
-    bytes_.append(reinterpret_cast<const char*>(&value), sizeof value);
-  }
-  template <class T>
-  void put(const std::vector<T>& values) {
-    put(values.size());
-    for (const auto& value : values) put(value);
-  }
-  std::string take() { return std::move(bytes_); }
-
- private:
-  std::string bytes_;
-};
-
-class Unpacker {
- public:
-  explicit Unpacker(std::string_view bytes) : bytes_(bytes) {}
-  template <class T>
-  void get(T& value) requires std::is_trivially_copyable_v<T> {
-    DDPSIM_CHECK(bytes_.size() >= sizeof value, "a worker's answer is whole");
-    std::memcpy(&value, bytes_.data(), sizeof value);
-    bytes_.remove_prefix(sizeof value);
-  }
-  template <class T>
-  void get(std::vector<T>& values) {
-    std::size_t size = 0;
-    get(size);
-    DDPSIM_CHECK(size <= bytes_.size(), "a worker's answer is whole");
-    values.resize(size);
-    for (auto& value : values) get(value);
-  }
-
- private:
-  std::string_view bytes_;
-};
-
-template <class Archive, class Ranks, class Visit>
-void visit_fields(Archive& archive, Ranks& ranks, Visit visit) {
-  visit(archive, ranks.rank);
-  visit(archive, ranks.ranks);
-  visit(archive, ranks.group);
-  visit(archive, ranks.group_size);
-  visit(archive, ranks.slowdown);
-  visit(archive, ranks.compute);
-  visit(archive, ranks.communication);
-  visit(archive, ranks.backward_start);
-  visit(archive, ranks.bucket_ready);
-}
-
-std::string pack(const Prediction& prediction) {
-  Packer packer;
-  packer.put(prediction.timeline.rank_classes.size());
-  for (const auto& ranks : prediction.timeline.rank_classes)
-    visit_fields(packer, ranks, [](Packer& to, const auto& field) { to.put(field); });
-  packer.put(prediction.iterations);
-  packer.put(prediction.unvaried);
-  packer.put(prediction.simulated_flows);
-  return packer.take();
-}
-
-Prediction unpack(std::string_view bytes) {
-  Unpacker unpacker(bytes);
-  std::size_t classes = 0;
-  unpacker.get(classes);
-  Prediction prediction;
-  for (std::size_t i = 0; i < classes; ++i)
-    visit_fields(unpacker, prediction.timeline.rank_classes.emplace_back(),
-                 [](Unpacker& from, auto& field) { from.get(field); });
-  unpacker.get(prediction.iterations);
-  unpacker.get(prediction.unvaried);
-  unpacker.get(prediction.simulated_flows);
-  return prediction;
-}
-
-}  // namespace
 
 void run_all(std::span<const ScenarioVariant> variants, unsigned jobs,
-             const std::function<Simulator&(const Scenario&)>& simulator_for,
-             const std::function<void(std::size_t, Prediction)>& on_prediction, const OnLost& on_lost) {
-  auto predict_one = [&](std::size_t i) {
-    auto scenario = variants[i].scenario();
-    return predict(scenario, simulator_for(scenario));
-  };
-  bool here = std::none_of(variants.begin(), variants.end(), [&](const ScenarioVariant& variant) {
-    return simulator_for(*variant.base).uses_up_process();
+             const std::function<void(std::size_t, Prediction)>& on_prediction, const OnLost& on_lost,
+             const Simulate& simulate) {
+  bool in_children = std::any_of(variants.begin(), variants.end(), [](const ScenarioVariant& variant) {
+    return variant.base->uses_up_process();
   });
-  if (here) {
-    for (std::size_t i = 0; i < variants.size(); ++i) {
-      std::optional<Prediction> prediction;
-      try {
-        prediction = predict_one(i);
-      } catch (const std::bad_alloc&) {
-        on_lost(i, EnvironmentError("out of memory", kMemoryHint));
-        continue;
-      }
-      on_prediction(i, *std::move(prediction));
-    }
-    return;
-  }
-  run_in_forked_workers(
-      variants.size(), jobs, [&](std::size_t i) { return pack(predict_one(i)); },
-      [&](std::size_t i, const std::string& bytes) { on_prediction(i, unpack(bytes)); }, on_lost);
+  if (in_children) load_simgrid();  // once, and not in every child
+  unsigned jobs_each = variants.size() == 1 ? jobs : 1;
+  predict_each(
+      variants.size(), jobs, in_children,
+      [&](std::size_t i) { return predict(variants[i].scenario(), simulate, jobs_each); }, on_prediction,
+      on_lost);
 }
 
 void run_all(std::span<const Scenario> scenarios, unsigned jobs,
-             const std::function<Simulator&(const Scenario&)>& simulator_for,
-             const std::function<void(std::size_t, Prediction)>& on_prediction, const OnLost& on_lost) {
-  run_all(unchanged(scenarios), jobs, simulator_for, on_prediction, on_lost);
+             const std::function<void(std::size_t, Prediction)>& on_prediction, const OnLost& on_lost,
+             const Simulate& simulate) {
+  run_all(unchanged(scenarios), jobs, on_prediction, on_lost, simulate);
 }
 
 }  // namespace ddpsim

@@ -2,8 +2,7 @@
 #include <functional>
 #include <span>
 
-#include "sim/base/forked_workers.hpp"
-#include "sim/engine/sampled_iterations.hpp"
+#include "sim/engine/prediction.hpp"
 #include "sim/engine/scenario_variant.hpp"
 
 namespace ddpsim {
@@ -12,12 +11,10 @@ namespace ddpsim {
 // and all before it are known; on_lost in place of a prediction for which the machine had not enough memory
 // or no process. The results do not depend on `jobs`.
 void run_all(std::span<const ScenarioVariant> variants, unsigned jobs,
-             const std::function<Simulator&(const Scenario&)>& simulator_for,
              const std::function<void(std::size_t, Prediction)>& on_prediction,
-             const OnLost& on_lost = throw_lost);
+             const OnLost& on_lost = throw_lost, const Simulate& simulate = Simulator());
 void run_all(std::span<const Scenario> scenarios, unsigned jobs,
-             const std::function<Simulator&(const Scenario&)>& simulator_for,
              const std::function<void(std::size_t, Prediction)>& on_prediction,
-             const OnLost& on_lost = throw_lost);
+             const OnLost& on_lost = throw_lost, const Simulate& simulate = Simulator());
 
 }  // namespace ddpsim

@@ -58,8 +58,10 @@ struct Scenario {
 
   [[nodiscard]] std::string algorithm() const;
   [[nodiscard]] std::string_view network_name() const;  // "alone" where nothing is simulated
-  // One collective after the other, beside compute that does not notice.
-  [[nodiscard]] bool is_plain() const { return physics.is_off() && collective_workers == 1; }
+  // Whether simulating it takes what a process has only one of: SimGrid's engine.
+  [[nodiscard]] bool uses_up_process() const {
+    return fidelity != Fidelity::closed_form && network == SharedNetwork::simgrid;
+  }
   // The largest slowdown of all groups.
   [[nodiscard]] double largest_slowdown() const;
 };

@@ -1,24 +1,34 @@
 #pragma once
 #include <cstdint>
+#include <memory>
+#include <vector>
 
+#include "sim/cost/collective_cost.hpp"
 #include "sim/engine/scenario.hpp"
-#include "sim/engine/uncontended_iteration.hpp"
 #include "sim/timeline/timeline.hpp"
 
 namespace ddpsim {
 
-// Predicts one iteration. Throws InternalError when a collective never ends.
+// Times count from the start of the last backward pass of the slowest rank class, had its group no offset
+// (what comes before lies before zero).
+struct SimulatedIteration {
+  Timeline timeline;
+  std::int64_t simulated_flows = 0;  // that a network carried; 0 where nobody shares links
+};
+
+// One iteration after another. What collectives cost is kept while the communication stays the same, and the
+// program while the plan does: points of a sweep mostly share the one, iterations that differ both.
 class Simulator {
  public:
-  virtual ~Simulator() = default;
-  virtual Timeline run(const Scenario& scenario) = 0;
-  // Of a scenario in which nobody shares links unless in step: run() is iterate() of them.
-  virtual std::vector<GroupCollectives> collectives(const Scenario& scenario) = 0;
-  // That a network carried in the last of these; 0 where nothing is simulated.
-  [[nodiscard]] virtual std::int64_t simulated_flows() const = 0;
-  // Whether the above use up something a process has only one of (a SimGrid engine); run_all then gives every
-  // scenario a process of its own.
-  [[nodiscard]] virtual bool uses_up_process() const = 0;
+  // Throws InternalError when a collective never ends. Uses up the process where the scenario says so.
+  SimulatedIteration operator()(const Scenario& scenario);
+
+ private:
+  struct Prepared;
+  std::shared_ptr<Prepared> prepared_;
 };
+
+// Of a scenario's communicators: by group of its folded traffic, where it has any.
+std::vector<GroupCost> costs_of(const Scenario& scenario);
 
 }  // namespace ddpsim

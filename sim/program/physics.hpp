@@ -41,6 +41,7 @@ struct Overheads {
     return passes == Passes() && passes_of_one == Passes() && gradient == kNothing && launch == kNothing &&
            first_start == kNothing;
   }
+  bool operator==(const Overheads&) const = default;
 };
 
 struct Physics {

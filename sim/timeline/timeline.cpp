@@ -6,6 +6,11 @@
 #include "sim/base/check.hpp"
 
 namespace ddpsim {
+namespace {
+
+constexpr double kSame = 1e-9;  // relative
+
+}  // namespace
 
 std::string_view activity_name(Activity activity) {
   switch (activity) {
@@ -39,8 +44,15 @@ Seconds RankTimeline::duration() const {
 
 const RankTimeline& Timeline::last_to_finish() const {
   DDPSIM_CHECK(!rank_classes.empty(), "a timeline has at least one rank");
-  auto key = [](const RankTimeline& r) {
-    return std::tuple(r.duration(), r.compute.back().end, r.slowdown, -r.rank);
+  Seconds longest, latest;
+  for (const auto& ranks : rank_classes) longest = std::max(longest, ranks.duration());
+  // As long but for rounding.
+  auto is_longest = [&](const RankTimeline& ranks) { return longest - ranks.duration() <= kSame * longest; };
+  for (const auto& ranks : rank_classes)
+    if (is_longest(ranks)) latest = std::max(latest, ranks.compute.back().end);
+  auto key = [&](const RankTimeline& ranks) {
+    bool is_last = latest - ranks.compute.back().end <= kSame * longest;
+    return std::tuple(is_longest(ranks), is_last, ranks.slowdown, -ranks.rank);
   };
   return *std::max_element(rank_classes.begin(), rank_classes.end(),
                            [&](const auto& a, const auto& b) { return key(a) < key(b); });

@@ -18,6 +18,10 @@ Scenario two_ranks(DdpOptions options = cap(Bytes(1))) {
   return make_scenario(std::move(trace), {{0, 0.2}, {0, 0.2}}, Strategy::ddp, options);
 }
 
+Seconds broadcast_time(const Scenario& scenario, Bytes bytes) {
+  return costs_of(scenario).front().cost->alone(Operation::broadcast, bytes).idle;
+}
+
 DdpOptions with_buffers(std::vector<Bytes> sizes) {
   auto options = cap(Bytes(1));
   options.broadcast_buffers = std::move(sizes);
@@ -62,8 +66,7 @@ TEST(Broadcasts, OnceAStep) {
 TEST(Broadcasts, OverRings) {
   auto scenario =
       make_scenario(make_trace({1}, {10}), std::vector<RingLink>(4, {0, 0.2}), Strategy::ddp, cap(Bytes(1)));
-  std::vector<Bytes> sizes{Bytes(1e6)};
-  EXPECT_NEAR(broadcast_times(scenario, sizes).front().value(), 0.005, 1e-12);
+  EXPECT_NEAR(broadcast_time(scenario, Bytes(1e6)).value(), 0.005, 1e-12);
 }
 
 // Of two ranks a broadcast is one step of the two that a ring all-reduce of half the bytes each has.
@@ -72,10 +75,9 @@ TEST(Broadcasts, FromAMeasuredTable) {
   scenario.communication = nullptr;
   scenario.measured_table = std::make_shared<const MeasuredTable>(
       MeasuredTable{MeasuredCost({{Bytes(1e6), Seconds(0.01), Seconds(0.01)}}), {}, 2});
-  std::vector<Bytes> sizes{Bytes(1e6)};
-  EXPECT_DOUBLE_EQ(broadcast_times(scenario, sizes).front().value(), 0.01);
+  EXPECT_DOUBLE_EQ(broadcast_time(scenario, Bytes(1e6)).value(), 0.01);
   scenario.groups.front().ranks = 4;  // 4 of 6 steps
-  EXPECT_DOUBLE_EQ(broadcast_times(scenario, sizes).front().value(), 0.01 * 4 / 6);
+  EXPECT_DOUBLE_EQ(broadcast_time(scenario, Bytes(1e6)).value(), 0.01 * 4 / 6);
 }
 
 // Eight ranks of a DGX H100 under NCCL's model: 8 of a ring's 14 steps; half of its latency is half of the
@@ -84,9 +86,8 @@ TEST(Broadcasts, UnderNcclsModel) {
   NcclCase test;
   test.world_size = 8;
   auto scenario = test.read();
-  std::vector<Bytes> sizes{Bytes(1e6)};
   const auto& model = *scenario.communication->nccl.front();
-  auto time = broadcast_times(scenario, sizes).front();
+  auto time = broadcast_time(scenario, Bytes(1e6));
   EXPECT_DOUBLE_EQ(time.value(), 8.0 / 14 * model.ring_time(Bytes(1e6)).value());
   EXPECT_GT(time, Seconds(0));
   auto faster = model.scaled({0.5, 1});
@@ -116,7 +117,7 @@ TEST(Broadcasts, EveryIterationWaitsForThem) {
   auto plain = scenario;
   plain.plan.buffer_broadcasts.clear();
   std::vector<Prediction> predictions;
-  run_all(std::vector{scenario, plain}, 1, simulator_for,
+  run_all(std::vector{scenario, plain}, 1,
           [&](std::size_t, Prediction one) { predictions.push_back(std::move(one)); });
   for (std::size_t i = 0; i < 2; ++i)
     EXPECT_NEAR((predictions[0].iterations[i] - predictions[1].iterations[i]).value(), 0.005, 1e-9);

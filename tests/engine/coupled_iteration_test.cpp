@@ -24,7 +24,7 @@ Scenario with_times(LayerTrace trace, Strategy strategy, const DdpOptions& optio
 }
 
 Timeline run(const Scenario& scenario) {
-  return ClosedFormSimulator().run(scenario);
+  return closed_form(scenario);
 }
 
 IterationMetrics metrics(const Scenario& scenario) {

@@ -7,7 +7,6 @@
 #include <gtest/gtest.h>
 
 #include "sim/collective/time_alone.hpp"
-#include "sim/engine/closed_form/closed_form.hpp"
 
 #include "tests/engine/nccl_scenarios.hpp"
 #include "tests/support/errors.hpp"
@@ -155,8 +154,7 @@ TEST(GlooModel, TwoAtOnceShareTheirProcesses) {
   auto end = [&](const std::string& workers) {
     auto scenario =
         read_case(preset_path("dgx-h100"), 8, "backend: gloo, workers: " + workers, "strategy: overlap\n");
-    ClosedFormSimulator simulator;
-    auto timeline = simulator.run(scenario);
+    auto timeline = closed_form(scenario);
     Seconds last;
     for (const auto& span : timeline.rank_classes.front().communication) last = std::max(last, span.end);
     return last;

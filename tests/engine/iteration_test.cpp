@@ -1,7 +1,7 @@
 // What an iteration is made of: strategies, stragglers, accumulation, the used-parameter bitmap.
-#include "sim/engine/iteration.hpp"
-
 #include <gtest/gtest.h>
+
+#include "sim/engine/simulator.hpp"
 
 #include "tests/engine/scenarios.hpp"
 #include "tests/support/errors.hpp"
@@ -102,11 +102,10 @@ TEST(Iteration, UsedParameterBitmapFollowsTheLastBucket) {
   DdpOptions options = cap(Bytes(3e6));
   options.find_unused_parameters = true;
   auto scenario = make_scenario(three(), pair(), Strategy::ddp, options);
-  auto requests = collective_requests(scenario, 0);
-  ASSERT_EQ(requests.back().activity, Activity::used_parameter_bitmap);
-  EXPECT_EQ(requests.back().bytes, Bytes(12));  // three parameters, an int32 each
+  EXPECT_EQ(scenario.plan.used_parameter_bitmap, Bytes(12));  // three parameters, an int32 each
   auto timeline = simulate(scenario, Fidelity::fluid);
   const auto& spans = timeline.last_to_finish().communication;
+  EXPECT_EQ(spans.back().activity, Activity::used_parameter_bitmap);
   EXPECT_EQ(spans.back().start, spans[spans.size() - 2].end);
 }
 

@@ -16,22 +16,10 @@ using testing::make_trace;
 using testing::RingLink;
 
 // Has no memory for the second of three worlds.
-class Forgetful : public Simulator {
- public:
-  explicit Forgetful(bool in_workers) : in_workers_(in_workers) {}
-  Timeline run(const Scenario& scenario) override {
-    if (scenario.world_size == 3) throw std::bad_alloc();
-    return ClosedFormSimulator().run(scenario);
-  }
-  std::vector<GroupCollectives> collectives(const Scenario& scenario) override {
-    return ClosedFormSimulator().collectives(scenario);
-  }
-  [[nodiscard]] bool uses_up_process() const override { return in_workers_; }
-  [[nodiscard]] std::int64_t simulated_flows() const override { return 0; }
-
- private:
-  bool in_workers_;
-};
+SimulatedIteration simulate_forgetfully(const Scenario& scenario) {
+  if (scenario.world_size == 3) throw std::bad_alloc();
+  return {testing::closed_form(scenario)};
+}
 
 class RunAll : public ::testing::TestWithParam<bool> {};
 INSTANTIATE_TEST_SUITE_P(HereAndInWorkers, RunAll, ::testing::Bool());
@@ -41,20 +29,19 @@ TEST_P(RunAll, WithoutMemoryForOneScenarioTheOthersArePredicted) {
   for (std::size_t ranks : {2, 3, 4})
     scenarios.push_back(make_scenario(make_trace({1, 1}, {10, 30}),
                                       std::vector<RingLink>(ranks, RingLink{0, 0.2}), Strategy::overlap, {}));
-  Forgetful simulator(GetParam());
+  for (auto& scenario : scenarios) scenario.fidelity = GetParam() ? Fidelity::lazy : Fidelity::closed_form;
   std::vector<std::size_t> predicted, lost;
   run_all(
-      scenarios, 2, [&](const Scenario&) -> Simulator& { return simulator; },
-      [&](std::size_t i, const Prediction&) { predicted.push_back(i); },
+      scenarios, 2, [&](std::size_t i, const Prediction&) { predicted.push_back(i); },
       [&](std::size_t i, const EnvironmentError& why) {
         EXPECT_EQ(why.message(), "out of memory");
         lost.push_back(i);
-      });
+      },
+      simulate_forgetfully);
   EXPECT_THAT(predicted, ElementsAre(0U, 2U));
   EXPECT_THAT(lost, ElementsAre(1U));
   EXPECT_THROW(run_all(
-                   scenarios, 2, [&](const Scenario&) -> Simulator& { return simulator; },
-                   [](std::size_t, const Prediction&) {}),
+                   scenarios, 2, [](std::size_t, const Prediction&) {}, throw_lost, simulate_forgetfully),
                EnvironmentError);
 }
 

@@ -1,10 +1,10 @@
 // Many iterations of ranks that are not always as fast.
-#include "sim/engine/sampled_iterations.hpp"
-
 #include <algorithm>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "sim/engine/prediction.hpp"
 
 #include "tests/engine/random_coupled_case.hpp"
 
@@ -24,8 +24,7 @@ std::shared_ptr<const SampledRanks> drawn_for(std::vector<std::vector<SlowestRan
 
 Prediction predict(const Scenario& scenario) {
   Prediction prediction;
-  run_all({&scenario, 1}, 1, simulator_for,
-          [&](std::size_t, Prediction one) { prediction = std::move(one); });
+  run_all({&scenario, 1}, 1, [&](std::size_t, Prediction one) { prediction = std::move(one); });
   return prediction;
 }
 

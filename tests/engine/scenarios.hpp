@@ -4,9 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/engine/closed_form/closed_form.hpp"
 #include "sim/engine/run_all.hpp"
-#include "sim/engine/simulated/flow_simulator.hpp"
 
 #include "tests/engine/clusters.hpp"
 
@@ -95,15 +93,14 @@ inline DdpOptions cap(Bytes bytes) {
   return options;
 }
 
-inline Simulator& simulator_for(const Scenario& scenario) {
-  static ClosedFormSimulator closed_form;
-  if (scenario.fidelity == Fidelity::closed_form) return closed_form;
-  return flow_simulator(scenario.network);
+inline Timeline closed_form(Scenario scenario) {
+  scenario.fidelity = Fidelity::closed_form;
+  return Simulator()(scenario).timeline;
 }
 
 inline std::vector<Timeline> simulate(const std::vector<Scenario>& scenarios, unsigned jobs = 1) {
   std::vector<Timeline> timelines;
-  run_all(scenarios, jobs, simulator_for,
+  run_all(scenarios, jobs,
           [&](std::size_t, Prediction one) { timelines.push_back(std::move(one.timeline)); });
   return timelines;
 }

@@ -29,9 +29,6 @@ ALLOWED = {
     "sim/replay": ["sim/program", "sim/cost"],
     "sim/replay/simgrid": ["sim/replay"],
     "sim/engine": ["sim/replay", "sim/timeline", "sim/roofline", "sim/variability"],
-    "sim/engine/closed_form": ["sim/engine"],
-    "sim/engine/simulated": ["sim/engine"],
-    "sim/replay/simgrid": ["sim/engine/simulated"],
     "sim/report": ["sim/timeline", "sim/ddp", "sim/variability"],
     "traces/torch_gpt2": ["sim/trace"],
     "traces/capture/command": ["sim/command_line", "sim/trace"],
@@ -42,7 +39,7 @@ ALLOWED = {
     "validate/gloo": ["validate/harness", "traces/capture"],
     "validate/nccl": ["validate/harness"],
     "validate/comparison": ["validate/harness", "sim/engine", "sim/report"],
-    "sim/cli": ["sim/command_line", "validate/comparison", "validate/testbed", "traces/capture/command", "sim/calibrate", "sim/trace/import", "sim/roofline", "sim/engine/closed_form", "sim/engine/simulated", "sim/report"],
+    "sim/cli": ["sim/command_line", "validate/comparison", "validate/testbed", "traces/capture/command", "sim/calibrate", "sim/trace/import", "sim/roofline", "sim/engine", "sim/report"],
     "sim": ["sim/cli"],
 }
 

@@ -169,7 +169,7 @@ void SimGridNetwork::run() {
 
 }  // namespace ddpsim::simgrid
 
-// What sim/engine/simulated loads this library for.
+// What sim/replay loads this library for.
 extern "C" ddpsim::Network* ddpsim_simgrid_network(double largest) {
   return new ddpsim::simgrid::SimGridNetwork(ddpsim::Bytes(largest));
 }

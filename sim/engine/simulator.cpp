@@ -1,4 +1,4 @@
-#include "sim/engine/replayed_iteration.hpp"
+#include "sim/engine/simulator.hpp"
 
 #include <algorithm>
 
@@ -95,9 +95,8 @@ std::unique_ptr<Network> make_network(const Scenario& scenario, Bytes largest) {
 }
 
 // On a plan of flows, or (null) with every communicator alone.
-ReplayedIteration replay_on(const Scenario& scenario, std::span<const GroupCost> costs,
-                            const TrafficPlan* plan) {
-  auto program = data_parallel_program(*scenario.trace, scenario.plan, scenario.physics.overheads);
+SimulatedIteration replay_on(const Scenario& scenario, std::span<const GroupCost> costs,
+                             const DataParallelProgram& program, const TrafficPlan* plan) {
   auto groups = groups_of(scenario, costs, plan);
   Seconds before = compute_before_last_backward(*scenario.trace, scenario.plan);
   Seconds zero = scenario.largest_slowdown() * before;
@@ -142,15 +141,42 @@ std::vector<GroupCost> costs_of(const Scenario& scenario) {
   return costs;
 }
 
-ReplayedIteration replay_iteration(const Scenario& scenario, std::span<const GroupCost> costs) {
-  if (scenario.fidelity == Fidelity::closed_form) return replay_on(scenario, costs, nullptr);
+struct Simulator::Prepared {
+  std::shared_ptr<const void> communication;  // or the measured table
+  std::vector<GroupCost> costs;
+  std::shared_ptr<const LayerTrace> trace;
+  ReductionPlan plan;
+  Overheads overheads;
+  DataParallelProgram program;
+
+  void prepare(const Scenario& scenario) {
+    std::shared_ptr<const void> of = scenario.communication;
+    if (scenario.measured_table) of = scenario.measured_table;
+    if (communication != of) {
+      costs = costs_of(scenario);
+      communication = of;
+    }
+    if (trace == scenario.trace && plan == scenario.plan && overheads == scenario.physics.overheads) return;
+    trace = scenario.trace;
+    plan = scenario.plan;
+    overheads = scenario.physics.overheads;
+    program = data_parallel_program(*trace, plan, overheads);
+  }
+};
+
+SimulatedIteration Simulator::operator()(const Scenario& scenario) {
+  if (!prepared_) prepared_ = std::make_shared<Prepared>();
+  prepared_->prepare(scenario);
+  const auto& [of, costs, trace, plan, overheads, program] = *prepared_;
+  if (scenario.fidelity == Fidelity::closed_form) return replay_on(scenario, costs, program, nullptr);
   const auto* communication = scenario.communication.get();
   DDPSIM_CHECK(communication, "a measured cost is not simulated");
-  if (scenario.fidelity != Fidelity::exact) return replay_on(scenario, costs, &*communication->folded);
-  ReplayedIteration result;
+  if (scenario.fidelity != Fidelity::exact)
+    return replay_on(scenario, costs, program, &*communication->folded);
+  SimulatedIteration result;
   with_traffic(*communication, [&](const Traffic& traffic) {
-    auto plan = unfold(traffic);
-    result = replay_on(scenario, costs, &plan);
+    auto unfolded = unfold(traffic);
+    result = replay_on(scenario, prepared_->costs, prepared_->program, &unfolded);
   });
   return result;
 }
