@@ -1,6 +1,7 @@
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <thread>
 #include <sstream>
 
 #include <fmt/core.h>
@@ -37,7 +38,7 @@ struct SimulateOptions {
 
 IterationMetrics simulate_one(const Scenario& scenario) {
   std::optional<IterationMetrics> metrics;
-  run_all({&scenario, 1}, 1,
+  run_all({&scenario, 1}, std::max(1U, std::thread::hardware_concurrency()),
           [&](std::size_t, const Prediction& one) { metrics = metrics_of(scenario, one); });
   return *std::move(metrics);
 }

@@ -36,17 +36,21 @@ Prediction predict(const Scenario& scenario, const Simulate& simulate, unsigned 
   std::vector<int> labels =
       scenario.communication ? scenario.communication->labels : std::vector<int>(scenario.groups.size());
   auto varied = scenario;
-  auto simulate_one = [&](const std::vector<SlowestRank>* slowest) -> Prediction {
-    if (slowest) set_slowest(*slowest, labels, varied);
-    auto [timeline, flows] = simulate(slowest ? varied : scenario);
+  // Where nobody shares links all simulations give what the closed form does: one is enough.
+  if (!scenario.shares_links()) varied.fidelity = Fidelity::closed_form;
+  auto simulate_varied = [&]() -> Prediction {
+    auto [timeline, flows] = simulate(varied);
     return {std::move(timeline), {}, {}, flows};
   };
   Prediction result;
   std::vector<double> times;
   // First as if nothing varied, then all iterations.
   predict_each(
-      sampled.slowest.size() + 1, jobs, scenario.uses_up_process(),
-      [&](std::size_t i) { return simulate_one(i == 0 ? nullptr : &sampled.slowest[i - 1]); },
+      sampled.slowest.size() + 1, jobs, varied.uses_up_process(),
+      [&](std::size_t i) {
+        if (i > 0) set_slowest(sampled.slowest[i - 1], labels, varied);
+        return simulate_varied();
+      },
       [&](std::size_t i, const Prediction& one) {
         result.simulated_flows += one.simulated_flows;
         auto iteration = iteration_of(one.timeline);
@@ -58,10 +62,15 @@ Prediction predict(const Scenario& scenario, const Simulate& simulate, unsigned 
         times.push_back(iteration.value());
       },
       throw_lost);
-  const auto& reported = sampled.slowest[nearest_rank(times, share_of(sampled.variability.report))];
+  set_slowest(sampled.slowest[nearest_rank(times, share_of(sampled.variability.report))], labels, varied);
+  varied.fidelity = scenario.fidelity;
   predict_each(
-      1, 1, scenario.uses_up_process(), [&](std::size_t) { return simulate_one(&reported); },
-      [&](std::size_t, Prediction one) { result.timeline = std::move(one.timeline); }, throw_lost);
+      1, 1, varied.uses_up_process(), [&](std::size_t) { return simulate_varied(); },
+      [&](std::size_t, Prediction one) {
+        result.simulated_flows += one.simulated_flows;
+        result.timeline = std::move(one.timeline);
+      },
+      throw_lost);
   for (auto& ranks : result.timeline.rank_classes) ranks.ranks = 1;  // of groups alike only one has it
   return result;
 }

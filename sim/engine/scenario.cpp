@@ -20,6 +20,11 @@ std::string Scenario::algorithm() const {
   return communication->nccl.empty() ? std::string(algorithm_name(communication->options.algorithm)) : "nccl";
 }
 
+bool Scenario::shares_links() const {
+  if (collective_workers > 1) return true;
+  return communication && communication->folded && communication->folded->is_contended();
+}
+
 double Scenario::largest_slowdown() const {
   double largest = 0;
   for (const auto& group : groups) largest = std::max(largest, group.slowest_class().slowdown);

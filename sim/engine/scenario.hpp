@@ -58,6 +58,9 @@ struct Scenario {
 
   [[nodiscard]] std::string algorithm() const;
   [[nodiscard]] std::string_view network_name() const;  // "alone" where nothing is simulated
+  // Whether collectives meet on links: those of several groups, of one with several in flight, or somebody
+  // else's traffic.
+  [[nodiscard]] bool shares_links() const;
   // Whether simulating it takes what a process has only one of: SimGrid's engine.
   [[nodiscard]] bool uses_up_process() const {
     return fidelity != Fidelity::closed_form && network == SharedNetwork::simgrid;

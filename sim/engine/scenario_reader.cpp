@@ -67,20 +67,6 @@ void choose_fidelity(const Engine& engine, Scenario& scenario) {
                      "use fidelity: auto");
 }
 
-// Groups that take turns on a link, and background traffic, take as long as the others let them: what delays
-// one group then delays the others. `what` asks for more than is known of that.
-void check_uncontended(const Value& place, std::string_view what, std::string_view remedy,
-                       const Scenario& scenario) {
-  if (!scenario.communication || !scenario.communication->folded) return;
-  const auto& communication = *scenario.communication;
-  bool shares = communication.folded->groups.size() > 1 && communication.folded->is_contended();
-  if (shares || !communication.background.empty())
-    throw InputError(
-        place.span,
-        fmt::format("{} is known for groups whose links nobody else uses, and here somebody does", what),
-        fmt::format("{}, or remove cluster.background and groups on the same links", remedy));
-}
-
 // Where `key` stands in the section `name`, if it does.
 const SourceSpan* find_place(const Value& root, std::string_view name, std::string_view key) {
   const auto* section = root.find(name);
@@ -181,7 +167,6 @@ void ScenarioReader::read_workload(const Value& root, const std::shared_ptr<cons
 void ScenarioReader::read_variability(const Value& value, const Value& cluster, const Value* stragglers,
                                       const RankPlaces& places, Scenario& scenario) {
   constexpr double kMostDraws = 1e9;
-  check_uncontended(value, "variability", "remove 'variability'", scenario);
   auto variability =
       read_variability_section(value, *scenario.trace, [this](const Value& path) { return resolve(path); });
   if (variability.is_off()) return;
@@ -234,11 +219,6 @@ Scenario ScenarioReader::read(const Value& root) {
   scenario.physics = read_physics_section(physics, gpu.get(), scenario.plan, options, resolve_path);
   if (gpu) scenario.gpu = gpu->name;
   choose_fidelity(fidelity, scenario);
-  if (scenario.collective_workers > 1)
-    check_uncontended(*collective, "a backend with several workers", "write workers: 1", scenario);
-  if (!scenario.physics.is_off())
-    check_uncontended(physics ? *physics : cluster, "physics", "remove 'physics', write cluster.gpu: none",
-                      scenario);
   if (variability) read_variability(*variability, cluster, slower, *places, scenario);
   settle_broadcasts(scenario);
   if (scenario.measured_table)

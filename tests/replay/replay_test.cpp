@@ -1,0 +1,150 @@
+// The loop by itself: programs written by hand, collectives that take what a table says.
+#include "sim/replay/replay.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sim/base/check.hpp"
+#include "sim/replay/paced_network.hpp"
+
+namespace ddpsim::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+using ::testing::ThrowsMessage;
+
+// A second a byte.
+class SecondAByte : public CollectiveCost {
+ public:
+  CollectiveDuration alone(Operation, Bytes bytes) override {
+    return {Seconds(bytes.value()), Seconds(bytes.value())};
+  }
+};
+
+Op compute(double seconds, std::vector<std::size_t> after = {}) {
+  Op op;
+  op.activity = Activity::backward;
+  op.duration = Seconds(seconds);
+  op.after = std::move(after);
+  return op;
+}
+
+Op collective(std::size_t communicator, double bytes, std::vector<std::size_t> after,
+              Operation operation = Operation::all_reduce) {
+  Op op;
+  op.kind = Op::Kind::collective;
+  op.activity = Activity::all_reduce;
+  op.communicator = communicator;
+  op.operation = operation;
+  op.bytes = Bytes(bytes);
+  op.after = std::move(after);
+  return op;
+}
+
+struct Job {
+  std::vector<Program> programs;
+  std::vector<std::vector<std::size_t>> communicators;  // of each
+  std::size_t n_communicators = 1;
+  int in_flight = 1;
+  Interference interference = {};
+
+  ReplayResult run() const {
+    SecondAByte cost;
+    std::vector<ReplayedClass> classes;
+    for (std::size_t i = 0; i < programs.size(); ++i)
+      classes.push_back({&programs[i], 1, Seconds(0), communicators[i]});
+    std::vector<ReplayedCommunicator> all(n_communicators, {&cost, in_flight});
+    auto network = make_timer_network();
+    return replay(classes, all, interference, *network);
+  }
+};
+
+// Two ranks: the collective starts when the later one has launched it, and each waits for it.
+TEST(Replay, ACollectiveStartsWithItsLastMember) {
+  Program fast{1, {compute(1), collective(0, 3, {0}), compute(1, {1})}};
+  Program slow{1, {compute(2), collective(0, 3, {0}), compute(1, {1})}};
+  auto result = Job{{fast, slow}, {{0}, {0}}}.run();
+  ASSERT_EQ(result.communication[0].size(), 1U);
+  EXPECT_EQ(result.communication[0][0].start, Seconds(2));
+  EXPECT_EQ(result.communication[0][0].end, Seconds(5));
+  for (const auto& one : result.classes) EXPECT_EQ(one.ended.back(), Seconds(6));
+  ASSERT_EQ(result.classes[0].compute.size(), 3U);
+  EXPECT_EQ(result.classes[0].compute[1].activity, Activity::wait);
+  EXPECT_EQ(result.classes[0].compute[1].start, Seconds(1));
+}
+
+// One communicator a pair: their collectives run side by side, those of one in launch order.
+TEST(Replay, CommunicatorsAreLanesOfTheirOwn) {
+  Program program{2,
+                  {compute(1), collective(0, 4, {0}), collective(1, 2, {0}), collective(0, 1, {0}),
+                   compute(1, {1, 2, 3})}};
+  auto result = Job{{program}, {{1, 0}}, 2}.run();
+  EXPECT_EQ(result.communication[1][0].end, Seconds(5));  // the program's first is the job's second
+  EXPECT_EQ(result.communication[1][1].start, Seconds(5));
+  EXPECT_EQ(result.communication[0][0].end, Seconds(3));
+  EXPECT_EQ(result.classes[0].ended.back(), Seconds(7));
+}
+
+// A rank of two communicators in one pipeline of three ranks: 0 and 1 reduce, then 1 and 2.
+TEST(Replay, RanksShareDifferentCommunicators) {
+  Program first{1, {compute(1), collective(0, 2, {0})}};
+  Program middle{2, {compute(2), collective(0, 2, {0}), compute(1, {1}), collective(1, 3, {2})}};
+  Program last{1, {compute(1), collective(0, 3, {0}), compute(0, {1})}};
+  auto result = Job{{first, middle, last}, {{0}, {0, 1}, {1}}, 2}.run();
+  EXPECT_EQ(result.communication[0][0].end, Seconds(4));
+  EXPECT_EQ(result.communication[1][0].start, Seconds(5));
+  EXPECT_EQ(result.classes[2].ended.back(), Seconds(8));
+}
+
+// s = 1, r = 0.5: from 1 s on compute goes at half its speed and the collective at two thirds. Its 2 s take
+// 3, until 4 s; by then 1.5 of the 2 s of compute are done, the rest takes 0.5 s.
+TEST(Replay, ComputeAndCollectivesSlowOneAnotherDown) {
+  Program program{1, {compute(1), collective(0, 2, {0}), compute(2), compute(0, {1})}};
+  auto result = Job{{program}, {{0}}, 1, 1, {1, 0.5}}.run();
+  EXPECT_NEAR(result.communication[0][0].end.value(), 4, 1e-12);
+  EXPECT_NEAR(result.communication[0][0].lost.value(), 1, 1e-12);
+  EXPECT_NEAR(result.classes[0].ended.back().value(), 4.5, 1e-12);
+}
+
+TEST(Replay, AJobThatHangsSaysWhoWaits) {
+  // Each of two ranks launches another collective first, and waits for it.
+  Program one{2, {collective(0, 1, {}), compute(1, {0}), collective(1, 1, {1}), compute(1, {2})}};
+  Program other{2, {collective(1, 1, {}), compute(1, {0}), collective(0, 1, {1}), compute(1, {2})}};
+  Job job{{one, other}, {{0, 1}, {0, 1}}, 2};
+  EXPECT_THAT([&] { job.run(); }, ThrowsMessage<InternalError>(HasSubstr(
+                                      "the job hangs: class 0 at all_reduce 0, class 1 at all_reduce 0")));
+}
+
+TEST(Replay, MembersLaunchTheSameCollectives) {
+  Program one{1, {collective(0, 1, {})}}, other{1, {collective(0, 1, {}, Operation::broadcast)}};
+  Job job{{one, other}, {{0}, {0}}};
+  EXPECT_THAT([&] { job.run(); }, ThrowsMessage<InternalError>(
+                                      HasSubstr("all_reduce of 1 B for one member and broadcast of 1 B")));
+}
+
+// Half the pace from 1 s to 3 s: a timer of 2 s fires at 3 s, a flow of 2 s ends at 3 s.
+TEST(PacedNetwork, WhatIsUnderWaySlowsDown) {
+  for (bool is_flow : {false, true}) {
+    auto network = make_builtin_network(Bytes(1));
+    network->add_link(BytesPerSecond(1));
+    PacedNetwork paced(*network);
+    std::optional<Seconds> end, end_on_his_clock;
+    auto done = [&] {
+      end = network->now();
+      end_on_his_clock = paced.now();
+    };
+    std::vector<int> route{0};
+    if (is_flow)
+      paced.transfer(route, Bytes(2), done);
+    else
+      paced.after(Seconds(2), done);
+    network->after(Seconds(1), [&] { paced.set_pace(0.5); });
+    network->run();
+    EXPECT_NEAR(end->value(), 3, 1e-12);
+    EXPECT_NEAR(end_on_his_clock->value(), 2, 1e-12);
+  }
+}
+
+}  // namespace
+}  // namespace ddpsim::testing
