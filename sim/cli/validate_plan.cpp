@@ -28,7 +28,7 @@ Seconds longest_compute(const std::vector<validate::Step>& steps) {
   Seconds longest;
   for (const auto& step : steps) {
     Seconds computes;
-    for (const auto& action : step.actions) computes += action.duration;
+    for (const auto& op : step.program.ops) computes += op.duration;
     longest = std::max(longest, computes);
   }
   return longest;

@@ -33,7 +33,7 @@ ALLOWED = {
     "traces/torch_gpt2": ["sim/trace"],
     "traces/capture/command": ["sim/command_line", "sim/trace"],
     "traces/capture": ["traces/capture/command", "traces/torch_gpt2"],
-    "validate/harness": ["sim/base"],
+    "validate/harness": ["sim/program"],
     "validate/launch": ["validate/harness"],
     "validate/testbed": ["validate/launch"],
     "validate/gloo": ["validate/harness", "traces/capture"],

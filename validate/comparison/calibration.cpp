@@ -36,9 +36,8 @@ std::size_t queue_length(Bytes bytes) {
 }
 
 Step all_reduces(std::string name, std::size_t n, Bytes bytes, const Sampling& sampling) {
-  Step step{std::move(name), {}, sampling, false};
-  for (std::size_t i = 0; i < n; ++i)
-    step.actions.push_back({Action::Kind::all_reduce, {}, {0, elements_of(bytes)}});
+  Step step{std::move(name), {}, {}, sampling, false};
+  for (std::size_t i = 0; i < n; ++i) step.add_all_reduce({0, elements_of(bytes)});
   return step;
 }
 
@@ -123,10 +122,10 @@ std::vector<Step> chunk_steps(Bytes total, const std::vector<Bytes>& chunks, con
   auto elements = elements_of(total);
   for (auto chunk : chunks) {
     Step step{
-        fmt::format("{} in chunks of {}", format_bytes(total), format_bytes(chunk)), {}, sampling, false};
+        fmt::format("{} in chunks of {}", format_bytes(total), format_bytes(chunk)), {}, {}, sampling, false};
     auto largest = std::max<std::size_t>(1, elements_of(chunk));
     for (std::size_t first = 0; first < elements; first += largest)
-      step.actions.push_back({Action::Kind::all_reduce, {}, {first, std::min(largest, elements - first)}});
+      step.add_all_reduce({first, std::min(largest, elements - first)});
     steps.push_back(std::move(step));
   }
   return steps;

@@ -4,24 +4,10 @@
 #include <cmath>
 #include <set>
 
-#include "sim/base/check.hpp"
 #include "sim/base/source.hpp"
+#include "sim/program/data_parallel.hpp"
 
 namespace ddpsim::validate {
-namespace {
-
-Action compute(Seconds duration) {
-  return {Action::Kind::compute, duration, {}};
-}
-
-// Before the last backward pass, on a rank that is no straggler.
-Seconds before_backward(const Scenario& scenario) {
-  double steps = scenario.plan.accumulation_steps;
-  return steps * scenario.trace->forward.value_or(Seconds(0)) + (steps - 1) * scenario.trace->backward();
-}
-
-}  // namespace
-
 void check_can_be_real(const Scenario& scenario) {
   if (scenario.sampled)
     throw InputError("real ranks vary as they do, not by random numbers",
@@ -38,22 +24,15 @@ void check_can_be_real(const Scenario& scenario) {
 }
 
 Step replay_step(const Scenario& scenario, const std::string& name, const Sampling& sampling) {
-  const auto& trace = *scenario.trace;
-  auto launches = bucket_launch_times(trace, scenario.plan);
-  DDPSIM_CHECK(launches.size() == scenario.plan.buckets.size(), "one launch a bucket");
-  Step step{name, {compute(before_backward(scenario))}, sampling, true};
-  Seconds computed;
+  Step step{name, {}, {}, sampling, true};
+  step.program = data_parallel_program(*scenario.trace, scenario.plan, {}).program;
   std::size_t first = 0;
-  for (std::size_t i = 0; i < launches.size(); ++i) {
-    if (launches[i] > computed) step.actions.push_back(compute(launches[i] - computed));
-    computed = std::max(computed, launches[i]);
-    auto count = static_cast<std::size_t>(std::ceil(scenario.plan.buckets[i].bytes.value() / 4));
-    step.actions.push_back({Action::Kind::all_reduce, {}, {first, count}});
+  for (const auto& op : step.program.ops) {
+    if (op.kind != Op::Kind::collective) continue;
+    auto count = static_cast<std::size_t>(std::ceil(op.bytes.value() / 4));
+    step.ranges.push_back({first, count});
     first += count;
   }
-  if (trace.backward() > computed) step.actions.push_back(compute(trace.backward() - computed));
-  step.actions.push_back({Action::Kind::wait, {}, {}});
-  step.actions.push_back(compute(trace.optimizer.value_or(Seconds(0))));
   return step;
 }
 
@@ -74,7 +53,7 @@ std::map<int, double> slowdowns_of(const Scenario& scenario) {
 }
 
 Seconds backward_start(const Scenario& scenario) {
-  return scenario.largest_slowdown() * before_backward(scenario);
+  return scenario.largest_slowdown() * compute_before_last_backward(*scenario.trace, scenario.plan);
 }
 
 }  // namespace ddpsim::validate

@@ -13,8 +13,8 @@ namespace ddpsim::validate {
 // used-parameter bitmaps.
 void check_can_be_real(const Scenario& scenario);
 
-// All micro-batches of an iteration: forward and backward passes, the buckets of the last one by their launch
-// rule, then the optimizer. Gradients of any dtype are reduced as float32 of as many bytes.
+// The program that is simulated, without what is modelled of an implementation: the real one has its own.
+// Gradients of any dtype are reduced as float32 of as many bytes.
 Step replay_step(const Scenario& scenario, const std::string& name, const Sampling& sampling);
 
 // Of the stragglers. Which rank it is makes no difference, so those of a class are the first that no other

@@ -1,6 +1,6 @@
 #include "validate/comparison/training.hpp"
 
-#include <algorithm>
+#include <utility>
 
 #include "validate/comparison/replay.hpp"
 #include <fmt/core.h>
@@ -68,7 +68,9 @@ TrainedModel trained_model(const Scenario& scenario) {
 
 Step training_step(const Scenario& scenario, const std::string& name, const Sampling& sampling) {
   Step step = replay_step(scenario, name, sampling);
-  std::erase_if(step.actions, [](const Action& action) { return action.kind != Action::Kind::all_reduce; });
+  auto ranges = std::exchange(step.ranges, {});
+  step.program.ops.clear();
+  for (const auto& range : ranges) step.add_all_reduce(range);
   step.reduction = Reduction{kind_of(scenario.plan.strategy), 0, 0, scenario.ddp.gradient_as_bucket_view,
                              scenario.plan.accumulation_steps};
   if (auto cap = scenario.plan.bucket_cap) {
@@ -80,7 +82,7 @@ Step training_step(const Scenario& scenario, const std::string& name, const Samp
 }
 
 Step training_alone_step(const Sampling& sampling) {
-  Step step{"training without communication", {}, sampling, false};
+  Step step{"training without communication", {}, {}, sampling, false};
   step.reduction = Reduction{Reduction::Kind::none, 0, 0, false, 1};
   return step;
 }

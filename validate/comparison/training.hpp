@@ -10,7 +10,7 @@ namespace ddpsim::validate {
 // the model is none of GPT-2's, or the gradients are not those of that model in float32.
 TrainedModel trained_model(const Scenario& scenario);
 
-// An iteration that reduces as the scenario says; its actions are the plan's all-reduces, and what is
+// An iteration that reduces as the scenario says; its program is the plan's all-reduces, and what is
 // launched must be those.
 Step training_step(const Scenario& scenario, const std::string& name, const Sampling& sampling);
 // One that does not reduce, to record the layer trace that it is predicted from.

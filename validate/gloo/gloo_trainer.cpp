@@ -210,8 +210,7 @@ class GlooTrainer : public Trainer {
   // What was reduced together, against what the plan of the scenario says.
   void check_buckets(const Step& step) {
     std::vector<double> planned, reduced;
-    for (const auto& action : step.actions)
-      if (action.kind == Action::Kind::all_reduce) planned.push_back(action.range.bytes().value());
+    for (const auto& range : step.ranges) planned.push_back(range.bytes().value());
     for (const auto& one : reduction_->launched()) reduced.push_back(one.bytes.value());
     if (options_.kind != Reduction::Kind::ddp) {  // whose order is its own
       std::sort(planned.begin(), planned.end());

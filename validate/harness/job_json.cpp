@@ -1,5 +1,7 @@
 #include "validate/harness/job_json.hpp"
 
+#include <algorithm>
+
 #include "validate/harness/virtual_device.hpp"
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
@@ -12,26 +14,22 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::string_view kKinds[] = {"compute", "all_reduce", "wait"};  // in the order of Action::Kind
-
-Json json_of(const Action& action) {
-  Json json{{"action", kKinds[static_cast<std::size_t>(action.kind)]}};
-  if (action.kind == Action::Kind::compute) json["duration_s"] = action.duration.value();
-  if (action.kind == Action::Kind::all_reduce) json["range"] = {action.range.first, action.range.count};
-  return json;
+// Labels stay behind: they mean nothing to a rank.
+Json json_of(const Op& op) {
+  if (op.kind == Op::Kind::collective) return {{"all_reduce_bytes", op.bytes.value()}, {"after", op.after}};
+  return {{"compute_s", op.duration.value()}, {"after", op.after}};
 }
 
-Action action_from(const Json& json) {
-  auto word = json.at("action").get<std::string>();
-  for (std::size_t kind = 0; kind < std::size(kKinds); ++kind) {
-    if (word != kKinds[kind]) continue;
-    Action action{static_cast<Action::Kind>(kind), {}, {}};
-    if (action.kind == Action::Kind::compute) action.duration = Seconds(json.at("duration_s").get<double>());
-    if (action.kind == Action::Kind::all_reduce)
-      action.range = {json.at("range").at(0).get<std::size_t>(), json.at("range").at(1).get<std::size_t>()};
-    return action;
+Op op_from(const Json& json) {
+  Op op;
+  op.after = json.at("after").get<std::vector<std::size_t>>();
+  if (json.contains("compute_s")) {
+    op.duration = Seconds(json["compute_s"].get<double>());
+  } else {
+    op.kind = Op::Kind::collective;
+    op.bytes = Bytes(json.at("all_reduce_bytes").get<double>());
   }
-  throw InputError(fmt::format("unknown action '{}'", word), "");
+  return op;
 }
 
 constexpr std::string_view kReductions[] = {"none", "naive", "flat", "overlap",
@@ -65,8 +63,10 @@ Json json_of(const Step& step) {
               {"most", sampling.most},
               {"precision", sampling.precision},
               {"budget_s", sampling.budget.value()}}},
-            {"actions", Json::array()}};
-  for (const auto& action : step.actions) json["actions"].push_back(json_of(action));
+            {"program", Json::array()},
+            {"ranges", Json::array()}};
+  for (const auto& op : step.program.ops) json["program"].push_back(json_of(op));
+  for (const auto& range : step.ranges) json["ranges"].push_back({range.first, range.count});
   if (step.reduction) json["reduction"] = json_of(*step.reduction);
   return json;
 }
@@ -76,10 +76,18 @@ Step step_from(const Json& json) {
   Step step{
       json.at("name").get<std::string>(),
       {},
+      {},
       {sampling.at("warm_up").get<int>(), sampling.at("least").get<int>(), sampling.at("most").get<int>(),
        sampling.at("precision").get<double>(), Seconds(sampling.at("budget_s").get<double>())},
       json.at("verify").get<bool>()};
-  for (const auto& action : json.at("actions")) step.actions.push_back(action_from(action));
+  for (const auto& op : json.at("program")) step.program.ops.push_back(op_from(op));
+  for (const auto& range : json.at("ranges"))
+    step.ranges.push_back({range.at(0).get<std::size_t>(), range.at(1).get<std::size_t>()});
+  auto collectives = std::count_if(step.program.ops.begin(), step.program.ops.end(),
+                                   [](const Op& op) { return op.kind == Op::Kind::collective; });
+  if (static_cast<std::size_t>(collectives) != step.ranges.size())
+    throw InputError(
+        fmt::format("a step has {} all-reduces and ranges for {}", collectives, step.ranges.size()), "");
   if (json.contains("reduction")) step.reduction = reduction_from(json["reduction"]);
   return step;
 }

@@ -1,5 +1,6 @@
 #include "validate/harness/replayer.hpp"
 
+#include <algorithm>
 #include <optional>
 
 #include "validate/harness/verification.hpp"
@@ -9,16 +10,10 @@
 namespace ddpsim::validate {
 namespace {
 
-std::vector<Range> ranges_of(const Step& step) {
-  std::vector<Range> ranges;
-  for (const auto& action : step.actions)
-    if (action.kind == Action::Kind::all_reduce) ranges.push_back(action.range);
-  return ranges;
-}
-
 class Replayer : public StepPerformer {
  public:
-  Replayer(CollectiveBackend& backend, const Job& job) : backend_(backend), elements_(job.elements()) {
+  Replayer(CollectiveBackend& backend, const Job& job)
+      : backend_(backend), elements_(job.elements()), in_flight_(job.collective_workers) {
     auto straggler = job.slowdowns.find(backend.rank());
     if (straggler != job.slowdowns.end()) slowdown_ = straggler->second;
     backend.allocate(elements_);
@@ -28,30 +23,29 @@ class Replayer : public StepPerformer {
 
   StepTimes once(const Step& step, const WaitingFor& waiting_for) override {
     backend_.start_step();
-    for (const auto& action : step.actions) {
-      switch (action.kind) {
-        case Action::Kind::compute:
-          backend_.compute(slowdown_ * action.duration);
-          break;
-        case Action::Kind::all_reduce:
-          backend_.all_reduce(action.range);
-          break;
-        case Action::Kind::wait:
-          backend_.wait(waiting_for);
-          break;
+    const auto& ops = step.program.ops;
+    std::size_t launched = 0, waited = 0;  // ops before this one were waited for
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+      const auto& op = ops[i];
+      if (must_wait(ops, op, waited)) {
+        backend_.wait(waiting_for);
+        waited = i;
       }
+      if (op.kind == Op::Kind::collective)
+        backend_.all_reduce(step.ranges[launched++]);
+      else if (op.duration > Seconds(0))
+        backend_.compute(slowdown_ * op.duration);
     }
     auto times = backend_.finish_step(waiting_for);
-    DDPSIM_CHECK(times.collectives.size() == step.collectives(), "a backend times every collective");
+    DDPSIM_CHECK(times.collectives.size() == step.ranges.size(), "a backend times every collective");
     return times;
   }
 
   void verify(const Step& step, const WaitingFor& waiting_for) override {
     if (!replica_) replica_.emplace(backend_, elements_);
-    auto ranges = ranges_of(step);
-    replica_->write_gradients(ranges, ++round_);
+    replica_->write_gradients(step.ranges, ++round_);
     once(step, waiting_for);
-    replica_->step(ranges, round_);
+    replica_->step(step.ranges, round_);
   }
 
   void require_equal() override {
@@ -59,8 +53,17 @@ class Replayer : public StepPerformer {
   }
 
  private:
+  // All-reduces come one after the other anyway, unless several may be in flight.
+  [[nodiscard]] bool must_wait(const std::vector<Op>& ops, const Op& op, std::size_t waited) const {
+    if (op.kind == Op::Kind::collective && in_flight_ == 1) return false;
+    return std::any_of(op.after.begin(), op.after.end(), [&](std::size_t before) {
+      return before >= waited && ops[before].kind == Op::Kind::collective;
+    });
+  }
+
   CollectiveBackend& backend_;
   std::size_t elements_;
+  int in_flight_;
   double slowdown_ = 1;
   std::optional<Replica> replica_;
   unsigned round_ = 0;

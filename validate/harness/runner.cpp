@@ -77,7 +77,7 @@ class StepRun {
   [[nodiscard]] StepPerformer::WaitingFor watch(const std::string& which) {
     tell(which);
     return [this, which](std::size_t collective) {
-      tell(fmt::format("{}: all-reduce {} of {}", which, collective, step_.collectives()));
+      tell(fmt::format("{}: all-reduce {} of {}", which, collective, step_.ranges.size()));
     };
   }
   StepTimes once(const std::string& which) { return slowest(backend_, performer_.once(step_, watch(which))); }

@@ -4,17 +4,21 @@
 
 namespace ddpsim::validate {
 
-std::size_t Step::collectives() const {
-  return static_cast<std::size_t>(std::count_if(actions.begin(), actions.end(), [](const Action& action) {
-    return action.kind == Action::Kind::all_reduce;
-  }));
+void Step::add_all_reduce(Range range) {
+  Op op;
+  op.kind = Op::Kind::collective;
+  op.activity = Activity::all_reduce;
+  op.index = ranges.size();
+  op.bytes = range.bytes();
+  program.ops.push_back(op);
+  ranges.push_back(range);
 }
 
 std::size_t Job::elements() const {
   std::size_t elements = 0;
   for (const auto& step : steps)
-    for (const auto& action : step.actions)
-      if (!step.reduction) elements = std::max(elements, action.range.first + action.range.count);
+    for (const auto& range : step.ranges)
+      if (!step.reduction) elements = std::max(elements, range.first + range.count);
   return elements;
 }
 

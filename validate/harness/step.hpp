@@ -9,14 +9,9 @@
 
 #include "validate/harness/collective_backend.hpp"
 
-namespace ddpsim::validate {
+#include "sim/program/program.hpp"
 
-struct Action {
-  enum class Kind { compute, all_reduce, wait };
-  Kind kind = Kind::wait;
-  Seconds duration;  // compute: of a rank that is no straggler
-  Range range;       // all_reduce
-};
+namespace ddpsim::validate {
 
 // When enough repetitions were measured: no earlier than `least`; then as soon as the 95 % confidence
 // interval of the median is within `precision` of it on both sides, or there are `most`, or they took longer
@@ -45,15 +40,18 @@ struct Reduction {
 
 struct Step {
   std::string name;  // "all-reduce of 1 MiB", "ddp.bucket_cap = 25MiB"
-  std::vector<Action> actions;
+  Program program;   // of a rank that is no straggler; all its collectives are all-reduces
+  // Where in the buffer they are, in launch order.
+  std::vector<Range> ranges;
   Sampling sampling;
   // Fill the ranges with gradients that differ between ranks before the first and after the last repetition,
   // and compare what is reduced with their average. Ranges must not overlap.
   bool verify = false;
-  // Train the job's model instead of waiting; the actions then only say which all-reduces are expected.
+  // Train the job's model instead of waiting; the program then only says which all-reduces are expected.
   std::optional<Reduction> reduction = {};
 
-  [[nodiscard]] std::size_t collectives() const;
+  // Adds an all-reduce that waits for nothing.
+  void add_all_reduce(Range range);
 };
 
 // A GPT-2 to be trained, of sim/trace/gpt2.hpp.

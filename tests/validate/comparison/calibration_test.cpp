@@ -83,18 +83,17 @@ TEST(AllReduceSteps, OneAloneAndSeveralAtOnce) {
   auto steps = all_reduce_steps(kSizes, {4, 5, 30, 0.005, Seconds(60)});
   std::vector<std::size_t> lengths;
   for (const auto& step : steps) {
-    lengths.push_back(step.actions.size());
-    EXPECT_EQ(step.collectives(), step.actions.size());
+    lengths.push_back(step.ranges.size());
+    EXPECT_EQ(step.program.ops.size(), step.ranges.size());
     EXPECT_FALSE(step.verify);
     EXPECT_EQ(step.sampling.warm_up, 4);
   }
   EXPECT_THAT(lengths, ElementsAre(1, 32, 1, 16, 1, 5, 1, 5, 1));
   for (std::size_t i = 0; i < steps.size(); ++i)
-    for (const auto& action : steps[i].actions)
-      EXPECT_EQ(action.range, (Range{0, steps[i].actions[0].range.count}));
-  EXPECT_EQ(steps[0].actions[0].range.bytes(), Bytes(65532));
-  EXPECT_EQ(steps[1].actions[0].range.bytes(), Bytes(65532));
-  EXPECT_EQ(steps[8].actions[0].range.bytes(), Bytes(32 * kMi + 4));
+    for (const auto& range : steps[i].ranges) EXPECT_EQ(range, (Range{0, steps[i].ranges[0].count}));
+  EXPECT_EQ(steps[0].ranges[0].bytes(), Bytes(65532));
+  EXPECT_EQ(steps[1].ranges[0].bytes(), Bytes(65532));
+  EXPECT_EQ(steps[8].ranges[0].bytes(), Bytes(32 * kMi + 4));
   EXPECT_EQ(steps[2].name, "all-reduce of 64 KiB");
   EXPECT_EQ(steps[3].name, "16 queued all-reduces of 64 KiB");
 }
@@ -172,9 +171,8 @@ TEST(ChunkSteps, ATotalInChunks) {
   EXPECT_EQ(steps[0].name, "40 B in chunks of 16 B");
   std::vector<std::vector<Range>> ranges;
   for (const auto& step : steps) {
-    EXPECT_EQ(step.collectives(), step.actions.size());
-    auto& of_step = ranges.emplace_back();
-    for (const auto& action : step.actions) of_step.push_back(action.range);
+    EXPECT_EQ(step.program.ops.size(), step.ranges.size());
+    ranges.push_back(step.ranges);
   }
   EXPECT_THAT(ranges[0], ElementsAre(Range{0, 4}, Range{4, 4}, Range{8, 2}));
   EXPECT_THAT(ranges[1], ElementsAre(Range{0, 3}, Range{3, 3}, Range{6, 3}, Range{9, 1}));

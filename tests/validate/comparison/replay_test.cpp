@@ -43,20 +43,21 @@ Scenario scenario_of(const std::string& more, const std::string& workload = "",
   return ScenarioReader(path).read(config::load_yaml(path, "a scenario"));
 }
 
-// "compute 0.5" for so many seconds, "all-reduce 100+20" of 20 elements from 100 on, "wait".
+// "compute 0.5" for so many seconds, "all-reduce 100+20" of 20 elements from 100 on, "wait" for those before.
 std::vector<std::string> actions_of(const Scenario& scenario) {
   std::vector<std::string> actions;
-  for (const auto& action : replay_step(scenario, "", {}).actions) {
-    switch (action.kind) {
-      case Action::Kind::compute:
-        actions.push_back(fmt::format("compute {}", action.duration.value()));
-        break;
-      case Action::Kind::all_reduce:
-        actions.push_back(fmt::format("all-reduce {}+{}", action.range.first, action.range.count));
-        break;
-      case Action::Kind::wait:
-        actions.emplace_back("wait");
-        break;
+  auto step = replay_step(scenario, "", {});
+  std::size_t launched = 0;
+  for (const auto& op : step.program.ops) {
+    bool waits = std::any_of(op.after.begin(), op.after.end(), [&](auto before) {
+      return step.program.ops[before].kind == Op::Kind::collective;
+    });
+    if (waits) actions.emplace_back("wait");
+    if (op.kind == Op::Kind::compute) {
+      actions.push_back(fmt::format("compute {}", op.duration.value()));
+    } else {
+      auto range = step.ranges[launched++];
+      actions.push_back(fmt::format("all-reduce {}+{}", range.first, range.count));
     }
   }
   return actions;
@@ -79,8 +80,8 @@ TEST(ReplayStep, Buckets) {
 // In the order of registration, the reverse of arrival.
 TEST(ReplayStep, AfterTheBackwardPass) {
   EXPECT_THAT(actions_of(scenario_of("strategy: naive\n")),
-              ElementsAre("compute 1", "compute 4", "all-reduce 0+50", "all-reduce 50+200",
-                          "all-reduce 250+100", "wait", "compute 0.25"));
+              ElementsAre("compute 1", "compute 0.5", "compute 1.5", "compute 2", "all-reduce 0+50", "wait",
+                          "all-reduce 50+200", "wait", "all-reduce 250+100", "wait", "compute 0.25"));
   EXPECT_THAT(actions_of(scenario_of("strategy: flat\n")),
               ElementsAre("compute 1", "compute 4", "all-reduce 0+350", "wait", "compute 0.25"));
 }
@@ -89,7 +90,8 @@ TEST(ReplayStep, AfterTheBackwardPass) {
 TEST(ReplayStep, Accumulation) {
   auto scenario = scenario_of("strategy: flat\nddp: {accumulation_steps: 3}\n");
   EXPECT_THAT(actions_of(scenario),
-              ElementsAre("compute 11", "compute 4", "all-reduce 0+350", "wait", "compute 0.25"));
+              ElementsAre("compute 1", "compute 4", "compute 1", "compute 4", "compute 1", "compute 4",
+                          "all-reduce 0+350", "wait", "compute 0.25"));
   EXPECT_EQ(backward_start(scenario), Seconds(11));
 }
 
@@ -101,7 +103,7 @@ TEST(ReplayStep, ReadyTogether) {
                               "b,1,float32,2\n"
                               "a,2,float32,2\n");
   EXPECT_THAT(actions_of(scenario),
-              ElementsAre("compute 0", "compute 2", "all-reduce 0+1", "all-reduce 1+2", "wait", "compute 0"));
+              ElementsAre("compute 2", "all-reduce 0+1", "all-reduce 1+2", "wait", "compute 0"));
 }
 
 // 3 x 2 B = 6 B are two float32, 5 x 2 B three, 1 x 8 B two.
@@ -112,9 +114,8 @@ TEST(ReplayStep, OtherTypesAsFloat32) {
                               "c,3,float16,1\n"
                               "b,5,bfloat16,2\n"
                               "a,1,float64,3\n");
-  EXPECT_THAT(actions_of(scenario),
-              ElementsAre("compute 0", "compute 1", "all-reduce 0+2", "compute 1", "all-reduce 2+3",
-                          "compute 1", "all-reduce 5+2", "wait", "compute 0"));
+  EXPECT_THAT(actions_of(scenario), ElementsAre("compute 1", "all-reduce 0+2", "compute 1", "all-reduce 2+3",
+                                                "compute 1", "all-reduce 5+2", "wait", "compute 0"));
 }
 
 TEST(ReplayStep, WhatElseAStepSays) {

@@ -18,13 +18,14 @@ using ::testing::StartsWith;
 
 // No two values are alike, and none is a default.
 Job full_job() {
-  Step replayed{"ddp.bucket_cap = 25MiB, \"quoted\"",
-                {{Action::Kind::compute, Seconds(0.1), {}},
-                 {Action::Kind::all_reduce, {}, {7, 1234567890123}},
-                 {Action::Kind::wait, {}, {}}},
-                {2, 6, 31, 0.0123, Seconds(61.5)},
-                true};
-  Step trained{"trained", {}, {}, false, Reduction{Reduction::Kind::overlap, 1048576, 26214400, true, 3}};
+  Step replayed{"ddp.bucket_cap = 25MiB, \"quoted\"", {}, {}, {2, 6, 31, 0.0123, Seconds(61.5)}, true};
+  Op compute;
+  compute.duration = Seconds(0.1);
+  replayed.program.ops.push_back(compute);
+  replayed.add_all_reduce({7, 1234567890123});
+  compute.after = {0, 1};
+  replayed.program.ops.push_back(compute);
+  Step trained{"trained", {}, {}, {}, false, Reduction{Reduction::Kind::overlap, 1048576, 26214400, true, 3}};
   return {
       "gloo", {{3, 1.2}, {5, 2.25}}, Seconds(12.5), {replayed, trained}, TrainedModel{"gpt2", 8, 128}, true,
       2};
@@ -59,18 +60,20 @@ TEST(JobJson, AllOfAStep) {
   EXPECT_EQ(step.sampling.most, 31);
   EXPECT_EQ(step.sampling.precision, 0.0123);
   EXPECT_EQ(step.sampling.budget, Seconds(61.5));
-  ASSERT_EQ(step.actions.size(), 3U);
-  EXPECT_EQ(step.actions[0].kind, Action::Kind::compute);
-  EXPECT_EQ(step.actions[0].duration, Seconds(0.1));
-  EXPECT_EQ(step.actions[1].kind, Action::Kind::all_reduce);
-  EXPECT_EQ(step.actions[1].range, (Range{7, 1234567890123}));
-  EXPECT_EQ(step.actions[2].kind, Action::Kind::wait);
+  const auto& ops = step.program.ops;
+  ASSERT_EQ(ops.size(), 3U);
+  EXPECT_EQ(ops[0].kind, Op::Kind::compute);
+  EXPECT_EQ(ops[0].duration, Seconds(0.1));
+  EXPECT_EQ(ops[1].kind, Op::Kind::collective);
+  EXPECT_EQ(ops[1].bytes, Bytes(4.0 * 1234567890123));
+  EXPECT_THAT(ops[2].after, ElementsAre(0U, 1U));
+  EXPECT_THAT(step.ranges, ElementsAre(Range{7, 1234567890123}));
 }
 
 TEST(JobJson, AllOfAReduction) {
   auto step = written_and_read(full_job()).steps.at(1);
   EXPECT_FALSE(step.verify);
-  EXPECT_TRUE(step.actions.empty());
+  EXPECT_TRUE(step.program.ops.empty());
   ASSERT_TRUE(step.reduction);
   EXPECT_EQ(step.reduction->first_bucket_cap, 1048576U);
   EXPECT_EQ(step.reduction->bucket_cap, 26214400U);
@@ -156,8 +159,8 @@ TEST(RunResultJson, OfTheVirtualDevice) {
 }
 
 TEST(JobJsonErrors, UnknownWords) {
-  EXPECT_EQ(job_error(replaced(write_job(full_job()), "\"wait\"", "\"nap\"")),
-            "job.json: error: unknown action 'nap'");
+  EXPECT_EQ(job_error(replaced(write_job(full_job()), "[7,1234567890123]", "")),
+            "job.json: error: a step has 1 all-reduces and ranges for 0");
   EXPECT_EQ(job_error(replaced(write_job(full_job()), "\"overlap\"", "\"later\"")),
             "job.json: error: unknown reduction 'later'");
 }

@@ -48,7 +48,8 @@ class RankMainTest : public ::testing::Test {
     };
   }
   [[nodiscard]] std::string job() const {
-    Step step{"step", {{Action::Kind::all_reduce, {}, {0, 4}}}, {}, true};
+    Step step{"step", {}, {}, {}, true};
+    step.add_all_reduce({0, 4});
     return folder.write("job.json", write_job({"gloo", {}, Seconds(60), {step}}));
   }
 

@@ -71,7 +71,7 @@ TEST(Runner, StragglersAndTheLargestTimeOverTheRanks) {
 }
 
 TEST(Runner, StepsInTheirOrder) {
-  Step one{"one", {all_reduce(0, 1)}, {}, false}, two{"two", {all_reduce(0, 2)}, {}, false};
+  auto one = step_of("one", {all_reduce(0, 1)}), two = step_of("two", {all_reduce(0, 2)});
   auto result = result_of({"gloo", {}, Seconds(60), {two, one}});
   ASSERT_EQ(result.steps.size(), 2U);
   EXPECT_EQ(result.steps[0].name, "two");
@@ -82,7 +82,7 @@ TEST(Runner, StepsInTheirOrder) {
 
 // All the same: six settle it. Eight at the least: eight do.
 TEST(Runner, RepeatsUntilItIsSettled) {
-  Step step{"s", {all_reduce(0, 4)}, {1, 5, 30, 0.005, Seconds(1000)}, false};
+  auto step = step_of("s", {all_reduce(0, 4)}, {1, 5, 30, 0.005, Seconds(1000)}, false);
   auto result = result_of({"gloo", {}, Seconds(60), {step}});
   EXPECT_EQ(result.steps[0].totals.size(), 6U);
   EXPECT_TRUE(result.steps[0].settled);
@@ -91,7 +91,7 @@ TEST(Runner, RepeatsUntilItIsSettled) {
 }
 
 TEST(Runner, GivesUpAfterTheMost) {
-  Step step{"s", {all_reduce(0, 1)}, {0, 5, 7, 0.005, Seconds(1000)}, false};
+  auto step = step_of("s", {all_reduce(0, 1)}, {0, 5, 7, 0.005, Seconds(1000)}, false);
   auto result = result_of({"gloo", {}, Seconds(60), {step}}, all_reduces_of({1, 2, 1, 2, 1, 2, 1, 2}));
   EXPECT_THAT(values_of(result.steps[0].totals), ElementsAre(1, 2, 1, 2, 1, 2, 1));
   EXPECT_FALSE(result.steps[0].settled);
@@ -99,7 +99,7 @@ TEST(Runner, GivesUpAfterTheMost) {
 
 // Repetitions of 4 s: the third reaches 12 s. Warm-ups cost nothing.
 TEST(Runner, GivesUpWhenTheBudgetIsSpent) {
-  Step step{"s", {all_reduce(0, 4)}, {5, 2, 30, 0.005, Seconds(12)}, false};
+  auto step = step_of("s", {all_reduce(0, 4)}, {5, 2, 30, 0.005, Seconds(12)}, false);
   auto done = run({"gloo", {}, Seconds(60), {step}});
   EXPECT_EQ(done.results[0].steps[0].totals.size(), 3U);
   EXPECT_FALSE(done.results[0].steps[0].settled);
@@ -107,7 +107,7 @@ TEST(Runner, GivesUpWhenTheBudgetIsSpent) {
 }
 
 TEST(Runner, WarmUpsAreNotMeasured) {
-  Step step{"s", {all_reduce(0, 1)}, {2, 5, 30, 0.005, Seconds(1000)}, false};
+  auto step = step_of("s", {all_reduce(0, 1)}, {2, 5, 30, 0.005, Seconds(1000)}, false);
   auto result = result_of({"gloo", {}, Seconds(60), {step}}, all_reduces_of({100, 50, 1}));
   EXPECT_THAT(values_of(result.steps[0].totals), ElementsAre(1, 1, 1, 1, 1, 1));
   EXPECT_EQ(result.steps[0].collectives[0].end, Seconds(1));
@@ -115,7 +115,7 @@ TEST(Runner, WarmUpsAreNotMeasured) {
 
 // The first all-reduce takes 1, 9 and 3 s, the second 2 s: the second starts at 1, 9 and 3 s.
 TEST(Runner, CollectivesAreMedians) {
-  Step step{"s", {all_reduce(0, 1), all_reduce(1, 2)}, {0, 3, 3, 0.005, Seconds(1000)}, false};
+  auto step = step_of("s", {all_reduce(0, 1), all_reduce(1, 2)}, {0, 3, 3, 0.005, Seconds(1000)}, false);
   Script script;
   script.seconds = [](int repetition, Range range) {
     return range.count == 2 ? 2.0 : std::vector<double>{1, 9, 3}[static_cast<std::size_t>(repetition)];
@@ -140,7 +140,8 @@ TEST(Runner, SaysWhatItIsDoing) {
   script.ranks = 1;
   script.sums = [&](const Script::Sums&) { seen.push_back(activity_of(*status)); };
   auto job = checked_job();
-  job.steps[0].actions = {all_reduce(0, 3), kWait, all_reduce(3, 5), kWait};
+  job.steps[0] =
+      step_of("s", {all_reduce(0, 3), kWait, all_reduce(3, 5), kWait}, job.steps[0].sampling, true);
   job.steps[0].sampling.most = 2;
   job.steps[0].sampling.least = 2;
   EXPECT_THAT(run(job, script).failures, Each(IsEmpty()));
@@ -179,9 +180,9 @@ class NotedTrainer : public Trainer {
 // Steps that train go to the trainer, and only to it.
 TEST(Runner, StepsThatTrain) {
   Sampling twice{1, 2, 2, 0.005, Seconds(60)};
-  Step trains{"ddp", {all_reduce(0, 1000)}, twice, true, Reduction{}};
-  Step alone{"alone", {}, twice, false, Reduction{Reduction::Kind::none}};
-  Step waits{"waits", {all_reduce(0, 4)}, twice, false};
+  auto trains = step_of("ddp", {all_reduce(0, 1000)}, twice, true, Reduction{});
+  Step alone{"alone", {}, {}, twice, false, Reduction{Reduction::Kind::none}};
+  auto waits = step_of("waits", {all_reduce(0, 4)}, twice, false);
   Job job{"gloo", {}, Seconds(60), {alone, trains, waits}};
   std::string notes;
   RunResult result;
@@ -206,19 +207,17 @@ TEST(Runner, StepsThatTrain) {
 }
 
 TEST(Runner, AStepThatTrainsNeedsATrainer) {
-  Step trains{"ddp", {}, {}, false, Reduction{}};
+  Step trains{"ddp", {}, {}, {}, false, Reduction{}};
   EXPECT_THAT(run({"gloo", {}, Seconds(60), {trains}}).failures,
               Each(HasSubstr("a job that trains has a model")));
 }
 
 TEST(Job, TheBufferHoldsEveryRangeThatIsReplayed) {
-  Step first{"a", {all_reduce(2, 5), all_reduce(0, 2)}, {}, false}, trains = first;
-  trains.actions = {all_reduce(0, 1000)};
+  auto first = step_of("a", {all_reduce(2, 5), all_reduce(0, 2)});
+  auto trains = step_of("b", {all_reduce(0, 1000)});
   trains.reduction = Reduction{};
   EXPECT_EQ((Job{"gloo", {}, Seconds(60), {first, trains}}.elements()), 7U);
   EXPECT_EQ((Job{"gloo", {}, Seconds(60), {}}.elements()), 0U);
-  EXPECT_EQ(first.collectives(), 2U);
-  EXPECT_EQ(small_step().collectives(), 1U);
 }
 
 }  // namespace

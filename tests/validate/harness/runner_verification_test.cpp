@@ -57,7 +57,7 @@ TEST(Runner, RanksWithOtherJobs) {
   auto failures = on_all_ranks({}, [&](FakeBackend& backend) {
     StatusReporter status(backend.rank());
     Job job{"gloo", {}, Seconds(60), {small_step()}};
-    if (backend.rank() == 1) job.steps[0].actions.pop_back();
+    if (backend.rank() == 1) job.steps[0].program.ops.pop_back();
     run_job(backend, nullptr, job, status);
   });
   EXPECT_THAT(failures, ElementsAre("rank 0: the ranks' scenarios or options differ",

@@ -170,18 +170,17 @@ TEST_P(StepTest, WhatGoesIntoWhichStream) {
 
 // The whole way that the rank program goes, on two ranks: gradients are checked, repetitions are alike.
 TEST_P(StepTest, AJobRuns) {
-  using Kind = validate::Action::Kind;
   validate::Job job;
   job.backend = "nccl";
   job.slowdowns = {{1, 2.0}};
-  job.steps.push_back({"a step",
-                       {{Kind::compute, 3_ms, {}},
-                        {Kind::all_reduce, {}, {0, 1000}},
-                        {Kind::compute, 1_ms, {}},
-                        {Kind::all_reduce, {}, {1000, 3000}},
-                        {Kind::wait, {}, {}}},
-                       {},
-                       true});
+  validate::Step step{"a step", {}, {}, {}, true};
+  for (auto [seconds, range] : {std::pair{3_ms, validate::Range{0, 1000}}, {1_ms, {1000, 3000}}}) {
+    Op compute;
+    compute.duration = seconds;
+    step.program.ops.push_back(compute);
+    step.add_all_reduce(range);
+  }
+  job.steps.push_back(step);
   on_ranks(2, [&](NcclBackend& backend) {
     validate::StatusReporter status(backend.rank());
     auto result = validate::run_job(backend, nullptr, job, status);
