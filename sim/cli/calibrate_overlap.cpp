@@ -9,10 +9,10 @@
 #include "sim/calibrate/interference_fit.hpp"
 #include "sim/cli/scenario_options.hpp"
 #include "sim/config/sweep_axes.hpp"
-#include "sim/engine/physics_calibration.hpp"
 #include "sim/engine/run_all.hpp"
-#include "sim/engine/scenario_reader.hpp"
 #include "sim/report/measured_iterations.hpp"
+#include "sim/text/physics_calibration.hpp"
+#include "sim/text/scenario_reader.hpp"
 
 namespace ddpsim::cli {
 namespace {

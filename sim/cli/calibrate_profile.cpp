@@ -15,7 +15,7 @@
 #include "sim/calibrate/profiled_work.hpp"
 #include "sim/cli/run.hpp"
 #include "sim/cli/scenario_options.hpp"
-#include "sim/engine/physics_calibration.hpp"
+#include "sim/text/physics_calibration.hpp"
 
 namespace ddpsim::cli {
 namespace {

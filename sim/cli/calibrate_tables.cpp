@@ -12,7 +12,8 @@
 #include "sim/cli/scenario_options.hpp"
 #include "sim/report/bandwidth_plot.hpp"
 #include "sim/report/plot.hpp"
-#include "sim/topology/nccl_calibration.hpp"
+#include "sim/text/nccl_calibration.hpp"
+#include "sim/text/topology_file.hpp"
 
 namespace ddpsim::cli {
 namespace {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "sim/command_line/command_line.hpp"
+#include "sim/text/topology_file.hpp"
 #include "sim/topology/topology.hpp"
 
 namespace ddpsim::cli {

@@ -1,8 +1,8 @@
 #include <iostream>
 #include <memory>
 #include <optional>
-#include <thread>
 #include <sstream>
+#include <thread>
 
 #include <fmt/core.h>
 
@@ -18,12 +18,12 @@
 #include "sim/config/sweep_axes.hpp"
 #include "sim/engine/broadcasts.hpp"
 #include "sim/engine/run_all.hpp"
-#include "sim/engine/scenario_reader.hpp"
 #include "sim/report/chrome_timeline.hpp"
 #include "sim/report/console.hpp"
 #include "sim/report/measured_iterations.hpp"
 #include "sim/report/recorded_comparison.hpp"
 #include "sim/report/result_csv.hpp"
+#include "sim/text/scenario_reader.hpp"
 
 namespace ddpsim::cli {
 namespace {

@@ -5,9 +5,9 @@
 
 #include "sim/config/overrides.hpp"
 #include "sim/config/sweep_axes.hpp"
-#include "sim/engine/scenario_reader.hpp"
 #include "sim/engine/scenario_variant.hpp"
 #include "sim/report/sweep_result.hpp"
+#include "sim/text/scenario_reader.hpp"
 
 namespace ddpsim::cli {
 

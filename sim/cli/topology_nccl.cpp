@@ -9,7 +9,8 @@
 #include "sim/cli/notes.hpp"
 #include "sim/cost/nccl_communicator.hpp"
 #include "sim/cost/nccl_model.hpp"
-#include "sim/topology/nccl_calibration.hpp"
+#include "sim/text/nccl_calibration.hpp"
+#include "sim/text/topology_file.hpp"
 
 namespace ddpsim::cli {
 namespace {

@@ -9,8 +9,9 @@
 #include "sim/cli/commands.hpp"
 #include "sim/cli/scenario_options.hpp"
 #include "sim/roofline/gpt2_model.hpp"
-#include "sim/roofline/model_file.hpp"
 #include "sim/roofline/synthesize.hpp"
+#include "sim/text/gpu_file.hpp"
+#include "sim/text/model_file.hpp"
 #include "sim/trace/trace_file.hpp"
 
 namespace ddpsim::cli {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "sim/config/value.hpp"
-#include "sim/engine/scenario_reader.hpp"
 #include "sim/report/metrics.hpp"
+#include "sim/text/scenario_reader.hpp"
 #include "sim/topology/scaled_links.hpp"
 
 namespace ddpsim::cli {

@@ -41,9 +41,6 @@ struct GpuDescription {
   bool operator==(const GpuDescription&) const = default;
 };
 
-// Throws InputError with the place and a hint for anything that is not such a file.
-GpuDescription read_gpu(const std::string& path);
-
 // Throws InputError where the GPU's file has no peak for this type.
 FlopsPerSecond peak_of(const GpuDescription& gpu, DType dtype);
 

@@ -5,26 +5,7 @@
 
 #include <fmt/core.h>
 
-#include "sim/config/reader.hpp"
-
 namespace ddpsim {
-
-using config::MapReader;
-
-LinkOverride read_link_override(const config::Value& value) {
-  MapReader reader(value, "overrides");
-  LinkOverride override;
-  override.span = reader.require("link").span;
-  override.link = reader.required("link", config::as_string);
-  override.bandwidth = reader.optional("bandwidth", config::as_bandwidth);
-  override.latency = reader.optional("latency", config::as_seconds);
-  override.broken = reader.optional("broken", config::as_bool).value_or(false);
-  reader.finish();
-  if (!override.bandwidth && !override.latency && !override.broken)
-    throw InputError(value.span, "this override changes nothing",
-                     "give it a bandwidth or a latency, or 'broken: true'");
-  return override;
-}
 
 void LinkChanges::add(const Cluster& cluster, std::span<const LinkOverride> overrides) {
   std::unordered_set<int> seen;

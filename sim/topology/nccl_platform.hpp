@@ -4,7 +4,6 @@
 #include <string>
 
 #include "sim/base/units.hpp"
-#include "sim/config/value.hpp"
 #include "sim/nccl/names.hpp"
 
 namespace ddpsim {
@@ -18,14 +17,7 @@ struct NcclPlatform {
   std::optional<std::string> calibration;  // path of a calibration file
 };
 
-// {gpu: hopper, cpu: intel, version: "2.27.6", memory_bandwidth: 3350GB/s, nic_latency: 0us, calibration:
-// FILE}; `file` is the file it stands in. Throws InputError with the place and a hint.
-NcclPlatform read_nccl_platform(const config::Value& value, const std::string& file);
-
 // Throws InputError (without a place) when that version of NCCL does not know that GPU.
 void check_version(const NcclPlatform& platform);
-
-// The constants for a version of NCCL ("2.26.2"): of the newest minor version that is known and not newer.
-nccl::Version as_nccl_version(const config::Value& value);
 
 }  // namespace ddpsim

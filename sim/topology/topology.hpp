@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/config/value.hpp"
+#include "sim/base/source.hpp"
 #include "sim/topology/cluster.hpp"
 #include "sim/topology/nccl_platform.hpp"
 
@@ -20,9 +20,6 @@ struct LinkOverride {
   bool broken = false;
   SourceSpan span;
 };
-// {link: NAME, bandwidth: ..., latency: ..., broken: true}. Throws InputError when it changes nothing.
-LinkOverride read_link_override(const config::Value& value);
-
 class Topology {
  public:
   virtual ~Topology() = default;
@@ -42,8 +39,5 @@ class Topology {
 // Throws InputError (without a place) when the topology does not describe NCCL's platform; `name` is its
 // file.
 const NcclPlatform& require_nccl(const Topology& topology, const std::string& name);
-
-// Reads a topology file (docs/formats.md). Throws InputError with the place and a hint.
-std::shared_ptr<const Topology> read_topology(const std::string& path);
 
 }  // namespace ddpsim

@@ -1,20 +1,27 @@
 #pragma once
-// The readers of the kinds of topology files. Each takes over after `kind` has been read.
+// The kinds of topologies, of what their files say.
 #include <memory>
+#include <vector>
 
-#include "sim/config/reader.hpp"
-#include "sim/topology/fabric.hpp"
-#include "sim/topology/node_model.hpp"
+#include "sim/topology/graph_cluster.hpp"
+#include "sim/topology/node_cluster.hpp"
 #include "sim/topology/topology.hpp"
 
 namespace ddpsim {
 
-std::shared_ptr<Topology> read_ring(config::MapReader& file);
-std::shared_ptr<Topology> read_cluster(config::MapReader& file);
-std::shared_ptr<Topology> read_graph(config::MapReader& file);
+// Of the link from one rank to the next.
+struct RingOverride {
+  int from;
+  LinkOverride change;
+};
 
-NodeModel read_node(const config::Value& value);
-Fabric read_fabric(const config::Value& value);
-Link read_link(const config::Value& value, const std::string& name);
+// Each GPU is a node of its own with one link, to the next.
+std::shared_ptr<Topology> make_ring_topology(Link link, std::vector<RingOverride> overrides);
+// Nodes, the fabric over them, and what differs.
+std::shared_ptr<Topology> make_cluster_topology(std::shared_ptr<const ClusterPlan> plan,
+                                                std::vector<LinkOverride> overrides);
+// GPUs, switches, NICs and links by name.
+std::shared_ptr<Topology> make_graph_topology(std::shared_ptr<const GraphPlan> plan,
+                                              std::vector<LinkOverride> overrides);
 
 }  // namespace ddpsim

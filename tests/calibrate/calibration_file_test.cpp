@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/calibrate/calibration_json.hpp"
-#include "sim/topology/nccl_calibration.hpp"
+#include "sim/text/nccl_calibration.hpp"
 
 #include "tests/calibrate/measured_machines.hpp"
 #include "tests/support/errors.hpp"

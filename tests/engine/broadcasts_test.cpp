@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "sim/engine/plausibility.hpp"
 #include "sim/report/metrics.hpp"
+#include "sim/text/plausibility.hpp"
 
 #include "tests/engine/nccl_scenarios.hpp"
 

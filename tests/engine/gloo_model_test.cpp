@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/collective/time_alone.hpp"
+#include "sim/text/topology_file.hpp"
 
 #include "tests/engine/nccl_scenarios.hpp"
 #include "tests/support/errors.hpp"

@@ -6,7 +6,8 @@
 #include "sim/base/check.hpp"
 #include "sim/config/value.hpp"
 #include "sim/cost/nccl_model.hpp"
-#include "sim/engine/scenario_reader.hpp"
+#include "sim/text/scenario_reader.hpp"
+#include "sim/text/topology_file.hpp"
 #include "sim/topology/topology.hpp"
 
 #include "tests/engine/scenarios.hpp"

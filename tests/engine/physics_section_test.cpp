@@ -1,8 +1,8 @@
 // The section `physics` of a scenario, and files of calibrated interference.
 #include <gtest/gtest.h>
 
-#include "sim/engine/physics_calibration.hpp"
-#include "sim/engine/sections.hpp"
+#include "sim/text/physics_calibration.hpp"
+#include "sim/text/sections.hpp"
 
 #include "tests/config/text.hpp"
 #include "tests/support/temporary_folder.hpp"

@@ -1,7 +1,7 @@
 // The key `workload.rescale`.
 #include <gtest/gtest.h>
 
-#include "sim/engine/sections.hpp"
+#include "sim/text/sections.hpp"
 
 #include "tests/config/text.hpp"
 #include "tests/roofline/gpus.hpp"

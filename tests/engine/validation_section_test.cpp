@@ -1,7 +1,7 @@
 // The section `validation` of a scenario.
 #include <gtest/gtest.h>
 
-#include "sim/engine/sections.hpp"
+#include "sim/text/sections.hpp"
 
 #include "tests/config/text.hpp"
 

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/gpu/gpu_description.hpp"
+#include "sim/text/gpu_file.hpp"
 
 namespace ddpsim {
 namespace {

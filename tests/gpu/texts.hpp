@@ -3,6 +3,7 @@
 #include <string>
 
 #include "sim/gpu/gpu_description.hpp"
+#include "sim/text/gpu_file.hpp"
 
 #include "tests/support/errors.hpp"
 #include "tests/support/temporary_folder.hpp"

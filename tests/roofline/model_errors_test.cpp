@@ -1,7 +1,7 @@
 // Every way in which a model file can be wrong, with the whole message.
 #include <gtest/gtest.h>
 
-#include "sim/roofline/model_file.hpp"
+#include "sim/text/model_file.hpp"
 
 #include "tests/support/errors.hpp"
 #include "tests/support/temporary_folder.hpp"

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/roofline/gpt2_model.hpp"
+#include "sim/text/gpu_file.hpp"
 #include "sim/trace/trace_file.hpp"
 
 #include "tests/roofline/gpus.hpp"

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/text/topology_file.hpp"
 #include "sim/topology/topology.hpp"
 
 #include "tests/support/errors.hpp"

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "sim/text/topology_file.hpp"
+
 #include "tests/topology/clusters.hpp"
 
 namespace ddpsim {

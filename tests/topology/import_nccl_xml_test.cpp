@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "sim/text/topology_file.hpp"
+
 #include "tests/topology/imports.hpp"
 
 namespace ddpsim {

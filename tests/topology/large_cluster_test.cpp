@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "sim/text/topology_file.hpp"
 #include "sim/topology/node_cluster.hpp"
 #include "sim/topology/rings.hpp"
 

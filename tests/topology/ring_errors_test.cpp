@@ -1,6 +1,7 @@
 // Every way in which a ring file can be wrong, with the whole message.
 #include <gtest/gtest.h>
 
+#include "sim/text/topology_file.hpp"
 #include "sim/topology/topology.hpp"
 
 #include "tests/support/errors.hpp"

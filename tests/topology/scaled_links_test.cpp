@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "sim/text/topology_file.hpp"
 #include "sim/topology/cluster_graph.hpp"
 #include "sim/topology/topology.hpp"
 

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sim/engine/scenario_reader.hpp"
+#include "sim/text/scenario_reader.hpp"
 
 #include "tests/support/errors.hpp"
 #include "tests/support/temporary_folder.hpp"

@@ -2,8 +2,8 @@
 #include <fmt/core.h>
 
 #include "sim/base/limits.hpp"
+#include "sim/text/topology_readers.hpp"
 #include "sim/topology/names.hpp"
-#include "sim/topology/topology_kinds.hpp"
 
 namespace ddpsim {
 namespace {

@@ -5,7 +5,7 @@
 #include "sim/base/csv.hpp"
 #include "sim/base/statistics.hpp"
 #include "sim/config/reader.hpp"
-#include "sim/engine/sections.hpp"
+#include "sim/text/sections.hpp"
 
 namespace ddpsim {
 namespace {

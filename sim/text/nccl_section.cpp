@@ -6,8 +6,9 @@
 
 #include "sim/config/reader.hpp"
 #include "sim/cost/nccl_communicator.hpp"
-#include "sim/engine/scenario_reader.hpp"
-#include "sim/topology/nccl_calibration.hpp"
+#include "sim/text/nccl_calibration.hpp"
+#include "sim/text/nccl_platform_section.hpp"
+#include "sim/text/scenario_reader.hpp"
 
 namespace ddpsim {
 namespace {

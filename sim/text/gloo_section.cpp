@@ -2,7 +2,7 @@
 #include <fmt/core.h>
 
 #include "sim/config/reader.hpp"
-#include "sim/engine/scenario_reader.hpp"
+#include "sim/text/scenario_reader.hpp"
 
 namespace ddpsim {
 namespace {

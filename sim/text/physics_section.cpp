@@ -1,7 +1,7 @@
 #include "sim/base/limits.hpp"
 #include "sim/config/reader.hpp"
-#include "sim/engine/physics_calibration.hpp"
-#include "sim/engine/sections.hpp"
+#include "sim/text/physics_calibration.hpp"
+#include "sim/text/sections.hpp"
 
 namespace ddpsim {
 namespace {

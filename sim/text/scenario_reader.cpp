@@ -1,4 +1,4 @@
-#include "sim/engine/scenario_reader.hpp"
+#include "sim/text/scenario_reader.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -8,9 +8,10 @@
 
 #include "sim/base/limits.hpp"
 #include "sim/config/reader.hpp"
-#include "sim/engine/plausibility.hpp"
-#include "sim/engine/sections.hpp"
-#include "sim/engine/value_text.hpp"
+#include "sim/text/gpu_file.hpp"
+#include "sim/text/plausibility.hpp"
+#include "sim/text/sections.hpp"
+#include "sim/text/value_text.hpp"
 #include "sim/trace/trace_file.hpp"
 
 namespace ddpsim {

@@ -1,4 +1,4 @@
-#include "sim/engine/value_text.hpp"
+#include "sim/text/value_text.hpp"
 
 #include <fmt/core.h>
 

@@ -1,4 +1,4 @@
-#include "sim/engine/physics_calibration.hpp"
+#include "sim/text/physics_calibration.hpp"
 
 #include <fmt/core.h>
 

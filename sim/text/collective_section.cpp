@@ -3,7 +3,7 @@
 
 #include "sim/base/limits.hpp"
 #include "sim/config/reader.hpp"
-#include "sim/engine/scenario_reader.hpp"
+#include "sim/text/scenario_reader.hpp"
 
 namespace ddpsim {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "sim/config/value.hpp"
 #include "sim/engine/scenario.hpp"
-#include "sim/engine/sections.hpp"
 #include "sim/gpu/gpu_description.hpp"
+#include "sim/text/sections.hpp"
 #include "sim/topology/scaled_links.hpp"
 #include "sim/topology/topology.hpp"
 

@@ -1,4 +1,4 @@
-#include "sim/topology/nccl_calibration.hpp"
+#include "sim/text/nccl_calibration.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "sim/roofline/model_file.hpp"
+#include "sim/text/model_file.hpp"
 
 #include <unordered_map>
 

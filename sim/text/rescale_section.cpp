@@ -2,8 +2,8 @@
 #include <fmt/core.h>
 
 #include "sim/config/reader.hpp"
-#include "sim/engine/sections.hpp"
 #include "sim/roofline/rescale.hpp"
+#include "sim/text/sections.hpp"
 
 namespace ddpsim {
 namespace {

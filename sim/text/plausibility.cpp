@@ -1,4 +1,4 @@
-#include "sim/engine/plausibility.hpp"
+#include "sim/text/plausibility.hpp"
 
 #include <fmt/core.h>
 

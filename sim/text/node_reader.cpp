@@ -4,9 +4,9 @@
 
 #include <fmt/core.h>
 
+#include "sim/text/topology_readers.hpp"
 #include "sim/topology/interconnect.hpp"
 #include "sim/topology/names.hpp"
-#include "sim/topology/topology_kinds.hpp"
 
 namespace ddpsim {
 namespace {

@@ -1,4 +1,4 @@
-#include "sim/topology/named_file.hpp"
+#include "sim/text/named_file.hpp"
 
 #include <filesystem>
 

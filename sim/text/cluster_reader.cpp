@@ -7,10 +7,11 @@
 #include "sim/base/limits.hpp"
 #include "sim/config/reader.hpp"
 #include "sim/cost/nccl_communicator.hpp"
-#include "sim/engine/plausibility.hpp"
-#include "sim/engine/scenario_reader.hpp"
-#include "sim/engine/sections.hpp"
-#include "sim/engine/value_text.hpp"
+#include "sim/text/plausibility.hpp"
+#include "sim/text/scenario_reader.hpp"
+#include "sim/text/sections.hpp"
+#include "sim/text/topology_file.hpp"
+#include "sim/text/value_text.hpp"
 
 namespace ddpsim {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "sim/base/limits.hpp"
 #include "sim/config/reader.hpp"
-#include "sim/engine/sections.hpp"
+#include "sim/text/sections.hpp"
 
 namespace ddpsim {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "sim/base/limits.hpp"
 #include "sim/config/reader.hpp"
-#include "sim/engine/sections.hpp"
+#include "sim/text/sections.hpp"
 
 namespace ddpsim {
 namespace {

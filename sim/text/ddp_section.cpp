@@ -2,7 +2,7 @@
 
 #include "sim/config/reader.hpp"
 #include "sim/ddp/ddp_rules.hpp"
-#include "sim/engine/sections.hpp"
+#include "sim/text/sections.hpp"
 
 namespace ddpsim {
 namespace {

@@ -1,0 +1,73 @@
+#include "sim/text/topology_file.hpp"
+
+#include <fmt/core.h>
+
+#include "sim/base/check.hpp"
+#include "sim/text/named_file.hpp"
+#include "sim/text/nccl_platform_section.hpp"
+#include "sim/text/topology_readers.hpp"
+
+namespace ddpsim {
+
+using config::MapReader;
+using config::Value;
+
+Link read_link(const Value& value, const std::string& name) {
+  MapReader reader(value, name);
+  Link link{reader.required("bandwidth", config::as_bandwidth),
+            reader.required("latency", config::as_seconds)};
+  reader.finish();
+  return link;
+}
+
+LinkOverride read_link_override(const Value& value) {
+  MapReader reader(value, "overrides");
+  LinkOverride override;
+  override.span = reader.require("link").span;
+  override.link = reader.required("link", config::as_string);
+  override.bandwidth = reader.optional("bandwidth", config::as_bandwidth);
+  override.latency = reader.optional("latency", config::as_seconds);
+  override.broken = reader.optional("broken", config::as_bool).value_or(false);
+  reader.finish();
+  if (!override.bandwidth && !override.latency && !override.broken)
+    throw InputError(value.span, "this override changes nothing",
+                     "give it a bandwidth or a latency, or 'broken: true'");
+  return override;
+}
+
+namespace {
+
+enum class TopologyKind { ring, cluster, graph };
+
+std::shared_ptr<Topology> read_kind(TopologyKind kind, MapReader& reader) {
+  switch (kind) {
+    case TopologyKind::cluster:
+      return read_cluster(reader);
+    case TopologyKind::graph:
+      return read_graph(reader);
+    case TopologyKind::ring:
+      return read_ring(reader);
+  }
+  DDPSIM_CHECK(false, "every kind has a reader");
+  return nullptr;
+}
+
+}  // namespace
+
+std::shared_ptr<const Topology> read_topology(const std::string& path) {
+  Value root = config::load_yaml(path, "a topology");
+  MapReader reader(root, "topology");
+  auto kind = reader.required(
+      "kind",
+      config::as_word(config::Words<TopologyKind>{
+          {"ring", TopologyKind::ring}, {"cluster", TopologyKind::cluster}, {"graph", TopologyKind::graph}}));
+  // A plain ring says nothing of nodes, which NCCL's model counts.
+  const Value* nccl = kind == TopologyKind::ring ? nullptr : reader.find("nccl");
+  const Value* gpu = reader.find("gpu");
+  auto topology = read_kind(kind, reader);
+  if (gpu) topology->gpu = named_file(*gpu, path);
+  if (nccl) topology->nccl = read_nccl_platform(*nccl, path);
+  return topology;
+}
+
+}  // namespace ddpsim

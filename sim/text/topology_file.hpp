@@ -1,0 +1,16 @@
+#pragma once
+#include <memory>
+#include <string>
+
+#include "sim/config/value.hpp"
+#include "sim/topology/topology.hpp"
+
+namespace ddpsim {
+
+// {link: NAME, bandwidth: ..., latency: ..., broken: true}. Throws InputError when it changes nothing.
+LinkOverride read_link_override(const config::Value& value);
+
+// Reads a topology file (docs/formats.md). Throws InputError with the place and a hint.
+std::shared_ptr<const Topology> read_topology(const std::string& path);
+
+}  // namespace ddpsim
