@@ -7,7 +7,7 @@
 
 #include <benchmark/benchmark.h>
 
-#include "sim/engine/run_all.hpp"
+#include "sim/study/run_all.hpp"
 #include "sim/text/topology_file.hpp"
 #include "sim/topology/topology.hpp"
 

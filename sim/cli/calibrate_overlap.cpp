@@ -9,8 +9,8 @@
 #include "sim/calibrate/interference_fit.hpp"
 #include "sim/cli/scenario_options.hpp"
 #include "sim/config/sweep_axes.hpp"
-#include "sim/engine/run_all.hpp"
 #include "sim/report/measured_iterations.hpp"
+#include "sim/study/run_all.hpp"
 #include "sim/text/physics_calibration.hpp"
 #include "sim/text/scenario_reader.hpp"
 

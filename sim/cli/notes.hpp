@@ -5,9 +5,9 @@
 
 #include "sim/base/note.hpp"
 #include "sim/engine/scenario.hpp"
-#include "sim/engine/scenario_variant.hpp"
 #include "sim/report/metrics.hpp"
 #include "sim/report/sweep_result.hpp"
+#include "sim/study/scenario_variant.hpp"
 
 namespace ddpsim::cli {
 

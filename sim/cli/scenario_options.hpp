@@ -9,10 +9,9 @@
 #include "sim/base/program_exit.hpp"
 #include "sim/command_line/command_line.hpp"
 #include "sim/config/value.hpp"
-#include "sim/engine/prediction.hpp"
-#include "sim/report/metrics.hpp"
 #include "sim/report/result_json.hpp"
 #include "sim/report/sweep_result.hpp"
+#include "sim/study/scenario_metrics.hpp"
 
 namespace ddpsim::cli {
 
@@ -48,8 +47,6 @@ void check_inputs_survive(const std::vector<std::string>& inputs,
 // Writes a finished output: to standard output for "-", else to a file at once.
 void write_output(const std::string& destination, const std::string& text);
 
-IterationMetrics metrics_of(const Scenario& scenario, const Prediction& prediction);
-IterationContext context_of(const Scenario& scenario);
 ToolInfo tool_info();
 
 }  // namespace ddpsim::cli

@@ -12,15 +12,15 @@
 #include "sim/base/progress_line.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/notes.hpp"
-#include "sim/cli/point_runs.hpp"
 #include "sim/cli/scenario_options.hpp"
-#include "sim/cli/sweep_points.hpp"
 #include "sim/config/sweep_axes.hpp"
 #include "sim/report/console.hpp"
 #include "sim/report/measured_iterations.hpp"
 #include "sim/report/plot.hpp"
 #include "sim/report/result_csv.hpp"
 #include "sim/report/sweep_table.hpp"
+#include "sim/study/point_runs.hpp"
+#include "sim/study/sweep_points.hpp"
 
 namespace ddpsim::cli {
 namespace {

@@ -15,9 +15,9 @@
 #include "sim/base/output_file.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/notes.hpp"
-#include "sim/cli/point_runs.hpp"
 #include "sim/config/overrides.hpp"
 #include "sim/report/plot.hpp"
+#include "sim/study/point_runs.hpp"
 
 namespace ddpsim::cli {
 namespace {

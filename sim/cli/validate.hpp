@@ -6,7 +6,7 @@
 #include "validate/harness/step.hpp"
 
 #include "sim/cli/scenario_options.hpp"
-#include "sim/cli/sweep_points.hpp"
+#include "sim/study/sweep_points.hpp"
 
 namespace ddpsim::cli {
 

@@ -5,8 +5,8 @@
 
 #include "validate/harness/step.hpp"
 
-#include "sim/cli/sweep_points.hpp"
 #include "sim/cli/validate.hpp"
+#include "sim/study/sweep_points.hpp"
 
 namespace ddpsim::cli {
 

@@ -1,10 +1,10 @@
 // Many iterations of ranks that are not always as fast.
+#include "sim/study/prediction.hpp"
+
 #include <algorithm>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include "sim/engine/prediction.hpp"
 
 #include "tests/engine/random_coupled_case.hpp"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/engine/run_all.hpp"
+#include "sim/study/run_all.hpp"
 
 #include "tests/engine/clusters.hpp"
 

@@ -31,6 +31,7 @@ ALLOWED = {
     "sim/replay/simgrid": ["sim/replay"],
     "sim/engine": ["sim/replay", "sim/variability"],
     "sim/text": ["sim/config", "sim/engine", "sim/roofline"],
+    "sim/study": ["sim/text", "sim/report"],
     "sim/report": ["sim/timeline", "sim/ddp", "sim/variability"],
     "traces/torch_gpt2": ["sim/trace"],
     "traces/capture/command": ["sim/command_line", "sim/trace"],
@@ -41,7 +42,7 @@ ALLOWED = {
     "validate/gloo": ["validate/harness", "traces/capture"],
     "validate/nccl": ["validate/harness"],
     "validate/comparison": ["validate/harness", "sim/engine", "sim/report"],
-    "sim/cli": ["sim/command_line", "validate/comparison", "validate/testbed", "traces/capture/command", "sim/calibrate", "sim/trace/import", "sim/text", "sim/topology/import", "sim/report"],
+    "sim/cli": ["sim/command_line", "validate/comparison", "validate/testbed", "traces/capture/command", "sim/calibrate", "sim/trace/import", "sim/study", "sim/topology/import"],
     "sim": ["sim/cli"],
 }
 

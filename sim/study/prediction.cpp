@@ -1,4 +1,4 @@
-#include "sim/engine/prediction.hpp"
+#include "sim/study/prediction.hpp"
 
 #include "sim/base/check.hpp"
 #include "sim/base/statistics.hpp"

@@ -1,12 +1,12 @@
-#include "sim/cli/point_runs.hpp"
+#include "sim/study/point_runs.hpp"
 
 #include <optional>
 #include <utility>
 #include <vector>
 
-#include "sim/engine/run_all.hpp"
+#include "sim/study/run_all.hpp"
 
-namespace ddpsim::cli {
+namespace ddpsim {
 namespace {
 
 // What a point has to simulate: itself, and before it both ends of its range.
@@ -55,4 +55,4 @@ void run_points(std::span<const ScenarioVariant> points, unsigned jobs,
       });
 }
 
-}  // namespace ddpsim::cli
+}  // namespace ddpsim

@@ -1,4 +1,4 @@
-#include "sim/cli/explain_links.hpp"
+#include "sim/study/explain_links.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -11,7 +11,7 @@
 #include "sim/engine/most_loaded_link.hpp"
 #include "sim/engine/scaled_all_reduces.hpp"
 
-namespace ddpsim::cli {
+namespace ddpsim {
 namespace {
 
 // Times a link's bandwidth, which must remain a number to simulate with.
@@ -155,4 +155,4 @@ std::string note_on_links(const Scenario& scenario) {
          "are, and latency is what a message of no bytes takes";
 }
 
-}  // namespace ddpsim::cli
+}  // namespace ddpsim

@@ -10,7 +10,7 @@
 #include "sim/text/scenario_reader.hpp"
 #include "sim/topology/scaled_links.hpp"
 
-namespace ddpsim::cli {
+namespace ddpsim {
 
 // In the words of --set, of what was read, or of all links.
 struct Change {
@@ -43,4 +43,4 @@ class WhatIf {
   ScenarioReader reader_;  // of the links as they are
 };
 
-}  // namespace ddpsim::cli
+}  // namespace ddpsim

@@ -2,8 +2,8 @@
 #include <functional>
 #include <span>
 
-#include "sim/engine/prediction.hpp"
-#include "sim/engine/scenario_variant.hpp"
+#include "sim/study/prediction.hpp"
+#include "sim/study/scenario_variant.hpp"
 
 namespace ddpsim {
 

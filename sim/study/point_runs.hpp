@@ -3,10 +3,10 @@
 #include <span>
 
 #include "sim/base/forked_workers.hpp"
-#include "sim/cli/scenario_options.hpp"
-#include "sim/engine/scenario_variant.hpp"
+#include "sim/study/scenario_metrics.hpp"
+#include "sim/study/scenario_variant.hpp"
 
-namespace ddpsim::cli {
+namespace ddpsim {
 
 // Predicts every scenario, at most `jobs` at once, and hands them over in order; the metrics have the range
 // that uncalibrated interference leaves open. on_lost in place of one that the machine did not let end.
@@ -14,4 +14,4 @@ void run_points(std::span<const ScenarioVariant> points, unsigned jobs,
                 const std::function<void(std::size_t, const Prediction&, IterationMetrics)>& on_point,
                 const OnLost& on_lost = throw_lost);
 
-}  // namespace ddpsim::cli
+}  // namespace ddpsim

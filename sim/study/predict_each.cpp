@@ -5,7 +5,7 @@
 #include <type_traits>
 
 #include "sim/base/check.hpp"
-#include "sim/engine/prediction.hpp"
+#include "sim/study/prediction.hpp"
 
 namespace ddpsim {
 namespace {

@@ -1,4 +1,4 @@
-#include "sim/cli/explain.hpp"
+#include "sim/study/explain.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -9,12 +9,12 @@
 
 #include "sim/base/one_line.hpp"
 #include "sim/base/quantity.hpp"
-#include "sim/cli/explain_links.hpp"
-#include "sim/cli/what_if.hpp"
 #include "sim/ddp/distinct_bucket_caps.hpp"
 #include "sim/engine/scaled_all_reduces.hpp"
+#include "sim/study/explain_links.hpp"
+#include "sim/study/what_if.hpp"
 
-namespace ddpsim::cli {
+namespace ddpsim {
 namespace {
 
 std::string percent(Seconds part, Seconds whole) {
@@ -194,4 +194,4 @@ void explain(std::ostream& out, const std::string& path, const config::Value& ro
   if (auto note = note_on_links(scenario); !note.empty()) out << fmt::format("({})\n", note);
 }
 
-}  // namespace ddpsim::cli
+}  // namespace ddpsim

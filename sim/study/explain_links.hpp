@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "sim/cli/what_if.hpp"
+#include "sim/study/what_if.hpp"
 
-namespace ddpsim::cli {
+namespace ddpsim {
 
 // How much of the all-reduces' time is latency and how much bandwidth, by simulating without either, and the
 // link that is busy for longest.
@@ -21,4 +21,4 @@ void add_link_changes(const WhatIf& what_if, const Scenario& scenario, std::vect
 // What such changes mean where it is not the links that say what all-reduces take; empty where they do.
 std::string note_on_links(const Scenario& scenario);
 
-}  // namespace ddpsim::cli
+}  // namespace ddpsim

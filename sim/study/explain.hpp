@@ -6,11 +6,11 @@
 #include "sim/config/value.hpp"
 #include "sim/report/metrics.hpp"
 
-namespace ddpsim::cli {
+namespace ddpsim {
 
 // `root` is the scenario without its sweep section, `metrics` what was simulated of it; `path` the scenario's
 // file.
 void explain(std::ostream& out, const std::string& path, const config::Value& root,
              const IterationMetrics& metrics);
 
-}  // namespace ddpsim::cli
+}  // namespace ddpsim

@@ -5,11 +5,11 @@
 
 #include "sim/config/overrides.hpp"
 #include "sim/config/sweep_axes.hpp"
-#include "sim/engine/scenario_variant.hpp"
 #include "sim/report/sweep_result.hpp"
+#include "sim/study/scenario_variant.hpp"
 #include "sim/text/scenario_reader.hpp"
 
-namespace ddpsim::cli {
+namespace ddpsim {
 
 struct SweepPlan {
   std::vector<AxisValues> axes;
@@ -28,4 +28,4 @@ SweepPlan plan_grid(const config::Value& root, std::vector<config::SweepAxis> ax
 SweepPlan plan_exact_optimum(const config::Value& root, std::vector<config::SweepAxis> axes,
                              ScenarioReader& reader);
 
-}  // namespace ddpsim::cli
+}  // namespace ddpsim

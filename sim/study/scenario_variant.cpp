@@ -1,4 +1,4 @@
-#include "sim/engine/scenario_variant.hpp"
+#include "sim/study/scenario_variant.hpp"
 
 namespace ddpsim {
 

@@ -1,4 +1,4 @@
-#include "sim/cli/sweep_points.hpp"
+#include "sim/study/sweep_points.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -9,7 +9,7 @@
 #include "sim/config/sweep_axes.hpp"
 #include "sim/ddp/distinct_bucket_caps.hpp"
 
-namespace ddpsim::cli {
+namespace ddpsim {
 namespace {
 
 using Visit = std::function<void(const config::Value& root, const std::vector<std::string>& values)>;
@@ -111,4 +111,4 @@ SweepPlan plan_exact_optimum(const config::Value& root, std::vector<config::Swee
   return plan;
 }
 
-}  // namespace ddpsim::cli
+}  // namespace ddpsim

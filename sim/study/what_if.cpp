@@ -1,10 +1,10 @@
-#include "sim/cli/what_if.hpp"
+#include "sim/study/what_if.hpp"
 
-#include "sim/cli/scenario_options.hpp"
 #include "sim/config/overrides.hpp"
-#include "sim/engine/run_all.hpp"
+#include "sim/study/run_all.hpp"
+#include "sim/study/scenario_metrics.hpp"
 
-namespace ddpsim::cli {
+namespace ddpsim {
 
 IterationMetrics WhatIf::simulate(const Change& change) {
   auto changed = root_;
@@ -24,4 +24,4 @@ const config::Value* WhatIf::find(const char* section, const char* key) const {
   return inner ? &inner->value : nullptr;
 }
 
-}  // namespace ddpsim::cli
+}  // namespace ddpsim

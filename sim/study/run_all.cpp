@@ -1,4 +1,4 @@
-#include "sim/engine/run_all.hpp"
+#include "sim/study/run_all.hpp"
 
 #include <algorithm>
 

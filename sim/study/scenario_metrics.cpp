@@ -1,0 +1,38 @@
+#include "sim/study/scenario_metrics.hpp"
+
+namespace ddpsim {
+namespace {
+
+CollectiveChoice nccl_choice(const Scenario& scenario, std::size_t group, Bytes bytes) {
+  const auto& model = *scenario.communication->nccl[group];
+  const auto& candidate = *model.choose(bytes).candidate;
+  return {std::string(nccl::name(candidate.algorithm)), std::string(nccl::name(candidate.protocol)),
+          candidate.channels, std::string(nccl::name(model.cost().times_from(candidate)))};
+}
+
+}  // namespace
+
+IterationContext context_of(const Scenario& scenario) {
+  IterationContext context{*scenario.trace,
+                           scenario.plan,
+                           scenario.world_size,
+                           scenario.algorithm(),
+                           std::string(fidelity_name(scenario.fidelity)),
+                           scenario.collective_workers};
+  if (scenario.communication && !scenario.communication->nccl.empty())
+    context.choice = [&scenario](std::size_t group, Bytes bytes) {
+      return nccl_choice(scenario, group, bytes);
+    };
+  return context;
+}
+
+IterationMetrics metrics_of(const Scenario& scenario, const Prediction& prediction) {
+  auto metrics = measure(prediction.timeline, context_of(scenario));
+  metrics.network = scenario.network_name();
+  metrics.simulated_flows = prediction.simulated_flows;
+  if (scenario.sampled)
+    metrics.spread = spread_of(prediction.iterations, prediction.unvaried, *scenario.sampled);
+  return metrics;
+}
+
+}  // namespace ddpsim
