@@ -4,6 +4,7 @@
 Usage: layering_test.py SOURCE_ROOT. Prints every violation and exits 1 if there is one.
 """
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -148,6 +149,10 @@ def self_test():
 if __name__ == "__main__":
     self_test()
     count, found = scan(Path(sys.argv[1]))
+    root = Path(sys.argv[1])
+    dot = subprocess.run([sys.executable, root / "scripts/draw-layers", "--dot"], capture_output=True, text=True, check=True).stdout
+    if dot.replace("--", "- -") not in (root / "docs/layers.svg").read_text():
+        found.append("docs/layers.svg is not a drawing of this table: run scripts/draw-layers")
     print("\n".join(found))
     if count < 50:
         sys.exit(f"only {count} sources found: is {sys.argv[1]} the project's root?")
