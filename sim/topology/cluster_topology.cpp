@@ -1,8 +1,8 @@
 // Kind cluster: nodes, the fabric over them, and what differs.
 #include <fmt/core.h>
 
-#include "sim/topology/topology_kinds.hpp"
 #include "sim/topology/node_cluster.hpp"
+#include "sim/topology/topology_kinds.hpp"
 
 namespace ddpsim {
 namespace {

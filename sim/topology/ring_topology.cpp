@@ -1,11 +1,11 @@
 // Kind ring: each GPU is a node of its own with one link, to the next.
 #include <fmt/core.h>
 
-#include "sim/topology/topology_kinds.hpp"
 #include "sim/topology/cluster_graph.hpp"
 #include "sim/topology/link_changes.hpp"
 #include "sim/topology/names.hpp"
 #include "sim/topology/shortest_ways.hpp"
+#include "sim/topology/topology_kinds.hpp"
 
 namespace ddpsim {
 namespace {
