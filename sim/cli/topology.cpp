@@ -128,7 +128,7 @@ void export_graph(const ExportOptions& options) {
     write_output(options.svg, run_program(graphviz, dot));
 }
 
-Command show_command() {
+Command topology_show_command() {
   auto options = std::make_shared<ClusterOptions>();
   Command command{.name = "show",
                   .description = "Summary, and what joins each two GPUs (as nvidia-smi topo -m)",
@@ -186,7 +186,7 @@ Command topology_command() {
   return {.name = "topology",
           .description = "Look at a topology: links, routes, rings, what collectives cost",
           .example = "  ddpsim topology show topologies/dgx1-v100.yaml",
-          .commands = {show_command(), rings_command(), costs_command(), export_command(),
+          .commands = {topology_show_command(), rings_command(), costs_command(), export_command(),
                        topology_nccl_command(), topology_import_command()}};
 }
 

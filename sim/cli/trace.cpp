@@ -81,7 +81,7 @@ void show(const ShowOptions& options) {
   if (!options.plot.empty()) write_backward_plot(trace, plan, options.plot);
 }
 
-Command show_command() {
+Command trace_show_command() {
   auto options = std::make_shared<ShowOptions>();
   return {
       .name = "show",
@@ -117,7 +117,7 @@ Command trace_command() {
   return {.name = "trace",
           .description = "Look at layer traces, import and estimate them",
           .example = "  ddpsim trace show traces/gpt2-large-a100-bs4.csv",
-          .commands = {show_command(), trace_import_command(), trace_synthesize_command()}};
+          .commands = {trace_show_command(), trace_import_command(), trace_synthesize_command()}};
 }
 
 }  // namespace ddpsim::cli

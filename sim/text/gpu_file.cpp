@@ -14,7 +14,7 @@ using config::Value;
 constexpr int kMostMultiprocessors = 100'000;
 constexpr double kLargestSlowdown = 100;
 
-enum class Kind { gpu };
+enum class GpuKind { gpu };
 
 std::map<DType, FlopsPerSecond> read_peaks(const Value& value) {
   MapReader reader(value, "peak");
@@ -68,7 +68,7 @@ Bytes as_memory(const Value& value) {
 GpuDescription read_gpu(const std::string& path) {
   Value root = config::load_yaml(path, "a GPU");
   MapReader reader(root, "gpu");
-  reader.required("kind", config::as_word(config::Words<Kind>{{"gpu", Kind::gpu}}));
+  reader.required("kind", config::as_word(config::Words<GpuKind>{{"gpu", GpuKind::gpu}}));
   GpuDescription gpu;
   gpu.name = reader.required("name", config::as_string);
   gpu.multiprocessors =

@@ -19,7 +19,7 @@ constexpr int kMostKernels = 1000;
 constexpr double kLargestCount = 1e18;  // of operations or values
 constexpr std::string_view kIndex = "{i}";
 
-enum class Kind { model };
+enum class ModelKind { model };
 
 std::string with_index(std::string name, std::int64_t index) {
   for (auto at = name.find(kIndex); at != std::string::npos; at = name.find(kIndex))
@@ -38,7 +38,7 @@ class ModelReader {
  public:
   Model read(const Value& root) {
     MapReader reader(root, "model");
-    reader.required("kind", config::as_word(config::Words<Kind>{{"model", Kind::model}}));
+    reader.required("kind", config::as_word(config::Words<ModelKind>{{"model", ModelKind::model}}));
     model_.name = reader.required("name", as_name);
     const Value& layers = reader.require("layers");
     reader.finish();
