@@ -89,6 +89,10 @@ void check_inputs_survive(const std::vector<std::string>& inputs,
                          "give it another name");
 }
 
+void write_output(const std::string& destination, const std::function<std::string()>& text) {
+  if (!destination.empty()) write_output(destination, text());
+}
+
 void write_output(const std::string& destination, const std::string& text) {
   if (destination.empty()) return;
   if (destination == "-")

@@ -1,6 +1,7 @@
 #pragma once
 // What `simulate` and `sweep` share: the scenario file with its overrides, where results go, and who
 // simulates.
+#include <functional>
 #include <span>
 #include <string>
 #include <utility>
@@ -44,7 +45,9 @@ void check_outputs(const std::vector<std::pair<std::string, std::string>>& outpu
 void check_inputs_survive(const std::vector<std::string>& inputs,
                           const std::vector<std::pair<std::string, std::string>>& outputs);
 
-// Writes a finished output: to standard output for "-", else to a file at once.
+// Writes a finished output: to standard output for "-", else to a file at once; nothing, without asking for
+// the text, where no destination is named.
+void write_output(const std::string& destination, const std::function<std::string()>& text);
 void write_output(const std::string& destination, const std::string& text);
 
 ToolInfo tool_info();

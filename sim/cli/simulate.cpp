@@ -147,8 +147,8 @@ void simulate(const SimulateOptions& options) {
     tell(comparison_of_fidelities);
   }
   OutputPhase writing;
-  write_output(options.scenario.json, simulate_json(metrics, tool_info(), comparison, notes));
-  write_output(options.scenario.csv, buckets_csv(metrics));
+  write_output(options.scenario.json, [&] { return simulate_json(metrics, tool_info(), comparison, notes); });
+  write_output(options.scenario.csv, [&] { return buckets_csv(metrics); });
   if (!options.timeline.empty())
     write_whole_file(options.timeline, chrome_timeline_json(prediction.timeline, context_of(scenario)));
 }

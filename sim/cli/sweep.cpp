@@ -149,16 +149,18 @@ void sweep(const SweepOptions& options) {
   if (!options.scenario.quiet) print_notes(result.notes);
   for (const auto& axis : plan.axes) result.axes.push_back(axis.key);
   auto hint = run_sweep(options, plan, result);
-  std::vector<IterationMetrics> predictions;
-  for (const auto& point : result.points) predictions.push_back(point.metrics);
-  auto unmatched = unmatched_notes(result.measured, predictions);
-  if (!options.scenario.quiet) print_notes(unmatched);
-  result.notes.insert(result.notes.end(), unmatched.begin(), unmatched.end());
+  if (!result.measured.empty()) {
+    std::vector<IterationMetrics> predictions;
+    for (const auto& point : result.points) predictions.push_back(point.metrics);
+    auto unmatched = unmatched_notes(result.measured, predictions);
+    if (!options.scenario.quiet) print_notes(unmatched);
+    result.notes.insert(result.notes.end(), unmatched.begin(), unmatched.end());
+  }
   OutputPhase writing;
-  write_output(
-      options.scenario.json,
-      sweep_json(result, {options.scenario.file, options.scenario.overrides, plan.axes}, tool_info()));
-  write_output(options.scenario.csv, sweep_csv(result));
+  write_output(options.scenario.json, [&] {
+    return sweep_json(result, {options.scenario.file, options.scenario.overrides, plan.axes}, tool_info());
+  });
+  write_output(options.scenario.csv, [&] { return sweep_csv(result); });
   if (!options.plot.empty()) write_sweep_plot(result, options.plot);
   if (hint) fail_lost(result, *hint);
 }

@@ -130,7 +130,7 @@ SweepPlan RealScenario::with_table(const std::string& path, const std::string& t
   if (!trace.empty()) set_path(root, "workload.trace", trace);
   auto axes = config::take_sweep_axes(root);
   ScenarioReader reader(file_);
-  return plan_grid(root, axes, reader);
+  return expanded(plan_grid(root, axes, reader));
 }
 
 std::string RealScenario::name_of(std::size_t point) const {

@@ -196,7 +196,7 @@ validate::ValidationReport compare_with_file(const ValidateOptions& options, Swe
   auto root = options.load();
   auto axes = config::take_sweep_axes(root);
   ScenarioReader reader(options.scenario.file);
-  auto plan = plan_grid(root, axes, reader);
+  auto plan = expanded(plan_grid(root, axes, reader));
   const auto& validation = plan.scenarios.front().validation;
   auto measured = read_measured_iterations(*validation.measured);
   predicted = predict(plan, options.scenario.file, options.quiet());

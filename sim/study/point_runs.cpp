@@ -41,9 +41,9 @@ void run_points(std::span<const ScenarioVariant> points, unsigned jobs,
   };
   run_all(
       runs.variants, jobs,
-      [&](std::size_t i, const Prediction& prediction) {
+      [&](std::size_t i, const Scenario& scenario, const Prediction& prediction) {
         if (lost) return finish_lost_point(i);
-        auto metrics = metrics_of(runs.variants[i].scenario(), prediction);
+        auto metrics = metrics_of(scenario, prediction);
         if (i < runs.last[point]) return ends.push_back(metrics.iteration);
         if (!ends.empty()) metrics.range = IterationRange{ends[0], ends[1]};
         ends.clear();

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <functional>
-#include <numeric>
+#include <span>
+#include <unordered_map>
 
 #include <fmt/core.h>
 
+#include "sim/config/reader.hpp"
 #include "sim/config/sweep_axes.hpp"
+#include "sim/ddp/ddp_rules.hpp"
 #include "sim/ddp/distinct_bucket_caps.hpp"
 
 namespace ddpsim {
@@ -47,13 +50,64 @@ std::vector<AxisValues> as_written(const std::vector<config::SweepAxis>& axes) {
 }
 
 // A point of the sweep before there is its scenario to point to.
-struct CapOfGroup {
-  std::size_t group;
-  Bytes cap;
+struct PointOfGroup {
+  std::size_t scenario;
+  std::optional<Bytes> cap;  // in place of its own
+};
+
+void add_points(const std::vector<PointOfGroup>& points, SweepPlan& plan) {
+  plan.points.reserve(points.size());
+  for (const auto& [scenario, cap] : points) plan.points.push_back({&plan.scenarios[scenario], cap});
+}
+
+// The cap with which a point is a variant of another one; none where it is not, or not a cap: reading it says
+// what is wrong with it.
+std::optional<Bytes> cap_of_variant(const config::Value& value, const Scenario& base) {
+  if (base.plan.strategy != Strategy::ddp || !base.ddp.bucket_cap) return std::nullopt;
+  auto options = base.ddp;
+  try {
+    options.bucket_cap = config::as_bytes(value);
+    check_options(options);
+  } catch (const InputError&) {
+    return std::nullopt;
+  }
+  return options.bucket_cap;
+}
+
+// Which points of a group, variants of its first, reduce the same buckets.
+class SamePlans {
+ public:
+  // The first such point, this one if it is new.
+  std::size_t first_like(std::size_t point, const Scenario& base, std::optional<Bytes> cap) {
+    auto buckets = buckets_of(base, cap);
+    auto& candidates = known_[hash_of(buckets)];
+    for (const auto& [other, other_cap] : candidates)
+      if (buckets_of(base, other_cap) == buckets) return other;
+    candidates.push_back({point, cap});
+    return point;
+  }
+
+ private:
+  struct Known {
+    std::size_t point;
+    std::optional<Bytes> cap;
+  };
+  static std::vector<Bucket> buckets_of(const Scenario& base, std::optional<Bytes> cap) {
+    if (!cap) return base.plan.buckets;
+    auto options = base.ddp;
+    options.bucket_cap = cap;
+    return make_reduction_plan(*base.trace, Strategy::ddp, options).buckets;
+  }
+  static std::size_t hash_of(const std::vector<Bucket>& buckets) {
+    std::size_t hash = buckets.size();
+    for (const auto& bucket : buckets) hash = hash * 1000003 + std::hash<double>()(bucket.bytes.value());
+    return hash;
+  }
+  std::unordered_map<std::size_t, std::vector<Known>> known_;
 };
 
 void add_exact_caps(const config::Value& root, const std::vector<std::string>& values, ScenarioReader& reader,
-                    SweepPlan& plan, std::vector<CapOfGroup>& caps) {
+                    SweepPlan& plan, std::vector<PointOfGroup>& caps) {
   Scenario first = reader.read(root);
   if (first.plan.strategy != Strategy::ddp || !first.ddp.bucket_caps.empty())
     throw InputError("--exact-optimum looks for the best ddp.bucket_cap, which this scenario does not use",
@@ -83,16 +137,33 @@ SweepPlan plan_grid(const config::Value& root, std::vector<config::SweepAxis> ax
   std::stable_partition(axes.begin(), axes.end(),
                         [](const auto& axis) { return axis.key != kBucketCapAxis; });
   SweepPlan plan{as_written(axes), {}, {}, {}, {}};
-  std::size_t points = 1;
-  for (const auto& axis : axes) points *= axis.values.size();
-  plan.scenarios.reserve(points);
+  std::span<const config::Value> caps;
+  if (!axes.empty() && axes.back().key == kBucketCapAxis) caps = axes.back().values;
+  std::vector<PointOfGroup> points;
+  SamePlans same;
   for_each_combination(root, axes, [&](const config::Value& point, const std::vector<std::string>& values) {
-    plan.scenarios.push_back(reader.read(point));
+    auto number = points.size();
+    bool opens_group = caps.empty() || number % caps.size() == 0;
+    std::optional<Bytes> cap;
+    if (!opens_group) cap = cap_of_variant(caps[number % caps.size()], plan.scenarios.back());
+    if (!cap) {
+      plan.scenarios.push_back(reader.read(point));
+      same = {};
+    }
+    points.push_back({plan.scenarios.size() - 1, cap});
+    plan.same_as.push_back(same.first_like(number, plan.scenarios.back(), cap));
     plan.axis_values.push_back(values);
   });
+  add_points(points, plan);
+  return plan;
+}
+
+SweepPlan expanded(SweepPlan plan) {
+  std::vector<Scenario> scenarios;
+  scenarios.reserve(plan.points.size());
+  for (const auto& point : plan.points) scenarios.push_back(point.scenario());
+  plan.scenarios = std::move(scenarios);
   plan.points = unchanged(plan.scenarios);
-  plan.same_as.resize(plan.points.size());
-  std::iota(plan.same_as.begin(), plan.same_as.end(), std::size_t{0});
   return plan;
 }
 
@@ -101,12 +172,12 @@ SweepPlan plan_exact_optimum(const config::Value& root, std::vector<config::Swee
   check_axes(axes);
   std::erase_if(axes, [](const auto& axis) { return axis.key == kBucketCapAxis; });
   SweepPlan plan{as_written(axes), {}, {}, {}, {}};
-  std::vector<CapOfGroup> caps;
+  std::vector<PointOfGroup> caps;
   plan.axes.push_back({std::string(kBucketCapAxis), {}});
   for_each_combination(root, axes, [&](const config::Value& point, const std::vector<std::string>& values) {
     add_exact_caps(point, values, reader, plan, caps);
   });
-  for (const auto& [group, cap] : caps) plan.points.push_back({&plan.scenarios[group], cap});
+  add_points(caps, plan);
   for (const auto& values : plan.axis_values) plan.axes.back().values.push_back(values.back());
   return plan;
 }

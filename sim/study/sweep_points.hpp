@@ -14,7 +14,7 @@ namespace ddpsim {
 struct SweepPlan {
   std::vector<AxisValues> axes;
   std::vector<std::vector<std::string>> axis_values;  // one a point, one value an axis
-  std::vector<Scenario> scenarios;  // of a grid one a point; else one a group, of which points are variants
+  std::vector<Scenario> scenarios;                    // mostly one a group, of which points are variants
   std::vector<ScenarioVariant> points;
   std::vector<std::size_t> same_as;  // by point, the first one with the same buckets in all: mostly itself
 };
@@ -23,7 +23,10 @@ struct SweepPlan {
 // that each group's rows stand together.
 SweepPlan plan_grid(const config::Value& root, std::vector<config::SweepAxis> axes, ScenarioReader& reader);
 
-// The same with ddp.bucket_cap replaced by the smallest cap of every distinct bucket assignment, group by
+// The same with a scenario of its own for every point.
+SweepPlan expanded(SweepPlan plan);
+
+// A grid with ddp.bucket_cap replaced by the smallest cap of every distinct bucket assignment, group by
 // group. Throws InputError for more points than a sweep may have.
 SweepPlan plan_exact_optimum(const config::Value& root, std::vector<config::SweepAxis> axes,
                              ScenarioReader& reader);

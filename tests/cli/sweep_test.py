@@ -107,6 +107,17 @@ class SweepTest(cli.CliTest):
         self.write_scenario(cli.trace_text([("weight", cli.MIB, 0.01)]), "sweep: {ddp.bucket_cap: [1GiB, 1MiB, 25MiB]}")
         self.assertEqual(self.sweep()["best"]["axes"]["ddp.bucket_cap"], "1MiB")
 
+    def test_each_point_is_what_simulate_says(self):
+        """Also where caps give the same buckets, which are simulated once."""
+        self.write_scenario(cli.gpt2_small_trace(), "sweep: {ddp.bucket_cap: [1MiB, 25MiB, 25.001MiB, 25.002MiB, 100MiB]}", world_size=64)
+        points = self.sweep()["points"]
+        self.assertEqual(points[1]["iteration_s"], points[2]["iteration_s"])
+        for point in points:
+            cap = point["axes"]["ddp.bucket_cap"]
+            one = json.loads(self.ok("simulate", "scenario.yaml", "--set", f"ddp.bucket_cap={cap}", "--json", "-").stdout)
+            for key in ("bucket_cap_bytes", "n_buckets", "iteration_s", "exposed_communication_s", "algbw_Bps", "simulated_flows"):
+                self.assertEqual(point[key], one[key], f"{cap}: {key}")
+
     def test_nothing_else_on_standard_output(self):
         self.write_scenario(more="sweep: {ddp.bucket_cap: [4MiB, 16MiB]}")
         for quiet in ([], ["--quiet"]):
