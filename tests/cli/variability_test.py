@@ -2,6 +2,7 @@
 """Iterations that differ: `variability`, --iterations and --seed. Usage: variability_test.py BINARY SOURCE_ROOT."""
 import csv
 import io
+import json
 import unittest
 
 import ddpsim_cli as cli
@@ -126,6 +127,30 @@ class SlowTest(VariabilityTest):
         groups = self.varied("--set", "cluster.groups={tensor_parallel: 4}")
         self.assertEqual(one["iterations"]["slowest_of"], groups["iterations"]["slowest_of"])
         self.assertEqual(one["forward_s"], groups["forward_s"])
+
+
+class SharedLinksTest(cli.CliTest):
+    """Two jobs on one set of NICs, with interference: every draw is simulated."""
+    def predicted(self, *arguments):
+        return json.loads(self.ok("simulate", f"{cli.SOURCE_ROOT}/configs/shared-nic.yaml", "--json", "-", "--quiet", *arguments).stdout)
+
+    def test_without_interference_and_jitter_it_is_as_ever(self):
+        plain = self.predicted()
+        self.assertAlmostEqual(plain["iteration_s"], 1.572716189, places=8)  # before any of this was known of shared links
+        self.assertEqual(self.predicted("--set", "physics.interference=0")["iteration_s"], plain["iteration_s"])
+
+    def test_iterations_that_differ(self):
+        slowed = ("--set", "physics.interference=0.3")
+        once = self.predicted(*slowed)
+        self.assertGreater(once["iteration_s"], 1.6)
+        for network in ("simgrid", "builtin"):
+            result = self.predicted(*slowed, "--iterations", "4", "--seed", "1", "--set", f"engine.network={network}")
+            iterations = result["iterations"]
+            self.assertEqual(iterations["count"], 4)
+            self.assertAlmostEqual(iterations["unvaried_s"], once["iteration_s"], places=8)
+            self.assertLess(iterations["min_s"], iterations["max_s"])
+            self.assertGreaterEqual(result["simulated_flows"], 5 * 70_000)
+            self.assertEqual(result["network"], network)
 
 
 class SweepTest(VariabilityTest):
