@@ -23,11 +23,7 @@ template <class Value>
 using Words = std::vector<std::pair<std::string, Value>>;
 
 Words<nccl::Gpu> gpus() {
-  return {{"volta", nccl::Gpu::volta},
-          {"ampere", nccl::Gpu::ampere},
-          {"ada", nccl::Gpu::ada},
-          {"hopper", nccl::Gpu::hopper},
-          {"blackwell", nccl::Gpu::blackwell}};
+  return {nccl::kGpuNames.begin(), nccl::kGpuNames.end()};
 }
 
 Words<HostCpu> host_cpus() {

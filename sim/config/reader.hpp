@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/base/names.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/config/value.hpp"
 
@@ -37,6 +38,16 @@ inline auto as_number(double lowest, double highest) {
 // One of a fixed set of words; `words` pairs each with its meaning.
 template <class Enum>
 using Words = std::vector<std::pair<std::string, Enum>>;
+// Those of an enum, after others.
+template <class Meaning, class Enum, std::size_t n>
+Words<Meaning> words_of(const Names<Enum, n>& names, Words<Meaning> others = {}) {
+  for (const auto& [name, value] : names) others.emplace_back(name, value);
+  return others;
+}
+template <class Enum, std::size_t n>
+Words<Enum> words_of(const Names<Enum, n>& names) {
+  return words_of<Enum>(names, {});
+}
 std::size_t word_index(const Value& value, const std::vector<std::string>& words);
 template <class Enum>
 auto as_word(Words<Enum> words) {

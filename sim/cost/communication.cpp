@@ -75,26 +75,6 @@ std::vector<std::vector<int>> ranks_by_node(const Cluster& cluster, std::span<co
   return nodes;
 }
 
-std::string_view algorithm_name(Algorithm algorithm) {
-  switch (algorithm) {
-    case Algorithm::ring:
-      return "ring";
-    case Algorithm::tree:
-      return "tree";
-    case Algorithm::chain_tree:
-      return "chain_tree";
-    case Algorithm::halving_doubling:
-      return "halving_doubling";
-    case Algorithm::hierarchical:
-      return "hierarchical";
-    case Algorithm::nvls:
-      return "nvls";
-    case Algorithm::nvls_tree:
-      return "nvls_tree";
-  }
-  return "?";
-}
-
 CollectiveSchedule all_reduce_schedule(const Cluster& cluster, std::span<const int> gpus,
                                        const CollectiveOptions& options) {
   Wiring wiring = wiring_of(cluster, gpus);

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/base/names.hpp"
 #include "sim/collective/algorithms.hpp"
 #include "sim/collective/fold.hpp"
 #include "sim/cost/gloo_model.hpp"
@@ -17,7 +18,16 @@
 namespace ddpsim {
 
 enum class Algorithm { ring, tree, chain_tree, halving_doubling, hierarchical, nvls, nvls_tree };
-std::string_view algorithm_name(Algorithm algorithm);
+inline constexpr Names<Algorithm, 7> kAlgorithmNames{{{"ring", Algorithm::ring},
+                                                      {"tree", Algorithm::tree},
+                                                      {"chain_tree", Algorithm::chain_tree},
+                                                      {"halving_doubling", Algorithm::halving_doubling},
+                                                      {"hierarchical", Algorithm::hierarchical},
+                                                      {"nvls", Algorithm::nvls},
+                                                      {"nvls_tree", Algorithm::nvls_tree}}};
+inline std::string_view algorithm_name(Algorithm algorithm) {
+  return name_in(kAlgorithmNames, algorithm);
+}
 
 struct CollectiveOptions {
   Algorithm algorithm = Algorithm::ring;

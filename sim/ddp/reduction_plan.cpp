@@ -220,19 +220,4 @@ std::vector<Bytes> construction_broadcasts(const LayerTrace& trace, const Reduct
   return broadcasts;
 }
 
-std::string_view strategy_name(Strategy strategy) {
-  switch (strategy) {
-    case Strategy::naive:
-      return "naive";
-    case Strategy::flat:
-      return "flat";
-    case Strategy::overlap:
-      return "overlap";
-    case Strategy::ddp:
-      return "ddp";
-  }
-  DDPSIM_CHECK(false, "every strategy has a name");
-  return {};
-}
-
 }  // namespace ddpsim

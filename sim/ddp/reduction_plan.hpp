@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/base/names.hpp"
 #include "sim/base/units.hpp"
 #include "sim/trace/layer_trace.hpp"
 
@@ -18,6 +19,13 @@ enum class Strategy {
   overlap,  // one all-reduce per parameter, as it becomes ready
   ddp,      // PyTorch's buckets, as they become ready
 };
+inline constexpr Names<Strategy, 4> kStrategyNames{{{"naive", Strategy::naive},
+                                                    {"flat", Strategy::flat},
+                                                    {"overlap", Strategy::overlap},
+                                                    {"ddp", Strategy::ddp}}};
+inline std::string_view strategy_name(Strategy strategy) {
+  return name_in(kStrategyNames, strategy);
+}
 
 // Whose bucketing rules; "2.6" is {2, 6}.
 struct TorchVersion {
@@ -123,7 +131,5 @@ std::vector<Seconds> bucket_launch_times(const LayerTrace& trace, const Reductio
 // dtype (distributed.py: _sync_module_states with broadcast_bucket_size); the buffers as they are broadcast
 // later. Empty for all but PyTorch's DDP.
 std::vector<Bytes> construction_broadcasts(const LayerTrace& trace, const ReductionPlan& plan);
-
-std::string_view strategy_name(Strategy strategy);
 
 }  // namespace ddpsim

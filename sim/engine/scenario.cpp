@@ -11,7 +11,7 @@ const RankClass& RankGroup::slowest_class() const {
 
 std::string_view Scenario::network_name() const {
   if (fidelity == Fidelity::closed_form) return "alone";
-  return network == SharedNetwork::builtin ? "builtin" : "simgrid";
+  return name_in(kSharedNetworkNames, network);
 }
 
 std::string Scenario::algorithm() const {

@@ -19,6 +19,8 @@ namespace ddpsim {
 
 // Who shares links out where they are shared (engine.network).
 enum class SharedNetwork { simgrid, builtin };
+inline constexpr Names<SharedNetwork, 2> kSharedNetworkNames{
+    {{"simgrid", SharedNetwork::simgrid}, {"builtin", SharedNetwork::builtin}}};
 
 // Ranks with the same compute speed: one stands for all. slowdown > 0 multiplies every compute time.
 struct RankClass {

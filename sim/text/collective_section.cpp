@@ -13,6 +13,7 @@ using config::as_word;
 using config::MapReader;
 using config::Value;
 using config::Words;
+using config::words_of;
 
 enum class RingOrder { search, ranks };
 
@@ -58,18 +59,10 @@ int read_workers(const Value* value, Backend backend) {
 ScenarioReader::Collective ScenarioReader::read_collective(const Value* value) {
   if (!value) return {};
   MapReader reader(*value, "collective");
-  Words<Backend> backends{{"nccl", Backend::nccl}, {"gloo", Backend::gloo}};
-  auto backend = reader.optional("backend", as_word(backends)).value_or(Backend::nccl);
+  auto backend = reader.optional("backend", as_word(words_of(kBackendNames))).value_or(Backend::nccl);
   using Choice = std::optional<Algorithm>;  // none: measured
-  Words<Choice> algorithms{{"auto", Algorithm::ring},
-                           {"ring", Algorithm::ring},
-                           {"tree", Algorithm::tree},
-                           {"chain_tree", Algorithm::chain_tree},
-                           {"halving_doubling", Algorithm::halving_doubling},
-                           {"hierarchical", Algorithm::hierarchical},
-                           {"nvls", Algorithm::nvls},
-                           {"nvls_tree", Algorithm::nvls_tree},
-                           {"measured", std::nullopt}};
+  auto algorithms = words_of<Choice>(kAlgorithmNames, {{"auto", Algorithm::ring}});
+  algorithms.emplace_back("measured", std::nullopt);
   Collective collective;
   collective.section = value;
   collective.backend = backend;

@@ -14,14 +14,6 @@ using config::MapReader;
 using config::Value;
 using Entry = nccl::Calibration::Entry;
 
-auto as_algorithm() {
-  using nccl::Algorithm;
-  return config::as_word(config::Words<Algorithm>{{"ring", Algorithm::ring},
-                                                  {"tree", Algorithm::tree},
-                                                  {"nvls", Algorithm::nvls},
-                                                  {"nvls_tree", Algorithm::nvls_tree}});
-}
-
 // What a curve was fitted to is for people, but for the GPUs, which are returned.
 int read_fitted_table(const Value& value) {
   MapReader reader(value, "fitted_to");
@@ -40,7 +32,7 @@ int read_fitted_table(const Value& value) {
 Entry read_entry(const Value& value) {
   MapReader reader(value, "curves");
   Entry entry;
-  entry.algorithm = reader.required("algorithm", as_algorithm());
+  entry.algorithm = reader.required("algorithm", config::as_word(config::words_of(nccl::kAlgorithmNames)));
   entry.across_nodes = reader.required("across_nodes", config::as_bool);
   entry.curve.latency_scale = reader.required("latency_scale", config::as_number(1e-3, 1e3));
   entry.curve.efficiency = reader.required("efficiency", config::as_number(1e-3, 1e3));

@@ -69,15 +69,8 @@ NcclPlatform read_nccl_platform(const Value& value, const std::string& file) {
   MapReader reader(value, "nccl");
   NcclPlatform platform;
   for (const char* key : {"gpu", "cpu"}) reader.find(key);  // known, before one is missed
-  platform.gpu = reader.required(
-      "gpu", config::as_word(config::Words<nccl::Gpu>{{"volta", nccl::Gpu::volta},
-                                                      {"ampere", nccl::Gpu::ampere},
-                                                      {"ada", nccl::Gpu::ada},
-                                                      {"hopper", nccl::Gpu::hopper},
-                                                      {"blackwell", nccl::Gpu::blackwell}}));
-  platform.cpu = reader.required(
-      "cpu", config::as_word(config::Words<nccl::Cpu>{
-                 {"intel", nccl::Cpu::intel}, {"amd", nccl::Cpu::amd}, {"other", nccl::Cpu::other}}));
+  platform.gpu = reader.required("gpu", config::as_word(config::words_of(nccl::kGpuNames)));
+  platform.cpu = reader.required("cpu", config::as_word(config::words_of(nccl::kCpuNames)));
   platform.version = reader.optional("version", as_nccl_version).value_or(platform.version);
   platform.memory_bandwidth = reader.optional("memory_bandwidth", config::as_bandwidth)
                                   .value_or(usual_memory_bandwidth(platform.gpu));

@@ -23,7 +23,7 @@ using config::as_string;
 using config::as_word;
 using config::MapReader;
 using config::Value;
-using config::Words;
+using config::words_of;
 
 struct Engine {
   const Value* value = nullptr;      // the fidelity's
@@ -35,14 +35,10 @@ Engine read_engine(const Value* engine) {
   if (!engine) return {};
   MapReader reader(*engine, "engine");
   const Value* value = reader.find("fidelity");
-  auto network =
-      reader.optional("network", as_word(Words<SharedNetwork>{{"auto", SharedNetwork::simgrid},
-                                                              {"simgrid", SharedNetwork::simgrid},
-                                                              {"builtin", SharedNetwork::builtin}}));
+  auto networks = words_of<SharedNetwork>(kSharedNetworkNames, {{"auto", SharedNetwork::simgrid}});
+  auto network = reader.optional("network", as_word(networks));
   reader.finish();
-  Words<std::optional<Fidelity>> words{{"auto", std::nullopt},     {"closed_form", Fidelity::closed_form},
-                                       {"exact", Fidelity::exact}, {"folded", Fidelity::folded},
-                                       {"lazy", Fidelity::lazy},   {"fluid", Fidelity::fluid}};
+  auto words = words_of<std::optional<Fidelity>>(kFidelityNames, {{"auto", std::nullopt}});
   return {value, value ? as_word(words)(*value) : std::nullopt, network.value_or(SharedNetwork::simgrid)};
 }
 
@@ -86,13 +82,6 @@ ReductionPlan make_plan_at(const Value& root, const LayerTrace& trace, Strategy 
       if (const auto* place = find_place(root, section, error.subject())) throw error.at(*place);
     throw error.at(root.find(root.find("ddp") ? "ddp" : "workload")->key_span);
   }
-}
-
-Words<Strategy> strategy_words() {
-  return {{"naive", Strategy::naive},
-          {"flat", Strategy::flat},
-          {"overlap", Strategy::overlap},
-          {"ddp", Strategy::ddp}};
 }
 
 template <class T, class Load>
@@ -193,7 +182,7 @@ Scenario ScenarioReader::read(const Value& root) {
   const Value& workload = reader.require("workload");
   const Value& cluster = reader.require("cluster");
   const Value* collective = reader.find("collective");
-  auto strategy = reader.optional("strategy", as_word(strategy_words())).value_or(Strategy::ddp);
+  auto strategy = reader.optional("strategy", as_word(words_of(kStrategyNames))).value_or(Strategy::ddp);
   const Value* ddp = reader.find("ddp");
   auto fidelity = read_engine(reader.find("engine"));
   const Value* physics = reader.find("physics");

@@ -41,8 +41,8 @@ ValidationSettings read_validation_section(const Value* value, const PathResolve
   ValidationSettings settings;
   if (!value) return settings;
   MapReader reader(*value, "validation");
-  Words<Backend> backends{{"gloo", Backend::gloo}, {"nccl", Backend::nccl}};
-  settings.backend = reader.optional("backend", as_word(backends)).value_or(settings.backend);
+  settings.backend =
+      reader.optional("backend", as_word(config::words_of(kBackendNames))).value_or(settings.backend);
   Words<RealCompute> computes{{"replay", RealCompute::replay}, {"model", RealCompute::model}};
   settings.compute = reader.optional("compute", as_word(computes)).value_or(settings.compute);
   reader.optional("ranks", as_integer(2, kLargestWorldSize));  // of a real run only, which reads it first

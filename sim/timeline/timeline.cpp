@@ -4,38 +4,28 @@
 #include <tuple>
 
 #include "sim/base/check.hpp"
+#include "sim/base/names.hpp"
 
 namespace ddpsim {
 namespace {
+
+constexpr Names<Activity, 10> kActivityNames{{{"broadcast", Activity::broadcast},
+                                              {"forward", Activity::forward},
+                                              {"backward", Activity::backward},
+                                              {"wait", Activity::wait},
+                                              {"optimizer", Activity::optimizer},
+                                              {"copy_in", Activity::copy_in},
+                                              {"copy_out", Activity::copy_out},
+                                              {"launch", Activity::launch},
+                                              {"all_reduce", Activity::all_reduce},
+                                              {"used_parameter_bitmap", Activity::used_parameter_bitmap}}};
 
 constexpr double kSame = 1e-9;  // relative
 
 }  // namespace
 
 std::string_view activity_name(Activity activity) {
-  switch (activity) {
-    case Activity::broadcast:
-      return "broadcast";
-    case Activity::forward:
-      return "forward";
-    case Activity::backward:
-      return "backward";
-    case Activity::wait:
-      return "wait";
-    case Activity::optimizer:
-      return "optimizer";
-    case Activity::copy_in:
-      return "copy_in";
-    case Activity::copy_out:
-      return "copy_out";
-    case Activity::launch:
-      return "launch";
-    case Activity::all_reduce:
-      return "all_reduce";
-    case Activity::used_parameter_bitmap:
-      return "used_parameter_bitmap";
-  }
-  return "?";
+  return name_in(kActivityNames, activity);
 }
 
 Seconds RankTimeline::duration() const {
