@@ -7,13 +7,13 @@
 
 #include <fmt/core.h>
 
-#include "sim/base/external_program.hpp"
 #include "sim/base/output_file.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/cli/cluster_options.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/scenario_options.hpp"
 #include "sim/cost/algorithm_costs.hpp"
+#include "sim/process/external_program.hpp"
 #include "sim/topology/describe.hpp"
 #include "sim/topology/rings.hpp"
 

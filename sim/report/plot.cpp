@@ -3,9 +3,9 @@
 #include <fmt/core.h>
 
 #include "sim/base/check.hpp"
-#include "sim/base/external_program.hpp"
 #include "sim/base/output_file.hpp"
 #include "sim/base/source.hpp"
+#include "sim/process/external_program.hpp"
 #include "sim/report/plot_kinds.hpp"
 
 namespace ddpsim {

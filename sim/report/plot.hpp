@@ -3,7 +3,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "sim/base/external_program.hpp"
+#include "sim/process/external_program.hpp"
 #include "sim/report/plot_canvas.hpp"
 #include "sim/report/sweep_result.hpp"
 

@@ -2,7 +2,7 @@
 #include <functional>
 #include <span>
 
-#include "sim/base/forked_workers.hpp"
+#include "sim/process/forked_workers.hpp"
 #include "sim/study/scenario_metrics.hpp"
 #include "sim/study/scenario_variant.hpp"
 

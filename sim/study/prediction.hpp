@@ -5,8 +5,8 @@
 #include <functional>
 #include <vector>
 
-#include "sim/base/forked_workers.hpp"
 #include "sim/engine/simulator.hpp"
+#include "sim/process/forked_workers.hpp"
 
 namespace ddpsim {
 

@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sim/base/external_program.hpp"
+#include "sim/process/external_program.hpp"
 #include "sim/report/bucket_table.hpp"
 #include "sim/report/plot.hpp"
 

@@ -10,7 +10,7 @@
 
 #include "sim/base/backend_missing.hpp"
 #include "sim/base/check.hpp"
-#include "sim/base/external_program.hpp"
+#include "sim/process/external_program.hpp"
 
 #include "tests/report/small_case.hpp"
 #include "tests/support/errors.hpp"

@@ -9,8 +9,8 @@
 #include <fmt/core.h>
 
 #include "sim/base/backend_missing.hpp"
-#include "sim/base/external_program.hpp"
 #include "sim/base/one_line.hpp"
+#include "sim/process/external_program.hpp"
 
 namespace ddpsim {
 namespace {

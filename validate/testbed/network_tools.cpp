@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "sim/base/check.hpp"
-#include "sim/base/external_program.hpp"
 #include "sim/base/program_exit.hpp"
+#include "sim/process/external_program.hpp"
 
 namespace ddpsim::validate {
 namespace {

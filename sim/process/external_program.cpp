@@ -1,4 +1,4 @@
-#include "sim/base/external_program.hpp"
+#include "sim/process/external_program.hpp"
 
 #include <cerrno>
 #include <csignal>

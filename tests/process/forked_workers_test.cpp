@@ -1,4 +1,4 @@
-#include "sim/base/forked_workers.hpp"
+#include "sim/process/forked_workers.hpp"
 
 #include <cerrno>
 #include <chrono>
