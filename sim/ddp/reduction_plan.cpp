@@ -199,14 +199,6 @@ std::vector<Seconds> bucket_ready_times(const LayerTrace& trace, const Reduction
   return ready;
 }
 
-std::vector<Seconds> bucket_launch_times(const LayerTrace& trace, const ReductionPlan& plan) {
-  auto launch = bucket_ready_times(trace, plan);
-  Seconds earliest = plan.launch == LaunchRule::after_backward ? trace.backward() : Seconds();
-  // reducer.cpp, mark_bucket_ready: buckets are reduced in sequence.
-  for (auto& time : launch) time = earliest = std::max(earliest, time);
-  return launch;
-}
-
 std::vector<Bytes> construction_broadcasts(const LayerTrace& trace, const ReductionPlan& plan) {
   std::vector<Bytes> broadcasts;
   if (!plan.is_distributed_data_parallel) return broadcasts;

@@ -123,10 +123,6 @@ std::vector<std::size_t> completing_gradients(const LayerTrace& trace, const Red
 // When all gradients of each bucket are ready, from the start of the backward pass; one entry a bucket.
 std::vector<Seconds> bucket_ready_times(const LayerTrace& trace, const ReductionPlan& plan);
 
-// When each bucket may be launched on a rank without stragglers: the launch rule applied to
-// bucket_ready_times.
-std::vector<Seconds> bucket_launch_times(const LayerTrace& trace, const ReductionPlan& plan);
-
 // What DDP broadcasts once, when it is constructed: parameters and buffers, in groups of about 250 MiB per
 // dtype (distributed.py: _sync_module_states with broadcast_bucket_size); the buffers as they are broadcast
 // later. Empty for all but PyTorch's DDP.

@@ -10,8 +10,12 @@
 
 #include "sim/ddp/ddp_rules.hpp"
 
+#include "tests/support/launch_times.hpp"
+
 namespace ddpsim::test {
 namespace {
+
+using ddpsim::testing::bucket_launch_times;
 
 using Json = nlohmann::json;
 using Lists = std::vector<std::vector<std::size_t>>;

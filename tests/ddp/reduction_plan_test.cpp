@@ -4,9 +4,12 @@
 #include <gtest/gtest.h>
 
 #include "tests/ddp/small_trace.hpp"
+#include "tests/support/launch_times.hpp"
 
 namespace ddpsim {
 namespace {
+
+using ddpsim::testing::bucket_launch_times;
 
 using namespace literals;
 using test::show_buckets;

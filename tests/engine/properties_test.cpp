@@ -6,6 +6,7 @@
 #include "sim/collective/time_alone.hpp"
 
 #include "tests/engine/scenarios.hpp"
+#include "tests/support/launch_times.hpp"
 
 namespace ddpsim::testing {
 namespace {
