@@ -135,7 +135,7 @@ TEST(ValidationSectionErrors, UnknownWords) {
             "a.yaml:1:23: error: unknown value 'glo'; did you mean 'gloo'?\n"
             "  1 | validation: {backend: glo}\n"
             "    |                       ^~~\n"
-            "hint: one of gloo, nccl");
+            "hint: one of nccl, gloo");
   EXPECT_EQ(error_of("validation: {compute: real}\n"),
             "a.yaml:1:23: error: unknown value 'real'\n"
             "  1 | validation: {compute: real}\n"
