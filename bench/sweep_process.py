@@ -44,7 +44,7 @@ CASES = {
 
 def write_shared_topology(folder):
     text = Path("topologies/dgx-h100.yaml").read_text()
-    for old, new in (("nics: {count: 8", "nics: {count: 4"), ("400Gbps", "50Gbps")):
+    for old, new in (("nics: {count: 8", "nics: {count: 4"), ("400Gbps", "50Gbps"), ("../calibrations", str(Path("calibrations").resolve()))):
         assert old in text
         text = text.replace(old, new)
     (Path(folder) / "shared.yaml").write_text(text)
