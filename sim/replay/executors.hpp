@@ -55,14 +55,7 @@ class PlanExecutor {
  public:
   using MakeUnit = std::function<std::unique_ptr<UnitExecutor>(const FlowUnit&)>;
   PlanExecutor(const FlowPlan& plan, const MakeUnit& make);
-  // Starts now; calls `done` when the last stage has ended. One at a time.
-  void start(Bytes buffer, std::function<void()> done) {
-    start_stages(0, stages_.size(), buffer, std::move(done));
-  }
-  // The same of one stage only.
-  void start_stage(std::size_t stage, Bytes buffer, std::function<void()> done) {
-    start_stages(stage, stage + 1, buffer, std::move(done));
-  }
+  // Starts the stages [first, end) now; calls `done` when the last of them has ended. One call at a time.
   void start_stages(std::size_t first, std::size_t end, Bytes buffer, std::function<void()> done);
 
  private:

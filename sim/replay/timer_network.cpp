@@ -19,7 +19,10 @@ class TimerNetwork : public Network {
     DDPSIM_CHECK(false, "nothing is sent over links that nobody shares");
     return 0;
   }
-  Bytes cancel(int) override { return {}; }
+  Bytes cancel(int) override {
+    DDPSIM_CHECK(false, "nothing is sent over links that nobody shares");
+    return {};
+  }
   [[nodiscard]] Seconds now() const override { return now_; }
   [[nodiscard]] std::int64_t flows() const override { return 0; }
   void run() override {
