@@ -2,7 +2,7 @@
 // Model files (docs/formats.md, "Model").
 #include <string>
 
-#include "sim/roofline/model_layers.hpp"
+#include "sim/compute/model_layers.hpp"
 
 namespace ddpsim {
 

@@ -3,7 +3,7 @@
 
 #include "sim/base/limits.hpp"
 #include "sim/config/reader.hpp"
-#include "sim/roofline/rescale.hpp"
+#include "sim/compute/rescale.hpp"
 #include "sim/text/sections.hpp"
 
 namespace ddpsim {

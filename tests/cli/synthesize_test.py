@@ -33,7 +33,7 @@ class Gpt2Test(SynthesizeTest):
                 self.assertEqual((rows[0]["gradient"], rows[-1]["gradient"]), ("transformer.ln_f.weight", "transformer.wte.weight"))
 
     def test_says_what_it_is(self):
-        """14.03e12 operations forward (tests/roofline) and twice as many backward take 3 x 28.4 ms at half an H100's peak;
+        """14.03e12 operations forward (tests/compute) and twice as many backward take 3 x 28.4 ms at half an H100's peak;
         the rest is memory and launches."""
         done, header, _ = self.synthesize("--model", "gpt2-xl", "--batch", "4", "--sequence", "1024", "--dtype", "bf16", "--gpu", GPU)
         self.assertEqual(done.stdout, "")

@@ -4,7 +4,7 @@
 #include "sim/text/sections.hpp"
 
 #include "tests/config/text.hpp"
-#include "tests/roofline/gpus.hpp"
+#include "tests/compute/gpus.hpp"
 
 namespace ddpsim::testing {
 namespace {

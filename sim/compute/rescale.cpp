@@ -1,12 +1,12 @@
-#include "sim/roofline/rescale.hpp"
+#include "sim/compute/rescale.hpp"
 
 #include <algorithm>
 #include <map>
 
 #include <fmt/core.h>
 
-#include "sim/roofline/gpt2_model.hpp"
-#include "sim/roofline/roofline.hpp"
+#include "sim/compute/gpt2_model.hpp"
+#include "sim/compute/roofline.hpp"
 
 namespace ddpsim {
 namespace {

@@ -1,10 +1,10 @@
-#include "sim/roofline/roofline.hpp"
+#include "sim/compute/roofline.hpp"
 
 #include <gtest/gtest.h>
 
-#include "sim/roofline/gpt2_model.hpp"
+#include "sim/compute/gpt2_model.hpp"
 
-#include "tests/roofline/gpus.hpp"
+#include "tests/compute/gpus.hpp"
 #include "tests/support/errors.hpp"
 
 namespace ddpsim {

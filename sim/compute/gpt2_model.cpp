@@ -1,4 +1,4 @@
-#include "sim/roofline/gpt2_model.hpp"
+#include "sim/compute/gpt2_model.hpp"
 
 #include <fmt/core.h>
 

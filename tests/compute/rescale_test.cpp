@@ -1,11 +1,11 @@
-#include "sim/roofline/rescale.hpp"
+#include "sim/compute/rescale.hpp"
 
 #include <gtest/gtest.h>
 
-#include "sim/roofline/gpt2_model.hpp"
-#include "sim/roofline/synthesize.hpp"
+#include "sim/compute/gpt2_model.hpp"
+#include "sim/compute/synthesize.hpp"
 
-#include "tests/roofline/gpus.hpp"
+#include "tests/compute/gpus.hpp"
 #include "tests/support/errors.hpp"
 
 namespace ddpsim {

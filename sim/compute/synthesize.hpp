@@ -2,7 +2,7 @@
 // A layer trace that nobody recorded: from a model and a GPU, or from times that are known as a whole.
 #include <optional>
 
-#include "sim/roofline/roofline.hpp"
+#include "sim/compute/roofline.hpp"
 
 namespace ddpsim {
 

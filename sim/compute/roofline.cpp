@@ -1,4 +1,4 @@
-#include "sim/roofline/roofline.hpp"
+#include "sim/compute/roofline.hpp"
 
 #include <algorithm>
 

@@ -1,13 +1,13 @@
-#include "sim/roofline/synthesize.hpp"
+#include "sim/compute/synthesize.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sim/roofline/gpt2_model.hpp"
+#include "sim/compute/gpt2_model.hpp"
 #include "sim/text/gpu_file.hpp"
 #include "sim/trace/trace_file.hpp"
 
-#include "tests/roofline/gpus.hpp"
+#include "tests/compute/gpus.hpp"
 #include "tests/support/errors.hpp"
 
 namespace ddpsim {

@@ -1,4 +1,4 @@
-#include "sim/roofline/synthesize.hpp"
+#include "sim/compute/synthesize.hpp"
 
 #include <fmt/core.h>
 

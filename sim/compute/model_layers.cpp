@@ -1,4 +1,4 @@
-#include "sim/roofline/model_layers.hpp"
+#include "sim/compute/model_layers.hpp"
 
 namespace ddpsim {
 

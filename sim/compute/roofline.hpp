@@ -2,7 +2,7 @@
 // How long a GPU takes for something, from how much it computes and how much it moves (Williams, Waterman and
 // Patterson, "Roofline", CACM 2009).
 #include "sim/gpu/gpu_description.hpp"
-#include "sim/roofline/model_layers.hpp"
+#include "sim/compute/model_layers.hpp"
 
 namespace ddpsim {
 

@@ -1,5 +1,5 @@
 #pragma once
-#include "sim/roofline/model_layers.hpp"
+#include "sim/compute/model_layers.hpp"
 #include "sim/trace/gpt2.hpp"
 
 namespace ddpsim {

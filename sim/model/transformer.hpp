@@ -1,0 +1,52 @@
+#pragma once
+// A transformer by its sizes: embeddings, equal blocks of attention and feed-forward, a final norm and a
+// head.
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace ddpsim {
+
+// Which linear layers have biases. All: LayerNorms have them, too, and the head has none.
+enum class Biases { none, qkv, all };
+
+struct Transformer {
+  std::string name;
+  std::int64_t hidden = 0, layers = 0, heads = 0, kv_heads = 0;
+  std::int64_t head_dim = 0;  // width of a head
+  std::int64_t ffn = 0;       // width of the feed-forward layer
+  std::int64_t vocab = 0;
+  // Learned positions: rows of their embedding. 0: none (rotary and such). kAsLongAsTheSequence: built for
+  // the sequence it is trained on.
+  std::int64_t positions = 0;
+  bool gated =
+      false;  // feed-forward with a gate (SwiGLU): three matrices; its norms are RMSNorms, without bias
+  bool tied = true;  // the head's matrix is the token embedding
+  Biases biases = Biases::all;
+  bool causal = true;                 // a token attends to those before it only
+  std::int64_t extra_parameters = 0;  // of the head and the embedding, that nothing above counts
+
+  static constexpr std::int64_t kAsLongAsTheSequence = -1;
+
+  [[nodiscard]] std::int64_t query_width() const { return heads * head_dim; }
+  [[nodiscard]] std::int64_t key_width() const { return kv_heads * head_dim; }
+  [[nodiscard]] std::int64_t feed_forward_matrices() const { return gated ? 3 : 2; }
+  [[nodiscard]] bool norms_have_bias() const { return biases == Biases::all && !gated; }
+  [[nodiscard]] std::int64_t position_rows(std::int64_t sequence) const {
+    return positions == kAsLongAsTheSequence ? sequence : positions;
+  }
+  [[nodiscard]] std::int64_t block_parameters() const;
+  [[nodiscard]] std::int64_t parameters(std::int64_t sequence) const;
+  // Elements of the matrices that a token is multiplied with: of the blocks and the head.
+  [[nodiscard]] double multiplied_parameters() const;
+
+  bool operator==(const Transformer&) const = default;
+};
+
+// Models known by name, each with its source where it stands.
+std::span<const Transformer> transformer_presets();
+const Transformer* find_transformer(std::string_view name);  // null: none of that name
+
+}  // namespace ddpsim

@@ -1,0 +1,128 @@
+#include "sim/model/transformer_modules.hpp"
+
+#include <utility>
+
+#include <fmt/core.h>
+
+namespace ddpsim {
+namespace {
+
+using Kind = TransformerPart::Kind;
+
+// Numbers the tensors in the order in which they are made.
+class Registry {
+ public:
+  explicit Registry(const Transformer& model) : model_(model) {}
+
+  TransformerModule embedding(ModuleRole role, const std::string& name, std::int64_t rows,
+                              std::int64_t width) {
+    return {role, {tensor(name + ".weight", rows * width)}, width, rows};
+  }
+
+  TransformerModule norm(const std::string& name) {
+    TransformerModule module{ModuleRole::norm, {tensor(name + ".weight", model_.hidden)}};
+    if (model_.norms_have_bias()) module.tensors.push_back(tensor(name + ".bias", model_.hidden));
+    return module;
+  }
+
+  TransformerModule linear(ModuleRole role, const std::string& name, std::int64_t inputs,
+                           std::int64_t outputs, bool has_bias) {
+    TransformerModule module{role, {tensor(name + ".weight", inputs * outputs)}, inputs, outputs};
+    if (has_bias) module.tensors.insert(module.tensors.begin(), tensor(name + ".bias", outputs));
+    return module;
+  }
+
+  ParameterTensor tensor(const std::string& name, std::int64_t elements) {
+    return {name, elements, n_tensors_++};
+  }
+
+ private:
+  const Transformer& model_;
+  std::size_t n_tensors_ = 0;
+};
+
+// A statement a module: the order of evaluation is the order of registration.
+TransformerPart fused_block(Registry& registry, const Transformer& model, int index) {
+  auto name = fmt::format("transformer.h.{}", index);
+  auto query = model.query_width();
+  bool has_bias = model.biases == Biases::all;
+  TransformerPart part{Kind::block, index, {}};
+  auto& modules = part.modules;
+  modules.push_back(registry.norm(name + ".ln_1"));
+  modules.push_back(registry.linear(ModuleRole::query_key_value, name + ".attn.c_attn", model.hidden,
+                                    query + 2 * model.key_width(), model.biases != Biases::none));
+  modules.push_back(
+      registry.linear(ModuleRole::attention_output, name + ".attn.c_proj", query, model.hidden, has_bias));
+  modules.push_back(registry.norm(name + ".ln_2"));
+  modules.push_back(
+      registry.linear(ModuleRole::feed_forward_in, name + ".mlp.c_fc", model.hidden, model.ffn, has_bias));
+  modules.push_back(
+      registry.linear(ModuleRole::feed_forward_out, name + ".mlp.c_proj", model.ffn, model.hidden, has_bias));
+  return part;
+}
+
+TransformerPart gated_block(Registry& registry, const Transformer& model, int index) {
+  auto name = fmt::format("model.layers.{}", index);
+  auto query = model.query_width(), key = model.key_width();
+  bool has_bias = model.biases == Biases::all, qkv_bias = model.biases != Biases::none;
+  auto qkv = [&](const char* matrix, std::int64_t outputs) {
+    return registry.linear(ModuleRole::query_key_value, fmt::format("{}.self_attn.{}", name, matrix),
+                           model.hidden, outputs, qkv_bias);
+  };
+  auto feed_forward = [&](const char* matrix) {
+    return registry.linear(ModuleRole::feed_forward_in, fmt::format("{}.mlp.{}", name, matrix), model.hidden,
+                           model.ffn, has_bias);
+  };
+  auto q = qkv("q_proj", query), k = qkv("k_proj", key), v = qkv("v_proj", key);
+  auto o = registry.linear(ModuleRole::attention_output, name + ".self_attn.o_proj", query, model.hidden,
+                           has_bias);
+  auto gate = feed_forward("gate_proj"), up = feed_forward("up_proj");
+  auto down = registry.linear(ModuleRole::feed_forward_out, name + ".mlp.down_proj", model.ffn, model.hidden,
+                              has_bias);
+  auto before = registry.norm(name + ".input_layernorm");
+  auto between = registry.norm(name + ".post_attention_layernorm");
+  return {Kind::block,
+          index,
+          {std::move(before), std::move(q), std::move(k), std::move(v), std::move(o), std::move(between),
+           std::move(gate), std::move(up), std::move(down)}};
+}
+
+}  // namespace
+
+std::int64_t TransformerModule::elements() const {
+  std::int64_t total = 0;
+  for (const auto& tensor : tensors) total += tensor.elements;
+  return total;
+}
+
+std::int64_t TransformerPart::elements() const {
+  std::int64_t total = 0;
+  for (const auto& module : modules) total += module.elements();
+  return total;
+}
+
+std::vector<TransformerPart> transformer_parts(const Transformer& model, std::int64_t sequence) {
+  Registry registry(model);
+  std::vector<TransformerPart> parts{{Kind::embedding, 0, {}}};
+  auto& embeddings = parts.front().modules;
+  embeddings.push_back(registry.embedding(ModuleRole::token_embedding,
+                                          model.gated ? "model.embed_tokens" : "transformer.wte", model.vocab,
+                                          model.hidden));
+  if (auto rows = model.position_rows(sequence); rows > 0)
+    embeddings.push_back(registry.embedding(ModuleRole::position_embedding,
+                                            model.gated ? "model.embed_positions" : "transformer.wpe", rows,
+                                            model.hidden));
+  for (int block = 0; block < model.layers; ++block)
+    parts.push_back(model.gated ? gated_block(registry, model, block) : fused_block(registry, model, block));
+  TransformerPart head{Kind::head, 0, {registry.norm(model.gated ? "model.norm" : "transformer.ln_f")}};
+  if (model.tied)
+    head.modules.push_back({ModuleRole::head, {}, model.hidden, model.vocab});
+  else
+    head.modules.push_back(registry.embedding(ModuleRole::head, "lm_head", model.vocab, model.hidden));
+  if (model.extra_parameters > 0)
+    head.modules.push_back({ModuleRole::extra, {registry.tensor("extra.weight", model.extra_parameters)}});
+  parts.push_back(std::move(head));
+  return parts;
+}
+
+}  // namespace ddpsim
