@@ -1,8 +1,8 @@
 #pragma once
 // How long a GPU takes for something, from how much it computes and how much it moves (Williams, Waterman and
 // Patterson, "Roofline", CACM 2009).
-#include "sim/gpu/gpu_description.hpp"
 #include "sim/compute/model_layers.hpp"
+#include "sim/gpu/gpu_description.hpp"
 
 namespace ddpsim {
 

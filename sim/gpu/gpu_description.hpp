@@ -4,7 +4,7 @@
 #include <string>
 
 #include "sim/base/units.hpp"
-#include "sim/trace/layer_trace.hpp"
+#include "sim/gpu/precision.hpp"
 
 namespace ddpsim {
 
@@ -32,7 +32,7 @@ struct GpuDescription {
   int multiprocessors = 0;
   Bytes memory;
   BytesPerSecond memory_bandwidth;
-  std::map<DType, FlopsPerSecond> peak;  // of matrix products without sparsity; float32 is always there
+  std::map<Precision, FlopsPerSecond> peak;  // of matrix products without sparsity; float32 is always there
   double copy_efficiency = kUsualCopyEfficiency;
   Seconds copy_launch = kUsualCopyLaunch;
   Range compute_slowdown = kUsualSlowdown;     // of a kernel, while a collective runs
@@ -41,7 +41,10 @@ struct GpuDescription {
   bool operator==(const GpuDescription&) const = default;
 };
 
-// Throws InputError where the GPU's file has no peak for this type.
-FlopsPerSecond peak_of(const GpuDescription& gpu, DType dtype);
+// Throws InputError where the GPU's file has no peak for it.
+FlopsPerSecond peak_of(const GpuDescription& gpu, Precision precision);
+inline FlopsPerSecond peak_of(const GpuDescription& gpu, DType dtype) {
+  return peak_of(gpu, precision_of(dtype));
+}
 
 }  // namespace ddpsim

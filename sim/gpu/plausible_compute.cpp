@@ -37,8 +37,8 @@ std::vector<Note> compute_notes(const LayerTrace& trace, const GpuDescription& g
   double rate = 4 * parameters * tokens / trace.backward().value();
   double highest = 0;
   for (const auto& [dtype, peak] : gpu.peak) highest = std::max(highest, peak.value());
-  auto own = gpu.peak.find(trace.gradients.front().dtype);
-  double lowest = (own == gpu.peak.end() ? gpu.peak.at(DType::float32) : own->second).value();
+  auto own = gpu.peak.find(precision_of(trace.gradients.front().dtype));
+  double lowest = (own == gpu.peak.end() ? gpu.peak.at(Precision::float32) : own->second).value();
   if (rate <= highest && rate >= kLeastShare * lowest) return {};
   return {
       {"compute-implausible",

@@ -14,11 +14,13 @@ using config::Value;
 
 enum class GpuKind { gpu };
 
-std::map<DType, FlopsPerSecond> read_peaks(const Value& value) {
+std::map<Precision, FlopsPerSecond> read_peaks(const Value& value) {
   MapReader reader(value, "peak");
-  std::map<DType, FlopsPerSecond> peaks{{DType::float32, reader.required("float32", config::as_flops_rate)}};
-  for (auto dtype : {DType::float16, DType::bfloat16, DType::float64})
-    if (auto peak = reader.optional(dtype_name(dtype), config::as_flops_rate)) peaks.emplace(dtype, *peak);
+  std::map<Precision, FlopsPerSecond> peaks{
+      {Precision::float32, reader.required("float32", config::as_flops_rate)}};
+  for (const auto& [name, precision] : kPrecisionNames)
+    if (precision != Precision::float32)
+      if (auto peak = reader.optional(name, config::as_flops_rate)) peaks.emplace(precision, *peak);
   reader.finish();
   return peaks;
 }

@@ -11,7 +11,7 @@ inline GpuDescription small_gpu() {
   gpu.multiprocessors = 10;
   gpu.memory = Bytes(8e9);
   gpu.memory_bandwidth = BytesPerSecond(100e9);
-  gpu.peak = {{DType::float32, FlopsPerSecond(1e12)}};
+  gpu.peak = {{Precision::float32, FlopsPerSecond(1e12)}};
   gpu.copy_efficiency = 0.5;
   return gpu;
 }
@@ -21,7 +21,7 @@ inline GpuDescription fast_gpu() {
   auto gpu = small_gpu();
   gpu.name = "Fast";
   gpu.memory_bandwidth = BytesPerSecond(400e9);
-  gpu.peak = {{DType::float32, FlopsPerSecond(2e12)}};
+  gpu.peak = {{Precision::float32, FlopsPerSecond(2e12)}};
   return gpu;
 }
 

@@ -25,8 +25,8 @@ TEST(GpuDescription, EveryKey) {
   EXPECT_EQ(gpu.memory, Bytes(80e9));
   EXPECT_DOUBLE_EQ(gpu.memory_bandwidth.value(), 3.35e12);
   EXPECT_EQ(gpu.peak.size(), 4U);
-  EXPECT_DOUBLE_EQ(gpu.peak.at(DType::float32).value(), 66.9e12);
-  EXPECT_DOUBLE_EQ(gpu.peak.at(DType::bfloat16).value(), 989.4e12);
+  EXPECT_DOUBLE_EQ(gpu.peak.at(Precision::float32).value(), 66.9e12);
+  EXPECT_DOUBLE_EQ(gpu.peak.at(Precision::bfloat16).value(), 989.4e12);
   EXPECT_EQ(gpu.copy_efficiency, 0.5);
   EXPECT_DOUBLE_EQ(gpu.copy_launch.value(), 3e-6);
   EXPECT_EQ(gpu.compute_slowdown, (Range{0.1, 0.2}));

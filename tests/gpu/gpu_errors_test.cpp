@@ -76,7 +76,7 @@ TEST(GpuErrors, PeakOfAnUnknownType) {
             "g.yaml:6:8: error: unknown key 'int8'\n"
             "  6 | peak: {int8: 1TFLOP/s, float32: 1TFLOP/s}\n"
             "    |        ^~~~\n"
-            "hint: 'peak' knows float32, float16, bfloat16, float64");
+            "hint: 'peak' knows float32, float16, bfloat16, float64, tfloat32, float8");
 }
 
 TEST(GpuErrors, UnknownKey) {

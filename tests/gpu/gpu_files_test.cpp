@@ -31,7 +31,7 @@ TEST(GpuFiles, AllAreReadAndPlausible) {
     EXPECT_THAT((gpu.memory / gpu.memory_bandwidth).value(),
                 ::testing::AllOf(::testing::Ge(0.018), ::testing::Le(0.06)));
     EXPECT_GT(peak_of(gpu, DType::float16), peak_of(gpu, DType::float32));
-    if (gpu.peak.contains(DType::bfloat16)) {
+    if (gpu.peak.contains(Precision::bfloat16)) {
       EXPECT_EQ(peak_of(gpu, DType::bfloat16), peak_of(gpu, DType::float16));
     }
   }
@@ -39,12 +39,12 @@ TEST(GpuFiles, AllAreReadAndPlausible) {
 
 TEST(GpuFiles, OnlyVoltaAndTuringHaveNoBfloat16) {
   for (const auto& [file, gpu] : all_gpus())
-    EXPECT_EQ(gpu.peak.contains(DType::bfloat16), file != "v100-sxm2-32gb" && file != "t4") << file;
+    EXPECT_EQ(gpu.peak.contains(Precision::bfloat16), file != "v100-sxm2-32gb" && file != "t4") << file;
 }
 
 // 16,896 cores x 2 operations x 1.98 GHz = 66.9 TFLOP/s.
 TEST(GpuFiles, CoresTimesClockIsThePeak) {
-  EXPECT_NEAR(all_gpus().at("h100-sxm").peak.at(DType::float32).value(), 16896 * 2 * 1.98e9, 0.05e12);
+  EXPECT_NEAR(all_gpus().at("h100-sxm").peak.at(Precision::float32).value(), 16896 * 2 * 1.98e9, 0.05e12);
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ using ::testing::IsEmpty;
 GpuDescription gpu() {
   GpuDescription gpu;
   gpu.name = "NVIDIA A100 SXM4 80GB";
-  gpu.peak = {{DType::float32, FlopsPerSecond(20e12)}, {DType::bfloat16, FlopsPerSecond(312e12)}};
+  gpu.peak = {{Precision::float32, FlopsPerSecond(20e12)}, {Precision::bfloat16, FlopsPerSecond(312e12)}};
   return gpu;
 }
 

@@ -1,0 +1,91 @@
+#include "sim/compute/compute_law.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+namespace ddpsim {
+namespace {
+
+// Output tiles of a product's kernel, and the share of the rate that each sustains.
+struct Tile {
+  int rows, columns;
+  double rate;
+};
+constexpr std::array<Tile, 5> kTiles{
+    {{256, 128, 1.0}, {128, 256, 1.0}, {128, 128, 0.93}, {128, 64, 0.75}, {64, 64, 0.5}}};
+constexpr double kLeastSplit = 1024;  // of k
+
+double ceil_divide(std::int64_t a, int b) {
+  return static_cast<double>((a + b - 1) / b);
+}
+
+FlopsPerSecond wide_peak_of(const GpuDescription& gpu, Precision precision) {
+  if (precision != Precision::float8) return peak_of(gpu, precision);
+  return peak_of(gpu, gpu.peak.contains(Precision::bfloat16) ? Precision::bfloat16 : Precision::float16);
+}
+
+}  // namespace
+
+ComputeLaw::ComputeLaw(const GpuDescription& gpu, const Software& software, Precision precision)
+    : software_(software),
+      precision_(precision),
+      multiprocessors_(gpu.multiprocessors),
+      peak_(peak_of(gpu, precision)),
+      wide_peak_(wide_peak_of(gpu, precision)),
+      memory_(gpu.memory_bandwidth * software.memory) {}
+
+Seconds ComputeLaw::product_at(FlopsPerSecond peak, std::int64_t m, std::int64_t n, std::int64_t k) const {
+  bool is_aligned = m % 8 == 0 && n % 8 == 0 && k % 8 == 0;
+  double rate = peak.value() * software_.gemm / multiprocessors_ * (is_aligned ? 1 : software_.unaligned);
+  double best = std::numeric_limits<double>::infinity();
+  for (const auto& [rows, columns, share] : kTiles) {
+    double tiles = ceil_divide(m, rows) * ceil_divide(n, columns);
+    // Few tiles and a long k (gradients of weights): each tile's k is split, and the parts are added up.
+    for (double split : {1., 2., 4., 8.}) {
+      auto part = static_cast<double>(k) / split;
+      if (split > 1 && part < kLeastSplit) break;
+      double waves = std::ceil(tiles * split / multiprocessors_);
+      double sums =
+          split == 1 ? 0 : traffic(8 * split * static_cast<double>(m) * static_cast<double>(n)).value();
+      best = std::min(best, waves * 2 * rows * columns * (part + software_.k_ramp) / (rate * share) + sums);
+    }
+  }
+  auto values = static_cast<double>(m) * static_cast<double>(k) +
+                static_cast<double>(k) * static_cast<double>(n) +
+                static_cast<double>(m) * static_cast<double>(n);
+  return std::max(Seconds(best), traffic(element_bytes() * values));
+}
+
+Seconds ComputeLaw::product(std::int64_t m, std::int64_t n, std::int64_t k) const {
+  return product_at(peak_, m, n, k);
+}
+
+Seconds ComputeLaw::wide_product(std::int64_t m, std::int64_t n, std::int64_t k) const {
+  return product_at(wide_peak_, m, n, k);
+}
+
+Seconds ComputeLaw::batched_product(double count, std::int64_t sequence, std::int64_t head_dim) const {
+  double rate = wide_peak_.value() * software_.gemm * (head_dim % 8 == 0 ? 1 : software_.unaligned_attention);
+  auto s = static_cast<double>(sequence), d = static_cast<double>(head_dim);
+  double scores = d / (d + software_.k_ramp);                            // a short k
+  double context = std::min(1.0, d / 128) * s / (s + software_.k_ramp);  // a narrow n
+  return Seconds(count * s * s * d * (1 / (rate * scores) + 1 / (rate * context)));
+}
+
+Seconds ComputeLaw::attention_kernel(double flops) const {
+  return Seconds(flops / (wide_peak_.value() * software_.attention));
+}
+
+Seconds ComputeLaw::traffic(double bytes) const {
+  return Bytes(bytes) / memory_;
+}
+
+Seconds ComputeLaw::paced(Seconds device, int kernels) const {
+  auto host = kernels * software_.host;
+  auto longer = std::max({device, host, Seconds(1e-12)}), shorter = std::min(device, host);
+  return longer * std::pow(1 + std::pow(shorter / longer, software_.queue), 1 / software_.queue);
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,39 @@
+#pragma once
+// What a framework of an era reaches of a GPU's data sheet: a file of software/ (docs/formats.md,
+// "Software"). The law that uses it: docs/model.md, "Compute times by law".
+#include <optional>
+#include <string>
+
+#include "sim/base/units.hpp"
+
+namespace ddpsim {
+
+struct Software {
+  std::string name = {};
+  // Shares of a GPU's peak that large aligned matrix products and the attention kernel's own products
+  // sustain.
+  double gemm = 0, attention = 0;
+  double elementwise =
+      1;                 // factor on the traffic of element-wise kernels; 1: norms and activations are fused
+  Seconds host = {};     // to launch a kernel
+  double queue = 3.86;   // exponent: how far launches run ahead; 1 not at all, infinite perfectly
+  double memory = 0.85;  // share of the memory bandwidth that element-wise kernels reach
+  double k_ramp = 150;   // start and end of a product's tile, as elements of k
+  double unaligned = 0.331;           // factor on a product's rate where m, n or k is no multiple of 8
+  double unaligned_attention = 0.10;  // the same of attention, where the width of a head is none
+  double fp8_cast = 5;                // bytes moved per element that is quantised
+  double loss_bytes = 34;             // bytes moved per logit, forward and backward
+  double optimizer_bytes = 34;        // bytes moved per parameter, gradient clipping with it
+  bool flash = true;                  // attention whose scores never reach memory
+  bool causal_skip = true;            // that leaves out the masked half
+  bool early_stop = false;            // recomputation ends before the block's last product
+  bool casts_parameters = false;      // float32 parameters are cast in every pass
+  // Mean error of the measured steps that it was not fitted to; none: nobody measured it, or they were
+  // fitted.
+  std::optional<double> judged_error = {};
+  bool is_for_gpu = true;  // its shares were fitted on this GPU; else they are those of another
+
+  bool operator==(const Software&) const = default;
+};
+
+}  // namespace ddpsim

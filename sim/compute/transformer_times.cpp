@@ -1,0 +1,198 @@
+#include "sim/compute/transformer_times.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace ddpsim {
+namespace {
+
+// Kernels of a block's pass that are no products: norms, residual sums, activation, dropout, copies.
+constexpr int kForwardOthers = 10, kBackwardOthers = 16, kTensorParallelOthers = 4;
+constexpr int kEndForwardKernels = 12, kEndBackwardKernels = 16;
+constexpr double kCastBytes = 6;            // a parameter, float32 to 16 bits
+constexpr double kForwardLossShare = 0.45;  // of the loss' traffic
+// Passes over the scores of unfused attention, of 2 bytes each.
+constexpr double kForwardScorePasses = 5.25, kBackwardScorePasses = 6.25;
+constexpr double kFlashBackward = 2.5;  // over forward: it computes the scores again
+// Passes over the hidden values of a block, half of them around each norm.
+constexpr double kForwardHiddenPasses = 11, kBackwardHiddenPasses = 17, kBackwardActivation = 1.6;
+
+Seconds& at(StageTimes& times, BlockStage stage) {
+  return times[static_cast<std::size_t>(stage)];
+}
+
+std::int64_t rows_of_vocabulary(std::int64_t vocab, int tensor) {
+  if (vocab % tensor == 0) return vocab / tensor;
+  auto padded = 128 * tensor;
+  return (vocab + padded - 1) / padded * 128;
+}
+
+PassTime paced(const ComputeLaw& law, const BlockPass& pass, Seconds communication) {
+  PassTime result{law.paced(pass.total() + communication, pass.kernels), pass.device,
+                  pass.kernels * law.software().host};
+  for (auto& stage : result.stages) stage = stage * (result.time / pass.total());
+  return result;
+}
+
+}  // namespace
+
+Seconds BlockPass::total() const {
+  return std::accumulate(device.begin(), device.end(), Seconds());
+}
+
+TransformerTimes::TransformerTimes(const Transformer& model, const GpuDescription& gpu,
+                                   const Software& software, Precision precision, const StepShape& shape,
+                                   Seconds all_reduce)
+    : model_(model),
+      law_(gpu, software, precision),
+      shape_(shape),
+      all_reduce_(shape.tensor > 1 ? all_reduce : Seconds()),
+      query_(model.query_width() / shape.tensor),
+      key_(model.key_width() / shape.tensor),
+      ffn_(model.ffn / shape.tensor),
+      heads_(model.heads / shape.tensor),
+      vocab_(rows_of_vocabulary(model.vocab, shape.tensor)),
+      attended_(model.causal && software.causal_skip ? 0.5 : 1) {}
+
+Seconds TransformerTimes::passes(double columns) const {
+  return law_.traffic(static_cast<double>(shape_.tokens()) * law_.element_bytes() * columns);
+}
+
+Seconds TransformerTimes::attention_forward() const {
+  auto b = static_cast<double>(shape_.micro_batch), s = static_cast<double>(shape_.sequence);
+  if (law_.software().flash)
+    return law_.attention_kernel(4 * b * s * s * static_cast<double>(query_) * attended_);
+  double count = b * static_cast<double>(heads_);
+  return 2 * law_.batched_product(count, shape_.sequence, model_.head_dim) +
+         law_.traffic(kForwardScorePasses * law_.element_bytes() * count * s * s);
+}
+
+BlockPass TransformerTimes::forward() const {
+  auto tokens = shape_.tokens(), h = model_.hidden, qkv = query_ + 2 * key_;
+  auto in = (model_.feed_forward_matrices() - 1) * ffn_;
+  const auto& software = law_.software();
+  BlockPass pass;
+  auto& device = pass.device;
+  auto add_product = [&](BlockStage stage, std::int64_t n, std::int64_t k) {
+    at(device, stage) += law_.product(tokens, n, k);
+    if (law_.precision() == Precision::float8)
+      at(device, stage) +=
+          law_.traffic(software.fp8_cast * (static_cast<double>(tokens) * static_cast<double>(k) +
+                                            static_cast<double>(n) * static_cast<double>(k)));
+  };
+  add_product(BlockStage::query_key_value, qkv, h);
+  add_product(BlockStage::attention_output, h, query_);
+  add_product(BlockStage::feed_forward_in, in, h);
+  add_product(BlockStage::feed_forward_out, h, ffn_);
+  double split = shape_.sequence_parallel ? shape_.tensor : 1;
+  auto norm = software.elementwise * passes(kForwardHiddenPasses / 2 * static_cast<double>(h) / split);
+  at(device, BlockStage::first_norm) = norm;
+  at(device, BlockStage::second_norm) = norm;
+  at(device, BlockStage::attention) =
+      attention_forward() + software.elementwise * passes(2 * static_cast<double>(qkv));
+  at(device, BlockStage::activation) =
+      software.elementwise * passes(static_cast<double>(model_.feed_forward_matrices() * ffn_));
+  pass.kernels =
+      4 + (software.flash ? 1 : 5) + kForwardOthers + (shape_.tensor > 1 ? kTensorParallelOthers : 0);
+  return pass;
+}
+
+BlockPass TransformerTimes::backward() const {
+  auto tokens = shape_.tokens(), h = model_.hidden, qkv = query_ + 2 * key_;
+  auto in = (model_.feed_forward_matrices() - 1) * ffn_;
+  const auto& software = law_.software();
+  BlockPass pass;
+  auto& device = pass.device;
+  auto add_product = [&](BlockStage stage, std::int64_t n, std::int64_t k) {
+    at(device, stage) += law_.product(tokens, k, n) + law_.product(n, k, tokens);
+    if (law_.precision() == Precision::float8)
+      at(device, stage) +=
+          law_.traffic(software.fp8_cast * static_cast<double>(tokens) * static_cast<double>(n));
+  };
+  add_product(BlockStage::query_key_value, qkv, h);
+  add_product(BlockStage::attention_output, h, query_);
+  add_product(BlockStage::feed_forward_in, in, h);
+  add_product(BlockStage::feed_forward_out, h, ffn_);
+  double split = shape_.sequence_parallel ? shape_.tensor : 1;
+  auto norm = software.elementwise * passes(kBackwardHiddenPasses / 2 * static_cast<double>(h) / split);
+  if (software.casts_parameters)
+    norm += law_.traffic(0.5 * kCastBytes * static_cast<double>(model_.block_parameters()) / shape_.tensor);
+  at(device, BlockStage::first_norm) = norm;
+  at(device, BlockStage::second_norm) = norm;
+  auto attention = attention_forward();
+  if (software.flash) {
+    attention = kFlashBackward * attention;
+  } else {
+    double scores = static_cast<double>(shape_.micro_batch) * static_cast<double>(heads_) *
+                    static_cast<double>(shape_.sequence) * static_cast<double>(shape_.sequence);
+    attention = 2 * attention + law_.traffic((kBackwardScorePasses - 2 * kForwardScorePasses) *
+                                             law_.element_bytes() * scores);
+  }
+  at(device, BlockStage::attention) = attention + software.elementwise * passes(2 * static_cast<double>(qkv));
+  at(device, BlockStage::activation) =
+      software.elementwise *
+      passes(kBackwardActivation * static_cast<double>(model_.feed_forward_matrices() * ffn_));
+  pass.kernels =
+      8 + (software.flash ? 2 : 8) + kBackwardOthers + (shape_.tensor > 1 ? kTensorParallelOthers : 0);
+  return pass;
+}
+
+Seconds TransformerTimes::recompute(const BlockPass& forward) const {
+  auto stage = [&](BlockStage one) { return forward.device[static_cast<std::size_t>(one)]; };
+  switch (shape_.recompute) {
+    case Recompute::none:
+      return {};
+    case Recompute::selective:
+      return attention_forward();
+    case Recompute::full: {
+      if (!law_.software().early_stop) return law_.paced(forward.total() + 2 * all_reduce_, forward.kernels);
+      auto last = law_.product(shape_.tokens(), model_.hidden, ffn_);
+      return law_.paced(forward.total() - last + all_reduce_, forward.kernels - 1);
+    }
+    case Recompute::op: {
+      auto tokens = shape_.tokens(), h = model_.hidden;
+      auto products = law_.product(tokens, query_ + 2 * key_, h) + law_.product(tokens, h, query_) +
+                      law_.product(tokens, (model_.feed_forward_matrices() - 1) * ffn_, h) +
+                      law_.product(tokens, h, ffn_);
+      auto others = stage(BlockStage::first_norm) + stage(BlockStage::second_norm) +
+                    stage(BlockStage::activation) + stage(BlockStage::attention) - attention_forward();
+      return law_.paced(0.5 * products + others, forward.kernels - 3);
+    }
+  }
+  return {};
+}
+
+BlockTimes TransformerTimes::block() const {
+  auto pass = forward();
+  return {paced(law_, pass, 2 * all_reduce_), paced(law_, backward(), 2 * all_reduce_), recompute(pass)};
+}
+
+EndTimes TransformerTimes::ends() const {
+  auto tokens = shape_.tokens(), h = model_.hidden;
+  auto columns = static_cast<double>(h);
+  auto embedding = 3 * passes(columns);
+  auto embedding_back = 4 * passes(columns) + law_.traffic(2 * static_cast<double>(model_.vocab) /
+                                                           shape_.tensor * columns * law_.element_bytes());
+  auto loss =
+      law_.traffic(law_.software().loss_bytes * static_cast<double>(tokens) * static_cast<double>(vocab_));
+  auto head = law_.wide_product(tokens, vocab_, h) + kForwardLossShare * loss;
+  auto head_back = law_.wide_product(tokens, h, vocab_) + law_.wide_product(vocab_, h, tokens) +
+                   (1 - kForwardLossShare) * loss;
+  double forward = law_.paced(embedding + head, 2 * kEndForwardKernels) / (embedding + head);
+  double backward =
+      law_.paced(embedding_back + head_back, 2 * kEndBackwardKernels) / (embedding_back + head_back);
+  return {forward * embedding, backward * embedding_back, forward * head, backward * head_back};
+}
+
+Seconds TransformerTimes::micro_batch() const {
+  auto one = block();
+  auto e = ends();
+  return static_cast<double>(model_.layers) * (one.forward.time + one.recompute + one.backward.time) +
+         e.embedding_forward + e.embedding_backward + e.head_forward + e.head_backward;
+}
+
+Seconds TransformerTimes::optimizer(double parameters) const {
+  return law_.traffic(parameters * law_.software().optimizer_bytes);
+}
+
+}  // namespace ddpsim

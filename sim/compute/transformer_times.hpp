@@ -1,0 +1,98 @@
+#pragma once
+// Times of a transformer's step on one GPU, from its sizes: docs/model.md, "Compute times by law".
+#include <array>
+
+#include "sim/base/names.hpp"
+#include "sim/compute/compute_law.hpp"
+#include "sim/model/transformer.hpp"
+
+namespace ddpsim {
+
+// What is computed again in the backward pass instead of being kept: nothing; the attention core (Korthikanti
+// et al., arXiv 2205.05198, section 5); every other linear layer and all element-wise work (torchtitan's
+// per-operator checkpoints); every block from its input.
+enum class Recompute { none, selective, op, full };
+inline constexpr Names<Recompute, 4> kRecomputeNames{{{"none", Recompute::none},
+                                                      {"selective", Recompute::selective},
+                                                      {"op", Recompute::op},
+                                                      {"full", Recompute::full}}};
+
+struct StepShape {
+  std::int64_t micro_batch = 1, sequence = 1;  // samples; tokens a sample
+  Recompute recompute = Recompute::none;
+  int tensor = 1;                  // GPUs that share each layer
+  bool sequence_parallel = false;  // and the element-wise work between them
+  [[nodiscard]] std::int64_t tokens() const { return micro_batch * sequence; }
+  bool operator==(const StepShape&) const = default;
+};
+
+// A block, in forward order. Its element-wise traffic is counted where it happens.
+enum class BlockStage {
+  first_norm,
+  query_key_value,
+  attention,
+  attention_output,
+  second_norm,
+  feed_forward_in,
+  activation,
+  feed_forward_out
+};
+inline constexpr std::size_t kBlockStages = 8;
+using StageTimes = std::array<Seconds, kBlockStages>;
+
+// A pass over a block: how long the device works in each stage, and what the host launches.
+struct BlockPass {
+  StageTimes device;
+  int kernels = 0;
+  [[nodiscard]] Seconds total() const;
+};
+
+// A pass from end to end; the stages' shares of it are those of the device's times.
+struct PassTime {
+  Seconds time;
+  StageTimes stages;  // they add up to it
+  Seconds host;       // what the launches alone would take
+};
+
+struct BlockTimes {
+  PassTime forward, backward;
+  Seconds recompute;  // before backward
+};
+
+// The embeddings, and the final norm with logits and loss. Launches are paced over both.
+struct EndTimes {
+  Seconds embedding_forward, embedding_backward, head_forward, head_backward;
+};
+
+class TransformerTimes {
+ public:
+  // Throws InputError where the GPU has no peak for `precision`. `all_reduce`: of one tensor-parallel
+  // all-reduce of the tokens' activations; two of them stand in each pass over a block.
+  TransformerTimes(const Transformer& model, const GpuDescription& gpu, const Software& software,
+                   Precision precision, const StepShape& shape, Seconds all_reduce = {});
+
+  [[nodiscard]] BlockTimes block() const;
+  [[nodiscard]] EndTimes ends() const;
+  // Forward, recomputation and backward of all blocks, and both ends.
+  [[nodiscard]] Seconds micro_batch() const;
+  [[nodiscard]] Seconds optimizer(double parameters) const;
+  [[nodiscard]] const ComputeLaw& law() const { return law_; }
+
+ private:
+  [[nodiscard]] BlockPass forward() const;
+  [[nodiscard]] BlockPass backward() const;
+  [[nodiscard]] Seconds recompute(const BlockPass& forward) const;
+  [[nodiscard]] Seconds attention_forward() const;
+  // Bytes of one pass over `columns` values a token.
+  [[nodiscard]] Seconds passes(double columns) const;
+
+  Transformer model_;
+  ComputeLaw law_;
+  StepShape shape_;
+  Seconds all_reduce_;
+  // Of this GPU: widths of query, key and feed-forward, heads, rows of the vocabulary.
+  std::int64_t query_, key_, ffn_, heads_, vocab_;
+  double attended_;  // share of the scores that the flash kernel computes
+};
+
+}  // namespace ddpsim
