@@ -27,7 +27,6 @@ struct Software {
   bool flash = true;                  // attention whose scores never reach memory
   bool causal_skip = true;            // that leaves out the masked half
   bool early_stop = false;            // recomputation ends before the block's last product
-  bool casts_parameters = false;      // float32 parameters are cast in every pass
   // Mean error of the measured steps that it was not fitted to; none: nobody measured it, or they were
   // fitted.
   std::optional<double> judged_error = {};

@@ -115,7 +115,7 @@ BlockPass TransformerTimes::backward() const {
   add_product(BlockStage::feed_forward_out, h, ffn_);
   double split = shape_.sequence_parallel ? shape_.tensor : 1;
   auto norm = software.elementwise * passes(kBackwardHiddenPasses / 2 * static_cast<double>(h) / split);
-  if (software.casts_parameters)
+  if (shape_.casts_gradients)
     norm += law_.traffic(0.5 * kCastBytes * static_cast<double>(model_.block_parameters()) / shape_.tensor);
   at(device, BlockStage::first_norm) = norm;
   at(device, BlockStage::second_norm) = norm;

@@ -21,6 +21,7 @@ struct StepShape {
   std::int64_t micro_batch = 1, sequence = 1;  // samples; tokens a sample
   Recompute recompute = Recompute::none;
   int tensor = 1;                  // GPUs that share each layer
+  bool casts_gradients = false;    // to float32, from the 16 bits they are computed in
   bool sequence_parallel = false;  // and the element-wise work between them
   [[nodiscard]] std::int64_t tokens() const { return micro_batch * sequence; }
   bool operator==(const StepShape&) const = default;

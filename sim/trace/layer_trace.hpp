@@ -25,6 +25,8 @@ struct Gradient {
   DType dtype = DType::float32;
   Seconds ready;                        // from the start of the backward pass
   std::optional<Seconds> ready_spread;  // standard deviation over the recorded iterations, where recorded
+  // End of its layer's forward pass, from the start of the forward pass; where known.
+  std::optional<Seconds> forward_end = {};
 
   [[nodiscard]] Bytes bytes() const {
     return Bytes(static_cast<double>(elements) * bytes_per_element(dtype));

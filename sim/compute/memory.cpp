@@ -1,0 +1,75 @@
+#include "sim/compute/memory.hpp"
+
+#include <algorithm>
+
+namespace ddpsim {
+namespace {
+
+// Of one layer: kept from forward to backward, and more while it is worked on.
+struct Activations {
+  double kept = 0, worked = 0;
+};
+
+// Values a token: inputs of norms, blocks and matrices, and dropout's masks of a byte; query, key, value and
+// attention's output; the feed-forward layer's; the scores where they are kept.
+Activations activations_of(const Transformer& model, const StepShape& shape, double bytes, bool flash,
+                           bool dropout) {
+  auto tokens = static_cast<double>(shape.tokens()), t = static_cast<double>(shape.tensor);
+  double h = static_cast<double>(model.hidden), split = shape.sequence_parallel ? t : 1;
+  double q = static_cast<double>(model.query_width()) / t, k = static_cast<double>(model.key_width()) / t;
+  double f = static_cast<double>(model.ffn) / t;
+  double hidden = (5 * bytes + (dropout ? 2 : 0)) * h / split;
+  double matrices =
+      bytes * (q + 2 * k) + bytes * q + bytes * static_cast<double>(model.feed_forward_matrices()) * f;
+  double scores = flash ? 0
+                        : (2 * bytes + (dropout ? 1 : 0)) * static_cast<double>(model.heads) / t *
+                              static_cast<double>(shape.sequence);
+  double whole = tokens * (hidden + matrices + scores);
+  switch (shape.recompute) {
+    case Recompute::none:
+      return {whole, 0};
+    case Recompute::selective:
+      return {tokens * (hidden + matrices), tokens * scores};
+    case Recompute::op:
+      return {tokens * bytes * (2 * h / split + 2 * q + k + f), whole};
+    case Recompute::full:
+      return {tokens * bytes * h / split, whole + (shape.sequence_parallel ? 2 * bytes * tokens * h : 0)};
+  }
+  return {};
+}
+
+}  // namespace
+
+MemoryParts memory_of(const Transformer& model, const StepShape& shape, int activation_bytes,
+                      const MemorySetup& setup, const PipelineStage& stage) {
+  double t = shape.tensor, bytes = activation_bytes;
+  auto h = static_cast<double>(model.hidden), vocab = static_cast<double>(model.vocab);
+  auto layer = static_cast<double>(model.block_parameters()) / t;
+  double parameters = static_cast<double>(stage.layers) * layer;
+  if (stage.is_first)
+    parameters += (vocab + static_cast<double>(model.position_rows(shape.sequence))) * h / t;
+  if (stage.is_last && !(model.tied && stage.is_first)) parameters += vocab * h / t;
+  auto of_rank = [&](Sharding kind) {
+    return setup.sharding >= kind ? parameters / setup.shards : parameters;
+  };
+
+  MemoryParts parts;
+  parts.parameters = Bytes(setup.state.weights * of_rank(Sharding::weights));
+  parts.gradients = Bytes(setup.state.gradients * of_rank(Sharding::gradients));
+  parts.optimizer = Bytes((setup.state.optimizer + setup.state.step_copy) * of_rank(Sharding::optimizer));
+  auto [kept, worked] = activations_of(model, shape, bytes, setup.flash, setup.dropout);
+  double logits = stage.is_last ? setup.logit_bytes * static_cast<double>(shape.tokens()) * vocab / t : 0;
+  parts.activations =
+      Bytes(setup.fragmentation * (static_cast<double>(stage.layers) * kept * stage.micro_batches_in_flight +
+                                   std::max(worked, logits)));
+  parts.buckets = setup.buckets;
+  // Gathered weights of two units at once, of a layer and of the embedding, and one unit's unreduced
+  // gradients.
+  if (setup.sharding == Sharding::weights)
+    parts.buckets += Bytes(2 * bytes * layer + setup.unit_gradient * std::max(layer, vocab * h / t) +
+                           2 * bytes * vocab * h / t);
+  parts.other = setup.overhead;
+  return parts;
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,54 @@
+#pragma once
+// Peak memory of a GPU in a transformer's training step: docs/model.md, "Memory".
+#include "sim/compute/transformer_times.hpp"
+
+namespace ddpsim {
+
+// Bytes of each parameter that a GPU holds, before anything is sharded.
+struct StateBytes {
+  double weights = 4, gradients = 4;
+  double optimizer = 8;  // two moments; 12 with a float32 copy of 16-bit weights
+  double step_copy = 0;  // exists during the optimizer's step only; sharded as the optimizer is
+  bool operator==(const StateBytes&) const = default;
+};
+
+// Which states are divided by the data-parallel ranks: nothing; the optimizer; and gradients; and weights
+// (Rajbhandari et al., "ZeRO", arXiv 1910.02054, stages 1 to 3).
+enum class Sharding { none, optimizer, gradients, weights };
+
+struct MemorySetup {
+  StateBytes state = {};
+  Sharding sharding = Sharding::none;
+  int shards = 1;               // ranks that share what is sharded
+  double unit_gradient = 4;     // bytes of an unreduced gradient of a unit, where weights are sharded
+  Bytes buckets = {};           // communication buffers besides units
+  double logit_bytes = 14;      // of each logit, at the peak of the loss
+  double fragmentation = 1.05;  // of activations: what the allocator reserves over what it hands out
+  Bytes overhead{1e9};          // CUDA context, libraries, communicators
+  bool flash = true;            // scores are never kept
+  bool dropout = false;         // its masks are
+};
+
+// A stage of a pipeline; without one, all of the model.
+struct PipelineStage {
+  std::int64_t layers = 0;
+  int micro_batches_in_flight = 1;
+  bool is_first = true, is_last = true;
+};
+
+struct MemoryParts {
+  Bytes parameters, gradients, optimizer, activations, buckets, other;
+  [[nodiscard]] Bytes peak() const {
+    return parameters + gradients + optimizer + activations + buckets + other;
+  }
+  bool operator==(const MemoryParts&) const = default;
+};
+
+MemoryParts memory_of(const Transformer& model, const StepShape& shape, int activation_bytes,
+                      const MemorySetup& setup, const PipelineStage& stage);
+
+// Below this share of a GPU's memory a step is said to fit: the estimate misses by 5 % on average, and an
+// allocator near its limit slows down (docs/model.md, "Memory").
+inline constexpr double kFittingShare = 0.88;
+
+}  // namespace ddpsim

@@ -1,0 +1,190 @@
+#include "sim/compute/transformer_trace.hpp"
+
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "sim/base/limits.hpp"
+#include "sim/base/source.hpp"
+#include "sim/model/transformer_modules.hpp"
+
+namespace ddpsim {
+namespace {
+
+using Kind = TransformerPart::Kind;
+
+// A norm's place in its block is told by how many came before it.
+BlockStage stage_of(ModuleRole role, int norms_before) {
+  switch (role) {
+    case ModuleRole::query_key_value:
+      return BlockStage::query_key_value;
+    case ModuleRole::attention_output:
+      return BlockStage::attention_output;
+    case ModuleRole::feed_forward_in:
+      return BlockStage::feed_forward_in;
+    case ModuleRole::feed_forward_out:
+      return BlockStage::feed_forward_out;
+    default:
+      return norms_before == 0 ? BlockStage::first_norm : BlockStage::second_norm;
+  }
+}
+
+// When each module of a block is over, forward and backward, from the start of the pass over the block.
+struct BlockSchedule {
+  std::vector<Seconds> forward_end, backward_end;  // by module, in forward order
+};
+
+BlockSchedule schedule(const TransformerPart& block, const BlockTimes& times) {
+  auto n = block.modules.size();
+  std::vector<BlockStage> stages;
+  std::array<std::int64_t, kBlockStages> elements{};
+  int norms = 0;
+  for (const auto& module : block.modules) {
+    stages.push_back(stage_of(module.role, norms));
+    norms += module.role == ModuleRole::norm ? 1 : 0;
+    elements[static_cast<std::size_t>(stages.back())] += module.elements();
+  }
+  // A module's share of its stage is its share of the elements.
+  auto share = [&](std::size_t module) {
+    return static_cast<double>(block.modules[module].elements()) /
+           static_cast<double>(elements[static_cast<std::size_t>(stages[module])]);
+  };
+  BlockSchedule result{std::vector<Seconds>(n), std::vector<Seconds>(n)};
+  Seconds now;
+  for (std::size_t stage = 0; stage < kBlockStages; ++stage) {
+    auto end = now + times.forward.stages[stage];
+    for (std::size_t i = 0; i < n; ++i)
+      if (static_cast<std::size_t>(stages[i]) == stage) {
+        now += share(i) * times.forward.stages[stage];
+        result.forward_end[i] = now;
+      }
+    now = end;
+  }
+  now = times.recompute;
+  for (std::size_t stage = kBlockStages; stage-- > 0;) {
+    auto end = now + times.backward.stages[stage];
+    for (std::size_t i = n; i-- > 0;)
+      if (static_cast<std::size_t>(stages[i]) == stage) {
+        now += share(i) * times.backward.stages[stage];
+        result.backward_end[i] = now;
+      }
+    now = end;
+  }
+  return result;
+}
+
+class TraceBuilder {
+ public:
+  TraceBuilder(const Transformer& model, const TransformerTimes& times, const TransformerStep& step)
+      : parts_(transformer_parts(model, step.shape.sequence)),
+        block_(times.block()),
+        ends_(times.ends()),
+        blocks_(static_cast<double>(model.layers)),
+        schedule_(schedule(parts_[1], block_)),
+        step_(step) {}
+
+  LayerTrace build() {
+    add_head();
+    auto backward_of_block = block_.recompute + block_.backward.time;
+    for (auto part = parts_.end() - 2; part != parts_.begin(); --part) {
+      for (auto i = part->modules.size(); i-- > 0;)
+        add(part->modules[i], forward_start(part->block) + schedule_.forward_end[i],
+            now_ + schedule_.backward_end[i]);
+      now_ += backward_of_block;
+    }
+    now_ += ends_.embedding_backward;
+    auto& embeddings = parts_.front().modules;
+    for (auto i = embeddings.size(); i-- > 0;) add(embeddings[i], ends_.embedding_forward, now_);
+    trace_.forward = forward_start(static_cast<int>(blocks_)) + ends_.head_forward;
+    trace_.registration_order.resize(trace_.gradients.size());
+    for (std::size_t i = 0; i < places_.size(); ++i) trace_.registration_order[places_[i]] = i;
+    return std::move(trace_);
+  }
+
+ private:
+  [[nodiscard]] Seconds forward_start(int block) const {
+    return ends_.embedding_forward + static_cast<double>(block) * block_.forward.time;
+  }
+
+  void add_head() {
+    now_ = ends_.head_backward;
+    auto end = forward_start(static_cast<int>(blocks_)) + ends_.head_forward;
+    auto& modules = parts_.back().modules;
+    for (auto module = modules.rbegin(); module != modules.rend(); ++module) add(*module, end, now_);
+  }
+
+  void add(TransformerModule& module, Seconds forward_end, Seconds ready) {
+    for (auto& tensor : module.tensors) {
+      places_.push_back(tensor.parameter);
+      trace_.gradients.push_back(
+          {std::move(tensor.name), tensor.elements, step_.gradients, ready, {}, forward_end});
+    }
+  }
+
+  std::vector<TransformerPart> parts_;
+  BlockTimes block_;
+  EndTimes ends_;
+  double blocks_;
+  BlockSchedule schedule_;
+  const TransformerStep& step_;
+  Seconds now_;  // in the backward pass
+  LayerTrace trace_;
+  std::vector<std::size_t> places_;  // of registration, by gradient
+};
+
+void check_sequence(const Transformer& model, std::int64_t sequence) {
+  auto rows = model.position_rows(sequence);
+  if (rows > 0 && sequence > rows)
+    throw InputError(
+        fmt::format("{} has {} learned positions, and a sequence is {} tokens", model.name, rows, sequence),
+        fmt::format("use a sequence of {} at most", rows))
+        .about("sequence");
+}
+
+}  // namespace
+
+LayerTrace transformer_trace(const Transformer& model, const GpuDescription& gpu, const Software& software,
+                             const TransformerStep& step) {
+  check_sequence(model, step.shape.sequence);
+  TransformerTimes times(model, gpu, software, step.precision, step.shape);
+  auto trace = TraceBuilder(model, times, step).build();
+  trace.optimizer = times.optimizer(static_cast<double>(model.parameters(step.shape.sequence)));
+  auto& metadata = trace.metadata;
+  metadata.model = model.name;
+  metadata.device = gpu.name;
+  metadata.batch_size = step.shape.micro_batch;
+  metadata.sequence_length = step.shape.sequence;
+  metadata.synthetic = fmt::format("compute law, framework {}", software.name);
+  for (const auto& time : {trace.forward, trace.optimizer, std::optional(trace.backward())})
+    if (!(*time < kLongestDuration))
+      throw InputError("a part of the step takes 10^9 s or longer",
+                       "check the batch, the sequence and the model");
+  return trace;
+}
+
+StepWork step_work(const Transformer& model, const GpuDescription& gpu, const TransformerStep& step) {
+  auto tokens = static_cast<double>(step.shape.tokens());
+  auto layers = static_cast<double>(model.layers);
+  double head = static_cast<double>(model.vocab) * static_cast<double>(model.hidden);
+  double blocks = 2 * (model.multiplied_parameters() - head);
+  double attention =
+      4 * layers * static_cast<double>(model.query_width()) * static_cast<double>(step.shape.sequence);
+  StepWork work{.peak = peak_of(gpu, step.precision), .tokens = tokens};
+  work.model = Flops(3 * tokens * (blocks + 2 * head + attention));
+  switch (step.shape.recompute) {
+    case Recompute::none:
+      break;
+    case Recompute::selective:
+      work.recomputed = Flops(tokens * attention);
+      break;
+    case Recompute::op:
+      work.recomputed = Flops(tokens * 0.5 * blocks);
+      break;
+    case Recompute::full:
+      work.recomputed = Flops(tokens * (blocks + attention));
+      break;
+  }
+  return work;
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,32 @@
+#pragma once
+// The step of a transformer on one GPU as a layer trace, estimated by the compute law.
+#include "sim/compute/transformer_times.hpp"
+#include "sim/trace/layer_trace.hpp"
+
+namespace ddpsim {
+
+struct TransformerStep {
+  Precision precision = Precision::bfloat16;
+  DType gradients = DType::float32;
+  StepShape shape;
+};
+
+// Gradients arrive in the order of sim/model/transformer_modules.hpp, each at the end of its matrix's
+// backward pass; a block's recomputation comes before its first. Throws InputError where the GPU has no peak
+// for the precision, where the sequence is longer than learned positions, or where a step takes 10^9 s.
+LayerTrace transformer_trace(const Transformer& model, const GpuDescription& gpu, const Software& software,
+                             const TransformerStep& step);
+
+// What a GPU computes in one micro batch, for MFU and HFU. A token takes 2 operations forward and 4 backward
+// for each element of a matrix, and in attention 4 and 8 for each query's value and token of the sequence, as
+// if nothing were masked (Chowdhery et al., "PaLM", arXiv 2204.02311, appendix B, whose 6 N counts lookups,
+// too).
+struct StepWork {
+  Flops model = {};          // forward and backward
+  Flops recomputed = {};     // on top
+  FlopsPerSecond peak = {};  // of the GPU in the step's precision
+  double tokens = 0;
+};
+StepWork step_work(const Transformer& model, const GpuDescription& gpu, const TransformerStep& step);
+
+}  // namespace ddpsim

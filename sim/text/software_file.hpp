@@ -1,0 +1,14 @@
+#pragma once
+// `kind: software` files (docs/formats.md, "Software").
+#include <string>
+#include <string_view>
+
+#include "sim/compute/software.hpp"
+
+namespace ddpsim {
+
+// What the file says of this GPU, by its name: the shares of the entry of `gpus` whose word stands in it
+// ("A100" in "NVIDIA A100 SXM4 80GB"), else those of the last entry. Throws InputError.
+Software read_software(const std::string& path, std::string_view gpu);
+
+}  // namespace ddpsim
