@@ -30,6 +30,8 @@ inline constexpr Seconds kLongestMeasurement(1e6);  // of a layer, a collective:
 inline constexpr std::int64_t kLargestBatch = 1'000'000'000;  // samples a step; tokens a sample
 inline constexpr std::int64_t kMostSteps = 1'000'000'000;     // behind a table of recorded collectives
 inline constexpr std::size_t kMostProfileEvents = 5'000'000;  // that count; a step has some ten thousand
+inline constexpr std::int64_t kMostTransformerWidth = 1 << 24;  // of anything but its depth
+inline constexpr std::int64_t kMostBlocks = 10'000;           // of a transformer
 inline constexpr std::size_t kMostLayers = 20'000;            // of a model
 inline constexpr std::int64_t kMostRepeats = 10'000;          // of a layer, or of a group of them
 inline constexpr int kMostKernels = 1000;                     // of a layer's pass

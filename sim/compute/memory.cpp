@@ -57,18 +57,18 @@ MemoryParts memory_of(const Transformer& model, const StepShape& shape, int acti
   parts.parameters = Bytes(setup.state.weights * of_rank(Sharding::weights));
   parts.gradients = Bytes(setup.state.gradients * of_rank(Sharding::gradients));
   parts.optimizer = Bytes((setup.state.optimizer + setup.state.step_copy) * of_rank(Sharding::optimizer));
-  auto [kept, worked] = activations_of(model, shape, bytes, setup.flash, setup.dropout);
-  double logits = stage.is_last ? setup.logit_bytes * static_cast<double>(shape.tokens()) * vocab / t : 0;
-  parts.activations =
-      Bytes(setup.fragmentation * (static_cast<double>(stage.layers) * kept * stage.micro_batches_in_flight +
-                                   std::max(worked, logits)));
+  auto [kept, worked] = activations_of(model, shape, bytes, setup.flash, setup.use.dropout);
+  double logits = stage.is_last ? setup.use.logit_bytes * static_cast<double>(shape.tokens()) * vocab / t : 0;
+  parts.activations = Bytes(
+      setup.use.fragmentation *
+      (static_cast<double>(stage.layers) * kept * stage.micro_batches_in_flight + std::max(worked, logits)));
   parts.buckets = setup.buckets;
   // Gathered weights of two units at once, of a layer and of the embedding, and one unit's unreduced
   // gradients.
   if (setup.sharding == Sharding::weights)
     parts.buckets += Bytes(2 * bytes * layer + setup.unit_gradient * std::max(layer, vocab * h / t) +
                            2 * bytes * vocab * h / t);
-  parts.other = setup.overhead;
+  parts.other = setup.use.overhead;
   return parts;
 }
 

@@ -19,14 +19,11 @@ enum class Sharding { none, optimizer, gradients, weights };
 struct MemorySetup {
   StateBytes state = {};
   Sharding sharding = Sharding::none;
-  int shards = 1;               // ranks that share what is sharded
-  double unit_gradient = 4;     // bytes of an unreduced gradient of a unit, where weights are sharded
-  Bytes buckets = {};           // communication buffers besides units
-  double logit_bytes = 14;      // of each logit, at the peak of the loss
-  double fragmentation = 1.05;  // of activations: what the allocator reserves over what it hands out
-  Bytes overhead{1e9};          // CUDA context, libraries, communicators
-  bool flash = true;            // scores are never kept
-  bool dropout = false;         // its masks are
+  int shards = 1;            // ranks that share what is sharded
+  double unit_gradient = 4;  // bytes of an unreduced gradient of a unit, where weights are sharded
+  Bytes buckets = {};        // communication buffers besides units
+  MemoryUse use = {};
+  bool flash = true;  // scores are never kept
 };
 
 // A stage of a pipeline; without one, all of the model.

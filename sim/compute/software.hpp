@@ -8,6 +8,15 @@
 
 namespace ddpsim {
 
+// What an allocator and a framework need besides the tensors of docs/model.md, "Memory".
+struct MemoryUse {
+  double fragmentation = 1.05;  // of activations: reserved over handed out
+  Bytes overhead{1e9};          // CUDA context, libraries, communicators
+  double logit_bytes = 14;      // of each logit, at the peak of the loss
+  bool dropout = false;         // its masks are kept
+  bool operator==(const MemoryUse&) const = default;
+};
+
 struct Software {
   std::string name = {};
   // Shares of a GPU's peak that large aligned matrix products and the attention kernel's own products
@@ -30,7 +39,9 @@ struct Software {
   // Mean error of the measured steps that it was not fitted to; none: nobody measured it, or they were
   // fitted.
   std::optional<double> judged_error = {};
-  bool is_for_gpu = true;  // its shares were fitted on this GPU; else they are those of another
+  bool is_for_gpu = true;      // its shares were fitted on this GPU; else they are those of another
+  std::string fitted_on = {};  // that GPU: "A100"
+  MemoryUse memory_use = {};
 
   bool operator==(const Software&) const = default;
 };

@@ -14,6 +14,15 @@ std::string_view Scenario::network_name() const {
   return name_in(kSharedNetworkNames, network);
 }
 
+std::optional<MemoryParts> Scenario::memory() const {
+  if (!model_step) return std::nullopt;
+  // DistributedDataParallel keeps its buckets beside the gradients, unless those are views of them
+  // (reducer.cpp); a flat buffer does the same.
+  bool has_buckets =
+      plan.strategy == Strategy::flat || (plan.strategy == Strategy::ddp && !ddp.gradient_as_bucket_view);
+  return model_step->memory(Sharding::none, 1, has_buckets ? trace->bytes() : Bytes());
+}
+
 std::string Scenario::algorithm() const {
   if (measured_table) return "measured";
   if (communication->gloo) return "gloo";

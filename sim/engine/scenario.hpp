@@ -7,6 +7,7 @@
 
 #include "sim/base/note.hpp"
 #include "sim/collective/measured_cost.hpp"
+#include "sim/compute/model_step.hpp"
 #include "sim/cost/communication.hpp"
 #include "sim/ddp/reduction_plan.hpp"
 #include "sim/engine/validation_settings.hpp"
@@ -41,8 +42,9 @@ struct RankGroup {
 };
 
 struct Scenario {
-  std::shared_ptr<const LayerTrace> trace;  // with workload.scale_bytes applied
-  int world_size = 0;                       // all groups together
+  std::shared_ptr<const LayerTrace> trace;      // with workload.scale_bytes applied
+  std::shared_ptr<const ModelStep> model_step;  // of a transformer, where it is no recorded trace
+  int world_size = 0;                           // all groups together
   std::vector<RankGroup> groups;
   DdpOptions ddp;
   ReductionPlan plan;
@@ -50,6 +52,7 @@ struct Scenario {
   std::shared_ptr<const Communication> communication;
   std::shared_ptr<const MeasuredTable> measured_table;
   int collective_workers = 1;      // collectives of a group that can be in flight at once
+  std::optional<double> price;     // of a GPU and hour
   std::optional<std::string> gpu;  // the cluster's, where it is known: whose physics these are
   Physics physics;
   std::shared_ptr<const SampledRanks> sampled;  // null: every iteration is the same; by group label
@@ -60,6 +63,8 @@ struct Scenario {
 
   [[nodiscard]] std::string algorithm() const;
   [[nodiscard]] std::string_view network_name() const;  // "alone" where nothing is simulated
+  // What a GPU holds at its peak; none: of a trace, which does not say it.
+  [[nodiscard]] std::optional<MemoryParts> memory() const;
   // Whether collectives meet on links: those of several groups, of one with several in flight, or somebody
   // else's traffic.
   [[nodiscard]] bool shares_links() const;

@@ -62,15 +62,49 @@ std::string network_fact(const IterationMetrics& m) {
   return fmt::format("{} ({} flow{})", m.network, m.simulated_flows, m.simulated_flows == 1 ? "" : "s");
 }
 
+std::string gigabytes(Bytes bytes) {
+  return fmt::format("{:.1f} GB", bytes.value() / 1e9);
+}
+
+void print_compute(std::ostream& out, const IterationMetrics& m) {
+  if (const auto& compute = m.compute) {
+    auto text = fmt::format("{:.1f} TFLOP/s a GPU of the model, MFU {:.1f} %", compute->model.value() / 1e12,
+                            100 * compute->mfu());
+    if (compute->hardware > compute->model) text += fmt::format(", HFU {:.1f} %", 100 * compute->hfu());
+    print_fact(out, "compute", text);
+  }
+  if (const auto& memory = m.memory)
+    print_fact(
+        out, "memory",
+        fmt::format(
+            "{} at the peak of {} ({:.0f} %): parameters {}, gradients {}, optimizer {}, activations {}, "
+            "buckets {}, other {}",
+            gigabytes(memory->parts.peak()), gigabytes(memory->capacity),
+            100 * (memory->parts.peak() / memory->capacity), gigabytes(memory->parts.parameters),
+            gigabytes(memory->parts.gradients), gigabytes(memory->parts.optimizer),
+            gigabytes(memory->parts.activations), gigabytes(memory->parts.buckets),
+            gigabytes(memory->parts.other)));
+  if (m.price)
+    print_fact(
+        out, "cost",
+        fmt::format(
+            "{:.4g} a step of {} GPUs{}", m.cost_per_step(), m.world_size,
+            m.tokens_per_s ? fmt::format(", {:.4g} a million tokens", m.cost_per_million_tokens()) : ""));
+}
+
 void print_facts(std::ostream& out, const IterationMetrics& m) {
   print_fact(out, "bandwidth",
              fmt::format("algbw {}, busbw {}", format_bandwidth(m.algbw), format_bandwidth(m.busbw)));
   std::string throughput;
   if (m.samples_per_s) throughput = fmt::format("{:.4g} samples/s", *m.samples_per_s);
+  if (m.tokens_per_s)
+    throughput +=
+        fmt::format(", {:.4g} tokens/s ({:.4g} a GPU)", *m.tokens_per_s, *m.tokens_per_s / m.group_size);
   if (m.scaling_efficiency)
     throughput += fmt::format("{}scaling efficiency {:.1f} %", throughput.empty() ? "" : ", ",
                               100 * *m.scaling_efficiency);
   if (!throughput.empty()) print_fact(out, "throughput", throughput);
+  print_compute(out, m);
   auto buckets = fmt::format("strategy {}, {} bucket{}", strategy_name(m.strategy), m.n_buckets,
                              m.n_buckets == 1 ? "" : "s");
   if (m.bucket_cap) buckets += fmt::format(", bucket cap {}", format_bytes(*m.bucket_cap));
@@ -136,6 +170,7 @@ void print_slowest(std::ostream& out, const IterationSpread& spread) {
 }  // namespace
 
 void print_iteration(std::ostream& out, const IterationMetrics& metrics, std::size_t most_buckets) {
+  if (metrics.memory && !metrics.memory->fits()) out << misfit_line(*metrics.memory) << '\n';
   print_terms(out, metrics);
   print_facts(out, metrics);
   print_buckets(out, metrics, std::max<std::size_t>(most_buckets, 2));

@@ -48,6 +48,19 @@ Json spread_json(const IterationSpread& spread) {
 
 }  // namespace
 
+Json memory_json(const MemoryMetrics& memory) {
+  const auto& parts = memory.parts;
+  return {{"peak_bytes", bytes(parts.peak())},
+          {"parameters_bytes", bytes(parts.parameters)},
+          {"gradients_bytes", bytes(parts.gradients)},
+          {"optimizer_bytes", bytes(parts.optimizer)},
+          {"activations_bytes", bytes(parts.activations)},
+          {"buckets_bytes", bytes(parts.buckets)},
+          {"other_bytes", bytes(parts.other)},
+          {"capacity_bytes", bytes(memory.capacity)},
+          {"fits", memory.fits()}};
+}
+
 void add_metrics(const IterationMetrics& m, Json& point) {
   point["world_size"] = m.world_size;
   point["strategy"] = strategy_name(m.strategy);
@@ -73,6 +86,20 @@ void add_metrics(const IterationMetrics& m, Json& point) {
   point["algbw_Bps"] = m.algbw.value();
   point["busbw_Bps"] = m.busbw.value();
   point["samples_per_s"] = number_or_null(m.samples_per_s);
+  if (m.tokens_per_s) {
+    point["tokens_per_s"] = *m.tokens_per_s;
+    point["tokens_per_s_per_gpu"] = *m.tokens_per_s / m.group_size;
+  }
+  if (m.compute) {
+    point["model_flops_per_s_per_gpu"] = m.compute->model.value();
+    point["mfu"] = m.compute->mfu();
+    point["hfu"] = m.compute->hfu();
+  }
+  if (m.memory) point["memory"] = memory_json(*m.memory);
+  if (m.price) {
+    point["cost_per_step"] = m.cost_per_step();
+    if (m.tokens_per_s) point["cost_per_million_tokens"] = m.cost_per_million_tokens();
+  }
   point["scaling_efficiency"] = number_or_null(m.scaling_efficiency);
   point["reported_rank"] = m.reported_rank;
   point["group_size"] = m.group_size;

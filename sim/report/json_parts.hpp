@@ -18,6 +18,7 @@ Json number_or_null(const std::optional<double>& value);
 // {"ddp.bucket_cap": "25MiB", ...}, as written.
 Json axes(const std::vector<std::string>& axes, const std::vector<std::string>& values);
 // All keys of a point but its axes and what was measured of it.
+Json memory_json(const MemoryMetrics& memory);
 void add_metrics(const IterationMetrics& metrics, Json& point);
 // When a collective was ready, started and ended, and how it was carried out.
 void add_times(const BucketMetrics& bucket, Json& collective);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <fmt/core.h>
+
 #include "sim/base/check.hpp"
 #include "sim/base/source.hpp"
 
@@ -112,9 +114,20 @@ void measure_throughput(const IterationContext& context, IterationMetrics& metri
   if (auto batch = trace.metadata.batch_size)
     metrics.samples_per_s =
         static_cast<double>(*batch) * metrics.group_size * steps / metrics.iteration.value();
+  if (auto sequence = trace.metadata.sequence_length; sequence && metrics.samples_per_s)
+    metrics.tokens_per_s = *metrics.samples_per_s * static_cast<double>(*sequence);
 }
 
 }  // namespace
+
+std::string misfit_line(const MemoryMetrics& memory) {
+  double share = memory.parts.peak() / memory.capacity;
+  auto how = share > 1 ? fmt::format("{:.2f} times its memory", share)
+                       : fmt::format("{:.0f} % of its memory, and above {:.0f} % it may not", 100 * share,
+                                     100 * kFittingShare);
+  return fmt::format("{}: {:.1f} GB on {} of {:.0f} GB, {}", share > 1 ? "does not fit" : "may not fit",
+                     memory.parts.peak().value() / 1e9, memory.gpu, memory.capacity.value() / 1e9, how);
+}
 
 IterationMetrics measure(const Timeline& timeline, const IterationContext& context) {
   const auto& rank = timeline.last_to_finish();

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/compute/memory.hpp"
 #include "sim/ddp/reduction_plan.hpp"
 #include "sim/report/iteration_spread.hpp"
 #include "sim/timeline/timeline.hpp"
@@ -37,6 +38,23 @@ struct IterationRange {
   Seconds least, most;
 };
 
+// Of a GPU, for a model whose operations are counted.
+struct ComputeRates {
+  FlopsPerSecond model;     // of forward and backward
+  FlopsPerSecond hardware;  // and of what is computed again
+  FlopsPerSecond peak;
+  [[nodiscard]] double mfu() const { return model.value() / peak.value(); }
+  [[nodiscard]] double hfu() const { return hardware.value() / peak.value(); }
+};
+
+// Of a GPU, where the model says what it keeps.
+struct MemoryMetrics {
+  MemoryParts parts;
+  Bytes capacity;
+  std::string gpu;  // its name
+  [[nodiscard]] bool fits() const { return parts.peak() <= capacity * kFittingShare; }
+};
+
 struct IterationMetrics {
   int world_size = 0;
   int group_size = 0;  // ranks that reduce with the reported one, itself included
@@ -64,6 +82,15 @@ struct IterationMetrics {
   // nccl-tests defines them.
   BytesPerSecond algbw, busbw;
   std::optional<double> samples_per_s;  // of the reported group; where the trace has a batch size
+  std::optional<double> tokens_per_s =
+      std::nullopt;  // of the reported group; where the trace has a sequence length
+  std::optional<ComputeRates> compute = std::nullopt;
+  std::optional<MemoryMetrics> memory = std::nullopt;
+  std::optional<double> price = std::nullopt;  // of a GPU and hour
+  [[nodiscard]] double cost_per_step() const { return *price * world_size * iteration.value() / 3600; }
+  [[nodiscard]] double cost_per_million_tokens() const {
+    return *price * group_size / 3600 / *tokens_per_s * 1e6;
+  }
   std::optional<double>
       scaling_efficiency;  // throughput a GPU against one GPU alone, which does not communicate
   std::vector<BucketMetrics> buckets;
@@ -88,6 +115,9 @@ struct IterationContext {
   // Of a group's collective; none where nothing is chosen.
   std::function<CollectiveChoice(std::size_t group, Bytes bytes)> choice = nullptr;
 };
+
+// "does not fit: 112.3 GB of 80.0 GB, 1.40 times the memory of NVIDIA H100 SXM5 80GB"
+std::string misfit_line(const MemoryMetrics& memory);
 
 // Throws InternalError when nothing was communicated or the terms do not add up.
 IterationMetrics measure(const Timeline& timeline, const IterationContext& context);

@@ -30,6 +30,14 @@ IterationMetrics metrics_of(const Scenario& scenario, const Prediction& predicti
   auto metrics = measure(prediction.timeline, context_of(scenario));
   metrics.network = scenario.network_name();
   metrics.simulated_flows = prediction.simulated_flows;
+  metrics.price = scenario.price;
+  if (const auto& step = scenario.model_step) {
+    double rate = scenario.plan.accumulation_steps / metrics.iteration.value();
+    const auto& work = step->work;
+    metrics.compute = {FlopsPerSecond(work.model.value() * rate),
+                       FlopsPerSecond((work.model + work.recomputed).value() * rate), work.peak};
+    metrics.memory = {*scenario.memory(), step->gpu.memory, step->gpu.name};
+  }
   if (scenario.sampled)
     metrics.spread = spread_of(prediction.iterations, prediction.unvaried, *scenario.sampled);
   return metrics;

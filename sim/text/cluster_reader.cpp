@@ -63,12 +63,14 @@ struct ClusterSection {
     overrides = reader.find("overrides");
     background = reader.find("background");
     reader.find("gpu");  // read with the physics
+    price = reader.optional("price", config::as_number(0, 1e9));
     reader.finish();
     world_size = read_world_size(*world_size_value);
   }
 
   SourceSpan place;
   int world_size = 0;
+  std::optional<double> price;
   const Value* world_size_value = nullptr;
   const Value *topology = nullptr, *placement = nullptr, *groups = nullptr, *overrides = nullptr,
               *background = nullptr;
@@ -218,8 +220,9 @@ ClusterTraffic ScenarioReader::make_traffic(const Topology& topology, const Clus
 }
 
 std::shared_ptr<const Topology> ScenarioReader::find_topology(const Value& path) {
-  auto& topology = topologies_[resolve(path)];
-  if (!topology) topology = read_topology(resolve(path));
+  auto file = resolve(PresetKind::topologies, path);
+  auto& topology = topologies_[file];
+  if (!topology) topology = read_topology(file);
   return topology;
 }
 
@@ -250,6 +253,7 @@ std::shared_ptr<const RankPlaces> ScenarioReader::read_cluster(const Value& root
                                                                Scenario& scenario) {
   ClusterSection section(root);
   scenario.world_size = section.world_size;
+  scenario.price = section.price;
   scenario.collective_workers = collective.workers;
   auto topology = section.topology ? find_topology(*section.topology) : nullptr;
   if (collective.table) {
@@ -262,7 +266,7 @@ std::shared_ptr<const RankPlaces> ScenarioReader::read_cluster(const Value& root
   if (!topology)
     throw InputError(root.span, "'cluster' lacks the key 'topology'",
                      "add 'topology: FILE' (only algorithm: measured needs none)");
-  auto& traffic = clusters_[{resolve(*section.topology), sections({&root, collective.section, stragglers})}];
+  auto& traffic = clusters_[{topology.get(), sections({&root, collective.section, stragglers})}];
   auto& communication = traffic.communication;
   try {
     if (!communication) {

@@ -2,8 +2,8 @@
 #include <fmt/core.h>
 
 #include "sim/base/limits.hpp"
-#include "sim/config/reader.hpp"
 #include "sim/compute/rescale.hpp"
+#include "sim/config/reader.hpp"
 #include "sim/text/sections.hpp"
 
 namespace ddpsim {

@@ -116,10 +116,17 @@ std::string ScenarioReader::resolve(const Value& path) const {
   return (fs::path(path_).parent_path() / given).lexically_normal().string();
 }
 
+std::string ScenarioReader::resolve(PresetKind kind, const Value& name_or_path) const {
+  // A file beside the scenario comes before a preset of that name.
+  auto path = resolve(name_or_path);
+  if (std::filesystem::is_regular_file(path)) return path;
+  return preset_file(kind, name_or_path).value_or(path);
+}
+
 std::shared_ptr<const GpuDescription> ScenarioReader::find_gpu(const Value& cluster) {
   if (const auto* gpu = cluster.find("gpu")) {
     if (gpu->value.kind == Value::Kind::scalar && gpu->value.scalar == "none") return nullptr;
-    return cached(gpus_, resolve(gpu->value), read_gpu);
+    return cached(gpus_, resolve(PresetKind::gpus, gpu->value), read_gpu);
   }
   const auto* topology = cluster.find("topology");
   if (!topology) return nullptr;
@@ -127,30 +134,66 @@ std::shared_ptr<const GpuDescription> ScenarioReader::find_gpu(const Value& clus
   return named ? cached(gpus_, *named, read_gpu) : nullptr;
 }
 
+std::shared_ptr<const LayerTrace> ScenarioReader::find_trace(const Value& path,
+                                                             const std::shared_ptr<const GpuDescription>& gpu,
+                                                             const Value* rescale_value, Scenario& scenario) {
+  auto load_gpu = [this](const Value& value) {
+    return cached(gpus_, resolve(PresetKind::gpus, value), read_gpu);
+  };
+  std::optional<Rescale> rescale;
+  if (rescale_value) rescale = read_rescale_section(*rescale_value, gpu, load_gpu);
+  auto recorded = cached(traces_, resolve(path), read_trace);
+  auto [notes, is_new] = notes_.try_emplace({recorded.get(), gpu.get()});
+  if (is_new) notes->second = recorded_notes(*recorded, gpu.get());
+  scenario.notes = notes->second;
+  if (!rescale) return recorded;
+  auto& trace = rescaled_traces_[{recorded.get(), *rescale}];
+  if (!trace) trace = std::make_shared<const LayerTrace>(rescaled(*recorded, *rescale));
+  return trace;
+}
+
+std::shared_ptr<const LayerTrace> ScenarioReader::find_model(const Value& workload, const Value& model,
+                                                             const std::shared_ptr<const GpuDescription>& gpu,
+                                                             Scenario& scenario) {
+  if (!gpu)
+    throw InputError(model.span, "nothing says which GPU computes the model",
+                     "add cluster.gpu: h100-sxm, or take a topology that names its GPU");
+  for (const char* key : {"trace", "rescale"})
+    if (const auto* other = workload.find(key))
+      throw InputError(other->value.span,
+                       fmt::format("workload.{} and workload.model exclude each other", key),
+                       "a trace was recorded, a model's times are estimated for cluster.gpu: keep one");
+  auto& known = models_[{workload, gpu.get()}];
+  FileResolver files = [this](PresetKind kind, const Value& value) { return resolve(kind, value); };
+  if (!known) known = std::make_shared<const ModelWorkload>(read_workload_model(workload, *gpu, files));
+  scenario.notes = known->notes;
+  if (known->step) scenario.model_step = {known, &*known->step};
+  return {known, &known->trace};
+}
+
 void ScenarioReader::read_workload(const Value& root, const std::shared_ptr<const GpuDescription>& gpu,
                                    Scenario& scenario, DdpOptions& options) {
   MapReader reader(root, "workload");
-  auto path = resolve(reader.require("trace"));
+  const Value* model = reader.find("model");
+  const Value* path = model ? reader.find("trace") : &reader.require("trace");
   reader.find("stragglers");  // read with the cluster, once the world size is known
   const Value* scale_value = reader.find("scale_bytes");
   double scale = scale_value ? as_number(1e-9, 1e9)(*scale_value) : 1.0;
   options.unused_parameters =
       reader.optional("unused_parameters", as_list(as_string)).value_or(std::vector<std::string>{});
-  const Value* rescale_value = reader.find("rescale");
+  const Value* rescale = reader.find("rescale");
+  for (const char* key : kWorkloadModelKeys)
+    if (const Value* value = reader.find(key); value && !model)
+      throw InputError(value->span, fmt::format("workload.{} goes with workload.model", key),
+                       "a trace's times are as recorded");
   reader.finish();
-  auto load_gpu = [this](const Value& gpu_path) { return cached(gpus_, resolve(gpu_path), read_gpu); };
-  std::optional<Rescale> rescale;
-  if (rescale_value) rescale = read_rescale_section(*rescale_value, gpu, load_gpu);
-  auto recorded = cached(traces_, path, read_trace);
-  auto [notes, is_new] = notes_.try_emplace({recorded.get(), gpu.get()});
-  if (is_new) notes->second = recorded_notes(*recorded, gpu.get());
-  scenario.notes = notes->second;
-  auto& trace = changed_traces_[{path, scale, rescale}];
-  if (!trace) {
-    trace = rescale ? std::make_shared<const LayerTrace>(rescaled(*recorded, *rescale)) : recorded;
-    if (scale != 1) trace = scale_elements(*trace, scale, scale_value->span);
+  auto trace = model ? find_model(root, *model, gpu, scenario) : find_trace(*path, gpu, rescale, scenario);
+  if (scale != 1) {
+    auto& scaled = scaled_traces_[{trace.get(), scale}];
+    if (!scaled) scaled = scale_elements(*trace, scale, scale_value->span);
+    trace = scaled;
   }
-  scenario.trace = trace;
+  scenario.trace = std::move(trace);
 }
 
 void ScenarioReader::read_variability(const Value& value, const Value& cluster, const Value* stragglers,

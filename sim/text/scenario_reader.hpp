@@ -13,6 +13,7 @@
 #include "sim/engine/scenario.hpp"
 #include "sim/gpu/gpu_description.hpp"
 #include "sim/text/sections.hpp"
+#include "sim/text/workload_model.hpp"
 #include "sim/topology/scaled_links.hpp"
 #include "sim/topology/topology.hpp"
 
@@ -83,11 +84,19 @@ class ScenarioReader {
   };
 
   [[nodiscard]] std::string resolve(const config::Value& path) const;
+  [[nodiscard]] std::string resolve(PresetKind kind, const config::Value& name_or_path) const;
   // `cluster.gpu`, else what the cluster's topology names; null: nothing is known of the GPU.
   std::shared_ptr<const GpuDescription> find_gpu(const config::Value& cluster);
   // `gpu` is the cluster's, if it is known.
   void read_workload(const config::Value& root, const std::shared_ptr<const GpuDescription>& gpu,
                      Scenario& scenario, DdpOptions& options);
+  // Its parts: a recorded trace, and an estimate of a model.
+  std::shared_ptr<const LayerTrace> find_trace(const config::Value& path,
+                                               const std::shared_ptr<const GpuDescription>& gpu,
+                                               const config::Value* rescale, Scenario& scenario);
+  std::shared_ptr<const LayerTrace> find_model(const config::Value& workload, const config::Value& model,
+                                               const std::shared_ptr<const GpuDescription>& gpu,
+                                               Scenario& scenario);
   Collective read_collective(const config::Value* value);
   // `needs_links`: traffic is to be simulated even where NCCL's model alone would do.
   std::shared_ptr<const RankPlaces> read_cluster(const config::Value& root, const Collective& collective,
@@ -120,9 +129,10 @@ class ScenarioReader {
   std::string path_;
   LinkScale links_;
   std::map<std::string, std::shared_ptr<const LayerTrace>> traces_;
-  // By path, `scale_bytes` and `rescale`.
-  std::map<std::tuple<std::string, double, std::optional<Rescale>>, std::shared_ptr<const LayerTrace>>
-      changed_traces_;
+  std::map<std::pair<const LayerTrace*, Rescale>, std::shared_ptr<const LayerTrace>> rescaled_traces_;
+  std::map<std::pair<const LayerTrace*, double>, std::shared_ptr<const LayerTrace>> scaled_traces_;
+  // By the section and the GPU.
+  std::map<std::pair<config::Value, const GpuDescription*>, std::shared_ptr<const ModelWorkload>> models_;
   // Of traces_ on gpus_.
   std::map<std::pair<const LayerTrace*, const GpuDescription*>, std::vector<Note>> notes_;
   std::map<std::string, std::shared_ptr<const Topology>> topologies_;
@@ -133,7 +143,7 @@ class ScenarioReader {
   // them in common.
   using Sections = std::vector<config::Value>;
   static Sections sections(std::initializer_list<const config::Value*> read);  // null: an empty one
-  std::map<std::pair<std::string, Sections>, ClusterTraffic> clusters_;        // the topology's path
+  std::map<std::pair<const Topology*, Sections>, ClusterTraffic> clusters_;
   std::map<std::tuple<Seconds, Seconds, Sections>, std::shared_ptr<const SampledRanks>>
       sampled_;  // the last gradient's spread and time
 };

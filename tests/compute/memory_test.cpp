@@ -16,11 +16,8 @@ MemorySetup megatron(int shards) {
           .sharding = Sharding::optimizer,
           .shards = shards,
           .buckets = Bytes(2e9),
-          .logit_bytes = 10,
-          .fragmentation = 1.15,
-          .overhead = Bytes(4e9),
-          .flash = false,
-          .dropout = true};
+          .use = {.fragmentation = 1.15, .overhead = Bytes(4e9), .logit_bytes = 10, .dropout = true},
+          .flash = false};
 }
 
 std::vector<std::int64_t> split(const std::string& text) {
@@ -69,7 +66,7 @@ Bytes predicted(const Row& row) {
   setup.state.step_copy = row.number("step_copy_bytes");
   if (row.text("set") == "titan") {
     setup = {.sharding = Sharding::weights, .shards = row.whole("data")};
-    setup.logit_bytes = row.number("logit_bytes");
+    setup.use.logit_bytes = row.number("logit_bytes");
   }
   auto layers = split(row.text("stage_layers"));
   auto stages = static_cast<int>(layers.size());
@@ -113,7 +110,7 @@ TEST(Memory, PublishedRows) {
 TEST(Memory, ZeroAsInItsPaper) {
   // 7.5e9 parameters in one matrix: the embedding of a model without layers.
   Transformer model{.name = "psi", .hidden = 7'500'000, .heads = 1, .kv_heads = 1, .vocab = 1000};
-  MemorySetup setup{.state = {2, 2, 12, 0}, .shards = 64, .overhead = Bytes()};
+  MemorySetup setup{.state = {2, 2, 12, 0}, .shards = 64, .use = {.overhead = Bytes()}};
   auto gigabytes = [&](Sharding sharding) {
     setup.sharding = sharding;
     auto parts = memory_of(model, {.micro_batch = 0, .sequence = 0}, 2, setup, {});

@@ -1,0 +1,25 @@
+#include "sim/compute/model_step.hpp"
+
+namespace ddpsim {
+
+MemoryParts ModelStep::memory(Sharding sharding, int shards, Bytes buckets) const {
+  MemorySetup setup{.state = state,
+                    .sharding = sharding,
+                    .shards = shards,
+                    .unit_gradient = static_cast<double>(bytes_per_element(step.gradients)),
+                    .buckets = buckets,
+                    .use = software.memory_use,
+                    .flash = software.flash};
+  return memory_of(model, step.shape, activation_bytes(step.precision), setup, {.layers = model.layers});
+}
+
+StateBytes state_bytes(const TransformerStep& step) {
+  double gradient = bytes_per_element(step.gradients);
+  if (gradient >= 4) {
+    double cast = activation_bytes(step.precision) < 4 ? 2 : 0;
+    return {gradient + cast, gradient, 2 * gradient, 0};
+  }
+  return {gradient, gradient, 12, 0};
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,29 @@
+#pragma once
+// A step of a model that nobody recorded: what is asked for, and what follows from it.
+#include <memory>
+#include <optional>
+
+#include "sim/compute/memory.hpp"
+#include "sim/compute/transformer_trace.hpp"
+
+namespace ddpsim {
+
+// A model by its sizes, on a GPU with a software.
+struct ModelStep {
+  Transformer model;
+  TransformerStep step;
+  Software software;
+  GpuDescription gpu;
+  StateBytes state;  // of a parameter, by dtype of gradients
+  StepWork work;     // of a micro batch
+
+  // With gradients in buckets of their own, or in none.
+  [[nodiscard]] MemoryParts memory(Sharding sharding, int shards, Bytes buckets) const;
+};
+
+// How many bytes a parameter takes: 32-bit weights, gradients and two moments, and with 16-bit compute the
+// weights' casts besides (autocast keeps them from forward to backward); with 16-bit gradients, weights of as
+// many and an optimizer with a float32 copy (Rajbhandari et al., arXiv 1910.02054, section 3.1).
+StateBytes state_bytes(const TransformerStep& step);
+
+}  // namespace ddpsim

@@ -1,0 +1,90 @@
+#include "sim/text/software_file.hpp"
+
+#include "sim/base/limits.hpp"
+#include "sim/config/reader.hpp"
+
+namespace ddpsim {
+namespace {
+
+using config::MapReader;
+using config::Value;
+
+enum class SoftwareKind { software };
+
+auto as_positive(double highest) {
+  return [=](const Value& value) {
+    double number = config::as_number(0, highest)(value);
+    if (number == 0) throw InputError(value.span, "nothing would ever end", "write a number above 0");
+    return number;
+  };
+}
+
+void read_shares(MapReader& reader, Software& software) {
+  auto share = as_positive(1.5);  // of a data sheet's peak; a boost clock can beat it
+  auto set = [&](const char* key, double& number, const auto& convert) {
+    number = reader.optional(key, convert).value_or(number);
+  };
+  set("gemm", software.gemm, share);
+  set("attention", software.attention, share);
+  set("elementwise", software.elementwise, as_positive(100));
+  set("memory", software.memory, share);
+  set("queue", software.queue, config::as_number(1, 1000));
+  set("k_ramp", software.k_ramp, config::as_number(0, 1e6));
+  set("unaligned", software.unaligned, share);
+  set("unaligned_attention", software.unaligned_attention, share);
+  set("fp8_cast", software.fp8_cast, config::as_number(0, 1000));
+  set("loss_bytes", software.loss_bytes, config::as_number(0, 1000));
+  set("optimizer_bytes", software.optimizer_bytes, config::as_number(0, 1000));
+  software.host = reader.optional("host", config::as_seconds).value_or(software.host);
+  software.judged_error = reader.optional("judged_error", config::as_number(0, 10));
+}
+
+void read_memory_use(const Value& value, Software& software) {
+  MapReader reader(value, "memory_use");
+  auto& memory = software.memory_use;
+  memory.fragmentation =
+      reader.optional("fragmentation", config::as_number(1, 10)).value_or(memory.fragmentation);
+  memory.overhead = reader.optional("overhead", config::as_bytes).value_or(memory.overhead);
+  memory.logit_bytes =
+      reader.optional("logit_bytes", config::as_number(0, 1000)).value_or(memory.logit_bytes);
+  memory.dropout = reader.optional("dropout", config::as_bool).value_or(memory.dropout);
+  reader.finish();
+}
+
+// The entry for a GPU, or the last one: what is newest stands at the end.
+const config::Entry& entry_for(const Value& gpus, std::string_view gpu, bool& is_for_gpu) {
+  if (gpus.kind != Value::Kind::map || gpus.entries.empty())
+    throw InputError(gpus.span, "'gpus' is a map from a GPU's name to its shares",
+                     "write it like H100: {gemm: 0.74}");
+  for (const auto& entry : gpus.entries)
+    if (gpu.find(entry.key) != std::string_view::npos) return entry;
+  is_for_gpu = false;
+  return gpus.entries.back();
+}
+
+}  // namespace
+
+Software read_software(const std::string& path, std::string_view gpu) {
+  Value root = config::load_yaml(path, "software");
+  MapReader reader(root, "software");
+  reader.required("kind", config::as_word(config::Words<SoftwareKind>{{"software", SoftwareKind::software}}));
+  Software software;
+  software.name = reader.required("name", config::as_string);
+  software.flash =
+      reader.required("attention", config::as_word(config::Words<bool>{{"flash", true}, {"unfused", false}}));
+  software.host = reader.required("host", config::as_seconds);
+  software.early_stop = reader.optional("early_stop", config::as_bool).value_or(false);
+  const Value& gpus = reader.require("gpus");
+  if (const Value* memory = reader.find("memory_use")) read_memory_use(*memory, software);
+  reader.finish();
+  const auto& entry = entry_for(gpus, gpu, software.is_for_gpu);
+  MapReader shares(entry.value, entry.key);
+  read_shares(shares, software);
+  shares.finish();
+  software.fitted_on = entry.key;
+  if (software.gemm == 0)
+    throw InputError(entry.value.span, "nothing says what share of the peak products reach", "add gemm: 0.7");
+  return software;
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,166 @@
+#include "sim/text/transformer_file.hpp"
+
+#include <algorithm>
+#include <array>
+#include <initializer_list>
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include "sim/base/limits.hpp"
+#include "sim/config/reader.hpp"
+
+namespace ddpsim {
+namespace {
+
+using config::MapReader;
+using config::Value;
+
+enum class TransformerKind { transformer };
+
+Biases as_biases(const Value& value) {
+  return config::as_word(
+      config::Words<Biases>{{"true", Biases::all}, {"false", Biases::none}, {"qkv", Biases::qkv}})(value);
+}
+
+std::int64_t as_positions(const Value& value) {
+  if (value.kind == Value::Kind::scalar && value.scalar == "sequence")
+    return Transformer::kAsLongAsTheSequence;
+  return config::as_integer(0, kMostTransformerWidth)(value);
+}
+
+auto as_width() {
+  return config::as_integer(1, kMostTransformerWidth);
+}
+
+void check_heads(const Transformer& model, const SourceSpan& span) {
+  if (model.heads % model.kv_heads != 0)
+    throw InputError(span,
+                     fmt::format("{} heads cannot share {} of keys evenly", model.heads, model.kv_heads),
+                     "kv_heads divides heads");
+  if (8 * static_cast<double>(model.parameters(1)) > kLargestByteCount.value())
+    throw InputError(span, "the model's parameters are more than 8 PiB as float64", "check the sizes");
+}
+
+// The first of several keys that is there and not null.
+const Value* first(const Value& root, std::initializer_list<const char*> keys) {
+  for (const char* key : keys)
+    if (const auto* entry = root.find(key); entry && entry->value.kind != Value::Kind::null)
+      return &entry->value;
+  return nullptr;
+}
+
+const Value& needed(const Value& root, std::initializer_list<const char*> keys) {
+  if (const auto* value = first(root, keys)) return *value;
+  throw InputError(root.span, fmt::format("none of {} is there", fmt::join(keys, ", ")),
+                   "a config.json of a transformer has one of them; kind: transformer has keys of its own");
+}
+
+std::string word_of(const Value* value, const char* fallback) {
+  return value && value->kind == Value::Kind::scalar ? value->scalar : fallback;
+}
+
+template <std::size_t n>
+bool is_one_of(const std::string& word, const std::array<const char*, n>& words) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+constexpr std::array kGatedActivations{"silu", "swiglu", "geglu"};
+constexpr std::array kGatedModels{"gemma", "gemma2"};
+constexpr std::array kLearnedPositions{"gpt2", "opt", "gpt_neo", "bert", "mpt"};
+constexpr std::array kBiasedModels{"gpt2", "opt", "bert", "mpt"};
+
+std::int64_t feed_forward_width(const Value& root, std::int64_t hidden) {
+  if (const auto* width = first(root, {"intermediate_size", "n_inner", "ffn_dim"})) return as_width()(*width);
+  const auto* ratio = first(root, {"expansion_ratio"});
+  return static_cast<std::int64_t>((ratio ? config::as_number(0.01, 1000)(*ratio) : 4.0) *
+                                   static_cast<double>(hidden));
+}
+
+}  // namespace
+
+bool is_hugging_face_config(const Value& root) {
+  return !root.find("kind") && first(root, {"hidden_size", "n_embd", "d_model"}) != nullptr;
+}
+
+Transformer read_transformer(const Value& root, const std::string& name) {
+  MapReader reader(root, "model");
+  reader.required(
+      "kind", config::as_word(config::Words<TransformerKind>{{"transformer", TransformerKind::transformer}}));
+  Transformer model;
+  model.name = reader.optional("name", config::as_string).value_or(name);
+  model.hidden = reader.required("hidden", as_width());
+  model.layers = reader.required("layers", config::as_integer(1, kMostBlocks));
+  const Value& heads = reader.require("heads");
+  model.heads = as_width()(heads);
+  model.kv_heads = reader.optional("kv_heads", as_width()).value_or(model.heads);
+  auto head_dim = reader.optional("head_dim", as_width());
+  if (!head_dim && model.hidden % model.heads != 0)
+    throw InputError(heads.span,
+                     fmt::format("{} values are not divided evenly by {} heads", model.hidden, model.heads),
+                     "give head_dim, the width of a head");
+  model.head_dim = head_dim.value_or(model.hidden / model.heads);
+  model.ffn = reader.optional("ffn", as_width()).value_or(4 * model.hidden);
+  model.gated = reader.optional("gated", config::as_bool).value_or(false);
+  model.vocab = reader.required("vocab", as_width());
+  model.tied = reader.optional("tied", config::as_bool).value_or(true);
+  model.positions = reader.optional("positions", as_positions).value_or(0);
+  model.biases = reader.optional("bias", as_biases).value_or(model.gated ? Biases::none : Biases::all);
+  model.causal = reader.optional("causal", config::as_bool).value_or(true);
+  model.extra_parameters =
+      reader.optional("extra_parameters", config::as_integer(0, kMostElements)).value_or(0);
+  reader.finish();
+  check_heads(model, root.span);
+  return model;
+}
+
+Transformer read_hugging_face_config(const Value& root, const std::string& name) {
+  for (const char* experts : {"num_local_experts", "n_routed_experts", "num_experts"})
+    if (const auto* value = first(root, {experts}))
+      throw InputError(value->span, "a mixture of experts is no dense transformer",
+                       "only dense ones are modelled");
+  auto type = word_of(first(root, {"model_type"}), "");
+  Transformer model;
+  model.name = word_of(first(root, {"_name_or_path"}), name.c_str());
+  if (model.name.empty()) model.name = name;
+  model.hidden = as_width()(needed(root, {"hidden_size", "n_embd", "d_model"}));
+  model.layers =
+      config::as_integer(1, kMostBlocks)(needed(root, {"num_hidden_layers", "n_layer", "n_layers"}));
+  const Value& heads = needed(root, {"num_attention_heads", "n_head", "n_heads"});
+  model.heads = as_width()(heads);
+  const auto* kv_heads = first(root, {"num_key_value_heads"});
+  model.kv_heads = kv_heads ? as_width()(*kv_heads) : model.heads;
+  const auto* head_dim = first(root, {"head_dim"});
+  if (!head_dim && model.hidden % model.heads != 0)
+    throw InputError(heads.span,
+                     fmt::format("{} values are not divided evenly by {} heads", model.hidden, model.heads));
+  model.head_dim = head_dim ? as_width()(*head_dim) : model.hidden / model.heads;
+  model.ffn = feed_forward_width(root, model.hidden);
+  model.gated =
+      is_one_of(word_of(first(root, {"hidden_act", "activation_function"}), "gelu"), kGatedActivations) ||
+      is_one_of(type, kGatedModels);
+  model.vocab = as_width()(needed(root, {"vocab_size"}));
+  const auto* tied = first(root, {"tie_word_embeddings"});
+  model.tied = !tied || config::as_bool(*tied);
+  // MPT's: ALiBi in place of learned positions, and no biases anywhere.
+  const auto* attention = first(root, {"attn_config"});
+  const auto* alibi =
+      attention && attention->kind == Value::Kind::map ? first(*attention, {"alibi"}) : nullptr;
+  const auto* no_bias = first(root, {"no_bias"});
+  if (is_one_of(type, kLearnedPositions) && !(alibi && config::as_bool(*alibi)))
+    if (const auto* positions = first(root, {"max_position_embeddings", "n_positions", "max_seq_len"}))
+      model.positions = as_width()(*positions);
+  const auto* bias = first(root, {"attention_bias", "use_bias"});
+  bool is_biased = bias      ? config::as_bool(*bias)
+                   : no_bias ? !config::as_bool(*no_bias)
+                             : is_one_of(type, kBiasedModels);
+  // Qwen2 has biases in attention, whatever its config.json says (transformers, modeling_qwen2.py).
+  model.biases = type == "qwen2" || (is_biased && model.gated) ? Biases::qkv
+                 : is_biased                                   ? Biases::all
+                                                               : Biases::none;
+  model.causal = type != "bert";
+  check_heads(model, root.span);
+  return model;
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,221 @@
+#include "sim/text/workload_model.hpp"
+
+#include <filesystem>
+
+#include <fmt/core.h>
+
+#include "sim/base/limits.hpp"
+#include "sim/compute/synthesize.hpp"
+#include "sim/config/reader.hpp"
+#include "sim/text/model_file.hpp"
+#include "sim/text/software_file.hpp"
+#include "sim/text/transformer_file.hpp"
+
+namespace ddpsim {
+namespace {
+
+using config::MapReader;
+using config::Value;
+
+constexpr std::string_view kUsualFramework = "fsdp-eager-2023";
+// Shares of the peak that products of the shipped software reach on the machines they were fitted on.
+constexpr double kLeastGemm = 0.52, kMostGemm = 0.80;
+
+config::Words<Precision> precisions() {
+  auto words = config::words_of(kWorkloadPrecisionNames);
+  for (auto one : {Precision::float32, Precision::float16, Precision::bfloat16})
+    words.emplace_back(name_in(kPrecisionNames, one), one);
+  return words;
+}
+
+DType as_gradient_dtype(const Value& value) {
+  return config::as_word(config::Words<DType>{{"fp32", DType::float32},
+                                              {"bf16", DType::bfloat16},
+                                              {"fp16", DType::float16},
+                                              {"float32", DType::float32},
+                                              {"bfloat16", DType::bfloat16},
+                                              {"float16", DType::float16}})(value);
+}
+
+// A transformer, or a list of layers.
+struct AnyModel {
+  std::optional<Transformer> transformer;
+  std::optional<Model> layers;
+};
+
+AnyModel read_any_model(const Value& value, const FileResolver& resolve) {
+  if (value.kind == Value::Kind::map)
+    return {is_hugging_face_config(value) ? read_hugging_face_config(value, "model")
+                                          : read_transformer(value, "model"),
+            {}};
+  if (const auto* preset = find_transformer(config::as_string(value))) return {*preset, {}};
+  auto path = resolve(PresetKind::models, value);
+  auto root = config::load_yaml(path, "a model");
+  auto name = std::filesystem::path(path).stem().string();
+  if (is_hugging_face_config(root)) return {read_hugging_face_config(root, name), {}};
+  const auto* kind = root.find("kind");
+  if (kind && kind->value.kind == Value::Kind::scalar && kind->value.scalar == "transformer")
+    return {read_transformer(root, name), {}};
+  return {{}, read_model(path)};
+}
+
+class WorkloadReader {
+ public:
+  WorkloadReader(const Value& workload, const GpuDescription& gpu, const FileResolver& resolve)
+      : workload_(workload), gpu_(gpu), resolve_(resolve) {}
+
+  ModelWorkload read() {
+    auto model = read_any_model(value_of("model"), resolve_);
+    read_software();
+    read_step(model.transformer ? &*model.transformer : nullptr);
+    try {
+      return model.transformer ? of_transformer(std::move(*model.transformer)) : of_layers(*model.layers);
+    } catch (const InputError& error) {
+      const auto* key = workload_.find(error.subject().empty() ? "model" : error.subject());
+      throw error.at((key ? key : workload_.find("model"))->value.span);
+    }
+  }
+
+ private:
+  [[nodiscard]] const Value* find(const char* key) const {
+    const auto* entry = workload_.find(key);
+    return entry ? &entry->value : nullptr;
+  }
+  [[nodiscard]] const Value& value_of(const char* key) const { return *find(key); }
+
+  void read_software() {
+    const auto *framework = find("framework"), *compute = find("compute");
+    if (framework && compute)
+      throw InputError(compute->span, "workload.compute and workload.framework exclude each other",
+                       "the calibration names the framework that it started from");
+    is_default_ = !framework && !compute;
+    std::string path =
+        is_default_
+            ? find_preset(PresetKind::software, kUsualFramework).value_or(std::string(kUsualFramework))
+            : resolve_(PresetKind::software, framework ? *framework : *compute);
+    software_ = ddpsim::read_software(path, gpu_.name);
+    is_calibrated_ = compute != nullptr;
+    if (const auto* attention = find("attention")) read_attention(*attention);
+  }
+
+  void read_attention(const Value& value) {
+    MapReader reader(value, "attention");
+    const Value* kernel = reader.find("kernel");
+    if (kernel)
+      software_.flash = config::as_word(config::Words<bool>{{"flash", true}, {"unfused", false}})(*kernel);
+    causal_ = reader.optional("causal", config::as_bool);
+    reader.finish();
+    if (software_.flash && software_.attention == 0)
+      throw InputError(
+          kernel->span,
+          fmt::format("software '{}' says nothing of a flash kernel's share of the peak", software_.name),
+          "use a framework with attention: flash");
+  }
+
+  void read_step(const Transformer* model) {
+    const auto* micro_batch = find("micro_batch");
+    if (!micro_batch)
+      throw InputError(workload_.span, "'workload' lacks the key 'micro_batch'",
+                       "add the samples a GPU computes at once: micro_batch: 4");
+    step_.shape.micro_batch = config::as_integer(1, kLargestBatch)(*micro_batch);
+    const auto* sequence = find("sequence");
+    if (!sequence && !(model && model->positions > 0))
+      throw InputError(workload_.span, "'workload' lacks the key 'sequence'",
+                       "add the tokens of a sample: sequence: 4096");
+    step_.shape.sequence =
+        sequence ? config::as_integer(1, kMostTransformerWidth)(*sequence) : model->positions;
+    bool has_bfloat = gpu_.peak.contains(Precision::bfloat16);
+    step_.precision = has_bfloat ? Precision::bfloat16 : Precision::float16;
+    if (const auto* dtype = find("dtype")) {
+      step_.precision = config::as_word(precisions())(*dtype);
+      try {
+        peak_of(gpu_, step_.precision);
+      } catch (const InputError& error) {
+        throw error.at(dtype->span);
+      }
+    }
+    if (const auto* gradients = find("gradients")) step_.gradients = as_gradient_dtype(*gradients);
+    step_.shape.casts_gradients =
+        activation_bytes(step_.precision) < 4 && bytes_per_element(step_.gradients) == 4;
+    if (const auto* recompute = find("recompute"))
+      step_.shape.recompute = config::as_word(config::words_of(kRecomputeNames))(*recompute);
+  }
+
+  ModelWorkload of_transformer(Transformer model) {
+    if (causal_) model.causal = *causal_;
+    ModelWorkload result{
+        .trace = transformer_trace(model, gpu_, software_, step_), .step = {}, .notes = notes()};
+    auto work = step_work(model, gpu_, step_);
+    result.step = ModelStep{std::move(model), step_, software_, gpu_, state_bytes(step_), work};
+    return result;
+  }
+
+  ModelWorkload of_layers(const Model& model) {
+    for (const char* key : {"attention", "recompute"})
+      if (const auto* value = find(key))
+        throw InputError(value->span,
+                         fmt::format("a list of layers says nothing that '{}' could change", key),
+                         "only a transformer's sizes (kind: transformer) do");
+    SynthesisOptions options{.batch = {step_.shape.micro_batch, step_.shape.sequence},
+                             .gradients = step_.gradients,
+                             .gpu = gpu_,
+                             .efficiency = software_.gemm,
+                             .memory_efficiency = software_.memory,
+                             .forward = {},
+                             .backward = {},
+                             .optimizer = {}};
+    bool is_known = false;
+    for (auto dtype : {DType::float16, DType::bfloat16, DType::float32})
+      if (precision_of(dtype) == step_.precision) options.compute = dtype, is_known = true;
+    if (!is_known)
+      throw InputError("a list of layers is computed in fp32, fp16 or bf16",
+                       "only a transformer knows tf32 and fp8")
+          .about("dtype");
+    ModelWorkload result{.trace = synthesize(model, options), .step = {}, .notes = notes()};
+    result.notes.push_back(
+        {"memory-left-out",
+         "a list of layers says nothing of activations: whether it fits into the GPU's memory is not known"});
+    return result;
+  }
+
+  [[nodiscard]] std::vector<Note> notes() const {
+    std::vector<Note> notes;
+    std::string who = is_calibrated_
+                          ? fmt::format("calibrated as '{}'", software_.name)
+                          : fmt::format("framework {}{}", software_.name, is_default_ ? ", the default" : "");
+    std::string how_good;
+    if (software_.judged_error)
+      how_good = fmt::format("; other steps of its machine are {:.1f} % off on average",
+                             100 * *software_.judged_error);
+    notes.push_back(
+        {"compute-estimated",
+         fmt::format("compute times are estimated ({}): products reach {:.2f} of the peak{}{}", who,
+                     software_.gemm, how_good,
+                     is_calibrated_ ? ""
+                                    : fmt::format("; machines and frameworks span {} to {}: one measured "
+                                                  "step settles it (ddpsim calibrate --step)",
+                                                  kLeastGemm, kMostGemm))});
+    if (!software_.is_for_gpu)
+      notes.push_back(
+          {"software-other-gpu", fmt::format("software {} was not fitted on {}: its shares are those of {}",
+                                             software_.name, gpu_.name, software_.fitted_on)});
+    return notes;
+  }
+
+  const Value& workload_;
+  const GpuDescription& gpu_;
+  const FileResolver& resolve_;
+  Software software_;
+  bool is_default_ = false, is_calibrated_ = false;
+  std::optional<bool> causal_;
+  TransformerStep step_;
+};
+
+}  // namespace
+
+ModelWorkload read_workload_model(const Value& workload, const GpuDescription& gpu,
+                                  const FileResolver& resolve) {
+  return WorkloadReader(workload, gpu, resolve).read();
+}
+
+}  // namespace ddpsim

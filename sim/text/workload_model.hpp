@@ -1,0 +1,36 @@
+#pragma once
+// `workload` of a scenario that names a model in place of a trace.
+#include <array>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/base/note.hpp"
+#include "sim/compute/model_step.hpp"
+#include "sim/config/value.hpp"
+#include "sim/text/presets.hpp"
+
+namespace ddpsim {
+
+// Of `workload`, beside `model`.
+inline constexpr std::array kWorkloadModelKeys{"micro_batch", "sequence",  "dtype",     "gradients",
+                                               "recompute",   "attention", "framework", "compute"};
+
+struct ModelWorkload {
+  LayerTrace trace;
+  std::optional<ModelStep>
+      step;  // none: of a list of layers, which says neither memory nor a transformer's sizes
+  std::vector<Note> notes;
+};
+
+// A path that can be opened, of a value that is a preset's name or a path.
+using FileResolver = std::function<std::string(PresetKind, const config::Value&)>;
+
+// The keys model, micro_batch, sequence, dtype, gradients, recompute, attention, framework and compute of
+// `workload`. Throws InputError.
+ModelWorkload read_workload_model(const config::Value& workload, const GpuDescription& gpu,
+                                  const FileResolver& resolve);
+
+}  // namespace ddpsim
