@@ -10,18 +10,21 @@
   optimizer, AdamW in float32               28 bytes a parameter (reads parameter, gradient and both moments, writes parameter
                                             and both moments) / memory bandwidth
 
-Modules run back to back in the reverse of forward order; a module's tensors are ready at its end. The count is the one that
-utilisations are published with (Korthikanti et al., arXiv 2205.05198; github.com/mosaicml/llm-foundry, scripts/train/benchmarking),
-so that a published utilisation gives back the published time of a step.
+Tensors are those of the recorded gpt2*-cpu.csv beside this file. Modules run back to back in the reverse of forward order; a
+module's tensors are ready at its end. The count is the one that utilisations are published with (Korthikanti et al., arXiv
+2205.05198; github.com/mosaicml/llm-foundry, scripts/train/benchmarking), so that a published utilisation gives back the
+published time of a step.
 
 Usage: model_gpt2.py [--model gpt2-xl] [--batch-size 8] [--sequence-length 1024] [--utilisation 0.4] [--out TRACE.csv]
 """
 import argparse
+import csv
 import sys
+from pathlib import Path
 
-# As in sim/trace/gpt2.hpp: (layers, width).
-SIZES = {"gpt2": (12, 768), "gpt2-medium": (24, 1024), "gpt2-large": (36, 1280), "gpt2-xl": (48, 1600)}
-VOCABULARY, POSITIONS = 50257, 1024
+# Recorded with `ddpsim capture`.
+RECORDED = {path.name.removesuffix("-cpu.csv"): path for path in sorted(Path(__file__).parent.glob("gpt2*-cpu.csv"))}
+POSITIONS = 1024
 OPTIMIZER_BYTES = 28
 
 # NVIDIA H100 datasheet, SXM: BF16 without sparsity, memory bandwidth.
@@ -44,57 +47,28 @@ NOTES = [
 ]
 
 
-class Model:
-    """The tensors of a GPT-2 and the operations of its forward pass, in forward order."""
+def read_elements(path):
+    """Elements of each gradient, in order of arrival, and the places in the order of registration."""
+    with path.open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(line for line in file if not line.startswith("#")))
+    return {row["gradient"]: int(row["elements"]) for row in rows}, [row["parameter"] for row in rows]
 
-    def __init__(self, layers, width, tokens, sequence):
-        self.parameters = 0
-        self.modules = []  # (forward operations, [(name, elements, parameter)] in the order of arrival)
-        self.add(0, [("transformer.wte.weight", VOCABULARY * width)])
-        self.add(0, [("transformer.wpe.weight", POSITIONS * width)])
-        for layer in range(layers):
-            block = f"transformer.h.{layer}."
-            self.norm(block + "ln_1", width)
-            self.linear(block + "attn.c_attn", width, 3 * width, tokens)
-            self.add(4 * tokens * sequence * width, [])
-            self.linear(block + "attn.c_proj", width, width, tokens)
-            self.norm(block + "ln_2", width)
-            self.linear(block + "mlp.c_fc", width, 4 * width, tokens)
-            self.linear(block + "mlp.c_proj", 4 * width, width, tokens)
-        self.norm("transformer.ln_f", width)
-        self.add(2 * tokens * VOCABULARY * width, [])  # lm_head, tied
 
-    def add(self, operations, tensors):
-        """`tensors` stand in the order of registration. Returns the module's, which are to stand in the order of arrival."""
-        numbered = [(name, elements, self.parameters + i) for i, (name, elements) in enumerate(tensors)]
-        self.parameters += len(tensors)
-        self.modules.append((operations, numbered))
-        return numbered
-
-    def norm(self, name, width):
-        self.add(0, [(name + ".weight", width), (name + ".bias", width)])
-
-    def linear(self, name, inputs, outputs, tokens):
-        # addmm(bias, x, weight) delivers the bias' gradient first.
-        self.add(2 * tokens * inputs * outputs, [(name + ".weight", inputs * outputs), (name + ".bias", outputs)]).reverse()
-
-    def forward_operations(self):
-        return sum(operations for operations, _ in self.modules)
-
-    def elements(self):
-        return sum(elements for _, tensors in self.modules for _, elements, _ in tensors)
-
-    def gradients(self):
-        """(name, elements, parameter, operations of the backward pass until it is ready), in order of arrival."""
-        done = 0
-        for operations, tensors in reversed(self.modules):
-            done += 2 * operations
-            for tensor in tensors:
-                yield *tensor, done
+def forward_operations(name, elements, tokens, sequence):
+    """Of what the backward pass goes through between the gradient before and this one."""
+    module, _, kind = name.rpartition(".")
+    if name == "transformer.ln_f.weight":
+        return 2 * tokens * elements["transformer.wte.weight"]  # lm_head, tied
+    if kind == "weight" or ".ln_" in module:
+        return 0
+    # addmm(bias, x, weight) delivers the bias' gradient first.
+    attention = 4 * tokens * sequence * elements["transformer.ln_f.weight"] if module.endswith(".c_attn") else 0
+    return attention + 2 * tokens * elements[module + ".weight"]
 
 
 def trace(model, batch, sequence, utilisation):
-    gpt2 = Model(*SIZES[model], batch * sequence, sequence)
+    elements, parameters = read_elements(RECORDED[model])
+    operations = [forward_operations(name, elements, batch * sequence, sequence) for name in elements]
     rate = PEAK * utilisation
     source = SOURCE.format(model=model, utilisation=100 * utilisation, batch=batch, sequence=sequence, share=utilisation)
     lines = [
@@ -103,22 +77,25 @@ def trace(model, batch, sequence, utilisation):
         f"# device: {DEVICE}",
         f"# batch_size: {batch}",
         f"# sequence_length: {sequence}",
-        f"# forward: {1e3 * gpt2.forward_operations() / rate:.6f}ms",
-        f"# optimizer: {1e3 * OPTIMIZER_BYTES * gpt2.elements() / MEMORY_BANDWIDTH:.6f}ms",
-        f"# gradients: {sum(1 for _ in gpt2.gradients())}",
-        f"# elements: {gpt2.elements()}",
+        f"# forward: {1e3 * sum(operations) / rate:.6f}ms",
+        f"# optimizer: {1e3 * OPTIMIZER_BYTES * sum(elements.values()) / MEMORY_BANDWIDTH:.6f}ms",
+        f"# gradients: {len(elements)}",
+        f"# elements: {sum(elements.values())}",
         f"# source: {source}",
         f"# synthetic: operation counts at {100 * utilisation:g} % of {PEAK / 1e12:g} TFLOP/s",
         *(f"# {note}" for note in NOTES),
         "gradient,elements,dtype,ready_s,parameter",
     ]
-    lines += [f"{name},{elements},float32,{done / rate:.9f},{parameter}" for name, elements, parameter, done in gpt2.gradients()]
+    done = 0
+    for name, forward, parameter in zip(elements, operations, parameters):
+        done += 2 * forward
+        lines.append(f"{name},{elements[name]},float32,{done / rate:.9f},{parameter}")
     return "\n".join(lines) + "\n"
 
 
 def main():
     parser = argparse.ArgumentParser(description="A modelled layer trace of a GPT-2 on an H100; the formulas are in this file.")
-    parser.add_argument("--model", choices=SIZES, default="gpt2-xl")
+    parser.add_argument("--model", choices=RECORDED, default="gpt2-xl")
     parser.add_argument("--batch-size", type=int, default=8)
     parser.add_argument("--sequence-length", type=int, default=1024)
     parser.add_argument("--utilisation", type=float, default=0.4)

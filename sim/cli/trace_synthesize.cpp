@@ -45,11 +45,12 @@ Model load_model(const SynthesizeOptions& options) {
   if (!options.model)
     throw InputError("no model is given",
                      "give --model gpt2, or a model file: --layers models/bert-base-qa.yaml");
-  if (options.sequence > kGpt2Positions)
+  const auto& gpt2 = transformer_named(*options.model);
+  if (options.sequence > gpt2.positions)
     throw InputError(
-        fmt::format("--sequence: GPT-2 has {} positions, not {}", kGpt2Positions, options.sequence),
+        fmt::format("--sequence: GPT-2 has {} positions, not {}", gpt2.positions, options.sequence),
         "a model file (--layers) has any number");
-  return gpt2_model(find_gpt2_size(*options.model));
+  return gpt2_model(gpt2, options.sequence);
 }
 
 SynthesisOptions synthesis_options(const SynthesizeOptions& options) {
@@ -119,8 +120,8 @@ void synthesize(const SynthesizeOptions& options) {
 
 Command trace_synthesize_command() {
   auto options = std::make_shared<SynthesizeOptions>();
-  std::vector<std::string> sizes;
-  for (const auto& size : kGpt2Sizes) sizes.emplace_back(size.name);
+  std::vector<std::string> models;
+  for (const auto& model : gpt2_presets()) models.push_back(model.name);
   const std::pair<double, double> count{1, kLargestBatch};  // what a trace's header takes
   const std::pair<double, double> share{0.001, 1.0};
   const std::vector<std::string> types{"float32", "bfloat16", "float16", "fp32", "bf16", "fp16"};
@@ -131,7 +132,7 @@ Command trace_synthesize_command() {
           "  ddpsim trace synthesize --model gpt2-xl --dtype bf16 --gpu gpus/h100-sxm.yaml --out trace.csv\n"
           "  ddpsim trace synthesize --layers models/cs336-xl.yaml --batch 2 --sequence 512 --forward 155ms "
           "--backward 296ms --out trace.csv",
-      .options = {{.name = "--model", .value = &options->model, .description = "A GPT-2", .words = sizes},
+      .options = {{.name = "--model", .value = &options->model, .description = "A GPT-2", .words = models},
                   {.name = "--layers",
                    .value = &options->layers,
                    .description = "Model file (YAML), see models/, instead of --model",

@@ -1,28 +1,32 @@
 #include "sim/compute/gpt2_model.hpp"
 
-#include <fmt/core.h>
+#include "sim/base/check.hpp"
 
 namespace ddpsim {
 namespace {
 
+// "transformer.h.0.attn" of "transformer.h.0.attn.c_attn".
+std::string parent(const std::string& name) {
+  return name.substr(0, name.rfind('.'));
+}
+
+std::string name_of(const TransformerModule& module) {
+  return module.tensors.empty() ? "lm_head" : parent(module.tensors[0].name);
+}
+
 class Gpt2Builder {
  public:
-  explicit Gpt2Builder(const Gpt2Size& size) : width_(size.width) { model_.name = size.name; }
+  explicit Gpt2Builder(const Transformer& transformer)
+      : transformer_(transformer), width_(static_cast<double>(transformer.hidden)) {
+    model_.name = transformer.name;
+  }
 
-  void add(const Gpt2Layer& layer) {
-    switch (layer.kind) {
-      case Gpt2LayerKind::token_embedding:
-        return lookup("transformer.wte", layer.modules[0], kSumWithTheHeads);
-      case Gpt2LayerKind::position_embedding:
-        lookup("transformer.wpe", layer.modules[0], 0);
-        return elementwise("transformer.drop", 5 * width_, 2);  // sum of both embeddings; dropout
-      case Gpt2LayerKind::block:
-        return block(layer);
-      case Gpt2LayerKind::final_norm:
-        return norm("transformer.ln_f", layer.modules[0]);
-      case Gpt2LayerKind::lm_head:
-        matrix("lm_head", {}, width_, kGpt2Vocabulary);
-        return elementwise("loss", 2.0 * kGpt2Vocabulary, 1);  // log of softmax
+  void add(const TransformerPart& part) {
+    for (const auto& module : part.modules) add(module);
+    if (part.kind == TransformerPart::Kind::embedding) {
+      // Dropout, and the sum of both embeddings.
+      bool has_positions = part.modules.size() > 1;
+      elementwise("transformer.drop", (has_positions ? 5 : 2) * width_, has_positions ? 2 : 1);
     }
   }
 
@@ -32,70 +36,75 @@ class Gpt2Builder {
   // Adding the lookup's gradient to the head's reads both and writes one.
   static constexpr double kSumWithTheHeads = 3;
 
-  void block(const Gpt2Layer& layer) {
-    auto name = fmt::format("transformer.h.{}", layer.block);
-    const auto& modules = layer.modules;
-    norm(name + ".ln_1", modules[0]);
-    matrix(name + ".attn.c_attn", modules[1], width_, 3 * width_);
-    attention(name + ".attn");
-    matrix(name + ".attn.c_proj", modules[2], width_, width_);
-    elementwise(name + ".attn.residual", 5 * width_, 2);  // dropout 2, sum 3
-    norm(name + ".ln_2", modules[3]);
-    matrix(name + ".mlp.c_fc", modules[4], width_, 4 * width_);
-    elementwise(name + ".mlp.gelu", 8 * width_, 1);
-    matrix(name + ".mlp.c_proj", modules[5], 4 * width_, width_);
-    elementwise(name + ".mlp.residual", 5 * width_, 2);
+  void add(const TransformerModule& module) {
+    auto name = name_of(module), group = parent(name);
+    switch (module.role) {
+      case ModuleRole::token_embedding:
+        return lookup(name, module.tensors, transformer_.tied ? kSumWithTheHeads : 0);
+      case ModuleRole::position_embedding:
+        return lookup(name, module.tensors, 0);
+      case ModuleRole::norm:
+        return add(name, {.values_per_token = 2 * width_}, module.tensors);
+      case ModuleRole::query_key_value:
+        matrix(name, module);
+        return attention(group);
+      case ModuleRole::attention_output:
+      case ModuleRole::feed_forward_out:
+        matrix(name, module);
+        return elementwise(group + ".residual", 5 * width_, 2);  // dropout 2, sum 3
+      case ModuleRole::feed_forward_in:
+        matrix(name, module);
+        return elementwise(group + ".gelu", 2 * static_cast<double>(module.outputs), 1);
+      case ModuleRole::head:
+        matrix(name, module);
+        return elementwise("loss", 2 * static_cast<double>(module.outputs), 1);  // log of softmax
+      case ModuleRole::extra:
+        return add(name, {.kernels = 0}, module.tensors);
+    }
   }
 
   // Reads and writes a row a token; backward fills the whole gradient, and adds the tokens' rows to it.
-  void lookup(const std::string& name, const Gpt2Module& module, double more_passes) {
-    LayerPass forward{.values_per_token = 2 * width_};
-    auto backward = twice(forward);
-    backward.weights = (1 + more_passes) * static_cast<double>(module.elements());
-    add(name, forward, backward, module);
+  void lookup(const std::string& name, const std::vector<ParameterTensor>& tensors, double more_passes) {
+    add(name, {.values_per_token = 2 * width_}, tensors);
+    model_.layers.back().backward.weights = (1 + more_passes) * static_cast<double>(tensors[0].elements);
   }
 
-  void norm(const std::string& name, const Gpt2Module& module) {
-    LayerPass forward{.values_per_token = 2 * width_};
-    add(name, forward, twice(forward), module);
+  void matrix(const std::string& name, const TransformerModule& module) {
+    auto inputs = static_cast<double>(module.inputs), outputs = static_cast<double>(module.outputs);
+    add(name,
+        {.flops_per_token = 2 * inputs * outputs,
+         .values_per_token = inputs + outputs,
+         .weights = inputs * outputs},
+        module.tensors);
   }
 
-  void matrix(const std::string& name, const Gpt2Module& module, double inputs, double outputs) {
-    LayerPass forward{.flops_per_token = 2 * inputs * outputs,
-                      .values_per_token = inputs + outputs,
-                      .weights = inputs * outputs};
-    add(name, forward, twice(forward), module);
-  }
-
-  // Scores and their product with the values, 2 width operations a token and position each; reads query, key
-  // and value, and writes one more.
+  // Scores and their product with the values, 2 operations a token, a position and a column of the query
+  // each; reads query, key and value, and writes one more query.
   void attention(const std::string& name) {
-    LayerPass forward{.flops_per_token_and_position = 4 * width_, .values_per_token = 4 * width_};
-    add(name, forward, twice(forward), {});
+    auto query = static_cast<double>(transformer_.query_width());
+    auto key = static_cast<double>(transformer_.key_width());
+    add(name, {.flops_per_token_and_position = 4 * query, .values_per_token = 2 * query + 2 * key}, {});
   }
 
   void elementwise(const std::string& name, double values_per_token, int kernels) {
-    LayerPass forward{.values_per_token = values_per_token, .kernels = kernels};
-    add(name, forward, twice(forward), {});
+    add(name, {.values_per_token = values_per_token, .kernels = kernels}, {});
   }
 
-  void add(const std::string& name, const LayerPass& forward, const LayerPass& backward,
-           const Gpt2Module& module) {
-    ModelLayer layer{name, forward, backward, {}};
-    for (const auto& tensor : module.tensors)
-      layer.tensors.push_back({tensor.name, tensor.elements, tensor.parameter});
-    model_.layers.push_back(std::move(layer));
+  void add(const std::string& name, const LayerPass& forward, const std::vector<ParameterTensor>& tensors) {
+    model_.layers.push_back({name, forward, twice(forward), tensors});
   }
 
+  const Transformer& transformer_;
   double width_;
   Model model_;
 };
 
 }  // namespace
 
-Model gpt2_model(const Gpt2Size& size) {
-  Gpt2Builder builder(size);
-  for (const auto& layer : gpt2_layers(size, true)) builder.add(layer);
+Model gpt2_model(const Transformer& transformer, std::int64_t sequence) {
+  DDPSIM_CHECK(!transformer.gated, "a block with a gate has other layers");
+  Gpt2Builder builder(transformer);
+  for (const auto& part : transformer_parts(transformer, sequence)) builder.add(part);
   return builder.take();
 }
 

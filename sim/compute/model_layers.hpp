@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/base/units.hpp"
+#include "sim/model/transformer_modules.hpp"
 #include "sim/trace/layer_trace.hpp"
 
 namespace ddpsim {
@@ -32,17 +33,11 @@ struct LayerPass {
 // many operations as the forward pass, and each reads two of the three matrices and writes the third.
 LayerPass twice(const LayerPass& pass);
 
-struct ModelTensor {
-  std::string name;
-  std::int64_t elements = 0;
-  std::size_t parameter = 0;  // place in the order of registration, from 0
-};
-
 // A single layer may be a single operation: a GELU is one without tensors.
 struct ModelLayer {
   std::string name;
   LayerPass forward, backward;
-  std::vector<ModelTensor> tensors;  // in arrival order; their gradients are ready when backward is over
+  std::vector<ParameterTensor> tensors;  // in arrival order; their gradients are ready when backward is over
 };
 
 struct Model {

@@ -22,9 +22,8 @@ struct Ratios {
 
 std::optional<Model> model_of(const TraceMetadata& metadata) {
   if (!metadata.model || !metadata.batch_size || !metadata.sequence_length) return std::nullopt;
-  for (const auto& size : kGpt2Sizes)
-    if (size.name == *metadata.model) return gpt2_model(size);
-  return std::nullopt;
+  const auto* gpt2 = find_transformer(*metadata.model, gpt2_presets());
+  return gpt2 ? std::optional(gpt2_model(*gpt2, *metadata.sequence_length)) : std::nullopt;
 }
 
 Roofline without_launches(const GpuDescription& gpu, DType compute) {

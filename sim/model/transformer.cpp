@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sim/base/check.hpp"
+
 namespace ddpsim {
 
 std::int64_t Transformer::block_parameters() const {
@@ -27,11 +29,15 @@ double Transformer::multiplied_parameters() const {
          static_cast<double>(vocab) * static_cast<double>(hidden);
 }
 
-const Transformer* find_transformer(std::string_view name) {
-  auto presets = transformer_presets();
-  auto preset =
-      std::find_if(presets.begin(), presets.end(), [&](const auto& one) { return one.name == name; });
-  return preset == presets.end() ? nullptr : &*preset;
+const Transformer* find_transformer(std::string_view name, std::span<const Transformer> among) {
+  auto found = std::find_if(among.begin(), among.end(), [&](const auto& one) { return one.name == name; });
+  return found == among.end() ? nullptr : &*found;
+}
+
+const Transformer& transformer_named(std::string_view name) {
+  const auto* found = find_transformer(name);
+  DDPSIM_CHECK(found, "a name that was checked");
+  return *found;
 }
 
 }  // namespace ddpsim

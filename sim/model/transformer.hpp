@@ -47,6 +47,10 @@ struct Transformer {
 
 // Models known by name, each with its source where it stands.
 std::span<const Transformer> transformer_presets();
-const Transformer* find_transformer(std::string_view name);  // null: none of that name
+std::span<const Transformer> gpt2_presets();  // GPT-2's among them
+// Null: none of that name.
+const Transformer* find_transformer(std::string_view name,
+                                    std::span<const Transformer> among = transformer_presets());
+const Transformer& transformer_named(std::string_view name);  // of a preset; an internal error otherwise
 
 }  // namespace ddpsim

@@ -1,5 +1,6 @@
 #include "sim/model/transformer_modules.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/core.h>
@@ -123,6 +124,21 @@ std::vector<TransformerPart> transformer_parts(const Transformer& model, std::in
     head.modules.push_back({ModuleRole::extra, {registry.tensor("extra.weight", model.extra_parameters)}});
   parts.push_back(std::move(head));
   return parts;
+}
+
+std::vector<ParameterTensor> registration_order(const std::vector<TransformerPart>& parts) {
+  auto tensors = arrival_order(parts);
+  std::sort(tensors.begin(), tensors.end(),
+            [](const auto& a, const auto& b) { return a.parameter < b.parameter; });
+  return tensors;
+}
+
+std::vector<ParameterTensor> arrival_order(const std::vector<TransformerPart>& parts) {
+  std::vector<ParameterTensor> tensors;
+  for (auto part = parts.rbegin(); part != parts.rend(); ++part)
+    for (auto module = part->modules.rbegin(); module != part->modules.rend(); ++module)
+      tensors.insert(tensors.end(), module->tensors.begin(), module->tensors.end());
+  return tensors;
 }
 
 }  // namespace ddpsim

@@ -59,4 +59,8 @@ struct TransformerPart {
 // once, last, after both uses.
 std::vector<TransformerPart> transformer_parts(const Transformer& model, std::int64_t sequence);
 
+// All tensors, in the order of model.parameters(), and in the order in which their gradients arrive.
+std::vector<ParameterTensor> registration_order(const std::vector<TransformerPart>& parts);
+std::vector<ParameterTensor> arrival_order(const std::vector<TransformerPart>& parts);
+
 }  // namespace ddpsim

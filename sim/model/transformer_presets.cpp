@@ -71,6 +71,7 @@ Transformer bert(const char* name, int layers, int hidden, int heads) {
 
 std::span<const Transformer> transformer_presets() {
   static const std::array presets{
+      // gpt2_presets()
       gpt("gpt2", 12, 768, 12, 1024),
       gpt("gpt2-medium", 24, 1024, 16, 1024),
       gpt("gpt2-large", 36, 1280, 20, 1024),
@@ -95,6 +96,10 @@ std::span<const Transformer> transformer_presets() {
       bert("bert-large", 24, 1024, 16),
   };
   return presets;
+}
+
+std::span<const Transformer> gpt2_presets() {
+  return transformer_presets().first(4);
 }
 
 }  // namespace ddpsim

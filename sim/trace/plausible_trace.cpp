@@ -2,13 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <optional>
 
 #include <fmt/core.h>
 
 #include "sim/base/quantity.hpp"
-#include "sim/trace/gpt2.hpp"
+#include "sim/model/transformer.hpp"
 
 namespace ddpsim {
 namespace {
@@ -46,22 +45,16 @@ void add_times(const LayerTrace& trace, std::vector<Note>& notes) {
   }
 }
 
-std::int64_t elements_of(const std::vector<Gpt2Tensor>& tensors) {
-  return std::accumulate(tensors.begin(), tensors.end(), std::int64_t{0},
-                         [](std::int64_t sum, const Gpt2Tensor& tensor) { return sum + tensor.elements; });
-}
-
 struct KnownModel {
   std::string name;
   std::vector<std::int64_t> elements;  // of its variants
 };
 
 std::optional<KnownModel> find_model(const std::string& name) {
-  for (const auto& size : kGpt2Sizes)
-    if (name == size.name)
-      return KnownModel{name,
-                        {elements_of(gpt2_registration_order(size, true)),
-                         elements_of(gpt2_registration_order(size, false))}};
+  if (const auto* gpt2 = find_transformer(name, gpt2_presets())) {
+    auto tied = gpt2->parameters(gpt2->positions);
+    return KnownModel{name, {tied, tied + gpt2->vocab * gpt2->hidden}};
+  }
   // torchvision.models.resnet50: num_params of its weights' documentation.
   if (name == "resnet50") return KnownModel{name, {25'557'032}};
   return std::nullopt;

@@ -17,16 +17,17 @@ INSTANTIATE_TEST_SUITE_P(All, Gpt2ModelSizes, ::testing::Values(0, 1, 2, 3));
 
 TEST_P(Gpt2ModelSizes, HasThePublishedParameters) {
   constexpr double published[] = {124'439'808, 354'823'168, 774'030'080, 1'557'611'200};
-  EXPECT_EQ(gpt2_model(kGpt2Sizes[GetParam()]).elements(), published[GetParam()]);
+  EXPECT_EQ(gpt2_model(gpt2_presets()[GetParam()], 1024).elements(), published[GetParam()]);
 }
 
 TEST_P(Gpt2ModelSizes, GradientsArriveAsInLibTorch) {
-  const auto& size = kGpt2Sizes[GetParam()];
-  auto model = gpt2_model(size);
+  const auto& transformer = gpt2_presets()[GetParam()];
+  auto model = gpt2_model(transformer, 1024);
   std::vector<std::string> names, expected;
   for (auto layer = model.layers.rbegin(); layer != model.layers.rend(); ++layer)
     for (const auto& tensor : layer->tensors) names.push_back(tensor.name);
-  for (const auto& tensor : gpt2_arrival_order(size, true)) expected.push_back(tensor.name);
+  for (const auto& tensor : arrival_order(transformer_parts(transformer, 1024)))
+    expected.push_back(tensor.name);
   EXPECT_EQ(names, expected);
 }
 
@@ -34,7 +35,7 @@ TEST_P(Gpt2ModelSizes, GradientsArriveAsInLibTorch) {
 // 50257 x 1600, 1,554,971,200 elements with 2 operations a token each; attention 4 x 1600 a token and
 // position.
 TEST(Gpt2Model, ForwardFlops) {
-  auto model = gpt2_model(find_gpt2_size("gpt2-xl"));
+  auto model = gpt2_model(transformer_named("gpt2-xl"), 1024);
   double matrices = 2.0 * 4096 * 1'554'971'200, attention = 4.0 * 1600 * 4096 * 1024 * 48;
   EXPECT_EQ(model.forward_flops({4, 1024}), Flops(matrices + attention));
   // Near the rule of thumb: twice the parameters a token, and attention.
@@ -43,13 +44,13 @@ TEST(Gpt2Model, ForwardFlops) {
 
 TEST(Gpt2Model, BackwardComputesTwiceAsMuch) {
   Flops backward;
-  auto model = gpt2_model(kGpt2Sizes[0]);
+  auto model = gpt2_model(gpt2_presets()[0], 1024);
   for (const auto& layer : model.layers) backward += layer.backward.flops({1, 8});
   EXPECT_EQ(backward, 2 * model.forward_flops({1, 8}));
 }
 
 TEST(Gpt2Model, CountsOfABlock) {
-  auto model = gpt2_model(kGpt2Sizes[0]);  // width 768
+  auto model = gpt2_model(gpt2_presets()[0], 1024);  // width 768
   const auto& matrix = layer(model, "transformer.h.11.mlp.c_fc").forward;
   EXPECT_EQ(matrix.flops_per_token, 2 * 768 * 3072);
   EXPECT_EQ(matrix.values_per_token, 768 + 3072);
@@ -62,10 +63,37 @@ TEST(Gpt2Model, CountsOfABlock) {
   EXPECT_EQ(layer(model, "transformer.h.0.mlp.residual").forward.values_per_token, 5 * 768);
 }
 
+// llm-foundry's MPT-7B: 2048 positions, as long as the sequence; each weight but those of lookups computes.
+TEST(Gpt2Model, AnyTransformerWithoutAGate) {
+  const auto& mpt = transformer_named("mpt-7b");
+  auto model = gpt2_model(mpt, 2048);
+  EXPECT_EQ(model.elements(), 6658859008);
+  EXPECT_EQ(model.forward_flops({1, 2048}),
+            Flops(2 * 2048 * mpt.multiplied_parameters() + 4.0 * 4096 * 2048 * 2048 * 32));
+  EXPECT_EQ(layer(model, "transformer.wpe").backward.weights, 2048 * 4096);
+}
+
+// Llama 2 70B's heads and widths without its gate: 64 heads of 128 for 8 keys and values, and no learned
+// positions.
+TEST(Gpt2Model, SharedKeysAndNoPositions) {
+  auto transformer = transformer_named("llama-2-70b");
+  transformer.gated = false;
+  auto model = gpt2_model(transformer, 4096);
+  EXPECT_EQ(model.elements(), static_cast<double>(transformer.parameters(4096)));
+  const auto& attention = layer(model, "transformer.h.0.attn").forward;
+  EXPECT_EQ(attention.flops_per_token_and_position, 4 * 8192);
+  EXPECT_EQ(attention.values_per_token, 2 * 8192 + 2 * 1024);
+  EXPECT_EQ(layer(model, "transformer.h.0.mlp.gelu").forward.values_per_token, 2 * 28672);
+  EXPECT_EQ(layer(model, "transformer.drop").forward.values_per_token, 2 * 8192);
+  EXPECT_EQ(layer(model, "transformer.drop").forward.kernels, 1);
+  EXPECT_EQ(layer(model, "transformer.wte").backward.weights, 32000 * 8192);  // no sum with the head's
+  EXPECT_EQ(layer(model, "lm_head").tensors.size(), 1U);
+}
+
 // The lookup's gradient is as large as the table, 50257 x 768: written once, and then summed with the head's
 // (two reads, one write). Forward reads rows only.
 TEST(Gpt2Model, ATiedEmbeddingsBackward) {
-  auto model = gpt2_model(kGpt2Sizes[0]);
+  auto model = gpt2_model(gpt2_presets()[0], 1024);
   const auto& tokens = layer(model, "transformer.wte");
   EXPECT_EQ(tokens.forward.weights, 0);
   EXPECT_EQ(tokens.backward.weights, 4.0 * 50257 * 768);

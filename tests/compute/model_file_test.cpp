@@ -15,8 +15,8 @@ Model model_of(const std::string& text) {
   return read_model(folder.write("m.yaml", text));
 }
 
-std::vector<ModelTensor> tensors(const Model& model) {
-  std::vector<ModelTensor> tensors;
+std::vector<ParameterTensor> tensors(const Model& model) {
+  std::vector<ParameterTensor> tensors;
   for (const auto& layer : model.layers)
     tensors.insert(tensors.end(), layer.tensors.begin(), layer.tensors.end());
   return tensors;

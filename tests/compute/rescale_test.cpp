@@ -58,7 +58,7 @@ TEST(Rescale, AKnownModelsLayersComputeOrMove) {
   options.memory_efficiency = kUsualCopyEfficiency;
   options.gpu = small_gpu();
   options.gpu->copy_launch = Seconds();
-  auto model = gpt2_model(kGpt2Sizes[0]);
+  auto model = gpt2_model(gpt2_presets()[0], 1024);
   auto slow = synthesize(model, options);
   options.gpu = fast_gpu();
   options.gpu->copy_launch = Seconds();

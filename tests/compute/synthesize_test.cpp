@@ -19,7 +19,7 @@ using testing::small_gpu;
 // On the small GPU with 1000 tokens, at half of both figures: `first` and `last` compute for 2 and 4 ms
 // forward, `middle` moves 1000 x 1e4 x 4 B at 50 GB/s in 0.8 ms; each launches a kernel of 5 us.
 Model three_layers() {
-  auto layer = [](std::string name, LayerPass forward, std::vector<ModelTensor> tensors) {
+  auto layer = [](std::string name, LayerPass forward, std::vector<ParameterTensor> tensors) {
     return ModelLayer{std::move(name), forward, twice(forward), std::move(tensors)};
   };
   return {"three",
@@ -112,7 +112,7 @@ TEST(Synthesize, UtilisationOfAnH100IsPlausible) {
   options.batch = {4, 1024};
   options.compute = DType::bfloat16;
   options.gpu = read_gpu(DDPSIM_SOURCE_DIR "/gpus/h100-sxm.yaml");
-  auto model = gpt2_model(find_gpt2_size("gpt2-xl"));
+  auto model = gpt2_model(transformer_named("gpt2-xl"), 1024);
   auto trace = synthesize(model, options);
   auto time = *trace.forward + trace.backward();
   double utilisation = 3 * model.forward_flops(options.batch).value() / (time.value() * 989.4e12);

@@ -9,14 +9,13 @@
 #include "sim/ddp/distinct_bucket_caps.hpp"
 #include "sim/ddp/reduction_plan.hpp"
 
-#include "tests/ddp/gpt2_parameters.hpp"
+#include "tests/ddp/gpt2_trace.hpp"
 
 namespace ddpsim {
 namespace {
 
 using namespace literals;
 using test::gpt2_trace;
-using test::kGpt2Sizes;
 
 constexpr double kBlock = 28351488;
 constexpr double kEmbeddings = 4.0 * 768 * (50257 + 1024);    // 150.24 MiB, ready last
@@ -32,14 +31,14 @@ ReductionPlan plan_with_cap(std::optional<Bytes> cap, TorchVersion torch = {2, 6
   DdpOptions options;
   options.bucket_cap = cap;
   options.torch = torch;
-  return make_reduction_plan(gpt2_trace(kGpt2Sizes[0]), Strategy::ddp, options);
+  return make_reduction_plan(gpt2_trace(gpt2_presets()[0]), Strategy::ddp, options);
 }
 
 TEST(Gpt2Golden, HasTheParametersOfTheModel) {
-  auto trace = gpt2_trace(kGpt2Sizes[0]);
+  auto trace = gpt2_trace(gpt2_presets()[0]);
   EXPECT_EQ(trace.gradients.size(), 148u);           // 2 + 12 * 12 + 2
   EXPECT_EQ(trace.bytes(), Bytes(124439808.0 * 4));  // the model's 124 million parameters: 474.70 MiB
-  EXPECT_EQ(trace.gradients.front().name, "transformer.ln_f.bias");
+  EXPECT_EQ(trace.gradients.front().name, "transformer.ln_f.weight");
   EXPECT_EQ(trace.gradients.back().name, "transformer.wte.weight");
 }
 
@@ -94,14 +93,14 @@ TEST(Gpt2Golden, FirstBucketBeforeTorch24) {
 // The smallest caps that matter: with 1 byte every tensor is alone. The smallest are the 768-element vectors,
 // 3072 bytes: one byte more joins each of them to its neighbour.
 TEST(Gpt2Golden, DistinctCapsOfAllSizes) {
-  for (const auto& size : kGpt2Sizes) {
-    auto trace = gpt2_trace(size);
+  for (const auto& model : gpt2_presets()) {
+    auto trace = gpt2_trace(model);
     auto start = std::chrono::steady_clock::now();
     auto caps = distinct_bucket_caps(trace, {});
     std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-    EXPECT_LT(took.count(), 1.0) << size.name;
+    EXPECT_LT(took.count(), 1.0) << model.name;
     EXPECT_EQ(caps[0], 1_B);
-    EXPECT_EQ(caps[1], Bytes(4.0 * static_cast<double>(size.width) + 1));
+    EXPECT_EQ(caps[1], Bytes(4.0 * static_cast<double>(model.hidden) + 1));
     // From the last cap on nothing before wte, which comes last, fills a bucket.
     DdpOptions options;
     options.bucket_cap = caps.back();

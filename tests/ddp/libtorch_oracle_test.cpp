@@ -8,7 +8,7 @@
 
 #include "sim/ddp/ddp_rules.hpp"
 
-#include "tests/ddp/gpt2_parameters.hpp"
+#include "tests/ddp/gpt2_trace.hpp"
 #include "tests/ddp/random_case.hpp"
 
 namespace ddpsim {
@@ -16,7 +16,6 @@ namespace {
 
 using namespace literals;
 using test::gpt2_trace;
-using test::kGpt2Sizes;
 using test::RandomCase;
 
 using Buckets = std::vector<std::vector<std::size_t>>;
@@ -87,7 +86,7 @@ std::vector<std::size_t> arrival_order(const LayerTrace& trace) {
 }
 
 TEST(LibTorchOracle, TensorsOnTheMetaDeviceHaveTheirFullSize) {
-  auto trace = gpt2_trace(kGpt2Sizes[3]);
+  auto trace = gpt2_trace(transformer_named("gpt2-xl"));
   double bytes = 0;
   for (const auto& tensor : torch_tensors(trace, arrival_order(trace)))
     bytes += static_cast<double>(tensor.numel()) * static_cast<double>(tensor.element_size());
@@ -95,12 +94,12 @@ TEST(LibTorchOracle, TensorsOnTheMetaDeviceHaveTheirFullSize) {
 }
 
 TEST(LibTorchOracle, Gpt2OfEverySizeAndCap) {
-  for (const auto& size : kGpt2Sizes)
+  for (const auto& model : gpt2_presets())
     for (auto dtype : {DType::float32, DType::bfloat16})
       for (auto cap : {1_MiB, 5_MiB, 25_MiB, 50_MiB, 100_MiB, 200_MiB, 500_MiB})
         for (const auto& limits : {std::vector<Bytes>{1_MiB, cap}, {cap, cap}}) {
-          SCOPED_TRACE(std::string(size.name) + ", cap " + std::to_string(cap.value()));
-          auto trace = gpt2_trace(size, dtype);
+          SCOPED_TRACE(model.name + ", cap " + std::to_string(cap.value()));
+          auto trace = gpt2_trace(model, dtype);
           expect_same_buckets(trace, arrival_order(trace), limits, BucketOrder::as_closed);
           expect_same_buckets(trace, trace.registration_order, limits, BucketOrder::by_first_tensor);
         }

@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <set>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "sim/model/transformer_modules.hpp"
 
 namespace ddpsim {
 namespace {
+
+using ::testing::ElementsAre;
 
 struct Published {
   const char* name;
@@ -75,6 +78,13 @@ TEST_P(PublishedCounts, AreTheSumOfTheTensors) {
 
 TEST(Transformer, NoneOfThatName) {
   EXPECT_EQ(find_transformer("gpt-5"), nullptr);
+  EXPECT_EQ(find_transformer("gpt3-175b", gpt2_presets()), nullptr);
+}
+
+TEST(Transformer, Gpt2sPresets) {
+  std::vector<std::string> names;
+  for (const auto& model : gpt2_presets()) names.push_back(model.name);
+  EXPECT_THAT(names, ElementsAre("gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl"));
 }
 
 // transformers, modeling_llama.py, LlamaDecoderLayer.__init__: self_attn, mlp, input_layernorm,
@@ -91,6 +101,65 @@ TEST(TransformerParts, AGatedBlockRegistersItsNormsLast) {
   EXPECT_EQ(block.modules[8].tensors[0].name, "model.layers.0.mlp.down_proj.weight");
   EXPECT_EQ(block.modules[8].tensors[0].elements, 11008 * 4096);
   EXPECT_EQ(parts.back().modules.back().tensors[0].name, "lm_head.weight");
+}
+
+std::vector<std::string> names(const std::vector<ParameterTensor>& tensors, std::size_t first,
+                               std::size_t n) {
+  std::vector<std::string> names;
+  for (std::size_t i = first; i < first + n; ++i) names.push_back(tensors.at(i).name);
+  return names;
+}
+
+std::vector<TransformerPart> gpt2_parts(bool tied) {
+  auto model = transformer_named("gpt2");
+  model.tied = tied;
+  return transformer_parts(model, 1024);
+}
+
+// Tensors: 2 embeddings, 12 a block, 2 of ln_f, the head.
+TEST(TensorOrders, RegistrationFollowsTheModules) {
+  auto tensors = registration_order(gpt2_parts(/*tied=*/false));
+  ASSERT_EQ(tensors.size(), 149U);
+  EXPECT_THAT(names(tensors, 0, 14),
+              ElementsAre("transformer.wte.weight", "transformer.wpe.weight", "transformer.h.0.ln_1.weight",
+                          "transformer.h.0.ln_1.bias", "transformer.h.0.attn.c_attn.weight",
+                          "transformer.h.0.attn.c_attn.bias", "transformer.h.0.attn.c_proj.weight",
+                          "transformer.h.0.attn.c_proj.bias", "transformer.h.0.ln_2.weight",
+                          "transformer.h.0.ln_2.bias", "transformer.h.0.mlp.c_fc.weight",
+                          "transformer.h.0.mlp.c_fc.bias", "transformer.h.0.mlp.c_proj.weight",
+                          "transformer.h.0.mlp.c_proj.bias"));
+  EXPECT_THAT(names(tensors, 145, 4),
+              ElementsAre("transformer.h.11.mlp.c_proj.bias", "transformer.ln_f.weight",
+                          "transformer.ln_f.bias", "lm_head.weight"));
+  // w = 768: c_attn 768 * 2304, c_fc 768 * 3072; biases as wide as their outputs.
+  std::vector<std::int64_t> elements;
+  for (std::size_t i = 2; i < 14; ++i) elements.push_back(tensors[i].elements);
+  EXPECT_THAT(elements, ElementsAre(768, 768, 1'769'472, 2304, 589'824, 768, 768, 768, 2'359'296, 3072,
+                                    2'359'296, 768));
+}
+
+// As the post hooks of AccumulateGrad fired in LibTorch (transformer_modules.hpp): the first 14 of a tied
+// model are ln_f and the last block.
+TEST(TensorOrders, ArrivalOfOneBlock) {
+  auto tensors = arrival_order(gpt2_parts(/*tied=*/true));
+  ASSERT_EQ(tensors.size(), 148U);
+  EXPECT_THAT(names(tensors, 0, 14),
+              ElementsAre("transformer.ln_f.weight", "transformer.ln_f.bias",
+                          "transformer.h.11.mlp.c_proj.bias", "transformer.h.11.mlp.c_proj.weight",
+                          "transformer.h.11.mlp.c_fc.bias", "transformer.h.11.mlp.c_fc.weight",
+                          "transformer.h.11.ln_2.weight", "transformer.h.11.ln_2.bias",
+                          "transformer.h.11.attn.c_proj.bias", "transformer.h.11.attn.c_proj.weight",
+                          "transformer.h.11.attn.c_attn.bias", "transformer.h.11.attn.c_attn.weight",
+                          "transformer.h.11.ln_1.weight", "transformer.h.11.ln_1.bias"));
+  EXPECT_THAT(names(tensors, 144, 4), ElementsAre("transformer.h.0.ln_1.weight", "transformer.h.0.ln_1.bias",
+                                                  "transformer.wpe.weight", "transformer.wte.weight"));
+}
+
+TEST(TensorOrders, AnUntiedHeadArrivesFirst) {
+  auto tensors = arrival_order(gpt2_parts(/*tied=*/false));
+  EXPECT_THAT(names(tensors, 0, 2), ElementsAre("lm_head.weight", "transformer.ln_f.weight"));
+  EXPECT_EQ(tensors.front().elements, 50257 * 768);
+  EXPECT_EQ(tensors.back().name, "transformer.wte.weight");
 }
 
 TEST(TransformerParts, ATiedHeadHasNoTensors) {

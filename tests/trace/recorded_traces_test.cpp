@@ -7,7 +7,7 @@
 
 #include "sim/base/csv.hpp"
 #include "sim/base/quantity.hpp"
-#include "sim/trace/gpt2.hpp"
+#include "sim/model/transformer_modules.hpp"
 #include "sim/trace/import/importer.hpp"
 #include "sim/trace/import/layer_times.hpp"
 #include "sim/trace/trace_file.hpp"
@@ -86,17 +86,17 @@ TEST(RecordedTraces, ResNet50IsRegeneratedByteForByte) {
   EXPECT_EQ(write_recorded_communication(*imported.communication), contents(path + "-collectives.csv"));
 }
 
-// What `ddpsim capture` recorded on a CPU: the names and orders of the table in sim/trace/gpt2.hpp.
-class CapturedOnACpu : public ::testing::TestWithParam<Gpt2Size> {};
-INSTANTIATE_TEST_SUITE_P(RecordedTraces, CapturedOnACpu, ::testing::ValuesIn(kGpt2Sizes),
-                         [](const auto& size) { return std::to_string(size.param.layers) + "layers"; });
+// What `ddpsim capture` recorded on a CPU: the names and orders of sim/model/transformer_modules.hpp.
+class CapturedOnACpu : public ::testing::TestWithParam<std::size_t> {};
+INSTANTIATE_TEST_SUITE_P(RecordedTraces, CapturedOnACpu,
+                         ::testing::Range(std::size_t{0}, gpt2_presets().size()));
 
 TEST_P(CapturedOnACpu, HasTheGradientsOfItsModelInOrder) {
-  const auto& size = GetParam();
-  auto trace = read_trace(fmt::format("{}/traces/{}-cpu.csv", kRoot, size.name));
-  EXPECT_EQ(trace.metadata.model, size.name);
-  auto arrival = gpt2_arrival_order(size, /*tied_embedding=*/true);
-  auto registration = gpt2_registration_order(size, /*tied_embedding=*/true);
+  const auto& model = gpt2_presets()[GetParam()];
+  auto trace = read_trace(fmt::format("{}/traces/{}-cpu.csv", kRoot, model.name));
+  EXPECT_EQ(trace.metadata.model, model.name);
+  auto parts = transformer_parts(model, 1024);
+  auto arrival = arrival_order(parts), registration = registration_order(parts);
   ASSERT_EQ(trace.gradients.size(), arrival.size());
   for (std::size_t i = 0; i < arrival.size(); ++i) {
     EXPECT_EQ(trace.gradients[i].name, arrival[i].name);

@@ -46,7 +46,7 @@ class ModelledTraceTest(unittest.TestCase):
         self.assertEqual(header(self.stored)["synthetic"], "operation counts at 40 % of 989.4 TFLOP/s")
 
     def test_tensors_are_those_of_the_recorded_gpt2_large(self):
-        """Names, sizes, order of arrival and place in registration; the recorded trace got them from sim/trace/gpt2.cpp."""
+        """Names, sizes, order of arrival and place in registration; the recorded trace got them from sim/model."""
         keys = ("gradient", "elements", "dtype", "parameter")
         recorded = rows((ROOT / "traces/gpt2-large-a100-bs4.csv").read_bytes())
         modelled = rows(generate("--model", "gpt2-large"))

@@ -5,14 +5,12 @@
 #include <fmt/core.h>
 
 #include "sim/base/source.hpp"
-#include "sim/trace/gpt2.hpp"
+#include "sim/model/transformer.hpp"
 
 namespace ddpsim {
 
 Bytes memory_needed(const CaptureOptions& options) {
-  double elements = 0;
-  for (const auto& tensor : gpt2_registration_order(find_gpt2_size(options.model), /*tied_embedding=*/true))
-    elements += static_cast<double>(tensor.elements);
+  auto elements = static_cast<double>(transformer_named(options.model).parameters(options.sequence));
   int copies = options.optimizer == "adamw" ? 4 : 2;
   return Bytes(elements * sizeof(float) * copies);
 }

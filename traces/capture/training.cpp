@@ -17,12 +17,13 @@ Training::Training(const CaptureOptions& options)
       device_(options.device == "cuda" ? torch::kCUDA : torch::kCPU) {
   if (device_.is_cpu()) check_memory(options, memory_available());
   torch::manual_seed(options.seed);
-  model_ = Gpt2LMHead(gpt2_config(find_gpt2_size(options.model), options.dropout));
+  const auto& gpt2 = transformer_named(options.model);
+  model_ = Gpt2LMHead(gpt2, options.dropout);
   model_->to(device_);
   model_->train();
   auto integers = torch::TensorOptions().dtype(torch::kInt64);
-  tokens_ = torch::randint(kGpt2Vocabulary, {options.batch, options.sequence}, integers).to(device_);
-  targets_ = torch::randint(kGpt2Vocabulary, {options.batch, options.sequence}, integers).to(device_);
+  tokens_ = torch::randint(gpt2.vocab, {options.batch, options.sequence}, integers).to(device_);
+  targets_ = torch::randint(gpt2.vocab, {options.batch, options.sequence}, integers).to(device_);
   for (const auto& parameter : model_->named_parameters()) {
     names_.push_back(parameter.key());
     parameters_.push_back(parameter.value());

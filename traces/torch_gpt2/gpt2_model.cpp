@@ -9,7 +9,6 @@ namespace {
 using torch::Tensor;
 namespace nn = torch::nn;
 
-constexpr int kHeadWidth = 64;
 constexpr double kInitialDeviation = 0.02;  // Radford et al. 2018, section 4.1
 constexpr double kLayerNormEpsilon = 1e-5;
 
@@ -51,9 +50,10 @@ Tensor causal_attention(const Tensor& q, const Tensor& k, const Tensor& v, doubl
 
 class AttentionImpl : public nn::Module {
  public:
-  explicit AttentionImpl(const Gpt2Config& config)
-      : width_(config.width),
-        dropout_(config.dropout),
+  AttentionImpl(const Transformer& size, double dropout)
+      : width_(size.hidden),
+        heads_(size.heads),
+        dropout_(dropout),
         c_attn_(register_module("c_attn", Conv1D(width_, 3 * width_))),
         c_proj_(register_module("c_proj", Conv1D(width_, width_))) {}
 
@@ -61,14 +61,14 @@ class AttentionImpl : public nn::Module {
     auto batch = x.size(0), sequence = x.size(1);
     auto qkv = c_attn_(x).split(width_, 2);
     auto heads = [&](const Tensor& t) {
-      return t.view({batch, sequence, width_ / kHeadWidth, kHeadWidth}).transpose(1, 2);
+      return t.view({batch, sequence, heads_, width_ / heads_}).transpose(1, 2);
     };
     auto y = causal_attention(heads(qkv[0]), heads(qkv[1]), heads(qkv[2]), is_training() ? dropout_ : 0);
     return c_proj_(y.transpose(1, 2).reshape({batch, sequence, width_}));
   }
 
  private:
-  std::int64_t width_;
+  std::int64_t width_, heads_;
   double dropout_;
   Conv1D c_attn_, c_proj_;
 };
@@ -76,9 +76,9 @@ TORCH_MODULE(Attention);
 
 class MlpImpl : public nn::Module {
  public:
-  explicit MlpImpl(std::int64_t width)
-      : c_fc_(register_module("c_fc", Conv1D(width, 4 * width))),
-        c_proj_(register_module("c_proj", Conv1D(4 * width, width))) {}
+  explicit MlpImpl(const Transformer& size)
+      : c_fc_(register_module("c_fc", Conv1D(size.hidden, size.ffn))),
+        c_proj_(register_module("c_proj", Conv1D(size.ffn, size.hidden))) {}
   Tensor forward(const Tensor& x) { return c_proj_(torch::gelu(c_fc_(x), "tanh")); }
 
  private:
@@ -88,12 +88,12 @@ TORCH_MODULE(Mlp);
 
 class BlockImpl : public nn::Module {
  public:
-  explicit BlockImpl(const Gpt2Config& config)
-      : ln_1_(register_module("ln_1", layer_norm(config.width))),
-        attn_(register_module("attn", Attention(config))),
-        ln_2_(register_module("ln_2", layer_norm(config.width))),
-        mlp_(register_module("mlp", Mlp(config.width))),
-        drop_(register_module("drop", nn::Dropout(config.dropout))) {}
+  BlockImpl(const Transformer& size, double dropout)
+      : ln_1_(register_module("ln_1", layer_norm(size.hidden))),
+        attn_(register_module("attn", Attention(size, dropout))),
+        ln_2_(register_module("ln_2", layer_norm(size.hidden))),
+        mlp_(register_module("mlp", Mlp(size))),
+        drop_(register_module("drop", nn::Dropout(dropout))) {}
 
   Tensor forward(Tensor x) {
     x = x + drop_(attn_(ln_1_(x)));
@@ -111,25 +111,17 @@ TORCH_MODULE(Block);
 
 }  // namespace
 
-Gpt2Config gpt2_config(const Gpt2Size& size, double dropout) {
-  Gpt2Config config;
-  config.layers = size.layers;
-  config.width = size.width;
-  config.dropout = dropout;
-  return config;
-}
-
 std::string_view attention_kind() {
   return TORCH_VERSION_MAJOR >= 2 ? "scaled_dot_product_attention" : "softmax(QK^T)V";
 }
 
-Gpt2ModelImpl::Gpt2ModelImpl(const Gpt2Config& config)
-    : wte_(register_module("wte", nn::Embedding(config.vocabulary, config.width))),
-      wpe_(register_module("wpe", nn::Embedding(config.positions, config.width))),
-      drop_(register_module("drop", nn::Dropout(config.dropout))),
+Gpt2ModelImpl::Gpt2ModelImpl(const Transformer& size, double dropout)
+    : wte_(register_module("wte", nn::Embedding(size.vocab, size.hidden))),
+      wpe_(register_module("wpe", nn::Embedding(size.positions, size.hidden))),
+      drop_(register_module("drop", nn::Dropout(dropout))),
       blocks_(register_module("h", nn::ModuleList())) {
-  for (int i = 0; i < config.layers; ++i) blocks_->push_back(Block(config));
-  ln_f_ = register_module("ln_f", layer_norm(config.width));
+  for (int i = 0; i < size.layers; ++i) blocks_->push_back(Block(size, dropout));
+  ln_f_ = register_module("ln_f", layer_norm(size.hidden));
   torch::NoGradGuard no_gradients;
   for (const auto& parameter : named_parameters()) {
     const auto& name = parameter.key();
@@ -150,8 +142,8 @@ Tensor Gpt2ModelImpl::forward(const Tensor& tokens) {
   return ln_f_(x);
 }
 
-Gpt2LMHeadImpl::Gpt2LMHeadImpl(const Gpt2Config& config)
-    : transformer_(register_module("transformer", Gpt2Model(config))) {}
+Gpt2LMHeadImpl::Gpt2LMHeadImpl(const Transformer& size, double dropout)
+    : transformer_(register_module("transformer", Gpt2Model(size, dropout))) {}
 
 Tensor Gpt2LMHeadImpl::forward(const Tensor& tokens, const Tensor& targets) {
   auto hidden = transformer_(tokens);

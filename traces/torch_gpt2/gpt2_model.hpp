@@ -1,29 +1,21 @@
 #pragma once
-// GPT-2 with its language-model head, to train: the tensors of sim/trace/gpt2.hpp, by the same names and
+// GPT-2 with its language-model head, to train: the tensors of sim/model, by the same names and
 // registered in the same order, as in the common PyTorch GPT-2 (Radford et al. 2019; the head's weight is the
 // token embedding's). Linear layers keep their weight as (inputs, outputs), as the published weights do.
 #include <torch/torch.h>
 
-#include "sim/trace/gpt2.hpp"
+#include "sim/model/transformer.hpp"
 
 namespace ddpsim {
-
-struct Gpt2Config {
-  int layers = 12, width = 768;  // heads are 64 wide in all published sizes
-  std::int64_t vocabulary = kGpt2Vocabulary;
-  std::int64_t positions = kGpt2Positions;
-  double dropout = 0.1;  // after the embeddings, on attention weights, and before each residual addition
-};
-
-Gpt2Config gpt2_config(const Gpt2Size& size, double dropout);
 
 // How attention is computed with this LibTorch: "scaled_dot_product_attention" or "softmax(QK^T)V".
 std::string_view attention_kind();
 
 class Gpt2ModelImpl : public torch::nn::Module {
  public:
-  // Weights are drawn from a normal distribution of standard deviation 0.02, biases are zero.
-  explicit Gpt2ModelImpl(const Gpt2Config& config);
+  // Weights are drawn from a normal distribution of standard deviation 0.02, biases are zero. Dropout is
+  // after the embeddings, on attention weights, and before each residual addition.
+  Gpt2ModelImpl(const Transformer& size, double dropout);
   // Hidden states (batch, sequence, width) of tokens (batch, sequence).
   torch::Tensor forward(const torch::Tensor& tokens);
   [[nodiscard]] const torch::Tensor& token_embedding() const { return wte_->weight; }
@@ -38,7 +30,7 @@ TORCH_MODULE(Gpt2Model);
 
 class Gpt2LMHeadImpl : public torch::nn::Module {
  public:
-  explicit Gpt2LMHeadImpl(const Gpt2Config& config);
+  Gpt2LMHeadImpl(const Transformer& size, double dropout);
   // Mean cross-entropy of predicting `targets` (batch, sequence) from `tokens` (batch, sequence).
   torch::Tensor forward(const torch::Tensor& tokens, const torch::Tensor& targets);
 

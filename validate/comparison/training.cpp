@@ -1,12 +1,13 @@
 #include "validate/comparison/training.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "validate/comparison/replay.hpp"
 #include <fmt/core.h>
 
 #include "sim/base/source.hpp"
-#include "sim/trace/gpt2.hpp"
+#include "sim/model/transformer_modules.hpp"
 
 namespace ddpsim::validate {
 namespace {
@@ -26,9 +27,10 @@ Reduction::Kind kind_of(Strategy strategy) {
 }
 
 // What the model has and what the trace has, in any order.
-bool same_gradients(const LayerTrace& trace, const Gpt2Size& size) {
+bool same_gradients(const LayerTrace& trace, const Transformer& model) {
   std::vector<std::int64_t> wanted, found;
-  for (const auto& tensor : gpt2_registration_order(size, true)) wanted.push_back(tensor.elements);
+  for (const auto& tensor : arrival_order(transformer_parts(model, *trace.metadata.sequence_length)))
+    wanted.push_back(tensor.elements);
   for (const auto& gradient : trace.gradients)
     found.push_back(gradient.dtype == DType::float32 ? gradient.elements : 0);
   std::sort(wanted.begin(), wanted.end());
@@ -45,12 +47,11 @@ TrainedModel trained_model(const Scenario& scenario) {
         "compute: model trains what the trace's header names, and it lacks the model, the batch size or the "
         "sequence length",
         "use a trace of 'ddpsim capture', or compute: replay");
-  auto size = std::find_if(kGpt2Sizes.begin(), kGpt2Sizes.end(),
-                           [&](const auto& one) { return one.name == *metadata.model; });
-  if (size == kGpt2Sizes.end())
+  const auto* gpt2 = find_transformer(*metadata.model, gpt2_presets());
+  if (!gpt2)
     throw InputError(fmt::format("compute: model trains a GPT-2, and the trace is of '{}'", *metadata.model),
                      "use compute: replay");
-  if (!same_gradients(*scenario.trace, *size))
+  if (!same_gradients(*scenario.trace, *gpt2))
     throw InputError(fmt::format("the trace's gradients are not those of {} in float32", *metadata.model),
                      "remove workload.scale_bytes, or use compute: replay");
   if (!scenario.ddp.bucket_caps.empty() || scenario.ddp.set_last_bucket_cap || scenario.ddp.static_graph)
@@ -63,7 +64,7 @@ TrainedModel trained_model(const Scenario& scenario) {
   if (scenario.largest_slowdown() > 1)
     throw InputError("a rank that trains for real cannot be made slower",
                      "remove workload.stragglers, or use compute: replay");
-  return {std::string(size->name), *metadata.batch_size, *metadata.sequence_length};
+  return {gpt2->name, *metadata.batch_size, *metadata.sequence_length};
 }
 
 Step training_step(const Scenario& scenario, const std::string& name, const Sampling& sampling) {

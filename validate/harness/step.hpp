@@ -54,7 +54,7 @@ struct Step {
   void add_all_reduce(Range range);
 };
 
-// A GPT-2 to be trained, of sim/trace/gpt2.hpp.
+// A GPT-2 to be trained, of gpt2_presets() (sim/model/transformer.hpp).
 struct TrainedModel {
   std::string name;
   std::int64_t batch = 1, sequence = 64;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <filesystem>
 #include <map>
+#include <numeric>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -13,7 +14,7 @@
 #include "sim/base/limits.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/base/suggest.hpp"
-#include "sim/trace/gpt2.hpp"
+#include "sim/model/transformer_modules.hpp"
 
 namespace ddpsim {
 namespace {
@@ -55,35 +56,41 @@ RowsByName index_rows(const CsvTable& table, const ExpectedRows& expected) {
   return rows;
 }
 
-// A layer's row in the table of sizes.
-std::string size_row(const Gpt2Layer& layer) {
-  switch (layer.kind) {
-    case Gpt2LayerKind::token_embedding:
-      return "Token embedding";
-    case Gpt2LayerKind::position_embedding:
-      return "Position embedding";
-    case Gpt2LayerKind::block:
-      return fmt::format("Block {}", layer.block);
-    case Gpt2LayerKind::final_norm:
-      return "LayerNorm final";
-    case Gpt2LayerKind::lm_head:
-      return "LM head";
+// A row of both tables: a block, or a module of what stands around them.
+struct Layer {
+  std::string size_row, time_row;  // no times for the embeddings
+  std::vector<TransformerModule> modules;
+  [[nodiscard]] std::int64_t elements() const {
+    return std::accumulate(modules.begin(), modules.end(), std::int64_t{0},
+                           [](auto sum, const auto& module) { return sum + module.elements(); });
   }
-  return {};
+};
+
+Layer layer_around_blocks(const TransformerModule& module) {
+  switch (module.role) {
+    case ModuleRole::token_embedding:
+      return {"Token embedding", "", {module}};
+    case ModuleRole::position_embedding:
+      return {"Position embedding", "", {module}};
+    case ModuleRole::norm:
+      return {"LayerNorm final", "ln_f grad", {module}};
+    default:
+      return {"LM head", "lm_head grad", {module}};
+  }
 }
 
-// A layer's row in the table of times; none for the embeddings.
-std::string time_row(const Gpt2Layer& layer) {
-  switch (layer.kind) {
-    case Gpt2LayerKind::block:
-      return fmt::format("block_{} grad", layer.block);
-    case Gpt2LayerKind::final_norm:
-      return "ln_f grad";
-    case Gpt2LayerKind::lm_head:
-      return "lm_head grad";
-    default:
-      return {};
+// In forward order.
+std::vector<Layer> layers_of(Transformer model, bool tied) {
+  model.tied = tied;
+  std::vector<Layer> layers;
+  for (const auto& part : transformer_parts(model, model.positions)) {
+    if (part.kind == TransformerPart::Kind::block)
+      layers.push_back(
+          {fmt::format("Block {}", part.block), fmt::format("block_{} grad", part.block), part.modules});
+    else
+      for (const auto& module : part.modules) layers.push_back(layer_around_blocks(module));
   }
+  return layers;
 }
 
 std::optional<int> block_index(std::string_view name) {
@@ -96,8 +103,8 @@ std::optional<int> block_index(std::string_view name) {
   return index;
 }
 
-// The size with as many blocks as the table; check_sizes then compares every row.
-Gpt2Size find_size(const CsvTable& table) {
+// The model with as many blocks as the table; check_sizes then compares every row.
+const Transformer& find_model(const CsvTable& table) {
   auto name_column = table.column("Name");
   int last = -1;
   const Located* last_name = nullptr;
@@ -107,36 +114,35 @@ Gpt2Size find_size(const CsvTable& table) {
     last = *index;
     last_name = &row[name_column];
   }
-  std::vector<std::string> sizes;
-  for (const auto& size : kGpt2Sizes) {
-    if (size.layers - 1 == last) return size;
-    sizes.push_back(fmt::format("'Block {}' in {}", size.layers - 1, size.name));
+  std::vector<std::string> known;
+  for (const auto& model : gpt2_presets()) {
+    if (model.layers - 1 == last) return model;
+    known.push_back(fmt::format("'Block {}' in {}", model.layers - 1, model.name));
   }
-  auto hint = fmt::format("the last is {}", fmt::join(sizes, ", "));
+  auto hint = fmt::format("the last is {}", fmt::join(known, ", "));
   if (!last_name)
     throw InputError(whole_file(table.source), "has no rows 'Block 0', 'Block 1' and so on", hint);
   throw InputError(last_name->span, fmt::format("no GPT-2 ends with '{}'", last_name->text), hint);
 }
 
-void check_sizes(const CsvTable& table, const Gpt2Size& size) {
+void check_sizes(const CsvTable& table, const Transformer& model) {
   // Untied: the lm_head's row is the size of the weight it uses, shared or not.
-  auto layers = gpt2_layers(size, false);
+  auto layers = layers_of(model, /*tied=*/false);
   ExpectedRows expected;
   expected.in_words =
       fmt::format("Token embedding, Position embedding, Block 0 to Block {}, LayerNorm final and LM head",
-                  size.layers - 1);
-  for (const auto& layer : layers) expected.names.push_back(size_row(layer));
+                  model.layers - 1);
+  for (const auto& layer : layers) expected.names.push_back(layer.size_row);
   auto count_column = table.column("No. Params");
   auto rows = index_rows(table, expected);
   for (const auto& layer : layers) {
-    auto name = size_row(layer);
-    const auto& field = (*rows.at(name))[count_column];
+    const auto& field = (*rows.at(layer.size_row))[count_column];
     auto count = parse_integer(field, 1, kMostElements);
     if (count != layer.elements())
-      throw InputError(
-          field.span,
-          fmt::format("{} of {} has {} parameters, not {}", name, size.name, layer.elements(), count),
-          fmt::format("with {} blocks the width is {}", size.layers, size.width));
+      throw InputError(field.span,
+                       fmt::format("{} of {} has {} parameters, not {}", layer.size_row, model.name,
+                                   layer.elements(), count),
+                       fmt::format("with {} blocks the width is {}", model.layers, model.hidden));
   }
 }
 
@@ -148,13 +154,13 @@ Seconds positive_seconds(const Located& field) {
 
 // By the name of the row.
 std::map<std::string, LayerTime> read_times(const CsvTable& table, const std::string& statistic,
-                                            const Gpt2Size& size) {
+                                            const Transformer& model) {
   // The "backward" row is the time of the call, not of the pass.
   ExpectedRows expected{{}, "backward", {}};
   expected.in_words = fmt::format("forward, lm_head grad, ln_f grad, block_0 grad to block_{} grad and step",
-                                  size.layers - 1);
-  for (const auto& layer : gpt2_layers(size, true))
-    if (auto name = time_row(layer); !name.empty()) expected.names.push_back(name);
+                                  model.layers - 1);
+  for (const auto& layer : layers_of(model, /*tied=*/true))
+    if (!layer.time_row.empty()) expected.names.push_back(layer.time_row);
   expected.names.insert(expected.names.end(), {"forward", "step"});
   auto time_column = table.column(statistic);
   auto spread_column = table.column("std");
@@ -170,13 +176,12 @@ class BackwardPass {
  public:
   BackwardPass(LayerTrace& trace, DType dtype) : trace_(trace), dtype_(dtype) {}
 
-  void run(const Gpt2Layer& layer, LayerTime duration) {
+  void run(const Layer& layer, LayerTime duration) {
     auto elements = static_cast<double>(layer.elements());
     std::int64_t done = 0;
     for (auto module = layer.modules.rbegin(); module != layer.modules.rend(); ++module) {
       done += module->elements();
-      double share = static_cast<double>(done) / elements;
-      for (const auto& tensor : module->tensors) add(tensor, duration, share);
+      for (const auto& tensor : module->tensors) add(tensor, duration, static_cast<double>(done) / elements);
     }
     start_ += duration.time;
     variance_ += duration.spread.value() * duration.spread.value();
@@ -184,7 +189,7 @@ class BackwardPass {
 
  private:
   // `share` of the layer's time is over; within a layer that part varies with the layer as a whole.
-  void add(const Gpt2Tensor& tensor, LayerTime duration, double share) {
+  void add(const ParameterTensor& tensor, LayerTime duration, double share) {
     double part = duration.spread.value() * share;
     if (trace_.registration_order.size() <= tensor.parameter)
       trace_.registration_order.resize(tensor.parameter + 1);
@@ -224,21 +229,21 @@ LayerTrace import_layer_times(const LayerTimesImport& import) {
         fmt::format("unknown statistic '{}'{}", import.statistic, did_you_mean(import.statistic, statistics)),
         fmt::format("the statistics are {}", fmt::join(statistics, " and ")));
   auto sizes = read_csv(import.sizes_path, "a table of layer sizes");
-  auto size = find_size(sizes);
-  check_sizes(sizes, size);
-  auto times = read_times(read_csv(import.times_path, "a table of layer times"), import.statistic, size);
+  const auto& model = find_model(sizes);
+  check_sizes(sizes, model);
+  auto times = read_times(read_csv(import.times_path, "a table of layer times"), import.statistic, model);
 
   LayerTrace trace;
   BackwardPass backward(trace, import.dtype);
-  auto layers = gpt2_layers(size, import.tied_embedding);
+  auto layers = layers_of(model, import.tied_embedding);
   for (auto layer = layers.rbegin(); layer != layers.rend(); ++layer) {
-    auto recorded = times.find(time_row(*layer));
+    auto recorded = times.find(layer->time_row);
     backward.run(*layer, recorded == times.end() ? LayerTime{} : recorded->second);
   }
   trace.forward = times.at("forward").time;
   trace.optimizer = times.at("step").time;
   trace.metadata = import.metadata;
-  if (!trace.metadata.model) trace.metadata.model = std::string(size.name);
+  if (!trace.metadata.model) trace.metadata.model = model.name;
   for (auto& note : notes(import)) trace.metadata.notes.push_back(std::move(note));
   return trace;
 }

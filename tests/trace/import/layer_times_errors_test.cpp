@@ -25,10 +25,10 @@ std::string import_error(const std::string& sizes, const std::string& times,
 }
 
 std::string sizes() {
-  return testing::sizes_table(kGpt2Sizes[0]);
+  return testing::sizes_table(gpt2_presets()[0]);
 }
 std::string times() {
-  return testing::times_table(kGpt2Sizes[0], {});
+  return testing::times_table(gpt2_presets()[0], {});
 }
 
 TEST(LayerTimesErrors, UnknownStatistic) {

@@ -8,7 +8,7 @@
 
 #include <fmt/core.h>
 
-#include "sim/trace/gpt2.hpp"
+#include "sim/model/transformer.hpp"
 #include "sim/trace/import/layer_times.hpp"
 
 namespace ddpsim::testing {
@@ -18,14 +18,14 @@ struct MadeUpTimes {
   double lm_head = 1, ln_f = 0.5, block = 2, step = 0;
 };
 
-inline std::string sizes_table(const Gpt2Size& size) {
-  std::int64_t w = size.width;
+inline std::string sizes_table(const Transformer& model) {
+  auto w = model.hidden;
   std::string text =
       fmt::format(",Name,No. Params\n0,Token embedding,{}\n1,Position embedding,{}\n", 50257 * w, 1024 * w);
-  for (int i = 0; i < size.layers; ++i)
+  for (int i = 0; i < model.layers; ++i)
     text += fmt::format("{},Block {},{}\n", i + 2, i, 12 * w * w + 13 * w);
-  return text + fmt::format("{},LayerNorm final,{}\n{},LM head,{}\n", size.layers + 2, 2 * w, size.layers + 3,
-                            50257 * w);
+  return text + fmt::format("{},LayerNorm final,{}\n{},LM head,{}\n", model.layers + 2, 2 * w,
+                            model.layers + 3, 50257 * w);
 }
 
 inline std::string times_row(const std::string& name, double mean, double std) {
@@ -33,9 +33,9 @@ inline std::string times_row(const std::string& name, double mean, double std) {
 }
 
 // Standard deviations: lm_head 0.3 s, ln_f 0.4 s, each block 1.2 s.
-inline std::string times_table(const Gpt2Size& size, const MadeUpTimes& times) {
+inline std::string times_table(const Transformer& model, const MadeUpTimes& times) {
   std::string text = "Name,min,max,mean,std,median\nbackward,0,0,0,0,0\n";
-  for (int i = 0; i < size.layers; ++i)
+  for (int i = 0; i < model.layers; ++i)
     text += times_row(fmt::format("block_{} grad", i), times.block + times.step * i, 1.2);
   return text + times_row("forward", 20, 0.1) + times_row("lm_head grad", times.lm_head, 0.3) +
          times_row("ln_f grad", times.ln_f, 0.4) + times_row("step", 3, 0.1);

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "sim/model/transformer_modules.hpp"
 #include "sim/trace/trace_file.hpp"
 
 #include "tests/trace/import/layer_times_tables.hpp"
@@ -28,20 +29,20 @@ std::map<std::string, Gradient> by_name(const LayerTrace& trace) {
 }
 
 class LayerTimesOfSize : public ::testing::TestWithParam<std::size_t> {};
-INSTANTIATE_TEST_SUITE_P(AllSizes, LayerTimesOfSize, ::testing::Range(std::size_t{0}, kGpt2Sizes.size()));
+INSTANTIATE_TEST_SUITE_P(AllSizes, LayerTimesOfSize, ::testing::Range(std::size_t{0}, gpt2_presets().size()));
 
 // lm_head 1 s, ln_f 0.5 s, L blocks of 2 s: gpt2 ends at 1.5 + 12 * 2 = 25.5 s.
 TEST_P(LayerTimesOfSize, IsDetectedAndImportedWhole) {
-  const auto& size = kGpt2Sizes[GetParam()];
-  LayerTimesTables tables(sizes_table(size), times_table(size, {}));
+  auto model = gpt2_presets()[GetParam()];
+  LayerTimesTables tables(sizes_table(model), times_table(model, {}));
   for (bool tied : {true, false}) {
-    tables.import.tied_embedding = tied;
+    tables.import.tied_embedding = model.tied = tied;
     auto trace = import_layer_times(tables.import);
-    EXPECT_EQ(trace.metadata.model, size.name);
-    EXPECT_NEAR(trace.backward().value(), 1.5 + 2.0 * size.layers, kRounding);
+    EXPECT_EQ(trace.metadata.model, model.name);
+    EXPECT_NEAR(trace.backward().value(), 1.5 + 2.0 * static_cast<double>(model.layers), kRounding);
     EXPECT_EQ(trace.forward, Seconds(20));
     EXPECT_EQ(trace.optimizer, Seconds(3));
-    auto arrival = gpt2_arrival_order(size, tied);
+    auto arrival = arrival_order(transformer_parts(model, 1024));
     ASSERT_EQ(trace.gradients.size(), arrival.size());
     for (std::size_t i = 0; i < arrival.size(); ++i) {
       EXPECT_EQ(trace.gradients[i].name, arrival[i].name);
@@ -58,10 +59,10 @@ TEST_P(LayerTimesOfSize, IsDetectedAndImportedWhole) {
 // (2362368) at 6.222432, ln_2 (1536) at 6.223968, attn.c_proj (590592) at 6.81456, c_attn (1771776)
 // at 8.586336, ln_1 (1536) at 8.587872 s.
 TEST(LayerTimesImport, AModuleTakesItsShareOfElements) {
-  const auto& size = kGpt2Sizes[0];
+  const auto& model = gpt2_presets()[0];
   MadeUpTimes times;
   times.block = 7.087872;
-  LayerTimesTables tables(sizes_table(size), times_table(size, times));
+  LayerTimesTables tables(sizes_table(model), times_table(model, times));
   auto ready = by_name(import_layer_times(tables.import));
   std::string block = "transformer.h.11.";
   const std::vector<std::pair<std::string, double>> ends{{"mlp.c_proj", 3.860064},  {"mlp.c_fc", 6.222432},
@@ -83,8 +84,8 @@ TEST(LayerTimesImport, AModuleTakesItsShareOfElements) {
 // 0.3 and 0.4 give 0.5; with 1.2 of block 11 they give 1.3; half way the block would give sqrt(0.5^2 +
 // 0.6^2).
 TEST(LayerTimesImport, SpreadsAddInQuadrature) {
-  const auto& size = kGpt2Sizes[0];
-  LayerTimesTables tables(sizes_table(size), times_table(size, {}));
+  const auto& model = gpt2_presets()[0];
+  LayerTimesTables tables(sizes_table(model), times_table(model, {}));
   auto gradients = by_name(import_layer_times(tables.import));
   auto spread = [&](const std::string& name) { return gradients.at(name).ready_spread.value().value(); };
   EXPECT_NEAR(spread("transformer.ln_f.weight"), 0.5, kRounding);
@@ -96,10 +97,10 @@ TEST(LayerTimesImport, SpreadsAddInQuadrature) {
 
 // Blocks of 2, 3, ..., 13 s: block 11 is the first of the backward pass.
 TEST(LayerTimesImport, EveryBlockHasItsOwnTime) {
-  const auto& size = kGpt2Sizes[0];
+  const auto& model = gpt2_presets()[0];
   MadeUpTimes times;
   times.step = 1;
-  LayerTimesTables tables(sizes_table(size), times_table(size, times));
+  LayerTimesTables tables(sizes_table(model), times_table(model, times));
   auto ready = by_name(import_layer_times(tables.import));
   EXPECT_NEAR(ready.at("transformer.h.11.ln_1.weight").ready.value(), 1.5 + 13, kRounding);
   EXPECT_NEAR(ready.at("transformer.h.10.ln_1.weight").ready.value(), 1.5 + 13 + 12, kRounding);
@@ -107,8 +108,8 @@ TEST(LayerTimesImport, EveryBlockHasItsOwnTime) {
 }
 
 TEST(LayerTimesImport, AnUntiedHeadIsReadyAfterItsTime) {
-  const auto& size = kGpt2Sizes[0];
-  LayerTimesTables tables(sizes_table(size), times_table(size, {}));
+  const auto& model = gpt2_presets()[0];
+  LayerTimesTables tables(sizes_table(model), times_table(model, {}));
   tables.import.tied_embedding = false;
   auto trace = import_layer_times(tables.import);
   EXPECT_EQ(trace.gradients.front(),
@@ -119,8 +120,8 @@ TEST(LayerTimesImport, AnUntiedHeadIsReadyAfterItsTime) {
 }
 
 TEST(LayerTimesImport, TheMedianAndADtypeCanBeChosen) {
-  const auto& size = kGpt2Sizes[0];
-  LayerTimesTables tables(sizes_table(size), times_table(size, {}));
+  const auto& model = gpt2_presets()[0];
+  LayerTimesTables tables(sizes_table(model), times_table(model, {}));
   tables.import.statistic = "median";  // ten times the mean in these tables
   tables.import.dtype = DType::bfloat16;
   auto trace = import_layer_times(tables.import);
@@ -130,8 +131,8 @@ TEST(LayerTimesImport, TheMedianAndADtypeCanBeChosen) {
 }
 
 TEST(LayerTimesImport, MetadataOfTheCallerStaysAndTheRuleIsNoted) {
-  const auto& size = kGpt2Sizes[0];
-  LayerTimesTables tables(sizes_table(size), times_table(size, {}));
+  const auto& model = gpt2_presets()[0];
+  LayerTimesTables tables(sizes_table(model), times_table(model, {}));
   tables.import.metadata.model = "my model";
   tables.import.metadata.source = "somewhere";
   tables.import.metadata.notes = {"a note of the caller"};

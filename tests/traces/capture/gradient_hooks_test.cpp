@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
+#include "sim/model/transformer_modules.hpp"
+
 namespace ddpsim {
 namespace {
 
@@ -41,16 +43,26 @@ TEST(GradientHooks, AreGoneWithTheObject) {
   EXPECT_EQ(calls, 1);
 }
 
-// The order that sim/trace/gpt2.hpp states, and the importers of tables rely on: the tied embedding last.
+// The order that sim/model/transformer_modules.hpp states, and the importers of tables rely on: the tied
+// embedding last.
 TEST(GradientHooks, Gpt2sGradientsArriveInTheOrderOfTheTable) {
-  Gpt2Size size{"small", 3, 64};
-  Gpt2LMHead model(gpt2_config(size, 0.1));
-  auto tokens = torch::randint(kGpt2Vocabulary, {1, 8}, torch::kInt64);
+  Transformer size{.name = "small",
+                   .hidden = 64,
+                   .layers = 3,
+                   .heads = 1,
+                   .kv_heads = 1,
+                   .head_dim = 64,
+                   .ffn = 256,
+                   .vocab = 97,
+                   .positions = 32};
+  Gpt2LMHead model(size, 0.1);
+  auto tokens = torch::randint(size.vocab, {1, 8}, torch::kInt64);
   auto order = arrivals(model->parameters(), [&] { return model(tokens, tokens); });
   std::vector<std::string> names, expected;
   auto named = model->named_parameters();
   for (auto parameter : order) names.push_back(named[parameter].key());
-  for (const auto& tensor : gpt2_arrival_order(size, true)) expected.push_back(tensor.name);
+  for (const auto& tensor : arrival_order(transformer_parts(size, size.positions)))
+    expected.push_back(tensor.name);
   EXPECT_EQ(names, expected);
 }
 

@@ -5,19 +5,23 @@
 #include "traces/torch_gpt2/autocast.hpp"
 #include <gtest/gtest.h>
 
+#include "sim/model/transformer_modules.hpp"
+
 namespace ddpsim {
 namespace {
 
 using torch::Tensor;
 
-Gpt2Config small_config(double dropout) {
-  Gpt2Config config;
-  config.layers = 2;
-  config.width = 128;
-  config.vocabulary = 97;
-  config.positions = 32;
-  config.dropout = dropout;
-  return config;
+Transformer small() {
+  return {.name = "small",
+          .hidden = 128,
+          .layers = 2,
+          .heads = 2,
+          .kv_heads = 2,
+          .head_dim = 64,
+          .ffn = 512,
+          .vocab = 97,
+          .positions = 32};
 }
 
 // Two samples of 16 tokens: 0, stride, 2 stride, ... + offset, modulo the vocabulary.
@@ -36,12 +40,11 @@ void fill(Gpt2LMHead& model) {
 }
 
 // Radford et al. 2019, table 2, at its true width and with one layer: the rest of the layers are alike.
-class PublishedSizes : public ::testing::TestWithParam<Gpt2Size> {};
-INSTANTIATE_TEST_SUITE_P(All, PublishedSizes, ::testing::ValuesIn(kGpt2Sizes),
-                         [](const auto& size) { return std::to_string(size.param.layers) + "layers"; });
+class PublishedSizes : public ::testing::TestWithParam<std::size_t> {};
+INSTANTIATE_TEST_SUITE_P(All, PublishedSizes, ::testing::Range(std::size_t{0}, gpt2_presets().size()));
 
-void expect_tensors(const Gpt2LMHead& model, const Gpt2Size& size) {
-  auto expected = gpt2_registration_order(size, /*tied_embedding=*/true);
+void expect_tensors(const Gpt2LMHead& model, const Transformer& size) {
+  auto expected = registration_order(transformer_parts(size, size.positions));
   auto parameters = model->named_parameters();
   ASSERT_EQ(parameters.size(), expected.size());
   for (std::size_t i = 0; i < expected.size(); ++i) {
@@ -51,12 +54,12 @@ void expect_tensors(const Gpt2LMHead& model, const Gpt2Size& size) {
 }
 
 TEST_P(PublishedSizes, HaveTheTensorsOfTheTableAtTheirWidth) {
-  Gpt2Size size = GetParam();
+  auto size = gpt2_presets()[GetParam()];
   size.layers = 1;
-  Gpt2LMHead model(gpt2_config(size, 0));
+  Gpt2LMHead model(size, 0);
   expect_tensors(model, size);
   // (inputs, outputs), as published, and not the other way round.
-  auto width = std::int64_t{size.width};
+  auto width = size.hidden;
   auto named = model->named_parameters();
   EXPECT_EQ(named["transformer.wte.weight"].sizes(), (std::vector<std::int64_t>{50257, width}));
   EXPECT_EQ(named["transformer.h.0.attn.c_attn.weight"].sizes(),
@@ -66,15 +69,17 @@ TEST_P(PublishedSizes, HaveTheTensorsOfTheTableAtTheirWidth) {
 }
 
 TEST_P(PublishedSizes, HaveAllTheirLayers) {
-  Gpt2Size size = GetParam();
-  size.width = 64;
-  expect_tensors(Gpt2LMHead(gpt2_config(size, 0)), size);
+  auto size = gpt2_presets()[GetParam()];
+  size.hidden = size.head_dim = 64;
+  size.heads = size.kv_heads = 1;
+  size.ffn = 256;
+  expect_tensors(Gpt2LMHead(size, 0), size);
 }
 
 // The same weights in GPT2LMHeadModel of transformers 5.23.0 with PyTorch 2.15.0 (GPT2Config n_layer=2,
 // n_embd=128, n_head=2, vocab_size=97, n_positions=32, no dropout), cross-entropy of its logits.
 TEST(Gpt2Model, AgreesWithTheCommonPyTorchGpt2) {
-  Gpt2LMHead model(small_config(0));
+  Gpt2LMHead model(small(), 0);
   fill(model);
   auto loss = model(tokens(31, 0), tokens(17, 5));
   loss.backward();
@@ -88,7 +93,7 @@ TEST(Gpt2Model, AgreesWithTheCommonPyTorchGpt2) {
 }
 
 TEST(Gpt2Model, NeverLooksAtLaterTokens) {
-  Gpt2Model model(small_config(0));
+  Gpt2Model model(small(), 0);
   auto before = tokens(31, 0), after = before.clone();
   after.slice(1, 9).fill_(1);
   auto one = model(before), other = model(after);
@@ -98,7 +103,7 @@ TEST(Gpt2Model, NeverLooksAtLaterTokens) {
 
 TEST(Gpt2Model, StartsWithNoPreferenceAndLearns) {
   torch::manual_seed(1);
-  Gpt2LMHead model(small_config(0.1));
+  Gpt2LMHead model(small(), 0.1);
   torch::optim::AdamW optimizer(model->parameters(), torch::optim::AdamWOptions(1e-3));
   double first = 0, last = 0;
   for (int step = 0; step < 30; ++step) {
@@ -115,7 +120,7 @@ TEST(Gpt2Model, StartsWithNoPreferenceAndLearns) {
 
 TEST(Gpt2Model, DropoutOnlyWhileItTrains) {
   torch::manual_seed(1);
-  Gpt2LMHead model(small_config(0.5));
+  Gpt2LMHead model(small(), 0.5);
   auto loss = [&] { return model(tokens(31, 0), tokens(17, 5)).item<double>(); };
   EXPECT_NE(loss(), loss());
   model->eval();
@@ -123,7 +128,7 @@ TEST(Gpt2Model, DropoutOnlyWhileItTrains) {
 }
 
 TEST(Bfloat16Autocast, RoundsProductsAndKeepsGradientsInFloat32) {
-  Gpt2LMHead model(small_config(0));
+  Gpt2LMHead model(small(), 0);
   fill(model);
   double exact = model(tokens(31, 0), tokens(17, 5)).item<double>();
   {

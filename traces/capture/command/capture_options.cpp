@@ -2,13 +2,13 @@
 
 #include <fmt/core.h>
 
-#include "sim/trace/gpt2.hpp"
+#include "sim/model/transformer.hpp"
 
 namespace ddpsim {
 
 void CaptureOptions::add_to(Command& command) {
   std::vector<std::string> models;
-  for (const auto& size : kGpt2Sizes) models.emplace_back(size.name);
+  for (const auto& gpt2 : gpt2_presets()) models.push_back(gpt2.name);
   auto add = [&](Option option) {
     option.shows_default = true;
     command.options.push_back(std::move(option));
@@ -18,7 +18,7 @@ void CaptureOptions::add_to(Command& command) {
   add({.name = "--sequence",
        .value = &sequence,
        .description = "Tokens a sample",
-       .range = {{1, kGpt2Positions}}});
+       .range = {{1, gpt2_presets().front().positions}}});
   add({.name = "--device", .value = &device, .description = "Where it runs", .words = {"cpu", "cuda"}});
   add({.name = "--precision",
        .value = &precision,

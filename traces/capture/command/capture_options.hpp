@@ -9,7 +9,7 @@
 namespace ddpsim {
 
 struct CaptureOptions {
-  std::string model = "gpt2";  // of kGpt2Sizes
+  std::string model = "gpt2";  // of gpt2_presets()
   std::int64_t batch = 4;      // samples a step
   std::int64_t sequence = 1024;
   std::string device = "cpu";         // cpu | cuda
