@@ -23,6 +23,14 @@ std::optional<MemoryParts> Scenario::memory() const {
   return model_step->memory(Sharding::none, 1, has_buckets ? trace->bytes() : Bytes());
 }
 
+void set_software(Scenario& scenario, const Software& software) {
+  auto step = std::make_shared<ModelStep>(*scenario.model_step);
+  step->software = software;
+  scenario.trace =
+      std::make_shared<LayerTrace>(transformer_trace(step->model, step->gpu, software, step->step));
+  scenario.model_step = std::move(step);
+}
+
 std::string Scenario::algorithm() const {
   if (measured_table) return "measured";
   if (communication->gloo) return "gloo";

@@ -76,4 +76,7 @@ struct Scenario {
   [[nodiscard]] double largest_slowdown() const;
 };
 
+// As if the model ran with another software. Its gradients stay the same, and so does the plan.
+void set_software(Scenario& scenario, const Software& software);
+
 }  // namespace ddpsim

@@ -223,6 +223,24 @@ auto ScenarioReader::sections(std::initializer_list<const Value*> read) -> Secti
   return all;
 }
 
+Scenario ScenarioReader::read_step(const Value& root) {
+  Scenario scenario;
+  auto section = [&root](const char* key) -> const Value& {
+    if (const auto* entry = root.find(key)) return entry->value;
+    throw InputError(root.span, fmt::format("'scenario' lacks the key '{}'", key));
+  };
+  const Value& cluster = section("cluster");
+  const auto* ddp = root.find("ddp");
+  const auto* strategy = root.find("strategy");
+  scenario.ddp = read_ddp_section(ddp ? &ddp->value : nullptr);
+  scenario.plan.strategy = strategy ? as_word(words_of(kStrategyNames))(strategy->value) : Strategy::ddp;
+  read_workload(section("workload"), find_gpu(cluster), scenario, scenario.ddp);
+  const auto* world_size = cluster.find("world_size");
+  scenario.world_size =
+      world_size ? static_cast<int>(config::as_integer(1, kLargestWorldSize)(world_size->value)) : 1;
+  return scenario;
+}
+
 Scenario ScenarioReader::read(const Value& root) {
   MapReader reader(root, "scenario");
   const Value& workload = reader.require("workload");

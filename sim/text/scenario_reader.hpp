@@ -65,6 +65,9 @@ class ScenarioReader {
   // `root` is the file with overrides applied and without its sweep section. Throws InputError with the place
   // and a hint.
   Scenario read(const config::Value& root);
+  // Its workload, strategy, GPU and world size only, of one rank or more: what a GPU computes and keeps,
+  // without a network.
+  Scenario read_step(const config::Value& root);
 
  private:
   // The section `collective`.

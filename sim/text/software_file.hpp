@@ -11,4 +11,7 @@ namespace ddpsim {
 // ("A100" in "NVIDIA A100 SXM4 80GB"), else those of the last entry. Throws InputError.
 Software read_software(const std::string& path, std::string_view gpu);
 
+// A file that read_software reads back, for that GPU; `comment` stands at its top.
+std::string write_software(const Software& software, const std::string& gpu, const std::string& comment);
+
 }  // namespace ddpsim
