@@ -1,11 +1,10 @@
 #include "sim/cli/calibrate_step.hpp"
 
-#include <iostream>
-
 #include <fmt/core.h>
 
 #include "sim/base/output_file.hpp"
 #include "sim/base/quantity.hpp"
+#include "sim/base/standard_error.hpp"
 #include "sim/cli/notes.hpp"
 #include "sim/cli/scenario_options.hpp"
 #include "sim/config/sweep_axes.hpp"
@@ -54,9 +53,8 @@ void calibrate_step(const StepOptions& options) {
       scenario.model_step->step.shape.sequence, value_of(before, share), before.name);
   if (!options.quiet) {
     print_notes(scenario.notes);
-    auto& out = options.out == "-" ? std::cerr : std::cout;
-    out << fmt::format("{} {} (software {} says {})\n", options.share, value_of(fitted, share), before.name,
-                       value_of(before, share));
+    print_stderr("{} {} (software {} says {})\n", options.share, value_of(fitted, share), before.name,
+                 value_of(before, share));
   }
   OutputPhase writing;
   write_output(options.out, [&] { return write_software(fitted, scenario.model_step->gpu.name, comment); });
