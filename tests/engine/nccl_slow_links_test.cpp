@@ -119,8 +119,10 @@ TEST(NcclSlowLinksOfPresets, NoLongerThanRingsNeed) {
     auto name = file.path().stem().string();
     auto topology = preset(name);
     if (!topology->nccl) continue;
-    // Not a node of 72 GPUs: six of its cases are up to 12 % beyond these bounds, and they take two minutes.
-    if (name == "gb200-nvl72") continue;
+    // Racks of 72 GPUs take most of the time. NVLS forced onto four of them at 0.012 of their links
+    // takes 3.04 times what the ring needs.
+    bool is_rack = *topology->usual_size() == 72;
+    double step = std::pow(200, is_rack ? 1.0 / 6 : 1.0 / 12), most_nvls = is_rack ? 3.1 : kMostNvls;
     for (int nodes : {1, 2, 4}) {
       auto cluster = topology->build(nodes * *topology->usual_size());
       for (const auto& algorithms : std::vector<std::vector<nccl::Algorithm>>{
@@ -129,14 +131,14 @@ TEST(NcclSlowLinksOfPresets, NoLongerThanRingsNeed) {
         // Across two nodes NCCL counts trees twice as fast as rings at some speeds, and no faster at others.
         bool may_change = algorithms.empty() && nodes == 2;
         Seconds before(1e9);
-        for (double scale = 0.005; scale <= 1.001; scale *= std::pow(200, 1.0 / 12)) {
+        for (double scale = 0.005; scale <= 1.001; scale *= step) {
           auto scaled = with_scaled_links(cluster, {scale, 1});
           if (nvls && !nccl_communicator(*scaled, all_gpus(*scaled), *topology->nccl).nvls) continue;
           auto model = model_on(*scaled, *topology->nccl, {algorithms, {}});
           auto time = model.choose(kGiB).time;
           auto where = fmt::format("{}, {} nodes, {:.3f} times as wide, {} algorithms", name, nodes, scale,
                                    algorithms.size());
-          EXPECT_LE(time.value(), (nvls ? kMostNvls : kMost) * ring_bound(*scaled, model, kGiB).value())
+          EXPECT_LE(time.value(), (nvls ? most_nvls : kMost) * ring_bound(*scaled, model, kGiB).value())
               << where;
           if (!may_change) {
             EXPECT_LE(time.value(), before.value() * (1 + 1e-9)) << where;
