@@ -89,9 +89,10 @@ std::vector<OperationCost> costs_of(const Cluster& cluster, const Candidate& can
 class NcclCosts {
  public:
   NcclCosts(const Cluster& cluster, std::vector<int> gpus, const NcclPlatform& platform,
-            const nccl::Calibration& calibration)
+            const nccl::Allowed& allowed, const nccl::Calibration& calibration)
       : cluster_(cluster),
         gpus_(std::move(gpus)),
+        allowed_(allowed),
         calibration_(calibration),
         communicator_(nccl_communicator(cluster, gpus_, platform)),
         peers_(communicator_, calibration) {}
@@ -124,7 +125,7 @@ class NcclCosts {
   }
 
   void in_rounds(OperationCost& cost) {
-    if (!model_) model_.emplace(cluster_, gpus_, communicator_, nccl::Allowed{}, calibration_);
+    if (!model_) model_.emplace(cluster_, gpus_, communicator_, allowed_, calibration_);
     auto choice = model_->choose(cost.bytes, cost.operation);
     const auto& model = model_->cost(cost.operation);
     bool by_links = choice.time > model.time(*choice.candidate, cost.bytes);
@@ -139,6 +140,7 @@ class NcclCosts {
 
   const Cluster& cluster_;
   std::vector<int> gpus_;
+  const nccl::Allowed& allowed_;
   const nccl::Calibration& calibration_;
   nccl::Communicator communicator_;
   nccl::PeerModel peers_;
@@ -149,7 +151,7 @@ class NcclCosts {
 }  // namespace
 
 std::vector<OperationCost> nccl_costs(const Cluster& cluster, const NcclPlatform& platform,
-                                      const nccl::Calibration& calibration,
+                                      const nccl::Allowed& allowed, const nccl::Calibration& calibration,
                                       std::span<const Operation> operations, std::span<const Bytes> sizes) {
   auto gpus = all_gpus(cluster);
   std::optional<NcclCosts> all, ends;
@@ -158,7 +160,7 @@ std::vector<OperationCost> nccl_costs(const Cluster& cluster, const NcclPlatform
     auto& model = is_send_recv(operation) ? ends : all;
     if (!model)
       model.emplace(cluster, is_send_recv(operation) ? std::vector{gpus.front(), gpus.back()} : gpus,
-                    platform, calibration);
+                    platform, allowed, calibration);
     for (auto bytes : sizes) costs.push_back(model->of(operation, bytes));
   }
   return costs;

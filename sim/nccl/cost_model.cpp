@@ -110,6 +110,8 @@ Algorithm CostModel::curve_of(const Candidate& candidate) const {
 const Calibration::Entry* CostModel::curve(const Candidate& candidate) const {
   // Of other operations only their rings are like an all-reduce's.
   if (operation_ != Operation::all_reduce && candidate.algorithm != Algorithm::ring) return nullptr;
+  // Nobody measured a network that reduces.
+  if (is_collnet(candidate.algorithm, communicator().nodes)) return nullptr;
   return calibration_.best_for(curve_of(candidate), communicator().nodes > 1);
 }
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """`ddpsim topology`: the files of topologies/, numbers that a user can check by hand, the graph for Graphviz."""
 import json
+import pathlib
 import re
 import tempfile
 import xml.etree.ElementTree
@@ -218,6 +219,25 @@ class CostsTest(TopologyTest):
             for (operation, bytes_), time in costs.items():
                 if operation in ("all_gather", "reduce_scatter"):
                     self.assertLessEqual(time, costs["all_reduce", bytes_])
+
+    def test_collnet_where_the_network_reduces(self):
+        """NCCL's own estimate, and only where both the topology and the user say so."""
+        text = (cli.SOURCE_ROOT / "topologies/dgx-h100.yaml").read_text().replace("cpu: intel", "cpu: intel, network_reduces: true")
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "sharp.yaml"
+            path.write_text(text.replace("../", f"{cli.SOURCE_ROOT}/"))
+            def cost(*more):
+                (found,) = json.loads(self.ok("topology", "costs", path, "--world-size", "64", "--operation", "all_reduce",
+                                          "--bytes", "64MiB", "--json", "-", *more).stdout)["costs"]
+                return found
+            plain, collnet = cost(), cost("--collnet")
+            self.assertEqual(plain["algorithm"], "nvls_tree")
+            self.assertEqual(plain["source"], "calibrated")
+            self.assertIn(collnet["algorithm"], ("nvls", "collnet_direct", "collnet_chain"))
+            self.assertEqual(collnet["source"], "tuner")
+            shown = self.ok("topology", "nccl", path, "--world-size", "64", "--collnet")
+            self.assertIn("collnet_chain", shown.stdout)
+            self.assertIn("CollNet is allowed", shown.stdout + shown.stderr)
 
     def test_too_many_to_count_is_a_row(self):
         def cost(name, size):

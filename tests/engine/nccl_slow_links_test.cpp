@@ -160,7 +160,7 @@ TEST(NcclSimpleOrder, RunsAtItsNarrowestLink) {
   EXPECT_NEAR(choice.time.value(), 1.75 * kGiB.value() / (0.55 * 16e9) + 88.2e-6, 1e-9);
   // NCCL picks by what it counts, 0.1 GB/s: Simple from a few bytes on.
   EXPECT_EQ(model.choose(Bytes(4096)).candidate->protocol, nccl::Protocol::simple);
-  auto notes = nccl_notes(model.cost().communicator(), {});
+  auto notes = nccl_notes(model.cost().communicator(), {}, {});
   ASSERT_EQ(notes.size(), 1U);
   EXPECT_EQ(notes[0].code, "nccl-simple-order");
   EXPECT_THAT(notes[0].text, ::testing::AllOf(::testing::HasSubstr("takes 18 GB/s"),
@@ -169,12 +169,12 @@ TEST(NcclSimpleOrder, RunsAtItsNarrowestLink) {
   auto wide = topology_of(pcie(48, 48, 18, "blackwell", "2.27.6"));
   auto found = model_on(*wide->build(8), *wide->nccl);
   // There is a ring, and nobody measured it.
-  notes = nccl_notes(found.cost().communicator(), {});
+  notes = nccl_notes(found.cost().communicator(), {}, {});
   ASSERT_EQ(notes.size(), 1U);
   EXPECT_EQ(notes[0].code, "nccl-pcie-unmeasured");
   nccl::Calibration calibration;
   calibration.entries.push_back({nccl::Algorithm::ring, false, {}});
-  EXPECT_TRUE(nccl_notes(found.cost().communicator(), calibration).empty());
+  EXPECT_TRUE(nccl_notes(found.cost().communicator(), {}, calibration).empty());
 }
 
 // Placed at random, ranks are no longer in the order of their GPUs; NCCL's ring is.
