@@ -86,6 +86,15 @@ BytesPerSecond ring_busbw(const Communicator& communicator) {
   return (is_pcie ? kPcieShare : ring_share(communicator.nodes)) * communicator.ring_peak;
 }
 
+std::optional<Seconds> line_time(const RingLines& lines, const Candidate& pick,
+                                 const Communicator& communicator, Operation operation, Bytes bytes) {
+  auto message = message_of(communicator, operation, bytes);
+  if (pick.algorithm == Algorithm::ring) return ring_line(lines, pick.protocol, message);
+  if (pick.algorithm != Algorithm::nvls) return std::nullopt;
+  auto generation = static_cast<std::size_t>(generation_of(communicator.gpu));
+  return nvls_line(lines, constants(kNewestVersion).nvls_efficiency[generation], message);
+}
+
 CostModel::CostModel(const Communicator& communicator, const Allowed& allowed, const Calibration& calibration,
                      Collective collective)
     : operation_(collective.operation),
@@ -172,13 +181,8 @@ std::string_view kind_name(TimesFrom source) {
 
 // Trees inside an NVLink node nobody measured: what they are of a ring by the tuner's count.
 Seconds CostModel::on_lines(const Candidate& candidate, Bytes bytes) const {
-  auto message = message_of(communicator(), operation_, bytes);
-  if (candidate.algorithm == Algorithm::nvls) {
-    auto generation = static_cast<std::size_t>(generation_of(communicator().gpu));
-    return nvls_line(lines_->ring, constants(kNewestVersion).nvls_efficiency[generation], message);
-  }
-  auto ring = ring_line(lines_->ring, candidate.protocol, message);
-  if (candidate.algorithm == Algorithm::ring) return ring;
+  if (auto known = line_time(lines_->ring, candidate, communicator(), operation_, bytes)) return *known;
+  auto ring = ring_line(lines_->ring, candidate.protocol, message_of(communicator(), operation_, bytes));
   const auto* like = physical_.find(Algorithm::ring, candidate.protocol);
   if (!like) return ring;
   auto counted = [bytes](const Candidate& one) { return one.latency + bytes / one.rate; };
