@@ -287,7 +287,8 @@ std::shared_ptr<const RankPlaces> ScenarioReader::read_cluster(const Value& root
         {"plain-rings", "the topology has no section 'nccl': algorithm auto is plain rings there"});
   scenario.notes.insert(scenario.notes.end(), traffic.notes.begin(), traffic.notes.end());
   for (const auto& model : communication->nccl)
-    for (auto& note : nccl_notes(model->cost().communicator(), model->cost().calibration())) {
+    for (auto& note :
+         nccl_notes(model->cost().communicator(), collective.nccl.allowed, model->cost().calibration())) {
       auto is_known = [&note](const Note& other) { return other.code == note.code; };
       if (std::none_of(scenario.notes.begin(), scenario.notes.end(), is_known))
         scenario.notes.push_back(std::move(note));
