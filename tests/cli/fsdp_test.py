@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+"""Strategies fsdp and fsdp1: what must hold of any sharded step, and what is refused."""
+import json
+
+import ddpsim_cli as cli
+
+MODEL = """workload: {model: gpt2, micro_batch: 4, sequence: 1024, dtype: bf16}
+strategy: fsdp
+cluster: {topology: ring.yaml, world_size: 8, gpu: a100-sxm4-80gb}
+physics: {interference: 0, passes: none}
+"""
+RING = "kind: ring\nlink: {latency: %s, bandwidth: %s}\n"
+
+
+class FsdpTest(cli.CliTest):
+    def setUp(self):
+        super().setUp()
+        self.copy_data()
+        self.write("m.yaml", MODEL)
+        self.write("ring.yaml", RING % ("5us", "20GB/s"))
+
+    def result(self, *sets):
+        return self.simulate(*sets, file="m.yaml")
+
+
+class StepTest(FsdpTest):
+    def test_a_free_network_leaves_compute(self):
+        """Without a network to speak of and without interference a step is its compute; the optimizer has an eighth to do."""
+        self.write("ring.yaml", RING % ("0us", "1000000GB/s"))
+        alone = self.result("strategy=ddp")
+        for strategy in ("fsdp", "fsdp1"):
+            with self.subTest(strategy):
+                result = self.result(f"strategy={strategy}")
+                # ddp's gradients are cast in its backward pass; here nothing says what casts take.
+                self.assertAlmostEqual(result["forward_s"], alone["forward_s"], places=12)
+                self.assertLess(result["exposed_communication_s"], 1e-5 * result["iteration_s"])
+                self.assertAlmostEqual(result["optimizer_s"], alone["optimizer_s"] / 8, places=12)
+
+    def test_how_often_what_is_communicated(self):
+        """GPT-2 has 12 blocks and the root: 13 units. FSDP2 keeps the root and the last block."""
+        for strategy, reshard, gathers in [("fsdp", "true", 13 + 11), ("fsdp", "false", 13), ("fsdp1", "true", 13 + 12), ("fsdp1", "false", 13)]:
+            with self.subTest(strategy=strategy, reshard=reshard):
+                result = self.result(f"strategy={strategy}", f"fsdp.reshard_after_forward={reshard}")
+                by = {one["operation"]: one for one in result["communication"]}
+                self.assertEqual((by["all_gather"]["count"], by["reduce_scatter"]["count"]), (gathers, 13))
+                self.assertEqual(by["reduce_scatter"]["bytes"], 4 * 124439808)
+                if reshard == "false":
+                    self.assertEqual(by["all_gather"]["bytes"], 2 * 124439808)
+                exposed = sum(one["exposed_s"] for one in by.values())
+                self.assertAlmostEqual(exposed, result["exposed_communication_s"], places=12)
+                self.assertAlmostEqual(sum(one["busy_s"] for one in by.values()), result["communication_s"], places=12)
+
+    def test_gathering_again_is_never_faster(self):
+        for bandwidth in ("5GB/s", "20GB/s", "100GB/s"):
+            self.write("ring.yaml", RING % ("5us", bandwidth))
+            again = self.result("strategy=fsdp1")["iteration_s"]
+            kept = self.result("strategy=fsdp1", "fsdp.reshard_after_forward=false")["iteration_s"]
+            self.assertLessEqual(kept, again * (1 + 1e-12), bandwidth)
+
+    def test_simulated_flow_by_flow(self):
+        closed = self.result()["iteration_s"]
+        for fidelity in ("exact", "folded", "lazy"):
+            with self.subTest(fidelity):
+                self.assertAlmostEqual(self.result(f"engine.fidelity={fidelity}")["iteration_s"] / closed, 1, delta=1e-9)
+
+    def test_in_company_it_takes_longer(self):
+        """Every second GPU of two nodes, 5 ms after the others: both groups share a NIC, and SimGrid says how."""
+        node = ["cluster.topology=topologies/pcie-8gpu.yaml", "cluster.world_size=16", "collective={algorithm: ring}"]
+        groups = "[{ranks: {from: 0, to: 14, step: 2}}, {ranks: {from: 1, to: 15, step: 2}, offset: 5ms}]"
+        alone = self.result(*node, "cluster.world_size=8")
+        shared = self.result(*node, f"cluster.groups={groups}")
+        self.assertEqual((alone["network"], shared["network"]), ("alone", "simgrid"))
+        self.assertGreater(shared["communication_s"], alone["communication_s"])
+
+    def test_accumulation(self):
+        one = self.result()
+        four = self.result("ddp.accumulation_steps=4")
+        last = self.result("ddp.accumulation_steps=4", "fsdp.reduce_every_micro_batch=false")
+        counts = [{c["operation"]: c["count"] for c in r["communication"]} for r in (one, four, last)]
+        self.assertEqual([c["reduce_scatter"] for c in counts], [13, 52, 13])
+        self.assertEqual([c["all_gather"] for c in counts], [24, 96, 96])
+        self.assertLess(last["iteration_s"], four["iteration_s"])
+        self.assertAlmostEqual(four["forward_s"], 4 * one["forward_s"], places=12)
+
+    def test_units(self):
+        for unit, buckets in [("layer", 13), ("{layers: 4}", 4), ("{layers: 12}", 2), ("{bytes: 1GB}", 2), ("{bytes: 1B}", 13)]:
+            with self.subTest(unit):
+                self.assertEqual(self.result(f"fsdp.unit={unit}")["n_buckets"], buckets)
+
+    def test_memory_is_sharded(self):
+        whole = self.result("strategy=ddp")["memory"]
+        sharded = self.result()["memory"]
+        self.assertEqual(sharded["optimizer_bytes"], whole["optimizer_bytes"] // 8)
+        self.assertLess(sharded["peak_bytes"], whole["peak_bytes"])
+
+    def test_side_by_side(self):
+        done = self.ok("sweep", "m.yaml", "--set", "sweep.strategy=[ddp, fsdp, fsdp1]", "--json", "-", "--quiet")
+        points = json.loads(done.stdout)["points"]
+        self.assertEqual([point["strategy"] for point in points], ["ddp", "fsdp", "fsdp1"])
+
+    def test_a_recorded_trace(self):
+        """Version 1 does not say when a layer's forward pass ends: a note."""
+        done = self.ok("simulate", "m.yaml", "--set", "workload={trace: traces/gpt2-large-a100-bs4.csv}")
+        self.assertIn("36", done.stdout)
+        self.assertIn("the trace does not say when a layer's forward pass ends", done.stderr)
+        self.assertIn("37 buckets", done.stdout)
+
+    def test_timeline(self):
+        self.ok("simulate", "m.yaml", "--timeline", "t.json", "--quiet")
+        names = {event["name"] for event in json.loads(self.read("t.json"))["traceEvents"]}
+        self.assertIn("gather unit 3", names)
+        self.assertIn("reduce bucket 3", names)
+
+
+class RefusedTest(FsdpTest):
+    def test_what_does_not_go_together(self):
+        for sets, says in [
+                (["strategy=ddp", "fsdp.unit=layer"], "'fsdp' goes with strategy fsdp or fsdp1, not ddp"),
+                (["fsdp.unit={layers: 2, bytes: 1MB}"], "a unit has a number of layers or a size"),
+                (["fsdp.unit=block"], "a unit is a layer, so many layers, or as many as hold a size"),
+                (["workload.unused_parameters=[transformer.wte.weight]"], "unused parameters are DistributedDataParallel's"),
+                (["cluster.topology=topologies/dgx-a100.yaml", "cluster.groups=[{ranks: [0, 1, 2]}, {ranks: [3, 4, 5, 6, 7]}]"], "groups of different sizes would hold different shards")]:
+            with self.subTest(says):
+                done = self.fails(2, "simulate", "m.yaml", *cli.set_arguments(sets))
+                self.assertIn(says, done.stderr)
+
+
+if __name__ == "__main__":
+    cli.main()

@@ -1,0 +1,211 @@
+// FSDP's steps as programs, derived by hand from who waits for whom (sim/program/fsdp.hpp).
+#include "sim/program/fsdp.hpp"
+
+#include <numeric>
+
+#include <gtest/gtest.h>
+
+namespace ddpsim::testing {
+namespace {
+
+Gradient gradient(const char* name, std::int64_t elements, double ready, double forward_end) {
+  return {name, elements, DType::float32, Seconds(ready), {}, Seconds(forward_end)};
+}
+
+// Two blocks of 2 Mi elements between an embedding of 4 Mi and a final norm of 1 Ki. Forward: embedding 0.5
+// s, blocks 1 s each, head 0.5 s. Backward: head 1 s, blocks 2 s and 3 s, embedding 1 s.
+LayerTrace two_blocks() {
+  LayerTrace trace;
+  trace.forward = Seconds(3);
+  trace.optimizer = Seconds(0.8);
+  trace.gradients = {
+      gradient("ln_f.weight", 1024, 1, 3),          gradient("h.1.fc.weight", 1 << 20, 2, 2.5),
+      gradient("h.1.attn.weight", 1 << 20, 3, 2.0), gradient("h.0.fc.weight", 1 << 20, 4.5, 1.5),
+      gradient("h.0.attn.weight", 1 << 20, 6, 1),   gradient("wte.weight", 4 << 20, 7, 0.5)};
+  trace.registration_order = reverse_of_arrival(6);
+  return trace;
+}
+
+std::string text_of(Strategy strategy, const FsdpOptions& options = {}, int accumulation_steps = 1,
+                    const Overheads& overheads = {}) {
+  auto trace = two_blocks();
+  auto plan = make_fsdp_plan(trace, strategy, options);
+  return program_text(fsdp_program(trace, plan, accumulation_steps, 8, overheads).program);
+}
+
+TEST(ShardUnits, BlocksAndTheRoot) {
+  auto trace = two_blocks();
+  auto units = shard_units(trace, {});
+  ASSERT_EQ(units.size(), 3U);
+  EXPECT_EQ(units[0].name, "root");
+  EXPECT_EQ(units[0].gradients, (std::vector<std::size_t>{0, 5}));
+  EXPECT_EQ(units[1].name, "h.0");
+  EXPECT_EQ(units[1].gradients, (std::vector<std::size_t>{3, 4}));
+  EXPECT_EQ(units[2].name, "h.1");
+  EXPECT_EQ(units[2].elements, 2 << 20);
+}
+
+TEST(ShardUnits, SeveralBlocksAUnit) {
+  auto trace = two_blocks();
+  UnitRule two;
+  two.blocks = 2;
+  auto units = shard_units(trace, two);
+  ASSERT_EQ(units.size(), 2U);
+  EXPECT_EQ(units[1].gradients, (std::vector<std::size_t>{1, 2, 3, 4}));
+  UnitRule bytes;
+  bytes.bytes = Bytes(1);
+  EXPECT_EQ(shard_units(trace, bytes).size(), 3U);
+  bytes.bytes = Bytes(8 * 0x1p20 + 1);  // more than a block
+  EXPECT_EQ(shard_units(trace, bytes).size(), 2U);
+}
+
+TEST(ShardUnits, PassesAddUp) {
+  auto trace = two_blocks();
+  auto units = shard_units(trace, {});
+  auto in_words = [](const std::vector<UnitPass>& passes) {
+    std::vector<std::pair<std::size_t, double>> words;
+    for (const auto& pass : passes) words.emplace_back(pass.unit, pass.duration.value());
+    return words;
+  };
+  using Words = std::vector<std::pair<std::size_t, double>>;
+  EXPECT_EQ(in_words(forward_passes(trace, units)), (Words{{0, 0.5}, {1, 1}, {2, 1}, {0, 0.5}}));
+  EXPECT_EQ(in_words(backward_passes(trace, units)), (Words{{0, 1}, {2, 2}, {1, 3}, {0, 1}}));
+}
+
+// The gather of unit 2 is issued as the root's forward pass starts; block 0 is gathered again as block 1,
+// which was kept, starts its backward pass; the copy into the buffer of each reduce-scatter waits for the one
+// before. 16-bit parameters: the root's 4 Mi + 1 Ki elements are 8.002 MiB.
+TEST(Fsdp, Fsdp2AsItsSourcesHaveIt) {
+  EXPECT_EQ(text_of(Strategy::fsdp),
+            "0 all_gather 0: all_gather of 8.002 MiB on 0\n"
+            "1 all_gather 1: all_gather of 4 MiB on 0\n"
+            "2 copy_out 0: 0 s, after 0\n"
+            "3 all_gather 2: all_gather of 4 MiB on 0, after 2\n"
+            "4 forward 0: 500 ms\n"
+            "5 copy_out 1: 0 s, after 1\n"
+            "6 forward 0: 1 s\n"
+            "7 copy_out 2: 0 s, after 3\n"
+            "8 forward 0: 1 s\n"
+            "9 forward 0: 500 ms\n"
+            "10 backward 0: 1 s\n"
+            "11 all_gather 1: all_gather of 4 MiB on 0, after 10\n"
+            "12 backward 0: 2 s\n"
+            "13 copy_in 0: 0 s\n"
+            "14 reduce_scatter 0: reduce_scatter of 8 MiB on 0, after 13\n"
+            "15 copy_out 1: 0 s, after 11\n"
+            "16 backward 0: 3 s\n"
+            "17 copy_in 1: 0 s, after 14\n"
+            "18 reduce_scatter 1: reduce_scatter of 8 MiB on 0, after 17\n"
+            "19 backward 0: 1 s\n"
+            "20 copy_in 2: 0 s, after 18\n"
+            "21 reduce_scatter 2: reduce_scatter of 16 MiB on 0, after 20\n"
+            "22 optimizer 0: 100 ms, after 21\n");
+}
+
+// The gather of block 1 waits until the root's forward pass has ended, both blocks are gathered again, and
+// nothing waits for a reduce-scatter but the optimizer. All in 32 bits: no cast.
+TEST(Fsdp, Fsdp1LimitsItsGathers) {
+  FsdpOptions options;
+  options.param_dtype = DType::float32;
+  EXPECT_EQ(text_of(Strategy::fsdp1, options),
+            "0 all_gather 0: all_gather of 16 MiB on 0\n"
+            "1 all_gather 1: all_gather of 8 MiB on 0\n"
+            "2 copy_out 0: 0 s, after 0\n"
+            "3 forward 0: 500 ms\n"
+            "4 all_gather 2: all_gather of 8 MiB on 0, after 3\n"
+            "5 copy_out 1: 0 s, after 1\n"
+            "6 forward 0: 1 s\n"
+            "7 copy_out 2: 0 s, after 4\n"
+            "8 forward 0: 1 s\n"
+            "9 forward 0: 500 ms\n"
+            "10 all_gather 2: all_gather of 8 MiB on 0, after 9\n"
+            "11 backward 0: 1 s\n"
+            "12 copy_out 2: 0 s, after 10\n"
+            "13 all_gather 1: all_gather of 8 MiB on 0, after 12\n"
+            "14 backward 0: 2 s\n"
+            "15 reduce_scatter 0: reduce_scatter of 8 MiB on 0, after 14\n"
+            "16 copy_out 1: 0 s, after 13\n"
+            "17 backward 0: 3 s\n"
+            "18 reduce_scatter 1: reduce_scatter of 8 MiB on 0, after 17\n"
+            "19 backward 0: 1 s\n"
+            "20 reduce_scatter 2: reduce_scatter of 16 MiB on 0, after 19\n"
+            "21 optimizer 0: 100 ms, after 20\n");
+}
+
+std::size_t count(const Program& program, Operation operation) {
+  return static_cast<std::size_t>(std::count_if(program.ops.begin(), program.ops.end(), [&](const Op& op) {
+    return op.kind == Op::Kind::collective && op.operation == operation;
+  }));
+}
+
+// ZeRO-2: gathered once a micro batch. Accumulation: gathered in each, reduced in each or in the last.
+TEST(Fsdp, HowOftenItCommunicates) {
+  auto trace = two_blocks();
+  auto program = [&](Strategy strategy, bool reshards, bool reduces_each, int steps) {
+    FsdpOptions options;
+    options.reshard_after_forward = reshards;
+    options.reduce_every_micro_batch = reduces_each;
+    return fsdp_program(trace, make_fsdp_plan(trace, strategy, options), steps, 8, {}).program;
+  };
+  for (auto strategy : {Strategy::fsdp, Strategy::fsdp1}) {
+    EXPECT_EQ(count(program(strategy, false, true, 1), Operation::all_gather), 3U);
+    EXPECT_EQ(count(program(strategy, true, true, 1), Operation::all_gather),
+              strategy == Strategy::fsdp ? 4U : 5U);
+    EXPECT_EQ(count(program(strategy, false, true, 4), Operation::all_gather), 12U);
+    EXPECT_EQ(count(program(strategy, false, true, 4), Operation::reduce_scatter), 12U);
+    EXPECT_EQ(count(program(strategy, false, false, 4), Operation::reduce_scatter), 3U);
+    check_program(program(strategy, true, true, 4));
+  }
+}
+
+// Compute is the trace's, whatever is gathered when.
+TEST(Fsdp, ComputesWhatTheTraceSays) {
+  auto trace = two_blocks();
+  for (auto strategy : {Strategy::fsdp, Strategy::fsdp1}) {
+    Seconds sum;
+    for (const auto& op : fsdp_program(trace, make_fsdp_plan(trace, strategy, {}), 1, 8, {}).program.ops)
+      if (op.kind == Op::Kind::compute) sum += op.duration;
+    EXPECT_DOUBLE_EQ(sum.value(), 3 + 7 + 0.8 / 8);
+  }
+}
+
+// 8 MiB moved at 1 GiB/s and 10 us to launch it: a block's 4 MiB are read and written.
+TEST(Fsdp, CopiesWhereTheyCost) {
+  Overheads overheads;
+  overheads.pass_bandwidth = BytesPerSecond(0x1p30);
+  overheads.pass_launch = Seconds(10e-6);
+  overheads.passes = {1, 1};
+  auto text = text_of(Strategy::fsdp, {}, 1, overheads);
+  EXPECT_NE(text.find("copy_out 1: 7.8225 ms, after 1\n"), std::string::npos) << text;
+  // 4 MiB read, 8 MiB written.
+  EXPECT_NE(text.find("copy_in 0: 11.7287 ms\n"), std::string::npos) << text;
+}
+
+TEST(Fsdp, ItsBucketsAreItsUnits) {
+  auto trace = two_blocks();
+  auto plan = make_fsdp_plan(trace, Strategy::fsdp, {});
+  auto reduction = reduction_plan(trace, plan, 1);
+  ASSERT_EQ(reduction.buckets.size(), 3U);
+  EXPECT_EQ(reduction.buckets[0].wire, Bytes(8 * 0x1p20));  // block 1
+  EXPECT_TRUE(std::ranges::equal(reduction.buckets[2].gradients, plan.units[0].gradients));
+}
+
+// A model whose names have no numbers is one unit: gathered before, reduced after.
+TEST(Fsdp, OneUnit) {
+  auto trace = two_blocks();
+  for (auto& gradient : trace.gradients)
+    gradient.name = std::string(1, static_cast<char>('a' + (&gradient - trace.gradients.data())));
+  auto plan = make_fsdp_plan(trace, Strategy::fsdp, {});
+  EXPECT_EQ(plan.units.size(), 1U);
+  EXPECT_EQ(program_text(fsdp_program(trace, plan, 1, 8, {}).program),
+            "0 all_gather 0: all_gather of 16 MiB on 0\n"
+            "1 copy_out 0: 0 s, after 0\n"
+            "2 forward 0: 3 s\n"
+            "3 backward 0: 7 s\n"
+            "4 copy_in 0: 0 s\n"
+            "5 reduce_scatter 0: reduce_scatter of 32 MiB on 0, after 4\n"
+            "6 optimizer 0: 100 ms, after 5\n");
+}
+
+}  // namespace
+}  // namespace ddpsim::testing
