@@ -25,7 +25,8 @@ struct Gradient {
   DType dtype = DType::float32;
   Seconds ready;                        // from the start of the backward pass
   std::optional<Seconds> ready_spread;  // standard deviation over the recorded iterations, where recorded
-  // End of its layer's forward pass, from the start of the forward pass; where known.
+  // End of its layer's forward pass, from the start of the forward pass; of all gradients of a trace or of
+  // none.
   std::optional<Seconds> forward_end = {};
 
   [[nodiscard]] Bytes bytes() const {
@@ -60,6 +61,7 @@ struct LayerTrace {
   bool registration_guessed = false;  // nothing said that order: it is the reverse of arrival
 
   [[nodiscard]] Seconds backward() const { return gradients.back().ready; }
+  [[nodiscard]] bool has_forward_ends() const { return gradients.front().forward_end.has_value(); }
   [[nodiscard]] Bytes bytes() const;
   bool operator==(const LayerTrace&) const = default;
 };
