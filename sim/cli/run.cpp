@@ -16,7 +16,7 @@ Command program() {
               "bucket size is best.",
           .example = "  ddpsim sweep configs/quickstart.yaml --plot sweep.svg",
           .commands = {simulate_command(), sweep_command(), calibrate_command(), topology_command(),
-                       trace_command(), capture_command(), validate_command()}};
+                       trace_command(), list_command(), capture_command(), validate_command()}};
 }
 
 }  // namespace

@@ -37,26 +37,13 @@ DType as_gradient_dtype(const Value& value) {
                                               {"float16", DType::float16}})(value);
 }
 
-// A transformer, or a list of layers.
-struct AnyModel {
-  std::optional<Transformer> transformer;
-  std::optional<Model> layers;
-};
-
-AnyModel read_any_model(const Value& value, const FileResolver& resolve) {
+AnyModel find_model(const Value& value, const FileResolver& resolve) {
   if (value.kind == Value::Kind::map)
     return {is_hugging_face_config(value) ? read_hugging_face_config(value, "model")
                                           : read_transformer(value, "model"),
             {}};
   if (const auto* preset = find_transformer(config::as_string(value))) return {*preset, {}};
-  auto path = resolve(PresetKind::models, value);
-  auto root = config::load_yaml(path, "a model");
-  auto name = std::filesystem::path(path).stem().string();
-  if (is_hugging_face_config(root)) return {read_hugging_face_config(root, name), {}};
-  const auto* kind = root.find("kind");
-  if (kind && kind->value.kind == Value::Kind::scalar && kind->value.scalar == "transformer")
-    return {read_transformer(root, name), {}};
-  return {{}, read_model(path)};
+  return read_any_model(resolve(PresetKind::models, value));
 }
 
 class WorkloadReader {
@@ -65,7 +52,7 @@ class WorkloadReader {
       : workload_(workload), gpu_(gpu), resolve_(resolve) {}
 
   ModelWorkload read() {
-    auto model = read_any_model(value_of("model"), resolve_);
+    auto model = find_model(value_of("model"), resolve_);
     read_software();
     read_step(model.transformer ? &*model.transformer : nullptr);
     try {
@@ -212,6 +199,16 @@ class WorkloadReader {
 };
 
 }  // namespace
+
+AnyModel read_any_model(const std::string& path) {
+  auto root = config::load_yaml(path, "a model");
+  auto name = std::filesystem::path(path).stem().string();
+  if (is_hugging_face_config(root)) return {read_hugging_face_config(root, name), {}};
+  const auto* kind = root.find("kind");
+  if (kind && kind->value.kind == Value::Kind::scalar && kind->value.scalar == "transformer")
+    return {read_transformer(root, name), {}};
+  return {{}, read_model(path)};
+}
 
 ModelWorkload read_workload_model(const Value& workload, const GpuDescription& gpu,
                                   const FileResolver& resolve) {
