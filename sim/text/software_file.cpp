@@ -88,6 +88,9 @@ Software read_software(const std::string& path, std::string_view gpu) {
   software.fitted_on = entry.key;
   if (software.gemm == 0)
     throw InputError(entry.value.span, "nothing says what share of the peak products reach", "add gemm: 0.7");
+  if (software.flash && software.attention == 0)
+    throw InputError(entry.value.span, "nothing says what share of the peak the flash kernel reaches",
+                     "add attention: 0.3, or say attention: unfused");
   return software;
 }
 
