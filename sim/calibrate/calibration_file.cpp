@@ -62,6 +62,7 @@ std::string write_calibration(const nccl::Calibration& calibration, const std::v
                 "    ramp: {:.4g}us\n",
                 nccl::name(entry.algorithm), entry.across_nodes, entry.curve.latency_scale,
                 entry.curve.efficiency, entry.curve.ramp.value() * 1e6) +
+            (entry.nodes > 0 ? fmt::format("    nodes: {}\n", entry.nodes) : "") +
             fitted_to(tables, [&](const Measurement& m) { return points_of_curve(m, entry); });
   if (!calibration.node.empty()) text += "lines:\n";
   for (const auto& entry : calibration.node)

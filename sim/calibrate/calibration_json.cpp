@@ -10,11 +10,13 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json curve_json(const nccl::Calibration::Entry& entry) {
-  return {{"algorithm", nccl::name(entry.algorithm)},
-          {"across_nodes", entry.across_nodes},
-          {"latency_scale", entry.curve.latency_scale},
-          {"efficiency", entry.curve.efficiency},
-          {"ramp_s", entry.curve.ramp.value()}};
+  Json json{{"algorithm", nccl::name(entry.algorithm)},
+            {"across_nodes", entry.across_nodes},
+            {"latency_scale", entry.curve.latency_scale},
+            {"efficiency", entry.curve.efficiency},
+            {"ramp_s", entry.curve.ramp.value()}};
+  if (entry.nodes > 0) json["nodes"] = entry.nodes;
+  return json;
 }
 
 template <class Lines, class Parameters>

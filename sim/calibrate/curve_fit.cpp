@@ -113,11 +113,15 @@ std::vector<nccl::Calibration::Entry> fit_curves(const std::vector<const Measure
         return !sample.points(algorithm).empty();
       });
       auto prior = prior_for(first.measurement(), algorithm, known.find(algorithm, across));
-      int largest = 0;
-      for (const auto& sample : samples)
-        if (!sample.points(algorithm).empty())
-          largest = std::max(largest, sample.measurement().communicator.ranks);
-      entries.push_back({algorithm, across, fit_curve(samples, algorithm, prior), largest});
+      nccl::Calibration::Entry entry{algorithm, across, fit_curve(samples, algorithm, prior)};
+      for (const auto& sample : samples) {
+        if (sample.points(algorithm).empty()) continue;
+        const auto& communicator = sample.measurement().communicator;
+        entry.largest_ranks = std::max(entry.largest_ranks, communicator.ranks);
+        if (across && algorithm == nccl::Algorithm::ring)
+          entry.nodes = std::max(entry.nodes, communicator.nodes);
+      }
+      entries.push_back(std::move(entry));
     }
   }
   return entries;

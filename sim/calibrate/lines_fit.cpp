@@ -32,18 +32,11 @@ void inform(std::vector<bool>& informed, const Parameters& parameters, std::stri
 void add_ring_rows(LinesProblem<RingLines>& problem, std::size_t operation, const Measurement& m) {
   const auto& c = m.communicator;
   nccl::Tuner tuner(c, m.allowed, m.collective);
-  auto generation = static_cast<std::size_t>(nccl::generation_of(c.gpu));
-  double efficiency = nccl::constants(nccl::kNewestVersion).nvls_efficiency[generation];
   auto& informed = problem.informed[operation];
   for (const auto& point : points_of(m.table)) {
     const auto& pick = tuner.choose(point.bytes);
-    nccl::LineMessage message{c.ranks, ring_steps(m.collective.operation, c.ranks), point.bytes,
-                              c.nvlink_peak};
     if (pick.algorithm == Algorithm::nvls) {
       inform(informed, nccl::kRingParameters, "nvls_");
-      problem.rows.push_back({operation, point.measured, [=](const RingLines& lines) {
-                                return nccl::nvls_line(lines, efficiency, message);
-                              }});
     } else if (pick.algorithm == Algorithm::ring) {
       auto protocol = pick.protocol;
       inform(informed, nccl::kRingParameters,
@@ -53,10 +46,13 @@ void add_ring_rows(LinesProblem<RingLines>& problem, std::size_t operation, cons
       // Single rounds bind on Blackwell only.
       if (protocol == Protocol::simple && c.gpu == nccl::Gpu::blackwell)
         inform(informed, nccl::kRingParameters, "round_");
-      problem.rows.push_back({operation, point.measured, [=](const RingLines& lines) {
-                                return nccl::ring_line(lines, protocol, message);
-                              }});
+    } else {
+      continue;
     }
+    problem.rows.push_back(
+        {operation, point.measured, [&m, pick, bytes = point.bytes](const RingLines& lines) {
+           return *nccl::line_time(lines, pick, m.communicator, m.collective.operation, bytes);
+         }});
   }
 }
 

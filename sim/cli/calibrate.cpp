@@ -3,6 +3,7 @@
 #include "sim/base/limits.hpp"
 #include "sim/cli/calibrate_overlap.hpp"
 #include "sim/cli/calibrate_profile.hpp"
+#include "sim/cli/calibrate_step.hpp"
 #include "sim/cli/calibrate_tables.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/scenario_options.hpp"
@@ -16,11 +17,19 @@ struct CalibrateOptions {
   std::string overlap, measured, overlap_profile, alone, algbw;
   std::vector<std::string> overrides;
   bool accept = false;
+  std::string step, share = "gemm";
 };
 
 void run_calibrate(const CalibrateOptions& options) {
   const auto& out = options.tables.out;
   bool quiet = options.tables.quiet;
+  if (!options.step.empty()) {
+    if (options.tables.machines.size() != 1)
+      throw InputError("--step takes one scenario",
+                       "write it like: ddpsim calibrate --step 1.234s scenario.yaml --out software.yaml");
+    return calibrate_step(
+        {options.tables.machines.front(), options.step, out, options.share, options.overrides, quiet});
+  }
   if (!options.overlap.empty())
     return calibrate_overlap(
         {options.overlap, options.measured, out, options.overrides, quiet, options.accept});
@@ -38,6 +47,9 @@ Command calibrate_command() {
                                            "--algorithm", "--judge", "--every-other-size", "--from-nothing",
                                            "--json",      "--plot"};
   auto of_interference = of_tables;
+  std::vector<std::string> of_step{"--overlap", "--overlap-profile"};
+  for (const auto& option : of_tables)
+    if (option != "FILE") of_step.push_back(option);
   of_interference.emplace_back("--overlap");
   return {
       .name = "calibrate",
@@ -71,7 +83,20 @@ Command calibrate_command() {
             .value = &options->overrides,
             .description = "Override a key of that scenario (repeatable): strategy=overlap",
             .type = "KEY=VALUE",
-            .needs = {"--overlap"}},
+            .excludes = {"--topology", "--overlap-profile"}},
+           {.name = "--step",
+            .value = &options->step,
+            .description =
+                "Fit instead a share of the GPU's peak to one measured step of a scenario with a model; "
+                "FILE is that scenario, and --out a software file",
+            .type = "TIME",
+            .excludes = of_step},
+           {.name = "--fit",
+            .value = &options->share,
+            .description =
+                "Which: what products reach, the attention kernel, or the host's time to launch a kernel",
+            .words = {"gemm", "attention", "host"},
+            .needs = {"--step"}},
            {.name = "--overlap-profile",
             .value = &options->overlap_profile,
             .description =

@@ -27,4 +27,20 @@ std::shared_ptr<const Topology> ClusterOptions::topology() const {
   return read_topology(preset_path(PresetKind::topologies, "FILE", file));
 }
 
+Option collnet_option(bool* value) {
+  return {.name = "--collnet",
+          .value = value,
+          .description =
+              "With CollNet (SHARP), as NCCL_COLLNET_ENABLE=1 has it; NCCL's own estimates, uncalibrated"};
+}
+
+nccl::Allowed allowed_with(bool collnet, const NcclPlatform& platform) {
+  if (collnet && !platform.network_reduces)
+    throw InputError(
+        "--collnet needs a network that reduces, which this topology's does not",
+        "where its switches do (SHARP) and NCCL has the plug-in, write nccl: {network_reduces: true} in "
+        "the topology");
+  return {{}, {}, collnet};
+}
+
 }  // namespace ddpsim::cli

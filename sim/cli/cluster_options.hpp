@@ -20,4 +20,9 @@ struct ClusterOptions {
   [[nodiscard]] std::shared_ptr<const Topology> topology() const;
 };
 
+// --collnet: what NCCL_COLLNET_ENABLE=1 lets NCCL choose from. Throws InputError where the network does not
+// reduce.
+Option collnet_option(bool* value);
+nccl::Allowed allowed_with(bool collnet, const NcclPlatform& platform);
+
 }  // namespace ddpsim::cli

@@ -20,7 +20,7 @@ struct CostOptions {
   ClusterOptions cluster;
   std::string bytes = "25MiB";
   std::vector<std::string> operations;
-  bool plain = false;
+  bool plain = false, collnet = false;
   std::string json, csv;
 };
 
@@ -56,10 +56,14 @@ void costs(const CostOptions& options) {
   auto cluster = options.cluster.build(*topology);
   bool under_nccl = topology->nccl && !options.plain;
   std::vector<OperationCost> all;
+  if (options.collnet && !under_nccl)
+    throw InputError("--collnet is for what NCCL would do",
+                     options.plain ? "leave out --plain" : "add a section 'nccl' to the topology");
   if (under_nccl) {
+    auto allowed = allowed_with(options.collnet, *topology->nccl);
     nccl::Calibration calibration;
     if (topology->nccl->calibration) calibration = read_calibration(*topology->nccl->calibration);
-    all = nccl_costs(*cluster, *topology->nccl, calibration, operations, sizes);
+    all = nccl_costs(*cluster, *topology->nccl, allowed, calibration, operations, sizes);
   } else {
     all = plain_costs(*cluster, operations, sizes);
   }
@@ -100,6 +104,7 @@ Command topology_costs_command() {
   command.options.push_back({.name = "--plain",
                              .value = &options->plain,
                              .description = "Plain schedules over the links, whatever NCCL would do"});
+  command.options.push_back(collnet_option(&options->collnet));
   command.options.push_back(
       output_option("--json", &options->json, "Write the costs as JSON; '-' is standard output", "PATH|-"));
   command.options.push_back(

@@ -59,9 +59,10 @@ Operation operation_of(const std::string& name) {
   throw InternalError("the command line takes names of operations only");
 }
 
-void show_nccl(const ClusterOptions& options, Operation operation) {
+void show_nccl(const ClusterOptions& options, Operation operation, bool collnet) {
   auto topology = options.topology();
   const auto& platform = require_nccl(*topology, options.file);
+  auto allowed = allowed_with(collnet, platform);
   auto cluster = options.build(*topology);
   if (cluster->gpus() < 2) throw InputError("a collective needs two GPUs", "use a larger --world-size");
   std::vector<int> gpus(static_cast<std::size_t>(cluster->gpus()));
@@ -75,12 +76,14 @@ void show_nccl(const ClusterOptions& options, Operation operation) {
   print_graph("rings", communicator.ring, across);
   print_graph("trees", communicator.tree, across);
   if (communicator.nvls) print_graph("NVLS", *communicator.nvls, across);
-  auto notes = nccl_notes(communicator, calibration);
+  auto notes = nccl_notes(communicator, allowed, calibration);
   print_notes(notes);
-  if (!sends_directly(operation)) print_candidates(nccl::Tuner(communicator, {}, {operation}).candidates());
+  if (!sends_directly(operation))
+    print_candidates(nccl::Tuner(communicator, allowed, {operation}).candidates());
   std::vector<Bytes> sizes;
   for (double bytes = 4096; bytes <= 4294967296.0; bytes *= 4) sizes.emplace_back(bytes);
-  print_picks(nccl_costs(*cluster, platform, calibration, {&operation, 1}, sizes), communicator.ranks);
+  print_picks(nccl_costs(*cluster, platform, allowed, calibration, {&operation, 1}, sizes),
+              communicator.ranks);
   if (platform.calibration) fmt::print("\ncalibration: {}\n", *platform.calibration);
 }
 
@@ -88,21 +91,24 @@ void show_nccl(const ClusterOptions& options, Operation operation) {
 
 Command topology_nccl_command() {
   struct NcclOptions : ClusterOptions {
+    bool collnet = false;
     std::string operation = std::string(operation_name(Operation::all_reduce));
   };
   auto options = std::make_shared<NcclOptions>();
   std::vector<std::string> operations;
   for (const auto& [name, operation] : kOperationNames) operations.emplace_back(name);
-  Command command{.name = "nccl",
-                  .description = "What NCCL would do: channels, its tuner's figures and picks",
-                  .example = "  ddpsim topology nccl topologies/dgx-h100.yaml --world-size 32",
-                  .run = [options] { show_nccl(*options, operation_of(options->operation)); }};
+  Command command{
+      .name = "nccl",
+      .description = "What NCCL would do: channels, its tuner's figures and picks",
+      .example = "  ddpsim topology nccl topologies/dgx-h100.yaml --world-size 32",
+      .run = [options] { show_nccl(*options, operation_of(options->operation), options->collnet); }};
   options->add_to(command);
   command.options.push_back({.name = "--operation",
                              .value = &options->operation,
                              .description = "What the GPUs do together",
                              .shows_default = true,
                              .words = operations});
+  command.options.push_back(collnet_option(&options->collnet));
   return command;
 }
 

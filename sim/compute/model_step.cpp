@@ -3,7 +3,10 @@
 namespace ddpsim {
 
 MemoryParts ModelStep::memory(Sharding sharding, int shards, Bytes buckets) const {
-  MemorySetup setup{.state = state,
+  auto held = state;
+  // Shards are kept in the gradients' type; what is computed with is gathered, and counted with the units.
+  if (sharding == Sharding::weights) held.weights = static_cast<double>(bytes_per_element(step.gradients));
+  MemorySetup setup{.state = held,
                     .sharding = sharding,
                     .shards = shards,
                     .unit_gradient = static_cast<double>(bytes_per_element(step.gradients)),

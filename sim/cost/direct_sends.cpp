@@ -1,6 +1,8 @@
 #include "sim/cost/direct_sends.hpp"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include <fmt/core.h>
@@ -8,29 +10,129 @@
 #include "sim/base/source.hpp"
 
 namespace ddpsim {
+namespace {
+
+// Nodes that are twins, with GPUs of the group at the same positions. All of it is said of the first.
+struct Twins {
+  std::vector<int> gpus;    // of the first node
+  std::vector<int> second;  // of the second node; empty: there is one
+  double nodes = 0;
+};
+
+std::vector<Twins> twins_of(const Cluster& cluster, std::span<const int> gpus) {
+  std::map<int, std::vector<int>> by_node;
+  for (int gpu : gpus) by_node[cluster.node_of(gpu)].push_back(gpu);
+  std::vector<Twins> all;
+  std::map<std::pair<int, std::vector<int>>, std::size_t> place;
+  for (auto& [node, members] : by_node) {
+    std::sort(members.begin(), members.end());
+    std::vector<int> positions;
+    for (int gpu : members) positions.push_back(cluster.position_of(gpu));
+    auto [it, is_new] = place.try_emplace({cluster.twin_of(node), std::move(positions)}, all.size());
+    if (is_new) all.emplace_back();
+    auto& twins = all[it->second];
+    if (is_new)
+      twins.gpus = std::move(members);
+    else if (twins.second.empty())
+      twins.second = std::move(members);
+    ++twins.nodes;
+  }
+  return all;
+}
+
+// Flows over each link; of twins' own links over those of the first alone.
+class LinkFlows {
+ public:
+  explicit LinkFlows(const Cluster& cluster)
+      : cluster_(cluster), flows_(static_cast<std::size_t>(cluster.links())) {}
+
+  // Each of the first node's GPUs to each of another node of `to`.
+  void across(const Twins& from, const Twins& to) {
+    bool among_twins = &from == &to;
+    const auto& receivers = among_twins ? to.second : to.gpus;
+    if (receivers.empty()) return;
+    double nodes_to = among_twins ? to.nodes - 1 : to.nodes;
+    double nodes_from = among_twins ? from.nodes - 1 : from.nodes;
+    auto sender_links = own_links(from.gpus), receiver_links = own_links(receivers);
+    int to_first = own_links(to.gpus).first - receiver_links.first;
+    for (int sender : from.gpus)
+      for (int receiver : receivers)
+        for (int link : find(sender, receiver).links) {
+          if (sender_links.has(link))
+            add(link, nodes_to);
+          else if (receiver_links.has(link))
+            add(link + to_first, nodes_from);
+          else
+            add(link, from.nodes * nodes_to);
+        }
+  }
+  void inside(const Twins& node) {
+    auto own = own_links(node.gpus);
+    for (int sender : node.gpus)
+      for (int receiver : node.gpus)
+        if (sender != receiver)
+          for (int link : find(sender, receiver).links) add(link, own.has(link) ? 1 : node.nodes);
+  }
+  void one(int sender, int receiver) {
+    for (int link : find(sender, receiver).links) add(link, 1);
+  }
+
+  [[nodiscard]] Seconds latency() const { return latency_; }  // of the longest way
+  // Of a flow of one byte each.
+  [[nodiscard]] double longest() const {
+    double longest = 0;
+    for (std::size_t l = 0; l < flows_.size(); ++l)
+      if (flows_[l] > 0)
+        longest = std::max(longest, flows_[l] / cluster_.link(static_cast<int>(l)).bandwidth.value());
+    return longest;
+  }
+
+ private:
+  Route find(int sender, int receiver) {
+    auto route = cluster_.route(sender, receiver);
+    latency_ = std::max(latency_, route.latency);
+    return route;
+  }
+  [[nodiscard]] Cluster::LinkRange own_links(const std::vector<int>& gpus) const {
+    return cluster_.own_links(cluster_.node_of(gpus.front()));
+  }
+  void add(int link, double flows) { flows_[static_cast<std::size_t>(link)] += flows; }
+
+  const Cluster& cluster_;
+  std::vector<double> flows_;
+  Seconds latency_;
+};
+
+void check_routes(const std::vector<Twins>& twins, std::size_t gpus) {
+  double different = 0;
+  for (const auto& node : twins) different += static_cast<double>(node.gpus.size());
+  if (different * different > DirectSends::kMostRoutes)
+    throw InputError(
+        fmt::format(
+            "the links of an all-to-all of {} GPUs are not counted: {:.0f} of them have routes of their "
+            "own, at most 2048 may",
+            gpus, different),
+        "use a smaller --world-size, or smaller groups");
+}
+
+}  // namespace
 
 DirectSends::DirectSends(const Cluster& cluster, std::span<const int> gpus, Operation operation) {
-  if (operation == Operation::all_to_all && gpus.size() > kMostGpus)
-    throw InputError(fmt::format("the links of an all-to-all are counted for {} GPUs at most", kMostGpus),
-                     "use a smaller --world-size, or smaller groups");
-  std::vector<double> flows(static_cast<std::size_t>(cluster.links()));
-  auto send = [&](int from, int to) {
-    auto route = cluster.route(from, to);
-    latency_ = std::max(latency_, route.latency);
-    for (int link : route.links) ++flows[static_cast<std::size_t>(link)];
-  };
-  bool is_one_way = operation == Operation::send_recv;
-  if (is_one_way) {
-    send(gpus[0], gpus[1]);
+  LinkFlows flows(cluster);
+  double part = 1;
+  if (operation == Operation::send_recv) {
+    flows.one(gpus[0], gpus[1]);
   } else {
-    for (int from : gpus)
-      for (int to : gpus)
-        if (from != to) send(from, to);
+    auto twins = twins_of(cluster, gpus);
+    check_routes(twins, gpus.size());
+    for (const auto& from : twins) {
+      flows.inside(from);
+      for (const auto& to : twins) flows.across(from, to);
+    }
+    part = 1.0 / static_cast<double>(gpus.size());
   }
-  double part = is_one_way ? 1 : 1.0 / static_cast<double>(gpus.size());
-  for (std::size_t l = 0; l < flows.size(); ++l)
-    if (flows[l] > 0)
-      bound_ = std::max(bound_, part * flows[l] / cluster.link(static_cast<int>(l)).bandwidth.value());
+  latency_ = flows.latency();
+  bound_ = part * flows.longest();
 }
 
 }  // namespace ddpsim

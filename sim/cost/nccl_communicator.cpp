@@ -10,6 +10,7 @@
 
 #include "sim/base/quantity.hpp"
 #include "sim/cost/communication.hpp"
+#include "sim/cost/network_heads.hpp"
 #include "sim/nccl/constants.hpp"
 #include "sim/nccl/cost_model.hpp"
 #include "sim/topology/rings.hpp"
@@ -170,12 +171,22 @@ std::optional<Note> class_note(const nccl::Communicator& communicator) {
                   nccl::name(communicator.gpu))};
 }
 
+std::optional<Note> collnet_note(const nccl::Communicator& communicator, const nccl::Allowed& allowed) {
+  if (!allowed.collnet || communicator.nodes == 1 || communicator.collnet_heads == 0) return std::nullopt;
+  return Note{"nccl-collnet-uncalibrated",
+              "CollNet is allowed: where NCCL picks it (collnet_direct, collnet_chain, nvls across nodes), "
+              "the time is "
+              "NCCL's own estimate, which no public table of a network that reduces confirms"};
+}
+
 }  // namespace
 
-std::vector<Note> nccl_notes(const nccl::Communicator& communicator, const nccl::Calibration& calibration) {
+std::vector<Note> nccl_notes(const nccl::Communicator& communicator, const nccl::Allowed& allowed,
+                             const nccl::Calibration& calibration) {
   std::vector<Note> notes;
-  for (auto& note : {simple_order_note(communicator), unknown_gpu_note(communicator),
-                     pcie_note(communicator, calibration), class_note(communicator)})
+  for (auto& note :
+       {simple_order_note(communicator), unknown_gpu_note(communicator), pcie_note(communicator, calibration),
+        class_note(communicator), collnet_note(communicator, allowed)})
     if (note) notes.push_back(*note);
   return notes;
 }
@@ -225,6 +236,7 @@ nccl::Communicator nccl_communicator(const Cluster& cluster, std::span<const int
       alike && platform.gpu >= nccl::Gpu::hopper &&
       std::all_of(gpus.begin(), gpus.end(), [&](int gpu) { return cluster.to_switch(gpu).has_value(); });
   if (multicast) communicator.nvls = nccl::nvls_graph(platform.version, platform.gpu, wires);
+  if (platform.network_reduces) communicator.collnet_heads = network_heads(cluster, gpus).heads;
   return communicator;
 }
 

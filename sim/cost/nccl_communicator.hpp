@@ -22,7 +22,8 @@ nccl::Communicator nccl_communicator(const Cluster& cluster, std::span<const int
 std::vector<int> simple_ring_order(const Cluster& cluster, std::span<const int> gpus);
 
 // What to say of a communicator: that it fell back to that ring, that its GPUs came after that release of
-// NCCL, that nobody measured its PCIe or its NVLink.
-std::vector<Note> nccl_notes(const nccl::Communicator& communicator, const nccl::Calibration& calibration);
+// NCCL, that nobody measured its PCIe or its NVLink, or a network that reduces.
+std::vector<Note> nccl_notes(const nccl::Communicator& communicator, const nccl::Allowed& allowed,
+                             const nccl::Calibration& calibration);
 
 }  // namespace ddpsim

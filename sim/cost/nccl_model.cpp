@@ -6,6 +6,7 @@
 #include "sim/collective/link_load.hpp"
 #include "sim/cost/communication.hpp"
 #include "sim/cost/nccl_communicator.hpp"
+#include "sim/cost/network_heads.hpp"
 
 namespace ddpsim {
 namespace {
@@ -31,7 +32,7 @@ Algorithm schedule_of(nccl::Algorithm algorithm) {
     case nccl::Algorithm::collnet_direct:
     case nccl::Algorithm::collnet_chain:
     case nccl::Algorithm::pat:
-      break;  // never without permission, never of an all-reduce
+      break;  // stage_of refuses the former two; the last is never of an all-reduce
   }
   DDPSIM_CHECK(false, "every algorithm has a schedule");
   return Algorithm::ring;
@@ -54,6 +55,11 @@ void limit_rings(Stage& stage, BytesPerSecond algbw, ChannelLimits& limits) {
 
 Stage stage_of(const Cluster& cluster, std::span<const int> gpus, const nccl::Communicator& communicator,
                nccl::Algorithm algorithm) {
+  if (is_collnet(algorithm, communicator.nodes))
+    throw InputError(
+        "what a network that reduces carries is not simulated, only timed by itself",
+        "remove 'collnet', or whatever else needs the links: other groups, background traffic, another "
+        "fidelity than lazy");
   CollectiveOptions options{schedule_of(algorithm), std::nullopt, true};
   if (!communicator.ring.found) options.rings = {simple_ring_order(cluster, gpus)};
   return pipelined(all_reduce_schedule(cluster, gpus, options));
@@ -62,6 +68,7 @@ Stage stage_of(const Cluster& cluster, std::span<const int> gpus, const nccl::Co
 // What the most loaded link takes for a byte of the buffer.
 double all_reduce_bound(const Cluster& cluster, std::span<const int> gpus,
                         const nccl::Communicator& communicator, nccl::Algorithm algorithm) {
+  if (is_collnet(algorithm, communicator.nodes)) return network_heads(cluster, gpus).seconds_per_byte;
   CollectiveSchedule one{
       "nccl", Operation::all_reduce, communicator.ranks, {stage_of(cluster, gpus, communicator, algorithm)}};
   return heaviest_link(one, [&](int link) { return cluster.link(link).bandwidth; }).seconds_per_byte;
@@ -83,8 +90,8 @@ NcclModel::NcclModel(const Cluster& cluster, std::span<const int> gpus,
   // Which algorithms are allowed is said of all-reduces.
   for (auto operation :
        {Operation::all_gather, Operation::reduce_scatter, Operation::broadcast, Operation::reduce})
-    others_.try_emplace(operation, communicator, nccl::Allowed{{}, allowed.protocols}, calibration,
-                        nccl::Collective{operation});
+    others_.try_emplace(operation, communicator, nccl::Allowed{{}, allowed.protocols, allowed.collnet},
+                        calibration, nccl::Collective{operation});
 }
 
 const nccl::CostModel& NcclModel::cost(Operation operation) const {

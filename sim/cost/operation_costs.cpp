@@ -89,33 +89,46 @@ std::vector<OperationCost> costs_of(const Cluster& cluster, const Candidate& can
 class NcclCosts {
  public:
   NcclCosts(const Cluster& cluster, std::vector<int> gpus, const NcclPlatform& platform,
-            const nccl::Calibration& calibration)
+            const nccl::Allowed& allowed, const nccl::Calibration& calibration)
       : cluster_(cluster),
         gpus_(std::move(gpus)),
-        model_(cluster, gpus_, nccl_communicator(cluster, gpus_, platform), {}, calibration) {}
+        allowed_(allowed),
+        calibration_(calibration),
+        communicator_(nccl_communicator(cluster, gpus_, platform)),
+        peers_(communicator_, calibration) {}
 
   [[nodiscard]] OperationCost of(Operation operation, Bytes bytes) {
     OperationCost cost{operation, bytes, "", "", 1, {}, "", "", ""};
-    if (sends_directly(operation)) {
-      try {
-        if (!sends_) sends_.emplace(cluster_, gpus_, operation);
-      } catch (const InputError& error) {
-        cost.algorithm = "direct";
-        cost.why_not = error.message();
-        return cost;
-      }
-      auto choice = model_.choose_peers(operation, bytes, sends_->bound());
+    if (sends_directly(operation))
+      directly(cost);
+    else
+      in_rounds(cost);
+    return cost;
+  }
+
+ private:
+  void directly(OperationCost& cost) {
+    try {
+      if (!sends_) sends_.emplace(cluster_, gpus_, cost.operation);
+    } catch (const InputError& error) {
       cost.algorithm = "direct";
-      cost.protocol = nccl::name(choice.plan.protocol);
-      cost.channels = choice.plan.channels;
-      cost.time = choice.time;
-      cost.source = nccl::kind_name(choice.from);
-      cost.note = nccl::source_text(choice.from, model_.cost().communicator());
-      return cost;
+      cost.why_not = error.message();
+      return;
     }
-    auto choice = model_.choose(bytes, operation);
-    const auto& model = model_.cost(operation);
-    bool by_links = choice.time > model.time(*choice.candidate, bytes);
+    auto choice = peers_.choose(cost.operation, cost.bytes, sends_->bound());
+    cost.algorithm = "direct";
+    cost.protocol = nccl::name(choice.plan.protocol);
+    cost.channels = choice.plan.channels;
+    cost.time = choice.time;
+    cost.source = nccl::kind_name(choice.from);
+    cost.note = nccl::source_text(choice.from, communicator_);
+  }
+
+  void in_rounds(OperationCost& cost) {
+    if (!model_) model_.emplace(cluster_, gpus_, communicator_, allowed_, calibration_);
+    auto choice = model_->choose(cost.bytes, cost.operation);
+    const auto& model = model_->cost(cost.operation);
+    bool by_links = choice.time > model.time(*choice.candidate, cost.bytes);
     auto from = by_links ? nccl::TimesFrom::links : model.times_from(*choice.candidate);
     cost.algorithm = nccl::name(choice.candidate->algorithm);
     cost.protocol = nccl::name(choice.candidate->protocol);
@@ -123,20 +136,22 @@ class NcclCosts {
     cost.time = choice.time;
     cost.source = nccl::kind_name(from);
     cost.note = by_links ? "what the links need" : model.source_of(*choice.candidate);
-    return cost;
   }
 
- private:
   const Cluster& cluster_;
   std::vector<int> gpus_;
-  NcclModel model_;
+  const nccl::Allowed& allowed_;
+  const nccl::Calibration& calibration_;
+  nccl::Communicator communicator_;
+  nccl::PeerModel peers_;
+  std::optional<NcclModel> model_;  // looks up the schedule of every algorithm
   std::optional<DirectSends> sends_;
 };
 
 }  // namespace
 
 std::vector<OperationCost> nccl_costs(const Cluster& cluster, const NcclPlatform& platform,
-                                      const nccl::Calibration& calibration,
+                                      const nccl::Allowed& allowed, const nccl::Calibration& calibration,
                                       std::span<const Operation> operations, std::span<const Bytes> sizes) {
   auto gpus = all_gpus(cluster);
   std::optional<NcclCosts> all, ends;
@@ -145,7 +160,7 @@ std::vector<OperationCost> nccl_costs(const Cluster& cluster, const NcclPlatform
     auto& model = is_send_recv(operation) ? ends : all;
     if (!model)
       model.emplace(cluster, is_send_recv(operation) ? std::vector{gpus.front(), gpus.back()} : gpus,
-                    platform, calibration);
+                    platform, allowed, calibration);
     for (auto bytes : sizes) costs.push_back(model->of(operation, bytes));
   }
   return costs;

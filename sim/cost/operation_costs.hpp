@@ -27,7 +27,7 @@ struct OperationCost {
 
 // By operation, then size: what NCCL picks and takes. A send/recv is one from the first GPU to the last.
 std::vector<OperationCost> nccl_costs(const Cluster& cluster, const NcclPlatform& platform,
-                                      const nccl::Calibration& calibration,
+                                      const nccl::Allowed& allowed, const nccl::Calibration& calibration,
                                       std::span<const Operation> operations, std::span<const Bytes> sizes);
 
 // By operation and algorithm, then size: plain schedules over the links.

@@ -35,6 +35,8 @@ std::vector<std::size_t> assignment_order(const LayerTrace& trace, Strategy stra
     case Strategy::overlap:
       return without(arrival_order(trace), unused);
     case Strategy::ddp:
+    case Strategy::fsdp:
+    case Strategy::fsdp1:
       break;
   }
   if (options.rule == BucketRule::torch) return ddp_assignment_order(trace, options, unused);
@@ -120,6 +122,9 @@ ReductionPlan make_reduction_plan(const LayerTrace& trace, Strategy strategy, co
     case Strategy::ddp:
       plan_ddp(trace, options, plan);
       break;
+    case Strategy::fsdp:
+    case Strategy::fsdp1:
+      DDPSIM_CHECK(false, "a sharded strategy has units");
   }
   DDPSIM_CHECK(!plan.buckets.empty(), "a plan reduces something");
   return plan;

@@ -23,11 +23,19 @@ enum class Strategy {
   flat,     // one all-reduce per dtype, after backward
   overlap,  // one all-reduce per parameter, as it becomes ready
   ddp,      // PyTorch's buckets, as they become ready
+  fsdp,     // PyTorch's fully_shard: units are gathered, and reduced and scattered
+  fsdp1,    // PyTorch's FullyShardedDataParallel
 };
-inline constexpr Names<Strategy, 4> kStrategyNames{{{"naive", Strategy::naive},
+inline constexpr Names<Strategy, 6> kStrategyNames{{{"naive", Strategy::naive},
                                                     {"flat", Strategy::flat},
                                                     {"overlap", Strategy::overlap},
-                                                    {"ddp", Strategy::ddp}}};
+                                                    {"ddp", Strategy::ddp},
+                                                    {"fsdp", Strategy::fsdp},
+                                                    {"fsdp1", Strategy::fsdp1}}};
+// Whether every rank holds a shard of the parameters only.
+constexpr bool is_sharded(Strategy strategy) {
+  return strategy == Strategy::fsdp || strategy == Strategy::fsdp1;
+}
 inline std::string_view strategy_name(Strategy strategy) {
   return name_in(kStrategyNames, strategy);
 }
@@ -92,8 +100,9 @@ enum class LaunchRule {
 
 struct ReductionPlan {
   Strategy strategy = Strategy::ddp;
-  std::shared_ptr<const TensorWalk> walk;  // over the gradients: buckets are ranges of it
-  std::vector<Bucket> buckets;             // in launch order
+  std::shared_ptr<const TensorWalk> walk;                 // over the gradients: buckets are ranges of it
+  std::shared_ptr<const std::vector<std::size_t>> order;  // sharded: the same of units
+  std::vector<Bucket> buckets;                            // in launch order
   LaunchRule launch = LaunchRule::when_ready;
   int accumulation_steps = 1;
   // The cap in force for most buckets (the last limit of the list); absent where no cap applies.

@@ -14,13 +14,35 @@ std::string_view Scenario::network_name() const {
   return name_in(kSharedNetworkNames, network);
 }
 
+namespace {
+
+Bytes all_gathered(const FsdpPlan& plan) {
+  Bytes bytes;
+  for (std::size_t unit = 0; unit < plan.units.size(); ++unit) bytes += plan.gathered(unit);
+  return bytes;
+}
+
+}  // namespace
+
 std::optional<MemoryParts> Scenario::memory() const {
   if (!model_step) return std::nullopt;
+  if (fsdp) {
+    auto buckets = fsdp->options.reshard_after_forward ? Bytes() : all_gathered(*fsdp);
+    return model_step->memory(Sharding::weights, groups.empty() ? world_size : groups.front().ranks, buckets);
+  }
   // DistributedDataParallel keeps its buckets beside the gradients, unless those are views of them
   // (reducer.cpp); a flat buffer does the same.
   bool has_buckets =
       plan.strategy == Strategy::flat || (plan.strategy == Strategy::ddp && !ddp.gradient_as_bucket_view);
   return model_step->memory(Sharding::none, 1, has_buckets ? trace->bytes() : Bytes());
+}
+
+void set_software(Scenario& scenario, const Software& software) {
+  auto step = std::make_shared<ModelStep>(*scenario.model_step);
+  step->software = software;
+  scenario.trace =
+      std::make_shared<LayerTrace>(transformer_trace(step->model, step->gpu, software, step->step));
+  scenario.model_step = std::move(step);
 }
 
 std::string Scenario::algorithm() const {

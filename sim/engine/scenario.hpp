@@ -11,6 +11,7 @@
 #include "sim/cost/communication.hpp"
 #include "sim/ddp/reduction_plan.hpp"
 #include "sim/engine/validation_settings.hpp"
+#include "sim/program/fsdp.hpp"
 #include "sim/program/physics.hpp"
 #include "sim/replay/fidelity.hpp"
 #include "sim/trace/layer_trace.hpp"
@@ -48,6 +49,8 @@ struct Scenario {
   std::vector<RankGroup> groups;
   DdpOptions ddp;
   ReductionPlan plan;
+  std::shared_ptr<const FsdpPlan>
+      fsdp;  // null: parameters are not sharded; else whose buckets the plan's are
   // How long an all-reduce takes: exactly one of the two.
   std::shared_ptr<const Communication> communication;
   std::shared_ptr<const MeasuredTable> measured_table;
@@ -75,5 +78,8 @@ struct Scenario {
   // The largest slowdown of all groups.
   [[nodiscard]] double largest_slowdown() const;
 };
+
+// As if the model ran with another software. Its gradients stay the same, and so does the plan.
+void set_software(Scenario& scenario, const Software& software);
 
 }  // namespace ddpsim

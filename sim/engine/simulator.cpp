@@ -96,7 +96,7 @@ std::unique_ptr<Network> make_network(const Scenario& scenario, Bytes largest) {
 
 // On a plan of flows, or (null) with every communicator alone.
 SimulatedIteration replay_on(const Scenario& scenario, std::span<const GroupCost> costs,
-                             const DataParallelProgram& program, const TrafficPlan* plan) {
+                             const StepProgram& program, const TrafficPlan* plan) {
   auto groups = groups_of(scenario, costs, plan);
   Seconds before = compute_before_last_backward(*scenario.trace, scenario.plan);
   Seconds zero = scenario.largest_slowdown() * before;
@@ -124,12 +124,20 @@ SimulatedIteration replay_on(const Scenario& scenario, std::span<const GroupCost
     auto& ranks = timeline.rank_classes[c];
     ranks.compute = std::move(result.classes[c].compute);
     ranks.communication = result.communication[classes[c].communicators.front()];
-    for (const auto& op : program.ready)
-      ranks.bucket_ready.push_back(op ? result.classes[c].ended[*op] : classes[c].start);
+    const auto& ended = result.classes[c].ended;
+    for (const auto& op : program.ready) ranks.bucket_ready.push_back(op ? ended[*op] : classes[c].start);
+    if (const auto& op = program.before_last_backward) ranks.backward_start = ended[*op];
   }
   std::sort(timeline.rank_classes.begin(), timeline.rank_classes.end(),
             [](const auto& a, const auto& b) { return a.rank < b.rank; });
   return {std::move(timeline), network->flows()};
+}
+
+StepProgram program_of(const Scenario& scenario) {
+  const auto& overheads = scenario.physics.overheads;
+  if (!scenario.fsdp) return data_parallel_program(*scenario.trace, scenario.plan, overheads);
+  return fsdp_program(*scenario.trace, *scenario.fsdp, scenario.plan.accumulation_steps,
+                      scenario.groups.front().ranks, overheads);
 }
 
 }  // namespace
@@ -146,8 +154,9 @@ struct Simulator::Prepared {
   std::vector<GroupCost> costs;
   std::shared_ptr<const LayerTrace> trace;
   ReductionPlan plan;
+  std::shared_ptr<const FsdpPlan> fsdp;
   Overheads overheads;
-  DataParallelProgram program;
+  StepProgram program;
 
   void prepare(const Scenario& scenario) {
     std::shared_ptr<const void> of = scenario.communication;
@@ -156,18 +165,22 @@ struct Simulator::Prepared {
       costs = costs_of(scenario);
       communication = of;
     }
-    if (trace == scenario.trace && plan == scenario.plan && overheads == scenario.physics.overheads) return;
+    if (trace == scenario.trace && plan == scenario.plan && fsdp == scenario.fsdp &&
+        overheads == scenario.physics.overheads)
+      return;
     trace = scenario.trace;
     plan = scenario.plan;
+    fsdp = scenario.fsdp;
     overheads = scenario.physics.overheads;
-    program = data_parallel_program(*trace, plan, overheads);
+    program = program_of(scenario);
   }
 };
 
 SimulatedIteration Simulator::operator()(const Scenario& scenario) {
   if (!prepared_) prepared_ = std::make_shared<Prepared>();
   prepared_->prepare(scenario);
-  const auto& [of, costs, trace, plan, overheads, program] = *prepared_;
+  const auto& costs = prepared_->costs;
+  const auto& program = prepared_->program;
   if (scenario.fidelity == Fidelity::closed_form) return replay_on(scenario, costs, program, nullptr);
   const auto* communication = scenario.communication.get();
   DDPSIM_CHECK(communication, "a measured cost is not simulated");

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "sim/base/operation.hpp"
+#include "sim/base/source.hpp"
 #include "sim/nccl/curve.hpp"
 #include "sim/nccl/lines.hpp"
 
@@ -16,6 +17,10 @@ struct Calibration {
     bool across_nodes = false;
     Curve curve;
     int largest_ranks = 0;  // of the tables it was fitted to; 0: not known
+    // The most nodes of those tables, beyond which a ring across nodes falls as its links do; 0: not known,
+    // and it gets the same of any number.
+    int nodes = 0;
+    SourceSpan place = {};  // in its file
   };
   std::vector<Entry> entries;
   // Of an operation: one of the two lines, peers for all-to-all.

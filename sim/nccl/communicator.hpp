@@ -49,6 +49,12 @@ struct Allowed {
   bool collnet = false;  // NCCL_COLLNET_ENABLE=1
 };
 
+// Whether an algorithm has the network reduce (SHARP).
+inline bool is_collnet(Algorithm algorithm, int nodes) {
+  return algorithm == Algorithm::collnet_direct || algorithm == Algorithm::collnet_chain ||
+         (algorithm == Algorithm::nvls && nodes > 1);
+}
+
 // What the ranks do together; reductions are sums.
 struct Collective {
   Operation operation = Operation::all_reduce;

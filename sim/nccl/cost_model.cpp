@@ -31,6 +31,7 @@ void check_kind(const Communicator& communicator, const Calibration& calibration
   for (const auto& entry : calibration.entries)
     if (!entry.across_nodes)
       throw InputError(
+          entry.place,
           "the calibration has a curve for all-reduces within a node, where NVLink machines have lines",
           "fit it again with 'ddpsim calibrate', or remove that curve");
 }
@@ -51,6 +52,21 @@ std::string_view class_text(NodeClass node_class) {
   return "?";
 }
 
+// Of what all rings get of their narrowest links between nodes.
+double ring_share(int nodes) {
+  if (nodes == 1) return 1;
+  double fall = (1 + 2 * kFallADoubling) / (1 + kFallADoubling * std::log2(nodes));
+  return std::min(1.0, kRingAtFourNodes * fall);
+}
+
+// A ring falls with the nodes beyond those it was fitted to as uncalibrated ones do.
+Curve curve_at(const Calibration::Entry& entry, int nodes) {
+  auto curve = entry.curve;
+  if (entry.algorithm == Algorithm::ring && entry.nodes > 0 && nodes > entry.nodes)
+    curve.efficiency *= ring_share(nodes) / ring_share(entry.nodes);
+  return curve;
+}
+
 LineMessage message_of(const Communicator& communicator, Operation operation, Bytes bytes) {
   BytesPerSecond link = communicator.nvlink_peak;
   return {communicator.ranks, ring_steps(operation, communicator.ranks), bytes, link, link,
@@ -64,12 +80,19 @@ Seconds beyond_infiniband(const Communicator& communicator) {
 }
 
 BytesPerSecond ring_busbw(const Communicator& communicator) {
-  double fall = (1 + 2 * kFallADoubling) / (1 + kFallADoubling * std::log2(communicator.nodes));
-  double share = communicator.nodes == 1 ? 1 : std::min(1.0, kRingAtFourNodes * fall);
   // Within a node only: two nodes of two A100s on PCIe show none of it
   // (measurements/cesga_4xA100-PCIe_2nodes.csv).
   bool is_pcie = communicator.nodes == 1 && !communicator.nvlink;
-  return (is_pcie ? kPcieShare : share) * communicator.ring_peak;
+  return (is_pcie ? kPcieShare : ring_share(communicator.nodes)) * communicator.ring_peak;
+}
+
+std::optional<Seconds> line_time(const RingLines& lines, const Candidate& pick,
+                                 const Communicator& communicator, Operation operation, Bytes bytes) {
+  auto message = message_of(communicator, operation, bytes);
+  if (pick.algorithm == Algorithm::ring) return ring_line(lines, pick.protocol, message);
+  if (pick.algorithm != Algorithm::nvls) return std::nullopt;
+  auto generation = static_cast<std::size_t>(generation_of(communicator.gpu));
+  return nvls_line(lines, constants(kNewestVersion).nvls_efficiency[generation], message);
 }
 
 CostModel::CostModel(const Communicator& communicator, const Allowed& allowed, const Calibration& calibration,
@@ -96,6 +119,8 @@ Algorithm CostModel::curve_of(const Candidate& candidate) const {
 const Calibration::Entry* CostModel::curve(const Candidate& candidate) const {
   // Of other operations only their rings are like an all-reduce's.
   if (operation_ != Operation::all_reduce && candidate.algorithm != Algorithm::ring) return nullptr;
+  // Nobody measured a network that reduces.
+  if (is_collnet(candidate.algorithm, communicator().nodes)) return nullptr;
   return calibration_.best_for(curve_of(candidate), communicator().nodes > 1);
 }
 
@@ -156,13 +181,8 @@ std::string_view kind_name(TimesFrom source) {
 
 // Trees inside an NVLink node nobody measured: what they are of a ring by the tuner's count.
 Seconds CostModel::on_lines(const Candidate& candidate, Bytes bytes) const {
-  auto message = message_of(communicator(), operation_, bytes);
-  if (candidate.algorithm == Algorithm::nvls) {
-    auto generation = static_cast<std::size_t>(generation_of(communicator().gpu));
-    return nvls_line(lines_->ring, constants(kNewestVersion).nvls_efficiency[generation], message);
-  }
-  auto ring = ring_line(lines_->ring, candidate.protocol, message);
-  if (candidate.algorithm == Algorithm::ring) return ring;
+  if (auto known = line_time(lines_->ring, candidate, communicator(), operation_, bytes)) return *known;
+  auto ring = ring_line(lines_->ring, candidate.protocol, message_of(communicator(), operation_, bytes));
   const auto* like = physical_.find(Algorithm::ring, candidate.protocol);
   if (!like) return ring;
   auto counted = [bytes](const Candidate& one) { return one.latency + bytes / one.rate; };
@@ -174,7 +194,7 @@ Seconds CostModel::on_curve(const Calibration::Entry& entry, const Candidate& ca
   double share = 1.0 * ring_steps(operation_, communicator().ranks) /
                  ring_steps(Operation::all_reduce, communicator().ranks);
   bool is_all_reduce = operation_ == Operation::all_reduce;
-  return share * shape_->time(entry.curve, candidate, bytes, is_all_reduce);
+  return share * shape_->time(curve_at(entry, communicator().nodes), candidate, bytes, is_all_reduce);
 }
 
 Seconds CostModel::over_links(const Candidate& candidate, Bytes bytes) const {

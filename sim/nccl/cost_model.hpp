@@ -26,6 +26,10 @@ BytesPerSecond ring_busbw(const Communicator& communicator);
 // What a message takes longer than over InfiniBand.
 Seconds beyond_infiniband(const Communicator& communicator);
 
+// What lines say of a pick inside an NVLink node; nullopt of what goes over neither a ring nor NVLS.
+std::optional<Seconds> line_time(const RingLines& lines, const Candidate& pick,
+                                 const Communicator& communicator, Operation operation, Bytes bytes);
+
 class CostModel {
  public:
   // Not for all-to-all and send/recv (peer_model.hpp). Throws InputError (without a place) when nothing that

@@ -42,7 +42,8 @@ class Possible {
     if (protocol != Protocol::simple) return false;
     switch (algorithm) {
       case Algorithm::collnet_direct:
-        return collnet_ && c_.nvlink && (all_reduces || collnet_gathers());
+        // init.cc sets its buffers up for NCCL_MAX_DIRECT_ARITY + 1 GPUs a node at most.
+        return collnet_ && c_.nvlink && c_.ranks <= 8 * c_.nodes && (all_reduces || collnet_gathers());
       case Algorithm::collnet_chain:
         return collnet_ && all_reduces;
       case Algorithm::nvls:

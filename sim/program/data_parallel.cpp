@@ -35,7 +35,7 @@ class Builder {
     ops_.reserve(4 * reductions_.size() + 4);
   }
 
-  DataParallelProgram take() {
+  StepProgram take() {
     broadcast_buffers();
     auto last = static_cast<std::size_t>(plan_.accumulation_steps) - 1;
     for (std::size_t step = 0; step <= last; ++step) {
@@ -214,7 +214,7 @@ class Builder {
   const ReductionPlan& plan_;
   const Overheads& overheads_;
   std::vector<Reduction> reductions_;
-  DataParallelProgram result_;
+  StepProgram result_;
   std::vector<Op>& ops_ = result_.program.ops;
   std::optional<std::size_t> last_compute_;
   bool is_cut_ = false;
@@ -225,8 +225,8 @@ class Builder {
 
 }  // namespace
 
-DataParallelProgram data_parallel_program(const LayerTrace& trace, const ReductionPlan& plan,
-                                          const Overheads& overheads) {
+StepProgram data_parallel_program(const LayerTrace& trace, const ReductionPlan& plan,
+                                  const Overheads& overheads) {
   return Builder(trace, plan, overheads).take();
 }
 

@@ -9,19 +9,13 @@
 
 namespace ddpsim {
 
-struct DataParallelProgram {
-  Program program;  // of one communicator
-  // By bucket: the op with whose end all its gradients are there; none: they are as the program starts.
-  std::vector<std::optional<std::size_t>> ready;
-};
-
 // From the broadcast of buffers to the optimizer; an op of no duration stands for an optimizer that takes
 // none. Copies and launches are where PyTorch's reducer has them: a gradient's hook and its copy into the
 // bucket as it arrives (reducer.cpp, autograd_hook and mark_variable_ready_dense), the copy out of a bucket
 // once its collective was waited for, bucket by bucket (finalize_backward). A flat buffer is filled after
 // backward.
-DataParallelProgram data_parallel_program(const LayerTrace& trace, const ReductionPlan& plan,
-                                          const Overheads& overheads);
+StepProgram data_parallel_program(const LayerTrace& trace, const ReductionPlan& plan,
+                                  const Overheads& overheads);
 
 // What a rank without slowdown computes before its last backward pass: all micro-batches but the last, and
 // its forward pass.

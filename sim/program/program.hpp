@@ -2,6 +2,7 @@
 // One training step of a rank as data: what it computes, which collectives it launches, and what waits for
 // what. Strategies build programs, replay() and real ranks carry them out.
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,15 @@ struct Program {
   std::size_t communicators = 1;
   std::vector<Op> ops;
   bool operator==(const Program&) const = default;
+};
+
+// A step as a strategy builds it, of one communicator.
+struct StepProgram {
+  Program program;
+  // By bucket: the op with whose end all its gradients are there; none: they are as the program starts.
+  std::vector<std::optional<std::size_t>> ready;
+  // The compute op before the last backward pass; none: what comes before takes what it computes.
+  std::optional<std::size_t> before_last_backward;
 };
 
 // One line an op, for people and tests: "3 all_reduce 2: all_reduce of 25 MiB on 0, after 1 2".

@@ -49,7 +49,7 @@ std::string span_name(const Span& span) {
     case Activity::backward:
       return "backward";
     case Activity::wait:
-      return "wait for all-reduce";
+      return "wait for communication";
     case Activity::optimizer:
       return "optimizer";
     case Activity::copy_in:
@@ -60,6 +60,10 @@ std::string span_name(const Span& span) {
       return "hook or launch";
     case Activity::all_reduce:
       return fmt::format("bucket {}", span.index);
+    case Activity::all_gather:
+      return fmt::format("gather unit {}", span.index);
+    case Activity::reduce_scatter:
+      return fmt::format("reduce bucket {}", span.index);
     case Activity::used_parameter_bitmap:
       return "used-parameter bitmap";
   }
@@ -144,7 +148,7 @@ class Events {
     bool micro_batch = span.activity == Activity::forward || span.activity == Activity::backward;
     if (span.lost > Seconds(0)) args["lost_us"] = microseconds(std::llround(span.lost.value() * 1e9));
     if (micro_batch && context_.plan.accumulation_steps > 1) args["micro_batch"] = span.index;
-    if (span.activity == Activity::all_reduce) {
+    if (span.activity == Activity::all_reduce || span.activity == Activity::reduce_scatter) {
       const auto& bucket = context_.plan.buckets.at(span.index);
       args["bytes"] = static_cast<std::int64_t>(bucket.bytes.value());
       args["gradients"] = bucket.gradients.size();

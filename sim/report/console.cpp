@@ -124,7 +124,8 @@ void print_facts(std::ostream& out, const IterationMetrics& m) {
                   m.collective_workers == 1 ? "" : fmt::format(" ({} at once)", m.collective_workers),
                   m.fidelity, network_fact(m), m.reported_rank));
   if (const auto& sources = m.sources_of_times; !sources.empty())
-    print_fact(out, "all-reduce times", fmt::format("{}", fmt::join(sources, "; ")));
+    print_fact(out, is_sharded(m.strategy) ? "collective times" : "all-reduce times",
+               fmt::format("{}", fmt::join(sources, "; ")));
   if (m.trace_synthetic) print_fact(out, "trace", *m.trace_synthetic);
 }
 

@@ -82,6 +82,14 @@ void add_metrics(const IterationMetrics& m, Json& point) {
   point["fidelity"] = m.fidelity;
   point["network"] = m.network;
   point["simulated_flows"] = m.simulated_flows;
+  auto& operations = point["communication"] = Json::array();
+  for (const auto& one : m.operations)
+    operations.push_back({{"axis", "data"},
+                          {"operation", operation_name(one.operation)},
+                          {"bytes", bytes(one.bytes)},
+                          {"count", one.count},
+                          {"busy_s", one.busy.value()},
+                          {"exposed_s", one.exposed.value()}});
   if (m.collective_workers > 1) point["collective_workers"] = m.collective_workers;
   point["algbw_Bps"] = m.algbw.value();
   point["busbw_Bps"] = m.busbw.value();

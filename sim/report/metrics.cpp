@@ -28,8 +28,9 @@ Seconds time_lost(const std::vector<Span>& lane) {
 // Of what is waited for and done after backward until the optimizer steps.
 Seconds tail_of(const std::vector<Span>& lane) {
   Seconds sum;
-  for (const auto& span : lane)
-    if (span.activity == Activity::wait || span.activity == Activity::copy_out) sum += span.end - span.start;
+  for (auto span = lane.rbegin(); span != lane.rend() && span->activity != Activity::backward; ++span)
+    if (span->activity == Activity::wait || span->activity == Activity::copy_out)
+      sum += span->end - span->start;
   return sum;
 }
 
@@ -51,17 +52,76 @@ void measure_compute(const RankTimeline& rank, IterationMetrics& metrics) {
                "the terms of an iteration add up to it");
 }
 
+Operation operation_of(Activity activity) {
+  switch (activity) {
+    case Activity::broadcast:
+      return Operation::broadcast;
+    case Activity::all_gather:
+      return Operation::all_gather;
+    case Activity::reduce_scatter:
+      return Operation::reduce_scatter;
+    default:
+      return Operation::all_reduce;
+  }
+}
+
+// Both lanes are in order of time; a wait counts for whatever is in flight then.
+Seconds exposed(const Span& collective, const std::vector<Span>& compute) {
+  Seconds sum;
+  for (const auto& span : compute) {
+    if (span.start >= collective.end) break;
+    if (span.activity != Activity::wait && span.activity != Activity::broadcast) continue;
+    sum += std::max(Seconds(), std::min(span.end, collective.end) - std::max(span.start, collective.start));
+  }
+  return sum;
+}
+
+void measure_operations(const RankTimeline& rank, const IterationContext& context,
+                        IterationMetrics& metrics) {
+  std::size_t broadcasts = 0;
+  auto bytes_of = [&](const Span& span) {
+    if (span.activity == Activity::all_gather) return context.gathered.at(span.index);
+    if (span.activity == Activity::broadcast) return context.plan.buffer_broadcasts.at(broadcasts++);
+    if (span.activity == Activity::used_parameter_bitmap) return *context.plan.used_parameter_bitmap;
+    return context.plan.buckets.at(span.index).wire;
+  };
+  auto& all = metrics.operations;
+  for (const auto& span : rank.communication) {
+    auto operation = operation_of(span.activity);
+    auto known =
+        std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.operation == operation; });
+    if (known == all.end()) known = all.insert(all.end(), {operation});
+    ++known->count;
+    known->bytes += bytes_of(span);
+    known->busy += span.end - span.start;
+    known->exposed += exposed(span, rank.compute);
+  }
+}
+
 void measure_communication(const RankTimeline& rank, const IterationContext& context,
                            IterationMetrics& metrics) {
   const auto& buckets = context.plan.buckets;
   DDPSIM_CHECK(rank.bucket_ready.size() == buckets.size(), "one ready time a bucket");
   metrics.buckets.reserve(buckets.size());
-  Bytes bytes;
+  Bytes bytes, on_bus;
+  auto sized = [&](Operation operation, Bytes size) {
+    bytes += size;
+    on_bus += size * busbw_factor(operation, rank.group_size);
+  };
   Seconds busy_until = rank.communication.front().start;
   for (const auto& span : rank.communication) {
     if (span.end > busy_until) metrics.communication += span.end - std::max(span.start, busy_until);
     busy_until = std::max(busy_until, span.end);
     if (span.activity == Activity::broadcast) continue;
+    auto operation = operation_of(span.activity);
+    if (span.activity == Activity::all_gather) {
+      sized(operation, context.gathered.at(span.index));
+      continue;
+    }
+    if (span.activity == Activity::reduce_scatter && span.start < rank.backward_start) {
+      sized(operation, buckets.at(span.index).wire);  // of an earlier micro-batch
+      continue;
+    }
     BucketMetrics collective;
     collective.start = span.start - rank.backward_start;
     collective.end = span.end - rank.backward_start;
@@ -71,7 +131,7 @@ void measure_communication(const RankTimeline& rank, const IterationContext& con
       // Which parameters were used is known with the last gradient.
       collective.ready =
           *std::max_element(rank.bucket_ready.begin(), rank.bucket_ready.end()) - rank.backward_start;
-      if (context.choice) collective.choice = context.choice(rank.group, collective.wire);
+      if (context.choice) collective.choice = context.choice(rank.group, operation, collective.wire);
       metrics.used_parameter_bitmap = collective;
     } else {
       DDPSIM_CHECK(span.index < buckets.size(), "only planned buckets are reduced");
@@ -80,10 +140,10 @@ void measure_communication(const RankTimeline& rank, const IterationContext& con
       collective.wire = buckets[span.index].wire;
       collective.n_gradients = buckets[span.index].gradients.size();
       collective.ready = rank.bucket_ready[span.index] - rank.backward_start;
-      if (context.choice) collective.choice = context.choice(rank.group, collective.wire);
+      if (context.choice) collective.choice = context.choice(rank.group, operation, collective.wire);
       metrics.buckets.push_back(collective);
     }
-    bytes += collective.wire;
+    sized(operation, collective.wire);
   }
   DDPSIM_CHECK(metrics.buckets.size() == buckets.size(), "every bucket is reduced once");
   DDPSIM_CHECK(bytes > Bytes(0), "something was communicated");
@@ -91,9 +151,8 @@ void measure_communication(const RankTimeline& rank, const IterationContext& con
   if (all_reduces <= Seconds(0))
     throw InputError("the all-reduces are too short to be told apart at times as long as this trace's",
                      "check the units of the topology's bandwidth and latency, and of the trace's times");
-  double n = rank.group_size;
   metrics.algbw = bytes / all_reduces;
-  metrics.busbw = metrics.algbw * (2 * (n - 1) / n);  // nccl-tests, PERFORMANCE.md, AllReduce
+  metrics.busbw = on_bus / all_reduces;
 }
 
 std::vector<std::string_view> sources_of_times(const std::vector<BucketMetrics>& buckets) {
@@ -148,6 +207,7 @@ IterationMetrics measure(const Timeline& timeline, const IterationContext& conte
   metrics.trace_synthetic = synthetic_mark(context.trace.metadata);
   measure_compute(rank, metrics);
   measure_communication(rank, context, metrics);
+  measure_operations(rank, context, metrics);
   metrics.sources_of_times = sources_of_times(metrics.buckets);
   measure_throughput(context, metrics);
   return metrics;

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/base/operation.hpp"
 #include "sim/compute/memory.hpp"
 #include "sim/ddp/reduction_plan.hpp"
 #include "sim/report/iteration_spread.hpp"
@@ -31,6 +32,14 @@ struct BucketMetrics {
   Seconds ready, start, end;
   std::optional<CollectiveChoice> choice = {};
   Bytes wire = bytes;  // what is all-reduced: less where a hook compresses
+};
+
+// All collectives of an operation.
+struct OperationMetrics {
+  Operation operation = Operation::all_reduce;
+  std::size_t count = 0;
+  Bytes bytes = {};
+  Seconds busy = {}, exposed = {};  // in flight; while compute waited
 };
 
 // What is not known to a number.
@@ -78,8 +87,8 @@ struct IterationMetrics {
   std::string algorithm, fidelity;
   std::string network;  // who shared its links out: "alone" where there was nothing to share, "simgrid"
   std::int64_t simulated_flows = 0;  // that it carried
-  // All bytes that are all-reduced over the time in flight; busbw = algbw x 2(n-1)/n of the group's n, as
-  // nccl-tests defines them.
+  // All bytes over the time in flight, without broadcasts; busbw weighs each operation's bytes as nccl-tests
+  // does, 2(n-1)/n of the group's n for an all-reduce.
   BytesPerSecond algbw, busbw;
   std::optional<double> samples_per_s;  // of the reported group; where the trace has a batch size
   std::optional<double> tokens_per_s =
@@ -94,6 +103,7 @@ struct IterationMetrics {
   std::optional<double>
       scaling_efficiency;  // throughput a GPU against one GPU alone, which does not communicate
   std::vector<BucketMetrics> buckets;
+  std::vector<OperationMetrics> operations = {};  // what was communicated, by operation
   std::optional<BucketMetrics>
       used_parameter_bitmap;  // ready with the last gradient; its index and n_gradients are 0
   // Where the times of the collectives come from, each source once; empty where nothing was chosen.
@@ -112,8 +122,9 @@ struct IterationContext {
   std::string algorithm;  // "ring", "measured"
   std::string fidelity;   // "lazy", ...
   int collective_workers = 1;
+  std::vector<Bytes> gathered = {};  // by all-gathers, by unit
   // Of a group's collective; none where nothing is chosen.
-  std::function<CollectiveChoice(std::size_t group, Bytes bytes)> choice = nullptr;
+  std::function<CollectiveChoice(std::size_t group, Operation operation, Bytes bytes)> choice = nullptr;
 };
 
 // "does not fit: 112.3 GB of 80.0 GB, 1.40 times the memory of NVIDIA H100 SXM5 80GB"

@@ -3,9 +3,9 @@
 namespace ddpsim {
 namespace {
 
-CollectiveChoice nccl_choice(const Scenario& scenario, std::size_t group, Bytes bytes) {
+CollectiveChoice nccl_choice(const Scenario& scenario, std::size_t group, Operation operation, Bytes bytes) {
   const auto& model = *scenario.communication->nccl[group];
-  const auto& candidate = *model.choose(bytes).candidate;
+  const auto& candidate = *model.choose(bytes, operation).candidate;
   return {nccl::name(candidate.algorithm), nccl::name(candidate.protocol), candidate.channels,
           model.cost().source_of(candidate)};
 }
@@ -19,9 +19,12 @@ IterationContext context_of(const Scenario& scenario) {
                            scenario.algorithm(),
                            std::string(fidelity_name(scenario.fidelity)),
                            scenario.collective_workers};
+  if (scenario.fsdp)
+    for (std::size_t unit = 0; unit < scenario.fsdp->units.size(); ++unit)
+      context.gathered.push_back(scenario.fsdp->gathered(unit));
   if (scenario.communication && !scenario.communication->nccl.empty())
-    context.choice = [&scenario](std::size_t group, Bytes bytes) {
-      return nccl_choice(scenario, group, bytes);
+    context.choice = [&scenario](std::size_t group, Operation operation, Bytes bytes) {
+      return nccl_choice(scenario, group, operation, bytes);
     };
   return context;
 }

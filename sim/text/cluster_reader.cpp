@@ -190,6 +190,7 @@ ClusterTraffic ScenarioReader::make_traffic(const Topology& topology, const Clus
                                             const Value* stragglers, const Collective& collective) {
   auto communication = std::make_shared<Communication>();
   communication->options = collective.options;
+  if (collective.is_sharded) communication->operations = {Operation::all_gather, Operation::reduce_scatter};
   communication->cluster = build_cluster(topology, section, links_);
   const Cluster& cluster = *communication->cluster;
   auto gpu_of_rank = place_ranks(read_placement(section.placement), cluster, section.world_size);
@@ -266,7 +267,8 @@ std::shared_ptr<const RankPlaces> ScenarioReader::read_cluster(const Value& root
   if (!topology)
     throw InputError(root.span, "'cluster' lacks the key 'topology'",
                      "add 'topology: FILE' (only algorithm: measured needs none)");
-  auto& traffic = clusters_[{topology.get(), sections({&root, collective.section, stragglers})}];
+  auto& traffic =
+      clusters_[{topology.get(), collective.is_sharded, sections({&root, collective.section, stragglers})}];
   auto& communication = traffic.communication;
   try {
     if (!communication) {
@@ -285,7 +287,8 @@ std::shared_ptr<const RankPlaces> ScenarioReader::read_cluster(const Value& root
         {"plain-rings", "the topology has no section 'nccl': algorithm auto is plain rings there"});
   scenario.notes.insert(scenario.notes.end(), traffic.notes.begin(), traffic.notes.end());
   for (const auto& model : communication->nccl)
-    for (auto& note : nccl_notes(model->cost().communicator(), model->cost().calibration())) {
+    for (auto& note :
+         nccl_notes(model->cost().communicator(), collective.nccl.allowed, model->cost().calibration())) {
       auto is_known = [&note](const Note& other) { return other.code == note.code; };
       if (std::none_of(scenario.notes.begin(), scenario.notes.end(), is_known))
         scenario.notes.push_back(std::move(note));

@@ -45,11 +45,18 @@ int read_fitted_table(const Value& value) {
 Entry read_entry(const Value& value) {
   MapReader reader(value, "curves");
   Entry entry;
+  entry.place = value.span;
   entry.algorithm = reader.required("algorithm", config::as_word(kFitted));
   entry.across_nodes = reader.required("across_nodes", config::as_bool);
   entry.curve.latency_scale = reader.required("latency_scale", config::as_number(1e-3, 1e3));
   entry.curve.efficiency = reader.required("efficiency", config::as_number(1e-3, 1e3));
   entry.curve.ramp = reader.required("ramp", config::as_seconds);
+  if (const Value* nodes = reader.find("nodes")) {
+    entry.nodes = static_cast<int>(config::as_integer(2, kLargestWorldSize)(*nodes));
+    if (entry.algorithm != nccl::Algorithm::ring || !entry.across_nodes)
+      throw InputError(nodes->span, "only a ring across nodes falls with the number of nodes",
+                       "remove 'nodes'; 'fitted_to' says how many nodes a table had");
+  }
   auto ranks = reader.optional("fitted_to", config::as_list(read_fitted_table)).value_or(std::vector<int>{});
   for (int count : ranks) entry.largest_ranks = std::max(entry.largest_ranks, count);
   reader.finish();

@@ -38,6 +38,7 @@ NcclPlatform read_nccl_platform(const Value& value, const std::string& file) {
                   config::as_bandwidth);  // of older files: nothing follows from it any more
   platform.tuner_nic_latency = reader.optional("tuner_nic_latency", config::as_seconds).value_or(Seconds(0));
   platform.nic_latency = reader.optional("nic_latency", config::as_seconds).value_or(platform.nic_latency);
+  platform.network_reduces = reader.optional("network_reduces", config::as_bool).value_or(false);
   if (const Value* path = reader.find("calibration")) platform.calibration = named_file(*path, file);
   reader.finish();
   return platform;

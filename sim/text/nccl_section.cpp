@@ -60,6 +60,10 @@ NcclSection ScenarioReader::read_nccl_section(const Value* value) {
   section.allowed.protocols =
       reader.optional("protocol", as_protocols).value_or(std::vector<nccl::Protocol>{});
   section.version = reader.optional("version", as_nccl_version);
+  if (const Value* collnet = reader.find("collnet")) {
+    section.collnet = collnet->span;
+    section.allowed.collnet = config::as_bool(*collnet);
+  }
   if (const Value* path = reader.find("calibration")) {
     section.uncalibrated = path->kind == Value::Kind::scalar && path->scalar == "none";
     if (!section.uncalibrated) section.calibration = resolve(*path);
@@ -79,6 +83,11 @@ bool ScenarioReader::uses_nccl(const Topology& topology, const Collective& colle
     throw error.at(section->span);
   }
   if (!topology.nccl || !collective.automatic) return false;
+  if (collective.nccl.allowed.collnet && !topology.nccl->network_reduces)
+    throw InputError(
+        collective.nccl.collnet, "CollNet needs a network that reduces, which this topology's does not",
+        "where its switches do (SHARP) and NCCL has the plug-in, write nccl: {network_reduces: true} "
+        "in the topology; else remove 'collnet'");
   if (collective.options.channels || !collective.options.search_rings || !collective.options.rings.empty())
     throw InputError(collective.place, "NCCL's model finds its rings and channels itself",
                      "remove 'channels', 'ring_order' and 'rings', or write algorithm: ring for plain rings");

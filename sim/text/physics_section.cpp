@@ -32,7 +32,9 @@ Interference read_interference(const Value& value) {
 // by one.
 void passes_as_implemented(const ReductionPlan& plan, const DdpOptions& options, Overheads& overheads) {
   constexpr Passes kDivision{0, 1}, kByHand{1, 2};
-  if (plan.strategy == Strategy::naive || plan.strategy == Strategy::overlap) {
+  if (is_sharded(plan.strategy)) {
+    overheads.passes = overheads.passes_of_one = {1, 1};
+  } else if (plan.strategy == Strategy::naive || plan.strategy == Strategy::overlap) {
     overheads.passes = overheads.passes_of_one = kDivision;
   } else if (plan.strategy == Strategy::ddp && options.rule == BucketRule::torch) {
     overheads.passes = overheads.passes_of_one = {1, options.gradient_as_bucket_view ? 0.0 : 1.0};

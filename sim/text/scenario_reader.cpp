@@ -11,6 +11,7 @@
 #include "sim/text/gpu_file.hpp"
 #include "sim/text/plausibility.hpp"
 #include "sim/text/sections.hpp"
+#include "sim/trace/forward_ends.hpp"
 #include "sim/trace/trace_file.hpp"
 
 namespace ddpsim {
@@ -163,9 +164,11 @@ std::shared_ptr<const LayerTrace> ScenarioReader::find_model(const Value& worklo
       throw InputError(other->value.span,
                        fmt::format("workload.{} and workload.model exclude each other", key),
                        "a trace was recorded, a model's times are estimated for cluster.gpu: keep one");
-  auto& known = models_[{workload, gpu.get()}];
+  bool sharded = is_sharded(scenario.plan.strategy);
+  auto& known = models_[{workload, gpu.get(), sharded}];
   FileResolver files = [this](PresetKind kind, const Value& value) { return resolve(kind, value); };
-  if (!known) known = std::make_shared<const ModelWorkload>(read_workload_model(workload, *gpu, files));
+  if (!known)
+    known = std::make_shared<const ModelWorkload>(read_workload_model(workload, *gpu, files, sharded));
   scenario.notes = known->notes;
   if (known->step) scenario.model_step = {known, &*known->step};
   return {known, &known->trace};
@@ -223,6 +226,65 @@ auto ScenarioReader::sections(std::initializer_list<const Value*> read) -> Secti
   return all;
 }
 
+void ScenarioReader::read_strategy(const Value& root, Strategy strategy, const Value* fsdp,
+                                   const DdpOptions& options, Scenario& scenario) {
+  scenario.ddp = options;
+  if (fsdp && !is_sharded(strategy))
+    throw InputError(fsdp->span,
+                     fmt::format("'fsdp' goes with strategy fsdp or fsdp1, not {}", strategy_name(strategy)),
+                     "remove it, or write strategy: fsdp");
+  if (!is_sharded(strategy)) {
+    scenario.plan = make_plan_at(root, *scenario.trace, strategy, options);
+    return;
+  }
+  const auto& place = root.find("strategy")->value.span;
+  if (scenario.measured_table)
+    throw InputError(place, "a measured table knows all-reduces, and a sharded strategy has none",
+                     "use another algorithm than measured");
+  if (!options.unused_parameters.empty())
+    throw InputError(place, "unused parameters are DistributedDataParallel's",
+                     "remove workload.unused_parameters");
+  for (const auto& group : scenario.groups)
+    if (group.ranks != scenario.groups.front().ranks)
+      throw InputError(place, "groups of different sizes would hold different shards",
+                       "make the groups equal");
+  auto computed_in = scenario.trace->gradients.front().dtype;
+  if (scenario.model_step && activation_bytes(scenario.model_step->step.precision) == 2)
+    computed_in =
+        scenario.model_step->step.precision == Precision::float16 ? DType::float16 : DType::bfloat16;
+  scenario.fsdp = std::make_shared<const FsdpPlan>(
+      make_fsdp_plan(*scenario.trace, strategy, read_fsdp_section(fsdp, computed_in)));
+  scenario.plan = reduction_plan(*scenario.trace, *scenario.fsdp, options.accumulation_steps);
+  if (auto note = forward_ends(*scenario.trace).note) scenario.notes.push_back(std::move(*note));
+  if (scenario.fsdp->units.size() == 1)
+    scenario.notes.push_back(
+        {"one-unit",
+         "no gradient's name has a number that would tell blocks apart: all parameters are one unit, "
+         "and nothing overlaps"});
+}
+
+Scenario ScenarioReader::read_step(const Value& root) {
+  Scenario scenario;
+  auto section = [&root](const char* key) -> const Value& {
+    if (const auto* entry = root.find(key)) return entry->value;
+    throw InputError(root.span, fmt::format("'scenario' lacks the key '{}'", key));
+  };
+  const Value& cluster = section("cluster");
+  const auto* ddp = root.find("ddp");
+  const auto* strategy = root.find("strategy");
+  scenario.ddp = read_ddp_section(ddp ? &ddp->value : nullptr);
+  auto kind = strategy ? as_word(words_of(kStrategyNames))(strategy->value) : Strategy::ddp;
+  scenario.plan.strategy = kind;
+  read_workload(section("workload"), find_gpu(cluster), scenario, scenario.ddp);
+  const auto* world_size = cluster.find("world_size");
+  scenario.world_size =
+      world_size ? static_cast<int>(config::as_integer(1, kLargestWorldSize)(world_size->value)) : 1;
+  scenario.groups.push_back({scenario.world_size, {}, {}});
+  const auto* fsdp = root.find("fsdp");
+  read_strategy(root, kind, fsdp ? &fsdp->value : nullptr, DdpOptions(scenario.ddp), scenario);
+  return scenario;
+}
+
 Scenario ScenarioReader::read(const Value& root) {
   MapReader reader(root, "scenario");
   const Value& workload = reader.require("workload");
@@ -230,6 +292,7 @@ Scenario ScenarioReader::read(const Value& root) {
   const Value* collective = reader.find("collective");
   auto strategy = reader.optional("strategy", as_word(words_of(kStrategyNames))).value_or(Strategy::ddp);
   const Value* ddp = reader.find("ddp");
+  const Value* fsdp = reader.find("fsdp");
   auto fidelity = read_engine(reader.find("engine"));
   const Value* physics = reader.find("physics");
   const Value* variability = reader.find("variability");
@@ -239,13 +302,15 @@ Scenario ScenarioReader::read(const Value& root) {
   Scenario scenario;
   DdpOptions options = read_ddp_section(ddp);
   auto gpu = find_gpu(cluster);
+  scenario.plan.strategy = strategy;
   read_workload(workload, gpu, scenario, options);
   const auto* stragglers = workload.find("stragglers");
   bool needs_links = fidelity.fidelity && *fidelity.fidelity != Fidelity::closed_form;
   const Value* slower = stragglers ? &stragglers->value : nullptr;
-  auto places = read_cluster(cluster, read_collective(collective), slower, needs_links, scenario);
-  scenario.plan = make_plan_at(root, *scenario.trace, strategy, options);
-  scenario.ddp = options;
+  auto collectives = read_collective(collective);
+  collectives.is_sharded = is_sharded(strategy);
+  auto places = read_cluster(cluster, collectives, slower, needs_links, scenario);
+  read_strategy(root, strategy, fsdp, options, scenario);
   if (scenario.trace->registration_guessed && depends_on_registration(strategy, options))
     scenario.notes.push_back(
         {"registration-guessed",

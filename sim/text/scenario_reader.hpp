@@ -38,6 +38,7 @@ struct ClusterSection;
 struct NcclSection {
   const config::Value* section = nullptr;
   nccl::Allowed allowed;
+  SourceSpan collnet;  // where it is allowed or not
   std::optional<nccl::Version> version;
   std::optional<std::string> calibration;  // a path
   bool uncalibrated = false;
@@ -65,12 +66,16 @@ class ScenarioReader {
   // `root` is the file with overrides applied and without its sweep section. Throws InputError with the place
   // and a hint.
   Scenario read(const config::Value& root);
+  // Its workload, strategy, GPU and world size only, of one rank or more: what a GPU computes and keeps,
+  // without a network.
+  Scenario read_step(const config::Value& root);
 
  private:
   // The section `collective`.
   struct Collective {
     const config::Value* section = nullptr;
     CollectiveOptions options;
+    bool is_sharded = false;  // its collectives are all-gathers and reduce-scatters
     Backend backend = Backend::nccl;
     int workers = 1;
     bool is_auto = true;
@@ -97,6 +102,9 @@ class ScenarioReader {
   std::shared_ptr<const LayerTrace> find_model(const config::Value& workload, const config::Value& model,
                                                const std::shared_ptr<const GpuDescription>& gpu,
                                                Scenario& scenario);
+  // The plan of the strategy, and what is sharded.
+  void read_strategy(const config::Value& root, Strategy strategy, const config::Value* fsdp,
+                     const DdpOptions& options, Scenario& scenario);
   Collective read_collective(const config::Value* value);
   // `needs_links`: traffic is to be simulated even where NCCL's model alone would do.
   std::shared_ptr<const RankPlaces> read_cluster(const config::Value& root, const Collective& collective,
@@ -131,8 +139,9 @@ class ScenarioReader {
   std::map<std::string, std::shared_ptr<const LayerTrace>> traces_;
   std::map<std::pair<const LayerTrace*, Rescale>, std::shared_ptr<const LayerTrace>> rescaled_traces_;
   std::map<std::pair<const LayerTrace*, double>, std::shared_ptr<const LayerTrace>> scaled_traces_;
-  // By the section and the GPU.
-  std::map<std::pair<config::Value, const GpuDescription*>, std::shared_ptr<const ModelWorkload>> models_;
+  // By the section, the GPU and whether the strategy is sharded.
+  std::map<std::tuple<config::Value, const GpuDescription*, bool>, std::shared_ptr<const ModelWorkload>>
+      models_;
   // Of traces_ on gpus_.
   std::map<std::pair<const LayerTrace*, const GpuDescription*>, std::vector<Note>> notes_;
   std::map<std::string, std::shared_ptr<const Topology>> topologies_;
@@ -142,8 +151,8 @@ class ScenarioReader {
   // By the sections they were read from, and what else decides: points that differ in their buckets only have
   // them in common.
   using Sections = std::vector<config::Value>;
-  static Sections sections(std::initializer_list<const config::Value*> read);  // null: an empty one
-  std::map<std::pair<const Topology*, Sections>, ClusterTraffic> clusters_;
+  static Sections sections(std::initializer_list<const config::Value*> read);       // null: an empty one
+  std::map<std::tuple<const Topology*, bool, Sections>, ClusterTraffic> clusters_;  // the bool: is_sharded
   std::map<std::tuple<Seconds, Seconds, Sections>, std::shared_ptr<const SampledRanks>>
       sampled_;  // the last gradient's spread and time
 };

@@ -17,6 +17,10 @@ namespace ddpsim {
 // `ddp`; null: all defaults. unused_parameters belong to the workload and stay empty.
 DdpOptions read_ddp_section(const config::Value* ddp);
 
+// `fsdp` (null: all defaults). `param_dtype`: what is computed in, and gathered unless the section says
+// otherwise.
+FsdpOptions read_fsdp_section(const config::Value* fsdp, DType param_dtype);
+
 // `workload.stragglers` (null: none): the slowdown of each rank that is named, itself or by its node.
 // `ranks_of_node` is empty where there are no nodes to name.
 using Slowdowns = std::map<int, double>;

@@ -1,5 +1,7 @@
 #include "sim/text/software_file.hpp"
 
+#include <fmt/core.h>
+
 #include "sim/base/limits.hpp"
 #include "sim/config/reader.hpp"
 
@@ -99,6 +101,31 @@ std::vector<std::string> software_gpus(const std::string& path) {
   std::vector<std::string> gpus;
   for (const auto& entry : entries_of(MapReader(root, "software").require("gpus"))) gpus.push_back(entry.key);
   return gpus;
+}
+
+std::string write_software(const Software& software, const std::string& gpu, const std::string& comment) {
+  std::string text = "# ";
+  for (char c : comment) text += c == '\n' ? std::string("\n# ") : std::string(1, c);
+  const auto& memory = software.memory_use;
+  text += fmt::format(
+      "\nkind: software\nname: {}\nattention: {}\nhost: {:.10g}us\nearly_stop: {}\ngpus:\n  {}:\n",
+      software.name, software.flash ? "flash" : "unfused", software.host.value() * 1e6, software.early_stop,
+      gpu);
+  auto add = [&text](const char* key, double number) { text += fmt::format("    {}: {}\n", key, number); };
+  add("gemm", software.gemm);
+  if (software.attention > 0) add("attention", software.attention);
+  add("elementwise", software.elementwise);
+  add("memory", software.memory);
+  add("queue", software.queue);
+  add("k_ramp", software.k_ramp);
+  add("unaligned", software.unaligned);
+  add("unaligned_attention", software.unaligned_attention);
+  add("fp8_cast", software.fp8_cast);
+  add("loss_bytes", software.loss_bytes);
+  add("optimizer_bytes", software.optimizer_bytes);
+  return text +
+         fmt::format("memory_use: {{fragmentation: {}, overhead: {:.0f}B, logit_bytes: {}, dropout: {}}}\n",
+                     memory.fragmentation, memory.overhead.value(), memory.logit_bytes, memory.dropout);
 }
 
 }  // namespace ddpsim

@@ -15,4 +15,7 @@ Software read_software(const std::string& path, std::string_view gpu);
 // The GPUs of its entries, in the order of the file.
 std::vector<std::string> software_gpus(const std::string& path);
 
+// A file that read_software reads back, for that GPU; `comment` stands at its top.
+std::string write_software(const Software& software, const std::string& gpu, const std::string& comment);
+
 }  // namespace ddpsim

@@ -48,8 +48,9 @@ AnyModel find_model(const Value& value, const FileResolver& resolve) {
 
 class WorkloadReader {
  public:
-  WorkloadReader(const Value& workload, const GpuDescription& gpu, const FileResolver& resolve)
-      : workload_(workload), gpu_(gpu), resolve_(resolve) {}
+  WorkloadReader(const Value& workload, const GpuDescription& gpu, const FileResolver& resolve,
+                 bool is_sharded)
+      : workload_(workload), gpu_(gpu), resolve_(resolve), is_sharded_(is_sharded) {}
 
   ModelWorkload read() {
     auto model = find_model(value_of("model"), resolve_);
@@ -123,7 +124,7 @@ class WorkloadReader {
     }
     if (const auto* gradients = find("gradients")) step_.gradients = as_gradient_dtype(*gradients);
     step_.shape.casts_gradients =
-        activation_bytes(step_.precision) < 4 && bytes_per_element(step_.gradients) == 4;
+        !is_sharded_ && activation_bytes(step_.precision) < 4 && bytes_per_element(step_.gradients) == 4;
     if (const auto* recompute = find("recompute"))
       step_.shape.recompute = config::as_word(config::words_of(kRecomputeNames))(*recompute);
   }
@@ -192,6 +193,7 @@ class WorkloadReader {
   const Value& workload_;
   const GpuDescription& gpu_;
   const FileResolver& resolve_;
+  bool is_sharded_;
   Software software_;
   bool is_default_ = false, is_calibrated_ = false;
   std::optional<bool> causal_;
@@ -211,8 +213,8 @@ AnyModel read_any_model(const std::string& path) {
 }
 
 ModelWorkload read_workload_model(const Value& workload, const GpuDescription& gpu,
-                                  const FileResolver& resolve) {
-  return WorkloadReader(workload, gpu, resolve).read();
+                                  const FileResolver& resolve, bool is_sharded) {
+  return WorkloadReader(workload, gpu, resolve, is_sharded).read();
 }
 
 }  // namespace ddpsim

@@ -38,9 +38,10 @@ struct ModelWorkload {
 // A path that can be opened, of a value that is a preset's name or a path.
 using FileResolver = std::function<std::string(PresetKind, const config::Value&)>;
 
+// `is_sharded`: the strategy casts gradients as it reduces them; others leave that to the backward pass.
 // The keys model, micro_batch, sequence, dtype, gradients, recompute, attention, framework and compute of
 // `workload`. Throws InputError.
 ModelWorkload read_workload_model(const config::Value& workload, const GpuDescription& gpu,
-                                  const FileResolver& resolve);
+                                  const FileResolver& resolve, bool is_sharded);
 
 }  // namespace ddpsim

@@ -9,7 +9,7 @@
 namespace ddpsim {
 namespace {
 
-constexpr Names<Activity, 10> kActivityNames{{{"broadcast", Activity::broadcast},
+constexpr Names<Activity, 12> kActivityNames{{{"broadcast", Activity::broadcast},
                                               {"forward", Activity::forward},
                                               {"backward", Activity::backward},
                                               {"wait", Activity::wait},
@@ -18,6 +18,8 @@ constexpr Names<Activity, 10> kActivityNames{{{"broadcast", Activity::broadcast}
                                               {"copy_out", Activity::copy_out},
                                               {"launch", Activity::launch},
                                               {"all_reduce", Activity::all_reduce},
+                                              {"all_gather", Activity::all_gather},
+                                              {"reduce_scatter", Activity::reduce_scatter},
                                               {"used_parameter_bitmap", Activity::used_parameter_bitmap}}};
 
 constexpr double kSame = 1e-9;  // relative

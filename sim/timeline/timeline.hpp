@@ -18,6 +18,8 @@ enum class Activity {
   copy_out,               // and after it: the division by the number of ranks, the copy back
   launch,                 // hooks and the launch of collectives
   all_reduce,             // a bucket's collective, on the communication lane
+  all_gather,             // of a unit's parameters
+  reduce_scatter,         // of a unit's gradients
   used_parameter_bitmap,  // the small extra all-reduce of find_unused_parameters
 };
 

@@ -46,6 +46,15 @@ class Cluster {
   // The first node with the same links, inside and on the cables of its NICs: what is found for one holds for
   // the other. A node with changed links or idle GPUs is like no other.
   [[nodiscard]] virtual int like_node(int node) const = 0;
+  // The first node that is like this one and hangs off the same switches. Between any third node and either
+  // of the two routes are the same, but for the two's own links, which are numbered alike from
+  // own_links(node).first on. A cluster that knows of no such nodes says that each is its own.
+  struct LinkRange {
+    int first = 0, count = 0;
+    [[nodiscard]] bool has(int link) const { return link >= first && link < first + count; }
+  };
+  [[nodiscard]] virtual int twin_of(int node) const { return node; }
+  [[nodiscard]] virtual LinkRange own_links(int /*node*/) const { return {}; }
 
   // Link ids count from 0 to links() - 1.
   [[nodiscard]] virtual int links() const = 0;

@@ -33,6 +33,8 @@ class SwitchTree {
   [[nodiscard]] int leaf_of(int node, int nic) const {
     return node / nodes_per_leaf_ * rails_ + (rails_ > 1 ? nic : 0);
   }
+  // The first node at the same leaves.
+  [[nodiscard]] int first_beside(int node) const { return node / nodes_per_leaf_ * nodes_per_leaf_; }
   [[nodiscard]] int switches() const { return leaves_ + pods_ + (levels_ > 1 ? 1 : 0); }
   [[nodiscard]] int leaves() const { return leaves_; }
   [[nodiscard]] int links() const { return levels_ == 1 ? 0 : 2 * (leaves_ + pods_); }

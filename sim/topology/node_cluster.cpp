@@ -71,6 +71,19 @@ int NodeCluster::like_node(int node) const {
   return first_like_[kind_of(node)];
 }
 
+// In a ring of nodes each has neighbours of its own.
+int NodeCluster::twin_of(int node) const {
+  int like = like_node(node);
+  if (!tree_ || like == node) return node;
+  int twin = std::max(like, tree_->first_beside(node));
+  while (like_node(twin) != like) ++twin;
+  return twin;
+}
+
+Cluster::LinkRange NodeCluster::own_links(int node) const {
+  return tree_ ? LinkRange{first_link(node), links_of(model(node))} : LinkRange{};
+}
+
 const NodeWays& NodeCluster::ways(int node, bool whole) const {
   if (!whole && !own_ways_.empty())
     if (auto it = own_ways_.find(node); it != own_ways_.end()) return it->second;

@@ -36,6 +36,8 @@ class NodeCluster final : public Cluster {
   [[nodiscard]] int position_of(int gpu) const override { return gpu % gpus_per_node_; }
   [[nodiscard]] std::string gpu_name(int gpu) const override;
   [[nodiscard]] int like_node(int node) const override;
+  [[nodiscard]] int twin_of(int node) const override;
+  [[nodiscard]] LinkRange own_links(int node) const override;
   [[nodiscard]] int links() const override { return fabric_base_ + (tree_ ? tree_->links() : 0); }
   [[nodiscard]] bool broken(int id) const override { return changes_.broken(id); }
   [[nodiscard]] Link link(int id) const override;

@@ -16,6 +16,8 @@ class ScaledCluster final : public Cluster {
   [[nodiscard]] int position_of(int gpu) const override { return cluster_->position_of(gpu); }
   [[nodiscard]] std::string gpu_name(int gpu) const override { return cluster_->gpu_name(gpu); }
   [[nodiscard]] int like_node(int node) const override { return cluster_->like_node(node); }
+  [[nodiscard]] int twin_of(int node) const override { return cluster_->twin_of(node); }
+  [[nodiscard]] LinkRange own_links(int node) const override { return cluster_->own_links(node); }
   [[nodiscard]] int links() const override { return cluster_->links(); }
   [[nodiscard]] Link link(int id) const override { return scaled(cluster_->link(id)); }
   [[nodiscard]] bool broken(int id) const override { return cluster_->broken(id); }

@@ -87,7 +87,7 @@ TEST(CalibrationFile, WhatIsWrittenIsRead) {
   within.table.title = R"(odd "name" \ of a table, 8 GPUs)";
   nccl::Calibration calibration;
   calibration.entries = {{Algorithm::ring, false, {1.23456, 0.987654, Seconds(12.3456e-6)}},
-                         {Algorithm::ring, true, {0.0123456, 12.3456, Seconds(1.23456e-9)}}};
+                         {Algorithm::ring, true, {0.0123456, 12.3456, Seconds(1.23456e-9)}, 32, 4}};
   auto judgement = [](const Measurement& m) {
     return judge(points_of(m.table), [](Bytes bytes) { return Seconds(1e-12 * bytes.value()); });
   };
@@ -98,6 +98,7 @@ TEST(CalibrationFile, WhatIsWrittenIsRead) {
     const auto &one = calibration.entries[i], &other = again.entries[i];
     EXPECT_EQ(other.algorithm, one.algorithm);
     EXPECT_EQ(other.across_nodes, one.across_nodes);
+    EXPECT_EQ(other.nodes, one.nodes);
     EXPECT_NEAR(other.curve.latency_scale / one.curve.latency_scale, 1, 5e-4);
     EXPECT_NEAR(other.curve.efficiency / one.curve.efficiency, 1, 5e-4);
     EXPECT_NEAR(other.curve.ramp / one.curve.ramp, 1, 5e-4);
@@ -288,6 +289,8 @@ INSTANTIATE_TEST_SUITE_P(
                "curves: [&c {algorithm: ring, across_nodes: false, latency_scale: 1, efficiency: 1, ramp: "
                "1us}, *c]\n",
                "c.yaml:1:10: error: a second curve for ring within a node"},
+        Broken{"nodes_of_what_is_no_ring", kCurve + "    nodes: 4\n",
+               "c.yaml:7:12: error: only a ring across nodes falls with the number of nodes"},
         Broken{"fitted_to_is_a_word", kCurve + "    fitted_to: t.csv\n",
                "c.yaml:7:16: error: expected a list, found a single value"},
         Broken{"fitted_to_lacks_a_key", kCurve + "    fitted_to: [{table: t.csv}]\n",

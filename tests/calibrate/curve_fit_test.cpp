@@ -151,6 +151,8 @@ TEST(FitCurves, RingsHaveTheirOwn) {
   EXPECT_EQ(entries[0].algorithm, nccl::Algorithm::nvls_tree);
   EXPECT_EQ(entries[1].algorithm, nccl::Algorithm::ring);
   EXPECT_EQ(entries[1].largest_ranks, 32);
+  EXPECT_EQ(entries[1].nodes, 4);
+  EXPECT_EQ(entries[0].nodes, 0);  // a tree
   EXPECT_NEAR(std::log(entries[0].curve.efficiency / tree.efficiency), 0, 0.03);
   EXPECT_NEAR(std::log(entries[1].curve.efficiency / ring.efficiency), 0, 0.03);
   // The predictions are those of both curves.

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """`ddpsim topology`: the files of topologies/, numbers that a user can check by hand, the graph for Graphviz."""
 import json
+import pathlib
 import re
 import tempfile
 import xml.etree.ElementTree
@@ -219,10 +220,33 @@ class CostsTest(TopologyTest):
                 if operation in ("all_gather", "reduce_scatter"):
                     self.assertLessEqual(time, costs["all_reduce", bytes_])
 
+    def test_collnet_where_the_network_reduces(self):
+        """NCCL's own estimate, and only where both the topology and the user say so."""
+        text = (cli.SOURCE_ROOT / "topologies/dgx-h100.yaml").read_text().replace("cpu: intel", "cpu: intel, network_reduces: true")
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "sharp.yaml"
+            path.write_text(text.replace("../", f"{cli.SOURCE_ROOT}/"))
+            def cost(*more):
+                (found,) = json.loads(self.ok("topology", "costs", path, "--world-size", "64", "--operation", "all_reduce",
+                                          "--bytes", "64MiB", "--json", "-", *more).stdout)["costs"]
+                return found
+            plain, collnet = cost(), cost("--collnet")
+            self.assertEqual(plain["algorithm"], "nvls_tree")
+            self.assertEqual(plain["source"], "calibrated")
+            self.assertIn(collnet["algorithm"], ("nvls", "collnet_direct", "collnet_chain"))
+            self.assertEqual(collnet["source"], "tuner")
+            shown = self.ok("topology", "nccl", path, "--world-size", "64", "--collnet")
+            self.assertIn("collnet_chain", shown.stdout)
+            self.assertIn("CollNet is allowed", shown.stdout + shown.stderr)
+
     def test_too_many_to_count_is_a_row(self):
-        (cost,) = self.costs_json("superpod-h100.yaml", "--world-size", "4096", "--operation", "all_to_all")
-        self.assertIsNone(cost["time_s"])
-        self.assertIn("2048 GPUs at most", cost["why_not"])
+        def cost(name, size):
+            (found,) = self.costs_json(name, "--world-size", str(size), "--operation", "all_to_all")
+            return found
+        self.assertGreater(cost("superpod-h100.yaml", 4096)["time_s"], 0)  # 16 leaves of nodes that are alike
+        too_many = cost("fat-tree-3level.yaml", 8224)
+        self.assertIsNone(too_many["time_s"])
+        self.assertIn("at most 2048 may", too_many["why_not"])
 
     def test_pcie_is_as_slow_across_nodes(self):
         """A calibrated node lets no more through to another one than within."""

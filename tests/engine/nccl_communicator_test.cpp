@@ -189,11 +189,11 @@ TEST(NcclCommunicator, BlackwellsBeforeAndAfterNcclKnewThem) {
   expect_graph(before.ring, {12, 30, 30});
   ASSERT_TRUE(before.nvls);
   expect_graph(*before.nvls, {8, 40, 60});
-  EXPECT_EQ(nccl_notes(before, {}).size(), 1U);
+  EXPECT_EQ(nccl_notes(before, {}, {}).size(), 1U);
   auto after = seen(*of_release("2.25.1"), 8);
   expect_graph(after.ring, {16, 45, 45});
   expect_graph(*after.nvls, {8, 80, 90});
-  EXPECT_TRUE(nccl_notes(after, {}).empty());
+  EXPECT_TRUE(nccl_notes(after, {}, {}).empty());
 }
 
 // GPUs of several hosts in one NVLink domain are a node of that size: 72 with 32 heads.

@@ -119,8 +119,10 @@ TEST(NcclSlowLinksOfPresets, NoLongerThanRingsNeed) {
     auto name = file.path().stem().string();
     auto topology = preset(name);
     if (!topology->nccl) continue;
-    // Not a node of 72 GPUs: six of its cases are up to 12 % beyond these bounds, and they take two minutes.
-    if (name == "gb200-nvl72") continue;
+    // Racks of 72 GPUs take most of the time. NVLS forced onto four of them at 0.012 of their links
+    // takes 3.04 times what the ring needs.
+    bool is_rack = *topology->usual_size() == 72;
+    double step = std::pow(200, is_rack ? 1.0 / 6 : 1.0 / 12), most_nvls = is_rack ? 3.1 : kMostNvls;
     for (int nodes : {1, 2, 4}) {
       auto cluster = topology->build(nodes * *topology->usual_size());
       for (const auto& algorithms : std::vector<std::vector<nccl::Algorithm>>{
@@ -129,14 +131,14 @@ TEST(NcclSlowLinksOfPresets, NoLongerThanRingsNeed) {
         // Across two nodes NCCL counts trees twice as fast as rings at some speeds, and no faster at others.
         bool may_change = algorithms.empty() && nodes == 2;
         Seconds before(1e9);
-        for (double scale = 0.005; scale <= 1.001; scale *= std::pow(200, 1.0 / 12)) {
+        for (double scale = 0.005; scale <= 1.001; scale *= step) {
           auto scaled = with_scaled_links(cluster, {scale, 1});
           if (nvls && !nccl_communicator(*scaled, all_gpus(*scaled), *topology->nccl).nvls) continue;
           auto model = model_on(*scaled, *topology->nccl, {algorithms, {}});
           auto time = model.choose(kGiB).time;
           auto where = fmt::format("{}, {} nodes, {:.3f} times as wide, {} algorithms", name, nodes, scale,
                                    algorithms.size());
-          EXPECT_LE(time.value(), (nvls ? kMostNvls : kMost) * ring_bound(*scaled, model, kGiB).value())
+          EXPECT_LE(time.value(), (nvls ? most_nvls : kMost) * ring_bound(*scaled, model, kGiB).value())
               << where;
           if (!may_change) {
             EXPECT_LE(time.value(), before.value() * (1 + 1e-9)) << where;
@@ -158,7 +160,7 @@ TEST(NcclSimpleOrder, RunsAtItsNarrowestLink) {
   EXPECT_NEAR(choice.time.value(), 1.75 * kGiB.value() / (0.55 * 16e9) + 88.2e-6, 1e-9);
   // NCCL picks by what it counts, 0.1 GB/s: Simple from a few bytes on.
   EXPECT_EQ(model.choose(Bytes(4096)).candidate->protocol, nccl::Protocol::simple);
-  auto notes = nccl_notes(model.cost().communicator(), {});
+  auto notes = nccl_notes(model.cost().communicator(), {}, {});
   ASSERT_EQ(notes.size(), 1U);
   EXPECT_EQ(notes[0].code, "nccl-simple-order");
   EXPECT_THAT(notes[0].text, ::testing::AllOf(::testing::HasSubstr("takes 18 GB/s"),
@@ -167,12 +169,12 @@ TEST(NcclSimpleOrder, RunsAtItsNarrowestLink) {
   auto wide = topology_of(pcie(48, 48, 18, "blackwell", "2.27.6"));
   auto found = model_on(*wide->build(8), *wide->nccl);
   // There is a ring, and nobody measured it.
-  notes = nccl_notes(found.cost().communicator(), {});
+  notes = nccl_notes(found.cost().communicator(), {}, {});
   ASSERT_EQ(notes.size(), 1U);
   EXPECT_EQ(notes[0].code, "nccl-pcie-unmeasured");
   nccl::Calibration calibration;
   calibration.entries.push_back({nccl::Algorithm::ring, false, {}});
-  EXPECT_TRUE(nccl_notes(found.cost().communicator(), calibration).empty());
+  EXPECT_TRUE(nccl_notes(found.cost().communicator(), {}, calibration).empty());
 }
 
 // Placed at random, ranks are no longer in the order of their GPUs; NCCL's ring is.

@@ -158,6 +158,30 @@ TEST(CostModel, RingOrTreeAcrossNodes) {
               1.2 * ring_latency + huge / (0.9 * ring_b * 1e3) + 80 * std::log(1 + huge / (4 * kMiB)), 1e-3);
 }
 
+// 0.935 x 1.204 / (1 + 0.102 log2 N) of the links: at 64 nodes 1.204 / 1.612 of what four nodes get.
+TEST(CostModel, ACalibratedRingFallsBeyondTheNodesItWasFittedTo) {
+  auto huge_takes = [](int nodes, int fitted_to) {
+    auto calibration = only(Algorithm::ring, true);
+    calibration.entries.front().nodes = fitted_to;
+    auto communicator = h100s(nodes);
+    communicator.ring_peak = BytesPerSecond(400e9);
+    auto algbw = CostModel(communicator, {{Algorithm::ring}, {Protocol::simple}}, calibration)
+                     .bandwidth(Algorithm::ring);
+    double n = communicator.ranks;
+    return 2 * (n - 1) / n * algbw.value();  // busbw
+  };
+  double four = huge_takes(4, 4);
+  EXPECT_NEAR(huge_takes(64, 4) / four, 1.204 / 1.612, 1e-4);
+  EXPECT_NEAR(huge_takes(4, 64) / four, 1, 1e-4);  // within them nothing changes
+  EXPECT_NEAR(huge_takes(64, 64) / four, 1, 1e-4);
+  EXPECT_NEAR(huge_takes(64, 0) / four, 1, 1e-4);  // not known: the same of any number
+  auto calibration = only(Algorithm::tree, true);
+  calibration.entries.front().nodes = 4;
+  CostModel tree(h100s(64), {{Algorithm::tree}, {}}, calibration);
+  CostModel plain(h100s(64), {{Algorithm::tree}, {}}, only(Algorithm::tree, true));
+  EXPECT_EQ(microseconds(tree, 1e9), microseconds(plain, 1e9));
+}
+
 // Forcing what NCCL picks by itself changes nothing.
 TEST(CostModel, IsATimeOfThePick) {
   for (auto communicator : {a100s(2), a100s(8), h100s(1), h100s(2), h100s(128)})

@@ -37,7 +37,7 @@ DdpOptions cap(Bytes bytes) {
   return options;
 }
 
-TEST(DataParallelProgram, OverlapLaunchesEachGradientAsItComes) {
+TEST(StepProgram, OverlapLaunchesEachGradientAsItComes) {
   EXPECT_EQ(text_of(Strategy::overlap),
             "0 forward 0: 3 s\n"
             "1 backward 0: 1 s\n"
@@ -50,7 +50,7 @@ TEST(DataParallelProgram, OverlapLaunchesEachGradientAsItComes) {
 }
 
 // Two gradients fill the first bucket; the backward pass before it is one op.
-TEST(DataParallelProgram, DdpLaunchesBuckets) {
+TEST(StepProgram, DdpLaunchesBuckets) {
   EXPECT_EQ(text_of(Strategy::ddp, cap(Bytes(8 * 0x1p20))),
             "0 forward 0: 3 s\n"
             "1 backward 0: 2 s\n"
@@ -60,7 +60,7 @@ TEST(DataParallelProgram, DdpLaunchesBuckets) {
             "5 optimizer 0: 500 ms, after 2 4\n");
 }
 
-TEST(DataParallelProgram, FlatReducesOnceAfterBackward) {
+TEST(StepProgram, FlatReducesOnceAfterBackward) {
   EXPECT_EQ(text_of(Strategy::flat),
             "0 forward 0: 3 s\n"
             "1 backward 0: 4 s\n"
@@ -69,7 +69,7 @@ TEST(DataParallelProgram, FlatReducesOnceAfterBackward) {
 }
 
 // One after the other: each waits for the one before, and the optimizer for the last.
-TEST(DataParallelProgram, NaiveIsALoop) {
+TEST(StepProgram, NaiveIsALoop) {
   EXPECT_EQ(text_of(Strategy::naive),
             "0 forward 0: 3 s\n"
             "1 backward 0: 1 s\n"
@@ -83,7 +83,7 @@ TEST(DataParallelProgram, NaiveIsALoop) {
 
 // Two micro-batches, buffers, a bitmap; and what an implementation does besides: at 1 MiB/s a pass over 4 MiB
 // takes 8 s, hooks 0.1 s, launches 0.2 s; the first all-reduce starts 0.3 s later.
-TEST(DataParallelProgram, EverythingHasItsPlace) {
+TEST(StepProgram, EverythingHasItsPlace) {
   auto options = cap(Bytes(100 * 0x1p20));
   options.accumulation_steps = 2;
   options.find_unused_parameters = true;
@@ -117,7 +117,7 @@ TEST(DataParallelProgram, EverythingHasItsPlace) {
             "19 optimizer 0: 500 ms, after 17\n");
 }
 
-TEST(DataParallelProgram, SaysWhenBucketsAreReady) {
+TEST(StepProgram, SaysWhenBucketsAreReady) {
   auto trace = three();
   auto plan = make_reduction_plan(trace, Strategy::ddp, cap(Bytes(8 * 0x1p20)));
   auto program = data_parallel_program(trace, plan, {});

@@ -7,7 +7,6 @@ namespace ddpsim {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::Pair;
 
 // Three layers in forward order: a (weight), b (weight and bias), c (weight); c arrives first.
 LayerTrace three_layers() {
@@ -52,14 +51,6 @@ TEST(ForwardEnds, GradientsReadyAtOnceEndWithTheForwardPass) {
   auto trace = three_layers();
   trace.gradients[0].ready = Seconds(0);
   EXPECT_THAT(forward_ends(trace).ends, ElementsAre(Seconds(8), Seconds(8), Seconds(8), Seconds(2)));
-}
-
-TEST(ForwardEnds, AnIntervalGoesFromTheLayerBefore) {
-  auto ends = forward_ends(three_layers());
-  EXPECT_THAT(ends.interval(0, 0), Pair(Seconds(6), Seconds(8)));
-  EXPECT_THAT(ends.interval(1, 1), Pair(Seconds(2), Seconds(6)));  // the bias: its layer's
-  EXPECT_THAT(ends.interval(0, 2), Pair(Seconds(2), Seconds(8)));
-  EXPECT_THAT(ends.interval(3, 3), Pair(Seconds(0), Seconds(2)));
 }
 
 }  // namespace

@@ -21,6 +21,8 @@ Reduction::Kind kind_of(Strategy strategy) {
     case Strategy::overlap:
       return Reduction::Kind::overlap;
     case Strategy::ddp:
+    case Strategy::fsdp:
+    case Strategy::fsdp1:
       break;
   }
   return Reduction::Kind::ddp;

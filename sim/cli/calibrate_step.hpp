@@ -1,0 +1,16 @@
+#pragma once
+// `ddpsim calibrate --step`: a software's share from one step that was measured.
+#include <string>
+#include <vector>
+
+namespace ddpsim::cli {
+
+struct StepOptions {
+  std::string scenario, step, out, share = "gemm";
+  std::vector<std::string> overrides;  // --set
+  bool quiet = false;
+};
+
+void calibrate_step(const StepOptions& options);
+
+}  // namespace ddpsim::cli

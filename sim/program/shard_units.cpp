@@ -1,0 +1,128 @@
+#include "sim/program/shard_units.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <string_view>
+
+#include "sim/base/check.hpp"
+#include "sim/trace/forward_ends.hpp"
+
+namespace ddpsim {
+namespace {
+
+bool is_number(std::string_view part) {
+  return !part.empty() &&
+         std::all_of(part.begin(), part.end(), [](unsigned char c) { return std::isdigit(c); });
+}
+
+// Empty: in no block.
+std::string_view block_of(std::string_view name) {
+  for (std::size_t at = 0; at < name.size();) {
+    auto end = std::min(name.find('.', at), name.size());
+    if (is_number(name.substr(at, end - at))) return name.substr(0, end);
+    at = end + 1;
+  }
+  return {};
+}
+
+void add(ShardUnit& unit, std::size_t gradient, const LayerTrace& trace) {
+  unit.gradients.push_back(gradient);
+  unit.elements += trace.gradients[gradient].elements;
+}
+
+Bytes bytes_of(const ShardUnit& unit, const LayerTrace& trace) {
+  Bytes bytes;
+  for (auto gradient : unit.gradients) bytes += trace.gradients[gradient].bytes();
+  return bytes;
+}
+
+// The blocks of the model, in forward order.
+std::vector<ShardUnit> blocks_of(const LayerTrace& trace, ShardUnit& root) {
+  std::map<std::string_view, std::size_t> known;
+  std::vector<ShardUnit> blocks;
+  for (std::size_t g = 0; g < trace.gradients.size(); ++g) {
+    auto name = block_of(trace.gradients[g].name);
+    if (name.empty()) {
+      add(root, g, trace);
+      continue;
+    }
+    auto [place, is_new] = known.emplace(name, blocks.size());
+    if (is_new) blocks.push_back({std::string(name), {}, 0});
+    add(blocks[place->second], g, trace);
+  }
+  std::sort(blocks.begin(), blocks.end(),
+            [](const auto& a, const auto& b) { return a.gradients.back() > b.gradients.back(); });
+  return blocks;
+}
+
+// Cuts a pass of that length at those ends, one a block in the order in which they run.
+std::vector<UnitPass> cut(Seconds start, const std::vector<std::pair<std::size_t, Seconds>>& ends,
+                          Seconds length) {
+  std::vector<UnitPass> passes{{0, start}};
+  auto now = start;
+  for (auto [unit, end] : ends) {
+    auto until = std::clamp(end, now, length);
+    passes.push_back({unit, until - now});
+    now = until;
+  }
+  passes.push_back({0, length - now});
+  return passes;
+}
+
+}  // namespace
+
+std::vector<ShardUnit> shard_units(const LayerTrace& trace, const UnitRule& rule) {
+  std::vector<ShardUnit> units{{"root", {}, 0}};
+  auto blocks = blocks_of(trace, units.front());
+  int in_unit = 0;
+  for (auto& block : blocks) {
+    bool is_full = units.size() == 1 ||
+                   (rule.bytes ? bytes_of(units.back(), trace) >= *rule.bytes : in_unit == rule.blocks);
+    in_unit = is_full ? 1 : in_unit + 1;
+    if (is_full) {
+      units.push_back(std::move(block));
+      continue;
+    }
+    auto& unit = units.back();
+    unit.gradients.insert(unit.gradients.begin(), block.gradients.begin(), block.gradients.end());
+    unit.elements += block.elements;
+  }
+  for (auto& unit : units) std::sort(unit.gradients.begin(), unit.gradients.end());
+  return units;
+}
+
+std::vector<UnitPass> forward_passes(const LayerTrace& trace, const std::vector<ShardUnit>& units) {
+  auto [ends, note] = forward_ends(trace);
+  auto length = trace.forward.value_or(Seconds());
+  if (units.size() == 1) return {{0, length}};
+  // Of the root, what arrives after all blocks is used before them.
+  std::size_t last_of_blocks = 0;
+  std::vector<std::pair<std::size_t, Seconds>> of_blocks;
+  for (std::size_t u = 1; u < units.size(); ++u) {
+    Seconds end;
+    for (auto gradient : units[u].gradients) end = std::max(end, ends[gradient]);
+    of_blocks.emplace_back(u, end);
+    last_of_blocks = std::max(last_of_blocks, units[u].gradients.back());
+  }
+  Seconds start;
+  for (auto gradient : units.front().gradients)
+    if (gradient > last_of_blocks) start = std::max(start, ends[gradient]);
+  return cut(std::min(start, of_blocks.front().second), of_blocks, length);
+}
+
+std::vector<UnitPass> backward_passes(const LayerTrace& trace, const std::vector<ShardUnit>& units) {
+  if (units.size() == 1) return {{0, trace.backward()}};
+  std::vector<std::pair<std::size_t, Seconds>> of_blocks;
+  std::size_t first_of_blocks = trace.gradients.size();
+  for (std::size_t u = units.size(); u-- > 1;) {
+    of_blocks.emplace_back(u, trace.gradients[units[u].gradients.back()].ready);
+    first_of_blocks = std::min(first_of_blocks, units[u].gradients.front());
+  }
+  Seconds start;
+  for (auto gradient : units.front().gradients)
+    if (gradient < first_of_blocks) start = std::max(start, trace.gradients[gradient].ready);
+  return cut(start, of_blocks, trace.backward());
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,40 @@
+#pragma once
+// What sharded strategies gather and reduce as one: the blocks of a model, alone or several together, and the
+// root, which is all that stands in no block.
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/trace/layer_trace.hpp"
+
+namespace ddpsim {
+
+// Consecutive blocks of a unit: so many, or until they hold at least that many bytes of gradients.
+struct UnitRule {
+  int blocks = 1;
+  std::optional<Bytes> bytes;
+  bool operator==(const UnitRule&) const = default;
+};
+
+struct ShardUnit {
+  std::string name;                    // of its first block, "transformer.h.0"; "root"
+  std::vector<std::size_t> gradients;  // in arrival order
+  std::int64_t elements = 0;
+};
+
+// In forward order; the first is the root, which holds the embeddings and the head. A gradient's block is its
+// name up to the first part that is a number ("model.layers.3" of "model.layers.3.mlp.up_proj.weight");
+// blocks run forward in the reverse of their arrival.
+std::vector<ShardUnit> shard_units(const LayerTrace& trace, const UnitRule& rule);
+
+// A pass cut where another unit's turn comes: durations without slowdown, which add up to the pass. The root
+// comes first and last.
+struct UnitPass {
+  std::size_t unit;
+  Seconds duration;
+};
+std::vector<UnitPass> forward_passes(const LayerTrace& trace, const std::vector<ShardUnit>& units);
+std::vector<UnitPass> backward_passes(const LayerTrace& trace, const std::vector<ShardUnit>& units);
+
+}  // namespace ddpsim

@@ -1,0 +1,73 @@
+#include "sim/report/memory_table.hpp"
+
+#include <array>
+#include <ostream>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "sim/report/json_parts.hpp"
+
+namespace ddpsim {
+namespace {
+
+using json::Json;
+
+std::array<std::pair<const char*, Bytes>, 6> rows_of(const MemoryParts& parts) {
+  return {{{"parameters", parts.parameters},
+           {"gradients", parts.gradients},
+           {"optimizer", parts.optimizer},
+           {"activations", parts.activations},
+           {"buckets", parts.buckets},
+           {"other", parts.other}}};
+}
+
+void print_row(std::ostream& out, std::string_view name, Bytes bytes, Bytes capacity) {
+  out << fmt::format("{:<14}{:>12.2f} GB {:>7.1f} %\n", name, bytes.value() / 1e9, 100 * (bytes / capacity));
+}
+
+bool fits(const MemoryOption& option, const MemoryMetrics& memory) {
+  return option.peak <= memory.capacity * kFittingShare;
+}
+
+}  // namespace
+
+void print_memory(std::ostream& out, const MemoryMetrics& memory, std::span<const MemoryOption> options) {
+  const auto& parts = memory.parts;
+  if (memory.fits())
+    out << fmt::format("fits: {:.1f} GB on {} of {:.0f} GB\n", parts.peak().value() / 1e9, memory.gpu,
+                       memory.capacity.value() / 1e9);
+  else
+    out << misfit_line(memory) << '\n';
+  for (const auto& [name, bytes] : rows_of(parts)) print_row(out, name, bytes, memory.capacity);
+  print_row(out, "peak", parts.peak(), memory.capacity);
+  if (options.empty()) return;
+  out << "\nwhat would change it\n";
+  for (const auto& option : options)
+    out << fmt::format("{:>12.2f} GB  {:<12}  {}\n", option.peak.value() / 1e9,
+                       fits(option, memory) ? "fits" : "does not fit", option.change);
+}
+
+std::string memory_report_json(const MemoryMetrics& memory, std::span<const MemoryOption> options,
+                               const ToolInfo& tool, const std::vector<Note>& notes) {
+  Json result;
+  result["memory"] = json::memory_json(memory);
+  result["gpu"] = memory.gpu;
+  auto& changes = result["changes"] = Json::array();
+  for (const auto& option : options)
+    changes.push_back({{"change", option.change},
+                       {"peak_bytes", json::bytes(option.peak)},
+                       {"fits", fits(option, memory)}});
+  result["notes"] = json::notes(notes);
+  result["tool"] = json::tool(tool);
+  return json::text_of(result);
+}
+
+std::string memory_csv(const MemoryMetrics& memory) {
+  std::string csv = "part,bytes\n";
+  for (const auto& [name, bytes] : rows_of(memory.parts))
+    csv += fmt::format("{},{:.0f}\n", name, bytes.value());
+  return csv + fmt::format("peak,{:.0f}\n", memory.parts.peak().value());
+}
+
+}  // namespace ddpsim

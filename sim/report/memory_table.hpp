@@ -1,0 +1,20 @@
+#pragma once
+// What a GPU holds, in parts (`ddpsim memory`).
+#include <iosfwd>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sim/base/note.hpp"
+#include "sim/compute/memory_advice.hpp"
+#include "sim/report/metrics.hpp"
+#include "sim/report/result_json.hpp"
+
+namespace ddpsim {
+
+void print_memory(std::ostream& out, const MemoryMetrics& memory, std::span<const MemoryOption> options);
+std::string memory_report_json(const MemoryMetrics& memory, std::span<const MemoryOption> options,
+                               const ToolInfo& tool, const std::vector<Note>& notes);
+std::string memory_csv(const MemoryMetrics& memory);  // a row a part
+
+}  // namespace ddpsim

@@ -1,0 +1,53 @@
+// The key `fsdp`.
+#include "sim/base/limits.hpp"
+#include "sim/config/reader.hpp"
+#include "sim/text/sections.hpp"
+
+namespace ddpsim {
+namespace {
+
+using config::MapReader;
+using config::Value;
+
+// layer, a number of layers, or a size.
+UnitRule as_units(const Value& value) {
+  if (value.kind == Value::Kind::scalar && value.scalar == "layer") return {};
+  if (value.kind != Value::Kind::map)
+    throw InputError(value.span, "a unit is a layer, so many layers, or as many as hold a size",
+                     "write layer, {layers: 2} or {bytes: 500MB}");
+  MapReader reader(value, "fsdp.unit");
+  const Value* layers = reader.find("layers");
+  const Value* bytes = reader.find("bytes");
+  reader.finish();
+  if ((layers == nullptr) == (bytes == nullptr))
+    throw InputError(value.span, "a unit has a number of layers or a size",
+                     "write {layers: 2} or {bytes: 500MB}");
+  UnitRule rule;
+  if (layers) rule.blocks = static_cast<int>(config::as_integer(1, kMostBlocks)(*layers));
+  if (bytes) rule.bytes = config::as_bytes(*bytes);
+  return rule;
+}
+
+DType as_dtype(const Value& value) {
+  return config::as_word(config::Words<DType>{
+      {"fp32", DType::float32}, {"bf16", DType::bfloat16}, {"fp16", DType::float16}})(value);
+}
+
+}  // namespace
+
+FsdpOptions read_fsdp_section(const Value* value, DType param_dtype) {
+  FsdpOptions options;
+  options.param_dtype = param_dtype;
+  if (!value) return options;
+  MapReader reader(*value, "fsdp");
+  if (const Value* unit = reader.find("unit")) options.units = as_units(*unit);
+  options.reshard_after_forward = reader.optional("reshard_after_forward", config::as_bool).value_or(true);
+  options.param_dtype = reader.optional("param_dtype", as_dtype).value_or(param_dtype);
+  options.reduce_dtype = reader.optional("reduce_dtype", as_dtype).value_or(options.reduce_dtype);
+  options.reduce_every_micro_batch =
+      reader.optional("reduce_every_micro_batch", config::as_bool).value_or(true);
+  reader.finish();
+  return options;
+}
+
+}  // namespace ddpsim

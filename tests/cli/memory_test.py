@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+"""`ddpsim memory`, `calibrate --step` and what `simulate` says of a model: memory, MFU, tokens, cost."""
+import json
+
+import ddpsim_cli as cli
+
+MODEL = """workload: {model: llama-2-7b, micro_batch: 1, sequence: 4096}
+cluster: {topology: superpod-h100, world_size: 64, gpu: h100-sxm, price: 2.5}
+"""
+
+
+class ModelTest(cli.CliTest):
+    def setUp(self):
+        super().setUp()
+        self.write("m.yaml", MODEL)
+
+    def simulated(self, *arguments):
+        self.ok("simulate", "m.yaml", "--quiet", "--json", "r.json", *arguments)
+        return json.loads(self.read("r.json"))
+
+
+class MemoryTest(ModelTest):
+    def memory(self, *arguments):
+        self.ok("memory", "m.yaml", "--quiet", "--json", "r.json", *arguments)
+        return json.loads(self.read("r.json"))
+
+    def test_parts(self):
+        """6,738,415,616 parameters less the 4096 of the last norm, which no stage's sum has: 6 bytes of weights (float32 and
+        their casts), 4 of gradients and 4 in buckets, 8 of the optimizer."""
+        memory = self.memory()["memory"]
+        parameters = 6738415616 - 4096
+        self.assertEqual(memory["parameters_bytes"], 6 * parameters)
+        self.assertEqual(memory["gradients_bytes"], 4 * parameters)
+        self.assertEqual(memory["optimizer_bytes"], 8 * parameters)
+        self.assertAlmostEqual(memory["buckets_bytes"], 4 * 6738415616)
+        self.assertFalse(memory["fits"])
+        self.assertEqual(memory["capacity_bytes"], 80e9)
+        views = self.memory("--set", "ddp.gradient_as_bucket_view=true")["memory"]
+        self.assertEqual(views["buckets_bytes"], 0)
+
+    def test_70b_on_one_gpu(self):
+        done = self.ok("memory", "m.yaml", "--set", "workload.model=llama-2-70b", "--set", "cluster.world_size=1")
+        self.assertRegex(done.stdout, r"^does not fit: 1\d{3}\.\d GB on NVIDIA H100 SXM5 80GB of 80 GB, \d+\.\d\d times its memory\n")
+        self.assertIn("over 32 ranks", done.stdout)
+
+    def test_a_large_batch(self):
+        done = self.ok("simulate", "m.yaml", "--set", "workload.micro_batch=64")
+        self.assertRegex(done.stdout, r"^does not fit: ")
+
+    def test_a_small_model_fits(self):
+        done = self.ok("memory", "m.yaml", "--set", "workload.model=gpt2", "--set", "workload.sequence=1024")
+        self.assertRegex(done.stdout, r"^fits: \d+\.\d GB")
+        self.assertNotIn("what would change it", done.stdout)
+
+    def test_what_would_fit_grows_with_what_is_sharded(self):
+        peaks = [change["peak_bytes"] for change in self.memory()["changes"] if change["change"].startswith("sharded")]
+        self.assertEqual(len(peaks), 3)
+        self.assertEqual(peaks, sorted(peaks, reverse=True))
+
+    def test_a_trace_says_nothing_of_memory(self):
+        self.copy_data()
+        done = self.fails(2, "memory", "configs/quickstart.yaml")
+        self.assertIn("does not say what a GPU keeps in memory", done.stderr)
+
+
+class RatesTest(ModelTest):
+    def test_mfu_by_hand(self):
+        """A token of Llama 2 7B: its matrices have 32 x (4 x 4096^2 + 3 x 4096 x 11008) + 32000 x 4096 = 6,607,077,376 elements,
+        6 operations each; attention 12 x 32 x 4096 x 4096. 64 GPUs, 4096 tokens each a step, at a peak of 989.4e12."""
+        result = self.simulated()
+        operations = 6 * 6607077376 + 12 * 32 * 4096 * 4096
+        self.assertAlmostEqual(result["mfu"], 4096 * operations / result["iteration_s"] / 989.4e12, places=12)
+        self.assertEqual(result["hfu"], result["mfu"])
+        self.assertAlmostEqual(result["tokens_per_s"], 64 * 4096 / result["iteration_s"])
+        self.assertAlmostEqual(result["tokens_per_s_per_gpu"], 4096 / result["iteration_s"])
+        self.assertAlmostEqual(result["cost_per_step"], 64 * 2.5 * result["iteration_s"] / 3600)
+
+    def test_recomputation_counts_as_hardware_only(self):
+        result = self.simulated("--set", "workload.recompute=full")
+        self.assertGreater(result["hfu"], 1.2 * result["mfu"])
+
+
+class StepTest(ModelTest):
+    def test_the_measured_step_comes_back(self):
+        self.ok("calibrate", "--step", "700ms", "m.yaml", "--out", "s.yaml")
+        self.assertAlmostEqual(self.simulated("--set", "workload.compute=s.yaml")["iteration_s"], 0.7, delta=0.7e-6)
+
+    def test_host_of_a_host_bound_step(self):
+        small = ["--set", "workload={model: gpt2, micro_batch: 1, sequence: 128}", "--set", "cluster.gpu=h100-sxm"]
+        step = 1.5 * self.simulated(*small)["iteration_s"]
+        self.ok("calibrate", "--step", f"{step}s", "--fit", "host", "m.yaml", "--out", "s.yaml", *small)
+        again = self.simulated(*small, "--set", "workload.compute=s.yaml")["iteration_s"]
+        self.assertAlmostEqual(again / step, 1, delta=1e-6)
+
+    def test_what_it_refuses(self):
+        for arguments, says in [
+                (["--step", "700ms", "--fit", "host"], "this step does not identify host"),
+                (["--step", "70s"], "no gemm gives 70 s: the scenario takes"),
+                (["--step", "700ms", "--set", "workload={model: gpt2, micro_batch: 1, sequence: 128}"], "launches are")]:
+            with self.subTest(says):
+                done = self.fails(2, "calibrate", "m.yaml", "--out", "s.yaml", *arguments)
+                self.assertIn(says, done.stderr)
+
+
+if __name__ == "__main__":
+    cli.main()
