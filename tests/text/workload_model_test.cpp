@@ -20,12 +20,13 @@ GpuDescription gpu_named(const std::string& name) {
   return read_gpu(*find_preset(PresetKind::gpus, name));
 }
 
-ModelWorkload read(const std::string& workload, const std::string& gpu = "h100-sxm") {
+ModelWorkload read(const std::string& workload, const std::string& gpu = "h100-sxm",
+                   bool is_sharded = false) {
   auto resolve = [](PresetKind kind, const config::Value& value) {
     return preset_file(kind, value).value_or(value.scalar);
   };
   auto root = parse(workload);
-  return read_workload_model(root, gpu_named(gpu), resolve);
+  return read_workload_model(root, gpu_named(gpu), resolve, is_sharded);
 }
 
 std::string error_of(const std::string& workload, const std::string& gpu = "h100-sxm") {
@@ -49,6 +50,13 @@ TEST(WorkloadModel, Defaults) {
       "compute times are estimated (framework fsdp-eager-2023, the default): products reach 0.74 of the "
       "peak; other steps of its machine are 2.3 % off on average; machines and frameworks span 0.52 to "
       "0.8: one measured step settles it (ddpsim calibrate --step)");
+}
+
+// A strategy that shards casts gradients as it reduces them, not in the backward pass.
+TEST(WorkloadModel, ShardedGradientsAreNotCastInBackward) {
+  const std::string workload = "{model: llama-2-7b, micro_batch: 1, sequence: 4096}";
+  EXPECT_FALSE(read(workload, "h100-sxm", true).step->step.shape.casts_gradients);
+  EXPECT_LT(read(workload, "h100-sxm", true).trace.backward(), read(workload).trace.backward());
 }
 
 TEST(WorkloadModel, EveryKey) {
