@@ -132,7 +132,7 @@ class WorkloadReader {
   ModelWorkload of_transformer(Transformer model) {
     if (causal_) model.causal = *causal_;
     ModelWorkload result{
-        .trace = transformer_trace(model, gpu_, software_, step_), .step = {}, .notes = notes()};
+        .trace = transformer_trace(model, gpu_, software_, step_), .step = {}, .notes = notes(true)};
     auto work = step_work(model, gpu_, step_);
     result.step = ModelStep{std::move(model), step_, software_, gpu_, state_bytes(step_), work};
     return result;
@@ -159,20 +159,23 @@ class WorkloadReader {
       throw InputError("a list of layers is computed in fp32, fp16 or bf16",
                        "only a transformer knows tf32 and fp8")
           .about("dtype");
-    ModelWorkload result{.trace = synthesize(model, options), .step = {}, .notes = notes()};
+    ModelWorkload result{.trace = synthesize(model, options), .step = {}, .notes = notes(false)};
     result.notes.push_back(
         {"memory-left-out",
          "a list of layers says nothing of activations: whether it fits into the GPU's memory is not known"});
     return result;
   }
 
-  [[nodiscard]] std::vector<Note> notes() const {
+  // Steps were measured, and the software fitted and judged, of transformers only.
+  [[nodiscard]] std::vector<Note> notes(bool is_transformer) const {
     std::vector<Note> notes;
     std::string who = is_calibrated_
                           ? fmt::format("calibrated as '{}'", software_.name)
                           : fmt::format("framework {}{}", software_.name, is_default_ ? ", the default" : "");
     std::string how_good;
-    if (software_.judged_error)
+    if (!is_transformer)
+      how_good = "; fitted to transformers, and how far that is off a list of layers is not known";
+    else if (software_.judged_error)
       how_good = fmt::format("; other steps of its machine are {:.1f} % off on average",
                              100 * *software_.judged_error);
     notes.push_back(

@@ -13,7 +13,6 @@
 namespace ddpsim::testing {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 GpuDescription gpu_named(const std::string& name) {
@@ -123,6 +122,9 @@ TEST(WorkloadModel, AListOfLayersSaysNothingOfMemory) {
   auto workload = read("{model: resnet50, micro_batch: 64, sequence: 1}");
   EXPECT_FALSE(workload.step);
   EXPECT_EQ(workload.trace.gradients.size(), 161U);
+  EXPECT_THAT(workload.notes[0].text,
+              HasSubstr("; fitted to transformers, and how far that is off a list of layers is not known;"));
+  EXPECT_THAT(workload.notes[0].text, ::testing::Not(HasSubstr("on average")));
   EXPECT_EQ(workload.notes.back(), (Note{"memory-left-out",
                                          "a list of layers says nothing of activations: whether it fits into "
                                          "the GPU's memory is not known"}));
