@@ -83,21 +83,21 @@ Located line_of(const std::shared_ptr<const SourceFile>& source, std::size_t ind
           {source, static_cast<int>(index) + 1, 1, std::max(1, static_cast<int>(content.size()))}};
 }
 
-// Looks for the line "# format: 1".
-void check_format(const LoadedText& text, std::string_view what, std::string_view format) {
-  constexpr std::string_view kVersion = "1";
+// The version N of the line "# format: N".
+int find_version(const LoadedText& text, std::string_view what, std::string_view format, int newest) {
   for (std::size_t i = 0; i < text.source->lines.size(); ++i) {
     auto line = line_of(text.source, i);
     if (line.text.empty() || line.text.front() != '#') continue;
     auto comment = parse_comment(line);
     if (comment.key.text != format) continue;
-    if (comment.value.text == kVersion) return;
+    for (int version = 1; version <= newest; ++version)
+      if (comment.value.text == std::to_string(version)) return version;
     throw InputError(comment.value.span,
                      fmt::format("{} version '{}' is not known", format, comment.value.text),
-                     fmt::format("this program reads version {}", kVersion));
+                     newest == 1 ? std::string("this program reads version 1")
+                                 : fmt::format("this program reads versions 1 to {}", newest));
   }
-  throw InputError(whole_file(text.source),
-                   fmt::format("has no line '# {}: {}'; it is not {}", format, kVersion, what),
+  throw InputError(whole_file(text.source), fmt::format("has no line '# {}: 1'; it is not {}", format, what),
                    "is it the right file? That line comes first");
 }
 
@@ -118,9 +118,9 @@ std::size_t CsvTable::column(std::string_view name) const {
                    fmt::format("the columns here are {}", fmt::join(names, ", ")));
 }
 
-CsvTable parse_csv(const LoadedText& text, std::string_view what, std::string_view format) {
-  if (!format.empty()) check_format(text, what, format);
+CsvTable parse_csv(const LoadedText& text, std::string_view what, std::string_view format, int newest) {
   CsvTable table;
+  if (!format.empty()) table.version = find_version(text, what, format, newest);
   table.source = text.source;
   for (std::size_t i = 0; i < text.source->lines.size(); ++i) {
     auto line = line_of(text.source, i);

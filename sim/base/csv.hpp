@@ -18,6 +18,7 @@ struct CsvComment {
 
 struct CsvTable {
   std::shared_ptr<const SourceFile> source;
+  int version = 1;  // of the format
   std::vector<CsvComment> comments;
   std::vector<Located> header;
   std::vector<std::vector<Located>> rows;  // each as long as the header
@@ -32,9 +33,10 @@ struct CsvTable {
 // refuses, a missing header, an unterminated quote, a doubled column, or a record with more or fewer fields
 // than the header.
 // `format` is the key of the format's own header line, "# format: 1", for formats that have one: it is looked
-// for before anything else, so that another kind of file is called just that.
+// for before anything else, so that another kind of file is called just that. Versions go from 1 to `newest`.
 CsvTable read_csv(const std::string& path, std::string_view what, std::string_view format = {});
-CsvTable parse_csv(const LoadedText& text, std::string_view what, std::string_view format = {});
+CsvTable parse_csv(const LoadedText& text, std::string_view what, std::string_view format = {},
+                   int newest = 1);
 
 // Throws InputError at the first column that is not among the known ones; `what` as in read_csv.
 void check_columns(const CsvTable& table, std::span<const std::string> known, std::string_view what);

@@ -66,7 +66,7 @@ Command calibrate_command() {
                 "and 4 GPUs, FILE@8/half those of a data type, FILE@8/half/all_gather of an operation"},
            {.name = "--topology",
             .value = &tables.topology,
-            .description = "The machine's topology, with a section nccl"},
+            .description = "The machine's topology, with a section nccl: a name or a file"},
            {.name = "--overlap",
             .value = &options->overlap,
             .description = "Fit instead how strongly compute and communication slow one another down, to an "

@@ -10,6 +10,7 @@
 #include "sim/calibrate/calibration_json.hpp"
 #include "sim/calibrate/fit.hpp"
 #include "sim/cli/measurements.hpp"
+#include "sim/cli/preset_option.hpp"
 #include "sim/cli/scenario_options.hpp"
 #include "sim/report/bandwidth_plot.hpp"
 #include "sim/report/plot.hpp"
@@ -245,7 +246,7 @@ std::vector<calibrate::FittedTable> fitted_tables(const std::vector<Machine>& ma
 
 void calibrate_tables(const TableOptions& options) {
   check_options(options);
-  auto topology = read_topology(options.topology);
+  auto topology = read_topology(preset_path(PresetKind::topologies, "--topology", options.topology));
   require_nccl(*topology, options.topology);
   auto measured = measured_options(options);
   auto machines = load_machines(options.machines, *topology, measured);

@@ -1,12 +1,16 @@
 #include "sim/cli/cluster_options.hpp"
 
 #include "sim/base/limits.hpp"
+#include "sim/cli/preset_option.hpp"
+#include "sim/text/topology_file.hpp"
 
 namespace ddpsim::cli {
 
 void ClusterOptions::add_to(Command& command) {
-  command.options.push_back(
-      {.name = "FILE", .value = &file, .description = "Topology (YAML)", .is_required = true});
+  command.options.push_back({.name = "FILE",
+                             .value = &file,
+                             .description = "Topology: a name ('ddpsim list topologies') or a file (YAML)",
+                             .is_required = true});
   command.options.push_back({.name = "--world-size",
                              .value = &gpus,
                              .description = "GPUs; without it one node, or all that a graph names",
@@ -17,6 +21,10 @@ std::shared_ptr<const Cluster> ClusterOptions::build(const Topology& topology) c
   auto size = gpus ? gpus : topology.usual_size();
   if (!size) throw InputError("this topology fits any number of GPUs", "say how many: --world-size 8");
   return topology.build(*size);
+}
+
+std::shared_ptr<const Topology> ClusterOptions::topology() const {
+  return read_topology(preset_path(PresetKind::topologies, "FILE", file));
 }
 
 Option collnet_option(bool* value) {

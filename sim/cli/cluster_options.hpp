@@ -1,11 +1,10 @@
 #pragma once
-// What every look at a topology reads: a topology file at some size.
+// What every look at a topology reads: a topology, by its name or its file, at some size.
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "sim/command_line/command_line.hpp"
-#include "sim/text/topology_file.hpp"
 #include "sim/topology/topology.hpp"
 
 namespace ddpsim::cli {
@@ -17,7 +16,8 @@ struct ClusterOptions {
   void add_to(Command& command);
   // Of one node, or of all that a graph names, without a size.
   [[nodiscard]] std::shared_ptr<const Cluster> build(const Topology& topology) const;
-  [[nodiscard]] std::shared_ptr<const Cluster> build() const { return build(*read_topology(file)); }
+  [[nodiscard]] std::shared_ptr<const Cluster> build() const { return build(*topology()); }
+  [[nodiscard]] std::shared_ptr<const Topology> topology() const;
 };
 
 // --collnet: what NCCL_COLLNET_ENABLE=1 lets NCCL choose from. Throws InputError where the network does not

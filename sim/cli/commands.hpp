@@ -6,6 +6,7 @@ namespace ddpsim::cli {
 
 Command calibrate_command();
 Command capture_command();
+Command list_command();
 Command memory_command();
 Command simulate_command();
 Command sweep_command();

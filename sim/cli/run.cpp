@@ -16,7 +16,8 @@ Command program() {
               "bucket size is best.",
           .example = "  ddpsim sweep configs/quickstart.yaml --plot sweep.svg",
           .commands = {simulate_command(), sweep_command(), memory_command(), calibrate_command(),
-                       topology_command(), trace_command(), capture_command(), validate_command()}};
+                       topology_command(), trace_command(), list_command(), capture_command(),
+                       validate_command()}};
 }
 
 }  // namespace

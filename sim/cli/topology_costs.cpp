@@ -12,7 +12,6 @@
 #include "sim/cost/operation_costs.hpp"
 #include "sim/report/collective_costs.hpp"
 #include "sim/text/nccl_calibration.hpp"
-#include "sim/text/topology_file.hpp"
 
 namespace ddpsim::cli {
 namespace {
@@ -53,7 +52,7 @@ void costs(const CostOptions& options) {
   check_outputs({{"--json", options.json}, {"--csv", options.csv}});
   auto sizes = parse_byte_sizes(options.bytes, "--bytes");
   auto operations = operations_of(options);
-  auto topology = read_topology(options.cluster.file);
+  auto topology = options.cluster.topology();
   auto cluster = options.cluster.build(*topology);
   bool under_nccl = topology->nccl && !options.plain;
   std::vector<OperationCost> all;

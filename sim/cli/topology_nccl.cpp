@@ -12,7 +12,6 @@
 #include "sim/cost/nccl_communicator.hpp"
 #include "sim/cost/operation_costs.hpp"
 #include "sim/text/nccl_calibration.hpp"
-#include "sim/text/topology_file.hpp"
 
 namespace ddpsim::cli {
 namespace {
@@ -61,7 +60,7 @@ Operation operation_of(const std::string& name) {
 }
 
 void show_nccl(const ClusterOptions& options, Operation operation, bool collnet) {
-  auto topology = read_topology(options.file);
+  auto topology = options.topology();
   const auto& platform = require_nccl(*topology, options.file);
   auto allowed = allowed_with(collnet, platform);
   auto cluster = options.build(*topology);

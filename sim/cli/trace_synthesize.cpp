@@ -8,6 +8,7 @@
 #include "sim/base/quantity.hpp"
 #include "sim/base/standard_error.hpp"
 #include "sim/cli/commands.hpp"
+#include "sim/cli/preset_option.hpp"
 #include "sim/cli/scenario_options.hpp"
 #include "sim/compute/gpt2_model.hpp"
 #include "sim/compute/synthesize.hpp"
@@ -41,10 +42,9 @@ std::optional<Seconds> parse_time(const char* option, const std::optional<std::s
 }
 
 Model load_model(const SynthesizeOptions& options) {
-  if (options.layers) return read_model(*options.layers);
+  if (options.layers) return read_model(preset_path(PresetKind::models, "--layers", *options.layers));
   if (!options.model)
-    throw InputError("no model is given",
-                     "give --model gpt2, or a model file: --layers models/bert-base-qa.yaml");
+    throw InputError("no model is given", "give --model gpt2, or a list of layers: --layers bert-base-qa");
   const auto& gpt2 = transformer_named(*options.model);
   if (options.sequence > gpt2.positions)
     throw InputError(
@@ -64,10 +64,10 @@ SynthesisOptions synthesis_options(const SynthesizeOptions& options) {
   synthesis.backward = parse_time("--backward", options.backward);
   synthesis.optimizer = parse_time("--optimizer", options.optimizer);
   if (options.gpu)
-    synthesis.gpu = read_gpu(*options.gpu);
+    synthesis.gpu = read_gpu(preset_path(PresetKind::gpus, "--gpu", *options.gpu));
   else if (!synthesis.forward || !synthesis.backward)
     throw InputError("neither a GPU nor the times of both passes are given",
-                     "give --gpu gpus/h100-sxm.yaml, or --forward and --backward, or all three");
+                     "give --gpu h100-sxm, or --forward and --backward, or all three");
   return synthesis;
 }
 
@@ -125,70 +125,71 @@ Command trace_synthesize_command() {
   const std::pair<double, double> count{1, kLargestBatch};  // what a trace's header takes
   const std::pair<double, double> share{0.001, 1.0};
   const std::vector<std::string> types{"float32", "bfloat16", "float16", "fp32", "bf16", "fp16"};
-  return {
-      .name = "synthesize",
-      .description = "Estimate a layer trace of a model that nobody recorded",
-      .example =
-          "  ddpsim trace synthesize --model gpt2-xl --dtype bf16 --gpu gpus/h100-sxm.yaml --out trace.csv\n"
-          "  ddpsim trace synthesize --layers models/cs336-xl.yaml --batch 2 --sequence 512 --forward 155ms "
-          "--backward 296ms --out trace.csv",
-      .options = {{.name = "--model", .value = &options->model, .description = "A GPT-2", .words = models},
-                  {.name = "--layers",
-                   .value = &options->layers,
-                   .description = "Model file (YAML), see models/, instead of --model",
-                   .type = "PATH",
-                   .excludes = {"--model"}},
-                  {.name = "--batch",
-                   .value = &options->batch,
-                   .description = "Samples a GPU and step",
-                   .shows_default = true,
-                   .range = count},
-                  {.name = "--sequence",
-                   .value = &options->sequence,
-                   .description = "Tokens a sample",
-                   .shows_default = true,
-                   .range = count},
-                  {.name = "--dtype",
-                   .value = &options->compute,
-                   .description = "What layers compute in",
-                   .shows_default = true,
-                   .words = types},
-                  {.name = "--gradients",
-                   .value = &options->gradients,
-                   .description = "Type of gradients and parameters",
-                   .shows_default = true,
-                   .words = types},
-                  {.name = "--gpu",
-                   .value = &options->gpu,
-                   .description = "GPU file (YAML), see gpus/",
-                   .type = "PATH"},
-                  {.name = "--efficiency",
-                   .value = &options->efficiency,
-                   .description = "Share of the peak that matrix products reach",
-                   .shows_default = true,
-                   .range = share},
-                  {.name = "--memory-efficiency",
-                   .value = &options->memory_efficiency,
-                   .description = "Share of the memory bandwidth that is reached (the GPU's copy efficiency)",
-                   .range = share},
-                  {.name = "--forward",
-                   .value = &options->forward,
-                   .description = "Known time of the forward pass: scales the estimate",
-                   .type = "TIME"},
-                  {.name = "--backward",
-                   .value = &options->backward,
-                   .description = "Known time of the backward pass",
-                   .type = "TIME"},
-                  {.name = "--optimizer",
-                   .value = &options->optimizer,
-                   .description = "Known time of the optimizer",
-                   .type = "TIME"},
-                  {.name = "--out",
-                   .value = &options->out,
-                   .description = "Layer trace to write",
-                   .type = "PATH",
-                   .is_required = true}},
-      .run = [options] { synthesize(*options); }};
+  return {.name = "synthesize",
+          .description = "Estimate a layer trace of a model that nobody recorded",
+          .example =
+              "  ddpsim trace synthesize --model gpt2-xl --dtype bf16 --gpu h100-sxm --out trace.csv\n"
+              "  ddpsim trace synthesize --layers cs336-xl --batch 2 --sequence 512 --forward 155ms "
+              "--backward 296ms --out trace.csv",
+          .options =
+              {{.name = "--model", .value = &options->model, .description = "A GPT-2", .words = models},
+               {.name = "--layers",
+                .value = &options->layers,
+                .description =
+                    "Model as a list of layers, instead of --model: a name (bert-base-qa) or a file (YAML)",
+                .type = "PATH",
+                .excludes = {"--model"}},
+               {.name = "--batch",
+                .value = &options->batch,
+                .description = "Samples a GPU and step",
+                .shows_default = true,
+                .range = count},
+               {.name = "--sequence",
+                .value = &options->sequence,
+                .description = "Tokens a sample",
+                .shows_default = true,
+                .range = count},
+               {.name = "--dtype",
+                .value = &options->compute,
+                .description = "What layers compute in",
+                .shows_default = true,
+                .words = types},
+               {.name = "--gradients",
+                .value = &options->gradients,
+                .description = "Type of gradients and parameters",
+                .shows_default = true,
+                .words = types},
+               {.name = "--gpu",
+                .value = &options->gpu,
+                .description = "GPU: a name ('ddpsim list gpus') or a file (YAML)",
+                .type = "PATH"},
+               {.name = "--efficiency",
+                .value = &options->efficiency,
+                .description = "Share of the peak that matrix products reach",
+                .shows_default = true,
+                .range = share},
+               {.name = "--memory-efficiency",
+                .value = &options->memory_efficiency,
+                .description = "Share of the memory bandwidth that is reached (the GPU's copy efficiency)",
+                .range = share},
+               {.name = "--forward",
+                .value = &options->forward,
+                .description = "Known time of the forward pass: scales the estimate",
+                .type = "TIME"},
+               {.name = "--backward",
+                .value = &options->backward,
+                .description = "Known time of the backward pass",
+                .type = "TIME"},
+               {.name = "--optimizer",
+                .value = &options->optimizer,
+                .description = "Known time of the optimizer",
+                .type = "TIME"},
+               {.name = "--out",
+                .value = &options->out,
+                .description = "Layer trace to write",
+                .type = "PATH",
+                .is_required = true}},
+          .run = [options] { synthesize(*options); }};
 }
 
 }  // namespace ddpsim::cli

@@ -59,6 +59,7 @@ void multiply_times(LayerTrace& trace, const Ratios& factors, double optimizer) 
     if (gradient.ready_spread && before > Seconds(0))
       gradient.ready_spread = *gradient.ready_spread * (now / before);
     gradient.ready = now;
+    if (gradient.forward_end) gradient.forward_end = *gradient.forward_end * factors.forward;
   }
   if (trace.forward) trace.forward = *trace.forward * factors.forward;
   if (trace.optimizer) trace.optimizer = *trace.optimizer * optimizer;

@@ -83,17 +83,25 @@ LayerTrace synthesize(const Model& model, const SynthesisOptions& options) {
   LayerTimes times(options);
   LayerTrace trace;
   Seconds forward, backward;
+  std::vector<Seconds> forward_ends;
   for (const auto& layer : model.layers) {
     forward += times.of(layer.forward);
+    forward_ends.push_back(forward);
     backward += times.of(layer.backward);
   }
-  trace.forward = forward * scale(options.forward, forward, model);
+  double forward_scale = scale(options.forward, forward, model);
+  trace.forward = forward * forward_scale;
   double backward_scale = scale(options.backward, backward, model);
   Seconds now;
-  for (auto layer = model.layers.rbegin(); layer != model.layers.rend(); ++layer) {
-    now += times.of(layer->backward);
-    for (const auto& tensor : layer->tensors)
-      trace.gradients.push_back({tensor.name, tensor.elements, options.gradients, now * backward_scale, {}});
+  for (auto i = model.layers.size(); i-- > 0;) {
+    now += times.of(model.layers[i].backward);
+    for (const auto& tensor : model.layers[i].tensors)
+      trace.gradients.push_back({tensor.name,
+                                 tensor.elements,
+                                 options.gradients,
+                                 now * backward_scale,
+                                 {},
+                                 forward_ends[i] * forward_scale});
   }
   trace.registration_order.resize(trace.gradients.size());
   std::size_t gradient = 0;

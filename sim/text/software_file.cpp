@@ -53,12 +53,16 @@ void read_memory_use(const Value& value, Software& software) {
   reader.finish();
 }
 
-// The entry for a GPU, or the last one: what is newest stands at the end.
-const config::Entry& entry_for(const Value& gpus, std::string_view gpu, bool& is_for_gpu) {
+const std::vector<config::Entry>& entries_of(const Value& gpus) {
   if (gpus.kind != Value::Kind::map || gpus.entries.empty())
     throw InputError(gpus.span, "'gpus' is a map from a GPU's name to its shares",
                      "write it like H100: {gemm: 0.74}");
-  for (const auto& entry : gpus.entries)
+  return gpus.entries;
+}
+
+// The entry for a GPU, or the last one: what is newest stands at the end.
+const config::Entry& entry_for(const Value& gpus, std::string_view gpu, bool& is_for_gpu) {
+  for (const auto& entry : entries_of(gpus))
     if (gpu.find(entry.key) != std::string_view::npos) return entry;
   is_for_gpu = false;
   return gpus.entries.back();
@@ -86,7 +90,17 @@ Software read_software(const std::string& path, std::string_view gpu) {
   software.fitted_on = entry.key;
   if (software.gemm == 0)
     throw InputError(entry.value.span, "nothing says what share of the peak products reach", "add gemm: 0.7");
+  if (software.flash && software.attention == 0)
+    throw InputError(entry.value.span, "nothing says what share of the peak the flash kernel reaches",
+                     "add attention: 0.3, or say attention: unfused");
   return software;
+}
+
+std::vector<std::string> software_gpus(const std::string& path) {
+  Value root = config::load_yaml(path, "software");
+  std::vector<std::string> gpus;
+  for (const auto& entry : entries_of(MapReader(root, "software").require("gpus"))) gpus.push_back(entry.key);
+  return gpus;
 }
 
 std::string write_software(const Software& software, const std::string& gpu, const std::string& comment) {

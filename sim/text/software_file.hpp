@@ -2,6 +2,7 @@
 // `kind: software` files (docs/formats.md, "Software").
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "sim/compute/software.hpp"
 
@@ -10,6 +11,9 @@ namespace ddpsim {
 // What the file says of this GPU, by its name: the shares of the entry of `gpus` whose word stands in it
 // ("A100" in "NVIDIA A100 SXM4 80GB"), else those of the last entry. Throws InputError.
 Software read_software(const std::string& path, std::string_view gpu);
+
+// The GPUs of its entries, in the order of the file.
+std::vector<std::string> software_gpus(const std::string& path);
 
 // A file that read_software reads back, for that GPU; `comment` stands at its top.
 std::string write_software(const Software& software, const std::string& gpu, const std::string& comment);

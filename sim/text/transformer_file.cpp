@@ -119,6 +119,9 @@ Transformer read_hugging_face_config(const Value& root, const std::string& name)
     if (const auto* value = first(root, {experts}))
       throw InputError(value->span, "a mixture of experts is no dense transformer",
                        "only dense ones are modelled");
+  if (const auto* value = first(root, {"is_encoder_decoder"}); value && config::as_bool(*value))
+    throw InputError(value->span, "an encoder and a decoder are no stack of equal blocks",
+                     "only one of either is modelled: give its sizes as kind: transformer");
   auto type = word_of(first(root, {"model_type"}), "");
   Transformer model;
   model.name = word_of(first(root, {"_name_or_path"}), name.c_str());
@@ -133,7 +136,8 @@ Transformer read_hugging_face_config(const Value& root, const std::string& name)
   const auto* head_dim = first(root, {"head_dim"});
   if (!head_dim && model.hidden % model.heads != 0)
     throw InputError(heads.span,
-                     fmt::format("{} values are not divided evenly by {} heads", model.hidden, model.heads));
+                     fmt::format("{} values are not divided evenly by {} heads", model.hidden, model.heads),
+                     "give its sizes as kind: transformer, with head_dim");
   model.head_dim = head_dim ? as_width()(*head_dim) : model.hidden / model.heads;
   model.ffn = feed_forward_width(root, model.hidden);
   model.gated =

@@ -37,26 +37,13 @@ DType as_gradient_dtype(const Value& value) {
                                               {"float16", DType::float16}})(value);
 }
 
-// A transformer, or a list of layers.
-struct AnyModel {
-  std::optional<Transformer> transformer;
-  std::optional<Model> layers;
-};
-
-AnyModel read_any_model(const Value& value, const FileResolver& resolve) {
+AnyModel find_model(const Value& value, const FileResolver& resolve) {
   if (value.kind == Value::Kind::map)
     return {is_hugging_face_config(value) ? read_hugging_face_config(value, "model")
                                           : read_transformer(value, "model"),
             {}};
   if (const auto* preset = find_transformer(config::as_string(value))) return {*preset, {}};
-  auto path = resolve(PresetKind::models, value);
-  auto root = config::load_yaml(path, "a model");
-  auto name = std::filesystem::path(path).stem().string();
-  if (is_hugging_face_config(root)) return {read_hugging_face_config(root, name), {}};
-  const auto* kind = root.find("kind");
-  if (kind && kind->value.kind == Value::Kind::scalar && kind->value.scalar == "transformer")
-    return {read_transformer(root, name), {}};
-  return {{}, read_model(path)};
+  return read_any_model(resolve(PresetKind::models, value));
 }
 
 class WorkloadReader {
@@ -66,7 +53,7 @@ class WorkloadReader {
       : workload_(workload), gpu_(gpu), resolve_(resolve), is_sharded_(is_sharded) {}
 
   ModelWorkload read() {
-    auto model = read_any_model(value_of("model"), resolve_);
+    auto model = find_model(value_of("model"), resolve_);
     read_software();
     read_step(model.transformer ? &*model.transformer : nullptr);
     try {
@@ -145,7 +132,7 @@ class WorkloadReader {
   ModelWorkload of_transformer(Transformer model) {
     if (causal_) model.causal = *causal_;
     ModelWorkload result{
-        .trace = transformer_trace(model, gpu_, software_, step_), .step = {}, .notes = notes()};
+        .trace = transformer_trace(model, gpu_, software_, step_), .step = {}, .notes = notes(true)};
     auto work = step_work(model, gpu_, step_);
     result.step = ModelStep{std::move(model), step_, software_, gpu_, state_bytes(step_), work};
     return result;
@@ -172,20 +159,23 @@ class WorkloadReader {
       throw InputError("a list of layers is computed in fp32, fp16 or bf16",
                        "only a transformer knows tf32 and fp8")
           .about("dtype");
-    ModelWorkload result{.trace = synthesize(model, options), .step = {}, .notes = notes()};
+    ModelWorkload result{.trace = synthesize(model, options), .step = {}, .notes = notes(false)};
     result.notes.push_back(
         {"memory-left-out",
          "a list of layers says nothing of activations: whether it fits into the GPU's memory is not known"});
     return result;
   }
 
-  [[nodiscard]] std::vector<Note> notes() const {
+  // Steps were measured, and the software fitted and judged, of transformers only.
+  [[nodiscard]] std::vector<Note> notes(bool is_transformer) const {
     std::vector<Note> notes;
     std::string who = is_calibrated_
                           ? fmt::format("calibrated as '{}'", software_.name)
                           : fmt::format("framework {}{}", software_.name, is_default_ ? ", the default" : "");
     std::string how_good;
-    if (software_.judged_error)
+    if (!is_transformer)
+      how_good = "; fitted to transformers, and how far that is off a list of layers is not known";
+    else if (software_.judged_error)
       how_good = fmt::format("; other steps of its machine are {:.1f} % off on average",
                              100 * *software_.judged_error);
     notes.push_back(
@@ -214,6 +204,16 @@ class WorkloadReader {
 };
 
 }  // namespace
+
+AnyModel read_any_model(const std::string& path) {
+  auto root = config::load_yaml(path, "a model");
+  auto name = std::filesystem::path(path).stem().string();
+  if (is_hugging_face_config(root)) return {read_hugging_face_config(root, name), {}};
+  const auto* kind = root.find("kind");
+  if (kind && kind->value.kind == Value::Kind::scalar && kind->value.scalar == "transformer")
+    return {read_transformer(root, name), {}};
+  return {{}, read_model(path)};
+}
 
 ModelWorkload read_workload_model(const Value& workload, const GpuDescription& gpu,
                                   const FileResolver& resolve, bool is_sharded) {

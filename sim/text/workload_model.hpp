@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/base/note.hpp"
+#include "sim/compute/model_layers.hpp"
 #include "sim/compute/model_step.hpp"
 #include "sim/config/value.hpp"
 #include "sim/text/presets.hpp"
@@ -17,6 +18,15 @@ namespace ddpsim {
 // Of `workload`, beside `model`.
 inline constexpr std::array kWorkloadModelKeys{"micro_batch", "sequence",  "dtype",     "gradients",
                                                "recompute",   "attention", "framework", "compute"};
+
+// A transformer by its sizes, or a list of layers.
+struct AnyModel {
+  std::optional<Transformer> transformer;
+  std::optional<Model> layers;
+};
+
+// A file of models/ or a config.json. Throws InputError.
+AnyModel read_any_model(const std::string& path);
 
 struct ModelWorkload {
   LayerTrace trace;

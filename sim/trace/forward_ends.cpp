@@ -1,20 +1,8 @@
 #include "sim/trace/forward_ends.hpp"
 
-#include <algorithm>
-
-#include "sim/base/check.hpp"
+#include <utility>
 
 namespace ddpsim {
-
-std::pair<Seconds, Seconds> ForwardEnds::interval(std::size_t first, std::size_t last) const {
-  DDPSIM_CHECK(first <= last && last < ends.size(), "a range of gradients");
-  auto from = ends.begin() + static_cast<std::ptrdiff_t>(first);
-  auto [earliest, latest] = std::minmax_element(from, ends.begin() + static_cast<std::ptrdiff_t>(last) + 1);
-  Seconds start;
-  for (auto end : ends)
-    if (end < *earliest) start = std::max(start, end);
-  return {start, *latest};
-}
 
 ForwardEnds forward_ends(const LayerTrace& trace) {
   ForwardEnds result;

@@ -1,7 +1,6 @@
 #pragma once
 // When each layer's forward pass ends: recorded, or spread.
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "sim/base/note.hpp"
@@ -12,10 +11,6 @@ namespace ddpsim {
 struct ForwardEnds {
   std::vector<Seconds> ends;  // by gradient, from the start of the forward pass
   std::optional<Note> note;   // code forward-spread, where the trace does not have them
-
-  // The forward pass of the layers of gradients first to last: from the end of the layer before them to the
-  // end of the last of them.
-  [[nodiscard]] std::pair<Seconds, Seconds> interval(std::size_t first, std::size_t last) const;
 };
 
 // Those of the trace. Where it has none, its forward pass is spread over the layers in proportion to their

@@ -20,20 +20,27 @@ namespace {
 constexpr std::string_view kWhat = "a layer trace";
 
 const std::vector<std::string>& known_columns() {
-  static const std::vector<std::string> columns{"gradient", "elements",    "dtype",
-                                                "ready_s",  "ready_std_s", "parameter"};
+  static const std::vector<std::string> columns{"gradient",    "elements",  "dtype",    "ready_s",
+                                                "ready_std_s", "forward_s", "parameter"};
   return columns;
 }
 
 struct Columns {
   std::size_t gradient, elements, dtype, ready;
-  std::optional<std::size_t> ready_std, parameter;
+  std::optional<std::size_t> ready_std, forward, parameter;
 };
 
 Columns find_columns(const CsvTable& table) {
   check_columns(table, known_columns(), kWhat);
-  return {table.column("gradient"), table.column("elements"),         table.column("dtype"),
-          table.column("ready_s"),  table.find_column("ready_std_s"), table.find_column("parameter")};
+  Columns columns{
+      table.column("gradient"),      table.column("elements"),         table.column("dtype"),
+      table.column("ready_s"),       table.find_column("ready_std_s"), table.find_column("forward_s"),
+      table.find_column("parameter")};
+  if (columns.forward && table.version < kNewestTraceVersion)
+    throw InputError(table.header[*columns.forward].span,
+                     fmt::format("column 'forward_s' in a file of version {}", table.version),
+                     fmt::format("say so on the line '# {}: {}'", kTraceFormat, kNewestTraceVersion));
+  return columns;
 }
 
 const Located& filled(const Located& field, std::string_view column) {
@@ -48,7 +55,17 @@ std::string parse_name(const Located& field) {
   return field.text;
 }
 
-Gradient parse_gradient(const std::vector<Located>& row, const Columns& columns) {
+Seconds parse_forward_end(const Located& field, const std::optional<Seconds>& forward) {
+  Seconds end(parse_number(filled(field, "forward_s"), 0, kLongestDuration.value()));
+  if (end > *forward)
+    throw InputError(
+        field.span, fmt::format("forward_s is after the forward pass, which takes {} s", forward->value()),
+        "forward_s counts in seconds from the start of the forward pass; 'forward' of the header is its end");
+  return end;
+}
+
+Gradient parse_gradient(const std::vector<Located>& row, const Columns& columns,
+                        const std::optional<Seconds>& forward) {
   Gradient gradient;
   gradient.name = parse_name(row[columns.gradient]);
   gradient.elements = parse_integer(filled(row[columns.elements], "elements"), 1, kMostElements);
@@ -57,10 +74,16 @@ Gradient parse_gradient(const std::vector<Located>& row, const Columns& columns)
   // Not every gradient needs a spread.
   if (columns.ready_std && !row[*columns.ready_std].text.empty())
     gradient.ready_spread = Seconds(parse_number(row[*columns.ready_std], 0, kLongestDuration.value()));
+  if (columns.forward) gradient.forward_end = parse_forward_end(row[*columns.forward], forward);
   return gradient;
 }
 
-std::vector<Gradient> parse_gradients(const CsvTable& table, const Columns& columns) {
+std::vector<Gradient> parse_gradients(const CsvTable& table, const Columns& columns,
+                                      const std::optional<Seconds>& forward) {
+  if (columns.forward && !forward)
+    throw InputError(table.header[*columns.forward].span,
+                     "'forward_s' without the time of the whole forward pass",
+                     "add it to the header: # forward: 12ms");
   if (table.rows.empty())
     throw InputError(whole_file(table.source), "has no gradients",
                      "a layer trace has one row a gradient, in arrival order");
@@ -68,7 +91,7 @@ std::vector<Gradient> parse_gradients(const CsvTable& table, const Columns& colu
   std::unordered_map<std::string, int> line_of;
   Bytes total;
   for (const auto& row : table.rows) {
-    auto gradient = parse_gradient(row, columns);
+    auto gradient = parse_gradient(row, columns, forward);
     const auto& name = row[columns.gradient];
     auto [first, inserted] = line_of.emplace(gradient.name, name.span.line);
     if (!inserted)
@@ -130,6 +153,11 @@ void check_promises(const LayerTrace& trace) {
     DDPSIM_CHECK(gradient.ready.value() >= previous && gradient.ready.value() <= kLongestDuration.value(),
                  gradient.name + " is not in arrival order");
     previous = gradient.ready.value();
+    const auto& end = gradient.forward_end;
+    DDPSIM_CHECK(end.has_value() == trace.has_forward_ends(),
+                 "some gradients have a forward time and some have none");
+    DDPSIM_CHECK(!end || (trace.forward && *end >= Seconds(0) && *end <= *trace.forward),
+                 gradient.name + "'s layer is not within the forward pass");
   }
   auto order = trace.registration_order;
   std::sort(order.begin(), order.end(), std::greater<>());
@@ -142,7 +170,7 @@ void check_promises(const LayerTrace& trace) {
 }  // namespace
 
 LayerTrace parse_trace(const LoadedText& text) {
-  auto table = parse_csv(text, kWhat, kTraceFormat);
+  auto table = parse_csv(text, kWhat, kTraceFormat, kNewestTraceVersion);
   auto header = read_trace_header(table);
   auto columns = find_columns(table);
   LayerTrace trace;
@@ -150,7 +178,7 @@ LayerTrace parse_trace(const LoadedText& text) {
   trace.forward = header.forward;
   trace.optimizer = header.optimizer;
   trace.buffers = std::move(header.buffers);
-  trace.gradients = parse_gradients(table, columns);
+  trace.gradients = parse_gradients(table, columns, trace.forward);
   check_counts(header, trace);
   trace.registration_order = parse_registration_order(table, columns);
   trace.registration_guessed = !columns.parameter;
@@ -166,18 +194,19 @@ std::string write_trace(const LayerTrace& trace) {
   const auto& gradients = trace.gradients;
   bool has_spread = std::any_of(gradients.begin(), gradients.end(),
                                 [](const auto& g) { return g.ready_spread.has_value(); });
-  bool has_parameter = !trace.registration_guessed;
+  bool has_forward = trace.has_forward_ends(), has_parameter = !trace.registration_guessed;
   std::vector<std::size_t> parameter(gradients.size());
   for (std::size_t i = 0; i < parameter.size(); ++i) parameter[trace.registration_order[i]] = i;
 
   auto out = write_trace_header(trace);
-  out += fmt::format("gradient,elements,dtype,ready_s{}{}\n", has_spread ? ",ready_std_s" : "",
-                     has_parameter ? ",parameter" : "");
+  out += fmt::format("gradient,elements,dtype,ready_s{}{}{}\n", has_spread ? ",ready_std_s" : "",
+                     has_forward ? ",forward_s" : "", has_parameter ? ",parameter" : "");
   for (std::size_t i = 0; i < gradients.size(); ++i) {
     const auto& gradient = gradients[i];
     out += fmt::format("{},{},{},{}", csv_field(gradient.name), gradient.elements, dtype_name(gradient.dtype),
                        gradient.ready.value());
     if (has_spread) out += gradient.ready_spread ? fmt::format(",{}", gradient.ready_spread->value()) : ",";
+    if (has_forward) out += fmt::format(",{}", gradient.forward_end->value());
     if (has_parameter) out += fmt::format(",{}", parameter[i]);
     out += '\n';
   }

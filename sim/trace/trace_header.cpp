@@ -117,7 +117,8 @@ void check_counts(const TraceHeader& header, const LayerTrace& trace) {
 
 std::string write_trace_header(const LayerTrace& trace) {
   const auto& metadata = trace.metadata;
-  std::string out = fmt::format("# {}: 1\n", kTraceFormat);
+  std::string out =
+      fmt::format("# {}: {}\n", kTraceFormat, trace.has_forward_ends() ? kNewestTraceVersion : 1);
   auto text = [&out](std::string_view key, const std::optional<std::string>& value) {
     if (value) out += fmt::format("# {}: {}\n", key, one_line(key, *value));
   };

@@ -9,7 +9,9 @@
 
 namespace ddpsim {
 
-inline constexpr std::string_view kTraceFormat = "ddpsim-trace";  // version 1
+inline constexpr std::string_view kTraceFormat = "ddpsim-trace";
+// Version 2 has the column forward_s. Traces without it are written as version 1.
+inline constexpr int kNewestTraceVersion = 2;
 
 struct TraceHeader {
   TraceMetadata metadata;

@@ -29,6 +29,7 @@ class CaptureTest(cli.CliTest):
         self.assertGreater(times[0], 0)
         self.assertGreater(times[-1], times[0])
         self.assertTrue(all(float(row["ready_std_s"]) >= 0 for row in rows))
+        self.check_forward_times({row["gradient"]: float(row["forward_s"]) for row in rows})
         for start in ("# model: gpt2", "# device: ", "# batch_size: 1", "# sequence_length: 64", "# torch: ", "# forward: ",
                       "# optimizer: ", "# source: ddpsim capture --model gpt2 ", "# captured: 20"):
             self.assertTrue(any(line.startswith(start) for line in lines), start)
@@ -46,6 +47,21 @@ class CaptureTest(cli.CliTest):
         jittered = self.simulate("variability={seed: 1, iterations: 50, jitter: {observed: steps.csv}}")
         self.assertEqual(jittered["iterations"]["count"], 50)
 
+    def check_forward_times(self, ends):
+        """A module after the other; weight and bias end together; the head comes after the last of them."""
+        blocks = [f"transformer.h.{block}.{module}" for block in range(12)
+                  for module in ("ln_1", "attn.c_attn", "attn.c_proj", "ln_2", "mlp.c_fc", "mlp.c_proj")]
+        modules = ["transformer.wte", "transformer.wpe", *blocks, "transformer.ln_f"]
+        times = [ends[module + ".weight"] for module in modules]
+        self.assertEqual(times, sorted(times))
+        self.assertGreater(times[0], 0)
+        for block in blocks:
+            self.assertEqual(ends[block + ".weight"], ends[block + ".bias"])
+        text = self.read("t.csv").decode()
+        forward = text.split("# forward: ")[1].split("\n")[0]
+        seconds = float(forward.removesuffix("ms")) / 1e3 if forward.endswith("ms") else float(forward.removesuffix("s"))
+        self.assertLess(times[-1], seconds)
+
     def test_two_captures_agree_in_all_but_time(self):
         """The order is the same, and the trace of one is what the other would have been called."""
         traces = []
@@ -59,7 +75,7 @@ class CaptureTest(cli.CliTest):
 
     def test_to_standard_output(self):
         done = self.capture("--iterations", "1", "--optimizer", "sgd", "--out", "-")
-        self.assertTrue(done.stdout.startswith("# ddpsim-trace: 1\n"))
+        self.assertTrue(done.stdout.startswith("# ddpsim-trace: 2\n"))
         self.assertEqual(len([line for line in done.stdout.splitlines() if not line.startswith("#")]), 149)
 
     def test_bfloat16(self):

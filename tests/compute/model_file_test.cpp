@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "sim/trace/trace_file.hpp"
+
 #include "tests/support/temporary_folder.hpp"
 
 namespace ddpsim {
@@ -103,6 +105,31 @@ TEST(ModelFiles, Cs336Xl) {
   EXPECT_EQ(model.elements(), 1'998'235'200);
   EXPECT_EQ(tensors(model).size(), 435U);
   EXPECT_EQ(model.forward_flops({1, 1}).value(), 2.0 * (48 * 40'960'000.0 + 16'000'000) + 48 * 4 * 1600);
+}
+
+// torchvision: resnet50's weights have num_params 25557032 and 4.09 GFLOPS, of a multiplication and addition
+// each. Its gradients have the sizes, in their order, of those that a profiler recorded.
+TEST(ModelFiles, ResNet50) {
+  auto model = read_model(DDPSIM_SOURCE_DIR "/models/resnet50.yaml");
+  EXPECT_EQ(model.elements(), 25'557'032);
+  EXPECT_EQ(model.forward_flops({1, 1}).value(), 2 * 4'089'184'256.0);
+  std::vector<std::int64_t> arriving, recorded;
+  for (auto layer = model.layers.rbegin(); layer != model.layers.rend(); ++layer)
+    for (const auto& tensor : layer->tensors) arriving.push_back(tensor.elements);
+  for (const auto& gradient : read_trace(DDPSIM_SOURCE_DIR "/traces/resnet50-2xa100.csv").gradients)
+    recorded.push_back(gradient.elements);
+  EXPECT_EQ(arriving, recorded);
+}
+
+// torchvision: vit_l_16's weights have num_params 304326632 and 61.55 GFLOPS. A block has
+// 2 x 2 x 1024 + 3 x 1024^2 + 3 x 1024 + 1024^2 + 1024 + 2 x 4096 x 1024 + 4096 + 1024 = 12,596,224.
+TEST(ModelFiles, VitL) {
+  auto model = read_model(DDPSIM_SOURCE_DIR "/models/vit-l.yaml");
+  EXPECT_EQ(model.elements(), 304'326'632);
+  EXPECT_EQ(tensors(model).size(), 1U + 2 + 1 + 24 * 12 + 2 + 2);
+  double blocks = 24.0 * (12 * 1024 * 1024 + 2 * 197 * 1024) * 197;
+  EXPECT_NEAR(model.forward_flops({1, 197}).value(), 2 * (blocks + 196.0 * 768 * 1024 + 1024 * 1000), 10);
+  EXPECT_NEAR(model.forward_flops({1, 197}).value() / 2e9, 61.55, 0.005);
 }
 
 }  // namespace

@@ -91,6 +91,20 @@ TEST(Rescale, ByAStatedFactor) {
   EXPECT_EQ(trace.metadata.synthetic, "rescaled by a stated factor of 0.5");
 }
 
+// Layers end within the forward pass as they did.
+TEST(Rescale, LayersForwardPassesAreScaledWithTheirPass) {
+  auto known = recorded();
+  known.forward = Seconds(0.1);
+  for (auto& gradient : known.gradients) gradient.forward_end = Seconds(0.1);
+  known.gradients.back().forward_end = Seconds(0.025);
+  for (const auto& trace :
+       {rescale_trace(known, 0.5), rescale_trace(known, small_gpu(), fast_gpu(), DType::float32)}) {
+    EXPECT_EQ(trace.gradients.front().forward_end, Seconds(0.05));
+    EXPECT_EQ(trace.gradients.back().forward_end, Seconds(0.0125));
+  }
+  EXPECT_FALSE(rescale_trace(recorded(), 0.5).has_forward_ends());
+}
+
 TEST(Rescale, AnEstimateOfAnEstimateSaysBoth) {
   auto estimate = recorded();
   estimate.metadata.synthetic = "FLOPs";

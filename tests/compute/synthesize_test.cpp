@@ -45,6 +45,10 @@ TEST(Synthesize, ByHand) {
   EXPECT_EQ(trace.gradients[1].name, "first.bias");
   EXPECT_DOUBLE_EQ(trace.gradients[1].ready.value(), 8e-3 + 1.6e-3 + 4e-3 + 30e-6);
   EXPECT_EQ(trace.gradients[2].ready, trace.gradients[1].ready);
+  // Forward the first layer is over after its own 2 ms, the last with the pass.
+  EXPECT_EQ(trace.gradients[0].forward_end, trace.forward);
+  EXPECT_DOUBLE_EQ(trace.gradients[1].forward_end->value(), 2e-3 + 5e-6);
+  EXPECT_EQ(trace.gradients[2].forward_end, trace.gradients[1].forward_end);
   EXPECT_THAT(trace.registration_order, ElementsAre(2, 1, 0));
   EXPECT_DOUBLE_EQ(trace.optimizer->value(), 2000 * 28 / 50e9);
 }
@@ -68,6 +72,8 @@ TEST(Synthesize, KnownTimesScaleTheShape) {
   EXPECT_DOUBLE_EQ(trace.forward->value(), 0.155);
   EXPECT_DOUBLE_EQ(trace.backward().value(), 0.296);
   EXPECT_EQ(trace.optimizer, Seconds(0.272));
+  EXPECT_DOUBLE_EQ(*trace.gradients[1].forward_end / *trace.forward,
+                   *estimate.gradients[1].forward_end / *estimate.forward);
   EXPECT_DOUBLE_EQ(trace.gradients[0].ready / trace.backward(),
                    estimate.gradients[0].ready / estimate.backward());
   EXPECT_EQ(trace.metadata.notes.back(),

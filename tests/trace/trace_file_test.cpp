@@ -147,6 +147,31 @@ TEST(TraceFile, OptionalColumnsAreWrittenWhereTheySaySomething) {
             "body.weight,4,float16,0.5,1e-07,1\n");
 }
 
+// Where each layer's forward pass ends makes a file of version 2; without it nothing changes.
+TEST(TraceFile, ForwardTimesMakeVersion2) {
+  auto trace = two_gradients();
+  trace.forward = Seconds(0.125);
+  EXPECT_THAT(write_trace(trace), StartsWith("# ddpsim-trace: 1\n"));
+  trace.gradients[0].forward_end = Seconds(0.125);
+  trace.gradients[1].forward_end = Seconds(0.0625);
+  auto text = write_trace(trace);
+  EXPECT_EQ(text,
+            "# ddpsim-trace: 2\n"
+            "# forward: 125ms\n"
+            "# gradients: 2\n"
+            "# elements: 10\n"
+            "gradient,elements,dtype,ready_s,forward_s,parameter\n"
+            "head.weight,6,float32,0.25,0.125,1\n"
+            "body.weight,4,float16,0.5,0.0625,0\n");
+  EXPECT_EQ(parse(text), trace);
+}
+
+TEST(TraceFile, Version2NeedsNoForwardTimes) {
+  auto trace = parse("# ddpsim-trace: 2\ngradient,elements,dtype,ready_s\na,7,float32,0.5\n");
+  EXPECT_FALSE(trace.has_forward_ends());
+  EXPECT_THAT(write_trace(trace), StartsWith("# ddpsim-trace: 1\n"));
+}
+
 TEST(TraceFile, ReadsBackExactlyWhatItWrote) {
   LayerTrace trace;
   trace.metadata = {"m: 1",
@@ -233,6 +258,13 @@ TEST(TraceFile, BrokenPromisesAreInternalErrors) {
   EXPECT_THAT(broken([](auto& t) { t.registration_order = {0, 0}; }), HasSubstr("not a permutation"));
   EXPECT_THAT(broken([](auto& t) { t.forward = Seconds(-1); }),
               HasSubstr("forward or optimizer is not a time"));
+  EXPECT_THAT(broken([](auto& t) { t.gradients[1].forward_end = Seconds(0); }),
+              HasSubstr("some gradients have a forward time and some have none"));
+  EXPECT_THAT(broken([](auto& t) {
+                t.forward = Seconds(1);
+                t.gradients[0].forward_end = t.gradients[1].forward_end = Seconds(2);
+              }),
+              HasSubstr("head.weight's layer is not within the forward pass"));
   EXPECT_THAT(broken([](auto& t) { t.metadata.notes = {"remark: x"}; }), HasSubstr("read as a header key"));
 }
 

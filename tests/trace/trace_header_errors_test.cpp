@@ -21,14 +21,14 @@ TEST(TraceHeaderErrors, MissingVersion) {
 }
 
 TEST(TraceHeaderErrors, OtherVersion) {
-  EXPECT_EQ(error_of("# ddpsim-trace: 2\n"
+  EXPECT_EQ(error_of("# ddpsim-trace: 3\n"
                      "# colour: red\n"
                      "gradient,elements,dtype,ready_s\n"
                      "a,8,float32,0.1\n"),
-            "t.csv:1:17: error: ddpsim-trace version '2' is not known\n"
-            "  1 | # ddpsim-trace: 2\n"
+            "t.csv:1:17: error: ddpsim-trace version '3' is not known\n"
+            "  1 | # ddpsim-trace: 3\n"
             "    |                 ^\n"
-            "hint: this program reads version 1");
+            "hint: this program reads versions 1 to 2");
 }
 
 TEST(TraceHeaderErrors, VersionWithoutValue) {
@@ -38,7 +38,7 @@ TEST(TraceHeaderErrors, VersionWithoutValue) {
             "t.csv:1:2: error: ddpsim-trace version '' is not known\n"
             "  1 | # ddpsim-trace\n"
             "    |  ^~~~~~~~~~~~~\n"
-            "hint: this program reads version 1");
+            "hint: this program reads versions 1 to 2");
 }
 
 TEST(TraceHeaderErrors, VersionTwice) {

@@ -36,25 +36,25 @@ TEST(TraceRowErrors, MissingColumn) {
 }
 
 TEST(TraceRowErrors, MisspeltColumn) {
-  EXPECT_EQ(
-      error_of("# ddpsim-trace: 1\n"
-               "gradient,element,dtype,ready_s\n"
-               "a,8,float32,0.1\n"),
-      "t.csv:2:10: error: unknown column 'element'; did you mean 'elements'?\n"
-      "  2 | gradient,element,dtype,ready_s\n"
-      "    |          ^~~~~~~\n"
-      "hint: the columns of a layer trace are gradient, elements, dtype, ready_s, ready_std_s, parameter");
+  EXPECT_EQ(error_of("# ddpsim-trace: 1\n"
+                     "gradient,element,dtype,ready_s\n"
+                     "a,8,float32,0.1\n"),
+            "t.csv:2:10: error: unknown column 'element'; did you mean 'elements'?\n"
+            "  2 | gradient,element,dtype,ready_s\n"
+            "    |          ^~~~~~~\n"
+            "hint: the columns of a layer trace are gradient, elements, dtype, ready_s, ready_std_s, "
+            "forward_s, parameter");
 }
 
 TEST(TraceRowErrors, UnknownColumn) {
-  EXPECT_EQ(
-      error_of("# ddpsim-trace: 1\n"
-               "gradient,elements,dtype,ready_s,layer\n"
-               "a,8,float32,0.1,h\n"),
-      "t.csv:2:33: error: unknown column 'layer'\n"
-      "  2 | gradient,elements,dtype,ready_s,layer\n"
-      "    |                                 ^~~~~\n"
-      "hint: the columns of a layer trace are gradient, elements, dtype, ready_s, ready_std_s, parameter");
+  EXPECT_EQ(error_of("# ddpsim-trace: 1\n"
+                     "gradient,elements,dtype,ready_s,layer\n"
+                     "a,8,float32,0.1,h\n"),
+            "t.csv:2:33: error: unknown column 'layer'\n"
+            "  2 | gradient,elements,dtype,ready_s,layer\n"
+            "    |                                 ^~~~~\n"
+            "hint: the columns of a layer trace are gradient, elements, dtype, ready_s, ready_std_s, "
+            "forward_s, parameter");
 }
 
 TEST(TraceRowErrors, ColumnTwice) {

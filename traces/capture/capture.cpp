@@ -23,7 +23,7 @@ namespace {
 
 constexpr double kBusySpread = 0.1;
 
-// Events of a step: those of its phases, then one a parameter.
+// Events of a step: those of its phases, then one a gradient, then one for each module's forward pass.
 enum PhaseEvent : std::size_t { kForward, kBackward, kOptimizer, kEnd, kFirstGradient };
 
 class Capture {
@@ -31,7 +31,8 @@ class Capture {
   explicit Capture(const CaptureOptions& options)
       : on_gpu_(options.device == "cuda"),
         training_(options),
-        clock_((on_gpu_ ? make_cuda_clock : make_host_clock)(kFirstGradient + training_.parameters().size())),
+        clock_((on_gpu_ ? make_cuda_clock : make_host_clock)(kFirstGradient + training_.parameters().size() +
+                                                             training_.modules().size())),
         hooks_(training_.parameters(), [this](std::size_t parameter) {
           arrival_.push_back(parameter);
           clock_->mark(kFirstGradient + parameter);
@@ -41,7 +42,8 @@ class Capture {
     training_.zero_gradients();
     arrival_.clear();
     clock_->mark(kForward);
-    auto loss = training_.forward();
+    auto first_module = kFirstGradient + training_.parameters().size();
+    auto loss = training_.forward([&](std::size_t module) { clock_->mark(first_module + module); });
     clock_->mark(kBackward);
     loss.backward();
     clock_->mark(kOptimizer);
@@ -51,9 +53,13 @@ class Capture {
       throw RunFailed(fmt::format("{} gradients arrived in one backward pass, of {} parameters",
                                   arrival_.size(), training_.parameters().size()));
     auto times = clock_->times();
-    CapturedStep step{times[kBackward] - times[kForward], times[kEnd] - times[kOptimizer], arrival_, {}};
-    for (std::size_t i = kFirstGradient; i < times.size(); ++i)
+    CapturedStep step{times[kBackward] - times[kForward], times[kEnd] - times[kOptimizer], arrival_, {}, {}};
+    for (std::size_t i = kFirstGradient; i < first_module; ++i)
       step.ready.push_back(times[i] - times[kBackward]);
+    step.forward_ends.resize(step.ready.size());
+    for (std::size_t module = 0; module < training_.modules().size(); ++module)
+      for (auto parameter : training_.modules()[module])
+        step.forward_ends[parameter] = times[first_module + module] - times[kForward];
     return step;
   }
 

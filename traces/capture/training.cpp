@@ -28,6 +28,16 @@ Training::Training(const CaptureOptions& options)
     names_.push_back(parameter.key());
     parameters_.push_back(parameter.value());
   }
+  std::unordered_map<const void*, std::size_t> registered;
+  for (std::size_t i = 0; i < parameters_.size(); ++i) registered[parameters_[i].unsafeGetTensorImpl()] = i;
+  for (const auto& module : model_->modules()) {
+    std::vector<std::size_t> own;
+    for (const auto& parameter : module->parameters(/*recurse=*/false))
+      own.push_back(registered.at(parameter.unsafeGetTensorImpl()));
+    if (own.empty()) continue;
+    places_[module.get()] = modules_.size();
+    modules_.push_back(std::move(own));
+  }
   if (options.optimizer == "adamw")
     optimizer_ = std::make_unique<torch::optim::AdamW>(parameters_, torch::optim::AdamWOptions(1e-4));
   else
@@ -38,10 +48,11 @@ void Training::zero_gradients() {
   for (auto& parameter : parameters_) parameter.mutable_grad() = torch::Tensor();
 }
 
-torch::Tensor Training::forward() {
-  if (!autocast_) return model_(tokens_, targets_);
+torch::Tensor Training::forward(const std::function<void(std::size_t)>& passed) {
+  auto after = [&](const torch::nn::Module& module) { passed(places_.at(&module)); };
+  if (!autocast_) return model_(tokens_, targets_, after);
   Bfloat16Autocast autocast(device_.type());
-  return model_(tokens_, targets_);
+  return model_(tokens_, targets_, after);
 }
 
 void Training::step() {

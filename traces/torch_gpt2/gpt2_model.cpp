@@ -9,6 +9,14 @@ namespace {
 using torch::Tensor;
 namespace nn = torch::nn;
 
+// Calls the module and says so.
+template <typename Module>
+Tensor passed(Module& module, const Tensor& x, const AfterModule& after) {
+  auto y = module(x);
+  after(*module);
+  return y;
+}
+
 constexpr double kInitialDeviation = 0.02;  // Radford et al. 2018, section 4.1
 constexpr double kLayerNormEpsilon = 1e-5;
 
@@ -57,14 +65,14 @@ class AttentionImpl : public nn::Module {
         c_attn_(register_module("c_attn", Conv1D(width_, 3 * width_))),
         c_proj_(register_module("c_proj", Conv1D(width_, width_))) {}
 
-  Tensor forward(const Tensor& x) {
+  Tensor forward(const Tensor& x, const AfterModule& after) {
     auto batch = x.size(0), sequence = x.size(1);
-    auto qkv = c_attn_(x).split(width_, 2);
+    auto qkv = passed(c_attn_, x, after).split(width_, 2);
     auto heads = [&](const Tensor& t) {
       return t.view({batch, sequence, heads_, width_ / heads_}).transpose(1, 2);
     };
     auto y = causal_attention(heads(qkv[0]), heads(qkv[1]), heads(qkv[2]), is_training() ? dropout_ : 0);
-    return c_proj_(y.transpose(1, 2).reshape({batch, sequence, width_}));
+    return passed(c_proj_, y.transpose(1, 2).reshape({batch, sequence, width_}), after);
   }
 
  private:
@@ -79,7 +87,9 @@ class MlpImpl : public nn::Module {
   explicit MlpImpl(const Transformer& size)
       : c_fc_(register_module("c_fc", Conv1D(size.hidden, size.ffn))),
         c_proj_(register_module("c_proj", Conv1D(size.ffn, size.hidden))) {}
-  Tensor forward(const Tensor& x) { return c_proj_(torch::gelu(c_fc_(x), "tanh")); }
+  Tensor forward(const Tensor& x, const AfterModule& after) {
+    return passed(c_proj_, torch::gelu(passed(c_fc_, x, after), "tanh"), after);
+  }
 
  private:
   Conv1D c_fc_, c_proj_;
@@ -95,9 +105,9 @@ class BlockImpl : public nn::Module {
         mlp_(register_module("mlp", Mlp(size))),
         drop_(register_module("drop", nn::Dropout(dropout))) {}
 
-  Tensor forward(Tensor x) {
-    x = x + drop_(attn_(ln_1_(x)));
-    return x + drop_(mlp_(ln_2_(x)));
+  Tensor forward(Tensor x, const AfterModule& after) {
+    x = x + drop_(attn_(passed(ln_1_, x, after), after));
+    return x + drop_(mlp_(passed(ln_2_, x, after), after));
   }
 
  private:
@@ -132,21 +142,21 @@ Gpt2ModelImpl::Gpt2ModelImpl(const Transformer& size, double dropout)
   }
 }
 
-Tensor Gpt2ModelImpl::forward(const Tensor& tokens) {
+Tensor Gpt2ModelImpl::forward(const Tensor& tokens, const AfterModule& after) {
   auto positions = torch::arange(tokens.size(1), tokens.options());
   // One after the other: the backward pass comes to them in the reverse of this order.
-  auto token = wte_(tokens);
-  auto position = wpe_(positions);
+  auto token = passed(wte_, tokens, after);
+  auto position = passed(wpe_, positions, after);
   auto x = drop_(token + position);
-  for (const auto& block : *blocks_) x = block->as<Block>()->forward(x);
-  return ln_f_(x);
+  for (const auto& block : *blocks_) x = block->as<Block>()->forward(x, after);
+  return passed(ln_f_, x, after);
 }
 
 Gpt2LMHeadImpl::Gpt2LMHeadImpl(const Transformer& size, double dropout)
     : transformer_(register_module("transformer", Gpt2Model(size, dropout))) {}
 
-Tensor Gpt2LMHeadImpl::forward(const Tensor& tokens, const Tensor& targets) {
-  auto hidden = transformer_(tokens);
+Tensor Gpt2LMHeadImpl::forward(const Tensor& tokens, const Tensor& targets, const AfterModule& after) {
+  auto hidden = transformer_(tokens, after);
   auto logits = torch::matmul(hidden, transformer_->token_embedding().t());
   return torch::cross_entropy_loss(logits.view({-1, logits.size(-1)}), targets.view({-1}));
 }

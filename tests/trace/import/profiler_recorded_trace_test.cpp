@@ -55,6 +55,20 @@ TEST_F(RecordedProfile, HasTheAllReducesOfItsBuckets) {
   EXPECT_THAT(elements, ElementsAre(2049000, 7875584, 6563840, 6637568, 2431040));
 }
 
+// Layers end in the reverse of their gradients' arrival: the last layer's weight and bias together, 1.75 ms
+// before the forward pass (the loss), the first convolution last.
+TEST_F(RecordedProfile, HasTheForwardTimesOfItsLayers) {
+  ASSERT_TRUE(trace.has_forward_ends());
+  EXPECT_EQ(trace.gradients[0].forward_end, trace.gradients[1].forward_end);
+  EXPECT_NEAR((*trace.forward - *trace.gradients[0].forward_end).value(), 1.753562e-3, 1e-9);
+  int layers = 1;
+  for (std::size_t i = 1; i < trace.gradients.size(); ++i) {
+    EXPECT_LE(trace.gradients[i].forward_end, trace.gradients[i - 1].forward_end) << i;
+    layers += trace.gradients[i].forward_end < trace.gradients[i - 1].forward_end ? 1 : 0;
+  }
+  EXPECT_EQ(layers, 107);  // 53 convolutions, their norms and the linear layer
+}
+
 // The message times of the kernels in the file: 3306.963, 2520.607 and 5993.392 us for the first bucket.
 TEST_F(RecordedProfile, TakesTheMedianOfThreeSteps) {
   EXPECT_EQ(imported.communication->collectives[0].duration, Seconds(3306.963e-6));
@@ -79,6 +93,7 @@ TEST_F(RecordedProfile, TakesTheTimesOfItsAnnotations) {
           "Sizes are those of DDP's copies out of its buckets, which add up to its all-reduces.",
           "A gradient is ready when its AccumulateGrad is over and the GPU work launched before is done.",
           "Names and the order of registration were not recorded.",
+          "forward_s is the end of the forward operator whose node made the gradient.",
           "Recorded on one rank, NCCL 2.17.1, 2 ranks.",
           "A compute kernel ran for 30 % of the backward pass."));
   // Of step 5, before forward 0.715 ms, between its last all-reduce and the optimizer 204.978 - 189.872

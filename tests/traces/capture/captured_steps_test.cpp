@@ -12,9 +12,14 @@ using ::testing::ThrowsMessage;
 
 const std::vector<CapturedParameter> kTwo{{"a", 10, DType::float32}, {"b", 20, DType::bfloat16}};
 
-// Parameter 1 arrives at b seconds, then parameter 0 at a seconds.
+// Parameter 1 arrives at b seconds, then parameter 0 at a seconds. The layer of parameter 0 is over halfway
+// through the forward pass, that of parameter 1 at its end.
 CapturedStep step(double forward, double b, double a, double optimizer) {
-  return {Seconds(forward), Seconds(optimizer), {1, 0}, {Seconds(a), Seconds(b)}};
+  return {Seconds(forward),
+          Seconds(optimizer),
+          {1, 0},
+          {Seconds(a), Seconds(b)},
+          {Seconds(forward / 2), Seconds(forward)}};
 }
 
 TEST(CapturedSteps, GradientsStandInOrderOfArrivalWithMediansAndDeviations) {
@@ -32,6 +37,9 @@ TEST(CapturedSteps, GradientsStandInOrderOfArrivalWithMediansAndDeviations) {
   EXPECT_EQ(trace.gradients[1].name, "a");
   EXPECT_EQ(trace.gradients[1].ready, Seconds(5));
   EXPECT_EQ(trace.gradients[1].ready_spread, Seconds(6.082762530));
+  // Forward passes of 1, 2 and 6 s, half of them until the layer of a is over.
+  EXPECT_EQ(trace.gradients[0].forward_end, Seconds(2));
+  EXPECT_EQ(trace.gradients[1].forward_end, Seconds(1));
   // Parameter 0 is gradient 1.
   EXPECT_EQ(trace.registration_order, (std::vector<std::size_t>{1, 0}));
 }

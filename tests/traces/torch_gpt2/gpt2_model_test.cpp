@@ -144,5 +144,21 @@ TEST(Bfloat16Autocast, RoundsProductsAndKeepsGradientsInFloat32) {
     EXPECT_EQ(parameter.grad().scalar_type(), torch::kFloat32);
 }
 
+// Each module that has parameters once, in forward order.
+TEST(Gpt2Model, TellsWhenAModuleIsOver) {
+  auto size = small();
+  size.layers = 1;
+  Gpt2LMHead model(size, 0);
+  std::vector<std::string> names;
+  model(tokens(3, 1), tokens(5, 2), [&](const torch::nn::Module& module) {
+    for (const auto& named : model->named_modules())
+      if (named.value().get() == &module) names.push_back(named.key());
+  });
+  EXPECT_EQ(names, (std::vector<std::string>{"transformer.wte", "transformer.wpe", "transformer.h.0.ln_1",
+                                             "transformer.h.0.attn.c_attn", "transformer.h.0.attn.c_proj",
+                                             "transformer.h.0.ln_2", "transformer.h.0.mlp.c_fc",
+                                             "transformer.h.0.mlp.c_proj", "transformer.ln_f"}));
+}
+
 }  // namespace
 }  // namespace ddpsim

@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 
 #include "sim/base/source.hpp"
+#include "sim/trace/import/pytorch_profiler/layer_forwards.hpp"
 #include "sim/trace/import/pytorch_profiler/sizes.hpp"
 
 namespace ddpsim::pytorch_profiler {
@@ -136,7 +137,7 @@ MeasuredSteps measure_gradients(const Profile& profile, const std::vector<Step>&
   auto copied = copied_bytes(profile);
   bool have_shapes = true, have_copies = false, have_all_reduces = false;
   for (const auto& step : steps) {
-    measured.steps.push_back({&step, collectives.all_reduces(step), {}, {}, {}});
+    measured.steps.push_back({&step, collectives.all_reduces(step), {}, {}, {}, {}});
     have_shapes = have_shapes && std::all_of(step.accumulations.begin(), step.accumulations.end(),
                                              [](const Accumulation& a) { return a.elements.has_value(); });
     have_all_reduces = have_all_reduces || !measured.steps.back().all_reduces.list.empty();
@@ -166,7 +167,10 @@ MeasuredSteps measure_gradients(const Profile& profile, const std::vector<Step>&
   keep_equal(measured.steps, remarks);
   if (measured.rule == SizeRule::shapes)
     for (auto& step : measured.steps) check_elements(step, remarks);
-  for (auto& step : measured.steps) time_gradients(step, measured.rule, stream);
+  for (auto& step : measured.steps) {
+    time_gradients(step, measured.rule, stream);
+    if (measured.rule != SizeRule::buckets) step.forward_ends = layer_forwards(profile, *step.step, stream);
+  }
   if (measured.rule == SizeRule::copies &&
       !std::all_of(measured.steps.begin(), measured.steps.end(), arrives_by_buckets))
     remarks.emplace_back(

@@ -28,6 +28,7 @@ struct MeasuredStep {
   StepAllReduces all_reduces;
   std::vector<GradientSize> sizes;  // in arrival order
   std::vector<Time> ready;          // of each, not decreasing
+  std::vector<Time> forward_ends;   // of each one's layer, in the forward pass; empty where not known
   std::vector<Time> bucket_ready;   // of each all-reduce: when the last of its gradients was
 };
 

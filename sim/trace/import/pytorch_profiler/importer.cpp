@@ -108,8 +108,11 @@ ImportedTrace import(const ImportRequest& request) {
     for (const auto& step : measured.steps) {
       auto& time = times.emplace_back(step_times(step, stream));
       if (!time.forward) continue;
-      auto broadcasts = time_in_broadcasts(profile, {*step.step->forward_start, step.step->backward.start});
-      *time.forward -= std::min(*time.forward, Seconds(static_cast<double>(broadcasts.count()) * 1e-9));
+      auto count =
+          time_in_broadcasts(profile, {*step.step->forward_start, step.step->backward.start}).count();
+      Seconds broadcasts(static_cast<double>(count) * 1e-9);  // before all layers
+      *time.forward -= std::min(*time.forward, broadcasts);
+      for (auto& end : time.forward_ends) end -= std::min(end, broadcasts);
     }
     imported.trace = summarize(times, measured, statistic);
     check_total(imported.trace);

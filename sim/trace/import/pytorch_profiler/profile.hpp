@@ -35,6 +35,11 @@ struct ProfilerStep : Span {
 
 inline constexpr std::int64_t kNoSequence = -1;
 
+// An operator recorded for autograd, outside of its nodes.
+struct ForwardOperator : ThreadSpan {
+  std::int64_t sequence = kNoSequence;  // of the node that it makes, or of the next one
+};
+
 // The evaluation of one node of the autograd graph.
 struct Node : ThreadSpan {
   bool accumulates = false;  // an AccumulateGrad: its hooks reduce the gradient
@@ -101,9 +106,9 @@ struct Profile {
   std::vector<ThreadSpan> forwards;         // DistributedDataParallel.forward
   std::vector<ThreadSpan> optimizer_steps;  // Optimizer.step#SGD.step
   std::vector<Node> nodes;
-  std::vector<ThreadSpan> forward_operators;  // recorded for autograd, outside of its nodes
-  std::vector<Accumulation> accumulations;    // in the order of their end
-  std::vector<ThreadSpan> bucket_copies;      // copy_bucket_to_grad: from the bucket back into a gradient
+  std::vector<ForwardOperator> forward_operators;
+  std::vector<Accumulation> accumulations;  // in the order of their end
+  std::vector<ThreadSpan> bucket_copies;    // copy_bucket_to_grad: from the bucket back into a gradient
   std::vector<TensorList> tensor_lists;
   std::vector<CollectiveCall> collective_calls;
   std::vector<CollectiveKernel> collective_kernels;

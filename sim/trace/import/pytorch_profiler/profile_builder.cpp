@@ -102,7 +102,7 @@ void ProfileBuilder::add_operator(const Event& event) {
     if (auto kind = collective_of_call(name == "record_param_comms" ? event.collective : event.name))
       profile_.collective_calls.push_back({thread_span(event), facts_of(event, *kind)});
   } else if (event.sequence_number && !name.starts_with("torch::autograd::")) {
-    profile_.forward_operators.push_back(thread_span(event));
+    profile_.forward_operators.push_back({thread_span(event), *event.sequence_number});
   }
 }
 

@@ -98,6 +98,8 @@ std::vector<std::string> notes(const ImportFacts& facts) {
           ? "Names and the order of registration were not recorded."
           : "Names were not recorded; registration is the order in which the optimizer lists the "
             "parameters.");
+  if (facts.trace.has_forward_ends())
+    lines.emplace_back("forward_s is the end of the forward operator whose node made the gradient.");
   std::string run;
   if (!facts.profile.nccl_version.empty()) run += fmt::format(", NCCL {}", facts.profile.nccl_version);
   if (facts.group_size) run += fmt::format(", {} ranks", *facts.group_size);

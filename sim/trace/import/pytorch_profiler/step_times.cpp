@@ -63,6 +63,8 @@ StepTimes step_times(const MeasuredStep& measured, const ComputeStream& stream) 
   auto start = stream.event(step.backward.start);
   StepTimes times;
   if (step.forward_start) times.forward = duration(measured, stream.event(*step.forward_start), start);
+  for (auto end : measured.forward_ends)
+    times.forward_ends.push_back(duration(measured, stream.event(*step.forward_start), end));
   for (const auto& optimizer : step.optimizer) {
     // The stream waits for the all-reduces; with gradient_as_bucket_view no copy does so before it.
     auto begin = std::max(stream.event(optimizer.start), measured.all_reduces.end);
@@ -92,6 +94,9 @@ LayerTrace summarize(const std::vector<StepTimes>& steps, const MeasuredSteps& m
   trace.forward = of_those_with(steps, statistic, &StepTimes::forward);
   trace.optimizer = of_those_with(steps, statistic, &StepTimes::optimizer);
   const auto& sizes = measured.steps.front().sizes;
+  bool has_forward_ends = std::all_of(steps.begin(), steps.end(), [&](const StepTimes& step) {
+    return step.forward_ends.size() == sizes.size();
+  });
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     std::vector<double> ready;
     for (const auto& step : steps) ready.push_back(step.ready[i].value());
@@ -101,6 +106,11 @@ LayerTrace summarize(const std::vector<StepTimes>& steps, const MeasuredSteps& m
     gradient.dtype = sizes[i].dtype;
     gradient.ready = of_all(ready, statistic);
     if (auto spread = standard_deviation(ready)) gradient.ready_spread = rounded(*spread);
+    if (has_forward_ends) {
+      std::vector<double> ends;
+      for (const auto& step : steps) ends.push_back(step.forward_ends[i].value());
+      gradient.forward_end = of_all(ends, statistic);
+    }
     trace.gradients.push_back(std::move(gradient));
   }
   return trace;

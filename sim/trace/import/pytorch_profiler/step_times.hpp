@@ -17,6 +17,7 @@ struct StepTimes {
   std::optional<Seconds> whole;     // from one step's end to the next, where forward and optimizer are known
   std::optional<Seconds> left_out;  // of which neither forward, backward, all-reduces nor optimizer
   std::vector<Seconds> ready;
+  std::vector<Seconds> forward_ends;  // from the start of the forward pass; empty where not known
   std::vector<RecordedCollective> collectives;
   double gpu_busy = 0;  // the share of the backward pass in which a kernel ran
 };

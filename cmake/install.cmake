@@ -1,0 +1,19 @@
+# cmake --install: the programs, SimGrid's network where they look for it, and what has a name where presets are looked for.
+# Component simulator is all that `ddpsim simulate` needs; the rest is capture and validate.
+include(GNUInstallDirs)
+function(ddpsim_install_program program component)
+  set_target_properties(${program} PROPERTIES INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}/ddpsim"
+                        INSTALL_RPATH_USE_LINK_PATH ON)
+  install(TARGETS ${program} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT ${component})
+endfunction()
+ddpsim_install_program(ddpsim simulator)
+foreach(program IN ITEMS ddpsim_capture_program ddpsim_validate_gloo_program ddpsim_validate_nccl_program)
+  if(TARGET ${program})
+    ddpsim_install_program(${program} training)
+  endif()
+endforeach()
+set_target_properties(ddpsim_simgrid PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
+install(TARGETS ddpsim_simgrid LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/ddpsim COMPONENT simulator)
+# Beside bin: sim/text/presets.cpp.
+install(DIRECTORY topologies gpus models software calibrations DESTINATION share/ddpsim COMPONENT simulator
+        FILES_MATCHING PATTERN "*.yaml")

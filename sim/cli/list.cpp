@@ -1,0 +1,154 @@
+#include <algorithm>
+#include <array>
+#include <memory>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "sim/base/output_file.hpp"
+#include "sim/base/quantity.hpp"
+#include "sim/base/suggest.hpp"
+#include "sim/cli/commands.hpp"
+#include "sim/cli/scenario_options.hpp"
+#include "sim/report/preset_list.hpp"
+#include "sim/text/gpu_file.hpp"
+#include "sim/text/presets.hpp"
+#include "sim/text/software_file.hpp"
+#include "sim/text/topology_file.hpp"
+#include "sim/text/workload_model.hpp"
+
+namespace ddpsim::cli {
+namespace {
+
+struct ListOptions {
+  std::string kind, json;
+};
+
+PresetFact word(std::string key, const std::string& text) {
+  auto heading = key;
+  return {std::move(key), std::move(heading), text, text};
+}
+
+PresetFact count(std::string key, std::string heading, const std::optional<std::int64_t>& number,
+                 const std::string& none = "-") {
+  if (!number) return {std::move(key), std::move(heading), {}, none};
+  return {std::move(key), std::move(heading), *number, fmt::format("{}", *number)};
+}
+
+// The first sentence of the comment at the top of the file, or what stands before its first colon.
+std::string title_of(const std::string& path) {
+  auto text = load_text(path, "a preset");
+  std::string comment;
+  for (const auto& line : text.source->lines) {
+    if (!line.starts_with("#")) break;
+    auto words = line.substr(std::min(line.size(), line.find_first_not_of("# ")));
+    comment += (comment.empty() ? "" : " ") + std::string(words);
+  }
+  auto end = std::min({comment.find(": "), comment.find(". "), comment.size()});
+  comment.resize(end);
+  if (comment.ends_with('.')) comment.pop_back();
+  return comment;
+}
+
+PresetRow model_row(const std::string& name) {
+  AnyModel model;
+  if (const auto* known = find_transformer(name))
+    model.transformer = *known;
+  else
+    model = read_any_model(*find_preset(PresetKind::models, name));
+  if (!model.transformer) {
+    auto elements = static_cast<std::int64_t>(model.layers->elements());
+    return {word("name", name), count("parameters", "parameters", elements),
+            count("layers", "layers", static_cast<std::int64_t>(model.layers->layers.size())),
+            count("hidden", "hidden", {}), word("kind", "list of layers")};
+  }
+  const auto& sizes = *model.transformer;
+  bool is_as_long = sizes.positions == Transformer::kAsLongAsTheSequence;
+  auto kind = is_as_long ? fmt::format("transformer; and {} parameters a token of the sequence", sizes.hidden)
+                         : std::string("transformer");
+  return {word("name", name), count("parameters", "parameters", sizes.parameters(0)),
+          count("layers", "layers", sizes.layers), count("hidden", "hidden", sizes.hidden),
+          word("kind", kind)};
+}
+
+PresetRow gpu_row(const std::string& name) {
+  auto gpu = read_gpu(*find_preset(PresetKind::gpus, name));
+  auto memory = static_cast<std::int64_t>(gpu.memory.value());
+  PresetFact peak{"bfloat16_flops_per_s", "bf16 peak", {}, "-"};
+  if (auto found = gpu.peak.find(Precision::bfloat16); found != gpu.peak.end()) {
+    peak.value = found->second.value();
+    peak.text = format_flops_rate(found->second);
+  }
+  return {word("name", name),
+          {"memory_bytes", "memory", memory, fmt::format("{:g} GB", gpu.memory.value() / 1e9)},
+          peak,
+          word("device", gpu.name)};
+}
+
+PresetRow topology_row(const std::string& name) {
+  auto path = *find_preset(PresetKind::topologies, name);
+  auto topology = read_topology(path);
+  auto kind = config::load_yaml(path, "a topology").find("kind")->value.scalar;
+  return {word("name", name), word("kind", kind),
+          count("gpus_per_node", "GPUs a node", topology->usual_size(), "any"),
+          word("about", title_of(path))};
+}
+
+PresetRow software_row(const std::string& name) {
+  auto path = *find_preset(PresetKind::software, name);
+  std::vector<std::string> machines;
+  for (const auto& gpu : software_gpus(path))
+    machines.push_back(fmt::format("{} (products {:.2f} of the peak)", gpu, read_software(path, gpu).gemm));
+  return {word("name", name),
+          {"fitted_on", "fitted on", fmt::format("{}", fmt::join(software_gpus(path), ", ")),
+           fmt::format("{}", fmt::join(machines, ", "))},
+          word("about", title_of(path))};
+}
+
+struct Kind {
+  const char* name;
+  PresetKind kind;
+  PresetRow (*row)(const std::string& preset);
+};
+constexpr std::array<Kind, 4> kKinds{{{"models", PresetKind::models, model_row},
+                                      {"gpus", PresetKind::gpus, gpu_row},
+                                      {"topologies", PresetKind::topologies, topology_row},
+                                      {"software", PresetKind::software, software_row}}};
+
+const Kind& kind_named(const std::string& name) {
+  std::vector<std::string> names;
+  for (const auto& kind : kKinds) {
+    if (kind.name == name) return kind;
+    names.emplace_back(kind.name);
+  }
+  throw InputError(fmt::format("nothing of the kind '{}' can be listed{}", name, did_you_mean(name, names)),
+                   fmt::format("the kinds are {}", fmt::join(names, ", ")));
+}
+
+void list(const ListOptions& options) {
+  check_outputs({{"--json", options.json}});
+  const auto& kind = kind_named(options.kind);
+  std::vector<PresetRow> rows;
+  for (const auto& name : preset_names(kind.kind)) rows.push_back(kind.row(name));
+  OutputPhase writing;
+  write_output(options.json, [&] { return preset_json(kind.name, rows); });
+  if (options.json != "-") fmt::print("{}", preset_table(rows));
+}
+
+}  // namespace
+
+Command list_command() {
+  auto options = std::make_shared<ListOptions>();
+  return {.name = "list",
+          .description = "Models, GPUs, topologies and software that have a name",
+          .example = "  ddpsim list gpus",
+          .options = {{.name = "KIND",
+                       .value = &options->kind,
+                       .description = "models, gpus, topologies or software",
+                       .is_required = true},
+                      output_option("--json", &options->json,
+                                    "Write the list as JSON; '-' is standard output", "PATH|-")},
+          .run = [options] { list(*options); }};
+}
+
+}  // namespace ddpsim::cli

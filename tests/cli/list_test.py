@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+"""`ddpsim list`, presets by their names wherever a file is taken, and an installed program. Usage: list_test.py BINARY SOURCE_ROOT."""
+import json
+import shutil
+import subprocess
+
+import ddpsim_cli as cli
+
+BY_NAMES = """workload: {model: llama-2-7b, micro_batch: 1, sequence: 4096}
+cluster: {topology: superpod-h100, world_size: 16, gpu: h100-sxm}
+"""
+
+
+class ListTest(cli.CliTest):
+    def list(self, kind):
+        rows = json.loads(self.ok("list", kind, "--json", "-").stdout)[kind]
+        self.assertEqual([row["name"] for row in rows], sorted(row["name"] for row in rows))
+        return {row.pop("name"): row for row in rows}
+
+    def names_of_files(self, kind):
+        return {path.stem for path in (cli.SOURCE_ROOT / kind).glob("*.yaml")}
+
+    def test_models(self):
+        models = self.list("models")
+        self.assertLessEqual(self.names_of_files("models"), set(models))
+        self.assertEqual(models["llama-2-7b"], {"parameters": 6_738_415_616, "layers": 32, "hidden": 4096, "kind": "transformer"})
+        self.assertEqual(models["resnet50"], {"parameters": 25_557_032, "layers": 175, "hidden": None, "kind": "list of layers"})
+        self.assertIn("4096 parameters a token of the sequence", models["mpt-7b"]["kind"])
+
+    def test_gpus(self):
+        gpus = self.list("gpus")
+        self.assertEqual(set(gpus), self.names_of_files("gpus"))
+        self.assertEqual(gpus["h100-sxm"], {"memory_bytes": 80_000_000_000, "bfloat16_flops_per_s": 989.4e12,
+                                            "device": "NVIDIA H100 SXM5 80GB"})
+        self.assertIsNone(gpus["v100-sxm2-32gb"]["bfloat16_flops_per_s"])
+
+    def test_topologies(self):
+        topologies = self.list("topologies")
+        self.assertEqual(set(topologies), self.names_of_files("topologies"))
+        self.assertEqual(topologies["superpod-h100"], {"kind": "cluster", "gpus_per_node": 8,
+                                                       "about": "NVIDIA DGX SuperPOD with DGX H100 (reference architecture RA-11333-001)"})
+        self.assertEqual(topologies["ring-100gbps"], {"kind": "ring", "gpus_per_node": None, "about": "One ring over all GPUs"})
+
+    def test_software(self):
+        software = self.list("software")
+        self.assertEqual(set(software), self.names_of_files("software"))
+        self.assertEqual(software["te-2025"]["fitted_on"], "H100, B200")
+        self.assertTrue(software["te-2025"]["about"].startswith("Megatron-Bridge with Transformer Engine"))
+
+    def test_the_table_has_a_line_each_in_columns(self):
+        lines = self.ok("list", "gpus").stdout.splitlines()
+        self.assertEqual(lines[0].split(), ["name", "memory", "bf16", "peak", "device"])
+        self.assertEqual(len(lines), 1 + len(self.names_of_files("gpus")))
+        self.assertIn("h100-sxm                 80 GB  989.4 TFLOP/s  NVIDIA H100 SXM5 80GB", lines)
+        self.assertIn("v100-sxm2-32gb           32 GB              -  NVIDIA V100 SXM2 32GB", lines)
+        self.assertIn("mpt-7b          6650470400      32    4096  transformer; and 4096 parameters a token of the sequence",
+                      self.ok("list", "models").stdout.splitlines())
+
+    def test_json_into_a_file_leaves_the_table(self):
+        done = self.ok("list", "software", "--json", "list.json")
+        self.assertIn("fsdp-eager-2023", done.stdout)
+        self.assertEqual(len(self.read_json("list.json")["software"]), len(self.names_of_files("software")))
+
+    def test_a_folder_of_ones_own(self):
+        """DDPSIM_PRESETS in place of what comes with ddpsim; models that are no files stay."""
+        self.write("mine/gpus/my-gpu.yaml", (cli.SOURCE_ROOT / "gpus/h100-sxm.yaml").read_bytes())
+        own = {"env": cli.environment(DDPSIM_PRESETS="mine")}
+        self.assertEqual(len(self.ok("list", "gpus", **own).stdout.splitlines()), 2)
+        self.assertIn("my-gpu", self.ok("list", "gpus", **own).stdout)
+        self.assertEqual(self.ok("list", "software", **own).stdout, "none\n")
+        self.assertIn("gpt2-xl", self.ok("list", "models", **own).stdout)
+
+    def test_an_unknown_kind(self):
+        done = self.fails(2, "list", "gpu")
+        self.assertEqual(done.stderr, "error: nothing of the kind 'gpu' can be listed; did you mean 'gpus'?\n"
+                                      "hint: the kinds are models, gpus, topologies, software\n")
+        self.assertEqual(done.stdout, "")
+        self.fails(2, "list")
+
+
+class NamesTest(cli.CliTest):
+    def same(self, *by_name, file):
+        """What a command says with a preset's name it says with its file."""
+        name = by_name[-1]
+        path = str(cli.SOURCE_ROOT / file)
+        by_file = [path if argument == name else argument for argument in by_name]
+        self.assertEqual(self.ok(*by_name).stdout.replace(name, "X"), self.ok(*by_file).stdout.replace(path, "X"))
+
+    def test_topologies(self):
+        for command in (("show",), ("rings",), ("costs", "--bytes", "1MiB"), ("nccl",), ("export", "--dot", "-")):
+            with self.subTest(command=command):
+                self.same("topology", *command, "dgx-h100", file="topologies/dgx-h100.yaml")
+
+    def test_calibrate(self):
+        tables = str(cli.SOURCE_ROOT / "measurements/dgxh100_8xH100_dgxc_benchmarking.csv")
+        arguments = ("calibrate", tables, "--topology")
+        self.same(*arguments, "dgx-h100", file="topologies/dgx-h100.yaml")
+
+    def test_gpus_and_models(self):
+        for gpu, layers, out in (("h100-sxm", "bert-base-qa", "a.csv"),
+                                 (cli.SOURCE_ROOT / "gpus/h100-sxm.yaml", cli.SOURCE_ROOT / "models/bert-base-qa.yaml", "b.csv")):
+            self.ok("trace", "synthesize", "--layers", str(layers), "--gpu", str(gpu), "--batch", "8", "--sequence", "384", "--out", out)
+        by_name, by_file = (self.read(name).decode().splitlines() for name in ("a.csv", "b.csv"))
+        source = "# source: ddpsim trace synthesize --layers bert-base-qa --batch 8"
+        self.assertTrue(any(line.startswith(source) for line in by_name), by_name[:20])
+        self.assertEqual([line for line in by_name if not line.startswith("# source")],
+                         [line for line in by_file if not line.startswith("# source")])
+
+    def test_a_file_comes_before_a_name(self):
+        self.write("dgx-h100", cli.RING)
+        self.assertIn("8 GPUs in 8 nodes", self.ok("topology", "show", "dgx-h100", "--world-size", "8").stdout)
+
+    def test_a_folder_of_the_name_does_not(self):
+        (self.folder / "dgx-h100").mkdir()
+        self.assertIn("8 GPUs in 1 node", self.ok("topology", "show", "dgx-h100").stdout)
+
+    def test_a_name_that_nothing_has(self):
+        self.assertEqual(self.fails(2, "topology", "show", "dgx-h10").stderr,
+                         "FILE: error: no topology of the name 'dgx-h10'; did you mean 'dgx-h100'?\n"
+                         "hint: 'ddpsim list topologies' lists them; a path has a '/' or an extension\n")
+        self.assertEqual(self.fails(2, "trace", "synthesize", "--model", "gpt2", "--gpu", "h100-smx", "--out", "t.csv").stderr,
+                         "--gpu: error: no GPU of the name 'h100-smx'; did you mean 'h100-sxm'?\n"
+                         "hint: 'ddpsim list gpus' lists them; a path has a '/' or an extension\n")
+
+    def test_a_scenario_whose_topology_refers_to_other_files(self):
+        """superpod-h100 names ../calibrations/h100-sxm.yaml, relative to itself."""
+        self.write("scenario.yaml", BY_NAMES)
+        by_name = self.simulate()
+        self.assertTrue((cli.SOURCE_ROOT / "topologies/superpod-h100.yaml").read_text().count("../calibrations/h100-sxm.yaml"))
+        by_path = self.simulate(f"cluster.topology={cli.SOURCE_ROOT}/topologies/superpod-h100.yaml",
+                                f"cluster.gpu={cli.SOURCE_ROOT}/gpus/h100-sxm.yaml")
+        self.assertEqual(by_name["iteration_s"], by_path["iteration_s"])
+        self.assertNotEqual(by_name["iteration_s"], self.simulate("collective.nccl.calibration=none")["iteration_s"])
+
+
+class InstalledTest(cli.CliTest):
+    def test_runs_from_where_it_was_installed(self):
+        build = cli.BINARY.parents[1]
+        if not (build / "cmake_install.cmake").exists() or not shutil.which("cmake"):
+            self.skipTest("the binary does not lie in a build folder")
+        subprocess.run(["cmake", "--install", build, "--prefix", self.folder / "usr", "--component", "simulator"], check=True,
+                       stdout=subprocess.DEVNULL)
+        program = self.folder / "usr/bin/ddpsim"
+        for kind in ("topologies", "gpus", "models", "software", "calibrations"):
+            self.assertEqual({path.name for path in (self.folder / "usr/share/ddpsim" / kind).iterdir()},
+                             {path.name for path in (cli.SOURCE_ROOT / kind).glob("*.yaml")})
+        # Its own presets, not those of the sources.
+        (self.folder / "usr/share/ddpsim/gpus/t4.yaml").rename(self.folder / "usr/share/ddpsim/gpus/renamed.yaml")
+
+        def run(*arguments):
+            return subprocess.run([program, *arguments], cwd=self.folder, env=cli.environment(), check=True, capture_output=True,
+                                  text=True).stdout
+        self.assertIn("llama-2-7b", run("list", "models"))
+        self.assertIn("\nrenamed ", run("list", "gpus"))
+        self.write("scenario.yaml", BY_NAMES)
+        result = json.loads(run("simulate", "scenario.yaml", "--json", "-"))
+        self.assertEqual(result["iteration_s"], self.simulate()["iteration_s"])
+        # SimGrid's library is found there, too.
+        shared = ("--set", "cluster.background=[{links: [node0.nic0.out], start: 1ms, size: 2GB}]", "--set", "engine.network=simgrid",
+                  "--set", "collective.algorithm=ring")
+        self.assertEqual(json.loads(run("simulate", "scenario.yaml", "--json", "-", *shared))["network"], "simgrid")
+
+
+if __name__ == "__main__":
+    cli.main()

@@ -1,0 +1,169 @@
+#include "sim/text/software_file.hpp"
+
+#include <filesystem>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/errors.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace ddpsim::testing {
+namespace {
+
+using namespace literals;
+using ::testing::ElementsAre;
+
+Software read(const std::string& text, const std::string& gpu = "NVIDIA A100 SXM4 80GB") {
+  TemporaryFolder folder;
+  return read_software(folder.write("s.yaml", text), gpu);
+}
+
+std::string error_of(const std::string& text) {
+  TemporaryFolder folder;
+  auto path = folder.write("s.yaml", text);
+  return folder.without_folder(input_error([&] { read_software(path, "NVIDIA A100"); }));
+}
+
+const std::string kTwo =
+    "kind: software\n"
+    "name: mine\n"
+    "attention: flash\n"
+    "host: 20us\n"
+    "gpus:\n"
+    "  A100: {gemm: 0.8, attention: 0.3}\n"
+    "  H100: {gemm: 0.7, attention: 0.2, host: 10us}\n";
+
+TEST(SoftwareFile, EveryKey) {
+  Software expected{.name = "mine",
+                    .gemm = 0.8,
+                    .attention = 0.3,
+                    .elementwise = 1.7,
+                    .host = 20_us,
+                    .queue = 2,
+                    .memory = 0.9,
+                    .k_ramp = 100,
+                    .unaligned = 0.4,
+                    .unaligned_attention = 0.2,
+                    .fp8_cast = 4,
+                    .loss_bytes = 30,
+                    .optimizer_bytes = 28,
+                    .flash = false,
+                    .early_stop = true,
+                    .judged_error = 0.05,
+                    .fitted_on = "A100",
+                    .memory_use = {1.2, Bytes(2e9), 10, true}};
+  EXPECT_EQ(read("kind: software\n"
+                 "name: mine\n"
+                 "attention: unfused\n"
+                 "host: 20us\n"
+                 "early_stop: true\n"
+                 "gpus:\n"
+                 "  A100: {gemm: 0.8, attention: 0.3, elementwise: 1.7, queue: 2, memory: 0.9, k_ramp: 100,\n"
+                 "         unaligned: 0.4, unaligned_attention: 0.2, fp8_cast: 4, loss_bytes: 30,\n"
+                 "         optimizer_bytes: 28, judged_error: 0.05}\n"
+                 "memory_use: {fragmentation: 1.2, overhead: 2GB, logit_bytes: 10, dropout: true}\n"),
+            expected);
+}
+
+TEST(SoftwareFile, TheEntryWhoseWordStandsInTheGpusName) {
+  auto software = read(kTwo, "NVIDIA H100 SXM5 80GB");
+  EXPECT_EQ(software.gemm, 0.7);
+  EXPECT_EQ(software.host, 10_us);  // its own
+  EXPECT_TRUE(software.is_for_gpu);
+  EXPECT_EQ(read(kTwo, "NVIDIA A100").gemm, 0.8);
+}
+
+TEST(SoftwareFile, ElseTheLastAndItSaysSo) {
+  auto software = read(kTwo, "NVIDIA B200");
+  EXPECT_EQ(software.gemm, 0.7);
+  EXPECT_EQ(software.fitted_on, "H100");
+  EXPECT_FALSE(software.is_for_gpu);
+}
+
+TEST(SoftwareFile, ItsGpus) {
+  TemporaryFolder folder;
+  EXPECT_THAT(software_gpus(folder.write("s.yaml", kTwo)), ElementsAre("A100", "H100"));
+}
+
+TEST(SoftwareFile, TheShippedOnesAreRead) {
+  int read = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(DDPSIM_SOURCE_DIR "/software")) {
+    auto software = read_software(entry.path(), "NVIDIA H100");
+    EXPECT_EQ(software.name, entry.path().stem());
+    EXPECT_GE(software.gemm, 0.5);
+    ++read;
+  }
+  EXPECT_EQ(read, 6);
+}
+
+TEST(SoftwareFile, AnotherKind) {
+  EXPECT_EQ(error_of("kind: gpu\nname: x\n"),
+            "s.yaml:1:7: error: unknown value 'gpu'\n"
+            "  1 | kind: gpu\n"
+            "    |       ^~~\n"
+            "hint: one of software");
+}
+
+TEST(SoftwareFile, AMisspeltShare) {
+  EXPECT_EQ(error_of("kind: software\nname: x\nattention: flash\nhost: 1us\ngpus: {A100: {gem: 0.8}}\n"),
+            "s.yaml:5:15: error: unknown key 'gem'; did you mean 'gemm'?\n"
+            "  5 | gpus: {A100: {gem: 0.8}}\n"
+            "    |               ^~~\n"
+            "hint: 'A100' knows gemm, attention, elementwise, memory, queue, k_ramp, unaligned, "
+            "unaligned_attention, fp8_cast, loss_bytes, optimizer_bytes, host, judged_error");
+}
+
+TEST(SoftwareFile, WithoutProducts) {
+  EXPECT_EQ(
+      error_of("kind: software\nname: x\nattention: flash\nhost: 1us\ngpus: {A100: {attention: 0.8}}\n"),
+      "s.yaml:5:14: error: nothing says what share of the peak products reach\n"
+      "  5 | gpus: {A100: {attention: 0.8}}\n"
+      "    |              ^\n"
+      "hint: add gemm: 0.7");
+}
+
+TEST(SoftwareFile, AFlashKernelWithoutAShare) {
+  EXPECT_EQ(error_of("kind: software\nname: x\nattention: flash\nhost: 1us\ngpus: {A100: {gemm: 0.8}}\n"),
+            "s.yaml:5:14: error: nothing says what share of the peak the flash kernel reaches\n"
+            "  5 | gpus: {A100: {gemm: 0.8}}\n"
+            "    |              ^\n"
+            "hint: add attention: 0.3, or say attention: unfused");
+}
+
+TEST(SoftwareFile, AShareOfNothing) {
+  EXPECT_EQ(error_of("kind: software\nname: x\nattention: flash\nhost: 1us\ngpus: {A100: {gemm: 0}}\n"),
+            "s.yaml:5:21: error: nothing would ever end\n"
+            "  5 | gpus: {A100: {gemm: 0}}\n"
+            "    |                     ^\n"
+            "hint: write a number above 0");
+  EXPECT_EQ(error_of("kind: software\nname: x\nattention: flash\nhost: 1us\ngpus: {A100: {gemm: 80}}\n"),
+            "s.yaml:5:21: error: 80 is outside [0, 1.5]\n"
+            "  5 | gpus: {A100: {gemm: 80}}\n"
+            "    |                     ^~\n"
+            "hint: write a number in that range");
+}
+
+TEST(SoftwareFile, NoGpus) {
+  EXPECT_EQ(error_of("kind: software\nname: x\nattention: flash\nhost: 1us\ngpus: {}\n"),
+            "s.yaml:5:7: error: 'gpus' is a map from a GPU's name to its shares\n"
+            "  5 | gpus: {}\n"
+            "    |       ^\n"
+            "hint: write it like H100: {gemm: 0.74}");
+  EXPECT_EQ(error_of("kind: software\nname: x\nattention: flash\nhost: 1us\ngpus: [A100]\n"),
+            "s.yaml:5:7: error: 'gpus' is a map from a GPU's name to its shares\n"
+            "  5 | gpus: [A100]\n"
+            "    |       ^\n"
+            "hint: write it like H100: {gemm: 0.74}");
+}
+
+TEST(SoftwareFile, AnotherAttention) {
+  EXPECT_EQ(error_of("kind: software\nname: x\nattention: flesh\nhost: 1us\ngpus: {A100: {gemm: 0.8}}\n"),
+            "s.yaml:3:12: error: unknown value 'flesh'; did you mean 'flash'?\n"
+            "  3 | attention: flesh\n"
+            "    |            ^~~~~\n"
+            "hint: one of flash, unfused");
+}
+
+}  // namespace
+}  // namespace ddpsim::testing
