@@ -217,7 +217,8 @@ def main():
             chapters = [book_of(options.binary.resolve(), data, work / data.folder, None if options.no_plots else options.out.resolve()) for data in chosen]
         except CommandFailed as failed:
             sys.exit(str(failed))
-    options.out.write_text(page.render(chapters, pairs_in_order, regrets, os.path.relpath(HERE, options.out.resolve().parent)))
+    kept = options.out.read_text().partition(page.END)[2] if options.out.exists() else ""
+    options.out.write_text(page.render(chapters, pairs_in_order, regrets, os.path.relpath(HERE, options.out.resolve().parent)) + kept)
 
 
 if __name__ == "__main__":

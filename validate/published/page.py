@@ -12,8 +12,11 @@ validate/published/book.py build/release/sim/ddpsim --out docs/accuracy.md
 ```
 
 The *form* of the model (who slows whom down) was chosen earlier with these very sets in view; held out are rows, not sets. A judged row was used for no
-parameter. Errors are predicted / measured - 1.
+parameter. Errors are predicted / measured - 1. The last chapter is of another kind: whole steps of published training runs, predicted from sizes and names alone.
 """
+
+# What follows it in docs/accuracy.md is not made here: measurements/judge_steps.py.
+END = "<!-- end of validate/published/book.py -->\n"
 
 
 @dataclass
@@ -142,4 +145,4 @@ def summary(chapters, pairs_in_order, regrets, base):
 def render(chapters, pairs_in_order, regrets, base):
     """`base`: the way from the page to the folder of the sets."""
     parts = [HEAD.replace("{base}", base), summary(chapters, pairs_in_order, regrets, base)]
-    return "\n".join(parts + [chapter_text(chapter, pairs_in_order, regrets, base) for chapter in chapters])
+    return "\n".join([*parts, *(chapter_text(chapter, pairs_in_order, regrets, base) for chapter in chapters), END])

@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""The chapter of docs/accuracy.md on whole training steps is what measurements/judge_steps.py gets from this build, and not worse than it was.
+
+Usage: judge_steps_test.py DDPSIM SOURCE_ROOT [unittest arguments]
+"""
+import re
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?")
+# Mean error of the judged rows in %: half a point above what it was when the chapter was written.
+BARS = {"llm-foundry, A100": 4.6, "llm-foundry, H100": 4.8, "llm-foundry, H100, float8": 2.9, "vTrain, A100": 4.5, "torchtitan, H100 and H200": 5.1}
+ROWS = {"foundry-A100": (53, 130), "foundry-H100": (19, 52), "foundry-H100-fp8": (0, 7), "vtrain": (52, 104), "titan": (2, 9)}
+
+
+def answer_to(*arguments):
+    command = [sys.executable, "-B", str(ROOT / "measurements/judge_steps.py"), DDPSIM, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip().splitlines()
+
+
+def written(arguments):
+    document = (ROOT / "docs/accuracy.md").read_text()
+    start = f"<!-- measurements/judge_steps.py{arguments} -->\n"
+    begin = document.index(start) + len(start)
+    return document[begin:document.index("<!-- end -->", begin)].strip().splitlines()
+
+
+class Steps(unittest.TestCase):
+    def assert_same(self, document, answer):
+        self.assertEqual(len(document), len(answer))
+        for old, new in zip(document, answer):
+            self.assertEqual(NUMBER.sub("0", old), NUMBER.sub("0", new))
+            for a, b in zip(NUMBER.findall(old), NUMBER.findall(new)):
+                # The last printed digit may fall either way; counts may not.
+                self.assertLessEqual(abs(float(a) - float(b)), 0.11 if "." in a else 0, f"{old}\n{new}")
+
+
+class Tables(Steps):
+    @classmethod
+    def setUpClass(cls):
+        cls.answer = answer_to()
+
+    def test_the_document_is_up_to_date(self):
+        self.assert_same(written(""), self.answer)
+
+    def test_no_set_is_judged_worse_than_before(self):
+        cells = [[cell.strip() for cell in line.split("|")[1:]] for line in self.answer[2:7]]
+        self.assertEqual({line[0] for line in cells}, set(BARS))
+        for line in cells:
+            self.assertLessEqual(float(line[5]), BARS[line[0]], line)
+
+    def test_the_rows_are_those_of_the_protocol(self):
+        lines = (ROOT / "measurements/training/steps.csv").read_text().splitlines()
+        rows = [line.split(",") for line in lines if not line.startswith("#")][1:]
+        for name, (fitted, all_rows) in ROWS.items():
+            of_set = [row for row in rows if row[0] == name]
+            self.assertEqual((sum(row[2] == "true" for row in of_set), len(of_set)), (fitted, all_rows), name)
+        self.assertEqual(len(rows), sum(count for _, count in ROWS.values()))
+        for name in ("foundry-A100", "foundry-H100"):
+            eight = [row[2] for row in rows if row[0] == name and row[4] == "8"]
+            self.assertEqual(eight, ["false" if i % 2 else "true" for i in range(len(eight))], name)
+
+
+class Without(Steps):
+    def test_the_document_is_up_to_date(self):
+        self.assert_same(written(" --without all"), answer_to("--without", "all"))
+
+
+if __name__ == "__main__":
+    DDPSIM, ROOT = sys.argv[1], Path(sys.argv[2])
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
