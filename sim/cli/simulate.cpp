@@ -123,6 +123,11 @@ void simulate(const SimulateOptions& options) {
                metrics = std::move(numbers);
              });
   metrics.construction_broadcast = construction_broadcast(scenario);
+  if (metrics.memory && !metrics.memory->fits()) {
+    Note note{"memory-exceeded", misfit_line(*metrics.memory) + " ('ddpsim memory' says what would fit)"};
+    if (!options.scenario.quiet && !options.scenario.prints_summary()) print_notes({&note, 1});
+    notes.push_back(std::move(note));
+  }
   if (options.scenario.prints_summary()) print_iteration(std::cout, metrics);
   if (auto match = matching(measured, metrics); match && options.scenario.prints_summary())
     std::cout << fmt::format("\nmeasured {}: the prediction is {:+.1f} % off\n",

@@ -73,7 +73,8 @@ std::optional<std::string> run_sweep(const SweepOptions& options, const SweepPla
   auto any = [&](auto has) { return std::any_of(plan.scenarios.begin(), plan.scenarios.end(), has); };
   SweepColumns columns{any([](const Scenario& scenario) { return scenario.physics.range.has_value(); }),
                        any([](const Scenario& scenario) { return scenario.sampled != nullptr; }),
-                       !result.measured.empty()};
+                       !result.measured.empty(),
+                       any([](const Scenario& scenario) { return scenario.model_step != nullptr; })};
   SweepTable table(std::cout, plan.axes, columns);
   if (prints) table.header();
   ProgressLine progress(options.scenario.quiet);

@@ -55,6 +55,12 @@ Record range_fields(const IterationMetrics& m) {
   return {csv::seconds(m.range->least), csv::seconds(m.range->most)};
 }
 
+Record model_fields(const IterationMetrics& m) {
+  if (!m.memory) return Record(4);
+  return {csv::number(m.tokens_per_s), fmt::format("{}", m.compute->mfu()),
+          csv::bytes(m.memory->parts.peak()), m.memory->fits() ? "1" : "0"};
+}
+
 const Record kSpreadColumns{"iterations", "p5_s", "median_s", "p95_s", "mean_s", "unvaried_s"};
 
 Record spread_fields(const IterationMetrics& m) {
@@ -80,6 +86,9 @@ std::string sweep_csv(const SweepResult& result) {
   if (measured) csv::append(header, {"measured_iteration_s", "measured_iteration_std_s", "relative_error"});
   if (ranges) csv::append(header, {"iteration_least_s", "iteration_most_s"});
   if (varies) csv::append(header, kSpreadColumns);
+  bool models = std::any_of(result.points.begin(), result.points.end(),
+                            [](const SweepPoint& point) { return point.metrics.memory.has_value(); });
+  if (models) csv::append(header, {"tokens_per_s", "mfu", "memory_peak_bytes", "memory_fits"});
   bool synthetic = !result.trace_note().empty();
   if (synthetic) header.emplace_back("trace_synthetic");
   std::string text = csv::line_of(header);
@@ -93,6 +102,7 @@ std::string sweep_csv(const SweepResult& result) {
     if (measured) csv::append(record, measured_fields(point));
     if (ranges) csv::append(record, range_fields(point.metrics));
     if (varies) csv::append(record, spread_fields(point.metrics));
+    if (models) csv::append(record, model_fields(point.metrics));
     if (synthetic) record.push_back(point.metrics.trace_synthetic.value_or(""));
     text += csv::line_of(record);
   }

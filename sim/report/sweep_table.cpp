@@ -17,6 +17,11 @@ SweepTable::SweepTable(std::ostream& out, const std::vector<AxisValues>& axes, S
   columns_.push_back({"buckets", 7});
   columns_.push_back({"samples/s", 10});
   columns_.push_back({"efficiency", 10});
+  if (optional_.memory) {
+    columns_.push_back({"MFU", 7});
+    columns_.push_back({"memory GB", 10});
+    columns_.push_back({"fits", 4});
+  }
   if (optional_.range)
     for (const char* title : {"least ms", "most ms"}) columns_.push_back({title, 10});
   if (optional_.spread)
@@ -39,6 +44,11 @@ std::vector<std::string> SweepTable::cells(const SweepPoint& point) const {
   cells.push_back(fmt::format("{}", m.n_buckets));
   cells.push_back(m.samples_per_s ? fmt::format("{:.5g}", *m.samples_per_s) : "-");
   cells.push_back(m.scaling_efficiency ? fmt::format("{:.1f} %", 100 * *m.scaling_efficiency) : "-");
+  if (optional_.memory) {
+    cells.push_back(m.compute ? fmt::format("{:.1f} %", 100 * m.compute->mfu()) : "-");
+    cells.push_back(m.memory ? fmt::format("{:.1f}", m.memory->parts.peak().value() / 1e9) : "-");
+    cells.push_back(m.memory ? (m.memory->fits() ? "yes" : "no") : "-");
+  }
   if (optional_.range)
     for (auto end : {&IterationRange::least, &IterationRange::most})
       cells.push_back(m.range ? ms_text(*m.range.*end) : "-");

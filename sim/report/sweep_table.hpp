@@ -10,7 +10,7 @@ namespace ddpsim {
 
 // Columns of what not every sweep has.
 struct SweepColumns {
-  bool range = false, spread = false, measured = false;
+  bool range = false, spread = false, measured = false, memory = false;
 };
 
 // A sweep's points as they come. The axes' values are known beforehand, so every row has the same columns.

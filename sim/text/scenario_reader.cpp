@@ -120,7 +120,8 @@ std::string ScenarioReader::resolve(const Value& path) const {
 std::string ScenarioReader::resolve(PresetKind kind, const Value& name_or_path) const {
   // A file beside the scenario comes before a preset of that name.
   auto path = resolve(name_or_path);
-  if (std::filesystem::is_regular_file(path)) return path;
+  std::error_code unreadable;
+  if (std::filesystem::is_regular_file(path, unreadable)) return path;
   return preset_file(kind, name_or_path).value_or(path);
 }
 

@@ -94,8 +94,10 @@ class StepTest(FsdpTest):
         self.assertLess(sharded["peak_bytes"], whole["peak_bytes"])
 
     def test_side_by_side(self):
-        done = self.ok("sweep", "m.yaml", "--set", "sweep.strategy=[ddp, fsdp, fsdp1]", "--json", "-", "--quiet")
-        points = json.loads(done.stdout)["points"]
+        done = self.ok("sweep", "m.yaml", "--set", "sweep.strategy=[ddp, fsdp, fsdp1]", "--json", "r.json", "--csv", "r.csv")
+        self.assertRegex(done.stdout, r"(?m)^strategy .* MFU +memory GB +fits")
+        self.assertEqual([row["memory_fits"] for row in self.read_csv("r.csv")], ["1", "1", "1"])
+        points = json.loads(self.read("r.json"))["points"]
         self.assertEqual([point["strategy"] for point in points], ["ddp", "fsdp", "fsdp1"])
 
     def test_a_recorded_trace(self):

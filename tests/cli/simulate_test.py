@@ -60,7 +60,7 @@ class ResultTest(cli.CliTest):
     def test_json_has_the_keys_of_the_contract_in_their_order(self):
         self.write_scenario()
         result = self.simulate()
-        self.assertEqual(list(result), cli.POINT_KEYS + ["construction_broadcast_s", "buckets", "notes", "tool"])
+        self.assertEqual(list(result), cli.JSON_KEYS + ["construction_broadcast_s", "buckets", "notes", "tool"])
         for bucket in result["buckets"]:
             self.assertEqual(list(bucket), cli.BUCKET_KEYS)
         self.assertEqual(list(result["tool"]), ["version", "simgrid"])
@@ -68,7 +68,7 @@ class ResultTest(cli.CliTest):
     def test_the_bitmap_of_used_parameters_is_a_collective_of_its_own(self):
         self.write_scenario(more="ddp: {find_unused_parameters: true}")
         result = self.simulate()
-        self.assertEqual(list(result), cli.POINT_KEYS + ["construction_broadcast_s", "buckets", "used_parameter_bitmap", "notes", "tool"])
+        self.assertEqual(list(result), cli.JSON_KEYS + ["construction_broadcast_s", "buckets", "used_parameter_bitmap", "notes", "tool"])
         self.assertEqual(result["used_parameter_bitmap"]["bytes"], 40 * 4)  # an int32 for each of 40 parameters
 
     def test_unused_parameters_are_reduced_by_ddp_and_skipped_by_the_loops(self):
@@ -225,7 +225,7 @@ class TimelineTest(cli.CliTest):
         lanes = self.lanes(more="ddp: {bucket_cap: 20MiB}")
         result = self.read_json("out.json")
         compute, communication = (sorted(lanes[0, thread]) for thread in (0, 1))
-        self.assertEqual([name for _, _, name in compute], ["forward", "backward", "wait for all-reduce", "optimizer"])
+        self.assertEqual([name for _, _, name in compute], ["forward", "backward", "wait for communication", "optimizer"])
         self.assertEqual(len(communication), result["n_buckets"])
         self.assertAlmostEqual(compute[-1][1], result["iteration_s"] * 1e9, delta=1)
         for (start, end, _), bucket in zip(communication, result["buckets"]):

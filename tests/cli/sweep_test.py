@@ -49,7 +49,7 @@ class SweepTest(cli.CliTest):
         self.assertEqual(result["scenario"], {"file": "scenario.yaml", "set": ["cluster.world_size=16"],
                                               "axes": {"ddp.bucket_cap": ["4MiB", "16MiB"]}})
         for point in result["points"]:
-            self.assertEqual(list(point), ["axes"] + cli.POINT_KEYS)
+            self.assertEqual(list(point), ["axes"] + cli.JSON_KEYS)
             self.assertAlmostEqual(sum(point[term] for term in cli.TERMS), point["iteration_s"], delta=1e-12)
 
     def test_measured_iterations_stand_beside_the_predictions(self):
@@ -57,10 +57,10 @@ class SweepTest(cli.CliTest):
         self.write("measured.csv", "bucket_cap_bytes,iteration_s,iteration_std_s\n4194304,0.1,0.01\n")
         first, second = self.sweep("--csv", "out.csv")["points"]
         keys = ["measured_iteration_s", "measured_iteration_std_s", "relative_error"]
-        self.assertEqual(list(first), ["axes"] + cli.POINT_KEYS + keys)
+        self.assertEqual(list(first), ["axes"] + cli.JSON_KEYS + keys)
         self.assertEqual((first["measured_iteration_s"], first["measured_iteration_std_s"]), (0.1, 0.01))
         self.assertAlmostEqual(first["relative_error"], first["iteration_s"] / 0.1 - 1, delta=1e-12)
-        self.assertEqual(list(second), ["axes"] + cli.POINT_KEYS)
+        self.assertEqual(list(second), ["axes"] + cli.JSON_KEYS)
         self.assertEqual(list(self.read_csv("out.csv")[0]), cli.POINT_KEYS + ["best"] + keys)
 
     def test_axes_multiply_and_caps_vary_fastest(self):

@@ -51,7 +51,7 @@ TEST(ChromeTimeline, SpansInMicroseconds) {
   auto text = straggler_text();
   EXPECT_EQ(find_span(text, 3, "backward")["ts"], 1.5e6);
   EXPECT_EQ(find_span(text, 3, "backward")["dur"], 3e6);
-  EXPECT_EQ(find_span(text, 0, "wait for all-reduce")["dur"], 3.5e6);  // from 3 s to 6.5 s
+  EXPECT_EQ(find_span(text, 0, "wait for communication")["dur"], 3.5e6);  // from 3 s to 6.5 s
   auto bucket = find_span(text, 3, "bucket 1");
   EXPECT_EQ(bucket["tid"], 1);
   EXPECT_EQ(bucket["args"], Json({{"bytes", 2000}, {"gradients", 1}, {"ready_us", 4.5e6}}));

@@ -34,6 +34,16 @@ TEST(ResultJson, Simulate) {
   "fidelity": "exact",
   "network": "simgrid",
   "simulated_flows": 7,
+  "communication": [
+    {
+      "axis": "data",
+      "operation": "all_reduce",
+      "bytes": 3000,
+      "count": 2,
+      "busy_s": 3.0,
+      "exposed_s": 2.0
+    }
+  ],
   "algbw_Bps": 1000.0,
   "busbw_Bps": 1500.0,
   "samples_per_s": 2.5,
@@ -111,6 +121,16 @@ IN"algorithm": "ring",
 IN"fidelity": "exact",
 IN"network": "simgrid",
 IN"simulated_flows": 7,
+IN"communication": [
+IN  {
+IN    "axis": "data",
+IN    "operation": "all_reduce",
+IN    "bytes": 3000,
+IN    "count": 2,
+IN    "busy_s": 3.0,
+IN    "exposed_s": 2.0
+IN  }
+IN],
 IN"algbw_Bps": 1000.0,
 IN"busbw_Bps": 1500.0,
 IN"samples_per_s": null,
@@ -161,6 +181,16 @@ IN"relative_error": -0.19999999999999996
       "fidelity": "exact",
       "network": "simgrid",
       "simulated_flows": 7,
+      "communication": [
+        {
+          "axis": "data",
+          "operation": "all_reduce",
+          "bytes": 3000,
+          "count": 2,
+          "busy_s": 3.0,
+          "exposed_s": 2.0
+        }
+      ],
       "algbw_Bps": 1000.0,
       "busbw_Bps": 1500.0,
       "samples_per_s": null,
