@@ -27,16 +27,16 @@ inline constexpr Seconds kLongestDuration(1e9);                               //
 inline constexpr Seconds kLongestMeasurement(1e6);  // of a layer, a collective: far below the above in sum
 
 // Traces and models
-inline constexpr std::int64_t kLargestBatch = 1'000'000'000;  // samples a step; tokens a sample
-inline constexpr std::int64_t kMostSteps = 1'000'000'000;     // behind a table of recorded collectives
-inline constexpr std::size_t kMostProfileEvents = 5'000'000;  // that count; a step has some ten thousand
+inline constexpr std::int64_t kLargestBatch = 1'000'000'000;    // samples a step; tokens a sample
+inline constexpr std::int64_t kMostSteps = 1'000'000'000;       // behind a table of recorded collectives
+inline constexpr std::size_t kMostProfileEvents = 5'000'000;    // that count; a step has some ten thousand
 inline constexpr std::int64_t kMostTransformerWidth = 1 << 24;  // of anything but its depth
-inline constexpr std::int64_t kMostBlocks = 10'000;           // of a transformer
-inline constexpr std::size_t kMostLayers = 20'000;            // of a model
-inline constexpr std::int64_t kMostRepeats = 10'000;          // of a layer, or of a group of them
-inline constexpr int kMostKernels = 1000;                     // of a layer's pass
-inline constexpr double kLargestCount = 1e18;                 // of a layer's operations or values
-inline constexpr double kLargestRescaleFactor = 1e6;          // of times given by hand
+inline constexpr std::int64_t kMostBlocks = 10'000;             // of a transformer
+inline constexpr std::size_t kMostLayers = 20'000;              // of a model
+inline constexpr std::int64_t kMostRepeats = 10'000;            // of a layer, or of a group of them
+inline constexpr int kMostKernels = 1000;                       // of a layer's pass
+inline constexpr double kLargestCount = 1e18;                   // of a layer's operations or values
+inline constexpr double kLargestRescaleFactor = 1e6;            // of times given by hand
 
 // Files and sweeps
 inline constexpr int kDeepestNesting = 64;                // of YAML and of a profile's JSON

@@ -104,7 +104,8 @@ TEST(NcclCollnet, ItsTrafficIsNotSimulated) {
   Machine machine(with_sharp(kH100s), 32);
   ChannelLimits limits(machine.cluster->links());
   auto model = machine.model(kCollnet);
-  auto error = input_error([&] { (void)model.schedule(*machine.cluster, all_gpus(*machine.cluster), limits); });
+  auto error =
+      input_error([&] { (void)model.schedule(*machine.cluster, all_gpus(*machine.cluster), limits); });
   EXPECT_EQ(error.substr(0, error.find('\n')),
             "error: what a network that reduces carries is not simulated, only timed by itself");
 }

@@ -3,8 +3,8 @@
 
 #include "sim/text/sections.hpp"
 
-#include "tests/config/text.hpp"
 #include "tests/compute/gpus.hpp"
+#include "tests/config/text.hpp"
 
 namespace ddpsim::testing {
 namespace {
