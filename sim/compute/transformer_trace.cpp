@@ -84,6 +84,10 @@ class TraceBuilder {
         step_(step) {}
 
   LayerTrace build() {
+    std::size_t tensors = 0;
+    for (const auto& part : parts_)
+      for (const auto& module : part.modules) tensors += module.tensors.size();
+    trace_.gradients.reserve(tensors);
     add_head();
     auto backward_of_block = block_.recompute + block_.backward.time;
     for (auto part = parts_.end() - 2; part != parts_.begin(); --part) {

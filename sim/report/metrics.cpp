@@ -65,14 +65,21 @@ Operation operation_of(Activity activity) {
   }
 }
 
-// Both lanes are in order of time; a wait counts for whatever is in flight then.
-Seconds exposed(const Span& collective, const std::vector<Span>& compute) {
+std::vector<Span> waits_of(const std::vector<Span>& compute) {
+  std::vector<Span> waits;
+  std::copy_if(compute.begin(), compute.end(), std::back_inserter(waits), [](const Span& span) {
+    return span.activity == Activity::wait || span.activity == Activity::broadcast;
+  });
+  return waits;
+}
+
+// Waits are in order of time; each counts for whatever is in flight then.
+Seconds exposed(const Span& collective, const std::vector<Span>& waits) {
   Seconds sum;
-  for (const auto& span : compute) {
-    if (span.start >= collective.end) break;
-    if (span.activity != Activity::wait && span.activity != Activity::broadcast) continue;
-    sum += std::max(Seconds(), std::min(span.end, collective.end) - std::max(span.start, collective.start));
-  }
+  auto wait = std::partition_point(waits.begin(), waits.end(),
+                                   [&](const Span& span) { return span.end <= collective.start; });
+  for (; wait != waits.end() && wait->start < collective.end; ++wait)
+    sum += std::min(wait->end, collective.end) - std::max(wait->start, collective.start);
   return sum;
 }
 
@@ -85,6 +92,7 @@ void measure_operations(const RankTimeline& rank, const IterationContext& contex
     if (span.activity == Activity::used_parameter_bitmap) return *context.plan.used_parameter_bitmap;
     return context.plan.buckets.at(span.index).wire;
   };
+  auto waits = waits_of(rank.compute);
   auto& all = metrics.operations;
   for (const auto& span : rank.communication) {
     auto operation = operation_of(span.activity);
@@ -94,7 +102,7 @@ void measure_operations(const RankTimeline& rank, const IterationContext& contex
     ++known->count;
     known->bytes += bytes_of(span);
     known->busy += span.end - span.start;
-    known->exposed += exposed(span, rank.compute);
+    known->exposed += exposed(span, waits);
   }
 }
 

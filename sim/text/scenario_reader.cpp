@@ -11,6 +11,7 @@
 #include "sim/text/gpu_file.hpp"
 #include "sim/text/plausibility.hpp"
 #include "sim/text/sections.hpp"
+#include "sim/text/software_file.hpp"
 #include "sim/trace/forward_ends.hpp"
 #include "sim/trace/trace_file.hpp"
 
@@ -168,8 +169,14 @@ std::shared_ptr<const LayerTrace> ScenarioReader::find_model(const Value& worklo
   bool sharded = is_sharded(scenario.plan.strategy);
   auto& known = models_[{workload, gpu.get(), sharded}];
   FileResolver files = [this](PresetKind kind, const Value& value) { return resolve(kind, value); };
+  SoftwareLoader load = [this](const std::string& path, const std::string& gpu_name) {
+    auto known_software = software_.find({path, gpu_name});
+    if (known_software == software_.end())
+      known_software = software_.emplace(std::pair(path, gpu_name), read_software(path, gpu_name)).first;
+    return known_software->second;
+  };
   if (!known)
-    known = std::make_shared<const ModelWorkload>(read_workload_model(workload, *gpu, files, sharded));
+    known = std::make_shared<const ModelWorkload>(read_workload_model(workload, *gpu, files, load, sharded));
   scenario.notes = known->notes;
   if (known->step) scenario.model_step = {known, &*known->step};
   return {known, &known->trace};

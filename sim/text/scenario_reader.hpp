@@ -139,6 +139,7 @@ class ScenarioReader {
   std::map<std::string, std::shared_ptr<const LayerTrace>> traces_;
   std::map<std::pair<const LayerTrace*, Rescale>, std::shared_ptr<const LayerTrace>> rescaled_traces_;
   std::map<std::pair<const LayerTrace*, double>, std::shared_ptr<const LayerTrace>> scaled_traces_;
+  std::map<std::pair<std::string, std::string>, Software> software_;  // by path and the GPU's name
   // By the section, the GPU and whether the strategy is sharded.
   std::map<std::tuple<config::Value, const GpuDescription*, bool>, std::shared_ptr<const ModelWorkload>>
       models_;

@@ -49,8 +49,12 @@ AnyModel find_model(const Value& value, const FileResolver& resolve) {
 class WorkloadReader {
  public:
   WorkloadReader(const Value& workload, const GpuDescription& gpu, const FileResolver& resolve,
-                 bool is_sharded)
-      : workload_(workload), gpu_(gpu), resolve_(resolve), is_sharded_(is_sharded) {}
+                 const SoftwareLoader& load_software, bool is_sharded)
+      : workload_(workload),
+        gpu_(gpu),
+        resolve_(resolve),
+        load_software_(load_software),
+        is_sharded_(is_sharded) {}
 
   ModelWorkload read() {
     auto model = find_model(value_of("model"), resolve_);
@@ -81,7 +85,7 @@ class WorkloadReader {
         is_default_
             ? find_preset(PresetKind::software, kUsualFramework).value_or(std::string(kUsualFramework))
             : resolve_(PresetKind::software, framework ? *framework : *compute);
-    software_ = ddpsim::read_software(path, gpu_.name);
+    software_ = load_software_(path, gpu_.name);
     is_calibrated_ = compute != nullptr;
     if (const auto* attention = find("attention")) read_attention(*attention);
   }
@@ -196,6 +200,7 @@ class WorkloadReader {
   const Value& workload_;
   const GpuDescription& gpu_;
   const FileResolver& resolve_;
+  const SoftwareLoader& load_software_;
   bool is_sharded_;
   Software software_;
   bool is_default_ = false, is_calibrated_ = false;
@@ -216,8 +221,9 @@ AnyModel read_any_model(const std::string& path) {
 }
 
 ModelWorkload read_workload_model(const Value& workload, const GpuDescription& gpu,
-                                  const FileResolver& resolve, bool is_sharded) {
-  return WorkloadReader(workload, gpu, resolve, is_sharded).read();
+                                  const FileResolver& resolve, const SoftwareLoader& load_software,
+                                  bool is_sharded) {
+  return WorkloadReader(workload, gpu, resolve, load_software, is_sharded).read();
 }
 
 }  // namespace ddpsim

@@ -37,11 +37,14 @@ struct ModelWorkload {
 
 // A path that can be opened, of a value that is a preset's name or a path.
 using FileResolver = std::function<std::string(PresetKind, const config::Value&)>;
+// read_software, or one that remembers.
+using SoftwareLoader = std::function<Software(const std::string& path, const std::string& gpu)>;
 
 // `is_sharded`: the strategy casts gradients as it reduces them; others leave that to the backward pass.
 // The keys model, micro_batch, sequence, dtype, gradients, recompute, attention, framework and compute of
 // `workload`. Throws InputError.
 ModelWorkload read_workload_model(const config::Value& workload, const GpuDescription& gpu,
-                                  const FileResolver& resolve, bool is_sharded);
+                                  const FileResolver& resolve, const SoftwareLoader& load_software,
+                                  bool is_sharded);
 
 }  // namespace ddpsim

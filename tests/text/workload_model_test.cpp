@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/text/gpu_file.hpp"
+#include "sim/text/software_file.hpp"
 #include "sim/trace/trace_file.hpp"
 
 #include "tests/config/text.hpp"
@@ -25,7 +26,7 @@ ModelWorkload read(const std::string& workload, const std::string& gpu = "h100-s
     return preset_file(kind, value).value_or(value.scalar);
   };
   auto root = parse(workload);
-  return read_workload_model(root, gpu_named(gpu), resolve, is_sharded);
+  return read_workload_model(root, gpu_named(gpu), resolve, read_software, is_sharded);
 }
 
 std::string error_of(const std::string& workload, const std::string& gpu = "h100-sxm") {
