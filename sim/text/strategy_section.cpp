@@ -1,0 +1,71 @@
+// The keys `strategy` and `fsdp`: what is reduced, or gathered and reduced, together.
+#include <fmt/core.h>
+
+#include "sim/text/scenario_reader.hpp"
+#include "sim/trace/forward_ends.hpp"
+
+namespace ddpsim {
+namespace {
+
+using config::Value;
+
+// Where `key` stands in the section `name`, if it does.
+const SourceSpan* find_place(const Value& root, std::string_view name, std::string_view key) {
+  const auto* section = root.find(name);
+  const auto* entry = section ? section->value.find(key) : nullptr;
+  return entry ? &entry->value.span : nullptr;
+}
+
+// Contradictions between the ddp options are found without their place: the option named is the best place,
+// then the section.
+ReductionPlan make_plan_at(const Value& root, const LayerTrace& trace, Strategy strategy,
+                           const DdpOptions& options) {
+  try {
+    return make_reduction_plan(trace, strategy, options);
+  } catch (const InputError& error) {
+    for (const char* section : {"ddp", "workload"})
+      if (const auto* place = find_place(root, section, error.subject())) throw error.at(*place);
+    throw error.at(root.find(root.find("ddp") ? "ddp" : "workload")->key_span);
+  }
+}
+
+}  // namespace
+
+void ScenarioReader::read_strategy(const Value& root, Strategy strategy, const Value* fsdp,
+                                   const DdpOptions& options, Scenario& scenario) {
+  scenario.ddp = options;
+  if (fsdp && !is_sharded(strategy))
+    throw InputError(fsdp->span,
+                     fmt::format("'fsdp' goes with strategy fsdp or fsdp1, not {}", strategy_name(strategy)),
+                     "remove it, or write strategy: fsdp");
+  if (!is_sharded(strategy)) {
+    scenario.plan = make_plan_at(root, *scenario.trace, strategy, options);
+    return;
+  }
+  const auto& place = root.find("strategy")->value.span;
+  if (scenario.measured_table)
+    throw InputError(place, "a measured table knows all-reduces, and a sharded strategy has none",
+                     "use another algorithm than measured");
+  if (!options.unused_parameters.empty())
+    throw InputError(place, "unused parameters are DistributedDataParallel's",
+                     "remove workload.unused_parameters");
+  for (const auto& group : scenario.groups)
+    if (group.ranks != scenario.groups.front().ranks)
+      throw InputError(place, "groups of different sizes would hold different shards",
+                       "make the groups equal");
+  auto computed_in = scenario.trace->gradients.front().dtype;
+  if (scenario.model_step && activation_bytes(scenario.model_step->step.precision) == 2)
+    computed_in =
+        scenario.model_step->step.precision == Precision::float16 ? DType::float16 : DType::bfloat16;
+  scenario.fsdp = std::make_shared<const FsdpPlan>(
+      make_fsdp_plan(*scenario.trace, strategy, read_fsdp_section(fsdp, computed_in)));
+  scenario.plan = reduction_plan(*scenario.trace, *scenario.fsdp, options.accumulation_steps);
+  if (auto note = forward_ends(*scenario.trace).note) scenario.notes.push_back(std::move(*note));
+  if (scenario.fsdp->units.size() == 1)
+    scenario.notes.push_back(
+        {"one-unit",
+         "no gradient's name has a number that would tell blocks apart: all parameters are one unit, "
+         "and nothing overlaps"});
+}
+
+}  // namespace ddpsim
