@@ -18,7 +18,8 @@ constexpr std::array<Tile, 5> kTiles{
 constexpr double kLeastSplit = 1024;  // of k
 
 double ceil_divide(std::int64_t a, int b) {
-  return static_cast<double>((a + b - 1) / b);
+  std::int64_t quotient = (a + b - 1) / b;
+  return static_cast<double>(quotient);
 }
 
 FlopsPerSecond wide_peak_of(const GpuDescription& gpu, Precision precision) {

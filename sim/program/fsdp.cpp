@@ -6,9 +6,9 @@
 namespace ddpsim {
 namespace {
 
-class Builder {
+class FsdpBuilder {
  public:
-  Builder(const LayerTrace& trace, const FsdpPlan& plan, int ranks, const Overheads& overheads)
+  FsdpBuilder(const LayerTrace& trace, const FsdpPlan& plan, int ranks, const Overheads& overheads)
       : trace_(trace),
         plan_(plan),
         ranks_(ranks),
@@ -200,7 +200,7 @@ ReductionPlan reduction_plan(const LayerTrace& trace, const FsdpPlan& plan, int 
 
 StepProgram fsdp_program(const LayerTrace& trace, const FsdpPlan& plan, int accumulation_steps, int ranks,
                          const Overheads& overheads) {
-  return Builder(trace, plan, ranks, overheads).take(accumulation_steps);
+  return FsdpBuilder(trace, plan, ranks, overheads).take(accumulation_steps);
 }
 
 }  // namespace ddpsim

@@ -164,8 +164,8 @@ class BackwardScript {
   }
 
   static std::string label(std::string_view text, PixelPoint place, std::string_view style) {
-    return fmt::format("set label {} at screen {:.5f},{:.5f} {}\n", quoted(text), place.x / kCanvasWidth,
-                       place.y / kCanvasHeight, style);
+    return fmt::format("set label {} at screen {:.5f},{:.5f} {}\n", gnuplot_string(text),
+                       place.x / kCanvasWidth, place.y / kCanvasHeight, style);
   }
 
   // The marks that are numbered: as many as there is room for, the last one in any case.

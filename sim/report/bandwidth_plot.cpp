@@ -64,7 +64,7 @@ std::string bandwidth_plot_script(const std::vector<BandwidthSeries>& series, Pl
             data_block(fmt::format("predicted{}", i), one.predicted);
     parts.push_back(
         fmt::format("$predicted{} using 1:2 with lines linewidth 2 dashtype {} linecolor rgb '{}' title {}",
-                    i, group_dash(i), colour, quoted(one.title)));
+                    i, group_dash(i), colour, gnuplot_string(one.title)));
     parts.push_back(
         fmt::format("$measured{} using 1:2 with points pointtype 4 pointsize 0.9 linewidth 1.6 linecolor rgb "
                     "'{}' notitle",

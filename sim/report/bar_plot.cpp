@@ -95,7 +95,7 @@ class BarScript {
     parts_.push_back(
         fmt::format("${} using 1:2:3:4:5:6 with boxxyerror fillstyle solid noborder "
                     "fillcolor rgb '{}' linewidth 0 title {}",
-                    name, term.colour, quoted(term.title)));
+                    name, term.colour, gnuplot_string(term.title)));
     titles_.emplace_back(term.title);
   }
 

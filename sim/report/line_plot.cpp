@@ -130,7 +130,7 @@ class LineScript {
   std::string titled(const std::string& title) {
     if (title.empty()) return "notitle";
     titles_.push_back(title);
-    return "title " + quoted(title);
+    return "title " + gnuplot_string(title);
   }
 
   void add_level(Seconds level, std::string_view style, const std::string& title) {
@@ -201,9 +201,9 @@ class LineScript {
     PixelPoint anchor{x_.pixel(line.best->x), pixel_of(line.best->y)};
     auto place = labels_.place(anchor, text_width(text), kTextHeight);
     if (!place) return;
-    before_ +=
-        fmt::format("set label {} at screen {:.5f},{:.5f} left textcolor rgb '{}' front\n", quoted(text),
-                    place->x / kCanvasWidth, (place->y + kTextHeight / 2) / kCanvasHeight, group_colour(i));
+    before_ += fmt::format("set label {} at screen {:.5f},{:.5f} left textcolor rgb '{}' front\n",
+                           gnuplot_string(text), place->x / kCanvasWidth,
+                           (place->y + kTextHeight / 2) / kCanvasHeight, group_colour(i));
   }
 
   void add_legend(const LinePicture& picture) {

@@ -36,8 +36,8 @@ std::string terminal(PlotFormat format) {
 
 std::string title_label(const std::string& text, PixelPoint place, std::string_view style) {
   if (text.empty()) return {};
-  return fmt::format("set label {} at screen {:.5f},{:.5f} center {}\n", quoted(text), place.x / kCanvasWidth,
-                     place.y / kCanvasHeight, style);
+  return fmt::format("set label {} at screen {:.5f},{:.5f} center {}\n", gnuplot_string(text),
+                     place.x / kCanvasWidth, place.y / kCanvasHeight, style);
 }
 
 }  // namespace
@@ -50,7 +50,7 @@ int group_dash(std::size_t group) {
   return 1 + static_cast<int>(group / kColours.size() % 5);
 }
 
-std::string quoted(std::string_view text) {
+std::string gnuplot_string(std::string_view text) {
   // Gnuplot takes '...' as it stands, and is at a loss with most places where '' stands for a quote. In "..."
   // there are escapes, and what stands between backquotes would be run as a command.
   bool escaped = text.find('\'') != std::string_view::npos;
@@ -148,7 +148,7 @@ std::string canvas_settings(PlotFormat format, const PlotTitles& titles, const M
   if (legend.rows == 0) return out + "unset key\n";
   out += fmt::format("set key at screen 0.5,{:.5f} center top vertical maxrows {} Left reverse samplen 2.2\n",
                      legend.height / kCanvasHeight, legend.rows);
-  if (!legend.title.empty()) out += fmt::format("set key title {}\n", quoted(legend.title));
+  if (!legend.title.empty()) out += fmt::format("set key title {}\n", gnuplot_string(legend.title));
   return out;
 }
 
@@ -162,7 +162,7 @@ std::string tic_settings(std::string_view letter, const std::vector<AxisTic>& ti
   for (const auto& tic : tics) {
     std::string label;  // a format: %% stands for %
     for (char c : tic.label) label += c == '%' ? "%%" : std::string(1, c);
-    parts.push_back(fmt::format("{} {:.17g}", quoted(label), tic.value));
+    parts.push_back(fmt::format("{} {:.17g}", gnuplot_string(label), tic.value));
   }
   return fmt::format("set {}tics ({})\n", letter, fmt::join(parts, ", "));
 }

@@ -23,7 +23,7 @@ int group_dash(std::size_t group);
 inline constexpr std::string_view kNeutralColour = "#555555";
 
 // The text as a string of gnuplot's, on one line.
-std::string quoted(std::string_view text);
+std::string gnuplot_string(std::string_view text);
 double text_width(std::string_view text);  // px
 // At most that many characters, the rest as "...".
 std::string shortened(const std::string& text, std::size_t most);
