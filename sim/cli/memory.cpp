@@ -28,7 +28,7 @@ void memory(const ScenarioOptions& options) {
   const auto& step = *scenario.model_step;
   MemoryMetrics metrics{*scenario.memory(), step.gpu.memory, step.gpu.name};
   std::vector<MemoryOption> advice;
-  if (!metrics.fits()) advice = memory_options(step, scenario.world_size, metrics.parts.buckets);
+  if (!metrics.fits()) advice = memory_options(step, scenario.held_states(), scenario.groups.front().ranks);
   if (!options.quiet) print_notes(scenario.notes);
   if (options.prints_summary()) print_memory(std::cout, metrics, advice);
   OutputPhase writing;

@@ -87,6 +87,14 @@ void refuse_axes(const config::Value& root) {
                         axis.key));
 }
 
+void refuse_sharded(const config::Value& root) {
+  const auto* strategy = root.find("strategy");
+  if (strategy && strategy->value.scalar.starts_with("fsdp"))
+    throw InputError(
+        strategy->value.span, "validate runs all-reduces for real, and a sharded strategy has none",
+        "'ddpsim simulate' predicts it; compare with a measured step by 'ddpsim calibrate --step'");
+}
+
 }  // namespace
 
 RealScenario::RealScenario(const ValidateOptions& options)
@@ -95,6 +103,7 @@ RealScenario::RealScenario(const ValidateOptions& options)
   config::apply_override(root_, fmt::format("cluster.world_size={}", world_size_));
   refuse_axes(root_);
   refuse_cluster_keys(root_);
+  refuse_sharded(root_);
   // Buckets and launches do not depend on what all-reduces take, and nothing is predicted from this table:
   // the one that is comes from the calibration.
   TemporaryFolder folder;

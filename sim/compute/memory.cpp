@@ -65,9 +65,11 @@ MemoryParts memory_of(const Transformer& model, const StepShape& shape, int acti
   parts.buckets = setup.buckets;
   // Gathered weights of two units at once, of a layer and of the embedding, and one unit's unreduced
   // gradients.
-  if (setup.sharding == Sharding::weights)
-    parts.buckets += Bytes(2 * bytes * layer + setup.unit_gradient * std::max(layer, vocab * h / t) +
+  if (setup.sharding == Sharding::weights) {
+    double unit = setup.unit_layers * layer;
+    parts.buckets += Bytes(2 * bytes * unit + setup.unit_gradient * std::max(unit, vocab * h / t) +
                            2 * bytes * vocab * h / t);
+  }
   parts.other = setup.use.overhead;
   return parts;
 }

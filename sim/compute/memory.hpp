@@ -21,6 +21,7 @@ struct MemorySetup {
   Sharding sharding = Sharding::none;
   int shards = 1;            // ranks that share what is sharded
   double unit_gradient = 4;  // bytes of an unreduced gradient of a unit, where weights are sharded
+  double unit_layers = 1;    // layers of the largest unit, where weights are sharded
   Bytes buckets = {};        // communication buffers besides units
   MemoryUse use = {};
   bool flash = true;  // scores are never kept

@@ -6,7 +6,7 @@
 
 namespace ddpsim {
 
-std::vector<MemoryOption> memory_options(const ModelStep& step, int ranks, Bytes buckets) {
+std::vector<MemoryOption> memory_options(const ModelStep& step, const HeldStates& held, int ranks) {
   std::vector<MemoryOption> options;
   auto smallest = step;
   std::string together = "weights sharded";
@@ -14,25 +14,30 @@ std::vector<MemoryOption> memory_options(const ModelStep& step, int ranks, Bytes
     auto changed = step;
     apply(changed.step.shape);
     if (changed.step.shape == step.step.shape) return;
-    options.push_back({change, changed.memory(Sharding::none, 1, buckets).peak()});
+    options.push_back({change, changed.memory(held).peak()});
     apply(smallest.step.shape);
     together += fmt::format(", {}", change);
   };
   add("recompute: full", [](StepShape& shape) { shape.recompute = Recompute::full; });
   add("micro_batch: 1", [](StepShape& shape) { shape.micro_batch = 1; });
-  if (ranks > 1) {
+  auto sharded = [](const ModelStep& one, Sharding sharding, int shards, Bytes buckets) {
+    return one.memory({.sharding = sharding, .shards = shards, .buckets = buckets}).peak();
+  };
+  bool has_changed = !(smallest.step.shape == step.step.shape);
+  bool is_sharded = held.sharding == Sharding::weights;
+  if (ranks > 1 && !is_sharded) {
     for (auto [sharding, what] : {std::pair{Sharding::optimizer, "optimizer (ZeRO-1)"},
                                   std::pair{Sharding::gradients, "optimizer and gradients (ZeRO-2)"},
                                   std::pair{Sharding::weights, "weights as well (ZeRO-3, FSDP)"}})
       options.push_back(
           {fmt::format("sharded over {} ranks: {}", ranks, what),
-           step.memory(sharding, ranks, sharding == Sharding::weights ? Bytes() : buckets).peak()});
-    if (!(smallest.step.shape == step.step.shape))
-      options.push_back({fmt::format("{}, over {} ranks", together, ranks),
-                         smallest.memory(Sharding::weights, ranks, Bytes()).peak()});
+           sharded(step, sharding, ranks, sharding == Sharding::weights ? Bytes() : held.buckets)});
   }
+  if (ranks > 1 && has_changed)
+    options.push_back({fmt::format("{}, over {} ranks", together, ranks),
+                       sharded(smallest, Sharding::weights, ranks, Bytes())});
   for (int n = 2; n <= kLargestWorldSize; n *= 2) {
-    auto peak = smallest.memory(Sharding::weights, n, Bytes()).peak();
+    auto peak = sharded(smallest, Sharding::weights, n, Bytes());
     if (peak > step.gpu.memory * kFittingShare) continue;
     if (n > ranks) options.push_back({fmt::format("{}, over {} ranks", together, n), peak});
     break;

@@ -12,8 +12,8 @@ struct MemoryOption {
   Bytes peak;
 };
 
-// Of a step whose states are not sharded, on so many data-parallel ranks: each of what usually helps, alone
-// and then together; last, the fewest ranks (a power of two) on which all of it fits, if there are any.
-std::vector<MemoryOption> memory_options(const ModelStep& step, int ranks, Bytes buckets);
+// Each of what usually helps and is not in use yet, alone and then together, on so many data-parallel ranks;
+// last, the fewest ranks (a power of two) on which all of it fits, if there are any.
+std::vector<MemoryOption> memory_options(const ModelStep& step, const HeldStates& held, int ranks);
 
 }  // namespace ddpsim

@@ -2,15 +2,17 @@
 
 namespace ddpsim {
 
-MemoryParts ModelStep::memory(Sharding sharding, int shards, Bytes buckets) const {
+MemoryParts ModelStep::memory(const HeldStates& states) const {
   auto held = state;
   // Shards are kept in the gradients' type; what is computed with is gathered, and counted with the units.
-  if (sharding == Sharding::weights) held.weights = static_cast<double>(bytes_per_element(step.gradients));
+  if (states.sharding == Sharding::weights)
+    held.weights = static_cast<double>(bytes_per_element(step.gradients));
   MemorySetup setup{.state = held,
-                    .sharding = sharding,
-                    .shards = shards,
+                    .sharding = states.sharding,
+                    .shards = states.shards,
                     .unit_gradient = static_cast<double>(bytes_per_element(step.gradients)),
-                    .buckets = buckets,
+                    .unit_layers = states.unit_layers,
+                    .buckets = states.buckets,
                     .use = software.memory_use,
                     .flash = software.flash};
   return memory_of(model, step.shape, activation_bytes(step.precision), setup, {.layers = model.layers});

@@ -8,6 +8,14 @@
 
 namespace ddpsim {
 
+// How a strategy spreads what a step holds.
+struct HeldStates {
+  Sharding sharding = Sharding::none;
+  int shards = 1;
+  Bytes buckets = {};      // of gradients, beside them; whatever is gathered for longer than a unit's turn
+  double unit_layers = 1;  // of the largest unit, where weights are sharded
+};
+
 // A model by its sizes, on a GPU with a software.
 struct ModelStep {
   Transformer model;
@@ -17,8 +25,7 @@ struct ModelStep {
   StateBytes state;  // of a parameter, by dtype of gradients
   StepWork work;     // of a micro batch
 
-  // With gradients in buckets of their own, or in none.
-  [[nodiscard]] MemoryParts memory(Sharding sharding, int shards, Bytes buckets) const;
+  [[nodiscard]] MemoryParts memory(const HeldStates& held) const;
 };
 
 // How many bytes a parameter takes: 32-bit weights, gradients and two moments, and with 16-bit compute the

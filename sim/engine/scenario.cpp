@@ -24,17 +24,29 @@ Bytes all_gathered(const FsdpPlan& plan) {
 
 }  // namespace
 
-std::optional<MemoryParts> Scenario::memory() const {
-  if (!model_step) return std::nullopt;
+HeldStates Scenario::held_states() const {
   if (fsdp) {
-    auto buckets = fsdp->options.reshard_after_forward ? Bytes() : all_gathered(*fsdp);
-    return model_step->memory(Sharding::weights, groups.empty() ? world_size : groups.front().ranks, buckets);
+    HeldStates held{Sharding::weights, groups.empty() ? world_size : groups.front().ranks};
+    if (!fsdp->options.reshard_after_forward) held.buckets += all_gathered(*fsdp);
+    // Without a reduction after each micro-batch whole gradients wait for the last one.
+    if (!fsdp->options.reduce_every_micro_batch && plan.accumulation_steps > 1)
+      held.buckets += trace->bytes();
+    for (std::size_t unit = 1; unit < fsdp->units.size(); ++unit)
+      held.unit_layers =
+          std::max(held.unit_layers, static_cast<double>(fsdp->units[unit].elements) /
+                                         static_cast<double>(model_step->model.block_parameters()));
+    return held;
   }
   // DistributedDataParallel keeps its buckets beside the gradients, unless those are views of them
   // (reducer.cpp); a flat buffer does the same.
   bool has_buckets =
       plan.strategy == Strategy::flat || (plan.strategy == Strategy::ddp && !ddp.gradient_as_bucket_view);
-  return model_step->memory(Sharding::none, 1, has_buckets ? trace->bytes() : Bytes());
+  return {.buckets = has_buckets ? trace->bytes() : Bytes()};
+}
+
+std::optional<MemoryParts> Scenario::memory() const {
+  if (!model_step) return std::nullopt;
+  return model_step->memory(held_states());
 }
 
 void set_software(Scenario& scenario, const Software& software) {
@@ -48,6 +60,8 @@ void set_software(Scenario& scenario, const Software& software) {
 std::string Scenario::algorithm() const {
   if (measured_table) return "measured";
   if (communication->gloo) return "gloo";
+  if (fsdp && communication->nccl.empty())
+    return "ring";  // of gathers and reduce-scatters, whatever was asked for
   return communication->nccl.empty() ? std::string(algorithm_name(communication->options.algorithm)) : "nccl";
 }
 

@@ -68,6 +68,7 @@ struct Scenario {
   [[nodiscard]] std::string_view network_name() const;  // "alone" where nothing is simulated
   // What a GPU holds at its peak; none: of a trace, which does not say it.
   [[nodiscard]] std::optional<MemoryParts> memory() const;
+  [[nodiscard]] HeldStates held_states() const;  // by its strategy; of a model only
   // Whether collectives meet on links: those of several groups, of one with several in flight, or somebody
   // else's traffic.
   [[nodiscard]] bool shares_links() const;

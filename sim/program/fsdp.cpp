@@ -57,6 +57,8 @@ class FsdpBuilder {
     op.operation = operation;
     op.bytes = bytes;
     if (after) op.after.push_back(*after);
+    if (!has_communicated_) op.duration = overheads_.first_start;
+    has_communicated_ = true;
     ops().push_back(std::move(op));
     return ops().size() - 1;
   }
@@ -157,7 +159,7 @@ class FsdpBuilder {
   StepProgram result_;
   std::optional<std::size_t> last_compute_, last_reduction_;
   std::size_t index_ = 0;
-  bool is_last_ = false, reduces_ = false;
+  bool is_last_ = false, reduces_ = false, has_communicated_ = false;
 };
 
 Bytes bytes_as(const ShardUnit& unit, DType dtype) {

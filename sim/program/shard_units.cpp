@@ -88,6 +88,8 @@ std::vector<ShardUnit> shard_units(const LayerTrace& trace, const UnitRule& rule
     unit.gradients.insert(unit.gradients.begin(), block.gradients.begin(), block.gradients.end());
     unit.elements += block.elements;
   }
+  // Nothing outside the blocks: the first unit takes the root's place.
+  if (units.front().gradients.empty() && units.size() > 1) units.erase(units.begin());
   for (auto& unit : units) std::sort(unit.gradients.begin(), unit.gradients.end());
   return units;
 }

@@ -12,6 +12,7 @@ namespace ddpsim {
 namespace {
 
 constexpr double kLeastOwnShare = 0.25, kMostOfOthers = 0.40;
+constexpr double kLeastEffect = 0.05;
 constexpr int kHalvings = 60;
 
 double& number_of(Software& software, FittedShare share, double& host_seconds) {
@@ -83,6 +84,15 @@ Software fit_step(Scenario scenario, Seconds measured, FittedShare share) {
   bool grows = share == FittedShare::host;
   double low = grows ? 1e-9 : share == FittedShare::gemm ? 0.1 : 0.02, high = grows ? 1e-3 : 1.5;
   auto at = [&](double value) { return iteration_of(scenario, with(start, share, value)); };
+  double now = share == FittedShare::host   ? start.host.value()
+               : share == FittedShare::gemm ? start.gemm
+                                            : start.attention;
+  double moved = std::abs(at(now / 2) / at(now) - 1);
+  if (moved < kLeastEffect)
+    throw InputError(
+        fmt::format("this step does not identify {}: half of it changes the iteration by {:.1f} %",
+                    name_in(kFittedShareNames, share), 100 * moved),
+        "measure a step that communication or other work does not set");
   auto fastest = at(grows ? low : high), slowest = at(grows ? high : low);
   if (measured < fastest || measured > slowest)
     throw InputError(

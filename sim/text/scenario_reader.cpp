@@ -104,6 +104,11 @@ auto ScenarioReader::sections(std::initializer_list<const Value*> read) -> Secti
 
 Scenario ScenarioReader::read_step(const Value& root) {
   Scenario scenario;
+  MapReader reader(root, "scenario");
+  for (const char* key : {"workload", "cluster", "collective", "strategy", "ddp", "fsdp", "engine", "physics",
+                          "variability", "validation"})
+    reader.find(key);
+  reader.finish();
   auto section = [&root](const char* key) -> const Value& {
     if (const auto* entry = root.find(key)) return entry->value;
     throw InputError(root.span, fmt::format("'scenario' lacks the key '{}'", key));
@@ -118,7 +123,9 @@ Scenario ScenarioReader::read_step(const Value& root) {
   const auto* world_size = cluster.find("world_size");
   scenario.world_size =
       world_size ? static_cast<int>(config::as_integer(1, kLargestWorldSize)(world_size->value)) : 1;
-  scenario.groups.push_back({scenario.world_size, {}, {}});
+  const auto* groups = cluster.find("groups");
+  for (const auto& group : read_groups(groups ? &groups->value : nullptr, scenario.world_size))
+    scenario.groups.push_back({static_cast<int>(group.ranks.size()), {}, {}});
   const auto* fsdp = root.find("fsdp");
   read_strategy(root, kind, fsdp ? &fsdp->value : nullptr, DdpOptions(scenario.ddp), scenario);
   return scenario;
@@ -157,6 +164,15 @@ Scenario ScenarioReader::read(const Value& root) {
          "'parameter'): the reverse of arrival is assumed, and the buckets here depend on it"});
   PathResolver resolve_path = [this](const Value& path) { return resolve(path); };
   scenario.physics = read_physics_section(physics, gpu.get(), scenario.plan, options, resolve_path);
+  if (const auto& overheads = scenario.physics.overheads;
+      scenario.fsdp && (overheads.launch > Seconds() || overheads.gradient > Seconds()))
+    scenario.notes.push_back(
+        {"physics-unused", "a sharded strategy does without physics.launch and physics.gradient"});
+  if (scenario.fsdp && cluster.find("background"))
+    scenario.notes.push_back(
+        {"background-offset",
+         "background traffic counts from when the backward pass would start if no gather were "
+         "waited for: under a sharded strategy that is earlier than it starts"});
   if (gpu) scenario.gpu = gpu->name;
   choose_fidelity(fidelity, scenario);
   if (variability) read_variability(*variability, cluster, slower, *places, scenario);

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "sim/base/double_quoted.hpp"
 #include "sim/base/limits.hpp"
 #include "sim/config/reader.hpp"
 
@@ -109,8 +110,8 @@ std::string write_software(const Software& software, const std::string& gpu, con
   const auto& memory = software.memory_use;
   text += fmt::format(
       "\nkind: software\nname: {}\nattention: {}\nhost: {:.10g}us\nearly_stop: {}\ngpus:\n  {}:\n",
-      software.name, software.flash ? "flash" : "unfused", software.host.value() * 1e6, software.early_stop,
-      gpu);
+      double_quoted(software.name), software.flash ? "flash" : "unfused", software.host.value() * 1e6,
+      software.early_stop, double_quoted(gpu));
   auto add = [&text](const char* key, double number) { text += fmt::format("    {}: {}\n", key, number); };
   add("gemm", software.gemm);
   if (software.attention > 0) add("attention", software.attention);

@@ -29,20 +29,39 @@ ReductionPlan make_plan_at(const Value& root, const LayerTrace& trace, Strategy 
   }
 }
 
+// Of `ddp`, sharded strategies have accumulation only.
+void note_unused_ddp_keys(const Value& root, Strategy strategy, std::vector<Note>& notes) {
+  const auto* ddp = root.find("ddp");
+  if (!ddp) return;
+  std::string unused;
+  for (const auto& entry : ddp->value.entries)
+    if (entry.key != "accumulation_steps") unused += (unused.empty() ? "ddp." : ", ddp.") + entry.key;
+  if (!unused.empty())
+    notes.push_back(
+        {"ddp-unused", fmt::format("strategy {} does without {}", strategy_name(strategy), unused)});
+}
+
 }  // namespace
 
 void ScenarioReader::read_strategy(const Value& root, Strategy strategy, const Value* fsdp,
                                    const DdpOptions& options, Scenario& scenario) {
   scenario.ddp = options;
-  if (fsdp && !is_sharded(strategy))
-    throw InputError(fsdp->span,
-                     fmt::format("'fsdp' goes with strategy fsdp or fsdp1, not {}", strategy_name(strategy)),
-                     "remove it, or write strategy: fsdp");
+  const auto* groups = root.find("cluster")->value.find("groups");
+  if (scenario.model_step && groups && groups->value.find("tensor_parallel"))
+    throw InputError(
+        groups->value.span, "every GPU would compute the whole model",
+        "tensor-parallel groups take the trace of one shard; of a model they are not simulated yet");
+  if (fsdp && !is_sharded(strategy)) {
+    read_fsdp_section(fsdp, DType::bfloat16);
+    scenario.notes.push_back(
+        {"fsdp-unused", fmt::format("strategy {} does without the section 'fsdp'", strategy_name(strategy))});
+  }
   if (!is_sharded(strategy)) {
     scenario.plan = make_plan_at(root, *scenario.trace, strategy, options);
     return;
   }
   const auto& place = root.find("strategy")->value.span;
+  note_unused_ddp_keys(root, strategy, scenario.notes);
   if (scenario.measured_table)
     throw InputError(place, "a measured table knows all-reduces, and a sharded strategy has none",
                      "use another algorithm than measured");
@@ -53,6 +72,11 @@ void ScenarioReader::read_strategy(const Value& root, Strategy strategy, const V
     if (group.ranks != scenario.groups.front().ranks)
       throw InputError(place, "groups of different sizes would hold different shards",
                        "make the groups equal");
+  if (const auto& communication = scenario.communication; communication && communication->nccl.empty() &&
+                                                          !communication->gloo &&
+                                                          communication->options.algorithm != Algorithm::ring)
+    scenario.notes.push_back(
+        {"rings-only", "all-gathers and reduce-scatters are rings whatever collective.algorithm says"});
   auto computed_in = scenario.trace->gradients.front().dtype;
   if (scenario.model_step && activation_bytes(scenario.model_step->step.precision) == 2)
     computed_in =

@@ -33,12 +33,20 @@ auto as_width() {
   return config::as_integer(1, kMostTransformerWidth);
 }
 
+// Whole numbers of that size would overflow.
+double parameters_as_double(const Transformer& model) {
+  auto of = [](std::int64_t number) { return static_cast<double>(number); };
+  double query = of(model.heads) * of(model.head_dim), key = of(model.kv_heads) * of(model.head_dim);
+  double block = of(model.hidden) * (2 * query + 2 * key + of(model.feed_forward_matrices()) * of(model.ffn));
+  return of(model.layers) * block + 2 * of(model.vocab) * of(model.hidden) + of(model.extra_parameters);
+}
+
 void check_heads(const Transformer& model, const SourceSpan& span) {
   if (model.heads % model.kv_heads != 0)
     throw InputError(span,
                      fmt::format("{} heads cannot share {} of keys evenly", model.heads, model.kv_heads),
                      "kv_heads divides heads");
-  if (8 * static_cast<double>(model.parameters(1)) > kLargestByteCount.value())
+  if (8 * parameters_as_double(model) > kLargestByteCount.value())
     throw InputError(span, "the model's parameters are more than 8 PiB as float64", "check the sizes");
 }
 
@@ -66,9 +74,9 @@ bool is_one_of(const std::string& word, const std::array<const char*, n>& words)
 }
 
 constexpr std::array kGatedActivations{"silu", "swiglu", "geglu"};
-constexpr std::array kGatedModels{"gemma", "gemma2"};
-constexpr std::array kLearnedPositions{"gpt2", "opt", "gpt_neo", "bert", "mpt"};
-constexpr std::array kBiasedModels{"gpt2", "opt", "bert", "mpt"};
+constexpr std::array kGatedModels{"gemma", "gemma2", "gemma3_text"};
+constexpr std::array kLearnedPositions{"gpt2", "opt", "gpt_neo", "bert", "roberta", "mpt"};
+constexpr std::array kBiasedModels{"gpt2", "opt", "bert", "roberta", "mpt"};
 
 std::int64_t feed_forward_width(const Value& root, std::int64_t hidden) {
   if (const auto* width = first(root, {"intermediate_size", "n_inner", "ffn_dim"})) return as_width()(*width);
@@ -115,13 +123,18 @@ Transformer read_transformer(const Value& root, const std::string& name) {
 }
 
 Transformer read_hugging_face_config(const Value& root, const std::string& name) {
-  for (const char* experts : {"num_local_experts", "n_routed_experts", "num_experts"})
-    if (const auto* value = first(root, {experts}))
+  for (const char* experts :
+       {"num_local_experts", "n_routed_experts", "num_experts", "moe_num_experts", "ffn_config"})
+    if (const auto* value = first(root, {experts}); value && value->scalar != "0")
       throw InputError(value->span, "a mixture of experts is no dense transformer",
                        "only dense ones are modelled");
   if (const auto* value = first(root, {"is_encoder_decoder"}); value && config::as_bool(*value))
     throw InputError(value->span, "an encoder and a decoder are no stack of equal blocks",
                      "only one of either is modelled: give its sizes as kind: transformer");
+  for (const char* shape : {"multi_query", "new_decoder_architecture", "num_kv_heads"})
+    if (const auto* value = first(root, {shape}); value && value->scalar != "false")
+      throw InputError(value->span, fmt::format("'{}' is a shape of attention that is not read", shape),
+                       "give the model's sizes as kind: transformer (kv_heads: 1 is multi-query)");
   auto type = word_of(first(root, {"model_type"}), "");
   Transformer model;
   model.name = word_of(first(root, {"_name_or_path"}), name.c_str());
@@ -131,7 +144,10 @@ Transformer read_hugging_face_config(const Value& root, const std::string& name)
       config::as_integer(1, kMostBlocks)(needed(root, {"num_hidden_layers", "n_layer", "n_layers"}));
   const Value& heads = needed(root, {"num_attention_heads", "n_head", "n_heads"});
   model.heads = as_width()(heads);
-  const auto* kv_heads = first(root, {"num_key_value_heads"});
+  const auto* attention = first(root, {"attn_config"});
+  const Value* kv_heads = first(root, {"num_key_value_heads"});
+  if (!kv_heads && attention && attention->kind == Value::Kind::map)
+    kv_heads = first(*attention, {"kv_n_heads"});
   model.kv_heads = kv_heads ? as_width()(*kv_heads) : model.heads;
   const auto* head_dim = first(root, {"head_dim"});
   if (!head_dim && model.hidden % model.heads != 0)
@@ -141,13 +157,13 @@ Transformer read_hugging_face_config(const Value& root, const std::string& name)
   model.head_dim = head_dim ? as_width()(*head_dim) : model.hidden / model.heads;
   model.ffn = feed_forward_width(root, model.hidden);
   model.gated =
-      is_one_of(word_of(first(root, {"hidden_act", "activation_function"}), "gelu"), kGatedActivations) ||
+      is_one_of(word_of(first(root, {"hidden_act", "hidden_activation", "activation_function"}), "gelu"),
+                kGatedActivations) ||
       is_one_of(type, kGatedModels);
   model.vocab = as_width()(needed(root, {"vocab_size"}));
   const auto* tied = first(root, {"tie_word_embeddings"});
   model.tied = !tied || config::as_bool(*tied);
   // MPT's: ALiBi in place of learned positions, and no biases anywhere.
-  const auto* attention = first(root, {"attn_config"});
   const auto* alibi =
       attention && attention->kind == Value::Kind::map ? first(*attention, {"alibi"}) : nullptr;
   const auto* no_bias = first(root, {"no_bias"});
@@ -162,7 +178,7 @@ Transformer read_hugging_face_config(const Value& root, const std::string& name)
   model.biases = type == "qwen2" || (is_biased && model.gated) ? Biases::qkv
                  : is_biased                                   ? Biases::all
                                                                : Biases::none;
-  model.causal = type != "bert";
+  model.causal = type != "bert" && type != "roberta";
   check_heads(model, root.span);
   return model;
 }

@@ -179,7 +179,7 @@ class WorkloadReader {
     std::string how_good;
     if (!is_transformer)
       how_good = "; fitted to transformers, and how far that is off a list of layers is not known";
-    else if (software_.judged_error)
+    else if (software_.judged_error && software_.is_for_gpu)
       how_good = fmt::format("; other steps of its machine are {:.1f} % off on average",
                              100 * *software_.judged_error);
     notes.push_back(

@@ -81,6 +81,9 @@ std::shared_ptr<const LayerTrace> ScenarioReader::find_model(const Value& worklo
   if (!gpu)
     throw InputError(model.span, "nothing says which GPU computes the model",
                      "add cluster.gpu: h100-sxm, or take a topology that names its GPU");
+  if (const auto* scale = workload.find("scale_bytes"))
+    throw InputError(scale->value.span, "workload.scale_bytes and workload.model exclude each other",
+                     "a model's gradients are as large as its sizes say");
   for (const char* key : {"trace", "rescale"})
     if (const auto* other = workload.find(key))
       throw InputError(other->value.span,

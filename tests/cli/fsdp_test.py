@@ -107,6 +107,17 @@ class StepTest(FsdpTest):
         self.assertIn("the trace does not say when a layer's forward pass ends", done.stderr)
         self.assertIn("37 buckets", done.stdout)
 
+    def test_larger_units_hold_more(self):
+        peaks = [self.result(f"fsdp.unit={{layers: {n}}}")["memory"]["peak_bytes"] for n in (1, 4, 12)]
+        self.assertEqual(peaks, sorted(set(peaks)))
+        self.assertGreater(self.result("fsdp.reduce_every_micro_batch=false", "ddp.accumulation_steps=2")["memory"]["peak_bytes"], peaks[0])
+
+    def test_explained(self):
+        for more in ([], ["strategy=fsdp1"], ["workload={trace: traces/gpt2-large-a100-bs4.csv}"]):
+            with self.subTest(more):
+                done = self.ok("simulate", "m.yaml", "--explain", *cli.set_arguments(more))
+                self.assertIn("iteration", done.stdout)
+
     def test_timeline(self):
         self.ok("simulate", "m.yaml", "--timeline", "t.json", "--quiet")
         names = {event["name"] for event in json.loads(self.read("t.json"))["traceEvents"]}
@@ -115,9 +126,23 @@ class StepTest(FsdpTest):
 
 
 class RefusedTest(FsdpTest):
+    def test_validate_runs_all_reduces(self):
+        done = self.fails(2, "validate", "configs/testbed-8.yaml", "--set", "strategy=fsdp")
+        self.assertIn("a sharded strategy has none", done.stderr)
+
+    def test_what_is_left_out_is_said(self):
+        for sets, says in [
+                (["strategy=ddp", "fsdp.unit=layer"], "strategy ddp does without the section 'fsdp'"),
+                (["ddp={bucket_cap: 1MiB, static_graph: true, accumulation_steps: 2}"], "strategy fsdp does without ddp.bucket_cap, ddp.static_graph"),
+                (["physics.launch=1ms"], "a sharded strategy does without physics.launch"),
+                (["collective={algorithm: tree}"], "all-gathers and reduce-scatters are rings whatever collective.algorithm says")]:
+            with self.subTest(says):
+                self.assertIn(says, self.ok("simulate", "m.yaml", *cli.set_arguments(sets)).stderr)
+
     def test_what_does_not_go_together(self):
         for sets, says in [
-                (["strategy=ddp", "fsdp.unit=layer"], "'fsdp' goes with strategy fsdp or fsdp1, not ddp"),
+                (["cluster.topology=topologies/dgx-a100.yaml", "cluster.groups={tensor_parallel: 2}"], "every GPU would compute the whole model"),
+                (["workload.scale_bytes=2"], "workload.scale_bytes and workload.model exclude each other"),
                 (["fsdp.unit={layers: 2, bytes: 1MB}"], "a unit has a number of layers or a size"),
                 (["fsdp.unit=block"], "a unit is a layer, so many layers, or as many as hold a size"),
                 (["workload.unused_parameters=[transformer.wte.weight]"], "unused parameters are DistributedDataParallel's"),

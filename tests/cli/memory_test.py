@@ -57,6 +57,15 @@ class MemoryTest(ModelTest):
         self.assertEqual(len(peaks), 3)
         self.assertEqual(peaks, sorted(peaks, reverse=True))
 
+    def test_what_would_fit_starts_from_what_is_sharded(self):
+        report = self.memory("--set", "strategy=fsdp", "--set", "workload.model=llama-2-70b", "--set", "cluster.world_size=8")
+        changes = {change["change"]: change["peak_bytes"] for change in report["changes"]}
+        self.assertLess(changes["recompute: full"], report["memory"]["peak_bytes"])
+        self.assertFalse(any("ZeRO" in change for change in changes))
+
+    def test_an_unknown_key(self):
+        self.assertIn("unknown key 'bogus'", self.fails(2, "memory", "m.yaml", "--set", "bogus.x=1").stderr)
+
     def test_a_trace_says_nothing_of_memory(self):
         self.copy_data()
         done = self.fails(2, "memory", "configs/quickstart.yaml")
