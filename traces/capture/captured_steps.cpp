@@ -65,10 +65,11 @@ LayerTrace trace_of_steps(const std::vector<CapturedParameter>& parameters,
     // The order is the same in all steps, so medians keep it.
     auto times = over_steps(steps, [&](const auto& step) { return step.ready[parameter]; });
     trace.registration_order[parameter] = trace.gradients.size();
+    trace.gradients.push_back({name, elements, dtype, median_of(times), deviation_of(times)});
+    if (steps.front().forward_ends.empty()) continue;
     // A module's pass ends before the forward pass does, in every step: so do their medians.
     auto forward_ends = over_steps(steps, [&](const auto& step) { return step.forward_ends[parameter]; });
-    trace.gradients.push_back(
-        {name, elements, dtype, median_of(times), deviation_of(times), median_of(forward_ends)});
+    trace.gradients.back().forward_end = median_of(forward_ends);
   }
   return trace;
 }

@@ -9,9 +9,10 @@ namespace ddpsim {
 
 struct CapturedStep {
   Seconds forward, optimizer;
-  std::vector<std::size_t> arrival;   // parameters in the order in which their gradients were complete
-  std::vector<Seconds> ready;         // by parameter, from the start of the backward pass
-  std::vector<Seconds> forward_ends;  // by parameter, of its module, from the start of the forward pass
+  std::vector<std::size_t> arrival;  // parameters in the order in which their gradients were complete
+  std::vector<Seconds> ready;        // by parameter, from the start of the backward pass
+  // By parameter, of its module, from the start of the forward pass; empty where nobody timed them.
+  std::vector<Seconds> forward_ends;
 };
 
 struct CapturedParameter {

@@ -44,6 +44,13 @@ TEST(CapturedSteps, GradientsStandInOrderOfArrivalWithMediansAndDeviations) {
   EXPECT_EQ(trace.registration_order, (std::vector<std::size_t>{1, 0}));
 }
 
+TEST(CapturedSteps, NobodyTimedTheForwardPassesOfLayers) {
+  auto one = step(1, 2, 4, 7);
+  one.forward_ends.clear();
+  for (const auto& gradient : trace_of_steps(kTwo, {one, one}).gradients)
+    EXPECT_EQ(gradient.forward_end, std::nullopt);
+}
+
 TEST(CapturedSteps, AnEvenNumberHasItsMedianBetweenTheMiddleTwo) {
   auto trace = trace_of_steps(kTwo, {step(1, 2, 4, 1), step(1, 3, 6, 1)});
   EXPECT_EQ(trace.gradients[1].ready, Seconds(5));
