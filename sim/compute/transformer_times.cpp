@@ -67,73 +67,72 @@ Seconds TransformerTimes::attention_forward() const {
          law_.traffic(kForwardScorePasses * law_.element_bytes() * count * s * s);
 }
 
+std::array<TransformerTimes::Matrix, 4> TransformerTimes::matrices() const {
+  auto h = model_.hidden;
+  return {{{BlockStage::query_key_value, query_ + 2 * key_, h},
+           {BlockStage::attention_output, h, query_},
+           {BlockStage::feed_forward_in, (model_.feed_forward_matrices() - 1) * ffn_, h},
+           {BlockStage::feed_forward_out, h, ffn_}}};
+}
+
+void TransformerTimes::add_traffic(double hidden_passes, double activation_passes, StageTimes& device) const {
+  double elementwise = law_.software().elementwise;
+  double split = shape_.sequence_parallel ? shape_.tensor : 1;
+  auto norm = elementwise * passes(hidden_passes / 2 * static_cast<double>(model_.hidden) / split);
+  at(device, BlockStage::first_norm) += norm;
+  at(device, BlockStage::second_norm) += norm;
+  at(device, BlockStage::attention) += elementwise * passes(2 * static_cast<double>(query_ + 2 * key_));
+  at(device, BlockStage::activation) +=
+      elementwise * passes(activation_passes * static_cast<double>(model_.feed_forward_matrices() * ffn_));
+}
+
+int TransformerTimes::kernels(int products, int attention, int others) const {
+  return products + attention + others + (shape_.tensor > 1 ? kTensorParallelOthers : 0);
+}
+
 BlockPass TransformerTimes::forward() const {
-  auto tokens = shape_.tokens(), h = model_.hidden, qkv = query_ + 2 * key_;
-  auto in = (model_.feed_forward_matrices() - 1) * ffn_;
+  auto tokens = shape_.tokens();
   const auto& software = law_.software();
   BlockPass pass;
-  auto& device = pass.device;
-  auto add_product = [&](BlockStage stage, std::int64_t n, std::int64_t k) {
-    at(device, stage) += law_.product(tokens, n, k);
+  for (const auto& [stage, n, k] : matrices()) {
+    at(pass.device, stage) += law_.product(tokens, n, k);
     if (law_.precision() == Precision::float8)
-      at(device, stage) +=
-          law_.traffic(software.fp8_cast * (static_cast<double>(tokens) * static_cast<double>(k) +
-                                            static_cast<double>(n) * static_cast<double>(k)));
-  };
-  add_product(BlockStage::query_key_value, qkv, h);
-  add_product(BlockStage::attention_output, h, query_);
-  add_product(BlockStage::feed_forward_in, in, h);
-  add_product(BlockStage::feed_forward_out, h, ffn_);
-  double split = shape_.sequence_parallel ? shape_.tensor : 1;
-  auto norm = software.elementwise * passes(kForwardHiddenPasses / 2 * static_cast<double>(h) / split);
-  at(device, BlockStage::first_norm) = norm;
-  at(device, BlockStage::second_norm) = norm;
-  at(device, BlockStage::attention) =
-      attention_forward() + software.elementwise * passes(2 * static_cast<double>(qkv));
-  at(device, BlockStage::activation) =
-      software.elementwise * passes(static_cast<double>(model_.feed_forward_matrices() * ffn_));
-  pass.kernels =
-      4 + (software.flash ? 1 : 5) + kForwardOthers + (shape_.tensor > 1 ? kTensorParallelOthers : 0);
+      at(pass.device, stage) +=
+          law_.traffic(software.fp8_cast * static_cast<double>(tokens + n) * static_cast<double>(k));
+  }
+  at(pass.device, BlockStage::attention) = attention_forward();
+  add_traffic(kForwardHiddenPasses, 1, pass.device);
+  pass.kernels = kernels(4, software.flash ? 1 : 5, kForwardOthers);
   return pass;
 }
 
 BlockPass TransformerTimes::backward() const {
-  auto tokens = shape_.tokens(), h = model_.hidden, qkv = query_ + 2 * key_;
-  auto in = (model_.feed_forward_matrices() - 1) * ffn_;
+  auto tokens = shape_.tokens();
   const auto& software = law_.software();
   BlockPass pass;
-  auto& device = pass.device;
-  auto add_product = [&](BlockStage stage, std::int64_t n, std::int64_t k) {
-    at(device, stage) += law_.product(tokens, k, n) + law_.product(n, k, tokens);
+  for (const auto& [stage, n, k] : matrices()) {
+    at(pass.device, stage) += law_.product(tokens, k, n) + law_.product(n, k, tokens);
     if (law_.precision() == Precision::float8)
-      at(device, stage) +=
+      at(pass.device, stage) +=
           law_.traffic(software.fp8_cast * static_cast<double>(tokens) * static_cast<double>(n));
-  };
-  add_product(BlockStage::query_key_value, qkv, h);
-  add_product(BlockStage::attention_output, h, query_);
-  add_product(BlockStage::feed_forward_in, in, h);
-  add_product(BlockStage::feed_forward_out, h, ffn_);
-  double split = shape_.sequence_parallel ? shape_.tensor : 1;
-  auto norm = software.elementwise * passes(kBackwardHiddenPasses / 2 * static_cast<double>(h) / split);
-  if (shape_.casts_gradients)
-    norm += law_.traffic(0.5 * kCastBytes * static_cast<double>(model_.block_parameters()) / shape_.tensor);
-  at(device, BlockStage::first_norm) = norm;
-  at(device, BlockStage::second_norm) = norm;
+  }
   auto attention = attention_forward();
   if (software.flash) {
     attention = kFlashBackward * attention;
   } else {
-    double scores = static_cast<double>(shape_.micro_batch) * static_cast<double>(heads_) *
-                    static_cast<double>(shape_.sequence) * static_cast<double>(shape_.sequence);
+    double scores = static_cast<double>(shape_.tokens()) * static_cast<double>(heads_) *
+                    static_cast<double>(shape_.sequence);
     attention = 2 * attention + law_.traffic((kBackwardScorePasses - 2 * kForwardScorePasses) *
                                              law_.element_bytes() * scores);
   }
-  at(device, BlockStage::attention) = attention + software.elementwise * passes(2 * static_cast<double>(qkv));
-  at(device, BlockStage::activation) =
-      software.elementwise *
-      passes(kBackwardActivation * static_cast<double>(model_.feed_forward_matrices() * ffn_));
-  pass.kernels =
-      8 + (software.flash ? 2 : 8) + kBackwardOthers + (shape_.tensor > 1 ? kTensorParallelOthers : 0);
+  at(pass.device, BlockStage::attention) = attention;
+  add_traffic(kBackwardHiddenPasses, kBackwardActivation, pass.device);
+  if (shape_.casts_gradients) {
+    auto cast = law_.traffic(kCastBytes * static_cast<double>(model_.block_parameters()) / shape_.tensor);
+    at(pass.device, BlockStage::first_norm) += 0.5 * cast;
+    at(pass.device, BlockStage::second_norm) += 0.5 * cast;
+  }
+  pass.kernels = kernels(8, software.flash ? 2 : 8, kBackwardOthers);
   return pass;
 }
 
@@ -150,10 +149,8 @@ Seconds TransformerTimes::recompute(const BlockPass& forward) const {
       return law_.paced(forward.total() - last + all_reduce_, forward.kernels - 1);
     }
     case Recompute::op: {
-      auto tokens = shape_.tokens(), h = model_.hidden;
-      auto products = law_.product(tokens, query_ + 2 * key_, h) + law_.product(tokens, h, query_) +
-                      law_.product(tokens, (model_.feed_forward_matrices() - 1) * ffn_, h) +
-                      law_.product(tokens, h, ffn_);
+      Seconds products;
+      for (const auto& matrix : matrices()) products += law_.product(shape_.tokens(), matrix.n, matrix.k);
       auto others = stage(BlockStage::first_norm) + stage(BlockStage::second_norm) +
                     stage(BlockStage::activation) + stage(BlockStage::attention) - attention_forward();
       return law_.paced(0.5 * products + others, forward.kernels - 3);

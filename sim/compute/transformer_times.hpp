@@ -80,6 +80,16 @@ class TransformerTimes {
   [[nodiscard]] const ComputeLaw& law() const { return law_; }
 
  private:
+  // A linear layer's matrix, of this GPU: outputs n, inputs k.
+  struct Matrix {
+    BlockStage stage;
+    std::int64_t n, k;
+  };
+  [[nodiscard]] std::array<Matrix, 4> matrices() const;
+  // Element-wise traffic: passes over the hidden values, half of them around each norm, and over the
+  // feed-forward layer's.
+  void add_traffic(double hidden_passes, double activation_passes, StageTimes& device) const;
+  [[nodiscard]] int kernels(int products, int attention, int others) const;
   [[nodiscard]] BlockPass forward() const;
   [[nodiscard]] BlockPass backward() const;
   [[nodiscard]] Seconds recompute(const BlockPass& forward) const;

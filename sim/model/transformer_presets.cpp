@@ -6,9 +6,8 @@
 namespace ddpsim {
 namespace {
 
-// Radford et al., "Language Models are Unsupervised Multitask Learners", table 2; Brown et al., "Language
-// Models are Few-Shot Learners" (arXiv 2005.14165), table 2.1.
-Transformer gpt(const char* name, int layers, int hidden, int heads, int positions) {
+// A feed-forward layer four times as wide as the model, and as many heads of keys as of queries.
+Transformer classic(const char* name, int layers, int hidden, int heads, int vocab, std::int64_t positions) {
   return {.name = name,
           .hidden = hidden,
           .layers = layers,
@@ -16,55 +15,42 @@ Transformer gpt(const char* name, int layers, int hidden, int heads, int positio
           .kv_heads = heads,
           .head_dim = hidden / heads,
           .ffn = 4 * hidden,
-          .vocab = 50257,
+          .vocab = vocab,
           .positions = positions};
+}
+
+// Radford et al., "Language Models are Unsupervised Multitask Learners", table 2; Brown et al., "Language
+// Models are Few-Shot Learners" (arXiv 2005.14165), table 2.1.
+Transformer gpt(const char* name, int layers, int hidden, int heads, int positions) {
+  return classic(name, layers, hidden, heads, 50257, positions);
 }
 
 // Touvron et al., "Llama 2" (arXiv 2307.09288) and the config.json published with the weights; Grattafiori et
 // al., "The Llama 3 Herd of Models" (arXiv 2407.21783), table 3.
 Transformer llama(const char* name, int layers, int hidden, int heads, int kv_heads, int ffn, int vocab) {
-  return {.name = name,
-          .hidden = hidden,
-          .layers = layers,
-          .heads = heads,
-          .kv_heads = kv_heads,
-          .head_dim = hidden / heads,
-          .ffn = ffn,
-          .vocab = vocab,
-          .gated = true,
-          .tied = false,
-          .biases = Biases::none};
+  auto model = classic(name, layers, hidden, heads, vocab, 0);
+  model.kv_heads = kv_heads;
+  model.ffn = ffn;
+  model.gated = true;
+  model.tied = false;
+  model.biases = Biases::none;
+  return model;
 }
 
 // MPT as in its published training runs: github.com/mosaicml/llm-foundry at
 // 061f2c7ce64e655100286584a7629e2a09f827ba, scripts/train/benchmarking/README.md, where each model has
 // learned positions of the sequence's length.
 Transformer mpt(const char* name, int layers, int hidden, int heads) {
-  return {.name = name,
-          .hidden = hidden,
-          .layers = layers,
-          .heads = heads,
-          .kv_heads = heads,
-          .head_dim = hidden / heads,
-          .ffn = 4 * hidden,
-          .vocab = 50368,
-          .positions = Transformer::kAsLongAsTheSequence};
+  return classic(name, layers, hidden, heads, 50368, Transformer::kAsLongAsTheSequence);
 }
 
 // Devlin et al., "BERT" (arXiv 1810.04805), and bert-*-uncased's config.json. The final norm counted here is
 // BERT's embedding norm; two token types and the pooler come on top.
 Transformer bert(const char* name, int layers, int hidden, int heads) {
-  return {.name = name,
-          .hidden = hidden,
-          .layers = layers,
-          .heads = heads,
-          .kv_heads = heads,
-          .head_dim = hidden / heads,
-          .ffn = 4 * hidden,
-          .vocab = 30522,
-          .positions = 512,
-          .causal = false,
-          .extra_parameters = 2 * hidden + hidden * hidden + hidden};
+  auto model = classic(name, layers, hidden, heads, 30522, 512);
+  model.causal = false;
+  model.extra_parameters = 2 * hidden + hidden * hidden + hidden;
+  return model;
 }
 
 }  // namespace
