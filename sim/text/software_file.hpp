@@ -5,8 +5,12 @@
 #include <vector>
 
 #include "sim/compute/software.hpp"
+#include "sim/gpu/gpu_description.hpp"
 
 namespace ddpsim {
+
+// From where to where the shares of products lie in the files of software/.
+inline constexpr Range kShippedGemm{0.52, 0.80};
 
 // What the file says of this GPU, by its name: the shares of the entry of `gpus` whose word stands in it
 // ("A100" in "NVIDIA A100 SXM4 80GB"), else those of the last entry. Throws InputError.

@@ -18,8 +18,6 @@ using config::MapReader;
 using config::Value;
 
 constexpr std::string_view kUsualFramework = "fsdp-eager-2023";
-// Shares of the peak that products of the shipped software reach on the machines they were fitted on.
-constexpr double kLeastGemm = 0.52, kMostGemm = 0.80;
 
 config::Words<Precision> precisions() {
   auto words = config::words_of(kWorkloadPrecisionNames);
@@ -189,7 +187,7 @@ class WorkloadReader {
                      is_calibrated_ ? ""
                                     : fmt::format("; machines and frameworks span {} to {}: one measured "
                                                   "step settles it (ddpsim calibrate --step)",
-                                                  kLeastGemm, kMostGemm))});
+                                                  kShippedGemm.least, kShippedGemm.most))});
     if (!software_.is_for_gpu)
       notes.push_back(
           {"software-other-gpu", fmt::format("software {} was not fitted on {}: its shares are those of {}",
