@@ -34,9 +34,7 @@ std::vector<std::size_t> assignment_order(const LayerTrace& trace, Strategy stra
       return without(trace.registration_order, unused);
     case Strategy::overlap:
       return without(arrival_order(trace), unused);
-    case Strategy::ddp:
-    case Strategy::fsdp:
-    case Strategy::fsdp1:
+    default:
       break;
   }
   if (options.rule == BucketRule::torch) return ddp_assignment_order(trace, options, unused);
@@ -122,8 +120,7 @@ ReductionPlan make_reduction_plan(const LayerTrace& trace, Strategy strategy, co
     case Strategy::ddp:
       plan_ddp(trace, options, plan);
       break;
-    case Strategy::fsdp:
-    case Strategy::fsdp1:
+    default:
       DDPSIM_CHECK(false, "a sharded strategy has units");
   }
   DDPSIM_CHECK(!plan.buckets.empty(), "a plan reduces something");

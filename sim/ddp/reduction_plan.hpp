@@ -25,16 +25,24 @@ enum class Strategy {
   ddp,      // PyTorch's buckets, as they become ready
   fsdp,     // PyTorch's fully_shard: units are gathered, and reduced and scattered
   fsdp1,    // PyTorch's FullyShardedDataParallel
+  hsdp,     // fully_shard over two dimensions: sharded within groups of ranks, copied from group to group
+  hsdp1,    // FullyShardedDataParallel's HYBRID_SHARD
 };
-inline constexpr Names<Strategy, 6> kStrategyNames{{{"naive", Strategy::naive},
+inline constexpr Names<Strategy, 8> kStrategyNames{{{"naive", Strategy::naive},
                                                     {"flat", Strategy::flat},
                                                     {"overlap", Strategy::overlap},
                                                     {"ddp", Strategy::ddp},
                                                     {"fsdp", Strategy::fsdp},
-                                                    {"fsdp1", Strategy::fsdp1}}};
+                                                    {"fsdp1", Strategy::fsdp1},
+                                                    {"hsdp", Strategy::hsdp},
+                                                    {"hsdp1", Strategy::hsdp1}}};
+// Whether a group of ranks holds all parameters, and other groups hold them again.
+constexpr bool shards_within_groups(Strategy strategy) {
+  return strategy == Strategy::hsdp || strategy == Strategy::hsdp1;
+}
 // Whether every rank holds a shard of the parameters only.
 constexpr bool is_sharded(Strategy strategy) {
-  return strategy == Strategy::fsdp || strategy == Strategy::fsdp1;
+  return strategy == Strategy::fsdp || strategy == Strategy::fsdp1 || shards_within_groups(strategy);
 }
 inline std::string_view strategy_name(Strategy strategy) {
   return name_in(kStrategyNames, strategy);

@@ -26,7 +26,7 @@ Bytes all_gathered(const FsdpPlan& plan) {
 
 HeldStates Scenario::held_states() const {
   if (fsdp) {
-    HeldStates held{Sharding::weights, groups.empty() ? world_size : groups.front().ranks};
+    HeldStates held{Sharding::weights, fsdp->shards};
     if (!fsdp->options.reshard_after_forward) held.buckets += all_gathered(*fsdp);
     // Without a reduction after each micro-batch whole gradients wait for the last one.
     if (!fsdp->options.reduce_every_micro_batch && plan.accumulation_steps > 1)

@@ -43,7 +43,30 @@ void note_unused_ddp_keys(const Value& root, Strategy strategy, std::vector<Note
 
 }  // namespace
 
-void ScenarioReader::read_strategy(const Value& root, Strategy strategy, const Value* fsdp,
+FsdpOptions ScenarioReader::read_fsdp(const Value* fsdp, Strategy strategy, Scenario& scenario) {
+  if (!is_sharded(strategy)) {
+    if (!fsdp) return {};
+    read_fsdp_section(fsdp, DType::bfloat16);
+    scenario.notes.push_back(
+        {"fsdp-unused", fmt::format("strategy {} does without the section 'fsdp'", strategy_name(strategy))});
+    return {};
+  }
+  auto computed_in = scenario.trace->gradients.front().dtype;
+  if (scenario.model_step && activation_bytes(scenario.model_step->step.precision) == 2)
+    computed_in =
+        scenario.model_step->step.precision == Precision::float16 ? DType::float16 : DType::bfloat16;
+  auto options = read_fsdp_section(fsdp, computed_in);
+  if (options.shard_group && !shards_within_groups(strategy)) {
+    options.shard_group.reset();
+    scenario.notes.push_back(
+        {"fsdp-unused",
+         fmt::format("strategy {} shards over all ranks, without fsdp.shard_group: use {}",
+                     strategy_name(strategy), strategy == Strategy::fsdp1 ? "hsdp1" : "hsdp")});
+  }
+  return options;
+}
+
+void ScenarioReader::read_strategy(const Value& root, Strategy strategy, const FsdpOptions& fsdp,
                                    const DdpOptions& options, Scenario& scenario) {
   scenario.ddp = options;
   const auto* groups = root.find("cluster")->value.find("groups");
@@ -51,11 +74,6 @@ void ScenarioReader::read_strategy(const Value& root, Strategy strategy, const V
     throw InputError(
         groups->value.span, "every GPU would compute the whole model",
         "tensor-parallel groups take the trace of one shard; of a model they are not simulated yet");
-  if (fsdp && !is_sharded(strategy)) {
-    read_fsdp_section(fsdp, DType::bfloat16);
-    scenario.notes.push_back(
-        {"fsdp-unused", fmt::format("strategy {} does without the section 'fsdp'", strategy_name(strategy))});
-  }
   if (!is_sharded(strategy)) {
     scenario.plan = make_plan_at(root, *scenario.trace, strategy, options);
     return;
@@ -77,12 +95,13 @@ void ScenarioReader::read_strategy(const Value& root, Strategy strategy, const V
                                                           communication->options.algorithm != Algorithm::ring)
     scenario.notes.push_back(
         {"rings-only", "all-gathers and reduce-scatters are rings whatever collective.algorithm says"});
-  auto computed_in = scenario.trace->gradients.front().dtype;
-  if (scenario.model_step && activation_bytes(scenario.model_step->step.precision) == 2)
-    computed_in =
-        scenario.model_step->step.precision == Precision::float16 ? DType::float16 : DType::bfloat16;
+  int ranks = scenario.groups.front().ranks;
+  int shards = ranks;
+  if (shards_within_groups(strategy))
+    shards = scenario.communication ? static_cast<int>(scenario.communication->groups.front().size())
+                                    : fsdp.shard_group.value_or(ranks);
   scenario.fsdp = std::make_shared<const FsdpPlan>(
-      make_fsdp_plan(*scenario.trace, strategy, read_fsdp_section(fsdp, computed_in)));
+      make_fsdp_plan(*scenario.trace, strategy, fsdp, shards, ranks / shards));
   scenario.plan = reduction_plan(*scenario.trace, *scenario.fsdp, options.accumulation_steps);
   if (auto note = forward_ends(*scenario.trace).note) scenario.notes.push_back(std::move(*note));
   if (scenario.fsdp->units.size() == 1)
