@@ -13,7 +13,8 @@
 //
 // `hsdp` and `hsdp1` are the same with shards within groups of ranks only: a unit's reduce-scatter is
 // followed by an all-reduce of a rank's shard of it over the ranks that hold the same one, on a communicator
-// of its own. Only the optimizer waits for it (_fsdp_collectives.py: foreach_reduce; FSDP1: HYBRID_SHARD).
+// of its own. Only the next micro batch and the optimizer wait for it (_fsdp_collectives.py: foreach_reduce;
+// FSDP1: HYBRID_SHARD).
 //
 // The host is ahead of the GPU wherever FSDP does not make it wait: a loop that reads the loss before
 // backward loses what the last gathers of forward and the first of backward hide. tests/program/recorded
