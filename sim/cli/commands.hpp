@@ -8,6 +8,7 @@ Command calibrate_command();
 Command capture_command();
 Command list_command();
 Command memory_command();
+Command scale_command();
 Command simulate_command();
 Command sweep_command();
 Command topology_command();

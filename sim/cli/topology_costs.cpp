@@ -3,7 +3,7 @@
 #include <fmt/core.h>
 
 #include "sim/base/output_file.hpp"
-#include "sim/cli/byte_sizes.hpp"
+#include "sim/cli/number_lists.hpp"
 #include "sim/cli/cluster_options.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/notes.hpp"
@@ -50,7 +50,7 @@ std::vector<CollectiveCostRow> rows_of(const std::vector<OperationCost>& costs, 
 
 void costs(const CostOptions& options) {
   check_outputs({{"--json", options.json}, {"--csv", options.csv}});
-  auto sizes = parse_byte_sizes(options.bytes, "--bytes");
+  auto sizes = parse_number_lists(options.bytes, "--bytes");
   auto operations = operations_of(options);
   auto topology = options.cluster.topology();
   auto cluster = options.cluster.build(*topology);

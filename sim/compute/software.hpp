@@ -41,6 +41,7 @@ struct Software {
   std::optional<double> judged_error = {};
   bool is_for_gpu = true;      // its shares were fitted on this GPU; else they are those of another
   std::string fitted_on = {};  // that GPU: "A100"
+  int ranks = 8;               // of the steps it was fitted to: it has the slowest of so many in it
   MemoryUse memory_use = {};
 
   bool operator==(const Software&) const = default;

@@ -13,6 +13,12 @@ std::vector<RankGroup> groups_with_spread(const Scenario& scenario) {
   auto groups = scenario.groups;
   const auto& spread = scenario.physics.spread;
   if (spread == Spread()) return groups;
+  // An estimate's shares of the peak were fitted to steps that waited for the slowest of their ranks.
+  double known = 1;
+  if (scenario.model_step) {
+    std::vector<AlikeNodes> fitted{{{{1, scenario.model_step->software.ranks}}, 1}};
+    known = expected_slowest(fitted, spread.ranks, 0);
+  }
   for (auto& group : groups) {
     auto nodes = group.nodes;
     if (nodes.empty())
@@ -29,6 +35,7 @@ std::vector<RankGroup> groups_with_spread(const Scenario& scenario) {
     }
     of->ranks = 1;
     of->slowdown = std::max(slowest, of->slowdown);
+    for (auto& one : group.rank_classes) one.slowdown /= known;
   }
   return groups;
 }

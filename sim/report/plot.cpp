@@ -38,4 +38,8 @@ void write_sweep_plot(const SweepResult& result, const std::string& path) {
   write_whole_file(path, run_program(gnuplot(), sweep_plot_script(result, path)));
 }
 
+void write_bar_plot(const SweepResult& result, const std::string& path) {
+  write_whole_file(path, run_program(gnuplot(), bar_plot_script(result, plot_format(path))));
+}
+
 }  // namespace ddpsim

@@ -26,4 +26,7 @@ std::string sweep_plot_script(const SweepResult& result, const std::string& outp
 // Draws it. Throws BackendMissing without gnuplot, InternalError when gnuplot refuses the script.
 void write_sweep_plot(const SweepResult& result, const std::string& path);
 
+// One stacked bar a point, whatever the axes.
+void write_bar_plot(const SweepResult& result, const std::string& path);
+
 }  // namespace ddpsim

@@ -81,6 +81,8 @@ Software read_software(const std::string& path, std::string_view gpu) {
       reader.required("attention", config::as_word(config::Words<bool>{{"flash", true}, {"unfused", false}}));
   software.host = reader.required("host", config::as_seconds);
   software.early_stop = reader.optional("early_stop", config::as_bool).value_or(false);
+  software.ranks = static_cast<int>(
+      reader.optional("ranks", config::as_integer(1, kLargestWorldSize)).value_or(software.ranks));
   const Value& gpus = reader.require("gpus");
   if (const Value* memory = reader.find("memory_use")) read_memory_use(*memory, software);
   reader.finish();
@@ -109,9 +111,9 @@ std::string write_software(const Software& software, const std::string& gpu, con
   for (char c : comment) text += c == '\n' ? std::string("\n# ") : std::string(1, c);
   const auto& memory = software.memory_use;
   text += fmt::format(
-      "\nkind: software\nname: {}\nattention: {}\nhost: {:.10g}us\nearly_stop: {}\ngpus:\n  {}:\n",
+      "\nkind: software\nname: {}\nattention: {}\nhost: {:.10g}us\nearly_stop: {}\nranks: {}\ngpus:\n  {}:\n",
       double_quoted(software.name), software.flash ? "flash" : "unfused", software.host.value() * 1e6,
-      software.early_stop, double_quoted(gpu));
+      software.early_stop, software.ranks, double_quoted(gpu));
   auto add = [&text](const char* key, double number) { text += fmt::format("    {}: {}\n", key, number); };
   add("gemm", software.gemm);
   if (software.attention > 0) add("attention", software.attention);

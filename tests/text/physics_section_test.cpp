@@ -20,7 +20,9 @@ Physics read(const std::string& text, Strategy strategy = Strategy::ddp, const D
              const GpuDescription* gpu = nullptr) {
   auto root = parse(text);
   const auto* entry = root.find("physics");
-  return read_physics_section({entry ? &entry->value : nullptr}, gpu, plan_of(strategy), options,
+  const auto* spread = root.find("spread");
+  return read_physics_section({entry ? &entry->value : nullptr, spread ? &spread->value : nullptr}, gpu,
+                              plan_of(strategy), options,
                               [](const config::Value& path) { return path.scalar; });
 }
 
@@ -87,14 +89,25 @@ TEST(PhysicsSection, WhatAGpuSays) {
   EXPECT_DOUBLE_EQ(physics.interference.compute, 0.3);
   EXPECT_DOUBLE_EQ(physics.interference.collective, 0.3);
   ASSERT_TRUE(physics.range);
-  EXPECT_EQ(physics.range->least, (Interference{0.1, 0.2}));
-  EXPECT_EQ(physics.range->most, (Interference{0.5, 0.4}));
+  EXPECT_EQ(physics.range->least.interference, (Interference{0.1, 0.2}));
+  EXPECT_EQ(physics.range->most.interference, (Interference{0.5, 0.4}));
+  EXPECT_EQ(physics.spread, (Spread{0.02, 0}));
+  EXPECT_EQ(physics.range->least.spread, (Spread{0.01, 0}));
+  EXPECT_EQ(physics.range->most.spread, (Spread{0.03, 0}));
   EXPECT_EQ(physics.overheads.pass_bandwidth, BytesPerSecond(1e12));
   EXPECT_EQ(physics.overheads.pass_launch, Seconds(4e-6));
   EXPECT_EQ(physics.overheads.passes, (Passes{1, 1}));
   physics = read("physics: {interference: 0.2, pass_bandwidth: 3TB/s}\n", Strategy::ddp, {}, &gpu);
-  EXPECT_FALSE(physics.range);
+  // What is given has no range; the spread is not.
+  ASSERT_TRUE(physics.range);
+  EXPECT_EQ(physics.range->least.interference, physics.range->most.interference);
   EXPECT_EQ(physics.interference, (Interference{0.2, 0.2}));
+  physics =
+      read("physics: {interference: 0.2}\nspread: {ranks: 0.01, nodes: 0.03}\n", Strategy::ddp, {}, &gpu);
+  EXPECT_FALSE(physics.range);
+  EXPECT_EQ(physics.spread, (Spread{0.01, 0.03}));
+  EXPECT_TRUE(read("physics: none\n", Strategy::ddp, {}, &gpu).is_off());
+  physics = read("physics: {interference: 0.2, pass_bandwidth: 3TB/s}\n", Strategy::ddp, {}, &gpu);
   EXPECT_EQ(physics.overheads.pass_bandwidth, BytesPerSecond(3e12));
   EXPECT_EQ(physics.overheads.pass_launch, Seconds(0));
 }

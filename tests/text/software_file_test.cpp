@@ -52,12 +52,14 @@ TEST(SoftwareFile, EveryKey) {
                     .early_stop = true,
                     .judged_error = 0.05,
                     .fitted_on = "A100",
+                    .ranks = 64,
                     .memory_use = {1.2, Bytes(2e9), 10, true}};
   EXPECT_EQ(read("kind: software\n"
                  "name: mine\n"
                  "attention: unfused\n"
                  "host: 20us\n"
                  "early_stop: true\n"
+                 "ranks: 64\n"
                  "gpus:\n"
                  "  A100: {gemm: 0.8, attention: 0.3, elementwise: 1.7, queue: 2, memory: 0.9, k_ramp: 100,\n"
                  "         unaligned: 0.4, unaligned_attention: 0.2, fp8_cast: 4, loss_bytes: 30,\n"

@@ -1,4 +1,4 @@
-#include "sim/cli/byte_sizes.hpp"
+#include "sim/cli/number_lists.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -52,7 +52,7 @@ void add_range(const std::vector<Located>& parts, std::vector<Bytes>& sizes) {
 
 }  // namespace
 
-std::vector<Bytes> parse_byte_sizes(const std::string& text, const char* option) {
+std::vector<Bytes> parse_number_lists(const std::string& text, const char* option) {
   std::vector<Bytes> sizes;
   auto source = make_source(option, text);
   if (text.find_first_of(",:") == std::string::npos) return {size_of({text, whole_file(source)})};
@@ -66,6 +66,32 @@ std::vector<Bytes> parse_byte_sizes(const std::string& text, const char* option)
       throw InputError(item.span, fmt::format("more than {} sizes", kMostSizes), "take a larger factor");
   }
   return sizes;
+}
+
+std::vector<int> parse_counts(const std::string& text, const char* option, int most) {
+  std::vector<int> counts;
+  auto source = make_source(option, text);
+  auto count_of = [most](const Located& part) {
+    double number = parse_number(part, 2, most);
+    if (number != std::floor(number))
+      throw InputError(part.span, fmt::format("'{}' is no whole number", part.text), "write 64");
+    return static_cast<int>(number);
+  };
+  for (const auto& item : split({text, {source, 1, 1, static_cast<int>(text.size())}}, ',')) {
+    auto parts = split(item, ':');
+    if (parts.size() > 3) throw InputError(parts[3].span, "a range is FROM:TO:FACTOR", "write 8:4096:2");
+    int from = count_of(parts[0]), to = parts.size() > 1 ? count_of(parts[1]) : from;
+    double factor = parts.size() == 3 ? parse_number(parts[2], 1.01, 1e6) : 2;
+    if (to < from)
+      throw InputError(parts[1].span, "the range ends before it starts", "write the smaller number first");
+    for (double next = from; next <= to; next = std::max(next + 1, std::round(next * factor)))
+      counts.push_back(static_cast<int>(next));
+    if (counts.size() > kMostSizes)
+      throw InputError(item.span, fmt::format("more than {} numbers", kMostSizes), "take a larger factor");
+  }
+  std::sort(counts.begin(), counts.end());
+  counts.erase(std::unique(counts.begin(), counts.end()), counts.end());
+  return counts;
 }
 
 }  // namespace ddpsim::cli

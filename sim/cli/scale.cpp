@@ -1,0 +1,92 @@
+#include "sim/study/scale.hpp"
+
+#include <algorithm>
+#include <iostream>
+#include <memory>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "sim/base/limits.hpp"
+#include "sim/base/output_file.hpp"
+#include "sim/cli/commands.hpp"
+#include "sim/cli/notes.hpp"
+#include "sim/cli/number_lists.hpp"
+#include "sim/cli/scenario_options.hpp"
+#include "sim/config/sweep_axes.hpp"
+#include "sim/report/growth.hpp"
+#include "sim/report/plot.hpp"
+#include "sim/study/point_runs.hpp"
+
+namespace ddpsim::cli {
+namespace {
+
+struct ScaleOptions {
+  ScenarioOptions scenario;
+  std::string gpus = "8:4096", plot;
+  bool strong = false;
+};
+
+void write_plot(const Growth& growth, const ScaleOptions& options) {
+  SweepResult result;
+  result.title = options.scenario.file;
+  result.axes = {"GPUs"};
+  for (const auto& point : growth.points)
+    result.points.push_back({{fmt::format("{}", point.metrics.world_size)}, point.metrics, {}});
+  write_bar_plot(result, options.plot);
+}
+
+void scale(const ScaleOptions& options) {
+  options.scenario.check_outputs({{"--plot", options.plot}});
+  if (!options.plot.empty()) check_plot_path(options.plot);
+  auto gpus = parse_counts(options.gpus, "--gpus", kLargestWorldSize);
+  auto root = options.scenario.load();
+  config::take_sweep_axes(root);
+  ScenarioReader reader(options.scenario.file);
+  Growth growth{options.strong ? Scaling::strong : Scaling::weak, {}};
+  auto scaled = scaled_scenarios(root, gpus, growth.scaling, reader);
+  std::vector<Scenario> scenarios;
+  for (auto& one : scaled) scenarios.push_back(std::move(one.scenario));
+  auto points = unchanged(scenarios);
+  growth.notes = notes_of(scenarios, points);
+  if (!options.scenario.quiet) print_notes(growth.notes);
+  run_points(
+      points, 1,
+      [&](std::size_t i, const Prediction&, IterationMetrics metrics) {
+        metrics.buckets.clear();
+        growth.points.push_back({std::move(metrics), scaled[i].share});
+      },
+      throw_lost);
+  if (options.scenario.prints_summary()) print_growth(std::cout, growth);
+  OutputPhase writing;
+  write_output(options.scenario.json, [&] {
+    return growth_json(growth, {options.scenario.file, options.scenario.overrides, {}}, tool_info());
+  });
+  write_output(options.scenario.csv, [&] { return growth_csv(growth); });
+  if (!options.plot.empty()) write_plot(growth, options);
+}
+
+}  // namespace
+
+Command scale_command() {
+  auto options = std::make_shared<ScaleOptions>();
+  Command command{.name = "scale",
+                  .description = "What a job loses as it grows, by cause",
+                  .example = "  ddpsim scale configs/llama-2-7b.yaml --gpus 8:4096 --plot growth.svg",
+                  .run = [options] { scale(*options); }};
+  options->scenario.add_to(command);
+  command.options.insert(
+      command.options.end(),
+      {{.name = "--gpus",
+        .value = &options->gpus,
+        .description = "How many: 8,64,512, or FROM:TO:FACTOR (a factor of 2 unless said)",
+        .shows_default = true},
+       {.name = "--strong",
+        .value = &options->strong,
+        .description = "All GPUs together do what those of the scenario do (else each the same)"},
+       output_option("--plot", &options->plot,
+                     "Draw what the iterations are made of (.svg or .png; needs gnuplot)")});
+  return command;
+}
+
+}  // namespace ddpsim::cli

@@ -1,0 +1,109 @@
+#include "sim/report/growth.hpp"
+
+#include <algorithm>
+#include <ostream>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "sim/base/csv.hpp"
+#include "sim/report/csv_parts.hpp"
+#include "sim/report/json_parts.hpp"
+
+namespace ddpsim {
+namespace {
+
+using json::Json;
+
+// Those that some point has.
+std::vector<std::string_view> causes_of(const Growth& growth) {
+  std::vector<std::string_view> causes;
+  for (auto cause : kLossCauses)
+    if (std::any_of(growth.points.begin(), growth.points.end(), [&](const GrowthPoint& point) {
+          return std::any_of(point.metrics.losses.begin(), point.metrics.losses.end(),
+                             [&](const Loss& loss) { return loss.cause == cause; });
+        }))
+      causes.push_back(cause);
+  return causes;
+}
+
+Seconds lost_to(const IterationMetrics& metrics, std::string_view cause) {
+  for (const auto& loss : metrics.losses)
+    if (loss.cause == cause) return loss.seconds;
+  return {};
+}
+
+std::string range_text(const std::optional<std::pair<double, double>>& range) {
+  return range ? fmt::format("{:.1f}-{:.1f}", 100 * range->first, 100 * range->second) : "-";
+}
+
+}  // namespace
+
+double Growth::efficiency(std::size_t point) const {
+  return points[point].share * (points.front().metrics.iteration / points[point].metrics.iteration);
+}
+
+std::optional<std::pair<double, double>> Growth::efficiency_range(std::size_t point) const {
+  const auto& first = points.front().metrics.range;
+  const auto& mine = points[point].metrics.range;
+  if (!first || !mine) return std::nullopt;
+  double share = points[point].share;
+  double one = share * (first->most / mine->most), other = share * (first->least / mine->least);
+  return std::pair(std::min(one, other), std::max(one, other));
+}
+
+void print_growth(std::ostream& out, const Growth& growth) {
+  out << fmt::format("{} scaling: {}\n", growth.scaling == Scaling::weak ? "weak" : "strong",
+                     growth.scaling == Scaling::weak
+                         ? "every GPU does the same, however many there are"
+                         : "all GPUs together do the same, however many there are");
+  auto causes = causes_of(growth);
+  out << fmt::format("{:>8} {:>14} {:>11} {:>13}  lost to, in % of the iteration\n{:>8} {:>14} {:>11} {:>13}",
+                     "GPUs", "iteration ms", "efficiency", "of", "", "", "%", "");
+  for (auto cause : causes) out << fmt::format(" {:>16}", cause);
+  out << '\n';
+  for (std::size_t i = 0; i < growth.points.size(); ++i) {
+    const auto& metrics = growth.points[i].metrics;
+    out << fmt::format("{:>8} {:>14.3f} {:>11.1f} {:>13}", metrics.world_size,
+                       metrics.iteration.value() * 1e3, 100 * growth.efficiency(i),
+                       range_text(growth.efficiency_range(i)));
+    for (auto cause : causes)
+      out << fmt::format(" {:>16.2f}", 100 * (lost_to(metrics, cause) / metrics.iteration));
+    out << '\n';
+  }
+}
+
+std::string growth_json(const Growth& growth, const ScenarioInfo& scenario, const ToolInfo& tool) {
+  Json result;
+  result["scenario"] = json::scenario(scenario);
+  result["scaling"] = growth.scaling == Scaling::weak ? "weak" : "strong";
+  auto& points = result["points"] = Json::array();
+  for (std::size_t i = 0; i < growth.points.size(); ++i) {
+    Json point;
+    point["efficiency"] = growth.efficiency(i);
+    if (auto range = growth.efficiency_range(i)) point["efficiency_range"] = {range->first, range->second};
+    json::add_metrics(growth.points[i].metrics, point);
+    points.push_back(std::move(point));
+  }
+  result["notes"] = json::notes(growth.notes);
+  result["tool"] = json::tool(tool);
+  return json::text_of(result);
+}
+
+std::string growth_csv(const Growth& growth) {
+  std::string text = "world_size,iteration_s,efficiency,efficiency_least,efficiency_most";
+  for (auto cause : kLossCauses) text += fmt::format(",{}_s", cause);
+  text += '\n';
+  for (std::size_t i = 0; i < growth.points.size(); ++i) {
+    const auto& metrics = growth.points[i].metrics;
+    auto range = growth.efficiency_range(i);
+    text += fmt::format("{},{},{:.9g},{},{}", metrics.world_size, csv::seconds(metrics.iteration),
+                        growth.efficiency(i), range ? fmt::format("{:.9g}", range->first) : "",
+                        range ? fmt::format("{:.9g}", range->second) : "");
+    for (auto cause : kLossCauses) text += "," + csv::seconds(lost_to(metrics, cause));
+    text += '\n';
+  }
+  return text;
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,66 @@
+#include "sim/study/scale.hpp"
+
+#include <fmt/core.h>
+
+#include "sim/config/overrides.hpp"
+#include "sim/config/reader.hpp"
+
+namespace ddpsim {
+namespace {
+
+using config::Value;
+
+struct Work {
+  std::int64_t micro_batches = 1;  // of a GPU and step
+  std::int64_t samples = 1;        // of each; of a model
+};
+
+const Value* find(const Value& root, const char* section, const char* key) {
+  const auto* entry = root.find(section);
+  const auto* inner = entry ? entry->value.find(key) : nullptr;
+  return inner ? &inner->value : nullptr;
+}
+
+std::int64_t number_at(const Value* value) {
+  return value ? static_cast<std::int64_t>(config::as_integer(1, 1e9)(*value)) : 1;
+}
+
+// What each of so many GPUs has of that work.
+Work dealt_out(const Work& work, std::int64_t from, std::int64_t gpus, bool can_split) {
+  auto all = work.micro_batches * from;
+  if (all % gpus == 0) return {all / gpus, work.samples};
+  auto samples = all * work.samples;
+  if (can_split && samples % gpus == 0) return {1, samples / gpus};
+  throw InputError(fmt::format("{} micro-batches{} are no whole number on each of {} GPUs", all,
+                               can_split ? fmt::format(" of {} samples", work.samples) : "", gpus),
+                   can_split ? "choose a batch, or numbers of GPUs, that divide"
+                             : "a trace's micro-batch is not split: choose "
+                               "numbers of GPUs that divide them");
+}
+
+}  // namespace
+
+std::vector<ScaledScenario> scaled_scenarios(const Value& root, std::span<const int> gpus, Scaling scaling,
+                                             ScenarioReader& reader) {
+  const auto* micro_batch = find(root, "workload", "micro_batch");
+  Work own{number_at(find(root, "ddp", "accumulation_steps")), number_at(micro_batch)};
+  auto world = number_at(find(root, "cluster", "world_size"));
+  double first = 0;
+  std::vector<ScaledScenario> scaled;
+  for (int count : gpus) {
+    auto changed = root;
+    config::apply_override(changed, fmt::format("cluster.world_size={}", count));
+    auto mine = own;
+    if (scaling == Scaling::strong) {
+      mine = dealt_out(own, world, count, micro_batch != nullptr);
+      config::apply_override(changed, fmt::format("ddp.accumulation_steps={}", mine.micro_batches));
+      if (micro_batch) config::apply_override(changed, fmt::format("workload.micro_batch={}", mine.samples));
+    }
+    auto work = static_cast<double>(mine.micro_batches * mine.samples);
+    if (scaled.empty()) first = work;
+    scaled.push_back({reader.read(changed), work / first});
+  }
+  return scaled;
+}
+
+}  // namespace ddpsim

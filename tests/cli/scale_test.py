@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+"""`scale`: what a job loses as it grows, by cause, and the spread of GPUs that is part of it."""
+import json
+import math
+
+import ddpsim_cli as cli
+
+MODEL = """workload: {model: gpt2-medium, micro_batch: 4, sequence: 1024, framework: fsdp-eager-2023}
+strategy: %s
+cluster: {topology: topologies/superpod-h100.yaml, world_size: 64, gpu: h100-sxm}
+"""
+
+
+class ScaleTest(cli.CliTest):
+    def setUp(self):
+        super().setUp()
+        self.copy_data()
+        self.write("m.yaml", MODEL % "fsdp")
+
+    def points(self, *arguments):
+        return json.loads(self.ok("scale", "m.yaml", "--json", "-", *arguments).stdout)["points"]
+
+
+class GrowthTest(ScaleTest):
+    def test_losses_add_up(self):
+        for point in self.points("--gpus", "8:512:8"):
+            ideal = point["iteration_s"] - sum(loss["seconds"] for loss in point["losses"])
+            slowdown = 1 + next((loss["seconds"] for loss in point["losses"] if loss["cause"] == "spread"), 0) / ideal
+            computed = point["forward_s"] + point["backward_compute_s"]
+            self.assertAlmostEqual(computed / ideal, slowdown, delta=0.01)
+
+    def test_as_simulated(self):
+        """A point is what simulate says of that many GPUs."""
+        for point in self.points("--gpus", "8,64"):
+            alone = self.simulate(f"cluster.world_size={point['world_size']}", file="m.yaml")
+            for key in ("iteration_s", "losses", "iteration_range_s"):
+                self.assertEqual(point[key], alone[key])
+
+    def test_efficiency_falls(self):
+        points = self.points("--gpus", "8:512")
+        efficiencies = [point["efficiency"] for point in points]
+        self.assertEqual(efficiencies[0], 1)
+        self.assertEqual(efficiencies, sorted(efficiencies, reverse=True))
+        for point in points:
+            least, most = point["efficiency_range"]
+            self.assertLessEqual(least, point["efficiency"] + 1e-12)
+            self.assertGreaterEqual(most, point["efficiency"] - 1e-12)
+
+    def test_a_spread_of_so_many(self):
+        """Nothing else grows on a free network: E[max] of 64 normal factors of 1 % over that of the 8 that an estimate has in it."""
+        self.write("m.yaml", MODEL % "ddp" + "physics: {interference: 0, passes: none}\nspread: {ranks: 0.01}\n")
+        self.write("ring.yaml", "kind: ring\nlink: {latency: 0us, bandwidth: 1000000GB/s}\n")
+        eight, many = self.points("--gpus", "8,64", "--set", "cluster.topology=ring.yaml")
+        self.assertAlmostEqual(many["iteration_s"] / eight["iteration_s"], math.exp(0.01 * 2.3437) / math.exp(0.01 * 1.4236), delta=2e-4)
+
+    def test_strong_scaling(self):
+        """256 samples of a step: 4 micro-batches of 4 each on 16 GPUs, one on 64, one sample on 256."""
+        sets = ["--set", "cluster.world_size=64", "--strong"]
+        points = self.points("--gpus", "16,64,256", *sets)
+        self.assertEqual([round(point["samples_per_s"] * point["iteration_s"]) for point in points], [256, 256, 256])
+        first = points[0]
+        for point in points:
+            self.assertAlmostEqual(point["efficiency"], first["iteration_s"] * 16 / (point["iteration_s"] * point["world_size"]), places=9)
+        done = self.fails(2, "scale", "m.yaml", "--gpus", "24", *sets)
+        self.assertIn("64 micro-batches of 4 samples are no whole number on each of 24 GPUs", done.stderr)
+
+    def test_outputs(self):
+        done = self.ok("scale", "m.yaml", "--gpus", "8,16", "--csv", "s.csv", "--plot", "s.svg")
+        self.assertRegex(done.stdout, r"(?m)^ +GPUs +iteration ms +efficiency")
+        self.assertEqual([row["world_size"] for row in self.read_csv("s.csv")], ["8", "16"])
+        self.assertIn("<svg", self.read("s.svg"))
+
+
+class SpreadTest(ScaleTest):
+    def test_as_drawn(self):
+        """The expected slowest is the mean of runs that are drawn."""
+        expected = self.simulate("strategy=ddp", "physics={interference: 0, passes: none}", file="m.yaml")["iteration_s"]
+        drawn = [self.simulate("strategy=ddp", "physics={interference: 0, passes: none}", f"variability={{seed: {seed}, iterations: 1, jitter: none, ranks: 0.02}}",
+                               file="m.yaml")["iteration_s"] for seed in range(40)]
+        fitted = math.exp(0.02 * 1.4236)    # drawn ranks know nothing of the 8 that an estimate has in it
+        self.assertAlmostEqual(expected * fitted / (sum(drawn) / len(drawn)), 1, delta=0.004)
+
+    def test_off(self):
+        none = self.simulate("spread=none", file="m.yaml")
+        self.assertNotIn("spread", [loss["cause"] for loss in none["losses"]])
+        textbook = self.simulate("physics=none", file="m.yaml")
+        self.assertEqual([loss["cause"] for loss in textbook["losses"]], ["ends", "optimizer"])
+        self.assertNotIn("iteration_range_s", textbook)
+
+    def test_refused(self):
+        for sets, says in [
+                (["spread.ranks=2"], "2 is outside [0, 1]"),
+                (["spread=none", "spread.node=0.1"], "not a map"),
+                (["physics=none", "spread={ranks: 0.01}"], "physics: none leaves out what GPUs differ in"),
+                (["spread={ranks: 0.01}", "variability={seed: 1, jitter: none, ranks: 0.02}"], "variability.ranks and .nodes draw what GPUs differ in")]:
+            with self.subTest(says):
+                self.assertIn(says, self.fails(2, "simulate", "m.yaml", *cli.set_arguments(sets)).stderr)
+        for gpus, says in [("8:x", "x"), ("64:8", "the range ends before it starts"), ("1", "outside"), ("8.5", "no whole number")]:
+            with self.subTest(gpus):
+                self.assertIn(says, self.fails(2, "scale", "m.yaml", "--gpus", gpus).stderr)
+
+
+if __name__ == "__main__":
+    cli.main()
