@@ -135,8 +135,8 @@ SimulatedIteration replay_on(const Scenario& scenario, std::span<const GroupCost
 
 StepProgram program_of(const Scenario& scenario) {
   const auto& overheads = scenario.physics.overheads;
-  if (!scenario.fsdp) return data_parallel_program(*scenario.trace, scenario.plan, overheads);
-  return fsdp_program(*scenario.trace, *scenario.fsdp, scenario.plan.accumulation_steps,
+  if (!scenario.sharded) return data_parallel_program(*scenario.trace, scenario.plan, overheads);
+  return step_program(*scenario.trace, *scenario.sharded, scenario.plan.accumulation_steps,
                       scenario.groups.front().ranks, overheads);
 }
 
@@ -154,7 +154,7 @@ struct Simulator::Prepared {
   std::vector<GroupCost> costs;
   std::shared_ptr<const LayerTrace> trace;
   ReductionPlan plan;
-  std::shared_ptr<const FsdpPlan> fsdp;
+  std::shared_ptr<const ShardedPlan> sharded;
   Overheads overheads;
   StepProgram program;
 
@@ -165,12 +165,12 @@ struct Simulator::Prepared {
       costs = costs_of(scenario);
       communication = of;
     }
-    if (trace == scenario.trace && plan == scenario.plan && fsdp == scenario.fsdp &&
+    if (trace == scenario.trace && plan == scenario.plan && sharded == scenario.sharded &&
         overheads == scenario.physics.overheads)
       return;
     trace = scenario.trace;
     plan = scenario.plan;
-    fsdp = scenario.fsdp;
+    sharded = scenario.sharded;
     overheads = scenario.physics.overheads;
     program = program_of(scenario);
   }

@@ -200,7 +200,13 @@ ReductionPlan reduction_plan(const LayerTrace& trace, const FsdpPlan& plan, int 
   return result;
 }
 
-StepProgram fsdp_program(const LayerTrace& trace, const FsdpPlan& plan, int accumulation_steps, int ranks,
+std::vector<Bytes> gathered(const FsdpPlan& plan) {
+  std::vector<Bytes> bytes;
+  for (std::size_t unit = 0; unit < plan.units.size(); ++unit) bytes.push_back(plan.gathered(unit));
+  return bytes;
+}
+
+StepProgram step_program(const LayerTrace& trace, const FsdpPlan& plan, int accumulation_steps, int ranks,
                          const Overheads& overheads) {
   return FsdpBuilder(trace, plan, ranks, overheads).take(accumulation_steps);
 }

@@ -43,7 +43,10 @@ ReductionPlan reduction_plan(const LayerTrace& trace, const FsdpPlan& plan, int 
 
 // The optimizer steps on a rank's shard only. A gathered unit is copied out of its buffer, gradients are
 // copied (and cast) into the buffer that is reduced: overheads.passes.out and .in of them.
-StepProgram fsdp_program(const LayerTrace& trace, const FsdpPlan& plan, int accumulation_steps, int ranks,
+StepProgram step_program(const LayerTrace& trace, const FsdpPlan& plan, int accumulation_steps, int ranks,
                          const Overheads& overheads);
+
+// By the all-gather of each unit, of all ranks.
+std::vector<Bytes> gathered(const FsdpPlan& plan);
 
 }  // namespace ddpsim

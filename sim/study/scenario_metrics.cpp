@@ -19,9 +19,7 @@ IterationContext context_of(const Scenario& scenario) {
                            scenario.algorithm(),
                            std::string(fidelity_name(scenario.fidelity)),
                            scenario.collective_workers};
-  if (scenario.fsdp)
-    for (std::size_t unit = 0; unit < scenario.fsdp->units.size(); ++unit)
-      context.gathered.push_back(scenario.fsdp->gathered(unit));
+  if (scenario.sharded) context.gathered = gathered(*scenario.sharded);
   if (scenario.communication && !scenario.communication->nccl.empty())
     context.choice = [&scenario](std::size_t group, Operation operation, Bytes bytes) {
       return nccl_choice(scenario, group, operation, bytes);

@@ -165,10 +165,10 @@ Scenario ScenarioReader::read(const Value& root) {
   PathResolver resolve_path = [this](const Value& path) { return resolve(path); };
   scenario.physics = read_physics_section(physics, gpu.get(), scenario.plan, options, resolve_path);
   if (const auto& overheads = scenario.physics.overheads;
-      scenario.fsdp && (overheads.launch > Seconds() || overheads.gradient > Seconds()))
+      scenario.sharded && (overheads.launch > Seconds() || overheads.gradient > Seconds()))
     scenario.notes.push_back(
         {"physics-unused", "a sharded strategy does without physics.launch and physics.gradient"});
-  if (scenario.fsdp && cluster.find("background"))
+  if (scenario.sharded && cluster.find("background"))
     scenario.notes.push_back(
         {"background-offset",
          "background traffic counts from when the backward pass would start if no gather were "

@@ -81,11 +81,12 @@ void ScenarioReader::read_strategy(const Value& root, Strategy strategy, const V
   if (scenario.model_step && activation_bytes(scenario.model_step->step.precision) == 2)
     computed_in =
         scenario.model_step->step.precision == Precision::float16 ? DType::float16 : DType::bfloat16;
-  scenario.fsdp = std::make_shared<const FsdpPlan>(
-      make_fsdp_plan(*scenario.trace, strategy, read_fsdp_section(fsdp, computed_in)));
-  scenario.plan = reduction_plan(*scenario.trace, *scenario.fsdp, options.accumulation_steps);
+  auto plan = make_fsdp_plan(*scenario.trace, strategy, read_fsdp_section(fsdp, computed_in));
+  bool is_one_unit = plan.units.size() == 1;
+  scenario.sharded = std::make_shared<const ShardedPlan>(std::move(plan));
+  scenario.plan = reduction_plan(*scenario.trace, *scenario.sharded, options.accumulation_steps);
   if (auto note = forward_ends(*scenario.trace).note) scenario.notes.push_back(std::move(*note));
-  if (scenario.fsdp->units.size() == 1)
+  if (is_one_unit)
     scenario.notes.push_back(
         {"one-unit",
          "no gradient's name has a number that would tell blocks apart: all parameters are one unit, "

@@ -30,7 +30,7 @@ std::string text_of(Strategy strategy, const FsdpOptions& options = {}, int accu
                     const Overheads& overheads = {}) {
   auto trace = two_blocks();
   auto plan = make_fsdp_plan(trace, strategy, options);
-  return program_text(fsdp_program(trace, plan, accumulation_steps, 8, overheads).program);
+  return program_text(step_program(trace, plan, accumulation_steps, 8, overheads).program);
 }
 
 TEST(ShardUnits, BlocksAndTheRoot) {
@@ -145,7 +145,7 @@ TEST(Fsdp, HowOftenItCommunicates) {
     FsdpOptions options;
     options.reshard_after_forward = reshards;
     options.reduce_every_micro_batch = reduces_each;
-    return fsdp_program(trace, make_fsdp_plan(trace, strategy, options), steps, 8, {}).program;
+    return step_program(trace, make_fsdp_plan(trace, strategy, options), steps, 8, {}).program;
   };
   for (auto strategy : {Strategy::fsdp, Strategy::fsdp1}) {
     EXPECT_EQ(count(program(strategy, false, true, 1), Operation::all_gather), 3U);
@@ -163,7 +163,7 @@ TEST(Fsdp, ComputesWhatTheTraceSays) {
   auto trace = two_blocks();
   for (auto strategy : {Strategy::fsdp, Strategy::fsdp1}) {
     Seconds sum;
-    for (const auto& op : fsdp_program(trace, make_fsdp_plan(trace, strategy, {}), 1, 8, {}).program.ops)
+    for (const auto& op : step_program(trace, make_fsdp_plan(trace, strategy, {}), 1, 8, {}).program.ops)
       if (op.kind == Op::Kind::compute) sum += op.duration;
     EXPECT_DOUBLE_EQ(sum.value(), 3 + 7 + 0.8 / 8);
   }
@@ -197,7 +197,7 @@ TEST(Fsdp, OneUnit) {
     gradient.name = std::string(1, static_cast<char>('a' + (&gradient - trace.gradients.data())));
   auto plan = make_fsdp_plan(trace, Strategy::fsdp, {});
   EXPECT_EQ(plan.units.size(), 1U);
-  EXPECT_EQ(program_text(fsdp_program(trace, plan, 1, 8, {}).program),
+  EXPECT_EQ(program_text(step_program(trace, plan, 1, 8, {}).program),
             "0 all_gather 0: all_gather of 16 MiB on 0\n"
             "1 copy_out 0: 0 s, after 0\n"
             "2 forward 0: 3 s\n"

@@ -1,0 +1,20 @@
+#pragma once
+// The plan of a strategy that shards what a rank holds: one of several, and what is asked of all of them.
+#include <variant>
+
+#include "sim/program/fsdp.hpp"
+
+namespace ddpsim {
+
+using ShardedPlan = std::variant<FsdpPlan>;
+
+// What is reduced, as other strategies have it, in launch order.
+ReductionPlan reduction_plan(const LayerTrace& trace, const ShardedPlan& plan, int accumulation_steps);
+
+// By its all-gathers, of all ranks, by the index that they have in the program.
+std::vector<Bytes> gathered(const ShardedPlan& plan);
+
+StepProgram step_program(const LayerTrace& trace, const ShardedPlan& plan, int accumulation_steps, int ranks,
+                         const Overheads& overheads);
+
+}  // namespace ddpsim
