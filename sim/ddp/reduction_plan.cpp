@@ -34,9 +34,7 @@ std::vector<std::size_t> assignment_order(const LayerTrace& trace, Strategy stra
       return without(trace.registration_order, unused);
     case Strategy::overlap:
       return without(arrival_order(trace), unused);
-    case Strategy::ddp:
-    case Strategy::fsdp:
-    case Strategy::fsdp1:
+    default:
       break;
   }
   if (options.rule == BucketRule::torch) return ddp_assignment_order(trace, options, unused);
@@ -93,6 +91,13 @@ void plan_ddp(const LayerTrace& trace, const DdpOptions& options, ReductionPlan&
 
 }  // namespace
 
+std::vector<Operation> operations_of(Strategy strategy) {
+  if (strategy == Strategy::zero1 || strategy == Strategy::zero2)
+    return {Operation::all_reduce, Operation::all_gather};
+  if (is_sharded(strategy)) return {Operation::all_gather, Operation::reduce_scatter};
+  return {Operation::all_reduce};
+}
+
 ReductionPlan make_reduction_plan(const LayerTrace& trace, Strategy strategy, const DdpOptions& options) {
   DDPSIM_CHECK(trace.registration_order.size() == trace.gradients.size(),
                "a trace orders all its parameters");
@@ -122,9 +127,8 @@ ReductionPlan make_reduction_plan(const LayerTrace& trace, Strategy strategy, co
     case Strategy::ddp:
       plan_ddp(trace, options, plan);
       break;
-    case Strategy::fsdp:
-    case Strategy::fsdp1:
-      DDPSIM_CHECK(false, "a sharded strategy has units");
+    default:
+      DDPSIM_CHECK(false, "a sharded strategy has a plan of its own");
   }
   DDPSIM_CHECK(!plan.buckets.empty(), "a plan reduces something");
   return plan;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "sim/base/names.hpp"
+#include "sim/base/operation.hpp"
 #include "sim/base/units.hpp"
 #include "sim/trace/layer_trace.hpp"
 
@@ -25,17 +26,41 @@ enum class Strategy {
   ddp,      // PyTorch's buckets, as they become ready
   fsdp,     // PyTorch's fully_shard: units are gathered, and reduced and scattered
   fsdp1,    // PyTorch's FullyShardedDataParallel
+  zero1,    // DeepSpeed's ZeRO: the optimizer is sharded,
+  zero2,    // gradients too,
+  zero3,    // and parameters
+  megatron  // its distributed optimizer
 };
-inline constexpr Names<Strategy, 6> kStrategyNames{{{"naive", Strategy::naive},
-                                                    {"flat", Strategy::flat},
-                                                    {"overlap", Strategy::overlap},
-                                                    {"ddp", Strategy::ddp},
-                                                    {"fsdp", Strategy::fsdp},
-                                                    {"fsdp1", Strategy::fsdp1}}};
-// Whether every rank holds a shard of the parameters only.
+inline constexpr Names<Strategy, 10> kStrategyNames{{{"naive", Strategy::naive},
+                                                     {"flat", Strategy::flat},
+                                                     {"overlap", Strategy::overlap},
+                                                     {"ddp", Strategy::ddp},
+                                                     {"fsdp", Strategy::fsdp},
+                                                     {"fsdp1", Strategy::fsdp1},
+                                                     {"zero1", Strategy::zero1},
+                                                     {"zero2", Strategy::zero2},
+                                                     {"zero3", Strategy::zero3},
+                                                     {"megatron", Strategy::megatron}}};
+// Whether a rank updates a part of the parameters only, whatever else of it is sharded.
 constexpr bool is_sharded(Strategy strategy) {
-  return strategy == Strategy::fsdp || strategy == Strategy::fsdp1;
+  switch (strategy) {
+    case Strategy::naive:
+    case Strategy::flat:
+    case Strategy::overlap:
+    case Strategy::ddp:
+      return false;
+    case Strategy::fsdp:
+    case Strategy::fsdp1:
+    case Strategy::zero1:
+    case Strategy::zero2:
+    case Strategy::zero3:
+    case Strategy::megatron:
+      return true;
+  }
+  return false;
 }
+// What its ranks do together; all-reduces come first.
+std::vector<Operation> operations_of(Strategy strategy);
 inline std::string_view strategy_name(Strategy strategy) {
   return name_in(kStrategyNames, strategy);
 }

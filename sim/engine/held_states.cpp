@@ -23,6 +23,51 @@ HeldStates held_by(const FsdpPlan& plan, const Scenario& scenario, int shards) {
   return held;
 }
 
+Bytes held_in(const BucketedPlan& plan, double elements) {
+  return Bytes(elements * bytes_per_element(plan.param_dtype));
+}
+
+// Buckets are allocated whole, whatever they are filled with (stage_1_and_2.py, backward_prologue): two where
+// one is filled while the other is reduced. Each is flattened once more to be reduced.
+HeldStates held_by(const ZeroPlan& plan, const Scenario& scenario, int shards) {
+  auto size = static_cast<double>(plan.options.reduce_bucket_size);
+  std::int64_t largest = 0;
+  for (const auto& bucket : plan.buckets) largest = std::max(largest, bucket.elements);
+  double buckets = plan.options.contiguous_gradients ? (plan.overlaps ? 2 * size : size) : 0;
+  return {.sharding = scenario.plan.strategy == Strategy::zero1 ? Sharding::optimizer : Sharding::gradients,
+          .shards = shards,
+          .buckets = held_in(plan, buckets) +
+                     Bytes(static_cast<double>(largest) * bytes_per_element(plan.reduce_dtype)),
+          .state = mixed_precision_state(plan.param_dtype, plan.param_dtype)};
+}
+
+// What is gathered at once, what is never released, one bucket (stage3.py, ipg_bucket_flat_buffer) and its
+// copy that is scattered.
+HeldStates held_by(const Zero3Plan& plan, const Scenario&, int shards) {
+  std::int64_t largest = 0;
+  for (const auto& bucket : plan.buckets) largest = std::max(largest, bucket.elements);
+  double buckets =
+      plan.options.contiguous_gradients ? static_cast<double>(plan.options.reduce_bucket_size) : 0;
+  return {.sharding = Sharding::weights,
+          .shards = shards,
+          .buckets = held_in(plan, static_cast<double>(plan.schedule.most_live + plan.schedule.persistent) +
+                                       buckets) +
+                     Bytes(static_cast<double>(largest) * bytes_per_element(plan.reduce_dtype)),
+          .state = mixed_precision_state(plan.param_dtype, plan.param_dtype)};
+}
+
+// Its buffers are the parameters and the gradients themselves, but for their padding.
+HeldStates held_by(const MegatronPlan& plan, const Scenario& scenario, int shards) {
+  std::int64_t elements = 0;
+  for (const auto& bucket : plan.buckets) elements += bucket.elements;
+  auto padding = static_cast<double>(elements - total_elements(*scenario.trace));
+  return {.sharding = Sharding::optimizer,
+          .shards = shards,
+          .buckets =
+              Bytes(padding * (bytes_per_element(plan.param_dtype) + bytes_per_element(plan.reduce_dtype))),
+          .state = mixed_precision_state(plan.param_dtype, plan.reduce_dtype)};
+}
+
 }  // namespace
 
 HeldStates Scenario::held_states() const {

@@ -30,7 +30,8 @@ void set_software(Scenario& scenario, const Software& software) {
 std::string Scenario::algorithm() const {
   if (measured_table) return "measured";
   if (communication->gloo) return "gloo";
-  if (sharded && communication->nccl.empty())
+  bool reduces_all = plan.strategy == Strategy::zero1 || plan.strategy == Strategy::zero2;
+  if (sharded && !reduces_all && communication->nccl.empty())
     return "ring";  // of gathers and reduce-scatters, whatever was asked for
   return communication->nccl.empty() ? std::string(algorithm_name(communication->options.algorithm)) : "nccl";
 }

@@ -126,7 +126,7 @@ void measure_communication(const RankTimeline& rank, const IterationContext& con
       sized(operation, context.gathered.at(span.index));
       continue;
     }
-    if (span.activity == Activity::reduce_scatter && span.start < rank.backward_start) {
+    if (is_sharded(context.plan.strategy) && span.start < rank.backward_start) {
       sized(operation, buckets.at(span.index).wire);  // of an earlier micro-batch
       continue;
     }

@@ -190,7 +190,7 @@ ClusterTraffic ScenarioReader::make_traffic(const Topology& topology, const Clus
                                             const Value* stragglers, const Collective& collective) {
   auto communication = std::make_shared<Communication>();
   communication->options = collective.options;
-  if (collective.is_sharded) communication->operations = {Operation::all_gather, Operation::reduce_scatter};
+  communication->operations = collective.operations;
   communication->cluster = build_cluster(topology, section, links_);
   const Cluster& cluster = *communication->cluster;
   auto gpu_of_rank = place_ranks(read_placement(section.placement), cluster, section.world_size);
@@ -268,7 +268,7 @@ std::shared_ptr<const RankPlaces> ScenarioReader::read_cluster(const Value& root
     throw InputError(root.span, "'cluster' lacks the key 'topology'",
                      "add 'topology: FILE' (only algorithm: measured needs none)");
   auto& traffic =
-      clusters_[{topology.get(), collective.is_sharded, sections({&root, collective.section, stragglers})}];
+      clusters_[{topology.get(), collective.operations, sections({&root, collective.section, stragglers})}];
   auto& communication = traffic.communication;
   try {
     if (!communication) {

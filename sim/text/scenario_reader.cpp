@@ -105,8 +105,8 @@ auto ScenarioReader::sections(std::initializer_list<const Value*> read) -> Secti
 Scenario ScenarioReader::read_step(const Value& root) {
   Scenario scenario;
   MapReader reader(root, "scenario");
-  for (const char* key : {"workload", "cluster", "collective", "strategy", "ddp", "fsdp", "engine", "physics",
-                          "variability", "validation"})
+  for (const char* key : {"workload", "cluster", "collective", "strategy", "ddp", "fsdp", "zero", "megatron",
+                          "engine", "physics", "variability", "validation"})
     reader.find(key);
   reader.finish();
   auto section = [&root](const char* key) -> const Value& {
@@ -126,8 +126,7 @@ Scenario ScenarioReader::read_step(const Value& root) {
   const auto* groups = cluster.find("groups");
   for (const auto& group : read_groups(groups ? &groups->value : nullptr, scenario.world_size))
     scenario.groups.push_back({static_cast<int>(group.ranks.size()), {}, {}});
-  const auto* fsdp = root.find("fsdp");
-  read_strategy(root, kind, fsdp ? &fsdp->value : nullptr, DdpOptions(scenario.ddp), scenario);
+  read_strategy(root, kind, DdpOptions(scenario.ddp), scenario);
   return scenario;
 }
 
@@ -138,7 +137,7 @@ Scenario ScenarioReader::read(const Value& root) {
   const Value* collective = reader.find("collective");
   auto strategy = reader.optional("strategy", as_word(words_of(kStrategyNames))).value_or(Strategy::ddp);
   const Value* ddp = reader.find("ddp");
-  const Value* fsdp = reader.find("fsdp");
+  for (const char* key : kShardedSections) reader.find(key);
   auto fidelity = read_engine(reader.find("engine"));
   const Value* physics = reader.find("physics");
   const Value* variability = reader.find("variability");
@@ -154,14 +153,11 @@ Scenario ScenarioReader::read(const Value& root) {
   bool needs_links = fidelity.fidelity && *fidelity.fidelity != Fidelity::closed_form;
   const Value* slower = stragglers ? &stragglers->value : nullptr;
   auto collectives = read_collective(collective);
-  collectives.is_sharded = is_sharded(strategy);
+  collectives.operations = operations_of(strategy);
   auto places = read_cluster(cluster, collectives, slower, needs_links, scenario);
-  read_strategy(root, strategy, fsdp, options, scenario);
+  read_strategy(root, strategy, options, scenario);
   if (scenario.trace->registration_guessed && depends_on_registration(strategy, options))
-    scenario.notes.push_back(
-        {"registration-guessed",
-         "the trace does not say in which order parameters are registered (column "
-         "'parameter'): the reverse of arrival is assumed, and the buckets here depend on it"});
+    scenario.notes.push_back(registration_guessed_note());
   PathResolver resolve_path = [this](const Value& path) { return resolve(path); };
   scenario.physics = read_physics_section(physics, gpu.get(), scenario.plan, options, resolve_path);
   if (const auto& overheads = scenario.physics.overheads;

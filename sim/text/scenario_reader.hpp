@@ -75,7 +75,7 @@ class ScenarioReader {
   struct Collective {
     const config::Value* section = nullptr;
     CollectiveOptions options;
-    bool is_sharded = false;  // its collectives are all-gathers and reduce-scatters
+    std::vector<Operation> operations{Operation::all_reduce};  // the strategy's
     Backend backend = Backend::nccl;
     int workers = 1;
     bool is_auto = true;
@@ -103,8 +103,8 @@ class ScenarioReader {
                                                const std::shared_ptr<const GpuDescription>& gpu,
                                                Scenario& scenario);
   // The plan of the strategy, and what is sharded.
-  void read_strategy(const config::Value& root, Strategy strategy, const config::Value* fsdp,
-                     const DdpOptions& options, Scenario& scenario);
+  void read_strategy(const config::Value& root, Strategy strategy, const DdpOptions& options,
+                     Scenario& scenario);
   Collective read_collective(const config::Value* value);
   // `needs_links`: traffic is to be simulated even where NCCL's model alone would do.
   std::shared_ptr<const RankPlaces> read_cluster(const config::Value& root, const Collective& collective,
@@ -152,8 +152,8 @@ class ScenarioReader {
   // By the sections they were read from, and what else decides: points that differ in their buckets only have
   // them in common.
   using Sections = std::vector<config::Value>;
-  static Sections sections(std::initializer_list<const config::Value*> read);       // null: an empty one
-  std::map<std::tuple<const Topology*, bool, Sections>, ClusterTraffic> clusters_;  // the bool: is_sharded
+  static Sections sections(std::initializer_list<const config::Value*> read);  // null: an empty one
+  std::map<std::tuple<const Topology*, std::vector<Operation>, Sections>, ClusterTraffic> clusters_;
   std::map<std::tuple<Seconds, Seconds, Sections>, std::shared_ptr<const SampledRanks>>
       sampled_;  // the last gradient's spread and time
 };

@@ -20,9 +20,7 @@ Reduction::Kind kind_of(Strategy strategy) {
       return Reduction::Kind::flat;
     case Strategy::overlap:
       return Reduction::Kind::overlap;
-    case Strategy::ddp:
-    case Strategy::fsdp:
-    case Strategy::fsdp1:
+    default:
       break;
   }
   return Reduction::Kind::ddp;
