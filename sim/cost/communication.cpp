@@ -64,6 +64,10 @@ std::vector<std::vector<std::vector<int>>> node_orders(const Cluster& cluster, s
 
 }  // namespace
 
+const CommunicatorAxis& Communication::axis_of(std::size_t group) const {
+  return *std::find_if(axes.rbegin(), axes.rend(), [&](const auto& axis) { return axis.first <= group; });
+}
+
 std::vector<std::vector<int>> ranks_by_node(const Cluster& cluster, std::span<const int> gpus) {
   std::vector<std::vector<int>> nodes;
   std::map<int, std::size_t> place;
@@ -139,7 +143,7 @@ GroupTraffic traffic_of(const Communication& communication, std::size_t group, C
   const auto* nccl = communication.nccl.empty() ? nullptr : communication.nccl[group].get();
   GroupTraffic traffic;
   auto& all = traffic.schedule;
-  for (auto operation : communication.operations) {
+  for (auto operation : communication.axis_of(group).operations) {
     auto first = all.stages.size();
     if (operation == Operation::all_reduce)
       all = nccl ? nccl->schedule(cluster, gpus, limits)

@@ -49,14 +49,21 @@ struct BackgroundFlow {
   std::optional<Seconds> end;
 };
 
+// Groups that are the same communicator of their ranks' programs.
+struct CommunicatorAxis {
+  std::string name = "data";
+  // What they do, each with its stages in the traffic; all-reduces come first.
+  std::vector<Operation> operations{Operation::all_reduce};
+  std::size_t first = 0;  // the groups up to those of the next axis
+};
+
 struct Communication {
   std::shared_ptr<const Cluster> cluster;
   CollectiveOptions options;
-  std::vector<std::vector<int>> groups;  // GPUs, by the rank in the group
-  std::vector<int> labels;               // by group: equal labels launch the same at the same times
+  std::vector<std::vector<int>> groups;    // GPUs, by the rank in the group; axis by axis
+  std::vector<int> labels;                 // by group: equal labels launch the same at the same times
+  std::vector<CommunicatorAxis> axes{{}};  // by the program's communicator
   std::vector<BackgroundFlow> background;
-  // What the groups do together, each of which has its stages in the traffic; all-reduces come first.
-  std::vector<Operation> operations{Operation::all_reduce};
   // By group, where NCCL's model says what they take: then each all-reduce is a stage of its schedule.
   std::vector<std::shared_ptr<const NcclModel>> nccl;
   // Where Gloo copies to the hosts and back, and the links between GPUs carry nothing: one group alone.
@@ -71,6 +78,7 @@ struct Communication {
   };
   std::vector<std::map<Operation, Stages>> stages;
 
+  [[nodiscard]] const CommunicatorAxis& axis_of(std::size_t group) const;
   // One group under NCCL's model with nobody else on the links, or Gloo's: there is nothing to simulate.
   [[nodiscard]] bool is_settled() const {
     return gloo || (!nccl.empty() && groups.size() == 1 && background.empty());

@@ -91,13 +91,6 @@ void plan_ddp(const LayerTrace& trace, const DdpOptions& options, ReductionPlan&
 
 }  // namespace
 
-std::vector<Operation> operations_of(Strategy strategy) {
-  if (strategy == Strategy::zero1 || strategy == Strategy::zero2)
-    return {Operation::all_reduce, Operation::all_gather};
-  if (is_sharded(strategy)) return {Operation::all_gather, Operation::reduce_scatter};
-  return {Operation::all_reduce};
-}
-
 ReductionPlan make_reduction_plan(const LayerTrace& trace, Strategy strategy, const DdpOptions& options) {
   DDPSIM_CHECK(trace.registration_order.size() == trace.gradients.size(),
                "a trace orders all its parameters");

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "sim/base/names.hpp"
-#include "sim/base/operation.hpp"
 #include "sim/base/units.hpp"
 #include "sim/trace/layer_trace.hpp"
 
@@ -26,41 +25,38 @@ enum class Strategy {
   ddp,      // PyTorch's buckets, as they become ready
   fsdp,     // PyTorch's fully_shard: units are gathered, and reduced and scattered
   fsdp1,    // PyTorch's FullyShardedDataParallel
+  hsdp,     // fully_shard over two dimensions: sharded within groups of ranks, copied from group to group
+  hsdp1,    // FullyShardedDataParallel's HYBRID_SHARD
   zero1,    // DeepSpeed's ZeRO: the optimizer is sharded,
   zero2,    // gradients too,
   zero3,    // and parameters
   megatron  // its distributed optimizer
 };
-inline constexpr Names<Strategy, 10> kStrategyNames{{{"naive", Strategy::naive},
+inline constexpr Names<Strategy, 12> kStrategyNames{{{"naive", Strategy::naive},
                                                      {"flat", Strategy::flat},
                                                      {"overlap", Strategy::overlap},
                                                      {"ddp", Strategy::ddp},
                                                      {"fsdp", Strategy::fsdp},
                                                      {"fsdp1", Strategy::fsdp1},
+                                                     {"hsdp", Strategy::hsdp},
+                                                     {"hsdp1", Strategy::hsdp1},
                                                      {"zero1", Strategy::zero1},
                                                      {"zero2", Strategy::zero2},
                                                      {"zero3", Strategy::zero3},
                                                      {"megatron", Strategy::megatron}}};
+// Whether a group of ranks holds all parameters, and other groups hold them again.
+constexpr bool shards_within_groups(Strategy strategy) {
+  return strategy == Strategy::hsdp || strategy == Strategy::hsdp1;
+}
 // Whether a rank updates a part of the parameters only, whatever else of it is sharded.
 constexpr bool is_sharded(Strategy strategy) {
-  switch (strategy) {
-    case Strategy::naive:
-    case Strategy::flat:
-    case Strategy::overlap:
-    case Strategy::ddp:
-      return false;
-    case Strategy::fsdp:
-    case Strategy::fsdp1:
-    case Strategy::zero1:
-    case Strategy::zero2:
-    case Strategy::zero3:
-    case Strategy::megatron:
-      return true;
-  }
-  return false;
+  return strategy != Strategy::naive && strategy != Strategy::flat && strategy != Strategy::overlap &&
+         strategy != Strategy::ddp;
 }
-// What its ranks do together; all-reduces come first.
-std::vector<Operation> operations_of(Strategy strategy);
+// DeepSpeed's that all-reduce gradients.
+constexpr bool all_reduces_shards(Strategy strategy) {
+  return strategy == Strategy::zero1 || strategy == Strategy::zero2;
+}
 inline std::string_view strategy_name(Strategy strategy) {
   return name_in(kStrategyNames, strategy);
 }

@@ -1,17 +1,15 @@
 // What each strategy's ranks hold of a model: Scenario::held_states.
 #include <algorithm>
-#include <numeric>
 
 #include "sim/engine/scenario.hpp"
 
 namespace ddpsim {
 namespace {
 
-HeldStates held_by(const FsdpPlan& plan, const Scenario& scenario, int shards) {
-  HeldStates held{Sharding::weights, shards};
+HeldStates held_by(const FsdpPlan& plan, const Scenario& scenario) {
+  HeldStates held{Sharding::weights, plan.shards};
   if (!plan.options.reshard_after_forward) {
-    auto all = gathered(plan);
-    held.buckets += std::accumulate(all.begin(), all.end(), Bytes());
+    for (std::size_t unit = 0; unit < plan.units.size(); ++unit) held.buckets += plan.gathered(unit);
   }
   // Without a reduction after each micro-batch whole gradients wait for the last one.
   if (!plan.options.reduce_every_micro_batch && scenario.plan.accumulation_steps > 1)
@@ -29,13 +27,13 @@ Bytes held_in(const BucketedPlan& plan, double elements) {
 
 // Buckets are allocated whole, whatever they are filled with (stage_1_and_2.py, backward_prologue): two where
 // one is filled while the other is reduced. Each is flattened once more to be reduced.
-HeldStates held_by(const ZeroPlan& plan, const Scenario& scenario, int shards) {
+HeldStates held_by(const ZeroPlan& plan, const Scenario& scenario) {
   auto size = static_cast<double>(plan.options.reduce_bucket_size);
   std::int64_t largest = 0;
   for (const auto& bucket : plan.buckets) largest = std::max(largest, bucket.elements);
   double buckets = plan.options.contiguous_gradients ? (plan.overlaps ? 2 * size : size) : 0;
   return {.sharding = scenario.plan.strategy == Strategy::zero1 ? Sharding::optimizer : Sharding::gradients,
-          .shards = shards,
+          .shards = plan.ranks,
           .buckets = held_in(plan, buckets) +
                      Bytes(static_cast<double>(largest) * bytes_per_element(plan.reduce_dtype)),
           .state = mixed_precision_state(plan.param_dtype, plan.param_dtype)};
@@ -43,13 +41,13 @@ HeldStates held_by(const ZeroPlan& plan, const Scenario& scenario, int shards) {
 
 // What is gathered at once, what is never released, one bucket (stage3.py, ipg_bucket_flat_buffer) and its
 // copy that is scattered.
-HeldStates held_by(const Zero3Plan& plan, const Scenario&, int shards) {
+HeldStates held_by(const Zero3Plan& plan, const Scenario&) {
   std::int64_t largest = 0;
   for (const auto& bucket : plan.buckets) largest = std::max(largest, bucket.elements);
   double buckets =
       plan.options.contiguous_gradients ? static_cast<double>(plan.options.reduce_bucket_size) : 0;
   return {.sharding = Sharding::weights,
-          .shards = shards,
+          .shards = plan.ranks,
           .buckets = held_in(plan, static_cast<double>(plan.schedule.most_live + plan.schedule.persistent) +
                                        buckets) +
                      Bytes(static_cast<double>(largest) * bytes_per_element(plan.reduce_dtype)),
@@ -57,12 +55,12 @@ HeldStates held_by(const Zero3Plan& plan, const Scenario&, int shards) {
 }
 
 // Its buffers are the parameters and the gradients themselves, but for their padding.
-HeldStates held_by(const MegatronPlan& plan, const Scenario& scenario, int shards) {
+HeldStates held_by(const MegatronPlan& plan, const Scenario& scenario) {
   std::int64_t elements = 0;
   for (const auto& bucket : plan.buckets) elements += bucket.elements;
   auto padding = static_cast<double>(elements - total_elements(*scenario.trace));
   return {.sharding = Sharding::optimizer,
-          .shards = shards,
+          .shards = plan.ranks,
           .buckets =
               Bytes(padding * (bytes_per_element(plan.param_dtype) + bytes_per_element(plan.reduce_dtype))),
           .state = mixed_precision_state(plan.param_dtype, plan.reduce_dtype)};
@@ -71,10 +69,7 @@ HeldStates held_by(const MegatronPlan& plan, const Scenario& scenario, int shard
 }  // namespace
 
 HeldStates Scenario::held_states() const {
-  if (sharded) {
-    int shards = groups.empty() ? world_size : groups.front().ranks;
-    return std::visit([&](const auto& one) { return held_by(one, *this, shards); }, *sharded);
-  }
+  if (sharded) return std::visit([&](const auto& one) { return held_by(one, *this); }, *sharded);
   // DistributedDataParallel keeps its buckets beside the gradients, unless those are views of them
   // (reducer.cpp); a flat buffer does the same.
   bool has_buckets =

@@ -30,8 +30,7 @@ void set_software(Scenario& scenario, const Software& software) {
 std::string Scenario::algorithm() const {
   if (measured_table) return "measured";
   if (communication->gloo) return "gloo";
-  bool reduces_all = plan.strategy == Strategy::zero1 || plan.strategy == Strategy::zero2;
-  if (sharded && !reduces_all && communication->nccl.empty())
+  if (sharded && !all_reduces_shards(plan.strategy) && communication->nccl.empty())
     return "ring";  // of gathers and reduce-scatters, whatever was asked for
   return communication->nccl.empty() ? std::string(algorithm_name(communication->options.algorithm)) : "nccl";
 }

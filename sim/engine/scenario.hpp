@@ -29,6 +29,8 @@ struct RankClass {
   int rank = 0;  // the lowest of them
   int ranks = 1;
   double slowdown = 1;
+  // Of Communication's groups those that it is in, by axis; empty: of each axis that of its RankGroup.
+  std::vector<std::size_t> communicators = {};
 };
 
 // Ranks that reduce their gradients with one another, each group the whole model.

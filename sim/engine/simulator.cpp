@@ -9,9 +9,9 @@
 namespace ddpsim {
 namespace {
 
-// A group of ranks whose communicator is replayed.
+// A communicator that is replayed.
 struct ReplayedGroup {
-  std::vector<std::size_t> members;  // groups that do the same at the same times
+  std::vector<std::size_t> members;  // Communication's groups that do the same at the same times
   CollectiveCost* cost;
   const FlowPlan* plan = nullptr;
   Seconds broadcasts = {};  // before its first forward pass
@@ -70,13 +70,43 @@ Bytes largest_flow(const Scenario& scenario, const Program& program, std::span<c
   return (1 + scenario.physics.interference.collective) * largest;
 }
 
+// Ranks that train one copy of the model together, and others that do the same at the same times: indices of
+// Scenario::groups. Those of the first axis are the communicators of whole jobs, unless ranks say which
+// communicators they are in.
+std::vector<std::vector<std::size_t>> jobs_of(const Scenario& scenario,
+                                              std::span<const ReplayedGroup> groups) {
+  if (scenario.groups.size() == 1) return {{0}};
+  std::vector<std::vector<std::size_t>> jobs;
+  for (const auto& group : groups)
+    if (group.members.front() < scenario.groups.size()) jobs.push_back(group.members);
+  return jobs;
+}
+
+// Which of the replayed groups each communicator of the ranks' program is.
+std::vector<std::size_t> communicators_of(const Scenario& scenario, std::size_t job, const RankClass& ranks,
+                                          std::span<const ReplayedGroup> groups) {
+  auto mine = ranks.communicators;
+  if (mine.empty()) {
+    mine.push_back(job);
+    if (const auto* communication = scenario.communication.get())
+      for (std::size_t axis = 1; axis < communication->axes.size(); ++axis)
+        mine.push_back(communication->axes[axis].first + job);
+  }
+  for (auto& one : mine) {
+    auto found = std::find_if(groups.begin(), groups.end(), [one](const ReplayedGroup& group) {
+      return std::binary_search(group.members.begin(), group.members.end(), one);
+    });
+    one = static_cast<std::size_t>(found - groups.begin());
+  }
+  return mine;
+}
+
 RankTimeline empty_timeline(const Scenario& scenario, const std::vector<std::size_t>& members,
                             std::size_t rank_class) {
   const auto& group = scenario.groups[members.front()];
   const auto& one = group.rank_classes[rank_class];
   RankTimeline ranks;
   ranks.rank = one.rank;
-  ranks.group = members.front();
   ranks.group_size = group.ranks;
   // Groups that behave alike have the same classes.
   for (std::size_t member : members) {
@@ -103,16 +133,20 @@ SimulatedIteration replay_on(const Scenario& scenario, std::span<const GroupCost
   std::vector<ReplayedClass> classes;
   std::vector<ReplayedCommunicator> communicators;
   Timeline timeline;
-  for (const auto& group : groups) {
-    const auto& ranks = scenario.groups[group.members.front()];
+  for (const auto& group : groups)
+    communicators.push_back({group.cost, scenario.collective_workers, group.plan});
+  for (const auto& job : jobs_of(scenario, groups)) {
+    const auto& ranks = scenario.groups[job.front()];
     Seconds start = ranks.offset - zero;
     for (std::size_t c = 0; c < ranks.rank_classes.size(); ++c) {
       double slowdown = ranks.rank_classes[c].slowdown;
-      classes.push_back({&program.program, slowdown, start - group.broadcasts, {communicators.size()}});
-      timeline.rank_classes.push_back(empty_timeline(scenario, group.members, c));
-      timeline.rank_classes.back().backward_start = start + slowdown * before;
+      auto mine = communicators_of(scenario, job.front(), ranks.rank_classes[c], groups);
+      auto broadcasts = groups[mine.front()].broadcasts;
+      auto& one = timeline.rank_classes.emplace_back(empty_timeline(scenario, job, c));
+      one.backward_start = start + slowdown * before;
+      for (auto communicator : mine) one.communicators.push_back(groups[communicator].members.front());
+      classes.push_back({&program.program, slowdown, start - broadcasts, std::move(mine)});
     }
-    communicators.push_back({group.cost, scenario.collective_workers, group.plan});
   }
   SharedLinks links;
   if (plan)
@@ -123,7 +157,13 @@ SimulatedIteration replay_on(const Scenario& scenario, std::span<const GroupCost
   for (std::size_t c = 0; c < classes.size(); ++c) {
     auto& ranks = timeline.rank_classes[c];
     ranks.compute = std::move(result.classes[c].compute);
-    ranks.communication = result.communication[classes[c].communicators.front()];
+    for (auto communicator : classes[c].communicators) {
+      const auto& spans = result.communication[communicator];
+      ranks.communication.insert(ranks.communication.end(), spans.begin(), spans.end());
+    }
+    if (classes[c].communicators.size() > 1)
+      std::stable_sort(ranks.communication.begin(), ranks.communication.end(),
+                       [](const Span& a, const Span& b) { return a.start < b.start; });
     const auto& ended = result.classes[c].ended;
     for (const auto& op : program.ready) ranks.bucket_ready.push_back(op ? ended[*op] : classes[c].start);
     if (const auto& op = program.before_last_backward) ranks.backward_start = ended[*op];
@@ -136,8 +176,7 @@ SimulatedIteration replay_on(const Scenario& scenario, std::span<const GroupCost
 StepProgram program_of(const Scenario& scenario) {
   const auto& overheads = scenario.physics.overheads;
   if (!scenario.sharded) return data_parallel_program(*scenario.trace, scenario.plan, overheads);
-  return step_program(*scenario.trace, *scenario.sharded, scenario.plan.accumulation_steps,
-                      scenario.groups.front().ranks, overheads);
+  return step_program(*scenario.trace, *scenario.sharded, scenario.plan.accumulation_steps, overheads);
 }
 
 }  // namespace

@@ -16,6 +16,7 @@ struct ElementBucket {
 
 struct BucketedPlan {
   Strategy strategy = Strategy::zero1;
+  int ranks = 1;
   DType param_dtype = DType::bfloat16;                    // what is computed in, and gathered
   DType reduce_dtype = DType::bfloat16;                   // what is reduced
   std::shared_ptr<const std::vector<std::size_t>> order;  // of gradients

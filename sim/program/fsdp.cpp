@@ -8,14 +8,16 @@ namespace {
 
 class FsdpBuilder {
  public:
-  FsdpBuilder(const LayerTrace& trace, const FsdpPlan& plan, int ranks, const Overheads& overheads)
+  FsdpBuilder(const LayerTrace& trace, const FsdpPlan& plan, const Overheads& overheads)
       : trace_(trace),
         plan_(plan),
-        ranks_(ranks),
         overheads_(overheads),
         forward_(forward_passes(trace, plan.units)),
         backward_(backward_passes(trace, plan.units)) {
     result_.ready.resize(plan.units.size());
+    auto communicators = plan.options.communicators;
+    reducing_ = static_cast<std::size_t>(communicators - 1);
+    result_.program.communicators = static_cast<std::size_t>(communicators) + (plan.replicas > 1 ? 1 : 0);
   }
 
   StepProgram take(int accumulation_steps) {
@@ -28,8 +30,9 @@ class FsdpBuilder {
       backward();
     }
     std::vector<std::size_t> after;
-    if (last_reduction_) after.push_back(*last_reduction_);
-    compute(Activity::optimizer, 0, trace_.optimizer.value_or(Seconds()) / ranks_, std::move(after));
+    for (auto last : {last_reduction_, last_copy_})
+      if (last) after.push_back(*last);
+    compute(Activity::optimizer, 0, trace_.optimizer.value_or(Seconds()) / plan_.shards, std::move(after));
     return std::move(result_);
   }
 
@@ -48,10 +51,11 @@ class FsdpBuilder {
     return *last_compute_;
   }
 
-  std::size_t collective(Activity activity, Operation operation, std::size_t index, Bytes bytes,
-                         std::optional<std::size_t> after) {
+  std::size_t collective(std::size_t communicator, Activity activity, Operation operation, std::size_t index,
+                         Bytes bytes, std::optional<std::size_t> after) {
     Op op;
     op.kind = Op::Kind::collective;
+    op.communicator = communicator;
     op.activity = activity;
     op.index = index;
     op.operation = operation;
@@ -63,10 +67,12 @@ class FsdpBuilder {
     return ops().size() - 1;
   }
 
-  [[nodiscard]] bool is_fsdp2() const { return plan_.strategy == Strategy::fsdp; }
+  [[nodiscard]] bool is_fsdp2() const {
+    return plan_.strategy == Strategy::fsdp || plan_.strategy == Strategy::hsdp;
+  }
 
   std::size_t gather(std::size_t unit, std::optional<std::size_t> after) {
-    return collective(Activity::all_gather, Operation::all_gather, unit, plan_.gathered(unit), after);
+    return collective(0, Activity::all_gather, Operation::all_gather, unit, plan_.gathered(unit), after);
   }
 
   [[nodiscard]] Seconds pass(double passes, Bytes moved) const {
@@ -147,17 +153,21 @@ class FsdpBuilder {
     if (is_fsdp2() && last_reduction_) after.push_back(*last_reduction_);
     if (is_fsdp2() || casts)
       compute(Activity::copy_in, bucket_of(unit), pass(overheads_.passes.in, copied), std::move(after));
-    last_reduction_ = collective(Activity::reduce_scatter, Operation::reduce_scatter, bucket_of(unit),
-                                 plan_.reduced(unit), last_compute_);
+    last_reduction_ = collective(reducing_, Activity::reduce_scatter, Operation::reduce_scatter,
+                                 bucket_of(unit), plan_.reduced(unit), last_compute_);
+    if (plan_.replicas > 1)
+      last_copy_ = collective(reducing_ + 1, Activity::all_reduce, Operation::all_reduce, bucket_of(unit),
+                              plan_.reduced(unit) / plan_.shards, last_reduction_);
   }
 
   const LayerTrace& trace_;
   const FsdpPlan& plan_;
-  int ranks_;
   const Overheads& overheads_;
   std::vector<UnitPass> forward_, backward_;
   StepProgram result_;
+  std::size_t reducing_ = 0;  // the communicator of reduce-scatters
   std::optional<std::size_t> last_compute_, last_reduction_;
+  std::optional<std::size_t> last_copy_;  // to the other groups
   std::size_t index_ = 0;
   bool is_last_ = false, reduces_ = false, has_communicated_ = false;
 };
@@ -176,8 +186,9 @@ Bytes FsdpPlan::reduced(std::size_t unit) const {
   return bytes_as(units[unit], options.reduce_dtype);
 }
 
-FsdpPlan make_fsdp_plan(const LayerTrace& trace, Strategy strategy, const FsdpOptions& options) {
-  return {strategy, options, shard_units(trace, options.units)};
+FsdpPlan make_fsdp_plan(const LayerTrace& trace, Strategy strategy, const FsdpOptions& options, int shards,
+                        int replicas) {
+  return {strategy, options, shards, replicas, shard_units(trace, options.units)};
 }
 
 ReductionPlan reduction_plan(const LayerTrace& trace, const FsdpPlan& plan, int accumulation_steps) {
@@ -200,15 +211,9 @@ ReductionPlan reduction_plan(const LayerTrace& trace, const FsdpPlan& plan, int 
   return result;
 }
 
-std::vector<Bytes> gathered(const FsdpPlan& plan) {
-  std::vector<Bytes> bytes;
-  for (std::size_t unit = 0; unit < plan.units.size(); ++unit) bytes.push_back(plan.gathered(unit));
-  return bytes;
-}
-
-StepProgram step_program(const LayerTrace& trace, const FsdpPlan& plan, int accumulation_steps, int ranks,
+StepProgram step_program(const LayerTrace& trace, const FsdpPlan& plan, int accumulation_steps,
                          const Overheads& overheads) {
-  return FsdpBuilder(trace, plan, ranks, overheads).take(accumulation_steps);
+  return FsdpBuilder(trace, plan, overheads).take(accumulation_steps);
 }
 
 }  // namespace ddpsim

@@ -9,7 +9,11 @@
 // backward, and so does the last block. `fsdp1` is FullyShardedDataParallel (_runtime_utils.py): the host
 // waits with the gather of a unit until the forward pass of the one two before it has ended
 // (limit_all_gathers), and nothing waits for reduce-scatters before the end. Both have one communicator, on
-// which collectives run in launch order.
+// which collectives run in launch order; reduce-scatters can have another one.
+//
+// `hsdp` and `hsdp1` are the same with shards within groups of ranks only: a unit's reduce-scatter is
+// followed by an all-reduce of a rank's shard of it over the ranks that hold the same one, on a communicator
+// of its own. Only the optimizer waits for it (_fsdp_collectives.py: foreach_reduce; FSDP1: HYBRID_SHARD).
 #include <optional>
 
 #include "sim/ddp/reduction_plan.hpp"
@@ -25,28 +29,30 @@ struct FsdpOptions {
   DType param_dtype = DType::bfloat16;   // what is gathered, and gradients before they are cast
   DType reduce_dtype = DType::float32;   // what is reduced
   bool reduce_every_micro_batch = true;  // false: after the last one only (set_requires_gradient_sync)
+  int communicators = 1;                 // 2: reduce-scatters run beside all-gathers
+  std::optional<int> shard_group;        // ranks; none: those of a node
   bool operator==(const FsdpOptions&) const = default;
 };
 
 struct FsdpPlan {
-  Strategy strategy = Strategy::fsdp;  // or fsdp1
+  Strategy strategy = Strategy::fsdp;
   FsdpOptions options;
+  int shards = 1;    // ranks that hold the parameters together
+  int replicas = 1;  // groups of them
   std::vector<ShardUnit> units;
   [[nodiscard]] Bytes gathered(std::size_t unit) const;  // by the all-gather, of all ranks
   [[nodiscard]] Bytes reduced(std::size_t unit) const;   // by the reduce-scatter, of all ranks
 };
 
-FsdpPlan make_fsdp_plan(const LayerTrace& trace, Strategy strategy, const FsdpOptions& options);
+FsdpPlan make_fsdp_plan(const LayerTrace& trace, Strategy strategy, const FsdpOptions& options, int shards,
+                        int replicas = 1);
 
 // What is reduced, as other strategies have it: a bucket a unit, in launch order.
 ReductionPlan reduction_plan(const LayerTrace& trace, const FsdpPlan& plan, int accumulation_steps);
 
 // The optimizer steps on a rank's shard only. A gathered unit is copied out of its buffer, gradients are
 // copied (and cast) into the buffer that is reduced: overheads.passes.out and .in of them.
-StepProgram step_program(const LayerTrace& trace, const FsdpPlan& plan, int accumulation_steps, int ranks,
+StepProgram step_program(const LayerTrace& trace, const FsdpPlan& plan, int accumulation_steps,
                          const Overheads& overheads);
-
-// By the all-gather of each unit, of all ranks.
-std::vector<Bytes> gathered(const FsdpPlan& plan);
 
 }  // namespace ddpsim

@@ -37,8 +37,8 @@ std::vector<ElementBucket> buckets_of(const LayerTrace& trace, const std::vector
 
 class MegatronBuilder {
  public:
-  MegatronBuilder(const LayerTrace& trace, const MegatronPlan& plan, int ranks, const Overheads& overheads)
-      : trace_(trace), plan_(plan), ranks_(ranks), step_(plan.buckets.size(), overheads) {}
+  MegatronBuilder(const LayerTrace& trace, const MegatronPlan& plan, const Overheads& overheads)
+      : trace_(trace), plan_(plan), step_(plan.buckets.size(), overheads) {}
 
   StepProgram take(int accumulation_steps) {
     auto last = static_cast<std::size_t>(accumulation_steps) - 1;
@@ -51,7 +51,7 @@ class MegatronBuilder {
     }
     step_.start_last_backward();
     last_backward(last);
-    step_.compute(Activity::optimizer, 0, trace_.optimizer.value_or(Seconds()) / ranks_);
+    step_.compute(Activity::optimizer, 0, trace_.optimizer.value_or(Seconds()) / plan_.ranks);
     if (!plan_.options.overlap_param_gather) gather_all();
     return step_.take();
   }
@@ -116,7 +116,6 @@ class MegatronBuilder {
 
   const LayerTrace& trace_;
   const MegatronPlan& plan_;
-  int ranks_;
   StepBuilder step_;
 };
 
@@ -125,6 +124,7 @@ class MegatronBuilder {
 MegatronPlan make_megatron_plan(const LayerTrace& trace, const MegatronOptions& options, int ranks) {
   MegatronPlan plan;
   plan.strategy = Strategy::megatron;
+  plan.ranks = ranks;
   plan.param_dtype = options.param_dtype;
   bool in_32_bits = options.grad_reduce_in_fp32.value_or(options.param_dtype != DType::float16);
   plan.reduce_dtype = in_32_bits ? DType::float32 : options.param_dtype;
@@ -149,16 +149,9 @@ MegatronPlan make_megatron_plan(const LayerTrace& trace, const MegatronOptions& 
   return plan;
 }
 
-std::vector<Bytes> gathered(const MegatronPlan& plan) {
-  std::vector<Bytes> bytes;
-  for (const auto& bucket : plan.buckets)
-    bytes.push_back(BucketedPlan::bytes_of(bucket.elements, plan.param_dtype));
-  return bytes;
-}
-
-StepProgram step_program(const LayerTrace& trace, const MegatronPlan& plan, int accumulation_steps, int ranks,
+StepProgram step_program(const LayerTrace& trace, const MegatronPlan& plan, int accumulation_steps,
                          const Overheads& overheads) {
-  return MegatronBuilder(trace, plan, ranks, overheads).take(accumulation_steps);
+  return MegatronBuilder(trace, plan, overheads).take(accumulation_steps);
 }
 
 }  // namespace ddpsim

@@ -35,12 +35,9 @@ struct MegatronPlan : BucketedPlan {
 
 MegatronPlan make_megatron_plan(const LayerTrace& trace, const MegatronOptions& options, int ranks);
 
-// By bucket.
-std::vector<Bytes> gathered(const MegatronPlan& plan);
-
 // A bucket is divided by the ranks before it is reduced: overheads.passes.in of it. Gradients are added up in
 // it by the kernels that compute them.
-StepProgram step_program(const LayerTrace& trace, const MegatronPlan& plan, int accumulation_steps, int ranks,
+StepProgram step_program(const LayerTrace& trace, const MegatronPlan& plan, int accumulation_steps,
                          const Overheads& overheads);
 
 }  // namespace ddpsim

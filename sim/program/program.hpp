@@ -37,7 +37,7 @@ struct Program {
   bool operator==(const Program&) const = default;
 };
 
-// A step as a strategy builds it, of one communicator.
+// A step as a strategy builds it.
 struct StepProgram {
   Program program;
   // By bucket: the op with whose end all its gradients are there; none: they are as the program starts.

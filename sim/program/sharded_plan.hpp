@@ -13,10 +13,7 @@ using ShardedPlan = std::variant<FsdpPlan, ZeroPlan, Zero3Plan, MegatronPlan>;
 // What is reduced, as other strategies have it, in launch order.
 ReductionPlan reduction_plan(const LayerTrace& trace, const ShardedPlan& plan, int accumulation_steps);
 
-// By its all-gathers, of all ranks, by the index that they have in the program.
-std::vector<Bytes> gathered(const ShardedPlan& plan);
-
-StepProgram step_program(const LayerTrace& trace, const ShardedPlan& plan, int accumulation_steps, int ranks,
+StepProgram step_program(const LayerTrace& trace, const ShardedPlan& plan, int accumulation_steps,
                          const Overheads& overheads);
 
 }  // namespace ddpsim

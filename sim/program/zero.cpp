@@ -25,8 +25,8 @@ std::vector<Bytes> gathers_of(const LayerTrace& trace, const ZeroOptions& option
 
 class ZeroBuilder {
  public:
-  ZeroBuilder(const LayerTrace& trace, const ZeroPlan& plan, int ranks, const Overheads& overheads)
-      : trace_(trace), plan_(plan), ranks_(ranks), step_(plan.buckets.size(), overheads) {}
+  ZeroBuilder(const LayerTrace& trace, const ZeroPlan& plan, const Overheads& overheads)
+      : trace_(trace), plan_(plan), step_(plan.buckets.size(), overheads) {}
 
   StepProgram take(int accumulation_steps) {
     for (int i = 0; i < accumulation_steps; ++i) {
@@ -36,7 +36,7 @@ class ZeroBuilder {
       if (is_last_) step_.start_last_backward();
       micro_batch();
     }
-    step_.compute(Activity::optimizer, 0, trace_.optimizer.value_or(Seconds()) / ranks_);
+    step_.compute(Activity::optimizer, 0, trace_.optimizer.value_or(Seconds()) / plan_.ranks);
     for (std::size_t i = 0; i < plan_.gathers.size(); ++i)
       step_.wait(step_.collective(Activity::all_gather, Operation::all_gather, i, plan_.gathers[i]));
     step_.compute(Activity::copy_out, 0, {});
@@ -120,14 +120,13 @@ class ZeroBuilder {
     auto elements = plan_.buckets[bucket].elements;
     step_.pass(Activity::copy_in, bucket, step_.passes().in, held(elements) + 3 * plan_.reduced(bucket));
     step_.wait(step_.collective(Activity::all_reduce, Operation::all_reduce, bucket, plan_.reduced(bucket)));
-    auto slice = plan_.options.contiguous_gradients ? 1.0 / ranks_ : 1.0;
+    auto slice = plan_.options.contiguous_gradients ? 1.0 / plan_.ranks : 1.0;
     step_.pass(Activity::copy_out, bucket, step_.passes().out,
                slice * (held(elements) + plan_.reduced(bucket)));
   }
 
   const LayerTrace& trace_;
   const ZeroPlan& plan_;
-  int ranks_;
   StepBuilder step_;
   std::optional<std::size_t> reduction_;  // that nobody waits for yet
   std::size_t index_ = 0;
@@ -140,6 +139,7 @@ class ZeroBuilder {
 ZeroPlan make_zero_plan(const LayerTrace& trace, Strategy strategy, const ZeroOptions& options, int ranks) {
   ZeroPlan plan;
   plan.strategy = strategy;
+  plan.ranks = ranks;
   plan.param_dtype = options.param_dtype;
   plan.reduce_dtype = options.reduce_dtype.value_or(options.param_dtype);
   plan.options = options;
@@ -153,9 +153,9 @@ ZeroPlan make_zero_plan(const LayerTrace& trace, Strategy strategy, const ZeroOp
   return plan;
 }
 
-StepProgram step_program(const LayerTrace& trace, const ZeroPlan& plan, int accumulation_steps, int ranks,
+StepProgram step_program(const LayerTrace& trace, const ZeroPlan& plan, int accumulation_steps,
                          const Overheads& overheads) {
-  return ZeroBuilder(trace, plan, ranks, overheads).take(accumulation_steps);
+  return ZeroBuilder(trace, plan, overheads).take(accumulation_steps);
 }
 
 }  // namespace ddpsim

@@ -39,14 +39,10 @@ struct ZeroPlan : BucketedPlan {
 
 ZeroPlan make_zero_plan(const LayerTrace& trace, Strategy strategy, const ZeroOptions& options, int ranks);
 
-inline std::vector<Bytes> gathered(const ZeroPlan& plan) {
-  return plan.gathers;
-}
-
 // A gradient's copy into its bucket is overheads.passes.in of it; flattening the bucket's slices and dividing
 // them are two more, beside compute where reductions overlap it. A rank copies its slice back
 // (overheads.passes.out).
-StepProgram step_program(const LayerTrace& trace, const ZeroPlan& plan, int accumulation_steps, int ranks,
+StepProgram step_program(const LayerTrace& trace, const ZeroPlan& plan, int accumulation_steps,
                          const Overheads& overheads);
 
 }  // namespace ddpsim

@@ -9,8 +9,8 @@ constexpr std::size_t kReductionsInFlight = 3;  // stage3.py: no fourth one is l
 
 class Zero3Builder {
  public:
-  Zero3Builder(const LayerTrace& trace, const Zero3Plan& plan, int ranks, const Overheads& overheads)
-      : trace_(trace), plan_(plan), ranks_(ranks), step_(plan.buckets.size(), overheads) {}
+  Zero3Builder(const LayerTrace& trace, const Zero3Plan& plan, const Overheads& overheads)
+      : trace_(trace), plan_(plan), step_(plan.buckets.size(), overheads) {}
 
   StepProgram take(int accumulation_steps) {
     for (int i = 0; i < accumulation_steps; ++i) {
@@ -25,7 +25,7 @@ class Zero3Builder {
       if (is_last_) step_.start_last_backward();
       backward(module);
     }
-    step_.compute(Activity::optimizer, 0, trace_.optimizer.value_or(Seconds()) / ranks_);
+    step_.compute(Activity::optimizer, 0, trace_.optimizer.value_or(Seconds()) / plan_.ranks);
     if (plan_.schedule.persistent > 0) {
       auto index = plan_.schedule.gathers.size();
       step_.wait(gather(index, plan_.schedule.persistent));
@@ -88,7 +88,6 @@ class Zero3Builder {
 
   const LayerTrace& trace_;
   const Zero3Plan& plan_;
-  int ranks_;
   StepBuilder step_;
   std::vector<std::size_t> launched_;  // by gather of this micro-batch: its op
   std::size_t index_ = 0;
@@ -97,9 +96,10 @@ class Zero3Builder {
 
 }  // namespace
 
-Zero3Plan make_zero3_plan(const LayerTrace& trace, const ZeroOptions& options) {
+Zero3Plan make_zero3_plan(const LayerTrace& trace, const ZeroOptions& options, int ranks) {
   Zero3Plan plan;
   plan.strategy = Strategy::zero3;
+  plan.ranks = ranks;
   plan.param_dtype = options.param_dtype;
   plan.reduce_dtype = options.reduce_dtype.value_or(options.param_dtype);
   plan.options = options;
@@ -117,18 +117,9 @@ Zero3Plan make_zero3_plan(const LayerTrace& trace, const ZeroOptions& options) {
   return plan;
 }
 
-std::vector<Bytes> gathered(const Zero3Plan& plan) {
-  std::vector<Bytes> bytes;
-  for (auto elements : plan.schedule.gathers)
-    bytes.push_back(BucketedPlan::bytes_of(elements, plan.param_dtype));
-  if (plan.schedule.persistent > 0)
-    bytes.push_back(BucketedPlan::bytes_of(plan.schedule.persistent, plan.param_dtype));
-  return bytes;
-}
-
-StepProgram step_program(const LayerTrace& trace, const Zero3Plan& plan, int accumulation_steps, int ranks,
+StepProgram step_program(const LayerTrace& trace, const Zero3Plan& plan, int accumulation_steps,
                          const Overheads& overheads) {
-  return Zero3Builder(trace, plan, ranks, overheads).take(accumulation_steps);
+  return Zero3Builder(trace, plan, overheads).take(accumulation_steps);
 }
 
 }  // namespace ddpsim

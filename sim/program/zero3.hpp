@@ -20,14 +20,11 @@ struct Zero3Plan : BucketedPlan {
   GatherSchedule schedule;
 };
 
-Zero3Plan make_zero3_plan(const LayerTrace& trace, const ZeroOptions& options);
-
-// Those of a micro-batch, and last the one after the optimizer, if there is one.
-std::vector<Bytes> gathered(const Zero3Plan& plan);
+Zero3Plan make_zero3_plan(const LayerTrace& trace, const ZeroOptions& options, int ranks);
 
 // What was gathered is put together on the compute lane (overheads.passes.out), and so are gradients put into
 // the buffer that is reduced (overheads.passes.in).
-StepProgram step_program(const LayerTrace& trace, const Zero3Plan& plan, int accumulation_steps, int ranks,
+StepProgram step_program(const LayerTrace& trace, const Zero3Plan& plan, int accumulation_steps,
                          const Overheads& overheads);
 
 }  // namespace ddpsim

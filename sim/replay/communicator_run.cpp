@@ -56,7 +56,7 @@ void CommunicatorRun::start(Place& place, std::size_t number) {
   ++busy_;
   place.is_busy = true;
   place.number = number;
-  place.span = {op.activity, op.index, now(), now()};
+  place.span = {op.activity, op.index, now(), now(), Seconds(0), op.bytes, op.communicator};
   spans_.push_back(place.span);
   if (place.paced) place.paced->set_pace(pace_);
   carry_out(place, op);

@@ -84,7 +84,7 @@ void add_metrics(const IterationMetrics& m, Json& point) {
   point["simulated_flows"] = m.simulated_flows;
   auto& operations = point["communication"] = Json::array();
   for (const auto& one : m.operations)
-    operations.push_back({{"axis", "data"},
+    operations.push_back({{"axis", one.axis},
                           {"operation", operation_name(one.operation)},
                           {"bytes", bytes(one.bytes)},
                           {"count", one.count},

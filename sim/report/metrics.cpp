@@ -83,77 +83,90 @@ Seconds exposed(const Span& collective, const std::vector<Span>& waits) {
   return sum;
 }
 
+CommunicatorRanks ranks_of(const Span& span, const RankTimeline& rank, const IterationContext& context) {
+  if (context.communicators.empty()) return {.ranks = rank.group_size};
+  return context.communicators.at(span.communicator);
+}
+
 void measure_operations(const RankTimeline& rank, const IterationContext& context,
                         IterationMetrics& metrics) {
-  std::size_t broadcasts = 0;
-  auto bytes_of = [&](const Span& span) {
-    if (span.activity == Activity::all_gather) return context.gathered.at(span.index);
-    if (span.activity == Activity::broadcast) return context.plan.buffer_broadcasts.at(broadcasts++);
-    if (span.activity == Activity::used_parameter_bitmap) return *context.plan.used_parameter_bitmap;
-    return context.plan.buckets.at(span.index).wire;
-  };
   auto waits = waits_of(rank.compute);
   auto& all = metrics.operations;
   for (const auto& span : rank.communication) {
     auto operation = operation_of(span.activity);
-    auto known =
-        std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.operation == operation; });
-    if (known == all.end()) known = all.insert(all.end(), {operation});
+    const auto axis = ranks_of(span, rank, context).axis;
+    auto known = std::find_if(all.begin(), all.end(), [&](const auto& one) {
+      return one.operation == operation && one.axis == axis;
+    });
+    if (known == all.end()) known = all.insert(all.end(), {axis, operation});
     ++known->count;
-    known->bytes += bytes_of(span);
+    known->bytes += span.bytes;
     known->busy += span.end - span.start;
     known->exposed += exposed(span, waits);
   }
+}
+
+// Of its bytes on the wire, and how NCCL would carry it out.
+BucketMetrics collective_of(const Span& span, const RankTimeline& rank, const IterationContext& context) {
+  BucketMetrics collective;
+  collective.start = span.start - rank.backward_start;
+  collective.end = span.end - rank.backward_start;
+  collective.bytes = collective.wire = span.bytes;
+  if (context.choice)
+    collective.choice =
+        context.choice(rank.communicators.at(span.communicator), operation_of(span.activity), span.bytes);
+  return collective;
+}
+
+// The bucket's own part of it. Of several micro-batches the last one's counts; where a bucket is reduced in
+// two steps, both of them.
+void add_bucket(const Span& span, const RankTimeline& rank, const IterationContext& context,
+                std::vector<std::optional<std::pair<Activity, BucketMetrics>>>& by_index,
+                std::vector<std::size_t>& order) {
+  DDPSIM_CHECK(span.index < by_index.size(), "only planned buckets are reduced");
+  auto& known = by_index[span.index];
+  if (known && known->first != span.activity) {
+    known->second.end = std::max(known->second.end, span.end - rank.backward_start);
+    return;
+  }
+  if (known) std::erase(order, span.index);
+  order.push_back(span.index);
+  auto collective = collective_of(span, rank, context);
+  const auto& bucket = context.plan.buckets[span.index];
+  collective.index = span.index;
+  collective.bytes = bucket.bytes;
+  collective.n_gradients = bucket.gradients.size();
+  collective.ready = rank.bucket_ready[span.index] - rank.backward_start;
+  known = {span.activity, std::move(collective)};
 }
 
 void measure_communication(const RankTimeline& rank, const IterationContext& context,
                            IterationMetrics& metrics) {
   const auto& buckets = context.plan.buckets;
   DDPSIM_CHECK(rank.bucket_ready.size() == buckets.size(), "one ready time a bucket");
-  metrics.buckets.reserve(buckets.size());
+  std::vector<std::optional<std::pair<Activity, BucketMetrics>>> by_index(buckets.size());
+  std::vector<std::size_t> order;
   Bytes bytes, on_bus;
-  auto sized = [&](Operation operation, Bytes size) {
-    bytes += size;
-    on_bus += size * busbw_factor(operation, rank.group_size);
-  };
   Seconds busy_until = rank.communication.front().start;
   for (const auto& span : rank.communication) {
     if (span.end > busy_until) metrics.communication += span.end - std::max(span.start, busy_until);
     busy_until = std::max(busy_until, span.end);
     if (span.activity == Activity::broadcast) continue;
     auto operation = operation_of(span.activity);
-    if (span.activity == Activity::all_gather) {
-      sized(operation, context.gathered.at(span.index));
-      continue;
-    }
-    if (is_sharded(context.plan.strategy) && span.start < rank.backward_start) {
-      sized(operation, buckets.at(span.index).wire);  // of an earlier micro-batch
-      continue;
-    }
-    BucketMetrics collective;
-    collective.start = span.start - rank.backward_start;
-    collective.end = span.end - rank.backward_start;
+    bytes += span.bytes;
+    on_bus += span.bytes * busbw_factor(operation, ranks_of(span, rank, context).ranks);
     if (span.activity == Activity::used_parameter_bitmap) {
-      DDPSIM_CHECK(context.plan.used_parameter_bitmap, "only a planned bitmap is reduced");
-      collective.bytes = collective.wire = *context.plan.used_parameter_bitmap;
+      metrics.used_parameter_bitmap = collective_of(span, rank, context);
       // Which parameters were used is known with the last gradient.
-      collective.ready =
+      metrics.used_parameter_bitmap->ready =
           *std::max_element(rank.bucket_ready.begin(), rank.bucket_ready.end()) - rank.backward_start;
-      if (context.choice) collective.choice = context.choice(rank.group, operation, collective.wire);
-      metrics.used_parameter_bitmap = collective;
-    } else {
-      DDPSIM_CHECK(span.index < buckets.size(), "only planned buckets are reduced");
-      collective.index = span.index;
-      collective.bytes = buckets[span.index].bytes;
-      collective.wire = buckets[span.index].wire;
-      collective.n_gradients = buckets[span.index].gradients.size();
-      collective.ready = rank.bucket_ready[span.index] - rank.backward_start;
-      if (context.choice) collective.choice = context.choice(rank.group, operation, collective.wire);
-      metrics.buckets.push_back(collective);
+    } else if (span.activity != Activity::all_gather) {
+      add_bucket(span, rank, context, by_index, order);
     }
-    sized(operation, collective.wire);
   }
-  DDPSIM_CHECK(metrics.buckets.size() == buckets.size(), "every bucket is reduced once");
+  DDPSIM_CHECK(order.size() == buckets.size(), "every bucket is reduced");
+  metrics.buckets.reserve(buckets.size());
+  for (auto index : order) metrics.buckets.push_back(std::move(by_index[index]->second));
   DDPSIM_CHECK(bytes > Bytes(0), "something was communicated");
   auto all_reduces = metrics.communication - metrics.buffer_broadcast;
   if (all_reduces <= Seconds(0))

@@ -34,8 +34,9 @@ struct BucketMetrics {
   Bytes wire = bytes;  // what is all-reduced: less where a hook compresses
 };
 
-// All collectives of an operation.
+// All collectives of an operation on an axis of ranks.
 struct OperationMetrics {
+  std::string axis;
   Operation operation = Operation::all_reduce;
   std::size_t count = 0;
   Bytes bytes = {};
@@ -103,7 +104,7 @@ struct IterationMetrics {
   std::optional<double>
       scaling_efficiency;  // throughput a GPU against one GPU alone, which does not communicate
   std::vector<BucketMetrics> buckets;
-  std::vector<OperationMetrics> operations = {};  // what was communicated, by operation
+  std::vector<OperationMetrics> operations = {};  // what was communicated, by axis and operation
   std::optional<BucketMetrics>
       used_parameter_bitmap;  // ready with the last gradient; its index and n_gradients are 0
   // Where the times of the collectives come from, each source once; empty where nothing was chosen.
@@ -114,6 +115,12 @@ struct IterationMetrics {
   int collective_workers = 1;                       // collectives of a group that may be in flight at once
 };
 
+// Whom a communicator of the program joins.
+struct CommunicatorRanks {
+  std::string axis = "data";
+  int ranks = 0;
+};
+
 // What the timeline itself does not say.
 struct IterationContext {
   const LayerTrace& trace;
@@ -122,7 +129,7 @@ struct IterationContext {
   std::string algorithm;  // "ring", "measured"
   std::string fidelity;   // "lazy", ...
   int collective_workers = 1;
-  std::vector<Bytes> gathered = {};  // by all-gathers, by unit
+  std::vector<CommunicatorRanks> communicators = {};  // by the program's; empty: one, of the whole group
   // Of a group's collective; none where nothing is chosen.
   std::function<CollectiveChoice(std::size_t group, Operation operation, Bytes bytes)> choice = nullptr;
 };

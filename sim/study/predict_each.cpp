@@ -54,7 +54,7 @@ template <class Archive, class Ranks, class Visit>
 void visit_fields(Archive& archive, Ranks& ranks, Visit visit) {
   visit(archive, ranks.rank);
   visit(archive, ranks.ranks);
-  visit(archive, ranks.group);
+  visit(archive, ranks.communicators);
   visit(archive, ranks.group_size);
   visit(archive, ranks.slowdown);
   visit(archive, ranks.compute);

@@ -1,5 +1,7 @@
 #include "sim/study/prediction.hpp"
 
+#include <set>
+
 #include "sim/base/check.hpp"
 #include "sim/base/statistics.hpp"
 
@@ -17,7 +19,12 @@ void set_slowest(const std::vector<SlowestRank>& slowest, const std::vector<int>
                  Scenario& scenario) {
   for (std::size_t g = 0; g < scenario.groups.size(); ++g) {
     const auto& [rank, slowdown] = slowest[static_cast<std::size_t>(labels[g])];
-    scenario.groups[g].rank_classes = {{rank, 1, slowdown}};
+    // Of every kind of communicator one: all ranks wait for the slowest somewhere.
+    std::set<std::vector<std::size_t>> communicators;
+    for (const auto& one : scenario.groups[g].rank_classes) communicators.insert(one.communicators);
+    scenario.groups[g].rank_classes.clear();
+    for (const auto& mine : communicators)
+      scenario.groups[g].rank_classes.push_back({rank, 1, slowdown, mine});
   }
 }
 

@@ -19,7 +19,11 @@ IterationContext context_of(const Scenario& scenario) {
                            scenario.algorithm(),
                            std::string(fidelity_name(scenario.fidelity)),
                            scenario.collective_workers};
-  if (scenario.sharded) context.gathered = gathered(*scenario.sharded);
+  if (const auto* communication = scenario.communication.get();
+      communication && communication->axes.size() > 1)
+    for (const auto& axis : communication->axes)
+      context.communicators.push_back(
+          {axis.name, static_cast<int>(communication->groups[axis.first].size())});
   if (scenario.communication && !scenario.communication->nccl.empty())
     context.choice = [&scenario](std::size_t group, Operation operation, Bytes bytes) {
       return nccl_choice(scenario, group, operation, bytes);

@@ -7,6 +7,8 @@
 #include "sim/base/limits.hpp"
 #include "sim/config/reader.hpp"
 #include "sim/cost/nccl_communicator.hpp"
+#include "sim/text/cluster_mesh.hpp"
+#include "sim/text/override_checks.hpp"
 #include "sim/text/plausibility.hpp"
 #include "sim/text/scenario_reader.hpp"
 #include "sim/text/sections.hpp"
@@ -89,27 +91,6 @@ std::shared_ptr<const Cluster> build_cluster(const Topology& topology, const Clu
   }
 }
 
-// Throws InputError where an override changes what NCCL's model does not read: alone or among other traffic,
-// its all-reduces run over links that have a bandwidth only. A figure that a link has anyway changes nothing
-// and is no mistake.
-void check_nccl_reads(const Value* overrides, const Topology& topology, int world_size) {
-  if (!overrides) return;
-  auto usual = topology.build(world_size);
-  for (const auto& item : config::items_of(*overrides)) {
-    auto different = read_link_override(item);
-    if (!different.latency) continue;
-    auto links = usual->links_named(different.link, different.span);
-    bool is_new = std::any_of(links.begin(), links.end(),
-                              [&](int link) { return usual->link(link).latency != *different.latency; });
-    if (is_new)
-      throw InputError(
-          item.find("latency")->value.span,
-          "NCCL's model does not read latencies of links: this changes nothing",
-          "its latencies are NCCL's own; nccl.nic_latency of the topology says a NIC's. Or write collective: "
-          "{algorithm: ring}, whose steps pay the links' latencies");
-  }
-}
-
 std::vector<RankPlace> places_of(const std::vector<GroupSection>& groups, const std::vector<int>& labels,
                                  const Slowdowns& slowdowns, int world_size) {
   std::vector<RankPlace> places(static_cast<std::size_t>(world_size));
@@ -152,21 +133,6 @@ void read_measured_cluster(const MeasuredTable& table, const SourceSpan& table_p
                      "use a table of that world size");
 }
 
-// Gloo's traffic between GPUs uses PCIe and the network.
-void check_gloo_uses(const Value* overrides, const Cluster& cluster) {
-  if (!overrides) return;
-  for (const auto& change : config::as_list(read_link_override)(*overrides)) {
-    auto links = cluster.links_named(change.link, change.span);
-    bool unused = std::all_of(links.begin(), links.end(), [&](int link) {
-      auto medium = cluster.cable(link).medium;
-      return medium == Medium::nvlink || medium == Medium::socket;
-    });
-    if (unused)
-      throw InputError(change.span, fmt::format("Gloo does not use {}: this changes nothing", change.link),
-                       "remove it, or write backend: nccl");
-  }
-}
-
 // Throws InputError (without a place) unless each visits every rank once.
 void check_rings(const std::vector<std::vector<int>>& rings, const std::vector<RankGroup>& groups) {
   if (rings.empty()) return;
@@ -186,11 +152,29 @@ void check_rings(const std::vector<std::vector<int>>& rings, const std::vector<R
 
 }  // namespace
 
+std::vector<std::vector<int>> ScenarioReader::mesh_of(const ClusterSection& section,
+                                                      const Collective& collective,
+                                                      std::span<const int> gpu_of_rank,
+                                                      Communication& communication) {
+  if (section.groups)
+    throw InputError(section.groups->span, "a job that is sharded within groups of ranks is one group",
+                     "remove cluster.groups; fsdp.shard_group says how many ranks hold the model together");
+  if (!collective.options.rings.empty())
+    throw InputError(collective.place, "rings are over all ranks, and here groups of them communicate",
+                     "remove 'rings'");
+  try {
+    int shards = shard_group_ranks(collective.shard_group.ranks, *communication.cluster, gpu_of_rank);
+    communication.labels.clear();
+    return add_mesh(collective.communicators, shards, gpu_of_rank, communication);
+  } catch (const InputError& error) {
+    throw error.at(collective.shard_group.place);
+  }
+}
+
 ClusterTraffic ScenarioReader::make_traffic(const Topology& topology, const ClusterSection& section,
                                             const Value* stragglers, const Collective& collective) {
   auto communication = std::make_shared<Communication>();
   communication->options = collective.options;
-  communication->operations = collective.operations;
   communication->cluster = build_cluster(topology, section, links_);
   const Cluster& cluster = *communication->cluster;
   auto gpu_of_rank = place_ranks(read_placement(section.placement), cluster, section.world_size);
@@ -203,9 +187,11 @@ ClusterTraffic ScenarioReader::make_traffic(const Topology& topology, const Clus
   auto places = places_of(groups, communication->labels, slowdowns, section.world_size);
   set_nodes(cluster, gpu_of_rank, places);
   traffic.places = std::make_shared<const RankPlaces>(RankPlaces{std::move(places), true});
-  for (const auto& group : groups) {
-    auto& gpus = communication->groups.emplace_back();
-    for (int rank : group.ranks) gpus.push_back(gpu_of_rank[static_cast<std::size_t>(rank)]);
+  if (std::any_of(collective.communicators.begin(), collective.communicators.end(),
+                  [](const auto& use) { return use.joined != Joined::all; })) {
+    traffic.mesh = mesh_of(section, collective, gpu_of_rank, *communication);
+  } else {
+    add_axes(groups, collective.communicators, gpu_of_rank, *communication);
   }
   communication->background = read_background(section.background, cluster);
   if (uses_gloo(topology, collective)) {
@@ -216,6 +202,7 @@ ClusterTraffic ScenarioReader::make_traffic(const Topology& topology, const Clus
     check_nccl_reads(section.overrides, topology, section.world_size);
     add_nccl_models(*topology.nccl, collective.nccl, *communication);
   }
+  if (!traffic.mesh.empty()) settle_labels(traffic.mesh, traffic.places->ranks, *communication);
   traffic.communication = std::move(communication);
   return traffic;
 }
@@ -250,8 +237,10 @@ ClusterTraffic ScenarioReader::make_measured_traffic(const Topology* topology, c
 
 std::shared_ptr<const RankPlaces> ScenarioReader::read_cluster(const Value& root,
                                                                const Collective& collective,
-                                                               const Value* stragglers, bool needs_links,
+                                                               const Value* stragglers,
+                                                               std::optional<Fidelity> wanted,
                                                                Scenario& scenario) {
+  bool needs_links = wanted && *wanted != Fidelity::closed_form;
   ClusterSection section(root);
   scenario.world_size = section.world_size;
   scenario.price = section.price;
@@ -267,8 +256,8 @@ std::shared_ptr<const RankPlaces> ScenarioReader::read_cluster(const Value& root
   if (!topology)
     throw InputError(root.span, "'cluster' lacks the key 'topology'",
                      "add 'topology: FILE' (only algorithm: measured needs none)");
-  auto& traffic =
-      clusters_[{topology.get(), collective.operations, sections({&root, collective.section, stragglers})}];
+  auto& traffic = clusters_[{topology.get(), collective.communicators, collective.shard_group.ranks,
+                             sections({&root, collective.section, stragglers})}];
   auto& communication = traffic.communication;
   try {
     if (!communication) {
@@ -277,6 +266,9 @@ std::shared_ptr<const RankPlaces> ScenarioReader::read_cluster(const Value& root
     }
     bool has_traffic = !communication->gloo && (needs_links || !communication->is_settled());
     if (has_traffic && !communication->folded) fold_traffic(*communication);
+    if (!traffic.mesh.empty())
+      traffic.groups.front().rank_classes =
+          mesh_classes(traffic.mesh, traffic.places->ranks, *communication, wanted != Fidelity::exact);
   } catch (const InputError& error) {
     throw error.at(collective.nccl.section ? collective.nccl.section->span
                    : collective.section    ? collective.place

@@ -46,6 +46,11 @@ FsdpOptions read_fsdp_section(const Value* value, DType param_dtype) {
   options.reduce_dtype = reader.optional("reduce_dtype", as_training_dtype).value_or(options.reduce_dtype);
   options.reduce_every_micro_batch =
       reader.optional("reduce_every_micro_batch", config::as_bool).value_or(true);
+  options.communicators =
+      static_cast<int>(reader.optional("communicators", config::as_integer(1, 2)).value_or(1));
+  if (const Value* group = reader.find("shard_group");
+      group && !(group->kind == Value::Kind::scalar && group->scalar == "node"))
+    options.shard_group = static_cast<int>(config::as_integer(2, kLargestWorldSize)(*group));
   reader.finish();
   return options;
 }

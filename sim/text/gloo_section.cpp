@@ -61,8 +61,8 @@ void ScenarioReader::add_gloo_model(const Topology& topology, const GlooSection&
   if (communication.groups.size() > 1 || !communication.background.empty())
     throw InputError(
         "what Gloo takes is known of one group alone on its machines, and here are others",
-        "remove cluster.groups and cluster.background, or write algorithm: ring for a plain ring "
-        "over the links");
+        "remove cluster.groups and cluster.background, use a strategy of one communicator, or write "
+        "algorithm: ring for a plain ring over the links");
   const auto& cluster = *communication.cluster;
   const auto& gpus = communication.groups.front();
   auto group = gloo_group(cluster, gpus);

@@ -6,6 +6,7 @@
 
 #include "sim/base/limits.hpp"
 #include "sim/config/reader.hpp"
+#include "sim/text/cluster_mesh.hpp"
 #include "sim/text/plausibility.hpp"
 #include "sim/text/sections.hpp"
 
@@ -57,6 +58,12 @@ void choose_fidelity(const Engine& engine, Scenario& scenario) {
                      "use fidelity: auto");
 }
 
+SourceSpan shard_group_place(const Value& root, const Value* fsdp) {
+  if (const auto* entry = fsdp ? fsdp->find("shard_group") : nullptr) return entry->value.span;
+  const auto* strategy = root.find("strategy");
+  return strategy ? strategy->value.span : root.span;
+}
+
 }  // namespace
 
 std::string ScenarioReader::resolve(const Value& path) const {
@@ -102,6 +109,27 @@ auto ScenarioReader::sections(std::initializer_list<const Value*> read) -> Secti
   return all;
 }
 
+// Without a network only the nodes' sizes count.
+void ScenarioReader::settle_shard_group(const Value& root, const Value& cluster, int world_size,
+                                        FsdpOptions& options) {
+  const auto* fsdp = root.find("fsdp");
+  const auto* topology = cluster.find("topology");
+  try {
+    if (!options.shard_group && topology) {
+      auto built = find_topology(topology->value)->build(world_size);
+      const auto* placement = cluster.find("placement");
+      auto gpus = place_ranks(read_placement(placement ? &placement->value : nullptr), *built, world_size);
+      options.shard_group = shard_group_ranks(std::nullopt, *built, gpus);
+    }
+    if (!options.shard_group)
+      throw InputError("without a topology nothing says which ranks a node holds",
+                       "add cluster.topology, or write fsdp: {shard_group: RANKS}");
+    check_shard_group(*options.shard_group, world_size);
+  } catch (const InputError& error) {
+    throw error.at(shard_group_place(root, fsdp ? &fsdp->value : nullptr));
+  }
+}
+
 Scenario ScenarioReader::read_step(const Value& root) {
   Scenario scenario;
   MapReader reader(root, "scenario");
@@ -126,7 +154,10 @@ Scenario ScenarioReader::read_step(const Value& root) {
   const auto* groups = cluster.find("groups");
   for (const auto& group : read_groups(groups ? &groups->value : nullptr, scenario.world_size))
     scenario.groups.push_back({static_cast<int>(group.ranks.size()), {}, {}});
-  read_strategy(root, kind, DdpOptions(scenario.ddp), scenario);
+  const auto* fsdp = root.find("fsdp");
+  auto options = read_fsdp(fsdp ? &fsdp->value : nullptr, kind, scenario);
+  if (shards_within_groups(kind)) settle_shard_group(root, cluster, scenario.world_size, options);
+  read_strategy(root, kind, options, DdpOptions(scenario.ddp), scenario);
   return scenario;
 }
 
@@ -137,6 +168,7 @@ Scenario ScenarioReader::read(const Value& root) {
   const Value* collective = reader.find("collective");
   auto strategy = reader.optional("strategy", as_word(words_of(kStrategyNames))).value_or(Strategy::ddp);
   const Value* ddp = reader.find("ddp");
+  const Value* fsdp = reader.find("fsdp");
   for (const char* key : kShardedSections) reader.find(key);
   auto fidelity = read_engine(reader.find("engine"));
   const Value* physics = reader.find("physics");
@@ -150,12 +182,13 @@ Scenario ScenarioReader::read(const Value& root) {
   scenario.plan.strategy = strategy;
   read_workload(workload, gpu, scenario, options);
   const auto* stragglers = workload.find("stragglers");
-  bool needs_links = fidelity.fidelity && *fidelity.fidelity != Fidelity::closed_form;
   const Value* slower = stragglers ? &stragglers->value : nullptr;
   auto collectives = read_collective(collective);
-  collectives.operations = operations_of(strategy);
-  auto places = read_cluster(cluster, collectives, slower, needs_links, scenario);
-  read_strategy(root, strategy, options, scenario);
+  auto sharding = read_fsdp(fsdp, strategy, scenario);
+  collectives.communicators = communicators_of(strategy, sharding);
+  collectives.shard_group = {sharding.shard_group, shard_group_place(root, fsdp)};
+  auto places = read_cluster(cluster, collectives, slower, fidelity.fidelity, scenario);
+  read_strategy(root, strategy, sharding, options, scenario);
   if (scenario.trace->registration_guessed && depends_on_registration(strategy, options))
     scenario.notes.push_back(registration_guessed_note());
   PathResolver resolve_path = [this](const Value& path) { return resolve(path); };

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "sim/config/value.hpp"
 #include "sim/engine/scenario.hpp"
 #include "sim/gpu/gpu_description.hpp"
+#include "sim/program/communicators.hpp"
 #include "sim/text/sections.hpp"
 #include "sim/text/workload_model.hpp"
 #include "sim/topology/scaled_links.hpp"
@@ -24,12 +26,20 @@ struct RankPlaces {
   bool knows_nodes = false;
 };
 
+// `fsdp.shard_group`, and where it stands or would.
+struct ShardGroup {
+  std::optional<int> ranks;
+  SourceSpan place;
+};
+
 // Who reduces gradients with whom, and over what.
 struct ClusterTraffic {
   std::vector<RankGroup> groups;
   std::shared_ptr<Communication> communication;  // null: as long as a table says
   std::shared_ptr<const RankPlaces> places;
   std::vector<Note> notes = {};  // on its links
+  // Sharded within groups: the ranks of each of the communication's.
+  std::vector<std::vector<int>> mesh = {};
 };
 
 struct ClusterSection;
@@ -75,7 +85,8 @@ class ScenarioReader {
   struct Collective {
     const config::Value* section = nullptr;
     CollectiveOptions options;
-    std::vector<Operation> operations{Operation::all_reduce};  // the strategy's
+    std::vector<CommunicatorUse> communicators;  // the strategy's
+    ShardGroup shard_group;
     Backend backend = Backend::nccl;
     int workers = 1;
     bool is_auto = true;
@@ -102,14 +113,19 @@ class ScenarioReader {
   std::shared_ptr<const LayerTrace> find_model(const config::Value& workload, const config::Value& model,
                                                const std::shared_ptr<const GpuDescription>& gpu,
                                                Scenario& scenario);
+  // Of a sharded strategy `fsdp`, which others do without.
+  static FsdpOptions read_fsdp(const config::Value* fsdp, Strategy strategy, Scenario& scenario);
+  // `fsdp.shard_group`, where it says a node.
+  void settle_shard_group(const config::Value& root, const config::Value& cluster, int world_size,
+                          FsdpOptions& options);
   // The plan of the strategy, and what is sharded.
-  void read_strategy(const config::Value& root, Strategy strategy, const DdpOptions& options,
-                     Scenario& scenario);
+  static void read_strategy(const config::Value& root, Strategy strategy, const FsdpOptions& fsdp,
+                            const DdpOptions& options, Scenario& scenario);
   Collective read_collective(const config::Value* value);
-  // `needs_links`: traffic is to be simulated even where NCCL's model alone would do.
+  // `wanted`: simulated, even where NCCL's model alone would do; none: as is best.
   std::shared_ptr<const RankPlaces> read_cluster(const config::Value& root, const Collective& collective,
-                                                 const config::Value* stragglers, bool needs_links,
-                                                 Scenario& scenario);
+                                                 const config::Value* stragglers,
+                                                 std::optional<Fidelity> wanted, Scenario& scenario);
   // `variability`, for ranks of the section `cluster` with its stragglers.
   void read_variability(const config::Value& variability, const config::Value& cluster,
                         const config::Value* stragglers, const RankPlaces& places, Scenario& scenario);
@@ -129,6 +145,9 @@ class ScenarioReader {
   static bool uses_nccl(const Topology& topology, const Collective& collective);
   void add_nccl_models(const NcclPlatform& platform, const NcclSection& section,
                        Communication& communication);
+  static std::vector<std::vector<int>> mesh_of(const ClusterSection& section, const Collective& collective,
+                                               std::span<const int> gpu_of_rank,
+                                               Communication& communication);
   ClusterTraffic make_traffic(const Topology& topology, const ClusterSection& section,
                               const config::Value* stragglers, const Collective& collective);
   ClusterTraffic make_measured_traffic(const Topology* topology, const ClusterSection& section,
@@ -153,7 +172,10 @@ class ScenarioReader {
   // them in common.
   using Sections = std::vector<config::Value>;
   static Sections sections(std::initializer_list<const config::Value*> read);  // null: an empty one
-  std::map<std::tuple<const Topology*, std::vector<Operation>, Sections>, ClusterTraffic> clusters_;
+  // And the strategy's communicators, with the ranks of a shard group.
+  std::map<std::tuple<const Topology*, std::vector<CommunicatorUse>, std::optional<int>, Sections>,
+           ClusterTraffic>
+      clusters_;
   std::map<std::tuple<Seconds, Seconds, Sections>, std::shared_ptr<const SampledRanks>>
       sampled_;  // the last gradient's spread and time
 };

@@ -47,6 +47,8 @@ const char* section_of(Strategy strategy) {
   switch (strategy) {
     case Strategy::fsdp:
     case Strategy::fsdp1:
+    case Strategy::hsdp:
+    case Strategy::hsdp1:
       return "fsdp";
     case Strategy::zero1:
     case Strategy::zero2:
@@ -98,9 +100,12 @@ void note_dtypes(const BucketedPlan& plan, std::vector<Note>& notes) {
                    is_megatron ? "megatron.grad_reduce_in_fp32" : "zero.reduce_dtype")});
 }
 
-ShardedPlan make_sharded_plan(const Value& root, Strategy strategy, int ranks, Scenario& scenario) {
+// `shards`: ranks that hold the model together, where the strategy shards within groups.
+ShardedPlan make_sharded_plan(const Value& root, Strategy strategy, const FsdpOptions& fsdp, int shards,
+                              Scenario& scenario) {
   const auto& trace = *scenario.trace;
   const auto* section = find_section(root, section_of(strategy));
+  int ranks = scenario.groups.front().ranks;
   auto dtype = computed_in(scenario);
   auto noted = [&](auto plan) -> ShardedPlan {
     note_dtypes(plan, scenario.notes);
@@ -111,13 +116,13 @@ ShardedPlan make_sharded_plan(const Value& root, Strategy strategy, int ranks, S
     case Strategy::zero2:
       return noted(make_zero_plan(trace, strategy, read_zero_section(section, dtype), ranks));
     case Strategy::zero3:
-      return noted(make_zero3_plan(trace, read_zero_section(section, dtype)));
+      return noted(make_zero3_plan(trace, read_zero_section(section, dtype), ranks));
     case Strategy::megatron:
       return noted(make_megatron_plan(trace, read_megatron_section(section, dtype), ranks));
     default:
       break;
   }
-  auto plan = make_fsdp_plan(trace, strategy, read_fsdp_section(section, dtype));
+  auto plan = make_fsdp_plan(trace, strategy, fsdp, shards, ranks / shards);
   if (plan.units.size() == 1)
     scenario.notes.push_back(
         {"one-unit",
@@ -141,8 +146,22 @@ bool needs_forward_ends(const ShardedPlan& plan) {
 
 }  // namespace
 
-void ScenarioReader::read_strategy(const Value& root, Strategy strategy, const DdpOptions& options,
-                                   Scenario& scenario) {
+FsdpOptions ScenarioReader::read_fsdp(const Value* fsdp, Strategy strategy, Scenario& scenario) {
+  const auto* section = section_of(strategy);
+  if (!section || std::string_view(section) != "fsdp") return {};
+  auto options = read_fsdp_section(fsdp, computed_in(scenario));
+  if (options.shard_group && !shards_within_groups(strategy)) {
+    options.shard_group.reset();
+    scenario.notes.push_back(
+        {"fsdp-unused",
+         fmt::format("strategy {} shards over all ranks, without fsdp.shard_group: use {}",
+                     strategy_name(strategy), strategy == Strategy::fsdp1 ? "hsdp1" : "hsdp")});
+  }
+  return options;
+}
+
+void ScenarioReader::read_strategy(const Value& root, Strategy strategy, const FsdpOptions& fsdp,
+                                   const DdpOptions& options, Scenario& scenario) {
   scenario.ddp = options;
   const auto* groups = root.find("cluster")->value.find("groups");
   if (scenario.model_step && groups && groups->value.find("tensor_parallel"))
@@ -171,8 +190,12 @@ void ScenarioReader::read_strategy(const Value& root, Strategy strategy, const D
                                                           communication->options.algorithm != Algorithm::ring)
     scenario.notes.push_back(
         {"rings-only", "all-gathers and reduce-scatters are rings whatever collective.algorithm says"});
-  scenario.sharded = std::make_shared<const ShardedPlan>(
-      make_sharded_plan(root, strategy, scenario.groups.front().ranks, scenario));
+  int shards = scenario.groups.front().ranks;
+  if (shards_within_groups(strategy))
+    shards = scenario.communication ? static_cast<int>(scenario.communication->groups.front().size())
+                                    : fsdp.shard_group.value_or(shards);
+  scenario.sharded =
+      std::make_shared<const ShardedPlan>(make_sharded_plan(root, strategy, fsdp, shards, scenario));
   scenario.plan = reduction_plan(*scenario.trace, *scenario.sharded, options.accumulation_steps);
   if (auto note = forward_ends(*scenario.trace).note; note && needs_forward_ends(*scenario.sharded))
     scenario.notes.push_back(std::move(*note));

@@ -35,17 +35,19 @@ struct Span {
   std::size_t index;
   Seconds start, end;
   Seconds lost = Seconds(0);
+  Bytes bytes = Bytes(0);        // of a collective
+  std::size_t communicator = 0;  // of a collective: the program's
 };
 
 // One equivalence class of ranks: `ranks` ranks behave exactly like `rank`, the lowest of them.
 struct RankTimeline {
   int rank = 0;
   int ranks = 0;
-  std::size_t group = 0;  // the first of the groups it stands for
-  int group_size = 0;     // ranks that reduce with it, itself included
+  std::vector<std::size_t> communicators;  // which each of the program's is: the first of those it stands for
+  int group_size = 0;                      // ranks that reduce with it, itself included
   double slowdown = 1;
   std::vector<Span> compute;          // back to back, in order, over this rank's whole iteration
-  std::vector<Span> communication;    // in launch order; several may be in flight at once
+  std::vector<Span> communication;    // by start; several may be in flight at once
   Seconds backward_start;             // of the last accumulation step: the zero of ready/start/end in results
   std::vector<Seconds> bucket_ready;  // all gradients of the bucket are there; one entry a bucket
 

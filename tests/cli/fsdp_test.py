@@ -125,6 +125,86 @@ class StepTest(FsdpTest):
         self.assertIn("reduce bucket 3", names)
 
 
+class HybridTest(FsdpTest):
+    """hsdp on two or four nodes of 8: shards within a node, copies between them."""
+
+    def setUp(self):
+        super().setUp()
+        self.write("m.yaml", MODEL.replace("fsdp", "hsdp").replace("ring.yaml, world_size: 8", "topologies/superpod-h100.yaml, world_size: 32").replace("a100-sxm4-80gb", "h100-sxm"))
+
+    def test_one_group_of_all_is_fsdp(self):
+        for hybrid, plain in (("hsdp", "fsdp"), ("hsdp1", "fsdp1")):
+            one, other = (self.result(f"strategy={name}", "fsdp.shard_group=32") for name in (hybrid, plain))
+            self.assertEqual(one.pop("strategy"), hybrid)
+            self.assertEqual(other.pop("strategy"), plain)
+            for result in (one, other):
+                result.pop("notes", None)
+            self.assertEqual(one, other)
+
+    def test_what_is_communicated(self):
+        """Of every unit's reduced bytes an eighth is copied between the four nodes."""
+        by = {(c["axis"], c["operation"]): c for c in self.result()["communication"]}
+        self.assertEqual(sorted(by), [("replica", "all_reduce"), ("shard", "all_gather"), ("shard", "reduce_scatter")])
+        self.assertEqual([by[key]["count"] for key in sorted(by)], [13, 24, 13])
+        self.assertEqual(by["shard", "reduce_scatter"]["bytes"], 4 * 124439808)
+        self.assertEqual(by["replica", "all_reduce"]["bytes"], 4 * 124439808 // 8)
+
+    def test_every_rank_and_flow(self):
+        """One slow rank makes two kinds of its node's, of its replicas' and of all other communicators."""
+        for sets in ([], ["workload.stragglers=[{rank: 5, slowdown: 1.2}]"], ["fsdp.shard_group=4"]):
+            with self.subTest(sets):
+                closed = self.result(*sets)
+                for fidelity in ("exact", "folded"):
+                    flows = self.result(*sets, f"engine.fidelity={fidelity}", "engine.network=builtin")
+                    self.assertAlmostEqual(flows["iteration_s"] / closed["iteration_s"], 1, delta=1e-9)
+
+    def test_communicators_share_links(self):
+        """Gathers beside reduce-scatters: both on NVLink, and no slower than one after the other."""
+        one = self.result()
+        two = self.result("fsdp.communicators=2", "engine.network=builtin")
+        self.assertEqual((one["network"], two["network"]), ("alone", "builtin"))
+        self.assertLessEqual(two["iteration_s"], one["iteration_s"] * 1.001)
+        exact = self.result("fsdp.communicators=2", "engine.network=builtin", "engine.fidelity=exact")
+        self.assertAlmostEqual(exact["iteration_s"] / two["iteration_s"], 1, delta=0.01)
+
+    def test_groups_of_several_nodes_share_nics(self):
+        result = self.result("fsdp.shard_group=16", "engine.network=builtin")
+        self.assertEqual(result["network"], "builtin")
+        self.assertGreater(result["simulated_flows"], 0)
+
+    def test_fewer_hops_are_never_slower_across_nodes(self):
+        """Latency only: the network's bandwidth is free, and nothing is slowed by it. The optimizer has more to do."""
+        def waits(*sets):
+            return self.result("cluster.world_size=256", *sets)["exposed_communication_s"]
+        self.assertLess(waits(), waits("strategy=fsdp"))
+
+    def test_ranks_that_vary(self):
+        """Everybody waits for the slowest rank of all."""
+        usual, varied = self.result(), self.result("variability={iterations: 20, seed: 1, jitter: none, ranks: 0.02}")
+        self.assertEqual(varied["iterations"]["count"], 20)
+        slowest = varied["iterations"]["slowest_of"][-1]
+        slow = self.result(f"workload.stragglers=[{{rank: 3, slowdown: {slowest['slowdown']}}}]")
+        self.assertAlmostEqual(varied["iterations"]["median_s"] / slow["iteration_s"], 1, delta=1e-9)
+        self.assertGreater(varied["iteration_s"], usual["iteration_s"])
+
+    def test_memory_of_a_group(self):
+        sharded = [self.result(f"fsdp.shard_group={ranks}")["memory"]["optimizer_bytes"] for ranks in (4, 8, 32)]
+        self.assertAlmostEqual(sharded[0] / sharded[1], 2, delta=1e-6)
+        self.assertAlmostEqual(sharded[1] / sharded[2], 4, delta=1e-6)
+        self.assertIn("optimizer", self.ok("memory", "m.yaml").stdout)
+
+    def test_refused(self):
+        for sets, says in [
+                (["fsdp.shard_group=5"], "32 ranks are not groups of 5"),
+                (["cluster.world_size=12"], "nodes hold 8 and 4 ranks"),
+                (["cluster.groups=[{ranks: {from: 0, to: 15}}, {ranks: {from: 16, to: 31}}]"], "a job that is sharded within groups of ranks is one group"),
+                (["collective.backend=gloo"], "what Gloo takes is known of one group alone")]:
+            with self.subTest(says):
+                self.assertIn(says, self.fails(2, "simulate", "m.yaml", *cli.set_arguments(sets)).stderr)
+        self.assertIn("nodes hold 8 and 4 ranks", self.fails(2, "memory", "m.yaml", "--set", "cluster.world_size=12").stderr)
+        self.assertIn("use hsdp", self.ok("simulate", "m.yaml", "--set", "strategy=fsdp", "--set", "fsdp.shard_group=8").stderr)
+
+
 class RefusedTest(FsdpTest):
     def test_validate_runs_all_reduces(self):
         done = self.fails(2, "validate", "configs/testbed-8.yaml", "--set", "strategy=fsdp")

@@ -31,10 +31,10 @@ struct Groups {
     made->options.channels = std::nullopt;
     made->groups = members;
     for (std::size_t g = 0; g < members.size(); ++g) made->labels.push_back(static_cast<int>(g));
-    made->operations = {Operation::all_reduce};
+    auto& operations = made->axes.front().operations;
     for (auto operation : each)
-      if (std::find(made->operations.begin(), made->operations.end(), operation) == made->operations.end())
-        made->operations.push_back(operation);
+      if (std::find(operations.begin(), operations.end(), operation) == operations.end())
+        operations.push_back(operation);
     if (under_nccl)
       for (const auto& group : members)
         made->nccl.push_back(std::make_shared<const NcclModel>(

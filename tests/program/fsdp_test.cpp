@@ -13,8 +13,8 @@ namespace {
 std::string text_of(Strategy strategy, const FsdpOptions& options = {}, int accumulation_steps = 1,
                     const Overheads& overheads = {}) {
   auto trace = two_blocks();
-  auto plan = make_fsdp_plan(trace, strategy, options);
-  return program_text(step_program(trace, plan, accumulation_steps, 8, overheads).program);
+  auto plan = make_fsdp_plan(trace, strategy, options, 8, shards_within_groups(strategy) ? 4 : 1);
+  return program_text(step_program(trace, plan, accumulation_steps, overheads).program);
 }
 
 TEST(ShardUnits, BlocksAndTheRoot) {
@@ -86,6 +86,62 @@ TEST(Fsdp, Fsdp2AsItsSourcesHaveIt) {
             "22 optimizer 0: 100 ms, after 21\n");
 }
 
+// As FSDP2, and after each reduce-scatter an all-reduce of a rank's eighth on the second communicator, for
+// which only the optimizer waits.
+TEST(Fsdp, HybridAsItsSourcesHaveIt) {
+  EXPECT_EQ(text_of(Strategy::hsdp),
+            "0 all_gather 0: all_gather of 8.002 MiB on 0\n"
+            "1 all_gather 1: all_gather of 4 MiB on 0\n"
+            "2 copy_out 0: 0 s, after 0\n"
+            "3 all_gather 2: all_gather of 4 MiB on 0, after 2\n"
+            "4 forward 0: 500 ms\n"
+            "5 copy_out 1: 0 s, after 1\n"
+            "6 forward 0: 1 s\n"
+            "7 copy_out 2: 0 s, after 3\n"
+            "8 forward 0: 1 s\n"
+            "9 forward 0: 500 ms\n"
+            "10 backward 0: 1 s\n"
+            "11 all_gather 1: all_gather of 4 MiB on 0, after 10\n"
+            "12 backward 0: 2 s\n"
+            "13 copy_in 0: 0 s\n"
+            "14 reduce_scatter 0: reduce_scatter of 8 MiB on 0, after 13\n"
+            "15 all_reduce 0: all_reduce of 1 MiB on 1, after 14\n"
+            "16 copy_out 1: 0 s, after 11\n"
+            "17 backward 0: 3 s\n"
+            "18 copy_in 1: 0 s, after 14\n"
+            "19 reduce_scatter 1: reduce_scatter of 8 MiB on 0, after 18\n"
+            "20 all_reduce 1: all_reduce of 1 MiB on 1, after 19\n"
+            "21 backward 0: 1 s\n"
+            "22 copy_in 2: 0 s, after 19\n"
+            "23 reduce_scatter 2: reduce_scatter of 16 MiB on 0, after 22\n"
+            "24 all_reduce 2: all_reduce of 2 MiB on 1, after 23\n"
+            "25 optimizer 0: 100 ms, after 23 24\n");
+}
+
+// Gathers stay on the first, reductions have the second, copies the third.
+TEST(Fsdp, CommunicatorsOfTheirOwn) {
+  FsdpOptions two;
+  two.communicators = 2;
+  auto trace = two_blocks();
+  for (auto strategy : {Strategy::fsdp, Strategy::fsdp1, Strategy::hsdp, Strategy::hsdp1}) {
+    int replicas = shards_within_groups(strategy) ? 4 : 1;
+    auto program = step_program(trace, make_fsdp_plan(trace, strategy, two, 8, replicas), 1, {}).program;
+    EXPECT_EQ(program.communicators, replicas > 1 ? 3U : 2U);
+    for (const auto& op : program.ops) {
+      if (op.kind == Op::Kind::compute) continue;
+      bool is_gather = op.operation == Operation::all_gather;
+      bool is_reduction = op.operation == Operation::reduce_scatter;
+      EXPECT_EQ(op.communicator, is_gather ? 0U : is_reduction ? 1U : 2U);
+    }
+    two.communicators = 1;
+    auto one = step_program(trace, make_fsdp_plan(trace, strategy, two, 8, replicas), 1, {}).program;
+    two.communicators = 2;
+    for (auto* both : {&program, &one})
+      for (auto& op : both->ops) op.communicator = 0;
+    EXPECT_EQ(one.ops, program.ops);
+  }
+}
+
 // The gather of block 1 waits until the root's forward pass has ended, both blocks are gathered again, and
 // nothing waits for a reduce-scatter but the optimizer. All in 32 bits: no cast.
 TEST(Fsdp, Fsdp1LimitsItsGathers) {
@@ -129,7 +185,7 @@ TEST(Fsdp, HowOftenItCommunicates) {
     FsdpOptions options;
     options.reshard_after_forward = reshards;
     options.reduce_every_micro_batch = reduces_each;
-    return step_program(trace, make_fsdp_plan(trace, strategy, options), steps, 8, {}).program;
+    return step_program(trace, make_fsdp_plan(trace, strategy, options, 8), steps, {}).program;
   };
   for (auto strategy : {Strategy::fsdp, Strategy::fsdp1}) {
     EXPECT_EQ(count(program(strategy, false, true, 1), Operation::all_gather), 3U);
@@ -147,7 +203,7 @@ TEST(Fsdp, ComputesWhatTheTraceSays) {
   auto trace = two_blocks();
   for (auto strategy : {Strategy::fsdp, Strategy::fsdp1}) {
     Seconds sum;
-    for (const auto& op : step_program(trace, make_fsdp_plan(trace, strategy, {}), 1, 8, {}).program.ops)
+    for (const auto& op : step_program(trace, make_fsdp_plan(trace, strategy, {}, 8), 1, {}).program.ops)
       if (op.kind == Op::Kind::compute) sum += op.duration;
     EXPECT_DOUBLE_EQ(sum.value(), 3 + 7 + 0.8 / 8);
   }
@@ -167,7 +223,7 @@ TEST(Fsdp, CopiesWhereTheyCost) {
 
 TEST(Fsdp, ItsBucketsAreItsUnits) {
   auto trace = two_blocks();
-  auto plan = make_fsdp_plan(trace, Strategy::fsdp, {});
+  auto plan = make_fsdp_plan(trace, Strategy::fsdp, {}, 8);
   auto reduction = reduction_plan(trace, plan, 1);
   ASSERT_EQ(reduction.buckets.size(), 3U);
   EXPECT_EQ(reduction.buckets[0].wire, Bytes(8 * 0x1p20));  // block 1
@@ -179,9 +235,9 @@ TEST(Fsdp, OneUnit) {
   auto trace = two_blocks();
   for (auto& gradient : trace.gradients)
     gradient.name = std::string(1, static_cast<char>('a' + (&gradient - trace.gradients.data())));
-  auto plan = make_fsdp_plan(trace, Strategy::fsdp, {});
+  auto plan = make_fsdp_plan(trace, Strategy::fsdp, {}, 8);
   EXPECT_EQ(plan.units.size(), 1U);
-  EXPECT_EQ(program_text(step_program(trace, plan, 1, 8, {}).program),
+  EXPECT_EQ(program_text(step_program(trace, plan, 1, {}).program),
             "0 all_gather 0: all_gather of 16 MiB on 0\n"
             "1 copy_out 0: 0 s, after 0\n"
             "2 forward 0: 3 s\n"

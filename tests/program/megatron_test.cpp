@@ -10,8 +10,7 @@ namespace {
 
 std::string text_of(const MegatronOptions& options, int steps = 1, const Overheads& overheads = {}) {
   auto trace = two_blocks();
-  return program_text(
-      step_program(trace, make_megatron_plan(trace, options, 8), steps, 8, overheads).program);
+  return program_text(step_program(trace, make_megatron_plan(trace, options, 8), steps, overheads).program);
 }
 
 MegatronOptions small_buckets() {

@@ -24,9 +24,9 @@ std::string text_of(Strategy strategy, const ZeroOptions& options, int steps = 1
                     const Overheads& overheads = {}) {
   auto trace = two_blocks();
   if (strategy == Strategy::zero3)
-    return program_text(step_program(trace, make_zero3_plan(trace, options), steps, 8, overheads).program);
+    return program_text(step_program(trace, make_zero3_plan(trace, options, 8), steps, overheads).program);
   return program_text(
-      step_program(trace, make_zero_plan(trace, strategy, options, 8), steps, 8, overheads).program);
+      step_program(trace, make_zero_plan(trace, strategy, options, 8), steps, overheads).program);
 }
 
 // The first bucket is full when block 0's first gradient arrives, 4.5 s into the backward pass: compute
@@ -99,14 +99,14 @@ TEST(Zero, HowOftenItCommunicates) {
   auto trace = two_blocks();
   auto options = small_buckets();
   auto of = [&](Strategy strategy) {
-    auto program = step_program(trace, make_zero_plan(trace, strategy, options, 8), 3, 8, {}).program;
+    auto program = step_program(trace, make_zero_plan(trace, strategy, options, 8), 3, {}).program;
     check_program(program);
     return std::pair(count(program, Operation::all_reduce), count(program, Operation::all_gather));
   };
   EXPECT_EQ(of(Strategy::zero1), std::pair(std::size_t{3}, std::size_t{1}));
   EXPECT_EQ(of(Strategy::zero2), std::pair(std::size_t{9}, std::size_t{1}));
-  auto plan = make_zero3_plan(trace, options);
-  auto program = step_program(trace, plan, 3, 8, {}).program;
+  auto plan = make_zero3_plan(trace, options, 8);
+  auto program = step_program(trace, plan, 3, {}).program;
   check_program(program);
   EXPECT_EQ(count(program, Operation::reduce_scatter), 9U);
   EXPECT_EQ(count(program, Operation::all_gather), 3 * plan.schedule.gathers.size() + 1);
@@ -168,11 +168,11 @@ TEST(Zero3, AsItsSourcesHaveIt) {
             "27 all_gather 11: all_gather of 2 KiB on 0, after 26\n"
             "28 copy_out 11: 0 s, after 27\n");
   // Most is live as the backward pass begins: the embedding, and two matrices of block 1.
-  EXPECT_EQ(make_zero3_plan(two_blocks(), options).schedule.most_live, 6 * kMi);
+  EXPECT_EQ(make_zero3_plan(two_blocks(), options, 8).schedule.most_live, 6 * kMi);
 }
 
 GatherSchedule schedule_of(const LayerTrace& trace, const ZeroOptions& options) {
-  return make_zero3_plan(trace, options).schedule;
+  return make_zero3_plan(trace, options, 8).schedule;
 }
 
 // 1e9 elements between two uses: a model that is smaller is gathered once.

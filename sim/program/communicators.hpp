@@ -1,0 +1,26 @@
+#pragma once
+// Whom the communicators of a strategy's program join, and what they do.
+#include <compare>
+#include <string>
+#include <vector>
+
+#include "sim/base/operation.hpp"
+#include "sim/program/fsdp.hpp"
+
+namespace ddpsim {
+
+// Of the ranks of a group: all; those that hold the shards of one copy of the model; those that hold the same
+// shard of different copies.
+enum class Joined { all, shards, replicas };
+
+struct CommunicatorUse {
+  std::string axis = "data";
+  Joined joined = Joined::all;
+  std::vector<Operation> operations{Operation::all_reduce};  // all-reduces first
+  auto operator<=>(const CommunicatorUse&) const = default;
+};
+
+// In the order of the program's. `options` are those of sharded strategies.
+std::vector<CommunicatorUse> communicators_of(Strategy strategy, const FsdpOptions& options);
+
+}  // namespace ddpsim
