@@ -105,6 +105,13 @@ class StepTest(ZeroTest):
         self.ok("sweep", "m.yaml", "--set", "workload.model=llama-2-13b", "--set", "sweep.strategy=[zero1, zero2, zero3]", "--csv", "r.csv")
         self.assertEqual([row["memory_fits"] for row in self.read_csv("r.csv")], ["0", "0", "1"])
 
+    def test_explained(self):
+        for strategy in STRATEGIES:
+            with self.subTest(strategy):
+                done = self.ok("simulate", "m.yaml", "--explain", "--set", f"strategy={strategy}")
+                self.assertRegex(done.stdout, r"-\d+\.\d+ ms +-\d+\.\d %  all links of twice the bandwidth")
+                self.assertNotIn("measured table", done.stdout)
+
     def test_recorded_traces(self):
         for strategy in STRATEGIES:
             with self.subTest(strategy):
