@@ -1,14 +1,15 @@
 #include "sim/text/ds_config.hpp"
 
 #include <algorithm>
-#include <array>
 #include <optional>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "sim/base/limits.hpp"
 #include "sim/config/overrides.hpp"
 #include "sim/config/reader.hpp"
+#include "sim/text/ds_config_keys.hpp"
 #include "sim/text/sections.hpp"
 
 namespace ddpsim {
@@ -16,65 +17,6 @@ namespace {
 
 using config::Entry;
 using config::Value;
-
-// Keys of DeepSpeed 0.16.9 (runtime/constants.py, runtime/zero/config.py) that change no step's time, or
-// nothing that is simulated.
-constexpr auto kIgnored = std::to_array<std::string_view>({"optimizer",
-                                                           "scheduler",
-                                                           "gradient_clipping",
-                                                           "steps_per_print",
-                                                           "wall_clock_breakdown",
-                                                           "zero_allow_untested_optimizer",
-                                                           "zero_force_ds_cpu_optimizer",
-                                                           "prescale_gradients",
-                                                           "gradient_predivide_factor",
-                                                           "dump_state",
-                                                           "flops_profiler",
-                                                           "tensorboard",
-                                                           "wandb",
-                                                           "comet",
-                                                           "csv_monitor",
-                                                           "comms_logger",
-                                                           "memory_breakdown",
-                                                           "checkpoint",
-                                                           "dataloader_drop_last",
-                                                           "aio",
-                                                           "nebula",
-                                                           "autotuning",
-                                                           "elasticity",
-                                                           "monitor_config",
-                                                           "sequence_parallel_size",
-                                                           "disable_allgather",
-                                                           "seq_parallel_communication_data_type",
-                                                           "data_efficiency",
-                                                           "curriculum_learning",
-                                                           "eigenvalue",
-                                                           "graph_harvesting",
-                                                           "load_universal_checkpoint",
-                                                           "data_types",
-                                                           "use_node_local_storage",
-                                                           "activation_checkpointing"});
-constexpr auto kIgnoredOfZero = std::to_array<std::string_view>(
-    {"sub_group_size", "allgather_partitions", "load_from_fp32_weights", "elastic_checkpoint",
-     "ignore_unused_parameters", "legacy_stage1", "round_robin_gradients", "memory_efficient_linear",
-     "pipeline_loading_checkpoint", "override_module_apply", "log_trace_cache_warnings",
-     "stage3_gather_16bit_weights_on_model_save", "stage3_gather_fp16_weights_on_model_save",
-     "gather_16bit_weights_on_model_save", "cpu_offload_use_pin_memory", "use_multi_rank_bucket_allreduce",
-     "stage3_model_persistence_threshold", "zero_quantized_nontrainable_weights",
-     "stage3_module_granularity_threshold"});
-
-// Numbers and the key of the section `zero`.
-constexpr auto kSizes = std::to_array<std::pair<std::string_view, std::string_view>>(
-    {{"reduce_bucket_size", "reduce_bucket_size"},
-     {"allgather_bucket_size", "allgather_bucket_size"},
-     {"stage3_prefetch_bucket_size", "prefetch_bucket_size"},
-     {"prefetch_bucket_size", "prefetch_bucket_size"},
-     {"stage3_max_live_parameters", "max_live_parameters"},
-     {"max_live_parameters", "max_live_parameters"},
-     {"stage3_max_reuse_distance", "max_reuse_distance"},
-     {"max_reuse_distance", "max_reuse_distance"},
-     {"stage3_param_persistence_threshold", "param_persistence_threshold"},
-     {"param_persistence_threshold", "param_persistence_threshold"}});
 
 template <class Names>
 bool is_in(const Names& names, std::string_view key) {
@@ -115,6 +57,12 @@ class DsConfig {
           file_.span,
           "without zero_optimization nothing is sharded, and DeepSpeed's own all-reduces are not simulated",
           "add \"zero_optimization\": {\"stage\": 2}, or leave --ds-config and write strategy: ddp");
+    if (!auto_.empty())
+      notes_.push_back(
+          {"ds-config-auto",
+           fmt::format("{}: \"auto\" is what the training script fills in, and the scenario's own values "
+                       "or the defaults stand for {}",
+                       place_of(file_.span), fmt::join(auto_, ", "))});
     return std::move(notes_);
   }
 
@@ -196,13 +144,8 @@ class DsConfig {
 
   // Which Hugging Face's Trainer fills in.
   bool skip_auto(const Entry& entry) {
-    if (!is_auto(entry.value)) return false;
-    notes_.push_back(
-        {"ds-config-auto",
-         fmt::format("{}: '{}' is \"auto\", which the training script fills in: the scenario's own "
-                     "value or the default stands",
-                     place_of(entry.value.span), entry.key)});
-    return true;
+    if (is_auto(entry.value)) auto_.push_back(entry.key);
+    return is_auto(entry.value);
   }
 
   // None: "auto".
@@ -211,7 +154,8 @@ class DsConfig {
     if (value.kind != Value::Kind::map)
       throw InputError(value.span, fmt::format("{} is a map", key), "write {\"enabled\": true}");
     if (!entry) return false;
-    if (skip_auto(*entry)) {
+    if (is_auto(entry->value)) {
+      auto_.push_back(fmt::format("{}.enabled", key));
       dtype_is_auto_ = true;
       return false;
     }
@@ -307,6 +251,7 @@ class DsConfig {
   Value& root_;
   Value file_;
   std::vector<Note> notes_;
+  std::vector<std::string> auto_;  // keys
   std::optional<Value> stage_;
   std::optional<bool> bf16_, fp16_;
   bool dtype_is_auto_ = false;
