@@ -156,8 +156,8 @@ validate::Job RealScenario::job(std::vector<validate::Step> steps) const {
   bool trains =
       std::any_of(steps.begin(), steps.end(), [](const auto& step) { return step.reduction.has_value(); });
   validate::Job job{std::string(backend_name(first().validation.backend)), validate::slowdowns_of(first()),
-                    Seconds(timeout_) + first().largest_slowdown() * longest_compute(steps), std::move(steps),
-                    trains ? model_ : std::nullopt};
+                    Seconds(timeout_) + largest_slowdown(first().groups) * longest_compute(steps),
+                    std::move(steps), trains ? model_ : std::nullopt};
   job.collective_workers = first().collective_workers;
   return job;
 }

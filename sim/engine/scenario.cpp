@@ -9,6 +9,30 @@ const RankClass& RankGroup::slowest_class() const {
                            [](const auto& a, const auto& b) { return a.slowdown < b.slowdown; });
 }
 
+std::vector<RankGroup> groups_with_spread(const Scenario& scenario) {
+  auto groups = scenario.groups;
+  const auto& spread = scenario.physics.spread;
+  if (spread == Spread()) return groups;
+  for (auto& group : groups) {
+    auto nodes = group.nodes;
+    if (nodes.empty())
+      for (nodes.emplace_back(); const auto& one : group.rank_classes)
+        nodes.front().ranks.push_back({one.slowdown, one.ranks});
+    auto slowest = expected_slowest(nodes, spread.ranks, spread.nodes);
+    auto of = std::max_element(group.rank_classes.begin(), group.rank_classes.end(),
+                               [](const auto& a, const auto& b) { return a.slowdown < b.slowdown; });
+    if (of->ranks > 1) {
+      auto others = *of;
+      ++others.rank;
+      --others.ranks;
+      of = group.rank_classes.insert(of + 1, std::move(others)) - 1;
+    }
+    of->ranks = 1;
+    of->slowdown = std::max(slowest, of->slowdown);
+  }
+  return groups;
+}
+
 std::string_view Scenario::network_name() const {
   if (fidelity == Fidelity::closed_form) return "alone";
   return name_in(kSharedNetworkNames, network);
@@ -40,7 +64,7 @@ bool Scenario::shares_links() const {
   return communication && communication->folded && communication->folded->is_contended();
 }
 
-double Scenario::largest_slowdown() const {
+double largest_slowdown(std::span<const RankGroup> groups) {
   double largest = 0;
   for (const auto& group : groups) largest = std::max(largest, group.slowest_class().slowdown);
   return largest;

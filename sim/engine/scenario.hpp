@@ -15,6 +15,7 @@
 #include "sim/program/sharded_plan.hpp"
 #include "sim/replay/fidelity.hpp"
 #include "sim/trace/layer_trace.hpp"
+#include "sim/variability/expected_slowest.hpp"
 #include "sim/variability/sampled_ranks.hpp"
 
 namespace ddpsim {
@@ -31,17 +32,20 @@ struct RankClass {
   double slowdown = 1;
   // Of Communication's groups those that it is in, by axis; empty: of each axis that of its RankGroup.
   std::vector<std::size_t> communicators = {};
+  bool operator==(const RankClass&) const = default;
 };
 
 // Ranks that reduce their gradients with one another, each group the whole model.
 struct RankGroup {
   int ranks = 0;
-  std::vector<RankClass> rank_classes;  // by lowest rank
+  std::vector<RankClass> rank_classes;  // by lowest rank; without the spread
   Seconds offset;                       // it starts its iteration so much later
+  std::vector<AlikeNodes> nodes = {};   // what each of its nodes holds; empty: one has all
 
   // The class whose compute takes longest; it is always (one of) the last to finish. Lowest rank among
   // equals.
   [[nodiscard]] const RankClass& slowest_class() const;
+  bool operator==(const RankGroup&) const = default;
 };
 
 struct Scenario {
@@ -78,9 +82,11 @@ struct Scenario {
   [[nodiscard]] bool uses_up_process() const {
     return fidelity != Fidelity::closed_form && network == SharedNetwork::simgrid;
   }
-  // The largest slowdown of all groups.
-  [[nodiscard]] double largest_slowdown() const;
 };
+
+double largest_slowdown(std::span<const RankGroup> groups);
+// Its groups, each with a rank as slow as the slowest is on average under the spread.
+std::vector<RankGroup> groups_with_spread(const Scenario& scenario);
 
 // As if the model ran with another software. Its gradients stay the same, and so does the plan.
 void set_software(Scenario& scenario, const Software& software);

@@ -73,12 +73,11 @@ Bytes largest_flow(const Scenario& scenario, const Program& program, std::span<c
 // Ranks that train one copy of the model together, and others that do the same at the same times: indices of
 // Scenario::groups. Those of the first axis are the communicators of whole jobs, unless ranks say which
 // communicators they are in.
-std::vector<std::vector<std::size_t>> jobs_of(const Scenario& scenario,
-                                              std::span<const ReplayedGroup> groups) {
-  if (scenario.groups.size() == 1) return {{0}};
+std::vector<std::vector<std::size_t>> jobs_of(std::size_t all, std::span<const ReplayedGroup> groups) {
+  if (all == 1) return {{0}};
   std::vector<std::vector<std::size_t>> jobs;
   for (const auto& group : groups)
-    if (group.members.front() < scenario.groups.size()) jobs.push_back(group.members);
+    if (group.members.front() < all) jobs.push_back(group.members);
   return jobs;
 }
 
@@ -101,16 +100,16 @@ std::vector<std::size_t> communicators_of(const Scenario& scenario, std::size_t 
   return mine;
 }
 
-RankTimeline empty_timeline(const Scenario& scenario, const std::vector<std::size_t>& members,
+RankTimeline empty_timeline(std::span<const RankGroup> groups, const std::vector<std::size_t>& members,
                             std::size_t rank_class) {
-  const auto& group = scenario.groups[members.front()];
+  const auto& group = groups[members.front()];
   const auto& one = group.rank_classes[rank_class];
   RankTimeline ranks;
   ranks.rank = one.rank;
   ranks.group_size = group.ranks;
   // Groups that behave alike have the same classes.
   for (std::size_t member : members) {
-    const auto& alike = scenario.groups[member].rank_classes[rank_class];
+    const auto& alike = groups[member].rank_classes[rank_class];
     ranks.ranks += alike.ranks;
     ranks.rank = std::min(ranks.rank, alike.rank);
   }
@@ -125,24 +124,25 @@ std::unique_ptr<Network> make_network(const Scenario& scenario, Bytes largest) {
 }
 
 // On a plan of flows, or (null) with every communicator alone.
-SimulatedIteration replay_on(const Scenario& scenario, std::span<const GroupCost> costs,
-                             const StepProgram& program, const TrafficPlan* plan) {
+SimulatedIteration replay_on(const Scenario& scenario, std::span<const RankGroup> all,
+                             std::span<const GroupCost> costs, const StepProgram& program,
+                             const TrafficPlan* plan) {
   auto groups = groups_of(scenario, costs, plan);
   Seconds before = compute_before_last_backward(*scenario.trace, scenario.plan);
-  Seconds zero = scenario.largest_slowdown() * before;
+  Seconds zero = largest_slowdown(all) * before;
   std::vector<ReplayedClass> classes;
   std::vector<ReplayedCommunicator> communicators;
   Timeline timeline;
   for (const auto& group : groups)
     communicators.push_back({group.cost, scenario.collective_workers, group.plan});
-  for (const auto& job : jobs_of(scenario, groups)) {
-    const auto& ranks = scenario.groups[job.front()];
+  for (const auto& job : jobs_of(all.size(), groups)) {
+    const auto& ranks = all[job.front()];
     Seconds start = ranks.offset - zero;
     for (std::size_t c = 0; c < ranks.rank_classes.size(); ++c) {
       double slowdown = ranks.rank_classes[c].slowdown;
       auto mine = communicators_of(scenario, job.front(), ranks.rank_classes[c], groups);
       auto broadcasts = groups[mine.front()].broadcasts;
-      auto& one = timeline.rank_classes.emplace_back(empty_timeline(scenario, job, c));
+      auto& one = timeline.rank_classes.emplace_back(empty_timeline(all, job, c));
       one.backward_start = start + slowdown * before;
       for (auto communicator : mine) one.communicators.push_back(groups[communicator].members.front());
       classes.push_back({&program.program, slowdown, start - broadcasts, std::move(mine)});
@@ -196,6 +196,8 @@ struct Simulator::Prepared {
   std::shared_ptr<const ShardedPlan> sharded;
   Overheads overheads;
   StepProgram program;
+  Spread spread;
+  std::vector<RankGroup> groups, with_spread;
 
   void prepare(const Scenario& scenario) {
     std::shared_ptr<const void> of = scenario.communication;
@@ -203,6 +205,11 @@ struct Simulator::Prepared {
     if (communication != of) {
       costs = costs_of(scenario);
       communication = of;
+    }
+    if (groups != scenario.groups || spread != scenario.physics.spread) {
+      groups = scenario.groups;
+      spread = scenario.physics.spread;
+      with_spread = groups_with_spread(scenario);
     }
     if (trace == scenario.trace && plan == scenario.plan && sharded == scenario.sharded &&
         overheads == scenario.physics.overheads)
@@ -220,15 +227,16 @@ SimulatedIteration Simulator::operator()(const Scenario& scenario) {
   prepared_->prepare(scenario);
   const auto& costs = prepared_->costs;
   const auto& program = prepared_->program;
-  if (scenario.fidelity == Fidelity::closed_form) return replay_on(scenario, costs, program, nullptr);
+  if (scenario.fidelity == Fidelity::closed_form)
+    return replay_on(scenario, prepared_->with_spread, costs, program, nullptr);
   const auto* communication = scenario.communication.get();
   DDPSIM_CHECK(communication, "a measured cost is not simulated");
   if (scenario.fidelity != Fidelity::exact)
-    return replay_on(scenario, costs, program, &*communication->folded);
+    return replay_on(scenario, prepared_->with_spread, costs, program, &*communication->folded);
   SimulatedIteration result;
   with_traffic(*communication, [&](const Traffic& traffic) {
     auto unfolded = unfold(traffic);
-    result = replay_on(scenario, prepared_->costs, prepared_->program, &unfolded);
+    result = replay_on(scenario, prepared_->with_spread, prepared_->costs, prepared_->program, &unfolded);
   });
   return result;
 }

@@ -1,6 +1,7 @@
 #include "sim/program/fsdp.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <utility>
 
 namespace ddpsim {
@@ -29,10 +30,7 @@ class FsdpBuilder {
       result_.before_last_backward = last_compute_;
       backward();
     }
-    std::vector<std::size_t> after;
-    for (auto last : {last_reduction_, last_copy_})
-      if (last) after.push_back(*last);
-    compute(Activity::optimizer, 0, trace_.optimizer.value_or(Seconds()) / plan_.shards, std::move(after));
+    compute(Activity::optimizer, 0, trace_.optimizer.value_or(Seconds()) / plan_.shards, last_reductions());
     return std::move(result_);
   }
 
@@ -52,7 +50,7 @@ class FsdpBuilder {
   }
 
   std::size_t collective(std::size_t communicator, Activity activity, Operation operation, std::size_t index,
-                         Bytes bytes, std::optional<std::size_t> after) {
+                         Bytes bytes, std::vector<std::size_t> after) {
     Op op;
     op.kind = Op::Kind::collective;
     op.communicator = communicator;
@@ -60,7 +58,7 @@ class FsdpBuilder {
     op.index = index;
     op.operation = operation;
     op.bytes = bytes;
-    if (after) op.after.push_back(*after);
+    op.after = std::move(after);
     if (!has_communicated_) op.duration = overheads_.first_start;
     has_communicated_ = true;
     ops().push_back(std::move(op));
@@ -71,8 +69,17 @@ class FsdpBuilder {
     return plan_.strategy == Strategy::fsdp || plan_.strategy == Strategy::hsdp;
   }
 
-  std::size_t gather(std::size_t unit, std::optional<std::size_t> after) {
-    return collective(0, Activity::all_gather, Operation::all_gather, unit, plan_.gathered(unit), after);
+  // On either communicator.
+  [[nodiscard]] std::vector<std::size_t> last_reductions() const {
+    std::vector<std::size_t> ops;
+    for (auto last : {last_reduction_, last_copy_})
+      if (last) ops.push_back(*last);
+    return ops;
+  }
+
+  std::size_t gather(std::size_t unit, std::vector<std::size_t> after) {
+    return collective(0, Activity::all_gather, Operation::all_gather, unit, plan_.gathered(unit),
+                      std::move(after));
   }
 
   [[nodiscard]] Seconds pass(double passes, Bytes moved) const {
@@ -87,61 +94,65 @@ class FsdpBuilder {
                    {gathered});
   }
 
+  // What the next gather waits for. FSDP2: a copy out of a gathered buffer of this micro batch, the second to
+  // last one in the forward pass, the last one in the backward pass. FSDP1: whatever the host has waited for.
+  // The first gather of a micro batch waits for all of the one before.
+  std::vector<std::size_t> before_gather(std::size_t copies_behind) {
+    auto after = copies_.empty() ? last_reductions() : std::vector<std::size_t>();
+    auto last = begin_;
+    if (!is_fsdp2())
+      last = limit();
+    else if (copies_.size() >= copies_behind)
+      last = copies_[copies_.size() - copies_behind];
+    if (last) after.push_back(*last);
+    return after;
+  }
+
+  // FSDP1's host waits for the oldest of the units that it has freed where there are two that it has not
+  // waited for (_limiter_utils.py).
+  std::optional<std::size_t> limit() {
+    if (freed_.size() >= 2) {
+      begin_ = std::max(begin_, freed_.front());
+      freed_.pop_front();
+    }
+    return begin_;
+  }
+
   void forward() {
-    auto n = plan_.units.size();
-    std::vector<std::optional<std::size_t>> gathers(n), started(n), ended(n);
-    bool at_once = !is_fsdp2() && !plan_.options.reshard_after_forward;  // SHARD_GRAD_OP: no limit
-    auto begin = last_compute_;                                          // of the micro batch
-    auto issue = [&](std::size_t unit) {
-      if (unit >= n || gathers[unit]) return;
-      auto after = begin;
-      if (unit >= 2 && !at_once) after = is_fsdp2() ? started[unit - 2] : ended[unit - 2];
-      gathers[unit] = gather(unit, after);
-    };
-    issue(0);
-    issue(1);
-    if (at_once)
-      for (std::size_t unit = 2; unit < n; ++unit) issue(unit);
+    begin_ = last_compute_;
+    copies_.clear();
+    std::vector<bool> is_begun(plan_.units.size());
     for (const auto& [unit, duration] : forward_) {
-      if (!started[unit]) {
-        started[unit] = take_over(unit, *gathers[unit]);
-        if (is_fsdp2()) issue(unit + 2);
-      }
+      if (!is_begun[unit] && !is_kept_) copies_.push_back(take_over(unit, gather(unit, before_gather(2))));
+      is_begun[unit] = true;
       auto op = compute(Activity::forward, index_, duration);
-      if (!ended[unit]) {
-        ended[unit] = op;
-        if (!is_fsdp2()) issue(unit + 2);
-      }
+      if (unit > 0 && plan_.options.reshard_after_forward) freed_.emplace_back(op);
     }
   }
 
-  // The root is gathered still, and so is the last block, whose backward pass comes first.
+  // The root is gathered still.
   [[nodiscard]] bool is_gathered_again(std::size_t unit) const {
-    return plan_.options.reshard_after_forward && unit > 0 && (unit + 1 < plan_.units.size() || !is_fsdp2());
+    bool is_last = unit + 1 == plan_.units.size();
+    return plan_.options.reshard_after_forward && unit > 0 &&
+           (!is_last || !is_fsdp2() || plan_.options.reshard_last);
   }
 
   void backward() {
     std::vector<std::optional<std::size_t>> gathers(plan_.units.size());
-    bool is_root_begun = false;
+    if (!is_fsdp2()) limit();  // before the root as well, which is there
     for (std::size_t i = 0; i < backward_.size(); ++i) {
       const auto& [unit, duration] = backward_[i];
-      auto issue = [&](std::size_t next) {
-        if (next < backward_.size() && is_gathered_again(backward_[next].unit) &&
-            !gathers[backward_[next].unit])
-          gathers[backward_[next].unit] = gather(backward_[next].unit, last_compute_);
-      };
-      // Before the first block's comes the head, whose parameters are there.
-      if (i == 0) issue(0);
-      if (auto gathered = gathers[unit]) take_over(unit, *gathered);
-      issue(i + 1);
+      if (auto gathered = gathers[unit]) copies_.push_back(take_over(unit, *gathered));
+      if (i + 1 < backward_.size())
+        if (auto next = backward_[i + 1].unit; is_gathered_again(next))
+          gathers[next] = gather(next, before_gather(1));
       auto op = compute(Activity::backward, index_, duration);
-      if (unit == 0 && !is_root_begun && backward_.size() > 1) {
-        is_root_begun = true;
-        continue;  // the embeddings' gradients come last
-      }
+      if (unit == 0 && i == 0 && backward_.size() > 1) continue;  // the embeddings' gradients come last
+      freed_.emplace_back(op);
       if (is_last_) result_.ready[bucket_of(unit)] = op;
       if (reduces_) reduce(unit);
     }
+    is_kept_ = !is_fsdp2() && !plan_.options.reshard_after_forward && !reduces_;
   }
 
   [[nodiscard]] std::size_t bucket_of(std::size_t unit) const { return plan_.units.size() - 1 - unit; }
@@ -154,10 +165,10 @@ class FsdpBuilder {
     if (is_fsdp2() || casts)
       compute(Activity::copy_in, bucket_of(unit), pass(overheads_.passes.in, copied), std::move(after));
     last_reduction_ = collective(reducing_, Activity::reduce_scatter, Operation::reduce_scatter,
-                                 bucket_of(unit), plan_.reduced(unit), last_compute_);
+                                 bucket_of(unit), plan_.reduced(unit), {*last_compute_});
     if (plan_.replicas > 1)
       last_copy_ = collective(reducing_ + 1, Activity::all_reduce, Operation::all_reduce, bucket_of(unit),
-                              plan_.reduced(unit) / plan_.shards, last_reduction_);
+                              plan_.reduced(unit) / plan_.shards, {*last_reduction_});
   }
 
   const LayerTrace& trace_;
@@ -168,6 +179,11 @@ class FsdpBuilder {
   std::size_t reducing_ = 0;  // the communicator of reduce-scatters
   std::optional<std::size_t> last_compute_, last_reduction_;
   std::optional<std::size_t> last_copy_;  // to the other groups
+  std::optional<std::size_t> begin_;      // of a micro batch; FSDP1: or what the host has waited for since
+  std::vector<std::size_t> copies_;
+  // The four that the step before leaves are over.
+  std::deque<std::optional<std::size_t>> freed_ = std::deque<std::optional<std::size_t>>(4);
+  bool is_kept_ = false;  // SHARD_GRAD_OP under no_sync: units stay gathered for the next micro batch
   std::size_t index_ = 0;
   bool is_last_ = false, reduces_ = false, has_communicated_ = false;
 };

@@ -2,18 +2,23 @@
 // PyTorch's Fully Sharded Data Parallel: every rank holds a shard of each unit's parameters, gathers a unit
 // before its forward and its backward pass, and reduces and scatters its gradients after the latter.
 //
-// `fsdp` is FSDP2 (torch.distributed.fsdp.fully_shard; _fsdp_param_group.py, _fsdp_collectives.py of
-// PyTorch 2.6): the gather of a unit is issued as the unit two before it starts its forward pass (its copy
-// out of the gathered buffer is over), that of the next backward pass as this one starts; compute waits for
-// the last reduce-scatter before it copies the next gradients in; the root stays gathered from forward to
-// backward, and so does the last block. `fsdp1` is FullyShardedDataParallel (_runtime_utils.py): the host
-// waits with the gather of a unit until the forward pass of the one two before it has ended
-// (limit_all_gathers), and nothing waits for reduce-scatters before the end. Both have one communicator, on
-// which collectives run in launch order; reduce-scatters can have another one.
+// `fsdp` is FSDP2 (torch.distributed.fsdp.fully_shard; _fsdp_param_group.py, _fsdp_collectives.py): in the
+// forward pass a gather waits for the copy out of the gathered buffer of the unit two before, in the backward
+// pass for the last such copy; compute waits for the last reduce-scatter before it copies the next gradients
+// in; the root stays gathered from forward to backward, and so does the last block unless reshard_last.
+// `fsdp1` is FullyShardedDataParallel (_runtime_utils.py): gathers wait for nothing on the GPU; the host
+// waits with them until units freed before are free (limit_all_gathers), in the steady state for the unit
+// three before; nothing waits for reduce-scatters before the end. Both have one communicator, on which
+// collectives run in launch order; reduce-scatters can have another one.
 //
 // `hsdp` and `hsdp1` are the same with shards within groups of ranks only: a unit's reduce-scatter is
 // followed by an all-reduce of a rank's shard of it over the ranks that hold the same one, on a communicator
-// of its own. Only the optimizer waits for it (_fsdp_collectives.py: foreach_reduce; FSDP1: HYBRID_SHARD).
+// of its own. Only the next micro batch and the optimizer wait for it (_fsdp_collectives.py: foreach_reduce;
+// FSDP1: HYBRID_SHARD).
+//
+// The host is ahead of the GPU wherever FSDP does not make it wait: a loop that reads the loss before
+// backward loses what the last gathers of forward and the first of backward hide. tests/program/recorded
+// holds what PyTorch 2.6 and 2.15 launch.
 #include <optional>
 
 #include "sim/ddp/reduction_plan.hpp"
@@ -26,6 +31,7 @@ namespace ddpsim {
 struct FsdpOptions {
   UnitRule units;
   bool reshard_after_forward = true;     // false: gathered once a micro batch (fsdp1: SHARD_GRAD_OP)
+  bool reshard_last = false;             // fsdp, hsdp: the last unit too; fsdp1, hsdp1 always do
   DType param_dtype = DType::bfloat16;   // what is gathered, and gradients before they are cast
   DType reduce_dtype = DType::float32;   // what is reduced
   bool reduce_every_micro_batch = true;  // false: after the last one only (set_requires_gradient_sync)

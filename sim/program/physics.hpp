@@ -44,16 +44,29 @@ struct Overheads {
   bool operator==(const Overheads&) const = default;
 };
 
+// How much GPUs differ in speed for a whole run: the standard deviation over the median, of ranks and of
+// whole nodes. Ranks that communicate wait for the slowest of them.
+struct Spread {
+  double ranks = 0, nodes = 0;
+  bool operator==(const Spread&) const = default;
+};
+
 struct Physics {
   Interference interference;
-  // Nothing calibrated it: a GPU's description says from where to where it may be, and the above is the
-  // middle.
+  Spread spread;
+  // Of what nothing calibrated and nobody gave: from where to where it may be; the above is in between.
+  struct End {
+    Interference interference;
+    Spread spread;
+  };
   struct Range {
-    Interference least, most;
+    End least, most;
   };
   std::optional<Range> range;
   Overheads overheads;
-  [[nodiscard]] bool is_off() const { return interference.is_off() && overheads.is_off(); }
+  [[nodiscard]] bool is_off() const {
+    return interference.is_off() && overheads.is_off() && spread == Spread();
+  }
 };
 
 }  // namespace ddpsim

@@ -46,6 +46,8 @@ void print_terms(std::ostream& out, const IterationMetrics& m) {
   if (m.spread) print_spread(out, *m.spread);
   print_term(out, "  forward", m.forward, m.iteration);
   print_term(out, "  backward", m.backward_compute, m.iteration);
+  for (const auto& loss : m.losses)
+    if (loss.cause == "spread") print_term(out, "    spread of GPUs", loss.seconds, m.iteration);
   if (m.interference != Seconds(0)) print_term(out, "  interference", m.interference, m.iteration);
   if (m.overhead != Seconds(0)) print_term(out, "  overhead", m.overhead, m.iteration);
   print_term(out, "  exposed communication", m.exposed_communication, m.iteration);

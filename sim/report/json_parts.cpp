@@ -78,6 +78,9 @@ void add_metrics(const IterationMetrics& m, Json& point) {
   if (m.buffer_broadcast > Seconds(0)) point["buffer_broadcast_s"] = m.buffer_broadcast.value();
   point["optimizer_s"] = m.optimizer.value();
   point["iteration_s"] = m.iteration.value();
+  auto& losses = point["losses"] = Json::array();
+  for (const auto& loss : m.losses)
+    losses.push_back({{"cause", loss.cause}, {"seconds", loss.seconds.value()}});
   point["algorithm"] = m.algorithm;
   point["fidelity"] = m.fidelity;
   point["network"] = m.network;

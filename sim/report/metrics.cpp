@@ -34,6 +34,21 @@ Seconds tail_of(const std::vector<Span>& lane) {
   return sum;
 }
 
+void measure_losses(const RankTimeline& rank, IterationMetrics& metrics) {
+  auto copies = time_in(rank.compute, Activity::copy_in) + time_in(rank.compute, Activity::copy_out);
+  auto usual = [&](Seconds time) { return time / rank.slowdown; };
+  auto computed = metrics.forward + metrics.backward_compute + metrics.overhead + metrics.optimizer;
+  std::array<Seconds, kLossCauses.size()> lost{computed - usual(computed),
+                                               metrics.interference,
+                                               metrics.exposed_communication - metrics.buffer_broadcast,
+                                               metrics.buffer_broadcast,
+                                               usual(copies),
+                                               usual(metrics.overhead - copies),
+                                               usual(metrics.optimizer)};
+  for (std::size_t i = 0; i < lost.size(); ++i)
+    if (lost[i] > Seconds(0)) metrics.losses.push_back({kLossCauses[i], lost[i]});
+}
+
 void measure_compute(const RankTimeline& rank, IterationMetrics& metrics) {
   metrics.forward = time_in(rank.compute, Activity::forward);
   metrics.backward_compute = time_in(rank.compute, Activity::backward);
@@ -47,6 +62,7 @@ void measure_compute(const RankTimeline& rank, IterationMetrics& metrics) {
   metrics.iteration = rank.compute.back().end - rank.compute.front().start;
   auto sum = metrics.forward + metrics.backward_compute + metrics.interference + metrics.overhead +
              metrics.exposed_communication + metrics.optimizer;
+  measure_losses(rank, metrics);
   // Both sides are sums of a few differences of doubles, so they agree far better than this.
   DDPSIM_CHECK(std::abs((sum - metrics.iteration).value()) <= 1e-9 * metrics.iteration.value(),
                "the terms of an iteration add up to it");

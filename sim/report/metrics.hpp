@@ -1,6 +1,7 @@
 #pragma once
 // The numbers of one iteration, computed from its timeline. Their names and units are the result keys of
 // docs/formats.md.
+#include <array>
 #include <functional>
 #include <optional>
 #include <string>
@@ -43,6 +44,16 @@ struct OperationMetrics {
   Seconds busy = {}, exposed = {};  // in flight; while compute waited
 };
 
+// What makes a step longer than forward and backward of a GPU of the usual speed with nothing beside it.
+struct Loss {
+  std::string_view cause;  // kLossCauses
+  Seconds seconds;
+};
+// In this order: compute slower than that of the usual GPU; what collectives beside it take from it; waiting
+// for communication; the broadcast of buffers; passes over memory; hooks and launches; the optimizer.
+inline constexpr std::array<std::string_view, 7> kLossCauses{
+    "spread", "interference", "ends", "buffer_broadcast", "copies", "launches", "optimizer"};
+
 // What is not known to a number.
 struct IterationRange {
   Seconds least, most;
@@ -76,6 +87,8 @@ struct IterationMetrics {
   // iteration = forward + backward_compute + interference + overhead + exposed_communication + optimizer, all
   // of the rank that finishes last; with accumulation, of all micro-batches of the step.
   Seconds forward, backward_compute, interference, overhead, exposed_communication, optimizer, iteration;
+  // By cause: iteration minus forward and backward at the usual speed.
+  std::vector<Loss> losses = {};
   Seconds tail;  // exposed_communication and what is done to gradients after their all-reduce
   // Of `iteration`, over interference that nothing calibrated.
   std::optional<IterationRange> range = std::nullopt;

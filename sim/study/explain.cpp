@@ -140,14 +140,18 @@ std::vector<Change> changes_of(const WhatIf& what_if, const Scenario& scenario,
   if (scenario.sampled) changes.push_back({"nothing varies", {}, [](Scenario& s) { s.sampled = nullptr; }});
   if (what_if.find("cluster", "background"))
     changes.push_back({"no background traffic", {"cluster.background=[]"}});
-  if (const auto& range = scenario.physics.range) {
-    changes.push_back({fmt::format("interference of {} (the least that is likely)", range->least.compute),
+  if (const auto& range = scenario.physics.range;
+      range && range->least.interference != range->most.interference) {
+    changes.push_back(
+        {fmt::format("interference of {} (the least that is likely)", range->least.interference.compute),
+         {},
+         [](Scenario& s) { s.physics.interference = s.physics.range->least.interference; }});
+    changes.push_back({fmt::format("interference of {} (the most)", range->most.interference.compute),
                        {},
-                       [](Scenario& s) { s.physics.interference = s.physics.range->least; }});
-    changes.push_back({fmt::format("interference of {} (the most)", range->most.compute),
-                       {},
-                       [](Scenario& s) { s.physics.interference = s.physics.range->most; }});
+                       [](Scenario& s) { s.physics.interference = s.physics.range->most.interference; }});
   }
+  if (scenario.physics.spread != Spread() && !scenario.sampled)
+    changes.push_back({"all GPUs as fast", {}, [](Scenario& s) { s.physics.spread = {}; }});
   if (!scenario.physics.interference.is_off())
     changes.push_back({"no interference", {}, [](Scenario& s) { s.physics.interference = {}; }});
   if (!scenario.physics.overheads.is_off())

@@ -17,8 +17,7 @@ struct Runs {
   explicit Runs(std::span<const ScenarioVariant> points) {
     for (const auto& point : points) {
       if (const auto& range = point.base->physics.range)
-        for (const auto& interference : {range->least, range->most})
-          variants.emplace_back(point).interference = interference;
+        for (const auto& end : {range->least, range->most}) variants.emplace_back(point).physics = end;
       last.push_back(variants.size());
       variants.push_back(point);
     }

@@ -43,6 +43,7 @@ Prediction predict(const Scenario& scenario, const Simulate& simulate, unsigned 
   std::vector<int> labels =
       scenario.communication ? scenario.communication->labels : std::vector<int>(scenario.groups.size());
   auto varied = scenario;
+  varied.physics.spread = {};  // the draws have it
   // Where nobody shares links all simulations give what the closed form does: one is enough.
   if (!scenario.shares_links()) varied.fidelity = Fidelity::closed_form;
   auto simulate_varied = [&]() -> Prediction {

@@ -4,7 +4,10 @@ namespace ddpsim {
 
 Scenario ScenarioVariant::scenario() const {
   Scenario made = *base;
-  if (interference) made.physics.interference = *interference;
+  if (physics) {
+    made.physics.interference = physics->interference;
+    made.physics.spread = physics->spread;
+  }
   if (bucket_cap) {
     made.ddp.bucket_cap = bucket_cap;
     made.plan = with_bucket_cap(std::move(made.plan), made.ddp, *bucket_cap);

@@ -11,8 +11,8 @@ namespace ddpsim {
 // thousands of variants each is made when its turn comes.
 struct ScenarioVariant {
   const Scenario* base;
-  std::optional<Bytes> bucket_cap = {};           // of strategy ddp
-  std::optional<Interference> interference = {};  // of its physics
+  std::optional<Bytes> bucket_cap = {};      // of strategy ddp
+  std::optional<Physics::End> physics = {};  // an end of its range
 
   [[nodiscard]] Scenario scenario() const;
 };

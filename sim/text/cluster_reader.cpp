@@ -1,5 +1,6 @@
 // The section `cluster` of a scenario: with `collective` it says what an all-reduce costs.
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 #include <fmt/core.h>
@@ -105,6 +106,23 @@ void set_nodes(const Cluster& cluster, const std::vector<int>& gpu_of_rank, std:
     places[rank].node = cluster.node_of(gpu_of_rank[rank]);
 }
 
+// By what they hold of these ranks.
+std::vector<AlikeNodes> alike_nodes(std::span<const int> ranks, std::span<const RankPlace> places) {
+  std::map<int, std::map<double, int>> held;
+  for (int rank : ranks) {
+    const auto& place = places[static_cast<std::size_t>(rank)];
+    ++held[place.node][place.slowdown];
+  }
+  std::map<std::map<double, int>, int> kinds;
+  for (const auto& [node, of_node] : held) ++kinds[of_node];
+  std::vector<AlikeNodes> alike;
+  for (const auto& [of_node, nodes] : kinds) {
+    alike.push_back({{}, nodes});
+    for (auto [slowdown, count] : of_node) alike.back().ranks.push_back({slowdown, count});
+  }
+  return alike;
+}
+
 std::vector<int> ranks_of_node(int node, const Cluster& cluster, const std::vector<int>& gpu_of_rank) {
   std::vector<int> ranks;
   for (std::size_t rank = 0; rank < gpu_of_rank.size(); ++rank)
@@ -186,6 +204,8 @@ ClusterTraffic ScenarioReader::make_traffic(const Topology& topology, const Clus
   communication->labels = labels_of(traffic.groups);
   auto places = places_of(groups, communication->labels, slowdowns, section.world_size);
   set_nodes(cluster, gpu_of_rank, places);
+  for (std::size_t g = 0; g < groups.size(); ++g)
+    traffic.groups[g].nodes = alike_nodes(groups[g].ranks, places);
   traffic.places = std::make_shared<const RankPlaces>(RankPlaces{std::move(places), true});
   if (std::any_of(collective.communicators.begin(), collective.communicators.end(),
                   [](const auto& use) { return use.joined != Joined::all; })) {

@@ -42,6 +42,12 @@ FsdpOptions read_fsdp_section(const Value* value, DType param_dtype) {
   MapReader reader(*value, "fsdp");
   if (const Value* unit = reader.find("unit")) options.units = as_units(*unit);
   options.reshard_after_forward = reader.optional("reshard_after_forward", config::as_bool).value_or(true);
+  if (const Value* last = reader.find("reshard_last")) {
+    options.reshard_last = config::as_bool(*last);
+    if (options.reshard_last && !options.reshard_after_forward)
+      throw InputError(last->span, "without fsdp.reshard_after_forward no unit is resharded",
+                       "remove one of the two");
+  }
   options.param_dtype = reader.optional("param_dtype", as_training_dtype).value_or(param_dtype);
   options.reduce_dtype = reader.optional("reduce_dtype", as_training_dtype).value_or(options.reduce_dtype);
   options.reduce_every_micro_batch =

@@ -12,6 +12,10 @@ using config::as_seconds;
 using config::MapReader;
 using config::Value;
 
+bool is_word(const Value* value, std::string_view word) {
+  return value && value->kind == Value::Kind::scalar && value->scalar == word;
+}
+
 // A number for both, or each by itself.
 Interference read_interference(const Value& value) {
   auto number = as_number(0, kLargestInterference);
@@ -45,10 +49,6 @@ void passes_as_implemented(const ReductionPlan& plan, const DdpOptions& options,
   }
 }
 
-bool is_word(const Value* value, std::string_view word) {
-  return value && value->kind == Value::Kind::scalar && value->scalar == word;
-}
-
 void read_passes(const Value* value, const ReductionPlan& plan, const DdpOptions& options,
                  Overheads& overheads) {
   if (is_word(value, "none")) return;
@@ -61,11 +61,28 @@ void read_passes(const Value* value, const ReductionPlan& plan, const DdpOptions
 }
 
 // Where the section says nothing of interference.
-void take_range(const GpuDescription& gpu, Physics& physics) {
+void take_range(const GpuDescription& gpu, Interference& middle, Physics::Range& range) {
   const auto& [s_least, s_most] = gpu.compute_slowdown;
   const auto& [r_least, r_most] = gpu.collective_slowdown;
-  physics.range = {{s_least, r_least}, {s_most, r_most}};
-  physics.interference = {(s_least + s_most) / 2, (r_least + r_most) / 2};
+  range.least.interference = {s_least, r_least};
+  range.most.interference = {s_most, r_most};
+  middle = {(s_least + s_most) / 2, (r_least + r_most) / 2};
+}
+
+// GPUs of one kind, clocked by their own temperature and power: 2 %, of a range that published jobs allow
+// (docs/accuracy.md, "What jobs lose as they grow").
+constexpr double kUsualSpread = 0.02, kLeastSpread = 0.01, kMostSpread = 0.03;
+
+// `value`: the section `spread`; null: nothing given.
+bool read_spread(const Value* value, Spread& spread) {
+  if (!value) return false;
+  if (is_word(value, "none")) return true;
+  MapReader reader(*value, "spread");
+  auto share = as_number(0, kLargestSpread);
+  spread.ranks = reader.optional("ranks", share).value_or(kUsualSpread);
+  spread.nodes = reader.optional("nodes", share).value_or(0);
+  reader.finish();
+  return true;
 }
 
 // Returns whether the section says it.
@@ -82,9 +99,27 @@ bool read_interference(MapReader& reader, const PathResolver& resolve, Interfere
 
 }  // namespace
 
-Physics read_physics_section(const Value* value, const GpuDescription* gpu, const ReductionPlan& plan,
-                             const DdpOptions& options, const PathResolver& resolve) {
+Physics read_physics_section(const PhysicsSections& sections, const GpuDescription* gpu,
+                             const ReductionPlan& plan, const DdpOptions& options,
+                             const PathResolver& resolve) {
   Physics physics;
+  const Value* value = sections.physics;
+  if (is_word(value, "none")) {
+    if (sections.spread && !is_word(sections.spread, "none"))
+      throw InputError(sections.spread->span, "physics: none leaves out what GPUs differ in",
+                       "remove 'spread', or physics: none");
+    return physics;
+  }
+  Physics::Range range;
+  bool is_uncertain = false;
+  if (bool given = read_spread(sections.spread, physics.spread); gpu && !given) {
+    physics.spread.ranks = kUsualSpread;
+    range.least.spread.ranks = kLeastSpread;
+    range.most.spread.ranks = kMostSpread;
+    is_uncertain = true;
+  } else {
+    range.least.spread = range.most.spread = physics.spread;
+  }
   if (!value && !gpu) return physics;
   static const Value kNothing = [] {
     Value nothing;
@@ -92,7 +127,13 @@ Physics read_physics_section(const Value* value, const GpuDescription* gpu, cons
     return nothing;
   }();
   MapReader reader(value ? *value : kNothing, "physics");
-  if (!read_interference(reader, resolve, physics.interference) && gpu) take_range(*gpu, physics);
+  if (!read_interference(reader, resolve, physics.interference) && gpu) {
+    take_range(*gpu, physics.interference, range);
+    is_uncertain = true;
+  } else {
+    range.least.interference = range.most.interference = physics.interference;
+  }
+  if (is_uncertain) physics.range = range;
   auto& overheads = physics.overheads;
   overheads.pass_bandwidth = reader.optional("pass_bandwidth", as_bandwidth);
   auto pass_launch = reader.optional("pass_launch", as_seconds);

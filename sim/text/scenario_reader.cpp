@@ -83,10 +83,21 @@ std::string ScenarioReader::resolve(PresetKind kind, const Value& name_or_path) 
 }
 
 void ScenarioReader::read_variability(const Value& value, const Value& cluster, const Value* stragglers,
-                                      const RankPlaces& places, Scenario& scenario) {
+                                      const Value* spread_section, const RankPlaces& places,
+                                      Scenario& scenario) {
   auto variability =
       read_variability_section(value, *scenario.trace, [this](const Value& path) { return resolve(path); });
   if (variability.is_off()) return;
+  // What differs for the whole run is drawn too, once.
+  const auto& spread = scenario.physics.spread;
+  if (variability.ranks || variability.nodes) {
+    if (spread_section)
+      throw InputError(spread_section->span, "variability.ranks and .nodes draw what GPUs differ in",
+                       "remove 'spread', or those");
+  } else {
+    if (spread.ranks > 0) variability.ranks = LogNormal{spread.ranks};
+    if (spread.nodes > 0) variability.nodes = LogNormal{spread.nodes};
+  }
   if (variability.needs_nodes() && !places.knows_nodes)
     throw InputError(value.span, "without a topology nothing says which ranks a node holds",
                      "add cluster.topology, or let ranks vary instead of nodes");
@@ -97,8 +108,9 @@ void ScenarioReader::read_variability(const Value& value, const Value& cluster, 
                                  variability.iterations, scenario.world_size),
                      "use fewer iterations");
   const auto& last = scenario.trace->gradients.back();
-  auto spread = last.ready_spread.value_or(Seconds(0));
-  auto& sampled = sampled_[{spread, last.ready, sections({&cluster, stragglers, &value})}];
+  auto between_iterations = last.ready_spread.value_or(Seconds(0));
+  auto& sampled = sampled_[{between_iterations, last.ready, spread.ranks, spread.nodes,
+                            sections({&cluster, stragglers, &value})}];
   if (!sampled) sampled = std::make_shared<const SampledRanks>(sample_ranks(variability, places.ranks));
   scenario.sampled = sampled;
 }
@@ -134,7 +146,7 @@ Scenario ScenarioReader::read_step(const Value& root) {
   Scenario scenario;
   MapReader reader(root, "scenario");
   for (const char* key : {"workload", "cluster", "collective", "strategy", "ddp", "fsdp", "zero", "megatron",
-                          "engine", "physics", "variability", "validation"})
+                          "engine", "physics", "spread", "variability", "validation"})
     reader.find(key);
   reader.finish();
   auto section = [&root](const char* key) -> const Value& {
@@ -172,6 +184,7 @@ Scenario ScenarioReader::read(const Value& root) {
   for (const char* key : kShardedSections) reader.find(key);
   auto fidelity = read_engine(reader.find("engine"));
   const Value* physics = reader.find("physics");
+  const Value* spread = reader.find("spread");
   const Value* variability = reader.find("variability");
   const Value* validation = reader.find("validation");
   reader.finish();
@@ -192,7 +205,7 @@ Scenario ScenarioReader::read(const Value& root) {
   if (scenario.trace->registration_guessed && depends_on_registration(strategy, options))
     scenario.notes.push_back(registration_guessed_note());
   PathResolver resolve_path = [this](const Value& path) { return resolve(path); };
-  scenario.physics = read_physics_section(physics, gpu.get(), scenario.plan, options, resolve_path);
+  scenario.physics = read_physics_section({physics, spread}, gpu.get(), scenario.plan, options, resolve_path);
   if (const auto& overheads = scenario.physics.overheads;
       scenario.sharded && (overheads.launch > Seconds() || overheads.gradient > Seconds()))
     scenario.notes.push_back(
@@ -204,7 +217,7 @@ Scenario ScenarioReader::read(const Value& root) {
          "waited for: under a sharded strategy that is earlier than it starts"});
   if (gpu) scenario.gpu = gpu->name;
   choose_fidelity(fidelity, scenario);
-  if (variability) read_variability(*variability, cluster, slower, *places, scenario);
+  if (variability) read_variability(*variability, cluster, slower, spread, *places, scenario);
   settle_broadcasts(scenario);
   if (scenario.measured_table)
     for (auto& note : table_notes(*scenario.measured_table)) scenario.notes.push_back(std::move(note));

@@ -128,7 +128,8 @@ class ScenarioReader {
                                                  std::optional<Fidelity> wanted, Scenario& scenario);
   // `variability`, for ranks of the section `cluster` with its stragglers.
   void read_variability(const config::Value& variability, const config::Value& cluster,
-                        const config::Value* stragglers, const RankPlaces& places, Scenario& scenario);
+                        const config::Value* stragglers, const config::Value* spread_section,
+                        const RankPlaces& places, Scenario& scenario);
   NcclSection read_nccl_section(const config::Value* value);
   static GlooSection read_gloo_section(const config::Value* value);
   // Whether Gloo copies between GPUs and hosts here. Throws InputError when the section asks for something
@@ -176,8 +177,9 @@ class ScenarioReader {
   std::map<std::tuple<const Topology*, std::vector<CommunicatorUse>, std::optional<int>, Sections>,
            ClusterTraffic>
       clusters_;
-  std::map<std::tuple<Seconds, Seconds, Sections>, std::shared_ptr<const SampledRanks>>
-      sampled_;  // the last gradient's spread and time
+  // The last gradient's spread and time, that of ranks and nodes.
+  std::map<std::tuple<Seconds, Seconds, double, double, Sections>, std::shared_ptr<const SampledRanks>>
+      sampled_;
 };
 
 }  // namespace ddpsim

@@ -57,9 +57,14 @@ std::vector<GroupSection> read_groups(const config::Value* groups, int world_siz
 using PathResolver = std::function<std::string(const config::Value&)>;
 ValidationSettings read_validation_section(const config::Value* validation, const PathResolver& resolve);
 
-// `physics` (null: nothing given), for what the plan's implementation does. `gpu` (null: unknown) is the GPU
-// of `cluster.gpu`: its range of interference holds where none is given, its copies where no bandwidth is.
-Physics read_physics_section(const config::Value* physics, const GpuDescription* gpu,
+// `physics` and `spread` (null: nothing given), for what the plan's implementation does. `gpu` (null:
+// unknown) is the GPU of `cluster.gpu`: its range of interference holds where none is given, its copies where
+// no bandwidth is.
+struct PhysicsSections {
+  const config::Value* physics = nullptr;  // `none`: textbook physics, whatever the GPU
+  const config::Value* spread = nullptr;   // how much GPUs differ
+};
+Physics read_physics_section(const PhysicsSections& sections, const GpuDescription* gpu,
                              const ReductionPlan& plan, const DdpOptions& options,
                              const PathResolver& resolve);
 

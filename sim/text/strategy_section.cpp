@@ -150,6 +150,11 @@ FsdpOptions ScenarioReader::read_fsdp(const Value* fsdp, Strategy strategy, Scen
   const auto* section = section_of(strategy);
   if (!section || std::string_view(section) != "fsdp") return {};
   auto options = read_fsdp_section(fsdp, computed_in(scenario));
+  bool is_fsdp1 = strategy == Strategy::fsdp1 || strategy == Strategy::hsdp1;
+  if (is_fsdp1 && fsdp && fsdp->find("reshard_last") && !options.reshard_last)
+    scenario.notes.push_back({"fsdp-unused", fmt::format("strategy {} gathers the last unit again whatever "
+                                                         "fsdp.reshard_last says",
+                                                         strategy_name(strategy))});
   if (options.shard_group && !shards_within_groups(strategy)) {
     options.shard_group.reset();
     scenario.notes.push_back(

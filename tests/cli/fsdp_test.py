@@ -82,6 +82,18 @@ class StepTest(FsdpTest):
         self.assertLess(last["iteration_s"], four["iteration_s"])
         self.assertAlmostEqual(four["forward_s"], 4 * one["forward_s"], places=12)
 
+    def test_the_last_unit(self):
+        """It stays gathered from forward to backward, or is gathered again."""
+        counts = [next(one["count"] for one in self.result(*sets)["communication"] if one["operation"] == "all_gather")
+                  for sets in ([], ["fsdp.reshard_last=false"], ["fsdp.reshard_last=true"])]
+        self.assertEqual(counts, [24, 24, 25])
+
+    def test_shard_grad_op_without_reduction_stays_gathered(self):
+        sets = ["fsdp.reshard_after_forward=false", "fsdp.reduce_every_micro_batch=false", "ddp.accumulation_steps=4"]
+        for strategy, gathers in [("fsdp1", 13), ("fsdp", 52)]:
+            by = {one["operation"]: one["count"] for one in self.result(f"strategy={strategy}", *sets)["communication"]}
+            self.assertEqual((by["all_gather"], by["reduce_scatter"]), (gathers, 13), strategy)
+
     def test_units(self):
         for unit, buckets in [("layer", 13), ("{layers: 4}", 4), ("{layers: 12}", 2), ("{bytes: 1GB}", 2), ("{bytes: 1B}", 13)]:
             with self.subTest(unit):
@@ -214,6 +226,7 @@ class RefusedTest(FsdpTest):
         for sets, says in [
                 (["strategy=ddp", "fsdp.unit=layer"], "strategy ddp does without the section 'fsdp'"),
                 (["ddp={bucket_cap: 1MiB, static_graph: true, accumulation_steps: 2}"], "strategy fsdp does without ddp.bucket_cap, ddp.static_graph"),
+                (["strategy=fsdp1", "fsdp.reshard_last=false"], "strategy fsdp1 gathers the last unit again whatever fsdp.reshard_last says"),
                 (["physics.launch=1ms"], "a sharded strategy does without physics.launch"),
                 (["collective={algorithm: tree}"], "all-gathers and reduce-scatters are rings whatever collective.algorithm says")]:
             with self.subTest(says):
@@ -224,6 +237,7 @@ class RefusedTest(FsdpTest):
                 (["cluster.topology=topologies/dgx-a100.yaml", "cluster.groups={tensor_parallel: 2}"], "every GPU would compute the whole model"),
                 (["workload.scale_bytes=2"], "workload.scale_bytes and workload.model exclude each other"),
                 (["fsdp.unit={layers: 2, bytes: 1MB}"], "a unit has a number of layers or a size"),
+                (["fsdp={reshard_after_forward: false, reshard_last: true}"], "without fsdp.reshard_after_forward no unit is resharded"),
                 (["fsdp.unit=block"], "a unit is a layer, so many layers, or as many as hold a size"),
                 (["workload.unused_parameters=[transformer.wte.weight]"], "unused parameters are DistributedDataParallel's"),
                 (["cluster.topology=topologies/dgx-a100.yaml", "cluster.groups=[{ranks: [0, 1, 2]}, {ranks: [3, 4, 5, 6, 7]}]"], "groups of different sizes would hold different shards")]:

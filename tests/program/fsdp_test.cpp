@@ -56,23 +56,23 @@ TEST(ShardUnits, PassesAddUp) {
   EXPECT_EQ(in_words(backward_passes(trace, units)), (Words{{0, 1}, {2, 2}, {1, 3}, {0, 1}}));
 }
 
-// The gather of unit 2 is issued as the root's forward pass starts; block 0 is gathered again as block 1,
-// which was kept, starts its backward pass; the copy into the buffer of each reduce-scatter waits for the one
-// before. 16-bit parameters: the root's 4 Mi + 1 Ki elements are 8.002 MiB.
+// The gather of block 1 waits for the root's copy out of its buffer, and so does that of block 0 in the
+// backward pass for block 1's in the forward pass: block 1 was kept. The copy into the buffer of each
+// reduce-scatter waits for the one before. 16-bit parameters: the root's 4 Mi + 1 Ki elements are 8.002 MiB.
 TEST(Fsdp, Fsdp2AsItsSourcesHaveIt) {
   EXPECT_EQ(text_of(Strategy::fsdp),
             "0 all_gather 0: all_gather of 8.002 MiB on 0\n"
-            "1 all_gather 1: all_gather of 4 MiB on 0\n"
-            "2 copy_out 0: 0 s, after 0\n"
-            "3 all_gather 2: all_gather of 4 MiB on 0, after 2\n"
-            "4 forward 0: 500 ms\n"
-            "5 copy_out 1: 0 s, after 1\n"
-            "6 forward 0: 1 s\n"
-            "7 copy_out 2: 0 s, after 3\n"
+            "1 copy_out 0: 0 s, after 0\n"
+            "2 forward 0: 500 ms\n"
+            "3 all_gather 1: all_gather of 4 MiB on 0\n"
+            "4 copy_out 1: 0 s, after 3\n"
+            "5 forward 0: 1 s\n"
+            "6 all_gather 2: all_gather of 4 MiB on 0, after 1\n"
+            "7 copy_out 2: 0 s, after 6\n"
             "8 forward 0: 1 s\n"
             "9 forward 0: 500 ms\n"
             "10 backward 0: 1 s\n"
-            "11 all_gather 1: all_gather of 4 MiB on 0, after 10\n"
+            "11 all_gather 1: all_gather of 4 MiB on 0, after 7\n"
             "12 backward 0: 2 s\n"
             "13 copy_in 0: 0 s\n"
             "14 reduce_scatter 0: reduce_scatter of 8 MiB on 0, after 13\n"
@@ -86,22 +86,37 @@ TEST(Fsdp, Fsdp2AsItsSourcesHaveIt) {
             "22 optimizer 0: 100 ms, after 21\n");
 }
 
+// As fully_shard does of itself: block 1 is gathered again before the head's backward pass, after its copy in
+// the forward pass; then block 0 after block 1's copy in the backward pass.
+TEST(Fsdp, Fsdp2ThatReshardsTheLastUnit) {
+  FsdpOptions options;
+  options.reshard_last = true;
+  auto text = text_of(Strategy::fsdp, options);
+  EXPECT_NE(text.find("10 all_gather 2: all_gather of 4 MiB on 0, after 7\n"
+                      "11 backward 0: 1 s\n"
+                      "12 copy_out 2: 0 s, after 10\n"
+                      "13 all_gather 1: all_gather of 4 MiB on 0, after 12\n"
+                      "14 backward 0: 2 s\n"),
+            std::string::npos)
+      << text;
+}
+
 // As FSDP2, and after each reduce-scatter an all-reduce of a rank's eighth on the second communicator, for
 // which only the optimizer waits.
 TEST(Fsdp, HybridAsItsSourcesHaveIt) {
   EXPECT_EQ(text_of(Strategy::hsdp),
             "0 all_gather 0: all_gather of 8.002 MiB on 0\n"
-            "1 all_gather 1: all_gather of 4 MiB on 0\n"
-            "2 copy_out 0: 0 s, after 0\n"
-            "3 all_gather 2: all_gather of 4 MiB on 0, after 2\n"
-            "4 forward 0: 500 ms\n"
-            "5 copy_out 1: 0 s, after 1\n"
-            "6 forward 0: 1 s\n"
-            "7 copy_out 2: 0 s, after 3\n"
+            "1 copy_out 0: 0 s, after 0\n"
+            "2 forward 0: 500 ms\n"
+            "3 all_gather 1: all_gather of 4 MiB on 0\n"
+            "4 copy_out 1: 0 s, after 3\n"
+            "5 forward 0: 1 s\n"
+            "6 all_gather 2: all_gather of 4 MiB on 0, after 1\n"
+            "7 copy_out 2: 0 s, after 6\n"
             "8 forward 0: 1 s\n"
             "9 forward 0: 500 ms\n"
             "10 backward 0: 1 s\n"
-            "11 all_gather 1: all_gather of 4 MiB on 0, after 10\n"
+            "11 all_gather 1: all_gather of 4 MiB on 0, after 7\n"
             "12 backward 0: 2 s\n"
             "13 copy_in 0: 0 s\n"
             "14 reduce_scatter 0: reduce_scatter of 8 MiB on 0, after 13\n"
@@ -142,26 +157,30 @@ TEST(Fsdp, CommunicatorsOfTheirOwn) {
   }
 }
 
-// The gather of block 1 waits until the root's forward pass has ended, both blocks are gathered again, and
-// nothing waits for a reduce-scatter but the optimizer. All in 32 bits: no cast.
+// Of each step FSDP1's host leaves four freed units without waiting for them: block 1 of forward and of
+// backward, block 0, the root. It waits for the oldest wherever there are two, before each gather and the
+// root's backward pass. So blocks 0 and 1 are gathered at once; then there are the root's of the step before
+// and those of the forward passes of block 0 (op 5) and 1 (op 8): before the root's backward pass goes the
+// first, before the gather of block 1 op 5, and before that of block 0 only one is left. Nothing waits for a
+// reduce-scatter but the optimizer. All in 32 bits: no cast.
 TEST(Fsdp, Fsdp1LimitsItsGathers) {
   FsdpOptions options;
   options.param_dtype = DType::float32;
   EXPECT_EQ(text_of(Strategy::fsdp1, options),
             "0 all_gather 0: all_gather of 16 MiB on 0\n"
-            "1 all_gather 1: all_gather of 8 MiB on 0\n"
-            "2 copy_out 0: 0 s, after 0\n"
-            "3 forward 0: 500 ms\n"
-            "4 all_gather 2: all_gather of 8 MiB on 0, after 3\n"
-            "5 copy_out 1: 0 s, after 1\n"
-            "6 forward 0: 1 s\n"
-            "7 copy_out 2: 0 s, after 4\n"
+            "1 copy_out 0: 0 s, after 0\n"
+            "2 forward 0: 500 ms\n"
+            "3 all_gather 1: all_gather of 8 MiB on 0\n"
+            "4 copy_out 1: 0 s, after 3\n"
+            "5 forward 0: 1 s\n"
+            "6 all_gather 2: all_gather of 8 MiB on 0\n"
+            "7 copy_out 2: 0 s, after 6\n"
             "8 forward 0: 1 s\n"
             "9 forward 0: 500 ms\n"
-            "10 all_gather 2: all_gather of 8 MiB on 0, after 9\n"
+            "10 all_gather 2: all_gather of 8 MiB on 0, after 5\n"
             "11 backward 0: 1 s\n"
             "12 copy_out 2: 0 s, after 10\n"
-            "13 all_gather 1: all_gather of 8 MiB on 0, after 12\n"
+            "13 all_gather 1: all_gather of 8 MiB on 0, after 5\n"
             "14 backward 0: 2 s\n"
             "15 reduce_scatter 0: reduce_scatter of 8 MiB on 0, after 14\n"
             "16 copy_out 1: 0 s, after 13\n"
@@ -194,6 +213,9 @@ TEST(Fsdp, HowOftenItCommunicates) {
     EXPECT_EQ(count(program(strategy, false, true, 4), Operation::all_gather), 12U);
     EXPECT_EQ(count(program(strategy, false, true, 4), Operation::reduce_scatter), 12U);
     EXPECT_EQ(count(program(strategy, false, false, 4), Operation::reduce_scatter), 3U);
+    // SHARD_GRAD_OP under no_sync keeps its units gathered.
+    EXPECT_EQ(count(program(strategy, false, false, 4), Operation::all_gather),
+              strategy == Strategy::fsdp ? 12U : 3U);
     check_program(program(strategy, true, true, 4));
   }
 }
@@ -216,7 +238,7 @@ TEST(Fsdp, CopiesWhereTheyCost) {
   overheads.pass_launch = Seconds(10e-6);
   overheads.passes = {1, 1};
   auto text = text_of(Strategy::fsdp, {}, 1, overheads);
-  EXPECT_NE(text.find("copy_out 1: 7.8225 ms, after 1\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("copy_out 1: 7.8225 ms, after 3\n"), std::string::npos) << text;
   // 4 MiB read, 8 MiB written.
   EXPECT_NE(text.find("copy_in 0: 11.7287 ms\n"), std::string::npos) << text;
 }

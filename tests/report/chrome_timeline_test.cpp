@@ -104,7 +104,8 @@ TEST(ChromeTimeline, NumbersMicroBatchesAndNamesTheBitmap) {
   plan.accumulation_steps = 2;
   plan.used_parameter_bitmap = Bytes(8);
   auto rank = plain_rank();
-  rank.communication.push_back({Activity::used_parameter_bitmap, 0, Seconds(5), Seconds(5.25)});
+  rank.communication.push_back(
+      {Activity::used_parameter_bitmap, 0, Seconds(5), Seconds(5.25), Seconds(0), Bytes(8)});
   auto text = chrome_timeline_json({{rank}}, {trace, plan, 4, "ring", "exact"});
   EXPECT_EQ(find_span(text, 0, "forward")["args"], Json({{"micro_batch", 0}}));
   EXPECT_EQ(find_span(text, 0, "used-parameter bitmap")["args"], Json({{"bytes", 8}}));

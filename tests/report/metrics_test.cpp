@@ -107,7 +107,8 @@ TEST(Metrics, TheBitmapIsCommunicationButNoBucket) {
   auto plan = two_buckets();
   plan.used_parameter_bitmap = Bytes(8);
   auto rank = plain_rank();
-  rank.communication.push_back({Activity::used_parameter_bitmap, 0, Seconds(5), Seconds(5.25)});
+  rank.communication.push_back(
+      {Activity::used_parameter_bitmap, 0, Seconds(5), Seconds(5.25), Seconds(0), Bytes(8)});
   rank.compute[2].end = Seconds(5.25);
   rank.compute[3] = {Activity::optimizer, 0, Seconds(5.25), Seconds(5.75)};
   auto m = measure_small({{rank}}, plan);

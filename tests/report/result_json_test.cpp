@@ -30,6 +30,16 @@ TEST(ResultJson, Simulate) {
   "exposed_communication_s": 2.0,
   "optimizer_s": 0.5,
   "iteration_s": 5.5,
+  "losses": [
+    {
+      "cause": "ends",
+      "seconds": 2.0
+    },
+    {
+      "cause": "optimizer",
+      "seconds": 0.5
+    }
+  ],
   "algorithm": "ring",
   "fidelity": "exact",
   "network": "simgrid",
@@ -117,6 +127,16 @@ IN"communication_s": 3.0,
 IN"exposed_communication_s": 0.5,
 IN"optimizer_s": 0.5,
 IN"iteration_s": 4.0,
+IN"losses": [
+IN  {
+IN    "cause": "ends",
+IN    "seconds": 2.0
+IN  },
+IN  {
+IN    "cause": "optimizer",
+IN    "seconds": 0.5
+IN  }
+IN],
 IN"algorithm": "ring",
 IN"fidelity": "exact",
 IN"network": "simgrid",
@@ -177,6 +197,16 @@ IN"relative_error": -0.19999999999999996
       "exposed_communication_s": 4.5,
       "optimizer_s": 0.5,
       "iteration_s": 8.0,
+      "losses": [
+        {
+          "cause": "ends",
+          "seconds": 2.0
+        },
+        {
+          "cause": "optimizer",
+          "seconds": 0.5
+        }
+      ],
       "algorithm": "ring",
       "fidelity": "exact",
       "network": "simgrid",

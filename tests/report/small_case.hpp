@@ -26,19 +26,24 @@ inline ReductionPlan two_buckets() {
   return plan;
 }
 
+inline Span all_reduce(std::size_t bucket, double start, double end) {
+  return {Activity::all_reduce, bucket,     Seconds(start),
+          Seconds(end),         Seconds(0), Bytes(bucket == 0 ? 1000 : 2000)};
+}
+
 // forward [0, 1], backward [1, 3]; bucket 0 is ready at 2 and takes 1 s, bucket 1 is ready at 3 and takes 2
 // s, for which the rank waits; optimizer [5, 5.5].
 inline RankTimeline plain_rank() {
   RankTimeline rank;
   rank.ranks = 4;
   rank.group_size = 4;
+  rank.communicators = {0};
   rank.backward_start = Seconds(1);
   rank.compute = {{Activity::forward, 0, Seconds(0), Seconds(1)},
                   {Activity::backward, 0, Seconds(1), Seconds(3)},
                   {Activity::wait, 0, Seconds(3), Seconds(5)},
                   {Activity::optimizer, 0, Seconds(5), Seconds(5.5)}};
-  rank.communication = {{Activity::all_reduce, 0, Seconds(2), Seconds(3)},
-                        {Activity::all_reduce, 1, Seconds(3), Seconds(5)}};
+  rank.communication = {all_reduce(0, 2, 3), all_reduce(1, 3, 5)};
   rank.bucket_ready = {Seconds(2), Seconds(3)};
   return rank;
 }
@@ -49,12 +54,12 @@ inline Timeline with_straggler() {
   auto fast = plain_rank();
   fast.ranks = 3;
   fast.group_size = 4;
-  fast.communication = {{Activity::all_reduce, 0, Seconds(3), Seconds(4)},
-                        {Activity::all_reduce, 1, Seconds(4.5), Seconds(6.5)}};
+  fast.communication = {all_reduce(0, 3, 4), all_reduce(1, 4.5, 6.5)};
   fast.compute[2].end = Seconds(6.5);
   fast.compute[3] = {Activity::optimizer, 0, Seconds(6.5), Seconds(7)};
   RankTimeline slow;
   slow.group_size = 4;
+  slow.communicators = {0};
   slow.ranks = 1;
   slow.rank = 3;
   slow.slowdown = 1.5;

@@ -20,7 +20,7 @@ Physics read(const std::string& text, Strategy strategy = Strategy::ddp, const D
              const GpuDescription* gpu = nullptr) {
   auto root = parse(text);
   const auto* entry = root.find("physics");
-  return read_physics_section(entry ? &entry->value : nullptr, gpu, plan_of(strategy), options,
+  return read_physics_section({entry ? &entry->value : nullptr}, gpu, plan_of(strategy), options,
                               [](const config::Value& path) { return path.scalar; });
 }
 

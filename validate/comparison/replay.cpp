@@ -53,7 +53,7 @@ std::map<int, double> slowdowns_of(const Scenario& scenario) {
 }
 
 Seconds backward_start(const Scenario& scenario) {
-  return scenario.largest_slowdown() * compute_before_last_backward(*scenario.trace, scenario.plan);
+  return largest_slowdown(scenario.groups) * compute_before_last_backward(*scenario.trace, scenario.plan);
 }
 
 }  // namespace ddpsim::validate

@@ -61,7 +61,7 @@ TrainedModel trained_model(const Scenario& scenario) {
   if (scenario.plan.strategy == Strategy::ddp && scenario.ddp.rule != BucketRule::torch)
     throw InputError("compute: model trains with PyTorch's buckets",
                      "write ddp.rule: torch, or use compute: replay");
-  if (scenario.largest_slowdown() > 1)
+  if (largest_slowdown(scenario.groups) > 1)
     throw InputError("a rank that trains for real cannot be made slower",
                      "remove workload.stragglers, or use compute: replay");
   return {gpt2->name, *metadata.batch_size, *metadata.sequence_length};
