@@ -8,6 +8,7 @@
 #include "sim/cli/notes.hpp"
 #include "sim/cli/scenario_options.hpp"
 #include "sim/compute/memory_advice.hpp"
+#include "sim/config/overrides.hpp"
 #include "sim/config/sweep_axes.hpp"
 #include "sim/report/memory_table.hpp"
 #include "sim/text/scenario_reader.hpp"
@@ -15,9 +16,33 @@
 namespace ddpsim::cli {
 namespace {
 
+// What each strategy that shards would hold instead.
+std::vector<MemoryOption> other_strategies(const ScenarioOptions& options, const config::Value& root,
+                                           const Scenario& scenario) {
+  std::vector<MemoryOption> others;
+  if (scenario.groups.front().ranks == 1) return others;
+  ScenarioReader reader(options.file);
+  for (auto [name, strategy] : kStrategyNames) {
+    if (!is_sharded(strategy) || strategy == scenario.plan.strategy) continue;
+    auto other = root;
+    config::Value value;
+    value.kind = config::Value::Kind::scalar;
+    value.scalar = name;
+    value.span = root.span;
+    config::set_at(other, "strategy", std::move(value), root.span);
+    try {
+      others.push_back({fmt::format("strategy: {}", name), reader.read_step(other).memory()->peak()});
+    } catch (const InputError&) {
+      // Shards within groups that this cluster does not have.
+    }
+  }
+  return others;
+}
+
 void memory(const ScenarioOptions& options) {
   options.check_outputs({});
-  auto root = options.load();
+  std::vector<Note> of_ds_config;
+  auto root = options.load(of_ds_config);
   config::take_sweep_axes(root);
   auto scenario = ScenarioReader(options.file).read_step(root);
   if (!scenario.model_step)
@@ -25,10 +50,15 @@ void memory(const ScenarioOptions& options) {
         fmt::format("{}: the workload does not say what a GPU keeps in memory", options.file),
         "name a transformer: workload.model: llama-2-7b; traces and lists of layers say nothing of "
         "activations");
+  scenario.notes.insert(scenario.notes.begin(), of_ds_config.begin(), of_ds_config.end());
   const auto& step = *scenario.model_step;
   MemoryMetrics metrics{*scenario.memory(), step.gpu.memory, step.gpu.name};
   std::vector<MemoryOption> advice;
-  if (!metrics.fits()) advice = memory_options(step, scenario.held_states(), scenario.groups.front().ranks);
+  if (!metrics.fits()) {
+    advice = other_strategies(options, root, scenario);
+    for (auto& option : memory_options(step, scenario.held_states(), scenario.groups.front().ranks))
+      advice.push_back(std::move(option));
+  }
   if (!options.quiet) print_notes(scenario.notes);
   if (options.prints_summary()) print_memory(std::cout, metrics, advice);
   OutputPhase writing;
@@ -46,6 +76,7 @@ Command memory_command() {
                   .example = "  ddpsim memory configs/llama-2-7b.yaml --set workload.micro_batch=4",
                   .run = [options] { memory(*options); }};
   options->add_to(command);
+  options->add_ds_config_to(command);
   return command;
 }
 

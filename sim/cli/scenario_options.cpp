@@ -9,6 +9,7 @@
 #include "sim/base/output_file.hpp"
 #include "sim/cli/version.hpp"
 #include "sim/config/overrides.hpp"
+#include "sim/text/ds_config.hpp"
 
 namespace ddpsim::cli {
 
@@ -52,10 +53,25 @@ void ScenarioOptions::add_iterations_to(Command& command) {
        .type = "SEED"});
 }
 
-config::Value ScenarioOptions::load() const {
+void ScenarioOptions::add_ds_config_to(Command& command) {
+  command.options.push_back(
+      {.name = "--ds-config",
+       .value = &ds_config,
+       .description = "DeepSpeed's ds_config.json: strategy, buckets, batches and dtypes are as it says",
+       .type = "PATH",
+       .refuses_empty = true});
+}
+
+config::Value ScenarioOptions::load(std::vector<Note>& notes) const {
   auto root = config::load_yaml(file, "a scenario");
   for (const auto& assignment : overrides) config::apply_override(root, assignment);
+  if (!ds_config.empty()) notes = apply_ds_config(root, ds_config);
   return root;
+}
+
+config::Value ScenarioOptions::load() const {
+  std::vector<Note> none;
+  return load(none);
 }
 
 void ScenarioOptions::check_outputs(const std::vector<std::pair<std::string, std::string>>& more) const {

@@ -20,12 +20,16 @@ struct ScenarioOptions {
   std::string file;
   std::vector<std::string> overrides;
   std::string json, csv;  // a path, or "-" for standard output; empty: not wanted
+  std::string ds_config;  // DeepSpeed's; empty: none
   bool quiet = false;
 
   void add_to(Command& command);
+  // --ds-config.
+  void add_ds_config_to(Command& command);
   // --iterations and --seed, which stand for keys of the section `variability`.
   void add_iterations_to(Command& command);
-  // Loads the scenario file and applies --set.
+  // Loads the scenario file and applies --set, and --ds-config, of which there may be notes.
+  [[nodiscard]] config::Value load(std::vector<Note>& notes) const;
   [[nodiscard]] config::Value load() const;
   // True when the console summary goes to standard output.
   [[nodiscard]] bool prints_summary() const { return !quiet && json != "-" && csv != "-"; }

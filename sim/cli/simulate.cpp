@@ -102,10 +102,12 @@ void check_fidelity(const FidelityCheck& check, std::ostream& out) {
 
 void simulate(const SimulateOptions& options) {
   options.scenario.check_outputs({{"--timeline", options.timeline}});
-  auto root = options.scenario.load();
+  std::vector<Note> of_ds_config;
+  auto root = options.scenario.load(of_ds_config);
   auto axes = config::take_sweep_axes(root);  // checked, and left out: one scenario is simulated
   Scenario scenario = ScenarioReader(options.scenario.file).read(root);
   auto notes = notes_of({&scenario, 1}, unchanged({&scenario, 1}));
+  notes.insert(notes.begin(), of_ds_config.begin(), of_ds_config.end());
   for (const auto& axis : axes)
     notes.push_back(
         {"sweep-left-out", fmt::format("the sweep over {} is left out; see 'ddpsim sweep'", axis.key)});
@@ -170,6 +172,7 @@ Command simulate_command() {
       .run = [options] { simulate(*options); }};
   options->scenario.add_to(command);
   options->scenario.add_iterations_to(command);
+  options->scenario.add_ds_config_to(command);
   command.options.insert(
       command.options.end(),
       {output_option("--timeline", &options->timeline,

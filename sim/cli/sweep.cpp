@@ -136,7 +136,8 @@ std::optional<std::string> run_sweep(const SweepOptions& options, const SweepPla
 void sweep(const SweepOptions& options) {
   options.scenario.check_outputs({{"--plot", options.plot}});
   if (!options.plot.empty()) check_plot_path(options.plot);
-  auto root = options.scenario.load();
+  std::vector<Note> of_ds_config;
+  auto root = options.scenario.load(of_ds_config);
   auto axes = config::take_sweep_axes(root);
   if (axes.empty() && !options.exact_optimum)
     throw InputError(root.span, "there is nothing to sweep",
@@ -147,6 +148,7 @@ void sweep(const SweepOptions& options) {
       options.exact_optimum ? plan_exact_optimum(root, axes, reader) : plan_grid(root, axes, reader);
   SweepResult result{
       {}, {}, read_measured(plan), options.scenario.file, notes_of(plan.scenarios, plan.points)};
+  result.notes.insert(result.notes.begin(), of_ds_config.begin(), of_ds_config.end());
   if (!options.scenario.quiet) print_notes(result.notes);
   for (const auto& axis : plan.axes) result.axes.push_back(axis.key);
   auto hint = run_sweep(options, plan, result);
@@ -176,6 +178,7 @@ Command sweep_command() {
                   .run = [options] { sweep(*options); }};
   options->scenario.add_to(command);
   options->scenario.add_iterations_to(command);
+  options->scenario.add_ds_config_to(command);
   command.options.insert(
       command.options.end(),
       {output_option("--plot", &options->plot,

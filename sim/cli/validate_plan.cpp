@@ -89,9 +89,12 @@ void refuse_axes(const config::Value& root) {
 
 void refuse_sharded(const config::Value& root) {
   const auto* strategy = root.find("strategy");
-  if (strategy && strategy->value.scalar.starts_with("fsdp"))
+  auto is_sharded_name = [&](const auto& one) {
+    return one.first == strategy->value.scalar && is_sharded(one.second);
+  };
+  if (strategy && std::ranges::any_of(kStrategyNames, is_sharded_name))
     throw InputError(
-        strategy->value.span, "validate runs all-reduces for real, and a sharded strategy has none",
+        strategy->value.span, "validate runs all-reduces for real, and a sharded strategy also gathers",
         "'ddpsim simulate' predicts it; compare with a measured step by 'ddpsim calibrate --step'");
 }
 

@@ -65,7 +65,7 @@ MemoryParts memory_of(const Transformer& model, const StepShape& shape, int acti
   parts.buckets = setup.buckets;
   // Gathered weights of two units at once, of a layer and of the embedding, and one unit's unreduced
   // gradients.
-  if (setup.sharding == Sharding::weights) {
+  if (setup.sharding == Sharding::weights && setup.gathers_units) {
     double unit = setup.unit_layers * layer;
     parts.buckets += Bytes(2 * bytes * unit + setup.unit_gradient * std::max(unit, vocab * h / t) +
                            2 * bytes * vocab * h / t);

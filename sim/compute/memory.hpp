@@ -19,10 +19,11 @@ enum class Sharding { none, optimizer, gradients, weights };
 struct MemorySetup {
   StateBytes state = {};
   Sharding sharding = Sharding::none;
-  int shards = 1;            // ranks that share what is sharded
-  double unit_gradient = 4;  // bytes of an unreduced gradient of a unit, where weights are sharded
-  double unit_layers = 1;    // layers of the largest unit, where weights are sharded
-  Bytes buckets = {};        // communication buffers besides units
+  int shards = 1;             // ranks that share what is sharded
+  bool gathers_units = true;  // sharded weights are gathered, and their gradients reduced, a unit at a time
+  double unit_gradient = 4;   // bytes of an unreduced gradient of such a unit
+  double unit_layers = 1;     // layers of the largest one
+  Bytes buckets = {};         // communication buffers besides units
   MemoryUse use = {};
   bool flash = true;  // scores are never kept
 };

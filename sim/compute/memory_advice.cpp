@@ -20,24 +20,14 @@ std::vector<MemoryOption> memory_options(const ModelStep& step, const HeldStates
   };
   add("recompute: full", [](StepShape& shape) { shape.recompute = Recompute::full; });
   add("micro_batch: 1", [](StepShape& shape) { shape.micro_batch = 1; });
-  auto sharded = [](const ModelStep& one, Sharding sharding, int shards, Bytes buckets) {
-    return one.memory({.sharding = sharding, .shards = shards, .buckets = buckets}).peak();
+  auto sharded = [&](int shards) {
+    return smallest.memory({.sharding = Sharding::weights, .shards = shards}).peak();
   };
   bool has_changed = !(smallest.step.shape == step.step.shape);
-  bool is_sharded = held.sharding == Sharding::weights;
-  if (ranks > 1 && !is_sharded) {
-    for (auto [sharding, what] : {std::pair{Sharding::optimizer, "optimizer (ZeRO-1)"},
-                                  std::pair{Sharding::gradients, "optimizer and gradients (ZeRO-2)"},
-                                  std::pair{Sharding::weights, "weights as well (ZeRO-3, FSDP)"}})
-      options.push_back(
-          {fmt::format("sharded over {} ranks: {}", ranks, what),
-           sharded(step, sharding, ranks, sharding == Sharding::weights ? Bytes() : held.buckets)});
-  }
   if (ranks > 1 && has_changed)
-    options.push_back({fmt::format("{}, over {} ranks", together, ranks),
-                       sharded(smallest, Sharding::weights, ranks, Bytes())});
+    options.push_back({fmt::format("{}, over {} ranks", together, ranks), sharded(ranks)});
   for (int n = 2; n <= kLargestWorldSize; n *= 2) {
-    auto peak = sharded(smallest, Sharding::weights, n, Bytes());
+    auto peak = sharded(n);
     if (peak > step.gpu.memory * kFittingShare) continue;
     if (n > ranks) options.push_back({fmt::format("{}, over {} ranks", together, n), peak});
     break;

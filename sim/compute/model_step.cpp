@@ -3,13 +3,14 @@
 namespace ddpsim {
 
 MemoryParts ModelStep::memory(const HeldStates& states) const {
-  auto held = state;
+  auto held = states.state.value_or(state);
   // Shards are kept in the gradients' type; what is computed with is gathered, and counted with the units.
-  if (states.sharding == Sharding::weights)
+  if (states.sharding == Sharding::weights && !states.state)
     held.weights = static_cast<double>(bytes_per_element(step.gradients));
   MemorySetup setup{.state = held,
                     .sharding = states.sharding,
                     .shards = states.shards,
+                    .gathers_units = !states.state,
                     .unit_gradient = static_cast<double>(bytes_per_element(step.gradients)),
                     .unit_layers = states.unit_layers,
                     .buckets = states.buckets,
@@ -25,6 +26,11 @@ StateBytes state_bytes(const TransformerStep& step) {
     return {gradient + cast, gradient, 2 * gradient, 0};
   }
   return {gradient, gradient, 12, 0};
+}
+
+StateBytes mixed_precision_state(DType parameters, DType gradients) {
+  double weights = bytes_per_element(parameters);
+  return {weights, static_cast<double>(bytes_per_element(gradients)), weights < 4 ? 12.0 : 8.0, 0};
 }
 
 }  // namespace ddpsim

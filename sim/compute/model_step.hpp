@@ -14,6 +14,8 @@ struct HeldStates {
   int shards = 1;
   Bytes buckets = {};      // of gradients, beside them; whatever is gathered for longer than a unit's turn
   double unit_layers = 1;  // of the largest unit, where weights are sharded
+  // What a parameter takes, where the strategy says it; then whatever it gathers is among the buckets.
+  std::optional<StateBytes> state = {};
 };
 
 // A model by its sizes, on a GPU with a software.
@@ -32,5 +34,9 @@ struct ModelStep {
 // weights' casts besides (autocast keeps them from forward to backward); with 16-bit gradients, weights of as
 // many and an optimizer with a float32 copy (Rajbhandari et al., arXiv 1910.02054, section 3.1).
 StateBytes state_bytes(const TransformerStep& step);
+
+// Of a model that is held in `parameters` with gradients in `gradients`: from 16 bits the optimizer has a
+// float32 copy and two moments, K = 12 of arXiv 1910.02054; else two moments.
+StateBytes mixed_precision_state(DType parameters, DType gradients);
 
 }  // namespace ddpsim

@@ -121,7 +121,7 @@ ReductionPlan make_reduction_plan(const LayerTrace& trace, Strategy strategy, co
       plan_ddp(trace, options, plan);
       break;
     default:
-      DDPSIM_CHECK(false, "a sharded strategy has units");
+      DDPSIM_CHECK(false, "a sharded strategy has a plan of its own");
   }
   DDPSIM_CHECK(!plan.buckets.empty(), "a plan reduces something");
   return plan;

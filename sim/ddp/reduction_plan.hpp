@@ -27,22 +27,35 @@ enum class Strategy {
   fsdp1,    // PyTorch's FullyShardedDataParallel
   hsdp,     // fully_shard over two dimensions: sharded within groups of ranks, copied from group to group
   hsdp1,    // FullyShardedDataParallel's HYBRID_SHARD
+  zero1,    // DeepSpeed's ZeRO: the optimizer is sharded,
+  zero2,    // gradients too,
+  zero3,    // and parameters
+  megatron  // its distributed optimizer
 };
-inline constexpr Names<Strategy, 8> kStrategyNames{{{"naive", Strategy::naive},
-                                                    {"flat", Strategy::flat},
-                                                    {"overlap", Strategy::overlap},
-                                                    {"ddp", Strategy::ddp},
-                                                    {"fsdp", Strategy::fsdp},
-                                                    {"fsdp1", Strategy::fsdp1},
-                                                    {"hsdp", Strategy::hsdp},
-                                                    {"hsdp1", Strategy::hsdp1}}};
+inline constexpr Names<Strategy, 12> kStrategyNames{{{"naive", Strategy::naive},
+                                                     {"flat", Strategy::flat},
+                                                     {"overlap", Strategy::overlap},
+                                                     {"ddp", Strategy::ddp},
+                                                     {"fsdp", Strategy::fsdp},
+                                                     {"fsdp1", Strategy::fsdp1},
+                                                     {"hsdp", Strategy::hsdp},
+                                                     {"hsdp1", Strategy::hsdp1},
+                                                     {"zero1", Strategy::zero1},
+                                                     {"zero2", Strategy::zero2},
+                                                     {"zero3", Strategy::zero3},
+                                                     {"megatron", Strategy::megatron}}};
 // Whether a group of ranks holds all parameters, and other groups hold them again.
 constexpr bool shards_within_groups(Strategy strategy) {
   return strategy == Strategy::hsdp || strategy == Strategy::hsdp1;
 }
-// Whether every rank holds a shard of the parameters only.
+// Whether a rank updates a part of the parameters only, whatever else of it is sharded.
 constexpr bool is_sharded(Strategy strategy) {
-  return strategy == Strategy::fsdp || strategy == Strategy::fsdp1 || shards_within_groups(strategy);
+  return strategy != Strategy::naive && strategy != Strategy::flat && strategy != Strategy::overlap &&
+         strategy != Strategy::ddp;
+}
+// DeepSpeed's that all-reduce gradients.
+constexpr bool all_reduces_shards(Strategy strategy) {
+  return strategy == Strategy::zero1 || strategy == Strategy::zero2;
 }
 inline std::string_view strategy_name(Strategy strategy) {
   return name_in(kStrategyNames, strategy);

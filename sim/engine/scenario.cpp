@@ -45,36 +45,6 @@ std::string_view Scenario::network_name() const {
   return name_in(kSharedNetworkNames, network);
 }
 
-namespace {
-
-Bytes all_gathered(const FsdpPlan& plan) {
-  Bytes bytes;
-  for (std::size_t unit = 0; unit < plan.units.size(); ++unit) bytes += plan.gathered(unit);
-  return bytes;
-}
-
-}  // namespace
-
-HeldStates Scenario::held_states() const {
-  if (fsdp) {
-    HeldStates held{Sharding::weights, fsdp->shards};
-    if (!fsdp->options.reshard_after_forward) held.buckets += all_gathered(*fsdp);
-    // Without a reduction after each micro-batch whole gradients wait for the last one.
-    if (!fsdp->options.reduce_every_micro_batch && plan.accumulation_steps > 1)
-      held.buckets += trace->bytes();
-    for (std::size_t unit = 1; unit < fsdp->units.size(); ++unit)
-      held.unit_layers =
-          std::max(held.unit_layers, static_cast<double>(fsdp->units[unit].elements) /
-                                         static_cast<double>(model_step->model.block_parameters()));
-    return held;
-  }
-  // DistributedDataParallel keeps its buckets beside the gradients, unless those are views of them
-  // (reducer.cpp); a flat buffer does the same.
-  bool has_buckets =
-      plan.strategy == Strategy::flat || (plan.strategy == Strategy::ddp && !ddp.gradient_as_bucket_view);
-  return {.buckets = has_buckets ? trace->bytes() : Bytes()};
-}
-
 std::optional<MemoryParts> Scenario::memory() const {
   if (!model_step) return std::nullopt;
   return model_step->memory(held_states());
@@ -91,7 +61,7 @@ void set_software(Scenario& scenario, const Software& software) {
 std::string Scenario::algorithm() const {
   if (measured_table) return "measured";
   if (communication->gloo) return "gloo";
-  if (fsdp && communication->nccl.empty())
+  if (sharded && !all_reduces_shards(plan.strategy) && communication->nccl.empty())
     return "ring";  // of gathers and reduce-scatters, whatever was asked for
   return communication->nccl.empty() ? std::string(algorithm_name(communication->options.algorithm)) : "nccl";
 }

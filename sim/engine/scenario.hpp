@@ -11,8 +11,8 @@
 #include "sim/cost/communication.hpp"
 #include "sim/ddp/reduction_plan.hpp"
 #include "sim/engine/validation_settings.hpp"
-#include "sim/program/fsdp.hpp"
 #include "sim/program/physics.hpp"
+#include "sim/program/sharded_plan.hpp"
 #include "sim/replay/fidelity.hpp"
 #include "sim/trace/layer_trace.hpp"
 #include "sim/variability/expected_slowest.hpp"
@@ -55,8 +55,8 @@ struct Scenario {
   std::vector<RankGroup> groups;
   DdpOptions ddp;
   ReductionPlan plan;
-  std::shared_ptr<const FsdpPlan>
-      fsdp;  // null: parameters are not sharded; else whose buckets the plan's are
+  // Null: every rank holds and updates the whole model; else whose buckets the plan's are.
+  std::shared_ptr<const ShardedPlan> sharded;
   // How long an all-reduce takes: exactly one of the two.
   std::shared_ptr<const Communication> communication;
   std::shared_ptr<const MeasuredTable> measured_table;

@@ -175,8 +175,8 @@ SimulatedIteration replay_on(const Scenario& scenario, std::span<const RankGroup
 
 StepProgram program_of(const Scenario& scenario) {
   const auto& overheads = scenario.physics.overheads;
-  if (!scenario.fsdp) return data_parallel_program(*scenario.trace, scenario.plan, overheads);
-  return fsdp_program(*scenario.trace, *scenario.fsdp, scenario.plan.accumulation_steps, overheads);
+  if (!scenario.sharded) return data_parallel_program(*scenario.trace, scenario.plan, overheads);
+  return step_program(*scenario.trace, *scenario.sharded, scenario.plan.accumulation_steps, overheads);
 }
 
 }  // namespace
@@ -193,7 +193,7 @@ struct Simulator::Prepared {
   std::vector<GroupCost> costs;
   std::shared_ptr<const LayerTrace> trace;
   ReductionPlan plan;
-  std::shared_ptr<const FsdpPlan> fsdp;
+  std::shared_ptr<const ShardedPlan> sharded;
   Overheads overheads;
   StepProgram program;
   Spread spread;
@@ -211,12 +211,12 @@ struct Simulator::Prepared {
       spread = scenario.physics.spread;
       with_spread = groups_with_spread(scenario);
     }
-    if (trace == scenario.trace && plan == scenario.plan && fsdp == scenario.fsdp &&
+    if (trace == scenario.trace && plan == scenario.plan && sharded == scenario.sharded &&
         overheads == scenario.physics.overheads)
       return;
     trace = scenario.trace;
     plan = scenario.plan;
-    fsdp = scenario.fsdp;
+    sharded = scenario.sharded;
     overheads = scenario.physics.overheads;
     program = program_of(scenario);
   }

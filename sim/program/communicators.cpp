@@ -4,6 +4,7 @@ namespace ddpsim {
 
 std::vector<CommunicatorUse> communicators_of(Strategy strategy, const FsdpOptions& options) {
   if (!is_sharded(strategy)) return {{}};
+  if (all_reduces_shards(strategy)) return {{.operations = {Operation::all_reduce, Operation::all_gather}}};
   bool is_hybrid = shards_within_groups(strategy);
   std::string axis = is_hybrid ? "shard" : "data";
   auto joined = is_hybrid ? Joined::shards : Joined::all;

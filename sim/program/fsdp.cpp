@@ -227,7 +227,7 @@ ReductionPlan reduction_plan(const LayerTrace& trace, const FsdpPlan& plan, int 
   return result;
 }
 
-StepProgram fsdp_program(const LayerTrace& trace, const FsdpPlan& plan, int accumulation_steps,
+StepProgram step_program(const LayerTrace& trace, const FsdpPlan& plan, int accumulation_steps,
                          const Overheads& overheads) {
   return FsdpBuilder(trace, plan, overheads).take(accumulation_steps);
 }

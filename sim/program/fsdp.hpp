@@ -58,7 +58,7 @@ ReductionPlan reduction_plan(const LayerTrace& trace, const FsdpPlan& plan, int 
 
 // The optimizer steps on a rank's shard only. A gathered unit is copied out of its buffer, gradients are
 // copied (and cast) into the buffer that is reduced: overheads.passes.out and .in of them.
-StepProgram fsdp_program(const LayerTrace& trace, const FsdpPlan& plan, int accumulation_steps,
+StepProgram step_program(const LayerTrace& trace, const FsdpPlan& plan, int accumulation_steps,
                          const Overheads& overheads);
 
 }  // namespace ddpsim

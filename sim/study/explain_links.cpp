@@ -25,6 +25,11 @@ bool uses_gloo(const Scenario& scenario) {
   return scenario.communication && scenario.communication->gloo;
 }
 
+// Links are known to the cluster, but not which of them gathers load most.
+bool shards_over_links(const Scenario& scenario) {
+  return scenario.sharded && scenario.communication && !uses_gloo(scenario);
+}
+
 // What says how long all-reduces take, where it is not links.
 std::string_view who_says(const Scenario& scenario) {
   return uses_gloo(scenario) ? "Gloo's model" : "a measured table";
@@ -83,6 +88,7 @@ std::string bound_by_links(const Scenario& scenario) {
 }
 
 void explain_link(std::ostream& out, const Scenario& scenario) {
+  if (shards_over_links(scenario)) return;
   auto most = most_loaded_link(scenario);
   if (!most) {
     out << fmt::format("  {} says what they take, so that no link is known to bound them\n",
@@ -135,6 +141,12 @@ void explain_all_reduces(std::ostream& out, WhatIf& what_if, const Scenario& sce
 
 void add_link_changes(const WhatIf& what_if, const Scenario& scenario, std::vector<Change>& changes,
                       std::vector<LeftOut>& left_out) {
+  if (shards_over_links(scenario)) {
+    changes.push_back({.name = "all links of twice the bandwidth", .links = {2, 1}});
+    left_out.push_back({"the most loaded link alone, and latencies",
+                        "they are known of all-reduces, and a sharded strategy also gathers"});
+    return;
+  }
   auto most = most_loaded_link(scenario);
   if (!most) {
     left_out.push_back({"links of more bandwidth or less latency",

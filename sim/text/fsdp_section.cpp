@@ -28,12 +28,12 @@ UnitRule as_units(const Value& value) {
   return rule;
 }
 
-DType as_fsdp_dtype(const Value& value) {
+}  // namespace
+
+DType as_training_dtype(const Value& value) {
   return config::as_word(config::Words<DType>{
       {"fp32", DType::float32}, {"bf16", DType::bfloat16}, {"fp16", DType::float16}})(value);
 }
-
-}  // namespace
 
 FsdpOptions read_fsdp_section(const Value* value, DType param_dtype) {
   FsdpOptions options;
@@ -48,8 +48,8 @@ FsdpOptions read_fsdp_section(const Value* value, DType param_dtype) {
       throw InputError(last->span, "without fsdp.reshard_after_forward no unit is resharded",
                        "remove one of the two");
   }
-  options.param_dtype = reader.optional("param_dtype", as_fsdp_dtype).value_or(param_dtype);
-  options.reduce_dtype = reader.optional("reduce_dtype", as_fsdp_dtype).value_or(options.reduce_dtype);
+  options.param_dtype = reader.optional("param_dtype", as_training_dtype).value_or(param_dtype);
+  options.reduce_dtype = reader.optional("reduce_dtype", as_training_dtype).value_or(options.reduce_dtype);
   options.reduce_every_micro_batch =
       reader.optional("reduce_every_micro_batch", config::as_bool).value_or(true);
   options.communicators =

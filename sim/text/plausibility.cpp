@@ -67,4 +67,10 @@ std::vector<Note> link_notes(const Cluster& cluster) {
   return notes;
 }
 
+Note registration_guessed_note() {
+  return {"registration-guessed",
+          "the trace does not say in which order parameters are registered (column "
+          "'parameter'): the reverse of arrival is assumed, and the buckets here depend on it"};
+}
+
 }  // namespace ddpsim

@@ -12,6 +12,9 @@ std::vector<Note> recorded_notes(const LayerTrace& trace, const GpuDescription* 
 // Clears broadcasts that nothing tells the time of.
 void settle_broadcasts(Scenario& scenario);
 
+// Where buckets depend on an order of registration that the trace does not say.
+Note registration_guessed_note();
+
 // Links slower than anything GPUs are joined by: 5 ms where 5 us was meant, 1 B/s. Codes link-latency,
 // link-bandwidth.
 std::vector<Note> link_notes(const Cluster& cluster);

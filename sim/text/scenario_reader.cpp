@@ -145,8 +145,8 @@ void ScenarioReader::settle_shard_group(const Value& root, const Value& cluster,
 Scenario ScenarioReader::read_step(const Value& root) {
   Scenario scenario;
   MapReader reader(root, "scenario");
-  for (const char* key : {"workload", "cluster", "collective", "strategy", "ddp", "fsdp", "engine", "physics",
-                          "spread", "variability", "validation"})
+  for (const char* key : {"workload", "cluster", "collective", "strategy", "ddp", "fsdp", "zero", "megatron",
+                          "engine", "physics", "spread", "variability", "validation"})
     reader.find(key);
   reader.finish();
   auto section = [&root](const char* key) -> const Value& {
@@ -181,6 +181,7 @@ Scenario ScenarioReader::read(const Value& root) {
   auto strategy = reader.optional("strategy", as_word(words_of(kStrategyNames))).value_or(Strategy::ddp);
   const Value* ddp = reader.find("ddp");
   const Value* fsdp = reader.find("fsdp");
+  for (const char* key : kShardedSections) reader.find(key);
   auto fidelity = read_engine(reader.find("engine"));
   const Value* physics = reader.find("physics");
   const Value* spread = reader.find("spread");
@@ -202,17 +203,14 @@ Scenario ScenarioReader::read(const Value& root) {
   auto places = read_cluster(cluster, collectives, slower, fidelity.fidelity, scenario);
   read_strategy(root, strategy, sharding, options, scenario);
   if (scenario.trace->registration_guessed && depends_on_registration(strategy, options))
-    scenario.notes.push_back(
-        {"registration-guessed",
-         "the trace does not say in which order parameters are registered (column "
-         "'parameter'): the reverse of arrival is assumed, and the buckets here depend on it"});
+    scenario.notes.push_back(registration_guessed_note());
   PathResolver resolve_path = [this](const Value& path) { return resolve(path); };
   scenario.physics = read_physics_section({physics, spread}, gpu.get(), scenario.plan, options, resolve_path);
   if (const auto& overheads = scenario.physics.overheads;
-      scenario.fsdp && (overheads.launch > Seconds() || overheads.gradient > Seconds()))
+      scenario.sharded && (overheads.launch > Seconds() || overheads.gradient > Seconds()))
     scenario.notes.push_back(
         {"physics-unused", "a sharded strategy does without physics.launch and physics.gradient"});
-  if (scenario.fsdp && cluster.find("background"))
+  if (scenario.sharded && cluster.find("background"))
     scenario.notes.push_back(
         {"background-offset",
          "background traffic counts from when the backward pass would start if no gather were "

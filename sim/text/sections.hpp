@@ -1,5 +1,7 @@
 #pragma once
 // The sections of a scenario file that stand on their own. Each throws InputError with the place and a hint.
+#include <array>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -17,9 +19,22 @@ namespace ddpsim {
 // `ddp`; null: all defaults. unused_parameters belong to the workload and stay empty.
 DdpOptions read_ddp_section(const config::Value* ddp);
 
+// Of sharded strategies, each of which reads one.
+inline constexpr std::array kShardedSections{"fsdp", "zero", "megatron"};
+
 // `fsdp` (null: all defaults). `param_dtype`: what is computed in, and gathered unless the section says
 // otherwise.
 FsdpOptions read_fsdp_section(const config::Value* fsdp, DType param_dtype);
+
+// `zero` and `megatron`, likewise.
+ZeroOptions read_zero_section(const config::Value* zero, DType param_dtype);
+MegatronOptions read_megatron_section(const config::Value* megatron, DType param_dtype);
+
+// A number of elements, as DeepSpeed and Megatron count: 5e8 is one.
+std::int64_t as_elements(const config::Value& value, std::int64_t least);
+
+// fp32, bf16 or fp16.
+DType as_training_dtype(const config::Value& value);
 
 // `workload.stragglers` (null: none): the slowdown of each rank that is named, itself or by its node.
 // `ranks_of_node` is empty where there are no nodes to name.

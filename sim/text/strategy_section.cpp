@@ -1,6 +1,7 @@
 // The keys `strategy` and `fsdp`: what is reduced, or gathered and reduced, together.
 #include <fmt/core.h>
 
+#include "sim/text/plausibility.hpp"
 #include "sim/text/scenario_reader.hpp"
 #include "sim/trace/forward_ends.hpp"
 
@@ -41,21 +42,114 @@ void note_unused_ddp_keys(const Value& root, Strategy strategy, std::vector<Note
         {"ddp-unused", fmt::format("strategy {} does without {}", strategy_name(strategy), unused)});
 }
 
+// Which of kShardedSections it reads; null: none.
+const char* section_of(Strategy strategy) {
+  switch (strategy) {
+    case Strategy::fsdp:
+    case Strategy::fsdp1:
+    case Strategy::hsdp:
+    case Strategy::hsdp1:
+      return "fsdp";
+    case Strategy::zero1:
+    case Strategy::zero2:
+    case Strategy::zero3:
+      return "zero";
+    case Strategy::megatron:
+      return "megatron";
+    default:
+      return nullptr;
+  }
+}
+
+const Value* find_section(const Value& root, const char* name) {
+  const auto* section = root.find(name);
+  return section ? &section->value : nullptr;
+}
+
+// They are read all the same: mistakes are found whatever the strategy is.
+void check_unused_sections(const Value& root, Strategy strategy, std::vector<Note>& notes) {
+  const auto* own = section_of(strategy);
+  for (std::string_view name : kShardedSections) {
+    const auto* section = find_section(root, name.data());
+    if (!section || (own && name == own)) continue;
+    if (name == "fsdp") read_fsdp_section(section, DType::bfloat16);
+    if (name == "zero") read_zero_section(section, DType::bfloat16);
+    if (name == "megatron") read_megatron_section(section, DType::bfloat16);
+    notes.push_back({fmt::format("{}-unused", name), fmt::format("strategy {} does without the section '{}'",
+                                                                 strategy_name(strategy), name)});
+  }
+}
+
+// What models are computed in, or a trace's gradients have.
+DType computed_in(const Scenario& scenario) {
+  if (!scenario.model_step || activation_bytes(scenario.model_step->step.precision) != 2)
+    return scenario.trace->gradients.front().dtype;
+  return scenario.model_step->step.precision == Precision::float16 ? DType::float16 : DType::bfloat16;
+}
+
+// Strategies side by side differ in what they reduce in.
+void note_dtypes(const BucketedPlan& plan, std::vector<Note>& notes) {
+  bool is_megatron = plan.strategy == Strategy::megatron;
+  notes.push_back(
+      {is_megatron ? "megatron-dtypes" : "zero-dtypes",
+       fmt::format("strategy {} holds gradients in {} and reduces them in {}, as {} does by default "
+                   "or {} says; ddp and fsdp reduce in float32 unless told otherwise",
+                   strategy_name(plan.strategy),
+                   dtype_name(is_megatron ? plan.reduce_dtype : plan.param_dtype),
+                   dtype_name(plan.reduce_dtype), is_megatron ? "Megatron" : "DeepSpeed",
+                   is_megatron ? "megatron.grad_reduce_in_fp32" : "zero.reduce_dtype")});
+}
+
+// `shards`: ranks that hold the model together, where the strategy shards within groups.
+ShardedPlan make_sharded_plan(const Value& root, Strategy strategy, const FsdpOptions& fsdp, int shards,
+                              Scenario& scenario) {
+  const auto& trace = *scenario.trace;
+  const auto* section = find_section(root, section_of(strategy));
+  int ranks = scenario.groups.front().ranks;
+  auto dtype = computed_in(scenario);
+  auto noted = [&](auto plan) -> ShardedPlan {
+    note_dtypes(plan, scenario.notes);
+    return plan;
+  };
+  switch (strategy) {
+    case Strategy::zero1:
+    case Strategy::zero2:
+      return noted(make_zero_plan(trace, strategy, read_zero_section(section, dtype), ranks));
+    case Strategy::zero3:
+      return noted(make_zero3_plan(trace, read_zero_section(section, dtype), ranks));
+    case Strategy::megatron:
+      return noted(make_megatron_plan(trace, read_megatron_section(section, dtype), ranks));
+    default:
+      break;
+  }
+  auto plan = make_fsdp_plan(trace, strategy, fsdp, shards, ranks / shards);
+  if (plan.units.size() == 1)
+    scenario.notes.push_back(
+        {"one-unit",
+         "no gradient's name has a number that would tell blocks apart: all parameters are one unit, "
+         "and nothing overlaps"});
+  return plan;
+}
+
+// Megatron's buffer is in that order, and so are ZeRO 1's buckets where it reduces after backward.
+bool is_in_order_of_registration(const ShardedPlan& plan) {
+  const auto* zero = std::get_if<ZeroPlan>(&plan);
+  return std::holds_alternative<MegatronPlan>(plan) ||
+         (zero && zero->strategy == Strategy::zero1 && !zero->overlaps);
+}
+
+// ZeRO 1 and 2 run no module by itself.
+bool needs_forward_ends(const ShardedPlan& plan) {
+  const auto* megatron = std::get_if<MegatronPlan>(&plan);
+  return megatron ? megatron->options.overlap_param_gather : !std::holds_alternative<ZeroPlan>(plan);
+}
+
 }  // namespace
 
 FsdpOptions ScenarioReader::read_fsdp(const Value* fsdp, Strategy strategy, Scenario& scenario) {
-  if (!is_sharded(strategy)) {
-    if (!fsdp) return {};
-    read_fsdp_section(fsdp, DType::bfloat16);
-    scenario.notes.push_back(
-        {"fsdp-unused", fmt::format("strategy {} does without the section 'fsdp'", strategy_name(strategy))});
-    return {};
-  }
-  auto computed_in = scenario.trace->gradients.front().dtype;
-  if (scenario.model_step && activation_bytes(scenario.model_step->step.precision) == 2)
-    computed_in =
-        scenario.model_step->step.precision == Precision::float16 ? DType::float16 : DType::bfloat16;
-  auto options = read_fsdp_section(fsdp, computed_in);
+  const auto* section = section_of(strategy);
+  if (!section || std::string_view(section) != "fsdp") return {};
+  auto options = read_fsdp_section(fsdp, computed_in(scenario));
   bool is_fsdp1 = strategy == Strategy::fsdp1 || strategy == Strategy::hsdp1;
   if (is_fsdp1 && fsdp && fsdp->find("reshard_last") && !options.reshard_last)
     scenario.notes.push_back({"fsdp-unused", fmt::format("strategy {} gathers the last unit again whatever "
@@ -79,6 +173,7 @@ void ScenarioReader::read_strategy(const Value& root, Strategy strategy, const F
     throw InputError(
         groups->value.span, "every GPU would compute the whole model",
         "tensor-parallel groups take the trace of one shard; of a model they are not simulated yet");
+  check_unused_sections(root, strategy, scenario.notes);
   if (!is_sharded(strategy)) {
     scenario.plan = make_plan_at(root, *scenario.trace, strategy, options);
     return;
@@ -86,7 +181,7 @@ void ScenarioReader::read_strategy(const Value& root, Strategy strategy, const F
   const auto& place = root.find("strategy")->value.span;
   note_unused_ddp_keys(root, strategy, scenario.notes);
   if (scenario.measured_table)
-    throw InputError(place, "a measured table knows all-reduces, and a sharded strategy has none",
+    throw InputError(place, "a measured table knows all-reduces, and a sharded strategy also gathers",
                      "use another algorithm than measured");
   if (!options.unused_parameters.empty())
     throw InputError(place, "unused parameters are DistributedDataParallel's",
@@ -100,20 +195,17 @@ void ScenarioReader::read_strategy(const Value& root, Strategy strategy, const F
                                                           communication->options.algorithm != Algorithm::ring)
     scenario.notes.push_back(
         {"rings-only", "all-gathers and reduce-scatters are rings whatever collective.algorithm says"});
-  int ranks = scenario.groups.front().ranks;
-  int shards = ranks;
+  int shards = scenario.groups.front().ranks;
   if (shards_within_groups(strategy))
     shards = scenario.communication ? static_cast<int>(scenario.communication->groups.front().size())
-                                    : fsdp.shard_group.value_or(ranks);
-  scenario.fsdp = std::make_shared<const FsdpPlan>(
-      make_fsdp_plan(*scenario.trace, strategy, fsdp, shards, ranks / shards));
-  scenario.plan = reduction_plan(*scenario.trace, *scenario.fsdp, options.accumulation_steps);
-  if (auto note = forward_ends(*scenario.trace).note) scenario.notes.push_back(std::move(*note));
-  if (scenario.fsdp->units.size() == 1)
-    scenario.notes.push_back(
-        {"one-unit",
-         "no gradient's name has a number that would tell blocks apart: all parameters are one unit, "
-         "and nothing overlaps"});
+                                    : fsdp.shard_group.value_or(shards);
+  scenario.sharded =
+      std::make_shared<const ShardedPlan>(make_sharded_plan(root, strategy, fsdp, shards, scenario));
+  scenario.plan = reduction_plan(*scenario.trace, *scenario.sharded, options.accumulation_steps);
+  if (auto note = forward_ends(*scenario.trace).note; note && needs_forward_ends(*scenario.sharded))
+    scenario.notes.push_back(std::move(*note));
+  if (scenario.trace->registration_guessed && is_in_order_of_registration(*scenario.sharded))
+    scenario.notes.push_back(registration_guessed_note());
 }
 
 }  // namespace ddpsim

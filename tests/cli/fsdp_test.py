@@ -220,7 +220,7 @@ class HybridTest(FsdpTest):
 class RefusedTest(FsdpTest):
     def test_validate_runs_all_reduces(self):
         done = self.fails(2, "validate", "configs/testbed-8.yaml", "--set", "strategy=fsdp")
-        self.assertIn("a sharded strategy has none", done.stderr)
+        self.assertIn("a sharded strategy also gathers", done.stderr)
 
     def test_what_is_left_out_is_said(self):
         for sets, says in [

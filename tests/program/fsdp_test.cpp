@@ -5,32 +5,16 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/program/two_blocks.hpp"
+
 namespace ddpsim::testing {
 namespace {
-
-Gradient gradient(const char* name, std::int64_t elements, double ready, double forward_end) {
-  return {name, elements, DType::float32, Seconds(ready), {}, Seconds(forward_end)};
-}
-
-// Two blocks of 2 Mi elements between an embedding of 4 Mi and a final norm of 1 Ki. Forward: embedding 0.5
-// s, blocks 1 s each, head 0.5 s. Backward: head 1 s, blocks 2 s and 3 s, embedding 1 s.
-LayerTrace two_blocks() {
-  LayerTrace trace;
-  trace.forward = Seconds(3);
-  trace.optimizer = Seconds(0.8);
-  trace.gradients = {
-      gradient("ln_f.weight", 1024, 1, 3),          gradient("h.1.fc.weight", 1 << 20, 2, 2.5),
-      gradient("h.1.attn.weight", 1 << 20, 3, 2.0), gradient("h.0.fc.weight", 1 << 20, 4.5, 1.5),
-      gradient("h.0.attn.weight", 1 << 20, 6, 1),   gradient("wte.weight", 4 << 20, 7, 0.5)};
-  trace.registration_order = reverse_of_arrival(6);
-  return trace;
-}
 
 std::string text_of(Strategy strategy, const FsdpOptions& options = {}, int accumulation_steps = 1,
                     const Overheads& overheads = {}) {
   auto trace = two_blocks();
   auto plan = make_fsdp_plan(trace, strategy, options, 8, shards_within_groups(strategy) ? 4 : 1);
-  return program_text(fsdp_program(trace, plan, accumulation_steps, overheads).program);
+  return program_text(step_program(trace, plan, accumulation_steps, overheads).program);
 }
 
 TEST(ShardUnits, BlocksAndTheRoot) {
@@ -156,7 +140,7 @@ TEST(Fsdp, CommunicatorsOfTheirOwn) {
   auto trace = two_blocks();
   for (auto strategy : {Strategy::fsdp, Strategy::fsdp1, Strategy::hsdp, Strategy::hsdp1}) {
     int replicas = shards_within_groups(strategy) ? 4 : 1;
-    auto program = fsdp_program(trace, make_fsdp_plan(trace, strategy, two, 8, replicas), 1, {}).program;
+    auto program = step_program(trace, make_fsdp_plan(trace, strategy, two, 8, replicas), 1, {}).program;
     EXPECT_EQ(program.communicators, replicas > 1 ? 3U : 2U);
     for (const auto& op : program.ops) {
       if (op.kind == Op::Kind::compute) continue;
@@ -165,7 +149,7 @@ TEST(Fsdp, CommunicatorsOfTheirOwn) {
       EXPECT_EQ(op.communicator, is_gather ? 0U : is_reduction ? 1U : 2U);
     }
     two.communicators = 1;
-    auto one = fsdp_program(trace, make_fsdp_plan(trace, strategy, two, 8, replicas), 1, {}).program;
+    auto one = step_program(trace, make_fsdp_plan(trace, strategy, two, 8, replicas), 1, {}).program;
     two.communicators = 2;
     for (auto* both : {&program, &one})
       for (auto& op : both->ops) op.communicator = 0;
@@ -220,7 +204,7 @@ TEST(Fsdp, HowOftenItCommunicates) {
     FsdpOptions options;
     options.reshard_after_forward = reshards;
     options.reduce_every_micro_batch = reduces_each;
-    return fsdp_program(trace, make_fsdp_plan(trace, strategy, options, 8), steps, {}).program;
+    return step_program(trace, make_fsdp_plan(trace, strategy, options, 8), steps, {}).program;
   };
   for (auto strategy : {Strategy::fsdp, Strategy::fsdp1}) {
     EXPECT_EQ(count(program(strategy, false, true, 1), Operation::all_gather), 3U);
@@ -241,7 +225,7 @@ TEST(Fsdp, ComputesWhatTheTraceSays) {
   auto trace = two_blocks();
   for (auto strategy : {Strategy::fsdp, Strategy::fsdp1}) {
     Seconds sum;
-    for (const auto& op : fsdp_program(trace, make_fsdp_plan(trace, strategy, {}, 8), 1, {}).program.ops)
+    for (const auto& op : step_program(trace, make_fsdp_plan(trace, strategy, {}, 8), 1, {}).program.ops)
       if (op.kind == Op::Kind::compute) sum += op.duration;
     EXPECT_DOUBLE_EQ(sum.value(), 3 + 7 + 0.8 / 8);
   }
@@ -275,7 +259,7 @@ TEST(Fsdp, OneUnit) {
     gradient.name = std::string(1, static_cast<char>('a' + (&gradient - trace.gradients.data())));
   auto plan = make_fsdp_plan(trace, Strategy::fsdp, {}, 8);
   EXPECT_EQ(plan.units.size(), 1U);
-  EXPECT_EQ(program_text(fsdp_program(trace, plan, 1, {}).program),
+  EXPECT_EQ(program_text(step_program(trace, plan, 1, {}).program),
             "0 all_gather 0: all_gather of 16 MiB on 0\n"
             "1 copy_out 0: 0 s, after 0\n"
             "2 forward 0: 3 s\n"

@@ -120,7 +120,7 @@ class Case {
 
   // Bytes are those of the padded unit.
   [[nodiscard]] std::vector<Node> programmed() const {
-    auto program = fsdp_program(trace_, plan_, json_.at("accumulation_steps"), {}).program;
+    auto program = step_program(trace_, plan_, json_.at("accumulation_steps"), {}).program;
     auto forward = forward_passes(trace_, plan_.units), backward = backward_passes(trace_, plan_.units);
     std::size_t forwards = 0, backwards = 0;
     std::vector<Node> nodes;

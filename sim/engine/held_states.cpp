@@ -1,0 +1,80 @@
+// What each strategy's ranks hold of a model: Scenario::held_states.
+#include <algorithm>
+
+#include "sim/engine/scenario.hpp"
+
+namespace ddpsim {
+namespace {
+
+HeldStates held_by(const FsdpPlan& plan, const Scenario& scenario) {
+  HeldStates held{Sharding::weights, plan.shards};
+  if (!plan.options.reshard_after_forward) {
+    for (std::size_t unit = 0; unit < plan.units.size(); ++unit) held.buckets += plan.gathered(unit);
+  }
+  // Without a reduction after each micro-batch whole gradients wait for the last one.
+  if (!plan.options.reduce_every_micro_batch && scenario.plan.accumulation_steps > 1)
+    held.buckets += scenario.trace->bytes();
+  for (std::size_t unit = 1; unit < plan.units.size(); ++unit)
+    held.unit_layers =
+        std::max(held.unit_layers, static_cast<double>(plan.units[unit].elements) /
+                                       static_cast<double>(scenario.model_step->model.block_parameters()));
+  return held;
+}
+
+Bytes held_in(const BucketedPlan& plan, double elements) {
+  return Bytes(elements * bytes_per_element(plan.param_dtype));
+}
+
+// Buckets are allocated whole, whatever they are filled with (stage_1_and_2.py, backward_prologue): two where
+// one is filled while the other is reduced. Each is flattened once more to be reduced.
+HeldStates held_by(const ZeroPlan& plan, const Scenario& scenario) {
+  auto size = static_cast<double>(plan.options.reduce_bucket_size);
+  std::int64_t largest = 0;
+  for (const auto& bucket : plan.buckets) largest = std::max(largest, bucket.elements);
+  double buckets = plan.options.contiguous_gradients ? (plan.overlaps ? 2 * size : size) : 0;
+  return {.sharding = scenario.plan.strategy == Strategy::zero1 ? Sharding::optimizer : Sharding::gradients,
+          .shards = plan.ranks,
+          .buckets = held_in(plan, buckets) +
+                     Bytes(static_cast<double>(largest) * bytes_per_element(plan.reduce_dtype)),
+          .state = mixed_precision_state(plan.param_dtype, plan.param_dtype)};
+}
+
+// What is gathered at once, what is never released, one bucket (stage3.py, ipg_bucket_flat_buffer) and its
+// copy that is scattered.
+HeldStates held_by(const Zero3Plan& plan, const Scenario&) {
+  std::int64_t largest = 0;
+  for (const auto& bucket : plan.buckets) largest = std::max(largest, bucket.elements);
+  double buckets =
+      plan.options.contiguous_gradients ? static_cast<double>(plan.options.reduce_bucket_size) : 0;
+  return {.sharding = Sharding::weights,
+          .shards = plan.ranks,
+          .buckets = held_in(plan, static_cast<double>(plan.schedule.most_live + plan.schedule.persistent) +
+                                       buckets) +
+                     Bytes(static_cast<double>(largest) * bytes_per_element(plan.reduce_dtype)),
+          .state = mixed_precision_state(plan.param_dtype, plan.param_dtype)};
+}
+
+// Its buffers are the parameters and the gradients themselves, but for their padding.
+HeldStates held_by(const MegatronPlan& plan, const Scenario& scenario) {
+  std::int64_t elements = 0;
+  for (const auto& bucket : plan.buckets) elements += bucket.elements;
+  auto padding = static_cast<double>(elements - total_elements(*scenario.trace));
+  return {.sharding = Sharding::optimizer,
+          .shards = plan.ranks,
+          .buckets =
+              Bytes(padding * (bytes_per_element(plan.param_dtype) + bytes_per_element(plan.reduce_dtype))),
+          .state = mixed_precision_state(plan.param_dtype, plan.reduce_dtype)};
+}
+
+}  // namespace
+
+HeldStates Scenario::held_states() const {
+  if (sharded) return std::visit([&](const auto& one) { return held_by(one, *this); }, *sharded);
+  // DistributedDataParallel keeps its buckets beside the gradients, unless those are views of them
+  // (reducer.cpp); a flat buffer does the same.
+  bool has_buckets =
+      plan.strategy == Strategy::flat || (plan.strategy == Strategy::ddp && !ddp.gradient_as_bucket_view);
+  return {.buckets = has_buckets ? trace->bytes() : Bytes()};
+}
+
+}  // namespace ddpsim

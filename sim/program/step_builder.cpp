@@ -1,0 +1,38 @@
+#include "sim/program/step_builder.hpp"
+
+#include <utility>
+
+namespace ddpsim {
+
+std::size_t StepBuilder::compute(Activity activity, std::size_t index, Seconds duration) {
+  auto& ops = result_.program.ops;
+  Op op;
+  op.activity = activity;
+  op.index = index;
+  op.duration = duration;
+  op.after = std::exchange(awaited_, {});
+  last_compute_ = ops.size();
+  ops.push_back(std::move(op));
+  return *last_compute_;
+}
+
+std::size_t StepBuilder::collective(Activity activity, Operation operation, std::size_t index, Bytes bytes) {
+  auto& ops = result_.program.ops;
+  Op op;
+  op.kind = Op::Kind::collective;
+  op.activity = activity;
+  op.index = index;
+  op.operation = operation;
+  op.bytes = bytes;
+  if (last_compute_) op.after.push_back(*last_compute_);
+  if (!std::exchange(has_communicated_, true)) op.duration = overheads_.first_start;
+  ops.push_back(std::move(op));
+  return ops.size() - 1;
+}
+
+void StepBuilder::pass(Activity activity, std::size_t index, double passes, Bytes moved) {
+  if (passes > 0)
+    compute(activity, index, passes * (overheads_.pass_launch + moved / *overheads_.pass_bandwidth));
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,48 @@
+#pragma once
+// DeepSpeed's ZeRO 1 and 2: every rank computes with the whole model and updates a part of it.
+//
+// After stage_1_and_2.py of DeepSpeed 0.16.9 (deepspeed/runtime/zero): a gradient is copied into the bucket
+// as it arrives; before it would take the bucket beyond reduce_bucket_size elements, the bucket is
+// all-reduced (allreduce_and_copy_with_multiple_ranks) and each rank keeps its slice. Without overlap_comm
+// compute waits for that; with it for the one before (average_tensor: current_stream().wait_stream). ZeRO 2
+// reduces every micro-batch. ZeRO 1 reduces after the last one, and without overlap_comm not before its
+// backward pass has ended, in the order of registration (reduce_gradients). After the optimizer's step on
+// 1/n all parameters are gathered, in pieces (runtime/utils.py, all_gather_dp_groups).
+#include <optional>
+
+#include "sim/program/bucketed_plan.hpp"
+#include "sim/program/physics.hpp"
+#include "sim/program/program.hpp"
+
+namespace ddpsim {
+
+// zero/config.py; element counts.
+struct ZeroOptions {
+  std::int64_t reduce_bucket_size = 500'000'000;
+  std::int64_t allgather_bucket_size = 500'000'000;
+  std::optional<bool> overlap_comm;     // absent: stage 3 does
+  bool contiguous_gradients = true;     // false: no bucket is filled; each is flattened as it is reduced
+  DType param_dtype = DType::bfloat16;  // of the model, its gradients and what is gathered
+  std::optional<DType> reduce_dtype;    // communication_data_type; absent: the model's
+  std::int64_t prefetch_bucket_size = 50'000'000;  // from here on stage 3
+  std::int64_t max_live_parameters = 1'000'000'000;
+  std::int64_t max_reuse_distance = 1'000'000'000;
+  std::int64_t param_persistence_threshold = 100'000;
+  bool operator==(const ZeroOptions&) const = default;
+};
+
+struct ZeroPlan : BucketedPlan {
+  ZeroOptions options;
+  bool overlaps = false;       // options.overlap_comm, or the stage's
+  std::vector<Bytes> gathers;  // after the optimizer
+};
+
+ZeroPlan make_zero_plan(const LayerTrace& trace, Strategy strategy, const ZeroOptions& options, int ranks);
+
+// A gradient's copy into its bucket is overheads.passes.in of it; flattening the bucket's slices and dividing
+// them are two more, beside compute where reductions overlap it. A rank copies its slice back
+// (overheads.passes.out).
+StepProgram step_program(const LayerTrace& trace, const ZeroPlan& plan, int accumulation_steps,
+                         const Overheads& overheads);
+
+}  // namespace ddpsim

@@ -1,0 +1,30 @@
+#pragma once
+// DeepSpeed's ZeRO 3: parameters are sharded too, and gathered module by module.
+//
+// After stage3.py and partitioned_param_coordinator.py of DeepSpeed 0.16.9 (deepspeed/runtime/zero): what a
+// module lacks is gathered as it is reached, then what comes next, prefetch_bucket_size elements and more, as
+// long as no more than max_live_parameters are live; gradients are reduced and scattered in buckets of
+// reduce_bucket_size elements. With overlap_comm, as it is by default, compute waits with a bucket until the
+// one three before it is reduced (max_param_reduce_events), without it for the bucket itself. Parameters of
+// no more than param_persistence_threshold elements are kept and gathered once, after the optimizer
+// (_post_step). One communicator. The host is taken to be where compute is: a gather starts no sooner than
+// the module that issues it.
+#include "sim/program/zero3_gathers.hpp"
+
+namespace ddpsim {
+
+struct Zero3Plan : BucketedPlan {
+  ZeroOptions options;
+  bool overlaps = true;
+  std::vector<ModulePass> forward, backward;
+  GatherSchedule schedule;
+};
+
+Zero3Plan make_zero3_plan(const LayerTrace& trace, const ZeroOptions& options, int ranks);
+
+// What was gathered is put together on the compute lane (overheads.passes.out), and so are gradients put into
+// the buffer that is reduced (overheads.passes.in).
+StepProgram step_program(const LayerTrace& trace, const Zero3Plan& plan, int accumulation_steps,
+                         const Overheads& overheads);
+
+}  // namespace ddpsim

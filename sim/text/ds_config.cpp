@@ -1,0 +1,268 @@
+#include "sim/text/ds_config.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "sim/base/limits.hpp"
+#include "sim/config/overrides.hpp"
+#include "sim/config/reader.hpp"
+#include "sim/text/ds_config_keys.hpp"
+#include "sim/text/sections.hpp"
+
+namespace ddpsim {
+namespace {
+
+using config::Entry;
+using config::Value;
+
+template <class Names>
+bool is_in(const Names& names, std::string_view key) {
+  return std::find(names.begin(), names.end(), key) != names.end();
+}
+
+bool is_auto(const Value& value) {
+  return value.kind == Value::Kind::scalar && value.scalar == "auto";
+}
+
+std::string place_of(const SourceSpan& span) {
+  return span.file ? fmt::format("{}:{}:{}", span.file->name, span.line, span.column) : "the command line";
+}
+
+const Value* find_at(const Value& root, std::string_view path) {
+  const Value* value = &root;
+  while (value) {
+    auto dot = path.find('.');
+    const auto* entry = value->kind == Value::Kind::map ? value->find(path.substr(0, dot)) : nullptr;
+    value = entry ? &entry->value : nullptr;
+    if (dot == std::string_view::npos) break;
+    path.remove_prefix(dot + 1);
+  }
+  return value;
+}
+
+class DsConfig {
+ public:
+  DsConfig(Value& root, const std::string& path)
+      : root_(root), file_(config::load_yaml(path, "a ds_config.json")) {}
+
+  std::vector<Note> apply() {
+    for (const auto& entry : file_.entries) read(entry);
+    set_dtype();
+    set_batches();
+    if (!stage_)
+      throw InputError(
+          file_.span,
+          "without zero_optimization nothing is sharded, and DeepSpeed's own all-reduces are not simulated",
+          "add \"zero_optimization\": {\"stage\": 2}, or leave --ds-config and write strategy: ddp");
+    if (!auto_.empty())
+      notes_.push_back(
+          {"ds-config-auto",
+           fmt::format("{}: \"auto\" is what the training script fills in, and the scenario's own values "
+                       "or the defaults stand for {}",
+                       place_of(file_.span), fmt::join(auto_, ", "))});
+    return std::move(notes_);
+  }
+
+ private:
+  void read(const Entry& entry) {
+    const auto& [key, span, value] = entry;
+    if (key == "zero_optimization") {
+      read_zero(value);
+    } else if (key == "bf16" || key == "bfloat16") {
+      bf16_ = enabled(value, key);
+    } else if (key == "fp16") {
+      fp16_ = enabled(value, key);
+    } else if (key == "amp") {
+      if (enabled(value, key)) throw not_simulated(value.span, "amp");
+    } else if (key == "communication_data_type") {
+      if (!skip_auto(entry)) set("zero.reduce_dtype", value);
+    } else if (key == "train_batch_size") {
+      if (!skip_auto(entry)) batch_ = &value;
+    } else if (key == "train_micro_batch_size_per_gpu") {
+      if (!skip_auto(entry)) micro_batch_ = &value;
+    } else if (key == "gradient_accumulation_steps") {
+      if (!skip_auto(entry)) accumulation_ = &value;
+    } else if (key == "sparse_gradients") {
+      if (config::as_bool(value)) throw not_simulated(value.span, key);
+    } else if (!is_in(kIgnored, key)) {
+      note_unknown(span, key);
+    }
+  }
+
+  void read_zero(const Value& value) {
+    if (value.kind != Value::Kind::map)
+      throw InputError(value.span, "zero_optimization is a map since DeepSpeed 0.3", "write {\"stage\": 1}");
+    for (const auto& entry : value.entries) read_zero(entry, value);
+    const auto* stage = value.find("stage");
+    int number = stage ? static_cast<int>(config::as_integer(0, 3)(stage->value)) : 0;
+    const auto& place = stage ? stage->value.span : value.span;
+    if (number == 0)
+      throw InputError(place, "stage 0 shards nothing, and DeepSpeed's own all-reduces are not simulated",
+                       "use stage 1, 2 or 3, or leave --ds-config and write strategy: ddp");
+    stage_ = scalar(fmt::format("zero{}", number), place);
+    set("strategy", *stage_);
+    if (const auto* scatter = value.find("reduce_scatter");
+        scatter && number == 3 && !config::as_bool(scatter->value))
+      throw not_simulated(scatter->value.span, "reduce_scatter: false of stage 3, an all-reduce");
+  }
+
+  void read_zero(const Entry& entry, const Value&) {
+    const auto& [key, span, value] = entry;
+    for (auto [theirs, ours] : kSizes)
+      if (key == theirs) {
+        if (!skip_auto(entry)) set(fmt::format("zero.{}", ours), value);
+        return;
+      }
+    if (key == "overlap_comm" || key == "contiguous_gradients") {
+      if (!skip_auto(entry) && value.kind != Value::Kind::null) set(fmt::format("zero.{}", key), value);
+    } else if (key == "offload_param" || key == "offload_optimizer") {
+      const auto* device = value.kind == Value::Kind::map ? value.find("device") : nullptr;
+      if (value.kind != Value::Kind::null && !(device && device->value.scalar == "none"))
+        throw not_simulated(value.span, key);
+    } else if (key == "cpu_offload" || key == "cpu_offload_param" || key == "zero_quantized_weights" ||
+               key == "zero_quantized_gradients" || key == "stage3_use_all_reduce_for_fetch_params") {
+      if (value.kind != Value::Kind::null && config::as_bool(value)) throw not_simulated(value.span, key);
+    } else if (key == "zero_hpz_partition_size" || key == "mics_shard_size") {
+      if (config::as_integer(-1, kLargestWorldSize)(value) > 1) throw not_simulated(value.span, key);
+    } else if (key != "stage" && key != "reduce_scatter" && !is_in(kIgnoredOfZero, key)) {
+      note_unknown(span, "zero_optimization." + key);
+    }
+  }
+
+  static InputError not_simulated(const SourceSpan& span, std::string_view key) {
+    return {span, fmt::format("{} is not simulated", key),
+            "a step without it is: remove it to simulate that"};
+  }
+
+  void note_unknown(const SourceSpan& span, std::string_view key) {
+    notes_.push_back(
+        {"ds-config-unknown", fmt::format("{}: '{}' is not known, and ignored", place_of(span), key)});
+  }
+
+  // Which Hugging Face's Trainer fills in.
+  bool skip_auto(const Entry& entry) {
+    if (is_auto(entry.value)) auto_.push_back(entry.key);
+    return is_auto(entry.value);
+  }
+
+  // None: "auto".
+  std::optional<bool> enabled(const Value& value, std::string_view key) {
+    const auto* entry = value.kind == Value::Kind::map ? value.find("enabled") : nullptr;
+    if (value.kind != Value::Kind::map)
+      throw InputError(value.span, fmt::format("{} is a map", key), "write {\"enabled\": true}");
+    if (!entry) return false;
+    if (is_auto(entry->value)) {
+      auto_.push_back(fmt::format("{}.enabled", key));
+      dtype_is_auto_ = true;
+      return false;
+    }
+    if (config::as_bool(entry->value)) dtype_place_ = entry->value.span;
+    return config::as_bool(entry->value);
+  }
+
+  void set_dtype() {
+    if (bf16_.value_or(false) && fp16_.value_or(false))
+      throw InputError(dtype_place_, "bf16 and fp16 exclude each other", "enable one of the two");
+    if (dtype_is_auto_ && !bf16_.value_or(false) && !fp16_.value_or(false)) return;
+    auto dtype = scalar(bf16_.value_or(false)   ? "bf16"
+                        : fp16_.value_or(false) ? "fp16"
+                                                : "fp32",
+                        dtype_place_.file ? dtype_place_ : file_.span);
+    set("zero.param_dtype", dtype);
+    if (find_at(root_, "workload.model")) set("workload.dtype", dtype);
+  }
+
+  // DeepSpeed's _set_batch_related_parameters: of train_batch_size, micro-batch and accumulation two give the
+  // third.
+  void set_batches() {
+    auto number = [](const Value* value) {
+      return value ? std::optional(config::as_integer(1, kLargestBatch)(*value)) : std::nullopt;
+    };
+    auto batch = number(batch_), micro = number(micro_batch_), steps = number(accumulation_);
+    if (batch) {
+      const auto* world = find_at(root_, "cluster.world_size");
+      std::int64_t ranks = world ? config::as_integer(1, kLargestWorldSize)(*world) : 1;
+      if (!micro && !steps) steps = 1;
+      if (!micro) micro = *batch / ranks / *steps;
+      if (!steps) steps = *batch / *micro / ranks;
+      if (*micro * *steps * ranks != *batch)
+        throw InputError(
+            batch_->span,
+            fmt::format("train_batch_size {} is not {} samples a GPU x {} micro-batches x {} ranks", *batch,
+                        *micro, *steps, ranks),
+            "DeepSpeed refuses it too: change one, or cluster.world_size");
+    }
+    if (micro) set_micro_batch(*micro);
+    if (steps)
+      set("ddp.accumulation_steps",
+          scalar(std::to_string(*steps), (accumulation_ ? accumulation_ : batch_)->span));
+  }
+
+  void set_micro_batch(std::int64_t samples) {
+    const auto& place = (micro_batch_ ? micro_batch_ : batch_)->span;
+    if (find_at(root_, "workload.model"))
+      return set("workload.micro_batch", scalar(std::to_string(samples), place));
+    notes_.push_back(
+        {"ds-config-batch",
+         fmt::format("{}: a recorded trace is of the batch that it was recorded with, whatever the "
+                     "micro-batch here",
+                     place_of(place))});
+  }
+
+  static Value scalar(std::string text, const SourceSpan& span) {
+    Value value;
+    value.kind = Value::Kind::scalar;
+    value.scalar = std::move(text);
+    value.span = span;
+    return value;
+  }
+
+  // 5e8 and 500000000 are the same.
+  static bool same(const Value& a, const Value& b) {
+    if (a == b) return true;
+    if (a.kind != Value::Kind::scalar || b.kind != Value::Kind::scalar) return false;
+    try {
+      return config::as_number(-1e300, 1e300)(a) == config::as_number(-1e300, 1e300)(b);
+    } catch (const InputError&) {
+      return false;
+    }
+  }
+
+  void set(const std::string& key, Value value) {
+    if (const auto* own = find_at(root_, key); own && !same(*own, value))
+      throw InputError(
+          own->span,
+          fmt::format("{} is {} here, and {} says {}", key, own->scalar, place_of(value.span), value.scalar),
+          "remove one of the two");
+    const auto* sweep = root_.find("sweep");
+    for (const auto& axis : sweep ? sweep->value.entries : std::vector<Entry>())
+      if (axis.key == key || axis.key == key.substr(0, key.find('.')))
+        throw InputError(
+            axis.key_span,
+            fmt::format("{} is swept, and {} says {}", axis.key, place_of(value.span), value.scalar),
+            "remove the axis, or do without --ds-config");
+    auto place = value.span;
+    config::set_at(root_, key, std::move(value), place);
+  }
+
+  Value& root_;
+  Value file_;
+  std::vector<Note> notes_;
+  std::vector<std::string> auto_;  // keys
+  std::optional<Value> stage_;
+  std::optional<bool> bf16_, fp16_;
+  bool dtype_is_auto_ = false;
+  SourceSpan dtype_place_;
+  const Value *batch_ = nullptr, *micro_batch_ = nullptr, *accumulation_ = nullptr;
+};
+
+}  // namespace
+
+std::vector<Note> apply_ds_config(Value& root, const std::string& path) {
+  return DsConfig(root, path).apply();
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,215 @@
+#!/usr/bin/env python3
+"""Strategies zero1, zero2, zero3 and megatron: what must hold of their steps, their memory, and --ds-config."""
+import json
+
+import ddpsim_cli as cli
+
+MODEL = """workload: {model: gpt2, micro_batch: 4, sequence: 1024, dtype: bf16}
+strategy: zero2
+cluster: {topology: ring.yaml, world_size: 8, gpu: a100-sxm4-80gb}
+physics: {interference: 0, passes: none}
+"""
+RING = "kind: ring\nlink: {latency: %s, bandwidth: %s}\n"
+PARAMETERS = 124439808
+STRATEGIES = ("zero1", "zero2", "zero3", "megatron")
+
+
+class ZeroTest(cli.CliTest):
+    def setUp(self):
+        super().setUp()
+        self.copy_data()
+        self.write("m.yaml", MODEL)
+        self.write("ring.yaml", RING % ("5us", "20GB/s"))
+
+    def result(self, *sets):
+        return self.simulate(*sets, file="m.yaml")
+
+
+class StepTest(ZeroTest):
+    def test_a_free_network_leaves_compute(self):
+        """Without a network to speak of a step is forward, backward and an eighth of the optimizer; with copies, these too."""
+        self.write("ring.yaml", RING % ("0us", "1000000GB/s"))
+        alone = self.result("strategy=fsdp")
+        for strategy in STRATEGIES:
+            with self.subTest(strategy):
+                result = self.result(f"strategy={strategy}")
+                for term in ("forward_s", "backward_compute_s", "optimizer_s"):
+                    self.assertAlmostEqual(result[term], alone[term], places=12)
+                self.assertEqual(result["overhead_s"], 0)
+                self.assertLess(result["exposed_communication_s"], 1e-4 * result["iteration_s"])
+                copies = self.result(f"strategy={strategy}", "physics={interference: 0}")
+                self.assertGreater(copies["overhead_s"], 0)
+                self.assertAlmostEqual(copies["iteration_s"] - result["iteration_s"], copies["overhead_s"], delta=1e-4 * result["iteration_s"])
+
+    def test_what_is_communicated(self):
+        """16-bit parameters and gradients, float32 reductions of Megatron; its padding is less than a percent."""
+        for strategy, operations in [("zero1", {"all_reduce": 2, "all_gather": 2}), ("zero2", {"all_reduce": 2, "all_gather": 2}),
+                                     ("zero3", {"reduce_scatter": 2, "all_gather": 2}), ("megatron", {"reduce_scatter": 4, "all_gather": 2})]:
+            with self.subTest(strategy):
+                by = {one["operation"]: one for one in self.result(f"strategy={strategy}")["communication"]}
+                self.assertEqual(set(by), set(operations))
+                for operation, size in operations.items():
+                    self.assertAlmostEqual(by[operation]["bytes"] / (size * PARAMETERS), 1, delta=0.01)
+
+    def test_buckets_of_so_many_elements(self):
+        for size, buckets in [("5e8", 1), ("5e7", 3), ("1", 148)]:
+            with self.subTest(size):
+                self.assertEqual(self.result(f"zero.reduce_bucket_size={size}")["n_buckets"], buckets)
+
+    def test_overlap_is_never_slower(self):
+        for strategy in ("zero1", "zero2", "zero3"):
+            for bandwidth in ("2GB/s", "20GB/s", "100GB/s"):
+                self.write("ring.yaml", RING % ("5us", bandwidth))
+                on, off = (self.result(f"strategy={strategy}", f"zero={{reduce_bucket_size: 2e7, overlap_comm: {overlap}}}")["iteration_s"]
+                           for overlap in ("true", "false"))
+                self.assertLessEqual(on, off * (1 + 1e-12), (strategy, bandwidth))
+
+    def test_gathering_again_is_never_faster(self):
+        """ZeRO 3 that keeps what it has gathered, and ZeRO 3 that releases it at once."""
+        for bandwidth in ("2GB/s", "20GB/s", "100GB/s"):
+            self.write("ring.yaml", RING % ("5us", bandwidth))
+            kept = self.result("strategy=zero3", "zero.prefetch_bucket_size=1e6")["iteration_s"]
+            again = self.result("strategy=zero3", "zero={max_reuse_distance: 0, prefetch_bucket_size: 1e6, max_live_parameters: 4e7}")
+            self.assertLessEqual(kept, again["iteration_s"] * (1 + 1e-12), bandwidth)
+            gathered = next(one["bytes"] for one in again["communication"] if one["operation"] == "all_gather")
+            self.assertGreater(gathered, 1.9 * 2 * PARAMETERS)
+
+    def test_accumulation(self):
+        for strategy, reductions, gathers in [("zero1", 3, 1), ("zero2", 12, 1), ("zero3", 12, None), ("megatron", 3, 3)]:
+            with self.subTest(strategy):
+                result = self.result(f"strategy={strategy}", "ddp.accumulation_steps=4", "zero.reduce_bucket_size=5e7")
+                counts = {one["operation"]: one["count"] for one in result["communication"]}
+                self.assertEqual(counts.get("all_reduce", 0) + counts.get("reduce_scatter", 0), reductions)
+                self.assertEqual(result["n_buckets"], 3)
+                if gathers:
+                    self.assertEqual(counts["all_gather"], gathers)
+
+    def test_simulated_flow_by_flow(self):
+        for strategy in STRATEGIES:
+            closed = self.result(f"strategy={strategy}")["iteration_s"]
+            for fidelity in ("exact", "folded", "lazy"):
+                with self.subTest(strategy=strategy, fidelity=fidelity):
+                    simulated = self.result(f"strategy={strategy}", f"engine.fidelity={fidelity}")["iteration_s"]
+                    self.assertAlmostEqual(simulated / closed, 1, delta=1e-9)
+
+    def test_side_by_side(self):
+        strategies = ["ddp", "zero1", "zero2", "zero3", "fsdp", "fsdp1", "megatron"]
+        done = self.ok("sweep", "m.yaml", "--set", f"sweep.strategy=[{', '.join(strategies)}]", "--json", "r.json", "--csv", "r.csv")
+        points = json.loads(self.read("r.json"))["points"]
+        self.assertEqual([point["strategy"] for point in points], strategies)
+        self.assertEqual([row["memory_fits"] for row in self.read_csv("r.csv")], ["1"] * 7)
+        self.assertIn("strategy zero1 holds gradients in bfloat16 and reduces them in bfloat16", done.stderr)
+        self.assertIn("strategy megatron holds gradients in float32 and reduces them in float32", done.stderr)
+
+    def test_what_does_not_fit_is_said_by_point(self):
+        self.ok("sweep", "m.yaml", "--set", "workload.model=llama-2-13b", "--set", "sweep.strategy=[zero1, zero2, zero3]", "--csv", "r.csv")
+        self.assertEqual([row["memory_fits"] for row in self.read_csv("r.csv")], ["0", "0", "1"])
+
+    def test_explained(self):
+        for strategy in STRATEGIES:
+            with self.subTest(strategy):
+                done = self.ok("simulate", "m.yaml", "--explain", "--set", f"strategy={strategy}")
+                self.assertRegex(done.stdout, r"-\d+\.\d+ ms +-\d+\.\d %  all links of twice the bandwidth")
+                self.assertNotIn("measured table", done.stdout)
+
+    def test_recorded_traces(self):
+        for strategy in STRATEGIES:
+            with self.subTest(strategy):
+                done = self.ok("simulate", "m.yaml", "--set", f"strategy={strategy}", "--set", "workload={trace: traces/gpt2-large-a100-bs4.csv}", "--set", "physics={}")
+                self.assertEqual("forward pass ends" in done.stderr, strategy in ("zero3", "megatron"))
+
+
+class MemoryTest(ZeroTest):
+    def memory(self, *sets):
+        self.ok("memory", "m.yaml", "--quiet", "--json", "r.json", *cli.set_arguments(sets))
+        return json.loads(self.read("r.json"))
+
+    def test_states_of_the_paper(self):
+        """Rajbhandari et al., arXiv 1910.02054, sections 3 and 5: of P parameters on N ranks 4 P + 12 P / N, 2 P + 14 P / N and
+        16 P / N bytes; figure 1 has them for 7.5e9 parameters on 64 ranks: 31.4, 16.6 and 1.9 GB. Megatron's gradients have 4."""
+        psi, n = PARAMETERS, 64
+        for strategy, parts in [("zero1", (2, 2, 12 / n)), ("zero2", (2, 2 / n, 12 / n)), ("zero3", (2 / n, 2 / n, 12 / n)), ("megatron", (2, 4, 12 / n))]:
+            with self.subTest(strategy):
+                memory = self.memory(f"strategy={strategy}", f"cluster.world_size={n}")["memory"]
+                for name, of_a_parameter in zip(("parameters_bytes", "gradients_bytes", "optimizer_bytes"), parts):
+                    self.assertAlmostEqual(memory[name] / (of_a_parameter * psi), 1, delta=1e-4, msg=name)
+                if strategy != "megatron":
+                    self.assertEqual(round(7.5 * sum(parts), 1), {"zero1": 31.4, "zero2": 16.6, "zero3": 1.9}[strategy])
+
+    def test_buckets(self):
+        """DeepSpeed allocates reduce_bucket_size whatever the model has, twice where reductions overlap, and flattens what is reduced."""
+        def buckets(*sets):
+            return self.memory("cluster.world_size=64", *sets)["memory"]["buckets_bytes"]
+        self.assertEqual(buckets("strategy=zero2"), 2 * (5e8 + PARAMETERS))
+        self.assertEqual(buckets("strategy=zero2", "zero.overlap_comm=true"), 2 * (1e9 + PARAMETERS))
+        self.assertEqual(buckets("strategy=zero2", "zero.contiguous_gradients=false"), 2 * PARAMETERS)
+        self.assertEqual(buckets("strategy=zero3"), 2 * (5e8 + 2 * PARAMETERS))  # all of them gathered at once
+        self.assertLess(buckets("strategy=zero3", "zero.max_live_parameters=1e7", "zero.max_reuse_distance=0"), 2 * (5e8 + 1.6 * PARAMETERS))
+        self.assertLess(buckets("strategy=megatron"), 0.01 * PARAMETERS)
+
+    def test_advice_is_what_the_strategies_hold(self):
+        """Of a model that does not fit: each strategy's peak as the strategy itself has it."""
+        large = ["workload.model=llama-2-13b", "strategy=ddp", "cluster.world_size=64"]
+        changes = {change["change"]: change["peak_bytes"] for change in self.memory(*large)["changes"]}
+        for strategy in (*STRATEGIES, "fsdp"):
+            with self.subTest(strategy):
+                self.assertEqual(changes[f"strategy: {strategy}"], self.memory(*large, f"strategy={strategy}")["memory"]["peak_bytes"])
+
+
+class DsConfigTest(ZeroTest):
+    CONFIG = {"train_batch_size": 64, "gradient_accumulation_steps": 4, "bf16": {"enabled": True}, "gradient_clipping": 1.0,
+              "optimizer": {"type": "AdamW", "params": {"lr": 1e-4}},
+              "zero_optimization": {"stage": 3, "reduce_bucket_size": 5e7, "overlap_comm": True, "stage3_prefetch_bucket_size": 1e7,
+                                    "stage3_max_live_parameters": 3e7, "stage3_max_reuse_distance": 0,
+                                    "stage3_param_persistence_threshold": 1e4, "offload_param": {"device": "none"}}}
+
+    def setUp(self):
+        super().setUp()
+        self.write("s.yaml", MODEL.replace("strategy: zero2\n", "").replace("micro_batch: 4, ", ""))
+        self.write("ds.json", json.dumps(self.CONFIG, indent=2))
+
+    def with_config(self, **changes):
+        config = {**self.CONFIG, **changes}
+        self.write("ds.json", json.dumps(config))
+        return self.ok("simulate", "s.yaml", "--ds-config", "ds.json", "--json", "r.json"), json.loads(self.read("r.json"))
+
+    def test_it_stands_for_keys(self):
+        _, result = self.with_config()
+        sets = ["strategy=zero3", "workload.micro_batch=2", "ddp.accumulation_steps=4",
+                "zero={reduce_bucket_size: 5e7, prefetch_bucket_size: 1e7, max_live_parameters: 3e7, max_reuse_distance: 0, "
+                "param_persistence_threshold: 1e4, overlap_comm: true}"]
+        self.assertEqual(result["iteration_s"], self.result(*sets)["iteration_s"])
+        self.assertNotEqual(result["iteration_s"], self.result(*sets, "zero.reduce_bucket_size=5e8")["iteration_s"])
+
+    def test_dtypes(self):
+        zero = {"zero_optimization": {"stage": 2}}
+        for changes, sets in [({**zero}, ["workload.dtype=bf16"]), ({**zero, "bf16": {"enabled": False}}, ["workload.dtype=fp32", "zero.param_dtype=fp32"]),
+                              ({**zero, "communication_data_type": "fp32"}, ["zero.reduce_dtype=fp32"])]:
+            with self.subTest(changes):
+                if "enabled" in str(changes):
+                    self.write("s.yaml", self.read("s.yaml").replace(b", dtype: bf16", b""))
+                _, result = self.with_config(**changes)
+                expected = self.result("strategy=zero2", "workload.micro_batch=2", "ddp.accumulation_steps=4", *sets)
+                self.assertEqual(result["iteration_s"], expected["iteration_s"])
+                self.setUp()
+
+    def test_what_it_says_of_the_rest(self):
+        done, _ = self.with_config(zero_optimization={"stage": 2, "reduce_bucket_size": "auto", "bogus": 1}, fp16={"enabled": "auto"}, more=2, steps_per_print=10)
+        self.assertRegex(done.stderr, r'ds.json:1:1: "auto" is what the training script fills in, .* stand for reduce_bucket_size, fp16.enabled\n')
+        self.assertRegex(done.stderr, r"ds.json:1:\d+: 'zero_optimization.bogus' is not known, and ignored")
+        self.assertRegex(done.stderr, r"ds.json:1:\d+: 'more' is not known, and ignored")
+        self.assertNotIn("steps_per_print", done.stderr)
+
+    def test_of_a_recorded_trace_the_batch_stands(self):
+        done = self.ok("simulate", "s.yaml", "--ds-config", "ds.json", "--set", "workload={trace: traces/gpt2-large-a100-bs4.csv}", "--set", "physics={}")
+        self.assertIn("a recorded trace is of the batch that it was recorded with", done.stderr)
+
+    def test_sweep_and_memory_read_it(self):
+        self.ok("sweep", "s.yaml", "--ds-config", "ds.json", "--set", "sweep.workload.sequence=[512, 1024]", "--csv", "r.csv")
+        self.assertEqual({row["strategy"] for row in self.read_csv("r.csv")}, {"zero3"})
+        self.ok("memory", "s.yaml", "--ds-config", "ds.json", "--quiet", "--json", "r.json")
+        self.assertAlmostEqual(json.loads(self.read("r.json"))["memory"]["parameters_bytes"] * 8 / 2 / PARAMETERS, 1, delta=1e-4)
+
+
+if __name__ == "__main__":
+    cli.main()
