@@ -9,16 +9,17 @@ const RankClass& RankGroup::slowest_class() const {
                            [](const auto& a, const auto& b) { return a.slowdown < b.slowdown; });
 }
 
+double slowdown_in_estimate(const Scenario& scenario, double spread_of_ranks) {
+  if (!scenario.model_step) return 1;
+  std::vector<AlikeNodes> fitted{{{{1, scenario.model_step->software.ranks}}, 1}};
+  return expected_slowest(fitted, spread_of_ranks, 0);
+}
+
 std::vector<RankGroup> groups_with_spread(const Scenario& scenario) {
   auto groups = scenario.groups;
   const auto& spread = scenario.physics.spread;
   if (spread == Spread()) return groups;
-  // An estimate's shares of the peak were fitted to steps that waited for the slowest of their ranks.
-  double known = 1;
-  if (scenario.model_step) {
-    std::vector<AlikeNodes> fitted{{{{1, scenario.model_step->software.ranks}}, 1}};
-    known = expected_slowest(fitted, spread.ranks, 0);
-  }
+  double known = slowdown_in_estimate(scenario, spread.ranks);
   for (auto& group : groups) {
     auto nodes = group.nodes;
     if (nodes.empty())

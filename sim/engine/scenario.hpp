@@ -85,6 +85,9 @@ struct Scenario {
 };
 
 double largest_slowdown(std::span<const RankGroup> groups);
+// How slow the slowest of the ranks is, under that spread, that an estimate's shares of the peak were fitted
+// to: they have it in them. 1 of a recorded trace.
+double slowdown_in_estimate(const Scenario& scenario, double spread_of_ranks);
 // Its groups, each with a rank as slow as the slowest is on average under the spread.
 std::vector<RankGroup> groups_with_spread(const Scenario& scenario);
 

@@ -12,10 +12,10 @@ Seconds iteration_of(const Timeline& timeline) {
   return timeline.last_to_finish().duration();
 }
 
-// Makes every group's slowest rank its only class. The others launch no collective later and end no iteration
-// later, so they decide nothing; with interference neither: a rank that is ahead computes only while the
-// slowest one does.
-void set_slowest(const std::vector<SlowestRank>& slowest, const std::vector<int>& labels,
+// Makes every group's slowest rank its only class, faster by what the times have in them already. The others
+// launch no collective later and end no iteration later, so they decide nothing; with interference neither: a
+// rank that is ahead computes only while the slowest one does.
+void set_slowest(const std::vector<SlowestRank>& slowest, const std::vector<int>& labels, double known,
                  Scenario& scenario) {
   for (std::size_t g = 0; g < scenario.groups.size(); ++g) {
     const auto& [rank, slowdown] = slowest[static_cast<std::size_t>(labels[g])];
@@ -24,8 +24,14 @@ void set_slowest(const std::vector<SlowestRank>& slowest, const std::vector<int>
     for (const auto& one : scenario.groups[g].rank_classes) communicators.insert(one.communicators);
     scenario.groups[g].rank_classes.clear();
     for (const auto& mine : communicators)
-      scenario.groups[g].rank_classes.push_back({rank, 1, slowdown, mine});
+      scenario.groups[g].rank_classes.push_back({rank, 1, slowdown / known, mine});
   }
+}
+
+// Of ranks for the whole run.
+double spread_drawn(const Variability& variability) {
+  const auto* drawn = variability.ranks ? std::get_if<LogNormal>(&*variability.ranks) : nullptr;
+  return drawn ? drawn->spread : 0;
 }
 
 double share_of(ReportedIteration reported) {
@@ -44,6 +50,7 @@ Prediction predict(const Scenario& scenario, const Simulate& simulate, unsigned 
       scenario.communication ? scenario.communication->labels : std::vector<int>(scenario.groups.size());
   auto varied = scenario;
   varied.physics.spread = {};  // the draws have it
+  double known = slowdown_in_estimate(scenario, spread_drawn(sampled.variability));
   // Where nobody shares links all simulations give what the closed form does: one is enough.
   if (!scenario.shares_links()) varied.fidelity = Fidelity::closed_form;
   auto simulate_varied = [&]() -> Prediction {
@@ -56,7 +63,7 @@ Prediction predict(const Scenario& scenario, const Simulate& simulate, unsigned 
   predict_each(
       sampled.slowest.size() + 1, jobs, varied.uses_up_process(),
       [&](std::size_t i) {
-        if (i > 0) set_slowest(sampled.slowest[i - 1], labels, varied);
+        if (i > 0) set_slowest(sampled.slowest[i - 1], labels, known, varied);
         return simulate_varied();
       },
       [&](std::size_t i, const Prediction& one) {
@@ -70,7 +77,8 @@ Prediction predict(const Scenario& scenario, const Simulate& simulate, unsigned 
         times.push_back(iteration.value());
       },
       throw_lost);
-  set_slowest(sampled.slowest[nearest_rank(times, share_of(sampled.variability.report))], labels, varied);
+  set_slowest(sampled.slowest[nearest_rank(times, share_of(sampled.variability.report))], labels, known,
+              varied);
   varied.fidelity = scenario.fidelity;
   predict_each(
       1, 1, varied.uses_up_process(), [&](std::size_t) { return simulate_varied(); },

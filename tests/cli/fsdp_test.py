@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Strategies fsdp and fsdp1: what must hold of any sharded step, and what is refused."""
 import json
+import math
 
 import ddpsim_cli as cli
 
@@ -195,9 +196,10 @@ class HybridTest(FsdpTest):
         usual, varied = self.result(), self.result("variability={iterations: 20, seed: 1, jitter: none, ranks: 0.02}")
         self.assertEqual(varied["iterations"]["count"], 20)
         slowest = varied["iterations"]["slowest_of"][-1]
-        slow = self.result(f"workload.stragglers=[{{rank: 3, slowdown: {slowest['slowdown']}}}]")
-        self.assertAlmostEqual(varied["iterations"]["median_s"] / slow["iteration_s"], 1, delta=1e-9)
-        self.assertGreater(varied["iteration_s"], usual["iteration_s"])
+        fitted = math.exp(0.02 * 1.4236)    # the slowest of the 8 GPUs that an estimate was fitted to
+        slow = self.result("spread=none", f"workload.stragglers=[{{rank: 3, slowdown: {slowest['slowdown'] / fitted}}}]")
+        self.assertAlmostEqual(varied["iterations"]["median_s"] / slow["iteration_s"], 1, delta=1e-3)
+        self.assertAlmostEqual(varied["iteration_s"] / usual["iteration_s"], 1, delta=0.03)
 
     def test_memory_of_a_group(self):
         sharded = [self.result(f"fsdp.shard_group={ranks}")["memory"]["optimizer_bytes"] for ranks in (4, 8, 32)]

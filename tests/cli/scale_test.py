@@ -68,7 +68,7 @@ class GrowthTest(ScaleTest):
         done = self.ok("scale", "m.yaml", "--gpus", "8,16", "--csv", "s.csv", "--plot", "s.svg")
         self.assertRegex(done.stdout, r"(?m)^ +GPUs +iteration ms +efficiency")
         self.assertEqual([row["world_size"] for row in self.read_csv("s.csv")], ["8", "16"])
-        self.assertIn("<svg", self.read("s.svg"))
+        self.assertIn(b"<svg", self.read("s.svg"))
 
 
 class SpreadTest(ScaleTest):
@@ -77,8 +77,7 @@ class SpreadTest(ScaleTest):
         expected = self.simulate("strategy=ddp", "physics={interference: 0, passes: none}", file="m.yaml")["iteration_s"]
         drawn = [self.simulate("strategy=ddp", "physics={interference: 0, passes: none}", f"variability={{seed: {seed}, iterations: 1, jitter: none, ranks: 0.02}}",
                                file="m.yaml")["iteration_s"] for seed in range(40)]
-        fitted = math.exp(0.02 * 1.4236)    # drawn ranks know nothing of the 8 that an estimate has in it
-        self.assertAlmostEqual(expected * fitted / (sum(drawn) / len(drawn)), 1, delta=0.004)
+        self.assertAlmostEqual(expected / (sum(drawn) / len(drawn)), 1, delta=0.004)
 
     def test_off(self):
         none = self.simulate("spread=none", file="m.yaml")
@@ -90,7 +89,7 @@ class SpreadTest(ScaleTest):
     def test_refused(self):
         for sets, says in [
                 (["spread.ranks=2"], "2 is outside [0, 1]"),
-                (["spread=none", "spread.node=0.1"], "not a map"),
+                (["spread.node=0.1"], "unknown key 'node'"),
                 (["physics=none", "spread={ranks: 0.01}"], "physics: none leaves out what GPUs differ in"),
                 (["spread={ranks: 0.01}", "variability={seed: 1, jitter: none, ranks: 0.02}"], "variability.ranks and .nodes draw what GPUs differ in")]:
             with self.subTest(says):
