@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How far predicted training steps are from published ones (training/steps.csv), as the Markdown of docs/accuracy.md.
 
-Usage: judge_steps.py DDPSIM [--set KEY=VALUE ...] [--without TERM ... | --one-row GPU | --worst N]
+Usage: judge_steps.py DDPSIM [--set KEY=VALUE ...] [--without TERM ... | --one-row GPU | --worst N | --growth]
 
 Errors are predicted / measured - 1 in %; a mean error is the mean of their absolute values, a bias that of the errors themselves.
 The protocol is training/SOURCE.md.
@@ -218,6 +218,53 @@ def judge_one_row(judge, rows, name, every):
     return [*table([*header, "aim", ""], [row]), "", f"Worst to calibrate by: {worst.name}."]
 
 
+# What losses are predicted with: all of it, and less.
+GROWTH = {
+    "textbook: waits for collectives only": {"physics": "none"},
+    "interference, no spread": {"spread": "none"},
+    "spread, no interference": {"physics": {"interference": 0}},
+    "spread of nodes of 2 % instead of GPUs": {"spread": {"ranks": 0, "nodes": 0.02}},
+    "spread of 1 %": {"spread": {"ranks": 0.01}},
+    "default: interference, spread of 2 %": {},
+    "spread of 3 %": {"spread": {"ranks": 0.03}},
+}
+ONE_NODE = "vtrain"
+SUSPECT = ("foundry-A100", "1b")    # 18 % faster on 64 GPUs than on 32
+
+
+def growing_jobs(rows):
+    """Lists of steps that differ in the number of GPUs only, fewest first."""
+    jobs = {}
+    for row in rows:
+        key = tuple(value for name, value in row.cells.items() if name not in ("gpus", "step_s", "fitted"))
+        jobs.setdefault(key, []).append(row)
+    return [sorted(job, key=lambda row: int(row.gpus)) for job in jobs.values() if len({row.gpus for row in job}) > 1]
+
+
+def judge_growth(judge, rows):
+    """By how much longer a job's step is on more GPUs, against its fewest: predicted less measured, in points of the latter."""
+    jobs = growing_jobs(rows)
+    def pairs_of(job, change):
+        first, *others = [judge.simulate(merged(row.scenario(), change))["iteration_s"] for row in job]
+        for row, predicted in zip(job[1:], others):
+            yield row, 100 * (row.measured / job[0].measured - 1), 100 * (predicted / first - 1)
+    pairs, lines = [], []
+    for job in jobs:
+        for row, measured, predicted in pairs_of(job, {}):
+            if row.set != ONE_NODE:
+                variant = " compiled" if row.compiled == "true" else ""
+                pairs.append([f"{NAMES[row.set]}: {row.model}{variant}, {row.dtype}", f"{job[0].gpus} to {row.gpus}", f"{measured:+.1f}", f"{predicted:+.1f}"])
+    def points(errors):
+        return [str(len(errors)), f"{statistics.mean(map(abs, errors)):.2f}", f"{statistics.mean(errors):+.2f}"]
+    for name, change in GROWTH.items():
+        found = [(row, predicted - measured) for job in jobs for row, measured, predicted in pairs_of(job, change)]
+        several = [error for row, error in found if row.set != ONE_NODE]
+        believed = [error for row, error in found if row.set != ONE_NODE and (row.set, row.model) != SUSPECT]
+        lines.append([name, *points(several), *points(believed)[1:], *points([error for row, error in found if row.set == ONE_NODE])])
+    header = ["predicted with", "pairs of several nodes", "mean error, points", "bias", "without the 1b on A100", "bias", "pairs in one node (vTrain)", "mean error", "bias"]
+    return [*table(header, lines), "", *table(["job", "GPUs", "measured longer, %", "predicted, %"], pairs)]
+
+
 def judge_worst(judge, rows, count):
     lines = []
     for row in rows:
@@ -238,6 +285,7 @@ def main():
     what.add_argument("--without", action="append", choices=[*TERMS, "all"], metavar="TERM", help=f"what each does: {', '.join(TERMS)}, all (repeatable)")
     what.add_argument("--one-row", choices=AIMS, metavar="SET", help="calibrate to one step, judge on the others: " + ", ".join(AIMS))
     what.add_argument("--worst", type=int, metavar="N", help="the worst steps, with what they hold in memory")
+    what.add_argument("--growth", action="store_true", help="by how much longer steps are on more GPUs")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="with --one-row: only every so many calibrate")
     options = parser.parse_args()
     rows = read_rows()
@@ -247,6 +295,8 @@ def main():
             lines = judge_without(judge, rows, TERMS if "all" in options.without else options.without)
         elif options.one_row:
             lines = judge_one_row(judge, rows, options.one_row, options.every)
+        elif options.growth:
+            lines = judge_growth(judge, rows)
         elif options.worst:
             lines = judge_worst(judge, rows, options.worst)
         else:
