@@ -40,7 +40,8 @@ class NcclModel {
 
   struct Choice {
     const nccl::Candidate* candidate;
-    Seconds time;           // never less than the most loaded link takes
+    Seconds time;  // never less than the most loaded link takes
+    int channels;
     std::size_t stage = 0;  // of schedule(), of an all-reduce
   };
   // Of any operation but all-to-all and send/recv.

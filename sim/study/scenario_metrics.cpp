@@ -5,9 +5,9 @@ namespace {
 
 CollectiveChoice nccl_choice(const Scenario& scenario, std::size_t group, Operation operation, Bytes bytes) {
   const auto& model = *scenario.communication->nccl[group];
-  const auto& candidate = *model.choose(bytes, operation).candidate;
-  return {nccl::name(candidate.algorithm), nccl::name(candidate.protocol), candidate.channels,
-          model.cost().source_of(candidate)};
+  auto choice = model.choose(bytes, operation);
+  return {nccl::name(choice.candidate->algorithm), nccl::name(choice.candidate->protocol), choice.channels,
+          model.cost().source_of(*choice.candidate)};
 }
 
 }  // namespace

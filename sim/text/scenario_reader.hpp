@@ -48,7 +48,7 @@ struct ClusterSection;
 struct NcclSection {
   const config::Value* section = nullptr;
   nccl::Allowed allowed;
-  SourceSpan collnet;  // where it is allowed or not
+  SourceSpan collnet, symmetric;  // where they are allowed or not
   std::optional<nccl::Version> version;
   std::optional<std::string> calibration;  // a path
   bool uncalibrated = false;
