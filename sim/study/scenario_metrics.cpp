@@ -1,5 +1,8 @@
 #include "sim/study/scenario_metrics.hpp"
 
+#include <map>
+#include <tuple>
+
 namespace ddpsim {
 namespace {
 
@@ -25,8 +28,12 @@ IterationContext context_of(const Scenario& scenario) {
       context.communicators.push_back(
           {axis.name, static_cast<int>(communication->groups[axis.first].size())});
   if (scenario.communication && !scenario.communication->nccl.empty())
-    context.choice = [&scenario](std::size_t group, Operation operation, Bytes bytes) {
-      return nccl_choice(scenario, group, operation, bytes);
+    context.choice = [&scenario,
+                      known = std::map<std::tuple<std::size_t, Operation, Bytes>, CollectiveChoice>()](
+                         std::size_t group, Operation operation, Bytes bytes) mutable {
+      auto [it, is_new] = known.try_emplace({group, operation, bytes});
+      if (is_new) it->second = nccl_choice(scenario, group, operation, bytes);
+      return it->second;
     };
   return context;
 }
