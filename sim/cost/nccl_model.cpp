@@ -55,13 +55,16 @@ void limit_rings(Stage& stage, BytesPerSecond algbw, ChannelLimits& limits) {
         edge.route.push_back(limits.add(algbw * bytes_through(channel, stage.operation, edge)));
 }
 
+InputError not_simulated_collnet() {
+  return InputError(
+      "what a network that reduces carries is not simulated, only timed by itself",
+      "remove 'collnet', or whatever else needs the links: other groups, background traffic, another "
+      "fidelity than lazy");
+}
+
 Stage stage_of(const Cluster& cluster, std::span<const int> gpus, const nccl::Communicator& communicator,
                nccl::Algorithm algorithm) {
-  if (is_collnet(algorithm, communicator.nodes))
-    throw InputError(
-        "what a network that reduces carries is not simulated, only timed by itself",
-        "remove 'collnet', or whatever else needs the links: other groups, background traffic, another "
-        "fidelity than lazy");
+  if (is_collnet(algorithm, communicator.nodes)) throw not_simulated_collnet();
   CollectiveOptions options{schedule_of(algorithm), std::nullopt, true};
   if (!communicator.ring.found) options.rings = {simple_ring_order(cluster, gpus)};
   return pipelined(all_reduce_schedule(cluster, gpus, options));
@@ -135,12 +138,16 @@ NcclModel NcclModel::scaled(const AllReduceScale& scale) const {
   return model;
 }
 
-CollectiveSchedule NcclModel::schedule(const Cluster& cluster, std::span<const int> gpus,
-                                       ChannelLimits& limits) const {
+void NcclModel::check_simulated() const {
   if (cost_.symmetric())
     throw InputError("what symmetric kernels do to links that others use is not simulated, only their times",
                      "remove 'symmetric', or whatever else needs the links: other groups, background "
                      "traffic, another fidelity than lazy");
+}
+
+CollectiveSchedule NcclModel::schedule(const Cluster& cluster, std::span<const int> gpus,
+                                       ChannelLimits& limits) const {
+  check_simulated();
   CollectiveSchedule schedule{"nccl", Operation::all_reduce, static_cast<int>(gpus.size()), {}};
   for (auto algorithm : algorithms_) {
     auto& stage = schedule.stages.emplace_back(stage_of(cluster, gpus, cost_.communicator(), algorithm));
@@ -151,9 +158,13 @@ CollectiveSchedule NcclModel::schedule(const Cluster& cluster, std::span<const i
 
 Stage NcclModel::stage(const Cluster& cluster, std::span<const int> gpus, Operation operation,
                        ChannelLimits& limits) const {
+  check_simulated();
+  auto other = others_.find(operation);
+  if (other != others_.end())
+    for (const auto& candidate : other->second.candidates())
+      if (is_collnet(candidate.algorithm, cost_.communicator().nodes)) throw not_simulated_collnet();
   auto stage = pipelined(operation_schedule(cluster, gpus, operation));
-  if (others_.contains(operation))
-    limit_rings(stage, cost(operation).bandwidth(nccl::Algorithm::ring), limits);
+  if (other != others_.end()) limit_rings(stage, cost(operation).bandwidth(nccl::Algorithm::ring), limits);
   return stage;
 }
 

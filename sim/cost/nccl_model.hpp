@@ -66,6 +66,8 @@ class NcclModel {
   [[nodiscard]] bool like(const NcclModel& other) const;
 
  private:
+  // Throws InputError where its traffic is not known well enough to be simulated.
+  void check_simulated() const;
   // What the most loaded link takes for a byte of the buffer, in seconds.
   [[nodiscard]] double link_bound(Operation operation, std::size_t stage) const;
 

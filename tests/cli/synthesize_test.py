@@ -49,7 +49,7 @@ class ModelTest(SynthesizeTest):
         """The trace, simulated, takes as long as workload.model does."""
         def iteration(workload):
             (self.folder / "s.yaml").write_text(f"workload: {workload}\n"
-                                                "cluster: {topology: dgx-h100, world_size: 8, gpu: h100-sxm}\nphysics: {interference: 0}\n")
+                                                "cluster: {topology: dgx-h100, world_size: 8, gpu: h100-sxm}\nphysics: {interference: 0}\nspread: none\n")
             return json.loads(self.ok("simulate", "s.yaml", "--json", "-").stdout)["iteration_s"]
         shape = "micro_batch: 2, sequence: 2048, dtype: bf16, recompute: full, framework: torchtitan-2024"
         arguments = ("--micro-batch", "2", "--sequence", "2048", "--dtype", "bf16", "--recompute", "full", "--framework", "torchtitan-2024")
