@@ -27,20 +27,31 @@ std::shared_ptr<const Topology> ClusterOptions::topology() const {
   return read_topology(preset_path(PresetKind::topologies, "FILE", file));
 }
 
-Option collnet_option(bool* value) {
-  return {.name = "--collnet",
-          .value = value,
-          .description =
-              "With CollNet (SHARP), as NCCL_COLLNET_ENABLE=1 has it; NCCL's own estimates, uncalibrated"};
+void AllowedOptions::add_to(Command& command) {
+  command.options.push_back(
+      {.name = "--collnet",
+       .value = &collnet,
+       .description =
+           "With CollNet (SHARP), as NCCL_COLLNET_ENABLE=1 has it; NCCL's own estimates, uncalibrated"});
+  command.options.push_back(
+      {.name = "--symmetric",
+       .value = &symmetric,
+       .description =
+           "With buffers in symmetric windows (NCCL 2.27 and later); NCCL's own estimates, uncalibrated"});
 }
 
-nccl::Allowed allowed_with(bool collnet, const NcclPlatform& platform) {
+nccl::Allowed AllowedOptions::allowed(const NcclPlatform& platform) const {
   if (collnet && !platform.network_reduces)
     throw InputError(
         "--collnet needs a network that reduces, which this topology's does not",
         "where its switches do (SHARP) and NCCL has the plug-in, write nccl: {network_reduces: true} in "
         "the topology");
-  return {{}, {}, collnet};
+  return {{}, {}, collnet, symmetric};
+}
+
+const char* AllowedOptions::given() const {
+  if (collnet) return "--collnet";
+  return symmetric ? "--symmetric" : nullptr;
 }
 
 }  // namespace ddpsim::cli

@@ -20,9 +20,15 @@ struct ClusterOptions {
   [[nodiscard]] std::shared_ptr<const Topology> topology() const;
 };
 
-// --collnet: what NCCL_COLLNET_ENABLE=1 lets NCCL choose from. Throws InputError where the network does not
-// reduce.
-Option collnet_option(bool* value);
-nccl::Allowed allowed_with(bool collnet, const NcclPlatform& platform);
+// What NCCL does only where it is told to.
+struct AllowedOptions {
+  bool collnet = false, symmetric = false;
+
+  void add_to(Command& command);
+  // Throws InputError where the network does not reduce.
+  [[nodiscard]] nccl::Allowed allowed(const NcclPlatform& platform) const;
+  // The first that is given; null: none is.
+  [[nodiscard]] const char* given() const;
+};
 
 }  // namespace ddpsim::cli

@@ -20,7 +20,8 @@ struct CostOptions {
   ClusterOptions cluster;
   std::string bytes = "25MiB";
   std::vector<std::string> operations;
-  bool plain = false, collnet = false;
+  bool plain = false;
+  AllowedOptions allowed;
   std::string json, csv;
 };
 
@@ -56,11 +57,11 @@ void costs(const CostOptions& options) {
   auto cluster = options.cluster.build(*topology);
   bool under_nccl = topology->nccl && !options.plain;
   std::vector<OperationCost> all;
-  if (options.collnet && !under_nccl)
-    throw InputError("--collnet is for what NCCL would do",
+  if (const char* given = options.allowed.given(); given && !under_nccl)
+    throw InputError(fmt::format("{} is for what NCCL would do", given),
                      options.plain ? "leave out --plain" : "add a section 'nccl' to the topology");
   if (under_nccl) {
-    auto allowed = allowed_with(options.collnet, *topology->nccl);
+    auto allowed = options.allowed.allowed(*topology->nccl);
     nccl::Calibration calibration;
     if (topology->nccl->calibration) calibration = read_calibration(*topology->nccl->calibration);
     all = nccl_costs(*cluster, *topology->nccl, allowed, calibration, operations, sizes);
@@ -104,7 +105,7 @@ Command topology_costs_command() {
   command.options.push_back({.name = "--plain",
                              .value = &options->plain,
                              .description = "Plain schedules over the links, whatever NCCL would do"});
-  command.options.push_back(collnet_option(&options->collnet));
+  options->allowed.add_to(command);
   command.options.push_back(
       output_option("--json", &options->json, "Write the costs as JSON; '-' is standard output", "PATH|-"));
   command.options.push_back(

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <memory>
 #include <numeric>
 
@@ -29,25 +30,29 @@ void print_graph(std::string_view name, const nccl::Graph& graph, bool across) {
           : "");
 }
 
-void print_candidates(const std::vector<nccl::Candidate>& candidates) {
-  fmt::print("\nwhat its tuner counts with\n{:<11}{:<9}{:>9}{:>13}{:>13}\n", "algorithm", "protocol",
-             "channels", "latency", "algbw");
+void print_candidates(std::string_view title, const std::vector<nccl::Candidate>& candidates) {
+  std::size_t width = 10;
+  for (const auto& c : candidates) width = std::max(width, nccl::name(c.algorithm).size());
+  fmt::print("\n{}\n{:<{}} {:<9}{:>9}{:>13}{:>13}\n", title, "algorithm", width, "protocol", "channels",
+             "latency", "algbw");
   for (const auto& c : candidates)
-    fmt::print("{:<11}{:<9}{:>9}{:>13}{:>13}\n", nccl::name(c.algorithm), nccl::name(c.protocol), c.channels,
-               format_seconds(c.latency), format_bandwidth(c.algbw));
+    fmt::print("{:<{}} {:<9}{:>9}{:>13}{:>13}\n", nccl::name(c.algorithm), width, nccl::name(c.protocol),
+               c.channels, format_seconds(c.latency), format_bandwidth(c.algbw));
 }
 
 void print_picks(const std::vector<OperationCost>& costs, int ranks) {
-  fmt::print("\n{:>9}  {:<20}{:>8}{:>12}{:>12}{:>12}  {}\n", "message", "NCCL picks", "channels", "time",
-             "algbw", "busbw", "the time is");
+  std::size_t width = 19;
+  for (const auto& cost : costs) width = std::max(width, cost.algorithm.size() + 1 + cost.protocol.size());
+  fmt::print("\n{:>9}  {:<{}} {:>8}{:>12}{:>12}{:>12}  {}\n", "message", "NCCL picks", width, "channels",
+             "time", "algbw", "busbw", "the time is");
   for (const auto& cost : costs) {
     if (!cost.time) {
       fmt::print("{:>9}  {}\n", format_bytes(cost.bytes), cost.why_not);
       continue;
     }
     auto algbw = cost.bytes / *cost.time;
-    fmt::print("{:>9}  {:<20}{:>8}{:>12}{:>12}{:>12}  {}\n", format_bytes(cost.bytes),
-               cost.algorithm + "/" + cost.protocol, cost.channels, format_seconds(*cost.time),
+    fmt::print("{:>9}  {:<{}} {:>8}{:>12}{:>12}{:>12}  {}\n", format_bytes(cost.bytes),
+               cost.algorithm + "/" + cost.protocol, width, cost.channels, format_seconds(*cost.time),
                format_bandwidth(algbw), format_bandwidth(algbw * busbw_factor(cost.operation, ranks)),
                cost.note);
   }
@@ -59,15 +64,16 @@ Operation operation_of(const std::string& name) {
   throw InternalError("the command line takes names of operations only");
 }
 
-void show_nccl(const ClusterOptions& options, Operation operation, bool collnet) {
+void show_nccl(const ClusterOptions& options, Operation operation, const AllowedOptions& more) {
   auto topology = options.topology();
   const auto& platform = require_nccl(*topology, options.file);
-  auto allowed = allowed_with(collnet, platform);
+  auto allowed = more.allowed(platform);
   auto cluster = options.build(*topology);
   if (cluster->gpus() < 2) throw InputError("a collective needs two GPUs", "use a larger --world-size");
   std::vector<int> gpus(static_cast<std::size_t>(cluster->gpus()));
   std::iota(gpus.begin(), gpus.end(), 0);
   auto communicator = nccl_communicator(*cluster, gpus, platform);
+  if (allowed.symmetric) nccl::require_symmetric(communicator, allowed);
   nccl::Calibration calibration;
   if (platform.calibration) calibration = read_calibration(*platform.calibration);
   fmt::print("{} GPUs ({}) on {} node{}, NCCL {}\n", communicator.ranks, nccl::name(communicator.gpu),
@@ -79,7 +85,13 @@ void show_nccl(const ClusterOptions& options, Operation operation, bool collnet)
   auto notes = nccl_notes(communicator, allowed, calibration);
   print_notes(notes);
   if (!sends_directly(operation))
-    print_candidates(nccl::Tuner(communicator, allowed, {operation}).candidates());
+    print_candidates("what its tuner counts with",
+                     nccl::Tuner(communicator, allowed, {operation}).candidates());
+  if (allowed.symmetric && !sends_directly(operation)) {
+    nccl::CostModel model(communicator, allowed, calibration, {operation});
+    if (const auto& kernels = model.symmetric()->candidates(); !kernels.empty())
+      print_candidates("symmetric kernels, which it runs instead", kernels);
+  }
   std::vector<Bytes> sizes;
   for (double bytes = 4096; bytes <= 4294967296.0; bytes *= 4) sizes.emplace_back(bytes);
   print_picks(nccl_costs(*cluster, platform, allowed, calibration, {&operation, 1}, sizes),
@@ -91,7 +103,7 @@ void show_nccl(const ClusterOptions& options, Operation operation, bool collnet)
 
 Command topology_nccl_command() {
   struct NcclOptions : ClusterOptions {
-    bool collnet = false;
+    AllowedOptions allowed;
     std::string operation = std::string(operation_name(Operation::all_reduce));
   };
   auto options = std::make_shared<NcclOptions>();
@@ -101,14 +113,14 @@ Command topology_nccl_command() {
       .name = "nccl",
       .description = "What NCCL would do: channels, its tuner's figures and picks",
       .example = "  ddpsim topology nccl topologies/dgx-h100.yaml --world-size 32",
-      .run = [options] { show_nccl(*options, operation_of(options->operation), options->collnet); }};
+      .run = [options] { show_nccl(*options, operation_of(options->operation), options->allowed); }};
   options->add_to(command);
   command.options.push_back({.name = "--operation",
                              .value = &options->operation,
                              .description = "What the GPUs do together",
                              .shows_default = true,
                              .words = operations});
-  command.options.push_back(collnet_option(&options->collnet));
+  options->allowed.add_to(command);
   return command;
 }
 

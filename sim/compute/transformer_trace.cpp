@@ -6,7 +6,6 @@
 
 #include "sim/base/limits.hpp"
 #include "sim/base/source.hpp"
-#include "sim/model/transformer_modules.hpp"
 
 namespace ddpsim {
 namespace {
@@ -75,8 +74,9 @@ BlockSchedule schedule(const TransformerPart& block, const BlockTimes& times) {
 
 class TraceBuilder {
  public:
-  TraceBuilder(const Transformer& model, const TransformerTimes& times, const TransformerStep& step)
-      : parts_(transformer_parts(model, step.shape.sequence)),
+  TraceBuilder(const std::vector<TransformerPart>& parts, const Transformer& model,
+               const TransformerTimes& times, const TransformerStep& step)
+      : parts_(parts),
         block_(times.block()),
         ends_(times.ends()),
         blocks_(static_cast<double>(model.layers)),
@@ -88,6 +88,7 @@ class TraceBuilder {
     for (const auto& part : parts_)
       for (const auto& module : part.modules) tensors += module.tensors.size();
     trace_.gradients.reserve(tensors);
+    places_.reserve(tensors);
     add_head();
     auto backward_of_block = block_.recompute + block_.backward.time;
     for (auto part = parts_.end() - 2; part != parts_.begin(); --part) {
@@ -97,7 +98,7 @@ class TraceBuilder {
       now_ += backward_of_block;
     }
     now_ += ends_.embedding_backward;
-    auto& embeddings = parts_.front().modules;
+    const auto& embeddings = parts_.front().modules;
     for (auto i = embeddings.size(); i-- > 0;) add(embeddings[i], ends_.embedding_forward, now_);
     trace_.forward = forward_start(static_cast<int>(blocks_)) + ends_.head_forward;
     trace_.registration_order.resize(trace_.gradients.size());
@@ -113,19 +114,18 @@ class TraceBuilder {
   void add_head() {
     now_ = ends_.head_backward;
     auto end = forward_start(static_cast<int>(blocks_)) + ends_.head_forward;
-    auto& modules = parts_.back().modules;
+    const auto& modules = parts_.back().modules;
     for (auto module = modules.rbegin(); module != modules.rend(); ++module) add(*module, end, now_);
   }
 
-  void add(TransformerModule& module, Seconds forward_end, Seconds ready) {
-    for (auto& tensor : module.tensors) {
+  void add(const TransformerModule& module, Seconds forward_end, Seconds ready) {
+    for (const auto& tensor : module.tensors) {
       places_.push_back(tensor.parameter);
-      trace_.gradients.push_back(
-          {std::move(tensor.name), tensor.elements, step_.gradients, ready, {}, forward_end});
+      trace_.gradients.push_back({tensor.name, tensor.elements, step_.gradients, ready, {}, forward_end});
     }
   }
 
-  std::vector<TransformerPart> parts_;
+  const std::vector<TransformerPart>& parts_;
   BlockTimes block_;
   EndTimes ends_;
   double blocks_;
@@ -149,9 +149,16 @@ void check_sequence(const Transformer& model, std::int64_t sequence) {
 
 LayerTrace transformer_trace(const Transformer& model, const GpuDescription& gpu, const Software& software,
                              const TransformerStep& step) {
+  KnownParts known;
+  return transformer_trace(model, gpu, software, step, known);
+}
+
+LayerTrace transformer_trace(const Transformer& model, const GpuDescription& gpu, const Software& software,
+                             const TransformerStep& step, KnownParts& known) {
   check_sequence(model, step.shape.sequence);
   TransformerTimes times(model, gpu, software, step.precision, step.shape);
-  auto trace = TraceBuilder(model, times, step).build();
+  auto parts = known.of(model, step.shape.sequence);
+  auto trace = TraceBuilder(*parts, model, times, step).build();
   trace.optimizer = times.optimizer(static_cast<double>(model.parameters(step.shape.sequence)));
   auto& metadata = trace.metadata;
   metadata.model = model.name;

@@ -171,12 +171,40 @@ std::optional<Note> class_note(const nccl::Communicator& communicator) {
                   nccl::name(communicator.gpu))};
 }
 
+// Against github.com/coreweave/nccl-tests' tables of GB200 NVL72, from 512 MiB up, of NCCL 2.26.2.
+std::optional<Note> rack_note(const nccl::Communicator& communicator, const nccl::Calibration& calibration) {
+  constexpr int kMostMeasured = 8;  // GPUs of the class's nodes
+  bool is_single = communicator.nodes == 1;
+  bool is_rack = communicator.nvlink && communicator.gpu == nccl::Gpu::blackwell &&
+                 communicator.ranks > kMostMeasured * communicator.nodes;
+  if (!is_rack || !(is_single ? calibration.node.empty() : calibration.entries.empty())) return std::nullopt;
+  return Note{
+      "nccl-rack-unmeasured",
+      fmt::format("nobody calibrated NVLink domains of more than {} GPUs: {}; calibrate with "
+                  "nccl-tests' tables ('ddpsim calibrate')",
+                  kMostMeasured,
+                  is_single ? "the class's times are of 2 to 8, and the one published table of 72 GB200s "
+                              "is 17 to 52 % slower"
+                            : "of the published tables two racks of GB200s agree within 11 %, and 20 "
+                              "racks take two to four times as long as the NVLSTree that NCCL's "
+                              "estimate picks (a ring, from their look)")};
+}
+
 std::optional<Note> collnet_note(const nccl::Communicator& communicator, const nccl::Allowed& allowed) {
   if (!allowed.collnet || communicator.nodes == 1 || communicator.collnet_heads == 0) return std::nullopt;
   return Note{"nccl-collnet-uncalibrated",
               "CollNet is allowed: where NCCL picks it (collnet_direct, collnet_chain, nvls across nodes), "
               "the time is "
               "NCCL's own estimate, which no public table of a network that reduces confirms"};
+}
+
+std::optional<Note> symmetric_note(const nccl::Allowed& allowed) {
+  if (!allowed.symmetric) return std::nullopt;
+  return Note{"nccl-symmetric-uncalibrated",
+              "all_reduce, all_gather and reduce_scatter are NCCL's symmetric kernels, which it runs only on "
+              "buffers in symmetric windows (ncclMemAlloc, ncclCommWindowRegister). No table calibrates "
+              "them: times are NCCL's own estimate, large all-reduces at the rate of NVLS, within 7 % on "
+              "average and 30 % at worst of the figures that NCCL's sources had before 2.27.3"};
 }
 
 }  // namespace
@@ -186,7 +214,8 @@ std::vector<Note> nccl_notes(const nccl::Communicator& communicator, const nccl:
   std::vector<Note> notes;
   for (auto& note :
        {simple_order_note(communicator), unknown_gpu_note(communicator), pcie_note(communicator, calibration),
-        class_note(communicator), collnet_note(communicator, allowed)})
+        class_note(communicator), rack_note(communicator, calibration), collnet_note(communicator, allowed),
+        symmetric_note(allowed)})
     if (note) notes.push_back(*note);
   return notes;
 }

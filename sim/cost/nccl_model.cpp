@@ -32,7 +32,9 @@ Algorithm schedule_of(nccl::Algorithm algorithm) {
     case nccl::Algorithm::collnet_direct:
     case nccl::Algorithm::collnet_chain:
     case nccl::Algorithm::pat:
-      break;  // stage_of refuses the former two; the last is never of an all-reduce
+    case nccl::Algorithm::symmetric:
+    case nccl::Algorithm::symmetric_multicast:
+      break;  // stage_of refuses the former two; the others are no choices of the tuner's for an all-reduce
   }
   DDPSIM_CHECK(false, "every algorithm has a schedule");
   return Algorithm::ring;
@@ -53,13 +55,16 @@ void limit_rings(Stage& stage, BytesPerSecond algbw, ChannelLimits& limits) {
         edge.route.push_back(limits.add(algbw * bytes_through(channel, stage.operation, edge)));
 }
 
+InputError not_simulated_collnet() {
+  return InputError(
+      "what a network that reduces carries is not simulated, only timed by itself",
+      "remove 'collnet', or whatever else needs the links: other groups, background traffic, another "
+      "fidelity than lazy");
+}
+
 Stage stage_of(const Cluster& cluster, std::span<const int> gpus, const nccl::Communicator& communicator,
                nccl::Algorithm algorithm) {
-  if (is_collnet(algorithm, communicator.nodes))
-    throw InputError(
-        "what a network that reduces carries is not simulated, only timed by itself",
-        "remove 'collnet', or whatever else needs the links: other groups, background traffic, another "
-        "fidelity than lazy");
+  if (is_collnet(algorithm, communicator.nodes)) throw not_simulated_collnet();
   CollectiveOptions options{schedule_of(algorithm), std::nullopt, true};
   if (!communicator.ring.found) options.rings = {simple_ring_order(cluster, gpus)};
   return pipelined(all_reduce_schedule(cluster, gpus, options));
@@ -90,8 +95,9 @@ NcclModel::NcclModel(const Cluster& cluster, std::span<const int> gpus,
   // Which algorithms are allowed is said of all-reduces.
   for (auto operation :
        {Operation::all_gather, Operation::reduce_scatter, Operation::broadcast, Operation::reduce})
-    others_.try_emplace(operation, communicator, nccl::Allowed{{}, allowed.protocols, allowed.collnet},
-                        calibration, nccl::Collective{operation});
+    others_.try_emplace(operation, communicator,
+                        nccl::Allowed{{}, allowed.protocols, allowed.collnet, allowed.symmetric}, calibration,
+                        nccl::Collective{operation});
 }
 
 const nccl::CostModel& NcclModel::cost(Operation operation) const {
@@ -107,15 +113,17 @@ double NcclModel::link_bound(Operation operation, std::size_t stage) const {
 NcclModel::Choice NcclModel::choose(Bytes bytes, Operation operation) const {
   const auto& model = cost(operation);
   auto choice = model.choose(bytes);
+  Seconds time = scale_(choice.time, model.time(*choice.candidate, Bytes(0)));
+  // Of a symmetric kernel its own times know the links.
+  if (nccl::is_symmetric(choice.candidate->algorithm)) return {choice.candidate, time, choice.channels};
   std::size_t stage = 0;
   if (operation == Operation::all_reduce) {
     auto place = std::find(algorithms_.begin(), algorithms_.end(), choice.candidate->algorithm);
     DDPSIM_CHECK(place != algorithms_.end(), "a schedule for every algorithm that is chosen");
     stage = static_cast<std::size_t>(place - algorithms_.begin());
   }
-  Seconds time = scale_(choice.time, model.time(*choice.candidate, Bytes(0)));
   Seconds bound(scale_.growing * link_bound(operation, stage) * bytes.value());
-  return {choice.candidate, std::max(time, bound), stage};
+  return {choice.candidate, std::max(time, bound), choice.channels, stage};
 }
 
 nccl::PeerModel::Choice NcclModel::choose_peers(Operation operation, Bytes bytes, double link_bound) const {
@@ -130,8 +138,16 @@ NcclModel NcclModel::scaled(const AllReduceScale& scale) const {
   return model;
 }
 
+void NcclModel::check_simulated() const {
+  if (cost_.symmetric())
+    throw InputError("what symmetric kernels do to links that others use is not simulated, only their times",
+                     "remove 'symmetric', or whatever else needs the links: other groups, background "
+                     "traffic, another fidelity than lazy");
+}
+
 CollectiveSchedule NcclModel::schedule(const Cluster& cluster, std::span<const int> gpus,
                                        ChannelLimits& limits) const {
+  check_simulated();
   CollectiveSchedule schedule{"nccl", Operation::all_reduce, static_cast<int>(gpus.size()), {}};
   for (auto algorithm : algorithms_) {
     auto& stage = schedule.stages.emplace_back(stage_of(cluster, gpus, cost_.communicator(), algorithm));
@@ -142,9 +158,13 @@ CollectiveSchedule NcclModel::schedule(const Cluster& cluster, std::span<const i
 
 Stage NcclModel::stage(const Cluster& cluster, std::span<const int> gpus, Operation operation,
                        ChannelLimits& limits) const {
+  check_simulated();
+  auto other = others_.find(operation);
+  if (other != others_.end())
+    for (const auto& candidate : other->second.candidates())
+      if (is_collnet(candidate.algorithm, cost_.communicator().nodes)) throw not_simulated_collnet();
   auto stage = pipelined(operation_schedule(cluster, gpus, operation));
-  if (others_.contains(operation))
-    limit_rings(stage, cost(operation).bandwidth(nccl::Algorithm::ring), limits);
+  if (other != others_.end()) limit_rings(stage, cost(operation).bandwidth(nccl::Algorithm::ring), limits);
   return stage;
 }
 

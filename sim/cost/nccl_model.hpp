@@ -40,7 +40,8 @@ class NcclModel {
 
   struct Choice {
     const nccl::Candidate* candidate;
-    Seconds time;           // never less than the most loaded link takes
+    Seconds time;  // never less than the most loaded link takes
+    int channels;
     std::size_t stage = 0;  // of schedule(), of an all-reduce
   };
   // Of any operation but all-to-all and send/recv.
@@ -65,6 +66,8 @@ class NcclModel {
   [[nodiscard]] bool like(const NcclModel& other) const;
 
  private:
+  // Throws InputError where its traffic is not known well enough to be simulated.
+  void check_simulated() const;
   // What the most loaded link takes for a byte of the buffer, in seconds.
   [[nodiscard]] double link_bound(Operation operation, std::size_t stage) const;
 

@@ -132,7 +132,7 @@ class NcclCosts {
     auto from = by_links ? nccl::TimesFrom::links : model.times_from(*choice.candidate);
     cost.algorithm = nccl::name(choice.candidate->algorithm);
     cost.protocol = nccl::name(choice.candidate->protocol);
-    cost.channels = choice.candidate->channels;
+    cost.channels = choice.channels;
     cost.time = choice.time;
     cost.source = nccl::kind_name(from);
     cost.note = by_links ? "what the links need" : model.source_of(*choice.candidate);

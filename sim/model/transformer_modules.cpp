@@ -126,6 +126,19 @@ std::vector<TransformerPart> transformer_parts(const Transformer& model, std::in
   return parts;
 }
 
+std::shared_ptr<const std::vector<TransformerPart>> KnownParts::of(const Transformer& model,
+                                                                   std::int64_t sequence) {
+  auto rows = model.position_rows(sequence);
+  for (const auto& known : known_)
+    if (known.rows == rows && known.model == model) return known.parts;
+  constexpr std::size_t kMostKnown = 16;
+  if (known_.size() == kMostKnown) known_.erase(known_.begin());
+  known_.push_back(
+      {model, rows,
+       std::make_shared<const std::vector<TransformerPart>>(transformer_parts(model, sequence))});
+  return known_.back().parts;
+}
+
 std::vector<ParameterTensor> registration_order(const std::vector<TransformerPart>& parts) {
   auto tensors = arrival_order(parts);
   std::sort(tensors.begin(), tensors.end(),

@@ -11,15 +11,16 @@
 // head) in LibTorch 1.13 with a post hook on each AccumulateGrad node; nn.Linear in place of Conv1D, and
 // every iteration, gave the same order. A gated block's order is the reverse of its forward pass.
 #include <cstdint>
-#include <string>
+#include <memory>
 #include <vector>
 
+#include "sim/base/shared_text.hpp"
 #include "sim/model/transformer.hpp"
 
 namespace ddpsim {
 
 struct ParameterTensor {
-  std::string name;  // "transformer.h.0.attn.c_attn.weight"
+  SharedText name;  // "transformer.h.0.attn.c_attn.weight"
   std::int64_t elements = 0;
   std::size_t parameter = 0;  // place in the order of registration, from 0
 };
@@ -58,6 +59,20 @@ struct TransformerPart {
 // In forward order. A tied head's module has no tensors: its gradient is the token embedding's, which arrives
 // once, last, after both uses.
 std::vector<TransformerPart> transformer_parts(const Transformer& model, std::int64_t sequence);
+
+// The parts of a model, made once for all its traces: shapes that differ in their samples only share them.
+class KnownParts {
+ public:
+  std::shared_ptr<const std::vector<TransformerPart>> of(const Transformer& model, std::int64_t sequence);
+
+ private:
+  struct Known {
+    Transformer model;
+    std::int64_t rows;  // of learned positions
+    std::shared_ptr<const std::vector<TransformerPart>> parts;
+  };
+  std::vector<Known> known_;
+};
 
 // All tensors, in the order of model.parameters(), and in the order in which their gradients arrive.
 std::vector<ParameterTensor> registration_order(const std::vector<TransformerPart>& parts);

@@ -46,13 +46,18 @@ inline bool is_nvlink_node(const Communicator& c) {
 struct Allowed {
   std::vector<Algorithm> algorithms;
   std::vector<Protocol> protocols;
-  bool collnet = false;  // NCCL_COLLNET_ENABLE=1
+  bool collnet = false;    // NCCL_COLLNET_ENABLE=1
+  bool symmetric = false;  // buffers are in symmetric windows
 };
 
 // Whether an algorithm has the network reduce (SHARP).
 inline bool is_collnet(Algorithm algorithm, int nodes) {
   return algorithm == Algorithm::collnet_direct || algorithm == Algorithm::collnet_chain ||
          (algorithm == Algorithm::nvls && nodes > 1);
+}
+
+inline bool is_symmetric(Algorithm algorithm) {
+  return algorithm == Algorithm::symmetric || algorithm == Algorithm::symmetric_multicast;
 }
 
 // What the ranks do together; reductions are sums.

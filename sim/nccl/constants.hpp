@@ -22,10 +22,10 @@ enum class Generation { volta, ampere, hopper, blackwell };
 Generation generation_of(Gpu gpu);
 
 struct Constants {
-  using ByProtocol = std::array<double, kProtocols>;        // ll, ll128, simple
-  using ByAlgorithm = std::array<ByProtocol, kAlgorithms>;  // in Algorithm's order
-  using ByNodes = std::array<double, 3>;                    // 1, 2, more nodes
-  using ByGpu = std::array<ByNodes, 4>;                     // by Generation
+  using ByProtocol = std::array<double, kProtocols>;             // ll, ll128, simple
+  using ByAlgorithm = std::array<ByProtocol, kTunedAlgorithms>;  // in Algorithm's order
+  using ByNodes = std::array<double, 3>;                         // 1, 2, more nodes
+  using ByGpu = std::array<ByNodes, 4>;                          // by Generation
   using PerGpu = std::array<double, 4>;
   using Speeds = std::vector<double>;  // GB/s of a channel, fastest first
 

@@ -101,9 +101,13 @@ CostModel::CostModel(const Communicator& communicator, const Allowed& allowed, c
       tuner_(require_candidates(Tuner(communicator, allowed, collective))),
       physical_(with_message_latency(communicator), allowed, as_counted(collective)),
       calibration_(calibration) {
+  if (allowed.symmetric) require_symmetric(communicator, allowed);
   check_kind(communicator, calibration);
   if (is_nvlink_node(communicator)) {
     lines_ = node_lines(calibration, class_of(communicator), operation_);
+    if (allowed.symmetric)
+      symmetric_.emplace(communicator, collective,
+                         node_lines(calibration, class_of(communicator), Operation::all_reduce).ring);
   } else {
     shape_.emplace(physical_.communicator(), operation_ == Operation::all_reduce ? allowed : Allowed{});
   }
@@ -125,6 +129,7 @@ const Calibration::Entry* CostModel::curve(const Candidate& candidate) const {
 }
 
 TimesFrom CostModel::times_from(const Candidate& candidate) const {
+  if (is_symmetric(candidate.algorithm)) return TimesFrom::symmetric;
   auto known = [this](TimesFrom from, int largest_ranks) {
     bool is_larger = largest_ranks > 0 && communicator().ranks > largest_ranks;
     return is_larger ? TimesFrom::fewer_gpus : from;
@@ -158,6 +163,8 @@ std::string_view source_text(TimesFrom source, const Communicator& communicator)
       return "what the links give";
     case TimesFrom::tuner:
       return "NCCL's own estimate";
+    case TimesFrom::symmetric:
+      return "NCCL's own estimate, uncalibrated";
   }
   return "?";
 }
@@ -173,6 +180,7 @@ std::string_view kind_name(TimesFrom source) {
     case TimesFrom::links:
       return "links";
     case TimesFrom::tuner:
+    case TimesFrom::symmetric:
       return "tuner";
     default:
       return "calibrated";
@@ -212,6 +220,7 @@ Seconds CostModel::over_links(const Candidate& candidate, Bytes bytes) const {
 }
 
 Seconds CostModel::time(const Candidate& candidate, Bytes bytes) const {
+  if (is_symmetric(candidate.algorithm)) return symmetric_->time(candidate, bytes);
   if (lines_) return on_lines(candidate, bytes);
   if (const auto* entry = curve(candidate)) return on_curve(*entry, candidate, bytes);
   if (candidate.algorithm == Algorithm::ring) return over_links(candidate, bytes);
@@ -230,8 +239,10 @@ BytesPerSecond CostModel::bandwidth(Algorithm algorithm) const {
 }
 
 CostModel::Choice CostModel::choose(Bytes bytes) const {
+  if (symmetric_)
+    if (auto choice = symmetric_->choose(bytes)) return {choice->candidate, choice->time, choice->blocks};
   const auto& candidate = tuner_.choose(bytes);
-  return {&candidate, time(candidate, bytes)};
+  return {&candidate, time(candidate, bytes), candidate.channels};
 }
 
 }  // namespace ddpsim::nccl

@@ -8,12 +8,22 @@
 #include <vector>
 
 #include "sim/nccl/calibration.hpp"
+#include "sim/nccl/symmetric.hpp"
 #include "sim/nccl/tuner.hpp"
 
 namespace ddpsim::nccl {
 
 // Where a time comes from.
-enum class TimesFrom { own, fewer_gpus, other_algorithm, other_operation, node_class, links, tuner };
+enum class TimesFrom {
+  own,
+  fewer_gpus,
+  other_algorithm,
+  other_operation,
+  node_class,
+  links,
+  tuner,
+  symmetric
+};
 // For people: "calibrated on fewer GPUs", "class H100, not this machine".
 std::string_view source_text(TimesFrom source, const Communicator& communicator);
 std::string_view kind_name(TimesFrom source);  // "calibrated", "class", "links" or "tuner"
@@ -40,11 +50,15 @@ class CostModel {
   struct Choice {
     const Candidate* candidate;
     Seconds time;
+    int channels;
   };
   [[nodiscard]] Choice choose(Bytes bytes) const;
   [[nodiscard]] Seconds time(const Candidate& candidate, Bytes bytes) const;
 
+  // Of the tuner.
   [[nodiscard]] const std::vector<Candidate>& candidates() const { return tuner_.candidates(); }
+  // What is run instead where it can be; null: buffers are not in symmetric windows.
+  [[nodiscard]] const SymmetricKernels* symmetric() const { return symmetric_ ? &*symmetric_ : nullptr; }
   [[nodiscard]] const Communicator& communicator() const { return tuner_.communicator(); }
   [[nodiscard]] TimesFrom times_from(const Candidate& candidate) const;
   [[nodiscard]] std::string_view source_of(const Candidate& candidate) const;  // in words, with the class
@@ -68,6 +82,7 @@ class CostModel {
   Calibration calibration_;
   std::optional<NodeLines> lines_;   // inside an NVLink node,
   std::optional<CurveShape> shape_;  // else
+  std::optional<SymmetricKernels> symmetric_;
 };
 
 }  // namespace ddpsim::nccl

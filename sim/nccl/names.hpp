@@ -8,12 +8,23 @@ namespace ddpsim::nccl {
 enum class Gpu { volta, ampere, ada, hopper, blackwell };
 enum class Cpu { intel, amd, arm, other };
 // In NCCL's order, which decides between two that cost the same.
-enum class Algorithm { tree, ring, collnet_direct, collnet_chain, nvls, nvls_tree, pat };
+// The last two are no choices of the tuner's (symmetric.hpp).
+enum class Algorithm {
+  tree,
+  ring,
+  collnet_direct,
+  collnet_chain,
+  nvls,
+  nvls_tree,
+  pat,
+  symmetric,
+  symmetric_multicast
+};
 enum class Protocol { ll, ll128, simple };
 // Of the values that are reduced, as far as NVLS tells them apart.
 enum class Element { int8, float8, int32, int64, float16, bfloat16, float32, float64 };
 
-inline constexpr int kAlgorithms = 7, kProtocols = 3;
+inline constexpr int kTunedAlgorithms = 7, kProtocols = 3;
 
 inline constexpr Names<Gpu, 5> kGpuNames{{{"volta", Gpu::volta},
                                           {"ampere", Gpu::ampere},
@@ -22,13 +33,16 @@ inline constexpr Names<Gpu, 5> kGpuNames{{{"volta", Gpu::volta},
                                           {"blackwell", Gpu::blackwell}}};
 inline constexpr Names<Cpu, 4> kCpuNames{
     {{"intel", Cpu::intel}, {"amd", Cpu::amd}, {"arm", Cpu::arm}, {"other", Cpu::other}}};
-inline constexpr Names<Algorithm, 7> kAlgorithmNames{{{"tree", Algorithm::tree},
-                                                      {"ring", Algorithm::ring},
-                                                      {"collnet_direct", Algorithm::collnet_direct},
-                                                      {"collnet_chain", Algorithm::collnet_chain},
-                                                      {"nvls", Algorithm::nvls},
-                                                      {"nvls_tree", Algorithm::nvls_tree},
-                                                      {"pat", Algorithm::pat}}};
+inline constexpr Names<Algorithm, 9> kAlgorithmNames{
+    {{"tree", Algorithm::tree},
+     {"ring", Algorithm::ring},
+     {"collnet_direct", Algorithm::collnet_direct},
+     {"collnet_chain", Algorithm::collnet_chain},
+     {"nvls", Algorithm::nvls},
+     {"nvls_tree", Algorithm::nvls_tree},
+     {"pat", Algorithm::pat},
+     {"symmetric", Algorithm::symmetric},
+     {"symmetric_multicast", Algorithm::symmetric_multicast}}};
 inline constexpr Names<Protocol, 3> kProtocolNames{
     {{"ll", Protocol::ll}, {"ll128", Protocol::ll128}, {"simple", Protocol::simple}}};
 

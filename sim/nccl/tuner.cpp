@@ -111,6 +111,9 @@ int channels_of(const Communicator& communicator, Algorithm algorithm) {
     case Algorithm::nvls:
     case Algorithm::nvls_tree:
       return communicator.nvls->channels;
+    case Algorithm::symmetric:
+    case Algorithm::symmetric_multicast:
+      break;
   }
   return 0;
 }

@@ -52,11 +52,15 @@ double TunerFormulas::algbw(Algorithm algorithm, Protocol protocol) const {
       return gathers() ? nvls_gather_algbw() : nvls_algbw(algorithm == Algorithm::nvls_tree);
     case Algorithm::pat:
       return c_.tree.channels * of_channel(c_.tree) * k_.pat_share;
+    case Algorithm::symmetric:
+    case Algorithm::symmetric_multicast:
+      break;
   }
   return 0;
 }
 
 double TunerFormulas::latency(Algorithm algorithm, Protocol protocol) const {
+  if (is_symmetric(algorithm)) return 0;
   double base = k_.base_latency[index(algorithm)][index(protocol)];
   double intra = step(within(), algorithm, protocol);
   double inter = network_step(algorithm, protocol);
@@ -79,6 +83,9 @@ double TunerFormulas::latency(Algorithm algorithm, Protocol protocol) const {
       return base + 2 * (c_.nodes - 1) * step(Hardware::network, algorithm, protocol);
     case Algorithm::pat:
       return base + depth * (inter / 3.5) + c_.ranks * 2.8;
+    case Algorithm::symmetric:
+    case Algorithm::symmetric_multicast:
+      break;
   }
   return 0;
 }

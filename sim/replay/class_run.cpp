@@ -18,6 +18,7 @@ ClassRun::ClassRun(const ReplayedClass& of, Network& network, Seconds origin, bo
       ended_(of.program->ops.size()),
       launches_(of.program->communicators) {
   check_program(*of.program);
+  spans_.reserve(of.program->ops.size());
   DDPSIM_CHECK(of.communicators.size() == of.program->communicators, "every communicator has a place");
   if (is_paced) paced_.emplace(network);
   for (std::size_t i = 0; i < of.program->ops.size(); ++i)
@@ -32,8 +33,8 @@ void ClassRun::start() {
   });
 }
 
-void ClassRun::go_on() {
-  if (!is_started_) return;
+bool ClassRun::advance() {
+  if (!is_started_) return false;
   const auto& ops = of_.program->ops;
   while (!is_working_ && head_ < ops.size()) {
     const auto& op = ops[head_];
@@ -44,7 +45,9 @@ void ClassRun::go_on() {
     if (!have_ended(op, ended_before_)) break;
     begin(op);
   }
-  for (auto& launches : launches_) launch(launches);
+  bool has_launched = false;
+  for (auto& launches : launches_) has_launched |= launch(launches);
+  return has_launched;
 }
 
 bool ClassRun::have_ended(const Op& op, std::size_t& known) const {
@@ -61,7 +64,8 @@ void ClassRun::begin(const Op& op) {
     record_work();
     is_working_ = false;
     end();
-    on_change_();
+    // Nothing that others see has changed while one op follows the other and launches nothing.
+    if (bool has_launched = advance(); has_launched || !is_working_) on_change_();
   };
   if (paced_)
     paced_->after(duration, done);
@@ -76,17 +80,19 @@ void ClassRun::end() {
   ended_before_ = 0;
 }
 
-void ClassRun::launch(Launches& launches) {
+bool ClassRun::launch(Launches& launches) {
   const auto& ops = of_.program->ops;
+  auto known = launches.when.size();
   while (launches.when.size() < launches.ops.size()) {
     const auto& op = ops[launches.ops[launches.when.size()]];
-    if (!have_ended(op, launches.ended_before)) return;
+    if (!have_ended(op, launches.ended_before)) break;
     Seconds when = launches.when.empty() ? of_.start : launches.when.back();
     for (auto before : op.after)
       if (ops[before].kind == Op::Kind::compute) when = std::max(when, ended_[before]);
     launches.when.push_back(when);
     launches.ended_before = 0;
   }
+  return launches.when.size() > known;
 }
 
 void ClassRun::end_collective(std::size_t communicator, std::size_t number) {

@@ -17,7 +17,7 @@ class ClassRun {
   void start();
 
   // Computes and launches whatever needs no time to pass.
-  void go_on();
+  void go_on() { advance(); }
   // A collective of the program's communicator has ended: the next one in launch order need not be.
   void end_collective(std::size_t communicator, std::size_t number);
 
@@ -49,12 +49,13 @@ class ClassRun {
     std::size_t ended_before = 0;  // of what the next one waits for, how many are known to have ended
   };
   [[nodiscard]] Seconds now() const { return origin_ + network_.now(); }
+  bool advance();  // go_on(), and whether it has launched a collective
   bool have_ended(const Op& op, std::size_t& known) const;
   void begin(const Op& op);
   void end();
   void record_work();
   void record_wait(const Op& op);
-  void launch(Launches& launches);
+  bool launch(Launches& launches);
 
   const ReplayedClass& of_;
   Network& network_;

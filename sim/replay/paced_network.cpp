@@ -6,7 +6,16 @@ namespace ddpsim {
 
 void PacedNetwork::after(Seconds delay, std::function<void()> action) {
   int number = next_++;
-  set(number, timers_[number] = {now() + delay, std::move(action)});
+  Timer timer{now() + delay, std::move(action)};
+  if (spare_.empty()) {
+    set(number, timers_.emplace_hint(timers_.end(), number, std::move(timer))->second);
+    return;
+  }
+  auto node = std::move(spare_.back());
+  spare_.pop_back();
+  node.key() = number;
+  node.mapped() = std::move(timer);
+  set(number, timers_.insert(timers_.end(), std::move(node))->second);
 }
 
 void PacedNetwork::set(int number, Timer& timer) {
@@ -15,7 +24,7 @@ void PacedNetwork::set(int number, Timer& timer) {
     auto it = timers_.find(number);
     if (it == timers_.end() || it->second.set != set) return;
     auto action = std::move(it->second.action);
-    timers_.erase(it);
+    spare_.push_back(timers_.extract(it));
     action();
   });
 }

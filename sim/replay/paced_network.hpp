@@ -3,6 +3,7 @@
 // his timers take twice as long and his flows carry half as much. That is how compute and collectives slow
 // one another down, whatever carries them out.
 #include <map>
+#include <vector>
 
 #include "sim/replay/network.hpp"
 
@@ -43,6 +44,7 @@ class PacedNetwork : public FlowNetwork {
   double pace_ = 1;
   Seconds local_, since_;  // the local time when the pace was set, and the network's
   std::map<int, Timer> timers_;
+  std::vector<std::map<int, Timer>::node_type> spare_;  // of timers that are over, for new ones
   std::map<int, Sent> sent_;
   int next_ = 0;
 };

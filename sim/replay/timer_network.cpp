@@ -12,7 +12,15 @@ class TimerNetwork : public Network {
   int add_link(BytesPerSecond) override { return links_++; }
   void after(Seconds delay, std::function<void()> action) override {
     DDPSIM_CHECK(delay.value() >= 0, "time goes forward");
-    timers_.push_back({now_ + delay, set_++, std::move(action)});
+    std::size_t place = actions_.size();
+    if (free_.empty()) {
+      actions_.push_back(std::move(action));
+    } else {
+      place = free_.back();
+      free_.pop_back();
+      actions_[place] = std::move(action);
+    }
+    timers_.push_back({now_ + delay, set_++, place});
     std::push_heap(timers_.begin(), timers_.end());
   }
   int transfer(std::span<const int>, Bytes, std::function<void()>) override {
@@ -28,10 +36,12 @@ class TimerNetwork : public Network {
   void run() override {
     while (!timers_.empty()) {
       std::pop_heap(timers_.begin(), timers_.end());
-      auto timer = std::move(timers_.back());
+      auto [due, number, place] = timers_.back();
       timers_.pop_back();
-      now_ = timer.due;
-      timer.action();
+      now_ = due;
+      auto action = std::move(actions_[place]);
+      free_.push_back(place);
+      action();
     }
   }
 
@@ -39,13 +49,15 @@ class TimerNetwork : public Network {
   struct Timer {
     Seconds due;
     std::int64_t number;  // of equal times the first to be set comes first
-    std::function<void()> action;
+    std::size_t place;    // of its action
     bool operator<(const Timer& other) const {
       return due > other.due || (due == other.due && number > other.number);
     }
   };
   Seconds now_;
   std::vector<Timer> timers_;  // a heap
+  std::vector<std::function<void()>> actions_;
+  std::vector<std::size_t> free_;  // places of actions
   std::int64_t set_ = 0;
   int links_ = 0;
 };

@@ -13,12 +13,17 @@ namespace ddpsim {
 
 std::string collective_costs_table(const std::vector<CollectiveCostRow>& rows) {
   bool has_notes = std::any_of(rows.begin(), rows.end(), [](const auto& row) { return !row.note.empty(); });
+  auto algorithm_of = [](const CollectiveCostRow& row) {
+    return row.protocol.empty() ? row.algorithm : row.algorithm + "/" + row.protocol;
+  };
+  std::size_t width = 18;
+  for (const auto& row : rows) width = std::max(width, algorithm_of(row).size());
   auto text =
-      fmt::format("{:<16}{:>10}  {:<18}{:>8}  {:>12}  {:>12}  {:>12}{}\n", "collective", "bytes", "algorithm",
-                  "channels", "time", "algbw", "busbw", has_notes ? "  the time is" : "");
+      fmt::format("{:<16}{:>10}  {:<{}}{:>8}  {:>12}  {:>12}  {:>12}{}\n", "collective", "bytes", "algorithm",
+                  width, "channels", "time", "algbw", "busbw", has_notes ? "  the time is" : "");
   for (const auto& row : rows) {
-    auto algorithm = row.protocol.empty() ? row.algorithm : row.algorithm + "/" + row.protocol;
-    text += fmt::format("{:<16}{:>10}  {:<18}", row.operation, format_bytes(row.bytes), algorithm);
+    text +=
+        fmt::format("{:<16}{:>10}  {:<{}}", row.operation, format_bytes(row.bytes), algorithm_of(row), width);
     if (row.time)
       text += fmt::format("{:>8}  {:>12}  {:>12}  {:>12}{}{}\n", row.channels, format_seconds(*row.time),
                           format_bandwidth(row.algbw()), format_bandwidth(row.busbw()),

@@ -1,13 +1,16 @@
 #include "sim/study/scenario_metrics.hpp"
 
+#include <map>
+#include <tuple>
+
 namespace ddpsim {
 namespace {
 
 CollectiveChoice nccl_choice(const Scenario& scenario, std::size_t group, Operation operation, Bytes bytes) {
   const auto& model = *scenario.communication->nccl[group];
-  const auto& candidate = *model.choose(bytes, operation).candidate;
-  return {nccl::name(candidate.algorithm), nccl::name(candidate.protocol), candidate.channels,
-          model.cost().source_of(candidate)};
+  auto choice = model.choose(bytes, operation);
+  return {nccl::name(choice.candidate->algorithm), nccl::name(choice.candidate->protocol), choice.channels,
+          model.cost().source_of(*choice.candidate)};
 }
 
 }  // namespace
@@ -25,8 +28,12 @@ IterationContext context_of(const Scenario& scenario) {
       context.communicators.push_back(
           {axis.name, static_cast<int>(communication->groups[axis.first].size())});
   if (scenario.communication && !scenario.communication->nccl.empty())
-    context.choice = [&scenario](std::size_t group, Operation operation, Bytes bytes) {
-      return nccl_choice(scenario, group, operation, bytes);
+    context.choice = [&scenario,
+                      known = std::map<std::tuple<std::size_t, Operation, Bytes>, CollectiveChoice>()](
+                         std::size_t group, Operation operation, Bytes bytes) mutable {
+      auto [it, is_new] = known.try_emplace({group, operation, bytes});
+      if (is_new) it->second = nccl_choice(scenario, group, operation, bytes);
+      return it->second;
     };
   return context;
 }

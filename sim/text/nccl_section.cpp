@@ -64,6 +64,10 @@ NcclSection ScenarioReader::read_nccl_section(const Value* value) {
     section.collnet = collnet->span;
     section.allowed.collnet = config::as_bool(*collnet);
   }
+  if (const Value* symmetric = reader.find("symmetric")) {
+    section.symmetric = symmetric->span;
+    section.allowed.symmetric = config::as_bool(*symmetric);
+  }
   if (const Value* path = reader.find("calibration")) {
     section.uncalibrated = path->kind == Value::Kind::scalar && path->scalar == "none";
     if (!section.uncalibrated) section.calibration = resolve(*path);
@@ -107,6 +111,11 @@ void ScenarioReader::add_nccl_models(const NcclPlatform& platform, const NcclSec
   }
   for (const auto& gpus : communication.groups) {
     auto communicator = nccl_communicator(*communication.cluster, gpus, mine);
+    try {
+      if (section.allowed.symmetric) nccl::require_symmetric(communicator, section.allowed);
+    } catch (const InputError& error) {
+      throw error.at(section.symmetric);
+    }
     communication.nccl.push_back(std::make_shared<const NcclModel>(*communication.cluster, gpus, communicator,
                                                                    section.allowed, calibration));
   }

@@ -31,10 +31,13 @@ const KindNames& names_of(PresetKind kind) {
 // DDPSIM_PRESETS; beside an installed program; the sources that it was built from.
 fs::path presets_folder() {
   if (const char* folder = std::getenv("DDPSIM_PRESETS")) return folder;
-  std::error_code unreadable;
-  auto installed =
-      fs::read_symlink("/proc/self/exe", unreadable).parent_path().parent_path() / "share/ddpsim";
-  return fs::is_directory(installed, unreadable) ? installed : fs::path(DDPSIM_PRESETS_FOLDER);
+  static const fs::path beside_program = [] {
+    std::error_code unreadable;
+    auto installed =
+        fs::read_symlink("/proc/self/exe", unreadable).parent_path().parent_path() / "share/ddpsim";
+    return fs::is_directory(installed, unreadable) ? installed : fs::path(DDPSIM_PRESETS_FOLDER);
+  }();
+  return beside_program;
 }
 
 }  // namespace

@@ -64,22 +64,29 @@ SourceSpan shard_group_place(const Value& root, const Value* fsdp) {
   return strategy ? strategy->value.span : root.span;
 }
 
+bool is_from_command_line(const Value& path) {
+  return path.span.file && path.span.file->name == "--set";
+}
+
 }  // namespace
 
 std::string ScenarioReader::resolve(const Value& path) const {
   namespace fs = std::filesystem;
   fs::path given(as_string(path));
-  bool from_command_line = path.span.file && path.span.file->name == "--set";
-  if (given.is_absolute() || from_command_line) return given.string();
+  if (given.is_absolute() || is_from_command_line(path)) return given.string();
   return (fs::path(path_).parent_path() / given).lexically_normal().string();
 }
 
 std::string ScenarioReader::resolve(PresetKind kind, const Value& name_or_path) const {
+  bool from_command_line = is_from_command_line(name_or_path);
+  auto [known, is_new] = paths_.try_emplace({kind, as_string(name_or_path), from_command_line});
+  if (!is_new && !known->second.empty()) return known->second;
   // A file beside the scenario comes before a preset of that name.
   auto path = resolve(name_or_path);
   std::error_code unreadable;
-  if (std::filesystem::is_regular_file(path, unreadable)) return path;
-  return preset_file(kind, name_or_path).value_or(path);
+  if (!std::filesystem::is_regular_file(path, unreadable))
+    path = preset_file(kind, name_or_path).value_or(path);
+  return known->second = path;
 }
 
 void ScenarioReader::read_variability(const Value& value, const Value& cluster, const Value* stragglers,

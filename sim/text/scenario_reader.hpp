@@ -48,7 +48,7 @@ struct ClusterSection;
 struct NcclSection {
   const config::Value* section = nullptr;
   nccl::Allowed allowed;
-  SourceSpan collnet;  // where it is allowed or not
+  SourceSpan collnet, symmetric;  // where they are allowed or not
   std::optional<nccl::Version> version;
   std::optional<std::string> calibration;  // a path
   bool uncalibrated = false;
@@ -166,6 +166,9 @@ class ScenarioReader {
   // Of traces_ on gpus_.
   std::map<std::pair<const LayerTrace*, const GpuDescription*>, std::vector<Note>> notes_;
   std::map<std::string, std::shared_ptr<const Topology>> topologies_;
+  KnownParts parts_;  // of models
+  // Where presets and files are, by kind, name and whether it was given by --set.
+  mutable std::map<std::tuple<PresetKind, std::string, bool>, std::string> paths_;
   std::map<std::string, std::shared_ptr<const MeasuredTable>> tables_;
   std::map<std::string, std::shared_ptr<const GpuDescription>> gpus_;
   std::map<std::string, std::shared_ptr<const nccl::Calibration>> calibrations_;

@@ -183,4 +183,28 @@ Transformer read_hugging_face_config(const Value& root, const std::string& name)
   return model;
 }
 
+std::optional<Note> hugging_face_note(const Value& root, const Transformer& model) {
+  constexpr std::array kChecked{"gpt2", "llama", "mpt", "qwen2", "gemma"};  // transformer_file_test.cpp
+  auto type = word_of(first(root, {"model_type"}), "");
+  if (is_one_of(type, kChecked)) return std::nullopt;
+  auto positions = model.positions > 0 ? fmt::format("{} learned positions", model.positions)
+                                       : std::string("no learned positions");
+  const char* biases = model.biases == Biases::none  ? "no biases"
+                       : model.biases == Biases::qkv ? "biases of query, key and value only"
+                                                     : "biases everywhere";
+  double count = static_cast<double>(model.parameters(std::max<std::int64_t>(1, model.positions)));
+  return Note{
+      "model-type-unknown",
+      fmt::format("{} is none whose parameters were checked ({}): it is read as {} blocks of width {}, "
+                  "{} heads of {} ({} of keys), a feed-forward layer of {} {} a gate, a vocabulary of {} "
+                  "{}, {}, {}, {} attention. That is {:.4g} parameters: compare with the published "
+                  "count, and give the sizes as kind: transformer where it differs",
+                  type.empty() ? std::string("a config.json without model_type")
+                               : fmt::format("model_type '{}'", type),
+                  fmt::join(kChecked, ", "), model.layers, model.hidden, model.heads, model.head_dim,
+                  model.kv_heads, model.ffn, model.gated ? "with" : "without", model.vocab,
+                  model.tied ? "shared with the head" : "and a head of its own", positions, biases,
+                  model.causal ? "causal" : "full", count)};
+}
+
 }  // namespace ddpsim

@@ -1,8 +1,10 @@
 #pragma once
 // Transformers by their sizes: `kind: transformer` maps and Hugging Face's config.json (docs/formats.md,
 // "Model").
+#include <optional>
 #include <string>
 
+#include "sim/base/note.hpp"
 #include "sim/config/value.hpp"
 #include "sim/model/transformer.hpp"
 
@@ -16,5 +18,8 @@ Transformer read_transformer(const config::Value& root, const std::string& name)
 
 // A config.json as it is published. Throws InputError for models that are no dense transformer.
 Transformer read_hugging_face_config(const config::Value& root, const std::string& name);
+
+// How such a file was understood, where its model_type is none of those whose parameter counts were checked.
+std::optional<Note> hugging_face_note(const config::Value& root, const Transformer& model);
 
 }  // namespace ddpsim

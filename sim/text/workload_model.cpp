@@ -17,8 +17,6 @@ namespace {
 using config::MapReader;
 using config::Value;
 
-constexpr std::string_view kUsualFramework = "fsdp-eager-2023";
-
 config::Words<Precision> precisions() {
   auto words = config::words_of(kWorkloadPrecisionNames);
   for (auto one : {Precision::float32, Precision::float16, Precision::bfloat16})
@@ -35,11 +33,16 @@ DType as_gradient_dtype(const Value& value) {
                                               {"float16", DType::float16}})(value);
 }
 
+AnyModel hugging_face(const Value& root, const std::string& name) {
+  AnyModel model{read_hugging_face_config(root, name), {}};
+  if (auto note = hugging_face_note(root, *model.transformer)) model.notes.push_back(std::move(*note));
+  return model;
+}
+
 AnyModel find_model(const Value& value, const FileResolver& resolve) {
   if (value.kind == Value::Kind::map)
-    return {is_hugging_face_config(value) ? read_hugging_face_config(value, "model")
-                                          : read_transformer(value, "model"),
-            {}};
+    return is_hugging_face_config(value) ? hugging_face(value, "model")
+                                         : AnyModel{read_transformer(value, "model"), {}};
   if (const auto* preset = find_transformer(config::as_string(value))) return {*preset, {}};
   return read_any_model(resolve(PresetKind::models, value));
 }
@@ -47,19 +50,23 @@ AnyModel find_model(const Value& value, const FileResolver& resolve) {
 class WorkloadReader {
  public:
   WorkloadReader(const Value& workload, const GpuDescription& gpu, const FileResolver& resolve,
-                 const SoftwareLoader& load_software, bool is_sharded)
+                 const SoftwareLoader& load_software, bool is_sharded, KnownParts& parts)
       : workload_(workload),
         gpu_(gpu),
         resolve_(resolve),
         load_software_(load_software),
-        is_sharded_(is_sharded) {}
+        is_sharded_(is_sharded),
+        parts_(parts) {}
 
   ModelWorkload read() {
     auto model = find_model(value_of("model"), resolve_);
     read_software();
     read_step(model.transformer ? &*model.transformer : nullptr);
     try {
-      return model.transformer ? of_transformer(std::move(*model.transformer)) : of_layers(*model.layers);
+      auto result =
+          model.transformer ? of_transformer(std::move(*model.transformer)) : of_layers(*model.layers);
+      result.notes.insert(result.notes.end(), model.notes.begin(), model.notes.end());
+      return result;
     } catch (const InputError& error) {
       const auto* key = workload_.find(error.subject().empty() ? "model" : error.subject());
       throw error.at((key ? key : workload_.find("model"))->value.span);
@@ -134,7 +141,7 @@ class WorkloadReader {
   ModelWorkload of_transformer(Transformer model) {
     if (causal_) model.causal = *causal_;
     ModelWorkload result{
-        .trace = transformer_trace(model, gpu_, software_, step_), .step = {}, .notes = notes(true)};
+        .trace = transformer_trace(model, gpu_, software_, step_, parts_), .step = {}, .notes = notes(true)};
     auto work = step_work(model, gpu_, step_);
     result.step = ModelStep{std::move(model), step_, software_, gpu_, state_bytes(step_), work};
     return result;
@@ -200,6 +207,7 @@ class WorkloadReader {
   const FileResolver& resolve_;
   const SoftwareLoader& load_software_;
   bool is_sharded_;
+  KnownParts& parts_;
   Software software_;
   bool is_default_ = false, is_calibrated_ = false;
   std::optional<bool> causal_;
@@ -211,7 +219,7 @@ class WorkloadReader {
 AnyModel read_any_model(const std::string& path) {
   auto root = config::load_yaml(path, "a model");
   auto name = std::filesystem::path(path).stem().string();
-  if (is_hugging_face_config(root)) return {read_hugging_face_config(root, name), {}};
+  if (is_hugging_face_config(root)) return hugging_face(root, name);
   const auto* kind = root.find("kind");
   if (kind && kind->value.kind == Value::Kind::scalar && kind->value.scalar == "transformer")
     return {read_transformer(root, name), {}};
@@ -220,8 +228,8 @@ AnyModel read_any_model(const std::string& path) {
 
 ModelWorkload read_workload_model(const Value& workload, const GpuDescription& gpu,
                                   const FileResolver& resolve, const SoftwareLoader& load_software,
-                                  bool is_sharded) {
-  return WorkloadReader(workload, gpu, resolve, load_software, is_sharded).read();
+                                  bool is_sharded, KnownParts& parts) {
+  return WorkloadReader(workload, gpu, resolve, load_software, is_sharded, parts).read();
 }
 
 }  // namespace ddpsim

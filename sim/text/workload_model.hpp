@@ -15,6 +15,9 @@
 
 namespace ddpsim {
 
+// The software where none is named.
+inline constexpr std::string_view kUsualFramework = "fsdp-eager-2023";
+
 // Of `workload`, beside `model`.
 inline constexpr std::array kWorkloadModelKeys{"micro_batch", "sequence",  "dtype",     "gradients",
                                                "recompute",   "attention", "framework", "compute"};
@@ -23,6 +26,7 @@ inline constexpr std::array kWorkloadModelKeys{"micro_batch", "sequence",  "dtyp
 struct AnyModel {
   std::optional<Transformer> transformer;
   std::optional<Model> layers;
+  std::vector<Note> notes = {};  // how it was understood
 };
 
 // A file of models/ or a config.json. Throws InputError.
@@ -45,6 +49,6 @@ using SoftwareLoader = std::function<Software(const std::string& path, const std
 // `workload`. Throws InputError.
 ModelWorkload read_workload_model(const config::Value& workload, const GpuDescription& gpu,
                                   const FileResolver& resolve, const SoftwareLoader& load_software,
-                                  bool is_sharded);
+                                  bool is_sharded, KnownParts& parts);
 
 }  // namespace ddpsim

@@ -99,7 +99,8 @@ std::shared_ptr<const LayerTrace> ScenarioReader::find_model(const Value& worklo
     return known_software->second;
   };
   if (!known)
-    known = std::make_shared<const ModelWorkload>(read_workload_model(workload, *gpu, files, load, sharded));
+    known = std::make_shared<const ModelWorkload>(
+        read_workload_model(workload, *gpu, files, load, sharded, parts_));
   scenario.notes = known->notes;
   if (known->step) scenario.model_step = {known, &*known->step};
   return {known, &known->trace};

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/base/shared_text.hpp"
 #include "sim/base/source.hpp"
 #include "sim/base/units.hpp"
 
@@ -20,7 +21,7 @@ enum class DType { float16, bfloat16, float32, float64 };
 [[nodiscard]] DType parse_dtype(const Located& field);  // throws InputError for an unknown name
 
 struct Gradient {
-  std::string name;
+  SharedText name;
   std::int64_t elements = 0;
   DType dtype = DType::float32;
   Seconds ready;                        // from the start of the backward pass

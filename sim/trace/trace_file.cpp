@@ -145,19 +145,19 @@ void check_promises(const LayerTrace& trace) {
                  "forward or optimizer is not a time");
   double previous = 0;
   for (const auto& gradient : trace.gradients) {
-    DDPSIM_CHECK(!gradient.name.empty() &&
-                     gradient.name.find_first_of(std::string_view("\0\r\n", 3)) == std::string::npos,
+    DDPSIM_CHECK(!gradient.name.str().empty() &&
+                     gradient.name.str().find_first_of(std::string_view("\0\r\n", 3)) == std::string::npos,
                  "a gradient's name that is not one line");
     DDPSIM_CHECK(gradient.elements >= 1 && gradient.elements <= kMostElements,
-                 gradient.name + " has no valid size");
+                 gradient.name.str() + " has no valid size");
     DDPSIM_CHECK(gradient.ready.value() >= previous && gradient.ready.value() <= kLongestDuration.value(),
-                 gradient.name + " is not in arrival order");
+                 gradient.name.str() + " is not in arrival order");
     previous = gradient.ready.value();
     const auto& end = gradient.forward_end;
     DDPSIM_CHECK(end.has_value() == trace.has_forward_ends(),
                  "some gradients have a forward time and some have none");
     DDPSIM_CHECK(!end || (trace.forward && *end >= Seconds(0) && *end <= *trace.forward),
-                 gradient.name + "'s layer is not within the forward pass");
+                 gradient.name.str() + "'s layer is not within the forward pass");
   }
   auto order = trace.registration_order;
   std::sort(order.begin(), order.end(), std::greater<>());

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""`ddpsim trace synthesize`: estimated layer traces, from GPT-2 or a model file to a simulation."""
+"""`ddpsim trace synthesize`: estimated layer traces, from a model by its sizes or a list of layers to a simulation."""
 import csv
+import json
 import re
 
 import ddpsim_cli as cli
@@ -22,34 +23,60 @@ class SynthesizeTest(cli.CliTest):
         return done, header, list(csv.DictReader(line for line in lines if not line.startswith("#")))
 
 
-class Gpt2Test(SynthesizeTest):
+class ModelTest(SynthesizeTest):
     def test_all_sizes(self):
         for model, parameters in PARAMETERS.items():
             with self.subTest(model):
-                _, header, rows = self.synthesize("--model", model, "--dtype", "bf16", "--gpu", GPU)
+                _, header, rows = self.synthesize("--model", model, "--gpu", GPU)
                 self.assertEqual(header["model"], model)
                 self.assertEqual(sum(int(row["elements"]) for row in rows), parameters)
                 self.assertEqual({row["dtype"] for row in rows}, {"float32"})
                 self.assertEqual((rows[0]["gradient"], rows[-1]["gradient"]), ("transformer.ln_f.weight", "transformer.wte.weight"))
 
     def test_says_what_it_is(self):
-        """14.03e12 operations forward (tests/compute) and twice as many backward take 3 x 28.4 ms at half an H100's peak;
-        the rest is memory and launches."""
-        done, header, _ = self.synthesize("--model", "gpt2-xl", "--batch", "4", "--sequence", "1024", "--dtype", "bf16", "--gpu", GPU)
+        done, header, _ = self.synthesize("--model", "gpt2-xl", "--batch", "4", "--gpu", GPU)
         self.assertEqual(done.stdout, "")
-        self.assertEqual(done.stderr,
-                         "wrote 580 gradients to t.csv: estimated, forward 37.867 ms, backward 76.0221 ms, optimizer 19.4311 ms\n")
-        self.assertEqual(header["source"],
-                         "ddpsim trace synthesize --model gpt2-xl --batch 4 --sequence 1024 --dtype bfloat16 --gradients float32 "
-                         f"--gpu {GPU} --efficiency 0.5")
-        self.assertEqual(header["synthetic"], "roofline, efficiency 0.5, memory efficiency 0.67")
+        self.assertIn("note: compute times are estimated (framework fsdp-eager-2023, the default)", done.stderr)
+        self.assertIn("wrote 580 gradients to t.csv: estimated, forward ", done.stderr)
+        self.assertEqual(header["source"], "ddpsim trace synthesize --model gpt2-xl --batch 4 --sequence 1024 --gradients float32 "
+                         f"--framework fsdp-eager-2023 --gpu {GPU}")
+        self.assertEqual(header["synthetic"], "compute law, framework fsdp-eager-2023")
         self.assertEqual((header["device"], header["batch_size"], header["sequence_length"]), ("NVIDIA H100 SXM5 80GB", "4", "1024"))
         self.assertRegex(self.ok("trace", "show", "t.csv").stdout,
-                         r"(?m)^synthetic +estimated, not recorded [(]roofline, efficiency 0.5, memory efficiency 0.67[)]$")
+                         r"(?m)^synthetic +estimated, not recorded [(]compute law, framework fsdp-eager-2023[)]$")
+
+    def test_is_what_a_scenario_computes(self):
+        """The trace, simulated, takes as long as workload.model does."""
+        def iteration(workload):
+            (self.folder / "s.yaml").write_text(f"workload: {workload}\n"
+                                                "cluster: {topology: dgx-h100, world_size: 8, gpu: h100-sxm}\nphysics: {interference: 0}\nspread: none\n")
+            return json.loads(self.ok("simulate", "s.yaml", "--json", "-").stdout)["iteration_s"]
+        shape = "micro_batch: 2, sequence: 2048, dtype: bf16, recompute: full, framework: torchtitan-2024"
+        arguments = ("--micro-batch", "2", "--sequence", "2048", "--dtype", "bf16", "--recompute", "full", "--framework", "torchtitan-2024")
+        for model in ("mpt-1b", "llama-3-8b"):
+            self.synthesize("--model", model, *arguments, "--gpu", "h100-sxm")
+            self.assertAlmostEqual(iteration("{trace: t.csv}") / iteration(f"{{model: {model}, {shape}}}"), 1, delta=1e-12)
+
+    def test_a_config_json_and_a_step_that_does_not_fit(self):
+        (self.folder / "config.json").write_text(json.dumps({
+            "model_type": "phi3", "hidden_size": 3072, "num_hidden_layers": 32, "num_attention_heads": 32, "intermediate_size": 8192,
+            "hidden_act": "silu", "vocab_size": 32064, "tie_word_embeddings": False}))
+        done, header, rows = self.synthesize("--model", "config.json", "--sequence", "4096", "--gpu", "a100-sxm4-40gb")
+        self.assertEqual(sum(int(row["elements"]) for row in rows), 3821079552)
+        self.assertIn("note: model_type 'phi3' is none whose parameters were checked", done.stderr)
+        self.assertRegex(done.stderr, r"note: does not fit: [0-9.]+ GB on NVIDIA A100 SXM4 40GB of 40 GB, .* with nothing sharded")
+        done, _, _ = self.synthesize("--model", "gpt2", "--gpu", GPU)
+        self.assertNotIn("fit", done.stderr.replace("fitted", ""))
+
+    def test_known_times_scale_it(self):
+        _, header, rows = self.synthesize("--model", "gpt2", "--gpu", GPU, "--forward", "10ms", "--backward", "30ms", "--optimizer", "2ms")
+        self.assertEqual((header["forward"], header["optimizer"]), ("10ms", "2ms"))
+        self.assertAlmostEqual(float(rows[-1]["ready_s"]), 0.03)
+        self.assertLessEqual(max(float(row["forward_s"]) for row in rows), 0.01 + 1e-12)
 
     def test_its_source_makes_it_again(self):
         self.synthesize("--model", "gpt2", "--batch", "8", "--dtype", "fp16", "--gradients", "fp16", "--gpu", GPU,
-                        "--memory-efficiency", "0.8", "--backward", "20ms")
+                        "--framework", "megatron-eager-2022", "--recompute", "selective", "--attention", "unfused", "--backward", "20ms")
         first = self.read("t.csv")
         source = re.search(r"(?m)^# source: ddpsim (.*)$", first.decode())[1]
         self.ok(*source.split(), "--out", "again.csv")

@@ -239,6 +239,26 @@ class CostsTest(TopologyTest):
             self.assertIn("collnet_chain", shown.stdout)
             self.assertIn("CollNet is allowed", shown.stdout + shown.stderr)
 
+    def test_symmetric_kernels_where_buffers_are_registered(self):
+        """Small ones take half as long, large ones what NVLS takes; broadcasts have none."""
+        def costs(*more):
+            out = json.loads(self.ok("topology", "costs", "dgx-h100", "--bytes", "4KiB,4GiB", "--json", "-", *more).stdout)["costs"]
+            return {(cost["operation"], cost["bytes"]): cost for cost in out}
+        plain, symmetric = costs(), costs("--symmetric")
+        for operation in ("all_reduce", "all_gather", "reduce_scatter"):
+            for size in (4 << 10, 4 << 30):
+                cost = symmetric[operation, size]
+                self.assertRegex(cost["algorithm"], "^symmetric")
+                self.assertEqual(cost["source"], "tuner")
+            self.assertLess(symmetric[operation, 4 << 10]["time_s"], 0.6 * plain[operation, 4 << 10]["time_s"])
+        self.assertAlmostEqual(symmetric["all_reduce", 4 << 30]["time_s"] / plain["all_reduce", 4 << 30]["time_s"], 1, delta=0.02)
+        for operation in ("broadcast", "all_to_all"):
+            self.assertEqual(symmetric[operation, 4 << 30], plain[operation, 4 << 30])
+        shown = self.ok("topology", "nccl", "dgx-h100", "--symmetric")
+        self.assertIn("symmetric_multicast/simple", shown.stdout)
+        self.assertIn("NCCL's own estimate, uncalibrated", shown.stdout)
+        self.assertIn("symmetric windows", shown.stderr)
+
     def test_too_many_to_count_is_a_row(self):
         def cost(name, size):
             (found,) = self.costs_json(name, "--world-size", str(size), "--operation", "all_to_all")

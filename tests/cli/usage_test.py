@@ -60,10 +60,8 @@ class UsageTest(cli.CliTest):
             ("trace synthesize --model gpt2", "--out is required", "ddpsim trace synthesize"),
             ("trace synthesize --model gpt2 --layers m.yaml --out t.csv",
              "--model excludes --layers", "ddpsim trace synthesize"),
-            ("trace synthesize --model gpt3 --out t.csv", "--model: gpt3 not in {gpt2,gpt2-medium,gpt2-large,gpt2-xl}",
-             "ddpsim trace synthesize"),
             ("trace synthesize --model gpt2 --dtype int8 --out t.csv",
-             "--dtype: int8 not in {float32,bfloat16,float16,fp32,bf16,fp16}", "ddpsim trace synthesize"),
+             "--dtype: int8 not in {float32,bfloat16,float16,fp32,bf16,fp16,tf32,fp8}", "ddpsim trace synthesize"),
             ("trace synthesize --model gpt2 --efficiency 2 --out t.csv", "--efficiency: Value 2 not in range 0.001000 to 1.000000",
              "ddpsim trace synthesize"),
         ]
@@ -90,7 +88,7 @@ class UsageTest(cli.CliTest):
                                  (["calibrate"],
                                   "topology world-size algorithm judge every-other-size from-nothing out json plot quiet"),
                                  (["trace", "import"], "format out statistic untied dtype batch-size sequence-length source"),
-                                 (["trace", "synthesize"], "model layers batch sequence dtype gradients gpu efficiency "
+                                 (["trace", "synthesize"], "model layers batch sequence dtype gradients gpu framework recompute attention efficiency "
                                   "memory-efficiency forward backward optimizer out")):
             text = self.ok(*command, "--help").stdout
             for option in options.split():

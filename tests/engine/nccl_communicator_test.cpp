@@ -1,6 +1,7 @@
 // What NCCL's tuner sees of the clusters under topologies/ and of odd groups on them. Bandwidths in GB/s.
 #include "sim/cost/nccl_communicator.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/engine/nccl_scenarios.hpp"
@@ -206,6 +207,25 @@ TEST(NcclCommunicator, ADomainOfSeveralHostsIsANode) {
   EXPECT_EQ(c.nodes, 1);
   ASSERT_TRUE(c.nvls);
   expect_graph(*c.nvls, {32, 20, 40});
+}
+
+// Racks were measured by nobody whose figures the class has: a note, until a table calibrates them.
+TEST(NcclCommunicator, RacksThatNobodyCalibrated) {
+  auto rack = preset("gb200-nvl72");
+  auto said = [&](int gpus, const nccl::Calibration& calibration) -> std::string {
+    for (const auto& note : nccl_notes(seen(*rack, gpus), {}, calibration))
+      if (note.code == "nccl-rack-unmeasured") return note.text;
+    return "";
+  };
+  EXPECT_EQ(said(8, {}), "");
+  EXPECT_THAT(said(72, {}), ::testing::HasSubstr("17 to 52 % slower"));
+  EXPECT_THAT(said(144, {}), ::testing::HasSubstr("20 racks take two to four times as long"));
+  nccl::Calibration node, across;
+  node.node.emplace_back();
+  across.entries.push_back({nccl::Algorithm::ring, true, {}});
+  EXPECT_EQ(said(72, node), "");
+  EXPECT_NE(said(72, across), "");
+  EXPECT_EQ(said(144, across), "");
 }
 
 // A switch that does not reduce, and GPUs that cannot ask it to.

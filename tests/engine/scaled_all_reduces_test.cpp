@@ -59,7 +59,7 @@ TEST(ScaledAllReduces, OfNcclsModel) {
   };
   // A choice points into the model of its scenario.
   auto without_latency = scaled({0, 1}), without_bytes = scaled({1, 0});
-  auto [candidate, time, stage] = choices(plain).front();
+  auto [candidate, time, channels, stage] = choices(plain).front();
   auto no_latency = choices(without_latency).front(), no_bytes = choices(without_bytes).front();
   EXPECT_EQ(*no_latency.candidate, *candidate);
   EXPECT_EQ(no_latency.stage, stage);

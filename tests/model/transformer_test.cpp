@@ -178,5 +178,23 @@ TEST(TransformerParts, GroupedQueries) {
   EXPECT_EQ(parts[1].modules[1].outputs, 8192);
 }
 
+// Shapes of a model share its parts; a position embedding as long as the sequence is another one for each.
+TEST(KnownParts, AreMadeOncePerModel) {
+  KnownParts known;
+  const auto& llama = transformer_named("llama-2-7b");
+  auto parts = known.of(llama, 2048);
+  EXPECT_EQ(known.of(llama, 4096), parts);
+  auto narrower = llama;
+  narrower.hidden = 2048;
+  EXPECT_NE(known.of(narrower, 4096), parts);
+  EXPECT_EQ(known.of(llama, 1024), parts);
+  EXPECT_EQ(parts->size(), 34U);
+  auto grows = llama;
+  grows.positions = Transformer::kAsLongAsTheSequence;
+  auto long_one = known.of(grows, 4096);
+  EXPECT_NE(known.of(grows, 2048), long_one);
+  EXPECT_EQ(long_one->front().modules[1].elements(), 4096 * 4096);
+}
+
 }  // namespace
 }  // namespace ddpsim

@@ -238,6 +238,30 @@ TEST(HuggingFaceConfig, BertLooksBothWays) {
   EXPECT_EQ(model.biases, Biases::all);
 }
 
+// A Phi-3 mini's: read, and said how, for nobody checked its parameters. 3.8e9 are published.
+TEST(HuggingFaceConfig, AnotherModelTypeIsSaidToBe) {
+  auto note_of = [](const std::string& type) {
+    auto root = parse(R"({
+  "hidden_act": "silu", "hidden_size": 3072, "intermediate_size": 8192, "max_position_embeddings": 4096,
+  "num_attention_heads": 32, "num_hidden_layers": 32, "num_key_value_heads": 32, "tie_word_embeddings": false,
+  "vocab_size": 32064)" +
+                      type + "}");
+    return hugging_face_note(root, read_hugging_face_config(root, "a"));
+  };
+  auto note = note_of(", \"model_type\": \"phi3\"");
+  ASSERT_TRUE(note);
+  EXPECT_EQ(note->code, "model-type-unknown");
+  EXPECT_EQ(
+      note->text,
+      "model_type 'phi3' is none whose parameters were checked (gpt2, llama, mpt, qwen2, gemma): it is read "
+      "as 32 blocks of width 3072, 32 heads of 96 (32 of keys), a feed-forward layer of 8192 with a gate, a "
+      "vocabulary of 32064 and a head of its own, no learned positions, no biases, causal attention. That is "
+      "3.821e+09 parameters: compare with the published count, and give the sizes as kind: transformer where "
+      "it differs");
+  EXPECT_TRUE(note_of("")->text.starts_with("a config.json without model_type is none"));
+  EXPECT_FALSE(note_of(", \"model_type\": \"llama\""));
+}
+
 TEST(HuggingFaceConfig, AMixtureOfExpertsIsRefused) {
   EXPECT_EQ(config_error_of("{hidden_size: 4096, num_hidden_layers: 32, num_local_experts: 8}"),
             "a.yaml:1:63: error: a mixture of experts is no dense transformer\n"

@@ -26,7 +26,8 @@ ModelWorkload read(const std::string& workload, const std::string& gpu = "h100-s
     return preset_file(kind, value).value_or(value.scalar);
   };
   auto root = parse(workload);
-  return read_workload_model(root, gpu_named(gpu), resolve, read_software, is_sharded);
+  KnownParts parts;
+  return read_workload_model(root, gpu_named(gpu), resolve, read_software, is_sharded, parts);
 }
 
 std::string error_of(const std::string& workload, const std::string& gpu = "h100-sxm") {

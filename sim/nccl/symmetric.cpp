@@ -1,0 +1,180 @@
+#include "sim/nccl/symmetric.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/core.h>
+
+#include "sim/base/check.hpp"
+#include "sim/base/source.hpp"
+#include "sim/nccl/constants.hpp"
+
+namespace ddpsim::nccl {
+namespace {
+
+constexpr int kMostBlocks = 64;         // ncclSymkMaxBlocks
+constexpr double kLowLatencyBytes = 9;  // LL_BusFactor: "2X the bytes, plus some processing"
+constexpr double kBlockPrice = 0.025, kTolerance = 1.025;
+constexpr double kGiBps = 1073.741824;               // in bytes/us
+constexpr double kLargestLowLatency = 2147483648.0;  // bytes of the buffer: LL counts in 32 bits
+constexpr double kLargest = 32 * kLargestLowLatency;
+
+// A smooth min(x, ceiling), as soft as `softness`.
+double soft_min(double x, double ceiling, double softness) {
+  return ceiling - softness * std::log1p(std::expm1(ceiling / softness) * std::exp(-x / softness));
+}
+
+// A smooth max(0, x).
+double soft_plus(double x) {
+  return x >= 100 ? x : std::log1p(std::exp(x));
+}
+
+double kernel_time(double bytes, double latency, double bandwidth) {
+  return latency + soft_plus(bytes / bandwidth - 1);
+}
+
+bool is_reduction(Operation operation) {
+  return operation != Operation::all_gather;
+}
+
+}  // namespace
+
+void require_symmetric(const Communicator& communicator, const Allowed& allowed) {
+  if (communicator.version < kFirstSymmetric)
+    throw InputError(fmt::format("NCCL has symmetric kernels since {}, and this is {}", name(kFirstSymmetric),
+                                 name(communicator.version)),
+                     "remove 'symmetric', or write a later 'version'");
+  if (communicator.nodes > 1 || !is_nvlink_node(communicator))
+    throw InputError("symmetric kernels are for GPUs of one NVLink domain",
+                     communicator.nodes > 1
+                         ? fmt::format("these are on {} nodes; what NCCL 2.29 has for several (over GIN) is "
+                                       "not modelled: remove 'symmetric'",
+                                       communicator.nodes)
+                         : "these have no NVLink among all of them: remove 'symmetric'");
+  if (communicator.gpu != Gpu::hopper && communicator.gpu != Gpu::blackwell)
+    throw InputError(fmt::format("NCCL's times of symmetric kernels are of hopper and blackwell GPUs, not {}",
+                                 name(communicator.gpu)),
+                     "remove 'symmetric'");
+  if (!allowed.algorithms.empty() || !allowed.protocols.empty())
+    throw InputError("NCCL runs its symmetric kernels whatever algorithm or protocol is forced",
+                     "remove 'algorithm' and 'protocol', or remove 'symmetric'");
+}
+
+SymmetricKernels::SymmetricKernels(const Communicator& communicator, Collective collective,
+                                   const RingLines& lines)
+    : communicator_(communicator), collective_(collective) {
+  for (auto algorithm : {Algorithm::symmetric, Algorithm::symmetric_multicast})
+    for (auto protocol : {Protocol::ll, Protocol::simple}) {
+      if (!has(algorithm, protocol)) continue;
+      auto known = kernel(algorithm, protocol, lines);
+      double widest = std::min(
+          soft_min(known.most_blocks * known.block * known.multiplier, known.peak, known.block), known.links);
+      BytesPerSecond algbw(widest / known.bytes * 1e6);
+      candidates_.push_back(
+          {algorithm, protocol, known.most_blocks, Seconds(known.latency * 1e-6), algbw, algbw});
+      kernels_.push_back(known);
+    }
+}
+
+bool SymmetricKernels::has(Algorithm algorithm, Protocol protocol) const {
+  bool reduces = is_reduction(collective_.operation);
+  switch (collective_.operation) {
+    case Operation::all_reduce:
+    case Operation::all_gather:
+    case Operation::reduce_scatter:
+      break;
+    default:
+      return false;
+  }
+  switch (collective_.element) {
+    case Element::float8:
+    case Element::float16:
+    case Element::bfloat16:
+    case Element::float32:
+      break;
+    default:
+      if (reduces) return false;
+  }
+  if (algorithm != Algorithm::symmetric_multicast) return true;
+  // Of two GPUs NCCL makes no multicast group; the switches of Hoppers do not add up 8-bit floats.
+  if (!communicator_.nvls || communicator_.ranks <= 2) return false;
+  if (reduces && collective_.element == Element::float8 && communicator_.gpu == Gpu::hopper) return false;
+  return protocol != Protocol::ll || collective_.operation != Operation::reduce_scatter;
+}
+
+SymmetricKernels::Kernel SymmetricKernels::kernel(Algorithm algorithm, Protocol protocol,
+                                                  const RingLines& lines) const {
+  const double n = communicator_.ranks;
+  bool is_blackwell = communicator_.gpu == Gpu::blackwell;
+  bool is_all_reduce = collective_.operation == Operation::all_reduce;
+  bool is_low = protocol == Protocol::ll, is_multicast = algorithm == Algorithm::symmetric_multicast;
+  bool adds_in_switch = is_all_reduce && is_multicast && !is_low;
+  Kernel kernel{};
+  if (is_low)
+    kernel.bytes = kLowLatencyBytes * (is_all_reduce ? n : 1);
+  else if (adds_in_switch)
+    kernel.bytes = 1 + 1 / n;
+  else
+    kernel.bytes = (is_all_reduce ? 2 : 1) * (n - 1) / n;
+  if (is_blackwell)
+    kernel.latency =
+        is_low ? (collective_.operation == Operation::all_gather ? 8.5 : 11) : (is_all_reduce ? 19.5 : 13);
+  else
+    kernel.latency = is_low ? 4.5 : 7.8;
+  kernel.block = (is_blackwell ? 55 : is_all_reduce ? 65 : 44) * kGiBps;
+  kernel.multiplier = !is_multicast ? 1 : is_low ? 1.1 : is_all_reduce ? n : 0.55 * n;
+  kernel.peak = (adds_in_switch ? (is_blackwell ? 1000 : 480) : (is_blackwell ? 600 : 320)) * kGiBps;
+  kernel.most_blocks = kMostBlocks;
+  if (is_multicast && !is_low)
+    kernel.most_blocks = ((is_blackwell ? 32 : 16) + communicator_.ranks - 1) / communicator_.ranks;
+  // The peaks are of machines with their class's NVLink.
+  double link = communicator_.nvlink_peak.value() / 1e6;
+  kernel.links = kernel.peak * link / (class_link(class_of(communicator_)).value() / 1e6);
+  if (adds_in_switch) {
+    auto generation = static_cast<std::size_t>(generation_of(communicator_.gpu));
+    kernel.links = link * lines.nvls_large_link * constants(kNewestVersion).nvls_efficiency[generation];
+  }
+  return kernel;
+}
+
+SymmetricKernels::Estimate SymmetricKernels::estimate(const Kernel& kernel, double bytes) {
+  auto with = [&](int blocks) {
+    double bandwidth = soft_min(blocks * kernel.block * kernel.multiplier, kernel.peak, kernel.block);
+    return kernel_time(bytes * kernel.bytes, kernel.latency, bandwidth);
+  };
+  double least = with(kernel.most_blocks);
+  for (int blocks = 1; blocks < kernel.most_blocks; ++blocks)
+    if (double time = with(blocks); time <= kTolerance * least) return {time, blocks};
+  return {least, kernel.most_blocks};
+}
+
+Seconds SymmetricKernels::time(const Candidate& candidate, Bytes bytes) const {
+  auto place = std::find_if(candidates_.begin(), candidates_.end(), [&](const Candidate& other) {
+    return other.algorithm == candidate.algorithm && other.protocol == candidate.protocol;
+  });
+  DDPSIM_CHECK(place != candidates_.end(), "a kernel that there is");
+  const auto& known = kernels_[static_cast<std::size_t>(place - candidates_.begin())];
+  double by_links = kernel_time(bytes.value() * known.bytes, known.latency, known.links);
+  return Seconds(std::max(estimate(known, bytes.value()).time, by_links) * 1e-6);
+}
+
+std::optional<SymmetricKernels::Choice> SymmetricKernels::choose(Bytes bytes) const {
+  if (bytes.value() >= kLargest) return std::nullopt;
+  std::optional<std::size_t> best;
+  double least = 0;
+  int blocks = 0;
+  for (std::size_t i = 0; i < kernels_.size(); ++i) {
+    if (candidates_[i].protocol == Protocol::ll && bytes.value() >= kLargestLowLatency) continue;
+    auto estimated = estimate(kernels_[i], bytes.value());
+    double price = estimated.time * (1 + kBlockPrice * estimated.blocks);
+    if (best && price >= least) continue;
+    best = i;
+    least = price;
+    blocks = estimated.blocks;
+  }
+  if (!best) return std::nullopt;
+  const auto& candidate = candidates_[*best];
+  return Choice{&candidate, time(candidate, bytes), blocks};
+}
+
+}  // namespace ddpsim::nccl
