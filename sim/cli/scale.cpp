@@ -41,7 +41,7 @@ void scale(const ScaleOptions& options) {
   if (!options.plot.empty()) check_plot_path(options.plot);
   auto gpus = parse_counts(options.gpus, "--gpus", kLargestWorldSize);
   auto root = options.scenario.load();
-  config::take_sweep_axes(root);
+  auto axes = config::take_sweep_axes(root);
   ScenarioReader reader(options.scenario.file);
   Growth growth{options.strong ? Scaling::strong : Scaling::weak, {}};
   auto scaled = scaled_scenarios(root, gpus, growth.scaling, reader);
@@ -49,6 +49,10 @@ void scale(const ScaleOptions& options) {
   for (auto& one : scaled) scenarios.push_back(std::move(one.scenario));
   auto points = unchanged(scenarios);
   growth.notes = notes_of(scenarios, points);
+  for (const auto& axis : axes)
+    if (axis.key != "cluster.world_size")
+      growth.notes.push_back(
+          {"sweep-left-out", fmt::format("the sweep over {} is left out; see 'ddpsim sweep'", axis.key)});
   if (!options.scenario.quiet) print_notes(growth.notes);
   run_points(
       points, 1,

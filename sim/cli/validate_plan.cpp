@@ -139,6 +139,7 @@ SweepPlan RealScenario::with_table(const std::string& path, const std::string& t
         config::set_at(root, fmt::format("collective.{}", key), *value, value->span);
   set_path(root, "collective.measured", path);
   config::apply_override(root, "engine={fidelity: auto}");
+  config::apply_override(root, "spread=none");  // ranks replay what the trace says
   if (!trace.empty()) set_path(root, "workload.trace", trace);
   auto axes = config::take_sweep_axes(root);
   ScenarioReader reader(file_);

@@ -62,7 +62,8 @@ void set_software(Scenario& scenario, const Software& software) {
 std::string Scenario::algorithm() const {
   if (measured_table) return "measured";
   if (communication->gloo) return "gloo";
-  if (sharded && !all_reduces_shards(plan.strategy) && communication->nccl.empty())
+  if (sharded && !all_reduces_shards(plan.strategy) && !shards_within_groups(plan.strategy) &&
+      communication->nccl.empty())
     return "ring";  // of gathers and reduce-scatters, whatever was asked for
   return communication->nccl.empty() ? std::string(algorithm_name(communication->options.algorithm)) : "nccl";
 }

@@ -40,6 +40,7 @@ struct RankGroup {
   int ranks = 0;
   std::vector<RankClass> rank_classes;  // by lowest rank; without the spread
   Seconds offset;                       // it starts its iteration so much later
+  int label = 0;                        // groups of one wait for the slowest of all of them, where ranks vary
   std::vector<AlikeNodes> nodes = {};   // what each of its nodes holds; empty: one has all
 
   // The class whose compute takes longest; it is always (one of) the last to finish. Lowest rank among

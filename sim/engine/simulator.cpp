@@ -197,6 +197,7 @@ struct Simulator::Prepared {
   Overheads overheads;
   StepProgram program;
   Spread spread;
+  int fitted_ranks = 0;  // of an estimate
   std::vector<RankGroup> groups, with_spread;
 
   void prepare(const Scenario& scenario) {
@@ -206,7 +207,9 @@ struct Simulator::Prepared {
       costs = costs_of(scenario);
       communication = of;
     }
-    if (groups != scenario.groups || spread != scenario.physics.spread) {
+    int ranks = scenario.model_step ? scenario.model_step->software.ranks : 0;
+    if (groups != scenario.groups || spread != scenario.physics.spread || fitted_ranks != ranks) {
+      fitted_ranks = ranks;
       groups = scenario.groups;
       spread = scenario.physics.spread;
       with_spread = groups_with_spread(scenario);

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <numeric>
 
+#include <fmt/core.h>
+
+#include "sim/base/source.hpp"
 #include "sim/program/step_builder.hpp"
 
 namespace ddpsim {
@@ -14,6 +17,11 @@ std::vector<Bytes> gathers_of(const LayerTrace& trace, const ZeroOptions& option
   constexpr std::int64_t kAlignment = 2;
   auto all = padded(total_elements(trace), kAlignment * ranks);
   auto part = all / ranks, pieces = std::max<std::int64_t>(1, all / options.allgather_bucket_size);
+  constexpr std::int64_t kMostPieces = 100'000;
+  if (pieces > kMostPieces)
+    throw InputError(fmt::format("{} elements in pieces of {} are {} all-gathers", all,
+                                 options.allgather_bucket_size, pieces),
+                     "DeepSpeed's own zero.allgather_bucket_size is 5e8 elements");
   auto piece = part / pieces;
   piece -= piece % kAlignment;
   std::vector<Bytes> gathers;

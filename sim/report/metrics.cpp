@@ -46,7 +46,7 @@ void measure_losses(const RankTimeline& rank, IterationMetrics& metrics) {
                                                usual(metrics.overhead - copies),
                                                usual(metrics.optimizer)};
   for (std::size_t i = 0; i < lost.size(); ++i)
-    if (lost[i] > Seconds(0)) metrics.losses.push_back({kLossCauses[i], lost[i]});
+    if (lost[i] != Seconds(0)) metrics.losses.push_back({kLossCauses[i], lost[i]});
 }
 
 void measure_compute(const RankTimeline& rank, IterationMetrics& metrics) {

@@ -1,5 +1,6 @@
 #include "sim/study/point_runs.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -44,7 +45,11 @@ void run_points(std::span<const ScenarioVariant> points, unsigned jobs,
         if (lost) return finish_lost_point(i);
         auto metrics = metrics_of(scenario, prediction);
         if (i < runs.last[point]) return ends.push_back(metrics.iteration);
-        if (!ends.empty()) metrics.range = IterationRange{ends[0], ends[1]};
+        // Fewer ranks than an estimate was fitted to are faster with more spread.
+        if (!ends.empty()) {
+          auto [least, most] = std::minmax({ends[0], metrics.iteration, ends[1]});
+          metrics.range = IterationRange{least, most};
+        }
         ends.clear();
         on_point(point++, prediction, std::move(metrics));
       },

@@ -15,10 +15,9 @@ Seconds iteration_of(const Timeline& timeline) {
 // Makes every group's slowest rank its only class, faster by what the times have in them already. The others
 // launch no collective later and end no iteration later, so they decide nothing; with interference neither: a
 // rank that is ahead computes only while the slowest one does.
-void set_slowest(const std::vector<SlowestRank>& slowest, const std::vector<int>& labels, double known,
-                 Scenario& scenario) {
+void set_slowest(const std::vector<SlowestRank>& slowest, double known, Scenario& scenario) {
   for (std::size_t g = 0; g < scenario.groups.size(); ++g) {
-    const auto& [rank, slowdown] = slowest[static_cast<std::size_t>(labels[g])];
+    const auto& [rank, slowdown] = slowest[static_cast<std::size_t>(scenario.groups[g].label)];
     // Of every kind of communicator one: all ranks wait for the slowest somewhere.
     std::set<std::vector<std::size_t>> communicators;
     for (const auto& one : scenario.groups[g].rank_classes) communicators.insert(one.communicators);
@@ -46,8 +45,6 @@ Prediction predict(const Scenario& scenario, const Simulate& simulate, unsigned 
     return {std::move(timeline), {}, {}, flows};
   }
   const auto& sampled = *scenario.sampled;
-  std::vector<int> labels =
-      scenario.communication ? scenario.communication->labels : std::vector<int>(scenario.groups.size());
   auto varied = scenario;
   varied.physics.spread = {};  // the draws have it
   double known = slowdown_in_estimate(scenario, spread_drawn(sampled.variability));
@@ -63,7 +60,7 @@ Prediction predict(const Scenario& scenario, const Simulate& simulate, unsigned 
   predict_each(
       sampled.slowest.size() + 1, jobs, varied.uses_up_process(),
       [&](std::size_t i) {
-        if (i > 0) set_slowest(sampled.slowest[i - 1], labels, known, varied);
+        if (i > 0) set_slowest(sampled.slowest[i - 1], known, varied);
         return simulate_varied();
       },
       [&](std::size_t i, const Prediction& one) {
@@ -77,8 +74,7 @@ Prediction predict(const Scenario& scenario, const Simulate& simulate, unsigned 
         times.push_back(iteration.value());
       },
       throw_lost);
-  set_slowest(sampled.slowest[nearest_rank(times, share_of(sampled.variability.report))], labels, known,
-              varied);
+  set_slowest(sampled.slowest[nearest_rank(times, share_of(sampled.variability.report))], known, varied);
   varied.fidelity = scenario.fidelity;
   predict_each(
       1, 1, varied.uses_up_process(), [&](std::size_t) { return simulate_varied(); },

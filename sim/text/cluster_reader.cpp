@@ -204,8 +204,10 @@ ClusterTraffic ScenarioReader::make_traffic(const Topology& topology, const Clus
   communication->labels = labels_of(traffic.groups);
   auto places = places_of(groups, communication->labels, slowdowns, section.world_size);
   set_nodes(cluster, gpu_of_rank, places);
-  for (std::size_t g = 0; g < groups.size(); ++g)
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    traffic.groups[g].label = communication->labels[g];
     traffic.groups[g].nodes = alike_nodes(groups[g].ranks, places);
+  }
   traffic.places = std::make_shared<const RankPlaces>(RankPlaces{std::move(places), true});
   if (std::any_of(collective.communicators.begin(), collective.communicators.end(),
                   [](const auto& use) { return use.joined != Joined::all; })) {
@@ -249,8 +251,12 @@ ClusterTraffic ScenarioReader::make_measured_traffic(const Topology* topology, c
   auto slowdowns = read_stragglers(stragglers, section.world_size, ranks_of);
   auto groups = read_groups(nullptr, section.world_size);
   auto places = places_of(groups, {0}, slowdowns, section.world_size);
-  if (cluster) set_nodes(*cluster, gpu_of_rank, places);
-  return {make_groups(groups, slowdowns),
+  auto made = make_groups(groups, slowdowns);
+  if (cluster) {
+    set_nodes(*cluster, gpu_of_rank, places);
+    made.front().nodes = alike_nodes(groups.front().ranks, places);
+  }
+  return {std::move(made),
           {},
           std::make_shared<const RankPlaces>(RankPlaces{std::move(places), cluster != nullptr})};
 }

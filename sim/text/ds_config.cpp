@@ -182,7 +182,13 @@ class DsConfig {
       return value ? std::optional(config::as_integer(1, kLargestBatch)(*value)) : std::nullopt;
     };
     auto batch = number(batch_), micro = number(micro_batch_), steps = number(accumulation_);
+    if (!batch && micro && !steps && !accumulation_) steps = 1;
     if (batch) {
+      const auto* sweep = root_.find("sweep");
+      if ((sweep && sweep->value.find("cluster.world_size")) || find_at(root_, "cluster.groups"))
+        throw InputError(batch_->span,
+                         "train_batch_size is of one number of data-parallel ranks, and here it varies",
+                         "give train_micro_batch_size_per_gpu and gradient_accumulation_steps instead");
       const auto* world = find_at(root_, "cluster.world_size");
       std::int64_t ranks = world ? config::as_integer(1, kLargestWorldSize)(*world) : 1;
       if (!micro && !steps) steps = 1;
@@ -197,8 +203,10 @@ class DsConfig {
     }
     if (micro) set_micro_batch(*micro);
     if (steps)
-      set("ddp.accumulation_steps",
-          scalar(std::to_string(*steps), (accumulation_ ? accumulation_ : batch_)->span));
+      set("ddp.accumulation_steps", scalar(std::to_string(*steps), (accumulation_ ? accumulation_
+                                                                    : batch_      ? batch_
+                                                                                  : micro_batch_)
+                                                                       ->span));
   }
 
   void set_micro_batch(std::int64_t samples) {

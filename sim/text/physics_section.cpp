@@ -73,13 +73,13 @@ void take_range(const GpuDescription& gpu, Interference& middle, Physics::Range&
 // (docs/accuracy.md, "What jobs lose as they grow").
 constexpr double kUsualSpread = 0.02, kLeastSpread = 0.01, kMostSpread = 0.03;
 
-// `value`: the section `spread`; null: nothing given.
-bool read_spread(const Value* value, Spread& spread) {
+// `value`: the section `spread`; null: nothing given. `usual` is that of ranks where it is not said.
+bool read_spread(const Value* value, double usual, Spread& spread) {
   if (!value) return false;
   if (is_word(value, "none")) return true;
   MapReader reader(*value, "spread");
   auto share = as_number(0, kLargestSpread);
-  spread.ranks = reader.optional("ranks", share).value_or(kUsualSpread);
+  spread.ranks = reader.optional("ranks", share).value_or(usual);
   spread.nodes = reader.optional("nodes", share).value_or(0);
   reader.finish();
   return true;
@@ -112,7 +112,7 @@ Physics read_physics_section(const PhysicsSections& sections, const GpuDescripti
   }
   Physics::Range range;
   bool is_uncertain = false;
-  if (bool given = read_spread(sections.spread, physics.spread); gpu && !given) {
+  if (bool given = read_spread(sections.spread, gpu ? kUsualSpread : 0, physics.spread); gpu && !given) {
     physics.spread.ranks = kUsualSpread;
     range.least.spread.ranks = kLeastSpread;
     range.most.spread.ranks = kMostSpread;

@@ -101,9 +101,15 @@ void ScenarioReader::read_variability(const Value& value, const Value& cluster, 
     if (spread_section)
       throw InputError(spread_section->span, "variability.ranks and .nodes draw what GPUs differ in",
                        "remove 'spread', or those");
+    scenario.physics.spread = {};
   } else {
     if (spread.ranks > 0) variability.ranks = LogNormal{spread.ranks};
     if (spread.nodes > 0) variability.nodes = LogNormal{spread.nodes};
+  }
+  // One run is drawn, and no range of what might have been.
+  if (auto& range = scenario.physics.range) {
+    range->least.spread = range->most.spread = spread;
+    if (range->least.interference == range->most.interference) range.reset();
   }
   if (variability.needs_nodes() && !places.knows_nodes)
     throw InputError(value.span, "without a topology nothing says which ranks a node holds",
@@ -223,6 +229,9 @@ Scenario ScenarioReader::read(const Value& root) {
          "background traffic counts from when the backward pass would start if no gather were "
          "waited for: under a sharded strategy that is earlier than it starts"});
   if (gpu) scenario.gpu = gpu->name;
+  if (scenario.physics.spread.nodes > 0 && !places->knows_nodes)
+    throw InputError(spread->span, "without a topology nothing says which ranks a node holds",
+                     "add cluster.topology, or leave spread.nodes out");
   choose_fidelity(fidelity, scenario);
   if (variability) read_variability(*variability, cluster, slower, spread, *places, scenario);
   settle_broadcasts(scenario);

@@ -193,7 +193,7 @@ class ContentionTest(ClusterTest):
         for key in a:
             if key in ("fidelity", "simulated_flows", "tool"):
                 continue
-            for x, y in zip(a[key], b[key], strict=True) if key in ("buckets", "communication") else [({key: a[key]}, {key: b[key]})]:
+            for x, y in zip(a[key], b[key], strict=True) if key in ("buckets", "communication", "losses") else [({key: a[key]}, {key: b[key]})]:
                 for name, value in x.items():
                     if isinstance(value, float):
                         self.assertAlmostEqual(value, y[name], delta=1e-9 * max(abs(value), 1e-3), msg=(key, name))

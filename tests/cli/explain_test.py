@@ -146,7 +146,7 @@ class GpuTest(PhysicsTest):
     """A GPU's description leaves interference open: s = r = 0.1 to 0.65, and the iteration takes 42 + 12 s ms. Without copies."""
 
     def test_a_range(self):
-        settings = ("--set", f"cluster.gpu={cli.SOURCE_ROOT}/gpus/h100-sxm.yaml", "--set", "physics.passes=none")
+        settings = ("--set", f"cluster.gpu={cli.SOURCE_ROOT}/gpus/h100-sxm.yaml", "--set", "physics.passes=none", "--set", "spread=none")
         done = self.ok("simulate", "scenario.yaml", *settings, "--json", "r.json")
         self.assertRegex(done.stdout, r"uncalibrated, from +43\.2 ms to 49\.8 ms\n")
         result = self.read_json("r.json")
@@ -167,7 +167,7 @@ class GpuTest(PhysicsTest):
     def test_a_sweep_of_ranges(self):
         """One all-reduce of 17 ms after 30 ms is best with the most interference, two of 12 ms otherwise."""
         self.write("table.csv", TABLE.replace("0.024", "0.017"))
-        settings = ("--set", f"cluster.gpu={cli.SOURCE_ROOT}/gpus/h100-sxm.yaml", "--set", "physics.passes=none",
+        settings = ("--set", f"cluster.gpu={cli.SOURCE_ROOT}/gpus/h100-sxm.yaml", "--set", "physics.passes=none", "--set", "spread=none",
                     "--set", "sweep.ddp.bucket_cap=[1MiB, 100MiB]")
         done = self.ok("sweep", "scenario.yaml", *settings, "--csv", "s.csv")
         self.assertRegex(done.stdout, r"1 MiB +46\.500 .* 43\.200 +49\.800\n")
@@ -180,7 +180,7 @@ class GpuTest(PhysicsTest):
 
     def test_a_topology_may_name_it(self):
         self.write("ring.yaml", cli.RING + f"gpu: {cli.SOURCE_ROOT}/gpus/h100-sxm.yaml\n")
-        settings = ("--set", "cluster.topology=ring.yaml", "--set", "physics.passes=none", "--json", "r.json")
+        settings = ("--set", "cluster.topology=ring.yaml", "--set", "physics.passes=none", "--set", "spread=none", "--json", "r.json")
         self.ok("simulate", "scenario.yaml", *settings)
         self.assertAlmostEqual(self.read_json("r.json")["iteration_s"], 0.0465, places=9)
         self.ok("simulate", "scenario.yaml", "--set", "cluster.gpu=none", "--set", "cluster.topology=ring.yaml", "--json", "r.json")
@@ -188,7 +188,7 @@ class GpuTest(PhysicsTest):
 
     def test_passes_reach_its_bandwidth(self):
         """Four passes over 1 MiB: 2 x 1 MiB / (0.67 x 3.35 TB/s) and 5 us each."""
-        self.ok("simulate", "scenario.yaml", "--set", f"cluster.gpu={cli.SOURCE_ROOT}/gpus/h100-sxm.yaml", "--json", "r.json")
+        self.ok("simulate", "scenario.yaml", "--set", f"cluster.gpu={cli.SOURCE_ROOT}/gpus/h100-sxm.yaml", "--set", "spread=none", "--json", "r.json")
         self.assertAlmostEqual(self.read_json("r.json")["overhead_s"], 4 * (2 * cli.MIB / (0.67 * 3.35e12) + 5e-6), places=12)
 
 

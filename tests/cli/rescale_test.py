@@ -25,7 +25,7 @@ class RescaleTest(cli.CliTest):
         self.assert_times(result, 0.01 * 312 / 989.4, 0.03 * 312 / 989.4, 0.005 * 1555 / 3350)
 
     def test_to_the_gpu_of_the_cluster(self):
-        result = self.simulate(f"workload.rescale={{from: {self.a100}}}", f"cluster.gpu={self.h100}", "physics.passes=none")
+        result = self.simulate(f"workload.rescale={{from: {self.a100}}}", f"cluster.gpu={self.h100}", "physics.passes=none", "spread=none")
         self.assert_times(result, 0.01 * 19.5 / 66.9, 0.03 * 19.5 / 66.9, 0.005 * 1555 / 3350)
 
     def test_by_a_stated_factor(self):

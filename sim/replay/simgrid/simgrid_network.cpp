@@ -1,6 +1,7 @@
 #include "sim/replay/simgrid/simgrid_network.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <vector>
 
@@ -59,8 +60,17 @@ struct SimGridNetwork::State {
   std::int64_t flows = 0;                           // transfers until now
   std::vector<std::unique_ptr<ActiveFlow>> active;  // by number; numbers are used again
   std::vector<int> free_numbers;
-  // A communication must outlive its completion callback: finished flows wait here for the next event.
-  std::vector<std::unique_ptr<ActiveFlow>> finished;
+  // A communication must outlive its completion callback, which of one that was cancelled may come at the
+  // next date: flows that are over wait here, each in turn, until two later dates have passed.
+  std::array<std::vector<std::unique_ptr<ActiveFlow>>, 3> finished;
+  double swept_at = -1;
+
+  void sweep() {
+    if (finished[0].size() <= 1024 || s4u::Engine::get_clock() <= swept_at) return;
+    swept_at = s4u::Engine::get_clock();
+    finished[2].clear();
+    std::rotate(finished.begin(), finished.end() - 1, finished.end());
+  }
 
   int number_for_next() {
     if (free_numbers.empty()) {
@@ -74,10 +84,10 @@ struct SimGridNetwork::State {
 
   // Its number may be given to the next flow, the flow itself lives on.
   ActiveFlow& retire(int number) {
-    if (finished.size() > 1024) finished.clear();
+    sweep();
     free_numbers.push_back(number);
-    finished.push_back(std::move(active[static_cast<std::size_t>(number)]));
-    return *finished.back();
+    finished[0].push_back(std::move(active[static_cast<std::size_t>(number)]));
+    return *finished[0].back();
   }
 
   void complete(ActiveFlow* flow) {
@@ -164,7 +174,7 @@ std::int64_t SimGridNetwork::flows() const {
 
 void SimGridNetwork::run() {
   state_->engine->run();
-  state_->finished.clear();
+  for (auto& flows : state_->finished) flows.clear();
 }
 
 }  // namespace ddpsim::simgrid
