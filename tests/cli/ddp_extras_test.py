@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""PowerSGD, compiled graphs and process groups that take turns."""
+"""PowerSGD, compiled graphs, process groups that take turns and `simulate --best-caps`."""
+import re
+
 import ddpsim_cli as cli
 
 MODEL = ("workload: {model: {kind: transformer, hidden: 1024, layers: 4, heads: 16, vocab: 5000, tied: true}, micro_batch: 1, "
@@ -101,6 +103,41 @@ class ProcessGroupsTest(cli.CliTest):
         self.assertAlmostEqual(ends[1], bandwidth + 14 * 5e-6, delta=1e-6)
         self.assertAlmostEqual(one["iteration_s"] - 0.01, bandwidth + 2 * 14 * 5e-6, delta=1e-9)
         self.assertEqual(two["fidelity"], "lazy")
+
+
+class BestCapsTest(cli.CliTest):
+    def best(self, *sets, file="scenario.yaml"):
+        done = self.ok("simulate", file, "--best-caps", "--json", "r.json", *cli.set_arguments(sets))
+        return done.stdout, self.read_json("r.json")["best_caps"]
+
+    def test_the_list_that_is_printed_gives_the_time_that_is_printed(self):
+        """An all-reduce takes 2 ms and 1 ms a MiB. The first two gradients go together, the others by themselves: 10, then
+        10.5 + 6, then 17 + 3. One by one 18 + 3, and no other single cap is as good."""
+        self.write_scenario(cli.trace_text([("a", cli.MIB, 0.0), ("b", cli.MIB, 0.0), ("c", cli.MIB, 0.0105), ("d", cli.MIB // 4, 0.017)]),
+                            world_size=2, topology="kind: ring\nlink: {bandwidth: 1.048576GB/s, latency: 1ms}\n")
+        text, best = self.best()
+        self.assertAlmostEqual(best["list"]["iteration_s"], 0.020, delta=1e-12)
+        self.assertAlmostEqual(best["single"]["iteration_s"], 0.021, delta=1e-12)
+        self.assertEqual(best["list"]["bucket_caps_bytes"], [8 * cli.MIB, 4 * cli.MIB])
+        self.assertIn("3 buckets, 20 ms, 4.76 % less\n  --set ddp.torch=2.11 --set 'ddp.bucket_caps=[8MiB,4MiB]'\n"
+                      "  bucket_cap_mb_list=[8, 4]\n", text)
+        self.assertEqual(best["search_leaves_out"], "")
+        arguments = re.search(r"--set ddp.torch=2.11 --set '(ddp.bucket_caps=\[.*\])'", text)[1]
+        again = self.simulate("ddp.torch=2.11", arguments)
+        self.assertEqual(again["iteration_s"], best["list"]["iteration_s"])
+        self.assertEqual(again["n_buckets"], best["list"]["n_buckets"])
+        exact = self.sweep("--exact-optimum", sets=[])["best"]["iteration_s"]
+        self.assertEqual(best["single"]["iteration_s"], exact)
+
+    def test_what_the_search_leaves_out_is_said(self):
+        self.write_scenario(cli.gpt2_small_trace())
+        text, best = self.best("physics.interference=0.3")
+        self.assertLessEqual(best["list"]["iteration_s"], best["single"]["iteration_s"])
+        self.assertIn("leaves out that compute and communication slow one another down", text)
+
+    def test_nothing_to_gain(self):
+        self.write_scenario(cli.trace_text([("a", cli.MIB, 0.01)]))
+        self.assertIn("no list of caps is better\n", self.best()[0])
 
 
 if __name__ == "__main__":
