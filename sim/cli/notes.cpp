@@ -65,8 +65,8 @@ double flows_of_folded(const Scenario& scenario) {
     for (const auto& stage : group.plan.stages)
       for (const auto& unit : stage.units)
         for (const auto& channel : unit.channels)
-          for (const auto& bucket : scenario.plan.buckets)
-            flows += static_cast<double>(channel.flows.size()) * channel.rounds(bucket.wire);
+          for (auto bytes : all_reduces_of(scenario.plan))
+            flows += static_cast<double>(channel.flows.size()) * channel.rounds(bytes);
   return flows;
 }
 
@@ -136,7 +136,7 @@ void add_table_use(std::span<const ScenarioVariant> variants, std::vector<Note>&
       table = tables.insert(table, {cost, {}});
     }
     auto plan = variant.scenario().plan;
-    for (const auto& bucket : plan.buckets) table->second.count(bucket.wire, *cost);
+    for (auto bytes : all_reduces_of(plan)) table->second.count(bytes, *cost);
     for (auto bytes : plan.buffer_broadcasts) {
       table->second.count(bytes, *cost);
       table->second.with_broadcasts = true;

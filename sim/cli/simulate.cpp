@@ -20,6 +20,7 @@
 #include "sim/report/measured_iterations.hpp"
 #include "sim/report/recorded_comparison.hpp"
 #include "sim/report/result_csv.hpp"
+#include "sim/study/best_caps.hpp"
 #include "sim/study/explain.hpp"
 #include "sim/study/point_runs.hpp"
 #include "sim/study/run_all.hpp"
@@ -32,7 +33,7 @@ struct SimulateOptions {
   ScenarioOptions scenario;
   std::string timeline;
   std::optional<std::string> recorded;
-  bool check_fidelity = false, explain = false;
+  bool check_fidelity = false, explain = false, best_caps = false;
   int check_ranks = 32;
 };
 
@@ -112,6 +113,7 @@ void simulate(const SimulateOptions& options) {
     notes.push_back(
         {"sweep-left-out", fmt::format("the sweep over {} is left out; see 'ddpsim sweep'", axis.key)});
   if (!options.scenario.quiet) print_notes(notes);
+  if (options.best_caps) check_best_caps(scenario);
   std::optional<FidelityCheck> checked;
   if (options.check_fidelity) checked = read_check(options, root, scenario);
   std::vector<MeasuredIteration> measured;
@@ -145,6 +147,13 @@ void simulate(const SimulateOptions& options) {
     explain(explanation, options.scenario.file, root, metrics);
     tell(explanation);
   }
+  std::optional<BestCaps> best;
+  if (options.best_caps) {
+    best = best_caps(scenario, std::max(1U, std::thread::hardware_concurrency()));
+    std::ostringstream text;
+    text << best_caps_text(*best);
+    tell(text);
+  }
   auto unmatched = unmatched_notes(measured, {&metrics, 1});
   if (!options.scenario.quiet) print_notes(unmatched);
   notes.insert(notes.end(), unmatched.begin(), unmatched.end());
@@ -154,7 +163,8 @@ void simulate(const SimulateOptions& options) {
     tell(comparison_of_fidelities);
   }
   OutputPhase writing;
-  write_output(options.scenario.json, [&] { return simulate_json(metrics, tool_info(), comparison, notes); });
+  write_output(options.scenario.json,
+               [&] { return simulate_json(metrics, tool_info(), comparison, notes, best); });
   write_output(options.scenario.csv, [&] { return buckets_csv(metrics); });
   if (!options.timeline.empty())
     write_whole_file(options.timeline, chrome_timeline_json(prediction.timeline, context_of(scenario)));
@@ -186,6 +196,9 @@ Command simulate_command() {
         .description =
             "Say what bounds the iteration, and simulate what would change it: other caps, strategies, "
             "algorithms, links, no stragglers, no interference"},
+       {.name = "--best-caps",
+        .value = &options->best_caps,
+        .description = "Look for the best list of ddp.bucket_caps, one a bucket, beside the best single cap"},
        {.name = "--check-fidelity",
         .value = &options->check_fidelity,
         .description = "Simulate the scenario with few ranks flow by flow as well, and print the difference"},

@@ -18,8 +18,11 @@ using namespace literals;
 // The first version with each rule, as released.
 constexpr TorchVersion kOldest{1, 7};       // gradient_as_bucket_view, and buckets rebuilt in arrival order
 constexpr TorchVersion kFp16Hook{1, 8};     // default_hooks.py: fp16_compress_hook
+constexpr TorchVersion kPowerSgd{1, 8};     // powerSGD_hook.py
 constexpr TorchVersion kBf16Hook{1, 10};    // default_hooks.py: bf16_compress_hook
 constexpr TorchVersion kStaticGraph{1, 9};  // distributed.py: _set_static_graph
+constexpr TorchVersion kCompile{2, 0};      // torch.compile
+constexpr TorchVersion kLastRoundRobin{2, 4};        // distributed_c10d: _round_robin_process_groups
 constexpr TorchVersion kSetLastBucketCap{1, 10};     // reducer.cpp: DDP_SET_LAST_BUCKET_CAP
 constexpr TorchVersion kFirstIterationWhole{1, 12};  // distributed.py: bucket_size_limits = [sys.maxsize]
 constexpr TorchVersion kLastOfMajor1{1, 13};
@@ -98,6 +101,8 @@ void check_hand_written(const DdpOptions& options) {
   refuse(options.set_last_bucket_cap, "set_last_bucket_cap");
   refuse(options.iteration != DdpIteration::steady, "iteration");
   refuse(options.comm_hook != CommHook::none, "comm_hook");
+  refuse(options.compiled, "compiled");
+  refuse(options.process_groups != 1, "process_groups");
   refuse(options.broadcast_buffers && !options.broadcast_buffers->empty(), "broadcast_buffers");
   if (!options.bucket_cap)
     throw InputError("rule: close_before_exceeding has no default cap", "set ddp.bucket_cap").about("rule");
@@ -122,8 +127,16 @@ void check_options(const DdpOptions& options) {
   check_since(options.static_graph, "static_graph", options.torch, kStaticGraph);
   check_since(options.comm_hook == CommHook::fp16, "comm_hook fp16", options.torch, kFp16Hook);
   check_since(options.comm_hook == CommHook::bf16, "comm_hook bf16", options.torch, kBf16Hook);
+  check_since(options.comm_hook == CommHook::power_sgd, "comm_hook powersgd", options.torch, kPowerSgd);
   check_since(options.set_last_bucket_cap, "set_last_bucket_cap (DDP_SET_LAST_BUCKET_CAP)", options.torch,
               kSetLastBucketCap);
+  check_since(options.compiled, "compiled (torch.compile)", options.torch, kCompile);
+  if (options.process_groups > 1 && options.torch > kLastRoundRobin)
+    throw InputError(
+        fmt::format("torch {} has no process groups that take turns", text(options.torch)),
+        fmt::format("_round_robin_process_groups went with torch 2.5: write torch: \"{}\" or older",
+                    text(kLastRoundRobin)))
+        .about("process_groups");
   check_since(!options.bucket_caps.empty(), "bucket_caps (bucket_cap_mb_list)", options.torch, kCapList);
   if (!options.bucket_caps.empty() && options.bucket_cap)
     throw InputError("bucket_caps and bucket_cap exclude each other",
@@ -136,6 +149,10 @@ void check_options(const DdpOptions& options) {
   if (options.bucket_cap) check_cap("bucket_cap", *options.bucket_cap);
   if (options.first_bucket_cap) check_cap("first_bucket_cap", *options.first_bucket_cap);
   for (auto cap : options.bucket_caps) check_cap("each of bucket_caps", cap);
+  if (options.compiled && compiled_cap(options) < kDefaultFirstBucket)
+    throw InputError("torch.compile's DDPOptimizer takes no cap below that of its first subgraph, 1 MiB",
+                     "use a bucket_cap of 1MiB or more, or compiled: false")
+        .about(options.bucket_cap ? "bucket_cap" : "bucket_caps");
   if (options.accumulation_steps < 1)
     throw InputError(fmt::format("accumulation_steps must be at least 1, not {}", options.accumulation_steps),
                      "1 reduces after every backward pass")
@@ -175,6 +192,30 @@ bool searches_unused_parameters(const DdpOptions& options) {
 
 bool delays_all_reduce(const DdpOptions& options) {
   return options.static_graph && options.iteration == DdpIteration::first;
+}
+
+Bytes compiled_cap(const DdpOptions& options) {
+  if (!options.bucket_caps.empty()) return *std::ranges::max_element(options.bucket_caps);
+  return options.bucket_cap.value_or(kDefaultBucketCap);
+}
+
+bool compresses_low_rank(const LayerTrace& trace, const DdpOptions& options) {
+  if (options.comm_hook != CommHook::power_sgd) return false;
+  const auto& [rank, start, rate, error_feedback, warm_start] = options.power_sgd;
+  if ((error_feedback || warm_start) && start <= 1)
+    throw InputError(
+        "PowerSGD with use_error_feedback or warm_start starts after the first two iterations, in which "
+        "buckets are rebuilt",
+        "write start_iteration: 2 or more")
+        .about("comm_hook");
+  if (options.parameter_rows.size() != trace.gradients.size())
+    throw InputError(
+        "PowerSGD compresses matrices, and nothing says which shape each gradient of this trace has",
+        "use workload.model, or a trace whose header names a transformer of 'ddpsim list models' and whose "
+        "gradients have its names and sizes")
+        .about("comm_hook");
+  int iteration = options.iteration == DdpIteration::first ? 0 : 1;
+  return options.iteration == DdpIteration::steady || iteration >= start;
 }
 
 bool has_initial_buckets(const DdpOptions& options) {

@@ -34,6 +34,14 @@ bool searches_unused_parameters(const DdpOptions& options);
 // delay_all_reduce).
 bool delays_all_reduce(const DdpOptions& options);
 
+// The cap that DDPOptimizer cuts a compiled graph by: that of a list is its largest (distributed.py:
+// _BucketCapacityConfig).
+Bytes compiled_cap(const DdpOptions& options);
+
+// Whether PowerSGD is registered and compresses in this iteration. Throws InputError for options it refuses,
+// and where the shapes of the gradients are not known.
+bool compresses_low_rank(const LayerTrace& trace, const DdpOptions& options);
+
 // Whether the buckets are those made when DDP was constructed, in the reverse order of registration: before
 // they are rebuilt in the order of arrival (after the first iteration, under static_graph after the second),
 // and always with find_unused_parameters.

@@ -40,6 +40,12 @@ std::size_t hash_of(const std::vector<Bucket>& buckets) {
 
 void for_each_distinct_bucket_cap(const LayerTrace& trace, const DdpOptions& options,
                                   const std::function<void(Bytes cap)>& visit) {
+  if (options.compiled)
+    throw InputError(
+        "in a compiled graph a cap also says when gradients are ready, so that more caps than "
+        "those of other buckets matter",
+        "sweep over a list of ddp.bucket_cap instead")
+        .about("compiled");
   const Bytes one_byte(1);
   auto with_cap = options;
   with_cap.bucket_cap = one_byte;
@@ -73,10 +79,11 @@ std::vector<Bytes> distinct_bucket_caps(const LayerTrace& trace, const DdpOption
 std::size_t KnownBuckets::first_with(std::size_t number, const ReductionPlan& plan, const DdpOptions& options,
                                      std::optional<Bytes> cap) {
   auto plan_with = [&](std::optional<Bytes> of) { return of ? with_bucket_cap(plan, options, *of) : plan; };
-  auto buckets = plan_with(cap).buckets;
-  auto& known = by_hash_[hash_of(buckets)];
+  auto own = plan_with(cap);
+  auto& known = by_hash_[hash_of(own.buckets)];
   for (const auto& [other, other_cap] : known)
-    if (plan_with(other_cap).buckets == buckets) return other;
+    if (auto its = plan_with(other_cap); its.buckets == own.buckets && its.subgraph_end == own.subgraph_end)
+      return other;
   known.push_back({number, cap});
   return number;
 }

@@ -44,15 +44,19 @@ std::vector<std::size_t> assignment_order(const LayerTrace& trace, Strategy stra
 }
 
 // default_hooks.py: fp16_compress_hook, bf16_compress_hook. Buckets are those of the gradients' own dtype.
-Bytes wire_bytes(CommHook hook, const AssignedBucket& bucket) {
-  return hook == CommHook::none ? bucket.bytes : 2 * (bucket.bytes / bytes_per_element(bucket.dtype));
+Bytes wire_bytes(const ReductionPlan& plan, const AssignedBucket& bucket) {
+  double element = bytes_per_element(bucket.dtype);
+  if (plan.low_rank)
+    return Bytes(element * static_cast<double>(low_rank_elements(*plan.low_rank, bucket.tensors).sum()));
+  bool casts = plan.comm_hook == CommHook::fp16 || plan.comm_hook == CommHook::bf16;
+  return casts ? 2 * (bucket.bytes / element) : bucket.bytes;
 }
 
 void set_buckets(const std::vector<AssignedBucket>& assigned, ReductionPlan& plan) {
   plan.buckets.clear();
   plan.buckets.reserve(assigned.size());
   for (const auto& bucket : assigned)
-    plan.buckets.push_back({bucket.tensors, bucket.bytes, bucket.dtype, wire_bytes(plan.comm_hook, bucket)});
+    plan.buckets.push_back({bucket.tensors, bucket.bytes, bucket.dtype, wire_bytes(plan, bucket)});
 }
 
 // Each bucket is launched when it is complete, whatever the others are.
@@ -74,10 +78,18 @@ void set_ddp_buckets(const DdpOptions& options, ReductionPlan& plan) {
   if (std::isfinite(rule.limits.back().value())) plan.bucket_cap = rule.limits.back();
   if (plan.bucket_cap && rule.limits.front() != rule.limits.back())
     plan.first_bucket_cap = rule.limits.front();
+  if (plan.compiled_graph) plan.subgraph_end = subgraph_ends(*plan.compiled_graph, compiled_cap(options));
 }
 
 void plan_ddp(const LayerTrace& trace, const DdpOptions& options, ReductionPlan& plan) {
   plan.comm_hook = options.comm_hook;
+  if (compresses_low_rank(trace, options))
+    plan.low_rank =
+        std::make_shared<const LowRankPlan>(low_rank_plan(trace, options.parameter_rows, options.power_sgd));
+  if (options.compiled)
+    plan.compiled_graph =
+        std::make_shared<const CompiledGraph>(compiled_graph(trace, plan.unused, options.tied_head));
+  plan.process_groups = options.process_groups;
   set_ddp_buckets(options, plan);
   if (options.rule != BucketRule::torch) return;
   plan.is_distributed_data_parallel = true;
@@ -133,9 +145,24 @@ ReductionPlan with_bucket_cap(ReductionPlan plan, DdpOptions options, Bytes cap)
   return plan;
 }
 
+std::vector<Bytes> all_reduces_of(const ReductionPlan& plan) {
+  std::vector<Bytes> all;
+  for (const auto& bucket : plan.buckets) {
+    if (!plan.low_rank) {
+      all.push_back(bucket.wire);
+      continue;
+    }
+    auto elements = low_rank_elements(*plan.low_rank, bucket.gradients);
+    for (auto n : {elements.whole, elements.p, elements.q})
+      if (n > 0) all.emplace_back(static_cast<double>(n) * bytes_per_element(bucket.dtype));
+  }
+  return all;
+}
+
 DType wire_dtype(const ReductionPlan& plan, const Bucket& bucket) {
   switch (plan.comm_hook) {
     case CommHook::none:
+    case CommHook::power_sgd:
       return bucket.dtype;
     case CommHook::fp16:
       return DType::float16;
@@ -173,7 +200,10 @@ std::vector<std::size_t> completing_gradients(const LayerTrace& trace, const Red
 std::vector<Seconds> bucket_ready_times(const LayerTrace& trace, const ReductionPlan& plan) {
   std::vector<Seconds> ready;
   ready.reserve(plan.buckets.size());
-  for (auto gradient : completing_gradients(trace, plan)) ready.push_back(trace.gradients[gradient].ready);
+  for (auto gradient : completing_gradients(trace, plan)) {
+    if (!plan.subgraph_end.empty()) gradient = plan.subgraph_end[gradient];
+    ready.push_back(trace.gradients[gradient].ready);
+  }
   return ready;
 }
 

@@ -12,6 +12,8 @@
 
 #include "sim/base/names.hpp"
 #include "sim/base/units.hpp"
+#include "sim/ddp/compiled_graph.hpp"
+#include "sim/ddp/power_sgd.hpp"
 #include "sim/trace/layer_trace.hpp"
 
 namespace ddpsim {
@@ -80,8 +82,9 @@ enum class DdpIteration {
   steady,  // every later iteration
 };
 
-// What register_comm_hook() puts in place of the all-reduce: one of the bucket cast to 16 bits and back.
-enum class CommHook { none, fp16, bf16 };
+// What register_comm_hook() puts in place of the all-reduce: one of the bucket cast to 16 bits and back, or
+// three of what PowerSGD makes of it.
+enum class CommHook { none, fp16, bf16, power_sgd };
 
 struct DdpOptions {
   BucketRule rule = BucketRule::torch;
@@ -95,6 +98,15 @@ struct DdpOptions {
   bool set_last_bucket_cap = false;  // DDP_SET_LAST_BUCKET_CAP=1: the small bucket becomes the last one
   DdpIteration iteration = DdpIteration::steady;
   CommHook comm_hook = CommHook::none;
+  PowerSgd power_sgd;                        // of that hook
+  std::vector<std::int64_t> parameter_rows;  // first dimensions by gradient; empty: not known
+  // torch.compile with its DDPOptimizer, which cuts the graph where buckets are full: all gradients of a
+  // subgraph are ready at its end.
+  bool compiled = false;
+  // With `compiled`: of a head that is tied to the embedding, which the walk meets at both.
+  Bytes tied_head;
+  // Communicators that collectives go to by turns (_round_robin_process_groups).
+  int process_groups = 1;
   // The model's buffers that are broadcast before a forward pass that synchronises, one size per broadcast.
   // Absent: the trace's; empty: none (broadcast_buffers=False).
   std::optional<std::vector<Bytes>> broadcast_buffers;
@@ -135,6 +147,11 @@ struct ReductionPlan {
   std::optional<Bytes> used_parameter_bitmap;
   bool is_distributed_data_parallel = false;  // PyTorch's, which broadcasts; buckets written by hand do not
   CommHook comm_hook = CommHook::none;
+  std::shared_ptr<const LowRankPlan> low_rank;          // where PowerSGD compresses in this iteration
+  std::shared_ptr<const CompiledGraph> compiled_graph;  // where torch.compile cuts it
+  // By gradient, the last one of its subgraph, with which it is ready; empty: each is ready by itself.
+  std::vector<std::size_t> subgraph_end;
+  int process_groups = 1;
   // Before forward, one after the other: the model's buffers (distributed.py: _sync_buffers).
   std::vector<Bytes> buffer_broadcasts;
   // Gradients that never arrive (indices); those in buckets are marked ready together with the first gradient
@@ -152,6 +169,9 @@ ReductionPlan make_reduction_plan(const LayerTrace& trace, Strategy strategy, co
 // The plan of strategy ddp that the same options but for their bucket_cap give; it takes no longer than there
 // are buckets.
 ReductionPlan with_bucket_cap(ReductionPlan plan, DdpOptions options, Bytes cap);
+
+// What the buckets' all-reduces carry: one of `wire` a bucket; of PowerSGD up to three.
+std::vector<Bytes> all_reduces_of(const ReductionPlan& plan);
 
 // Of what is all-reduced: the bucket's own dtype, or the hook's.
 DType wire_dtype(const ReductionPlan& plan, const Bucket& bucket);

@@ -71,10 +71,11 @@ HeldStates held_by(const MegatronPlan& plan, const Scenario& scenario) {
 HeldStates Scenario::held_states() const {
   if (sharded) return std::visit([&](const auto& one) { return held_by(one, *this); }, *sharded);
   // DistributedDataParallel keeps its buckets beside the gradients, unless those are views of them
-  // (reducer.cpp); a flat buffer does the same.
+  // (reducer.cpp); a flat buffer does the same. PowerSGD keeps what its compression lost.
   bool has_buckets =
       plan.strategy == Strategy::flat || (plan.strategy == Strategy::ddp && !ddp.gradient_as_bucket_view);
-  return {.buckets = has_buckets ? trace->bytes() : Bytes()};
+  bool keeps_errors = plan.low_rank && plan.low_rank->options.error_feedback;
+  return {.buckets = (has_buckets + keeps_errors) * trace->bytes()};
 }
 
 }  // namespace ddpsim

@@ -11,8 +11,7 @@ namespace {
 constexpr double kSameLoad = 1e-9;  // of the load, between links of the same use
 
 std::vector<Bytes> messages(const ReductionPlan& plan) {
-  std::vector<Bytes> all;
-  for (const auto& bucket : plan.buckets) all.push_back(bucket.wire);
+  auto all = all_reduces_of(plan);
   if (plan.used_parameter_bitmap) all.push_back(*plan.used_parameter_bitmap);
   return all;
 }

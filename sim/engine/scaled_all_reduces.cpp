@@ -13,8 +13,8 @@ namespace {
 // As a table of the very messages that are to come, so that nothing is read between its points.
 MeasuredTable scaled_table(const MeasuredTable& table, const ReductionPlan& plan,
                            const AllReduceScale& scale) {
-  std::set<Bytes> sizes;
-  for (const auto& bucket : plan.buckets) sizes.insert(bucket.wire);
+  auto all = all_reduces_of(plan);
+  std::set<Bytes> sizes(all.begin(), all.end());
   if (plan.used_parameter_bitmap) sizes.insert(*plan.used_parameter_bitmap);
   auto scaled = [&](bool is_queued) {
     std::vector<MeasuredPoint> points;

@@ -17,27 +17,33 @@ class Registry {
 
   TransformerModule embedding(ModuleRole role, const std::string& name, std::int64_t rows,
                               std::int64_t width) {
-    return {role, {tensor(name + ".weight", rows * width)}, width, rows};
+    return {role, {tensor(name + ".weight", rows * width, rows)}, width, rows};
   }
 
   TransformerModule norm(const std::string& name) {
-    TransformerModule module{ModuleRole::norm, {tensor(name + ".weight", model_.hidden)}};
-    if (model_.norms_have_bias()) module.tensors.push_back(tensor(name + ".bias", model_.hidden));
+    TransformerModule module{ModuleRole::norm, {vector(name + ".weight", model_.hidden)}};
+    if (model_.norms_have_bias()) module.tensors.push_back(vector(name + ".bias", model_.hidden));
     return module;
   }
 
   TransformerModule linear(ModuleRole role, const std::string& name, std::int64_t inputs,
                            std::int64_t outputs, bool has_bias) {
-    TransformerModule module{role, {tensor(name + ".weight", inputs * outputs)}, inputs, outputs};
-    if (has_bias) module.tensors.insert(module.tensors.begin(), tensor(name + ".bias", outputs));
+    // nn.Linear keeps outputs x inputs, GPT-2's Conv1D inputs x outputs.
+    auto weight = tensor(name + ".weight", inputs * outputs, model_.gated ? outputs : inputs);
+    TransformerModule module{role, {std::move(weight)}, inputs, outputs};
+    if (has_bias) module.tensors.insert(module.tensors.begin(), vector(name + ".bias", outputs));
     return module;
   }
 
-  ParameterTensor tensor(const std::string& name, std::int64_t elements) {
-    return {name, elements, n_tensors_++};
+  ParameterTensor vector(const std::string& name, std::int64_t elements) {
+    return tensor(name, elements, elements);
   }
 
  private:
+  ParameterTensor tensor(const std::string& name, std::int64_t elements, std::int64_t rows) {
+    return {name, elements, n_tensors_++, rows};
+  }
+
   const Transformer& model_;
   std::size_t n_tensors_ = 0;
 };
@@ -121,7 +127,7 @@ std::vector<TransformerPart> transformer_parts(const Transformer& model, std::in
   else
     head.modules.push_back(registry.embedding(ModuleRole::head, "lm_head", model.vocab, model.hidden));
   if (model.extra_parameters > 0)
-    head.modules.push_back({ModuleRole::extra, {registry.tensor("extra.weight", model.extra_parameters)}});
+    head.modules.push_back({ModuleRole::extra, {registry.vector("extra.weight", model.extra_parameters)}});
   parts.push_back(std::move(head));
   return parts;
 }

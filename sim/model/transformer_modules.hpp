@@ -23,6 +23,7 @@ struct ParameterTensor {
   SharedText name;  // "transformer.h.0.attn.c_attn.weight"
   std::int64_t elements = 0;
   std::size_t parameter = 0;  // place in the order of registration, from 0
+  std::int64_t rows = 0;      // its first dimension; 0: not known
 };
 
 // What a module computes.

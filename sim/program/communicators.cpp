@@ -2,8 +2,11 @@
 
 namespace ddpsim {
 
-std::vector<CommunicatorUse> communicators_of(Strategy strategy, const FsdpOptions& options) {
-  if (!is_sharded(strategy)) return {{}};
+std::vector<CommunicatorUse> communicators_of(Strategy strategy, const FsdpOptions& options,
+                                              int process_groups) {
+  if (!is_sharded(strategy))
+    return std::vector<CommunicatorUse>(
+        static_cast<std::size_t>(strategy == Strategy::ddp ? process_groups : 1));
   if (all_reduces_shards(strategy)) return {{.operations = {Operation::all_reduce, Operation::all_gather}}};
   bool is_hybrid = shards_within_groups(strategy);
   std::string axis = is_hybrid ? "shard" : "data";

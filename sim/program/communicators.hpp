@@ -20,7 +20,9 @@ struct CommunicatorUse {
   auto operator<=>(const CommunicatorUse&) const = default;
 };
 
-// In the order of the program's. `options` are those of sharded strategies.
-std::vector<CommunicatorUse> communicators_of(Strategy strategy, const FsdpOptions& options);
+// In the order of the program's. `options` are those of sharded strategies; `process_groups` those that
+// DistributedDataParallel's collectives go to by turns.
+std::vector<CommunicatorUse> communicators_of(Strategy strategy, const FsdpOptions& options,
+                                              int process_groups = 1);
 
 }  // namespace ddpsim

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/program/power_sgd.hpp"
+
 namespace ddpsim {
 namespace {
 
@@ -31,6 +33,7 @@ class Builder {
  public:
   Builder(const LayerTrace& trace, const ReductionPlan& plan, const Overheads& overheads)
       : trace_(trace), plan_(plan), overheads_(overheads), reductions_(reductions_of(plan)) {
+    result_.program.communicators = static_cast<std::size_t>(plan.process_groups);
     result_.ready.resize(plan.buckets.size());
     ops_.reserve(4 * reductions_.size() + 4);
   }
@@ -88,6 +91,11 @@ class Builder {
     ops_.push_back(std::move(op));
     cut();
   }
+  // On the communicator whose turn it is (ProcessGroupRoundRobin.cpp).
+  void all_reduce(Activity activity, std::size_t index, Bytes bytes) {
+    collective(activity, index, Operation::all_reduce, bytes);
+    ops_.back().communicator = turn_++ % result_.program.communicators;
+  }
   // What comes next waits for it. A collective that waited for all that is awaited stands for that.
   void wait(std::size_t op) {
     if (covers_awaited_ == op) awaited_.clear();
@@ -121,24 +129,33 @@ class Builder {
                                     overheads_.passes_of_one.in > 0);
     auto bucket_of = has_hooks ? buckets_of_gradients() : std::vector<std::size_t>();
     std::size_t ready = 0, launched = 0;
+    // Gradients arrive with the last one of their subgraph, where there are any.
+    auto arrives_with = [this](std::size_t g) {
+      return plan_.subgraph_end.empty() ? g : plan_.subgraph_end[g];
+    };
     for (std::size_t g = 0; g < trace_.gradients.size(); ++g) {
-      Seconds duration = step_of(g);
+      auto arrived = g;
+      auto next = g;
       // Nothing else happens until the next bucket is complete, or the backward pass ends.
-      if (!has_hooks)
-        for (auto next = ready < order.size() ? completing[order[ready]] : trace_.gradients.size() - 1;
-             g < next;)
-          duration += step_of(++g);
+      if (!has_hooks) next = ready < order.size() ? completing[order[ready]] : trace_.gradients.size() - 1;
+      Seconds duration = step_of(g);
+      for (next = arrives_with(next); g < next;) duration += step_of(++g);
       compute(Activity::backward, micro_batch, duration);
-      for (; ready < order.size() && completing[order[ready]] == g; ++ready) {
+      for (; ready < order.size() && completing[order[ready]] <= g; ++ready) {
         result_.ready[order[ready]] = last_compute_;
         cut();
       }
-      if (!when_ready || is_unused(g)) continue;
-      if (has_hooks) {
-        compute(Activity::launch, bucket_of[g], overheads_.gradient);
-        pass(Activity::copy_in, bucket_of[g], trace_.gradients[g].bytes(), passes_of(bucket_of[g]).in);
+      if (!when_ready) continue;
+      for (; arrived <= g; ++arrived) {
+        if (is_unused(arrived)) continue;
+        if (has_hooks) {
+          auto bucket = bucket_of[arrived];
+          compute(Activity::launch, bucket, overheads_.gradient);
+          pass(Activity::copy_in, bucket, trace_.gradients[arrived].bytes(), passes_of(bucket).in);
+        }
+        while (launched < reductions_.size() && is_launched_by(arrived, launched, completing))
+          launch(launched++);
       }
-      while (launched < reductions_.size() && is_launched_by(g, launched, completing)) launch(launched++);
     }
     if (!when_ready)
       for (std::size_t b = 0; b < plan_.buckets.size(); ++b)
@@ -164,29 +181,57 @@ class Builder {
   // Of default_hooks.py, compress_wrapper: the bucket is cast, the cast divided; afterwards it is cast back.
   // A cast reads and writes, each side in its own dtype; none where the gradients have 16 bits already.
   [[nodiscard]] Passes hook_passes(const Bucket& bucket) const {
-    if (!overheads_.casts) return {};
+    if (!overheads_.compresses) return {};
+    if (plan_.comm_hook == CommHook::power_sgd) return {1, 0};  // _allreduce_fut divides
     double cast = bucket.wire == bucket.bytes ? 0 : (1 + bucket.wire / bucket.bytes) / 2;
     return {cast + bucket.wire / bucket.bytes, cast};
   }
 
   void launch(std::size_t reduction) {
     const auto& [activity, bucket, bytes] = reductions_[reduction];
+    if (plan_.low_rank && activity == Activity::all_reduce) return reduce_compressed(bucket);
     if (activity == Activity::all_reduce)
       pass(Activity::copy_in, bucket, plan_.buckets[bucket].bytes, hook_passes(plan_.buckets[bucket]).in);
     compute(Activity::launch, bucket, overheads_.launch);
     launched_as_.push_back(ops_.size());
-    collective(activity, bucket, Operation::all_reduce, bytes);
-    if (reduction == 0) ops_.back().duration = overheads_.first_start;
+    all_reduce(activity, bucket, bytes);
+    if (!std::exchange(has_reduced_, true)) ops_.back().duration = overheads_.first_start;
+  }
+
+  // Of powerSGD_hook.py: a chain of futures, at whose end the host waits for the GPU (torch.cuda.synchronize
+  // in decompress). NCCL's futures are complete as soon as their kernels are launched, so the chain runs in
+  // the hook, and the backward pass goes on once the bucket is reduced.
+  void reduce_compressed(std::size_t bucket) {
+    const auto& one = plan_.buckets[bucket];
+    auto elements = low_rank_elements(*plan_.low_rank, one.gradients);
+    CompressionTimes times;
+    if (overheads_.compresses) times = compression_times(one, *plan_.low_rank, overheads_);
+    compute(Activity::compress, bucket, times.before);
+    reduce_part(bucket, elements.whole);
+    compute(Activity::compress, bucket, times.unpack);
+    reduce_part(bucket, elements.p);
+    compute(Activity::compress, bucket, times.between);
+    reduce_part(bucket, elements.q);
+    compute(Activity::compress, bucket, times.after);
+    launched_as_.push_back(std::nullopt);
+  }
+  void reduce_part(std::size_t bucket, std::int64_t elements) {
+    if (elements == 0) return;
+    compute(Activity::launch, bucket, overheads_.launch);
+    all_reduce(Activity::all_reduce, bucket,
+               Bytes(static_cast<double>(elements) * bytes_per_element(plan_.buckets[bucket].dtype)));
+    if (!std::exchange(has_reduced_, true)) ops_.back().duration = overheads_.first_start;
+    wait(ops_.size() - 1);
   }
 
   void finish() {
     for (std::size_t i = 0; i < reductions_.size(); ++i) {
       if (plan_.strategy == Strategy::naive) launch(i);
-      wait(launched_as_[i]);
+      if (launched_as_[i]) wait(*launched_as_[i]);
       if (reductions_[i].activity != Activity::all_reduce) continue;
       auto bucket = reductions_[i].bucket;
       pass(Activity::copy_out, bucket, plan_.buckets[bucket].bytes,
-           hook_passes(plan_.buckets[bucket]).out + passes_of(bucket).out);
+           (launched_as_[i] ? hook_passes(plan_.buckets[bucket]).out : 0) + passes_of(bucket).out);
     }
   }
 
@@ -219,8 +264,10 @@ class Builder {
   std::optional<std::size_t> last_compute_;
   bool is_cut_ = false;
   std::vector<std::size_t> awaited_;
-  std::optional<std::size_t> covers_awaited_;  // a collective that waited for all of them
-  std::vector<std::size_t> launched_as_;       // by reduction: its op
+  std::optional<std::size_t> covers_awaited_;            // a collective that waited for all of them
+  std::vector<std::optional<std::size_t>> launched_as_;  // by reduction: its op; none: it was waited for
+  bool has_reduced_ = false;
+  std::size_t turn_ = 0;
 };
 
 }  // namespace

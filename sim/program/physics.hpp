@@ -32,10 +32,12 @@ struct Overheads {
       pass_bandwidth;            // bytes moved, so 2 x bytes a pass; absent: passes cost nothing
   Seconds pass_launch;           // each pass over a tensor (before) or a bucket (after), besides
   Passes passes, passes_of_one;  // of a bucket; of a bucket of a single gradient
-  bool casts = false;            // and those of a hook that compresses
-  Seconds gradient;              // each gradient's hook
-  Seconds launch;                // each collective's launch
-  Seconds first_start;           // how much longer the first collective of an iteration takes to start
+  bool compresses = false;       // and what a hook does that compresses
+  // Of PowerSGD's products; absent: they take what they move.
+  std::optional<FlopsPerSecond> product_rate;
+  Seconds gradient;     // each gradient's hook
+  Seconds launch;       // each collective's launch
+  Seconds first_start;  // how much longer the first collective of an iteration takes to start
   [[nodiscard]] bool is_off() const {
     constexpr Seconds kNothing;
     return passes == Passes() && passes_of_one == Passes() && gradient == kNothing && launch == kNothing &&

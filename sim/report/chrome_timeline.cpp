@@ -56,6 +56,8 @@ std::string span_name(const Span& span) {
       return fmt::format("copy into bucket {}", span.index);
     case Activity::copy_out:
       return fmt::format("copy out of bucket {}", span.index);
+    case Activity::compress:
+      return fmt::format("compress bucket {}", span.index);
     case Activity::launch:
       return "hook or launch";
     case Activity::all_reduce:

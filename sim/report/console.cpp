@@ -111,7 +111,9 @@ void print_facts(std::ostream& out, const IterationMetrics& m) {
                              m.n_buckets == 1 ? "" : "s");
   if (m.bucket_cap) buckets += fmt::format(", bucket cap {}", format_bytes(*m.bucket_cap));
   if (m.first_bucket_cap) buckets += fmt::format(" (first {})", format_bytes(*m.first_bucket_cap));
-  if (m.comm_hook != CommHook::none)
+  if (m.comm_hook == CommHook::power_sgd)
+    buckets += ", PowerSGD";
+  else if (m.comm_hook != CommHook::none)
     buckets += fmt::format(", gradients cast to {}", m.comm_hook == CommHook::fp16 ? "fp16" : "bf16");
   print_fact(out, "reduction", buckets);
   if (m.construction_broadcast)

@@ -29,13 +29,16 @@ Seconds time_lost(const std::vector<Span>& lane) {
 Seconds tail_of(const std::vector<Span>& lane) {
   Seconds sum;
   for (auto span = lane.rbegin(); span != lane.rend() && span->activity != Activity::backward; ++span)
-    if (span->activity == Activity::wait || span->activity == Activity::copy_out)
+    if (span->activity == Activity::wait || span->activity == Activity::copy_out ||
+        span->activity == Activity::compress)
       sum += span->end - span->start;
   return sum;
 }
 
 void measure_losses(const RankTimeline& rank, IterationMetrics& metrics) {
-  auto copies = time_in(rank.compute, Activity::copy_in) + time_in(rank.compute, Activity::copy_out);
+  Seconds copies;  // and what PowerSGD computes
+  for (auto activity : {Activity::copy_in, Activity::copy_out, Activity::compress})
+    copies += time_in(rank.compute, activity);
   auto usual = [&](Seconds time) { return time / rank.slowdown; };
   auto computed = metrics.forward + metrics.backward_compute + metrics.overhead + metrics.optimizer;
   std::array<Seconds, kLossCauses.size()> lost{computed - usual(computed),
@@ -53,7 +56,7 @@ void measure_compute(const RankTimeline& rank, IterationMetrics& metrics) {
   metrics.forward = time_in(rank.compute, Activity::forward);
   metrics.backward_compute = time_in(rank.compute, Activity::backward);
   metrics.interference = time_lost(rank.compute);
-  for (auto activity : {Activity::copy_in, Activity::copy_out, Activity::launch})
+  for (auto activity : {Activity::copy_in, Activity::copy_out, Activity::compress, Activity::launch})
     metrics.overhead += time_in(rank.compute, activity);
   metrics.tail = tail_of(rank.compute);
   metrics.buffer_broadcast = time_in(rank.compute, Activity::broadcast);
@@ -135,14 +138,16 @@ BucketMetrics collective_of(const Span& span, const RankTimeline& rank, const It
 }
 
 // The bucket's own part of it. Of several micro-batches the last one's counts; where a bucket is reduced in
-// two steps, both of them.
+// several steps, all of them.
 void add_bucket(const Span& span, const RankTimeline& rank, const IterationContext& context,
                 std::vector<std::optional<std::pair<Activity, BucketMetrics>>>& by_index,
                 std::vector<std::size_t>& order) {
   DDPSIM_CHECK(span.index < by_index.size(), "only planned buckets are reduced");
   auto& known = by_index[span.index];
-  if (known && known->first != span.activity) {
+  bool is_part = context.plan.low_rank != nullptr;
+  if (known && (is_part || known->first != span.activity)) {
     known->second.end = std::max(known->second.end, span.end - rank.backward_start);
+    if (is_part) known->second.wire += span.bytes;
     return;
   }
   if (known) std::erase(order, span.index);

@@ -55,6 +55,19 @@ Json recorded_json(const RecordedComparison& comparison) {
   return recorded;
 }
 
+Json best_caps_json(const BestCaps& best) {
+  Json both;
+  for (auto [key, choice] : {std::pair("single", &best.single), std::pair("list", &best.list)}) {
+    auto& one = both[key];
+    one["bucket_caps_bytes"] = Json::array();
+    for (auto cap : choice->caps) one["bucket_caps_bytes"].push_back(json::bytes(cap));
+    one["n_buckets"] = choice->buckets;
+    one["iteration_s"] = choice->iteration.value();
+  }
+  both["search_leaves_out"] = best.left_out;
+  return both;
+}
+
 Json point_json(const std::vector<std::string>& axes, const SweepPoint& point) {
   Json fields;
   fields["axes"] = json::axes(axes, point.axis_values);
@@ -70,7 +83,8 @@ Json point_json(const std::vector<std::string>& axes, const SweepPoint& point) {
 }  // namespace
 
 std::string simulate_json(const IterationMetrics& metrics, const ToolInfo& tool,
-                          const std::optional<RecordedComparison>& recorded, const std::vector<Note>& notes) {
+                          const std::optional<RecordedComparison>& recorded, const std::vector<Note>& notes,
+                          const std::optional<BestCaps>& best) {
   Json result;
   json::add_metrics(metrics, result);
   auto& buckets = result["buckets"] = Json::array();
@@ -78,6 +92,7 @@ std::string simulate_json(const IterationMetrics& metrics, const ToolInfo& tool,
   if (metrics.used_parameter_bitmap)
     result["used_parameter_bitmap"] = bitmap_json(*metrics.used_parameter_bitmap);
   if (recorded) result["recorded"] = recorded_json(*recorded);
+  if (best) result["best_caps"] = best_caps_json(*best);
   result["notes"] = json::notes(notes);
   result["tool"] = json::tool(tool);
   return json::text_of(result);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/report/best_caps.hpp"
 #include "sim/report/metrics.hpp"
 #include "sim/report/recorded_comparison.hpp"
 #include "sim/report/sweep_result.hpp"
@@ -27,7 +28,7 @@ struct ScenarioInfo {
 // One point with its buckets, and beside what was recorded where there is something.
 std::string simulate_json(const IterationMetrics& metrics, const ToolInfo& tool,
                           const std::optional<RecordedComparison>& recorded = {},
-                          const std::vector<Note>& notes = {});
+                          const std::vector<Note>& notes = {}, const std::optional<BestCaps>& best = {});
 std::string sweep_json(const SweepResult& result, const ScenarioInfo& scenario, const ToolInfo& tool);
 
 }  // namespace ddpsim

@@ -72,13 +72,14 @@ void add_caps(const Scenario& scenario, std::vector<Change>& changes, std::vecto
                        {fmt::format("ddp.bucket_cap={:.0f}B", cap.value())}});
   };
   Bytes cap = *scenario.plan.bucket_cap;
-  if (scenario.ddp.rule == BucketRule::torch && scenario.ddp.bucket_caps.empty()) {
+  if (scenario.ddp.rule == BucketRule::torch && scenario.ddp.bucket_caps.empty() && !scenario.ddp.compiled) {
     auto caps = distinct_bucket_caps(*scenario.trace, scenario.ddp);
     auto above = std::upper_bound(caps.begin(), caps.end(), cap);
     if (above != caps.end()) add("the next larger cap,", *above);
     if (above - caps.begin() > 1) add("the next smaller cap,", *(above - 2));
   } else {
-    left_out.push_back({"the next caps of other buckets", "they are known for one cap and PyTorch's rule"});
+    left_out.push_back({"the next caps of other buckets",
+                        "they are known for one cap, PyTorch's rule and a graph that is not compiled"});
   }
   add("caps twice as large,", 2 * cap);
   if (cap >= Bytes(2)) add("caps half as large,", Bytes(std::floor((cap / 2).value())));

@@ -78,9 +78,9 @@ void explain_parts(std::ostream& out, WhatIf& what_if, const Scenario& scenario,
 std::string bound_by_links(const Scenario& scenario) {
   std::size_t bound = 0, all = 0;
   for (const auto& model : scenario.communication->nccl)
-    for (const auto& bucket : scenario.plan.buckets) {
+    for (auto bytes : all_reduces_of(scenario.plan)) {
       ++all;
-      bound += model->cost().choose(bucket.wire).time < model->choose(bucket.wire).time;
+      bound += model->cost().choose(bytes).time < model->choose(bytes).time;
     }
   if (bound == 0) return "; NCCL's own times bound them all";
   return bound == all ? "; it bounds them all"

@@ -38,6 +38,36 @@ std::vector<Bytes> as_broadcasts(const Value& value) {
   return sizes;
 }
 
+PowerSgd read_power_sgd(const Value& value) {
+  MapReader reader(value, "ddp.comm_hook.powersgd");
+  PowerSgd options;
+  options.rank = static_cast<int>(reader.optional("rank", as_integer(1, 65536)).value_or(options.rank));
+  options.start_iteration = static_cast<int>(
+      reader.optional("start_iteration", as_integer(0, 1'000'000'000)).value_or(options.start_iteration));
+  options.min_compression_rate = reader.optional("min_compression_rate", config::as_number(0, 1e9))
+                                     .value_or(options.min_compression_rate);
+  options.error_feedback = reader.optional("use_error_feedback", as_bool).value_or(options.error_feedback);
+  options.warm_start = reader.optional("warm_start", as_bool).value_or(options.warm_start);
+  reader.finish();
+  return options;
+}
+
+// A word, or PowerSGD with its parameters.
+void read_comm_hook(const Value& value, DdpOptions& options) {
+  if (value.kind == Value::Kind::map) {
+    MapReader reader(value, "ddp.comm_hook");
+    options.comm_hook = CommHook::power_sgd;
+    options.power_sgd = read_power_sgd(reader.require("powersgd"));
+    reader.finish();
+    return;
+  }
+  Words<CommHook> hooks{{"none", CommHook::none},
+                        {"fp16", CommHook::fp16},
+                        {"bf16", CommHook::bf16},
+                        {"powersgd", CommHook::power_sgd}};
+  options.comm_hook = as_word(hooks)(value);
+}
+
 }  // namespace
 
 DdpOptions read_ddp_section(const Value* value) {
@@ -63,8 +93,9 @@ DdpOptions read_ddp_section(const Value* value) {
   Words<DdpIteration> iterations{
       {"first", DdpIteration::first}, {"second", DdpIteration::second}, {"steady", DdpIteration::steady}};
   options.iteration = reader.optional("iteration", as_word(iterations)).value_or(DdpIteration::steady);
-  Words<CommHook> hooks{{"none", CommHook::none}, {"fp16", CommHook::fp16}, {"bf16", CommHook::bf16}};
-  options.comm_hook = reader.optional("comm_hook", as_word(hooks)).value_or(CommHook::none);
+  if (const Value* hook = reader.find("comm_hook")) read_comm_hook(*hook, options);
+  options.compiled = reader.optional("compiled", as_bool).value_or(false);
+  options.process_groups = static_cast<int>(reader.optional("process_groups", as_integer(1, 64)).value_or(1));
   options.broadcast_buffers = reader.optional("broadcast_buffers", as_broadcasts);
   options.torch = reader.optional("torch", as_torch_version).value_or(TorchVersion{});
   reader.finish();

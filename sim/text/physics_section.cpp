@@ -42,7 +42,7 @@ void passes_as_implemented(const ReductionPlan& plan, const DdpOptions& options,
     overheads.passes = overheads.passes_of_one = kDivision;
   } else if (plan.strategy == Strategy::ddp && options.rule == BucketRule::torch) {
     overheads.passes = overheads.passes_of_one = {1, options.gradient_as_bucket_view ? 0.0 : 1.0};
-    overheads.casts = plan.comm_hook != CommHook::none;
+    overheads.compresses = plan.comm_hook != CommHook::none;
   } else {
     overheads.passes = kByHand;
     overheads.passes_of_one = kDivision;
@@ -58,6 +58,12 @@ void read_passes(const Value* value, const ReductionPlan& plan, const DdpOptions
   overheads.passes = {reader.required("in", number), reader.required("out", number)};
   overheads.passes_of_one = overheads.passes;
   reader.finish();
+}
+
+// Of gradients; a type the GPU has no peak for is multiplied as float32.
+FlopsPerSecond product_rate(const GpuDescription& gpu, DType dtype) {
+  auto precision = precision_of(dtype);
+  return peak_of(gpu, gpu.peak.contains(precision) ? precision : Precision::float32);
 }
 
 // Where the section says nothing of interference.
@@ -147,6 +153,7 @@ Physics read_physics_section(const PhysicsSections& sections, const GpuDescripti
     throw InputError(passes->span, "nothing says how long a pass over memory takes",
                      "set physics.pass_bandwidth, at most the GPU's memory bandwidth, or cluster.gpu");
   if (overheads.pass_bandwidth) read_passes(passes, plan, options, overheads);
+  if (gpu && plan.low_rank) overheads.product_rate = product_rate(*gpu, plan.buckets.front().dtype);
   overheads.gradient = reader.optional("gradient", as_seconds).value_or(Seconds(0));
   overheads.launch = reader.optional("launch", as_seconds).value_or(Seconds(0));
   overheads.first_start = reader.optional("first_start", as_seconds).value_or(Seconds(0));

@@ -211,7 +211,9 @@ Scenario ScenarioReader::read(const Value& root) {
   const Value* slower = stragglers ? &stragglers->value : nullptr;
   auto collectives = read_collective(collective);
   auto sharding = read_fsdp(fsdp, strategy, scenario);
-  collectives.communicators = communicators_of(strategy, sharding);
+  if (strategy == Strategy::ddp && options.process_groups > 1)
+    check_process_groups(root, collectives.backend, collectives.table != nullptr);
+  collectives.communicators = communicators_of(strategy, sharding, options.process_groups);
   collectives.shard_group = {sharding.shard_group, shard_group_place(root, fsdp)};
   auto places = read_cluster(cluster, collectives, slower, fidelity.fidelity, scenario);
   read_strategy(root, strategy, sharding, options, scenario);
@@ -219,6 +221,7 @@ Scenario ScenarioReader::read(const Value& root) {
     scenario.notes.push_back(registration_guessed_note());
   PathResolver resolve_path = [this](const Value& path) { return resolve(path); };
   scenario.physics = read_physics_section({physics, spread}, gpu.get(), scenario.plan, options, resolve_path);
+  check_ddp_extras(root, collectives.backend, scenario);
   if (const auto& overheads = scenario.physics.overheads;
       scenario.sharded && (overheads.launch > Seconds() || overheads.gradient > Seconds()))
     scenario.notes.push_back(

@@ -120,7 +120,7 @@ class ScenarioReader {
                           FsdpOptions& options);
   // The plan of the strategy, and what is sharded.
   static void read_strategy(const config::Value& root, Strategy strategy, const FsdpOptions& fsdp,
-                            const DdpOptions& options, Scenario& scenario);
+                            DdpOptions options, Scenario& scenario);
   Collective read_collective(const config::Value* value);
   // `wanted`: simulated, even where NCCL's model alone would do; none: as is best.
   std::shared_ptr<const RankPlaces> read_cluster(const config::Value& root, const Collective& collective,

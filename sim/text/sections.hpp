@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "sim/collective/backend.hpp"
 #include "sim/config/value.hpp"
 #include "sim/engine/scenario.hpp"
 #include "sim/gpu/gpu_description.hpp"
@@ -67,6 +68,12 @@ struct PhysicsSections {
 Physics read_physics_section(const PhysicsSections& sections, const GpuDescription* gpu,
                              const ReductionPlan& plan, const DdpOptions& options,
                              const PathResolver& resolve);
+
+// What DistributedDataParallel can do besides (communication hooks): refuses it where it is not simulated, and
+// notes what is left out. After plan and physics are read.
+void check_ddp_extras(const config::Value& root, Backend backend, Scenario& scenario);
+// `ddp.process_groups` above one. Before the cluster is read.
+void check_process_groups(const config::Value& root, Backend backend, bool is_measured);
 
 // `variability`, of which a trace says how much it was itself.
 Variability read_variability_section(const config::Value& variability, const LayerTrace& trace,

@@ -1,9 +1,12 @@
 // The keys `strategy` and `fsdp`: what is reduced, or gathered and reduced, together.
+#include <algorithm>
+
 #include <fmt/core.h>
 
 #include "sim/text/plausibility.hpp"
 #include "sim/text/scenario_reader.hpp"
 #include "sim/trace/forward_ends.hpp"
+#include "sim/trace/parameter_shapes.hpp"
 
 namespace ddpsim {
 namespace {
@@ -144,6 +147,20 @@ bool needs_forward_ends(const ShardedPlan& plan) {
   return megatron ? megatron->options.overlap_param_gather : !std::holds_alternative<ZeroPlan>(plan);
 }
 
+// What the model says that is computed, or that the trace's header names.
+void take_known_model(const Scenario& scenario, DdpOptions& options) {
+  const auto& trace = *scenario.trace;
+  const Transformer* model = scenario.model_step ? &scenario.model_step->model : nullptr;
+  if (!model && trace.metadata.model) model = find_transformer(*trace.metadata.model);
+  if (!model) return;
+  options.parameter_rows = parameter_rows(trace, *model);
+  bool has_head = std::ranges::any_of(
+      trace.gradients, [](const Gradient& gradient) { return gradient.name == "lm_head.weight"; });
+  if (model->tied && !options.parameter_rows.empty() && !has_head)
+    options.tied_head = Bytes(static_cast<double>(model->vocab * model->hidden) *
+                              bytes_per_element(trace.gradients.front().dtype));
+}
+
 }  // namespace
 
 FsdpOptions ScenarioReader::read_fsdp(const Value* fsdp, Strategy strategy, Scenario& scenario) {
@@ -166,7 +183,9 @@ FsdpOptions ScenarioReader::read_fsdp(const Value* fsdp, Strategy strategy, Scen
 }
 
 void ScenarioReader::read_strategy(const Value& root, Strategy strategy, const FsdpOptions& fsdp,
-                                   const DdpOptions& options, Scenario& scenario) {
+                                   DdpOptions options, Scenario& scenario) {
+  if (strategy == Strategy::ddp && (options.comm_hook == CommHook::power_sgd || options.compiled))
+    take_known_model(scenario, options);
   scenario.ddp = options;
   const auto* groups = root.find("cluster")->value.find("groups");
   if (scenario.model_step && groups && groups->value.find("tensor_parallel"))

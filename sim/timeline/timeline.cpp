@@ -9,13 +9,14 @@
 namespace ddpsim {
 namespace {
 
-constexpr Names<Activity, 12> kActivityNames{{{"broadcast", Activity::broadcast},
+constexpr Names<Activity, 13> kActivityNames{{{"broadcast", Activity::broadcast},
                                               {"forward", Activity::forward},
                                               {"backward", Activity::backward},
                                               {"wait", Activity::wait},
                                               {"optimizer", Activity::optimizer},
                                               {"copy_in", Activity::copy_in},
                                               {"copy_out", Activity::copy_out},
+                                              {"compress", Activity::compress},
                                               {"launch", Activity::launch},
                                               {"all_reduce", Activity::all_reduce},
                                               {"all_gather", Activity::all_gather},

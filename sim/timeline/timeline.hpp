@@ -16,6 +16,7 @@ enum class Activity {
   optimizer,
   copy_in,                // passes over gradients before their all-reduce: the copy into a bucket
   copy_out,               // and after it: the division by the number of ranks, the copy back
+  compress,               // what PowerSGD does to gradients before, between and after their all-reduces
   launch,                 // hooks and the launch of collectives
   all_reduce,             // a bucket's collective, on the communication lane
   all_gather,             // of a unit's parameters

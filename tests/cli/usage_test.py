@@ -78,7 +78,7 @@ class UsageTest(cli.CliTest):
                 self.assertRegex(done.stdout, r"\n\nExample:\n  ddpsim " + (" ".join(command) or "sweep") + " ")
 
     def test_help_lists_every_option_with_a_description(self):
-        for command, options in ((["simulate"], "set json csv quiet timeline check-fidelity check-ranks"),
+        for command, options in ((["simulate"], "set json csv quiet timeline best-caps check-fidelity check-ranks"),
                                  (["sweep"], "set json csv quiet plot jobs exact-optimum"),
                                  (["topology", "rings"], "world-size channels"),
                                  (["topology", "costs"], "world-size bytes"),

@@ -154,7 +154,7 @@ TEST(CommHook, CastsTakePasses) {
     auto& overheads = scenario.physics.overheads;
     overheads.pass_bandwidth = BytesPerSecond(1e9);
     overheads.passes = overheads.passes_of_one = {1, 1};
-    overheads.casts = hook != CommHook::none;
+    overheads.compresses = hook != CommHook::none;
     return metrics_of(scenario).overhead.value();
   };
   EXPECT_NEAR(overhead(CommHook::none, DType::float32), 0.008, 1e-12);

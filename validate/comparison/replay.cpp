@@ -16,6 +16,9 @@ void check_can_be_real(const Scenario& scenario) {
     throw InputError("a real run measures steady iterations, not the first ones", "remove ddp.iteration");
   if (scenario.plan.comm_hook != CommHook::none)
     throw InputError("a real run has no communication hook", "remove ddp.comm_hook");
+  if (scenario.plan.compiled_graph) throw InputError("a real run compiles no graph", "remove ddp.compiled");
+  if (scenario.plan.process_groups > 1)
+    throw InputError("a real run has one process group", "remove ddp.process_groups");
   if (!scenario.plan.buffer_broadcasts.empty())
     throw InputError("a real run broadcasts no buffers", "write ddp.broadcast_buffers: false");
   if (scenario.plan.used_parameter_bitmap || !scenario.plan.unused.empty())

@@ -179,6 +179,14 @@ TEST(CheckCanBeReal, UnusedParameters) {
   EXPECT_EQ(refusal(scenario_of("strategy: naive\n", ", unused_parameters: [b]")), message);
 }
 
+TEST(CheckCanBeReal, WhatDdpCanDoBesides) {
+  EXPECT_EQ(refusal(scenario_of("ddp: {compiled: true}\n")),
+            "error: a real run compiles no graph\nhint: remove ddp.compiled");
+  auto by_turns = scenario_of("");
+  by_turns.plan.process_groups = 2;
+  EXPECT_EQ(refusal(by_turns), "error: a real run has one process group\nhint: remove ddp.process_groups");
+}
+
 // That of a static graph has a bitmap of its own.
 TEST(CheckCanBeReal, TheFirstIteration) {
   for (const char* options : {"iteration: first", "iteration: first, static_graph: true"})
