@@ -3,10 +3,10 @@
 #include <fmt/core.h>
 
 #include "sim/base/output_file.hpp"
-#include "sim/cli/number_lists.hpp"
 #include "sim/cli/cluster_options.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/notes.hpp"
+#include "sim/cli/number_lists.hpp"
 #include "sim/cli/scenario_options.hpp"
 #include "sim/cost/nccl_communicator.hpp"
 #include "sim/cost/operation_costs.hpp"

@@ -69,8 +69,8 @@ Physics read_physics_section(const PhysicsSections& sections, const GpuDescripti
                              const ReductionPlan& plan, const DdpOptions& options,
                              const PathResolver& resolve);
 
-// What DistributedDataParallel can do besides (communication hooks): refuses it where it is not simulated, and
-// notes what is left out. After plan and physics are read.
+// What DistributedDataParallel can do besides (communication hooks): refuses it where it is not simulated,
+// and notes what is left out. After plan and physics are read.
 void check_ddp_extras(const config::Value& root, Backend backend, Scenario& scenario);
 // `ddp.process_groups` above one. Before the cluster is read.
 void check_process_groups(const config::Value& root, Backend backend, bool is_measured);

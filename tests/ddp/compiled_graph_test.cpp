@@ -8,7 +8,6 @@
 #include "sim/ddp/distinct_bucket_caps.hpp"
 #include "sim/model/transformer_modules.hpp"
 
-
 namespace ddpsim::testing {
 namespace {
 

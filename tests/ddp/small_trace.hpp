@@ -30,7 +30,8 @@ inline std::string show_buckets(const LayerTrace& trace, const ReductionPlan& pl
   std::string out;
   for (const auto& bucket : plan.buckets) {
     if (!out.empty()) out += " |";
-    for (auto gradient : bucket.gradients) out += (out.empty() ? "" : " ") + trace.gradients[gradient].name.str();
+    for (auto gradient : bucket.gradients)
+      out += (out.empty() ? "" : " ") + trace.gradients[gradient].name.str();
   }
   return out;
 }
