@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
-#include <ranges>
 
 #include "sim/program/step_builder.hpp"
 
@@ -63,7 +62,8 @@ class MegatronBuilder {
   }
 
   void gather_all() {
-    for (auto bucket : plan_.forward_order | std::views::reverse) step_.wait(gather(bucket));
+    for (auto bucket = plan_.forward_order.rbegin(); bucket != plan_.forward_order.rend(); ++bucket)
+      step_.wait(gather(*bucket));
     step_.compute(Activity::copy_out, 0, {});
   }
 
