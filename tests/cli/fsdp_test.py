@@ -171,6 +171,14 @@ class HybridTest(FsdpTest):
                     flows = self.result(*sets, f"engine.fidelity={fidelity}", "engine.network=builtin")
                     self.assertAlmostEqual(flows["iteration_s"] / closed["iteration_s"], 1, delta=1e-9)
 
+    def test_thousands_of_flows_that_are_slowed(self):
+        """With interference flows are stopped and started anew all the time, more than a thousand of them at once; SimGrid says what the builtin network does."""
+        sets = ["strategy=hsdp1", "cluster.topology=topologies/dgx-h100.yaml", "workload.micro_batch=8", "physics.interference=0.3",
+                "workload.stragglers=[{rank: 3, slowdown: 1.1}]", "engine.fidelity=folded"]
+        simgrid, builtin = (self.result(*sets, f"engine.network={network}") for network in ("simgrid", "builtin"))
+        self.assertEqual(simgrid["network"], "simgrid")
+        self.assertAlmostEqual(simgrid["iteration_s"] / builtin["iteration_s"], 1, delta=1e-6)
+
     def test_communicators_share_links(self):
         """Gathers beside reduce-scatters: both on NVLink, and no slower than one after the other."""
         one = self.result()

@@ -53,6 +53,33 @@ class GrowthTest(ScaleTest):
         eight, many = self.points("--gpus", "8,64", "--set", "cluster.topology=ring.yaml")
         self.assertAlmostEqual(many["iteration_s"] / eight["iteration_s"], math.exp(0.01 * 2.3437) / math.exp(0.01 * 1.4236), delta=2e-4)
 
+    def test_fewer_than_an_estimate_was_fitted_to(self):
+        """Two GPUs are faster than the slowest of 8: a loss below zero, and a range with its ends in order."""
+        point = self.points("--gpus", "2,8", "--set", "cluster.topology=topologies/dgx-h100.yaml", "--set", "physics={interference: 0, passes: none}")[0]
+        losses = {loss["cause"]: loss["seconds"] for loss in point["losses"]}
+        self.assertLess(losses["spread"], 0)
+        least, most = point["iteration_range_s"]
+        self.assertLess(least, point["iteration_s"])
+        self.assertLess(point["iteration_s"], most)
+        self.assertAlmostEqual((point["forward_s"] + point["backward_compute_s"]) / (point["iteration_s"] - sum(losses.values())),
+                               math.exp(0.02 * 0.5642) / math.exp(0.02 * 1.4236), delta=2e-3)
+
+    def test_two_frameworks_are_two_estimates(self):
+        """One fitted to steps of 4096 GPUs has more of the spread in it: never the other's times."""
+        text = (cli.SOURCE_ROOT / "software/fsdp-eager-2023.yaml").read_text()
+        self.write("a.yaml", text)
+        self.write("b.yaml", text.replace("early_stop: true", "early_stop: true\nranks: 4096"))
+        self.ok("sweep", "m.yaml", "--set", "spread={ranks: 0.02}", "--set", "sweep.workload.framework=[a.yaml, b.yaml]", "--jobs", "1", "--json", "r.json")
+        a, b = (point["iteration_s"] for point in json.loads(self.read("r.json"))["points"])
+        self.assertLess(b, a * 0.98)
+        self.assertEqual(b, self.simulate("spread={ranks: 0.02}", "workload.framework=b.yaml", file="m.yaml")["iteration_s"])
+
+    def test_what_does_not_fit_is_said(self):
+        self.write("m.yaml", MODEL.replace("gpt2-medium", "llama-2-70b") % "fsdp" + "sweep: {strategy: [fsdp, ddp]}\n")
+        done = self.ok("scale", "m.yaml", "--gpus", "8,16")
+        self.assertIn("on 8 GPUs it does not fit", done.stdout)
+        self.assertIn("the sweep over strategy is left out", done.stderr)
+
     def test_strong_scaling(self):
         """256 samples of a step: 4 micro-batches of 4 each on 16 GPUs, one on 64, one sample on 256."""
         sets = ["--set", "cluster.world_size=64", "--strong"]

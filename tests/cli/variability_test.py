@@ -128,6 +128,25 @@ class SlowTest(VariabilityTest):
         self.assertEqual(one["iterations"]["slowest_of"], groups["iterations"]["slowest_of"])
         self.assertEqual(one["forward_s"], groups["forward_s"])
 
+    def test_groups_that_nccl_treats_differently(self):
+        """Equal groups that NCCL's model tells apart draw from the same ranks all the same."""
+        self.copy_data()
+        self.write("g.yaml", """workload: {model: gpt2, micro_batch: 4, sequence: 1024}
+strategy: fsdp
+cluster:
+  topology: topologies/superpod-h100.yaml
+  world_size: 16
+  gpu: h100-sxm
+  groups: [{ranks: [0, 1, 2, 3]}, {ranks: [4, 5, 8, 9]}, {ranks: [6, 7, 10, 11]}, {ranks: [12, 13, 14, 15]}]
+variability: {iterations: 20, jitter: 0.05, seed: 3}
+""")
+        self.ok("simulate", "g.yaml", "--timeline", "t.json", "--json", "r.json")
+        result = self.read_json("r.json")
+        self.assertLess(result["reported_rank"], 16)
+        names = [event["args"]["name"] for event in json.loads(self.read("t.json"))["traceEvents"] if event["name"] == "process_name"]
+        slower = [float(name.split(", ")[1].split("x")[0]) for name in names if "x slower" in name]
+        self.assertTrue(all(0.8 < slowdown < 1.5 for slowdown in slower), names)
+
 
 class SharedLinksTest(cli.CliTest):
     """Two jobs on one set of NICs, with interference: every draw is simulated."""
