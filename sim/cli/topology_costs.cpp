@@ -1,4 +1,5 @@
 #include <memory>
+#include <numeric>
 
 #include <fmt/core.h>
 
@@ -65,6 +66,9 @@ void costs(const CostOptions& options) {
     nccl::Calibration calibration;
     if (topology->nccl->calibration) calibration = read_calibration(*topology->nccl->calibration);
     all = nccl_costs(*cluster, *topology->nccl, allowed, calibration, operations, sizes);
+    std::vector<int> gpus(static_cast<std::size_t>(cluster->gpus()));
+    std::iota(gpus.begin(), gpus.end(), 0);
+    print_notes(nccl_notes(nccl_communicator(*cluster, gpus, *topology->nccl), allowed, calibration));
   } else {
     all = plain_costs(*cluster, operations, sizes);
   }

@@ -131,7 +131,9 @@ std::vector<Change> changes_of(const WhatIf& what_if, const Scenario& scenario,
   std::vector<Change> changes;
   add_caps(scenario, changes, left_out);
   add_views(scenario, changes, left_out);
-  for (const char* strategy : {"ddp", "overlap", "flat", "naive"})
+  std::vector<std::string_view> strategies{"ddp", "overlap", "flat", "naive"};
+  if (scenario.sharded) strategies = {"fsdp", "fsdp1", "hsdp", "zero1", "zero2", "zero3", "megatron", "ddp"};
+  for (auto strategy : strategies)
     if (strategy != strategy_name(scenario.plan.strategy))
       changes.push_back({fmt::format("strategy {}", strategy), {fmt::format("strategy={}", strategy)}});
   add_algorithms(what_if, scenario, changes, left_out);
@@ -172,6 +174,11 @@ struct Outcome {
   Seconds difference;
 };
 
+Outcome outcome_of(const Change& change, const IterationMetrics& changed, const IterationMetrics& metrics) {
+  bool fits = !changed.memory || changed.memory->fits() || (metrics.memory && !metrics.memory->fits());
+  return {change.name + (fits ? "" : " (does not fit)"), changed.iteration - metrics.iteration};
+}
+
 void print_outcomes(std::ostream& out, std::vector<Outcome> outcomes, Seconds iteration,
                     const std::vector<LeftOut>& left_out) {
   std::stable_sort(outcomes.begin(), outcomes.end(),
@@ -194,7 +201,7 @@ void explain(std::ostream& out, const std::string& path, const config::Value& ro
   std::vector<LeftOut> left_out;
   std::vector<Outcome> outcomes;
   for (const auto& change : changes_of(what_if, scenario, left_out)) try {
-      outcomes.push_back({change.name, what_if.simulate(change).iteration - metrics.iteration});
+      outcomes.push_back(outcome_of(change, what_if.simulate(change), metrics));
     } catch (const InputError& error) {
       left_out.push_back({change.name, error.message()});
     }

@@ -33,7 +33,9 @@ Work dealt_out(const Work& work, std::int64_t from, std::int64_t gpus, bool can_
   if (can_split && samples % gpus == 0) return {1, samples / gpus};
   throw InputError(fmt::format("{} micro-batches{} are no whole number on each of {} GPUs", all,
                                can_split ? fmt::format(" of {} samples", work.samples) : "", gpus),
-                   can_split ? "choose a batch, or numbers of GPUs, that divide"
+                   can_split ? "set cluster.world_size or ddp.accumulation_steps, whose product with "
+                               "workload.micro_batch is shared "
+                               "out, or choose other numbers of GPUs"
                              : "a trace's micro-batch is not split: choose "
                                "numbers of GPUs that divide them");
 }

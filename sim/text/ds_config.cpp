@@ -186,9 +186,10 @@ class DsConfig {
     if (batch) {
       const auto* sweep = root_.find("sweep");
       if ((sweep && sweep->value.find("cluster.world_size")) || find_at(root_, "cluster.groups"))
-        throw InputError(batch_->span,
-                         "train_batch_size is of one number of data-parallel ranks, and here it varies",
-                         "give train_micro_batch_size_per_gpu and gradient_accumulation_steps instead");
+        throw InputError(
+            batch_->span, "train_batch_size is of one number of data-parallel ranks, and here it varies",
+            "give train_micro_batch_size_per_gpu and gradient_accumulation_steps instead, or --set "
+            "cluster.world_size, which takes its axis out");
       const auto* world = find_at(root_, "cluster.world_size");
       std::int64_t ranks = world ? config::as_integer(1, kLargestWorldSize)(*world) : 1;
       if (!micro && !steps) steps = 1;
