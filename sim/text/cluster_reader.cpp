@@ -1,6 +1,5 @@
 // The section `cluster` of a scenario: with `collective` it says what an all-reduce costs.
 #include <algorithm>
-#include <map>
 #include <numeric>
 
 #include <fmt/core.h>
@@ -104,23 +103,6 @@ std::vector<RankPlace> places_of(const std::vector<GroupSection>& groups, const 
 void set_nodes(const Cluster& cluster, const std::vector<int>& gpu_of_rank, std::vector<RankPlace>& places) {
   for (std::size_t rank = 0; rank < places.size(); ++rank)
     places[rank].node = cluster.node_of(gpu_of_rank[rank]);
-}
-
-// By what they hold of these ranks.
-std::vector<AlikeNodes> alike_nodes(std::span<const int> ranks, std::span<const RankPlace> places) {
-  std::map<int, std::map<double, int>> held;
-  for (int rank : ranks) {
-    const auto& place = places[static_cast<std::size_t>(rank)];
-    ++held[place.node][place.slowdown];
-  }
-  std::map<std::map<double, int>, int> kinds;
-  for (const auto& [node, of_node] : held) ++kinds[of_node];
-  std::vector<AlikeNodes> alike;
-  for (const auto& [of_node, nodes] : kinds) {
-    alike.push_back({{}, nodes});
-    for (auto [slowdown, count] : of_node) alike.back().ranks.push_back({slowdown, count});
-  }
-  return alike;
 }
 
 std::vector<int> ranks_of_node(int node, const Cluster& cluster, const std::vector<int>& gpu_of_rank) {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <map>
 
 #include <fmt/core.h>
 
@@ -75,6 +76,22 @@ std::vector<RankClass> classify(std::span<const int> ranks, const Slowdowns& slo
   for (const auto& [slowdown, rank_class] : classes) sorted.push_back(rank_class);
   std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.rank < b.rank; });
   return sorted;
+}
+
+std::vector<AlikeNodes> alike_nodes(std::span<const int> ranks, std::span<const RankPlace> places) {
+  std::map<int, std::map<double, int>> held;
+  for (int rank : ranks) {
+    const auto& place = places[static_cast<std::size_t>(rank)];
+    ++held[place.node][place.slowdown];
+  }
+  std::map<std::map<double, int>, int> kinds;
+  for (const auto& [node, of_node] : held) ++kinds[of_node];
+  std::vector<AlikeNodes> alike;
+  for (const auto& [of_node, nodes] : kinds) {
+    alike.push_back({{}, nodes});
+    for (auto [slowdown, count] : of_node) alike.back().ranks.push_back({slowdown, count});
+  }
+  return alike;
 }
 
 }  // namespace ddpsim

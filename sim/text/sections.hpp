@@ -46,6 +46,9 @@ Slowdowns read_stragglers(const config::Value* stragglers, int world_size,
 // The ranks by slowdown, each class named by its lowest rank.
 std::vector<RankClass> classify(std::span<const int> ranks, const Slowdowns& slowdowns);
 
+// The nodes of these ranks, by what they hold of them. `places` is by rank.
+std::vector<AlikeNodes> alike_nodes(std::span<const int> ranks, std::span<const RankPlace> places);
+
 // `cluster.groups` (null: all ranks are one group): who reduces gradients with whom. Every rank is in exactly
 // one group.
 struct GroupSection {
