@@ -115,7 +115,7 @@ TEST(SampledIterations, TheSlowestRankDecidesWithout) {
 // second one's in the median iteration.
 TEST(SampledIterations, GroupsDifferByTheirLabels) {
   auto scenario = base_scenario(make_trace({1, 1}, {10, 30}), Strategy::overlap, {}, 4);
-  scenario.groups = {{2, {{0, 2, 1.0}}, Seconds(0)}, {2, {{2, 2, 1.0}}, Seconds(1e-3)}};
+  scenario.groups = {{2, {{0, 2, 1.0}}, Seconds(0)}, {2, {{2, 2, 1.0}}, Seconds(1e-3), 1}};
   auto cluster = ring_cluster({{0, 0.2}, {0, 0.2}, {0, 0.2}, {0, 0.2}});
   cluster->way = [](int from, int to) { return from / 2 == to / 2 ? std::vector{from} : std::vector<int>{}; };
   connect(scenario, cluster, in_rank_order(Algorithm::ring), {{0, 1}, {2, 3}});
