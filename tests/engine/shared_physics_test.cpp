@@ -82,6 +82,7 @@ TEST(SharedVariability, EachIterationIsSimulated) {
   for (auto network : {SharedNetwork::builtin, SharedNetwork::simgrid}) {
     auto scenario = Case{Sharing::two_groups, 2}.scenario(0.2, 0.1);
     scenario.groups[1].offset = Seconds(1e-3);
+    scenario.groups[1].label = 1;
     auto gpus = scenario.communication->groups;
     connect(scenario, scenario.communication->cluster, scenario.communication->options, gpus);
     scenario.network = network;
