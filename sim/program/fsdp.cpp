@@ -4,6 +4,8 @@
 #include <deque>
 #include <utility>
 
+#include "sim/program/step_builder.hpp"
+
 namespace ddpsim {
 namespace {
 
@@ -12,13 +14,11 @@ class FsdpBuilder {
   FsdpBuilder(const LayerTrace& trace, const FsdpPlan& plan, const Overheads& overheads)
       : trace_(trace),
         plan_(plan),
-        overheads_(overheads),
+        step_(plan.units.size(), overheads,
+              static_cast<std::size_t>(plan.options.communicators) + (plan.replicas > 1 ? 1 : 0)),
         forward_(forward_passes(trace, plan.units)),
         backward_(backward_passes(trace, plan.units)) {
-    result_.ready.resize(plan.units.size());
-    auto communicators = plan.options.communicators;
-    reducing_ = static_cast<std::size_t>(communicators - 1);
-    result_.program.communicators = static_cast<std::size_t>(communicators) + (plan.replicas > 1 ? 1 : 0);
+    reducing_ = static_cast<std::size_t>(plan.options.communicators - 1);
   }
 
   StepProgram take(int accumulation_steps) {
@@ -27,44 +27,15 @@ class FsdpBuilder {
       reduces_ = is_last_ || plan_.options.reduce_every_micro_batch;
       index_ = static_cast<std::size_t>(step);
       forward();
-      result_.before_last_backward = last_compute_;
+      step_.start_last_backward();
       backward();
     }
-    compute(Activity::optimizer, 0, trace_.optimizer.value_or(Seconds()) / plan_.shards, last_reductions());
-    return std::move(result_);
+    for (auto last : last_reductions()) step_.wait(last);
+    step_.compute(Activity::optimizer, 0, trace_.optimizer.value_or(Seconds()) / plan_.shards);
+    return step_.take();
   }
 
  private:
-  std::vector<Op>& ops() { return result_.program.ops; }
-
-  std::size_t compute(Activity activity, std::size_t index, Seconds duration,
-                      std::vector<std::size_t> after = {}) {
-    Op op;
-    op.activity = activity;
-    op.index = index;
-    op.duration = duration;
-    op.after = std::move(after);
-    ops().push_back(std::move(op));
-    last_compute_ = ops().size() - 1;
-    return *last_compute_;
-  }
-
-  std::size_t collective(std::size_t communicator, Activity activity, Operation operation, std::size_t index,
-                         Bytes bytes, std::vector<std::size_t> after) {
-    Op op;
-    op.kind = Op::Kind::collective;
-    op.communicator = communicator;
-    op.activity = activity;
-    op.index = index;
-    op.operation = operation;
-    op.bytes = bytes;
-    op.after = std::move(after);
-    if (!has_communicated_) op.duration = overheads_.first_start;
-    has_communicated_ = true;
-    ops().push_back(std::move(op));
-    return ops().size() - 1;
-  }
-
   [[nodiscard]] bool is_fsdp2() const {
     return plan_.strategy == Strategy::fsdp || plan_.strategy == Strategy::hsdp;
   }
@@ -78,20 +49,16 @@ class FsdpBuilder {
   }
 
   std::size_t gather(std::size_t unit, std::vector<std::size_t> after) {
-    return collective(0, Activity::all_gather, Operation::all_gather, unit, plan_.gathered(unit),
-                      std::move(after));
-  }
-
-  [[nodiscard]] Seconds pass(double passes, Bytes moved) const {
-    if (passes == 0) return {};
-    return passes * (overheads_.pass_launch + moved / *overheads_.pass_bandwidth);
+    return step_.collective(0, Activity::all_gather, Operation::all_gather, unit, plan_.gathered(unit),
+                            std::move(after));
   }
 
   // A unit's parameters are there: FSDP2 copies them out of the gathered buffer, FSDP1's are views of it.
   std::size_t take_over(std::size_t unit, std::size_t gathered) {
-    return compute(Activity::copy_out, unit,
-                   is_fsdp2() ? pass(overheads_.passes.out, 2 * plan_.gathered(unit)) : Seconds(),
-                   {gathered});
+    step_.wait(gathered);
+    return step_.compute(
+        Activity::copy_out, unit,
+        is_fsdp2() ? step_.pass_time(step_.passes().out, 2 * plan_.gathered(unit)) : Seconds());
   }
 
   // What the next gather waits for. FSDP2: a copy out of a gathered buffer of this micro batch, the second to
@@ -119,13 +86,13 @@ class FsdpBuilder {
   }
 
   void forward() {
-    begin_ = last_compute_;
+    begin_ = step_.last_compute();
     copies_.clear();
     std::vector<bool> is_begun(plan_.units.size());
     for (const auto& [unit, duration] : forward_) {
       if (!is_begun[unit] && !is_kept_) copies_.push_back(take_over(unit, gather(unit, before_gather(2))));
       is_begun[unit] = true;
-      auto op = compute(Activity::forward, index_, duration);
+      auto op = step_.compute(Activity::forward, index_, duration);
       if (unit > 0 && plan_.options.reshard_after_forward) freed_.emplace_back(op);
     }
   }
@@ -146,10 +113,10 @@ class FsdpBuilder {
       if (i + 1 < backward_.size())
         if (auto next = backward_[i + 1].unit; is_gathered_again(next))
           gathers[next] = gather(next, before_gather(1));
-      auto op = compute(Activity::backward, index_, duration);
+      auto op = step_.compute(Activity::backward, index_, duration);
       if (unit == 0 && i == 0 && backward_.size() > 1) continue;  // the embeddings' gradients come last
       freed_.emplace_back(op);
-      if (is_last_) result_.ready[bucket_of(unit)] = op;
+      if (is_last_) step_.set_ready(bucket_of(unit));
       if (reduces_) reduce(unit);
     }
     is_kept_ = !is_fsdp2() && !plan_.options.reshard_after_forward && !reduces_;
@@ -160,24 +127,22 @@ class FsdpBuilder {
   void reduce(std::size_t unit) {
     bool casts = plan_.options.reduce_dtype != plan_.options.param_dtype;
     auto copied = plan_.gathered(unit) + plan_.reduced(unit);
-    std::vector<std::size_t> after;
-    if (is_fsdp2() && last_reduction_) after.push_back(*last_reduction_);
+    if (is_fsdp2() && last_reduction_) step_.wait(*last_reduction_);
     if (is_fsdp2() || casts)
-      compute(Activity::copy_in, bucket_of(unit), pass(overheads_.passes.in, copied), std::move(after));
-    last_reduction_ = collective(reducing_, Activity::reduce_scatter, Operation::reduce_scatter,
-                                 bucket_of(unit), plan_.reduced(unit), {*last_compute_});
+      step_.compute(Activity::copy_in, bucket_of(unit), step_.pass_time(step_.passes().in, copied));
+    last_reduction_ = step_.collective(reducing_, Activity::reduce_scatter, Operation::reduce_scatter,
+                                       bucket_of(unit), plan_.reduced(unit), {*step_.last_compute()});
     if (plan_.replicas > 1)
-      last_copy_ = collective(reducing_ + 1, Activity::all_reduce, Operation::all_reduce, bucket_of(unit),
-                              plan_.reduced(unit) / plan_.shards, {*last_reduction_});
+      last_copy_ = step_.collective(reducing_ + 1, Activity::all_reduce, Operation::all_reduce,
+                                    bucket_of(unit), plan_.reduced(unit) / plan_.shards, {*last_reduction_});
   }
 
   const LayerTrace& trace_;
   const FsdpPlan& plan_;
-  const Overheads& overheads_;
+  StepBuilder step_;
   std::vector<UnitPass> forward_, backward_;
-  StepProgram result_;
   std::size_t reducing_ = 0;  // the communicator of reduce-scatters
-  std::optional<std::size_t> last_compute_, last_reduction_;
+  std::optional<std::size_t> last_reduction_;
   std::optional<std::size_t> last_copy_;  // to the other groups
   std::optional<std::size_t> begin_;      // of a micro batch; FSDP1: or what the host has waited for since
   std::vector<std::size_t> copies_;
@@ -185,7 +150,7 @@ class FsdpBuilder {
   std::deque<std::optional<std::size_t>> freed_ = std::deque<std::optional<std::size_t>>(4);
   bool is_kept_ = false;  // SHARD_GRAD_OP under no_sync: units stay gathered for the next micro batch
   std::size_t index_ = 0;
-  bool is_last_ = false, reduces_ = false, has_communicated_ = false;
+  bool is_last_ = false, reduces_ = false;
 };
 
 Bytes bytes_as(const ShardUnit& unit, DType dtype) {

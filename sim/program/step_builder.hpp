@@ -10,8 +10,10 @@ namespace ddpsim {
 
 class StepBuilder {
  public:
-  StepBuilder(std::size_t buckets, const Overheads& overheads) : overheads_(overheads) {
+  StepBuilder(std::size_t buckets, const Overheads& overheads, std::size_t communicators = 1)
+      : overheads_(overheads) {
     result_.ready.resize(buckets);
+    result_.program.communicators = communicators;
   }
 
   // Waits for all that wait() was given since the last one.
@@ -20,11 +22,16 @@ class StepBuilder {
   void wait(std::size_t op) { awaited_.push_back(op); }
   // Starts when all compute so far has ended.
   std::size_t collective(Activity activity, Operation operation, std::size_t index, Bytes bytes);
+  // On that communicator, when those have ended.
+  std::size_t collective(std::size_t communicator, Activity activity, Operation operation, std::size_t index,
+                         Bytes bytes, std::vector<std::size_t> after);
   // So many passes over bytes of which each is moved so far: nothing where they cost nothing.
   void pass(Activity activity, std::size_t index, double passes, Bytes moved);
+  [[nodiscard]] Seconds pass_time(double passes, Bytes moved) const;
 
   void set_ready(std::size_t bucket) { result_.ready[bucket] = last_compute_; }
   void start_last_backward() { result_.before_last_backward = last_compute_; }
+  [[nodiscard]] const std::optional<std::size_t>& last_compute() const { return last_compute_; }
   [[nodiscard]] const Passes& passes() const { return overheads_.passes; }
   StepProgram take() { return std::move(result_); }
 

@@ -2,9 +2,11 @@
 // (recorded/README.md): the same passes, copies and collectives of the same sizes, launched in the same
 // order, each waiting for the same pass and waited for by the same one.
 #include <fstream>
+#include <map>
 #include <numeric>
 #include <set>
 
+#include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include "sim/program/fsdp.hpp"
