@@ -34,8 +34,10 @@ std::vector<std::size_t> assignment_order(const LayerTrace& trace, Strategy stra
       return without(trace.registration_order, unused);
     case Strategy::overlap:
       return without(arrival_order(trace), unused);
-    default:
+    case Strategy::ddp:
       break;
+    default:
+      DDPSIM_CHECK(false, "a sharded strategy has a plan of its own");
   }
   if (options.rule == BucketRule::torch) return ddp_assignment_order(trace, options, unused);
   auto order = without(trace.registration_order, unused);

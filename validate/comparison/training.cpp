@@ -6,6 +6,7 @@
 #include "validate/comparison/replay.hpp"
 #include <fmt/core.h>
 
+#include "sim/base/check.hpp"
 #include "sim/base/source.hpp"
 #include "sim/model/transformer_modules.hpp"
 
@@ -20,8 +21,10 @@ Reduction::Kind kind_of(Strategy strategy) {
       return Reduction::Kind::flat;
     case Strategy::overlap:
       return Reduction::Kind::overlap;
-    default:
+    case Strategy::ddp:
       break;
+    default:
+      DDPSIM_CHECK(false, "a sharded strategy is not run for real");
   }
   return Reduction::Kind::ddp;
 }
