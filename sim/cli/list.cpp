@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <memory>
 
 #include <fmt/format.h>
@@ -91,6 +92,7 @@ PresetRow topology_row(const std::string& name) {
   auto kind = config::load_yaml(path, "a topology").find("kind")->value.scalar;
   return {word("name", name), word("kind", kind),
           count("gpus_per_node", "GPUs a node", topology->usual_size(), "any"),
+          word("gpu", topology->gpu ? std::filesystem::path(*topology->gpu).stem().string() : "-"),
           word("about", title_of(path))};
 }
 

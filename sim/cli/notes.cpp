@@ -114,9 +114,8 @@ void add_other_gpu(std::span<const Scenario> scenarios, std::vector<Note>& notes
     if (!scenario.gpu || !device || is_device(*device, *scenario.gpu)) continue;
     notes.push_back(
         {"other-gpu",
-         fmt::format("compute times are those of the trace's device, {}; of the cluster's GPU, {}, only how "
-                     "compute and communication slow one another down and what copies cost (workload.rescale "
-                     "estimates the times)",
+         fmt::format("compute times are those of the trace's device, {}, not of the cluster's GPU, {} "
+                     "(workload.rescale estimates them)",
                      *device, *scenario.gpu)});
     return;
   }

@@ -90,7 +90,7 @@ struct IterationMetrics {
   // By cause: iteration minus forward and backward at the usual speed.
   std::vector<Loss> losses = {};
   Seconds tail;  // exposed_communication and what is done to gradients after their all-reduce
-  // Of `iteration`, over interference that nothing calibrated.
+  // Of `iteration`, over interference and spread that nothing calibrated.
   std::optional<IterationRange> range = std::nullopt;
   // Where iterations differ: the terms are those of one of them.
   std::optional<IterationSpread> spread = std::nullopt;

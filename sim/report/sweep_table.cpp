@@ -67,15 +67,24 @@ void SweepTable::row(const SweepPoint& point) {
   out_ << std::flush;  // a row is news while the next point still runs
 }
 
-// What is best where interference is not in the middle of what it may be.
+// What is best at the ends of what interference and spread may be, and what they are in the middle.
 void SweepTable::range_footer(const SweepResult& result) {
+  const auto& middle = result.points[result.best()].metrics;
+  std::string causes;
+  for (const auto& [cause, lost] : middle.losses)
+    if ((cause == "interference" || cause == "spread") && lost > Seconds())
+      causes += fmt::format("{}{} ({:.3g} ms of it)", causes.empty() ? "" : " and ",
+                            cause == "spread" ? "the spread of GPUs" : cause, 1e3 * lost.value());
+  if (middle.range && !causes.empty())
+    out_ << fmt::format("\nthe best takes {} to {}, uncalibrated: {}", format_seconds(middle.range->least),
+                        format_seconds(middle.range->most), causes);
   for (auto [name, end] :
        {std::pair("least", &IterationRange::least), std::pair("most", &IterationRange::most)}) {
     auto changed = result;
     for (auto& point : changed.points)
       if (point.metrics.range) point.metrics.iteration = *point.metrics.range.*end;
     const auto& best = changed.points[changed.best()];
-    out_ << fmt::format("\nbest with the {} interference: {}{}iteration {}", name,
+    out_ << fmt::format("\nbest where {} is lost: {}{}iteration {}", name,
                         point_name(result.axes, best.axis_values, best.metrics),
                         result.axes.empty() ? "" : ", ", format_seconds(best.metrics.iteration));
   }

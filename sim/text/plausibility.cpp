@@ -73,6 +73,13 @@ std::vector<Note> link_notes(const Cluster& cluster) {
   return notes;
 }
 
+Note textbook_note() {
+  return {
+      "textbook-physics",
+      "textbook physics: no GPU is named (cluster.gpu), so interference, copies and the spread of GPUs are "
+      "left out"};
+}
+
 Note registration_guessed_note() {
   return {"registration-guessed",
           "the trace does not say in which order parameters are registered (column "

@@ -15,6 +15,9 @@ void settle_broadcasts(Scenario& scenario);
 // Where buckets depend on an order of registration that the trace does not say.
 Note registration_guessed_note();
 
+// Where nothing says which GPU computes, and nobody asked for textbook physics.
+Note textbook_note();
+
 // Links slower than anything GPUs are joined by: 5 ms where 5 us was meant, 1 B/s. Codes link-latency,
 // link-bandwidth.
 std::vector<Note> link_notes(const Cluster& cluster);

@@ -5,6 +5,7 @@
 #include "sim/base/check.hpp"
 #include "sim/text/named_file.hpp"
 #include "sim/text/nccl_platform_section.hpp"
+#include "sim/text/presets.hpp"
 #include "sim/text/topology_readers.hpp"
 
 namespace ddpsim {
@@ -65,7 +66,10 @@ std::shared_ptr<const Topology> read_topology(const std::string& path) {
   const Value* nccl = kind == TopologyKind::ring ? nullptr : reader.find("nccl");
   const Value* gpu = reader.find("gpu");
   auto topology = read_kind(kind, reader);
-  if (gpu) topology->gpu = named_file(*gpu, path);
+  if (gpu) {
+    auto preset = preset_file(PresetKind::gpus, *gpu);
+    topology->gpu = preset ? *preset : named_file(*gpu, path);
+  }
   if (nccl) topology->nccl = read_nccl_platform(*nccl, path);
   return topology;
 }

@@ -118,7 +118,7 @@ class LinksTest(cli.CliTest):
     def test_under_nccls_model(self):
         """Wider links are searched for channels again; NCCL's own algorithms are what it is compared with."""
         topology = str(cli.SOURCE_ROOT / "topologies/superpod-h100.yaml")
-        settings = ("--set", f"cluster.topology={topology}", "--set", "cluster.world_size=64")
+        settings = ("--set", f"cluster.topology={topology}", "--set", "cluster.world_size=64", "--set", "cluster.gpu=none")
         out = self.explain(*settings, "--json", "r.json")
         times = re.search(r"of (\S+) us of all-reduces (\S+) us would remain without latency, (\S+) us with infinite", out)
         total, no_latency, no_bytes = (float(time) for time in times.groups())
@@ -171,8 +171,8 @@ class GpuTest(PhysicsTest):
                     "--set", "sweep.ddp.bucket_cap=[1MiB, 100MiB]")
         done = self.ok("sweep", "scenario.yaml", *settings, "--csv", "s.csv")
         self.assertRegex(done.stdout, r"1 MiB +46\.500 .* 43\.200 +49\.800\n")
-        self.assertRegex(done.stdout, r"best with the least interference: ddp\.bucket_cap 1MiB, iteration 43\.2 ms\n"
-                         r"best with the most interference: ddp\.bucket_cap 100MiB, iteration 47 ms\n"
+        self.assertRegex(done.stdout, r"best where least is lost: ddp\.bucket_cap 1MiB, iteration 43\.2 ms\n"
+                         r"best where most is lost: ddp\.bucket_cap 100MiB, iteration 47 ms\n"
                          r"best: ddp\.bucket_cap 1MiB, iteration 46\.5 ms")
         rows = list(csv.DictReader(io.StringIO(self.read("s.csv").decode())))
         self.assertEqual([round(float(row["iteration_least_s"]), 9) for row in rows], [0.0432, 0.047])

@@ -37,9 +37,9 @@ class ListTest(cli.CliTest):
     def test_topologies(self):
         topologies = self.list("topologies")
         self.assertEqual(set(topologies), self.names_of_files("topologies"))
-        self.assertEqual(topologies["superpod-h100"], {"kind": "cluster", "gpus_per_node": 8,
+        self.assertEqual(topologies["superpod-h100"], {"kind": "cluster", "gpus_per_node": 8, "gpu": "h100-sxm",
                                                        "about": "NVIDIA DGX SuperPOD with DGX H100 (reference architecture RA-11333-001)"})
-        self.assertEqual(topologies["ring-100gbps"], {"kind": "ring", "gpus_per_node": None, "about": "One ring over all GPUs"})
+        self.assertEqual(topologies["ring-100gbps"], {"kind": "ring", "gpus_per_node": None, "gpu": "-", "about": "One ring over all GPUs"})
 
     def test_software(self):
         software = self.list("software")

@@ -6,8 +6,8 @@ import ddpsim_cli as cli
 RING = "kind: ring\nlink: {{bandwidth: {}, latency: {}}}\n"
 ROWS = "gradient,elements,dtype,ready_s,parameter\na,1000000,float32,{},1\nb,1000000,float32,{},0\n"
 HEADER = "# ddpsim-trace: 1\n# forward: 400ms\n# optimizer: 50ms\n"
-SCENARIO = "workload: {trace: trace.csv}\ncluster: {topology: ring.yaml, world_size: 4}\n"
-MEASURED = ("workload: {trace: trace.csv}\ncluster: {world_size: 4}\ncollective: {algorithm: measured, measured: table.csv}\n")
+SCENARIO = "workload: {trace: trace.csv}\ncluster: {topology: ring.yaml, world_size: 4}\nphysics: none\n"
+MEASURED = ("workload: {trace: trace.csv}\ncluster: {world_size: 4}\ncollective: {algorithm: measured, measured: table.csv}\nphysics: none\n")
 TABLE = "# ddpsim-allreduce: 1\n# world_size: 4\nbytes,time_s\n"
 
 

@@ -115,14 +115,14 @@ class ResultTest(cli.CliTest):
         self.assertEqual([{key: float(value) for key, value in row.items()} for row in rows], self.read_json("out.json")["buckets"])
 
     def test_console_shows_terms_and_buckets(self):
-        self.write_scenario()
+        self.write_scenario(more="physics: none")
         done = self.ok("simulate", "scenario.yaml")
         self.assertEqual(done.stderr, "")
         for word in ("iteration", "backward", "exposed communication", "algbw", "bucket"):
             self.assertIn(word, done.stdout)
 
     def test_a_sweep_is_left_out_with_a_note(self):
-        self.write_scenario(more="sweep: {ddp.bucket_cap: [1MiB, 25MiB]}")
+        self.write_scenario(more="physics: none\nsweep: {ddp.bucket_cap: [1MiB, 25MiB]}")
         done = self.ok("simulate", "scenario.yaml", "--json", "out.json")
         self.assertEqual(done.stderr, "note: the sweep over ddp.bucket_cap is left out; see 'ddpsim sweep'\n")
         self.assertEqual(self.read_json("out.json")["bucket_cap_bytes"], 25 * cli.MIB)  # PyTorch's default

@@ -18,8 +18,12 @@ class SweepTest(cli.CliTest):
         """The scenario's 30 caps from 1 MiB to 1 GiB: a row each, and one of them is the best."""
         self.copy_data()
         done = self.ok("sweep", "configs/quickstart.yaml", "--json", "out.json", "--csv", "out.csv")
-        table, best_line = done.stdout.rstrip("\n").split("\n\n")
+        table, footer = done.stdout.rstrip("\n").split("\n\n")
         self.assertEqual(len(table.splitlines()), 1 + 30)
+        doubt, least, most, best_line = footer.splitlines()
+        self.assertRegex(doubt, r"^the best takes 1\.5\d+ s to 1\.8\d+ s, uncalibrated: the spread of GPUs \(.*\) and interference \(")
+        self.assertTrue(least.startswith("best where least is lost: ddp.bucket_cap "), least)
+        self.assertTrue(most.startswith("best where most is lost: ddp.bucket_cap "), most)
         self.assertTrue(best_line.startswith("best: ddp.bucket_cap "), best_line)
         result = self.read_json("out.json")
         self.assertEqual(len(result["points"]), 30)
@@ -31,7 +35,16 @@ class SweepTest(cli.CliTest):
         self.assertEqual([row["best"] for row in rows].count("1"), 1)
         best_row = next(row for row in rows if row["best"] == "1")
         self.assertEqual(float(best_row["iteration_s"]), result["best"]["iteration_s"])
-        self.assertEqual(list(rows[0]), cli.POINT_KEYS + ["best"])
+        self.assertEqual(set(list(rows[0])) - set(cli.POINT_KEYS), {"best", "iteration_least_s", "iteration_most_s"})
+
+    def test_the_textbook_quickstart(self):
+        """As it was before anything but waiting was known: 1.3812 s at 119.1 MiB, 2151.354 ms with PyTorch's default."""
+        self.copy_data()
+        done = self.ok("sweep", "configs/quickstart.yaml", "--set", "physics=none", "--csv", "out.csv")
+        self.assertEqual(done.stdout.rstrip("\n").split("\n\n")[1],
+                         "best: ddp.bucket_cap 124930607B (119.1 MiB), iteration 1.3812 s, 45.4 % shorter than the longest")
+        self.assertEqual(done.stderr, "")
+        self.assertEqual(list(self.read_csv("out.csv")[0]), cli.POINT_KEYS + ["best"])
 
     def check_best(self, result):
         points = result["points"]
@@ -119,7 +132,7 @@ class SweepTest(cli.CliTest):
                 self.assertEqual(point[key], one[key], f"{cap}: {key}")
 
     def test_nothing_else_on_standard_output(self):
-        self.write_scenario(more="sweep: {ddp.bucket_cap: [4MiB, 16MiB]}")
+        self.write_scenario(more="physics: none\nsweep: {ddp.bucket_cap: [4MiB, 16MiB]}")
         for quiet in ([], ["--quiet"]):
             done = self.ok("sweep", "scenario.yaml", "--json", "-", *quiet)
             self.assertEqual(len(json.loads(done.stdout)["points"]), 2)

@@ -151,7 +151,7 @@ variability: {iterations: 20, jitter: 0.05, seed: 3}
 class SharedLinksTest(cli.CliTest):
     """Two jobs on one set of NICs, with interference: every draw is simulated."""
     def predicted(self, *arguments):
-        return json.loads(self.ok("simulate", f"{cli.SOURCE_ROOT}/configs/shared-nic.yaml", "--json", "-", "--quiet", *arguments).stdout)
+        return json.loads(self.ok("simulate", f"{cli.SOURCE_ROOT}/configs/shared-nic.yaml", "--set", "cluster.gpu=none", "--set", "physics={}", "--json", "-", "--quiet", *arguments).stdout)
 
     def test_without_interference_and_jitter_it_is_as_ever(self):
         plain = self.predicted()

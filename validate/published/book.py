@@ -40,6 +40,7 @@ class Judgement:
     predicted: float
     predicted_tail: float
     plain: float                 # without interference (not of variations)
+    defaults: tuple              # (least, middle, most) with nothing but the GPU's name (not of variations)
     repeated: float | None       # by repeating an overlapped row
 
     @property
@@ -80,6 +81,13 @@ class Workplace:
         more = f"physics.interference={{compute: {interference[0]:.9g}, collective: {interference[1]:.9g}}}"
         self.run("simulate", "scenario.yaml", *self.settings(index, case, row, more), "--quiet", "--json", "point.json")
         return json.loads((self.folder / "point.json").read_text())
+
+    def by_default(self, index, case, row):
+        """What somebody gets who calibrates nothing: interference and the spread of GPUs as the product has them."""
+        gpu = (f"cluster.gpu={self.data.gpu}",)
+        self.run("simulate", "scenario.yaml", *self.settings(index, case, row, *gpu), "--quiet", "--json", "point.json")
+        point = json.loads((self.folder / "point.json").read_text())
+        return point["iteration_range_s"][0], point["iteration_s"], point["iteration_range_s"][1]
 
     def calibrate(self, index, case, row):
         """s = r from the total of one row; its tail may hold other things (README.md) and is not given."""
@@ -132,11 +140,12 @@ def evaluate(place, data, variation=None):
             measured = measured_row(place.folder / case.measured, row)
             point = place.simulate(index, case, row, fits[index] if each else one)
             plain = point if variation else place.simulate(index, case, row, (0, 0))
+            defaults = () if variation else place.by_default(index, case, row)
             # A flat buffer is filled behind backward, within the clock.
             tail = point["exposed_communication_s"] + point["overhead_s"] if row.strategy == "flat" else point.get("tail_s", point["exposed_communication_s"])
             tail = case.divide + (0 if row.drained else tail)
             judgements.append(Judgement(case, row, float(measured["iteration_s"]), number(measured["iteration_std_s"]), number(measured["tail_s"]),
-                                        point["iteration_s"], tail, plain["iteration_s"], repeated(data, case, row, measured_of)))
+                                        point["iteration_s"], tail, plain["iteration_s"], defaults, repeated(data, case, row, measured_of)))
     return judgements, fits
 
 

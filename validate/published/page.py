@@ -12,7 +12,8 @@ validate/published/book.py build/release/sim/ddpsim --out docs/accuracy.md
 ```
 
 The *form* of the model (who slows whom down) was chosen earlier with these very sets in view; held out are rows, not sets. A judged row was used for no
-parameter. Errors are predicted / measured - 1. The last chapter is of another kind: whole steps of published training runs, predicted from sizes and names alone.
+parameter. Errors are predicted / measured - 1. "Defaults" is what somebody gets who calibrates nothing and names the GPU (an H100 where no report says which): the middle of what interference
+and the spread of GPUs may be, and how many measured rows lie within that range. The last chapter is of another kind: whole steps of published training runs, predicted from sizes and names alone.
 """
 
 # What follows it in docs/accuracy.md is not made here: measurements/judge_steps.py.
@@ -69,6 +70,15 @@ def repeated(j):
     return j.repeated
 
 
+def default(j):
+    return j.defaults[1]
+
+
+def inside(judgements):
+    judged = [j for j in judgements if j.counts]
+    return f"{sum(j.defaults[0] <= j.measured <= j.defaults[2] for j in judged)} of {len(judged)}"
+
+
 def name(j):
     strategy = {"overlap": "overlapped, one by one", "naive": "one by one after backward", "flat": "one after backward"}.get(j.row.strategy)
     run = strategy or (f"buckets of {j.row.cap.replace('MiB', ' MiB')}" if j.row.cap else "PyTorch's buckets")
@@ -78,7 +88,7 @@ def name(j):
 def row_of(j, with_tails):
     mark = {"calibrated": " (calibrated)", "other": " (not counted)"}.get(j.row.role, "")
     std = f" ({milliseconds(j.std)})" if j.std else ""
-    cells = [name(j) + mark, milliseconds(j.measured) + std, milliseconds(j.predicted), percent(j.predicted / j.measured - 1), percent(j.plain / j.measured - 1),
+    cells = [name(j) + mark, milliseconds(j.measured) + std, milliseconds(j.predicted), percent(j.predicted / j.measured - 1), percent(j.plain / j.measured - 1), percent(default(j) / j.measured - 1),
              "" if j.repeated is None else percent(j.repeated / j.measured - 1)]
     if with_tails:
         cells += [f"{j.tail * 1e3:.2f}" if j.tail else "", f"{j.predicted_tail * 1e3:.2f}" if j.tail else ""]
@@ -101,11 +111,11 @@ def tails_judged(data):
 def chapter_text(chapter, pairs_in_order, regrets, base):
     data, judgements = chapter.data, chapter.judgements
     tails = tails_judged(data) and any(j.tail for j in judgements)
-    header = ["run", "measured ms (std)", "predicted ms", "error", "no interference", "one row repeated"] + (["tail measured ms", "predicted ms"] if tails else [])
+    header = ["run", "measured ms (std)", "predicted ms", "error", "no interference", "defaults", "one row repeated"] + (["tail measured ms", "predicted ms"] if tails else [])
     parts = [f"## {data.title}\n", "".join(f"- {line}\n" for line in data.inputs),
-             f"Calibrated: interference s = r = {interference_text(chapter.fits)}. Tails: {data.tails}.\n", table(header, [row_of(j, tails) for j in judgements])]
+             f"Calibrated: interference s = r = {interference_text(chapter.fits)}. Tails: {data.tails}. Defaults: those of `gpu: {data.gpu}`.\n", table(header, [row_of(j, tails) for j in judgements])]
     parts.append(f"Judged rows, mean and worst |error| in %: {mean_and_worst(errors(judgements, predicted))}; no interference "
-                 f"{mean_and_worst(errors(judgements, plain))}; one row repeated {mean_and_worst(errors(judgements, repeated))}"
+                 f"{mean_and_worst(errors(judgements, plain))}; defaults {mean_and_worst(errors(judgements, default))}, {inside(judgements)} within their range; one row repeated {mean_and_worst(errors(judgements, repeated))}"
                  + (f". Tails: {sum(d := tail_differences(judgements)) / len(d):.2f} ms off on average, {max(d):.2f} at worst" if tails else "") + ".\n")
     if chapter.groups:
         what = "caps" if data.order == "caps" else "configurations"
@@ -136,9 +146,9 @@ def summary(chapters, pairs_in_order, regrets, base):
         worst_regret = unsigned(max(regrets(chapter.groups, predicted))) if chapter.data.order == "caps" else "-"
         tails = tail_differences(judged) if tails_judged(chapter.data) else []
         rows.append([f"[{chapter.data.title}]({base}/{chapter.data.folder}/SOURCE.md)", str(sum(j.counts for j in judged)), interference_text(chapter.fits),
-                     mean_and_worst(errors(judged, predicted)), mean_and_worst(errors(judged, plain)), mean_and_worst(errors(judged, repeated)),
+                     mean_and_worst(errors(judged, predicted)), mean_and_worst(errors(judged, plain)), mean_and_worst(errors(judged, default)), inside(judged), mean_and_worst(errors(judged, repeated)),
                      f"{sum(tails) / len(tails):.2f}" if tails else "-", order, worst_regret])
-    header = ["set", "judged rows", "s = r", "error, mean / worst %", "no interference", "one row repeated", "tails off, mean ms", "pairs in order", "largest regret"]
+    header = ["set", "judged rows", "s = r", "error, mean / worst %", "no interference", "defaults", "within their range", "one row repeated", "tails off, mean ms", "pairs in order", "largest regret"]
     return table(header, rows)
 
 

@@ -49,6 +49,7 @@ class Set:
     cases: tuple
     inputs: tuple                # sentences
     tails: str                   # judged, or why not
+    gpu: str                     # a preset's name: what the product would be told of these GPUs
     dtype: str = "float32"
     order: str = "caps"          # what is ordered: the caps of a case, or the configurations
     variations: tuple = ()
@@ -78,7 +79,7 @@ REFERENCE = Set(
             "All-reduces: 12.6 us and 94.2 GB/s, from the naive row (435 of them, 90.36 ms) and the flat row (one of 7.99 GB, 84.89 ms).",
             "Assumed: the model (CS336 XL, 1,998,235,200 parameters in fp32), 92 ms of optimizer (as on ShibukiZero's H20), forward : backward 1 : 2, "
             "MB = 2^20 B, no copies (nothing says on which GPU)."),
-    tails="judged",
+    tails="judged", gpu="h100-sxm",    # which GPU it was nobody says
     variations=(Variation("optimizer 0 instead of 92 ms", split=(0.108777, 0.217553, 0)),
                 Variation("optimizer 184 ms", split=(0.047443, 0.094887, 0.184)),
                 Variation("forward : backward 1 : 1", split=(0.117165, 0.117165, 0.092)),
@@ -93,7 +94,7 @@ SHIBUKI = Set(
     inputs=("Without communication: forward and backward 313.34 ms (split 1 : 2), optimizer 91.94 ms, the means of the two naive rows.",
             "A pass over all gradients in memory: 6.03 ms (2652 GB/s, 0.66 of 4.0 TB/s), the tail of the calibrated row: by then only the division is left.",
             "All-reduces: 30.9 us and 379 GB/s, from the naive rows less one pass (34.51 ms for 435) and the flat row less three (21.11 ms for one)."),
-    tails="judged",
+    tails="judged", gpu="h20",
     variations=(Variation("the isolated all-reduces (1 GiB in 8.11 ms) instead of the run's own", set=("collective.measured=allreduce-isolated.csv",)),
                 Variation("no passes over memory at all", set=("physics.passes=none",))),
     plot=(0,),
@@ -120,6 +121,7 @@ DAMEK = Set(
             "A pass over all gradients: 11.1 ms (1443 GB/s), the optimizer's 169 ms against ShibukiZero's 91.9 ms at 2652 GB/s: the same code on the same tensors.",
             "One strength of interference for all six configurations, from the first overlapped row that is reported."),
     tails="not comparable: nothing waits for the GPU between backward and the clock's start, so that they hold what is left of backward, too",
+    gpu="h100-sxm",    # nobody says
     variations=(Variation("each configuration calibrated on its own overlapped row (24 judged)", each=True),
                 Variation("forward : backward 1 : 2", one_to_two=True),
                 Variation("no passes over memory at all", without=("physics.passes",), set=("physics.passes=none",))),
@@ -136,7 +138,7 @@ ENZO = Set(
     inputs=("Without communication: batch 2 the means of three naive rows (155.0, 295.3, 272.7 ms), batch 4 the run on one GPU (323, 571, 273 ms).",
             "All-reduces: the isolated table of the same report (36.0 GB/s).",
             "A pass over all gradients: 20 ms (1363 GB/s, 0.76 of 1792 GB/s), the tail of the overlapped row."),
-    tails="judged", order="none",
+    tails="judged", gpu="rtx-pro-6000-blackwell", order="none",
     remarks=("There is one overlapped row. Its total gives the interference and its tail the pass over memory: that the book reproduces both is a fit, no judgement. "
              "Judged is what is left: rows in which nothing overlaps, by the isolated all-reduces.",
              "Its tail says nothing of the collectives: the clock waits for the whole GPU, all-reduces included, before it starts, and what follows is the division. "
@@ -150,7 +152,7 @@ CESGA = Set(
     inputs=("Without communication 391.87 ms, the step on one GPU; forward 121.3 and optimizer 2.5 ms as profiled (in the step on four), the rest backward.",
             "All-reduces: the three isolated tables.",
             "Copies in and out (PyTorch's DDP) at 1042 GB/s, 0.67 of the A100-PCIe's 1555 GB/s: the share is ShibukiZero's."),
-    tails="judged: what the profiler saw as waiting",
+    tails="judged: what the profiler saw as waiting", gpu="a100-pcie-40gb",
     variations=(Variation("forward : backward 1 : 2", one_to_two=True),
                 Variation("no copies", set=("physics.passes=none",))),
     plot=(2,), shown=2,
@@ -169,7 +171,7 @@ BASKERVILLE = Set(
             "All-reduces: one isolated time a configuration (1.416 GB), in proportion to bytes.",
             "Copies in and out (PyTorch's DDP) at 1042 GB/s, 0.67 of 1555 GB/s.",
             "Gradients are fp32 on the wire: with bf16, 2x1 would take 346.6 ms without any overlap, and 366.5 were measured."),
-    tails="not measured",
+    tails="not measured", gpu="a100-sxm4-40gb",
     variations=(Variation("no copies", set=("physics.passes=none",)),
                 Variation("bf16 on the wire", synthesize=("--gradients", "bfloat16"))),
     shown=3,
