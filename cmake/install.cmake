@@ -15,5 +15,5 @@ endforeach()
 set_target_properties(ddpsim_simgrid PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
 install(TARGETS ddpsim_simgrid LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/ddpsim COMPONENT simulator)
 # Beside bin: sim/text/presets.cpp.
-install(DIRECTORY topologies gpus models software calibrations DESTINATION share/ddpsim COMPONENT simulator
+install(DIRECTORY topologies gpus models software fabrics calibrations DESTINATION share/ddpsim COMPONENT simulator
         FILES_MATCHING PATTERN "*.yaml")

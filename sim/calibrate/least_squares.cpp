@@ -34,32 +34,53 @@ int terms(const gsl_vector* at, void* data, gsl_vector* out) {
   return GSL_SUCCESS;
 }
 
+using Workspace = std::unique_ptr<gsl_multifit_nlinear_workspace, decltype(&gsl_multifit_nlinear_free)>;
+
+// At the start.
+struct Equations {
+  gsl_multifit_nlinear_fdf system{};  // before the workspace, which points to it
+  Workspace workspace;
+
+  Equations(const LeastSquares& problem, const std::vector<double>& start)
+      : workspace(nullptr, gsl_multifit_nlinear_free) {
+    gsl_set_error_handler_off();
+    std::size_t unknowns = problem.mean.size();
+    system.f = terms;
+    system.n = problem.residuals(problem.mean).size() + unknowns;
+    system.p = unknowns;
+    system.params = const_cast<LeastSquares*>(&problem);  // GSL's callbacks take void*
+    auto settings = gsl_multifit_nlinear_default_parameters();
+    workspace.reset(gsl_multifit_nlinear_alloc(gsl_multifit_nlinear_trust, &settings, system.n, system.p));
+    auto at = gsl_vector_const_view_array(start.data(), unknowns);
+    gsl_multifit_nlinear_init(&at.vector, &system, workspace.get());
+  }
+};
+
 }  // namespace
 
 std::vector<double> minimize(const LeastSquares& problem) {
-  gsl_set_error_handler_off();
-  std::size_t unknowns = problem.mean.size();
-  gsl_multifit_nlinear_fdf equations{};
-  equations.f = terms;
-  equations.n = problem.residuals(problem.mean).size() + unknowns;
-  equations.p = unknowns;
-  equations.params = const_cast<LeastSquares*>(&problem);  // GSL's callbacks take void*
-  auto settings = gsl_multifit_nlinear_default_parameters();
-  using Workspace = std::unique_ptr<gsl_multifit_nlinear_workspace, decltype(&gsl_multifit_nlinear_free)>;
-  Workspace workspace(
-      gsl_multifit_nlinear_alloc(gsl_multifit_nlinear_trust, &settings, equations.n, equations.p),
-      gsl_multifit_nlinear_free);
-  const auto& first = problem.start.empty() ? problem.mean : problem.start;
-  auto start = gsl_vector_const_view_array(first.data(), unknowns);
-  gsl_multifit_nlinear_init(&start.vector, &equations, workspace.get());
+  Equations equations(problem, problem.start.empty() ? problem.mean : problem.start);
+  auto* workspace = equations.workspace.get();
   constexpr std::size_t kMostSteps = 200;
   constexpr double kTolerance = 1e-10;
   int why = 0;
   // Where no step improves any more it stops too; what it then has is the answer.
-  gsl_multifit_nlinear_driver(kMostSteps, kTolerance, kTolerance, 0, nullptr, nullptr, &why, workspace.get());
-  auto found = as_vector(gsl_multifit_nlinear_position(workspace.get()));
+  gsl_multifit_nlinear_driver(kMostSteps, kTolerance, kTolerance, 0, nullptr, nullptr, &why, workspace);
+  auto found = as_vector(gsl_multifit_nlinear_position(workspace));
   for (double value : found) DDPSIM_CHECK(std::isfinite(value), "a fit stays finite");
   return found;
+}
+
+std::vector<double> unit_errors(const LeastSquares& problem, const std::vector<double>& parameters) {
+  Equations equations(problem, parameters);
+  std::size_t unknowns = parameters.size();
+  std::unique_ptr<gsl_matrix, decltype(&gsl_matrix_free)> covariance(gsl_matrix_alloc(unknowns, unknowns),
+                                                                     gsl_matrix_free);
+  gsl_multifit_nlinear_covar(gsl_multifit_nlinear_jac(equations.workspace.get()), 0, covariance.get());
+  std::vector<double> errors;
+  for (std::size_t i = 0; i < unknowns; ++i)
+    errors.push_back(std::sqrt(gsl_matrix_get(covariance.get(), i, i)));
+  return errors;
 }
 
 double cost(const LeastSquares& problem, const std::vector<double>& parameters) {

@@ -19,6 +19,11 @@ struct LeastSquares {
 };
 std::vector<double> minimize(const LeastSquares& problem);
 
+// How far each parameter can go from there before the sum has grown by 1, the others following: the roots of
+// the diagonal of the inverse of J'J (gsl_multifit_nlinear_covar). Times the residuals' deviation it is a
+// standard error.
+std::vector<double> unit_errors(const LeastSquares& problem, const std::vector<double>& parameters);
+
 // The sum that is minimised.
 double cost(const LeastSquares& problem, const std::vector<double>& parameters);
 

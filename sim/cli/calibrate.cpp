@@ -16,7 +16,7 @@ struct CalibrateOptions {
   // Of interference.
   std::string overlap, measured, overlap_profile, alone, algbw;
   std::vector<std::string> overrides;
-  bool accept = false;
+  bool accept = false, all_rows = false;
   std::string step, share = "gemm";
 };
 
@@ -32,7 +32,7 @@ void run_calibrate(const CalibrateOptions& options) {
   }
   if (!options.overlap.empty())
     return calibrate_overlap(
-        {options.overlap, options.measured, out, options.overrides, quiet, options.accept});
+        {options.overlap, options.measured, out, options.overrides, quiet, options.accept, options.all_rows});
   if (!options.overlap_profile.empty())
     return calibrate_profile({options.overlap_profile, options.alone, options.algbw, out, quiet});
   calibrate_tables(options.tables);
@@ -78,6 +78,12 @@ Command calibrate_command() {
             .value = &options->measured,
             .description = "Measured iterations (CSV); the one of the scenario's strategy and cap counts",
             .type = "PATH",
+            .needs = {"--overlap"}},
+           {.name = "--all-rows",
+            .value = &options->all_rows,
+            .description =
+                "Fit to every measured iteration that a point of its sweep predicts, and with them what a "
+                "collective's launch costs and how much GPUs differ, as far as they say it",
             .needs = {"--overlap"}},
            {.name = "--set",
             .value = &options->overrides,

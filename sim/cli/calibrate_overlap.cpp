@@ -29,15 +29,6 @@ OverlappedIteration predict(Scenario scenario, double s, double r) {
   return predicted;
 }
 
-// Times of different run sets (another machine, another day) differ by more than interference does.
-void refuse_mixed_sets(const Scenario& scenario, const MeasuredIteration& row, const std::string& path) {
-  if (!scenario.measured_table || !row.run_set || !scenario.measured_table->run_set) return;
-  if (*row.run_set != *scenario.measured_table->run_set)
-    throw InputError(fmt::format("{}: the iteration is of the run set '{}', and the all-reduces are of '{}'",
-                                 path, *row.run_set, *scenario.measured_table->run_set),
-                     "measure both together; or, if they were, give their headers the same run_set");
-}
-
 MeasuredIteration row_of(const Scenario& scenario, const IterationMetrics& plain, const std::string& path) {
   auto row = matching(read_measured_iterations(path), plain);
   if (!row)
@@ -59,24 +50,33 @@ std::string same_because(const calibrate::InterferenceFit& fit) {
   return " (taken to be the same: without a tail one time cannot tell them apart)";
 }
 
+}  // namespace
+
+void refuse_mixed_sets(const Scenario& scenario, const MeasuredIteration& row, const std::string& path) {
+  if (!scenario.measured_table || !row.run_set || !scenario.measured_table->run_set) return;
+  if (*row.run_set != *scenario.measured_table->run_set)
+    throw InputError(fmt::format("{}: the iteration is of the run set '{}', and the all-reduces are of '{}'",
+                                 path, *row.run_set, *scenario.measured_table->run_set),
+                     "measure both together; or, if they were, give their headers the same run_set");
+}
+
 // Published runs showed 0.1 to 0.65 (gpus/); a kernel that takes more than twice as long says that the
 // difference has another cause.
-void refuse_absurd(const calibrate::InterferenceFit& fit) {
+void refuse_absurd(double compute, double collective) {
   constexpr double kMost = 1;
-  if (fit.compute <= kMost && fit.collective <= kMost) return;
+  if (compute <= kMost && collective <= kMost) return;
   throw InputError(
       fmt::format("interference would have to be {:.2g} (compute) and {:.2g} (collectives), and published "
                   "runs show 0.1 "
                   "to 0.65",
-                  fit.compute, fit.collective),
+                  compute, collective),
       "the measured iteration is longer for another reason: ranks that differ (variability), all-reduces of "
       "another "
       "run set, an input pipeline, copies (physics.pass_bandwidth)? --accept takes it all the same");
 }
 
-}  // namespace
-
 void calibrate_overlap(const OverlapOptions& options) {
+  if (options.all_rows) return calibrate_overlap_rows(options);
   check_outputs({{"--out", options.out}});
   ScenarioOptions file;
   file.file = options.scenario;
@@ -91,7 +91,7 @@ void calibrate_overlap(const OverlapOptions& options) {
   auto row = row_of(scenario, plain, options.measured);
   auto fit = calibrate::fit_interference({row.iteration, row.tail},
                                          [&](double s, double r) { return predict(scenario, s, r); });
-  if (!options.accept) refuse_absurd(fit);
+  if (!options.accept) refuse_absurd(fit.compute, fit.collective);
   auto what =
       fmt::format("{}, strategy {}{}: {} s{}", options.measured, strategy_name(plain.strategy),
                   plain.bucket_cap ? fmt::format(", caps of {:.0f} bytes", plain.bucket_cap->value()) : "",

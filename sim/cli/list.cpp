@@ -16,6 +16,7 @@
 #include "sim/text/presets.hpp"
 #include "sim/text/software_file.hpp"
 #include "sim/text/topology_file.hpp"
+#include "sim/text/weather_file.hpp"
 #include "sim/text/workload_model.hpp"
 
 namespace ddpsim::cli {
@@ -107,15 +108,27 @@ PresetRow software_row(const std::string& name) {
           word("about", title_of(path))};
 }
 
+PresetRow fabric_row(const std::string& name) {
+  auto path = *find_preset(PresetKind::fabrics, name);
+  const auto& most = read_weather_file(path).rows.back();
+  return {word("name", name),
+          {"shares", "share of the bandwidth, p5 to p95",
+           fmt::format("{}, {}, {}", most.p5, most.median, most.p95),
+           fmt::format("{:.0f} to {:.0f} %, median {:.0f} %, on {} nodes", 100 * most.p5, 100 * most.p95,
+                       100 * most.median, most.nodes)},
+          word("about", title_of(path))};
+}
+
 struct Kind {
   const char* name;
   PresetKind kind;
   PresetRow (*row)(const std::string& preset);
 };
-constexpr std::array<Kind, 4> kKinds{{{"models", PresetKind::models, model_row},
+constexpr std::array<Kind, 5> kKinds{{{"models", PresetKind::models, model_row},
                                       {"gpus", PresetKind::gpus, gpu_row},
                                       {"topologies", PresetKind::topologies, topology_row},
-                                      {"software", PresetKind::software, software_row}}};
+                                      {"software", PresetKind::software, software_row},
+                                      {"fabrics", PresetKind::fabrics, fabric_row}}};
 
 const Kind& kind_named(const std::string& name) {
   std::vector<std::string> names;

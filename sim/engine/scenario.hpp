@@ -66,6 +66,8 @@ struct Scenario {
   std::optional<std::string> gpu;  // the cluster's, where it is known: whose physics these are
   Physics physics;
   std::shared_ptr<const SampledRanks> sampled;  // null: every iteration is the same; by group label
+  std::optional<double>
+      weather;  // the quantile of the share that the fabric gives (`sampled` knows the shares); none: all
   Fidelity fidelity = Fidelity::lazy;
   SharedNetwork network = SharedNetwork::simgrid;
   ValidationSettings validation;

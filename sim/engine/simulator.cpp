@@ -1,6 +1,7 @@
 #include "sim/engine/simulator.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include "sim/base/check.hpp"
 #include "sim/program/data_parallel.hpp"
@@ -41,6 +42,42 @@ std::vector<ReplayedGroup> groups_of(const Scenario& scenario, std::span<const G
   }
   for (auto& group : groups) group.broadcasts = broadcasts_of(scenario, *group.cost);
   return groups;
+}
+
+// Everything takes longer by that factor.
+class SlowedCost final : public CollectiveCost {
+ public:
+  SlowedCost(CollectiveCost& usual, double factor) : usual_(usual), factor_(factor) {}
+  CollectiveDuration alone(Operation operation, Bytes bytes) override {
+    auto [idle, queued] = usual_.alone(operation, bytes);
+    return {factor_ * idle, factor_ * queued};
+  }
+
+ private:
+  CollectiveCost& usual_;
+  double factor_;
+};
+
+int nodes_of(const Communication& communication, std::size_t group) {
+  std::set<int> nodes;
+  for (int gpu : communication.groups[group]) nodes.insert(communication.cluster->node_of(gpu));
+  return static_cast<int>(nodes.size());
+}
+
+// What collectives take while the fabric gives less than all: their costs, which the groups then have.
+std::vector<std::unique_ptr<CollectiveCost>> in_weather(const Scenario& scenario,
+                                                        std::vector<ReplayedGroup>& groups) {
+  std::vector<std::unique_ptr<CollectiveCost>> slowed;
+  if (!scenario.weather) return slowed;
+  DDPSIM_CHECK(scenario.communication && scenario.fidelity == Fidelity::closed_form,
+               "weather is of a fabric, and collectives are alone on it");
+  for (auto& group : groups) {
+    double share =
+        share_of_bandwidth(*scenario.sampled->variability.weather,
+                           nodes_of(*scenario.communication, group.members.front()), *scenario.weather);
+    group.cost = slowed.emplace_back(std::make_unique<SlowedCost>(*group.cost, 1 / share)).get();
+  }
+  return slowed;
 }
 
 // No flow is larger: a ring sends 2(n-1)/n of its buffer over an edge, a pipeline less than twice. Background
@@ -128,6 +165,7 @@ SimulatedIteration replay_on(const Scenario& scenario, std::span<const RankGroup
                              std::span<const GroupCost> costs, const StepProgram& program,
                              const TrafficPlan* plan) {
   auto groups = groups_of(scenario, costs, plan);
+  auto slowed = in_weather(scenario, groups);
   Seconds before = compute_before_last_backward(*scenario.trace, scenario.plan);
   Seconds zero = largest_slowdown(all) * before;
   std::vector<ReplayedClass> classes;

@@ -50,6 +50,10 @@ Prediction predict(const Scenario& scenario, const Simulate& simulate, unsigned 
   double known = slowdown_in_estimate(scenario, spread_drawn(sampled.variability));
   // Where nobody shares links all simulations give what the closed form does: one is enough.
   if (!scenario.shares_links()) varied.fidelity = Fidelity::closed_form;
+  auto set_iteration = [&](std::size_t iteration) {
+    set_slowest(sampled.slowest[iteration], known, varied);
+    if (!sampled.weather.empty()) varied.weather = sampled.weather[iteration];
+  };
   auto simulate_varied = [&]() -> Prediction {
     auto [timeline, flows] = simulate(varied);
     return {std::move(timeline), {}, {}, flows};
@@ -60,7 +64,7 @@ Prediction predict(const Scenario& scenario, const Simulate& simulate, unsigned 
   predict_each(
       sampled.slowest.size() + 1, jobs, varied.uses_up_process(),
       [&](std::size_t i) {
-        if (i > 0) set_slowest(sampled.slowest[i - 1], known, varied);
+        if (i > 0) set_iteration(i - 1);
         return simulate_varied();
       },
       [&](std::size_t i, const Prediction& one) {
@@ -74,7 +78,7 @@ Prediction predict(const Scenario& scenario, const Simulate& simulate, unsigned 
         times.push_back(iteration.value());
       },
       throw_lost);
-  set_slowest(sampled.slowest[nearest_rank(times, share_of(sampled.variability.report))], known, varied);
+  set_iteration(nearest_rank(times, share_of(sampled.variability.report)));
   varied.fidelity = scenario.fidelity;
   predict_each(
       1, 1, varied.uses_up_process(), [&](std::size_t) { return simulate_varied(); },

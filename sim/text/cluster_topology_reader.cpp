@@ -71,7 +71,10 @@ std::shared_ptr<Topology> read_cluster(MapReader& file) {
   if (const Value* others = file.find("other_nodes")) read_others(*others, *plan);
   auto overrides = file.optional("overrides", config::as_list(read_link_override));
   file.finish();
-  return make_cluster_topology(std::move(plan), overrides.value_or(std::vector<LinkOverride>{}));
+  auto network = plan->fabric.network;
+  auto topology = make_cluster_topology(std::move(plan), overrides.value_or(std::vector<LinkOverride>{}));
+  topology->network = network;
+  return topology;
 }
 
 }  // namespace ddpsim

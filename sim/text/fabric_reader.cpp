@@ -66,6 +66,7 @@ Fabric read_fabric(const Value& value) {
                                                         {"fat_tree", FabricKind::fat_tree},
                                                         {"ring", FabricKind::ring}}));
   Fabric fabric;
+  fabric.network = reader.optional("network", config::as_word(config::words_of(kNetworkClassNames)));
   fabric.kind = kind == FabricKind::ring ? Fabric::Kind::ring : Fabric::Kind::tree;
   if (kind == FabricKind::rail_optimized) read_rails(reader, fabric);
   if (kind == FabricKind::fat_tree) read_fat_tree(reader, fabric);

@@ -9,7 +9,9 @@ namespace ddpsim {
 
 struct PhysicsCalibration {
   Interference interference;
-  std::optional<std::string> run_set;  // what was measured together, on one machine and day
+  std::optional<std::string> run_set = {};  // what was measured together, on one machine and day
+  std::optional<Seconds> launch = {};       // of each collective
+  std::optional<double> spread = {};        // of GPUs
 };
 
 // Throws InputError with the place and a hint.

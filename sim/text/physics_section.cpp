@@ -91,16 +91,16 @@ bool read_spread(const Value* value, double usual, Spread& spread) {
   return true;
 }
 
-// Returns whether the section says it.
-bool read_interference(MapReader& reader, const PathResolver& resolve, Interference& interference) {
+// The section's calibration, read with what else it says of interference. Nothing where it says nothing.
+std::optional<PhysicsCalibration> read_interference(MapReader& reader, const PathResolver& resolve) {
   const Value* given = reader.find("interference");
   const Value* calibration = reader.find("calibration");
   if (given && calibration)
     throw InputError(calibration->span, "physics.calibration and physics.interference exclude each other",
                      "remove one of the two");
-  if (given) interference = read_interference(*given);
-  if (calibration) interference = read_physics_calibration(resolve(*calibration)).interference;
-  return given || calibration;
+  if (given) return PhysicsCalibration{read_interference(*given)};
+  if (calibration) return read_physics_calibration(resolve(*calibration));
+  return std::nullopt;
 }
 
 }  // namespace
@@ -133,11 +133,16 @@ Physics read_physics_section(const PhysicsSections& sections, const GpuDescripti
     return nothing;
   }();
   MapReader reader(value ? *value : kNothing, "physics");
-  if (!read_interference(reader, resolve, physics.interference) && gpu) {
+  auto calibration = read_interference(reader, resolve);
+  if (calibration) {
+    physics.interference = range.least.interference = range.most.interference = calibration->interference;
+  } else if (gpu) {
     take_range(*gpu, physics.interference, range);
     is_uncertain = true;
-  } else {
-    range.least.interference = range.most.interference = physics.interference;
+  }
+  if (calibration && calibration->spread && !sections.spread) {
+    physics.spread.ranks = range.least.spread.ranks = range.most.spread.ranks = *calibration->spread;
+    is_uncertain = false;
   }
   if (is_uncertain) physics.range = range;
   auto& overheads = physics.overheads;
@@ -155,7 +160,9 @@ Physics read_physics_section(const PhysicsSections& sections, const GpuDescripti
   if (overheads.pass_bandwidth) read_passes(passes, plan, options, overheads);
   if (gpu && plan.low_rank) overheads.product_rate = product_rate(*gpu, plan.buckets.front().dtype);
   overheads.gradient = reader.optional("gradient", as_seconds).value_or(Seconds(0));
-  overheads.launch = reader.optional("launch", as_seconds).value_or(Seconds(0));
+  auto launch = reader.optional("launch", as_seconds);
+  if (calibration && !launch) launch = calibration->launch;
+  overheads.launch = launch.value_or(Seconds(0));
   overheads.first_start = reader.optional("first_start", as_seconds).value_or(Seconds(0));
   reader.finish();
   return physics;

@@ -73,6 +73,17 @@ std::vector<Note> link_notes(const Cluster& cluster) {
   return notes;
 }
 
+std::vector<Note> weather_notes(const Topology& topology, const Scenario& scenario) {
+  bool is_shared = topology.network == NetworkClass::efa;
+  bool is_drawn = scenario.sampled && scenario.sampled->variability.weather;
+  if (!is_shared || is_drawn || !scenario.communication || scenario.communication->cluster->nodes() < 2)
+    return {};
+  return {{"fabric-weather",
+           "nodes are joined by EFA, which others use too: published collectives on 64 such nodes got 11 to "
+           "100 % of "
+           "what they get here, 23 % in the median (variability.weather: efa-shared draws it)"}};
+}
+
 Note textbook_note() {
   return {
       "textbook-physics",

@@ -2,6 +2,7 @@
 // What is unlikely about a scenario that is valid: each a note, because somebody may mean it.
 #include "sim/engine/scenario.hpp"
 #include "sim/gpu/gpu_description.hpp"
+#include "sim/topology/topology.hpp"
 
 namespace ddpsim {
 
@@ -17,6 +18,9 @@ Note registration_guessed_note();
 
 // Where nothing says which GPU computes, and nobody asked for textbook physics.
 Note textbook_note();
+
+// Where nodes are joined by a fabric that others use too (EFA), and nobody said what it gives.
+std::vector<Note> weather_notes(const Topology& topology, const Scenario& scenario);
 
 // Links slower than anything GPUs are joined by: 5 ms where 5 us was meant, 1 B/s. Codes link-latency,
 // link-bandwidth.

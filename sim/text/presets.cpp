@@ -21,8 +21,11 @@ struct KindNames {
   const char* folder;
   const char* one;
 };
-constexpr std::array<KindNames, 4> kKinds{
-    {{"topologies", "topology"}, {"gpus", "GPU"}, {"models", "model"}, {"software", "software"}}};
+constexpr std::array<KindNames, 5> kKinds{{{"topologies", "topology"},
+                                           {"gpus", "GPU"},
+                                           {"models", "model"},
+                                           {"software", "software"},
+                                           {"fabrics", "fabric"}}};
 
 const KindNames& names_of(PresetKind kind) {
   return kKinds[static_cast<std::size_t>(kind)];

@@ -1,5 +1,5 @@
 #pragma once
-// Files that come with ddpsim and have a name: topologies, GPUs, models, software.
+// Files that come with ddpsim and have a name: topologies, GPUs, models, software, fabrics.
 #include <optional>
 #include <string>
 #include <string_view>
@@ -9,7 +9,7 @@
 
 namespace ddpsim {
 
-enum class PresetKind { topologies, gpus, models, software };
+enum class PresetKind { topologies, gpus, models, software, fabrics };
 
 // The file of `name` ("h100-sxm"), without extension; none: no preset of that name has one.
 std::optional<std::string> find_preset(PresetKind kind, std::string_view name);

@@ -64,6 +64,19 @@ SourceSpan shard_group_place(const Value& root, const Value* fsdp) {
   return strategy ? strategy->value.span : root.span;
 }
 
+void check_weather(const Value& section, const Variability& variability, const Scenario& scenario) {
+  if (!variability.weather) return;
+  const auto& place = section.find("weather")->value.span;
+  if (!scenario.communication)
+    throw InputError(place, "a measured table says nothing of the nodes between which the weather is",
+                     "add cluster.topology and leave algorithm: measured out");
+  if (scenario.fidelity != Fidelity::closed_form)
+    throw InputError(
+        place,
+        "weather of links that several share is not simulated: it is a share of what a collective gets alone",
+        "one group, one collective at a time and no background, or leave variability.weather out");
+}
+
 bool is_from_command_line(const Value& path) {
   return path.span.file && path.span.file->name == "--set";
 }
@@ -92,9 +105,11 @@ std::string ScenarioReader::resolve(PresetKind kind, const Value& name_or_path) 
 void ScenarioReader::read_variability(const Value& value, const Value& cluster, const Value* stragglers,
                                       const Value* spread_section, const RankPlaces& places,
                                       Scenario& scenario) {
-  auto variability =
-      read_variability_section(value, *scenario.trace, [this](const Value& path) { return resolve(path); });
+  auto variability = read_variability_section(
+      value, *scenario.trace, [this](const Value& path) { return resolve(path); },
+      [this](const Value& fabric) { return resolve(PresetKind::fabrics, fabric); });
   if (variability.is_off()) return;
+  check_weather(value, variability, scenario);
   // What differs for the whole run is drawn too, once.
   const auto& spread = scenario.physics.spread;
   if (variability.ranks || variability.nodes) {
@@ -241,6 +256,9 @@ Scenario ScenarioReader::read(const Value& root) {
   choose_fidelity(fidelity, scenario);
   if (variability) read_variability(*variability, cluster, slower, spread, *places, scenario);
   settle_broadcasts(scenario);
+  if (const auto* topology = cluster.find("topology"))
+    for (auto& note : weather_notes(*find_topology(topology->value), scenario))
+      scenario.notes.push_back(std::move(note));
   if (scenario.measured_table)
     for (auto& note : table_notes(*scenario.measured_table)) scenario.notes.push_back(std::move(note));
   scenario.validation = read_validation_section(validation, resolve_path);

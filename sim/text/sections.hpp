@@ -79,8 +79,10 @@ void check_ddp_extras(const config::Value& root, Backend backend, Scenario& scen
 void check_process_groups(const config::Value& root, Backend backend, bool is_measured);
 
 // `variability`, of which a trace says how much it was itself.
+// `fabric` makes a preset's name or a path the file of a fabric's weather.
+using FabricResolver = PathResolver;
 Variability read_variability_section(const config::Value& variability, const LayerTrace& trace,
-                                     const PathResolver& resolve);
+                                     const PathResolver& resolve, const FabricResolver& fabric);
 
 // `workload.rescale`: the trace as an estimate for another GPU, by a stated factor or from what the two can
 // do.

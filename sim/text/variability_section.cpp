@@ -7,6 +7,7 @@
 #include "sim/base/statistics.hpp"
 #include "sim/config/reader.hpp"
 #include "sim/text/sections.hpp"
+#include "sim/text/weather_file.hpp"
 
 namespace ddpsim {
 namespace {
@@ -38,8 +39,8 @@ bool is_word(const Value& value, std::string_view word) {
 
 class VariabilityReader {
  public:
-  VariabilityReader(const LayerTrace& trace, const PathResolver& resolve)
-      : trace_(trace), resolve_(resolve) {}
+  VariabilityReader(const LayerTrace& trace, const PathResolver& resolve, const FabricResolver& fabric)
+      : trace_(trace), resolve_(resolve), fabric_(fabric) {}
 
   Variability read(const Value& value) {
     MapReader reader(value, "variability");
@@ -53,6 +54,7 @@ class VariabilityReader {
     const Value* nodes = reader.find("nodes");
     const Value* slow = reader.find("slow");
     const Value* jitter = reader.find("jitter");
+    const Value* weather = reader.find("weather");
     reader.finish();
     if (!seed)
       throw InputError(value.span, "random numbers need a seed",
@@ -62,6 +64,10 @@ class VariabilityReader {
     if (nodes) variability.nodes = read_distribution(*nodes);
     if (slow)
       for (const auto& item : config::items_of(*slow)) variability.slow.push_back(read_slow(item));
+    if (weather && !is_word(*weather, "none"))
+      variability.weather =
+          weather->kind == Value::Kind::map ? read_weather(*weather) : read_weather_file(fabric_(*weather));
+    if (!jitter && weather && !has_spread()) return variability;
     if (!jitter)
       variability.jitter = of_trace(value.span);
     else
@@ -96,6 +102,11 @@ class VariabilityReader {
     return LogNormal{std::min(kLargestSpread, *last.ready_spread / last.ready)};
   }
 
+  [[nodiscard]] bool has_spread() const {
+    const auto& spread = trace_.gradients.back().ready_spread;
+    return spread && *spread > Seconds();
+  }
+
   static SlowOnes read_slow(const Value& value) {
     MapReader reader(value, "variability.slow");
     SlowOnes ones;
@@ -112,13 +123,14 @@ class VariabilityReader {
 
   const LayerTrace& trace_;
   const PathResolver& resolve_;
+  const FabricResolver& fabric_;
 };
 
 }  // namespace
 
 Variability read_variability_section(const Value& variability, const LayerTrace& trace,
-                                     const PathResolver& resolve) {
-  return VariabilityReader(trace, resolve).read(variability);
+                                     const PathResolver& resolve, const FabricResolver& fabric) {
+  return VariabilityReader(trace, resolve, fabric).read(variability);
 }
 
 }  // namespace ddpsim

@@ -3,9 +3,18 @@
 #include <optional>
 #include <string>
 
+#include "sim/base/names.hpp"
 #include "sim/topology/cluster.hpp"
 
 namespace ddpsim {
+
+// What a fabric is built of.
+enum class NetworkClass { infiniband, roce, efa, slingshot, ethernet };
+inline constexpr Names<NetworkClass, 5> kNetworkClassNames{{{"infiniband", NetworkClass::infiniband},
+                                                            {"roce", NetworkClass::roce},
+                                                            {"efa", NetworkClass::efa},
+                                                            {"slingshot", NetworkClass::slingshot},
+                                                            {"ethernet", NetworkClass::ethernet}}};
 
 // As described in a file.
 struct Fabric {
@@ -22,6 +31,7 @@ struct Fabric {
   // What each switch after the first adds; stands on the links between switches. (What the first one costs is
   // part of the NIC-to-NIC latency.)
   Seconds hop_latency = {};
+  std::optional<NetworkClass> network;
 };
 
 // A tree of switches over a number of nodes. A switch's uplinks are one link each way with the bandwidth of

@@ -8,6 +8,7 @@
 
 #include "sim/base/source.hpp"
 #include "sim/topology/cluster.hpp"
+#include "sim/topology/fabric.hpp"
 #include "sim/topology/nccl_platform.hpp"
 
 namespace ddpsim {
@@ -33,7 +34,8 @@ class Topology {
   std::optional<NcclPlatform> nccl;  // where the file describes it
   // Its links are a network between processes, such as a testbed's, and not those of GPUs in machines.
   bool bare_network = false;
-  std::optional<std::string> gpu;  // path of the description of its GPUs, where the file names one
+  std::optional<NetworkClass> network;  // between nodes, where the file says it
+  std::optional<std::string> gpu;       // path of the description of its GPUs, where the file names one
 };
 
 // Throws InputError (without a place) when the topology does not describe NCCL's platform; `name` is its

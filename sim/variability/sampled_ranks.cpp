@@ -8,6 +8,7 @@
 #include <boost/random/lognormal_distribution.hpp>
 #include <boost/random/mersenne_twister.hpp>
 #include <boost/random/uniform_int_distribution.hpp>
+#include <boost/random/uniform_real_distribution.hpp>
 
 #include "sim/base/check.hpp"
 
@@ -18,7 +19,13 @@ namespace {
 using Random = boost::random::mt19937_64;
 
 // What is drawn: each source has random numbers of its own, so that one more does not change the others.
-enum Source : std::uint32_t { kJitter, kRanks, kNodes, kSlow };  // the first of `slow`, then the others
+enum Source : std::uint32_t {
+  kJitter,
+  kRanks,
+  kNodes,
+  kSlow,  // the first of `slow`, then the others
+  kWeather = 1U << 31U
+};
 
 Random random_numbers(std::uint64_t seed, std::uint32_t source, std::uint32_t iteration) {
   std::seed_seq sequence{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32U), source,
@@ -160,13 +167,17 @@ double SlowForTheRun::chance_of_any() const {
 
 SampledRanks sample_ranks(const Variability& variability, std::span<const RankPlace> ranks) {
   DDPSIM_CHECK(!ranks.empty() && variability.iterations > 0, "there are ranks and iterations to draw for");
-  SampledRanks sampled{variability, {}, {}, {}};
+  SampledRanks sampled{variability, {}, {}, {}, {}};
   Draws draws(variability, ranks);
   Growth growth;
   for (int iteration = 0; iteration < variability.iterations; ++iteration) {
     auto factors = draws.in_iteration(static_cast<std::uint32_t>(iteration));
     sampled.slowest.push_back(slowest_of(factors, ranks));
     growth.add(std::move(factors));
+    if (variability.weather) {
+      auto random = random_numbers(variability.seed, kWeather, static_cast<std::uint32_t>(iteration));
+      sampled.weather.push_back(boost::random::uniform_real_distribution<double>(0, 1)(random));
+    }
   }
   sampled.growth = growth.take();
   sampled.slow_for_the_run = draws.slow_for_the_run();

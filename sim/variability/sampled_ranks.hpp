@@ -39,6 +39,7 @@ struct SampledRanks {
   // ranks.
   std::vector<ExpectedSlowest> growth;
   std::vector<SlowForTheRun> slow_for_the_run;
+  std::vector<double> weather;  // by iteration: the quantile of the share that the fabric gives; empty: all
 };
 
 // `ranks` by rank, groups from 0. The same draws whatever else is asked: a rank's do not depend on how many

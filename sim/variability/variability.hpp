@@ -1,10 +1,13 @@
 #pragma once
-// How the compute of ranks differs from iteration to iteration and from rank to rank. Everything is a factor
-// on all compute times of a rank between two synchronisations; their product counts.
+// How the compute of ranks differs from iteration to iteration and from rank to rank: everything is a factor
+// on all compute times of a rank between two synchronisations, and their product counts. And how what a
+// fabric gives differs.
 #include <cstdint>
 #include <optional>
 #include <variant>
 #include <vector>
+
+#include "sim/variability/weather.hpp"
 
 namespace ddpsim {
 
@@ -38,8 +41,9 @@ struct Variability {
   std::optional<FactorDistribution> ranks;   // for each rank, once
   std::optional<FactorDistribution> nodes;   // for each node, once
   std::vector<SlowOnes> slow;
+  std::optional<Weather> weather;  // drawn for each iteration
 
-  [[nodiscard]] bool is_off() const { return !jitter && !ranks && !nodes && slow.empty(); }
+  [[nodiscard]] bool is_off() const { return !jitter && !ranks && !nodes && slow.empty() && !weather; }
   [[nodiscard]] bool needs_nodes() const;
 };
 

@@ -218,6 +218,54 @@ class OverlapTest(PhysicsTest):
         self.ok(*arguments, "--accept")
         self.assertTrue((self.folder / "physics.yaml").exists())
 
+    CAPS, SIZES = (4, 8, 16, 40, 160), (8, 64)
+
+    def measure(self, sizes, *physics):
+        """Rows as a machine with that physics would give, to 0.05 %: of both sizes, or of the first."""
+        self.write_scenario(cli.small_trace(60, forward="40ms"), f"sweep: {{cluster.world_size: {list(sizes)}, ddp.bucket_cap: {[f'{cap}MiB' for cap in self.CAPS]}}}\n")
+        rows = ["strategy,bucket_cap_bytes,world_size,iteration_s"]
+        for k, point in enumerate(self.sweep(sets=physics)["points"]):
+            rows.append(f"ddp,{point['bucket_cap_bytes']},{point['world_size']},{point['iteration_s'] * (1 + 5e-4 * (-1) ** k)!r}")
+        self.write("measured.csv", "\n".join(rows) + "\n")
+        return self.ok("calibrate", "--overlap", "scenario.yaml", "--measured", "measured.csv", "--all-rows", "--out", "physics.yaml").stdout
+
+    def fitted(self):
+        text = (self.folder / "physics.yaml").read_text()
+        value = lambda key: float(found[1]) if (found := re.search(rf"{key}: ([\d.e-]+)", text)) else None
+        return value("compute"), value("launch"), value("spread")
+
+    def test_all_rows_tell_interference_launch_and_spread_apart(self):
+        said = self.measure(self.SIZES, "physics={interference: 0.3, launch: 190us}", "spread={ranks: 0.03}")
+        compute, launch, spread = self.fitted()
+        self.assertAlmostEqual(compute, 0.3, delta=0.03)
+        self.assertAlmostEqual(launch, 190, delta=30)
+        self.assertAlmostEqual(spread, 0.03, delta=0.004)
+        self.assertIn("10 rows, 0.", said)
+        # And what is written gives the measured iterations back.
+        for point in self.sweep(sets=["physics.calibration=physics.yaml"])["points"]:
+            row = next(line for line in self.read("measured.csv").decode().splitlines() if line.startswith(f"ddp,{point['bucket_cap_bytes']},{point['world_size']},"))
+            self.assertAlmostEqual(point["iteration_s"] / float(row.rsplit(",", 1)[1]), 1, delta=3e-3)
+
+    def test_all_rows_say_what_they_cannot_tell(self):
+        said = self.measure(self.SIZES[:1], "physics={interference: 0.3}", "spread=none")
+        compute, launch, spread = self.fitted()
+        self.assertAlmostEqual(compute, 0.3, delta=0.03)
+        self.assertEqual((launch, spread), (None, None))
+        self.assertIn("launch: not fitted: the rows fit about as well without", said)
+        self.assertIn("spread: not fitted: all rows have as many GPUs", said)
+        self.assertIn("collectives beside compute: as compute: not fitted: fewer than two rows have a tail", said)
+
+    def test_all_rows_refuse_a_fit_that_misses_its_own(self):
+        self.measure(self.SIZES[:1], "physics={interference: 0.3}")
+        text = self.read("measured.csv").decode().splitlines()
+        head, last = text[-1].rsplit(",", 1)
+        self.write("measured.csv", "\n".join([*text[:-1], f"{head},{2 * float(last)!r}"]))
+        done = self.fails(2, "calibrate", "--overlap", "scenario.yaml", "--measured", "measured.csv", "--all-rows", "--accept")
+        self.assertIn("% off its own row", done.stderr)
+        self.write("measured.csv", "\n".join(text[:2]))
+        done = self.fails(2, "calibrate", "--overlap", "scenario.yaml", "--measured", "measured.csv", "--all-rows")
+        self.assertIn("1 of the measured rows is predicted here", done.stderr)
+
     def test_a_row_that_is_not_there(self):
         self.write("measured.csv", "strategy,iteration_s\nnaive,0.048\n")
         done = self.fails(2, "calibrate", "--overlap", "scenario.yaml", "--measured", "measured.csv")

@@ -47,6 +47,11 @@ class ListTest(cli.CliTest):
         self.assertEqual(software["te-2025"]["fitted_on"], "H100, B200")
         self.assertTrue(software["te-2025"]["about"].startswith("Megatron-Bridge with Transformer Engine"))
 
+    def test_fabrics(self):
+        fabrics = self.list("fabrics")
+        self.assertEqual(set(fabrics), self.names_of_files("fabrics"))
+        self.assertEqual(fabrics["efa-shared"]["shares"], "0.11, 0.225, 1")
+
     def test_the_table_has_a_line_each_in_columns(self):
         lines = self.ok("list", "gpus").stdout.splitlines()
         self.assertEqual(lines[0].split(), ["name", "memory", "bf16", "peak", "device"])
@@ -73,7 +78,7 @@ class ListTest(cli.CliTest):
     def test_an_unknown_kind(self):
         done = self.fails(2, "list", "gpu")
         self.assertEqual(done.stderr, "error: nothing of the kind 'gpu' can be listed; did you mean 'gpus'?\n"
-                                      "hint: the kinds are models, gpus, topologies, software\n")
+                                      "hint: the kinds are models, gpus, topologies, software, fabrics\n")
         self.assertEqual(done.stdout, "")
         self.fails(2, "list")
 
@@ -141,7 +146,7 @@ class InstalledTest(cli.CliTest):
         subprocess.run(["cmake", "--install", build, "--prefix", self.folder / "usr", "--component", "simulator"], check=True,
                        stdout=subprocess.DEVNULL)
         program = self.folder / "usr/bin/ddpsim"
-        for kind in ("topologies", "gpus", "models", "software", "calibrations"):
+        for kind in ("topologies", "gpus", "models", "software", "fabrics", "calibrations"):
             self.assertEqual({path.name for path in (self.folder / "usr/share/ddpsim" / kind).iterdir()},
                              {path.name for path in (cli.SOURCE_ROOT / kind).glob("*.yaml")})
         # Its own presets, not those of the sources.

@@ -172,6 +172,47 @@ class SharedLinksTest(cli.CliTest):
             self.assertEqual(result["network"], network)
 
 
+class WeatherTest(VariabilityTest):
+    HALF = "variability={seed: 1, iterations: 20, jitter: none, weather: {p5: 0.5, median: 0.5, p95: 0.5}}"
+
+    def communicated(self, *sets, world_size=8):
+        self.write("nodes.yaml", NODES)
+        self.write("trace.csv", TWO)
+        self.write("scenario.yaml", f"workload: {{trace: trace.csv}}\ncluster: {{topology: nodes.yaml, world_size: {world_size}}}\n"
+                                    "collective: {algorithm: ring}\nphysics: none\nddp: {bucket_cap: 1MiB}\n")
+        return self.simulate(*sets)
+
+    def test_half_of_the_bandwidth_between_nodes_is_twice_the_time(self):
+        usual, halved = self.communicated(), self.communicated(self.HALF)
+        self.assertAlmostEqual(halved["communication_s"], 2 * usual["communication_s"], places=12)
+        self.assertAlmostEqual(halved["iterations"]["unvaried_s"], usual["iteration_s"], places=12)
+        self.assertEqual(halved["iterations"]["min_s"], halved["iterations"]["max_s"])
+
+    def test_within_a_node_there_is_none(self):
+        usual, halved = self.communicated(world_size=4), self.communicated(self.HALF, world_size=4)
+        self.assertAlmostEqual(halved["communication_s"], usual["communication_s"], places=12)
+
+    def test_a_fabric_by_name_is_another_one_in_every_iteration(self):
+        by_name = "variability={seed: 1, iterations: 400, jitter: none, weather: efa-shared}"
+        usual, drawn = self.communicated(world_size=64), self.communicated(by_name, world_size=64)
+        exposed = lambda seconds: seconds - 0.1
+        share = lambda key: exposed(usual["iteration_s"]) / exposed(drawn["iterations"][key])
+        self.assertAlmostEqual(share("p95_s"), 0.184, delta=0.02)    # of 16 nodes
+        self.assertAlmostEqual(share("median_s"), 0.438, delta=0.05)
+        self.assertAlmostEqual(share("p5_s"), 1, delta=0.02)
+        self.assertEqual(self.communicated(by_name, world_size=64), drawn)
+        self.assertNotEqual(self.communicated(by_name.replace("seed: 1", "seed: 2"), world_size=64)["iterations"], drawn["iterations"])
+
+    def test_on_a_shared_fabric_results_say_so(self):
+        self.write("trace.csv", TWO)
+        self.write("scenario.yaml", "workload: {trace: trace.csv}\ncluster: {topology: p5, world_size: 64}\n")
+        codes = lambda *sets: [note["code"] for note in self.simulate(*sets)["notes"]]
+        self.assertIn("fabric-weather", codes())
+        self.assertNotIn("fabric-weather", codes("cluster.world_size=8"))
+        self.assertNotIn("fabric-weather", codes("cluster.topology=superpod-h100"))
+        self.assertNotIn("fabric-weather", codes("variability={seed: 1, jitter: none, weather: efa-shared}"))
+
+
 class SweepTest(VariabilityTest):
     def sweep_rows(self, *arguments):
         self.ok("sweep", "scenario.yaml", "--csv", "s.csv", *arguments)

@@ -19,8 +19,10 @@ LayerTrace trace_with_spread(std::optional<double> seconds) {
 
 Variability read(const std::string& text, std::optional<double> spread = 2e-3) {
   auto root = parse(text);
-  return read_variability_section(root.find("variability")->value, trace_with_spread(spread),
-                                  [](const config::Value& path) { return path.scalar; });
+  return read_variability_section(
+      root.find("variability")->value, trace_with_spread(spread),
+      [](const config::Value& path) { return path.scalar; },
+      [](const config::Value& fabric) { return fabric.scalar; });
 }
 
 double log_normal(const std::optional<FactorDistribution>& distribution) {

@@ -1,0 +1,135 @@
+// `ddpsim calibrate --overlap --all-rows`.
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "sim/base/output_file.hpp"
+#include "sim/base/quantity.hpp"
+#include "sim/calibrate/overlap_rows_fit.hpp"
+#include "sim/cli/calibrate_overlap.hpp"
+#include "sim/cli/scenario_options.hpp"
+#include "sim/report/table_parts.hpp"
+#include "sim/study/run_all.hpp"
+#include "sim/study/sweep_points.hpp"
+#include "sim/text/physics_calibration.hpp"
+
+namespace ddpsim::cli {
+namespace {
+
+using calibrate::OverlapFinding;
+using calibrate::OverlapParameters;
+using calibrate::OverlappedIteration;
+
+struct Rows {
+  std::vector<Scenario> scenarios;  // each that a measured row is of
+  std::vector<std::string> names;
+  std::vector<calibrate::MeasuredOverlap> measured;
+  std::optional<std::string> run_set;
+};
+
+std::vector<IterationMetrics> metrics_of_all(const std::vector<Scenario>& scenarios) {
+  std::vector<IterationMetrics> all(scenarios.size());
+  run_all(scenarios, 1, [&](std::size_t i, const Prediction& prediction) {
+    all[i] = metrics_of(scenarios[i], prediction);
+  });
+  return all;
+}
+
+Rows read_rows(const OverlapOptions& options) {
+  ScenarioOptions file;
+  file.file = options.scenario;
+  file.overrides = options.overrides;
+  auto root = file.load();
+  auto axes = config::take_sweep_axes(root);
+  ScenarioReader reader(options.scenario);
+  auto plan = expanded(plan_grid(root, std::move(axes), reader));
+  auto iterations = read_measured_iterations(options.measured);
+  auto metrics = metrics_of_all(plan.scenarios);
+  Rows rows;
+  std::vector<std::string> keys;
+  for (const auto& axis : plan.axes) keys.push_back(axis.key);
+  for (std::size_t i = 0; i < metrics.size(); ++i) {
+    auto row = matching(iterations, metrics[i]);
+    if (!row) continue;
+    refuse_mixed_sets(plan.scenarios[i], *row, options.measured);
+    rows.run_set = row->run_set;
+    rows.measured.push_back({{row->iteration, row->tail},
+                             static_cast<int>(metrics[i].n_buckets),
+                             plan.scenarios[i].groups.front().ranks});
+    rows.names.push_back(point_name(keys, plan.axis_values[i], metrics[i]));
+    rows.scenarios.push_back(std::move(plan.scenarios[i]));
+  }
+  return rows;
+}
+
+std::vector<OverlappedIteration> predict(const std::vector<Scenario>& usual,
+                                         const OverlapParameters& parameters) {
+  auto scenarios = usual;
+  for (auto& scenario : scenarios) {
+    auto& physics = scenario.physics;
+    physics.interference = {parameters.compute, parameters.collective};
+    if (parameters.launch) physics.overheads.launch = *parameters.launch;
+    if (parameters.spread) physics.spread.ranks = *parameters.spread;
+  }
+  std::vector<OverlappedIteration> predicted;
+  for (const auto& metrics : metrics_of_all(scenarios))
+    predicted.push_back({metrics.iteration, metrics.tail});
+  return predicted;
+}
+
+std::string value_of(const OverlapFinding& finding, const OverlapParameters& parameters) {
+  if (finding.name == "launch")
+    return fmt::format("launching a collective costs {:.3g} us (standard error {:.2g})",
+                       1e6 * parameters.launch->value(), 1e6 * *finding.standard_error);
+  if (finding.name == "spread")
+    return fmt::format("GPUs differ by {:.2g} % (standard error {:.2g})", 100 * *parameters.spread,
+                       100 * *finding.standard_error);
+  return fmt::format("collectives beside compute take {:.1f} % longer (standard error {:.1f})",
+                     100 * parameters.collective, 100 * *finding.standard_error);
+}
+
+void print_fit(const Rows& rows, const calibrate::OverlapRowsFit& fit) {
+  fmt::print("beside collectives compute takes {:.1f} % longer (standard error {:.1f})\n",
+             100 * fit.parameters.compute, 100 * fit.standard_error);
+  for (const auto& finding : fit.others) {
+    if (finding.standard_error)
+      fmt::print("{}\n", value_of(finding, fit.parameters));
+    else
+      fmt::print("{}: not fitted: {}\n",
+                 finding.name == "collective" ? "collectives beside compute: as compute" : finding.name,
+                 finding.because);
+  }
+  double sum = 0, worst = 0;
+  for (std::size_t i = 0; i < rows.measured.size(); ++i) {
+    double error = fit.predicted[i].iteration / rows.measured[i].measured.iteration - 1;
+    fmt::print("  {}: measured {}, fitted {} ({:+.1f} %)\n", rows.names[i],
+               format_seconds(rows.measured[i].measured.iteration),
+               format_seconds(fit.predicted[i].iteration), 100 * error);
+    sum += std::abs(error);
+    worst = std::max(worst, std::abs(error));
+  }
+  fmt::print("{} rows, {:.1f} % off on average, {:.1f} % at worst\n", rows.measured.size(),
+             100 * sum / static_cast<double>(rows.measured.size()), 100 * worst);
+}
+
+}  // namespace
+
+void calibrate_overlap_rows(const OverlapOptions& options) {
+  check_outputs({{"--out", options.out}});
+  auto rows = read_rows(options);
+  auto fit = calibrate::fit_overlap_rows(rows.measured, [&](const OverlapParameters& parameters) {
+    return predict(rows.scenarios, parameters);
+  });
+  const auto& parameters = fit.parameters;
+  if (!options.accept) refuse_absurd(parameters.compute, parameters.collective);
+  if (!options.quiet && options.out != "-") print_fit(rows, fit);
+  PhysicsCalibration calibration{
+      {parameters.compute, parameters.collective}, rows.run_set, parameters.launch, parameters.spread};
+  OutputPhase writing;
+  write_output(options.out, write_physics_calibration(
+                                calibration, fmt::format("{}, {} rows: {}", options.measured,
+                                                         rows.names.size(), fmt::join(rows.names, "; "))));
+}
+
+}  // namespace ddpsim::cli
