@@ -11,6 +11,14 @@ cluster: {topology: topologies/superpod-h100.yaml, world_size: 64, gpu: h100-sxm
 """
 
 
+def mean_largest_normal(n):
+    """Of n standard normal ones: the integral of 1 - F^n above zero less that of F^n below."""
+    cumulated = lambda x: 0.5 * (1 + math.erf(x / math.sqrt(2)))
+    step = 0.002
+    points = [step * (k + 0.5) for k in range(4000)]
+    return step * sum(1 - cumulated(x) ** n - cumulated(-x) ** n for x in points)
+
+
 class ScaleTest(cli.CliTest):
     def setUp(self):
         super().setUp()
@@ -52,6 +60,41 @@ class GrowthTest(ScaleTest):
         self.write("ring.yaml", "kind: ring\nlink: {latency: 0us, bandwidth: 1000000GB/s}\n")
         eight, many = self.points("--gpus", "8,64", "--set", "cluster.topology=ring.yaml")
         self.assertAlmostEqual(many["iteration_s"] / eight["iteration_s"], math.exp(0.01 * 2.3437) / math.exp(0.01 * 1.4236), delta=2e-4)
+
+    def test_as_in_closed_form(self):
+        """What is exposed, what is hidden and slows compute down, and the slowest of more GPUs, each by a formula, where nothing but the ends
+        is waited for: T(n) of the ring's ends, s (T(n) of all the others), spread (z(n) - z(8)), less the optimizer's share."""
+        s, spread = 0.25, 0.02
+        self.write("m.yaml", f"""workload: {{model: mpt-1b, micro_batch: 8, sequence: 2048, framework: fsdp-eager-2023}}
+strategy: fsdp1
+fsdp: {{reshard_after_forward: false}}    # ZeRO-2
+cluster: {{topology: topologies/superpod-h100.yaml, world_size: 8}}
+physics: {{interference: {s}, passes: none}}
+spread: {{ranks: {spread}}}
+""")
+        first, *others = self.points("--gpus", "8:2048:4")
+        units = [bucket["bytes"] for bucket in self.simulate(file="m.yaml")["buckets"]]    # reduced as fp32; gathered as bf16, half of it
+        block, root = units[0], units[-1]
+        self.assertEqual(units[1:-1], units[:-2])
+
+        def time(operation, ranks, size):
+            answer = self.ok("topology", "costs", "topologies/superpod-h100.yaml", "--world-size", str(ranks), "--operation", operation, "--bytes",
+                             f"{size:.0f}B", "--json", "-")
+            return json.loads(answer.stdout)["costs"][0]["time_s"]
+
+        def ends_and_hidden(ranks):
+            of = lambda size: time("all_gather", ranks, size / 2) + time("reduce_scatter", ranks, size)
+            return of(block) + of(root), (len(units) - 2) * of(block)
+
+        def lost(point):
+            ends, hidden = ends_and_hidden(point["world_size"])
+            return ends + s * hidden
+
+        for point in others:
+            optimizer = point["optimizer_s"] - first["optimizer_s"]
+            z = mean_largest_normal(point["world_size"]) - mean_largest_normal(8)
+            formula = (lost(point) - lost(first) + optimizer) / first["iteration_s"] + spread * z
+            self.assertAlmostEqual(point["iteration_s"] / first["iteration_s"] - 1, formula, delta=0.005, msg=point["world_size"])
 
     def test_fewer_than_an_estimate_was_fitted_to(self):
         """Two GPUs are faster than the slowest of 8: a loss below zero, and a range with its ends in order."""
