@@ -4,9 +4,9 @@
 
 namespace ddpsim {
 
-// A transformer without a gate, computed as GPT-2 is: with dropout, fused attention (its scores never reach
-// memory, and no causal half is saved) and kernels that fuse no further. docs/model.md has the counts.
-// Extra parameters compute nothing.
-Model gpt2_model(const Transformer& transformer, std::int64_t sequence);
+// A transformer as layers that compute and move: with fused attention (its scores never reach memory, and no
+// causal half is saved) and kernels that fuse no further; without a gate with dropout, as GPT-2, with one
+// without, as Llama. docs/model.md has the counts. Extra parameters compute nothing.
+Model transformer_layers(const Transformer& transformer, std::int64_t sequence);
 
 }  // namespace ddpsim
