@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "sim/base/double_quoted.hpp"
 
@@ -13,9 +14,8 @@ std::string in_bytes(Bytes bytes) {
   return fmt::format("{:.0f}B", bytes.value());
 }
 
-// Of the rows that one entry was fitted to.
-std::string fitted_table(const FittedTable& fitted, const std::vector<Point>& rows) {
-  const auto* measurement = fitted.measurement;
+nccl::FittedRows fitted_rows(const FittedTable& fitted, const std::vector<Point>& rows) {
+  const auto& measurement = *fitted.measurement;
   const auto& judgement = fitted.judgement;
   auto error = judgement.of(rows);
   auto is_distrusted = [&](const Point& row) {
@@ -24,20 +24,26 @@ std::string fitted_table(const FittedTable& fitted, const std::vector<Point>& ro
     });
   };
   auto distrusted = std::count_if(rows.begin(), rows.end(), is_distrusted);
-  return fmt::format(
-      "      - table: {}\n        ranks: {}\n        nodes: {}\n        rows: {}\n        smallest: {}\n"
-      "        largest: {}\n        mean_error_percent: {:.1f}\n        worst_error_percent: {:.1f}\n{}",
-      double_quoted(measurement->table.title), measurement->communicator.ranks,
-      measurement->communicator.nodes, rows.size(), in_bytes(rows.front().bytes), in_bytes(rows.back().bytes),
-      100 * error.mean, 100 * error.worst,
-      distrusted > 0 ? fmt::format("        distrusted_rows: {}\n", distrusted) : "");
+  return {measurement.table.title,
+          measurement.communicator.ranks,
+          measurement.communicator.nodes,
+          static_cast<int>(rows.size()),
+          rows.front().bytes,
+          rows.back().bytes,
+          error.mean,
+          error.worst,
+          static_cast<int>(distrusted)};
 }
 
-template <class PointsOf>
-std::string fitted_to(const std::vector<FittedTable>& tables, const PointsOf& points_of) {
+std::string text_of(const std::vector<nccl::FittedRows>& tables) {
   std::string text;
   for (const auto& table : tables)
-    if (auto rows = points_of(*table.measurement); !rows.empty()) text += fitted_table(table, rows);
+    text += fmt::format(
+        "      - table: {}\n        ranks: {}\n        nodes: {}\n        rows: {}\n        smallest: {}\n"
+        "        largest: {}\n        mean_error_percent: {:.1f}\n        worst_error_percent: {:.1f}\n{}",
+        double_quoted(table.table), table.ranks, table.nodes, table.rows, in_bytes(table.smallest),
+        in_bytes(table.largest), 100 * table.mean_error, 100 * table.worst_error,
+        table.distrusted > 0 ? fmt::format("        distrusted_rows: {}\n", table.distrusted) : "");
   return text.empty() ? "" : "    fitted_to:\n" + text;
 }
 
@@ -49,9 +55,25 @@ std::string parameters_of(const Lines& lines, const Parameters& parameters) {
   return text;
 }
 
+std::string identified_of(const nccl::Calibration::NodeEntry& entry) {
+  if (entry.identified.empty()) return "";
+  return fmt::format("    identified: [{}]\n", fmt::join(nccl::identified_names(entry), ", "));
+}
+
 }  // namespace
 
-std::string write_calibration(const nccl::Calibration& calibration, const std::vector<FittedTable>& tables) {
+void note_fit(nccl::Calibration& fitted, const std::vector<FittedTable>& tables) {
+  for (const auto& table : tables) {
+    for (auto& entry : fitted.entries)
+      if (auto rows = points_of_curve(*table.measurement, entry); !rows.empty())
+        entry.fitted_to.push_back(fitted_rows(table, rows));
+    for (auto& entry : fitted.node)
+      if (auto rows = points_of_lines(*table.measurement, entry); !rows.empty())
+        entry.fitted_to.push_back(fitted_rows(table, rows));
+  }
+}
+
+std::string write_calibration(const nccl::Calibration& calibration) {
   std::string text =
       "# What NCCL's collectives take, fitted to measured tables by `ddpsim calibrate`. What it means: "
       "docs/model.md.\n";
@@ -62,14 +84,13 @@ std::string write_calibration(const nccl::Calibration& calibration, const std::v
                 "    ramp: {:.4g}us\n",
                 nccl::name(entry.algorithm), entry.across_nodes, entry.curve.latency_scale,
                 entry.curve.efficiency, entry.curve.ramp.value() * 1e6) +
-            (entry.nodes > 0 ? fmt::format("    nodes: {}\n", entry.nodes) : "") +
-            fitted_to(tables, [&](const Measurement& m) { return points_of_curve(m, entry); });
+            (entry.nodes > 0 ? fmt::format("    nodes: {}\n", entry.nodes) : "") + text_of(entry.fitted_to);
   if (!calibration.node.empty()) text += "lines:\n";
   for (const auto& entry : calibration.node)
     text += fmt::format("  - operation: {}\n", operation_name(entry.operation)) +
             (entry.operation == Operation::all_to_all ? parameters_of(entry.peers, nccl::kPeerParameters)
                                                       : parameters_of(entry.ring, nccl::kRingParameters)) +
-            fitted_to(tables, [&](const Measurement& m) { return points_of_lines(m, entry); });
+            identified_of(entry) + text_of(entry.fitted_to);
   return text;
 }
 

@@ -14,7 +14,9 @@ struct FittedTable {
   const Measurement* measurement;
   Judgement judgement;
 };
-// What none of the tables informed is written without.
-std::string write_calibration(const nccl::Calibration& calibration, const std::vector<FittedTable>& tables);
+// Notes of everything that was fitted to which rows.
+void note_fit(nccl::Calibration& fitted, const std::vector<FittedTable>& tables);
+
+std::string write_calibration(const nccl::Calibration& calibration);
 
 }  // namespace ddpsim::calibrate

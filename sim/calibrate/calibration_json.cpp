@@ -30,7 +30,8 @@ Json lines_json(const nccl::Calibration::NodeEntry& entry) {
   return {{"operation", operation_name(entry.operation)},
           {"parameters", entry.operation == Operation::all_to_all
                              ? parameters_json(entry.peers, nccl::kPeerParameters)
-                             : parameters_json(entry.ring, nccl::kRingParameters)}};
+                             : parameters_json(entry.ring, nccl::kRingParameters)},
+          {"identified", nccl::identified_names(entry)}};
 }
 
 Json bands_json(const Judgement& judgement) {

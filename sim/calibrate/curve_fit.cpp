@@ -116,10 +116,8 @@ std::vector<nccl::Calibration::Entry> fit_curves(const std::vector<const Measure
       nccl::Calibration::Entry entry{algorithm, across, fit_curve(samples, algorithm, prior)};
       for (const auto& sample : samples) {
         if (sample.points(algorithm).empty()) continue;
-        const auto& communicator = sample.measurement().communicator;
-        entry.largest_ranks = std::max(entry.largest_ranks, communicator.ranks);
         if (across && algorithm == nccl::Algorithm::ring)
-          entry.nodes = std::max(entry.nodes, communicator.nodes);
+          entry.nodes = std::max(entry.nodes, sample.measurement().communicator.nodes);
       }
       entries.push_back(std::move(entry));
     }

@@ -57,7 +57,6 @@ Calibration average(const std::vector<MachineFit>& machines) {
         for (const auto& curve : other.curves) {
           if (!is_same(curve, entry)) continue;
           curves.push_back(curve.curve);
-          entry.largest_ranks = std::max(entry.largest_ranks, curve.largest_ranks);
           entry.nodes = std::max(entry.nodes, curve.nodes);
         }
       entry.curve = mean_of(curves);

@@ -10,6 +10,7 @@
 #include "sim/nccl/constants.hpp"
 #include "sim/nccl/cost_model.hpp"
 #include "sim/nccl/p2p.hpp"
+#include "sim/nccl/times_from.hpp"
 
 namespace ddpsim::calibrate {
 namespace {
@@ -85,11 +86,34 @@ RingLines filled(RingLines lines, const RingLines& prior, const std::vector<bool
   return lines;
 }
 
-int largest_ranks(const Measurements& machine, Operation operation) {
-  int largest = 0;
-  for (const auto* m : machine)
-    if (m->collective.operation == operation) largest = std::max(largest, m->communicator.ranks);
-  return largest;
+// Of the rows of an operation, or of all where the parameter is shared: whether some row's time depends on
+// it.
+template <class Lines>
+std::vector<bool> identified(const LinesProblem<Lines>& problem, const std::vector<Lines>& found,
+                             std::size_t operation) {
+  constexpr double kLeast = 0.1;  // percent of the time for a percent of the parameter
+  std::vector<bool> result;
+  for (std::size_t p = 0; p < problem.parameters.size(); ++p) {
+    const auto& parameter = problem.parameters[p];
+    bool is_shared = problem.is_shared(parameter.name);
+    result.push_back(std::any_of(problem.rows.begin(), problem.rows.end(), [&](const LineRow<Lines>& row) {
+      return (is_shared || row.operation == operation) &&
+             nccl::elasticity(found[row.operation], parameter.value, row.time) >= kLeast;
+    }));
+  }
+  return result;
+}
+
+// What the known lines were fitted to says on where these rows determine nothing.
+void keep_known(const nccl::Calibration& known, nccl::Calibration::NodeEntry& entry) {
+  const auto* before = known.in_node(entry.operation);
+  if (!before) return;
+  bool keeps = false;
+  for (std::size_t p = 0; p < entry.identified.size(); ++p) {
+    if (entry.identified[p] || (!before->identified.empty() && !before->identified[p])) continue;
+    entry.identified[p] = keeps = true;
+  }
+  if (keeps) entry.fitted_to = before->fitted_to;
 }
 
 std::vector<Operation> operations_of(const Measurements& machine, bool peers) {
@@ -128,12 +152,12 @@ std::vector<FittedLines> fit_rings(const Measurements& machine, const nccl::Cali
     for (auto& informed : problem.informed) informed[p] = any;
   }
   std::vector<FittedLines> fitted;
-  for (std::size_t o = 0; o < operations.size(); ++o)
-    fitted.push_back({{operations[o],
-                       filled(found[o], problem.prior[o], problem.informed[o]),
-                       {},
-                       largest_ranks(machine, operations[o])},
-                      problem.informed[o]});
+  for (std::size_t o = 0; o < operations.size(); ++o) {
+    auto& lines = fitted.emplace_back(FittedLines{
+        {operations[o], filled(found[o], problem.prior[o], problem.informed[o])}, problem.informed[o]});
+    lines.entry.identified = identified(problem, found, o);
+    keep_known(known, lines.entry);
+  }
   return fitted;
 }
 
@@ -147,8 +171,10 @@ std::vector<FittedLines> fit_peers(const Measurements& machine, const nccl::Cali
   for (const auto* m : machine)
     if (sends_directly(m->collective.operation)) add_peer_rows(problem, *m);
   auto found = LinesSolver(problem).solve({{}});
-  return {{{Operation::all_to_all, {}, found[0], largest_ranks(machine, Operation::all_to_all)},
-           problem.informed[0]}};
+  FittedLines lines{{Operation::all_to_all, {}, found[0]}, problem.informed[0]};
+  lines.entry.identified = identified(problem, found, 0);
+  keep_known(known, lines.entry);
+  return {lines};
 }
 
 template <class Lines, class Parameters>
@@ -192,7 +218,8 @@ FittedLines mean_of(const std::vector<FittedLines>& machines) {
   DDPSIM_CHECK(!machines.empty(), "a mean of something");
   auto mean = machines.front();
   for (const auto& one : machines)
-    mean.entry.largest_ranks = std::max(mean.entry.largest_ranks, one.entry.largest_ranks);
+    for (std::size_t p = 0; p < mean.entry.identified.size(); ++p)
+      if (one.entry.identified[p]) mean.entry.identified[p] = true;
   if (mean.entry.operation == Operation::all_to_all)
     average(&nccl::Calibration::NodeEntry::peers, nccl::kPeerParameters, mean, machines);
   else

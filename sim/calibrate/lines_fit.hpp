@@ -6,9 +6,10 @@
 
 namespace ddpsim::calibrate {
 
-// Of one operation, and which of its parameters (in the order of kRingParameters or kPeerParameters) rows
-// informed. The others are the class's, latencies times what the machine's small messages take of the
-// class's.
+// Of one operation, and which of its parameters (in the order of kRingParameters or kPeerParameters) rows of
+// their protocol could inform. The others are the class's, latencies times what the machine's small messages
+// take of the class's. `entry.identified` are those that some row's time depends on; its `fitted_to` is of
+// the known lines only, where something is still theirs.
 struct FittedLines {
   nccl::Calibration::NodeEntry entry;
   std::vector<bool> informed;

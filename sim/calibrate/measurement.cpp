@@ -33,8 +33,8 @@ std::function<Seconds(Bytes)> predictor(const Measurement& measurement,
   const auto& m = measurement;
   if (sends_directly(m.collective.operation)) {
     auto model = std::make_shared<nccl::PeerModel>(m.communicator, calibration);
-    return [model, operation = m.collective.operation, bound = m.link_bound](Bytes bytes) {
-      return model->choose(operation, bytes, bound).time;
+    return [model, operation = m.collective.operation, bounds = m.link_bounds](Bytes bytes) {
+      return model->choose(operation, bytes, bounds).time;
     };
   }
   auto model = std::make_shared<nccl::CostModel>(m.communicator, m.allowed, calibration, m.collective);

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "sim/calibrate/collective_table.hpp"
-#include "sim/nccl/calibration.hpp"
+#include "sim/nccl/peer_model.hpp"
 
 namespace ddpsim::calibrate {
 
@@ -29,8 +29,7 @@ struct Measurement {
   nccl::Communicator communicator;  // of the release that the table names
   nccl::Allowed allowed;            // what NCCL was left to choose from
   nccl::Collective collective;
-  // Of all-to-all and send/recv: what the most loaded link takes, in seconds for each byte.
-  double link_bound = 0;
+  nccl::LinkBounds link_bounds = {};  // of all-to-all and send/recv
 
   [[nodiscard]] bool across_nodes() const { return communicator.nodes > 1; }
   // Inside an NVLink node there are lines, elsewhere curves of all-reduces.

@@ -278,7 +278,9 @@ void calibrate_tables(const TableOptions& options) {
   check_bandwidths(fitted);
   check_fit(fitted, of_fit, machines.size() > 1 || options.out.empty() ? kWorstAverage : kWorstFit);
   OutputPhase writing;
-  if (!options.out.empty()) write_output(options.out, calibrate::write_calibration(calibration, of_fit));
+  calibrate::note_fit(fitted, of_fit);
+  calibration = calibrate::with_rest_of(known, fitted);
+  if (!options.out.empty()) write_output(options.out, calibrate::write_calibration(calibration));
   write_output(options.json, calibration_json(calibration, tables));
   if (!options.plot.empty()) write_bandwidth_plot(series_of(tables), options.plot);
 }

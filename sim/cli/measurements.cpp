@@ -169,7 +169,7 @@ Measurement measured_on(const Topology& topology, CollectiveTable table, int ran
     Measurement measurement{std::move(table), communicator, allowed, {operation}};
     measurement.collective.element = element_of(measurement.table.data_type);
     if (sends_directly(measurement.collective.operation))
-      measurement.link_bound = DirectSends(*machine.cluster, machine.gpus, operation).bound();
+      measurement.link_bounds = DirectSends(*machine.cluster, machine.gpus, operation).bounds();
     else
       nccl::require_candidates(nccl::Tuner(communicator, allowed, measurement.collective));
     return measurement;

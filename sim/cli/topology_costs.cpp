@@ -10,9 +10,11 @@
 #include "sim/cli/number_lists.hpp"
 #include "sim/cli/scenario_options.hpp"
 #include "sim/cost/nccl_communicator.hpp"
+#include "sim/cost/nccl_notes.hpp"
 #include "sim/cost/operation_costs.hpp"
 #include "sim/report/collective_costs.hpp"
 #include "sim/text/nccl_calibration.hpp"
+#include "sim/text/plausibility.hpp"
 
 namespace ddpsim::cli {
 namespace {
@@ -57,6 +59,7 @@ void costs(const CostOptions& options) {
   auto topology = options.cluster.topology();
   auto cluster = options.cluster.build(*topology);
   bool under_nccl = topology->nccl && !options.plain;
+  CollectiveCostsOf whose{options.cluster.file, cluster->gpus(), "", {}};
   std::vector<OperationCost> all;
   if (const char* given = options.allowed.given(); given && !under_nccl)
     throw InputError(fmt::format("{} is for what NCCL would do", given),
@@ -68,18 +71,24 @@ void costs(const CostOptions& options) {
     all = nccl_costs(*cluster, *topology->nccl, allowed, calibration, operations, sizes);
     std::vector<int> gpus(static_cast<std::size_t>(cluster->gpus()));
     std::iota(gpus.begin(), gpus.end(), 0);
-    print_notes(nccl_notes(nccl_communicator(*cluster, gpus, *topology->nccl), allowed, calibration));
+    // Said of symmetric kernels only where there are some.
+    allowed.symmetric = std::any_of(all.begin(), all.end(), [](const OperationCost& cost) {
+      return cost.time && cost.algorithm.starts_with("symmetric");
+    });
+    whose.nccl_version = nccl::name(topology->nccl->version);
+    whose.notes = nccl_notes(nccl_communicator(*cluster, gpus, *topology->nccl), allowed, calibration);
   } else {
     all = plain_costs(*cluster, operations, sizes);
   }
+  for (auto& note : cluster_notes(*topology, *cluster)) whose.notes.push_back(std::move(note));
+  print_notes(whose.notes);
   auto rows = rows_of(all, cluster->gpus());
   OutputPhase writing;
-  write_output(options.json, collective_costs_json(rows));
+  write_output(options.json, collective_costs_json(whose, rows));
   write_output(options.csv, collective_costs_csv(rows));
   if (options.json == "-" || options.csv == "-") return;
   fmt::print("{} GPUs, nobody else on the links, {}\n\n{}", cluster->gpus(),
-             under_nccl ? fmt::format("NCCL {}", nccl::name(topology->nccl->version))
-                        : std::string("plain schedules"),
+             under_nccl ? "NCCL " + whose.nccl_version : std::string("plain schedules"),
              collective_costs_table(rows));
 }
 

@@ -11,8 +11,10 @@
 #include "sim/cli/notes.hpp"
 #include "sim/cost/direct_sends.hpp"
 #include "sim/cost/nccl_communicator.hpp"
+#include "sim/cost/nccl_notes.hpp"
 #include "sim/cost/operation_costs.hpp"
 #include "sim/text/nccl_calibration.hpp"
+#include "sim/text/plausibility.hpp"
 
 namespace ddpsim::cli {
 namespace {
@@ -73,6 +75,7 @@ void show_nccl(const ClusterOptions& options, Operation operation, const Allowed
   std::vector<int> gpus(static_cast<std::size_t>(cluster->gpus()));
   std::iota(gpus.begin(), gpus.end(), 0);
   auto communicator = nccl_communicator(*cluster, gpus, platform);
+  if (!nccl::has_symmetric(operation)) allowed.symmetric = false;  // which concerns others only
   if (allowed.symmetric) nccl::require_symmetric(communicator, allowed);
   nccl::Calibration calibration;
   if (platform.calibration) calibration = read_calibration(*platform.calibration);
@@ -83,15 +86,15 @@ void show_nccl(const ClusterOptions& options, Operation operation, const Allowed
   print_graph("trees", communicator.tree, across);
   if (communicator.nvls) print_graph("NVLS", *communicator.nvls, across);
   auto notes = nccl_notes(communicator, allowed, calibration);
+  for (auto& note : cluster_notes(*topology, *cluster)) notes.push_back(std::move(note));
   print_notes(notes);
   if (!sends_directly(operation))
     print_candidates("what its tuner counts with",
                      nccl::Tuner(communicator, allowed, {operation}).candidates());
-  if (allowed.symmetric && !sends_directly(operation)) {
-    nccl::CostModel model(communicator, allowed, calibration, {operation});
-    if (const auto& kernels = model.symmetric()->candidates(); !kernels.empty())
-      print_candidates("symmetric kernels, which it runs instead", kernels);
-  }
+  if (allowed.symmetric)
+    print_candidates(
+        "symmetric kernels, which it runs instead",
+        nccl::CostModel(communicator, allowed, calibration, {operation}).symmetric()->candidates());
   std::vector<Bytes> sizes;
   for (double bytes = 4096; bytes <= 4294967296.0; bytes *= 4) sizes.emplace_back(bytes);
   print_picks(nccl_costs(*cluster, platform, allowed, calibration, {&operation, 1}, sizes),

@@ -5,7 +5,7 @@
 
 #include <fmt/core.h>
 
-#include "sim/compute/gpt2_model.hpp"
+#include "sim/compute/transformer_layers.hpp"
 #include "sim/compute/roofline.hpp"
 
 namespace ddpsim {
@@ -22,8 +22,8 @@ struct Ratios {
 
 std::optional<Model> model_of(const TraceMetadata& metadata) {
   if (!metadata.model || !metadata.batch_size || !metadata.sequence_length) return std::nullopt;
-  const auto* gpt2 = find_transformer(*metadata.model, gpt2_presets());
-  return gpt2 ? std::optional(gpt2_model(*gpt2, *metadata.sequence_length)) : std::nullopt;
+  const auto* known = find_transformer(*metadata.model);
+  return known ? std::optional(transformer_layers(*known, *metadata.sequence_length)) : std::nullopt;
 }
 
 Roofline without_launches(const GpuDescription& gpu, DType compute) {

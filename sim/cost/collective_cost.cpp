@@ -147,7 +147,7 @@ class NcclCost : public OnPlan {
     const auto* own = stages(operation);
     std::size_t first = own ? own->first : 0;
     if (sends_directly(operation))
-      return {model().choose_peers(operation, bytes, direct_sends(operation).bound()).time, first};
+      return {model().choose_peers(operation, bytes, direct_sends(operation).bounds()).time, first};
     auto choice = model().choose(bytes, operation);
     return {choice.time, first + choice.stage};
   }

@@ -78,12 +78,17 @@ class LinkFlows {
   }
 
   [[nodiscard]] Seconds latency() const { return latency_; }  // of the longest way
-  // Of a flow of one byte each.
-  [[nodiscard]] double longest() const {
-    double longest = 0;
-    for (std::size_t l = 0; l < flows_.size(); ++l)
-      if (flows_[l] > 0)
-        longest = std::max(longest, flows_[l] / cluster_.link(static_cast<int>(l)).bandwidth.value());
+  // Of flows of `bytes` each, for the longest time of a link.
+  [[nodiscard]] nccl::LinkBounds longest(double bytes) const {
+    nccl::LinkBounds longest;
+    for (std::size_t l = 0; l < flows_.size(); ++l) {
+      if (flows_[l] == 0) continue;
+      auto link = static_cast<int>(l);
+      double time = bytes * flows_[l] / cluster_.link(link).bandwidth.value();
+      longest.all = std::max(longest.all, time);
+      if (cluster_.cable(link).medium != Medium::network)
+        longest.within_nodes = std::max(longest.within_nodes, time);
+    }
     return longest;
   }
 
@@ -132,7 +137,7 @@ DirectSends::DirectSends(const Cluster& cluster, std::span<const int> gpus, Oper
     part = 1.0 / static_cast<double>(gpus.size());
   }
   latency_ = flows.latency();
-  bound_ = part * flows.longest();
+  bounds_ = flows.longest(part);
 }
 
 }  // namespace ddpsim

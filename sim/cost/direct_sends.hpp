@@ -3,6 +3,7 @@
 #include <span>
 
 #include "sim/base/operation.hpp"
+#include "sim/nccl/peer_model.hpp"
 #include "sim/topology/cluster.hpp"
 
 namespace ddpsim {
@@ -21,13 +22,13 @@ class DirectSends {
   // place) where there is no way.
   DirectSends(const Cluster& cluster, std::span<const int> gpus, Operation operation);
 
-  // What the most loaded link takes for each byte that a rank sends in all, its own part included.
-  [[nodiscard]] double bound() const { return bound_; }
-  [[nodiscard]] Seconds time(Bytes bytes) const { return latency_ + Seconds(bound_ * bytes.value()); }
+  // For each byte that a rank sends in all, its own part included.
+  [[nodiscard]] const nccl::LinkBounds& bounds() const { return bounds_; }
+  [[nodiscard]] Seconds time(Bytes bytes) const { return latency_ + Seconds(bounds_.all * bytes.value()); }
 
  private:
   Seconds latency_;
-  double bound_ = 0;
+  nccl::LinkBounds bounds_;
 };
 
 }  // namespace ddpsim

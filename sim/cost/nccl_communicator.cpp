@@ -6,13 +6,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include <fmt/core.h>
-
-#include "sim/base/quantity.hpp"
 #include "sim/cost/communication.hpp"
 #include "sim/cost/network_heads.hpp"
 #include "sim/nccl/constants.hpp"
-#include "sim/nccl/cost_model.hpp"
 #include "sim/topology/rings.hpp"
 
 namespace ddpsim {
@@ -119,105 +115,6 @@ std::vector<int> simple_ring_order(const Cluster& cluster, std::span<const int> 
     order.insert(order.end(), node.begin(), node.end());
   }
   return order;
-}
-
-namespace {
-
-std::optional<Note> simple_order_note(const nccl::Communicator& communicator) {
-  const auto& ring = communicator.ring;
-  if (ring.found) return std::nullopt;
-  auto speeds = nccl::channel_speeds(communicator.version, communicator.gpu, communicator.nodes > 1);
-  auto text = [](double speed) { return format_bandwidth(BytesPerSecond(speed * 1e9)); };
-  return Note{
-      "nccl-simple-order",
-      fmt::format("NCCL's search finds no ring here: the slowest channel that it tries with {} GPUs {} takes "
-                  "{}. It falls back to one ring in the GPUs' order ('Could not find a path for pattern ..., "
-                  "falling back to simple order'), timed here at 0.55 of "
-                  "the {} of its narrowest link; no "
-                  "calibration covers such a ring",
-                  nccl::name(communicator.gpu), communicator.nodes > 1 ? "across nodes" : "in one node",
-                  text(speeds.back()), text(communicator.ring_peak.value() / 1e9))};
-}
-
-std::optional<Note> unknown_gpu_note(const nccl::Communicator& communicator) {
-  if (communicator.gpu != nccl::Gpu::blackwell || nccl::constants(communicator.version).knows_blackwell)
-    return std::nullopt;
-  return Note{"nccl-unknown-gpu",
-              fmt::format("NCCL {} does not know Blackwell (2.25.1 does): it counts these GPUs as Hopper and "
-                          "leaves out LL128, and that is what is simulated",
-                          nccl::name(communicator.version))};
-}
-
-// github.com/ai-dynamo/aiconfigurator's tables: 4 and 8 L40S reach 0.15 and 0.04 of PCIe gen 4, RTX PRO 6000
-// 0.39 and 0.34 of gen 5; pairs 0.59 and 0.50.
-std::optional<Note> pcie_note(const nccl::Communicator& communicator, const nccl::Calibration& calibration) {
-  bool is_pcie = communicator.nodes == 1 && !communicator.nvlink && communicator.ring.found;
-  if (!is_pcie || calibration.find(nccl::Algorithm::ring, false)) return std::nullopt;
-  return Note{
-      "nccl-pcie-unmeasured",
-      fmt::format("nobody measured NCCL on this PCIe: rings are timed at 0.55 of their links, {}. Of the "
-                  "slot, two servers reached 0.5 to 0.6 with two GPUs, and 0.04 and 0.34 with eight; "
-                  "calibrate with nccl-tests' tables ('ddpsim calibrate')",
-                  format_bandwidth(nccl::ring_busbw(communicator)))};
-}
-
-std::optional<Note> class_note(const nccl::Communicator& communicator) {
-  if (!is_nvlink_node(communicator) || class_of(communicator) != nccl::NodeClass::unknown)
-    return std::nullopt;
-  return Note{
-      "nccl-class-unknown",
-      fmt::format("nobody measured NCCL on {} GPUs in an NVLink node: times are the mean of A100s, H100s "
-                  "and B300s, good to some 20 % from 4 MiB up and 50 % below",
-                  nccl::name(communicator.gpu))};
-}
-
-// Against github.com/coreweave/nccl-tests' tables of GB200 NVL72, from 512 MiB up, of NCCL 2.26.2.
-std::optional<Note> rack_note(const nccl::Communicator& communicator, const nccl::Calibration& calibration) {
-  constexpr int kMostMeasured = 8;  // GPUs of the class's nodes
-  bool is_single = communicator.nodes == 1;
-  bool is_rack = communicator.nvlink && communicator.gpu == nccl::Gpu::blackwell &&
-                 communicator.ranks > kMostMeasured * communicator.nodes;
-  if (!is_rack || !(is_single ? calibration.node.empty() : calibration.entries.empty())) return std::nullopt;
-  return Note{
-      "nccl-rack-unmeasured",
-      fmt::format("nobody calibrated NVLink domains of more than {} GPUs: {}; calibrate with "
-                  "nccl-tests' tables ('ddpsim calibrate')",
-                  kMostMeasured,
-                  is_single ? "the class's times are of 2 to 8, and the one published table of 72 GB200s "
-                              "is 17 to 52 % slower"
-                            : "of the published tables two racks of GB200s agree within 11 %, and 20 "
-                              "racks take two to four times as long as the NVLSTree that NCCL's "
-                              "estimate picks (a ring, from their look)")};
-}
-
-std::optional<Note> collnet_note(const nccl::Communicator& communicator, const nccl::Allowed& allowed) {
-  if (!allowed.collnet || communicator.nodes == 1 || communicator.collnet_heads == 0) return std::nullopt;
-  return Note{"nccl-collnet-uncalibrated",
-              "CollNet is allowed: where NCCL picks it (collnet_direct, collnet_chain, nvls across nodes), "
-              "the time is "
-              "NCCL's own estimate, which no public table of a network that reduces confirms"};
-}
-
-std::optional<Note> symmetric_note(const nccl::Allowed& allowed) {
-  if (!allowed.symmetric) return std::nullopt;
-  return Note{"nccl-symmetric-uncalibrated",
-              "all_reduce, all_gather and reduce_scatter are NCCL's symmetric kernels, which it runs only on "
-              "buffers in symmetric windows (ncclMemAlloc, ncclCommWindowRegister). No table calibrates "
-              "them: times are NCCL's own estimate, large all-reduces at the rate of NVLS, within 7 % on "
-              "average and 30 % at worst of the figures that NCCL's sources had before 2.27.3"};
-}
-
-}  // namespace
-
-std::vector<Note> nccl_notes(const nccl::Communicator& communicator, const nccl::Allowed& allowed,
-                             const nccl::Calibration& calibration) {
-  std::vector<Note> notes;
-  for (auto& note :
-       {simple_order_note(communicator), unknown_gpu_note(communicator), pcie_note(communicator, calibration),
-        class_note(communicator), rack_note(communicator, calibration), collnet_note(communicator, allowed),
-        symmetric_note(allowed)})
-    if (note) notes.push_back(*note);
-  return notes;
 }
 
 nccl::Communicator nccl_communicator(const Cluster& cluster, std::span<const int> gpus,

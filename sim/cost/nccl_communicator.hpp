@@ -1,11 +1,8 @@
 #pragma once
 // What NCCL's tuner sees of a group of GPUs on a cluster.
-#include <optional>
 #include <span>
 #include <vector>
 
-#include "sim/base/note.hpp"
-#include "sim/nccl/calibration.hpp"
 #include "sim/topology/cluster.hpp"
 #include "sim/topology/nccl_platform.hpp"
 
@@ -20,10 +17,5 @@ nccl::Communicator nccl_communicator(const Cluster& cluster, std::span<const int
 // The ring that NCCL falls back to where its search finds none (nccl::simple_order): node by node, by the
 // GPUs' numbers. Entries index into `gpus`.
 std::vector<int> simple_ring_order(const Cluster& cluster, std::span<const int> gpus);
-
-// What to say of a communicator: that it fell back to that ring, that its GPUs came after that release of
-// NCCL, that nobody measured its PCIe or its NVLink, or a network that reduces.
-std::vector<Note> nccl_notes(const nccl::Communicator& communicator, const nccl::Allowed& allowed,
-                             const nccl::Calibration& calibration);
 
 }  // namespace ddpsim

@@ -126,9 +126,10 @@ NcclModel::Choice NcclModel::choose(Bytes bytes, Operation operation) const {
   return {choice.candidate, std::max(time, bound), choice.channels, stage};
 }
 
-nccl::PeerModel::Choice NcclModel::choose_peers(Operation operation, Bytes bytes, double link_bound) const {
-  auto choice = peers_.choose(operation, bytes, link_bound);
-  choice.time = scale_(choice.time, peers_.choose(operation, Bytes(0), link_bound).time);
+nccl::PeerModel::Choice NcclModel::choose_peers(Operation operation, Bytes bytes,
+                                                const nccl::LinkBounds& bounds) const {
+  auto choice = peers_.choose(operation, bytes, bounds);
+  choice.time = scale_(choice.time, peers_.choose(operation, Bytes(0), bounds).time);
   return choice;
 }
 

@@ -46,9 +46,9 @@ class NcclModel {
   };
   // Of any operation but all-to-all and send/recv.
   [[nodiscard]] Choice choose(Bytes bytes, Operation operation = Operation::all_reduce) const;
-  // Of those two; `link_bound` as in nccl::PeerModel.
+  // Of those two.
   [[nodiscard]] nccl::PeerModel::Choice choose_peers(Operation operation, Bytes bytes,
-                                                     double link_bound) const;
+                                                     const nccl::LinkBounds& bounds) const;
   [[nodiscard]] const nccl::CostModel& cost(Operation operation = Operation::all_reduce) const;
   // The same choices with other times.
   [[nodiscard]] NcclModel scaled(const AllReduceScale& scale) const;

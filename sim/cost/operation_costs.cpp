@@ -1,5 +1,6 @@
 #include "sim/cost/operation_costs.hpp"
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <numeric>
@@ -89,13 +90,23 @@ std::vector<OperationCost> costs_of(const Cluster& cluster, const Candidate& can
 class NcclCosts {
  public:
   NcclCosts(const Cluster& cluster, std::vector<int> gpus, const NcclPlatform& platform,
-            const nccl::Allowed& allowed, const nccl::Calibration& calibration)
+            const nccl::Allowed& allowed, const nccl::Calibration& calibration, bool only_symmetric)
       : cluster_(cluster),
         gpus_(std::move(gpus)),
         allowed_(allowed),
         calibration_(calibration),
         communicator_(nccl_communicator(cluster, gpus_, platform)),
-        peers_(communicator_, calibration) {}
+        peers_(communicator_, calibration) {
+    if (!allowed_.symmetric) return;
+    try {
+      nccl::require_symmetric(communicator_, allowed_);
+    } catch (const InputError& error) {
+      // Operations that have such kernels cannot be had as they were asked for; the others never have them.
+      if (only_symmetric) throw;
+      no_symmetric_ = error.message();
+      allowed_.symmetric = false;
+    }
+  }
 
   [[nodiscard]] OperationCost of(Operation operation, Bytes bytes) {
     OperationCost cost{operation, bytes, "", "", 1, {}, "", "", ""};
@@ -115,35 +126,45 @@ class NcclCosts {
       cost.why_not = error.message();
       return;
     }
-    auto choice = peers_.choose(cost.operation, cost.bytes, sends_->bound());
+    auto choice = peers_.choose(cost.operation, cost.bytes, sends_->bounds());
     cost.algorithm = "direct";
     cost.protocol = nccl::name(choice.plan.protocol);
     cost.channels = choice.plan.channels;
     cost.time = choice.time;
-    cost.source = nccl::kind_name(choice.from);
-    cost.note = nccl::source_text(choice.from, communicator_);
+    set_source(cost, choice.from);
+  }
+
+  void set_source(OperationCost& cost, nccl::TimesFrom from) const {
+    cost.source = nccl::kind_name(from, communicator_);
+    cost.note = nccl::source_text(from, communicator_);
   }
 
   void in_rounds(OperationCost& cost) {
+    if (!no_symmetric_.empty() && nccl::has_symmetric(cost.operation)) {
+      cost.algorithm = "symmetric";
+      cost.why_not = no_symmetric_;
+      return;
+    }
     if (!model_) model_.emplace(cluster_, gpus_, communicator_, allowed_, calibration_);
     auto choice = model_->choose(cost.bytes, cost.operation);
     const auto& model = model_->cost(cost.operation);
     bool by_links = choice.time > model.time(*choice.candidate, cost.bytes);
-    auto from = by_links ? nccl::TimesFrom::links : model.times_from(*choice.candidate);
+    auto from = by_links ? nccl::TimesFrom::links : model.times_from(*choice.candidate, cost.bytes);
     cost.algorithm = nccl::name(choice.candidate->algorithm);
     cost.protocol = nccl::name(choice.candidate->protocol);
     cost.channels = choice.channels;
     cost.time = choice.time;
-    cost.source = nccl::kind_name(from);
-    cost.note = by_links ? "what the links need" : model.source_of(*choice.candidate);
+    set_source(cost, from);
+    if (by_links) cost.note = "what the links need";
   }
 
   const Cluster& cluster_;
   std::vector<int> gpus_;
-  const nccl::Allowed& allowed_;
+  nccl::Allowed allowed_;
   const nccl::Calibration& calibration_;
   nccl::Communicator communicator_;
   nccl::PeerModel peers_;
+  std::string no_symmetric_;        // why there are no symmetric kernels where they are wanted
   std::optional<NcclModel> model_;  // looks up the schedule of every algorithm
   std::optional<DirectSends> sends_;
 };
@@ -154,13 +175,14 @@ std::vector<OperationCost> nccl_costs(const Cluster& cluster, const NcclPlatform
                                       const nccl::Allowed& allowed, const nccl::Calibration& calibration,
                                       std::span<const Operation> operations, std::span<const Bytes> sizes) {
   auto gpus = all_gpus(cluster);
+  bool only_symmetric = std::all_of(operations.begin(), operations.end(), nccl::has_symmetric);
   std::optional<NcclCosts> all, ends;
   std::vector<OperationCost> costs;
   for (auto operation : operations) {
     auto& model = is_send_recv(operation) ? ends : all;
     if (!model)
       model.emplace(cluster, is_send_recv(operation) ? std::vector{gpus.front(), gpus.back()} : gpus,
-                    platform, allowed, calibration);
+                    platform, allowed, calibration, only_symmetric);
     for (auto bytes : sizes) costs.push_back(model->of(operation, bytes));
   }
   return costs;

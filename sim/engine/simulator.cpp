@@ -226,6 +226,40 @@ std::vector<GroupCost> costs_of(const Scenario& scenario) {
   return costs;
 }
 
+namespace {
+
+// Groups whose slowest ranks are as slow as a spread makes them. A point of a sweep has up to three spreads,
+// its own and the ends of its range, and the next point mostly the same: the last few are kept.
+class KnownSpreads {
+ public:
+  const std::vector<RankGroup>& of(const Scenario& scenario) {
+    const auto& spread = scenario.physics.spread;
+    int ranks = scenario.model_step ? scenario.model_step->software.ranks : 0;
+    auto known = std::find_if(known_.begin(), known_.end(), [&](const auto& one) {
+      return one->spread == spread && one->fitted_ranks == ranks && one->groups == scenario.groups;
+    });
+    if (known == known_.end()) {
+      constexpr std::size_t kMostKept = 4;
+      if (known_.size() == kMostKept) known_.erase(known_.begin());
+      known_.push_back(
+          std::make_unique<Known>(Known{scenario.groups, spread, ranks, groups_with_spread(scenario)}));
+      known = known_.end() - 1;
+    }
+    return (*known)->with_spread;
+  }
+
+ private:
+  struct Known {
+    std::vector<RankGroup> groups;
+    Spread spread;
+    int fitted_ranks;  // of an estimate
+    std::vector<RankGroup> with_spread;
+  };
+  std::vector<std::unique_ptr<Known>> known_;
+};
+
+}  // namespace
+
 struct Simulator::Prepared {
   std::shared_ptr<const void> communication;  // or the measured table
   std::vector<GroupCost> costs;
@@ -234,9 +268,7 @@ struct Simulator::Prepared {
   std::shared_ptr<const ShardedPlan> sharded;
   Overheads overheads;
   StepProgram program;
-  Spread spread;
-  int fitted_ranks = 0;  // of an estimate
-  std::vector<RankGroup> groups, with_spread;
+  KnownSpreads spreads;
 
   void prepare(const Scenario& scenario) {
     std::shared_ptr<const void> of = scenario.communication;
@@ -244,13 +276,6 @@ struct Simulator::Prepared {
     if (communication != of) {
       costs = costs_of(scenario);
       communication = of;
-    }
-    int ranks = scenario.model_step ? scenario.model_step->software.ranks : 0;
-    if (groups != scenario.groups || spread != scenario.physics.spread || fitted_ranks != ranks) {
-      fitted_ranks = ranks;
-      groups = scenario.groups;
-      spread = scenario.physics.spread;
-      with_spread = groups_with_spread(scenario);
     }
     if (trace == scenario.trace && plan == scenario.plan && sharded == scenario.sharded &&
         overheads == scenario.physics.overheads)
@@ -268,16 +293,16 @@ SimulatedIteration Simulator::operator()(const Scenario& scenario) {
   prepared_->prepare(scenario);
   const auto& costs = prepared_->costs;
   const auto& program = prepared_->program;
-  if (scenario.fidelity == Fidelity::closed_form)
-    return replay_on(scenario, prepared_->with_spread, costs, program, nullptr);
+  const auto& groups = prepared_->spreads.of(scenario);
+  if (scenario.fidelity == Fidelity::closed_form) return replay_on(scenario, groups, costs, program, nullptr);
   const auto* communication = scenario.communication.get();
   DDPSIM_CHECK(communication, "a measured cost is not simulated");
   if (scenario.fidelity != Fidelity::exact)
-    return replay_on(scenario, prepared_->with_spread, costs, program, &*communication->folded);
+    return replay_on(scenario, groups, costs, program, &*communication->folded);
   SimulatedIteration result;
   with_traffic(*communication, [&](const Traffic& traffic) {
     auto unfolded = unfold(traffic);
-    result = replay_on(scenario, prepared_->with_spread, prepared_->costs, prepared_->program, &unfolded);
+    result = replay_on(scenario, groups, costs, program, &unfolded);
   });
   return result;
 }

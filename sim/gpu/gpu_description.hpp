@@ -29,6 +29,7 @@ inline constexpr Seconds kUsualCopyLaunch{5e-6};
 
 struct GpuDescription {
   std::string name;
+  std::string architecture;  // "hopper"; empty: the file does not say
   int multiprocessors = 0;
   Bytes memory;
   BytesPerSecond memory_bandwidth;

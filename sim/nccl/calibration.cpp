@@ -40,7 +40,41 @@ PeerLines as_all_reduce_is(PeerLines lines, const RingLines& own, const RingLine
   return lines;
 }
 
+// Of a machine's all-to-all, what follows from those of its all-reduce's: `as_all_reduce_is` scales latencies
+// with LL's, bandwidths with Simple's.
+std::vector<bool> peers_identified(const std::vector<bool>& of_all_reduce) {
+  if (of_all_reduce.empty()) return {};
+  auto any = [&](const std::vector<std::string_view>& names) {
+    for (std::size_t p = 0; p < kRingParameters.size(); ++p)
+      if (of_all_reduce[p] &&
+          std::find(names.begin(), names.end(), kRingParameters.at(p).name) != names.end())
+        return true;
+    return false;
+  };
+  bool latency = any({"ll_base", "ll_step"}), bandwidth = any({"simple_link", "simple_memory"});
+  std::vector<bool> identified;
+  for (const auto& parameter : kPeerParameters)
+    identified.push_back(parameter.is_latency ? latency : parameter.name != "ll_rate" && bandwidth);
+  return identified;
+}
+
 }  // namespace
+
+int largest_ranks(const std::vector<FittedRows>& tables) {
+  int largest = 0;
+  for (const auto& table : tables) largest = std::max(largest, table.ranks);
+  return largest;
+}
+
+bool has_size(const std::vector<FittedRows>& tables, Bytes bytes) {
+  constexpr double kNearly = 4;
+  // Whatever is smaller takes what these take.
+  constexpr Bytes kSmallestThatDiffer(512);
+  bytes = std::max(bytes, kSmallestThatDiffer);
+  return tables.empty() || std::any_of(tables.begin(), tables.end(), [&](const FittedRows& table) {
+           return table.smallest <= kNearly * bytes && bytes <= kNearly * table.largest;
+         });
+}
 
 const Curve* Calibration::find(Algorithm algorithm, bool across_nodes) const {
   auto entry = std::find_if(entries.begin(), entries.end(), [&](const Entry& e) {
@@ -65,19 +99,35 @@ const Calibration::NodeEntry* Calibration::in_node(Operation operation) const {
   return entry == node.end() ? nullptr : &*entry;
 }
 
+std::vector<std::string> identified_names(const Calibration::NodeEntry& entry) {
+  std::vector<std::string> names;
+  auto add = [&](const auto& parameters) {
+    for (std::size_t p = 0; p < parameters.size(); ++p)
+      if (entry.identified.empty() || entry.identified[p]) names.emplace_back(parameters[p].name);
+  };
+  if (entry.operation == Operation::all_to_all)
+    add(kPeerParameters);
+  else
+    add(kRingParameters);
+  return names;
+}
+
 NodeLines node_lines(const Calibration& calibration, NodeClass node_class, Operation operation) {
   if (operation == Operation::send_recv) operation = Operation::all_to_all;
   const auto& known = class_lines(node_class);
   if (const auto* own = calibration.in_node(operation))
-    return {own->ring, own->peers, LinesFrom::own, own->largest_ranks};
-  NodeLines lines{of_class(known, operation), known.all_to_all, LinesFrom::node_class, 0};
+    return {own->ring, own->peers, LinesFrom::own, own->fitted_to, own->identified, own->identified};
+  NodeLines lines{of_class(known, operation), known.all_to_all};
   if (const auto* gather = is_chain(operation) ? calibration.in_node(Operation::all_gather) : nullptr)
-    return {gather->ring, gather->peers, LinesFrom::other_operation, gather->largest_ranks};
+    return {gather->ring,      gather->peers,      LinesFrom::other_operation,
+            gather->fitted_to, gather->identified, gather->identified};
   if (const auto* all_reduce = calibration.in_node(Operation::all_reduce)) {
     lines.ring = as_all_reduce_is(lines.ring, all_reduce->ring, known.all_reduce);
     lines.peers = as_all_reduce_is(lines.peers, all_reduce->ring, known.all_reduce);
     lines.from = LinesFrom::other_operation;
-    lines.largest_ranks = all_reduce->largest_ranks;
+    lines.fitted_to = all_reduce->fitted_to;
+    lines.ring_identified = all_reduce->identified;
+    lines.peers_identified = peers_identified(all_reduce->identified);
   }
   return lines;
 }

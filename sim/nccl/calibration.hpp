@@ -1,6 +1,7 @@
 #pragma once
 // What was measured of a machine: curves of its all-reduces across nodes or over PCIe, lines of any operation
 // inside an NVLink node.
+#include <string>
 #include <vector>
 
 #include "sim/base/operation.hpp"
@@ -10,16 +11,28 @@
 
 namespace ddpsim::nccl {
 
+// A table that something was fitted to, and how far that is from its rows.
+struct FittedRows {
+  std::string table = {};
+  int ranks = 0, nodes = 1, rows = 0;
+  Bytes smallest = {}, largest = {};
+  double mean_error = 0, worst_error = 0;  // shares
+  int distrusted = 0;
+};
+int largest_ranks(const std::vector<FittedRows>& tables);  // 0: not known
+// Whether a message is of a size that rows have, or nearly (a factor of four); of no tables: it is.
+bool has_size(const std::vector<FittedRows>& tables, Bytes bytes);
+
 struct Calibration {
   // By the algorithm that carries large messages, and whether it crosses nodes.
   struct Entry {
     Algorithm algorithm = Algorithm::ring;
     bool across_nodes = false;
     Curve curve;
-    int largest_ranks = 0;  // of the tables it was fitted to; 0: not known
     // The most nodes of those tables, beyond which a ring across nodes falls as its links do; 0: not known,
     // and it gets the same of any number.
     int nodes = 0;
+    std::vector<FittedRows> fitted_to = {};
     SourceSpan place = {};  // in its file
   };
   std::vector<Entry> entries;
@@ -28,7 +41,10 @@ struct Calibration {
     Operation operation = Operation::all_reduce;
     RingLines ring{};
     PeerLines peers{};
-    int largest_ranks = 0;
+    std::vector<FittedRows> fitted_to = {};
+    // Which parameters rows determined, in the order of kRingParameters or kPeerParameters; the others are
+    // the class's. Empty: all.
+    std::vector<bool> identified = {};
   };
   std::vector<NodeEntry> node;
 
@@ -39,6 +55,9 @@ struct Calibration {
   [[nodiscard]] const NodeEntry* in_node(Operation operation) const;
 };
 
+// The parameters of an entry that rows determined.
+std::vector<std::string> identified_names(const Calibration::NodeEntry& entry);
+
 // The lines of an operation inside a node of a machine: those measured of it; else the class's, each
 // parameter times what the machine's own all-reduce is of the class's, where that was measured; else the
 // class's.
@@ -48,7 +67,10 @@ struct NodeLines {
   RingLines ring{};
   PeerLines peers{};
   LinesFrom from = LinesFrom::node_class;
-  int largest_ranks = 0;  // of own and other_operation; 0: not known
+  // Of own and other_operation: what they were fitted to, and the parameters of these lines that follow from
+  // it (empty: all).
+  std::vector<FittedRows> fitted_to = {};
+  std::vector<bool> ring_identified = {}, peers_identified = {};
 };
 NodeLines node_lines(const Calibration& calibration, NodeClass node_class, Operation operation);
 

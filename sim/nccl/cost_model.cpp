@@ -36,34 +36,11 @@ void check_kind(const Communicator& communicator, const Calibration& calibration
           "fit it again with 'ddpsim calibrate', or remove that curve");
 }
 
-std::string_view class_text(NodeClass node_class) {
-  switch (node_class) {
-    case NodeClass::ampere:
-      return "class A100, not this machine";
-    case NodeClass::hopper:
-      return "class H100, not this machine";
-    case NodeClass::blackwell:
-      return "class B300, not this machine";
-    case NodeClass::grace_blackwell:
-      return "class GB300, not this machine";
-    case NodeClass::unknown:
-      return "mean of the classes A100, H100 and B300";
-  }
-  return "?";
-}
-
-// Of what all rings get of their narrowest links between nodes.
-double ring_share(int nodes) {
-  if (nodes == 1) return 1;
-  double fall = (1 + 2 * kFallADoubling) / (1 + kFallADoubling * std::log2(nodes));
-  return std::min(1.0, kRingAtFourNodes * fall);
-}
-
 // A ring falls with the nodes beyond those it was fitted to as uncalibrated ones do.
 Curve curve_at(const Calibration::Entry& entry, int nodes) {
   auto curve = entry.curve;
   if (entry.algorithm == Algorithm::ring && entry.nodes > 0 && nodes > entry.nodes)
-    curve.efficiency *= ring_share(nodes) / ring_share(entry.nodes);
+    curve.efficiency *= network_share(nodes) / network_share(entry.nodes);
   return curve;
 }
 
@@ -79,11 +56,33 @@ Seconds beyond_infiniband(const Communicator& communicator) {
   return std::max(Seconds(0), communicator.nic_latency - kInfiniBandLatency);
 }
 
-BytesPerSecond ring_busbw(const Communicator& communicator) {
-  // Within a node only: two nodes of two A100s on PCIe show none of it
-  // (measurements/cesga_4xA100-PCIe_2nodes.csv).
-  bool is_pcie = communicator.nodes == 1 && !communicator.nvlink;
-  return (is_pcie ? kPcieShare : ring_share(communicator.nodes)) * communicator.ring_peak;
+double network_share(int nodes) {
+  if (nodes == 1) return 1;
+  double fall = (1 + 2 * kFallADoubling) / (1 + kFallADoubling * std::log2(nodes));
+  return std::min(1.0, kRingAtFourNodes * fall);
+}
+
+double pcie_share(const Communicator& communicator, const Calibration& calibration) {
+  if (communicator.nvlink) return 1;
+  const auto* measured = calibration.find(Algorithm::ring, false);
+  return measured ? std::min(1.0, measured->efficiency) : kPcieShare;
+}
+
+std::optional<BytesPerSecond> pcie_busbw(const Communicator& communicator, const Calibration& calibration) {
+  if (communicator.nvlink) return std::nullopt;
+  auto share = pcie_share(communicator, calibration);
+  if (communicator.nodes == 1) return share * communicator.ring_peak;
+  // Of two GPUs a node one sends to the other and none both sends and receives there: 0.55 is of both ways at
+  // once, and two nodes of two A100s show none of it (measurements/cesga_4xA100-PCIe_2nodes.csv).
+  bool is_measured = calibration.find(Algorithm::ring, false);
+  bool is_both_ways = communicator.ranks > 2 * communicator.nodes;
+  if (communicator.node_peak == BytesPerSecond(0) || !(is_measured || is_both_ways)) return std::nullopt;
+  return share * communicator.node_peak;
+}
+
+BytesPerSecond ring_busbw(const Communicator& communicator, const Calibration& calibration) {
+  auto network = network_share(communicator.nodes) * communicator.ring_peak;
+  return std::min(network, pcie_busbw(communicator, calibration).value_or(network));
 }
 
 std::optional<Seconds> line_time(const RingLines& lines, const Candidate& pick,
@@ -103,14 +102,18 @@ CostModel::CostModel(const Communicator& communicator, const Allowed& allowed, c
       calibration_(calibration) {
   if (allowed.symmetric) require_symmetric(communicator, allowed);
   check_kind(communicator, calibration);
-  if (is_nvlink_node(communicator)) {
+  // Rings that reduce all across nodes were measured, and are faster than the lines have them within one:
+  // those are of two to four GPUs, beyond which NVLS takes large messages
+  // (measurements/nccltests_issue309_B_16xH100_IB400_RING_MINCTAS24_QPS2.csv,
+  // coreweave_GB200_128gpu_2rack.csv).
+  bool has_lines = is_nvlink_node(communicator) || operation_ != Operation::all_reduce;
+  if (has_lines && communicator.nvlink && communicator.nvlink_peak > BytesPerSecond(0))
     lines_ = node_lines(calibration, class_of(communicator), operation_);
-    if (allowed.symmetric)
-      symmetric_.emplace(communicator, collective,
-                         node_lines(calibration, class_of(communicator), Operation::all_reduce).ring);
-  } else {
+  if (!is_nvlink_node(communicator))
     shape_.emplace(physical_.communicator(), operation_ == Operation::all_reduce ? allowed : Allowed{});
-  }
+  else if (allowed.symmetric)
+    symmetric_.emplace(communicator, collective,
+                       node_lines(calibration, class_of(communicator), Operation::all_reduce).ring);
 }
 
 Algorithm CostModel::curve_of(const Candidate& candidate) const {
@@ -128,69 +131,33 @@ const Calibration::Entry* CostModel::curve(const Candidate& candidate) const {
   return calibration_.best_for(curve_of(candidate), communicator().nodes > 1);
 }
 
-TimesFrom CostModel::times_from(const Candidate& candidate) const {
+TimesFrom CostModel::times_from(const Candidate& candidate, Bytes bytes) const {
   if (is_symmetric(candidate.algorithm)) return TimesFrom::symmetric;
-  auto known = [this](TimesFrom from, int largest_ranks) {
-    bool is_larger = largest_ranks > 0 && communicator().ranks > largest_ranks;
-    return is_larger ? TimesFrom::fewer_gpus : from;
-  };
-  if (lines_) {
-    if (lines_->from == LinesFrom::node_class) return TimesFrom::node_class;
-    return known(lines_->from == LinesFrom::own ? TimesFrom::own : TimesFrom::other_operation,
-                 lines_->largest_ranks);
-  }
+  int ranks = communicator().ranks;
+  if (!shape_)
+    return times_on_ring_lines(*lines_, ranks, bytes,
+                               [&](const RingLines& lines) { return on_lines(lines, candidate, bytes); });
   if (const auto* entry = curve(candidate)) {
-    if (operation_ != Operation::all_reduce) return known(TimesFrom::other_operation, entry->largest_ranks);
-    return known(entry->algorithm == curve_of(candidate) ? TimesFrom::own : TimesFrom::other_algorithm,
-                 entry->largest_ranks);
+    auto from = operation_ != Operation::all_reduce       ? TimesFrom::other_operation
+                : entry->algorithm == curve_of(candidate) ? TimesFrom::own
+                                                          : TimesFrom::other_algorithm;
+    return measured_times(from, entry->fitted_to, ranks, bytes);
   }
-  return candidate.algorithm == Algorithm::ring ? TimesFrom::links : TimesFrom::tuner;
+  if (candidate.algorithm != Algorithm::ring) return TimesFrom::tuner;
+  if (!lines_ || moved_over_links(candidate, bytes) >= moved_in_nodes(lines_->ring, candidate, bytes))
+    return TimesFrom::links;
+  return times_on_ring_lines(*lines_, ranks, bytes,
+                             [&](const RingLines& lines) { return moved_in_nodes(lines, candidate, bytes); });
 }
 
-std::string_view source_text(TimesFrom source, const Communicator& communicator) {
-  switch (source) {
-    case TimesFrom::own:
-      return "calibrated";
-    case TimesFrom::other_algorithm:
-      return "calibrated for another algorithm";
-    case TimesFrom::other_operation:
-      return "calibrated for another operation";
-    case TimesFrom::fewer_gpus:
-      return "calibrated on fewer GPUs";
-    case TimesFrom::node_class:
-      return class_text(class_of(communicator));
-    case TimesFrom::links:
-      return "what the links give";
-    case TimesFrom::tuner:
-      return "NCCL's own estimate";
-    case TimesFrom::symmetric:
-      return "NCCL's own estimate, uncalibrated";
-  }
-  return "?";
-}
-
-std::string_view CostModel::source_of(const Candidate& candidate) const {
-  return source_text(times_from(candidate), communicator());
-}
-
-std::string_view kind_name(TimesFrom source) {
-  switch (source) {
-    case TimesFrom::node_class:
-      return "class";
-    case TimesFrom::links:
-      return "links";
-    case TimesFrom::tuner:
-    case TimesFrom::symmetric:
-      return "tuner";
-    default:
-      return "calibrated";
-  }
+std::string_view CostModel::source_of(const Candidate& candidate, Bytes bytes) const {
+  return source_text(times_from(candidate, bytes), communicator());
 }
 
 // Trees inside an NVLink node nobody measured: what they are of a ring by the tuner's count.
-Seconds CostModel::on_lines(const Candidate& candidate, Bytes bytes) const {
-  if (auto known = line_time(lines_->ring, candidate, communicator(), operation_, bytes)) return *known;
-  auto ring = ring_line(lines_->ring, candidate.protocol, message_of(communicator(), operation_, bytes));
+Seconds CostModel::on_lines(const RingLines& lines, const Candidate& candidate, Bytes bytes) const {
+  if (auto known = line_time(lines, candidate, communicator(), operation_, bytes)) return *known;
+  auto ring = ring_line(lines, candidate.protocol, message_of(communicator(), operation_, bytes));
   const auto* like = physical_.find(Algorithm::ring, candidate.protocol);
   if (!like) return ring;
   auto counted = [bytes](const Candidate& one) { return one.latency + bytes / one.rate; };
@@ -205,27 +172,44 @@ Seconds CostModel::on_curve(const Calibration::Entry& entry, const Candidate& ca
   return share * shape_->time(curve_at(entry, communicator().nodes), candidate, bytes, is_all_reduce);
 }
 
+Seconds CostModel::moved_over_links(const Candidate& candidate, Bytes bytes) const {
+  double sent = 1.0 * ring_steps(operation_, communicator().ranks) / communicator().ranks;
+  auto moved = sent * bytes / ring_busbw(communicator(), calibration_);
+  if (candidate.protocol == Protocol::simple) return moved;
+  return std::max(moved, bytes / physical_.find(candidate.algorithm, candidate.protocol)->rate);
+}
+
+// A pipeline is no faster than its slowest hop, and those inside the nodes are the same kernels over the same
+// NVLink as in one node alone.
+Seconds CostModel::moved_in_nodes(const RingLines& lines, const Candidate& candidate, Bytes bytes) const {
+  return ring_transfer(lines, candidate.protocol, message_of(communicator(), operation_, bytes));
+}
+
 Seconds CostModel::over_links(const Candidate& candidate, Bytes bytes) const {
   const auto* counted = physical_.find(candidate.algorithm, candidate.protocol);
   DDPSIM_CHECK(counted, "whatever is picked is possible");
-  double sent = 1.0 * ring_steps(operation_, communicator().ranks) / communicator().ranks;
-  auto busbw = ring_busbw(communicator());
-  // No more than a node by itself was measured to let through.
-  const auto* node = communicator().nvlink ? nullptr : calibration_.find(Algorithm::ring, false);
-  if (node && communicator().node_peak > BytesPerSecond(0))
-    busbw = std::min(busbw, node->efficiency * communicator().node_peak);
-  auto moved = sent * bytes / busbw;
-  if (candidate.protocol != Protocol::simple) moved = std::max(moved, bytes / counted->rate);
+  auto moved = moved_over_links(candidate, bytes);
+  if (lines_) moved = std::max(moved, moved_in_nodes(lines_->ring, candidate, bytes));
   return counted->latency + moved;
+}
+
+Seconds CostModel::as_tuner_counts(const Candidate& candidate, Bytes bytes) const {
+  const auto* counted = physical_.find(candidate.algorithm, candidate.protocol);
+  if (!counted) return tuner_.time(candidate, bytes);
+  auto time = physical_.time(*counted, bytes);
+  auto pcie = pcie_busbw(communicator(), calibration_);
+  if (!pcie) return time;
+  // A tree's chains within the nodes carry as much as a ring does.
+  double sent = 1.0 * ring_steps(operation_, communicator().ranks) / communicator().ranks;
+  return std::max(time, counted->latency + sent * bytes / *pcie);
 }
 
 Seconds CostModel::time(const Candidate& candidate, Bytes bytes) const {
   if (is_symmetric(candidate.algorithm)) return symmetric_->time(candidate, bytes);
-  if (lines_) return on_lines(candidate, bytes);
+  if (!shape_) return on_lines(lines_->ring, candidate, bytes);
   if (const auto* entry = curve(candidate)) return on_curve(*entry, candidate, bytes);
   if (candidate.algorithm == Algorithm::ring) return over_links(candidate, bytes);
-  const auto* counted = physical_.find(candidate.algorithm, candidate.protocol);
-  return counted ? physical_.time(*counted, bytes) : tuner_.time(candidate, bytes);
+  return as_tuner_counts(candidate, bytes);
 }
 
 BytesPerSecond CostModel::bandwidth(Algorithm algorithm) const {

@@ -9,29 +9,22 @@
 
 #include "sim/nccl/calibration.hpp"
 #include "sim/nccl/symmetric.hpp"
+#include "sim/nccl/times_from.hpp"
 #include "sim/nccl/tuner.hpp"
 
 namespace ddpsim::nccl {
 
-// Where a time comes from.
-enum class TimesFrom {
-  own,
-  fewer_gpus,
-  other_algorithm,
-  other_operation,
-  node_class,
-  links,
-  tuner,
-  symmetric
-};
-// For people: "calibrated on fewer GPUs", "class H100, not this machine".
-std::string_view source_text(TimesFrom source, const Communicator& communicator);
-std::string_view kind_name(TimesFrom source);  // "calibrated", "class", "links" or "tuner"
-
-// What a ring gets of its links, in bytes of busbw: across nodes the share that published reduce-scatters of
-// 4 to 128 nodes of H100s show (github.com/NVIDIA/nccl/issues/1229: 360 to 260 GB/s of 400), over PCIe 0.55,
-// which two measured pairs of GPUs show (0.59 and 0.50; beyond two GPUs servers differ by ten times).
-BytesPerSecond ring_busbw(const Communicator& communicator);
+// What a ring gets of links between nodes: the share that published reduce-scatters of 4 to 128 nodes of
+// H100s show (github.com/NVIDIA/nccl/issues/1229: 360 to 260 GB/s of 400). Within a node: all.
+double network_share(int nodes);
+// And of PCIe within nodes: what the machine's own all-reduces were measured to get, else 0.55, which two
+// measured pairs of GPUs show (0.59 and 0.50; beyond two GPUs servers differ by ten times). 1 with NVLink.
+double pcie_share(const Communicator& communicator, const Calibration& calibration);
+// What a ring, or a tree's chains, get of each node's PCIe, in bytes of busbw; nullopt: there is none in
+// between, or nothing says that it holds them up.
+std::optional<BytesPerSecond> pcie_busbw(const Communicator& communicator, const Calibration& calibration);
+// What a ring gets of all its links: across nodes it goes through each node as well.
+BytesPerSecond ring_busbw(const Communicator& communicator, const Calibration& calibration);
 
 // What a message takes longer than over InfiniBand.
 Seconds beyond_infiniband(const Communicator& communicator);
@@ -60,17 +53,23 @@ class CostModel {
   // What is run instead where it can be; null: buffers are not in symmetric windows.
   [[nodiscard]] const SymmetricKernels* symmetric() const { return symmetric_ ? &*symmetric_ : nullptr; }
   [[nodiscard]] const Communicator& communicator() const { return tuner_.communicator(); }
-  [[nodiscard]] TimesFrom times_from(const Candidate& candidate) const;
-  [[nodiscard]] std::string_view source_of(const Candidate& candidate) const;  // in words, with the class
+  [[nodiscard]] TimesFrom times_from(const Candidate& candidate, Bytes bytes) const;
+  // In words, with the class.
+  [[nodiscard]] std::string_view source_of(const Candidate& candidate, Bytes bytes) const;
   [[nodiscard]] const Calibration& calibration() const { return calibration_; }
   // algbw of an algorithm's large messages.
   [[nodiscard]] BytesPerSecond bandwidth(Algorithm algorithm) const;
 
  private:
-  [[nodiscard]] Seconds on_lines(const Candidate& candidate, Bytes bytes) const;
+  [[nodiscard]] Seconds on_lines(const RingLines& lines, const Candidate& candidate, Bytes bytes) const;
   [[nodiscard]] Seconds on_curve(const Calibration::Entry& entry, const Candidate& candidate,
                                  Bytes bytes) const;
   [[nodiscard]] Seconds over_links(const Candidate& candidate, Bytes bytes) const;
+  [[nodiscard]] Seconds as_tuner_counts(const Candidate& candidate, Bytes bytes) const;
+  // Of a ring over links: what its bytes take on the links, and on each node's NVLink as lines have it, which
+  // the ring goes through on its way.
+  [[nodiscard]] Seconds moved_over_links(const Candidate& candidate, Bytes bytes) const;
+  [[nodiscard]] Seconds moved_in_nodes(const RingLines& lines, const Candidate& candidate, Bytes bytes) const;
   // The curve that a candidate's times are read off; null: there is none.
   [[nodiscard]] const Calibration::Entry* curve(const Candidate& candidate) const;
   // Whose curve is looked for first.
@@ -80,8 +79,8 @@ class CostModel {
   Tuner tuner_;     // which picks
   Tuner physical_;  // what it would count with the latency that messages have
   Calibration calibration_;
-  std::optional<NodeLines> lines_;   // inside an NVLink node,
-  std::optional<CurveShape> shape_;  // else
+  std::optional<NodeLines> lines_;   // of NVLink nodes: whole times inside one, parts of a ring across them
+  std::optional<CurveShape> shape_;  // where a time is not one on lines
   std::optional<SymmetricKernels> symmetric_;
 };
 

@@ -23,38 +23,59 @@ double over(double bytes, double share, BytesPerSecond link) {
   return bytes / (share * link.value()) * 1e6;
 }
 
+double bytes_sent(const LineMessage& m) {
+  return m.bytes.value() * m.steps / m.ranks;
+}
+
+// Bytes over what of a machine a protocol's large messages get, in us.
+double transfer(const RingLines& p, Protocol protocol, const LineMessage& m) {
+  switch (protocol) {
+    case Protocol::ll:
+      return over(m.bytes.value(), p.ll_memory, m.link);
+    case Protocol::ll128:
+      return over(bytes_sent(m), p.ll128_link, m.link);
+    case Protocol::simple:
+      return over(bytes_sent(m), p.simple_link, m.link) + over(m.bytes.value(), p.simple_memory, m.link);
+  }
+  DDPSIM_CHECK(false, "every protocol has a line");
+  return 0;
+}
+
 double ll(const RingLines& p, const LineMessage& m) {
   double bytes = m.bytes.value();
   double latency = p.ll_base + m.steps * p.ll_step;
   double chunks = bytes / (kLatencyChunk * m.ranks);
   double risen = chunks * chunks / (1 + chunks * chunks);
-  return std::max(latency * (1 + p.ll_rise * risen), p.ll_slope * latency + over(bytes, p.ll_memory, m.link));
+  return std::max(latency * (1 + p.ll_rise * risen), p.ll_slope * latency + transfer(p, Protocol::ll, m));
 }
 
-double simple(const RingLines& p, const LineMessage& m, double sent) {
+double simple(const RingLines& p, const LineMessage& m) {
   // No more steps were measured than 8 GPUs take.
   int steps = std::min(m.steps, m.steps > m.ranks ? 2 * kMeasuredSteps : kMeasuredSteps);
-  double round = m.is_chain ? 0 : p.round_base + steps * p.round_step + over(sent, p.round_link, m.link);
-  double pipelined = p.simple_base + m.steps * p.simple_step + over(sent, p.simple_link, m.link) +
-                     over(m.bytes.value(), p.simple_memory, m.link);
+  double round =
+      m.is_chain ? 0 : p.round_base + steps * p.round_step + over(bytes_sent(m), p.round_link, m.link);
+  double pipelined = p.simple_base + m.steps * p.simple_step + transfer(p, Protocol::simple, m);
   return std::max(round, pipelined);
 }
 
 }  // namespace
 
 Seconds ring_line(const RingLines& lines, Protocol protocol, const LineMessage& message) {
-  double sent = message.bytes.value() * message.steps / message.ranks;
   switch (protocol) {
     case Protocol::ll:
       return microseconds(ll(lines, message));
     case Protocol::ll128:
       return microseconds(lines.ll128_base + message.steps * lines.ll128_step +
-                          over(sent, lines.ll128_link, message.link));
+                          transfer(lines, protocol, message));
     case Protocol::simple:
-      return microseconds(simple(lines, message, sent));
+      return microseconds(simple(lines, message));
   }
   DDPSIM_CHECK(false, "every protocol has a line");
   return {};
+}
+
+Seconds ring_transfer(const RingLines& lines, Protocol protocol, const LineMessage& message) {
+  return microseconds(transfer(lines, protocol, message));
 }
 
 Seconds nvls_line(const RingLines& lines, double efficiency, const LineMessage& message) {

@@ -89,6 +89,8 @@ struct LineMessage {
   bool is_chain = false;             // whose hops follow one another
 };
 Seconds ring_line(const RingLines& lines, Protocol protocol, const LineMessage& message);
+// What of it is bytes over link and memory, once rounds are pipelined; no latency.
+Seconds ring_transfer(const RingLines& lines, Protocol protocol, const LineMessage& message);
 // `efficiency`: what NCCL counts of NVLS's bandwidth (constants.hpp).
 Seconds nvls_line(const RingLines& lines, double efficiency, const LineMessage& message);
 // Whether a peer's part goes as LL, and over many channels (tuner.hpp); steps does not count.

@@ -8,10 +8,15 @@
 namespace ddpsim::nccl {
 namespace {
 
-TimesFrom times_from(const NodeLines& lines, int ranks) {
-  if (lines.from == LinesFrom::node_class) return TimesFrom::node_class;
-  if (lines.largest_ranks > 0 && ranks > lines.largest_ranks) return TimesFrom::fewer_gpus;
-  return lines.from == LinesFrom::own ? TimesFrom::own : TimesFrom::other_operation;
+// A send/recv takes what an all-to-all of two ranks does that sends as much.
+LineMessage peer_message(const Communicator& c, Operation operation, Bytes bytes) {
+  bool is_one_way = operation == Operation::send_recv;
+  return {is_one_way ? 2 : c.ranks, 0, is_one_way ? 2 * bytes : bytes, c.nvlink_peak,
+          std::max(c.nvlink_peak, class_link(class_of(c)))};
+}
+
+P2pPlan plan_of(const Communicator& c, const LineMessage& message) {
+  return p2p_plan(c, std::max(Bytes(1), message.bytes / message.ranks));
 }
 
 // Of a message between two nodes or over PCIe, as NCCL counts a ring's step; without InfiniBand's own, which
@@ -29,25 +34,37 @@ Seconds step_latency(const Communicator& c) {
 
 PeerModel::PeerModel(const Communicator& communicator, const Calibration& calibration)
     : communicator_(communicator),
+      calibration_(calibration),
       lines_(node_lines(calibration, class_of(communicator), Operation::all_to_all)) {}
 
-PeerModel::Choice PeerModel::choose(Operation operation, Bytes bytes, double link_bound) const {
+PeerModel::Choice PeerModel::in_nvlink_node(Operation operation, Bytes bytes,
+                                            const LinkBounds& bounds) const {
+  auto message = peer_message(communicator_, operation, bytes);
+  auto plan = plan_of(communicator_, message);
+  bool is_ll = plan.protocol == Protocol::ll;
+  bool many =
+      constants(communicator_.version).p2p_low_latency == Constants::P2pLowLatency::of_channels_a_peer;
+  auto on = [&](const PeerLines& lines) { return peer_line(lines, is_ll, many, message); };
+  auto time = on(lines_.peers);
+  if (Seconds bound(bounds.all * bytes.value()); bound > time) return {plan, bound, TimesFrom::links};
+  auto from = times_on_peer_lines(lines_, communicator_.ranks, bytes, on);
+  if (operation == Operation::send_recv && from == TimesFrom::own) from = TimesFrom::other_operation;
+  return {plan, time, from};
+}
+
+PeerModel::Choice PeerModel::choose(Operation operation, Bytes bytes, const LinkBounds& bounds) const {
   const auto& c = communicator_;
-  bool is_one_way = operation == Operation::send_recv;
-  // A send/recv takes what an all-to-all of two ranks does that sends as much.
-  LineMessage message{is_one_way ? 2 : c.ranks, 0, is_one_way ? 2 * bytes : bytes, c.nvlink_peak,
-                      std::max(c.nvlink_peak, class_link(class_of(c)))};
-  auto plan = p2p_plan(c, std::max(Bytes(1), message.bytes / message.ranks));
-  Seconds bound(link_bound * bytes.value());
-  if (is_nvlink_node(c)) {
-    bool many = constants(c.version).p2p_low_latency == Constants::P2pLowLatency::of_channels_a_peer;
-    auto time = peer_line(lines_.peers, plan.protocol == Protocol::ll, many, message);
-    if (bound > time) return {plan, bound, TimesFrom::links};
-    return {plan, time, times_from(lines_, c.ranks)};
-  }
+  if (is_nvlink_node(c)) return in_nvlink_node(operation, bytes, bounds);
+  auto message = peer_message(c, operation, bytes);
   Seconds start((lines_.peers.base + lines_.peers.rank * std::log2(message.ranks)) * 1e-6);
-  double share = ring_busbw(c) / c.ring_peak;
-  return {plan, start + step_latency(c) + bound / share, TimesFrom::links};
+  Seconds on_all(bounds.all / network_share(c.nodes) * bytes.value());
+  Seconds within(bounds.within_nodes / pcie_share(c, calibration_) * bytes.value());
+  // Measured with all-reduces over the same PCIe.
+  const auto* measured =
+      c.nvlink || within < on_all ? nullptr : calibration_.best_for(Algorithm::ring, false);
+  auto from = measured ? measured_times(TimesFrom::other_operation, measured->fitted_to, c.ranks, bytes)
+                       : TimesFrom::links;
+  return {plan_of(c, message), start + step_latency(c) + std::max(on_all, within), from};
 }
 
 }  // namespace ddpsim::nccl

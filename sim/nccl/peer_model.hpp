@@ -10,6 +10,12 @@
 
 namespace ddpsim::nccl {
 
+// What the most loaded link takes, in seconds for each byte that a rank sends in all: of all links, and of
+// those within nodes.
+struct LinkBounds {
+  double all = 0, within_nodes = 0;
+};
+
 class PeerModel {
  public:
   PeerModel(const Communicator& communicator, const Calibration& calibration);
@@ -20,11 +26,13 @@ class PeerModel {
     TimesFrom from;
   };
   // `bytes` is what a rank sends to all ranks, its own part included; of send/recv the message.
-  // `link_bound`: what the most loaded link takes, in seconds for each of these bytes.
-  [[nodiscard]] Choice choose(Operation operation, Bytes bytes, double link_bound) const;
+  [[nodiscard]] Choice choose(Operation operation, Bytes bytes, const LinkBounds& bounds) const;
 
  private:
+  [[nodiscard]] Choice in_nvlink_node(Operation operation, Bytes bytes, const LinkBounds& bounds) const;
+
   Communicator communicator_;
+  Calibration calibration_;
   NodeLines lines_;
 };
 

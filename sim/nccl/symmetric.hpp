@@ -15,6 +15,12 @@ namespace ddpsim::nccl {
 
 inline constexpr Version kFirstSymmetric{2, 27, 3};
 
+// Whether there are such kernels for it.
+inline bool has_symmetric(Operation operation) {
+  return operation == Operation::all_reduce || operation == Operation::all_gather ||
+         operation == Operation::reduce_scatter;
+}
+
 // Throws InputError (without a place) where NCCL has no symmetric kernels, or says nothing of their times.
 void require_symmetric(const Communicator& communicator, const Allowed& allowed);
 

@@ -1,6 +1,7 @@
 #include "sim/replay/class_run.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "sim/base/check.hpp"
 #include "sim/replay/spans.hpp"
@@ -60,17 +61,36 @@ void ClassRun::begin(const Op& op) {
   Seconds duration = of_.slowdown * op.duration;
   if (duration <= Seconds(0)) return end();
   is_working_ = true;
-  auto done = [this] {
+  begun_ = duration;
+}
+
+void ClassRun::set_timer() {
+  if (!begun_) return;
+  Seconds duration = *std::exchange(begun_, std::nullopt);
+  if (paced_)
+    paced_->after(duration, [this] { finish(); });
+  else
+    network_.after(duration, [this] { finish(); });
+}
+
+bool ClassRun::pass() {
+  if (!(paced_ ? paced_->pass(*begun_) : network_.pass(*begun_))) return false;
+  begun_.reset();
+  return true;
+}
+
+void ClassRun::finish() {
+  do {
     record_work();
     is_working_ = false;
     end();
     // Nothing that others see has changed while one op follows the other and launches nothing.
-    if (bool has_launched = advance(); has_launched || !is_working_) on_change_();
-  };
-  if (paced_)
-    paced_->after(duration, done);
-  else
-    network_.after(duration, done);
+    if (bool has_launched = advance(); has_launched || !is_working_) {
+      set_timer();
+      return on_change_();
+    }
+  } while (pass());
+  set_timer();
 }
 
 void ClassRun::end() {

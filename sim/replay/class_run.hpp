@@ -17,7 +17,10 @@ class ClassRun {
   void start();
 
   // Computes and launches whatever needs no time to pass.
-  void go_on() { advance(); }
+  void go_on() {
+    advance();
+    set_timer();
+  }
   // A collective of the program's communicator has ended: the next one in launch order need not be.
   void end_collective(std::size_t communicator, std::size_t number);
 
@@ -52,6 +55,9 @@ class ClassRun {
   bool advance();  // go_on(), and whether it has launched a collective
   bool have_ended(const Op& op, std::size_t& known) const;
   void begin(const Op& op);
+  void set_timer();  // of the op that has begun, if it has none
+  bool pass();       // its time, if nothing else happens
+  void finish();     // it, and what follows until something changes for others
   void end();
   void record_work();
   void record_wait(const Op& op);
@@ -63,6 +69,7 @@ class ClassRun {
   std::optional<PacedNetwork> paced_;
   std::function<void()> on_change_;
   bool is_started_ = false, is_working_ = false;
+  std::optional<Seconds> begun_;    // how long the op takes that is at work and has no timer yet
   std::size_t head_ = 0;            // the compute op that is at work or comes next
   std::size_t ended_before_ = 0;    // of what it waits for, how many are known to have ended
   Seconds since_;                   // when the lane's last span ends

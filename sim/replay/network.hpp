@@ -15,6 +15,9 @@ class Network : public FlowNetwork {
   virtual int add_link(BytesPerSecond bandwidth) = 0;
   // Ends a transfer that is under way; its `done` is not called. Returns what was left of it.
   virtual Bytes cancel(int transfer) = 0;
+  // Lets so much time pass at once, if nothing else happens until then; false: something may, and no time has
+  // passed. Called while the network runs, instead of a timer after which the caller alone goes on.
+  virtual bool pass(Seconds) { return false; }
   // Returns when no timer and no transfer is left.
   virtual void run() = 0;
   [[nodiscard]] virtual std::int64_t flows() const = 0;  // transfers until now

@@ -5,28 +5,31 @@
 namespace ddpsim {
 
 void PacedNetwork::after(Seconds delay, std::function<void()> action) {
-  int number = next_++;
-  Timer timer{now() + delay, std::move(action)};
-  if (spare_.empty()) {
-    set(number, timers_.emplace_hint(timers_.end(), number, std::move(timer))->second);
-    return;
-  }
-  auto node = std::move(spare_.back());
-  spare_.pop_back();
-  node.key() = number;
-  node.mapped() = std::move(timer);
-  set(number, timers_.insert(timers_.end(), std::move(node))->second);
+  set(timers_.emplace_back(Timer{next_++, now() + delay, std::move(action)}));
 }
 
-void PacedNetwork::set(int number, Timer& timer) {
-  Seconds delay = std::max(Seconds(0), timer.due - now()) / pace_;
-  network_.after(delay, [this, number, set = ++timer.set] {
-    auto it = timers_.find(number);
-    if (it == timers_.end() || it->second.set != set) return;
-    auto action = std::move(it->second.action);
-    spare_.push_back(timers_.extract(it));
-    action();
-  });
+bool PacedNetwork::pass(Seconds delay) {
+  return network_.pass(until(now() + delay));
+}
+
+Seconds PacedNetwork::until(Seconds due) const {
+  return std::max(Seconds(0), due - now()) / pace_;
+}
+
+void PacedNetwork::set(Timer& timer) {
+  network_.after(until(timer.due), [this, number = timer.number, set = ++timer.set] { fire(number, set); });
+}
+
+void PacedNetwork::fire(int number, int set) {
+  auto timer = std::lower_bound(timers_.begin(), timers_.end(), number,
+                                [](const Timer& one, int wanted) { return one.number < wanted; });
+  if (timer == timers_.end() || timer->number != number || timer->set != set) return;
+  auto action = std::move(timer->action);
+  if (timer == timers_.begin())
+    timers_.pop_front();
+  else
+    timers_.erase(timer);
+  action();
 }
 
 int PacedNetwork::transfer(std::span<const int> route, Bytes bytes, std::function<void()> done) {
@@ -51,7 +54,7 @@ void PacedNetwork::set_pace(double pace) {
   local_ = now();
   since_ = network_.now();
   pace_ = pace;
-  for (auto& [number, timer] : timers_) set(number, timer);
+  for (auto& timer : timers_) set(timer);
   for (auto& [number, sent] : sent_) send(number, sent, left[number]);
 }
 

@@ -2,8 +2,8 @@
 // A network as somebody sees it who goes at a pace of his own: at pace 1/2 his clock advances half as fast,
 // his timers take twice as long and his flows carry half as much. That is how compute and collectives slow
 // one another down, whatever carries them out.
+#include <deque>
 #include <map>
-#include <vector>
 
 #include "sim/replay/network.hpp"
 
@@ -19,6 +19,7 @@ class PacedNetwork : public FlowNetwork {
   // In time of his own, since it was made.
   [[nodiscard]] Seconds now() const override { return local_ + pace_ * (network_.now() - since_); }
   void after(Seconds delay, std::function<void()> action) override;
+  bool pass(Seconds delay);  // as Network's
   // `route` outlives the transfer.
   int transfer(std::span<const int> route, Bytes bytes, std::function<void()> done) override;
 
@@ -28,6 +29,7 @@ class PacedNetwork : public FlowNetwork {
 
  private:
   struct Timer {
+    int number;
     Seconds due;  // local
     std::function<void()> action;
     int set = 0;  // how often it was set: only the last one counts
@@ -37,14 +39,15 @@ class PacedNetwork : public FlowNetwork {
     std::function<void()> done;
     int transfer = 0;
   };
-  void set(int number, Timer& timer);
+  void set(Timer& timer);
+  [[nodiscard]] Seconds until(Seconds due) const;  // the network's time
+  void fire(int number, int set);
   void send(int number, Sent& sent, Bytes bytes);
 
   Network& network_;
   double pace_ = 1;
-  Seconds local_, since_;  // the local time when the pace was set, and the network's
-  std::map<int, Timer> timers_;
-  std::vector<std::map<int, Timer>::node_type> spare_;  // of timers that are over, for new ones
+  Seconds local_, since_;     // the local time when the pace was set, and the network's
+  std::deque<Timer> timers_;  // in the order in which they were made, and so mostly of their ends
   std::map<int, Sent> sent_;
   int next_ = 0;
 };

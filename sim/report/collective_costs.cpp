@@ -34,8 +34,13 @@ std::string collective_costs_table(const std::vector<CollectiveCostRow>& rows) {
   return text;
 }
 
-std::string collective_costs_json(const std::vector<CollectiveCostRow>& rows) {
+std::string collective_costs_json(const CollectiveCostsOf& whose,
+                                  const std::vector<CollectiveCostRow>& rows) {
   json::Json all;
+  all["topology"] = whose.topology;
+  all["world_size"] = whose.world_size;
+  all["nccl_version"] = whose.nccl_version.empty() ? json::Json() : json::Json(whose.nccl_version);
+  all["notes"] = json::notes(whose.notes);
   auto& costs = all["costs"] = json::Json::array();
   for (const auto& row : rows) {
     auto& cost = costs.emplace_back();
@@ -60,12 +65,13 @@ std::string collective_costs_json(const std::vector<CollectiveCostRow>& rows) {
 
 std::string collective_costs_csv(const std::vector<CollectiveCostRow>& rows) {
   auto text = csv::line_of({"operation", "bytes", "algorithm", "protocol", "channels", "time_s", "algbw_Bps",
-                            "busbw_Bps", "source"});
+                            "busbw_Bps", "source", "source_text"});
   for (const auto& row : rows) {
     if (!row.time) continue;
     text += csv::line_of({row.operation, csv::bytes(row.bytes), row.algorithm, row.protocol,
                           fmt::format("{}", row.channels), csv::seconds(*row.time),
-                          csv::number(row.algbw().value()), csv::number(row.busbw().value()), row.source});
+                          csv::number(row.algbw().value()), csv::number(row.busbw().value()), row.source,
+                          row.note});
   }
   return text;
 }

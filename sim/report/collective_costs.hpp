@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/base/note.hpp"
 #include "sim/base/units.hpp"
 
 namespace ddpsim {
@@ -23,8 +24,16 @@ struct CollectiveCostRow {
   [[nodiscard]] BytesPerSecond busbw() const { return algbw() * busbw_factor; }
 };
 
+// Whose costs they are.
+struct CollectiveCostsOf {
+  std::string topology;
+  int world_size = 0;
+  std::string nccl_version;  // none of plain schedules
+  std::vector<Note> notes;
+};
+
 std::string collective_costs_table(const std::vector<CollectiveCostRow>& rows);
-std::string collective_costs_json(const std::vector<CollectiveCostRow>& rows);
+std::string collective_costs_json(const CollectiveCostsOf& whose, const std::vector<CollectiveCostRow>& rows);
 std::string collective_costs_csv(const std::vector<CollectiveCostRow>& rows);
 
 }  // namespace ddpsim

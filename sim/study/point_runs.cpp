@@ -43,8 +43,9 @@ void run_points(std::span<const ScenarioVariant> points, unsigned jobs,
       runs.variants, jobs,
       [&](std::size_t i, const Scenario& scenario, const Prediction& prediction) {
         if (lost) return finish_lost_point(i);
+        // Of the ends of a range nothing else is asked.
+        if (i < runs.last[point]) return ends.push_back(prediction.timeline.last_to_finish().duration());
         auto metrics = metrics_of(scenario, prediction);
-        if (i < runs.last[point]) return ends.push_back(metrics.iteration);
         // Fewer ranks than an estimate was fitted to are faster with more spread.
         if (!ends.empty()) {
           auto [least, most] = std::minmax({ends[0], metrics.iteration, ends[1]});

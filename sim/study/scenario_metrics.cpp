@@ -10,7 +10,7 @@ CollectiveChoice nccl_choice(const Scenario& scenario, std::size_t group, Operat
   const auto& model = *scenario.communication->nccl[group];
   auto choice = model.choose(bytes, operation);
   return {nccl::name(choice.candidate->algorithm), nccl::name(choice.candidate->protocol), choice.channels,
-          model.cost().source_of(*choice.candidate)};
+          model.cost(operation).source_of(*choice.candidate, bytes)};
 }
 
 }  // namespace

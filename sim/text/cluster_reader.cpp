@@ -7,6 +7,7 @@
 #include "sim/base/limits.hpp"
 #include "sim/config/reader.hpp"
 #include "sim/cost/nccl_communicator.hpp"
+#include "sim/cost/nccl_notes.hpp"
 #include "sim/text/cluster_mesh.hpp"
 #include "sim/text/override_checks.hpp"
 #include "sim/text/plausibility.hpp"
@@ -270,7 +271,7 @@ std::shared_ptr<const RankPlaces> ScenarioReader::read_cluster(const Value& root
   try {
     if (!communication) {
       traffic = make_traffic(*topology, section, stragglers, collective);
-      traffic.notes = link_notes(*communication->cluster);
+      traffic.notes = cluster_notes(*topology, *communication->cluster);
     }
     bool has_traffic = !communication->gloo && (needs_links || !communication->is_settled());
     if (has_traffic && !communication->folded) fold_traffic(*communication);

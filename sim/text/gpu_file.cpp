@@ -14,6 +14,10 @@ using config::Value;
 
 enum class GpuKind { gpu };
 
+const config::Words<std::string> kArchitectures{{"volta", "volta"},   {"turing", "turing"},
+                                                {"ampere", "ampere"}, {"ada", "ada"},
+                                                {"hopper", "hopper"}, {"blackwell", "blackwell"}};
+
 std::map<Precision, FlopsPerSecond> read_peaks(const Value& value) {
   MapReader reader(value, "peak");
   std::map<Precision, FlopsPerSecond> peaks{
@@ -71,6 +75,7 @@ GpuDescription read_gpu(const std::string& path) {
   reader.required("kind", config::as_word(config::Words<GpuKind>{{"gpu", GpuKind::gpu}}));
   GpuDescription gpu;
   gpu.name = reader.required("name", config::as_string);
+  gpu.architecture = reader.optional("architecture", config::as_word(kArchitectures)).value_or("");
   gpu.multiprocessors =
       static_cast<int>(reader.required("multiprocessors", config::as_integer(1, kMostMultiprocessors)));
   gpu.memory = reader.required("memory", as_memory);

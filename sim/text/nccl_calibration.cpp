@@ -15,6 +15,8 @@ using config::Value;
 using Entry = nccl::Calibration::Entry;
 using NodeEntry = nccl::Calibration::NodeEntry;
 
+constexpr std::int64_t kMostRows = 1'000'000;
+
 // What was ever measured inside a node.
 const config::Words<Operation> kWithLines{{"all_reduce", Operation::all_reduce},
                                           {"all_gather", Operation::all_gather},
@@ -27,19 +29,29 @@ const config::Words<nccl::Algorithm> kFitted{{"tree", nccl::Algorithm::tree},
                                              {"nvls", nccl::Algorithm::nvls},
                                              {"nvls_tree", nccl::Algorithm::nvls_tree}};
 
-// What a curve was fitted to is for people, but for the GPUs, which are returned.
-int read_fitted_table(const Value& value) {
+nccl::FittedRows read_fitted_rows(const Value& value) {
   MapReader reader(value, "fitted_to");
-  reader.required("table", config::as_string);
-  auto ranks = reader.required("ranks", config::as_integer(2, kLargestWorldSize));
-  reader.required("nodes", config::as_integer(1, kLargestWorldSize));
-  reader.required("rows", config::as_integer(1, 1'000'000));
-  for (const char* size : {"smallest", "largest"}) reader.required(size, config::as_bytes);
-  for (const char* error : {"mean_error_percent", "worst_error_percent"})
-    reader.required(error, config::as_number(0, 1e9));
-  reader.optional("distrusted_rows", config::as_integer(0, 1'000'000));
+  auto count = [&](std::int64_t least, std::int64_t most) {
+    return [=](const Value& number) { return static_cast<int>(config::as_integer(least, most)(number)); };
+  };
+  auto percent = [](const Value& number) { return config::as_number(0, 1e9)(number) / 100; };
+  nccl::FittedRows rows;
+  rows.table = reader.required("table", config::as_string);
+  rows.ranks = reader.required("ranks", count(2, kLargestWorldSize));
+  rows.nodes = reader.required("nodes", count(1, kLargestWorldSize));
+  rows.rows = reader.required("rows", count(1, kMostRows));
+  rows.smallest = reader.required("smallest", config::as_bytes);
+  rows.largest = reader.required("largest", config::as_bytes);
+  rows.mean_error = reader.required("mean_error_percent", percent);
+  rows.worst_error = reader.required("worst_error_percent", percent);
+  rows.distrusted = reader.optional("distrusted_rows", count(0, kMostRows)).value_or(0);
   reader.finish();
-  return static_cast<int>(ranks);
+  return rows;
+}
+
+std::vector<nccl::FittedRows> read_fitted_to(MapReader& reader) {
+  return reader.optional("fitted_to", config::as_list(read_fitted_rows))
+      .value_or(std::vector<nccl::FittedRows>{});
 }
 
 Entry read_entry(const Value& value) {
@@ -57,8 +69,7 @@ Entry read_entry(const Value& value) {
       throw InputError(nodes->span, "only a ring across nodes falls with the number of nodes",
                        "remove 'nodes'; 'fitted_to' says how many nodes a table had");
   }
-  auto ranks = reader.optional("fitted_to", config::as_list(read_fitted_table)).value_or(std::vector<int>{});
-  for (int count : ranks) entry.largest_ranks = std::max(entry.largest_ranks, count);
+  entry.fitted_to = read_fitted_to(reader);
   reader.finish();
   return entry;
 }
@@ -74,6 +85,15 @@ Lines read_parameters(const Value& value, const Parameters& parameters) {
   return lines;
 }
 
+template <class Parameters>
+std::vector<bool> read_identified(const Value& value, const Parameters& parameters) {
+  config::Words<std::size_t> places;
+  for (std::size_t p = 0; p < parameters.size(); ++p) places.emplace_back(parameters[p].name, p);
+  std::vector<bool> identified(parameters.size(), false);
+  for (auto place : config::as_list(config::as_word(places))(value)) identified[place] = true;
+  return identified;
+}
+
 NodeEntry read_lines(const Value& value) {
   MapReader reader(value, "lines");
   NodeEntry entry;
@@ -83,8 +103,11 @@ NodeEntry read_lines(const Value& value) {
     entry.peers = read_parameters<nccl::PeerLines>(parameters, nccl::kPeerParameters);
   else
     entry.ring = read_parameters<nccl::RingLines>(parameters, nccl::kRingParameters);
-  auto ranks = reader.optional("fitted_to", config::as_list(read_fitted_table)).value_or(std::vector<int>{});
-  for (int count : ranks) entry.largest_ranks = std::max(entry.largest_ranks, count);
+  if (const Value* names = reader.find("identified"))
+    entry.identified = entry.operation == Operation::all_to_all
+                           ? read_identified(*names, nccl::kPeerParameters)
+                           : read_identified(*names, nccl::kRingParameters);
+  entry.fitted_to = read_fitted_to(reader);
   reader.finish();
   return entry;
 }

@@ -54,7 +54,7 @@ void settle_broadcasts(Scenario& scenario) {
   }
 }
 
-std::vector<Note> link_notes(const Cluster& cluster) {
+std::vector<Note> cluster_notes(const Topology& topology, const Cluster& cluster) {
   int slow = -1, late = -1;
   for (int link = cluster.links() - 1; link >= 0; --link) {
     auto figures = cluster.link(link);
@@ -70,6 +70,10 @@ std::vector<Note> link_notes(const Cluster& cluster) {
     notes.push_back({"link-bandwidth",
                      fmt::format("link {} has a bandwidth of {}: is the unit right?", cluster.link_name(slow),
                                  format_bandwidth(cluster.link(slow).bandwidth))});
+  if (const auto& extent = topology.extent; extent && cluster.gpus() > extent->gpus)
+    notes.push_back(
+        {"topology-extent", fmt::format("the topology's sources describe up to {} GPUs, and these are {}: {}",
+                                        extent->gpus, cluster.gpus(), extent->beyond)});
   return notes;
 }
 
@@ -89,6 +93,17 @@ Note textbook_note() {
       "textbook-physics",
       "textbook physics: no GPU is named (cluster.gpu), so interference, copies and the spread of GPUs are "
       "left out"};
+}
+
+std::vector<Note> architecture_notes(const GpuDescription& gpu, const Topology& topology) {
+  // NCCL counts Turing as Volta.
+  auto counted = gpu.architecture == "turing" ? "volta" : gpu.architecture;
+  if (!topology.nccl || counted.empty() || counted == nccl::name(topology.nccl->gpu)) return {};
+  return {{"other-topology",
+           fmt::format("the GPU is {} ({}), and the topology's nodes have {} GPUs: compute times are of the "
+                       "one and collectives of the other. Is it the right topology ('ddpsim list "
+                       "topologies')?",
+                       gpu.name, gpu.architecture, nccl::name(topology.nccl->gpu))}};
 }
 
 Note registration_guessed_note() {

@@ -22,8 +22,11 @@ Note textbook_note();
 // Where nodes are joined by a fabric that others use too (EFA), and nobody said what it gives.
 std::vector<Note> weather_notes(const Topology& topology, const Scenario& scenario);
 
-// Links slower than anything GPUs are joined by: 5 ms where 5 us was meant, 1 B/s. Codes link-latency,
-// link-bandwidth.
-std::vector<Note> link_notes(const Cluster& cluster);
+// Links slower than anything GPUs are joined by: 5 ms where 5 us was meant, 1 B/s; more GPUs than the sources
+// of the topology describe. Codes link-latency, link-bandwidth, topology-extent.
+std::vector<Note> cluster_notes(const Topology& topology, const Cluster& cluster);
+
+// A GPU of another architecture than that whose NVLink and NCCL the topology describes. Code other-topology.
+std::vector<Note> architecture_notes(const GpuDescription& gpu, const Topology& topology);
 
 }  // namespace ddpsim

@@ -246,10 +246,14 @@ Scenario ScenarioReader::read(const Value& root) {
         {"background-offset",
          "background traffic counts from when the backward pass would start if no gather were "
          "waited for: under a sharded strategy that is earlier than it starts"});
-  if (gpu)
+  if (gpu) {
     scenario.gpu = gpu->name;
-  else if (!physics && !spread && !cluster.find("gpu") && scenario.world_size > 1)
+    if (const auto* topology = cluster.find("topology"))
+      for (auto& note : architecture_notes(*gpu, *find_topology(topology->value)))
+        scenario.notes.push_back(std::move(note));
+  } else if (!physics && !spread && !cluster.find("gpu") && scenario.world_size > 1) {
     scenario.notes.push_back(textbook_note());
+  }
   if (scenario.physics.spread.nodes > 0 && !places->knows_nodes)
     throw InputError(spread->span, "without a topology nothing says which ranks a node holds",
                      "add cluster.topology, or leave spread.nodes out");

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "sim/base/check.hpp"
+#include "sim/base/limits.hpp"
 #include "sim/text/named_file.hpp"
 #include "sim/text/nccl_platform_section.hpp"
 #include "sim/text/presets.hpp"
@@ -53,6 +54,14 @@ std::shared_ptr<Topology> read_kind(TopologyKind kind, MapReader& reader) {
   return nullptr;
 }
 
+Extent read_extent(const Value& value) {
+  MapReader reader(value, "extent");
+  Extent extent{static_cast<int>(reader.required("gpus", config::as_integer(1, kLargestWorldSize))),
+                reader.required("beyond", config::as_string)};
+  reader.finish();
+  return extent;
+}
+
 }  // namespace
 
 std::shared_ptr<const Topology> read_topology(const std::string& path) {
@@ -65,7 +74,9 @@ std::shared_ptr<const Topology> read_topology(const std::string& path) {
   // A plain ring says nothing of nodes, which NCCL's model counts.
   const Value* nccl = kind == TopologyKind::ring ? nullptr : reader.find("nccl");
   const Value* gpu = reader.find("gpu");
+  auto extent = reader.optional("extent", read_extent);
   auto topology = read_kind(kind, reader);
+  topology->extent = std::move(extent);
   if (gpu) {
     auto preset = preset_file(PresetKind::gpus, *gpu);
     topology->gpu = preset ? *preset : named_file(*gpu, path);

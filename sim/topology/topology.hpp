@@ -21,6 +21,12 @@ struct LinkOverride {
   bool broken = false;
   SourceSpan span;
 };
+// How many GPUs the sources of a file describe, and what larger clusters are made of all the same.
+struct Extent {
+  int gpus = 0;
+  std::string beyond;  // a phrase
+};
+
 class Topology {
  public:
   virtual ~Topology() = default;
@@ -36,6 +42,7 @@ class Topology {
   bool bare_network = false;
   std::optional<NetworkClass> network;  // between nodes, where the file says it
   std::optional<std::string> gpu;       // path of the description of its GPUs, where the file names one
+  std::optional<Extent> extent;
 };
 
 // Throws InputError (without a place) when the topology does not describe NCCL's platform; `name` is its

@@ -2,6 +2,7 @@
 #include "sim/calibrate/calibration_file.hpp"
 
 #include <cmath>
+#include <tuple>
 
 #include <gtest/gtest.h>
 
@@ -66,6 +67,27 @@ TEST(CalibrationFile, ReadsACurve) {
   EXPECT_EQ(entry.curve.efficiency, 0.9);
   EXPECT_DOUBLE_EQ(entry.curve.ramp.value(), 12.5e-6);
   EXPECT_EQ(calibration.find(Algorithm::nvls_tree, false), nullptr);
+  ASSERT_EQ(entry.fitted_to.size(), 1U);
+  const auto& rows = entry.fitted_to.front();
+  EXPECT_EQ(rows.table, "t.csv");
+  EXPECT_EQ(std::tuple(rows.ranks, rows.nodes, rows.rows, rows.distrusted), std::tuple(8, 1, 12, 1));
+  EXPECT_EQ(rows.smallest, Bytes(262144));
+  EXPECT_EQ(rows.largest, Bytes(536870912));
+  EXPECT_DOUBLE_EQ(rows.mean_error, 0.031);
+  EXPECT_DOUBLE_EQ(rows.worst_error, 0.094);
+}
+
+// What nothing was fitted of stands in the new file as it stood in the old one.
+TEST(CalibrationFile, WhatIsTakenOverKeepsWhatItWasFittedTo) {
+  auto known = read_text(kCurve + kFitted);
+  auto written = write_calibration(with_rest_of(known, {}));
+  EXPECT_NE(written.find("    fitted_to:\n      - table: \"t.csv\"\n        ranks: 8\n"), std::string::npos)
+      << written;
+  EXPECT_NE(written.find("        mean_error_percent: 3.1\n        worst_error_percent: 9.4\n"
+                         "        distrusted_rows: 1\n"),
+            std::string::npos)
+      << written;
+  EXPECT_EQ(write_calibration(read_text(written)), written);
 }
 
 TEST(CalibrationFile, ReadsCurvesOfOneScale) {
@@ -87,11 +109,12 @@ TEST(CalibrationFile, WhatIsWrittenIsRead) {
   within.table.title = R"(odd "name" \ of a table, 8 GPUs)";
   nccl::Calibration calibration;
   calibration.entries = {{Algorithm::ring, false, {1.23456, 0.987654, Seconds(12.3456e-6)}},
-                         {Algorithm::ring, true, {0.0123456, 12.3456, Seconds(1.23456e-9)}, 32, 4}};
+                         {Algorithm::ring, true, {0.0123456, 12.3456, Seconds(1.23456e-9)}, 4}};
   auto judgement = [](const Measurement& m) {
     return judge(points_of(m.table), [](Bytes bytes) { return Seconds(1e-12 * bytes.value()); });
   };
-  auto text = write_calibration(calibration, {{&within, judgement(within)}, {&across, judgement(across)}});
+  note_fit(calibration, {{&within, judgement(within)}, {&across, judgement(across)}});
+  auto text = write_calibration(calibration);
   auto again = read_text(text);
   ASSERT_EQ(again.entries.size(), calibration.entries.size());
   for (std::size_t i = 0; i < again.entries.size(); ++i) {
@@ -104,29 +127,33 @@ TEST(CalibrationFile, WhatIsWrittenIsRead) {
     EXPECT_NEAR(other.curve.ramp / one.curve.ramp, 1, 5e-4);
   }
   // What was read is written as it was.
-  EXPECT_EQ(write_calibration(again, {{&within, judgement(within)}, {&across, judgement(across)}}), text);
+  EXPECT_EQ(write_calibration(again), text);
 }
 
 // Lines of every operation and parameter, to six digits.
 TEST(CalibrationFile, LinesThatAreWrittenAreRead) {
   const auto& known = nccl::class_lines(nccl::NodeClass::hopper);
   nccl::Calibration calibration;
-  calibration.node = {{Operation::all_reduce, known.all_reduce, {}, 8},
+  calibration.node = {{Operation::all_reduce, known.all_reduce},
                       {Operation::all_gather, known.all_gather},
                       {Operation::reduce_scatter, known.reduce_scatter},
-                      {Operation::all_to_all, {}, known.all_to_all, 4}};
+                      {Operation::all_to_all, {}, known.all_to_all}};
+  calibration.node[3].identified = {false, false, true,  false, false,
+                                    false, false, false, true,  true};  // ll_rate, link, memory
   auto machine = on_lines(h100s(), Operation::all_reduce, calibration);
   auto peers = on_lines(h100s(4), Operation::all_to_all, calibration);
   auto judgement = [&](const Measurement& m) { return judge(points_of(m.table), predictor(m, calibration)); };
   std::vector<FittedTable> tables{{&machine, judgement(machine)}, {&peers, judgement(peers)}};
-  auto text = write_calibration(calibration, tables);
+  note_fit(calibration, tables);
+  auto text = write_calibration(calibration);
   auto again = read_text(text);
   EXPECT_TRUE(again.entries.empty());
   ASSERT_EQ(again.node.size(), 4U);
   for (std::size_t i = 0; i < again.node.size(); ++i) {
     const auto &one = calibration.node[i], &other = again.node[i];
     EXPECT_EQ(other.operation, one.operation);
-    EXPECT_EQ(other.largest_ranks, one.largest_ranks);
+    EXPECT_EQ(largest_ranks(other.fitted_to), largest_ranks(one.fitted_to));
+    EXPECT_EQ(other.identified, one.identified);
     if (one.operation == Operation::all_to_all)
       for (const auto& p : nccl::kPeerParameters)
         EXPECT_NEAR(other.peers.*p.value / (one.peers.*p.value), 1, 5e-6) << p.name;
@@ -134,7 +161,10 @@ TEST(CalibrationFile, LinesThatAreWrittenAreRead) {
       for (const auto& p : nccl::kRingParameters)
         EXPECT_NEAR(other.ring.*p.value / (one.ring.*p.value), 1, 5e-6) << p.name;
   }
-  EXPECT_EQ(write_calibration(again, tables), text);
+  EXPECT_EQ(largest_ranks(again.node[0].fitted_to), 8);
+  EXPECT_EQ(largest_ranks(again.node[3].fitted_to), 4);
+  EXPECT_EQ(write_calibration(again), text);
+  EXPECT_NE(text.find("    identified: [ll_rate, link, memory]\n"), std::string::npos) << text;
   EXPECT_NE(text.find("rows: 21\n        smallest: 512B\n        largest: 536870912B\n"
                       "        mean_error_percent: 0.0"),
             std::string::npos)
@@ -149,7 +179,8 @@ TEST(CalibrationFile, SaysWhatWasFitted) {
   auto judgement = judge(points_of(table.table), [&](Bytes bytes) {
     return (1 / 1.1) * CurveSample(table).time({1, 1, Seconds(1e-6)}, bytes);
   });
-  EXPECT_EQ(write_calibration(calibration, {{&table, judgement}}),
+  note_fit(calibration, {{&table, judgement}});
+  EXPECT_EQ(write_calibration(calibration),
             "# What NCCL's collectives take, fitted to measured tables by `ddpsim calibrate`. What it means: "
             "docs/model.md.\n"
             "curves:\n"
@@ -174,6 +205,7 @@ TEST(CalibrationJson, HoldsCurvesAndPoints) {
   calibration.entries = {{Algorithm::ring, true, {1.5, 0.75, Seconds(0.5)}}};
   calibration.node = {{Operation::all_to_all}};
   for (const auto& p : nccl::kPeerParameters) calibration.node[0].peers.*p.value = 0.5;
+  calibration.node[0].identified = {true, false, false, false, true, false, false, false, false, false};
   JudgedTable table{"t", Operation::all_gather, 16, 2, "ring", true, {}};
   table.judgement = {
       {{Bytes(4), Seconds(4), Seconds(4), {}, ""}, {Bytes(8388608), Seconds(2), Seconds(1), {}, "odd"}},
@@ -203,7 +235,11 @@ TEST(CalibrationJson, HoldsCurvesAndPoints) {
         "first_memory": 0.5,
         "link": 0.5,
         "memory": 0.5
-      }
+      },
+      "identified": [
+        "ll_base",
+        "base"
+      ]
     }
   ],
   "tables": [
@@ -295,6 +331,12 @@ INSTANTIATE_TEST_SUITE_P(
                "c.yaml:7:16: error: expected a list, found a single value"},
         Broken{"fitted_to_lacks_a_key", kCurve + "    fitted_to: [{table: t.csv}]\n",
                "c.yaml:7:17: error: 'fitted_to' lacks the key 'ranks'"},
+        Broken{"identified_of_another_operation",
+               "lines:\n  - operation: all_to_all\n    parameters: {ll_base: 7, ll_rank: 1, ll_rate: 7, "
+               "ll_link: "
+               "0.25, base: 11, rank: 0.5, first_link: 0.75, first_memory: 1.5, link: 1.5, memory: 1.2}\n"
+               "    identified: [simple_link]\n",
+               "c.yaml:4:18: error: unknown value 'simple_link'"},
         Broken{"fitted_to_one_rank", kCurve + "    fitted_to: [{table: t.csv, ranks: 1}]\n",
                "c.yaml:7:39: error: 1 is out of range"}),
     [](const auto& test) { return test.param.name; });

@@ -150,7 +150,6 @@ TEST(FitCurves, RingsHaveTheirOwn) {
   ASSERT_EQ(entries.size(), 2U);
   EXPECT_EQ(entries[0].algorithm, nccl::Algorithm::nvls_tree);
   EXPECT_EQ(entries[1].algorithm, nccl::Algorithm::ring);
-  EXPECT_EQ(entries[1].largest_ranks, 32);
   EXPECT_EQ(entries[1].nodes, 4);
   EXPECT_EQ(entries[0].nodes, 0);  // a tree
   EXPECT_NEAR(std::log(entries[0].curve.efficiency / tree.efficiency), 0, 0.03);
@@ -208,13 +207,12 @@ TEST(FitCurves, StartsFromACurveWithoutARamp) {
 TEST(Average, IsTheGeometricMean) {
   using nccl::Algorithm;
   std::vector<MachineFit> machines(2);
-  machines[0].curves = {{Algorithm::ring, false, {1, 0.9, Seconds(2e-6)}, 2}};
+  machines[0].curves = {{Algorithm::ring, false, {1, 0.9, Seconds(2e-6)}}};
   machines[1].curves = {{Algorithm::nvls, false, {7, 0.7, Seconds(7e-6)}},
-                        {Algorithm::ring, false, {4, 0.4, Seconds(8e-6)}, 8},
+                        {Algorithm::ring, false, {4, 0.4, Seconds(8e-6)}},
                         {Algorithm::ring, true, {3, 0.3, Seconds(3e-6)}}};
   auto mean = average(machines);
   ASSERT_EQ(mean.entries.size(), 3U);
-  EXPECT_EQ(mean.entries[0].largest_ranks, 8);
   auto expect = [&](Algorithm algorithm, bool across, double latency, double efficiency, double ramp_us) {
     const auto* curve = mean.find(algorithm, across);
     ASSERT_TRUE(curve);
@@ -232,15 +230,18 @@ TEST(WithRestOf, KeepsWhatNothingWasFittedOf) {
   using nccl::Algorithm;
   nccl::Calibration known, fitted;
   known.entries = {{Algorithm::ring, true, kTruth}, {Algorithm::tree, true, kTruth}};
+  known.entries[1].fitted_to = {{.table = "t.csv", .ranks = 16}};
   known.node = {{Operation::all_reduce}, {Operation::all_to_all}};
   fitted.entries = {{Algorithm::ring, true, {3, 0.3, Seconds(3e-6)}}};
-  fitted.node = {{Operation::all_reduce, {}, {}, 8}};
+  fitted.node = {{Operation::all_reduce}};
+  fitted.node[0].ring.ll_base = 8;
   auto all = with_rest_of(known, fitted);
   ASSERT_EQ(all.entries.size(), 2U);
   EXPECT_EQ(all.find(Algorithm::ring, true)->latency_scale, 3);
   EXPECT_EQ(*all.find(Algorithm::tree, true), kTruth);
+  EXPECT_EQ(largest_ranks(all.entries[1].fitted_to), 16);
   ASSERT_EQ(all.node.size(), 2U);
-  EXPECT_EQ(all.in_node(Operation::all_reduce)->largest_ranks, 8);
+  EXPECT_EQ(all.in_node(Operation::all_reduce)->ring.ll_base, 8);
   EXPECT_TRUE(all.in_node(Operation::all_to_all));
 }
 

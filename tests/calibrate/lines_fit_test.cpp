@@ -87,13 +87,36 @@ TEST(LinesFit, FindsTheLinesOfTablesWithoutNoise) {
       EXPECT_NEAR(found.ll_step / made.ll_step, 1, 0.05);
       EXPECT_NEAR(found.ll_memory / made.ll_memory, 1, 0.1);
       EXPECT_NEAR(found.simple_base / made.simple_base, 1, 0.1);
-      EXPECT_EQ(of(fitted, operation).entry.largest_ranks, 8);
     }
   }
   EXPECT_NEAR(of(fit(tables(h100s, kRings, truth(nccl::NodeClass::hopper))), Operation::all_reduce)
                       .entry.ring.nvls_large_link /
                   truth(nccl::NodeClass::hopper).node[0].ring.nvls_large_link,
               1, 0.02);
+}
+
+// Large rows over NVLS determine two parameters; the others stay the class's, and are not called determined.
+TEST(LinesFit, SaysWhichParametersRowsDetermine) {
+  auto known = truth(nccl::NodeClass::hopper);
+  auto all = tables(h100s, {Operation::all_reduce}, known);
+  std::vector<Measurement> large{all.back()};
+  ASSERT_EQ(large[0].communicator.ranks, 8);
+  std::erase_if(large[0].table.rows, [](const TableRow& row) { return row.bytes < Bytes(256 * 1048576.0); });
+  ASSERT_GE(large[0].table.rows.size(), 2U);
+  auto entry = of(fit(large), Operation::all_reduce).entry;
+  EXPECT_EQ(nccl::identified_names(entry), std::vector<std::string>{"nvls_large_link"});
+  EXPECT_EQ(entry.ring.ll_base, nccl::class_lines(nccl::NodeClass::hopper).all_reduce.ll_base);
+  auto whole = nccl::identified_names(of(fit(all), Operation::all_reduce).entry);
+  for (const char* name : {"ll_base", "ll_step", "ll_memory", "simple_link", "nvls_large_link"})
+    EXPECT_NE(std::find(whole.begin(), whole.end(), name), whole.end()) << name;
+  // A fit that starts from known lines keeps what was determined there, and says what by.
+  nccl::Calibration before;
+  before.node = {of(fit(all), Operation::all_reduce).entry};
+  before.node[0].fitted_to = {{.table = "before", .ranks = 4}};
+  auto again = of(fit_lines({&large[0]}, before), Operation::all_reduce).entry;
+  EXPECT_EQ(nccl::identified_names(again), whole);
+  ASSERT_EQ(again.fitted_to.size(), 1U);
+  EXPECT_EQ(again.fitted_to[0].table, "before");
 }
 
 TEST(LinesFit, FindsTheLinesOfAllToAll) {

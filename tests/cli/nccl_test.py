@@ -27,7 +27,7 @@ nccl: {gpu: ampere, cpu: amd}
 TRACE = cli.trace_text([("small", 1024, 0.01), ("middle", MIB // 4, 0.02), ("large", 100 * MIB, 0.03)])
 CHOICE_KEYS = ["algorithm", "protocol", "channels"]
 # Where a time comes from.
-SOURCES = "calibrated", "calibrated for another algorithm", "NCCL's own estimate", "class H100, not this machine", "what the links give"
+SOURCES = "calibrated", "calibrated for another algorithm", "calibrated on other sizes only", "NCCL's own estimate", "class H100, not this machine", "what the links give"
 
 
 class NcclTest(cli.CliTest):
@@ -201,10 +201,11 @@ class SimulateTest(NcclTest):
             self.write("scenario.yaml", f"workload: {{trace: trace.csv}}\nstrategy: overlap\n"
                        f"cluster: {{topology: topologies/dgx-h100.yaml, world_size: {world_size}}}\n")
             return [bucket["times"] for bucket in self.simulate(*sets)["buckets"]]
-        own, other, tuner, node_class, links = SOURCES
+        own, other, sizes, tuner, node_class, links = SOURCES
         self.assertEqual(set(sources(8)), {node_class})
-        self.assertEqual(set(sources(16, "collective.nccl.algorithm=nvls")), {own})
-        self.assertEqual(set(sources(16, "collective.nccl.algorithm=tree")), {other})
+        # The curve is of 256 KiB and more.
+        self.assertEqual(set(sources(16, "collective.nccl.algorithm=nvls")), {own, sizes})
+        self.assertEqual(set(sources(16, "collective.nccl.algorithm=tree")), {other, sizes})
         self.assertEqual(set(sources(16, "collective.nccl.calibration=none")), {tuner})
         self.assertEqual(set(sources(16, "collective.nccl={calibration: none, algorithm: ring}")), {links})
         self.assertLessEqual({source for size in (2, 8, 16, 32) for source in sources(size)}, set(SOURCES))

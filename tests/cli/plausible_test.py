@@ -32,6 +32,21 @@ class PlausibleTest(cli.CliTest):
     def test_ready_times_in_us(self):
         self.assertIn("is ready_s in seconds?", self.notes(HEADER + ROWS.format(4e5, 8e5))["trace-times"])
 
+    def test_a_gpu_of_another_topology(self):
+        """A100s in nodes of H100s; H200s and H20s are Hoppers like them, and a T4 counts as a Volta."""
+        trace = HEADER + ROWS.format(0.4, 0.8)
+        def codes(gpu, topology):
+            scenario = f"workload: {{trace: trace.csv}}\ncluster: {{topology: {topology}, world_size: 16, gpu: {gpu}}}\n"
+            return self.notes(trace, scenario=scenario)
+        note = codes("a100-sxm4-80gb", "superpod-h100")["other-topology"]
+        self.assertIn("NVIDIA A100 SXM4 80GB (ampere), and the topology's nodes have hopper GPUs", note)
+        for gpu, topology in (("a100-sxm4-80gb", "superpod-a100"), ("h20", "superpod-h100"), ("t4", "dgx1-v100"), ("gb200", "dgx-b200")):
+            self.assertNotIn("other-topology", codes(gpu, topology), gpu)
+
+    def test_more_gpus_than_the_topologys_sources_describe(self):
+        scenario = "workload: {trace: trace.csv}\ncluster: {topology: superpod-a100, world_size: 1128}\n"
+        self.assertIn("up to 1120 GPUs, and these are 1128", self.notes(scenario=scenario)["topology-extent"])
+
     def test_no_forward_and_no_optimizer(self):
         self.assertIn("no forward and optimizer times", self.notes("# ddpsim-trace: 1\n" + ROWS.format(0.4, 0.8))["trace-incomplete"])
 

@@ -211,6 +211,35 @@ class CostsTest(TopologyTest):
         self.assertEqual(source("pcie-8xl40s.yaml", 2, "all_gather"), "calibrated")
         self.assertEqual(source("ring-100gbps.yaml", 8), "links")
 
+    def test_a_calibration_of_few_rows_is_no_more_than_they_say(self):
+        """Five all-reduces of one rack, of 512 MiB to 8 GiB: everything else is the class's, with its time and its note."""
+        table = cli.SOURCE_ROOT / "measurements/coreweave_GB200_72gpu_1rack.csv"
+        plain = cli.SOURCE_ROOT / "topologies/gb200-nvl72.yaml"
+        self.ok("calibrate", table, "--topology", plain, "--out", self.folder / "rack.yaml")
+        self.assertIn("identified: [nvls_large_base, nvls_large_link]", self.read("rack.yaml").decode())
+        rack = self.write("rack-topology.yaml", plain.read_text().replace("cpu: arm}", "cpu: arm, calibration: rack.yaml}"))
+        def costs(topology):
+            done = self.ok("topology", "costs", topology, "--bytes", "4KiB,64MiB,4GiB", "--json", "-")
+            result = json.loads(done.stdout)
+            self.assertEqual(result["world_size"], 72)
+            self.assertEqual([note["code"] for note in result["notes"]], ["nccl-rack-unmeasured"])
+            self.assertEqual(done.stderr, f"note: {result['notes'][0]['text']}\n")
+            return result["notes"][0]["text"], {(c["operation"], c["bytes"]): c for c in result["costs"]}
+        (_, before), (note, after) = costs(plain), costs(rack)
+        self.assertIn("nobody calibrated anything but all_reduce (512 MiB to 8 GiB)", note)
+        own = ("all_reduce", 4 << 30)
+        self.assertEqual([key for key, cost in after.items() if cost["source"] == "calibrated"], [own])
+        self.assertGreater(after[own]["time_s"], 1.1 * before[own]["time_s"])
+        for key, cost in after.items():
+            if key[0] != "all_reduce":
+                self.assertEqual(cost["source_text"], "class GB300, not this machine")
+                self.assertAlmostEqual(cost["time_s"] / before[key]["time_s"], 1, places=5)
+        again = cli.SOURCE_ROOT / "measurements/aiconfigurator_gb300.csv"
+        self.ok("calibrate", f"{again}@4/half/all_to_all", "--topology", rack, "--out", self.folder / "more.yaml")
+        more = self.read("more.yaml").decode()
+        self.assertIn('table: "coreweave_GB200_72gpu_1rack.csv"', more, "what was taken over says what it was fitted to")
+        self.assertIn("operation: all_to_all", more)
+
     def test_gathering_takes_less_than_reducing_all(self):
         """Of large buffers; small ones are reduced over trees, whose depth a ring's steps exceed."""
         for size in (8, 16, 64):
@@ -269,16 +298,67 @@ class CostsTest(TopologyTest):
         self.assertIn("at most 2048 may", too_many["why_not"])
 
     def test_pcie_is_as_slow_across_nodes(self):
-        """A calibrated node lets no more through to another one than within."""
-        for name in ("pcie-8x4090.yaml",):
-            one, two = (self.costs_json(name, "--world-size", size, "--operation", "all_reduce", "--bytes", "1GiB")[0]["busbw_Bps"]
-                        for size in ("8", "16"))
-            self.assertLess(two, 2 * one, name)  # what a ramp costs is not carried over
+        """A node lets no more through to another one than within, calibrated or not."""
+        def busbw(name, size, operation):
+            return self.costs_json(name, "--world-size", size, "--operation", operation, "--bytes", "1GiB")[0]["busbw_Bps"]
+        for name, most in (("pcie-8x4090.yaml", 2), ("pcie-8xrtxpro6000.yaml", 1), ("pcie-8gpu.yaml", 1)):
+            for operation in ("all_reduce", "all_gather"):
+                # What a calibrated ramp costs is not carried over.
+                self.assertLess(busbw(name, "16", operation), most * busbw(name, "8", operation), f"{name} {operation}")
+        self.assertIn("0.55 of a node's links", self.ok("topology", "costs", "pcie-8xrtxpro6000", "--world-size", "16").stderr)
+
+    def test_measured_pcie_holds_for_who_sends_directly(self):
+        """Eight RTX 4090, whose all-reduces get 0.11 of their PCIe: an all-to-all of as many bytes over the same links takes no less."""
+        costs = {c["operation"]: c for c in self.costs_json("pcie-8x4090.yaml", "--bytes", "256MiB")}
+        for operation in ("all_to_all", "send_recv"):
+            self.assertEqual(costs[operation]["source"], "calibrated")
+            self.assertLess(costs[operation]["busbw_Bps"], 1.2 * costs["all_reduce"]["busbw_Bps"])
+
+    def test_larger_groups_gather_no_faster(self):
+        """Through the same nodes: a ring of 16 is no faster than one of 8 for the same bytes."""
+        for name in ("dgx-h100.yaml", "dgx-a100.yaml", "dgx-b200.yaml", "dgx-b300.yaml", "hgx-h200.yaml"):
+            for operation in ("all_gather", "reduce_scatter"):
+                times = [[c["time_s"] for c in self.costs_json(name, "--world-size", str(size), "--operation", operation,
+                                                               "--bytes", "64MiB,256MiB,1GiB,4GiB")] for size in (8, 16, 32)]
+                for small, middle, large in zip(*times):
+                    self.assertLess(small, middle, f"{name} {operation}")
+                    self.assertLess(middle, large, f"{name} {operation}")
+
+    def test_more_gpus_than_its_sources_describe(self):
+        done = self.ok("topology", "costs", "superpod-a100", "--world-size", "1128", "--operation", "all_reduce", "--json", "-")
+        self.assertIn("describe up to 1120 GPUs, and these are 1128: larger ones have a third level of switches", done.stderr)
+        self.assertEqual([note["code"] for note in json.loads(done.stdout)["notes"]], ["topology-extent"])
+        self.assertNotIn("describe", self.ok("topology", "nccl", "superpod-a100", "--world-size", "1120").stderr)
+        self.assertIn("topology's sources", self.ok("topology", "nccl", "superpod-a100", "--world-size", "1128").stderr)
+
+    def test_symmetric_kernels_concern_three_operations(self):
+        """Across nodes there are none of them; the others take what they take."""
+        def costs(*more):
+            out = self.ok("topology", "costs", "dgx-h100", "--world-size", "64", "--json", "-", *more)
+            return out.stderr, {c["operation"]: c for c in json.loads(out.stdout)["costs"]}
+        _, plain = costs()
+        _, symmetric = costs("--symmetric")
+        for operation, cost in symmetric.items():
+            if operation in ("all_reduce", "all_gather", "reduce_scatter"):
+                self.assertIn("one NVLink domain", cost["why_not"])
+            else:
+                self.assertEqual(cost, plain[operation])
+        notes, alone = costs("--symmetric", "--operation", "send_recv")
+        self.assertEqual(alone["send_recv"], plain["send_recv"])
+        self.assertNotIn("symmetric", notes)
+        self.assertIn("direct/simple", self.ok(
+            "topology", "nccl", "dgx-h100", "--world-size", "64", "--symmetric", "--operation", "send_recv").stdout)
+        for operations in (["all_reduce"], ["all_gather", "reduce_scatter"]):
+            arguments = [word for operation in operations for word in ("--operation", operation)]
+            error = self.fails(2, "topology", "costs", "dgx-h100", "--world-size", "64", "--symmetric", *arguments)
+            self.assertIn("one NVLink domain", error.stderr)
 
     def test_csv(self):
         rows = self.topology("costs", "dgx-h100.yaml", "--csv", "-", "--bytes", "1MiB").splitlines()
-        self.assertEqual(rows[0], "operation,bytes,algorithm,protocol,channels,time_s,algbw_Bps,busbw_Bps,source")
+        self.assertEqual(rows[0], "operation,bytes,algorithm,protocol,channels,time_s,algbw_Bps,busbw_Bps,source,source_text")
         self.assertEqual(len(rows), 8)
+        rack = self.topology("costs", "dgx-h100.yaml", "--world-size", "64", "--operation", "all_reduce", "--csv", "-", "--bytes", "1MiB,64MiB")
+        self.assertTrue(rack.endswith(",calibrated,calibrated on fewer GPUs\n"), rack)
 
     def test_every_file_of_the_repository(self):
         for name in self.names():

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "sim/compute/gpt2_model.hpp"
 #include "sim/compute/synthesize.hpp"
+#include "sim/compute/transformer_layers.hpp"
 
 #include "tests/compute/gpus.hpp"
 #include "tests/support/errors.hpp"
@@ -58,7 +58,7 @@ TEST(Rescale, AKnownModelsLayersComputeOrMove) {
   options.memory_efficiency = kUsualCopyEfficiency;
   options.gpu = small_gpu();
   options.gpu->copy_launch = Seconds();
-  auto model = gpt2_model(gpt2_presets()[0], 1024);
+  auto model = transformer_layers(gpt2_presets()[0], 1024);
   auto slow = synthesize(model, options);
   options.gpu = fast_gpu();
   options.gpu->copy_launch = Seconds();
@@ -79,6 +79,30 @@ TEST(Rescale, AKnownModelsLayersComputeOrMove) {
   }
   EXPECT_NEAR(trace.forward->value(), fast.forward->value(), 1e-9);
   EXPECT_NEAR(trace.optimizer->value(), fast.optimizer->value(), 1e-9);
+}
+
+// Any transformer that is known by name: Llama's norms move, its matrices compute.
+TEST(Rescale, AModelWithAGateIsKnownToo) {
+  SynthesisOptions options;
+  options.batch = {1, 4096};
+  options.memory_efficiency = kUsualCopyEfficiency;
+  options.gpu = small_gpu();
+  options.gpu->copy_launch = Seconds();
+  auto slow = synthesize(transformer_layers(transformer_named("llama-2-7b"), 4096), options);
+  auto fast = rescale_trace(slow, small_gpu(), fast_gpu(), DType::float32);
+  auto share = [](const LayerTrace& t, std::size_t i) {
+    return t.gradients[i].ready - t.gradients[i - 1].ready;
+  };
+  for (std::size_t i = 1; i < slow.gradients.size(); ++i) {
+    const auto& name = slow.gradients[i].name;
+    double ratio = share(fast, i) / share(slow, i);
+    if (name == "model.layers.3.mlp.gate_proj.weight") {
+      EXPECT_GT(ratio, 0.4);
+    } else if (name == "model.layers.3.input_layernorm.weight") {
+      EXPECT_NEAR(ratio, 0.25, 1e-9);
+    }
+  }
+  EXPECT_LT(fast.forward->value(), 0.5 * slow.forward->value());
 }
 
 TEST(Rescale, ByAStatedFactor) {

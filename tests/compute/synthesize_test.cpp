@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sim/compute/gpt2_model.hpp"
+#include "sim/compute/transformer_layers.hpp"
 #include "sim/text/gpu_file.hpp"
 #include "sim/trace/trace_file.hpp"
 
@@ -118,7 +118,7 @@ TEST(Synthesize, UtilisationOfAnH100IsPlausible) {
   options.batch = {4, 1024};
   options.compute = DType::bfloat16;
   options.gpu = read_gpu(DDPSIM_SOURCE_DIR "/gpus/h100-sxm.yaml");
-  auto model = gpt2_model(transformer_named("gpt2-xl"), 1024);
+  auto model = transformer_layers(transformer_named("gpt2-xl"), 1024);
   auto trace = synthesize(model, options);
   auto time = *trace.forward + trace.backward();
   double utilisation = 3 * model.forward_flops(options.batch).value() / (time.value() * 989.4e12);

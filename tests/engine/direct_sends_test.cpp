@@ -39,7 +39,7 @@ Walked walk(const Cluster& cluster, const std::vector<int>& gpus) {
 void expect_like_walk(const Cluster& cluster, const std::vector<int>& gpus) {
   auto walked = walk(cluster, gpus);
   DirectSends sends(cluster, gpus, Operation::all_to_all);
-  EXPECT_NEAR(sends.bound() / walked.bound, 1, 1e-12);
+  EXPECT_NEAR(sends.bounds().all / walked.bound, 1, 1e-12);
   EXPECT_DOUBLE_EQ(sends.time(Bytes(0)).value(), walked.latency.value());
 }
 
@@ -166,7 +166,7 @@ TEST(DirectSends, CountLargeClustersWhereNodesAreAlike) {
   auto superpod = preset("superpod-h100")->build(16384);
   DirectSends sends(*superpod, all_of(*superpod), Operation::all_to_all);
   // Each NIC sends all but its node's part of each GPU's bytes.
-  EXPECT_NEAR(sends.bound() * 50e9, (16384.0 - 8) / 16384, 1e-12);
+  EXPECT_NEAR(sends.bounds().all * 50e9, (16384.0 - 8) / 16384, 1e-12);
   auto alone = machine("{kind: fat_tree, nodes_per_leaf: 1}")->build(2052);
   EXPECT_EQ(input_error([&] { DirectSends(*alone, all_of(*alone), Operation::all_to_all); }),
             "error: the links of an all-to-all of 2052 GPUs are not counted: 2052 of them have routes of "

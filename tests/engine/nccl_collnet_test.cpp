@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/cost/nccl_communicator.hpp"
+#include "sim/cost/nccl_notes.hpp"
 #include "sim/cost/network_heads.hpp"
 
 #include "tests/engine/nccl_scenarios.hpp"
@@ -50,7 +51,7 @@ TEST(NcclCollnet, TakesWhatTheTunerCounts) {
   auto model = machine.model(kCollnet, calibration);
   auto choice = model.choose(kGB);
   EXPECT_TRUE(is_collnet(choice.candidate->algorithm, 4)) << nccl::name(choice.candidate->algorithm);
-  EXPECT_EQ(model.cost().times_from(*choice.candidate), nccl::TimesFrom::tuner);
+  EXPECT_EQ(model.cost().times_from(*choice.candidate, Bytes(1e6)), nccl::TimesFrom::tuner);
   EXPECT_DOUBLE_EQ(choice.time.value(), (choice.candidate->latency + kGB / choice.candidate->rate).value());
   // Without permission as if there were no such network.
   EXPECT_EQ(machine.model({}, calibration).choose(kGB).time,
@@ -58,7 +59,8 @@ TEST(NcclCollnet, TakesWhatTheTunerCounts) {
   // An all-gather's are CollNetDirect's or NVLS's, from the same tuner.
   auto gather = model.choose(kGB, Operation::all_gather);
   if (is_collnet(gather.candidate->algorithm, 4)) {
-    EXPECT_EQ(model.cost(Operation::all_gather).times_from(*gather.candidate), nccl::TimesFrom::tuner);
+    EXPECT_EQ(model.cost(Operation::all_gather).times_from(*gather.candidate, Bytes(1e6)),
+              nccl::TimesFrom::tuner);
   }
 }
 

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "sim/cost/nccl_notes.hpp"
+
 #include "tests/engine/nccl_scenarios.hpp"
 
 namespace ddpsim::testing {
@@ -209,7 +211,7 @@ TEST(NcclCommunicator, ADomainOfSeveralHostsIsANode) {
   expect_graph(*c.nvls, {32, 20, 40});
 }
 
-// Racks were measured by nobody whose figures the class has: a note, until a table calibrates them.
+// Racks were measured by nobody whose figures the class has: a note, until tables calibrate all operations.
 TEST(NcclCommunicator, RacksThatNobodyCalibrated) {
   auto rack = preset("gb200-nvl72");
   auto said = [&](int gpus, const nccl::Calibration& calibration) -> std::string {
@@ -222,8 +224,15 @@ TEST(NcclCommunicator, RacksThatNobodyCalibrated) {
   EXPECT_THAT(said(144, {}), ::testing::HasSubstr("20 racks take two to four times as long"));
   nccl::Calibration node, across;
   node.node.emplace_back();
+  node.node[0].fitted_to = {
+      {.table = "t", .ranks = 72, .smallest = Bytes(4096), .largest = Bytes(1073741824)}};
   across.entries.push_back({nccl::Algorithm::ring, true, {}});
+  EXPECT_THAT(said(72, node), ::testing::HasSubstr("anything but all_reduce (4 KiB to 1 GiB) of NVLink"));
+  for (auto operation : {Operation::all_gather, Operation::reduce_scatter, Operation::all_to_all})
+    node.node.push_back({operation});
   EXPECT_EQ(said(72, node), "");
+  node.node[3].fitted_to = {{.table = "t", .ranks = 8}};  // of no rack
+  EXPECT_THAT(said(72, node), ::testing::HasSubstr("anything but all_reduce (4 KiB to 1 GiB), all_gather"));
   EXPECT_NE(said(72, across), "");
   EXPECT_EQ(said(144, across), "");
 }

@@ -10,6 +10,7 @@
 
 #include "sim/collective/link_load.hpp"
 #include "sim/cost/nccl_communicator.hpp"
+#include "sim/cost/nccl_notes.hpp"
 #include "sim/topology/scaled_links.hpp"
 
 #include "tests/engine/nccl_scenarios.hpp"
@@ -27,14 +28,17 @@ NcclModel model_on(const Cluster& cluster, const NcclPlatform& platform, const n
 }
 
 // What NCCL's rings need as their most loaded link has it, without latency: those of the search, or the one
-// in the GPUs' order.
+// in the GPUs' order; over PCIe no less than those of a node by itself, through which they go.
 Seconds ring_bound(const Cluster& cluster, const NcclModel& model, Bytes bytes) {
   auto gpus = all_gpus(cluster);
   CollectiveOptions options{Algorithm::ring, std::nullopt, true};
   if (!model.cost().communicator().ring.found) options.rings = {simple_ring_order(cluster, gpus)};
   auto ring = all_reduce_schedule(cluster, gpus, options);
   auto capacity = [&](int link) { return cluster.link(link).bandwidth; };
-  return Seconds(heaviest_link(ring, capacity).seconds_per_byte * bytes.value());
+  Seconds bound(heaviest_link(ring, capacity).seconds_per_byte * bytes.value());
+  const auto& c = model.cost().communicator();
+  if (c.nvlink || c.nodes == 1) return bound;
+  return std::max(bound, 2.0 * (c.ranks - 1) / c.ranks * bytes / c.node_peak);
 }
 
 // From 0.5 to 64 GB/s, with the speeds of the lists and just below them.

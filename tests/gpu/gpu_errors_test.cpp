@@ -80,12 +80,12 @@ TEST(GpuErrors, PeakOfAnUnknownType) {
 }
 
 TEST(GpuErrors, UnknownKey) {
-  EXPECT_EQ(
-      gpu_error(kSmallGpu + "bandwidth: 1GB/s\n"),
-      "g.yaml:7:1: error: unknown key 'bandwidth'\n"
-      "  7 | bandwidth: 1GB/s\n"
-      "    | ^~~~~~~~~\n"
-      "hint: 'gpu' knows kind, name, multiprocessors, memory, memory_bandwidth, peak, copy, interference");
+  EXPECT_EQ(gpu_error(kSmallGpu + "bandwidth: 1GB/s\n"),
+            "g.yaml:7:1: error: unknown key 'bandwidth'\n"
+            "  7 | bandwidth: 1GB/s\n"
+            "    | ^~~~~~~~~\n"
+            "hint: 'gpu' knows kind, name, architecture, multiprocessors, memory, memory_bandwidth, peak, "
+            "copy, interference");
 }
 
 TEST(GpuErrors, CopiesThatNeverEnd) {

@@ -81,8 +81,8 @@ TEST(NcclSymmetric, SmallAllReducesByHand) {
   EXPECT_EQ(choice.candidate->protocol, Protocol::ll);
   EXPECT_EQ(choice.channels, 4);
   EXPECT_NEAR(choice.time.value(), 5.230e-6, 0.002e-6);
-  EXPECT_EQ(known.source_of(*choice.candidate), "NCCL's own estimate, uncalibrated");
-  EXPECT_EQ(kind_name(known.times_from(*choice.candidate)), "tuner");
+  EXPECT_EQ(known.source_of(*choice.candidate, Bytes(4096)), "NCCL's own estimate, uncalibrated");
+  EXPECT_EQ(kind_name(known.times_from(*choice.candidate, Bytes(4096)), known.communicator()), "tuner");
 }
 
 // 8 H100s gather 1 GiB: each receives 7/8 of it over 2 blocks, 0.55 x 8 x 44 GiB/s each, of at most 320:

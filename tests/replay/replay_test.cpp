@@ -146,5 +146,28 @@ TEST(PacedNetwork, WhatIsUnderWaySlowsDown) {
   }
 }
 
+// At half the pace his 1 s are 2 s of the network: something else at 3 s lets 1 s pass, and not 1.5 s, which
+// end with it. Nothing is skipped: what is due comes at its time.
+TEST(PacedNetwork, TimePassesAtOnceWhereNothingElseHappens) {
+  auto network = make_timer_network();
+  PacedNetwork paced(*network);
+  std::vector<double> times;
+  network->after(Seconds(3), [&] { times.push_back(network->now().value()); });
+  network->after(Seconds(0), [&] {
+    paced.set_pace(0.5);
+    EXPECT_FALSE(paced.pass(Seconds(1.5)));
+    EXPECT_EQ(network->now(), Seconds(0));
+    EXPECT_TRUE(paced.pass(Seconds(1)));
+    EXPECT_EQ(network->now(), Seconds(2));
+    EXPECT_EQ(paced.now(), Seconds(1));
+    EXPECT_FALSE(paced.pass(Seconds(0.75)));
+    paced.after(Seconds(0.25), [&] { times.push_back(network->now().value()); });
+  });
+  network->run();
+  EXPECT_EQ(times, (std::vector<double>{2.5, 3}));
+  // Networks whose links are shared let nothing pass: somebody may come.
+  EXPECT_FALSE(make_builtin_network(Bytes(1))->pass(Seconds(1)));
+}
+
 }  // namespace
 }  // namespace ddpsim::testing

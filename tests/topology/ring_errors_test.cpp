@@ -117,7 +117,7 @@ TEST(RingErrors, UnknownKey) {
             "ring.yaml:3:1: error: unknown key 'override'; did you mean 'overrides'?\n"
             "  3 | override: []\n"
             "    | ^~~~~~~~\n"
-            "hint: 'topology' knows kind, gpu, link, overrides");
+            "hint: 'topology' knows kind, gpu, extent, link, overrides");
 }
 
 TEST(RingErrors, OverridesAreAListOfMaps) {

@@ -1,6 +1,4 @@
-#include "sim/compute/gpt2_model.hpp"
-
-#include "sim/base/check.hpp"
+#include "sim/compute/transformer_layers.hpp"
 
 namespace ddpsim {
 namespace {
@@ -14,18 +12,24 @@ std::string name_of(const TransformerModule& module) {
   return module.tensors.empty() ? "lm_head" : parent(module.tensors[0].name);
 }
 
-class Gpt2Builder {
+class LayerBuilder {
  public:
-  explicit Gpt2Builder(const Transformer& transformer)
+  explicit LayerBuilder(const Transformer& transformer)
       : transformer_(transformer), width_(static_cast<double>(transformer.hidden)) {
     model_.name = transformer.name;
   }
 
   void add(const TransformerPart& part) {
-    for (const auto& module : part.modules) add(module);
-    if (part.kind == TransformerPart::Kind::embedding) {
+    const auto& modules = part.modules;
+    for (std::size_t i = 0; i < modules.size(); ++i) {
+      add(modules[i]);
+      // What follows several matrices of one input follows the last of them.
+      bool more = i + 1 < modules.size() && modules[i + 1].role == modules[i].role;
+      if (!more) add_after(modules[i]);
+    }
+    if (part.kind == TransformerPart::Kind::embedding && has_dropout()) {
       // Dropout, and the sum of both embeddings.
-      bool has_positions = part.modules.size() > 1;
+      bool has_positions = modules.size() > 1;
       elementwise("transformer.drop", (has_positions ? 5 : 2) * width_, has_positions ? 2 : 1);
     }
   }
@@ -36,8 +40,10 @@ class Gpt2Builder {
   // Adding the lookup's gradient to the head's reads both and writes one.
   static constexpr double kSumWithTheHeads = 3;
 
+  [[nodiscard]] bool has_dropout() const { return !transformer_.gated; }
+
   void add(const TransformerModule& module) {
-    auto name = name_of(module), group = parent(name);
+    auto name = name_of(module);
     switch (module.role) {
       case ModuleRole::token_embedding:
         return lookup(name, module.tensors, transformer_.tied ? kSumWithTheHeads : 0);
@@ -45,21 +51,35 @@ class Gpt2Builder {
         return lookup(name, module.tensors, 0);
       case ModuleRole::norm:
         return add(name, {.values_per_token = 2 * width_}, module.tensors);
+      case ModuleRole::extra:
+        return add(name, {.kernels = 0}, module.tensors);
       case ModuleRole::query_key_value:
-        matrix(name, module);
+      case ModuleRole::attention_output:
+      case ModuleRole::feed_forward_in:
+      case ModuleRole::feed_forward_out:
+      case ModuleRole::head:
+        return matrix(name, module);
+    }
+  }
+
+  void add_after(const TransformerModule& module) {
+    auto group = parent(name_of(module));
+    auto outputs = static_cast<double>(module.outputs);
+    switch (module.role) {
+      case ModuleRole::query_key_value:
         return attention(group);
       case ModuleRole::attention_output:
       case ModuleRole::feed_forward_out:
-        matrix(name, module);
-        return elementwise(group + ".residual", 5 * width_, 2);  // dropout 2, sum 3
+        // The sum 3, dropout 2.
+        return elementwise(group + ".residual", (has_dropout() ? 5 : 3) * width_, has_dropout() ? 2 : 1);
       case ModuleRole::feed_forward_in:
-        matrix(name, module);
-        return elementwise(group + ".gelu", 2 * static_cast<double>(module.outputs), 1);
+        // SiLU of the gate 2, its product with the other 3.
+        return transformer_.gated ? elementwise(group + ".silu", 5 * outputs, 2)
+                                  : elementwise(group + ".gelu", 2 * outputs, 1);
       case ModuleRole::head:
-        matrix(name, module);
-        return elementwise("loss", 2 * static_cast<double>(module.outputs), 1);  // log of softmax
-      case ModuleRole::extra:
-        return add(name, {.kernels = 0}, module.tensors);
+        return elementwise("loss", 2 * outputs, 1);  // log of softmax
+      default:
+        return;
     }
   }
 
@@ -101,9 +121,8 @@ class Gpt2Builder {
 
 }  // namespace
 
-Model gpt2_model(const Transformer& transformer, std::int64_t sequence) {
-  DDPSIM_CHECK(!transformer.gated, "a block with a gate has other layers");
-  Gpt2Builder builder(transformer);
+Model transformer_layers(const Transformer& transformer, std::int64_t sequence) {
+  LayerBuilder builder(transformer);
   for (const auto& part : transformer_parts(transformer, sequence)) builder.add(part);
   return builder.take();
 }

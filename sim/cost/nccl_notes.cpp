@@ -1,0 +1,145 @@
+#include "sim/cost/nccl_notes.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "sim/base/quantity.hpp"
+#include "sim/nccl/constants.hpp"
+#include "sim/nccl/cost_model.hpp"
+
+namespace ddpsim {
+namespace {
+
+std::optional<Note> simple_order_note(const nccl::Communicator& communicator) {
+  const auto& ring = communicator.ring;
+  if (ring.found) return std::nullopt;
+  auto speeds = nccl::channel_speeds(communicator.version, communicator.gpu, communicator.nodes > 1);
+  auto text = [](double speed) { return format_bandwidth(BytesPerSecond(speed * 1e9)); };
+  return Note{
+      "nccl-simple-order",
+      fmt::format("NCCL's search finds no ring here: the slowest channel that it tries with {} GPUs {} takes "
+                  "{}. It falls back to one ring in the GPUs' order ('Could not find a path for pattern ..., "
+                  "falling back to simple order'), timed here at {} of "
+                  "the {} of its narrowest link; no "
+                  "calibration covers such a ring",
+                  nccl::name(communicator.gpu), communicator.nodes > 1 ? "across nodes" : "in one node",
+                  text(speeds.back()), format_bandwidth(nccl::ring_busbw(communicator, {})),
+                  format_bandwidth(communicator.ring_peak))};
+}
+
+std::optional<Note> unknown_gpu_note(const nccl::Communicator& communicator) {
+  if (communicator.gpu != nccl::Gpu::blackwell || nccl::constants(communicator.version).knows_blackwell)
+    return std::nullopt;
+  return Note{"nccl-unknown-gpu",
+              fmt::format("NCCL {} does not know Blackwell (2.25.1 does): it counts these GPUs as Hopper and "
+                          "leaves out LL128, and that is what is simulated",
+                          nccl::name(communicator.version))};
+}
+
+// github.com/ai-dynamo/aiconfigurator's tables: 4 and 8 L40S reach 0.15 and 0.04 of PCIe gen 4, RTX PRO 6000
+// 0.39 and 0.34 of gen 5; pairs 0.59 and 0.50.
+std::optional<Note> pcie_note(const nccl::Communicator& communicator, const nccl::Calibration& calibration) {
+  bool is_pcie = !communicator.nvlink && communicator.ring.found;
+  if (!is_pcie || calibration.find(nccl::Algorithm::ring, false)) return std::nullopt;
+  auto busbw = nccl::ring_busbw(communicator, calibration);
+  bool is_network =
+      communicator.nodes > 1 && busbw >= nccl::network_share(communicator.nodes) * communicator.ring_peak;
+  if (is_network) return std::nullopt;  // which is narrower
+  return Note{
+      "nccl-pcie-unmeasured",
+      fmt::format("nobody measured NCCL on this PCIe: rings are timed at 0.55 of {} links, {}. Of the "
+                  "slot, two servers reached 0.5 to 0.6 with two GPUs, and 0.04 and 0.34 with eight; "
+                  "calibrate with nccl-tests' tables ('ddpsim calibrate')",
+                  communicator.nodes > 1 ? "a node's" : "their", format_bandwidth(busbw))};
+}
+
+std::optional<Note> class_note(const nccl::Communicator& communicator) {
+  if (!is_nvlink_node(communicator) || class_of(communicator) != nccl::NodeClass::unknown)
+    return std::nullopt;
+  return Note{
+      "nccl-class-unknown",
+      fmt::format("nobody measured NCCL on {} GPUs in an NVLink node: times are the mean of A100s, H100s "
+                  "and B300s, good to some 20 % from 4 MiB up and 50 % below",
+                  nccl::name(communicator.gpu))};
+}
+
+// "all_reduce (512 MiB to 8 GiB)": what was measured of more GPUs than the class has.
+std::vector<std::string> measured_of_racks(const nccl::Calibration& calibration, int most_of_class) {
+  std::vector<std::string> all;
+  for (const auto& entry : calibration.node) {
+    std::optional<Bytes> smallest;
+    Bytes largest;
+    for (const auto& table : entry.fitted_to) {
+      if (table.ranks <= most_of_class) continue;
+      smallest = std::min(smallest.value_or(table.smallest), table.smallest);
+      largest = std::max(largest, table.largest);
+    }
+    if (smallest)
+      all.push_back(fmt::format("{} ({} to {})", operation_name(entry.operation), format_bytes(*smallest),
+                                format_bytes(largest)));
+    else if (entry.fitted_to.empty())
+      all.emplace_back(operation_name(entry.operation));
+  }
+  return all;
+}
+
+// Against github.com/coreweave/nccl-tests' tables of GB200 NVL72, from 512 MiB up, of NCCL 2.26.2.
+std::optional<Note> rack_note(const nccl::Communicator& communicator, const nccl::Calibration& calibration) {
+  constexpr int kMostMeasured = 8;        // GPUs of the class's nodes
+  constexpr std::size_t kOperations = 4;  // that have lines
+  bool is_single = communicator.nodes == 1;
+  bool is_rack = communicator.nvlink && communicator.gpu == nccl::Gpu::blackwell &&
+                 communicator.ranks > kMostMeasured * communicator.nodes;
+  auto measured = measured_of_racks(calibration, kMostMeasured);
+  if (!is_rack || (is_single ? measured.size() == kOperations : !calibration.entries.empty()))
+    return std::nullopt;
+  return Note{
+      "nccl-rack-unmeasured",
+      fmt::format("{} NVLink domains of more than {} GPUs: {}; calibrate with "
+                  "nccl-tests' tables ('ddpsim calibrate')",
+                  is_single && !measured.empty()
+                      ? fmt::format("nobody calibrated anything but {} of", fmt::join(measured, ", "))
+                      : "nobody calibrated",
+                  kMostMeasured,
+                  is_single ? "the class's times are of 2 to 8, and the one published table of 72 GB200s "
+                              "is 17 to 52 % slower"
+                            : "of the published tables two racks of GB200s agree within 11 %, and 20 "
+                              "racks take two to four times as long as the NVLSTree that NCCL's "
+                              "estimate picks (a ring, from their look)")};
+}
+
+std::optional<Note> collnet_note(const nccl::Communicator& communicator, const nccl::Allowed& allowed) {
+  if (!allowed.collnet || communicator.nodes == 1 || communicator.collnet_heads == 0) return std::nullopt;
+  return Note{"nccl-collnet-uncalibrated",
+              "CollNet is allowed: where NCCL picks it (collnet_direct, collnet_chain, nvls across nodes), "
+              "the time is "
+              "NCCL's own estimate, which no public table of a network that reduces confirms"};
+}
+
+std::optional<Note> symmetric_note(const nccl::Allowed& allowed) {
+  if (!allowed.symmetric) return std::nullopt;
+  return Note{"nccl-symmetric-uncalibrated",
+              "all_reduce, all_gather and reduce_scatter are NCCL's symmetric kernels, which it runs only on "
+              "buffers in symmetric windows (ncclMemAlloc, ncclCommWindowRegister). No table calibrates "
+              "them: times are NCCL's own estimate, large all-reduces at the rate of NVLS, within 7 % on "
+              "average and 30 % at worst of the figures that NCCL's sources had before 2.27.3"};
+}
+
+}  // namespace
+
+std::vector<Note> nccl_notes(const nccl::Communicator& communicator, const nccl::Allowed& allowed,
+                             const nccl::Calibration& calibration) {
+  std::vector<Note> notes;
+  for (auto& note :
+       {simple_order_note(communicator), unknown_gpu_note(communicator), pcie_note(communicator, calibration),
+        class_note(communicator), rack_note(communicator, calibration), collnet_note(communicator, allowed),
+        symmetric_note(allowed)})
+    if (note) notes.push_back(*note);
+  return notes;
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,15 @@
+#pragma once
+// What to tell the user of NCCL's model of a group of GPUs.
+#include <vector>
+
+#include "sim/base/note.hpp"
+#include "sim/nccl/calibration.hpp"
+
+namespace ddpsim {
+
+// Of a communicator: that it fell back to that ring, that its GPUs came after that release of
+// NCCL, that nobody measured its PCIe or its NVLink, or a network that reduces.
+std::vector<Note> nccl_notes(const nccl::Communicator& communicator, const nccl::Allowed& allowed,
+                             const nccl::Calibration& calibration);
+
+}  // namespace ddpsim
