@@ -4,6 +4,7 @@
 #include <set>
 
 #include "sim/base/check.hpp"
+#include "sim/engine/known_spreads.hpp"
 #include "sim/program/data_parallel.hpp"
 #include "sim/replay/replay.hpp"
 
@@ -225,40 +226,6 @@ std::vector<GroupCost> costs_of(const Scenario& scenario) {
   costs.push_back(measured_cost(scenario.measured_table, scenario.groups.front().ranks));
   return costs;
 }
-
-namespace {
-
-// Groups whose slowest ranks are as slow as a spread makes them. A point of a sweep has up to three spreads,
-// its own and the ends of its range, and the next point mostly the same: the last few are kept.
-class KnownSpreads {
- public:
-  const std::vector<RankGroup>& of(const Scenario& scenario) {
-    const auto& spread = scenario.physics.spread;
-    int ranks = scenario.model_step ? scenario.model_step->software.ranks : 0;
-    auto known = std::find_if(known_.begin(), known_.end(), [&](const auto& one) {
-      return one->spread == spread && one->fitted_ranks == ranks && one->groups == scenario.groups;
-    });
-    if (known == known_.end()) {
-      constexpr std::size_t kMostKept = 4;
-      if (known_.size() == kMostKept) known_.erase(known_.begin());
-      known_.push_back(
-          std::make_unique<Known>(Known{scenario.groups, spread, ranks, groups_with_spread(scenario)}));
-      known = known_.end() - 1;
-    }
-    return (*known)->with_spread;
-  }
-
- private:
-  struct Known {
-    std::vector<RankGroup> groups;
-    Spread spread;
-    int fitted_ranks;  // of an estimate
-    std::vector<RankGroup> with_spread;
-  };
-  std::vector<std::unique_ptr<Known>> known_;
-};
-
-}  // namespace
 
 struct Simulator::Prepared {
   std::shared_ptr<const void> communication;  // or the measured table
