@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include <boost/math/distributions/students_t.hpp>
 #include <fmt/core.h>
 
 #include "sim/base/source.hpp"
@@ -15,8 +16,9 @@ namespace {
 constexpr double kUnit = 0.01;  // a residual of 1 is an error of 1 %
 constexpr double kMs = 1e-3, kPercent = 0.01;
 constexpr double kLargestMiss = 0.15;
+constexpr double kVague = 0.1;      // of interference: published runs span 0.1 to 0.65
 constexpr double kFreely = 1e6;     // no prior worth the name
-constexpr double kUncertain = 0.5;  // standard error over value: two of them are chance
+constexpr double kCertain = 0.975;  // that it is not zero, on either side
 
 enum class Parameter { interference, launch, spread, collective };
 
@@ -25,6 +27,7 @@ struct Problem {
   const std::vector<MeasuredOverlap>& rows;
   const PredictOverlaps& predict;
   std::vector<Parameter> parameters;
+  bool knows_spread = false;  // the rows tell it: none, where it is left out
 
   [[nodiscard]] bool has(Parameter parameter) const {
     return std::find(parameters.begin(), parameters.end(), parameter) != parameters.end();
@@ -40,6 +43,7 @@ struct Problem {
       if (parameters[i] == Parameter::collective) physical.collective = value;
     }
     if (!has(Parameter::collective)) physical.collective = physical.compute;
+    if (knows_spread && !has(Parameter::spread)) physical.spread = 0;
     return physical;
   }
 
@@ -81,8 +85,8 @@ Solution solve(const Problem& problem, std::vector<double> start) {
   solution.freedom = static_cast<int>(residuals.size()) -
                      2 * static_cast<int>(solution.values.size());  // a bound each is no figure
   double deviation = solution.freedom > 0 ? std::sqrt(solution.cost / solution.freedom) : 0;
-  for (double one : unit_errors(squares, solution.values))
-    solution.standard_errors.push_back(deviation * one);
+  for (double unit : unit_errors(squares, solution.values))
+    solution.standard_errors.push_back(deviation * unit);
   return solution;
 }
 
@@ -100,21 +104,28 @@ struct Candidate {
   const char* missing;  // empty: the rows differ in what it depends on
 };
 
-std::vector<Candidate> candidates_of(const std::vector<MeasuredOverlap>& rows) {
+std::vector<Candidate> candidates_of(const std::vector<MeasuredOverlap>& rows, const KnownOverlap& known) {
   auto tails =
       std::count_if(rows.begin(), rows.end(), [](const auto& row) { return row.measured.tail.has_value(); });
-  return {
-      {Parameter::launch, "launch", 0.05,
-       differ(rows, [](const auto& row) { return row.buckets; }) ? "" : "all rows have as many collectives"},
-      {Parameter::spread, "spread", 1,
-       differ(rows, [](const auto& row) { return row.ranks; }) ? "" : "all rows have as many GPUs"},
-      {Parameter::collective, "collective", 0.25, tails >= 2 ? "" : "fewer than two rows have a tail"}};
+  bool differ_in_buckets = differ(rows, [](const auto& row) { return row.buckets; });
+  bool differ_in_ranks = differ(rows, [](const auto& row) { return row.ranks; });
+  const char* said = "as the scenario says";
+  return {{Parameter::launch, "launch", 0.05,
+           known.launch        ? said
+           : differ_in_buckets ? ""
+                               : "all rows have as many collectives"},
+          {Parameter::spread, "spread", 1,
+           known.spread      ? said
+           : differ_in_ranks ? ""
+                             : "all rows have as many GPUs"},
+          {Parameter::collective, "collective", 0.25, tails >= 2 ? "" : "fewer than two rows have a tail"}};
 }
 
-// Which parameter but the first is least certain, of those whose standard error is more than half of them.
+// Which parameter but the first is least certain, of those that may as well be zero.
 std::optional<std::size_t> most_uncertain(const Solution& solution) {
+  boost::math::students_t distribution(solution.freedom);
+  double worst = 1 / quantile(distribution, kCertain);
   std::optional<std::size_t> found;
-  double worst = kUncertain;
   for (std::size_t i = 1; i < solution.values.size(); ++i) {
     double ratio = solution.standard_errors[i] / std::max(solution.values[i], 1e-9);
     if (ratio <= worst) continue;
@@ -136,62 +147,76 @@ void check_misses(const std::vector<MeasuredOverlap>& rows,
   }
 }
 
+void check_overlap(const Problem& problem) {
+  auto without = problem.residuals({0.0}), with = problem.residuals({1.0});
+  for (std::size_t i = 0; i < problem.rows.size(); ++i)
+    if (with[i] > without[i] + 1e-3) return;
+  throw InputError(
+      "however strong the interference, the same iterations are predicted: nothing overlaps in them",
+      "fit to iterations in which all-reduces run beside compute");
+}
+
+// A solution that any numbers have is no fit: one row more than there are unknowns.
+void check_rows(std::size_t rows, const std::vector<Candidate>& used) {
+  std::size_t least = 2 + used.size();
+  if (rows >= least) return;
+  std::string unknowns = "interference";
+  for (const auto& candidate : used) unknowns += fmt::format(", {}", candidate.name);
+  throw InputError(
+      fmt::format("{} row{} cannot tell {} apart: {} are needed", rows, rows == 1 ? "" : "s", unknowns,
+                  least),
+      "measure more, say physics.launch or spread in the scenario, or fit to one row without --all-rows");
+}
+
+Solution solve(Problem& problem, const std::vector<Candidate>& used) {
+  problem.parameters = {Parameter::interference};
+  std::vector<double> start{0.25};
+  for (const auto& candidate : used) {
+    problem.parameters.push_back(candidate.parameter);
+    start.push_back(candidate.start);
+  }
+  return solve(problem, std::move(start));
+}
+
+// Of a solution's unit.
+double physical_unit(Parameter parameter) {
+  return parameter == Parameter::launch ? kMs : parameter == Parameter::spread ? kPercent : 1;
+}
+
 }  // namespace
 
-OverlapRowsFit fit_overlap_rows(const std::vector<MeasuredOverlap>& rows, const PredictOverlaps& predict) {
-  if (rows.size() < 2)
-    throw InputError(
-        fmt::format("{} of the measured rows is predicted here", rows.size()),
-        "sweep what they differ in (sweep.ddp.bucket_cap), or fit to one row without --all-rows");
-  Problem problem{rows, predict, {Parameter::interference}};
-  auto slopes = problem.residuals({1.0});
-  auto none = problem.residuals({0.0});
-  bool overlaps = false;
-  for (std::size_t i = 0; i < rows.size(); ++i) overlaps = overlaps || slopes[i] > none[i] + 1e-3;
-  if (!overlaps)
-    throw InputError(
-        "however strong the interference, the same iterations are predicted: nothing overlaps in them",
-        "fit to iterations in which all-reduces run beside compute");
-  Solution best;
-  OverlapRowsFit fit;
+OverlapRowsFit fit_overlap_rows(const std::vector<MeasuredOverlap>& rows, const PredictOverlaps& predict,
+                                const KnownOverlap& known) {
   std::vector<Candidate> used;
-  for (const auto& candidate : candidates_of(rows)) {
+  OverlapRowsFit fit;
+  for (const auto& candidate : candidates_of(rows, known)) {
     fit.others.push_back({candidate.name, std::nullopt, candidate.missing});
     if (fit.others.back().because.empty()) used.push_back(candidate);
   }
+  check_rows(rows.size(), used);
+  bool tells_spread = !known.spread && differ(rows, [](const auto& row) { return row.ranks; });
+  Problem problem{rows, predict, {Parameter::interference}, tells_spread};
+  check_overlap(problem);
   auto finding_of = [&](const Candidate& candidate) -> OverlapFinding& {
     return *std::find_if(fit.others.begin(), fit.others.end(),
                          [&](const OverlapFinding& finding) { return finding.name == candidate.name; });
   };
   // From all of them down to those that the rows need: one left out too early would be taken for another.
-  for (;;) {
-    problem.parameters = {Parameter::interference};
-    std::vector<double> start{0.25};
-    for (const auto& candidate : used) {
-      problem.parameters.push_back(candidate.parameter);
-      start.push_back(candidate.start);
-    }
-    best = solve(problem, start);
-    if (best.freedom < 1 && !used.empty()) {
-      finding_of(used.back()).because = fmt::format("{} rows are too few", rows.size());
-      used.pop_back();
-      continue;
-    }
-    auto vaguest = most_uncertain(best);
-    if (!vaguest) break;
+  auto best = solve(problem, used);
+  while (auto vaguest = most_uncertain(best)) {
     auto left_out = used.begin() + static_cast<std::ptrdiff_t>(*vaguest) - 1;
     finding_of(*left_out).because = "the rows fit about as well without";
     used.erase(left_out);
+    best = solve(problem, used);
   }
   for (std::size_t i = 0; i < used.size(); ++i)
-    finding_of(used[i]).standard_error = best.standard_errors[i + 1];
+    finding_of(used[i]).standard_error = best.standard_errors[i + 1] * physical_unit(used[i].parameter);
   fit.parameters = problem.physical(best.values);
   fit.standard_error = best.standard_errors.front();
-  for (auto& finding : fit.others) {
-    if (!finding.standard_error) continue;
-    if (finding.name == "launch") *finding.standard_error *= kMs;
-    if (finding.name == "spread") *finding.standard_error *= kPercent;
-  }
+  if (fit.standard_error > kVague)
+    throw InputError(fmt::format("the rows do not tell interference: {:.2g} with a standard error of {:.2g}",
+                                 fit.parameters.compute, fit.standard_error),
+                     "measure iterations in which more overlaps, or more of them");
   fit.predicted = predict(fit.parameters);
   check_misses(rows, fit.predicted);
   return fit;

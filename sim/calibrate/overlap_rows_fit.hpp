@@ -40,10 +40,16 @@ struct OverlapRowsFit {
   std::vector<OverlappedIteration> predicted;
 };
 
+// What the scenario says itself, so that it is not fitted.
+struct KnownOverlap {
+  bool launch = false, spread = false;
+};
+
 // Least squares of the iterations' relative errors, tails included where r is fitted. Of what the rows differ
-// in (collectives, ranks, tails) everything is fitted at first, and the least certain left out until each
-// standard error is less than half of its value. Throws InputError (without a place) for fewer than two rows,
-// where interference changes nothing, and where a row is missed by more than 15 %.
-OverlapRowsFit fit_overlap_rows(const std::vector<MeasuredOverlap>& rows, const PredictOverlaps& predict);
+// in (collectives, ranks, tails) everything is fitted at first, and the least certain left out until each is
+// certain to 95 % to be there (Student's t). Throws InputError (without a place) for too few rows, where
+// interference changes nothing, and where a row is missed by more than 15 %.
+OverlapRowsFit fit_overlap_rows(const std::vector<MeasuredOverlap>& rows, const PredictOverlaps& predict,
+                                const KnownOverlap& known = {});
 
 }  // namespace ddpsim::calibrate

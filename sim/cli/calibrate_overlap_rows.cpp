@@ -1,5 +1,7 @@
 // `ddpsim calibrate --overlap --all-rows`.
 #include <algorithm>
+#include <map>
+#include <tuple>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -8,6 +10,7 @@
 #include "sim/base/quantity.hpp"
 #include "sim/calibrate/overlap_rows_fit.hpp"
 #include "sim/cli/calibrate_overlap.hpp"
+#include "sim/cli/notes.hpp"
 #include "sim/cli/scenario_options.hpp"
 #include "sim/report/table_parts.hpp"
 #include "sim/study/run_all.hpp"
@@ -26,6 +29,40 @@ struct Rows {
   std::vector<std::string> names;
   std::vector<calibrate::MeasuredOverlap> measured;
   std::optional<std::string> run_set;
+  calibrate::KnownOverlap known;
+};
+
+bool says(const config::Value& root, const char* section, const char* key) {
+  const auto* entry = root.find(section);
+  return entry && entry->value.find(key);
+}
+
+// One measured iteration counts once, whichever points are the same run.
+class Matches {
+ public:
+  Matches(const std::vector<MeasuredIteration>& measured, const std::string& path)
+      : measured_(measured), path_(path) {}
+
+  // The row of a point, unless a point before had it.
+  std::optional<MeasuredIteration> take(const IterationMetrics& metrics, const std::string& name) {
+    auto row = matching(measured_, metrics);
+    if (!row) return row;
+    auto [found, is_new] =
+        points_.try_emplace({row->strategy, row->world_size, row->bucket_cap}, metrics, name);
+    if (is_new) return row;
+    const auto& [before, before_name] = found->second;
+    if (before.iteration != metrics.iteration)
+      throw InputError(fmt::format("{}: one measured iteration is that of '{}' and of '{}', which differ",
+                                   path_, before_name, name),
+                       "sweep only what the measured rows say: strategy, caps and world size");
+    return std::nullopt;
+  }
+
+ private:
+  using Key = std::tuple<std::optional<std::string>, std::optional<int>, std::optional<Bytes>>;
+  const std::vector<MeasuredIteration>& measured_;
+  const std::string& path_;
+  std::map<Key, std::pair<IterationMetrics, std::string>> points_;
 };
 
 std::vector<IterationMetrics> metrics_of_all(const std::vector<Scenario>& scenarios) {
@@ -46,18 +83,22 @@ Rows read_rows(const OverlapOptions& options) {
   auto plan = expanded(plan_grid(root, std::move(axes), reader));
   auto iterations = read_measured_iterations(options.measured);
   auto metrics = metrics_of_all(plan.scenarios);
+  print_notes(unmatched_notes(iterations, metrics));
   Rows rows;
+  rows.known = {says(root, "physics", "launch"), root.find("spread") != nullptr};
+  Matches matches(iterations, options.measured);
   std::vector<std::string> keys;
   for (const auto& axis : plan.axes) keys.push_back(axis.key);
   for (std::size_t i = 0; i < metrics.size(); ++i) {
-    auto row = matching(iterations, metrics[i]);
+    auto name = point_name(keys, plan.axis_values[i], metrics[i]);
+    auto row = matches.take(metrics[i], name);
     if (!row) continue;
     refuse_mixed_sets(plan.scenarios[i], *row, options.measured);
     rows.run_set = row->run_set;
     rows.measured.push_back({{row->iteration, row->tail},
                              static_cast<int>(metrics[i].n_buckets),
                              plan.scenarios[i].groups.front().ranks});
-    rows.names.push_back(point_name(keys, plan.axis_values[i], metrics[i]));
+    rows.names.push_back(std::move(name));
     rows.scenarios.push_back(std::move(plan.scenarios[i]));
   }
   return rows;
@@ -96,8 +137,9 @@ void print_fit(const Rows& rows, const calibrate::OverlapRowsFit& fit) {
     if (finding.standard_error)
       fmt::print("{}\n", value_of(finding, fit.parameters));
     else
-      fmt::print("{}: not fitted: {}\n",
-                 finding.name == "collective" ? "collectives beside compute: as compute" : finding.name,
+      fmt::print("{}not fitted: {}\n",
+                 finding.name == "collective" ? "collectives are slowed down as compute is; apart "
+                                              : finding.name + ": ",
                  finding.because);
   }
   double sum = 0, worst = 0;
@@ -118,9 +160,9 @@ void print_fit(const Rows& rows, const calibrate::OverlapRowsFit& fit) {
 void calibrate_overlap_rows(const OverlapOptions& options) {
   check_outputs({{"--out", options.out}});
   auto rows = read_rows(options);
-  auto fit = calibrate::fit_overlap_rows(rows.measured, [&](const OverlapParameters& parameters) {
-    return predict(rows.scenarios, parameters);
-  });
+  auto fit = calibrate::fit_overlap_rows(
+      rows.measured, [&](const OverlapParameters& parameters) { return predict(rows.scenarios, parameters); },
+      rows.known);
   const auto& parameters = fit.parameters;
   if (!options.accept) refuse_absurd(parameters.compute, parameters.collective);
   if (!options.quiet && options.out != "-") print_fit(rows, fit);

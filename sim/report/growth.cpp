@@ -43,9 +43,14 @@ double Growth::efficiency(std::size_t point) const {
   return points[point].share * (points.front().metrics.iteration / points[point].metrics.iteration);
 }
 
+// Of what nobody knows, or, wider, of iterations that differ: 5 to 95 %.
+static std::optional<IterationRange> range_of(const IterationMetrics& metrics) {
+  if (metrics.spread) return IterationRange{metrics.spread->p5, metrics.spread->p95};
+  return metrics.range;
+}
+
 std::optional<std::pair<double, double>> Growth::efficiency_range(std::size_t point) const {
-  const auto& first = points.front().metrics.range;
-  const auto& mine = points[point].metrics.range;
+  auto first = range_of(points.front().metrics), mine = range_of(points[point].metrics);
   if (!first || !mine) return std::nullopt;
   double share = points[point].share;
   double one = share * (first->most / mine->most), other = share * (first->least / mine->least);
@@ -57,6 +62,10 @@ void print_growth(std::ostream& out, const Growth& growth) {
                      growth.scaling == Scaling::weak
                          ? "every GPU does the same, however many there are"
                          : "all GPUs together do the same, however many there are");
+  if (const auto& spread = growth.points.front().metrics.spread)
+    out << fmt::format(
+        "iterations differ: each point is the {} of {} (seed {}), its range 5 to 95 % of them\n",
+        reported_iteration_name(spread->report), spread->iterations, spread->seed);
   for (const auto& [metrics, share] : growth.points)
     if (metrics.memory && !metrics.memory->fits())
       out << fmt::format("on {} GPUs it {}\n", metrics.world_size, misfit_line(*metrics.memory));

@@ -57,6 +57,7 @@ inline constexpr std::array<std::string_view, 7> kLossCauses{
 // What is not known to a number.
 struct IterationRange {
   Seconds least, most;
+  bool of_interference = true, of_spread = true;  // which of the two is not known
 };
 
 // Of a GPU, for a model whose operations are counted.

@@ -9,6 +9,23 @@
 #include "sim/report/table_parts.hpp"
 
 namespace ddpsim {
+namespace {
+
+// What of an iteration is not known to a number: "interference (176 ms of it) and ...".
+std::string uncertain_causes(const IterationMetrics& metrics) {
+  std::string causes;
+  for (const auto& [cause, lost] : metrics.losses) {
+    bool is_spread = cause == "spread" && metrics.range->of_spread;
+    bool is_interference = cause == "interference" && metrics.range->of_interference;
+    if (is_spread || is_interference)
+      causes += fmt::format("{}{} ({:.3g} ms of it)", causes.empty() ? "" : " and ",
+                            is_spread ? "the spread of GPUs" : cause, 1e3 * lost.value());
+  }
+  return causes;
+}
+
+}  // namespace
+
 SweepTable::SweepTable(std::ostream& out, const std::vector<AxisValues>& axes, SweepColumns optional)
     : out_(out), optional_(optional) {
   for (const auto& axis : axes) axes_.push_back(axis.key);
@@ -67,17 +84,13 @@ void SweepTable::row(const SweepPoint& point) {
   out_ << std::flush;  // a row is news while the next point still runs
 }
 
-// What is best at the ends of what interference and spread may be, and what they are in the middle.
+// What the best takes at most and least, and what is best there.
 void SweepTable::range_footer(const SweepResult& result) {
   const auto& middle = result.points[result.best()].metrics;
-  std::string causes;
-  for (const auto& [cause, lost] : middle.losses)
-    if ((cause == "interference" || cause == "spread") && lost > Seconds())
-      causes += fmt::format("{}{} ({:.3g} ms of it)", causes.empty() ? "" : " and ",
-                            cause == "spread" ? "the spread of GPUs" : cause, 1e3 * lost.value());
-  if (middle.range && !causes.empty())
-    out_ << fmt::format("\nthe best takes {} to {}, uncalibrated: {}", format_seconds(middle.range->least),
-                        format_seconds(middle.range->most), causes);
+  if (middle.range)
+    if (auto causes = uncertain_causes(middle); !causes.empty())
+      out_ << fmt::format("\nthe best takes {} to {}, uncalibrated: {}", format_seconds(middle.range->least),
+                          format_seconds(middle.range->most), causes);
   for (auto [name, end] :
        {std::pair("least", &IterationRange::least), std::pair("most", &IterationRange::most)}) {
     auto changed = result;

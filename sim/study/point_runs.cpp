@@ -49,7 +49,9 @@ void run_points(std::span<const ScenarioVariant> points, unsigned jobs,
         // Fewer ranks than an estimate was fitted to are faster with more spread.
         if (!ends.empty()) {
           auto [least, most] = std::minmax({ends[0], metrics.iteration, ends[1]});
-          metrics.range = IterationRange{least, most};
+          const auto& range = *scenario.physics.range;
+          metrics.range = IterationRange{least, most, range.least.interference != range.most.interference,
+                                         range.least.spread != range.most.spread};
         }
         ends.clear();
         on_point(point++, prediction, std::move(metrics));

@@ -46,12 +46,13 @@ Prediction predict(const Scenario& scenario, const Simulate& simulate, unsigned 
   }
   const auto& sampled = *scenario.sampled;
   auto varied = scenario;
-  varied.physics.spread = {};  // the draws have it
+  bool draws_ranks = sampled.variability.draws_ranks();
+  if (draws_ranks) varied.physics.spread = {};  // the draws have it
   double known = slowdown_in_estimate(scenario, spread_drawn(sampled.variability));
   // Where nobody shares links all simulations give what the closed form does: one is enough.
   if (!scenario.shares_links()) varied.fidelity = Fidelity::closed_form;
   auto set_iteration = [&](std::size_t iteration) {
-    set_slowest(sampled.slowest[iteration], known, varied);
+    if (draws_ranks) set_slowest(sampled.slowest[iteration], known, varied);
     if (!sampled.weather.empty()) varied.weather = sampled.weather[iteration];
   };
   auto simulate_varied = [&]() -> Prediction {
@@ -87,7 +88,8 @@ Prediction predict(const Scenario& scenario, const Simulate& simulate, unsigned 
         result.timeline = std::move(one.timeline);
       },
       throw_lost);
-  for (auto& ranks : result.timeline.rank_classes) ranks.ranks = 1;  // of groups alike only one has it
+  if (draws_ranks)
+    for (auto& ranks : result.timeline.rank_classes) ranks.ranks = 1;  // of groups alike only one has it
   return result;
 }
 

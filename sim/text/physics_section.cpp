@@ -79,16 +79,14 @@ void take_range(const GpuDescription& gpu, Interference& middle, Physics::Range&
 // (docs/accuracy.md, "What jobs lose as they grow").
 constexpr double kUsualSpread = 0.02, kLeastSpread = 0.01, kMostSpread = 0.03;
 
-// `value`: the section `spread`; null: nothing given. `usual` is that of ranks where it is not said.
-bool read_spread(const Value* value, double usual, Spread& spread) {
-  if (!value) return false;
-  if (is_word(value, "none")) return true;
-  MapReader reader(*value, "spread");
+// `value`: the section `spread`. `usual` is that of ranks where it is not said.
+Spread read_spread(const Value& value, double usual) {
+  if (is_word(&value, "none")) return {};
+  MapReader reader(value, "spread");
   auto share = as_number(0, kLargestSpread);
-  spread.ranks = reader.optional("ranks", share).value_or(usual);
-  spread.nodes = reader.optional("nodes", share).value_or(0);
+  Spread spread{reader.optional("ranks", share).value_or(usual), reader.optional("nodes", share).value_or(0)};
   reader.finish();
-  return true;
+  return spread;
 }
 
 // The section's calibration, read with what else it says of interference. Nothing where it says nothing.
@@ -103,49 +101,48 @@ std::optional<PhysicsCalibration> read_interference(MapReader& reader, const Pat
   return std::nullopt;
 }
 
-}  // namespace
+// How much GPUs differ: what the section says, what was calibrated, or (true: it is a range) what is usual.
+bool settle_spread(const Value* section, const GpuDescription* gpu,
+                   const std::optional<PhysicsCalibration>& calibration, Physics& physics,
+                   Physics::Range& range) {
+  auto calibrated = calibration ? calibration->spread : std::nullopt;
+  if (calibrated && section && section->find("ranks"))
+    throw InputError(section->find("ranks")->value.span,
+                     "spread.ranks and the spread of physics.calibration exclude each other",
+                     "remove one of the two");
+  double usual = calibrated.value_or(gpu ? kUsualSpread : 0);
+  physics.spread = section ? read_spread(*section, usual) : Spread{usual, 0};
+  range.least.spread = range.most.spread = physics.spread;
+  if (section || calibrated || !gpu) return false;
+  range.least.spread.ranks = kLeastSpread;
+  range.most.spread.ranks = kMostSpread;
+  return true;
+}
 
-Physics read_physics_section(const PhysicsSections& sections, const GpuDescription* gpu,
-                             const ReductionPlan& plan, const DdpOptions& options,
-                             const PathResolver& resolve) {
-  Physics physics;
-  const Value* value = sections.physics;
-  if (is_word(value, "none")) {
-    if (sections.spread && !is_word(sections.spread, "none"))
-      throw InputError(sections.spread->span, "physics: none leaves out what GPUs differ in",
-                       "remove 'spread', or physics: none");
-    return physics;
-  }
-  Physics::Range range;
-  bool is_uncertain = false;
-  if (bool given = read_spread(sections.spread, gpu ? kUsualSpread : 0, physics.spread); gpu && !given) {
-    physics.spread.ranks = kUsualSpread;
-    range.least.spread.ranks = kLeastSpread;
-    range.most.spread.ranks = kMostSpread;
-    is_uncertain = true;
-  } else {
-    range.least.spread = range.most.spread = physics.spread;
-  }
-  if (!value && !gpu) return physics;
-  static const Value kNothing = [] {
-    Value nothing;
-    nothing.kind = Value::Kind::map;
-    return nothing;
-  }();
-  MapReader reader(value ? *value : kNothing, "physics");
-  auto calibration = read_interference(reader, resolve);
-  if (calibration) {
-    physics.interference = range.least.interference = range.most.interference = calibration->interference;
-  } else if (gpu) {
+// The same for interference.
+bool settle_interference(const GpuDescription* gpu, const std::optional<PhysicsCalibration>& calibration,
+                         Physics& physics, Physics::Range& range) {
+  if (gpu && !calibration) {
     take_range(*gpu, physics.interference, range);
-    is_uncertain = true;
+    return true;
   }
-  if (calibration && calibration->spread && !sections.spread) {
-    physics.spread.ranks = range.least.spread.ranks = range.most.spread.ranks = *calibration->spread;
-    is_uncertain = false;
-  }
-  if (is_uncertain) physics.range = range;
-  auto& overheads = physics.overheads;
+  if (calibration) physics.interference = calibration->interference;
+  range.least.interference = range.most.interference = physics.interference;
+  return false;
+}
+
+Seconds read_launch(MapReader& reader, const std::optional<PhysicsCalibration>& calibration) {
+  auto calibrated = calibration ? calibration->launch : std::nullopt;
+  const Value* given = reader.find("launch");
+  if (given && calibrated)
+    throw InputError(given->span, "physics.launch and the launch of physics.calibration exclude each other",
+                     "remove one of the two");
+  return given ? as_seconds(*given) : calibrated.value_or(Seconds(0));
+}
+
+void read_overheads(MapReader& reader, const GpuDescription* gpu,
+                    const std::optional<PhysicsCalibration>& calibration, const ReductionPlan& plan,
+                    const DdpOptions& options, Overheads& overheads) {
   overheads.pass_bandwidth = reader.optional("pass_bandwidth", as_bandwidth);
   auto pass_launch = reader.optional("pass_launch", as_seconds);
   if (gpu && !overheads.pass_bandwidth) {
@@ -160,10 +157,34 @@ Physics read_physics_section(const PhysicsSections& sections, const GpuDescripti
   if (overheads.pass_bandwidth) read_passes(passes, plan, options, overheads);
   if (gpu && plan.low_rank) overheads.product_rate = product_rate(*gpu, plan.buckets.front().dtype);
   overheads.gradient = reader.optional("gradient", as_seconds).value_or(Seconds(0));
-  auto launch = reader.optional("launch", as_seconds);
-  if (calibration && !launch) launch = calibration->launch;
-  overheads.launch = launch.value_or(Seconds(0));
+  overheads.launch = read_launch(reader, calibration);
   overheads.first_start = reader.optional("first_start", as_seconds).value_or(Seconds(0));
+}
+
+}  // namespace
+
+Physics read_physics_section(const PhysicsSections& sections, const GpuDescription* gpu,
+                             const ReductionPlan& plan, const DdpOptions& options,
+                             const PathResolver& resolve) {
+  Physics physics;
+  if (is_word(sections.physics, "none")) {
+    if (sections.spread && !is_word(sections.spread, "none"))
+      throw InputError(sections.spread->span, "physics: none leaves out what GPUs differ in",
+                       "remove 'spread', or physics: none");
+    return physics;
+  }
+  static const Value kNothing = [] {
+    Value nothing;
+    nothing.kind = Value::Kind::map;
+    return nothing;
+  }();
+  MapReader reader(sections.physics ? *sections.physics : kNothing, "physics");
+  auto calibration = read_interference(reader, resolve);
+  Physics::Range range;
+  bool vague_spread = settle_spread(sections.spread, gpu, calibration, physics, range);
+  bool vague_interference = settle_interference(gpu, calibration, physics, range);
+  if (vague_spread || vague_interference) physics.range = range;
+  read_overheads(reader, gpu, calibration, plan, options, physics.overheads);
   reader.finish();
   return physics;
 }

@@ -4,6 +4,8 @@
 
 #include "sim/base/quantity.hpp"
 #include "sim/gpu/plausible_compute.hpp"
+#include "sim/text/presets.hpp"
+#include "sim/text/weather_file.hpp"
 #include "sim/trace/plausible_trace.hpp"
 
 namespace ddpsim {
@@ -11,6 +13,15 @@ namespace {
 
 constexpr Seconds kLongLatency(1e-3);  // between continents tens of ms, in a data centre some us
 constexpr BytesPerSecond kSlowLink(1e6);
+constexpr const char* kPublishedWeather = "efa-shared";
+
+// "a, b and c"
+std::string in_words(const std::vector<std::string_view>& what) {
+  std::string words(what.front());
+  for (std::size_t i = 1; i < what.size(); ++i)
+    words += fmt::format("{}{}", i + 1 == what.size() ? " and " : ", ", what[i]);
+  return words;
+}
 
 }  // namespace
 
@@ -77,33 +88,38 @@ std::vector<Note> cluster_notes(const Topology& topology, const Cluster& cluster
   return notes;
 }
 
-std::vector<Note> weather_notes(const Topology& topology, const Scenario& scenario) {
-  bool is_shared = topology.network == NetworkClass::efa;
-  bool is_drawn = scenario.sampled && scenario.sampled->variability.weather;
-  if (!is_shared || is_drawn || !scenario.communication || scenario.communication->cluster->nodes() < 2)
-    return {};
+std::vector<Note> weather_notes(const Topology& topology, const Scenario& scenario, bool is_said) {
+  if (!scenario.communication) return {};
+  int nodes = scenario.communication->cluster->nodes();
+  if (nodes < 2) return {};
+  if (scenario.sampled && scenario.sampled->variability.weather) {
+    int known = scenario.sampled->variability.weather->rows.back().nodes;
+    if (nodes <= 2 * known || scenario.sampled->variability.weather->rows.size() == 1) return {};
+    return {{"weather-extrapolated",
+             fmt::format("what the fabric gives is known of up to {} nodes, and taken to be the same on {}",
+                         known, nodes)}};
+  }
+  auto published = find_preset(PresetKind::fabrics, kPublishedWeather);
+  if (is_said || topology.network != NetworkClass::efa || !published) return {};
+  auto weather = read_weather_file(*published);
+  auto percent = [&](double quantile) { return 100 * share_of_bandwidth(weather, nodes, quantile); };
   return {{"fabric-weather",
-           "nodes are joined by EFA, which others use too: published collectives on 64 such nodes got 11 to "
-           "100 % of "
-           "what they get here, 23 % in the median (variability.weather: efa-shared draws it)"}};
+           fmt::format(
+               "nodes are joined by EFA, which others use too: published collectives on {} such nodes got "
+               "{:.0f} to "
+               "{:.0f} % of what they get here, {:.0f} % in the median (variability.weather: {} draws it)",
+               nodes, percent(0.05), percent(0.95), percent(0.5), kPublishedWeather)}};
 }
 
-Note textbook_note() {
-  return {
-      "textbook-physics",
-      "textbook physics: no GPU is named (cluster.gpu), so interference, copies and the spread of GPUs are "
-      "left out"};
-}
-
-std::vector<Note> architecture_notes(const GpuDescription& gpu, const Topology& topology) {
-  // NCCL counts Turing as Volta.
-  auto counted = gpu.architecture == "turing" ? "volta" : gpu.architecture;
-  if (!topology.nccl || counted.empty() || counted == nccl::name(topology.nccl->gpu)) return {};
-  return {{"other-topology",
-           fmt::format("the GPU is {} ({}), and the topology's nodes have {} GPUs: compute times are of the "
-                       "one and collectives of the other. Is it the right topology ('ddpsim list "
-                       "topologies')?",
-                       gpu.name, gpu.architecture, nccl::name(topology.nccl->gpu))}};
+std::optional<Note> textbook_note(const LeftOut& left_out) {
+  std::vector<std::string_view> what;
+  if (left_out.interference) what.push_back("interference");
+  if (left_out.copies) what.push_back("copies");
+  if (left_out.spread) what.push_back("the spread of GPUs");
+  if (what.empty()) return std::nullopt;
+  return Note{"textbook-physics",
+              fmt::format("textbook physics: no GPU is named (cluster.gpu), so {} {} left out",
+                          in_words(what), what.size() == 1 && !left_out.copies ? "is" : "are")};
 }
 
 Note registration_guessed_note() {

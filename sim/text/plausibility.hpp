@@ -16,11 +16,16 @@ void settle_broadcasts(Scenario& scenario);
 // Where buckets depend on an order of registration that the trace does not say.
 Note registration_guessed_note();
 
-// Where nothing says which GPU computes, and nobody asked for textbook physics.
-Note textbook_note();
+// Where nothing says which GPU computes, and nobody asked for textbook physics: what is not applied. None:
+// everything is.
+struct LeftOut {
+  bool interference = false, copies = false, spread = false;
+};
+std::optional<Note> textbook_note(const LeftOut& left_out);
 
-// Where nodes are joined by a fabric that others use too (EFA), and nobody said what it gives.
-std::vector<Note> weather_notes(const Topology& topology, const Scenario& scenario);
+// What others leave of a fabric (EFA): nobody said it (code fabric-weather; `is_said`: somebody said that it
+// is all), or it is known of fewer nodes (weather-extrapolated).
+std::vector<Note> weather_notes(const Topology& topology, const Scenario& scenario, bool is_said);
 
 // Links slower than anything GPUs are joined by: 5 ms where 5 us was meant, 1 B/s; more GPUs than the sources
 // of the topology describe. Codes link-latency, link-bandwidth, topology-extent.

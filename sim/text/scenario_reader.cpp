@@ -64,12 +64,26 @@ SourceSpan shard_group_place(const Value& root, const Value* fsdp) {
   return strategy ? strategy->value.span : root.span;
 }
 
+// Where no GPU is known, what nothing else says either.
+LeftOut left_out_of(const Scenario& scenario, const Value* physics) {
+  bool is_asked_for = physics && physics->kind == Value::Kind::scalar;  // none
+  if (scenario.gpu || is_asked_for || scenario.world_size == 1) return {};
+  auto says = [physics](const char* key) { return physics && physics->find(key); };
+  const auto& spread = scenario.physics.spread;
+  bool is_drawn = scenario.sampled && scenario.sampled->variability.draws_ranks();
+  return {!says("interference") && !says("calibration"), !says("pass_bandwidth") && !says("passes"),
+          spread.ranks == 0 && spread.nodes == 0 && !is_drawn};
+}
+
 void check_weather(const Value& section, const Variability& variability, const Scenario& scenario) {
   if (!variability.weather) return;
   const auto& place = section.find("weather")->value.span;
   if (!scenario.communication)
     throw InputError(place, "a measured table says nothing of the nodes between which the weather is",
                      "add cluster.topology and leave algorithm: measured out");
+  if (scenario.communication->gloo)
+    throw InputError(place, "weather is of links between GPUs, and Gloo's times are those of hosts too",
+                     "leave variability.weather out, or backend: gloo");
   if (scenario.fidelity != Fidelity::closed_form)
     throw InputError(
         place,
@@ -110,9 +124,11 @@ void ScenarioReader::read_variability(const Value& value, const Value& cluster, 
       [this](const Value& fabric) { return resolve(PresetKind::fabrics, fabric); });
   if (variability.is_off()) return;
   check_weather(value, variability, scenario);
-  // What differs for the whole run is drawn too, once.
+  // What differs for the whole run is drawn too, once, with what differs between iterations.
   const auto& spread = scenario.physics.spread;
-  if (variability.ranks || variability.nodes) {
+  if (!variability.draws_ranks()) {
+    // Weather alone: GPUs differ as ever, and results are for the slowest on average.
+  } else if (variability.ranks || variability.nodes) {
     if (spread_section)
       throw InputError(spread_section->span, "variability.ranks and .nodes draw what GPUs differ in",
                        "remove 'spread', or those");
@@ -122,7 +138,7 @@ void ScenarioReader::read_variability(const Value& value, const Value& cluster, 
     if (spread.nodes > 0) variability.nodes = LogNormal{spread.nodes};
   }
   // One run is drawn, and no range of what might have been.
-  if (auto& range = scenario.physics.range) {
+  if (auto& range = scenario.physics.range; range && variability.draws_ranks()) {
     range->least.spread = range->most.spread = spread;
     if (range->least.interference == range->most.interference) range.reset();
   }
@@ -251,8 +267,6 @@ Scenario ScenarioReader::read(const Value& root) {
     if (const auto* topology = cluster.find("topology"))
       for (auto& note : architecture_notes(*gpu, *find_topology(topology->value)))
         scenario.notes.push_back(std::move(note));
-  } else if (!physics && !spread && !cluster.find("gpu") && scenario.world_size > 1) {
-    scenario.notes.push_back(textbook_note());
   }
   if (scenario.physics.spread.nodes > 0 && !places->knows_nodes)
     throw InputError(spread->span, "without a topology nothing says which ranks a node holds",
@@ -261,8 +275,10 @@ Scenario ScenarioReader::read(const Value& root) {
   if (variability) read_variability(*variability, cluster, slower, spread, *places, scenario);
   settle_broadcasts(scenario);
   if (const auto* topology = cluster.find("topology"))
-    for (auto& note : weather_notes(*find_topology(topology->value), scenario))
+    for (auto& note : weather_notes(*find_topology(topology->value), scenario,
+                                    variability && variability->find("weather")))
       scenario.notes.push_back(std::move(note));
+  if (auto note = textbook_note(left_out_of(scenario, physics))) scenario.notes.push_back(std::move(*note));
   if (scenario.measured_table)
     for (auto& note : table_notes(*scenario.measured_table)) scenario.notes.push_back(std::move(note));
   scenario.validation = read_validation_section(validation, resolve_path);

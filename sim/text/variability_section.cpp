@@ -67,7 +67,7 @@ class VariabilityReader {
     if (weather && !is_word(*weather, "none"))
       variability.weather =
           weather->kind == Value::Kind::map ? read_weather(*weather) : read_weather_file(fabric_(*weather));
-    if (!jitter && weather && !has_spread()) return variability;
+    if (!jitter && variability.weather && !has_spread()) return variability;
     if (!jitter)
       variability.jitter = of_trace(value.span);
     else

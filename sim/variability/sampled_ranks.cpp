@@ -159,6 +159,19 @@ class Growth {
   std::vector<Sum> sums_;
 };
 
+// One number in each n-th of 0 to 1, in a random order: their quantiles are those of the distribution,
+// however few they are.
+std::vector<double> spread_evenly(int n, Random random) {
+  std::vector<double> numbers;
+  boost::random::uniform_real_distribution<double> within(0, 1);
+  for (int i = 0; i < n; ++i) numbers.push_back((i + within(random)) / n);
+  for (std::size_t i = numbers.size(); i > 1; --i) {
+    boost::random::uniform_int_distribution<std::size_t> other(0, i - 1);
+    std::swap(numbers[i - 1], numbers[other(random)]);
+  }
+  return numbers;
+}
+
 }  // namespace
 
 double SlowForTheRun::chance_of_any() const {
@@ -174,11 +187,9 @@ SampledRanks sample_ranks(const Variability& variability, std::span<const RankPl
     auto factors = draws.in_iteration(static_cast<std::uint32_t>(iteration));
     sampled.slowest.push_back(slowest_of(factors, ranks));
     growth.add(std::move(factors));
-    if (variability.weather) {
-      auto random = random_numbers(variability.seed, kWeather, static_cast<std::uint32_t>(iteration));
-      sampled.weather.push_back(boost::random::uniform_real_distribution<double>(0, 1)(random));
-    }
   }
+  if (variability.weather)
+    sampled.weather = spread_evenly(variability.iterations, random_numbers(variability.seed, kWeather, 0));
   sampled.growth = growth.take();
   sampled.slow_for_the_run = draws.slow_for_the_run();
   return sampled;

@@ -43,7 +43,8 @@ struct Variability {
   std::vector<SlowOnes> slow;
   std::optional<Weather> weather;  // drawn for each iteration
 
-  [[nodiscard]] bool is_off() const { return !jitter && !ranks && !nodes && slow.empty() && !weather; }
+  [[nodiscard]] bool is_off() const { return !draws_ranks() && !weather; }
+  [[nodiscard]] bool draws_ranks() const { return jitter || ranks || nodes || !slow.empty(); }
   [[nodiscard]] bool needs_nodes() const;
 };
 
