@@ -52,7 +52,7 @@ void memory(const ScenarioOptions& options) {
         "activations");
   scenario.notes.insert(scenario.notes.begin(), of_ds_config.begin(), of_ds_config.end());
   const auto& step = *scenario.model_step;
-  MemoryMetrics metrics{*scenario.memory(), step.gpu.memory, step.gpu.name};
+  MemoryMetrics metrics{*scenario.memory(), step.gpu.memory, step.gpu.name, scenario.memory_of_others()};
   std::vector<MemoryOption> advice;
   if (!metrics.fits()) {
     advice = other_strategies(options, root, scenario);

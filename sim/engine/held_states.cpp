@@ -66,10 +66,29 @@ HeldStates held_by(const MegatronPlan& plan, const Scenario& scenario) {
           .state = mixed_precision_state(plan.param_dtype, plan.reduce_dtype)};
 }
 
+// GPU 0 holds what was reduced beside its own gradients, the others' outputs, and their losses' logits.
+HeldStates held_by(const SingleProcessPlan& plan, const Scenario& scenario) {
+  const auto& step = *scenario.model_step;
+  auto others = static_cast<double>(plan.replicas - 1);
+  HeldStates held{.buckets = scenario.trace->bytes()};
+  held.buckets += (1.0 + others) * plan.options.outputs;
+  if (plan.options.loss > Seconds())
+    held.buckets += Bytes(others * step.software.memory_use.logit_bytes *
+                          static_cast<double>(step.step.shape.tokens() * step.model.vocab));
+  return held;
+}
+
+// Workers have no optimizer.
+HeldStates held_by(const ServerPlan&, const Scenario& scenario) {
+  auto state = scenario.model_step->state;
+  state.optimizer = state.step_copy = 0;
+  return {.state = state};
+}
+
 }  // namespace
 
 HeldStates Scenario::held_states() const {
-  if (sharded) return std::visit([&](const auto& one) { return held_by(one, *this); }, *sharded);
+  if (strategy_plan) return std::visit([&](const auto& one) { return held_by(one, *this); }, *strategy_plan);
   // DistributedDataParallel keeps its buckets beside the gradients, unless those are views of them
   // (reducer.cpp); a flat buffer does the same. PowerSGD keeps what its compression lost.
   bool has_buckets =

@@ -44,6 +44,8 @@ struct StepProgram {
   std::vector<std::optional<std::size_t>> ready;
   // The compute op before the last backward pass; none: what comes before takes what it computes.
   std::optional<std::size_t> before_last_backward;
+  // Of all ranks but 0, where that one does more: the same ops, of which some take no time.
+  std::optional<Program> others;
 };
 
 // One line an op, for people and tests: "3 all_reduce 2: all_reduce of 25 MiB on 0, after 1 2".

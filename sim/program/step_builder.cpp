@@ -23,7 +23,8 @@ std::size_t StepBuilder::collective(Activity activity, Operation operation, std:
 }
 
 std::size_t StepBuilder::collective(std::size_t communicator, Activity activity, Operation operation,
-                                    std::size_t index, Bytes bytes, std::vector<std::size_t> after) {
+                                    std::size_t index, Bytes bytes, std::vector<std::size_t> after,
+                                    Seconds longer) {
   auto& ops = result_.program.ops;
   Op op;
   op.kind = Op::Kind::collective;
@@ -33,7 +34,8 @@ std::size_t StepBuilder::collective(std::size_t communicator, Activity activity,
   op.operation = operation;
   op.bytes = bytes;
   op.after = std::move(after);
-  if (!std::exchange(has_communicated_, true)) op.duration = overheads_.first_start;
+  op.duration = longer;
+  if (!std::exchange(has_communicated_, true)) op.duration += overheads_.first_start;
   ops.push_back(std::move(op));
   return ops.size() - 1;
 }

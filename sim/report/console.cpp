@@ -85,7 +85,8 @@ void print_compute(std::ostream& out, const IterationMetrics& m) {
             100 * (memory->parts.peak() / memory->capacity), gigabytes(memory->parts.parameters),
             gigabytes(memory->parts.gradients), gigabytes(memory->parts.optimizer),
             gigabytes(memory->parts.activations), gigabytes(memory->parts.buckets),
-            gigabytes(memory->parts.other)));
+            gigabytes(memory->parts.other)) +
+            (memory->others ? fmt::format("; of GPU 0, the others {}", gigabytes(*memory->others)) : ""));
   if (m.price)
     print_fact(
         out, "cost",
@@ -106,6 +107,12 @@ void print_facts(std::ostream& out, const IterationMetrics& m) {
     throughput += fmt::format("{}scaling efficiency {:.1f} %", throughput.empty() ? "" : ", ",
                               100 * *m.scaling_efficiency);
   if (!throughput.empty()) print_fact(out, "throughput", throughput);
+  if (const auto& servers = m.asynchronous)
+    print_fact(
+        out, "updates",
+        fmt::format("{:.4g} a second of all workers; staleness {:.1f} on average, {:.1f} of the slowest "
+                    "worker's",
+                    servers->updates_per_s, servers->mean_staleness, servers->most_staleness));
   print_compute(out, m);
   auto buckets = fmt::format("strategy {}, {} bucket{}", strategy_name(m.strategy), m.n_buckets,
                              m.n_buckets == 1 ? "" : "s");

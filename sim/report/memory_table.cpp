@@ -41,6 +41,9 @@ void print_memory(std::ostream& out, const MemoryMetrics& memory, std::span<cons
     out << misfit_line(memory) << '\n';
   for (const auto& [name, bytes] : rows_of(parts)) print_row(out, name, bytes, memory.capacity);
   print_row(out, "peak", parts.peak(), memory.capacity);
+  if (memory.others)
+    out << fmt::format("of GPU 0, which has the loss and the optimizer; the others hold {:.1f} GB\n",
+                       memory.others->value() / 1e9);
   if (options.empty()) return;
   out << "\nwhat would change it\n";
   for (const auto& option : options)

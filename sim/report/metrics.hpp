@@ -72,12 +72,22 @@ struct ComputeRates {
 struct MemoryMetrics {
   MemoryParts parts;
   Bytes capacity;
-  std::string gpu;  // its name
+  std::string gpu;                   // its name
+  std::optional<Bytes> others = {};  // the peak of all GPUs but 0, where that one holds more
   [[nodiscard]] bool fits() const { return parts.peak() <= capacity * kFittingShare; }
+};
+
+// Workers that wait for no other one. Staleness: how many updates of others the servers apply between a
+// worker's pull and its own update.
+struct AsynchronousMetrics {
+  double updates_per_s = 0;
+  double mean_staleness = 0;  // over all updates
+  double most_staleness = 0;  // of the slowest worker's
 };
 
 struct IterationMetrics {
   int world_size = 0;
+  std::optional<AsynchronousMetrics> asynchronous;
   int group_size = 0;  // ranks that reduce with the reported one, itself included
   Strategy strategy = Strategy::ddp;
   std::optional<Bytes> bucket_cap;
@@ -142,6 +152,7 @@ struct IterationContext {
   std::string algorithm;  // "ring", "measured"
   std::string fidelity;   // "lazy", ...
   int collective_workers = 1;
+  bool is_asynchronous = false;                       // workers of parameter servers that wait for no other
   std::vector<CommunicatorRanks> communicators = {};  // by the program's; empty: one, of the whole group
   // Of a group's collective; none where nothing is chosen.
   std::function<CollectiveChoice(std::size_t group, Operation operation, Bytes bytes)> choice = nullptr;

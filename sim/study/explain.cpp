@@ -132,7 +132,8 @@ std::vector<Change> changes_of(const WhatIf& what_if, const Scenario& scenario,
   add_caps(scenario, changes, left_out);
   add_views(scenario, changes, left_out);
   std::vector<std::string_view> strategies{"ddp", "overlap", "flat", "naive"};
-  if (scenario.sharded) strategies = {"fsdp", "fsdp1", "hsdp", "zero1", "zero2", "zero3", "megatron", "ddp"};
+  if (scenario.strategy_plan)
+    strategies = {"fsdp", "fsdp1", "hsdp", "zero1", "zero2", "zero3", "megatron", "ddp"};
   for (auto strategy : strategies)
     if (strategy != strategy_name(scenario.plan.strategy))
       changes.push_back({fmt::format("strategy {}", strategy), {fmt::format("strategy={}", strategy)}});

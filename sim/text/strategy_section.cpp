@@ -3,6 +3,8 @@
 
 #include <fmt/core.h>
 
+#include "sim/base/quantity.hpp"
+#include "sim/cost/direct_sends.hpp"
 #include "sim/text/plausibility.hpp"
 #include "sim/text/scenario_reader.hpp"
 #include "sim/trace/forward_ends.hpp"
@@ -45,7 +47,7 @@ void note_unused_ddp_keys(const Value& root, Strategy strategy, std::vector<Note
         {"ddp-unused", fmt::format("strategy {} does without {}", strategy_name(strategy), unused)});
 }
 
-// Which of kShardedSections it reads; null: none.
+// Which of kStrategySections it reads; null: none.
 const char* section_of(Strategy strategy) {
   switch (strategy) {
     case Strategy::fsdp:
@@ -59,6 +61,10 @@ const char* section_of(Strategy strategy) {
       return "zero";
     case Strategy::megatron:
       return "megatron";
+    case Strategy::data_parallel:
+      return "data_parallel";
+    case Strategy::parameter_server:
+      return "parameter_server";
     default:
       return nullptr;
   }
@@ -72,12 +78,14 @@ const Value* find_section(const Value& root, const char* name) {
 // They are read all the same: mistakes are found whatever the strategy is.
 void check_unused_sections(const Value& root, Strategy strategy, std::vector<Note>& notes) {
   const auto* own = section_of(strategy);
-  for (std::string_view name : kShardedSections) {
+  for (std::string_view name : kStrategySections) {
     const auto* section = find_section(root, name.data());
     if (!section || (own && name == own)) continue;
     if (name == "fsdp") read_fsdp_section(section, DType::bfloat16);
     if (name == "zero") read_zero_section(section, DType::bfloat16);
     if (name == "megatron") read_megatron_section(section, DType::bfloat16);
+    if (name == "data_parallel") read_data_parallel_section(section);
+    if (name == "parameter_server") read_parameter_server_section(section);
     notes.push_back({fmt::format("{}-unused", name), fmt::format("strategy {} does without the section '{}'",
                                                                  strategy_name(strategy), name)});
   }
@@ -103,14 +111,86 @@ void note_dtypes(const BucketedPlan& plan, std::vector<Note>& notes) {
                    is_megatron ? "megatron.grad_reduce_in_fp32" : "zero.reduce_dtype")});
 }
 
+// What a model's replica takes, where the section does not say it: tokens of 8 bytes, and logits, whose loss
+// is outside the module. Of a trace nobody knows.
+SingleProcessOptions single_process_options(const DataParallelSection& section, Scenario& scenario) {
+  SingleProcessOptions options;
+  if (const auto& known = scenario.model_step) {
+    const auto& shape = known->step.shape;
+    const auto& software = known->software;
+    auto tokens = static_cast<double>(shape.tokens());
+    double logits = tokens * static_cast<double>(known->model.vocab);
+    options.inputs = Bytes(8 * tokens);
+    options.outputs = Bytes(activation_bytes(known->step.precision) * logits);
+    if (section.outputs.value_or(options.outputs) > Bytes())
+      options.loss = Bytes(software.loss_bytes * logits) / (known->gpu.memory_bandwidth * software.memory);
+    TransformerTimes times(known->model, known->gpu, software, known->step.precision, shape);
+    options.host_forward = static_cast<double>(known->model.layers) * times.block().forward.host;
+  }
+  std::string unknown;
+  auto take = [&](const char* key, const auto& given, auto& value) {
+    if (!given && !scenario.model_step) unknown += fmt::format("{}{}", unknown.empty() ? "" : ", ", key);
+    value = given.value_or(value);
+  };
+  take("inputs", section.inputs, options.inputs);
+  take("outputs", section.outputs, options.outputs);
+  take("loss", section.loss, options.loss);
+  take("host_forward", section.host_forward, options.host_forward);
+  if (!unknown.empty())
+    scenario.notes.push_back(
+        {"data-parallel-unknown",
+         fmt::format(
+             "a trace does not say what DataParallel scatters, gathers, computes on GPU 0 and launches "
+             "for each replica: they count as nothing (data_parallel: {})",
+             unknown)});
+  return options;
+}
+
+StrategyPlan make_single_process(const Value& root, const DataParallelSection& section, Scenario& scenario) {
+  auto plan = make_single_process_plan(*scenario.trace, single_process_options(section, scenario),
+                                       scenario.groups.front().ranks);
+  plan.scatter = plan.options.inputs / scenario.host.copy_bandwidth;
+  const auto* communication = scenario.communication.get();
+  if (!communication) return plan;
+  const auto& gpus = communication->groups.front();
+  if (communication->groups.size() > 1 || ranks_by_node(*communication->cluster, gpus).size() > 1)
+    throw InputError(root.find("strategy")->value.span, "one process drives the GPUs of one machine",
+                     "use a world_size within a node, or strategy: ddp");
+  if (communication->gloo)
+    throw InputError(root.find("strategy")->value.span, "one process does not communicate with Gloo",
+                     "remove 'backend: gloo'");
+  if (plan.options.outputs > Bytes())
+    plan.gather = DirectSends(*communication->cluster, std::span(gpus).subspan(1), std::span(gpus).first(1),
+                              DirectSends::Ways::to)
+                      .time(plan.options.outputs);
+  return plan;
+}
+
+StrategyPlan make_server_plan(const ServerOptions& options, Scenario& scenario) {
+  ServerPlan plan{options, 0, {}};
+  for (const auto& group : scenario.groups) plan.workers += group.ranks;
+  if (options.synchronous || !scenario.communication) return plan;
+  auto elements = static_cast<double>(total_elements(*scenario.trace));
+  auto links = Seconds(scenario.communication->server_round * scenario.trace->bytes().value());
+  auto updates = Seconds(plan.workers * elements / options.servers / options.update_rate);
+  scenario.notes.push_back(
+      {"server-round",
+       fmt::format("no worker steps in less than {}, which is how long the servers' {} busy with a step of "
+                   "each of {} workers; the fabric's latency and queues beyond that are left out",
+                   format_seconds(std::max(links, updates)), links >= updates ? "links are" : "hosts are",
+                   plan.workers)});
+  plan.round = std::max(links, updates);
+  return plan;
+}
+
 // `shards`: ranks that hold the model together, where the strategy shards within groups.
-ShardedPlan make_sharded_plan(const Value& root, Strategy strategy, const FsdpOptions& fsdp, int shards,
-                              Scenario& scenario) {
+StrategyPlan make_strategy_plan(const Value& root, Strategy strategy, const FsdpOptions& fsdp, int shards,
+                                Scenario& scenario) {
   const auto& trace = *scenario.trace;
   const auto* section = find_section(root, section_of(strategy));
   int ranks = scenario.groups.front().ranks;
   auto dtype = computed_in(scenario);
-  auto noted = [&](auto plan) -> ShardedPlan {
+  auto noted = [&](auto plan) -> StrategyPlan {
     note_dtypes(plan, scenario.notes);
     return plan;
   };
@@ -122,6 +202,10 @@ ShardedPlan make_sharded_plan(const Value& root, Strategy strategy, const FsdpOp
       return noted(make_zero3_plan(trace, read_zero_section(section, dtype), ranks));
     case Strategy::megatron:
       return noted(make_megatron_plan(trace, read_megatron_section(section, dtype), ranks));
+    case Strategy::data_parallel:
+      return make_single_process(root, read_data_parallel_section(section), scenario);
+    case Strategy::parameter_server:
+      return make_server_plan(read_parameter_server_section(section), scenario);
     default:
       break;
   }
@@ -134,17 +218,19 @@ ShardedPlan make_sharded_plan(const Value& root, Strategy strategy, const FsdpOp
   return plan;
 }
 
-// Megatron's buffer is in that order, and so are ZeRO 1's buckets where it reduces after backward.
-bool is_in_order_of_registration(const ShardedPlan& plan) {
+// Megatron's buffer is in that order, DataParallel's pieces, and ZeRO 1's buckets where it reduces after
+// backward.
+bool is_in_order_of_registration(const StrategyPlan& plan) {
   const auto* zero = std::get_if<ZeroPlan>(&plan);
-  return std::holds_alternative<MegatronPlan>(plan) ||
+  return std::holds_alternative<MegatronPlan>(plan) || std::holds_alternative<SingleProcessPlan>(plan) ||
          (zero && zero->strategy == Strategy::zero1 && !zero->overlaps);
 }
 
-// ZeRO 1 and 2 run no module by itself.
-bool needs_forward_ends(const ShardedPlan& plan) {
+// The others run no module by itself.
+bool needs_forward_ends(const StrategyPlan& plan) {
   const auto* megatron = std::get_if<MegatronPlan>(&plan);
-  return megatron ? megatron->options.overlap_param_gather : !std::holds_alternative<ZeroPlan>(plan);
+  return megatron ? megatron->options.overlap_param_gather
+                  : std::holds_alternative<FsdpPlan>(plan) || std::holds_alternative<Zero3Plan>(plan);
 }
 
 // What the model says that is computed, or that the trace's header names.
@@ -193,37 +279,39 @@ void ScenarioReader::read_strategy(const Value& root, Strategy strategy, const F
         groups->value.span, "every GPU would compute the whole model",
         "tensor-parallel groups take the trace of one shard; of a model they are not simulated yet");
   check_unused_sections(root, strategy, scenario.notes);
-  if (!is_sharded(strategy)) {
+  if (!section_of(strategy)) {
     scenario.plan = make_plan_at(root, *scenario.trace, strategy, options);
     return;
   }
   const auto& place = root.find("strategy")->value.span;
   note_unused_ddp_keys(root, strategy, scenario.notes);
   if (scenario.measured_table)
-    throw InputError(place, "a measured table knows all-reduces, and a sharded strategy also gathers",
+    throw InputError(place,
+                     fmt::format("a measured table knows all-reduces only, and strategy {} does more",
+                                 strategy_name(strategy)),
                      "use another algorithm than measured");
   if (!options.unused_parameters.empty())
     throw InputError(place, "unused parameters are DistributedDataParallel's",
                      "remove workload.unused_parameters");
   for (const auto& group : scenario.groups)
-    if (group.ranks != scenario.groups.front().ranks)
+    if (strategy != Strategy::parameter_server && group.ranks != scenario.groups.front().ranks)
       throw InputError(place, "groups of different sizes would hold different shards",
                        "make the groups equal");
-  if (const auto& communication = scenario.communication; communication && communication->nccl.empty() &&
-                                                          !communication->gloo &&
-                                                          communication->options.algorithm != Algorithm::ring)
+  if (const auto& communication = scenario.communication;
+      is_sharded(strategy) && communication && communication->nccl.empty() && !communication->gloo &&
+      communication->options.algorithm != Algorithm::ring)
     scenario.notes.push_back(
         {"rings-only", "all-gathers and reduce-scatters are rings whatever collective.algorithm says"});
   int shards = scenario.groups.front().ranks;
   if (shards_within_groups(strategy))
     shards = scenario.communication ? static_cast<int>(scenario.communication->groups.front().size())
                                     : fsdp.shard_group.value_or(shards);
-  scenario.sharded =
-      std::make_shared<const ShardedPlan>(make_sharded_plan(root, strategy, fsdp, shards, scenario));
-  scenario.plan = reduction_plan(*scenario.trace, *scenario.sharded, options.accumulation_steps);
-  if (auto note = forward_ends(*scenario.trace).note; note && needs_forward_ends(*scenario.sharded))
+  scenario.strategy_plan =
+      std::make_shared<const StrategyPlan>(make_strategy_plan(root, strategy, fsdp, shards, scenario));
+  scenario.plan = reduction_plan(*scenario.trace, *scenario.strategy_plan, options.accumulation_steps);
+  if (auto note = forward_ends(*scenario.trace).note; note && needs_forward_ends(*scenario.strategy_plan))
     scenario.notes.push_back(std::move(*note));
-  if (scenario.trace->registration_guessed && is_in_order_of_registration(*scenario.sharded))
+  if (scenario.trace->registration_guessed && is_in_order_of_registration(*scenario.strategy_plan))
     scenario.notes.push_back(registration_guessed_note());
 }
 

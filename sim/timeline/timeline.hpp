@@ -22,6 +22,13 @@ enum class Activity {
   all_gather,             // of a unit's parameters
   reduce_scatter,         // of a unit's gradients
   used_parameter_bitmap,  // the small extra all-reduce of find_unused_parameters
+  replicate,              // DataParallel's broadcast of parameters
+  reduce,                 // of gradients to GPU 0
+  push,                   // of a gradient to parameter servers
+  pull,                   // of a parameter from them
+  serve,                  // parameter servers with a step of all workers
+  host_copy,              // between host and GPU
+  peer_copy,              // of outputs to GPU 0, of their gradients from it
 };
 
 // "all_reduce"
