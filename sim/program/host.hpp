@@ -8,6 +8,9 @@ struct Host {
   BytesPerSecond copy_bandwidth;  // between it and each GPU, one way, all GPUs copying at once
   double adam_rate = 0;           // parameters a second that Adam steps on it, for all of its ranks together
   int ranks = 1;
+  [[nodiscard]] Seconds copy(Bytes bytes) const { return bytes / copy_bandwidth; }
+  // While all of its ranks step as many.
+  [[nodiscard]] Seconds adam(double parameters) const { return Seconds(ranks * parameters / adam_rate); }
   bool operator==(const Host&) const = default;
 };
 

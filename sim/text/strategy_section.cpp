@@ -111,6 +111,19 @@ void note_dtypes(const BucketedPlan& plan, std::vector<Note>& notes) {
                    is_megatron ? "megatron.grad_reduce_in_fp32" : "zero.reduce_dtype")});
 }
 
+// Parameters, gradients and moments of all ranks of a host.
+void note_host_memory(Scenario& scenario, double bytes_of_a_parameter) {
+  auto bytes =
+      scenario.host.ranks * bytes_of_a_parameter * static_cast<double>(total_elements(*scenario.trace));
+  scenario.notes.push_back(
+      {"host-memory",
+       fmt::format(
+           "each host keeps {:.1f} GB of what its {} GPUs offload, and steps {:.3g} parameters a second "
+           "(host.adam_rate); copies take {} (host.copy_bandwidth)",
+           bytes / 1e9, scenario.host.ranks, scenario.host.adam_rate,
+           format_bandwidth(scenario.host.copy_bandwidth))});
+}
+
 // What a model's replica takes, where the section does not say it: tokens of 8 bytes, and logits, whose loss
 // is outside the module. Of a trace nobody knows.
 SingleProcessOptions single_process_options(const DataParallelSection& section, Scenario& scenario) {
@@ -191,13 +204,23 @@ StrategyPlan make_strategy_plan(const Value& root, Strategy strategy, const Fsdp
   int ranks = scenario.groups.front().ranks;
   auto dtype = computed_in(scenario);
   auto noted = [&](auto plan) -> StrategyPlan {
+    plan.host = scenario.host;
+    if constexpr (requires { plan.options.offload_optimizer; })
+      if (plan.options.offload_optimizer)
+        note_host_memory(scenario, (plan.options.offload_param ? 18.0 : 16.0) / ranks);
     note_dtypes(plan, scenario.notes);
     return plan;
   };
   switch (strategy) {
     case Strategy::zero1:
-    case Strategy::zero2:
-      return noted(make_zero_plan(trace, strategy, read_zero_section(section, dtype), ranks));
+    case Strategy::zero2: {
+      auto options = read_zero_section(section, dtype);
+      if (options.offload_param)
+        throw InputError(section->find("offload_param")->value.span,
+                         "only zero3 has parameters that can be offloaded",
+                         "remove it, or use strategy: zero3");
+      return noted(make_zero_plan(trace, strategy, options, ranks));
+    }
     case Strategy::zero3:
       return noted(make_zero3_plan(trace, read_zero_section(section, dtype), ranks));
     case Strategy::megatron:
@@ -209,7 +232,16 @@ StrategyPlan make_strategy_plan(const Value& root, Strategy strategy, const Fsdp
     default:
       break;
   }
-  auto plan = make_fsdp_plan(trace, strategy, fsdp, shards, ranks / shards);
+  auto plan = [&] {
+    try {
+      return make_fsdp_plan(trace, strategy, fsdp, shards, ranks / shards);
+    } catch (const InputError& error) {
+      throw error.at(section->find("units")->value.span);
+    }
+  }();
+  plan.host = scenario.host;
+  if (fsdp.cpu_offload)
+    note_host_memory(scenario, 4.0 * bytes_per_element(trace.gradients.front().dtype) / shards);
   if (plan.units.size() == 1)
     scenario.notes.push_back(
         {"one-unit",
