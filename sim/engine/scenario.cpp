@@ -30,8 +30,14 @@ std::vector<RankGroup> groups_with_spread(const Scenario& scenario) {
                                [](const auto& a, const auto& b) { return a.slowdown < b.slowdown; });
     if (of->ranks > 1) {
       auto others = *of;
-      ++others.rank;
       --others.ranks;
+      if (others.stragglers.empty()) {
+        ++others.rank;
+      } else {
+        others.stragglers.erase(others.stragglers.begin());
+        others.rank = others.stragglers.front();
+        of->stragglers.resize(1);
+      }
       of = group.rank_classes.insert(of + 1, std::move(others)) - 1;
     }
     of->ranks = 1;

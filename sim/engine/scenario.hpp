@@ -33,6 +33,7 @@ struct RankClass {
   double slowdown = 1;
   // Of Communication's groups those that it is in, by axis; empty: of each axis that of its RankGroup.
   std::vector<std::size_t> communicators = {};
+  std::vector<int> stragglers = {};  // all of them, where they are few and slower than others
   bool operator==(const RankClass&) const = default;
 };
 

@@ -150,7 +150,9 @@ RankTimeline empty_timeline(std::span<const RankGroup> groups, const std::vector
     const auto& alike = groups[member].rank_classes[rank_class];
     ranks.ranks += alike.ranks;
     ranks.rank = std::min(ranks.rank, alike.rank);
+    ranks.stragglers.insert(ranks.stragglers.end(), alike.stragglers.begin(), alike.stragglers.end());
   }
+  std::ranges::sort(ranks.stragglers);
   ranks.slowdown = one.slowdown;
   return ranks;
 }

@@ -4,7 +4,8 @@
 #include <cmath>
 #include <cstdint>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "sim/base/check.hpp"
@@ -35,6 +36,8 @@ std::vector<int> lanes_of(const std::vector<Span>& spans) {
 std::string class_name(const RankTimeline& ranks, bool synthetic) {
   auto name = ranks.ranks == 1 ? fmt::format("rank {} (1 rank", ranks.rank)
                                : fmt::format("ranks like {} ({} ranks", ranks.rank, ranks.ranks);
+  if (ranks.ranks > 1 && ranks.stragglers.size() == static_cast<std::size_t>(ranks.ranks))
+    name = fmt::format("ranks {} ({} ranks", fmt::join(ranks.stragglers, ", "), ranks.ranks);
   if (ranks.slowdown != 1) name += fmt::format(", {:.4g}x slower", ranks.slowdown);
   if (synthetic) name += ", times estimated";
   return name + ")";

@@ -257,12 +257,18 @@ void measure_asynchronous(const Timeline& timeline, const IterationContext& cont
 
 }  // namespace
 
-std::string misfit_line(const MemoryMetrics& memory) {
+std::string_view fit_word(Bytes peak, Bytes capacity) {
+  if (peak > capacity) return "does not fit";
+  return peak > capacity * kFittingShare ? "may not fit" : "fits";
+}
+
+std::string fit_line(const MemoryMetrics& memory) {
   double share = memory.parts.peak() / memory.capacity;
   auto how = share > 1 ? fmt::format("{:.2f} times its memory", share)
-                       : fmt::format("{:.0f} % of its memory, and above {:.0f} % it may not", 100 * share,
-                                     100 * kFittingShare);
-  return fmt::format("{}: {:.1f} GB on {} of {:.0f} GB, {}", share > 1 ? "does not fit" : "may not fit",
+                       : fmt::format("{:.0f} % of its memory", 100 * share);
+  if (!memory.fits() && share <= 1)
+    how += fmt::format(", and above {:.0f} % it may not", 100 * kFittingShare);
+  return fmt::format("{}: {:.1f} GB on {} of {:.0f} GB, {}", fit_word(memory.parts.peak(), memory.capacity),
                      memory.parts.peak().value() / 1e9, memory.gpu, memory.capacity.value() / 1e9, how);
 }
 

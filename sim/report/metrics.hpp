@@ -158,8 +158,10 @@ struct IterationContext {
   std::function<CollectiveChoice(std::size_t group, Operation operation, Bytes bytes)> choice = nullptr;
 };
 
-// "does not fit: 112.3 GB of 80.0 GB, 1.40 times the memory of NVIDIA H100 SXM5 80GB"
-std::string misfit_line(const MemoryMetrics& memory);
+// "fits", "may not fit" (close to its memory) or "does not fit".
+std::string_view fit_word(Bytes peak, Bytes capacity);
+// "does not fit: 112.3 GB on NVIDIA H100 SXM5 80GB of 80 GB, 1.40 times its memory"
+std::string fit_line(const MemoryMetrics& memory);
 
 // Throws InternalError when nothing was communicated or the terms do not add up.
 IterationMetrics measure(const Timeline& timeline, const IterationContext& context);

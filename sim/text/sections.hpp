@@ -61,6 +61,9 @@ using Slowdowns = std::map<int, double>;
 Slowdowns read_stragglers(const config::Value* stragglers, int world_size,
                           const std::function<std::vector<int>(int node)>& ranks_of_node);
 
+// More than so many have the name of the first.
+inline constexpr std::size_t kMostNamedStragglers = 8;
+
 // The ranks by slowdown, each class named by its lowest rank.
 std::vector<RankClass> classify(std::span<const int> ranks, const Slowdowns& slowdowns);
 

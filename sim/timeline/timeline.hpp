@@ -54,6 +54,7 @@ struct RankTimeline {
   std::vector<std::size_t> communicators;  // which each of the program's is: the first of those it stands for
   int group_size = 0;                      // ranks that reduce with it, itself included
   double slowdown = 1;
+  std::vector<int> stragglers;        // all of them, where they are few and slower than others
   std::vector<Span> compute;          // back to back, in order, over this rank's whole iteration
   std::vector<Span> communication;    // by start; several may be in flight at once
   Seconds backward_start;             // of the last accumulation step: the zero of ready/start/end in results
