@@ -178,6 +178,8 @@ SimulatedIteration replay_on(const Scenario& scenario, std::span<const RankGroup
     communicators.push_back({group.cost, scenario.collective_workers, group.plan});
   for (const auto& job : jobs_of(all.size(), groups)) {
     const auto& ranks = all[job.front()];
+    // Of drawn ranks only the slowest is replayed, with all that there is to do.
+    bool has_first = std::ranges::count(ranks.rank_classes, 0, &RankClass::rank) > 0;
     Seconds start = ranks.offset - zero;
     for (std::size_t c = 0; c < ranks.rank_classes.size(); ++c) {
       double slowdown = ranks.rank_classes[c].slowdown;
@@ -186,7 +188,7 @@ SimulatedIteration replay_on(const Scenario& scenario, std::span<const RankGroup
       auto& one = timeline.rank_classes.emplace_back(empty_timeline(all, job, c));
       one.backward_start = start + slowdown * before;
       for (auto communicator : mine) one.communicators.push_back(groups[communicator].members.front());
-      bool is_other = program.others && ranks.rank_classes[c].rank != 0;
+      bool is_other = program.others && has_first && ranks.rank_classes[c].rank != 0;
       classes.push_back(
           {is_other ? &*program.others : &program.program, slowdown, start - broadcasts, std::move(mine)});
     }
@@ -216,14 +218,20 @@ SimulatedIteration replay_on(const Scenario& scenario, std::span<const RankGroup
   return {std::move(timeline), network->flows()};
 }
 
-// Rank 0 as a class of its own.
+// Rank 0 as a class of its own, where ranks are not drawn.
 void set_first_apart(std::vector<RankGroup>& groups) {
   auto& classes = groups.front().rank_classes;
   auto first = std::ranges::find(classes, 0, &RankClass::rank);
-  if (first->ranks == 1) return;
+  if (first == classes.end() || first->ranks == 1) return;
   auto others = *first;
-  ++others.rank;
   --others.ranks;
+  if (others.stragglers.empty()) {
+    ++others.rank;
+  } else {
+    others.stragglers.erase(others.stragglers.begin());
+    others.rank = others.stragglers.front();
+    first->stragglers.resize(1);
+  }
   first->ranks = 1;
   classes.insert(first + 1, std::move(others));
 }

@@ -275,6 +275,9 @@ Scenario ScenarioReader::read(const Value& root) {
     throw InputError(spread->span, "without a topology nothing says which ranks a node holds",
                      "add cluster.topology, or leave spread.nodes out");
   choose_fidelity(fidelity, scenario);
+  if (variability && scenario.is_asynchronous())
+    throw InputError(variability->span, "iterations of asynchronous workers are not drawn",
+                     "remove 'variability', or write parameter_server: {synchronous: true}");
   if (variability) read_variability(*variability, cluster, slower, spread, *places, scenario);
   settle_broadcasts(scenario);
   if (const auto* topology = cluster.find("topology"))

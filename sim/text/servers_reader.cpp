@@ -45,6 +45,10 @@ int usual_gpu(const RankClass& ranks, const Slowdowns& slowdowns, const std::vec
 
 void check_refused(const ClusterSection& section, const std::vector<int>& gpu_of_rank,
                    const ServerOptions& options, const SourceSpan& place) {
+  if (section.background && !options.synchronous)
+    throw InputError(section.background->span,
+                     "asynchronous workers are in a steady state, alone on the links",
+                     "remove cluster.background, or write parameter_server: {synchronous: true}");
   if (section.groups)
     throw InputError(section.groups->span, "parameter servers are those of all workers",
                      "remove cluster.groups");
@@ -111,6 +115,7 @@ void ScenarioReader::add_servers(const Topology& topology, const ClusterSection&
   communication.background = read_background(section.background, *communication.cluster);
 }
 
+// A node's GPUs copy at once. What joins GPUs to a host is the same whatever the job is.
 void ScenarioReader::settle_host(const config::Value& root, const config::Value& cluster,
                                  Scenario& scenario) {
   const auto* given = root.find("host");
@@ -120,18 +125,19 @@ void ScenarioReader::settle_host(const config::Value& root, const config::Value&
   const auto* value = cluster.find("topology");
   auto topology = value ? find_topology(value->value) : nullptr;
   std::optional<BytesPerSecond> copies = section.copy_bandwidth;
-  if (const auto* communication = scenario.communication.get()) {
-    std::vector<int> gpus;
-    for (const auto& group : communication->groups)
-      if (group.size() > gpus.size()) gpus = group;
-    for (const auto& node : ranks_by_node(*communication->cluster, gpus))
-      host.ranks = std::max(host.ranks, static_cast<int>(node.size()));
-    if (!copies) copies = pcie_copy_bandwidth(*communication->cluster, gpus);
-  } else if (topology) {
-    host.ranks = std::min(scenario.world_size, topology->usual_size().value_or(1));
+  if (auto of_node = topology ? topology->usual_size() : std::nullopt) {
+    host.ranks = std::min(scenario.world_size, *of_node);
+    auto& known = copy_bandwidths_[{topology.get(), host.ranks}];
+    if (!copies && !known) {
+      std::vector<int> gpus(static_cast<std::size_t>(host.ranks));
+      std::iota(gpus.begin(), gpus.end(), 0);
+      known =
+          pcie_copy_bandwidth(*topology->build(host.ranks), gpus).value_or(usual_copy_bandwidth(*topology));
+    }
+    if (!copies) copies = known;
   }
-  if (!copies && topology) copies = usual_copy_bandwidth(*topology);
-  host.copy_bandwidth = copies.value_or(BytesPerSecond(24e9));
+  constexpr BytesPerSecond kUsual(24e9);  // PCIe 4.0
+  host.copy_bandwidth = copies.value_or(kUsual);
 }
 
 }  // namespace ddpsim

@@ -4,9 +4,9 @@
 #include <fmt/core.h>
 
 #include "sim/base/quantity.hpp"
-#include "sim/cost/direct_sends.hpp"
 #include "sim/text/plausibility.hpp"
 #include "sim/text/scenario_reader.hpp"
+#include "sim/text/server_plans.hpp"
 #include "sim/trace/forward_ends.hpp"
 #include "sim/trace/parameter_shapes.hpp"
 
@@ -111,6 +111,20 @@ void note_dtypes(const BucketedPlan& plan, std::vector<Note>& notes) {
                    is_megatron ? "megatron.grad_reduce_in_fp32" : "zero.reduce_dtype")});
 }
 
+// Of units by name: a matrix that embedding and head share belongs to the root, which is gathered for both.
+void note_tied_units(const FsdpPlan& plan, Scenario& scenario) {
+  if (!scenario.model_step || !scenario.model_step->model.tied) return;
+  const auto& model = scenario.model_step->model;
+  for (std::size_t u = 1; u < plan.units.size(); ++u)
+    for (auto gradient : plan.units[u].gradients)
+      if (scenario.trace->gradients[gradient].elements == model.vocab * model.hidden)
+        scenario.notes.push_back(
+            {"tied-unit",
+             fmt::format("unit {} has the matrix that embedding and head share: here it is gathered "
+                         "for the embedding only, and PyTorch wants both in one unit, the root",
+                         plan.units[u].name)});
+}
+
 // Parameters, gradients and moments of all ranks of a host.
 void note_host_memory(Scenario& scenario, double bytes_of_a_parameter) {
   auto bytes =
@@ -122,78 +136,6 @@ void note_host_memory(Scenario& scenario, double bytes_of_a_parameter) {
            "(host.adam_rate); copies take {} (host.copy_bandwidth)",
            bytes / 1e9, scenario.host.ranks, scenario.host.adam_rate,
            format_bandwidth(scenario.host.copy_bandwidth))});
-}
-
-// What a model's replica takes, where the section does not say it: tokens of 8 bytes, and logits, whose loss
-// is outside the module. Of a trace nobody knows.
-SingleProcessOptions single_process_options(const DataParallelSection& section, Scenario& scenario) {
-  SingleProcessOptions options;
-  if (const auto& known = scenario.model_step) {
-    const auto& shape = known->step.shape;
-    const auto& software = known->software;
-    auto tokens = static_cast<double>(shape.tokens());
-    double logits = tokens * static_cast<double>(known->model.vocab);
-    options.inputs = Bytes(8 * tokens);
-    options.outputs = Bytes(activation_bytes(known->step.precision) * logits);
-    if (section.outputs.value_or(options.outputs) > Bytes())
-      options.loss = Bytes(software.loss_bytes * logits) / (known->gpu.memory_bandwidth * software.memory);
-    TransformerTimes times(known->model, known->gpu, software, known->step.precision, shape);
-    options.host_forward = static_cast<double>(known->model.layers) * times.block().forward.host;
-  }
-  std::string unknown;
-  auto take = [&](const char* key, const auto& given, auto& value) {
-    if (!given && !scenario.model_step) unknown += fmt::format("{}{}", unknown.empty() ? "" : ", ", key);
-    value = given.value_or(value);
-  };
-  take("inputs", section.inputs, options.inputs);
-  take("outputs", section.outputs, options.outputs);
-  take("loss", section.loss, options.loss);
-  take("host_forward", section.host_forward, options.host_forward);
-  if (!unknown.empty())
-    scenario.notes.push_back(
-        {"data-parallel-unknown",
-         fmt::format(
-             "a trace does not say what DataParallel scatters, gathers, computes on GPU 0 and launches "
-             "for each replica: they count as nothing (data_parallel: {})",
-             unknown)});
-  return options;
-}
-
-StrategyPlan make_single_process(const Value& root, const DataParallelSection& section, Scenario& scenario) {
-  auto plan = make_single_process_plan(*scenario.trace, single_process_options(section, scenario),
-                                       scenario.groups.front().ranks);
-  plan.scatter = plan.options.inputs / scenario.host.copy_bandwidth;
-  const auto* communication = scenario.communication.get();
-  if (!communication) return plan;
-  const auto& gpus = communication->groups.front();
-  if (communication->groups.size() > 1 || ranks_by_node(*communication->cluster, gpus).size() > 1)
-    throw InputError(root.find("strategy")->value.span, "one process drives the GPUs of one machine",
-                     "use a world_size within a node, or strategy: ddp");
-  if (communication->gloo)
-    throw InputError(root.find("strategy")->value.span, "one process does not communicate with Gloo",
-                     "remove 'backend: gloo'");
-  if (plan.options.outputs > Bytes())
-    plan.gather = DirectSends(*communication->cluster, std::span(gpus).subspan(1), std::span(gpus).first(1),
-                              DirectSends::Ways::to)
-                      .time(plan.options.outputs);
-  return plan;
-}
-
-StrategyPlan make_server_plan(const ServerOptions& options, Scenario& scenario) {
-  ServerPlan plan{options, 0, {}};
-  for (const auto& group : scenario.groups) plan.workers += group.ranks;
-  if (options.synchronous || !scenario.communication) return plan;
-  auto elements = static_cast<double>(total_elements(*scenario.trace));
-  auto links = Seconds(scenario.communication->server_round * scenario.trace->bytes().value());
-  auto updates = Seconds(plan.workers * elements / options.servers / options.update_rate);
-  scenario.notes.push_back(
-      {"server-round",
-       fmt::format("no worker steps in less than {}, which is how long the servers' {} busy with a step of "
-                   "each of {} workers; the fabric's latency and queues beyond that are left out",
-                   format_seconds(std::max(links, updates)), links >= updates ? "links are" : "hosts are",
-                   plan.workers)});
-  plan.round = std::max(links, updates);
-  return plan;
 }
 
 // `shards`: ranks that hold the model together, where the strategy shards within groups.
@@ -239,6 +181,7 @@ StrategyPlan make_strategy_plan(const Value& root, Strategy strategy, const Fsdp
       throw error.at(section->find("units")->value.span);
     }
   }();
+  note_tied_units(plan, scenario);
   plan.host = scenario.host;
   if (fsdp.cpu_offload)
     note_host_memory(scenario, 4.0 * bytes_per_element(trace.gradients.front().dtype) / shards);

@@ -53,6 +53,13 @@ class MemoryTest(ModelTest):
         self.assertRegex(done.stdout, r"^fits: \d+\.\d GB")
         self.assertNotIn("what would change it", done.stdout)
 
+    def test_the_host_is_among_what_would_fit(self):
+        report = self.memory("--set", "workload.model=llama-2-70b", "--set", "cluster.world_size=8", "--set", "workload.recompute=full")
+        fits = {change["change"]: change["fits"] for change in report["changes"]}
+        self.assertFalse(fits["strategy: zero3"])
+        self.assertTrue(fits["on the host: strategy: zero3, zero.offload_optimizer: true, zero.offload_param: true"])
+        self.assertTrue(fits["on the host: strategy: fsdp, fsdp.cpu_offload: true"])
+
     def test_both_say_it_in_the_same_words(self):
         for sets, word in [(["workload.model=gpt2", "workload.sequence=1024"], "fits"), ([], "does not fit"),
                            (["workload.model=llama-2-7b", "strategy=fsdp", "cluster.world_size=8", "workload.micro_batch=5"], None)]:

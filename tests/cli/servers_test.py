@@ -113,6 +113,11 @@ class ServerTest(cli.CliTest):
         self.assertAlmostEqual(servers["mean_staleness"], 3, places=1)
         self.assertEqual(result["reported_rank"], 1)
 
+    def test_a_worker_beside_the_only_server(self):
+        """The slow one sits where the server is: its keys take no link."""
+        result = self.result("parameter_server.synchronous=false", "parameter_server.placement=colocated", "workload.stragglers=[{rank: 0, slowdown: 30}]")
+        self.assertAlmostEqual(result["iteration_s"], 30, places=6)
+
     def test_the_slower_resource_is_named(self):
         def note(*sets):
             return next(n["text"] for n in self.result("parameter_server.synchronous=false", *sets)["notes"] if n["code"] == "server-round")
@@ -123,6 +128,8 @@ class ServerTest(cli.CliTest):
         for sets, says in [(["parameter_server.servers=9", "parameter_server.placement=colocated"], "9 servers have no place beside 8 workers"),
                            (["collective.algorithm=tree"], "workers and parameter servers send to one another directly"),
                            (["parameter_server.synchronous=false", "engine.fidelity=exact"], "asynchronous workers are in a steady state"),
+                           (["parameter_server.synchronous=false", "variability.iterations=5"], "iterations of asynchronous workers are not drawn"),
+                           (["parameter_server.synchronous=false", "cluster.background=[{links: [node0.nic0], size: 1MB}]"], "alone on the links"),
                            (["parameter_server.servers=0"], "0 is out of range"),
                            (["cluster.groups=[{ranks: [0, 1, 2, 3]}, {ranks: [4, 5, 6, 7]}]"], "parameter servers are those of all workers")]:
             with self.subTest(says):
@@ -171,6 +178,12 @@ class SingleProcessTest(cli.CliTest):
         self.assertEqual({event["pid"] for event in events if event["name"] == "optimizer"}, {0})
         self.assertEqual({event["pid"] for event in events if event["name"] == "outputs between GPUs"}, {0})
 
+    def test_drawn_ranks_do_all_there_is_to_do(self):
+        """Whichever rank is slowest, GPU 0 has the losses and the optimizer."""
+        self.write("m.yaml", MODEL + "physics: {interference: 0}\nspread: none\n")
+        result = self.result("variability={jitter: none, ranks: 0.000001, iterations: 20, seed: 1}")
+        self.assertAlmostEqual(result["iteration_s"] / self.result()["iteration_s"], 1, places=4)
+
     def test_a_trace_does_not_say_all(self):
         self.write_scenario(more="strategy: data_parallel\n")
         self.write("ring.yaml", cli.RING)
@@ -185,6 +198,7 @@ class SingleProcessTest(cli.CliTest):
     def test_what_it_refuses(self):
         for change, says in [("cluster.world_size=16", "one process drives the GPUs of one machine"),
                              ("collective.backend=gloo", "one process does not communicate with Gloo"),
+                             ("cluster.background=[{links: [node0.nic0], size: 1MB}]", "background traffic beside DataParallel"),
                              ("data_parallel.bogus=1", "unknown key 'bogus'")]:
             with self.subTest(change):
                 self.assertIn(says, self.fails(2, "simulate", "m.yaml", "--set", change).stderr)
