@@ -32,7 +32,10 @@ class FsdpBuilder {
       backward();
     }
     for (auto last : last_reductions()) step_.wait(last);
-    step_.compute(Activity::optimizer, 0, optimizer());
+    if (plan_.options.cpu_offload)
+      step_.fixed(Activity::optimizer, 0, optimizer());
+    else
+      step_.compute(Activity::optimizer, 0, optimizer());
     return step_.take();
   }
 

@@ -23,6 +23,7 @@ struct Op {
   // compute: on a rank without slowdown and with nothing beside it. collective: how much longer this one
   // takes than its communicator says.
   Seconds duration;
+  bool is_fixed = false;         // compute: as long on a slower GPU, of its host or its links
   std::size_t communicator = 0;  // collective: of the program's
   Operation operation = Operation::all_reduce;
   Bytes bytes;

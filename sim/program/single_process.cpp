@@ -59,7 +59,7 @@ class SingleProcessBuilder {
   void only_first(std::size_t op) { of_first_.push_back(op); }
 
   void forward() {
-    if (plan_.scatter > Seconds()) step_.compute(Activity::host_copy, index_, plan_.scatter);
+    if (plan_.scatter > Seconds()) step_.fixed(Activity::host_copy, index_, plan_.scatter);
     for (auto bytes : trace_.buffers) replicate(trace_.gradients.size(), bytes);
     for (std::size_t i = 0; i < plan_.broadcasts.size(); ++i) {
       auto bytes = bytes_of(trace_, plan_.broadcasts[i]);
@@ -70,7 +70,7 @@ class SingleProcessBuilder {
     step_.compute(Activity::forward, index_, duration);
     if (auto host = plan_.replicas * plan_.options.host_forward; host > duration)
       step_.compute(Activity::launch, index_, host - duration);
-    if (plan_.gather > Seconds()) only_first(step_.compute(Activity::peer_copy, index_, plan_.gather));
+    if (plan_.gather > Seconds()) only_first(step_.fixed(Activity::peer_copy, index_, plan_.gather));
     if (auto others = (plan_.replicas - 1) * plan_.options.loss; others > Seconds())
       only_first(step_.compute(Activity::forward, index_, others));
   }
@@ -80,7 +80,7 @@ class SingleProcessBuilder {
   }
 
   void backward(bool is_last) {
-    if (plan_.gather > Seconds()) only_first(step_.compute(Activity::peer_copy, index_, plan_.gather));
+    if (plan_.gather > Seconds()) only_first(step_.fixed(Activity::peer_copy, index_, plan_.gather));
     step_.compute(Activity::backward, index_, trace_.backward());
     std::vector<std::size_t> reductions;
     for (std::size_t i = 0; i < plan_.reductions.size(); ++i) {

@@ -16,6 +16,12 @@ std::size_t StepBuilder::compute(Activity activity, std::size_t index, Seconds d
   return *last_compute_;
 }
 
+std::size_t StepBuilder::fixed(Activity activity, std::size_t index, Seconds duration) {
+  auto op = compute(activity, index, duration);
+  result_.program.ops[op].is_fixed = true;
+  return op;
+}
+
 std::size_t StepBuilder::collective(Activity activity, Operation operation, std::size_t index, Bytes bytes) {
   std::vector<std::size_t> after;
   if (last_compute_) after.push_back(*last_compute_);

@@ -18,6 +18,8 @@ class StepBuilder {
 
   // Waits for all that wait() was given since the last one.
   std::size_t compute(Activity activity, std::size_t index, Seconds duration);
+  // Of the host or links.
+  std::size_t fixed(Activity activity, std::size_t index, Seconds duration);
   // The next compute op waits for it.
   void wait(std::size_t op) { awaited_.push_back(op); }
   // Starts when all compute so far has ended.

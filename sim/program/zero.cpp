@@ -45,10 +45,13 @@ class ZeroBuilder {
       if (is_last_) step_.start_last_backward();
       micro_batch();
     }
-    step_.compute(Activity::optimizer, 0, optimizer_time(trace_, plan_, plan_.options));
-    if (plan_.options.offload_optimizer) {
+    auto steps = optimizer_time(trace_, plan_, plan_.options);
+    if (!plan_.options.offload_optimizer) {
+      step_.compute(Activity::optimizer, 0, steps);
+    } else {
+      step_.fixed(Activity::optimizer, 0, steps);
       auto part = padded(total_elements(trace_), plan_.ranks) / plan_.ranks;
-      step_.compute(Activity::host_copy, 0, plan_.host.copy(BucketedPlan::bytes_of(part, DType::float32)));
+      step_.fixed(Activity::host_copy, 0, plan_.host.copy(BucketedPlan::bytes_of(part, DType::float32)));
     }
     for (std::size_t i = 0; i < plan_.gathers.size(); ++i)
       step_.wait(step_.collective(Activity::all_gather, Operation::all_gather, i, plan_.gathers[i]));
@@ -136,7 +139,7 @@ class ZeroBuilder {
     auto slice = plan_.options.contiguous_gradients ? 1.0 / plan_.ranks : 1.0;
     step_.pass(Activity::copy_out, bucket, step_.passes().out,
                slice * (held(elements) + plan_.reduced(bucket)));
-    if (plan_.options.offload_optimizer) step_.compute(Activity::host_copy, bucket, offload(bucket));
+    if (plan_.options.offload_optimizer) step_.fixed(Activity::host_copy, bucket, offload(bucket));
   }
 
   [[nodiscard]] Seconds offload(std::size_t bucket) const {

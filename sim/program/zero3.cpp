@@ -25,9 +25,13 @@ class Zero3Builder {
       if (is_last_) step_.start_last_backward();
       backward(module);
     }
-    step_.compute(Activity::optimizer, 0, optimizer_time(trace_, plan_, plan_.options));
+    auto steps = optimizer_time(trace_, plan_, plan_.options);
+    if (plan_.options.offload_optimizer)
+      step_.fixed(Activity::optimizer, 0, steps);
+    else
+      step_.compute(Activity::optimizer, 0, steps);
     if (plan_.options.offload_optimizer && !plan_.options.offload_param)
-      step_.compute(Activity::host_copy, 0, plan_.host.copy(held(total_elements(trace_)) / plan_.ranks));
+      step_.fixed(Activity::host_copy, 0, plan_.host.copy(held(total_elements(trace_)) / plan_.ranks));
     if (plan_.schedule.persistent > 0) {
       auto index = plan_.schedule.gathers.size();
       step_.wait(gather(index, plan_.schedule.persistent));

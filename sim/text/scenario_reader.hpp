@@ -178,7 +178,8 @@ class ScenarioReader {
   KnownParts parts_;  // of models
   // Where presets and files are, by kind, name and whether it was given by --set.
   mutable std::map<std::tuple<PresetKind, std::string, bool>, std::string> paths_;
-  std::map<std::pair<const Topology*, int>, std::optional<BytesPerSecond>> copy_bandwidths_;  // by ranks
+  // Between a host and its GPUs, all of which copy.
+  std::map<std::shared_ptr<const Communication>, std::optional<BytesPerSecond>> copy_bandwidths_;
   std::map<std::string, std::shared_ptr<const MeasuredTable>> tables_;
   std::map<std::string, std::shared_ptr<const GpuDescription>> gpus_;
   std::map<std::string, std::shared_ptr<const nccl::Calibration>> calibrations_;

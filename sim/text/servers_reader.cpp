@@ -1,6 +1,6 @@
 // Where parameter servers sit, and what goes between them and the workers.
 #include <algorithm>
-#include <numeric>
+#include <set>
 #include <utility>
 
 #include <fmt/core.h>
@@ -63,6 +63,16 @@ void check_refused(const ClusterSection& section, const std::vector<int>& gpu_of
                      "use fewer of them");
 }
 
+// What joins GPUs to their host is looked up only then.
+bool copies_from_host(const config::Value& root, Strategy strategy) {
+  auto has = [&root](const char* section, const char* key) {
+    const auto* found = root.find(section);
+    return found && found->value.find(key);
+  };
+  return strategy == Strategy::data_parallel || has("fsdp", "cpu_offload") ||
+         has("zero", "offload_optimizer");
+}
+
 }  // namespace
 
 void ScenarioReader::use_servers(const config::Value& root, Collective& collective) {
@@ -115,29 +125,29 @@ void ScenarioReader::add_servers(const Topology& topology, const ClusterSection&
   communication.background = read_background(section.background, *communication.cluster);
 }
 
-// A node's GPUs copy at once. What joins GPUs to a host is the same whatever the job is.
 void ScenarioReader::settle_host(const config::Value& root, const config::Value& cluster,
                                  Scenario& scenario) {
   const auto* given = root.find("host");
   auto section = read_host_section(given ? &given->value : nullptr);
   auto& host = scenario.host;
   host.adam_rate = section.adam_rate;
+  constexpr BytesPerSecond kUsual(24e9);  // PCIe 4.0
+  host.copy_bandwidth = section.copy_bandwidth.value_or(kUsual);
   const auto* value = cluster.find("topology");
   auto topology = value ? find_topology(value->value) : nullptr;
-  std::optional<BytesPerSecond> copies = section.copy_bandwidth;
-  if (auto of_node = topology ? topology->usual_size() : std::nullopt) {
-    host.ranks = std::min(scenario.world_size, *of_node);
-    auto& known = copy_bandwidths_[{topology.get(), host.ranks}];
-    if (!copies && !known) {
-      std::vector<int> gpus(static_cast<std::size_t>(host.ranks));
-      std::iota(gpus.begin(), gpus.end(), 0);
-      known =
-          pcie_copy_bandwidth(*topology->build(host.ranks), gpus).value_or(usual_copy_bandwidth(*topology));
-    }
-    if (!copies) copies = known;
+  if (!topology) return;
+  host.ranks = std::min(scenario.world_size, topology->usual_size().value_or(1));
+  if (section.copy_bandwidth || !copies_from_host(root, scenario.plan.strategy)) return;
+  const auto* communication = scenario.communication.get();
+  std::optional<BytesPerSecond> unknown;  // of a step without a network
+  auto& known = communication ? copy_bandwidths_[scenario.communication] : unknown;
+  if (!known && communication) {
+    std::set<int> all;
+    for (const auto& group : communication->groups) all.insert(group.begin(), group.end());
+    known = pcie_copy_bandwidth(*communication->cluster, std::vector<int>(all.begin(), all.end()));
   }
-  constexpr BytesPerSecond kUsual(24e9);  // PCIe 4.0
-  host.copy_bandwidth = copies.value_or(kUsual);
+  if (!known) known = usual_copy_bandwidth(*topology);
+  host.copy_bandwidth = *known;
 }
 
 }  // namespace ddpsim

@@ -180,9 +180,9 @@ class SingleProcessTest(cli.CliTest):
 
     def test_drawn_ranks_do_all_there_is_to_do(self):
         """Whichever rank is slowest, GPU 0 has the losses and the optimizer."""
-        self.write("m.yaml", MODEL + "physics: {interference: 0}\nspread: none\n")
+        self.write("m.yaml", MODEL + "physics: {interference: 0}\n")
         result = self.result("variability={jitter: none, ranks: 0.000001, iterations: 20, seed: 1}")
-        self.assertAlmostEqual(result["iteration_s"] / self.result()["iteration_s"], 1, places=4)
+        self.assertAlmostEqual(result["iteration_s"] / self.result("spread=none")["iteration_s"], 1, places=3)
 
     def test_a_trace_does_not_say_all(self):
         self.write_scenario(more="strategy: data_parallel\n")

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Strategies zero1, zero2, zero3 and megatron: what must hold of their steps, their memory, and --ds-config."""
 import json
+import re
 
 import ddpsim_cli as cli
 
@@ -199,6 +200,14 @@ class OffloadTest(ZeroTest):
                     result = self.result(f"strategy={strategy}", f"{key}=true", "host.adam_rate=1e9", f"cluster.topology={topology}")
                     self.assertAlmostEqual(result["optimizer_s"], ranks * PARAMETERS / 8 / 1e9, places=9)
 
+    def test_a_slow_gpu_has_no_slow_host(self):
+        for strategy, key in (("zero2", "zero.offload_optimizer"), ("zero3", "zero.offload_optimizer"), ("fsdp", "fsdp.cpu_offload")):
+            with self.subTest(strategy):
+                alike, slow = (self.result(f"strategy={strategy}", f"{key}=true", *sets) for sets in ([], ["workload.stragglers=[{rank: 3, slowdown: 2}]"]))
+                self.assertEqual(slow["reported_rank"], 3)
+                self.assertAlmostEqual(slow["forward_s"], 2 * alike["forward_s"], delta=0.1 * alike["forward_s"])
+                self.assertEqual(slow["optimizer_s"], alike["optimizer_s"])
+
     def test_pcie_by_hand(self):
         """A free network. ZeRO 2: an eighth of the gradients in float32 to the host, and of the parameters back. FSDP: shards of
         float32 to the GPU before each gather and of gradients to the host, which at 0.1 GB/s is all there is."""
@@ -233,6 +242,8 @@ class OffloadTest(ZeroTest):
         self.assertIn("copies take 24 GB/s", note("cluster.topology=dgx-a100"))
         self.assertIn("copies take 46.8 GB/s", note("cluster.topology=dgx-h100"))
         self.assertIn("copies take 5 GB/s", note("host.copy_bandwidth=5GB/s"))
+        alone, together = (float(re.search(r"copies take ([0-9.]+) GB/s", note("cluster.topology=pcie-8gpu", f"cluster.world_size={n}"))[1]) for n in (2, 8))
+        self.assertLessEqual(together, alone)  # GPUs of a switch share the way to the host
         self.assertIn("each host keeps 2.0 GB of what its 8 GPUs offload", note("cluster.topology=dgx-a100"))
 
 
