@@ -206,7 +206,7 @@ class OffloadTest(ZeroTest):
                 alike, slow = (self.result(f"strategy={strategy}", f"{key}=true", *sets) for sets in ([], ["workload.stragglers=[{rank: 3, slowdown: 2}]"]))
                 self.assertEqual(slow["reported_rank"], 3)
                 self.assertAlmostEqual(slow["forward_s"], 2 * alike["forward_s"], delta=0.1 * alike["forward_s"])
-                self.assertEqual(slow["optimizer_s"], alike["optimizer_s"])
+                self.assertAlmostEqual(slow["optimizer_s"], alike["optimizer_s"], places=12)
 
     def test_pcie_by_hand(self):
         """A free network. ZeRO 2: an eighth of the gradients in float32 to the host, and of the parameters back. FSDP: shards of
