@@ -16,26 +16,35 @@
 namespace ddpsim::cli {
 namespace {
 
-// What each strategy that shards would hold instead.
+// What each strategy that shards would hold instead, and what offloading leaves.
 std::vector<MemoryOption> other_strategies(const ScenarioOptions& options, const config::Value& root,
                                            const Scenario& scenario) {
   std::vector<MemoryOption> others;
   if (scenario.groups.front().ranks == 1) return others;
   ScenarioReader reader(options.file);
-  for (auto [name, strategy] : kStrategyNames) {
-    if (!is_sharded(strategy) || strategy == scenario.plan.strategy) continue;
+  using Settings = std::vector<std::pair<std::string, std::string_view>>;
+  auto add = [&](std::string change, const Settings& settings) {
     auto other = root;
-    config::Value value;
-    value.kind = config::Value::Kind::scalar;
-    value.scalar = name;
-    value.span = root.span;
-    config::set_at(other, "strategy", std::move(value), root.span);
+    for (const auto& [key, text] : settings) {
+      config::Value value;
+      value.kind = config::Value::Kind::scalar;
+      value.scalar = text;
+      value.span = root.span;
+      config::set_at(other, key, std::move(value), root.span);
+    }
     try {
-      others.push_back({fmt::format("strategy: {}", name), reader.read_step(other).memory()->peak()});
+      others.push_back({std::move(change), reader.read_step(other).memory()->peak()});
     } catch (const InputError&) {
       // Shards within groups that this cluster does not have.
     }
-  }
+  };
+  for (auto [name, strategy] : kStrategyNames)
+    if (is_sharded(strategy) && strategy != scenario.plan.strategy)
+      add(fmt::format("strategy: {}", name), {{"strategy", name}});
+  add("on the host: strategy: fsdp, fsdp.cpu_offload: true",
+      {{"strategy", "fsdp"}, {"fsdp.cpu_offload", "true"}});
+  add("on the host: strategy: zero3, zero.offload_optimizer: true, zero.offload_param: true",
+      {{"strategy", "zero3"}, {"zero.offload_optimizer", "true"}, {"zero.offload_param", "true"}});
   return others;
 }
 
@@ -52,7 +61,7 @@ void memory(const ScenarioOptions& options) {
         "activations");
   scenario.notes.insert(scenario.notes.begin(), of_ds_config.begin(), of_ds_config.end());
   const auto& step = *scenario.model_step;
-  MemoryMetrics metrics{*scenario.memory(), step.gpu.memory, step.gpu.name};
+  MemoryMetrics metrics{*scenario.memory(), step.gpu.memory, step.gpu.name, scenario.memory_of_others()};
   std::vector<MemoryOption> advice;
   if (!metrics.fits()) {
     advice = other_strategies(options, root, scenario);

@@ -62,10 +62,10 @@ void ScenarioOptions::add_ds_config_to(Command& command) {
        .refuses_empty = true});
 }
 
-config::Value ScenarioOptions::load(std::vector<Note>& notes) const {
+config::Value ScenarioOptions::load(std::vector<Note>& notes, bool sweeps) const {
   auto root = config::load_yaml(file, "a scenario");
   for (const auto& assignment : overrides) config::apply_override(root, assignment);
-  if (!ds_config.empty()) notes = apply_ds_config(root, ds_config);
+  if (!ds_config.empty()) notes = apply_ds_config(root, ds_config, sweeps);
   return root;
 }
 

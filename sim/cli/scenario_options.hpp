@@ -29,7 +29,7 @@ struct ScenarioOptions {
   // --iterations and --seed, which stand for keys of the section `variability`.
   void add_iterations_to(Command& command);
   // Loads the scenario file and applies --set, and --ds-config, of which there may be notes.
-  [[nodiscard]] config::Value load(std::vector<Note>& notes) const;
+  [[nodiscard]] config::Value load(std::vector<Note>& notes, bool sweeps = false) const;
   [[nodiscard]] config::Value load() const;
   // True when the console summary goes to standard output.
   [[nodiscard]] bool prints_summary() const { return !quiet && json != "-" && csv != "-"; }

@@ -128,7 +128,7 @@ void simulate(const SimulateOptions& options) {
              });
   metrics.construction_broadcast = construction_broadcast(scenario);
   if (metrics.memory && !metrics.memory->fits()) {
-    Note note{"memory-exceeded", misfit_line(*metrics.memory) + " ('ddpsim memory' says what would fit)"};
+    Note note{"memory-exceeded", fit_line(*metrics.memory) + " ('ddpsim memory' says what would fit)"};
     if (!options.scenario.quiet && !options.scenario.prints_summary()) print_notes({&note, 1});
     notes.push_back(std::move(note));
   }

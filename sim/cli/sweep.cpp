@@ -137,7 +137,7 @@ void sweep(const SweepOptions& options) {
   options.scenario.check_outputs({{"--plot", options.plot}});
   if (!options.plot.empty()) check_plot_path(options.plot);
   std::vector<Note> of_ds_config;
-  auto root = options.scenario.load(of_ds_config);
+  auto root = options.scenario.load(of_ds_config, true);
   auto axes = config::take_sweep_axes(root);
   if (axes.empty() && !options.exact_optimum)
     throw InputError(root.span, "there is nothing to sweep",

@@ -95,7 +95,7 @@ SynthesizedModel synthesize_model(const ModelOptions& options) {
   MemoryMetrics memory{made.step->memory({}), gpu.memory, gpu.name};
   if (!memory.fits())
     result.notes.push_back(
-        {"memory", misfit_line(memory) + ", with nothing sharded: the times are those of a step that fits"});
+        {"memory", fit_line(memory) + ", with nothing sharded: the times are those of a step that fits"});
   scale_to(options, result.trace);
   return result;
 }

@@ -90,11 +90,14 @@ void refuse_axes(const config::Value& root) {
 void refuse_sharded(const config::Value& root) {
   const auto* strategy = root.find("strategy");
   auto is_sharded_name = [&](const auto& one) {
-    return one.first == strategy->value.scalar && is_sharded(one.second);
+    return one.first == strategy->value.scalar &&
+           (is_sharded(one.second) || one.second == Strategy::data_parallel ||
+            one.second == Strategy::parameter_server);
   };
   if (strategy && std::ranges::any_of(kStrategyNames, is_sharded_name))
     throw InputError(
-        strategy->value.span, "validate runs all-reduces for real, and a sharded strategy also gathers",
+        strategy->value.span,
+        fmt::format("validate runs all-reduces for real, and strategy {} does more", strategy->value.scalar),
         "'ddpsim simulate' predicts it; compare with a measured step by 'ddpsim calibrate --step'");
 }
 

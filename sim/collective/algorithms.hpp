@@ -36,6 +36,9 @@ CollectiveSchedule chain_reduce(const Wiring& wiring, const std::vector<std::vec
 
 // Every rank sends each other rank its n-th of the buffer, all at once, as NCCL's sends and receives do.
 CollectiveSchedule all_to_all(const Wiring& wiring);
+// Between the last `servers` of the ranks and each other rank, all at once, each server its part of the
+// buffer: reduce to the servers, broadcast from them. A server on its rank's own GPU takes no link.
+CollectiveSchedule server_transfers(const Wiring& wiring, int servers, Operation operation);
 // The whole buffer from the first rank to the second; of two ranks.
 CollectiveSchedule send_recv(const Wiring& wiring);
 

@@ -32,6 +32,22 @@ CollectiveSchedule all_to_all(const Wiring& wiring) {
   return directly(Operation::all_to_all, wiring.ranks, std::move(channel));
 }
 
+CollectiveSchedule server_transfers(const Wiring& wiring, int servers, Operation operation) {
+  Channel channel{Pattern::pipeline, {}, {}, 1};
+  int workers = wiring.ranks - servers;
+  for (int worker = 0; worker < workers; ++worker)
+    for (int s = 0; s < servers; ++s) {
+      bool pushes = operation == Operation::reduce;
+      int from = pushes ? worker : workers + s, to = pushes ? workers + s : worker;
+      auto path = wiring.path(from, to);
+      if (path.links.empty()) continue;
+      auto& edge = channel.edges.emplace_back(edge_along(std::move(path), from, to));
+      edge.piece = {s, servers};
+      edge.reduce = pushes;
+    }
+  return directly(operation, wiring.ranks, std::move(channel));
+}
+
 CollectiveSchedule send_recv(const Wiring& wiring) {
   DDPSIM_CHECK(wiring.ranks == 2, "one sends, one receives");
   Channel channel{Pattern::pipeline, {}, {edge_along(wiring.path(0, 1), 0, 1)}, 1};

@@ -7,6 +7,7 @@ MemoryParts ModelStep::memory(const HeldStates& states) const {
   // Shards are kept in the gradients' type; what is computed with is gathered, and counted with the units.
   if (states.sharding == Sharding::weights && !states.state)
     held.weights = static_cast<double>(bytes_per_element(step.gradients));
+  if (states.on_host) held = {0, 0, 0, 0};
   MemorySetup setup{.state = held,
                     .sharding = states.sharding,
                     .shards = states.shards,

@@ -143,9 +143,13 @@ GroupTraffic traffic_of(const Communication& communication, std::size_t group, C
   const auto* nccl = communication.nccl.empty() ? nullptr : communication.nccl[group].get();
   GroupTraffic traffic;
   auto& all = traffic.schedule;
-  for (auto operation : communication.axis_of(group).operations) {
+  const auto& axis = communication.axis_of(group);
+  for (auto operation : axis.operations) {
     auto first = all.stages.size();
-    if (operation == Operation::all_reduce)
+    if (axis.servers > 0)
+      for (auto& stage : server_transfers(wiring_of(cluster, gpus), axis.servers, operation).stages)
+        all.stages.push_back(std::move(stage));
+    else if (operation == Operation::all_reduce)
       all = nccl ? nccl->schedule(cluster, gpus, limits)
                  : all_reduce_schedule(cluster, gpus, communication.options);
     else if (nccl)

@@ -55,6 +55,9 @@ struct CommunicatorAxis {
   // What they do, each with its stages in the traffic; all-reduces come first.
   std::vector<Operation> operations{Operation::all_reduce};
   std::size_t first = 0;  // the groups up to those of the next axis
+  // The last so many GPUs of each group are parameter servers, and operations are transfers between them and
+  // the others.
+  int servers = 0;
 };
 
 struct Communication {
@@ -68,6 +71,9 @@ struct Communication {
   std::vector<std::shared_ptr<const NcclModel>> nccl;
   // Where Gloo copies to the hosts and back, and the links between GPUs carry nothing: one group alone.
   std::shared_ptr<const GlooModel> gloo;
+  // Of asynchronous parameter servers: what the most loaded link takes for each byte that every worker pushes
+  // and pulls.
+  double server_round = 0;
   std::optional<TrafficPlan> folded;  // where something is to be simulated, or nobody says what it takes
   // Under NCCL's model, by group of the folded plan: what one of its groups does alone on the links.
   std::vector<TrafficPlan> alone;

@@ -140,4 +140,16 @@ DirectSends::DirectSends(const Cluster& cluster, std::span<const int> gpus, Oper
   bounds_ = flows.longest(part);
 }
 
+DirectSends::DirectSends(const Cluster& cluster, std::span<const int> gpus, std::span<const int> servers,
+                         Ways ways) {
+  LinkFlows flows(cluster);
+  for (int gpu : gpus)
+    for (int server : servers) {
+      if (ways != Ways::from) flows.one(gpu, server);
+      if (ways != Ways::to) flows.one(server, gpu);
+    }
+  latency_ = flows.latency();
+  bounds_ = flows.longest(1.0 / static_cast<double>(servers.size()));
+}
+
 }  // namespace ddpsim

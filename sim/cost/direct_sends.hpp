@@ -21,6 +21,10 @@ class DirectSends {
   // Of an all-to-all of these GPUs, or a send/recv from the first to the second. Throws InputError (without a
   // place) where there is no way.
   DirectSends(const Cluster& cluster, std::span<const int> gpus, Operation operation);
+  // Of transfers between each of these GPUs and the servers, each its part of the buffer: to them, from them,
+  // or both at once. A server on the GPU itself takes no link.
+  enum class Ways { to, from, both };
+  DirectSends(const Cluster& cluster, std::span<const int> gpus, std::span<const int> servers, Ways ways);
 
   // For each byte that a rank sends in all, its own part included.
   [[nodiscard]] const nccl::LinkBounds& bounds() const { return bounds_; }

@@ -21,20 +21,22 @@ namespace ddpsim {
 class TensorWalk;
 
 enum class Strategy {
-  naive,    // one all-reduce per parameter, after backward, in registration order
-  flat,     // one all-reduce per dtype, after backward
-  overlap,  // one all-reduce per parameter, as it becomes ready
-  ddp,      // PyTorch's buckets, as they become ready
-  fsdp,     // PyTorch's fully_shard: units are gathered, and reduced and scattered
-  fsdp1,    // PyTorch's FullyShardedDataParallel
-  hsdp,     // fully_shard over two dimensions: sharded within groups of ranks, copied from group to group
-  hsdp1,    // FullyShardedDataParallel's HYBRID_SHARD
-  zero1,    // DeepSpeed's ZeRO: the optimizer is sharded,
-  zero2,    // gradients too,
-  zero3,    // and parameters
-  megatron  // its distributed optimizer
+  naive,     // one all-reduce per parameter, after backward, in registration order
+  flat,      // one all-reduce per dtype, after backward
+  overlap,   // one all-reduce per parameter, as it becomes ready
+  ddp,       // PyTorch's buckets, as they become ready
+  fsdp,      // PyTorch's fully_shard: units are gathered, and reduced and scattered
+  fsdp1,     // PyTorch's FullyShardedDataParallel
+  hsdp,      // fully_shard over two dimensions: sharded within groups of ranks, copied from group to group
+  hsdp1,     // FullyShardedDataParallel's HYBRID_SHARD
+  zero1,     // DeepSpeed's ZeRO: the optimizer is sharded,
+  zero2,     // gradients too,
+  zero3,     // and parameters
+  megatron,  // its distributed optimizer
+  data_parallel,    // torch.nn.DataParallel: one process, GPU 0 has the loss and the optimizer
+  parameter_server  // gradients are pushed to servers and parameters pulled
 };
-inline constexpr Names<Strategy, 12> kStrategyNames{{{"naive", Strategy::naive},
+inline constexpr Names<Strategy, 14> kStrategyNames{{{"naive", Strategy::naive},
                                                      {"flat", Strategy::flat},
                                                      {"overlap", Strategy::overlap},
                                                      {"ddp", Strategy::ddp},
@@ -45,15 +47,26 @@ inline constexpr Names<Strategy, 12> kStrategyNames{{{"naive", Strategy::naive},
                                                      {"zero1", Strategy::zero1},
                                                      {"zero2", Strategy::zero2},
                                                      {"zero3", Strategy::zero3},
-                                                     {"megatron", Strategy::megatron}}};
+                                                     {"megatron", Strategy::megatron},
+                                                     {"data_parallel", Strategy::data_parallel},
+                                                     {"parameter_server", Strategy::parameter_server}}};
 // Whether a group of ranks holds all parameters, and other groups hold them again.
 constexpr bool shards_within_groups(Strategy strategy) {
   return strategy == Strategy::hsdp || strategy == Strategy::hsdp1;
 }
 // Whether a rank updates a part of the parameters only, whatever else of it is sharded.
 constexpr bool is_sharded(Strategy strategy) {
-  return strategy != Strategy::naive && strategy != Strategy::flat && strategy != Strategy::overlap &&
-         strategy != Strategy::ddp;
+  switch (strategy) {
+    case Strategy::naive:
+    case Strategy::flat:
+    case Strategy::overlap:
+    case Strategy::ddp:
+    case Strategy::data_parallel:
+    case Strategy::parameter_server:
+      return false;
+    default:
+      return true;
+  }
 }
 // DeepSpeed's that all-reduce gradients.
 constexpr bool all_reduces_shards(Strategy strategy) {

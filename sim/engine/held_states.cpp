@@ -7,7 +7,7 @@ namespace ddpsim {
 namespace {
 
 HeldStates held_by(const FsdpPlan& plan, const Scenario& scenario) {
-  HeldStates held{Sharding::weights, plan.shards};
+  HeldStates held{.sharding = Sharding::weights, .shards = plan.shards, .on_host = plan.options.cpu_offload};
   if (!plan.options.reshard_after_forward) {
     for (std::size_t unit = 0; unit < plan.units.size(); ++unit) held.buckets += plan.gathered(unit);
   }
@@ -25,6 +25,18 @@ Bytes held_in(const BucketedPlan& plan, double elements) {
   return Bytes(elements * bytes_per_element(plan.param_dtype));
 }
 
+// What is kept of a parameter: gradients in the dtype they are added up in; offloaded ones leave with their
+// bucket, unless they are whole.
+StateBytes kept_state(const BucketedPlan& plan, const ZeroOptions& options) {
+  auto state = mixed_precision_state(plan.param_dtype, options.grad_accum_dtype.value_or(plan.param_dtype));
+  if (options.offload_optimizer) {
+    state.optimizer = 0;
+    if (plan.strategy != Strategy::zero1) state.gradients = 0;
+  }
+  if (options.offload_param) state.weights = 0;
+  return state;
+}
+
 // Buckets are allocated whole, whatever they are filled with (stage_1_and_2.py, backward_prologue): two where
 // one is filled while the other is reduced. Each is flattened once more to be reduced.
 HeldStates held_by(const ZeroPlan& plan, const Scenario& scenario) {
@@ -36,7 +48,7 @@ HeldStates held_by(const ZeroPlan& plan, const Scenario& scenario) {
           .shards = plan.ranks,
           .buckets = held_in(plan, buckets) +
                      Bytes(static_cast<double>(largest) * bytes_per_element(plan.reduce_dtype)),
-          .state = mixed_precision_state(plan.param_dtype, plan.param_dtype)};
+          .state = kept_state(plan, plan.options)};
 }
 
 // What is gathered at once, what is never released, one bucket (stage3.py, ipg_bucket_flat_buffer) and its
@@ -51,7 +63,7 @@ HeldStates held_by(const Zero3Plan& plan, const Scenario&) {
           .buckets = held_in(plan, static_cast<double>(plan.schedule.most_live + plan.schedule.persistent) +
                                        buckets) +
                      Bytes(static_cast<double>(largest) * bytes_per_element(plan.reduce_dtype)),
-          .state = mixed_precision_state(plan.param_dtype, plan.param_dtype)};
+          .state = kept_state(plan, plan.options)};
 }
 
 // Its buffers are the parameters and the gradients themselves, but for their padding.
@@ -66,10 +78,29 @@ HeldStates held_by(const MegatronPlan& plan, const Scenario& scenario) {
           .state = mixed_precision_state(plan.param_dtype, plan.reduce_dtype)};
 }
 
+// GPU 0 holds what was reduced beside its own gradients, the others' outputs, and their losses' logits.
+HeldStates held_by(const SingleProcessPlan& plan, const Scenario& scenario) {
+  const auto& step = *scenario.model_step;
+  auto others = static_cast<double>(plan.replicas - 1);
+  HeldStates held{.buckets = scenario.trace->bytes()};
+  held.buckets += (1.0 + others) * plan.options.outputs;
+  if (plan.options.loss > Seconds())
+    held.buckets += Bytes(others * step.software.memory_use.logit_bytes *
+                          static_cast<double>(step.step.shape.tokens() * step.model.vocab));
+  return held;
+}
+
+// Workers have no optimizer.
+HeldStates held_by(const ServerPlan&, const Scenario& scenario) {
+  auto state = scenario.model_step->state;
+  state.optimizer = state.step_copy = 0;
+  return {.state = state};
+}
+
 }  // namespace
 
 HeldStates Scenario::held_states() const {
-  if (sharded) return std::visit([&](const auto& one) { return held_by(one, *this); }, *sharded);
+  if (strategy_plan) return std::visit([&](const auto& one) { return held_by(one, *this); }, *strategy_plan);
   // DistributedDataParallel keeps its buckets beside the gradients, unless those are views of them
   // (reducer.cpp); a flat buffer does the same. PowerSGD keeps what its compression lost.
   bool has_buckets =

@@ -30,8 +30,14 @@ std::vector<RankGroup> groups_with_spread(const Scenario& scenario) {
                                [](const auto& a, const auto& b) { return a.slowdown < b.slowdown; });
     if (of->ranks > 1) {
       auto others = *of;
-      ++others.rank;
       --others.ranks;
+      if (others.stragglers.empty()) {
+        ++others.rank;
+      } else {
+        others.stragglers.erase(others.stragglers.begin());
+        others.rank = others.stragglers.front();
+        of->stragglers.resize(1);
+      }
       of = group.rank_classes.insert(of + 1, std::move(others)) - 1;
     }
     of->ranks = 1;
@@ -51,6 +57,13 @@ std::optional<MemoryParts> Scenario::memory() const {
   return model_step->memory(held_states());
 }
 
+std::optional<Bytes> Scenario::memory_of_others() const {
+  if (!model_step || plan.strategy != Strategy::data_parallel) return std::nullopt;
+  auto state = model_step->state;
+  state.optimizer = state.step_copy = 0;
+  return model_step->memory({.state = state}).peak();
+}
+
 void set_software(Scenario& scenario, const Software& software) {
   auto step = std::make_shared<ModelStep>(*scenario.model_step);
   step->software = software;
@@ -59,11 +72,17 @@ void set_software(Scenario& scenario, const Software& software) {
   scenario.model_step = std::move(step);
 }
 
+bool Scenario::is_asynchronous() const {
+  const auto* server = strategy_plan ? std::get_if<ServerPlan>(strategy_plan.get()) : nullptr;
+  return server && !server->options.synchronous;
+}
+
 std::string Scenario::algorithm() const {
   if (measured_table) return "measured";
+  if (plan.strategy == Strategy::parameter_server) return "direct";
   if (communication->gloo) return "gloo";
-  if (sharded && !all_reduces_shards(plan.strategy) && !shards_within_groups(plan.strategy) &&
-      communication->nccl.empty())
+  if (is_sharded(plan.strategy) && !all_reduces_shards(plan.strategy) &&
+      !shards_within_groups(plan.strategy) && communication->nccl.empty())
     return "ring";  // of gathers and reduce-scatters, whatever was asked for
   return communication->nccl.empty() ? std::string(algorithm_name(communication->options.algorithm)) : "nccl";
 }

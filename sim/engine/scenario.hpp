@@ -11,8 +11,9 @@
 #include "sim/cost/communication.hpp"
 #include "sim/ddp/reduction_plan.hpp"
 #include "sim/engine/validation_settings.hpp"
+#include "sim/program/host.hpp"
 #include "sim/program/physics.hpp"
-#include "sim/program/sharded_plan.hpp"
+#include "sim/program/strategy_plan.hpp"
 #include "sim/replay/fidelity.hpp"
 #include "sim/trace/layer_trace.hpp"
 #include "sim/variability/expected_slowest.hpp"
@@ -32,6 +33,7 @@ struct RankClass {
   double slowdown = 1;
   // Of Communication's groups those that it is in, by axis; empty: of each axis that of its RankGroup.
   std::vector<std::size_t> communicators = {};
+  std::vector<int> stragglers = {};  // all of them, where they are few and slower than others
   bool operator==(const RankClass&) const = default;
 };
 
@@ -56,12 +58,13 @@ struct Scenario {
   std::vector<RankGroup> groups;
   DdpOptions ddp;
   ReductionPlan plan;
-  // Null: every rank holds and updates the whole model; else whose buckets the plan's are.
-  std::shared_ptr<const ShardedPlan> sharded;
+  // Null: naive, flat, overlap and ddp; else whose buckets the plan's are.
+  std::shared_ptr<const StrategyPlan> strategy_plan;
   // How long an all-reduce takes: exactly one of the two.
   std::shared_ptr<const Communication> communication;
   std::shared_ptr<const MeasuredTable> measured_table;
-  int collective_workers = 1;      // collectives of a group that can be in flight at once
+  int collective_workers = 1;  // collectives of a group that can be in flight at once
+  Host host;
   std::optional<double> price;     // of a GPU and hour
   std::optional<std::string> gpu;  // the cluster's, where it is known: whose physics these are
   Physics physics;
@@ -77,7 +80,11 @@ struct Scenario {
   [[nodiscard]] std::string_view network_name() const;  // "alone" where nothing is simulated
   // What a GPU holds at its peak; none: of a trace, which does not say it.
   [[nodiscard]] std::optional<MemoryParts> memory() const;
+  // DataParallel: of all GPUs but 0, which holds more.
+  [[nodiscard]] std::optional<Bytes> memory_of_others() const;
   [[nodiscard]] HeldStates held_states() const;  // by its strategy; of a model only
+  // Whether workers of parameter servers wait for no other.
+  [[nodiscard]] bool is_asynchronous() const;
   // Whether collectives meet on links: those of several groups, of one with several in flight, or somebody
   // else's traffic.
   [[nodiscard]] bool shares_links() const;

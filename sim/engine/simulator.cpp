@@ -150,7 +150,9 @@ RankTimeline empty_timeline(std::span<const RankGroup> groups, const std::vector
     const auto& alike = groups[member].rank_classes[rank_class];
     ranks.ranks += alike.ranks;
     ranks.rank = std::min(ranks.rank, alike.rank);
+    ranks.stragglers.insert(ranks.stragglers.end(), alike.stragglers.begin(), alike.stragglers.end());
   }
+  std::ranges::sort(ranks.stragglers);
   ranks.slowdown = one.slowdown;
   return ranks;
 }
@@ -176,6 +178,8 @@ SimulatedIteration replay_on(const Scenario& scenario, std::span<const RankGroup
     communicators.push_back({group.cost, scenario.collective_workers, group.plan});
   for (const auto& job : jobs_of(all.size(), groups)) {
     const auto& ranks = all[job.front()];
+    // Of drawn ranks only the slowest is replayed, with all that there is to do.
+    bool has_first = std::ranges::count(ranks.rank_classes, 0, &RankClass::rank) > 0;
     Seconds start = ranks.offset - zero;
     for (std::size_t c = 0; c < ranks.rank_classes.size(); ++c) {
       double slowdown = ranks.rank_classes[c].slowdown;
@@ -184,7 +188,9 @@ SimulatedIteration replay_on(const Scenario& scenario, std::span<const RankGroup
       auto& one = timeline.rank_classes.emplace_back(empty_timeline(all, job, c));
       one.backward_start = start + slowdown * before;
       for (auto communicator : mine) one.communicators.push_back(groups[communicator].members.front());
-      classes.push_back({&program.program, slowdown, start - broadcasts, std::move(mine)});
+      bool is_other = program.others && has_first && ranks.rank_classes[c].rank != 0;
+      classes.push_back(
+          {is_other ? &*program.others : &program.program, slowdown, start - broadcasts, std::move(mine)});
     }
   }
   SharedLinks links;
@@ -212,10 +218,28 @@ SimulatedIteration replay_on(const Scenario& scenario, std::span<const RankGroup
   return {std::move(timeline), network->flows()};
 }
 
+// Rank 0 as a class of its own, where ranks are not drawn.
+void set_first_apart(std::vector<RankGroup>& groups) {
+  auto& classes = groups.front().rank_classes;
+  auto first = std::ranges::find(classes, 0, &RankClass::rank);
+  if (first == classes.end() || first->ranks == 1) return;
+  auto others = *first;
+  --others.ranks;
+  if (others.stragglers.empty()) {
+    ++others.rank;
+  } else {
+    others.stragglers.erase(others.stragglers.begin());
+    others.rank = others.stragglers.front();
+    first->stragglers.resize(1);
+  }
+  first->ranks = 1;
+  classes.insert(first + 1, std::move(others));
+}
+
 StepProgram program_of(const Scenario& scenario) {
   const auto& overheads = scenario.physics.overheads;
-  if (!scenario.sharded) return data_parallel_program(*scenario.trace, scenario.plan, overheads);
-  return step_program(*scenario.trace, *scenario.sharded, scenario.plan.accumulation_steps, overheads);
+  if (!scenario.strategy_plan) return data_parallel_program(*scenario.trace, scenario.plan, overheads);
+  return step_program(*scenario.trace, *scenario.strategy_plan, scenario.plan.accumulation_steps, overheads);
 }
 
 }  // namespace
@@ -232,7 +256,7 @@ struct Simulator::Prepared {
   std::vector<GroupCost> costs;
   std::shared_ptr<const LayerTrace> trace;
   ReductionPlan plan;
-  std::shared_ptr<const ShardedPlan> sharded;
+  std::shared_ptr<const StrategyPlan> strategy_plan;
   Overheads overheads;
   StepProgram program;
   KnownSpreads spreads;
@@ -244,12 +268,12 @@ struct Simulator::Prepared {
       costs = costs_of(scenario);
       communication = of;
     }
-    if (trace == scenario.trace && plan == scenario.plan && sharded == scenario.sharded &&
+    if (trace == scenario.trace && plan == scenario.plan && strategy_plan == scenario.strategy_plan &&
         overheads == scenario.physics.overheads)
       return;
     trace = scenario.trace;
     plan = scenario.plan;
-    sharded = scenario.sharded;
+    strategy_plan = scenario.strategy_plan;
     overheads = scenario.physics.overheads;
     program = program_of(scenario);
   }
@@ -260,7 +284,13 @@ SimulatedIteration Simulator::operator()(const Scenario& scenario) {
   prepared_->prepare(scenario);
   const auto& costs = prepared_->costs;
   const auto& program = prepared_->program;
-  const auto& groups = prepared_->spreads.of(scenario);
+  std::vector<RankGroup> apart;
+  const auto& with_spread = prepared_->spreads.of(scenario);
+  if (scenario.plan.strategy == Strategy::data_parallel) {
+    apart = with_spread;
+    set_first_apart(apart);
+  }
+  const auto& groups = apart.empty() ? with_spread : apart;
   if (scenario.fidelity == Fidelity::closed_form) return replay_on(scenario, groups, costs, program, nullptr);
   const auto* communication = scenario.communication.get();
   DDPSIM_CHECK(communication, "a measured cost is not simulated");

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/ddp/reduction_plan.hpp"
+#include "sim/program/host.hpp"
 
 namespace ddpsim {
 
@@ -21,6 +22,7 @@ struct BucketedPlan {
   DType reduce_dtype = DType::bfloat16;                   // what is reduced
   std::shared_ptr<const std::vector<std::size_t>> order;  // of gradients
   std::vector<ElementBucket> buckets;                     // in launch order
+  Host host;                                              // of what is offloaded
 
   [[nodiscard]] std::span<const std::size_t> gradients(std::size_t bucket) const {
     return {order->data() + buckets[bucket].begin, buckets[bucket].end - buckets[bucket].begin};

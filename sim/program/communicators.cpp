@@ -22,4 +22,11 @@ std::vector<CommunicatorUse> communicators_of(Strategy strategy, const FsdpOptio
   return uses;
 }
 
+std::vector<CommunicatorUse> communicators_of(const ServerOptions& options) {
+  std::vector<CommunicatorUse> uses{{"push", Joined::servers, {Operation::reduce}},
+                                    {"pull", Joined::servers, {Operation::broadcast}}};
+  if (!options.synchronous) uses.push_back({"serve", Joined::servers, {Operation::reduce}});
+  return uses;
+}
+
 }  // namespace ddpsim

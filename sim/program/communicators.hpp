@@ -6,12 +6,13 @@
 
 #include "sim/base/operation.hpp"
 #include "sim/program/fsdp.hpp"
+#include "sim/program/parameter_server.hpp"
 
 namespace ddpsim {
 
 // Of the ranks of a group: all; those that hold the shards of one copy of the model; those that hold the same
-// shard of different copies.
-enum class Joined { all, shards, replicas };
+// shard of different copies; all, and parameter servers.
+enum class Joined { all, shards, replicas, servers };
 
 struct CommunicatorUse {
   std::string axis = "data";
@@ -24,5 +25,6 @@ struct CommunicatorUse {
 // DistributedDataParallel's collectives go to by turns.
 std::vector<CommunicatorUse> communicators_of(Strategy strategy, const FsdpOptions& options,
                                               int process_groups = 1);
+std::vector<CommunicatorUse> communicators_of(const ServerOptions& options);
 
 }  // namespace ddpsim

@@ -4,6 +4,7 @@
 #include <deque>
 #include <utility>
 
+#include "sim/program/bucketed_plan.hpp"
 #include "sim/program/step_builder.hpp"
 
 namespace ddpsim {
@@ -31,13 +32,29 @@ class FsdpBuilder {
       backward();
     }
     for (auto last : last_reductions()) step_.wait(last);
-    step_.compute(Activity::optimizer, 0, trace_.optimizer.value_or(Seconds()) / plan_.shards);
+    if (plan_.options.cpu_offload)
+      step_.fixed(Activity::optimizer, 0, optimizer());
+    else
+      step_.compute(Activity::optimizer, 0, optimizer());
     return step_.take();
   }
 
  private:
   [[nodiscard]] bool is_fsdp2() const {
     return plan_.strategy == Strategy::fsdp || plan_.strategy == Strategy::hsdp;
+  }
+
+  [[nodiscard]] Seconds optimizer() const {
+    if (!plan_.options.cpu_offload) return trace_.optimizer.value_or(Seconds()) / plan_.shards;
+    return plan_.host.adam(static_cast<double>(total_elements(trace_)) / plan_.shards);
+  }
+
+  // Of its shard, to the host or from it.
+  [[nodiscard]] Seconds offload(std::size_t unit) const {
+    if (!plan_.options.cpu_offload) return {};
+    Bytes bytes;
+    for (auto gradient : plan_.units[unit].gradients) bytes += trace_.gradients[gradient].bytes();
+    return plan_.host.copy(bytes / plan_.shards);
   }
 
   // On either communicator.
@@ -50,7 +67,7 @@ class FsdpBuilder {
 
   std::size_t gather(std::size_t unit, std::vector<std::size_t> after) {
     return step_.collective(0, Activity::all_gather, Operation::all_gather, unit, plan_.gathered(unit),
-                            std::move(after));
+                            std::move(after), offload(unit));
   }
 
   // A unit's parameters are there: FSDP2 copies them out of the gathered buffer, FSDP1's are views of it.
@@ -131,10 +148,12 @@ class FsdpBuilder {
     if (is_fsdp2() || casts)
       step_.compute(Activity::copy_in, bucket_of(unit), step_.pass_time(step_.passes().in, copied));
     last_reduction_ = step_.collective(reducing_, Activity::reduce_scatter, Operation::reduce_scatter,
-                                       bucket_of(unit), plan_.reduced(unit), {*step_.last_compute()});
+                                       bucket_of(unit), plan_.reduced(unit), {*step_.last_compute()},
+                                       plan_.replicas > 1 ? Seconds() : offload(unit));
     if (plan_.replicas > 1)
-      last_copy_ = step_.collective(reducing_ + 1, Activity::all_reduce, Operation::all_reduce,
-                                    bucket_of(unit), plan_.reduced(unit) / plan_.shards, {*last_reduction_});
+      last_copy_ =
+          step_.collective(reducing_ + 1, Activity::all_reduce, Operation::all_reduce, bucket_of(unit),
+                           plan_.reduced(unit) / plan_.shards, {*last_reduction_}, offload(unit));
   }
 
   const LayerTrace& trace_;
@@ -169,7 +188,7 @@ Bytes FsdpPlan::reduced(std::size_t unit) const {
 
 FsdpPlan make_fsdp_plan(const LayerTrace& trace, Strategy strategy, const FsdpOptions& options, int shards,
                         int replicas) {
-  return {strategy, options, shards, replicas, shard_units(trace, options.units)};
+  return {strategy, options, shards, replicas, shard_units(trace, options.units), {}};
 }
 
 ReductionPlan reduction_plan(const LayerTrace& trace, const FsdpPlan& plan, int accumulation_steps) {

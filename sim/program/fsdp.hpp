@@ -16,12 +16,17 @@
 // of its own. Only the next micro batch and the optimizer wait for it (_fsdp_collectives.py: foreach_reduce;
 // FSDP1: HYBRID_SHARD).
 //
+// With cpu_offload shards, their gradients and the optimizer are the host's: a shard is copied to the GPU
+// before each gather, on its stream (_fsdp_param.py: all_gather_inputs), a shard of gradients to the host
+// after its reduce-scatter, on that one's stream (foreach_reduce), both in the gradients' own dtype.
+//
 // The host is ahead of the GPU wherever FSDP does not make it wait: a loop that reads the loss before
 // backward loses what the last gathers of forward and the first of backward hide. tests/program/recorded
 // holds what PyTorch 2.6 and 2.15 launch.
 #include <optional>
 
 #include "sim/ddp/reduction_plan.hpp"
+#include "sim/program/host.hpp"
 #include "sim/program/physics.hpp"
 #include "sim/program/program.hpp"
 #include "sim/program/shard_units.hpp"
@@ -37,6 +42,7 @@ struct FsdpOptions {
   bool reduce_every_micro_batch = true;  // false: after the last one only (set_requires_gradient_sync)
   int communicators = 1;                 // 2: reduce-scatters run beside all-gathers
   std::optional<int> shard_group;        // ranks; none: those of a node
+  bool cpu_offload = false;              // CPUOffloadPolicy; fsdp1, hsdp1: CPUOffload(offload_params=True)
   bool operator==(const FsdpOptions&) const = default;
 };
 
@@ -46,6 +52,7 @@ struct FsdpPlan {
   int shards = 1;    // ranks that hold the parameters together
   int replicas = 1;  // groups of them
   std::vector<ShardUnit> units;
+  Host host;                                             // of cpu_offload
   [[nodiscard]] Bytes gathered(std::size_t unit) const;  // by the all-gather, of all ranks
   [[nodiscard]] Bytes reduced(std::size_t unit) const;   // by the reduce-scatter, of all ranks
 };

@@ -23,6 +23,7 @@ struct Op {
   // compute: on a rank without slowdown and with nothing beside it. collective: how much longer this one
   // takes than its communicator says.
   Seconds duration;
+  bool is_fixed = false;         // compute: as long on a slower GPU, of its host or its links
   std::size_t communicator = 0;  // collective: of the program's
   Operation operation = Operation::all_reduce;
   Bytes bytes;
@@ -44,6 +45,8 @@ struct StepProgram {
   std::vector<std::optional<std::size_t>> ready;
   // The compute op before the last backward pass; none: what comes before takes what it computes.
   std::optional<std::size_t> before_last_backward;
+  // Of all ranks but 0, where that one does more: the same ops, of which some take no time.
+  std::optional<Program> others;
 };
 
 // One line an op, for people and tests: "3 all_reduce 2: all_reduce of 25 MiB on 0, after 1 2".

@@ -5,7 +5,9 @@
 #include <map>
 #include <string_view>
 
-#include "sim/base/check.hpp"
+#include <fmt/core.h>
+
+#include "sim/base/source.hpp"
 #include "sim/trace/forward_ends.hpp"
 
 namespace ddpsim {
@@ -26,6 +28,55 @@ std::string_view block_of(std::string_view name) {
   return {};
 }
 
+bool matches_part(std::string_view pattern, std::string_view part) {
+  if (pattern.empty()) return part.empty();
+  if (pattern.front() != '*')
+    return !part.empty() && pattern.front() == part.front() &&
+           matches_part(pattern.substr(1), part.substr(1));
+  return matches_part(pattern.substr(1), part) || (!part.empty() && matches_part(pattern, part.substr(1)));
+}
+
+// From the last part on.
+bool matches(std::string_view pattern, std::string_view module) {
+  while (true) {
+    auto dot = pattern.rfind('.'), end = module.rfind('.');
+    auto last = [](std::string_view name, std::size_t at) {
+      return at == std::string_view::npos ? name : name.substr(at + 1);
+    };
+    if (!matches_part(last(pattern, dot), last(module, end))) return false;
+    if (dot == std::string_view::npos) return true;
+    if (end == std::string_view::npos) return false;
+    pattern = pattern.substr(0, dot);
+    module = module.substr(0, end);
+  }
+}
+
+// The innermost module of the gradient that has one of these names; empty: none has.
+std::string_view named_module_of(std::string_view gradient, const std::vector<std::string>& names,
+                                 std::vector<bool>& is_known) {
+  for (auto module = gradient; module.rfind('.') != std::string_view::npos;) {
+    module = module.substr(0, module.rfind('.'));
+    for (std::size_t i = 0; i < names.size(); ++i)
+      if (matches(names[i], module)) {
+        is_known[i] = true;
+        return module;
+      }
+  }
+  return {};
+}
+
+void check_names(const LayerTrace& trace, const std::vector<std::string>& names,
+                 const std::vector<bool>& is_known) {
+  auto unknown = std::ranges::find(is_known, false);
+  if (unknown == is_known.end()) return;
+  const auto& name = names[static_cast<std::size_t>(unknown - is_known.begin())];
+  const std::string_view example = trace.gradients.front().name;
+  throw InputError(
+      fmt::format("no module is called '{}', or all of its parameters are in modules named here", name),
+      fmt::format("a module is what the gradients' names say: '{}' is in '{}'", example,
+                  example.substr(0, example.rfind('.'))));
+}
+
 void add(ShardUnit& unit, std::size_t gradient, const LayerTrace& trace) {
   unit.gradients.push_back(gradient);
   unit.elements += trace.gradients[gradient].elements;
@@ -37,12 +88,15 @@ Bytes bytes_of(const ShardUnit& unit, const LayerTrace& trace) {
   return bytes;
 }
 
-// The blocks of the model, in forward order.
-std::vector<ShardUnit> blocks_of(const LayerTrace& trace, ShardUnit& root) {
+// The blocks of the model, or the modules that are named, in forward order.
+std::vector<ShardUnit> blocks_of(const LayerTrace& trace, const std::vector<std::string>& names,
+                                 ShardUnit& root) {
   std::map<std::string_view, std::size_t> known;
   std::vector<ShardUnit> blocks;
+  std::vector<bool> is_known(names.size());
   for (std::size_t g = 0; g < trace.gradients.size(); ++g) {
-    auto name = block_of(trace.gradients[g].name);
+    const std::string_view gradient = trace.gradients[g].name;
+    auto name = names.empty() ? block_of(gradient) : named_module_of(gradient, names, is_known);
     if (name.empty()) {
       add(root, g, trace);
       continue;
@@ -51,6 +105,7 @@ std::vector<ShardUnit> blocks_of(const LayerTrace& trace, ShardUnit& root) {
     if (is_new) blocks.push_back({std::string(name), {}, 0});
     add(blocks[place->second], g, trace);
   }
+  check_names(trace, names, is_known);
   std::sort(blocks.begin(), blocks.end(),
             [](const auto& a, const auto& b) { return a.gradients.back() > b.gradients.back(); });
   return blocks;
@@ -74,7 +129,7 @@ std::vector<UnitPass> cut(Seconds start, const std::vector<std::pair<std::size_t
 
 std::vector<ShardUnit> shard_units(const LayerTrace& trace, const UnitRule& rule) {
   std::vector<ShardUnit> units{{"root", {}, 0}};
-  auto blocks = blocks_of(trace, units.front());
+  auto blocks = blocks_of(trace, rule.names, units.front());
   int in_unit = 0;
   for (auto& block : blocks) {
     bool is_full = units.size() == 1 ||

@@ -10,10 +10,13 @@
 
 namespace ddpsim {
 
-// Consecutive blocks of a unit: so many, or until they hold at least that many bytes of gradients.
+// Consecutive blocks of a unit: so many, or until they hold at least that many bytes of gradients. Or the
+// modules with such a name, as fully_shard() or an auto_wrap_policy picks them: "layers.*", "lm_head"; `*`
+// stands for anything within a part of a name, and a pattern for the last parts of it.
 struct UnitRule {
   int blocks = 1;
   std::optional<Bytes> bytes;
+  std::vector<std::string> names;
   bool operator==(const UnitRule&) const = default;
 };
 
@@ -25,7 +28,9 @@ struct ShardUnit {
 
 // In forward order; the first is the root, which holds the embeddings and the head. A gradient's block is its
 // name up to the first part that is a number ("model.layers.3" of "model.layers.3.mlp.up_proj.weight");
-// blocks run forward in the reverse of their arrival.
+// blocks run forward in the reverse of their arrival. Of modules within one another that are named the inner
+// one has the gradient. Throws InputError (without a place; its subject the pattern) where a name is no
+// module's.
 std::vector<ShardUnit> shard_units(const LayerTrace& trace, const UnitRule& rule);
 
 // A pass cut where another unit's turn comes: durations without slowdown, which add up to the pass. The root

@@ -16,6 +16,12 @@ std::size_t StepBuilder::compute(Activity activity, std::size_t index, Seconds d
   return *last_compute_;
 }
 
+std::size_t StepBuilder::fixed(Activity activity, std::size_t index, Seconds duration) {
+  auto op = compute(activity, index, duration);
+  result_.program.ops[op].is_fixed = true;
+  return op;
+}
+
 std::size_t StepBuilder::collective(Activity activity, Operation operation, std::size_t index, Bytes bytes) {
   std::vector<std::size_t> after;
   if (last_compute_) after.push_back(*last_compute_);
@@ -23,7 +29,8 @@ std::size_t StepBuilder::collective(Activity activity, Operation operation, std:
 }
 
 std::size_t StepBuilder::collective(std::size_t communicator, Activity activity, Operation operation,
-                                    std::size_t index, Bytes bytes, std::vector<std::size_t> after) {
+                                    std::size_t index, Bytes bytes, std::vector<std::size_t> after,
+                                    Seconds longer) {
   auto& ops = result_.program.ops;
   Op op;
   op.kind = Op::Kind::collective;
@@ -33,7 +40,8 @@ std::size_t StepBuilder::collective(std::size_t communicator, Activity activity,
   op.operation = operation;
   op.bytes = bytes;
   op.after = std::move(after);
-  if (!std::exchange(has_communicated_, true)) op.duration = overheads_.first_start;
+  op.duration = longer;
+  if (!std::exchange(has_communicated_, true)) op.duration += overheads_.first_start;
   ops.push_back(std::move(op));
   return ops.size() - 1;
 }

@@ -18,13 +18,15 @@ class StepBuilder {
 
   // Waits for all that wait() was given since the last one.
   std::size_t compute(Activity activity, std::size_t index, Seconds duration);
+  // Of the host or links.
+  std::size_t fixed(Activity activity, std::size_t index, Seconds duration);
   // The next compute op waits for it.
   void wait(std::size_t op) { awaited_.push_back(op); }
   // Starts when all compute so far has ended.
   std::size_t collective(Activity activity, Operation operation, std::size_t index, Bytes bytes);
-  // On that communicator, when those have ended.
+  // On that communicator, when those have ended; so much longer than its bytes take.
   std::size_t collective(std::size_t communicator, Activity activity, Operation operation, std::size_t index,
-                         Bytes bytes, std::vector<std::size_t> after);
+                         Bytes bytes, std::vector<std::size_t> after, Seconds longer = {});
   // So many passes over bytes of which each is moved so far: nothing where they cost nothing.
   void pass(Activity activity, std::size_t index, double passes, Bytes moved);
   [[nodiscard]] Seconds pass_time(double passes, Bytes moved) const;

@@ -40,11 +40,19 @@ class ZeroBuilder {
     for (int i = 0; i < accumulation_steps; ++i) {
       index_ = static_cast<std::size_t>(i);
       is_last_ = i + 1 == accumulation_steps;
+      is_first_ = i == 0;
       step_.compute(Activity::forward, index_, trace_.forward.value_or(Seconds()));
       if (is_last_) step_.start_last_backward();
       micro_batch();
     }
-    step_.compute(Activity::optimizer, 0, trace_.optimizer.value_or(Seconds()) / plan_.ranks);
+    auto steps = optimizer_time(trace_, plan_, plan_.options);
+    if (!plan_.options.offload_optimizer) {
+      step_.compute(Activity::optimizer, 0, steps);
+    } else {
+      step_.fixed(Activity::optimizer, 0, steps);
+      auto part = padded(total_elements(trace_), plan_.ranks) / plan_.ranks;
+      step_.fixed(Activity::host_copy, 0, plan_.host.copy(BucketedPlan::bytes_of(part, DType::float32)));
+    }
     for (std::size_t i = 0; i < plan_.gathers.size(); ++i)
       step_.wait(step_.collective(Activity::all_gather, Operation::all_gather, i, plan_.gathers[i]));
     step_.compute(Activity::copy_out, 0, {});
@@ -119,8 +127,8 @@ class ZeroBuilder {
   void reduce(std::size_t bucket) {
     if (plan_.overlaps) {
       auto before = reduction_;
-      reduction_ =
-          step_.collective(Activity::all_reduce, Operation::all_reduce, bucket, plan_.reduced(bucket));
+      reduction_ = step_.collective(0, Activity::all_reduce, Operation::all_reduce, bucket,
+                                    plan_.reduced(bucket), {*step_.last_compute()}, offload(bucket));
       if (before) step_.wait(*before);
       return;
     }
@@ -131,6 +139,13 @@ class ZeroBuilder {
     auto slice = plan_.options.contiguous_gradients ? 1.0 / plan_.ranks : 1.0;
     step_.pass(Activity::copy_out, bucket, step_.passes().out,
                slice * (held(elements) + plan_.reduced(bucket)));
+    if (plan_.options.offload_optimizer) step_.fixed(Activity::host_copy, bucket, offload(bucket));
+  }
+
+  [[nodiscard]] Seconds offload(std::size_t bucket) const {
+    bool adds_up = plan_.strategy == Strategy::zero2;
+    return offload_time(plan_.buckets[bucket].elements, plan_, plan_.options,
+                        {is_first_ || !adds_up, is_last_});
   }
 
   const LayerTrace& trace_;
@@ -138,11 +153,26 @@ class ZeroBuilder {
   StepBuilder step_;
   std::optional<std::size_t> reduction_;  // that nobody waits for yet
   std::size_t index_ = 0;
-  bool is_last_ = false;
+  bool is_first_ = false, is_last_ = false;
   Seconds done_;  // of this backward pass
 };
 
 }  // namespace
+
+Seconds optimizer_time(const LayerTrace& trace, const BucketedPlan& plan, const ZeroOptions& options) {
+  if (!options.offload_optimizer) return trace.optimizer.value_or(Seconds()) / plan.ranks;
+  return plan.host.adam(static_cast<double>(total_elements(trace)) / plan.ranks);
+}
+
+Seconds offload_time(std::int64_t elements, const BucketedPlan& plan, const ZeroOptions& options,
+                     const MicroBatch& of) {
+  if (!options.offload_optimizer) return {};
+  auto slice = static_cast<double>(elements) / plan.ranks;
+  double held = bytes_per_element(options.grad_accum_dtype.value_or(plan.param_dtype));
+  double bytes = of.is_last ? bytes_per_element(DType::float32) : 0;
+  if (!of.is_only()) bytes += of.is_first ? held : 2 * held;
+  return plan.host.copy(Bytes(bytes * slice));
+}
 
 ZeroPlan make_zero_plan(const LayerTrace& trace, Strategy strategy, const ZeroOptions& options, int ranks) {
   ZeroPlan plan;

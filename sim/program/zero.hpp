@@ -8,6 +8,11 @@
 // reduces every micro-batch. ZeRO 1 reduces after the last one, and without overlap_comm not before its
 // backward pass has ended, in the order of registration (reduce_gradients). After the optimizer's step on
 // 1/n all parameters are gathered, in pieces (runtime/utils.py, all_gather_dp_groups).
+//
+// With offload_optimizer a rank's slice of a reduced bucket is copied to the host, on the stream that reduces
+// it and in float32 (async_inplace_copy_grad_to_fp32_buffer_from_gpu); under accumulation it is added up on
+// the GPU, from the host and back in each micro-batch (async_accumulate_grad_in_cpu_via_gpu). The host steps
+// 1/n, which is copied to the GPU in float32 and gathered.
 #include <optional>
 
 #include "sim/program/bucketed_plan.hpp"
@@ -20,16 +25,29 @@ namespace ddpsim {
 struct ZeroOptions {
   std::int64_t reduce_bucket_size = 500'000'000;
   std::int64_t allgather_bucket_size = 500'000'000;
-  std::optional<bool> overlap_comm;     // absent: stage 3 does
-  bool contiguous_gradients = true;     // false: no bucket is filled; each is flattened as it is reduced
-  DType param_dtype = DType::bfloat16;  // of the model, its gradients and what is gathered
-  std::optional<DType> reduce_dtype;    // communication_data_type; absent: the model's
+  std::optional<bool> overlap_comm;       // absent: stage 3 does
+  bool contiguous_gradients = true;       // false: no bucket is filled; each is flattened as it is reduced
+  DType param_dtype = DType::bfloat16;    // of the model, its gradients and what is gathered
+  std::optional<DType> reduce_dtype;      // communication_data_type; absent: the model's
+  std::optional<DType> grad_accum_dtype;  // of the gradients a rank keeps (data_types); absent: the model's
+  // To the host: the optimizer and the gradients that it steps; and, stage 3, parameters.
+  bool offload_optimizer = false, offload_param = false;
   std::int64_t prefetch_bucket_size = 50'000'000;  // from here on stage 3
   std::int64_t max_live_parameters = 1'000'000'000;
   std::int64_t max_reuse_distance = 1'000'000'000;
   std::int64_t param_persistence_threshold = 100'000;
   bool operator==(const ZeroOptions&) const = default;
 };
+
+// Of a rank's part, on the GPU or the host.
+Seconds optimizer_time(const LayerTrace& trace, const BucketedPlan& plan, const ZeroOptions& options);
+// Of a rank's slice of so many reduced elements, to the host and, where they are added up, from it.
+struct MicroBatch {
+  bool is_first, is_last;
+  [[nodiscard]] bool is_only() const { return is_first && is_last; }
+};
+Seconds offload_time(std::int64_t elements, const BucketedPlan& plan, const ZeroOptions& options,
+                     const MicroBatch& of);
 
 struct ZeroPlan : BucketedPlan {
   ZeroOptions options;

@@ -25,7 +25,13 @@ class Zero3Builder {
       if (is_last_) step_.start_last_backward();
       backward(module);
     }
-    step_.compute(Activity::optimizer, 0, trace_.optimizer.value_or(Seconds()) / plan_.ranks);
+    auto steps = optimizer_time(trace_, plan_, plan_.options);
+    if (plan_.options.offload_optimizer)
+      step_.fixed(Activity::optimizer, 0, steps);
+    else
+      step_.compute(Activity::optimizer, 0, steps);
+    if (plan_.options.offload_optimizer && !plan_.options.offload_param)
+      step_.fixed(Activity::host_copy, 0, plan_.host.copy(held(total_elements(trace_)) / plan_.ranks));
     if (plan_.schedule.persistent > 0) {
       auto index = plan_.schedule.gathers.size();
       step_.wait(gather(index, plan_.schedule.persistent));
@@ -38,8 +44,15 @@ class Zero3Builder {
   [[nodiscard]] Bytes held(std::int64_t elements) const {
     return BucketedPlan::bytes_of(elements, plan_.param_dtype);
   }
+  // What a rank has of it may come from the host first.
   std::size_t gather(std::size_t index, std::int64_t elements) {
-    return step_.collective(Activity::all_gather, Operation::all_gather, index, held(elements));
+    std::vector<std::size_t> after;
+    if (step_.last_compute()) after.push_back(*step_.last_compute());
+    bool is_persistent = index == plan_.schedule.gathers.size();
+    bool is_copied = plan_.options.offload_param && !is_persistent;
+    return step_.collective(0, Activity::all_gather, Operation::all_gather, index, held(elements),
+                            std::move(after),
+                            is_copied ? plan_.host.copy(held(elements) / plan_.ranks) : Seconds());
   }
 
   void gathers(std::size_t module) {
@@ -78,8 +91,10 @@ class Zero3Builder {
     }
     step_.pass(Activity::copy_in, bucket, step_.passes().in,
                held(plan_.buckets[bucket].elements) + plan_.reduced(bucket));
-    auto op =
-        step_.collective(Activity::reduce_scatter, Operation::reduce_scatter, bucket, plan_.reduced(bucket));
+    auto op = step_.collective(
+        0, Activity::reduce_scatter, Operation::reduce_scatter, bucket, plan_.reduced(bucket),
+        {*step_.last_compute()},
+        offload_time(plan_.buckets[bucket].elements, plan_, plan_.options, {index_ == 0, is_last_}));
     if (plan_.overlaps)
       reductions.push_back(op);
     else

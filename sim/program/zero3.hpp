@@ -7,8 +7,10 @@
 // reduce_bucket_size elements. With overlap_comm, as it is by default, compute waits with a bucket until the
 // one three before it is reduced (max_param_reduce_events), without it for the bucket itself. Parameters of
 // no more than param_persistence_threshold elements are kept and gathered once, after the optimizer
-// (_post_step). One communicator. The host is taken to be where compute is: a gather starts no sooner than
-// the module that issues it.
+// (_post_step). What is offloaded to the host: gradients as in stages 1 and 2; what is stepped comes back in
+// the model's dtype (_reassign_or_swap_out_partitioned_parameters), unless parameters are offloaded, too:
+// then a rank's part is copied to the GPU before each gather. One communicator. The host is taken to be where
+// compute is: a gather starts no sooner than the module that issues it.
 #include "sim/program/zero3_gathers.hpp"
 
 namespace ddpsim {

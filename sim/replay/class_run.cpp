@@ -58,7 +58,7 @@ bool ClassRun::have_ended(const Op& op, std::size_t& known) const {
 
 void ClassRun::begin(const Op& op) {
   record_wait(op);
-  Seconds duration = of_.slowdown * op.duration;
+  Seconds duration = (op.is_fixed ? 1 : of_.slowdown) * op.duration;
   if (duration <= Seconds(0)) return end();
   is_working_ = true;
   begun_ = duration;

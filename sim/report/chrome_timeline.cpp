@@ -4,7 +4,8 @@
 #include <cmath>
 #include <cstdint>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "sim/base/check.hpp"
@@ -35,6 +36,8 @@ std::vector<int> lanes_of(const std::vector<Span>& spans) {
 std::string class_name(const RankTimeline& ranks, bool synthetic) {
   auto name = ranks.ranks == 1 ? fmt::format("rank {} (1 rank", ranks.rank)
                                : fmt::format("ranks like {} ({} ranks", ranks.rank, ranks.ranks);
+  if (ranks.ranks > 1 && ranks.stragglers.size() == static_cast<std::size_t>(ranks.ranks))
+    name = fmt::format("ranks {} ({} ranks", fmt::join(ranks.stragglers, ", "), ranks.ranks);
   if (ranks.slowdown != 1) name += fmt::format(", {:.4g}x slower", ranks.slowdown);
   if (synthetic) name += ", times estimated";
   return name + ")";
@@ -68,6 +71,20 @@ std::string span_name(const Span& span) {
       return fmt::format("reduce bucket {}", span.index);
     case Activity::used_parameter_bitmap:
       return "used-parameter bitmap";
+    case Activity::replicate:
+      return fmt::format("broadcast piece {}", span.index);
+    case Activity::reduce:
+      return fmt::format("reduce piece {}", span.index);
+    case Activity::push:
+      return fmt::format("push key {}", span.index);
+    case Activity::pull:
+      return fmt::format("pull key {}", span.index);
+    case Activity::serve:
+      return "servers busy";
+    case Activity::host_copy:
+      return "copy between host and GPU";
+    case Activity::peer_copy:
+      return "outputs between GPUs";
   }
   DDPSIM_CHECK(false, "every activity has a name");
   return {};
@@ -150,7 +167,8 @@ class Events {
     bool micro_batch = span.activity == Activity::forward || span.activity == Activity::backward;
     if (span.lost > Seconds(0)) args["lost_us"] = microseconds(std::llround(span.lost.value() * 1e9));
     if (micro_batch && context_.plan.accumulation_steps > 1) args["micro_batch"] = span.index;
-    if (span.activity == Activity::all_reduce || span.activity == Activity::reduce_scatter) {
+    if (span.activity == Activity::all_reduce || span.activity == Activity::reduce_scatter ||
+        span.activity == Activity::reduce || span.activity == Activity::push) {
       const auto& bucket = context_.plan.buckets.at(span.index);
       args["bytes"] = static_cast<std::int64_t>(bucket.bytes.value());
       args["gradients"] = bucket.gradients.size();

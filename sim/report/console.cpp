@@ -75,17 +75,16 @@ void print_compute(std::ostream& out, const IterationMetrics& m) {
     if (compute->hardware > compute->model) text += fmt::format(", HFU {:.1f} %", 100 * compute->hfu());
     print_fact(out, "compute", text);
   }
-  if (const auto& memory = m.memory)
+  if (const auto& memory = m.memory) {
+    const auto& parts = memory->parts;
+    auto others = memory->others ? fmt::format("; of GPU 0, the others {}", gigabytes(*memory->others)) : "";
     print_fact(
         out, "memory",
-        fmt::format(
-            "{} at the peak of {} ({:.0f} %): parameters {}, gradients {}, optimizer {}, activations {}, "
-            "buckets {}, other {}",
-            gigabytes(memory->parts.peak()), gigabytes(memory->capacity),
-            100 * (memory->parts.peak() / memory->capacity), gigabytes(memory->parts.parameters),
-            gigabytes(memory->parts.gradients), gigabytes(memory->parts.optimizer),
-            gigabytes(memory->parts.activations), gigabytes(memory->parts.buckets),
-            gigabytes(memory->parts.other)));
+        fmt::format("{}: parameters {}, gradients {}, optimizer {}, activations {}, buckets {}, other {}{}",
+                    fit_line(*memory), gigabytes(parts.parameters), gigabytes(parts.gradients),
+                    gigabytes(parts.optimizer), gigabytes(parts.activations), gigabytes(parts.buckets),
+                    gigabytes(parts.other), others));
+  }
   if (m.price)
     print_fact(
         out, "cost",
@@ -106,6 +105,12 @@ void print_facts(std::ostream& out, const IterationMetrics& m) {
     throughput += fmt::format("{}scaling efficiency {:.1f} %", throughput.empty() ? "" : ", ",
                               100 * *m.scaling_efficiency);
   if (!throughput.empty()) print_fact(out, "throughput", throughput);
+  if (const auto& servers = m.asynchronous)
+    print_fact(
+        out, "updates",
+        fmt::format("{:.4g} a second of all workers; staleness {:.1f} on average, {:.1f} of the slowest "
+                    "worker's",
+                    servers->updates_per_s, servers->mean_staleness, servers->most_staleness));
   print_compute(out, m);
   auto buckets = fmt::format("strategy {}, {} bucket{}", strategy_name(m.strategy), m.n_buckets,
                              m.n_buckets == 1 ? "" : "s");
@@ -175,7 +180,7 @@ void print_slowest(std::ostream& out, const IterationSpread& spread) {
 }  // namespace
 
 void print_iteration(std::ostream& out, const IterationMetrics& metrics, std::size_t most_buckets) {
-  if (metrics.memory && !metrics.memory->fits()) out << misfit_line(*metrics.memory) << '\n';
+  if (metrics.memory && !metrics.memory->fits()) out << fit_line(*metrics.memory) << '\n';
   print_terms(out, metrics);
   print_facts(out, metrics);
   print_buckets(out, metrics, std::max<std::size_t>(most_buckets, 2));

@@ -68,7 +68,7 @@ void print_growth(std::ostream& out, const Growth& growth) {
         reported_iteration_name(spread->report), spread->iterations, spread->seed);
   for (const auto& [metrics, share] : growth.points)
     if (metrics.memory && !metrics.memory->fits())
-      out << fmt::format("on {} GPUs it {}\n", metrics.world_size, misfit_line(*metrics.memory));
+      out << fmt::format("on {} GPUs it {}\n", metrics.world_size, fit_line(*metrics.memory));
   auto causes = causes_of(growth);
   out << fmt::format("{:>8} {:>14} {:>11} {:>13}  lost to, in % of the iteration\n{:>8} {:>14} {:>11} {:>13}",
                      "GPUs", "iteration ms", "efficiency", "of", "", "", "%", "");

@@ -50,15 +50,17 @@ Json spread_json(const IterationSpread& spread) {
 
 Json memory_json(const MemoryMetrics& memory) {
   const auto& parts = memory.parts;
-  return {{"peak_bytes", bytes(parts.peak())},
-          {"parameters_bytes", bytes(parts.parameters)},
-          {"gradients_bytes", bytes(parts.gradients)},
-          {"optimizer_bytes", bytes(parts.optimizer)},
-          {"activations_bytes", bytes(parts.activations)},
-          {"buckets_bytes", bytes(parts.buckets)},
-          {"other_bytes", bytes(parts.other)},
-          {"capacity_bytes", bytes(memory.capacity)},
-          {"fits", memory.fits()}};
+  Json json{{"peak_bytes", bytes(parts.peak())},
+            {"parameters_bytes", bytes(parts.parameters)},
+            {"gradients_bytes", bytes(parts.gradients)},
+            {"optimizer_bytes", bytes(parts.optimizer)},
+            {"activations_bytes", bytes(parts.activations)},
+            {"buckets_bytes", bytes(parts.buckets)},
+            {"other_bytes", bytes(parts.other)},
+            {"capacity_bytes", bytes(memory.capacity)},
+            {"fits", memory.fits()}};
+  if (memory.others) json["others_peak_bytes"] = bytes(*memory.others);
+  return json;
 }
 
 void add_metrics(const IterationMetrics& m, Json& point) {
@@ -106,6 +108,10 @@ void add_metrics(const IterationMetrics& m, Json& point) {
     point["mfu"] = m.compute->mfu();
     point["hfu"] = m.compute->hfu();
   }
+  if (const auto& servers = m.asynchronous)
+    point["asynchronous"] = {{"updates_per_s", servers->updates_per_s},
+                             {"mean_staleness", servers->mean_staleness},
+                             {"most_staleness", servers->most_staleness}};
   if (m.memory) point["memory"] = memory_json(*m.memory);
   if (m.price) {
     point["cost_per_step"] = m.cost_per_step();

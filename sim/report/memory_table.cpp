@@ -34,18 +34,17 @@ bool fits(const MemoryOption& option, const MemoryMetrics& memory) {
 
 void print_memory(std::ostream& out, const MemoryMetrics& memory, std::span<const MemoryOption> options) {
   const auto& parts = memory.parts;
-  if (memory.fits())
-    out << fmt::format("fits: {:.1f} GB on {} of {:.0f} GB\n", parts.peak().value() / 1e9, memory.gpu,
-                       memory.capacity.value() / 1e9);
-  else
-    out << misfit_line(memory) << '\n';
+  out << fit_line(memory) << '\n';
   for (const auto& [name, bytes] : rows_of(parts)) print_row(out, name, bytes, memory.capacity);
   print_row(out, "peak", parts.peak(), memory.capacity);
+  if (memory.others)
+    out << fmt::format("of GPU 0, which has the loss and the optimizer; the others hold {:.1f} GB\n",
+                       memory.others->value() / 1e9);
   if (options.empty()) return;
   out << "\nwhat would change it\n";
   for (const auto& option : options)
     out << fmt::format("{:>12.2f} GB  {:<12}  {}\n", option.peak.value() / 1e9,
-                       fits(option, memory) ? "fits" : "does not fit", option.change);
+                       fit_word(option.peak, memory.capacity), option.change);
 }
 
 std::string memory_report_json(const MemoryMetrics& memory, std::span<const MemoryOption> options,

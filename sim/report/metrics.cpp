@@ -35,10 +35,13 @@ Seconds tail_of(const std::vector<Span>& lane) {
   return sum;
 }
 
+// And what PowerSGD computes.
+constexpr std::array kCopies{Activity::copy_in, Activity::copy_out, Activity::compress, Activity::host_copy,
+                             Activity::peer_copy};
+
 void measure_losses(const RankTimeline& rank, IterationMetrics& metrics) {
-  Seconds copies;  // and what PowerSGD computes
-  for (auto activity : {Activity::copy_in, Activity::copy_out, Activity::compress})
-    copies += time_in(rank.compute, activity);
+  Seconds copies;
+  for (auto activity : kCopies) copies += time_in(rank.compute, activity);
   auto usual = [&](Seconds time) { return time / rank.slowdown; };
   auto computed = metrics.forward + metrics.backward_compute + metrics.overhead + metrics.optimizer;
   std::array<Seconds, kLossCauses.size()> lost{computed - usual(computed),
@@ -56,8 +59,8 @@ void measure_compute(const RankTimeline& rank, IterationMetrics& metrics) {
   metrics.forward = time_in(rank.compute, Activity::forward);
   metrics.backward_compute = time_in(rank.compute, Activity::backward);
   metrics.interference = time_lost(rank.compute);
-  for (auto activity : {Activity::copy_in, Activity::copy_out, Activity::compress, Activity::launch})
-    metrics.overhead += time_in(rank.compute, activity);
+  for (auto activity : kCopies) metrics.overhead += time_in(rank.compute, activity);
+  metrics.overhead += time_in(rank.compute, Activity::launch);
   metrics.tail = tail_of(rank.compute);
   metrics.buffer_broadcast = time_in(rank.compute, Activity::broadcast);
   metrics.exposed_communication = time_in(rank.compute, Activity::wait) + metrics.buffer_broadcast;
@@ -79,6 +82,13 @@ Operation operation_of(Activity activity) {
       return Operation::all_gather;
     case Activity::reduce_scatter:
       return Operation::reduce_scatter;
+    case Activity::replicate:
+    case Activity::pull:
+      return Operation::broadcast;
+    case Activity::reduce:
+    case Activity::push:
+    case Activity::serve:
+      return Operation::reduce;
     default:
       return Operation::all_reduce;
   }
@@ -112,6 +122,7 @@ void measure_operations(const RankTimeline& rank, const IterationContext& contex
   auto waits = waits_of(rank.compute);
   auto& all = metrics.operations;
   for (const auto& span : rank.communication) {
+    if (span.activity == Activity::serve) continue;
     auto operation = operation_of(span.activity);
     const auto axis = ranks_of(span, rank, context).axis;
     auto known = std::find_if(all.begin(), all.end(), [&](const auto& one) {
@@ -161,6 +172,11 @@ void add_bucket(const Span& span, const RankTimeline& rank, const IterationConte
   known = {span.activity, std::move(collective)};
 }
 
+// Of a bucket; the others carry parameters.
+bool is_reduction(Activity activity) {
+  return activity != Activity::all_gather && activity != Activity::replicate && activity != Activity::pull;
+}
+
 void measure_communication(const RankTimeline& rank, const IterationContext& context,
                            IterationMetrics& metrics) {
   const auto& buckets = context.plan.buckets;
@@ -170,6 +186,7 @@ void measure_communication(const RankTimeline& rank, const IterationContext& con
   Bytes bytes, on_bus;
   Seconds busy_until = rank.communication.front().start;
   for (const auto& span : rank.communication) {
+    if (span.activity == Activity::serve) continue;
     if (span.end > busy_until) metrics.communication += span.end - std::max(span.start, busy_until);
     busy_until = std::max(busy_until, span.end);
     if (span.activity == Activity::broadcast) continue;
@@ -181,7 +198,7 @@ void measure_communication(const RankTimeline& rank, const IterationContext& con
       // Which parameters were used is known with the last gradient.
       metrics.used_parameter_bitmap->ready =
           *std::max_element(rank.bucket_ready.begin(), rank.bucket_ready.end()) - rank.backward_start;
-    } else if (span.activity != Activity::all_gather) {
+    } else if (is_reduction(span.activity)) {
       add_bucket(span, rank, context, by_index, order);
     }
   }
@@ -219,14 +236,39 @@ void measure_throughput(const IterationContext& context, IterationMetrics& metri
     metrics.tokens_per_s = *metrics.samples_per_s * static_cast<double>(*sequence);
 }
 
+// By how often each class of workers steps.
+void measure_asynchronous(const Timeline& timeline, const IterationContext& context,
+                          IterationMetrics& metrics) {
+  AsynchronousMetrics all;
+  for (const auto& one : timeline.rank_classes) all.updates_per_s += one.ranks / one.duration().value();
+  for (const auto& one : timeline.rank_classes) {
+    double staleness = all.updates_per_s * one.duration().value() - 1;
+    all.mean_staleness += one.ranks / one.duration().value() / all.updates_per_s * staleness;
+    all.most_staleness = std::max(all.most_staleness, staleness);
+  }
+  // What follows of a step's length is that of the slowest, unless it is said of all.
+  double of_slowest = metrics.world_size / metrics.iteration.value();
+  metrics.group_size = metrics.world_size;
+  measure_throughput(context, metrics);
+  for (auto* rate : {&metrics.samples_per_s, &metrics.tokens_per_s, &metrics.scaling_efficiency})
+    if (*rate) **rate *= all.updates_per_s / of_slowest;
+  metrics.asynchronous = all;
+}
+
 }  // namespace
 
-std::string misfit_line(const MemoryMetrics& memory) {
+std::string_view fit_word(Bytes peak, Bytes capacity) {
+  if (peak > capacity) return "does not fit";
+  return peak > capacity * kFittingShare ? "may not fit" : "fits";
+}
+
+std::string fit_line(const MemoryMetrics& memory) {
   double share = memory.parts.peak() / memory.capacity;
   auto how = share > 1 ? fmt::format("{:.2f} times its memory", share)
-                       : fmt::format("{:.0f} % of its memory, and above {:.0f} % it may not", 100 * share,
-                                     100 * kFittingShare);
-  return fmt::format("{}: {:.1f} GB on {} of {:.0f} GB, {}", share > 1 ? "does not fit" : "may not fit",
+                       : fmt::format("{:.0f} % of its memory", 100 * share);
+  if (!memory.fits() && share <= 1)
+    how += fmt::format(", and above {:.0f} % it may not", 100 * kFittingShare);
+  return fmt::format("{}: {:.1f} GB on {} of {:.0f} GB, {}", fit_word(memory.parts.peak(), memory.capacity),
                      memory.parts.peak().value() / 1e9, memory.gpu, memory.capacity.value() / 1e9, how);
 }
 
@@ -252,6 +294,7 @@ IterationMetrics measure(const Timeline& timeline, const IterationContext& conte
   measure_operations(rank, context, metrics);
   metrics.sources_of_times = sources_of_times(metrics.buckets);
   measure_throughput(context, metrics);
+  if (context.is_asynchronous) measure_asynchronous(timeline, context, metrics);
   return metrics;
 }
 

@@ -73,12 +73,22 @@ struct ComputeRates {
 struct MemoryMetrics {
   MemoryParts parts;
   Bytes capacity;
-  std::string gpu;  // its name
+  std::string gpu;                   // its name
+  std::optional<Bytes> others = {};  // the peak of all GPUs but 0, where that one holds more
   [[nodiscard]] bool fits() const { return parts.peak() <= capacity * kFittingShare; }
+};
+
+// Workers that wait for no other one. Staleness: how many updates of others the servers apply between a
+// worker's pull and its own update.
+struct AsynchronousMetrics {
+  double updates_per_s = 0;
+  double mean_staleness = 0;  // over all updates
+  double most_staleness = 0;  // of the slowest worker's
 };
 
 struct IterationMetrics {
   int world_size = 0;
+  std::optional<AsynchronousMetrics> asynchronous;
   int group_size = 0;  // ranks that reduce with the reported one, itself included
   Strategy strategy = Strategy::ddp;
   std::optional<Bytes> bucket_cap;
@@ -143,13 +153,16 @@ struct IterationContext {
   std::string algorithm;  // "ring", "measured"
   std::string fidelity;   // "lazy", ...
   int collective_workers = 1;
+  bool is_asynchronous = false;                       // workers of parameter servers that wait for no other
   std::vector<CommunicatorRanks> communicators = {};  // by the program's; empty: one, of the whole group
   // Of a group's collective; none where nothing is chosen.
   std::function<CollectiveChoice(std::size_t group, Operation operation, Bytes bytes)> choice = nullptr;
 };
 
-// "does not fit: 112.3 GB of 80.0 GB, 1.40 times the memory of NVIDIA H100 SXM5 80GB"
-std::string misfit_line(const MemoryMetrics& memory);
+// "fits", "may not fit" (close to its memory) or "does not fit".
+std::string_view fit_word(Bytes peak, Bytes capacity);
+// "does not fit: 112.3 GB on NVIDIA H100 SXM5 80GB of 80 GB, 1.40 times its memory"
+std::string fit_line(const MemoryMetrics& memory);
 
 // Throws InternalError when nothing was communicated or the terms do not add up.
 IterationMetrics measure(const Timeline& timeline, const IterationContext& context);

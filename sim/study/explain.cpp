@@ -1,17 +1,21 @@
 #include "sim/study/explain.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <optional>
 #include <ostream>
 #include <vector>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "sim/base/one_line.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/ddp/distinct_bucket_caps.hpp"
 #include "sim/engine/scaled_all_reduces.hpp"
 #include "sim/study/explain_links.hpp"
+#include "sim/study/explain_sharding.hpp"
 #include "sim/study/what_if.hpp"
 
 namespace ddpsim {
@@ -132,10 +136,12 @@ std::vector<Change> changes_of(const WhatIf& what_if, const Scenario& scenario,
   add_caps(scenario, changes, left_out);
   add_views(scenario, changes, left_out);
   std::vector<std::string_view> strategies{"ddp", "overlap", "flat", "naive"};
-  if (scenario.sharded) strategies = {"fsdp", "fsdp1", "hsdp", "zero1", "zero2", "zero3", "megatron", "ddp"};
+  if (scenario.strategy_plan)
+    strategies = {"fsdp", "fsdp1", "hsdp", "zero1", "zero2", "zero3", "megatron", "ddp"};
   for (auto strategy : strategies)
     if (strategy != strategy_name(scenario.plan.strategy))
       changes.push_back({fmt::format("strategy {}", strategy), {fmt::format("strategy={}", strategy)}});
+  add_sharding_changes(what_if, scenario, changes);
   add_algorithms(what_if, scenario, changes, left_out);
   add_link_changes(what_if, scenario, changes, left_out);
   if (what_if.find("workload", "stragglers"))
@@ -172,12 +178,53 @@ std::vector<Change> changes_of(const WhatIf& what_if, const Scenario& scenario,
 struct Outcome {
   std::string name;
   Seconds difference;
+  bool fits = true;
 };
 
 Outcome outcome_of(const Change& change, const IterationMetrics& changed, const IterationMetrics& metrics) {
   bool fits = !changed.memory || changed.memory->fits() || (metrics.memory && !metrics.memory->fits());
-  return {change.name + (fits ? "" : " (does not fit)"), changed.iteration - metrics.iteration};
+  auto name = change.name;
+  if (!fits) name += fmt::format(" ({})", fit_word(changed.memory->parts.peak(), changed.memory->capacity));
+  return {std::move(name), changed.iteration - metrics.iteration, fits};
 }
+
+// Of unit sizes and shard groups, those that fit.
+class BestSharding {
+ public:
+  void add(const Change& change, const Outcome& outcome) {
+    for (auto& one : kinds_)
+      if (change.name.starts_with(one.prefix)) {
+        ++one.tried;
+        if (outcome.fits && (!one.best || outcome.difference < one.best->difference)) {
+          one.best = outcome;
+          one.best->name = fmt::format("{}", fmt::join(change.overrides, " --set "));
+        }
+      }
+  }
+  // A tie, or less than what anybody could measure, goes to what there is.
+  void print(std::ostream& out, Seconds iteration) const {
+    constexpr double kPlateau = 0.005;
+    for (const auto& one : kinds_) {
+      if (one.tried == 0) continue;
+      bool is_better = one.best && one.best->difference < -kPlateau * iteration;
+      if (is_better)
+        out << fmt::format("best {} of {} tried: --set {} ({:+.1f} %)\n", one.what, one.tried + 1,
+                           one.best->name, 100 * (one.best->difference / iteration));
+      else
+        out << fmt::format(
+            "best {} of {} tried: the one in use (none of the others that fit is 0.5 % faster)\n", one.what,
+            one.tried + 1);
+    }
+  }
+
+ private:
+  struct Kind {
+    std::string_view prefix, what;
+    int tried = 0;
+    std::optional<Outcome> best = {};
+  };
+  std::array<Kind, 2> kinds_{Kind{"units of ", "unit size"}, Kind{"shard group of ", "shard group"}};
+};
 
 void print_outcomes(std::ostream& out, std::vector<Outcome> outcomes, Seconds iteration,
                     const std::vector<LeftOut>& left_out) {
@@ -200,12 +247,15 @@ void explain(std::ostream& out, const std::string& path, const config::Value& ro
   explain_all_reduces(out, what_if, scenario, metrics);
   std::vector<LeftOut> left_out;
   std::vector<Outcome> outcomes;
+  BestSharding best;
   for (const auto& change : changes_of(what_if, scenario, left_out)) try {
       outcomes.push_back(outcome_of(change, what_if.simulate(change), metrics));
+      best.add(change, outcomes.back());
     } catch (const InputError& error) {
       left_out.push_back({change.name, error.message()});
     }
   print_outcomes(out, std::move(outcomes), metrics.iteration, left_out);
+  best.print(out, metrics.iteration);
   if (auto note = note_on_links(scenario); !note.empty()) out << fmt::format("({})\n", note);
 }
 

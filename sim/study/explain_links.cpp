@@ -27,7 +27,7 @@ bool uses_gloo(const Scenario& scenario) {
 
 // Links are known to the cluster, but not which of them gathers load most.
 bool shards_over_links(const Scenario& scenario) {
-  return scenario.sharded && scenario.communication && !uses_gloo(scenario);
+  return scenario.strategy_plan && scenario.communication && !uses_gloo(scenario);
 }
 
 // What says how long all-reduces take, where it is not links.

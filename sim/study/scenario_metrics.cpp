@@ -21,7 +21,8 @@ IterationContext context_of(const Scenario& scenario) {
                            scenario.world_size,
                            scenario.algorithm(),
                            std::string(fidelity_name(scenario.fidelity)),
-                           scenario.collective_workers};
+                           scenario.collective_workers,
+                           scenario.is_asynchronous()};
   if (const auto* communication = scenario.communication.get();
       communication && communication->axes.size() > 1)
     for (const auto& axis : communication->axes)
@@ -48,7 +49,7 @@ IterationMetrics metrics_of(const Scenario& scenario, const Prediction& predicti
     const auto& work = step->work;
     metrics.compute = {FlopsPerSecond(work.model.value() * rate),
                        FlopsPerSecond((work.model + work.recomputed).value() * rate), work.peak};
-    metrics.memory = {*scenario.memory(), step->gpu.memory, step->gpu.name};
+    metrics.memory = {*scenario.memory(), step->gpu.memory, step->gpu.name, scenario.memory_of_others()};
   }
   if (scenario.sampled)
     metrics.spread = spread_of(prediction.iterations, prediction.unvaried, *scenario.sampled);

@@ -108,8 +108,12 @@ std::vector<RankClass> mesh_classes(std::span<const std::vector<int>> groups,
     double slowdown = places[rank].slowdown;
     auto [it, is_new] = known.try_emplace({slowdown, communicators[rank]}, classes.size());
     if (is_new) classes.push_back({static_cast<int>(rank), 0, slowdown, std::move(communicators[rank])});
-    ++classes[it->second].ranks;
+    auto& one = classes[it->second];
+    ++one.ranks;
+    if (slowdown > 1) one.stragglers.push_back(static_cast<int>(rank));
   }
+  for (auto& one : classes)
+    if (one.stragglers.size() > kMostNamedStragglers) one.stragglers.clear();
   return classes;
 }
 

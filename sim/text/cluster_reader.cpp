@@ -9,6 +9,7 @@
 #include "sim/cost/nccl_communicator.hpp"
 #include "sim/cost/nccl_notes.hpp"
 #include "sim/text/cluster_mesh.hpp"
+#include "sim/text/cluster_section.hpp"
 #include "sim/text/override_checks.hpp"
 #include "sim/text/plausibility.hpp"
 #include "sim/text/scenario_reader.hpp"
@@ -55,42 +56,32 @@ int read_world_size(const Value& value) {
 
 }  // namespace
 
-// The section `cluster`.
-struct ClusterSection {
-  explicit ClusterSection(const Value& root) : place(root.span) {
-    MapReader reader(root, "cluster");
-    topology = reader.find("topology");
-    world_size_value = &reader.require("world_size");
-    placement = reader.find("placement");
-    groups = reader.find("groups");
-    overrides = reader.find("overrides");
-    background = reader.find("background");
-    reader.find("gpu");  // read with the physics
-    price = reader.optional("price", config::as_number(0, 1e9));
-    reader.finish();
-    world_size = read_world_size(*world_size_value);
-  }
-
-  SourceSpan place;
-  int world_size = 0;
-  std::optional<double> price;
-  const Value* world_size_value = nullptr;
-  const Value *topology = nullptr, *placement = nullptr, *groups = nullptr, *overrides = nullptr,
-              *background = nullptr;
-};
-
-namespace {
+ClusterSection::ClusterSection(const Value& root) : place(root.span) {
+  MapReader reader(root, "cluster");
+  topology = reader.find("topology");
+  world_size_value = &reader.require("world_size");
+  placement = reader.find("placement");
+  groups = reader.find("groups");
+  overrides = reader.find("overrides");
+  background = reader.find("background");
+  reader.find("gpu");  // read with the physics
+  price = reader.optional("price", config::as_number(0, 1e9));
+  reader.finish();
+  world_size = read_world_size(*world_size_value);
+}
 
 std::shared_ptr<const Cluster> build_cluster(const Topology& topology, const ClusterSection& section,
-                                             const LinkScale& links) {
+                                             const LinkScale& links, int gpus) {
   std::vector<LinkOverride> different;
   if (section.overrides) different = config::as_list(read_link_override)(*section.overrides);
   try {
-    return with_scaled_links(topology.build(section.world_size, different), links);
+    return with_scaled_links(topology.build(gpus, different), links);
   } catch (const InputError& error) {
     throw error.at(section.world_size_value->span);
   }
 }
+
+namespace {
 
 std::vector<RankPlace> places_of(const std::vector<GroupSection>& groups, const std::vector<int>& labels,
                                  const Slowdowns& slowdowns, int world_size) {
@@ -176,7 +167,7 @@ ClusterTraffic ScenarioReader::make_traffic(const Topology& topology, const Clus
                                             const Value* stragglers, const Collective& collective) {
   auto communication = std::make_shared<Communication>();
   communication->options = collective.options;
-  communication->cluster = build_cluster(topology, section, links_);
+  communication->cluster = build_cluster(topology, section, links_, section.world_size);
   const Cluster& cluster = *communication->cluster;
   auto gpu_of_rank = place_ranks(read_placement(section.placement), cluster, section.world_size);
   auto slowdowns = read_stragglers(stragglers, section.world_size,
@@ -192,6 +183,11 @@ ClusterTraffic ScenarioReader::make_traffic(const Topology& topology, const Clus
     traffic.groups[g].nodes = alike_nodes(groups[g].ranks, places);
   }
   traffic.places = std::make_shared<const RankPlaces>(RankPlaces{std::move(places), true});
+  if (collective.servers) {
+    traffic.communication = std::move(communication);
+    add_servers(topology, section, collective, slowdowns, std::move(gpu_of_rank), traffic);
+    return traffic;
+  }
   if (std::any_of(collective.communicators.begin(), collective.communicators.end(),
                   [](const auto& use) { return use.joined != Joined::all; })) {
     traffic.mesh = mesh_of(section, collective, gpu_of_rank, *communication);
@@ -227,7 +223,7 @@ ClusterTraffic ScenarioReader::make_measured_traffic(const Topology* topology, c
   std::vector<int> gpu_of_rank;
   std::function<std::vector<int>(int)> ranks_of;
   if (topology) {
-    cluster = build_cluster(*topology, section, links_);
+    cluster = build_cluster(*topology, section, links_, section.world_size);
     gpu_of_rank = place_ranks(placement, *cluster, section.world_size);
     ranks_of = [&](int node) { return ranks_of_node(node, *cluster, gpu_of_rank); };
   }
@@ -265,7 +261,11 @@ std::shared_ptr<const RankPlaces> ScenarioReader::read_cluster(const Value& root
   if (!topology)
     throw InputError(root.span, "'cluster' lacks the key 'topology'",
                      "add 'topology: FILE' (only algorithm: measured needs none)");
-  auto& traffic = clusters_[{topology.get(), collective.communicators, collective.shard_group.ranks,
+  const auto& servers = collective.servers;
+  auto& traffic = clusters_[{topology.get(),
+                             collective.communicators,
+                             collective.shard_group.ranks,
+                             {servers ? servers->servers : 0, servers && servers->dedicated},
                              sections({&root, collective.section, stragglers})}];
   auto& communication = traffic.communication;
   try {
@@ -283,7 +283,7 @@ std::shared_ptr<const RankPlaces> ScenarioReader::read_cluster(const Value& root
                    : collective.section    ? collective.place
                                            : section.topology->span);
   }
-  if (collective.automatic && !topology->nccl && topology->usual_size())
+  if (collective.automatic && !servers && !topology->nccl && topology->usual_size())
     scenario.notes.push_back(
         {"plain-rings", "the topology has no section 'nccl': algorithm auto is plain rings there"});
   scenario.notes.insert(scenario.notes.end(), traffic.notes.begin(), traffic.notes.end());

@@ -45,13 +45,16 @@ const Value* find_at(const Value& root, std::string_view path) {
 
 class DsConfig {
  public:
-  DsConfig(Value& root, const std::string& path)
-      : root_(root), file_(config::load_yaml(path, "a ds_config.json")) {}
+  DsConfig(Value& root, const std::string& path, bool sweeps)
+      : root_(root), file_(config::load_yaml(path, "a ds_config.json")), sweeps_(sweeps) {}
 
   std::vector<Note> apply() {
     for (const auto& entry : file_.entries) read(entry);
     set_dtype();
     set_batches();
+    if (!replaced_.empty())
+      notes_.push_back({"ds-config-replaces", fmt::format("{} stands instead of the scenario's {}",
+                                                          place_of(file_.span), replaced_)});
     if (!stage_)
       throw InputError(
           file_.span,
@@ -85,6 +88,10 @@ class DsConfig {
       if (!skip_auto(entry)) micro_batch_ = &value;
     } else if (key == "gradient_accumulation_steps") {
       if (!skip_auto(entry)) accumulation_ = &value;
+    } else if (key == "data_types") {
+      const auto* dtype = value.kind == Value::Kind::map ? value.find("grad_accum_dtype") : nullptr;
+      if (dtype && dtype->value.kind != Value::Kind::null && !skip_auto(*dtype))
+        set("zero.grad_accum_dtype", dtype->value);
     } else if (key == "sparse_gradients") {
       if (config::as_bool(value)) throw not_simulated(value.span, key);
     } else if (!is_in(kIgnored, key)) {
@@ -119,17 +126,30 @@ class DsConfig {
     if (key == "overlap_comm" || key == "contiguous_gradients") {
       if (!skip_auto(entry) && value.kind != Value::Kind::null) set(fmt::format("zero.{}", key), value);
     } else if (key == "offload_param" || key == "offload_optimizer") {
-      const auto* device = value.kind == Value::Kind::map ? value.find("device") : nullptr;
-      if (value.kind != Value::Kind::null && !(device && device->value.scalar == "none"))
-        throw not_simulated(value.span, key);
-    } else if (key == "cpu_offload" || key == "cpu_offload_param" || key == "zero_quantized_weights" ||
-               key == "zero_quantized_gradients" || key == "stage3_use_all_reduce_for_fetch_params") {
+      read_offload(key, value);
+    } else if (key == "cpu_offload" || key == "cpu_offload_param") {
+      // Of old: zero/config.py makes offload_optimizer and offload_param of them.
+      if (value.kind != Value::Kind::null && config::as_bool(value))
+        set(key == "cpu_offload" ? "zero.offload_optimizer" : "zero.offload_param",
+            scalar("true", value.span));
+    } else if (key == "zero_quantized_weights" || key == "zero_quantized_gradients" ||
+               key == "stage3_use_all_reduce_for_fetch_params") {
       if (value.kind != Value::Kind::null && config::as_bool(value)) throw not_simulated(value.span, key);
     } else if (key == "zero_hpz_partition_size" || key == "mics_shard_size") {
       if (config::as_integer(-1, kLargestWorldSize)(value) > 1) throw not_simulated(value.span, key);
     } else if (key != "stage" && key != "reduce_scatter" && !is_in(kIgnoredOfZero, key)) {
       note_unknown(span, "zero_optimization." + key);
     }
+  }
+
+  void read_offload(const std::string& key, const Value& value) {
+    const auto* device = value.kind == Value::Kind::map ? value.find("device") : nullptr;
+    if (value.kind == Value::Kind::null || (device && device->value.scalar == "none")) return;
+    if (!device || device->value.scalar != "cpu")
+      throw not_simulated(device ? device->value.span : value.span, key + " to anything but the CPU");
+    if (const auto* ratio = value.find("ratio"); ratio && config::as_number(0, 1)(ratio->value) < 1)
+      throw not_simulated(ratio->value.span, key + " of a part (ratio)");
+    set("zero." + key, scalar("true", device->value.span));
   }
 
   static InputError not_simulated(const SourceSpan& span, std::string_view key) {
@@ -184,7 +204,7 @@ class DsConfig {
     auto batch = number(batch_), micro = number(micro_batch_), steps = number(accumulation_);
     if (!batch && micro && !steps && !accumulation_) steps = 1;
     if (batch) {
-      const auto* sweep = root_.find("sweep");
+      const auto* sweep = sweeps_ ? root_.find("sweep") : nullptr;
       if ((sweep && sweep->value.find("cluster.world_size")) || find_at(root_, "cluster.groups"))
         throw InputError(
             batch_->span, "train_batch_size is of one number of data-parallel ranks, and here it varies",
@@ -193,6 +213,12 @@ class DsConfig {
       const auto* world = find_at(root_, "cluster.world_size");
       std::int64_t ranks = world ? config::as_integer(1, kLargestWorldSize)(*world) : 1;
       if (!micro && !steps) steps = 1;
+      if (auto least = micro.value_or(1) * steps.value_or(1) * ranks; least > *batch)
+        throw InputError(
+            batch_->span,
+            fmt::format("train_batch_size {} is less than the {} samples that {} ranks have in a step",
+                        *batch, least, ranks),
+            "DeepSpeed refuses it too: change it, or cluster.world_size");
       if (!micro) micro = *batch / ranks / *steps;
       if (!steps) steps = *batch / *micro / ranks;
       if (*micro * *steps * ranks != *batch)
@@ -240,26 +266,37 @@ class DsConfig {
     }
   }
 
+  // What the scenario file says gives way; what the command line says is meant for this run.
+  void replace(const std::string& what, const SourceSpan& place, const std::string& theirs) {
+    if (place.file && place.file->name == "--set") throw InputError(place, theirs, "remove one of the two");
+    replaced_ += (replaced_.empty() ? "" : ", ") + what;
+  }
+
   void set(const std::string& key, Value value) {
-    if (const auto* own = find_at(root_, key); own && !same(*own, value))
-      throw InputError(
-          own->span,
-          fmt::format("{} is {} here, and {} says {}", key, own->scalar, place_of(value.span), value.scalar),
-          "remove one of the two");
-    const auto* sweep = root_.find("sweep");
-    for (const auto& axis : sweep ? sweep->value.entries : std::vector<Entry>())
-      if (axis.key == key || axis.key == key.substr(0, key.find('.')))
-        throw InputError(
-            axis.key_span,
-            fmt::format("{} is swept, and {} says {}", axis.key, place_of(value.span), value.scalar),
-            "remove the axis, or do without --ds-config");
+    auto says = fmt::format("{} says {}", place_of(value.span), value.scalar);
+    if (const auto* own = find_at(root_, key); own && own->kind != Value::Kind::null && !same(*own, value))
+      replace(fmt::format("{} {}", key, own->scalar), own->span,
+              fmt::format("{} is {} here, and {}", key, own->scalar, says));
+    auto* sweep = sweeps_ ? root_.find("sweep") : nullptr;
+    auto is_same = [&](const Entry& axis) {
+      return axis.key == key || axis.key == key.substr(0, key.find('.'));
+    };
+    if (sweep) {
+      for (const auto& axis : sweep->value.entries)
+        if (is_same(axis))
+          replace(fmt::format("sweep over {}", axis.key), axis.key_span,
+                  fmt::format("{} is swept, and {}", axis.key, says));
+      std::erase_if(sweep->value.entries, is_same);
+    }
     auto place = value.span;
     config::set_at(root_, key, std::move(value), place);
   }
 
   Value& root_;
   Value file_;
+  bool sweeps_;
   std::vector<Note> notes_;
+  std::string replaced_;           // keys and axes of the scenario
   std::vector<std::string> auto_;  // keys
   std::optional<Value> stage_;
   std::optional<bool> bf16_, fp16_;
@@ -270,8 +307,8 @@ class DsConfig {
 
 }  // namespace
 
-std::vector<Note> apply_ds_config(Value& root, const std::string& path) {
-  return DsConfig(root, path).apply();
+std::vector<Note> apply_ds_config(Value& root, const std::string& path, bool sweeps) {
+  return DsConfig(root, path, sweeps).apply();
 }
 
 }  // namespace ddpsim

@@ -9,8 +9,9 @@
 namespace ddpsim {
 
 // Sets strategy, zero.*, ddp.accumulation_steps, workload.micro_batch and workload.dtype. Returns what of the
-// file is not simulated and may matter. Throws InputError where the scenario says something else, or the file
-// asks for what nobody simulates.
-std::vector<Note> apply_ds_config(config::Value& root, const std::string& path);
+// file is not simulated and may matter, and which of the scenario file's keys and axes it replaces. Throws
+// InputError where --set says something else, or the file asks for what nobody simulates. `sweeps`: whether
+// the scenario's axes count.
+std::vector<Note> apply_ds_config(config::Value& root, const std::string& path, bool sweeps);
 
 }  // namespace ddpsim

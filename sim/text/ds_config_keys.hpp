@@ -40,7 +40,6 @@ inline constexpr auto kIgnored = std::to_array<std::string_view>({"optimizer",
                                                                   "eigenvalue",
                                                                   "graph_harvesting",
                                                                   "load_universal_checkpoint",
-                                                                  "data_types",
                                                                   "use_node_local_storage",
                                                                   "activation_checkpointing"});
 inline constexpr auto kIgnoredOfZero = std::to_array<std::string_view>(

@@ -41,6 +41,15 @@ FsdpOptions read_fsdp_section(const Value* value, DType param_dtype) {
   if (!value) return options;
   MapReader reader(*value, "fsdp");
   if (const Value* unit = reader.find("unit")) options.units = as_units(*unit);
+  if (const Value* units = reader.find("units")) {
+    if (const auto* unit = value->find("unit"))
+      throw InputError(unit->key_span, "fsdp.unit and fsdp.units exclude each other",
+                       "remove one of the two");
+    options.units.names = config::as_list(config::as_string)(*units);
+    if (options.units.names.empty())
+      throw InputError(units->span, "no module is named", "write [\"layers.*\"], or remove 'units'");
+  }
+  options.cpu_offload = reader.optional("cpu_offload", config::as_bool).value_or(false);
   options.reshard_after_forward = reader.optional("reshard_after_forward", config::as_bool).value_or(true);
   if (const Value* last = reader.find("reshard_last")) {
     options.reshard_last = config::as_bool(*last);

@@ -36,7 +36,11 @@ Interference read_interference(const Value& value) {
 // by one.
 void passes_as_implemented(const ReductionPlan& plan, const DdpOptions& options, Overheads& overheads) {
   constexpr Passes kDivision{0, 1}, kByHand{1, 2};
-  if (is_sharded(plan.strategy)) {
+  if (plan.strategy == Strategy::data_parallel) {
+    overheads.passes = overheads.passes_of_one = {1, 0};
+  } else if (plan.strategy == Strategy::parameter_server) {
+    overheads.passes = overheads.passes_of_one = {0, 0};
+  } else if (is_sharded(plan.strategy)) {
     overheads.passes = overheads.passes_of_one = {1, 1};
   } else if (plan.strategy == Strategy::naive || plan.strategy == Strategy::overlap) {
     overheads.passes = overheads.passes_of_one = kDivision;

@@ -71,9 +71,13 @@ std::vector<RankClass> classify(std::span<const int> ranks, const Slowdowns& slo
     auto& rank_class = classes.try_emplace(slowdown, RankClass{rank, 0, slowdown}).first->second;
     ++rank_class.ranks;
     rank_class.rank = std::min(rank_class.rank, rank);
+    if (slowdown > 1) rank_class.stragglers.push_back(rank);
   }
   std::vector<RankClass> sorted;
-  for (const auto& [slowdown, rank_class] : classes) sorted.push_back(rank_class);
+  for (auto& [slowdown, rank_class] : classes) {
+    if (rank_class.stragglers.size() > kMostNamedStragglers) rank_class.stragglers.clear();
+    sorted.push_back(rank_class);
+  }
   std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.rank < b.rank; });
   return sorted;
 }

@@ -50,6 +50,13 @@ void choose_fidelity(const Engine& engine, Scenario& scenario) {
         value->span,
         fmt::format("Gloo's copies and its ring on hosts have no links for '{}' to simulate", value->scalar),
         "use fidelity: closed_form or auto, or algorithm: ring");
+  if (scenario.is_asynchronous() && wanted.value_or(Fidelity::closed_form) != Fidelity::closed_form)
+    throw InputError(value->span, "asynchronous workers are in a steady state, which is no simulation's",
+                     "use fidelity: auto");
+  if (scenario.is_asynchronous()) {
+    scenario.fidelity = Fidelity::closed_form;
+    return;
+  }
   bool is_settled = scenario.measured_table || scenario.communication->is_settled();
   bool is_contended = !is_settled && scenario.communication->folded->is_contended();
   scenario.fidelity = wanted.value_or(is_contended ? Fidelity::lazy : Fidelity::closed_form);
@@ -189,9 +196,10 @@ void ScenarioReader::settle_shard_group(const Value& root, const Value& cluster,
 Scenario ScenarioReader::read_step(const Value& root) {
   Scenario scenario;
   MapReader reader(root, "scenario");
-  for (const char* key : {"workload", "cluster", "collective", "strategy", "ddp", "fsdp", "zero", "megatron",
-                          "engine", "physics", "spread", "variability", "validation"})
+  for (const char* key : {"workload", "cluster", "collective", "strategy", "ddp", "engine", "physics",
+                          "spread", "variability", "validation", "host"})
     reader.find(key);
+  for (const char* key : kStrategySections) reader.find(key);
   reader.finish();
   auto section = [&root](const char* key) -> const Value& {
     if (const auto* entry = root.find(key)) return entry->value;
@@ -213,6 +221,7 @@ Scenario ScenarioReader::read_step(const Value& root) {
   const auto* fsdp = root.find("fsdp");
   auto options = read_fsdp(fsdp ? &fsdp->value : nullptr, kind, scenario);
   if (shards_within_groups(kind)) settle_shard_group(root, cluster, scenario.world_size, options);
+  settle_host(root, cluster, scenario);
   read_strategy(root, kind, options, DdpOptions(scenario.ddp), scenario);
   return scenario;
 }
@@ -225,7 +234,8 @@ Scenario ScenarioReader::read(const Value& root) {
   auto strategy = reader.optional("strategy", as_word(words_of(kStrategyNames))).value_or(Strategy::ddp);
   const Value* ddp = reader.find("ddp");
   const Value* fsdp = reader.find("fsdp");
-  for (const char* key : kShardedSections) reader.find(key);
+  for (const char* key : kStrategySections) reader.find(key);
+  reader.find("host");
   auto fidelity = read_engine(reader.find("engine"));
   const Value* physics = reader.find("physics");
   const Value* spread = reader.find("spread");
@@ -246,18 +256,25 @@ Scenario ScenarioReader::read(const Value& root) {
     check_process_groups(root, collectives.backend, collectives.table != nullptr);
   collectives.communicators = communicators_of(strategy, sharding, options.process_groups);
   collectives.shard_group = {sharding.shard_group, shard_group_place(root, fsdp)};
+  if (strategy == Strategy::parameter_server) use_servers(root, collectives);
   auto places = read_cluster(cluster, collectives, slower, fidelity.fidelity, scenario);
+  settle_host(root, cluster, scenario);
   read_strategy(root, strategy, sharding, options, scenario);
   if (scenario.trace->registration_guessed && depends_on_registration(strategy, options))
     scenario.notes.push_back(registration_guessed_note());
   PathResolver resolve_path = [this](const Value& path) { return resolve(path); };
   scenario.physics = read_physics_section({physics, spread}, gpu.get(), scenario.plan, options, resolve_path);
   check_ddp_extras(root, collectives.backend, scenario);
+  if (scenario.is_asynchronous()) {
+    // No worker waits for the slowest.
+    scenario.physics.spread = {};
+    if (auto& range = scenario.physics.range) range->least.spread = range->most.spread = {};
+  }
   if (const auto& overheads = scenario.physics.overheads;
-      scenario.sharded && (overheads.launch > Seconds() || overheads.gradient > Seconds()))
+      scenario.strategy_plan && (overheads.launch > Seconds() || overheads.gradient > Seconds()))
     scenario.notes.push_back(
         {"physics-unused", "a sharded strategy does without physics.launch and physics.gradient"});
-  if (scenario.sharded && cluster.find("background"))
+  if (scenario.strategy_plan && cluster.find("background"))
     scenario.notes.push_back(
         {"background-offset",
          "background traffic counts from when the backward pass would start if no gather were "
@@ -272,6 +289,9 @@ Scenario ScenarioReader::read(const Value& root) {
     throw InputError(spread->span, "without a topology nothing says which ranks a node holds",
                      "add cluster.topology, or leave spread.nodes out");
   choose_fidelity(fidelity, scenario);
+  if (variability && scenario.is_asynchronous())
+    throw InputError(variability->span, "iterations of asynchronous workers are not drawn",
+                     "remove 'variability', or write parameter_server: {synchronous: true}");
   if (variability) read_variability(*variability, cluster, slower, spread, *places, scenario);
   settle_broadcasts(scenario);
   if (const auto* topology = cluster.find("topology"))

@@ -87,6 +87,8 @@ class ScenarioReader {
     CollectiveOptions options;
     std::vector<CommunicatorUse> communicators;  // the strategy's
     ShardGroup shard_group;
+    std::optional<ServerOptions> servers;  // of strategy parameter_server
+    SourceSpan servers_place;
     Backend backend = Backend::nccl;
     int workers = 1;
     bool is_auto = true;
@@ -115,6 +117,8 @@ class ScenarioReader {
                                                Scenario& scenario);
   // Of a sharded strategy `fsdp`, which others do without.
   static FsdpOptions read_fsdp(const config::Value* fsdp, Strategy strategy, Scenario& scenario);
+  // `host`, where scenario.host's links are known: after the cluster is read.
+  void settle_host(const config::Value& root, const config::Value& cluster, Scenario& scenario);
   // `fsdp.shard_group`, where it says a node.
   void settle_shard_group(const config::Value& root, const config::Value& cluster, int world_size,
                           FsdpOptions& options);
@@ -122,6 +126,8 @@ class ScenarioReader {
   static void read_strategy(const config::Value& root, Strategy strategy, const FsdpOptions& fsdp,
                             DdpOptions options, Scenario& scenario);
   Collective read_collective(const config::Value* value);
+  // Whose communicators are those of workers and servers, without a library.
+  static void use_servers(const config::Value& root, Collective& collective);
   // `wanted`: simulated, even where NCCL's model alone would do; none: as is best.
   std::shared_ptr<const RankPlaces> read_cluster(const config::Value& root, const Collective& collective,
                                                  const config::Value* stragglers,
@@ -151,6 +157,9 @@ class ScenarioReader {
                                                Communication& communication);
   ClusterTraffic make_traffic(const Topology& topology, const ClusterSection& section,
                               const config::Value* stragglers, const Collective& collective);
+  // Between workers and parameter servers.
+  void add_servers(const Topology& topology, const ClusterSection& section, const Collective& collective,
+                   const Slowdowns& slowdowns, std::vector<int> gpu_of_rank, ClusterTraffic& traffic);
   ClusterTraffic make_measured_traffic(const Topology* topology, const ClusterSection& section,
                                        const config::Value* stragglers);
 
@@ -169,6 +178,8 @@ class ScenarioReader {
   KnownParts parts_;  // of models
   // Where presets and files are, by kind, name and whether it was given by --set.
   mutable std::map<std::tuple<PresetKind, std::string, bool>, std::string> paths_;
+  // Between a host and its GPUs, all of which copy.
+  std::map<std::shared_ptr<const Communication>, std::optional<BytesPerSecond>> copy_bandwidths_;
   std::map<std::string, std::shared_ptr<const MeasuredTable>> tables_;
   std::map<std::string, std::shared_ptr<const GpuDescription>> gpus_;
   std::map<std::string, std::shared_ptr<const nccl::Calibration>> calibrations_;
@@ -176,8 +187,10 @@ class ScenarioReader {
   // them in common.
   using Sections = std::vector<config::Value>;
   static Sections sections(std::initializer_list<const config::Value*> read);  // null: an empty one
-  // And the strategy's communicators, with the ranks of a shard group.
-  std::map<std::tuple<const Topology*, std::vector<CommunicatorUse>, std::optional<int>, Sections>,
+  // And the strategy's communicators, with the ranks of a shard group; how many servers, and whether they are
+  // dedicated.
+  std::map<std::tuple<const Topology*, std::vector<CommunicatorUse>, std::optional<int>, std::pair<int, bool>,
+                      Sections>,
            ClusterTraffic>
       clusters_;
   // The last gradient's spread and time, that of ranks and nodes.

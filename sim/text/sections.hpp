@@ -13,6 +13,8 @@
 #include "sim/config/value.hpp"
 #include "sim/engine/scenario.hpp"
 #include "sim/gpu/gpu_description.hpp"
+#include "sim/program/host.hpp"
+#include "sim/program/strategy_plan.hpp"
 #include "sim/topology/placement.hpp"
 
 namespace ddpsim {
@@ -20,8 +22,9 @@ namespace ddpsim {
 // `ddp`; null: all defaults. unused_parameters belong to the workload and stay empty.
 DdpOptions read_ddp_section(const config::Value* ddp);
 
-// Of sharded strategies, each of which reads one.
-inline constexpr std::array kShardedSections{"fsdp", "zero", "megatron"};
+// Of strategies, each of which reads one at most.
+inline constexpr std::array kStrategySections{"fsdp", "zero", "megatron", "data_parallel",
+                                              "parameter_server"};
 
 // `fsdp` (null: all defaults). `param_dtype`: what is computed in, and gathered unless the section says
 // otherwise.
@@ -30,6 +33,21 @@ FsdpOptions read_fsdp_section(const config::Value* fsdp, DType param_dtype);
 // `zero` and `megatron`, likewise.
 ZeroOptions read_zero_section(const config::Value* zero, DType param_dtype);
 MegatronOptions read_megatron_section(const config::Value* megatron, DType param_dtype);
+
+// `data_parallel` (null: nothing given), of a replica's micro-batch.
+struct DataParallelSection {
+  std::optional<Bytes> inputs, outputs;
+  std::optional<Seconds> loss, host_forward;
+};
+DataParallelSection read_data_parallel_section(const config::Value* data_parallel);
+
+// `parameter_server` and `host` (null: all defaults).
+ServerOptions read_parameter_server_section(const config::Value* parameter_server);
+struct HostSection {
+  std::optional<BytesPerSecond> copy_bandwidth;
+  double adam_rate = kUsualAdamRate;
+};
+HostSection read_host_section(const config::Value* host);
 
 // A number of elements, as DeepSpeed and Megatron count: 5e8 is one.
 std::int64_t as_elements(const config::Value& value, std::int64_t least);
@@ -42,6 +60,9 @@ DType as_training_dtype(const config::Value& value);
 using Slowdowns = std::map<int, double>;
 Slowdowns read_stragglers(const config::Value* stragglers, int world_size,
                           const std::function<std::vector<int>(int node)>& ranks_of_node);
+
+// More than so many have the name of the first.
+inline constexpr std::size_t kMostNamedStragglers = 8;
 
 // The ranks by slowdown, each class named by its lowest rank.
 std::vector<RankClass> classify(std::span<const int> ranks, const Slowdowns& slowdowns);

@@ -3,8 +3,10 @@
 
 #include <fmt/core.h>
 
+#include "sim/base/quantity.hpp"
 #include "sim/text/plausibility.hpp"
 #include "sim/text/scenario_reader.hpp"
+#include "sim/text/server_plans.hpp"
 #include "sim/trace/forward_ends.hpp"
 #include "sim/trace/parameter_shapes.hpp"
 
@@ -45,7 +47,7 @@ void note_unused_ddp_keys(const Value& root, Strategy strategy, std::vector<Note
         {"ddp-unused", fmt::format("strategy {} does without {}", strategy_name(strategy), unused)});
 }
 
-// Which of kShardedSections it reads; null: none.
+// Which of kStrategySections it reads; null: none.
 const char* section_of(Strategy strategy) {
   switch (strategy) {
     case Strategy::fsdp:
@@ -59,6 +61,10 @@ const char* section_of(Strategy strategy) {
       return "zero";
     case Strategy::megatron:
       return "megatron";
+    case Strategy::data_parallel:
+      return "data_parallel";
+    case Strategy::parameter_server:
+      return "parameter_server";
     default:
       return nullptr;
   }
@@ -72,12 +78,14 @@ const Value* find_section(const Value& root, const char* name) {
 // They are read all the same: mistakes are found whatever the strategy is.
 void check_unused_sections(const Value& root, Strategy strategy, std::vector<Note>& notes) {
   const auto* own = section_of(strategy);
-  for (std::string_view name : kShardedSections) {
+  for (std::string_view name : kStrategySections) {
     const auto* section = find_section(root, name.data());
     if (!section || (own && name == own)) continue;
     if (name == "fsdp") read_fsdp_section(section, DType::bfloat16);
     if (name == "zero") read_zero_section(section, DType::bfloat16);
     if (name == "megatron") read_megatron_section(section, DType::bfloat16);
+    if (name == "data_parallel") read_data_parallel_section(section);
+    if (name == "parameter_server") read_parameter_server_section(section);
     notes.push_back({fmt::format("{}-unused", name), fmt::format("strategy {} does without the section '{}'",
                                                                  strategy_name(strategy), name)});
   }
@@ -103,29 +111,80 @@ void note_dtypes(const BucketedPlan& plan, std::vector<Note>& notes) {
                    is_megatron ? "megatron.grad_reduce_in_fp32" : "zero.reduce_dtype")});
 }
 
+// Of units by name: a matrix that embedding and head share belongs to the root, which is gathered for both.
+void note_tied_units(const FsdpPlan& plan, Scenario& scenario) {
+  if (!scenario.model_step || !scenario.model_step->model.tied) return;
+  const auto& model = scenario.model_step->model;
+  for (std::size_t u = 1; u < plan.units.size(); ++u)
+    for (auto gradient : plan.units[u].gradients)
+      if (scenario.trace->gradients[gradient].elements == model.vocab * model.hidden)
+        scenario.notes.push_back(
+            {"tied-unit",
+             fmt::format("unit {} has the matrix that embedding and head share: here it is gathered "
+                         "for the embedding only, and PyTorch wants both in one unit, the root",
+                         plan.units[u].name)});
+}
+
+// Parameters, gradients and moments of all ranks of a host.
+void note_host_memory(Scenario& scenario, double bytes_of_a_parameter) {
+  auto bytes =
+      scenario.host.ranks * bytes_of_a_parameter * static_cast<double>(total_elements(*scenario.trace));
+  scenario.notes.push_back(
+      {"host-memory",
+       fmt::format(
+           "each host keeps {:.1f} GB of what its {} GPUs offload, and steps {:.3g} parameters a second "
+           "(host.adam_rate); copies take {} (host.copy_bandwidth)",
+           bytes / 1e9, scenario.host.ranks, scenario.host.adam_rate,
+           format_bandwidth(scenario.host.copy_bandwidth))});
+}
+
 // `shards`: ranks that hold the model together, where the strategy shards within groups.
-ShardedPlan make_sharded_plan(const Value& root, Strategy strategy, const FsdpOptions& fsdp, int shards,
-                              Scenario& scenario) {
+StrategyPlan make_strategy_plan(const Value& root, Strategy strategy, const FsdpOptions& fsdp, int shards,
+                                Scenario& scenario) {
   const auto& trace = *scenario.trace;
   const auto* section = find_section(root, section_of(strategy));
   int ranks = scenario.groups.front().ranks;
   auto dtype = computed_in(scenario);
-  auto noted = [&](auto plan) -> ShardedPlan {
+  auto noted = [&](auto plan) -> StrategyPlan {
+    plan.host = scenario.host;
+    if constexpr (requires { plan.options.offload_optimizer; })
+      if (plan.options.offload_optimizer)
+        note_host_memory(scenario, (plan.options.offload_param ? 18.0 : 16.0) / ranks);
     note_dtypes(plan, scenario.notes);
     return plan;
   };
   switch (strategy) {
     case Strategy::zero1:
-    case Strategy::zero2:
-      return noted(make_zero_plan(trace, strategy, read_zero_section(section, dtype), ranks));
+    case Strategy::zero2: {
+      auto options = read_zero_section(section, dtype);
+      if (options.offload_param)
+        throw InputError(section->find("offload_param")->value.span,
+                         "only zero3 has parameters that can be offloaded",
+                         "remove it, or use strategy: zero3");
+      return noted(make_zero_plan(trace, strategy, options, ranks));
+    }
     case Strategy::zero3:
       return noted(make_zero3_plan(trace, read_zero_section(section, dtype), ranks));
     case Strategy::megatron:
       return noted(make_megatron_plan(trace, read_megatron_section(section, dtype), ranks));
+    case Strategy::data_parallel:
+      return make_single_process(root, read_data_parallel_section(section), scenario);
+    case Strategy::parameter_server:
+      return make_server_plan(read_parameter_server_section(section), scenario);
     default:
       break;
   }
-  auto plan = make_fsdp_plan(trace, strategy, fsdp, shards, ranks / shards);
+  auto plan = [&] {
+    try {
+      return make_fsdp_plan(trace, strategy, fsdp, shards, ranks / shards);
+    } catch (const InputError& error) {
+      throw error.at(section->find("units")->value.span);
+    }
+  }();
+  note_tied_units(plan, scenario);
+  plan.host = scenario.host;
+  if (fsdp.cpu_offload)
+    note_host_memory(scenario, 4.0 * bytes_per_element(trace.gradients.front().dtype) / shards);
   if (plan.units.size() == 1)
     scenario.notes.push_back(
         {"one-unit",
@@ -134,17 +193,19 @@ ShardedPlan make_sharded_plan(const Value& root, Strategy strategy, const FsdpOp
   return plan;
 }
 
-// Megatron's buffer is in that order, and so are ZeRO 1's buckets where it reduces after backward.
-bool is_in_order_of_registration(const ShardedPlan& plan) {
+// Megatron's buffer is in that order, DataParallel's pieces, and ZeRO 1's buckets where it reduces after
+// backward.
+bool is_in_order_of_registration(const StrategyPlan& plan) {
   const auto* zero = std::get_if<ZeroPlan>(&plan);
-  return std::holds_alternative<MegatronPlan>(plan) ||
+  return std::holds_alternative<MegatronPlan>(plan) || std::holds_alternative<SingleProcessPlan>(plan) ||
          (zero && zero->strategy == Strategy::zero1 && !zero->overlaps);
 }
 
-// ZeRO 1 and 2 run no module by itself.
-bool needs_forward_ends(const ShardedPlan& plan) {
+// The others run no module by itself.
+bool needs_forward_ends(const StrategyPlan& plan) {
   const auto* megatron = std::get_if<MegatronPlan>(&plan);
-  return megatron ? megatron->options.overlap_param_gather : !std::holds_alternative<ZeroPlan>(plan);
+  return megatron ? megatron->options.overlap_param_gather
+                  : std::holds_alternative<FsdpPlan>(plan) || std::holds_alternative<Zero3Plan>(plan);
 }
 
 // What the model says that is computed, or that the trace's header names.
@@ -193,37 +254,39 @@ void ScenarioReader::read_strategy(const Value& root, Strategy strategy, const F
         groups->value.span, "every GPU would compute the whole model",
         "tensor-parallel groups take the trace of one shard; of a model they are not simulated yet");
   check_unused_sections(root, strategy, scenario.notes);
-  if (!is_sharded(strategy)) {
+  if (!section_of(strategy)) {
     scenario.plan = make_plan_at(root, *scenario.trace, strategy, options);
     return;
   }
   const auto& place = root.find("strategy")->value.span;
   note_unused_ddp_keys(root, strategy, scenario.notes);
   if (scenario.measured_table)
-    throw InputError(place, "a measured table knows all-reduces, and a sharded strategy also gathers",
+    throw InputError(place,
+                     fmt::format("a measured table knows all-reduces only, and strategy {} does more",
+                                 strategy_name(strategy)),
                      "use another algorithm than measured");
   if (!options.unused_parameters.empty())
     throw InputError(place, "unused parameters are DistributedDataParallel's",
                      "remove workload.unused_parameters");
   for (const auto& group : scenario.groups)
-    if (group.ranks != scenario.groups.front().ranks)
+    if (strategy != Strategy::parameter_server && group.ranks != scenario.groups.front().ranks)
       throw InputError(place, "groups of different sizes would hold different shards",
                        "make the groups equal");
-  if (const auto& communication = scenario.communication; communication && communication->nccl.empty() &&
-                                                          !communication->gloo &&
-                                                          communication->options.algorithm != Algorithm::ring)
+  if (const auto& communication = scenario.communication;
+      is_sharded(strategy) && communication && communication->nccl.empty() && !communication->gloo &&
+      communication->options.algorithm != Algorithm::ring)
     scenario.notes.push_back(
         {"rings-only", "all-gathers and reduce-scatters are rings whatever collective.algorithm says"});
   int shards = scenario.groups.front().ranks;
   if (shards_within_groups(strategy))
     shards = scenario.communication ? static_cast<int>(scenario.communication->groups.front().size())
                                     : fsdp.shard_group.value_or(shards);
-  scenario.sharded =
-      std::make_shared<const ShardedPlan>(make_sharded_plan(root, strategy, fsdp, shards, scenario));
-  scenario.plan = reduction_plan(*scenario.trace, *scenario.sharded, options.accumulation_steps);
-  if (auto note = forward_ends(*scenario.trace).note; note && needs_forward_ends(*scenario.sharded))
+  scenario.strategy_plan =
+      std::make_shared<const StrategyPlan>(make_strategy_plan(root, strategy, fsdp, shards, scenario));
+  scenario.plan = reduction_plan(*scenario.trace, *scenario.strategy_plan, options.accumulation_steps);
+  if (auto note = forward_ends(*scenario.trace).note; note && needs_forward_ends(*scenario.strategy_plan))
     scenario.notes.push_back(std::move(*note));
-  if (scenario.trace->registration_guessed && is_in_order_of_registration(*scenario.sharded))
+  if (scenario.trace->registration_guessed && is_in_order_of_registration(*scenario.strategy_plan))
     scenario.notes.push_back(registration_guessed_note());
 }
 

@@ -35,7 +35,17 @@ ZeroOptions read_zero_section(const Value* value, DType param_dtype) {
   options.contiguous_gradients = reader.optional("contiguous_gradients", config::as_bool).value_or(true);
   options.param_dtype = reader.optional("param_dtype", as_training_dtype).value_or(param_dtype);
   options.reduce_dtype = reader.optional("reduce_dtype", as_training_dtype);
+  options.grad_accum_dtype = reader.optional("grad_accum_dtype", as_training_dtype);
+  options.offload_optimizer = reader.optional("offload_optimizer", config::as_bool).value_or(false);
+  const Value* param = reader.find("offload_param");
+  if (param) options.offload_param = config::as_bool(*param);
   reader.finish();
+  if (options.offload_param && !options.offload_optimizer)
+    throw InputError(param->span, "parameters on the host and their optimizer on the GPU are not simulated",
+                     "add offload_optimizer: true");
+  if (options.offload_optimizer && !options.contiguous_gradients)
+    throw InputError(value->find("contiguous_gradients")->value.span,
+                     "with offload_optimizer DeepSpeed's gradients are contiguous", "remove it");
   return options;
 }
 

@@ -9,7 +9,7 @@
 namespace ddpsim {
 namespace {
 
-constexpr Names<Activity, 13> kActivityNames{{{"broadcast", Activity::broadcast},
+constexpr Names<Activity, 20> kActivityNames{{{"broadcast", Activity::broadcast},
                                               {"forward", Activity::forward},
                                               {"backward", Activity::backward},
                                               {"wait", Activity::wait},
@@ -21,7 +21,14 @@ constexpr Names<Activity, 13> kActivityNames{{{"broadcast", Activity::broadcast}
                                               {"all_reduce", Activity::all_reduce},
                                               {"all_gather", Activity::all_gather},
                                               {"reduce_scatter", Activity::reduce_scatter},
-                                              {"used_parameter_bitmap", Activity::used_parameter_bitmap}}};
+                                              {"used_parameter_bitmap", Activity::used_parameter_bitmap},
+                                              {"replicate", Activity::replicate},
+                                              {"reduce", Activity::reduce},
+                                              {"push", Activity::push},
+                                              {"pull", Activity::pull},
+                                              {"serve", Activity::serve},
+                                              {"host_copy", Activity::host_copy},
+                                              {"peer_copy", Activity::peer_copy}}};
 
 constexpr double kSame = 1e-9;  // relative
 

@@ -22,6 +22,13 @@ enum class Activity {
   all_gather,             // of a unit's parameters
   reduce_scatter,         // of a unit's gradients
   used_parameter_bitmap,  // the small extra all-reduce of find_unused_parameters
+  replicate,              // DataParallel's broadcast of parameters
+  reduce,                 // of gradients to GPU 0
+  push,                   // of a gradient to parameter servers
+  pull,                   // of a parameter from them
+  serve,                  // parameter servers with a step of all workers
+  host_copy,              // between host and GPU
+  peer_copy,              // of outputs to GPU 0, of their gradients from it
 };
 
 // "all_reduce"
@@ -47,6 +54,7 @@ struct RankTimeline {
   std::vector<std::size_t> communicators;  // which each of the program's is: the first of those it stands for
   int group_size = 0;                      // ranks that reduce with it, itself included
   double slowdown = 1;
+  std::vector<int> stragglers;        // all of them, where they are few and slower than others
   std::vector<Span> compute;          // back to back, in order, over this rank's whole iteration
   std::vector<Span> communication;    // by start; several may be in flight at once
   Seconds backward_start;             // of the last accumulation step: the zero of ready/start/end in results

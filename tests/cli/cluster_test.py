@@ -298,6 +298,15 @@ class StragglersTest(ClusterTest):
         result = self.simulate("workload.stragglers=[{node: 1, slowdown: 1.5}]", "cluster.placement=round_robin")
         self.assertEqual(result["reported_rank"], 1)
 
+    def test_the_timeline_names_all_of_them(self):
+        names = self.process_names("workload.stragglers=[{rank: 5, slowdown: 1.5}, {rank: 2, slowdown: 1.5}]")
+        self.assertEqual(names[2], "ranks 2, 5 (2 ranks, 1.5x slower)")
+        self.assertIn("ranks like 0 (", names[0])
+
+    def process_names(self, *sets):
+        self.ok("simulate", "scenario.yaml", "--quiet", "--timeline", "t.json", *cli.set_arguments(sets))
+        return {event["pid"]: event["args"]["name"] for event in self.read_json("t.json")["traceEvents"] if event["name"] == "process_name"}
+
     def test_only_their_group_waits(self):
         result = self.simulate("workload.stragglers=[{rank: 3, slowdown: 1.5}]", TENSOR_PARALLEL)
         self.assertEqual((result["reported_rank"], result["group_size"]), (3, 8))

@@ -272,5 +272,49 @@ class OverlapTest(PhysicsTest):
         self.assertIn("measured.csv has no iteration of strategy ddp", done.stderr)
 
 
+
+class ShardingTest(cli.CliTest):
+    """Unit sizes, shard groups and ZeRO's buckets: each tried is a simulation of its own, and the best is named with what to set."""
+
+    def setUp(self):
+        super().setUp()
+        self.write("m.yaml", "workload: {model: gpt2, micro_batch: 4, sequence: 1024, dtype: bf16}\nstrategy: fsdp\n"
+                             "cluster: {topology: dgx-h100, world_size: 32, gpu: h100-sxm}\n")
+
+    def explained(self, *sets):
+        out = self.ok("simulate", "m.yaml", "--explain", *cli.set_arguments(sets)).stdout
+        changes = {m[2]: float(m[1]) for m in re.finditer(r"^ +([+-][0-9.]+) ms +[+-][0-9.]+ %  (.*)$", out, re.M)}
+        return out, changes
+
+    def test_units_and_groups(self):
+        out, changes = self.explained()
+        base = self.simulate(file="m.yaml")["iteration_s"]
+        for name, sets in [("units of 4 layers", ["fsdp.unit={layers: 4}"]), ("units of 12 layers", ["fsdp.unit={layers: 12}"]),
+                           ("shard group of 16 ranks", ["strategy=hsdp", "fsdp.shard_group=16"]),
+                           ("reduce-scatters in bf16", ["fsdp.reduce_dtype=bf16"])]:
+            with self.subTest(name):
+                other = self.simulate(*sets, file="m.yaml")["iteration_s"]
+                self.assertAlmostEqual(changes[name], 1e3 * (other - base), delta=6e-4)
+        best = min((ms, name) for name, ms in changes.items() if name.startswith("units of "))
+        layers = best[1].split()[2]
+        self.assertIn(f"best unit size of 5 tried: --set fsdp.unit={{layers: {layers}}} ({100 * best[0] / base / 1e3:+.1f} %)", out)
+        self.assertRegex(out, r"best shard group of 3 tried: --set strategy=hsdp --set fsdp.shard_group=\d+ \(-")
+
+    def test_the_best_one_stays(self):
+        """What is set as advised is what is advised."""
+        out, _ = self.explained()
+        unit = re.search(r"best unit size of 5 tried: --set (\S+ \S+) \(", out)[1]
+        self.assertIn("best unit size of 5 tried: the one in use", self.explained(unit)[0])
+
+    def test_zero(self):
+        base = self.simulate("strategy=zero2", file="m.yaml")["iteration_s"]
+        _, changes = self.explained("strategy=zero2")
+        for key, value in [("overlap_comm", "true"), ("reduce_bucket_size", "5e+07"), ("allgather_bucket_size", "5e+07")]:
+            with self.subTest(key):
+                other = self.simulate("strategy=zero2", f"zero.{key}={value}", file="m.yaml")["iteration_s"]
+                self.assertAlmostEqual(changes[f"zero.{key} {value}"], 1e3 * (other - base), delta=6e-4)
+        self.assertIn("zero.prefetch_bucket_size 1e+08", self.explained("strategy=zero3")[1])
+
+
 if __name__ == "__main__":
     cli.main()

@@ -51,6 +51,14 @@ class StepTest(FsdpTest):
                 self.assertAlmostEqual(exposed, result["exposed_communication_s"], places=12)
                 self.assertAlmostEqual(sum(one["busy_s"] for one in by.values()), result["communication_s"], places=12)
 
+    def test_units_by_name(self):
+        blocks = self.result()
+        self.assertEqual(self.result('fsdp.units=["h.*"]')["iteration_s"], blocks["iteration_s"])
+        finer = self.result('fsdp.units=["h.*.attn", "h.*.mlp"]')
+        self.assertEqual(finer["n_buckets"], 25)
+        self.assertNotIn("tied-unit", [note["code"] for note in finer["notes"]])
+        self.assertIn("tied-unit", [note["code"] for note in self.result('fsdp.units=["h.*", wte]')["notes"]])
+
     def test_gathering_again_is_never_faster(self):
         for bandwidth in ("5GB/s", "20GB/s", "100GB/s"):
             self.write("ring.yaml", RING % ("5us", bandwidth))
@@ -230,7 +238,9 @@ class HybridTest(FsdpTest):
 class RefusedTest(FsdpTest):
     def test_validate_runs_all_reduces(self):
         done = self.fails(2, "validate", "configs/testbed-8.yaml", "--set", "strategy=fsdp")
-        self.assertIn("a sharded strategy also gathers", done.stderr)
+        self.assertIn("strategy fsdp does more", done.stderr)
+        for strategy in ("data_parallel", "parameter_server"):
+            self.assertIn(f"strategy {strategy} does more", self.fails(2, "validate", "m.yaml", "--set", f"strategy={strategy}").stderr)
 
     def test_what_is_left_out_is_said(self):
         for sets, says in [

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """`ddpsim memory`, `calibrate --step` and what `simulate` says of a model: memory, MFU, tokens, cost."""
 import json
+import re
 
 import ddpsim_cli as cli
 
@@ -51,6 +52,22 @@ class MemoryTest(ModelTest):
         done = self.ok("memory", "m.yaml", "--set", "workload.model=gpt2", "--set", "workload.sequence=1024")
         self.assertRegex(done.stdout, r"^fits: \d+\.\d GB")
         self.assertNotIn("what would change it", done.stdout)
+
+    def test_the_host_is_among_what_would_fit(self):
+        report = self.memory("--set", "workload.model=llama-2-70b", "--set", "cluster.world_size=8", "--set", "workload.recompute=full")
+        fits = {change["change"]: change["fits"] for change in report["changes"]}
+        self.assertFalse(fits["strategy: zero3"])
+        self.assertTrue(fits["on the host: strategy: zero3, zero.offload_optimizer: true, zero.offload_param: true"])
+        self.assertTrue(fits["on the host: strategy: fsdp, fsdp.cpu_offload: true"])
+
+    def test_both_say_it_in_the_same_words(self):
+        for sets, word in [(["workload.model=gpt2", "workload.sequence=1024"], "fits"), ([], "does not fit"),
+                           (["workload.model=llama-2-7b", "strategy=fsdp", "cluster.world_size=8", "workload.micro_batch=5"], None)]:
+            with self.subTest(word):
+                arguments = cli.set_arguments(sets)
+                line = self.ok("memory", "m.yaml", *arguments).stdout.splitlines()[0]
+                self.assertRegex(line, f"^{word}: " if word else "^(fits|may not fit|does not fit): ")
+                self.assertRegex(self.ok("simulate", "m.yaml", *arguments).stdout, "(?m)^memory +" + re.escape(line) + ": parameters ")
 
     def test_what_would_fit_grows_with_what_is_sharded(self):
         peaks = [change["peak_bytes"] for change in self.memory()["changes"] if change["change"].startswith("strategy: zero")]

@@ -20,7 +20,7 @@ from pathlib import Path
 import ddpsim_cli as cli
 
 DOTS = "..."
-PAGES = ["README.md", "docs/guide/your-own-job.md", "docs/guide/your-cluster.md", "docs/guide/your-measurements.md", "docs/guide/coursework.md"]
+PAGES = ["README.md", "docs/guide/your-own-job.md", "docs/guide/your-cluster.md", "docs/guide/your-measurements.md", "docs/guide/coursework.md", "docs/guide/which-method.md"]
 
 
 class Command:

@@ -38,11 +38,12 @@ LayerTrace random_trace(std::mt19937& random) {
   return trace;
 }
 
-Scenario scenario_of(const LayerTrace& trace, ShardedPlan plan, Strategy strategy, int steps, RingLink link) {
+Scenario scenario_of(const LayerTrace& trace, StrategyPlan plan, Strategy strategy, int steps,
+                     RingLink link) {
   auto cluster = ring_cluster(std::vector<RingLink>(kRanks, link));
   auto scenario = base_scenario(trace, Strategy::overlap, {}, kRanks);
-  scenario.sharded = std::make_shared<const ShardedPlan>(std::move(plan));
-  scenario.plan = reduction_plan(*scenario.trace, *scenario.sharded, steps);
+  scenario.strategy_plan = std::make_shared<const StrategyPlan>(std::move(plan));
+  scenario.plan = reduction_plan(*scenario.trace, *scenario.strategy_plan, steps);
   connect(scenario, cluster, in_rank_order(Algorithm::ring), {all_gpus(*cluster)});
   auto communication = std::make_shared<Communication>(*scenario.communication);
   communication->axes.front().operations = communicators_of(strategy, {}).front().operations;
@@ -59,7 +60,7 @@ struct Case {
 };
 
 Scenario scenario_of(const LayerTrace& trace, const Case& one, int steps, RingLink link) {
-  auto plan = [&]() -> ShardedPlan {
+  auto plan = [&]() -> StrategyPlan {
     if (one.strategy == Strategy::megatron) return make_megatron_plan(trace, one.megatron, kRanks);
     if (one.strategy == Strategy::zero3) return make_zero3_plan(trace, one.zero, kRanks);
     return make_zero_plan(trace, one.strategy, one.zero, kRanks);
@@ -163,7 +164,7 @@ TEST(Sharded, NothingIsForgotten) {
       for (const auto& bucket : scenario.plan.buckets)
         for (auto gradient : bucket.gradients) ++reduced[gradient];
       EXPECT_EQ(std::count(reduced.begin(), reduced.end(), 1), static_cast<std::ptrdiff_t>(reduced.size()));
-      auto program = step_program(trace, *scenario.sharded, 1, {}).program;
+      auto program = step_program(trace, *scenario.strategy_plan, 1, {}).program;
       check_program(program);
       Bytes gathered;
       for (const auto& op : program.ops)

@@ -1,0 +1,11 @@
+#pragma once
+// What could be different about how a strategy shards: unit sizes, shard groups, buckets, communicators.
+#include <vector>
+
+#include "sim/study/what_if.hpp"
+
+namespace ddpsim {
+
+void add_sharding_changes(const WhatIf& what_if, const Scenario& scenario, std::vector<Change>& changes);
+
+}  // namespace ddpsim

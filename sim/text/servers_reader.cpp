@@ -1,0 +1,153 @@
+// Where parameter servers sit, and what goes between them and the workers.
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "sim/cost/direct_sends.hpp"
+#include "sim/text/cluster_section.hpp"
+#include "sim/text/scenario_reader.hpp"
+
+namespace ddpsim {
+namespace {
+
+// Dedicated ones are the first GPUs' places on nodes of their own, after the workers'; the others sit beside
+// workers, evenly spread over them.
+std::vector<int> server_gpus(const Topology& topology, const ServerOptions& options,
+                             const std::vector<int>& gpu_of_rank, int& gpus) {
+  auto workers = static_cast<int>(gpu_of_rank.size());
+  std::vector<int> servers;
+  int of_node = options.dedicated ? topology.usual_size().value_or(1) : 1;
+  int first = (workers + of_node - 1) / of_node * of_node;
+  for (int s = 0; s < options.servers; ++s)
+    servers.push_back(
+        options.dedicated
+            ? first + s * of_node
+            : gpu_of_rank[static_cast<std::size_t>(std::int64_t{s} * workers / options.servers)]);
+  gpus = options.dedicated ? first + options.servers * of_node : workers;
+  return servers;
+}
+
+// Of ranks that are as slow, one that shares its place with no server, if there is one.
+int usual_gpu(const RankClass& ranks, const Slowdowns& slowdowns, const std::vector<int>& gpu_of_rank,
+              const std::vector<int>& servers) {
+  auto slowdown_of = [&](int rank) {
+    auto known = slowdowns.find(rank);
+    return known == slowdowns.end() ? 1.0 : known->second;
+  };
+  for (int rank = static_cast<int>(gpu_of_rank.size()); rank-- > 0;) {
+    int gpu = gpu_of_rank[static_cast<std::size_t>(rank)];
+    if (slowdown_of(rank) == ranks.slowdown && std::ranges::find(servers, gpu) == servers.end()) return gpu;
+  }
+  return gpu_of_rank[static_cast<std::size_t>(ranks.rank)];
+}
+
+void check_refused(const ClusterSection& section, const std::vector<int>& gpu_of_rank,
+                   const ServerOptions& options, const SourceSpan& place) {
+  if (section.background && !options.synchronous)
+    throw InputError(section.background->span,
+                     "asynchronous workers are in a steady state, alone on the links",
+                     "remove cluster.background, or write parameter_server: {synchronous: true}");
+  if (section.groups)
+    throw InputError(section.groups->span, "parameter servers are those of all workers",
+                     "remove cluster.groups");
+  auto workers = gpu_of_rank.size();
+  if (!options.dedicated && static_cast<std::size_t>(options.servers) > workers)
+    throw InputError(place,
+                     fmt::format("{} servers have no place beside {} workers", options.servers, workers),
+                     "use fewer servers, or placement: dedicated");
+  if (static_cast<double>(workers) * options.servers > DirectSends::kMostRoutes)
+    throw InputError(place,
+                     fmt::format("{} workers and {} servers have too many routes", workers, options.servers),
+                     "use fewer of them");
+}
+
+// What joins GPUs to their host is looked up only then.
+bool copies_from_host(const config::Value& root, Strategy strategy) {
+  auto has = [&root](const char* section, const char* key) {
+    const auto* found = root.find(section);
+    return found && found->value.find(key);
+  };
+  return strategy == Strategy::data_parallel || has("fsdp", "cpu_offload") ||
+         has("zero", "offload_optimizer");
+}
+
+}  // namespace
+
+void ScenarioReader::use_servers(const config::Value& root, Collective& collective) {
+  const auto* section = root.find("parameter_server");
+  collective.servers = read_parameter_server_section(section ? &section->value : nullptr);
+  collective.servers_place = section ? section->key_span : root.find("strategy")->value.span;
+  if (collective.section && !collective.section->entries.empty())
+    throw InputError(collective.section->span, "workers and parameter servers send to one another directly",
+                     "remove the section 'collective'");
+  collective.communicators = communicators_of(*collective.servers);
+}
+
+void ScenarioReader::add_servers(const Topology& topology, const ClusterSection& section,
+                                 const Collective& collective, const Slowdowns& slowdowns,
+                                 std::vector<int> gpu_of_rank, ClusterTraffic& traffic) {
+  const auto& options = *collective.servers;
+  check_refused(section, gpu_of_rank, options, collective.servers_place);
+  auto& communication = *traffic.communication;
+  int gpus = 0;
+  auto servers = server_gpus(topology, options, gpu_of_rank, gpus);
+  if (options.dedicated) try {
+      communication.cluster = build_cluster(topology, section, links_, gpus);
+    } catch (const InputError& error) {
+      throw error.at(collective.servers_place);
+    }
+  std::vector<std::vector<int>> groups{gpu_of_rank};
+  if (!options.synchronous) {
+    // Workers that are as slow do the same at the same times, whatever the others do.
+    groups.clear();
+    std::vector<RankGroup> alone;
+    for (const auto& one : traffic.groups.front().rank_classes) {
+      groups.push_back({usual_gpu(one, slowdowns, gpu_of_rank, servers)});
+      alone.push_back({one.ranks, {one}, {}, static_cast<int>(alone.size())});
+    }
+    traffic.groups = std::move(alone);
+    communication.server_round =
+        DirectSends(*communication.cluster, gpu_of_rank, servers, DirectSends::Ways::both).bounds().all;
+  }
+  communication.axes.clear();
+  communication.labels.clear();
+  for (const auto& use : collective.communicators) {
+    communication.axes.push_back(
+        {use.axis, use.operations, communication.groups.size(), static_cast<int>(servers.size())});
+    for (const auto& group : groups) {
+      communication.labels.push_back(static_cast<int>(communication.groups.size()));
+      auto& members = communication.groups.emplace_back(group);
+      members.insert(members.end(), servers.begin(), servers.end());
+    }
+  }
+  communication.background = read_background(section.background, *communication.cluster);
+}
+
+void ScenarioReader::settle_host(const config::Value& root, const config::Value& cluster,
+                                 Scenario& scenario) {
+  const auto* given = root.find("host");
+  auto section = read_host_section(given ? &given->value : nullptr);
+  auto& host = scenario.host;
+  host.adam_rate = section.adam_rate;
+  constexpr BytesPerSecond kUsual(24e9);  // PCIe 4.0
+  host.copy_bandwidth = section.copy_bandwidth.value_or(kUsual);
+  const auto* value = cluster.find("topology");
+  auto topology = value ? find_topology(value->value) : nullptr;
+  if (!topology) return;
+  host.ranks = std::min(scenario.world_size, topology->usual_size().value_or(1));
+  if (section.copy_bandwidth || !copies_from_host(root, scenario.plan.strategy)) return;
+  const auto* communication = scenario.communication.get();
+  std::optional<BytesPerSecond> unknown;  // of a step without a network
+  auto& known = communication ? copy_bandwidths_[scenario.communication] : unknown;
+  if (!known && communication) {
+    std::set<int> all;
+    for (const auto& group : communication->groups) all.insert(group.begin(), group.end());
+    known = pcie_copy_bandwidth(*communication->cluster, std::vector<int>(all.begin(), all.end()));
+  }
+  if (!known) known = usual_copy_bandwidth(*topology);
+  host.copy_bandwidth = *known;
+}
+
+}  // namespace ddpsim
