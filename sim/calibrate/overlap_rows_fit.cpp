@@ -213,12 +213,12 @@ OverlapRowsFit fit_overlap_rows(const std::vector<MeasuredOverlap>& rows, const 
     finding_of(used[i]).standard_error = best.standard_errors[i + 1] * physical_unit(used[i].parameter);
   fit.parameters = problem.physical(best.values);
   fit.standard_error = best.standard_errors.front();
+  fit.predicted = predict(fit.parameters);
+  check_misses(rows, fit.predicted);
   if (fit.standard_error > kVague)
     throw InputError(fmt::format("the rows do not tell interference: {:.2g} with a standard error of {:.2g}",
                                  fit.parameters.compute, fit.standard_error),
                      "measure iterations in which more overlaps, or more of them");
-  fit.predicted = predict(fit.parameters);
-  check_misses(rows, fit.predicted);
   return fit;
 }
 

@@ -137,9 +137,8 @@ void print_fit(const Rows& rows, const calibrate::OverlapRowsFit& fit) {
     if (finding.standard_error)
       fmt::print("{}\n", value_of(finding, fit.parameters));
     else
-      fmt::print("{}not fitted: {}\n",
-                 finding.name == "collective" ? "collectives are slowed down as compute is; apart "
-                                              : finding.name + ": ",
+      fmt::print("{}: not fitted: {}\n",
+                 finding.name == "collective" ? "collectives apart from compute" : finding.name,
                  finding.because);
   }
   double sum = 0, worst = 0;
@@ -155,6 +154,23 @@ void print_fit(const Rows& rows, const calibrate::OverlapRowsFit& fit) {
              100 * sum / static_cast<double>(rows.measured.size()), 100 * worst);
 }
 
+// Where the spread of GPUs is a range that the rows do not tell: what interference is at its ends.
+void print_ends_of_spread(const Rows& rows) {
+  const auto& range = rows.scenarios.front().physics.range;
+  if (!range || range->least.spread == range->most.spread) return;
+  std::vector<double> found;
+  for (const auto& end : {range->least, range->most}) {
+    auto scenarios = rows.scenarios;
+    for (auto& scenario : scenarios) scenario.physics.spread = end.spread;
+    auto fit = calibrate::fit_overlap_rows(
+        rows.measured, [&](const OverlapParameters& parameters) { return predict(scenarios, parameters); },
+        rows.known);
+    found.push_back(100 * fit.parameters.compute);
+  }
+  fmt::print("were GPUs to differ by {:g} and {:g} %: {:.1f} and {:.1f} %\n", 100 * range->least.spread.ranks,
+             100 * range->most.spread.ranks, found[0], found[1]);
+}
+
 }  // namespace
 
 void calibrate_overlap_rows(const OverlapOptions& options) {
@@ -165,7 +181,10 @@ void calibrate_overlap_rows(const OverlapOptions& options) {
       rows.known);
   const auto& parameters = fit.parameters;
   if (!options.accept) refuse_absurd(parameters.compute, parameters.collective);
-  if (!options.quiet && options.out != "-") print_fit(rows, fit);
+  if (!options.quiet && options.out != "-") {
+    print_fit(rows, fit);
+    if (!parameters.spread) print_ends_of_spread(rows);
+  }
   PhysicsCalibration calibration{
       {parameters.compute, parameters.collective}, rows.run_set, parameters.launch, parameters.spread};
   OutputPhase writing;

@@ -5,8 +5,8 @@
 
 #include <fmt/core.h>
 
-#include "sim/compute/transformer_layers.hpp"
 #include "sim/compute/roofline.hpp"
+#include "sim/compute/transformer_layers.hpp"
 
 namespace ddpsim {
 namespace {

@@ -122,6 +122,17 @@ std::optional<Note> textbook_note(const LeftOut& left_out) {
                           in_words(what), what.size() == 1 && !left_out.copies ? "is" : "are")};
 }
 
+std::vector<Note> architecture_notes(const GpuDescription& gpu, const Topology& topology) {
+  // NCCL counts Turing as Volta.
+  auto counted = gpu.architecture == "turing" ? "volta" : gpu.architecture;
+  if (!topology.nccl || counted.empty() || counted == nccl::name(topology.nccl->gpu)) return {};
+  return {{"other-topology",
+           fmt::format("the GPU is {} ({}), and the topology's nodes have {} GPUs: compute times are of the "
+                       "one and collectives of the other. Is it the right topology ('ddpsim list "
+                       "topologies')?",
+                       gpu.name, gpu.architecture, nccl::name(topology.nccl->gpu))}};
+}
+
 Note registration_guessed_note() {
   return {"registration-guessed",
           "the trace does not say in which order parameters are registered (column "

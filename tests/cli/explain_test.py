@@ -253,7 +253,7 @@ class OverlapTest(PhysicsTest):
         self.assertEqual((launch, spread), (None, None))
         self.assertIn("launch: not fitted: the rows fit about as well without", said)
         self.assertIn("spread: not fitted: all rows have as many GPUs", said)
-        self.assertIn("collectives beside compute: as compute: not fitted: fewer than two rows have a tail", said)
+        self.assertIn("collectives apart from compute: not fitted: fewer than two rows have a tail", said)
 
     def test_all_rows_refuse_a_fit_that_misses_its_own(self):
         self.measure(self.SIZES[:1], "physics={interference: 0.3}")
@@ -264,7 +264,7 @@ class OverlapTest(PhysicsTest):
         self.assertIn("% off its own row", done.stderr)
         self.write("measured.csv", "\n".join(text[:2]))
         done = self.fails(2, "calibrate", "--overlap", "scenario.yaml", "--measured", "measured.csv", "--all-rows")
-        self.assertIn("1 of the measured rows is predicted here", done.stderr)
+        self.assertIn("1 row cannot tell interference apart: 2 are needed", done.stderr)
 
     def test_a_row_that_is_not_there(self):
         self.write("measured.csv", "strategy,iteration_s\nnaive,0.048\n")

@@ -94,7 +94,7 @@ spread: {{ranks: {spread}}}
             optimizer = point["optimizer_s"] - first["optimizer_s"]
             z = mean_largest_normal(point["world_size"]) - mean_largest_normal(8)
             formula = (lost(point) - lost(first) + optimizer) / first["iteration_s"] + spread * z
-            self.assertAlmostEqual(point["iteration_s"] / first["iteration_s"] - 1, formula, delta=0.005, msg=point["world_size"])
+            self.assertAlmostEqual(point["iteration_s"] / first["iteration_s"] - 1, formula, delta=0.001, msg=point["world_size"])
 
     def test_fewer_than_an_estimate_was_fitted_to(self):
         """Two GPUs are faster than the slowest of 8: a loss below zero, and a range with its ends in order."""

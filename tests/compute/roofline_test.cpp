@@ -59,8 +59,10 @@ TEST(Roofline, NeedsThePeak) {
 
 // 124,439,808 parameters x 28 B.
 TEST(Roofline, OptimizerMoves28BytesAParameter) {
-  EXPECT_EQ(optimizer_bytes(transformer_layers(gpt2_presets()[0], 1024), DType::float32), Bytes(124439808.0 * 28));
-  EXPECT_EQ(optimizer_bytes(transformer_layers(gpt2_presets()[0], 1024), DType::bfloat16), Bytes(124439808.0 * 14));
+  EXPECT_EQ(optimizer_bytes(transformer_layers(gpt2_presets()[0], 1024), DType::float32),
+            Bytes(124439808.0 * 28));
+  EXPECT_EQ(optimizer_bytes(transformer_layers(gpt2_presets()[0], 1024), DType::bfloat16),
+            Bytes(124439808.0 * 14));
 }
 
 }  // namespace

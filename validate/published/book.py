@@ -57,7 +57,9 @@ class Workplace:
         shutil.copytree(HERE / data.folder, folder)
         whole = (folder / "scenario.yaml").read_text()
         (folder / self.sweep).write_text(whole)
-        (folder / "scenario.yaml").write_text(whole.split("\nsweep:")[0] + "\n")
+        alone = whole.split("\nsweep:")[0] + "\n"
+        (folder / "scenario.yaml").write_text(alone)
+        (folder / "uncalibrated.yaml").write_text(re.sub(r"\nphysics:\n  pass_bandwidth:[^\n]*", "", alone))
 
     def run(self, *arguments):
         done = subprocess.run([self.binary, *arguments], cwd=self.folder, capture_output=True, text=True)
@@ -85,7 +87,7 @@ class Workplace:
     def by_default(self, index, case, row):
         """What somebody gets who calibrates nothing: interference and the spread of GPUs as the product has them."""
         gpu = (f"cluster.gpu={self.data.gpu}",)
-        self.run("simulate", "scenario.yaml", *self.settings(index, case, row, *gpu), "--quiet", "--json", "point.json")
+        self.run("simulate", "uncalibrated.yaml", *self.settings(index, case, row, *gpu), "--quiet", "--json", "point.json")
         point = json.loads((self.folder / "point.json").read_text())
         return point["iteration_range_s"][0], point["iteration_s"], point["iteration_range_s"][1]
 

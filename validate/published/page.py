@@ -12,8 +12,8 @@ validate/published/book.py build/release/sim/ddpsim --out docs/accuracy.md
 ```
 
 The *form* of the model (who slows whom down) was chosen earlier with these very sets in view; held out are rows, not sets. A judged row was used for no
-parameter. Errors are predicted / measured - 1. "Defaults" is what somebody gets who calibrates nothing and names the GPU (an H100 where no report says which): the middle of what interference
-and the spread of GPUs may be, and how many measured rows lie within that range. The last chapter is of another kind: whole steps of published training runs, predicted from sizes and names alone.
+parameter. Errors are predicted / measured - 1. "Defaults" is what somebody gets who names the GPU (an H100 where no report says which) and has the times of compute and of all-reduces alone, but calibrates
+neither interference nor copies: the middle of what interference and the spread of GPUs may be, and how many measured rows lie within that range. That range was drawn from such runs, these sets among them, so that it is no independent judgement. The last chapter is of another kind: whole steps of published training runs, predicted from sizes and names alone.
 """
 
 # What follows it in docs/accuracy.md is not made here: measurements/judge_steps.py.
