@@ -155,11 +155,11 @@ void list(const ListOptions& options) {
 Command list_command() {
   auto options = std::make_shared<ListOptions>();
   return {.name = "list",
-          .description = "Models, GPUs, topologies and software that have a name",
+          .description = "Models, GPUs, topologies, software and fabrics that have a name",
           .example = "  ddpsim list gpus",
           .options = {{.name = "KIND",
                        .value = &options->kind,
-                       .description = "models, gpus, topologies or software",
+                       .description = "models, gpus, topologies, software or fabrics",
                        .is_required = true},
                       output_option("--json", &options->json,
                                     "Write the list as JSON; '-' is standard output", "PATH|-")},

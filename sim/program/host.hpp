@@ -15,7 +15,7 @@ struct Host {
 };
 
 // Adam with AVX512 and a thread a core of a DGX-2 (two Xeon Platinum 8168), 1e10 parameters in 2.57 s:
-// DeepSpeed's CPU-Adam in Ren et al., "ZeRO-Offload", arXiv 2101.06840, section 6.2.
+// DeepSpeed's CPU-Adam in Ren et al., "ZeRO-Offload", arXiv 2101.06840, table 4.
 inline constexpr double kUsualAdamRate = 1e10 / 2.57;
 
 }  // namespace ddpsim

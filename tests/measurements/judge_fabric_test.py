@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The chapter of docs/accuracy.md on a shared fabric is what measurements/judge_fabric.py gets from this build.
+"""The chapters of docs/accuracy.md on a shared fabric and on MLPerf's jobs are what measurements/judge_fabric.py and judge_mlperf.py get from this build.
 
 Usage: judge_fabric_test.py DDPSIM SOURCE_ROOT"""
 import csv
@@ -13,23 +13,32 @@ from pathlib import Path
 NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?")
 
 
-class Fabric(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        command = [sys.executable, "-B", str(ROOT / "measurements/judge_fabric.py"), DDPSIM]
-        cls.answer = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip().splitlines()
+def answer_of(script):
+    command = [sys.executable, "-B", str(ROOT / "measurements" / script), DDPSIM]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip().splitlines()
 
-    def test_the_document_is_up_to_date(self):
+
+class Chapters(unittest.TestCase):
+    def check(self, script):
+        answer = answer_of(script)
         document = (ROOT / "docs/accuracy.md").read_text()
-        start = "<!-- measurements/judge_fabric.py -->\n"
+        start = f"<!-- measurements/{script} -->\n"
         begin = document.index(start) + len(start)
         written = document[begin:document.index("<!-- end -->", begin)].strip().splitlines()
-        self.assertEqual(len(written), len(self.answer))
-        for old, new in zip(written, self.answer):
+        self.assertEqual(len(written), len(answer))
+        for old, new in zip(written, answer):
             self.assertEqual(NUMBER.sub("0", old), NUMBER.sub("0", new))
             for a, b in zip(NUMBER.findall(old), NUMBER.findall(new)):
                 self.assertLessEqual(abs(float(a) - float(b)), 0.11 if "." in a else 1, f"{old}\n{new}")    # the last digit may fall either way
 
+    def test_fabric(self):
+        self.check("judge_fabric.py")
+
+    def test_mlperf(self):
+        self.check("judge_mlperf.py")
+
+
+class Fabric(unittest.TestCase):
     def test_the_shares_are_those_of_the_figure(self):
         """Of each row over the 95th percentile, the geometric mean of three operations."""
         lines = [line for line in (ROOT / "measurements/fabrics/playbook_256MB.csv").read_text().splitlines() if not line.startswith("#")]
@@ -46,7 +55,7 @@ class Fabric(unittest.TestCase):
 
     def test_the_fall_to_256_gpus_is_between_the_two_types_of_gradients(self):
         """With the fabric's own curve, in the median."""
-        cells = next([cell.strip() for cell in line.split("|")[1:-1]] for line in self.answer if line.startswith("| 256 |"))
+        cells = next([cell.strip() for cell in line.split("|")[1:-1]] for line in answer_of("judge_fabric.py") if line.startswith("| 256 |"))
         measured, _, _, fp32, bf16 = map(int, cells[1:])
         self.assertLess(fp32, measured)
         self.assertLessEqual(measured, bf16 + 1)    # in whole percent
