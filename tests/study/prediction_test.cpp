@@ -18,6 +18,7 @@ std::shared_ptr<const SampledRanks> drawn_for(std::vector<std::vector<SlowestRan
   SampledRanks sampled;
   sampled.variability.iterations = static_cast<int>(slowest.size());
   sampled.variability.report = report;
+  sampled.variability.jitter = LogNormal{};  // something is drawn of the ranks
   sampled.slowest = std::move(slowest);
   return std::make_shared<const SampledRanks>(std::move(sampled));
 }
