@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <set>
 
 #include <boost/math/distributions/students_t.hpp>
@@ -16,6 +17,7 @@ namespace {
 constexpr double kUnit = 0.01;  // a residual of 1 is an error of 1 %
 constexpr double kMs = 1e-3, kPercent = 0.01;
 constexpr double kLargestMiss = 0.15;
+constexpr double kNothing = 1e-6;
 constexpr double kVague = 0.1;      // of interference: published runs span 0.1 to 0.65
 constexpr double kFreely = 1e6;     // no prior worth the name
 constexpr double kCertain = 0.975;  // that it is not zero, on either side
@@ -127,7 +129,10 @@ std::optional<std::size_t> most_uncertain(const Solution& solution) {
   double worst = 1 / quantile(distribution, kCertain);
   std::optional<std::size_t> found;
   for (std::size_t i = 1; i < solution.values.size(); ++i) {
-    double ratio = solution.standard_errors[i] / std::max(solution.values[i], 1e-9);
+    // At its bound nothing is certain: there the bound holds it.
+    bool is_none = solution.values[i] < kNothing;
+    double ratio =
+        is_none ? std::numeric_limits<double>::infinity() : solution.standard_errors[i] / solution.values[i];
     if (ratio <= worst) continue;
     worst = ratio;
     found = i;
