@@ -90,6 +90,7 @@ TEST(SharedVariability, EachIterationIsSimulated) {
     ASSERT_NE(scenario.communication->labels[0], scenario.communication->labels[1]);
     SampledRanks sampled;
     sampled.variability.iterations = 3;
+    sampled.variability.jitter = LogNormal{};  // something is drawn of the ranks
     sampled.slowest = {{{0, 1.0}, {1, 1.1}}, {{2, 1.3}, {3, 1.0}}, {{4, 1.2}, {1, 1.2}}};
     std::vector<double> expected;
     for (const auto& slowest : sampled.slowest) {
