@@ -111,6 +111,7 @@ TEST(Broadcasts, EveryIterationWaitsForThem) {
   auto scenario = two_ranks(with_buffers({Bytes(1e6)}));
   SampledRanks sampled;
   sampled.variability.iterations = 2;
+  sampled.variability.jitter = LogNormal{};  // something is drawn of the ranks
   sampled.slowest = {{{0, 1.0}}, {{1, 1.5}}};
   scenario.sampled = std::make_shared<const SampledRanks>(sampled);
   auto plain = scenario;
