@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sim/engine/set_apart.hpp"
+
 namespace ddpsim {
 
 const RankClass& RankGroup::slowest_class() const {
@@ -28,20 +30,10 @@ std::vector<RankGroup> groups_with_spread(const Scenario& scenario) {
     auto slowest = expected_slowest(nodes, spread.ranks, spread.nodes);
     auto of = std::max_element(group.rank_classes.begin(), group.rank_classes.end(),
                                [](const auto& a, const auto& b) { return a.slowdown < b.slowdown; });
-    if (of->ranks > 1) {
-      auto others = *of;
-      --others.ranks;
-      if (others.stragglers.empty()) {
-        ++others.rank;
-      } else {
-        others.stragglers.erase(others.stragglers.begin());
-        others.rank = others.stragglers.front();
-        of->stragglers.resize(1);
-      }
-      of = group.rank_classes.insert(of + 1, std::move(others)) - 1;
-    }
-    of->ranks = 1;
-    of->slowdown = std::max(slowest, of->slowdown);
+    auto which = static_cast<std::size_t>(of - group.rank_classes.begin());
+    set_first_apart(group.rank_classes, which);
+    auto& alone = group.rank_classes[which];
+    alone.slowdown = std::max(slowest, alone.slowdown);
     for (auto& one : group.rank_classes) one.slowdown /= known;
   }
   return groups;

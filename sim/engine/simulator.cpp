@@ -5,6 +5,7 @@
 
 #include "sim/base/check.hpp"
 #include "sim/engine/known_spreads.hpp"
+#include "sim/engine/set_apart.hpp"
 #include "sim/program/data_parallel.hpp"
 #include "sim/replay/replay.hpp"
 
@@ -219,21 +220,10 @@ SimulatedIteration replay_on(const Scenario& scenario, std::span<const RankGroup
 }
 
 // Rank 0 as a class of its own, where ranks are not drawn.
-void set_first_apart(std::vector<RankGroup>& groups) {
+void set_rank_zero_apart(std::vector<RankGroup>& groups) {
   auto& classes = groups.front().rank_classes;
   auto first = std::ranges::find(classes, 0, &RankClass::rank);
-  if (first == classes.end() || first->ranks == 1) return;
-  auto others = *first;
-  --others.ranks;
-  if (others.stragglers.empty()) {
-    ++others.rank;
-  } else {
-    others.stragglers.erase(others.stragglers.begin());
-    others.rank = others.stragglers.front();
-    first->stragglers.resize(1);
-  }
-  first->ranks = 1;
-  classes.insert(first + 1, std::move(others));
+  if (first != classes.end()) set_first_apart(classes, static_cast<std::size_t>(first - classes.begin()));
 }
 
 StepProgram program_of(const Scenario& scenario) {
@@ -288,7 +278,7 @@ SimulatedIteration Simulator::operator()(const Scenario& scenario) {
   const auto& with_spread = prepared_->spreads.of(scenario);
   if (scenario.plan.strategy == Strategy::data_parallel) {
     apart = with_spread;
-    set_first_apart(apart);
+    set_rank_zero_apart(apart);
   }
   const auto& groups = apart.empty() ? with_spread : apart;
   if (scenario.fidelity == Fidelity::closed_form) return replay_on(scenario, groups, costs, program, nullptr);
