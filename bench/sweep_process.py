@@ -14,28 +14,32 @@ import tempfile
 import time
 from pathlib import Path
 
-H100 = ["configs/quickstart.yaml", "--set", "cluster.topology=topologies/dgx-h100.yaml",
+# Only waiting costs, unless a case says more: one run a point, where a range would be three.
+TEXTBOOK = ["--set", "physics=none", "--set", "cluster.gpu=none"]
+RING = ["configs/quickstart.yaml", *TEXTBOOK]
+H100 = [*RING, "--set", "cluster.topology=topologies/dgx-h100.yaml",
         "--set", "collective.algorithm=hierarchical"]
 # The same with a NIC of 50 Gbit/s for every two GPUs, which belong to two groups that are never in step.
 SHARED = [*H100, "--set", "cluster.topology={folder}/shared.yaml", "--set",
           "cluster.groups=[{ranks: {from: 0, to: 1022, step: 2}}, {ranks: {from: 1, to: 1023, step: 2}, offset: 2.5us}]"]
-NCCL = ["configs/quickstart.yaml", "--set", "cluster.topology=topologies/superpod-h100.yaml"]
+NCCL = [*RING, "--set", "cluster.topology=topologies/superpod-h100.yaml"]
 JITTER = ["configs/jitter-1024xh100.yaml"]
 CASES = {
-    "ring, 1,024 GPUs x 30 caps": ["configs/quickstart.yaml"],
-    "ring, 65,536 GPUs x 30 caps": ["configs/quickstart.yaml", "--set", "cluster.world_size=65536"],
-    "ring, 1,024 GPUs, all 594 bucket assignments": ["configs/quickstart.yaml", "--exact-optimum"],
-    "ring, 1,024 GPUs x 30 caps, folded": ["configs/quickstart.yaml", "--set", "engine.fidelity=folded"],
+    "ring, 1,024 GPUs x 30 caps": RING,
+    "ring, 1,024 GPUs x 30 caps, with interference, copies, spread and their range": RING[:1],
+    "ring, 65,536 GPUs x 30 caps": [*RING, "--set", "cluster.world_size=65536"],
+    "ring, 1,024 GPUs, all 594 bucket assignments": [*RING, "--exact-optimum"],
+    "ring, 1,024 GPUs x 30 caps, folded": [*RING, "--set", "engine.fidelity=folded"],
     "hierarchical, 1,024 H100 x 30 caps": H100,
     "hierarchical, 16,384 H100 x 30 caps": [*H100, "--set", "cluster.world_size=16384"],
     "hierarchical, 65,536 H100 x 30 caps": [*H100, "--set", "cluster.world_size=65536"],
-    "NCCL, 8 to 1,024 H100, 256 points": ["configs/gpt2-xl-1024xh100.yaml"],
+    "NCCL, 8 to 1,024 H100, 256 points": ["configs/gpt2-xl-1024xh100.yaml", *TEXTBOOK],
     "NCCL, 1,024 H100 x 30 caps": NCCL,
     "NCCL, 16,384 H100 x 30 caps": [*NCCL, "--set", "cluster.world_size=16384"],
     "NCCL, 1,024 H100 in eight groups x 30 caps": [*NCCL, "--set", "cluster.groups={tensor_parallel: 8}"],
-    "NCCL, 1,024 H100 x 30 caps x 200 iterations": JITTER,
-    "the same with interference and copies": [*JITTER, "--set", "cluster.gpu=gpus/h100-sxm.yaml"],
-    "NCCL, 16,384 H100 x 30 caps x 200 iterations": [*JITTER, "--set", "cluster.world_size=16384"],
+    "NCCL, 1,024 H100 x 30 caps x 200 iterations": [*JITTER, *TEXTBOOK],
+    "the same with interference, copies and their range": JITTER,
+    "NCCL, 16,384 H100 x 30 caps x 200 iterations": [*JITTER, *TEXTBOOK, "--set", "cluster.world_size=16384"],
     "two groups 2.5 us apart on shared NICs, hierarchical": SHARED,
     "the same, builtin network": [*SHARED, "--set", "engine.network=builtin"],
     "two groups 2.5 us apart on shared NICs, one ring": [*SHARED, "--set", "collective.algorithm=ring"],
@@ -60,7 +64,7 @@ def processor_time(command):
 def compare_with_the_script(binary, runs):
     print(f"{'processor time, medians':30} {'ddpsim':>9} {'script':>9} {'ratio (min to max)':>22}")
     for points in (30, 1000, 10000):
-        sweep = [binary, "sweep", "configs/quickstart.yaml", "--quiet", "--csv", "-", "--set",
+        sweep = [binary, "sweep", *RING, "--quiet", "--csv", "-", "--set",
                  f"sweep={{ddp.bucket_cap: {{from: 1MiB, to: 1GiB, points: {points}, spacing: log}}}}"]
         script = [sys.executable, "bench/analytic_model.py", "traces/gpt2-large-a100-bs4.csv", str(points)]
         ours, theirs = [], []
