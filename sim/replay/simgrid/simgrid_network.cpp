@@ -180,6 +180,6 @@ void SimGridNetwork::run() {
 }  // namespace ddpsim::simgrid
 
 // What sim/replay loads this library for.
-extern "C" ddpsim::Network* ddpsim_simgrid_network(double largest) {
+extern "C" __attribute__((visibility("default"))) ddpsim::Network* ddpsim_simgrid_network(double largest) {
   return new ddpsim::simgrid::SimGridNetwork(ddpsim::Bytes(largest));
 }
