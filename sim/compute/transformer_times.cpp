@@ -42,11 +42,11 @@ Seconds BlockPass::total() const {
 
 TransformerTimes::TransformerTimes(const Transformer& model, const GpuDescription& gpu,
                                    const Software& software, Precision precision, const StepShape& shape,
-                                   Seconds all_reduce)
+                                   const TensorCollectives& tensor)
     : model_(model),
       law_(gpu, software, precision),
       shape_(shape),
-      all_reduce_(shape.tensor > 1 ? all_reduce : Seconds()),
+      tensor_(tensor),
       query_(model.query_width() / shape.tensor),
       key_(model.key_width() / shape.tensor),
       ffn_(model.ffn / shape.tensor),
@@ -136,7 +136,13 @@ BlockPass TransformerTimes::backward() const {
   return pass;
 }
 
-Seconds TransformerTimes::recompute(const BlockPass& forward) const {
+Seconds TransformerTimes::weight_gradients() const {
+  Seconds sum;
+  for (const auto& matrix : matrices()) sum += law_.product(matrix.n, matrix.k, shape_.tokens());
+  return sum;
+}
+
+Seconds TransformerTimes::recompute(const BlockPass& forward, const TensorPass& tensor) const {
   auto stage = [&](BlockStage one) { return forward.device[static_cast<std::size_t>(one)]; };
   switch (shape_.recompute) {
     case Recompute::none:
@@ -144,9 +150,9 @@ Seconds TransformerTimes::recompute(const BlockPass& forward) const {
     case Recompute::selective:
       return attention_forward();
     case Recompute::full: {
-      if (!law_.software().early_stop) return law_.paced(forward.total() + 2 * all_reduce_, forward.kernels);
+      if (!law_.software().early_stop) return law_.paced(forward.total() + tensor.exposed, forward.kernels);
       auto last = law_.product(shape_.tokens(), model_.hidden, ffn_);
-      return law_.paced(forward.total() - last + all_reduce_, forward.kernels - 1);
+      return law_.paced(forward.total() - last + tensor.exposed, forward.kernels - 1);
     }
     case Recompute::op: {
       Seconds products;
@@ -160,25 +166,45 @@ Seconds TransformerTimes::recompute(const BlockPass& forward) const {
 }
 
 BlockTimes TransformerTimes::block() const {
-  auto pass = forward();
-  return {paced(law_, pass, 2 * all_reduce_), paced(law_, backward(), 2 * all_reduce_), recompute(pass)};
+  BlockTimes times;
+  times.tensor_forward = tensor_forward();
+  times.tensor_backward = tensor_backward();
+  times.tensor_recompute = tensor_recompute();
+  auto pass = forward(), back = backward();
+  times.forward = paced(law_, pass, times.tensor_forward.exposed);
+  times.backward = paced(law_, back, times.tensor_backward.exposed);
+  times.recompute = recompute(pass, times.tensor_recompute);
+  times.weight_gradient = (weight_gradients() / back.total()) * times.backward.time;
+  return times;
 }
 
-EndTimes TransformerTimes::ends() const {
+EndTimes TransformerTimes::ends(const Ends& of) const {
   auto tokens = shape_.tokens(), h = model_.hidden;
   auto columns = static_cast<double>(h);
-  auto embedding = 3 * passes(columns);
-  auto embedding_back = 4 * passes(columns) + law_.traffic(2 * static_cast<double>(model_.vocab) /
-                                                           shape_.tensor * columns * law_.element_bytes());
-  auto loss =
-      law_.traffic(law_.software().loss_bytes * static_cast<double>(tokens) * static_cast<double>(vocab_));
-  auto head = law_.wide_product(tokens, vocab_, h) + kForwardLossShare * loss;
-  auto head_back = law_.wide_product(tokens, h, vocab_) + law_.wide_product(vocab_, h, tokens) +
-                   (1 - kForwardLossShare) * loss;
-  double forward = law_.paced(embedding + head, 2 * kEndForwardKernels) / (embedding + head);
-  double backward =
-      law_.paced(embedding_back + head_back, 2 * kEndBackwardKernels) / (embedding_back + head_back);
-  return {forward * embedding, backward * embedding_back, forward * head, backward * head_back};
+  EndTimes device;
+  if (of.embedding) {
+    device.embedding_forward = 3 * passes(columns);
+    device.embedding_backward =
+        4 * passes(columns) +
+        law_.traffic(2 * static_cast<double>(model_.vocab) / shape_.tensor * columns * law_.element_bytes());
+  }
+  if (of.head) {
+    auto loss =
+        law_.traffic(law_.software().loss_bytes * static_cast<double>(tokens) * static_cast<double>(vocab_));
+    device.head_forward = law_.wide_product(tokens, vocab_, h) + kForwardLossShare * loss;
+    device.head_weight_gradient = law_.wide_product(vocab_, h, tokens);
+    device.head_backward =
+        law_.wide_product(tokens, h, vocab_) + device.head_weight_gradient + (1 - kForwardLossShare) * loss;
+  }
+  int ends = of.embedding + of.head;
+  auto pace = [&](Seconds time, int kernels) {
+    return time > Seconds() ? law_.paced(time, ends * kernels) / time : 0;
+  };
+  double forward = pace(device.embedding_forward + device.head_forward, kEndForwardKernels);
+  double backward = pace(device.embedding_backward + device.head_backward, kEndBackwardKernels);
+  return {forward * device.embedding_forward, backward * device.embedding_backward,
+          forward * device.head_forward, backward * device.head_backward,
+          backward * device.head_weight_gradient};
 }
 
 Seconds TransformerTimes::micro_batch() const {

@@ -27,6 +27,29 @@ struct StepShape {
   bool operator==(const StepShape&) const = default;
 };
 
+// How much of a tensor-parallel group's collectives is hidden under products. async: what a gradient needs
+// runs under the products that do not wait for it, as Megatron-Core launches them (tensor_parallel/layers.py
+// :522-558): an all-reduce, or reduce-scatter, under the weights' gradient; the all-gather of an input under
+// the input's gradient. pipelined: a product in chunks, of which all collectives but one chunk's hide
+// (PyTorch's async TP). measured: the stated share of all (TransformerEngine's buffers).
+enum class TensorOverlap { none, async, pipelined, measured };
+
+// Of one collective over the hidden values of a micro-batch, in a tensor-parallel group.
+struct TensorCollectives {
+  Seconds all_reduce, all_gather, reduce_scatter;
+  Seconds small;  // all-reduce of a float32 a token: the loss' maximum, target and sum
+  TensorOverlap overlap = TensorOverlap::none;
+  double hidden = 0;  // measured: the share
+};
+
+// Those of a pass, one after the other, and how much longer it takes by them.
+struct TensorPass {
+  int all_reduces = 0, all_gathers = 0, reduce_scatters = 0, small = 0;
+  Seconds busy = {}, exposed = {};
+  TensorPass& operator+=(const TensorPass& other);
+  friend TensorPass operator*(int times, TensorPass pass);
+};
+
 // A block, in forward order. Its element-wise traffic is counted where it happens.
 enum class BlockStage {
   first_norm,
@@ -57,23 +80,33 @@ struct PassTime {
 
 struct BlockTimes {
   PassTime forward, backward;
-  Seconds recompute;  // before backward
+  Seconds recompute;        // before backward
+  Seconds weight_gradient;  // of backward
+  TensorPass tensor_forward, tensor_backward, tensor_recompute;
 };
 
 // The embeddings, and the final norm with logits and loss. Launches are paced over both.
 struct EndTimes {
   Seconds embedding_forward, embedding_backward, head_forward, head_backward;
+  Seconds head_weight_gradient;  // of head_backward
+};
+// Which of them a stage of a pipeline has.
+struct Ends {
+  bool embedding = true, head = true;
+  bool operator==(const Ends&) const = default;
 };
 
 class TransformerTimes {
  public:
-  // Throws InputError where the GPU has no peak for `precision`. `all_reduce`: of one tensor-parallel
-  // all-reduce of the tokens' activations; two of them stand in each pass over a block.
+  // Throws InputError where the GPU has no peak for `precision`. `tensor` counts where GPUs share each layer.
   TransformerTimes(const Transformer& model, const GpuDescription& gpu, const Software& software,
-                   Precision precision, const StepShape& shape, Seconds all_reduce = {});
+                   Precision precision, const StepShape& shape, const TensorCollectives& tensor = {});
 
   [[nodiscard]] BlockTimes block() const;
-  [[nodiscard]] EndTimes ends() const;
+  [[nodiscard]] EndTimes ends(const Ends& of = {}) const;
+  // What the ends communicate in a tensor-parallel group, whose vocabulary is split: beyond ends().
+  [[nodiscard]] TensorPass tensor_ends_forward(const Ends& of) const;
+  [[nodiscard]] TensorPass tensor_ends_backward(const Ends& of) const;
   // Forward, recomputation and backward of all blocks, and both ends.
   [[nodiscard]] Seconds micro_batch() const;
   [[nodiscard]] Seconds optimizer(double parameters) const;
@@ -92,7 +125,12 @@ class TransformerTimes {
   [[nodiscard]] int kernels(int products, int attention, int others) const;
   [[nodiscard]] BlockPass forward() const;
   [[nodiscard]] BlockPass backward() const;
-  [[nodiscard]] Seconds recompute(const BlockPass& forward) const;
+  [[nodiscard]] Seconds weight_gradients() const;
+  [[nodiscard]] Seconds recompute(const BlockPass& forward, const TensorPass& tensor) const;
+  [[nodiscard]] TensorPass tensor_forward() const;
+  [[nodiscard]] TensorPass tensor_backward() const;
+  [[nodiscard]] TensorPass tensor_recompute() const;
+  [[nodiscard]] TensorPass timed(TensorPass pass) const;  // of collectives between products
   [[nodiscard]] Seconds attention_forward() const;
   // Bytes of one pass over `columns` values a token.
   [[nodiscard]] Seconds passes(double columns) const;
@@ -100,7 +138,7 @@ class TransformerTimes {
   Transformer model_;
   ComputeLaw law_;
   StepShape shape_;
-  Seconds all_reduce_;
+  TensorCollectives tensor_;
   // Of this GPU: widths of query, key and feed-forward, heads, rows of the vocabulary.
   std::int64_t query_, key_, ffn_, heads_, vocab_;
   double attended_;  // share of the scores that the flash kernel computes

@@ -9,7 +9,7 @@
 namespace ddpsim {
 namespace {
 
-constexpr Names<Activity, 20> kActivityNames{{{"broadcast", Activity::broadcast},
+constexpr Names<Activity, 21> kActivityNames{{{"broadcast", Activity::broadcast},
                                               {"forward", Activity::forward},
                                               {"backward", Activity::backward},
                                               {"wait", Activity::wait},
@@ -21,6 +21,7 @@ constexpr Names<Activity, 20> kActivityNames{{{"broadcast", Activity::broadcast}
                                               {"all_reduce", Activity::all_reduce},
                                               {"all_gather", Activity::all_gather},
                                               {"reduce_scatter", Activity::reduce_scatter},
+                                              {"message", Activity::message},
                                               {"used_parameter_bitmap", Activity::used_parameter_bitmap},
                                               {"replicate", Activity::replicate},
                                               {"reduce", Activity::reduce},

@@ -21,6 +21,7 @@ enum class Activity {
   all_reduce,             // a bucket's collective, on the communication lane
   all_gather,             // of a unit's parameters
   reduce_scatter,         // of a unit's gradients
+  message,                // of activations or their gradients from stage to stage of a pipeline
   used_parameter_bitmap,  // the small extra all-reduce of find_unused_parameters
   replicate,              // DataParallel's broadcast of parameters
   reduce,                 // of gradients to GPU 0

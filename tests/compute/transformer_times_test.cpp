@@ -64,7 +64,12 @@ TEST(TransformerTimes, AsAnotherImplementationOfTheLaw) {
                     .sequence_parallel = text("sequence_parallel") == "1"};
     const auto& model = *find_transformer(text("model"));
     TransformerTimes times(model, gpu_of(text("gpu")), software_of(text("software")),
-                           find(kWorkloadPrecisionNames, text("precision")), shape, 250_us);
+                           find(kWorkloadPrecisionNames, text("precision")), shape,
+                           {.all_reduce = 250_us,
+                            .all_gather = 125_us,
+                            .reduce_scatter = 125_us,
+                            .small = {},
+                            .overlap = TensorOverlap::measured});
     auto block = times.block();
     auto ends = times.ends();
     auto layers = static_cast<double>(model.layers);

@@ -1,0 +1,32 @@
+#pragma once
+// What one stage of a pipeline computes of a transformer, and the parameters it holds.
+#include <vector>
+
+#include "sim/compute/transformer_times.hpp"
+
+namespace ddpsim {
+
+struct StageLayers {
+  std::int64_t layers = 0;
+  Ends ends = {};
+  bool operator==(const StageLayers&) const = default;
+};
+
+// A stage's passes for a micro-batch. What a tensor-parallel group communicates is in the times as far as
+// nothing hides it.
+struct PipelineStageTimes {
+  Seconds forward, recompute, input_gradient, weight_gradient;
+  TensorPass tensor;  // all of the micro-batch
+};
+PipelineStageTimes stage_times(const TransformerTimes& times, const StageLayers& stage);
+
+// Of a GPU, in the order in which a backward pass is through with them: head, blocks from the last,
+// embeddings. `end`: the share of the pass after which it is.
+struct StagePart {
+  double end = 1;
+  double parameters = 0;
+};
+std::vector<StagePart> stage_parts(const Transformer& model, const TransformerTimes& times,
+                                   const StageLayers& stage, const StepShape& shape);
+
+}  // namespace ddpsim
