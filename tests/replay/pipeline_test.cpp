@@ -171,7 +171,7 @@ TEST(Pipeline, ReductionsRunWhileItDrains) {
 // All forward passes first on rank 0, in turns with backward passes on rank 1: that one's second call waits
 // for the first gradient to be received, and rank 0 sends its third output before it receives any.
 TEST(Pipeline, CrossedOrdersHang) {
-  auto in_turns = plan_of({k1F1B, 2, 1, 3}, {}, MessageOverlap::blocking);
+  auto in_turns = plan_of({k1F1B, 2, 1, 4}, {}, MessageOverlap::blocking);
   auto all_first = in_turns;
   all_first.shape.schedule = PipelineSchedule::gpipe;
   auto programs = pipeline_programs(in_turns, {});
