@@ -31,7 +31,7 @@ struct MemorySetup {
 // A stage of a pipeline; without one, all of the model.
 struct PipelineStage {
   std::int64_t layers = 0;
-  int micro_batches_in_flight = 1;
+  double micro_batches_in_flight = 1;  // of all its layers
   bool is_first = true, is_last = true;
 };
 

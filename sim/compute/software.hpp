@@ -39,6 +39,8 @@ struct Software {
   // Mean error of the measured steps that it was not fitted to; none: nobody measured it, or they were
   // fitted.
   std::optional<double> judged_error = {};
+  // Share of tensor-parallel collectives that runs under products; none: nobody measured it.
+  std::optional<double> tensor_hidden = {};
   bool is_for_gpu = true;      // its shares were fitted on this GPU; else they are those of another
   std::string fitted_on = {};  // that GPU: "A100"
   int ranks = 8;               // of the steps it was fitted to: it has the slowest of so many in it

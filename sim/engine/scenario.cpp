@@ -22,6 +22,14 @@ std::vector<RankGroup> groups_with_spread(const Scenario& scenario) {
   const auto& spread = scenario.physics.spread;
   if (spread == Spread()) return groups;
   double known = slowdown_in_estimate(scenario, spread.ranks);
+  // A stage waits for its slowest, whichever copy of the model that works on.
+  if (scenario.parallel) {
+    for (auto& one : groups.front().rank_classes) {
+      auto slowest = expected_slowest(one.nodes, spread.ranks, spread.nodes);
+      one.slowdown = std::max(slowest, one.slowdown) / known;
+    }
+    return groups;
+  }
   for (auto& group : groups) {
     auto nodes = group.nodes;
     if (nodes.empty())
@@ -46,6 +54,7 @@ std::string_view Scenario::network_name() const {
 
 std::optional<MemoryParts> Scenario::memory() const {
   if (!model_step) return std::nullopt;
+  if (parallel) return parallel->fullest().memory;
   return model_step->memory(held_states());
 }
 
@@ -71,6 +80,7 @@ bool Scenario::is_asynchronous() const {
 
 std::string Scenario::algorithm() const {
   if (measured_table) return "measured";
+  if (parallel && communication->nccl.empty()) return "ring";
   if (plan.strategy == Strategy::parameter_server) return "direct";
   if (communication->gloo) return "gloo";
   if (is_sharded(plan.strategy) && !all_reduces_shards(plan.strategy) &&

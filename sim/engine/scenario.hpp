@@ -10,6 +10,7 @@
 #include "sim/compute/model_step.hpp"
 #include "sim/cost/communication.hpp"
 #include "sim/ddp/reduction_plan.hpp"
+#include "sim/engine/parallel_step.hpp"
 #include "sim/engine/validation_settings.hpp"
 #include "sim/program/host.hpp"
 #include "sim/program/physics.hpp"
@@ -34,6 +35,8 @@ struct RankClass {
   // Of Communication's groups those that it is in, by axis; empty: of each axis that of its RankGroup.
   std::vector<std::size_t> communicators = {};
   std::vector<int> stragglers = {};  // all of them, where they are few and slower than others
+  std::size_t program = 0;           // of a pipeline: its stage
+  std::vector<AlikeNodes> nodes = {};  // likewise: what each of its nodes holds of them
   bool operator==(const RankClass&) const = default;
 };
 
@@ -60,6 +63,8 @@ struct Scenario {
   ReductionPlan plan;
   // Null: naive, flat, overlap and ddp; else whose buckets the plan's are.
   std::shared_ptr<const StrategyPlan> strategy_plan;
+  // Where GPUs share a copy of the model; then the plan has no buckets, and groups are one job.
+  std::shared_ptr<const ParallelStep> parallel;
   // How long an all-reduce takes: exactly one of the two.
   std::shared_ptr<const Communication> communication;
   std::shared_ptr<const MeasuredTable> measured_table;

@@ -85,20 +85,19 @@ std::vector<std::unique_ptr<CollectiveCost>> in_weather(const Scenario& scenario
 // No flow is larger: a ring sends 2(n-1)/n of its buffer over an edge, a pipeline less than twice. Background
 // traffic is cut into pieces of this size, or of what a link carries in a thousandth of the time until the
 // last launch: some thousands of pieces at most.
-Bytes largest_flow(const Scenario& scenario, const Program& program, std::span<const ReplayedClass> classes,
-                   const TrafficPlan& plan) {
+Bytes largest_flow(const Scenario& scenario, std::span<const ReplayedClass> classes, const TrafficPlan& plan) {
   Bytes largest;
-  Seconds computed, last_launch;
-  for (const auto& op : program.ops) {
-    if (op.kind == Op::Kind::compute) {
-      computed += op.duration;
-    } else {
-      largest = std::max(largest, 2 * op.bytes);
-      last_launch = computed;
-    }
-  }
   Seconds first, last;
   for (const auto& one : classes) {
+    Seconds computed, last_launch;
+    for (const auto& op : one.program->ops) {
+      if (op.kind == Op::Kind::compute) {
+        computed += op.duration;
+      } else {
+        largest = std::max(largest, 2 * op.bytes);
+        last_launch = computed;
+      }
+    }
     first = std::min(first, one.start);
     last = std::max(last, one.start + one.slowdown * last_launch);
   }
@@ -155,6 +154,7 @@ RankTimeline empty_timeline(std::span<const RankGroup> groups, const std::vector
   }
   std::ranges::sort(ranks.stragglers);
   ranks.slowdown = one.slowdown;
+  ranks.stage = one.program;
   return ranks;
 }
 
@@ -166,14 +166,15 @@ std::unique_ptr<Network> make_network(const Scenario& scenario, Bytes largest) {
 
 // On a plan of flows, or (null) with every communicator alone.
 SimulatedIteration replay_on(const Scenario& scenario, std::span<const RankGroup> all,
-                             std::span<const GroupCost> costs, const StepProgram& program,
+                             std::span<const GroupCost> costs, std::span<const StepProgram> programs,
                              const TrafficPlan* plan) {
   auto groups = groups_of(scenario, costs, plan);
   auto slowed = in_weather(scenario, groups);
-  Seconds before = compute_before_last_backward(*scenario.trace, scenario.plan);
+  Seconds before = scenario.parallel ? Seconds() : compute_before_last_backward(*scenario.trace, scenario.plan);
   Seconds zero = largest_slowdown(all) * before;
   std::vector<ReplayedClass> classes;
   std::vector<ReplayedCommunicator> communicators;
+  std::vector<const StepProgram*> program_of_class;
   Timeline timeline;
   for (const auto& group : groups)
     communicators.push_back({group.cost, scenario.collective_workers, group.plan});
@@ -189,6 +190,8 @@ SimulatedIteration replay_on(const Scenario& scenario, std::span<const RankGroup
       auto& one = timeline.rank_classes.emplace_back(empty_timeline(all, job, c));
       one.backward_start = start + slowdown * before;
       for (auto communicator : mine) one.communicators.push_back(groups[communicator].members.front());
+      const auto& program = programs[ranks.rank_classes[c].program];
+      program_of_class.push_back(&program);
       bool is_other = program.others && has_first && ranks.rank_classes[c].rank != 0;
       classes.push_back(
           {is_other ? &*program.others : &program.program, slowdown, start - broadcasts, std::move(mine)});
@@ -197,7 +200,7 @@ SimulatedIteration replay_on(const Scenario& scenario, std::span<const RankGroup
   SharedLinks links;
   if (plan)
     links = {scenario.fidelity, plan->links, scenario.communication->background, plan->background,
-             largest_flow(scenario, program.program, classes, *plan)};
+             largest_flow(scenario, classes, *plan)};
   auto network = make_network(scenario, links.piece);
   auto result = replay(classes, communicators, scenario.physics.interference, *network, links);
   for (std::size_t c = 0; c < classes.size(); ++c) {
@@ -211,6 +214,7 @@ SimulatedIteration replay_on(const Scenario& scenario, std::span<const RankGroup
       std::stable_sort(ranks.communication.begin(), ranks.communication.end(),
                        [](const Span& a, const Span& b) { return a.start < b.start; });
     const auto& ended = result.classes[c].ended;
+    const auto& program = *program_of_class[c];
     for (const auto& op : program.ready) ranks.bucket_ready.push_back(op ? ended[*op] : classes[c].start);
     if (const auto& op = program.before_last_backward) ranks.backward_start = ended[*op];
   }
@@ -226,10 +230,17 @@ void set_rank_zero_apart(std::vector<RankGroup>& groups) {
   if (first != classes.end()) set_first_apart(classes, static_cast<std::size_t>(first - classes.begin()));
 }
 
-StepProgram program_of(const Scenario& scenario) {
+// By RankClass::program.
+std::vector<StepProgram> programs_of(const Scenario& scenario) {
   const auto& overheads = scenario.physics.overheads;
-  if (!scenario.strategy_plan) return data_parallel_program(*scenario.trace, scenario.plan, overheads);
-  return step_program(*scenario.trace, *scenario.strategy_plan, scenario.plan.accumulation_steps, overheads);
+  if (scenario.parallel) return pipeline_programs(scenario.parallel->plan, overheads);
+  std::vector<StepProgram> programs;
+  if (scenario.strategy_plan)
+    programs.push_back(step_program(*scenario.trace, *scenario.strategy_plan,
+                                    scenario.plan.accumulation_steps, overheads));
+  else
+    programs.push_back(data_parallel_program(*scenario.trace, scenario.plan, overheads));
+  return programs;
 }
 
 }  // namespace
@@ -247,8 +258,9 @@ struct Simulator::Prepared {
   std::shared_ptr<const LayerTrace> trace;
   ReductionPlan plan;
   std::shared_ptr<const StrategyPlan> strategy_plan;
+  std::shared_ptr<const ParallelStep> parallel;
   Overheads overheads;
-  StepProgram program;
+  std::vector<StepProgram> programs;
   KnownSpreads spreads;
 
   void prepare(const Scenario& scenario) {
@@ -259,13 +271,14 @@ struct Simulator::Prepared {
       communication = of;
     }
     if (trace == scenario.trace && plan == scenario.plan && strategy_plan == scenario.strategy_plan &&
-        overheads == scenario.physics.overheads)
+        parallel == scenario.parallel && overheads == scenario.physics.overheads)
       return;
     trace = scenario.trace;
     plan = scenario.plan;
     strategy_plan = scenario.strategy_plan;
+    parallel = scenario.parallel;
     overheads = scenario.physics.overheads;
-    program = program_of(scenario);
+    programs = programs_of(scenario);
   }
 };
 
@@ -273,7 +286,7 @@ SimulatedIteration Simulator::operator()(const Scenario& scenario) {
   if (!prepared_) prepared_ = std::make_shared<Prepared>();
   prepared_->prepare(scenario);
   const auto& costs = prepared_->costs;
-  const auto& program = prepared_->program;
+  const auto& programs = prepared_->programs;
   std::vector<RankGroup> apart;
   const auto& with_spread = prepared_->spreads.of(scenario);
   if (scenario.plan.strategy == Strategy::data_parallel) {
@@ -281,15 +294,15 @@ SimulatedIteration Simulator::operator()(const Scenario& scenario) {
     set_rank_zero_apart(apart);
   }
   const auto& groups = apart.empty() ? with_spread : apart;
-  if (scenario.fidelity == Fidelity::closed_form) return replay_on(scenario, groups, costs, program, nullptr);
+  if (scenario.fidelity == Fidelity::closed_form) return replay_on(scenario, groups, costs, programs, nullptr);
   const auto* communication = scenario.communication.get();
   DDPSIM_CHECK(communication, "a measured cost is not simulated");
   if (scenario.fidelity != Fidelity::exact)
-    return replay_on(scenario, groups, costs, program, &*communication->folded);
+    return replay_on(scenario, groups, costs, programs, &*communication->folded);
   SimulatedIteration result;
   with_traffic(*communication, [&](const Traffic& traffic) {
     auto unfolded = unfold(traffic);
-    result = replay_on(scenario, groups, costs, program, &unfolded);
+    result = replay_on(scenario, groups, costs, programs, &unfolded);
   });
   return result;
 }

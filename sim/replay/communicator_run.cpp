@@ -32,11 +32,13 @@ std::size_t CommunicatorRun::launched() const {
 }
 
 bool CommunicatorRun::is_over() const {
+  if (members_.empty()) return true;
   const auto& [member, communicator] = members_.front();
   return busy_ == 0 && started_ == member->collectives(communicator);
 }
 
 void CommunicatorRun::go_on() {
+  if (members_.empty()) return;  // of ranks that others stand for
   while (busy_ < places_.size() && started_ < launched()) {
     auto free = std::find_if(places_.begin(), places_.end(), [](const Place& p) { return !p.is_busy; });
     start(*free, started_++);

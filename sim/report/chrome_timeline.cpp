@@ -69,6 +69,8 @@ std::string span_name(const Span& span) {
       return fmt::format("gather unit {}", span.index);
     case Activity::reduce_scatter:
       return fmt::format("reduce bucket {}", span.index);
+    case Activity::message:
+      return fmt::format("message, rank {} of the pipeline", span.index);
     case Activity::used_parameter_bitmap:
       return "used-parameter bitmap";
     case Activity::replicate:

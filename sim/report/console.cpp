@@ -46,10 +46,13 @@ void print_terms(std::ostream& out, const IterationMetrics& m) {
   if (m.spread) print_spread(out, *m.spread);
   print_term(out, "  forward", m.forward, m.iteration);
   print_term(out, "  backward", m.backward_compute, m.iteration);
-  for (const auto& loss : m.losses)
+  for (const auto& loss : m.losses) {
     if (loss.cause == "spread") print_term(out, "    spread of GPUs", loss.seconds, m.iteration);
+    if (loss.cause == "tensor") print_term(out, "    tensor parallel", loss.seconds, m.iteration);
+  }
   if (m.interference != Seconds(0)) print_term(out, "  interference", m.interference, m.iteration);
   if (m.overhead != Seconds(0)) print_term(out, "  overhead", m.overhead, m.iteration);
+  if (m.bubble != Seconds(0)) print_term(out, "  pipeline bubble", m.bubble, m.iteration);
   print_term(out, "  exposed communication", m.exposed_communication, m.iteration);
   if (m.buffer_broadcast > Seconds(0))
     print_term(out, "    buffers, broadcast", m.buffer_broadcast, m.iteration);
@@ -100,7 +103,7 @@ void print_facts(std::ostream& out, const IterationMetrics& m) {
   if (m.samples_per_s) throughput = fmt::format("{:.4g} samples/s", *m.samples_per_s);
   if (m.tokens_per_s)
     throughput +=
-        fmt::format(", {:.4g} tokens/s ({:.4g} a GPU)", *m.tokens_per_s, *m.tokens_per_s / m.group_size);
+        fmt::format(", {:.4g} tokens/s ({:.4g} a GPU)", *m.tokens_per_s, *m.tokens_per_s / m.gpus());
   if (m.scaling_efficiency)
     throughput += fmt::format("{}scaling efficiency {:.1f} %", throughput.empty() ? "" : ", ",
                               100 * *m.scaling_efficiency);
@@ -112,8 +115,18 @@ void print_facts(std::ostream& out, const IterationMetrics& m) {
                     "worker's",
                     servers->updates_per_s, servers->mean_staleness, servers->most_staleness));
   print_compute(out, m);
-  auto buckets = fmt::format("strategy {}, {} bucket{}", strategy_name(m.strategy), m.n_buckets,
-                             m.n_buckets == 1 ? "" : "s");
+  if (const auto& model = m.shared_model)
+    print_fact(
+        out, "parallelism",
+        fmt::format("tensor {} x data {} x pipeline {}{}, {} micro-batches", model->tensor, model->data,
+                    model->pipeline,
+                    model->pipeline == 1 ? ""
+                    : model->chunks == 1 ? fmt::format(" ({})", model->schedule)
+                                         : fmt::format(" ({}, {} chunks)", model->schedule, model->chunks),
+                    model->micro_batches));
+  auto buckets = m.shared_model ? fmt::format("strategy {}", strategy_name(m.strategy))
+                                : fmt::format("strategy {}, {} bucket{}", strategy_name(m.strategy),
+                                              m.n_buckets, m.n_buckets == 1 ? "" : "s");
   if (m.bucket_cap) buckets += fmt::format(", bucket cap {}", format_bytes(*m.bucket_cap));
   if (m.first_bucket_cap) buckets += fmt::format(" (first {})", format_bytes(*m.first_bucket_cap));
   if (m.comm_hook == CommHook::power_sgd)
@@ -166,6 +179,16 @@ void print_buckets(std::ostream& out, const IterationMetrics& m, std::size_t mos
   if (m.used_parameter_bitmap) print_collective(out, "bitmap", "-", *m.used_parameter_bitmap);
 }
 
+// Where GPUs share the model: what each axis exchanges, of the reported rank.
+void print_operations(std::ostream& out, const IterationMetrics& m) {
+  out << fmt::format("\n{:<10} {:<15} {:>7} {:>12} {:>11} {:>11}\n", "axis", "operation", "count", "MiB",
+                     "busy ms", "exposed ms");
+  for (const auto& one : m.operations)
+    out << fmt::format("{:<10} {:<15} {:>7} {:>12.2f} {:>11.3f} {:>11.3f}\n", one.axis,
+                       operation_name(one.operation), one.count, one.bytes.value() / 1048576.0, ms(one.busy),
+                       ms(one.exposed));
+}
+
 // Powers of four and all ranks.
 void print_slowest(std::ostream& out, const IterationSpread& spread) {
   out << "\nhow slow the slowest of so many ranks is, on average\n";
@@ -183,6 +206,7 @@ void print_iteration(std::ostream& out, const IterationMetrics& metrics, std::si
   if (metrics.memory && !metrics.memory->fits()) out << fit_line(*metrics.memory) << '\n';
   print_terms(out, metrics);
   print_facts(out, metrics);
+  if (metrics.shared_model) return print_operations(out, metrics);
   print_buckets(out, metrics, std::max<std::size_t>(most_buckets, 2));
   if (metrics.spread) print_slowest(out, *metrics.spread);
 }

@@ -63,6 +63,19 @@ Json memory_json(const MemoryMetrics& memory) {
   return json;
 }
 
+namespace {
+
+Json shared_model_json(const SharedModelMetrics& model) {
+  Json json{{"tensor", model.tensor},     {"pipeline", model.pipeline}, {"data", model.data},
+            {"schedule", model.schedule}, {"virtual", model.chunks},    {"micro_batches", model.micro_batches}};
+  auto& stages = json["stages"] = Json::array();
+  for (const auto& stage : model.stages)
+    stages.push_back({{"layers", stage.layers}, {"peak_bytes", bytes(stage.peak)}});
+  return json;
+}
+
+}  // namespace
+
 void add_metrics(const IterationMetrics& m, Json& point) {
   point["world_size"] = m.world_size;
   point["strategy"] = strategy_name(m.strategy);
@@ -78,6 +91,10 @@ void add_metrics(const IterationMetrics& m, Json& point) {
   point["communication_s"] = m.communication.value();
   point["exposed_communication_s"] = m.exposed_communication.value();
   if (m.buffer_broadcast > Seconds(0)) point["buffer_broadcast_s"] = m.buffer_broadcast.value();
+  if (m.shared_model) {
+    point["parallelism"] = shared_model_json(*m.shared_model);
+    point["bubble_s"] = m.bubble.value();
+  }
   point["optimizer_s"] = m.optimizer.value();
   point["iteration_s"] = m.iteration.value();
   auto& losses = point["losses"] = Json::array();
@@ -101,7 +118,7 @@ void add_metrics(const IterationMetrics& m, Json& point) {
   point["samples_per_s"] = number_or_null(m.samples_per_s);
   if (m.tokens_per_s) {
     point["tokens_per_s"] = *m.tokens_per_s;
-    point["tokens_per_s_per_gpu"] = *m.tokens_per_s / m.group_size;
+    point["tokens_per_s_per_gpu"] = *m.tokens_per_s / m.gpus();
   }
   if (m.compute) {
     point["model_flops_per_s_per_gpu"] = m.compute->model.value();

@@ -39,13 +39,18 @@ Seconds tail_of(const std::vector<Span>& lane) {
 constexpr std::array kCopies{Activity::copy_in, Activity::copy_out, Activity::compress, Activity::host_copy,
                              Activity::peer_copy};
 
-void measure_losses(const RankTimeline& rank, IterationMetrics& metrics) {
+void measure_losses(const RankTimeline& rank, const IterationContext& context, IterationMetrics& metrics) {
+  Seconds tensor;
+  if (!context.within_passes.empty())
+    for (const auto& one : context.within_passes[rank.stage]) tensor += one.exposed;
   Seconds copies;
   for (auto activity : kCopies) copies += time_in(rank.compute, activity);
   auto usual = [&](Seconds time) { return time / rank.slowdown; };
   auto computed = metrics.forward + metrics.backward_compute + metrics.overhead + metrics.optimizer;
   std::array<Seconds, kLossCauses.size()> lost{computed - usual(computed),
                                                metrics.interference,
+                                               tensor,
+                                               metrics.bubble,
                                                metrics.exposed_communication - metrics.buffer_broadcast,
                                                metrics.buffer_broadcast,
                                                usual(copies),
@@ -55,7 +60,31 @@ void measure_losses(const RankTimeline& rank, IterationMetrics& metrics) {
     if (lost[i] != Seconds(0)) metrics.losses.push_back({kLossCauses[i], lost[i]});
 }
 
-void measure_compute(const RankTimeline& rank, IterationMetrics& metrics) {
+std::vector<Span> waits_of(const std::vector<Span>& compute) {
+  std::vector<Span> waits;
+  std::copy_if(compute.begin(), compute.end(), std::back_inserter(waits), [](const Span& span) {
+    return span.activity == Activity::wait || span.activity == Activity::broadcast;
+  });
+  return waits;
+}
+
+// Of the time on a lane of collectives, in order of their starts, what lies within each span of the other.
+Seconds covered(const std::vector<Span>& waits, const std::vector<Span>& collectives) {
+  Seconds sum, until;
+  auto wait = waits.begin();
+  bool is_first = true;
+  for (const auto& collective : collectives) {
+    auto start = is_first ? collective.start : std::max(until, collective.start);
+    until = is_first ? collective.end : std::max(until, collective.end);
+    is_first = false;
+    while (wait != waits.end() && wait->end <= start) ++wait;
+    for (auto one = wait; one != waits.end() && one->start < until; ++one)
+      if (auto from = std::max(one->start, start), to = std::min(one->end, until); to > from) sum += to - from;
+  }
+  return sum;
+}
+
+void measure_compute(const RankTimeline& rank, const IterationContext& context, IterationMetrics& metrics) {
   metrics.forward = time_in(rank.compute, Activity::forward);
   metrics.backward_compute = time_in(rank.compute, Activity::backward);
   metrics.interference = time_lost(rank.compute);
@@ -64,11 +93,16 @@ void measure_compute(const RankTimeline& rank, IterationMetrics& metrics) {
   metrics.tail = tail_of(rank.compute);
   metrics.buffer_broadcast = time_in(rank.compute, Activity::broadcast);
   metrics.exposed_communication = time_in(rank.compute, Activity::wait) + metrics.buffer_broadcast;
+  if (context.shared_model) {
+    auto waited = metrics.exposed_communication;
+    metrics.exposed_communication = std::min(waited, covered(waits_of(rank.compute), rank.communication));
+    metrics.bubble = waited - metrics.exposed_communication;
+  }
   metrics.optimizer = time_in(rank.compute, Activity::optimizer);
   metrics.iteration = rank.compute.back().end - rank.compute.front().start;
   auto sum = metrics.forward + metrics.backward_compute + metrics.interference + metrics.overhead +
-             metrics.exposed_communication + metrics.optimizer;
-  measure_losses(rank, metrics);
+             metrics.bubble + metrics.exposed_communication + metrics.optimizer;
+  measure_losses(rank, context, metrics);
   // Both sides are sums of a few differences of doubles, so they agree far better than this.
   DDPSIM_CHECK(std::abs((sum - metrics.iteration).value()) <= 1e-9 * metrics.iteration.value(),
                "the terms of an iteration add up to it");
@@ -82,6 +116,8 @@ Operation operation_of(Activity activity) {
       return Operation::all_gather;
     case Activity::reduce_scatter:
       return Operation::reduce_scatter;
+    case Activity::message:
+      return Operation::send_recv;
     case Activity::replicate:
     case Activity::pull:
       return Operation::broadcast;
@@ -92,14 +128,6 @@ Operation operation_of(Activity activity) {
     default:
       return Operation::all_reduce;
   }
-}
-
-std::vector<Span> waits_of(const std::vector<Span>& compute) {
-  std::vector<Span> waits;
-  std::copy_if(compute.begin(), compute.end(), std::back_inserter(waits), [](const Span& span) {
-    return span.activity == Activity::wait || span.activity == Activity::broadcast;
-  });
-  return waits;
 }
 
 // Waits are in order of time; each counts for whatever is in flight then.
@@ -113,6 +141,7 @@ Seconds exposed(const Span& collective, const std::vector<Span>& waits) {
 }
 
 CommunicatorRanks ranks_of(const Span& span, const RankTimeline& rank, const IterationContext& context) {
+  if (context.axis_of_group) return context.axis_of_group(rank.communicators.at(span.communicator));
   if (context.communicators.empty()) return {.ranks = rank.group_size};
   return context.communicators.at(span.communicator);
 }
@@ -121,6 +150,7 @@ void measure_operations(const RankTimeline& rank, const IterationContext& contex
                         IterationMetrics& metrics) {
   auto waits = waits_of(rank.compute);
   auto& all = metrics.operations;
+  if (!context.within_passes.empty()) all = context.within_passes[rank.stage];
   for (const auto& span : rank.communication) {
     if (span.activity == Activity::serve) continue;
     auto operation = operation_of(span.activity);
@@ -184,6 +214,7 @@ void measure_communication(const RankTimeline& rank, const IterationContext& con
   std::vector<std::optional<std::pair<Activity, BucketMetrics>>> by_index(buckets.size());
   std::vector<std::size_t> order;
   Bytes bytes, on_bus;
+  if (rank.communication.empty()) return;
   Seconds busy_until = rank.communication.front().start;
   for (const auto& span : rank.communication) {
     if (span.activity == Activity::serve) continue;
@@ -198,7 +229,7 @@ void measure_communication(const RankTimeline& rank, const IterationContext& con
       // Which parameters were used is known with the last gradient.
       metrics.used_parameter_bitmap->ready =
           *std::max_element(rank.bucket_ready.begin(), rank.bucket_ready.end()) - rank.backward_start;
-    } else if (is_reduction(span.activity)) {
+    } else if (is_reduction(span.activity) && !context.shared_model) {
       add_bucket(span, rank, context, by_index, order);
     }
   }
@@ -228,6 +259,7 @@ void measure_throughput(const IterationContext& context, IterationMetrics& metri
   // The same micro-batches on one GPU without slowdown, which has nobody to wait for.
   auto alone =
       steps * (trace.forward.value_or(Seconds(0)) + trace.backward()) + trace.optimizer.value_or(Seconds(0));
+  if (context.shared_model) alone = alone / (context.shared_model->tensor * context.shared_model->pipeline);
   if (alone > Seconds(0)) metrics.scaling_efficiency = alone / metrics.iteration;
   if (auto batch = trace.metadata.batch_size)
     metrics.samples_per_s =
@@ -276,6 +308,7 @@ IterationMetrics measure(const Timeline& timeline, const IterationContext& conte
   const auto& rank = timeline.last_to_finish();
   DDPSIM_CHECK(!rank.communication.empty(), "something was communicated");
   IterationMetrics metrics;
+  if (context.shared_model) metrics.shared_model = *context.shared_model;
   metrics.world_size = context.world_size;
   metrics.group_size = rank.group_size;
   metrics.strategy = context.plan.strategy;
@@ -289,7 +322,7 @@ IterationMetrics measure(const Timeline& timeline, const IterationContext& conte
   metrics.slowdown = rank.slowdown;
   metrics.collective_workers = context.collective_workers;
   metrics.trace_synthetic = synthetic_mark(context.trace.metadata);
-  measure_compute(rank, metrics);
+  measure_compute(rank, context, metrics);
   measure_communication(rank, context, metrics);
   measure_operations(rank, context, metrics);
   metrics.sources_of_times = sources_of_times(metrics.buckets);

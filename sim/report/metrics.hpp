@@ -49,10 +49,11 @@ struct Loss {
   std::string_view cause;  // kLossCauses
   Seconds seconds;
 };
-// In this order: compute slower than that of the usual GPU; what collectives beside it take from it; waiting
-// for communication; the broadcast of buffers; passes over memory; hooks and launches; the optimizer.
-inline constexpr std::array<std::string_view, 7> kLossCauses{
-    "spread", "interference", "ends", "buffer_broadcast", "copies", "launches", "optimizer"};
+// In this order: compute slower than that of the usual GPU; what collectives beside it take from it; tensor-parallel
+// collectives in its passes; waiting for another stage of a pipeline; waiting for communication; the broadcast of buffers;
+// passes over memory; hooks and launches; the optimizer.
+inline constexpr std::array<std::string_view, 9> kLossCauses{
+    "spread", "interference", "tensor", "bubble", "ends", "buffer_broadcast", "copies", "launches", "optimizer"};
 
 // What is not known to a number.
 struct IterationRange {
@@ -86,8 +87,21 @@ struct AsynchronousMetrics {
   double most_staleness = 0;  // of the slowest worker's
 };
 
+// GPUs that share a copy of the model.
+struct SharedModelMetrics {
+  int tensor = 1, pipeline = 1, data = 1;
+  std::string schedule;
+  int chunks = 1, micro_batches = 1;
+  struct Stage {
+    std::int64_t layers = 0;
+    Bytes peak;
+  };
+  std::vector<Stage> stages;  // by rank of the pipeline
+};
+
 struct IterationMetrics {
   int world_size = 0;
+  std::optional<SharedModelMetrics> shared_model = {};
   std::optional<AsynchronousMetrics> asynchronous;
   int group_size = 0;  // ranks that reduce with the reported one, itself included
   Strategy strategy = Strategy::ddp;
@@ -95,9 +109,11 @@ struct IterationMetrics {
   std::optional<Bytes> first_bucket_cap;  // where it differs from bucket_cap
   std::size_t n_buckets = 0;
   CommHook comm_hook = CommHook::none;
-  // iteration = forward + backward_compute + interference + overhead + exposed_communication + optimizer, all
-  // of the rank that finishes last; with accumulation, of all micro-batches of the step.
+  // iteration = forward + backward_compute + interference + overhead + bubble + exposed_communication +
+  // optimizer, all of the rank that finishes last; with accumulation, of all micro-batches of the step. What a
+  // tensor-parallel group exchanges is in the two passes, and in `operations`.
   Seconds forward, backward_compute, interference, overhead, exposed_communication, optimizer, iteration;
+  Seconds bubble = {};  // waiting for another stage of a pipeline, while nothing is communicated
   // By cause: iteration minus forward and backward at the usual speed.
   std::vector<Loss> losses = {};
   Seconds tail;  // exposed_communication and what is done to gradients after their all-reduce
@@ -121,9 +137,13 @@ struct IterationMetrics {
   std::optional<ComputeRates> compute = std::nullopt;
   std::optional<MemoryMetrics> memory = std::nullopt;
   std::optional<double> price = std::nullopt;  // of a GPU and hour
+  // Those whose samples are counted, with the GPUs that share their models.
+  [[nodiscard]] int gpus() const {
+    return group_size * (shared_model ? shared_model->tensor * shared_model->pipeline : 1);
+  }
   [[nodiscard]] double cost_per_step() const { return *price * world_size * iteration.value() / 3600; }
   [[nodiscard]] double cost_per_million_tokens() const {
-    return *price * group_size / 3600 / *tokens_per_s * 1e6;
+    return *price * gpus() / 3600 / *tokens_per_s * 1e6;
   }
   std::optional<double>
       scaling_efficiency;  // throughput a GPU against one GPU alone, which does not communicate
@@ -155,6 +175,11 @@ struct IterationContext {
   int collective_workers = 1;
   bool is_asynchronous = false;                       // workers of parameter servers that wait for no other
   std::vector<CommunicatorRanks> communicators = {};  // by the program's; empty: one, of the whole group
+  // Where GPUs share a copy of the model: the axis of each group of the communication; and what tensor-parallel
+  // groups exchange within passes, by stage.
+  const SharedModelMetrics* shared_model = nullptr;
+  std::function<CommunicatorRanks(std::size_t group)> axis_of_group = nullptr;
+  std::vector<std::vector<OperationMetrics>> within_passes = {};
   // Of a group's collective; none where nothing is chosen.
   std::function<CollectiveChoice(std::size_t group, Operation operation, Bytes bytes)> choice = nullptr;
 };

@@ -15,6 +15,49 @@ CollectiveChoice nccl_choice(const Scenario& scenario, std::size_t group, Operat
 
 }  // namespace
 
+namespace {
+
+SharedModelMetrics shared_model_of(const ParallelStep& step) {
+  const auto& [degrees, shape, messages, layers, axis] = step.options;
+  SharedModelMetrics metrics{degrees.tensor, degrees.pipeline, degrees.data,
+                             std::string(name_in(kPipelineScheduleNames, shape.schedule)), shape.chunks,
+                             shape.micro_batches, {}};
+  for (const auto& stage : step.stages) metrics.stages.push_back({stage.layers, stage.memory.peak()});
+  return metrics;
+}
+
+// Exposed: what the passes take longer by all of them, by each one's share of their time.
+std::vector<OperationMetrics> within_passes(const ParallelStep& step, const TensorPass& pass) {
+  std::vector<OperationMetrics> all;
+  if (pass.busy == Seconds()) return all;
+  auto add = [&](Operation operation, int count, Bytes bytes, Seconds busy) {
+    if (count > 0)
+      all.push_back({"tensor", operation, static_cast<std::size_t>(count), bytes, busy,
+                     (pass.exposed / pass.busy) * busy});
+  };
+  const auto& times = step.tensor;
+  add(Operation::all_reduce, pass.all_reduces + pass.small,
+      pass.all_reduces * step.hidden_values + pass.small * step.small,
+      pass.all_reduces * times.all_reduce + pass.small * times.small);
+  add(Operation::all_gather, pass.all_gathers, pass.all_gathers * step.hidden_values,
+      pass.all_gathers * times.all_gather);
+  add(Operation::reduce_scatter, pass.reduce_scatters, pass.reduce_scatters * step.hidden_values,
+      pass.reduce_scatters * times.reduce_scatter);
+  return all;
+}
+
+void set_shared_model(const Scenario& scenario, const SharedModelMetrics& metrics, IterationContext& context) {
+  context.shared_model = &metrics;
+  for (const auto& stage : scenario.parallel->stages)
+    context.within_passes.push_back(within_passes(*scenario.parallel, stage.tensor));
+  context.axis_of_group = [communication = scenario.communication](std::size_t group) {
+    return CommunicatorRanks{communication->axis_of(group).name,
+                             static_cast<int>(communication->groups[group].size())};
+  };
+}
+
+}  // namespace
+
 IterationContext context_of(const Scenario& scenario) {
   IterationContext context{*scenario.trace,
                            scenario.plan,
@@ -24,7 +67,7 @@ IterationContext context_of(const Scenario& scenario) {
                            scenario.collective_workers,
                            scenario.is_asynchronous()};
   if (const auto* communication = scenario.communication.get();
-      communication && communication->axes.size() > 1)
+      communication && communication->axes.size() > 1 && !scenario.parallel)
     for (const auto& axis : communication->axes)
       context.communicators.push_back(
           {axis.name, static_cast<int>(communication->groups[axis.first].size())});
@@ -40,12 +83,19 @@ IterationContext context_of(const Scenario& scenario) {
 }
 
 IterationMetrics metrics_of(const Scenario& scenario, const Prediction& prediction) {
-  auto metrics = measure(prediction.timeline, context_of(scenario));
+  auto context = context_of(scenario);
+  SharedModelMetrics shared_model;
+  if (scenario.parallel) {
+    shared_model = shared_model_of(*scenario.parallel);
+    set_shared_model(scenario, shared_model, context);
+  }
+  auto metrics = measure(prediction.timeline, context);
   metrics.network = scenario.network_name();
   metrics.simulated_flows = prediction.simulated_flows;
   metrics.price = scenario.price;
   if (const auto& step = scenario.model_step) {
     double rate = scenario.plan.accumulation_steps / metrics.iteration.value();
+    if (scenario.parallel) rate /= scenario.parallel->options.degrees.of_a_model();
     const auto& work = step->work;
     metrics.compute = {FlopsPerSecond(work.model.value() * rate),
                        FlopsPerSecond((work.model + work.recomputed).value() * rate), work.peak};

@@ -240,6 +240,16 @@ ClusterTraffic ScenarioReader::make_measured_traffic(const Topology* topology, c
           std::make_shared<const RankPlaces>(RankPlaces{std::move(places), cluster != nullptr})};
 }
 
+void ScenarioReader::add_nccl_notes(const Communication& communication, const Collective& collective,
+                                    std::vector<Note>& notes) {
+  for (const auto& model : communication.nccl)
+    for (auto& note :
+         nccl_notes(model->cost().communicator(), collective.nccl.allowed, model->cost().calibration())) {
+      auto is_known = [&note](const Note& other) { return other.code == note.code; };
+      if (std::none_of(notes.begin(), notes.end(), is_known)) notes.push_back(std::move(note));
+    }
+}
+
 std::shared_ptr<const RankPlaces> ScenarioReader::read_cluster(const Value& root,
                                                                const Collective& collective,
                                                                const Value* stragglers,
@@ -287,13 +297,7 @@ std::shared_ptr<const RankPlaces> ScenarioReader::read_cluster(const Value& root
     scenario.notes.push_back(
         {"plain-rings", "the topology has no section 'nccl': algorithm auto is plain rings there"});
   scenario.notes.insert(scenario.notes.end(), traffic.notes.begin(), traffic.notes.end());
-  for (const auto& model : communication->nccl)
-    for (auto& note :
-         nccl_notes(model->cost().communicator(), collective.nccl.allowed, model->cost().calibration())) {
-      auto is_known = [&note](const Note& other) { return other.code == note.code; };
-      if (std::none_of(scenario.notes.begin(), scenario.notes.end(), is_known))
-        scenario.notes.push_back(std::move(note));
-    }
+  add_nccl_notes(*communication, collective, scenario.notes);
   if (collective.backend == Backend::gloo)
     add_gloo_notes(*topology, collective, *communication, scenario.notes);
   scenario.groups = traffic.groups;

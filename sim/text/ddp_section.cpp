@@ -1,5 +1,6 @@
 #include <fmt/core.h>
 
+#include "sim/base/limits.hpp"
 #include "sim/config/reader.hpp"
 #include "sim/ddp/ddp_rules.hpp"
 #include "sim/text/sections.hpp"
@@ -85,7 +86,7 @@ DdpOptions read_ddp_section(const Value* value) {
       throw InputError(caps->span, "bucket_caps is an empty list", "list at least one cap, or remove it");
   }
   options.accumulation_steps =
-      static_cast<int>(reader.optional("accumulation_steps", as_integer(1, 1'000'000)).value_or(1));
+      static_cast<int>(reader.optional("accumulation_steps", as_integer(1, kMostAccumulationSteps)).value_or(1));
   options.gradient_as_bucket_view = reader.optional("gradient_as_bucket_view", as_bool).value_or(false);
   options.find_unused_parameters = reader.optional("find_unused_parameters", as_bool).value_or(false);
   options.static_graph = reader.optional("static_graph", as_bool).value_or(false);

@@ -7,6 +7,7 @@
 #include "sim/base/limits.hpp"
 #include "sim/config/reader.hpp"
 #include "sim/text/cluster_mesh.hpp"
+#include "sim/text/parallel_section.hpp"
 #include "sim/text/plausibility.hpp"
 #include "sim/text/sections.hpp"
 
@@ -200,6 +201,7 @@ Scenario ScenarioReader::read_step(const Value& root) {
                           "spread", "variability", "validation", "host"})
     reader.find(key);
   for (const char* key : kStrategySections) reader.find(key);
+  for (const char* key : kParallelSections) reader.find(key);
   reader.finish();
   auto section = [&root](const char* key) -> const Value& {
     if (const auto* entry = root.find(key)) return entry->value;
@@ -235,6 +237,7 @@ Scenario ScenarioReader::read(const Value& root) {
   const Value* ddp = reader.find("ddp");
   const Value* fsdp = reader.find("fsdp");
   for (const char* key : kStrategySections) reader.find(key);
+  for (const char* key : kParallelSections) reader.find(key);
   reader.find("host");
   auto fidelity = read_engine(reader.find("engine"));
   const Value* physics = reader.find("physics");
@@ -251,20 +254,27 @@ Scenario ScenarioReader::read(const Value& root) {
   const auto* stragglers = workload.find("stragglers");
   const Value* slower = stragglers ? &stragglers->value : nullptr;
   auto collectives = read_collective(collective);
-  auto sharding = read_fsdp(fsdp, strategy, scenario);
-  if (strategy == Strategy::ddp && options.process_groups > 1)
-    check_process_groups(root, collectives.backend, collectives.table != nullptr);
-  collectives.communicators = communicators_of(strategy, sharding, options.process_groups);
-  collectives.shard_group = {sharding.shard_group, shard_group_place(root, fsdp)};
-  if (strategy == Strategy::parameter_server) use_servers(root, collectives);
-  auto places = read_cluster(cluster, collectives, slower, fidelity.fidelity, scenario);
-  settle_host(root, cluster, scenario);
-  read_strategy(root, strategy, sharding, options, scenario);
-  if (scenario.trace->registration_guessed && depends_on_registration(strategy, options))
-    scenario.notes.push_back(registration_guessed_note());
+  auto parallel = read_parallel_section(root);
+  settle_batch(parallel, cluster, ddp, scenario, options);
+  std::shared_ptr<const RankPlaces> places;
+  if (parallel.splits_model()) {
+    places = read_shared_model(root, collectives, parallel, options, scenario);
+  } else {
+    auto sharding = read_fsdp(fsdp, strategy, scenario);
+    if (strategy == Strategy::ddp && options.process_groups > 1)
+      check_process_groups(root, collectives.backend, collectives.table != nullptr);
+    collectives.communicators = communicators_of(strategy, sharding, options.process_groups);
+    collectives.shard_group = {sharding.shard_group, shard_group_place(root, fsdp)};
+    if (strategy == Strategy::parameter_server) use_servers(root, collectives);
+    places = read_cluster(cluster, collectives, slower, fidelity.fidelity, scenario);
+    settle_host(root, cluster, scenario);
+    read_strategy(root, strategy, sharding, options, scenario);
+    if (scenario.trace->registration_guessed && depends_on_registration(strategy, options))
+      scenario.notes.push_back(registration_guessed_note());
+  }
   PathResolver resolve_path = [this](const Value& path) { return resolve(path); };
   scenario.physics = read_physics_section({physics, spread}, gpu.get(), scenario.plan, options, resolve_path);
-  check_ddp_extras(root, collectives.backend, scenario);
+  if (!scenario.parallel) check_ddp_extras(root, collectives.backend, scenario);
   if (scenario.is_asynchronous()) {
     // No worker waits for the slowest.
     scenario.physics.spread = {};
@@ -289,6 +299,9 @@ Scenario ScenarioReader::read(const Value& root) {
     throw InputError(spread->span, "without a topology nothing says which ranks a node holds",
                      "add cluster.topology, or leave spread.nodes out");
   choose_fidelity(fidelity, scenario);
+  if (variability && scenario.parallel)
+    throw InputError(variability->span, "iterations of a model that GPUs share are not drawn yet",
+                     "remove 'variability'");
   if (variability && scenario.is_asynchronous())
     throw InputError(variability->span, "iterations of asynchronous workers are not drawn",
                      "remove 'variability', or write parameter_server: {synchronous: true}");

@@ -43,6 +43,7 @@ struct ClusterTraffic {
 };
 
 struct ClusterSection;
+struct ParallelSection;
 
 // `collective.nccl`: what is different from what NCCL would do by itself on the topology.
 struct NcclSection {
@@ -132,6 +133,22 @@ class ScenarioReader {
   std::shared_ptr<const RankPlaces> read_cluster(const config::Value& root, const Collective& collective,
                                                  const config::Value* stragglers,
                                                  std::optional<Fidelity> wanted, Scenario& scenario);
+  // `batch.global`: as many micro-batches as that takes.
+  static void settle_batch(const ParallelSection& parallel, const config::Value& cluster,
+                           const config::Value* ddp, const Scenario& scenario, DdpOptions& options);
+  // Of a model that GPUs share: communicators, classes of ranks and the step.
+  std::shared_ptr<const RankPlaces> read_shared_model(const config::Value& root, const Collective& collective,
+                                                      const ParallelSection& parallel,
+                                                      const DdpOptions& options, Scenario& scenario);
+  std::shared_ptr<Communication> model_communication(const Topology& topology, const ClusterSection& section,
+                                                     const Collective& collective);
+  void settle_model_communication(const Topology& topology, const ClusterSection& section,
+                                  const Collective& collective, Communication& communication);
+  // `strategy` along the data axis of such a model. Throws InputError where it is not simulated there.
+  static DataAxis read_data_axis(const config::Value& root, Strategy strategy, const DdpOptions& options,
+                                 const ParallelSection& parallel, int data, Scenario& scenario);
+  static void add_nccl_notes(const Communication& communication, const Collective& collective,
+                             std::vector<Note>& notes);
   // `variability`, for ranks of the section `cluster` with its stragglers.
   void read_variability(const config::Value& variability, const config::Value& cluster,
                         const config::Value* stragglers, const config::Value* spread_section,
@@ -193,6 +210,10 @@ class ScenarioReader {
                       Sections>,
            ClusterTraffic>
       clusters_;
+  // Of tensor-parallel groups: by their topology, the degrees of tensor, data and pipeline, and whether the sequence is
+  // split.
+  std::map<std::tuple<const Topology*, int, int, int, bool, Sections>, std::shared_ptr<const Communication>>
+      tensor_groups_;
   // The last gradient's spread and time, that of ranks and nodes.
   std::map<std::tuple<Seconds, Seconds, double, double, Sections>, std::shared_ptr<const SampledRanks>>
       sampled_;

@@ -49,6 +49,9 @@ struct HostSection {
 };
 HostSection read_host_section(const config::Value* host);
 
+// What models are computed in, or a trace's gradients have.
+DType computed_in(const Scenario& scenario);
+
 // A number of elements, as DeepSpeed and Megatron count: 5e8 is one.
 std::int64_t as_elements(const config::Value& value, std::int64_t least);
 

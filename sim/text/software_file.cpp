@@ -80,6 +80,7 @@ Software read_software(const std::string& path, std::string_view gpu) {
   software.flash =
       reader.required("attention", config::as_word(config::Words<bool>{{"flash", true}, {"unfused", false}}));
   software.host = reader.required("host", config::as_seconds);
+  software.tensor_hidden = reader.optional("tensor_hidden", config::as_number(0, 1));
   software.early_stop = reader.optional("early_stop", config::as_bool).value_or(false);
   software.ranks = static_cast<int>(
       reader.optional("ranks", config::as_integer(1, kLargestWorldSize)).value_or(software.ranks));
@@ -114,6 +115,7 @@ std::string write_software(const Software& software, const std::string& gpu, con
       "\nkind: software\nname: {}\nattention: {}\nhost: {:.10g}us\nearly_stop: {}\nranks: {}\ngpus:\n  {}:\n",
       double_quoted(software.name), software.flash ? "flash" : "unfused", software.host.value() * 1e6,
       software.early_stop, software.ranks, double_quoted(gpu));
+  if (software.tensor_hidden) text.insert(text.rfind("gpus:"), fmt::format("tensor_hidden: {}\n", *software.tensor_hidden));
   auto add = [&text](const char* key, double number) { text += fmt::format("    {}: {}\n", key, number); };
   add("gemm", software.gemm);
   if (software.attention > 0) add("attention", software.attention);

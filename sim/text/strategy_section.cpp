@@ -91,13 +91,6 @@ void check_unused_sections(const Value& root, Strategy strategy, std::vector<Not
   }
 }
 
-// What models are computed in, or a trace's gradients have.
-DType computed_in(const Scenario& scenario) {
-  if (!scenario.model_step || activation_bytes(scenario.model_step->step.precision) != 2)
-    return scenario.trace->gradients.front().dtype;
-  return scenario.model_step->step.precision == Precision::float16 ? DType::float16 : DType::bfloat16;
-}
-
 // Strategies side by side differ in what they reduce in.
 void note_dtypes(const BucketedPlan& plan, std::vector<Note>& notes) {
   bool is_megatron = plan.strategy == Strategy::megatron;
@@ -223,6 +216,12 @@ void take_known_model(const Scenario& scenario, DdpOptions& options) {
 }
 
 }  // namespace
+
+DType computed_in(const Scenario& scenario) {
+  if (!scenario.model_step || activation_bytes(scenario.model_step->step.precision) != 2)
+    return scenario.trace->gradients.front().dtype;
+  return scenario.model_step->step.precision == Precision::float16 ? DType::float16 : DType::bfloat16;
+}
 
 FsdpOptions ScenarioReader::read_fsdp(const Value* fsdp, Strategy strategy, Scenario& scenario) {
   const auto* section = section_of(strategy);

@@ -54,6 +54,7 @@ struct RankTimeline {
   int ranks = 0;
   std::vector<std::size_t> communicators;  // which each of the program's is: the first of those it stands for
   int group_size = 0;                      // ranks that reduce with it, itself included
+  std::size_t stage = 0;                   // of a pipeline
   double slowdown = 1;
   std::vector<int> stragglers;        // all of them, where they are few and slower than others
   std::vector<Span> compute;          // back to back, in order, over this rank's whole iteration

@@ -1,0 +1,134 @@
+#include "sim/engine/parallel_step.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ddpsim {
+namespace {
+
+class StepMaker {
+ public:
+  StepMaker(const ModelStep& step, const ParallelOptions& options, const TensorCollectives& tensor)
+      : step_(step),
+        options_(options),
+        shape_(step.step.shape),
+        tensor_(tensor),
+        bytes_(activation_bytes(step.step.precision)),
+        times_(step.model, step.gpu, step.software, step.step.precision, shape_, tensor) {}
+
+  ParallelStep make() {
+    const auto& shape = options_.shape;
+    auto values = Bytes(static_cast<double>(shape_.tokens() * step_.model.hidden) * bytes_);
+    result_.options = options_;
+    result_.tensor = tensor_;
+    result_.hidden_values = values;
+    result_.small = Bytes(4.0 * static_cast<double>(shape_.tokens()));
+    auto& plan = result_.plan;
+    plan.shape = shape;
+    plan.messages = options_.messages;
+    plan.message = values / (shape_.sequence_parallel ? shape_.tensor : 1);
+    const auto& axis = options_.data_axis;
+    plan.data = options_.degrees.data;
+    plan.reduction = axis.reduction;
+    plan.overlaps_reduction = axis.overlaps_reduction;
+    plan.gathers = axis.gathers;
+    plan.overlaps_gather = axis.overlaps_gather;
+    if (step_.model.tied && !shape.is_dual())
+      plan.tied = Bytes(static_cast<double>(step_.model.vocab * step_.model.hidden) / shape_.tensor *
+                        axis.gradient_bytes);
+    plan.meets = true;
+    held_ = most_in_flight(pipeline_order(shape));
+    for (int rank = 0; rank < shape.ranks; ++rank) add(rank);
+    return std::move(result_);
+  }
+
+ private:
+  [[nodiscard]] StageLayers layers_of(int rank, int chunk) const {
+    int stage = options_.shape.stage_of(rank, chunk);
+    return {options_.layers[static_cast<std::size_t>(stage)], {stage == 0, stage + 1 == options_.shape.stages()}};
+  }
+
+  void add(int rank) {
+    const auto& shape = options_.shape;
+    auto& times = result_.plan.times.emplace_back();
+    auto& reduced = result_.plan.reduced.emplace_back();
+    auto& stage = result_.stages.emplace_back();
+    double parameters = 0;
+    bool has_first = false, has_last = false;
+    // DualPipe's micro-batches go half in each direction.
+    int micro_batches = shape.is_dual() ? shape.micro_batches / 2 : shape.micro_batches;
+    for (int chunk = 0; chunk < shape.chunks; ++chunk) {
+      auto layers = layers_of(rank, chunk);
+      auto of_chunk = stage_times(times_, layers);
+      times.push_back(
+          {of_chunk.forward, of_chunk.recompute, of_chunk.input_gradient, of_chunk.weight_gradient});
+      stage.tensor += micro_batches * of_chunk.tensor;
+      stage.layers += layers.layers;
+      has_first |= layers.ends.embedding;
+      has_last |= layers.ends.head;
+      auto parts = stage_parts(step_.model, times_, layers, shape_);
+      for (const auto& part : parts) parameters += part.parameters;
+      reduced.push_back(buckets(parts, rank == 0 && chunk == 0));
+    }
+    const auto& axis = options_.data_axis;
+    int shards = axis.sharding == Sharding::none ? 1 : options_.degrees.data;
+    result_.plan.optimizer.push_back(times_.optimizer(parameters / shards));
+    MemorySetup setup{.state = axis.state,
+                      .sharding = axis.sharding,
+                      .shards = options_.degrees.data,
+                      .use = step_.software.memory_use,
+                      .flash = step_.software.flash};
+    // What is in flight is counted in chunks; memory in the rank's layers.
+    double in_flight = static_cast<double>(held_[static_cast<std::size_t>(rank)]) /
+                       (shape.is_dual() ? 2.0 : shape.chunks);
+    stage.memory = memory_of(step_.model, shape_, bytes_, setup,
+                             {.layers = stage.layers,
+                              .micro_batches_in_flight = in_flight,
+                              .is_first = has_first,
+                              .is_last = has_last});
+  }
+
+  // Whole parts, closed once they hold what a bucket does.
+  [[nodiscard]] std::vector<ReducedPart> buckets(const std::vector<StagePart>& parts, bool is_first) const {
+    const auto& axis = options_.data_axis;
+    bool is_one = axis.bucket_elements == 0 || (axis.only_first_has_buckets && !is_first);
+    std::vector<ReducedPart> buckets;
+    double elements = 0;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      elements += parts[i].parameters;
+      bool is_last = i + 1 == parts.size();
+      if (elements == 0 || (!is_last && (is_one || elements < axis.bucket_elements))) continue;
+      buckets.push_back({parts[i].end, Bytes(std::ceil(elements * axis.gradient_bytes)),
+                         Bytes(std::ceil(elements * axis.parameter_bytes))});
+      elements = 0;
+    }
+    return buckets;
+  }
+
+  const ModelStep& step_;
+  const ParallelOptions& options_;
+  StepShape shape_;
+  TensorCollectives tensor_;
+  int bytes_;
+  TransformerTimes times_;
+  std::vector<int> held_;
+  ParallelStep result_;
+};
+
+}  // namespace
+
+const ParallelStage& ParallelStep::fullest() const {
+  return *std::max_element(stages.begin(), stages.end(), [](const auto& a, const auto& b) {
+    return a.memory.peak() < b.memory.peak();
+  });
+}
+
+ParallelStep make_parallel_step(const ModelStep& step, const ParallelOptions& options,
+                                const TensorCollectives& tensor) {
+  auto split = step;
+  split.step.shape.tensor = options.degrees.tensor;
+  split.step.shape.sequence_parallel = options.degrees.sequence;
+  return StepMaker(split, options, tensor).make();
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,64 @@
+#pragma once
+// A step whose model is spread over GPUs: over those of a tensor-parallel group, and over the stages of a pipeline;
+// and what the data axis does with each GPU's part of the gradients.
+#include <vector>
+
+#include "sim/compute/model_step.hpp"
+#include "sim/compute/stage_times.hpp"
+#include "sim/program/pipeline.hpp"
+
+namespace ddpsim {
+
+// GPUs along each axis, Megatron's order: ranks of a tensor-parallel group follow one another, then those of the data axis,
+// then stages.
+struct Parallelism {
+  int tensor = 1, data = 1, pipeline = 1;
+  bool sequence = false;  // what is between a layer's products is split over the tensor-parallel group
+  [[nodiscard]] int of_a_model() const { return tensor * pipeline; }
+  bool operator==(const Parallelism&) const = default;
+};
+
+// How gradients are reduced and stepped along the data axis.
+struct DataAxis {
+  Operation reduction = Operation::all_reduce;
+  bool overlaps_reduction = true, gathers = false, overlaps_gather = false;
+  double gradient_bytes = 4, parameter_bytes = 4;  // of each parameter, as it travels
+  double bucket_elements = 0;                      // at least so many in a bucket; 0: all are one
+  bool only_first_has_buckets = false;             // of the stages and their chunks (Megatron)
+  Sharding sharding = Sharding::none;
+  StateBytes state = {};
+  bool operator==(const DataAxis&) const = default;
+};
+
+struct ParallelOptions {
+  Parallelism degrees;
+  PipelineShape shape;
+  MessageOverlap messages = MessageOverlap::blocking;
+  std::vector<std::int64_t> layers;  // by stage that a micro-batch passes
+  DataAxis data_axis;
+  bool operator==(const ParallelOptions&) const = default;
+};
+
+// Of the GPUs of one rank of the pipeline.
+struct ParallelStage {
+  std::int64_t layers = 0;
+  TensorPass tensor;  // in the whole step
+  MemoryParts memory;
+};
+
+struct ParallelStep {
+  ParallelOptions options;
+  PipelinePlan plan;
+  std::vector<ParallelStage> stages;
+  TensorCollectives tensor;
+  Bytes hidden_values;  // of a micro-batch: what tensor-parallel collectives carry
+  Bytes small;          // a float32 a token
+
+  [[nodiscard]] const ParallelStage& fullest() const;
+};
+
+// `tensor`: what one collective of such a group takes.
+ParallelStep make_parallel_step(const ModelStep& step, const ParallelOptions& options,
+                                const TensorCollectives& tensor);
+
+}  // namespace ddpsim

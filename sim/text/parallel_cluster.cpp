@@ -1,0 +1,298 @@
+// The GPUs of a job that share copies of a model: who exchanges what with whom.
+#include <algorithm>
+#include <set>
+
+#include "sim/cost/collective_cost.hpp"
+#include "sim/mesh/mesh.hpp"
+#include "sim/text/cluster_section.hpp"
+#include "sim/text/override_checks.hpp"
+#include "sim/text/parallel_section.hpp"
+#include "sim/text/plausibility.hpp"
+#include "sim/text/scenario_reader.hpp"
+#include "sim/text/topology_file.hpp"
+
+namespace ddpsim {
+namespace {
+
+using config::Value;
+using Kind = PipelineChannel::Kind;
+
+void refuse(const Value* value, const char* what) {
+  if (value)
+    throw InputError(value->span, fmt::format("{} of a job whose GPUs share the model is not simulated", what),
+                     "remove it");
+}
+
+// rank = tensor + t (data + d stage): Megatron's order.
+class Places {
+ public:
+  Places(const Parallelism& degrees, const Cluster& cluster, std::vector<int> gpu_of_rank)
+      : degrees_(degrees), cluster_(cluster), gpu_of_rank_(std::move(gpu_of_rank)) {}
+
+  [[nodiscard]] int rank(int tensor, int data, int stage) const {
+    return tensor + degrees_.tensor * (data + degrees_.data * stage);
+  }
+  [[nodiscard]] int gpu(int tensor, int data, int stage) const {
+    return gpu_of_rank_[static_cast<std::size_t>(rank(tensor, data, stage))];
+  }
+  [[nodiscard]] const std::vector<int>& gpus() const { return gpu_of_rank_; }
+  [[nodiscard]] std::vector<int> tensor_group(int data, int stage) const {
+    std::vector<int> group;
+    for (int t = 0; t < degrees_.tensor; ++t) group.push_back(gpu(t, data, stage));
+    return group;
+  }
+  // Those that share a node with the first, in any stage: what they send goes over the same NICs.
+  [[nodiscard]] std::vector<int> beside_first_replica() const {
+    std::vector<int> beside;
+    for (int data = 0; data < degrees_.data; ++data) {
+      bool shares = false;
+      for (int stage = 0; stage < degrees_.pipeline && !shares; ++stage)
+        shares = node(0, stage) == node(data, stage);
+      if (shares) beside.push_back(data);
+    }
+    return beside;
+  }
+  [[nodiscard]] std::vector<int> ranks_of_stage(int stage) const {
+    std::vector<int> ranks;
+    for (int rank = 0; rank < degrees_.tensor * degrees_.data; ++rank)
+      ranks.push_back(rank + degrees_.tensor * degrees_.data * stage);
+    return ranks;
+  }
+
+ private:
+  [[nodiscard]] int node(int data, int stage) const { return cluster_.node_of(gpu(0, data, stage)); }
+  const Parallelism& degrees_;
+  const Cluster& cluster_;
+  std::vector<int> gpu_of_rank_;
+};
+
+// The tensor-parallel groups on the first one's nodes: all do the same at once.
+void add_tensor_groups(const Places& places, const Parallelism& degrees, Communication& communication) {
+  communication.axes = {{.name = "tensor", .operations = {Operation::all_reduce}}};
+  if (degrees.sequence)
+    communication.axes.front().operations = {Operation::all_reduce, Operation::all_gather,
+                                             Operation::reduce_scatter};
+  for (int data : places.beside_first_replica()) {
+    communication.groups.push_back(places.tensor_group(data, 0));
+    communication.labels.push_back(0);
+  }
+}
+
+std::vector<Operation> operations_of(Kind kind, const DataAxis& axis) {
+  if (kind == Kind::messages) return {Operation::send_recv};
+  std::vector<Operation> operations{Operation::all_reduce};
+  if (kind != Kind::data) return operations;
+  if (axis.reduction != Operation::all_reduce) operations = {axis.reduction};
+  if (axis.gathers) operations.push_back(Operation::all_gather);
+  return operations;
+}
+
+// One axis a channel (the data axis one a stage). By stage and channel: a group that stands for the stage's.
+class ChannelGroups {
+ public:
+  ChannelGroups(const Places& places, const ParallelOptions& options, Communication& communication)
+      : places_(places), options_(options), communication_(communication) {
+    communication_.axes.clear();
+  }
+
+  std::vector<std::vector<std::size_t>> add(const std::vector<PipelineChannel>& channels) {
+    for (const auto& channel : channels) add(channel);
+    std::vector<std::vector<std::size_t>> of_stage;
+    int stages = options_.degrees.pipeline;
+    for (int stage = 0; stage < stages; ++stage) {
+      auto& mine = of_stage.emplace_back();
+      for (auto c : channels_of_rank(channels, stage, stages))
+        mine.push_back(first_[c][channels[c].kind == Kind::data ? static_cast<std::size_t>(stage) : 0]);
+    }
+    return of_stage;
+  }
+
+ private:
+  void add(const PipelineChannel& channel) {
+    const auto& [tensor, data, pipeline, sequence] = options_.degrees;
+    auto& first = first_.emplace_back();
+    switch (channel.kind) {
+      case Kind::messages:
+        first = {begin(channel, "pipeline")};
+        for_each_pair([&](int t, int d) {
+          group({places_.gpu(t, d, channel.from), places_.gpu(t, d, channel.to)});
+        });
+        return;
+      case Kind::ends:
+        first = {begin(channel, "embedding")};
+        for_each_pair([&](int t, int d) {
+          group({places_.gpu(t, d, 0), places_.gpu(t, d, options_.degrees.pipeline - 1)});
+        });
+        return;
+      case Kind::all:
+        first = {begin(channel, "all")};
+        group(places_.gpus());
+        return;
+      case Kind::data:
+        for (int stage = 0; stage < pipeline; ++stage) {
+          first.push_back(begin(channel, "data"));
+          for (int t = 0; t < tensor; ++t) {
+            std::vector<int> gpus;
+            for (int d = 0; d < data; ++d) gpus.push_back(places_.gpu(t, d, stage));
+            group(std::move(gpus));
+          }
+        }
+        return;
+    }
+  }
+
+  std::size_t begin(const PipelineChannel& channel, const char* name) {
+    communication_.axes.push_back({.name = name,
+                                   .operations = operations_of(channel.kind, options_.data_axis),
+                                   .first = communication_.groups.size()});
+    return communication_.groups.size();
+  }
+  void group(std::vector<int> gpus) {
+    communication_.groups.push_back(std::move(gpus));
+    communication_.labels.push_back(static_cast<int>(communication_.axes.size()) - 1);
+  }
+  template <class Use>
+  void for_each_pair(Use use) const {
+    for (int d : places_.beside_first_replica())
+      for (int t = 0; t < options_.degrees.tensor; ++t) use(t, d);
+  }
+
+  const Places& places_;
+  const ParallelOptions& options_;
+  Communication& communication_;
+  std::vector<std::vector<std::size_t>> first_;  // groups, by channel; of the data axis by stage
+};
+
+TensorCollectives time_tensor_collectives(CollectiveCost& cost, const ModelStep& step,
+                                          const Parallelism& degrees) {
+  auto tokens = static_cast<double>(step.step.shape.tokens());
+  Bytes values(tokens * static_cast<double>(step.model.hidden) * activation_bytes(step.step.precision));
+  TensorCollectives times;
+  auto of = [&](Operation operation) { return cost.alone(operation, values).queued; };
+  times.all_reduce = of(Operation::all_reduce);
+  times.small = cost.alone(Operation::all_reduce, Bytes(4 * tokens)).queued;
+  if (degrees.sequence) {
+    times.all_gather = of(Operation::all_gather);
+    times.reduce_scatter = of(Operation::reduce_scatter);
+  }
+  return times;
+}
+
+}  // namespace
+
+std::shared_ptr<Communication> ScenarioReader::model_communication(const Topology& topology,
+                                                                   const ClusterSection& section,
+                                                                   const Collective& collective) {
+  auto communication = std::make_shared<Communication>();
+  communication->options = collective.options;
+  communication->cluster = build_cluster(topology, section, links_, section.world_size);
+  communication->axes.clear();
+  return communication;
+}
+
+void ScenarioReader::settle_model_communication(const Topology& topology, const ClusterSection& section,
+                                                const Collective& collective, Communication& communication) {
+  try {
+    if (uses_nccl(topology, collective)) {
+      check_nccl_reads(section.overrides, topology, section.world_size);
+      add_nccl_models(*topology.nccl, collective.nccl, communication);
+    }
+    if (!communication.is_settled()) fold_traffic(communication);
+  } catch (const InputError& error) {
+    throw error.at(collective.section ? collective.place : section.topology->span);
+  }
+}
+
+void ScenarioReader::settle_batch(const ParallelSection& parallel, const Value& cluster, const Value* ddp,
+                                  const Scenario& scenario, DdpOptions& options) {
+  if (!parallel.global_batch) return;
+  if (const auto* steps = ddp ? ddp->find("accumulation_steps") : nullptr)
+    throw InputError(steps->value.span, "batch.global says how many micro-batches there are",
+                     "remove ddp.accumulation_steps, or batch");
+  auto micro_batch = scenario.trace->metadata.batch_size;
+  if (!micro_batch)
+    throw InputError(parallel.batch_value->span, "the trace does not say how many samples a micro-batch has",
+                     "use ddp.accumulation_steps");
+  ClusterSection section(cluster);
+  auto degrees = degrees_of(parallel, section.world_size);
+  options.accumulation_steps = *micro_batches_of(parallel, degrees.data, *micro_batch);
+}
+
+std::shared_ptr<const RankPlaces> ScenarioReader::read_shared_model(const Value& root, const Collective& collective,
+                                                                    const ParallelSection& parallel,
+                                                                    const DdpOptions& options, Scenario& scenario) {
+  const Value& cluster_value = root.find("cluster")->value;
+  ClusterSection section(cluster_value);
+  if (!scenario.model_step)
+    throw InputError(parallel.place(), "a recorded trace, or a list of layers, says nothing of how its layers split",
+                     "name a transformer: workload: {model: llama-2-7b, micro_batch: 1}");
+  const auto* stragglers_entry = root.find("workload")->value.find("stragglers");
+  const Value* stragglers = stragglers_entry ? &stragglers_entry->value : nullptr;
+  refuse(section.groups, "cluster.groups");
+  refuse(section.background, "background traffic");
+  if (collective.table || collective.backend == Backend::gloo || collective.workers > 1 || !section.topology)
+    throw InputError(collective.section && section.topology ? collective.place : cluster_value.span,
+                     "GPUs that share a model communicate over a topology, with NCCL or plain rings",
+                     "add cluster.topology, and leave measured tables, Gloo and workers out");
+  scenario.world_size = section.world_size;
+  scenario.price = section.price;
+  auto topology = find_topology(*section.topology);
+  auto degrees = degrees_of(parallel, section.world_size);
+  auto strategy = scenario.plan.strategy;
+  auto axis = read_data_axis(root, strategy, options, parallel, degrees.data, scenario);
+  auto shared = parallel_options(parallel, degrees, *scenario.model_step, axis, options.accumulation_steps);
+  auto communication = model_communication(*topology, section, collective);
+  const auto& cluster = *communication->cluster;
+  Places places(degrees, cluster, place_ranks(read_placement(section.placement), cluster, section.world_size));
+  TensorCollectives tensor;
+  if (degrees.tensor > 1) {
+    auto& known = tensor_groups_[{topology.get(), degrees.tensor, degrees.data, degrees.pipeline, degrees.sequence,
+                                  sections({&cluster_value, collective.section})}];
+    if (!known) {
+      auto groups = std::make_shared<Communication>(*communication);
+      add_tensor_groups(places, degrees, *groups);
+      settle_model_communication(*topology, section, collective, *groups);
+      known = std::move(groups);
+    }
+    auto costs = group_costs(known);
+    tensor = time_tensor_collectives(*costs.front().cost, *scenario.model_step, degrees);
+    add_nccl_notes(*known, collective, scenario.notes);
+  }
+  settle_tensor_overlap(parallel, scenario.model_step->software, degrees, tensor);
+  auto step = std::make_shared<ParallelStep>(make_parallel_step(*scenario.model_step, shared, tensor));
+  auto channels = pipeline_channels(step->plan);
+  ChannelGroups groups(places, shared, *communication);
+  auto of_stage = groups.add(channels);
+  settle_model_communication(*topology, section, collective, *communication);
+  add_nccl_notes(*communication, collective, scenario.notes);
+  for (auto& note : cluster_notes(*topology, cluster)) scenario.notes.push_back(std::move(note));
+
+  auto slowdowns = read_stragglers(stragglers, section.world_size, [&](int node) {
+    std::vector<int> ranks;
+    for (std::size_t rank = 0; rank < places.gpus().size(); ++rank)
+      if (cluster.node_of(places.gpus()[rank]) == node) ranks.push_back(static_cast<int>(rank));
+    return ranks;
+  });
+  std::vector<RankPlace> rank_places(static_cast<std::size_t>(section.world_size));
+  for (std::size_t rank = 0; rank < rank_places.size(); ++rank)
+    rank_places[rank].node = cluster.node_of(places.gpus()[rank]);
+  for (auto [rank, slowdown] : slowdowns) rank_places[static_cast<std::size_t>(rank)].slowdown = slowdown;
+  RankGroup job{.ranks = degrees.data, .rank_classes = {}, .offset = {}};
+  for (int stage = 0; stage < degrees.pipeline; ++stage) {
+    auto ranks = places.ranks_of_stage(stage);
+    RankClass stands_for{ranks.front(), static_cast<int>(ranks.size()), 1, of_stage[static_cast<std::size_t>(stage)]};
+    stands_for.program = static_cast<std::size_t>(stage);
+    stands_for.nodes = alike_nodes(ranks, rank_places);
+    for (int rank : ranks)
+      stands_for.slowdown = std::max(stands_for.slowdown, rank_places[static_cast<std::size_t>(rank)].slowdown);
+    job.rank_classes.push_back(std::move(stands_for));
+  }
+  scenario.groups = {std::move(job)};
+  scenario.ddp = options;
+  scenario.plan.accumulation_steps = options.accumulation_steps;
+  scenario.communication = std::move(communication);
+  scenario.parallel = std::move(step);
+  return std::make_shared<const RankPlaces>(RankPlaces{std::move(rank_places), true});
+}
+
+}  // namespace ddpsim

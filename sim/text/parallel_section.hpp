@@ -1,0 +1,52 @@
+#pragma once
+// The keys `parallelism`, `pipeline`, `tensor` and `batch`: how GPUs share a copy of the model.
+#include <array>
+#include <optional>
+#include <vector>
+
+#include "sim/config/value.hpp"
+#include "sim/engine/parallel_step.hpp"
+
+namespace ddpsim {
+
+// The four of them, as they stand in a scenario.
+inline constexpr std::array kParallelSections{"parallelism", "pipeline", "tensor", "batch"};
+
+struct ParallelSection {
+  int tensor = 1, pipeline = 1;
+  std::optional<int> data;  // none: what the world leaves
+  bool sequence = false;
+  PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
+  int chunks = 1, group = 0;
+  std::optional<bool> overlaps_messages;  // none: where chunks are interleaved
+  std::vector<std::int64_t> layers;       // by stage; empty: as many each
+  std::optional<TensorOverlap> overlap;   // none: as the software does
+  std::optional<double> hidden;
+  std::optional<std::int64_t> global_batch;  // samples a step
+
+  const config::Value *parallelism_value = nullptr, *pipeline_value = nullptr, *tensor_value = nullptr,
+                      *batch_value = nullptr;
+  // Whether GPUs share a copy of the model.
+  [[nodiscard]] bool splits_model() const { return tensor * pipeline > 1; }
+  [[nodiscard]] const SourceSpan& place() const { return parallelism_value->span; }
+};
+
+// Throws InputError.
+ParallelSection read_parallel_section(const config::Value& root);
+
+// GPUs along the axes, of so many. Throws InputError where they are no such grid.
+Parallelism degrees_of(const ParallelSection& section, int world_size);
+
+// Micro-batches of each GPU, of `batch.global` (none: not given). Throws InputError.
+std::optional<int> micro_batches_of(const ParallelSection& section, int data, std::int64_t micro_batch);
+
+// How much is hidden: as the section says, else as the software's steps were measured; else, where the sequence is split, as
+// Megatron-Core launches them. Throws InputError.
+void settle_tensor_overlap(const ParallelSection& section, const Software& software,
+                           const Parallelism& degrees, TensorCollectives& tensor);
+
+// Which schedule the model's layers go through. Throws InputError where they do not.
+ParallelOptions parallel_options(const ParallelSection& section, const Parallelism& degrees,
+                                 const ModelStep& step, const DataAxis& axis, int micro_batches);
+
+}  // namespace ddpsim
