@@ -45,7 +45,8 @@ class StepMaker {
  private:
   [[nodiscard]] StageLayers layers_of(int rank, int chunk) const {
     int stage = options_.shape.stage_of(rank, chunk);
-    return {options_.layers[static_cast<std::size_t>(stage)], {stage == 0, stage + 1 == options_.shape.stages()}};
+    return {options_.layers[static_cast<std::size_t>(stage)],
+            {stage == 0, stage + 1 == options_.shape.stages()}};
   }
 
   void add(int rank) {
@@ -79,8 +80,8 @@ class StepMaker {
                       .use = step_.software.memory_use,
                       .flash = step_.software.flash};
     // What is in flight is counted in chunks; memory in the rank's layers.
-    double in_flight = static_cast<double>(held_[static_cast<std::size_t>(rank)]) /
-                       (shape.is_dual() ? 2.0 : shape.chunks);
+    double in_flight =
+        static_cast<double>(held_[static_cast<std::size_t>(rank)]) / (shape.is_dual() ? 2.0 : shape.chunks);
     stage.memory = memory_of(step_.model, shape_, bytes_, setup,
                              {.layers = stage.layers,
                               .micro_batches_in_flight = in_flight,
@@ -118,9 +119,8 @@ class StepMaker {
 }  // namespace
 
 const ParallelStage& ParallelStep::fullest() const {
-  return *std::max_element(stages.begin(), stages.end(), [](const auto& a, const auto& b) {
-    return a.memory.peak() < b.memory.peak();
-  });
+  return *std::max_element(stages.begin(), stages.end(),
+                           [](const auto& a, const auto& b) { return a.memory.peak() < b.memory.peak(); });
 }
 
 ParallelStep make_parallel_step(const ModelStep& step, const ParallelOptions& options,

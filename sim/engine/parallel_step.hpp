@@ -1,6 +1,6 @@
 #pragma once
-// A step whose model is spread over GPUs: over those of a tensor-parallel group, and over the stages of a pipeline;
-// and what the data axis does with each GPU's part of the gradients.
+// A step whose model is spread over GPUs: over those of a tensor-parallel group, and over the stages of a
+// pipeline; and what the data axis does with each GPU's part of the gradients.
 #include <vector>
 
 #include "sim/compute/model_step.hpp"
@@ -9,8 +9,8 @@
 
 namespace ddpsim {
 
-// GPUs along each axis, Megatron's order: ranks of a tensor-parallel group follow one another, then those of the data axis,
-// then stages.
+// GPUs along each axis, Megatron's order: ranks of a tensor-parallel group follow one another, then those of
+// the data axis, then stages.
 struct Parallelism {
   int tensor = 1, data = 1, pipeline = 1;
   bool sequence = false;  // what is between a layer's products is split over the tensor-parallel group

@@ -17,17 +17,34 @@ double slowdown_in_estimate(const Scenario& scenario, double spread_of_ranks) {
   return expected_slowest(fitted, spread_of_ranks, 0);
 }
 
+namespace {
+
+// A stage waits for its slowest, whichever copy of the model that works on; a full pipeline for the slowest
+// of all, which is taken to be on the stage with the most to do.
+void set_slowest_of_stages(const ParallelStep& step, const Spread& spread, double known, RankGroup& job) {
+  Seconds most;
+  std::size_t busiest = 0;
+  for (std::size_t stage = 0; stage < step.plan.times.size(); ++stage) {
+    Seconds sum;
+    for (const auto& chunk : step.plan.times[stage])
+      sum += chunk.forward + chunk.recompute + chunk.input_gradient + chunk.weight_gradient;
+    if (sum > most) most = sum, busiest = stage;
+  }
+  for (auto& one : job.rank_classes) {
+    const auto& nodes = one.program == busiest ? job.nodes : one.nodes;
+    one.slowdown = std::max(expected_slowest(nodes, spread.ranks, spread.nodes), one.slowdown) / known;
+  }
+}
+
+}  // namespace
+
 std::vector<RankGroup> groups_with_spread(const Scenario& scenario) {
   auto groups = scenario.groups;
   const auto& spread = scenario.physics.spread;
   if (spread == Spread()) return groups;
   double known = slowdown_in_estimate(scenario, spread.ranks);
-  // A stage waits for its slowest, whichever copy of the model that works on.
   if (scenario.parallel) {
-    for (auto& one : groups.front().rank_classes) {
-      auto slowest = expected_slowest(one.nodes, spread.ranks, spread.nodes);
-      one.slowdown = std::max(slowest, one.slowdown) / known;
-    }
+    set_slowest_of_stages(*scenario.parallel, spread, known, groups.front());
     return groups;
   }
   for (auto& group : groups) {

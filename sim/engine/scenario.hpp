@@ -34,8 +34,8 @@ struct RankClass {
   double slowdown = 1;
   // Of Communication's groups those that it is in, by axis; empty: of each axis that of its RankGroup.
   std::vector<std::size_t> communicators = {};
-  std::vector<int> stragglers = {};  // all of them, where they are few and slower than others
-  std::size_t program = 0;           // of a pipeline: its stage
+  std::vector<int> stragglers = {};    // all of them, where they are few and slower than others
+  std::size_t program = 0;             // of a pipeline: its stage
   std::vector<AlikeNodes> nodes = {};  // likewise: what each of its nodes holds of them
   bool operator==(const RankClass&) const = default;
 };

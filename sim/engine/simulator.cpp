@@ -85,7 +85,8 @@ std::vector<std::unique_ptr<CollectiveCost>> in_weather(const Scenario& scenario
 // No flow is larger: a ring sends 2(n-1)/n of its buffer over an edge, a pipeline less than twice. Background
 // traffic is cut into pieces of this size, or of what a link carries in a thousandth of the time until the
 // last launch: some thousands of pieces at most.
-Bytes largest_flow(const Scenario& scenario, std::span<const ReplayedClass> classes, const TrafficPlan& plan) {
+Bytes largest_flow(const Scenario& scenario, std::span<const ReplayedClass> classes,
+                   const TrafficPlan& plan) {
   Bytes largest;
   Seconds first, last;
   for (const auto& one : classes) {
@@ -170,7 +171,8 @@ SimulatedIteration replay_on(const Scenario& scenario, std::span<const RankGroup
                              const TrafficPlan* plan) {
   auto groups = groups_of(scenario, costs, plan);
   auto slowed = in_weather(scenario, groups);
-  Seconds before = scenario.parallel ? Seconds() : compute_before_last_backward(*scenario.trace, scenario.plan);
+  Seconds before =
+      scenario.parallel ? Seconds() : compute_before_last_backward(*scenario.trace, scenario.plan);
   Seconds zero = largest_slowdown(all) * before;
   std::vector<ReplayedClass> classes;
   std::vector<ReplayedCommunicator> communicators;
@@ -236,8 +238,8 @@ std::vector<StepProgram> programs_of(const Scenario& scenario) {
   if (scenario.parallel) return pipeline_programs(scenario.parallel->plan, overheads);
   std::vector<StepProgram> programs;
   if (scenario.strategy_plan)
-    programs.push_back(step_program(*scenario.trace, *scenario.strategy_plan,
-                                    scenario.plan.accumulation_steps, overheads));
+    programs.push_back(
+        step_program(*scenario.trace, *scenario.strategy_plan, scenario.plan.accumulation_steps, overheads));
   else
     programs.push_back(data_parallel_program(*scenario.trace, scenario.plan, overheads));
   return programs;
@@ -294,7 +296,8 @@ SimulatedIteration Simulator::operator()(const Scenario& scenario) {
     set_rank_zero_apart(apart);
   }
   const auto& groups = apart.empty() ? with_spread : apart;
-  if (scenario.fidelity == Fidelity::closed_form) return replay_on(scenario, groups, costs, programs, nullptr);
+  if (scenario.fidelity == Fidelity::closed_form)
+    return replay_on(scenario, groups, costs, programs, nullptr);
   const auto* communication = scenario.communication.get();
   DDPSIM_CHECK(communication, "a measured cost is not simulated");
   if (scenario.fidelity != Fidelity::exact)

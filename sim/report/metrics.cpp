@@ -79,7 +79,8 @@ Seconds covered(const std::vector<Span>& waits, const std::vector<Span>& collect
     is_first = false;
     while (wait != waits.end() && wait->end <= start) ++wait;
     for (auto one = wait; one != waits.end() && one->start < until; ++one)
-      if (auto from = std::max(one->start, start), to = std::min(one->end, until); to > from) sum += to - from;
+      if (auto from = std::max(one->start, start), to = std::min(one->end, until); to > from)
+        sum += to - from;
   }
   return sum;
 }

@@ -49,11 +49,12 @@ struct Loss {
   std::string_view cause;  // kLossCauses
   Seconds seconds;
 };
-// In this order: compute slower than that of the usual GPU; what collectives beside it take from it; tensor-parallel
-// collectives in its passes; waiting for another stage of a pipeline; waiting for communication; the broadcast of buffers;
-// passes over memory; hooks and launches; the optimizer.
-inline constexpr std::array<std::string_view, 9> kLossCauses{
-    "spread", "interference", "tensor", "bubble", "ends", "buffer_broadcast", "copies", "launches", "optimizer"};
+// In this order: compute slower than that of the usual GPU; what collectives beside it take from it;
+// tensor-parallel collectives in its passes; waiting for another stage of a pipeline; waiting for
+// communication; the broadcast of buffers; passes over memory; hooks and launches; the optimizer.
+inline constexpr std::array<std::string_view, 9> kLossCauses{"spread", "interference", "tensor",
+                                                             "bubble", "ends",         "buffer_broadcast",
+                                                             "copies", "launches",     "optimizer"};
 
 // What is not known to a number.
 struct IterationRange {
@@ -110,8 +111,8 @@ struct IterationMetrics {
   std::size_t n_buckets = 0;
   CommHook comm_hook = CommHook::none;
   // iteration = forward + backward_compute + interference + overhead + bubble + exposed_communication +
-  // optimizer, all of the rank that finishes last; with accumulation, of all micro-batches of the step. What a
-  // tensor-parallel group exchanges is in the two passes, and in `operations`.
+  // optimizer, all of the rank that finishes last; with accumulation, of all micro-batches of the step. What
+  // a tensor-parallel group exchanges is in the two passes, and in `operations`.
   Seconds forward, backward_compute, interference, overhead, exposed_communication, optimizer, iteration;
   Seconds bubble = {};  // waiting for another stage of a pipeline, while nothing is communicated
   // By cause: iteration minus forward and backward at the usual speed.
@@ -175,8 +176,8 @@ struct IterationContext {
   int collective_workers = 1;
   bool is_asynchronous = false;                       // workers of parameter servers that wait for no other
   std::vector<CommunicatorRanks> communicators = {};  // by the program's; empty: one, of the whole group
-  // Where GPUs share a copy of the model: the axis of each group of the communication; and what tensor-parallel
-  // groups exchange within passes, by stage.
+  // Where GPUs share a copy of the model: the axis of each group of the communication; and what
+  // tensor-parallel groups exchange within passes, by stage.
   const SharedModelMetrics* shared_model = nullptr;
   std::function<CommunicatorRanks(std::size_t group)> axis_of_group = nullptr;
   std::vector<std::vector<OperationMetrics>> within_passes = {};

@@ -19,9 +19,13 @@ namespace {
 
 SharedModelMetrics shared_model_of(const ParallelStep& step) {
   const auto& [degrees, shape, messages, layers, axis] = step.options;
-  SharedModelMetrics metrics{degrees.tensor, degrees.pipeline, degrees.data,
-                             std::string(name_in(kPipelineScheduleNames, shape.schedule)), shape.chunks,
-                             shape.micro_batches, {}};
+  SharedModelMetrics metrics{degrees.tensor,
+                             degrees.pipeline,
+                             degrees.data,
+                             std::string(name_in(kPipelineScheduleNames, shape.schedule)),
+                             shape.chunks,
+                             shape.micro_batches,
+                             {}};
   for (const auto& stage : step.stages) metrics.stages.push_back({stage.layers, stage.memory.peak()});
   return metrics;
 }
@@ -46,7 +50,8 @@ std::vector<OperationMetrics> within_passes(const ParallelStep& step, const Tens
   return all;
 }
 
-void set_shared_model(const Scenario& scenario, const SharedModelMetrics& metrics, IterationContext& context) {
+void set_shared_model(const Scenario& scenario, const SharedModelMetrics& metrics,
+                      IterationContext& context) {
   context.shared_model = &metrics;
   for (const auto& stage : scenario.parallel->stages)
     context.within_passes.push_back(within_passes(*scenario.parallel, stage.tensor));

@@ -13,7 +13,8 @@ using config::Value;
 
 constexpr Bytes kUsualCap{25 * 1024 * 1024};  // DistributedDataParallel's bucket_cap_mb
 
-// DistributedDataParallel around a stage: buckets in the order of its backward pass. Flat: all gradients once.
+// DistributedDataParallel around a stage: buckets in the order of its backward pass. Flat: all gradients
+// once.
 DataAxis all_reduced(Strategy strategy, const DdpOptions& options, const ModelStep& step) {
   DataAxis axis;
   axis.gradient_bytes = axis.parameter_bytes = bytes_per_element(step.step.gradients);
@@ -85,10 +86,10 @@ DataAxis ScenarioReader::read_data_axis(const Value& root, Strategy strategy, co
       break;
   }
   const auto* given = section("strategy");
-  throw InputError(given ? given->span : parallel.place(),
-                   fmt::format("strategy {} of a model that GPUs share is not simulated yet",
-                               strategy_name(strategy)),
-                   "use ddp, flat, zero1 or megatron");
+  throw InputError(
+      given ? given->span : parallel.place(),
+      fmt::format("strategy {} of a model that GPUs share is not simulated yet", strategy_name(strategy)),
+      "use ddp, flat, zero1 or megatron");
 }
 
 }  // namespace ddpsim

@@ -1,6 +1,6 @@
 // The GPUs of a job that share copies of a model: who exchanges what with whom.
 #include <algorithm>
-#include <set>
+#include <numeric>
 
 #include "sim/cost/collective_cost.hpp"
 #include "sim/mesh/mesh.hpp"
@@ -19,7 +19,8 @@ using Kind = PipelineChannel::Kind;
 
 void refuse(const Value* value, const char* what) {
   if (value)
-    throw InputError(value->span, fmt::format("{} of a job whose GPUs share the model is not simulated", what),
+    throw InputError(value->span,
+                     fmt::format("{} of a job whose GPUs share the model is not simulated", what),
                      "remove it");
 }
 
@@ -163,6 +164,12 @@ class ChannelGroups {
   std::vector<std::vector<std::size_t>> first_;  // groups, by channel; of the data axis by stage
 };
 
+std::vector<AlikeNodes> whole_nodes(const std::vector<RankPlace>& places) {
+  std::vector<int> ranks(places.size());
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return alike_nodes(ranks, places);
+}
+
 TensorCollectives time_tensor_collectives(CollectiveCost& cost, const ModelStep& step,
                                           const Parallelism& degrees) {
   auto tokens = static_cast<double>(step.step.shape.tokens());
@@ -218,13 +225,16 @@ void ScenarioReader::settle_batch(const ParallelSection& parallel, const Value& 
   options.accumulation_steps = *micro_batches_of(parallel, degrees.data, *micro_batch);
 }
 
-std::shared_ptr<const RankPlaces> ScenarioReader::read_shared_model(const Value& root, const Collective& collective,
+std::shared_ptr<const RankPlaces> ScenarioReader::read_shared_model(const Value& root,
+                                                                    const Collective& collective,
                                                                     const ParallelSection& parallel,
-                                                                    const DdpOptions& options, Scenario& scenario) {
+                                                                    const DdpOptions& options,
+                                                                    Scenario& scenario) {
   const Value& cluster_value = root.find("cluster")->value;
   ClusterSection section(cluster_value);
   if (!scenario.model_step)
-    throw InputError(parallel.place(), "a recorded trace, or a list of layers, says nothing of how its layers split",
+    throw InputError(parallel.place(),
+                     "a recorded trace, or a list of layers, says nothing of how its layers split",
                      "name a transformer: workload: {model: llama-2-7b, micro_batch: 1}");
   const auto* stragglers_entry = root.find("workload")->value.find("stragglers");
   const Value* stragglers = stragglers_entry ? &stragglers_entry->value : nullptr;
@@ -243,11 +253,12 @@ std::shared_ptr<const RankPlaces> ScenarioReader::read_shared_model(const Value&
   auto shared = parallel_options(parallel, degrees, *scenario.model_step, axis, options.accumulation_steps);
   auto communication = model_communication(*topology, section, collective);
   const auto& cluster = *communication->cluster;
-  Places places(degrees, cluster, place_ranks(read_placement(section.placement), cluster, section.world_size));
+  Places places(degrees, cluster,
+                place_ranks(read_placement(section.placement), cluster, section.world_size));
   TensorCollectives tensor;
   if (degrees.tensor > 1) {
-    auto& known = tensor_groups_[{topology.get(), degrees.tensor, degrees.data, degrees.pipeline, degrees.sequence,
-                                  sections({&cluster_value, collective.section})}];
+    auto& known = tensor_groups_[{topology.get(), degrees.tensor, degrees.data, degrees.pipeline,
+                                  degrees.sequence, sections({&cluster_value, collective.section})}];
     if (!known) {
       auto groups = std::make_shared<Communication>(*communication);
       add_tensor_groups(places, degrees, *groups);
@@ -278,13 +289,16 @@ std::shared_ptr<const RankPlaces> ScenarioReader::read_shared_model(const Value&
     rank_places[rank].node = cluster.node_of(places.gpus()[rank]);
   for (auto [rank, slowdown] : slowdowns) rank_places[static_cast<std::size_t>(rank)].slowdown = slowdown;
   RankGroup job{.ranks = degrees.data, .rank_classes = {}, .offset = {}};
+  job.nodes = whole_nodes(rank_places);
   for (int stage = 0; stage < degrees.pipeline; ++stage) {
     auto ranks = places.ranks_of_stage(stage);
-    RankClass stands_for{ranks.front(), static_cast<int>(ranks.size()), 1, of_stage[static_cast<std::size_t>(stage)]};
+    RankClass stands_for{ranks.front(), static_cast<int>(ranks.size()), 1,
+                         of_stage[static_cast<std::size_t>(stage)]};
     stands_for.program = static_cast<std::size_t>(stage);
     stands_for.nodes = alike_nodes(ranks, rank_places);
     for (int rank : ranks)
-      stands_for.slowdown = std::max(stands_for.slowdown, rank_places[static_cast<std::size_t>(rank)].slowdown);
+      stands_for.slowdown =
+          std::max(stands_for.slowdown, rank_places[static_cast<std::size_t>(rank)].slowdown);
     job.rank_classes.push_back(std::move(stands_for));
   }
   scenario.groups = {std::move(job)};

@@ -49,22 +49,24 @@ void read_pipeline(const Value& value, ParallelSection& section) {
   MapReader reader(value, "pipeline");
   auto schedule = reader.optional("schedule", config::as_word(config::words_of(kPipelineScheduleNames)));
   section.chunks = reader.optional("virtual", as_degree).value_or(1);
-  section.schedule = schedule.value_or(section.chunks > 1 ? PipelineSchedule::interleaved
-                                                          : PipelineSchedule::one_f_one_b);
+  section.schedule =
+      schedule.value_or(section.chunks > 1 ? PipelineSchedule::interleaved : PipelineSchedule::one_f_one_b);
   section.group = reader.optional("group", as_degree).value_or(0);
   section.overlaps_messages =
-      reader.optional("overlap_p2p", config::as_word(config::Words<std::optional<bool>>{
-                                         {"auto", std::nullopt}, {"true", true}, {"false", false}}))
+      reader
+          .optional("overlap_p2p", config::as_word(config::Words<std::optional<bool>>{
+                                       {"auto", std::nullopt}, {"true", true}, {"false", false}}))
           .value_or(std::nullopt);
   section.layers = reader.optional("layers", config::as_list(config::as_integer(0, kMostBlocks)))
                        .value_or(std::vector<std::int64_t>());
   reader.finish();
   if (section.schedule == PipelineSchedule::dualpipe) section.chunks = 2;
   if (section.overlaps_messages.value_or(false) && section.schedule == PipelineSchedule::one_f_one_b)
-    throw InputError(value.find("overlap_p2p")->value.span,
-                     "1F1B does not overlap its messages: two of them are on the way of every micro-batch, and "
-                     "Megatron refuses to",
-                     "remove it, or use schedule: interleaved with virtual: 2");
+    throw InputError(
+        value.find("overlap_p2p")->value.span,
+        "1F1B does not overlap its messages: two of them are on the way of every micro-batch, and "
+        "Megatron refuses to",
+        "remove it, or use schedule: interleaved with virtual: 2");
 }
 
 void read_tensor(const Value& value, ParallelSection& section) {
@@ -86,8 +88,9 @@ std::vector<std::int64_t> equal_layers(const ParallelSection& section, std::int6
   auto left = layers;
   for (auto& one : example) one = std::min(one, left), left -= one;
   const auto& place = section.pipeline_value ? section.pipeline_value->span : section.place();
-  throw InputError(place, fmt::format("{} layers are no {} equal stages", layers, stages),
-                   fmt::format("say how many each has: pipeline: {{layers: [{}]}}", fmt::join(example, ", ")));
+  throw InputError(
+      place, fmt::format("{} layers are no {} equal stages", layers, stages),
+      fmt::format("say how many each has: pipeline: {{layers: [{}]}}", fmt::join(example, ", ")));
 }
 
 }  // namespace
@@ -129,11 +132,11 @@ Parallelism degrees_of(const ParallelSection& section, int world_size) {
                      "use a world size that their product divides");
   int data = world_size / of_a_model;
   if (section.data && *section.data != data)
-    throw InputError(section.parallelism_value->find("data")->value.span,
-                     fmt::format("{} x {} x {} (data x tensor x pipeline) are {} GPUs, and the world has {}",
-                                 *section.data, section.tensor, section.pipeline, *section.data * of_a_model,
-                                 world_size),
-                     "write data: auto");
+    throw InputError(
+        section.parallelism_value->find("data")->value.span,
+        fmt::format("{} x {} x {} (data x tensor x pipeline) are {} GPUs, and the world has {}",
+                    *section.data, section.tensor, section.pipeline, *section.data * of_a_model, world_size),
+        "write data: auto");
   return {section.tensor, data, section.pipeline, section.sequence};
 }
 
@@ -174,8 +177,10 @@ ParallelOptions parallel_options(const ParallelSection& section, const Paralleli
   const auto& place = section.place();
   auto divides = [&](const char* what, std::int64_t number, bool or_is_divided = false) {
     if (number % degrees.tensor == 0 || (or_is_divided && degrees.tensor % number == 0)) return;
-    throw InputError(place, fmt::format("{} {} of {} are not split over {} GPUs", number, what, model.name, degrees.tensor),
-                     "use a tensor degree that divides them");
+    throw InputError(
+        place,
+        fmt::format("{} {} of {} are not split over {} GPUs", number, what, model.name, degrees.tensor),
+        "use a tensor degree that divides them");
   };
   divides("heads", model.heads);
   divides("columns of the feed-forward layer", model.ffn);

@@ -40,8 +40,8 @@ Parallelism degrees_of(const ParallelSection& section, int world_size);
 // Micro-batches of each GPU, of `batch.global` (none: not given). Throws InputError.
 std::optional<int> micro_batches_of(const ParallelSection& section, int data, std::int64_t micro_batch);
 
-// How much is hidden: as the section says, else as the software's steps were measured; else, where the sequence is split, as
-// Megatron-Core launches them. Throws InputError.
+// How much is hidden: as the section says, else as the software's steps were measured; else, where the
+// sequence is split, as Megatron-Core launches them. Throws InputError.
 void settle_tensor_overlap(const ParallelSection& section, const Software& software,
                            const Parallelism& degrees, TensorCollectives& tensor);
 
