@@ -9,6 +9,7 @@ Command capture_command();
 Command list_command();
 Command memory_command();
 Command scale_command();
+Command plan_command();
 Command simulate_command();
 Command sweep_command();
 Command topology_command();

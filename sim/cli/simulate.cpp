@@ -101,6 +101,18 @@ void check_fidelity(const FidelityCheck& check, std::ostream& out) {
   compare("communication", asked.communication, exact.communication);
 }
 
+// What is not written for them yet.
+void check_shared_model(const SimulateOptions& options, const Scenario& scenario) {
+  if (!scenario.parallel) return;
+  for (auto [asked, name] :
+       {std::pair(options.explain, "--explain"), std::pair(options.check_fidelity, "--check-fidelity"),
+        std::pair(options.recorded.has_value(), "--recorded")})
+    if (asked)
+      throw InputError(
+          fmt::format("{} knows nothing of models that GPUs share", name),
+          "'ddpsim plan' simulates other splits; losses and the table by axis say what bounds this one");
+}
+
 void simulate(const SimulateOptions& options) {
   options.scenario.check_outputs({{"--timeline", options.timeline}});
   std::vector<Note> of_ds_config;
@@ -114,6 +126,7 @@ void simulate(const SimulateOptions& options) {
         {"sweep-left-out", fmt::format("the sweep over {} is left out; see 'ddpsim sweep'", axis.key)});
   if (!options.scenario.quiet) print_notes(notes);
   if (options.best_caps) check_best_caps(scenario);
+  check_shared_model(options, scenario);
   std::optional<FidelityCheck> checked;
   if (options.check_fidelity) checked = read_check(options, root, scenario);
   std::vector<MeasuredIteration> measured;

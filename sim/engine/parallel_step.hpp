@@ -15,7 +15,7 @@ struct Parallelism {
   int tensor = 1, data = 1, pipeline = 1;
   bool sequence = false;  // what is between a layer's products is split over the tensor-parallel group
   [[nodiscard]] int of_a_model() const { return tensor * pipeline; }
-  bool operator==(const Parallelism&) const = default;
+  auto operator<=>(const Parallelism&) const = default;
 };
 
 // How gradients are reduced and stepped along the data axis.

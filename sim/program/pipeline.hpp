@@ -60,7 +60,7 @@ struct PipelineChannel {
   int from = 0, to = 0;  // of messages
   PassKind pass = PassKind::forward;
   int chunk = 0;  // DualPipe's direction
-  bool operator==(const PipelineChannel&) const = default;
+  auto operator<=>(const PipelineChannel&) const = default;
 };
 // Of the whole pipeline, each once.
 std::vector<PipelineChannel> pipeline_channels(const PipelinePlan& plan);

@@ -169,6 +169,10 @@ class Events {
     bool micro_batch = span.activity == Activity::forward || span.activity == Activity::backward;
     if (span.lost > Seconds(0)) args["lost_us"] = microseconds(std::llround(span.lost.value() * 1e9));
     if (micro_batch && context_.plan.accumulation_steps > 1) args["micro_batch"] = span.index;
+    if (context_.shared_model) {
+      if (span.bytes > Bytes(0)) args["bytes"] = static_cast<std::int64_t>(span.bytes.value());
+      return args;
+    }
     if (span.activity == Activity::all_reduce || span.activity == Activity::reduce_scatter ||
         span.activity == Activity::reduce || span.activity == Activity::push) {
       const auto& bucket = context_.plan.buckets.at(span.index);

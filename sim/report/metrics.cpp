@@ -309,7 +309,7 @@ IterationMetrics measure(const Timeline& timeline, const IterationContext& conte
   const auto& rank = timeline.last_to_finish();
   DDPSIM_CHECK(!rank.communication.empty(), "something was communicated");
   IterationMetrics metrics;
-  if (context.shared_model) metrics.shared_model = *context.shared_model;
+  metrics.shared_model = context.shared_model;
   metrics.world_size = context.world_size;
   metrics.group_size = rank.group_size;
   metrics.strategy = context.plan.strategy;

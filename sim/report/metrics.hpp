@@ -178,7 +178,7 @@ struct IterationContext {
   std::vector<CommunicatorRanks> communicators = {};  // by the program's; empty: one, of the whole group
   // Where GPUs share a copy of the model: the axis of each group of the communication; and what
   // tensor-parallel groups exchange within passes, by stage.
-  const SharedModelMetrics* shared_model = nullptr;
+  std::optional<SharedModelMetrics> shared_model = {};
   std::function<CommunicatorRanks(std::size_t group)> axis_of_group = nullptr;
   std::vector<std::vector<OperationMetrics>> within_passes = {};
   // Of a group's collective; none where nothing is chosen.

@@ -109,7 +109,20 @@ std::string sweep_csv(const SweepResult& result) {
   return text;
 }
 
+namespace {
+
+std::string operations_csv(const IterationMetrics& metrics) {
+  std::string text = "axis,operation,count,bytes,busy_s,exposed_s\n";
+  for (const auto& one : metrics.operations)
+    text += csv::line_of({one.axis, std::string(operation_name(one.operation)), fmt::format("{}", one.count),
+                          csv::bytes(one.bytes), csv::seconds(one.busy), csv::seconds(one.exposed)});
+  return text;
+}
+
+}  // namespace
+
 std::string buckets_csv(const IterationMetrics& metrics) {
+  if (metrics.shared_model) return operations_csv(metrics);
   bool chosen = !metrics.buckets.empty() && metrics.buckets.front().choice;
   std::string text = "index,bytes,n_gradients,ready_s,start_s,end_s";
   if (chosen) text += ",algorithm,protocol,channels,times";

@@ -52,6 +52,24 @@ std::vector<ScaledScenario> scaled_scenarios(const Value& root, std::span<const 
   for (int count : gpus) {
     auto changed = root;
     config::apply_override(changed, fmt::format("cluster.world_size={}", count));
+    // A global batch stays as it is in strong scaling, and grows with the GPUs in weak.
+    if (const auto* batch = find(root, "batch", "global")) {
+      auto samples = static_cast<double>(number_at(batch));
+      if (scaling == Scaling::weak) {
+        if (number_at(batch) * count % world != 0)
+          throw InputError(batch->span,
+                           fmt::format("a batch of {} on {} GPUs is none of whole samples on {}",
+                                       number_at(batch), world, count),
+                           "choose other numbers of GPUs");
+        config::apply_override(changed, fmt::format("batch.global={}", number_at(batch) * count / world));
+        samples = samples / static_cast<double>(world);
+      } else {
+        samples = samples / count;
+      }
+      if (scaled.empty()) first = samples;
+      scaled.push_back({reader.read(changed), samples / first});
+      continue;
+    }
     auto mine = own;
     if (scaling == Scaling::strong) {
       mine = dealt_out(own, world, count, micro_batch != nullptr);

@@ -50,9 +50,8 @@ std::vector<OperationMetrics> within_passes(const ParallelStep& step, const Tens
   return all;
 }
 
-void set_shared_model(const Scenario& scenario, const SharedModelMetrics& metrics,
-                      IterationContext& context) {
-  context.shared_model = &metrics;
+void set_shared_model(const Scenario& scenario, IterationContext& context) {
+  context.shared_model = shared_model_of(*scenario.parallel);
   for (const auto& stage : scenario.parallel->stages)
     context.within_passes.push_back(within_passes(*scenario.parallel, stage.tensor));
   context.axis_of_group = [communication = scenario.communication](std::size_t group) {
@@ -84,16 +83,12 @@ IterationContext context_of(const Scenario& scenario) {
       if (is_new) it->second = nccl_choice(scenario, group, operation, bytes);
       return it->second;
     };
+  if (scenario.parallel) set_shared_model(scenario, context);
   return context;
 }
 
 IterationMetrics metrics_of(const Scenario& scenario, const Prediction& prediction) {
   auto context = context_of(scenario);
-  SharedModelMetrics shared_model;
-  if (scenario.parallel) {
-    shared_model = shared_model_of(*scenario.parallel);
-    set_shared_model(scenario, shared_model, context);
-  }
   auto metrics = measure(prediction.timeline, context);
   metrics.network = scenario.network_name();
   metrics.simulated_flows = prediction.simulated_flows;

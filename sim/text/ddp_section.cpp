@@ -85,8 +85,8 @@ DdpOptions read_ddp_section(const Value* value) {
     if (options.bucket_caps.empty())
       throw InputError(caps->span, "bucket_caps is an empty list", "list at least one cap, or remove it");
   }
-  options.accumulation_steps =
-      static_cast<int>(reader.optional("accumulation_steps", as_integer(1, kMostAccumulationSteps)).value_or(1));
+  options.accumulation_steps = static_cast<int>(
+      reader.optional("accumulation_steps", as_integer(1, kMostAccumulationSteps)).value_or(1));
   options.gradient_as_bucket_view = reader.optional("gradient_as_bucket_view", as_bool).value_or(false);
   options.find_unused_parameters = reader.optional("find_unused_parameters", as_bool).value_or(false);
   options.static_graph = reader.optional("static_graph", as_bool).value_or(false);

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "sim/base/limits.hpp"
+#include "sim/config/reader.hpp"
 #include "sim/cost/collective_cost.hpp"
 #include "sim/mesh/mesh.hpp"
 #include "sim/text/cluster_section.hpp"
@@ -220,9 +222,21 @@ void ScenarioReader::settle_batch(const ParallelSection& parallel, const Value& 
   if (!micro_batch)
     throw InputError(parallel.batch_value->span, "the trace does not say how many samples a micro-batch has",
                      "use ddp.accumulation_steps");
-  ClusterSection section(cluster);
-  auto degrees = degrees_of(parallel, section.world_size);
+  const auto* world = cluster.find("world_size");
+  auto degrees = degrees_of(
+      parallel, world ? static_cast<int>(config::as_integer(1, kLargestWorldSize)(world->value)) : 1);
   options.accumulation_steps = *micro_batches_of(parallel, degrees.data, *micro_batch);
+}
+
+ParallelOptions ScenarioReader::shared_options(const Value& root, const ParallelSection& parallel,
+                                               const Parallelism& degrees, const DdpOptions& options,
+                                               Scenario& scenario) {
+  if (!scenario.model_step)
+    throw InputError(parallel.place(),
+                     "a recorded trace, or a list of layers, says nothing of how its layers split",
+                     "name a transformer: workload: {model: llama-2-7b, micro_batch: 1}");
+  auto axis = read_data_axis(root, scenario.plan.strategy, options, parallel, degrees.data, scenario);
+  return parallel_options(parallel, degrees, *scenario.model_step, axis, options.accumulation_steps);
 }
 
 std::shared_ptr<const RankPlaces> ScenarioReader::read_shared_model(const Value& root,
@@ -232,10 +246,6 @@ std::shared_ptr<const RankPlaces> ScenarioReader::read_shared_model(const Value&
                                                                     Scenario& scenario) {
   const Value& cluster_value = root.find("cluster")->value;
   ClusterSection section(cluster_value);
-  if (!scenario.model_step)
-    throw InputError(parallel.place(),
-                     "a recorded trace, or a list of layers, says nothing of how its layers split",
-                     "name a transformer: workload: {model: llama-2-7b, micro_batch: 1}");
   const auto* stragglers_entry = root.find("workload")->value.find("stragglers");
   const Value* stragglers = stragglers_entry ? &stragglers_entry->value : nullptr;
   refuse(section.groups, "cluster.groups");
@@ -248,11 +258,10 @@ std::shared_ptr<const RankPlaces> ScenarioReader::read_shared_model(const Value&
   scenario.price = section.price;
   auto topology = find_topology(*section.topology);
   auto degrees = degrees_of(parallel, section.world_size);
-  auto strategy = scenario.plan.strategy;
-  auto axis = read_data_axis(root, strategy, options, parallel, degrees.data, scenario);
-  auto shared = parallel_options(parallel, degrees, *scenario.model_step, axis, options.accumulation_steps);
-  auto communication = model_communication(*topology, section, collective);
-  const auto& cluster = *communication->cluster;
+  auto shared = shared_options(root, parallel, degrees, options, scenario);
+  auto& known_cluster = clusters_of_models_[{topology.get(), sections({&cluster_value, collective.section})}];
+  if (!known_cluster) known_cluster = model_communication(*topology, section, collective);
+  const auto& cluster = *known_cluster->cluster;
   Places places(degrees, cluster,
                 place_ranks(read_placement(section.placement), cluster, section.world_size));
   TensorCollectives tensor;
@@ -260,7 +269,7 @@ std::shared_ptr<const RankPlaces> ScenarioReader::read_shared_model(const Value&
     auto& known = tensor_groups_[{topology.get(), degrees.tensor, degrees.data, degrees.pipeline,
                                   degrees.sequence, sections({&cluster_value, collective.section})}];
     if (!known) {
-      auto groups = std::make_shared<Communication>(*communication);
+      auto groups = std::make_shared<Communication>(*known_cluster);
       add_tensor_groups(places, degrees, *groups);
       settle_model_communication(*topology, section, collective, *groups);
       known = std::move(groups);
@@ -272,9 +281,14 @@ std::shared_ptr<const RankPlaces> ScenarioReader::read_shared_model(const Value&
   settle_tensor_overlap(parallel, scenario.model_step->software, degrees, tensor);
   auto step = std::make_shared<ParallelStep>(make_parallel_step(*scenario.model_step, shared, tensor));
   auto channels = pipeline_channels(step->plan);
-  ChannelGroups groups(places, shared, *communication);
-  auto of_stage = groups.add(channels);
-  settle_model_communication(*topology, section, collective, *communication);
+  auto& [communication, of_stage] = channels_of_models_[{
+      known_cluster.get(), degrees, shared.data_axis.reduction, shared.data_axis.gathers, channels}];
+  if (!communication) {
+    auto groups = std::make_shared<Communication>(*known_cluster);
+    of_stage = ChannelGroups(places, shared, *groups).add(channels);
+    settle_model_communication(*topology, section, collective, *groups);
+    communication = std::move(groups);
+  }
   add_nccl_notes(*communication, collective, scenario.notes);
   for (auto& note : cluster_notes(*topology, cluster)) scenario.notes.push_back(std::move(note));
 
@@ -304,7 +318,7 @@ std::shared_ptr<const RankPlaces> ScenarioReader::read_shared_model(const Value&
   scenario.groups = {std::move(job)};
   scenario.ddp = options;
   scenario.plan.accumulation_steps = options.accumulation_steps;
-  scenario.communication = std::move(communication);
+  scenario.communication = communication;
   scenario.parallel = std::move(step);
   return std::make_shared<const RankPlaces>(RankPlaces{std::move(rank_places), true});
 }

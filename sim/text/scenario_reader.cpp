@@ -220,6 +220,17 @@ Scenario ScenarioReader::read_step(const Value& root) {
   const auto* groups = cluster.find("groups");
   for (const auto& group : read_groups(groups ? &groups->value : nullptr, scenario.world_size))
     scenario.groups.push_back({static_cast<int>(group.ranks.size()), {}, {}});
+  auto parallel = read_parallel_section(root);
+  settle_batch(parallel, cluster, ddp ? &ddp->value : nullptr, scenario, scenario.ddp);
+  if (parallel.splits_model()) {
+    auto degrees = degrees_of(parallel, scenario.world_size);
+    auto shared = shared_options(root, parallel, degrees, scenario.ddp, scenario);
+    scenario.parallel =
+        std::make_shared<const ParallelStep>(make_parallel_step(*scenario.model_step, shared, {}));
+    scenario.plan.accumulation_steps = scenario.ddp.accumulation_steps;
+    scenario.groups = {{degrees.data, {}, {}}};
+    return scenario;
+  }
   const auto* fsdp = root.find("fsdp");
   auto options = read_fsdp(fsdp ? &fsdp->value : nullptr, kind, scenario);
   if (shards_within_groups(kind)) settle_shard_group(root, cluster, scenario.world_size, options);

@@ -140,6 +140,9 @@ class ScenarioReader {
   std::shared_ptr<const RankPlaces> read_shared_model(const config::Value& root, const Collective& collective,
                                                       const ParallelSection& parallel,
                                                       const DdpOptions& options, Scenario& scenario);
+  static ParallelOptions shared_options(const config::Value& root, const ParallelSection& parallel,
+                                        const Parallelism& degrees, const DdpOptions& options,
+                                        Scenario& scenario);
   std::shared_ptr<Communication> model_communication(const Topology& topology, const ClusterSection& section,
                                                      const Collective& collective);
   void settle_model_communication(const Topology& topology, const ClusterSection& section,
@@ -210,10 +213,15 @@ class ScenarioReader {
                       Sections>,
            ClusterTraffic>
       clusters_;
-  // Of tensor-parallel groups: by their topology, the degrees of tensor, data and pipeline, and whether the sequence is
-  // split.
+  // Of tensor-parallel groups: by their topology, the degrees of tensor, data and pipeline, and whether the
+  // sequence is split.
   std::map<std::tuple<const Topology*, int, int, int, bool, Sections>, std::shared_ptr<const Communication>>
       tensor_groups_;
+  // Their clusters, without groups; and what is exchanged there, with the groups of each stage's program.
+  std::map<std::pair<const Topology*, Sections>, std::shared_ptr<Communication>> clusters_of_models_;
+  std::map<std::tuple<const Communication*, Parallelism, Operation, bool, std::vector<PipelineChannel>>,
+           std::pair<std::shared_ptr<const Communication>, std::vector<std::vector<std::size_t>>>>
+      channels_of_models_;
   // The last gradient's spread and time, that of ranks and nodes.
   std::map<std::tuple<Seconds, Seconds, double, double, Sections>, std::shared_ptr<const SampledRanks>>
       sampled_;

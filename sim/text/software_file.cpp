@@ -115,7 +115,8 @@ std::string write_software(const Software& software, const std::string& gpu, con
       "\nkind: software\nname: {}\nattention: {}\nhost: {:.10g}us\nearly_stop: {}\nranks: {}\ngpus:\n  {}:\n",
       double_quoted(software.name), software.flash ? "flash" : "unfused", software.host.value() * 1e6,
       software.early_stop, software.ranks, double_quoted(gpu));
-  if (software.tensor_hidden) text.insert(text.rfind("gpus:"), fmt::format("tensor_hidden: {}\n", *software.tensor_hidden));
+  if (software.tensor_hidden)
+    text.insert(text.rfind("gpus:"), fmt::format("tensor_hidden: {}\n", *software.tensor_hidden));
   auto add = [&text](const char* key, double number) { text += fmt::format("    {}: {}\n", key, number); };
   add("gemm", software.gemm);
   if (software.attention > 0) add("attention", software.attention);

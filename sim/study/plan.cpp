@@ -1,0 +1,181 @@
+#include "sim/study/plan.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+#include <fmt/core.h>
+
+#include "sim/config/overrides.hpp"
+#include "sim/study/point_runs.hpp"
+
+namespace ddpsim {
+namespace {
+
+using config::Value;
+using Settings = std::vector<std::pair<std::string, std::string>>;
+
+// Speeds differ from the estimate's by the spread of GPUs, which bounds know nothing of.
+constexpr double kBoundShare = 0.97;
+// So many are simulated before those that are left are looked at again.
+constexpr std::size_t kBatch = 16;
+
+Value with(const Value& root, const Settings& settings) {
+  auto changed = root;
+  for (const auto& [key, text] : settings) {
+    Value value;
+    value.kind = Value::Kind::scalar;
+    value.scalar = text;
+    value.span = root.span;
+    config::set_at(changed, key, std::move(value), root.span);
+  }
+  return changed;
+}
+
+// No step of it is shorter: the busiest stage, and in 1F1B what comes before its first pass.
+Seconds bound_of(const Scenario& scenario) {
+  if (!scenario.parallel) {
+    const auto& trace = *scenario.trace;
+    return scenario.plan.accumulation_steps * (trace.forward.value_or(Seconds()) + trace.backward());
+  }
+  const auto& plan = scenario.parallel->plan;
+  bool is_plain = plan.shape.schedule == PipelineSchedule::one_f_one_b;
+  Seconds before, least;
+  for (const auto& of_rank : plan.times) {
+    Seconds sum;
+    for (const auto& chunk : of_rank)
+      sum += chunk.forward + chunk.recompute + chunk.input_gradient + chunk.weight_gradient;
+    least = std::max(least, plan.shape.micro_batches * sum + (is_plain ? before : Seconds()));
+    before += sum;
+  }
+  return least;
+}
+
+class Planner {
+ public:
+  Planner(const Value& root, const PlanSpace& space, ScenarioReader& reader)
+      : root_(root), space_(space), reader_(reader), least_memory_(std::numeric_limits<double>::infinity()) {}
+
+  Plan make() {
+    for (auto tensor : space_.tensor)
+      for (auto pipeline : space_.pipeline) consider_split(tensor, pipeline);
+    if (plan_.considered == 0 && last_refusal_) throw *last_refusal_;
+    std::stable_sort(candidates_.begin(), candidates_.end(),
+                     [](const auto& a, const auto& b) { return a.bound < b.bound; });
+    simulate();
+    if (plan_.best.empty()) {
+      plan_.least_memory = least_memory_;
+    } else {
+      plan_.smallest.clear();
+    }
+    return std::move(plan_);
+  }
+
+ private:
+  struct Candidate {
+    Settings settings;
+    Scenario scenario;
+    Seconds bound;
+  };
+
+  void consider_split(std::int64_t tensor, std::int64_t pipeline) {
+    bool is_shared = tensor * pipeline > 1;
+    Settings split;
+    if (is_shared)
+      split = {{"parallelism.tensor", fmt::format("{}", tensor)},
+               {"parallelism.pipeline", fmt::format("{}", pipeline)}};
+    if (tensor > 1) split.emplace_back("parallelism.sequence", "true");
+    for (const auto& strategy : is_shared ? space_.strategies_of_shared : space_.strategies)
+      for (auto chunks : space_.chunks) {
+        if (chunks > 1 && pipeline == 1) break;
+        for (auto micro_batch : space_.micro_batch)
+          for (const auto& recompute : space_.recompute) {
+            auto settings = split;
+            settings.emplace_back("strategy", strategy);
+            if (chunks > 1) settings.emplace_back("pipeline.virtual", fmt::format("{}", chunks));
+            settings.emplace_back("workload.micro_batch", fmt::format("{}", micro_batch));
+            settings.emplace_back("workload.recompute", recompute);
+            // What is computed again costs time: where less of it fits, more is not looked at.
+            if (!consider(settings)) break;
+          }
+      }
+  }
+
+  // Whether more recomputation may be worth a look.
+  bool consider(const Settings& settings) {
+    auto root = with(root_, settings);
+    try {
+      auto step = reader_.read_step(root);
+      ++plan_.considered;
+      double share = step.memory()->peak() / step.model_step->gpu.memory;
+      if (share < least_memory_) {
+        least_memory_ = share;
+        plan_.smallest = settings;
+      }
+      if (share > space_.most_memory) {
+        ++plan_.too_large;
+        return true;
+      }
+      auto scenario = reader_.read(root);
+      auto bound = bound_of(scenario);
+      candidates_.push_back({settings, std::move(scenario), bound});
+      return false;
+    } catch (const InputError& error) {
+      // No such split of this model, or none of the batch.
+      last_refusal_ = error;
+      return false;
+    }
+  }
+
+  [[nodiscard]] Seconds worst_wanted() const {
+    if (plan_.best.size() < space_.wanted) return Seconds(std::numeric_limits<double>::infinity());
+    return plan_.best.back().metrics.iteration;
+  }
+
+  void simulate() {
+    for (std::size_t first = 0; first < candidates_.size(); first += kBatch) {
+      if (kBoundShare * candidates_[first].bound > worst_wanted()) {
+        plan_.ruled_out = candidates_.size() - first;
+        return;
+      }
+      auto end = std::min(first + kBatch, candidates_.size());
+      std::vector<Scenario> batch;
+      for (auto i = first; i < end; ++i) batch.push_back(candidates_[i].scenario);
+      run_points(unchanged(batch), 1, [&](std::size_t i, const Prediction&, IterationMetrics metrics) {
+        ++plan_.simulated;
+        metrics.buckets.clear();
+        plan_.best.push_back({candidates_[first + i].settings, std::move(metrics)});
+      });
+      std::stable_sort(plan_.best.begin(), plan_.best.end(), [](const auto& a, const auto& b) {
+        return a.metrics.iteration < b.metrics.iteration;
+      });
+      if (plan_.best.size() > space_.wanted) plan_.best.resize(space_.wanted);
+    }
+  }
+
+  const Value& root_;
+  const PlanSpace& space_;
+  ScenarioReader& reader_;
+  double least_memory_;
+  std::vector<Candidate> candidates_;
+  std::optional<InputError> last_refusal_;
+  Plan plan_;
+};
+
+}  // namespace
+
+PlanSpace usual_plan_space() {
+  return {.tensor = {1, 2, 4, 8},
+          .pipeline = {1, 2, 4, 8, 16, 32, 64},
+          .chunks = {1, 2, 4, 8},
+          .micro_batch = {1, 2, 4, 8},
+          .recompute = {"none", "selective", "full"},
+          .strategies = {"ddp", "fsdp", "hsdp", "megatron"},
+          .strategies_of_shared = {"megatron"}};
+}
+
+Plan make_plan(const Value& root, const PlanSpace& space, ScenarioReader& reader) {
+  return Planner(root, space, reader).make();
+}
+
+}  // namespace ddpsim
