@@ -1,3 +1,4 @@
+#include <functional>
 #include <iostream>
 #include <memory>
 
@@ -16,13 +17,36 @@
 namespace ddpsim::cli {
 namespace {
 
+using Settings = std::vector<std::pair<std::string, std::string_view>>;
+
+// More GPUs that share a copy of the model, as far as there are any.
+void add_splits(const Scenario& scenario, const std::function<void(std::string, const Settings&)>& add) {
+  int tensor = 1, pipeline = 1;
+  if (const auto& parallel = scenario.parallel) {
+    tensor = parallel->options.degrees.tensor;
+    pipeline = parallel->options.degrees.pipeline;
+  }
+  std::string_view strategy = strategy_name(scenario.parallel ? scenario.plan.strategy : Strategy::megatron);
+  for (auto [t, p] : {std::pair(2, 1), {1, 2}, {4, 1}, {8, 1}, {1, 4}, {8, 2}, {8, 4}, {8, 8}}) {
+    if (scenario.world_size % (t * tensor * p * pipeline) != 0) continue;
+    auto tensor_text = std::to_string(t * tensor), pipeline_text = std::to_string(p * pipeline);
+    add(fmt::format("parallelism: {{tensor: {}, pipeline: {}}}, strategy: {}", tensor_text, pipeline_text,
+                    strategy),
+        {{"parallelism.tensor", tensor_text},
+         {"parallelism.pipeline", pipeline_text},
+         {"strategy", strategy}});
+  }
+  if (!scenario.parallel) return;
+  add("recompute: full", {{"workload.recompute", "full"}});
+  add("micro_batch: 1", {{"workload.micro_batch", "1"}});
+}
+
 // What each strategy that shards would hold instead, and what offloading leaves.
 std::vector<MemoryOption> other_strategies(const ScenarioOptions& options, const config::Value& root,
                                            const Scenario& scenario) {
   std::vector<MemoryOption> others;
-  if (scenario.groups.front().ranks == 1) return others;
+  if (scenario.world_size == 1) return others;
   ScenarioReader reader(options.file);
-  using Settings = std::vector<std::pair<std::string, std::string_view>>;
   auto add = [&](std::string change, const Settings& settings) {
     auto other = root;
     for (const auto& [key, text] : settings) {
@@ -41,6 +65,7 @@ std::vector<MemoryOption> other_strategies(const ScenarioOptions& options, const
   for (auto [name, strategy] : kStrategyNames)
     if (is_sharded(strategy) && strategy != scenario.plan.strategy)
       add(fmt::format("strategy: {}", name), {{"strategy", name}});
+  add_splits(scenario, add);
   add("on the host: strategy: fsdp, fsdp.cpu_offload: true",
       {{"strategy", "fsdp"}, {"fsdp.cpu_offload", "true"}});
   add("on the host: strategy: zero3, zero.offload_optimizer: true, zero.offload_param: true",
@@ -65,8 +90,9 @@ void memory(const ScenarioOptions& options) {
   std::vector<MemoryOption> advice;
   if (!metrics.fits()) {
     advice = other_strategies(options, root, scenario);
-    for (auto& option : memory_options(step, scenario.held_states(), scenario.groups.front().ranks))
-      advice.push_back(std::move(option));
+    if (!scenario.parallel)
+      for (auto& option : memory_options(step, scenario.held_states(), scenario.groups.front().ranks))
+        advice.push_back(std::move(option));
   }
   if (!options.quiet) print_notes(scenario.notes);
   if (options.prints_summary()) print_memory(std::cout, metrics, advice);

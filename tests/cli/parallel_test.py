@@ -1,0 +1,195 @@
+#!/usr/bin/env python3
+"""Models that GPUs share: what is exchanged, counted by hand, what a step is made of, plans, and what is refused."""
+import json
+
+import ddpsim_cli as cli
+
+# Twelve layers of 768, heads of 64, and 50,257 rows of vocabulary: 4 x 1,024 tokens of 2 bytes are 6,291,456 bytes.
+MODEL = """workload: {model: gpt2, micro_batch: 4, sequence: 1024, dtype: bf16, framework: megatron-eager-2021}
+strategy: megatron
+cluster: {topology: topologies/dgx-a100.yaml, world_size: 8}
+parallelism: {tensor: 2, pipeline: 2}
+batch: {global: 64}
+"""
+VALUES = 4 * 1024 * 768 * 2
+BLOCK = 12 * 768 * 768 + 13 * 768
+TABLE = 50257 * 768
+
+
+class ParallelTest(cli.CliTest):
+    def setUp(self):
+        super().setUp()
+        self.copy_data()
+        self.write("m.yaml", MODEL)
+
+    def result(self, *sets):
+        return self.simulate(*sets, file="m.yaml")
+
+    def operations(self, *sets):
+        return {(one["axis"], one["operation"]): one for one in self.result(*sets)["communication"]}
+
+
+class StepTest(ParallelTest):
+    def test_terms_add_up(self):
+        for sets in ([], ["parallelism.sequence=true"], ["pipeline.virtual=2"], ["pipeline.schedule=zero_bubble"], ["strategy=ddp"],
+                     ["parallelism={tensor: 4}"], ["parallelism={pipeline: 4}", "pipeline.schedule=gpipe"]):
+            with self.subTest(sets):
+                result = self.result(*sets)
+                terms = ("forward_s", "backward_compute_s", "interference_s", "overhead_s", "bubble_s", "exposed_communication_s", "optimizer_s")
+                self.assertAlmostEqual(sum(result[term] for term in terms), result["iteration_s"], delta=1e-9 * result["iteration_s"])
+                tokens = 64 * 1024 / result["iteration_s"]
+                self.assertAlmostEqual(result["tokens_per_s"], tokens, delta=1e-9 * tokens)
+                self.assertAlmostEqual(result["tokens_per_s_per_gpu"], tokens / 8, delta=1e-9 * tokens)
+
+    def test_what_each_axis_exchanges(self):
+        """The first stage: 6 layers and the embeddings, 8 micro-batches. Each block 2 all-reduces forward and 2 backward, the lookup one more; a
+        message to the second stage and one back; of the parameters half each layer's and the table's."""
+        by = self.operations("physics=none", "pipeline.overlap_p2p=false")
+        self.assertEqual(by["tensor", "all_reduce"]["count"], 8 * (6 * 4 + 1))
+        self.assertEqual(by["tensor", "all_reduce"]["bytes"], 8 * (6 * 4 + 1) * VALUES)
+        self.assertEqual((by["pipeline", "send_recv"]["count"], by["pipeline", "send_recv"]["bytes"]), (2 * 8, 2 * 8 * VALUES))
+        parameters = (6 * BLOCK + TABLE + 1024 * 768) // 2
+        self.assertEqual(by["data", "reduce_scatter"]["bytes"], 4 * parameters)
+        self.assertEqual(by["data", "all_gather"]["bytes"], 2 * parameters)
+        self.assertEqual(by["embedding", "all_reduce"]["bytes"], 4 * TABLE // 2)
+        self.assertEqual(by["all", "all_reduce"]["bytes"], 4)
+
+    def test_a_split_sequence(self):
+        """All-gathers and reduce-scatters in place of all-reduces, two more all-gathers a block in backward, and messages of half."""
+        by = self.operations("parallelism.sequence=true")
+        # GPT-2's positions are learned: the lookup is still all-reduced, and gathered in backward.
+        self.assertEqual(by["tensor", "all_reduce"]["count"], 8)
+        self.assertEqual(by["tensor", "all_gather"]["count"], 8 * (6 * 6 + 1))
+        self.assertEqual(by["tensor", "reduce_scatter"]["count"], 8 * 6 * 4)
+        self.assertEqual(by["pipeline", "send_recv"]["bytes"], 2 * 8 * VALUES // 2)
+
+    def test_bubble(self):
+        """1F1B's is (p - 1)/m of the passes where stages are equal, as they nearly are with a vocabulary of 1,024. Interleaved chunks cut it."""
+        sets = ["parallelism={pipeline: 4}", "physics=none", "batch.global=256",
+                "workload.model={kind: transformer, hidden: 2048, layers: 24, heads: 16, vocab: 1024, positions: 1024}"]
+        plain, chunks = self.result(*sets), self.result(*sets, "pipeline.virtual=3")
+        self.assertEqual(plain["parallelism"]["micro_batches"], 32)
+        self.assertLess(chunks["bubble_s"], 0.6 * plain["bubble_s"])
+        passes = plain["forward_s"] + plain["backward_compute_s"]
+        self.assertAlmostEqual(plain["bubble_s"] / passes, 3 / 32, delta=0.3 * 3 / 32)
+        gpipe = self.result(*sets, "pipeline.schedule=gpipe")
+        self.assertAlmostEqual(gpipe["iteration_s"], plain["iteration_s"], delta=0.02 * plain["iteration_s"])
+
+    def test_tensor_overlap(self):
+        none, async_, hidden, free = (self.result("parallelism={tensor: 4}", *more)["iteration_s"] for more in
+                                      (["tensor.overlap=none"], ["tensor.overlap=async"], ["tensor.hidden=0.5"], ["tensor.hidden=1"]))
+        self.assertLess(async_, none)
+        self.assertAlmostEqual(hidden, (none + free) / 2, delta=0.1 * (none - free))
+
+    def test_memory_by_stage(self):
+        """1F1B: the first stage holds p micro-batches, the last one; GPipe all of them. `memory` gives the fullest."""
+        sets = ["parallelism={pipeline: 4}", "batch.global=256"]
+        stages = self.result(*sets)["parallelism"]["stages"]
+        self.assertEqual([stage["layers"] for stage in stages], [3, 3, 3, 3])
+        self.assertGreater(stages[0]["peak_bytes"], stages[1]["peak_bytes"])
+        self.assertGreater(stages[1]["peak_bytes"], stages[2]["peak_bytes"])
+        gpipe = self.result(*sets, "pipeline.schedule=gpipe")
+        self.assertGreater(gpipe["memory"]["activations_bytes"], 3 * self.result(*sets)["memory"]["activations_bytes"])
+        told = json.loads(self.ok("memory", "m.yaml", *cli.set_arguments(sets), "--json", "-").stdout)
+        self.assertEqual(told["memory"]["peak_bytes"], max(stage["peak_bytes"] for stage in stages))
+
+    def test_the_timeline_has_every_stage(self):
+        self.ok("simulate", "m.yaml", "--timeline", "t.json", "--set", "parallelism={pipeline: 4}")
+        events = json.loads((self.folder / "t.json").read_text())["traceEvents"]
+        self.assertEqual({event["pid"] for event in events}, {0, 2, 4, 6})
+        self.assertTrue(any(event["name"].startswith("message") for event in events))
+
+    def test_one_stage_and_one_gpu_a_layer_is_no_split(self):
+        whole = self.result("parallelism={tensor: 1}", "strategy=ddp")
+        self.write("ddp.yaml", MODEL.replace("parallelism: {tensor: 2, pipeline: 2}\n", "").replace("megatron\n", "ddp\n")
+                   .replace("strategy: megatron", "strategy: ddp"))
+        self.assertEqual(whole["iteration_s"], self.simulate(file="ddp.yaml")["iteration_s"])
+        self.assertNotIn("parallelism", whole)
+
+    def test_weak_scaling_keeps_micro_batches(self):
+        points = json.loads(self.ok("scale", "m.yaml", "--gpus", "8:32", "--json", "-").stdout)["points"]
+        self.assertEqual([point["parallelism"]["micro_batches"] for point in points], [8, 8, 8])
+        strong = json.loads(self.ok("scale", "m.yaml", "--gpus", "8:32", "--strong", "--json", "-").stdout)["points"]
+        self.assertEqual([point["parallelism"]["micro_batches"] for point in strong], [8, 4, 2])
+
+    def test_the_builtin_network_agrees(self):
+        for sets in ([], ["parallelism={tensor: 2, pipeline: 4}", "pipeline.virtual=3"], ["cluster.world_size=32", "parallelism={pipeline: 4}"]):
+            with self.subTest(sets):
+                simgrid, builtin = self.result(*sets)["iteration_s"], self.result(*sets, "engine.network=builtin")["iteration_s"]
+                self.assertAlmostEqual(simgrid, builtin, delta=1e-6 * simgrid)
+
+
+class PlanTest(ParallelTest):
+    ARGUMENTS = ("plan", "gpt3-175b", "--topology", "superpod-h100", "--gpus", "64", "--global-batch", "128", "--sequence", "2048")
+
+    def plan(self, *more):
+        return json.loads(self.ok(*self.ARGUMENTS, *more, "--json", "-").stdout)
+
+    def test_the_best_is_what_simulate_says(self):
+        best = self.plan("--top", "3")["points"][0]
+        self.write("best.yaml", """workload: {model: gpt3-175b, sequence: 2048}
+cluster: {topology: superpod-h100, world_size: 64}
+batch: {global: 128}
+engine: {network: builtin}
+""")
+        sets = [f"{key}={value}" for key, value in best["set"].items()]
+        self.assertEqual(self.simulate(*sets, file="best.yaml")["iteration_s"], best["iteration_s"])
+        self.assertTrue(best["memory"]["fits"])
+
+    def test_bounds_rule_out_none_of_the_best(self):
+        few, all_ = self.plan("--top", "2"), self.plan("--top", "1000")
+        self.assertEqual(all_["ruled_out"], 0)
+        self.assertEqual(few["points"], all_["points"][:2])
+        iterations = [point["iteration_s"] for point in all_["points"]]
+        self.assertEqual(iterations, sorted(iterations))
+
+    def test_what_fits_nowhere(self):
+        arguments = [word if word != "64" else "8" for word in self.ARGUMENTS]
+        told = self.ok(*arguments).stdout
+        self.assertIn("nothing fits: the smallest takes", told)
+
+    def test_what_cannot_be_planned(self):
+        for more, says in [(["--set", "workload.colour=red"], "unknown key 'colour'"), (["--max-memory", "2"], "--max-memory")]:
+            with self.subTest(says):
+                self.assertIn(says, self.fails(2, *self.ARGUMENTS, *more).stderr)
+
+
+class RefusedTest(ParallelTest):
+    def test_splits_that_are_none(self):
+        for sets, says in [
+                (["parallelism={tensor: 3}"], "8 GPUs are no copies of 3 x 1"),
+                (["parallelism={tensor: 8}", "workload.model=gpt2-xl"], "25 heads of gpt2-xl are not split over 8 GPUs"),
+                (["parallelism={tensor: 2, pipeline: 2, data: 4}"], "4 x 2 x 2 (data x tensor x pipeline) are 16 GPUs"),
+                (["parallelism={pipeline: 8}"], "12 layers are no 8 equal stages"),
+                (["pipeline.layers=[6, 5]"], "2 stages with 11 layers"),
+                (["pipeline={schedule: interleaved}"], "two chunks of layers a rank or more"),
+                (["pipeline={schedule: 1f1b, virtual: 2}"], "schedule 1f1b has one chunk"),
+                (["pipeline={overlap_p2p: true}"], "1F1B does not overlap its messages"),
+                (["pipeline={schedule: dualpipe}", "batch.global=24"], "DualPipe on 2 ranks with 3 micro-batches"),
+                (["tensor={overlap: te}"], "nobody measured what share"),
+                (["tensor={overlap: async, hidden: 0.5}"], "only overlap: te hides a measured share"),
+                (["parallelism={context: 2}"], "context parallelism is not simulated yet"),
+                (["parallelism={pipeline: 2, sequence: true}"], "and there is none"),
+                (["batch.global=63"], "63 samples are no micro-batches of 4 on 2"),
+                (["ddp.accumulation_steps=2"], "batch.global says how many"),
+                (["strategy=fsdp"], "strategy fsdp of a model that GPUs share is not simulated yet"),
+                (["cluster.groups={tensor_parallel: 2}"], "cluster.groups of a job whose GPUs share the model"),
+                (["variability={seed: 1}"], "iterations of a model that GPUs share are not drawn yet")]:
+            with self.subTest(says):
+                self.assertIn(says, self.fails(2, "simulate", "m.yaml", *cli.set_arguments(sets)).stderr)
+
+    def test_sections_without_a_split(self):
+        self.write("ddp.yaml", MODEL.replace("parallelism: {tensor: 2, pipeline: 2}", "pipeline: {virtual: 2}"))
+        self.assertIn("nothing says over how many GPUs", self.fails(2, "simulate", "ddp.yaml").stderr)
+        self.write("trace.yaml", "workload: {trace: traces/gpt2-large-a100-bs4.csv}\n" + MODEL.split("\n", 1)[1])
+        self.assertIn("says nothing of how its layers split", self.fails(2, "simulate", "trace.yaml").stderr)
+
+    def test_what_is_not_written_yet(self):
+        for option in (["--explain"], ["--check-fidelity"], ["--best-caps"]):
+            with self.subTest(option):
+                self.fails(2, "simulate", "m.yaml", *option)
+        self.fails(2, "validate", "m.yaml")
+
+
+if __name__ == "__main__":
+    cli.main()

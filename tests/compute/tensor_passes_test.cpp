@@ -1,0 +1,121 @@
+// What tensor-parallel collectives add to passes over a block and to the ends, counted by hand.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sim/base/units.hpp"
+#include "sim/compute/stage_times.hpp"
+
+namespace ddpsim::testing {
+namespace {
+
+using namespace ddpsim::literals;
+
+Transformer model_of_4096() {
+  auto model = transformer_named("gpt3-175b");
+  model.hidden = 4096;
+  model.ffn = 4 * 4096;
+  model.layers = model.heads = model.kv_heads = 32;
+  return model;
+}
+
+// Four GPUs; an all-reduce takes 8 ms, its halves 4 ms, and a small one 1 ms: longer than any product, but
+// for those of a micro-batch of 128.
+TransformerTimes times_of(TensorOverlap overlap, bool sequence, Recompute recompute = Recompute::none,
+                          std::int64_t micro_batch = 1) {
+  GpuDescription gpu;
+  gpu.multiprocessors = 108;
+  gpu.memory_bandwidth = BytesPerSecond(2e12);
+  gpu.peak[Precision::bfloat16] = FlopsPerSecond(312e12);
+  TensorCollectives tensor;
+  tensor.all_reduce = 8_ms;
+  tensor.all_gather = tensor.reduce_scatter = 4_ms;
+  tensor.small = 1_ms;
+  tensor.overlap = overlap;
+  tensor.hidden = 0.75;
+  StepShape shape{.micro_batch = micro_batch, .sequence = 1024, .recompute = recompute, .tensor = 4};
+  shape.sequence_parallel = sequence;
+  return {model_of_4096(), gpu, Software{.gemm = 0.8, .attention = 0.4}, Precision::bfloat16, shape, tensor};
+}
+
+double ms(Seconds time) {
+  return 1e3 * time.value();
+}
+
+// Two all-reduces each way; or two gathers and two scatters forward, and two more gathers backward.
+TEST(TensorPasses, WhatABlockExchanges) {
+  auto plain = times_of(TensorOverlap::none, false).block();
+  EXPECT_EQ(plain.tensor_forward.all_reduces, 2);
+  EXPECT_EQ(plain.tensor_backward.all_reduces, 2);
+  EXPECT_DOUBLE_EQ(ms(plain.tensor_backward.exposed), 16);
+  auto split = times_of(TensorOverlap::none, true).block();
+  EXPECT_EQ(split.tensor_forward.all_gathers, 2);
+  EXPECT_EQ(split.tensor_forward.reduce_scatters, 2);
+  EXPECT_EQ(split.tensor_backward.all_gathers, 4);
+  EXPECT_EQ(split.tensor_backward.reduce_scatters, 2);
+  EXPECT_DOUBLE_EQ(ms(split.tensor_forward.exposed), 16);
+  EXPECT_DOUBLE_EQ(ms(split.tensor_backward.exposed), 24);
+}
+
+TEST(TensorPasses, WhatIsHidden) {
+  auto measured = times_of(TensorOverlap::measured, false).block();
+  EXPECT_DOUBLE_EQ(ms(measured.tensor_forward.exposed), 4);
+  EXPECT_DOUBLE_EQ(ms(measured.tensor_forward.busy), 16);
+  // A measured share has the second gathers in it.
+  EXPECT_DOUBLE_EQ(ms(times_of(TensorOverlap::measured, true).block().tensor_backward.exposed), 4);
+  EXPECT_DOUBLE_EQ(ms(times_of(TensorOverlap::pipelined, false).block().tensor_forward.exposed), 4);
+}
+
+// An all-reduce under the weights' gradients: of query-key-value (3 x 4096 / 4 columns) and the feed-forward
+// layer's first matrix (4 x 4096 / 4). Nothing is hidden forward.
+TEST(TensorPasses, WhatRunsUnderGradients) {
+  auto times = times_of(TensorOverlap::async, false);
+  auto block = times.block();
+  EXPECT_DOUBLE_EQ(ms(block.tensor_forward.exposed), 16);
+  auto left = 16 - ms(times.law().product(3072, 4096, 1024)) - ms(times.law().product(4096, 4096, 1024));
+  EXPECT_NEAR(ms(block.tensor_backward.exposed), left, 1e-9);
+  EXPECT_LT(left, 16);
+  // With long products nothing is left of them; the first gathers of gradients stay on the way.
+  EXPECT_EQ(ms(times_of(TensorOverlap::async, false, Recompute::none, 128).block().tensor_backward.exposed),
+            0);
+  EXPECT_DOUBLE_EQ(
+      ms(times_of(TensorOverlap::async, true, Recompute::none, 128).block().tensor_backward.exposed), 8);
+}
+
+TEST(TensorPasses, Recomputation) {
+  EXPECT_EQ(times_of(TensorOverlap::none, false, Recompute::selective).block().tensor_recompute.all_reduces,
+            0);
+  EXPECT_EQ(times_of(TensorOverlap::none, false, Recompute::full).block().tensor_recompute.all_reduces, 2);
+}
+
+// The lookup's rows are added up; the loss asks for three numbers a token; the head's input gradient is added
+// up.
+TEST(TensorPasses, TheEnds) {
+  auto times = times_of(TensorOverlap::none, false);
+  auto forward = times.tensor_ends_forward({}), backward = times.tensor_ends_backward({});
+  EXPECT_EQ(forward.all_reduces, 1);
+  EXPECT_EQ(forward.small, 3);
+  EXPECT_EQ(backward.all_reduces, 1);
+  EXPECT_DOUBLE_EQ(ms(forward.exposed), 8 + 3);
+  EXPECT_EQ(times.tensor_ends_forward({.embedding = false, .head = false}).busy, Seconds());
+}
+
+// Stages' passes add up to the model's, and parts of a stage's backward pass to all of it, with all
+// parameters.
+TEST(StageTimes, StagesAddUp) {
+  auto times = times_of(TensorOverlap::none, false);
+  auto whole = stage_times(times, {32, {}});
+  auto first = stage_times(times, {20, {true, false}}), last = stage_times(times, {12, {false, true}});
+  EXPECT_NEAR(ms(first.forward + last.forward), ms(whole.forward), 1e-9 * ms(whole.forward));
+  EXPECT_NEAR(ms(first.weight_gradient + last.weight_gradient), ms(whole.weight_gradient), 1e-6);
+  EXPECT_EQ(first.tensor.all_reduces + last.tensor.all_reduces, whole.tensor.all_reduces);
+  StepShape shape{.micro_batch = 1, .sequence = 1024, .tensor = 4};
+  const auto model = model_of_4096();
+  auto parts = stage_parts(model, times, {32, {}}, shape);
+  EXPECT_DOUBLE_EQ(parts.back().end, 1);
+  double parameters = 0;
+  for (const auto& part : parts) parameters += part.parameters;
+  EXPECT_NEAR(parameters, static_cast<double>(model.parameters(1024)) / 4, 1e-3 * parameters);
+}
+
+}  // namespace
+}  // namespace ddpsim::testing
