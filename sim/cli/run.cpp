@@ -4,7 +4,7 @@
 
 #include "sim/base/program_exit.hpp"
 #include "sim/cli/commands.hpp"
-#include "sim/cli/version.hpp"
+#include "sim/report/result_json.hpp"
 
 namespace ddpsim::cli {
 namespace {
@@ -25,7 +25,8 @@ Command program() {
 int run(int argc, char** argv) {
   start_program();
   try {
-    parse_command_line(program(), fmt::format("ddpsim {} (SimGrid {})", kVersion, kSimGridVersion), argc,
+    auto tool = tool_info();
+    parse_command_line(program(), fmt::format("ddpsim {} (SimGrid {})", tool.version, tool.simgrid), argc,
                        argv)();
     check_standard_output();
     return kOk;

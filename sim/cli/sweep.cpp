@@ -19,6 +19,7 @@
 #include "sim/report/plot.hpp"
 #include "sim/report/result_csv.hpp"
 #include "sim/report/sweep_table.hpp"
+#include "sim/study/notes.hpp"
 #include "sim/study/point_runs.hpp"
 #include "sim/study/sweep_points.hpp"
 
