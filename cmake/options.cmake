@@ -2,10 +2,8 @@ set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
-# The same objects go into the programs and into the Python module, which shows nothing but itself.
+# The same objects go into the programs and into the Python module.
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
-set(CMAKE_CXX_VISIBILITY_PRESET hidden)
-set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
 
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
@@ -25,6 +23,9 @@ option(DDPSIM_UNITY "Compile ten files of a library as one: half the time from n
 option(DDPSIM_WERROR "Treat compiler warnings as errors" OFF)
 set(DDPSIM_WITH_LIBTORCH AUTO CACHE STRING "LibTorch, for capture and the test against PyTorch's own buckets: AUTO, ON or OFF")
 set_property(CACHE DDPSIM_WITH_LIBTORCH PROPERTY STRINGS AUTO ON OFF)
+set(DDPSIM_WITH_PYTHON AUTO CACHE STRING "The Python package, with nanobind: AUTO, ON or OFF")
+set_property(CACHE DDPSIM_WITH_PYTHON PROPERTY STRINGS AUTO ON OFF)
+option(DDPSIM_PYTHON_SIMGRID "SimGrid's network in the Python package, which then needs this machine's SimGrid" OFF)
 set(DDPSIM_WITH_CUDA AUTO CACHE STRING "Capture on a GPU, with a LibTorch that has CUDA: AUTO, ON or OFF")
 set_property(CACHE DDPSIM_WITH_CUDA PROPERTY STRINGS AUTO ON OFF)
 
