@@ -7,6 +7,7 @@
 from ddpsim._core import version as __version__
 from ddpsim.costs import collective_time, presets
 from ddpsim.errors import InputError
+from ddpsim.frames import read_results
 from ddpsim.job import BestCap, Job, Result
 
-__all__ = ["BestCap", "InputError", "Job", "Result", "__version__", "collective_time", "presets"]
+__all__ = ["BestCap", "InputError", "Job", "Result", "__version__", "collective_time", "presets", "read_results"]

@@ -7,9 +7,12 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Mapping
 
-from ddpsim import _core
+from ddpsim import _core, study
+from ddpsim.frames import frame_of, read_results
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     import pandas
 
 _MIB = 1 << 20
@@ -77,6 +80,10 @@ def _yaml(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
+def _axis(values: Any) -> Any:
+    return dict(values) if isinstance(values, Mapping) else list(values)
+
+
 class Job:
     """A scenario. It never changes: `set` makes another one."""
 
@@ -117,15 +124,39 @@ class Job:
                        (_as_mb(best.plateau_least_bytes), float("inf") if most is None else _as_mb(most)),
                        best.with_default_s - best.iteration_s, _as_mb(best.default_cap_bytes), best.tried)
 
+    def sweep(self, axes: Mapping[str, Any] | None = None, *, executor: Executor | None = None, progress: bool = True,
+              results: str | os.PathLike[str] | None = None, resume: bool = False, frame: bool = True) -> pandas.DataFrame | None:
+        """Simulates every combination of the axes' values: {"ddp.bucket_cap": ["1MiB", "25MiB"]}, or
+        {"from": "1MiB", "to": "1GiB", "points": 30, "spacing": "log"}; without any, those of the scenario.
+
+        A DataFrame of one row a point, in the order of the command line. A point that fails is a row with its error.
+        executor: any of concurrent.futures' kind; batches of points travel. results: a file to which every finished
+        point is appended at once; with resume, one that is there is gone on with. frame=False returns None: what is
+        in the file may be more than memory holds.
+        """
+        if not frame and results is None:
+            raise ValueError("frame=False leaves the rows in the file that results= names")
+        job = self
+        if axes is not None:
+            job = self.set({"sweep": {}, **{f"sweep.{key}": _axis(values) for key, values in axes.items()}})
+        path = None if results is None else os.fspath(results)
+        rows = study.run(job, executor, progress, path, resume)
+        if not frame:
+            return None
+        return read_results(path) if rows is None else frame_of(rows)
+
     @property
     def key(self) -> str:
         """The same for equal scenarios, wherever and whenever: the key of a study's rows."""
         return self._core.key()
 
-    # A worker on another machine has another current folder.
-    def __getstate__(self) -> tuple[Any, ...]:
+    def parts(self) -> tuple[Any, ...]:
+        """What the job is made of, for another process; a worker on another machine has another current folder."""
         text, name, file, overrides = self._parts
         return (text, name, os.path.abspath(file), overrides)
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        return self.parts()
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         self._make(*state)

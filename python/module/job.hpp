@@ -6,6 +6,7 @@
 
 #include "sim/config/value.hpp"
 #include "sim/study/best_cap.hpp"
+#include "sim/study/results_file.hpp"
 #include "sim/study/simulate_once.hpp"
 #include "sim/study/study.hpp"
 
@@ -49,10 +50,25 @@ class Points {
   explicit Points(const Job& job) : study_(job.file_, job.root_) {}
   [[nodiscard]] std::size_t size() const { return study_.size(); }
   [[nodiscard]] std::string key(std::size_t point);
-  [[nodiscard]] std::string rows(const std::vector<std::size_t>& points, unsigned jobs);
+  [[nodiscard]] std::string rows(const std::vector<std::size_t>& points, unsigned jobs) const;
+  [[nodiscard]] std::vector<std::string> axes() const;
 
  private:
+  friend class Results;
   Study study_;
+};
+
+class Results {
+ public:
+  Results(const std::string& path, bool resume, const Points& points)
+      : file_(path, resume, points.study_.id(), points.size()), points_(points.size()) {}
+  [[nodiscard]] bool has(std::size_t point) const { return point < points_ && file_.has(point); }
+  void append(const std::string& rows) { file_.append(rows); }
+  void finish() { file_.finish(); }
+
+ private:
+  ResultsFile file_;
+  std::size_t points_;
 };
 
 }  // namespace ddpsim::python

@@ -83,9 +83,17 @@ NB_MODULE(_core, m) {
   nb::class_<Points>(m, "Points", "A job's sweep, point by point.")
       .def(nb::init<const Job&>(), nb::arg("job"), Released())
       .def("__len__", &Points::size)
+      .def_prop_ro("axes", &Points::axes, "The scenario's keys that are swept.")
       .def("key", &Points::key, nb::arg("point"), Released())
       .def("rows", &Points::rows, nb::arg("points"), nb::arg("jobs") = all_cores(), Released(),
            "The rows of these points, ascending, a line of JSON each.");
+
+  nb::class_<Results>(m, "Results", "The rows of a study on disk.")
+      .def(nb::init<const std::string&, bool, const Points&>(), nb::arg("path"), nb::arg("resume"),
+           nb::arg("points"), Released())
+      .def("has", &Results::has, nb::arg("point"))
+      .def("append", &Results::append, nb::arg("rows"), Released())
+      .def("finish", &Results::finish, Released());
 
   m.def(
       "load_text",

@@ -11,6 +11,7 @@ Command memory_command();
 Command scale_command();
 Command simulate_command();
 Command sweep_command();
+Command merge_command();
 Command topology_command();
 Command topology_costs_command();   // a subcommand of `topology`
 Command topology_import_command();  // a subcommand of `topology`

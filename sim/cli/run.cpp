@@ -15,9 +15,9 @@ Command program() {
               "Predicts how long a data-parallel training iteration takes on a cluster, and which "
               "bucket size is best.",
           .example = "  ddpsim sweep configs/quickstart.yaml --plot sweep.svg",
-          .commands = {simulate_command(), sweep_command(), scale_command(), memory_command(),
-                       calibrate_command(), topology_command(), trace_command(), list_command(),
-                       capture_command(), validate_command()}};
+          .commands = {simulate_command(), sweep_command(), merge_command(), scale_command(),
+                       memory_command(), calibrate_command(), topology_command(), trace_command(),
+                       list_command(), capture_command(), validate_command()}};
 }
 
 }  // namespace

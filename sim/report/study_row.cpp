@@ -13,11 +13,14 @@ using json::Json;
 constexpr Names<StudyFailure, 2> kFailureNames{
     {{"input", StudyFailure::input}, {"machine", StudyFailure::machine}}};
 
-Json head_json(const StudyPoint& point) {
+// The head comes first, so that whoever looks for a row need not read the rest.
+Json head_json(const StudyPoint& point, std::optional<StudyFailure> failure = {}) {
   Json row;
   row["point"] = point.number;
   row["points"] = point.of;
+  row["study"] = point.study;
   row["key"] = point.key;
+  if (failure) row["failed"] = name_in(kFailureNames, *failure);
   row["axes"] = json::axes(point.axes, point.values);
   return row;
 }
@@ -26,45 +29,48 @@ std::string line_of(const Json& row) {
   return row.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-// Reads the keys at the top that come before the metrics; a row's first ones are all there is to know.
+// Stops at the axes, which follow the head.
 class HeadReader : public nlohmann::json_sax<Json> {
  public:
   StudyRowHead head;
-  int seen = 0;
+  bool is_whole = false;
 
-  bool null() override { return true; }
-  bool boolean(bool) override { return true; }
-  bool number_integer(number_integer_t) override { return true; }
   bool number_unsigned(number_unsigned_t number) override {
-    if (depth_ != 1) return true;
-    if (key_ == "point") head.number = number, ++seen;
-    if (key_ == "points") head.of = number, ++seen;
+    if (key_ == "point")
+      head.number = number;
+    else if (key_ == "points")
+      head.of = number;
+    else
+      return false;
     return true;
   }
-  bool number_float(number_float_t, const string_t&) override { return true; }
   bool string(string_t& text) override {
-    if (depth_ != 1) return true;
-    if (key_ == "key") head.key = text, ++seen;
-    if (key_ == "failed")
-      for (const auto& [name, failure] : kFailureNames)
-        if (name == text) head.failure = failure;
-    return true;
+    if (key_ == "study") return head.study = text, true;
+    if (key_ == "key") return true;
+    for (const auto& [name, failure] : kFailureNames)
+      if (key_ == "failed" && name == text) return head.failure = failure, true;
+    return false;
   }
-  bool binary(binary_t&) override { return true; }
-  bool start_object(std::size_t) override { return ++depth_; }
+  bool start_object(std::size_t) override { return !is_open_ && (is_open_ = true); }
   bool key(string_t& key) override {
-    if (depth_ == 1) key_ = key;
-    return true;
+    key_ = key;
+    if (key == "axes") is_whole = head.number < head.of && !head.study.empty();
+    return key != "axes";
   }
-  bool end_object() override { return --depth_, true; }
-  bool start_array(std::size_t) override { return ++depth_; }
-  bool end_array() override { return --depth_, true; }
+  bool null() override { return false; }
+  bool boolean(bool) override { return false; }
+  bool number_integer(number_integer_t) override { return false; }
+  bool number_float(number_float_t, const string_t&) override { return false; }
+  bool binary(binary_t&) override { return false; }
+  bool end_object() override { return false; }
+  bool start_array(std::size_t) override { return false; }
+  bool end_array() override { return false; }
   bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception&) override {
     return false;
   }
 
  private:
-  int depth_ = 0;
+  bool is_open_ = false;
   std::string key_;
 };
 
@@ -77,16 +83,15 @@ std::string study_row(const StudyPoint& point, const IterationMetrics& metrics) 
 }
 
 std::string study_row(const StudyPoint& point, StudyFailure failure, std::string_view message) {
-  auto row = head_json(point);
-  row["failed"] = name_in(kFailureNames, failure);
+  auto row = head_json(point, failure);
   row["error"] = message;
   return line_of(row);
 }
 
 std::optional<StudyRowHead> read_study_row(std::string_view line) {
   HeadReader reader;
-  if (!Json::sax_parse(line.begin(), line.end(), &reader) || reader.seen != 3) return std::nullopt;
-  if (reader.head.number >= reader.head.of) return std::nullopt;
+  Json::sax_parse(line.begin(), line.end(), &reader);
+  if (!reader.is_whole) return std::nullopt;
   return std::move(reader.head);
 }
 

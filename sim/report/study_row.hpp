@@ -12,6 +12,7 @@ namespace ddpsim {
 
 struct StudyPoint {
   std::size_t number = 0, of = 0;  // in the study's grid, and how many there are
+  std::string study;               // what tells it from others
   std::string key;                 // its job's
   std::vector<std::string> axes, values;
 };
@@ -26,10 +27,10 @@ std::string study_row(const StudyPoint& point, StudyFailure failure, std::string
 // What a row says of its point.
 struct StudyRowHead {
   std::size_t number = 0, of = 0;
-  std::string key;
+  std::string study;
   std::optional<StudyFailure> failure;
 };
-// None of a line that is no such row, or not all of one.
+// None of a line that is no such row.
 std::optional<StudyRowHead> read_study_row(std::string_view line);
 
 }  // namespace ddpsim

@@ -13,7 +13,15 @@ Study::Study(std::string file, config::Value root)
     : file_(std::move(file)),
       root_(std::move(root)),
       grid_(config::take_sweep_axes(root_, kMostStudyPoints)),
-      keys_(file_) {}
+      keys_(file_) {
+  auto with_axes = root_;
+  for (const auto& axis : grid_.axes()) {
+    auto& entry = with_axes.entries.emplace_back(config::Entry{"sweep " + axis.key, axis.span, {}});
+    entry.value.kind = config::Value::Kind::sequence;
+    entry.value.items = axis.values;
+  }
+  id_ = keys_.key(with_axes);
+}
 
 std::string Study::key(std::size_t point, JobKeys& keys) const {
   auto root = root_;
@@ -38,7 +46,7 @@ void Study::run(std::span<const std::size_t> points, unsigned jobs, const OnRow&
   for (const auto& axis : grid_.axes()) axes.push_back(axis.key);
   std::map<std::size_t, std::string> refused;  // rows by number
   auto about = [&](std::size_t number) -> StudyPoint {
-    return {number, size(), key(number, keys), axes, grid_.values(number)};
+    return {number, size(), id_, key(number, keys), axes, grid_.values(number)};
   };
   ScenarioReader reader(file_);
   auto plan = plan_points(root_, grid_, points, reader, [&](std::size_t number, const InputError& why) {

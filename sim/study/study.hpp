@@ -21,6 +21,9 @@ class Study {
 
   [[nodiscard]] std::size_t size() const { return grid_.size(); }
   [[nodiscard]] const SweepGrid& grid() const { return grid_; }
+  // The same for equal scenarios with equal axes, and equal files.
+  [[nodiscard]] const std::string& id() const { return id_; }
+  // Of the job that a point is.
   [[nodiscard]] std::string key(std::size_t point) { return key(point, keys_); }
 
   // Runs these points, ascending, and hands over their rows in that order, each as soon as it is known. Equal
@@ -35,6 +38,7 @@ class Study {
   config::Value root_;
   SweepGrid grid_;
   JobKeys keys_;
+  std::string id_;
 };
 
 }  // namespace ddpsim
