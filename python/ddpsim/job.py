@@ -35,7 +35,8 @@ class Result:
 
     def to_dict(self) -> dict[str, Any]:
         """The same as a dictionary (docs/formats.md has every key)."""
-        return json.loads(self.to_json())
+        parsed: dict[str, Any] = json.loads(self.to_json())
+        return parsed
 
     @property
     def buckets(self) -> pandas.DataFrame:
@@ -139,11 +140,10 @@ class Job:
         job = self
         if axes is not None:
             job = self.set({"sweep": {}, **{f"sweep.{key}": _axis(values) for key, values in axes.items()}})
-        path = None if results is None else os.fspath(results)
-        rows = study.run(job, executor, progress, path, resume)
-        if not frame:
-            return None
-        return read_results(path) if rows is None else frame_of(rows)
+        if results is None:
+            return frame_of(study.rows(job, executor, progress))
+        study.keep(job, executor, progress, os.fspath(results), resume)
+        return read_results(results) if frame else None
 
     @property
     def key(self) -> str:

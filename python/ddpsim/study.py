@@ -93,28 +93,38 @@ def _finished(parts: tuple[Any, ...], batches: Iterator[list[int]], executor: Ex
             one.cancel()
 
 
-def run(job: Job, executor: Executor | None, progress: bool, results: str | None, resume: bool) -> list[str] | None:
-    """Runs the points of a job's sweep section. Their rows, in order; None where they are in a file."""
-    parts = job.parts()
-    points = _points(*parts)
-    if not len(points.axes):
-        raise InputError("error: there is nothing to sweep\nhint: name an axis: sweep({\"ddp.bucket_cap\": [\"1MiB\", \"25MiB\"]})")
-    file = _core.Results(results, resume, points) if results is not None else None
-    done = sum(map(file.has, range(len(points)))) if file else 0
-    line = _Progress(progress, done, len(points))
-    rows: list[str] = []
+def _points_of(job: Job) -> _core.Points:
+    points = _points(*job.parts())
+    if not points.axes:
+        raise InputError('error: there is nothing to sweep\nhint: name an axis: sweep({"ddp.bucket_cap": ["1MiB", "25MiB"]})')
+    return points
+
+
+def rows(job: Job, executor: Executor | None, progress: bool) -> list[str]:
+    """Runs the points of a job's sweep section: their rows, in order."""
+    points = _points_of(job)
+    line = _Progress(progress, 0, len(points))
+    found: list[str] = []
     try:
-        for text in _finished(parts, _batches(points, file), executor):
-            batch = text.splitlines(keepends=True)
-            if file is None:
-                rows += batch
-            else:
-                file.append(text)
-            done += len(batch)
+        for text in _finished(job.parts(), _batches(points, None), executor):
+            found += text.splitlines(keepends=True)
+            line.show(len(found))
+    finally:
+        line.close()
+    return sorted(found, key=lambda row: int(json.loads(row)["point"]))
+
+
+def keep(job: Job, executor: Executor | None, progress: bool, path: str, resume: bool) -> None:
+    """Runs those that a file of results does not have yet, and appends their rows as they come."""
+    points = _points_of(job)
+    file = _core.Results(path, resume, points)
+    done = sum(map(file.has, range(len(points))))
+    line = _Progress(progress, done, len(points))
+    try:
+        for text in _finished(job.parts(), _batches(points, file), executor):
+            file.append(text)
+            done += text.count("\n")
             line.show(done)
     finally:
         line.close()
-    if file is None:
-        return sorted(rows, key=lambda row: json.loads(row)["point"])
     file.finish()
-    return None

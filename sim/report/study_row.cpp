@@ -10,8 +10,8 @@ namespace {
 
 using json::Json;
 
-constexpr Names<StudyFailure, 2> kFailureNames{
-    {{"input", StudyFailure::input}, {"machine", StudyFailure::machine}}};
+constexpr Names<StudyFailure, 3> kFailureNames{
+    {{"input", StudyFailure::input}, {"machine", StudyFailure::machine}, {"defect", StudyFailure::defect}}};
 
 // The head comes first, so that whoever looks for a row need not read the rest.
 Json head_json(const StudyPoint& point, std::optional<StudyFailure> failure = {}) {

@@ -17,8 +17,8 @@ struct StudyPoint {
   std::vector<std::string> axes, values;
 };
 
-// Who was at fault: a point of a wrong input fails again, what the machine refused may be there next time.
-enum class StudyFailure { input, machine };
+// Who was at fault: the input, the machine, whose memory or processes may be there next time, or ddpsim.
+enum class StudyFailure { input, machine, defect };
 
 // With the line end.
 std::string study_row(const StudyPoint& point, const IterationMetrics& metrics);

@@ -4,6 +4,7 @@
 #include <optional>
 #include <variant>
 
+#include "sim/base/check.hpp"
 #include "sim/report/study_row.hpp"
 #include "sim/study/point_runs.hpp"
 
@@ -53,7 +54,11 @@ void Study::run(std::span<const std::size_t> points, unsigned jobs, const OnRow&
     refused[number] = study_row(about(number), StudyFailure::input, why.what());
   });
   // Those with buckets of their own, and what became of them.
-  using Outcome = std::variant<IterationMetrics, std::string>;
+  struct Failed {
+    StudyFailure who;
+    std::string message;
+  };
+  using Outcome = std::variant<IterationMetrics, Failed>;
   std::vector<ScenarioVariant> simulated;
   std::vector<Outcome> outcomes;
   std::vector<std::size_t> outcome_of(plan.points.size());
@@ -73,8 +78,8 @@ void Study::run(std::span<const std::size_t> points, unsigned jobs, const OnRow&
       auto number = plan.numbers[next];
       show_refused_before(number);
       const auto& outcome = outcomes[outcome_of[next]];
-      if (const auto* why = std::get_if<std::string>(&outcome)) {
-        on_row(number, study_row(about(number), StudyFailure::machine, *why));
+      if (const auto* why = std::get_if<Failed>(&outcome)) {
+        on_row(number, study_row(about(number), why->who, why->message));
         continue;
       }
       auto metrics = std::get<IterationMetrics>(outcome);
@@ -86,17 +91,28 @@ void Study::run(std::span<const std::size_t> points, unsigned jobs, const OnRow&
       on_row(number, study_row(about(number), metrics));
     }
   };
-  run_points(
-      simulated, jobs,
-      [&](std::size_t, const Prediction&, IterationMetrics metrics) {
-        metrics.buckets.clear();
-        outcomes.emplace_back(std::move(metrics));
-        show_known();
-      },
-      [&](std::size_t, const EnvironmentError& why) {
-        outcomes.emplace_back(why.message());
-        show_known();
-      });
+  auto conclude = [&](Outcome outcome) {
+    outcomes.push_back(std::move(outcome));
+    show_known();
+  };
+  // What a point throws ends the run in that point's turn; the others go on.
+  while (outcomes.size() < simulated.size()) {
+    try {
+      run_points(
+          std::span(simulated).subspan(outcomes.size()), jobs,
+          [&](std::size_t, const Prediction&, IterationMetrics metrics) {
+            metrics.buckets.clear();
+            conclude(std::move(metrics));
+          },
+          [&](std::size_t, const EnvironmentError& why) {
+            conclude(Failed{StudyFailure::machine, why.message()});
+          });
+    } catch (const InputError& why) {
+      conclude(Failed{StudyFailure::input, why.what()});
+    } catch (const InternalError& why) {
+      conclude(Failed{StudyFailure::defect, why.what()});
+    }
+  }
   show_refused_before(size());
 }
 

@@ -6,6 +6,7 @@ import random
 import signal
 import subprocess
 import time
+from pathlib import Path
 
 import ddpsim_cli as cli
 
@@ -92,6 +93,31 @@ class StudyTest(cli.CliTest):
         self.ok("sweep", "configs/shared-nic.yaml", "--json", "out.json", "--set", "sweep.ddp.bucket_cap=[25MiB, 100MiB]")
         self.assertEqual([row["iteration_s"] for row in self.rows("r.jsonl")], [point["iteration_s"] for point in self.read_json("out.json")["points"]])
         self.assertEqual({row["network"] for row in self.rows("r.jsonl")}, {"simgrid", "alone"})
+
+
+class KilledWorkerTest(cli.CliTest):
+    """Points that need a process each: one that is killed, and one that crashes, are rows, and the others go on."""
+
+    def test_the_rest_goes_on(self):
+        self.write_scenario(more="sweep: {ddp.bucket_cap: [4MiB, 8MiB, 16MiB, 32MiB]}\nengine: {fidelity: exact}\n", world_size=64)
+        sweep = ("sweep", "scenario.yaml", "--jobs", "1", "--results")
+        self.ok(*sweep, "whole.jsonl")
+        process = subprocess.Popen([cli.BINARY, *sweep, "r.jsonl"], cwd=self.folder, stdout=subprocess.PIPE, text=True)
+        seen = []
+        while len(seen) < 2 and process.poll() is None:
+            children = [int(child) for child in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()]
+            for child in children:
+                if child not in seen:
+                    seen.append(child)
+                    os.kill(child, (signal.SIGKILL, signal.SIGSEGV)[len(seen) - 1])
+        self.assertEqual(process.communicate(timeout=cli.TIMEOUT_S)[0], "4 of 4 points are in r.jsonl, 2 of them failed\n")
+        whole, rows = ([json.loads(line) for line in self.read(name).decode().splitlines()] for name in ("whole.jsonl", "r.jsonl"))
+        self.assertEqual([row.get("failed") for row in rows], ["machine", "defect", None, None])
+        self.assertEqual(rows[2:], whole[2:])
+        self.ok(*sweep, "r.jsonl", "--resume")
+        rows = [json.loads(line) for line in self.read("r.jsonl").decode().splitlines()]
+        self.assertEqual([row.get("failed") for row in rows], [None, "defect", None, None])
+        self.assertEqual(rows[0], whole[0])
 
 
 class RefusedTest(cli.CliTest):

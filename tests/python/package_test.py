@@ -47,6 +47,11 @@ def test_nothing_else_is_imported(module):
     assert done.stdout == "False\n"
 
 
+def test_types_agree():
+    done = subprocess.run([sys.executable, "-m", "mypy", "--strict", "--disable-error-code=import-untyped", "-p", "ddpsim"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
 def test_type_stubs():
     package = Path(ddpsim.__file__).parent
     assert (package / "py.typed").exists()

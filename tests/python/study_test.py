@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from pathlib import Path
 
 import pandas
 import pytest
@@ -145,6 +146,24 @@ def test_executors(make, large, one_process, tmp_path):
         large.sweep(executor=executor, results=tmp_path / "r.jsonl", frame=False, progress=False)
         assert (tmp_path / "r.jsonl").read_bytes() == one_process
         assert len(large.sweep(CAPS, executor=executor, progress=False)) == 6
+
+
+def test_mpi(large, one_process, tmp_path):
+    """mpi4py on two ranks, of which one deals out."""
+    mpirun = Path(sys.executable).parent / "mpirun"
+    if not mpirun.exists():
+        pytest.skip("no MPI is installed beside Python")
+    (tmp_path / "job").write_bytes(pickle.dumps(large))
+    (tmp_path / "study.py").write_text("""if True:
+        import pickle, sys
+        from mpi4py.futures import MPIPoolExecutor
+        if __name__ == "__main__":
+            with MPIPoolExecutor() as executor:
+                assert executor.num_workers == 1
+                pickle.load(open("job", "rb")).sweep(executor=executor, results="r.jsonl", frame=False)
+        """)
+    subprocess.run([mpirun, "-n", "2", sys.executable, "-m", "mpi4py.futures", "study.py"], cwd=tmp_path, check=True, timeout=200)
+    assert (tmp_path / "r.jsonl").read_bytes() == one_process
 
 
 class TestDask:
