@@ -14,6 +14,14 @@ foreach(program IN ITEMS ddpsim_capture_program ddpsim_validate_gloo_program ddp
 endforeach()
 set_target_properties(ddpsim_simgrid PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
 install(TARGETS ddpsim_simgrid LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/ddpsim COMPONENT simulator)
-# Beside bin: sim/text/presets.cpp.
-install(DIRECTORY topologies gpus models software fabrics calibrations DESTINATION share/ddpsim COMPONENT simulator
-        FILES_MATCHING PATTERN "*.yaml")
+# ddpsim_install_presets(<folder> <component>): where sim/text/presets.cpp looks for them, with the traces that scenarios name; those of
+# real runs on the testbed stay behind.
+function(ddpsim_install_presets folder component)
+  foreach(kind IN ITEMS topologies gpus models software fabrics calibrations configs)
+    install(DIRECTORY ${PROJECT_SOURCE_DIR}/${kind} DESTINATION ${folder} COMPONENT ${component}
+            FILES_MATCHING PATTERN "*.yaml" PATTERN "testbed-*" EXCLUDE)
+  endforeach()
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/traces DESTINATION ${folder} COMPONENT ${component}
+          FILES_MATCHING PATTERN "*.csv" PATTERN "capture" EXCLUDE PATTERN "torch_gpt2" EXCLUDE)
+endfunction()
+ddpsim_install_presets(share/ddpsim simulator)

@@ -23,6 +23,9 @@ option(DDPSIM_UNITY "Compile ten files of a library as one: half the time from n
 option(DDPSIM_WERROR "Treat compiler warnings as errors" OFF)
 set(DDPSIM_WITH_LIBTORCH AUTO CACHE STRING "LibTorch, for capture and the test against PyTorch's own buckets: AUTO, ON or OFF")
 set_property(CACHE DDPSIM_WITH_LIBTORCH PROPERTY STRINGS AUTO ON OFF)
+set(DDPSIM_WITH_PYTHON AUTO CACHE STRING "The Python package, with nanobind: AUTO, ON or OFF")
+set_property(CACHE DDPSIM_WITH_PYTHON PROPERTY STRINGS AUTO ON OFF)
+option(DDPSIM_PYTHON_SIMGRID "SimGrid's network in the Python package, which then needs this machine's SimGrid" OFF)
 set(DDPSIM_WITH_CUDA AUTO CACHE STRING "Capture on a GPU, with a LibTorch that has CUDA: AUTO, ON or OFF")
 set_property(CACHE DDPSIM_WITH_CUDA PROPERTY STRINGS AUTO ON OFF)
 

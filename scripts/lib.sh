@@ -25,8 +25,22 @@ ensure_packages() {
   "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >&2
 }
 
+# python_tools: sets `tools` to a virtual environment of the python3 in PATH, or PYTHON, with python/requirements.txt.
+python_tools() {
+  local python=${PYTHON:-python3}
+  tools=$root/build/python/tools-$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+  if ! cmp -s "$root/python/requirements.txt" "$tools/requirements.txt"; then
+    say "Installing from PyPI into $tools: what the Python package needs"
+    "$python" -m venv "$tools"
+    "$tools/bin/python" -m pip install --quiet -r "$root/python/requirements.txt" >&2
+    cp "$root/python/requirements.txt" "$tools/requirements.txt"
+  fi
+}
+
 BUILD_PACKAGES=(g++ cmake ninja-build pkg-config libsimgrid-dev libyaml-cpp-dev libfmt-dev nlohmann-json3-dev libcli11-dev
                 libpugixml-dev zlib1g-dev libgsl-dev libboost-dev gnuplot-nox graphviz fonts-dejavu-core)
+# For the Python package; the rest comes from PyPI (python/requirements.txt).
+PYTHON_PACKAGES=(python3-dev python3-venv)
 # OpenBLAS: Debian's LibTorch multiplies with whatever BLAS there is, and the reference BLAS is many times slower.
 TORCH_PACKAGES=(libtorch-dev libopenblas0-pthread)
 # Gloo's headers, which libtorch-dev lacks; network namespaces and shaped links.

@@ -1,5 +1,8 @@
 #include "sim/base/progress_line.hpp"
 
+#include <algorithm>
+
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include "sim/base/standard_error.hpp"
@@ -14,6 +17,15 @@ void ProgressLine::show(std::string_view text) {
   last_ = now;
   visible_ = true;
   print_stderr("\r{}\033[K", text);
+}
+
+void ProgressLine::show_points(std::size_t done, std::size_t all, std::size_t before) {
+  if (!shown_) return;
+  double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
+  double rate = static_cast<double>(done - before) / std::max(seconds, 1e-3);
+  show(rate > 0 ? fmt::format("{} of {} points, {:.3g} a second, {:.0f} s left", done, all, rate,
+                              static_cast<double>(all - done) / rate)
+                : fmt::format("{} of {} points", done, all));
 }
 
 void ProgressLine::clear() {

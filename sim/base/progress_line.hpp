@@ -1,6 +1,7 @@
 #pragma once
 // One line on the terminal that says how far the work is.
 #include <chrono>
+#include <cstddef>
 #include <string_view>
 
 namespace ddpsim {
@@ -15,11 +16,13 @@ class ProgressLine {
   ProgressLine& operator=(const ProgressLine&) = delete;
 
   void show(std::string_view text);
+  // "812 of 10000 points, 405 a second, 23 s left"; `before` of them were done when this was made.
+  void show_points(std::size_t done, std::size_t all, std::size_t before = 0);
   void clear();
 
  private:
   bool shown_, visible_ = false;
-  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now(), last_ = began_;
 };
 
 }  // namespace ddpsim

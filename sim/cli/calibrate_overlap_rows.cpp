@@ -13,6 +13,7 @@
 #include "sim/cli/notes.hpp"
 #include "sim/cli/scenario_options.hpp"
 #include "sim/report/table_parts.hpp"
+#include "sim/study/notes.hpp"
 #include "sim/study/run_all.hpp"
 #include "sim/study/sweep_points.hpp"
 #include "sim/text/physics_calibration.hpp"

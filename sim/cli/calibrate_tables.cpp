@@ -10,11 +10,11 @@
 #include "sim/calibrate/calibration_json.hpp"
 #include "sim/calibrate/fit.hpp"
 #include "sim/cli/measurements.hpp"
-#include "sim/cli/preset_option.hpp"
 #include "sim/cli/scenario_options.hpp"
 #include "sim/report/bandwidth_plot.hpp"
 #include "sim/report/plot.hpp"
 #include "sim/text/nccl_calibration.hpp"
+#include "sim/text/presets.hpp"
 #include "sim/text/topology_file.hpp"
 
 namespace ddpsim::cli {

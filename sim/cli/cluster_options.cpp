@@ -1,7 +1,7 @@
 #include "sim/cli/cluster_options.hpp"
 
 #include "sim/base/limits.hpp"
-#include "sim/cli/preset_option.hpp"
+#include "sim/text/presets.hpp"
 #include "sim/text/topology_file.hpp"
 
 namespace ddpsim::cli {

@@ -12,6 +12,7 @@ Command scale_command();
 Command plan_command();
 Command simulate_command();
 Command sweep_command();
+Command merge_command();
 Command topology_command();
 Command topology_costs_command();   // a subcommand of `topology`
 Command topology_import_command();  // a subcommand of `topology`

@@ -8,7 +8,6 @@
 
 #include "sim/base/output_file.hpp"
 #include "sim/base/quantity.hpp"
-#include "sim/base/suggest.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/scenario_options.hpp"
 #include "sim/report/preset_list.hpp"
@@ -119,34 +118,35 @@ PresetRow fabric_row(const std::string& name) {
           word("about", title_of(path))};
 }
 
-struct Kind {
-  const char* name;
-  PresetKind kind;
-  PresetRow (*row)(const std::string& preset);
-};
-constexpr std::array<Kind, 5> kKinds{{{"models", PresetKind::models, model_row},
-                                      {"gpus", PresetKind::gpus, gpu_row},
-                                      {"topologies", PresetKind::topologies, topology_row},
-                                      {"software", PresetKind::software, software_row},
-                                      {"fabrics", PresetKind::fabrics, fabric_row}}};
+PresetRow config_row(const std::string& name) {
+  return {word("name", name), word("about", title_of(*find_preset(PresetKind::configs, name)))};
+}
 
-const Kind& kind_named(const std::string& name) {
-  std::vector<std::string> names;
-  for (const auto& kind : kKinds) {
-    if (kind.name == name) return kind;
-    names.emplace_back(kind.name);
+PresetRow row_of(PresetKind kind, const std::string& name) {
+  switch (kind) {
+    case PresetKind::topologies:
+      return topology_row(name);
+    case PresetKind::gpus:
+      return gpu_row(name);
+    case PresetKind::models:
+      return model_row(name);
+    case PresetKind::software:
+      return software_row(name);
+    case PresetKind::fabrics:
+      return fabric_row(name);
+    case PresetKind::configs:
+      return config_row(name);
   }
-  throw InputError(fmt::format("nothing of the kind '{}' can be listed{}", name, did_you_mean(name, names)),
-                   fmt::format("the kinds are {}", fmt::join(names, ", ")));
+  return {};
 }
 
 void list(const ListOptions& options) {
   check_outputs({{"--json", options.json}});
-  const auto& kind = kind_named(options.kind);
+  auto kind = preset_kind(options.kind);
   std::vector<PresetRow> rows;
-  for (const auto& name : preset_names(kind.kind)) rows.push_back(kind.row(name));
+  for (const auto& name : preset_names(kind)) rows.push_back(row_of(kind, name));
   OutputPhase writing;
-  write_output(options.json, [&] { return preset_json(kind.name, rows); });
+  write_output(options.json, [&] { return preset_json(options.kind, rows); });
   if (options.json != "-") fmt::print("{}", preset_table(rows));
 }
 
@@ -155,11 +155,11 @@ void list(const ListOptions& options) {
 Command list_command() {
   auto options = std::make_shared<ListOptions>();
   return {.name = "list",
-          .description = "Models, GPUs, topologies, software and fabrics that have a name",
+          .description = "Models, GPUs, topologies, software, fabrics and scenarios that have a name",
           .example = "  ddpsim list gpus",
           .options = {{.name = "KIND",
                        .value = &options->kind,
-                       .description = "models, gpus, topologies, software or fabrics",
+                       .description = "models, gpus, topologies, software, fabrics or configs",
                        .is_required = true},
                       output_option("--json", &options->json,
                                     "Write the list as JSON; '-' is standard output", "PATH|-")},

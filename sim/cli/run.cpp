@@ -4,7 +4,7 @@
 
 #include "sim/base/program_exit.hpp"
 #include "sim/cli/commands.hpp"
-#include "sim/cli/version.hpp"
+#include "sim/report/result_json.hpp"
 
 namespace ddpsim::cli {
 namespace {
@@ -15,9 +15,9 @@ Command program() {
               "Predicts how long a data-parallel training iteration takes on a cluster, and which "
               "bucket size is best.",
           .example = "  ddpsim sweep configs/quickstart.yaml --plot sweep.svg",
-          .commands = {simulate_command(), sweep_command(), scale_command(), plan_command(), memory_command(),
-                       calibrate_command(), topology_command(), trace_command(), list_command(),
-                       capture_command(), validate_command()}};
+          .commands = {simulate_command(), sweep_command(), merge_command(), scale_command(), plan_command(),
+                       memory_command(), calibrate_command(), topology_command(), trace_command(),
+                       list_command(), capture_command(), validate_command()}};
 }
 
 }  // namespace
@@ -25,7 +25,8 @@ Command program() {
 int run(int argc, char** argv) {
   start_program();
   try {
-    parse_command_line(program(), fmt::format("ddpsim {} (SimGrid {})", kVersion, kSimGridVersion), argc,
+    auto tool = tool_info();
+    parse_command_line(program(), fmt::format("ddpsim {} (SimGrid {})", tool.version, tool.simgrid), argc,
                        argv)();
     check_standard_output();
     return kOk;

@@ -16,6 +16,7 @@
 #include "sim/config/sweep_axes.hpp"
 #include "sim/report/growth.hpp"
 #include "sim/report/plot.hpp"
+#include "sim/study/notes.hpp"
 #include "sim/study/point_runs.hpp"
 
 namespace ddpsim::cli {

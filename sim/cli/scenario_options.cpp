@@ -7,9 +7,9 @@
 #include <fmt/core.h>
 
 #include "sim/base/output_file.hpp"
-#include "sim/cli/version.hpp"
 #include "sim/config/overrides.hpp"
 #include "sim/text/ds_config.hpp"
+#include "sim/text/presets.hpp"
 
 namespace ddpsim::cli {
 
@@ -22,9 +22,16 @@ Option output_option(std::string name, std::string* path, std::string descriptio
 }
 
 void ScenarioOptions::add_to(Command& command) {
+  command.run = [this, run = std::move(command.run)] {
+    file = preset_path(PresetKind::configs, "FILE", file);
+    run();
+  };
   command.options.insert(
       command.options.end(),
-      {{.name = "FILE", .value = &file, .description = "Scenario file (YAML)", .is_required = true},
+      {{.name = "FILE",
+        .value = &file,
+        .description = "Scenario: a name ('ddpsim list configs') or a file (YAML)",
+        .is_required = true},
        {.name = "--set",
         .value = &overrides,
         .description = "Override a scenario key: key.path=value; removes its sweep axis (repeatable)",
@@ -115,10 +122,6 @@ void write_output(const std::string& destination, const std::string& text) {
     std::cout << text;
   else
     write_whole_file(destination, text);
-}
-
-ToolInfo tool_info() {
-  return {kVersion, kSimGridVersion};
 }
 
 }  // namespace ddpsim::cli

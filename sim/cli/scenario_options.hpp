@@ -54,6 +54,4 @@ void check_inputs_survive(const std::vector<std::string>& inputs,
 void write_output(const std::string& destination, const std::function<std::string()>& text);
 void write_output(const std::string& destination, const std::string& text);
 
-ToolInfo tool_info();
-
 }  // namespace ddpsim::cli

@@ -14,7 +14,6 @@
 #include "sim/cli/scenario_options.hpp"
 #include "sim/config/overrides.hpp"
 #include "sim/config/sweep_axes.hpp"
-#include "sim/engine/broadcasts.hpp"
 #include "sim/report/chrome_timeline.hpp"
 #include "sim/report/console.hpp"
 #include "sim/report/measured_iterations.hpp"
@@ -22,8 +21,9 @@
 #include "sim/report/result_csv.hpp"
 #include "sim/study/best_caps.hpp"
 #include "sim/study/explain.hpp"
-#include "sim/study/point_runs.hpp"
+#include "sim/study/notes.hpp"
 #include "sim/study/run_all.hpp"
+#include "sim/study/simulate_once.hpp"
 #include "sim/text/scenario_reader.hpp"
 
 namespace ddpsim::cli {
@@ -119,11 +119,8 @@ void simulate(const SimulateOptions& options) {
   auto root = options.scenario.load(of_ds_config);
   auto axes = config::take_sweep_axes(root);  // checked, and left out: one scenario is simulated
   Scenario scenario = ScenarioReader(options.scenario.file).read(root);
-  auto notes = notes_of({&scenario, 1}, unchanged({&scenario, 1}));
+  auto notes = notes_before(scenario, axes);
   notes.insert(notes.begin(), of_ds_config.begin(), of_ds_config.end());
-  for (const auto& axis : axes)
-    notes.push_back(
-        {"sweep-left-out", fmt::format("the sweep over {} is left out; see 'ddpsim sweep'", axis.key)});
   if (!options.scenario.quiet) print_notes(notes);
   if (options.best_caps) check_best_caps(scenario);
   check_shared_model(options, scenario);
@@ -132,18 +129,11 @@ void simulate(const SimulateOptions& options) {
   std::vector<MeasuredIteration> measured;
   if (const auto& path = scenario.validation.measured) measured = read_measured_iterations(*path);
   auto recorded = read_recorded(options.recorded, scenario);
-  Prediction prediction;
-  IterationMetrics metrics;
-  run_points(unchanged({&scenario, 1}), 1,
-             [&](std::size_t, const Prediction& result, IterationMetrics numbers) {
-               prediction = result;
-               metrics = std::move(numbers);
-             });
-  metrics.construction_broadcast = construction_broadcast(scenario);
-  if (metrics.memory && !metrics.memory->fits()) {
-    Note note{"memory-exceeded", fit_line(*metrics.memory) + " ('ddpsim memory' says what would fit)"};
-    if (!options.scenario.quiet && !options.scenario.prints_summary()) print_notes({&note, 1});
-    notes.push_back(std::move(note));
+  const auto simulated = simulate_once(scenario);
+  const auto& metrics = simulated.metrics;
+  if (auto note = memory_note(metrics)) {
+    if (!options.scenario.quiet && !options.scenario.prints_summary()) print_notes({&*note, 1});
+    notes.push_back(*std::move(note));
   }
   if (options.scenario.prints_summary()) print_iteration(std::cout, metrics);
   if (auto match = matching(measured, metrics); match && options.scenario.prints_summary())
@@ -180,7 +170,8 @@ void simulate(const SimulateOptions& options) {
                [&] { return simulate_json(metrics, tool_info(), comparison, notes, best); });
   write_output(options.scenario.csv, [&] { return buckets_csv(metrics); });
   if (!options.timeline.empty())
-    write_whole_file(options.timeline, chrome_timeline_json(prediction.timeline, context_of(scenario)));
+    write_whole_file(options.timeline,
+                     chrome_timeline_json(simulated.prediction.timeline, context_of(scenario)));
 }
 
 }  // namespace

@@ -13,12 +13,14 @@
 #include "sim/cli/commands.hpp"
 #include "sim/cli/notes.hpp"
 #include "sim/cli/scenario_options.hpp"
+#include "sim/cli/study.hpp"
 #include "sim/config/sweep_axes.hpp"
 #include "sim/report/console.hpp"
 #include "sim/report/measured_iterations.hpp"
 #include "sim/report/plot.hpp"
 #include "sim/report/result_csv.hpp"
 #include "sim/report/sweep_table.hpp"
+#include "sim/study/notes.hpp"
 #include "sim/study/point_runs.hpp"
 #include "sim/study/sweep_points.hpp"
 
@@ -27,6 +29,7 @@ namespace {
 
 struct SweepOptions {
   ScenarioOptions scenario;
+  StudyOptions study;
   std::string plot;
   unsigned jobs = std::max(1U, std::thread::hardware_concurrency());
   bool exact_optimum = false;
@@ -91,7 +94,7 @@ std::optional<std::string> run_sweep(const SweepOptions& options, const SweepPla
     point.measured = matching(result.measured, point.metrics);
     progress.clear();
     if (prints) table.row(point);
-    progress.show(fmt::format("{} of {} points", ++next, plan.points.size()));
+    progress.show_points(++next, plan.points.size());
     point.metrics.buckets = std::vector<BucketMetrics>();  // of thousands of points too many to keep, and no
                                                            // output of a sweep has them
     result.points.push_back(std::move(point));
@@ -134,6 +137,7 @@ std::optional<std::string> run_sweep(const SweepOptions& options, const SweepPla
 }
 
 void sweep(const SweepOptions& options) {
+  if (!options.study.results.empty()) return run_study(options.scenario, options.study, options.jobs);
   options.scenario.check_outputs({{"--plot", options.plot}});
   if (!options.plot.empty()) check_plot_path(options.plot);
   std::vector<Note> of_ds_config;
@@ -191,6 +195,7 @@ Command sweep_command() {
        {.name = "--exact-optimum",
         .value = &options->exact_optimum,
         .description = "Instead of a grid of caps, try every bucket assignment that any cap can give"}});
+  options->study.add_to(command);
   return command;
 }
 

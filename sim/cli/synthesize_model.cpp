@@ -4,9 +4,9 @@
 
 #include "sim/base/quantity.hpp"
 #include "sim/base/source.hpp"
-#include "sim/cli/preset_option.hpp"
 #include "sim/report/metrics.hpp"
 #include "sim/text/gpu_file.hpp"
+#include "sim/text/presets.hpp"
 #include "sim/text/software_file.hpp"
 #include "sim/text/workload_model.hpp"
 

@@ -9,12 +9,12 @@
 #include "sim/base/standard_error.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/notes.hpp"
-#include "sim/cli/preset_option.hpp"
 #include "sim/cli/scenario_options.hpp"
 #include "sim/cli/synthesize_model.hpp"
 #include "sim/compute/synthesize.hpp"
 #include "sim/text/gpu_file.hpp"
 #include "sim/text/model_file.hpp"
+#include "sim/text/presets.hpp"
 #include "sim/text/workload_model.hpp"
 #include "sim/trace/trace_file.hpp"
 

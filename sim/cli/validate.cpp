@@ -18,6 +18,7 @@
 #include "sim/cli/notes.hpp"
 #include "sim/config/overrides.hpp"
 #include "sim/report/plot.hpp"
+#include "sim/study/notes.hpp"
 #include "sim/study/point_runs.hpp"
 
 namespace ddpsim::cli {

@@ -19,6 +19,7 @@
 #include "sim/cli/validate.hpp"
 #include "sim/cli/validate_plan.hpp"
 #include "sim/report/measured_iterations.hpp"
+#include "sim/study/notes.hpp"
 
 namespace ddpsim::cli {
 namespace {

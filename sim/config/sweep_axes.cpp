@@ -118,7 +118,7 @@ std::vector<Value> axis_values(const Entry& axis) {
 
 }  // namespace
 
-std::vector<SweepAxis> take_sweep_axes(Value& root) {
+std::vector<SweepAxis> take_sweep_axes(Value& root, std::size_t most) {
   std::vector<SweepAxis> axes;
   Entry* sweep = root.find("sweep");
   if (!sweep) return axes;
@@ -131,8 +131,8 @@ std::vector<SweepAxis> take_sweep_axes(Value& root) {
       throw InputError(axis.key_span, "a sweep cannot sweep itself", "name a scenario key");
     axes.push_back({axis.key, axis.key_span, axis_values(axis)});
     points *= axes.back().values.size();
-    if (points > kMostSweepPoints)
-      throw InputError(axis.key_span, fmt::format("the sweep has more than {} points", kMostSweepPoints),
+    if (points > most)
+      throw InputError(axis.key_span, fmt::format("the sweep has more than {} points", most),
                        "use fewer values");
   }
   std::erase_if(root.entries, [](const Entry& e) { return e.key == "sweep"; });

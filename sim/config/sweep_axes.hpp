@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/base/limits.hpp"
 #include "sim/config/value.hpp"
 
 namespace ddpsim::config {
@@ -16,7 +17,7 @@ struct SweepAxis {
 // Removes the `sweep` section from the scenario and returns its axes: lists as they are, and
 // {from, to, points, spacing: log|linear} expanded (sizes rounded to whole bytes, whole numbers to whole
 // numbers, values that round to the same number once). Throws InputError for empty axes, nested values that
-// are no scalars and more than kMostSweepPoints points in all.
-std::vector<SweepAxis> take_sweep_axes(Value& root);
+// are no scalars and more than `most` points in all.
+std::vector<SweepAxis> take_sweep_axes(Value& root, std::size_t most = kMostSweepPoints);
 
 }  // namespace ddpsim::config

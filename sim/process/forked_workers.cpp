@@ -17,11 +17,14 @@
 
 #include "sim/base/check.hpp"
 #include "sim/base/source.hpp"
+#include "sim/process/interrupts.hpp"
 
 namespace ddpsim {
 namespace {
 
 enum Verdict : char { kDone = 'd', kInputError = 'i', kEnvironmentError = 'e', kInternalError = 'x' };
+
+constexpr int kLongestWait = 200;  // milliseconds: an interrupt may come to another thread
 
 struct Child {
   std::size_t task;
@@ -91,6 +94,7 @@ Child start(std::size_t index, const std::function<std::string(std::size_t)>& ta
     if (getppid() != parent) _exit(1);
     for (int signal : {SIGINT, SIGTERM, SIGPIPE}) std::signal(signal, SIG_DFL);
     close(ends[0]);
+    set_interrupt_check({});  // the parent's
     run_child(ends[1], index, task);
   }
   close(ends[1]);
@@ -184,7 +188,8 @@ void run_in_forked_workers(std::size_t n, unsigned jobs, const std::function<std
     }
     std::vector<pollfd> polled;
     for (const auto& child : children.running) polled.push_back({child.pipe, POLLIN, 0});
-    if (poll(polled.data(), polled.size(), -1) < 0 && errno != EINTR)
+    check_interrupts();
+    if (poll(polled.data(), polled.size(), kLongestWait) < 0 && errno != EINTR)
       throw InternalError(fmt::format("poll failed: {}", std::strerror(errno)));
     for (std::size_t i = polled.size(); i-- > 0;) {
       if ((polled[i].revents & (POLLIN | POLLHUP | POLLERR)) == 0 || !drain(children.running[i])) continue;

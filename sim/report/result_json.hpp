@@ -17,6 +17,7 @@ struct ToolInfo {
   std::string version;
   std::string simgrid;  // the version of the engine
 };
+ToolInfo tool_info();  // this build
 
 // Which scenario was swept.
 struct ScenarioInfo {

@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "sim/base/check.hpp"
+#include "sim/process/interrupts.hpp"
 #include "sim/study/prediction.hpp"
 
 namespace ddpsim {
@@ -98,6 +99,7 @@ void predict_each(std::size_t n, unsigned jobs, bool in_children,
         n, jobs, [&](std::size_t i) { return pack(task(i)); },
         [&](std::size_t i, const std::string& bytes) { on_prediction(i, unpack(bytes)); }, on_lost);
   for (std::size_t i = 0; i < n; ++i) {
+    check_interrupts();
     std::optional<Prediction> prediction;
     try {
       prediction = task(i);

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <functional>
-#include <span>
+#include <numeric>
 
 #include <fmt/core.h>
 
@@ -100,31 +100,80 @@ void add_exact_caps(const config::Value& root, const std::vector<std::string>& v
 
 }  // namespace
 
-SweepPlan plan_grid(const config::Value& root, std::vector<config::SweepAxis> axes, ScenarioReader& reader) {
-  check_axes(axes);
-  std::stable_partition(axes.begin(), axes.end(),
+SweepGrid::SweepGrid(std::vector<config::SweepAxis> axes) : axes_(std::move(axes)) {
+  check_axes(axes_);
+  std::stable_partition(axes_.begin(), axes_.end(),
                         [](const auto& axis) { return axis.key != kBucketCapAxis; });
-  SweepPlan plan{as_written(axes), {}, {}, {}, {}};
+}
+
+std::size_t SweepGrid::size() const {
+  std::size_t size = 1;
+  for (const auto& axis : axes_) size *= axis.values.size();
+  return size;
+}
+
+std::vector<std::size_t> SweepGrid::indices(std::size_t point) const {
+  std::vector<std::size_t> indices(axes_.size());
+  for (std::size_t axis = axes_.size(); axis-- > 0;) {
+    indices[axis] = point % axes_[axis].values.size();
+    point /= axes_[axis].values.size();
+  }
+  return indices;
+}
+
+std::vector<std::string> SweepGrid::values(std::size_t point) const {
+  auto at = indices(point);
+  std::vector<std::string> values;
+  for (std::size_t axis = 0; axis < axes_.size(); ++axis)
+    values.push_back(axes_[axis].values[at[axis]].scalar);
+  return values;
+}
+
+void SweepGrid::set(config::Value& root, std::size_t point) const {
+  auto at = indices(point);
+  for (std::size_t axis = 0; axis < axes_.size(); ++axis)
+    config::set_at(root, axes_[axis].key, axes_[axis].values[at[axis]], axes_[axis].span);
+}
+
+SweepPlan plan_points(const config::Value& root, const SweepGrid& grid, std::span<const std::size_t> numbers,
+                      ScenarioReader& reader, const OnRefused& on_refused) {
+  SweepPlan plan{as_written(grid.axes()), {}, {}, {}, {}};
   std::span<const config::Value> caps;
-  if (!axes.empty() && axes.back().key == kBucketCapAxis) caps = axes.back().values;
+  if (!grid.axes().empty() && grid.axes().back().key == kBucketCapAxis) caps = grid.axes().back().values;
   std::vector<PointOfGroup> points;
   KnownBuckets known;
-  for_each_combination(root, axes, [&](const config::Value& point, const std::vector<std::string>& values) {
-    auto number = points.size();
-    bool opens_group = caps.empty() || number % caps.size() == 0;
+  std::optional<std::size_t> group;  // of the last scenario that was read
+  auto point_root = root;
+  for (auto number : numbers) {
     std::optional<Bytes> cap;
-    if (!opens_group) cap = cap_of_variant(caps[number % caps.size()], plan.scenarios.back());
-    if (!cap) {
-      plan.scenarios.push_back(reader.read(point));
-      known = {};
+    if (!caps.empty() && group == number / caps.size())
+      cap = cap_of_variant(caps[number % caps.size()], plan.scenarios.back());
+    try {
+      if (!cap) {
+        grid.set(point_root, number);
+        plan.scenarios.push_back(reader.read(point_root));
+        known = {};
+        if (!caps.empty()) group = number / caps.size();
+      }
+      const auto& base = plan.scenarios.back();
+      plan.same_as.push_back(known.first_with(points.size(), base.plan, base.ddp, cap));
+    } catch (const InputError& why) {
+      on_refused(number, why);
+      continue;
     }
-    const auto& base = plan.scenarios.back();
-    plan.same_as.push_back(known.first_with(number, base.plan, base.ddp, cap));
     points.push_back({plan.scenarios.size() - 1, cap});
-    plan.axis_values.push_back(values);
-  });
+    plan.axis_values.push_back(grid.values(number));
+    plan.numbers.push_back(number);
+  }
   add_points(points, plan);
   return plan;
+}
+
+SweepPlan plan_grid(const config::Value& root, std::vector<config::SweepAxis> axes, ScenarioReader& reader) {
+  SweepGrid grid(std::move(axes));
+  std::vector<std::size_t> all(grid.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  return plan_points(root, grid, all, reader, [](std::size_t, const InputError&) { throw; });
 }
 
 SweepPlan expanded(SweepPlan plan) {

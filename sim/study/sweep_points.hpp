@@ -1,5 +1,8 @@
 #pragma once
 // The scenarios of a sweep, validated before anything runs.
+#include <cstddef>
+#include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -11,16 +14,40 @@
 
 namespace ddpsim {
 
+// The cartesian product of axes, the first varying slowest; the bucket cap always varies fastest, so that
+// each group's points stand together.
+class SweepGrid {
+ public:
+  // Throws InputError for an axis that cannot be swept.
+  explicit SweepGrid(std::vector<config::SweepAxis> axes);
+
+  [[nodiscard]] std::size_t size() const;
+  [[nodiscard]] const std::vector<config::SweepAxis>& axes() const { return axes_; }
+  [[nodiscard]] std::vector<std::string> values(std::size_t point) const;  // as written, one an axis
+  // Puts a point's values into the scenario. Throws InputError where an axis' key cannot be there.
+  void set(config::Value& root, std::size_t point) const;
+
+ private:
+  [[nodiscard]] std::vector<std::size_t> indices(std::size_t point) const;  // into the axes' values
+
+  std::vector<config::SweepAxis> axes_;
+};
+
 struct SweepPlan {
   std::vector<AxisValues> axes;
   std::vector<std::vector<std::string>> axis_values;  // one a point, one value an axis
   std::vector<Scenario> scenarios;                    // mostly one a group, of which points are variants
   std::vector<ScenarioVariant> points;
   std::vector<std::size_t> same_as;  // by point, the first one with the same buckets in all: mostly itself
+  std::vector<std::size_t> numbers = {};  // of the points in the grid
 };
 
-// The cartesian product of all axes, the first varying slowest; the bucket cap always varies fastest, so
-// that each group's rows stand together.
+// Some points of a grid, by number, ascending; `on_refused` in place of one that is no valid scenario.
+using OnRefused = std::function<void(std::size_t number, const InputError& why)>;
+SweepPlan plan_points(const config::Value& root, const SweepGrid& grid, std::span<const std::size_t> numbers,
+                      ScenarioReader& reader, const OnRefused& on_refused);
+
+// All points of the grid. Throws InputError where one is no valid scenario.
 SweepPlan plan_grid(const config::Value& root, std::vector<config::SweepAxis> axes, ScenarioReader& reader);
 
 // The same with a scenario of its own for every point.

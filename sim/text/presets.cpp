@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include <dlfcn.h>
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
@@ -21,29 +22,49 @@ struct KindNames {
   const char* folder;
   const char* one;
 };
-constexpr std::array<KindNames, 5> kKinds{{{"topologies", "topology"},
+constexpr std::array<KindNames, 6> kKinds{{{"topologies", "topology"},
                                            {"gpus", "GPU"},
                                            {"models", "model"},
                                            {"software", "software"},
-                                           {"fabrics", "fabric"}}};
+                                           {"fabrics", "fabric"},
+                                           {"configs", "scenario"}}};
 
 const KindNames& names_of(PresetKind kind) {
   return kKinds[static_cast<std::size_t>(kind)];
 }
 
-// DDPSIM_PRESETS; beside an installed program; the sources that it was built from.
+// The shared object that this code is in; without '/' it is a program.
+fs::path own_object() {
+  Dl_info info{};
+  static const char in_it = 0;
+  return dladdr(&in_it, &info) != 0 && info.dli_fname ? fs::path(info.dli_fname) : fs::path();
+}
+
+// DDPSIM_PRESETS; beside an installed module or program; the sources that it was built from.
 fs::path presets_folder() {
   if (const char* folder = std::getenv("DDPSIM_PRESETS")) return folder;
-  static const fs::path beside_program = [] {
+  static const fs::path installed = [] {
     std::error_code unreadable;
-    auto installed =
-        fs::read_symlink("/proc/self/exe", unreadable).parent_path().parent_path() / "share/ddpsim";
-    return fs::is_directory(installed, unreadable) ? installed : fs::path(DDPSIM_PRESETS_FOLDER);
+    auto program = fs::read_symlink("/proc/self/exe", unreadable);
+    for (const auto& folder :
+         {own_object().parent_path() / "share/ddpsim", program.parent_path().parent_path() / "share/ddpsim"})
+      if (folder.is_absolute() && fs::is_directory(folder, unreadable)) return folder;
+    return fs::path(DDPSIM_PRESETS_FOLDER);
   }();
-  return beside_program;
+  return installed;
 }
 
 }  // namespace
+
+PresetKind preset_kind(const std::string& name) {
+  std::vector<std::string> names;
+  for (std::size_t kind = 0; kind < kKinds.size(); ++kind) {
+    if (kKinds[kind].folder == name) return static_cast<PresetKind>(kind);
+    names.emplace_back(kKinds[kind].folder);
+  }
+  throw InputError(fmt::format("nothing of the kind '{}' can be listed{}", name, did_you_mean(name, names)),
+                   fmt::format("the kinds are {}", fmt::join(names, ", ")));
+}
 
 std::optional<std::string> find_preset(PresetKind kind, std::string_view name) {
   auto path = presets_folder() / names_of(kind).folder / fmt::format("{}.yaml", name);
@@ -72,6 +93,15 @@ std::optional<std::string> preset_file(PresetKind kind, const config::Value& val
       value.span,
       fmt::format("no {} of the name '{}'{}", names_of(kind).one, word, did_you_mean(word, names)),
       fmt::format("'ddpsim list {}' lists them; a path has a '/' or an extension", names_of(kind).folder));
+}
+
+std::string preset_path(PresetKind kind, const std::string& option, const std::string& given) {
+  std::error_code unreadable;
+  auto status = fs::status(given, unreadable);
+  // A folder may have a preset's name; a pipe is as good as a file.
+  if (fs::exists(status) && !fs::is_directory(status)) return given;
+  config::Value word{config::Value::Kind::scalar, whole_file(make_source(option, given)), given, {}, {}};
+  return preset_file(kind, word).value_or(given);
 }
 
 }  // namespace ddpsim

@@ -1,5 +1,6 @@
 #pragma once
-// Files that come with ddpsim and have a name: topologies, GPUs, models, software, fabrics.
+// Files that come with ddpsim and have a name: topologies, GPUs, models, software, fabrics,
+// scenarios.
 #include <optional>
 #include <string>
 #include <string_view>
@@ -9,7 +10,10 @@
 
 namespace ddpsim {
 
-enum class PresetKind { topologies, gpus, models, software, fabrics };
+enum class PresetKind { topologies, gpus, models, software, fabrics, configs };
+
+// By what `ddpsim list` calls it: "gpus". Throws InputError.
+PresetKind preset_kind(const std::string& name);
 
 // The file of `name` ("h100-sxm"), without extension; none: no preset of that name has one.
 std::optional<std::string> find_preset(PresetKind kind, std::string_view name);
@@ -18,5 +22,9 @@ std::vector<std::string> preset_names(PresetKind kind);  // sorted; models: thos
 // A word without '/' and '.' is a preset's name: its file, or an error that names the closest preset.
 // Anything else is a path: none.
 std::optional<std::string> preset_file(PresetKind kind, const config::Value& value);
+
+// The path to open for what an option or argument was given: a file of that path, else the preset of that
+// name. Throws InputError, naming the option, for a word that is neither.
+std::string preset_path(PresetKind kind, const std::string& option, const std::string& given);
 
 }  // namespace ddpsim

@@ -89,7 +89,7 @@ class CliTest(unittest.TestCase):
     def copy_data(self):
         """The data a user finds in the repository, where the tests may write beside it."""
         for name in ("calibrations", "configs", "fabrics", "gpus", "measurements", "models", "topologies", "traces", "tests/topology/fixtures",
-                     "tests/trace/data", "tests/trace/import/data", "validate/published", "validate/results"):
+                     "tests/trace/data", "tests/trace/import/data", "validate/published", "validate/results", "examples"):
             shutil.copytree(SOURCE_ROOT / name, self.folder / name)
 
     def write_scenario(self, trace=None, more="", world_size=8, topology=RING):

@@ -208,7 +208,7 @@ class ProcessesTest(cli.CliTest):
 class LibraryTest(cli.CliTest):
     """SimGrid's own library is not beside the program."""
 
-    def test_only_what_needs_it_fails(self):
+    def test_only_what_asks_for_it_fails(self):
         self.copy_data()
         program = shutil.copy(cli.BINARY, self.folder / "ddpsim")
 
@@ -218,12 +218,19 @@ class LibraryTest(cli.CliTest):
 
         self.assertEqual(run("sweep", *ALONE).returncode, 0)
         for command in ("simulate", "sweep"):
-            done = run(command, CONTENDED)
+            done = run(command, CONTENDED, "--set", "engine.network=simgrid")
             self.assertEqual(done.returncode, ENVIRONMENT, done.stderr)
             self.assertIn(f"error: SimGrid cannot be loaded: {LIBRARY}: cannot open shared object file", done.stderr)
             self.assertIn("\nhint: --set engine.network=builtin does without\n", done.stderr)
-        builtin, simulated = (json.loads(run("simulate", CONTENDED, "--json", "-", "--set", "engine.network=builtin").stdout),
-                              json.loads(self.ok("simulate", CONTENDED, "--json", "-").stdout))
+        for command in ("simulate", "sweep"):
+            done = run(command, CONTENDED)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("note: SimGrid is not installed; the builtin network shares the links out", done.stderr)
+        alone, builtin, simulated = (json.loads(run("simulate", CONTENDED, "--json", "-").stdout),
+                                     json.loads(run("simulate", CONTENDED, "--json", "-", "--set", "engine.network=builtin").stdout),
+                                     json.loads(self.ok("simulate", CONTENDED, "--json", "-").stdout))
+        self.assertEqual([note["code"] for note in alone.pop("notes")].count("simgrid-missing"), 1)
+        self.assertEqual(alone, {key: value for key, value in builtin.items() if key != "notes"})
         self.assertEqual((builtin["network"], simulated["network"]), ("builtin", "simgrid"))
         self.assertEqual(builtin["simulated_flows"], simulated["simulated_flows"])
         self.assertGreater(builtin["simulated_flows"], 0)

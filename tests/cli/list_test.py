@@ -78,7 +78,7 @@ class ListTest(cli.CliTest):
     def test_an_unknown_kind(self):
         done = self.fails(2, "list", "gpu")
         self.assertEqual(done.stderr, "error: nothing of the kind 'gpu' can be listed; did you mean 'gpus'?\n"
-                                      "hint: the kinds are models, gpus, topologies, software, fabrics\n")
+                                      "hint: the kinds are topologies, gpus, models, software, fabrics, configs\n")
         self.assertEqual(done.stdout, "")
         self.fails(2, "list")
 

@@ -11,6 +11,7 @@ The lines of `sh` blocks that begin with scripts/run are run too; what they prin
 
 After figures changed: pages_test.py BINARY SOURCE_ROOT --update rewrites the blocks; read the difference."""
 import difflib
+import os
 import re
 import subprocess
 import sys
@@ -20,7 +21,9 @@ from pathlib import Path
 import ddpsim_cli as cli
 
 DOTS = "..."
-PAGES = ["README.md", "docs/guide/your-own-job.md", "docs/guide/your-cluster.md", "docs/guide/your-measurements.md", "docs/guide/coursework.md", "docs/guide/which-method.md"]
+# The interpreter of a build with the Python package; without one commands with python3 are left out.
+PACKAGE = os.environ.get("DDPSIM_PYTHON")
+PAGES = ["README.md", "docs/guide/your-own-job.md", "docs/guide/your-cluster.md", "docs/guide/your-measurements.md", "docs/guide/coursework.md", "docs/guide/which-method.md", "docs/guide/research.md"]
 
 
 class Command:
@@ -29,6 +32,8 @@ class Command:
 
     def runs_here(self):
         """Not what takes minutes on a machine left alone: tests/cli/validate_test.py has short ones."""
+        if self.line.startswith("python3 "):
+            return PACKAGE is not None
         return self.line.startswith("scripts/run") and not (self.line.startswith("scripts/run validate") and "--measured" not in self.line)
 
 
@@ -112,7 +117,10 @@ class Runner:
         if command.line.startswith("scripts/run capture") and not self.captures:
             (self.folder / "gpt2-cpu.csv").write_bytes((cli.SOURCE_ROOT / "traces/gpt2-cpu.csv").read_bytes())
             return None
-        done = subprocess.run(["sh", "-c", command.line], cwd=self.folder, env=cli.environment(), capture_output=True, timeout=5 * cli.TIMEOUT_S, check=False)
+        own = cli.environment()
+        if PACKAGE:
+            own = cli.environment(PYTHONPATH=str(cli.BINARY.parents[1] / "python"), PATH=f"{Path(PACKAGE).parent}:{os.environ['PATH']}")
+        done = subprocess.run(["sh", "-c", command.line], cwd=self.folder, env=own, capture_output=True, timeout=5 * cli.TIMEOUT_S, check=False)
         if done.returncode:
             raise AssertionError(f"{command.line}\n{done.stderr.decode()}")
         return [line.rstrip() for line in done.stdout.decode().splitlines()]

@@ -1,0 +1,13 @@
+"""Predicts how long a data-parallel training iteration takes on a cluster, and which bucket size is best.
+
+    import ddpsim
+    job = ddpsim.Job.load("quickstart")
+    print(job.simulate().iteration_s, job.best_cap().bucket_cap_mb)
+"""
+from ddpsim._core import version as __version__
+from ddpsim.costs import collective_time, presets
+from ddpsim.errors import InputError
+from ddpsim.frames import read_results
+from ddpsim.job import BestCap, Job, Result
+
+__all__ = ["BestCap", "InputError", "Job", "Result", "__version__", "collective_time", "presets", "read_results"]

@@ -1,0 +1,45 @@
+"""Rows of a study as a table. Needs pandas."""
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any, Iterable
+
+if TYPE_CHECKING:
+    import pandas
+
+
+def _columns(row: dict[str, Any]) -> dict[str, Any]:
+    """A column for each axis and each number or word; lists of collectives are left out."""
+    columns = {"point": row["point"], **row["axes"]}
+    for key, value in row.items():
+        if key in ("point", "points", "study", "axes"):
+            continue
+        if key == "iteration_range_s":
+            columns["iteration_least_s"], columns["iteration_most_s"] = value
+        elif key == "losses":
+            columns.update({f"loss_{loss['cause']}_s": loss["seconds"] for loss in value})
+        elif isinstance(value, dict):
+            columns.update({f"{key}_{below}": one for below, one in value.items() if not isinstance(one, (dict, list))})
+        elif not isinstance(value, list):
+            columns[key] = value
+    return columns
+
+
+def frame_of(rows: Iterable[str]) -> pandas.DataFrame:
+    import pandas
+    parsed = [json.loads(row) for row in rows]
+    frame = pandas.DataFrame([_columns(row) for row in parsed])
+    for axis in parsed[0]["axes"] if parsed else ():
+        try:
+            frame[axis] = pandas.to_numeric(frame[axis])
+        except (TypeError, ValueError):
+            pass    # "25MiB" stays as it is written
+    return frame.set_index("point") if parsed else frame
+
+
+def read_results(path: str | os.PathLike[str]) -> pandas.DataFrame:
+    """The finished points of a file that `ddpsim sweep --results` or `Job.sweep(results=...)` writes: one row a point, units in the names of
+    columns; failed ones have `failed` and `error`."""
+    with open(path, encoding="utf-8") as file:
+        return frame_of(line for line in file if line.endswith("\n"))

@@ -1,0 +1,172 @@
+"""A scenario: simulated, changed, swept."""
+from __future__ import annotations
+
+import json
+import math
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Mapping
+
+from ddpsim import _core, study
+from ddpsim.frames import frame_of, read_results
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    import pandas
+
+_MIB = 1 << 20
+
+
+class Result:
+    """One simulated iteration."""
+
+    def __init__(self, core: _core.Result):
+        self._core = core
+
+    @property
+    def iteration_s(self) -> float:
+        """Seconds that an iteration takes."""
+        return self._core.iteration_s
+
+    def to_json(self) -> str:
+        """The very text that `ddpsim simulate --json` writes."""
+        return self._core.to_json()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as a dictionary (docs/formats.md has every key)."""
+        parsed: dict[str, Any] = json.loads(self.to_json())
+        return parsed
+
+    @property
+    def buckets(self) -> pandas.DataFrame:
+        """One row a bucket. Needs pandas."""
+        import pandas
+        return pandas.DataFrame(self.to_dict()["buckets"])
+
+    def timeline(self, path: str | os.PathLike[str]) -> None:
+        """Writes a timeline that opens in Perfetto or chrome://tracing."""
+        self._core.write_timeline(os.fspath(path))
+
+    def __repr__(self) -> str:
+        return f"<ddpsim.Result: {self.iteration_s:.6g} s an iteration>"
+
+
+@dataclass(frozen=True)
+class BestCap:
+    """The bucket cap that makes an iteration shortest. Caps are in MiB, as DistributedDataParallel's bucket_cap_mb."""
+
+    bucket_cap_mb: float
+    iteration_s: float
+    #: Smallest and largest cap within 0.5 % of the best; the second is infinite where any larger one is.
+    plateau: tuple[float, float]
+    #: Seconds that an iteration takes longer with PyTorch's default cap.
+    default_costs_s: float
+    default_cap_mb: float
+    #: How many caps, or bucket assignments, were tried.
+    tried: int
+
+
+def _as_mb(size: float) -> float:
+    """The shortest number of MiB that is so many bytes to DistributedDataParallel, which drops parts of a byte."""
+    for parts in (10 ** digits for digits in range(7)):
+        mb = math.ceil(size / _MIB * parts) / parts
+        if int(mb * _MIB) == size:
+            return int(mb) if parts == 1 else mb
+    return size / _MIB
+
+
+def _yaml(value: Any) -> str:
+    """As the command line takes it; JSON is YAML."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _axis(values: Any) -> Any:
+    return dict(values) if isinstance(values, Mapping) else list(values)
+
+
+class Job:
+    """A scenario. It never changes: `set` makes another one."""
+
+    def __init__(self, scenario: Mapping[str, Any]):
+        """Of a dictionary with a scenario's sections; paths in it are relative to the current folder."""
+        text = json.dumps(scenario, indent=1, ensure_ascii=False)
+        self._make(text, "Job", os.path.join(os.getcwd(), "Job"), ())
+
+    def _make(self, text: str, name: str, file: str, overrides: tuple[str, ...]) -> None:
+        self._parts = (text, name, file, overrides)
+        self._core = _core.Job(text, name, file, list(overrides))
+
+    @classmethod
+    def _of(cls, *parts: Any) -> Job:
+        job = cls.__new__(cls)
+        job._make(*parts)
+        return job
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Job:
+        """Of a scenario file, or one that has a name (`ddpsim.presets("configs")`)."""
+        file = _core.scenario_path(os.fspath(path))
+        return cls._of(_core.load_text(file), file, file, ())
+
+    def set(self, changes: Mapping[str, Any]) -> Job:
+        """Another job, with these keys changed: {"ddp.bucket_cap": "100MiB"}, as --set does."""
+        text, name, file, overrides = self._parts
+        return self._of(text, name, file, overrides + tuple(f"{key}={_yaml(value)}" for key, value in changes.items()))
+
+    def simulate(self) -> Result:
+        return Result(self._core.simulate())
+
+    def best_cap(self, exact: bool = True) -> BestCap:
+        """Over every bucket assignment that a cap can give; not exact: over some caps from 1 MiB to 1 GiB."""
+        best = self._core.best_cap(exact)
+        most = best.plateau_most_bytes
+        return BestCap(_as_mb(best.cap_bytes), best.iteration_s,
+                       (_as_mb(best.plateau_least_bytes), float("inf") if most is None else _as_mb(most)),
+                       best.with_default_s - best.iteration_s, _as_mb(best.default_cap_bytes), best.tried)
+
+    def sweep(self, axes: Mapping[str, Any] | None = None, *, executor: Executor | None = None, progress: bool = True,
+              results: str | os.PathLike[str] | None = None, resume: bool = False, frame: bool = True) -> pandas.DataFrame | None:
+        """Simulates every combination of the axes' values: {"ddp.bucket_cap": ["1MiB", "25MiB"]}, or
+        {"from": "1MiB", "to": "1GiB", "points": 30, "spacing": "log"}; without any, those of the scenario.
+
+        A DataFrame of one row a point, in the order of the command line. A point that fails is a row with its error.
+        executor: any of concurrent.futures' kind; batches of points travel. results: a file to which every finished
+        point is appended at once; with resume, one that is there is gone on with. frame=False returns None: what is
+        in the file may be more than memory holds.
+        """
+        if not frame and results is None:
+            raise ValueError("frame=False leaves the rows in the file that results= names")
+        job = self
+        if axes is not None:
+            job = self.set({"sweep": {}, **{f"sweep.{key}": _axis(values) for key, values in axes.items()}})
+        if results is None:
+            return frame_of(study.rows(job, executor, progress))
+        study.keep(job, executor, progress, os.fspath(results), resume)
+        return read_results(results) if frame else None
+
+    @property
+    def key(self) -> str:
+        """The same for equal scenarios, wherever and whenever: the key of a study's rows."""
+        return self._core.key()
+
+    def parts(self) -> tuple[Any, ...]:
+        """What the job is made of, for another process; a worker on another machine has another current folder."""
+        text, name, file, overrides = self._parts
+        return (text, name, os.path.abspath(file), overrides)
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        return self.parts()
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        self._make(*state)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Job) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __repr__(self) -> str:
+        _, name, _, overrides = self._parts
+        return f"<ddpsim.Job: {name}{''.join(' ' + one for one in overrides)}>"

@@ -1,0 +1,130 @@
+"""Sweeps whose points are run here, or by any executor, and kept as they finish."""
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Iterator, Mapping, Sequence
+
+from ddpsim import _core
+from ddpsim.errors import InputError
+
+if TYPE_CHECKING:
+    from ddpsim.job import Job
+
+_BATCH = 100          # points that travel together: some 20 ms of work
+_IN_FLIGHT = 400      # batches handed to an executor at once
+
+
+@lru_cache(maxsize=4)
+def _points(*parts: Any) -> _core.Points:
+    text, name, file, overrides = parts
+    return _core.Points(_core.Job(text, name, file, list(overrides)))
+
+
+def run_batch(parts: tuple[Any, ...], batch: Sequence[int], jobs: int) -> str:
+    """The rows of some points: what a worker does."""
+    return _points(*parts).rows(list(batch), jobs)
+
+
+class _Progress:
+    """A line on standard error, from the first second on."""
+
+    def __init__(self, shown: bool, done: int, points: int):
+        self._shown, self._before, self._points = shown, done, points
+        self._began = time.monotonic()
+        self._last = self._began
+        self._width = 0
+
+    def show(self, done: int) -> None:
+        now = time.monotonic()
+        if not self._shown or (now - self._last < 1 and done < self._points):
+            return
+        self._last = now
+        rate = (done - self._before) / max(now - self._began, 1e-3)
+        left = f", {rate:.3g} a second, {(self._points - done) / rate:.0f} s left" if rate else ""
+        self._write(f"{done} of {self._points} points{left}")
+
+    def close(self) -> None:
+        if self._width:
+            print(file=sys.stderr, flush=True)
+
+    def _write(self, text: str) -> None:
+        print("\r" + text.ljust(self._width), end="", file=sys.stderr, flush=True)
+        self._width = len(text)
+
+
+def _batches(points: _core.Points, results: _core.Results | None) -> Iterator[list[int]]:
+    batch: list[int] = []
+    for point in range(len(points)):
+        if results is not None and results.has(point):
+            continue
+        batch.append(point)
+        if len(batch) == _BATCH:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+def _finished(parts: tuple[Any, ...], batches: Iterator[list[int]], executor: Executor | None) -> Iterator[str]:
+    """The rows of each batch, as they come."""
+    if executor is None:
+        for batch in batches:
+            yield run_batch(parts, batch, os.cpu_count() or 1)
+        return
+    running: set[Future[str]] = set()
+    try:
+        for batch in batches:
+            running.add(executor.submit(run_batch, parts, batch, 1))
+            if len(running) >= _IN_FLIGHT:
+                done, running = wait(running, return_when=FIRST_COMPLETED)
+                for one in done:
+                    yield one.result()
+        while running:
+            done, running = wait(running, return_when=FIRST_COMPLETED)
+            for one in done:
+                yield one.result()
+    finally:
+        for one in running:
+            one.cancel()
+
+
+def _points_of(job: Job) -> _core.Points:
+    points = _points(*job.parts())
+    if not points.axes:
+        raise InputError('error: there is nothing to sweep\nhint: name an axis: sweep({"ddp.bucket_cap": ["1MiB", "25MiB"]})')
+    return points
+
+
+def rows(job: Job, executor: Executor | None, progress: bool) -> list[str]:
+    """Runs the points of a job's sweep section: their rows, in order."""
+    points = _points_of(job)
+    line = _Progress(progress, 0, len(points))
+    found: list[str] = []
+    try:
+        for text in _finished(job.parts(), _batches(points, None), executor):
+            found += text.splitlines(keepends=True)
+            line.show(len(found))
+    finally:
+        line.close()
+    return sorted(found, key=lambda row: int(json.loads(row)["point"]))
+
+
+def keep(job: Job, executor: Executor | None, progress: bool, path: str, resume: bool) -> None:
+    """Runs those that a file of results does not have yet, and appends their rows as they come."""
+    points = _points_of(job)
+    file = _core.Results(path, resume, points)
+    done = sum(map(file.has, range(len(points))))
+    line = _Progress(progress, done, len(points))
+    try:
+        for text in _finished(job.parts(), _batches(points, file), executor):
+            file.append(text)
+            done += text.count("\n")
+            line.show(done)
+    finally:
+        line.close()
+    file.finish()

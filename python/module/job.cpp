@@ -1,0 +1,78 @@
+#include "python/module/job.hpp"
+
+#include <algorithm>
+#include <thread>
+
+#include <fmt/core.h>
+
+#include "sim/base/output_file.hpp"
+#include "sim/config/overrides.hpp"
+#include "sim/report/chrome_timeline.hpp"
+#include "sim/report/measured_iterations.hpp"
+#include "sim/report/result_json.hpp"
+#include "sim/study/notes.hpp"
+
+namespace ddpsim::python {
+
+std::string Result::to_json() const {
+  return simulate_json(simulated_.metrics, tool_info(), {}, notes_);
+}
+
+void Result::write_timeline(const std::string& path) const {
+  check_writable(path, "timeline");
+  write_whole_file(path, chrome_timeline_json(simulated_.prediction.timeline, context_of(scenario_)));
+}
+
+Job::Job(const std::string& text, const std::string& name, std::string file,
+         const std::vector<std::string>& overrides)
+    : file_(std::move(file)), root_(config::parse_yaml({make_source(name, text), text}, "a scenario")) {
+  for (const auto& assignment : overrides) config::apply_override(root_, assignment);
+}
+
+Result Job::simulate() const {
+  auto root = root_;
+  auto axes = config::take_sweep_axes(root, kMostStudyPoints);
+  auto scenario = ScenarioReader(file_).read(root);
+  auto notes = notes_before(scenario, axes);
+  auto simulated = simulate_once(scenario);
+  if (auto note = memory_note(simulated.metrics)) notes.push_back(*std::move(note));
+  if (const auto& path = scenario.validation.measured)
+    for (auto& note : unmatched_notes(read_measured_iterations(*path), {&simulated.metrics, 1}))
+      notes.push_back(std::move(note));
+  return {std::move(scenario), std::move(simulated), std::move(notes)};
+}
+
+BestCap Job::best_cap(bool exact) const {
+  auto root = root_;
+  config::take_sweep_axes(root, kMostStudyPoints);
+  ScenarioReader reader(file_);
+  return ddpsim::best_cap(root, reader, exact, std::max(1U, std::thread::hardware_concurrency()));
+}
+
+std::string Job::key() const {
+  auto root = root_;
+  config::take_sweep_axes(root, kMostStudyPoints);
+  return JobKeys(file_).key(root);
+}
+
+std::string Points::key(std::size_t point) {
+  if (point >= size())
+    throw InputError(fmt::format("the sweep has {} points, and no point {}", size(), point));
+  return study_.key(point);
+}
+
+std::vector<std::string> Points::axes() const {
+  std::vector<std::string> axes;
+  for (const auto& axis : study_.grid().axes()) axes.push_back(axis.key);
+  return axes;
+}
+
+std::string Points::rows(const std::vector<std::size_t>& points, unsigned jobs) const {
+  if (!points.empty() && points.back() >= size())
+    throw InputError(fmt::format("the sweep has {} points, and no point {}", size(), points.back()));
+  std::string rows;
+  study_.run(points, jobs, [&](std::size_t, const std::string& row) { rows += row; });
+  return rows;
+}
+
+}  // namespace ddpsim::python

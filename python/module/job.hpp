@@ -1,0 +1,74 @@
+#pragma once
+// A scenario in Python's hands.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/config/value.hpp"
+#include "sim/study/best_cap.hpp"
+#include "sim/study/results_file.hpp"
+#include "sim/study/simulate_once.hpp"
+#include "sim/study/study.hpp"
+
+namespace ddpsim::python {
+
+class Result {
+ public:
+  Result(Scenario scenario, Simulated simulated, std::vector<Note> notes)
+      : scenario_(std::move(scenario)), simulated_(std::move(simulated)), notes_(std::move(notes)) {}
+  [[nodiscard]] double iteration_s() const { return simulated_.metrics.iteration.value(); }
+  [[nodiscard]] std::string to_json() const;
+  void write_timeline(const std::string& path) const;
+
+ private:
+  Scenario scenario_;
+  Simulated simulated_;
+  std::vector<Note> notes_;
+};
+
+// A scenario that has been parsed; reading it as one is what each use begins with.
+class Job {
+ public:
+  // `text` is that of a file that messages call `name`; paths in it are relative to the folder of `file`.
+  // `overrides` are as --set takes them. Throws InputError.
+  Job(const std::string& text, const std::string& name, std::string file,
+      const std::vector<std::string>& overrides);
+
+  [[nodiscard]] Result simulate() const;
+  [[nodiscard]] BestCap best_cap(bool exact) const;
+  [[nodiscard]] std::string key() const;
+
+ private:
+  friend class Points;
+  std::string file_;
+  config::Value root_;
+};
+
+// The points of a job's sweep section.
+class Points {
+ public:
+  explicit Points(const Job& job) : study_(job.file_, job.root_) {}
+  [[nodiscard]] std::size_t size() const { return study_.size(); }
+  [[nodiscard]] std::string key(std::size_t point);
+  [[nodiscard]] std::string rows(const std::vector<std::size_t>& points, unsigned jobs) const;
+  [[nodiscard]] std::vector<std::string> axes() const;
+
+ private:
+  friend class Results;
+  Study study_;
+};
+
+class Results {
+ public:
+  Results(const std::string& path, bool resume, const Points& points)
+      : file_(path, resume, points.study_.id(), points.size()), points_(points.size()) {}
+  [[nodiscard]] bool has(std::size_t point) const { return point < points_ && file_.has(point); }
+  void append(const std::string& rows) { file_.append(rows); }
+  void finish() { file_.finish(); }
+
+ private:
+  ResultsFile file_;
+  std::size_t points_;
+};
+
+}  // namespace ddpsim::python

@@ -1,0 +1,112 @@
+// The extension ddpsim._core: scenarios as they are read, run and written. What Python users see is in
+// python/ddpsim.
+#include <algorithm>
+#include <thread>
+
+#include "python/module/costs.hpp"
+#include "python/module/job.hpp"
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "sim/base/program_exit.hpp"
+#include "sim/base/source.hpp"
+#include "sim/process/interrupts.hpp"
+#include "sim/report/result_json.hpp"
+#include "sim/text/presets.hpp"
+
+namespace nb = nanobind;
+
+namespace ddpsim::python {
+namespace {
+
+constexpr std::size_t kLargestScenario = std::size_t{4} << 20;  // as for config::load_yaml
+
+// A Python exception for each of ours. ddpsim.InputError reads place and hint out of the whole text, which
+// also is all that comes back from a worker process.
+void translate(const std::exception_ptr& exception, void*) {
+  try {
+    std::rethrow_exception(exception);
+  } catch (const InputError& error) {
+    auto type = nb::module_::import_("ddpsim.errors").attr("InputError");
+    PyErr_SetObject(type.ptr(), nb::str(error.what()).ptr());
+  } catch (const std::bad_alloc&) {
+    PyErr_NoMemory();
+  } catch (const std::exception&) {
+    PyErr_SetString(PyExc_RuntimeError, failure_of(exception).message.c_str());
+  }
+}
+
+// Python's own handler of SIGINT says whether there was one, in its main thread.
+void check_signals() {
+  nb::gil_scoped_acquire held;
+  if (PyErr_CheckSignals() != 0) throw nb::python_error();
+}
+
+unsigned all_cores() {
+  return std::max(1U, std::thread::hardware_concurrency());
+}
+
+}  // namespace
+
+NB_MODULE(_core, m) {
+  m.doc() = "What ddpsim is made of; use the package ddpsim.";
+  nb::register_exception_translator(translate);
+  set_interrupt_check(check_signals);
+  auto tool = tool_info();
+  m.attr("version") = tool.version;
+
+  using Released = nb::call_guard<nb::gil_scoped_release>;
+  nb::class_<Result>(m, "Result", "One simulated iteration.")
+      .def_prop_ro("iteration_s", &Result::iteration_s)
+      .def("to_json", &Result::to_json, "What `ddpsim simulate --json -` prints.")
+      .def("write_timeline", &Result::write_timeline, nb::arg("path"), Released());
+  nb::class_<BestCap>(m, "BestCap", "The best bucket cap; sizes in bytes, times in seconds.")
+      .def_prop_ro("cap_bytes", [](const BestCap& best) { return best.cap.value(); })
+      .def_prop_ro("iteration_s", [](const BestCap& best) { return best.iteration.value(); })
+      .def_prop_ro("plateau_least_bytes", [](const BestCap& best) { return best.plateau_least.value(); })
+      .def_prop_ro("plateau_most_bytes",
+                   [](const BestCap& best) -> std::optional<double> {
+                     if (!best.plateau_most) return std::nullopt;
+                     return best.plateau_most->value();
+                   })
+      .def_prop_ro("default_cap_bytes", [](const BestCap& best) { return best.default_cap.value(); })
+      .def_prop_ro("with_default_s", [](const BestCap& best) { return best.with_default.value(); })
+      .def_ro("tried", &BestCap::tried);
+  nb::class_<Job>(m, "Job", "A scenario as text, with what was set on top of it.")
+      .def(nb::init<std::string, std::string, std::string, const std::vector<std::string>&>(),
+           nb::arg("text"), nb::arg("name"), nb::arg("file"), nb::arg("overrides"), Released())
+      .def("simulate", &Job::simulate, Released())
+      .def("best_cap", &Job::best_cap, nb::arg("exact"), Released())
+      .def("key", &Job::key, Released());
+  nb::class_<Points>(m, "Points", "A job's sweep, point by point.")
+      .def(nb::init<const Job&>(), nb::arg("job"), Released())
+      .def("__len__", &Points::size)
+      .def_prop_ro("axes", &Points::axes, "The scenario's keys that are swept.")
+      .def("key", &Points::key, nb::arg("point"), Released())
+      .def("rows", &Points::rows, nb::arg("points"), nb::arg("jobs") = all_cores(), Released(),
+           "The rows of these points, ascending, a line of JSON each.");
+
+  nb::class_<Results>(m, "Results", "The rows of a study on disk.")
+      .def(nb::init<const std::string&, bool, const Points&>(), nb::arg("path"), nb::arg("resume"),
+           nb::arg("points"), Released())
+      .def("has", &Results::has, nb::arg("point"))
+      .def("append", &Results::append, nb::arg("rows"), Released())
+      .def("finish", &Results::finish, Released());
+
+  m.def(
+      "load_text",
+      [](const std::string& path) { return load_text(path, "a scenario", kLargestScenario).text; },
+      nb::arg("path"), Released(), "The text of a scenario's file.");
+  m.def(
+      "scenario_path",
+      [](const std::string& given) { return preset_path(PresetKind::configs, "Job.load", given); },
+      nb::arg("name_or_path"), "The file of a scenario that has a name, or the path itself.");
+  m.def(
+      "presets", [](const std::string& kind) { return preset_names(preset_kind(kind)); }, nb::arg("kind"),
+      "The names of presets, sorted.");
+  add_costs(m);
+}
+
+}  // namespace ddpsim::python

@@ -1,0 +1,36 @@
+#pragma once
+// A finished point of a study as a line of JSON (docs/formats.md, "Results of a study").
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/report/metrics.hpp"
+
+namespace ddpsim {
+
+struct StudyPoint {
+  std::size_t number = 0, of = 0;  // in the study's grid, and how many there are
+  std::string study;               // what tells it from others
+  std::string key;                 // its job's
+  std::vector<std::string> axes, values;
+};
+
+// Who was at fault: the input, the machine, whose memory or processes may be there next time, or ddpsim.
+enum class StudyFailure { input, machine, defect };
+
+// With the line end.
+std::string study_row(const StudyPoint& point, const IterationMetrics& metrics);
+std::string study_row(const StudyPoint& point, StudyFailure failure, std::string_view message);
+
+// What a row says of its point.
+struct StudyRowHead {
+  std::size_t number = 0, of = 0;
+  std::string study;
+  std::optional<StudyFailure> failure;
+};
+// None of a line that is no such row.
+std::optional<StudyRowHead> read_study_row(std::string_view line);
+
+}  // namespace ddpsim

@@ -1,0 +1,110 @@
+#include "sim/study/best_cap.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include "sim/config/overrides.hpp"
+#include "sim/ddp/ddp_rules.hpp"
+#include "sim/study/point_runs.hpp"
+#include "sim/study/sweep_points.hpp"
+
+namespace ddpsim {
+namespace {
+
+constexpr int kGridCaps = 41;  // four an octave, from 1 MiB to 1 GiB
+
+// A cap and the iteration under all caps from it up to the next one.
+struct Tried {
+  Bytes from;
+  Seconds iteration;
+};
+
+std::vector<config::SweepAxis> grid_of_caps(const config::Value& root) {
+  config::SweepAxis axis{std::string(kBucketCapAxis), root.span, {}};
+  for (int i = 0; i < kGridCaps; ++i) {
+    config::Value value;
+    value.kind = config::Value::Kind::scalar;
+    value.span = root.span;
+    value.scalar = fmt::format("{:.0f}MiB", std::exp2(i / 4.0));
+    if (axis.values.empty() || axis.values.back().scalar != value.scalar)
+      axis.values.push_back(std::move(value));
+  }
+  return {std::move(axis)};
+}
+
+std::vector<Tried> run(const SweepPlan& plan, unsigned jobs) {
+  std::vector<ScenarioVariant> simulated;
+  std::vector<std::size_t> place(plan.points.size());
+  for (std::size_t i = 0; i < plan.points.size(); ++i) {
+    place[i] = plan.same_as[i] == i ? simulated.size() : place[plan.same_as[i]];
+    if (plan.same_as[i] == i) simulated.push_back(plan.points[i]);
+  }
+  std::vector<IterationMetrics> results;
+  run_points(simulated, jobs, [&](std::size_t, const Prediction&, IterationMetrics metrics) {
+    metrics.buckets.clear();
+    results.push_back(std::move(metrics));
+  });
+  std::vector<Tried> tried;
+  for (std::size_t i = 0; i < plan.points.size(); ++i) {
+    auto cap = plan.points[i].scenario().plan.bucket_cap;
+    if (!cap)
+      throw InputError("no bucket cap applies here, so there is no best one",
+                       "use strategy: ddp with iteration: steady, and no ddp.bucket_caps");
+    tried.push_back({*cap, results[place[i]].iteration});
+  }
+  return tried;
+}
+
+// Of the caps in [from, to): whole MiB where there is one, else tenths, hundredths, ...; the smallest of
+// them. PyTorch takes int(bucket_cap_mb * 1024 * 1024).
+Bytes roundest(Bytes from, std::optional<Bytes> to) {
+  double mib = from.value() / 0x1p20;
+  for (double parts = 1; parts <= 1e6; parts *= 10) {
+    Bytes cap(std::floor(std::ceil(mib * parts) / parts * 0x1p20));
+    if (cap >= from && (!to || cap < *to)) return cap;
+  }
+  return from;
+}
+
+}  // namespace
+
+BestCap best_cap(const config::Value& root, ScenarioReader& reader, bool exact, unsigned jobs) {
+  auto plan = exact ? plan_exact_optimum(root, {}, reader) : plan_grid(root, grid_of_caps(root), reader);
+  auto tried = run(plan, jobs);
+
+  auto without_cap = root;
+  if (auto* ddp = without_cap.find("ddp"))
+    std::erase_if(ddp->value.entries, [](const config::Entry& entry) { return entry.key == "bucket_cap"; });
+  auto usual = reader.read(without_cap);
+  Seconds with_default;
+  run_points(unchanged({&usual, 1}), jobs,
+             [&](std::size_t, const Prediction&, const IterationMetrics& metrics) {
+               with_default = metrics.iteration;
+             });
+
+  auto best = std::min_element(tried.begin(), tried.end(),
+                               [](const Tried& a, const Tried& b) { return a.iteration < b.iteration; });
+  auto next = [&](auto one) -> std::optional<Bytes> {
+    return one + 1 == tried.end() ? std::nullopt : std::optional((one + 1)->from);
+  };
+  auto is_as_good = [&](const Tried& one) { return one.iteration <= best->iteration * (1 + kPlateau); };
+  auto first = best, last = best;
+  while (first != tried.begin() && is_as_good(*(first - 1))) --first;
+  while (last + 1 != tried.end() && is_as_good(*(last + 1))) ++last;
+
+  BestCap result;
+  result.iteration = best->iteration;
+  result.cap = exact ? roundest(best->from, next(best)) : best->from;
+  result.plateau_least = first->from;
+  if (auto end = next(last)) result.plateau_most = exact ? *end - Bytes(1) : last->from;
+  result.default_cap = usual.plan.bucket_cap.value_or(kDefaultBucketCap);
+  result.with_default = with_default;
+  result.tried = tried.size();
+  if (with_default <= best->iteration * (1 + 1e-12)) result.cap = result.default_cap;
+  return result;
+}
+
+}  // namespace ddpsim

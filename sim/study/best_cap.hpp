@@ -1,0 +1,29 @@
+#pragma once
+// The bucket cap that makes an iteration shortest, how little that matters around it, and what PyTorch's
+// default costs.
+#include <optional>
+
+#include "sim/config/value.hpp"
+#include "sim/text/scenario_reader.hpp"
+
+namespace ddpsim {
+
+// Caps within this much of the best count as equally good.
+inline constexpr double kPlateau = 0.005;
+
+struct BestCap {
+  Bytes cap;                          // the roundest of those that give the best buckets
+  Seconds iteration;                  // under it
+  Bytes plateau_least;                // caps from here on, up to
+  std::optional<Bytes> plateau_most;  // here (none: any larger one), are within kPlateau of the best
+  Bytes default_cap;                  // what PyTorch takes if nobody says
+  Seconds with_default;               // the iteration under the default
+  std::size_t tried = 0;              // caps, or bucket assignments
+};
+
+// `root` is a scenario without its sweep section. `exact`: over every bucket assignment that a cap can give;
+// else over caps from 1 MiB to 1 GiB. The default wins a tie. Throws InputError where the strategy has no
+// bucket cap.
+BestCap best_cap(const config::Value& root, ScenarioReader& reader, bool exact, unsigned jobs);
+
+}  // namespace ddpsim

@@ -1,0 +1,84 @@
+#include "sim/study/job_key.hpp"
+
+#include <array>
+#include <filesystem>
+
+#include <boost/uuid/name_generator_sha1.hpp>
+#include <boost/uuid/uuid_io.hpp>
+#include <fmt/core.h>
+
+#include "sim/report/result_json.hpp"
+#include "sim/text/presets.hpp"
+
+namespace ddpsim {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string hash_of(const std::string& text) {
+  return boost::uuids::to_string(boost::uuids::name_generator_sha1(boost::uuids::ns::oid())(text));
+}
+
+}  // namespace
+
+void JobKeys::add(const config::Value& value, const std::string& path, const std::string& file,
+                  Lines& lines) {
+  switch (value.kind) {
+    case config::Value::Kind::null:
+      break;
+    case config::Value::Kind::scalar: {
+      bool from_command_line = value.span.file && value.span.file->name == "--set";
+      lines[path] = value.scalar + named(value.scalar, file, from_command_line);
+      break;
+    }
+    case config::Value::Kind::sequence:
+      for (std::size_t i = 0; i < value.items.size(); ++i)
+        add(value.items[i], fmt::format("{}[{}]", path, i), file, lines);
+      lines[path] = fmt::format("{} items", value.items.size());
+      break;
+    case config::Value::Kind::map:
+      for (const auto& [key, span, below] : value.entries) add(below, path + "." + key, file, lines);
+      break;
+  }
+}
+
+const std::string& JobKeys::fingerprint(const std::string& path) {
+  auto [known, is_new] = fingerprints_.try_emplace(path);
+  std::error_code unreadable;
+  if (!is_new || !fs::is_regular_file(path, unreadable)) return known->second;
+  std::string text;
+  try {
+    auto loaded = load_text(path, "an input");
+    text = loaded.text;
+    if (path.ends_with(".yaml")) {
+      Lines lines;
+      add(config::parse_yaml(loaded, "an input"), "", path, lines);
+      for (const auto& [key, line] : lines) text += key + "=" + line + "\n";
+    }
+  } catch (const InputError&) {
+    // Whoever reads it for a job says what is wrong.
+  }
+  return fingerprints_[path] = hash_of(text);
+}
+
+std::string JobKeys::named(const std::string& word, const std::string& file, bool from_command_line) {
+  auto folder = from_command_line ? fs::path() : fs::path(file).parent_path();
+  auto [known, is_new] = named_.try_emplace(folder.string() + '\n' + word);
+  if (!is_new || word.empty()) return known->second;
+  std::string found = fingerprint((folder / word).lexically_normal().string());
+  if (found.empty() && word.find_first_of("/.") == std::string::npos)
+    for (auto kind : {PresetKind::topologies, PresetKind::gpus, PresetKind::models, PresetKind::software,
+                      PresetKind::fabrics})
+      if (auto preset = find_preset(kind, word)) found += fingerprint(*preset);
+  return named_[folder.string() + '\n' + word] = found.empty() ? "" : " " + found;
+}
+
+std::string JobKeys::key(const config::Value& scenario) {
+  Lines lines;
+  add(scenario, "", file_, lines);
+  std::string text = "ddpsim " + tool_info().version + "\n";
+  for (const auto& [path, line] : lines) text += path + "=" + line + "\n";
+  return hash_of(text);
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,31 @@
+#pragma once
+// What tells the jobs of a study apart: a key that is the same wherever and whenever a job is run.
+#include <map>
+#include <string>
+
+#include "sim/config/value.hpp"
+
+namespace ddpsim {
+
+// A hash (a version-5 UUID) of all that a scenario says, in whatever order and layout, and of what is in the
+// files and presets that it names. Files that an earlier key needed are not read again.
+class JobKeys {
+ public:
+  // Paths in scenarios are relative to the folder of `file`.
+  explicit JobKeys(std::string file) : file_(std::move(file)) {}
+  // `scenario` is without its sweep section.
+  [[nodiscard]] std::string key(const config::Value& scenario);
+
+ private:
+  using Lines = std::map<std::string, std::string>;  // "cluster.world_size" -> "64"
+  void add(const config::Value& value, const std::string& path, const std::string& file, Lines& lines);
+  // Of what the file holds and names; empty: there is no such file.
+  const std::string& fingerprint(const std::string& path);
+  std::string named(const std::string& word, const std::string& file, bool from_command_line);
+
+  std::string file_;
+  std::map<std::string, std::string> fingerprints_;  // by path
+  std::map<std::string, std::string> named_;         // by word
+};
+
+}  // namespace ddpsim

@@ -1,0 +1,195 @@
+#include "sim/study/notes.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "sim/base/quantity.hpp"
+#include "sim/gpu/plausible_compute.hpp"
+#include "sim/report/measured_iterations.hpp"
+
+namespace ddpsim {
+namespace {
+
+void add_repairs(const MeasuredCost& cost, std::vector<Note>& notes) {
+  auto repaired = cost.repaired_points();
+  if (repaired.empty()) return;
+  std::vector<std::string> changes;
+  for (const auto& point : repaired)
+    changes.push_back(fmt::format("{} {} -> {}", format_bytes(point.bytes), format_seconds(point.measured),
+                                  format_seconds(point.time)));
+  notes.push_back(
+      {"table-pooled",
+       fmt::format(
+           "{} of {} measured all-reduce times fall with size; they were pooled so that none does: {}",
+           repaired.size(), cost.points().size(), fmt::join(changes, ", "))});
+}
+
+// Messages that a table says nothing about: their times are extrapolated (docs/model.md).
+struct Outside {
+  std::size_t below = 0, beyond = 0, far = 0, all = 0;
+  bool with_broadcasts = false;
+
+  void count(Bytes bytes, const MeasuredCost& cost) {
+    ++all;
+    below += bytes < cost.points().front().bytes;
+    beyond += bytes > cost.points().back().bytes;
+    far += bytes > 2 * cost.points().back().bytes || 2 * bytes < cost.points().front().bytes;
+  }
+  void add(const MeasuredCost& cost, std::vector<Note>& notes) const {
+    if (below + beyond == 0) return;
+    auto far_out =
+        far == 0 ? std::string()
+                 : fmt::format(", {} of them by more than a factor of two: what they take is a guess", far);
+    notes.push_back({far == 0 ? "table-extrapolated" : "table-far-extrapolated",
+                     fmt::format("of {} {} {} are smaller and {} larger than all of the table's "
+                                 "messages ({} to {}): extrapolated{}",
+                                 all, with_broadcasts ? "collectives" : "all-reduces", below, beyond,
+                                 format_bytes(cost.points().front().bytes),
+                                 format_bytes(cost.points().back().bytes), far_out)});
+  }
+};
+
+// Flows one by one: every edge of a ring in every step.
+double flows_of_exact(const Scenario& scenario) {
+  double ranks = scenario.world_size;
+  return 2 * (ranks - 1) * ranks * static_cast<double>(scenario.plan.buckets.size());
+}
+
+// Flows of the folded plan, all rounds of them.
+double flows_of_folded(const Scenario& scenario) {
+  double flows = 0;
+  for (const auto& group : scenario.communication->folded->groups)
+    for (const auto& stage : group.plan.stages)
+      for (const auto& unit : stage.units)
+        for (const auto& channel : unit.channels)
+          for (auto bytes : all_reduces_of(scenario.plan))
+            flows += static_cast<double>(channel.flows.size()) * channel.rounds(bytes);
+  return flows;
+}
+
+void add_slow(std::span<const ScenarioVariant> variants, std::vector<Note>& notes) {
+  constexpr double kManyFlows = 1e7;
+  double exact = 0, folded = 0;
+  for (const auto& variant : variants) {
+    const auto& base = *variant.base;
+    if (base.fidelity == Fidelity::exact) exact += flows_of_exact(variant.scenario());
+    bool in_rounds = base.fidelity == Fidelity::folded ||
+                     (base.fidelity == Fidelity::lazy && base.communication->folded->is_contended());
+    if (in_rounds) folded += flows_of_folded(variant.scenario());
+  }
+  if (exact > kManyFlows)
+    notes.push_back(
+        {"slow-exact",
+         fmt::format(
+             "fidelity exact simulates {:.0f} million flows one by one; lazy gives the same much sooner",
+             exact / 1e6)});
+  if (folded > kManyFlows)
+    notes.push_back({"slow-contended",
+                     fmt::format("up to {:.0f} million flows have to be simulated where several share links; "
+                                 "random placements, trees and many groups that are not in step fold badly",
+                                 folded / 1e6)});
+}
+
+void add_observed(std::span<const Scenario> scenarios, std::vector<Note>& notes) {
+  for (const auto& scenario : scenarios) {
+    if (!scenario.sampled || !scenario.sampled->variability.jitter) continue;
+    const auto* observed = std::get_if<Observed>(&*scenario.sampled->variability.jitter);
+    double ranks = scenario.world_size;
+    if (!observed || ranks < static_cast<double>(observed->factors.size())) continue;
+    notes.push_back(
+        {"few-observed",
+         fmt::format("{} ranks draw from {} observed times, so that nearly every iteration has the slowest "
+                     "of them; how slow rarer ones are, nobody observed",
+                     scenario.world_size, observed->factors.size())});
+    return;
+  }
+}
+
+void add_other_gpu(std::span<const Scenario> scenarios, std::vector<Note>& notes) {
+  for (const auto& scenario : scenarios) {
+    const auto& device = scenario.trace->metadata.device;
+    if (!scenario.gpu || !device || is_device(*device, *scenario.gpu)) continue;
+    notes.push_back(
+        {"other-gpu",
+         fmt::format("compute times are those of the trace's device, {}, not of the cluster's GPU, {} "
+                     "(workload.rescale estimates them)",
+                     *device, *scenario.gpu)});
+    return;
+  }
+}
+
+void add_table_use(std::span<const ScenarioVariant> variants, std::vector<Note>& notes) {
+  std::vector<std::pair<const MeasuredCost*, Outside>> tables;  // in order of appearance
+  for (const auto& variant : variants) {
+    const auto& measured = variant.base->measured_table;
+    if (!measured) continue;
+    const auto* cost = &measured->cost;
+    auto table =
+        std::find_if(tables.begin(), tables.end(), [&](const auto& known) { return known.first == cost; });
+    if (table == tables.end()) {
+      add_repairs(*cost, notes);
+      if (const auto& queued = measured->queued) add_repairs(*queued, notes);
+      table = tables.insert(table, {cost, {}});
+    }
+    auto plan = variant.scenario().plan;
+    for (auto bytes : all_reduces_of(plan)) table->second.count(bytes, *cost);
+    for (auto bytes : plan.buffer_broadcasts) {
+      table->second.count(bytes, *cost);
+      table->second.with_broadcasts = true;
+    }
+  }
+  for (const auto& [cost, outside] : tables) outside.add(*cost, notes);
+}
+
+// Each code once, with the text of the first scenario that has it.
+void add_own(std::span<const Scenario> scenarios, std::vector<Note>& notes) {
+  struct Found {
+    const Note* first;
+    std::size_t scenarios = 0;
+    bool varies = false;
+  };
+  std::vector<Found> found;
+  for (const auto& scenario : scenarios)
+    for (const auto& note : scenario.notes) {
+      auto known = std::find_if(found.begin(), found.end(),
+                                [&](const Found& f) { return f.first->code == note.code; });
+      if (known == found.end()) known = found.insert(known, {&note});
+      ++known->scenarios;
+      known->varies |= note.text != known->first->text;
+    }
+  for (const auto& [first, count, varies] : found)
+    notes.push_back(
+        {first->code, varies ? fmt::format("{} (the first of {} points with such a note)", first->text, count)
+                             : first->text});
+}
+
+}  // namespace
+
+std::vector<Note> notes_of(std::span<const Scenario> scenarios, std::span<const ScenarioVariant> points) {
+  std::vector<Note> notes;
+  add_table_use(points, notes);
+  add_own(scenarios, notes);
+  add_observed(scenarios, notes);
+  add_other_gpu(scenarios, notes);
+  add_slow(points, notes);
+  return notes;
+}
+
+std::vector<Note> unmatched_notes(const std::vector<MeasuredIteration>& measured,
+                                  std::span<const IterationMetrics> predictions) {
+  auto unmatched = std::count_if(measured.begin(), measured.end(), [&](const MeasuredIteration& row) {
+    return std::none_of(predictions.begin(), predictions.end(), [&](const IterationMetrics& prediction) {
+      return matching({row}, prediction).has_value();
+    });
+  });
+  if (unmatched == 0) return {};
+  return {
+      {"unmatched-measurements",
+       fmt::format("{} of {} measured iterations belong to no prediction here (a bucket cap must agree to "
+                   "the byte)",
+                   unmatched, measured.size())}};
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,25 @@
+#pragma once
+// One scenario as `ddpsim simulate` and Python's Job.simulate() show it.
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "sim/base/note.hpp"
+#include "sim/config/sweep_axes.hpp"
+#include "sim/study/scenario_metrics.hpp"
+
+namespace ddpsim {
+
+// What can be said before it is simulated; `left_out` are the axes of its sweep section.
+std::vector<Note> notes_before(const Scenario& scenario, std::span<const config::SweepAxis> left_out);
+
+struct Simulated {
+  Prediction prediction;
+  IterationMetrics metrics;
+};
+Simulated simulate_once(const Scenario& scenario);
+
+// Where it does not fit the GPU's memory.
+std::optional<Note> memory_note(const IterationMetrics& metrics);
+
+}  // namespace ddpsim

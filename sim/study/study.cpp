@@ -1,0 +1,119 @@
+#include "sim/study/study.hpp"
+
+#include <map>
+#include <optional>
+#include <variant>
+
+#include "sim/base/check.hpp"
+#include "sim/report/study_row.hpp"
+#include "sim/study/point_runs.hpp"
+
+namespace ddpsim {
+
+Study::Study(std::string file, config::Value root)
+    : file_(std::move(file)),
+      root_(std::move(root)),
+      grid_(config::take_sweep_axes(root_, kMostStudyPoints)),
+      keys_(file_) {
+  auto with_axes = root_;
+  for (const auto& axis : grid_.axes()) {
+    auto& entry = with_axes.entries.emplace_back(config::Entry{"sweep " + axis.key, axis.span, {}});
+    entry.value.kind = config::Value::Kind::sequence;
+    entry.value.items = axis.values;
+  }
+  id_ = keys_.key(with_axes);
+}
+
+std::string Study::key(std::size_t point, JobKeys& keys) const {
+  auto root = root_;
+  try {
+    grid_.set(root, point);
+  } catch (const InputError&) {
+    // The axes' values tell such points apart, too.
+    root = root_;
+    auto values = grid_.values(point);
+    for (std::size_t axis = 0; axis < values.size(); ++axis) {
+      auto& entry = root.entries.emplace_back(config::Entry{grid_.axes()[axis].key, {}, {}});
+      entry.value.kind = config::Value::Kind::scalar;
+      entry.value.scalar = values[axis];
+    }
+  }
+  return keys.key(root);
+}
+
+void Study::run(std::span<const std::size_t> points, unsigned jobs, const OnRow& on_row) const {
+  JobKeys keys(file_);
+  std::vector<std::string> axes;
+  for (const auto& axis : grid_.axes()) axes.push_back(axis.key);
+  std::map<std::size_t, std::string> refused;  // rows by number
+  auto about = [&](std::size_t number) -> StudyPoint {
+    return {number, size(), id_, key(number, keys), axes, grid_.values(number)};
+  };
+  ScenarioReader reader(file_);
+  auto plan = plan_points(root_, grid_, points, reader, [&](std::size_t number, const InputError& why) {
+    refused[number] = study_row(about(number), StudyFailure::input, why.what());
+  });
+  // Those with buckets of their own, and what became of them.
+  struct Failed {
+    StudyFailure who;
+    std::string message;
+  };
+  using Outcome = std::variant<IterationMetrics, Failed>;
+  std::vector<ScenarioVariant> simulated;
+  std::vector<Outcome> outcomes;
+  std::vector<std::size_t> outcome_of(plan.points.size());
+  for (std::size_t i = 0; i < plan.points.size(); ++i) {
+    outcome_of[i] = plan.same_as[i] == i ? simulated.size() : outcome_of[plan.same_as[i]];
+    if (plan.same_as[i] == i) simulated.push_back(plan.points[i]);
+  }
+  std::size_t next = 0;
+  auto show_refused_before = [&](std::size_t number) {
+    while (!refused.empty() && refused.begin()->first < number) {
+      on_row(refused.begin()->first, refused.begin()->second);
+      refused.erase(refused.begin());
+    }
+  };
+  auto show_known = [&] {
+    for (; next < plan.points.size() && outcome_of[next] < outcomes.size(); ++next) {
+      auto number = plan.numbers[next];
+      show_refused_before(number);
+      const auto& outcome = outcomes[outcome_of[next]];
+      if (const auto* why = std::get_if<Failed>(&outcome)) {
+        on_row(number, study_row(about(number), why->who, why->message));
+        continue;
+      }
+      auto metrics = std::get<IterationMetrics>(outcome);
+      if (plan.same_as[next] != next) {
+        auto own = plan.points[next].scenario().plan;
+        metrics.bucket_cap = own.bucket_cap;
+        metrics.first_bucket_cap = own.first_bucket_cap;
+      }
+      on_row(number, study_row(about(number), metrics));
+    }
+  };
+  auto conclude = [&](Outcome outcome) {
+    outcomes.push_back(std::move(outcome));
+    show_known();
+  };
+  // What a point throws ends the run in that point's turn; the others go on.
+  while (outcomes.size() < simulated.size()) {
+    try {
+      run_points(
+          std::span(simulated).subspan(outcomes.size()), jobs,
+          [&](std::size_t, const Prediction&, IterationMetrics metrics) {
+            metrics.buckets.clear();
+            conclude(std::move(metrics));
+          },
+          [&](std::size_t, const EnvironmentError& why) {
+            conclude(Failed{StudyFailure::machine, why.message()});
+          });
+    } catch (const InputError& why) {
+      conclude(Failed{StudyFailure::input, why.what()});
+    } catch (const InternalError& why) {
+      conclude(Failed{StudyFailure::defect, why.what()});
+    }
+  }
+  show_refused_before(size());
+}
+
+}  // namespace ddpsim

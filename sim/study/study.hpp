@@ -1,0 +1,44 @@
+#pragma once
+// A sweep of any size whose points are run in any order, by several processes or machines: each finished
+// point is a row (report/study_row), and one that fails is a row with its error.
+#include <functional>
+#include <span>
+#include <string>
+
+#include "sim/config/value.hpp"
+#include "sim/study/job_key.hpp"
+#include "sim/study/sweep_points.hpp"
+
+namespace ddpsim {
+
+inline constexpr std::size_t kMostStudyPoints = 1'000'000'000;
+
+class Study {
+ public:
+  // `root` has its sweep section, paths are relative to the folder of `file`. Throws InputError for axes that
+  // are none.
+  Study(std::string file, config::Value root);
+
+  [[nodiscard]] std::size_t size() const { return grid_.size(); }
+  [[nodiscard]] const SweepGrid& grid() const { return grid_; }
+  // The same for equal scenarios with equal axes, and equal files.
+  [[nodiscard]] const std::string& id() const { return id_; }
+  // Of the job that a point is.
+  [[nodiscard]] std::string key(std::size_t point) { return key(point, keys_); }
+
+  // Runs these points, ascending, and hands over their rows in that order, each as soon as it is known. Equal
+  // plans are simulated once. What is kept between calls does not grow with their number.
+  using OnRow = std::function<void(std::size_t point, const std::string& row)>;
+  void run(std::span<const std::size_t> points, unsigned jobs, const OnRow& on_row) const;
+
+ private:
+  [[nodiscard]] std::string key(std::size_t point, JobKeys& keys) const;
+
+  std::string file_;
+  config::Value root_;
+  SweepGrid grid_;
+  JobKeys keys_;
+  std::string id_;
+};
+
+}  // namespace ddpsim

@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+"""`ddpsim sweep --results`, shards and `ddpsim merge`. Usage: study_test.py BINARY SOURCE_ROOT."""
+import json
+import os
+import random
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import ddpsim_cli as cli
+
+POINTS = 10_000
+
+
+class StudyTest(cli.CliTest):
+    def setUp(self):
+        super().setUp()
+        self.copy_data()
+        self.write("study.yaml", "workload: {trace: traces/gpt2-large-a100-bs4.csv}\n"
+                   "cluster: {topology: ring-100gbps, gpu: a100-sxm4-40gb}\n"
+                   "sweep:\n  cluster.world_size: {from: 8, to: 1007, points: 100}\n"
+                   "  ddp.bucket_cap: {from: 1MiB, to: 1GiB, points: 100, spacing: log}\n")
+        self.write("few.yaml", "workload: {trace: traces/gpt2-cpu.csv}\ncluster: {topology: ring-100gbps}\n"
+                   "sweep: {cluster.world_size: [4, 8, 1], ddp.bucket_cap: [1MiB, 25MiB]}\n")
+
+    def rows(self, name):
+        return [json.loads(line) for line in self.read(name).decode().splitlines()]
+
+    def test_a_row_has_what_the_sweeps_json_has(self):
+        done = self.ok("sweep", "few.yaml", "--results", "r.jsonl", "--set", "sweep.cluster.world_size=[4,8]")
+        self.assertEqual(done.stdout, "4 of 4 points are in r.jsonl\n")
+        rows = self.rows("r.jsonl")
+        self.ok("sweep", "few.yaml", "--json", "out.json", "--set", "sweep.cluster.world_size=[4,8]")
+        for number, (row, point) in enumerate(zip(rows, self.read_json("out.json")["points"], strict=True)):
+            self.assertEqual((row.pop("point"), row.pop("points")), (number, 4))
+            row.pop("study"), row.pop("key")
+            self.assertEqual(list(row), list(point))
+            self.assertEqual(row, point)
+        self.assertEqual(len({row["key"] for row in self.rows("r.jsonl")}), 4)
+
+    def test_what_fails_is_a_row_and_the_rest_goes_on(self):
+        done = self.ok("sweep", "few.yaml", "--results", "r.jsonl")
+        self.assertEqual(done.stdout, "6 of 6 points are in r.jsonl, 2 of them failed\n")
+        rows = self.rows("r.jsonl")
+        self.assertEqual([row.get("failed") for row in rows], [None] * 4 + ["input"] * 2)
+        self.assertIn("a world of 1 communicates nothing", rows[4]["error"])
+        self.assertIn("few.yaml:3:36", rows[4]["error"])
+
+    def test_killed_and_gone_on_with(self):
+        self.ok("sweep", "study.yaml", "--results", "whole.jsonl")
+        whole = self.read("whole.jsonl")
+        self.assertEqual(whole.count(b"\n"), POINTS)
+        path = self.folder / "r.jsonl"
+        kills, rows, chance = 0, 0, random.Random(7)
+        while kills < 4:
+            process = subprocess.Popen([cli.BINARY, "sweep", "study.yaml", "--results", path, "--resume"], cwd=self.folder, stdout=subprocess.DEVNULL)
+            while process.poll() is None and (path.read_bytes().count(b"\n") if path.exists() else 0) <= rows:
+                time.sleep(0.005)
+            time.sleep(chance.uniform(0, 0.2))
+            process.kill()
+            if process.wait() != -signal.SIGKILL:
+                break
+            kills += 1
+            rows = path.read_bytes().count(b"\n")
+        self.assertGreater(kills, 0)
+        self.assertTrue(whole.startswith(path.read_bytes()))
+        self.ok("sweep", "study.yaml", "--results", "r.jsonl", "--resume")
+        self.assertEqual(self.read("r.jsonl"), whole)
+        self.assertEqual(self.ok("sweep", "study.yaml", "--results", "r.jsonl", "--resume").stdout, f"{POINTS} of {POINTS} points are in r.jsonl\n")
+
+    def test_shards(self):
+        self.ok("sweep", "study.yaml", "--results", "whole.jsonl")
+        for shard in range(1, 4):
+            self.ok("sweep", "study.yaml", "--results", f"{shard}.jsonl", "--shard", f"{shard}/3")
+        self.assertEqual([len(self.rows(f"{shard}.jsonl")) for shard in range(1, 4)], [3334, 3333, 3333])
+        done = self.ok("merge", "3.jsonl", "1.jsonl", "--out", "two.jsonl")
+        self.assertEqual(done.stdout, f"6667 of {POINTS} points are in two.jsonl\n")
+        self.ok("merge", "two.jsonl", "2.jsonl", "1.jsonl", "--out", "all.jsonl")
+        self.assertEqual(self.read("all.jsonl"), self.read("whole.jsonl"))
+
+    def test_a_million_points_are_not_too_many(self):
+        """Only some are run here; none is planned before its turn."""
+        axes = ("--set", "sweep.cluster.world_size={from: 8, to: 1007, points: 1000}",
+                "--set", "sweep.ddp.bucket_cap={from: 1MiB, to: 1GiB, points: 1000, spacing: log}")
+        self.assertIn("more than 100000 points", self.fails(2, "sweep", "study.yaml", *axes).stderr)
+        self.assertEqual(self.ok("sweep", "study.yaml", *axes, "--results", "r.jsonl", "--shard", "9000/10000").stdout,
+                         "100 of 1000000 points are in r.jsonl\n")
+        self.assertEqual([row["point"] for row in self.rows("r.jsonl")][:3], [8999, 18999, 28999])
+
+    def test_shared_links_take_a_process_each(self):
+        self.ok("sweep", "configs/shared-nic.yaml", "--results", "r.jsonl", "--set", "sweep.ddp.bucket_cap=[25MiB, 100MiB]")
+        self.ok("sweep", "configs/shared-nic.yaml", "--json", "out.json", "--set", "sweep.ddp.bucket_cap=[25MiB, 100MiB]")
+        self.assertEqual([row["iteration_s"] for row in self.rows("r.jsonl")], [point["iteration_s"] for point in self.read_json("out.json")["points"]])
+        self.assertEqual({row["network"] for row in self.rows("r.jsonl")}, {"simgrid", "alone"})
+
+
+class KilledWorkerTest(cli.CliTest):
+    """Points that need a process each: one that is killed, and one that crashes, are rows, and the others go on."""
+
+    def test_the_rest_goes_on(self):
+        self.write_scenario(more="sweep: {ddp.bucket_cap: [4MiB, 8MiB, 16MiB, 32MiB]}\nengine: {fidelity: exact}\n", world_size=64)
+        sweep = ("sweep", "scenario.yaml", "--jobs", "1", "--results")
+        self.ok(*sweep, "whole.jsonl")
+        process = subprocess.Popen([cli.BINARY, *sweep, "r.jsonl"], cwd=self.folder, stdout=subprocess.PIPE, text=True)
+        seen = []
+        while len(seen) < 2 and process.poll() is None:
+            children = [int(child) for child in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()]
+            for child in children:
+                if child not in seen:
+                    seen.append(child)
+                    os.kill(child, (signal.SIGKILL, signal.SIGSEGV)[len(seen) - 1])
+        self.assertEqual(process.communicate(timeout=cli.TIMEOUT_S)[0], "4 of 4 points are in r.jsonl, 2 of them failed\n")
+        whole, rows = ([json.loads(line) for line in self.read(name).decode().splitlines()] for name in ("whole.jsonl", "r.jsonl"))
+        self.assertEqual([row.get("failed") for row in rows], ["machine", "defect", None, None])
+        self.assertEqual(rows[2:], whole[2:])
+        self.ok(*sweep, "r.jsonl", "--resume")
+        rows = [json.loads(line) for line in self.read("r.jsonl").decode().splitlines()]
+        self.assertEqual([row.get("failed") for row in rows], [None, "defect", None, None])
+        self.assertEqual(rows[0], whole[0])
+
+
+class RefusedTest(cli.CliTest):
+    def setUp(self):
+        super().setUp()
+        self.write_scenario(more="sweep: {ddp.bucket_cap: [1MiB, 25MiB]}\n")
+
+    def refused(self, message, *arguments):
+        self.assertIn(message, self.fails(2, *arguments).stderr)
+
+    def test_files(self):
+        sweep = ("sweep", "scenario.yaml", "--results")
+        self.ok(*sweep, "r.jsonl")
+        self.refused("error: 'r.jsonl' has results already\nhint: go on with them (--resume", *sweep, "r.jsonl")
+        self.refused("r.jsonl:1:1: error: this row is of another study, or its scenario has changed", *sweep, "r.jsonl", "--resume",
+                     "--set", "cluster.world_size=16")
+        self.refused("r.jsonl:1:1: error: this row is of another study", *sweep, "r.jsonl", "--resume", "--set", "sweep.ddp.bucket_cap=[1MiB, 2MiB]")
+        self.write("trace.csv", cli.small_trace(41))
+        self.refused("its scenario has changed", *sweep, "r.jsonl", "--resume")
+        self.write("text.jsonl", "a line\n")
+        self.refused("text.jsonl:1:1: error: this is no row of a study's results", *sweep, "text.jsonl", "--resume")
+        self.refused("there is no folder 'none'", *sweep, "none/r.jsonl")
+
+    def test_two_writers(self):
+        import fcntl
+        with open(self.folder / "r.jsonl", "w", encoding="utf-8") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            self.refused("another process writes to 'r.jsonl'", "sweep", "scenario.yaml", "--results", "r.jsonl")
+
+    def test_options(self):
+        sweep = ("sweep", "scenario.yaml", "--results", "r.jsonl")
+        for shard in ("0/3", "4/3", "3", "/3", "1/", "a/b", "1/0"):
+            self.refused("--shard:1:", *sweep, "--shard", shard)
+        for more in (("--json", "-"), ("--csv", "-"), ("--plot", "p.svg"), ("--exact-optimum",)):
+            self.fails(2, *sweep, *more)
+        self.fails(2, "sweep", "scenario.yaml", "--resume")
+        self.fails(2, "sweep", "scenario.yaml", "--shard", "1/2")
+        self.refused("there is nothing to sweep", *sweep, "--set", "ddp.bucket_cap=1MiB")
+
+    def test_merge(self):
+        self.ok("sweep", "scenario.yaml", "--results", "a.jsonl")
+        self.ok("sweep", "scenario.yaml", "--results", "b.jsonl", "--set", "cluster.world_size=16")
+        self.refused("b.jsonl:1:1: error: this row is of another study", "merge", "a.jsonl", "b.jsonl", "--out", "c.jsonl")
+        self.refused("would overwrite the input", "merge", "a.jsonl", "--out", "a.jsonl")
+        self.refused("cannot be read", "merge", "none.jsonl", "--out", "c.jsonl")
+        self.fails(2, "merge", "a.jsonl")
+        self.assertEqual(self.files(), sorted(["a.jsonl", "b.jsonl", "ring.yaml", "scenario.yaml", "trace.csv"]))
+
+
+if __name__ == "__main__":
+    cli.main()

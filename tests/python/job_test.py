@@ -1,0 +1,170 @@
+"""Jobs and results: the same numbers as the command line, byte for byte."""
+import json
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pandas
+import pytest
+
+import ddpsim
+from conftest import BINARY
+
+# Every kind of result; nobody shares links in them, so that no network is asked.
+CONFIGS = ["gpt2-large-8xa100", "jitter-1024xh100", "llama-2-7b", "quickstart", "resnet50-2xa100", "uncalibrated-1024xh100", "which-method"]
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_the_json_is_the_command_lines(root, cli, name):
+    path = root / f"configs/{name}.yaml"
+    result = ddpsim.Job.load(path).simulate()
+    printed = cli("simulate", path, "--json", "-")
+    assert result.to_json() == printed
+    assert result.to_dict() == json.loads(printed)
+    assert result.iteration_s == result.to_dict()["iteration_s"]
+
+
+def test_changes_are_those_of_set(root, cli):
+    path = root / "configs/quickstart.yaml"
+    job = ddpsim.Job.load(path).set({"ddp.bucket_cap": "100MiB", "cluster.world_size": 64, "physics": "none"})
+    assert job.simulate().to_json() == cli("simulate", path, "--json", "-", "--set", "ddp.bucket_cap=100MiB",
+                                           "--set", "cluster.world_size=64", "--set", "physics=none")
+
+
+def test_set_leaves_the_job_as_it_was(small):
+    before = small.simulate().iteration_s
+    slower = small.set({"cluster.world_size": 64})
+    assert slower.simulate().iteration_s > before
+    assert small.simulate().iteration_s == before
+
+
+def test_a_dictionary_is_as_good_as_a_file(tmp_path, root, small, cli):
+    (tmp_path / "job.yaml").write_text(f"workload: {{trace: {root}/traces/gpt2-cpu.csv}}\ncluster: {{topology: ring-100gbps, world_size: 8}}\n")
+    assert small.simulate().to_json() == cli("simulate", "job.yaml", "--json", "-")
+    assert small == ddpsim.Job.load(tmp_path / "job.yaml")
+    assert small != small.set({"cluster.world_size": 16})
+
+
+def test_shared_links_without_simgrid_and_with_it(root, cli, tmp_path):
+    """The wheel has no SimGrid: its builtin network shares the links out, and says so. Where SimGrid is found, both use it, in a child process."""
+    path = root / "configs/shared-nic.yaml"
+    result = ddpsim.Job.load(path).simulate().to_dict()
+    assert result["network"] == "builtin"
+    assert [note["code"] for note in result["notes"]].count("simgrid-missing") == 1
+    explicit = json.loads(cli("simulate", path, "--json", "-", "--set", "engine.network=builtin"))
+    assert {**result, "notes": None} == {**explicit, "notes": None}
+    script = "import ddpsim, sys; sys.stdout.write(ddpsim.Job.load(sys.argv[1]).simulate().to_json())"
+    done = subprocess.run([sys.executable, "-c", script, path], capture_output=True, text=True, check=True, cwd=tmp_path,
+                          env={**os.environ, "LD_LIBRARY_PATH": str(BINARY.parent)})
+    assert json.loads(done.stdout)["network"] == "simgrid"
+    assert done.stdout == cli("simulate", path, "--json", "-")
+
+
+def test_simgrid_from_threads(root, tmp_path):
+    """One engine a process is what SimGrid gives; four threads at once get theirs in children."""
+    script = """if True:
+        import ddpsim, sys, threading
+        job, results = ddpsim.Job.load(sys.argv[1]), []
+        threads = [threading.Thread(target=lambda: results.append(job.simulate().to_json())) for _ in range(4)]
+        for thread in threads: thread.start()
+        for thread in threads: thread.join()
+        assert len(results) == 4 and len(set(results)) == 1 and '"network": "simgrid"' in results[0]
+    """
+    subprocess.run([sys.executable, "-c", script, root / "configs/shared-nic.yaml"], check=True, cwd=tmp_path, timeout=100,
+                   env={**os.environ, "LD_LIBRARY_PATH": str(BINARY.parent)})
+
+
+def test_threads_do_not_wait_for_one_another(small):
+    """A simulation holds no lock of Python's: a counter goes on beside it."""
+    counted, stop = [0], threading.Event()
+
+    def count():
+        while not stop.is_set():
+            counted[0] += 1
+    thread = threading.Thread(target=count)
+    thread.start()
+    results = {small.simulate().to_json() for _ in range(20)}
+    stop.set()
+    thread.join()
+    assert len(results) == 1 and counted[0] > 0
+
+
+def test_an_interrupt_ends_a_simulation(root, tmp_path):
+    """Ctrl-C in long work is a KeyboardInterrupt, at once."""
+    script = "import ddpsim, sys; print('go', flush=True)\ntry: ddpsim.Job.load(sys.argv[1]).best_cap()\nexcept KeyboardInterrupt: print('interrupted')"
+    job = tmp_path / "long.yaml"
+    job.write_text((root / "configs/jitter-1024xh100.yaml").read_text().replace("../", f"{root}/"))
+    process = subprocess.Popen([sys.executable, "-c", script, job], stdout=subprocess.PIPE, text=True, cwd=tmp_path)
+    assert process.stdout.readline() == "go\n"
+    time.sleep(1)
+    process.send_signal(signal.SIGINT)
+    began = time.monotonic()
+    assert process.communicate(timeout=60)[0] == "interrupted\n"
+    assert time.monotonic() - began < 10
+
+
+def test_buckets(small, cli, tmp_path, root):
+    result = small.simulate()
+    frame, listed = result.buckets, result.to_dict()["buckets"]
+    assert isinstance(frame, pandas.DataFrame) and len(frame) == len(listed) > 1
+    for column in ("bytes", "ready_s", "start_s", "end_s"):
+        assert list(frame[column]) == [bucket[column] for bucket in listed]
+
+
+def test_timeline(small, cli, tmp_path, root):
+    small.simulate().timeline(tmp_path / "python.json")
+    (tmp_path / "job.yaml").write_text(f"workload: {{trace: {root}/traces/gpt2-cpu.csv}}\ncluster: {{topology: ring-100gbps, world_size: 8}}\n")
+    cli("simulate", "job.yaml", "--timeline", "cli.json")
+    assert (tmp_path / "python.json").read_bytes() == (tmp_path / "cli.json").read_bytes()
+    with pytest.raises(ddpsim.InputError):
+        small.simulate().timeline(tmp_path / "no/such/folder.json")
+
+
+def test_a_job_travels(small, root):
+    for job in (small.set({"ddp.bucket_cap": "5MiB"}), ddpsim.Job.load(root / "configs/quickstart.yaml"), ddpsim.Job.load("quickstart")):
+        copy = pickle.loads(pickle.dumps(job))
+        assert copy == job and hash(copy) == hash(job)
+        assert copy.simulate().to_json() == job.simulate().to_json()
+
+
+class TestBestCap:
+    def test_the_best_is_the_sweeps(self, root, cli, tmp_path):
+        path = root / "configs/quickstart.yaml"
+        best = ddpsim.Job.load(path).best_cap()
+        cli("sweep", path, "--exact-optimum", "--json", "exact.json")
+        exact = json.loads((tmp_path / "exact.json").read_text())
+        assert best.iteration_s == exact["best"]["iteration_s"]
+        assert best.tried == len(exact["points"])
+        # The cap that is named gives the best iteration, and PyTorch's own is what it is compared with.
+        under = ddpsim.Job.load(path).set({"ddp.bucket_cap": f"{int(best.bucket_cap_mb * 2**20)}B"}).simulate()
+        assert under.iteration_s == best.iteration_s
+        usual = ddpsim.Job.load(path).simulate().iteration_s
+        assert best.default_cap_mb == 25 and best.default_costs_s == usual - best.iteration_s > 0
+
+    def test_the_plateau_is_within_half_a_percent(self, small):
+        best = small.best_cap()
+        least, most = best.plateau
+        assert least <= best.bucket_cap_mb <= most
+        for cap in (least, most):
+            if cap != float("inf"):
+                assert small.set({"ddp.bucket_cap": f"{int(cap * 2**20)}B"}).simulate().iteration_s <= best.iteration_s * 1.005 * (1 + 1e-12)
+
+    def test_some_caps_instead_of_all(self, small):
+        exact, some = small.best_cap(), small.best_cap(exact=False)
+        assert some.tried < exact.tried or exact.tried < 41
+        assert exact.iteration_s <= some.iteration_s
+        assert some.bucket_cap_mb == int(some.bucket_cap_mb)
+
+    def test_the_default_wins_a_tie(self, small, tmp_path):
+        """All gradients fit the smallest cap: every cap is as good as PyTorch's."""
+        (tmp_path / "trace.csv").write_text("# ddpsim-trace: 1\n# model: tiny\ngradient,elements,dtype,ready_s\na,1000,float32,0.001\nb,1000,float32,0.002\n")
+        best = small.set({"workload.trace": str(tmp_path / "trace.csv")}).best_cap(exact=False)
+        assert best.bucket_cap_mb == 25 and best.default_costs_s == 0 and best.plateau == (1, float("inf"))
+
+    def test_a_strategy_without_a_cap(self, small):
+        with pytest.raises(ddpsim.InputError, match="no bucket cap|bucket_cap"):
+            small.set({"strategy": "flat"}).best_cap()
