@@ -92,15 +92,16 @@ def merged(scenario, more):
     return result
 
 
-def read_rows():
-    with open(STEPS) as file:
-        return [Row(cells) for cells in csv.DictReader(line for line in file if not line.startswith("#"))]
+def read_rows(path=STEPS, kind=Row):
+    with open(path) as file:
+        return [kind(cells) for cells in csv.DictReader(line for line in file if not line.startswith("#"))]
 
 
 class Judge:
     def __init__(self, ddpsim, folder, settings):
         self.ddpsim, self.folder = ddpsim, Path(folder)
         self.settings = [word for entry in settings for word in ("--set", entry)]
+        self.results = {}    # by scenario
 
     def write(self, scenario):
         path = self.folder / "scenario.yaml"
@@ -108,11 +109,14 @@ class Judge:
         return str(path)
 
     def simulate(self, scenario):
-        answer = subprocess.run([self.ddpsim, "simulate", self.write(scenario), "--quiet", "--json", "-", *self.settings],
-                                capture_output=True, text=True, check=False)
-        if answer.returncode:
-            sys.exit(f"{json.dumps(scenario)}\n{answer.stderr}")
-        return json.loads(answer.stdout)
+        text = json.dumps(scenario)
+        if text not in self.results:
+            answer = subprocess.run([self.ddpsim, "simulate", self.write(scenario), "--quiet", "--json", "-", *self.settings],
+                                    capture_output=True, text=True, check=False)
+            if answer.returncode:
+                sys.exit(f"{text}\n{answer.stderr}")
+            self.results[text] = json.loads(answer.stdout)
+        return self.results[text]
 
     def error(self, row, change=None):
         return self.simulate(merged(row.scenario(), change or {}))["iteration_s"] / row.measured - 1

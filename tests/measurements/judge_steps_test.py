@@ -3,47 +3,24 @@
 
 Usage: judge_steps_test.py DDPSIM SOURCE_ROOT [unittest arguments]
 """
-import re
-import subprocess
-import sys
-import unittest
-from pathlib import Path
+from chapter import Chapter, main
 
-NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?")
 # Mean error of the judged rows in %: half a point above what it was when the chapter was written.
 BARS = {"llm-foundry, A100": 4.3, "llm-foundry, H100": 4.3, "llm-foundry, H100, float8": 2.9, "vTrain, A100": 4.4, "torchtitan, H100 and H200": 6.4}
 ROWS = {"foundry-A100": (53, 130), "foundry-H100": (19, 52), "foundry-H100-fp8": (0, 7), "vtrain": (52, 104), "titan": (2, 9)}
 
 
-def answer_to(*arguments):
-    command = [sys.executable, "-B", str(ROOT / "measurements/judge_steps.py"), DDPSIM, *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip().splitlines()
-
-
-def written(arguments):
-    document = (ROOT / "docs/accuracy.md").read_text()
-    start = f"<!-- measurements/judge_steps.py{arguments} -->\n"
-    begin = document.index(start) + len(start)
-    return document[begin:document.index("<!-- end -->", begin)].strip().splitlines()
-
-
-class Steps(unittest.TestCase):
-    def assert_same(self, document, answer):
-        self.assertEqual(len(document), len(answer))
-        for old, new in zip(document, answer):
-            self.assertEqual(NUMBER.sub("0", old), NUMBER.sub("0", new))
-            for a, b in zip(NUMBER.findall(old), NUMBER.findall(new)):
-                # The last printed digit may fall either way; counts may not.
-                self.assertLessEqual(abs(float(a) - float(b)), 0.11 if "." in a else 0, f"{old}\n{new}")
+class Steps(Chapter):
+    script = "judge_steps.py"
 
 
 class Tables(Steps):
     @classmethod
     def setUpClass(cls):
-        cls.answer = answer_to()
+        cls.answer = cls.answer_to()
 
     def test_the_document_is_up_to_date(self):
-        self.assert_same(written(""), self.answer)
+        self.assert_same(self.written(), self.answer)
 
     def test_no_set_is_judged_worse_than_before(self):
         cells = [[cell.strip() for cell in line.split("|")[1:]] for line in self.answer[2:7]]
@@ -52,7 +29,7 @@ class Tables(Steps):
             self.assertLessEqual(float(line[5]), BARS[line[0]], line)
 
     def test_the_rows_are_those_of_the_protocol(self):
-        lines = (ROOT / "measurements/training/steps.csv").read_text().splitlines()
+        lines = (self.root / "measurements/training/steps.csv").read_text().splitlines()
         rows = [line.split(",") for line in lines if not line.startswith("#")][1:]
         for name, (fitted, all_rows) in ROWS.items():
             of_set = [row for row in rows if row[0] == name]
@@ -65,15 +42,15 @@ class Tables(Steps):
 
 class Without(Steps):
     def test_the_document_is_up_to_date(self):
-        self.assert_same(written(" --without all"), answer_to("--without", "all"))
+        self.assert_same(self.written("--without", "all"), self.answer_to("--without", "all"))
 
 
 class Growth(Steps):
     def test_the_document_is_up_to_date(self):
-        self.assert_same(written(" --growth"), answer_to("--growth"))
+        self.assert_same(self.written("--growth"), self.answer_to("--growth"))
 
     def test_losses_are_predicted_better_than_by_the_textbook(self):
-        lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in answer_to("--growth")]
+        lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in self.answer_to("--growth")]
         by_name = {line[0]: line for line in lines if len(line) == 9}
         textbook, default = (by_name[name] for name in by_name if name.startswith(("textbook", "default")))
         self.assertLess(float(default[4]), 1.5)    # points, without the pair that contradicts its neighbours
@@ -81,5 +58,4 @@ class Growth(Steps):
 
 
 if __name__ == "__main__":
-    DDPSIM, ROOT = sys.argv[1], Path(sys.argv[2])
-    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
+    main()
