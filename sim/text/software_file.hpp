@@ -10,7 +10,7 @@
 namespace ddpsim {
 
 // From where to where the shares of products lie in the files of software/.
-inline constexpr Range kShippedGemm{0.52, 0.80};
+inline constexpr Range kShippedGemm{0.52, 0.834};
 
 // What the file says of this GPU, by its name: the shares of the entry of `gpus` whose word stands in it
 // ("A100" in "NVIDIA A100 SXM4 80GB"), else those of the last entry. Throws InputError.

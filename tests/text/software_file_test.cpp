@@ -102,7 +102,7 @@ TEST(SoftwareFile, TheShippedOnesAreRead) {
     ++read;
   }
   EXPECT_EQ((Range{least, most}), kShippedGemm);
-  EXPECT_EQ(read, 6);
+  EXPECT_EQ(read, 7);
 }
 
 TEST(SoftwareFile, AnotherKind) {

@@ -50,7 +50,7 @@ TEST(WorkloadModel, Defaults) {
       workload.notes[0].text,
       "compute times are estimated (framework fsdp-eager-2023, the default): products reach 0.74 of the "
       "peak; other steps of its machine are 3.8 % off on average; machines and frameworks span 0.52 to "
-      "0.8: one measured step settles it (ddpsim calibrate --step)");
+      "0.834: one measured step settles it (ddpsim calibrate --step)");
 }
 
 // A strategy that shards casts gradients as it reduces them, not in the backward pass.
