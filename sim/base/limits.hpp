@@ -28,7 +28,7 @@ inline constexpr Seconds kLongestMeasurement(1e6);  // of a layer, a collective:
 
 // Traces and models
 inline constexpr std::int64_t kLargestBatch = 1'000'000'000;    // samples a step; tokens a sample
-inline constexpr int kMostAccumulationSteps = 1'000'000;          // micro-batches of a step
+inline constexpr int kMostAccumulationSteps = 1'000'000;        // micro-batches of a step
 inline constexpr std::int64_t kMostSteps = 1'000'000'000;       // behind a table of recorded collectives
 inline constexpr std::size_t kMostProfileEvents = 5'000'000;    // that count; a step has some ten thousand
 inline constexpr std::int64_t kMostTransformerWidth = 1 << 24;  // of anything but its depth

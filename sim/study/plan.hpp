@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/config/value.hpp"
+#include "sim/report/plan_table.hpp"
 #include "sim/study/scenario_metrics.hpp"
 #include "sim/text/scenario_reader.hpp"
 
@@ -20,20 +21,6 @@ struct PlanSpace {
 };
 // Powers of two up to a node's GPUs and 64 stages, up to eight chunks, micro-batches up to eight.
 PlanSpace usual_plan_space();
-
-struct PlannedPoint {
-  std::vector<std::pair<std::string, std::string>> settings;  // scenario keys, as --set takes them
-  IterationMetrics metrics;
-};
-
-struct Plan {
-  std::vector<PlannedPoint> best;  // fastest first
-  // Combinations: that there are, that do not fit, that a bound ruled out, that were simulated.
-  std::size_t considered = 0, too_large = 0, ruled_out = 0, simulated = 0;
-  // Where none fits: how little memory one needs at least, over a GPU's.
-  double least_memory = 0;
-  std::vector<std::pair<std::string, std::string>> smallest;  // of that one
-};
 
 // `root`: a model with its cluster and `batch.global`, none of the keys that are searched. Throws InputError
 // where no combination is possible.
