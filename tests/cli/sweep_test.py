@@ -239,7 +239,7 @@ class ConfigsTest(cli.CliTest):
         for point in alone:
             self.assertEqual(point["network"], "alone" if point["fidelity"] == "closed_form" else "simgrid")
             if "parallelism" not in point:    # axes share links there, and may never meet
-                    self.assertEqual(point["simulated_flows"] == 0, point["network"] == "alone")
+                self.assertEqual(point["simulated_flows"] == 0, point["network"] == "alone")
         if {point["network"] for point in alone} != {"alone"} or alone[0]["algorithm"] in ("measured", "gloo"):
             return
         self.ok(command, f"configs/{config}", "--json", "out.json", "--set", "engine.fidelity=lazy")
