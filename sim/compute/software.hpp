@@ -41,6 +41,8 @@ struct Software {
   std::optional<double> judged_error = {};
   // Share of tensor-parallel collectives that runs under products; none: nobody measured it.
   std::optional<double> tensor_hidden = {};
+  // How many times as long such collectives take as NCCL needs for them; 1: nobody measured more.
+  double tensor_scale = 1;
   bool is_for_gpu = true;      // its shares were fitted on this GPU; else they are those of another
   std::string fitted_on = {};  // that GPU: "A100"
   int ranks = 8;               // of the steps it was fitted to: it has the slowest of so many in it

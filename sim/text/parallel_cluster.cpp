@@ -184,6 +184,8 @@ TensorCollectives time_tensor_collectives(CollectiveCost& cost, const ModelStep&
     times.all_gather = of(Operation::all_gather);
     times.reduce_scatter = of(Operation::reduce_scatter);
   }
+  for (auto* time : {&times.all_reduce, &times.all_gather, &times.reduce_scatter, &times.small})
+    *time = step.software.tensor_scale * *time;
   return times;
 }
 

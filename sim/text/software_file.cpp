@@ -81,6 +81,8 @@ Software read_software(const std::string& path, std::string_view gpu) {
       reader.required("attention", config::as_word(config::Words<bool>{{"flash", true}, {"unfused", false}}));
   software.host = reader.required("host", config::as_seconds);
   software.tensor_hidden = reader.optional("tensor_hidden", config::as_number(0, 1));
+  software.tensor_scale =
+      reader.optional("tensor_scale", config::as_number(0.01, 100)).value_or(software.tensor_scale);
   software.early_stop = reader.optional("early_stop", config::as_bool).value_or(false);
   software.ranks = static_cast<int>(
       reader.optional("ranks", config::as_integer(1, kLargestWorldSize)).value_or(software.ranks));
@@ -115,6 +117,8 @@ std::string write_software(const Software& software, const std::string& gpu, con
       "\nkind: software\nname: {}\nattention: {}\nhost: {:.10g}us\nearly_stop: {}\nranks: {}\ngpus:\n  {}:\n",
       double_quoted(software.name), software.flash ? "flash" : "unfused", software.host.value() * 1e6,
       software.early_stop, software.ranks, double_quoted(gpu));
+  if (software.tensor_scale != 1)
+    text.insert(text.rfind("gpus:"), fmt::format("tensor_scale: {}\n", software.tensor_scale));
   if (software.tensor_hidden)
     text.insert(text.rfind("gpus:"), fmt::format("tensor_hidden: {}\n", *software.tensor_hidden));
   auto add = [&text](const char* key, double number) { text += fmt::format("    {}: {}\n", key, number); };
