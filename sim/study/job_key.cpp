@@ -19,16 +19,24 @@ std::string hash_of(const std::string& text) {
   return boost::uuids::to_string(boost::uuids::name_generator_sha1(boost::uuids::ns::oid())(text));
 }
 
+// With lengths, so that no text looks like another one's lines.
+std::string text_of(const std::map<std::string, std::string>& lines) {
+  std::string text;
+  for (const auto& [path, line] : lines) text += fmt::format("{}={}:{}\n", path, line.size(), line);
+  return text;
+}
+
 }  // namespace
 
 void JobKeys::add(const config::Value& value, const std::string& path, const std::string& file,
                   Lines& lines) {
   switch (value.kind) {
     case config::Value::Kind::null:
+      lines[path] = "nothing";
       break;
     case config::Value::Kind::scalar: {
       bool from_command_line = value.span.file && value.span.file->name == "--set";
-      lines[path] = value.scalar + named(value.scalar, file, from_command_line);
+      lines[path] = "=" + value.scalar + named(value.scalar, file, from_command_line);
       break;
     }
     case config::Value::Kind::sequence:
@@ -37,7 +45,8 @@ void JobKeys::add(const config::Value& value, const std::string& path, const std
       lines[path] = fmt::format("{} items", value.items.size());
       break;
     case config::Value::Kind::map:
-      for (const auto& [key, span, below] : value.entries) add(below, path + "." + key, file, lines);
+      for (const auto& [key, span, below] : value.entries)
+        add(below, fmt::format("{}/{}:{}", path, key.size(), key), file, lines);
       break;
   }
 }
@@ -53,7 +62,7 @@ const std::string& JobKeys::fingerprint(const std::string& path) {
     if (path.ends_with(".yaml")) {
       Lines lines;
       add(config::parse_yaml(loaded, "an input"), "", path, lines);
-      for (const auto& [key, line] : lines) text += key + "=" + line + "\n";
+      text += text_of(lines);
     }
   } catch (const InputError&) {
     // Whoever reads it for a job says what is wrong.
@@ -77,7 +86,7 @@ std::string JobKeys::key(const config::Value& scenario) {
   Lines lines;
   add(scenario, "", file_, lines);
   std::string text = "ddpsim " + tool_info().version + "\n";
-  for (const auto& [path, line] : lines) text += path + "=" + line + "\n";
+  text += text_of(lines);
   return hash_of(text);
 }
 

@@ -1,0 +1,230 @@
+// Points of a grid by number, rows on disk, and what tells jobs apart.
+#include "sim/study/study.hpp"
+
+#include <numeric>
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include "sim/report/study_row.hpp"
+#include "sim/study/results_file.hpp"
+
+#include "tests/support/errors.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace ddpsim {
+namespace {
+
+using testing::input_error;
+using testing::TemporaryFolder;
+
+constexpr const char* kRing = "ddpsim-topology: 1\nkind: ring\nlinks: {bandwidth: 100Gbps, latency: 5us}\n";
+constexpr const char* kTrace =
+    "# ddpsim-trace: 1\n# forward: 2ms\ngradient,elements,dtype,ready_s\n"
+    "a,1048576,float32,0.001\nb,1048576,float32,0.002\nc,524288,float32,0.003\n";
+
+config::Value parse(const std::string& text) {
+  return config::parse_yaml({make_source("scenario", text), text}, "a scenario");
+}
+
+class StudyTest : public ::testing::Test {
+ protected:
+  void SetUp() override { folder.write("trace.csv", kTrace); }
+
+  [[nodiscard]] std::string file() const { return folder.path("scenario.yaml"); }
+  [[nodiscard]] Study study(const std::string& sweep) const {
+    return {file(),
+            parse("workload: {trace: trace.csv}\ncluster: {topology: ring-100gbps, world_size: 8}\nsweep: {" +
+                  sweep + "}\n")};
+  }
+  static std::vector<std::string> rows(const Study& study, const std::vector<std::size_t>& points) {
+    std::vector<std::string> rows;
+    study.run(points, 2, [&](std::size_t point, const std::string& row) {
+      auto head = read_study_row(row);
+      ASSERT_TRUE(head);
+      EXPECT_EQ(head->number, point);
+      EXPECT_EQ(head->of, study.size());
+      EXPECT_EQ(head->study, study.id());
+      rows.push_back(row);
+    });
+    return rows;
+  }
+  static std::vector<std::size_t> all(const Study& study) {
+    std::vector<std::size_t> points(study.size());
+    std::iota(points.begin(), points.end(), std::size_t{0});
+    return points;
+  }
+
+  TemporaryFolder folder;
+};
+
+TEST_F(StudyTest, CapsVaryFastestAndTheFirstAxisSlowest) {
+  auto one =
+      study("ddp.bucket_cap: [1MiB, 2MiB, 3MiB], cluster.world_size: [4, 8], strategy: [ddp, overlap]");
+  ASSERT_EQ(one.size(), 12U);
+  using Values = std::vector<std::string>;
+  EXPECT_EQ(one.grid().values(0), (Values{"4", "ddp", "1MiB"}));
+  EXPECT_EQ(one.grid().values(1), (Values{"4", "ddp", "2MiB"}));
+  EXPECT_EQ(one.grid().values(3), (Values{"4", "overlap", "1MiB"}));
+  EXPECT_EQ(one.grid().values(11), (Values{"8", "overlap", "3MiB"}));
+}
+
+TEST_F(StudyTest, RowsOfSomePointsAreThoseOfAll) {
+  auto one = study("ddp.bucket_cap: [1MiB, 4MiB, 5MiB, 30MiB, 40MiB], cluster.world_size: [4, 8, 1, 16]");
+  auto whole = rows(one, all(one));
+  ASSERT_EQ(whole.size(), 20U);
+  std::mt19937 random(3);
+  for (int trial = 0; trial < 20; ++trial) {
+    std::vector<std::size_t> some;
+    std::vector<std::string> expected;
+    for (auto point : all(one))
+      if (random() % 3 == 0) {
+        some.push_back(point);
+        expected.push_back(whole[point]);
+      }
+    EXPECT_EQ(rows(one, some), expected);
+  }
+}
+
+TEST_F(StudyTest, ARefusedPointIsARowInItsPlace) {
+  auto one = study("cluster.world_size: [1, 4, many, 8]");
+  auto written = rows(one, all(one));
+  ASSERT_EQ(written.size(), 4U);
+  for (std::size_t i : {0U, 2U}) EXPECT_EQ(read_study_row(written[i])->failure, StudyFailure::input);
+  for (std::size_t i : {1U, 3U}) EXPECT_EQ(read_study_row(written[i])->failure, std::nullopt);
+}
+
+TEST_F(StudyTest, AKeyIsThatOfTheSameJobHoweverItIsWritten) {
+  JobKeys keys(file());
+  auto one =
+      keys.key(parse("workload: {trace: trace.csv}\ncluster: {topology: ring-100gbps, world_size: 8}\n"));
+  EXPECT_EQ(one,
+            keys.key(parse(
+                "cluster:\n  world_size: 8\n  topology: ring-100gbps\nworkload:\n  trace: trace.csv\n")));
+  EXPECT_EQ(one.size(), 36U);
+  EXPECT_NE(
+      one,
+      keys.key(parse("workload: {trace: trace.csv}\ncluster: {topology: ring-100gbps, world_size: 9}\n")));
+  EXPECT_NE(
+      one, keys.key(parse("workload: {trace: trace.csv}\ncluster: {topology: ring-1gbps, world_size: 8}\n")));
+  EXPECT_EQ(one, study("cluster.world_size: [4, 8]").key(1));
+}
+
+TEST_F(StudyTest, AKeyChangesWithTheFilesThatAreNamed) {
+  auto scenario = parse("workload: {trace: trace.csv}\ncluster: {topology: ring.yaml, world_size: 8}\n");
+  folder.write("ring.yaml", std::string(kRing) + "gpu: mine.yaml\n");
+  folder.write("mine.yaml", "one: 1\n");
+  auto key = [&] { return JobKeys(file()).key(scenario); };
+  auto before = key();
+  EXPECT_EQ(before, key());
+  folder.write("mine.yaml", "one: 2\n");  // what a file names counts, too
+  auto after = key();
+  EXPECT_NE(before, after);
+  folder.write("trace.csv", std::string(kTrace) + "d,1,float32,0.004\n");
+  EXPECT_NE(after, key());
+}
+
+TEST_F(StudyTest, KeysTellOddScenariosApart) {
+  JobKeys keys(file());
+  EXPECT_NE(keys.key(parse("a: [1, 2]\n")), keys.key(parse("a: [1, [2]]\n")));
+  EXPECT_NE(keys.key(parse("a: {b: 1}\n")), keys.key(parse("a.b: 1\n")));
+  EXPECT_NE(keys.key(parse("a: []\n")), keys.key(parse("a:\n")));
+  EXPECT_NE(keys.key(parse("a: nothing\n")), keys.key(parse("a:\n")));
+  EXPECT_NE(keys.key(parse("a: \"1\\n.b=2\"\n")), keys.key(parse("a: 1\nb: 2\n")));
+}
+
+class ResultsFileTest : public StudyTest {
+ protected:
+  [[nodiscard]] std::string text() const {
+    std::ifstream in(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+  std::string row(std::size_t point, std::optional<StudyFailure> failure = {}) const {
+    StudyPoint head{point, 5, "a study", "a job", {"x"}, {std::to_string(point)}};
+    IterationMetrics metrics;
+    metrics.iteration = Seconds(1 + static_cast<double>(point));
+    return failure ? study_row(head, *failure, "why \"it\" failed") : study_row(head, metrics);
+  }
+  ResultsFile open(bool resume) const { return {path, resume, "a study", 5}; }
+
+  std::string path = folder.path("r.jsonl");
+};
+
+TEST_F(ResultsFileTest, RowsOutOfOrderArePutInOrder) {
+  {
+    auto results = open(false);
+    results.append(row(3) + row(1));
+    results.append(row(4));
+    EXPECT_TRUE(results.has(1) && !results.has(0));
+    results.append(row(0));
+    results.finish();
+    EXPECT_EQ(results.rows(), 4U);
+  }
+  EXPECT_EQ(text(), row(0) + row(1) + row(3) + row(4));
+}
+
+TEST_F(ResultsFileTest, WhatTheMachineMadeFailIsRunAgainAndWhatIsWrongIsNot) {
+  {
+    auto results = open(false);
+    results.append(row(0) + row(1, StudyFailure::machine) + row(2, StudyFailure::input) +
+                   row(3, StudyFailure::defect));
+    EXPECT_EQ(results.failed(), 3U);
+  }
+  auto results = open(true);
+  EXPECT_TRUE(results.has(0) && !results.has(1) && results.has(2) && results.has(3) && !results.has(4));
+  results.append(row(1));
+  results.finish();
+  EXPECT_EQ(results.failed(), 2U);
+  EXPECT_EQ(text(), row(0) + row(1) + row(2, StudyFailure::input) + row(3, StudyFailure::defect));
+}
+
+TEST_F(ResultsFileTest, CutOffAnywhereItGoesOnWithTheSameBytes) {
+  auto whole = row(0) + row(1) + row(2);
+  for (std::size_t length = 0; length <= whole.size(); ++length) {
+    folder.write("r.jsonl", whole.substr(0, length));
+    auto results = open(true);
+    for (std::size_t point = 0; point < 3; ++point)
+      if (!results.has(point)) results.append(row(point));
+    results.finish();
+    ASSERT_EQ(text(), whole) << length;
+  }
+}
+
+TEST_F(ResultsFileTest, RefusedFiles) {
+  folder.write("r.jsonl", row(0) + "{\"point\": 9}\n");
+  EXPECT_EQ(folder.without_folder(input_error([&] { open(true); })),
+            "r.jsonl:2:1: error: this is no row of a study's results\nhint: is it the right file?");
+  folder.write("r.jsonl", row(0));
+  EXPECT_EQ(folder.without_folder(input_error([&] { ResultsFile(path, true, "another", 5); })),
+            "r.jsonl:1:1: error: this row is of another study, or its scenario has changed\nhint: name "
+            "another file");
+  EXPECT_EQ(folder.without_folder(input_error([&] { open(false); })),
+            "error: 'r.jsonl' has results already\nhint: go on with them (--resume, resume=True), or name "
+            "another file");
+  auto first = open(true);
+  EXPECT_EQ(folder.without_folder(input_error([&] { open(true); })),
+            "error: another process writes to 'r.jsonl'\n"
+            "hint: give each shard a file of its own; 'ddpsim merge' joins them");
+}
+
+TEST_F(ResultsFileTest, MergedRowsPreferWhatDidNotFail) {
+  auto a = folder.write("a", row(4) + row(0, StudyFailure::machine) + row(2, StudyFailure::input));
+  auto b = folder.write("b", row(0) + row(3) + "{\"point\":1,");
+  auto merged = merge_results({a, b}, path);
+  EXPECT_EQ(text(), row(0) + row(2, StudyFailure::input) + row(3) + row(4));
+  EXPECT_EQ(merged.rows, 4U);
+  EXPECT_EQ(merged.points, 5U);
+  EXPECT_EQ(merged.failed, 1U);
+}
+
+TEST(StudyRow, LinesThatAreNoRows) {
+  for (const char* line :
+       {"", "{}", "[]", "1", "{\"point\":1}", "{\"point\":5,\"points\":5,\"study\":\"s\",\"axes\":{}}",
+        "{\"point\":-1,\"points\":5,\"study\":\"s\",\"axes\":{}}", "{\"axes\":{}}", "[[[",
+        "{\"point\":1,\"points\":5,\"study\":\"\",\"axes\":{}}", "{\"point\":{\"point\":1}}"})
+    EXPECT_FALSE(read_study_row(line)) << line;
+  EXPECT_TRUE(read_study_row("{\"point\":1,\"points\":5,\"study\":\"s\",\"key\":\"k\",\"axes\":{}}"));
+}
+
+}  // namespace
+}  // namespace ddpsim
