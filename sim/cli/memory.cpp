@@ -20,7 +20,9 @@ namespace {
 using Settings = std::vector<std::pair<std::string, std::string_view>>;
 
 // More GPUs that share a copy of the model, as far as there are any.
-void add_splits(const Scenario& scenario, const std::function<void(std::string, const Settings&)>& add) {
+// As many samples a step as now.
+void add_splits(const Scenario& scenario, bool has_batch,
+                const std::function<void(std::string, const Settings&)>& add) {
   int tensor = 1, pipeline = 1;
   if (const auto& parallel = scenario.parallel) {
     tensor = parallel->options.degrees.tensor;
@@ -30,11 +32,13 @@ void add_splits(const Scenario& scenario, const std::function<void(std::string, 
   for (auto [t, p] : {std::pair(2, 1), {1, 2}, {4, 1}, {8, 1}, {1, 4}, {8, 2}, {8, 4}, {8, 8}}) {
     if (scenario.world_size % (t * tensor * p * pipeline) != 0) continue;
     auto tensor_text = std::to_string(t * tensor), pipeline_text = std::to_string(p * pipeline);
+    auto steps = std::to_string(t * p * scenario.ddp.accumulation_steps);
+    Settings settings{
+        {"parallelism.tensor", tensor_text}, {"parallelism.pipeline", pipeline_text}, {"strategy", strategy}};
+    if (!has_batch) settings.emplace_back("ddp.accumulation_steps", steps);
     add(fmt::format("parallelism: {{tensor: {}, pipeline: {}}}, strategy: {}", tensor_text, pipeline_text,
                     strategy),
-        {{"parallelism.tensor", tensor_text},
-         {"parallelism.pipeline", pipeline_text},
-         {"strategy", strategy}});
+        settings);
   }
   if (!scenario.parallel) return;
   add("recompute: full", {{"workload.recompute", "full"}});
@@ -65,7 +69,7 @@ std::vector<MemoryOption> other_strategies(const ScenarioOptions& options, const
   for (auto [name, strategy] : kStrategyNames)
     if (is_sharded(strategy) && strategy != scenario.plan.strategy)
       add(fmt::format("strategy: {}", name), {{"strategy", name}});
-  add_splits(scenario, add);
+  add_splits(scenario, root.find("batch") != nullptr, add);
   add("on the host: strategy: fsdp, fsdp.cpu_offload: true",
       {{"strategy", "fsdp"}, {"fsdp.cpu_offload", "true"}});
   add("on the host: strategy: zero3, zero.offload_optimizer: true, zero.offload_param: true",

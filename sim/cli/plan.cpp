@@ -53,12 +53,7 @@ void plan(const PlanOptions& options) {
   ScenarioReader reader("--set");
   auto found = make_plan(root, space, reader);
   std::vector<Note> notes;
-  if (!found.best.empty()) {
-    auto best = root;
-    for (const auto& [key, value] : found.best.front().settings)
-      config::apply_override(best, fmt::format("{}={}", key, value));
-    notes = reader.read(best).notes;
-  }
+  if (!found.best.empty()) notes = found.best.front().notes;
   bool prints = !options.quiet && options.json != "-" && options.csv != "-";
   if (!options.quiet) print_notes(notes);
   if (prints) print_plan(std::cout, found, options.most_memory);

@@ -59,6 +59,7 @@ TensorPass TransformerTimes::tensor_backward() const {
     pass.all_gathers += 2;
     pass.busy += 2 * tensor_.all_gather;
     if (tensor_.overlap == TensorOverlap::none) pass.exposed = pass.busy;
+    if (tensor_.overlap == TensorOverlap::pipelined) pass.exposed = (1.0 / shape_.tensor) * pass.busy;
   }
   if (tensor_.overlap != TensorOverlap::async) return pass;
   pass.exposed = {};

@@ -15,13 +15,14 @@ class KnownSpreads {
     const auto& spread = scenario.physics.spread;
     int ranks = scenario.model_step ? scenario.model_step->software.ranks : 0;
     auto known = std::find_if(known_.begin(), known_.end(), [&](const auto& one) {
-      return one->spread == spread && one->fitted_ranks == ranks && one->groups == scenario.groups;
+      return one->spread == spread && one->fitted_ranks == ranks && one->groups == scenario.groups &&
+             one->parallel == scenario.parallel;
     });
     if (known == known_.end()) {
       constexpr std::size_t kMostKept = 4;
       if (known_.size() == kMostKept) known_.erase(known_.begin());
-      known_.push_back(
-          std::make_unique<Known>(Known{scenario.groups, spread, ranks, groups_with_spread(scenario)}));
+      known_.push_back(std::make_unique<Known>(
+          Known{scenario.groups, spread, ranks, scenario.parallel, groups_with_spread(scenario)}));
       known = known_.end() - 1;
     }
     return (*known)->with_spread;
@@ -31,7 +32,8 @@ class KnownSpreads {
   struct Known {
     std::vector<RankGroup> groups;
     Spread spread;
-    int fitted_ranks;  // of an estimate
+    int fitted_ranks;                              // of an estimate
+    std::shared_ptr<const ParallelStep> parallel;  // which stage has the most to do
     std::vector<RankGroup> with_spread;
   };
   std::vector<std::unique_ptr<Known>> known_;

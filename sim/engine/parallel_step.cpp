@@ -82,11 +82,22 @@ class StepMaker {
     // What is in flight is counted in chunks; memory in the rank's layers.
     double in_flight =
         static_cast<double>(held_[static_cast<std::size_t>(rank)]) / (shape.is_dual() ? 2.0 : shape.chunks);
+    for (const auto& of_chunk : reduced)
+      for (const auto& part : of_chunk) setup.buckets += held_in_buckets(part);
     stage.memory = memory_of(step_.model, shape_, bytes_, setup,
                              {.layers = stage.layers,
                               .micro_batches_in_flight = in_flight,
                               .is_first = has_first,
                               .is_last = has_last});
+  }
+
+  // DistributedDataParallel's and DeepSpeed's buckets are beside the gradients, Megatron's are the gradients.
+  [[nodiscard]] Bytes held_in_buckets(const ReducedPart& part) const {
+    const auto& axis = options_.data_axis;
+    bool is_beside = axis.reduction == Operation::all_reduce && (axis.overlaps_reduction || axis.gathers);
+    if (!is_beside || options_.degrees.data == 1) return {};
+    return axis.gathers ? std::min(part.gradients, Bytes(axis.bucket_elements * axis.gradient_bytes))
+                        : part.gradients;
   }
 
   // Whole parts, closed once they hold what a bucket does.

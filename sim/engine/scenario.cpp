@@ -30,9 +30,15 @@ void set_slowest_of_stages(const ParallelStep& step, const Spread& spread, doubl
       sum += chunk.forward + chunk.recompute + chunk.input_gradient + chunk.weight_gradient;
     if (sum > most) most = sum, busiest = stage;
   }
+  // Stragglers that are known are on their own stages.
+  auto alike = job.nodes;
+  for (auto& node : alike)
+    for (auto& ranks : node.ranks) ranks.slowdown = 1;
   for (auto& one : job.rank_classes) {
-    const auto& nodes = one.program == busiest ? job.nodes : one.nodes;
-    one.slowdown = std::max(expected_slowest(nodes, spread.ranks, spread.nodes), one.slowdown) / known;
+    auto slowest = std::max(expected_slowest(one.nodes, spread.ranks, spread.nodes), one.slowdown);
+    if (one.program == busiest)
+      slowest = std::max(slowest, expected_slowest(alike, spread.ranks, spread.nodes));
+    one.slowdown = slowest / known;
   }
 }
 
@@ -100,7 +106,6 @@ bool Scenario::is_asynchronous() const {
 
 std::string Scenario::algorithm() const {
   if (measured_table) return "measured";
-  if (parallel && communication->nccl.empty()) return "ring";
   if (plan.strategy == Strategy::parameter_server) return "direct";
   if (communication->gloo) return "gloo";
   if (is_sharded(plan.strategy) && !all_reduces_shards(plan.strategy) &&

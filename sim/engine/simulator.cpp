@@ -208,10 +208,11 @@ SimulatedIteration replay_on(const Scenario& scenario, std::span<const RankGroup
   for (std::size_t c = 0; c < classes.size(); ++c) {
     auto& ranks = timeline.rank_classes[c];
     ranks.compute = std::move(result.classes[c].compute);
-    for (auto communicator : classes[c].communicators) {
-      const auto& spans = result.communication[communicator];
-      ranks.communication.insert(ranks.communication.end(), spans.begin(), spans.end());
-    }
+    for (std::size_t own = 0; own < classes[c].communicators.size(); ++own)
+      for (auto span : result.communication[classes[c].communicators[own]]) {
+        span.communicator = own;  // programs number theirs each for itself
+        ranks.communication.push_back(span);
+      }
     if (classes[c].communicators.size() > 1)
       std::stable_sort(ranks.communication.begin(), ranks.communication.end(),
                        [](const Span& a, const Span& b) { return a.start < b.start; });

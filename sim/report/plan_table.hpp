@@ -14,6 +14,7 @@ namespace ddpsim {
 struct PlannedPoint {
   std::vector<std::pair<std::string, std::string>> settings;  // scenario keys, as --set takes them
   IterationMetrics metrics;
+  std::vector<Note> notes = {};  // of its scenario
 };
 
 struct Plan {

@@ -100,6 +100,8 @@ void check_best_caps(const Scenario& scenario) {
   };
   const auto& options = scenario.ddp;
   const auto& plan = scenario.plan;
+  refuse(scenario.parallel != nullptr, "GPUs that share a model reduce whole blocks of it",
+         "sweep ddp.bucket_cap");
   refuse(plan.strategy != Strategy::ddp || options.rule != BucketRule::torch,
          "lists of caps are DistributedDataParallel's", "use strategy: ddp and rule: torch");
   refuse(!options.bucket_caps.empty(), "the scenario has a list of caps already", "remove ddp.bucket_caps");

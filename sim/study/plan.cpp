@@ -20,6 +20,13 @@ constexpr double kBoundShare = 0.97;
 // So many are simulated before those that are left are looked at again.
 constexpr std::size_t kBatch = 16;
 
+// The sections that say how GPUs share a model are for those splits that do.
+void drop_unused(Value& root, std::int64_t tensor, std::int64_t pipeline) {
+  std::erase_if(root.entries, [&](const config::Entry& entry) {
+    return (entry.key == "tensor" && tensor == 1) || (entry.key == "pipeline" && pipeline == 1);
+  });
+}
+
 Value with(const Value& root, const Settings& settings) {
   auto changed = root;
   for (const auto& [key, text] : settings) {
@@ -30,6 +37,12 @@ Value with(const Value& root, const Settings& settings) {
     config::set_at(changed, key, std::move(value), root.span);
   }
   return changed;
+}
+
+const Value* says(const Value& root, const char* section, const char* key) {
+  const auto* entry = root.find(section);
+  const auto* inner = entry ? entry->value.find(key) : nullptr;
+  return inner ? &inner->value : nullptr;
 }
 
 // No step of it is shorter: the busiest stage, and in 1F1B what comes before its first pass.
@@ -45,7 +58,9 @@ Seconds bound_of(const Scenario& scenario) {
     Seconds sum;
     for (const auto& chunk : of_rank)
       sum += chunk.forward + chunk.recompute + chunk.input_gradient + chunk.weight_gradient;
-    least = std::max(least, plan.shape.micro_batches * sum + (is_plain ? before : Seconds()));
+    // DualPipe's micro-batches go half in each direction.
+    double passes = plan.shape.micro_batches / (plan.shape.is_dual() ? 2.0 : 1.0);
+    least = std::max(least, passes * sum + (is_plain ? before : Seconds()));
     before += sum;
   }
   return least;
@@ -57,9 +72,18 @@ class Planner {
       : root_(root), space_(space), reader_(reader), least_memory_(std::numeric_limits<double>::infinity()) {}
 
   Plan make() {
+    for (auto [section, key] : {std::pair("parallelism", "tensor"),
+                                {"parallelism", "pipeline"},
+                                {"parallelism", "sequence"},
+                                {"pipeline", "virtual"},
+                                {"workload", "micro_batch"},
+                                {"workload", "recompute"}})
+      if (const auto* value = says(root_, section, key))
+        throw InputError(value->span, fmt::format("a plan looks for {}.{} itself", section, key),
+                         "leave it out, or simulate the scenario with it");
     for (auto tensor : space_.tensor)
       for (auto pipeline : space_.pipeline) consider_split(tensor, pipeline);
-    if (plan_.considered == 0 && last_refusal_) throw *last_refusal_;
+    if (plan_.considered == 0 && first_refusal_) throw *first_refusal_;
     std::stable_sort(candidates_.begin(), candidates_.end(),
                      [](const auto& a, const auto& b) { return a.bound < b.bound; });
     simulate();
@@ -87,7 +111,7 @@ class Planner {
     if (tensor > 1) split.emplace_back("parallelism.sequence", "true");
     for (const auto& strategy : is_shared ? space_.strategies_of_shared : space_.strategies)
       for (auto chunks : space_.chunks) {
-        if (chunks > 1 && pipeline == 1) break;
+        if (chunks > 1 && (pipeline == 1 || says(root_, "pipeline", "schedule"))) break;
         for (auto micro_batch : space_.micro_batch)
           for (const auto& recompute : space_.recompute) {
             auto settings = split;
@@ -96,33 +120,35 @@ class Planner {
             settings.emplace_back("workload.micro_batch", fmt::format("{}", micro_batch));
             settings.emplace_back("workload.recompute", recompute);
             // What is computed again costs time: where less of it fits, more is not looked at.
-            if (!consider(settings)) break;
+            if (!consider(settings, tensor, pipeline)) break;
           }
       }
   }
 
   // Whether more recomputation may be worth a look.
-  bool consider(const Settings& settings) {
+  bool consider(const Settings& settings, std::int64_t tensor, std::int64_t pipeline) {
     auto root = with(root_, settings);
+    drop_unused(root, tensor, pipeline);
     try {
       auto step = reader_.read_step(root);
-      ++plan_.considered;
       double share = step.memory()->peak() / step.model_step->gpu.memory;
       if (share < least_memory_) {
         least_memory_ = share;
         plan_.smallest = settings;
       }
       if (share > space_.most_memory) {
+        ++plan_.considered;
         ++plan_.too_large;
         return true;
       }
       auto scenario = reader_.read(root);
+      ++plan_.considered;
       auto bound = bound_of(scenario);
       candidates_.push_back({settings, std::move(scenario), bound});
       return false;
     } catch (const InputError& error) {
       // No such split of this model, or none of the batch.
-      last_refusal_ = error;
+      if (!first_refusal_) first_refusal_ = error;
       return false;
     }
   }
@@ -144,7 +170,8 @@ class Planner {
       run_points(unchanged(batch), 1, [&](std::size_t i, const Prediction&, IterationMetrics metrics) {
         ++plan_.simulated;
         metrics.buckets.clear();
-        plan_.best.push_back({candidates_[first + i].settings, std::move(metrics)});
+        const auto& candidate = candidates_[first + i];
+        plan_.best.push_back({candidate.settings, std::move(metrics), candidate.scenario.notes});
       });
       std::stable_sort(plan_.best.begin(), plan_.best.end(), [](const auto& a, const auto& b) {
         return a.metrics.iteration < b.metrics.iteration;
@@ -158,7 +185,7 @@ class Planner {
   ScenarioReader& reader_;
   double least_memory_;
   std::vector<Candidate> candidates_;
-  std::optional<InputError> last_refusal_;
+  std::optional<InputError> first_refusal_;
   Plan plan_;
 };
 

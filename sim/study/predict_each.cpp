@@ -57,7 +57,9 @@ void visit_fields(Archive& archive, Ranks& ranks, Visit visit) {
   visit(archive, ranks.ranks);
   visit(archive, ranks.communicators);
   visit(archive, ranks.group_size);
+  visit(archive, ranks.stage);
   visit(archive, ranks.slowdown);
+  visit(archive, ranks.stragglers);
   visit(archive, ranks.compute);
   visit(archive, ranks.communication);
   visit(archive, ranks.backward_start);

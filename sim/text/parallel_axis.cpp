@@ -20,9 +20,26 @@ DataAxis all_reduced(Strategy strategy, const DdpOptions& options, const ModelSt
   axis.gradient_bytes = axis.parameter_bytes = bytes_per_element(step.step.gradients);
   axis.state = step.state;
   axis.overlaps_reduction = strategy == Strategy::ddp;
-  if (strategy == Strategy::ddp)
-    axis.bucket_elements = options.bucket_cap.value_or(kUsualCap).value() / axis.gradient_bytes;
+  if (strategy != Strategy::ddp) return axis;
+  axis.bucket_elements = options.bucket_cap.value_or(kUsualCap).value() / axis.gradient_bytes;
+  if (options.comm_hook == CommHook::fp16 || options.comm_hook == CommHook::bf16) axis.gradient_bytes = 2;
   return axis;
+}
+
+// Buckets here are whole blocks, in the order of the backward pass.
+void check_ddp_options(const DdpOptions& options, const Value* ddp) {
+  for (auto [is_so, key] : {std::pair(options.comm_hook == CommHook::power_sgd, "comm_hook"),
+                            {!options.bucket_caps.empty(), "bucket_caps"},
+                            {options.first_bucket_cap.has_value(), "first_bucket_cap"},
+                            {options.compiled, "compiled"},
+                            {options.process_groups > 1, "process_groups"},
+                            {options.find_unused_parameters, "find_unused_parameters"},
+                            {options.static_graph, "static_graph"},
+                            {options.iteration != DdpIteration::steady, "iteration"},
+                            {options.rule != BucketRule::torch, "rule"}})
+    if (is_so)
+      throw InputError(ddp->find(key)->value.span,
+                       fmt::format("ddp.{} of a model that GPUs share is not simulated", key), "remove it");
 }
 
 // DeepSpeed 0.16.9's pipeline engine reduces after the last micro-batch, nothing overlapped (runtime/pipe/
@@ -71,6 +88,8 @@ DataAxis ScenarioReader::read_data_axis(const Value& root, Strategy strategy, co
   };
   switch (strategy) {
     case Strategy::ddp:
+      check_ddp_options(options, section("ddp"));
+      [[fallthrough]];
     case Strategy::flat:
       return all_reduced(strategy, options, *scenario.model_step);
     case Strategy::zero1: {

@@ -1,6 +1,7 @@
 // The GPUs of a job that share copies of a model: who exchanges what with whom.
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 #include "sim/base/limits.hpp"
 #include "sim/config/reader.hpp"
@@ -44,16 +45,35 @@ class Places {
     for (int t = 0; t < degrees_.tensor; ++t) group.push_back(gpu(t, data, stage));
     return group;
   }
-  // Those that share a node with the first, in any stage: what they send goes over the same NICs.
-  [[nodiscard]] std::vector<int> beside_first_replica() const {
-    std::vector<int> beside;
+  // Copies of the model that share a node with that one, in any stage, itself first: what they send goes over
+  // the same NICs.
+  [[nodiscard]] std::vector<int> beside(int replica) const {
+    std::vector<int> beside{replica};
     for (int data = 0; data < degrees_.data; ++data) {
       bool shares = false;
       for (int stage = 0; stage < degrees_.pipeline && !shares; ++stage)
-        shares = node(0, stage) == node(data, stage);
-      if (shares) beside.push_back(data);
+        shares = node(replica, stage) == node(data, stage);
+      if (shares && data != replica) beside.push_back(data);
     }
     return beside;
+  }
+  // The first copy whose stages `from` and `to` are on different nodes; else the first.
+  [[nodiscard]] int farthest(int from, int to) const {
+    for (int data = 0; data < degrees_.data; ++data)
+      if (node(data, from) != node(data, to)) return data;
+    return 0;
+  }
+  // Copy and stage of the tensor-parallel group that is spread over most nodes; the first of them.
+  [[nodiscard]] std::pair<int, int> widest() const {
+    std::pair<int, int> widest;
+    std::size_t most = 0;
+    for (int stage = 0; stage < degrees_.pipeline; ++stage)
+      for (int data = 0; data < degrees_.data; ++data) {
+        std::set<int> nodes;
+        for (int gpu : tensor_group(data, stage)) nodes.insert(cluster_.node_of(gpu));
+        if (nodes.size() > most) most = nodes.size(), widest = {data, stage};
+      }
+    return widest;
   }
   [[nodiscard]] std::vector<int> ranks_of_stage(int stage) const {
     std::vector<int> ranks;
@@ -69,14 +89,16 @@ class Places {
   std::vector<int> gpu_of_rank_;
 };
 
-// The tensor-parallel groups on the first one's nodes: all do the same at once.
+// The tensor-parallel group that is spread over most nodes, and those of its stage beside it: all do the same
+// at once, and the step waits for the slowest.
 void add_tensor_groups(const Places& places, const Parallelism& degrees, Communication& communication) {
   communication.axes = {{.name = "tensor", .operations = {Operation::all_reduce}}};
   if (degrees.sequence)
     communication.axes.front().operations = {Operation::all_reduce, Operation::all_gather,
                                              Operation::reduce_scatter};
-  for (int data : places.beside_first_replica()) {
-    communication.groups.push_back(places.tensor_group(data, 0));
+  auto [replica, stage] = places.widest();
+  for (int data : places.beside(replica)) {
+    communication.groups.push_back(places.tensor_group(data, stage));
     communication.labels.push_back(0);
   }
 }
@@ -117,15 +139,11 @@ class ChannelGroups {
     switch (channel.kind) {
       case Kind::messages:
         first = {begin(channel, "pipeline")};
-        for_each_pair([&](int t, int d) {
-          group({places_.gpu(t, d, channel.from), places_.gpu(t, d, channel.to)});
-        });
+        add_pairs(channel.from, channel.to);
         return;
       case Kind::ends:
         first = {begin(channel, "embedding")};
-        for_each_pair([&](int t, int d) {
-          group({places_.gpu(t, d, 0), places_.gpu(t, d, options_.degrees.pipeline - 1)});
-        });
+        add_pairs(0, pipeline - 1);
         return;
       case Kind::all:
         first = {begin(channel, "all")};
@@ -154,10 +172,11 @@ class ChannelGroups {
     communication_.groups.push_back(std::move(gpus));
     communication_.labels.push_back(static_cast<int>(communication_.axes.size()) - 1);
   }
-  template <class Use>
-  void for_each_pair(Use use) const {
-    for (int d : places_.beside_first_replica())
-      for (int t = 0; t < options_.degrees.tensor; ++t) use(t, d);
+  // Of GPUs with the same place in two stages; those of copies on the same nodes send at the same time.
+  void add_pairs(int from, int to) {
+    for (int d : places_.beside(places_.farthest(from, to)))
+      for (int t = 0; t < options_.degrees.tensor; ++t)
+        group({places_.gpu(t, d, from), places_.gpu(t, d, to)});
   }
 
   const Places& places_;
@@ -277,7 +296,10 @@ std::shared_ptr<const RankPlaces> ScenarioReader::read_shared_model(const Value&
       known = std::move(groups);
     }
     auto costs = group_costs(known);
-    tensor = time_tensor_collectives(*costs.front().cost, *scenario.model_step, degrees);
+    auto widest = std::find_if(costs.begin(), costs.end(), [](const GroupCost& cost) {
+      return std::binary_search(cost.groups.begin(), cost.groups.end(), std::size_t{0});
+    });
+    tensor = time_tensor_collectives(*widest->cost, *scenario.model_step, degrees);
     add_nccl_notes(*known, collective, scenario.notes);
   }
   settle_tensor_overlap(parallel, scenario.model_step->software, degrees, tensor);
@@ -320,6 +342,7 @@ std::shared_ptr<const RankPlaces> ScenarioReader::read_shared_model(const Value&
   scenario.groups = {std::move(job)};
   scenario.ddp = options;
   scenario.plan.accumulation_steps = options.accumulation_steps;
+  if (scenario.plan.strategy == Strategy::ddp) scenario.plan.bucket_cap = options.bucket_cap;
   scenario.communication = communication;
   scenario.parallel = std::move(step);
   return std::make_shared<const RankPlaces>(RankPlaces{std::move(rank_places), true});

@@ -39,6 +39,9 @@ void read_parallelism(const Value& value, ParallelSection& section) {
     section.data = as_degree(*data);
   section.sequence = reader.optional("sequence", config::as_bool).value_or(false);
   reader.finish();
+  auto gpus = static_cast<std::int64_t>(section.tensor) * section.pipeline;
+  if (gpus > kLargestWorldSize || gpus * section.data.value_or(1) > kLargestWorldSize)
+    throw InputError(value.span, fmt::format("more than {} GPUs", kLargestWorldSize), "use smaller degrees");
   if (section.sequence && section.tensor == 1)
     throw InputError(value.find("sequence")->value.span,
                      "the sequence is split over the GPUs of a tensor-parallel group, and there is none",
@@ -60,7 +63,17 @@ void read_pipeline(const Value& value, ParallelSection& section) {
   section.layers = reader.optional("layers", config::as_list(config::as_integer(0, kMostBlocks)))
                        .value_or(std::vector<std::int64_t>());
   reader.finish();
-  if (section.schedule == PipelineSchedule::dualpipe) section.chunks = 2;
+  if (section.schedule == PipelineSchedule::dualpipe) {
+    if (const auto* chunks = value.find("virtual"))
+      throw InputError(chunks->value.span, "DualPipe's ranks have two stages, one of each direction",
+                       "remove it, or use schedule: interleaved");
+    if (section.overlaps_messages == false)
+      throw InputError(
+          value.find("overlap_p2p")->value.span,
+          "DualPipe posts its messages in batches that overlap: with calls that block it would hang",
+          "remove it");
+    section.chunks = 2;
+  }
   if (section.overlaps_messages.value_or(false) && section.schedule == PipelineSchedule::one_f_one_b)
     throw InputError(
         value.find("overlap_p2p")->value.span,
@@ -198,10 +211,22 @@ ParallelOptions parallel_options(const ParallelSection& section, const Paralleli
   bool overlaps = section.overlaps_messages.value_or(section.schedule != PipelineSchedule::one_f_one_b &&
                                                      section.schedule != PipelineSchedule::gpipe);
   bool is_interleaved = section.schedule == PipelineSchedule::interleaved;
+  int group = section.group > 0 ? section.group : degrees.pipeline;
+  if (is_interleaved && !overlaps && micro_batches <= group && degrees.pipeline > 2)
+    throw InputError(section.pipeline_value->span,
+                     "with one group of micro-batches ranks never alternate, and calls that block would hang",
+                     "use more micro-batches, or overlap_p2p: true");
+  if (section.group > 0 && !is_interleaved)
+    throw InputError(section.pipeline_value->find("group")->value.span,
+                     "only the interleaved schedule has groups of micro-batches", "remove it");
   options.messages = overlaps         ? MessageOverlap::overlapped
                      : is_interleaved ? MessageOverlap::fused
                                       : MessageOverlap::blocking;
   int stages = options.shape.stages();
+  if (stages > model.layers)
+    throw InputError(section.pipeline_value ? section.pipeline_value->span : place,
+                     fmt::format("{} stages, and the model has {} layers", stages, model.layers),
+                     "use fewer stages or chunks");
   options.layers = section.layers.empty() ? equal_layers(section, model.layers, stages) : section.layers;
   auto sum = std::accumulate(options.layers.begin(), options.layers.end(), std::int64_t{0});
   if (static_cast<int>(options.layers.size()) != stages || sum != model.layers)

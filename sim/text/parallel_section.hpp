@@ -27,7 +27,7 @@ struct ParallelSection {
   const config::Value *parallelism_value = nullptr, *pipeline_value = nullptr, *tensor_value = nullptr,
                       *batch_value = nullptr;
   // Whether GPUs share a copy of the model.
-  [[nodiscard]] bool splits_model() const { return tensor * pipeline > 1; }
+  [[nodiscard]] bool splits_model() const { return tensor > 1 || pipeline > 1; }
   [[nodiscard]] const SourceSpan& place() const { return parallelism_value->span; }
 };
 

@@ -33,6 +33,7 @@ std::vector<Note> recorded_notes(const LayerTrace& trace, const GpuDescription* 
 }
 
 void settle_broadcasts(Scenario& scenario) {
+  if (scenario.parallel) return;
   auto& plan = scenario.plan;
   auto say = [&](std::string code, std::string text) {
     scenario.notes.push_back({std::move(code), std::move(text)});
