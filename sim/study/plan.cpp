@@ -5,6 +5,7 @@
 #include <optional>
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include "sim/config/overrides.hpp"
 #include "sim/study/point_runs.hpp"
@@ -29,14 +30,16 @@ void drop_unused(Value& root, std::int64_t tensor, std::int64_t pipeline) {
 
 Value with(const Value& root, const Settings& settings) {
   auto changed = root;
-  for (const auto& [key, text] : settings) {
-    Value value;
-    value.kind = Value::Kind::scalar;
-    value.scalar = text;
-    value.span = root.span;
-    config::set_at(changed, key, std::move(value), root.span);
-  }
+  for (const auto& [key, text] : settings) config::apply_override(changed, fmt::format("{}={}", key, text));
   return changed;
+}
+
+// Layers of each stage where they do not divide: one less at both ends, which have the embedding and the
+// head, and then from the front.
+std::string uneven_layers(std::int64_t layers, std::int64_t stages) {
+  std::vector<std::int64_t> each(static_cast<std::size_t>(stages), layers / stages);
+  for (std::int64_t left = layers % stages, i = 1; left > 0; --left, ++i) ++each[static_cast<std::size_t>(i)];
+  return fmt::format("[{}]", fmt::join(each, ","));
 }
 
 const Value* says(const Value& root, const char* section, const char* key) {
@@ -72,6 +75,17 @@ class Planner {
       : root_(root), space_(space), reader_(reader), least_memory_(std::numeric_limits<double>::infinity()) {}
 
   Plan make() {
+    auto whole =
+        with(root_, {{"workload.micro_batch", "1"}, {"strategy", "fsdp"}, {"cluster.world_size", "1"}});
+    std::erase_if(whole.entries, [](const config::Entry& entry) {
+      return entry.key == "tensor" || entry.key == "pipeline" || entry.key == "parallelism" ||
+             entry.key == "batch";
+    });
+    auto model = reader_.read_step(whole);
+    if (!model.model_step)
+      throw InputError("a list of layers says nothing of how it splits",
+                       "name a transformer: ddpsim list models");
+    layers_ = model.model_step->model.layers;
     for (auto [section, key] : {std::pair("parallelism", "tensor"),
                                 {"parallelism", "pipeline"},
                                 {"parallelism", "sequence"},
@@ -116,6 +130,8 @@ class Planner {
           for (const auto& recompute : space_.recompute) {
             auto settings = split;
             settings.emplace_back("strategy", strategy);
+            if (pipeline > 1 && chunks == 1 && layers_ % pipeline != 0 && layers_ > pipeline)
+              settings.emplace_back("pipeline.layers", uneven_layers(layers_, pipeline));
             if (chunks > 1) settings.emplace_back("pipeline.virtual", fmt::format("{}", chunks));
             settings.emplace_back("workload.micro_batch", fmt::format("{}", micro_batch));
             settings.emplace_back("workload.recompute", recompute);
@@ -184,6 +200,7 @@ class Planner {
   const PlanSpace& space_;
   ScenarioReader& reader_;
   double least_memory_;
+  std::int64_t layers_ = 0;
   std::vector<Candidate> candidates_;
   std::optional<InputError> first_refusal_;
   Plan plan_;

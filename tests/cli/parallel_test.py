@@ -180,6 +180,19 @@ engine: {network: builtin}
         iterations = [point["iteration_s"] for point in all_["points"]]
         self.assertEqual(iterations, sorted(iterations))
 
+    def test_layers_that_do_not_divide(self):
+        """126 layers over 4 or 16 stages: one less at both ends."""
+        points = json.loads(self.ok("plan", "llama-3-405b", "--topology", "superpod-h100", "--gpus", "64", "--global-batch", "64", "--sequence", "1024",
+                                    "--set", "cluster.gpu=b300-sxm", "--top", "100", "--json", "-").stdout)["points"]
+        uneven = [point for point in points if "pipeline.layers" in point["set"]]
+        self.assertTrue(uneven)
+        for point in uneven:
+            layers = json.loads(point["set"]["pipeline.layers"])
+            self.assertEqual(sum(layers), 126)
+            self.assertLessEqual(layers[0], layers[1])
+            self.assertLessEqual(layers[-1], layers[1])
+            self.assertLessEqual(max(layers) - min(layers), 1)
+
     def test_what_fits_nowhere(self):
         arguments = [word if word != "64" else "8" for word in self.ARGUMENTS]
         told = self.ok(*arguments).stdout
