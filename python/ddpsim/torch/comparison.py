@@ -11,6 +11,9 @@ from ddpsim.torch.files import all_reduces, write_table
 from ddpsim.torch.recorder import Recording
 
 _CAP_BY_DEFAULT = 25 << 20    # bucket_cap_mb
+# In nanoseconds, averages over the iterations that are logged (c10/util/Logging.h: DDPLoggingData).
+_LOGGED_TIMES = {"backward_s": "avg_backward_compute_time", "communication_s": "avg_backward_comm_time",
+                 "overlap_s": "avg_backward_compute_comm_overlap_time"}
 
 
 def ddp_section(recording: Recording) -> dict[str, Any]:
@@ -40,7 +43,8 @@ def _numbers(logged: Mapping[str, Any], key: str) -> list[int] | None:
 
 class Comparison(Dict[str, Any]):
     """Keys: `equal`; `buckets`, of which `bytes` and `gradients` were recorded, and `predicted_...`; `order_equal`; `all_reduces`, with
-    recorded and simulated times; `missing`, what this PyTorch does not log. str() is a table."""
+    recorded and simulated times; `logged`, DistributedDataParallel's own times (communication is from the first launch to the last
+    end); `missing`, what this PyTorch does not log. str() is a table."""
 
     def __str__(self) -> str:
         lines = [f"buckets as DistributedDataParallel's: {'yes' if self['equal'] else 'no'} ({len(self['buckets'])})",
@@ -56,6 +60,10 @@ class Comparison(Dict[str, Any]):
             lines.append("bucket      ready        end  simulated ready        end")
             lines += [f"{index:6} {1e3 * row['ready_s']:10.3f} {1e3 * row['end_s']:10.3f} {1e3 * row['simulated_ready_s']:16.3f} "
                       f"{1e3 * row['simulated_end_s']:10.3f}" for index, row in enumerate(self["all_reduces"])]
+        if len(self["logged"]) == len(_LOGGED_TIMES):
+            times = {key: f"{1e3 * value:.3f}" for key, value in self["logged"].items()}
+            lines.append(f"DistributedDataParallel's log, ms: backward {times['backward_s']}, communication {times['communication_s']}, "
+                         f"of it under the backward pass {times['overlap_s']}")
         if self["missing"]:
             lines.append(f"this PyTorch does not log {', '.join(self['missing'])}")
         return "\n".join(lines)
@@ -88,9 +96,7 @@ def _simulated(recording: Recording, trace: Path, cluster: Mapping[str, Any] | N
         table = Path(folder, "allreduce.csv")
         write_table(table, reduced, recording.world_size, backend)
         scenario["cluster"] = {"world_size": recording.world_size}
-        one_at_a_time = {"workers": 1} if backend == "gloo" else {}    # as all_reduces() has it
-        scenario["collective"] = {"algorithm": "measured", "measured": str(table), "backend": backend, **one_at_a_time,
-                                  **sections.get("collective", {})}
+        scenario["collective"] = {"algorithm": "measured", "measured": str(table), "backend": backend, **sections.get("collective", {})}
         return Job(scenario).simulate().to_dict()
 
 
@@ -109,7 +115,7 @@ def check(recording: Recording, cluster: Mapping[str, Any] | None = None, **sect
     logged = recording.ddp._get_ddp_logging_data()
     missing: list[str] = []
     sizes, counts = _recorded_buckets(logged, missing)
-    reduced = all_reduces(recording.steps)
+    reduced = all_reduces(recording.steps, recording.workers)
     simulated = _simulated(recording, recording.trace, cluster, sections, reduced)
     predicted = simulated["buckets"]
     buckets = []
@@ -127,5 +133,7 @@ def check(recording: Recording, cluster: Mapping[str, Any] | None = None, **sect
     if [row["bytes"] for row in reduced] == [bucket["bytes"] for bucket in predicted]:
         times = [{**row, "simulated_ready_s": bucket["ready_s"], "simulated_start_s": bucket["start_s"], "simulated_end_s": bucket["end_s"]}
                  for row, bucket in zip(reduced, predicted)]
+    missing += [key for key in _LOGGED_TIMES.values() if not logged.get(key)]
+    own = {key: logged[name] / 1e9 for key, name in _LOGGED_TIMES.items() if logged.get(name)}
     return Comparison(equal=equal, buckets=buckets, order_equal=None if order is None else order == arrival, all_reduces=times,
-                      all_reduce_times="simulated on the cluster" if cluster else "simulated with the times that they took", missing=missing)
+                      all_reduce_times="simulated on the cluster" if cluster else "simulated with the times that they took alone", logged=own, missing=missing)

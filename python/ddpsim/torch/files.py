@@ -80,26 +80,40 @@ def write_trace(path: Path, gradients: Sequence[Gradient], steps: Sequence[Step]
     _write(path, lines)
 
 
-def all_reduces(steps: Sequence[Step]) -> list[dict[str, Any]]:
-    """The buckets that most steps reduced, with medians. DDP does not say when one starts: it is taken to when it is ready and those
-    before it are over. So it is with NCCL; Gloo has two in flight, and the second one's time is what it takes longer than the first."""
+def _alone(flights: Sequence[tuple[float, float]]) -> list[float]:
+    """What each would take alone, if n in flight progress at 1/n each (docs/model.md, "Several collectives at once")."""
+    moments = sorted({moment for flight in flights for moment in flight})
+    alone = [0.0] * len(flights)
+    for begin, end in zip(moments, moments[1:]):
+        under_way = [i for i, flight in enumerate(flights) if flight[0] <= begin and end <= flight[1]]
+        for i in under_way:
+            alone[i] += (end - begin) / len(under_way)
+    return alone
+
+
+def all_reduces(steps: Sequence[Step], workers: int) -> list[dict[str, Any]]:
+    """The buckets that most steps reduced, with medians. DDP does not say when one starts: it is taken to when it is ready and fewer than
+    `workers` of those before it are in flight."""
     shapes = [tuple((elements, dtype) for elements, dtype, _, _ in step.buckets) for step in steps]
     usual = max(shapes, key=shapes.count)
+    flights, alone = [], []
     same = [step.buckets for step, shape in zip(steps, shapes) if shape == usual]
-    found = []
-    for index, (elements, dtype) in enumerate(usual):
-        starts, ends = [], []
-        for buckets in same:
-            starts.append(max([buckets[index][2], *(end for _, _, _, end in buckets[:index])]))
-            ends.append(max(buckets[index][3], starts[-1] + 1e-9))
-        found.append({"elements": elements, "dtype": dtype, "bytes": elements * DTYPES[dtype], "steps": len(same),
-                      "ready_s": median(buckets[index][2] for buckets in same), "start_s": median(starts), "end_s": median(ends),
-                      "duration_s": median(end - start for start, end in zip(starts, ends))})
-    return found
+    for buckets in same:
+        own: list[tuple[float, float]] = []
+        for _, _, ready, end in buckets:
+            before = sorted((flight[1] for flight in own), reverse=True)
+            start = max([ready, *before[workers - 1:workers], *(flight[0] for flight in own[-1:])])
+            own.append((start, max(end, start + 1e-9)))
+        flights.append(own)
+        alone.append(_alone(own))
+    return [{"elements": elements, "dtype": dtype, "bytes": elements * DTYPES[dtype], "steps": len(same),
+             "ready_s": median(buckets[index][2] for buckets in same), "start_s": median(own[index][0] for own in flights),
+             "end_s": median(own[index][1] for own in flights), "duration_s": median(own[index][1] - own[index][0] for own in flights),
+             "alone_s": median(times[index] for times in alone)} for index, (elements, dtype) in enumerate(usual)]
 
 
-def write_collectives(path: Path, steps: Sequence[Step], world_size: int) -> None:
-    rows = all_reduces(steps)
+def write_collectives(path: Path, steps: Sequence[Step], world_size: int, workers: int) -> None:
+    rows = all_reduces(steps, workers)
     lines = ["# ddpsim-recorded: 1", f"# world_size: {world_size}", f"# steps: {rows[0]['steps'] if rows else len(steps)}",
              "# source: ddpsim.torch.record", "collective,elements,dtype,ready_s,start_s,end_s,duration_s"]
     for index, row in enumerate(rows):
@@ -109,8 +123,8 @@ def write_collectives(path: Path, steps: Sequence[Step], world_size: int) -> Non
 
 
 def write_table(path: Path, rows: Sequence[dict[str, Any]], world_size: int, backend: str) -> None:
-    """What an all-reduce of each size took."""
+    """What an all-reduce of each size would take alone."""
     sizes = sorted({row["bytes"] for row in rows})
     lines = ["# ddpsim-allreduce: 1", f"# world_size: {world_size}", f"# backend: {backend}", "# source: ddpsim.torch.record", "bytes,time_s"]
-    lines += [f"{size},{_seconds(median(row['duration_s'] for row in rows if row['bytes'] == size))}" for size in sizes]
+    lines += [f"{size},{_seconds(median(row['alone_s'] for row in rows if row['bytes'] == size))}" for size in sizes]
     _write(path, lines)

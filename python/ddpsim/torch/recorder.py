@@ -3,9 +3,11 @@ from __future__ import annotations
 
 import os
 import threading
+import warnings
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from statistics import quantiles
 from types import TracebackType
 from typing import Any, Callable
 
@@ -15,6 +17,8 @@ from torch.nn.parallel import DistributedDataParallel
 from ddpsim.torch import hooks
 from ddpsim.torch.clocks import clock_of
 from ddpsim.torch.files import DTYPES, Gradient, Step, write_collectives, write_trace
+
+_BUSY_SPREAD = 0.1
 
 
 @dataclass
@@ -47,6 +51,8 @@ def _trained(model: Any) -> list[tuple[Gradient, Any, list[Any]]]:
     for name, parameter in model.named_parameters():
         if not parameter.requires_grad or name in ignored:
             continue
+        if hasattr(parameter, "_is_flat_param") or hasattr(parameter, "device_mesh"):
+            raise ValueError(f"{name} is sharded over ranks (FSDP, DTensor); record the model before it is sharded, and name the strategy in a scenario")
         dtype = str(parameter.dtype).removeprefix("torch.")
         if dtype not in DTYPES:
             raise ValueError(f"{name} is of {dtype}; gradients that can be recorded are of {', '.join(DTYPES)}")
@@ -76,6 +82,8 @@ class Recording:
         self.ddp = model if isinstance(model, DistributedDataParallel) else None
         self.world_size: int = torch.distributed.get_world_size(self.ddp.process_group) if self.ddp else 1
         self.backend: str | None = torch.distributed.get_backend(self.ddp.process_group) if self.ddp else None
+        #: How many all-reduces are in flight at once: Gloo has two threads.
+        self.workers = 2 if self.backend == "gloo" else 1
         #: The files that were written: on rank 0, and None on the others.
         self.trace: Path | None = None
         self.collectives: Path | None = None
@@ -104,6 +112,15 @@ class Recording:
     def done(self) -> bool:
         """All steps that were wanted are recorded; further ones run without hooks."""
         return len(self._recorded) >= self._wanted
+
+    @property
+    def spread(self) -> float:
+        """How far half of the recorded backward passes are from their median, at least, as a share of it."""
+        times = [step.backward for step in self.steps]
+        if len(times) < 2:
+            return 0.0
+        first, middle, third = quantiles(times, n=4, method="inclusive")
+        return (third - first) / 2 / middle
 
     def step(self, value: Any = None) -> Any:
         """Ends a training step, of which `value` is what it returned; a function is called first. Returns that value."""
@@ -145,13 +162,16 @@ class Recording:
             raise RuntimeError(f"no step was recorded: {self._seen} ended in recording.step(), and the first {self._warmup} only warm up")
         self._clock.settle()
         self.steps = [self._timed(marks) for marks in self._recorded]
+        if self.spread > _BUSY_SPREAD:
+            warnings.warn(f"the backward passes of half of the steps were more than {self.spread:.0%} away from their median; is the machine busy?",
+                          stacklevel=2)
         if self.ddp and torch.distributed.get_rank() != 0:
             return
         write_trace(self._out, self.gradients, self.steps, self._full_header())
         self.trace = self._out
         if self._all_reduces:
             self.collectives = self._out.with_name(self._out.stem + "-collectives.csv")
-            write_collectives(self.collectives, self.steps, self.world_size)
+            write_collectives(self.collectives, self.steps, self.world_size, self.workers)
 
     def _unhook(self) -> None:
         self._marks = None
