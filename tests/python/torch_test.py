@@ -2,6 +2,8 @@
 import csv
 import io
 import json
+import subprocess
+import sys
 import time
 
 import pytest
@@ -253,6 +255,14 @@ def test_a_busy_machine(tmp_path):
         while not recording.done:
             recording.step(model(torch.ones(1, 3)).sum().backward())
     assert 0.1 < recording.spread < 0.5
+
+
+def test_the_example(root, tmp_path):
+    """It is what the guide shows, and works."""
+    example = root / "examples/python/advise.py"
+    assert example.read_text().split('"""\n', 1)[1] in (root / "docs/guide/research.md").read_text()
+    done = subprocess.run([sys.executable, example], check=True, capture_output=True, text=True, cwd=tmp_path)
+    assert done.stdout.startswith("bucket_cap_mb=") and len(trace_of(tmp_path / "trace.csv")[1]) == 48
 
 
 def test_nothing_stays_hooked(plain):

@@ -91,12 +91,11 @@ def _simulated(recording: Recording, trace: Path, cluster: Mapping[str, Any] | N
                                 "cluster": {"world_size": recording.world_size, **(cluster or {"topology": "ring-100gbps"})}}
     if cluster is not None or not reduced:
         return Job(scenario).simulate().to_dict()
-    backend = recording.backend or ""
     with tempfile.TemporaryDirectory() as folder:    # the recorded times themselves
         table = Path(folder, "allreduce.csv")
-        write_table(table, reduced, recording.world_size, backend)
+        write_table(table, reduced, recording.world_size, recording.backend)
         scenario["cluster"] = {"world_size": recording.world_size}
-        scenario["collective"] = {"algorithm": "measured", "measured": str(table), "backend": backend, **sections.get("collective", {})}
+        scenario["collective"] = {"algorithm": "measured", "measured": str(table), "backend": recording.backend, **sections.get("collective", {})}
         return Job(scenario).simulate().to_dict()
 
 

@@ -6,7 +6,6 @@ import importlib
 from typing import Any, Callable
 
 import torch
-from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
 
 Remove = Callable[[], None]
 
@@ -115,6 +114,8 @@ def on_optimizer(optimizer: Any, begin: Callable[[], None], end: Callable[[], No
 def on_all_reduce(ddp: Any, begin: Callable[[Any], Any], end: Callable[[Any], None]) -> None:
     """A communication hook that reduces as DistributedDataParallel does without one; it cannot be taken out again. `end` gets what
     `begin` returned, once the all-reduce is over."""
+    from torch.distributed.algorithms.ddp_comm_hooks import default_hooks    # not every PyTorch is built with it
+
     def hook(group: Any, bucket: Any) -> Any:
         begun = begin(bucket)
 

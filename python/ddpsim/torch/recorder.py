@@ -81,9 +81,6 @@ class Recording:
         #: The DistributedDataParallel model, or None where a plain one was recorded.
         self.ddp = model if isinstance(model, DistributedDataParallel) else None
         self.world_size: int = torch.distributed.get_world_size(self.ddp.process_group) if self.ddp else 1
-        self.backend: str | None = torch.distributed.get_backend(self.ddp.process_group) if self.ddp else None
-        #: How many all-reduces are in flight at once: Gloo has two threads.
-        self.workers = 2 if self.backend == "gloo" else 1
         #: The files that were written: on rank 0, and None on the others.
         self.trace: Path | None = None
         self.collectives: Path | None = None
@@ -97,6 +94,10 @@ class Recording:
         if len(devices) > 1:
             raise ValueError(f"the model is on {len(devices)} devices ({', '.join(sorted(map(str, devices)))}); a trace is of one")
         self.device = devices.pop()
+        #: Whose all-reduces they are (a group may have one backend for each kind of device), and how many are in flight at once: Gloo
+        #: has two threads.
+        self.backend = "nccl" if self.ddp and self.device.type == "cuda" and torch.distributed.get_backend(self.ddp.process_group) != "gloo" else "gloo"
+        self.workers = 2 if self.backend == "gloo" else 1
         if all_reduces and not self.ddp:
             raise ValueError("all_reduces=True needs a model in DistributedDataParallel; a plain one has none")
         self._out, self._wanted, self._warmup = out, steps, warmup
