@@ -40,7 +40,7 @@ def test_the_command(cli, root, tmp_path):
     assert bad.returncode == 2 and "no scenario of the name" in bad.stderr
 
 
-@pytest.mark.parametrize("module", ["pandas", "numpy", "dask"])
+@pytest.mark.parametrize("module", ["pandas", "numpy", "dask", "torch"])
 def test_nothing_else_is_imported(module):
     done = subprocess.run([sys.executable, "-c", f"import ddpsim, sys; ddpsim.Job.load('quickstart').simulate(); print({module!r} in sys.modules)"],
                           check=True, capture_output=True, text=True)
@@ -48,7 +48,7 @@ def test_nothing_else_is_imported(module):
 
 
 def test_types_agree():
-    done = subprocess.run([sys.executable, "-m", "mypy", "--strict", "--disable-error-code=import-untyped", "-p", "ddpsim"], capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, "-m", "mypy", "--strict", "--disable-error-code=import-untyped", "--disable-error-code=import-not-found", "-p", "ddpsim"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
 
 

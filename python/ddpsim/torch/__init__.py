@@ -1,0 +1,14 @@
+"""From a training script to advice: records a real backward pass, compares buckets, says which bucket cap is best elsewhere.
+
+    with ddpsim.torch.record(model, out="trace.csv", batch_size=32) as recording:
+        for batch in loader:
+            recording.step(train_step(batch))
+            if recording.done:
+                break
+    print(ddpsim.torch.advise(recording, cluster={"topology": "superpod-h100", "world_size": 1024}))
+"""
+from ddpsim.torch.advice import Advice, advise
+from ddpsim.torch.comparison import Comparison, check
+from ddpsim.torch.recorder import Recording, record
+
+__all__ = ["Advice", "Comparison", "Recording", "advise", "check", "record"]
