@@ -75,6 +75,15 @@ class Places {
       }
     return widest;
   }
+  [[nodiscard]] int node_of(int rank) const {
+    return cluster_.node_of(gpu_of_rank_[static_cast<std::size_t>(rank)]);
+  }
+  [[nodiscard]] std::vector<int> ranks_on(int node) const {
+    std::vector<int> ranks;
+    for (int rank = 0; rank < static_cast<int>(gpu_of_rank_.size()); ++rank)
+      if (node_of(rank) == node) ranks.push_back(rank);
+    return ranks;
+  }
   [[nodiscard]] std::vector<int> ranks_of_stage(int stage) const {
     std::vector<int> ranks;
     for (int rank = 0; rank < degrees_.tensor * degrees_.data; ++rank)
@@ -89,18 +98,13 @@ class Places {
   std::vector<int> gpu_of_rank_;
 };
 
-// The tensor-parallel group that is spread over most nodes, and those of its stage beside it: all do the same
-// at once, and the step waits for the slowest.
-void add_tensor_groups(const Places& places, const Parallelism& degrees, Communication& communication) {
-  communication.axes = {{.name = "tensor", .operations = {Operation::all_reduce}}};
-  if (degrees.sequence)
-    communication.axes.front().operations = {Operation::all_reduce, Operation::all_gather,
-                                             Operation::reduce_scatter};
+// GPUs of the tensor-parallel group that is spread over most nodes, and of those of its stage beside it: all
+// do the same at once, and the step waits for the slowest.
+std::vector<std::vector<int>> tensor_groups(const Places& places) {
   auto [replica, stage] = places.widest();
-  for (int data : places.beside(replica)) {
-    communication.groups.push_back(places.tensor_group(data, stage));
-    communication.labels.push_back(0);
-  }
+  std::vector<std::vector<int>> groups;
+  for (int data : places.beside(replica)) groups.push_back(places.tensor_group(data, stage));
+  return groups;
 }
 
 std::vector<Operation> operations_of(Kind kind, const DataAxis& axis) {
@@ -191,6 +195,33 @@ std::vector<AlikeNodes> whole_nodes(const std::vector<RankPlace>& places) {
   return alike_nodes(ranks, places);
 }
 
+// By rank.
+std::vector<RankPlace> places_of(const Places& places, const Slowdowns& slowdowns) {
+  std::vector<RankPlace> of_rank(places.gpus().size());
+  for (std::size_t rank = 0; rank < of_rank.size(); ++rank)
+    of_rank[rank].node = places.node_of(static_cast<int>(rank));
+  for (auto [rank, slowdown] : slowdowns) of_rank[static_cast<std::size_t>(rank)].slowdown = slowdown;
+  return of_rank;
+}
+
+// A class of ranks for each stage, as slow as the slowest that is known there. `of_stage`: their
+// communicators.
+RankGroup job_of(const Places& places, const Parallelism& degrees, const std::vector<RankPlace>& rank_places,
+                 const std::vector<std::vector<std::size_t>>& of_stage) {
+  RankGroup job{.ranks = degrees.data, .rank_classes = {}, .offset = {}};
+  job.nodes = whole_nodes(rank_places);
+  for (std::size_t stage = 0; stage < of_stage.size(); ++stage) {
+    auto ranks = places.ranks_of_stage(static_cast<int>(stage));
+    RankClass all{ranks.front(), static_cast<int>(ranks.size()), 1, of_stage[stage]};
+    all.program = stage;
+    all.nodes = alike_nodes(ranks, rank_places);
+    for (int rank : ranks)
+      all.slowdown = std::max(all.slowdown, rank_places[static_cast<std::size_t>(rank)].slowdown);
+    job.rank_classes.push_back(std::move(all));
+  }
+  return job;
+}
+
 TensorCollectives time_tensor_collectives(CollectiveCost& cost, const ModelStep& step,
                                           const Parallelism& degrees) {
   auto tokens = static_cast<double>(step.step.shape.tokens());
@@ -260,6 +291,35 @@ ParallelOptions ScenarioReader::shared_options(const Value& root, const Parallel
   return parallel_options(parallel, degrees, *scenario.model_step, axis, options.accumulation_steps);
 }
 
+TensorCollectives ScenarioReader::read_tensor_times(const ClusterSection& section,
+                                                    const Collective& collective, const Value& cluster_value,
+                                                    std::vector<std::vector<int>> gpus,
+                                                    const Parallelism& degrees,
+                                                    const std::shared_ptr<Communication>& cluster,
+                                                    Scenario& scenario) {
+  if (degrees.tensor == 1) return {};
+  auto topology = find_topology(*section.topology);
+  auto& known = tensor_groups_[{topology.get(), degrees.tensor, degrees.data, degrees.pipeline,
+                                degrees.sequence, sections({&cluster_value, collective.section})}];
+  if (!known) {
+    auto groups = std::make_shared<Communication>(*cluster);
+    groups->axes = {{.name = "tensor", .operations = {Operation::all_reduce}}};
+    if (degrees.sequence)
+      groups->axes.front().operations = {Operation::all_reduce, Operation::all_gather,
+                                         Operation::reduce_scatter};
+    groups->labels.assign(gpus.size(), 0);
+    groups->groups = std::move(gpus);
+    settle_model_communication(*topology, section, collective, *groups);
+    known = std::move(groups);
+  }
+  add_nccl_notes(*known, collective, scenario.notes);
+  auto costs = group_costs(known);
+  auto widest = std::find_if(costs.begin(), costs.end(), [](const GroupCost& cost) {
+    return std::binary_search(cost.groups.begin(), cost.groups.end(), std::size_t{0});
+  });
+  return time_tensor_collectives(*widest->cost, *scenario.model_step, degrees);
+}
+
 std::shared_ptr<const RankPlaces> ScenarioReader::read_shared_model(const Value& root,
                                                                     const Collective& collective,
                                                                     const ParallelSection& parallel,
@@ -285,23 +345,8 @@ std::shared_ptr<const RankPlaces> ScenarioReader::read_shared_model(const Value&
   const auto& cluster = *known_cluster->cluster;
   Places places(degrees, cluster,
                 place_ranks(read_placement(section.placement), cluster, section.world_size));
-  TensorCollectives tensor;
-  if (degrees.tensor > 1) {
-    auto& known = tensor_groups_[{topology.get(), degrees.tensor, degrees.data, degrees.pipeline,
-                                  degrees.sequence, sections({&cluster_value, collective.section})}];
-    if (!known) {
-      auto groups = std::make_shared<Communication>(*known_cluster);
-      add_tensor_groups(places, degrees, *groups);
-      settle_model_communication(*topology, section, collective, *groups);
-      known = std::move(groups);
-    }
-    auto costs = group_costs(known);
-    auto widest = std::find_if(costs.begin(), costs.end(), [](const GroupCost& cost) {
-      return std::binary_search(cost.groups.begin(), cost.groups.end(), std::size_t{0});
-    });
-    tensor = time_tensor_collectives(*widest->cost, *scenario.model_step, degrees);
-    add_nccl_notes(*known, collective, scenario.notes);
-  }
+  auto tensor = read_tensor_times(section, collective, cluster_value, tensor_groups(places), degrees,
+                                  known_cluster, scenario);
   settle_tensor_overlap(parallel, scenario.model_step->software, degrees, tensor);
   auto step = std::make_shared<ParallelStep>(make_parallel_step(*scenario.model_step, shared, tensor));
   auto channels = pipeline_channels(step->plan);
@@ -316,33 +361,16 @@ std::shared_ptr<const RankPlaces> ScenarioReader::read_shared_model(const Value&
   add_nccl_notes(*communication, collective, scenario.notes);
   for (auto& note : cluster_notes(*topology, cluster)) scenario.notes.push_back(std::move(note));
 
-  auto slowdowns = read_stragglers(stragglers, section.world_size, [&](int node) {
-    std::vector<int> ranks;
-    for (std::size_t rank = 0; rank < places.gpus().size(); ++rank)
-      if (cluster.node_of(places.gpus()[rank]) == node) ranks.push_back(static_cast<int>(rank));
-    return ranks;
-  });
-  std::vector<RankPlace> rank_places(static_cast<std::size_t>(section.world_size));
-  for (std::size_t rank = 0; rank < rank_places.size(); ++rank)
-    rank_places[rank].node = cluster.node_of(places.gpus()[rank]);
-  for (auto [rank, slowdown] : slowdowns) rank_places[static_cast<std::size_t>(rank)].slowdown = slowdown;
-  RankGroup job{.ranks = degrees.data, .rank_classes = {}, .offset = {}};
-  job.nodes = whole_nodes(rank_places);
-  for (int stage = 0; stage < degrees.pipeline; ++stage) {
-    auto ranks = places.ranks_of_stage(stage);
-    RankClass stands_for{ranks.front(), static_cast<int>(ranks.size()), 1,
-                         of_stage[static_cast<std::size_t>(stage)]};
-    stands_for.program = static_cast<std::size_t>(stage);
-    stands_for.nodes = alike_nodes(ranks, rank_places);
-    for (int rank : ranks)
-      stands_for.slowdown =
-          std::max(stands_for.slowdown, rank_places[static_cast<std::size_t>(rank)].slowdown);
-    job.rank_classes.push_back(std::move(stands_for));
-  }
-  scenario.groups = {std::move(job)};
+  auto rank_places = places_of(places, read_stragglers(stragglers, section.world_size,
+                                                       [&](int node) { return places.ranks_on(node); }));
+  scenario.groups = {job_of(places, degrees, rank_places, of_stage)};
   scenario.ddp = options;
   scenario.plan.accumulation_steps = options.accumulation_steps;
   if (scenario.plan.strategy == Strategy::ddp) scenario.plan.bucket_cap = options.bucket_cap;
+  if (shared.shape.is_dual())
+    scenario.notes.push_back(
+        {"dualpipe-copies",
+         "DualPipe's ranks hold every stage twice, and adding up the two copies' gradients is left out"});
   scenario.communication = communication;
   scenario.parallel = std::move(step);
   return std::make_shared<const RankPlaces>(RankPlaces{std::move(rank_places), true});

@@ -143,6 +143,11 @@ class ScenarioReader {
   static ParallelOptions shared_options(const config::Value& root, const ParallelSection& parallel,
                                         const Parallelism& degrees, const DdpOptions& options,
                                         Scenario& scenario);
+  // What one collective of its tensor-parallel groups takes, whose GPUs these are: the first is the slowest.
+  TensorCollectives read_tensor_times(const ClusterSection& section, const Collective& collective,
+                                      const config::Value& cluster_value, std::vector<std::vector<int>> gpus,
+                                      const Parallelism& degrees,
+                                      const std::shared_ptr<Communication>& cluster, Scenario& scenario);
   std::shared_ptr<Communication> model_communication(const Topology& topology, const ClusterSection& section,
                                                      const Collective& collective);
   void settle_model_communication(const Topology& topology, const ClusterSection& section,
