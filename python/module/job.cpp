@@ -1,12 +1,11 @@
 #include "python/module/job.hpp"
 
-#include <algorithm>
-#include <thread>
 
 #include <fmt/core.h>
 
 #include "sim/base/output_file.hpp"
 #include "sim/config/overrides.hpp"
+#include "sim/process/worker_threads.hpp"
 #include "sim/report/chrome_timeline.hpp"
 #include "sim/report/measured_iterations.hpp"
 #include "sim/report/result_json.hpp"
@@ -46,7 +45,7 @@ BestCap Job::best_cap(bool exact) const {
   auto root = root_;
   config::take_sweep_axes(root, kMostStudyPoints);
   ScenarioReader reader(file_);
-  return ddpsim::best_cap(root, reader, exact, std::max(1U, std::thread::hardware_concurrency()));
+  return ddpsim::best_cap(root, reader, exact, all_cores());
 }
 
 std::string Job::key() const {

@@ -3,7 +3,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <thread>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -15,6 +14,7 @@
 #include "sim/cli/scenario_options.hpp"
 #include "sim/cli/study.hpp"
 #include "sim/config/sweep_axes.hpp"
+#include "sim/process/worker_threads.hpp"
 #include "sim/report/console.hpp"
 #include "sim/report/measured_iterations.hpp"
 #include "sim/report/plot.hpp"
@@ -31,7 +31,7 @@ struct SweepOptions {
   ScenarioOptions scenario;
   StudyOptions study;
   std::string plot;
-  unsigned jobs = std::max(1U, std::thread::hardware_concurrency());
+  unsigned jobs = all_cores();
   bool exact_optimum = false;
 };
 
@@ -189,7 +189,7 @@ Command sweep_command() {
                      "Draw iteration time against bucket cap (.svg or .png; needs gnuplot)"),
        {.name = "--jobs",
         .value = &options->jobs,
-        .description = "Worker processes",
+        .description = "How many points are simulated at once",
         .shows_default = true,
         .range = {{1, 1024}}},
        {.name = "--exact-optimum",
