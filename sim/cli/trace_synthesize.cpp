@@ -72,7 +72,8 @@ void check_belongs(const SynthesizeOptions& options) {
 
 SynthesisOptions synthesis_options(const SynthesizeOptions& options, const Model& model) {
   SynthesisOptions synthesis;
-  synthesis.batch = {options.batch, options.sequence.value_or(model.sequence > 0 ? model.sequence : kUsualSequence)};
+  synthesis.batch = {options.batch,
+                     options.sequence.value_or(model.sequence > 0 ? model.sequence : kUsualSequence)};
   synthesis.compute = dtypes().at(options.compute.value_or("float32"));
   synthesis.gradients = dtypes().at(options.gradients);
   synthesis.efficiency = options.efficiency.value_or(kUsualEfficiency);
@@ -199,7 +200,8 @@ Command trace_synthesize_command() {
             .range = count},
            {.name = "--sequence",
             .value = &options->sequence,
-            .description = "Tokens a sample (default: a model's learned positions, a list of layers' own or 1024)",
+            .description =
+                "Tokens a sample (default: a model's learned positions, a list of layers' own or 1024)",
             .range = count},
            {.name = "--dtype",
             .value = &options->compute,
