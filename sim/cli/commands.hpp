@@ -4,11 +4,17 @@
 
 namespace ddpsim::cli {
 
+Command program();  // all of them
+
 Command calibrate_command();
 Command capture_command();
+Command completion_command();
+Command init_command();
 Command list_command();
+Command man_command();
 Command memory_command();
 Command scale_command();
+Command show_command();
 Command plan_command();
 Command simulate_command();
 Command sweep_command();

@@ -1,13 +1,15 @@
 #include "sim/cli/run.hpp"
 
+#include <string>
+
 #include <fmt/core.h>
 
 #include "sim/base/program_exit.hpp"
 #include "sim/cli/commands.hpp"
+#include "sim/cli/commit.hpp"
 #include "sim/report/result_json.hpp"
 
 namespace ddpsim::cli {
-namespace {
 
 Command program() {
   return {.name = "ddpsim",
@@ -17,17 +19,17 @@ Command program() {
           .example = "  ddpsim sweep configs/quickstart.yaml --plot sweep.svg",
           .commands = {simulate_command(), sweep_command(), merge_command(), scale_command(), plan_command(),
                        memory_command(), calibrate_command(), topology_command(), trace_command(),
-                       list_command(), capture_command(), validate_command()}};
+                       list_command(), show_command(), init_command(), capture_command(), validate_command(),
+                       completion_command(), man_command()}};
 }
-
-}  // namespace
 
 int run(int argc, char** argv) {
   start_program();
   try {
     auto tool = tool_info();
-    parse_command_line(program(), fmt::format("ddpsim {} (SimGrid {})", tool.version, tool.simgrid), argc,
-                       argv)();
+    std::string commit = *kCommit == '\0' ? "" : fmt::format("commit {}, ", kCommit);
+    parse_command_line(program(), fmt::format("ddpsim {} ({}SimGrid {})", tool.version, commit, tool.simgrid),
+                       argc, argv)();
     check_standard_output();
     return kOk;
   } catch (...) {

@@ -56,6 +56,16 @@ fs::path presets_folder() {
 
 }  // namespace
 
+std::vector<PresetKind> preset_kinds() {
+  std::vector<PresetKind> kinds;
+  for (std::size_t kind = 0; kind < kKinds.size(); ++kind) kinds.push_back(static_cast<PresetKind>(kind));
+  return kinds;
+}
+
+std::string folder_of(PresetKind kind) {
+  return names_of(kind).folder;
+}
+
 PresetKind preset_kind(const std::string& name) {
   std::vector<std::string> names;
   for (std::size_t kind = 0; kind < kKinds.size(); ++kind) {
@@ -84,11 +94,34 @@ std::vector<std::string> preset_names(PresetKind kind) {
   return names;
 }
 
+namespace {
+
+std::optional<PresetKind> other_kind_of(PresetKind kind, const std::string& word) {
+  for (auto other : preset_kinds()) {
+    auto names = preset_names(other);
+    if (other != kind && std::find(names.begin(), names.end(), word) != names.end()) return other;
+  }
+  return std::nullopt;
+}
+
+std::string hint_of(PresetKind given, PresetKind needed, const std::string& word) {
+  if (given == PresetKind::models && needed == PresetKind::configs)
+    return fmt::format("'ddpsim init --model {} ...' writes a scenario with it", word);
+  return fmt::format("'ddpsim list {}' lists those", names_of(needed).folder);
+}
+
+}  // namespace
+
 std::optional<std::string> preset_file(PresetKind kind, const config::Value& value) {
   auto word = config::as_string(value);
   if (word.find_first_of("/.") != std::string::npos) return std::nullopt;
   if (auto file = find_preset(kind, word)) return file;
   auto names = preset_names(kind);
+  if (auto other = other_kind_of(kind, word))
+    throw InputError(value.span,
+                     fmt::format("'{}' is the name of a {}, and a {} is needed", word, names_of(*other).one,
+                                 names_of(kind).one),
+                     hint_of(*other, kind, word));
   throw InputError(
       value.span,
       fmt::format("no {} of the name '{}'{}", names_of(kind).one, word, did_you_mean(word, names)),

@@ -12,6 +12,8 @@ namespace ddpsim {
 
 enum class PresetKind { topologies, gpus, models, software, fabrics, configs };
 
+std::vector<PresetKind> preset_kinds();
+std::string folder_of(PresetKind kind);  // "gpus"
 // By what `ddpsim list` calls it: "gpus". Throws InputError.
 PresetKind preset_kind(const std::string& name);
 

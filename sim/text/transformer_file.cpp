@@ -85,7 +85,24 @@ std::int64_t feed_forward_width(const Value& root, std::int64_t hidden) {
                                    static_cast<double>(hidden));
 }
 
+std::string positions_word(const Transformer& model) {
+  return model.positions == Transformer::kAsLongAsTheSequence ? "sequence" : std::to_string(model.positions);
+}
+
+const char* biases_word(Biases biases) {
+  return biases == Biases::all ? "true" : biases == Biases::none ? "false" : "qkv";
+}
+
 }  // namespace
+
+std::string write_transformer(const Transformer& model) {
+  return fmt::format(
+      "kind: transformer\nname: \"{}\"\nhidden: {}\nlayers: {}\nheads: {}\nkv_heads: {}\nhead_dim: {}\nffn: "
+      "{}\ngated: {}\nvocab: {}\ntied: {}\npositions: {}\nbias: {}\ncausal: {}\nextra_parameters: {}\n",
+      model.name, model.hidden, model.layers, model.heads, model.kv_heads, model.head_dim, model.ffn,
+      model.gated, model.vocab, model.tied, positions_word(model), biases_word(model.biases), model.causal,
+      model.extra_parameters);
+}
 
 bool is_hugging_face_config(const Value& root) {
   return !root.find("kind") && first(root, {"hidden_size", "n_embd", "d_model"}) != nullptr;

@@ -16,6 +16,9 @@ bool is_hugging_face_config(const config::Value& root);
 // A `kind: transformer` map; `name` where it has none.
 Transformer read_transformer(const config::Value& root, const std::string& name);
 
+// The same as text, every key said.
+std::string write_transformer(const Transformer& model);
+
 // A config.json as it is published. Throws InputError for models that are no dense transformer.
 Transformer read_hugging_face_config(const config::Value& root, const std::string& name);
 

@@ -1,0 +1,204 @@
+// `ddpsim init`: a scenario to start from.
+#include <filesystem>
+#include <iostream>
+#include <memory>
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include "sim/base/limits.hpp"
+#include "sim/base/output_file.hpp"
+#include "sim/base/quantity.hpp"
+#include "sim/base/standard_error.hpp"
+#include "sim/cli/commands.hpp"
+#include "sim/cli/scenario_options.hpp"
+#include "sim/config/sweep_axes.hpp"
+#include "sim/text/presets.hpp"
+#include "sim/text/scenario_reader.hpp"
+#include "sim/text/workload_model.hpp"
+
+namespace ddpsim::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct InitOptions {
+  std::string model, topology, out = "-";
+  std::optional<int> gpus;
+  std::optional<std::int64_t> sequence;
+  std::int64_t micro_batch = 1;
+  std::string strategy;
+};
+
+// Asks at a terminal for what no option says.
+std::string asked(const char* option, const char* question) {
+  if (isatty(STDIN_FILENO) == 0)
+    throw InputError(fmt::format("{} is missing, and there is no terminal to ask at", option),
+                     "ddpsim init --model llama-2-7b --topology superpod-h100 --gpus 128 --out my-job.yaml");
+  print_stderr("{} ", question);
+  std::string answer;
+  if (!std::getline(std::cin, answer) || answer.empty())
+    throw InputError(fmt::format("no answer for {}", option), "nothing was written");
+  return answer;
+}
+
+constexpr std::pair kWorldSizes{2.0, static_cast<double>(kLargestWorldSize)};
+
+int asked_gpus() {
+  auto answer = asked("--gpus", "On how many GPUs?");
+  Located text{answer, whole_file(make_source("--gpus", answer))};
+  return static_cast<int>(parse_integer(text, 2, kLargestWorldSize));
+}
+
+constexpr std::int64_t kUsualSequence = 4096;
+
+AnyModel model_of(const std::string& name, const std::string& path) {
+  const auto* known = find_transformer(name);
+  return known ? AnyModel{*known, {}} : read_any_model(path);
+}
+
+// The model's own tokens a sample, where it has a fixed number of them.
+std::int64_t sequence_of(const AnyModel& model) {
+  auto own = model.transformer ? model.transformer->positions : model.layers->sequence;
+  return own > 0 ? own : kUsualSequence;
+}
+
+// As the file that is written has to name it.
+std::string seen_from(const std::string& out, const std::string& name, const std::string& path) {
+  if (name.find_first_of("/.") == std::string::npos) return name;
+  return out == "-" ? path : fs::proximate(fs::absolute(path), fs::absolute(out).parent_path()).string();
+}
+
+struct Choice {
+  std::string strategy, recompute, why;
+};
+
+// Best first, as far as memory lets it; of a list of layers nobody knows what it holds.
+std::vector<Choice> choices_of(const InitOptions& options, const AnyModel& model) {
+  if (!options.strategy.empty())
+    return {{options.strategy, "none", "ddp, fsdp, hsdp, zero1, zero2, zero3, megatron"}};
+  Choice plain{"ddp", "none", "or fsdp, hsdp, zero1, zero2, zero3, megatron, which shard"};
+  if (!model.transformer) return {plain};
+  return {plain,
+          {"fsdp", "none", "ddp would not fit into a GPU's memory; or hsdp, zero2, zero3, megatron"},
+          {"fsdp", "full", "ddp would not fit into a GPU's memory; or hsdp, zero3"}};
+}
+
+// What is asked for, as the scenario has it.
+struct Job {
+  std::string model, topology;
+  std::int64_t sequence, micro_batch;
+  int gpus;
+  bool has_sizes;  // a transformer's
+
+  [[nodiscard]] std::string text(const Choice& choice) const {
+    std::string recompute;
+    if (has_sizes)
+      recompute = fmt::format(
+          "  recompute: {}   # what backward computes again to save memory: none, selective, full\n",
+          choice.recompute);
+    return fmt::format(
+        R"(# Made by 'ddpsim init'. Next: ddpsim simulate FILE, ddpsim sweep FILE, ddpsim memory FILE, ddpsim scale FILE --gpus 8:4096
+workload:
+  model: {}   # ddpsim list models; or a file of sizes, or a config.json of Hugging Face
+  micro_batch: {}   # samples that a GPU computes at once
+  sequence: {}   # tokens a sample
+{}  # framework: fsdp-eager-2023   # ddpsim list software: whose share of the GPU's peak is reached
+cluster:
+  topology: {}   # ddpsim list topologies
+  world_size: {}   # GPUs
+strategy: {}   # {}
+ddp:
+  accumulation_steps: 1   # micro-batches a step
+sweep:   # ddpsim sweep simulates each
+  {}
+)",
+        model, micro_batch, sequence, recompute, topology, gpus, choice.strategy, choice.why,
+        choice.strategy == "ddp" ? "ddp.bucket_cap: [1MiB, 5MiB, 25MiB, 100MiB, 400MiB]"
+                                 : "strategy: [fsdp, hsdp, zero2, zero3, megatron]");
+  }
+};
+
+Job job_of(InitOptions& options, AnyModel& model) {
+  if (options.model.empty())
+    options.model = asked("--model", "Which model ('ddpsim list models', or a file)?");
+  if (options.topology.empty())
+    options.topology = asked("--topology", "On which cluster ('ddpsim list topologies', or a file)?");
+  if (!options.gpus) options.gpus = asked_gpus();
+  auto model_path = find_transformer(options.model)
+                        ? std::string()
+                        : preset_path(PresetKind::models, "--model", options.model);
+  auto topology_path = preset_path(PresetKind::topologies, "--topology", options.topology);
+  model = model_of(options.model, model_path);
+  return {.model = seen_from(options.out, options.model, model_path),
+          .topology = seen_from(options.out, options.topology, topology_path),
+          .sequence = options.sequence.value_or(sequence_of(model)),
+          .micro_batch = options.micro_batch,
+          .gpus = *options.gpus,
+          .has_sizes = model.transformer.has_value()};
+}
+
+Scenario read_text(const std::string& text, const std::string& out) {
+  auto name = out == "-" ? "--set" : out;
+  auto root = config::parse_yaml({make_source(name, text), text}, "a scenario");
+  config::take_sweep_axes(root);
+  return ScenarioReader(name).read(root);
+}
+
+void init(InitOptions options) {
+  check_outputs({{"--out", options.out}});
+  std::error_code unreadable;
+  if (options.out != "-" && fs::exists(options.out, unreadable))
+    throw InputError(fmt::format("--out {} is there already", options.out),
+                     "give it another name, or remove it");
+  AnyModel model;
+  auto job = job_of(options, model);
+  std::string text;
+  std::optional<MemoryMetrics> memory;
+  for (const auto& choice : choices_of(options, model)) {
+    text = job.text(choice);
+    auto scenario = read_text(text, options.out);
+    memory.reset();
+    if (auto parts = scenario.memory())
+      memory = {*parts, scenario.model_step->gpu.memory, scenario.model_step->gpu.name};
+    if (!memory || memory->fits()) break;
+  }
+  OutputPhase writing;
+  write_output(options.out, text);
+  if (memory && !memory->fits())
+    print_stderr("note: {:.1f} GB on a GPU of {:.1f} GB: 'ddpsim plan' shares the model itself over GPUs\n",
+                 memory->parts.peak().value() / 1e9, memory->capacity.value() / 1e9);
+  if (options.out != "-") print_stderr("wrote {0}: ddpsim simulate {0}\n", options.out);
+}
+
+}  // namespace
+
+Command init_command() {
+  auto options = std::make_shared<InitOptions>();
+  return {
+      .name = "init",
+      .description = "Write a scenario to start from; asks at a terminal for what no option says",
+      .example = "  ddpsim init --model llama-2-7b --topology superpod-h100 --gpus 128",
+      .options =
+          {{.name = "--model", .value = &options->model, .description = "A model by name, or its file"},
+           {.name = "--topology", .value = &options->topology, .description = "Cluster, by name or file"},
+           {.name = "--gpus", .value = &options->gpus, .description = "How many GPUs", .range = kWorldSizes},
+           {.name = "--micro-batch",
+            .value = &options->micro_batch,
+            .description = "Samples a GPU computes at once",
+            .shows_default = true,
+            .range = std::pair(1.0, 1e6)},
+           {.name = "--sequence",
+            .value = &options->sequence,
+            .description = "Tokens a sample (default: the model's own number, else 4096)",
+            .range = std::pair(1.0, 1e9)},
+           {.name = "--strategy",
+            .value = &options->strategy,
+            .description = "Which (default: ddp where it fits into a GPU's memory, else fsdp)",
+            .words = {"ddp", "fsdp", "hsdp", "zero1", "zero2", "zero3", "megatron"}},
+           output_option("--out", &options->out, "Where it goes; '-', the default, is standard output",
+                         "PATH|-")},
+      .run = [options] { init(*options); }};
+}
+
+}  // namespace ddpsim::cli
