@@ -44,7 +44,7 @@ void calibrate_step(const StepOptions& options) {
   const auto& before = scenario.model_step->software;
   auto share = share_of(options.share);
   auto fitted = fit_step(scenario, measured, share);
-  fitted.name = fmt::format("{} calibrated", before.name);
+  if (!before.name.ends_with(kCalibrated)) fitted.name = before.name + std::string(kCalibrated);
   auto comment = fmt::format(
       "{} from one step of {}: {} of {}, {} GPUs, micro batch {}, sequence {}; {} before.\nThe rest as in "
       "{}.",
@@ -55,6 +55,12 @@ void calibrate_step(const StepOptions& options) {
     print_notes(scenario.notes);
     print_stderr("{} {} (software {} says {})\n", options.share, value_of(fitted, share), before.name,
                  value_of(before, share));
+    if (share == FittedShare::gemm && (fitted.gemm < kShippedGemm.least || fitted.gemm > kShippedGemm.most))
+      print_stderr(
+          "note: machines and frameworks that were measured reach {} to {} of the peak in products: is it "
+          "the time "
+          "of this very step, and is nothing else in it (data loading, checkpoints, other jobs)?\n",
+          kShippedGemm.least, kShippedGemm.most);
   }
   OutputPhase writing;
   write_output(options.out, [&] { return write_software(fitted, scenario.model_step->gpu.name, comment); });

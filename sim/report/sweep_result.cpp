@@ -1,6 +1,7 @@
 #include "sim/report/sweep_result.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <numeric>
 
@@ -17,10 +18,12 @@ double cap_or_infinity(const SweepPoint& point) {
   return point.metrics.bucket_cap.value_or(Bytes(std::numeric_limits<double>::infinity())).value();
 }
 
-}  // namespace
+bool fits(const SweepPoint& point) {
+  return !point.metrics.memory || point.metrics.memory->fits();
+}
 
-std::size_t SweepResult::best_of(const std::vector<std::size_t>& candidates) const {
-  DDPSIM_CHECK(!candidates.empty(), "a best point is one of some");
+// `candidates` is not empty.
+std::size_t fastest_of(const std::vector<SweepPoint>& points, const std::vector<std::size_t>& candidates) {
   Seconds shortest = points[candidates.front()].metrics.iteration;
   for (auto i : candidates) shortest = std::min(shortest, points[i].metrics.iteration);
   // Against the shortest of all, so that a chain of almost equal points cannot drift away from it.
@@ -32,10 +35,28 @@ std::size_t SweepResult::best_of(const std::vector<std::size_t>& candidates) con
   return *best;
 }
 
-std::size_t SweepResult::best() const {
+std::vector<std::size_t> all_of(const std::vector<SweepPoint>& points) {
   std::vector<std::size_t> all(points.size());
   std::iota(all.begin(), all.end(), std::size_t{0});
-  return best_of(all);
+  return all;
+}
+
+}  // namespace
+
+std::size_t SweepResult::best_of(const std::vector<std::size_t>& candidates) const {
+  DDPSIM_CHECK(!candidates.empty(), "a best point is one of some");
+  std::vector<std::size_t> fitting;
+  std::copy_if(candidates.begin(), candidates.end(), std::back_inserter(fitting),
+               [&](std::size_t i) { return fits(points[i]); });
+  return fastest_of(points, fitting.empty() ? candidates : fitting);
+}
+
+std::size_t SweepResult::best() const {
+  return best_of(all_of(points));
+}
+
+std::size_t SweepResult::fastest() const {
+  return fastest_of(points, all_of(points));
 }
 
 std::vector<std::size_t> SweepResult::best_by_group() const {

@@ -56,7 +56,7 @@ struct SweepGroup {
 };
 
 // A point is better when its iteration is shorter; among equals (to 1e-12 relative) the smaller cap, then the
-// earlier one.
+// earlier one. One that does not fit into a GPU's memory is best only where none does.
 struct SweepResult {
   std::vector<std::string> axes;  // scenario keys: "ddp.bucket_cap"
   std::vector<SweepPoint> points;
@@ -67,6 +67,8 @@ struct SweepResult {
 
   // Index of the best point of all.
   [[nodiscard]] std::size_t best() const;
+  // The best were memory no matter.
+  [[nodiscard]] std::size_t fastest() const;
   // The best of each group: points that agree on every axis but ddp.bucket_cap. One group where the cap is no
   // axis. In order of the groups' first points.
   [[nodiscard]] std::vector<std::size_t> best_by_group() const;

@@ -127,7 +127,21 @@ void SweepTable::footer(const SweepResult& result) {
                       result.axes.empty() ? "" : ", ", format_seconds(best.metrics.iteration));
   if (best_of_groups.size() == 1 && worst > best.metrics.iteration * 1.0005)
     out_ << fmt::format(", {:.1f} % shorter than the longest", 100 * (1 - best.metrics.iteration / worst));
-  out_ << '\n' << std::flush;
+  out_ << '\n';
+  memory_footer(result);
+  out_ << std::flush;
+}
+
+// Where memory decides, or nothing fits.
+void SweepTable::memory_footer(const SweepResult& result) {
+  const auto& best = result.points[result.best()].metrics;
+  const auto& fastest = result.points[result.fastest()];
+  if (best.memory && !best.memory->fits())
+    out_ << "none of the points fits into a GPU's memory: 'ddpsim memory' says what would\n";
+  else if (fastest.metrics.iteration < best.iteration)
+    out_ << fmt::format("(faster, but does not fit into a GPU's memory: {}{}{})\n",
+                        point_name(result.axes, fastest.axis_values, fastest.metrics),
+                        result.axes.empty() ? "" : ", ", format_seconds(fastest.metrics.iteration));
 }
 
 }  // namespace ddpsim

@@ -25,6 +25,7 @@ class SweepTable {
 
  private:
   void range_footer(const SweepResult& result);
+  void memory_footer(const SweepResult& result);
   [[nodiscard]] std::vector<std::string> cells(const SweepPoint& point) const;
 
   std::ostream& out_;

@@ -96,11 +96,14 @@ Software fit_step(Scenario scenario, Seconds measured, FittedShare share) {
         fmt::format("this step does not identify {}: half of it changes the iteration by {:.1f} %",
                     name_in(kFittedShareNames, share), 100 * moved),
         "measure a step that communication or other work does not set");
+  auto range = [&](double value) {
+    return grows ? format_seconds(Seconds(value)) : fmt::format("{} of the peak", value);
+  };
   auto fastest = at(grows ? low : high), slowest = at(grows ? high : low);
   if (measured < fastest || measured > slowest)
     throw InputError(
-        fmt::format("no {}{} gives {}: the scenario takes {} to {}", name_in(kFittedShareNames, share),
-                    grows ? "" : fmt::format(" up to {} of the peak", kMostShare), format_seconds(measured),
+        fmt::format("no {} from {} to {} gives {}: the scenario takes {} to {}",
+                    name_in(kFittedShareNames, share), range(low), range(high), format_seconds(measured),
                     format_seconds(fastest), format_seconds(slowest)),
         "is the time that of one optimizer step of this scenario, with its micro batch, accumulation and "
         "GPUs?");

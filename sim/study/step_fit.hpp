@@ -17,7 +17,7 @@ StepShares step_shares(const ModelStep& step);
 
 // The scenario's software with that number changed so that its iteration takes `measured`. Throws InputError
 // where the step does not identify it (its own share below a quarter, or one of the others above 40 %), or
-// where no plausible value gives the time: 0.1 to 1.5 of the peak (attention from
+// where no plausible value gives the time: 0.1 to 1.1 of the peak (attention from
 // 0.02, host up to 1 ms).
 Software fit_step(Scenario scenario, Seconds measured, FittedShare share);
 

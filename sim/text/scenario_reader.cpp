@@ -75,9 +75,10 @@ void choose_network(Scenario& scenario) {
     load_simgrid();
   } catch (const EnvironmentError&) {
     scenario.network = SharedNetwork::builtin;
-    scenario.notes.push_back({"simgrid-missing",
-                              "SimGrid is not installed; the builtin network shares the links out, whose "
-                              "times differ from SimGrid's by less than a ten-millionth"});
+    scenario.notes.push_back(
+        {"simgrid-missing",
+         "SimGrid's network was not found beside the program; the builtin one shares the links out, whose "
+         "times are mostly those of SimGrid to seven digits"});
   }
 }
 

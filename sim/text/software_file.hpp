@@ -10,6 +10,8 @@
 namespace ddpsim {
 
 // From where to where the shares of products lie in the files of software/.
+// Ends the name of what `ddpsim calibrate --step` writes.
+inline constexpr std::string_view kCalibrated = " calibrated";
 inline constexpr Range kShippedGemm{0.52, 0.834};
 
 // What the file says of this GPU, by its name: the shares of the entry of `gpus` whose word stands in it

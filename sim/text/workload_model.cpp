@@ -91,7 +91,7 @@ class WorkloadReader {
             ? find_preset(PresetKind::software, kUsualFramework).value_or(std::string(kUsualFramework))
             : resolve_(PresetKind::software, framework ? *framework : *compute);
     software_ = load_software_(path, gpu_.name);
-    is_calibrated_ = compute != nullptr;
+    is_calibrated_ = compute || software_.name.ends_with(kCalibrated);
     if (const auto* attention = find("attention")) read_attention(*attention);
   }
 
