@@ -78,10 +78,21 @@ def _as_mb(size: float) -> float:
 
 def _yaml(value: Any) -> str:
     """As the command line takes it; JSON is YAML."""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=_plain)
+
+
+def _plain(value: Any) -> Any:
+    """Of numpy's numbers and arrays, and of paths, what JSON has."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    if hasattr(value, "__fspath__"):
+        return os.fspath(value)
+    raise TypeError(f"{type(value).__name__} is nothing that a scenario can hold")
 
 
 def _axis(values: Any) -> Any:
+    if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
+        return [values]
     return dict(values) if isinstance(values, Mapping) else list(values)
 
 
@@ -90,7 +101,7 @@ class Job:
 
     def __init__(self, scenario: Mapping[str, Any]):
         """Of a dictionary with a scenario's sections; paths in it are relative to the current folder."""
-        text = json.dumps(scenario, indent=1, ensure_ascii=False)
+        text = json.dumps(scenario, indent=1, ensure_ascii=False, default=_plain)
         self._make(text, "Job", os.path.join(os.getcwd(), "Job"), ())
 
     def _make(self, text: str, name: str, file: str, overrides: tuple[str, ...]) -> None:

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 import time
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
@@ -19,15 +18,21 @@ _BATCH = 100          # points that travel together: some 20 ms of work
 _IN_FLIGHT = 400      # batches handed to an executor at once
 
 
-@lru_cache(maxsize=4)
-def _points(*parts: Any) -> _core.Points:
+def _points(parts: tuple[Any, ...]) -> _core.Points:
     text, name, file, overrides = parts
     return _core.Points(_core.Job(text, name, file, list(overrides)))
 
 
-def run_batch(parts: tuple[Any, ...], batch: Sequence[int], jobs: int) -> str:
+@lru_cache(maxsize=4)
+def _known_points(parts: tuple[Any, ...], study: str) -> _core.Points:
+    """Of the files as they were when the study began: `study` differs where they do."""
+    return _points(parts)
+
+
+def run_batch(parts: tuple[Any, ...], study: str, batch: Sequence[int], jobs: int | None = None) -> str:
     """The rows of some points: what a worker does."""
-    return _points(*parts).rows(list(batch), jobs)
+    points = _known_points(parts, study)
+    return points.rows(list(batch)) if jobs is None else points.rows(list(batch), jobs)
 
 
 class _Progress:
@@ -70,16 +75,16 @@ def _batches(points: _core.Points, results: _core.Results | None) -> Iterator[li
         yield batch
 
 
-def _finished(parts: tuple[Any, ...], batches: Iterator[list[int]], executor: Executor | None) -> Iterator[str]:
+def _finished(parts: tuple[Any, ...], study: str, batches: Iterator[list[int]], executor: Executor | None) -> Iterator[str]:
     """The rows of each batch, as they come."""
     if executor is None:
         for batch in batches:
-            yield run_batch(parts, batch, os.cpu_count() or 1)
+            yield run_batch(parts, study, batch)
         return
     running: set[Future[str]] = set()
     try:
         for batch in batches:
-            running.add(executor.submit(run_batch, parts, batch, 1))
+            running.add(executor.submit(run_batch, parts, study, batch, 1))
             if len(running) >= _IN_FLIGHT:
                 done, running = wait(running, return_when=FIRST_COMPLETED)
                 for one in done:
@@ -94,7 +99,7 @@ def _finished(parts: tuple[Any, ...], batches: Iterator[list[int]], executor: Ex
 
 
 def _points_of(job: Job) -> _core.Points:
-    points = _points(*job.parts())
+    points = _points(job.parts())
     if not points.axes:
         raise InputError('error: there is nothing to sweep\nhint: name an axis: sweep({"ddp.bucket_cap": ["1MiB", "25MiB"]})')
     return points
@@ -106,8 +111,8 @@ def rows(job: Job, executor: Executor | None, progress: bool) -> list[str]:
     line = _Progress(progress, 0, len(points))
     found: list[str] = []
     try:
-        for text in _finished(job.parts(), _batches(points, None), executor):
-            found += text.splitlines(keepends=True)
+        for text in _finished(job.parts(), points.id, _batches(points, None), executor):
+            found += [line + "\n" for line in text.split("\n") if line]
             line.show(len(found))
     finally:
         line.close()
@@ -121,7 +126,7 @@ def keep(job: Job, executor: Executor | None, progress: bool, path: str, resume:
     done = sum(map(file.has, range(len(points))))
     line = _Progress(progress, done, len(points))
     try:
-        for text in _finished(job.parts(), _batches(points, file), executor):
+        for text in _finished(job.parts(), points.id, _batches(points, file), executor):
             file.append(text)
             done += text.count("\n")
             line.show(done)

@@ -49,20 +49,26 @@ class Costs {
       if (is_new) known->second = parse_bytes(located("size", text));
       return known->second;
     }
-    auto number = nb::cast<double>(size);
+    double number = PyFloat_AsDouble(size.ptr());
+    if (PyErr_Occurred()) throw nb::python_error();
     if (!(number >= 0) || number > kLargestByteCount.value())
       throw InputError(fmt::format("{} is no number of bytes", number), "from 0 to 8 PiB");
     return Bytes(number);
   }
 
   const std::vector<int>& gpus(const nb::object& ranks, int stride) {
-    if (!nb::isinstance<nb::int_>(ranks)) {
-      own_ = nb::cast<std::vector<int>>(ranks);
+    if (!PyIndex_Check(ranks.ptr())) {
+      if (!nb::try_cast(ranks, own_)) throw nb::type_error("ranks is a whole number, or a list of GPUs");
       return own_;
     }
-    auto& made = groups_[{nb::cast<int>(ranks), stride}];
+    auto whole = PyNumber_AsSsize_t(ranks.ptr(), PyExc_OverflowError);
+    if (PyErr_Occurred()) throw nb::python_error();
+    if (whole > kLargestWorldSize || whole < 1)
+      throw InputError(fmt::format("no group has {} ranks", whole),
+                       fmt::format("from 1 to {}", kLargestWorldSize));
+    auto [count, step] = std::pair(static_cast<int>(whole), stride);
+    auto& made = groups_[{count, step}];
     if (!made.empty()) return made;
-    auto [count, step] = std::pair(nb::cast<int>(ranks), stride);
     if (count < 1 || step < 1 || static_cast<std::int64_t>(count) * step > kLargestWorldSize)
       throw InputError(fmt::format("no cluster has {} ranks, each {} GPUs from the one before", count, step),
                        fmt::format("up to {} GPUs", kLargestWorldSize));

@@ -49,6 +49,7 @@ class Points {
  public:
   explicit Points(const Job& job) : study_(job.file_, job.root_) {}
   [[nodiscard]] std::size_t size() const { return study_.size(); }
+  [[nodiscard]] std::string id() const { return study_.id(); }
   [[nodiscard]] std::string key(std::size_t point);
   [[nodiscard]] std::string rows(const std::vector<std::size_t>& points, unsigned jobs) const;
   [[nodiscard]] std::vector<std::string> axes() const;

@@ -8,6 +8,7 @@
 #include <boost/math/distributions/students_t.hpp>
 #include <fmt/core.h>
 
+#include "sim/base/quantity.hpp"
 #include "sim/base/source.hpp"
 #include "sim/calibrate/least_squares.hpp"
 
@@ -151,6 +152,13 @@ void check_misses(const std::vector<MeasuredOverlap>& rows,
           fmt::format("the best that fits all rows is {:+.0f} % off its own row {}", 100 * miss, i + 1),
           "is it the scenario that was measured? Rows of another machine or day belong into a fit of their "
           "own");
+    auto in_flight = rows[i].measured.communication;
+    double flight_miss = in_flight ? *predicted[i].communication / *in_flight - 1 : 0;
+    if (std::abs(flight_miss) > kLargestMiss)
+      throw InputError(
+          fmt::format("the best that fits all rows is {:+.0f} % off the time in flight of row {}, {}",
+                      100 * flight_miss, i + 1, format_seconds(*in_flight)),
+          "is it without waiting for other ranks, and of one step? Leave communication_s out if not");
   }
 }
 

@@ -7,6 +7,7 @@
 #include "sim/cli/calibrate_tables.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/scenario_options.hpp"
+#include "sim/text/presets.hpp"
 
 namespace ddpsim::cli {
 namespace {
@@ -27,12 +28,13 @@ void run_calibrate(const CalibrateOptions& options) {
     if (options.tables.machines.size() != 1)
       throw InputError("--step takes one scenario",
                        "write it like: ddpsim calibrate --step 1.234s scenario.yaml --out software.yaml");
-    return calibrate_step(
-        {options.tables.machines.front(), options.step, out, options.share, options.overrides, quiet});
+    return calibrate_step({preset_path(PresetKind::configs, "FILE", options.tables.machines.front()),
+                           options.step, out, options.share, options.overrides, quiet});
   }
   if (!options.overlap.empty())
-    return calibrate_overlap(
-        {options.overlap, options.measured, out, options.overrides, quiet, options.accept, options.all_rows});
+    return calibrate_overlap({preset_path(PresetKind::configs, "--overlap", options.overlap),
+                              options.measured, out, options.overrides, quiet, options.accept,
+                              options.all_rows});
   if (!options.overlap_profile.empty())
     return calibrate_profile({options.overlap_profile, options.alone, options.algbw, out, quiet});
   calibrate_tables(options.tables);

@@ -6,6 +6,7 @@
 
 #include "sim/base/output_file.hpp"
 #include "sim/base/quantity.hpp"
+#include "sim/base/standard_error.hpp"
 #include "sim/calibrate/interference_fit.hpp"
 #include "sim/cli/scenario_options.hpp"
 #include "sim/config/sweep_axes.hpp"
@@ -47,7 +48,7 @@ std::string same_because(const calibrate::InterferenceFit& fit, const MeasuredIt
   if (fit.closest)
     return fmt::format(" (taken to be the same: no others give the measured {}, the closest {})",
                        row.communication ? "time in flight" : "tail", format_seconds(*fit.closest));
-  return " (taken to be the same: without a tail one time cannot tell them apart)";
+  return " (taken to be the same: without a tail or a time in flight one time cannot tell them apart)";
 }
 
 }  // namespace
@@ -89,6 +90,9 @@ void calibrate_overlap(const OverlapOptions& options) {
   run_all({&scenario, 1}, 1,
           [&](std::size_t, const Prediction& prediction) { plain = metrics_of(scenario, prediction); });
   auto row = row_of(scenario, plain, options.measured);
+  for (const auto& one : read_measured_iterations(options.measured))
+    if (one.world_size == 1 && !options.quiet)
+      print_stderr("note: the step on one GPU counts with --all-rows only\n");
   auto fit = calibrate::fit_interference({row.iteration, row.tail, row.communication},
                                          [&](double s, double r) { return predict(scenario, s, r); });
   if (!options.accept) refuse_absurd(fit.compute, fit.collective);

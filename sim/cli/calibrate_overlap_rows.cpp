@@ -171,7 +171,7 @@ void print_fit(const Rows& rows, const calibrate::OverlapRowsFit& fit) {
   if (rows.compute_scale)
     fmt::print(
         "one GPU's step takes {:.4f} of the scenario's compute, and so does all compute below "
-        "(workload.rescale: {{factor: {:.4f}}} says so in a scenario)\n",
+        "(in a scenario: workload.rescale.factor, {:.4f} times what it is)\n",
         *rows.compute_scale, *rows.compute_scale);
   fmt::print("beside collectives compute takes {:.1f} % longer (standard error {:.1f})\n",
              100 * fit.parameters.compute, 100 * fit.standard_error);

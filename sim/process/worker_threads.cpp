@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <condition_variable>
 #include <exception>
-#include <map>
 #include <mutex>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace ddpsim {
@@ -16,7 +16,7 @@ class Tasks {
  public:
   using Task = std::function<void(unsigned worker, std::size_t i)>;
 
-  Tasks(std::size_t n, std::size_t window, const Task& task) : n_(n), window_(window), task_(task) {}
+  Tasks(std::size_t n, std::size_t window, const Task& task) : n_(n), task_(task), waiting_(window) {}
 
   void work(unsigned worker) {
     std::unique_lock lock(mutex_);
@@ -30,10 +30,11 @@ class Tasks {
   void hand_over_all(const std::function<void(std::size_t)>& hand_over) {
     std::unique_lock lock(mutex_);
     while (handed_over_ < n_) {
-      if (auto ended = ended_.extract(handed_over_)) {
+      if (auto& task = waiting_[handed_over_ % waiting_.size()]; task.has_ended) {
+        auto ended = std::exchange(task, {});
         lock.unlock();
-        if (ended.mapped()) std::rethrow_exception(ended.mapped());
-        hand_over(ended.key());
+        if (ended.thrown) std::rethrow_exception(ended.thrown);
+        hand_over(handed_over_);
         lock.lock();
         ++handed_over_;
         changed_.notify_all();
@@ -52,7 +53,7 @@ class Tasks {
   }
 
  private:
-  bool may_begin() const { return !stopped_ && next_ < n_ && next_ < handed_over_ + window_; }
+  bool may_begin() const { return !stopped_ && next_ < n_ && next_ < handed_over_ + waiting_.size(); }
 
   void carry_out_next(unsigned worker, std::unique_lock<std::mutex>& lock) {
     auto i = next_++;
@@ -64,18 +65,23 @@ class Tasks {
       thrown = std::current_exception();
     }
     lock.lock();
-    ended_[i] = thrown;
+    waiting_[i % waiting_.size()] = {true, thrown};
     if (thrown) stopped_ = true;
     changed_.notify_all();
   }
 
-  const std::size_t n_, window_;
+  struct Ended {
+    bool has_ended = false;
+    std::exception_ptr thrown = {};
+  };
+
+  const std::size_t n_;
   const Task& task_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::size_t next_ = 0;
   std::size_t handed_over_ = 0;
-  std::map<std::size_t, std::exception_ptr> ended_;  // not handed over yet
+  std::vector<Ended> waiting_;  // tasks by their number, as a ring: those not handed over yet
   bool stopped_ = false;
 };
 

@@ -71,7 +71,7 @@ MeasuredIteration read_row(const CsvTable& table, const std::vector<Located>& ro
     measured.spread = Seconds(parse_number(*text, 0, kLongestDuration.value()));
   if (auto text = given("tail_s")) measured.tail = Seconds(parse_number(*text, 0, kLongestDuration.value()));
   if (auto text = given("communication_s"))
-    measured.communication = Seconds(parse_number(*text, 0, kLongestDuration.value()));
+    measured.communication = Seconds(positive_number(*text, measured.iteration.value()));
   if (auto text = given("bucket_cap_bytes"))
     measured.bucket_cap = Bytes(whole_number(*text, kLargestByteCount.value() - 1));
   if (auto text = given("strategy")) measured.strategy = strategy_field(*text);

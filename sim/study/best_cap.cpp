@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <vector>
 
 #include <fmt/core.h>
@@ -24,13 +25,14 @@ struct Tried {
 
 std::vector<config::SweepAxis> grid_of_caps(const config::Value& root) {
   config::SweepAxis axis{std::string(kBucketCapAxis), root.span, {}};
-  for (int i = 0; i < kGridCaps; ++i) {
+  std::set<int> caps{static_cast<int>(kDefaultBucketCap.value() / 0x1p20)};
+  for (int i = 0; i < kGridCaps; ++i) caps.insert(static_cast<int>(std::lround(std::exp2(i / 4.0))));
+  for (int mib : caps) {
     config::Value value;
     value.kind = config::Value::Kind::scalar;
     value.span = root.span;
-    value.scalar = fmt::format("{:.0f}MiB", std::exp2(i / 4.0));
-    if (axis.values.empty() || axis.values.back().scalar != value.scalar)
-      axis.values.push_back(std::move(value));
+    value.scalar = fmt::format("{}MiB", mib);
+    axis.values.push_back(std::move(value));
   }
   return {std::move(axis)};
 }
@@ -87,6 +89,13 @@ BestCap best_cap(const config::Value& root, ScenarioReader& reader, bool exact, 
 
   auto best = std::min_element(tried.begin(), tried.end(),
                                [](const Tried& a, const Tried& b) { return a.iteration < b.iteration; });
+  // Saying the default is not always the same as saying nothing (then the first bucket can be smaller).
+  Bytes default_cap = usual.plan.bucket_cap.value_or(kDefaultBucketCap);
+  auto holds_default =
+      std::find_if(tried.rbegin(), tried.rend(), [&](const Tried& one) { return one.from <= default_cap; });
+  bool is_default = holds_default != tried.rend() && (exact || holds_default->from == default_cap) &&
+                    holds_default->iteration <= best->iteration * (1 + 1e-12);
+  if (is_default) best = holds_default.base() - 1;
   auto next = [&](auto one) -> std::optional<Bytes> {
     return one + 1 == tried.end() ? std::nullopt : std::optional((one + 1)->from);
   };
@@ -97,13 +106,12 @@ BestCap best_cap(const config::Value& root, ScenarioReader& reader, bool exact, 
 
   BestCap result;
   result.iteration = best->iteration;
-  result.cap = exact ? roundest(best->from, next(best)) : best->from;
+  result.cap = is_default ? default_cap : exact ? roundest(best->from, next(best)) : best->from;
   result.plateau_least = first->from;
   if (auto end = next(last)) result.plateau_most = exact ? *end - Bytes(1) : last->from;
-  result.default_cap = usual.plan.bucket_cap.value_or(kDefaultBucketCap);
+  result.default_cap = default_cap;
   result.with_default = with_default;
   result.tried = tried.size();
-  if (with_default <= best->iteration * (1 + 1e-12)) result.cap = result.default_cap;
   return result;
 }
 

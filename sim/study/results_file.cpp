@@ -38,6 +38,9 @@ class Lines {
   std::optional<std::string_view> next() {
     offset_ = end_;
     auto length = getline(&line_, &room_, file_.get());
+    if (std::ferror(file_.get()) != 0)
+      throw EnvironmentError(fmt::format("cannot read '{}': {}", path_, std::strerror(errno)),
+                             "is it a file, and the disk sound?");
     if (length <= 0 || line_[length - 1] != '\n') return std::nullopt;
     end_ += length;
     ++number_;
@@ -210,6 +213,9 @@ MergedRows merge_results(const std::vector<std::string>& files, const std::strin
   for (const auto& path : files) {
     Lines lines(path);
     opened.emplace_back(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!opened.back())
+      throw EnvironmentError(fmt::format("cannot open '{}': {}", path, std::strerror(errno)),
+                             "raise the limit of open files (ulimit -n), or merge in two steps");
     while (auto line = lines.next()) {
       auto head = head_of(*line, lines);
       if (study.empty()) {
@@ -223,6 +229,7 @@ MergedRows merge_results(const std::vector<std::string>& files, const std::strin
       if (known.file == 0 || known.failed) known = {opened.size(), lines.offset(), head.failure.has_value()};
     }
   }
+  if (study.empty()) throw InputError("there is no row to merge", "name what 'ddpsim sweep --results' wrote");
   OrderedCopy copy(to);
   for (const auto& where : rows) {
     if (where.file == 0) continue;

@@ -82,6 +82,11 @@ std::vector<Note> cluster_notes(const Topology& topology, const Cluster& cluster
     notes.push_back({"link-bandwidth",
                      fmt::format("link {} has a bandwidth of {}: is the unit right?", cluster.link_name(slow),
                                  format_bandwidth(cluster.link(slow).bandwidth))});
+  if (int usual = topology.usual_size().value_or(0);
+      cluster.nodes() > 1 && usual > 0 && cluster.gpus() % usual != 0)
+    notes.push_back(
+        {"partial-node", fmt::format("{} GPUs fill {} nodes of {} and leave {} on another: fewer NICs there",
+                                     cluster.gpus(), cluster.gpus() / usual, usual, cluster.gpus() % usual)});
   if (const auto& extent = topology.extent; extent && cluster.gpus() > extent->gpus)
     notes.push_back(
         {"topology-extent", fmt::format("the topology's sources describe up to {} GPUs, and these are {}: {}",
@@ -103,7 +108,7 @@ std::vector<Note> weather_notes(const Topology& topology, const Scenario& scenar
                                    "measured it there",
                                    drawn.network, joined_by)});
     int known = drawn.rows.back().nodes;
-    if (nodes > 2 * known && drawn.rows.size() > 1)
+    if (nodes / 2 > known)
       notes.push_back(
           {"weather-extrapolated",
            fmt::format("what the fabric gives is known of up to {} nodes, and taken to be the same on {}",

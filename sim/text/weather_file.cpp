@@ -30,7 +30,7 @@ void read_shares(MapReader& reader, const SourceSpan& place, WeatherRow& row) {
 
 Weather read_weather(const Value& value) {
   MapReader reader(value, "variability.weather");
-  WeatherRow row;
+  WeatherRow row{.nodes = kLargestWorldSize};  // however many there are
   for (const char* key : {"p5", "median", "p95"}) reader.find(key);
   reader.finish();
   read_shares(reader, value.span, row);
