@@ -111,6 +111,8 @@ class TransformerTimes {
   [[nodiscard]] Seconds micro_batch() const;
   [[nodiscard]] Seconds optimizer(double parameters) const;
   [[nodiscard]] const ComputeLaw& law() const { return law_; }
+  // Of this GPU: padded to 128 rows a GPU where they do not divide (Megatron's make-vocab-size-divisible-by).
+  [[nodiscard]] std::int64_t vocabulary_rows() const { return vocab_; }
 
  private:
   // A linear layer's matrix, of this GPU: outputs n, inputs k.

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
+
+#include "sim/engine/held_states.hpp"
 
 namespace ddpsim {
 namespace {
@@ -33,12 +36,14 @@ class StepMaker {
     plan.overlaps_reduction = axis.overlaps_reduction;
     plan.gathers = axis.gathers;
     plan.overlaps_gather = axis.overlaps_gather;
+    plan.gathers_in_turn = axis.holds_gathered;
     if (step_.model.tied && !shape.is_dual())
       plan.tied = Bytes(static_cast<double>(step_.model.vocab * step_.model.hidden) / shape_.tensor *
                         axis.gradient_bytes);
     plan.meets = true;
     held_ = most_in_flight(pipeline_order(shape));
     for (int rank = 0; rank < shape.ranks; ++rank) add(rank);
+    if (axis.sharded) shard();
     return std::move(result_);
   }
 
@@ -84,6 +89,7 @@ class StepMaker {
         static_cast<double>(held_[static_cast<std::size_t>(rank)]) / (shape.is_dual() ? 2.0 : shape.chunks);
     for (const auto& of_chunk : reduced)
       for (const auto& part : of_chunk) setup.buckets += held_in_buckets(part);
+    setup.gathers_units = !axis.holds_gathered;
     stage.memory = memory_of(step_.model, shape_, bytes_, setup,
                              {.layers = stage.layers,
                               .micro_batches_in_flight = in_flight,
@@ -94,6 +100,7 @@ class StepMaker {
   // DistributedDataParallel's and DeepSpeed's buckets are beside the gradients, Megatron's are the gradients.
   [[nodiscard]] Bytes held_in_buckets(const ReducedPart& part) const {
     const auto& axis = options_.data_axis;
+    if (axis.holds_gathered) return part.gradients + part.parameters;
     bool is_beside = axis.reduction == Operation::all_reduce && (axis.overlaps_reduction || axis.gathers);
     if (!is_beside || options_.degrees.data == 1) return {};
     return axis.gathers ? std::min(part.gradients, Bytes(axis.bucket_elements * axis.gradient_bytes))
@@ -117,6 +124,40 @@ class StepMaker {
     return buckets;
   }
 
+  // What strategies that gather and reduce units do of this GPU's part of the layers, and hold of it.
+  void shard() {
+    const auto& [strategy, fsdp, zero] = *options_.data_axis.sharded;
+    KnownParts known;
+    auto sharded = std::make_shared<ShardedStep>();
+    sharded->trace = transformer_trace(step_.model, step_.gpu, step_.software, step_.step, known, tensor_);
+    const auto& trace = sharded->trace;
+    int ranks = options_.degrees.data;
+    HeldStates held;
+    switch (strategy) {
+      case Strategy::zero2: {
+        auto plan = make_zero_plan(trace, strategy, zero, ranks);
+        held = held_by(plan);
+        sharded->plan = std::move(plan);
+        break;
+      }
+      case Strategy::zero3: {
+        auto plan = make_zero3_plan(trace, zero, ranks);
+        held = held_by(plan);
+        sharded->plan = std::move(plan);
+        break;
+      }
+      default: {
+        int shards = fsdp.shard_group.value_or(ranks);
+        auto plan = make_fsdp_plan(trace, strategy, fsdp, shards, ranks / shards);
+        held = held_by(plan, trace, options_.shape.micro_batches,
+                       static_cast<double>(step_.model.block_parameters()) / shape_.tensor);
+        sharded->plan = std::move(plan);
+      }
+    }
+    result_.stages.front().memory = step_.memory(held);
+    result_.sharded = std::move(sharded);
+  }
+
   const ModelStep& step_;
   const ParallelOptions& options_;
   StepShape shape_;
@@ -132,6 +173,14 @@ class StepMaker {
 const ParallelStage& ParallelStep::fullest() const {
   return *std::max_element(stages.begin(), stages.end(),
                            [](const auto& a, const auto& b) { return a.memory.peak() < b.memory.peak(); });
+}
+
+std::vector<StepProgram> parallel_programs(const ParallelStep& step, const Overheads& overheads) {
+  if (!step.sharded) return pipeline_programs(step.plan, overheads);
+  const auto& [trace, plan] = *step.sharded;
+  std::vector<StepProgram> programs{step_program(trace, plan, step.options.shape.micro_batches, overheads)};
+  programs.front().ready.clear();
+  return programs;
 }
 
 ParallelStep make_parallel_step(const ModelStep& step, const ParallelOptions& options,

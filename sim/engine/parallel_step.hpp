@@ -6,6 +6,7 @@
 #include "sim/compute/model_step.hpp"
 #include "sim/compute/stage_times.hpp"
 #include "sim/program/pipeline.hpp"
+#include "sim/program/strategy_plan.hpp"
 
 namespace ddpsim {
 
@@ -18,6 +19,15 @@ struct Parallelism {
   auto operator<=>(const Parallelism&) const = default;
 };
 
+// A strategy that gathers a model of one stage unit by unit, or reduces it in every micro-batch: what FSDP
+// and ZeRO do of each GPU's part of the layers, as they do it of whole ones.
+struct ShardedAxis {
+  Strategy strategy = Strategy::fsdp;
+  FsdpOptions fsdp;  // shard_group: ranks of the data axis
+  ZeroOptions zero;
+  bool operator==(const ShardedAxis&) const = default;
+};
+
 // How gradients are reduced and stepped along the data axis.
 struct DataAxis {
   Operation reduction = Operation::all_reduce;
@@ -27,6 +37,10 @@ struct DataAxis {
   bool only_first_has_buckets = false;             // of the stages and their chunks (Megatron)
   Sharding sharding = Sharding::none;
   StateBytes state = {};
+  // Under a pipeline: parameters are gathered before the first micro-batch and stay until the last one is
+  // through, and so do whole gradients.
+  bool holds_gathered = false;
+  std::optional<ShardedAxis> sharded = {};  // instead of all this
   bool operator==(const DataAxis&) const = default;
 };
 
@@ -46,9 +60,16 @@ struct ParallelStage {
   MemoryParts memory;
 };
 
+// Of DataAxis::sharded: the step of one GPU's part of the layers.
+struct ShardedStep {
+  LayerTrace trace;
+  StrategyPlan plan;
+};
+
 struct ParallelStep {
   ParallelOptions options;
   PipelinePlan plan;
+  std::shared_ptr<const ShardedStep> sharded = nullptr;  // else the plan says what a step is
   std::vector<ParallelStage> stages;
   TensorCollectives tensor;
   Bytes hidden_values;  // of a micro-batch: what tensor-parallel collectives carry
@@ -57,7 +78,11 @@ struct ParallelStep {
   [[nodiscard]] const ParallelStage& fullest() const;
 };
 
-// `tensor`: what one collective of such a group takes.
+// By rank of the pipeline: programs without buckets, which plan() knows nothing of.
+std::vector<StepProgram> parallel_programs(const ParallelStep& step, const Overheads& overheads);
+
+// `tensor`: what one collective of such a group takes. Throws InputError (without a place; its subject a key
+// of fsdp) where units are named that the model does not have.
 ParallelStep make_parallel_step(const ModelStep& step, const ParallelOptions& options,
                                 const TensorCollectives& tensor);
 

@@ -107,6 +107,15 @@ std::vector<std::vector<int>> tensor_groups(const Places& places) {
   return groups;
 }
 
+// What of a sharded strategy's options decides who communicates with whom.
+std::vector<CommunicatorUse> communicators_of_axis(const DataAxis& axis) {
+  if (!axis.sharded) return {};
+  auto uses = communicators_of(axis.sharded->strategy, axis.sharded->fsdp, 1);
+  // Groups of shards differ in size, and so do their communicators.
+  if (auto group = axis.sharded->fsdp.shard_group) uses.front().axis += fmt::format(" of {}", *group);
+  return uses;
+}
+
 std::vector<Operation> operations_of(Kind kind, const DataAxis& axis) {
   if (kind == Kind::messages) return {Operation::send_recv};
   std::vector<Operation> operations{Operation::all_reduce};
@@ -188,6 +197,32 @@ class ChannelGroups {
   Communication& communication_;
   std::vector<std::vector<std::size_t>> first_;  // groups, by channel; of the data axis by stage
 };
+
+// Of a strategy that shards a model of one stage: an axis a communicator of its program, each for every GPU
+// of a tensor-parallel group. By communicator: the first group.
+std::vector<std::size_t> add_sharded(const Places& places, const ParallelOptions& options,
+                                     Communication& communication) {
+  const auto& [strategy, fsdp, zero] = *options.data_axis.sharded;
+  communication.axes.clear();
+  std::vector<std::size_t> mine;
+  int data = options.degrees.data, shards = fsdp.shard_group.value_or(data);
+  for (const auto& use : communicators_of(strategy, fsdp, 1)) {
+    bool is_replica = use.joined == Joined::replicas;
+    if (is_replica && shards == data) continue;
+    communication.axes.push_back(
+        {.name = use.axis, .operations = use.operations, .first = communication.groups.size()});
+    mine.push_back(communication.groups.size());
+    int size = is_replica ? data / shards : shards, step = is_replica ? shards : 1;
+    for (int t = 0; t < options.degrees.tensor; ++t)
+      for (int group = 0; group < data / size; ++group) {
+        auto& gpus = communication.groups.emplace_back();
+        int first = is_replica ? group : group * shards;
+        for (int i = 0; i < size; ++i) gpus.push_back(places.gpu(t, first + i * step, 0));
+        communication.labels.push_back(static_cast<int>(communication.axes.size()) - 1);
+      }
+  }
+  return mine;
+}
 
 std::vector<AlikeNodes> whole_nodes(const std::vector<RankPlace>& places) {
   std::vector<int> ranks(places.size());
@@ -291,6 +326,20 @@ ParallelOptions ScenarioReader::shared_options(const Value& root, const Parallel
   return parallel_options(parallel, degrees, *scenario.model_step, axis, options.accumulation_steps);
 }
 
+std::shared_ptr<const ParallelStep> ScenarioReader::shared_step(const Value& root,
+                                                                const ParallelSection& parallel,
+                                                                const ParallelOptions& options,
+                                                                const TensorCollectives& tensor,
+                                                                const Scenario& scenario) {
+  try {
+    return std::make_shared<const ParallelStep>(make_parallel_step(*scenario.model_step, options, tensor));
+  } catch (const InputError& error) {
+    const auto* fsdp = root.find("fsdp");
+    const auto* units = fsdp ? fsdp->value.find("units") : nullptr;
+    throw error.at(units ? units->value.span : parallel.place());
+  }
+}
+
 TensorCollectives ScenarioReader::read_tensor_times(const ClusterSection& section,
                                                     const Collective& collective, const Value& cluster_value,
                                                     std::vector<std::vector<int>> gpus,
@@ -348,13 +397,17 @@ std::shared_ptr<const RankPlaces> ScenarioReader::read_shared_model(const Value&
   auto tensor = read_tensor_times(section, collective, cluster_value, tensor_groups(places), degrees,
                                   known_cluster, scenario);
   settle_tensor_overlap(parallel, scenario.model_step->software, degrees, tensor);
-  auto step = std::make_shared<ParallelStep>(make_parallel_step(*scenario.model_step, shared, tensor));
-  auto channels = pipeline_channels(step->plan);
-  auto& [communication, of_stage] = channels_of_models_[{
-      known_cluster.get(), degrees, shared.data_axis.reduction, shared.data_axis.gathers, channels}];
+  auto step = shared_step(root, parallel, shared, tensor, scenario);
+  auto channels = step->sharded ? std::vector<PipelineChannel>() : pipeline_channels(step->plan);
+  auto& [communication, of_stage] =
+      channels_of_models_[{known_cluster.get(), degrees, shared.data_axis.reduction, shared.data_axis.gathers,
+                           communicators_of_axis(shared.data_axis), channels}];
   if (!communication) {
     auto groups = std::make_shared<Communication>(*known_cluster);
-    of_stage = ChannelGroups(places, shared, *groups).add(channels);
+    if (step->sharded)
+      of_stage.push_back(add_sharded(places, shared, *groups));
+    else
+      of_stage = ChannelGroups(places, shared, *groups).add(channels);
     settle_model_communication(*topology, section, collective, *groups);
     communication = std::move(groups);
   }

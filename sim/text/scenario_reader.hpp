@@ -143,6 +143,11 @@ class ScenarioReader {
   static ParallelOptions shared_options(const config::Value& root, const ParallelSection& parallel,
                                         const Parallelism& degrees, const DdpOptions& options,
                                         Scenario& scenario);
+  static std::shared_ptr<const ParallelStep> shared_step(const config::Value& root,
+                                                         const ParallelSection& parallel,
+                                                         const ParallelOptions& options,
+                                                         const TensorCollectives& tensor,
+                                                         const Scenario& scenario);
   // What one collective of its tensor-parallel groups takes, whose GPUs these are: the first is the slowest.
   TensorCollectives read_tensor_times(const ClusterSection& section, const Collective& collective,
                                       const config::Value& cluster_value, std::vector<std::vector<int>> gpus,
@@ -224,7 +229,8 @@ class ScenarioReader {
       tensor_groups_;
   // Their clusters, without groups; and what is exchanged there, with the groups of each stage's program.
   std::map<std::pair<const Topology*, Sections>, std::shared_ptr<Communication>> clusters_of_models_;
-  std::map<std::tuple<const Communication*, Parallelism, Operation, bool, std::vector<PipelineChannel>>,
+  std::map<std::tuple<const Communication*, Parallelism, Operation, bool, std::vector<CommunicatorUse>,
+                      std::vector<PipelineChannel>>,
            std::pair<std::shared_ptr<const Communication>, std::vector<std::vector<std::size_t>>>>
       channels_of_models_;
   // The last gradient's spread and time, that of ranks and nodes.
