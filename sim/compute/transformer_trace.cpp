@@ -190,10 +190,10 @@ LayerTrace transformer_trace(const Transformer& model, const GpuDescription& gpu
 }
 
 LayerTrace transformer_trace(const Transformer& model, const GpuDescription& gpu, const Software& software,
-                             const TransformerStep& step, KnownParts& known,
-                             const TensorCollectives& tensor) {
+                             const TransformerStep& step, KnownParts& known, const TensorCollectives& tensor,
+                             const ContextCollectives& context) {
   check_sequence(model, step.shape.sequence);
-  TransformerTimes times(model, gpu, software, step.precision, step.shape, tensor);
+  TransformerTimes times(model, gpu, software, step.precision, step.shape, tensor, context);
   auto parts = known.of(model, step.shape.sequence);
   auto trace = TraceBuilder(*parts, model, times, step).build();
   double parameters = 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 #include <utility>
 
 #include "sim/engine/held_states.hpp"
@@ -11,19 +12,23 @@ namespace {
 
 class StepMaker {
  public:
-  StepMaker(const ModelStep& step, const ParallelOptions& options, const TensorCollectives& tensor)
+  StepMaker(const ModelStep& step, const ParallelOptions& options, const TensorCollectives& tensor,
+            const ContextCollectives& context)
       : step_(step),
         options_(options),
         shape_(step.step.shape),
         tensor_(tensor),
+        context_(context),
         bytes_(activation_bytes(step.step.precision)),
-        times_(step.model, step.gpu, step.software, step.step.precision, shape_, tensor) {}
+        times_(step.model, step.gpu, step.software, step.step.precision, shape_, tensor, context) {}
 
   ParallelStep make() {
     const auto& shape = options_.shape;
     auto values = Bytes(static_cast<double>(shape_.tokens() * step_.model.hidden) * bytes_);
     result_.options = options_;
     result_.tensor = tensor_;
+    result_.context = context_;
+    std::tie(result_.queries, result_.keys_values) = attention_inputs(step_);
     result_.hidden_values = values;
     result_.small = Bytes(4.0 * static_cast<double>(shape_.tokens()));
     auto& plan = result_.plan;
@@ -31,7 +36,7 @@ class StepMaker {
     plan.messages = options_.messages;
     plan.message = values / (shape_.sequence_parallel ? shape_.tensor : 1);
     const auto& axis = options_.data_axis;
-    plan.data = options_.degrees.data;
+    plan.data = options_.degrees.reducing();
     plan.reduction = axis.reduction;
     plan.overlaps_reduction = axis.overlaps_reduction;
     plan.gathers = axis.gathers;
@@ -69,6 +74,7 @@ class StepMaker {
       times.push_back(
           {of_chunk.forward, of_chunk.recompute, of_chunk.input_gradient, of_chunk.weight_gradient});
       stage.tensor += micro_batches * of_chunk.tensor;
+      stage.context += micro_batches * of_chunk.context;
       stage.layers += layers.layers;
       has_first |= layers.ends.embedding;
       has_last |= layers.ends.head;
@@ -77,11 +83,11 @@ class StepMaker {
       reduced.push_back(buckets(parts, rank == 0 && chunk == 0));
     }
     const auto& axis = options_.data_axis;
-    int shards = axis.sharding == Sharding::none ? 1 : options_.degrees.data;
+    int shards = axis.sharding == Sharding::none ? 1 : options_.degrees.reducing();
     result_.plan.optimizer.push_back(times_.optimizer(parameters / shards));
     MemorySetup setup{.state = axis.state,
                       .sharding = axis.sharding,
-                      .shards = options_.degrees.data,
+                      .shards = options_.degrees.reducing(),
                       .use = step_.software.memory_use,
                       .flash = step_.software.flash};
     // What is in flight is counted in chunks; memory in the rank's layers.
@@ -102,7 +108,7 @@ class StepMaker {
     const auto& axis = options_.data_axis;
     if (axis.holds_gathered) return part.gradients + part.parameters;
     bool is_beside = axis.reduction == Operation::all_reduce && (axis.overlaps_reduction || axis.gathers);
-    if (!is_beside || options_.degrees.data == 1) return {};
+    if (!is_beside || options_.degrees.reducing() == 1) return {};
     return axis.gathers ? std::min(part.gradients, Bytes(axis.bucket_elements * axis.gradient_bytes))
                         : part.gradients;
   }
@@ -129,9 +135,10 @@ class StepMaker {
     const auto& [strategy, fsdp, zero] = *options_.data_axis.sharded;
     KnownParts known;
     auto sharded = std::make_shared<ShardedStep>();
-    sharded->trace = transformer_trace(step_.model, step_.gpu, step_.software, step_.step, known, tensor_);
+    sharded->trace =
+        transformer_trace(step_.model, step_.gpu, step_.software, step_.step, known, tensor_, context_);
     const auto& trace = sharded->trace;
-    int ranks = options_.degrees.data;
+    int ranks = options_.degrees.reducing();
     HeldStates held;
     switch (strategy) {
       case Strategy::zero2: {
@@ -162,6 +169,7 @@ class StepMaker {
   const ParallelOptions& options_;
   StepShape shape_;
   TensorCollectives tensor_;
+  ContextCollectives context_;
   int bytes_;
   TransformerTimes times_;
   std::vector<int> held_;
@@ -183,12 +191,27 @@ std::vector<StepProgram> parallel_programs(const ParallelStep& step, const Overh
   return programs;
 }
 
-ParallelStep make_parallel_step(const ModelStep& step, const ParallelOptions& options,
-                                const TensorCollectives& tensor) {
+ModelStep split_step(const ModelStep& step, const Parallelism& degrees) {
   auto split = step;
-  split.step.shape.tensor = options.degrees.tensor;
-  split.step.shape.sequence_parallel = options.degrees.sequence;
-  return StepMaker(split, options, tensor).make();
+  auto& shape = split.step.shape;
+  shape.tensor = degrees.tensor;
+  shape.sequence_parallel = degrees.sequence;
+  shape.context = degrees.context;
+  shape.context_kind = degrees.context_kind;
+  return split;
+}
+
+std::pair<Bytes, Bytes> attention_inputs(const ModelStep& split) {
+  const auto& shape = split.step.shape;
+  double of_a_value =
+      static_cast<double>(shape.tokens()) / shape.tensor * activation_bytes(split.step.precision);
+  return {Bytes(of_a_value * static_cast<double>(split.model.query_width())),
+          Bytes(of_a_value * 2 * static_cast<double>(split.model.key_width()))};
+}
+
+ParallelStep make_parallel_step(const ModelStep& step, const ParallelOptions& options,
+                                const TensorCollectives& tensor, const ContextCollectives& context) {
+  return StepMaker(split_step(step, options.degrees), options, tensor, context).make();
 }
 
 }  // namespace ddpsim

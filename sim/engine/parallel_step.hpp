@@ -10,12 +10,17 @@
 
 namespace ddpsim {
 
-// GPUs along each axis, Megatron's order: ranks of a tensor-parallel group follow one another, then those of
-// the data axis, then stages.
+// GPUs along each axis, Megatron's order: ranks of a tensor-parallel group follow one another, then those
+// that share sequences, then those of the data axis, then stages.
 struct Parallelism {
   int tensor = 1, data = 1, pipeline = 1;
   bool sequence = false;  // what is between a layer's products is split over the tensor-parallel group
-  [[nodiscard]] int of_a_model() const { return tensor * pipeline; }
+  int context = 1;
+  ContextKind context_kind = ContextKind::ring;
+  [[nodiscard]] int of_a_model() const { return tensor * context * pipeline; }
+  // Ranks that reduce gradients of the same part of the layers: those of the data axis, each as often as it
+  // shares sequences.
+  [[nodiscard]] int reducing() const { return data * context; }
   auto operator<=>(const Parallelism&) const = default;
 };
 
@@ -23,7 +28,7 @@ struct Parallelism {
 // and ZeRO do of each GPU's part of the layers, as they do it of whole ones.
 struct ShardedAxis {
   Strategy strategy = Strategy::fsdp;
-  FsdpOptions fsdp;  // shard_group: ranks of the data axis
+  FsdpOptions fsdp;  // shard_group: of those that reduce
   ZeroOptions zero;
   bool operator==(const ShardedAxis&) const = default;
 };
@@ -57,6 +62,7 @@ struct ParallelOptions {
 struct ParallelStage {
   std::int64_t layers = 0;
   TensorPass tensor;  // in the whole step
+  ContextPass context;
   MemoryParts memory;
 };
 
@@ -72,8 +78,10 @@ struct ParallelStep {
   std::shared_ptr<const ShardedStep> sharded = nullptr;  // else the plan says what a step is
   std::vector<ParallelStage> stages;
   TensorCollectives tensor;
-  Bytes hidden_values;  // of a micro-batch: what tensor-parallel collectives carry
-  Bytes small;          // a float32 a token
+  ContextCollectives context;
+  Bytes queries, keys_values;  // of a GPU and micro-batch, in 16 bits or what is computed in
+  Bytes hidden_values;         // of a micro-batch: what tensor-parallel collectives carry
+  Bytes small;                 // a float32 a token
 
   [[nodiscard]] const ParallelStage& fullest() const;
 };
@@ -81,9 +89,14 @@ struct ParallelStep {
 // By rank of the pipeline: programs without buckets, which plan() knows nothing of.
 std::vector<StepProgram> parallel_programs(const ParallelStep& step, const Overheads& overheads);
 
-// `tensor`: what one collective of such a group takes. Throws InputError (without a place; its subject a key
-// of fsdp) where units are named that the model does not have.
+// A model's step as one GPU has it: its part of the sequences and of the layers.
+ModelStep split_step(const ModelStep& step, const Parallelism& degrees);
+// Of a GPU's part, in a micro-batch: queries, and keys with values.
+std::pair<Bytes, Bytes> attention_inputs(const ModelStep& split);
+
+// `tensor`, `context`: what one collective of such groups takes. Throws InputError (without a place) where
+// units are named that the model does not have.
 ParallelStep make_parallel_step(const ModelStep& step, const ParallelOptions& options,
-                                const TensorCollectives& tensor);
+                                const TensorCollectives& tensor, const ContextCollectives& context);
 
 }  // namespace ddpsim
