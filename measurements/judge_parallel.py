@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""How far predicted steps with tensor and pipeline parallelism are from published ones (training/parallel.csv), as the Markdown of docs/accuracy.md.
+"""How far predicted steps with tensor, pipeline and context parallelism are from published ones (training/parallel.csv, torchtitan.csv), as the Markdown of
+docs/accuracy.md.
 
 Usage: judge_parallel.py DDPSIM [--set KEY=VALUE ...] [--only SET ...] [--at-most GPUS] [--without TERM ... | --one-row | --worst N]
 
@@ -16,24 +17,28 @@ from judge_steps import CARDS, Judge, Row, figures, mean_error, merged, read_row
 
 ROOT = Path(__file__).resolve().parents[1]
 PARALLEL = ROOT / "measurements/training/parallel.csv"
+TORCHTITAN = ROOT / "measurements/training/torchtitan.csv"
 SETS = {"vtrain": "vTrain, A100", "bigscience": "bigscience, A100", "bigscience-14400": "bigscience, 14400 wide", "korthikanti": "Korthikanti, A100",
-        "bridge": "Megatron-Bridge, Llama 3 70B, H100", "mlperf": "MLPerf GPT-3, H100"}
+        "bridge": "Megatron-Bridge, Llama 3 70B, H100", "mlperf": "MLPerf GPT-3, H100", "titan-2d": "torchtitan, FSDP x tensor, H100",
+        "titan-cp": "torchtitan, FSDP and context, H100"}
 FUSED = ROOT / "software/megatron-fused-2022.yaml"
 KINDS = {"data": "data parallel only", "pipeline": "pipeline, tensor 1", "tensor": "tensor, one stage", "both": "tensor and pipeline"}
 
 # What a set's steps ran on and in, beyond the sizes of parallel.csv.
 A100S, H100S = {"cluster": {"topology": "superpod-a100"}}, {"cluster": {"topology": "superpod-h100"}}
 JEAN_ZAY = {"cluster": {"topology": "jean-zay-a100"}, "strategy": "zero1", "workload": {"framework": "megatron-eager-2022"}}
+TITAN = {**H100S, "strategy": "fsdp", "workload": {"framework": "torchtitan-2024-compile"}}
 TE = {"strategy": "megatron", "workload": {"framework": "te-2025"}}
 IMPLEMENTATIONS = {
     "vtrain": {"strategy": "flat", "workload": {"framework": "megatron-eager-2021", "gradients": "fp16"}},
     "bigscience": JEAN_ZAY, "bigscience-14400": JEAN_ZAY,
     "korthikanti": {**A100S, "strategy": "megatron", "workload": {"framework": FUSED.stem}},
     "bridge": {**H100S, **TE}, "mlperf": {**H100S, **TE},
+    "titan-2d": TITAN, "titan-cp": {**TITAN, "context": {"kind": "all_gather"}},    # PyTorch's default
 }
 
 # What a prediction does without, or has instead: what it changes in a scenario, and the sets of which it says something.
-ALL = tuple(SETS)
+ALL = tuple(name for name in SETS if not name.startswith("titan"))
 INTERLEAVED = ("korthikanti", "bridge", "mlperf")
 TERMS = {
     "tensor-communication": ("tensor-parallel communication free", {"tensor": {"overlap": "te", "hidden": 1}}, ALL),
@@ -59,17 +64,19 @@ class Step(Row):
 
     @property
     def gpus(self):
-        return str(self.data * self.degree("tensor") * self.degree("pipeline"))
+        return str(self.data * self.degree("tensor") * self.degree("context") * self.degree("pipeline"))
 
     @property
     def kind(self):
-        shared = [axis for axis in ("tensor", "pipeline") if self.degree(axis) > 1]
+        shared = [axis for axis in ("tensor", "context", "pipeline") if self.degree(axis) > 1]
         return "both" if len(shared) == 2 else shared[0] if shared else "data"
 
     @property
     def name(self):
-        split = " x ".join(f"{axis} {self.degree(axis)}" for axis in ("tensor", "pipeline") if self.degree(axis) > 1)
+        split = " x ".join(f"{axis} {self.degree(axis)}" for axis in ("tensor", "context", "pipeline") if self.degree(axis) > 1)
         more = "" if self.recompute == "none" else f", recompute {self.recompute}"
+        if self.set.startswith("titan"):
+            more += f", {self.dtype}" + (", async TP" if self.overlap == "async_tp" else "") + (f", sequence {self.sequence}" if self.degree("context") > 1 else "")
         return f"{self.model} on {self.gpus} {CARDS[self.gpu]}, {split or 'data'}, micro-batches {self.micro_batches} of {self.micro_batch}{more}"
 
     @property
@@ -83,17 +90,20 @@ class Step(Row):
         if self.kind == "data":
             return found
         parallelism = {"tensor": self.degree("tensor"), "pipeline": self.degree("pipeline")}
+        if self.degree("context") > 1:
+            parallelism["context"] = self.degree("context")
         if self.sequence_parallel == "true":
             parallelism["sequence"] = True
         pipeline = {"virtual": int(self.virtual)} if self.virtual != "1" else {}
         if self.stage_layers:
             pipeline["layers"] = [int(layers) for layers in self.stage_layers.split()]
-        return merged(found, {"parallelism": parallelism, **({"pipeline": pipeline} if pipeline else {})})
+        overlap = {"tensor": {"overlap": self.cells["overlap"]}} if self.cells.get("overlap") else {}
+        return merged(found, {"parallelism": parallelism, **overlap, **({"pipeline": pipeline} if pipeline else {})})
 
 
 def read_steps(sets):
     data_parallel = [row for row in read_rows(kind=Step) if row.set == "vtrain"]
-    return [row for row in data_parallel + read_rows(PARALLEL, Step) if row.set in sets]
+    return [row for row in data_parallel + read_rows(PARALLEL, Step) + read_rows(TORCHTITAN, Step) if row.set in sets]
 
 
 def changed(row, change):
@@ -124,6 +134,9 @@ def judge_sets(errors):
         ("Korthikanti, A100: the seven that fitted nothing", those(lambda row: row.set == "korthikanti" and row.judged), 5),
         ("Megatron-Bridge, Llama 3 70B, H100: all fitted one number", those(lambda row: row.set == "bridge"), 5),
         ("MLPerf GPT-3, H100: none fitted", those(lambda row: row.set == "mlperf"), None),
+        ("torchtitan, FSDP x tensor: collectives waited for, none fitted", those(lambda row: row.set == "titan-2d" and row.overlap == "none"), None),
+        ("torchtitan, FSDP x tensor: async TP, none fitted", those(lambda row: row.set == "titan-2d" and row.overlap == "async_tp"), None),
+        ("torchtitan, FSDP and context: none fitted", those(lambda row: row.set == "titan-cp"), None),
     ]
     return table(["steps", "n", "bias", "mean error", "worst", "aim", ""], [[title, *with_aim(found, aim)] for title, found, aim in lines if found])
 
@@ -143,7 +156,7 @@ def judge_degrees(errors):
 
 def judge_few(errors):
     rows = [[f"{SETS[row.set]}: {row.name}", f"{row.measured:.4g}", f"{100 * error:+.1f}", "" if row.judged else "fitted"]
-            for row, error in errors if row.set in INTERLEAVED]
+            for row, error in errors if row.set in INTERLEAVED or row.set.startswith("titan")]
     return ["", *table(["step", "measured, s", "error", ""], rows)] if rows else []
 
 

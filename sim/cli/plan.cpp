@@ -20,7 +20,7 @@ struct PlanOptions {
   std::vector<std::string> overrides, strategies;
   double most_memory = kFittingShare;
   int top = 10;
-  bool quiet = false;
+  bool context = false, quiet = false;
 };
 
 config::Value root_of(const PlanOptions& options) {
@@ -49,6 +49,7 @@ void plan(const PlanOptions& options) {
   auto space = usual_plan_space();
   space.most_memory = options.most_memory;
   space.wanted = static_cast<std::size_t>(options.top);
+  if (options.context) space.long_sequence = 0;
   if (!options.strategies.empty()) space.strategies = space.strategies_of_shared = options.strategies;
   ScenarioReader reader("--set");
   auto found = make_plan(root, space, reader);
@@ -69,7 +70,7 @@ Command plan_command() {
   Command command{
       .name = "plan",
       .description =
-          "How to spread a model over GPUs: tensor, pipeline and data parallelism, micro-batch, "
+          "How to spread a model over GPUs: tensor, context, pipeline and data parallelism, micro-batch, "
           "recomputation and strategy, fastest first",
       .example = "  ddpsim plan llama-3-70b --topology superpod-h100 --gpus 1024 --global-batch 1024",
       .run = [options] { plan(*options); }};
@@ -97,6 +98,9 @@ Command plan_command() {
       {.name = "--strategy",
        .value = &options->strategies,
        .description = "Along the data axis (repeatable)"},
+      {.name = "--context",
+       .value = &options->context,
+       .description = fmt::format("Context parallelism, too, as from {} tokens a sample on", kLongSequence)},
       {.name = "--max-memory",
        .value = &options->most_memory,
        .description = "Share of a GPU's memory that a step may take",

@@ -10,6 +10,21 @@ struct Activations {
   double kept = 0, worked = 0;
 };
 
+// Values a token that GPUs which share sequences hold of others, or for them: two buffers of keys, values and
+// their gradients; those of all ranks; what is cut by heads.
+double exchanged_values(const StepShape& shape, double query, double key) {
+  if (shape.context == 1) return 0;
+  switch (shape.context_kind) {
+    case ContextKind::ring:
+      return 2 * 4 * key;
+    case ContextKind::all_gather:
+      return shape.context * 4 * key;
+    case ContextKind::all_to_all:
+      return 2 * query + 2 * key;
+  }
+  return 0;
+}
+
 // Values a token: inputs of norms, blocks and matrices, and dropout's masks of a byte; query, key, value and
 // attention's output; the feed-forward layer's; the scores where they are kept.
 Activations activations_of(const Transformer& model, const StepShape& shape, double bytes, bool flash,
@@ -25,15 +40,17 @@ Activations activations_of(const Transformer& model, const StepShape& shape, dou
                         : (2 * bytes + (dropout ? 1 : 0)) * static_cast<double>(model.heads) / t *
                               static_cast<double>(shape.sequence);
   double whole = tokens * (hidden + matrices + scores);
+  double exchanged = tokens * bytes * exchanged_values(shape, q, k);
   switch (shape.recompute) {
     case Recompute::none:
-      return {whole, 0};
+      return {whole, exchanged};
     case Recompute::selective:
-      return {tokens * (hidden + matrices), tokens * scores};
+      return {tokens * (hidden + matrices), tokens * scores + exchanged};
     case Recompute::op:
-      return {tokens * bytes * (2 * h / split + 2 * q + k + f), whole};
+      return {tokens * bytes * (2 * h / split + 2 * q + k + f), whole + exchanged};
     case Recompute::full:
-      return {tokens * bytes * h / split, whole + (shape.sequence_parallel ? 2 * bytes * tokens * h : 0)};
+      return {tokens * bytes * h / split,
+              whole + exchanged + (shape.sequence_parallel ? 2 * bytes * tokens * h : 0)};
   }
   return {};
 }

@@ -29,6 +29,8 @@ PipelineStageTimes stage_times(const TransformerTimes& times, const StageLayers&
                           backward.exposed - result.weight_gradient;
   for (const auto& pass : {block.tensor_forward, block.tensor_backward, block.tensor_recompute})
     result.tensor += layers * pass;
+  for (const auto& pass : {block.context_forward, block.context_backward, block.context_recompute})
+    result.context += layers * pass;
   result.tensor += forward;
   result.tensor += backward;
   return result;

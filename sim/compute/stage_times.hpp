@@ -17,6 +17,7 @@ struct StageLayers {
 struct PipelineStageTimes {
   Seconds forward, recompute, input_gradient, weight_gradient;
   TensorPass tensor;  // all of the micro-batch
+  ContextPass context;
 };
 PipelineStageTimes stage_times(const TransformerTimes& times, const StageLayers& stage);
 

@@ -13,7 +13,6 @@ constexpr double kCastBytes = 6;            // a parameter, float32 to 16 bits
 constexpr double kForwardLossShare = 0.45;  // of the loss' traffic
 // Passes over the scores of unfused attention, of 2 bytes each.
 constexpr double kForwardScorePasses = 5.25, kBackwardScorePasses = 6.25;
-constexpr double kFlashBackward = 2.5;  // over forward: it computes the scores again
 // Passes over the hidden values of a block, half of them around each norm.
 constexpr double kForwardHiddenPasses = 11, kBackwardHiddenPasses = 17, kBackwardActivation = 1.6;
 
@@ -42,11 +41,12 @@ Seconds BlockPass::total() const {
 
 TransformerTimes::TransformerTimes(const Transformer& model, const GpuDescription& gpu,
                                    const Software& software, Precision precision, const StepShape& shape,
-                                   const TensorCollectives& tensor)
+                                   const TensorCollectives& tensor, const ContextCollectives& context)
     : model_(model),
       law_(gpu, software, precision),
       shape_(shape),
       tensor_(tensor),
+      context_(context),
       query_(model.query_width() / shape.tensor),
       key_(model.key_width() / shape.tensor),
       ffn_(model.ffn / shape.tensor),
@@ -58,13 +58,22 @@ Seconds TransformerTimes::passes(double columns) const {
   return law_.traffic(static_cast<double>(shape_.tokens()) * law_.element_bytes() * columns);
 }
 
-Seconds TransformerTimes::attention_forward() const {
+// Each rank of those that share a sequence has as much of the scores: pieces i and 2c - 1 - i of it, or its
+// heads of all of it.
+Seconds TransformerTimes::attention_products() const {
   auto b = static_cast<double>(shape_.micro_batch), s = static_cast<double>(shape_.sequence);
   if (law_.software().flash)
-    return law_.attention_kernel(4 * b * s * s * static_cast<double>(query_) * attended_);
+    return law_.attention_kernel(4 * b * s * s * static_cast<double>(query_) * attended_ / shape_.context);
   double count = b * static_cast<double>(heads_);
   return 2 * law_.batched_product(count, shape_.sequence, model_.head_dim) +
          law_.traffic(kForwardScorePasses * law_.element_bytes() * count * s * s);
+}
+
+// Around a ring each step's output is scaled and added to what the steps before gave, in float32.
+Seconds TransformerTimes::attention_forward() const {
+  auto products = attention_products();
+  if (shape_.context == 1 || shape_.context_kind != ContextKind::ring) return products;
+  return products + law_.traffic(shape_.context * 3.0 * 4 * static_cast<double>(shape_.tokens() * query_));
 }
 
 std::array<TransformerTimes::Matrix, 4> TransformerTimes::matrices() const {
@@ -102,7 +111,7 @@ BlockPass TransformerTimes::forward() const {
   }
   at(pass.device, BlockStage::attention) = attention_forward();
   add_traffic(kForwardHiddenPasses, 1, pass.device);
-  pass.kernels = kernels(4, software.flash ? 1 : 5, kForwardOthers);
+  pass.kernels = kernels(4, attention_kernels(software.flash ? 1 : 5, true), kForwardOthers);
   return pass;
 }
 
@@ -116,7 +125,7 @@ BlockPass TransformerTimes::backward() const {
       at(pass.device, stage) +=
           law_.traffic(software.fp8_cast * static_cast<double>(tokens) * static_cast<double>(n));
   }
-  auto attention = attention_forward();
+  auto attention = attention_products();
   if (software.flash) {
     attention = kFlashBackward * attention;
   } else {
@@ -132,7 +141,7 @@ BlockPass TransformerTimes::backward() const {
     at(pass.device, BlockStage::first_norm) += 0.5 * cast;
     at(pass.device, BlockStage::second_norm) += 0.5 * cast;
   }
-  pass.kernels = kernels(8, software.flash ? 2 : 8, kBackwardOthers);
+  pass.kernels = kernels(8, attention_kernels(software.flash ? 2 : 8, false), kBackwardOthers);
   return pass;
 }
 
@@ -142,17 +151,17 @@ Seconds TransformerTimes::weight_gradients() const {
   return sum;
 }
 
-Seconds TransformerTimes::recompute(const BlockPass& forward, const TensorPass& tensor) const {
+Seconds TransformerTimes::recompute(const BlockPass& forward, Seconds communication) const {
   auto stage = [&](BlockStage one) { return forward.device[static_cast<std::size_t>(one)]; };
   switch (shape_.recompute) {
     case Recompute::none:
       return {};
     case Recompute::selective:
-      return attention_forward();
+      return attention_forward() + communication;
     case Recompute::full: {
-      if (!law_.software().early_stop) return law_.paced(forward.total() + tensor.exposed, forward.kernels);
+      if (!law_.software().early_stop) return law_.paced(forward.total() + communication, forward.kernels);
       auto last = law_.product(shape_.tokens(), model_.hidden, ffn_);
-      return law_.paced(forward.total() - last + tensor.exposed, forward.kernels - 1);
+      return law_.paced(forward.total() - last + communication, forward.kernels - 1);
     }
     case Recompute::op: {
       Seconds products;
@@ -170,10 +179,13 @@ BlockTimes TransformerTimes::block() const {
   times.tensor_forward = tensor_forward();
   times.tensor_backward = tensor_backward();
   times.tensor_recompute = tensor_recompute();
+  times.context_forward = context_forward();
+  times.context_backward = context_backward();
+  times.context_recompute = context_recompute();
   auto pass = forward(), back = backward();
-  times.forward = paced(law_, pass, times.tensor_forward.exposed);
-  times.backward = paced(law_, back, times.tensor_backward.exposed);
-  times.recompute = recompute(pass, times.tensor_recompute);
+  times.forward = paced(law_, pass, times.tensor_forward.exposed + times.context_forward.exposed);
+  times.backward = paced(law_, back, times.tensor_backward.exposed + times.context_backward.exposed);
+  times.recompute = recompute(pass, times.tensor_recompute.exposed + times.context_recompute.exposed);
   times.weight_gradient = (weight_gradients() / back.total()) * times.backward.time;
   return times;
 }

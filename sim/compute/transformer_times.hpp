@@ -17,13 +17,23 @@ inline constexpr Names<Recompute, 4> kRecomputeNames{{{"none", Recompute::none},
                                                       {"op", Recompute::op},
                                                       {"full", Recompute::full}}};
 
+// How the GPUs that share a sequence let their queries meet all keys and values: Megatron-Core's cp_comm_type
+// p2p, all_gather and a2a.
+enum class ContextKind { ring, all_gather, all_to_all };
+inline constexpr Names<ContextKind, 3> kContextKindNames{{{"ring", ContextKind::ring},
+                                                          {"all_gather", ContextKind::all_gather},
+                                                          {"all_to_all", ContextKind::all_to_all}}};
+
 struct StepShape {
   std::int64_t micro_batch = 1, sequence = 1;  // samples; tokens a sample
   Recompute recompute = Recompute::none;
   int tensor = 1;                  // GPUs that share each layer
   bool casts_gradients = false;    // to float32, from the 16 bits they are computed in
   bool sequence_parallel = false;  // and the element-wise work between them
-  [[nodiscard]] std::int64_t tokens() const { return micro_batch * sequence; }
+  int context = 1;                 // GPUs, or groups that share each layer, that share each sequence
+  ContextKind context_kind = ContextKind::ring;
+  // Of this GPU.
+  [[nodiscard]] std::int64_t tokens() const { return micro_batch * sequence / context; }
   bool operator==(const StepShape&) const = default;
 };
 
@@ -50,6 +60,23 @@ struct TensorPass {
   friend TensorPass operator*(int times, TensorPass pass);
 };
 
+// Of one exchange in a group that shares sequences, by its kind.
+struct ContextCollectives {
+  Seconds keys_values, with_gradients;  // ring: to the next rank; with the gradients of those before
+  Seconds all_gather, reduce_scatter;   // of the keys and values of all ranks; of their gradients
+  Seconds inputs, output;               // all_to_all: of queries, keys and values; of attention's output
+};
+
+// Those of a pass, and how much longer it takes by them.
+struct ContextPass {
+  int messages = 0, pairs = 0;  // ring: of keys and values, or of their gradients; of both
+  int all_gathers = 0, reduce_scatters = 0;
+  int inputs = 0, outputs = 0;  // all_to_all
+  Seconds busy = {}, exposed = {};
+  ContextPass& operator+=(const ContextPass& other);
+  friend ContextPass operator*(int times, ContextPass pass);
+};
+
 // A block, in forward order. Its element-wise traffic is counted where it happens.
 enum class BlockStage {
   first_norm,
@@ -63,6 +90,8 @@ enum class BlockStage {
 };
 inline constexpr std::size_t kBlockStages = 8;
 using StageTimes = std::array<Seconds, kBlockStages>;
+
+inline constexpr double kFlashBackward = 2.5;  // of attention over forward: it computes the scores again
 
 // A pass over a block: how long the device works in each stage, and what the host launches.
 struct BlockPass {
@@ -83,6 +112,7 @@ struct BlockTimes {
   Seconds recompute;        // before backward
   Seconds weight_gradient;  // of backward
   TensorPass tensor_forward, tensor_backward, tensor_recompute;
+  ContextPass context_forward, context_backward, context_recompute;
 };
 
 // The embeddings, and the final norm with logits and loss. Launches are paced over both.
@@ -98,9 +128,11 @@ struct Ends {
 
 class TransformerTimes {
  public:
-  // Throws InputError where the GPU has no peak for `precision`. `tensor` counts where GPUs share each layer.
+  // Throws InputError where the GPU has no peak for `precision`. `tensor` counts where GPUs share each layer,
+  // `context` where they share sequences, which takes a flash kernel.
   TransformerTimes(const Transformer& model, const GpuDescription& gpu, const Software& software,
-                   Precision precision, const StepShape& shape, const TensorCollectives& tensor = {});
+                   Precision precision, const StepShape& shape, const TensorCollectives& tensor = {},
+                   const ContextCollectives& context = {});
 
   [[nodiscard]] BlockTimes block() const;
   [[nodiscard]] EndTimes ends(const Ends& of = {}) const;
@@ -111,6 +143,8 @@ class TransformerTimes {
   [[nodiscard]] Seconds micro_batch() const;
   [[nodiscard]] Seconds optimizer(double parameters) const;
   [[nodiscard]] const ComputeLaw& law() const { return law_; }
+  // Of this GPU: padded to 128 rows a GPU where they do not divide (Megatron's make-vocab-size-divisible-by).
+  [[nodiscard]] std::int64_t vocabulary_rows() const { return vocab_; }
 
  private:
   // A linear layer's matrix, of this GPU: outputs n, inputs k.
@@ -126,11 +160,17 @@ class TransformerTimes {
   [[nodiscard]] BlockPass forward() const;
   [[nodiscard]] BlockPass backward() const;
   [[nodiscard]] Seconds weight_gradients() const;
-  [[nodiscard]] Seconds recompute(const BlockPass& forward, const TensorPass& tensor) const;
+  [[nodiscard]] Seconds recompute(const BlockPass& forward, Seconds communication) const;
   [[nodiscard]] TensorPass tensor_forward() const;
   [[nodiscard]] TensorPass tensor_backward() const;
   [[nodiscard]] TensorPass tensor_recompute() const;
   [[nodiscard]] TensorPass timed(TensorPass pass) const;  // of collectives between products
+  [[nodiscard]] ContextPass context_forward() const;
+  [[nodiscard]] ContextPass context_backward() const;
+  [[nodiscard]] ContextPass context_recompute() const;
+  [[nodiscard]] ContextPass timed(ContextPass pass) const;
+  [[nodiscard]] int attention_kernels(int alone, bool is_forward) const;
+  [[nodiscard]] Seconds attention_products() const;  // forward
   [[nodiscard]] Seconds attention_forward() const;
   // Bytes of one pass over `columns` values a token.
   [[nodiscard]] Seconds passes(double columns) const;
@@ -139,6 +179,7 @@ class TransformerTimes {
   ComputeLaw law_;
   StepShape shape_;
   TensorCollectives tensor_;
+  ContextCollectives context_;
   // Of this GPU: widths of query, key and feed-forward, heads, rows of the vocabulary.
   std::int64_t query_, key_, ffn_, heads_, vocab_;
   double attended_;  // share of the scores that the flash kernel computes

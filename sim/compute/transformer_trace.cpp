@@ -72,15 +72,47 @@ BlockSchedule schedule(const TransformerPart& block, const BlockTimes& times) {
   return result;
 }
 
+// With what they communicate in a tensor-parallel group.
+EndTimes ends_of(const TransformerTimes& times) {
+  constexpr Ends kEmbedding{true, false}, kHead{false, true};
+  auto ends = times.ends();
+  ends.embedding_forward += times.tensor_ends_forward(kEmbedding).exposed;
+  ends.head_forward += times.tensor_ends_forward(kHead).exposed;
+  ends.embedding_backward += times.tensor_ends_backward(kEmbedding).exposed;
+  ends.head_backward += times.tensor_ends_backward(kHead).exposed;
+  return ends;
+}
+
+// Of a tensor on one GPU of a tensor-parallel group: matrices are cut, by column with their biases or by row
+// without, the vocabulary by rows; norms and positions are whole on every GPU.
+std::int64_t elements_of_shard(const TransformerModule& module, const ParameterTensor& tensor,
+                               std::int64_t vocabulary_rows, int gpus) {
+  bool is_bias = tensor.elements == module.outputs;
+  switch (module.role) {
+    case ModuleRole::token_embedding:
+    case ModuleRole::head:
+      return module.inputs * vocabulary_rows;
+    case ModuleRole::query_key_value:
+    case ModuleRole::feed_forward_in:
+      return tensor.elements / gpus;
+    case ModuleRole::attention_output:
+    case ModuleRole::feed_forward_out:
+      return is_bias ? tensor.elements : tensor.elements / gpus;
+    default:
+      return tensor.elements;
+  }
+}
+
 class TraceBuilder {
  public:
   TraceBuilder(const std::vector<TransformerPart>& parts, const Transformer& model,
                const TransformerTimes& times, const TransformerStep& step)
       : parts_(parts),
         block_(times.block()),
-        ends_(times.ends()),
+        ends_(ends_of(times)),
         blocks_(static_cast<double>(model.layers)),
         schedule_(schedule(parts_[1], block_)),
+        vocabulary_rows_(times.vocabulary_rows()),
         step_(step) {}
 
   LayerTrace build() {
@@ -121,7 +153,10 @@ class TraceBuilder {
   void add(const TransformerModule& module, Seconds forward_end, Seconds ready) {
     for (const auto& tensor : module.tensors) {
       places_.push_back(tensor.parameter);
-      trace_.gradients.push_back({tensor.name, tensor.elements, step_.gradients, ready, {}, forward_end});
+      auto elements = step_.shape.tensor == 1
+                          ? tensor.elements
+                          : elements_of_shard(module, tensor, vocabulary_rows_, step_.shape.tensor);
+      trace_.gradients.push_back({tensor.name, elements, step_.gradients, ready, {}, forward_end});
     }
   }
 
@@ -130,6 +165,7 @@ class TraceBuilder {
   EndTimes ends_;
   double blocks_;
   BlockSchedule schedule_;
+  std::int64_t vocabulary_rows_;
   const TransformerStep& step_;
   Seconds now_;  // in the backward pass
   LayerTrace trace_;
@@ -154,12 +190,15 @@ LayerTrace transformer_trace(const Transformer& model, const GpuDescription& gpu
 }
 
 LayerTrace transformer_trace(const Transformer& model, const GpuDescription& gpu, const Software& software,
-                             const TransformerStep& step, KnownParts& known) {
+                             const TransformerStep& step, KnownParts& known, const TensorCollectives& tensor,
+                             const ContextCollectives& context) {
   check_sequence(model, step.shape.sequence);
-  TransformerTimes times(model, gpu, software, step.precision, step.shape);
+  TransformerTimes times(model, gpu, software, step.precision, step.shape, tensor, context);
   auto parts = known.of(model, step.shape.sequence);
   auto trace = TraceBuilder(*parts, model, times, step).build();
-  trace.optimizer = times.optimizer(static_cast<double>(model.parameters(step.shape.sequence)));
+  double parameters = 0;
+  for (const auto& gradient : trace.gradients) parameters += static_cast<double>(gradient.elements);
+  trace.optimizer = times.optimizer(parameters);
   auto& metadata = trace.metadata;
   metadata.model = model.name;
   metadata.device = gpu.name;

@@ -1,5 +1,7 @@
 #pragma once
-// The step of a transformer on one GPU as a layer trace, estimated by the compute law.
+// The step of a transformer on one GPU as a layer trace, estimated by the compute law. Where a
+// tensor-parallel group shares each layer, that of one of its GPUs: its parts of the matrices, and passes
+// that are as much longer as the group's collectives make them.
 #include "sim/compute/transformer_times.hpp"
 #include "sim/model/transformer_modules.hpp"
 #include "sim/trace/layer_trace.hpp"
@@ -17,9 +19,11 @@ struct TransformerStep {
 // for the precision, where the sequence is longer than learned positions, or where a step takes 10^9 s.
 LayerTrace transformer_trace(const Transformer& model, const GpuDescription& gpu, const Software& software,
                              const TransformerStep& step);
-// With the model's parts among those that are known.
+// With the model's parts among those that are known. `tensor` and `context`: what its groups' collectives
+// take.
 LayerTrace transformer_trace(const Transformer& model, const GpuDescription& gpu, const Software& software,
-                             const TransformerStep& step, KnownParts& known);
+                             const TransformerStep& step, KnownParts& known,
+                             const TensorCollectives& tensor = {}, const ContextCollectives& context = {});
 
 // What a GPU computes in one micro batch, for MFU and HFU. A token takes 2 operations forward and 4 backward
 // for each element of a matrix, and in attention 4 and 8 for each query's value and token of the sequence, as

@@ -1,25 +1,12 @@
 // What each strategy's ranks hold of a model: Scenario::held_states.
+#include "sim/engine/held_states.hpp"
+
 #include <algorithm>
 
 #include "sim/engine/scenario.hpp"
 
 namespace ddpsim {
 namespace {
-
-HeldStates held_by(const FsdpPlan& plan, const Scenario& scenario) {
-  HeldStates held{.sharding = Sharding::weights, .shards = plan.shards, .on_host = plan.options.cpu_offload};
-  if (!plan.options.reshard_after_forward) {
-    for (std::size_t unit = 0; unit < plan.units.size(); ++unit) held.buckets += plan.gathered(unit);
-  }
-  // Without a reduction after each micro-batch whole gradients wait for the last one.
-  if (!plan.options.reduce_every_micro_batch && scenario.plan.accumulation_steps > 1)
-    held.buckets += scenario.trace->bytes();
-  for (std::size_t unit = 1; unit < plan.units.size(); ++unit)
-    held.unit_layers =
-        std::max(held.unit_layers, static_cast<double>(plan.units[unit].elements) /
-                                       static_cast<double>(scenario.model_step->model.block_parameters()));
-  return held;
-}
 
 Bytes held_in(const BucketedPlan& plan, double elements) {
   return Bytes(elements * bytes_per_element(plan.param_dtype));
@@ -37,14 +24,30 @@ StateBytes kept_state(const BucketedPlan& plan, const ZeroOptions& options) {
   return state;
 }
 
+}  // namespace
+
+HeldStates held_by(const FsdpPlan& plan, const LayerTrace& trace, int accumulation_steps,
+                   double block_parameters) {
+  HeldStates held{.sharding = Sharding::weights, .shards = plan.shards, .on_host = plan.options.cpu_offload};
+  if (!plan.options.reshard_after_forward) {
+    for (std::size_t unit = 0; unit < plan.units.size(); ++unit) held.buckets += plan.gathered(unit);
+  }
+  // Without a reduction after each micro-batch whole gradients wait for the last one.
+  if (!plan.options.reduce_every_micro_batch && accumulation_steps > 1) held.buckets += trace.bytes();
+  for (std::size_t unit = 1; unit < plan.units.size(); ++unit)
+    held.unit_layers =
+        std::max(held.unit_layers, static_cast<double>(plan.units[unit].elements) / block_parameters);
+  return held;
+}
+
 // Buckets are allocated whole, whatever they are filled with (stage_1_and_2.py, backward_prologue): two where
 // one is filled while the other is reduced. Each is flattened once more to be reduced.
-HeldStates held_by(const ZeroPlan& plan, const Scenario& scenario) {
+HeldStates held_by(const ZeroPlan& plan) {
   auto size = static_cast<double>(plan.options.reduce_bucket_size);
   std::int64_t largest = 0;
   for (const auto& bucket : plan.buckets) largest = std::max(largest, bucket.elements);
   double buckets = plan.options.contiguous_gradients ? (plan.overlaps ? 2 * size : size) : 0;
-  return {.sharding = scenario.plan.strategy == Strategy::zero1 ? Sharding::optimizer : Sharding::gradients,
+  return {.sharding = plan.strategy == Strategy::zero1 ? Sharding::optimizer : Sharding::gradients,
           .shards = plan.ranks,
           .buckets = held_in(plan, buckets) +
                      Bytes(static_cast<double>(largest) * bytes_per_element(plan.reduce_dtype)),
@@ -53,7 +56,7 @@ HeldStates held_by(const ZeroPlan& plan, const Scenario& scenario) {
 
 // What is gathered at once, what is never released, one bucket (stage3.py, ipg_bucket_flat_buffer) and its
 // copy that is scattered.
-HeldStates held_by(const Zero3Plan& plan, const Scenario&) {
+HeldStates held_by(const Zero3Plan& plan) {
   std::int64_t largest = 0;
   for (const auto& bucket : plan.buckets) largest = std::max(largest, bucket.elements);
   double buckets =
@@ -64,6 +67,21 @@ HeldStates held_by(const Zero3Plan& plan, const Scenario&) {
                                        buckets) +
                      Bytes(static_cast<double>(largest) * bytes_per_element(plan.reduce_dtype)),
           .state = kept_state(plan, plan.options)};
+}
+
+namespace {
+
+HeldStates held_by(const FsdpPlan& plan, const Scenario& scenario) {
+  return held_by(plan, *scenario.trace, scenario.plan.accumulation_steps,
+                 static_cast<double>(scenario.model_step->model.block_parameters()));
+}
+
+HeldStates held_by(const ZeroPlan& plan, const Scenario&) {
+  return held_by(plan);
+}
+
+HeldStates held_by(const Zero3Plan& plan, const Scenario&) {
+  return held_by(plan);
 }
 
 // Its buffers are the parameters and the gradients themselves, but for their padding.

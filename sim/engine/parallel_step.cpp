@@ -2,25 +2,33 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
+#include <utility>
+
+#include "sim/engine/held_states.hpp"
 
 namespace ddpsim {
 namespace {
 
 class StepMaker {
  public:
-  StepMaker(const ModelStep& step, const ParallelOptions& options, const TensorCollectives& tensor)
+  StepMaker(const ModelStep& step, const ParallelOptions& options, const TensorCollectives& tensor,
+            const ContextCollectives& context)
       : step_(step),
         options_(options),
         shape_(step.step.shape),
         tensor_(tensor),
+        context_(context),
         bytes_(activation_bytes(step.step.precision)),
-        times_(step.model, step.gpu, step.software, step.step.precision, shape_, tensor) {}
+        times_(step.model, step.gpu, step.software, step.step.precision, shape_, tensor, context) {}
 
   ParallelStep make() {
     const auto& shape = options_.shape;
     auto values = Bytes(static_cast<double>(shape_.tokens() * step_.model.hidden) * bytes_);
     result_.options = options_;
     result_.tensor = tensor_;
+    result_.context = context_;
+    std::tie(result_.queries, result_.keys_values) = attention_inputs(step_);
     result_.hidden_values = values;
     result_.small = Bytes(4.0 * static_cast<double>(shape_.tokens()));
     auto& plan = result_.plan;
@@ -28,17 +36,19 @@ class StepMaker {
     plan.messages = options_.messages;
     plan.message = values / (shape_.sequence_parallel ? shape_.tensor : 1);
     const auto& axis = options_.data_axis;
-    plan.data = options_.degrees.data;
+    plan.data = options_.degrees.reducing();
     plan.reduction = axis.reduction;
     plan.overlaps_reduction = axis.overlaps_reduction;
     plan.gathers = axis.gathers;
     plan.overlaps_gather = axis.overlaps_gather;
+    plan.gathers_in_turn = axis.holds_gathered;
     if (step_.model.tied && !shape.is_dual())
       plan.tied = Bytes(static_cast<double>(step_.model.vocab * step_.model.hidden) / shape_.tensor *
                         axis.gradient_bytes);
     plan.meets = true;
     held_ = most_in_flight(pipeline_order(shape));
     for (int rank = 0; rank < shape.ranks; ++rank) add(rank);
+    if (axis.sharded) shard();
     return std::move(result_);
   }
 
@@ -64,6 +74,7 @@ class StepMaker {
       times.push_back(
           {of_chunk.forward, of_chunk.recompute, of_chunk.input_gradient, of_chunk.weight_gradient});
       stage.tensor += micro_batches * of_chunk.tensor;
+      stage.context += micro_batches * of_chunk.context;
       stage.layers += layers.layers;
       has_first |= layers.ends.embedding;
       has_last |= layers.ends.head;
@@ -72,11 +83,11 @@ class StepMaker {
       reduced.push_back(buckets(parts, rank == 0 && chunk == 0));
     }
     const auto& axis = options_.data_axis;
-    int shards = axis.sharding == Sharding::none ? 1 : options_.degrees.data;
+    int shards = axis.sharding == Sharding::none ? 1 : options_.degrees.reducing();
     result_.plan.optimizer.push_back(times_.optimizer(parameters / shards));
     MemorySetup setup{.state = axis.state,
                       .sharding = axis.sharding,
-                      .shards = options_.degrees.data,
+                      .shards = options_.degrees.reducing(),
                       .use = step_.software.memory_use,
                       .flash = step_.software.flash};
     // What is in flight is counted in chunks; memory in the rank's layers.
@@ -84,6 +95,7 @@ class StepMaker {
         static_cast<double>(held_[static_cast<std::size_t>(rank)]) / (shape.is_dual() ? 2.0 : shape.chunks);
     for (const auto& of_chunk : reduced)
       for (const auto& part : of_chunk) setup.buckets += held_in_buckets(part);
+    setup.gathers_units = !axis.holds_gathered;
     stage.memory = memory_of(step_.model, shape_, bytes_, setup,
                              {.layers = stage.layers,
                               .micro_batches_in_flight = in_flight,
@@ -94,8 +106,9 @@ class StepMaker {
   // DistributedDataParallel's and DeepSpeed's buckets are beside the gradients, Megatron's are the gradients.
   [[nodiscard]] Bytes held_in_buckets(const ReducedPart& part) const {
     const auto& axis = options_.data_axis;
+    if (axis.holds_gathered) return part.gradients + part.parameters;
     bool is_beside = axis.reduction == Operation::all_reduce && (axis.overlaps_reduction || axis.gathers);
-    if (!is_beside || options_.degrees.data == 1) return {};
+    if (!is_beside || options_.degrees.reducing() == 1) return {};
     return axis.gathers ? std::min(part.gradients, Bytes(axis.bucket_elements * axis.gradient_bytes))
                         : part.gradients;
   }
@@ -117,10 +130,46 @@ class StepMaker {
     return buckets;
   }
 
+  // What strategies that gather and reduce units do of this GPU's part of the layers, and hold of it.
+  void shard() {
+    const auto& [strategy, fsdp, zero] = *options_.data_axis.sharded;
+    KnownParts known;
+    auto sharded = std::make_shared<ShardedStep>();
+    sharded->trace =
+        transformer_trace(step_.model, step_.gpu, step_.software, step_.step, known, tensor_, context_);
+    const auto& trace = sharded->trace;
+    int ranks = options_.degrees.reducing();
+    HeldStates held;
+    switch (strategy) {
+      case Strategy::zero2: {
+        auto plan = make_zero_plan(trace, strategy, zero, ranks);
+        held = held_by(plan);
+        sharded->plan = std::move(plan);
+        break;
+      }
+      case Strategy::zero3: {
+        auto plan = make_zero3_plan(trace, zero, ranks);
+        held = held_by(plan);
+        sharded->plan = std::move(plan);
+        break;
+      }
+      default: {
+        int shards = fsdp.shard_group.value_or(ranks);
+        auto plan = make_fsdp_plan(trace, strategy, fsdp, shards, ranks / shards);
+        held = held_by(plan, trace, options_.shape.micro_batches,
+                       static_cast<double>(step_.model.block_parameters()) / shape_.tensor);
+        sharded->plan = std::move(plan);
+      }
+    }
+    result_.stages.front().memory = step_.memory(held);
+    result_.sharded = std::move(sharded);
+  }
+
   const ModelStep& step_;
   const ParallelOptions& options_;
   StepShape shape_;
   TensorCollectives tensor_;
+  ContextCollectives context_;
   int bytes_;
   TransformerTimes times_;
   std::vector<int> held_;
@@ -134,12 +183,35 @@ const ParallelStage& ParallelStep::fullest() const {
                            [](const auto& a, const auto& b) { return a.memory.peak() < b.memory.peak(); });
 }
 
-ParallelStep make_parallel_step(const ModelStep& step, const ParallelOptions& options,
-                                const TensorCollectives& tensor) {
+std::vector<StepProgram> parallel_programs(const ParallelStep& step, const Overheads& overheads) {
+  if (!step.sharded) return pipeline_programs(step.plan, overheads);
+  const auto& [trace, plan] = *step.sharded;
+  std::vector<StepProgram> programs{step_program(trace, plan, step.options.shape.micro_batches, overheads)};
+  programs.front().ready.clear();
+  return programs;
+}
+
+ModelStep split_step(const ModelStep& step, const Parallelism& degrees) {
   auto split = step;
-  split.step.shape.tensor = options.degrees.tensor;
-  split.step.shape.sequence_parallel = options.degrees.sequence;
-  return StepMaker(split, options, tensor).make();
+  auto& shape = split.step.shape;
+  shape.tensor = degrees.tensor;
+  shape.sequence_parallel = degrees.sequence;
+  shape.context = degrees.context;
+  shape.context_kind = degrees.context_kind;
+  return split;
+}
+
+std::pair<Bytes, Bytes> attention_inputs(const ModelStep& split) {
+  const auto& shape = split.step.shape;
+  double of_a_value =
+      static_cast<double>(shape.tokens()) / shape.tensor * activation_bytes(split.step.precision);
+  return {Bytes(of_a_value * static_cast<double>(split.model.query_width())),
+          Bytes(of_a_value * 2 * static_cast<double>(split.model.key_width()))};
+}
+
+ParallelStep make_parallel_step(const ModelStep& step, const ParallelOptions& options,
+                                const TensorCollectives& tensor, const ContextCollectives& context) {
+  return StepMaker(split_step(step, options.degrees), options, tensor, context).make();
 }
 
 }  // namespace ddpsim

@@ -6,16 +6,31 @@
 #include "sim/compute/model_step.hpp"
 #include "sim/compute/stage_times.hpp"
 #include "sim/program/pipeline.hpp"
+#include "sim/program/strategy_plan.hpp"
 
 namespace ddpsim {
 
-// GPUs along each axis, Megatron's order: ranks of a tensor-parallel group follow one another, then those of
-// the data axis, then stages.
+// GPUs along each axis, Megatron's order: ranks of a tensor-parallel group follow one another, then those
+// that share sequences, then those of the data axis, then stages.
 struct Parallelism {
   int tensor = 1, data = 1, pipeline = 1;
   bool sequence = false;  // what is between a layer's products is split over the tensor-parallel group
-  [[nodiscard]] int of_a_model() const { return tensor * pipeline; }
+  int context = 1;
+  ContextKind context_kind = ContextKind::ring;
+  [[nodiscard]] int of_a_model() const { return tensor * context * pipeline; }
+  // Ranks that reduce gradients of the same part of the layers: those of the data axis, each as often as it
+  // shares sequences.
+  [[nodiscard]] int reducing() const { return data * context; }
   auto operator<=>(const Parallelism&) const = default;
+};
+
+// A strategy that gathers a model of one stage unit by unit, or reduces it in every micro-batch: what FSDP
+// and ZeRO do of each GPU's part of the layers, as they do it of whole ones.
+struct ShardedAxis {
+  Strategy strategy = Strategy::fsdp;
+  FsdpOptions fsdp;  // shard_group: of those that reduce
+  ZeroOptions zero;
+  bool operator==(const ShardedAxis&) const = default;
 };
 
 // How gradients are reduced and stepped along the data axis.
@@ -27,6 +42,10 @@ struct DataAxis {
   bool only_first_has_buckets = false;             // of the stages and their chunks (Megatron)
   Sharding sharding = Sharding::none;
   StateBytes state = {};
+  // Under a pipeline: parameters are gathered before the first micro-batch and stay until the last one is
+  // through, and so do whole gradients.
+  bool holds_gathered = false;
+  std::optional<ShardedAxis> sharded = {};  // instead of all this
   bool operator==(const DataAxis&) const = default;
 };
 
@@ -43,22 +62,41 @@ struct ParallelOptions {
 struct ParallelStage {
   std::int64_t layers = 0;
   TensorPass tensor;  // in the whole step
+  ContextPass context;
   MemoryParts memory;
+};
+
+// Of DataAxis::sharded: the step of one GPU's part of the layers.
+struct ShardedStep {
+  LayerTrace trace;
+  StrategyPlan plan;
 };
 
 struct ParallelStep {
   ParallelOptions options;
   PipelinePlan plan;
+  std::shared_ptr<const ShardedStep> sharded = nullptr;  // else the plan says what a step is
   std::vector<ParallelStage> stages;
   TensorCollectives tensor;
-  Bytes hidden_values;  // of a micro-batch: what tensor-parallel collectives carry
-  Bytes small;          // a float32 a token
+  ContextCollectives context;
+  Bytes queries, keys_values;  // of a GPU and micro-batch, in 16 bits or what is computed in
+  Bytes hidden_values;         // of a micro-batch: what tensor-parallel collectives carry
+  Bytes small;                 // a float32 a token
 
   [[nodiscard]] const ParallelStage& fullest() const;
 };
 
-// `tensor`: what one collective of such a group takes.
+// By rank of the pipeline: programs without buckets, which plan() knows nothing of.
+std::vector<StepProgram> parallel_programs(const ParallelStep& step, const Overheads& overheads);
+
+// A model's step as one GPU has it: its part of the sequences and of the layers.
+ModelStep split_step(const ModelStep& step, const Parallelism& degrees);
+// Of a GPU's part, in a micro-batch: queries, and keys with values.
+std::pair<Bytes, Bytes> attention_inputs(const ModelStep& split);
+
+// `tensor`, `context`: what one collective of such groups takes. Throws InputError (without a place) where
+// units are named that the model does not have.
 ParallelStep make_parallel_step(const ModelStep& step, const ParallelOptions& options,
-                                const TensorCollectives& tensor);
+                                const TensorCollectives& tensor, const ContextCollectives& context);
 
 }  // namespace ddpsim

@@ -236,7 +236,7 @@ void set_rank_zero_apart(std::vector<RankGroup>& groups) {
 // By RankClass::program.
 std::vector<StepProgram> programs_of(const Scenario& scenario) {
   const auto& overheads = scenario.physics.overheads;
-  if (scenario.parallel) return pipeline_programs(scenario.parallel->plan, overheads);
+  if (scenario.parallel) return parallel_programs(*scenario.parallel, overheads);
   std::vector<StepProgram> programs;
   if (scenario.strategy_plan)
     programs.push_back(

@@ -221,12 +221,9 @@ class RankBuilder {
   void compute(std::size_t task, const PipelinePass& pass) {
     const auto& times = plan_.times[static_cast<std::size_t>(rank_)][static_cast<std::size_t>(pass.chunk)];
     auto index = static_cast<std::size_t>(pass.micro_batch);
-    auto chunk = static_cast<std::size_t>(pass.chunk);
     switch (pass.kind) {
       case PassKind::forward:
-        for (auto op : std::exchange(gathered_[chunk], {})) builder_.wait(op);
-        builder_.compute(Activity::forward, index, times.forward);
-        return;
+        return forward(pass, times.forward);
       case PassKind::input_gradient:
         builder_.compute(Activity::backward, index, times.recompute + times.input_gradient);
         return;
@@ -235,6 +232,24 @@ class RankBuilder {
       case PassKind::backward:
         return weights(task, pass, times.recompute + times.input_gradient + times.weight_gradient);
     }
+  }
+
+  // The first of a chunk waits for what is gathered, all of it or part by part in the reverse of `reduced`.
+  void forward(const PipelinePass& pass, Seconds duration) {
+    auto index = static_cast<std::size_t>(pass.micro_batch);
+    auto gathered = std::exchange(gathered_[static_cast<std::size_t>(pass.chunk)], {});
+    if (plan_.gathers_in_turn && !gathered.empty()) {
+      const auto& parts = reduced(pass.chunk);
+      for (std::size_t i = 0; i < parts.size(); ++i) {
+        auto part = parts.size() - 1 - i;
+        builder_.wait(gathered[i]);
+        double share = parts[part].ready - (part > 0 ? parts[part - 1].ready : 0);
+        builder_.compute(Activity::forward, index, share * duration);
+      }
+      return;
+    }
+    for (auto op : gathered) builder_.wait(op);
+    builder_.compute(Activity::forward, index, duration);
   }
 
   // A pass that may be the last to add to the weights' gradients, which are reduced as they are ready.

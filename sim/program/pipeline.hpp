@@ -44,6 +44,7 @@ struct PipelinePlan {
   bool overlaps_reduction = true;               // with the last backward pass; else after it
   bool gathers = false;                         // parameters, of which each rank steps a part
   bool overlaps_gather = false;                 // in the next forward pass; else after the step
+  bool gathers_in_turn = false;                 // the first forward pass waits for a part as it comes to it
   Bytes tied;                                   // gradients that first and last stage add up; none: 0
   bool meets = false;                           // all ranks before the step: the gradients' norm
   std::vector<Seconds> optimizer;               // by rank

@@ -49,6 +49,7 @@ void print_terms(std::ostream& out, const IterationMetrics& m) {
   for (const auto& loss : m.losses) {
     if (loss.cause == "spread") print_term(out, "    spread of GPUs", loss.seconds, m.iteration);
     if (loss.cause == "tensor") print_term(out, "    tensor parallel", loss.seconds, m.iteration);
+    if (loss.cause == "context") print_term(out, "    context parallel", loss.seconds, m.iteration);
   }
   if (m.interference != Seconds(0)) print_term(out, "  interference", m.interference, m.iteration);
   if (m.overhead != Seconds(0)) print_term(out, "  overhead", m.overhead, m.iteration);
@@ -123,7 +124,8 @@ void print_facts(std::ostream& out, const IterationMetrics& m) {
   if (const auto& model = m.shared_model)
     print_fact(
         out, "parallelism",
-        fmt::format("tensor {} x data {} x pipeline {}{}, {} micro-batches", model->tensor, model->data,
+        fmt::format("tensor {}{} x data {} x pipeline {}{}, {} micro-batches", model->tensor,
+                    model->context == 1 ? "" : fmt::format(" x context {}", model->context), model->data,
                     model->pipeline,
                     model->pipeline == 1 ? ""
                     : model->chunks == 1 ? fmt::format(" ({})", model->schedule)

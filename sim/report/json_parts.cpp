@@ -66,9 +66,13 @@ Json memory_json(const MemoryMetrics& memory) {
 namespace {
 
 Json shared_model_json(const SharedModelMetrics& model) {
-  Json json{{"tensor", model.tensor},  {"pipeline", model.pipeline},
-            {"data", model.data},      {"schedule", model.schedule},
-            {"virtual", model.chunks}, {"micro_batches", model.micro_batches}};
+  Json json{{"tensor", model.tensor},
+            {"context", model.context},
+            {"pipeline", model.pipeline},
+            {"data", model.data},
+            {"schedule", model.schedule},
+            {"virtual", model.chunks},
+            {"micro_batches", model.micro_batches}};
   auto& stages = json["stages"] = Json::array();
   for (const auto& stage : model.stages)
     stages.push_back({{"layers", stage.layers}, {"peak_bytes", bytes(stage.peak)}});

@@ -40,16 +40,18 @@ constexpr std::array kCopies{Activity::copy_in, Activity::copy_out, Activity::co
                              Activity::peer_copy};
 
 void measure_losses(const RankTimeline& rank, const IterationContext& context, IterationMetrics& metrics) {
-  Seconds tensor;
+  Seconds of_tensor, of_context;
   if (!context.within_passes.empty())
-    for (const auto& one : context.within_passes[rank.stage]) tensor += one.exposed;
+    for (const auto& one : context.within_passes[rank.stage])
+      (one.axis == "context" ? of_context : of_tensor) += one.exposed;
   Seconds copies;
   for (auto activity : kCopies) copies += time_in(rank.compute, activity);
   auto usual = [&](Seconds time) { return time / rank.slowdown; };
   auto computed = metrics.forward + metrics.backward_compute + metrics.overhead + metrics.optimizer;
   std::array<Seconds, kLossCauses.size()> lost{computed - usual(computed),
                                                metrics.interference,
-                                               tensor,
+                                               of_tensor,
+                                               of_context,
                                                metrics.bubble,
                                                metrics.exposed_communication - metrics.buffer_broadcast,
                                                metrics.buffer_broadcast,
@@ -260,7 +262,7 @@ void measure_throughput(const IterationContext& context, IterationMetrics& metri
   // The same micro-batches on one GPU without slowdown, which has nobody to wait for.
   auto alone =
       steps * (trace.forward.value_or(Seconds(0)) + trace.backward()) + trace.optimizer.value_or(Seconds(0));
-  if (context.shared_model) alone = alone / (context.shared_model->tensor * context.shared_model->pipeline);
+  if (context.shared_model) alone = alone / context.shared_model->of_a_model();
   if (alone > Seconds(0)) metrics.scaling_efficiency = alone / metrics.iteration;
   if (auto batch = trace.metadata.batch_size)
     metrics.samples_per_s =

@@ -50,11 +50,12 @@ struct Loss {
   Seconds seconds;
 };
 // In this order: compute slower than that of the usual GPU; what collectives beside it take from it;
-// tensor-parallel collectives in its passes; waiting for another stage of a pipeline; waiting for
-// communication; the broadcast of buffers; passes over memory; hooks and launches; the optimizer.
-inline constexpr std::array<std::string_view, 9> kLossCauses{"spread", "interference", "tensor",
-                                                             "bubble", "ends",         "buffer_broadcast",
-                                                             "copies", "launches",     "optimizer"};
+// tensor-parallel collectives in its passes; what GPUs that share sequences exchange in them; waiting for
+// another stage of a pipeline; waiting for communication; the broadcast of buffers; passes over memory; hooks
+// and launches; the optimizer.
+inline constexpr std::array<std::string_view, 10> kLossCauses{
+    "spread", "interference",     "tensor", "context",  "bubble",
+    "ends",   "buffer_broadcast", "copies", "launches", "optimizer"};
 
 // What is not known to a number.
 struct IterationRange {
@@ -90,7 +91,8 @@ struct AsynchronousMetrics {
 
 // GPUs that share a copy of the model.
 struct SharedModelMetrics {
-  int tensor = 1, pipeline = 1, data = 1;
+  int tensor = 1, pipeline = 1, data = 1, context = 1;
+  [[nodiscard]] int of_a_model() const { return tensor * context * pipeline; }
   std::string schedule;
   int chunks = 1, micro_batches = 1;
   struct Stage {
@@ -139,9 +141,7 @@ struct IterationMetrics {
   std::optional<MemoryMetrics> memory = std::nullopt;
   std::optional<double> price = std::nullopt;  // of a GPU and hour
   // Those whose samples are counted, with the GPUs that share their models.
-  [[nodiscard]] int gpus() const {
-    return group_size * (shared_model ? shared_model->tensor * shared_model->pipeline : 1);
-  }
+  [[nodiscard]] int gpus() const { return group_size * (shared_model ? shared_model->of_a_model() : 1); }
   [[nodiscard]] double cost_per_step() const { return *price * world_size * iteration.value() / 3600; }
   [[nodiscard]] double cost_per_million_tokens() const {
     return *price * gpus() / 3600 / *tokens_per_s * 1e6;
@@ -176,8 +176,8 @@ struct IterationContext {
   int collective_workers = 1;
   bool is_asynchronous = false;                       // workers of parameter servers that wait for no other
   std::vector<CommunicatorRanks> communicators = {};  // by the program's; empty: one, of the whole group
-  // Where GPUs share a copy of the model: the axis of each group of the communication; and what
-  // tensor-parallel groups exchange within passes, by stage.
+  // Where GPUs share a copy of the model: the axis of each group of the communication; and what is exchanged
+  // within passes, by stage: on the axes tensor and context.
   std::optional<SharedModelMetrics> shared_model = {};
   std::function<CommunicatorRanks(std::size_t group)> axis_of_group = nullptr;
   std::vector<std::vector<OperationMetrics>> within_passes = {};

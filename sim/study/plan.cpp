@@ -22,10 +22,16 @@ constexpr double kBoundShare = 0.97;
 // So many are simulated before those that are left are looked at again.
 constexpr std::size_t kBatch = 16;
 
+struct Split {
+  std::int64_t tensor, context, pipeline;
+  [[nodiscard]] bool is_shared() const { return tensor * context * pipeline > 1; }
+};
+
 // The sections that say how GPUs share a model are for those splits that do.
-void drop_unused(Value& root, std::int64_t tensor, std::int64_t pipeline) {
+void drop_unused(Value& root, const Split& split) {
   std::erase_if(root.entries, [&](const config::Entry& entry) {
-    return (entry.key == "tensor" && tensor == 1) || (entry.key == "pipeline" && pipeline == 1);
+    return (entry.key == "tensor" && split.tensor == 1) || (entry.key == "context" && split.context == 1) ||
+           (entry.key == "pipeline" && split.pipeline == 1);
   });
 }
 
@@ -79,8 +85,8 @@ class Planner {
     auto whole =
         with(root_, {{"workload.micro_batch", "1"}, {"strategy", "fsdp"}, {"cluster.world_size", "1"}});
     std::erase_if(whole.entries, [](const config::Entry& entry) {
-      return entry.key == "tensor" || entry.key == "pipeline" || entry.key == "parallelism" ||
-             entry.key == "batch";
+      return entry.key == "tensor" || entry.key == "context" || entry.key == "pipeline" ||
+             entry.key == "parallelism" || entry.key == "batch";
     });
     auto model = reader_.read_step(whole);
     if (!model.model_step)
@@ -88,6 +94,7 @@ class Planner {
                        "name a transformer: ddpsim list models");
     layers_ = model.model_step->model.layers;
     for (auto [section, key] : {std::pair("parallelism", "tensor"),
+                                {"parallelism", "context"},
                                 {"parallelism", "pipeline"},
                                 {"parallelism", "sequence"},
                                 {"pipeline", "virtual"},
@@ -96,8 +103,11 @@ class Planner {
       if (const auto* value = says(root_, section, key))
         throw InputError(value->span, fmt::format("a plan looks for {}.{} itself", section, key),
                          "leave it out, or simulate the scenario with it");
+    bool is_long = model.model_step->step.shape.sequence >= space_.long_sequence;
     for (auto tensor : space_.tensor)
-      for (auto pipeline : space_.pipeline) consider_split(tensor, pipeline);
+      for (auto context : space_.context)
+        for (auto pipeline : space_.pipeline)
+          if (context == 1 || is_long) consider_split({tensor, context, pipeline});
     if (plan_.considered == 0 && first_refusal_) throw *first_refusal_;
     std::stable_sort(candidates_.begin(), candidates_.end(),
                      [](const auto& a, const auto& b) { return a.bound < b.bound; });
@@ -117,14 +127,15 @@ class Planner {
     Seconds bound;
   };
 
-  void consider_split(std::int64_t tensor, std::int64_t pipeline) {
-    bool is_shared = tensor * pipeline > 1;
+  void consider_split(const Split& of) {
+    auto [tensor, context, pipeline] = of;
     Settings split;
-    if (is_shared)
+    if (of.is_shared())
       split = {{"parallelism.tensor", fmt::format("{}", tensor)},
                {"parallelism.pipeline", fmt::format("{}", pipeline)}};
+    if (context > 1) split.emplace_back("parallelism.context", fmt::format("{}", context));
     if (tensor > 1) split.emplace_back("parallelism.sequence", "true");
-    for (const auto& strategy : is_shared ? space_.strategies_of_shared : space_.strategies)
+    for (const auto& strategy : of.is_shared() ? space_.strategies_of_shared : space_.strategies)
       for (auto chunks : space_.chunks) {
         if (chunks > 1 && (pipeline == 1 || says(root_, "pipeline", "schedule"))) break;
         for (auto micro_batch : space_.micro_batch)
@@ -137,15 +148,15 @@ class Planner {
             settings.emplace_back("workload.micro_batch", fmt::format("{}", micro_batch));
             settings.emplace_back("workload.recompute", recompute);
             // What is computed again costs time: where less of it fits, more is not looked at.
-            if (!consider(settings, tensor, pipeline)) break;
+            if (!consider(settings, of)) break;
           }
       }
   }
 
   // Whether more recomputation may be worth a look.
-  bool consider(const Settings& settings, std::int64_t tensor, std::int64_t pipeline) {
+  bool consider(const Settings& settings, const Split& split) {
     auto root = with(root_, settings);
-    drop_unused(root, tensor, pipeline);
+    drop_unused(root, split);
     try {
       auto step = reader_.read_step(root);
       double share = step.memory()->peak() / step.model_step->gpu.memory;
@@ -212,6 +223,7 @@ class Planner {
 
 PlanSpace usual_plan_space() {
   return {.tensor = {1, 2, 4, 8},
+          .context = {1, 2, 4, 8, 16},
           .pipeline = {1, 2, 4, 8, 16, 32, 64},
           .chunks = {1, 2, 4, 8},
           .micro_batch = {1, 2, 4, 8},

@@ -22,6 +22,7 @@ SharedModelMetrics shared_model_of(const ParallelStep& step) {
   SharedModelMetrics metrics{degrees.tensor,
                              degrees.pipeline,
                              degrees.data,
+                             degrees.context,
                              std::string(name_in(kPipelineScheduleNames, shape.schedule)),
                              shape.chunks,
                              shape.micro_batches,
@@ -30,15 +31,24 @@ SharedModelMetrics shared_model_of(const ParallelStep& step) {
   return metrics;
 }
 
-// Exposed: what the passes take longer by all of them, by each one's share of their time.
-std::vector<OperationMetrics> within_passes(const ParallelStep& step, const TensorPass& pass) {
-  std::vector<OperationMetrics> all;
-  if (pass.busy == Seconds()) return all;
-  auto add = [&](Operation operation, int count, Bytes bytes, Seconds busy) {
+// Exposed: what the passes take longer by all of an axis, by each one's share of their time.
+class WithinPasses {
+ public:
+  WithinPasses(const char* axis, Seconds busy, Seconds exposed, std::vector<OperationMetrics>& all)
+      : axis_(axis), exposed_(busy > Seconds() ? exposed / busy : 0), all_(all) {}
+  void operator()(Operation operation, int count, Bytes bytes, Seconds busy) {
     if (count > 0)
-      all.push_back({"tensor", operation, static_cast<std::size_t>(count), bytes, busy,
-                     (pass.exposed / pass.busy) * busy});
-  };
+      all_.push_back({axis_, operation, static_cast<std::size_t>(count), bytes, busy, exposed_ * busy});
+  }
+
+ private:
+  const char* axis_;
+  double exposed_;
+  std::vector<OperationMetrics>& all_;
+};
+
+void add_tensor(const ParallelStep& step, const TensorPass& pass, std::vector<OperationMetrics>& all) {
+  WithinPasses add("tensor", pass.busy, pass.exposed, all);
   const auto& times = step.tensor;
   add(Operation::all_reduce, pass.all_reduces + pass.small,
       pass.all_reduces * step.hidden_values + pass.small * step.small,
@@ -47,13 +57,30 @@ std::vector<OperationMetrics> within_passes(const ParallelStep& step, const Tens
       pass.all_gathers * times.all_gather);
   add(Operation::reduce_scatter, pass.reduce_scatters, pass.reduce_scatters * step.hidden_values,
       pass.reduce_scatters * times.reduce_scatter);
-  return all;
+}
+
+void add_context(const ParallelStep& step, const ContextPass& pass, std::vector<OperationMetrics>& all) {
+  WithinPasses add("context", pass.busy, pass.exposed, all);
+  const auto& times = step.context;
+  auto keys_values = step.keys_values, of_all = step.options.degrees.context * keys_values;
+  add(Operation::all_gather, pass.all_gathers, pass.all_gathers * of_all,
+      pass.all_gathers * times.all_gather);
+  add(Operation::reduce_scatter, pass.reduce_scatters, pass.reduce_scatters * of_all,
+      pass.reduce_scatters * times.reduce_scatter);
+  add(Operation::all_to_all, pass.inputs + pass.outputs,
+      pass.inputs * (step.queries + keys_values) + pass.outputs * step.queries,
+      pass.inputs * times.inputs + pass.outputs * times.output);
+  add(Operation::send_recv, pass.messages + pass.pairs, (pass.messages + 2 * pass.pairs) * keys_values,
+      pass.messages * times.keys_values + pass.pairs * times.with_gradients);
 }
 
 void set_shared_model(const Scenario& scenario, IterationContext& context) {
   context.shared_model = shared_model_of(*scenario.parallel);
-  for (const auto& stage : scenario.parallel->stages)
-    context.within_passes.push_back(within_passes(*scenario.parallel, stage.tensor));
+  for (const auto& stage : scenario.parallel->stages) {
+    auto& all = context.within_passes.emplace_back();
+    add_tensor(*scenario.parallel, stage.tensor, all);
+    add_context(*scenario.parallel, stage.context, all);
+  }
   context.axis_of_group = [communication = scenario.communication](std::size_t group) {
     return CommunicatorRanks{communication->axis_of(group).name,
                              static_cast<int>(communication->groups[group].size())};

@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include "sim/config/reader.hpp"
 #include "sim/text/parallel_section.hpp"
 #include "sim/text/scenario_reader.hpp"
 
@@ -78,6 +79,97 @@ DataAxis megatron(const MegatronOptions& options, int data) {
   return axis;
 }
 
+void refuse_offload(bool offloads, const Value* section) {
+  if (offloads)
+    throw InputError(section->span, "offloading of a model that GPUs share is not simulated", "remove it");
+}
+
+void check_data_axis(Strategy strategy, int data, const SourceSpan& place) {
+  if (data == 1)
+    throw InputError(
+        place,
+        fmt::format("strategy {} shards over the data axis, and that is one rank", strategy_name(strategy)),
+        "use more GPUs, or strategy: ddp");
+}
+
+// ZeRO 2 and 3 of each GPU's part of the layers, by DeepSpeed's stage_1_and_2.py and stage3.py.
+DataAxis zero(Strategy strategy, const ZeroOptions& options, const SourceSpan& place,
+              const ParallelSection& parallel, int data) {
+  check_data_axis(strategy, data, place);
+  if (parallel.pipeline > 1)
+    throw InputError(place,
+                     fmt::format("DeepSpeed's pipelines take no {}: they keep whole gradients until the last "
+                                 "micro-batch (runtime/pipe/engine.py)",
+                                 strategy_name(strategy)),
+                     "use zero1, or fsdp, or one stage");
+  DataAxis axis;
+  axis.sharded = {strategy, {}, options};
+  return axis;
+}
+
+// torchtitan's fully_shard of a stage: with a pipeline units stay gathered, and gradients whole, until the
+// last micro-batch is through (parallelize_llama.py, fsdp_reshard_after_forward: default), and PyTorch 2.15
+// reduces them after its backward pass (distributed/pipelining/stage.py, backward_maybe_with_nosync).
+DataAxis fsdp_of_stages(const FsdpOptions& options, const Value* section, const Transformer& model,
+                        int tensor) {
+  for (const char* key : {"reshard_after_forward", "reduce_every_micro_batch"})
+    if (const auto* given = section ? section->find(key) : nullptr; given && config::as_bool(given->value))
+      throw InputError(
+          given->value.span,
+          fmt::format("under a pipeline fsdp.{} is false, as in torchtitan: units stay gathered, "
+                      "and gradients whole, until the last micro-batch is through",
+                      key),
+          "remove it, or use one stage");
+  for (auto [is_so, key] : {std::pair(!options.units.names.empty(), "units"),
+                            {options.communicators > 1, "communicators"},
+                            {options.reshard_last, "reshard_last"}})
+    if (is_so)
+      throw InputError(section->find(key)->value.span,
+                       fmt::format("fsdp.{} of the stages of a pipeline is not simulated", key),
+                       "remove it, or use one stage");
+  DataAxis axis;
+  axis.reduction = Operation::reduce_scatter;
+  axis.overlaps_reduction = false;
+  axis.gathers = axis.overlaps_gather = true;
+  axis.holds_gathered = true;
+  axis.gradient_bytes = bytes_per_element(options.reduce_dtype);
+  axis.parameter_bytes = bytes_per_element(options.param_dtype);
+  axis.bucket_elements = options.units.bytes
+                             ? options.units.bytes->value() / 4
+                             : options.units.blocks * static_cast<double>(model.block_parameters()) / tensor;
+  axis.sharding = Sharding::weights;
+  axis.state = {4, 4, 8, 0};
+  return axis;
+}
+
+// FSDP of each GPU's part of the layers: torchtitan's two dimensions.
+DataAxis fsdp(Strategy strategy, FsdpOptions options, const Value* section, const SourceSpan& place,
+              const ParallelSection& parallel, const Transformer& model, int data) {
+  check_data_axis(strategy, data, place);
+  refuse_offload(options.cpu_offload, section);
+  if (parallel.pipeline > 1) {
+    if (strategy != Strategy::fsdp)
+      throw InputError(
+          place,
+          fmt::format("strategy {} of the stages of a pipeline is not simulated", strategy_name(strategy)),
+          "use fsdp, zero1, megatron or ddp, or one stage");
+    return fsdp_of_stages(options, section, model, parallel.tensor);
+  }
+  if (shards_within_groups(strategy)) {
+    if (!options.shard_group)
+      throw InputError(section ? section->span : place,
+                       "how many ranks of the data axis hold the parameters together?",
+                       "write fsdp: {shard_group: RANKS}, a divisor of the data-parallel ranks");
+    if (*options.shard_group < 2 || data % *options.shard_group != 0)
+      throw InputError(section->find("shard_group")->value.span,
+                       fmt::format("{} data-parallel ranks are not groups of {}", data, *options.shard_group),
+                       "the ranks of a shard group divide those of the data axis");
+  }
+  DataAxis axis;
+  axis.sharded = {strategy, std::move(options), {}};
+  return axis;
+}
+
 }  // namespace
 
 DataAxis ScenarioReader::read_data_axis(const Value& root, Strategy strategy, const DdpOptions& options,
@@ -93,12 +185,22 @@ DataAxis ScenarioReader::read_data_axis(const Value& root, Strategy strategy, co
     case Strategy::flat:
       return all_reduced(strategy, options, *scenario.model_step);
     case Strategy::zero1: {
-      auto zero = read_zero_section(section("zero"), computed_in(scenario));
-      if (zero.offload_optimizer || zero.offload_param)
-        throw InputError(section("zero")->span, "offloading of a model that GPUs share is not simulated",
-                         "remove it");
-      return zero1(zero, parallel.pipeline > 1);
+      auto zeros = read_zero_section(section("zero"), computed_in(scenario));
+      refuse_offload(zeros.offload_optimizer || zeros.offload_param, section("zero"));
+      return zero1(zeros, parallel.pipeline > 1);
     }
+    case Strategy::zero2:
+    case Strategy::zero3: {
+      auto zeros = read_zero_section(section("zero"), computed_in(scenario));
+      refuse_offload(zeros.offload_optimizer || zeros.offload_param, section("zero"));
+      return zero(strategy, zeros, section("strategy")->span, parallel, data);
+    }
+    case Strategy::fsdp:
+    case Strategy::fsdp1:
+    case Strategy::hsdp:
+    case Strategy::hsdp1:
+      return fsdp(strategy, read_fsdp(section("fsdp"), strategy, scenario), section("fsdp"),
+                  section("strategy")->span, parallel, scenario.model_step->model, data);
     case Strategy::megatron:
       return megatron(read_megatron_section(section("megatron"), computed_in(scenario)), data);
     default:
@@ -107,8 +209,8 @@ DataAxis ScenarioReader::read_data_axis(const Value& root, Strategy strategy, co
   const auto* given = section("strategy");
   throw InputError(
       given ? given->span : parallel.place(),
-      fmt::format("strategy {} of a model that GPUs share is not simulated yet", strategy_name(strategy)),
-      "use ddp, flat, zero1 or megatron");
+      fmt::format("strategy {} of a model that GPUs share is not simulated", strategy_name(strategy)),
+      "use ddp, flat, fsdp, hsdp, zero1, zero2, zero3 or megatron");
 }
 
 }  // namespace ddpsim

@@ -30,17 +30,16 @@ void read_parallelism(const Value& value, ParallelSection& section) {
   MapReader reader(value, "parallelism");
   section.tensor = reader.optional("tensor", as_degree).value_or(1);
   section.pipeline = reader.optional("pipeline", as_degree).value_or(1);
-  for (const char* key : {"context", "expert"})
-    if (const auto* degree = reader.find(key); degree && as_degree(*degree) > 1)
-      throw InputError(degree->span, fmt::format("{} parallelism is not simulated yet", key),
-                       "leave it out, or write 1");
+  section.context = reader.optional("context", as_degree).value_or(1);
+  if (const auto* degree = reader.find("expert"); degree && as_degree(*degree) > 1)
+    throw InputError(degree->span, "expert parallelism is not simulated yet", "leave it out, or write 1");
   if (const auto* data = reader.find("data");
       data && !(data->kind == Value::Kind::scalar && data->scalar == "auto"))
     section.data = as_degree(*data);
   section.sequence = reader.optional("sequence", config::as_bool).value_or(false);
   reader.finish();
-  auto gpus = static_cast<std::int64_t>(section.tensor) * section.pipeline;
-  if (gpus > kLargestWorldSize || gpus * section.data.value_or(1) > kLargestWorldSize)
+  double gpus = 1.0 * section.tensor * section.pipeline * section.context * section.data.value_or(1);
+  if (gpus > kLargestWorldSize)
     throw InputError(value.span, fmt::format("more than {} GPUs", kLargestWorldSize), "use smaller degrees");
   if (section.sequence && section.tensor == 1)
     throw InputError(value.find("sequence")->value.span,
@@ -92,6 +91,23 @@ void read_tensor(const Value& value, ParallelSection& section) {
                      "remove it, or write overlap: te");
 }
 
+void read_context(const Value& value, ParallelSection& section) {
+  MapReader reader(value, "context");
+  section.context_kind = reader.optional("kind", config::as_word(config::words_of(kContextKindNames)))
+                             .value_or(ContextKind::ring);
+  reader.finish();
+}
+
+// "3 x 1 (tensor x pipeline)", with the context's degree where there is one.
+std::string product_text(const ParallelSection& section, std::optional<int> data = std::nullopt) {
+  std::string degrees = data ? fmt::format("{} x ", *data) : "", names = data ? "data x " : "";
+  bool has_context = section.context > 1;
+  degrees +=
+      fmt::format("{} x ", section.tensor) + (has_context ? fmt::format("{} x ", section.context) : "");
+  return fmt::format("{}{} ({}tensor x {}pipeline)", degrees, section.pipeline, names,
+                     has_context ? "context x " : "");
+}
+
 // As many each; what is left over is for whoever writes the scenario to place.
 std::vector<std::int64_t> equal_layers(const ParallelSection& section, std::int64_t layers, int stages) {
   if (layers % stages == 0)
@@ -106,6 +122,32 @@ std::vector<std::int64_t> equal_layers(const ParallelSection& section, std::int6
       fmt::format("say how many each has: pipeline: {{layers: [{}]}}", fmt::join(example, ", ")));
 }
 
+// Pieces i and 2c - 1 - i of a sequence are rank i's, so that causal attention takes all of them as long.
+void check_context(const ParallelSection& section, const Parallelism& degrees, const ModelStep& step) {
+  int context = degrees.context;
+  if (context == 1) return;
+  const auto& kind = section.context_value ? section.context_value->span : section.place();
+  if (step.step.shape.sequence % (2 * context) != 0)
+    throw InputError(section.place(),
+                     fmt::format("{} tokens of a sequence are not {} equal pieces, two for each of {} ranks",
+                                 step.step.shape.sequence, 2 * context, context),
+                     "use a sequence that twice the context degree divides");
+  if (!step.software.flash)
+    throw InputError(
+        section.place(),
+        fmt::format("framework {} keeps whole scores, and ranks that share a sequence have parts",
+                    step.software.name),
+        "use a framework with attention: flash");
+  auto of_a_gpu = step.model.kv_heads / degrees.tensor;
+  if (degrees.context_kind == ContextKind::all_to_all && of_a_gpu % context != 0)
+    throw InputError(
+        kind,
+        fmt::format("all_to_all cuts attention by heads, and {} key-value heads of a GPU are not "
+                    "split over {} ranks",
+                    of_a_gpu, context),
+        "use kind: ring or all_gather, or a context degree that divides them");
+}
+
 }  // namespace
 
 ParallelSection read_parallel_section(const Value& root) {
@@ -117,16 +159,18 @@ ParallelSection read_parallel_section(const Value& root) {
   section.parallelism_value = find("parallelism");
   section.pipeline_value = find("pipeline");
   section.tensor_value = find("tensor");
+  section.context_value = find("context");
   section.batch_value = find("batch");
   if (section.parallelism_value) read_parallelism(*section.parallelism_value, section);
   if (section.pipeline_value) read_pipeline(*section.pipeline_value, section);
   if (section.tensor_value) read_tensor(*section.tensor_value, section);
+  if (section.context_value) read_context(*section.context_value, section);
   if (section.batch_value) {
     MapReader reader(*section.batch_value, "batch");
     section.global_batch = reader.required("global", config::as_integer(1, kLargestBatch));
     reader.finish();
   }
-  for (const auto* unused : {section.pipeline_value, section.tensor_value})
+  for (const auto* unused : {section.pipeline_value, section.tensor_value, section.context_value})
     if (unused && !section.parallelism_value)
       throw InputError(unused->span, "nothing says over how many GPUs the model is spread",
                        "add parallelism: {tensor: 8, pipeline: 4}");
@@ -137,20 +181,18 @@ ParallelSection read_parallel_section(const Value& root) {
 }
 
 Parallelism degrees_of(const ParallelSection& section, int world_size) {
-  int of_a_model = section.tensor * section.pipeline;
+  int of_a_model = section.of_a_model();
   if (world_size % of_a_model != 0)
     throw InputError(section.place(),
-                     fmt::format("{} GPUs are no copies of {} x {} (tensor x pipeline)", world_size,
-                                 section.tensor, section.pipeline),
+                     fmt::format("{} GPUs are no copies of {}", world_size, product_text(section)),
                      "use a world size that their product divides");
   int data = world_size / of_a_model;
   if (section.data && *section.data != data)
-    throw InputError(
-        section.parallelism_value->find("data")->value.span,
-        fmt::format("{} x {} x {} (data x tensor x pipeline) are {} GPUs, and the world has {}",
-                    *section.data, section.tensor, section.pipeline, *section.data * of_a_model, world_size),
-        "write data: auto");
-  return {section.tensor, data, section.pipeline, section.sequence};
+    throw InputError(section.parallelism_value->find("data")->value.span,
+                     fmt::format("{} are {} GPUs, and the world has {}", product_text(section, *section.data),
+                                 *section.data * of_a_model, world_size),
+                     "write data: auto");
+  return {section.tensor, data, section.pipeline, section.sequence, section.context, section.context_kind};
 }
 
 std::optional<int> micro_batches_of(const ParallelSection& section, int data, std::int64_t micro_batch) {
@@ -198,7 +240,8 @@ ParallelOptions parallel_options(const ParallelSection& section, const Paralleli
   divides("heads", model.heads);
   divides("columns of the feed-forward layer", model.ffn);
   divides("key-value heads", model.kv_heads);
-  if (degrees.sequence) divides("tokens of a sequence", step.step.shape.sequence);
+  if (degrees.sequence) divides("tokens of a sequence", step.step.shape.sequence / degrees.context);
+  check_context(section, degrees, step);
   ParallelOptions options;
   options.degrees = degrees;
   options.shape = {section.schedule, degrees.pipeline, section.chunks, micro_batches, section.group};

@@ -1,5 +1,5 @@
 #pragma once
-// The keys `parallelism`, `pipeline`, `tensor` and `batch`: how GPUs share a copy of the model.
+// The keys `parallelism`, `pipeline`, `tensor`, `context` and `batch`: how GPUs share a copy of the model.
 #include <array>
 #include <optional>
 #include <vector>
@@ -9,11 +9,12 @@
 
 namespace ddpsim {
 
-// The four of them, as they stand in a scenario.
-inline constexpr std::array kParallelSections{"parallelism", "pipeline", "tensor", "batch"};
+// As they stand in a scenario.
+inline constexpr std::array kParallelSections{"parallelism", "pipeline", "tensor", "context", "batch"};
 
 struct ParallelSection {
-  int tensor = 1, pipeline = 1;
+  int tensor = 1, pipeline = 1, context = 1;
+  ContextKind context_kind = ContextKind::ring;
   std::optional<int> data;  // none: what the world leaves
   bool sequence = false;
   PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
@@ -25,9 +26,10 @@ struct ParallelSection {
   std::optional<std::int64_t> global_batch;  // samples a step
 
   const config::Value *parallelism_value = nullptr, *pipeline_value = nullptr, *tensor_value = nullptr,
-                      *batch_value = nullptr;
+                      *context_value = nullptr, *batch_value = nullptr;
   // Whether GPUs share a copy of the model.
-  [[nodiscard]] bool splits_model() const { return tensor > 1 || pipeline > 1; }
+  [[nodiscard]] bool splits_model() const { return of_a_model() > 1; }
+  [[nodiscard]] int of_a_model() const { return tensor * context * pipeline; }
   [[nodiscard]] const SourceSpan& place() const { return parallelism_value->span; }
 };
 

@@ -44,6 +44,7 @@ struct ClusterTraffic {
 
 struct ClusterSection;
 struct ParallelSection;
+class Places;
 
 // `collective.nccl`: what is different from what NCCL would do by itself on the topology.
 struct NcclSection {
@@ -143,11 +144,22 @@ class ScenarioReader {
   static ParallelOptions shared_options(const config::Value& root, const ParallelSection& parallel,
                                         const Parallelism& degrees, const DdpOptions& options,
                                         Scenario& scenario);
-  // What one collective of its tensor-parallel groups takes, whose GPUs these are: the first is the slowest.
+  static std::shared_ptr<const ParallelStep> shared_step(
+      const config::Value& root, const ParallelSection& parallel, const ParallelOptions& options,
+      const TensorCollectives& tensor, const ContextCollectives& context, const Scenario& scenario);
+  // What one collective takes of those that GPUs which share layers, or sequences, have within passes.
   TensorCollectives read_tensor_times(const ClusterSection& section, const Collective& collective,
-                                      const config::Value& cluster_value, std::vector<std::vector<int>> gpus,
-                                      const Parallelism& degrees,
+                                      const config::Value& cluster_value, const Places& places,
                                       const std::shared_ptr<Communication>& cluster, Scenario& scenario);
+  ContextCollectives read_context_times(const ClusterSection& section, const Collective& collective,
+                                        const config::Value& cluster_value, const Places& places,
+                                        const std::shared_ptr<Communication>& cluster, Scenario& scenario);
+  // Their groups.
+  std::shared_ptr<const Communication> groups_within_passes(const ClusterSection& section,
+                                                            const Collective& collective,
+                                                            const config::Value& cluster_value,
+                                                            const Places& places, CommunicatorAxis axis,
+                                                            const std::shared_ptr<Communication>& cluster);
   std::shared_ptr<Communication> model_communication(const Topology& topology, const ClusterSection& section,
                                                      const Collective& collective);
   void settle_model_communication(const Topology& topology, const ClusterSection& section,
@@ -218,13 +230,14 @@ class ScenarioReader {
                       Sections>,
            ClusterTraffic>
       clusters_;
-  // Of tensor-parallel groups: by their topology, the degrees of tensor, data and pipeline, and whether the
-  // sequence is split.
-  std::map<std::tuple<const Topology*, int, int, int, bool, Sections>, std::shared_ptr<const Communication>>
-      tensor_groups_;
+  // By their topology, the degrees and the axis.
+  std::map<std::tuple<const Topology*, Parallelism, std::string, Sections>,
+           std::shared_ptr<const Communication>>
+      groups_within_passes_;
   // Their clusters, without groups; and what is exchanged there, with the groups of each stage's program.
   std::map<std::pair<const Topology*, Sections>, std::shared_ptr<Communication>> clusters_of_models_;
-  std::map<std::tuple<const Communication*, Parallelism, Operation, bool, std::vector<PipelineChannel>>,
+  std::map<std::tuple<const Communication*, Parallelism, Operation, bool, std::vector<CommunicatorUse>,
+                      std::vector<PipelineChannel>>,
            std::pair<std::shared_ptr<const Communication>, std::vector<std::vector<std::size_t>>>>
       channels_of_models_;
   // The last gradient's spread and time, that of ranks and nodes.

@@ -156,6 +156,199 @@ class StepTest(ParallelTest):
                 self.assertEqual(simgrid["reported_rank"], builtin["reported_rank"])
 
 
+class ShardedTest(ParallelTest):
+    """One stage of tensor-parallel GPUs whose parts of the layers are sharded over the data axis: gpt2 over 2 x 4 GPUs, 4 micro-batches."""
+    # Matrices and the biases of those cut by column are halved, norms (2 x 2 x 768) and the biases after a sum (2 x 768) are whole.
+    HALF_BLOCK = 12 * 768 * 768 // 2 + (3 + 4) * 768 // 2 + 2 * 768 + 4 * 768
+    # 50,257 rows are padded to 2 x 25,216; positions and the last norm are whole.
+    ROOT = (25216 + 1024 + 2) * 768
+    SETS = ("parallelism={tensor: 2}", "strategy=fsdp", "physics=none")
+
+    def test_units_of_fsdp(self):
+        """Each micro-batch gathers the root and 12 blocks, and 11 again backward; all are reduced, in float32."""
+        by = self.operations(*self.SETS)
+        whole = self.ROOT + 12 * self.HALF_BLOCK
+        gathered, reduced = by["data", "all_gather"], by["data", "reduce_scatter"]
+        self.assertEqual((gathered["count"], gathered["bytes"]), (4 * 24, 4 * 2 * (whole + 11 * self.HALF_BLOCK)))
+        self.assertEqual((reduced["count"], reduced["bytes"]), (4 * 13, 4 * 4 * whole))
+        self.assertEqual(by["tensor", "all_reduce"]["count"], 4 * (12 * 4 + 1 + 3 + 1))
+        kept = self.operations(*self.SETS, "fsdp.reshard_after_forward=false", "fsdp.reduce_every_micro_batch=false")
+        self.assertEqual(kept["data", "reduce_scatter"]["count"], 13)
+        self.assertEqual(kept["data", "all_gather"]["count"], 4 * 13)
+
+    def test_terms_add_up(self):
+        terms = ("forward_s", "backward_compute_s", "interference_s", "overhead_s", "bubble_s", "exposed_communication_s", "optimizer_s")
+        for strategy in ("fsdp", "fsdp1", "hsdp", "hsdp1", "zero2", "zero3"):
+            with self.subTest(strategy):
+                result = self.result("parallelism={tensor: 2, sequence: true}", f"strategy={strategy}",
+                                     *(["fsdp.shard_group=2"] if strategy.startswith("hsdp") else []))
+                self.assertAlmostEqual(sum(result[term] for term in terms), result["iteration_s"], delta=1e-9 * result["iteration_s"])
+                self.assertEqual(result["bubble_s"], 0)
+                lost = sum(one["seconds"] for one in result["losses"])
+                self.assertLess(lost, result["iteration_s"])
+                self.assertGreater(next(one["seconds"] for one in result["losses"] if one["cause"] == "tensor"), 0)
+                self.assertAlmostEqual(result["tokens_per_s"], 64 * 1024 / result["iteration_s"], delta=1e-9 * result["tokens_per_s"])
+
+    def test_free_collectives_leave_what_megatron_computes(self):
+        """Forward and backward are of the same passes: whole blocks, whoever shards them."""
+        fsdp = self.result(*self.SETS)
+        megatron = self.result("parallelism={tensor: 2}", "physics=none")
+        for term in ("forward_s", "backward_compute_s"):
+            self.assertAlmostEqual(fsdp[term], megatron[term], delta=2e-2 * megatron[term])
+        self.assertLess(fsdp["backward_compute_s"], megatron["backward_compute_s"])    # gradients are cast as they are reduced
+
+    def test_shard_groups(self):
+        by = self.operations(*self.SETS[:1], "strategy=hsdp", "fsdp.shard_group=2", "physics=none")
+        self.assertEqual({axis for axis, _ in by}, {"tensor", "shard", "replica"})
+        self.assertEqual(by["replica", "all_reduce"]["bytes"], by["shard", "reduce_scatter"]["bytes"] // 2)
+        whole = self.result(*self.SETS)
+        self.assertEqual(self.result(*self.SETS[:1], "strategy=hsdp", "fsdp.shard_group=4", "physics=none")["iteration_s"], whole["iteration_s"])
+
+    def test_deepspeed(self):
+        zero2, zero3 = (self.operations("parallelism={tensor: 2}", f"strategy={name}", "physics=none") for name in ("zero2", "zero3"))
+        whole = self.ROOT + 12 * self.HALF_BLOCK
+        self.assertEqual(zero2["data", "all_reduce"]["bytes"], 4 * 2 * whole)
+        self.assertEqual(zero2["data", "all_gather"]["bytes"], 2 * whole)
+        self.assertEqual(zero3["data", "reduce_scatter"]["bytes"], 4 * 2 * whole)
+
+    def test_memory_of_shards(self):
+        """Of a GPU's half of the parameters, counted as memory counts them, a fourth: 4 bytes of weights, 4 of gradients, 8 of moments."""
+        memory = self.result(*self.SETS)["memory"]
+        parameters = (12 * BLOCK + TABLE + 1024 * 768) / 2 / 4
+        for key, size in (("parameters_bytes", 4), ("gradients_bytes", 4), ("optimizer_bytes", 8)):
+            self.assertAlmostEqual(memory[key], size * parameters, delta=1)
+        told = json.loads(self.ok("memory", "m.yaml", *cli.set_arguments(self.SETS), "--json", "-").stdout)["memory"]
+        self.assertEqual(told["peak_bytes"], memory["peak_bytes"])
+        halved = self.result(*self.SETS[:1], "strategy=hsdp", "fsdp.shard_group=2")["memory"]
+        self.assertAlmostEqual(halved["parameters_bytes"], 2 * memory["parameters_bytes"], delta=2)
+
+    def test_stages_stay_gathered(self):
+        """torchtitan's pipelines: of the first stage six blocks and the embeddings are gathered once, before the first micro-batch, and reduced once after
+        the last; meanwhile 2 bytes of each parameter and 4 of its gradient are whole."""
+        result = self.result("strategy=fsdp", "physics=none", "pipeline.layers=[7, 5]")
+        by = {(one["axis"], one["operation"]): one for one in result["communication"]}
+        parameters = (7 * BLOCK + TABLE + 1024 * 768) // 2
+        self.assertEqual((by["data", "all_gather"]["count"], by["data", "all_gather"]["bytes"]), (8, 2 * parameters))
+        self.assertEqual((by["data", "reduce_scatter"]["count"], by["data", "reduce_scatter"]["bytes"]), (8, 4 * parameters))
+        self.assertEqual(result["memory"]["buckets_bytes"], 6 * parameters)
+        self.assertAlmostEqual(result["memory"]["optimizer_bytes"], 8 * parameters / 2, delta=1)
+        pairs = self.operations("strategy=fsdp", "physics=none", "pipeline.layers=[7, 5]", "fsdp.unit={layers: 2}")
+        self.assertEqual(pairs["data", "all_gather"]["count"], 4)    # three of two blocks, one of a block and the embeddings
+
+    def test_units_by_name(self):
+        by = self.operations(*self.SETS, 'fsdp.units=["h.*.mlp", "h.*.attn"]')
+        self.assertEqual(by["data", "reduce_scatter"]["count"], 4 * 25)
+        self.assertIn("no module is called 'block.*'", self.fails(2, "simulate", "m.yaml", *cli.set_arguments([*self.SETS, 'fsdp.units=["block.*"]'])).stderr)
+
+
+class ContextTest(ParallelTest):
+    """llama-3-8b: 32 layers, queries of 4,096 and keys of 1,024 values, on 32 H100s; a sequence of 65,536 tokens shared by 4."""
+    SETS = ("physics=none", "parallelism={context: 4}")
+    KEYS_VALUES = 2 * 16384 * 1024 * 2
+    QUERIES = 16384 * 4096 * 2
+
+    def setUp(self):
+        super().setUp()
+        self.write("m.yaml", """workload: {model: llama-3-8b, micro_batch: 1, sequence: 65536, dtype: bf16, framework: torchtitan-2024-compile}
+strategy: fsdp
+cluster: {topology: superpod-h100, world_size: 32}
+parallelism: {context: 4}
+batch: {global: 16}
+""")
+
+    def test_what_each_kind_exchanges(self):
+        """Two micro-batches on each of 8 copies. A ring: 3 messages forward, 2 and 2 double ones backward. Gathers of all four ranks' keys and values, twice, and a
+        reduce-scatter. Queries, keys and values there, attention's output back, and both again in backward."""
+        ring, gathered, exchanged = (self.operations("physics=none", f"context.kind={kind}") for kind in ("ring", "all_gather", "all_to_all"))
+        self.assertEqual((ring["context", "send_recv"]["count"], ring["context", "send_recv"]["bytes"]), (2 * 32 * 7, 2 * 32 * (3 + 2 + 4) * self.KEYS_VALUES))
+        self.assertEqual((gathered["context", "all_gather"]["count"], gathered["context", "all_gather"]["bytes"]), (2 * 32 * 2, 2 * 32 * 2 * 4 * self.KEYS_VALUES))
+        self.assertEqual(gathered["context", "reduce_scatter"]["bytes"], 2 * 32 * 4 * self.KEYS_VALUES)
+        self.assertEqual((exchanged["context", "all_to_all"]["count"], exchanged["context", "all_to_all"]["bytes"]),
+                         (2 * 32 * 4, 2 * 32 * 2 * (2 * self.QUERIES + self.KEYS_VALUES)))
+        self.assertEqual(ring["context", "send_recv"]["exposed_s"], 0)
+        for by, operation in ((gathered, "all_gather"), (exchanged, "all_to_all")):
+            self.assertAlmostEqual(by["context", operation]["exposed_s"], by["context", operation]["busy_s"], delta=1e-9)
+
+    def test_halved_by_tensor_parallel_groups(self):
+        by = self.operations("physics=none", "parallelism={tensor: 2, context: 4}")
+        self.assertEqual(by["context", "send_recv"]["bytes"], 4 * 32 * 9 * self.KEYS_VALUES // 2)
+        self.assertEqual(by["tensor", "all_reduce"]["bytes"], 4 * (32 * 4 + 2) * 16384 * 4096 * 2 + 4 * 3 * 16384 * 4)
+
+    def test_gradients_are_reduced_over_data_and_context(self):
+        """Eight copies of four ranks are 32 that reduce, as without context parallelism."""
+        shared = self.operations("physics=none", "batch={global: 8}")
+        alone = self.operations("physics=none", "parallelism={tensor: 1}", "batch={global: 32}")
+        for operation in ("all_gather", "reduce_scatter"):
+            for key in ("count", "bytes"):
+                self.assertEqual(shared["data", operation][key], alone["data", operation][key])
+            self.assertAlmostEqual(shared["data", operation]["busy_s"], alone["data", operation]["busy_s"], delta=1e-9)
+        # Over one copy, too, and with every other strategy.
+        for strategy, operation in (("ddp", "all_reduce"), ("megatron", "reduce_scatter"), ("zero1", "all_reduce"), ("zero3", "all_gather")):
+            with self.subTest(strategy):
+                self.assertIn(("data", operation), self.operations("parallelism={tensor: 8, context: 4}", "batch.global=2", f"strategy={strategy}"))
+
+    def test_terms_add_up(self):
+        terms = ("forward_s", "backward_compute_s", "interference_s", "overhead_s", "bubble_s", "exposed_communication_s", "optimizer_s")
+        for sets in (["context.kind=all_gather"], ["parallelism={context: 4, pipeline: 2}", "context.kind=all_to_all"],
+                     ["parallelism={context: 8, tensor: 2, sequence: true}", "strategy=megatron"], ["workload.recompute=full"]):
+            with self.subTest(sets):
+                result = self.result(*sets)
+                self.assertAlmostEqual(sum(result[term] for term in terms), result["iteration_s"], delta=1e-9 * result["iteration_s"])
+                tokens = 16 * 65536 / result["iteration_s"]
+                self.assertAlmostEqual(result["tokens_per_s"], tokens, delta=1e-9 * tokens)
+                self.assertAlmostEqual(result["tokens_per_s_per_gpu"], tokens / 32, delta=1e-9 * tokens)
+                exposed = sum(one["exposed_s"] for one in result["communication"] if one["axis"] == "context")
+                self.assertAlmostEqual(sum(one["seconds"] for one in result["losses"] if one["cause"] == "context"), exposed, delta=1e-12)
+
+    def test_messages_of_stages_and_activations_are_divided(self):
+        sets = ("physics=none", "strategy=megatron")
+        four = self.result(*sets, "parallelism={context: 4, pipeline: 2}")
+        eight = self.result(*sets, "parallelism={context: 8, pipeline: 2}", "batch.global=8")
+        message = [next(one for one in result["communication"] if one["operation"] == "send_recv" and one["axis"] == "pipeline") for result in (four, eight)]
+        self.assertEqual(message[0]["bytes"], message[0]["count"] * 16384 * 4096 * 2)
+        self.assertEqual(message[0]["bytes"] / message[0]["count"], 2 * message[1]["bytes"] / message[1]["count"])
+        self.assertAlmostEqual(four["memory"]["activations_bytes"], 2 * eight["memory"]["activations_bytes"], delta=10)
+
+    def test_neighbours_on_other_nodes_are_slower(self):
+        near, far = (self.result("physics=none", "context.kind=ring", "parallelism={context: 8, tensor: 1}", *more)["communication"]
+                     for more in ([], ["cluster.placement=round_robin"]))
+        busy = [next(one["busy_s"] for one in all_ if one["axis"] == "context") for all_ in (near, far)]
+        self.assertGreater(busy[1], 2 * busy[0])
+
+    def test_a_sweep(self):
+        points = json.loads(self.ok("sweep", "m.yaml", "--set", "sweep={parallelism.context: [1, 2, 4], context.kind: [ring, all_to_all]}", "--set", "batch.global=32",
+                                    "--json", "-").stdout)["points"]
+        self.assertEqual(len(points), 6)
+        self.assertEqual(points[0]["iteration_s"], points[1]["iteration_s"])    # shared by nobody: whatever the kind is
+        self.assertNotIn("parallelism", points[0])
+        self.assertEqual([point["parallelism"]["context"] for point in points[2:]], [2, 2, 4, 4])
+
+    def test_what_a_plan_looks_for(self):
+        arguments = ("plan", "llama-3-8b", "--topology", "superpod-h100", "--gpus", "8", "--global-batch", "8", "--framework", "torchtitan-2024-compile", "--top", "1000")
+        def contexts(*more):
+            points = json.loads(self.ok(*arguments, *more, "--json", "-").stdout)["points"]
+            return {point["set"].get("parallelism.context", "1") for point in points}
+        self.assertEqual(contexts("--sequence", "4096"), {"1"})
+        self.assertEqual(contexts("--sequence", "4096", "--context"), {"1", "2", "4", "8"})
+        self.assertLess({"4"}, contexts("--sequence", "65536"))
+
+    def test_what_is_refused(self):
+        for sets, says in [
+                (["workload.sequence=65532"], "65532 tokens of a sequence are not 8 equal pieces, two for each of 4 ranks"),
+                (["context.kind=all_to_all", "parallelism={context: 16}", "batch.global=2"], "8 key-value heads of a GPU are not split over 16 ranks"),
+                (["workload.framework=megatron-eager-2021"], "framework megatron-eager-2021 keeps whole scores"),
+                (["parallelism={context: 3}"], "32 GPUs are no copies of 1 x 3 x 1 (tensor x context x pipeline)"),
+                (["parallelism={context: 4, data: 4}"], "4 x 1 x 4 x 1 (data x tensor x context x pipeline) are 16 GPUs"),
+                (["context={kind: tree}"], "'tree'"),
+                (["parallelism={context: 4, expert: 2}"], "expert parallelism is not simulated yet")]:
+            with self.subTest(says):
+                stderr = self.fails(2, "simulate", "m.yaml", *cli.set_arguments(sets)).stderr
+                self.assertIn(says, stderr)
+                self.assertIn("hint: ", stderr)
+        self.write("alone.yaml", (self.folder / "m.yaml").read_text().replace("parallelism: {context: 4}", "context: {kind: ring}"))
+        self.assertIn("alone.yaml:4:10: error: nothing says over how many GPUs", self.fails(2, "simulate", "alone.yaml").stderr)
+
+
 class PlanTest(ParallelTest):
     ARGUMENTS = ("plan", "gpt3-175b", "--topology", "superpod-h100", "--gpus", "64", "--global-batch", "128", "--sequence", "2048")
 
@@ -227,11 +420,20 @@ class RefusedTest(ParallelTest):
                 (["strategy=ddp", "ddp.static_graph=true"], "ddp.static_graph of a model that GPUs share"),
                 (["tensor={overlap: te}"], "nobody measured what share"),
                 (["tensor={overlap: async, hidden: 0.5}"], "only overlap: te hides a measured share"),
-                (["parallelism={context: 2}"], "context parallelism is not simulated yet"),
                 (["parallelism={pipeline: 2, sequence: true}"], "and there is none"),
                 (["batch.global=63"], "63 samples are no micro-batches of 4 on 2"),
                 (["ddp.accumulation_steps=2"], "batch.global says how many"),
-                (["strategy=fsdp"], "strategy fsdp of a model that GPUs share is not simulated yet"),
+                (["strategy=naive"], "strategy naive of a model that GPUs share is not simulated"),
+                (["strategy=zero2"], "DeepSpeed's pipelines take no zero2"),
+                (["strategy=hsdp"], "strategy hsdp of the stages of a pipeline is not simulated"),
+                (["strategy=fsdp", "fsdp={reshard_after_forward: true}"], "under a pipeline fsdp.reshard_after_forward is false"),
+                (["strategy=fsdp", "fsdp={reduce_every_micro_batch: true}"], "under a pipeline fsdp.reduce_every_micro_batch is false"),
+                (["strategy=fsdp", "fsdp={communicators: 2}"], "fsdp.communicators of the stages of a pipeline"),
+                (["strategy=fsdp", "fsdp={cpu_offload: true}"], "offloading of a model that GPUs share"),
+                (["parallelism={tensor: 2}", "strategy=zero3", "zero={offload_optimizer: true}"], "offloading of a model that GPUs share"),
+                (["parallelism={tensor: 2}", "strategy=hsdp"], "how many ranks of the data axis hold the parameters together?"),
+                (["parallelism={tensor: 2}", "strategy=hsdp", "fsdp={shard_group: 3}"], "4 data-parallel ranks are not groups of 3"),
+                (["parallelism={tensor: 8}", "strategy=fsdp", "workload.model=gpt3-175b", "workload.sequence=2048"], "and that is one rank"),
                 (["cluster.groups={tensor_parallel: 2}"], "cluster.groups of a job whose GPUs share the model"),
                 (["variability={seed: 1}"], "iterations of a model that GPUs share are not drawn yet")]:
             with self.subTest(says):

@@ -4,6 +4,7 @@
 
 #include "sim/base/units.hpp"
 #include "sim/compute/stage_times.hpp"
+#include "sim/compute/transformer_trace.hpp"
 
 namespace ddpsim::testing {
 namespace {
@@ -115,6 +116,40 @@ TEST(StageTimes, StagesAddUp) {
   double parameters = 0;
   for (const auto& part : parts) parameters += part.parameters;
   EXPECT_NEAR(parameters, static_cast<double>(model.parameters(1024)) / 4, 1e-3 * parameters);
+}
+
+// GPT-2's first block on one GPU of four: matrices and their columns' biases are cut, norms and the biases
+// after a sum are not; 50,257 rows of vocabulary are padded to 4 x 12,672.
+TEST(ShardTrace, WhatAGpuHas) {
+  GpuDescription gpu;
+  gpu.multiprocessors = 108;
+  gpu.memory_bandwidth = BytesPerSecond(2e12);
+  gpu.peak[Precision::bfloat16] = FlopsPerSecond(312e12);
+  Software software{.gemm = 0.8, .attention = 0.4};
+  TransformerStep step{.shape = {.micro_batch = 4, .sequence = 1024, .tensor = 4}};
+  KnownParts known;
+  TensorCollectives tensor;
+  tensor.all_reduce = 1_ms;
+  tensor.small = 0.1_ms;
+  auto trace = transformer_trace(transformer_named("gpt2"), gpu, software, step, known, tensor);
+  std::map<std::string, std::int64_t> elements;
+  for (const auto& gradient : trace.gradients)
+    elements[std::string(std::string_view(gradient.name))] = gradient.elements;
+  EXPECT_EQ(elements["transformer.wte.weight"], 12672 * 768);
+  EXPECT_EQ(elements["transformer.wpe.weight"], 1024 * 768);
+  EXPECT_EQ(elements["transformer.h.0.ln_1.weight"], 768);
+  EXPECT_EQ(elements["transformer.h.0.attn.c_attn.weight"], 3 * 768 * 768 / 4);
+  EXPECT_EQ(elements["transformer.h.0.attn.c_attn.bias"], 3 * 768 / 4);
+  EXPECT_EQ(elements["transformer.h.0.attn.c_proj.weight"], 768 * 768 / 4);
+  EXPECT_EQ(elements["transformer.h.0.attn.c_proj.bias"], 768);
+  EXPECT_EQ(elements["transformer.h.0.mlp.c_fc.bias"], 4 * 768 / 4);
+  EXPECT_EQ(elements["transformer.h.0.mlp.c_proj.bias"], 768);
+  // Passes are those of the stage that has all layers.
+  auto model = transformer_named("gpt2");
+  TransformerTimes times(model, gpu, software, Precision::bfloat16, step.shape, tensor);
+  auto stage = stage_times(times, {model.layers, {}});
+  EXPECT_NEAR(trace.forward->value(), stage.forward.value(), 1e-12);
+  EXPECT_NEAR(trace.backward().value(), (stage.input_gradient + stage.weight_gradient).value(), 1e-12);
 }
 
 }  // namespace

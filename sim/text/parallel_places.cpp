@@ -1,0 +1,243 @@
+#include "sim/text/parallel_places.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/core.h>
+
+namespace ddpsim {
+
+using Kind = PipelineChannel::Kind;
+
+int Places::gpu(int tensor, int replica, int stage) const {
+  int rank = tensor + degrees_.tensor * (replica + degrees_.reducing() * stage);
+  return gpu_of_rank_[static_cast<std::size_t>(rank)];
+}
+
+int Places::node_of(int rank) const {
+  return cluster_.node_of(gpu_of_rank_[static_cast<std::size_t>(rank)]);
+}
+
+std::vector<int> Places::ranks_on(int node) const {
+  std::vector<int> ranks;
+  for (int rank = 0; rank < static_cast<int>(gpu_of_rank_.size()); ++rank)
+    if (node_of(rank) == node) ranks.push_back(rank);
+  return ranks;
+}
+
+std::vector<int> Places::ranks_of_stage(int stage) const {
+  std::vector<int> ranks;
+  int of_a_stage = degrees_.tensor * degrees_.reducing();
+  for (int rank = 0; rank < of_a_stage; ++rank) ranks.push_back(rank + of_a_stage * stage);
+  return ranks;
+}
+
+std::vector<int> Places::beside(int replica) const {
+  std::vector<int> beside{replica};
+  for (int other = 0; other < degrees_.reducing(); ++other) {
+    bool shares = false;
+    for (int stage = 0; stage < degrees_.pipeline && !shares; ++stage)
+      shares = node(replica, stage) == node(other, stage);
+    if (shares && other != replica) beside.push_back(other);
+  }
+  return beside;
+}
+
+int Places::farthest(int from, int to) const {
+  for (int replica = 0; replica < degrees_.reducing(); ++replica)
+    if (node(replica, from) != node(replica, to)) return replica;
+  return 0;
+}
+
+std::vector<int> Places::tensor_group(int replica, int stage) const {
+  std::vector<int> group;
+  for (int t = 0; t < degrees_.tensor; ++t) group.push_back(gpu(t, replica, stage));
+  return group;
+}
+
+std::vector<int> Places::context_group(int tensor, int data, int stage) const {
+  std::vector<int> group;
+  for (int c = 0; c < degrees_.context; ++c) group.push_back(gpu(tensor, c + degrees_.context * data, stage));
+  return group;
+}
+
+std::size_t Places::nodes_of(const std::vector<int>& gpus) const {
+  std::set<int> nodes;
+  for (int gpu : gpus) nodes.insert(cluster_.node_of(gpu));
+  return nodes.size();
+}
+
+std::vector<std::vector<int>> Places::tensor_groups() const {
+  std::pair<int, int> widest;
+  std::size_t most = 0;
+  for (int stage = 0; stage < degrees_.pipeline; ++stage)
+    for (int replica = 0; replica < degrees_.reducing(); ++replica)
+      if (auto nodes = nodes_of(tensor_group(replica, stage)); nodes > most)
+        most = nodes, widest = {replica, stage};
+  auto [replica, stage] = widest;
+  std::vector<std::vector<int>> groups;
+  for (int other : beside(replica)) groups.push_back(tensor_group(other, stage));
+  return groups;
+}
+
+std::vector<std::vector<int>> Places::context_groups() const {
+  std::pair<int, int> widest;
+  std::size_t most = 0;
+  for (int stage = 0; stage < degrees_.pipeline; ++stage)
+    for (int data = 0; data < degrees_.data; ++data)
+      if (auto nodes = nodes_of(context_group(0, data, stage)); nodes > most)
+        most = nodes, widest = {data, stage};
+  auto [data, stage] = widest;
+  std::set<int> all{data};
+  for (int c = 0; c < degrees_.context; ++c)
+    for (int replica : beside(c + degrees_.context * data)) all.insert(replica / degrees_.context);
+  std::vector<std::vector<int>> groups;
+  for (int one : all)
+    for (int t = 0; t < degrees_.tensor; ++t) {
+      auto group = context_group(t, one, stage);
+      if (degrees_.context_kind != ContextKind::ring) {
+        groups.push_back(std::move(group));
+        continue;
+      }
+      for (std::size_t i = 0; i < group.size(); ++i)
+        groups.push_back({group[i], group[(i + 1) % group.size()]});
+    }
+  return groups;
+}
+
+std::vector<Operation> operations_of(ContextKind kind) {
+  switch (kind) {
+    case ContextKind::ring:
+      return {Operation::send_recv};
+    case ContextKind::all_gather:
+      return {Operation::all_gather, Operation::reduce_scatter};
+    case ContextKind::all_to_all:
+      return {Operation::all_to_all};
+  }
+  return {};
+}
+
+std::vector<CommunicatorUse> communicators_of_axis(const DataAxis& axis) {
+  if (!axis.sharded) return {};
+  auto uses = communicators_of(axis.sharded->strategy, axis.sharded->fsdp, 1);
+  // Groups of shards differ in size, and so do their communicators.
+  if (auto group = axis.sharded->fsdp.shard_group) uses.front().axis += fmt::format(" of {}", *group);
+  return uses;
+}
+
+namespace {
+
+std::vector<Operation> operations_of(Kind kind, const DataAxis& axis) {
+  if (kind == Kind::messages) return {Operation::send_recv};
+  std::vector<Operation> operations{Operation::all_reduce};
+  if (kind != Kind::data) return operations;
+  if (axis.reduction != Operation::all_reduce) operations = {axis.reduction};
+  if (axis.gathers) operations.push_back(Operation::all_gather);
+  return operations;
+}
+
+class ChannelGroups {
+ public:
+  ChannelGroups(const Places& places, const ParallelOptions& options, Communication& communication)
+      : places_(places), options_(options), communication_(communication) {
+    communication_.axes.clear();
+  }
+
+  std::vector<std::vector<std::size_t>> add(const std::vector<PipelineChannel>& channels) {
+    for (const auto& channel : channels) add(channel);
+    std::vector<std::vector<std::size_t>> of_stage;
+    int stages = options_.degrees.pipeline;
+    for (int stage = 0; stage < stages; ++stage) {
+      auto& mine = of_stage.emplace_back();
+      for (auto c : channels_of_rank(channels, stage, stages))
+        mine.push_back(first_[c][channels[c].kind == Kind::data ? static_cast<std::size_t>(stage) : 0]);
+    }
+    return of_stage;
+  }
+
+ private:
+  void add(const PipelineChannel& channel) {
+    const auto& degrees = options_.degrees;
+    auto& first = first_.emplace_back();
+    switch (channel.kind) {
+      case Kind::messages:
+        first = {begin(channel, "pipeline")};
+        add_pairs(channel.from, channel.to);
+        return;
+      case Kind::ends:
+        first = {begin(channel, "embedding")};
+        add_pairs(0, degrees.pipeline - 1);
+        return;
+      case Kind::all:
+        first = {begin(channel, "all")};
+        group(places_.gpus());
+        return;
+      case Kind::data:
+        for (int stage = 0; stage < degrees.pipeline; ++stage) {
+          first.push_back(begin(channel, "data"));
+          for (int t = 0; t < degrees.tensor; ++t) {
+            std::vector<int> gpus;
+            for (int d = 0; d < degrees.reducing(); ++d) gpus.push_back(places_.gpu(t, d, stage));
+            group(std::move(gpus));
+          }
+        }
+        return;
+    }
+  }
+
+  std::size_t begin(const PipelineChannel& channel, const char* name) {
+    communication_.axes.push_back({.name = name,
+                                   .operations = operations_of(channel.kind, options_.data_axis),
+                                   .first = communication_.groups.size()});
+    return communication_.groups.size();
+  }
+  void group(std::vector<int> gpus) {
+    communication_.groups.push_back(std::move(gpus));
+    communication_.labels.push_back(static_cast<int>(communication_.axes.size()) - 1);
+  }
+  // Of GPUs with the same place in two stages; those of copies on the same nodes send at the same time.
+  void add_pairs(int from, int to) {
+    for (int d : places_.beside(places_.farthest(from, to)))
+      for (int t = 0; t < options_.degrees.tensor; ++t)
+        group({places_.gpu(t, d, from), places_.gpu(t, d, to)});
+  }
+
+  const Places& places_;
+  const ParallelOptions& options_;
+  Communication& communication_;
+  std::vector<std::vector<std::size_t>> first_;  // groups, by channel; of the data axis by stage
+};
+
+}  // namespace
+
+std::vector<std::vector<std::size_t>> add_channels(const Places& places, const ParallelOptions& options,
+                                                   const std::vector<PipelineChannel>& channels,
+                                                   Communication& communication) {
+  return ChannelGroups(places, options, communication).add(channels);
+}
+
+std::vector<std::size_t> add_sharded(const Places& places, const ParallelOptions& options,
+                                     Communication& communication) {
+  const auto& [strategy, fsdp, zero] = *options.data_axis.sharded;
+  communication.axes.clear();
+  std::vector<std::size_t> mine;
+  int data = options.degrees.reducing(), shards = fsdp.shard_group.value_or(data);
+  for (const auto& use : communicators_of(strategy, fsdp, 1)) {
+    bool is_replica = use.joined == Joined::replicas;
+    if (is_replica && shards == data) continue;
+    communication.axes.push_back(
+        {.name = use.axis, .operations = use.operations, .first = communication.groups.size()});
+    mine.push_back(communication.groups.size());
+    int size = is_replica ? data / shards : shards, step = is_replica ? shards : 1;
+    for (int t = 0; t < options.degrees.tensor; ++t)
+      for (int group = 0; group < data / size; ++group) {
+        auto& gpus = communication.groups.emplace_back();
+        int first = is_replica ? group : group * shards;
+        for (int i = 0; i < size; ++i) gpus.push_back(places.gpu(t, first + i * step, 0));
+        communication.labels.push_back(static_cast<int>(communication.axes.size()) - 1);
+      }
+  }
+  return mine;
+}
+
+}  // namespace ddpsim
