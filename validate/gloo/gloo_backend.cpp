@@ -1,8 +1,10 @@
 #include "validate/gloo/gloo_backend.hpp"
 
 #include <algorithm>
+#include <concepts>
+#include <map>
 
-#include "validate/gloo/launched_all_reduce.hpp"
+#include "validate/gloo/lane_run.hpp"
 #include "validate/gloo/processor_share.hpp"
 #include <fmt/core.h>
 #include <torch/torch.h>
@@ -51,30 +53,29 @@ class GlooBackend : public CollectiveBackend {
     return {largest, largest + values.size()};
   }
 
-  void start_step() override {
-    launched_.clear();
+  StepTimes perform(const Step& step, double slowdown, const WaitingFor& waiting_for) override {
     guarded("a barrier", [&] { group_->barrier()->wait(); });
-    start_ = computed_ = now();
-  }
-  // Moments follow each other exactly, however late a wait returned: a delay at one of them does not push the
-  // others.
-  void compute(Seconds duration) override {
-    computed_ += static_cast<Moment>(1e9 * duration.value());
-    sleep_until(computed_);
-  }
-  void all_reduce(Range range) override {
-    guarded("launching an all-reduce", [&] { launched_.push_back(launch_all_reduce(*group_, at(range))); });
-  }
-  void wait(const WaitingFor& waiting_for) override {
-    for (std::size_t i = 0; i < launched_.size(); ++i) {
-      waiting_for(i);
-      guarded(fmt::format("all-reduce {}", i), [&] { launched_[i].work->wait(); });
-    }
-    computed_ = std::max(computed_, now());
-  }
-  StepTimes finish_step(const WaitingFor& waiting_for) override {
-    wait(waiting_for);
-    return {between(start_, computed_), times_of(*group_, launched_, start_)};
+    auto start = now();
+    auto collectives = step.collectives();
+    std::size_t awaited = 0;
+    auto name = [&] {
+      return fmt::format("{} {}", operation_words(collectives.at(awaited)->operation), awaited);
+    };
+    Launch launch = [&](std::size_t c, const std::function<void()>& ended) {
+      auto operation = collectives[c]->operation;
+      bool is_scattered = operation == Operation::reduce_scatter;
+      return launch_collective(*group_, operation, at(step.ranges[c]),
+                               is_scattered ? received(step.ranges[c]) : at::Tensor(), ended);
+    };
+    LanesDone done;
+    guarded(name, [&] {
+      done = run_lanes(step, slowdown, group_->getOptions()->threads, start, launch, [&](std::size_t c) {
+        awaited = c;
+        waiting_for(c);
+      });
+    });
+    return {between(start, done.end), times_of(*group_, done.launched, start),
+            between(start, done.backward_start)};
   }
 
  private:
@@ -82,20 +83,31 @@ class GlooBackend : public CollectiveBackend {
     return buffer_.narrow(0, static_cast<std::int64_t>(range.first), static_cast<std::int64_t>(range.count));
   }
 
+  // Where the parts of other ranks arrive, the same memory in every repetition.
+  at::Tensor& received(Range range) {
+    auto& tensor = received_[range];
+    if (!tensor.defined()) tensor = torch::zeros({static_cast<std::int64_t>(range.count)});
+    return tensor;
+  }
+
   template <class Call>
   void guarded(const std::string& what, Call call) {
+    guarded([&] { return what; }, call);
+  }
+  template <class Name, class Call>
+  requires std::invocable<Name>
+  void guarded(Name name, Call call) {
     try {
       call();
     } catch (const std::exception& error) {
-      throw RunFailed(fmt::format("rank {}: {} failed: {}", rank(), what, one_line(error.what())));
+      throw RunFailed(fmt::format("rank {}: {} failed: {}", rank(), name(), one_line(error.what())));
     }
   }
 
   c10::intrusive_ptr<c10d::ProcessGroupGloo> group_;
   Environment environment_;
   torch::Tensor buffer_;
-  Moment start_ = 0, computed_ = 0;
-  std::vector<LaunchedAllReduce> launched_;
+  std::map<Range, at::Tensor> received_;
 };
 
 }  // namespace
