@@ -162,11 +162,11 @@ class Validation {
     report.prediction =
         fmt::format("{} of other sizes, alone and queued{}, measured before", fmt::join(operations, " and "),
                     trains_ ? ", and training without communication" : "");
-    bool stands_in = runs_.backend() == Backend::gloo &&
-                     std::ranges::find(operations, "reduce-scatters") != operations.end();
-    report.measurement =
-        fmt::format("{}, {}{}", runs_.describe(), trains_ ? "the model trained" : "compute replayed",
-                    stands_in ? "; each reduce-scatter is an all-to-all and a sum, since Gloo has none" : "");
+    bool stands_in =
+        runs_.backend() == Backend::gloo && std::ranges::find(operations, "all-gathers") != operations.end();
+    report.measurement = fmt::format(
+        "{}, {}{}", runs_.describe(), trains_ ? "the model trained" : "compute replayed",
+        stands_in ? "; all-gathers and reduce-scatters are rings of Gloo's sends and receives" : "");
     report.environment = run.environment;
     auto sampling = options_.sampling();
     report.environment.emplace_back(

@@ -11,7 +11,7 @@ namespace {
 // LibTorch does not export.)
 class TimingHook : public c10d::CommHookInterface {
  public:
-  TimingHook(ProcessGroup group, std::vector<LaunchedCollective>& launched)
+  TimingHook(ProcessGroup group, std::vector<LaunchedAllReduce>& launched)
       : group_(std::move(group)), launched_(launched) {}
 
   c10::intrusive_ptr<c10::ivalue::Future> runHook(c10d::GradBucket& bucket) override {
@@ -25,7 +25,7 @@ class TimingHook : public c10d::CommHookInterface {
 
  private:
   ProcessGroup group_;
-  std::vector<LaunchedCollective>& launched_;
+  std::vector<LaunchedAllReduce>& launched_;
 };
 
 class Ddp : public GradientReduction {

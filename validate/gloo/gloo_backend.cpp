@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <concepts>
-#include <map>
 
+#include "validate/gloo/flight_times.hpp"
 #include "validate/gloo/lane_run.hpp"
 #include "validate/gloo/processor_share.hpp"
 #include <fmt/core.h>
@@ -18,7 +18,11 @@ namespace {
 class GlooBackend : public CollectiveBackend {
  public:
   explicit GlooBackend(GlooGroup group)
-      : group_(std::move(group.process_group)), environment_(std::move(group.environment)) {}
+      : group_(std::move(group.process_group)),
+        environment_(std::move(group.environment)),
+        lane_(group_, group_->getOptions()->threads, [is_first = group.prioritised] {
+          if (is_first) take_priority(Priority::communication);
+        }) {}
 
   ~GlooBackend() override { restore_priority(); }
 
@@ -61,11 +65,9 @@ class GlooBackend : public CollectiveBackend {
     auto name = [&] {
       return fmt::format("{} {}", operation_words(collectives.at(awaited)->operation), awaited);
     };
-    Launch launch = [&](std::size_t c, const std::function<void()>& ended) {
-      auto operation = collectives[c]->operation;
-      bool is_scattered = operation == Operation::reduce_scatter;
-      return launch_collective(*group_, operation, at(step.ranges[c]),
-                               is_scattered ? received(step.ranges[c]) : at::Tensor(), ended);
+    Launch launch = [&](std::size_t c, std::function<void()> ended) {
+      return lane_.launch(collectives[c]->operation, at(step.ranges[c]), static_cast<int>(c),
+                          std::move(ended));
     };
     LanesDone done;
     guarded(name, [&] {
@@ -74,20 +76,15 @@ class GlooBackend : public CollectiveBackend {
         waiting_for(c);
       });
     });
-    return {between(start, done.end), times_of(*group_, done.launched, start),
+    std::vector<Flight> flights;
+    for (const auto& one : done.launched) flights.push_back({one->launch, one->end});
+    return {between(start, done.end), times_of(flights, group_->getOptions()->threads, start),
             between(start, done.backward_start)};
   }
 
  private:
   [[nodiscard]] torch::Tensor at(Range range) const {
     return buffer_.narrow(0, static_cast<std::int64_t>(range.first), static_cast<std::int64_t>(range.count));
-  }
-
-  // Where the parts of other ranks arrive, the same memory in every repetition.
-  at::Tensor& received(Range range) {
-    auto& tensor = received_[range];
-    if (!tensor.defined()) tensor = torch::zeros({static_cast<std::int64_t>(range.count)});
-    return tensor;
   }
 
   template <class Call>
@@ -107,7 +104,7 @@ class GlooBackend : public CollectiveBackend {
   c10::intrusive_ptr<c10d::ProcessGroupGloo> group_;
   Environment environment_;
   torch::Tensor buffer_;
-  std::map<Range, at::Tensor> received_;
+  CollectiveLane lane_;
 };
 
 }  // namespace

@@ -3,7 +3,7 @@
 #include <memory>
 #include <vector>
 
-#include "validate/gloo/launched_collective.hpp"
+#include "validate/gloo/launched_all_reduce.hpp"
 #include "validate/harness/step.hpp"
 #include <torch/torch.h>
 
@@ -20,11 +20,11 @@ class GradientReduction {
   virtual void before_backward(const torch::Tensor& loss) { static_cast<void>(loss); }
   virtual void after_backward() {}
   // Of this iteration, in the order of launch.
-  [[nodiscard]] const std::vector<LaunchedCollective>& launched() const { return launched_; }
+  [[nodiscard]] const std::vector<LaunchedAllReduce>& launched() const { return launched_; }
   void start_iteration() { launched_.clear(); }
 
  protected:
-  std::vector<LaunchedCollective> launched_;
+  std::vector<LaunchedAllReduce> launched_;
 };
 
 std::unique_ptr<GradientReduction> make_gradient_reduction(const Reduction& reduction,

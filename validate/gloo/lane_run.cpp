@@ -108,7 +108,7 @@ class LaneRun {
   void start_compute() {
     const auto& op = ops_[compute_];
     bool has_waited = std::ranges::any_of(op.after, [&](std::size_t before) {
-      return is_collective(before) && done_.launched[collective_of_[before]].end->load() > done_.end;
+      return is_collective(before) && done_.launched[collective_of_[before]]->end.load() > done_.end;
     });
     if (has_waited) done_.end = std::max(done_.end, now());
     done_.end += static_cast<Moment>(1e9 * slowdown_ * op.duration.value());
@@ -125,12 +125,10 @@ class LaneRun {
   bool take_ended() {
     auto seen = n_ended_;
     for (auto c = first_; c < done_.launched.size(); ++c) {
-      if (has_ended_[op_of_[c]] || done_.launched[c].end->load() == 0) continue;
-      try {
-        done_.launched[c].work->wait();
-      } catch (...) {
+      if (has_ended_[op_of_[c]] || done_.launched[c]->end.load() == 0) continue;
+      if (done_.launched[c]->error) {
         waiting_for_(c);
-        throw;
+        std::rethrow_exception(done_.launched[c]->error);
       }
       has_ended_[op_of_[c]] = true;
       ++n_ended_;
