@@ -1,8 +1,16 @@
 #include "sim/base/operation.hpp"
 
+#include <algorithm>
+
 #include "sim/base/check.hpp"
 
 namespace ddpsim {
+
+std::string operation_words(Operation operation) {
+  std::string words(operation_name(operation));
+  std::ranges::replace(words, '_', operation == Operation::send_recv ? '/' : '-');
+  return words;
+}
 
 int ring_steps(Operation operation, int ranks) {
   if (operation == Operation::all_reduce) return 2 * (ranks - 1);

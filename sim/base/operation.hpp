@@ -1,5 +1,7 @@
 #pragma once
 // What a group of ranks does together, by NCCL's names: the one list for schedules, costs and NCCL's tuner.
+#include <string>
+
 #include "sim/base/names.hpp"
 
 namespace ddpsim {
@@ -29,6 +31,9 @@ int ring_steps(Operation operation, int ranks);
 
 // busbw / algbw, as nccl-tests defines it (doc/PERFORMANCE.md).
 double busbw_factor(Operation operation, int ranks);
+
+// "reduce-scatter", as text says it.
+std::string operation_words(Operation operation);
 
 inline std::string_view operation_name(Operation operation) {
   return name_in(kOperationNames, operation);

@@ -41,14 +41,21 @@ std::vector<CollectiveTable> read_own_format(const std::string& path, const Load
                      "use a table of NCCL's all-reduces; 'algorithm: measured' takes this one as it is");
   auto places = parse_csv(text, kWhat);
   auto bytes_column = places.column("bytes");
-  CollectiveTable table;
-  table.operations = {Operation::all_reduce};
-  table.ranks = measured.world_size;
-  for (std::size_t i = 0; i < places.rows.size(); ++i) {
-    const auto& point = measured.cost.points()[i];
-    table.rows.push_back({point.bytes, point.measured, std::nullopt, places.rows[i][bytes_column].span});
+  auto operation_column = places.find_column("operation");
+  std::vector<CollectiveTable> tables;
+  for (const auto& [operation, times] : measured.operations) {
+    CollectiveTable table;
+    table.operations = {operation};
+    table.ranks = measured.world_size;
+    auto point = times.cost.points().begin();
+    for (const auto& row : places.rows) {
+      if (operation_column && row[*operation_column].text != operation_name(operation)) continue;
+      table.rows.push_back({point->bytes, point->measured, std::nullopt, row[bytes_column].span});
+      ++point;
+    }
+    tables.push_back(std::move(table));
   }
-  return {table};
+  return tables;
 }
 
 std::vector<CollectiveTable> read_json(const LoadedText& text) {

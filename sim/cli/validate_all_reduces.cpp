@@ -14,11 +14,11 @@
 namespace ddpsim::cli {
 namespace {
 
-void print_all_reduces(const std::vector<validate::MeasuredAllReduce>& measured, int world_size) {
+void print_all_reduces(const std::vector<validate::MeasuredCollective>& measured, int world_size) {
   fmt::print("{:>12} {:>12} {:>9} {:>10} {:>10} {:>12}\n", "bytes", "time us", "+-%", "algbw GB/s",
              "busbw GB/s", "queued us");
   for (const auto& one : measured)
-    fmt::print("{:>12.0f} {:>12.1f} {:>9} {:>10.4f} {:>10.4f} {:>12}\n", one.bytes.value(),
+    fmt::print("{:>12.0f} {:>12.1f} {:>9} {:>10.4f} {:>10.4f} {:>12}\n", one.message.bytes.value(),
                1e6 * one.time.value(),
                one.spread ? fmt::format("{:.1f}", 100 * (*one.spread / one.time)) : "-",
                1e-9 * one.algbw().value(), 1e-9 * one.busbw(world_size).value(),
@@ -65,15 +65,19 @@ void time_all_reduces(const ValidateOptions& options) {
                      "remove --plot, --out, --json, --measured and --buckets");
   RealScenario scenario(options);
   RealRuns runs(scenario.first().validation, scenario.world_size(), options.one_process, options.quiet());
-  auto sizes = validate::calibration_sizes(scenario.points().scenarios);
+  auto wanted = scenario.messages();
+  for (auto& message : wanted) message.operation = Operation::all_reduce;
+  auto messages = validate::calibration_messages(wanted);
   bool in_chunks = options.workload == "chunks";
   Bytes total = scenario.first().trace->bytes();
   // Chunks that are far too small to be of interest would take hours.
   constexpr double kMostChunks = 512;
-  if (in_chunks)
-    std::erase_if(sizes, [&](Bytes size) { return size * kMostChunks < total || size > 2 * total; });
+  std::vector<Bytes> sizes;
+  for (const auto& message : messages)
+    if (message.bytes * kMostChunks >= total && message.bytes <= 2 * total) sizes.push_back(message.bytes);
   auto job = in_chunks ? scenario.job(validate::chunk_steps(total, sizes, options.sampling()))
-                       : scenario.calibration_job(validate::all_reduce_steps(sizes, options.sampling()));
+                       : scenario.calibration_job(validate::calibration_steps(messages, scenario.world_size(),
+                                                                              options.sampling()));
   auto run = runs.run(job);
   if (!run) return;
   if (options.scenario.prints_summary()) fmt::print("{}\n", runs.describe());
@@ -82,10 +86,10 @@ void time_all_reduces(const ValidateOptions& options) {
     if (options.scenario.prints_summary()) print_chunks(measured, total);
     write_output(options.scenario.csv, chunks_csv(measured));
   } else {
-    auto measured = validate::measured_all_reduces(*run, sizes);
+    auto measured = validate::measured_collectives(*run, messages);
     if (options.scenario.prints_summary()) print_all_reduces(measured, scenario.world_size());
     write_output(options.scenario.csv,
-                 validate::all_reduce_table(measured, scenario.world_size(), runs.backend(),
+                 validate::collective_table(measured, scenario.world_size(), runs.backend(),
                                             "ddpsim validate --workload allreduce; " + runs.describe()));
   }
 }

@@ -51,7 +51,7 @@ void refuse_cluster_keys(const config::Value& root) {
                        "remove it, or compare with measured iterations (--measured FILE)");
 }
 
-// The scenario's all-reduces are NCCL's, or nobody's, and Gloo takes their place: one at a time.
+// The scenario's collectives are NCCL's, or nobody's, and Gloo takes their place: one at a time.
 bool is_replaced_by_gloo(const config::Value& root) {
   auto is = [&](const char* section, std::string_view backend) {
     const auto* value = find(root, section, "backend");
@@ -80,24 +80,26 @@ void refuse_axes(const config::Value& root) {
         throw InputError(
             axis.key_span,
             fmt::format(
-                "'{}' cannot be swept in a real run, whose model, ranks and all-reduces are those there are",
+                "'{}' cannot be swept in a real run, whose model, ranks and collectives are those there are",
                 axis.key),
             fmt::format("remove the axis (--set {}=VALUE does), or compare with measured iterations "
                         "(--measured FILE)",
                         axis.key));
 }
 
-void refuse_sharded(const config::Value& root) {
+// Whose ranks communicate in several groups, or with servers.
+void refuse_strategy(const config::Value& root) {
   const auto* strategy = root.find("strategy");
-  auto is_sharded_name = [&](const auto& one) {
+  auto is_refused = [&](const auto& one) {
     return one.first == strategy->value.scalar &&
-           (is_sharded(one.second) || one.second == Strategy::data_parallel ||
+           (shards_within_groups(one.second) || one.second == Strategy::data_parallel ||
             one.second == Strategy::parameter_server);
   };
-  if (strategy && std::ranges::any_of(kStrategyNames, is_sharded_name))
+  if (strategy && std::ranges::any_of(kStrategyNames, is_refused))
     throw InputError(
         strategy->value.span,
-        fmt::format("validate runs all-reduces for real, and strategy {} does more", strategy->value.scalar),
+        fmt::format("the ranks of a real run are one group, and strategy {} communicates otherwise",
+                    strategy->value.scalar),
         "'ddpsim simulate' predicts it; compare with a measured step by 'ddpsim calibrate --step'");
 }
 
@@ -109,13 +111,15 @@ RealScenario::RealScenario(const ValidateOptions& options)
   config::apply_override(root_, fmt::format("cluster.world_size={}", world_size_));
   refuse_axes(root_);
   refuse_cluster_keys(root_);
-  refuse_sharded(root_);
-  // Buckets and launches do not depend on what all-reduces take, and nothing is predicted from this table:
+  refuse_strategy(root_);
+  // Buckets and launches do not depend on what collectives take, and nothing is predicted from this table:
   // the one that is comes from the calibration.
   TemporaryFolder folder;
   auto placeholder = folder.file("all-reduces.csv");
   write_whole_file(placeholder,
-                   fmt::format("# ddpsim-allreduce: 1\n# world_size: {}\nbytes,time_s\n4,1\n", world_size_));
+                   fmt::format("# ddpsim-allreduce: 1\n# world_size: {}\noperation,bytes,time_s\n"
+                               "all_reduce,4,1\nall_gather,4,1\nreduce_scatter,4,1\n",
+                               world_size_));
   points_ = with_table(placeholder);
   for (const auto& scenario : points_.scenarios) validate::check_can_be_real(scenario);
   if (first().collective_workers > 1 && first().validation.backend != Backend::gloo)
@@ -147,6 +151,15 @@ SweepPlan RealScenario::with_table(const std::string& path, const std::string& t
   auto axes = config::take_sweep_axes(root);
   ScenarioReader reader(file_);
   return expanded(plan_grid(root, axes, reader));
+}
+
+std::vector<Message> RealScenario::messages() const {
+  std::vector<Message> messages;
+  for (const auto& scenario : points_.scenarios) {
+    auto of_point = messages_of(scenario);
+    messages.insert(messages.end(), of_point.begin(), of_point.end());
+  }
+  return messages;
 }
 
 std::string RealScenario::name_of(std::size_t point) const {

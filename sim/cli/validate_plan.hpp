@@ -1,11 +1,11 @@
 #pragma once
-// A scenario as it is run for real: its ranks, and all-reduces whose times come from a table instead of its
-// collectives.
+// A scenario as it is run for real: its ranks, and collectives whose times come from a table.
 #include <string>
 
 #include "validate/harness/step.hpp"
 
 #include "sim/cli/validate.hpp"
+#include "sim/engine/messages.hpp"
 #include "sim/study/sweep_points.hpp"
 
 namespace ddpsim::cli {
@@ -19,13 +19,15 @@ class RealScenario {
   // The points with placeholder times: their buckets are real.
   [[nodiscard]] const SweepPlan& points() const { return points_; }
   [[nodiscard]] const Scenario& first() const { return points_.scenarios.front(); }
-  // The same points with the times of an all-reduce table, and with another recording of the same model where
-  // one is named.
+  // What all points communicate.
+  [[nodiscard]] std::vector<Message> messages() const;
+  // The same points with the times of a table of collectives, and with another recording of the same model
+  // where one is named.
   [[nodiscard]] SweepPlan with_table(const std::string& path, const std::string& trace = {}) const;
   // "ddp.bucket_cap = 25MiB".
   [[nodiscard]] std::string name_of(std::size_t point) const;
   [[nodiscard]] validate::Job job(std::vector<validate::Step> steps) const;
-  // With one all-reduce at a time, whatever the scenario says: what each takes by itself.
+  // With one collective at a time, whatever the scenario says: what each takes by itself.
   [[nodiscard]] validate::Job calibration_job(std::vector<validate::Step> steps) const;
 
  private:

@@ -2,12 +2,14 @@
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
+#include <set>
 
 #include "validate/comparison/calibration.hpp"
 #include "validate/comparison/replay.hpp"
 #include "validate/comparison/training.hpp"
 #include "validate/harness/job_json.hpp"
-#include <fmt/core.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "sim/base/output_file.hpp"
 #include "sim/base/quantity.hpp"
@@ -66,6 +68,15 @@ void require_same_buckets(const ReductionPlan& predicted, const ReductionPlan& t
         "capture a trace with this machine's PyTorch: ddpsim capture");
 }
 
+// "all-gathers", "reduce-scatters"
+std::vector<std::string> operations_of(const std::vector<Message>& messages) {
+  std::set<Operation> operations;
+  for (const auto& message : messages) operations.insert(message.operation);
+  std::vector<std::string> words;
+  for (auto operation : operations) words.push_back(operation_words(operation) + "s");
+  return words;
+}
+
 MeasuredIteration iteration_of(const StepSamples& samples) {
   auto values = values_of(samples.totals);
   MeasuredIteration measured{{}, {}, {}, Seconds(median(values)), {}};
@@ -74,18 +85,18 @@ MeasuredIteration iteration_of(const StepSamples& samples) {
 }
 
 // Adds what only a run knows to the comparison of each point.
-void add_samples(validate::ValidationReport& report, const SweepPlan& plan, const RunResult& run) {
+void add_samples(validate::ValidationReport& report, const std::vector<validate::Step>& steps,
+                 const RunResult& run) {
   for (std::size_t i = 0; i < report.points.size(); ++i) {
     auto& point = report.points[i];
     const auto& samples = run.steps[i];
     point.samples = samples.totals;
     point.settled = samples.settled;
-    bool trains = plan.scenarios[i].validation.compute == RealCompute::model;
-    Seconds zero = trains ? Seconds(0) : validate::backward_start(plan.scenarios[i]);
-    for (std::size_t b = 0; b < samples.collectives.size(); ++b) {
-      const auto& times = samples.collectives[b];
-      point.buckets.push_back(
-          {point.predicted.buckets[b], {times.launch - zero, times.start - zero, times.end - zero}});
+    auto zero = samples.backward_start;
+    auto reductions = validate::reductions_of(steps[i], point.predicted.buckets.size());
+    for (const auto& bucket : point.predicted.buckets) {
+      const auto& times = samples.collectives[reductions[bucket.index]];
+      point.buckets.push_back({bucket, {times.launch - zero, times.start - zero, times.end - zero}});
     }
   }
 }
@@ -100,23 +111,22 @@ class Validation {
         runs_(settings(), scenario_.world_size(), options.one_process, options.quiet()),
         record_(options.out) {}
 
-  // All-reduces of other sizes than the buckets, and, where a model is to be trained, its training without
+  // Collectives of other sizes than the scenario's, and, where a model is to be trained, its training without
   // communication. Then the prediction: it is on disk before any point runs. False on ranks other than rank
   // 0.
   bool predict_from_calibration(SweepResult& predicted) {
-    auto sizes = validate::calibration_sizes(scenario_.points().scenarios);
-    tell(options_, fmt::format("calibrating: all-reduces of {} sizes from {} to {}{}", sizes.size(),
-                               format_bytes(sizes.front()), format_bytes(sizes.back()),
+    auto messages = validate::calibration_messages(scenario_.messages());
+    tell(options_, fmt::format("calibrating: {}{}", validate::describe(messages),
                                trains_ ? ", and training without them" : ""));
-    auto steps = validate::all_reduce_steps(sizes, {1, 6, 10, 0.02, Seconds(4)});
+    auto steps = validate::calibration_steps(messages, scenario_.world_size(), {1, 6, 10, 0.02, Seconds(4)});
     if (trains_) steps.push_back(validate::training_alone_step(options_.sampling()));
     auto calibration = runs_.run(scenario_.calibration_job(std::move(steps)));
     if (!calibration) return false;
     record_.keep("calibration-run.json", validate::write_run_result(*calibration));
-    auto source = fmt::format("ddpsim validate: all-reduces of their own, medians; {}", runs_.describe());
-    auto table = record_.keep("calibration.csv",
-                              validate::all_reduce_table(validate::measured_all_reduces(*calibration, sizes),
-                                                         scenario_.world_size(), runs_.backend(), source));
+    auto source = fmt::format("ddpsim validate: collectives of their own, medians; {}", runs_.describe());
+    auto table = record_.keep(
+        "calibration.csv", validate::collective_table(validate::measured_collectives(*calibration, messages),
+                                                      scenario_.world_size(), runs_.backend(), source));
     auto plan = scenario_.with_table(table, trains_ ? record_.keep("training.csv", calibration->trace) : "");
     for (std::size_t i = 0; i < plan.scenarios.size(); ++i)
       require_same_buckets(plan.scenarios[i].plan, points().scenarios[i].plan);
@@ -128,13 +138,12 @@ class Validation {
   }
 
   std::optional<RunResult> run_points() {
-    std::vector<validate::Step> steps;
     for (std::size_t i = 0; i < points().scenarios.size(); ++i)
-      steps.push_back((trains_ ? validate::training_step : validate::replay_step)(
+      steps_.push_back((trains_ ? validate::training_step : validate::replay_step)(
           points().scenarios[i], scenario_.name_of(i), options_.sampling()));
-    tell(options_, fmt::format("running {} point{} for real: {}", steps.size(), steps.size() == 1 ? "" : "s",
-                               runs_.describe()));
-    auto run = runs_.run(scenario_.job(std::move(steps)));
+    tell(options_, fmt::format("running {} point{} for real: {}", steps_.size(),
+                               steps_.size() == 1 ? "" : "s", runs_.describe()));
+    auto run = runs_.run(scenario_.job(steps_));
     if (run) record_.keep("run.json", validate::write_run_result(*run));
     return run;
   }
@@ -148,11 +157,16 @@ class Validation {
       predicted.measured.back().strategy = strategy_name(point.metrics.strategy);
     }
     auto report = validate::compare(predicted, {settings().iteration_error, settings().regret});
-    add_samples(report, points(), run);
-    report.prediction = fmt::format("all-reduces of other sizes, alone and queued{}, measured before",
-                                    trains_ ? ", and training without communication" : "");
-    report.measurement =
-        fmt::format("{}, {}", runs_.describe(), trains_ ? "the model trained" : "compute replayed");
+    add_samples(report, steps_, run);
+    auto operations = operations_of(scenario_.messages());
+    report.prediction =
+        fmt::format("{} of other sizes, alone and queued{}, measured before", fmt::join(operations, " and "),
+                    trains_ ? ", and training without communication" : "");
+    bool stands_in =
+        runs_.backend() == Backend::gloo && std::ranges::find(operations, "all-gathers") != operations.end();
+    report.measurement = fmt::format(
+        "{}, {}{}", runs_.describe(), trains_ ? "the model trained" : "compute replayed",
+        stands_in ? "; all-gathers and reduce-scatters are rings of Gloo's sends and receives" : "");
     report.environment = run.environment;
     auto sampling = options_.sampling();
     report.environment.emplace_back(
@@ -170,11 +184,8 @@ class Validation {
   bool trains_;
   RealRuns runs_;
   Record record_;
+  std::vector<validate::Step> steps_;  // of the points
 };
-
-}  // namespace
-
-namespace {
 
 // A row that does not name its cap would otherwise be compared with predictions for all of them.
 void refuse_rows_without_cap(const std::string& path, const std::vector<SweepPoint>& points) {

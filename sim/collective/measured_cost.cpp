@@ -6,6 +6,7 @@
 #include <set>
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include "sim/base/check.hpp"
 #include "sim/base/limits.hpp"
@@ -57,6 +58,17 @@ Backend parse_backend(const Located& value) {
   for (auto backend : {Backend::nccl, Backend::gloo})
     if (value.text == backend_name(backend)) return backend;
   throw InputError(value.span, fmt::format("unknown backend '{}'", value.text), "it is nccl or gloo");
+}
+
+Operation parse_operation(const Located& value) {
+  std::vector<std::string> names;
+  for (const auto& [name, operation] : kOperationNames) {
+    if (value.text == name) return operation;
+    names.emplace_back(name);
+  }
+  throw InputError(value.span,
+                   fmt::format("unknown operation '{}'{}", value.text, did_you_mean(value.text, names)),
+                   fmt::format("it is one of {}", fmt::join(names, ", ")));
 }
 
 Pooling parse_pooling(const Located& value) {
@@ -133,67 +145,88 @@ std::vector<MeasuredPoint> MeasuredCost::repaired_points() const {
   return repaired;
 }
 
+bool MeasuredTable::is_replay() const {
+  return std::ranges::any_of(operations, [](const auto& one) { return one.second.cost.is_replay(); });
+}
+
+bool MeasuredTable::grows() const {
+  return std::ranges::all_of(operations, [](const auto& one) { return one.second.cost.grows(); });
+}
+
 std::vector<Note> table_notes(const MeasuredTable& table) {
   constexpr BytesPerSecond kSlowest(30e6), kFastest(3e12);  // Gloo over 500 Mbit/s; beyond any GPU's links
   constexpr Bytes kSmall(65536);
   constexpr Seconds kLongLatency(0.02);
   std::vector<Note> notes;
-  const auto& points = table.cost.points();
-  if (points.size() == 1)
-    notes.push_back(
-        {"table-one-row", fmt::format("the measured table has one row, {}: what any other size takes is a "
-                                      "guess",
-                                      format_bytes(points.front().bytes))});
-  auto say = [&](const MeasuredPoint& point, BytesPerSecond algbw) {
-    notes.push_back(
-        {"table-units",
-         fmt::format("in the measured table {} take {} (algbw {}): are bytes in bytes and "
-                     "time_s in seconds?",
-                     format_bytes(point.bytes), format_seconds(point.measured), format_bandwidth(algbw))});
-  };
-  auto algbw = points.back().bytes / points.back().measured;
-  bool is_slow_start = points.front().bytes <= kSmall && points.front().measured > kLongLatency;
-  if (algbw < kSlowest || algbw > kFastest)
-    say(points.back(), algbw);
-  else if (is_slow_start)
-    say(points.front(), points.front().bytes / points.front().measured);
+  for (const auto& [operation, times] : table.operations) {
+    const auto& points = times.cost.points();
+    // Tables of nothing but all-reduces do not name them.
+    auto of = operation == Operation::all_reduce ? "" : fmt::format(" of {}", operation_name(operation));
+    if (points.size() == 1)
+      notes.push_back({"table-one-row",
+                       fmt::format("the measured table has one row{}, {}: what any other size takes is a "
+                                   "guess",
+                                   of, format_bytes(points.front().bytes))});
+    auto say = [&](const MeasuredPoint& point, BytesPerSecond algbw) {
+      notes.push_back(
+          {"table-units", fmt::format("in the measured table {}{} take {} (algbw {}): are bytes in bytes and "
+                                      "time_s in seconds?",
+                                      format_bytes(point.bytes), of, format_seconds(point.measured),
+                                      format_bandwidth(algbw))});
+    };
+    auto algbw = points.back().bytes / points.back().measured;
+    bool is_slow_start = points.front().bytes <= kSmall && points.front().measured > kLongLatency;
+    if (algbw < kSlowest || algbw > kFastest)
+      say(points.back(), algbw);
+    else if (is_slow_start)
+      say(points.front(), points.front().bytes / points.front().measured);
+  }
   return notes;
 }
 
 MeasuredTable read_measured_table(const std::string& path) {
   CsvTable table = read_csv(path, "an all-reduce table", "ddpsim-allreduce");
   auto header = read_header(table);
-  const std::vector<std::string> known{"bytes", "time_s", "std_s", "queued_s"};
+  const std::vector<std::string> known{"operation", "bytes", "time_s", "std_s", "queued_s"};
   for (const auto& column : table.header)
     if (std::find(known.begin(), known.end(), column.text) == known.end())
       throw InputError(column.span,
                        fmt::format("unknown column '{}'{}", column.text, did_you_mean(column.text, known)),
-                       "the columns are bytes, time_s and optionally std_s and queued_s");
+                       "the columns are bytes, time_s and optionally operation, std_s and queued_s");
   auto bytes_column = table.column("bytes"), time_column = table.column("time_s");
-  auto spread_column = table.find_column("std_s"), queued_column = table.find_column("queued_s");
-  std::vector<MeasuredPoint> points, queued;
+  auto operation_column = table.find_column("operation"), spread_column = table.find_column("std_s"),
+       queued_column = table.find_column("queued_s");
+  struct Points {
+    std::vector<MeasuredPoint> alone, queued;
+  };
+  std::map<Operation, Points> of;
   for (const auto& row : table.rows) {
+    auto& [alone, queued] =
+        of[operation_column ? parse_operation(row[*operation_column]) : Operation::all_reduce];
     const Located& size = row[bytes_column];
     Bytes bytes(positive(size, kLargestByteCount.value()));
     if (std::floor(bytes.value()) != bytes.value())
       throw InputError(size.span, fmt::format("'{}' is not a whole number of bytes", size.text),
                        "is the column in another unit?");
-    if (!points.empty() && bytes <= points.back().bytes)
-      throw InputError(size.span,
-                       fmt::format("{} bytes after {:.0f}", size.text, points.back().bytes.value()),
-                       "sort the rows by bytes, one row a size");
+    if (!alone.empty() && bytes <= alone.back().bytes)
+      throw InputError(size.span, fmt::format("{} bytes after {:.0f}", size.text, alone.back().bytes.value()),
+                       fmt::format("sort the rows{} by bytes, one row a size",
+                                   operation_column ? " of an operation" : ""));
     Seconds time(positive(row[time_column], kLongestTime));
     if (spread_column) parse_number(row[*spread_column], 0, kLongestTime);
-    points.push_back({bytes, time, time});
+    alone.push_back({bytes, time, time});
     if (queued_column && !row[*queued_column].text.empty()) {
       Seconds after(positive(row[*queued_column], kLongestTime));
       queued.push_back({bytes, after, after});
     }
   }
-  if (points.empty()) throw InputError(whole_file(table.source), "has no rows", "is the file cut off?");
-  MeasuredTable measured{
-      MeasuredCost(std::move(points), header.pooling), {}, header.world_size, header.run_set, header.backend};
-  if (!queued.empty()) measured.queued.emplace(std::move(queued), header.pooling);
+  if (of.empty()) throw InputError(whole_file(table.source), "has no rows", "is the file cut off?");
+  MeasuredTable measured{{}, header.world_size, header.run_set, header.backend};
+  for (auto& [operation, points] : of) {
+    OperationTimes times{MeasuredCost(std::move(points.alone), header.pooling)};
+    if (!points.queued.empty()) times.queued.emplace(std::move(points.queued), header.pooling);
+    measured.operations.emplace(operation, std::move(times));
+  }
   return measured;
 }
 

@@ -1,11 +1,13 @@
 #pragma once
-// The time of an all-reduce from a measured table of (bytes, time).
+// The time of a collective from a measured table of (operation, bytes, time).
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "sim/base/csv.hpp"
 #include "sim/base/note.hpp"
+#include "sim/base/operation.hpp"
 #include "sim/base/units.hpp"
 #include "sim/collective/backend.hpp"
 
@@ -46,18 +48,27 @@ class MeasuredCost {
   Pooling pooling_;
 };
 
-// An all-reduce that starts while the lane is free is isolated. One that had to wait for the one before it
+// A collective that starts while the lane is free is isolated. One that had to wait for the one before it
 // costs less or more: its start overlaps the other's end, and links had no pause.
-struct MeasuredTable {
-  MeasuredCost cost;                   // isolated
-  std::optional<MeasuredCost> queued;  // absent, and beyond its largest message: the same
-  int world_size = 0;
-  std::optional<std::string> run_set = std::nullopt;  // what was measured together, on one machine and day
-  std::optional<Backend> backend = std::nullopt;      // who was measured, where the table says it
+struct OperationTimes {
+  MeasuredCost cost;                                  // isolated
+  std::optional<MeasuredCost> queued = std::nullopt;  // absent, and beyond its largest message: the same
 
   [[nodiscard]] Seconds time(Bytes bytes, bool is_queued) const {
     return is_queued && queued && bytes <= queued->points().back().bytes ? (*queued)(bytes) : cost(bytes);
   }
+};
+
+struct MeasuredTable {
+  std::map<Operation, OperationTimes> operations;  // at least one
+  int world_size = 0;
+  std::optional<std::string> run_set = std::nullopt;  // what was measured together, on one machine and day
+  std::optional<Backend> backend = std::nullopt;      // who was measured, where the table says it
+
+  [[nodiscard]] bool has(Operation operation) const { return operations.contains(operation); }
+  [[nodiscard]] const OperationTimes& of(Operation operation) const { return operations.at(operation); }
+  [[nodiscard]] bool is_replay() const;  // MeasuredCost, of any operation
+  [[nodiscard]] bool grows() const;      // of all operations
 };
 
 // What is unlikely about a table: a single row, or times and sizes in other units (codes table-one-row,
@@ -65,8 +76,9 @@ struct MeasuredTable {
 std::vector<Note> table_notes(const MeasuredTable& table);
 
 // Reads an all-reduce table (docs/formats.md): "# ddpsim-allreduce: 1", "# world_size: N", optionally
-// "# backend: nccl", "# pooling: none" and "# run_set: NAME", columns bytes, time_s and optionally std_s and
-// queued_s (empty where it was not measured). Throws InputError with the place and a hint.
+// "# backend: nccl", "# pooling: none" and "# run_set: NAME", columns bytes, time_s and optionally operation
+// (else all are all-reduces), std_s and queued_s (empty where it was not measured). Throws InputError with
+// the place and a hint.
 MeasuredTable read_measured_table(const std::string& path);
 
 }  // namespace ddpsim

@@ -190,9 +190,11 @@ class TableCost : public CollectiveCost {
   TableCost(std::shared_ptr<const MeasuredTable> table, int ranks)
       : table_(std::move(table)), ranks_(static_cast<std::size_t>(ranks)) {}
   CollectiveDuration alone(Operation operation, Bytes bytes) override {
-    if (operation != Operation::all_reduce)
-      return either_way(share_of_all_reduce(operation, ranks_) * table_->time(bytes, false));
-    return {table_->time(bytes, false), table_->time(bytes, true)};
+    if (!table_->has(operation))
+      return either_way(share_of_all_reduce(operation, ranks_) *
+                        table_->of(Operation::all_reduce).time(bytes, false));
+    const auto& times = table_->of(operation);
+    return {times.time(bytes, false), times.time(bytes, true)};
   }
 
  private:

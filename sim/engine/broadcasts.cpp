@@ -8,8 +8,7 @@ namespace ddpsim {
 
 std::optional<Seconds> construction_broadcast(const Scenario& scenario) {
   auto sizes = construction_broadcasts(*scenario.trace, scenario.plan);
-  if (sizes.empty() || (scenario.measured_table && scenario.measured_table->cost.is_replay()))
-    return std::nullopt;
+  if (sizes.empty() || (scenario.measured_table && scenario.measured_table->is_replay())) return std::nullopt;
   Seconds longest;
   for (const auto& [groups, cost] : costs_of(scenario)) {
     Seconds sum;

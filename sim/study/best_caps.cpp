@@ -33,7 +33,7 @@ std::string left_out(const Scenario& scenario) {
       "that several all-reduces run at once");
   add(!scenario.physics.interference.is_off(), "that compute and communication slow one another down");
   add(!scenario.physics.overheads.is_off(), "copies, hooks and launches");
-  add(scenario.measured_table && scenario.measured_table->queued.has_value(),
+  add(scenario.measured_table && scenario.measured_table->of(Operation::all_reduce).queued.has_value(),
       "that an all-reduce takes another time when it had to wait");
   add(scenario.sampled != nullptr, "that ranks vary");
   return fmt::format("{}", fmt::join(all, ", "));

@@ -55,7 +55,7 @@ Seconds time_left(WhatIf& what_if, const Change& change) try {
 
 void explain_parts(std::ostream& out, WhatIf& what_if, const Scenario& scenario,
                    const IterationMetrics& metrics) {
-  if (scenario.measured_table && !scenario.measured_table->cost.grows()) {
+  if (scenario.measured_table && !scenario.measured_table->grows()) {
     out << "  what of it is latency is left out: the table's times fall with size, as in a replay of "
            "recorded ones\n";
     return;

@@ -1,18 +1,20 @@
 #include "sim/study/notes.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "sim/base/quantity.hpp"
+#include "sim/engine/messages.hpp"
 #include "sim/gpu/plausible_compute.hpp"
 #include "sim/report/measured_iterations.hpp"
 
 namespace ddpsim {
 namespace {
 
-void add_repairs(const MeasuredCost& cost, std::vector<Note>& notes) {
+void add_repairs(Operation operation, const MeasuredCost& cost, std::vector<Note>& notes) {
   auto repaired = cost.repaired_points();
   if (repaired.empty()) return;
   std::vector<std::string> changes;
@@ -21,9 +23,9 @@ void add_repairs(const MeasuredCost& cost, std::vector<Note>& notes) {
                                   format_seconds(point.time)));
   notes.push_back(
       {"table-pooled",
-       fmt::format(
-           "{} of {} measured all-reduce times fall with size; they were pooled so that none does: {}",
-           repaired.size(), cost.points().size(), fmt::join(changes, ", "))});
+       fmt::format("{} of {} measured {} times fall with size; they were pooled so that none does: {}",
+                   repaired.size(), cost.points().size(), operation_words(operation),
+                   fmt::join(changes, ", "))});
 }
 
 // Messages that a table says nothing about: their times are extrapolated (docs/model.md).
@@ -37,7 +39,7 @@ struct Outside {
     beyond += bytes > cost.points().back().bytes;
     far += bytes > 2 * cost.points().back().bytes || 2 * bytes < cost.points().front().bytes;
   }
-  void add(const MeasuredCost& cost, std::vector<Note>& notes) const {
+  void add(Operation operation, const MeasuredCost& cost, std::vector<Note>& notes) const {
     if (below + beyond == 0) return;
     auto far_out =
         far == 0 ? std::string()
@@ -45,8 +47,8 @@ struct Outside {
     notes.push_back({far == 0 ? "table-extrapolated" : "table-far-extrapolated",
                      fmt::format("of {} {} {} are smaller and {} larger than all of the table's "
                                  "messages ({} to {}): extrapolated{}",
-                                 all, with_broadcasts ? "collectives" : "all-reduces", below, beyond,
-                                 format_bytes(cost.points().front().bytes),
+                                 all, with_broadcasts ? "collectives" : operation_words(operation) + "s",
+                                 below, beyond, format_bytes(cost.points().front().bytes),
                                  format_bytes(cost.points().back().bytes), far_out)});
   }
 };
@@ -121,26 +123,33 @@ void add_other_gpu(std::span<const Scenario> scenarios, std::vector<Note>& notes
 }
 
 void add_table_use(std::span<const ScenarioVariant> variants, std::vector<Note>& notes) {
-  std::vector<std::pair<const MeasuredCost*, Outside>> tables;  // in order of appearance
+  struct Use {
+    const MeasuredTable* table;
+    std::map<Operation, Outside> outside = {};
+  };
+  std::vector<Use> uses;  // in order of appearance
   for (const auto& variant : variants) {
-    const auto& measured = variant.base->measured_table;
+    const auto* measured = variant.base->measured_table.get();
     if (!measured) continue;
-    const auto* cost = &measured->cost;
-    auto table =
-        std::find_if(tables.begin(), tables.end(), [&](const auto& known) { return known.first == cost; });
-    if (table == tables.end()) {
-      add_repairs(*cost, notes);
-      if (const auto& queued = measured->queued) add_repairs(*queued, notes);
-      table = tables.insert(table, {cost, {}});
+    auto use = std::ranges::find(uses, measured, &Use::table);
+    if (use == uses.end()) {
+      for (const auto& [operation, times] : measured->operations) {
+        add_repairs(operation, times.cost, notes);
+        if (times.queued) add_repairs(operation, *times.queued, notes);
+      }
+      use = uses.insert(use, {measured});
     }
-    auto plan = variant.scenario().plan;
-    for (auto bytes : all_reduces_of(plan)) table->second.count(bytes, *cost);
-    for (auto bytes : plan.buffer_broadcasts) {
-      table->second.count(bytes, *cost);
-      table->second.with_broadcasts = true;
+    for (const auto& [operation, bytes] : messages_of(variant.scenario())) {
+      bool is_read = measured->has(operation);
+      auto read_as = is_read ? operation : Operation::all_reduce;
+      auto& outside = use->outside[read_as];
+      outside.count(bytes, measured->of(read_as).cost);
+      outside.with_broadcasts = outside.with_broadcasts || !is_read;
     }
   }
-  for (const auto& [cost, outside] : tables) outside.add(*cost, notes);
+  for (const auto& use : uses)
+    for (const auto& [operation, outside] : use.outside)
+      outside.add(operation, use.table->of(operation).cost, notes);
 }
 
 // Each code once, with the text of the first scenario that has it.

@@ -57,7 +57,7 @@ void settle_broadcasts(Scenario& scenario) {
                       "strategy {} does not",
                       strategy_name(plan.strategy)));
   } else if (!plan.buffer_broadcasts.empty() && scenario.measured_table &&
-             scenario.measured_table->cost.is_replay()) {
+             scenario.measured_table->is_replay()) {
     plan.buffer_broadcasts.clear();
     say("buffers-left-out",
         "the measured table holds all-reduces of one run, each by itself: what a broadcast of the model's "

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include "sim/base/quantity.hpp"
+#include "sim/program/communicators.hpp"
 #include "sim/text/plausibility.hpp"
 #include "sim/text/scenario_reader.hpp"
 #include "sim/text/server_plans.hpp"
@@ -73,6 +74,30 @@ const char* section_of(Strategy strategy) {
 const Value* find_section(const Value& root, const char* name) {
   const auto* section = root.find(name);
   return section ? &section->value : nullptr;
+}
+
+// Its ranks are one communicator, which does one thing at a time.
+void check_measured(Strategy strategy, const FsdpOptions& fsdp, const MeasuredTable& table,
+                    const SourceSpan& place) {
+  const char* hint = "use another algorithm than measured";
+  if (strategy == Strategy::data_parallel || strategy == Strategy::parameter_server ||
+      shards_within_groups(strategy))
+    throw InputError(place,
+                     fmt::format("a measured table is of all ranks together, and strategy {} communicates "
+                                 "otherwise",
+                                 strategy_name(strategy)),
+                     hint);
+  auto uses = communicators_of(strategy, fsdp);
+  if (uses.size() > 1)
+    throw InputError(place, "a measured table says nothing of two collectives at once",
+                     "remove fsdp.communicators, or use another algorithm than measured");
+  for (auto operation : uses.front().operations)
+    if (!table.has(operation))
+      throw InputError(place,
+                       fmt::format("strategy {} does {}s, and the measured table has none",
+                                   strategy_name(strategy), operation_words(operation)),
+                       fmt::format("add rows of operation {}, or use another algorithm than measured",
+                                   operation_name(operation)));
 }
 
 // They are read all the same: mistakes are found whatever the strategy is.
@@ -253,17 +278,15 @@ void ScenarioReader::read_strategy(const Value& root, Strategy strategy, const F
         groups->value.span, "every GPU would compute the whole model",
         "tensor-parallel groups take the trace of one shard; of a model they are not simulated yet");
   check_unused_sections(root, strategy, scenario.notes);
+  if (scenario.measured_table)
+    check_measured(strategy, fsdp, *scenario.measured_table,
+                   root.find(root.find("strategy") ? "strategy" : "collective")->value.span);
   if (!section_of(strategy)) {
     scenario.plan = make_plan_at(root, *scenario.trace, strategy, options);
     return;
   }
   const auto& place = root.find("strategy")->value.span;
   note_unused_ddp_keys(root, strategy, scenario.notes);
-  if (scenario.measured_table)
-    throw InputError(place,
-                     fmt::format("a measured table knows all-reduces only, and strategy {} does more",
-                                 strategy_name(strategy)),
-                     "use another algorithm than measured");
   if (!options.unused_parameters.empty())
     throw InputError(place, "unused parameters are DistributedDataParallel's",
                      "remove workload.unused_parameters");

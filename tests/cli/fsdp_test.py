@@ -236,11 +236,10 @@ class HybridTest(FsdpTest):
 
 
 class RefusedTest(FsdpTest):
-    def test_validate_runs_all_reduces(self):
-        done = self.fails(2, "validate", "configs/testbed-8.yaml", "--set", "strategy=fsdp")
-        self.assertIn("strategy fsdp does more", done.stderr)
-        for strategy in ("data_parallel", "parameter_server"):
-            self.assertIn(f"strategy {strategy} does more", self.fails(2, "validate", "m.yaml", "--set", f"strategy={strategy}").stderr)
+    def test_validate_has_one_group_of_ranks(self):
+        for strategy in ("hsdp", "hsdp1", "data_parallel", "parameter_server"):
+            self.assertIn(f"one group, and strategy {strategy} communicates otherwise",
+                          self.fails(2, "validate", "m.yaml", "--set", f"strategy={strategy}").stderr)
 
     def test_what_is_left_out_is_said(self):
         for sets, says in [

@@ -188,6 +188,72 @@ class GlooTest(ValidateCliTest):
         self.assertGreater(point["predicted"]["iteration_s"], 0.15)
 
 
+class ShardedTest(ValidateCliTest):
+    """Programs that gather and scatter, two and three ranks on loopback: every rank checks what it is given. An embedding of 1 MiB and three
+    blocks of 1 MiB, each ready 10 ms after the one before; 20 ms forward, 5 ms for the optimizer, of which a rank has its share."""
+
+    def setUp(self):
+        super().setUp()
+        names = ["h.2.weight", "h.1.weight", "h.0.weight", "embedding.weight"]
+        self.trace = cli.trace_text([(name, cli.MIB // 4, (k + 1) * 0.01) for k, name in enumerate(names)], forward="20ms", optimizer="5ms")
+
+    def test_every_strategy(self):
+        self.scenario(self.trace, sweep="{strategy: [fsdp, fsdp1, zero1, zero2, zero3, megatron]}", zero="{overlap_comm: true, reduce_bucket_size: 262144}")
+        done = self.ok("validate", "scenario.yaml", "--json", "r.json", "--out", "kept", "--repetitions", "4", "--buckets")
+        self.assertIn("all-gathers and reduce-scatters are rings of Gloo's sends and receives", done.stdout)
+        self.assertIn("predicted from all-reduces and all-gathers and reduce-scatters of other sizes", done.stdout)
+        points = {point["axes"]["strategy"]: point for point in self.read_json("r.json")["points"]}
+        self.assertEqual(len(points), 6)
+        for strategy, point in points.items():
+            with self.subTest(strategy):
+                self.assertGreater(min(point["measured"]["samples_s"]), 0.0625)
+                self.assertLess(abs(point["relative_error"]), 0.5, "the machine may be busy")
+                self.assertGreaterEqual(len(point["buckets"]), 4 if strategy != "megatron" else 1)
+                for bucket in point["buckets"]:
+                    times = bucket["measured"]
+                    self.assertLessEqual(times["launch_s"], times["start_s"])
+                    self.assertLess(times["start_s"], times["end_s"])
+                    self.assertGreater(times["launch_s"], bucket["predicted"]["ready_s"] - 0.005)
+        rows = list(csv.DictReader(line for line in self.read("kept/calibration.csv").decode().splitlines() if not line.startswith("#")))
+        self.assertEqual({row["operation"] for row in rows}, {"all_reduce", "all_gather", "reduce_scatter"})
+        frozen = self.read_json("kept/prediction.json")["points"]
+        again = self.ok("simulate", "scenario.yaml", "--set", "collective={backend: gloo, workers: 1, algorithm: measured, measured: kept/calibration.csv}",
+                        "--set", "strategy=fsdp", "--json", "-", "--quiet")
+        self.assertIn(str(frozen[0]["iteration_s"]), again.stdout, "anybody can repeat the prediction")
+
+    def test_parts_of_three_ranks_accumulation_and_a_straggler(self):
+        """A third of a gradient is no whole element. Two micro-batches of 20 + 40 ms on one rank in 1.5 times as long: 180 ms."""
+        self.scenario(self.trace, strategy="fsdp", ddp="{accumulation_steps: 2}", fsdp="{reshard_last: true}", collective="{backend: gloo, workers: 2}")
+        self.ok("validate", "scenario.yaml", "--ranks", "3", "--json", "r.json", "--repetitions", "2",
+                "--set", "workload.stragglers=[{rank: 1, slowdown: 1.5}]")
+        point = self.read_json("r.json")["points"][0]
+        self.assertGreater(point["measured"]["iteration_s"], 0.18)
+        self.assertGreater(point["predicted"]["iteration_s"], 0.18)
+        self.assertEqual([bucket["index"] for bucket in point["buckets"]], [0, 1, 2, 3])
+
+    def test_a_gather_runs_beside_the_passes_before_it(self):
+        """On a link of 100 Mbit/s a block takes 43 ms to gather by two ranks, as its forward pass does. Gathered before each pass and never
+        beside it, four blocks would take 86 ms longer than predicted."""
+        if os.geteuid() != 0:
+            self.skipTest("needs root")
+        self.scenario(cli.trace_text([(f"h.{3 - k}.weight", cli.MIB // 4, (k + 1) * 0.043) for k in range(4)], forward="172ms"), strategy="fsdp",
+                      fsdp="{reshard_last: true}", validation="{testbed: {rate: 100Mbps}}")
+        self.ok("validate", "scenario.yaml", "--json", "r.json", "--repetitions", "4")
+        point = self.read_json("r.json")["points"][0]
+        self.assertLess(abs(point["relative_error"]), 0.15)
+
+    def test_what_no_real_run_does(self):
+        self.scenario(self.trace, strategy="fsdp")
+        for sets, says in [
+                (["fsdp.communicators=2"], "a measured table says nothing of two collectives at once"),
+                (["fsdp.cpu_offload=true", "host.copy_bandwidth=10GB/s"], "a real run offloads nothing to a host"),
+                (["strategy=zero2", "zero.offload_optimizer=true", "host.copy_bandwidth=10GB/s"], "a real run offloads nothing to a host"),
+                (["validation.compute=model"], "compute: model trains no fsdp"),
+                (["sweep.strategy=[fsdp, hsdp]"], "strategy hsdp communicates otherwise")]:
+            with self.subTest(says):
+                self.assertIn(says, self.fails(2, "validate", "scenario.yaml", *cli.set_arguments(sets)).stderr)
+
+
 class ModelTest(ValidateCliTest):
     """A real GPT-2. In each run the ranks check that reduced gradients are the average and parameters equal at the end."""
 

@@ -28,6 +28,10 @@ std::string row_error(const std::string& rows) {
   return error_of(kHeader + rows);
 }
 
+const OperationTimes& times_of(const MeasuredTable& table) {
+  return table.of(Operation::all_reduce);
+}
+
 TEST(MeasuredTable, HeaderAndRows) {
   auto table = read(
       "# ddpsim-allreduce: 1\n"
@@ -39,10 +43,10 @@ TEST(MeasuredTable, HeaderAndRows) {
       "4,0.0029,0.0001\n"
       "1e6,0.003,0\n");
   EXPECT_EQ(table.world_size, 8);
-  ASSERT_EQ(table.cost.points().size(), 2U);
-  EXPECT_EQ(table.cost.points()[1].bytes, Bytes(1'000'000));
-  EXPECT_EQ(table.cost.points()[1].measured, Seconds(0.003));
-  EXPECT_EQ(table.cost(Bytes(4)), Seconds(0.0029));
+  ASSERT_EQ(times_of(table).cost.points().size(), 2U);
+  EXPECT_EQ(times_of(table).cost.points()[1].bytes, Bytes(1'000'000));
+  EXPECT_EQ(times_of(table).cost.points()[1].measured, Seconds(0.003));
+  EXPECT_EQ(times_of(table).cost(Bytes(4)), Seconds(0.0029));
 }
 
 std::vector<std::string> notes(const std::string& rows) {
@@ -72,21 +76,21 @@ TEST(MeasuredTable, NotesOnUnlikelyOnes) {
 
 TEST(MeasuredTable, ColumnsInAnyOrder) {
   auto table = read(std::string(kHeader) + "time_s,bytes\n0.25,4\n");
-  EXPECT_EQ(table.cost(Bytes(4)), Seconds(0.25));
+  EXPECT_EQ(times_of(table).cost(Bytes(4)), Seconds(0.25));
 }
 
 // 2 s and 1 s become sqrt(2) s each, unless the file says that they stay: then 1.5 s half-way, and no more
 // than the first time below it.
 TEST(MeasuredTable, TimesThatFallStayWhereTheFileSaysSo) {
   auto pooled = read(std::string(kHeader) + "# pooling: monotone\nbytes,time_s\n100,2\n200,1\n");
-  EXPECT_DOUBLE_EQ(pooled.cost(Bytes(100)).value(), std::sqrt(2));
-  EXPECT_DOUBLE_EQ(pooled.cost(Bytes(200)).value(), std::sqrt(2));
+  EXPECT_DOUBLE_EQ(times_of(pooled).cost(Bytes(100)).value(), std::sqrt(2));
+  EXPECT_DOUBLE_EQ(times_of(pooled).cost(Bytes(200)).value(), std::sqrt(2));
   auto kept = read(std::string(kHeader) + "# pooling: none\nbytes,time_s\n100,2\n200,1\n");
-  EXPECT_EQ(kept.cost(Bytes(100)), Seconds(2));
-  EXPECT_EQ(kept.cost(Bytes(150)), Seconds(1.5));
-  EXPECT_EQ(kept.cost(Bytes(200)), Seconds(1));
-  EXPECT_EQ(kept.cost(Bytes(50)), Seconds(2));
-  EXPECT_TRUE(kept.cost.repaired_points().empty());
+  EXPECT_EQ(times_of(kept).cost(Bytes(100)), Seconds(2));
+  EXPECT_EQ(times_of(kept).cost(Bytes(150)), Seconds(1.5));
+  EXPECT_EQ(times_of(kept).cost(Bytes(200)), Seconds(1));
+  EXPECT_EQ(times_of(kept).cost(Bytes(50)), Seconds(2));
+  EXPECT_TRUE(times_of(kept).cost.repaired_points().empty());
 }
 
 TEST(MeasuredTable, WhatWasMeasuredTogether) {
@@ -101,25 +105,43 @@ TEST(MeasuredTable, WhoWasMeasured) {
   EXPECT_FALSE(read(std::string(kHeader) + "bytes,time_s\n100,2\n").backend);
 }
 
+TEST(MeasuredTable, SeveralOperations) {
+  auto table = read(std::string(kHeader) +
+                    "operation,bytes,time_s,queued_s\n"
+                    "reduce_scatter,100,3,2\nall_gather,50,1,\nreduce_scatter,200,5,4\n");
+  EXPECT_FALSE(table.has(Operation::all_reduce));
+  ASSERT_EQ(table.operations.size(), 2U);
+  const auto& gathers = table.of(Operation::all_gather);
+  EXPECT_EQ(gathers.time(Bytes(50), true), Seconds(1));
+  EXPECT_FALSE(gathers.queued);
+  const auto& scatters = table.of(Operation::reduce_scatter);
+  EXPECT_EQ(scatters.time(Bytes(150), false), Seconds(4));
+  EXPECT_EQ(scatters.time(Bytes(150), true), Seconds(3));
+  std::vector<std::string> texts;
+  for (const auto& note : table_notes(table)) texts.push_back(note.text);
+  EXPECT_EQ(texts.front(),
+            "the measured table has one row of all_gather, 50 B: what any other size takes is a guess");
+}
+
 // Queued 3 s at 100 B and 5 s at 300 B: 4 s half-way, where nothing was measured. Alone it is 7 s there.
 TEST(MeasuredTable, QueuedTimes) {
   auto table = read(std::string(kHeader) + "bytes,queued_s,time_s\n100,3,6\n200,,7\n300,5,9\n");
-  ASSERT_TRUE(table.queued);
-  EXPECT_EQ(table.queued->points().size(), 2U);
-  EXPECT_EQ(table.time(Bytes(100), true), Seconds(3));
-  EXPECT_EQ(table.time(Bytes(200), true), Seconds(4));
-  EXPECT_EQ(table.time(Bytes(300), true), Seconds(5));
-  EXPECT_EQ(table.time(Bytes(100), false), Seconds(6));
-  EXPECT_EQ(table.time(Bytes(200), false), Seconds(7));
+  ASSERT_TRUE(times_of(table).queued);
+  EXPECT_EQ(times_of(table).queued->points().size(), 2U);
+  EXPECT_EQ(times_of(table).time(Bytes(100), true), Seconds(3));
+  EXPECT_EQ(times_of(table).time(Bytes(200), true), Seconds(4));
+  EXPECT_EQ(times_of(table).time(Bytes(300), true), Seconds(5));
+  EXPECT_EQ(times_of(table).time(Bytes(100), false), Seconds(6));
+  EXPECT_EQ(times_of(table).time(Bytes(200), false), Seconds(7));
 }
 
 // Then a queued one takes what one alone takes.
 TEST(MeasuredTable, NoQueuedTimes) {
   for (const char* rows : {"bytes,time_s\n100,6\n200,8\n", "bytes,time_s,queued_s\n100,6,\n200,8,\n"}) {
     auto table = read(std::string(kHeader) + rows);
-    EXPECT_FALSE(table.queued);
-    EXPECT_EQ(table.time(Bytes(150), true), Seconds(7));
-    EXPECT_EQ(table.time(Bytes(150), false), Seconds(7));
+    EXPECT_FALSE(times_of(table).queued);
+    EXPECT_EQ(times_of(table).time(Bytes(150), true), Seconds(7));
+    EXPECT_EQ(times_of(table).time(Bytes(150), false), Seconds(7));
   }
 }
 
@@ -127,12 +149,12 @@ TEST(MeasuredTable, NoQueuedTimes) {
 TEST(MeasuredTable, QueuedTimesThatFallArePooled) {
   const std::string rows = "bytes,time_s,queued_s\n100,3,2\n200,4,1\n";
   auto pooled = read(kHeader + rows);
-  EXPECT_DOUBLE_EQ(pooled.time(Bytes(100), true).value(), std::sqrt(2));
-  EXPECT_DOUBLE_EQ(pooled.time(Bytes(200), true).value(), std::sqrt(2));
-  EXPECT_EQ(pooled.time(Bytes(100), false), Seconds(3));
+  EXPECT_DOUBLE_EQ(times_of(pooled).time(Bytes(100), true).value(), std::sqrt(2));
+  EXPECT_DOUBLE_EQ(times_of(pooled).time(Bytes(200), true).value(), std::sqrt(2));
+  EXPECT_EQ(times_of(pooled).time(Bytes(100), false), Seconds(3));
   auto kept = read(std::string(kHeader) + "# pooling: none\n" + rows);
-  EXPECT_EQ(kept.time(Bytes(100), true), Seconds(2));
-  EXPECT_EQ(kept.time(Bytes(200), true), Seconds(1));
+  EXPECT_EQ(times_of(kept).time(Bytes(100), true), Seconds(2));
+  EXPECT_EQ(times_of(kept).time(Bytes(200), true), Seconds(1));
 }
 
 // The recorded table: at 104,794,880 B 17.479 ms and at twice as much 14.473 ms become
@@ -140,11 +162,11 @@ TEST(MeasuredTable, QueuedTimesThatFallArePooled) {
 TEST(MeasuredTable, TheRecordedOne) {
   auto table = read_measured_table(DDPSIM_SOURCE_DIR "/traces/allreduce-8xa100.csv");
   EXPECT_EQ(table.world_size, 8);
-  EXPECT_EQ(table.cost.points().size(), 19U);
-  EXPECT_EQ(table.cost(Bytes(26198720)), Seconds(0.006521));
-  EXPECT_NEAR(table.cost(Bytes(104794880)).value(), 0.01590514, 1e-8);
-  EXPECT_EQ(table.cost(Bytes(104794880)), table.cost(Bytes(209589760)));
-  EXPECT_EQ(table.cost(Bytes(6706872320)), Seconds(0.447628));
+  EXPECT_EQ(times_of(table).cost.points().size(), 19U);
+  EXPECT_EQ(times_of(table).cost(Bytes(26198720)), Seconds(0.006521));
+  EXPECT_NEAR(times_of(table).cost(Bytes(104794880)).value(), 0.01590514, 1e-8);
+  EXPECT_EQ(times_of(table).cost(Bytes(104794880)), times_of(table).cost(Bytes(209589760)));
+  EXPECT_EQ(times_of(table).cost(Bytes(6706872320)), Seconds(0.447628));
 }
 
 TEST(MeasuredTableErrors, MissingFile) {
@@ -217,7 +239,7 @@ TEST(MeasuredTableErrors, UnknownColumn) {
             "t.csv:3:7: error: unknown column 'time'; did you mean 'time_s'?\n"
             "  3 | bytes,time,std_s\n"
             "    |       ^~~~\n"
-            "hint: the columns are bytes, time_s and optionally std_s and queued_s");
+            "hint: the columns are bytes, time_s and optionally operation, std_s and queued_s");
 }
 
 TEST(MeasuredTableErrors, MissingColumn) {
@@ -342,7 +364,7 @@ TEST(MeasuredTableErrors, MisspeltQueuedTimes) {
             "t.csv:3:14: error: unknown column 'queue_s'; did you mean 'queued_s'?\n"
             "  3 | bytes,time_s,queue_s\n"
             "    |              ^~~~~~~\n"
-            "hint: the columns are bytes, time_s and optionally std_s and queued_s");
+            "hint: the columns are bytes, time_s and optionally operation, std_s and queued_s");
 }
 
 }  // namespace

@@ -73,8 +73,8 @@ TEST(Broadcasts, OverRings) {
 TEST(Broadcasts, FromAMeasuredTable) {
   auto scenario = two_ranks();
   scenario.communication = nullptr;
-  scenario.measured_table = std::make_shared<const MeasuredTable>(
-      MeasuredTable{MeasuredCost({{Bytes(1e6), Seconds(0.01), Seconds(0.01)}}), {}, 2});
+  scenario.measured_table = std::make_shared<const MeasuredTable>(MeasuredTable{
+      {{Operation::all_reduce, {MeasuredCost({{Bytes(1e6), Seconds(0.01), Seconds(0.01)}})}}}, 2});
   EXPECT_DOUBLE_EQ(broadcast_time(scenario, Bytes(1e6)).value(), 0.01);
   scenario.groups.front().ranks = 4;  // 4 of 6 steps
   EXPECT_DOUBLE_EQ(broadcast_time(scenario, Bytes(1e6)).value(), 0.01 * 4 / 6);
@@ -97,8 +97,9 @@ TEST(Broadcasts, UnderNcclsModel) {
 TEST(Broadcasts, LeftOutOfAReplay) {
   auto scenario = two_ranks(with_buffers({Bytes(1e6)}));
   scenario.communication = nullptr;
-  scenario.measured_table = std::make_shared<const MeasuredTable>(
-      MeasuredTable{MeasuredCost({{Bytes(1e6), Seconds(0.01), Seconds(0.01)}}, Pooling::none), {}, 2});
+  scenario.measured_table = std::make_shared<const MeasuredTable>(MeasuredTable{
+      {{Operation::all_reduce, {MeasuredCost({{Bytes(1e6), Seconds(0.01), Seconds(0.01)}}, Pooling::none)}}},
+      2});
   settle_broadcasts(scenario);
   EXPECT_TRUE(scenario.plan.buffer_broadcasts.empty());
   ASSERT_EQ(scenario.notes.size(), 1U);

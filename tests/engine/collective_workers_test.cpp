@@ -15,7 +15,8 @@ Scenario with_workers(const std::vector<double>& ready_ms, double latency_ms, in
   Seconds latency(latency_ms * 1e-3);
   MeasuredCost cost({{Bytes(1), latency + Seconds(1e-8), latency + Seconds(1e-8)},
                      {Bytes(1e6), latency + Seconds(1e-2), latency + Seconds(1e-2)}});
-  scenario.measured_table = std::make_shared<const MeasuredTable>(MeasuredTable{cost, std::nullopt, 2});
+  scenario.measured_table =
+      std::make_shared<const MeasuredTable>(MeasuredTable{{{Operation::all_reduce, {cost}}}, 2});
   scenario.fidelity = Fidelity::closed_form;
   scenario.collective_workers = workers;
   return scenario;
@@ -66,7 +67,7 @@ TEST(CollectiveWorkers, TheOthersWait) {
 TEST(CollectiveWorkers, WhatHadToWaitTakesItsQueuedTime) {
   auto scenario = with_workers({10, 10, 10, 60}, 0, 2);
   auto table = *scenario.measured_table;
-  table.queued =
+  table.operations.at(Operation::all_reduce).queued =
       MeasuredCost({{Bytes(1), Seconds(1e-8), Seconds(1e-8)}, {Bytes(1e6), Seconds(5e-3), Seconds(5e-3)}});
   scenario.measured_table = std::make_shared<const MeasuredTable>(table);
   auto m = metrics(scenario);
@@ -122,9 +123,10 @@ TEST(CollectiveWorkersProperties, WithoutLatencyTheLastEndStays) {
     scenario.physics.overheads = {};
     scenario.communication = nullptr;
     scenario.measured_table = std::make_shared<const MeasuredTable>(
-        MeasuredTable{MeasuredCost({{Bytes(1e6), Seconds(1e-3), Seconds(1e-3)},
-                                    {Bytes(2e6), Seconds(2e-3), Seconds(2e-3)}}),
-                      std::nullopt, 2});
+        MeasuredTable{{{Operation::all_reduce,
+                        {MeasuredCost({{Bytes(1e6), Seconds(1e-3), Seconds(1e-3)},
+                                       {Bytes(2e6), Seconds(2e-3), Seconds(2e-3)}})}}},
+                      2});
     auto one = closed_form(scenario).last_to_finish().duration();
     scenario.collective_workers = scenario.plan.strategy == Strategy::naive ? 1 : 3;
     auto three = closed_form(scenario).last_to_finish().duration();

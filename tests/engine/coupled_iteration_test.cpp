@@ -17,7 +17,8 @@ Scenario with_times(LayerTrace trace, Strategy strategy, const DdpOptions& optio
   Seconds time(milliseconds * 1e-3);
   // Half as many bytes take as long: the line between the two is flat.
   MeasuredCost cost({{Bytes(4), time, time}, {Bytes(1e9), time, time}});
-  scenario.measured_table = std::make_shared<const MeasuredTable>(MeasuredTable{cost, std::nullopt, 2});
+  scenario.measured_table =
+      std::make_shared<const MeasuredTable>(MeasuredTable{{{Operation::all_reduce, {cost}}}, 2});
   scenario.fidelity = Fidelity::closed_form;
   scenario.physics = physics;
   return scenario;

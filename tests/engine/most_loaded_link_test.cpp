@@ -30,7 +30,7 @@ TEST(MostLoadedLink, OfARing) {
 TEST(MostLoadedLink, NeedsLinks) {
   auto scenario = base_scenario(four_megabytes(), Strategy::ddp, cap(Bytes(1e6)), 2);
   scenario.measured_table = std::make_shared<const MeasuredTable>(
-      MeasuredTable{MeasuredCost({{Bytes(1e6), Seconds(1), Seconds(1)}}), {}, 2});
+      MeasuredTable{{{Operation::all_reduce, {MeasuredCost({{Bytes(1e6), Seconds(1), Seconds(1)}})}}}, 2});
   EXPECT_FALSE(most_loaded_link(scenario));
 }
 

@@ -19,7 +19,7 @@ MeasuredCost cost_of(const std::vector<double>& seconds) {
 
 // 400, 800 and 1200 B take 4, 5 and 6 s alone, 1, 2 and 3 s behind another one.
 MeasuredTable both_costs() {
-  return {cost_of({4, 5, 6}), cost_of({1, 2, 3}), 8};
+  return {{{Operation::all_reduce, {cost_of({4, 5, 6}), cost_of({1, 2, 3})}}}, 8};
 }
 
 // Of gradients of 400, 800 and 1200 B that are ready at these seconds.
@@ -44,7 +44,7 @@ TEST(QueuedCosts, TheSecondIsQueuedTheThirdIsNot) {
 }
 
 TEST(QueuedCosts, WithoutThemAllAreAlone) {
-  EXPECT_EQ(spans_of({1, 2, 10}, Strategy::overlap, {cost_of({4, 5, 6}), {}, 8}),
+  EXPECT_EQ(spans_of({1, 2, 10}, Strategy::overlap, {{{Operation::all_reduce, {cost_of({4, 5, 6}), {}}}}, 8}),
             (Spans{{1, 5}, {5, 10}, {10, 16}}));
 }
 

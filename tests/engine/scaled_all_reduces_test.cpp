@@ -21,7 +21,8 @@ Scenario of_a_table() {
     }
     return MeasuredCost(points);
   };
-  scenario.measured_table = std::make_shared<const MeasuredTable>(MeasuredTable{line(1), line(0.5), 2});
+  scenario.measured_table = std::make_shared<const MeasuredTable>(
+      MeasuredTable{{{Operation::all_reduce, {line(1), line(0.5)}}}, 2});
   return scenario;
 }
 
@@ -29,7 +30,7 @@ std::vector<double> milliseconds(const Scenario& scenario) {
   std::vector<double> all;
   for (Bytes bytes : {kOneMB, kTwoMB})
     for (bool is_queued : {false, true})
-      all.push_back(1e3 * scenario.measured_table->time(bytes, is_queued).value());
+      all.push_back(1e3 * scenario.measured_table->of(Operation::all_reduce).time(bytes, is_queued).value());
   return all;
 }
 

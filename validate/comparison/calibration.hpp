@@ -1,5 +1,5 @@
 #pragma once
-// All-reduces of their own, measured before a scenario is run, from which its times are predicted.
+// Collectives of their own, measured before a scenario is run, from which its times are predicted.
 #include <optional>
 #include <string>
 #include <vector>
@@ -7,37 +7,40 @@
 #include "validate/harness/step.hpp"
 
 #include "sim/collective/backend.hpp"
-#include "sim/engine/scenario.hpp"
+#include "sim/engine/messages.hpp"
 
 namespace ddpsim::validate {
 
 // One size, alone and, where it was measured, behind another one.
-struct MeasuredAllReduce {
-  Bytes bytes;
+struct MeasuredCollective {
+  Message message;
   Seconds time;                   // median
   std::optional<Seconds> spread;  // standard deviation
   std::optional<Seconds> queued;
 
-  [[nodiscard]] BytesPerSecond algbw() const { return bytes / time; }
-  // As nccl-tests defines it (doc/PERFORMANCE.md): algbw x 2(n-1)/n.
+  [[nodiscard]] BytesPerSecond algbw() const { return message.bytes / time; }
   [[nodiscard]] BytesPerSecond busbw(int world_size) const {
-    return algbw() * (2.0 * (world_size - 1) / world_size);
+    return algbw() * busbw_factor(message.operation, world_size);
   }
 };
 
-// From 1 KiB, or below the smallest bucket, to beyond the largest, each twice the one before. None is
-// within 2 % of a bucket of these scenarios: a prediction has to interpolate. (Nothing is below a bucket of
-// four bytes.)
-std::vector<Bytes> calibration_sizes(const std::vector<Scenario>& scenarios);
+// Of each operation: from 1 KiB, or below the smallest message, to beyond the largest, each twice the one
+// before. None is within 2 % of a message of these: a prediction has to interpolate. (Nothing is below a
+// message of four bytes.)
+std::vector<Message> calibration_messages(const std::vector<Message>& wanted);
+// "all-gathers of 12 sizes from 1 KiB to 3 MiB"
+std::string describe(const std::vector<Message>& messages);
 
-// Two steps a size: one all-reduce, and several launched at once (none beyond 32 MiB, where it makes no
+// Two steps a message: one collective, and several launched at once (none beyond 32 MiB, where it makes no
 // difference).
-std::vector<Step> all_reduce_steps(const std::vector<Bytes>& sizes, const Sampling& sampling);
+std::vector<Step> calibration_steps(const std::vector<Message>& messages, int ranks,
+                                    const Sampling& sampling);
 // What they took. A queued one takes what each beyond the first adds to the step.
-std::vector<MeasuredAllReduce> measured_all_reduces(const RunResult& result, const std::vector<Bytes>& sizes);
+std::vector<MeasuredCollective> measured_collectives(const RunResult& result,
+                                                     const std::vector<Message>& messages);
 
 // As an all-reduce table (docs/formats.md).
-std::string all_reduce_table(const std::vector<MeasuredAllReduce>& measured, int world_size, Backend backend,
+std::string collective_table(const std::vector<MeasuredCollective>& measured, int world_size, Backend backend,
                              const std::string& source);
 
 // `total` all-reduced in chunks of each size, all launched at once (Li et al., PyTorch Distributed, VLDB

@@ -44,6 +44,9 @@ bool same_gradients(const LayerTrace& trace, const Transformer& model) {
 }  // namespace
 
 TrainedModel trained_model(const Scenario& scenario) {
+  if (scenario.strategy_plan)
+    throw InputError(fmt::format("compute: model trains no {}", strategy_name(scenario.plan.strategy)),
+                     "use compute: replay, or strategy naive, flat, overlap or ddp");
   const auto& metadata = scenario.trace->metadata;
   if (!metadata.model || !metadata.batch_size || !metadata.sequence_length)
     throw InputError(
@@ -74,7 +77,8 @@ Step training_step(const Scenario& scenario, const std::string& name, const Samp
   Step step = replay_step(scenario, name, sampling);
   auto ranges = std::exchange(step.ranges, {});
   step.program.ops.clear();
-  for (const auto& range : ranges) step.add_all_reduce(range);
+  for (const auto& range : ranges) step.add(Operation::all_reduce, range);
+  step.before_last_backward.reset();
   step.reduction = Reduction{kind_of(scenario.plan.strategy), 0, 0, scenario.ddp.gradient_as_bucket_view,
                              scenario.plan.accumulation_steps};
   if (auto cap = scenario.plan.bucket_cap) {

@@ -1,8 +1,10 @@
 #include "validate/gloo/gloo_backend.hpp"
 
 #include <algorithm>
+#include <concepts>
 
-#include "validate/gloo/launched_all_reduce.hpp"
+#include "validate/gloo/flight_times.hpp"
+#include "validate/gloo/lane_run.hpp"
 #include "validate/gloo/processor_share.hpp"
 #include <fmt/core.h>
 #include <torch/torch.h>
@@ -16,7 +18,11 @@ namespace {
 class GlooBackend : public CollectiveBackend {
  public:
   explicit GlooBackend(GlooGroup group)
-      : group_(std::move(group.process_group)), environment_(std::move(group.environment)) {}
+      : group_(std::move(group.process_group)),
+        environment_(std::move(group.environment)),
+        lane_(group_, group_->getOptions()->threads, [is_first = group.prioritised] {
+          if (is_first) take_priority(Priority::communication);
+        }) {}
 
   ~GlooBackend() override { restore_priority(); }
 
@@ -51,30 +57,29 @@ class GlooBackend : public CollectiveBackend {
     return {largest, largest + values.size()};
   }
 
-  void start_step() override {
-    launched_.clear();
+  StepTimes perform(const Step& step, double slowdown, const WaitingFor& waiting_for) override {
     guarded("a barrier", [&] { group_->barrier()->wait(); });
-    start_ = computed_ = now();
-  }
-  // Moments follow each other exactly, however late a wait returned: a delay at one of them does not push the
-  // others.
-  void compute(Seconds duration) override {
-    computed_ += static_cast<Moment>(1e9 * duration.value());
-    sleep_until(computed_);
-  }
-  void all_reduce(Range range) override {
-    guarded("launching an all-reduce", [&] { launched_.push_back(launch_all_reduce(*group_, at(range))); });
-  }
-  void wait(const WaitingFor& waiting_for) override {
-    for (std::size_t i = 0; i < launched_.size(); ++i) {
-      waiting_for(i);
-      guarded(fmt::format("all-reduce {}", i), [&] { launched_[i].work->wait(); });
-    }
-    computed_ = std::max(computed_, now());
-  }
-  StepTimes finish_step(const WaitingFor& waiting_for) override {
-    wait(waiting_for);
-    return {between(start_, computed_), times_of(*group_, launched_, start_)};
+    auto start = now();
+    auto collectives = step.collectives();
+    std::size_t awaited = 0;
+    auto name = [&] {
+      return fmt::format("{} {}", operation_words(collectives.at(awaited)->operation), awaited);
+    };
+    Launch launch = [&](std::size_t c, std::function<void()> ended) {
+      return lane_.launch(collectives[c]->operation, at(step.ranges[c]), static_cast<int>(c),
+                          std::move(ended));
+    };
+    LanesDone done;
+    guarded(name, [&] {
+      done = run_lanes(step, slowdown, group_->getOptions()->threads, start, launch, [&](std::size_t c) {
+        awaited = c;
+        waiting_for(c);
+      });
+    });
+    std::vector<Flight> flights;
+    for (const auto& one : done.launched) flights.push_back({one->launch, one->end});
+    return {between(start, done.end), times_of(flights, group_->getOptions()->threads, start),
+            between(start, done.backward_start)};
   }
 
  private:
@@ -84,18 +89,22 @@ class GlooBackend : public CollectiveBackend {
 
   template <class Call>
   void guarded(const std::string& what, Call call) {
+    guarded([&] { return what; }, call);
+  }
+  template <class Name, class Call>
+  requires std::invocable<Name>
+  void guarded(Name name, Call call) {
     try {
       call();
     } catch (const std::exception& error) {
-      throw RunFailed(fmt::format("rank {}: {} failed: {}", rank(), what, one_line(error.what())));
+      throw RunFailed(fmt::format("rank {}: {} failed: {}", rank(), name(), one_line(error.what())));
     }
   }
 
   c10::intrusive_ptr<c10d::ProcessGroupGloo> group_;
   Environment environment_;
   torch::Tensor buffer_;
-  Moment start_ = 0, computed_ = 0;
-  std::vector<LaunchedAllReduce> launched_;
+  CollectiveLane lane_;
 };
 
 }  // namespace

@@ -63,7 +63,7 @@ GlooGroup join_gloo_group(const RankPlace& place, const Job& job) {
     prioritised = prioritised && take_priority(Priority::compute);
     environment.emplace_back("priority", prioritised ? "real-time: communication above compute" : "normal");
     environment.emplace_back("interface", place.interface.empty() ? "of the host's name" : place.interface);
-    return {group, environment};
+    return {group, environment, prioritised};
   } catch (const std::exception& error) {
     // What c10 adds, from "Exception raised from" on, is a backtrace.
     std::string why = error.what();

@@ -8,6 +8,7 @@ namespace ddpsim::validate {
 struct GlooGroup {
   c10::intrusive_ptr<c10d::ProcessGroupGloo> process_group;
   Environment environment;
+  bool prioritised = false;  // threads have real-time priority
 };
 
 // Takes this process's share of the machine's cores, and real-time priority where the system allows it:

@@ -9,7 +9,6 @@ namespace ddpsim::validate {
 using Moment = std::int64_t;
 
 Moment now();
-void sleep_until(Moment moment);
 
 constexpr Seconds between(Moment start, Moment end) {
   return Seconds(1e-9 * static_cast<double>(end - start));

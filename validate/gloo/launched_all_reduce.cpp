@@ -1,9 +1,5 @@
 #include "validate/gloo/launched_all_reduce.hpp"
 
-#include <algorithm>
-
-#include "sim/base/check.hpp"
-
 namespace ddpsim::validate {
 
 LaunchedAllReduce launch_all_reduce(c10d::ProcessGroupGloo& group, at::Tensor tensor) {
@@ -18,17 +14,9 @@ LaunchedAllReduce launch_all_reduce(c10d::ProcessGroupGloo& group, at::Tensor te
 
 std::vector<CollectiveTimes> times_of(c10d::ProcessGroupGloo& group,
                                       const std::vector<LaunchedAllReduce>& launched, Moment start) {
-  std::vector<CollectiveTimes> times;
-  std::vector<Moment> free(static_cast<std::size_t>(group.getOptions()->threads), start);
-  for (const auto& one : launched) {
-    Moment end = one.end->load();
-    DDPSIM_CHECK(end >= one.launch, "an all-reduce that was waited for has ended");
-    auto thread = std::min_element(free.begin(), free.end());
-    times.push_back(
-        {between(start, one.launch), between(start, std::max(one.launch, *thread)), between(start, end)});
-    *thread = end;
-  }
-  return times;
+  std::vector<Flight> flights;
+  for (const auto& one : launched) flights.push_back({one.launch, one.end->load()});
+  return times_of(flights, group.getOptions()->threads, start);
 }
 
 }  // namespace ddpsim::validate

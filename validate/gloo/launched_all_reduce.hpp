@@ -4,8 +4,8 @@
 #include <memory>
 #include <vector>
 
-#include "validate/gloo/host_clock.hpp"
-#include "validate/harness/collective_backend.hpp"
+#include "validate/gloo/flight_times.hpp"
+#include "validate/harness/step.hpp"
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 
 namespace ddpsim::validate {
@@ -20,7 +20,6 @@ struct LaunchedAllReduce {
 // Sums the tensor over the ranks, in place.
 LaunchedAllReduce launch_all_reduce(c10d::ProcessGroupGloo& group, at::Tensor tensor);
 
-// Of all-reduces that have ended: each started once it was launched and one of the group's threads was free.
 std::vector<CollectiveTimes> times_of(c10d::ProcessGroupGloo& group,
                                       const std::vector<LaunchedAllReduce>& launched, Moment start);
 

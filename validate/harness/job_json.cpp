@@ -1,7 +1,5 @@
 #include "validate/harness/job_json.hpp"
 
-#include <algorithm>
-
 #include "validate/harness/virtual_device.hpp"
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
@@ -16,8 +14,15 @@ using Json = nlohmann::ordered_json;
 
 // Labels stay behind: they mean nothing to a rank.
 Json json_of(const Op& op) {
-  if (op.kind == Op::Kind::collective) return {{"all_reduce_bytes", op.bytes.value()}, {"after", op.after}};
+  if (op.kind == Op::Kind::collective)
+    return {{"collective", operation_name(op.operation)}, {"bytes", op.bytes.value()}, {"after", op.after}};
   return {{"compute_s", op.duration.value()}, {"after", op.after}};
+}
+
+Operation operation_from(const std::string& word) {
+  for (const auto& [name, operation] : kOperationNames)
+    if (word == name) return operation;
+  throw InputError(fmt::format("unknown collective '{}'", word), "");
 }
 
 Op op_from(const Json& json) {
@@ -27,7 +32,8 @@ Op op_from(const Json& json) {
     op.duration = Seconds(json["compute_s"].get<double>());
   } else {
     op.kind = Op::Kind::collective;
-    op.bytes = Bytes(json.at("all_reduce_bytes").get<double>());
+    op.operation = operation_from(json.at("collective").get<std::string>());
+    op.bytes = Bytes(json.at("bytes").get<double>());
   }
   return op;
 }
@@ -68,6 +74,7 @@ Json json_of(const Step& step) {
   for (const auto& op : step.program.ops) json["program"].push_back(json_of(op));
   for (const auto& range : step.ranges) json["ranges"].push_back({range.first, range.count});
   if (step.reduction) json["reduction"] = json_of(*step.reduction);
+  if (step.before_last_backward) json["before_last_backward"] = *step.before_last_backward;
   return json;
 }
 
@@ -83,18 +90,19 @@ Step step_from(const Json& json) {
   for (const auto& op : json.at("program")) step.program.ops.push_back(op_from(op));
   for (const auto& range : json.at("ranges"))
     step.ranges.push_back({range.at(0).get<std::size_t>(), range.at(1).get<std::size_t>()});
-  auto collectives = std::count_if(step.program.ops.begin(), step.program.ops.end(),
-                                   [](const Op& op) { return op.kind == Op::Kind::collective; });
-  if (static_cast<std::size_t>(collectives) != step.ranges.size())
+  if (auto collectives = step.collectives().size(); collectives != step.ranges.size())
     throw InputError(
-        fmt::format("a step has {} all-reduces and ranges for {}", collectives, step.ranges.size()), "");
+        fmt::format("a step has {} collectives and ranges for {}", collectives, step.ranges.size()), "");
   if (json.contains("reduction")) step.reduction = reduction_from(json["reduction"]);
+  if (json.contains("before_last_backward"))
+    step.before_last_backward = json["before_last_backward"].get<std::size_t>();
   return step;
 }
 
 Json json_of(const StepSamples& samples) {
   Json json{{"name", samples.name},
             {"settled", samples.settled},
+            {"backward_start_s", samples.backward_start.value()},
             {"totals_s", Json::array()},
             {"collectives", Json::array()}};
   for (auto total : samples.totals) json["totals_s"].push_back(total.value());
@@ -105,7 +113,11 @@ Json json_of(const StepSamples& samples) {
 }
 
 StepSamples samples_from(const Json& json) {
-  StepSamples samples{json.at("name").get<std::string>(), {}, {}, json.at("settled").get<bool>()};
+  StepSamples samples{json.at("name").get<std::string>(),
+                      {},
+                      {},
+                      json.at("settled").get<bool>(),
+                      Seconds(json.at("backward_start_s").get<double>())};
   for (const auto& total : json.at("totals_s")) samples.totals.emplace_back(total.get<double>());
   for (const auto& one : json.at("collectives"))
     samples.collectives.push_back({Seconds(one.at("launch_s").get<double>()),

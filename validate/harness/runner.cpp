@@ -14,28 +14,30 @@ namespace {
 
 // The times of one repetition as the slowest rank saw each of them.
 StepTimes slowest(CollectiveBackend& backend, const StepTimes& mine) {
-  std::vector<double> values{mine.total.value()};
+  std::vector<double> values{mine.total.value(), mine.backward_start.value()};
   for (const auto& one : mine.collectives)
     values.insert(values.end(), {one.launch.value(), one.start.value(), one.end.value()});
   values = backend.maximum(values);
-  StepTimes times{Seconds(values[0]), {}};
-  for (std::size_t i = 1; i + 2 < values.size(); i += 3)
+  StepTimes times{Seconds(values[0]), {}, Seconds(values[1])};
+  for (std::size_t i = 2; i + 2 < values.size(); i += 3)
     times.collectives.push_back({Seconds(values[i]), Seconds(values[i + 1]), Seconds(values[i + 2])});
   return times;
 }
 
-std::vector<CollectiveTimes> medians(const std::vector<StepTimes>& repetitions) {
-  std::vector<CollectiveTimes> collectives;
+void add_medians(const std::vector<StepTimes>& repetitions, StepSamples& samples) {
+  auto over_all = [&](auto time_of) {
+    std::vector<double> values;
+    for (const auto& times : repetitions) values.push_back(time_of(times).value());
+    return Seconds(median(values));
+  };
+  samples.backward_start = over_all([](const StepTimes& times) { return times.backward_start; });
   for (std::size_t i = 0; i < repetitions.front().collectives.size(); ++i) {
     auto of = [&](Seconds CollectiveTimes::*moment) {
-      std::vector<double> values;
-      for (const auto& times : repetitions) values.push_back((times.collectives[i].*moment).value());
-      return Seconds(median(values));
+      return over_all([&](const StepTimes& times) { return times.collectives[i].*moment; });
     };
-    collectives.push_back(
+    samples.collectives.push_back(
         {of(&CollectiveTimes::launch), of(&CollectiveTimes::start), of(&CollectiveTimes::end)});
   }
-  return collectives;
 }
 
 // Ranks that somebody else started may have been given other scenarios: they would wait for each other, or
@@ -67,7 +69,7 @@ class StepRun {
       verdict = judge(samples.totals, spent, step_.sampling);
       samples.settled = verdict == Verdict::settled;
     }
-    samples.collectives = medians(repetitions);
+    add_medians(repetitions, samples);
     verify();
     return samples;
   }
@@ -76,8 +78,11 @@ class StepRun {
   void tell(std::string_view what) { status_.doing(fmt::format("{}, {}", step_.name, what)); }
   [[nodiscard]] StepPerformer::WaitingFor watch(const std::string& which) {
     tell(which);
-    return [this, which](std::size_t collective) {
-      tell(fmt::format("{}: all-reduce {} of {}", which, collective, step_.ranges.size()));
+    return [this, which, collectives = step_.collectives()](std::size_t collective) {
+      // PyTorch may launch others than the program expects, which is found out afterwards.
+      auto operation =
+          collective < collectives.size() ? collectives[collective]->operation : Operation::all_reduce;
+      tell(fmt::format("{}: {} {} of {}", which, operation_words(operation), collective, collectives.size()));
     };
   }
   StepTimes once(const std::string& which) { return slowest(backend_, performer_.once(step_, watch(which))); }

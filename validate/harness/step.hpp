@@ -5,13 +5,33 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
-
-#include "validate/harness/collective_backend.hpp"
 
 #include "sim/program/program.hpp"
 
 namespace ddpsim::validate {
+
+// Elements [first, first + count) of the backend's buffer of float32.
+struct Range {
+  std::size_t first = 0, count = 0;
+  auto operator<=>(const Range&) const = default;
+  [[nodiscard]] Bytes bytes() const { return Bytes(4.0 * static_cast<double>(count)); }
+  // Of so many equal parts one: a rank's, of what is gathered or scattered.
+  [[nodiscard]] Range part(int index, int parts) const {
+    auto each = count / static_cast<std::size_t>(parts);
+    return {first + static_cast<std::size_t>(index) * each, each};
+  }
+};
+
+// When a collective was launched, started and had ended, from the start of its step on this rank's clock; in
+// a step that trains, from the start of its last backward pass.
+struct CollectiveTimes {
+  Seconds launch, start, end;
+};
+
+// What a run was measured on and with, in a fixed order: ("processor", "..."), ("gloo", "...").
+using Environment = std::vector<std::pair<std::string, std::string>>;
 
 // When enough repetitions were measured: no earlier than `least`; then as soon as the 95 % confidence
 // interval of the median is within `precision` of it on both sides, or there are `most`, or they took longer
@@ -40,18 +60,24 @@ struct Reduction {
 
 struct Step {
   std::string name;  // "all-reduce of 1 MiB", "ddp.bucket_cap = 25MiB"
-  Program program;   // of a rank that is no straggler; all its collectives are all-reduces
-  // Where in the buffer they are, in launch order.
+  Program program;   // of a rank that is no straggler; all-reduces, all-gathers and reduce-scatters
+  // Where in the buffer these are, in launch order; whole parts for all ranks of what is gathered or
+  // scattered.
   std::vector<Range> ranges;
   Sampling sampling;
-  // Fill the ranges with gradients that differ between ranks before the first and after the last repetition,
-  // and compare what is reduced with their average. Ranges must not overlap.
+  // Fill the ranges with values that differ between ranks before the first and after the last repetition, and
+  // check what is reduced (against their average) and gathered. Ranges must not overlap, but for those of the
+  // same parameters that are gathered twice.
   bool verify = false;
   // Train the job's model instead of waiting; the program then only says which all-reduces are expected.
   std::optional<Reduction> reduction = {};
+  // The compute op before the last backward pass; none: the step starts with it.
+  std::optional<std::size_t> before_last_backward = {};
 
-  // Adds an all-reduce that waits for nothing.
-  void add_all_reduce(Range range);
+  // Adds a collective that waits for those ops.
+  void add(Operation operation, Range range, std::vector<std::size_t> after = {});
+  // Of the program, in launch order: as many as ranges.
+  [[nodiscard]] std::vector<const Op*> collectives() const;
 };
 
 // A GPT-2 to be trained, of gpt2_presets() (sim/model/transformer.hpp).
@@ -82,6 +108,7 @@ struct StepSamples {
   std::vector<Seconds> totals;               // one a repetition
   std::vector<CollectiveTimes> collectives;  // medians over the repetitions
   bool settled = false;                      // the precision asked for was reached
+  Seconds backward_start = {};               // likewise a median; of a step that trains zero
 };
 
 struct RunResult {

@@ -2,7 +2,7 @@
 // Carries steps out, on one rank: by waiting where the model would compute, or by training a model.
 #include <string>
 
-#include "validate/harness/step.hpp"
+#include "validate/harness/collective_backend.hpp"
 
 namespace ddpsim::validate {
 

@@ -1,5 +1,6 @@
 #include "validate/harness/verification.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -70,32 +71,45 @@ Replica::Replica(CollectiveBackend& backend, std::size_t elements)
   backend.write(0, std::vector<float>(elements));
 }
 
-void Replica::write_gradients(const std::vector<Range>& ranges, unsigned round) {
-  double world_size = backend_.world_size();
-  for (const auto& range : ranges) {
-    std::vector<float> gradients(range.count);
+void Replica::fill(const Step& step, unsigned round) {
+  int rank = backend_.rank(), ranks = backend_.world_size();
+  auto collectives = step.collectives();
+  for (std::size_t c = 0; c < collectives.size(); ++c) {
+    bool is_gathered = collectives[c]->operation == Operation::all_gather;
+    auto range = is_gathered ? step.ranges[c].part(rank, ranks) : step.ranges[c];
+    std::vector<float> values(range.count);
     for (std::size_t i = 0; i < range.count; ++i)
-      gradients[i] = static_cast<float>(line_of(range.first + i, round).at(backend_.rank()) / world_size);
-    backend_.write(range.first, gradients);
+      values[i] = static_cast<float>(line_of(range.first + i, round).at(rank) / ranks);
+    backend_.write(range.first, values);
   }
 }
 
-void Replica::step(const std::vector<Range>& ranges, unsigned round) {
+void Replica::check(const Step& step, unsigned round) {
   constexpr double kRoundOff = 1e-6;  // relative to the values, a thousand ranks at float32
-  double middle = (backend_.world_size() - 1) / 2.0;
-  for (std::size_t r = 0; r < ranges.size(); ++r) {
-    auto reduced = backend_.read(ranges[r]);
-    for (std::size_t i = 0; i < reduced.size(); ++i) {
-      auto line = line_of(ranges[r].first + i, round);
-      double average = line.at(middle), scale = std::abs(line.base) + 2 * middle * line.slope;
-      if (!(std::abs(reduced[i] - average) <= kRoundOff * (1 + scale)))
-        throw RunFailed(
-            fmt::format("rank {}: element {} of all-reduce {} is {}, and the average over the ranks is {}",
-                        backend_.rank(), i, r, reduced[i], average));
-      parameters_[ranges[r].first + i] -= 0.01F * reduced[i];
+  int rank = backend_.rank(), ranks = backend_.world_size();
+  double middle = (ranks - 1) / 2.0;
+  auto collectives = step.collectives();
+  for (std::size_t c = 0; c < collectives.size(); ++c) {
+    auto operation = collectives[c]->operation;
+    bool is_gathered = operation == Operation::all_gather,
+         is_scattered = operation == Operation::reduce_scatter;
+    auto range = is_scattered ? step.ranges[c].part(rank, ranks) : step.ranges[c];
+    auto each = std::max<std::size_t>(1, step.ranges[c].count / static_cast<std::size_t>(ranks));
+    auto found = backend_.read(range);
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      auto line = line_of(range.first + i, round);
+      double scale = std::abs(line.base) + 2 * middle * line.slope;
+      auto owner = i / each;
+      double expected = is_gathered ? line.at(static_cast<double>(owner)) / ranks : line.at(middle);
+      if (!(std::abs(found[i] - expected) <= kRoundOff * (1 + scale)))
+        throw RunFailed(fmt::format(
+            "rank {}: element {} of {} {} is {}, and {} is {}", rank, i, operation_words(operation), c,
+            found[i], is_gathered ? fmt::format("rank {}'s", owner) : "the average over the ranks",
+            expected));
+      if (!is_scattered) parameters_[range.first + i] -= 0.01F * found[i];
     }
-    backend_.write(ranges[r].first, std::vector<float>(ranges[r].count));
   }
+  for (const auto& range : step.ranges) backend_.write(range.first, std::vector<float>(range.count));
 }
 
 void Replica::require_equal() {

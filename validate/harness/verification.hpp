@@ -1,5 +1,5 @@
 #pragma once
-// Whether a real run reduced gradients as data-parallel training must: else its times mean nothing.
+// Whether a real run reduced and gathered what data-parallel training must: else its times mean nothing.
 #include <span>
 #include <string_view>
 #include <vector>
@@ -15,7 +15,7 @@ std::vector<double> digest(std::span<const float> values);
 void require_equal_on_all_ranks(CollectiveBackend& backend, const std::vector<double>& digests,
                                 std::string_view what);
 
-// The parameters of a model as every rank has them, beside a backend whose buffer holds their gradients.
+// The parameters of a model as every rank has them, beside a backend whose buffer holds what is communicated.
 class Replica {
  public:
   // Starts with other parameters on every rank, takes rank 0's as DistributedDataParallel does when it is
@@ -23,11 +23,12 @@ class Replica {
   Replica(CollectiveBackend& backend, std::size_t elements);
 
   // Writes gradients that differ between ranks, each divided by the world size as DistributedDataParallel
-  // does before it sums them. `round` makes others.
-  void write_gradients(const std::vector<Range>& ranges, unsigned round);
-  // Throws RunFailed unless the ranges hold the average of what all ranks wrote; then steps the parameters by
-  // it and zeroes the gradients.
-  void step(const std::vector<Range>& ranges, unsigned round);
+  // does before it sums them; of what is gathered the rank's own part. `round` makes others.
+  void fill(const Step& step, unsigned round);
+  // Throws RunFailed unless the ranges hold the average of what all ranks wrote, a rank's own part of it
+  // where it is scattered, and every rank's part where it is gathered; then steps the parameters by what all
+  // ranks have of it and zeroes the ranges.
+  void check(const Step& step, unsigned round);
   // Throws RunFailed unless all ranks have the same parameters.
   void require_equal();
 

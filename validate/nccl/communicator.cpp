@@ -27,7 +27,7 @@ void require(int rank, ncclResult_t result, std::string_view call) {
 }
 
 Communicator::Communicator(int rank, int world_size, const ncclUniqueId& id, Seconds timeout)
-    : rank_(rank), timeout_(timeout) {
+    : rank_(rank), world_size_(world_size), timeout_(timeout) {
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   config.blocking = 0;
   settle("ncclCommInitRankConfig", ncclCommInitRankConfig(&communicator_, world_size, id, rank, &config));
@@ -46,6 +46,18 @@ Communicator::~Communicator() {
 void Communicator::all_reduce(void* data, std::size_t count, ncclDataType_t type, ncclRedOp_t operation,
                               cudaStream_t stream) {
   settle("ncclAllReduce", ncclAllReduce(data, data, count, type, operation, communicator_, stream));
+}
+
+void Communicator::all_gather(float* data, std::size_t count, cudaStream_t stream) {
+  auto part = count / static_cast<std::size_t>(world_size_);
+  settle("ncclAllGather", ncclAllGather(data + static_cast<std::size_t>(rank_) * part, data, part, ncclFloat,
+                                        communicator_, stream));
+}
+
+void Communicator::reduce_scatter(float* data, std::size_t count, cudaStream_t stream) {
+  auto part = count / static_cast<std::size_t>(world_size_);
+  settle("ncclReduceScatter", ncclReduceScatter(data, data + static_cast<std::size_t>(rank_) * part, part,
+                                                ncclFloat, ncclSum, communicator_, stream));
 }
 
 void Communicator::broadcast(void* data, std::size_t count, ncclDataType_t type, cudaStream_t stream) {

@@ -23,6 +23,9 @@ class Communicator {
   // In place. Each returns when the collective is in the stream.
   void all_reduce(void* data, std::size_t count, ncclDataType_t type, ncclRedOp_t operation,
                   cudaStream_t stream);
+  // Of float32, each rank's part in place.
+  void all_gather(float* data, std::size_t count, cudaStream_t stream);
+  void reduce_scatter(float* data, std::size_t count, cudaStream_t stream);
   void broadcast(void* data, std::size_t count, ncclDataType_t type, cudaStream_t stream);  // rank 0's
 
   // Whether NCCL has met an error since, for instance a rank that is gone. `doing` is for the message.
@@ -35,7 +38,7 @@ class Communicator {
   void settle(std::string_view call, ncclResult_t result);
   [[noreturn]] void fail(std::string_view call, ncclResult_t result);
 
-  int rank_;
+  int rank_, world_size_;
   Seconds timeout_;
   ncclComm_t communicator_ = nullptr;  // null once it is aborted
 };

@@ -45,6 +45,14 @@ ncclUniqueId meet_for_nccl(const RankPlace& place, Seconds timeout) {
   return id;
 }
 
+// Of those that it waits for the last; compute ops end in their order.
+std::optional<std::size_t> last_compute_before(const Op& op, const std::vector<Op>& ops) {
+  std::optional<std::size_t> last;
+  for (auto before : op.after)
+    if (ops[before].kind == Op::Kind::compute && (!last || before > *last)) last = before;
+  return last;
+}
+
 std::string cuda_version(int number) {  // 13020
   return fmt::format("{}.{}", number / 1000, number % 1000 / 10);
 }
@@ -152,20 +160,27 @@ std::vector<double> NcclBackend::maximum(const std::vector<double>& values) {
   return result;
 }
 
-void NcclBackend::start_step() {
+void NcclBackend::start_step(const Step& step) {
   DDPSIM_CHECK(!in_step_, "steps do not overlap");
   communicator_->all_reduce(scratch_.get(), 1, ncclFloat, ncclSum, communication_stream_.get());
   await_communication("the barrier before a step");
   in_step_ = true;
   launched_ = waited_for_ = ended_ = 0;
-  asked_ = since_last_launch_ = Seconds(0);
+  asked_ = put_ = reached_ = Seconds(0);
+  const auto& ops = step.program.ops;
+  ends_.assign(ops.size(), nullptr);
+  collective_of_.assign(ops.size(), 0);
+  computed_.assign(ops.size(), {});
+  std::size_t moments = 0;
+  auto mark = [&](std::size_t op) {
+    if (ends_[op]) return;
+    if (moments == moments_.size()) moments_.push_back(make_event(rank_));
+    ends_[op] = &moments_[moments++];
+  };
+  for (const auto& op : ops)
+    if (auto last = last_compute_before(op, ops); op.kind == Op::Kind::collective && last) mark(*last);
+  if (step.before_last_backward) mark(*step.before_last_backward);
   record(step_start_, compute_stream_);
-}
-
-void NcclBackend::compute(Seconds duration) {
-  DDPSIM_CHECK(in_step_, "compute is part of a step");
-  asked_ += duration;
-  since_last_launch_ += duration;
 }
 
 // One kernel for all that was asked for since the last one.
@@ -177,46 +192,86 @@ void NcclBackend::launch_compute() {
           "launch of the busy kernel");
 }
 
-void NcclBackend::all_reduce(Range range) {
-  DDPSIM_CHECK(in_step_, "an all-reduce is part of a step");
-  float* data = at(range);
+// Of the collectives that it waits for the last one has the others behind it.
+void NcclBackend::add_compute(const Step& step, std::size_t number, double slowdown) {
+  const auto& ops = step.program.ops;
+  const auto& op = ops[number];
+  std::size_t until = 0;
+  for (auto before : op.after)
+    if (ops[before].kind == Op::Kind::collective) until = std::max(until, collective_of_[before] + 1);
+  if (waited_for_ < until) {
+    launch_compute();
+    make_wait(compute_stream_, collectives_[until - 1].end);
+    waited_for_ = until;
+  }
+  asked_ += slowdown * op.duration;
+  put_ += slowdown * op.duration;
+  computed_[number] = put_;
+  if (!ends_[number]) return;
   launch_compute();
+  record(*ends_[number], compute_stream_);
+}
+
+void NcclBackend::add_collective(const Op& op, Range range, const std::optional<std::size_t>& after) {
   while (launched_ >= ended_ + kAhead) await_collective(ended_);
   if (launched_ == collectives_.size())
-    collectives_.push_back({make_event(rank_), make_event(rank_), make_event(rank_), {}});
-  auto& collective = collectives_[launched_++];
-  collective.limit = timeout_ + since_last_launch_;
-  since_last_launch_ = Seconds(0);
-  record(collective.launch, compute_stream_);
-  make_wait(communication_stream_, collective.launch);
+    collectives_.push_back({make_event(rank_), make_event(rank_), nullptr, {}, {}});
+  auto& collective = collectives_[launched_];
+  collective.name = fmt::format("{} {}", operation_words(op.operation), launched_);
+  collective.launched = after ? ends_[*after] : &step_start_;
+  auto until = after ? computed_[*after] : Seconds(0);
+  collective.limit = timeout_ + std::max(Seconds(0), until - reached_);
+  reached_ = std::max(reached_, until);
+  ++launched_;
+  make_wait(communication_stream_, *collective.launched);
   record(collective.start, communication_stream_);
-  communicator_->all_reduce(data, range.count, ncclFloat, ncclSum, communication_stream_.get());
+  launch(op.operation, range);
   record(collective.end, communication_stream_);
 }
 
-void NcclBackend::wait(const WaitingFor&) {
-  DDPSIM_CHECK(in_step_, "to wait is part of a step");
-  launch_compute();
-  if (waited_for_ < launched_) make_wait(compute_stream_, collectives_[launched_ - 1].end);
-  waited_for_ = launched_;
+void NcclBackend::launch(Operation operation, Range range) {
+  float* data = at(range);
+  auto* stream = communication_stream_.get();
+  switch (operation) {
+    case Operation::all_reduce:
+      return communicator_->all_reduce(data, range.count, ncclFloat, ncclSum, stream);
+    case Operation::all_gather:
+      return communicator_->all_gather(data, range.count, stream);
+    case Operation::reduce_scatter:
+      return communicator_->reduce_scatter(data, range.count, stream);
+    default:
+      DDPSIM_CHECK(false, "a collective that a real run has");
+  }
 }
 
-StepTimes NcclBackend::finish_step(const WaitingFor& waiting_for) {
-  DDPSIM_CHECK(in_step_, "a step was started");
+StepTimes NcclBackend::perform(const Step& step, double slowdown, const WaitingFor& waiting_for) {
+  start_step(step);
+  const auto& ops = step.program.ops;
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    if (ops[i].kind == Op::Kind::compute) {
+      add_compute(step, i, slowdown);
+      continue;
+    }
+    collective_of_[i] = launched_;
+    add_collective(ops[i], step.ranges[launched_], last_compute_before(ops[i], ops));
+  }
   launch_compute();
   record(compute_end_, compute_stream_);
   for (std::size_t i = 0; i < launched_; ++i) {
     waiting_for(i);
     if (i >= ended_) await_collective(i);
   }
-  await(compute_end_, timeout_ + since_last_launch_, "compute");
+  await(compute_end_, timeout_ + put_ - reached_, "compute");
   in_step_ = false;
   StepTimes times{since_start(compute_end_), {}};
+  Seconds launch;
   for (std::size_t i = 0; i < launched_; ++i) {
     const auto& one = collectives_[i];
-    times.collectives.push_back({since_start(one.launch), since_start(one.start), since_start(one.end)});
+    launch = std::max(launch, since_start(*one.launched));
+    times.collectives.push_back({launch, since_start(one.start), since_start(one.end)});
     times.total = std::max(times.total, times.collectives.back().end);
   }
+  if (step.before_last_backward) times.backward_start = since_start(*ends_[*step.before_last_backward]);
   return times;
 }
 
@@ -248,7 +303,7 @@ void NcclBackend::await_communication(const std::string& what) {
 // Compute reaches the launch no later than it takes itself after the collective before has ended.
 void NcclBackend::await_collective(std::size_t collective) {
   const auto& one = collectives_[collective];
-  await(one.end, one.limit, fmt::format("all-reduce {}", collective));
+  await(one.end, one.limit, one.name);
   ended_ = collective + 1;
 }
 

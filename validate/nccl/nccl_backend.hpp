@@ -7,7 +7,10 @@
 // what NCCL takes to connect when it uses an algorithm first (warm up). All times are CUDA events of this
 // rank's device: their resolution is about 0.5 us, and they are float32 milliseconds, 4 us apart after a
 // minute.
+#include <deque>
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "validate/harness/rank_program.hpp"
@@ -33,21 +36,23 @@ class NcclBackend : public CollectiveBackend {
   void broadcast(Range range) override;
   [[nodiscard]] std::vector<double> maximum(const std::vector<double>& values) override;
 
-  void start_step() override;
-  void compute(Seconds duration) override;
-  void all_reduce(Range range) override;
-  // The device waits, not this thread: `waiting_for` is called in finish_step, where this thread waits.
-  void wait(const WaitingFor& waiting_for) override;
-  StepTimes finish_step(const WaitingFor& waiting_for) override;
+  // The device waits, not this thread: `waiting_for` is called once all is in the streams.
+  StepTimes perform(const Step& step, double slowdown, const WaitingFor& waiting_for) override;
 
  private:
   struct Collective {
-    Event launch, start, end;
-    Seconds limit;  // from the end of the one before
+    Event start, end;
+    const Event* launched;  // when what it waits for has ended
+    Seconds limit;          // from the end of the one before
+    std::string name;       // "all-gather 3"
   };
 
+  void start_step(const Step& step);
+  void add_compute(const Step& step, std::size_t op, double slowdown);
+  void add_collective(const Op& op, Range range, const std::optional<std::size_t>& after);
   float* at(Range range) const;  // on the device
   void launch_compute();
+  void launch(Operation operation, Range range);
   void record(const Event& event, const Stream& stream) const;
   void make_wait(const Stream& stream, const Event& event) const;
   void copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind);
@@ -70,8 +75,12 @@ class NcclBackend : public CollectiveBackend {
   bool in_step_ = false;
   std::vector<Collective> collectives_;  // kept for the next one; the first `launched_` are of this
   std::size_t launched_ = 0, waited_for_ = 0, ended_ = 0;
-  Seconds asked_;                // of compute, not yet in the stream
-  Seconds since_last_launch_{};  // compute since the last collective
+  std::deque<Event> moments_;               // kept likewise: of compute ops that others wait for
+  std::vector<const Event*> ends_;          // by op: where it is such a moment
+  std::vector<std::size_t> collective_of_;  // by op
+  std::vector<Seconds> computed_;           // by op: until then, on the compute stream
+  Seconds asked_;                           // of compute, not yet in the stream
+  Seconds put_, reached_;                   // asked so far; of that has ended when the last collective starts
 };
 
 std::unique_ptr<CollectiveBackend> make_nccl_backend(const RankPlace& place, const Job& job);

@@ -57,7 +57,7 @@ std::vector<std::string> actions_of(const Scenario& scenario) {
       actions.push_back(fmt::format("compute {}", op.duration.value()));
     } else {
       auto range = step.ranges[launched++];
-      actions.push_back(fmt::format("all-reduce {}+{}", range.first, range.count));
+      actions.push_back(fmt::format("{} {}+{}", operation_words(op.operation), range.first, range.count));
     }
   }
   return actions;
@@ -92,7 +92,7 @@ TEST(ReplayStep, Accumulation) {
   EXPECT_THAT(actions_of(scenario),
               ElementsAre("compute 1", "compute 4", "compute 1", "compute 4", "compute 1", "compute 4",
                           "all-reduce 0+350", "wait", "compute 0.25"));
-  EXPECT_EQ(backward_start(scenario), Seconds(11));
+  EXPECT_EQ(replay_step(scenario, "", {}).before_last_backward, 4U);
 }
 
 // Gradients that are ready together are launched one after another, without computing in between.
@@ -152,14 +152,6 @@ TEST(Slowdowns, OfAllRanks) {
   auto slow = slowdowns(all);
   EXPECT_EQ(slow.size(), 8U);
   for (int rank = 0; rank < 8; ++rank) EXPECT_EQ(slow[rank], 2) << rank;
-}
-
-// The straggler's: 2 x (2 x 1 + 1 x 4) = 12 s.
-TEST(BackwardStart, OfTheSlowestRank) {
-  EXPECT_EQ(backward_start(scenario_of("")), Seconds(1));
-  EXPECT_EQ(backward_start(scenario_of("ddp: {accumulation_steps: 2}\n",
-                                       ", stragglers: [{rank: 3, slowdown: 2}, {rank: 4, slowdown: 1.5}]")),
-            Seconds(12));
 }
 
 std::string refusal(const Scenario& scenario) {

@@ -1,6 +1,6 @@
 #pragma once
 // A backend whose ranks are threads of the test and whose clock is virtual: compute takes what it is asked
-// to, an all-reduce what the script says, and what is reduced is really summed.
+// to, a collective what the script says, and what is reduced is really summed.
 #include <algorithm>
 #include <condition_variable>
 #include <exception>
@@ -19,23 +19,23 @@
 namespace ddpsim::validate::test {
 
 // What happens in a run. `step` counts the repetitions from 0, warm-ups and checks included; `collective` the
-// all-reduces of one.
+// collectives of one.
 struct Script {
   int ranks = 2;
   std::function<double(int step, Range range)> seconds = [](int, Range range) {
     return static_cast<double>(range.count);
   };
-  // Faults: another range than the one asked for, other sums than the right ones, a rank that keeps what it
+  // Faults: another range than the one asked for, other values than the right ones, a rank that keeps what it
   // has in a broadcast.
   std::function<Range(std::size_t collective, Range range)> reduced = [](std::size_t, Range asked) {
     return asked;
   };
-  struct Sums {
+  struct Values {
     int rank, step;
     std::size_t collective;
     std::vector<float>& values;
   };
-  std::function<void(const Sums& sums)> sums = [](const Sums&) {};
+  std::function<void(const Values& values)> values = [](const Values&) {};
   int deaf_rank = -1;
 };
 
@@ -110,39 +110,56 @@ class FakeBackend : public CollectiveBackend {
     return largest;
   }
 
-  void start_step() override {
+  StepTimes perform(const Step& step, double slowdown, const WaitingFor& waiting_for) override {
     rendezvous_.exchange(rank_, {});
     ++step_;
-    computed_ = reduced_ = Seconds(0);
-    collectives_.clear();
-    waited_ = 0;
-  }
-  void compute(Seconds duration) override { computed_ += duration; }
-  void all_reduce(Range asked) override {
-    auto range = script_.reduced(collectives_.size(), asked);
-    auto start = std::max(reduced_, Seconds(maximum({computed_.value()})[0]));
-    reduced_ = start + Seconds(script_.seconds(step_, asked));
-    auto all = rendezvous_.exchange(rank_, doubles(range));
-    std::vector<float> sums(range.count);
-    for (std::size_t i = 0; i < sums.size(); ++i) {
-      double sum = 0;
-      for (const auto& values : all) sum += values[i];
-      sums[i] = static_cast<float>(sum);
+    StepTimes times;
+    std::vector<Seconds> ends;  // by op
+    Seconds computed, free;
+    std::size_t told = 0;
+    auto tell_before = [&](std::size_t collective) {
+      for (; told < collective; ++told) waiting_for(told);
+    };
+    for (const auto& op : step.program.ops) {
+      Seconds ready;
+      for (auto before : op.after) ready = std::max(ready, ends[before]);
+      if (op.kind == Op::Kind::compute) {
+        if (ready > computed) tell_before(times.collectives.size());
+        computed = std::max(computed, ready) + slowdown * op.duration;
+        ends.push_back(computed);
+        if (step.before_last_backward == ends.size() - 1) times.backward_start = computed;
+        continue;
+      }
+      auto collective = times.collectives.size();
+      auto launch = collective == 0 ? ready : std::max(ready, times.collectives.back().launch);
+      auto start = std::max(free, Seconds(maximum({launch.value()})[0]));
+      free = start + Seconds(script_.seconds(step_, step.ranges[collective]));
+      carry_out(op.operation, step.ranges[collective], collective);
+      times.collectives.push_back({launch, start, free});
+      ends.push_back(free);
     }
-    script_.sums({rank_, step_, collectives_.size(), sums});
-    write(range.first, sums);
-    collectives_.push_back({computed_, start, reduced_});
-  }
-  void wait(const WaitingFor& waiting_for) override {
-    for (; waited_ < collectives_.size(); ++waited_) waiting_for(waited_);
-    computed_ = std::max(computed_, reduced_);
-  }
-  StepTimes finish_step(const WaitingFor& waiting_for) override {
-    wait(waiting_for);
-    return {computed_, collectives_};
+    tell_before(times.collectives.size());
+    times.total = std::max(computed, free);
+    return times;
   }
 
  private:
+  void carry_out(Operation operation, Range asked, std::size_t collective) {
+    auto range = script_.reduced(collective, asked);
+    auto all = rendezvous_.exchange(rank_, doubles(range));
+    auto each = std::max<std::size_t>(1, range.count / all.size());
+    std::vector<float> values(range.count);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      double value = 0;
+      for (const auto& mine : all) value += mine[i];
+      if (operation == Operation::all_gather) value = all[i / each][i];
+      values[i] = static_cast<float>(value);
+    }
+    script_.values({rank_, step_, collective, values});
+    auto mine = operation == Operation::reduce_scatter ? range.part(rank_, world_size()) : range;
+    write(mine.first, std::span(values).subspan(mine.first - range.first, mine.count));
+  }
+
   std::span<float> slice(Range range) { return std::span(buffer_).subspan(range.first, range.count); }
   std::vector<double> doubles(Range range) {
     auto values = slice(range);
@@ -153,9 +170,6 @@ class FakeBackend : public CollectiveBackend {
   Rendezvous& rendezvous_;
   int rank_, step_ = -1;
   std::vector<float> buffer_;
-  Seconds computed_, reduced_;
-  std::vector<CollectiveTimes> collectives_;
-  std::size_t waited_ = 0;
 };
 
 // Runs `body` on every rank. Returns what each rank threw, empty where it threw nothing.

@@ -22,7 +22,8 @@ Job full_job() {
   Op compute;
   compute.duration = Seconds(0.1);
   replayed.program.ops.push_back(compute);
-  replayed.add_all_reduce({7, 1234567890123});
+  replayed.add(Operation::reduce_scatter, {7, 1234567890123}, {0});
+  replayed.before_last_backward = 2;
   compute.after = {0, 1};
   replayed.program.ops.push_back(compute);
   Step trained{"trained", {}, {}, {}, false, Reduction{Reduction::Kind::overlap, 1048576, 26214400, true, 3}};
@@ -65,7 +66,10 @@ TEST(JobJson, AllOfAStep) {
   EXPECT_EQ(ops[0].kind, Op::Kind::compute);
   EXPECT_EQ(ops[0].duration, Seconds(0.1));
   EXPECT_EQ(ops[1].kind, Op::Kind::collective);
+  EXPECT_EQ(ops[1].operation, Operation::reduce_scatter);
   EXPECT_EQ(ops[1].bytes, Bytes(4.0 * 1234567890123));
+  EXPECT_THAT(ops[1].after, ElementsAre(0U));
+  EXPECT_EQ(step.before_last_backward, 2U);
   EXPECT_THAT(ops[2].after, ElementsAre(0U, 1U));
   EXPECT_THAT(step.ranges, ElementsAre(Range{7, 1234567890123}));
 }
@@ -74,6 +78,7 @@ TEST(JobJson, AllOfAReduction) {
   auto step = written_and_read(full_job()).steps.at(1);
   EXPECT_FALSE(step.verify);
   EXPECT_TRUE(step.program.ops.empty());
+  EXPECT_FALSE(step.before_last_backward);
   ASSERT_TRUE(step.reduction);
   EXPECT_EQ(step.reduction->first_bucket_cap, 1048576U);
   EXPECT_EQ(step.reduction->bucket_cap, 26214400U);
@@ -100,7 +105,8 @@ RunResult full_result() {
       "first",
       {Seconds(0.1), Seconds(0.3)},
       {{Seconds(0.01), Seconds(0.02), Seconds(0.03)}, {Seconds(0.04), Seconds(0.05), Seconds(0.06)}},
-      true};
+      true,
+      Seconds(0.07)};
   return {"gloo",
           4,
           {{"processor", "some"}, {"gloo", "1.2"}, {"a", "last"}},
@@ -126,6 +132,7 @@ TEST(RunResultJson, All) {
   EXPECT_EQ(result.steps[0].collectives[1].launch, Seconds(0.04));
   EXPECT_EQ(result.steps[0].collectives[1].start, Seconds(0.05));
   EXPECT_EQ(result.steps[0].collectives[1].end, Seconds(0.06));
+  EXPECT_EQ(result.steps[0].backward_start, Seconds(0.07));
   EXPECT_EQ(result.steps[1].name, "second");
   EXPECT_FALSE(result.steps[1].settled);
   EXPECT_TRUE(result.steps[1].totals.empty());
@@ -160,9 +167,11 @@ TEST(RunResultJson, OfTheVirtualDevice) {
 
 TEST(JobJsonErrors, UnknownWords) {
   EXPECT_EQ(job_error(replaced(write_job(full_job()), "[7,1234567890123]", "")),
-            "job.json: error: a step has 1 all-reduces and ranges for 0");
+            "job.json: error: a step has 1 collectives and ranges for 0");
   EXPECT_EQ(job_error(replaced(write_job(full_job()), "\"overlap\"", "\"later\"")),
             "job.json: error: unknown reduction 'later'");
+  EXPECT_EQ(job_error(replaced(write_job(full_job()), "\"reduce_scatter\"", "\"gather\"")),
+            "job.json: error: unknown collective 'gather'");
 }
 
 TEST(JobJsonErrors, CutOff) {

@@ -6,38 +6,28 @@
 #include "validate/harness/runner.hpp"
 
 #include "tests/validate/harness/fake_backend.hpp"
+#include "tests/validate/harness/recorded_step.hpp"
 
 namespace ddpsim::validate::test {
 
 // Programs are written as lists here: compute, all-reduces of a range, waits for all that were launched.
-struct Action {
-  std::optional<Range> range;
-  double seconds = 0;
-  bool waits = false;
-};
+using Action = std::function<void(RecordedStep&)>;
 inline Action compute(double seconds) {
-  return {{}, seconds, false};
+  return [=](RecordedStep& step) { step.compute(Seconds(seconds)); };
 }
 inline Action all_reduce(std::size_t first, std::size_t count) {
-  return {Range{first, count}};
+  return [=](RecordedStep& step) { step.all_reduce({first, count}); };
 }
-inline const Action kWait{{}, 0, true};
+inline const Action kWait = [](RecordedStep& step) { step.wait(); };
 
 inline Step step_of(std::string name, const std::vector<Action>& actions, const Sampling& sampling = {},
                     bool verify = false, std::optional<Reduction> reduction = {}) {
-  Step step{std::move(name), {}, {}, sampling, verify, reduction};
-  std::vector<std::size_t> launched;
-  for (const auto& action : actions) {
-    if (action.range) {
-      launched.push_back(step.program.ops.size());
-      step.add_all_reduce(*action.range);
-      continue;
-    }
-    Op op;
-    op.duration = Seconds(action.seconds);
-    if (action.waits) op.after = launched;
-    step.program.ops.push_back(op);
-  }
+  RecordedStep recorded(std::move(name));
+  for (const auto& action : actions) action(recorded);
+  auto& step = recorded.step();
+  step.sampling = sampling;
+  step.verify = verify;
+  step.reduction = reduction;
   return step;
 }
 

@@ -49,7 +49,7 @@ class RankMainTest : public ::testing::Test {
   }
   [[nodiscard]] std::string job() const {
     Step step{"step", {}, {}, {}, true};
-    step.add_all_reduce({0, 4});
+    step.add(Operation::all_reduce, {0, 4});
     return folder.write("job.json", write_job({"gloo", {}, Seconds(60), {step}}));
   }
 
@@ -92,8 +92,8 @@ TEST_F(RankMainTest, OneRankOfTheProcess) {
 // The other rank waits for the one that failed.
 TEST_F(RankMainTest, OneRankThatFailsEndsTheProcess) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  script.sums = [](const Script::Sums& sums) {
-    if (sums.rank == 1) sums.values[3] += 1;
+  script.values = [](const Script::Values& all) {
+    if (all.rank == 1) all.values[3] += 1;
   };
   EXPECT_EXIT(call(fake_ranks(), {"program", job(), folder.path("result.json")}), ExitedWithCode(5),
               "error: rank 1: element 3 of all-reduce 0 is ");

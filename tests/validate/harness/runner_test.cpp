@@ -55,6 +55,29 @@ TEST(Runner, AStep) {
   EXPECT_EQ(step.collectives[0].end, Seconds(6));
 }
 
+// What is gathered waits for the first op only, and runs from 2 s to 6 s beside the second, which ends at 5
+// s; what is scattered waits for that and for its turn, from 6 s to 8 s.
+TEST(Runner, CollectivesThatWaitForEarlierOps) {
+  RecordedStep recorded;
+  recorded.compute(Seconds(2));
+  recorded.compute(Seconds(3));
+  auto& step = recorded.step();
+  step.add(Operation::all_gather, {0, 4}, {0});
+  step.add(Operation::reduce_scatter, {4, 2}, {1});
+  step.before_last_backward = 1;
+  step.verify = true;
+  auto result = result_of({"gloo", {}, Seconds(60), {step}});
+  const auto& samples = result.steps.at(0);
+  EXPECT_THAT(values_of(samples.totals), Each(8.0));
+  EXPECT_EQ(samples.backward_start, Seconds(5));
+  ASSERT_EQ(samples.collectives.size(), 2U);
+  EXPECT_EQ(samples.collectives[0].launch, Seconds(2));
+  EXPECT_EQ(samples.collectives[0].end, Seconds(6));
+  EXPECT_EQ(samples.collectives[1].launch, Seconds(5));
+  EXPECT_EQ(samples.collectives[1].start, Seconds(6));
+  EXPECT_EQ(samples.collectives[1].end, Seconds(8));
+}
+
 // Rank 1 computes 2 s three times as slowly: the all-reduce runs from 6 s to 10 s. Rank 0 ends at 11 s, rank
 // 1 at 10 + 3 = 13 s: that is the step's time, on both of them.
 TEST(Runner, StragglersAndTheLargestTimeOverTheRanks) {
@@ -138,7 +161,7 @@ TEST(Runner, SaysWhatItIsDoing) {
   std::vector<std::string> seen;
   Script script;
   script.ranks = 1;
-  script.sums = [&](const Script::Sums&) { seen.push_back(activity_of(*status)); };
+  script.values = [&](const Script::Values&) { seen.push_back(activity_of(*status)); };
   auto job = checked_job();
   job.steps[0] =
       step_of("s", {all_reduce(0, 3), kWait, all_reduce(3, 5), kWait}, job.steps[0].sampling, true);

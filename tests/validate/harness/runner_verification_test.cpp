@@ -23,8 +23,8 @@ TEST(Runner, ChecksGradientsBeforeAndAfter) {
 
 TEST(Runner, AFaultFromTheStart) {
   Script script;
-  script.sums = [](const Script::Sums& sums) {
-    if (sums.rank == 1 && sums.collective == 1) sums.values[4] += 1;
+  script.values = [](const Script::Values& all) {
+    if (all.rank == 1 && all.collective == 1) all.values[4] += 1;
   };
   EXPECT_THAT(
       run(checked_job(), script).failures,
@@ -36,8 +36,8 @@ TEST(Runner, AFaultFromTheStart) {
 
 TEST(Runner, AFaultThatBeginsLater) {
   Script script;
-  script.sums = [](const Script::Sums& sums) {
-    if (sums.rank == 0 && sums.step >= 4) sums.values[0] = 100;
+  script.values = [](const Script::Values& all) {
+    if (all.rank == 0 && all.step >= 4) all.values[0] = 100;
   };
   EXPECT_THAT(run(checked_job(), script).failures,
               ElementsAre(StartsWith("rank 0: element 0 of all-reduce 0 is 100, "), HasSubstr("rank 1: ")));
@@ -45,9 +45,9 @@ TEST(Runner, AFaultThatBeginsLater) {
 
 TEST(Runner, RanksThatEndWithOtherParameters) {
   Script script;
-  script.sums = [](const Script::Sums& sums) {
-    if (sums.rank == 1)
-      for (float& value : sums.values) value += 5e-7F;
+  script.values = [](const Script::Values& all) {
+    if (all.rank == 1)
+      for (float& value : all.values) value += 5e-7F;
   };
   EXPECT_THAT(run(checked_job(), script).failures,
               ElementsAre("rank 0: the ranks' parameters differ", "rank 1: the ranks' parameters differ"));

@@ -25,11 +25,34 @@ TEST_F(CommunicationTest, AllReduceSumsItsRangeAndNothingElse) {
     auto rank = static_cast<float>(backend.rank());
     backend.allocate(5);
     backend.write(0, std::vector<float>{rank, rank, 10 * rank, rank, rank});
-    backend.start_step();
-    backend.all_reduce({1, 2});
-    backend.finish_step(ignore);
+    perform(backend, [](RecordedStep& step) { step.all_reduce({1, 2}); });
     EXPECT_THAT(backend.read({0, 5}), ElementsAre(rank, 3, 30, rank, rank));
     EXPECT_THAT(backend.read({2, 1}), ElementsAre(30));
+  });
+}
+
+// Two elements a rank, from 1 on.
+TEST_F(CommunicationTest, AllGatherTakesEveryRanksPart) {
+  FakeGpu::get().devices = 3;
+  on_ranks(3, [](NcclBackend& backend) {
+    auto rank = static_cast<float>(backend.rank());
+    backend.allocate(8);
+    backend.write(0, std::vector<float>(8, rank));
+    perform(backend, [](RecordedStep& step) { step.all_gather({1, 6}); });
+    EXPECT_THAT(backend.read({0, 8}), ElementsAre(rank, 0, 0, 1, 1, 2, 2, rank));
+  });
+}
+
+TEST_F(CommunicationTest, ReduceScatterSumsARanksOwnPart) {
+  on_ranks(2, [](NcclBackend& backend) {
+    auto rank = static_cast<float>(backend.rank());
+    backend.allocate(4);
+    backend.write(0, std::vector<float>{rank, 10 + rank, 20 + rank, 30 + rank});
+    perform(backend, [](RecordedStep& step) { step.reduce_scatter({0, 4}); });
+    if (rank == 0)
+      EXPECT_THAT(backend.read({0, 2}), ElementsAre(1, 21));
+    else
+      EXPECT_THAT(backend.read({2, 2}), ElementsAre(41, 61));
   });
 }
 

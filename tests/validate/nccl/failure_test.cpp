@@ -23,19 +23,24 @@ using Program = std::function<void(NcclBackend&)>;
 
 class FailureTest : public NcclTest {};
 
+void empty_step(NcclBackend& backend) {
+  perform(backend, [](RecordedStep&) {});
+}
+
 // Everything a rank does.
 void do_all(NcclBackend& backend) {
   (void)backend.environment();
   backend.allocate(10);
   backend.write(0, std::vector<float>(10, 1.0F));
   backend.broadcast({0, 10});
-  backend.start_step();
-  backend.compute(1_ms);
-  backend.all_reduce({0, 5});
-  backend.compute(1_ms);
-  backend.all_reduce({5, 5});
-  backend.wait(ignore);
-  auto times = backend.finish_step(ignore);
+  auto times = perform(backend, [](RecordedStep& step) {
+    step.compute(1_ms);
+    step.all_reduce({0, 2});
+    step.compute(1_ms);
+    step.all_gather({2, 4});
+    step.reduce_scatter({6, 4});
+    step.wait();
+  });
   (void)backend.maximum({times.total.value()});
   (void)backend.read({0, 10});
 }
@@ -64,6 +69,7 @@ INSTANTIATE_TEST_SUITE_P(
         Call{"launch_busy_kernel", "launch of the busy kernel"}, Call{"ncclGetVersion", "ncclGetVersion"},
         Call{"ncclGetUniqueId", "ncclGetUniqueId"}, Call{"ncclCommInitRankConfig", "ncclCommInitRankConfig"},
         Call{"ncclCommGetAsyncError", "ncclCommInitRankConfig"}, Call{"ncclAllReduce", "ncclAllReduce"},
+        Call{"ncclAllGather", "ncclAllGather"}, Call{"ncclReduceScatter", "ncclReduceScatter"},
         Call{"ncclBroadcast", "ncclBroadcast"}),
     [](const auto& call) { return call.param.entry_point; });
 
@@ -96,7 +102,7 @@ TEST_F(FailureTest, IsAFailedRun) {
   EXPECT_THROW(NcclBackend(place_of(0, 1), kShort), RunFailed);
   FakeGpu::get().fail("ncclAllReduce", ncclRemoteError);
   NcclBackend backend(place_of(0, 1), kShort);
-  EXPECT_THROW(backend.start_step(), RunFailed);
+  EXPECT_THROW(perform(backend, [](RecordedStep&) {}), RunFailed);
 }
 
 TEST_F(FailureTest, AStepThatIsLeftIsAborted) {
@@ -116,10 +122,8 @@ TEST_F(FailureTest, AnEndThatFailsIsAnAbort) {
 TEST_F(FailureTest, WhatNcclFindsLater) {
   auto errors = on_ranks(1, Seconds(20), [](NcclBackend& backend) {
     backend.allocate(10);
-    backend.start_step();
-    backend.all_reduce({0, 10});
-    FakeGpu::get().report_async_error(ncclRemoteError);
-    backend.finish_step(ignore);
+    auto step = recorded([](RecordedStep& one) { one.all_reduce({0, 10}); });
+    backend.perform(step.step(), 1, [](std::size_t) { FakeGpu::get().report_async_error(ncclRemoteError); });
   });
   EXPECT_EQ(errors[0],
             "rank 0: all-reduce 0 (ncclCommGetAsyncError): an error of NCCL: the last thing it met");
@@ -152,33 +156,27 @@ std::string rank_0_without_rank_1(const Program& rank_0, const Program& rank_1) 
 }
 
 TEST_F(FailureTest, ARankThatNeverComesToAStep) {
-  EXPECT_EQ(rank_0_without_rank_1([](NcclBackend& backend) { backend.start_step(); }, [](NcclBackend&) {}),
+  EXPECT_EQ(rank_0_without_rank_1(empty_step, [](NcclBackend&) {}),
             "rank 0: the barrier before a step did not end within 500 ms");
 }
 
 TEST_F(FailureTest, ARankThatNeverComesToACollective) {
+  auto two = recorded([](RecordedStep& step) {
+    step.compute(10_ms);
+    step.all_reduce({0, 5});
+    step.all_reduce({5, 5});
+    step.wait();
+    step.compute(10_ms);
+  });
   auto message = rank_0_without_rank_1(
-      [](NcclBackend& backend) {
+      [&](NcclBackend& backend) {
         backend.allocate(10);
-        for (int step = 0; step < 2; ++step) {
-          backend.start_step();
-          backend.compute(10_ms);
-          backend.all_reduce({0, 5});
-          backend.all_reduce({5, 5});
-          backend.wait(ignore);
-          backend.compute(10_ms);
-          backend.finish_step(ignore);
-        }
+        for (int repetition = 0; repetition < 2; ++repetition) backend.perform(two.step(), 1, ignore);
       },
-      [](NcclBackend& backend) {
+      [&](NcclBackend& backend) {
         backend.allocate(10);
-        backend.start_step();
-        backend.all_reduce({0, 5});
-        backend.all_reduce({5, 5});
-        backend.finish_step(ignore);
-        backend.start_step();
-        backend.all_reduce({0, 5});
-        backend.wait(ignore);
+        backend.perform(two.step(), 1, ignore);
+        perform(backend, [](RecordedStep& step) { step.all_reduce({0, 5}); });
       });
   EXPECT_EQ(message, "rank 0: all-reduce 1 did not end within 500 ms");
 }
@@ -187,16 +185,16 @@ TEST_F(FailureTest, ARankThatNeverComesToOneOfVeryMany) {
   auto message = rank_0_without_rank_1(
       [](NcclBackend& backend) {
         backend.allocate(10);
-        backend.start_step();
-        for (int i = 0; i < 2000; ++i) backend.all_reduce({0, 5});
-        ADD_FAILURE() << "all went into the streams";
+        perform(backend, [](RecordedStep& step) {
+          for (int i = 0; i < 2000; ++i) step.all_reduce({0, 5});
+        });
       },
       [](NcclBackend& backend) {
         backend.allocate(10);
-        backend.start_step();
-        backend.finish_step(ignore);
+        empty_step(backend);
       });
   EXPECT_EQ(message, "rank 0: all-reduce 0 did not end within 500 ms");
+  EXPECT_LT(FakeGpu::get().calls("ncclAllReduce"), 300);  // not all went into the streams
 }
 
 TEST_F(FailureTest, ARankThatIsGoneWhenTimesAreCompared) {
@@ -222,7 +220,7 @@ TEST_F(FailureTest, ARankThatIsGoneAtTheEnd) {
     NcclBackend backend(place_of(rank, 2), kShort);
     if (rank == 1) gone.wait();
     if (rank == 0) gone.count_down();
-    if (rank == 1) backend.start_step();  // rank 0 has left
+    if (rank == 1) empty_step(backend);  // rank 0 has left
   });
   EXPECT_EQ(errors[0], "");
   EXPECT_THAT(errors[1], StartsWith("rank 1: the barrier before a step"));

@@ -299,6 +299,27 @@ ncclResult_t ncclAllReduce(const void* from, void* to, std::size_t count, ncclDa
   return collective(communicator, stream, {"all-reduce", to, count, type, operation});
 }
 
+// In place: each rank's part of the whole buffer.
+ncclResult_t ncclAllGather(const void* from, void* to, std::size_t count, ncclDataType_t type,
+                           ncclComm_t communicator, cudaStream_t stream) {
+  ENTER(ncclResult_t);
+  auto rank = static_cast<std::size_t>(communicator->rank);
+  if (from != static_cast<float*>(to) + rank * count || type != ncclFloat)
+    gpu().violate("not in place, or no floats");
+  return collective(communicator, stream,
+                    {"all-gather", to, count * communicator->group->size, type, ncclSum});
+}
+
+ncclResult_t ncclReduceScatter(const void* from, void* to, std::size_t count, ncclDataType_t type,
+                               ncclRedOp_t operation, ncclComm_t communicator, cudaStream_t stream) {
+  ENTER(ncclResult_t);
+  auto rank = static_cast<std::size_t>(communicator->rank);
+  auto* all = const_cast<float*>(static_cast<const float*>(from));
+  if (to != all + rank * count || type != ncclFloat) gpu().violate("not in place, or no floats");
+  return collective(communicator, stream,
+                    {"reduce-scatter", all, count * communicator->group->size, type, operation});
+}
+
 ncclResult_t ncclBroadcast(const void* from, void* to, std::size_t count, ncclDataType_t type, int root,
                            ncclComm_t communicator, cudaStream_t stream) {
   ENTER(ncclResult_t);

@@ -20,6 +20,24 @@ void reduce(const std::vector<Operation*>& all) {
   }
 }
 
+// Each rank has a part of what is gathered or scattered.
+void exchange_parts(const std::vector<Operation*>& all) {
+  const auto& call = all.front()->call;
+  auto part = call.count / all.size();
+  for (std::size_t i = 0; i < call.count; ++i) {
+    auto* owner = all[i / part];
+    auto element = [&](const Operation* one) -> float& { return static_cast<float*>(one->call.data)[i]; };
+    float result = element(owner);
+    if (call.kind == "all-gather") {
+      for (auto* one : all) element(one) = result;
+      continue;
+    }
+    for (const auto* one : all)
+      if (one != owner) result += element(one);
+    element(owner) = result;
+  }
+}
+
 // `all` in the order of ranks.
 void carry_out(const std::vector<Operation*>& all) {
   const auto& call = all.front()->call;
@@ -28,6 +46,8 @@ void carry_out(const std::vector<Operation*>& all) {
       if (one->call.data != all[static_cast<std::size_t>(call.root)]->call.data)
         std::memcpy(one->call.data, all[static_cast<std::size_t>(call.root)]->call.data,
                     call.count * sizeof(float));
+  } else if (call.kind != "all-reduce") {
+    exchange_parts(all);
   } else if (call.type == ncclDouble) {
     reduce<double>(all);
   } else {

@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "tests/validate/harness/recorded_step.hpp"
 #include "tests/validate/nccl/fake_gpu.hpp"
 
 namespace ddpsim::testing {
@@ -66,6 +67,18 @@ inline void on_ranks(int world_size, const std::function<void(validate::NcclBack
 }
 
 inline void ignore(std::size_t) {}
+
+using validate::test::RecordedStep;
+
+inline RecordedStep recorded(const std::function<void(RecordedStep&)>& program) {
+  RecordedStep step;
+  program(step);
+  return step;
+}
+inline validate::StepTimes perform(validate::NcclBackend& backend,
+                                   const std::function<void(RecordedStep&)>& program) {
+  return backend.perform(recorded(program).step(), 1, ignore);
+}
 
 // Nothing would hang or race on a GPU, and all is given back.
 class NcclTest : public ::testing::Test {

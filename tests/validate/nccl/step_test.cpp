@@ -11,10 +11,9 @@ using namespace literals;
 using ::testing::ElementsAre;
 using validate::CollectiveTimes;
 using validate::NcclBackend;
-using validate::Range;
 using validate::StepTimes;
 
-using Program = std::function<void(NcclBackend&)>;
+using Program = std::function<void(RecordedStep&)>;
 
 // With and without calls of NCCL that return before the collective is in the stream.
 class StepTest : public NcclTest, public ::testing::WithParamInterface<bool> {
@@ -26,9 +25,7 @@ class StepTest : public NcclTest, public ::testing::WithParamInterface<bool> {
     std::vector<StepTimes> times(static_cast<std::size_t>(world_size));
     on_ranks(world_size, [&](NcclBackend& backend) {
       backend.allocate(4000);
-      backend.start_step();
-      program(backend);
-      times[static_cast<std::size_t>(backend.rank())] = backend.finish_step(ignore);
+      times[static_cast<std::size_t>(backend.rank())] = perform(backend, program);
     });
     return times;
   }
@@ -44,14 +41,14 @@ void expect_times(const CollectiveTimes& times, double launch, double start, dou
 }
 
 TEST_P(StepTest, CollectivesOverlapWithComputeAndQueueBehindEachOther) {
-  for (const auto& times : run(2, [](NcclBackend& backend) {
-         backend.compute(5_ms);
-         backend.all_reduce({0, 1000});  // 2 ms
-         backend.compute(1_ms);
-         backend.all_reduce({1000, 3000});  // 4 ms
-         backend.compute(10_ms);
-         backend.wait(ignore);
-         backend.compute(2_ms);
+  for (const auto& times : run(2, [](RecordedStep& step) {
+         step.compute(5_ms);
+         step.all_reduce({0, 1000});  // 2 ms
+         step.compute(1_ms);
+         step.all_reduce({1000, 3000});  // 4 ms
+         step.compute(10_ms);
+         step.wait();
+         step.compute(2_ms);
        })) {
     ASSERT_EQ(times.collectives.size(), 2u);
     expect_times(times.collectives[0], 5, 5, 7);
@@ -61,28 +58,28 @@ TEST_P(StepTest, CollectivesOverlapWithComputeAndQueueBehindEachOther) {
 }
 
 TEST_P(StepTest, ComputeWaitsForCollectivesThatTakeLonger) {
-  for (const auto& times : run(2, [](NcclBackend& backend) {
-         backend.compute(5_ms);
-         backend.all_reduce({0, 1000});
-         backend.compute(1_ms);
-         backend.all_reduce({1000, 3000});
-         backend.wait(ignore);
-         backend.compute(2_ms);
+  for (const auto& times : run(2, [](RecordedStep& step) {
+         step.compute(5_ms);
+         step.all_reduce({0, 1000});
+         step.compute(1_ms);
+         step.all_reduce({1000, 3000});
+         step.wait();
+         step.compute(2_ms);
        }))
     EXPECT_NEAR(times.total.value(), 13e-3, 1e-8);  // 11 + 2
 }
 
 TEST_P(StepTest, WaitingIsForWhatWasLaunchedSoFar) {
-  for (const auto& times : run(2, [](NcclBackend& backend) {
-         backend.compute(1_ms);
-         backend.all_reduce({0, 1000});
-         backend.wait(ignore);
-         backend.all_reduce({1000, 3000});
-         backend.wait(ignore);
-         backend.wait(ignore);
-         backend.compute(1_ms);
-         backend.all_reduce({0, 3000});
-         backend.compute(1_ms);
+  for (const auto& times : run(2, [](RecordedStep& step) {
+         step.compute(1_ms);
+         step.all_reduce({0, 1000});
+         step.wait();
+         step.all_reduce({1000, 3000});
+         step.wait();
+         step.wait();
+         step.compute(1_ms);
+         step.all_reduce({0, 3000});
+         step.compute(1_ms);
        })) {
     expect_times(times.collectives[0], 1, 1, 3);
     expect_times(times.collectives[1], 3, 3, 7);
@@ -93,38 +90,77 @@ TEST_P(StepTest, WaitingIsForWhatWasLaunchedSoFar) {
 
 TEST_P(StepTest, AStragglerDelaysTheOthersCollectives) {
   FakeGpu::get().devices = 3;
-  auto times = run(3, [](NcclBackend& backend) {
-    backend.compute(backend.rank() == 1 ? 9_ms : 5_ms);
-    backend.all_reduce({0, 1000});
-    backend.compute(1_ms);
+  std::vector<StepTimes> times(3);
+  on_ranks(3, [&](NcclBackend& backend) {
+    backend.allocate(4000);
+    auto step = recorded([](RecordedStep& one) {
+      one.compute(5_ms);
+      one.all_reduce({0, 1000});
+      one.compute(1_ms);
+    });
+    times[static_cast<std::size_t>(backend.rank())] =
+        backend.perform(step.step(), backend.rank() == 1 ? 1.8 : 1, ignore);
   });
   expect_times(times[0].collectives[0], 5, 5, 11);
   expect_times(times[1].collectives[0], 9, 9, 11);
   expect_times(times[2].collectives[0], 5, 5, 11);
 }
 
+// The gather waits for the first op only, and runs from 5 to 8 ms beside the second, which ends at 15 ms; the
+// reduce-scatter waits for that, the optimizer for both.
+TEST_P(StepTest, CollectivesThatWaitForEarlierOps) {
+  on_ranks(2, [](NcclBackend& backend) {
+    backend.allocate(4000);
+    auto step = recorded([](RecordedStep& one) {
+      one.compute(5_ms);
+      one.compute(10_ms);
+    });
+    step.step().add(ddpsim::Operation::all_gather, {0, 2000}, {0});
+    step.step().add(ddpsim::Operation::reduce_scatter, {2000, 2000}, {1});
+    step.step().before_last_backward = 0;
+    step.wait_for({2, 3});
+    step.compute(1_ms);
+    auto times = backend.perform(step.step(), 1, ignore);
+    expect_times(times.collectives[0], 5, 5, 8);
+    expect_times(times.collectives[1], 15, 15, 18);
+    EXPECT_NEAR(times.backward_start.value(), 5e-3, 1e-8);
+    EXPECT_NEAR(times.total.value(), 19e-3, 1e-8);
+  });
+}
+
+// What nothing computed before starts with the step.
+TEST_P(StepTest, CollectivesThatWaitForNothing) {
+  on_ranks(2, [](NcclBackend& backend) {
+    backend.allocate(4000);
+    auto step = recorded([](RecordedStep& one) { one.compute(5_ms); });
+    step.step().add(ddpsim::Operation::all_reduce, {0, 1000});
+    auto times = backend.perform(step.step(), 1, ignore);
+    expect_times(times.collectives[0], 0, 0, 2);
+    EXPECT_NEAR(times.total.value(), 5e-3, 1e-8);
+  });
+}
+
 TEST_P(StepTest, EachStepHasItsOwnClock) {
   on_ranks(2, [](NcclBackend& backend) {
     backend.allocate(4000);
-    for (int step = 0; step < 3; ++step) {
-      backend.start_step();
-      backend.compute(5_ms);
-      backend.all_reduce({0, 1000});
-      auto times = backend.finish_step(ignore);
+    for (int repetition = 0; repetition < 3; ++repetition) {
+      auto times = perform(backend, [](RecordedStep& step) {
+        step.compute(5_ms);
+        step.all_reduce({0, 1000});
+      });
       ASSERT_EQ(times.collectives.size(), 1u);
       expect_times(times.collectives[0], 5, 5, 7);
     }
-    backend.start_step();
-    EXPECT_EQ(backend.finish_step(ignore).total, Seconds(0));
+    EXPECT_EQ(perform(backend, [](RecordedStep&) {}).total, Seconds(0));
   });
 }
 
 TEST_P(StepTest, ManyCollectives) {
   constexpr std::size_t kMany = 700;
-  auto times = run(2, [](NcclBackend& backend) {
+  auto times = run(2, [](RecordedStep& step) {
     for (std::size_t i = 0; i < kMany; ++i) {
-      backend.compute(2_ms);
-      backend.all_reduce({i, 1});  // 1.001 ms
+      step.compute(2_ms);
+      step.all_reduce({i, 1});  // 1.001 ms
     }
   });
   for (std::size_t i = 0; i < kMany; ++i) {
@@ -137,13 +173,13 @@ TEST_P(StepTest, ManyCollectives) {
 TEST_P(StepTest, TellsWhatItWaitsForInOrder) {
   std::vector<std::size_t> told;
   on_ranks(1, [&](NcclBackend& backend) {
-    auto tell = [&](std::size_t collective) { told.push_back(collective); };
     backend.allocate(10);
-    backend.start_step();
-    backend.all_reduce({0, 5});
-    backend.wait(tell);
-    backend.all_reduce({5, 5});
-    backend.finish_step(tell);
+    auto step = recorded([](RecordedStep& one) {
+      one.all_reduce({0, 5});
+      one.wait();
+      one.all_reduce({5, 5});
+    });
+    backend.perform(step.step(), 1, [&](std::size_t collective) { told.push_back(collective); });
   });
   EXPECT_THAT(told, ElementsAre(0, 1));
 }
@@ -152,13 +188,13 @@ TEST_P(StepTest, WhatGoesIntoWhichStream) {
   on_ranks(1, [](NcclBackend& backend) {
     backend.allocate(10);
     FakeGpu::get().clear_log();
-    backend.start_step();
-    backend.compute(1_ms);
-    backend.compute(2_ms);
-    backend.all_reduce({0, 4});
-    backend.compute(0_ms);
-    backend.wait(ignore);
-    backend.finish_step(ignore);
+    perform(backend, [](RecordedStep& step) {
+      step.compute(1_ms);
+      step.compute(2_ms);
+      step.all_reduce({0, 4});
+      step.compute(0_ms);
+      step.wait();
+    });
     EXPECT_THAT(FakeGpu::get().log(),
                 ElementsAre("communication: all-reduce of 1", "communication: record",  // all ranks are there
                             "compute: record",                                          // the step starts
@@ -173,14 +209,14 @@ TEST_P(StepTest, AJobRuns) {
   validate::Job job;
   job.backend = "nccl";
   job.slowdowns = {{1, 2.0}};
-  validate::Step step{"a step", {}, {}, {}, true};
-  for (auto [seconds, range] : {std::pair{3_ms, validate::Range{0, 1000}}, {1_ms, {1000, 3000}}}) {
-    Op compute;
-    compute.duration = seconds;
-    step.program.ops.push_back(compute);
-    step.add_all_reduce(range);
-  }
-  job.steps.push_back(step);
+  auto step = recorded([](RecordedStep& one) {
+    one.compute(3_ms);
+    one.all_reduce({0, 1000});
+    one.compute(1_ms);
+    one.reduce_scatter({1000, 3000});
+  });
+  step.step().verify = true;
+  job.steps.push_back(step.step());
   on_ranks(2, [&](NcclBackend& backend) {
     validate::StatusReporter status(backend.rank());
     auto result = validate::run_job(backend, nullptr, job, status);
