@@ -44,8 +44,12 @@ class Result:
         import pandas
         return pandas.DataFrame(self.to_dict()["buckets"])
 
+    def timeline_json(self) -> str:
+        """The text of a timeline that opens in Perfetto or chrome://tracing."""
+        return self._core.timeline_json()
+
     def timeline(self, path: str | os.PathLike[str]) -> None:
-        """Writes a timeline that opens in Perfetto or chrome://tracing."""
+        """Writes that timeline to a file."""
         self._core.write_timeline(os.fspath(path))
 
     def __repr__(self) -> str:

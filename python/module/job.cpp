@@ -18,9 +18,13 @@ std::string Result::to_json() const {
   return simulate_json(simulated_.metrics, tool_info(), {}, notes_);
 }
 
+std::string Result::timeline_json() const {
+  return chrome_timeline_json(simulated_.prediction.timeline, context_of(scenario_));
+}
+
 void Result::write_timeline(const std::string& path) const {
   check_writable(path, "timeline");
-  write_whole_file(path, chrome_timeline_json(simulated_.prediction.timeline, context_of(scenario_)));
+  write_whole_file(path, timeline_json());
 }
 
 Job::Job(const std::string& text, const std::string& name, std::string file,

@@ -18,6 +18,7 @@ class Result {
       : scenario_(std::move(scenario)), simulated_(std::move(simulated)), notes_(std::move(notes)) {}
   [[nodiscard]] double iteration_s() const { return simulated_.metrics.iteration.value(); }
   [[nodiscard]] std::string to_json() const;
+  [[nodiscard]] std::string timeline_json() const;
   void write_timeline(const std::string& path) const;
 
  private:

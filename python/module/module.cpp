@@ -61,6 +61,7 @@ NB_MODULE(_core, m) {
   nb::class_<Result>(m, "Result", "One simulated iteration.")
       .def_prop_ro("iteration_s", &Result::iteration_s)
       .def("to_json", &Result::to_json, "What `ddpsim simulate --json -` prints.")
+      .def("timeline_json", &Result::timeline_json, Released(), "What `ddpsim simulate --timeline` writes.")
       .def("write_timeline", &Result::write_timeline, nb::arg("path"), Released());
   nb::class_<BestCap>(m, "BestCap", "The best bucket cap; sizes in bytes, times in seconds.")
       .def_prop_ro("cap_bytes", [](const BestCap& best) { return best.cap.value(); })
