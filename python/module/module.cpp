@@ -80,7 +80,9 @@ NB_MODULE(_core, m) {
            nb::arg("text"), nb::arg("name"), nb::arg("file"), nb::arg("overrides"), Released())
       .def("simulate", &Job::simulate, Released())
       .def("best_cap", &Job::best_cap, nb::arg("exact"), Released())
-      .def("key", &Job::key, Released());
+      .def("key", &Job::key, Released())
+      .def("write_report", &Job::write_report, nb::arg("path"), Released(),
+           "Sweeps, and writes what `ddpsim sweep --html` does.");
   nb::class_<Points>(m, "Points", "A job's sweep, point by point.")
       .def(nb::init<const Job&>(), nb::arg("job"), Released())
       .def("__len__", &Points::size)
