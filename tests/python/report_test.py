@@ -1,15 +1,18 @@
 """ddpsim.report: the page of the command line, byte for byte."""
 import os
+import subprocess
+import sys
 
 import pytest
 
 import ddpsim
 
 
-def test_it_is_the_command_lines(root, cli, tmp_path):
+def test_it_is_the_command_lines(root, tmp_path):
+    """Of the same package: a page names the presets that were read."""
     path = root / "configs/quickstart.yaml"
     ddpsim.report(ddpsim.Job.load(path), tmp_path / "python.html")
-    cli("sweep", path, "--html", "cli.html", "--quiet")
+    subprocess.run([sys.executable, "-m", "ddpsim", "sweep", path, "--html", tmp_path / "cli.html", "--quiet"], check=True)
     assert (tmp_path / "python.html").read_bytes() == (tmp_path / "cli.html").read_bytes()
 
 
