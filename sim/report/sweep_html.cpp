@@ -98,7 +98,9 @@ html::Table cap_table(const SweepResult& result, const SweepReport& report) {
                    {ms_text(metrics.iteration)},
                    {plateau(result, group.points, best)}}};
     if (auto usual = report.with_default.find(best); usual != report.with_default.end()) {
-      row.cells.push_back({format_bytes(usual->second.cap)});
+      const auto& first = usual->second.first;
+      row.cells.push_back({format_bytes(usual->second.cap) +
+                           (first ? fmt::format(" (first {})", format_bytes(*first)) : "")});
       row.cells.push_back({ms_text(usual->second.iteration)});
       row.cells.push_back({percent_text(usual->second.iteration / metrics.iteration - 1)});
     } else {

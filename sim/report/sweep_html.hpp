@@ -14,6 +14,7 @@ namespace ddpsim {
 // An iteration under PyTorch's default cap, everything else as at a point.
 struct WithDefaultCap {
   Bytes cap;
+  std::optional<Bytes> first;  // of the first bucket, where that is another one
   Seconds iteration;
 };
 

@@ -48,7 +48,8 @@ std::optional<WithDefaultCap> with_default_cap(const config::Value& root, Scenar
     std::erase_if(ddp->value.entries, [](const config::Entry& entry) { return entry.key == "bucket_cap"; });
   auto scenario = reader.read(usual);
   if (!scenario.plan.bucket_cap) return std::nullopt;
-  return WithDefaultCap{*scenario.plan.bucket_cap, simulate_once(scenario).metrics.iteration};
+  return WithDefaultCap{*scenario.plan.bucket_cap, scenario.plan.first_bucket_cap,
+                        simulate_once(scenario).metrics.iteration};
 }
 
 }  // namespace
