@@ -1,13 +1,11 @@
 #include "python/module/job.hpp"
 
-#include <algorithm>
-#include <thread>
-
 #include <fmt/core.h>
 
 #include "sim/base/input_log.hpp"
 #include "sim/base/output_file.hpp"
 #include "sim/config/overrides.hpp"
+#include "sim/process/worker_threads.hpp"
 #include "sim/report/chrome_timeline.hpp"
 #include "sim/report/measured_iterations.hpp"
 #include "sim/report/plot.hpp"
@@ -57,7 +55,7 @@ BestCap Job::best_cap(bool exact) const {
   auto root = root_;
   config::take_sweep_axes(root, kMostStudyPoints);
   ScenarioReader reader(file_);
-  return ddpsim::best_cap(root, reader, exact, std::max(1U, std::thread::hardware_concurrency()));
+  return ddpsim::best_cap(root, reader, exact, all_cores());
 }
 
 std::string Job::key() const {
@@ -79,8 +77,7 @@ void Job::write_report(const std::string& path) const {
   ScenarioReader reader(file_);
   auto plan = plan_grid(root, axes, reader);
   auto result = begin_sweep(plan, name_);
-  auto hint = run_sweep(plan, std::max(1U, std::thread::hardware_concurrency()), result,
-                        [](const SweepPoint&, std::size_t) {});
+  auto hint = run_sweep(plan, all_cores(), result, [](const SweepPoint&, std::size_t) {});
   if (result.points.empty()) fail_lost(result, *hint);
   auto unmatched = unmatched_notes(result);
   result.notes.insert(result.notes.end(), unmatched.begin(), unmatched.end());

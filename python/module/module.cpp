@@ -1,7 +1,5 @@
 // The extension ddpsim._core: scenarios as they are read, run and written. What Python users see is in
 // python/ddpsim.
-#include <algorithm>
-#include <thread>
 
 #include "python/module/costs.hpp"
 #include "python/module/job.hpp"
@@ -13,6 +11,7 @@
 #include "sim/base/program_exit.hpp"
 #include "sim/base/source.hpp"
 #include "sim/process/interrupts.hpp"
+#include "sim/process/worker_threads.hpp"
 #include "sim/report/result_json.hpp"
 #include "sim/text/presets.hpp"
 
@@ -42,10 +41,6 @@ void translate(const std::exception_ptr& exception, void*) {
 void check_signals() {
   nb::gil_scoped_acquire held;
   if (PyErr_CheckSignals() != 0) throw nb::python_error();
-}
-
-unsigned all_cores() {
-  return std::max(1U, std::thread::hardware_concurrency());
 }
 
 }  // namespace

@@ -46,19 +46,21 @@ InterferenceFit fit_interference(const OverlappedIteration& measured, const Pred
         "is it the scenario that was measured, and does anything overlap in it?");
   InterferenceFit fit;
   fit.compute = fit.collective = crossing([&](double s) { return longer(s, s); }, kLargest);
-  if (measured.tail) {
-    // For each r the s that gives the iteration. The larger r, the less s is left, and the longer the tail.
+  // What r shows in: the time in flight where it was measured, else the tail.
+  auto shown = measured.communication ? &OverlappedIteration::communication : &OverlappedIteration::tail;
+  if (auto aim = measured.*shown) {
+    // For each r the s that gives the iteration. The larger r, the less s is left, and the longer both.
     auto compute_with = [&](double r) { return crossing([&](double s) { return longer(s, r); }, kLargest); };
     double largest = crossing([&](double r) { return longer(0, r); }, kLargest);
-    auto tail_with = [&](double r) { return *predict(compute_with(r), r).tail; };
-    double collective = crossing([&](double r) { return (tail_with(r) - *measured.tail).value(); }, largest);
-    Seconds closest = tail_with(collective);
-    if (std::abs((closest - *measured.tail).value()) <= kNoticeable * measured.iteration.value()) {
+    auto shown_with = [&](double r) { return *(predict(compute_with(r), r).*shown); };
+    double collective = crossing([&](double r) { return (shown_with(r) - *aim).value(); }, largest);
+    Seconds closest = shown_with(collective);
+    if (std::abs((closest - *aim).value()) <= kNoticeable * measured.iteration.value()) {
       fit.collective = collective;
       fit.compute = compute_with(collective);
       fit.separate = true;
     } else {
-      fit.closest_tail = closest;
+      fit.closest = closest;
     }
   }
   fit.predicted = predict(fit.compute, fit.collective);

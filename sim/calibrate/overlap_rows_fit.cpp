@@ -16,7 +16,6 @@ namespace {
 
 constexpr double kUnit = 0.01;  // a residual of 1 is an error of 1 %
 constexpr double kMs = 1e-3, kPercent = 0.01;
-constexpr double kLargestMiss = 0.15;
 constexpr double kNothing = 1e-6;
 constexpr double kVague = 0.1;      // of interference: published runs span 0.1 to 0.65
 constexpr double kFreely = 1e6;     // no prior worth the name
@@ -53,10 +52,12 @@ struct Problem {
     std::vector<double> residuals;
     auto predicted = predict(physical(values));
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      const auto& [iteration, tail] = rows[i].measured;
+      const auto& [iteration, tail, communication] = rows[i].measured;
       residuals.push_back((predicted[i].iteration / iteration - 1) / kUnit);
       if (tail && has(Parameter::collective))
         residuals.push_back((*predicted[i].tail - *tail) / iteration / kUnit);
+      if (communication && has(Parameter::collective))
+        residuals.push_back((*predicted[i].communication - *communication) / iteration / kUnit);
     }
     for (double value : values) residuals.push_back(std::max(0.0, -value) / kUnit);  // none is negative
     return residuals;
@@ -107,8 +108,8 @@ struct Candidate {
 };
 
 std::vector<Candidate> candidates_of(const std::vector<MeasuredOverlap>& rows, const KnownOverlap& known) {
-  auto tails =
-      std::count_if(rows.begin(), rows.end(), [](const auto& row) { return row.measured.tail.has_value(); });
+  auto told = std::count_if(rows.begin(), rows.end(),
+                            [](const auto& row) { return row.measured.tail || row.measured.communication; });
   bool differ_in_buckets = differ(rows, [](const auto& row) { return row.buckets; });
   bool differ_in_ranks = differ(rows, [](const auto& row) { return row.ranks; });
   const char* said = "as the scenario says";
@@ -120,7 +121,8 @@ std::vector<Candidate> candidates_of(const std::vector<MeasuredOverlap>& rows, c
            known.spread      ? said
            : differ_in_ranks ? ""
                              : "all rows have as many GPUs"},
-          {Parameter::collective, "collective", 0.25, tails >= 2 ? "" : "fewer than two rows have a tail"}};
+          {Parameter::collective, "collective", 0.25,
+           told >= 2 ? "" : "fewer than two rows have a tail or a time in flight"}};
 }
 
 // Which parameter but the first is least certain, of those that may as well be zero.

@@ -10,6 +10,9 @@
 
 namespace ddpsim::calibrate {
 
+// Relative: beyond it the rows are of something else.
+inline constexpr double kLargestMiss = 0.15;
+
 struct OverlapParameters {
   double compute = 0, collective = 0;  // interference: s and r
   // Absent: as the scenario has it.
@@ -26,7 +29,7 @@ struct MeasuredOverlap {
 // Every row's prediction with these.
 using PredictOverlaps = std::function<std::vector<OverlappedIteration>(const OverlapParameters&)>;
 
-// Of launch, spread and (from tails) r other than s: what the rows say of it.
+// Of launch, spread and (from tails and times in flight) r other than s: what the rows say of it.
 struct OverlapFinding {
   std::string name;                      // launch, spread, collective
   std::optional<double> standard_error;  // none: it was not fitted
@@ -45,10 +48,10 @@ struct KnownOverlap {
   bool launch = false, spread = false;
 };
 
-// Least squares of the iterations' relative errors, tails included where r is fitted. Of what the rows differ
-// in (collectives, ranks, tails) everything is fitted at first, and the least certain left out until each is
-// certain to 95 % to be there (Student's t). Throws InputError (without a place) for too few rows, where
-// interference changes nothing, and where a row is missed by more than 15 %.
+// Least squares of the iterations' relative errors, tails and times in flight included where r is fitted. Of
+// what the rows differ in (collectives, ranks, these) everything is fitted at first, and the least certain
+// left out until each is certain to 95 % to be there (Student's t). Throws InputError (without a place) for
+// too few rows, where interference changes nothing, and where a row is missed by more than 15 %.
 OverlapRowsFit fit_overlap_rows(const std::vector<MeasuredOverlap>& rows, const PredictOverlaps& predict,
                                 const KnownOverlap& known = {});
 

@@ -24,7 +24,7 @@ OverlappedIteration predict(Scenario scenario, double s, double r) {
   OverlappedIteration predicted;
   run_all({&scenario, 1}, 1, [&](std::size_t, const Prediction& prediction) {
     auto metrics = metrics_of(scenario, prediction);
-    predicted = {metrics.iteration, metrics.tail};
+    predicted = {metrics.iteration, metrics.tail, metrics.communication};
   });
   return predicted;
 }
@@ -42,11 +42,11 @@ MeasuredIteration row_of(const Scenario& scenario, const IterationMetrics& plain
 }
 
 // Why s and r are the same, if they are.
-std::string same_because(const calibrate::InterferenceFit& fit) {
+std::string same_because(const calibrate::InterferenceFit& fit, const MeasuredIteration& row) {
   if (fit.separate) return "";
-  if (fit.closest_tail)
-    return fmt::format(" (taken to be the same: no others give the measured tail, the closest {})",
-                       format_seconds(*fit.closest_tail));
+  if (fit.closest)
+    return fmt::format(" (taken to be the same: no others give the measured {}, the closest {})",
+                       row.communication ? "time in flight" : "tail", format_seconds(*fit.closest));
   return " (taken to be the same: without a tail one time cannot tell them apart)";
 }
 
@@ -89,22 +89,26 @@ void calibrate_overlap(const OverlapOptions& options) {
   run_all({&scenario, 1}, 1,
           [&](std::size_t, const Prediction& prediction) { plain = metrics_of(scenario, prediction); });
   auto row = row_of(scenario, plain, options.measured);
-  auto fit = calibrate::fit_interference({row.iteration, row.tail},
+  auto fit = calibrate::fit_interference({row.iteration, row.tail, row.communication},
                                          [&](double s, double r) { return predict(scenario, s, r); });
   if (!options.accept) refuse_absurd(fit.compute, fit.collective);
   auto what =
       fmt::format("{}, strategy {}{}: {} s{}", options.measured, strategy_name(plain.strategy),
                   plain.bucket_cap ? fmt::format(", caps of {:.0f} bytes", plain.bucket_cap->value()) : "",
                   row.iteration.value(), row.tail ? fmt::format(", tail {} s", row.tail->value()) : "");
+  if (row.communication) what += fmt::format(", in flight {} s", row.communication->value());
   if (plain.trace_synthetic) what += "; trace " + *plain.trace_synthetic;
   if (!options.quiet && options.out != "-") {
     fmt::print("beside collectives compute takes {:.1f} % longer, collectives beside compute {:.1f} %{}\n",
-               100 * fit.compute, 100 * fit.collective, same_because(fit));
+               100 * fit.compute, 100 * fit.collective, same_because(fit, row));
     fmt::print("iteration {}, measured {}; without interference {}\n",
                format_seconds(fit.predicted.iteration), format_seconds(row.iteration),
                format_seconds(plain.iteration));
     fmt::print("tail {}{}\n", format_seconds(*fit.predicted.tail),
                row.tail ? fmt::format(", measured {}", format_seconds(*row.tail)) : "");
+    if (row.communication)
+      fmt::print("in flight {}, measured {}\n", format_seconds(*fit.predicted.communication),
+                 format_seconds(*row.communication));
     if (plain.trace_synthetic) fmt::print("trace {}\n", *plain.trace_synthetic);
   }
   PhysicsCalibration calibration{{fit.compute, fit.collective}, row.run_set};

@@ -1,6 +1,8 @@
 // `ddpsim calibrate --overlap --all-rows`.
 #include <algorithm>
+#include <cmath>
 #include <map>
+#include <memory>
 #include <tuple>
 
 #include <fmt/format.h>
@@ -12,6 +14,7 @@
 #include "sim/cli/calibrate_overlap.hpp"
 #include "sim/cli/notes.hpp"
 #include "sim/cli/scenario_options.hpp"
+#include "sim/compute/rescale.hpp"
 #include "sim/report/table_parts.hpp"
 #include "sim/study/notes.hpp"
 #include "sim/study/run_all.hpp"
@@ -31,6 +34,7 @@ struct Rows {
   std::vector<calibrate::MeasuredOverlap> measured;
   std::optional<std::string> run_set;
   calibrate::KnownOverlap known;
+  std::optional<double> compute_scale;  // by a step on one GPU
 };
 
 bool says(const config::Value& root, const char* section, const char* key) {
@@ -74,6 +78,33 @@ std::vector<IterationMetrics> metrics_of_all(const std::vector<Scenario>& scenar
   return all;
 }
 
+// A step on one GPU, where nothing is communicated, says how much longer than the scenario has it compute
+// takes. Takes its row out.
+std::optional<double> take_compute_scale(std::vector<MeasuredIteration>& rows, const Scenario& scenario,
+                                         const std::string& path) {
+  auto is_alone = [](const MeasuredIteration& row) { return row.world_size == 1; };
+  auto alone = std::find_if(rows.begin(), rows.end(), is_alone);
+  if (alone == rows.end()) return std::nullopt;
+  if (std::count_if(rows.begin(), rows.end(), is_alone) > 1)
+    throw InputError(fmt::format("{} has several steps on one GPU", path),
+                     "one is enough: caps and strategies differ in communication only");
+  if (scenario.parallel)
+    throw InputError(fmt::format("{} has a step on one GPU, and here GPUs share the model", path),
+                     "remove the row with world_size 1");
+  const auto& trace = *scenario.trace;
+  auto passes = static_cast<double>(scenario.plan.accumulation_steps);
+  Seconds compute =
+      passes * (trace.forward.value_or(Seconds()) + trace.backward()) + trace.optimizer.value_or(Seconds());
+  double scale = alone->iteration / compute;
+  if (std::abs(scale - 1) > calibrate::kLargestMiss)
+    throw InputError(
+        fmt::format("{}: a step on one GPU takes {}, and the scenario computes for {}", path,
+                    format_seconds(alone->iteration), format_seconds(compute)),
+        "is it the same model, batch, accumulation and GPU, with forward pass and optimizer in the trace?");
+  rows.erase(alone);
+  return scale;
+}
+
 Rows read_rows(const OverlapOptions& options) {
   ScenarioOptions file;
   file.file = options.scenario;
@@ -83,9 +114,14 @@ Rows read_rows(const OverlapOptions& options) {
   ScenarioReader reader(options.scenario);
   auto plan = expanded(plan_grid(root, std::move(axes), reader));
   auto iterations = read_measured_iterations(options.measured);
+  Rows rows;
+  rows.compute_scale = take_compute_scale(iterations, plan.scenarios.front(), options.measured);
+  if (rows.compute_scale)
+    for (auto& scenario : plan.scenarios)
+      scenario.trace =
+          std::make_shared<const LayerTrace>(rescale_trace(*scenario.trace, *rows.compute_scale));
   auto metrics = metrics_of_all(plan.scenarios);
   print_notes(unmatched_notes(iterations, metrics));
-  Rows rows;
   rows.known = {says(root, "physics", "launch"), root.find("spread") != nullptr};
   Matches matches(iterations, options.measured);
   std::vector<std::string> keys;
@@ -96,7 +132,7 @@ Rows read_rows(const OverlapOptions& options) {
     if (!row) continue;
     refuse_mixed_sets(plan.scenarios[i], *row, options.measured);
     rows.run_set = row->run_set;
-    rows.measured.push_back({{row->iteration, row->tail},
+    rows.measured.push_back({{row->iteration, row->tail, row->communication},
                              static_cast<int>(metrics[i].n_buckets),
                              plan.scenarios[i].groups.front().ranks});
     rows.names.push_back(std::move(name));
@@ -116,7 +152,7 @@ std::vector<OverlappedIteration> predict(const std::vector<Scenario>& usual,
   }
   std::vector<OverlappedIteration> predicted;
   for (const auto& metrics : metrics_of_all(scenarios))
-    predicted.push_back({metrics.iteration, metrics.tail});
+    predicted.push_back({metrics.iteration, metrics.tail, metrics.communication});
   return predicted;
 }
 
@@ -132,6 +168,11 @@ std::string value_of(const OverlapFinding& finding, const OverlapParameters& par
 }
 
 void print_fit(const Rows& rows, const calibrate::OverlapRowsFit& fit) {
+  if (rows.compute_scale)
+    fmt::print(
+        "one GPU's step takes {:.4f} of the scenario's compute, and so does all compute below "
+        "(workload.rescale: {{factor: {:.4f}}} says so in a scenario)\n",
+        *rows.compute_scale, *rows.compute_scale);
   fmt::print("beside collectives compute takes {:.1f} % longer (standard error {:.1f})\n",
              100 * fit.parameters.compute, 100 * fit.standard_error);
   for (const auto& finding : fit.others) {
@@ -189,9 +230,14 @@ void calibrate_overlap_rows(const OverlapOptions& options) {
   PhysicsCalibration calibration{
       {parameters.compute, parameters.collective}, rows.run_set, parameters.launch, parameters.spread};
   OutputPhase writing;
-  write_output(options.out, write_physics_calibration(
-                                calibration, fmt::format("{}, {} rows: {}", options.measured,
-                                                         rows.names.size(), fmt::join(rows.names, "; "))));
+  write_output(
+      options.out,
+      write_physics_calibration(
+          calibration,
+          fmt::format("{}, {} rows: {}{}", options.measured, rows.names.size(), fmt::join(rows.names, "; "),
+                      rows.compute_scale
+                          ? fmt::format("; compute x {:.4f}, by one GPU's step", *rows.compute_scale)
+                          : "")));
 }
 
 }  // namespace ddpsim::cli

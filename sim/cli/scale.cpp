@@ -14,6 +14,7 @@
 #include "sim/cli/number_lists.hpp"
 #include "sim/cli/scenario_options.hpp"
 #include "sim/config/sweep_axes.hpp"
+#include "sim/process/worker_threads.hpp"
 #include "sim/report/growth.hpp"
 #include "sim/report/plot.hpp"
 #include "sim/study/notes.hpp"
@@ -56,7 +57,7 @@ void scale(const ScaleOptions& options) {
           {"sweep-left-out", fmt::format("the sweep over {} is left out; see 'ddpsim sweep'", axis.key)});
   if (!options.scenario.quiet) print_notes(growth.notes);
   run_points(
-      points, 1,
+      points, all_cores(),
       [&](std::size_t i, const Prediction&, IterationMetrics metrics) {
         metrics.buckets.clear();
         growth.points.push_back({std::move(metrics), scaled[i].share});

@@ -2,7 +2,6 @@
 #include <memory>
 #include <optional>
 #include <sstream>
-#include <thread>
 
 #include <fmt/core.h>
 
@@ -14,6 +13,7 @@
 #include "sim/cli/scenario_options.hpp"
 #include "sim/config/overrides.hpp"
 #include "sim/config/sweep_axes.hpp"
+#include "sim/process/worker_threads.hpp"
 #include "sim/report/chrome_timeline.hpp"
 #include "sim/report/console.hpp"
 #include "sim/report/measured_iterations.hpp"
@@ -39,7 +39,7 @@ struct SimulateOptions {
 
 IterationMetrics simulate_one(const Scenario& scenario) {
   std::optional<IterationMetrics> metrics;
-  run_all({&scenario, 1}, std::max(1U, std::thread::hardware_concurrency()),
+  run_all({&scenario, 1}, all_cores(),
           [&](std::size_t, const Prediction& one) { metrics = metrics_of(scenario, one); });
   return *std::move(metrics);
 }
@@ -152,7 +152,7 @@ void simulate(const SimulateOptions& options) {
   }
   std::optional<BestCaps> best;
   if (options.best_caps) {
-    best = best_caps(scenario, std::max(1U, std::thread::hardware_concurrency()));
+    best = best_caps(scenario, all_cores());
     std::ostringstream text;
     text << best_caps_text(*best);
     tell(text);

@@ -2,7 +2,6 @@
 #include <iostream>
 #include <memory>
 #include <optional>
-#include <thread>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -14,6 +13,7 @@
 #include "sim/cli/scenario_options.hpp"
 #include "sim/cli/study.hpp"
 #include "sim/config/sweep_axes.hpp"
+#include "sim/process/worker_threads.hpp"
 #include "sim/report/console.hpp"
 #include "sim/report/plot.hpp"
 #include "sim/report/result_csv.hpp"
@@ -27,7 +27,7 @@ struct SweepOptions {
   ScenarioOptions scenario;
   StudyOptions study;
   std::string plot, html;
-  unsigned jobs = std::max(1U, std::thread::hardware_concurrency());
+  unsigned jobs = all_cores();
   bool exact_optimum = false;
 };
 
@@ -124,7 +124,7 @@ Command sweep_command() {
            "that were read (needs gnuplot)"),
        {.name = "--jobs",
         .value = &options->jobs,
-        .description = "Worker processes",
+        .description = "How many points are simulated at once",
         .shows_default = true,
         .range = {{1, 1024}}},
        {.name = "--exact-optimum",

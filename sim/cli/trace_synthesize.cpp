@@ -70,9 +70,10 @@ void check_belongs(const SynthesizeOptions& options) {
          "a list of layers is computed in fp32, fp16 or bf16");
 }
 
-SynthesisOptions synthesis_options(const SynthesizeOptions& options) {
+SynthesisOptions synthesis_options(const SynthesizeOptions& options, const Model& model) {
   SynthesisOptions synthesis;
-  synthesis.batch = {options.batch, options.sequence.value_or(kUsualSequence)};
+  synthesis.batch = {options.batch,
+                     options.sequence.value_or(model.sequence > 0 ? model.sequence : kUsualSequence)};
   synthesis.compute = dtypes().at(options.compute.value_or("float32"));
   synthesis.gradients = dtypes().at(options.gradients);
   synthesis.efficiency = options.efficiency.value_or(kUsualEfficiency);
@@ -153,7 +154,7 @@ void synthesize(const SynthesizeOptions& options) {
     trace = std::move(made.trace);
   } else {
     auto model = read_model(preset_path(PresetKind::models, "--layers", *options.layers));
-    trace = ddpsim::synthesize(model, synthesis_options(options));
+    trace = ddpsim::synthesize(model, synthesis_options(options, model));
   }
   trace.metadata.source = command_line(options, trace);
   auto text = write_trace(trace);
@@ -199,7 +200,8 @@ Command trace_synthesize_command() {
             .range = count},
            {.name = "--sequence",
             .value = &options->sequence,
-            .description = "Tokens a sample (default: a model's learned positions, a list of layers' 1024)",
+            .description =
+                "Tokens a sample (default: a model's learned positions, a list of layers' own or 1024)",
             .range = count},
            {.name = "--dtype",
             .value = &options->compute,

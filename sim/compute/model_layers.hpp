@@ -43,6 +43,7 @@ struct ModelLayer {
 struct Model {
   std::string name;
   std::vector<ModelLayer> layers;  // in forward order; backward runs in reverse
+  std::int64_t sequence = 0;       // tokens that every sample has; 0: any number
 
   [[nodiscard]] double elements() const;
   [[nodiscard]] Flops forward_flops(const Batch& batch) const;

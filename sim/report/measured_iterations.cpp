@@ -16,7 +16,7 @@
 namespace ddpsim {
 namespace {
 
-const std::vector<std::string> kColumns{"iteration_s",      "iteration_std_s", "tail_s",
+const std::vector<std::string> kColumns{"iteration_s",      "iteration_std_s", "tail_s",    "communication_s",
                                         "bucket_cap_bytes", "strategy",        "world_size"};
 
 std::vector<std::string> strategy_names() {
@@ -70,6 +70,8 @@ MeasuredIteration read_row(const CsvTable& table, const std::vector<Located>& ro
   if (auto text = given("iteration_std_s"))
     measured.spread = Seconds(parse_number(*text, 0, kLongestDuration.value()));
   if (auto text = given("tail_s")) measured.tail = Seconds(parse_number(*text, 0, kLongestDuration.value()));
+  if (auto text = given("communication_s"))
+    measured.communication = Seconds(parse_number(*text, 0, kLongestDuration.value()));
   if (auto text = given("bucket_cap_bytes"))
     measured.bucket_cap = Bytes(whole_number(*text, kLargestByteCount.value() - 1));
   if (auto text = given("strategy")) measured.strategy = strategy_field(*text);

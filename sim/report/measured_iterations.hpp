@@ -8,7 +8,7 @@
 
 namespace ddpsim {
 
-// Reads a CSV of iteration_s and, where given, iteration_std_s, tail_s, bucket_cap_bytes, strategy and
+// Reads a CSV of iteration_s and, where given, iteration_std_s, tail_s, communication_s, bucket_cap_bytes, strategy and
 // world_size; a field left empty says nothing about its row. Throws InputError for other columns, for times
 // that are not positive and finite, and for two rows about the same run.
 std::vector<MeasuredIteration> read_measured_iterations(const std::string& path);

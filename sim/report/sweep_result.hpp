@@ -17,9 +17,10 @@ struct MeasuredIteration {
   std::optional<int> world_size;        // absent: any
   std::optional<Bytes> bucket_cap;      // absent: any
   Seconds iteration;
-  std::optional<Seconds> spread = {};       // standard deviation
-  std::optional<Seconds> tail = {};         // exposed communication
-  std::optional<std::string> run_set = {};  // what was measured together, on one machine and day
+  std::optional<Seconds> spread = {};         // standard deviation
+  std::optional<Seconds> tail = {};           // exposed communication
+  std::optional<Seconds> communication = {};  // in flight, without waiting for other ranks
+  std::optional<std::string> run_set = {};    // what was measured together, on one machine and day
 };
 
 // predicted / measured - 1: positive where the prediction is too slow.

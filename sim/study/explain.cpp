@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <memory>
 #include <optional>
 #include <ostream>
 #include <vector>
@@ -147,6 +148,13 @@ std::vector<Change> changes_of(const WhatIf& what_if, const Scenario& scenario,
   if (what_if.find("workload", "stragglers"))
     changes.push_back({"no stragglers", {"workload.stragglers=[]"}});
   if (scenario.sampled) changes.push_back({"nothing varies", {}, [](Scenario& s) { s.sampled = nullptr; }});
+  if (scenario.sampled && !scenario.sampled->weather.empty())
+    changes.push_back({"the fabric to oneself", {}, [](Scenario& s) {
+                         auto sampled = *s.sampled;
+                         sampled.weather.clear();
+                         sampled.variability.weather.reset();
+                         s.sampled = std::make_shared<const SampledRanks>(std::move(sampled));
+                       }});
   if (what_if.find("cluster", "background"))
     changes.push_back({"no background traffic", {"cluster.background=[]"}});
   if (const auto& range = scenario.physics.range;

@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "sim/config/overrides.hpp"
+#include "sim/process/worker_threads.hpp"
 #include "sim/study/point_runs.hpp"
 
 namespace ddpsim {
@@ -183,12 +184,13 @@ class Planner {
       auto end = std::min(first + kBatch, candidates_.size());
       std::vector<Scenario> batch;
       for (auto i = first; i < end; ++i) batch.push_back(candidates_[i].scenario);
-      run_points(unchanged(batch), 1, [&](std::size_t i, const Prediction&, IterationMetrics metrics) {
-        ++plan_.simulated;
-        metrics.buckets.clear();
-        const auto& candidate = candidates_[first + i];
-        plan_.best.push_back({candidate.settings, std::move(metrics), candidate.scenario.notes});
-      });
+      run_points(unchanged(batch), all_cores(),
+                 [&](std::size_t i, const Prediction&, IterationMetrics metrics) {
+                   ++plan_.simulated;
+                   metrics.buckets.clear();
+                   const auto& candidate = candidates_[first + i];
+                   plan_.best.push_back({candidate.settings, std::move(metrics), candidate.scenario.notes});
+                 });
       std::stable_sort(plan_.best.begin(), plan_.best.end(), [](const auto& a, const auto& b) {
         return a.metrics.iteration < b.metrics.iteration;
       });

@@ -36,6 +36,7 @@ class ModelReader {
     MapReader reader(root, "model");
     reader.required("kind", config::as_word(config::Words<ModelKind>{{"model", ModelKind::model}}));
     model_.name = reader.required("name", as_name);
+    model_.sequence = reader.optional("sequence", config::as_integer(1, 1e9)).value_or(0);
     const Value& layers = reader.require("layers");
     reader.finish();
     for (const auto& item : config::items_of(layers)) read_item(item);

@@ -94,11 +94,21 @@ std::vector<Note> weather_notes(const Topology& topology, const Scenario& scenar
   int nodes = scenario.communication->cluster->nodes();
   if (nodes < 2) return {};
   if (scenario.sampled && scenario.sampled->variability.weather) {
-    int known = scenario.sampled->variability.weather->rows.back().nodes;
-    if (nodes <= 2 * known || scenario.sampled->variability.weather->rows.size() == 1) return {};
-    return {{"weather-extrapolated",
-             fmt::format("what the fabric gives is known of up to {} nodes, and taken to be the same on {}",
-                         known, nodes)}};
+    const auto& drawn = *scenario.sampled->variability.weather;
+    std::vector<Note> notes;
+    auto joined_by = topology.network ? name_in(kNetworkClassNames, *topology.network) : std::string_view();
+    if (!drawn.network.empty() && !joined_by.empty() && drawn.network != joined_by)
+      notes.push_back({"weather-other-network",
+                       fmt::format("the weather was measured on {}, and these nodes are joined by {}: nobody "
+                                   "measured it there",
+                                   drawn.network, joined_by)});
+    int known = drawn.rows.back().nodes;
+    if (nodes > 2 * known && drawn.rows.size() > 1)
+      notes.push_back(
+          {"weather-extrapolated",
+           fmt::format("what the fabric gives is known of up to {} nodes, and taken to be the same on {}",
+                       known, nodes)});
+    return notes;
   }
   auto published = find_preset(PresetKind::fabrics, kPublishedWeather);
   if (is_said || topology.network != NetworkClass::efa || !published) return {};

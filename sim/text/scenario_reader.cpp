@@ -155,6 +155,13 @@ void ScenarioReader::read_variability(const Value& value, const Value& cluster, 
     if (spread_section)
       throw InputError(spread_section->span, "variability.ranks and .nodes draw what GPUs differ in",
                        "remove 'spread', or those");
+    const auto& vague = scenario.physics.range;
+    bool is_calibrated = spread.ranks > 0 && !(vague && vague->least.spread != vague->most.spread);
+    if (is_calibrated)
+      scenario.notes.push_back(
+          {"spread-replaced",
+           fmt::format("variability draws what GPUs differ in, in place of the calibrated spread of {:.2g} %",
+                       100 * spread.ranks)});
     scenario.physics.spread = {};
   } else {
     if (spread.ranks > 0) variability.ranks = LogNormal{spread.ranks};

@@ -4,6 +4,7 @@
 
 #include "sim/base/limits.hpp"
 #include "sim/config/reader.hpp"
+#include "sim/topology/fabric.hpp"
 
 namespace ddpsim {
 namespace {
@@ -33,16 +34,18 @@ Weather read_weather(const Value& value) {
   for (const char* key : {"p5", "median", "p95"}) reader.find(key);
   reader.finish();
   read_shares(reader, value.span, row);
-  return {{row}};
+  return {.rows = {row}, .network = {}};
 }
 
 Weather read_weather_file(const std::string& path) {
   Value root = config::load_yaml(path, "weather of a fabric");
   MapReader reader(root, "weather");
   reader.required("kind", config::as_word(config::Words<bool>{{"weather", true}}));
+  Weather weather;
+  if (auto network = reader.optional("network", config::as_word(config::words_of(kNetworkClassNames))))
+    weather.network = name_in(kNetworkClassNames, *network);
   const Value& rows = reader.require("rows");
   reader.finish();
-  Weather weather;
   for (const auto& item : config::items_of(rows)) {
     MapReader row_reader(item, "rows");
     WeatherRow row;

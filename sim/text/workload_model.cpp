@@ -61,7 +61,7 @@ class WorkloadReader {
   ModelWorkload read() {
     auto model = find_model(value_of("model"), resolve_);
     read_software();
-    read_step(model.transformer ? &*model.transformer : nullptr);
+    read_step(model.transformer ? model.transformer->positions : model.layers->sequence);
     try {
       auto result =
           model.transformer ? of_transformer(std::move(*model.transformer)) : of_layers(*model.layers);
@@ -109,18 +109,19 @@ class WorkloadReader {
           "use a framework with attention: flash");
   }
 
-  void read_step(const Transformer* model) {
+  // `usual_sequence`: the model's, where it has one.
+  void read_step(std::int64_t usual_sequence) {
     const auto* micro_batch = find("micro_batch");
     if (!micro_batch)
       throw InputError(workload_.span, "'workload' lacks the key 'micro_batch'",
                        "add the samples a GPU computes at once: micro_batch: 4");
     step_.shape.micro_batch = config::as_integer(1, kLargestBatch)(*micro_batch);
     const auto* sequence = find("sequence");
-    if (!sequence && !(model && model->positions > 0))
+    if (!sequence && usual_sequence <= 0)
       throw InputError(workload_.span, "'workload' lacks the key 'sequence'",
                        "add the tokens of a sample: sequence: 4096");
     step_.shape.sequence =
-        sequence ? config::as_integer(1, kMostTransformerWidth)(*sequence) : model->positions;
+        sequence ? config::as_integer(1, kMostTransformerWidth)(*sequence) : usual_sequence;
     bool has_bfloat = gpu_.peak.contains(Precision::bfloat16);
     step_.precision = has_bfloat ? Precision::bfloat16 : Precision::float16;
     if (const auto* dtype = find("dtype")) {

@@ -42,6 +42,20 @@ int most_rings(const RingHops& hops, const std::vector<int>& capacity) {
   return can_close ? bound : 0;
 }
 
+// Every ring closes once, and takes the narrowest link of some way to do so: another upper bound.
+int most_closings(const RingHops& hops, const std::vector<int>& capacity) {
+  std::set<int> narrowest;
+  for (const auto& hop : hops.closing) {
+    if (!hop) continue;
+    if (hop->empty()) return kMostRings;
+    narrowest.insert(
+        *std::min_element(hop->begin(), hop->end(), [&](int a, int b) { return capacity[a] < capacity[b]; }));
+  }
+  long bound = 0;
+  for (int link : narrowest) bound += capacity[link];
+  return static_cast<int>(std::min<long>(bound, kMostRings));
+}
+
 class Packer {
  public:
   Packer(const RingHops& hops, std::vector<int> left, int limit)
@@ -133,7 +147,7 @@ std::vector<BytesPerSecond> widths(const RingHops& hops, int most_shares) {
 
 Orders pack_rings(const RingHops& hops, BytesPerSecond width, int limit) {
   auto capacity = capacities(hops, width);
-  limit = std::min(limit, most_rings(hops, capacity));
+  limit = std::min({limit, most_rings(hops, capacity), most_closings(hops, capacity)});
   return limit > 0 ? Packer(hops, std::move(capacity), limit).run() : Orders{};
 }
 

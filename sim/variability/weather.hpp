@@ -1,6 +1,7 @@
 #pragma once
 // What a fabric that others use too gives to collectives between nodes: a share of the bandwidth it has when
 // nobody is in the way, another one in every iteration.
+#include <string>
 #include <vector>
 
 namespace ddpsim {
@@ -14,6 +15,7 @@ struct WeatherRow {
 // Ascending by nodes, at least one row.
 struct Weather {
   std::vector<WeatherRow> rows;
+  std::string network;  // of the fabric where it was measured, as topologies name it; empty: not said
 };
 
 // The share that a fraction `quantile` (0 to 1) of iterations stays below, for a collective over so many

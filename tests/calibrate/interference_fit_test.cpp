@@ -15,8 +15,10 @@ using ddpsim::testing::input_error;
 OverlappedIteration one_collective(double s, double r) {
   double compute = 20 * (1 + s), collective = 30 * (1 + r);
   double tail = 30 - compute / (1 + r);
-  if (tail >= 0) return {Seconds(1e-3 * (10 + compute + tail)), Seconds(1e-3 * tail)};
-  return {Seconds(1e-3 * (10 + collective + 20 - collective / (1 + s))), Seconds(0)};
+  if (tail >= 0)
+    return {Seconds(1e-3 * (10 + compute + tail)), Seconds(1e-3 * tail), Seconds(1e-3 * (compute + tail))};
+  return {Seconds(1e-3 * (10 + collective + 20 - collective / (1 + s))), Seconds(0),
+          Seconds(1e-3 * collective)};
 }
 
 // One time: r = s. 10 + 20 (1+s) + 10 = 46.
@@ -37,12 +39,21 @@ TEST(FitInterference, ATailTellsThemApart) {
   EXPECT_NEAR(fit.predicted.tail->value(), 0.006, 1e-8);
 }
 
+// 36 ms in flight are 30 * 1.2, beside which compute does 36 / 2 of its 20 ms: 10 + 36 + 2 = 48. No tail.
+TEST(FitInterference, ATimeInFlightTellsThemApart) {
+  auto fit = fit_interference({Seconds(0.048), Seconds(0), Seconds(0.036)}, one_collective);
+  EXPECT_TRUE(fit.separate);
+  EXPECT_NEAR(fit.compute, 1, 1e-5);
+  EXPECT_NEAR(fit.collective, 0.2, 1e-5);
+  EXPECT_NEAR(fit.predicted.communication->value(), 0.036, 1e-8);
+}
+
 // With s = 0 the tail is longest, 16 of the 46 ms.
 TEST(FitInterference, ATailThatNothingGives) {
   auto fit = fit_interference({Seconds(0.046), Seconds(0.017)}, one_collective);
   EXPECT_FALSE(fit.separate);
-  ASSERT_TRUE(fit.closest_tail);
-  EXPECT_NEAR(fit.closest_tail->value(), 0.016, 1e-6);
+  ASSERT_TRUE(fit.closest);
+  EXPECT_NEAR(fit.closest->value(), 0.016, 1e-6);
   EXPECT_NEAR(fit.compute, 0.3, 1e-6);
   EXPECT_EQ(fit.collective, fit.compute);
 }

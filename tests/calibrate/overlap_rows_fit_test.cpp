@@ -21,7 +21,7 @@ OverlappedIteration iteration(const MeasuredOverlap& row, const OverlapParameter
   double launches = row.buckets * p.launch.value_or(Seconds()).value();
   return {
       Seconds(compute + kInFlight * (1 + 2 * p.collective) * p.compute / (1 + p.compute) + launches + tail),
-      Seconds(tail)};
+      Seconds(tail), Seconds(kInFlight * (1 + p.collective))};
 }
 
 // What a machine of that truth measures, by 0.1 % more and less in turns.
@@ -29,7 +29,7 @@ std::vector<MeasuredOverlap> rows_of(const OverlapParameters& truth, std::vector
                                      bool tails) {
   double sign = 1;
   for (auto& row : rows) {
-    auto [exact, tail] = iteration(row, truth);
+    auto [exact, tail, in_flight] = iteration(row, truth);
     row.measured = {exact * (1 + 1e-3 * (sign = -sign)), tails ? tail : std::nullopt};
   }
   return rows;
@@ -54,7 +54,7 @@ TEST(OverlapRowsFit, FindsTheLaunchThatRowsOfManyBucketsHave) {
   EXPECT_FALSE(fit.parameters.spread);
   EXPECT_LT(fit.others[0].standard_error.value(), 2e-5);
   EXPECT_EQ(fit.others[1].because, "all rows have as many GPUs");
-  EXPECT_EQ(fit.others[2].because, "fewer than two rows have a tail");
+  EXPECT_EQ(fit.others[2].because, "fewer than two rows have a tail or a time in flight");
 }
 
 TEST(OverlapRowsFit, LeavesOutWhatTheRowsDoWithout) {
@@ -75,6 +75,15 @@ TEST(OverlapRowsFit, SpreadShowsOnMoreGpus) {
 
 TEST(OverlapRowsFit, TailsTellCollectivesFromCompute) {
   auto rows = rows_of({0.3, 0.6, {}, {}}, kCaps, true);
+  auto fit = fit_overlap_rows(rows, predictor(rows));
+  EXPECT_NEAR(fit.parameters.compute, 0.3, 0.03);
+  EXPECT_NEAR(fit.parameters.collective, 0.6, 0.05);
+}
+
+TEST(OverlapRowsFit, TimesInFlightDoSoToo) {
+  OverlapParameters truth{0.3, 0.6, {}, {}};
+  auto rows = rows_of(truth, kCaps, false);
+  for (auto& row : rows) row.measured.communication = iteration(row, truth).communication;
   auto fit = fit_overlap_rows(rows, predictor(rows));
   EXPECT_NEAR(fit.parameters.compute, 0.3, 0.03);
   EXPECT_NEAR(fit.parameters.collective, 0.6, 0.05);

@@ -246,6 +246,21 @@ class OverlapTest(PhysicsTest):
             row = next(line for line in self.read("measured.csv").decode().splitlines() if line.startswith(f"ddp,{point['bucket_cap_bytes']},{point['world_size']},"))
             self.assertAlmostEqual(point["iteration_s"] / float(row.rsplit(",", 1)[1]), 1, delta=3e-3)
 
+    def test_a_step_on_one_gpu_says_what_compute_is_off(self):
+        """6 % more compute is taken for interference, unless a step without communication is there to say it."""
+        off = "workload.rescale={factor: 1.06}"
+        self.measure(self.SIZES[:1], "physics={interference: 0.3}", "spread=none", off)
+        self.assertGreater(self.fitted()[0], 0.4)
+        alone = self.simulate("physics=none", "spread=none", off)
+        compute = sum(alone[key] for key in ("forward_s", "backward_compute_s", "optimizer_s"))
+        self.write("measured.csv", self.read("measured.csv").decode() + f",,1,{compute!r}\n")
+        fit = ("calibrate", "--overlap", "scenario.yaml", "--measured", "measured.csv", "--all-rows", "--out", "physics.yaml")
+        self.assertIn("one GPU's step takes 1.0600 of the scenario's compute", self.ok(*fit).stdout)
+        self.assertAlmostEqual(self.fitted()[0], 0.3, delta=0.03)
+        self.assertIn("compute x 1.0600, by one GPU's step", self.read("physics.yaml").decode())
+        self.write("measured.csv", self.read("measured.csv").decode().replace(f",,1,{compute!r}", f",,1,{2 * compute!r}"))
+        self.assertIn("a step on one GPU takes", self.fails(2, *fit).stderr)
+
     def test_all_rows_say_what_they_cannot_tell(self):
         said = self.measure(self.SIZES[:1], "physics={interference: 0.3}", "spread=none")
         compute, launch, spread = self.fitted()
@@ -253,7 +268,7 @@ class OverlapTest(PhysicsTest):
         self.assertEqual((launch, spread), (None, None))
         self.assertIn("launch: not fitted: the rows fit about as well without", said)
         self.assertIn("spread: not fitted: all rows have as many GPUs", said)
-        self.assertIn("collectives apart from compute: not fitted: fewer than two rows have a tail", said)
+        self.assertIn("collectives apart from compute: not fitted: fewer than two rows have a tail or a time in flight", said)
 
     def test_all_rows_refuse_a_fit_that_misses_its_own(self):
         self.measure(self.SIZES[:1], "physics={interference: 0.3}")

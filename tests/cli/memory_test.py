@@ -122,7 +122,7 @@ class StepTest(ModelTest):
     def test_what_it_refuses(self):
         for arguments, says in [
                 (["--step", "700ms", "--fit", "host"], "this step does not identify host"),
-                (["--step", "70s"], "no gemm gives 70 s: the scenario takes"),
+                (["--step", "70s"], "no gemm up to 1.1 of the peak gives 70 s: the scenario takes"),
                 (["--step", "700ms", "--set", "workload={model: gpt2, micro_batch: 1, sequence: 128}"], "launches are")]:
             with self.subTest(says):
                 done = self.fails(2, "calibrate", "m.yaml", "--out", "s.yaml", *arguments)

@@ -203,6 +203,12 @@ class WeatherTest(VariabilityTest):
         self.assertEqual(self.communicated(by_name, world_size=64), drawn)
         self.assertNotEqual(self.communicated(by_name.replace("seed: 1", "seed: 2"), world_size=64)["iterations"], drawn["iterations"])
 
+    def test_explain_says_what_the_fabric_to_oneself_would_give(self):
+        by_name = "variability={seed: 1, iterations: 50, jitter: none, weather: efa-shared}"
+        usual, drawn = self.communicated(world_size=64), self.communicated(by_name, world_size=64)
+        out = self.ok("simulate", "scenario.yaml", "--set", by_name, "--set", "cluster.world_size=64", "--explain").stdout
+        self.assertIn(f"{1e3 * (usual['iteration_s'] - drawn['iteration_s']):+.3f} ms", next(line for line in out.splitlines() if "the fabric to oneself" in line))
+
     def test_on_a_shared_fabric_results_say_so(self):
         self.write("trace.csv", TWO)
         self.write("scenario.yaml", "workload: {trace: trace.csv}\ncluster: {topology: p5, world_size: 64}\n")
@@ -210,7 +216,22 @@ class WeatherTest(VariabilityTest):
         self.assertIn("fabric-weather", codes())
         self.assertNotIn("fabric-weather", codes("cluster.world_size=8"))
         self.assertNotIn("fabric-weather", codes("cluster.topology=superpod-h100"))
-        self.assertNotIn("fabric-weather", codes("variability={seed: 1, jitter: none, weather: efa-shared}"))
+        efa = "variability={seed: 1, jitter: none, weather: efa-shared}"
+        self.assertNotIn("fabric-weather", codes(efa))
+        self.assertNotIn("weather-other-network", codes(efa))
+        self.assertIn("weather-other-network", codes(efa, "cluster.topology=superpod-h100"))
+        own = "variability={seed: 1, jitter: none, weather: {p5: 0.3, median: 0.5, p95: 1}}"
+        self.assertNotIn("weather-other-network", codes(own, "cluster.topology=superpod-h100"))
+
+    def test_a_calibrated_spread_gives_way_to_drawn_ranks_with_a_note(self):
+        self.write("trace.csv", TWO)
+        self.write("fit.yaml", "interference: {compute: 0.3, collective: 0.1}\nspread: 0.013\n")
+        self.write("scenario.yaml", "workload: {trace: trace.csv}\ncluster: {topology: dgx-h100, world_size: 8, gpu: h100-sxm}\n"
+                                    "physics: {calibration: fit.yaml}\n")
+        notes = lambda *sets: {note["code"]: note["text"] for note in self.simulate(*sets)["notes"]}
+        self.assertNotIn("spread-replaced", notes())
+        self.assertIn("spread of 1.3 %", notes("variability={seed: 1, jitter: none, ranks: 0.05}")["spread-replaced"])
+        self.assertNotIn("spread-replaced", notes("variability={seed: 1, jitter: none, ranks: 0.05}", "physics={}"))
 
 
 class SweepTest(VariabilityTest):

@@ -177,6 +177,14 @@ TEST(WorkloadModel, WithoutASequence) {
             "hint: add the tokens of a sample: sequence: 4096");
 }
 
+// A list of layers may say what every sample is.
+TEST(WorkloadModel, PicturesHaveAsManyTokensAsTheirModelSays) {
+  EXPECT_EQ(read("{model: resnet50, micro_batch: 32}").trace.metadata.sequence_length, 1);
+  EXPECT_EQ(read("{model: vit-l, micro_batch: 32}").trace.metadata.sequence_length, 197);
+  EXPECT_EQ(read("{model: vit-l, micro_batch: 32, sequence: 577}").trace.metadata.sequence_length, 577);
+  EXPECT_THAT(error_of("{model: cs336-xl, micro_batch: 32}"), HasSubstr("lacks the key 'sequence'"));
+}
+
 TEST(WorkloadModel, ASequenceBeyondLearnedPositions) {
   EXPECT_EQ(error_of("{model: gpt2, micro_batch: 1, sequence: 2048}"),
             "a.yaml:1:41: error: gpt2 has 1024 learned positions, and a sequence is 2048 tokens\n"
