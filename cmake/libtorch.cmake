@@ -24,7 +24,10 @@ if(DDPSIM_WITH_LIBTORCH)
     set(TORCH_CUDA_ARCH_LIST 9.0)  # no kernel is compiled here: any spares TorchConfig.cmake its search for the GPUs of this machine
   endif()
   set(CMAKE_MESSAGE_LOG_LEVEL ERROR)  # LibTorch's own files are talkative
+  set(required ${CMAKE_MINIMUM_REQUIRED_VERSION})
+  set(CMAKE_MINIMUM_REQUIRED_VERSION 3.24)  # it looks for the CUDA toolkit, too: see nccl.cmake
   find_package(Torch QUIET)
+  set(CMAKE_MINIMUM_REQUIRED_VERSION ${required})
   unset(CMAKE_MESSAGE_LOG_LEVEL)
   if(Torch_FOUND)
     set(DDPSIM_LIBTORCH ON)

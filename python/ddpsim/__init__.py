@@ -4,10 +4,11 @@
     job = ddpsim.Job.load("quickstart")
     print(job.simulate().iteration_s, job.best_cap().bucket_cap_mb)
 """
+from ddpsim import plot
 from ddpsim._core import version as __version__
 from ddpsim.costs import collective_time, presets
 from ddpsim.errors import InputError
 from ddpsim.frames import read_results
-from ddpsim.job import BestCap, Job, Result
+from ddpsim.job import BestCap, Job, Result, report
 
-__all__ = ["BestCap", "InputError", "Job", "Result", "__version__", "collective_time", "presets", "read_results"]
+__all__ = ["BestCap", "InputError", "Job", "Result", "__version__", "collective_time", "plot", "presets", "read_results", "report"]

@@ -44,8 +44,12 @@ class Result:
         import pandas
         return pandas.DataFrame(self.to_dict()["buckets"])
 
+    def timeline_json(self) -> str:
+        """The text of a timeline that opens in Perfetto or chrome://tracing."""
+        return self._core.timeline_json()
+
     def timeline(self, path: str | os.PathLike[str]) -> None:
-        """Writes a timeline that opens in Perfetto or chrome://tracing."""
+        """Writes that timeline to a file."""
         self._core.write_timeline(os.fspath(path))
 
     def __repr__(self) -> str:
@@ -148,13 +152,16 @@ class Job:
         """
         if not frame and results is None:
             raise ValueError("frame=False leaves the rows in the file that results= names")
-        job = self
-        if axes is not None:
-            job = self.set({"sweep": {}, **{f"sweep.{key}": _axis(values) for key, values in axes.items()}})
+        job = self._along(axes)
         if results is None:
             return frame_of(study.rows(job, executor, progress))
         study.keep(job, executor, progress, os.fspath(results), resume)
         return read_results(results) if frame else None
+
+    def _along(self, axes: Mapping[str, Any] | None) -> Job:
+        if axes is None:
+            return self
+        return self.set({"sweep": {}, **{f"sweep.{key}": _axis(values) for key, values in axes.items()}})
 
     @property
     def key(self) -> str:
@@ -181,3 +188,9 @@ class Job:
     def __repr__(self) -> str:
         _, name, _, overrides = self._parts
         return f"<ddpsim.Job: {name}{''.join(' ' + one for one in overrides)}>"
+
+
+def report(job: Job, path: str | os.PathLike[str], axes: Mapping[str, Any] | None = None) -> None:
+    """Sweeps a job along axes, as Job.sweep takes them, and writes what `ddpsim sweep --html` writes: one page with pictures, all points, what bounds
+    the best one, notes and the hashes of the files that were read. Needs gnuplot; up to 100,000 points."""
+    job._along(axes)._core.write_report(os.fspath(path))

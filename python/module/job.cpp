@@ -1,15 +1,17 @@
 #include "python/module/job.hpp"
 
-
 #include <fmt/core.h>
 
+#include "sim/base/input_log.hpp"
 #include "sim/base/output_file.hpp"
 #include "sim/config/overrides.hpp"
 #include "sim/process/worker_threads.hpp"
 #include "sim/report/chrome_timeline.hpp"
 #include "sim/report/measured_iterations.hpp"
+#include "sim/report/plot.hpp"
 #include "sim/report/result_json.hpp"
 #include "sim/study/notes.hpp"
+#include "sim/study/sweep_run.hpp"
 
 namespace ddpsim::python {
 
@@ -17,14 +19,22 @@ std::string Result::to_json() const {
   return simulate_json(simulated_.metrics, tool_info(), {}, notes_);
 }
 
+std::string Result::timeline_json() const {
+  return chrome_timeline_json(simulated_.prediction.timeline, context_of(scenario_));
+}
+
 void Result::write_timeline(const std::string& path) const {
   check_writable(path, "timeline");
-  write_whole_file(path, chrome_timeline_json(simulated_.prediction.timeline, context_of(scenario_)));
+  write_whole_file(path, timeline_json());
 }
 
 Job::Job(const std::string& text, const std::string& name, std::string file,
          const std::vector<std::string>& overrides)
-    : file_(std::move(file)), root_(config::parse_yaml({make_source(name, text), text}, "a scenario")) {
+    : text_(text),
+      name_(name),
+      file_(std::move(file)),
+      overrides_(overrides),
+      root_(config::parse_yaml({make_source(name, text), text}, "a scenario")) {
   for (const auto& assignment : overrides) config::apply_override(root_, assignment);
 }
 
@@ -52,6 +62,28 @@ std::string Job::key() const {
   auto root = root_;
   config::take_sweep_axes(root, kMostStudyPoints);
   return JobKeys(file_).key(root);
+}
+
+void Job::write_report(const std::string& path) const {
+  check_writable(path, "report");
+  require_program(gnuplot());
+  InputLog inputs;
+  inputs.add(name_, text_);
+  auto root = root_;
+  auto axes = config::take_sweep_axes(root);
+  if (axes.empty())
+    throw InputError("there is nothing to sweep",
+                     "name an axis: {\"ddp.bucket_cap\": [\"1MiB\", \"25MiB\"]}");
+  ScenarioReader reader(file_);
+  auto plan = plan_grid(root, axes, reader);
+  auto result = begin_sweep(plan, name_);
+  auto hint = run_sweep(plan, all_cores(), result, [](const SweepPoint&, std::size_t) {});
+  if (result.points.empty()) fail_lost(result, *hint);
+  auto unmatched = unmatched_notes(result);
+  result.notes.insert(result.notes.end(), unmatched.begin(), unmatched.end());
+  auto page = sweep_page(result, {name_, overrides_, plan.axes}, file_, root, axes, inputs);
+  write_whole_file(path, page);
+  if (hint) fail_lost(result, *hint);
 }
 
 std::string Points::key(std::size_t point) {

@@ -18,6 +18,7 @@ class Result {
       : scenario_(std::move(scenario)), simulated_(std::move(simulated)), notes_(std::move(notes)) {}
   [[nodiscard]] double iteration_s() const { return simulated_.metrics.iteration.value(); }
   [[nodiscard]] std::string to_json() const;
+  [[nodiscard]] std::string timeline_json() const;
   void write_timeline(const std::string& path) const;
 
  private:
@@ -37,10 +38,13 @@ class Job {
   [[nodiscard]] Result simulate() const;
   [[nodiscard]] BestCap best_cap(bool exact) const;
   [[nodiscard]] std::string key() const;
+  // Simulates the points of the sweep section and writes what `ddpsim sweep --html` does.
+  void write_report(const std::string& path) const;
 
  private:
   friend class Points;
-  std::string file_;
+  std::string text_, name_, file_;
+  std::vector<std::string> overrides_;
   config::Value root_;
 };
 

@@ -56,6 +56,7 @@ NB_MODULE(_core, m) {
   nb::class_<Result>(m, "Result", "One simulated iteration.")
       .def_prop_ro("iteration_s", &Result::iteration_s)
       .def("to_json", &Result::to_json, "What `ddpsim simulate --json -` prints.")
+      .def("timeline_json", &Result::timeline_json, Released(), "What `ddpsim simulate --timeline` writes.")
       .def("write_timeline", &Result::write_timeline, nb::arg("path"), Released());
   nb::class_<BestCap>(m, "BestCap", "The best bucket cap; sizes in bytes, times in seconds.")
       .def_prop_ro("cap_bytes", [](const BestCap& best) { return best.cap.value(); })
@@ -74,7 +75,9 @@ NB_MODULE(_core, m) {
            nb::arg("text"), nb::arg("name"), nb::arg("file"), nb::arg("overrides"), Released())
       .def("simulate", &Job::simulate, Released())
       .def("best_cap", &Job::best_cap, nb::arg("exact"), Released())
-      .def("key", &Job::key, Released());
+      .def("key", &Job::key, Released())
+      .def("write_report", &Job::write_report, nb::arg("path"), Released(),
+           "Sweeps, and writes what `ddpsim sweep --html` does.");
   nb::class_<Points>(m, "Points", "A job's sweep, point by point.")
       .def(nb::init<const Job&>(), nb::arg("job"), Released())
       .def("__len__", &Points::size)

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "sim/base/input_file.hpp"
+#include "sim/base/input_log.hpp"
 
 namespace ddpsim {
 namespace {
@@ -126,6 +127,7 @@ LoadedText load_text(const std::string& path, std::string_view what, std::size_t
     fail_file(path, fmt::format("is empty (expected {})", what), "is it the right file?");
   if (text.find('\0') != std::string::npos)
     fail_file(path, fmt::format("holds NUL bytes; it is not {}", what), "is it a binary file?");
+  log_input(path, text);
   auto source = make_source(path, text);
   return {std::move(source), std::move(text)};
 }

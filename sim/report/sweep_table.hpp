@@ -12,6 +12,17 @@ namespace ddpsim {
 struct SweepColumns {
   bool range = false, spread = false, measured = false, memory = false;
 };
+SweepColumns columns_of(const SweepResult& result);
+
+// The table's head, and a point's row.
+std::vector<TableColumn> sweep_columns(const std::vector<AxisValues>& axes, SweepColumns optional);
+std::vector<std::string> sweep_cells(const std::vector<std::string>& axes, SweepColumns optional,
+                                     const SweepPoint& point);
+
+// Which point is best, a line a remark; none where which is shorter is no advice.
+std::vector<std::string> best_lines(const SweepResult& result, bool has_range);
+// "iterations are the median of 200 (seed 1), ..."; empty where they do not differ.
+std::string reported_iterations(const SweepResult& result);
 
 // A sweep's points as they come. The axes' values are known beforehand, so every row has the same columns.
 class SweepTable {
@@ -24,10 +35,6 @@ class SweepTable {
   void footer(const SweepResult& result);
 
  private:
-  void range_footer(const SweepResult& result);
-  void memory_footer(const SweepResult& result);
-  [[nodiscard]] std::vector<std::string> cells(const SweepPoint& point) const;
-
   std::ostream& out_;
   std::vector<std::string> axes_;
   SweepColumns optional_;

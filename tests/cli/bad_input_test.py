@@ -88,7 +88,7 @@ class Case:
         """The command with every output it can write."""
         command, *rest = self.arguments
         outputs = {"simulate": ["--json", "out.json", "--csv", "out.csv", "--timeline", "out.trace"],
-                   "sweep": ["--json", "out.json", "--csv", "out.csv", "--plot", "out.svg"],
+                   "sweep": ["--json", "out.json", "--csv", "out.csv", "--plot", "out.svg", "--html", "out.html"],
                    "calibrate": [] if {"--json", "--overlap-profile", "--alone"} & set(rest) else ["--json", "out.json"]}
         return [command, *outputs.get(command, []), *rest]
 

@@ -36,7 +36,7 @@ class InterruptTest(cli.CliTest):
         self.write("out.json", "old")
         before = self.files()
         process = subprocess.Popen(
-            [cli.BINARY, "sweep", "scenario.yaml", "--jobs", "2", "--json", "out.json", "--csv", "out.csv", "--plot", "out.svg"],
+            [cli.BINARY, "sweep", "scenario.yaml", "--jobs", "2", "--json", "out.json", "--csv", "out.csv", "--plot", "out.svg", "--html", "out.html"],
             cwd=self.folder, env=cli.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
         try:
             header, row = process.stdout.readline(), process.stdout.readline()
@@ -79,8 +79,8 @@ class WritingTest(cli.CliTest):
 
     def test_no_temporary_file_stays(self):
         before = self.files()
-        self.ok("sweep", "scenario.yaml", "--json", "out.json", "--csv", "out.csv", "--plot", "out.svg")
-        self.assertEqual(self.files(), sorted([*before, "out.json", "out.csv", "out.svg"]))
+        self.ok("sweep", "scenario.yaml", "--json", "out.json", "--csv", "out.csv", "--plot", "out.svg", "--html", "out.html")
+        self.assertEqual(self.files(), sorted([*before, "out.json", "out.csv", "out.svg", "out.html"]))
 
     def check_refused(self, arguments, message, command="sweep"):
         """An error before work starts: not one row of the table."""
@@ -90,7 +90,7 @@ class WritingTest(cli.CliTest):
         self.assertEqual(self.files(), before)
 
     def test_a_missing_folder_is_found_before_work_starts(self):
-        for command, options in (("sweep", ["--json", "--csv", "--plot"]), ("simulate", ["--json", "--csv", "--timeline"])):
+        for command, options in (("sweep", ["--json", "--csv", "--plot", "--html"]), ("simulate", ["--json", "--csv", "--timeline"])):
             for option in options:
                 with self.subTest(command=command, option=option):
                     self.check_refused([option, "nowhere/out.svg"],
@@ -98,7 +98,7 @@ class WritingTest(cli.CliTest):
 
     def test_a_folder_as_output(self):
         (self.folder / "out.svg").mkdir()
-        for option in ("--json", "--csv", "--plot"):
+        for option in ("--json", "--csv", "--plot", "--html"):
             self.check_refused([option, "out.svg"], f"error: {option}: 'out.svg' is a directory\nhint: name a file inside it\n")
 
     @unittest.skipIf(os.geteuid() == 0, "root may write everywhere")
@@ -143,11 +143,12 @@ class WritingTest(cli.CliTest):
     def test_without_gnuplot_nothing_runs(self):
         before = self.files()
         with tempfile.TemporaryDirectory() as empty:
-            done = self.fails(3, "sweep", "scenario.yaml", "--plot", "out.svg", "--csv", "out.csv", env=cli.environment(PATH=empty))
-        self.assertEqual(done.stdout, "")
-        self.assertEqual(done.stderr, "error: plots are drawn by 'gnuplot', which is not installed\n"
-                                      "hint: on Debian or Ubuntu: apt-get install gnuplot-nox\n")
-        self.assertEqual(self.files(), before)
+            for output in (("--plot", "out.svg"), ("--html", "out.html")):
+                done = self.fails(3, "sweep", "scenario.yaml", *output, "--csv", "out.csv", env=cli.environment(PATH=empty))
+                self.assertEqual(done.stdout, "")
+                self.assertEqual(done.stderr, "error: plots are drawn by 'gnuplot', which is not installed\n"
+                                              "hint: on Debian or Ubuntu: apt-get install gnuplot-nox\n")
+                self.assertEqual(self.files(), before)
 
 
 if __name__ == "__main__":

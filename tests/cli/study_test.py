@@ -151,7 +151,7 @@ class RefusedTest(cli.CliTest):
         sweep = ("sweep", "scenario.yaml", "--results", "r.jsonl")
         for shard in ("0/3", "4/3", "3", "/3", "1/", "a/b", "1/0"):
             self.refused("--shard:1:", *sweep, "--shard", shard)
-        for more in (("--json", "-"), ("--csv", "-"), ("--plot", "p.svg"), ("--exact-optimum",)):
+        for more in (("--json", "-"), ("--csv", "-"), ("--plot", "p.svg"), ("--html", "p.html"), ("--exact-optimum",)):
             self.fails(2, *sweep, *more)
         self.fails(2, "sweep", "scenario.yaml", "--resume")
         self.fails(2, "sweep", "scenario.yaml", "--shard", "1/2")

@@ -79,7 +79,7 @@ class UsageTest(cli.CliTest):
 
     def test_help_lists_every_option_with_a_description(self):
         for command, options in ((["simulate"], "set json csv quiet timeline best-caps check-fidelity check-ranks"),
-                                 (["sweep"], "set json csv quiet plot jobs exact-optimum"),
+                                 (["sweep"], "set json csv quiet plot html jobs exact-optimum"),
                                  (["topology", "rings"], "world-size channels"),
                                  (["topology", "costs"], "world-size bytes"),
                                  (["topology", "nccl"], "world-size"),

@@ -63,6 +63,7 @@ CONFINED = {
     r"nlohmann/": ["sim/report", "sim/calibrate", "sim/trace/import/pytorch_profiler", "validate/harness", "validate/comparison", "tests"],
     r"zlib": ["sim/trace/import/pytorch_profiler", "tests"],
     r"gsl/": ["sim/calibrate"],
+    r"sha2\.h": ["sim/base"],
     r"boost/uuid/": ["sim/study"],
     r"nanobind/": ["python/module"],
     r"CLI/": ["sim/command_line/command_line.cpp"],

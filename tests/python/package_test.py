@@ -40,7 +40,7 @@ def test_the_command(cli, root, tmp_path):
     assert bad.returncode == 2 and "no scenario of the name" in bad.stderr
 
 
-@pytest.mark.parametrize("module", ["pandas", "numpy", "dask", "torch"])
+@pytest.mark.parametrize("module", ["pandas", "numpy", "matplotlib", "dask", "torch"])
 def test_nothing_else_is_imported(module):
     done = subprocess.run([sys.executable, "-c", f"import ddpsim, sys; ddpsim.Job.load('quickstart').simulate(); print({module!r} in sys.modules)"],
                           check=True, capture_output=True, text=True)

@@ -1,0 +1,166 @@
+#include "sim/study/sweep_run.hpp"
+
+#include <algorithm>
+#include <map>
+#include <sstream>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "sim/base/environment_error.hpp"
+#include "sim/ddp/ddp_rules.hpp"
+#include "sim/report/measured_iterations.hpp"
+#include "sim/report/sweep_html.hpp"
+#include "sim/study/explain.hpp"
+#include "sim/study/notes.hpp"
+#include "sim/study/point_runs.hpp"
+#include "sim/study/simulate_once.hpp"
+
+namespace ddpsim {
+namespace {
+
+constexpr std::size_t kMostCompared = 12;  // groups with PyTorch's default beside their best cap
+
+// The scenario that a point is, as a file would say it.
+void set_point(config::Value& root, const SweepResult& result, const SweepPoint& point,
+               const std::vector<config::SweepAxis>& axes) {
+  for (std::size_t i = 0; i < result.axes.size(); ++i) {
+    const auto& written = point.axis_values[i];
+    auto axis =
+        std::find_if(axes.begin(), axes.end(), [&](const auto& one) { return one.key == result.axes[i]; });
+    const config::Value* value = nullptr;
+    if (axis != axes.end())
+      for (const auto& one : axis->values)
+        if (one.scalar == written) value = &one;
+    config::Value own;  // a cap that --exact-optimum found
+    own.kind = config::Value::Kind::scalar;
+    own.span = root.span;
+    own.scalar = written;
+    config::set_at(root, result.axes[i], value ? *value : own, root.span);
+  }
+}
+
+std::optional<WithDefaultCap> with_default_cap(const config::Value& root, ScenarioReader& reader,
+                                               const IterationMetrics& best) {
+  if (best.strategy != Strategy::ddp || !best.bucket_cap) return std::nullopt;
+  auto usual = root;
+  if (auto* ddp = usual.find("ddp"))
+    std::erase_if(ddp->value.entries, [](const config::Entry& entry) { return entry.key == "bucket_cap"; });
+  auto scenario = reader.read(usual);
+  if (!scenario.plan.bucket_cap) return std::nullopt;
+  return WithDefaultCap{*scenario.plan.bucket_cap, scenario.plan.first_bucket_cap,
+                        simulate_once(scenario).metrics.iteration};
+}
+
+}  // namespace
+
+SweepResult begin_sweep(const SweepPlan& plan, const std::string& title, const std::vector<Note>& more) {
+  SweepResult result;
+  if (const auto& path = plan.scenarios.front().validation.measured)
+    result.measured = read_measured_iterations(*path);
+  result.title = title;
+  result.notes = notes_of(plan.scenarios, plan.points);
+  result.notes.insert(result.notes.begin(), more.begin(), more.end());
+  for (const auto& axis : plan.axes) result.axes.push_back(axis.key);
+  return result;
+}
+
+std::optional<std::string> run_sweep(const SweepPlan& plan, unsigned jobs, SweepResult& result,
+                                     const OnSweepPoint& on_point) {
+  std::optional<std::string> hint;
+  std::vector<ScenarioVariant> simulated;
+  for (std::size_t i = 0; i < plan.points.size(); ++i)
+    if (plan.same_as[i] == i) simulated.push_back(plan.points[i]);
+  result.points.reserve(plan.points.size());
+  std::size_t next = 0;  // row
+  std::map<std::size_t, std::optional<std::size_t>>
+      rows;  // of simulated points, where their result is; if any
+  auto add = [&](IterationMetrics metrics) {
+    SweepPoint point{plan.axis_values[next], std::move(metrics), {}};
+    point.measured = matching(result.measured, point.metrics);
+    on_point(point, ++next);
+    point.metrics.buckets = std::vector<BucketMetrics>();  // of thousands of points too many to keep, and no
+                                                           // output of a sweep has them
+    result.points.push_back(std::move(point));
+  };
+  auto lose = [&](const std::string& why) { result.lost.push_back({plan.axis_values[next++], why}); };
+  // Points with the buckets of one that is known.
+  auto add_known = [&] {
+    while (next < plan.points.size() && plan.same_as[next] != next) {
+      const auto& row = rows.at(plan.same_as[next]);
+      if (!row) {
+        lose("has the buckets of a point that is lost");
+        continue;
+      }
+      auto metrics = result.points[*row].metrics;
+      auto own = plan.points[next].scenario().plan;
+      metrics.bucket_cap = own.bucket_cap;
+      metrics.first_bucket_cap = own.first_bucket_cap;
+      add(std::move(metrics));
+    }
+  };
+  run_points(
+      simulated, jobs,
+      [&](std::size_t, const Prediction&, IterationMetrics metrics) {
+        rows[next] = result.points.size();
+        add(std::move(metrics));
+        add_known();
+      },
+      [&](std::size_t, const EnvironmentError& why) {
+        rows[next] = std::nullopt;
+        lose(why.message());
+        if (!hint) hint = why.hint();
+        add_known();
+      });
+  return hint;
+}
+
+std::vector<Note> unmatched_notes(const SweepResult& result) {
+  if (result.measured.empty()) return {};
+  std::vector<IterationMetrics> predictions;
+  for (const auto& point : result.points) predictions.push_back(point.metrics);
+  return unmatched_notes(result.measured, predictions);
+}
+
+// Names the first few points that were lost.
+[[noreturn]] void fail_lost(const SweepResult& result, const std::string& hint) {
+  constexpr std::size_t kMostNamed = 8;
+  std::string message = result.points.empty() ? "no point could be simulated" : result.lost_note();
+  for (std::size_t i = 0; i < std::min(result.lost.size(), kMostNamed); ++i) {
+    const auto& point = result.lost[i];
+    std::vector<std::string> values;
+    for (std::size_t axis = 0; axis < result.axes.size(); ++axis)
+      values.push_back(fmt::format("{} = {}", result.axes[axis], point.axis_values[axis]));
+    message += fmt::format("\n  {}: {}", fmt::join(values, ", "), point.why);
+  }
+  if (result.lost.size() > kMostNamed)
+    message += fmt::format("\n  and {} more", result.lost.size() - kMostNamed);
+  throw EnvironmentError(message, hint);
+}
+
+std::string sweep_page(const SweepResult& result, const ScenarioInfo& scenario, const std::string& path,
+                       config::Value root, const std::vector<config::SweepAxis>& axes,
+                       const InputLog& inputs) {
+  SweepReport report{scenario, tool_info(), {}, {}, {}};
+  ScenarioReader reader(path);
+  auto groups = result.best_by_group();
+  groups.resize(std::min(groups.size(), kMostCompared));
+  for (auto best : groups) {
+    auto at_best = root;
+    set_point(at_best, result, result.points[best], axes);
+    if (auto usual = with_default_cap(at_best, reader, result.points[best].metrics))
+      report.with_default.emplace(best, *usual);
+  }
+  set_point(root, result, result.points[result.best()], axes);
+  auto best = reader.read(root);
+  if (!best.parallel) {  // --explain knows nothing of models that GPUs share
+    std::ostringstream explanation;
+    auto metrics = simulate_once(best).metrics;
+    explain(explanation, path, root, metrics);
+    report.explanation = explanation.str();
+  }
+  report.inputs = inputs.files();
+  return sweep_html(result, report);
+}
+
+}  // namespace ddpsim

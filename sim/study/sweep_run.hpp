@@ -1,0 +1,38 @@
+#pragma once
+// A sweep from its plan to its result, and to its page.
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/base/input_log.hpp"
+#include "sim/report/result_json.hpp"
+#include "sim/study/sweep_points.hpp"
+
+namespace ddpsim {
+
+// Without points yet: axes, what was measured, and what is known of it before anything runs; `more` notes
+// come first.
+SweepResult begin_sweep(const SweepPlan& plan, const std::string& title, const std::vector<Note>& more = {});
+
+// Simulates the plan's points in order, each handed over as it is added; those with the buckets of another
+// one take its times. What the machine did not let end is in `result.lost`. Returns the hint of the first of
+// these.
+using OnSweepPoint = std::function<void(const SweepPoint& point, std::size_t done)>;
+std::optional<std::string> run_sweep(const SweepPlan& plan, unsigned jobs, SweepResult& result,
+                                     const OnSweepPoint& on_point);
+
+// Measured iterations that are at none of the points.
+std::vector<Note> unmatched_notes(const SweepResult& result);
+
+// Why no point, or not every one, could be simulated, as an EnvironmentError.
+[[noreturn]] void fail_lost(const SweepResult& result, const std::string& hint);
+
+// The page of a sweep that has run (sweep_html.hpp): its best point is simulated again, and changed in many
+// ways. `root` is the scenario without its sweep section, `axes` what that said, `path` its file.
+// Throws BackendMissing without gnuplot.
+std::string sweep_page(const SweepResult& result, const ScenarioInfo& scenario, const std::string& path,
+                       config::Value root, const std::vector<config::SweepAxis>& axes,
+                       const InputLog& inputs);
+
+}  // namespace ddpsim
