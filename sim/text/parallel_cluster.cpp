@@ -218,11 +218,9 @@ ContextCollectives ScenarioReader::read_context_times(const ClusterSection& sect
   return {};
 }
 
-std::shared_ptr<const RankPlaces> ScenarioReader::read_shared_model(const Value& root,
-                                                                    const Collective& collective,
-                                                                    const ParallelSection& parallel,
-                                                                    const DdpOptions& options,
-                                                                    Scenario& scenario) {
+std::shared_ptr<const RankPlaces> ScenarioReader::read_shared_model(
+    const Value& root, const Collective& collective, const ParallelSection& parallel,
+    const DdpOptions& options, std::optional<Fidelity> wanted, Scenario& scenario) {
   const Value& cluster_value = root.find("cluster")->value;
   ClusterSection section(cluster_value);
   const auto* stragglers_entry = root.find("workload")->value.find("stragglers");
@@ -259,6 +257,12 @@ std::shared_ptr<const RankPlaces> ScenarioReader::read_shared_model(const Value&
       of_stage = add_channels(places, shared, channels, *groups);
     settle_model_communication(*topology, section, collective, *groups);
     communication = std::move(groups);
+  }
+  // One group alone, which NCCL's model has said all of, is simulated by choice only.
+  if (!communication->folded && wanted.value_or(Fidelity::closed_form) != Fidelity::closed_form) {
+    auto folded = std::make_shared<Communication>(*communication);
+    fold_traffic(*folded);
+    communication = std::move(folded);
   }
   add_nccl_notes(*communication, collective, scenario.notes);
   for (auto& note : cluster_notes(*topology, cluster)) scenario.notes.push_back(std::move(note));

@@ -291,7 +291,7 @@ Scenario ScenarioReader::read(const Value& root) {
   settle_batch(parallel, cluster, ddp, scenario, options);
   std::shared_ptr<const RankPlaces> places;
   if (parallel.splits_model()) {
-    places = read_shared_model(root, collectives, parallel, options, scenario);
+    places = read_shared_model(root, collectives, parallel, options, fidelity.fidelity, scenario);
   } else {
     auto sharding = read_fsdp(fsdp, strategy, scenario);
     if (strategy == Strategy::ddp && options.process_groups > 1)

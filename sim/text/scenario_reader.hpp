@@ -140,7 +140,8 @@ class ScenarioReader {
   // Of a model that GPUs share: communicators, classes of ranks and the step.
   std::shared_ptr<const RankPlaces> read_shared_model(const config::Value& root, const Collective& collective,
                                                       const ParallelSection& parallel,
-                                                      const DdpOptions& options, Scenario& scenario);
+                                                      const DdpOptions& options,
+                                                      std::optional<Fidelity> wanted, Scenario& scenario);
   static ParallelOptions shared_options(const config::Value& root, const ParallelSection& parallel,
                                         const Parallelism& degrees, const DdpOptions& options,
                                         Scenario& scenario);

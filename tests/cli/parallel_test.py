@@ -235,6 +235,14 @@ class ShardedTest(ParallelTest):
         pairs = self.operations("strategy=fsdp", "physics=none", "pipeline.layers=[7, 5]", "fsdp.unit={layers: 2}")
         self.assertEqual(pairs["data", "all_gather"]["count"], 4)    # three of two blocks, one of a block and the embeddings
 
+    def test_simulated_by_choice(self):
+        """One group that reduces, on a GPU's part of the layers: the closed form is what simulation gives."""
+        sets = ("parallelism={tensor: 8}", "cluster.world_size=16", "workload.model=gpt3-175b", "workload.sequence=2048", "batch.global=16", "strategy=fsdp")
+        alone = self.result(*sets)
+        lazy = self.result(*sets, "engine.fidelity=lazy")
+        self.assertEqual(lazy["network"], "simgrid")
+        self.assertAlmostEqual(lazy["iteration_s"], alone["iteration_s"], delta=1e-12 * alone["iteration_s"])
+
     def test_units_by_name(self):
         by = self.operations(*self.SETS, 'fsdp.units=["h.*.mlp", "h.*.attn"]')
         self.assertEqual(by["data", "reduce_scatter"]["count"], 4 * 25)
