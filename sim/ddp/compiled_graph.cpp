@@ -36,26 +36,28 @@ CompiledGraph compiled_graph(const LayerTrace& trace, std::span<const std::size_
   return graph;
 }
 
-std::vector<std::size_t> subgraph_ends(const CompiledGraph& graph, Bytes cap) {
-  std::vector<std::size_t> ends;
+Subgraphs subgraphs(const CompiledGraph& graph, Bytes cap) {
+  Subgraphs result;
+  auto& smallest = result.smallest_closed;
   Bytes size = graph.tied_head;
-  Bytes limit = kDefaultFirstBucket;
   std::size_t last = 0;
-  bool is_open = false;
+  bool is_first = true, is_open = false;
   auto close = [&] {
-    if (is_open) ends.resize(last + 1, last);
+    if (is_open) result.ends.resize(last + 1, last);
     size = {};
-    limit = cap;
-    is_open = false;
+    is_first = is_open = false;
   };
   for (const auto& module : graph.modules) {
-    if (size >= limit) close();
+    if (size >= (is_first ? kDefaultFirstBucket : cap)) {
+      if (!is_first && (!smallest || size < *smallest)) smallest = size;
+      close();
+    }
     size += module.bytes;
     last = module.last;
     is_open = true;
   }
   close();
-  return ends;
+  return result;
 }
 
 }  // namespace ddpsim

@@ -2,6 +2,7 @@
 // Where torch.compile cuts the graph of a model inside DistributedDataParallel: DDPOptimizer of PyTorch's
 // torch/_dynamo/backends/distributed.py, as of 2.5 to 2.15. Older ones may cut between a module's weight and
 // its bias.
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -23,8 +24,11 @@ struct CompiledGraph {
 // unless that part is a number. `unused` ones are not in the graph.
 CompiledGraph compiled_graph(const LayerTrace& trace, std::span<const std::size_t> unused, Bytes tied_head);
 
-// By gradient, the last one of its subgraph. A subgraph is closed before the next module once it holds `cap`,
-// the first one once it holds 1 MiB.
-std::vector<std::size_t> subgraph_ends(const CompiledGraph& graph, Bytes cap);
+// A subgraph is closed before the next module once it holds `cap`, the first one once it holds 1 MiB.
+struct Subgraphs {
+  std::vector<std::size_t> ends;         // by gradient, the last one of its subgraph
+  std::optional<Bytes> smallest_closed;  // of those that `cap` closed
+};
+Subgraphs subgraphs(const CompiledGraph& graph, Bytes cap);
 
 }  // namespace ddpsim

@@ -2,7 +2,7 @@
 
 // Which values of bucket_cap matter. A bucket closed by cap c was below c before its last tensor and holds at
 // least c with it, so raising c changes nothing until c exceeds the smallest bucket that the cap closed. One
-// byte more than that is the next cap worth looking at.
+// byte more than that is the next cap worth looking at. The subgraphs of a compiled graph are closed alike.
 #include <algorithm>
 
 #include "sim/base/source.hpp"
@@ -12,22 +12,28 @@
 namespace ddpsim {
 namespace {
 
-using Buckets = std::vector<AssignedBucket>;
+// What a cap says.
+struct Assignment {
+  std::vector<AssignedBucket> buckets;
+  Subgraphs subgraphs;  // of a compiled graph
+};
 
-// The smallest bucket that was closed by one of the limits from `first_cap` on.
-std::optional<Bytes> smallest_closed(const Buckets& buckets, std::size_t first_cap) {
-  std::optional<Bytes> smallest;
-  for (const auto& bucket : buckets)
+// The smallest bucket that was closed by one of the limits from `first_cap` on, or subgraph.
+std::optional<Bytes> smallest_closed(const Assignment& assignment, std::size_t first_cap) {
+  auto smallest = assignment.subgraphs.smallest_closed;
+  for (const auto& bucket : assignment.buckets)
     if (bucket.closed && bucket.limit >= first_cap && (!smallest || bucket.bytes < *smallest))
       smallest = bucket.bytes;
   return smallest;
 }
 
 // Of one walk: the same ranges of it.
-bool hold_the_same(const Buckets& some, const Buckets& others) {
-  return std::ranges::equal(some, others, [](const AssignedBucket& a, const AssignedBucket& b) {
+bool hold_the_same(const Assignment& some, const Assignment& others) {
+  auto same_bucket = [](const AssignedBucket& a, const AssignedBucket& b) {
     return a.tensors.data() == b.tensors.data() && a.tensors.size() == b.tensors.size();
-  });
+  };
+  return some.subgraphs.ends == others.subgraphs.ends &&
+         std::ranges::equal(some.buckets, others.buckets, same_bucket);
 }
 
 std::size_t hash_of(const std::vector<Bucket>& buckets) {
@@ -40,30 +46,29 @@ std::size_t hash_of(const std::vector<Bucket>& buckets) {
 
 void for_each_distinct_bucket_cap(const LayerTrace& trace, const DdpOptions& options,
                                   const std::function<void(Bytes cap)>& visit) {
-  if (options.compiled)
-    throw InputError(
-        "in a compiled graph a cap also says when gradients are ready, so that more caps than "
-        "those of other buckets matter",
-        "sweep over a list of ddp.bucket_cap instead")
-        .about("compiled");
   const Bytes one_byte(1);
   auto with_cap = options;
-  with_cap.bucket_cap = one_byte;
+  with_cap.bucket_cap = options.compiled ? kDefaultFirstBucket : one_byte;
   check_options(with_cap);
   if (options.rule != BucketRule::torch)
     throw InputError("the distinct caps are known for PyTorch's rule only",
                      "sweep over ddp.bucket_cap instead")
         .about("rule");
   auto rule = ddp_assignment_rule(with_cap);
-  TensorWalk walk(
-      tensors_of(trace, ddp_assignment_order(trace, with_cap, find_unused_gradients(trace, with_cap))));
-  // With limits as they are: those of one byte, or none at all that a cap would change.
-  auto current = walk.assign(rule.limits, rule.order);
-  visit(one_byte);
+  auto unused = find_unused_gradients(trace, with_cap);
+  TensorWalk walk(tensors_of(trace, ddp_assignment_order(trace, with_cap, unused)));
+  CompiledGraph graph;
+  if (options.compiled) graph = compiled_graph(trace, unused, options.tied_head);
+  auto with = [&](Bytes cap) -> Assignment {
+    return {walk.assign(rule.limits, rule.order), subgraphs(graph, cap)};
+  };
+  // With limits as they are: those of the first cap, or none at all that a cap would change.
+  auto current = with(*with_cap.bucket_cap);
+  visit(*with_cap.bucket_cap);
   while (auto smallest = smallest_closed(current, rule.first_cap)) {
     auto cap = *smallest + one_byte;
     std::fill(rule.limits.begin() + static_cast<std::ptrdiff_t>(rule.first_cap), rule.limits.end(), cap);
-    auto next = walk.assign(rule.limits, rule.order);
+    auto next = with(cap);
     // A dtype's last bucket that is no longer closed may still hold the same tensors at the same place.
     if (!hold_the_same(next, current)) visit(cap);
     current = std::move(next);

@@ -80,7 +80,7 @@ void set_ddp_buckets(const DdpOptions& options, ReductionPlan& plan) {
   if (std::isfinite(rule.limits.back().value())) plan.bucket_cap = rule.limits.back();
   if (plan.bucket_cap && rule.limits.front() != rule.limits.back())
     plan.first_bucket_cap = rule.limits.front();
-  if (plan.compiled_graph) plan.subgraph_end = subgraph_ends(*plan.compiled_graph, compiled_cap(options));
+  if (plan.compiled_graph) plan.subgraph_end = subgraphs(*plan.compiled_graph, compiled_cap(options)).ends;
 }
 
 void plan_ddp(const LayerTrace& trace, const DdpOptions& options, ReductionPlan& plan) {

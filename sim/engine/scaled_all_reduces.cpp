@@ -17,11 +17,11 @@ MeasuredTable scaled_table(const Scenario& scenario, const AllReduceScale& scale
   std::map<Operation, std::set<Bytes>> sizes;
   for (const auto& [operation, bytes] : messages_of(scenario))
     if (operation != Operation::broadcast) sizes[operation].insert(bytes);
-  for (const auto& [operation, all] : sizes) {
-    auto& times = table.operations.at(operation);
+  for (const auto& one : sizes) {
+    auto& times = table.operations.at(one.first);
     auto scaled = [&](bool is_queued) {
       std::vector<MeasuredPoint> points;
-      for (Bytes bytes : all) {
+      for (Bytes bytes : one.second) {
         Seconds time = scale(times.time(bytes, is_queued), times.time(Bytes(0), is_queued));
         points.push_back({bytes, time, time});
       }

@@ -130,7 +130,9 @@ void ClassRun::set_pace(double pace) {
 void ClassRun::record_work() {
   const auto& op = of_.program->ops[head_];
   Seconds end = now();
-  add_span(spans_, {op.activity, op.index, since_, end, lost_to(paced_ ? paced_->pace() : 1, end - since_)});
+  Span span{op.activity, op.index, since_, end, lost_to(paced_ ? paced_->pace() : 1, end - since_)};
+  span.is_fixed = op.is_fixed;
+  add_span(spans_, span);
   since_ = end;
 }
 

@@ -11,7 +11,7 @@ inline void add_span(std::vector<Span>& lane, const Span& span) {
   if (!lane.empty()) {
     auto& last = lane.back();
     if (last.activity == span.activity && last.index == span.index && last.end == span.start &&
-        (last.lost > Seconds(0)) == (span.lost > Seconds(0))) {
+        last.is_fixed == span.is_fixed && (last.lost > Seconds(0)) == (span.lost > Seconds(0))) {
       last.end = span.end;
       last.lost += span.lost;
       return;

@@ -19,6 +19,14 @@ Seconds time_in(const std::vector<Span>& lane, Activity activity) {
   return sum;
 }
 
+// What no slower GPU makes longer.
+Seconds fixed_time_in(const std::vector<Span>& lane, Activity activity) {
+  Seconds sum;
+  for (const auto& span : lane)
+    if (span.activity == activity && span.is_fixed) sum += span.end - span.start - span.lost;
+  return sum;
+}
+
 Seconds time_lost(const std::vector<Span>& lane) {
   Seconds sum;
   for (const auto& span : lane) sum += span.lost;
@@ -44,20 +52,25 @@ void measure_losses(const RankTimeline& rank, const IterationContext& context, I
   if (!context.within_passes.empty())
     for (const auto& one : context.within_passes[rank.stage])
       (one.axis == "context" ? of_context : of_tensor) += one.exposed;
-  Seconds copies;
-  for (auto activity : kCopies) copies += time_in(rank.compute, activity);
-  auto usual = [&](Seconds time) { return time / rank.slowdown; };
+  Seconds copies, fixed_copies;
+  for (auto activity : kCopies) {
+    copies += time_in(rank.compute, activity);
+    fixed_copies += fixed_time_in(rank.compute, activity);
+  }
+  auto fixed_optimizer = fixed_time_in(rank.compute, Activity::optimizer);
+  auto usual = [&](Seconds time, Seconds fixed = {}) { return (time - fixed) / rank.slowdown + fixed; };
   auto computed = metrics.forward + metrics.backward_compute + metrics.overhead + metrics.optimizer;
-  std::array<Seconds, kLossCauses.size()> lost{computed - usual(computed),
+  auto slowed = computed - (fixed_copies + fixed_optimizer);
+  std::array<Seconds, kLossCauses.size()> lost{slowed - usual(slowed),
                                                metrics.interference,
                                                of_tensor,
                                                of_context,
                                                metrics.bubble,
                                                metrics.exposed_communication - metrics.buffer_broadcast,
                                                metrics.buffer_broadcast,
-                                               usual(copies),
+                                               usual(copies, fixed_copies),
                                                usual(metrics.overhead - copies),
-                                               usual(metrics.optimizer)};
+                                               usual(metrics.optimizer, fixed_optimizer)};
   for (std::size_t i = 0; i < lost.size(); ++i)
     if (lost[i] != Seconds(0)) metrics.losses.push_back({kLossCauses[i], lost[i]});
 }

@@ -46,6 +46,7 @@ struct Span {
   Seconds lost = Seconds(0);
   Bytes bytes = Bytes(0);        // of a collective
   std::size_t communicator = 0;  // of a collective: the program's
+  bool is_fixed = false;         // of compute: as long on a slower GPU
 };
 
 // One equivalence class of ranks: `ranks` ranks behave exactly like `rank`, the lowest of them.

@@ -78,6 +78,16 @@ class CompiledTest(cli.CliTest):
             alone = self.simulate(*sets[:2], f"ddp.bucket_cap={cap}")
             self.assertEqual(point["iteration_s"], alone["iteration_s"])
 
+    def test_the_exact_optimum(self):
+        """Of every cap that gives other buckets or other subgraphs: none of many caps between is shorter."""
+        self.write_scenario(cli.trace_text([(name, mib * cli.MIB // 4, 0.002 * (k + 1)) for k, (name, mib) in enumerate(
+            [("g", 1), ("f", 3), ("e", 2), ("d", 5), ("c", 1), ("b", 4), ("a", 2)])]))
+        sets = ["ddp.compiled=true", "ddp.first_bucket_cap=3MiB"]
+        best = self.sweep("--exact-optimum", sets=sets)["points"]
+        tried = self.sweep(sets=[*sets, f"sweep.ddp.bucket_cap=[{', '.join(f'{n}MiB, {n * cli.MIB + 1}B' for n in range(1, 20))}]"])["points"]
+        self.assertEqual(min(p["iteration_s"] for p in best), min(p["iteration_s"] for p in tried))
+        self.assertEqual({p["iteration_s"] for p in best}, {p["iteration_s"] for p in tried})
+
     def test_gpt2_pays_for_its_cuts(self):
         self.copy_data()
         base = ["cluster.world_size=1024", "ddp.bucket_cap=100MiB", "physics=none"]

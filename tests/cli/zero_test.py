@@ -207,6 +207,11 @@ class OffloadTest(ZeroTest):
                 self.assertEqual(slow["reported_rank"], 3)
                 self.assertAlmostEqual(slow["forward_s"], 2 * alike["forward_s"], delta=0.1 * alike["forward_s"])
                 self.assertAlmostEqual(slow["optimizer_s"], alike["optimizer_s"], places=12)
+                losses = [{loss["cause"]: loss["seconds"] for loss in result["losses"]} for result in (alike, slow)]
+                for cause in {"optimizer", "copies"} & set(losses[0]):
+                    self.assertAlmostEqual(losses[1][cause], losses[0][cause], places=12, msg=cause)
+                passes = slow["forward_s"] + slow["backward_compute_s"]
+                self.assertLess(losses[1]["spread"], 0.55 * passes, "what the host does is no slower")
 
     def test_pcie_by_hand(self):
         """A free network. ZeRO 2: an eighth of the gradients in float32 to the host, and of the parameters back. FSDP: shards of

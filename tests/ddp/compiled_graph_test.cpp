@@ -29,7 +29,7 @@ LayerTrace named(std::vector<std::pair<std::string, double>> gradients) {
 }
 
 Ends ends_of(const LayerTrace& trace, Bytes cap, Bytes tied_head = {}) {
-  return subgraph_ends(compiled_graph(trace, {}, tied_head), cap);
+  return subgraphs(compiled_graph(trace, {}, tied_head), cap).ends;
 }
 
 // 2, 3, 1, 4 and 1 MiB under a cap of 4 MiB: the first subgraph is full with 2 >= 1 MiB, the next with
@@ -111,6 +111,29 @@ TEST(CompiledGraph, BucketsAloneAreNotTheSamePoint) {
   EXPECT_EQ(eager.first_with(1, plan, options, 3 * kMiB), 0);
 }
 
+// By trying: sizes are whole MiB, so nothing changes but one byte above a whole MiB.
+TEST(CompiledGraph, DistinctCapsAreThoseOfBucketsAndSubgraphs) {
+  for (double first : {0.0, 3.0}) {
+    auto trace = named({{"g", 1}, {"f", 3}, {"e", 2}, {"d", 5}, {"c", 1}, {"b", 4}, {"a", 2}});
+    DdpOptions options;
+    options.compiled = true;
+    if (first > 0) options.first_bucket_cap = first * kMiB;
+    options.bucket_cap = kMiB;
+    auto plan = make_reduction_plan(trace, Strategy::ddp, options);
+    std::vector<Bytes> expected{kMiB};
+    auto current = plan;
+    for (double mib = 1; mib <= 20; ++mib)
+      for (auto cap : {mib * kMiB, mib * kMiB + Bytes(1)}) {
+        auto next = with_bucket_cap(plan, options, cap);
+        if (next.buckets == current.buckets && next.subgraph_end == current.subgraph_end) continue;
+        expected.push_back(cap);
+        current = next;
+      }
+    EXPECT_EQ(distinct_bucket_caps(trace, options), expected) << first;
+    EXPECT_GT(expected.size(), 5U);
+  }
+}
+
 TEST(CompiledGraph, WhatPyTorchRefuses) {
   auto trace = named({{"b", 2}, {"a", 2}});
   DdpOptions options;
@@ -121,7 +144,6 @@ TEST(CompiledGraph, WhatPyTorchRefuses) {
   options.torch = {1, 13};
   EXPECT_THROW(make_reduction_plan(trace, Strategy::ddp, options), InputError);
   options.torch = {2, 11};
-  EXPECT_THROW(distinct_bucket_caps(trace, options), InputError);
   options.bucket_cap.reset();
   options.bucket_caps = {Bytes(1), 3 * kMiB};  // the largest counts
   EXPECT_EQ(make_reduction_plan(trace, Strategy::ddp, options).subgraph_end, (Ends{0, 1}));
