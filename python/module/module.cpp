@@ -82,7 +82,8 @@ NB_MODULE(_core, m) {
       .def(nb::init<const Job&>(), nb::arg("job"), Released())
       .def("__len__", &Points::size)
       .def_prop_ro("axes", &Points::axes, "The scenario's keys that are swept.")
-      .def_prop_ro("id", &Points::id, "Of the study: another one where a scenario, an axis or a file differs.")
+      .def_prop_ro("id", &Points::id,
+                   "Of the study: another one where a scenario, an axis or a file differs.")
       .def("key", &Points::key, nb::arg("point"), Released())
       .def("rows", &Points::rows, nb::arg("points"), nb::arg("jobs") = all_cores(), Released(),
            "The rows of these points, ascending, a line of JSON each.");

@@ -8,9 +8,9 @@
 
 namespace ddpsim {
 
-// Reads a CSV of iteration_s and, where given, iteration_std_s, tail_s, communication_s, bucket_cap_bytes, strategy and
-// world_size; a field left empty says nothing about its row. Throws InputError for other columns, for times
-// that are not positive and finite, and for two rows about the same run.
+// Reads a CSV of iteration_s and, where given, iteration_std_s, tail_s, communication_s, bucket_cap_bytes,
+// strategy and world_size; a field left empty says nothing about its row. Throws InputError for other
+// columns, for times that are not positive and finite, and for two rows about the same run.
 std::vector<MeasuredIteration> read_measured_iterations(const std::string& path);
 
 // The measurement of that very run: each column its row gives agrees, the cap exactly. A row that names a

@@ -89,7 +89,8 @@ std::string study_row(const StudyPoint& point, StudyFailure failure, std::string
 }
 
 std::optional<StudyRowHead> read_study_row(std::string_view line) {
-  if (!line.ends_with('}')) return std::nullopt;
+  if (line.ends_with('\n')) line.remove_suffix(1);
+  if (!line.ends_with('}')) return std::nullopt;  // cut within
   HeadReader reader;
   Json::sax_parse(line.begin(), line.end(), &reader);
   if (!reader.is_whole) return std::nullopt;

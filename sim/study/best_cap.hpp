@@ -22,8 +22,8 @@ struct BestCap {
 };
 
 // `root` is a scenario without its sweep section. `exact`: over every bucket assignment that a cap can give;
-// else over caps from 1 MiB to 1 GiB, the default among them. It wins a tie. Throws InputError where the strategy has no
-// bucket cap.
+// else over caps from 1 MiB to 1 GiB, the default among them. It wins a tie. Throws InputError where the
+// strategy has no bucket cap.
 BestCap best_cap(const config::Value& root, ScenarioReader& reader, bool exact, unsigned jobs);
 
 }  // namespace ddpsim
