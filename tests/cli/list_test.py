@@ -166,5 +166,87 @@ class InstalledTest(cli.CliTest):
         self.assertEqual(json.loads(run("simulate", "scenario.yaml", "--json", "-", *shared))["network"], "simgrid")
 
 
+class ShowTest(cli.CliTest):
+    def test_a_model_that_is_no_file_is_one_when_shown(self):
+        self.write("mine.yaml", self.ok("show", "llama-3-8b").stdout)
+        self.write("scenario.yaml", BY_NAMES.replace("llama-2-7b", "llama-3-8b"))
+        by_name = self.simulate()
+        self.write("scenario.yaml", BY_NAMES.replace("llama-2-7b", "./mine.yaml"))
+        self.assertEqual(self.simulate()["iteration_s"], by_name["iteration_s"])
+
+    def test_a_file_with_where_it_is(self):
+        shown = self.ok("show", "h100-sxm").stdout
+        self.assertEqual(shown.split("\n", 1)[1], (cli.SOURCE_ROOT / "gpus/h100-sxm.yaml").read_text())
+        self.assertRegex(shown, r"^# /.*gpus/h100-sxm\.yaml\n")
+
+    def test_names_of_none_and_of_several(self):
+        self.assertIn("did you mean 'h100-sxm'?", self.fails(2, "show", "h100-sx").stderr)
+        self.assertIn("'llama-2-7b' is the name of several: models, configs", self.fails(2, "show", "llama-2-7b").stderr)
+        self.assertIn("hidden: 4096\n", self.ok("show", "llama-2-7b", "--kind", "models").stdout)
+
+    def test_a_name_of_another_kind(self):
+        done = self.fails(2, "simulate", "llama-3-8b")
+        self.assertIn("'llama-3-8b' is the name of a model, and a scenario is needed", done.stderr)
+        self.assertIn("ddpsim init --model llama-3-8b", done.stderr)
+
+
+class InitTest(cli.CliTest):
+    def init(self, model, gpus, *more):
+        return self.ok("init", "--model", model, "--topology", "superpod-h100", "--gpus", str(gpus), *more)
+
+    def test_what_is_written_runs(self):
+        for model, strategy in (("gpt2", "ddp"), ("llama-2-7b", "fsdp"), ("resnet50", "ddp"), ("vit-l", "ddp")):
+            name = f"{model}.yaml"
+            self.init(model, 64, "--out", name)
+            result = json.loads(self.ok("simulate", name, "--json", "-").stdout)
+            self.assertEqual((result["strategy"], result["world_size"]), (strategy, 64))
+            if "memory" in result:
+                self.assertTrue(result["memory"]["fits"], model)
+            self.ok("sweep", name)
+
+    def test_what_does_not_fit_even_in_shards_is_said(self):
+        done = self.init("llama-3-405b", 64)
+        self.assertIn("recompute: full", done.stdout)
+        self.assertIn("'ddpsim plan' shares the model itself over GPUs", done.stderr)
+
+    def test_a_path_is_as_the_file_sees_it(self):
+        self.write("mine.yaml", self.ok("show", "gpt2").stdout)
+        (self.folder / "jobs").mkdir()
+        self.init("./mine.yaml", 8, "--out", "jobs/job.yaml")
+        self.assertIn("model: ../mine.yaml", self.read("jobs/job.yaml").decode())
+        self.ok("simulate", "jobs/job.yaml")
+
+    def test_refusals(self):
+        self.write("there.yaml", "mine")
+        done = self.fails(2, "init", "--model", "gpt2", "--topology", "dgx-h100", "--gpus", "8", "--out", "there.yaml")
+        self.assertIn("is there already", done.stderr)
+        self.assertEqual(self.read("there.yaml"), b"mine")
+        self.assertIn("--model is missing", self.fails(2, "init").stderr)
+        self.assertIn("no topology of the name 'dgx'", self.fails(2, "init", "--model", "gpt2", "--topology", "dgx", "--gpus", "8").stderr)
+
+
+class CompletionTest(cli.CliTest):
+    def completed(self, *words):
+        self.write("ddpsim.bash", self.ok("completion", "bash").stdout)
+        words = ("ddpsim", *words)
+        line = " ".join(f"'{word}'" for word in words)
+        script = f"source ./ddpsim.bash; COMP_WORDS=({line}); COMP_CWORD={len(words) - 1}; _ddpsim; printf '%s\\n' \"${{COMPREPLY[@]}}\""
+        return subprocess.run(["bash", "-c", script], cwd=self.folder, capture_output=True, text=True, check=True).stdout.split()
+
+    def test_commands_options_words_and_files(self):
+        self.write("scenario.yaml", "")
+        self.assertEqual(self.completed("swe"), ["sweep"])
+        self.assertIn("costs", self.completed("topology", ""))
+        self.assertEqual(self.completed("sweep", "--jo"), ["--jobs"])
+        self.assertEqual(self.completed("calibrate", "--fit", "at"), ["attention"])
+        self.assertEqual(self.completed("simulate", "scen"), ["scenario.yaml"])
+        self.assertEqual(self.completed("simulate", "--json", "scen"), ["scenario.yaml"])
+
+    def test_the_page_for_man_names_every_command(self):
+        page = self.ok("man").stdout
+        for command in ("simulate", "topology import", "show", "completion"):
+            self.assertIn(f".SS ddpsim {command}\n", page)
+
+
 if __name__ == "__main__":
     cli.main()
