@@ -225,7 +225,7 @@ class LibraryTest(cli.CliTest):
         for command in ("simulate", "sweep"):
             done = run(command, CONTENDED)
             self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertIn("note: SimGrid is not installed; the builtin network shares the links out", done.stderr)
+            self.assertIn("note: SimGrid's network was not found beside the program; the builtin one shares the links out", done.stderr)
         alone, builtin, simulated = (json.loads(run("simulate", CONTENDED, "--json", "-").stdout),
                                      json.loads(run("simulate", CONTENDED, "--json", "-", "--set", "engine.network=builtin").stdout),
                                      json.loads(self.ok("simulate", CONTENDED, "--json", "-").stdout))
