@@ -52,17 +52,6 @@ int asked_gpus() {
 
 constexpr std::int64_t kUsualSequence = 4096;
 
-AnyModel model_of(const std::string& name, const std::string& path) {
-  const auto* known = find_transformer(name);
-  return known ? AnyModel{*known, {}} : read_any_model(path);
-}
-
-// The model's own tokens a sample, where it has a fixed number of them.
-std::int64_t sequence_of(const AnyModel& model) {
-  auto own = model.transformer ? model.transformer->positions : model.layers->sequence;
-  return own > 0 ? own : kUsualSequence;
-}
-
 // As the file that is written has to name it.
 std::string seen_from(const std::string& out, const std::string& name, const std::string& path) {
   if (name.find_first_of("/.") == std::string::npos) return name;
@@ -129,13 +118,14 @@ Job job_of(InitOptions& options, AnyModel& model) {
                         ? std::string()
                         : preset_path(PresetKind::models, "--model", options.model);
   auto topology_path = preset_path(PresetKind::topologies, "--topology", options.topology);
-  model = model_of(options.model, model_path);
-  return {.model = seen_from(options.out, options.model, model_path),
-          .topology = seen_from(options.out, options.topology, topology_path),
-          .sequence = options.sequence.value_or(sequence_of(model)),
-          .micro_batch = options.micro_batch,
-          .gpus = *options.gpus,
-          .has_sizes = model.transformer.has_value()};
+  model = any_model_of("--model", options.model);
+  return {
+      .model = seen_from(options.out, options.model, model_path),
+      .topology = seen_from(options.out, options.topology, topology_path),
+      .sequence = options.sequence.value_or(own_sequence(model) > 0 ? own_sequence(model) : kUsualSequence),
+      .micro_batch = options.micro_batch,
+      .gpus = *options.gpus,
+      .has_sizes = model.transformer.has_value()};
 }
 
 Scenario read_text(const std::string& text, const std::string& out) {

@@ -10,42 +10,67 @@
 #include "sim/cli/commands.hpp"
 #include "sim/cli/notes.hpp"
 #include "sim/cli/scenario_options.hpp"
+#include "sim/cli/scenario_text.hpp"
 #include "sim/config/overrides.hpp"
+#include "sim/text/workload_model.hpp"
 
 namespace ddpsim::cli {
 namespace {
 
 struct PlanOptions {
-  std::string model, topology, gpus, batch, dtype, framework, sequence, json, csv;
+  std::string model, topology, gpus, batch, dtype, framework, sequence, json, csv, out;
   std::vector<std::string> overrides, strategies;
   double most_memory = kFittingShare;
   int top = 10;
   bool context = false, quiet = false;
 };
 
-config::Value root_of(const PlanOptions& options) {
-  config::Value root;
-  root.kind = config::Value::Kind::map;
-  root.span.file = std::make_shared<const SourceFile>(SourceFile{"--set", {}});
-  auto set = [&root](const std::string& key, const std::string& text) {
-    if (!text.empty()) config::apply_override(root, key + "=" + text);
+std::string sequence_of(const PlanOptions& options) {
+  if (!options.sequence.empty()) return options.sequence;
+  auto own = own_sequence(any_model_of("MODEL", options.model));
+  if (own == 0)
+    throw InputError(fmt::format("'{}' takes samples of any length", options.model),
+                     "say the tokens of one: --sequence 4096");
+  return std::to_string(own);
+}
+
+// As --set takes them.
+std::vector<std::string> assignments_of(const PlanOptions& options) {
+  std::vector<std::string> assignments;
+  auto set = [&assignments](const std::string& key, const std::string& text) {
+    if (!text.empty()) assignments.push_back(key + "=" + text);
   };
   set("workload.model", options.model);
-  set("workload.sequence", options.sequence);
+  set("workload.sequence", sequence_of(options));
   set("workload.dtype", options.dtype);
   set("workload.framework", options.framework);
   set("cluster.topology", options.topology);
   set("cluster.world_size", options.gpus);
   set("batch.global", options.batch);
+  assignments.insert(assignments.end(), options.overrides.begin(), options.overrides.end());
+  return assignments;
+}
+
+config::Value root_of(const std::vector<std::string>& assignments) {
+  config::Value root;
+  root.kind = config::Value::Kind::map;
+  root.span.file = std::make_shared<const SourceFile>(SourceFile{"--set", {}});
   // In this process, however many there are.
-  set("engine.network", "builtin");
-  for (const auto& one : options.overrides) config::apply_override(root, one);
+  config::apply_override(root, "engine.network=builtin");
+  for (const auto& one : assignments) config::apply_override(root, one);
   return root;
 }
 
+// The fastest as a file; where nothing fits there is none.
+std::string best_scenario(std::vector<std::string> assignments, const Plan& plan) {
+  for (const auto& [key, value] : plan.best.front().settings) assignments.push_back(key + "=" + value);
+  return "# Made by 'ddpsim plan': the fastest of what it tried.\n" + scenario_text(assignments);
+}
+
 void plan(const PlanOptions& options) {
-  check_outputs({{"--json", options.json}, {"--csv", options.csv}});
-  auto root = root_of(options);
+  check_outputs({{"--json", options.json}, {"--csv", options.csv}, {"--out", options.out}});
+  auto assignments = assignments_of(options);
+  auto root = root_of(assignments);
   auto space = usual_plan_space();
   space.most_memory = options.most_memory;
   space.wanted = static_cast<std::size_t>(options.top);
@@ -55,12 +80,14 @@ void plan(const PlanOptions& options) {
   auto found = make_plan(root, space, reader);
   std::vector<Note> notes;
   if (!found.best.empty()) notes = found.best.front().notes;
-  bool prints = !options.quiet && options.json != "-" && options.csv != "-";
+  bool prints = !options.quiet && options.json != "-" && options.csv != "-" && options.out != "-";
   if (!options.quiet) print_notes(notes);
   if (prints) print_plan(std::cout, found, options.most_memory);
   OutputPhase writing;
   write_output(options.json, [&] { return plan_json(found, notes, tool_info()); });
   write_output(options.csv, [&] { return plan_csv(found); });
+  if (found.best.empty()) throw ThresholdMissed("nothing fits into a GPU's memory");
+  write_output(options.out, [&] { return best_scenario(assignments, found); });
 }
 
 }  // namespace
@@ -72,7 +99,9 @@ Command plan_command() {
       .description =
           "How to spread a model over GPUs: tensor, context, pipeline and data parallelism, micro-batch, "
           "recomputation and strategy, fastest first",
-      .example = "  ddpsim plan llama-3-70b --topology superpod-h100 --gpus 1024 --global-batch 1024",
+      .example =
+          "  ddpsim plan llama-3-70b --topology superpod-h100 --gpus 1024 --global-batch 1024 --sequence "
+          "8192",
       .run = [options] { plan(*options); }};
   command.options = {
       {.name = "MODEL",
@@ -88,7 +117,9 @@ Command plan_command() {
        .value = &options->batch,
        .description = "Samples a step, of all GPUs",
        .is_required = true},
-      {.name = "--sequence", .value = &options->sequence, .description = "Tokens a sample"},
+      {.name = "--sequence",
+       .value = &options->sequence,
+       .description = "Tokens a sample (default: the model's own number)"},
       {.name = "--dtype",
        .value = &options->dtype,
        .description = "What is computed in: bf16, fp16, fp8, ..."},
@@ -115,6 +146,7 @@ Command plan_command() {
        .value = &options->overrides,
        .description = "Any other scenario key (repeatable)",
        .type = "KEY=VALUE"},
+      output_option("--out", &options->out, "Write the fastest as a scenario", "PATH|-"),
       output_option("--json", &options->json, "Write the result as JSON; '-' is standard output", "PATH|-"),
       output_option("--csv", &options->csv, "Write the result as CSV; '-' is standard output", "PATH|-"),
       {.name = "--quiet", .value = &options->quiet, .description = "No summary and no notes"}};

@@ -87,7 +87,7 @@ void print_plan(std::ostream& out, const Plan& plan, double most_memory) {
   std::vector<std::string> settings;
   for (const auto& [key, value] : plan.best.front().settings)
     settings.push_back(fmt::format("--set {}={}", key, value));
-  out << fmt::format("best: {}\n", fmt::join(settings, " "));
+  out << fmt::format("best: {} (--out writes it as a scenario)\n", fmt::join(settings, " "));
   print_counts(out, plan);
   if (most_memory != kFittingShare)
     out << fmt::format("up to {:.0f} % of a GPU's memory\n", 100 * most_memory);

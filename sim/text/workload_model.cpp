@@ -227,6 +227,15 @@ AnyModel read_any_model(const std::string& path) {
   return {{}, read_model(path)};
 }
 
+AnyModel any_model_of(const std::string& option, const std::string& name_or_path) {
+  if (const auto* known = find_transformer(name_or_path)) return {*known, {}};
+  return read_any_model(preset_path(PresetKind::models, option, name_or_path));
+}
+
+std::int64_t own_sequence(const AnyModel& model) {
+  return std::max<std::int64_t>(0, model.transformer ? model.transformer->positions : model.layers->sequence);
+}
+
 ModelWorkload read_workload_model(const Value& workload, const GpuDescription& gpu,
                                   const FileResolver& resolve, const SoftwareLoader& load_software,
                                   bool is_sharded, KnownParts& parts) {

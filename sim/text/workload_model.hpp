@@ -31,6 +31,10 @@ struct AnyModel {
 
 // A file of models/ or a config.json. Throws InputError.
 AnyModel read_any_model(const std::string& path);
+// What an option or argument was given: the name of a model, or a file's. Throws InputError, naming it.
+AnyModel any_model_of(const std::string& option, const std::string& name_or_path);
+// The tokens that every sample of it has; 0: it takes any number.
+std::int64_t own_sequence(const AnyModel& model);
 
 struct ModelWorkload {
   LayerTrace trace;

@@ -15,7 +15,7 @@ struct WeatherRow {
 // Ascending by nodes, at least one row.
 struct Weather {
   std::vector<WeatherRow> rows;
-  std::string network;  // of the fabric where it was measured, as topologies name it; empty: not said
+  std::string network = {};  // of the fabric where it was measured, as topologies name it; empty: not said
 };
 
 // The share that a fraction `quantile` (0 to 1) of iterations stays below, for a collective over so many
