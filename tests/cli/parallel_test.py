@@ -396,8 +396,22 @@ engine: {network: builtin}
 
     def test_what_fits_nowhere(self):
         arguments = [word if word != "64" else "8" for word in self.ARGUMENTS]
-        told = self.ok(*arguments).stdout
+        told = self.fails(1, *arguments).stdout
         self.assertIn("nothing fits: the smallest takes", told)
+
+    def test_the_fastest_as_a_scenario(self):
+        arguments = ("plan", "gpt2", "--topology", "superpod-h100", "--gpus", "16", "--global-batch", "64", "--top", "2")
+        self.ok(*arguments, "--json", "plan.json", "--out", "best.yaml")    # the sequence is GPT-2's own
+        best = self.read_json("plan.json")["points"][0]
+        self.assertEqual(json.loads(self.ok("simulate", "best.yaml", "--json", "-").stdout)["iteration_s"], best["iteration_s"])
+        self.assertIn("sequence: 1024\n", self.read("best.yaml").decode())
+        done = self.fails(2, "plan", "llama-3-8b", *arguments[2:])
+        self.assertIn("'llama-3-8b' takes samples of any length", done.stderr)
+
+    def test_where_nothing_fits(self):
+        done = self.fails(1, "plan", "llama-3-405b", "--topology", "dgx-h100", "--gpus", "8", "--global-batch", "8", "--sequence", "4096", "--out", "best.yaml")
+        self.assertIn("nothing fits: the smallest takes", done.stdout)
+        self.assertFalse((self.folder / "best.yaml").exists())
 
     def test_what_cannot_be_planned(self):
         for more, says in [(["--set", "workload.micro_batch=2"], "a plan looks for workload.micro_batch itself"),

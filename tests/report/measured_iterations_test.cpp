@@ -57,7 +57,7 @@ TEST(MeasuredIterations, UnknownColumn) {
             "m.csv:1:13: error: unknown column 'bucket_cap'; did you mean 'bucket_cap_bytes'?\n"
             "  1 | iteration_s,bucket_cap\n"
             "    |             ^~~~~~~~~~\n"
-            "hint: a table of measured iterations has iteration_s, iteration_std_s, tail_s, "
+            "hint: a table of measured iterations has iteration_s, iteration_std_s, tail_s, communication_s, "
             "bucket_cap_bytes, strategy, "
             "world_size");
 }

@@ -25,9 +25,9 @@ class BestCapTest : public ::testing::Test {
         "workload: {trace: trace.csv}\ncluster: {topology: ring-100gbps, world_size: 8}\n" + more;
     return config::parse_yaml({make_source("scenario", text), text}, "a scenario");
   }
-  Seconds under(Bytes cap) {
-    auto root =
-        scenario("ddp: {bucket_cap: " + std::to_string(static_cast<std::int64_t>(cap.value())) + "B}\n");
+  Seconds under(Bytes cap, const std::string& more = "") {
+    auto root = scenario("ddp: {bucket_cap: " + std::to_string(static_cast<std::int64_t>(cap.value())) + "B" +
+                         more + "}\n");
     auto read = reader.read(root);
     Seconds iteration;
     run_points(unchanged({&read, 1}), 1,
@@ -71,9 +71,21 @@ TEST_F(BestCapTest, TheDefaultIsPyTorchs) {
 
 TEST_F(BestCapTest, SomeCapsAreTriedInsteadOfAll) {
   auto some = best_cap(scenario(), reader, false, 1), exact = best_cap(scenario(), reader, true, 1);
-  EXPECT_EQ(some.tried, 36U);  // 41, of which the first nine round to 1, 2, 3 and 4 MiB
+  EXPECT_EQ(some.tried, 37U);  // 41, of which the first nine round to 1, 2, 3 and 4 MiB
   EXPECT_GE(some.iteration, exact.iteration);
   EXPECT_EQ(under(some.cap), some.iteration);
+  EXPECT_LE(some.plateau_least, some.cap);
+  EXPECT_GE(some.plateau_most.value_or(some.cap), some.cap);
+}
+
+// Without a cap the first bucket has 1 MiB; with one, be it the default, it has the cap.
+TEST_F(BestCapTest, SayingTheDefaultIsNotAlwaysSayingNothing) {
+  for (bool exact : {true, false}) {
+    auto best = best_cap(scenario("ddp: {find_unused_parameters: true}\n"), reader, exact, 1);
+    EXPECT_EQ(under(best.cap, ", find_unused_parameters: true"), best.iteration);
+    EXPECT_LE(best.plateau_least, best.cap);
+    EXPECT_GE(best.plateau_most.value_or(best.cap), best.cap);
+  }
 }
 
 TEST_F(BestCapTest, AStrategyWithoutCaps) {
