@@ -42,7 +42,13 @@ void run_here(std::span<const ScenarioVariant> variants, unsigned jobs, const On
       },
       [&](std::size_t i) {
         auto [scenario, prediction] = std::exchange(waiting[i % waiting.size()], {});
-        if (!prediction) return on_lost(i, EnvironmentError("out of memory", kMemoryHint));
+        // What others held then may be free now.
+        if (!prediction) try {
+            scenario = variants[i].scenario();
+            prediction = predict(*scenario, simulate_by.front(), 1);
+          } catch (const std::bad_alloc&) {
+            return on_lost(i, EnvironmentError("out of memory", kMemoryHint));
+          }
         on_prediction(i, *scenario, *std::move(prediction));
       });
 }

@@ -305,7 +305,8 @@ class MemoryTest(cli.CliTest):
     def test_the_points_of_an_exact_optimum_are_not_held_at_once(self):
         """4000 plans of 4000 gradients and their metrics would be 300 MB."""
         self.write_scenario(cli.small_trace(4000, elements=1000), "engine: {fidelity: closed_form}\n")
-        done = self.run_within(100, "sweep", "scenario.yaml", "--exact-optimum", "--json", "out.json")
+        # Each thread's heap takes 64 MiB of the address space, used or not.
+        done = self.run_within(200, "sweep", "scenario.yaml", "--exact-optimum", "--jobs", "2", "--json", "out.json")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertGreater(len(self.read_json("out.json")["points"]), 3000)
 
