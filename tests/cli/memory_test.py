@@ -129,5 +129,45 @@ class StepTest(ModelTest):
                 self.assertIn(says, done.stderr)
 
 
+class FittingTest(cli.CliTest):
+    """A 7B on 128 H100s: what is fastest holds 81.6 GB, and what is best must fit."""
+    SCENARIO = """workload: {model: llama-2-7b, micro_batch: 2, sequence: 4096}
+cluster: {topology: superpod-h100, world_size: 128, gpu: h100-sxm}
+strategy: ddp
+sweep: {strategy: [ddp, fsdp, megatron]}
+"""
+
+    def test_the_best_of_a_sweep_fits(self):
+        self.write("scenario.yaml", self.SCENARIO)
+        done = self.ok("sweep", "scenario.yaml", "--json", "s.json")
+        result = self.read_json("s.json")
+        fits = {point["strategy"]: point["memory"]["fits"] for point in result["points"]}
+        times = {point["strategy"]: point["iteration_s"] for point in result["points"]}
+        self.assertEqual(fits, {"ddp": False, "fsdp": True, "megatron": False})
+        self.assertLess(times["megatron"], times["fsdp"])
+        self.assertEqual(result["best"]["strategy"], "fsdp")
+        self.assertIn("(faster, but does not fit into a GPU's memory: strategy megatron, ", done.stdout)
+        done = self.ok("sweep", "scenario.yaml", "--set", "sweep.strategy=[ddp, megatron]")
+        self.assertIn("none of the points fits into a GPU's memory", done.stdout)
+
+    def test_a_node_that_is_not_full_is_said(self):
+        self.write("scenario.yaml", self.SCENARIO)
+        codes = lambda n: [note["code"] for note in self.simulate("strategy=fsdp", f"cluster.world_size={n}")["notes"]]
+        self.assertIn("partial-node", codes(100))
+        self.assertNotIn("partial-node", codes(104))
+        self.assertNotIn("partial-node", codes(4))
+
+    def test_who_calibrated_a_step_is_not_told_to(self):
+        self.write("scenario.yaml", self.SCENARIO)
+        usual = self.simulate("strategy=fsdp")
+        fit = ("calibrate", "scenario.yaml", "--set", "strategy=fsdp", "--out", "mine.yaml", "--step")
+        self.assertNotIn("machines and frameworks that were measured", self.ok(*fit, f"{1.02 * usual['iteration_s']}s").stderr)
+        notes = lambda *sets: [note["text"] for note in self.simulate("strategy=fsdp", *sets)["notes"] if note["code"] == "compute-estimated"]
+        self.assertIn("calibrate --step", notes()[0])
+        for key in ("framework", "compute"):
+            self.assertNotIn("calibrate --step", notes(f"workload.{key}=mine.yaml")[0])
+        self.assertIn("machines and frameworks that were measured reach 0.52 to 0.834", self.ok(*fit, "3s").stderr)
+
+
 if __name__ == "__main__":
     cli.main()
