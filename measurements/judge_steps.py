@@ -102,6 +102,7 @@ class Judge:
         self.ddpsim, self.folder = ddpsim, Path(folder)
         self.settings = [word for entry in settings for word in ("--set", entry)]
         self.results = {}    # by scenario
+        self.calibrations = 0
 
     def write(self, scenario):
         path = self.folder / "scenario.yaml"
@@ -123,7 +124,8 @@ class Judge:
 
     def calibrated(self, row):
         """The software file that this one step gives, or None where it does not say enough."""
-        path = self.folder / "software.yaml"
+        self.calibrations += 1
+        path = self.folder / f"software_{self.calibrations}.yaml"    # results are kept by scenario: a name for each
         answer = subprocess.run([self.ddpsim, "calibrate", "--step", f"{row.step_s}s", self.write(row.scenario()), "--quiet", "--out", str(path),
                                  *self.settings], capture_output=True, text=True, check=False)
         if answer.returncode and "does not identify" not in answer.stderr:

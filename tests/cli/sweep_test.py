@@ -242,7 +242,7 @@ class ConfigsTest(cli.CliTest):
                 self.assertEqual(point["simulated_flows"] == 0, point["network"] == "alone")
         if {point["network"] for point in alone} != {"alone"} or alone[0]["algorithm"] in ("measured", "gloo"):
             return
-        self.ok(command, f"configs/{config}", "--json", "out.json", "--set", "engine.fidelity=lazy")
+        self.ok(command, f"configs/{config}", "--json", "out.json", "--set", "engine.fidelity=lazy", timeout=900)    # with sanitizers, on a busy machine
         for point, simulated in zip(alone, points(), strict=True):
             self.assertEqual(simulated["network"], "simgrid")
             self.assertAlmostEqual(simulated["iteration_s"] / point["iteration_s"], 1, delta=1e-12)
