@@ -48,8 +48,8 @@ TEST(WorkloadModel, Defaults) {
   EXPECT_EQ(workload.notes[0].code, "compute-estimated");
   EXPECT_EQ(
       workload.notes[0].text,
-      "compute times are estimated (framework fsdp-eager-2023, the default): products reach 0.74 of the "
-      "peak; other steps of its machine are 3.8 % off on average; machines and frameworks span 0.52 to "
+      "compute times are estimated (framework fsdp-eager-2023, the default): products reach 0.69 of the "
+      "peak; other steps of its machine are 2.7 % off on average; machines and frameworks span 0.52 to "
       "0.834: one measured step settles it (ddpsim calibrate --step)");
 }
 
