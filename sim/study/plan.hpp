@@ -23,8 +23,8 @@ struct PlanSpace {
   double most_memory = kFittingShare;                                    // of a GPU's
   std::size_t wanted = 10;
 };
-// Powers of two up to a node's GPUs and 64 stages, 16 that share a sequence, 64 that share experts, up to eight chunks,
-// micro-batches up to eight.
+// Powers of two up to a node's GPUs and 64 stages, 16 that share a sequence, 64 that share experts, up to
+// eight chunks, micro-batches up to eight.
 PlanSpace usual_plan_space();
 
 // `root`: a model with its cluster and `batch.global`, none of the keys that are searched. Throws InputError
