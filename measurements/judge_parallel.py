@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""How far predicted steps with tensor, pipeline and context parallelism are from published ones (training/parallel.csv, torchtitan.csv), as the Markdown of
-docs/accuracy.md.
+"""How far predicted steps with tensor, pipeline, context and expert parallelism are from published ones (training/parallel.csv, torchtitan.csv,
+experts.csv), as the Markdown of docs/accuracy.md.
 
 Usage: judge_parallel.py DDPSIM [--set KEY=VALUE ...] [--only SET ...] [--at-most GPUS] [--without TERM ... | --one-row | --worst N]
 
@@ -18,9 +18,10 @@ from judge_steps import CARDS, Judge, Row, figures, mean_error, merged, read_row
 ROOT = Path(__file__).resolve().parents[1]
 PARALLEL = ROOT / "measurements/training/parallel.csv"
 TORCHTITAN = ROOT / "measurements/training/torchtitan.csv"
+EXPERTS = ROOT / "measurements/training/experts.csv"
 SETS = {"vtrain": "vTrain, A100", "bigscience": "bigscience, A100", "bigscience-14400": "bigscience, 14400 wide", "korthikanti": "Korthikanti, A100",
         "bridge": "Megatron-Bridge, Llama 3 70B, H100", "mlperf": "MLPerf GPT-3, H100", "titan-2d": "torchtitan, FSDP x tensor, H100",
-        "titan-cp": "torchtitan, FSDP and context, H100"}
+        "titan-cp": "torchtitan, FSDP and context, H100", "bridge-moe": "Megatron-Bridge, mixtures of experts, H100"}
 FUSED = ROOT / "software/megatron-fused-2022.yaml"
 KINDS = {"data": "data parallel only", "pipeline": "pipeline, tensor 1", "tensor": "tensor, one stage", "both": "tensor and pipeline"}
 
@@ -33,12 +34,13 @@ IMPLEMENTATIONS = {
     "vtrain": {"strategy": "flat", "workload": {"framework": "megatron-eager-2021", "gradients": "fp16"}},
     "bigscience": JEAN_ZAY, "bigscience-14400": JEAN_ZAY,
     "korthikanti": {**A100S, "strategy": "megatron", "workload": {"framework": FUSED.stem}},
-    "bridge": {**H100S, **TE}, "mlperf": {**H100S, **TE},
+    "bridge": {**H100S, **TE}, "bridge-moe": {**H100S, **TE}, "mlperf": {**H100S, **TE},
     "titan-2d": TITAN, "titan-cp": {**TITAN, "context": {"kind": "all_gather"}},    # PyTorch's default
 }
 
 # What a prediction does without, or has instead: what it changes in a scenario, and the sets of which it says something.
-ALL = tuple(name for name in SETS if not name.startswith("titan"))
+NONE_FITTED = ("titan-2d", "titan-cp", "bridge-moe")
+ALL = tuple(name for name in SETS if name not in NONE_FITTED)
 INTERLEAVED = ("korthikanti", "bridge", "mlperf")
 TERMS = {
     "tensor-communication": ("tensor-parallel communication free", {"tensor": {"overlap": "te", "hidden": 1}}, ALL),
@@ -73,10 +75,12 @@ class Step(Row):
 
     @property
     def name(self):
-        split = " x ".join(f"{axis} {self.degree(axis)}" for axis in ("tensor", "context", "pipeline") if self.degree(axis) > 1)
+        split = " x ".join(f"{axis} {self.degree(axis)}" for axis in ("tensor", "context", "pipeline", "expert") if self.degree(axis) > 1)
         more = "" if self.recompute == "none" else f", recompute {self.recompute}"
         if self.set.startswith("titan"):
             more += f", {self.dtype}" + (", async TP" if self.overlap == "async_tp" else "") + (f", sequence {self.sequence}" if self.degree("context") > 1 else "")
+        if self.set == "bridge-moe":
+            more += f", {self.dtype}, release {self.release}"
         return f"{self.model} on {self.gpus} {CARDS[self.gpu]}, {split or 'data'}, micro-batches {self.micro_batches} of {self.micro_batch}{more}"
 
     @property
@@ -85,6 +89,10 @@ class Step(Row):
         sizes = ("set", "hidden", "layers", "heads", "vocab", "sequence", "recompute")
         return (*(self.cells[key] for key in sizes), self.gpus, self.data * int(self.micro_batch) * int(self.micro_batches))
 
+    def scenario(self):
+        sizes = {key: int(self.cells[key]) for key in ("head_dim", "experts", "top_k", "expert_ffn") if self.cells.get(key)}
+        return merged(super().scenario(), {"workload": {"model": sizes}} if sizes else {})
+
     def implementation(self):
         found = IMPLEMENTATIONS[self.set]
         if self.kind == "data":
@@ -92,6 +100,8 @@ class Step(Row):
         parallelism = {"tensor": self.degree("tensor"), "pipeline": self.degree("pipeline")}
         if self.degree("context") > 1:
             parallelism["context"] = self.degree("context")
+        if self.degree("expert") > 1:
+            parallelism["expert"] = self.degree("expert")
         if self.sequence_parallel == "true":
             parallelism["sequence"] = True
         pipeline = {"virtual": int(self.virtual)} if self.virtual != "1" else {}
@@ -103,7 +113,7 @@ class Step(Row):
 
 def read_steps(sets):
     data_parallel = [row for row in read_rows(kind=Step) if row.set == "vtrain"]
-    return [row for row in data_parallel + read_rows(PARALLEL, Step) + read_rows(TORCHTITAN, Step) if row.set in sets]
+    return [row for row in data_parallel + read_rows(PARALLEL, Step) + read_rows(TORCHTITAN, Step) + read_rows(EXPERTS, Step) if row.set in sets]
 
 
 def changed(row, change):
@@ -137,6 +147,7 @@ def judge_sets(errors):
         ("torchtitan, FSDP x tensor: collectives waited for, none fitted", those(lambda row: row.set == "titan-2d" and row.overlap == "none"), None),
         ("torchtitan, FSDP x tensor: async TP, none fitted", those(lambda row: row.set == "titan-2d" and row.overlap == "async_tp"), None),
         ("torchtitan, FSDP and context: none fitted", those(lambda row: row.set == "titan-cp"), None),
+        ("Megatron-Bridge, mixtures of experts: none fitted", those(lambda row: row.set == "bridge-moe"), None),
     ]
     return table(["steps", "n", "bias", "mean error", "worst", "aim", ""], [[title, *with_aim(found, aim)] for title, found, aim in lines if found])
 
@@ -156,7 +167,7 @@ def judge_degrees(errors):
 
 def judge_few(errors):
     rows = [[f"{SETS[row.set]}: {row.name}", f"{row.measured:.4g}", f"{100 * error:+.1f}", "" if row.judged else "fitted"]
-            for row, error in errors if row.set in INTERLEAVED or row.set.startswith("titan")]
+            for row, error in errors if row.set in INTERLEAVED or row.set in NONE_FITTED]
     return ["", *table(["step", "measured, s", "error", ""], rows)] if rows else []
 
 

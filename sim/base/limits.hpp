@@ -33,6 +33,7 @@ inline constexpr std::int64_t kMostSteps = 1'000'000'000;       // behind a tabl
 inline constexpr std::size_t kMostProfileEvents = 5'000'000;    // that count; a step has some ten thousand
 inline constexpr std::int64_t kMostTransformerWidth = 1 << 24;  // of anything but its depth
 inline constexpr std::int64_t kMostBlocks = 10'000;             // of a transformer
+inline constexpr std::int64_t kMostExperts = 4096;              // of a block
 inline constexpr std::size_t kMostLayers = 20'000;              // of a model
 inline constexpr std::int64_t kMostRepeats = 10'000;            // of a layer, or of a group of them
 inline constexpr int kMostKernels = 1000;                       // of a layer's pass

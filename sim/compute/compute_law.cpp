@@ -37,34 +37,38 @@ ComputeLaw::ComputeLaw(const GpuDescription& gpu, const Software& software, Prec
       wide_peak_(wide_peak_of(gpu, precision)),
       memory_(gpu.memory_bandwidth * software.memory) {}
 
-Seconds ComputeLaw::product_at(FlopsPerSecond peak, std::int64_t m, std::int64_t n, std::int64_t k) const {
+Seconds ComputeLaw::product_at(FlopsPerSecond peak, std::int64_t m, std::int64_t n, std::int64_t k,
+                               std::int64_t count) const {
   bool is_aligned = m % 8 == 0 && n % 8 == 0 && k % 8 == 0;
   double rate = peak.value() * software_.gemm / multiprocessors_ * (is_aligned ? 1 : software_.unaligned);
+  auto products = static_cast<double>(count);
   double best = std::numeric_limits<double>::infinity();
   for (const auto& [rows, columns, share] : kTiles) {
-    double tiles = ceil_divide(m, rows) * ceil_divide(n, columns);
+    double tiles = products * ceil_divide(m, rows) * ceil_divide(n, columns);
     // Few tiles and a long k (gradients of weights): each tile's k is split, and the parts are added up.
     for (double split : {1., 2., 4., 8.}) {
       auto part = static_cast<double>(k) / split;
       if (split > 1 && part < kLeastSplit) break;
       double waves = std::ceil(tiles * split / multiprocessors_);
       double sums =
-          split == 1 ? 0 : traffic(8 * split * static_cast<double>(m) * static_cast<double>(n)).value();
+          split == 1
+              ? 0
+              : traffic(8 * split * products * static_cast<double>(m) * static_cast<double>(n)).value();
       best = std::min(best, waves * 2 * rows * columns * (part + software_.k_ramp) / (rate * share) + sums);
     }
   }
   auto values = static_cast<double>(m) * static_cast<double>(k) +
                 static_cast<double>(k) * static_cast<double>(n) +
                 static_cast<double>(m) * static_cast<double>(n);
-  return std::max(Seconds(best), traffic(element_bytes() * values));
+  return std::max(Seconds(best), traffic(element_bytes() * products * values));
 }
 
-Seconds ComputeLaw::product(std::int64_t m, std::int64_t n, std::int64_t k) const {
-  return product_at(peak_, m, n, k);
+Seconds ComputeLaw::product(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t count) const {
+  return product_at(peak_, m, n, k, count);
 }
 
 Seconds ComputeLaw::wide_product(std::int64_t m, std::int64_t n, std::int64_t k) const {
-  return product_at(wide_peak_, m, n, k);
+  return product_at(wide_peak_, m, n, k, 1);
 }
 
 Seconds ComputeLaw::batched_product(double count, std::int64_t sequence, std::int64_t head_dim) const {

@@ -11,7 +11,8 @@ class ComputeLaw {
   ComputeLaw(const GpuDescription& gpu, const Software& software, Precision precision);
 
   // C[m, n] = A[m, k] B[k, n]: whole waves of tiles over the multiprocessors, or the traffic of the matrices.
-  [[nodiscard]] Seconds product(std::int64_t m, std::int64_t n, std::int64_t k) const;
+  // `count` of them in one grouped kernel, whose tiles fill waves together.
+  [[nodiscard]] Seconds product(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t count = 1) const;
   // The same in 16 bits where `precision` is float8: attention, logits.
   [[nodiscard]] Seconds wide_product(std::int64_t m, std::int64_t n, std::int64_t k) const;
   // The mean of unfused attention's two batched products: `count` of [s, d] x [d, s], and of [s, s] x [s, d].
@@ -26,7 +27,8 @@ class ComputeLaw {
   [[nodiscard]] int element_bytes() const { return activation_bytes(precision_); }
 
  private:
-  [[nodiscard]] Seconds product_at(FlopsPerSecond peak, std::int64_t m, std::int64_t n, std::int64_t k) const;
+  [[nodiscard]] Seconds product_at(FlopsPerSecond peak, std::int64_t m, std::int64_t n, std::int64_t k,
+                                   std::int64_t count) const;
 
   Software software_;
   Precision precision_;

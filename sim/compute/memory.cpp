@@ -1,6 +1,7 @@
 #include "sim/compute/memory.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace ddpsim {
 namespace {
@@ -28,26 +29,35 @@ double exchanged_values(const StepShape& shape, double query, double key) {
 // Values a token: inputs of norms, blocks and matrices, and dropout's masks of a byte; query, key, value and
 // attention's output; the feed-forward layer's; the scores where they are kept.
 Activations activations_of(const Transformer& model, const StepShape& shape, double bytes, bool flash,
-                           bool dropout) {
+                           bool dropout, BlockKind kind) {
   auto tokens = static_cast<double>(shape.tokens()), t = static_cast<double>(shape.tensor);
   double h = static_cast<double>(model.hidden), split = shape.sequence_parallel ? t : 1;
   double q = static_cast<double>(model.query_width()) / t, k = static_cast<double>(model.key_width()) / t;
   double f = static_cast<double>(model.ffn) / t;
+  // Tokens for experts, as they are given to them; on their way they exist twice.
+  double arrived = 0;
+  if (kind == BlockKind::experts) {
+    const auto& experts = model.experts;
+    double rows = shape.rows(experts) / tokens;
+    arrived = rows * h;
+    f = rows * static_cast<double>(experts.ffn) / (shape.expert.ranks > 1 ? 1 : t) +
+        static_cast<double>(experts.shared * experts.ffn) / t;
+  }
   double hidden = (5 * bytes + (dropout ? 2 : 0)) * h / split;
-  double matrices =
-      bytes * (q + 2 * k) + bytes * q + bytes * static_cast<double>(model.feed_forward_matrices()) * f;
+  double matrices = bytes * arrived + bytes * (q + 2 * k) + bytes * q +
+                    bytes * static_cast<double>(model.feed_forward_matrices()) * f;
   double scores = flash ? 0
                         : (2 * bytes + (dropout ? 1 : 0)) * static_cast<double>(model.heads) / t *
                               static_cast<double>(shape.sequence);
   double whole = tokens * (hidden + matrices + scores);
-  double exchanged = tokens * bytes * exchanged_values(shape, q, k);
+  double exchanged = tokens * bytes * (exchanged_values(shape, q, k) + arrived);
   switch (shape.recompute) {
     case Recompute::none:
       return {whole, exchanged};
     case Recompute::selective:
       return {tokens * (hidden + matrices), tokens * scores + exchanged};
     case Recompute::op:
-      return {tokens * bytes * (2 * h / split + 2 * q + k + f), whole + exchanged};
+      return {tokens * bytes * (2 * h / split + 2 * q + k + f + arrived), whole + exchanged};
     case Recompute::full:
       return {tokens * bytes * h / split,
               whole + exchanged + (shape.sequence_parallel ? 2 * bytes * tokens * h : 0)};
@@ -61,29 +71,41 @@ MemoryParts memory_of(const Transformer& model, const StepShape& shape, int acti
                       const MemorySetup& setup, const PipelineStage& stage) {
   double t = shape.tensor, bytes = activation_bytes;
   auto h = static_cast<double>(model.hidden), vocab = static_cast<double>(model.vocab);
-  auto layer = static_cast<double>(model.block_parameters()) / t;
-  double parameters = static_cast<double>(stage.layers) * layer;
+  auto dense = static_cast<double>(stage.layers - stage.with_experts);
+  auto mixed = static_cast<double>(stage.with_experts);
+  auto largest = stage.with_experts > 0 ? BlockKind::experts : BlockKind::dense;
+  auto layer = held_parameters(model, shape, largest);
+  double parameters = dense * held_parameters(model, shape, BlockKind::dense).common;
+  double experts = 0;
+  if (mixed > 0) parameters += mixed * layer.common, experts = mixed * layer.experts;
+  // Without expert parallelism they are sharded as all else.
+  if (shape.expert.ranks == 1) parameters += std::exchange(experts, 0);
   if (stage.is_first)
     parameters += (vocab + static_cast<double>(model.position_rows(shape.sequence))) * h / t;
   if (stage.is_last && !(model.tied && stage.is_first)) parameters += vocab * h / t;
   auto of_rank = [&](Sharding kind) {
-    return setup.sharding >= kind ? parameters / setup.shards : parameters;
+    bool is_sharded = setup.sharding >= kind;
+    return parameters / (is_sharded ? setup.shards : 1) + experts / (is_sharded ? setup.expert_shards : 1);
   };
 
   MemoryParts parts;
   parts.parameters = Bytes(setup.state.weights * of_rank(Sharding::weights));
   parts.gradients = Bytes(setup.state.gradients * of_rank(Sharding::gradients));
   parts.optimizer = Bytes((setup.state.optimizer + setup.state.step_copy) * of_rank(Sharding::optimizer));
-  auto [kept, worked] = activations_of(model, shape, bytes, setup.flash, setup.use.dropout);
+  auto of_layer = [&](BlockKind kind) {
+    return activations_of(model, shape, bytes, setup.flash, setup.use.dropout, kind);
+  };
+  double kept = 0, worked = of_layer(largest).worked;
+  if (dense > 0) kept += dense * of_layer(BlockKind::dense).kept;
+  if (mixed > 0) kept += mixed * of_layer(BlockKind::experts).kept;
   double logits = stage.is_last ? setup.use.logit_bytes * static_cast<double>(shape.tokens()) * vocab / t : 0;
-  parts.activations = Bytes(
-      setup.use.fragmentation *
-      (static_cast<double>(stage.layers) * kept * stage.micro_batches_in_flight + std::max(worked, logits)));
+  parts.activations =
+      Bytes(setup.use.fragmentation * (kept * stage.micro_batches_in_flight + std::max(worked, logits)));
   parts.buckets = setup.buckets;
   // Gathered weights of two units at once, of a layer and of the embedding, and one unit's unreduced
   // gradients.
   if (setup.sharding == Sharding::weights && setup.gathers_units) {
-    double unit = setup.unit_layers * layer;
+    double unit = setup.unit_layers * layer.all();
     parts.buckets += Bytes(2 * bytes * unit + setup.unit_gradient * std::max(unit, vocab * h / t) +
                            2 * bytes * vocab * h / t);
   }

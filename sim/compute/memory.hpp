@@ -20,6 +20,7 @@ struct MemorySetup {
   StateBytes state = {};
   Sharding sharding = Sharding::none;
   int shards = 1;             // ranks that share what is sharded
+  int expert_shards = 1;      // likewise of experts, where ranks have a share of them each
   bool gathers_units = true;  // sharded weights are gathered, and their gradients reduced, a unit at a time
   double unit_gradient = 4;   // bytes of an unreduced gradient of such a unit
   double unit_layers = 1;     // layers of the largest one
@@ -33,6 +34,7 @@ struct PipelineStage {
   std::int64_t layers = 0;
   double micro_batches_in_flight = 1;  // of all its layers
   bool is_first = true, is_last = true;
+  std::int64_t with_experts = 0;  // of the layers
 };
 
 struct MemoryParts {

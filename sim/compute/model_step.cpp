@@ -17,7 +17,8 @@ MemoryParts ModelStep::memory(const HeldStates& states) const {
                     .buckets = states.buckets,
                     .use = software.memory_use,
                     .flash = software.flash};
-  return memory_of(model, step.shape, activation_bytes(step.precision), setup, {.layers = model.layers});
+  return memory_of(model, step.shape, activation_bytes(step.precision), setup,
+                   {.layers = model.layers, .with_experts = model.with_experts(0, model.layers)});
 }
 
 StateBytes state_bytes(const TransformerStep& step) {

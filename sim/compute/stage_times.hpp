@@ -9,6 +9,7 @@ namespace ddpsim {
 struct StageLayers {
   std::int64_t layers = 0;
   Ends ends = {};
+  std::int64_t with_experts = 0;  // the last of them
   bool operator==(const StageLayers&) const = default;
 };
 
@@ -18,6 +19,7 @@ struct PipelineStageTimes {
   Seconds forward, recompute, input_gradient, weight_gradient;
   TensorPass tensor;  // all of the micro-batch
   ContextPass context;
+  ExpertPass expert;
 };
 PipelineStageTimes stage_times(const TransformerTimes& times, const StageLayers& stage);
 
@@ -25,7 +27,8 @@ PipelineStageTimes stage_times(const TransformerTimes& times, const StageLayers&
 // embeddings. `end`: the share of the pass after which it is.
 struct StagePart {
   double end = 1;
-  double parameters = 0;
+  double parameters = 0;  // but experts
+  double experts = 0;
 };
 std::vector<StagePart> stage_parts(const Transformer& model, const TransformerTimes& times,
                                    const StageLayers& stage, const StepShape& shape);

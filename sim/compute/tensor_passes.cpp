@@ -40,35 +40,36 @@ TensorPass operator*(int times, TensorPass pass) {
 
 // Into the two column-parallel matrices, query_key_value and feed_forward_in, activations are gathered where
 // the sequence is split; out of the two row-parallel ones they are added up.
-TensorPass TransformerTimes::tensor_forward() const {
+TensorPass TransformerTimes::tensor_forward(BlockKind kind) const {
   if (shape_.tensor == 1) return {};
   TensorPass pass;
+  // Experts that are whole on their ranks have no part in it.
+  bool is_half = kind == BlockKind::experts && shape_.expert.ranks > 1 && model_.experts.shared == 0;
   if (shape_.sequence_parallel)
-    pass.all_gathers = pass.reduce_scatters = 2;
+    pass.all_gathers = pass.reduce_scatters = is_half ? 1 : 2;
   else
-    pass.all_reduces = 2;
+    pass.all_reduces = is_half ? 1 : 2;
   return timed(pass);
 }
 
 // The other way round; where the sequence is split, inputs of the column-parallel matrices are gathered again
 // for their weights' gradients, which a measured share has in it.
-TensorPass TransformerTimes::tensor_backward() const {
-  auto pass = tensor_forward();
+TensorPass TransformerTimes::tensor_backward(BlockKind kind) const {
+  auto pass = tensor_forward(kind);
   if (shape_.tensor == 1) return pass;
   if (shape_.sequence_parallel) {
-    pass.all_gathers += 2;
-    pass.busy += 2 * tensor_.all_gather;
+    pass.busy += pass.all_gathers * tensor_.all_gather;
+    pass.all_gathers *= 2;
     if (tensor_.overlap == TensorOverlap::none) pass.exposed = pass.busy;
     if (tensor_.overlap == TensorOverlap::pipelined) pass.exposed = (1.0 / shape_.tensor) * pass.busy;
   }
   if (tensor_.overlap != TensorOverlap::async) return pass;
   pass.exposed = {};
-  auto tokens = shape_.tokens();
-  for (const auto& [stage, n, k] : matrices()) {
-    if (stage != BlockStage::query_key_value && stage != BlockStage::feed_forward_in) continue;
-    auto under_weights = law_.product(n, k, tokens);
+  for (const auto& matrix : matrices(kind)) {
+    if (!matrix.is_gathered) continue;
+    auto under_weights = weight_gradient(matrix);
     if (shape_.sequence_parallel)
-      pass.exposed += tensor_.all_gather + beyond(tensor_.all_gather, law_.product(tokens, k, n)) +
+      pass.exposed += tensor_.all_gather + beyond(tensor_.all_gather, input_gradient(matrix)) +
                       beyond(tensor_.reduce_scatter, under_weights);
     else
       pass.exposed += beyond(tensor_.all_reduce, under_weights);
@@ -77,9 +78,9 @@ TensorPass TransformerTimes::tensor_backward() const {
 }
 
 // Forward once more; what stops early does without the last product and what follows it.
-TensorPass TransformerTimes::tensor_recompute() const {
+TensorPass TransformerTimes::tensor_recompute(BlockKind kind) const {
   if (shape_.tensor == 1 || shape_.recompute != Recompute::full) return {};
-  auto pass = tensor_forward();
+  auto pass = tensor_forward(kind);
   if (!law_.software().early_stop) return pass;
   --(shape_.sequence_parallel ? pass.reduce_scatters : pass.all_reduces);
   return timed(pass);

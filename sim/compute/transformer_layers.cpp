@@ -25,6 +25,9 @@ class LayerBuilder {
       add(modules[i]);
       // What follows several matrices of one input follows the last of them.
       bool more = i + 1 < modules.size() && modules[i + 1].role == modules[i].role;
+      // Of experts and shared ones there is one sum.
+      bool is_shared = modules[i].role == ModuleRole::feed_forward_out && part_has_experts(part);
+      if (is_shared) continue;
       if (!more) add_after(modules[i]);
     }
     if (part.kind == TransformerPart::Kind::embedding && has_dropout()) {
@@ -57,8 +60,12 @@ class LayerBuilder {
       case ModuleRole::attention_output:
       case ModuleRole::feed_forward_in:
       case ModuleRole::feed_forward_out:
+      case ModuleRole::router:
       case ModuleRole::head:
         return matrix(name, module);
+      case ModuleRole::experts_in:
+      case ModuleRole::experts_out:
+        return experts(name, module);
     }
   }
 
@@ -71,6 +78,18 @@ class LayerBuilder {
       case ModuleRole::attention_output:
       case ModuleRole::feed_forward_out:
         // The sum 3, dropout 2.
+        return elementwise(group + ".residual", (has_dropout() ? 5 : 3) * width_, has_dropout() ? 2 : 1);
+      case ModuleRole::experts_in: {
+        // As of one layer of those experts' width that a token goes to; both matrices in one.
+        double width = static_cast<double>(transformer_.experts.top_k * transformer_.experts.ffn);
+        return transformer_.gated ? elementwise(group + ".silu", 5 * width, 2)
+                                  : elementwise(group + ".gelu", 2 * width, 1);
+      }
+      case ModuleRole::router:
+        // Tokens are read and written for each of their experts.
+        return elementwise(group + ".permute", 2 * copies() * width_, 1);
+      case ModuleRole::experts_out:
+        elementwise(group + ".unpermute", (copies() + 1) * width_, 1);
         return elementwise(group + ".residual", (has_dropout() ? 5 : 3) * width_, has_dropout() ? 2 : 1);
       case ModuleRole::feed_forward_in:
         // SiLU of the gate 2, its product with the other 3.
@@ -96,6 +115,21 @@ class LayerBuilder {
          .values_per_token = inputs + outputs,
          .weights = inputs * outputs},
         module.tensors);
+  }
+
+  // A token goes to some of them; all are read.
+  void experts(const std::string& name, const TransformerModule& module) {
+    auto inputs = static_cast<double>(module.inputs), outputs = static_cast<double>(module.outputs);
+    add(name,
+        {.flops_per_token = copies() * 2 * inputs * outputs,
+         .values_per_token = copies() * (inputs + outputs),
+         .weights = static_cast<double>(transformer_.experts.count) * inputs * outputs},
+        module.tensors);
+  }
+  [[nodiscard]] double copies() const { return static_cast<double>(transformer_.experts.top_k); }
+  [[nodiscard]] bool part_has_experts(const TransformerPart& part) const {
+    return part.kind == TransformerPart::Kind::block &&
+           transformer_.kind_of(part.block) == BlockKind::experts;
   }
 
   // Scores and their product with the values, 2 operations a token, a position and a column of the query

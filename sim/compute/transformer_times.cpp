@@ -8,6 +8,8 @@ namespace {
 
 // Kernels of a block's pass that are no products: norms, residual sums, activation, dropout, copies.
 constexpr int kForwardOthers = 10, kBackwardOthers = 16, kTensorParallelOthers = 4;
+// Of a router's choice and of what it moves: softmax, top-k, counts, indices, copies to experts and back.
+constexpr int kForwardRoutingOthers = 10, kBackwardRoutingOthers = 8;
 constexpr int kEndForwardKernels = 12, kEndBackwardKernels = 16;
 constexpr double kCastBytes = 6;            // a parameter, float32 to 16 bits
 constexpr double kForwardLossShare = 0.45;  // of the loss' traffic
@@ -41,12 +43,14 @@ Seconds BlockPass::total() const {
 
 TransformerTimes::TransformerTimes(const Transformer& model, const GpuDescription& gpu,
                                    const Software& software, Precision precision, const StepShape& shape,
-                                   const TensorCollectives& tensor, const ContextCollectives& context)
+                                   const TensorCollectives& tensor, const ContextCollectives& context,
+                                   const ExpertCollectives& expert)
     : model_(model),
       law_(gpu, software, precision),
       shape_(shape),
       tensor_(tensor),
       context_(context),
+      expert_(expert),
       query_(model.query_width() / shape.tensor),
       key_(model.key_width() / shape.tensor),
       ffn_(model.ffn / shape.tensor),
@@ -76,15 +80,37 @@ Seconds TransformerTimes::attention_forward() const {
   return products + law_.traffic(shape_.context * 3.0 * 4 * static_cast<double>(shape_.tokens() * query_));
 }
 
-std::array<TransformerTimes::Matrix, 4> TransformerTimes::matrices() const {
-  auto h = model_.hidden;
-  return {{{BlockStage::query_key_value, query_ + 2 * key_, h},
-           {BlockStage::attention_output, h, query_},
-           {BlockStage::feed_forward_in, (model_.feed_forward_matrices() - 1) * ffn_, h},
-           {BlockStage::feed_forward_out, h, ffn_}}};
+std::vector<TransformerTimes::Matrix> TransformerTimes::matrices(BlockKind kind) const {
+  auto h = model_.hidden, tokens = shape_.tokens();
+  std::vector<Matrix> all{{BlockStage::query_key_value, query_ + 2 * key_, h, tokens, true},
+                          {BlockStage::attention_output, h, query_, tokens}};
+  if (kind == BlockKind::experts) {
+    add_experts(all);
+    return all;
+  }
+  all.push_back({BlockStage::feed_forward_in, (model_.feed_forward_matrices() - 1) * ffn_, h, tokens, true});
+  all.push_back({BlockStage::feed_forward_out, h, ffn_, tokens});
+  return all;
 }
 
-void TransformerTimes::add_traffic(double hidden_passes, double activation_passes, StageTimes& device) const {
+// A router's logits are 16 bits wide at least (Megatron-Core's moe_router_dtype: that of its input, or more).
+Seconds TransformerTimes::product(const Matrix& matrix) const {
+  const auto& [stage, n, k, tokens, is_gathered, count, of] = matrix;
+  return of == Matrix::Of::router ? law_.wide_product(tokens, n, k) : law_.product(tokens, n, k, count);
+}
+
+Seconds TransformerTimes::input_gradient(const Matrix& matrix) const {
+  const auto& [stage, n, k, tokens, is_gathered, count, of] = matrix;
+  return of == Matrix::Of::router ? law_.wide_product(tokens, k, n) : law_.product(tokens, k, n, count);
+}
+
+Seconds TransformerTimes::weight_gradient(const Matrix& matrix) const {
+  const auto& [stage, n, k, tokens, is_gathered, count, of] = matrix;
+  return of == Matrix::Of::router ? law_.wide_product(n, k, tokens) : law_.product(n, k, tokens, count);
+}
+
+void TransformerTimes::add_traffic(BlockKind kind, double hidden_passes, double activation_passes,
+                                   StageTimes& device) const {
   double elementwise = law_.software().elementwise;
   double split = shape_.sequence_parallel ? shape_.tensor : 1;
   auto norm = elementwise * passes(hidden_passes / 2 * static_cast<double>(model_.hidden) / split);
@@ -92,38 +118,46 @@ void TransformerTimes::add_traffic(double hidden_passes, double activation_passe
   at(device, BlockStage::second_norm) += norm;
   at(device, BlockStage::attention) += elementwise * passes(2 * static_cast<double>(query_ + 2 * key_));
   at(device, BlockStage::activation) +=
-      elementwise * passes(activation_passes * static_cast<double>(model_.feed_forward_matrices() * ffn_));
+      elementwise *
+      passes(activation_passes * (static_cast<double>(model_.feed_forward_matrices()) * activated(kind)));
+  if (kind == BlockKind::experts) add_permutation(device);
 }
 
 int TransformerTimes::kernels(int products, int attention, int others) const {
   return products + attention + others + (shape_.tensor > 1 ? kTensorParallelOthers : 0);
 }
 
-BlockPass TransformerTimes::forward() const {
-  auto tokens = shape_.tokens();
+BlockPass TransformerTimes::forward(BlockKind kind) const {
   const auto& software = law_.software();
   BlockPass pass;
-  for (const auto& [stage, n, k] : matrices()) {
-    at(pass.device, stage) += law_.product(tokens, n, k);
-    if (law_.precision() == Precision::float8)
-      at(pass.device, stage) +=
-          law_.traffic(software.fp8_cast * static_cast<double>(tokens + n) * static_cast<double>(k));
+  auto all = matrices(kind);
+  for (const auto& matrix : all) {
+    at(pass.device, matrix.stage) += product(matrix);
+    if (law_.precision() == Precision::float8 && matrix.of != Matrix::Of::router)
+      at(pass.device, matrix.stage) +=
+          law_.traffic(software.fp8_cast * static_cast<double>(matrix.count) *
+                       static_cast<double>(matrix.tokens + matrix.n) * static_cast<double>(matrix.k));
   }
   at(pass.device, BlockStage::attention) = attention_forward();
-  add_traffic(kForwardHiddenPasses, 1, pass.device);
-  pass.kernels = kernels(4, attention_kernels(software.flash ? 1 : 5, true), kForwardOthers);
+  add_traffic(kind, kForwardHiddenPasses, 1, pass.device);
+  bool routes = kind == BlockKind::experts;
+  // Grouped products start when the host knows how many tokens each has.
+  if (routes && shape_.expert.capacity == 0) at(pass.device, BlockStage::feed_forward_in) += software.host;
+  pass.kernels = kernels(static_cast<int>(all.size()), attention_kernels(software.flash ? 1 : 5, true),
+                         kForwardOthers + (routes ? kForwardRoutingOthers : 0));
   return pass;
 }
 
-BlockPass TransformerTimes::backward() const {
-  auto tokens = shape_.tokens();
+BlockPass TransformerTimes::backward(BlockKind kind) const {
   const auto& software = law_.software();
   BlockPass pass;
-  for (const auto& [stage, n, k] : matrices()) {
-    at(pass.device, stage) += law_.product(tokens, k, n) + law_.product(n, k, tokens);
-    if (law_.precision() == Precision::float8)
-      at(pass.device, stage) +=
-          law_.traffic(software.fp8_cast * static_cast<double>(tokens) * static_cast<double>(n));
+  auto all = matrices(kind);
+  for (const auto& matrix : all) {
+    at(pass.device, matrix.stage) += input_gradient(matrix) + weight_gradient(matrix);
+    if (law_.precision() == Precision::float8 && matrix.of != Matrix::Of::router)
+      at(pass.device, matrix.stage) +=
+          law_.traffic(software.fp8_cast * static_cast<double>(matrix.count) *
+                       static_cast<double>(matrix.tokens) * static_cast<double>(matrix.n));
   }
   auto attention = attention_products();
   if (software.flash) {
@@ -135,24 +169,26 @@ BlockPass TransformerTimes::backward() const {
                                              law_.element_bytes() * scores);
   }
   at(pass.device, BlockStage::attention) = attention;
-  add_traffic(kBackwardHiddenPasses, kBackwardActivation, pass.device);
+  add_traffic(kind, kBackwardHiddenPasses, kBackwardActivation, pass.device);
   if (shape_.casts_gradients) {
-    auto cast = law_.traffic(kCastBytes * static_cast<double>(model_.block_parameters()) / shape_.tensor);
+    auto cast = law_.traffic(kCastBytes * held_parameters(model_, shape_, kind).all());
     at(pass.device, BlockStage::first_norm) += 0.5 * cast;
     at(pass.device, BlockStage::second_norm) += 0.5 * cast;
   }
-  pass.kernels = kernels(8, attention_kernels(software.flash ? 2 : 8, false), kBackwardOthers);
+  pass.kernels = kernels(2 * static_cast<int>(all.size()), attention_kernels(software.flash ? 2 : 8, false),
+                         kBackwardOthers + (kind == BlockKind::experts ? kBackwardRoutingOthers : 0));
   return pass;
 }
 
-Seconds TransformerTimes::weight_gradients() const {
+Seconds TransformerTimes::weight_gradients(BlockKind kind) const {
   Seconds sum;
-  for (const auto& matrix : matrices()) sum += law_.product(matrix.n, matrix.k, shape_.tokens());
+  for (const auto& matrix : matrices(kind)) sum += weight_gradient(matrix);
   return sum;
 }
 
-Seconds TransformerTimes::recompute(const BlockPass& forward, Seconds communication) const {
+Seconds TransformerTimes::recompute(BlockKind kind, const BlockPass& forward, Seconds communication) const {
   auto stage = [&](BlockStage one) { return forward.device[static_cast<std::size_t>(one)]; };
+  auto all = matrices(kind);
   switch (shape_.recompute) {
     case Recompute::none:
       return {};
@@ -160,12 +196,11 @@ Seconds TransformerTimes::recompute(const BlockPass& forward, Seconds communicat
       return attention_forward() + communication;
     case Recompute::full: {
       if (!law_.software().early_stop) return law_.paced(forward.total() + communication, forward.kernels);
-      auto last = law_.product(shape_.tokens(), model_.hidden, ffn_);
-      return law_.paced(forward.total() - last + communication, forward.kernels - 1);
+      return law_.paced(forward.total() - product(all.back()) + communication, forward.kernels - 1);
     }
     case Recompute::op: {
       Seconds products;
-      for (const auto& matrix : matrices()) products += law_.product(shape_.tokens(), matrix.n, matrix.k);
+      for (const auto& matrix : all) products += product(matrix);
       auto others = stage(BlockStage::first_norm) + stage(BlockStage::second_norm) +
                     stage(BlockStage::activation) + stage(BlockStage::attention) - attention_forward();
       return law_.paced(0.5 * products + others, forward.kernels - 3);
@@ -174,19 +209,28 @@ Seconds TransformerTimes::recompute(const BlockPass& forward, Seconds communicat
   return {};
 }
 
-BlockTimes TransformerTimes::block() const {
+BlockTimes TransformerTimes::block(BlockKind kind) const {
   BlockTimes times;
-  times.tensor_forward = tensor_forward();
-  times.tensor_backward = tensor_backward();
-  times.tensor_recompute = tensor_recompute();
+  times.tensor_forward = tensor_forward(kind);
+  times.tensor_backward = tensor_backward(kind);
+  times.tensor_recompute = tensor_recompute(kind);
   times.context_forward = context_forward();
   times.context_backward = context_backward();
   times.context_recompute = context_recompute();
-  auto pass = forward(), back = backward();
-  times.forward = paced(law_, pass, times.tensor_forward.exposed + times.context_forward.exposed);
-  times.backward = paced(law_, back, times.tensor_backward.exposed + times.context_backward.exposed);
-  times.recompute = recompute(pass, times.tensor_recompute.exposed + times.context_recompute.exposed);
-  times.weight_gradient = (weight_gradients() / back.total()) * times.backward.time;
+  times.expert_forward = expert_pass(kind, true);
+  times.expert_backward = expert_pass(kind, false);
+  if (shape_.recompute == Recompute::full) times.expert_recompute = times.expert_forward;
+  auto pass = forward(kind), back = backward(kind);
+  times.forward =
+      paced(law_, pass,
+            times.tensor_forward.exposed + times.context_forward.exposed + times.expert_forward.exposed);
+  times.backward =
+      paced(law_, back,
+            times.tensor_backward.exposed + times.context_backward.exposed + times.expert_backward.exposed);
+  times.recompute = recompute(
+      kind, pass,
+      times.tensor_recompute.exposed + times.context_recompute.exposed + times.expert_recompute.exposed);
+  times.weight_gradient = (weight_gradients(kind) / back.total()) * times.backward.time;
   return times;
 }
 
@@ -220,9 +264,14 @@ EndTimes TransformerTimes::ends(const Ends& of) const {
 }
 
 Seconds TransformerTimes::micro_batch() const {
-  auto one = block();
   auto e = ends();
-  return static_cast<double>(model_.layers) * (one.forward.time + one.recompute + one.backward.time) +
+  auto blocks = [this](std::int64_t count, BlockKind kind) {
+    if (count == 0) return Seconds();
+    auto one = block(kind);
+    return static_cast<double>(count) * (one.forward.time + one.recompute + one.backward.time);
+  };
+  auto mixed = model_.with_experts(0, model_.layers);
+  return blocks(model_.layers - mixed, BlockKind::dense) + blocks(mixed, BlockKind::experts) +
          e.embedding_forward + e.embedding_backward + e.head_forward + e.head_backward;
 }
 

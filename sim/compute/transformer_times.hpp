@@ -1,6 +1,7 @@
 #pragma once
 // Times of a transformer's step on one GPU, from its sizes: docs/model.md, "Compute times by law".
 #include <array>
+#include <vector>
 
 #include "sim/base/names.hpp"
 #include "sim/compute/compute_law.hpp"
@@ -24,6 +25,22 @@ inline constexpr Names<ContextKind, 3> kContextKindNames{{{"ring", ContextKind::
                                                           {"all_gather", ContextKind::all_gather},
                                                           {"all_to_all", ContextKind::all_to_all}}};
 
+// How tokens reach the ranks of their experts, and come back: each to those it goes to, or all to all, of
+// which every rank takes its own. Megatron-Core's moe_token_dispatcher_type alltoall and allgather.
+enum class Dispatcher { all_to_all, all_gather };
+inline constexpr Names<Dispatcher, 2> kDispatcherNames{
+    {{"all_to_all", Dispatcher::all_to_all}, {"all_gather", Dispatcher::all_gather}}};
+
+// Of a block with experts.
+struct ExpertShape {
+  int ranks = 1;  // that have a share of the experts each, whole ones
+  Dispatcher dispatcher = Dispatcher::all_to_all;
+  double capacity = 0;           // tokens an expert takes, over the mean, padded to as many; 0: all that come
+  double load = 1;               // tokens of the rank with most, over the mean
+  bool overlaps_shared = false;  // shared experts compute while tokens travel
+  auto operator<=>(const ExpertShape&) const = default;
+};
+
 struct StepShape {
   std::int64_t micro_batch = 1, sequence = 1;  // samples; tokens a sample
   Recompute recompute = Recompute::none;
@@ -32,8 +49,16 @@ struct StepShape {
   bool sequence_parallel = false;  // and the element-wise work between them
   int context = 1;                 // GPUs, or groups that share each layer, that share each sequence
   ContextKind context_kind = ContextKind::ring;
+  ExpertShape expert = {};
   // Of this GPU.
   [[nodiscard]] std::int64_t tokens() const { return micro_batch * sequence / context; }
+  // That this GPU sends to experts: where they are whole, its part of what a tensor-parallel group has.
+  [[nodiscard]] std::int64_t routed() const { return tokens() / (expert.ranks > 1 ? tensor : 1); }
+  // Tokens that experts take of those, each as often as it goes to one.
+  [[nodiscard]] double rows(const Experts& experts) const {
+    return static_cast<double>(routed() * experts.top_k) *
+           (expert.capacity > 0 ? expert.capacity : expert.load);
+  }
   bool operator==(const StepShape&) const = default;
 };
 
@@ -77,6 +102,28 @@ struct ContextPass {
   friend ContextPass operator*(int times, ContextPass pass);
 };
 
+// Of one exchange among ranks that share experts.
+struct ExpertCollectives {
+  Seconds dispatch, combine;      // of tokens, to experts and back
+  Seconds probabilities, counts;  // with dispatched tokens; before them, where an expert takes all that come
+};
+
+// Those of a pass, and how much longer it takes by them. Backward, what is combined is dispatched, and the
+// other way round.
+struct ExpertPass {
+  int dispatches = 0, combines = 0, probabilities = 0, counts = 0;
+  Seconds busy = {}, exposed = {};
+  ExpertPass& operator+=(const ExpertPass& other);
+  friend ExpertPass operator*(int times, ExpertPass pass);
+};
+
+// Of a block's parameters, those that a GPU holds before the data axis shards them.
+struct HeldParameters {
+  double common = 0, experts = 0;
+  [[nodiscard]] double all() const { return common + experts; }
+};
+HeldParameters held_parameters(const Transformer& model, const StepShape& shape, BlockKind kind);
+
 // A block, in forward order. Its element-wise traffic is counted where it happens.
 enum class BlockStage {
   first_norm,
@@ -113,6 +160,7 @@ struct BlockTimes {
   Seconds weight_gradient;  // of backward
   TensorPass tensor_forward, tensor_backward, tensor_recompute;
   ContextPass context_forward, context_backward, context_recompute;
+  ExpertPass expert_forward, expert_backward, expert_recompute;
 };
 
 // The embeddings, and the final norm with logits and loss. Launches are paced over both.
@@ -132,9 +180,11 @@ class TransformerTimes {
   // `context` where they share sequences, which takes a flash kernel.
   TransformerTimes(const Transformer& model, const GpuDescription& gpu, const Software& software,
                    Precision precision, const StepShape& shape, const TensorCollectives& tensor = {},
-                   const ContextCollectives& context = {});
+                   const ContextCollectives& context = {}, const ExpertCollectives& expert = {});
 
-  [[nodiscard]] BlockTimes block() const;
+  [[nodiscard]] BlockTimes block(BlockKind kind) const;
+  // The last one, with experts where there are any.
+  [[nodiscard]] BlockTimes block() const { return block(model_.kind_of(model_.layers - 1)); }
   [[nodiscard]] EndTimes ends(const Ends& of = {}) const;
   // What the ends communicate in a tensor-parallel group, whose vocabulary is split: beyond ends().
   [[nodiscard]] TensorPass tensor_ends_forward(const Ends& of) const;
@@ -147,28 +197,42 @@ class TransformerTimes {
   [[nodiscard]] std::int64_t vocabulary_rows() const { return vocab_; }
 
  private:
-  // A linear layer's matrix, of this GPU: outputs n, inputs k.
+  // A linear layer's matrix, of this GPU: outputs n, inputs k. `count`: experts, of as many tokens each.
   struct Matrix {
+    enum class Of { all, router, experts, shared };
     BlockStage stage;
     std::int64_t n, k;
+    std::int64_t tokens;
+    bool is_gathered = false;  // its input, in a tensor-parallel group that splits sequences
+    std::int64_t count = 1;
+    Of of = Of::all;
   };
-  [[nodiscard]] std::array<Matrix, 4> matrices() const;
+  [[nodiscard]] std::vector<Matrix> matrices(BlockKind kind) const;
+  void add_experts(std::vector<Matrix>& matrices) const;
+  [[nodiscard]] Seconds product(const Matrix& matrix) const;
+  [[nodiscard]] Seconds input_gradient(const Matrix& matrix) const;
+  [[nodiscard]] Seconds weight_gradient(const Matrix& matrix) const;
   // Element-wise traffic: passes over the hidden values, half of them around each norm, and over the
   // feed-forward layer's.
-  void add_traffic(double hidden_passes, double activation_passes, StageTimes& device) const;
+  void add_traffic(BlockKind kind, double hidden_passes, double activation_passes, StageTimes& device) const;
+  // To experts and back, on this GPU.
+  void add_permutation(StageTimes& device) const;
+  // Columns of the feed-forward layer that a token of this GPU takes on average.
+  [[nodiscard]] double activated(BlockKind kind) const;
   [[nodiscard]] int kernels(int products, int attention, int others) const;
-  [[nodiscard]] BlockPass forward() const;
-  [[nodiscard]] BlockPass backward() const;
-  [[nodiscard]] Seconds weight_gradients() const;
-  [[nodiscard]] Seconds recompute(const BlockPass& forward, Seconds communication) const;
-  [[nodiscard]] TensorPass tensor_forward() const;
-  [[nodiscard]] TensorPass tensor_backward() const;
-  [[nodiscard]] TensorPass tensor_recompute() const;
+  [[nodiscard]] BlockPass forward(BlockKind kind) const;
+  [[nodiscard]] BlockPass backward(BlockKind kind) const;
+  [[nodiscard]] Seconds weight_gradients(BlockKind kind) const;
+  [[nodiscard]] Seconds recompute(BlockKind kind, const BlockPass& forward, Seconds communication) const;
+  [[nodiscard]] TensorPass tensor_forward(BlockKind kind) const;
+  [[nodiscard]] TensorPass tensor_backward(BlockKind kind) const;
+  [[nodiscard]] TensorPass tensor_recompute(BlockKind kind) const;
   [[nodiscard]] TensorPass timed(TensorPass pass) const;  // of collectives between products
   [[nodiscard]] ContextPass context_forward() const;
   [[nodiscard]] ContextPass context_backward() const;
   [[nodiscard]] ContextPass context_recompute() const;
   [[nodiscard]] ContextPass timed(ContextPass pass) const;
+  [[nodiscard]] ExpertPass expert_pass(BlockKind kind, bool is_forward) const;
   [[nodiscard]] int attention_kernels(int alone, bool is_forward) const;
   [[nodiscard]] Seconds attention_products() const;  // forward
   [[nodiscard]] Seconds attention_forward() const;
@@ -180,6 +244,7 @@ class TransformerTimes {
   StepShape shape_;
   TensorCollectives tensor_;
   ContextCollectives context_;
+  ExpertCollectives expert_;
   // Of this GPU: widths of query, key and feed-forward, heads, rows of the vocabulary.
   std::int64_t query_, key_, ffn_, heads_, vocab_;
   double attended_;  // share of the scores that the flash kernel computes

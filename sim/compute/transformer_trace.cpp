@@ -1,5 +1,6 @@
 #include "sim/compute/transformer_trace.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/core.h>
@@ -20,8 +21,11 @@ BlockStage stage_of(ModuleRole role, int norms_before) {
     case ModuleRole::attention_output:
       return BlockStage::attention_output;
     case ModuleRole::feed_forward_in:
+    case ModuleRole::router:
+    case ModuleRole::experts_in:
       return BlockStage::feed_forward_in;
     case ModuleRole::feed_forward_out:
+    case ModuleRole::experts_out:
       return BlockStage::feed_forward_out;
     default:
       return norms_before == 0 ? BlockStage::first_norm : BlockStage::second_norm;
@@ -72,6 +76,43 @@ BlockSchedule schedule(const TransformerPart& block, const BlockTimes& times) {
   return result;
 }
 
+// A pass over all blocks: those without experts come first.
+class BlockPasses {
+ public:
+  BlockPasses(const std::vector<TransformerPart>& parts, const Transformer& model,
+              const TransformerTimes& times)
+      : model_(model), dense_(model.layers - model.with_experts(0, model.layers)) {
+    for (auto kind : {BlockKind::dense, BlockKind::experts}) {
+      bool is_dense = kind == BlockKind::dense;
+      if ((is_dense ? dense_ : model.layers - dense_) == 0) continue;
+      auto& known = is_dense ? dense_block_ : expert_block_;
+      known.times = times.block(kind);
+      const auto& part = parts[1 + static_cast<std::size_t>(is_dense ? 0 : dense_)];
+      known.schedule = schedule(part, known.times);
+    }
+  }
+
+  struct Known {
+    BlockTimes times;
+    BlockSchedule schedule;
+  };
+  [[nodiscard]] const Known& of(std::int64_t block) const {
+    return model_.kind_of(block) == BlockKind::dense ? dense_block_ : expert_block_;
+  }
+  // Of those before that one.
+  [[nodiscard]] Seconds forward_until(std::int64_t block) const {
+    auto dense = std::min(block, dense_);
+    auto time = static_cast<double>(dense) * dense_block_.times.forward.time;
+    if (block == dense) return time;
+    return time + static_cast<double>(block - dense) * expert_block_.times.forward.time;
+  }
+
+ private:
+  const Transformer& model_;
+  std::int64_t dense_;
+  Known dense_block_, expert_block_;
+};
+
 // With what they communicate in a tensor-parallel group.
 EndTimes ends_of(const TransformerTimes& times) {
   constexpr Ends kEmbedding{true, false}, kHead{false, true};
@@ -94,6 +135,8 @@ std::int64_t elements_of_shard(const TransformerModule& module, const ParameterT
       return module.inputs * vocabulary_rows;
     case ModuleRole::query_key_value:
     case ModuleRole::feed_forward_in:
+    case ModuleRole::experts_in:
+    case ModuleRole::experts_out:
       return tensor.elements / gpus;
     case ModuleRole::attention_output:
     case ModuleRole::feed_forward_out:
@@ -108,10 +151,9 @@ class TraceBuilder {
   TraceBuilder(const std::vector<TransformerPart>& parts, const Transformer& model,
                const TransformerTimes& times, const TransformerStep& step)
       : parts_(parts),
-        block_(times.block()),
+        blocks_(parts, model, times),
         ends_(ends_of(times)),
-        blocks_(static_cast<double>(model.layers)),
-        schedule_(schedule(parts_[1], block_)),
+        n_blocks_(model.layers),
         vocabulary_rows_(times.vocabulary_rows()),
         step_(step) {}
 
@@ -122,30 +164,30 @@ class TraceBuilder {
     trace_.gradients.reserve(tensors);
     places_.reserve(tensors);
     add_head();
-    auto backward_of_block = block_.recompute + block_.backward.time;
     for (auto part = parts_.end() - 2; part != parts_.begin(); --part) {
+      const auto& known = blocks_.of(part->block);
       for (auto i = part->modules.size(); i-- > 0;)
-        add(part->modules[i], forward_start(part->block) + schedule_.forward_end[i],
-            now_ + schedule_.backward_end[i]);
-      now_ += backward_of_block;
+        add(part->modules[i], forward_start(part->block) + known.schedule.forward_end[i],
+            now_ + known.schedule.backward_end[i]);
+      now_ += known.times.recompute + known.times.backward.time;
     }
     now_ += ends_.embedding_backward;
     const auto& embeddings = parts_.front().modules;
     for (auto i = embeddings.size(); i-- > 0;) add(embeddings[i], ends_.embedding_forward, now_);
-    trace_.forward = forward_start(static_cast<int>(blocks_)) + ends_.head_forward;
+    trace_.forward = forward_start(n_blocks_) + ends_.head_forward;
     trace_.registration_order.resize(trace_.gradients.size());
     for (std::size_t i = 0; i < places_.size(); ++i) trace_.registration_order[places_[i]] = i;
     return std::move(trace_);
   }
 
  private:
-  [[nodiscard]] Seconds forward_start(int block) const {
-    return ends_.embedding_forward + static_cast<double>(block) * block_.forward.time;
+  [[nodiscard]] Seconds forward_start(std::int64_t block) const {
+    return ends_.embedding_forward + blocks_.forward_until(block);
   }
 
   void add_head() {
     now_ = ends_.head_backward;
-    auto end = forward_start(static_cast<int>(blocks_)) + ends_.head_forward;
+    auto end = forward_start(n_blocks_) + ends_.head_forward;
     const auto& modules = parts_.back().modules;
     for (auto module = modules.rbegin(); module != modules.rend(); ++module) add(*module, end, now_);
   }
@@ -161,10 +203,9 @@ class TraceBuilder {
   }
 
   const std::vector<TransformerPart>& parts_;
-  BlockTimes block_;
+  BlockPasses blocks_;
   EndTimes ends_;
-  double blocks_;
-  BlockSchedule schedule_;
+  std::int64_t n_blocks_;
   std::int64_t vocabulary_rows_;
   const TransformerStep& step_;
   Seconds now_;  // in the backward pass

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <tuple>
 #include <utility>
 
@@ -13,14 +14,15 @@ namespace {
 class StepMaker {
  public:
   StepMaker(const ModelStep& step, const ParallelOptions& options, const TensorCollectives& tensor,
-            const ContextCollectives& context)
+            const ContextCollectives& context, const ExpertCollectives& expert)
       : step_(step),
         options_(options),
         shape_(step.step.shape),
         tensor_(tensor),
         context_(context),
+        expert_(expert),
         bytes_(activation_bytes(step.step.precision)),
-        times_(step.model, step.gpu, step.software, step.step.precision, shape_, tensor, context) {}
+        times_(step.model, step.gpu, step.software, step.step.precision, shape_, tensor, context, expert) {}
 
   ParallelStep make() {
     const auto& shape = options_.shape;
@@ -28,6 +30,8 @@ class StepMaker {
     result_.options = options_;
     result_.tensor = tensor_;
     result_.context = context_;
+    result_.expert = expert_;
+    result_.expert_bytes = expert_bytes(step_);
     std::tie(result_.queries, result_.keys_values) = attention_inputs(step_);
     result_.hidden_values = values;
     result_.small = Bytes(4.0 * static_cast<double>(shape_.tokens()));
@@ -37,6 +41,7 @@ class StepMaker {
     plan.message = values / (shape_.sequence_parallel ? shape_.tensor : 1);
     const auto& axis = options_.data_axis;
     plan.data = options_.degrees.reducing();
+    plan.expert_data = options_.degrees.reducing_experts();
     plan.reduction = axis.reduction;
     plan.overlaps_reduction = axis.overlaps_reduction;
     plan.gathers = axis.gathers;
@@ -55,8 +60,10 @@ class StepMaker {
  private:
   [[nodiscard]] StageLayers layers_of(int rank, int chunk) const {
     int stage = options_.shape.stage_of(rank, chunk);
-    return {options_.layers[static_cast<std::size_t>(stage)],
-            {stage == 0, stage + 1 == options_.shape.stages()}};
+    auto layers = options_.layers[static_cast<std::size_t>(stage)];
+    auto first = std::accumulate(options_.layers.begin(), options_.layers.begin() + stage, std::int64_t{0});
+    return {
+        layers, {stage == 0, stage + 1 == options_.shape.stages()}, step_.model.with_experts(first, layers)};
   }
 
   void add(int rank) {
@@ -64,7 +71,8 @@ class StepMaker {
     auto& times = result_.plan.times.emplace_back();
     auto& reduced = result_.plan.reduced.emplace_back();
     auto& stage = result_.stages.emplace_back();
-    double parameters = 0;
+    double parameters = 0, experts = 0;
+    std::int64_t with_experts = 0;
     bool has_first = false, has_last = false;
     // DualPipe's micro-batches go half in each direction.
     int micro_batches = shape.is_dual() ? shape.micro_batches / 2 : shape.micro_batches;
@@ -75,19 +83,25 @@ class StepMaker {
           {of_chunk.forward, of_chunk.recompute, of_chunk.input_gradient, of_chunk.weight_gradient});
       stage.tensor += micro_batches * of_chunk.tensor;
       stage.context += micro_batches * of_chunk.context;
+      stage.expert += micro_batches * of_chunk.expert;
       stage.layers += layers.layers;
+      with_experts += layers.with_experts;
       has_first |= layers.ends.embedding;
       has_last |= layers.ends.head;
       auto parts = stage_parts(step_.model, times_, layers, shape_);
-      for (const auto& part : parts) parameters += part.parameters;
+      for (const auto& part : parts) parameters += part.parameters, experts += part.experts;
       reduced.push_back(buckets(parts, rank == 0 && chunk == 0));
     }
     const auto& axis = options_.data_axis;
-    int shards = axis.sharding == Sharding::none ? 1 : options_.degrees.reducing();
-    result_.plan.optimizer.push_back(times_.optimizer(parameters / shards));
+    bool is_sharded = axis.sharding != Sharding::none;
+    int shards = options_.degrees.reducing();
+    int expert_shards = shape_.expert.ranks > 1 ? options_.degrees.reducing_experts() : shards;
+    result_.plan.optimizer.push_back(
+        times_.optimizer(is_sharded ? parameters / shards + experts / expert_shards : parameters + experts));
     MemorySetup setup{.state = axis.state,
                       .sharding = axis.sharding,
-                      .shards = options_.degrees.reducing(),
+                      .shards = shards,
+                      .expert_shards = expert_shards,
                       .use = step_.software.memory_use,
                       .flash = step_.software.flash};
     // What is in flight is counted in chunks; memory in the rank's layers.
@@ -100,7 +114,8 @@ class StepMaker {
                              {.layers = stage.layers,
                               .micro_batches_in_flight = in_flight,
                               .is_first = has_first,
-                              .is_last = has_last});
+                              .is_last = has_last,
+                              .with_experts = with_experts});
   }
 
   // DistributedDataParallel's and DeepSpeed's buckets are beside the gradients, Megatron's are the gradients.
@@ -108,20 +123,39 @@ class StepMaker {
     const auto& axis = options_.data_axis;
     if (axis.holds_gathered) return part.gradients + part.parameters;
     bool is_beside = axis.reduction == Operation::all_reduce && (axis.overlaps_reduction || axis.gathers);
-    if (!is_beside || options_.degrees.reducing() == 1) return {};
+    if (!is_beside || !result_.plan.is_reduced(part)) return {};
     return axis.gathers ? std::min(part.gradients, Bytes(axis.bucket_elements * axis.gradient_bytes))
                         : part.gradients;
   }
 
-  // Whole parts, closed once they hold what a bucket does.
+  // Experts that ranks have a share of each are reduced apart from all else.
   [[nodiscard]] std::vector<ReducedPart> buckets(const std::vector<StagePart>& parts, bool is_first) const {
+    bool is_apart = shape_.expert.ranks > 1;
+    auto all = buckets(parts, is_first, [&](const StagePart& part) {
+      return part.parameters + (is_apart ? 0 : part.experts);
+    });
+    if (!is_apart) return all;
+    for (auto bucket : buckets(parts, is_first, [](const StagePart& part) { return part.experts; })) {
+      bucket.of_experts = true;
+      all.push_back(bucket);
+    }
+    std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.ready < b.ready; });
+    return all;
+  }
+
+  // Whole parts, closed once they hold what a bucket does.
+  template <class Elements>
+  [[nodiscard]] std::vector<ReducedPart> buckets(const std::vector<StagePart>& parts, bool is_first,
+                                                 Elements of) const {
     const auto& axis = options_.data_axis;
     bool is_one = axis.bucket_elements == 0 || (axis.only_first_has_buckets && !is_first);
     std::vector<ReducedPart> buckets;
-    double elements = 0;
+    double elements = 0, left = 0;
+    for (const auto& part : parts) left += of(part);
     for (std::size_t i = 0; i < parts.size(); ++i) {
-      elements += parts[i].parameters;
-      bool is_last = i + 1 == parts.size();
+      elements += of(parts[i]);
+      left -= of(parts[i]);
+      bool is_last = left <= 0;
       if (elements == 0 || (!is_last && (is_one || elements < axis.bucket_elements))) continue;
       buckets.push_back({parts[i].end, Bytes(std::ceil(elements * axis.gradient_bytes)),
                          Bytes(std::ceil(elements * axis.parameter_bytes))});
@@ -170,6 +204,7 @@ class StepMaker {
   StepShape shape_;
   TensorCollectives tensor_;
   ContextCollectives context_;
+  ExpertCollectives expert_;
   int bytes_;
   TransformerTimes times_;
   std::vector<int> held_;
@@ -198,6 +233,7 @@ ModelStep split_step(const ModelStep& step, const Parallelism& degrees) {
   shape.sequence_parallel = degrees.sequence;
   shape.context = degrees.context;
   shape.context_kind = degrees.context_kind;
+  shape.expert = degrees.expert;
   return split;
 }
 
@@ -209,9 +245,24 @@ std::pair<Bytes, Bytes> attention_inputs(const ModelStep& split) {
           Bytes(of_a_value * 2 * static_cast<double>(split.model.key_width()))};
 }
 
+// Of what is gathered each rank has a part; of counts a whole number for each expert, of what a router chose
+// a float32, or a byte, for each token and expert.
+ExpertBytes expert_bytes(const ModelStep& split) {
+  const auto& shape = split.step.shape;
+  const auto& experts = split.model.experts;
+  if (shape.expert.ranks == 1) return {};
+  double token = static_cast<double>(split.model.hidden) * activation_bytes(split.step.precision);
+  double ranks = shape.expert.ranks, rows = shape.rows(experts), count = static_cast<double>(experts.count);
+  if (shape.expert.dispatcher == Dispatcher::all_to_all)
+    return {Bytes(rows * token), Bytes(rows * token), Bytes(4 * rows), Bytes(4 * count * ranks)};
+  double all = ranks * static_cast<double>(shape.routed());
+  return {Bytes(all * token), Bytes(all * token), Bytes(4 * all * count), Bytes(all * count)};
+}
+
 ParallelStep make_parallel_step(const ModelStep& step, const ParallelOptions& options,
-                                const TensorCollectives& tensor, const ContextCollectives& context) {
-  return StepMaker(split_step(step, options.degrees), options, tensor, context).make();
+                                const TensorCollectives& tensor, const ContextCollectives& context,
+                                const ExpertCollectives& expert) {
+  return StepMaker(split_step(step, options.degrees), options, tensor, context, expert).make();
 }
 
 }  // namespace ddpsim

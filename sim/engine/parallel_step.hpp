@@ -17,10 +17,14 @@ struct Parallelism {
   bool sequence = false;  // what is between a layer's products is split over the tensor-parallel group
   int context = 1;
   ContextKind context_kind = ContextKind::ring;
+  ExpertShape expert = {};  // ranks that share experts follow one another, whatever else they share
   [[nodiscard]] int of_a_model() const { return tensor * context * pipeline; }
   // Ranks that reduce gradients of the same part of the layers: those of the data axis, each as often as it
   // shares sequences.
   [[nodiscard]] int reducing() const { return data * context; }
+  // Of a stage; those of them that have the same experts.
+  [[nodiscard]] int of_a_stage() const { return tensor * reducing(); }
+  [[nodiscard]] int reducing_experts() const { return expert.ranks > 1 ? of_a_stage() / expert.ranks : 1; }
   auto operator<=>(const Parallelism&) const = default;
 };
 
@@ -63,6 +67,7 @@ struct ParallelStage {
   std::int64_t layers = 0;
   TensorPass tensor;  // in the whole step
   ContextPass context;
+  ExpertPass expert;
   MemoryParts memory;
 };
 
@@ -72,6 +77,12 @@ struct ShardedStep {
   StrategyPlan plan;
 };
 
+// What ranks that share experts exchange in a pass over a block, as its operation counts them; of those that
+// more tokens come to than to others.
+struct ExpertBytes {
+  Bytes dispatch, combine, probabilities, counts;
+};
+
 struct ParallelStep {
   ParallelOptions options;
   PipelinePlan plan;
@@ -79,6 +90,8 @@ struct ParallelStep {
   std::vector<ParallelStage> stages;
   TensorCollectives tensor;
   ContextCollectives context;
+  ExpertCollectives expert;
+  ExpertBytes expert_bytes;
   Bytes queries, keys_values;  // of a GPU and micro-batch, in 16 bits or what is computed in
   Bytes hidden_values;         // of a micro-batch: what tensor-parallel collectives carry
   Bytes small;                 // a float32 a token
@@ -94,9 +107,12 @@ ModelStep split_step(const ModelStep& step, const Parallelism& degrees);
 // Of a GPU's part, in a micro-batch: queries, and keys with values.
 std::pair<Bytes, Bytes> attention_inputs(const ModelStep& split);
 
-// `tensor`, `context`: what one collective of such groups takes. Throws InputError (without a place) where
-// units are named that the model does not have.
+ExpertBytes expert_bytes(const ModelStep& split);
+
+// `tensor`, `context`, `expert`: what one collective of such groups takes. Throws InputError (without a
+// place) where units are named that the model does not have.
 ParallelStep make_parallel_step(const ModelStep& step, const ParallelOptions& options,
-                                const TensorCollectives& tensor, const ContextCollectives& context);
+                                const TensorCollectives& tensor, const ContextCollectives& context,
+                                const ExpertCollectives& expert = {});
 
 }  // namespace ddpsim

@@ -12,6 +12,19 @@ namespace ddpsim {
 // Which linear layers have biases. All: LayerNorms have them, too, and the head has none.
 enum class Biases { none, qkv, all };
 
+// A mixture of experts: feed-forward layers without biases, of which a router sends each token to some.
+struct Experts {
+  std::int64_t count = 0;         // of a block; 0: every block has one feed-forward layer
+  std::int64_t top_k = 0;         // that a token goes to
+  std::int64_t ffn = 0;           // width of each
+  std::int64_t shared = 0;        // on top, that every token goes to
+  std::int64_t dense_layers = 0;  // first blocks, with one feed-forward layer each
+  bool operator==(const Experts&) const = default;
+};
+
+// What follows a block's attention.
+enum class BlockKind { dense, experts };
+
 struct Transformer {
   std::string name;
   std::int64_t hidden = 0, layers = 0, heads = 0, kv_heads = 0;
@@ -27,6 +40,7 @@ struct Transformer {
   Biases biases = Biases::all;
   bool causal = true;                 // a token attends to those before it only
   std::int64_t extra_parameters = 0;  // of the head and the embedding, that nothing above counts
+  Experts experts = {};
 
   static constexpr std::int64_t kAsLongAsTheSequence = -1;
 
@@ -37,8 +51,20 @@ struct Transformer {
   [[nodiscard]] std::int64_t position_rows(std::int64_t sequence) const {
     return positions == kAsLongAsTheSequence ? sequence : positions;
   }
-  [[nodiscard]] std::int64_t block_parameters() const;
+  [[nodiscard]] bool has_experts() const { return experts.count > 0; }
+  [[nodiscard]] BlockKind kind_of(std::int64_t block) const {
+    return has_experts() && block >= experts.dense_layers ? BlockKind::experts : BlockKind::dense;
+  }
+  // Of `layers` blocks from `first` those with experts.
+  [[nodiscard]] std::int64_t with_experts(std::int64_t first, std::int64_t layers) const;
+  // Of all experts of a block but the shared ones.
+  [[nodiscard]] std::int64_t expert_parameters() const;
+  [[nodiscard]] std::int64_t block_parameters(BlockKind kind) const;
+  // Of the largest block: one with experts where there are any.
+  [[nodiscard]] std::int64_t block_parameters() const { return block_parameters(kind_of(layers - 1)); }
   [[nodiscard]] std::int64_t parameters(std::int64_t sequence) const;
+  // Of those a token meets: as if a block had no more experts than it goes to.
+  [[nodiscard]] std::int64_t active_parameters(std::int64_t sequence) const;
   // Elements of the matrices that a token is multiplied with: of the blocks and the head.
   [[nodiscard]] double multiplied_parameters() const;
 

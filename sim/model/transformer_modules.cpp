@@ -1,6 +1,7 @@
 #include "sim/model/transformer_modules.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include <fmt/core.h>
@@ -35,6 +36,13 @@ class Registry {
     return module;
   }
 
+  // Of all experts.
+  TransformerModule stacked(ModuleRole role, const std::string& name, std::int64_t inputs,
+                            std::int64_t outputs) {
+    auto count = model_.experts.count;
+    return {role, {tensor(name, count * inputs * outputs, count)}, inputs, outputs};
+  }
+
   ParameterTensor vector(const std::string& name, std::int64_t elements) {
     return tensor(name, elements, elements);
   }
@@ -47,6 +55,29 @@ class Registry {
   const Transformer& model_;
   std::size_t n_tensors_ = 0;
 };
+
+// In place of a block's feed-forward layer: the router, the experts, and those that all tokens go to.
+void add_experts(Registry& registry, const Transformer& model, const std::string& name,
+                 std::vector<TransformerModule>& modules) {
+  const auto& experts = model.experts;
+  auto inner = (model.feed_forward_matrices() - 1) * experts.ffn;
+  modules.push_back(
+      registry.linear(ModuleRole::router, name + ".mlp.gate", model.hidden, experts.count, false));
+  modules.push_back(registry.stacked(
+      ModuleRole::experts_in, name + (model.gated ? ".mlp.experts.gate_up_proj" : ".mlp.experts.up_proj"),
+      model.hidden, inner));
+  modules.push_back(
+      registry.stacked(ModuleRole::experts_out, name + ".mlp.experts.down_proj", experts.ffn, model.hidden));
+  if (experts.shared == 0) return;
+  auto width = experts.shared * experts.ffn;
+  if (model.gated)
+    modules.push_back(registry.linear(ModuleRole::feed_forward_in, name + ".mlp.shared_experts.gate_proj",
+                                      model.hidden, width, false));
+  modules.push_back(registry.linear(ModuleRole::feed_forward_in, name + ".mlp.shared_experts.up_proj",
+                                    model.hidden, width, false));
+  modules.push_back(registry.linear(ModuleRole::feed_forward_out, name + ".mlp.shared_experts.down_proj",
+                                    width, model.hidden, false));
+}
 
 // A statement a module: the order of evaluation is the order of registration.
 TransformerPart fused_block(Registry& registry, const Transformer& model, int index) {
@@ -61,6 +92,10 @@ TransformerPart fused_block(Registry& registry, const Transformer& model, int in
   modules.push_back(
       registry.linear(ModuleRole::attention_output, name + ".attn.c_proj", query, model.hidden, has_bias));
   modules.push_back(registry.norm(name + ".ln_2"));
+  if (model.kind_of(index) == BlockKind::experts) {
+    add_experts(registry, model, name, modules);
+    return part;
+  }
   modules.push_back(
       registry.linear(ModuleRole::feed_forward_in, name + ".mlp.c_fc", model.hidden, model.ffn, has_bias));
   modules.push_back(
@@ -83,15 +118,23 @@ TransformerPart gated_block(Registry& registry, const Transformer& model, int in
   auto q = qkv("q_proj", query), k = qkv("k_proj", key), v = qkv("v_proj", key);
   auto o = registry.linear(ModuleRole::attention_output, name + ".self_attn.o_proj", query, model.hidden,
                            has_bias);
-  auto gate = feed_forward("gate_proj"), up = feed_forward("up_proj");
-  auto down = registry.linear(ModuleRole::feed_forward_out, name + ".mlp.down_proj", model.ffn, model.hidden,
-                              has_bias);
+  std::vector<TransformerModule> last;
+  if (model.kind_of(index) == BlockKind::experts) {
+    add_experts(registry, model, name, last);
+  } else {
+    last.push_back(feed_forward("gate_proj"));
+    last.push_back(feed_forward("up_proj"));
+    last.push_back(registry.linear(ModuleRole::feed_forward_out, name + ".mlp.down_proj", model.ffn,
+                                   model.hidden, has_bias));
+  }
   auto before = registry.norm(name + ".input_layernorm");
   auto between = registry.norm(name + ".post_attention_layernorm");
-  return {Kind::block,
-          index,
-          {std::move(before), std::move(q), std::move(k), std::move(v), std::move(o), std::move(between),
-           std::move(gate), std::move(up), std::move(down)}};
+  TransformerPart part{
+      Kind::block,
+      index,
+      {std::move(before), std::move(q), std::move(k), std::move(v), std::move(o), std::move(between)}};
+  std::move(last.begin(), last.end(), std::back_inserter(part.modules));
+  return part;
 }
 
 }  // namespace

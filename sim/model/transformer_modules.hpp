@@ -5,7 +5,8 @@
 // A model without a gate is written as GPT-2 is (one matrix for query, key and value; Hugging Face's
 // transformer.h.0.attn.c_attn), one with a gate as Llama is (seven matrices;
 // model.layers.0.self_attn.q_proj), whose blocks register their norms last (transformers, modeling_llama.py,
-// LlamaDecoderLayer).
+// LlamaDecoderLayer). Experts of a block are stacked, as transformers 5 has them (modeling_mixtral.py,
+// MixtralExperts): two tensors, whichever experts got tokens.
 //
 // GPT-2's arrival order was found by running a small one (Conv1D layers as addmm, dropout, tied and untied
 // head) in LibTorch 1.13 with a post hook on each AccumulateGrad node; nn.Linear in place of Conv1D, and
@@ -35,6 +36,9 @@ enum class ModuleRole {
   attention_output,
   feed_forward_in,
   feed_forward_out,
+  router,
+  experts_in,
+  experts_out,
   head,
   extra
 };
@@ -45,7 +49,7 @@ enum class ModuleRole {
 struct TransformerModule {
   ModuleRole role = ModuleRole::norm;
   std::vector<ParameterTensor> tensors;
-  std::int64_t inputs = 0, outputs = 0;  // of a matrix
+  std::int64_t inputs = 0, outputs = 0;  // of a matrix; of each expert's
   [[nodiscard]] std::int64_t elements() const;
 };
 

@@ -37,6 +37,14 @@ Transformer llama(const char* name, int layers, int hidden, int heads, int kv_he
   return model;
 }
 
+// Jiang et al., "Mixtral of Experts" (arXiv 2401.04088), and the config.json published with the weights:
+// 46,702,792,704 parameters, 12,879,925,248 of them active.
+Transformer mixtral_8x7b() {
+  auto model = llama("mixtral-8x7b", 32, 4096, 32, 8, 14336, 32000);
+  model.experts = {.count = 8, .top_k = 2, .ffn = 14336};
+  return model;
+}
+
 // MPT as in its published training runs: github.com/mosaicml/llm-foundry at
 // 061f2c7ce64e655100286584a7629e2a09f827ba, scripts/train/benchmarking/README.md, where each model has
 // learned positions of the sequence's length.
@@ -69,6 +77,7 @@ std::span<const Transformer> transformer_presets() {
       llama("llama-3-8b", 32, 4096, 32, 8, 14336, 128256),
       llama("llama-3-70b", 80, 8192, 64, 8, 28672, 128256),
       llama("llama-3-405b", 126, 16384, 128, 8, 53248, 128256),
+      mixtral_8x7b(),
       mpt("mpt-125m", 12, 768, 12),
       mpt("mpt-350m", 24, 1024, 16),
       mpt("mpt-760m", 24, 1536, 12),

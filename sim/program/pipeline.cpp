@@ -257,7 +257,7 @@ class RankBuilder {
     auto index = static_cast<std::size_t>(pass.micro_batch);
     bool is_last = task == last_of_chunk_[static_cast<std::size_t>(pass.chunk)];
     if (is_last && pass.chunk == 0) builder_.start_last_backward();
-    if (!is_last || !plan_.overlaps_reduction || !plan_.has_data_axis()) {
+    if (!is_last || !plan_.overlaps_reduction || !(plan_.has_data_axis() || plan_.has_expert_axis())) {
       builder_.compute(Activity::backward, index, duration);
       return;
     }
@@ -270,23 +270,26 @@ class RankBuilder {
     if (done < 1) builder_.compute(Activity::backward, index, (1 - done) * duration);
   }
 
+  [[nodiscard]] std::size_t communicator(const ReducedPart& part) const {
+    return communicator(part.of_experts ? Kind::experts : Kind::data);
+  }
   void reduce(const ReducedPart& part) {
-    if (!plan_.has_data_axis()) return;
+    if (!plan_.is_reduced(part)) return;
     auto activity =
         plan_.reduction == Operation::reduce_scatter ? Activity::reduce_scatter : Activity::all_reduce;
-    reductions_.push_back(builder_.collective(communicator(Kind::data), activity, plan_.reduction,
+    reductions_.push_back(builder_.collective(communicator(part), activity, plan_.reduction,
                                               reductions_.size(), part.gradients, now()));
   }
 
   // Of all chunks; forward passes wait for their own.
   void gather(const std::vector<std::size_t>& after) {
-    if (!plan_.has_data_axis()) return;
     std::size_t number = 0;
     for (int chunk = 0; chunk < plan_.shape.chunks; ++chunk)
       for (auto part = reduced(chunk).rbegin(); part != reduced(chunk).rend(); ++part)
-        gathered_[static_cast<std::size_t>(chunk)].push_back(
-            builder_.collective(communicator(Kind::data), Activity::all_gather, Operation::all_gather,
-                                number++, part->parameters, after));
+        if (plan_.is_reduced(*part))
+          gathered_[static_cast<std::size_t>(chunk)].push_back(
+              builder_.collective(communicator(*part), Activity::all_gather, Operation::all_gather, number++,
+                                  part->parameters, after));
   }
 
   // What the ends share is added up, all ranks meet, and step.
@@ -302,11 +305,12 @@ class RankBuilder {
                                    reductions_.size() + 1, kNorm, after)};
     for (auto op : after) builder_.wait(op);
     builder_.compute(Activity::optimizer, 0, plan_.optimizer[static_cast<std::size_t>(rank_)]);
-    if (!plan_.gathers || plan_.overlaps_gather || !plan_.has_data_axis()) return;
+    if (!plan_.gathers || plan_.overlaps_gather) return;
     gather(now());
+    bool has_gathered = false;
     for (auto& of_chunk : gathered_)
-      for (auto op : of_chunk) builder_.wait(op);
-    builder_.compute(Activity::optimizer, 0, {});
+      for (auto op : of_chunk) builder_.wait(op), has_gathered = true;
+    if (has_gathered) builder_.compute(Activity::optimizer, 0, {});
   }
 
   const PipelinePlan& plan_;
@@ -335,6 +339,7 @@ std::vector<PipelineChannel> pipeline_channels(const PipelinePlan& plan) {
       for (auto kind : {PassKind::forward, PassKind::backward})
         for (const auto& message : messages.sent(rank, {{kind, chunk, 0}})) add(message.channel);
   if (plan.has_data_axis()) add({.kind = Kind::data});
+  if (plan.has_expert_axis()) add({.kind = Kind::experts});
   if (plan.has_tied()) add({.kind = Kind::ends});
   if (plan.meets) add({.kind = Kind::all});
   return channels;

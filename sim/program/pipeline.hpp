@@ -29,6 +29,7 @@ struct ChunkTimes {
 struct ReducedPart {
   double ready = 1;  // share of the chunk's last backward pass after which they are there
   Bytes gradients, parameters;
+  bool of_experts = false;  // of which ranks have a share each: reduced by fewer
   bool operator==(const ReducedPart&) const = default;
 };
 
@@ -40,6 +41,7 @@ struct PipelinePlan {
   std::vector<std::vector<std::vector<ReducedPart>>>
       reduced;                                  // by rank and chunk, in the order they are ready
   int data = 1;                                 // ranks that reduce
+  int expert_data = 1;                          // that reduce experts
   Operation reduction = Operation::all_reduce;  // or reduce_scatter
   bool overlaps_reduction = true;               // with the last backward pass; else after it
   bool gathers = false;                         // parameters, of which each rank steps a part
@@ -50,13 +52,17 @@ struct PipelinePlan {
   std::vector<Seconds> optimizer;               // by rank
 
   [[nodiscard]] bool has_data_axis() const { return data > 1; }
+  [[nodiscard]] bool has_expert_axis() const { return expert_data > 1; }
+  [[nodiscard]] bool is_reduced(const ReducedPart& part) const {
+    return part.of_experts ? has_expert_axis() : has_data_axis();
+  }
   [[nodiscard]] bool has_tied() const { return tied > Bytes(0) && shape.ranks > 1; }
 };
 
-// Who exchanges what: a direction between two ranks of the pipeline; the data axis; the ends of the pipeline;
-// all ranks.
+// Who exchanges what: a direction between two ranks of the pipeline; the data axis; those of it with the
+// same experts; the ends of the pipeline; all ranks.
 struct PipelineChannel {
-  enum class Kind { messages, data, ends, all };
+  enum class Kind { messages, data, experts, ends, all };
   Kind kind = Kind::messages;
   int from = 0, to = 0;  // of messages
   PassKind pass = PassKind::forward;

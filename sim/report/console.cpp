@@ -50,6 +50,7 @@ void print_terms(std::ostream& out, const IterationMetrics& m) {
     if (loss.cause == "spread") print_term(out, "    spread of GPUs", loss.seconds, m.iteration);
     if (loss.cause == "tensor") print_term(out, "    tensor parallel", loss.seconds, m.iteration);
     if (loss.cause == "context") print_term(out, "    context parallel", loss.seconds, m.iteration);
+    if (loss.cause == "expert") print_term(out, "    expert parallel", loss.seconds, m.iteration);
   }
   if (m.interference != Seconds(0)) print_term(out, "  interference", m.interference, m.iteration);
   if (m.overhead != Seconds(0)) print_term(out, "  overhead", m.overhead, m.iteration);
@@ -124,12 +125,13 @@ void print_facts(std::ostream& out, const IterationMetrics& m) {
   if (const auto& model = m.shared_model)
     print_fact(
         out, "parallelism",
-        fmt::format("tensor {}{} x data {} x pipeline {}{}, {} micro-batches", model->tensor,
+        fmt::format("tensor {}{} x data {} x pipeline {}{}{}, {} micro-batches", model->tensor,
                     model->context == 1 ? "" : fmt::format(" x context {}", model->context), model->data,
                     model->pipeline,
                     model->pipeline == 1 ? ""
                     : model->chunks == 1 ? fmt::format(" ({})", model->schedule)
                                          : fmt::format(" ({}, {} chunks)", model->schedule, model->chunks),
+                    model->expert == 1 ? "" : fmt::format(", experts over {}", model->expert),
                     model->micro_batches));
   auto buckets = m.shared_model ? fmt::format("strategy {}", strategy_name(m.strategy))
                                 : fmt::format("strategy {}, {} bucket{}", strategy_name(m.strategy),

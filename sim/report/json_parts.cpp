@@ -73,6 +73,10 @@ Json shared_model_json(const SharedModelMetrics& model) {
             {"schedule", model.schedule},
             {"virtual", model.chunks},
             {"micro_batches", model.micro_batches}};
+  if (model.expert > 1) {
+    json["expert"] = model.expert;
+    json["expert_load"] = model.expert_load;
+  }
   auto& stages = json["stages"] = Json::array();
   for (const auto& stage : model.stages)
     stages.push_back({{"layers", stage.layers}, {"peak_bytes", bytes(stage.peak)}});

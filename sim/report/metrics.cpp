@@ -48,10 +48,10 @@ constexpr std::array kCopies{Activity::copy_in, Activity::copy_out, Activity::co
                              Activity::peer_copy};
 
 void measure_losses(const RankTimeline& rank, const IterationContext& context, IterationMetrics& metrics) {
-  Seconds of_tensor, of_context;
+  Seconds of_tensor, of_context, of_expert;
   if (!context.within_passes.empty())
     for (const auto& one : context.within_passes[rank.stage])
-      (one.axis == "context" ? of_context : of_tensor) += one.exposed;
+      (one.axis == "context" ? of_context : one.axis == "expert" ? of_expert : of_tensor) += one.exposed;
   Seconds copies, fixed_copies;
   for (auto activity : kCopies) {
     copies += time_in(rank.compute, activity);
@@ -65,6 +65,7 @@ void measure_losses(const RankTimeline& rank, const IterationContext& context, I
                                                metrics.interference,
                                                of_tensor,
                                                of_context,
+                                               of_expert,
                                                metrics.bubble,
                                                metrics.exposed_communication - metrics.buffer_broadcast,
                                                metrics.buffer_broadcast,

@@ -50,11 +50,11 @@ struct Loss {
   Seconds seconds;
 };
 // In this order: compute slower than that of the usual GPU; what collectives beside it take from it;
-// tensor-parallel collectives in its passes; what GPUs that share sequences exchange in them; waiting for
-// another stage of a pipeline; waiting for communication; the broadcast of buffers; passes over memory; hooks
-// and launches; the optimizer.
-inline constexpr std::array<std::string_view, 10> kLossCauses{
-    "spread", "interference",     "tensor", "context",  "bubble",
+// tensor-parallel collectives in its passes; what GPUs that share sequences, or experts, exchange in them;
+// waiting for another stage of a pipeline; waiting for communication; the broadcast of buffers; passes over
+// memory; hooks and launches; the optimizer.
+inline constexpr std::array<std::string_view, 11> kLossCauses{
+    "spread", "interference",     "tensor", "context",  "expert",   "bubble",
     "ends",   "buffer_broadcast", "copies", "launches", "optimizer"};
 
 // What is not known to a number.
@@ -99,7 +99,9 @@ struct SharedModelMetrics {
     std::int64_t layers = 0;
     Bytes peak;
   };
-  std::vector<Stage> stages;  // by rank of the pipeline
+  std::vector<Stage> stages;
+  int expert = 1;          // ranks that share a block's experts
+  double expert_load = 1;  // tokens of the one with most over the mean  // by rank of the pipeline
 };
 
 struct IterationMetrics {

@@ -19,14 +19,23 @@ using json::Json;
 // ties.
 constexpr double kTie = 0.02;
 
-// `context`: whether there is a column for it.
-std::string split_of(const IterationMetrics& m, bool context) {
-  auto of_context = [context](int degree) { return context ? fmt::format(" {:>7}", degree) : std::string(); };
-  if (!m.shared_model) return fmt::format("{:>6}{} {:>5} {:>8}", 1, of_context(1), m.world_size, 1);
+// Which degrees have a column: those that some plan has.
+struct SplitColumns {
+  bool context = false, expert = false;
+};
+
+std::string split_of(const IterationMetrics& m, const SplitColumns& columns) {
+  auto of_context = [&](int degree) {
+    return columns.context ? fmt::format(" {:>7}", degree) : std::string();
+  };
+  auto of_expert = [&](int degree) { return columns.expert ? fmt::format(" {:>6}", degree) : std::string(); };
+  if (!m.shared_model)
+    return fmt::format("{:>6}{}{} {:>5} {:>8}", 1, of_context(1), of_expert(1), m.world_size, 1);
   const auto& model = *m.shared_model;
   auto pipeline = model.chunks > 1 ? fmt::format("{} x {}", model.pipeline, model.chunks)
                                    : fmt::format("{}", model.pipeline);
-  return fmt::format("{:>6}{} {:>5} {:>8}", model.tensor, of_context(model.context), model.data, pipeline);
+  return fmt::format("{:>6}{}{} {:>5} {:>8}", model.tensor, of_context(model.context),
+                     of_expert(model.expert), model.data, pipeline);
 }
 
 std::string setting(const PlannedPoint& point, std::string_view key) {
@@ -62,12 +71,16 @@ void print_plan(std::ostream& out, const Plan& plan, double most_memory) {
                        plan.least_memory, fmt::join(smallest, " "));
     return print_counts(out, plan);
   }
-  bool has_context = std::ranges::any_of(plan.best, [](const PlannedPoint& point) {
-    return point.metrics.shared_model && point.metrics.shared_model->context > 1;
-  });
-  out << fmt::format("{:>12} {:>10} {:>6} {:>9}  {:>6}{} {:>5} {:>8} {:>11} {:<10} {:<9}  {}\n",
-                     "iteration s", "tokens/s/G", "MFU", "memory GB", "tensor", has_context ? " context" : "",
-                     "data", "pipeline", "micro-batch", "recompute", "strategy", "lost to");
+  SplitColumns columns;
+  for (const auto& point : plan.best) {
+    if (!point.metrics.shared_model) continue;
+    columns.context |= point.metrics.shared_model->context > 1;
+    columns.expert |= point.metrics.shared_model->expert > 1;
+  }
+  out << fmt::format("{:>12} {:>10} {:>6} {:>9}  {:>6}{}{} {:>5} {:>8} {:>11} {:<10} {:<9}  {}\n",
+                     "iteration s", "tokens/s/G", "MFU", "memory GB", "tensor",
+                     columns.context ? " context" : "", columns.expert ? " expert" : "", "data", "pipeline",
+                     "micro-batch", "recompute", "strategy", "lost to");
   const auto& first = plan.best.front().metrics;
   std::size_t ties = 0;
   for (const auto& point : plan.best) {
@@ -77,7 +90,7 @@ void print_plan(std::ostream& out, const Plan& plan, double most_memory) {
     out << fmt::format("{:>12.4f} {:>10.0f} {:>5.1f}% {:>9.1f}  {} {:>11} {:<10} {:<9}  {}\n",
                        m.iteration.value(), m.tokens_per_s.value_or(0) / m.gpus(),
                        m.compute ? 100 * m.compute->mfu() : 0, m.memory->parts.peak().value() / 1e9,
-                       split_of(m, has_context), micro_batches, setting(point, "workload.recompute"),
+                       split_of(m, columns), micro_batches, setting(point, "workload.recompute"),
                        setting(point, "strategy"), losses_of(m));
   }
   if (ties > 1)

@@ -23,15 +23,15 @@ constexpr double kBoundShare = 0.97;
 constexpr std::size_t kBatch = 16;
 
 struct Split {
-  std::int64_t tensor, context, pipeline;
-  [[nodiscard]] bool is_shared() const { return tensor * context * pipeline > 1; }
+  std::int64_t tensor, context, pipeline, expert;
+  [[nodiscard]] bool is_shared() const { return tensor * context * pipeline * expert > 1; }
 };
 
 // The sections that say how GPUs share a model are for those splits that do.
 void drop_unused(Value& root, const Split& split) {
   std::erase_if(root.entries, [&](const config::Entry& entry) {
     return (entry.key == "tensor" && split.tensor == 1) || (entry.key == "context" && split.context == 1) ||
-           (entry.key == "pipeline" && split.pipeline == 1);
+           (entry.key == "pipeline" && split.pipeline == 1) || (entry.key == "expert" && split.expert == 1);
   });
 }
 
@@ -85,8 +85,8 @@ class Planner {
     auto whole =
         with(root_, {{"workload.micro_batch", "1"}, {"strategy", "fsdp"}, {"cluster.world_size", "1"}});
     std::erase_if(whole.entries, [](const config::Entry& entry) {
-      return entry.key == "tensor" || entry.key == "context" || entry.key == "pipeline" ||
-             entry.key == "parallelism" || entry.key == "batch";
+      return entry.key == "tensor" || entry.key == "context" || entry.key == "expert" ||
+             entry.key == "pipeline" || entry.key == "parallelism" || entry.key == "batch";
     });
     auto model = reader_.read_step(whole);
     if (!model.model_step)
@@ -96,6 +96,7 @@ class Planner {
     for (auto [section, key] : {std::pair("parallelism", "tensor"),
                                 {"parallelism", "context"},
                                 {"parallelism", "pipeline"},
+                                {"parallelism", "expert"},
                                 {"parallelism", "sequence"},
                                 {"pipeline", "virtual"},
                                 {"workload", "micro_batch"},
@@ -107,7 +108,11 @@ class Planner {
     for (auto tensor : space_.tensor)
       for (auto context : space_.context)
         for (auto pipeline : space_.pipeline)
-          if (context == 1 || is_long) consider_split({tensor, context, pipeline});
+          for (auto expert : space_.expert) {
+            auto experts = model.model_step->model.experts.count;
+            bool is_possible = expert == 1 || (experts > 0 && experts % expert == 0);
+            if ((context == 1 || is_long) && is_possible) consider_split({tensor, context, pipeline, expert});
+          }
     if (plan_.considered == 0 && first_refusal_) throw *first_refusal_;
     std::stable_sort(candidates_.begin(), candidates_.end(),
                      [](const auto& a, const auto& b) { return a.bound < b.bound; });
@@ -128,12 +133,13 @@ class Planner {
   };
 
   void consider_split(const Split& of) {
-    auto [tensor, context, pipeline] = of;
+    auto [tensor, context, pipeline, expert] = of;
     Settings split;
     if (of.is_shared())
       split = {{"parallelism.tensor", fmt::format("{}", tensor)},
                {"parallelism.pipeline", fmt::format("{}", pipeline)}};
     if (context > 1) split.emplace_back("parallelism.context", fmt::format("{}", context));
+    if (expert > 1) split.emplace_back("parallelism.expert", fmt::format("{}", expert));
     if (tensor > 1) split.emplace_back("parallelism.sequence", "true");
     for (const auto& strategy : of.is_shared() ? space_.strategies_of_shared : space_.strategies)
       for (auto chunks : space_.chunks) {
@@ -225,6 +231,7 @@ PlanSpace usual_plan_space() {
   return {.tensor = {1, 2, 4, 8},
           .context = {1, 2, 4, 8, 16},
           .pipeline = {1, 2, 4, 8, 16, 32, 64},
+          .expert = {1, 2, 4, 8, 16, 32, 64},
           .chunks = {1, 2, 4, 8},
           .micro_batch = {1, 2, 4, 8},
           .recompute = {"none", "selective", "full"},

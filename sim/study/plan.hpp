@@ -17,14 +17,14 @@ inline constexpr std::int64_t kLongSequence = 32768;
 
 // What is tried of each; combinations that a model or a cluster does not have are left out.
 struct PlanSpace {
-  std::vector<std::int64_t> tensor, context, pipeline, chunks, micro_batch;
+  std::vector<std::int64_t> tensor, context, pipeline, expert, chunks, micro_batch;
   std::int64_t long_sequence = kLongSequence;  // shorter ones are not shared: context 1
   std::vector<std::string> recompute, strategies, strategies_of_shared;  // of models that GPUs share
   double most_memory = kFittingShare;                                    // of a GPU's
   std::size_t wanted = 10;
 };
-// Powers of two up to a node's GPUs and 64 stages, 16 that share a sequence, up to eight chunks,
-// micro-batches up to eight.
+// Powers of two up to a node's GPUs and 64 stages, 16 that share a sequence, 64 that share experts, up to
+// eight chunks, micro-batches up to eight.
 PlanSpace usual_plan_space();
 
 // `root`: a model with its cluster and `batch.global`, none of the keys that are searched. Throws InputError

@@ -27,6 +27,8 @@ SharedModelMetrics shared_model_of(const ParallelStep& step) {
                              shape.chunks,
                              shape.micro_batches,
                              {}};
+  metrics.expert = degrees.expert.ranks;
+  metrics.expert_load = degrees.expert.load;
   for (const auto& stage : step.stages) metrics.stages.push_back({stage.layers, stage.memory.peak()});
   return metrics;
 }
@@ -74,12 +76,34 @@ void add_context(const ParallelStep& step, const ContextPass& pass, std::vector<
       pass.messages * times.keys_values + pass.pairs * times.with_gradients);
 }
 
+void add_expert(const ParallelStep& step, const ExpertPass& pass, std::vector<OperationMetrics>& all) {
+  WithinPasses add("expert", pass.busy, pass.exposed, all);
+  const auto& times = step.expert;
+  const auto& bytes = step.expert_bytes;
+  int small = pass.probabilities;
+  auto tokens = pass.dispatches * bytes.dispatch + pass.combines * bytes.combine;
+  auto small_bytes = small * bytes.probabilities, counts = pass.counts * bytes.counts;
+  auto of_small = small * times.probabilities, of_counts = pass.counts * times.counts;
+  if (step.options.degrees.expert.dispatcher == Dispatcher::all_to_all) {
+    add(Operation::all_gather, pass.counts, counts, of_counts);
+    add(Operation::all_to_all, pass.dispatches + pass.combines + small, tokens + small_bytes,
+        pass.dispatches * times.dispatch + pass.combines * times.combine + of_small);
+    return;
+  }
+  // Backward the gradients of what was reduced are gathered, and the other way round: as many of either.
+  add(Operation::all_gather, pass.dispatches + small + pass.counts,
+      pass.dispatches * bytes.dispatch + small_bytes + counts,
+      pass.dispatches * times.dispatch + of_small + of_counts);
+  add(Operation::reduce_scatter, pass.combines, pass.combines * bytes.combine, pass.combines * times.combine);
+}
+
 void set_shared_model(const Scenario& scenario, IterationContext& context) {
   context.shared_model = shared_model_of(*scenario.parallel);
   for (const auto& stage : scenario.parallel->stages) {
     auto& all = context.within_passes.emplace_back();
     add_tensor(*scenario.parallel, stage.tensor, all);
     add_context(*scenario.parallel, stage.context, all);
+    add_expert(*scenario.parallel, stage.expert, all);
   }
   context.axis_of_group = [communication = scenario.communication](std::size_t group) {
     return CommunicatorRanks{communication->axis_of(group).name,

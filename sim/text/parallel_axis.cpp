@@ -178,6 +178,13 @@ DataAxis ScenarioReader::read_data_axis(const Value& root, Strategy strategy, co
     const auto* entry = root.find(key);
     return entry ? &entry->value : nullptr;
   };
+  bool splits_experts = parallel.expert.shape.ranks > 1;
+  if (splits_experts && strategy != Strategy::ddp && strategy != Strategy::flat &&
+      strategy != Strategy::zero1 && strategy != Strategy::megatron)
+    throw InputError(
+        section("strategy") ? section("strategy")->span : parallel.place(),
+        fmt::format("strategy {} of experts that ranks share is not simulated", strategy_name(strategy)),
+        "use ddp, flat, zero1 or megatron, or parallelism: {expert: 1}");
   switch (strategy) {
     case Strategy::ddp:
       check_ddp_options(options, section("ddp"));

@@ -123,16 +123,19 @@ ParallelOptions ScenarioReader::shared_options(const Value& root, const Parallel
     throw InputError(parallel.place(),
                      "a recorded trace, or a list of layers, says nothing of how its layers split",
                      "name a transformer: workload: {model: llama-2-7b, micro_batch: 1}");
+  auto settled =
+      with_experts(parallel, degrees, *scenario.model_step, options.accumulation_steps, scenario.notes);
   auto axis = read_data_axis(root, scenario.plan.strategy, options, parallel, degrees.reducing(), scenario);
-  return parallel_options(parallel, degrees, *scenario.model_step, axis, options.accumulation_steps);
+  return parallel_options(parallel, settled, *scenario.model_step, axis, options.accumulation_steps);
 }
 
 std::shared_ptr<const ParallelStep> ScenarioReader::shared_step(
     const Value& root, const ParallelSection& parallel, const ParallelOptions& options,
-    const TensorCollectives& tensor, const ContextCollectives& context, const Scenario& scenario) {
+    const TensorCollectives& tensor, const ContextCollectives& context, const ExpertCollectives& expert,
+    const Scenario& scenario) {
   try {
     return std::make_shared<const ParallelStep>(
-        make_parallel_step(*scenario.model_step, options, tensor, context));
+        make_parallel_step(*scenario.model_step, options, tensor, context, expert));
   } catch (const InputError& error) {
     const auto* fsdp = root.find("fsdp");
     const auto* units = fsdp ? fsdp->value.find("units") : nullptr;
@@ -148,7 +151,9 @@ std::shared_ptr<const Communication> ScenarioReader::groups_within_passes(
                                        sections({&cluster_value, collective.section})}];
   if (known) return known;
   auto groups = std::make_shared<Communication>(*cluster);
-  groups->groups = axis.name == "tensor" ? places.tensor_groups() : places.context_groups();
+  groups->groups = axis.name == "tensor"    ? places.tensor_groups()
+                   : axis.name == "context" ? places.context_groups()
+                                            : places.expert_groups();
   groups->labels.assign(groups->groups.size(), 0);
   groups->axes = {std::move(axis)};
   settle_model_communication(*topology, section, collective, *groups);
@@ -218,6 +223,32 @@ ContextCollectives ScenarioReader::read_context_times(const ClusterSection& sect
   return {};
 }
 
+ExpertCollectives ScenarioReader::read_expert_times(const ClusterSection& section,
+                                                    const Collective& collective, const Value& cluster_value,
+                                                    const Places& places,
+                                                    const std::shared_ptr<Communication>& cluster,
+                                                    Scenario& scenario) {
+  const auto& degrees = places.degrees();
+  if (degrees.expert.ranks == 1) return {};
+  CommunicatorAxis axis{.name = "expert", .operations = operations_of(degrees.expert.dispatcher)};
+  auto known = groups_within_passes(section, collective, cluster_value, places, std::move(axis), cluster);
+  add_nccl_notes(*known, collective, scenario.notes);
+  auto costs = group_costs(known);
+  auto slowest = [&costs](Operation operation, Bytes bytes) {
+    Seconds time;
+    for (auto& cost : costs) time = std::max(time, cost.cost->alone(operation, bytes).queued);
+    return time;
+  };
+  auto bytes = expert_bytes(split_step(*scenario.model_step, degrees));
+  bool is_direct = degrees.expert.dispatcher == Dispatcher::all_to_all;
+  auto there = is_direct ? Operation::all_to_all : Operation::all_gather;
+  auto back = is_direct ? Operation::all_to_all : Operation::reduce_scatter;
+  return {.dispatch = slowest(there, bytes.dispatch),
+          .combine = slowest(back, bytes.combine),
+          .probabilities = slowest(there, bytes.probabilities),
+          .counts = slowest(Operation::all_gather, bytes.counts)};
+}
+
 std::shared_ptr<const RankPlaces> ScenarioReader::read_shared_model(
     const Value& root, const Collective& collective, const ParallelSection& parallel,
     const DdpOptions& options, std::optional<Fidelity> wanted, Scenario& scenario) {
@@ -234,8 +265,8 @@ std::shared_ptr<const RankPlaces> ScenarioReader::read_shared_model(
   scenario.world_size = section.world_size;
   scenario.price = section.price;
   auto topology = find_topology(*section.topology);
-  auto degrees = degrees_of(parallel, section.world_size);
-  auto shared = shared_options(root, parallel, degrees, options, scenario);
+  auto shared = shared_options(root, parallel, degrees_of(parallel, section.world_size), options, scenario);
+  const auto& degrees = shared.degrees;
   auto& known_cluster = clusters_of_models_[{topology.get(), sections({&cluster_value, collective.section})}];
   if (!known_cluster) known_cluster = model_communication(*topology, section, collective);
   const auto& cluster = *known_cluster->cluster;
@@ -243,8 +274,9 @@ std::shared_ptr<const RankPlaces> ScenarioReader::read_shared_model(
                 place_ranks(read_placement(section.placement), cluster, section.world_size));
   auto tensor = read_tensor_times(section, collective, cluster_value, places, known_cluster, scenario);
   auto context = read_context_times(section, collective, cluster_value, places, known_cluster, scenario);
+  auto expert = read_expert_times(section, collective, cluster_value, places, known_cluster, scenario);
   settle_tensor_overlap(parallel, scenario.model_step->software, degrees, tensor);
-  auto step = shared_step(root, parallel, shared, tensor, context, scenario);
+  auto step = shared_step(root, parallel, shared, tensor, context, expert, scenario);
   auto channels = step->sharded ? std::vector<PipelineChannel>() : pipeline_channels(step->plan);
   auto& [communication, of_stage] =
       channels_of_models_[{known_cluster.get(), degrees, shared.data_axis.reduction, shared.data_axis.gathers,

@@ -1,7 +1,6 @@
 #include "sim/text/parallel_places.hpp"
 
 #include <algorithm>
-#include <set>
 
 #include <fmt/core.h>
 
@@ -61,10 +60,10 @@ std::vector<int> Places::context_group(int tensor, int data, int stage) const {
   return group;
 }
 
-std::size_t Places::nodes_of(const std::vector<int>& gpus) const {
+std::set<int> Places::nodes_of(const std::vector<int>& gpus) const {
   std::set<int> nodes;
   for (int gpu : gpus) nodes.insert(cluster_.node_of(gpu));
-  return nodes.size();
+  return nodes;
 }
 
 std::vector<std::vector<int>> Places::tensor_groups() const {
@@ -72,7 +71,7 @@ std::vector<std::vector<int>> Places::tensor_groups() const {
   std::size_t most = 0;
   for (int stage = 0; stage < degrees_.pipeline; ++stage)
     for (int replica = 0; replica < degrees_.reducing(); ++replica)
-      if (auto nodes = nodes_of(tensor_group(replica, stage)); nodes > most)
+      if (auto nodes = nodes_of(tensor_group(replica, stage)).size(); nodes > most)
         most = nodes, widest = {replica, stage};
   auto [replica, stage] = widest;
   std::vector<std::vector<int>> groups;
@@ -85,7 +84,7 @@ std::vector<std::vector<int>> Places::context_groups() const {
   std::size_t most = 0;
   for (int stage = 0; stage < degrees_.pipeline; ++stage)
     for (int data = 0; data < degrees_.data; ++data)
-      if (auto nodes = nodes_of(context_group(0, data, stage)); nodes > most)
+      if (auto nodes = nodes_of(context_group(0, data, stage)).size(); nodes > most)
         most = nodes, widest = {data, stage};
   auto [data, stage] = widest;
   std::set<int> all{data};
@@ -103,6 +102,50 @@ std::vector<std::vector<int>> Places::context_groups() const {
         groups.push_back({group[i], group[(i + 1) % group.size()]});
     }
   return groups;
+}
+
+// Of the ranks of a stage, in their order.
+std::vector<int> Places::expert_group(int first, int stride, int count, int stage) const {
+  std::vector<int> group;
+  for (int i = 0; i < count; ++i) {
+    int rank = first + i * stride;
+    group.push_back(gpu(rank % degrees_.tensor, rank / degrees_.tensor, stage));
+  }
+  return group;
+}
+
+std::vector<std::vector<int>> Places::expert_groups() const {
+  int ranks = degrees_.expert.ranks;
+  std::vector<int> widest;
+  std::set<int> nodes;
+  int of_stage = 0;
+  for (int stage = 0; stage < degrees_.pipeline; ++stage)
+    for (int first = 0; first < degrees_.of_a_stage(); first += ranks) {
+      auto group = expert_group(first, 1, ranks, stage);
+      if (auto its = nodes_of(group); its.size() > nodes.size())
+        nodes = std::move(its), widest = std::move(group), of_stage = stage;
+    }
+  std::vector<std::vector<int>> groups{widest};
+  for (int first = 0; first < degrees_.of_a_stage(); first += ranks) {
+    auto group = expert_group(first, 1, ranks, of_stage);
+    auto shares = std::any_of(group.begin(), group.end(),
+                              [&](int gpu) { return nodes.contains(cluster_.node_of(gpu)); });
+    if (shares && group != widest) groups.push_back(std::move(group));
+  }
+  return groups;
+}
+
+std::vector<std::vector<int>> Places::same_experts(int stage) const {
+  std::vector<std::vector<int>> groups;
+  int ranks = degrees_.expert.ranks;
+  for (int first = 0; first < ranks; ++first)
+    groups.push_back(expert_group(first, ranks, degrees_.reducing_experts(), stage));
+  return groups;
+}
+
+std::vector<Operation> operations_of(Dispatcher dispatcher) {
+  if (dispatcher == Dispatcher::all_to_all) return {Operation::all_to_all, Operation::all_gather};
+  return {Operation::all_gather, Operation::reduce_scatter};
 }
 
 std::vector<Operation> operations_of(ContextKind kind) {
@@ -130,7 +173,7 @@ namespace {
 std::vector<Operation> operations_of(Kind kind, const DataAxis& axis) {
   if (kind == Kind::messages) return {Operation::send_recv};
   std::vector<Operation> operations{Operation::all_reduce};
-  if (kind != Kind::data) return operations;
+  if (kind != Kind::data && kind != Kind::experts) return operations;
   if (axis.reduction != Operation::all_reduce) operations = {axis.reduction};
   if (axis.gathers) operations.push_back(Operation::all_gather);
   return operations;
@@ -150,7 +193,7 @@ class ChannelGroups {
     for (int stage = 0; stage < stages; ++stage) {
       auto& mine = of_stage.emplace_back();
       for (auto c : channels_of_rank(channels, stage, stages))
-        mine.push_back(first_[c][channels[c].kind == Kind::data ? static_cast<std::size_t>(stage) : 0]);
+        mine.push_back(first_[c][first_[c].size() > 1 ? static_cast<std::size_t>(stage) : 0]);
     }
     return of_stage;
   }
@@ -180,6 +223,12 @@ class ChannelGroups {
             for (int d = 0; d < degrees.reducing(); ++d) gpus.push_back(places_.gpu(t, d, stage));
             group(std::move(gpus));
           }
+        }
+        return;
+      case Kind::experts:
+        for (int stage = 0; stage < degrees.pipeline; ++stage) {
+          first.push_back(begin(channel, "expert_data"));
+          for (auto& gpus : places_.same_experts(stage)) group(std::move(gpus));
         }
         return;
     }

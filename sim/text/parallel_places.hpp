@@ -1,5 +1,6 @@
 #pragma once
 // Which GPUs a model that they share lies on, and who of them exchanges what with whom.
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -32,12 +33,17 @@ class Places {
   [[nodiscard]] std::vector<std::vector<int>> tensor_groups() const;
   // Of GPUs that share sequences, likewise; of a ring each rank with the one that it sends to.
   [[nodiscard]] std::vector<std::vector<int>> context_groups() const;
+  // Of ranks that share experts: the one that is spread over most nodes, and those of its stage on its nodes.
+  [[nodiscard]] std::vector<std::vector<int>> expert_groups() const;
+  // Of a stage: ranks that have the same experts.
+  [[nodiscard]] std::vector<std::vector<int>> same_experts(int stage) const;
 
  private:
   [[nodiscard]] int node(int replica, int stage) const { return cluster_.node_of(gpu(0, replica, stage)); }
   [[nodiscard]] std::vector<int> tensor_group(int replica, int stage) const;
   [[nodiscard]] std::vector<int> context_group(int tensor, int data, int stage) const;
-  [[nodiscard]] std::size_t nodes_of(const std::vector<int>& gpus) const;
+  [[nodiscard]] std::vector<int> expert_group(int first, int stride, int count, int stage) const;
+  [[nodiscard]] std::set<int> nodes_of(const std::vector<int>& gpus) const;
 
   const Parallelism& degrees_;
   const Cluster& cluster_;
@@ -46,6 +52,8 @@ class Places {
 
 // What those that share sequences do.
 std::vector<Operation> operations_of(ContextKind kind);
+// What those that share experts do.
+std::vector<Operation> operations_of(Dispatcher dispatcher);
 
 // What of a sharded strategy's options decides who communicates with whom.
 std::vector<CommunicatorUse> communicators_of_axis(const DataAxis& axis);

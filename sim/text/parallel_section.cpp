@@ -31,8 +31,7 @@ void read_parallelism(const Value& value, ParallelSection& section) {
   section.tensor = reader.optional("tensor", as_degree).value_or(1);
   section.pipeline = reader.optional("pipeline", as_degree).value_or(1);
   section.context = reader.optional("context", as_degree).value_or(1);
-  if (const auto* degree = reader.find("expert"); degree && as_degree(*degree) > 1)
-    throw InputError(degree->span, "expert parallelism is not simulated yet", "leave it out, or write 1");
+  reader.find("expert");  // read_expert_section's
   if (const auto* data = reader.find("data");
       data && !(data->kind == Value::Kind::scalar && data->scalar == "auto"))
     section.data = as_degree(*data);
@@ -160,17 +159,21 @@ ParallelSection read_parallel_section(const Value& root) {
   section.pipeline_value = find("pipeline");
   section.tensor_value = find("tensor");
   section.context_value = find("context");
+  section.expert_value = find("expert");
   section.batch_value = find("batch");
   if (section.parallelism_value) read_parallelism(*section.parallelism_value, section);
   if (section.pipeline_value) read_pipeline(*section.pipeline_value, section);
   if (section.tensor_value) read_tensor(*section.tensor_value, section);
+  const auto* experts = section.parallelism_value ? section.parallelism_value->find("expert") : nullptr;
+  section.expert = read_expert_section(section.expert_value, experts ? &experts->value : nullptr);
   if (section.context_value) read_context(*section.context_value, section);
   if (section.batch_value) {
     MapReader reader(*section.batch_value, "batch");
     section.global_batch = reader.required("global", config::as_integer(1, kLargestBatch));
     reader.finish();
   }
-  for (const auto* unused : {section.pipeline_value, section.tensor_value, section.context_value})
+  for (const auto* unused :
+       {section.pipeline_value, section.tensor_value, section.context_value, section.expert_value})
     if (unused && !section.parallelism_value)
       throw InputError(unused->span, "nothing says over how many GPUs the model is spread",
                        "add parallelism: {tensor: 8, pipeline: 4}");
@@ -239,6 +242,8 @@ ParallelOptions parallel_options(const ParallelSection& section, const Paralleli
   };
   divides("heads", model.heads);
   divides("columns of the feed-forward layer", model.ffn);
+  if (model.has_experts() && degrees.expert.ranks == 1) divides("columns of an expert", model.experts.ffn);
+  divides("columns of shared experts", model.experts.shared * model.experts.ffn);
   divides("key-value heads", model.kv_heads);
   if (degrees.sequence) divides("tokens of a sequence", step.step.shape.sequence / degrees.context);
   check_context(section, degrees, step);

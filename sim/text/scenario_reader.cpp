@@ -248,7 +248,7 @@ Scenario ScenarioReader::read_step(const Value& root) {
   if (parallel.splits_model()) {
     auto degrees = degrees_of(parallel, scenario.world_size);
     auto shared = shared_options(root, parallel, degrees, scenario.ddp, scenario);
-    scenario.parallel = shared_step(root, parallel, shared, {}, {}, scenario);
+    scenario.parallel = shared_step(root, parallel, shared, {}, {}, {}, scenario);
     scenario.plan.accumulation_steps = scenario.ddp.accumulation_steps;
     scenario.groups = {{degrees.data, {}, {}}};
     return scenario;

@@ -147,14 +147,18 @@ class ScenarioReader {
                                         Scenario& scenario);
   static std::shared_ptr<const ParallelStep> shared_step(
       const config::Value& root, const ParallelSection& parallel, const ParallelOptions& options,
-      const TensorCollectives& tensor, const ContextCollectives& context, const Scenario& scenario);
-  // What one collective takes of those that GPUs which share layers, or sequences, have within passes.
+      const TensorCollectives& tensor, const ContextCollectives& context, const ExpertCollectives& expert,
+      const Scenario& scenario);
+  // What one collective takes of those that GPUs which share layers, sequences or experts have within passes.
   TensorCollectives read_tensor_times(const ClusterSection& section, const Collective& collective,
                                       const config::Value& cluster_value, const Places& places,
                                       const std::shared_ptr<Communication>& cluster, Scenario& scenario);
   ContextCollectives read_context_times(const ClusterSection& section, const Collective& collective,
                                         const config::Value& cluster_value, const Places& places,
                                         const std::shared_ptr<Communication>& cluster, Scenario& scenario);
+  ExpertCollectives read_expert_times(const ClusterSection& section, const Collective& collective,
+                                      const config::Value& cluster_value, const Places& places,
+                                      const std::shared_ptr<Communication>& cluster, Scenario& scenario);
   // Their groups.
   std::shared_ptr<const Communication> groups_within_passes(const ClusterSection& section,
                                                             const Collective& collective,

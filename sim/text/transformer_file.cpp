@@ -37,7 +37,10 @@ auto as_width() {
 double parameters_as_double(const Transformer& model) {
   auto of = [](std::int64_t number) { return static_cast<double>(number); };
   double query = of(model.heads) * of(model.head_dim), key = of(model.kv_heads) * of(model.head_dim);
-  double block = of(model.hidden) * (2 * query + 2 * key + of(model.feed_forward_matrices()) * of(model.ffn));
+  const auto& experts = model.experts;
+  double width = std::max(of(model.ffn), (of(experts.count) + of(experts.shared)) * of(experts.ffn));
+  double block = of(model.hidden) *
+                 (2 * query + 2 * key + of(experts.count) + of(model.feed_forward_matrices()) * width);
   return of(model.layers) * block + 2 * of(model.vocab) * of(model.hidden) + of(model.extra_parameters);
 }
 
@@ -48,6 +51,36 @@ void check_heads(const Transformer& model, const SourceSpan& span) {
                      "kv_heads divides heads");
   if (8 * parameters_as_double(model) > kLargestByteCount.value())
     throw InputError(span, "the model's parameters are more than 8 PiB as float64", "check the sizes");
+}
+
+void check_experts(const Experts& experts, std::int64_t layers, const SourceSpan& span) {
+  if (experts.top_k > experts.count)
+    throw InputError(
+        span, fmt::format("a token goes to {} experts, and there are {}", experts.top_k, experts.count),
+        "top_k is the number of experts at most");
+  if (experts.dense_layers >= layers)
+    throw InputError(span,
+                     fmt::format("the first {} of {} layers have no experts", experts.dense_layers, layers),
+                     "leave experts out, or fewer layers without them");
+}
+
+// `kind: transformer`'s.
+Experts read_experts(MapReader& reader, const Transformer& model) {
+  Experts experts;
+  const auto* count = reader.find("experts");
+  auto none = config::as_integer(0, kMostTransformerWidth);
+  for (const char* key : {"top_k", "expert_ffn", "shared_experts", "dense_layers"})
+    if (const auto* value = reader.find(key); value && !count)
+      throw InputError(value->span, fmt::format("'{}' of a model without experts", key),
+                       "add experts, their number in a block");
+  if (!count) return experts;
+  experts.count = config::as_integer(1, kMostExperts)(*count);
+  experts.top_k = reader.required("top_k", config::as_integer(1, kMostExperts));
+  experts.ffn = reader.optional("expert_ffn", as_width()).value_or(model.ffn);
+  experts.shared = reader.optional("shared_experts", none).value_or(0);
+  experts.dense_layers = reader.optional("dense_layers", none).value_or(0);
+  check_experts(experts, model.layers, count->span);
+  return experts;
 }
 
 // The first of several keys that is there and not null.
@@ -85,6 +118,45 @@ std::int64_t feed_forward_width(const Value& root, std::int64_t hidden) {
                                    static_cast<double>(hidden));
 }
 
+// Mixtral's experts are as wide as intermediate_size says; Qwen's and DeepSeek's have a width of their own,
+// and blocks without experts the other. Qwen2's shared ones have a gate (modeling_qwen2_moe.py), Qwen3's
+// heads have norms of queries and keys (modeling_qwen3_moe.py), which count as extra parameters.
+void read_hugging_face_experts(const Value& root, const std::string& type, Transformer& model) {
+  const auto* count = first(root, {"num_local_experts", "n_routed_experts", "num_experts"});
+  auto number = config::as_integer(0, kMostExperts);
+  if (!count || number(*count) == 0) return;
+  auto& experts = model.experts;
+  experts.count = number(*count);
+  experts.top_k = number(needed(root, {"num_experts_per_tok", "num_experts_per_token"}));
+  const auto* width = first(root, {"moe_intermediate_size"});
+  experts.ffn = width ? as_width()(*width) : model.ffn;
+  auto optional = [&](const char* key) {
+    const auto* value = first(root, {key});
+    return value ? config::as_integer(0, kMostTransformerWidth)(*value) : 0;
+  };
+  experts.shared = optional("n_shared_experts");
+  if (const auto* shared = first(root, {"shared_expert_intermediate_size"})) {
+    auto columns = optional("shared_expert_intermediate_size");
+    if (columns % experts.ffn != 0)
+      throw InputError(shared->span,
+                       fmt::format("a shared expert of {} columns is not as wide as whole ones of {}",
+                                   columns, experts.ffn),
+                       "give the model's sizes as kind: transformer");
+    experts.shared = columns / experts.ffn;
+  }
+  experts.dense_layers = optional("first_k_dense_replace");
+  for (const char* key : {"decoder_sparse_step", "moe_layer_freq"})
+    if (const auto* step = first(root, {key}); step && step->scalar != "1")
+      throw InputError(step->span, "blocks with and without experts that alternate are not read",
+                       "only the first blocks may be without: dense_layers of kind: transformer");
+  if (const auto* dense = first(root, {"mlp_only_layers"}); dense && !dense->items.empty())
+    throw InputError(dense->span, "single blocks without experts are not read",
+                     "only the first blocks may be without: dense_layers of kind: transformer");
+  if (type == "qwen2_moe") model.extra_parameters += model.layers * model.hidden;
+  if (type == "qwen3_moe") model.extra_parameters += model.layers * 2 * model.head_dim;
+  check_experts(experts, model.layers, count->span);
+}
+
 std::string positions_word(const Transformer& model) {
   return model.positions == Transformer::kAsLongAsTheSequence ? "sequence" : std::to_string(model.positions);
 }
@@ -96,12 +168,15 @@ const char* biases_word(Biases biases) {
 }  // namespace
 
 std::string write_transformer(const Transformer& model) {
+  const auto& experts = model.experts;
+  auto mixture = fmt::format("experts: {}\ntop_k: {}\nexpert_ffn: {}\nshared_experts: {}\ndense_layers: {}\n",
+                             experts.count, experts.top_k, experts.ffn, experts.shared, experts.dense_layers);
   return fmt::format(
       "kind: transformer\nname: \"{}\"\nhidden: {}\nlayers: {}\nheads: {}\nkv_heads: {}\nhead_dim: {}\nffn: "
-      "{}\ngated: {}\nvocab: {}\ntied: {}\npositions: {}\nbias: {}\ncausal: {}\nextra_parameters: {}\n",
+      "{}\ngated: {}\nvocab: {}\ntied: {}\npositions: {}\nbias: {}\ncausal: {}\nextra_parameters: {}\n{}",
       model.name, model.hidden, model.layers, model.heads, model.kv_heads, model.head_dim, model.ffn,
       model.gated, model.vocab, model.tied, positions_word(model), biases_word(model.biases), model.causal,
-      model.extra_parameters);
+      model.extra_parameters, model.has_experts() ? mixture : "");
 }
 
 bool is_hugging_face_config(const Value& root) {
@@ -134,17 +209,20 @@ Transformer read_transformer(const Value& root, const std::string& name) {
   model.causal = reader.optional("causal", config::as_bool).value_or(true);
   model.extra_parameters =
       reader.optional("extra_parameters", config::as_integer(0, kMostElements)).value_or(0);
+  model.experts = read_experts(reader, model);
   reader.finish();
   check_heads(model, root.span);
   return model;
 }
 
 Transformer read_hugging_face_config(const Value& root, const std::string& name) {
-  for (const char* experts :
-       {"num_local_experts", "n_routed_experts", "num_experts", "moe_num_experts", "ffn_config"})
-    if (const auto* value = first(root, {experts}); value && value->scalar != "0")
-      throw InputError(value->span, "a mixture of experts is no dense transformer",
-                       "only dense ones are modelled");
+  for (const char* key : {"moe_num_experts", "ffn_config", "kv_lora_rank"})
+    if (const auto* value = first(root, {key}); value && value->scalar != "0")
+      throw InputError(value->span,
+                       std::string_view(key) == "kv_lora_rank"
+                           ? "latent attention (MLA) is a shape of attention that is not read"
+                           : "a mixture of experts that is not read",
+                       "give the model's sizes as kind: transformer, with experts, top_k and expert_ffn");
   if (const auto* value = first(root, {"is_encoder_decoder"}); value && config::as_bool(*value))
     throw InputError(value->span, "an encoder and a decoder are no stack of equal blocks",
                      "only one of either is modelled: give its sizes as kind: transformer");
@@ -192,16 +270,19 @@ Transformer read_hugging_face_config(const Value& root, const std::string& name)
                    : no_bias ? !config::as_bool(*no_bias)
                              : is_one_of(type, kBiasedModels);
   // Qwen2 has biases in attention, whatever its config.json says (transformers, modeling_qwen2.py).
-  model.biases = type == "qwen2" || (is_biased && model.gated) ? Biases::qkv
-                 : is_biased                                   ? Biases::all
-                                                               : Biases::none;
+  model.biases = type == "qwen2" || type == "qwen2_moe" || (is_biased && model.gated) ? Biases::qkv
+                 : is_biased                                                          ? Biases::all
+                                                                                      : Biases::none;
   model.causal = type != "bert" && type != "roberta";
+  read_hugging_face_experts(root, type, model);
   check_heads(model, root.span);
   return model;
 }
 
 std::optional<Note> hugging_face_note(const Value& root, const Transformer& model) {
-  constexpr std::array kChecked{"gpt2", "llama", "mpt", "qwen2", "gemma"};  // transformer_file_test.cpp
+  constexpr std::array kChecked{
+      "gpt2",    "llama",     "mpt",       "qwen2",   "gemma",
+      "mixtral", "qwen2_moe", "qwen3_moe", "deepseek"};  // transformer_file_test.cpp
   auto type = word_of(first(root, {"model_type"}), "");
   if (is_one_of(type, kChecked)) return std::nullopt;
   auto positions = model.positions > 0 ? fmt::format("{} learned positions", model.positions)

@@ -143,6 +143,15 @@ class WorkloadReader {
     if (causal_) model.causal = *causal_;
     ModelWorkload result{
         .trace = transformer_trace(model, gpu_, software_, step_, parts_), .step = {}, .notes = notes(true)};
+    if (model.has_experts())
+      result.notes.push_back(
+          {"experts-uncalibrated",
+           fmt::format(
+               "{} is a mixture of experts, with {:.4g} of {:.4g} parameters active: published steps of "
+               "such models take 0.9 to 2.5 times as long as predicted (docs/accuracy.md), and none has "
+               "calibrated these times",
+               model.name, static_cast<double>(model.active_parameters(step_.shape.sequence)),
+               static_cast<double>(model.parameters(step_.shape.sequence)))});
     auto work = step_work(model, gpu_, step_);
     result.step = ModelStep{std::move(model), step_, software_, gpu_, state_bytes(step_), work};
     return result;

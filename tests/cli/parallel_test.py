@@ -348,13 +348,156 @@ batch: {global: 16}
                 (["parallelism={context: 3}"], "32 GPUs are no copies of 1 x 3 x 1 (tensor x context x pipeline)"),
                 (["parallelism={context: 4, data: 4}"], "4 x 1 x 4 x 1 (data x tensor x context x pipeline) are 16 GPUs"),
                 (["context={kind: tree}"], "'tree'"),
-                (["parallelism={context: 4, expert: 2}"], "expert parallelism is not simulated yet")]:
+                (["parallelism={context: 4, expert: 2}"], "llama-3-8b has no experts")]:
             with self.subTest(says):
                 stderr = self.fails(2, "simulate", "m.yaml", *cli.set_arguments(sets)).stderr
                 self.assertIn(says, stderr)
                 self.assertIn("hint: ", stderr)
         self.write("alone.yaml", (self.folder / "m.yaml").read_text().replace("parallelism: {context: 4}", "context: {kind: ring}"))
         self.assertIn("alone.yaml:4:10: error: nothing says over how many GPUs", self.fails(2, "simulate", "alone.yaml").stderr)
+
+
+class ExpertTest(ParallelTest):
+    """mixtral-8x7b: 32 layers of 4,096 with 8 experts of 3 x 4,096 x 14,336, of which a token goes to 2, on 16 H100s: two micro-batches of 4,096 tokens each."""
+    LAYER_PASSES = 2 * 32
+    TOKENS = 2 * 4096 * 4096 * 2        # what 4,096 tokens send, 2 copies of 4,096 values of 2 bytes
+    EXPERT = 3 * 4096 * 14336
+    COMMON = 46_702_792_704 - 32 * 8 * EXPERT - 4096        # buckets of shared models leave the final norm out
+
+    def setUp(self):
+        super().setUp()
+        self.write("m.yaml", """workload: {model: mixtral-8x7b, micro_batch: 1, sequence: 4096, dtype: bf16, framework: te-2025}
+strategy: megatron
+cluster: {topology: superpod-h100, world_size: 16}
+parallelism: {expert: 8}
+batch: {global: 32}
+""")
+
+    def test_exchanges_by_hand(self):
+        """Forward tokens and their probabilities go to experts, and tokens come back; backward the same; before, ranks gather counts of 8 experts."""
+        by = self.operations("physics=none")
+        tokens, probabilities = 4 * self.LAYER_PASSES, 2 * self.LAYER_PASSES
+        self.assertEqual((by["expert", "all_to_all"]["count"], by["expert", "all_to_all"]["bytes"]),
+                         (tokens + probabilities, tokens * self.TOKENS + probabilities * 4096 * 2 * 4))
+        self.assertEqual((by["expert", "all_gather"]["count"], by["expert", "all_gather"]["bytes"]), (self.LAYER_PASSES, self.LAYER_PASSES * 8 * 8 * 4))
+        for operation in ("all_to_all", "all_gather"):
+            self.assertAlmostEqual(by["expert", operation]["exposed_s"], by["expert", operation]["busy_s"], delta=1e-9)
+        # Once more with full recomputation.
+        again = self.operations("physics=none", "workload.recompute=full")
+        self.assertEqual(again["expert", "all_to_all"]["count"], (tokens + probabilities) * 3 // 2)
+        # All tokens to all: 8 times 4,096 of them, and as many sums back.
+        gathered = self.operations("physics=none", "expert={dispatcher: all_gather}")
+        self.assertEqual(gathered["expert", "reduce_scatter"]["bytes"], 2 * self.LAYER_PASSES * 8 * 4096 * 4096 * 2)
+        # Padded to a capacity nobody counts, and a quarter more is sent.
+        padded = self.operations("physics=none", "expert={capacity: 1.25}")
+        self.assertNotIn(("expert", "all_gather"), padded)
+        self.assertEqual(padded["expert", "all_to_all"]["bytes"], 1.25 * by["expert", "all_to_all"]["bytes"])
+
+    def test_gradients_of_experts_are_reduced_by_those_that_have_the_same(self):
+        by = self.operations("physics=none")
+        self.assertEqual(by["expert_data", "reduce_scatter"]["bytes"], 32 * self.EXPERT * 4)
+        self.assertEqual(by["expert_data", "all_gather"]["bytes"], 32 * self.EXPERT * 2)
+        self.assertEqual(by["data", "reduce_scatter"]["bytes"], self.COMMON * 4)
+        # Eight ranks are one group: nobody else has its experts.
+        self.assertNotIn(("expert_data", "reduce_scatter"), self.operations("cluster.world_size=8"))
+        # Without expert parallelism all are reduced together.
+        whole = self.operations("physics=none", "parallelism={expert: 1}", "expert={dispatcher: all_to_all}")
+        self.assertEqual(whole["data", "reduce_scatter"]["bytes"], (self.COMMON + 32 * 8 * self.EXPERT) * 4)
+        for strategy, operation, width in (("ddp", "all_reduce", 4), ("flat", "all_reduce", 4), ("zero1", "all_reduce", 2)):
+            with self.subTest(strategy):
+                self.assertEqual(self.operations("physics=none", f"strategy={strategy}")["expert_data", operation]["bytes"], 32 * self.EXPERT * width)
+
+    def test_memory_by_hand(self):
+        """bf16 weights, float32 gradients, and 12 bytes of the optimizer over those that step together: 16 ranks, of experts 2."""
+        memory = self.result("physics=none")["memory"]
+        common, experts = self.COMMON, 32 * self.EXPERT
+        self.assertAlmostEqual(memory["parameters_bytes"], 2 * (common + experts), delta=1e-6 * memory["parameters_bytes"])
+        self.assertAlmostEqual(memory["optimizer_bytes"], 12 * (common / 16 + experts / 2), delta=1e-6 * memory["optimizer_bytes"])
+
+    def test_terms_add_up(self):
+        terms = ("forward_s", "backward_compute_s", "interference_s", "overhead_s", "bubble_s", "exposed_communication_s", "optimizer_s")
+        for sets in ([], ["parallelism={expert: 4, pipeline: 2}", "pipeline.virtual=2"], ["parallelism={expert: 8, tensor: 2, sequence: true}"],
+                     ["parallelism={expert: 8, context: 2}", "strategy=ddp"], ["expert={imbalance: 1, seed: 5}"], ["parallelism={expert: 1}", "strategy=fsdp"]):
+            with self.subTest(sets):
+                result = self.result(*sets)
+                self.assertAlmostEqual(sum(result.get(term, 0) for term in terms), result["iteration_s"], delta=1e-9 * result["iteration_s"])
+                exposed = sum(one["exposed_s"] for one in result["communication"] if one["axis"] == "expert")
+                self.assertAlmostEqual(sum(one["seconds"] for one in result["losses"] if one["cause"] == "expert"), exposed, delta=1e-12)
+                # 12,879,925,248 active parameters, lookups and norms apart, 6 operations each; attention 12 x 32 x 4,096 a token and position.
+                matrices = 12_879_925_248 - 65 * 4096 - 32000 * 4096
+                flops = 32 * 4096 * (6 * matrices + 12 * 32 * 4096 * 4096)
+                self.assertAlmostEqual(result["model_flops_per_s_per_gpu"], flops / 16 / result["iteration_s"], delta=1e-9 * result["model_flops_per_s_per_gpu"])
+
+    def test_drawn_loads(self):
+        drawn = self.result("physics=none", "expert={imbalance: 2, seed: 5}")
+        self.assertEqual(drawn, self.result("physics=none", "expert={imbalance: 2, seed: 5}"))
+        balanced = self.result("physics=none")
+        self.assertEqual(balanced["parallelism"]["expert_load"], 1)
+        load = drawn["parallelism"]["expert_load"]
+        self.assertGreater(load, 1.5)
+        self.assertLess(load, 4)
+        self.assertGreater(drawn["iteration_s"], balanced["iteration_s"])
+        # What the slowest rank receives.
+        busy = [next(one["bytes"] for one in result["communication"] if one["operation"] == "all_to_all") for result in (drawn, balanced)]
+        self.assertAlmostEqual(busy[0] / busy[1], load, delta=1e-6)
+        stderr = self.ok("simulate", "m.yaml", "--set", "expert={imbalance: 2, seed: 5}").stderr
+        self.assertIn(f"tokens of experts are drawn (imbalance 2, seed 5): of the 8 ranks that share them the one with most has {load:.2f} times the mean", stderr)
+        self.assertNotEqual(self.result("physics=none", "expert={imbalance: 2, seed: 6}")["parallelism"]["expert_load"], load)
+        nearly = self.result("physics=none", "expert={imbalance: 1e9}")
+        self.assertAlmostEqual(nearly["parallelism"]["expert_load"], 1, delta=0.02)
+        self.assertIn("are dropped", self.ok("simulate", "m.yaml", "--set", "expert={imbalance: 2, capacity: 1.25}").stderr)
+
+    def test_shared_experts_hide_exchanges(self):
+        sets = ("physics=none", "workload.model={kind: transformer, hidden: 4096, layers: 8, heads: 32, ffn: 14336, gated: true, vocab: 32000, experts: 8, top_k: 2, shared_experts: 1}")
+        waited = self.operations(*sets)["expert", "all_to_all"]
+        hidden = self.operations(*sets, "expert={shared_overlap: true}")["expert", "all_to_all"]
+        self.assertEqual(hidden["bytes"], waited["bytes"])
+        self.assertLess(hidden["exposed_s"], 0.5 * waited["exposed_s"])
+
+    def test_groups_on_other_nodes_are_slower(self):
+        near, far = (self.operations("physics=none", *more)["expert", "all_to_all"]["busy_s"] for more in ([], ["cluster.placement=round_robin"]))
+        self.assertGreater(far, 2 * near)
+
+    def test_every_result_says_how_far_off_such_models_are(self):
+        for sets in ([], ["parallelism={tensor: 1}", "strategy=fsdp"]):
+            self.assertIn("is a mixture of experts, with 1.288e+10 of 4.67e+10 parameters active: published steps of such models take 0.9 to 2.5 times as long as predicted",
+                          self.ok("simulate", "m.yaml", *cli.set_arguments(sets)).stderr)
+
+    def test_a_sweep(self):
+        points = json.loads(self.ok("sweep", "m.yaml", "--set", "sweep={parallelism.expert: [1, 2, 4, 8]}", "--json", "-").stdout)["points"]
+        self.assertEqual([point.get("parallelism", {}).get("expert", 1) for point in points], [1, 2, 4, 8])
+        peaks = [point["memory"]["peak_bytes"] for point in points]
+        self.assertEqual(peaks[1:], sorted(peaks[1:], reverse=True))
+
+    def test_what_a_plan_looks_for(self):
+        arguments = ("--topology", "superpod-h100", "--gpus", "16", "--global-batch", "32", "--sequence", "4096", "--framework", "te-2025", "--top", "1000")
+        def degrees(model):
+            points = json.loads(self.ok("plan", model, *arguments, "--json", "-").stdout)["points"]
+            return {point["set"].get("parallelism.expert", "1") for point in points}
+        self.assertLess({"8"}, degrees("mixtral-8x7b"))
+        self.assertEqual(degrees("llama-3-8b"), {"1"})
+
+    def test_what_is_refused(self):
+        for sets, says in [
+                (["parallelism={expert: 3}"], "8 experts are not split over 3 ranks"),
+                (["batch.global=24", "cluster.world_size=12"], "groups of 8 ranks that share experts do not divide the 12 ranks of the job"),
+                (["parallelism={expert: 8, pipeline: 4}"], "do not divide the 4 ranks of a stage"),
+                (["parallelism={expert: 8, tensor: 2}"], "the same tokens to experts, and Megatron refuses to"),
+                (["strategy=fsdp"], "strategy fsdp of experts that ranks share is not simulated"),
+                (["strategy=zero3"], "use ddp, flat, zero1 or megatron"),
+                (["expert={dispatcher: tree}"], "'tree'"),
+                (["expert={seed: 3}"], "nothing is drawn"),
+                (["expert={imbalance: 0}"], "0"),
+                (["expert={shared_overlap: true}"], "mixtral-8x7b has no shared experts"),
+                (["expert={dispatcher: all_gather, capacity: 1}"], "expert.capacity needs tokens that go to their experts only"),
+                (["workload.model=llama-3-8b"], "llama-3-8b has no experts"),
+                (["workload.model=llama-3-8b", "parallelism={tensor: 2}", "expert={capacity: 1}"], "llama-3-8b has no experts")]:
+            with self.subTest(says):
+                stderr = self.fails(2, "simulate", "m.yaml", *cli.set_arguments(sets)).stderr
+                self.assertIn(says, stderr)
+                self.assertIn("hint: ", stderr)
+        self.write("alone.yaml", (self.folder / "m.yaml").read_text().replace("parallelism: {expert: 8}", "expert: {capacity: 1}"))
+        self.assertIn("nothing says over how many GPUs", self.fails(2, "simulate", "alone.yaml").stderr)
 
 
 class PlanTest(ParallelTest):

@@ -10,7 +10,7 @@ BARS = {"vTrain, A100: all": 7.1, "vTrain: data parallel only": 3.9, "vTrain: pi
         "vTrain: tensor and pipeline": 8.4, "bigscience, A100: all": 6.3, "bigscience: the other half of these jobs": 6.9,
         "bigscience: 14400 wide, none fitted": 6.4, "Megatron-Bridge, Llama 3 70B, H100: all fitted one number": 4.8, "MLPerf GPT-3, H100: none fitted": 2.5,
         "torchtitan, FSDP x tensor: collectives waited for, none fitted": 9.1, "torchtitan, FSDP x tensor: async TP, none fitted": 13.6,
-        "torchtitan, FSDP and context: none fitted": 27.0}
+        "torchtitan, FSDP and context: none fitted": 27.0, "Megatron-Bridge, mixtures of experts: none fitted": 32.4}
 REGRETS = {"vTrain, A100": 3.2, "bigscience, A100": 4.3}
 ROWS = {"vtrain": (12, 605), "bigscience": (23, 47), "bigscience-14400": (0, 14), "korthikanti": (1, 8), "bridge": (6, 6), "mlperf": (0, 2)}
 
@@ -64,6 +64,16 @@ class TorchTitan(Judged):
         lines = (self.root / "measurements/training/torchtitan.csv").read_text().splitlines()
         rows = [line.split(",") for line in lines if not line.startswith("#")][1:]
         self.assertEqual([(row[0], row[2]) for row in rows], 10 * [("titan-2d", "false")] + 3 * [("titan-cp", "false")])
+
+
+class Experts(Judged):
+    def test_the_document_is_up_to_date(self):
+        self.check("bridge-moe")
+
+    def test_none_fitted(self):
+        lines = (self.root / "measurements/training/experts.csv").read_text().splitlines()
+        rows = [line.split(",") for line in lines if not line.startswith("#")][1:]
+        self.assertEqual([(row[0], row[2]) for row in rows], 8 * [("bridge-moe", "false")])
 
 
 class Protocol(Judged):

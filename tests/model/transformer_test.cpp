@@ -24,10 +24,10 @@ void PrintTo(const Published& one, std::ostream* out) {
 
 class PublishedCounts : public ::testing::TestWithParam<Published> {};
 
-// GPT-2: the weights published. Llama 2 and 3: the safetensors' metadata of the published weights. MPT:
-// column NumParams of llm-foundry's benchmark tables (sim/model/transformer_presets.cpp), for that sequence.
-// BERT: bert-base-uncased and bert-large-uncased as BertModel. GPT-3: 12 h^2 + 13 h a block by hand, "175.0B"
-// in its table.
+// GPT-2: the weights published. Llama 2 and 3, Mixtral: the safetensors' metadata of the published weights.
+// MPT: column NumParams of llm-foundry's benchmark tables (sim/model/transformer_presets.cpp), for that
+// sequence. BERT: bert-base-uncased and bert-large-uncased as BertModel. GPT-3: 12 h^2 + 13 h a block by
+// hand, "175.0B" in its table.
 INSTANTIATE_TEST_SUITE_P(
     Models, PublishedCounts,
     ::testing::Values(Published{"gpt2", 1024, 124439808}, Published{"gpt2-medium", 1024, 354823168},
@@ -36,7 +36,8 @@ INSTANTIATE_TEST_SUITE_P(
                       Published{"llama-2-13b", 4096, 13015864320},
                       Published{"llama-2-70b", 4096, 68976648192}, Published{"llama-3-8b", 8192, 8030261248},
                       Published{"llama-3-70b", 8192, 70553706496},
-                      Published{"llama-3-405b", 8192, 405853388800}, Published{"mpt-125m", 2048, 125311488},
+                      Published{"llama-3-405b", 8192, 405853388800},
+                      Published{"mixtral-8x7b", 4096, 46702792704}, Published{"mpt-125m", 2048, 125311488},
                       Published{"mpt-350m", 2048, 355985408}, Published{"mpt-760m", 2048, 760470528},
                       Published{"mpt-1b", 2048, 1315950592}, Published{"mpt-3b", 2048, 2651837440},
                       Published{"mpt-7b", 2048, 6658859008}, Published{"mpt-7b", 65536, 6918905856},

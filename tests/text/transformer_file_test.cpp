@@ -1,6 +1,7 @@
 // Transformers by their sizes, and config.json as published.
 #include "sim/text/transformer_file.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/config/text.hpp"
@@ -79,7 +80,8 @@ TEST(TransformerFile, AMisspeltKey) {
             "  1 | {kind: transformer, hidden: 64, layers: 2, heads: 4, vocab: 100, kv_head: 2}\n"
             "    |                                                                  ^~~~~~~\n"
             "hint: 'model' knows kind, name, hidden, layers, heads, kv_heads, head_dim, ffn, gated, vocab, "
-            "tied, positions, bias, causal, extra_parameters");
+            "tied, positions, bias, causal, extra_parameters, experts, top_k, expert_ffn, shared_experts, "
+            "dense_layers");
 }
 
 TEST(TransformerFile, WithoutItsSize) {
@@ -253,8 +255,9 @@ TEST(HuggingFaceConfig, AnotherModelTypeIsSaidToBe) {
   EXPECT_EQ(note->code, "model-type-unknown");
   EXPECT_EQ(
       note->text,
-      "model_type 'phi3' is none whose parameters were checked (gpt2, llama, mpt, qwen2, gemma): it is read "
-      "as 32 blocks of width 3072, 32 heads of 96 (32 of keys), a feed-forward layer of 8192 with a gate, a "
+      "model_type 'phi3' is none whose parameters were checked (gpt2, llama, mpt, qwen2, gemma, "
+      "mixtral, qwen2_moe, qwen3_moe, deepseek): it is read as 32 blocks of width 3072, 32 heads of 96 (32 "
+      "of keys), a feed-forward layer of 8192 with a gate, a "
       "vocabulary of 32064 and a head of its own, no learned positions, no biases, causal attention. That is "
       "3.821e+09 parameters: compare with the published count, and give the sizes as kind: transformer where "
       "it differs");
@@ -262,17 +265,86 @@ TEST(HuggingFaceConfig, AnotherModelTypeIsSaidToBe) {
   EXPECT_FALSE(note_of(", \"model_type\": \"llama\""));
 }
 
-TEST(HuggingFaceConfig, AMixtureOfExpertsIsRefused) {
-  EXPECT_EQ(config_error_of("{hidden_size: 4096, num_hidden_layers: 32, num_local_experts: 8}"),
-            "a.yaml:1:63: error: a mixture of experts is no dense transformer\n"
-            "  1 | {hidden_size: 4096, num_hidden_layers: 32, num_local_experts: 8}\n"
-            "    |                                                               ^\n"
-            "hint: only dense ones are modelled");
-  EXPECT_EQ(config_error_of("{hidden_size: 4096, n_routed_experts: 64}"),
-            "a.yaml:1:39: error: a mixture of experts is no dense transformer\n"
-            "  1 | {hidden_size: 4096, n_routed_experts: 64}\n"
-            "    |                                       ^~\n"
-            "hint: only dense ones are modelled");
+// 46,702,792,704 parameters by Mixtral's safetensors.
+TEST(HuggingFaceConfig, Mixtral) {
+  auto model = read_config(R"({
+  "hidden_act": "silu", "hidden_size": 4096, "intermediate_size": 14336, "model_type": "mixtral",
+  "num_attention_heads": 32, "num_experts_per_tok": 2, "num_hidden_layers": 32, "num_key_value_heads": 8,
+  "num_local_experts": 8, "tie_word_embeddings": false, "vocab_size": 32000
+})");
+  model.name = "mixtral-8x7b";
+  EXPECT_EQ(model, transformer_named("mixtral-8x7b"));
+}
+
+// 14,315,784,192 parameters by Qwen1.5-MoE-A2.7B's safetensors: a shared expert of 4 widths, with a gate.
+TEST(HuggingFaceConfig, Qwen2sExperts) {
+  auto model = read_config(R"({
+  "decoder_sparse_step": 1, "hidden_act": "silu", "hidden_size": 2048, "intermediate_size": 5632,
+  "model_type": "qwen2_moe", "moe_intermediate_size": 1408, "num_attention_heads": 16, "num_experts": 60,
+  "num_experts_per_tok": 4, "num_hidden_layers": 24, "num_key_value_heads": 16,
+  "shared_expert_intermediate_size": 5632, "tie_word_embeddings": false, "vocab_size": 151936
+})");
+  EXPECT_EQ(model.experts, (Experts{.count = 60, .top_k = 4, .ffn = 1408, .shared = 4}));
+  EXPECT_EQ(model.parameters(4096), 14'315'784'192);
+}
+
+// 30,532,122,624 parameters by Qwen3-30B-A3B's safetensors; "A3B": 3.35e9 are active.
+TEST(HuggingFaceConfig, Qwen3sExperts) {
+  auto model = read_config(R"({
+  "attention_bias": false, "decoder_sparse_step": 1, "head_dim": 128, "hidden_act": "silu", "hidden_size": 2048,
+  "intermediate_size": 6144, "mlp_only_layers": [], "model_type": "qwen3_moe", "moe_intermediate_size": 768,
+  "num_attention_heads": 32, "num_experts": 128, "num_experts_per_tok": 8, "num_hidden_layers": 48,
+  "num_key_value_heads": 4, "tie_word_embeddings": false, "vocab_size": 151936
+})");
+  EXPECT_EQ(model.parameters(4096), 30'532'122'624);
+  // 128 - 8 idle experts of 3 matrices in each block.
+  EXPECT_EQ(model.active_parameters(4096), 30'532'122'624 - 48LL * 120 * 3 * 2048 * 768);
+}
+
+// 16,375,728,128 parameters by deepseek-moe-16b-base's safetensors: the first block has no experts.
+TEST(HuggingFaceConfig, DeepSeeksExperts) {
+  auto model = read_config(R"({
+  "attention_bias": false, "first_k_dense_replace": 1, "hidden_act": "silu", "hidden_size": 2048,
+  "intermediate_size": 10944, "model_type": "deepseek", "moe_intermediate_size": 1408, "moe_layer_freq": 1,
+  "n_routed_experts": 64, "n_shared_experts": 2, "num_attention_heads": 16, "num_experts_per_tok": 6,
+  "num_hidden_layers": 28, "num_key_value_heads": 16, "tie_word_embeddings": false, "vocab_size": 102400
+})");
+  EXPECT_EQ(model.experts, (Experts{.count = 64, .top_k = 6, .ffn = 1408, .shared = 2, .dense_layers = 1}));
+  EXPECT_EQ(model.parameters(4096), 16'375'728'128);
+}
+
+TEST(HuggingFaceConfig, ExpertsThatAreNotReadAreRefused) {
+  const std::string sizes =
+      "{hidden_size: 64, num_hidden_layers: 4, num_attention_heads: 4, vocab_size: 100, num_experts: 8, "
+      "num_experts_per_tok: 2, ";
+  EXPECT_THAT(config_error_of(sizes + "kv_lora_rank: 512}"), ::testing::HasSubstr("latent attention (MLA)"));
+  EXPECT_THAT(config_error_of(sizes + "decoder_sparse_step: 2}"),
+              ::testing::HasSubstr("blocks with and without experts that alternate"));
+  EXPECT_THAT(config_error_of(sizes + "mlp_only_layers: [3]}"),
+              ::testing::HasSubstr("single blocks without experts"));
+  EXPECT_THAT(config_error_of(sizes + "moe_intermediate_size: 48, shared_expert_intermediate_size: 64}"),
+              ::testing::HasSubstr("a shared expert of 64 columns is not as wide as whole ones of 48"));
+  EXPECT_THAT(config_error_of("{d_model: 64, ffn_config: {moe_num_experts: 4}}"),
+              ::testing::HasSubstr("a mixture of experts that is not read"));
+}
+
+TEST(TransformerFile, Experts) {
+  auto model = read(
+      "{kind: transformer, hidden: 64, layers: 4, heads: 4, vocab: 100, gated: true, experts: 8, top_k: 2, "
+      "expert_ffn: 96, shared_experts: 1, dense_layers: 1}");
+  EXPECT_EQ(model.experts, (Experts{.count = 8, .top_k = 2, .ffn = 96, .shared = 1, .dense_layers = 1}));
+  EXPECT_EQ(read(write_transformer(model)), model);
+  // As wide as the model's feed-forward layer.
+  EXPECT_EQ(read("{kind: transformer, hidden: 64, layers: 4, heads: 4, vocab: 100, experts: 8, top_k: 2}")
+                .experts.ffn,
+            256);
+  const std::string sizes = "{kind: transformer, hidden: 64, layers: 4, heads: 4, vocab: 100, ";
+  EXPECT_THAT(error_of(sizes + "experts: 8, top_k: 9}"),
+              ::testing::HasSubstr("a token goes to 9 experts, and there are 8"));
+  EXPECT_THAT(error_of(sizes + "experts: 8, top_k: 2, dense_layers: 4}"),
+              ::testing::HasSubstr("the first 4 of 4 layers have no experts"));
+  EXPECT_THAT(error_of(sizes + "top_k: 2}"), ::testing::HasSubstr("'top_k' of a model without experts"));
+  EXPECT_THAT(error_of(sizes + "experts: 8}"), ::testing::HasSubstr("lacks the key 'top_k'"));
 }
 
 TEST(HuggingFaceConfig, AnEncoderWithADecoderIsRefused) {

@@ -1,0 +1,107 @@
+// The key `expert`, `parallelism.expert`, and how many tokens experts get.
+#include <fmt/core.h>
+
+#include "sim/base/limits.hpp"
+#include "sim/config/reader.hpp"
+#include "sim/text/parallel_section.hpp"
+#include "sim/variability/expert_load.hpp"
+
+namespace ddpsim {
+namespace {
+
+using config::MapReader;
+using config::Value;
+
+void check_degree(const ParallelSection& section, const Parallelism& degrees, const Transformer& model) {
+  int ranks = degrees.expert.ranks;
+  const auto& place = section.place();
+  if (!model.has_experts())
+    throw InputError(section.expert_value ? section.expert_value->span : place,
+                     fmt::format("{} has no experts", model.name),
+                     "use a mixture of experts: mixtral-8x7b, or kind: transformer with experts and top_k");
+  if (ranks == 1) return;
+  if (model.experts.count % ranks != 0)
+    throw InputError(place, fmt::format("{} experts are not split over {} ranks", model.experts.count, ranks),
+                     "use a degree that divides them");
+  if (degrees.of_a_stage() % ranks != 0)
+    throw InputError(place,
+                     fmt::format("groups of {} ranks that share experts do not divide the {} ranks {}", ranks,
+                                 degrees.of_a_stage(), degrees.pipeline > 1 ? "of a stage" : "of the job"),
+                     "use a degree that divides data x context x tensor");
+  if (degrees.tensor > 1 && !degrees.sequence)
+    throw InputError(place,
+                     "ranks of a tensor-parallel group would send the same tokens to experts, and Megatron "
+                     "refuses to",
+                     "add parallelism: {sequence: true}");
+}
+
+}  // namespace
+
+ExpertSection read_expert_section(const Value* expert, const Value* degree) {
+  ExpertSection section;
+  auto& shape = section.shape;
+  if (degree) shape.ranks = static_cast<int>(config::as_integer(1, kLargestWorldSize)(*degree));
+  if (!expert) return section;
+  MapReader reader(*expert, "expert");
+  const auto* capacity = reader.find("capacity");
+  if (capacity) shape.capacity = config::as_number(0.01, 100)(*capacity);
+  shape.dispatcher = reader.optional("dispatcher", config::as_word(config::words_of(kDispatcherNames)))
+                         .value_or(Dispatcher::all_to_all);
+  section.imbalance = reader.optional("imbalance", config::as_number(kLeastConcentration, 1e9));
+  const auto* seed = reader.find("seed");
+  if (seed) section.seed = static_cast<std::uint64_t>(config::as_integer(0, kMostElements)(*seed));
+  const auto* overlap = reader.find("shared_overlap");
+  shape.overlaps_shared = overlap && config::as_bool(*overlap);
+  reader.finish();
+  if (seed && !section.imbalance)
+    throw InputError(seed->span, "nothing is drawn: experts get as many tokens each",
+                     "remove it, or add imbalance, a Dirichlet distribution's concentration");
+  // transformer_config.py of Megatron-Core 0.16.1.
+  bool is_direct = shape.dispatcher == Dispatcher::all_to_all;
+  for (auto [is_so, value, key] : {std::tuple(capacity != nullptr, capacity, "capacity"),
+                                   std::tuple(shape.overlaps_shared, overlap, "shared_overlap")})
+    if (is_so && !is_direct)
+      throw InputError(value->span, fmt::format("expert.{} needs tokens that go to their experts only", key),
+                       "use dispatcher: all_to_all");
+  return section;
+}
+
+Parallelism with_experts(const ParallelSection& section, const Parallelism& degrees, const ModelStep& step,
+                         int micro_batches, std::vector<Note>& notes) {
+  auto result = degrees;
+  auto& shape = result.expert;
+  shape = section.expert.shape;
+  if (shape.ranks > 1 || section.expert_value) check_degree(section, result, step.model);
+  const auto& experts = step.model.experts;
+  if (shape.overlaps_shared && experts.shared == 0)
+    throw InputError(section.expert_value->find("shared_overlap")->value.span,
+                     fmt::format("{} has no shared experts", step.model.name), "remove it");
+  if (!section.expert.imbalance) return result;
+  auto whole = step.step.shape;
+  whole.tensor = degrees.tensor;
+  whole.context = degrees.context;
+  whole.expert = shape;
+  auto load = draw_expert_load({.experts = static_cast<int>(experts.count),
+                                .top_k = static_cast<int>(experts.top_k),
+                                .ranks = shape.ranks,
+                                .tokens = whole.routed() * shape.ranks,
+                                .layers = static_cast<int>(step.model.with_experts(0, step.model.layers)),
+                                .micro_batches = micro_batches,
+                                .concentration = *section.expert.imbalance,
+                                .capacity = shape.capacity,
+                                .seed = section.expert.seed});
+  if (shape.capacity == 0) shape.load = load.of_slowest;
+  auto drawn = fmt::format("tokens of experts are drawn (imbalance {}, seed {})", *section.expert.imbalance,
+                           section.expert.seed);
+  notes.push_back(
+      {"expert-load",
+       shape.capacity > 0
+           ? fmt::format("{}: {:.1f} % of them find their expert full and are dropped", drawn,
+                         100 * load.dropped)
+           : fmt::format("{}: of the {} ranks that share them the one with most has {:.2f} times the mean, "
+                         "averaged over layers and micro-batches, and {:.2f} times at most",
+                         drawn, shape.ranks, load.of_slowest, load.most)});
+  return result;
+}
+
+}  // namespace ddpsim
