@@ -56,8 +56,8 @@ std::optional<double> bandwidth_unit(std::string_view unit) {
 }
 
 std::optional<double> time_unit(std::string_view unit) {
-  constexpr std::array<Unit, 5> units{
-      {{"s", 1.0}, {"ms", 1e-3}, {"us", 1e-6}, {"\xC2\xB5s", 1e-6}, {"ns", 1e-9}}};
+  constexpr std::array<Unit, 7> units{
+      {{"s", 1.0}, {"ms", 1e-3}, {"us", 1e-6}, {"\xC2\xB5s", 1e-6}, {"ns", 1e-9}, {"min", 60}, {"h", 3600}}};
   for (const auto& known : units)
     if (unit == known.name) return known.factor;
   return std::nullopt;

@@ -18,6 +18,7 @@
 #include "sim/replay/fidelity.hpp"
 #include "sim/trace/layer_trace.hpp"
 #include "sim/variability/expected_slowest.hpp"
+#include "sim/variability/goodput.hpp"
 #include "sim/variability/sampled_ranks.hpp"
 
 namespace ddpsim {
@@ -71,6 +72,7 @@ struct Scenario {
   int collective_workers = 1;  // collectives of a group that can be in flight at once
   Host host;
   std::optional<double> price;     // of a GPU and hour
+  std::optional<Failures> failures;
   std::optional<std::string> gpu;  // the cluster's, where it is known: whose physics these are
   Physics physics;
   std::shared_ptr<const SampledRanks> sampled;  // null: every iteration is the same; by group label

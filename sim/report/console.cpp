@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <ostream>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -21,6 +22,14 @@ void print_term(std::ostream& out, std::string_view name, Seconds term, Seconds 
 
 void print_fact(std::ostream& out, std::string_view name, std::string_view fact) {
   out << fmt::format("{:<25}{}\n", name, fact);
+}
+
+// Of what happens now and then.
+std::string every(Seconds time) {
+  double s = time.value();
+  for (auto [unit, seconds] : {std::pair("d", 86400.0), std::pair("h", 3600.0), std::pair("min", 60.0)})
+    if (s >= 2 * seconds) return fmt::format("{:.3g} {}", s / seconds, unit);
+  return format_seconds(time);
 }
 
 void print_spread(std::ostream& out, const IterationSpread& spread) {
@@ -95,6 +104,12 @@ void print_compute(std::ostream& out, const IterationMetrics& m) {
                     gigabytes(parts.optimizer), gigabytes(parts.activations), gigabytes(parts.buckets),
                     gigabytes(parts.other), others));
   }
+  if (const auto& goodput = m.goodput)
+    print_fact(out, "goodput",
+               fmt::format(
+                   "{:.1f} % of the time, with a failure every {} and a checkpoint every {}{}",
+                   100 * goodput->share, every(goodput->mtbf), every(goodput->interval),
+                   m.tokens_per_s ? fmt::format(": {:.4g} tokens/s", goodput->share * *m.tokens_per_s) : ""));
   if (m.price)
     print_fact(
         out, "cost",

@@ -143,6 +143,12 @@ void add_metrics(const IterationMetrics& m, Json& point) {
     point["cost_per_step"] = m.cost_per_step();
     if (m.tokens_per_s) point["cost_per_million_tokens"] = m.cost_per_million_tokens();
   }
+  if (m.goodput) {
+    auto& goodput = point["goodput"] = {{"share", m.goodput->share},
+                                        {"mtbf_s", m.goodput->mtbf.value()},
+                                        {"checkpoint_interval_s", m.goodput->interval.value()}};
+    if (m.tokens_per_s) goodput["tokens_per_s"] = m.goodput->share * *m.tokens_per_s;
+  }
   point["scaling_efficiency"] = number_or_null(m.scaling_efficiency);
   point["reported_rank"] = m.reported_rank;
   point["group_size"] = m.group_size;

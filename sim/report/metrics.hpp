@@ -14,6 +14,7 @@
 #include "sim/report/iteration_spread.hpp"
 #include "sim/timeline/timeline.hpp"
 #include "sim/trace/layer_trace.hpp"
+#include "sim/variability/goodput.hpp"
 
 namespace ddpsim {
 
@@ -141,7 +142,8 @@ struct IterationMetrics {
       std::nullopt;  // of the reported group; where the trace has a sequence length
   std::optional<ComputeRates> compute = std::nullopt;
   std::optional<MemoryMetrics> memory = std::nullopt;
-  std::optional<double> price = std::nullopt;  // of a GPU and hour
+  std::optional<double> price = std::nullopt;     // of a GPU and hour
+  std::optional<Goodput> goodput = std::nullopt;  // where GPUs fail: of all those of gpus()
   // Those whose samples are counted, with the GPUs that share their models.
   [[nodiscard]] int gpus() const { return group_size * (shared_model ? shared_model->of_a_model() : 1); }
   [[nodiscard]] double cost_per_step() const { return *price * world_size * iteration.value() / 3600; }

@@ -144,6 +144,7 @@ IterationMetrics metrics_of(const Scenario& scenario, const Prediction& predicti
   metrics.network = scenario.network_name();
   metrics.simulated_flows = prediction.simulated_flows;
   metrics.price = scenario.price;
+  if (scenario.failures) metrics.goodput = goodput_of(*scenario.failures, metrics.gpus());
   if (const auto& step = scenario.model_step) {
     double rate = scenario.plan.accumulation_steps / metrics.iteration.value();
     if (scenario.parallel) rate /= scenario.parallel->options.degrees.of_a_model();

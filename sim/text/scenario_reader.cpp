@@ -221,7 +221,7 @@ Scenario ScenarioReader::read_step(const Value& root) {
   Scenario scenario;
   MapReader reader(root, "scenario");
   for (const char* key : {"workload", "cluster", "collective", "strategy", "ddp", "engine", "physics",
-                          "spread", "variability", "validation", "host"})
+                          "spread", "variability", "validation", "host", "failures"})
     reader.find(key);
   for (const char* key : kStrategySections) reader.find(key);
   for (const char* key : kParallelSections) reader.find(key);
@@ -277,6 +277,7 @@ Scenario ScenarioReader::read(const Value& root) {
   const Value* spread = reader.find("spread");
   const Value* variability = reader.find("variability");
   const Value* validation = reader.find("validation");
+  const Value* failures = reader.find("failures");
   reader.finish();
 
   Scenario scenario;
@@ -322,6 +323,7 @@ Scenario ScenarioReader::read(const Value& root) {
         {"background-offset",
          "background traffic counts from when the backward pass would start if no gather were "
          "waited for: under a sharded strategy that is earlier than it starts"});
+  if (failures) scenario.failures = read_failures_section(*failures);
   if (gpu) {
     scenario.gpu = gpu->name;
     if (const auto* topology = cluster.find("topology"))

@@ -49,6 +49,9 @@ struct HostSection {
 };
 HostSection read_host_section(const config::Value* host);
 
+// `failures`: of a job that takes checkpoints.
+Failures read_failures_section(const config::Value& failures);
+
 // What models are computed in, or a trace's gradients have.
 DType computed_in(const Scenario& scenario);
 

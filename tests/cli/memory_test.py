@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """`ddpsim memory`, `calibrate --step` and what `simulate` says of a model: memory, MFU, tokens, cost."""
 import json
+import math
 import re
 
 import ddpsim_cli as cli
@@ -101,6 +102,18 @@ class RatesTest(ModelTest):
         self.assertAlmostEqual(result["tokens_per_s"], 64 * 4096 / result["iteration_s"])
         self.assertAlmostEqual(result["tokens_per_s_per_gpu"], 4096 / result["iteration_s"])
         self.assertAlmostEqual(result["cost_per_step"], 64 * 2.5 * result["iteration_s"] / 3600)
+
+    def test_what_failures_leave(self):
+        """64 GPUs of 1,000 hours fail every 15.625 h: by equation 20 of Daly, with checkpoints of a minute after an hour of steps."""
+        self.assertNotIn("goodput", self.simulated())
+        goodput = self.simulated("--set", "failures={mtbf: 1000h, checkpoint: 1min, restart: 10min, interval: 1h}")["goodput"]
+        mtbf = 1000 * 3600 / 64
+        share = 3600 / mtbf / (math.exp(600 / mtbf) * (math.exp(3660 / mtbf) - 1))
+        self.assertEqual((goodput["mtbf_s"], goodput["checkpoint_interval_s"]), (mtbf, 3600))
+        self.assertAlmostEqual(goodput["share"], share, places=12)
+        self.assertAlmostEqual(goodput["tokens_per_s"], share * self.simulated()["tokens_per_s"])
+        done = self.ok("simulate", "m.yaml", "--set", "failures={mtbf: 1000h, checkpoint: 1min, restart: 10min}")
+        self.assertRegex(done.stdout, r"goodput +9\d\.\d % of the time, with a failure every 15.6 h and a checkpoint every 43\.\d min: ")
 
     def test_recomputation_counts_as_hardware_only(self):
         result = self.simulated("--set", "workload.recompute=full")
