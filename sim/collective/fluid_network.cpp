@@ -39,12 +39,16 @@ int FluidNetwork::transfer(std::span<const int> route, Bytes bytes, std::functio
 }
 
 void FluidNetwork::cancel(int flow) {
+  if (std::erase_if(arrived_, [flow](const Arrived& one) { return one.number == flow; }) == 1) return;
   DDPSIM_CHECK(std::erase_if(flows_, [flow](const Flow& f) { return f.number == flow; }) == 1,
                "the flow has not ended");
   shared_ = false;
 }
 
 Bytes FluidNetwork::remaining(int flow) const {
+  if (std::any_of(arrived_.begin(), arrived_.end(),
+                  [flow](const Arrived& one) { return one.number == flow; }))
+    return {};
   auto it = std::lower_bound(flows_.begin(), flows_.end(), flow,
                              [](const Flow& f, int number) { return f.number < number; });
   DDPSIM_CHECK(it != flows_.end() && it->number == flow, "the flow has not ended");
@@ -105,19 +109,22 @@ Seconds FluidNetwork::next_arrival() const {
 }
 
 void FluidNetwork::advance(Seconds duration) {
-  std::vector<std::function<void()>> arrived;
   std::erase_if(flows_, [&](Flow& flow) {
     Bytes left = flow.left - flow.rate * duration;
     if (left > kSimultaneous * flow.bytes) {
       flow.left = left;
       return false;
     }
-    arrived.push_back(std::move(flow.done));
+    arrived_.push_back({flow.number, std::move(flow.done)});
     return true;
   });
-  if (!arrived.empty()) shared_ = false;
+  if (!arrived_.empty()) shared_ = false;
   now_ += duration;
-  for (auto& done : arrived) done();
+  while (!arrived_.empty()) {
+    auto done = std::move(arrived_.front().done);
+    arrived_.pop_front();
+    done();
+  }
 }
 
 void FluidNetwork::run(Seconds end) {

@@ -2,6 +2,7 @@
 // A network of its own for one collective that nobody disturbs: max-min fair sharing by progressive filling
 // (Bertsekas and Gallager, "Data Networks", 1992, section 6.5.2) and timers. It can stop anywhere and say how
 // far every flow is, which is how a collective that was alone until now is handed over to SimGrid.
+#include <deque>
 #include <limits>
 #include <map>
 #include <vector>
@@ -19,14 +20,14 @@ class FluidNetwork : public FlowNetwork {
   void after(Seconds delay, std::function<void()> action) override;
   int transfer(std::span<const int> route, Bytes bytes, std::function<void()> done) override;
 
-  // Ends a flow that has not ended; its `done` is not called.
+  // Ends a flow that has not ended, or has at this moment; its `done` is not called.
   void cancel(int flow);
 
   // Until nothing is left to happen, or until `end` (what happens exactly then has happened).
   void run(Seconds end = Seconds(std::numeric_limits<double>::infinity()));
   // From within an action: run() returns once everything that happens at this moment has happened.
   void stop() { stopped_ = true; }
-  // Of a flow that has not ended.
+  // Of a flow that has not ended; of one that has at this moment, and whose `done` is still to come, nothing.
   [[nodiscard]] Bytes remaining(int flow) const;
 
  private:
@@ -41,6 +42,10 @@ class FluidNetwork : public FlowNetwork {
     BytesPerSecond rate;
     std::function<void()> done;
   };
+  struct Arrived {
+    int number;
+    std::function<void()> done;
+  };
   struct Load {
     double free = 0;   // capacity not given away yet
     double users = 0;  // flows that have no rate yet, as often as they use the link
@@ -53,7 +58,8 @@ class FluidNetwork : public FlowNetwork {
 
   std::span<const BytesPerSecond> capacities_;
   Seconds now_;
-  std::vector<Flow> flows_;  // in the order they started
+  std::vector<Flow> flows_;      // in the order they started
+  std::deque<Arrived> arrived_;  // whose `done` comes next
   std::multimap<Seconds, std::function<void()>> timers_;
   int next_number_ = 0;
   bool stopped_ = false;

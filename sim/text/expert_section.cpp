@@ -76,7 +76,8 @@ Parallelism with_experts(const ParallelSection& section, const Parallelism& degr
   if (shape.overlaps_shared && experts.shared == 0)
     throw InputError(section.expert_value->find("shared_overlap")->value.span,
                      fmt::format("{} has no shared experts", step.model.name), "remove it");
-  if (!section.expert.imbalance) return result;
+  // Of one rank's experts none waits for another's.
+  if (!section.expert.imbalance || (shape.ranks == 1 && shape.capacity == 0)) return result;
   auto whole = step.step.shape;
   whole.tensor = degrees.tensor;
   whole.context = degrees.context;

@@ -113,7 +113,7 @@ class RatesTest(ModelTest):
         self.assertAlmostEqual(goodput["share"], share, places=12)
         self.assertAlmostEqual(goodput["tokens_per_s"], share * self.simulated()["tokens_per_s"])
         done = self.ok("simulate", "m.yaml", "--set", "failures={mtbf: 1000h, checkpoint: 1min, restart: 10min}")
-        self.assertRegex(done.stdout, r"goodput +9\d\.\d % of the time, with a failure every 15.6 h and a checkpoint every 43\.\d min: ")
+        self.assertRegex(done.stdout, r"goodput +9\d\.\d % of the time, with a failure every 15.6 h and a checkpoint every 42\.\d min: ")
 
     def test_recomputation_counts_as_hardware_only(self):
         result = self.simulated("--set", "workload.recompute=full")

@@ -138,6 +138,24 @@ TEST_F(FluidNetworkTest, SimultaneousEnds) {
   EXPECT_EQ(times[0], times[1]);
 }
 
+// Both have arrived at t = 2; before the second's turn comes the first ends it, and sends another in its
+// place.
+TEST_F(FluidNetworkTest, AFlowThatHasJustArrivedCanBeEnded) {
+  int other = -1;
+  double rest = -1;
+  network.transfer(std::vector{0}, Bytes(20), [&] {
+    note("first");
+    rest = left(other);
+    network.cancel(other);
+    send({1}, 6, "in its place");
+  });
+  other = send({1}, 12, "second");
+  network.run();
+  EXPECT_EQ(rest, 0);
+  EXPECT_THAT(events, ElementsAre("first", "in its place"));
+  EXPECT_THAT(times, ElementsAre(2, 3));
+}
+
 // At one instant flows end in the order they started, then timers in the order they were set.
 TEST_F(FluidNetworkTest, TimersAndFlowsAtOneInstant) {
   set_timer(2, "timer");

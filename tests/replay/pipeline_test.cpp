@@ -168,6 +168,29 @@ TEST(Pipeline, ReductionsRunWhileItDrains) {
   EXPECT_NEAR(took, 33 + 17 * message, 1e-9);
 }
 
+// Forward 1 s, backward 2 s: half-way through it experts' gradients are there, at the end all others. Each on
+// its own communicator they are reduced from 2 to 6 s and from 3 to 7 s, and gathered in 4 s at once.
+TEST(Pipeline, ExpertsAreReducedBesideAllElse) {
+  auto plan = plan_of({k1F1B, 1, 1, 1}, {}, MessageOverlap::overlapped);
+  plan.reduced[0][0] = {{0.5, Bytes(8), Bytes(4), true}, {1, Bytes(8), Bytes(4)}};
+  auto took = [&plan](int data, int expert_data) {
+    plan.data = data;
+    plan.expert_data = expert_data;
+    return replayed(plan, pipeline_programs(plan, {}), 4).value();
+  };
+  EXPECT_DOUBLE_EQ(took(8, 2), 7);
+  EXPECT_DOUBLE_EQ(took(8, 1), 7);
+  EXPECT_DOUBLE_EQ(took(1, 2), 6);
+  EXPECT_DOUBLE_EQ(took(1, 1), 3);
+  plan.gathers = true;
+  EXPECT_DOUBLE_EQ(took(8, 2), 11);
+  EXPECT_DOUBLE_EQ(took(1, 1), 3);
+  // One rank that reduces all: after one another.
+  plan.reduced[0][0][0].of_experts = false;
+  plan.gathers = false;
+  EXPECT_DOUBLE_EQ(took(8, 2), 10);
+}
+
 // All forward passes first on rank 0, in turns with backward passes on rank 1: that one's second call waits
 // for the first gradient to be received, and rank 0 sends its third output before it receives any.
 TEST(Pipeline, CrossedOrdersHang) {
