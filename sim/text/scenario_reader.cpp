@@ -316,7 +316,7 @@ Scenario ScenarioReader::read(const Value& root) {
   if (const auto& overheads = scenario.physics.overheads;
       scenario.strategy_plan && (overheads.launch > Seconds() || overheads.gradient > Seconds()))
     scenario.notes.push_back(
-        {"physics-unused", "a sharded strategy does without physics.launch and physics.gradient"});
+        {"physics-unused", "a sharded strategy does not use physics.launch and physics.gradient"});
   if (scenario.strategy_plan && cluster.find("background"))
     scenario.notes.push_back(
         {"background-offset",
