@@ -48,7 +48,7 @@ TEST(Console, OfManyBucketsTheFirstAndTheLast) {
   for (std::size_t i = 0; i < 10; ++i) metrics.buckets[i].index = i;
   auto text = printed(metrics, 4);
   EXPECT_NE(text.find("\n     1 "), std::string::npos);
-  EXPECT_NE(text.find("   ... 6 more\n     8 "), std::string::npos);
+  EXPECT_NE(text.find("   ... 6 more; --buckets prints all\n     8 "), std::string::npos);
   EXPECT_EQ(text.find("\n     2 "), std::string::npos);
 }
 
