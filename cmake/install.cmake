@@ -25,13 +25,14 @@ function(ddpsim_install_presets folder component)
           FILES_MATCHING PATTERN "*.csv" PATTERN "capture" EXCLUDE PATTERN "torch_gpt2" EXCLUDE)
 endfunction()
 ddpsim_install_presets(share/ddpsim simulator)
-# What shells and man know of the program, as it prints it itself.
+# What shells, man and editors know of the program, as it prints it itself.
 set(texts ${PROJECT_BINARY_DIR}/texts)
 file(MAKE_DIRECTORY ${texts})
-add_custom_command(OUTPUT ${texts}/ddpsim.bash ${texts}/_ddpsim ${texts}/ddpsim.1 DEPENDS ddpsim VERBATIM
-                   COMMAND sh -c "$<TARGET_FILE:ddpsim> completion bash > ddpsim.bash && $<TARGET_FILE:ddpsim> completion zsh > _ddpsim && $<TARGET_FILE:ddpsim> man > ddpsim.1"
+add_custom_command(OUTPUT ${texts}/ddpsim.bash ${texts}/_ddpsim ${texts}/ddpsim.1 ${texts}/scenario.schema.json DEPENDS ddpsim VERBATIM
+                   COMMAND sh -c "$<TARGET_FILE:ddpsim> completion bash > ddpsim.bash && $<TARGET_FILE:ddpsim> completion zsh > _ddpsim && $<TARGET_FILE:ddpsim> man > ddpsim.1 && $<TARGET_FILE:ddpsim> schema > scenario.schema.json"
                    WORKING_DIRECTORY ${texts})
-add_custom_target(ddpsim_texts ALL DEPENDS ${texts}/ddpsim.bash ${texts}/_ddpsim ${texts}/ddpsim.1)
+add_custom_target(ddpsim_texts ALL DEPENDS ${texts}/ddpsim.bash ${texts}/_ddpsim ${texts}/ddpsim.1 ${texts}/scenario.schema.json)
 install(FILES ${texts}/ddpsim.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME ddpsim COMPONENT simulator OPTIONAL)
 install(FILES ${texts}/_ddpsim DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions COMPONENT simulator OPTIONAL)
 install(FILES ${texts}/ddpsim.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT simulator OPTIONAL)
+install(FILES ${texts}/scenario.schema.json DESTINATION share/ddpsim COMPONENT simulator OPTIONAL)

@@ -79,6 +79,7 @@ void Job::write_report(const std::string& path) const {
   auto result = begin_sweep(plan, name_);
   auto hint = run_sweep(plan, all_cores(), result, [](const SweepPoint&, std::size_t) {});
   if (result.points.empty()) fail_lost(result, *hint);
+  add_default_caps(result, file_, root, axes, all_cores());
   auto unmatched = unmatched_notes(result);
   result.notes.insert(result.notes.end(), unmatched.begin(), unmatched.end());
   auto page = sweep_page(result, {name_, overrides_, plan.axes}, file_, root, axes, inputs);

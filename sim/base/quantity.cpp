@@ -199,7 +199,7 @@ std::int64_t parse_integer(const Located& text, std::int64_t lowest, std::int64_
   auto [rest, error] = std::from_chars(text.text.data(), end, value);
   if (error == std::errc::invalid_argument || (error == std::errc() && rest != end))
     fail(text, 0, text.text.size(), fmt::format("'{}' is not a whole number", text.text),
-         fmt::format("write a number from {} to {}", lowest, highest));
+         fmt::format("write a whole number from {} to {}", lowest, highest));
   if (error != std::errc() || value < lowest || value > highest)
     fail(text, 0, text.text.size(), fmt::format("{} is out of range", text.text),
          fmt::format("write a number from {} to {}", lowest, highest));

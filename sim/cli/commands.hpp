@@ -14,6 +14,7 @@ Command list_command();
 Command man_command();
 Command memory_command();
 Command scale_command();
+Command schema_command();
 Command show_command();
 Command plan_command();
 Command simulate_command();

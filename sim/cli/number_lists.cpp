@@ -72,9 +72,13 @@ std::vector<int> parse_counts(const std::string& text, const char* option, int m
   std::vector<int> counts;
   auto source = make_source(option, text);
   auto count_of = [most](const Located& part) {
+    if (auto dash = part.text.find('-'); dash != std::string::npos && dash > 0)
+      throw InputError(part.span, fmt::format("'{}' is not a number", part.text),
+                       fmt::format("a range is FROM:TO:FACTOR: {}:{}:2", part.text.substr(0, dash),
+                                   part.text.substr(dash + 1)));
     double number = parse_number(part, 2, most);
     if (number != std::floor(number))
-      throw InputError(part.span, fmt::format("'{}' is no whole number", part.text), "write 64");
+      throw InputError(part.span, fmt::format("'{}' is not a whole number", part.text), "write 64");
     return static_cast<int>(number);
   };
   for (const auto& item : split({text, {source, 1, 1, static_cast<int>(text.size())}}, ',')) {

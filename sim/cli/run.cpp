@@ -19,8 +19,8 @@ Command program() {
           .example = "  ddpsim sweep configs/quickstart.yaml --plot sweep.svg",
           .commands = {simulate_command(), sweep_command(), merge_command(), scale_command(), plan_command(),
                        memory_command(), calibrate_command(), topology_command(), trace_command(),
-                       list_command(), show_command(), init_command(), capture_command(), validate_command(),
-                       completion_command(), man_command()}};
+                       list_command(), show_command(), schema_command(), init_command(), capture_command(),
+                       validate_command(), completion_command(), man_command()}};
 }
 
 int run(int argc, char** argv) {

@@ -26,7 +26,7 @@ namespace {
 struct ScaleOptions {
   ScenarioOptions scenario;
   std::string gpus = "8:4096", plot;
-  bool strong = false;
+  bool strong = false, markdown = false;
 };
 
 void write_plot(const Growth& growth, const ScaleOptions& options) {
@@ -63,7 +63,8 @@ void scale(const ScaleOptions& options) {
         growth.points.push_back({std::move(metrics), scaled[i].share});
       },
       throw_lost);
-  if (options.scenario.prints_summary()) print_growth(std::cout, growth);
+  if (options.scenario.prints_summary())
+    print_growth(std::cout, growth, options.markdown ? TableStyle::markdown : TableStyle::text);
   OutputPhase writing;
   write_output(options.scenario.json, [&] {
     return growth_json(growth, {options.scenario.file, options.scenario.overrides, {}}, tool_info());
@@ -90,6 +91,7 @@ Command scale_command() {
        {.name = "--strong",
         .value = &options->strong,
         .description = "All GPUs together do what those of the scenario do (else each the same)"},
+       {.name = "--markdown", .value = &options->markdown, .description = "Print the table as Markdown"},
        output_option("--plot", &options->plot,
                      "Draw what the iterations are made of (.svg or .png; needs gnuplot)")});
   return command;

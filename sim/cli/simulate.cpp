@@ -33,7 +33,7 @@ struct SimulateOptions {
   ScenarioOptions scenario;
   std::string timeline;
   std::optional<std::string> recorded;
-  bool check_fidelity = false, explain = false, best_caps = false;
+  bool all_buckets = false, check_fidelity = false, explain = false, best_caps = false;
   int check_ranks = 32;
 };
 
@@ -135,7 +135,8 @@ void simulate(const SimulateOptions& options) {
     if (!options.scenario.quiet && !options.scenario.prints_summary()) print_notes({&*note, 1});
     notes.push_back(*std::move(note));
   }
-  if (options.scenario.prints_summary()) print_iteration(std::cout, metrics);
+  if (options.scenario.prints_summary())
+    print_iteration(std::cout, metrics, options.all_buckets ? metrics.buckets.size() : kUsualBuckets);
   if (auto match = matching(measured, metrics); match && options.scenario.prints_summary())
     std::cout << fmt::format("\nmeasured {}: the prediction is {:+.1f} % off\n",
                              format_seconds(match->iteration), 100 * relative_error(metrics, *match));
@@ -195,6 +196,9 @@ Command simulate_command() {
         .value = &options->recorded,
         .description = "Recorded collectives (CSV): print the simulated all-reduces beside them",
         .type = "PATH"},
+       {.name = "--buckets",
+        .value = &options->all_buckets,
+        .description = "Print every bucket, not just the first and the last few"},
        {.name = "--explain",
         .value = &options->explain,
         .description =

@@ -28,7 +28,7 @@ struct SweepOptions {
   StudyOptions study;
   std::string plot, html;
   unsigned jobs = all_cores();
-  bool exact_optimum = false;
+  bool exact_optimum = false, markdown = false;
 };
 
 // Which caps give the buckets of each group's best point: all from its own up to the next distinct one.
@@ -46,14 +46,15 @@ void print_cap_ranges(const SweepResult& result) {
 
 // Runs every point; rows appear as their results arrive. Returns the hint of the first lost point, if any.
 std::optional<std::string> run_and_print(const SweepOptions& options, const SweepPlan& plan,
-                                         SweepResult& result) {
+                                         const config::Value& root,
+                                         const std::vector<config::SweepAxis>& axes, SweepResult& result) {
   bool prints = options.scenario.prints_summary() && !options.exact_optimum;
   auto any = [&](auto has) { return std::any_of(plan.scenarios.begin(), plan.scenarios.end(), has); };
   SweepColumns columns{any([](const Scenario& scenario) { return scenario.physics.range.has_value(); }),
                        any([](const Scenario& scenario) { return scenario.sampled != nullptr; }),
                        !result.measured.empty(),
                        any([](const Scenario& scenario) { return scenario.model_step != nullptr; })};
-  SweepTable table(std::cout, plan.axes, columns);
+  SweepTable table(std::cout, plan.axes, columns, options.markdown ? TableStyle::markdown : TableStyle::text);
   if (prints) table.header();
   ProgressLine progress(options.scenario.quiet);
   auto hint = run_sweep(plan, options.jobs, result, [&](const SweepPoint& point, std::size_t done) {
@@ -63,6 +64,7 @@ std::optional<std::string> run_and_print(const SweepOptions& options, const Swee
   });
   progress.clear();
   if (result.points.empty()) fail_lost(result, *hint);
+  add_default_caps(result, options.scenario.file, root, axes, options.jobs);
   if (!options.scenario.prints_summary()) return hint;
   table.footer(result);
   if (options.exact_optimum) print_cap_ranges(result);
@@ -86,8 +88,9 @@ void sweep(const SweepOptions& options) {
   SweepPlan plan =
       options.exact_optimum ? plan_exact_optimum(root, axes, reader) : plan_grid(root, axes, reader);
   auto result = begin_sweep(plan, options.scenario.file, of_ds_config);
+  result.has_every_assignment = options.exact_optimum;
   if (!options.scenario.quiet) print_notes(result.notes);
-  auto hint = run_and_print(options, plan, result);
+  auto hint = run_and_print(options, plan, root, axes, result);
   auto unmatched = unmatched_notes(result);
   if (!options.scenario.quiet) print_notes(unmatched);
   result.notes.insert(result.notes.end(), unmatched.begin(), unmatched.end());
@@ -127,6 +130,7 @@ Command sweep_command() {
         .description = "How many points are simulated at once",
         .shows_default = true,
         .range = {{1, 1024}}},
+       {.name = "--markdown", .value = &options->markdown, .description = "Print the tables as Markdown"},
        {.name = "--exact-optimum",
         .value = &options->exact_optimum,
         .description = "Instead of a grid of caps, try every bucket assignment that any cap can give"}});

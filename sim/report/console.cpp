@@ -194,7 +194,7 @@ void print_buckets(std::ostream& out, const IterationMetrics& m, std::size_t mos
   auto left_out = m.buckets.size() > most ? m.buckets.size() - most : 0;
   for (std::size_t i = 0; i < m.buckets.size(); ++i) {
     if (left_out > 0 && i == most / 2) {
-      out << fmt::format("   ... {} more\n", left_out);
+      out << fmt::format("   ... {} more; --buckets prints all\n", left_out);
       i += left_out;
     }
     print_collective(out, fmt::format("{}", m.buckets[i].index), fmt::format("{}", m.buckets[i].n_gradients),

@@ -9,6 +9,7 @@
 #include "sim/base/csv.hpp"
 #include "sim/report/csv_parts.hpp"
 #include "sim/report/json_parts.hpp"
+#include "sim/report/table_parts.hpp"
 
 namespace ddpsim {
 namespace {
@@ -57,7 +58,11 @@ std::optional<std::pair<double, double>> Growth::efficiency_range(std::size_t po
   return std::pair(std::min(one, other), std::max(one, other));
 }
 
-void print_growth(std::ostream& out, const Growth& growth) {
+static bool has_range(const Growth& growth) {
+  return growth.efficiency_range(0).has_value();
+}
+
+void print_growth(std::ostream& out, const Growth& growth, TableStyle style) {
   out << fmt::format("{} scaling: {}\n", growth.scaling == Scaling::weak ? "weak" : "strong",
                      growth.scaling == Scaling::weak
                          ? "every GPU does the same, however many there are"
@@ -70,19 +75,25 @@ void print_growth(std::ostream& out, const Growth& growth) {
     if (metrics.memory && !metrics.memory->fits())
       out << fmt::format("on {} GPUs it {}\n", metrics.world_size, fit_line(*metrics.memory));
   auto causes = causes_of(growth);
-  out << fmt::format("{:>8} {:>14} {:>11} {:>13}  lost to, in % of the iteration\n{:>8} {:>14} {:>11} {:>13}",
-                     "GPUs", "iteration ms", "efficiency", "of", "", "", "%", "");
-  for (auto cause : causes) out << fmt::format(" {:>16}", cause);
-  out << '\n';
+  std::vector<std::string> titles{"GPUs", "iteration ms", "efficiency %"};
+  if (has_range(growth)) titles.emplace_back("from-to %");
+  for (auto cause : causes) titles.push_back(fmt::format("{} %", cause));
+  std::vector<std::vector<std::string>> rows;
   for (std::size_t i = 0; i < growth.points.size(); ++i) {
     const auto& metrics = growth.points[i].metrics;
-    out << fmt::format("{:>8} {:>14.3f} {:>11.1f} {:>13}", metrics.world_size,
-                       metrics.iteration.value() * 1e3, 100 * growth.efficiency(i),
-                       range_text(growth.efficiency_range(i)));
+    auto& row = rows.emplace_back();
+    row = {fmt::format("{}", metrics.world_size), ms_text(metrics.iteration),
+           fmt::format("{:.1f}", 100 * growth.efficiency(i))};
+    if (has_range(growth)) row.push_back(range_text(growth.efficiency_range(i)));
     for (auto cause : causes)
-      out << fmt::format(" {:>16.2f}", 100 * (lost_to(metrics, cause) / metrics.iteration));
-    out << '\n';
+      row.push_back(fmt::format("{:.2f}", 100 * (lost_to(metrics, cause) / metrics.iteration)));
   }
+  if (style == TableStyle::markdown) out << '\n';
+  print_table(out, titles, rows, style);
+  if (style == TableStyle::markdown) out << '\n';
+  out << "efficiency: work per GPU and second, against the first row";
+  if (has_range(growth)) out << "; from-to: its range over what is uncertain";
+  out << "\nother columns: what the iteration loses to each cause, in % of it\n";
 }
 
 std::string growth_json(const Growth& growth, const ScenarioInfo& scenario, const ToolInfo& tool) {

@@ -9,6 +9,7 @@
 #include "sim/base/note.hpp"
 #include "sim/report/metrics.hpp"
 #include "sim/report/result_json.hpp"
+#include "sim/report/table_parts.hpp"
 
 namespace ddpsim {
 
@@ -30,7 +31,7 @@ struct Growth {
   [[nodiscard]] std::optional<std::pair<double, double>> efficiency_range(std::size_t point) const;
 };
 
-void print_growth(std::ostream& out, const Growth& growth);
+void print_growth(std::ostream& out, const Growth& growth, TableStyle style = TableStyle::text);
 std::string growth_json(const Growth& growth, const ScenarioInfo& scenario, const ToolInfo& tool);
 std::string growth_csv(const Growth& growth);
 

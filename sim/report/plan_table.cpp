@@ -57,7 +57,7 @@ std::string losses_of(const IterationMetrics& m) {
 
 void print_counts(std::ostream& out, const Plan& plan) {
   out << fmt::format(
-      "{} combinations: {} do not fit, {} simulated, {} ruled out by a bound below which no step is\n",
+      "{} combinations: {} do not fit, {} simulated, {} skipped, which cannot be shorter than the best\n",
       plan.considered, plan.too_large, plan.simulated, plan.ruled_out);
 }
 

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "sim/report/cap_advice.hpp"
 #include "sim/report/json_parts.hpp"
 
 namespace ddpsim {
@@ -68,6 +69,28 @@ Json best_caps_json(const BestCaps& best) {
   return both;
 }
 
+Json advice_json(const SweepResult& result, const CapAdvice& advice) {
+  Json json;
+  json["axes"] = json::axes(result.axes, result.points[advice.best].axis_values);
+  json["bucket_cap_bytes"] = json::bytes(advice.cap);
+  json["bucket_cap_mb"] = bucket_cap_mb(advice.cap);
+  json["iteration_s"] = advice.iteration.value();
+  json["as_good_within"] = kPlateau;
+  json["as_good_from_bytes"] = json::bytes(advice.least);
+  json["as_good_to_bytes"] = advice.most ? json::bytes(*advice.most) : Json(nullptr);
+  json["edge"] = advice.edge == CapAdvice::Edge::none       ? Json(nullptr)
+                 : advice.edge == CapAdvice::Edge::smallest ? Json("smallest")
+                                                            : Json("largest");
+  if (const auto& usual = advice.with_default) {
+    auto& json_of = json["default"];
+    json_of["bucket_cap_bytes"] = json::bytes(usual->cap);
+    if (usual->first) json_of["first_bucket_cap_bytes"] = json::bytes(*usual->first);
+    json_of["iteration_s"] = usual->iteration.value();
+    json_of["as_good"] = advice.default_is_as_good();
+  }
+  return json;
+}
+
 Json point_json(const std::vector<std::string>& axes, const SweepPoint& point) {
   Json fields;
   fields["axes"] = json::axes(axes, point.axis_values);
@@ -106,6 +129,10 @@ std::string sweep_json(const SweepResult& result, const ScenarioInfo& scenario, 
   sweep["best"] = point_json(result.axes, result.points[result.best()]);
   auto& by_group = sweep["best_by_group"] = Json::array();
   for (auto best : result.best_by_group()) by_group.push_back(point_json(result.axes, result.points[best]));
+  if (result.find_axis(kBucketCapAxis)) {
+    auto& caps = sweep["bucket_caps"] = Json::array();
+    for (const auto& advice : cap_advice(result)) caps.push_back(advice_json(result, advice));
+  }
   for (const auto& point : result.lost) {
     Json lost;
     lost["axes"] = json::axes(result.axes, point.axis_values);

@@ -2,23 +2,22 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "sim/base/quantity.hpp"
 #include "sim/process/external_program.hpp"
+#include "sim/report/cap_advice.hpp"
 #include "sim/report/html_page.hpp"
 #include "sim/report/plot.hpp"
 #include "sim/report/plot_kinds.hpp"
 #include "sim/report/sweep_table.hpp"
 #include "sim/report/table_parts.hpp"
+#include "sim/report/verdict.hpp"
 
 namespace ddpsim {
 namespace {
-
-constexpr double kPlateau = 0.005;  // caps within this much of the best count as equally good
 
 // "12.3 %" is sorted by 12.3; a text that begins otherwise by itself.
 std::optional<double> leading_number(const std::string& text) {
@@ -57,55 +56,12 @@ html::Table table_of(const SweepResult& result, const std::vector<AxisValues>& a
   return table;
 }
 
-// As DistributedDataParallel takes it: the shortest number of MiB of which so many bytes are made.
-std::string bucket_cap_mb(Bytes cap) {
-  for (double parts = 1; parts <= 1e6; parts *= 10) {
-    double mb = std::ceil(cap.value() / 0x1p20 * parts) / parts;
-    if (std::floor(mb * 0x1p20) == cap.value()) return fmt::format("{:.10g}", mb);
-  }
-  return fmt::format("{}", cap.value() / 0x1p20);
-}
-
-// "244.1 MiB to 499.9 MiB": the swept caps around the best one of a group that are as good.
-std::string plateau(const SweepResult& result, std::vector<std::size_t> group, std::size_t best) {
-  auto cap_of = [&](std::size_t point) { return *result.points[point].metrics.bucket_cap; };
-  std::erase_if(group, [&](std::size_t point) { return !result.points[point].metrics.bucket_cap; });
-  std::stable_sort(group.begin(), group.end(), [&](auto a, auto b) { return cap_of(a) < cap_of(b); });
-  auto is_as_good = [&](std::size_t point) {
-    return result.points[point].metrics.iteration <= result.points[best].metrics.iteration * (1 + kPlateau);
-  };
-  auto first = std::find(group.begin(), group.end(), best), last = first;
-  while (first != group.begin() && is_as_good(*(first - 1))) --first;
-  while (last + 1 != group.end() && is_as_good(*(last + 1))) ++last;
-  auto text = fmt::format("{} to {}", format_bytes(cap_of(*first)), format_bytes(cap_of(*last)));
-  bool is_at_an_end = group.size() > 1 && (group.front() == best || group.back() == best);
-  return text + (is_at_an_end ? ", at the end of what was swept" : "");
-}
-
 // What to pass to PyTorch, how little that matters around it, and what its own default costs.
-html::Table cap_table(const SweepResult& result, const SweepReport& report) {
-  auto axis = result.find_axis(kBucketCapAxis);
-  html::Table table{{"", "bucket_cap_mb", "iteration ms", fmt::format("caps within {} %", 100 * kPlateau),
-                     "PyTorch's default", "iteration ms", "longer"},
-                    {}};
-  if (!axis) return table;
-  for (const auto& group : result.groups(axis)) {
-    auto best = result.best_of(group.points);
-    const auto& metrics = result.points[best].metrics;
-    if (metrics.strategy != Strategy::ddp || !metrics.bucket_cap) continue;
-    html::Row row{{{group.name},
-                   {bucket_cap_mb(*metrics.bucket_cap)},
-                   {ms_text(metrics.iteration)},
-                   {plateau(result, group.points, best)}}};
-    if (auto usual = report.with_default.find(best); usual != report.with_default.end()) {
-      const auto& first = usual->second.first;
-      row.cells.push_back({format_bytes(usual->second.cap) +
-                           (first ? fmt::format(" (first {})", format_bytes(*first)) : "")});
-      row.cells.push_back({ms_text(usual->second.iteration)});
-      row.cells.push_back({percent_text(usual->second.iteration / metrics.iteration - 1)});
-    } else {
-      row.cells.resize(table.titles.size(), {"-"});
-    }
+html::Table caps_table(const SweepResult& result) {
+  html::Table table{cap_titles(result), {}};
+  for (const auto& advice : cap_advice(result)) {
+    html::Row row;
+    for (auto& cell : cap_cells(result, advice)) row.cells.push_back({std::move(cell)});
     table.rows.push_back(std::move(row));
   }
   return table;
@@ -161,11 +117,10 @@ std::string sweep_html(const SweepResult& result, const SweepReport& report) {
   const auto& axes = report.scenario.axes;
   std::string what = result.axes.empty() ? "" : fmt::format(" along {}", fmt::join(result.axes, ", "));
   auto body = html::paragraph(fmt::format("{} simulated training iterations{}", result.points.size(), what));
-  auto best = best_lines(result, columns_of(result).range);
-  if (!best.empty()) std::rotate(best.begin(), best.end() - 1, best.end());  // the best itself first
+  auto best = verdict_lines(result, columns_of(result).range);
   for (const auto& line : {reported_iterations(result), result.trace_note()})
     if (!line.empty()) best.push_back(line);
-  auto caps = cap_table(result, report);
+  auto caps = caps_table(result);
   if (!best.empty() || !caps.rows.empty()) body += html::heading("Which is best") + html::list(best);
   if (!caps.rows.empty())
     body += html::paragraph("What to pass to DistributedDataParallel:") + html::table(caps);

@@ -8,14 +8,17 @@
 #include <fmt/core.h>
 
 #include "sim/base/check.hpp"
+#include "sim/ddp/ddp_rules.hpp"
 #include "sim/report/synthetic_note.hpp"
 
 namespace ddpsim {
 namespace {
 
-// No cap is no limit, so it counts as the largest.
-double cap_or_infinity(const SweepPoint& point) {
-  return point.metrics.bucket_cap.value_or(Bytes(std::numeric_limits<double>::infinity())).value();
+// Smaller is preferred: PyTorch's default, then caps by size. No cap is no limit, so it counts as the
+// largest.
+double preference(const SweepPoint& point) {
+  auto cap = point.metrics.bucket_cap.value_or(Bytes(std::numeric_limits<double>::infinity()));
+  return cap == kDefaultBucketCap ? -1 : cap.value();
 }
 
 bool fits(const SweepPoint& point) {
@@ -30,7 +33,7 @@ std::size_t fastest_of(const std::vector<SweepPoint>& points, const std::vector<
   std::optional<std::size_t> best;
   for (auto i : candidates) {
     if (points[i].metrics.iteration > shortest * (1 + 1e-12)) continue;
-    if (!best || cap_or_infinity(points[i]) < cap_or_infinity(points[*best])) best = i;
+    if (!best || preference(points[i]) < preference(points[*best])) best = i;
   }
   return *best;
 }
@@ -76,11 +79,13 @@ std::string SweepResult::trace_note() const {
       points, [](const SweepPoint& point) -> const auto& { return point.metrics; });
 }
 
+bool SweepResult::is_given(std::string_view axis) {
+  return axis.starts_with("cluster.") || axis.starts_with("workload.") || axis.starts_with("variability.") ||
+         axis.starts_with("physics.");
+}
+
 bool SweepResult::compares_choices() const {
-  return std::none_of(axes.begin(), axes.end(), [](const std::string& axis) {
-    return axis.starts_with("cluster.") || axis.starts_with("workload.") ||
-           axis.starts_with("variability.") || axis.starts_with("physics.");
-  });
+  return std::none_of(axes.begin(), axes.end(), is_given);
 }
 
 bool SweepResult::varies() const {

@@ -1,5 +1,6 @@
 #pragma once
 // A finished sweep: its points, and which of them is best.
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -47,6 +48,13 @@ struct AxisValues {
   std::vector<std::string> values;
 };
 
+// An iteration under PyTorch's default cap, everything else as at a point.
+struct WithDefaultCap {
+  Bytes cap;
+  std::optional<Bytes> first;  // of the first bucket, where that is another one
+  Seconds iteration;
+};
+
 inline constexpr std::string_view kBucketCapAxis = "ddp.bucket_cap";
 
 // Points that agree on every axis but one.
@@ -55,8 +63,9 @@ struct SweepGroup {
   std::vector<std::size_t> points;  // in sweep order; never empty
 };
 
-// A point is better when its iteration is shorter; among equals (to 1e-12 relative) the smaller cap, then the
-// earlier one. One that does not fit into a GPU's memory is best only where none does.
+// A point is better when its iteration is shorter; among equals (to 1e-12 relative) PyTorch's default cap,
+// then the smaller one, then the earlier point. One that does not fit into a GPU's memory is best only where
+// none does.
 struct SweepResult {
   std::vector<std::string> axes;  // scenario keys: "ddp.bucket_cap"
   std::vector<SweepPoint> points;
@@ -64,6 +73,8 @@ struct SweepResult {
   std::string title;                        // of the plot: the scenario file's name
   std::vector<Note> notes = {};             // each code once
   std::vector<LostPoint> lost = {};         // not among `points`
+  bool has_every_assignment = false;        // caps are those where other buckets begin (--exact-optimum)
+  std::map<std::size_t, WithDefaultCap> with_default = {};  // of best points of groups, by point
 
   // Index of the best point of all.
   [[nodiscard]] std::size_t best() const;
@@ -80,7 +91,8 @@ struct SweepResult {
   [[nodiscard]] std::string trace_note() const;
 
   // Which world size or workload is shorter is no advice: those are given, the rest is chosen.
-  [[nodiscard]] bool compares_choices() const;
+  static bool is_given(std::string_view axis);
+  [[nodiscard]] bool compares_choices() const;  // no axis is given
 
   // Whether iterations of some point differ.
   [[nodiscard]] bool varies() const;

@@ -6,47 +6,11 @@
 #include <fmt/core.h>
 
 #include "sim/base/quantity.hpp"
+#include "sim/report/cap_advice.hpp"
 #include "sim/report/table_parts.hpp"
+#include "sim/report/verdict.hpp"
 
 namespace ddpsim {
-namespace {
-
-// What of an iteration is not known to a number: "interference (176 ms of it) and ...".
-std::string uncertain_causes(const IterationMetrics& metrics) {
-  std::string causes;
-  for (const auto& [cause, lost] : metrics.losses) {
-    bool is_spread = cause == "spread" && metrics.range->of_spread;
-    bool is_interference = cause == "interference" && metrics.range->of_interference;
-    if (is_spread || is_interference)
-      causes += fmt::format("{}{} ({:.3g} ms of it)", causes.empty() ? "" : " and ",
-                            is_spread ? "the spread of GPUs" : cause, 1e3 * lost.value());
-  }
-  return causes;
-}
-
-// What the best takes at most and least, and what is best there.
-std::vector<std::string> range_lines(const SweepResult& result) {
-  std::vector<std::string> lines;
-  const auto& middle = result.points[result.best()].metrics;
-  if (middle.range)
-    if (auto causes = uncertain_causes(middle); !causes.empty())
-      lines.push_back(fmt::format("the best takes {} to {}, uncalibrated: {}",
-                                  format_seconds(middle.range->least), format_seconds(middle.range->most),
-                                  causes));
-  for (auto [name, end] :
-       {std::pair("least", &IterationRange::least), std::pair("most", &IterationRange::most)}) {
-    auto changed = result;
-    for (auto& point : changed.points)
-      if (point.metrics.range) point.metrics.iteration = *point.metrics.range.*end;
-    const auto& best = changed.points[changed.best()];
-    lines.push_back(fmt::format("best where {} is lost: {}{}iteration {}", name,
-                                point_name(result.axes, best.axis_values, best.metrics),
-                                result.axes.empty() ? "" : ", ", format_seconds(best.metrics.iteration)));
-  }
-  return lines;
-}
-
-}  // namespace
 
 SweepColumns columns_of(const SweepResult& result) {
   auto any = [&](auto has) { return std::any_of(result.points.begin(), result.points.end(), has); };
@@ -103,38 +67,6 @@ std::vector<std::string> sweep_cells(const std::vector<std::string>& axes, Sweep
   return cells;
 }
 
-namespace {
-
-// Where memory decides, or nothing fits.
-std::string memory_line(const SweepResult& result) {
-  const auto& best = result.points[result.best()].metrics;
-  const auto& fastest = result.points[result.fastest()];
-  if (best.memory && !best.memory->fits())
-    return "none of the points fits into a GPU's memory: 'ddpsim memory' says what would";
-  if (fastest.metrics.iteration == best.iteration) return "";
-  return fmt::format("(faster, but does not fit into a GPU's memory: {}{}{})",
-                     point_name(result.axes, fastest.axis_values, fastest.metrics),
-                     result.axes.empty() ? "" : ", ", format_seconds(fastest.metrics.iteration));
-}
-
-}  // namespace
-
-std::vector<std::string> best_lines(const SweepResult& result, bool has_range) {
-  if (!result.compares_choices()) return {};
-  auto lines = has_range ? range_lines(result) : std::vector<std::string>{};
-  const auto& best = result.points[result.best()];
-  auto worst = best.metrics.iteration;
-  for (const auto& point : result.points) worst = std::max(worst, point.metrics.iteration);
-  lines.push_back(fmt::format("best: {}{}iteration {}",
-                              point_name(result.axes, best.axis_values, best.metrics),
-                              result.axes.empty() ? "" : ", ", format_seconds(best.metrics.iteration)));
-  if (result.best_by_group().size() == 1 && worst > best.metrics.iteration * 1.0005)
-    lines.back() +=
-        fmt::format(", {:.1f} % shorter than the longest", 100 * (1 - best.metrics.iteration / worst));
-  if (auto line = memory_line(result); !line.empty()) lines.push_back(std::move(line));
-  return lines;
-}
-
 std::string reported_iterations(const SweepResult& result) {
   for (const auto& point : result.points)
     if (const auto& spread = point.metrics.spread)
@@ -143,18 +75,19 @@ std::string reported_iterations(const SweepResult& result) {
   return "";
 }
 
-SweepTable::SweepTable(std::ostream& out, const std::vector<AxisValues>& axes, SweepColumns optional)
-    : out_(out), optional_(optional), columns_(sweep_columns(axes, optional)) {
+SweepTable::SweepTable(std::ostream& out, const std::vector<AxisValues>& axes, SweepColumns optional,
+                       TableStyle style)
+    : out_(out), style_(style), optional_(optional), columns_(sweep_columns(axes, optional)) {
   for (const auto& axis : axes) axes_.push_back(axis.key);
 }
 
 void SweepTable::header() {
-  print_titles(out_, columns_);
+  print_titles(out_, columns_, style_);
   out_ << std::flush;
 }
 
 void SweepTable::row(const SweepPoint& point) {
-  print_cells(out_, columns_, sweep_cells(axes_, optional_, point));
+  print_cells(out_, columns_, sweep_cells(axes_, optional_, point), style_);
   out_ << std::flush;  // a row is news while the next point still runs
 }
 
@@ -162,15 +95,27 @@ void SweepTable::footer(const SweepResult& result) {
   if (auto note = result.lost_note(); !note.empty()) out_ << '\n' << note << '\n';
   auto best_of_groups = result.best_by_group();
   if (best_of_groups.size() > 1) {
-    out_ << "\nbest of each group\n";
+    out_ << "\nbest of each group\n" << (style_ == TableStyle::markdown ? "\n" : "");
     header();
     for (auto best : best_of_groups) row(result.points[best]);
   }
   if (auto note = result.trace_note(); !note.empty()) out_ << '\n' << note << '\n' << std::flush;
   if (auto which = reported_iterations(result); !which.empty()) out_ << '\n' << which << '\n';
-  auto lines = best_lines(result, optional_.range);
-  for (const auto& line : lines) out_ << '\n' << line;
-  if (!lines.empty()) out_ << '\n' << std::flush;
+  auto advice = cap_advice(result);
+  if (best_of_groups.size() > 1 && !advice.empty()) {
+    out_ << "\nwhat to pass to DistributedDataParallel\n";
+    if (style_ == TableStyle::markdown) out_ << '\n';
+    std::vector<std::vector<std::string>> rows;
+    for (const auto& one : advice) rows.push_back(cap_cells(result, one));
+    print_table(out_, cap_titles(result), rows, style_);
+  }
+  auto lines = verdict_lines(result, optional_.range);
+  if (best_of_groups.size() == 1 && !advice.empty())
+    for (auto& line : advice_lines(advice.front())) lines.push_back(std::move(line));
+  // In Markdown lines that follow one another are one paragraph.
+  const char* end = style_ == TableStyle::markdown ? "  \n" : "\n";
+  for (const auto& line : lines) out_ << (&line == &lines.front() ? "\n" : "") << line << end;
+  out_ << std::flush;
 }
 
 }  // namespace ddpsim

@@ -19,15 +19,14 @@ std::vector<TableColumn> sweep_columns(const std::vector<AxisValues>& axes, Swee
 std::vector<std::string> sweep_cells(const std::vector<std::string>& axes, SweepColumns optional,
                                      const SweepPoint& point);
 
-// Which point is best, a line a remark; none where which is shorter is no advice.
-std::vector<std::string> best_lines(const SweepResult& result, bool has_range);
 // "iterations are the median of 200 (seed 1), ..."; empty where they do not differ.
 std::string reported_iterations(const SweepResult& result);
 
 // A sweep's points as they come. The axes' values are known beforehand, so every row has the same columns.
 class SweepTable {
  public:
-  SweepTable(std::ostream& out, const std::vector<AxisValues>& axes, SweepColumns optional);
+  SweepTable(std::ostream& out, const std::vector<AxisValues>& axes, SweepColumns optional,
+             TableStyle style = TableStyle::text);
 
   void header();
   void row(const SweepPoint& point);
@@ -36,6 +35,7 @@ class SweepTable {
 
  private:
   std::ostream& out_;
+  TableStyle style_;
   std::vector<std::string> axes_;
   SweepColumns optional_;
   std::vector<TableColumn> columns_;

@@ -15,10 +15,17 @@ struct TableColumn {
   std::size_t width;
 };
 
+enum class TableStyle { text, markdown };
+
 // One row, cells on the right of their columns and `remark` behind the last.
 void print_cells(std::ostream& out, const std::vector<TableColumn>& columns,
-                 const std::vector<std::string>& cells, std::string_view remark = "");
-void print_titles(std::ostream& out, const std::vector<TableColumn>& columns);
+                 const std::vector<std::string>& cells, TableStyle style = TableStyle::text,
+                 std::string_view remark = "");
+void print_titles(std::ostream& out, const std::vector<TableColumn>& columns,
+                  TableStyle style = TableStyle::text);
+// All rows, columns as wide as their cells.
+void print_table(std::ostream& out, const std::vector<std::string>& titles,
+                 const std::vector<std::vector<std::string>>& rows, TableStyle style = TableStyle::text);
 
 // One column an axis, wide enough for its values, and a point's cells in them.
 std::vector<TableColumn> axis_columns(const std::vector<AxisValues>& axes);

@@ -4,12 +4,10 @@
 #include <optional>
 
 #include "sim/config/value.hpp"
+#include "sim/report/cap_advice.hpp"
 #include "sim/text/scenario_reader.hpp"
 
 namespace ddpsim {
-
-// Caps within this much of the best count as equally good.
-inline constexpr double kPlateau = 0.005;
 
 struct BestCap {
   Bytes cap;                          // the roundest of those that give the best buckets

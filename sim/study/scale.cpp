@@ -1,5 +1,7 @@
 #include "sim/study/scale.hpp"
 
+#include <numeric>
+
 #include <fmt/core.h>
 
 #include "sim/config/overrides.hpp"
@@ -31,13 +33,15 @@ Work dealt_out(const Work& work, std::int64_t from, std::int64_t gpus, bool can_
   if (all % gpus == 0) return {all / gpus, work.samples};
   auto samples = all * work.samples;
   if (can_split && samples % gpus == 0) return {1, samples / gpus};
-  throw InputError(fmt::format("{} micro-batches{} are no whole number on each of {} GPUs", all,
+  throw InputError(fmt::format("{} micro-batches{} cannot be shared equally by {} GPUs", all,
                                can_split ? fmt::format(" of {} samples", work.samples) : "", gpus),
-                   can_split ? "set cluster.world_size or ddp.accumulation_steps, whose product with "
-                               "workload.micro_batch is shared "
-                               "out, or choose other numbers of GPUs"
-                             : "a trace's micro-batch is not split: choose "
-                               "numbers of GPUs that divide them");
+                   can_split
+                       ? std::string("set cluster.world_size or ddp.accumulation_steps, whose product with "
+                                     "workload.micro_batch is shared "
+                                     "out, or choose other numbers of GPUs")
+                       : fmt::format("a trace's micro-batch is not split: name numbers of GPUs that "
+                                     "divide {}, like --gpus {}:{}:2",
+                                     all, std::gcd(all, std::int64_t{8}), all));
 }
 
 }  // namespace
@@ -57,10 +61,11 @@ std::vector<ScaledScenario> scaled_scenarios(const Value& root, std::span<const 
       auto samples = static_cast<double>(number_at(batch));
       if (scaling == Scaling::weak) {
         if (number_at(batch) * count % world != 0)
-          throw InputError(batch->span,
-                           fmt::format("a batch of {} on {} GPUs is none of whole samples on {}",
-                                       number_at(batch), world, count),
-                           "choose other numbers of GPUs");
+          throw InputError(
+              batch->span,
+              fmt::format("a batch of {} on {} GPUs cannot be scaled to {}: its samples are no longer whole",
+                          number_at(batch), world, count),
+              "choose other numbers of GPUs");
         config::apply_override(changed, fmt::format("batch.global={}", number_at(batch) * count / world));
         samples = samples / static_cast<double>(world);
       } else {

@@ -101,6 +101,29 @@ void add_exact_caps(const config::Value& root, const std::vector<std::string>& v
   plan.scenarios.push_back(std::move(first));
 }
 
+// Where no cap applies all caps give the same: one point of such a group is enough.
+void keep_one_without_cap(SweepPlan& plan) {
+  if (plan.axes.empty() || plan.axes.back().key != kBucketCapAxis) return;
+  auto caps = plan.axes.back().values.size();
+  std::vector<std::size_t> kept;
+  for (std::size_t i = 0; i < plan.points.size(); ++i)
+    if (i % caps == 0 || plan.points[i].base->plan.bucket_cap || plan.points[i].bucket_cap) kept.push_back(i);
+  if (kept.size() == plan.points.size()) return;
+  std::vector<std::size_t> place(plan.points.size());
+  for (std::size_t to = 0; to < kept.size(); ++to) {
+    auto from = kept[to];
+    place[from] = to;
+    plan.points[to] = plan.points[from];
+    plan.axis_values[to] = plan.axis_values[from];
+    plan.same_as[to] = place[plan.same_as[from]];
+    plan.numbers[to] = plan.numbers[from];
+  }
+  plan.points.resize(kept.size());
+  plan.axis_values.resize(kept.size());
+  plan.same_as.resize(kept.size());
+  plan.numbers.resize(kept.size());
+}
+
 }  // namespace
 
 SweepGrid::SweepGrid(std::vector<config::SweepAxis> axes) : axes_(std::move(axes)) {
@@ -176,7 +199,9 @@ SweepPlan plan_grid(const config::Value& root, std::vector<config::SweepAxis> ax
   SweepGrid grid(std::move(axes));
   std::vector<std::size_t> all(grid.size());
   std::iota(all.begin(), all.end(), std::size_t{0});
-  return plan_points(root, grid, all, reader, [](std::size_t, const InputError&) { throw; });
+  auto plan = plan_points(root, grid, all, reader, [](std::size_t, const InputError&) { throw; });
+  keep_one_without_cap(plan);
+  return plan;
 }
 
 SweepPlan expanded(SweepPlan plan) {

@@ -40,16 +40,15 @@ void set_point(config::Value& root, const SweepResult& result, const SweepPoint&
   }
 }
 
-std::optional<WithDefaultCap> with_default_cap(const config::Value& root, ScenarioReader& reader,
-                                               const IterationMetrics& best) {
+// The best point of a group under PyTorch's default cap; none where the strategy has no cap.
+std::optional<Scenario> with_default_cap(config::Value root, ScenarioReader& reader,
+                                         const IterationMetrics& best) {
   if (best.strategy != Strategy::ddp || !best.bucket_cap) return std::nullopt;
-  auto usual = root;
-  if (auto* ddp = usual.find("ddp"))
+  if (auto* ddp = root.find("ddp"))
     std::erase_if(ddp->value.entries, [](const config::Entry& entry) { return entry.key == "bucket_cap"; });
-  auto scenario = reader.read(usual);
+  auto scenario = reader.read(root);
   if (!scenario.plan.bucket_cap) return std::nullopt;
-  return WithDefaultCap{*scenario.plan.bucket_cap, scenario.plan.first_bucket_cap,
-                        simulate_once(scenario).metrics.iteration};
+  return scenario;
 }
 
 }  // namespace
@@ -138,19 +137,37 @@ std::vector<Note> unmatched_notes(const SweepResult& result) {
   throw EnvironmentError(message, hint);
 }
 
-std::string sweep_page(const SweepResult& result, const ScenarioInfo& scenario, const std::string& path,
-                       config::Value root, const std::vector<config::SweepAxis>& axes,
-                       const InputLog& inputs) {
-  SweepReport report{scenario, tool_info(), {}, {}, {}};
+void add_default_caps(SweepResult& result, const std::string& path, const config::Value& root,
+                      const std::vector<config::SweepAxis>& axes, unsigned jobs) {
+  if (!result.find_axis(kBucketCapAxis) || result.points.empty()) return;
   ScenarioReader reader(path);
   auto groups = result.best_by_group();
   groups.resize(std::min(groups.size(), kMostCompared));
+  std::vector<std::size_t> points;
+  std::vector<Scenario> scenarios;
   for (auto best : groups) {
     auto at_best = root;
     set_point(at_best, result, result.points[best], axes);
-    if (auto usual = with_default_cap(at_best, reader, result.points[best].metrics))
-      report.with_default.emplace(best, *usual);
+    auto scenario = with_default_cap(std::move(at_best), reader, result.points[best].metrics);
+    if (!scenario) continue;
+    points.push_back(best);
+    scenarios.push_back(*std::move(scenario));
   }
+  run_points(
+      unchanged(scenarios), jobs,
+      [&](std::size_t i, const Prediction&, const IterationMetrics& metrics) {
+        const auto& plan = scenarios[i].plan;
+        result.with_default.emplace(
+            points[i], WithDefaultCap{*plan.bucket_cap, plan.first_bucket_cap, metrics.iteration});
+      },
+      [](std::size_t, const EnvironmentError&) {});  // what the machine did not let end stays out
+}
+
+std::string sweep_page(const SweepResult& result, const ScenarioInfo& scenario, const std::string& path,
+                       config::Value root, const std::vector<config::SweepAxis>& axes,
+                       const InputLog& inputs) {
+  SweepReport report{scenario, tool_info(), {}, {}};
+  ScenarioReader reader(path);
   set_point(root, result, result.points[result.best()], axes);
   auto best = reader.read(root);
   if (!best.parallel) {  // --explain knows nothing of models that GPUs share

@@ -25,12 +25,16 @@ std::optional<std::string> run_sweep(const SweepPlan& plan, unsigned jobs, Sweep
 // Measured iterations that are at none of the points.
 std::vector<Note> unmatched_notes(const SweepResult& result);
 
+// Simulates the best point of each of the first groups under PyTorch's default cap too: what keeping that
+// would cost. `root` is the scenario without its sweep section, `axes` what that said, `path` its file.
+void add_default_caps(SweepResult& result, const std::string& path, const config::Value& root,
+                      const std::vector<config::SweepAxis>& axes, unsigned jobs);
+
 // Why no point, or not every one, could be simulated, as an EnvironmentError.
 [[noreturn]] void fail_lost(const SweepResult& result, const std::string& hint);
 
 // The page of a sweep that has run (sweep_html.hpp): its best point is simulated again, and changed in many
-// ways. `root` is the scenario without its sweep section, `axes` what that said, `path` its file.
-// Throws BackendMissing without gnuplot.
+// ways. Throws BackendMissing without gnuplot.
 std::string sweep_page(const SweepResult& result, const ScenarioInfo& scenario, const std::string& path,
                        config::Value root, const std::vector<config::SweepAxis>& axes,
                        const InputLog& inputs);

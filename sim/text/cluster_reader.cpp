@@ -47,7 +47,7 @@ std::vector<RankGroup> make_groups(const std::vector<GroupSection>& sections, co
 }
 
 int read_world_size(const Value& value) {
-  auto world_size = static_cast<int>(as_integer(-kLargestWorldSize, kLargestWorldSize)(value));
+  auto world_size = static_cast<int>(as_integer(0, kLargestWorldSize)(value));
   if (world_size < 2)
     throw InputError(value.span, fmt::format("a world of {} communicates nothing", world_size),
                      "data parallelism needs at least 2 ranks");

@@ -187,8 +187,8 @@ Parallelism degrees_of(const ParallelSection& section, int world_size) {
   int of_a_model = section.of_a_model();
   if (world_size % of_a_model != 0)
     throw InputError(section.place(),
-                     fmt::format("{} GPUs are no copies of {}", world_size, product_text(section)),
-                     "use a world size that their product divides");
+                     fmt::format("{} GPUs are not a multiple of {}", world_size, product_text(section)),
+                     "use a world size that is a multiple of their product");
   int data = world_size / of_a_model;
   if (section.data && *section.data != data)
     throw InputError(section.parallelism_value->find("data")->value.span,
@@ -202,10 +202,12 @@ std::optional<int> micro_batches_of(const ParallelSection& section, int data, st
   if (!section.global_batch) return std::nullopt;
   auto samples = data * micro_batch;
   if (*section.global_batch % samples != 0)
-    throw InputError(section.batch_value->find("global")->value.span,
-                     fmt::format("{} samples are no micro-batches of {} on {} data-parallel ranks",
-                                 *section.global_batch, micro_batch, data),
-                     fmt::format("use a multiple of {}", samples));
+    throw InputError(
+        section.batch_value->find("global")->value.span,
+        fmt::format(
+            "a batch of {} samples cannot be split into micro-batches of {} on {} data-parallel ranks",
+            *section.global_batch, micro_batch, data),
+        fmt::format("use a multiple of {}", samples));
   auto count = *section.global_batch / samples;
   if (count > kMostAccumulationSteps)
     throw InputError(section.batch_value->span,

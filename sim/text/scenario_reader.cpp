@@ -9,6 +9,7 @@
 #include "sim/config/reader.hpp"
 #include "sim/replay/network.hpp"
 #include "sim/text/cluster_mesh.hpp"
+#include "sim/text/misplaced_keys.hpp"
 #include "sim/text/parallel_section.hpp"
 #include "sim/text/plausibility.hpp"
 #include "sim/text/sections.hpp"
@@ -119,13 +120,27 @@ bool is_from_command_line(const Value& path) {
   return path.span.file && path.span.file->name == "--set";
 }
 
+// What a scenario names must be there; why another file cannot be read, its reader says.
+std::string existing(std::string path, const Value& named) {
+  std::error_code unknown;
+  if (std::filesystem::status(path, unknown).type() != std::filesystem::file_type::not_found) return path;
+  throw InputError(named.span, fmt::format("there is no file '{}'", path),
+                   is_from_command_line(named) ? "check the path; it is relative to the current folder"
+                                               : "check the path; it is relative to the scenario's folder");
+}
+
 }  // namespace
 
-std::string ScenarioReader::resolve(const Value& path) const {
+std::string ScenarioReader::full_path(const Value& path) const {
   namespace fs = std::filesystem;
   fs::path given(as_string(path));
-  if (given.is_absolute() || is_from_command_line(path)) return given.string();
-  return (fs::path(path_).parent_path() / given).lexically_normal().string();
+  bool as_it_is = given.is_absolute() || is_from_command_line(path);
+  auto resolved = as_it_is ? given : (fs::path(path_).parent_path() / given).lexically_normal();
+  return resolved.string();
+}
+
+std::string ScenarioReader::resolve(const Value& path) const {
+  return existing(full_path(path), path);
 }
 
 std::string ScenarioReader::resolve(PresetKind kind, const Value& name_or_path) const {
@@ -133,11 +148,11 @@ std::string ScenarioReader::resolve(PresetKind kind, const Value& name_or_path) 
   auto [known, is_new] = paths_.try_emplace({kind, as_string(name_or_path), from_command_line});
   if (!is_new && !known->second.empty()) return known->second;
   // A file beside the scenario comes before a preset of that name.
-  auto path = resolve(name_or_path);
+  auto path = full_path(name_or_path);
   std::error_code unreadable;
   if (!std::filesystem::is_regular_file(path, unreadable))
     path = preset_file(kind, name_or_path).value_or(path);
-  return known->second = path;
+  return known->second = existing(path, name_or_path);
 }
 
 void ScenarioReader::read_variability(const Value& value, const Value& cluster, const Value* stragglers,
@@ -262,6 +277,7 @@ Scenario ScenarioReader::read_step(const Value& root) {
 }
 
 Scenario ScenarioReader::read(const Value& root) {
+  check_misplaced_keys(root);
   MapReader reader(root, "scenario");
   const Value& workload = reader.require("workload");
   const Value& cluster = reader.require("cluster");
@@ -317,7 +333,7 @@ Scenario ScenarioReader::read(const Value& root) {
   if (const auto& overheads = scenario.physics.overheads;
       scenario.strategy_plan && (overheads.launch > Seconds() || overheads.gradient > Seconds()))
     scenario.notes.push_back(
-        {"physics-unused", "a sharded strategy does without physics.launch and physics.gradient"});
+        {"physics-unused", "a sharded strategy does not use physics.launch and physics.gradient"});
   if (scenario.strategy_plan && cluster.find("background"))
     scenario.notes.push_back(
         {"background-offset",

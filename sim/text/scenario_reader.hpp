@@ -103,6 +103,8 @@ class ScenarioReader {
     SourceSpan place;  // of the algorithm, or the best there is
   };
 
+  [[nodiscard]] std::string full_path(const config::Value& path) const;
+  // The same; throw InputError where there is no such file.
   [[nodiscard]] std::string resolve(const config::Value& path) const;
   [[nodiscard]] std::string resolve(PresetKind kind, const config::Value& name_or_path) const;
   // `cluster.gpu`, else what the cluster's topology names; null: nothing is known of the GPU.

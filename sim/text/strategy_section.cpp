@@ -45,7 +45,7 @@ void note_unused_ddp_keys(const Value& root, Strategy strategy, std::vector<Note
     if (entry.key != "accumulation_steps") unused += (unused.empty() ? "ddp." : ", ddp.") + entry.key;
   if (!unused.empty())
     notes.push_back(
-        {"ddp-unused", fmt::format("strategy {} does without {}", strategy_name(strategy), unused)});
+        {"ddp-unused", fmt::format("strategy {} does not use {}", strategy_name(strategy), unused)});
 }
 
 // Which of kStrategySections it reads; null: none.
@@ -111,7 +111,7 @@ void check_unused_sections(const Value& root, Strategy strategy, std::vector<Not
     if (name == "megatron") read_megatron_section(section, DType::bfloat16);
     if (name == "data_parallel") read_data_parallel_section(section);
     if (name == "parameter_server") read_parameter_server_section(section);
-    notes.push_back({fmt::format("{}-unused", name), fmt::format("strategy {} does without the section '{}'",
+    notes.push_back({fmt::format("{}-unused", name), fmt::format("strategy {} does not use the section '{}'",
                                                                  strategy_name(strategy), name)});
   }
 }

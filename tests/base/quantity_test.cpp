@@ -310,7 +310,7 @@ TEST(Integer, Errors) {
                                "  1 | " +
                                text + "\n    | ^" + std::string(text.size() - 1, '~') +
                                "\n"
-                               "hint: write a number from 2 to 8");
+                               "hint: write a whole number from 2 to 8");
 }
 
 TEST(Format, BytesInPowersOf1024) {

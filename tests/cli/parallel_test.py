@@ -345,7 +345,7 @@ batch: {global: 16}
                 (["workload.sequence=65532"], "65532 tokens of a sequence are not 8 equal pieces, two for each of 4 ranks"),
                 (["context.kind=all_to_all", "parallelism={context: 16}", "batch.global=2"], "8 key-value heads of a GPU are not split over 16 ranks"),
                 (["workload.framework=megatron-eager-2021"], "framework megatron-eager-2021 keeps whole scores"),
-                (["parallelism={context: 3}"], "32 GPUs are no copies of 1 x 3 x 1 (tensor x context x pipeline)"),
+                (["parallelism={context: 3}"], "32 GPUs are not a multiple of 1 x 3 x 1 (tensor x context x pipeline)"),
                 (["parallelism={context: 4, data: 4}"], "4 x 1 x 4 x 1 (data x tensor x context x pipeline) are 16 GPUs"),
                 (["context={kind: tree}"], "'tree'"),
                 (["parallelism={context: 4, expert: 2}"], "llama-3-8b has no experts")]:
@@ -566,7 +566,7 @@ engine: {network: builtin}
 class RefusedTest(ParallelTest):
     def test_splits_that_are_none(self):
         for sets, says in [
-                (["parallelism={tensor: 3}"], "8 GPUs are no copies of 3 x 1"),
+                (["parallelism={tensor: 3}"], "8 GPUs are not a multiple of 3 x 1"),
                 (["parallelism={tensor: 8}", "workload.model=gpt2-xl"], "25 heads of gpt2-xl are not split over 8 GPUs"),
                 (["parallelism={tensor: 2, pipeline: 2, data: 4}"], "4 x 2 x 2 (data x tensor x pipeline) are 16 GPUs"),
                 (["parallelism={pipeline: 8}"], "12 layers are no 8 equal stages"),
@@ -586,7 +586,7 @@ class RefusedTest(ParallelTest):
                 (["tensor={overlap: te}"], "nobody measured what share"),
                 (["tensor={overlap: async, hidden: 0.5}"], "only overlap: te hides a measured share"),
                 (["parallelism={pipeline: 2, sequence: true}"], "and there is none"),
-                (["batch.global=63"], "63 samples are no micro-batches of 4 on 2"),
+                (["batch.global=63"], "63 samples cannot be split into micro-batches of 4 on 2"),
                 (["ddp.accumulation_steps=2"], "batch.global says how many"),
                 (["strategy=naive"], "strategy naive of a model that GPUs share is not simulated"),
                 (["strategy=zero2"], "DeepSpeed's pipelines take no zero2"),

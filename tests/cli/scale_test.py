@@ -132,11 +132,11 @@ spread: {{ranks: {spread}}}
         for point in points:
             self.assertAlmostEqual(point["efficiency"], first["iteration_s"] * 16 / (point["iteration_s"] * point["world_size"]), places=9)
         done = self.fails(2, "scale", "m.yaml", "--gpus", "24", *sets)
-        self.assertIn("64 micro-batches of 4 samples are no whole number on each of 24 GPUs", done.stderr)
+        self.assertIn("64 micro-batches of 4 samples cannot be shared equally by 24 GPUs", done.stderr)
 
     def test_outputs(self):
         done = self.ok("scale", "m.yaml", "--gpus", "8,16", "--csv", "s.csv", "--plot", "s.svg")
-        self.assertRegex(done.stdout, r"(?m)^ +GPUs +iteration ms +efficiency")
+        self.assertRegex(done.stdout, r"(?m)^ *GPUs +iteration ms +efficiency %")
         self.assertEqual([row["world_size"] for row in self.read_csv("s.csv")], ["8", "16"])
         self.assertIn(b"<svg", self.read("s.svg"))
 
@@ -164,7 +164,7 @@ class SpreadTest(ScaleTest):
                 (["spread={ranks: 0.01}", "variability={seed: 1, jitter: none, ranks: 0.02}"], "variability.ranks and .nodes draw what GPUs differ in")]:
             with self.subTest(says):
                 self.assertIn(says, self.fails(2, "simulate", "m.yaml", *cli.set_arguments(sets)).stderr)
-        for gpus, says in [("8:x", "x"), ("64:8", "the range ends before it starts"), ("1", "outside"), ("8.5", "no whole number")]:
+        for gpus, says in [("8:x", "x"), ("64:8", "the range ends before it starts"), ("1", "outside"), ("8.5", "not a whole number")]:
             with self.subTest(gpus):
                 self.assertIn(says, self.fails(2, "scale", "m.yaml", "--gpus", gpus).stderr)
 

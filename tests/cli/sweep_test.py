@@ -20,11 +20,13 @@ class SweepTest(cli.CliTest):
         done = self.ok("sweep", "configs/quickstart.yaml", "--json", "out.json", "--csv", "out.csv")
         table, footer = done.stdout.rstrip("\n").split("\n\n")
         self.assertEqual(len(table.splitlines()), 1 + 30)
-        doubt, least, most, best_line = footer.splitlines()
+        best_line, doubt, least, most, caps, usual, _ = footer.splitlines()
         self.assertRegex(doubt, r"^the best takes 1\.5\d+ s to 1\.8\d+ s, uncalibrated: the spread of GPUs \(.*\) and interference \(")
         self.assertTrue(least.startswith("best where least is lost: ddp.bucket_cap "), least)
         self.assertTrue(most.startswith("best where most is lost: ddp.bucket_cap "), most)
         self.assertTrue(best_line.startswith("best: ddp.bucket_cap "), best_line)
+        self.assertRegex(caps, r"^caps within 0\.5 % of the best: [\d.]+ MiB to [\d.]+ MiB$")
+        self.assertRegex(usual, r"^PyTorch's default, 25 MiB \(first 1 MiB\): \+8\d\d\.\d+ ms \(\+4\d\.\d %\)$")
         result = self.read_json("out.json")
         self.assertEqual(len(result["points"]), 30)
         caps = [point["bucket_cap_bytes"] for point in result["points"]]
@@ -42,7 +44,10 @@ class SweepTest(cli.CliTest):
         self.copy_data()
         done = self.ok("sweep", "configs/quickstart.yaml", "--set", "physics=none", "--csv", "out.csv")
         self.assertEqual(done.stdout.rstrip("\n").split("\n\n")[1],
-                         "best: ddp.bucket_cap 124930607B (119.1 MiB), iteration 1.3812 s, 45.4 % shorter than the longest")
+                         "best: ddp.bucket_cap 124930607B (119.1 MiB), iteration 1.3812 s, 45.4 % shorter than the longest\n"
+                         "caps within 0.5 % of the best: 93.81 MiB to 119.1 MiB\n"
+                         "PyTorch's default, 25 MiB (first 1 MiB): +770.152 ms (+55.8 %)\n"  # 1381.202 + 770.152 = 2151.354
+                         "to use it: DistributedDataParallel(model, bucket_cap_mb=119.143112)")
         self.assertEqual(done.stderr, "")
         self.assertEqual(list(self.read_csv("out.csv")[0]), cli.POINT_KEYS + ["best"])
 
@@ -52,18 +57,39 @@ class SweepTest(cli.CliTest):
         shortest = min(point["iteration_s"] for point in points)
         self.assertAlmostEqual(result["best"]["iteration_s"] / shortest, 1, delta=1e-12)
         equals = [p["bucket_cap_bytes"] for p in points if p["iteration_s"] <= shortest * (1 + 1e-12)]
-        if None not in equals:  # among equals the smallest cap
-            self.assertEqual(result["best"]["bucket_cap_bytes"], min(equals))
+        if None not in equals:  # among equals the default cap, then the smallest
+            self.assertEqual(result["best"]["bucket_cap_bytes"], 25 * cli.MIB if 25 * cli.MIB in equals else min(equals))
 
     def test_json_has_the_keys_of_the_contract_in_their_order(self):
         self.write_scenario(more="sweep: {ddp.bucket_cap: [4MiB, 16MiB]}")
         result = self.sweep(sets=["cluster.world_size=16"])
-        self.assertEqual(list(result), ["scenario", "points", "best", "best_by_group", "notes", "tool"])
+        self.assertEqual(list(result), ["scenario", "points", "best", "best_by_group", "bucket_caps", "notes", "tool"])
         self.assertEqual(result["scenario"], {"file": "scenario.yaml", "set": ["cluster.world_size=16"],
                                               "axes": {"ddp.bucket_cap": ["4MiB", "16MiB"]}})
         for point in result["points"]:
             self.assertEqual(list(point), ["axes"] + cli.JSON_KEYS)
             self.assertAlmostEqual(sum(point[term] for term in cli.TERMS), point["iteration_s"], delta=1e-12)
+
+    def test_the_default_cap_is_beside_the_best_one(self):
+        self.write_scenario(more="sweep: {ddp.bucket_cap: [4MiB, 16MiB], cluster.world_size: [8, 64]}")
+        caps = self.sweep()["bucket_caps"]
+        self.assertEqual([one["axes"]["cluster.world_size"] for one in caps], ["8", "64"])
+        for one in caps:
+            self.ok("simulate", "scenario.yaml", "--set", f"cluster.world_size={one['axes']['cluster.world_size']}", "--json", "usual.json")
+            self.assertEqual(one["default"]["iteration_s"], self.read_json("usual.json")["iteration_s"])
+            self.assertEqual(one["default"]["as_good"], one["default"]["iteration_s"] <= 1.005 * one["iteration_s"])
+            self.assertEqual(float(one["bucket_cap_mb"]) * 2**20, one["bucket_cap_bytes"])
+
+    def test_markdown_tables_have_as_many_cells_in_every_row(self):
+        self.write_scenario(more="sweep: {ddp.bucket_cap: [4MiB, 16MiB], strategy: [ddp, flat]}")
+        for arguments in (["sweep"], ["scale", "--gpus", "8:64"]):
+            lines = self.ok(arguments[0], "scenario.yaml", *arguments[1:], "--markdown").stdout.split("\n")
+            tables = [list(rows) for is_row, rows in itertools.groupby(lines, lambda line: line.startswith("|")) if is_row]
+            self.assertTrue(tables)
+            for table in tables:
+                self.assertGreater(len(table), 2)
+                self.assertEqual(len({row.count("|") for row in table}), 1, table)
+                self.assertRegex(table[1], r"^(\|-+:)+\|$")
 
     def test_measured_iterations_stand_beside_the_predictions(self):
         self.write_scenario(more="sweep: {ddp.bucket_cap: [4MiB, 16MiB]}\nvalidation: {measured: measured.csv}")
@@ -80,7 +106,8 @@ class SweepTest(cli.CliTest):
         self.write_scenario(more="sweep:\n  ddp.bucket_cap: [4MiB, 16MiB]\n  strategy: [flat, ddp]\n  cluster.world_size: [8, 64]")
         result = self.sweep("--csv", "out.csv")
         axes = ["strategy", "cluster.world_size", "ddp.bucket_cap"]
-        expected = list(itertools.product(["flat", "ddp"], ["8", "64"], ["4MiB", "16MiB"]))
+        expected = [(strategy, world, cap) for strategy, world, cap in itertools.product(["flat", "ddp"], ["8", "64"], ["4MiB", "16MiB"])
+                    if strategy == "ddp" or cap == "4MiB"]  # flat has no cap: one row
         self.assertEqual([key_of(point, axes) for point in result["points"]], expected)
         for point in result["points"]:
             self.assertEqual((point["strategy"], str(point["world_size"])), key_of(point, axes)[:2])
@@ -113,12 +140,13 @@ class SweepTest(cli.CliTest):
         self.assertEqual(list(result["scenario"]["axes"]), ["ddp.bucket_cap"])
         result = self.sweep(sets=["sweep.cluster.world_size=[4]"])  # the axis itself
         self.assertEqual([point["world_size"] for point in result["points"]], [4, 4])
-        result = self.sweep(sets=["strategy=naive"])  # no axis: all stay
-        self.assertEqual(len(result["points"]), 4)
+        result = self.sweep(sets=["strategy=naive"])  # no axis: both stay, but naive has no cap
+        self.assertEqual([point["world_size"] for point in result["points"]], [8, 64])
 
-    def test_the_best_of_equals_has_the_smallest_cap(self):
+    def test_the_best_of_equals_has_the_default_cap_or_the_smallest(self):
         self.write_scenario(cli.trace_text([("weight", cli.MIB, 0.01)]), "sweep: {ddp.bucket_cap: [1GiB, 1MiB, 25MiB]}")
-        self.assertEqual(self.sweep()["best"]["axes"]["ddp.bucket_cap"], "1MiB")
+        self.assertEqual(self.sweep()["best"]["axes"]["ddp.bucket_cap"], "25MiB")
+        self.assertEqual(self.sweep(sets=["sweep.ddp.bucket_cap=[1GiB, 1MiB]"])["best"]["axes"]["ddp.bucket_cap"], "1MiB")
 
     def test_each_point_is_what_simulate_says(self):
         """Also where caps give the same buckets, which are simulated once."""

@@ -207,7 +207,7 @@ TEST(MeasuredTableErrors, BadWorldSize) {
             "t.csv:2:15: error: 'eight' is not a whole number\n"
             "  2 | # world_size: eight\n"
             "    |               ^~~~~\n"
-            "hint: write a number from 2 to 1048576");
+            "hint: write a whole number from 2 to 1048576");
 }
 
 TEST(MeasuredTableErrors, HeaderKeyTwice) {

@@ -81,7 +81,7 @@ TEST(ModelErrors, PartOfAnElement) {
             "m.yaml:3:33: error: '1.5' is not a whole number\n"
             "  3 | layers: [{name: a, tensors: {w: 1.5}}]\n"
             "    |                                 ^~~\n"
-            "hint: write a number from 1 to 9007199254740992");
+            "hint: write a whole number from 1 to 9007199254740992");
 }
 
 TEST(ModelErrors, TooManyElements) {

@@ -47,6 +47,14 @@ TEST(SweepResult, AmongEqualsTheSmallerCapThenTheEarlierPoint) {
   EXPECT_EQ(result.best(), 2u);
 }
 
+TEST(SweepResult, TheDefaultCapWinsATie) {
+  SweepResult result;
+  result.axes = {"ddp.bucket_cap"};
+  result.points = {point({"1MiB"}, 0x1p20, 5), point({"25MiB"}, 25 * 0x1p20, 5),
+                   point({"50MiB"}, 50 * 0x1p20, 5)};
+  EXPECT_EQ(result.best(), 1u);
+}
+
 TEST(SweepResult, EqualMeansToOnePartInATrillion) {
   SweepResult result;
   result.axes = {"ddp.bucket_cap"};

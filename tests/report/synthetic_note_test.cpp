@@ -21,6 +21,7 @@ namespace {
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 constexpr const char* kMark = "estimated, not recorded (FLOPs)";
 
@@ -76,7 +77,7 @@ TEST(SyntheticNote, OfASweep) {
   auto result = one_of_two();
   std::ostringstream out;
   SweepTable(out, {{"workload.trace", {"a.csv", "b.csv"}}}, {}).footer(result);
-  EXPECT_EQ(out.str(), "\ntrace: estimated, not recorded (FLOPs)\n");
+  EXPECT_THAT(out.str(), StartsWith("\ntrace: estimated, not recorded (FLOPs)\n"));
   auto text = sweep_csv(result);
   EXPECT_THAT(text, HasSubstr(",best,trace_synthetic\n"));
   EXPECT_THAT(text, HasSubstr(",0,\n"));

@@ -368,7 +368,7 @@ TEST(HuggingFaceConfig, ASizeThatIsNone) {
             "a.yaml:1:40: error: 'many' is not a whole number\n"
             "  1 | {hidden_size: 4096, num_hidden_layers: many}\n"
             "    |                                        ^~~~\n"
-            "hint: write a number from 1 to 10000");
+            "hint: write a whole number from 1 to 10000");
 }
 
 TEST(HuggingFaceConfig, HeadsThatDoNotDivide) {

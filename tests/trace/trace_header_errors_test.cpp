@@ -234,7 +234,7 @@ TEST(TraceHeaderErrors, SequenceLengthNotWhole) {
             "t.csv:2:20: error: '1024.5' is not a whole number\n"
             "  2 | # sequence_length: 1024.5\n"
             "    |                    ^~~~~~\n"
-            "hint: write a number from 1 to 1000000000");
+            "hint: write a whole number from 1 to 1000000000");
 }
 
 }  // namespace

@@ -147,7 +147,7 @@ TEST(TraceRowErrors, ElementsNotWhole) {
             "t.csv:3:3: error: '8.5' is not a whole number\n"
             "  3 | a,8.5,float32,0.1\n"
             "    |   ^~~\n"
-            "hint: write a number from 1 to 9007199254740992");
+            "hint: write a whole number from 1 to 9007199254740992");
 }
 
 TEST(TraceRowErrors, ElementsAboveExactDoubles) {

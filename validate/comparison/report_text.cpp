@@ -50,7 +50,7 @@ void print_points(std::ostream& out, const ValidationReport& report) {
     cells.push_back(point.spread ? ms_text(*point.spread) : "-");
     cells.push_back(percent_text(point.error()));
     cells.push_back(percent_text(point.exposed_error()));
-    print_cells(out, columns, cells, marks(report, i));
+    print_cells(out, columns, cells, TableStyle::text, marks(report, i));
   }
   if (std::any_of(report.points.begin(), report.points.end(), [](const auto& p) { return !p.settled; }))
     out << "~ the median was not as certain as asked for when repetitions or time ran out\n";

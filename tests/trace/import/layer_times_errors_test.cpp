@@ -108,7 +108,7 @@ TEST(LayerTimesErrors, SizeNotWhole) {
             "sizes.csv:11:11: error: '7.0e6' is not a whole number\n"
             "  11 | 9,Block 7,7.0e6\n"
             "     |           ^~~~~\n"
-            "hint: write a number from 1 to 9007199254740992");
+            "hint: write a whole number from 1 to 9007199254740992");
 }
 
 TEST(LayerTimesErrors, SizesWithoutColumn) {

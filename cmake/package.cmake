@@ -1,0 +1,20 @@
+# cpack -G DEB: the component simulator with its documentation as a Debian package; scripts/deb makes it of a release build.
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/ddpsim RENAME copyright COMPONENT simulator)
+install(FILES ${PROJECT_SOURCE_DIR}/README.md DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/ddpsim COMPONENT simulator)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/ddpsim COMPONENT simulator)
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME ddpsim)
+set(CPACK_PACKAGE_CONTACT "The ddpsim authors")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "simulator of data-parallel training on GPU clusters")
+set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "Predicts how long a data-parallel training iteration takes on a cluster of GPUs, which bucket cap or sharding makes it
+shortest, what communication costs, and whether the job fits into memory.")
+set(CPACK_DEBIAN_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "gnuplot-nox, graphviz")  # what draws: --plot, --html, topology show --dot
+set(CPACK_COMPONENTS_ALL simulator)
+set(CPACK_COMPONENTS_GROUPING ALL_COMPONENTS_IN_ONE)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+include(CPack)

@@ -1,0 +1,132 @@
+#include "sim/report/cap_advice.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "sim/base/quantity.hpp"
+#include "sim/report/table_parts.hpp"
+
+namespace ddpsim {
+namespace {
+
+CapAdvice advice_of(const SweepResult& result, const SweepGroup& group, std::size_t best) {
+  const auto& metrics = result.points[best].metrics;
+  auto cap_of = [&](std::size_t point) { return *result.points[point].metrics.bucket_cap; };
+  auto points = group.points;
+  std::erase_if(points, [&](std::size_t point) { return !result.points[point].metrics.bucket_cap; });
+  std::stable_sort(points.begin(), points.end(), [&](auto a, auto b) { return cap_of(a) < cap_of(b); });
+  auto is_as_good = [&](std::size_t point) {
+    return result.points[point].metrics.iteration <= metrics.iteration * (1 + kPlateau);
+  };
+  auto first = std::find(points.begin(), points.end(), best), last = first;
+  while (first != points.begin() && is_as_good(*(first - 1))) --first;
+  while (last + 1 != points.end() && is_as_good(*(last + 1))) ++last;
+
+  CapAdvice advice{group.name,     best,          *metrics.bucket_cap,   metrics.iteration,
+                   cap_of(*first), cap_of(*last), CapAdvice::Edge::none, {}};
+  // No cap larger than that of a single bucket makes other buckets.
+  bool all_in_one = result.points[*last].metrics.n_buckets == 1;
+  if (last + 1 == points.end()) {
+    if (all_in_one || result.has_every_assignment) advice.most.reset();
+  } else if (result.has_every_assignment) {
+    advice.most = cap_of(*(last + 1)) - Bytes(1);
+  }
+  if (!result.has_every_assignment && points.size() > 1) {
+    if (points.back() == best && !all_in_one) advice.edge = CapAdvice::Edge::largest;
+    if (points.front() == best) advice.edge = CapAdvice::Edge::smallest;
+  }
+  if (auto found = result.with_default.find(best); found != result.with_default.end())
+    advice.with_default = found->second;
+  return advice;
+}
+
+}  // namespace
+
+std::vector<CapAdvice> cap_advice(const SweepResult& result) {
+  std::vector<CapAdvice> all;
+  auto axis = result.find_axis(kBucketCapAxis);
+  if (!axis) return all;
+  for (const auto& group : result.groups(axis)) {
+    auto best = result.best_of(group.points);
+    const auto& metrics = result.points[best].metrics;
+    if (metrics.strategy == Strategy::ddp && metrics.bucket_cap)
+      all.push_back(advice_of(result, group, best));
+  }
+  return all;
+}
+
+std::string bucket_cap_mb(Bytes cap) {
+  for (double parts = 1; parts <= 1e6; parts *= 10) {
+    double mb = std::ceil(cap.value() / 0x1p20 * parts) / parts;
+    if (std::floor(mb * 0x1p20) == cap.value()) return fmt::format("{:.10g}", mb);
+  }
+  return fmt::format("{}", cap.value() / 0x1p20);
+}
+
+std::string plateau_text(const CapAdvice& advice) {
+  auto least = format_bytes(advice.least);
+  if (!advice.most) return least + " and above";
+  if (auto most = format_bytes(*advice.most); most != least) return fmt::format("{} to {}", least, most);
+  return least;
+}
+
+std::string default_cap_text(const WithDefaultCap& usual) {
+  return format_bytes(usual.cap) +
+         (usual.first ? fmt::format(" (first {})", format_bytes(*usual.first)) : "");
+}
+
+std::vector<std::string> cap_titles(const SweepResult& result) {
+  std::vector<std::string> titles;
+  for (const auto& axis : result.axes)
+    if (axis != kBucketCapAxis) titles.push_back(axis);
+  for (auto title : {"bucket_cap_mb", "iteration ms"}) titles.emplace_back(title);
+  titles.push_back(fmt::format("caps within {} %", 100 * kPlateau));
+  for (auto title : {"PyTorch's default", "iteration ms", "longer"}) titles.emplace_back(title);
+  return titles;
+}
+
+std::vector<std::string> cap_cells(const SweepResult& result, const CapAdvice& advice) {
+  std::vector<std::string> cells;
+  const auto& point = result.points[advice.best];
+  for (std::size_t axis = 0; axis < result.axes.size(); ++axis)
+    if (result.axes[axis] != kBucketCapAxis) cells.push_back(point.axis_values[axis]);
+  cells.push_back(bucket_cap_mb(advice.cap));
+  cells.push_back(ms_text(advice.iteration));
+  auto beyond = advice.edge == CapAdvice::Edge::none       ? ""
+                : advice.edge == CapAdvice::Edge::smallest ? ", the smallest swept"
+                                                           : ", the largest swept";
+  cells.push_back(plateau_text(advice) + beyond);
+  const auto& usual = advice.with_default;
+  cells.push_back(usual ? default_cap_text(*usual) : "-");
+  cells.push_back(usual ? ms_text(usual->iteration) : "-");
+  cells.push_back(usual ? percent_text(usual->iteration / advice.iteration - 1) : "-");
+  return cells;
+}
+
+std::vector<std::string> advice_lines(const CapAdvice& advice) {
+  std::vector<std::string> lines;
+  bool is_alone = advice.most && *advice.most == advice.least;
+  lines.push_back(
+      is_alone ? fmt::format("no other swept cap is within {} % of the best", 100 * kPlateau)
+               : fmt::format("caps within {} % of the best: {}", 100 * kPlateau, plateau_text(advice)));
+  if (advice.edge != CapAdvice::Edge::none) {
+    bool smallest = advice.edge == CapAdvice::Edge::smallest;
+    lines.push_back(fmt::format("the best is the {} cap of the sweep: a {} one may be better",
+                                smallest ? "smallest" : "largest", smallest ? "smaller" : "larger"));
+  }
+  if (const auto& usual = advice.with_default) {
+    auto longer = usual->iteration - advice.iteration;
+    lines.push_back(fmt::format("PyTorch's default, {}: {:+.3f} ms ({:+.1f} %){}", default_cap_text(*usual),
+                                longer.value() * 1e3, 100 * (longer / advice.iteration),
+                                advice.default_is_as_good() ? ", so no bucket_cap_mb is needed" : ""));
+  }
+  lines.push_back(advice.default_is_as_good()
+                      ? "to use it: DistributedDataParallel(model)"
+                      : fmt::format("to use it: DistributedDataParallel(model, bucket_cap_mb={})",
+                                    bucket_cap_mb(advice.cap)));
+  return lines;
+}
+
+}  // namespace ddpsim

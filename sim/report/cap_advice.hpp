@@ -1,0 +1,48 @@
+#pragma once
+// Which bucket cap to use: how little the cap matters around the best one, and what PyTorch's default costs.
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/report/sweep_result.hpp"
+
+namespace ddpsim {
+
+// Caps within this much of the best count as equally good.
+inline constexpr double kPlateau = 0.005;
+
+struct CapAdvice {
+  enum class Edge { none, smallest, largest };
+
+  std::string group;     // SweepGroup::name
+  std::size_t best = 0;  // point
+  Bytes cap;             // of it
+  Seconds iteration;
+  Bytes least;                // the swept caps from here
+  std::optional<Bytes> most;  // to here are within kPlateau of the best; none: and all larger ones
+  Edge edge = Edge::none;     // where the best is the last swept cap, and one beyond it may be better
+  std::optional<WithDefaultCap> with_default;
+
+  [[nodiscard]] bool default_is_as_good() const {
+    return with_default && with_default->iteration <= iteration * (1 + kPlateau);
+  }
+};
+
+// One per group whose best point has a cap of strategy ddp.
+std::vector<CapAdvice> cap_advice(const SweepResult& result);
+
+// The argument of DistributedDataParallel: the shortest number of MiB that gives exactly these bytes.
+std::string bucket_cap_mb(Bytes cap);
+
+std::string plateau_text(const CapAdvice& advice);      // "244.1 MiB to 499.9 MiB", "25 MiB and above"
+std::string default_cap_text(const WithDefaultCap& d);  // "25 MiB (first 1 MiB)"
+
+// The advice for each of several groups as a table.
+std::vector<std::string> cap_titles(const SweepResult& result);
+std::vector<std::string> cap_cells(const SweepResult& result, const CapAdvice& advice);
+
+// A sentence a line, the last one to paste. For the only group.
+std::vector<std::string> advice_lines(const CapAdvice& advice);
+
+}  // namespace ddpsim

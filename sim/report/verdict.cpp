@@ -1,0 +1,168 @@
+#include "sim/report/verdict.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "sim/base/quantity.hpp"
+#include "sim/report/table_parts.hpp"
+
+namespace ddpsim {
+namespace {
+
+// What of an iteration is not known to a number: "interference (176 ms of it) and ...".
+std::string uncertain_causes(const IterationMetrics& metrics) {
+  std::string causes;
+  for (const auto& [cause, lost] : metrics.losses) {
+    bool is_spread = cause == "spread" && metrics.range->of_spread;
+    bool is_interference = cause == "interference" && metrics.range->of_interference;
+    if (is_spread || is_interference)
+      causes += fmt::format("{}{} ({:.3g} ms of it)", causes.empty() ? "" : " and ",
+                            is_spread ? "the spread of GPUs" : cause, 1e3 * lost.value());
+  }
+  return causes;
+}
+
+// What the best takes at most and least, and what is best there.
+std::vector<std::string> range_lines(const SweepResult& result) {
+  std::vector<std::string> lines;
+  const auto& middle = result.points[result.best()].metrics;
+  if (middle.range)
+    if (auto causes = uncertain_causes(middle); !causes.empty())
+      lines.push_back(fmt::format("the best takes {} to {}, uncalibrated: {}",
+                                  format_seconds(middle.range->least), format_seconds(middle.range->most),
+                                  causes));
+  for (auto [name, end] :
+       {std::pair("least", &IterationRange::least), std::pair("most", &IterationRange::most)}) {
+    auto changed = result;
+    for (auto& point : changed.points)
+      if (point.metrics.range) point.metrics.iteration = *point.metrics.range.*end;
+    const auto& best = changed.points[changed.best()];
+    lines.push_back(fmt::format("best where {} is lost: {}{}iteration {}", name,
+                                point_name(result.axes, best.axis_values, best.metrics),
+                                result.axes.empty() ? "" : ", ", format_seconds(best.metrics.iteration)));
+  }
+  return lines;
+}
+
+// Where memory decides, or nothing fits.
+std::string memory_line(const SweepResult& result) {
+  const auto& best = result.points[result.best()].metrics;
+  const auto& fastest = result.points[result.fastest()];
+  if (best.memory && !best.memory->fits())
+    return "none of the points fits into a GPU's memory: 'ddpsim memory' says what would";
+  if (fastest.metrics.iteration == best.iteration) return "";
+  return fmt::format("(faster, but does not fit into a GPU's memory: {}{}{})",
+                     point_name(result.axes, fastest.axis_values, fastest.metrics),
+                     result.axes.empty() ? "" : ", ", format_seconds(fastest.metrics.iteration));
+}
+
+std::vector<std::string> best_lines(const SweepResult& result, bool has_range) {
+  const auto& best = result.points[result.best()];
+  auto worst = best.metrics.iteration;
+  for (const auto& point : result.points) worst = std::max(worst, point.metrics.iteration);
+  auto name = point_name(result.axes, best.axis_values, best.metrics);
+  std::vector<std::string> lines{fmt::format("best: {}{}iteration {}", name, name.empty() ? "" : ", ",
+                                             format_seconds(best.metrics.iteration))};
+  if (result.best_by_group().size() == 1 && worst > best.metrics.iteration * 1.0005)
+    lines.back() +=
+        fmt::format(", {:.1f} % shorter than the longest", 100 * (1 - best.metrics.iteration / worst));
+  if (auto line = memory_line(result); !line.empty()) lines.push_back(std::move(line));
+  if (has_range)
+    for (auto& line : range_lines(result)) lines.push_back(std::move(line));
+  return lines;
+}
+
+// "strategy fsdp, ddp.bucket_cap 25MiB": a point's values on the axes that are given, or on the others.
+std::string values_on(const SweepResult& result, std::size_t point, bool given) {
+  std::vector<std::string> axes, values;
+  for (std::size_t axis = 0; axis < result.axes.size(); ++axis)
+    if (SweepResult::is_given(result.axes[axis]) == given) {
+      axes.push_back(result.axes[axis]);
+      values.push_back(result.points[point].axis_values[axis]);
+    }
+  return point_name(axes, values, result.points[point].metrics);
+}
+
+// "8, 64" along a single axis that is given; else the values with their axes.
+std::string places(const SweepResult& result, const std::vector<std::string>& where, std::size_t most) {
+  auto named = std::vector<std::string>(
+      where.begin(), where.begin() + static_cast<std::ptrdiff_t>(std::min(where.size(), most)));
+  bool is_one_axis = std::count_if(result.axes.begin(), result.axes.end(), SweepResult::is_given) == 1;
+  auto axis = std::find_if(result.axes.begin(), result.axes.end(), SweepResult::is_given);
+  for (std::size_t i = 1; is_one_axis && i < named.size(); ++i) named[i].erase(0, axis->size() + 1);
+  return fmt::format(
+      "{}{}", fmt::join(named, is_one_axis ? ", " : "; "),
+      named.size() < where.size() ? fmt::format(" and {} more", where.size() - named.size()) : "");
+}
+
+// What is best on each cluster or workload, those with the same choice together.
+std::vector<std::string> best_by_given(const SweepResult& result) {
+  constexpr std::size_t kMostNamed = 8;
+  struct Given {
+    std::string name;
+    std::vector<std::size_t> points;
+  };
+  std::vector<Given> all;
+  for (std::size_t i = 0; i < result.points.size(); ++i) {
+    auto name = values_on(result, i, true);
+    auto one = std::find_if(all.begin(), all.end(), [&](const Given& given) { return given.name == name; });
+    if (one == all.end()) one = all.insert(one, {std::move(name), {}});
+    one->points.push_back(i);
+  }
+  struct Choice {
+    std::string name;
+    std::vector<std::string> where;
+  };
+  std::vector<Choice> choices;
+  for (const auto& [name, points] : all) {
+    auto best = result.best_of(points);
+    const auto& memory = result.points[best].metrics.memory;
+    auto chosen =
+        memory && !memory->fits() ? "nothing fits into a GPU's memory" : values_on(result, best, false);
+    auto one = std::find_if(choices.begin(), choices.end(),
+                            [&](const Choice& choice) { return choice.name == chosen; });
+    if (one == choices.end()) one = choices.insert(one, {std::move(chosen), {}});
+    one->where.push_back(name);
+  }
+  if (choices.size() == 1) return {fmt::format("best everywhere: {}", choices.front().name)};
+  std::vector<std::string> lines;
+  for (const auto& [name, where] : choices)
+    lines.push_back(fmt::format("best at {}: {}", places(result, where, kMostNamed), name));
+  if (lines.size() > kMostNamed) {
+    auto more = lines.size() - kMostNamed;
+    lines.resize(kMostNamed);
+    lines.push_back(fmt::format("and {} more: the best of each is in --json", more));
+  }
+  return lines;
+}
+
+std::string extent_line(const SweepResult& result) {
+  auto shorter = [](const SweepPoint& a, const SweepPoint& b) {
+    return a.metrics.iteration < b.metrics.iteration;
+  };
+  auto [least, most] = std::minmax_element(result.points.begin(), result.points.end(), shorter);
+  auto named = [&](const SweepPoint& point) {
+    return fmt::format("{} ({})", format_seconds(point.metrics.iteration),
+                       point_name(result.axes, point.axis_values, point.metrics));
+  };
+  if (least->metrics.iteration == most->metrics.iteration)
+    return fmt::format("iteration: {} everywhere", format_seconds(least->metrics.iteration));
+  return fmt::format("iteration: {} to {}", named(*least), named(*most));
+}
+
+}  // namespace
+
+std::vector<std::string> verdict_lines(const SweepResult& result, bool has_range) {
+  if (result.compares_choices()) return best_lines(result, has_range);
+  if (std::all_of(result.axes.begin(), result.axes.end(), SweepResult::is_given))
+    return {extent_line(result)};
+  // Of caps alone the table of what to pass says it.
+  bool only_caps = std::all_of(result.axes.begin(), result.axes.end(), [](const std::string& axis) {
+    return axis == kBucketCapAxis || SweepResult::is_given(axis);
+  });
+  return only_caps ? std::vector<std::string>{} : best_by_given(result);
+}
+
+}  // namespace ddpsim
