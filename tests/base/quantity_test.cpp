@@ -226,10 +226,10 @@ TEST(Seconds, Errors) {
             "  1 | 5\n"
             "    | ^\n"
             "hint: write a time like 5us");
-  EXPECT_EQ(seconds_error("5min"),
-            "q:1:2: error: unknown unit 'min'\n"
-            "  1 | 5min\n"
-            "    |  ^~~\n"
+  EXPECT_EQ(seconds_error("5d"),
+            "q:1:2: error: unknown unit 'd'\n"
+            "  1 | 5d\n"
+            "    |  ^\n"
             "hint: write a time like 5us");
   EXPECT_EQ(seconds_error("5MiB"),
             "q:1:2: error: '5MiB' is a size, not a time\n"

@@ -272,7 +272,7 @@ class KilledWorkerTest(cli.CliTest):
         caps = [point["axes"]["ddp.bucket_cap"] for point in result["points"]]
         self.assertEqual(sorted([*caps, lost["axes"]["ddp.bucket_cap"]]), sorted(self.CAPS[1:-1].split(", ")))
         self.assertEqual(len(self.read_csv("out.csv")), 2)
-        self.assertEqual(sum("MiB" in line and not line.startswith("best") for line in stdout.splitlines()), 2, stdout)
+        self.assertEqual(sum("MiB " in line and line.startswith(" ") for line in stdout.splitlines()), 2, stdout)
         self.assertIn("\n1 of 3 points could not be simulated; what is best is so among the others\n", stdout)
         self.assertIn("error: 1 of 3 points could not be simulated; what is best is so among the others\n"
                       f"  ddp.bucket_cap = {lost['axes']['ddp.bucket_cap']}: a worker process was ended from outside (signal 9: Killed)\n"

@@ -1,9 +1,8 @@
 #include "sim/variability/goodput.hpp"
 
 #include <cmath>
+#include <random>
 
-#include <boost/random/exponential_distribution.hpp>
-#include <boost/random/mersenne_twister.hpp>
 #include <gtest/gtest.h>
 
 namespace ddpsim {
@@ -51,16 +50,18 @@ TEST(Goodput, AsDrawn) {
   auto given = failures(300, 900);
   given.interval = Seconds(3000);
   auto goodput = goodput_of(given, kGpus);
-  boost::random::mt19937_64 engine(1);
-  boost::random::exponential_distribution<double> next(1 / goodput.mtbf.value());
-  double time = 0, useful = 0, failure = next(engine);
+  std::mt19937_64 engine(1);
+  auto next = [&] {
+    return -goodput.mtbf.value() * std::log1p(-std::generate_canonical<double, 53>(engine));
+  };
+  double time = 0, useful = 0, failure = next();
   auto lasts = [&](double span) {  // whether it ends before the next failure
     if (time + span <= failure) {
       time += span;
       return true;
     }
     time = failure;
-    failure += next(engine);
+    failure += next();
     return false;
   };
   for (int segment = 0; segment < 200'000; ++segment) {
