@@ -37,6 +37,20 @@ class StepTest(FsdpTest):
                 self.assertLess(result["exposed_communication_s"], 1e-5 * result["iteration_s"])
                 self.assertAlmostEqual(result["optimizer_s"], alone["optimizer_s"] / 8, places=12)
 
+    def test_without_interference_and_hops_only_ends_are_waited_for(self):
+        """The first gathers, of the root and of block 0, and the last reduce-scatters, of the same; the root's own passes hide a little of
+        them. What a ring of 8 takes is 7/8 of the bytes over the bandwidth; gathered is bf16, reduced fp32."""
+        self.write("ring.yaml", RING % ("0us", "100GB/s"))
+        sets = ("workload.model=mpt-1b", "workload.micro_batch=8", "workload.sequence=2048", "spread=none")
+        for strategy in ("fsdp", "fsdp1"):
+            with self.subTest(strategy):
+                result = self.result(f"strategy={strategy}", *sets)
+                block, root = (result["buckets"][unit]["bytes"] for unit in (0, -1))
+                ends = (1 + 1 / 2) * 7 / 8 * (block + root) / 100e9
+                self.assertLessEqual(result["exposed_communication_s"], ends)
+                self.assertGreater(result["exposed_communication_s"], 0.9 * ends)
+                self.assertEqual([loss["cause"] for loss in result["losses"]], ["ends", "optimizer"])
+
     def test_how_often_what_is_communicated(self):
         """GPT-2 has 12 blocks and the root: 13 units. FSDP2 keeps the root and the last block."""
         for strategy, reshard, gathers in [("fsdp", "true", 13 + 11), ("fsdp", "false", 13), ("fsdp1", "true", 13 + 12), ("fsdp1", "false", 13)]:
