@@ -100,9 +100,9 @@ struct SharedModelMetrics {
     std::int64_t layers = 0;
     Bytes peak;
   };
-  std::vector<Stage> stages;
-  int expert = 1;          // ranks that share a block's experts
-  double expert_load = 1;  // tokens of the one with most over the mean  // by rank of the pipeline
+  std::vector<Stage> stages;  // by rank of the pipeline
+  int expert = 1;             // ranks that share a block's experts
+  double expert_load = 1;     // tokens of the one with most over the mean
 };
 
 struct IterationMetrics {

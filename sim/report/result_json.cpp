@@ -73,7 +73,7 @@ Json advice_json(const SweepResult& result, const CapAdvice& advice) {
   Json json;
   json["axes"] = json::axes(result.axes, result.points[advice.best].axis_values);
   json["bucket_cap_bytes"] = json::bytes(advice.cap);
-  json["bucket_cap_mb"] = bucket_cap_mb(advice.cap);
+  json["bucket_cap_mb"] = advice.cap.value() / (1 << 20);
   json["iteration_s"] = advice.iteration.value();
   json["as_good_within"] = kPlateau;
   json["as_good_from_bytes"] = json::bytes(advice.least);

@@ -78,7 +78,7 @@ class SweepTest(cli.CliTest):
             self.ok("simulate", "scenario.yaml", "--set", f"cluster.world_size={one['axes']['cluster.world_size']}", "--json", "usual.json")
             self.assertEqual(one["default"]["iteration_s"], self.read_json("usual.json")["iteration_s"])
             self.assertEqual(one["default"]["as_good"], one["default"]["iteration_s"] <= 1.005 * one["iteration_s"])
-            self.assertEqual(float(one["bucket_cap_mb"]) * 2**20, one["bucket_cap_bytes"])
+            self.assertEqual(one["bucket_cap_mb"] * 2**20, one["bucket_cap_bytes"])
 
     def test_markdown_tables_have_as_many_cells_in_every_row(self):
         self.write_scenario(more="sweep: {ddp.bucket_cap: [4MiB, 16MiB], strategy: [ddp, flat]}")
