@@ -124,7 +124,7 @@ class HtmlTest(cli.CliTest):
 
     def test_every_kind_of_sweep(self):
         """No caps, words only, models that GPUs share, iterations that differ, measured ones."""
-        for name in ("world-size-h100", "strategies-2gpu", "which-method", "tensor-parallel", "jitter-1024xh100", "testbed-2-model-calibrated"):
+        for name in ("world-size-h100", "strategies-2gpu", "which-method", "groups-1024", "jitter-1024xh100", "testbed-2-model-calibrated"):
             with self.subTest(name):
                 done = self.ok("sweep", cli.SOURCE_ROOT / f"configs/{name}.yaml", "--html", "out.html", "--quiet")
                 self.assertEqual(done.stdout, "")
