@@ -25,6 +25,18 @@ TEST(Goodput, ShortCheckpointsAreAsFarApartAsYoungSays) {
   }
 }
 
+// The two ways to its root agree where they meet, and the shorter one has digits left for a nanosecond.
+TEST(Goodput, CheckpointsOfNoTimeToSpeakOf) {
+  auto interval = [](double ratio) {
+    return goodput_of({.mtbf = Seconds(1e8), .checkpoint = Seconds(ratio * 1e8), .restart = {}}, 1)
+        .interval.value();
+  };
+  EXPECT_NEAR(interval(0.4999e-6) / interval(0.5001e-6), std::sqrt(0.4999 / 0.5001), 1e-6);
+  EXPECT_NEAR(interval(1e-17) / std::sqrt(2e-17 * 1e16), 1, 1e-8);
+  EXPECT_NEAR(goodput_of({.mtbf = Seconds(1e8), .checkpoint = Seconds(1e-9), .restart = {}}, 1).share, 1,
+              1e-8);
+}
+
 // His equation 37.
 TEST(Goodput, LongOnesAsDalySays) {
   for (double checkpoint : {60.0, 600.0, 3000.0}) {
