@@ -58,23 +58,6 @@ RankGroup job_of(const Places& places, const Parallelism& degrees, const std::ve
   return job;
 }
 
-TensorCollectives time_tensor_collectives(CollectiveCost& cost, const ModelStep& step,
-                                          const Parallelism& degrees) {
-  auto tokens = static_cast<double>(split_step(step, degrees).step.shape.tokens());
-  Bytes values(tokens * static_cast<double>(step.model.hidden) * activation_bytes(step.step.precision));
-  TensorCollectives times;
-  auto of = [&](Operation operation) { return cost.alone(operation, values).queued; };
-  times.all_reduce = of(Operation::all_reduce);
-  times.small = cost.alone(Operation::all_reduce, Bytes(4 * tokens)).queued;
-  if (degrees.sequence) {
-    times.all_gather = of(Operation::all_gather);
-    times.reduce_scatter = of(Operation::reduce_scatter);
-  }
-  for (auto* time : {&times.all_reduce, &times.all_gather, &times.reduce_scatter, &times.small})
-    *time = step.software.tensor_scale * *time;
-  return times;
-}
-
 }  // namespace
 
 std::shared_ptr<Communication> ScenarioReader::model_communication(const Topology& topology,
@@ -143,112 +126,6 @@ std::shared_ptr<const ParallelStep> ScenarioReader::shared_step(
   }
 }
 
-std::shared_ptr<const Communication> ScenarioReader::groups_within_passes(
-    const ClusterSection& section, const Collective& collective, const Value& cluster_value,
-    const Places& places, CommunicatorAxis axis, const std::shared_ptr<Communication>& cluster) {
-  auto topology = find_topology(*section.topology);
-  auto& known = groups_within_passes_[{topology.get(), places.degrees(), axis.name,
-                                       sections({&cluster_value, collective.section})}];
-  if (known) return known;
-  auto groups = std::make_shared<Communication>(*cluster);
-  groups->groups = axis.name == "tensor"    ? places.tensor_groups()
-                   : axis.name == "context" ? places.context_groups()
-                                            : places.expert_groups();
-  groups->labels.assign(groups->groups.size(), 0);
-  groups->axes = {std::move(axis)};
-  settle_model_communication(*topology, section, collective, *groups);
-  return known = std::move(groups);
-}
-
-TensorCollectives ScenarioReader::read_tensor_times(const ClusterSection& section,
-                                                    const Collective& collective, const Value& cluster_value,
-                                                    const Places& places,
-                                                    const std::shared_ptr<Communication>& cluster,
-                                                    Scenario& scenario) {
-  const auto& degrees = places.degrees();
-  if (degrees.tensor == 1) return {};
-  CommunicatorAxis axis{.name = "tensor", .operations = {Operation::all_reduce}};
-  if (degrees.sequence)
-    axis.operations = {Operation::all_reduce, Operation::all_gather, Operation::reduce_scatter};
-  auto known = groups_within_passes(section, collective, cluster_value, places, std::move(axis), cluster);
-  add_nccl_notes(*known, collective, scenario.notes);
-  auto costs = group_costs(known);
-  auto widest = std::find_if(costs.begin(), costs.end(), [](const GroupCost& cost) {
-    return std::binary_search(cost.groups.begin(), cost.groups.end(), std::size_t{0});
-  });
-  return time_tensor_collectives(*widest->cost, *scenario.model_step, degrees);
-}
-
-ContextCollectives ScenarioReader::read_context_times(const ClusterSection& section,
-                                                      const Collective& collective,
-                                                      const Value& cluster_value, const Places& places,
-                                                      const std::shared_ptr<Communication>& cluster,
-                                                      Scenario& scenario) {
-  const auto& degrees = places.degrees();
-  if (degrees.context == 1) return {};
-  CommunicatorAxis axis{.name = "context", .operations = operations_of(degrees.context_kind)};
-  auto known = groups_within_passes(section, collective, cluster_value, places, std::move(axis), cluster);
-  add_nccl_notes(*known, collective, scenario.notes);
-  auto costs = group_costs(known);
-  // All wait for the slowest: neighbours on different nodes.
-  auto slowest = [&costs](Operation operation, Bytes bytes) {
-    Seconds time;
-    for (auto& cost : costs) time = std::max(time, cost.cost->alone(operation, bytes).queued);
-    return time;
-  };
-  auto [queries, keys_values] = attention_inputs(split_step(*scenario.model_step, degrees));
-  switch (degrees.context_kind) {
-    case ContextKind::ring:
-      return {.keys_values = slowest(Operation::send_recv, keys_values),
-              .with_gradients = slowest(Operation::send_recv, 2 * keys_values),
-              .all_gather = {},
-              .reduce_scatter = {},
-              .inputs = {},
-              .output = {}};
-    case ContextKind::all_gather:
-      return {.keys_values = {},
-              .with_gradients = {},
-              .all_gather = slowest(Operation::all_gather, degrees.context * keys_values),
-              .reduce_scatter = slowest(Operation::reduce_scatter, degrees.context * keys_values),
-              .inputs = {},
-              .output = {}};
-    case ContextKind::all_to_all:
-      return {.keys_values = {},
-              .with_gradients = {},
-              .all_gather = {},
-              .reduce_scatter = {},
-              .inputs = slowest(Operation::all_to_all, queries + keys_values),
-              .output = slowest(Operation::all_to_all, queries)};
-  }
-  return {};
-}
-
-ExpertCollectives ScenarioReader::read_expert_times(const ClusterSection& section,
-                                                    const Collective& collective, const Value& cluster_value,
-                                                    const Places& places,
-                                                    const std::shared_ptr<Communication>& cluster,
-                                                    Scenario& scenario) {
-  const auto& degrees = places.degrees();
-  if (degrees.expert.ranks == 1) return {};
-  CommunicatorAxis axis{.name = "expert", .operations = operations_of(degrees.expert.dispatcher)};
-  auto known = groups_within_passes(section, collective, cluster_value, places, std::move(axis), cluster);
-  add_nccl_notes(*known, collective, scenario.notes);
-  auto costs = group_costs(known);
-  auto slowest = [&costs](Operation operation, Bytes bytes) {
-    Seconds time;
-    for (auto& cost : costs) time = std::max(time, cost.cost->alone(operation, bytes).queued);
-    return time;
-  };
-  auto bytes = expert_bytes(split_step(*scenario.model_step, degrees));
-  bool is_direct = degrees.expert.dispatcher == Dispatcher::all_to_all;
-  auto there = is_direct ? Operation::all_to_all : Operation::all_gather;
-  auto back = is_direct ? Operation::all_to_all : Operation::reduce_scatter;
-  return {.dispatch = slowest(there, bytes.dispatch),
-          .combine = slowest(back, bytes.combine),
-          .probabilities = slowest(there, bytes.probabilities),
-          .counts = slowest(Operation::all_gather, bytes.counts)};
-}
-
 std::shared_ptr<const RankPlaces> ScenarioReader::read_shared_model(
     const Value& root, const Collective& collective, const ParallelSection& parallel,
     const DdpOptions& options, std::optional<Fidelity> wanted, Scenario& scenario) {
@@ -272,9 +149,10 @@ std::shared_ptr<const RankPlaces> ScenarioReader::read_shared_model(
   const auto& cluster = *known_cluster->cluster;
   Places places(degrees, cluster,
                 place_ranks(read_placement(section.placement), cluster, section.world_size));
-  auto tensor = read_tensor_times(section, collective, cluster_value, places, known_cluster, scenario);
-  auto context = read_context_times(section, collective, cluster_value, places, known_cluster, scenario);
-  auto expert = read_expert_times(section, collective, cluster_value, places, known_cluster, scenario);
+  SharedCluster of{section, collective, cluster_value, places, known_cluster};
+  auto tensor = read_tensor_times(of, scenario);
+  auto context = read_context_times(of, scenario);
+  auto expert = read_expert_times(of, scenario);
   settle_tensor_overlap(parallel, scenario.model_step->software, degrees, tensor);
   auto step = shared_step(root, parallel, shared, tensor, context, expert, scenario);
   auto channels = step->sharded ? std::vector<PipelineChannel>() : pipeline_channels(step->plan);

@@ -43,6 +43,7 @@ struct ClusterTraffic {
 };
 
 struct ClusterSection;
+struct GroupCost;
 struct ParallelSection;
 class Places;
 
@@ -103,6 +104,15 @@ class ScenarioReader {
     SourceSpan place;  // of the algorithm, or the best there is
   };
 
+  // Where GPUs that share a model are, and how they communicate; `cluster` without groups.
+  struct SharedCluster {
+    const ClusterSection& section;
+    const Collective& collective;
+    const config::Value& cluster_value;
+    const Places& places;
+    const std::shared_ptr<Communication>& cluster;
+  };
+
   [[nodiscard]] std::string full_path(const config::Value& path) const;
   // The same; throw InputError where there is no such file.
   [[nodiscard]] std::string resolve(const config::Value& path) const;
@@ -152,21 +162,13 @@ class ScenarioReader {
       const TensorCollectives& tensor, const ContextCollectives& context, const ExpertCollectives& expert,
       const Scenario& scenario);
   // What one collective takes of those that GPUs which share layers, sequences or experts have within passes.
-  TensorCollectives read_tensor_times(const ClusterSection& section, const Collective& collective,
-                                      const config::Value& cluster_value, const Places& places,
-                                      const std::shared_ptr<Communication>& cluster, Scenario& scenario);
-  ContextCollectives read_context_times(const ClusterSection& section, const Collective& collective,
-                                        const config::Value& cluster_value, const Places& places,
-                                        const std::shared_ptr<Communication>& cluster, Scenario& scenario);
-  ExpertCollectives read_expert_times(const ClusterSection& section, const Collective& collective,
-                                      const config::Value& cluster_value, const Places& places,
-                                      const std::shared_ptr<Communication>& cluster, Scenario& scenario);
-  // Their groups.
-  std::shared_ptr<const Communication> groups_within_passes(const ClusterSection& section,
-                                                            const Collective& collective,
-                                                            const config::Value& cluster_value,
-                                                            const Places& places, CommunicatorAxis axis,
-                                                            const std::shared_ptr<Communication>& cluster);
+  TensorCollectives read_tensor_times(const SharedCluster& of, Scenario& scenario);
+  ContextCollectives read_context_times(const SharedCluster& of, Scenario& scenario);
+  ExpertCollectives read_expert_times(const SharedCluster& of, Scenario& scenario);
+  // By group of those that `groups_of` names.
+  std::vector<GroupCost> costs_within_passes(const SharedCluster& of, CommunicatorAxis axis,
+                                             std::vector<std::vector<int>> (Places::*groups_of)() const,
+                                             Scenario& scenario);
   std::shared_ptr<Communication> model_communication(const Topology& topology, const ClusterSection& section,
                                                      const Collective& collective);
   void settle_model_communication(const Topology& topology, const ClusterSection& section,

@@ -1,0 +1,117 @@
+// What one collective takes of those that GPUs which share layers, sequences or experts have within passes.
+#include <algorithm>
+
+#include "sim/cost/collective_cost.hpp"
+#include "sim/text/cluster_section.hpp"
+#include "sim/text/parallel_places.hpp"
+#include "sim/text/scenario_reader.hpp"
+
+namespace ddpsim {
+namespace {
+
+TensorCollectives time_tensor_collectives(CollectiveCost& cost, const ModelStep& step,
+                                          const Parallelism& degrees) {
+  auto tokens = static_cast<double>(split_step(step, degrees).step.shape.tokens());
+  Bytes values(tokens * static_cast<double>(step.model.hidden) * activation_bytes(step.step.precision));
+  TensorCollectives times;
+  auto of = [&](Operation operation) { return cost.alone(operation, values).queued; };
+  times.all_reduce = of(Operation::all_reduce);
+  times.small = cost.alone(Operation::all_reduce, Bytes(4 * tokens)).queued;
+  if (degrees.sequence) {
+    times.all_gather = of(Operation::all_gather);
+    times.reduce_scatter = of(Operation::reduce_scatter);
+  }
+  for (auto* time : {&times.all_reduce, &times.all_gather, &times.reduce_scatter, &times.small})
+    *time = step.software.tensor_scale * *time;
+  return times;
+}
+
+// All wait for the slowest, whose neighbours are on different nodes.
+Seconds slowest(std::vector<GroupCost>& costs, Operation operation, Bytes bytes) {
+  Seconds time;
+  for (auto& cost : costs) time = std::max(time, cost.cost->alone(operation, bytes).queued);
+  return time;
+}
+
+}  // namespace
+
+std::vector<GroupCost> ScenarioReader::costs_within_passes(
+    const SharedCluster& of, CommunicatorAxis axis,
+    std::vector<std::vector<int>> (Places::*groups_of)() const, Scenario& scenario) {
+  auto topology = find_topology(*of.section.topology);
+  auto& known = groups_within_passes_[{topology.get(), of.places.degrees(), axis.name,
+                                       sections({&of.cluster_value, of.collective.section})}];
+  if (!known) {
+    auto groups = std::make_shared<Communication>(*of.cluster);
+    groups->groups = (of.places.*groups_of)();
+    groups->labels.assign(groups->groups.size(), 0);
+    groups->axes = {std::move(axis)};
+    settle_model_communication(*topology, of.section, of.collective, *groups);
+    known = std::move(groups);
+  }
+  add_nccl_notes(*known, of.collective, scenario.notes);
+  return group_costs(known);
+}
+
+TensorCollectives ScenarioReader::read_tensor_times(const SharedCluster& of, Scenario& scenario) {
+  const auto& degrees = of.places.degrees();
+  if (degrees.tensor == 1) return {};
+  CommunicatorAxis axis{.name = "tensor", .operations = {Operation::all_reduce}};
+  if (degrees.sequence)
+    axis.operations = {Operation::all_reduce, Operation::all_gather, Operation::reduce_scatter};
+  auto costs = costs_within_passes(of, std::move(axis), &Places::tensor_groups, scenario);
+  auto widest = std::find_if(costs.begin(), costs.end(), [](const GroupCost& cost) {
+    return std::binary_search(cost.groups.begin(), cost.groups.end(), std::size_t{0});
+  });
+  return time_tensor_collectives(*widest->cost, *scenario.model_step, degrees);
+}
+
+ContextCollectives ScenarioReader::read_context_times(const SharedCluster& of, Scenario& scenario) {
+  const auto& degrees = of.places.degrees();
+  if (degrees.context == 1) return {};
+  auto costs = costs_within_passes(of, {.name = "context", .operations = operations_of(degrees.context_kind)},
+                                   &Places::context_groups, scenario);
+  auto [queries, keys_values] = attention_inputs(split_step(*scenario.model_step, degrees));
+  switch (degrees.context_kind) {
+    case ContextKind::ring:
+      return {.keys_values = slowest(costs, Operation::send_recv, keys_values),
+              .with_gradients = slowest(costs, Operation::send_recv, 2 * keys_values),
+              .all_gather = {},
+              .reduce_scatter = {},
+              .inputs = {},
+              .output = {}};
+    case ContextKind::all_gather:
+      return {.keys_values = {},
+              .with_gradients = {},
+              .all_gather = slowest(costs, Operation::all_gather, degrees.context * keys_values),
+              .reduce_scatter = slowest(costs, Operation::reduce_scatter, degrees.context * keys_values),
+              .inputs = {},
+              .output = {}};
+    case ContextKind::all_to_all:
+      return {.keys_values = {},
+              .with_gradients = {},
+              .all_gather = {},
+              .reduce_scatter = {},
+              .inputs = slowest(costs, Operation::all_to_all, queries + keys_values),
+              .output = slowest(costs, Operation::all_to_all, queries)};
+  }
+  return {};
+}
+
+ExpertCollectives ScenarioReader::read_expert_times(const SharedCluster& of, Scenario& scenario) {
+  const auto& degrees = of.places.degrees();
+  if (degrees.expert.ranks == 1) return {};
+  auto costs =
+      costs_within_passes(of, {.name = "expert", .operations = operations_of(degrees.expert.dispatcher)},
+                          &Places::expert_groups, scenario);
+  auto bytes = expert_bytes(split_step(*scenario.model_step, degrees));
+  bool is_direct = degrees.expert.dispatcher == Dispatcher::all_to_all;
+  auto there = is_direct ? Operation::all_to_all : Operation::all_gather;
+  auto back = is_direct ? Operation::all_to_all : Operation::reduce_scatter;
+  return {.dispatch = slowest(costs, there, bytes.dispatch),
+          .combine = slowest(costs, back, bytes.combine),
+          .probabilities = slowest(costs, there, bytes.probabilities),
+          .counts = slowest(costs, Operation::all_gather, bytes.counts)};
+}
+
+}  // namespace ddpsim
