@@ -294,7 +294,8 @@ void add_variability(KeyList& keys) {
   keys.add_all("variability", Kind::integer, {{"seed", "Of the random numbers"}, {"iterations", "How many"}});
   keys.add("variability.report", {Kind::word}, "Which of them", {"median", "p95"});
   for (const auto& [key, what] : {std::pair("ranks", "Between ranks"), std::pair("nodes", "Between nodes"),
-                                  std::pair("jitter", "From iteration to iteration")}) {
+                                  std::pair("jitter", "From iteration to iteration"),
+                                  std::pair("layers", "Between layers, from iteration to iteration")}) {
     std::string path = std::string("variability.") + key;
     auto words = path == "variability.jitter" ? std::vector<std::string>{"none", "trace"}
                                               : std::vector<std::string>{"none"};

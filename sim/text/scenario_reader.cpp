@@ -120,6 +120,30 @@ bool is_from_command_line(const Value& path) {
   return path.span.file && path.span.file->name == "--set";
 }
 
+// All ranks are simulated, each for itself.
+void check_layers(const Value& section, const Variability& variability, const Scenario& scenario) {
+  if (!variability.layers) return;
+  const auto& place = section.find("layers")->value.span;
+  if (scenario.plan.strategy == Strategy::data_parallel)
+    throw InputError(place, "the layers of DataParallel's replicas are not drawn", "remove 'layers'");
+  if (scenario.shares_links() || scenario.groups.size() > 1)
+    throw InputError(place,
+                     "layers are drawn for one group of ranks whose collectives are alone on their links",
+                     "one group, one collective at a time and no background, or remove 'layers'");
+  for (const auto& one : scenario.groups.front().rank_classes)
+    if (one.communicators != scenario.groups.front().rank_classes.front().communicators)
+      throw InputError(place,
+                       "layers are drawn where all ranks are in communicators alike, and these are not",
+                       "place as many ranks on every node, or remove 'layers'");
+  constexpr int kMostRanks = 512;
+  if (scenario.world_size > kMostRanks)
+    throw InputError(place,
+                     fmt::format("layers that vary are simulated on every rank by itself: up to {} ranks, "
+                                 "not {}",
+                                 kMostRanks, scenario.world_size),
+                     "remove 'layers', or use fewer ranks");
+}
+
 // What a scenario names must be there; why another file cannot be read, its reader says.
 std::string existing(std::string path, const Value& named) {
   std::error_code unknown;
@@ -163,6 +187,7 @@ void ScenarioReader::read_variability(const Value& value, const Value& cluster, 
       [this](const Value& fabric) { return resolve(PresetKind::fabrics, fabric); });
   if (variability.is_off()) return;
   check_weather(value, variability, scenario);
+  check_layers(value, variability, scenario);
   // What differs for the whole run is drawn too, once, with what differs between iterations.
   const auto& spread = scenario.physics.spread;
   if (!variability.draws_ranks()) {

@@ -54,6 +54,7 @@ class VariabilityReader {
     const Value* nodes = reader.find("nodes");
     const Value* slow = reader.find("slow");
     const Value* jitter = reader.find("jitter");
+    const Value* layers = reader.find("layers");
     const Value* weather = reader.find("weather");
     reader.finish();
     if (!seed)
@@ -67,7 +68,8 @@ class VariabilityReader {
     if (weather && !is_word(*weather, "none"))
       variability.weather =
           weather->kind == Value::Kind::map ? read_weather(*weather) : read_weather_file(fabric_(*weather));
-    if (!jitter && variability.weather && !has_spread()) return variability;
+    if (layers) variability.layers = read_distribution(*layers);
+    if (!jitter && (variability.layers || (variability.weather && !has_spread()))) return variability;
     if (!jitter)
       variability.jitter = of_trace(value.span);
     else
