@@ -146,10 +146,37 @@ void ClassRun::record_wait(const Op& op) {
   since_ = end;
 }
 
-const Op* ClassRun::unfinished() const {
+auto ClassRun::waiting() const -> std::optional<Waiting> {
   auto it = std::find(has_ended_.begin(), has_ended_.end(), false);
-  return it == has_ended_.end() ? nullptr
-                                : &of_.program->ops[static_cast<std::size_t>(it - has_ended_.begin())];
+  if (it == has_ended_.end()) return std::nullopt;
+  return waiting_from(static_cast<std::size_t>(it - has_ended_.begin()));
+}
+
+auto ClassRun::waiting_at(Waiting collective) const -> Waiting {
+  return waiting_from(launches_[collective.communicator].ops[collective.number]);
+}
+
+// Ops wait for earlier ones only, so this ends: with a collective that is launched.
+auto ClassRun::waiting_from(std::size_t op) const -> Waiting {
+  const auto& ops = of_.program->ops;
+  while (true) {
+    const auto& at = ops[op];
+    auto not_ended =
+        std::find_if(at.after.begin(), at.after.end(), [&](auto before) { return !has_ended_[before]; });
+    if (not_ended != at.after.end()) {
+      op = *not_ended;
+      continue;
+    }
+    if (at.kind == Op::Kind::compute) {  // and its turn has not come
+      DDPSIM_CHECK(op > head_, "compute that waits for nothing goes on");
+      op = head_;
+      continue;
+    }
+    const auto& [own, launched, known] = launches_[at.communicator];
+    auto number = static_cast<std::size_t>(std::find(own.begin(), own.end(), op) - own.begin());
+    if (number < launched.size()) return {at.communicator, number};
+    op = own[launched.size()];  // those of a communicator are launched in their order
+  }
 }
 
 }  // namespace ddpsim

@@ -39,8 +39,15 @@ class ClassRun {
   [[nodiscard]] const Op& collective(std::size_t communicator, std::size_t number) const {
     return of_.program->ops[launches_[communicator].ops[number]];
   }
-  // The first op that has not ended; none: all have.
-  [[nodiscard]] const Op* unfinished() const;
+  // Of a job that hangs: the launched collective, by the program's communicator and its number there, that
+  // the first op which has not ended waits for in the end. None: all have.
+  struct Waiting {
+    std::size_t communicator, number;
+    auto operator<=>(const Waiting&) const = default;
+  };
+  [[nodiscard]] std::optional<Waiting> waiting() const;
+  // The same of a collective that is not launched.
+  [[nodiscard]] Waiting waiting_at(Waiting collective) const;
 
   ReplayResult::Class take() { return {std::move(spans_), std::move(ended_)}; }
 
@@ -62,6 +69,7 @@ class ClassRun {
   void record_work();
   void record_wait(const Op& op);
   bool launch(Launches& launches);
+  [[nodiscard]] Waiting waiting_from(std::size_t op) const;
 
   const ReplayedClass& of_;
   Network& network_;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <deque>
+#include <set>
+#include <utility>
 
 #include <fmt/core.h>
 
@@ -99,12 +101,41 @@ class Replay {
 
   // A network that has nothing left to do reports no deadlock, and that must not look like a short step.
   void check_over() const {
-    std::string hanging;
-    for (std::size_t i = 0; i < classes_.size(); ++i)
-      if (const auto* op = classes_[i].unfinished())
-        hanging += fmt::format("{}class {} at {} {}", hanging.empty() ? "" : ", ", i,
-                               activity_name(op->activity), op->index);
-    DDPSIM_CHECK(hanging.empty(), "the job hangs: " + hanging);
+    for (std::size_t c = 0; c < classes_.size(); ++c)
+      if (auto waiting = classes_[c].waiting())
+        throw InternalError("the job hangs: " + chain_of_waits(c, *waiting));
+  }
+
+  // From one class to the one that it waits for, until one comes again.
+  [[nodiscard]] std::string chain_of_waits(std::size_t c, ClassRun::Waiting waiting) const {
+    std::string chain;
+    std::set<std::pair<std::size_t, ClassRun::Waiting>> seen;
+    while (seen.emplace(c, waiting).second) {
+      auto communicator = classes_[c].communicators()[waiting.communicator];
+      const auto& op = classes_[c].collective(waiting.communicator, waiting.number);
+      chain += fmt::format("{}class {} waits in {} {} of communicator {}", chain.empty() ? "" : ", ", c,
+                           activity_name(op.activity), op.index, communicator);
+      auto behind = behind_in(communicator, waiting.number);
+      if (!behind) break;
+      auto [other, own] = *behind;
+      chain += fmt::format(" for class {}", other);
+      if (waiting.number >= classes_[other].collectives(own)) return chain + ", which has no such";
+      waiting = classes_[other].waiting_at({own, waiting.number});
+      c = other;
+    }
+    return chain;
+  }
+
+  // A class that has not launched that collective, and which of its program's communicators that is.
+  [[nodiscard]] std::optional<std::pair<std::size_t, std::size_t>> behind_in(std::size_t communicator,
+                                                                             std::size_t number) const {
+    for (const auto& [member, own] : communicators_[communicator].members())
+      if (member->launched(own).size() <= number) {
+        auto c = std::find_if(classes_.begin(), classes_.end(),
+                              [of = member](const auto& one) { return &one == of; });
+        return std::pair(static_cast<std::size_t>(c - classes_.begin()), own);
+      }
+    return std::nullopt;
   }
 
   const Interference& interference_;

@@ -199,9 +199,8 @@ TEST(Pipeline, CrossedOrdersHang) {
   all_first.shape.schedule = PipelineSchedule::gpipe;
   auto programs = pipeline_programs(in_turns, {});
   programs[0] = pipeline_programs(all_first, {})[0];
-  EXPECT_THAT(
-      [&] { replayed(in_turns, programs, 0); },
-      ThrowsMessage<InternalError>(HasSubstr("the job hangs: class 0 at message 0, class 1 at message 1")));
+  EXPECT_THAT([&] { replayed(in_turns, programs, 0); },
+              ThrowsMessage<InternalError>(HasSubstr("the job hangs: class 0 waits in message 0")));
 }
 
 }  // namespace

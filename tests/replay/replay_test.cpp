@@ -112,8 +112,24 @@ TEST(Replay, AJobThatHangsSaysWhoWaits) {
   Program one{2, {collective(0, 1, {}), compute(1, {0}), collective(1, 1, {1}), compute(1, {2})}};
   Program other{2, {collective(1, 1, {}), compute(1, {0}), collective(0, 1, {1}), compute(1, {2})}};
   Job job{{one, other}, {{0, 1}, {0, 1}}, 2};
-  EXPECT_THAT([&] { job.run(); }, ThrowsMessage<InternalError>(HasSubstr(
-                                      "the job hangs: class 0 at all_reduce 0, class 1 at all_reduce 0")));
+  EXPECT_THAT(
+      [&] { job.run(); },
+      ThrowsMessage<InternalError>(HasSubstr(
+          "the job hangs: class 0 waits in all_reduce 0 of communicator 0 for class 1, class 1 waits in "
+          "all_reduce 0 of communicator 1 for class 0")));
+}
+
+// Behind a chain of compute: the second of three ranks waits for the first, whose collective the third lacks.
+TEST(Replay, AChainOfWaitsMayEndWithACollectiveThatNobodyLaunches) {
+  Program first{2, {collective(0, 1, {}), compute(1, {0}), collective(1, 1, {1}), compute(1, {2})}};
+  Program second{1, {collective(0, 1, {}), compute(1, {0})}};
+  Program third{1, {compute(1)}};
+  Job job{{second, first, third}, {{1}, {0, 1}, {0}}, 2};
+  EXPECT_THAT(
+      [&] { job.run(); },
+      ThrowsMessage<InternalError>(HasSubstr(
+          "the job hangs: class 0 waits in all_reduce 0 of communicator 1 for class 1, class 1 waits in "
+          "all_reduce 0 of communicator 0 for class 2, which has no such")));
 }
 
 TEST(Replay, MembersLaunchTheSameCollectives) {
