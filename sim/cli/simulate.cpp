@@ -104,13 +104,11 @@ void check_fidelity(const FidelityCheck& check, std::ostream& out) {
 // What is not written for them yet.
 void check_shared_model(const SimulateOptions& options, const Scenario& scenario) {
   if (!scenario.parallel) return;
-  for (auto [asked, name] :
-       {std::pair(options.explain, "--explain"), std::pair(options.check_fidelity, "--check-fidelity"),
-        std::pair(options.recorded.has_value(), "--recorded")})
+  for (auto [asked, name] : {std::pair(options.check_fidelity, "--check-fidelity"),
+                             std::pair(options.recorded.has_value(), "--recorded")})
     if (asked)
-      throw InputError(
-          fmt::format("{} knows nothing of models that GPUs share", name),
-          "'ddpsim plan' simulates other splits; losses and the table by axis say what bounds this one");
+      throw InputError(fmt::format("{} knows nothing of models that GPUs share", name),
+                       "'simulate --explain' says what bounds this one");
 }
 
 void simulate(const SimulateOptions& options) {

@@ -17,6 +17,7 @@
 #include "sim/engine/scaled_all_reduces.hpp"
 #include "sim/study/explain_links.hpp"
 #include "sim/study/explain_sharding.hpp"
+#include "sim/study/explain_shared.hpp"
 #include "sim/study/what_if.hpp"
 
 namespace ddpsim {
@@ -26,6 +27,17 @@ std::string percent(Seconds part, Seconds whole) {
   return fmt::format("{:.1f} %", 100 * (part / whole));
 }
 
+// Others have no operation but theirs.
+bool only_all_reduces(const IterationMetrics& m) {
+  return std::all_of(m.operations.begin(), m.operations.end(), [](const OperationMetrics& one) {
+    return one.operation == Operation::all_reduce || one.operation == Operation::broadcast;
+  });
+}
+
+std::string_view collectives_of(const IterationMetrics& m) {
+  return only_all_reduces(m) ? "all-reduces" : "collectives";
+}
+
 // The collective that ends last, and what it waited for.
 void explain_tail(std::ostream& out, const IterationMetrics& m) {
   const auto& last = m.buckets.back();
@@ -33,7 +45,7 @@ void explain_tail(std::ostream& out, const IterationMetrics& m) {
   out << fmt::format("  the last bucket ({} of {}, {}) is ready at {}", last.index, m.n_buckets,
                      format_bytes(last.bytes), format_seconds(last.ready));
   if (queued > Seconds(1e-3) * m.iteration.value())
-    out << fmt::format(", waits {} for the all-reduces before it", format_seconds(queued));
+    out << fmt::format(", waits {} for the {} before it", format_seconds(queued), collectives_of(m));
   out << fmt::format(" and takes {}\n", format_seconds(last.end - last.start));
 }
 
@@ -47,15 +59,15 @@ void explain_terms(std::ostream& out, const IterationMetrics& m) {
                        format_seconds(compute * (1 - 1 / m.slowdown)));
   if (m.trace_synthetic) out << fmt::format("  the trace it comes of is {}\n", *m.trace_synthetic);
   if (m.interference > Seconds(0))
-    out << fmt::format("  compute loses {} ({}) to the all-reduces beside it\n",
-                       format_seconds(m.interference), percent(m.interference, m.iteration));
+    out << fmt::format("  compute loses {} ({}) to the {} beside it\n", format_seconds(m.interference),
+                       percent(m.interference, m.iteration), collectives_of(m));
   if (m.overhead > Seconds(0))
     out << fmt::format("  copies, hooks and launches take {} ({})\n", format_seconds(m.overhead),
                        percent(m.overhead, m.iteration));
   if (m.exposed_communication > Seconds(0))
-    out << fmt::format("  it waits {} ({}) for all-reduces after backward\n",
-                       format_seconds(m.exposed_communication),
-                       percent(m.exposed_communication, m.iteration));
+    out << fmt::format("  it waits {} ({}) for {}\n", format_seconds(m.exposed_communication),
+                       percent(m.exposed_communication, m.iteration),
+                       only_all_reduces(m) ? "all-reduces after backward" : "collectives");
   else
     out << "  all communication is hidden behind compute\n";
   explain_tail(out, m);
@@ -131,9 +143,9 @@ void add_algorithms(const WhatIf& what_if, const Scenario& scenario, std::vector
                          {fmt::format("collective={{algorithm: {}{}}}", algorithm, kept)}});
 }
 
-std::vector<Change> changes_of(const WhatIf& what_if, const Scenario& scenario,
+// Of a model that every GPU has.
+void add_data_parallel_changes(const WhatIf& what_if, const Scenario& scenario, std::vector<Change>& changes,
                                std::vector<LeftOut>& left_out) {
-  std::vector<Change> changes;
   add_caps(scenario, changes, left_out);
   add_views(scenario, changes, left_out);
   std::vector<std::string_view> strategies{"ddp", "overlap", "flat", "naive"};
@@ -145,6 +157,15 @@ std::vector<Change> changes_of(const WhatIf& what_if, const Scenario& scenario,
   add_sharding_changes(what_if, scenario, changes);
   add_algorithms(what_if, scenario, changes, left_out);
   add_link_changes(what_if, scenario, changes, left_out);
+}
+
+std::vector<Change> changes_of(const WhatIf& what_if, const Scenario& scenario,
+                               std::vector<LeftOut>& left_out) {
+  std::vector<Change> changes;
+  if (scenario.parallel)
+    add_shared_changes(what_if, scenario, changes);
+  else
+    add_data_parallel_changes(what_if, scenario, changes, left_out);
   if (what_if.find("workload", "stragglers"))
     changes.push_back({"no stragglers", {"workload.stragglers=[]"}});
   if (scenario.sampled) changes.push_back({"nothing varies", {}, [](Scenario& s) { s.sampled = nullptr; }});
@@ -174,7 +195,7 @@ std::vector<Change> changes_of(const WhatIf& what_if, const Scenario& scenario,
                        [](Scenario& s) { s.physics.spread = {}; }});
   if (!scenario.physics.interference.is_off())
     changes.push_back({"no interference", {}, [](Scenario& s) { s.physics.interference = {}; }});
-  if (!scenario.physics.overheads.is_off())
+  if (!scenario.physics.overheads.is_off() && !scenario.parallel)
     changes.push_back({"no copies, hooks and launches", {}, [](Scenario& s) { s.physics.overheads = {}; }});
   if (scenario.measured_table || (scenario.communication && scenario.communication->gloo))
     changes.push_back({"all-reduces in half the time", {}, [](Scenario& s) {
@@ -193,7 +214,11 @@ Outcome outcome_of(const Change& change, const IterationMetrics& changed, const 
   bool fits = !changed.memory || changed.memory->fits() || (metrics.memory && !metrics.memory->fits());
   auto name = change.name;
   if (!fits) name += fmt::format(" ({})", fit_word(changed.memory->parts.peak(), changed.memory->capacity));
-  return {std::move(name), changed.iteration - metrics.iteration, fits};
+  // A change of how a model is shared may change how many samples a step has: of as many.
+  double samples = metrics.shared_model ? *metrics.samples_per_s * metrics.iteration.value() /
+                                              (*changed.samples_per_s * changed.iteration.value())
+                                        : 1;
+  return {std::move(name), samples * changed.iteration - metrics.iteration, fits};
 }
 
 // Of unit sizes and shard groups, those that fit.
@@ -239,9 +264,17 @@ void print_outcomes(std::ostream& out, std::vector<Outcome> outcomes, Seconds it
   std::stable_sort(outcomes.begin(), outcomes.end(),
                    [](const auto& a, const auto& b) { return a.difference < b.difference; });
   out << "\nwhat would change it (each simulated)\n";
-  for (const auto& outcome : outcomes)
+  std::vector<std::string> same;
+  for (const auto& outcome : outcomes) {
+    constexpr double kRounding = 1e-9;
+    if (std::abs(outcome.difference / iteration) < kRounding) {
+      same.push_back(outcome.name);
+      continue;
+    }
     out << fmt::format("  {:>+9.3f} ms {:>+7.1f} %  {}\n", 1e3 * outcome.difference.value(),
                        100 * (outcome.difference / iteration), outcome.name);
+  }
+  if (!same.empty()) out << fmt::format("  no difference: {}\n", fmt::join(same, "; "));
   for (const auto& one : left_out) out << fmt::format("  left out: {}: {}\n", one.name, one_line(one.why));
 }
 
@@ -251,8 +284,12 @@ void explain(std::ostream& out, const std::string& path, const config::Value& ro
              const IterationMetrics& metrics) {
   WhatIf what_if(path, root);
   auto scenario = what_if.scenario();
-  explain_terms(out, metrics);
-  explain_all_reduces(out, what_if, scenario, metrics);
+  if (scenario.parallel) {
+    explain_losses(out, metrics);
+  } else {
+    explain_terms(out, metrics);
+    explain_all_reduces(out, what_if, scenario, metrics);
+  }
   std::vector<LeftOut> left_out;
   std::vector<Outcome> outcomes;
   BestSharding best;

@@ -61,8 +61,8 @@ void explain_parts(std::ostream& out, WhatIf& what_if, const Scenario& scenario,
     return;
   }
   auto no_latency = time_left(what_if, scaled(scenario, "", {1, 0}, {0, 1}));
-  out << fmt::format("  of {} of all-reduces {} would remain without latency",
-                     format_seconds(metrics.communication), format_seconds(no_latency));
+  out << fmt::format("  of {} of {} {} would remain without latency", format_seconds(metrics.communication),
+                     scenario.strategy_plan ? "collectives" : "all-reduces", format_seconds(no_latency));
   bool is_whole = scenario.fidelity == Fidelity::closed_form && scenario.communication &&
                   scenario.communication->is_settled();
   if (uses_nccl(scenario) && !is_whole) {

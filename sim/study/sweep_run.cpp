@@ -169,13 +169,9 @@ std::string sweep_page(const SweepResult& result, const ScenarioInfo& scenario, 
   SweepReport report{scenario, tool_info(), {}, {}};
   ScenarioReader reader(path);
   set_point(root, result, result.points[result.best()], axes);
-  auto best = reader.read(root);
-  if (!best.parallel) {  // --explain knows nothing of models that GPUs share
-    std::ostringstream explanation;
-    auto metrics = simulate_once(best).metrics;
-    explain(explanation, path, root, metrics);
-    report.explanation = explanation.str();
-  }
+  std::ostringstream explanation;
+  explain(explanation, path, root, simulate_once(reader.read(root)).metrics);
+  report.explanation = explanation.str();
   report.inputs = inputs.files();
   return sweep_html(result, report);
 }

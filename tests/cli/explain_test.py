@@ -84,13 +84,13 @@ class LinksTest(cli.CliTest):
         2 x (5 us + 524288 B / 50 MB/s) = 20.98152 ms, so the second waits 0.98152 ms for the first."""
         out = self.explain("--set", "cluster.overrides=[{link: gpu0-gpu1, bandwidth: 50MB/s}]", topology=cli.RING, world_size=2)
         self.assertIn("the most loaded link, gpu0>gpu1 (one of 2 as loaded), busy for 41.943 ms\n", out)
-        self.assertRegex(out, r"\+0\.000 ms +\+0\.0 %  gpu0>gpu1 alone of twice the bandwidth")
+        self.assertRegex(out, r"no difference: .*gpu0>gpu1 alone of twice the bandwidth")
         self.assertRegex(out, r"-11\.467 ms .*  all links of twice the bandwidth")
 
     def test_another_algorithm_of_the_same_backend(self):
         """In nodes of one GPU hierarchical is a ring, and Gloo has both all-reduces in flight at once, that wait for 6 x 5 ms each."""
         out = self.explain("--set", "collective.backend=gloo", topology=cli.RING.replace("5us", "5ms"))
-        self.assertRegex(out, r"\+0\.000 ms .*  collective\.algorithm hierarchical")
+        self.assertRegex(out, r"no difference: .*collective\.algorithm hierarchical")
 
     def test_gloo_on_gpus(self):
         """4 GPUs of a node: 6 steps of 0.1 ms, and copies and a ring that no link is known to bound. NCCL's rings over NVLink are faster."""
@@ -329,6 +329,48 @@ class ShardingTest(cli.CliTest):
                 other = self.simulate("strategy=zero2", f"zero.{key}={value}", file="m.yaml")["iteration_s"]
                 self.assertAlmostEqual(changes[f"zero.{key} {value}"], 1e3 * (other - base), delta=6e-4)
         self.assertIn("zero.prefetch_bucket_size 1e+08", self.explained("strategy=zero3")[1])
+
+class SharedModelTest(cli.CliTest):
+    """Models that GPUs share: what a step is lost to, and each change is the scenario with that set, for as many samples."""
+
+    def setUp(self):
+        super().setUp()
+        self.write("p.yaml", "workload: {model: gpt2, micro_batch: 2, sequence: 1024, dtype: bf16}\nstrategy: megatron\n"
+                             "cluster: {topology: dgx-h100, world_size: 16, gpu: h100-sxm}\n"
+                             "parallelism: {tensor: 2, pipeline: 4}\nbatch: {global: 32}\n")
+
+    def test_losses_and_changes(self):
+        out = self.ok("simulate", "p.yaml", "--explain").stdout
+        base = self.simulate(file="p.yaml")
+        lost = sum(loss["seconds"] for loss in base["losses"])
+        kept = re.search(r"of ([0-9.]+) ms, ([0-9.]+) ms \(", out)
+        self.assertAlmostEqual(float(kept[1]), 1e3 * base["iteration_s"], delta=1e-3)
+        self.assertAlmostEqual(float(kept[2]), 1e3 * (base["iteration_s"] - lost), delta=1e-3)
+        self.assertRegex(out, r"stages of the pipeline that wait for one another: 4 stages, 8 micro-batches")
+        changes = {m[2]: float(m[1]) for m in re.finditer(r"^ +([+-][0-9.]+) ms +[+-][0-9.]+ %  (.*)$", out, re.M)}
+        for name, sets in [("pipeline.schedule zero_bubble", ["pipeline.schedule=zero_bubble"]),
+                           ("pipeline.schedule interleaved, virtual 3", None),
+                           ("tensor 1, pipeline 8", None), ("pipeline 2", ["parallelism.pipeline=2"]),
+                           ("workload.micro_batch 1", ["workload.micro_batch=1"]), ("parallelism.sequence true", ["parallelism.sequence=true"]),
+                           ("strategy ddp", ["strategy=ddp"]), ("workload.recompute full", ["workload.recompute=full"])]:
+            with self.subTest(name):
+                if sets is None:
+                    self.assertNotIn(name, changes)
+                    continue
+                other = self.simulate(*sets, file="p.yaml")
+                self.assertEqual(other["samples_per_s"] * other["iteration_s"], base["samples_per_s"] * base["iteration_s"])
+                self.assertAlmostEqual(changes[name], 1e3 * (other["iteration_s"] - base["iteration_s"]), delta=6e-4)
+        self.assertRegex(out, r"left out: tensor 1, pipeline 8: ")
+
+    def test_for_as_many_samples(self):
+        """Without a global batch half as many stages are twice as many copies, which share the same work."""
+        self.write("p.yaml", "workload: {model: gpt2, micro_batch: 2, sequence: 1024, dtype: bf16}\nstrategy: megatron\n"
+                             "cluster: {topology: dgx-h100, world_size: 16, gpu: h100-sxm}\n"
+                             "parallelism: {tensor: 2, pipeline: 4}\nddp: {accumulation_steps: 8}\n")
+        out = self.ok("simulate", "p.yaml", "--explain").stdout
+        base, other = self.simulate(file="p.yaml"), self.simulate("parallelism.pipeline=2", file="p.yaml")
+        saved = float(re.search(r"^ +([+-][0-9.]+) ms +[+-][0-9.]+ %  pipeline 2$", out, re.M)[1])
+        self.assertAlmostEqual(saved, 1e3 * base["iteration_s"] * (base["samples_per_s"] / other["samples_per_s"] - 1), delta=6e-4)
 
 
 if __name__ == "__main__":
