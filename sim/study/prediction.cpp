@@ -13,6 +13,15 @@ Seconds iteration_of(const Timeline& timeline) {
   return timeline.last_to_finish().duration();
 }
 
+// Of a model that GPUs share, every stage is as slow as its slowest rank, whichever copy that works on.
+void set_slowest_of_stages(const std::vector<SlowestRank>& slowest, double known, RankGroup& job) {
+  for (auto& one : job.rank_classes) {
+    const auto& [rank, slowdown] = slowest[one.program];
+    one.rank = rank;
+    one.slowdown = slowdown / known;
+  }
+}
+
 // Makes every group's slowest rank its only class, faster by what the times have in them already. The others
 // launch no collective later and end no iteration later, so they decide nothing; with interference neither: a
 // rank that is ahead computes only while the slowest one does.
@@ -87,6 +96,8 @@ Prediction predict(const Scenario& scenario, const Simulate& simulate, unsigned 
   auto set_iteration = [&](std::size_t iteration) {
     if (sampled.variability.layers)
       set_ranks(scenario, sampled, iteration, known, varied);
+    else if (draws_ranks && scenario.parallel)
+      set_slowest_of_stages(sampled.slowest[iteration], known, varied.groups.front());
     else if (draws_ranks)
       set_slowest(sampled.slowest[iteration], known, varied);
     if (!sampled.weather.empty()) varied.weather = sampled.weather[iteration];
@@ -124,7 +135,7 @@ Prediction predict(const Scenario& scenario, const Simulate& simulate, unsigned 
         result.timeline = std::move(one.timeline);
       },
       throw_lost);
-  if (draws_ranks)
+  if (draws_ranks && !scenario.parallel)
     for (auto& ranks : result.timeline.rank_classes) ranks.ranks = 1;  // of groups alike only one has it
   return result;
 }

@@ -31,11 +31,13 @@ std::vector<AlikeNodes> whole_nodes(const std::vector<RankPlace>& places) {
   return alike_nodes(ranks, places);
 }
 
-// By rank.
-std::vector<RankPlace> places_of(const Places& places, const Slowdowns& slowdowns) {
+// By rank; ranks of a stage are a group, of which the slowest decides.
+std::vector<RankPlace> places_of(const Places& places, const Slowdowns& slowdowns, int stages) {
   std::vector<RankPlace> of_rank(places.gpus().size());
   for (std::size_t rank = 0; rank < of_rank.size(); ++rank)
     of_rank[rank].node = places.node_of(static_cast<int>(rank));
+  for (int stage = 0; stage < stages; ++stage)
+    for (int rank : places.ranks_of_stage(stage)) of_rank[static_cast<std::size_t>(rank)].group = stage;
   for (auto [rank, slowdown] : slowdowns) of_rank[static_cast<std::size_t>(rank)].slowdown = slowdown;
   return of_rank;
 }
@@ -177,8 +179,9 @@ std::shared_ptr<const RankPlaces> ScenarioReader::read_shared_model(
   add_nccl_notes(*communication, collective, scenario.notes);
   for (auto& note : cluster_notes(*topology, cluster)) scenario.notes.push_back(std::move(note));
 
-  auto rank_places = places_of(places, read_stragglers(stragglers, section.world_size,
-                                                       [&](int node) { return places.ranks_on(node); }));
+  auto slowdowns =
+      read_stragglers(stragglers, section.world_size, [&](int node) { return places.ranks_on(node); });
+  auto rank_places = places_of(places, slowdowns, degrees.pipeline);
   scenario.groups = {job_of(places, degrees, rank_places, of_stage)};
   scenario.ddp = options;
   scenario.plan.accumulation_steps = options.accumulation_steps;

@@ -126,7 +126,7 @@ void check_layers(const Value& section, const Variability& variability, const Sc
   const auto& place = section.find("layers")->value.span;
   if (scenario.plan.strategy == Strategy::data_parallel)
     throw InputError(place, "the layers of DataParallel's replicas are not drawn", "remove 'layers'");
-  if (scenario.shares_links() || scenario.groups.size() > 1)
+  if (scenario.parallel || scenario.shares_links() || scenario.groups.size() > 1)
     throw InputError(place,
                      "layers are drawn for one group of ranks whose collectives are alone on their links",
                      "one group, one collective at a time and no background, or remove 'layers'");
@@ -376,9 +376,6 @@ Scenario ScenarioReader::read(const Value& root) {
                      "add cluster.topology, or leave spread.nodes out");
   choose_fidelity(fidelity, scenario);
   if (!fidelity.network) choose_network(scenario);
-  if (variability && scenario.parallel)
-    throw InputError(variability->span, "iterations of a model that GPUs share are not drawn yet",
-                     "remove 'variability'");
   if (variability && scenario.is_asynchronous())
     throw InputError(variability->span, "iterations of asynchronous workers are not drawn",
                      "remove 'variability', or write parameter_server: {synchronous: true}");

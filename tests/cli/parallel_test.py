@@ -29,6 +29,36 @@ class ParallelTest(cli.CliTest):
         return {(one["axis"], one["operation"]): one for one in self.result(*sets)["communication"]}
 
 
+class VariabilityTest(ParallelTest):
+    def test_every_rank_slower(self):
+        """All ranks are a fifth slower with certainty: forward takes 1.2 times as long, and nobody knows of it but the draws."""
+        as_ever = self.result("physics=none")
+        slower = self.result("physics=none", "variability={seed: 1, iterations: 5, jitter: none, slow: [{of: ranks, probability: 1, slowdown: 1.2}]}")
+        self.assertAlmostEqual(slower["forward_s"], 1.2 * as_ever["forward_s"], delta=1e-9)
+        self.assertAlmostEqual(slower["iterations"]["unvaried_s"], as_ever["iteration_s"], delta=1e-12)
+        self.assertEqual(slower["iterations"]["min_s"], slower["iterations"]["max_s"])
+
+    def test_a_stage_waits_for_its_slowest(self):
+        """A rank that is known to be slow makes its stage slow: drawn ranks, of which none is slower, change nothing."""
+        stragglers = "workload.stragglers=[{rank: 5, slowdown: 1.5}]"
+        known = self.result("physics=none", stragglers)
+        drawn = self.result("physics=none", stragglers, "variability={seed: 1, iterations: 3, jitter: 0.001}")
+        self.assertAlmostEqual(drawn["iteration_s"] / known["iteration_s"], 1, delta=0.003)
+        self.assertEqual(drawn["reported_rank"], 5)
+
+    def test_runs_that_are_drawn_are_as_long_as_predicted(self):
+        """GPUs drawn with the standard deviation that is the default, 20 runs: as long on average as the prediction without draws."""
+        expected = self.result()["iteration_s"]
+        runs = [self.result(f"variability={{seed: {seed}, iterations: 1, jitter: none, ranks: 0.02}}")["iteration_s"] for seed in range(20)]
+        self.assertGreater(len(set(runs)), 15)
+        self.assertAlmostEqual(sum(runs) / len(runs) / expected, 1, delta=0.01)
+
+    def test_the_seed_says_it(self):
+        sets = ["variability={seed: 3, iterations: 10, jitter: 0.05}"]
+        self.assertEqual(self.result(*sets), self.result(*sets))
+        self.assertNotEqual(self.result(*sets)["iteration_s"], self.result("variability={seed: 4, iterations: 10, jitter: 0.05}")["iteration_s"])
+
+
 class StepTest(ParallelTest):
     def test_terms_add_up(self):
         for sets in ([], ["parallelism.sequence=true"], ["pipeline.virtual=2"], ["pipeline.schedule=zero_bubble"], ["strategy=ddp"],
@@ -600,7 +630,8 @@ class RefusedTest(ParallelTest):
                 (["parallelism={tensor: 2}", "strategy=hsdp", "fsdp={shard_group: 3}"], "4 data-parallel ranks are not groups of 3"),
                 (["parallelism={tensor: 8}", "strategy=fsdp", "workload.model=gpt3-175b", "workload.sequence=2048"], "and that is one rank"),
                 (["cluster.groups={tensor_parallel: 2}"], "cluster.groups of a job whose GPUs share the model"),
-                (["variability={seed: 1}"], "iterations of a model that GPUs share are not drawn yet")]:
+                (["variability={seed: 1}"], "the trace records no spread over its iterations"),
+                (["variability={seed: 1, layers: 0.1}"], "layers are drawn for one group of ranks")]:
             with self.subTest(says):
                 self.assertIn(says, self.fails(2, "simulate", "m.yaml", *cli.set_arguments(sets)).stderr)
 
@@ -611,7 +642,7 @@ class RefusedTest(ParallelTest):
         self.assertIn("says nothing of how its layers split", self.fails(2, "simulate", "trace.yaml").stderr)
 
     def test_what_is_not_written_yet(self):
-        for option in (["--explain"], ["--check-fidelity"], ["--best-caps"]):
+        for option in (["--check-fidelity"], ["--best-caps"]):
             with self.subTest(option):
                 self.fails(2, "simulate", "m.yaml", *option)
         self.fails(2, "validate", "m.yaml")
