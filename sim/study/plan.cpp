@@ -113,10 +113,10 @@ class Planner {
             bool is_possible = expert == 1 || (experts > 0 && experts % expert == 0);
             if ((context == 1 || is_long) && is_possible) consider_split({tensor, context, pipeline, expert});
           }
-    if (plan_.considered == 0 && first_refusal_) throw *first_refusal_;
     std::stable_sort(candidates_.begin(), candidates_.end(),
                      [](const auto& a, const auto& b) { return a.bound < b.bound; });
     simulate();
+    if (plan_.considered == 0 && first_refusal_) throw *first_refusal_;
     if (plan_.best.empty()) {
       plan_.least_memory = least_memory_;
     } else {
@@ -128,8 +128,8 @@ class Planner {
  private:
   struct Candidate {
     Settings settings;
-    Scenario scenario;
-    Seconds bound;
+    Value root;
+    Seconds bound;  // of its compute
   };
 
   void consider_split(const Split& of) {
@@ -175,10 +175,8 @@ class Planner {
         ++plan_.too_large;
         return true;
       }
-      auto scenario = reader_.read(root);
       ++plan_.considered;
-      auto bound = bound_of(scenario);
-      candidates_.push_back({settings, std::move(scenario), bound});
+      candidates_.push_back({settings, std::move(root), bound_of(step)});
       return false;
     } catch (const InputError& error) {
       // No such split of this model, or none of the batch.
@@ -192,27 +190,50 @@ class Planner {
     return plan_.best.back().metrics.iteration;
   }
 
-  void simulate() {
-    for (std::size_t first = 0; first < candidates_.size(); first += kBatch) {
-      if (kBoundShare * candidates_[first].bound > worst_wanted()) {
-        plan_.ruled_out = candidates_.size() - first;
-        return;
-      }
-      auto end = std::min(first + kBatch, candidates_.size());
-      std::vector<Scenario> batch;
-      for (auto i = first; i < end; ++i) batch.push_back(candidates_[i].scenario);
-      run_points(unchanged(batch), all_cores(),
-                 [&](std::size_t i, const Prediction&, IterationMetrics metrics) {
-                   ++plan_.simulated;
-                   metrics.buckets.clear();
-                   const auto& candidate = candidates_[first + i];
-                   plan_.best.push_back({candidate.settings, std::move(metrics), candidate.scenario.notes});
-                 });
-      std::stable_sort(plan_.best.begin(), plan_.best.end(), [](const auto& a, const auto& b) {
-        return a.metrics.iteration < b.metrics.iteration;
-      });
-      if (plan_.best.size() > space_.wanted) plan_.best.resize(space_.wanted);
+  [[nodiscard]] bool is_ruled_out(Seconds bound) const { return kBoundShare * bound > worst_wanted(); }
+
+  // On its cluster; none: it cannot be, or its passes alone, with what they exchange, take too long.
+  std::optional<Scenario> scenario_of(const Candidate& candidate) {
+    try {
+      auto scenario = reader_.read(candidate.root);
+      if (!is_ruled_out(bound_of(scenario))) return scenario;
+      ++plan_.ruled_out;
+    } catch (const InputError& error) {
+      --plan_.considered;
+      if (!first_refusal_) first_refusal_ = error;
     }
+    return std::nullopt;
+  }
+
+  void simulate() {
+    for (std::size_t next = 0; next < candidates_.size();) {
+      std::vector<Scenario> batch;
+      std::vector<const Settings*> settings;
+      for (; next < candidates_.size() && batch.size() < kBatch; ++next) {
+        if (is_ruled_out(candidates_[next].bound)) {
+          plan_.ruled_out += candidates_.size() - next;
+          next = candidates_.size();
+          break;
+        }
+        if (auto scenario = scenario_of(candidates_[next])) {
+          batch.push_back(*std::move(scenario));
+          settings.push_back(&candidates_[next].settings);
+        }
+      }
+      simulate(batch, settings);
+    }
+  }
+
+  void simulate(const std::vector<Scenario>& batch, const std::vector<const Settings*>& settings) {
+    run_points(unchanged(batch), all_cores(),
+               [&](std::size_t i, const Prediction&, IterationMetrics metrics) {
+                 ++plan_.simulated;
+                 metrics.buckets.clear();
+                 plan_.best.push_back({*settings[i], std::move(metrics), batch[i].notes});
+               });
+    std::stable_sort(plan_.best.begin(), plan_.best.end(),
+                     [](const auto& a, const auto& b) { return a.metrics.iteration < b.metrics.iteration; });
+    if (plan_.best.size() > space_.wanted) plan_.best.resize(space_.wanted);
   }
 
   const Value& root_;
@@ -232,7 +253,7 @@ PlanSpace usual_plan_space() {
           .context = {1, 2, 4, 8, 16},
           .pipeline = {1, 2, 4, 8, 16, 32, 64},
           .expert = {1, 2, 4, 8, 16, 32, 64},
-          .chunks = {1, 2, 4, 8},
+          .chunks = {1, 2, 3, 4, 5, 6, 8},
           .micro_batch = {1, 2, 4, 8},
           .recompute = {"none", "selective", "full"},
           .strategies = {"ddp", "fsdp", "hsdp", "megatron"},
