@@ -28,7 +28,7 @@ struct SweepOptions {
   StudyOptions study;
   std::string plot, html;
   unsigned jobs = all_cores();
-  bool exact_optimum = false, markdown = false;
+  bool exact_optimum = false, markdown = false, formula = false;
 };
 
 // Which caps give the buckets of each group's best point: all from its own up to the next distinct one.
@@ -65,6 +65,7 @@ std::optional<std::string> run_and_print(const SweepOptions& options, const Swee
   progress.clear();
   if (result.points.empty()) fail_lost(result, *hint);
   add_default_caps(result, options.scenario.file, root, axes, options.jobs);
+  if (options.formula) add_formulas(result, options.scenario.file, root, axes);
   if (!options.scenario.prints_summary()) return hint;
   table.footer(result);
   if (options.exact_optimum) print_cap_ranges(result);
@@ -72,6 +73,8 @@ std::optional<std::string> run_and_print(const SweepOptions& options, const Swee
 }
 
 void sweep(const SweepOptions& options) {
+  if (options.formula && !options.study.results.empty())
+    throw InputError("--formula is of a whole sweep, and --results of its points", "leave one of them out");
   if (!options.study.results.empty()) return run_study(options.scenario, options.study, options.jobs);
   options.scenario.check_outputs({{"--plot", options.plot}, {"--html", options.html}});
   if (!options.plot.empty()) check_plot_path(options.plot);
@@ -87,6 +90,7 @@ void sweep(const SweepOptions& options) {
   ScenarioReader reader(options.scenario.file);
   SweepPlan plan =
       options.exact_optimum ? plan_exact_optimum(root, axes, reader) : plan_grid(root, axes, reader);
+  if (options.formula) check_formulas(plan, root.span);
   auto result = begin_sweep(plan, options.scenario.file, of_ds_config);
   result.has_every_assignment = options.exact_optimum;
   if (!options.scenario.quiet) print_notes(result.notes);
@@ -130,6 +134,9 @@ Command sweep_command() {
         .description = "How many points are simulated at once",
         .shows_default = true,
         .range = {{1, 1024}}},
+       {.name = "--formula",
+        .value = &options->formula,
+        .description = "Beside each cap what the textbook's formula says, and its best cap"},
        {.name = "--markdown", .value = &options->markdown, .description = "Print the tables as Markdown"},
        {.name = "--exact-optimum",
         .value = &options->exact_optimum,

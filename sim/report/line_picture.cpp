@@ -45,6 +45,16 @@ std::optional<PlotBand> band_at(double x, const IterationMetrics& metrics) {
   return std::nullopt;
 }
 
+std::vector<PlotPoint> formula_curve(const CapFormula& formula, double from, double to) {
+  constexpr int kPieces = 100;
+  std::vector<PlotPoint> curve;
+  for (int i = 0; i <= kPieces; ++i) {
+    double x = from * std::pow(to / from, static_cast<double>(i) / kPieces);
+    curve.push_back({x, formula.iteration(Bytes(x)), Seconds(0)});
+  }
+  return curve;
+}
+
 PlotLine make_line(const SweepResult& result, const SweepGroup& group, std::size_t axis, bool along_caps) {
   PlotLine line;
   line.title = group.name.empty() ? "predicted" : shortened(group.name, 100);
@@ -66,6 +76,8 @@ PlotLine make_line(const SweepResult& result, const SweepGroup& group, std::size
     line.best = PlotPoint{*best_x, best.metrics.iteration, Seconds(0)};
   auto by_x = [](const auto& a, const auto& b) { return a.x < b.x; };
   std::stable_sort(line.predicted.begin(), line.predicted.end(), by_x);
+  if (auto formula = result.formulas.find(result.best_of(group.points)); formula != result.formulas.end())
+    line.formula = formula_curve(formula->second, line.predicted.front().x, line.predicted.back().x);
   std::stable_sort(line.band.begin(), line.band.end(), by_x);
   return line;
 }

@@ -28,7 +28,8 @@ struct PlotLine {
   std::optional<Seconds> level;      // a group that the axis does not change
   std::optional<PlotPoint> best;
   std::vector<PlotPoint> measured;
-  std::vector<PlotBand> band;  // by x; empty where predictions are numbers
+  std::vector<PlotPoint> formula;  // the textbook's, by x; empty where it is not asked for
+  std::vector<PlotBand> band;      // by x; empty where predictions are numbers
 };
 
 struct LinePicture {

@@ -44,8 +44,10 @@ std::vector<Seconds> times_shown(const LinePicture& picture) {
   });
   for (const auto& line : picture.lines)
     for (const auto& band : line.band) times.insert(times.end(), {band.low, band.high});
-  for (const auto& line : picture.lines)
+  for (const auto& line : picture.lines) {
     if (line.level) times.push_back(*line.level);
+    for (const auto& point : line.formula) times.push_back(point.y);
+  }
   if (picture.compute_only && *picture.compute_only > Seconds(0)) times.push_back(*picture.compute_only);
   return times;
 }
@@ -160,6 +162,7 @@ class LineScript {
     std::vector<PixelPoint> curve;
     for (const auto& point : line.predicted) curve.push_back({x_.pixel(point.x), pixel_of(point.y)});
     labels_.add_curve(curve);
+    if (!line.formula.empty()) add_formula(fmt::format("formula{}", i), line.formula, colour);
     if (!line.measured.empty()) add_measured(fmt::format("measured{}", i), line.measured, colour);
   }
 
@@ -172,6 +175,15 @@ class LineScript {
         fmt::format("${} using 1:2:3 with filledcurves fillstyle transparent solid 0.15 noborder fillcolor "
                     "rgb '{}' notitle",
                     name, colour));
+  }
+
+  void add_formula(const std::string& name, const std::vector<PlotPoint>& points, std::string_view colour) {
+    before_ += data_block(name, points, scale_);
+    parts_.push_back(fmt::format(
+        "${} using 1:2 with lines linewidth 1.4 dashtype 2 linecolor rgb '{}' notitle", name, colour));
+    std::vector<PixelPoint> curve;
+    for (const auto& point : points) curve.push_back({x_.pixel(point.x), pixel_of(point.y)});
+    labels_.add_curve(curve);
   }
 
   void add_measured(const std::string& name, const std::vector<PlotPoint>& points, std::string_view colour) {
@@ -207,11 +219,12 @@ class LineScript {
   }
 
   void add_legend(const LinePicture& picture) {
-    bool measured = !picture.measured_of_several.empty(), best = false, band = false;
+    bool measured = !picture.measured_of_several.empty(), best = false, band = false, formula = false;
     for (const auto& line : picture.lines) {
       measured = measured || !line.measured.empty();
       best = best || line.best;
       band = band || !line.band.empty();
+      formula = formula || !line.formula.empty();
     }
     auto add = [&](const char* style, const char* title) {
       parts_.push_back(
@@ -224,6 +237,9 @@ class LineScript {
       parts_.push_back(fmt::format(
           "keyentry with filledcurves fillstyle transparent solid 0.15 noborder fillcolor rgb '{}' {}",
           kNeutralColour, titled(picture.band_title)));
+    if (formula)
+      parts_.push_back(fmt::format("keyentry with lines linewidth 1.4 dashtype 2 linecolor rgb '{}' {}",
+                                   kNeutralColour, titled("the textbook's formula")));
     if (best) add("linewidth 2.2 pointtype 6 pointsize 2", "shortest");
     if (measured) add("linewidth 1.6 pointtype 4 pointsize 1.1", "measured");
   }

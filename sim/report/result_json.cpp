@@ -121,6 +121,21 @@ std::string simulate_json(const IterationMetrics& metrics, const ToolInfo& tool,
   return json::text_of(result);
 }
 
+Json formula_json(const SweepResult& result, const SweepPoint& point, const CapFormula& formula) {
+  Json one;
+  auto axes = json::axes(result.axes, point.axis_values);
+  axes.erase(std::string(kBucketCapAxis));
+  one["axes"] = std::move(axes);
+  one["latency_s"] = formula.latency.value();
+  one["bandwidth_Bps"] = formula.bandwidth.value();
+  one["backward_s"] = formula.backward.value();
+  one["gradients_bytes"] = formula.gradients.value();
+  one["rest_s"] = formula.rest.value();
+  one["best_bytes"] = formula.best().value();
+  one["iteration_s"] = formula.iteration(formula.best()).value();
+  return one;
+}
+
 std::string sweep_json(const SweepResult& result, const ScenarioInfo& scenario, const ToolInfo& tool) {
   Json sweep;
   sweep["scenario"] = json::scenario(scenario);
@@ -133,6 +148,8 @@ std::string sweep_json(const SweepResult& result, const ScenarioInfo& scenario, 
     auto& caps = sweep["bucket_caps"] = Json::array();
     for (const auto& advice : cap_advice(result)) caps.push_back(advice_json(result, advice));
   }
+  for (const auto& [point, formula] : result.formulas)
+    sweep["formulas"].push_back(formula_json(result, result.points[point], formula));
   for (const auto& point : result.lost) {
     Json lost;
     lost["axes"] = json::axes(result.axes, point.axis_values);

@@ -55,6 +55,24 @@ struct WithDefaultCap {
   Seconds iteration;
 };
 
+// Of a group's clusters and model: what the textbook's formula needs.
+struct CapFormula {
+  Seconds latency;           // A: of an all-reduce, whatever its size
+  BytesPerSecond bandwidth;  // W: what all-reduces take more, by their bytes
+  Bytes smallest, largest;   // all-reduces whose times A and W are the line through
+  Seconds backward;          // G: of the last backward pass
+  Bytes gradients;           // B
+  Seconds rest;              // what else an iteration computes
+  int ranks = 0;
+
+  // min(B sqrt(A / G), A B / (G - B / W), B); the second where the links keep up.
+  [[nodiscard]] Bytes queueing() const;
+  [[nodiscard]] std::optional<Bytes> keeping_up() const;
+  [[nodiscard]] Bytes best() const;
+  // rest + max(G b / B + (B / b) a(b), G + a(b)), with a(b) = A + b / W.
+  [[nodiscard]] Seconds iteration(Bytes bucket) const;
+};
+
 inline constexpr std::string_view kBucketCapAxis = "ddp.bucket_cap";
 
 // Points that agree on every axis but one.
@@ -75,6 +93,7 @@ struct SweepResult {
   std::vector<LostPoint> lost = {};         // not among `points`
   bool has_every_assignment = false;        // caps are those where other buckets begin (--exact-optimum)
   std::map<std::size_t, WithDefaultCap> with_default = {};  // of best points of groups, by point
+  std::map<std::size_t, CapFormula> formulas = {};          // likewise (--formula)
 
   // Index of the best point of all.
   [[nodiscard]] std::size_t best() const;

@@ -7,6 +7,7 @@
 
 #include "sim/base/quantity.hpp"
 #include "sim/report/cap_advice.hpp"
+#include "sim/report/cap_formula.hpp"
 #include "sim/report/table_parts.hpp"
 #include "sim/report/verdict.hpp"
 
@@ -109,7 +110,13 @@ void SweepTable::footer(const SweepResult& result) {
     for (const auto& one : advice) rows.push_back(cap_cells(result, one));
     print_table(out_, cap_titles(result), rows, style_);
   }
+  if (!result.formulas.empty()) {
+    out_ << "\nthe textbook's formula beside the simulation\n";
+    if (style_ == TableStyle::markdown) out_ << '\n';
+    print_table(out_, formula_titles(result), formula_cells(result), style_);
+  }
   auto lines = verdict_lines(result, optional_.range);
+  for (auto& line : formula_lines(result)) lines.push_back(std::move(line));
   if (best_of_groups.size() == 1 && !advice.empty())
     for (auto& line : advice_lines(advice.front())) lines.push_back(std::move(line));
   // In Markdown lines that follow one another are one paragraph.

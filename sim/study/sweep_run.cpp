@@ -51,6 +51,31 @@ std::optional<Scenario> with_default_cap(config::Value root, ScenarioReader& rea
   return scenario;
 }
 
+// `caps`: those of the sweep; all-reduces are at most all gradients.
+CapFormula formula_of(const Scenario& scenario, const std::vector<Bytes>& caps) {
+  auto slowdown = largest_slowdown(scenario.groups);
+  const auto& trace = *scenario.trace;
+  double steps = scenario.plan.accumulation_steps;
+  CapFormula formula;
+  formula.ranks = scenario.groups.front().ranks;
+  formula.backward = slowdown * trace.backward();
+  formula.rest = slowdown * (steps * trace.forward.value_or(Seconds()) + (steps - 1) * trace.backward() +
+                             trace.optimizer.value_or(Seconds()));
+  for (const auto& bucket : scenario.plan.buckets) formula.gradients += bucket.wire;
+  auto [smallest, largest] = std::minmax_element(caps.begin(), caps.end());
+  formula.smallest = std::min(*smallest, formula.gradients / 2);
+  formula.largest = std::min(std::max(*largest, 2 * formula.smallest), formula.gradients);
+  auto costs = costs_of(scenario);
+  auto time = [&](Bytes bytes) { return costs.front().cost->alone(Operation::all_reduce, bytes).idle; };
+  auto least = time(formula.smallest), most = time(formula.largest);
+  if (most <= least)
+    throw InputError("all-reduces take no longer the larger they are: no line of a bandwidth",
+                     "leave out --formula");
+  formula.bandwidth = (formula.largest - formula.smallest) / (most - least);
+  formula.latency = std::max(Seconds(), least - formula.smallest / formula.bandwidth);
+  return formula;
+}
+
 }  // namespace
 
 SweepResult begin_sweep(const SweepPlan& plan, const std::string& title, const std::vector<Note>& more) {
@@ -161,6 +186,31 @@ void add_default_caps(SweepResult& result, const std::string& path, const config
             points[i], WithDefaultCap{*plan.bucket_cap, plan.first_bucket_cap, metrics.iteration});
       },
       [](std::size_t, const EnvironmentError&) {});  // what the machine did not let end stays out
+}
+
+void check_formulas(const SweepPlan& plan, const SourceSpan& place) {
+  if (std::none_of(plan.axes.begin(), plan.axes.end(),
+                   [](const AxisValues& axis) { return axis.key == kBucketCapAxis; }))
+    throw InputError(place, "the textbook's formula is of bucket caps, and none are swept",
+                     "add 'sweep:' with ddp.bucket_cap: {from: 1MiB, to: 1GiB, points: 30, spacing: log}");
+  for (const auto& scenario : plan.scenarios)
+    if (scenario.plan.strategy != Strategy::ddp || scenario.parallel)
+      throw InputError(place,
+                       "the textbook's formula is of all-reduces under the backward pass: strategy ddp",
+                       "leave out --formula, or the other strategies and 'parallelism'");
+}
+
+void add_formulas(SweepResult& result, const std::string& path, const config::Value& root,
+                  const std::vector<config::SweepAxis>& axes) {
+  ScenarioReader reader(path);
+  for (const auto& group : result.groups(result.find_axis(kBucketCapAxis))) {
+    auto best = result.best_of(group.points);
+    auto at_best = root;
+    set_point(at_best, result, result.points[best], axes);
+    std::vector<Bytes> caps;
+    for (auto point : group.points) caps.push_back(*result.points[point].metrics.bucket_cap);
+    result.formulas.emplace(best, formula_of(reader.read(at_best), caps));
+  }
 }
 
 std::string sweep_page(const SweepResult& result, const ScenarioInfo& scenario, const std::string& path,

@@ -30,6 +30,12 @@ std::vector<Note> unmatched_notes(const SweepResult& result);
 void add_default_caps(SweepResult& result, const std::string& path, const config::Value& root,
                       const std::vector<config::SweepAxis>& axes, unsigned jobs);
 
+// Throws InputError where the textbook's formula says nothing: no caps, or other strategies.
+void check_formulas(const SweepPlan& plan, const SourceSpan& place);
+// It, for each group. Throws InputError where all-reduces have no bandwidth.
+void add_formulas(SweepResult& result, const std::string& path, const config::Value& root,
+                  const std::vector<config::SweepAxis>& axes);
+
 // Why no point, or not every one, could be simulated, as an EnvironmentError.
 [[noreturn]] void fail_lost(const SweepResult& result, const std::string& hint);
 

@@ -295,5 +295,45 @@ class ConfigsTest(cli.CliTest):
         self.assertEqual([p["n_buckets"] for p in result["points"]][:3], [436, 1, 436])  # the trace's gradients
 
 
+class FormulaTest(cli.CliTest):
+    """The textbook's b*, beside the simulation (--formula)."""
+
+    def test_by_hand(self):
+        """Ten gradients of 1 MB every 10 ms; two GPUs whose all-reduces take 2 x 1 ms and bytes / (1 GB/s): A = 2 ms, W = 1 GB/s. B = 10 MB,
+        G = 100 ms: b* = min(10 MB sqrt(0.02) = 1.414 MB, 2 ms 10 MB / (100 - 10) ms = 222,222 B)."""
+        rows = "".join(f"g{i},250000,float32,{0.01 * (i + 1)}\n" for i in range(10))
+        self.write_scenario("# ddpsim-trace: 1\n# model: t\ngradient,elements,dtype,ready_s\n" + rows, world_size=2,
+                            topology="kind: ring\nlink: {bandwidth: 1GB/s, latency: 1ms}\n")
+        done = self.ok("sweep", "scenario.yaml", "--formula", "--json", "r.json", "--plot", "p.svg", "--set", "physics=none", "--set",
+                       "sweep.ddp.bucket_cap=[0.5MB, 1MB, 2MB, 5MB]", "--set", "ddp.torch=2.6")
+        formula, = self.read_json("r.json")["formulas"]
+        self.assertAlmostEqual(formula["latency_s"], 0.002, delta=1e-12)
+        self.assertAlmostEqual(formula["bandwidth_Bps"], 1e9, delta=1)
+        self.assertEqual((formula["backward_s"], formula["gradients_bytes"], formula["rest_s"], formula["axes"]), (0.1, 1e7, 0, {}))
+        self.assertAlmostEqual(formula["best_bytes"], 1e7 * 2 / 90, delta=1)
+        self.assertAlmostEqual(formula["iteration_s"], 0.1 + 0.002 + 1e-3 * 20 / 90, delta=1e-9)
+        # Buckets of whole gradients are the formula's own case: at 1, 2 and 5 MB both say G + A + b / W.
+        for cap, ms in (("976.6 KiB", "103.000"), ("1.907 MiB", "104.000"), ("4.768 MiB", "107.000")):
+            self.assertRegex(done.stdout, rf"{cap} +{ms} +{ms} +[+-]0\.0 %")
+        self.assertIn("alpha = 1 ms, links of 1 GB/s", done.stdout)
+        self.assertIn(b"textbook", self.read("p.svg"))
+
+    def test_for_each_group(self):
+        self.copy_data()
+        self.ok("sweep", "configs/quickstart.yaml", "--formula", "--json", "r.json", "--set", "physics=none",
+                "--set", "sweep.cluster.world_size=[64, 1024]", "--set", "sweep.ddp.bucket_cap=[25MiB, 100MiB]")
+        formulas = self.read_json("r.json")["formulas"]
+        self.assertEqual([one["axes"] for one in formulas], [{"cluster.world_size": "64"}, {"cluster.world_size": "1024"}])
+        for one, ranks in zip(formulas, (64, 1024)):
+            self.assertAlmostEqual(one["latency_s"], 2 * (ranks - 1) * 5e-6, delta=1e-9)
+
+    def test_where_it_says_nothing(self):
+        self.copy_data()
+        for config, says in (("configs/strategies-2gpu.yaml", "none are swept"), ("configs/mpt-1b.yaml", "strategy ddp")):
+            sets = ["--set", "sweep.ddp.bucket_cap=[1MiB, 25MiB]"] if "mpt" in config else []
+            self.assertIn(says, self.fails(2, "sweep", config, "--formula", *sets).stderr)
+        self.assertIn("--results", self.fails(2, "sweep", "configs/quickstart.yaml", "--formula", "--results", "r.jsonl").stderr)
+
+
 if __name__ == "__main__":
     cli.main()
