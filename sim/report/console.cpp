@@ -71,11 +71,7 @@ void print_terms(std::ostream& out, const IterationMetrics& m) {
   auto hidden = std::max(Seconds(0), m.communication - m.exposed_communication);
   out << fmt::format("{:<25}{:>12.3f} ms, {:.1f} % of it hidden behind backward\n", "communication",
                      ms(m.communication), 100 * (hidden / m.communication));
-  Seconds cost;
-  for (const auto& loss : m.losses)
-    if (loss.cause != "spread" && loss.cause != "bubble" && loss.cause != "optimizer") cost += loss.seconds;
-  // What would be gone without it: waits, what it takes from compute, copies and launches.
-  print_term(out, "  costs the iteration", cost, m.iteration);
+  print_term(out, "  costs the iteration", m.communication_cost(), m.iteration);
 }
 
 std::string network_fact(const IterationMetrics& m) {

@@ -150,6 +150,7 @@ void add_metrics(const IterationMetrics& m, Json& point) {
     if (m.tokens_per_s) goodput["tokens_per_s"] = m.goodput->share * *m.tokens_per_s;
   }
   point["scaling_efficiency"] = number_or_null(m.scaling_efficiency);
+  point["comm_frac"] = m.communication_cost() / m.iteration;
   point["reported_rank"] = m.reported_rank;
   point["group_size"] = m.group_size;
   if (m.construction_broadcast) point["construction_broadcast_s"] = m.construction_broadcast->value();

@@ -306,6 +306,13 @@ void measure_asynchronous(const Timeline& timeline, const IterationContext& cont
 
 }  // namespace
 
+Seconds IterationMetrics::communication_cost() const {
+  Seconds cost;
+  for (const auto& loss : losses)
+    if (loss.cause != "spread" && loss.cause != "bubble" && loss.cause != "optimizer") cost += loss.seconds;
+  return cost;
+}
+
 std::string_view fit_word(Bytes peak, Bytes capacity) {
   if (peak > capacity) return "does not fit";
   return peak > capacity * kFittingShare ? "may not fit" : "fits";

@@ -122,6 +122,9 @@ struct IterationMetrics {
   Seconds bubble = {};  // waiting for another stage of a pipeline, while nothing is communicated
   // By cause: iteration minus forward and backward at the usual speed.
   std::vector<Loss> losses = {};
+  // Of them, what would be gone without communication: waits, what it takes from compute, copies and
+  // launches.
+  [[nodiscard]] Seconds communication_cost() const;
   Seconds tail;  // exposed_communication and what is done to gradients after their all-reduce
   // Of `iteration`, over interference and spread that nothing calibrated.
   std::optional<IterationRange> range = std::nullopt;

@@ -16,7 +16,7 @@ const Record kMetricColumns{
     "backward_compute_s", "interference_s", "overhead_s",       "communication_s", "exposed_communication_s",
     "optimizer_s",        "iteration_s",    "algorithm",        "fidelity",        "network",
     "simulated_flows",    "algbw_Bps",      "busbw_Bps",        "samples_per_s",   "scaling_efficiency",
-    "reported_rank",      "group_size"};
+    "comm_frac",          "reported_rank",  "group_size"};
 
 Record metric_fields(const IterationMetrics& m) {
   return {fmt::format("{}", m.world_size),
@@ -39,6 +39,7 @@ Record metric_fields(const IterationMetrics& m) {
           fmt::format("{}", m.busbw.value()),
           csv::number(m.samples_per_s),
           csv::number(m.scaling_efficiency),
+          fmt::format("{}", m.communication_cost() / m.iteration),
           fmt::format("{}", m.reported_rank),
           fmt::format("{}", m.group_size)};
 }

@@ -25,7 +25,7 @@ RING = "kind: ring\nlink: {bandwidth: 12.5GB/s, latency: 5us}\n"
 POINT_KEYS = [
     "world_size", "strategy", "bucket_cap_bytes", "n_buckets", "forward_s", "backward_compute_s", "interference_s",
     "overhead_s", "communication_s", "exposed_communication_s", "optimizer_s", "iteration_s", "algorithm", "fidelity",
-    "network", "simulated_flows", "algbw_Bps", "busbw_Bps", "samples_per_s", "scaling_efficiency", "reported_rank", "group_size",
+    "network", "simulated_flows", "algbw_Bps", "busbw_Bps", "samples_per_s", "scaling_efficiency", "comm_frac", "reported_rank", "group_size",
 ]
 # Of a JSON point: what was communicated is a list, and no column.
 JSON_KEYS = [*POINT_KEYS[:POINT_KEYS.index("algorithm")], "losses", *POINT_KEYS[POINT_KEYS.index("algorithm"):POINT_KEYS.index("algbw_Bps")],

@@ -58,6 +58,7 @@ TEST(ResultJson, Simulate) {
   "busbw_Bps": 1500.0,
   "samples_per_s": 2.5,
   "scaling_efficiency": null,
+  "comm_frac": 0.36363636363636365,
   "reported_rank": 0,
   "group_size": 4,
   "buckets": [
@@ -155,6 +156,7 @@ IN"algbw_Bps": 1000.0,
 IN"busbw_Bps": 1500.0,
 IN"samples_per_s": null,
 IN"scaling_efficiency": null,
+IN"comm_frac": 0.5,
 IN"reported_rank": 0,
 IN"group_size": 4,
 IN"measured_iteration_s": 5.0,
@@ -225,6 +227,7 @@ IN"relative_error": -0.19999999999999996
       "busbw_Bps": 1500.0,
       "samples_per_s": null,
       "scaling_efficiency": null,
+      "comm_frac": 0.25,
       "reported_rank": 0,
       "group_size": 4
     },
