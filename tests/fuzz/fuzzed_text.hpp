@@ -18,7 +18,7 @@ inline std::string_view view_of(const std::uint8_t* bytes, std::size_t size) {
   return {reinterpret_cast<const char*>(bytes), size};
 }
 
-// The text as a LoadedText, as load_text makes it of a file.
+// Text of our own as a LoadedText; what is fuzzed comes from a FuzzedFile, whose NUL bytes load_text refuses.
 inline LoadedText loaded(std::string_view text) {
   return {make_source("fuzzed", text), std::string(text)};
 }

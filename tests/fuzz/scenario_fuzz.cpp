@@ -19,8 +19,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   using namespace ddpsim;
   using namespace ddpsim::fuzzing;
   const auto text = view_of(bytes, size);
+  const FuzzedFile file(text);
   expect_answer([&] {
-    auto root = config::parse_yaml(loaded(text), "a scenario");
+    auto root = config::load_yaml(file.path(), "a scenario");
     config::take_sweep_axes(root);
     shrink(root);
     ScenarioReader(DDPSIM_SOURCE_DIR "/configs/fuzzed.yaml").read(root);
