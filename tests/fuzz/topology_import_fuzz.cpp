@@ -1,0 +1,27 @@
+// NCCL's XML and the matrix of nvidia-smi, and that the topology files made of them are read.
+#include "sim/text/topology_file.hpp"
+#include "sim/topology/import/topology_import.hpp"
+
+#include "tests/fuzz/fuzzed_text.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
+  using namespace ddpsim;
+  using namespace ddpsim::fuzzing;
+  const auto text = view_of(bytes, size);
+  for (auto* import : {import_nccl_xml, import_nvidia_smi}) {
+    std::string yaml;
+    expect_answer([&] {
+      const FuzzedFile file(text);
+      yaml = import({.path = file.path(),
+                     .gpu = nccl::Gpu::hopper,
+                     .nvlinks = {},
+                     .pcie_generation = 5,
+                     .cpu = HostCpu::amd,
+                     .socket_bandwidth = {},
+                     .nic_bandwidth = BytesPerSecond(50e9)})
+                 .yaml;
+    });
+    if (!yaml.empty()) read_topology(FuzzedFile(yaml).path());
+  }
+  return 0;
+}
