@@ -164,7 +164,7 @@ TEST(ProfilerForward, IsTheLastBeforeBackward) {
   trace.annotation("ProfilerStep#1", 0, 3000);
   trace.annotation("DistributedDataParallel.forward", 10, 20).kernel(11, 12, 900, 1);
   trace.annotation("DistributedDataParallel.forward", 1000, 1200).kernel(1100, 1110, 2000, 1);
-  trace.node(1300, 1310).gradient(1320, 1330, 1340, shaped("[3]"));
+  trace.node(1300, 1310).kernel(1305, 2000, 2100).gradient(1320, 1330, 1340, shaped("[3]"));
   auto imported = trace.imported();
   EXPECT_EQ(imported.trace.forward, Seconds(1000e-6));
   EXPECT_THAT(

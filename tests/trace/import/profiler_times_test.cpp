@@ -44,6 +44,17 @@ TEST(ProfilerTimes, AnEventFiresWhenCpuAndGpuAreThere) {
   EXPECT_EQ(imported.metadata.device, "NVIDIA X");
 }
 
+// The forward kernel runs until all is over, and backward launches none: events fire together when it ends.
+TEST(ProfilerTimes, OfABackwardPassWithoutKernelsAreRefused) {
+  ProfilerTrace trace;
+  trace.annotation("DistributedDataParallel.forward", 100, 200).kernel(110, 120, 10000, 1);
+  trace.node(210, 230);
+  trace.gradient(245, 250, 260, shaped("[10, 3]"));
+  EXPECT_THAT(
+      [&] { (void)trace.imported(); },
+      ::testing::ThrowsMessage<InputError>(HasSubstr("all gradients are ready as the backward pass begins")));
+}
+
 // Work on another stream than the one that computes does not hold a gradient up.
 TEST(ProfilerTimes, OnlyTheComputeStreamCounts) {
   ProfilerTrace trace;

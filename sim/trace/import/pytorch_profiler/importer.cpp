@@ -86,6 +86,12 @@ std::optional<RecordedCommunication> communication(const ImportFacts& facts, con
   return recorded;
 }
 
+void check_times(const LayerTrace& trace) {
+  if (trace.backward() <= Seconds())
+    throw InputError("all gradients are ready as the backward pass begins: it has no times",
+                     "nothing that it launched is in the trace; profile with activities=[CPU, CUDA]");
+}
+
 void check_total(const LayerTrace& trace) {
   Bytes total;
   for (const auto& gradient : trace.gradients) total += gradient.bytes();
@@ -116,6 +122,7 @@ ImportedTrace import(const ImportRequest& request) {
     }
     imported.trace = summarize(times, measured, statistic);
     check_total(imported.trace);
+    check_times(imported.trace);
     auto registration = listed_by_optimizer(profile, measured.steps.front());
     imported.trace.registration_guessed = !registration;
     imported.trace.registration_order =
