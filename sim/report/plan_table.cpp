@@ -127,16 +127,18 @@ std::string plan_json(const Plan& plan, const std::vector<Note>& notes, const To
 
 std::string plan_csv(const Plan& plan) {
   std::string text =
-      "iteration_s,tokens_per_s,mfu,memory_peak_bytes,tensor,pipeline,virtual,micro_batch,recompute,"
-      "strategy\n";
+      "iteration_s,tokens_per_s,mfu,memory_peak_bytes,tensor,context,pipeline,virtual,expert,data,"
+      "micro_batch,recompute,strategy\n";
   for (const auto& point : plan.best) {
     const auto& m = point.metrics;
     auto model = m.shared_model.value_or(SharedModelMetrics{});
-    text += csv::line_of({csv::seconds(m.iteration), csv::number(m.tokens_per_s),
-                          fmt::format("{}", m.compute->mfu()), csv::bytes(m.memory->parts.peak()),
-                          fmt::format("{}", model.tensor), fmt::format("{}", model.pipeline),
-                          fmt::format("{}", model.chunks), setting(point, "workload.micro_batch"),
-                          setting(point, "workload.recompute"), setting(point, "strategy")});
+    text += csv::line_of(
+        {csv::seconds(m.iteration), csv::number(m.tokens_per_s), fmt::format("{}", m.compute->mfu()),
+         csv::bytes(m.memory->parts.peak()), fmt::format("{}", model.tensor),
+         fmt::format("{}", model.context), fmt::format("{}", model.pipeline), fmt::format("{}", model.chunks),
+         fmt::format("{}", model.expert), fmt::format("{}", m.shared_model ? model.data : m.world_size),
+         setting(point, "workload.micro_batch"), setting(point, "workload.recompute"),
+         setting(point, "strategy")});
   }
   return text;
 }

@@ -547,6 +547,17 @@ engine: {network: builtin}
         self.assertEqual(self.simulate(*sets, file="best.yaml")["iteration_s"], best["iteration_s"])
         self.assertTrue(best["memory"]["fits"])
 
+    def test_a_line_a_plan(self):
+        """CSV: every degree, whether or not the plan has one; together they are all GPUs."""
+        lines = self.ok(*self.ARGUMENTS, "--top", "3", "--csv", "-").stdout.splitlines()
+        self.assertEqual(lines[0], "iteration_s,tokens_per_s,mfu,memory_peak_bytes,tensor,context,pipeline,virtual,expert,data,micro_batch,recompute,strategy")
+        points = self.plan("--top", "3")["points"]
+        for line, point in zip(lines[1:], points):
+            values = dict(zip(lines[0].split(","), line.split(",")))
+            self.assertEqual(float(values["iteration_s"]), point["iteration_s"])
+            self.assertEqual(int(values["tensor"]) * int(values["context"]) * int(values["pipeline"]) * int(values["data"]), 64)
+            self.assertEqual((values["strategy"], values["micro_batch"]), (point["set"]["strategy"], point["set"]["workload.micro_batch"]))
+
     def test_bounds_rule_out_none_of_the_best(self):
         few, all_ = self.plan("--top", "2"), self.plan("--top", "1000")
         self.assertEqual(all_["ruled_out"], 0)
