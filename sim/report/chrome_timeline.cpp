@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <map>
+#include <tuple>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -33,11 +35,12 @@ std::vector<int> lanes_of(const std::vector<Span>& spans) {
   return lanes;
 }
 
-std::string class_name(const RankTimeline& ranks, bool synthetic) {
+std::string class_name(const RankTimeline& ranks, bool in_pipeline, bool synthetic) {
   auto name = ranks.ranks == 1 ? fmt::format("rank {} (1 rank", ranks.rank)
                                : fmt::format("ranks like {} ({} ranks", ranks.rank, ranks.ranks);
   if (ranks.ranks > 1 && ranks.stragglers.size() == static_cast<std::size_t>(ranks.ranks))
     name = fmt::format("ranks {} ({} ranks", fmt::join(ranks.stragglers, ", "), ranks.ranks);
+  if (in_pipeline) name = fmt::format("stage {}: ", ranks.stage) + name;
   if (ranks.slowdown != 1) name += fmt::format(", {:.4g}x slower", ranks.slowdown);
   if (synthetic) name += ", times estimated";
   return name + ")";
@@ -92,6 +95,34 @@ std::string span_name(const Span& span) {
   return {};
 }
 
+// What Perfetto filters by.
+const char* category_of(Activity activity) {
+  switch (activity) {
+    case Activity::wait:
+      return "wait";
+    case Activity::copy_in:
+    case Activity::copy_out:
+    case Activity::compress:
+    case Activity::host_copy:
+    case Activity::peer_copy:
+      return "copy";
+    case Activity::launch:
+      return "launch";
+    case Activity::forward:
+    case Activity::backward:
+    case Activity::optimizer:
+      return "compute";
+    default:
+      return "communication";
+  }
+}
+
+// Collectives that carry a bucket which was ready before.
+bool carries_bucket(Activity activity) {
+  return activity == Activity::all_reduce || activity == Activity::reduce_scatter ||
+         activity == Activity::reduce || activity == Activity::push;
+}
+
 class Events {
  public:
   explicit Events(const Timeline& timeline, const IterationContext& context)
@@ -107,8 +138,11 @@ class Events {
     add_names(ranks, position, lanes.empty() ? 0 : *std::max_element(lanes.begin(), lanes.end()));
     for (const auto& span : ranks.compute) add_span(ranks, kComputeThread, span);
     for (std::size_t i = 0; i < ranks.bucket_ready.size(); ++i) add_ready(ranks, i);
-    for (std::size_t i = 0; i < lanes.size(); ++i)
+    for (std::size_t i = 0; i < lanes.size(); ++i) {
       add_span(ranks, kCommunicationThread + lanes[i], ranks.communication[i]);
+      add_arrow(ranks, kCommunicationThread + lanes[i], ranks.communication[i]);
+    }
+    add_counters(ranks);
   }
 
   // One event a line: as small as no indent, and a diff still shows which event changed.
@@ -138,7 +172,9 @@ class Events {
   }
 
   void add_names(const RankTimeline& ranks, int position, int last_lane) {
-    add_metadata(ranks, kComputeThread, "process_name", "name", class_name(ranks, mark_.has_value()));
+    add_metadata(
+        ranks, kComputeThread, "process_name", "name",
+        class_name(ranks, context_.shared_model && context_.shared_model->pipeline > 1, mark_.has_value()));
     add_metadata(ranks, kComputeThread, "process_sort_index", "sort_index", position);
     for (int thread = kComputeThread; thread <= kCommunicationThread + last_lane; ++thread) {
       std::string name = thread == kComputeThread ? "compute" : "communication";
@@ -157,6 +193,7 @@ class Events {
 
   void add_span(const RankTimeline& ranks, int thread, const Span& span) {
     auto json = event(ranks, thread, span_name(span), "X");
+    json["cat"] = category_of(span.activity);
     auto start = nanoseconds(span.start);
     json["ts"] = microseconds(start);
     json["dur"] = microseconds(nanoseconds(span.end) - start);
@@ -169,15 +206,25 @@ class Events {
     bool micro_batch = span.activity == Activity::forward || span.activity == Activity::backward;
     if (span.lost > Seconds(0)) args["lost_us"] = microseconds(std::llround(span.lost.value() * 1e9));
     if (micro_batch && context_.plan.accumulation_steps > 1) args["micro_batch"] = span.index;
+    auto operation = operation_of(span.activity);
+    bool is_chosen = operation == Operation::all_reduce || operation == Operation::all_gather ||
+                     operation == Operation::reduce_scatter;
+    if (context_.choice && span.bytes > Bytes(0) && is_chosen) {
+      auto choice = context_.choice(ranks.communicators.at(span.communicator), operation, span.bytes);
+      args["algorithm"] = choice.algorithm;
+      args["protocol"] = choice.protocol;
+      args["channels"] = choice.channels;
+    }
     if (context_.shared_model) {
       if (span.bytes > Bytes(0)) args["bytes"] = static_cast<std::int64_t>(span.bytes.value());
       return args;
     }
-    if (span.activity == Activity::all_reduce || span.activity == Activity::reduce_scatter ||
-        span.activity == Activity::reduce || span.activity == Activity::push) {
+    if (carries_bucket(span.activity)) {
       const auto& bucket = context_.plan.buckets.at(span.index);
       args["bytes"] = static_cast<std::int64_t>(bucket.bytes.value());
       args["gradients"] = bucket.gradients.size();
+      args["first"] = context_.trace.gradients.at(bucket.gradients.front()).name;
+      args["last"] = context_.trace.gradients.at(bucket.gradients.back()).name;
       args["ready_us"] = microseconds(nanoseconds(ranks.bucket_ready.at(span.index)));
     }
     if (span.activity == Activity::used_parameter_bitmap)
@@ -193,8 +240,54 @@ class Events {
     events_.push_back(std::move(json));
   }
 
+  // From where a bucket's last gradient is computed to its collective: it leaves the compute span that ends
+  // there, which holds the nanosecond before.
+  void add_arrow(const RankTimeline& ranks, int thread, const Span& span) {
+    if (context_.shared_model || !carries_bucket(span.activity)) return;
+    auto ready = nanoseconds(ranks.bucket_ready.at(span.index));
+    auto from = event(ranks, kComputeThread, "bucket", "s");
+    auto to = event(ranks, thread, "bucket", "f");
+    from["ts"] = microseconds(std::max<std::int64_t>(ready - 1, 0));
+    to["ts"] = microseconds(nanoseconds(span.start));
+    to["bp"] = "e";  // to the span around it, not to the next one
+    for (auto* end : {&from, &to}) {
+      (*end)["cat"] = "bucket";
+      (*end)["id"] = arrows_;
+      events_.push_back(std::move(*end));
+    }
+    ++arrows_;
+  }
+
+  // What is in flight, and how fast it goes on average, as they change.
+  void add_counters(const RankTimeline& ranks) {
+    std::map<std::int64_t, std::pair<double, double>> changes;
+    for (const auto& span : ranks.communication) {
+      if (span.bytes <= Bytes(0) || span.end <= span.start) continue;
+      double bytes = span.bytes.value(), rate = bytes / (span.end - span.start).value() / 1e9;
+      auto& start = changes[nanoseconds(span.start)];
+      start.first += bytes;
+      start.second += rate;
+      auto& end = changes[nanoseconds(span.end)];
+      end.first -= bytes;
+      end.second -= rate;
+    }
+    double bytes = 0, rate = 0;
+    for (auto last = changes.empty() ? 0 : changes.rbegin()->first; const auto& [when, change] : changes) {
+      bytes += change.first;
+      rate = when == last ? 0 : rate + change.second;  // without what rounding leaves
+      for (auto [name, key, value] :
+           {std::tuple("bytes in flight", "bytes", std::round(bytes)), {"algbw", "GB/s", rate}}) {
+        auto json = event(ranks, kCommunicationThread, name, "C");
+        json["ts"] = microseconds(when);
+        json["args"][key] = value;
+        events_.push_back(std::move(json));
+      }
+    }
+  }
+
   const IterationContext& context_;
   std::optional<std::string> mark_;
+  std::int64_t arrows_ = 0;
   Seconds zero_;
   std::vector<Json> events_;
 };

@@ -125,28 +125,6 @@ void measure_compute(const RankTimeline& rank, const IterationContext& context, 
                "the terms of an iteration add up to it");
 }
 
-Operation operation_of(Activity activity) {
-  switch (activity) {
-    case Activity::broadcast:
-      return Operation::broadcast;
-    case Activity::all_gather:
-      return Operation::all_gather;
-    case Activity::reduce_scatter:
-      return Operation::reduce_scatter;
-    case Activity::message:
-      return Operation::send_recv;
-    case Activity::replicate:
-    case Activity::pull:
-      return Operation::broadcast;
-    case Activity::reduce:
-    case Activity::push:
-    case Activity::serve:
-      return Operation::reduce;
-    default:
-      return Operation::all_reduce;
-  }
-}
-
 // Waits are in order of time; each counts for whatever is in flight then.
 Seconds exposed(const Span& collective, const std::vector<Span>& waits) {
   Seconds sum;
@@ -305,6 +283,28 @@ void measure_asynchronous(const Timeline& timeline, const IterationContext& cont
 }
 
 }  // namespace
+
+Operation operation_of(Activity activity) {
+  switch (activity) {
+    case Activity::broadcast:
+      return Operation::broadcast;
+    case Activity::all_gather:
+      return Operation::all_gather;
+    case Activity::reduce_scatter:
+      return Operation::reduce_scatter;
+    case Activity::message:
+      return Operation::send_recv;
+    case Activity::replicate:
+    case Activity::pull:
+      return Operation::broadcast;
+    case Activity::reduce:
+    case Activity::push:
+    case Activity::serve:
+      return Operation::reduce;
+    default:
+      return Operation::all_reduce;
+  }
+}
 
 Seconds IterationMetrics::communication_cost() const {
   Seconds cost;

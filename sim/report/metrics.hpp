@@ -192,6 +192,9 @@ struct IterationContext {
   std::function<CollectiveChoice(std::size_t group, Operation operation, Bytes bytes)> choice = nullptr;
 };
 
+// What a collective's span is an operation of.
+Operation operation_of(Activity activity);
+
 // "fits", "may not fit" (close to its memory) or "does not fit".
 std::string_view fit_word(Bytes peak, Bytes capacity);
 // "does not fit: 112.3 GB on NVIDIA H100 SXM5 80GB of 80 GB, 1.40 times its memory"

@@ -54,7 +54,39 @@ TEST(ChromeTimeline, SpansInMicroseconds) {
   EXPECT_EQ(find_span(text, 0, "wait for communication")["dur"], 3.5e6);  // from 3 s to 6.5 s
   auto bucket = find_span(text, 3, "bucket 1");
   EXPECT_EQ(bucket["tid"], 1);
-  EXPECT_EQ(bucket["args"], Json({{"bytes", 2000}, {"gradients", 1}, {"ready_us", 4.5e6}}));
+  EXPECT_EQ(bucket["args"],
+            Json({{"bytes", 2000}, {"first", "a"}, {"gradients", 1}, {"last", "a"}, {"ready_us", 4.5e6}}));
+  EXPECT_EQ(bucket["cat"], "communication");
+}
+
+// Out of the compute that ends with the bucket's last gradient, into its collective.
+TEST(ChromeTimeline, AnArrowFromReadyToTheCollective) {
+  auto text = straggler_text();
+  auto from = events_of(text, "s"), to = events_of(text, "f");
+  ASSERT_EQ(from.size(), 4u);
+  ASSERT_EQ(to.size(), 4u);
+  for (std::size_t i = 0; i < from.size(); ++i) EXPECT_EQ(from[i]["id"], to[i]["id"]);
+  EXPECT_EQ(from[3]["tid"], 0);
+  EXPECT_NEAR(from[3]["ts"].get<double>(), 4.5e6 - 1e-3, 1e-6);
+  EXPECT_EQ(to[3]["tid"], 1);
+  EXPECT_EQ(to[3]["ts"], find_span(text, 3, "bucket 1")["ts"]);
+}
+
+// 2 GB in 2 s, and in the second of them 1 GB in 1 s beside it.
+TEST(ChromeTimeline, CountsWhatIsInFlight) {
+  auto rank = plain_rank();
+  rank.communication = {{Activity::all_reduce, 0, Seconds(3), Seconds(5), Seconds(0), Bytes(2e9)},
+                        {Activity::all_reduce, 1, Seconds(4), Seconds(5), Seconds(0), Bytes(1e9)}};
+  auto trace = two_gradients();
+  auto plan = two_buckets();
+  std::vector<double> bytes, rates;
+  for (const auto& event :
+       events_of(chrome_timeline_json({{rank}}, {trace, plan, 4, "ring", "exact"}), "C")) {
+    if (event["name"] == "bytes in flight") bytes.push_back(event["args"]["bytes"]);
+    if (event["name"] == "algbw") rates.push_back(event["args"]["GB/s"]);
+  }
+  EXPECT_EQ(bytes, (std::vector<double>{2e9, 3e9, 0}));
+  EXPECT_EQ(rates, (std::vector<double>{1, 2, 0}));
 }
 
 TEST(ChromeTimeline, ReadyMarksOnTheComputeLane) {
@@ -126,7 +158,7 @@ TEST(ChromeTimeline, OneEventALine) {
 {"name":"thread_sort_index","ph":"M","pid":0,"tid":0,"args":{"sort_index":0}},
 {"name":"thread_name","ph":"M","pid":0,"tid":1,"args":{"name":"communication"}},
 {"name":"thread_sort_index","ph":"M","pid":0,"tid":1,"args":{"sort_index":1}},
-{"name":"forward","ph":"X","pid":0,"tid":0,"ts":0.0,"dur":1000000.0}
+{"name":"forward","ph":"X","pid":0,"tid":0,"cat":"compute","ts":0.0,"dur":1000000.0}
 ]}
 )json");
 }
