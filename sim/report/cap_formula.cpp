@@ -47,14 +47,14 @@ std::vector<std::string> formula_lines(const SweepResult& result) {
   std::vector<std::string> lines;
   visit_formulas(result, [&](const SweepGroup& group, const CapFormula& f) {
     double steps = 2.0 * (f.ranks - 1);
-    lines.push_back(
-        fmt::format("the textbook{}{}: an all-reduce takes A + bytes / W, A = {} and W = {} (the line "
-                    "through those of {} and {}; as a "
-                    "ring's {:.0f} steps alpha = {}, links of {}), gradients B = {} over G = {} of backward",
-                    group.name.empty() ? "" : " for ", group.name, format_seconds(f.latency),
-                    format_bandwidth(f.bandwidth), format_bytes(f.smallest), format_bytes(f.largest), steps,
-                    format_seconds(f.latency / steps), format_bandwidth((steps / f.ranks) * f.bandwidth),
-                    format_bytes(f.gradients), format_seconds(f.backward)));
+    lines.push_back(fmt::format(
+        "the textbook{}{}: an all-reduce takes A + bytes / W, A = {} and W = {} (the line "
+        "through those of {} and {}; as a "
+        "ring's {:.0f} steps alpha = {}, links of {}), gradients B = {} over G = {} of backward",
+        group.name.empty() ? "" : " for ", group.name, format_seconds(f.latency),
+        format_bandwidth(f.bandwidth), format_bytes(f.smallest), format_bytes(f.largest), steps,
+        format_seconds(f.latency / steps), format_bandwidth((f.sent * steps / f.ranks) * f.bandwidth),
+        format_bytes(f.gradients), format_seconds(f.backward)));
     auto other = f.keeping_up();
     lines.push_back(fmt::format("  b* = min(B sqrt(A/G) = {}, A B / (G - B/W) = {}, B) = {}: {}",
                                 format_bytes(f.queueing()),

@@ -61,7 +61,8 @@ struct CapFormula {
   BytesPerSecond bandwidth;  // W: what all-reduces take more, by their bytes
   Bytes smallest, largest;   // all-reduces whose times A and W are the line through
   Seconds backward;          // G: of the last backward pass
-  Bytes gradients;           // B
+  Bytes gradients;           // B, as caps count
+  double sent = 1;           // of a byte of gradients, by a hook
   Seconds rest;              // what else an iteration computes
   int ranks = 0;
 

@@ -51,7 +51,7 @@ std::optional<Scenario> with_default_cap(config::Value root, ScenarioReader& rea
   return scenario;
 }
 
-// `caps`: those of the sweep; all-reduces are at most all gradients.
+// In bytes of gradients, as caps are. `caps`: those of the sweep; all-reduces are at most all gradients.
 CapFormula formula_of(const Scenario& scenario, const std::vector<Bytes>& caps) {
   auto slowdown = largest_slowdown(scenario.groups);
   const auto& trace = *scenario.trace;
@@ -61,12 +61,19 @@ CapFormula formula_of(const Scenario& scenario, const std::vector<Bytes>& caps) 
   formula.backward = slowdown * trace.backward();
   formula.rest = slowdown * (steps * trace.forward.value_or(Seconds()) + (steps - 1) * trace.backward() +
                              trace.optimizer.value_or(Seconds()));
-  for (const auto& bucket : scenario.plan.buckets) formula.gradients += bucket.wire;
+  Bytes wire;  // a hook may send 16 of 32 bits
+  for (const auto& bucket : scenario.plan.buckets) {
+    formula.gradients += bucket.bytes;
+    wire += bucket.wire;
+  }
+  formula.sent = wire / formula.gradients;
   auto [smallest, largest] = std::minmax_element(caps.begin(), caps.end());
   formula.smallest = std::min(*smallest, formula.gradients / 2);
   formula.largest = std::min(std::max(*largest, 2 * formula.smallest), formula.gradients);
   auto costs = costs_of(scenario);
-  auto time = [&](Bytes bytes) { return costs.front().cost->alone(Operation::all_reduce, bytes).idle; };
+  auto time = [&](Bytes bytes) {
+    return costs.front().cost->alone(Operation::all_reduce, formula.sent * bytes).idle;
+  };
   auto least = time(formula.smallest), most = time(formula.largest);
   if (most <= least)
     throw InputError("all-reduces take no longer the larger they are: no line of a bandwidth",
@@ -193,11 +200,16 @@ void check_formulas(const SweepPlan& plan, const SourceSpan& place) {
                    [](const AxisValues& axis) { return axis.key == kBucketCapAxis; }))
     throw InputError(place, "the textbook's formula is of bucket caps, and none are swept",
                      "add 'sweep:' with ddp.bucket_cap: {from: 1MiB, to: 1GiB, points: 30, spacing: log}");
-  for (const auto& scenario : plan.scenarios)
+  for (const auto& scenario : plan.scenarios) {
     if (scenario.plan.strategy != Strategy::ddp || scenario.parallel)
       throw InputError(place,
                        "the textbook's formula is of all-reduces under the backward pass: strategy ddp",
                        "leave out --formula, or the other strategies and 'parallelism'");
+    if (scenario.plan.low_rank)
+      throw InputError(place,
+                       "PowerSGD sends what does not grow with a bucket's bytes alone: no formula is known",
+                       "leave out --formula, or the hook");
+  }
 }
 
 void add_formulas(SweepResult& result, const std::string& path, const config::Value& root,

@@ -318,6 +318,20 @@ class FormulaTest(cli.CliTest):
         self.assertIn("alpha = 1 ms, links of 1 GB/s", done.stdout)
         self.assertIn(b"textbook", self.read("p.svg"))
 
+    def test_a_hook_halves_the_bytes(self):
+        """Caps and b* count gradients: W doubles in their bytes, and A stays."""
+        self.copy_data()
+        plain, half = ({}, {})
+        for hook, into in (("none", plain), ("fp16", half)):
+            done = self.ok("sweep", "configs/quickstart.yaml", "--formula", "--json", "r.json", "--set", "physics=none", "--set", f"ddp.comm_hook={hook}",
+                    "--set", "sweep.ddp.bucket_cap=[100MiB, 1GiB]")
+            into.update(self.read_json("r.json")["formulas"][0])
+            self.assertIn("alpha = 5 us, links of 12.5 GB/s", done.stdout)
+        self.assertAlmostEqual(half["latency_s"], plain["latency_s"], delta=1e-6)
+        self.assertAlmostEqual(half["bandwidth_Bps"] / plain["bandwidth_Bps"], 2, delta=1e-4)
+        self.assertEqual(half["gradients_bytes"], plain["gradients_bytes"])
+        self.assertLess(half["best_bytes"], plain["best_bytes"])
+
     def test_for_each_group(self):
         self.copy_data()
         self.ok("sweep", "configs/quickstart.yaml", "--formula", "--json", "r.json", "--set", "physics=none",
@@ -332,6 +346,7 @@ class FormulaTest(cli.CliTest):
         for config, says in (("configs/strategies-2gpu.yaml", "none are swept"), ("configs/mpt-1b.yaml", "strategy ddp")):
             sets = ["--set", "sweep.ddp.bucket_cap=[1MiB, 25MiB]"] if "mpt" in config else []
             self.assertIn(says, self.fails(2, "sweep", config, "--formula", *sets).stderr)
+        self.assertIn("PowerSGD", self.fails(2, "sweep", "configs/quickstart.yaml", "--formula", "--set", "ddp.comm_hook={powersgd: {rank: 2}}").stderr)
         self.assertIn("--results", self.fails(2, "sweep", "configs/quickstart.yaml", "--formula", "--results", "r.jsonl").stderr)
 
 
