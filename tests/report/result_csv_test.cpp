@@ -23,10 +23,12 @@ TEST(ResultCsv, Sweep) {
       sweep_csv(caps_and_algorithms()),
       "collective.algorithm,world_size,strategy,bucket_cap_bytes,n_buckets,forward_s,backward_compute_s,"
       "interference_s,overhead_s,communication_s,exposed_communication_s,optimizer_s,iteration_s,algorithm,"
-      "fidelity,network,simulated_flows,algbw_Bps,busbw_Bps,samples_per_s,scaling_efficiency,comm_frac,reported_rank,"
+      "fidelity,network,simulated_flows,algbw_Bps,busbw_Bps,samples_per_s,scaling_efficiency,comm_frac,"
+      "reported_rank,"
       "group_size,best\n"
       "ring,4,ddp,1024,2,1,2,0,0,3,2,0.5,5.5,ring,exact,simgrid,7,1000,1500,,,0.36363636363636365,0,4,0\n"
-      "ring,4,ddp,2048,2,1,2,0,0,3,1.75,0.5,5.25,ring,exact,simgrid,7,1000,1500,,,0.38095238095238093,0,4,1\n");
+      "ring,4,ddp,2048,2,1,2,0,0,3,1.75,0.5,5.25,ring,exact,simgrid,7,1000,1500,,,0.38095238095238093,0,4,"
+      "1\n");
 }
 
 TEST(ResultCsv, MeasuredColumnsWhereAnythingWasMeasured) {
