@@ -105,14 +105,15 @@ std::vector<Value> axis_values(const Entry& axis) {
   if (axis.value.items.empty())
     throw InputError(axis.value.span, fmt::format("the axis '{}' has no values", axis.key),
                      "list at least one");
-  for (const auto& item : axis.value.items)
-    if (item.kind != Value::Kind::scalar)
-      throw InputError(item.span, fmt::format("an axis holds single values, not {}", kind_name(item.kind)),
-                       "list single values");
-  std::set<std::string_view> seen;
-  for (const auto& item : axis.value.items)
-    if (!seen.insert(item.scalar).second)
-      throw InputError(item.span, fmt::format("'{}' appears twice on this axis", item.scalar), "remove one");
+  std::set<std::string> seen;
+  for (const auto& item : axis.value.items) {
+    if (item.kind == Value::Kind::null)
+      throw InputError(item.span, "a value of this axis is nothing",
+                       "write the value, or [] for an empty list");
+    auto text = text_of(item);
+    if (!seen.insert(text).second)
+      throw InputError(item.span, fmt::format("'{}' appears twice on this axis", text), "remove one");
+  }
   return axis.value.items;
 }
 

@@ -16,8 +16,8 @@ struct SweepAxis {
 
 // Removes the `sweep` section from the scenario and returns its axes: lists as they are, and
 // {from, to, points, spacing: log|linear} expanded (sizes rounded to whole bytes, whole numbers to whole
-// numbers, values that round to the same number once). Throws InputError for empty axes, nested values that
-// are no scalars and more than `most` points in all.
+// numbers, values that round to the same number once). A value may be a list or a map itself. Throws
+// InputError for empty axes, values that are nothing or appear twice, and more than `most` points in all.
 std::vector<SweepAxis> take_sweep_axes(Value& root, std::size_t most = kMostSweepPoints);
 
 }  // namespace ddpsim::config

@@ -58,4 +58,10 @@ Value load_yaml(const std::string& path, std::string_view what);
 // Parses the right-hand side of --set: any YAML value.
 Value parse_yaml_value(const Located& text);
 
+// Text on one line that reads back as the same value ("[8, 64]", "{rank: 3, slowdown: 1.2}", "\"a: b\"").
+std::string to_flow_text(const Value& value);
+
+// The same, but a single value as it stands, without quotes ("a: b").
+std::string text_of(const Value& value);
+
 }  // namespace ddpsim::config

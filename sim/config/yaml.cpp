@@ -206,4 +206,37 @@ Value parse_yaml_value(const Located& text) {
   return value;
 }
 
+std::string to_flow_text(const Value& value) {
+  YAML::Emitter out;
+  auto emit = [&out](auto& self, const Value& v) -> void {
+    switch (v.kind) {
+      case Value::Kind::null:
+        out << YAML::Null;
+        break;
+      case Value::Kind::scalar:
+        out << v.scalar;
+        break;
+      case Value::Kind::sequence:
+        out << YAML::Flow << YAML::BeginSeq;
+        for (const auto& item : v.items) self(self, item);
+        out << YAML::EndSeq;
+        break;
+      case Value::Kind::map:
+        out << YAML::Flow << YAML::BeginMap;
+        for (const auto& entry : v.entries) {
+          out << YAML::Key << entry.key << YAML::Value;
+          self(self, entry.value);
+        }
+        out << YAML::EndMap;
+        break;
+    }
+  };
+  emit(emit, value);
+  return out.c_str();
+}
+
+std::string text_of(const Value& value) {
+  return value.kind == Value::Kind::scalar ? value.scalar : to_flow_text(value);
+}
+
 }  // namespace ddpsim::config

@@ -104,7 +104,7 @@ void add(Json& root, const ScenarioKey& key) {
   if (key.is_required) section["required"].push_back(steps.back());
 }
 
-// What an axis of a sweep may be, for the keys that hold single values.
+// What an axis of a sweep may be.
 Json axis_of(const ScenarioKey& key) {
   return {{"description", key.description},
           {"anyOf",
@@ -130,10 +130,9 @@ std::string scenario_schema(std::span<const ScenarioKey> keys) {
   for (const auto& key : keys) add(root, key);
   auto& axes = root["properties"]["sweep"];
   for (const auto& key : keys) {
-    bool is_single = std::any_of(key.kinds.begin(), key.kinds.end(), [](Kind kind) {
-      return kind != Kind::section && kind != Kind::list && kind != Kind::any_map && kind != Kind::axes;
-    });
-    if (is_single && key.path.find('[') == std::string::npos) axes["properties"][key.path] = axis_of(key);
+    bool is_axis =
+        key.path != "sweep" && !key.path.starts_with("validation") && key.path.find('[') == std::string::npos;
+    if (is_axis) axes["properties"][key.path] = axis_of(key);
   }
   return json::text_of(root);
 }

@@ -25,7 +25,7 @@ void for_each_combination(config::Value root, const std::vector<config::SweepAxi
     if (depth == axes.size()) return visit(root, values);
     for (const auto& value : axes[depth].values) {
       config::set_at(root, axes[depth].key, value, axes[depth].span);
-      values[depth] = value.scalar;
+      values[depth] = text_of(value);
       self(self, depth + 1);
     }
   };
@@ -44,7 +44,7 @@ std::vector<AxisValues> as_written(const std::vector<config::SweepAxis>& axes) {
   std::vector<AxisValues> all;
   for (const auto& axis : axes) {
     auto& written = all.emplace_back(AxisValues{axis.key, {}});
-    for (const auto& value : axis.values) written.values.push_back(value.scalar);
+    for (const auto& value : axis.values) written.values.push_back(text_of(value));
   }
   return all;
 }
@@ -151,7 +151,7 @@ std::vector<std::string> SweepGrid::values(std::size_t point) const {
   auto at = indices(point);
   std::vector<std::string> values;
   for (std::size_t axis = 0; axis < axes_.size(); ++axis)
-    values.push_back(axes_[axis].values[at[axis]].scalar);
+    values.push_back(text_of(axes_[axis].values[at[axis]]));
   return values;
 }
 

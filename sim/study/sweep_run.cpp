@@ -31,7 +31,7 @@ void set_point(config::Value& root, const SweepResult& result, const SweepPoint&
     const config::Value* value = nullptr;
     if (axis != axes.end())
       for (const auto& one : axis->values)
-        if (one.scalar == written) value = &one;
+        if (text_of(one) == written) value = &one;
     config::Value own;  // a cap that --exact-optimum found
     own.kind = config::Value::Kind::scalar;
     own.span = root.span;

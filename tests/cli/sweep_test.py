@@ -127,6 +127,31 @@ class SweepTest(cli.CliTest):
         self.sweep("--csv", "out.csv")
         self.assertEqual([row["ddp.accumulation_steps"] for row in self.read_csv("out.csv")], ["1", "2", "4"])
 
+    def test_axes_of_lists(self):
+        """Overrides and stragglers as axes, `[]` for none: each point is what simulate says of it, in every kind of output."""
+        overrides = ["[]", "[{link: gpu3>gpu4, bandwidth: 1GB/s}]"]
+        stragglers = ["[]", "[{rank: 3, slowdown: 1.2}]", "[{rank: 3, slowdown: 1.2}, {rank: 5, slowdown: 1.4}]"]
+        self.write_scenario(more=f"physics: none\nsweep:\n  cluster.overrides: [{', '.join(overrides)}]\n"
+                                 f"  workload.stragglers: [{', '.join(stragglers)}]")
+        points = self.sweep("--csv", "out.csv", "--html", "out.html", "--plot", "out.svg")["points"]
+        axes = ["cluster.overrides", "workload.stragglers"]
+        self.assertEqual([key_of(point, axes) for point in points], list(itertools.product(overrides, stragglers)))
+        self.assertEqual([key_of({"axes": row}, axes) for row in self.read_csv("out.csv")], list(itertools.product(overrides, stragglers)))
+        self.assertIn(stragglers[2], self.read("out.html").decode())
+        for point in points:
+            sets = [text for axis in axes for text in ("--set", f"{axis}={point['axes'][axis]}")]
+            one = json.loads(self.ok("simulate", "scenario.yaml", *sets, "--json", "-").stdout)
+            for key in ("iteration_s", "backward_compute_s", "exposed_communication_s", "algbw_Bps"):
+                self.assertEqual(point[key], one[key], f"{point['axes']}: {key}")
+        self.assertEqual(len({point["iteration_s"] for point in points}), 6)
+
+    def test_an_axis_of_a_section(self):
+        """Settings that belong together, as one axis."""
+        self.write_scenario(more="physics: none\nsweep:\n  ddp: [{bucket_cap: 4MiB}, {bucket_cap: 25MiB, comm_hook: fp16}]")
+        points = self.sweep()["points"]
+        self.assertEqual([point["bucket_cap_bytes"] for point in points], [4 * cli.MIB, 25 * cli.MIB])
+        self.assertEqual(points[1]["axes"], {"ddp": "{bucket_cap: 25MiB, comm_hook: fp16}"})
+
     def test_an_axis_over_the_ring_and_a_measured_table(self):
         self.write_scenario(more="collective: {measured: allreduce.csv}\nsweep: {collective.algorithm: [ring, measured]}")
         self.write("allreduce.csv", "# ddpsim-allreduce: 1\n# world_size: 8\nbytes,time_s\n1024,0.0001\n104857600,0.01\n")

@@ -11,7 +11,6 @@ namespace {
 
 using testing::input_error;
 using testing::parse;
-using testing::to_flow_text;
 
 // The whole configuration after one override, on one line.
 std::string overridden(const std::string& text, const std::string& assignment) {

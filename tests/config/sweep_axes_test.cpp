@@ -14,7 +14,6 @@ namespace {
 using ::testing::ElementsAre;
 using testing::input_error;
 using testing::parse;
-using testing::to_flow_text;
 
 std::vector<SweepAxis> axes(const std::string& text) {
   Value root = parse(text);
@@ -53,6 +52,15 @@ TEST(Sweep, TheSectionIsTakenOut) {
 TEST(SweepList, ValuesAsTheyAre) {
   EXPECT_THAT(values("[8, 64, 1024]"), ElementsAre("8", "64", "1024"));
   EXPECT_THAT(values("[ring, 25 MiB]"), ElementsAre("ring", "25 MiB"));
+}
+
+// Lists and maps are values as well; [] is the empty list.
+TEST(SweepList, ListsAndMaps) {
+  auto taken = axes("sweep: {a: [[], [{rank: 3, slowdown: 1.2}], {b: 2}]}\n").at(0).values;
+  ASSERT_EQ(taken.size(), 3U);
+  EXPECT_EQ(text_of(taken[0]), "[]");
+  EXPECT_EQ(text_of(taken[1]), "[{rank: 3, slowdown: 1.2}]");
+  EXPECT_EQ(text_of(taken[2]), "{b: 2}");
 }
 
 // 1 MiB, 4 MiB, ... are 4^i: the factor of a step is (256 MiB / 1 MiB)^(1/4) = 4.
@@ -196,16 +204,11 @@ TEST(SweepErrors, OtherKinds) {
             "  2 |   a: []\n"
             "    |      ^\n"
             "hint: list at least one");
-  EXPECT_EQ(error_of("[1, [2, 3]]"),
-            "a.yaml:2:10: error: an axis holds single values, not a list\n"
-            "  2 |   a: [1, [2, 3]]\n"
+  EXPECT_EQ(error_of("[1, null]"),
+            "a.yaml:2:10: error: a value of this axis is nothing\n"
+            "  2 |   a: [1, null]\n"
             "    |          ^\n"
-            "hint: list single values");
-  EXPECT_EQ(error_of("[1, {b: 2}]"),
-            "a.yaml:2:10: error: an axis holds single values, not a map\n"
-            "  2 |   a: [1, {b: 2}]\n"
-            "    |          ^\n"
-            "hint: list single values");
+            "hint: write the value, or [] for an empty list");
   EXPECT_EQ(input_error([] { axes("sweep: [1, 2]\n"); }),
             "a.yaml:1:1: error: 'sweep' is a map from scenario keys to values\n"
             "  1 | sweep: [1, 2]\n"
@@ -219,6 +222,8 @@ TEST(SweepErrors, AValueTwice) {
             "  2 |   a: [8, 64, 8]\n"
             "    |              ^\n"
             "hint: remove one");
+  EXPECT_THAT(error_of("[[1, {b: 2}], [1], [1, {b: 2}]]"),
+              ::testing::HasSubstr("a.yaml:2:25: error: '[1, {b: 2}]' appears twice on this axis\n"));
   std::string list = "[0";
   for (int i = 1; i < 5000; ++i) list += ", " + std::to_string(i);
   EXPECT_THAT(error_of(list + ", 0]"), ::testing::HasSubstr("error: '0' appears twice on this axis\n"));

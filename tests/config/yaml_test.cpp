@@ -10,7 +10,6 @@ namespace {
 
 using testing::input_error;
 using testing::parse;
-using testing::to_flow_text;
 
 // "line:column+length".
 std::string place(const SourceSpan& span) {
