@@ -27,7 +27,7 @@ std::string describe(const Cluster& cluster, int link) {
                      format_seconds(figures.latency));
 }
 
-struct ShowOptions : ClusterOptions {
+struct TopologyShowOptions : ClusterOptions {
   TableOutputs outputs;
 };
 
@@ -54,7 +54,7 @@ TopologyReport report_of(const std::string& file, const Cluster& cluster, const 
   return report;
 }
 
-void show(const ShowOptions& options) {
+void show(const TopologyShowOptions& options) {
   options.outputs.check();
   auto cluster = options.build();
   auto summary = summarize(*cluster);
@@ -147,7 +147,7 @@ void export_graph(const ExportOptions& options) {
 }
 
 Command topology_show_command() {
-  auto options = std::make_shared<ShowOptions>();
+  auto options = std::make_shared<TopologyShowOptions>();
   Command command{.name = "show",
                   .description = "Summary, and what joins each two GPUs (as nvidia-smi topo -m)",
                   .example = "  ddpsim topology show topologies/dgx-h100.yaml --world-size 16",
