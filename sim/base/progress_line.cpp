@@ -1,6 +1,7 @@
 #include "sim/base/progress_line.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/core.h>
 #include <unistd.h>
@@ -9,7 +10,8 @@
 
 namespace ddpsim {
 
-ProgressLine::ProgressLine(bool quiet) : shown_(!quiet && isatty(STDERR_FILENO) != 0) {}
+ProgressLine::ProgressLine(bool quiet, std::string what)
+    : what_(std::move(what)), shown_(!quiet && isatty(STDERR_FILENO) != 0) {}
 
 void ProgressLine::show(std::string_view text) {
   auto now = std::chrono::steady_clock::now();
@@ -19,13 +21,13 @@ void ProgressLine::show(std::string_view text) {
   print_stderr("\r{}\033[K", text);
 }
 
-void ProgressLine::show_points(std::size_t done, std::size_t all, std::size_t before) {
+void ProgressLine::show_done(std::size_t done, std::size_t all, std::size_t before) {
   if (!shown_) return;
   double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
   double rate = static_cast<double>(done - before) / std::max(seconds, 1e-3);
-  show(rate > 0 ? fmt::format("{} of {} points, {:.3g} a second, {:.0f} s left", done, all, rate,
+  show(rate > 0 ? fmt::format("{} of {} {}, {:.3g} a second, {:.0f} s left", done, all, what_, rate,
                               static_cast<double>(all - done) / rate)
-                : fmt::format("{} of {} points", done, all));
+                : fmt::format("{} of {} {}", done, all, what_));
 }
 
 void ProgressLine::clear() {

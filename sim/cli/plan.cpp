@@ -7,6 +7,7 @@
 
 #include "sim/base/limits.hpp"
 #include "sim/base/output_file.hpp"
+#include "sim/base/progress_line.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/notes.hpp"
 #include "sim/cli/scenario_options.hpp"
@@ -77,7 +78,10 @@ void plan(const PlanOptions& options) {
   if (options.context) space.long_sequence = 0;
   if (!options.strategies.empty()) space.strategies = space.strategies_of_shared = options.strategies;
   ScenarioReader reader("--set");
-  auto found = make_plan(root, space, reader);
+  ProgressLine progress(options.quiet, "plans that fit");
+  auto found = make_plan(root, space, reader,
+                         [&](std::size_t done, std::size_t all) { progress.show_done(done, all); });
+  progress.clear();
   std::vector<Note> notes;
   if (!found.best.empty()) notes = found.best.front().notes;
   bool prints = !options.quiet && options.json != "-" && options.csv != "-" && options.out != "-";

@@ -9,6 +9,7 @@
 
 #include "sim/base/limits.hpp"
 #include "sim/base/output_file.hpp"
+#include "sim/base/progress_line.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/notes.hpp"
 #include "sim/cli/number_lists.hpp"
@@ -56,13 +57,16 @@ void scale(const ScaleOptions& options) {
       growth.notes.push_back(
           {"sweep-left-out", fmt::format("the sweep over {} is left out; see 'ddpsim sweep'", axis.key)});
   if (!options.scenario.quiet) print_notes(growth.notes);
+  ProgressLine progress(options.scenario.quiet, "sizes");
   run_points(
       points, all_cores(),
       [&](std::size_t i, const Prediction&, IterationMetrics metrics) {
         metrics.buckets.clear();
         growth.points.push_back({std::move(metrics), scaled[i].share});
+        progress.show_done(growth.points.size(), points.size());
       },
       throw_lost);
+  progress.clear();
   if (options.scenario.prints_summary())
     print_growth(std::cout, growth, options.markdown ? TableStyle::markdown : TableStyle::text);
   OutputPhase writing;

@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 
 #include "sim/base/output_file.hpp"
+#include "sim/base/progress_line.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/base/standard_error.hpp"
 #include "sim/cli/commands.hpp"
@@ -146,7 +147,10 @@ void simulate(const SimulateOptions& options) {
   };
   if (options.explain) {
     std::ostringstream explanation;
-    explain(explanation, options.scenario.file, root, metrics);
+    ProgressLine progress(options.scenario.quiet, "changes");
+    explain(explanation, options.scenario.file, root, metrics,
+            [&](std::size_t done, std::size_t all) { progress.show_done(done, all); });
+    progress.clear();
     tell(explanation);
   }
   std::optional<BestCaps> best;

@@ -75,7 +75,7 @@ void run_study(const ScenarioOptions& scenario, const StudyOptions& options, uns
   auto run = [&] {
     study.run(batch, jobs, [&](std::size_t, const std::string& row) {
       results.append(row);
-      progress.show_points(++done, all, before);
+      progress.show_done(++done, all, before);
     });
     batch.clear();
   };

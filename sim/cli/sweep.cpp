@@ -60,7 +60,7 @@ std::optional<std::string> run_and_print(const SweepOptions& options, const Swee
   auto hint = run_sweep(plan, options.jobs, result, [&](const SweepPoint& point, std::size_t done) {
     progress.clear();
     if (prints) table.row(point);
-    progress.show_points(done, plan.points.size());
+    progress.show_done(done, plan.points.size());
   });
   progress.clear();
   if (result.points.empty()) fail_lost(result, *hint);

@@ -12,7 +12,9 @@
 #include "sim/cli/cluster_options.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/scenario_options.hpp"
+#include "sim/cli/table_outputs.hpp"
 #include "sim/process/external_program.hpp"
+#include "sim/report/topology_report.hpp"
 #include "sim/topology/describe.hpp"
 #include "sim/topology/rings.hpp"
 
@@ -25,9 +27,40 @@ std::string describe(const Cluster& cluster, int link) {
                      format_seconds(figures.latency));
 }
 
-void show(const ClusterOptions& options) {
+struct TopologyShowOptions : ClusterOptions {
+  TableOutputs outputs;
+};
+
+LinkFigures figures_of(const Cluster& cluster, int link) {
+  auto figures = cluster.link(link);
+  return {cluster.link_name(link), figures.bandwidth, figures.latency};
+}
+
+TopologyReport report_of(const std::string& file, const Cluster& cluster, const TopologySummary& summary) {
+  TopologyReport report{file, summary.gpus, summary.nodes, summary.links, {}, {}, summary.bisection, {}, {}};
+  if (summary.narrowest_link >= 0) {
+    report.narrowest = figures_of(cluster, summary.narrowest_link);
+    report.widest = figures_of(cluster, summary.widest_link);
+  }
+  if (const auto& route = summary.between_nodes) {
+    report.between_nodes = {route->bandwidth, route->latency, cluster.link_name(summary.bottleneck), {}};
+    for (int link : route->links) report.between_nodes->links.push_back(figures_of(cluster, link));
+  }
+  auto gpus = gpus_on_a_page(cluster);
+  for (int from : gpus)
+    for (int to : gpus)
+      if (from != to)
+        report.pairs.push_back({cluster.gpu_name(from), cluster.gpu_name(to), link_type(cluster, from, to)});
+  return report;
+}
+
+void show(const TopologyShowOptions& options) {
+  options.outputs.check();
   auto cluster = options.build();
   auto summary = summarize(*cluster);
+  auto report = report_of(options.file, *cluster, summary);
+  options.outputs.write([&] { return topology_json(report); }, [&] { return topology_csv(report); });
+  if (!options.outputs.prints()) return;
   fmt::print("{} GPU{} in {} node{}, {} links (each direction counts)\n", summary.gpus,
              summary.gpus == 1 ? "" : "s", summary.nodes, summary.nodes == 1 ? "" : "s", summary.links);
   if (summary.narrowest_link >= 0) {
@@ -47,37 +80,46 @@ void show(const ClusterOptions& options) {
 struct RingOptions {
   ClusterOptions cluster;
   std::optional<int> channels;
+  TableOutputs outputs;
 };
 
-// The narrowest hop of a ring, as it is when nobody else is there.
-Route narrowest_hop(const Cluster& cluster, const std::vector<int>& order) {
+// With the narrowest hop of the ring, as it is when nobody else is there.
+RingReport ring_report(const Cluster& cluster, const std::vector<int>& order) {
+  RingReport report{order, 0, 0, {}, {}};
   std::optional<Route> narrowest;
   for (std::size_t i = 0; i < order.size(); ++i) {
-    auto hop = cluster.route(order[i], order[(i + 1) % order.size()]);
-    if (!narrowest || hop.bandwidth < narrowest->bandwidth) narrowest = std::move(hop);
+    int from = order[i], to = order[(i + 1) % order.size()];
+    auto hop = cluster.route(from, to);
+    if (narrowest && hop.bandwidth >= narrowest->bandwidth) continue;
+    report.from = from;
+    report.to = to;
+    narrowest = std::move(hop);
   }
-  return *narrowest;
+  report.bandwidth = narrowest->bandwidth;
+  for (int link : narrowest->links)
+    if (report.link.empty() && cluster.link(link).bandwidth == narrowest->bandwidth)
+      report.link = cluster.link_name(link);
+  return report;
 }
 
 void rings(const RingOptions& options) {
+  options.outputs.check();
   auto cluster = options.cluster.build();
   std::vector<int> gpus(static_cast<std::size_t>(cluster->gpus()));
   std::iota(gpus.begin(), gpus.end(), 0);
   if (gpus.size() < 2) throw InputError("a ring needs two GPUs", "use a larger --world-size");
   auto orders = find_rings(*cluster, gpus, options.channels);
+  std::vector<RingReport> found;
+  for (const auto& order : orders) found.push_back(ring_report(*cluster, order));
+  options.outputs.write([&] { return rings_json(options.cluster.file, found); },
+                        [&] { return rings_csv(found); });
+  if (!options.outputs.prints()) return;
   for (std::size_t c = 0; c < orders.size(); ++c) {
     constexpr std::size_t kShown = 32;
     fmt::print("ring {}:", c);
     for (std::size_t i = 0; i < std::min(orders[c].size(), kShown); ++i) fmt::print(" {}", orders[c][i]);
-    auto hop = narrowest_hop(*cluster, orders[c]);
-    fmt::print("{}   (narrowest hop {}", orders[c].size() > kShown ? " ..." : "",
-               format_bandwidth(hop.bandwidth));
-    for (int link : hop.links)
-      if (cluster->link(link).bandwidth == hop.bandwidth) {
-        fmt::print(", {}", cluster->link_name(link));
-        break;
-      }
-    fmt::print(")\n");
+    fmt::print("{}   (narrowest hop {}, {})\n", orders[c].size() > kShown ? " ..." : "",
+               format_bandwidth(found[c].bandwidth), found[c].link);
   }
 }
 
@@ -105,12 +147,13 @@ void export_graph(const ExportOptions& options) {
 }
 
 Command topology_show_command() {
-  auto options = std::make_shared<ClusterOptions>();
+  auto options = std::make_shared<TopologyShowOptions>();
   Command command{.name = "show",
                   .description = "Summary, and what joins each two GPUs (as nvidia-smi topo -m)",
                   .example = "  ddpsim topology show topologies/dgx-h100.yaml --world-size 16",
                   .run = [options] { show(*options); }};
   options->add_to(command);
+  options->outputs.add_to(command);
   return command;
 }
 
@@ -125,6 +168,7 @@ Command rings_command() {
                              .value = &options->channels,
                              .description = "Exactly so many; without it as many as add bandwidth",
                              .range = {{1, 64}}});
+  options->outputs.add_to(command);
   return command;
 }
 

@@ -8,11 +8,13 @@
 #include "sim/cli/commands.hpp"
 #include "sim/cli/notes.hpp"
 #include "sim/cli/scenario_options.hpp"
+#include "sim/cli/table_outputs.hpp"
 #include "sim/ddp/ddp_rules.hpp"
 #include "sim/ddp/recorded_buckets.hpp"
 #include "sim/report/backward_plot.hpp"
 #include "sim/report/bucket_table.hpp"
 #include "sim/report/plot.hpp"
+#include "sim/report/trace_report.hpp"
 #include "sim/trace/plausible_trace.hpp"
 #include "sim/trace/trace_file.hpp"
 #include "sim/trace/trace_summary.hpp"
@@ -22,6 +24,7 @@ namespace {
 
 struct ShowOptions {
   std::string file, plot;
+  TableOutputs outputs;
   std::optional<std::string> bucket_cap, first_bucket_cap, torch, recorded;
 };
 
@@ -65,25 +68,32 @@ void print_caps(const RecordedCommunication& recorded, const LayerTrace& trace, 
 }
 
 void show(const ShowOptions& options) {
-  check_outputs({{"--plot", options.plot}});
+  options.outputs.check({{"--plot", options.plot}});
   if (!options.plot.empty()) check_plot_path(options.plot);
   auto ddp = ddp_options(options);
   auto trace = read_trace(options.file);
   auto plan = make_reduction_plan(trace, Strategy::ddp, ddp);
   std::optional<RecordedCommunication> recorded;
   if (options.recorded) recorded = read_recorded_communication(*options.recorded);
-  std::cout << summarize(trace);
-  print_notes(trace_notes(trace));
+  auto notes = trace_notes(trace);
+  bool prints = options.outputs.prints();
+  if (prints) std::cout << summarize(trace);
+  print_notes(notes);
   bool has_caps = options.bucket_cap || options.first_bucket_cap || options.torch;
-  if (has_caps) print_bucket_table(std::cout, trace, plan);
-  if (recorded) print_caps(*recorded, trace, ddp);
+  if (has_caps && prints) print_bucket_table(std::cout, trace, plan);
+  if (recorded && prints) print_caps(*recorded, trace, ddp);
+  TraceReport report{options.file, notes, {}, {}};
+  if (has_caps) report.plan = plan;
+  if (recorded) report.recorded_caps = caps_that_give(recorded->collectives, trace, ddp);
+  options.outputs.write([&] { return trace_json(trace, report); },
+                        [&] { return trace_table_csv(trace, report); });
   OutputPhase writing;
   if (!options.plot.empty()) write_backward_plot(trace, plan, options.plot);
 }
 
 Command trace_show_command() {
   auto options = std::make_shared<ShowOptions>();
-  return {
+  Command command{
       .name = "show",
       .description = "Summary of a layer trace, its buckets, a picture",
       .example = "  ddpsim trace show traces/gpt2-large-a100-bs4.csv --bucket-cap 100MiB --plot trace.svg",
@@ -109,6 +119,8 @@ Command trace_show_command() {
             .description = "Recorded collectives (CSV): say which caps give their buckets",
             .type = "PATH"}},
       .run = [options] { show(*options); }};
+  options->outputs.add_to(command);
+  return command;
 }
 
 }  // namespace

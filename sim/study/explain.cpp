@@ -281,7 +281,7 @@ void print_outcomes(std::ostream& out, std::vector<Outcome> outcomes, Seconds it
 }  // namespace
 
 void explain(std::ostream& out, const std::string& path, const config::Value& root,
-             const IterationMetrics& metrics) {
+             const IterationMetrics& metrics, const OnTried& on_progress) {
   WhatIf what_if(path, root);
   auto scenario = what_if.scenario();
   if (scenario.parallel) {
@@ -293,12 +293,17 @@ void explain(std::ostream& out, const std::string& path, const config::Value& ro
   std::vector<LeftOut> left_out;
   std::vector<Outcome> outcomes;
   BestSharding best;
-  for (const auto& change : changes_of(what_if, scenario, left_out)) try {
+  auto changes = changes_of(what_if, scenario, left_out);
+  std::size_t done = 0;
+  for (const auto& change : changes) {
+    try {
       outcomes.push_back(outcome_of(change, what_if.simulate(change), metrics));
       best.add(change, outcomes.back());
     } catch (const InputError& error) {
       left_out.push_back({change.name, error.message()});
     }
+    if (on_progress) on_progress(++done, changes.size());
+  }
   print_outcomes(out, std::move(outcomes), metrics.iteration, left_out);
   best.print(out, metrics.iteration);
   if (auto note = note_on_links(scenario); !note.empty()) out << fmt::format("({})\n", note);

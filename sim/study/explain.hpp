@@ -1,5 +1,6 @@
 #pragma once
 // `simulate --explain`: what bounds the iteration, and what would change it, by simulating that.
+#include <functional>
 #include <iosfwd>
 #include <string>
 
@@ -10,7 +11,9 @@ namespace ddpsim {
 
 // `root` is the scenario without its sweep section, `metrics` what was simulated of it; `path` the scenario's
 // file.
+// `on_progress` hears how many of the changes were tried.
+using OnTried = std::function<void(std::size_t done, std::size_t all)>;
 void explain(std::ostream& out, const std::string& path, const config::Value& root,
-             const IterationMetrics& metrics);
+             const IterationMetrics& metrics, const OnTried& on_progress = {});
 
 }  // namespace ddpsim

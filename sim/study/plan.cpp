@@ -78,8 +78,12 @@ Seconds bound_of(const Scenario& scenario) {
 
 class Planner {
  public:
-  Planner(const Value& root, const PlanSpace& space, ScenarioReader& reader)
-      : root_(root), space_(space), reader_(reader), least_memory_(std::numeric_limits<double>::infinity()) {}
+  Planner(const Value& root, const PlanSpace& space, ScenarioReader& reader, const OnPlanned& on_progress)
+      : root_(root),
+        space_(space),
+        reader_(reader),
+        on_progress_(on_progress),
+        least_memory_(std::numeric_limits<double>::infinity()) {}
 
   Plan make() {
     auto whole =
@@ -221,6 +225,7 @@ class Planner {
         }
       }
       simulate(batch, settings);
+      if (on_progress_) on_progress_(next, candidates_.size());
     }
   }
 
@@ -239,6 +244,7 @@ class Planner {
   const Value& root_;
   const PlanSpace& space_;
   ScenarioReader& reader_;
+  const OnPlanned& on_progress_;
   double least_memory_;
   std::int64_t layers_ = 0;
   std::vector<Candidate> candidates_;
@@ -260,8 +266,9 @@ PlanSpace usual_plan_space() {
           .strategies_of_shared = {"megatron"}};
 }
 
-Plan make_plan(const Value& root, const PlanSpace& space, ScenarioReader& reader) {
-  return Planner(root, space, reader).make();
+Plan make_plan(const Value& root, const PlanSpace& space, ScenarioReader& reader,
+               const OnPlanned& on_progress) {
+  return Planner(root, space, reader, on_progress).make();
 }
 
 }  // namespace ddpsim

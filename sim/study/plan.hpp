@@ -2,6 +2,7 @@
 // How to spread a model over GPUs (`ddpsim plan`): degrees of parallelism, micro-batch, recomputation and
 // strategy, all that fit into memory simulated but those that a bound rules out.
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -28,7 +29,9 @@ struct PlanSpace {
 PlanSpace usual_plan_space();
 
 // `root`: a model with its cluster and `batch.global`, none of the keys that are searched. Throws InputError
-// where no combination is possible.
-Plan make_plan(const config::Value& root, const PlanSpace& space, ScenarioReader& reader);
+// where no combination is possible. `on_progress` hears how many of those that fit into memory are done.
+using OnPlanned = std::function<void(std::size_t done, std::size_t all)>;
+Plan make_plan(const config::Value& root, const PlanSpace& space, ScenarioReader& reader,
+               const OnPlanned& on_progress = {});
 
 }  // namespace ddpsim

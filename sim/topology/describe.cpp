@@ -24,6 +24,8 @@ int narrowest(const Cluster& cluster, const std::vector<int>& links) {
   return it == links.end() ? -1 : *it;
 }
 
+}  // namespace
+
 // All GPUs if they fit, else those of the first node; of nodes with one GPU, the first ones.
 std::vector<int> gpus_on_a_page(const Cluster& cluster) {
   std::vector<int> first, of_node;
@@ -33,8 +35,6 @@ std::vector<int> gpus_on_a_page(const Cluster& cluster) {
   }
   return cluster.gpus() <= kGpusOnAPage || of_node.size() == 1 ? first : of_node;
 }
-
-}  // namespace
 
 std::string link_type(const Cluster& cluster, int gpu_a, int gpu_b) {
   if (gpu_a == gpu_b) return "X";

@@ -2,6 +2,7 @@
 // A cluster for people: what joins two GPUs, a matrix of that, and a summary.
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "sim/topology/cluster.hpp"
 
@@ -14,6 +15,9 @@ std::string link_type(const Cluster& cluster, int gpu_a, int gpu_b);
 
 // That for every pair of GPUs, or of those of the first node if there are more than fit a page.
 std::string topology_table(const Cluster& cluster);
+
+// The GPUs of that table.
+std::vector<int> gpus_on_a_page(const Cluster& cluster);
 
 struct TopologySummary {
   int gpus = 0;

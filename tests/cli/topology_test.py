@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
 """`ddpsim topology`: the files of topologies/, numbers that a user can check by hand, the graph for Graphviz."""
+import csv
+import io
 import json
 import pathlib
 import re
@@ -91,6 +93,29 @@ class ShowTest(TopologyTest):
                                         "widest link         right>hub, 15 GB/s, 1 us\n"
                                         "bisection bandwidth 10 GB/s\n"), text)
 
+    def test_tables_for_programs(self):
+        """The same pairs and figures as are printed."""
+        text = self.topology("show", "dgx-h100.yaml", "--world-size", "16")
+        result = json.loads(self.topology("show", "dgx-h100.yaml", "--world-size", "16", "--json", "-"))
+        self.assertEqual([result[key] for key in ("gpus", "nodes", "links", "bisection_Bps")], [16, 2, 80, 400e9])
+        between = result["between_nodes"]
+        self.assertEqual((between["bandwidth_Bps"], between["bottleneck"]), (50e9, "node0.nic0>rail0.leaf0"))
+        self.assertAlmostEqual(between["latency_s"], 5e-6, delta=1e-18)
+        self.assertEqual([link["name"] for link in between["links"]], ["node0.nic0>rail0.leaf0", "rail0.leaf0>node1.nic0"])
+        rows = [line.split() for line in text.split("\n\n")[1].splitlines()]
+        printed = [{"from": row[0], "to": to, "joined_by": cell} for row in rows[1:] for to, cell in zip(rows[0], row[1:]) if to != row[0]]
+        self.assertEqual(len(printed), 16 * 15)
+        self.assertEqual(result["pairs"], printed)
+        as_csv = self.topology("show", "dgx-h100.yaml", "--world-size", "16", "--csv", "-")
+        self.assertEqual(list(csv.DictReader(io.StringIO(as_csv))), printed)
+        # Into files: the table is printed as well.
+        self.assertEqual(self.topology("show", "dgx-h100.yaml", "--world-size", "16", "--json", "t.json", "--csv", "t.csv"), text)
+        self.assertEqual(self.read_json("t.json"), result)
+        self.assertEqual(self.read_csv("t.csv"), printed)
+        one = json.loads(self.topology("show", "dgx1-v100.yaml", "--json", "-"))
+        self.assertIsNone(one["between_nodes"])
+        self.assertEqual(one["narrowest_link"], {"name": "node0.host0>node0.host1", "bandwidth_Bps": 6e9, "latency_s": 5e-7})
+
 
 class RingsTest(TopologyTest):
     def rings(self, name, *arguments):
@@ -114,6 +139,19 @@ class RingsTest(TopologyTest):
             used.update(zip(order, order[1:] + order[:1]))
             self.assertNotIn("pcie", link)
         self.assertEqual(used, nvlinks)
+
+    def test_tables_for_programs(self):
+        printed = self.rings("dgx1-v100.yaml")
+        result = json.loads(self.topology("rings", "dgx1-v100.yaml", "--json", "-"))
+        self.assertEqual(result["world_size"], 8)
+        hops = [ring["narrowest_hop"] for ring in result["rings"]]
+        self.assertEqual([(ring["gpus"], f"{hop['bandwidth_Bps'] / 1e9:g} GB/s", hop["link"]) for ring, hop in zip(result["rings"], hops)], printed)
+        for hop in hops:
+            self.assertEqual(hop["link"], f"node0.gpu{hop['from']}>node0.gpu{hop['to']}")
+        rows = list(csv.DictReader(io.StringIO(self.topology("rings", "dgx1-v100.yaml", "--csv", "-"))))
+        self.assertEqual([([int(gpu) for gpu in row["gpus"].split()], f"{float(row['bandwidth_Bps']) / 1e9:g} GB/s", row["link"]) for row in rows],
+                         printed)
+        self.assertEqual([row["ring"] for row in rows], [str(i) for i in range(6)])
 
     def test_as_many_as_asked_for(self):
         """One ring alone goes where the NVLinks are double."""

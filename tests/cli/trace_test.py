@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
 """`ddpsim trace`: the summary, and the import that made the trace of GPT-2 large."""
+import csv
+import io
+import json
 import re
 
 import ddpsim_cli as cli
@@ -66,6 +69,24 @@ class TraceTest(cli.CliTest):
                              (("--bucket-cap", "1B"), 6)):
             self.assertIn(f"\n\n{n} buckets, ", self.ok("trace", "show", "plain.csv", *arguments).stdout)
         self.assertNotIn("bucket", self.ok("trace", "show", "plain.csv").stdout)
+
+    def test_show_for_programs(self):
+        """Six gradients of 1 MiB, 2 ms apart; a bucket of four and one of two, as the table has them."""
+        self.write("plain.csv", cli.small_trace(n_gradients=6, elements=cli.MIB // 4))
+        caps = ("--bucket-cap", "4MiB")
+        result = json.loads(self.ok("trace", "show", "plain.csv", "--json", "-").stdout)
+        self.assertEqual([(one["gradient"], one["bytes"], one["ready_s"]) for one in result["gradients"]],
+                         [(f"g{k}", cli.MIB, (k + 1) * 0.002) for k in range(6)])
+        self.assertEqual((result["backward_s"], result["forward_s"], result["bytes"]), (0.012, 0, 6 * cli.MIB))
+        self.assertNotIn("buckets", result)
+        rows = list(csv.DictReader(io.StringIO(self.ok("trace", "show", "plain.csv", "--csv", "-").stdout)))
+        self.assertEqual([row["gradient"] for row in rows], [f"g{k}" for k in range(6)])
+        table = self.ok("trace", "show", "plain.csv", *caps, "--json", "t.json", "--csv", "t.csv").stdout.split("\n\n")[-1].splitlines()
+        buckets = self.read_json("t.json")["buckets"]
+        self.assertEqual([[str(one["index"]), f"{one['bytes'] / cli.MIB:.4f}", str(one["n_gradients"]), f"{one['ready_s'] * 1e3:.3f}"] for one in buckets],
+                         [line.split() for line in table[2:]])
+        self.assertEqual([{key: float(value) for key, value in row.items()} for row in self.read_csv("t.csv")], buckets)
+        self.assertEqual(self.read_json("t.json")["bucket_cap_bytes"], 4 * cli.MIB)
 
     def test_show_plot(self):
         self.write("plain.csv", cli.small_trace(n_gradients=6))

@@ -1,0 +1,57 @@
+#!/usr/bin/env python3
+"""How far long work is: a line on standard error where that is a terminal, and nowhere else."""
+import os
+import pty
+import re
+import subprocess
+
+import ddpsim_cli as cli
+
+VARIED = "variability={iterations: 1000, seed: 1, jitter: 0.03}"  # so many that a size, or a change, takes its time
+PLAN = ("plan", "llama-3-70b", "--topology", "superpod-h100", "--gpus", "1024", "--global-batch", "1024", "--sequence", "8192")
+SCALE = ("scale", "gpt2-xl-1024xh100", "--gpus", "8:1024", "--set", VARIED)
+EXPLAIN = ("simulate", "gpt2-xl-1024xh100", "--explain", "--set", VARIED)
+
+
+class ProgressTest(cli.CliTest):
+    def at_a_terminal(self, *arguments):
+        """What a terminal gets of standard error."""
+        ours, its = pty.openpty()
+        process = subprocess.Popen([cli.BINARY, *arguments], cwd=self.folder, env=cli.environment(), stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.DEVNULL, stderr=its)
+        os.close(its)
+        shown = b""
+        while True:
+            try:
+                part = os.read(ours, 65536)
+            except OSError:  # nobody holds the other end any more
+                break
+            if not part:
+                break
+            shown += part
+        os.close(ours)
+        self.assertEqual(process.wait(timeout=cli.TIMEOUT_S), 0, shown)
+        return shown.decode()
+
+    def check(self, arguments, noun):
+        lines = re.findall(rf"\r(\d+) of (\d+) {noun}, [\d.e+]+ a second, \d+ s left\x1b\[K", self.at_a_terminal(*arguments))
+        self.assertTrue(lines, "no line of progress")
+        done = [int(done) for done, _ in lines]
+        self.assertEqual(done, sorted(done))
+        self.assertEqual(len({all for _, all in lines}), 1)
+        self.assertLessEqual(done[-1], int(lines[0][1]))
+        self.assertNotIn(f" {noun}, ", self.at_a_terminal(*arguments, "--quiet"))
+
+    def test_plan(self):
+        self.check(PLAN, "plans that fit")
+        self.assertNotIn("\r", self.ok(*PLAN).stderr)
+
+    def test_scale(self):
+        self.check(SCALE, "sizes")
+
+    def test_explain(self):
+        self.check(EXPLAIN, "changes")
+
+
+if __name__ == "__main__":
+    cli.main()
