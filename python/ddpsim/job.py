@@ -71,6 +71,21 @@ class BestCap:
     tried: int
 
 
+@dataclass(frozen=True)
+class BestCaps:
+    """The best list of caps, one a bucket and the last repeated, beside the best single cap."""
+
+    #: To pass to DistributedDataParallel, PyTorch 2.11 or newer.
+    bucket_cap_mb_list: list[float]
+    iteration_s: float
+    n_buckets: int
+    bucket_cap_mb: float
+    #: Of the single cap.
+    single_iteration_s: float
+    #: What the search does not look at and the simulation does, where there may be a better list.
+    search_leaves_out: str
+
+
 def _as_mb(size: float) -> float:
     """The shortest number of MiB that is so many bytes to DistributedDataParallel, which drops parts of a byte."""
     for parts in (10 ** digits for digits in range(7)):
@@ -139,6 +154,12 @@ class Job:
         return BestCap(_as_mb(best.cap_bytes), best.iteration_s,
                        (_as_mb(best.plateau_least_bytes), float("inf") if most is None else _as_mb(most)),
                        best.with_default_s - best.iteration_s, _as_mb(best.default_cap_bytes), best.tried)
+
+    def best_caps(self) -> BestCaps:
+        """What `ddpsim simulate --best-caps` finds. InputError where a list of caps does not make the buckets."""
+        best = self._core.best_caps()
+        return BestCaps([_as_mb(cap) for cap in best.caps_bytes], best.iteration_s, best.buckets, _as_mb(best.single_cap_bytes),
+                        best.single_iteration_s, best.left_out)
 
     def sweep(self, axes: Mapping[str, Any] | None = None, *, executor: Executor | None = None, progress: bool = True,
               results: str | os.PathLike[str] | None = None, resume: bool = False, frame: bool = True) -> pandas.DataFrame | None:

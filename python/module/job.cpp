@@ -10,6 +10,7 @@
 #include "sim/report/measured_iterations.hpp"
 #include "sim/report/plot.hpp"
 #include "sim/report/result_json.hpp"
+#include "sim/study/best_caps.hpp"
 #include "sim/study/notes.hpp"
 #include "sim/study/sweep_run.hpp"
 
@@ -56,6 +57,14 @@ BestCap Job::best_cap(bool exact) const {
   config::take_sweep_axes(root, kMostStudyPoints);
   ScenarioReader reader(file_);
   return ddpsim::best_cap(root, reader, exact, all_cores());
+}
+
+BestCaps Job::best_caps() const {
+  auto root = root_;
+  config::take_sweep_axes(root, kMostStudyPoints);
+  auto scenario = ScenarioReader(file_).read(root);
+  check_best_caps(scenario);
+  return ddpsim::best_caps(scenario, all_cores());
 }
 
 std::string Job::key() const {

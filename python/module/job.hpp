@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "sim/config/value.hpp"
+#include "sim/report/best_caps.hpp"
 #include "sim/study/best_cap.hpp"
 #include "sim/study/results_file.hpp"
 #include "sim/study/simulate_once.hpp"
@@ -37,6 +38,8 @@ class Job {
 
   [[nodiscard]] Result simulate() const;
   [[nodiscard]] BestCap best_cap(bool exact) const;
+  // The best list of caps; throws InputError where a list does not make the buckets.
+  [[nodiscard]] BestCaps best_caps() const;
   [[nodiscard]] std::string key() const;
   // Simulates the points of the sweep section and writes what `ddpsim sweep --html` does.
   void write_report(const std::string& path) const;

@@ -43,6 +43,12 @@ void check_signals() {
   if (PyErr_CheckSignals() != 0) throw nb::python_error();
 }
 
+std::vector<double> in_bytes(const std::vector<Bytes>& sizes) {
+  std::vector<double> bytes;
+  for (auto size : sizes) bytes.push_back(size.value());
+  return bytes;
+}
+
 }  // namespace
 
 NB_MODULE(_core, m) {
@@ -70,11 +76,19 @@ NB_MODULE(_core, m) {
       .def_prop_ro("default_cap_bytes", [](const BestCap& best) { return best.default_cap.value(); })
       .def_prop_ro("with_default_s", [](const BestCap& best) { return best.with_default.value(); })
       .def_ro("tried", &BestCap::tried);
+  nb::class_<BestCaps>(m, "BestCaps", "The best list of caps beside the best single one.")
+      .def_prop_ro("caps_bytes", [](const BestCaps& best) { return in_bytes(best.list.caps); })
+      .def_prop_ro("buckets", [](const BestCaps& best) { return best.list.buckets; })
+      .def_prop_ro("iteration_s", [](const BestCaps& best) { return best.list.iteration.value(); })
+      .def_prop_ro("single_cap_bytes", [](const BestCaps& best) { return in_bytes(best.single.caps).at(0); })
+      .def_prop_ro("single_iteration_s", [](const BestCaps& best) { return best.single.iteration.value(); })
+      .def_ro("left_out", &BestCaps::left_out);
   nb::class_<Job>(m, "Job", "A scenario as text, with what was set on top of it.")
       .def(nb::init<std::string, std::string, std::string, const std::vector<std::string>&>(),
            nb::arg("text"), nb::arg("name"), nb::arg("file"), nb::arg("overrides"), Released())
       .def("simulate", &Job::simulate, Released())
       .def("best_cap", &Job::best_cap, nb::arg("exact"), Released())
+      .def("best_caps", &Job::best_caps, Released())
       .def("key", &Job::key, Released())
       .def("write_report", &Job::write_report, nb::arg("path"), Released(),
            "Sweeps, and writes what `ddpsim sweep --html` does.");

@@ -168,3 +168,17 @@ class TestBestCap:
     def test_a_strategy_without_a_cap(self, small):
         with pytest.raises(ddpsim.InputError, match="no bucket cap|bucket_cap"):
             small.set({"strategy": "flat"}).best_cap()
+
+
+def test_best_caps(small, root, cli, tmp_path):
+    """The list, and the single cap, of `simulate --best-caps`; a strategy without buckets is a mistake."""
+    path = tmp_path / "scenario.yaml"
+    path.write_text(f"workload: {{trace: {root}/traces/gpt2-cpu.csv}}\ncluster: {{topology: ring-100gbps, world_size: 8}}\n")
+    best = small.best_caps()
+    found = json.loads(cli("simulate", path, "--best-caps", "--quiet", "--json", "-"))["best_caps"]
+    assert [int(cap * 2**20) for cap in best.bucket_cap_mb_list] == found["list"]["bucket_caps_bytes"]
+    assert int(best.bucket_cap_mb * 2**20) == found["single"]["bucket_caps_bytes"][0] and best.n_buckets == found["list"]["n_buckets"]
+    assert best.iteration_s == found["list"]["iteration_s"] <= best.single_iteration_s == found["single"]["iteration_s"]
+    assert best.search_leaves_out == found["search_leaves_out"]
+    with pytest.raises(ddpsim.InputError, match="best-caps|list"):
+        small.set({"strategy": "flat"}).best_caps()

@@ -248,6 +248,85 @@ def test_advice(ranks):
     assert "PyTorch's default of 25 MiB" in advice["why"] and any("beside all-reduces" in note for note in advice["notes"])
 
 
+def test_advice_on_a_list(plain):
+    """What best_caps finds, and no dearer than the single cap."""
+    advice = ddpsim.torch.advise(plain, {"topology": "ring-100gbps", "world_size": 64}, physics="none", lists=True)
+    caps = [f"{int(cap * 2**20)}B" for cap in advice["bucket_cap_mb_list"]]
+    listed = advice.job.set({"ddp.torch": "2.11", "ddp.bucket_caps": caps}).simulate().iteration_s
+    assert listed == pytest.approx(advice["iteration_s"] - advice["list_saves_s"], rel=1e-9) and advice["list_saves_s"] >= 0
+    assert advice["why"].endswith("(PyTorch 2.11 or newer)." if advice["list_saves_s"] > 0 else "No list of caps is better.")
+
+
+def test_advice_on_units(tmp_path):
+    """Eight blocks of 1,000 elements, ready every 10 ms. Over a network of little latency all units wait only for the last one, the smallest of
+    which is best; where each message takes 50 ms more the fewest are."""
+    rows = "".join(f"layers.{7 - i}.weight,1000,float32,{0.01 * (i + 1):.2f},{0.01 * (8 - i):.2f},{7 - i}\n" for i in range(8))
+    trace = tmp_path / "trace.csv"
+    trace.write_text("# ddpsim-trace: 2\n# forward: 0.08s\n# gradients: 8\n# elements: 8000\ngradient,elements,dtype,ready_s,forward_s,parameter\n" + rows)
+    for name, small, large in (("quick.csv", 1e-9, 1e-5), ("slow.csv", 0.05, 0.05001)):
+        (tmp_path / name).write_text("# ddpsim-allreduce: 1\n# world_size: 2\noperation,bytes,time_s\n" + "".join(
+            f"{operation},4,{small}\n{operation},1000000,{large}\n" for operation in ("all_gather", "all_reduce", "reduce_scatter")))
+
+    def of(name):
+        return ddpsim.torch.advise(trace, {"world_size": 2}, strategy="fsdp", physics="none",
+                                   collective={"algorithm": "measured", "measured": str(tmp_path / name)})
+
+    quick, slow = of("quick.csv"), of("slow.csv")
+    assert quick["unit_layers"] == 1 and quick["default_costs_s"] == 0 and quick["unit_bytes"] == 4000 and "That is the default" in quick["why"]
+    assert list(slow["tried_s"]) == [1, 2, 4, 8] and slow["unit_layers"] > 1 and slow["default_costs_s"] > 0.05
+    for layers, iteration in slow["tried_s"].items():
+        assert slow.job.set({"fsdp.unit": {"layers": layers}}).simulate().iteration_s == iteration
+        assert iteration >= slow["iteration_s"] / 1.005
+    assert str(slow).startswith(f"fsdp.unit={{layers: {slow['unit_layers']}}}: ")
+    with pytest.raises(ValueError, match="leave unit out of fsdp"):
+        ddpsim.torch.advise(trace, {"topology": "ring-100gbps", "world_size": 2}, strategy="fsdp", fsdp={"unit": "layer"})
+    with pytest.raises(ValueError, match="the strategy shards"):
+        ddpsim.torch.advise(trace, {"topology": "ring-100gbps", "world_size": 2}, strategy="fsdp", lists=True)
+
+
+def measure(rank, folder):
+    torch.distributed.init_process_group("gloo", init_method=f"file://{folder}/rendezvous", rank=rank, world_size=2)
+    path = ddpsim.torch.measure_all_reduces(folder / "allreduce.csv", [1 << 22, 4096])
+    for sizes, reason in (([], "no size"), ([6], "no multiple of 4")):
+        with pytest.raises(ValueError, match=reason):
+            ddpsim.torch.measure_all_reduces(folder / "never.csv", sizes)
+    assert (path == folder / "allreduce.csv") if rank == 0 else (path is None)
+    torch.distributed.destroy_process_group()
+
+
+def test_measured_all_reduces(tmp_path, monkeypatch):
+    """A table that a scenario takes: 4 MiB take longer than 4 KiB, and a bucket of that size takes just that."""
+    monkeypatch.setenv("GLOO_SOCKET_IFNAME", "lo")
+    with pytest.raises(ValueError, match="init_process_group"):
+        ddpsim.torch.measure_all_reduces(tmp_path / "never.csv")
+    torch.multiprocessing.spawn(measure, (tmp_path,), 2)
+    header, rows = trace_of(tmp_path / "allreduce.csv")
+    assert header["world_size"] == "2" and header["backend"] == "gloo" and [row["bytes"] for row in rows] == ["4096", str(1 << 22)]
+    small, large = (float(row["time_s"]) for row in rows)
+    assert 0 < small < large
+    (tmp_path / "trace.csv").write_text(f"# ddpsim-trace: 1\n# forward: 1s\n# gradients: 1\n# elements: {1 << 20}\ngradient,elements,dtype,ready_s\n"
+                                        f"w,{1 << 20},float32,1\n")
+    job = ddpsim.Job({"workload": {"trace": str(tmp_path / "trace.csv")}, "cluster": {"world_size": 2}, "strategy": "ddp", "physics": "none",
+                      "collective": {"algorithm": "measured", "measured": str(tmp_path / "allreduce.csv"), "backend": "gloo"}})
+    assert job.simulate().to_dict()["exposed_communication_s"] == pytest.approx(large, rel=1e-9)
+    assert not (tmp_path / "never.csv").exists()
+
+
+def test_predict_and_run(root, tmp_path):
+    """The whole way: recorded, predicted, run. The calibrated step is met, and no other is off by more than a busy machine makes of it."""
+    done = subprocess.run([sys.executable, root / "examples/python/predict_and_run.py", tmp_path], check=True, capture_output=True, text=True)
+    lines = done.stdout.splitlines()
+    rows = [line.split() for line in lines[2:]]
+    assert [row[0] for row in rows] == ["25", "1", "5", "100"] and lines[0].startswith("copies at ")
+    for row in rows:
+        measured, without, predicted, error = map(float, row[2:6])
+        assert measured > 0 and predicted >= without > 0 and error == pytest.approx(100 * (predicted / measured - 1), abs=0.2)
+        assert abs(error) < 60
+    interference = float(lines[0].split("interference ")[1].split(",")[0])
+    if 0 < interference < 3.99:
+        assert abs(float(rows[0][5])) < 0.5
+
+
 def test_a_busy_machine(tmp_path):
     """Passes of 10, 20 and 30 ms: half of them are 25 % or more away from their median."""
     model, pauses = torch.nn.Linear(3, 2), iter((0.01, 0.02, 0.03))
@@ -259,9 +338,10 @@ def test_a_busy_machine(tmp_path):
 
 
 def test_the_example(root, tmp_path):
-    """It is what the guide shows, and works."""
+    """It is what README and the guide show, and works."""
     example = root / "examples/python/advise.py"
-    assert example.read_text().split('"""\n', 1)[1] in (root / "docs/guide/research.md").read_text()
+    for page in ("README.md", "docs/guide/research.md"):
+        assert example.read_text().split('"""\n', 1)[1] in (root / page).read_text()
     done = subprocess.run([sys.executable, example], check=True, capture_output=True, text=True, cwd=tmp_path)
     assert done.stdout.startswith("bucket_cap_mb=") and len(trace_of(tmp_path / "trace.csv")[1]) == 48
 

@@ -9,6 +9,7 @@
 """
 from ddpsim.torch.advice import Advice, advise
 from ddpsim.torch.comparison import Comparison, check
+from ddpsim.torch.measuring import measure_all_reduces
 from ddpsim.torch.recorder import Recording, record
 
-__all__ = ["Advice", "Comparison", "Recording", "advise", "check", "record"]
+__all__ = ["Advice", "Comparison", "Recording", "advise", "check", "measure_all_reduces", "record"]

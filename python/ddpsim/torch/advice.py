@@ -1,4 +1,4 @@
-"""Which bucket cap to take to a cluster."""
+"""What to take to a cluster: a bucket cap, a list of them, or FSDP units."""
 from __future__ import annotations
 
 import os
@@ -8,43 +8,91 @@ from ddpsim.job import BestCap, Job
 from ddpsim.torch.comparison import ddp_section
 from ddpsim.torch.recorder import Recording
 
+_SHARDED = ("fsdp", "fsdp1", "hsdp", "hsdp1")
+_AS_GOOD = 0.005    # as BestCap.plateau
+
 
 class Advice(Dict[str, Any]):
-    """Keys: `bucket_cap_mb`, `iteration_s`, `plateau_mb` (caps within 0.5 %; the second is infinite where any larger one is),
-    `default_cap_mb`, `default_costs_s`, `current_cap_mb` and `current_costs_s` (of a recorded DistributedDataParallel with another cap),
-    `why`, `notes`. str() is two or three sentences."""
+    """Keys: `iteration_s`, `default_costs_s`, `why`, `notes`, and
 
-    #: What was simulated, without a cap; for questions of one's own.
+    of `ddp`: `bucket_cap_mb`, `plateau_mb` (caps within 0.5 %; the second is infinite where any larger one is), `default_cap_mb`,
+    `current_cap_mb` and `current_costs_s` (of a recorded DistributedDataParallel with another cap); with lists=True `bucket_cap_mb_list` and
+    `list_saves_s`, against the single cap;
+    of sharded strategies: `unit_layers` (how many blocks a unit holds; the default is one), `unit_bytes` (the largest) and `tried_s`, the iteration of each.
+    str() is two or three sentences."""
+
+    #: What was simulated, without a cap or unit; for questions of one's own.
     job: Job
 
     def __str__(self) -> str:
-        return "\n".join([f"bucket_cap_mb={self['bucket_cap_mb']}: {1e3 * self['iteration_s']:.6g} ms an iteration", self["why"],
-                          *(f"note: {note}" for note in self["notes"])])
+        chosen = f"bucket_cap_mb={self['bucket_cap_mb']}" if "bucket_cap_mb" in self else f"fsdp.unit={{layers: {self['unit_layers']}}}"
+        return "\n".join([f"{chosen}: {1e3 * self['iteration_s']:.6g} ms an iteration", self["why"], *(f"note: {note}" for note in self["notes"])])
 
 
-def _buckets(result: Mapping[str, Any]) -> str:
+def _exposed(result: Mapping[str, Any], kind: str) -> str:
     number = result["n_buckets"]
-    return f"{number} bucket{'s' if number != 1 else ''}, {1e3 * result['exposed_communication_s']:.4g} ms of communication exposed"
+    return f"{number} {kind}{'s' if number != 1 else ''}, {1e3 * result['exposed_communication_s']:.4g} ms of communication exposed"
 
 
-def _why(best: BestCap, chosen: Mapping[str, Any], default: Mapping[str, Any], current: Mapping[str, Any]) -> str:
+def _why_cap(best: BestCap, chosen: Mapping[str, Any], default: Mapping[str, Any], current: Mapping[str, Any]) -> str:
     least, most = best.plateau
     span = f"{least:.4g} MiB and more" if most == float("inf") else f"{least:.4g} to {most:.4g} MiB"
-    sentences = [f"With it: {_buckets(chosen)}.",
-                 f"With PyTorch's default of {best.default_cap_mb:g} MiB: {_buckets(default)}, {1e3 * best.default_costs_s:.4g} ms an iteration more.",
+    sentences = [f"With it: {_exposed(chosen, 'bucket')}.",
+                 f"With PyTorch's default of {best.default_cap_mb:g} MiB: {_exposed(default, 'bucket')}, {1e3 * best.default_costs_s:.4g} ms an iteration more.",
                  f"Within 0.5 % of the best: {span}."]
-    if best.default_costs_s <= 0.005 * best.iteration_s:
+    if best.default_costs_s <= _AS_GOOD * best.iteration_s:
         sentences.append("The default is one of them.")
     if current:
         sentences.insert(2, f"With the recorded {current['current_cap_mb']:g} MiB: {1e3 * current['current_costs_s']:.4g} ms more.")
     return " ".join(sentences)
 
 
-def advise(recording: Recording | str | os.PathLike[str], cluster: Mapping[str, Any], *, exact: bool = True, **sections: Any) -> Advice:
+def _of_caps(job: Job, current: str | None, exact: bool, lists: bool) -> Advice:
+    best = job.best_cap(exact)
+    chosen = job.set({"ddp.bucket_cap": f"{int(best.bucket_cap_mb * (1 << 20))}B"}).simulate().to_dict()
+    default = job.simulate().to_dict()
+    now: dict[str, Any] = {}
+    if current:
+        costs = job.set({"ddp.bucket_cap": current}).simulate().iteration_s - best.iteration_s
+        now = {"current_cap_mb": int(current[:-1]) / (1 << 20), "current_costs_s": costs}
+    advice = Advice(bucket_cap_mb=best.bucket_cap_mb, iteration_s=best.iteration_s, plateau_mb=best.plateau, default_cap_mb=best.default_cap_mb,
+                    default_costs_s=best.default_costs_s, **now, why=_why_cap(best, chosen, default, now), notes=chosen["notes"])
+    if lists:
+        listed = job.best_caps()
+        saves = best.iteration_s - listed.iteration_s
+        advice.update(bucket_cap_mb_list=listed.bucket_cap_mb_list, list_saves_s=saves)
+        advice["why"] += (f" A list of {len(listed.bucket_cap_mb_list)} caps saves {1e3 * saves:.4g} ms (PyTorch 2.11 or newer)." if saves > 0
+                          else " No list of caps is better.")
+    return advice
+
+
+def _of_units(job: Job) -> Advice:
+    """Of 1, 2, 4 ... blocks a unit, until one holds them all. The smallest of those as good as the best: larger ones hold more memory."""
+    tried: dict[int, Mapping[str, Any]] = {}
+    layers = 1
+    while len(tried) < 2 or tried[layers // 2]["n_buckets"] < tried[max(layers // 4, 1)]["n_buckets"]:
+        tried[layers] = job.set({"fsdp.unit": {"layers": layers}}).simulate().to_dict()
+        layers *= 2
+    tried.popitem()    # the same units as before
+    shortest = min(one["iteration_s"] for one in tried.values())
+    chosen = min(number for number, one in tried.items() if one["iteration_s"] <= (1 + _AS_GOOD) * shortest)
+    unit = max(bucket["bytes"] for bucket in tried[chosen]["buckets"])
+    costs = tried[1]["iteration_s"] - tried[chosen]["iteration_s"]
+    why = f"With it: {_exposed(tried[chosen], 'unit')}; the largest holds {unit / 1e6:.4g} MB."
+    why += " That is the default." if chosen == 1 else f" With the default, each block a unit: {_exposed(tried[1], 'unit')}, {1e3 * costs:.4g} ms an iteration more."
+    as_good = [str(number) for number, one in tried.items() if one["iteration_s"] <= (1 + _AS_GOOD) * shortest]
+    return Advice(unit_layers=chosen, unit_bytes=unit, iteration_s=tried[chosen]["iteration_s"], default_costs_s=costs,
+                  tried_s={number: one["iteration_s"] for number, one in tried.items()},
+                  why=f"{why} Within 0.5 % of the best: {', '.join(as_good)} blocks.", notes=tried[chosen]["notes"])
+
+
+def advise(recording: Recording | str | os.PathLike[str], cluster: Mapping[str, Any], *, exact: bool = True, lists: bool = False,
+           **sections: Any) -> Advice:
     """The best bucket_cap_mb for the recorded model on a cluster: {"topology": "superpod-h100", "world_size": 1024}.
 
-    Takes a recording, on rank 0, or the path of a trace. Other sections of a scenario may be given by name: ddp={"accumulation_steps": 4}.
-    The recorded DistributedDataParallel's options hold unless `ddp` says otherwise. exact as in Job.best_cap.
+    Takes a recording, on rank 0, or the path of a trace. strategy="fsdp" (or fsdp1, hsdp, hsdp1): how many blocks a unit should hold instead.
+    Other sections of a scenario may be given by name: ddp={"accumulation_steps": 4}. The recorded DistributedDataParallel's options hold unless
+    `ddp` says otherwise. exact as in Job.best_cap; lists: also the best list of caps.
     """
     ddp: dict[str, Any] = {}
     current = None
@@ -59,22 +107,21 @@ def advise(recording: Recording | str | os.PathLike[str], cluster: Mapping[str, 
             sections = {"physics": "none", **sections}
     else:
         trace = os.path.abspath(recording)
-    for key in ("bucket_cap", "bucket_caps", "first_bucket_cap"):
-        if key in sections.get("ddp", {}):
-            raise ValueError(f"advise() looks for the cap itself; leave {key} out of ddp")
+    sharded = sections.get("strategy") in _SHARDED
+    for section, keys in (("ddp", ("bucket_cap", "bucket_caps", "first_bucket_cap")), ("fsdp", ("unit", "units") if sharded else ())):
+        for key in keys:
+            if key in sections.get(section, {}):
+                raise ValueError(f"advise() looks for the {'unit' if sharded else 'cap'} itself; leave {key} out of {section}")
+    if sharded:    # its only key there
+        ddp = {key: value for key, value in ddp.items() if key == "accumulation_steps"}
+        if lists:
+            raise ValueError("lists=True is for buckets of DistributedDataParallel, and the strategy shards")
+    ddp |= sections.get("ddp", {})
     job = Job({"strategy": "ddp", **sections, "workload": {"trace": trace, **sections.get("workload", {})}, "cluster": dict(cluster),
-               "ddp": {**ddp, **sections.get("ddp", {})}})
-    best = job.best_cap(exact)
-    chosen = job.set({"ddp.bucket_cap": f"{int(best.bucket_cap_mb * (1 << 20))}B"}).simulate().to_dict()
-    default = job.simulate().to_dict()
-    now: dict[str, Any] = {}
-    if current:
-        costs = job.set({"ddp.bucket_cap": current}).simulate().iteration_s - best.iteration_s
-        now = {"current_cap_mb": int(current[:-1]) / (1 << 20), "current_costs_s": costs}
-    notes = [note["text"] for note in chosen["notes"]]
+               **({"ddp": ddp} if ddp else {})})
+    advice = _of_units(job) if sharded else _of_caps(job, current, exact, lists)
+    advice["notes"] = [note["text"] for note in advice["notes"]]
     if isinstance(recording, Recording) and recording.ddp and sections.get("physics") == "none":
-        notes.append("recorded beside all-reduces, so interference is in the times already (physics: none); record the plain model to have it modelled")
-    advice = Advice(bucket_cap_mb=best.bucket_cap_mb, iteration_s=best.iteration_s, plateau_mb=best.plateau, default_cap_mb=best.default_cap_mb,
-                    default_costs_s=best.default_costs_s, **now, why=_why(best, chosen, default, now), notes=notes)
+        advice["notes"].append("recorded beside all-reduces, so interference is in the times already (physics: none); record the plain model to have it modelled")
     advice.job = job
     return advice

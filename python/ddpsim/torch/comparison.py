@@ -93,7 +93,7 @@ def _simulated(recording: Recording, trace: Path, cluster: Mapping[str, Any] | N
         return Job(scenario).simulate().to_dict()
     with tempfile.TemporaryDirectory() as folder:    # the recorded times themselves
         table = Path(folder, "allreduce.csv")
-        write_table(table, reduced, recording.world_size, recording.backend)
+        write_table(table, reduced, recording.world_size, recording.backend, source="ddpsim.torch.record", pooling="none")
         scenario["cluster"] = {"world_size": recording.world_size}
         scenario["collective"] = {"algorithm": "measured", "measured": str(table), "backend": recording.backend, **sections.get("collective", {})}
         return Job(scenario).simulate().to_dict()

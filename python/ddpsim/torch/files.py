@@ -122,10 +122,10 @@ def write_collectives(path: Path, steps: Sequence[Step], world_size: int, worker
     _write(path, lines)
 
 
-def write_table(path: Path, rows: Sequence[dict[str, Any]], world_size: int, backend: str) -> None:
+def write_table(path: Path, rows: Sequence[dict[str, Any]], world_size: int, backend: str, *, source: str, pooling: str) -> None:
     """What an all-reduce of each size would take alone."""
     sizes = sorted({row["bytes"] for row in rows})
-    lines = ["# ddpsim-allreduce: 1", f"# world_size: {world_size}", f"# backend: {backend}", "# pooling: none",
-             "# source: ddpsim.torch.record", "bytes,time_s"]
+    lines = ["# ddpsim-allreduce: 1", f"# world_size: {world_size}", f"# backend: {backend}", f"# pooling: {pooling}", f"# source: {source}",
+             "bytes,time_s"]
     lines += [f"{size},{_seconds(median(row['alone_s'] for row in rows if row['bytes'] == size))}" for size in sizes]
     _write(path, lines)
