@@ -8,7 +8,7 @@
 #SBATCH --time=01:00:00
 set -euo pipefail
 export SCHEDULER_FILE=$PWD/scheduler-$SLURM_JOB_ID.json SCRIPT=$1
-srun --kill-on-bad-exit=0 bash -c '
+srun --mpi=none --kill-on-bad-exit=0 bash -c '
   case $SLURM_PROCID in
     0) exec dask scheduler --scheduler-file "$SCHEDULER_FILE" ;;
     1) python3 "$SCRIPT" "$SCHEDULER_FILE"; scancel "$SLURM_JOB_ID" ;;
