@@ -10,8 +10,10 @@
 #include "sim/base/quantity.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/scenario_options.hpp"
+#include "sim/nccl/names.hpp"
 #include "sim/report/preset_list.hpp"
 #include "sim/text/gpu_file.hpp"
+#include "sim/text/nccl_calibration.hpp"
 #include "sim/text/presets.hpp"
 #include "sim/text/software_file.hpp"
 #include "sim/text/topology_file.hpp"
@@ -118,6 +120,26 @@ PresetRow fabric_row(const std::string& name) {
           word("about", title_of(path))};
 }
 
+// What was measured: tables and GPUs.
+PresetRow calibration_row(const std::string& name) {
+  auto path = *find_preset(PresetKind::calibrations, name);
+  auto calibration = read_calibration(path);
+  std::vector<std::string> curves, tables;
+  auto add = [&](const std::string& curve, const std::vector<nccl::FittedRows>& fitted_to) {
+    curves.push_back(curve);
+    for (const auto& rows : fitted_to)
+      if (std::find(tables.begin(), tables.end(), rows.table) == tables.end()) tables.push_back(rows.table);
+  };
+  for (const auto& entry : calibration.entries)
+    add(fmt::format("all_reduce {}{}", nccl::name(entry.algorithm),
+                    entry.across_nodes ? " across nodes" : ""),
+        entry.fitted_to);
+  for (const auto& entry : calibration.node)
+    add(std::string(operation_name(entry.operation)), entry.fitted_to);
+  return {word("name", name), word("curves", fmt::format("{}", fmt::join(curves, ", "))),
+          word("fitted_to", fmt::format("{}", fmt::join(tables, "; ")))};
+}
+
 PresetRow config_row(const std::string& name) {
   return {word("name", name), word("about", title_of(*find_preset(PresetKind::configs, name)))};
 }
@@ -134,6 +156,8 @@ PresetRow row_of(PresetKind kind, const std::string& name) {
       return software_row(name);
     case PresetKind::fabrics:
       return fabric_row(name);
+    case PresetKind::calibrations:
+      return calibration_row(name);
     case PresetKind::configs:
       return config_row(name);
   }
@@ -155,11 +179,12 @@ void list(const ListOptions& options) {
 Command list_command() {
   auto options = std::make_shared<ListOptions>();
   return {.name = "list",
-          .description = "Models, GPUs, topologies, software, fabrics and scenarios that have a name",
+          .description =
+              "Models, GPUs, topologies, software, fabrics, calibrations and scenarios that have a name",
           .example = "  ddpsim list gpus",
           .options = {{.name = "KIND",
                        .value = &options->kind,
-                       .description = "models, gpus, topologies, software, fabrics or configs",
+                       .description = "models, gpus, topologies, software, fabrics, calibrations or configs",
                        .is_required = true},
                       output_option("--json", &options->json,
                                     "Write the list as JSON; '-' is standard output", "PATH|-")},

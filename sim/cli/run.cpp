@@ -12,15 +12,31 @@
 namespace ddpsim::cli {
 
 Command program() {
-  return {.name = "ddpsim",
-          .description =
-              "Predicts how long a data-parallel training iteration takes on a cluster, and which "
-              "bucket size is best.",
-          .example = "  ddpsim sweep configs/quickstart.yaml --plot sweep.svg",
-          .commands = {simulate_command(), sweep_command(), merge_command(), scale_command(), plan_command(),
-                       memory_command(), calibrate_command(), topology_command(), trace_command(),
-                       list_command(), show_command(), schema_command(), init_command(), capture_command(),
-                       validate_command(), completion_command(), man_command()}};
+  return {
+      .name = "ddpsim",
+      .description =
+          "Predicts how long a data-parallel training iteration takes on a cluster, and which "
+          "bucket size is best.",
+      .example = "  ddpsim sweep configs/quickstart.yaml --plot sweep.svg",
+      .commands = {
+          simulate_command(),
+          sweep_command(),
+          merge_command(),
+          scale_command(),
+          plan_command(),
+          memory_command(),
+          calibrate_command(),
+          topology_command(),
+          trace_command(),
+          list_command(),
+          show_command(),
+          schema_command(),
+          init_command(),
+          capture_command(),
+          validate_command(),
+          completion_command(),
+          man_command(),
+          {.name = "help", .description = "Print the help of a command: ddpsim help scale", .run = [] {}}}};
 }
 
 int run(int argc, char** argv) {

@@ -1,3 +1,4 @@
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -17,7 +18,9 @@
 #include "sim/process/worker_threads.hpp"
 #include "sim/report/chrome_timeline.hpp"
 #include "sim/report/console.hpp"
+#include "sim/report/gantt_plot.hpp"
 #include "sim/report/measured_iterations.hpp"
+#include "sim/report/plot.hpp"
 #include "sim/report/recorded_comparison.hpp"
 #include "sim/report/result_csv.hpp"
 #include "sim/study/best_caps.hpp"
@@ -32,7 +35,7 @@ namespace {
 
 struct SimulateOptions {
   ScenarioOptions scenario;
-  std::string timeline;
+  std::string timeline, plot;
   std::optional<std::string> recorded;
   bool all_buckets = false, check_fidelity = false, explain = false, best_caps = false;
   int check_ranks = 32;
@@ -113,7 +116,8 @@ void check_shared_model(const SimulateOptions& options, const Scenario& scenario
 }
 
 void simulate(const SimulateOptions& options) {
-  options.scenario.check_outputs({{"--timeline", options.timeline}});
+  options.scenario.check_outputs({{"--timeline", options.timeline}, {"--plot", options.plot}});
+  if (!options.plot.empty()) check_plot_path(options.plot);
   std::vector<Note> of_ds_config;
   auto root = options.scenario.load(of_ds_config);
   auto axes = config::take_sweep_axes(root);  // checked, and left out: one scenario is simulated
@@ -172,6 +176,9 @@ void simulate(const SimulateOptions& options) {
   write_output(options.scenario.json,
                [&] { return simulate_json(metrics, tool_info(), comparison, notes, best); });
   write_output(options.scenario.csv, [&] { return buckets_csv(metrics); });
+  if (!options.plot.empty())
+    write_gantt_plot(simulated.prediction.timeline, metrics,
+                     std::filesystem::path(options.scenario.file).stem(), options.plot);
   if (!options.timeline.empty())
     write_whole_file(options.timeline,
                      chrome_timeline_json(simulated.prediction.timeline, context_of(scenario)));
@@ -194,6 +201,8 @@ Command simulate_command() {
       command.options.end(),
       {output_option("--timeline", &options->timeline,
                      "Write a timeline that opens in Perfetto or chrome://tracing"),
+       output_option("--plot", &options->plot,
+                     "Draw the step as a Gantt chart (.svg or .png; needs gnuplot)"),
        {.name = "--recorded",
         .value = &options->recorded,
         .description = "Recorded collectives (CSV): print the simulated all-reduces beside them",

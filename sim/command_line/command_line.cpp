@@ -1,5 +1,6 @@
 #include "sim/command_line/command_line.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -120,6 +121,29 @@ std::string unexpected_argument(const CLI::App& command) {
   throw InputError(message, fmt::format("see '{} --help'", path));
 }
 
+// "help COMMAND" is "COMMAND --help".
+std::vector<std::string> arguments_of(const Command& program, int argc, const char* const* argv) {
+  std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
+  if (arguments.empty() || arguments.front() != "help" || program.commands.empty()) return arguments;
+  arguments.erase(arguments.begin());
+  const auto* command = &program;
+  for (const auto& word : arguments) {
+    std::vector<std::string> known;
+    const Command* found = nullptr;
+    for (const auto& below : command->commands) {
+      known.push_back(below.name);
+      if (below.name == word) found = &below;
+    }
+    if (found == nullptr)
+      throw InputError(
+          fmt::format("{} has no command '{}'{}", command->name, word, did_you_mean(word, known)),
+          fmt::format("see '{} --help'", program.name));
+    command = found;
+  }
+  arguments.emplace_back("--help");
+  return arguments;
+}
+
 }  // namespace
 
 std::function<void()> parse_command_line(const Command& program, const std::string& version, int argc,
@@ -129,8 +153,10 @@ std::function<void()> parse_command_line(const Command& program, const std::stri
   app.get_formatter()->column_width(34);
   Runs runs;
   add(app, program, runs);
+  auto arguments = arguments_of(program, argc, argv);
+  std::reverse(arguments.begin(), arguments.end());  // as the library takes them
   try {
-    app.parse(argc, argv);
+    app.parse(std::move(arguments));
   } catch (const CLI::Success& help) {
     app.exit(help);
     return [] {};

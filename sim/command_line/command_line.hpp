@@ -40,6 +40,8 @@ struct Command {
   std::function<void()> run{};
 };
 
+// Of a program with commands, "help COMMAND ..." is "COMMAND ... --help"; a command "help" is for its lists.
+//
 // Puts the arguments where the options of the commands they name want them. Returns what the last of these
 // runs, which is nothing after --help or --version: that has been printed. `version` may be empty: no such
 // option. Throws InputError for what the command line does not take.

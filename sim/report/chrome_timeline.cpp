@@ -7,10 +7,10 @@
 #include <tuple>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "sim/base/check.hpp"
+#include "sim/report/timeline_lanes.hpp"
 
 namespace ddpsim {
 namespace {
@@ -19,32 +19,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kComputeThread = 0;
 constexpr int kCommunicationThread = 1;  // the first; collectives beside it have others
-
-// By span, the first lane that is free at its start.
-std::vector<int> lanes_of(const std::vector<Span>& spans) {
-  std::vector<Seconds> ends;
-  std::vector<int> lanes;
-  for (const auto& span : spans) {
-    auto lane = std::find_if(ends.begin(), ends.end(), [&](Seconds end) { return end <= span.start; });
-    lanes.push_back(static_cast<int>(lane - ends.begin()));
-    if (lane == ends.end())
-      ends.push_back(span.end);
-    else
-      *lane = span.end;
-  }
-  return lanes;
-}
-
-std::string class_name(const RankTimeline& ranks, bool in_pipeline, bool synthetic) {
-  auto name = ranks.ranks == 1 ? fmt::format("rank {} (1 rank", ranks.rank)
-                               : fmt::format("ranks like {} ({} ranks", ranks.rank, ranks.ranks);
-  if (ranks.ranks > 1 && ranks.stragglers.size() == static_cast<std::size_t>(ranks.ranks))
-    name = fmt::format("ranks {} ({} ranks", fmt::join(ranks.stragglers, ", "), ranks.ranks);
-  if (in_pipeline) name = fmt::format("stage {}: ", ranks.stage) + name;
-  if (ranks.slowdown != 1) name += fmt::format(", {:.4g}x slower", ranks.slowdown);
-  if (synthetic) name += ", times estimated";
-  return name + ")";
-}
 
 std::string span_name(const Span& span) {
   switch (span.activity) {
@@ -127,10 +101,7 @@ class Events {
  public:
   explicit Events(const Timeline& timeline, const IterationContext& context)
       : context_(context), mark_(synthetic_mark(context.trace.metadata)) {
-    zero_ = timeline.rank_classes.front().compute.front().start;
-    for (const auto& ranks : timeline.rank_classes)
-      for (const auto* lane : {&ranks.compute, &ranks.communication})
-        for (const auto& span : *lane) zero_ = std::min(zero_, span.start);
+    zero_ = earliest(timeline);
   }
 
   void add_class(const RankTimeline& ranks, int position) {
@@ -172,9 +143,9 @@ class Events {
   }
 
   void add_names(const RankTimeline& ranks, int position, int last_lane) {
-    add_metadata(
-        ranks, kComputeThread, "process_name", "name",
-        class_name(ranks, context_.shared_model && context_.shared_model->pipeline > 1, mark_.has_value()));
+    add_metadata(ranks, kComputeThread, "process_name", "name",
+                 class_name(ranks, context_.shared_model && context_.shared_model->pipeline > 1,
+                            mark_ ? ", times estimated" : ""));
     add_metadata(ranks, kComputeThread, "process_sort_index", "sort_index", position);
     for (int thread = kComputeThread; thread <= kCommunicationThread + last_lane; ++thread) {
       std::string name = thread == kComputeThread ? "compute" : "communication";

@@ -4,6 +4,7 @@
 
 #include "sim/config/reader.hpp"
 #include "sim/text/named_file.hpp"
+#include "sim/text/presets.hpp"
 
 namespace ddpsim {
 namespace {
@@ -39,7 +40,10 @@ NcclPlatform read_nccl_platform(const Value& value, const std::string& file) {
   platform.tuner_nic_latency = reader.optional("tuner_nic_latency", config::as_seconds).value_or(Seconds(0));
   platform.nic_latency = reader.optional("nic_latency", config::as_seconds).value_or(platform.nic_latency);
   platform.network_reduces = reader.optional("network_reduces", config::as_bool).value_or(false);
-  if (const Value* path = reader.find("calibration")) platform.calibration = named_file(*path, file);
+  if (const Value* path = reader.find("calibration")) {
+    auto preset = preset_file(PresetKind::calibrations, *path);
+    platform.calibration = preset ? *preset : named_file(*path, file);
+  }
   reader.finish();
   return platform;
 }

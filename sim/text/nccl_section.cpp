@@ -70,7 +70,10 @@ NcclSection ScenarioReader::read_nccl_section(const Value* value) {
   }
   if (const Value* path = reader.find("calibration")) {
     section.uncalibrated = path->kind == Value::Kind::scalar && path->scalar == "none";
-    if (!section.uncalibrated) section.calibration = resolve(*path);
+    if (!section.uncalibrated) {
+      auto preset = preset_file(PresetKind::calibrations, *path);
+      section.calibration = preset ? *preset : resolve(*path);
+    }
   }
   reader.finish();
   return section;

@@ -22,11 +22,12 @@ struct KindNames {
   const char* folder;
   const char* one;
 };
-constexpr std::array<KindNames, 6> kKinds{{{"topologies", "topology"},
+constexpr std::array<KindNames, 7> kKinds{{{"topologies", "topology"},
                                            {"gpus", "GPU"},
                                            {"models", "model"},
                                            {"software", "software"},
                                            {"fabrics", "fabric"},
+                                           {"calibrations", "calibration"},
                                            {"configs", "scenario"}}};
 
 const KindNames& names_of(PresetKind kind) {

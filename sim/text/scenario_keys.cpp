@@ -126,7 +126,7 @@ void add_collective(KeyList& keys) {
   keys.add("collective.nccl.version", {Kind::version}, "Release: 2.27");
   keys.add_all("collective.nccl", Kind::boolean,
                {{"collnet", "Reduction in the network (SHARP)"}, {"symmetric", "Symmetric kernels"}});
-  keys.add("collective.nccl.calibration", {Kind::text}, "Calibration: a file, or none");
+  keys.add("collective.nccl.calibration", {Kind::text}, "Calibration: a name, a file, or none");
   keys.add("collective.gloo", {Kind::section}, "What a machine gives Gloo");
   keys.add_all("collective.gloo", Kind::quantity,
                {{"process_bandwidth", "A process copies at"},

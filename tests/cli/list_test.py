@@ -52,6 +52,12 @@ class ListTest(cli.CliTest):
         self.assertEqual(set(fabrics), self.names_of_files("fabrics"))
         self.assertEqual(fabrics["efa-shared"]["shares"], "0.11, 0.225, 1")
 
+    def test_calibrations(self):
+        calibrations = self.list("calibrations")
+        self.assertEqual(set(calibrations), self.names_of_files("calibrations"))
+        self.assertEqual(calibrations["l40s-pair"], {"curves": "all_reduce ring", "fitted_to": "aiconfigurator_l40s.csv, 2 GPUs, half"})
+        self.assertEqual(calibrations["h100-infiniband"]["curves"], "all_reduce nvls_tree across nodes")
+
     def test_the_table_has_a_line_each_in_columns(self):
         lines = self.ok("list", "gpus").stdout.splitlines()
         self.assertEqual(lines[0].split(), ["name", "memory", "bf16", "peak", "device"])
@@ -78,7 +84,7 @@ class ListTest(cli.CliTest):
     def test_an_unknown_kind(self):
         done = self.fails(2, "list", "gpu")
         self.assertEqual(done.stderr, "error: nothing of the kind 'gpu' can be listed; did you mean 'gpus'?\n"
-                                      "hint: the kinds are topologies, gpus, models, software, fabrics, configs\n")
+                                      "hint: the kinds are topologies, gpus, models, software, fabrics, calibrations, configs\n")
         self.assertEqual(done.stdout, "")
         self.fails(2, "list")
 
@@ -128,14 +134,18 @@ class NamesTest(cli.CliTest):
                          "hint: 'ddpsim list gpus' lists them; a path has a '/' or an extension\n")
 
     def test_a_scenario_whose_topology_refers_to_other_files(self):
-        """superpod-h100 names ../calibrations/h100-sxm.yaml, relative to itself."""
+        """superpod-h100 names ../calibrations/h100-infiniband.yaml, relative to itself."""
         self.write("scenario.yaml", BY_NAMES)
         by_name = self.simulate()
-        self.assertTrue((cli.SOURCE_ROOT / "topologies/superpod-h100.yaml").read_text().count("../calibrations/h100-sxm.yaml"))
+        self.assertTrue((cli.SOURCE_ROOT / "topologies/superpod-h100.yaml").read_text().count("../calibrations/h100-infiniband.yaml"))
         by_path = self.simulate(f"cluster.topology={cli.SOURCE_ROOT}/topologies/superpod-h100.yaml",
                                 f"cluster.gpu={cli.SOURCE_ROOT}/gpus/h100-sxm.yaml")
         self.assertEqual(by_name["iteration_s"], by_path["iteration_s"])
-        self.assertNotEqual(by_name["iteration_s"], self.simulate("collective.nccl.calibration=none")["iteration_s"])
+        none = self.simulate("collective.nccl.calibration=none")["iteration_s"]
+        self.assertNotEqual(by_name["iteration_s"], none)
+        self.assertEqual(by_name["iteration_s"], self.simulate("collective.nccl.calibration=h100-infiniband")["iteration_s"])
+        done = self.fails(2, "simulate", "scenario.yaml", "--set", "collective.nccl.calibration=h100-infinband")
+        self.assertIn("no calibration of the name 'h100-infinband'; did you mean 'h100-infiniband'?", done.stderr)
 
 
 class InstalledTest(cli.CliTest):

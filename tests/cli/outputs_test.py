@@ -90,7 +90,7 @@ class WritingTest(cli.CliTest):
         self.assertEqual(self.files(), before)
 
     def test_a_missing_folder_is_found_before_work_starts(self):
-        for command, options in (("sweep", ["--json", "--csv", "--plot", "--html"]), ("simulate", ["--json", "--csv", "--timeline"])):
+        for command, options in (("sweep", ["--json", "--csv", "--plot", "--html"]), ("simulate", ["--json", "--csv", "--timeline", "--plot"])):
             for option in options:
                 with self.subTest(command=command, option=option):
                     self.check_refused([option, "nowhere/out.svg"],

@@ -77,6 +77,15 @@ class UsageTest(cli.CliTest):
                 self.assertIn("Usage: ddpsim", done.stdout)
                 self.assertRegex(done.stdout, r"\n\nExample:\n  ddpsim " + (" ".join(command) or "sweep") + " ")
 
+    def test_help_of_a_command_is_what_its_option_prints(self):
+        for command in ([], ["scale"], ["topology"], ["topology", "costs"]):
+            self.assertEqual(self.ok("help", *command).stdout, self.ok(*command, "--help").stdout)
+        self.assertIn("\n  help ", self.ok("help").stdout)
+        for wrong, message in ((["scael"], "ddpsim has no command 'scael'; did you mean 'scale'?"),
+                               (["topology", "cost"], "topology has no command 'cost'; did you mean 'costs'?"),
+                               (["scale", "FILE"], "scale has no command 'FILE'")):
+            self.assertEqual(self.fails(2, "help", *wrong).stderr, f"error: {message}\nhint: see 'ddpsim --help'\n")
+
     def test_help_lists_every_option_with_a_description(self):
         for command, options in ((["simulate"], "set json csv quiet timeline best-caps check-fidelity check-ranks"),
                                  (["sweep"], "set json csv quiet plot html jobs exact-optimum"),
