@@ -81,7 +81,7 @@ std::string SweepResult::trace_note() const {
 
 bool SweepResult::is_given(std::string_view axis) {
   return axis.starts_with("cluster.") || axis.starts_with("workload.") || axis.starts_with("variability.") ||
-         axis.starts_with("physics.");
+         axis.starts_with("physics.") || axis.starts_with("collective.scale");
 }
 
 bool SweepResult::compares_choices() const {

@@ -167,7 +167,8 @@ ClusterTraffic ScenarioReader::make_traffic(const Topology& topology, const Clus
                                             const Value* stragglers, const Collective& collective) {
   auto communication = std::make_shared<Communication>();
   communication->options = collective.options;
-  communication->cluster = build_cluster(topology, section, links_, section.world_size);
+  communication->cluster =
+      build_cluster(topology, section, link_scale(topology, collective), section.world_size);
   const Cluster& cluster = *communication->cluster;
   auto gpu_of_rank = place_ranks(read_placement(section.placement), cluster, section.world_size);
   auto slowdowns = read_stragglers(stragglers, section.world_size,
@@ -203,6 +204,7 @@ ClusterTraffic ScenarioReader::make_traffic(const Topology& topology, const Clus
     check_nccl_reads(section.overrides, topology, section.world_size);
     add_nccl_models(*topology.nccl, collective.nccl, *communication);
   }
+  scale_models(collective, *communication);
   if (!traffic.mesh.empty()) settle_labels(traffic.mesh, traffic.places->ranks, *communication);
   traffic.communication = std::move(communication);
   return traffic;
@@ -284,6 +286,7 @@ std::shared_ptr<const RankPlaces> ScenarioReader::read_cluster(const Value& root
       traffic.notes = cluster_notes(*topology, *communication->cluster);
     }
     bool has_traffic = !communication->gloo && (needs_links || !communication->is_settled());
+    if (has_traffic) check_scale(collective, *communication);
     if (has_traffic && !communication->folded) fold_traffic(*communication);
     if (!traffic.mesh.empty())
       traffic.groups.front().rank_classes =

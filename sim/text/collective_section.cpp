@@ -54,7 +54,41 @@ int read_workers(const Value* value, Backend backend) {
   return static_cast<int>(as_integer(1, 64)(*value));
 }
 
+ScaleSection read_scale(const Value& value) {
+  MapReader reader(value, "scale");
+  ScaleSection scale{{}, value.span};
+  scale.of.latency = reader.optional("latency", config::as_number(0, 1e3)).value_or(1);
+  scale.of.bandwidth = reader.optional("bandwidth", config::as_number(1e-3, 1e3)).value_or(1);
+  reader.finish();
+  return scale;
+}
+
 }  // namespace
+
+LinkScale ScenarioReader::link_scale(const Topology& topology, const Collective& collective) const {
+  bool links_say =
+      collective.servers || !(uses_nccl(topology, collective) || uses_gloo(topology, collective));
+  if (!links_say) return links_;
+  const auto& scale = collective.scale.of;
+  return {links_.bandwidth * scale.bandwidth, links_.latency * scale.latency};
+}
+
+void ScenarioReader::scale_models(const Collective& collective, Communication& communication) {
+  if (!collective.scale.is_set()) return;
+  for (auto& model : communication.nccl)
+    model = std::make_shared<const NcclModel>(model->scaled(collective.scale.of_times()));
+  if (auto& gloo = communication.gloo)
+    gloo = std::make_shared<const GlooModel>(gloo->scaled(collective.scale.of_times()));
+}
+
+void ScenarioReader::check_scale(const Collective& collective, const Communication& communication) {
+  if (communication.nccl.empty() || collective.scale.of.bandwidth == 1) return;
+  throw InputError(
+      collective.scale.place,
+      "under NCCL's model bandwidth is scaled of groups that have their links to themselves, and "
+      "here others use them",
+      "scale the links: cluster.overrides, or the topology's own; or use algorithm: ring");
+}
 
 ScenarioReader::Collective ScenarioReader::read_collective(const Value* value) {
   if (!value) return {};
@@ -104,6 +138,7 @@ ScenarioReader::Collective ScenarioReader::read_collective(const Value* value) {
     throw InputError(gloo->span, "NCCL does not do what Gloo would do",
                      "remove 'gloo', or write backend: gloo");
   collective.gloo = read_gloo_section(gloo);
+  if (const Value* scale = reader.find("scale")) collective.scale = read_scale(*scale);
   reader.finish();
   if (algorithm) {
     collective.options.algorithm = *algorithm;

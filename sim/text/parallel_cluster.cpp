@@ -67,7 +67,8 @@ std::shared_ptr<Communication> ScenarioReader::model_communication(const Topolog
                                                                    const Collective& collective) {
   auto communication = std::make_shared<Communication>();
   communication->options = collective.options;
-  communication->cluster = build_cluster(topology, section, links_, section.world_size);
+  communication->cluster =
+      build_cluster(topology, section, link_scale(topology, collective), section.world_size);
   communication->axes.clear();
   return communication;
 }
@@ -79,7 +80,11 @@ void ScenarioReader::settle_model_communication(const Topology& topology, const 
       check_nccl_reads(section.overrides, topology, section.world_size);
       add_nccl_models(*topology.nccl, collective.nccl, communication);
     }
-    if (!communication.is_settled()) fold_traffic(communication);
+    scale_models(collective, communication);
+    if (!communication.is_settled()) {
+      check_scale(collective, communication);
+      fold_traffic(communication);
+    }
   } catch (const InputError& error) {
     throw error.at(collective.section ? collective.place : section.topology->span);
   }

@@ -119,6 +119,10 @@ void add_collective(KeyList& keys) {
   keys.add("collective.rings", {Kind::list}, "Rings as lists of ranks");
   keys.add("collective.rings[]", {Kind::list}, "A ring");
   keys.add("collective.rings[][]", {Kind::integer}, "A rank");
+  keys.add("collective.scale", {Kind::section}, "What if collectives were slower or faster");
+  keys.add_all("collective.scale", Kind::number,
+               {{"latency", "Times what one of no bytes takes"},
+                {"bandwidth", "Times the rate of what grows with size"}});
   keys.add("collective.measured", {Kind::text}, "Table of measured times (CSV)");
   keys.add("collective.nccl", {Kind::section}, "What NCCL may choose");
   keys.add("collective.nccl.algorithm", {Kind::word}, "As NCCL_ALGO", {"auto", "ring", "tree", "nvls"});

@@ -7,6 +7,7 @@
 #include "sim/base/environment_error.hpp"
 #include "sim/base/limits.hpp"
 #include "sim/config/reader.hpp"
+#include "sim/engine/scaled_all_reduces.hpp"
 #include "sim/replay/network.hpp"
 #include "sim/text/cluster_mesh.hpp"
 #include "sim/text/misplaced_keys.hpp"
@@ -151,6 +152,15 @@ std::string existing(std::string path, const Value& named) {
   throw InputError(named.span, fmt::format("there is no file '{}'", path),
                    is_from_command_line(named) ? "check the path; it is relative to the current folder"
                                                : "check the path; it is relative to the scenario's folder");
+}
+
+void scale_table(const ScaleSection& scale, Scenario& scenario) {
+  if (!scale.is_set()) return;
+  if (!scenario.measured_table->grows())
+    throw InputError(scale.place,
+                     "the table's times fall with size, so that nothing says what of them is latency",
+                     "use a table whose times grow, or remove 'scale'");
+  scale_all_reduces(scenario, scale.of_times());
 }
 
 }  // namespace
@@ -344,6 +354,7 @@ Scenario ScenarioReader::read(const Value& root) {
     places = read_cluster(cluster, collectives, slower, fidelity.fidelity, scenario);
     settle_host(root, cluster, scenario);
     read_strategy(root, strategy, sharding, options, scenario);
+    if (scenario.measured_table) scale_table(collectives.scale, scenario);
     if (scenario.trace->registration_guessed && depends_on_registration(strategy, options))
       scenario.notes.push_back(registration_guessed_note());
   }

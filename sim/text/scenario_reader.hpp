@@ -57,6 +57,15 @@ struct NcclSection {
   bool uncalibrated = false;
 };
 
+// `collective.scale`: so many times the latency and the bandwidth of every collective, whoever says what it
+// takes.
+struct ScaleSection {
+  LinkScale of = {};
+  SourceSpan place = {};
+  [[nodiscard]] bool is_set() const { return !(of == LinkScale()); }
+  [[nodiscard]] AllReduceScale of_times() const { return {of.latency, 1 / of.bandwidth}; }
+};
+
 // `collective.gloo`: what is different about the machines.
 struct GlooSection {
   const config::Value* section = nullptr;
@@ -98,6 +107,7 @@ class ScenarioReader {
     bool automatic = true;  // what NCCL would do, where the topology describes it; else rings
     NcclSection nccl;
     GlooSection gloo;
+    ScaleSection scale;
     const config::Value* ring_shape = nullptr;   // 'channels' or 'ring_order', if one is given
     std::shared_ptr<const MeasuredTable> table;  // null: simulate the topology
     SourceSpan table_span;
@@ -201,6 +211,12 @@ class ScenarioReader {
   static std::vector<std::vector<int>> mesh_of(const ClusterSection& section, const Collective& collective,
                                                std::span<const int> gpu_of_rank,
                                                Communication& communication);
+  // The links of a what-if, and of `collective.scale` where they say what collectives take.
+  [[nodiscard]] LinkScale link_scale(const Topology& topology, const Collective& collective) const;
+  // `collective.scale` where a model says it, which must know all of it.
+  static void scale_models(const Collective& collective, Communication& communication);
+  // Throws InputError where links are shared, whose bandwidth a model does not scale.
+  static void check_scale(const Collective& collective, const Communication& communication);
   ClusterTraffic make_traffic(const Topology& topology, const ClusterSection& section,
                               const config::Value* stragglers, const Collective& collective);
   // Between workers and parameter servers.

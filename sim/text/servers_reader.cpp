@@ -94,7 +94,7 @@ void ScenarioReader::add_servers(const Topology& topology, const ClusterSection&
   int gpus = 0;
   auto servers = server_gpus(topology, options, gpu_of_rank, gpus);
   if (options.dedicated) try {
-      communication.cluster = build_cluster(topology, section, links_, gpus);
+      communication.cluster = build_cluster(topology, section, link_scale(topology, collective), gpus);
     } catch (const InputError& error) {
       throw error.at(collective.servers_place);
     }

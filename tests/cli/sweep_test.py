@@ -320,6 +320,45 @@ class ConfigsTest(cli.CliTest):
         self.assertEqual([p["n_buckets"] for p in result["points"]][:3], [436, 1, 436])  # the trace's gradients
 
 
+class ScaleTest(cli.CliTest):
+    """collective.scale: what if collectives had another latency, another bandwidth?"""
+
+    def communication(self, config, *settings):
+        self.ok("simulate", config, "--quiet", "--json", "r.json", *(f"--set={setting}" for setting in settings))
+        return self.read_json("r.json")["communication_s"]
+
+    def test_a_ring_by_hand(self):
+        """109 buckets over a ring of 1024: 2 x 1023 hops of 5 us each are the latency, and 2 x 1023 / 1024 of the bytes at 12.5 GB/s the rest."""
+        self.copy_data()
+        settings = ("physics=none", "ddp.bucket_cap=25MiB")
+        latency = 109 * 2 * 1023 * 5e-6
+        usual = self.communication("configs/quickstart.yaml", *settings)
+        for times, rate in ((0, 1), (2, 1), (1, 0.5), (3, 4)):
+            scaled = self.communication("configs/quickstart.yaml", *settings, f"collective.scale={{latency: {times}, bandwidth: {rate}}}")
+            self.assertAlmostEqual(scaled, times * latency + (usual - latency) / rate, delta=1e-9 * scaled)
+
+    def test_whoever_says_what_they_take(self):
+        """NCCL's model, a measured table and a sharded strategy: latency and what grows with size add up, and nothing changes at 1 and 1."""
+        self.copy_data()
+        for config, settings in (("configs/gpt2-xl-1024xh100.yaml", ["cluster.world_size=64"]), ("configs/gpt2-large-8xa100.yaml", []), ("configs/llama-2-7b.yaml", [])):
+            with self.subTest(config):
+                def of(scale):
+                    return self.communication(config, "physics=none", *settings, *scale)
+                usual = of([])
+                self.assertEqual(of(["collective.scale={latency: 1, bandwidth: 1}"]), usual)
+                latency = of(["collective.scale.latency=2"]) - usual
+                self.assertGreater(latency, 0)
+                self.assertAlmostEqual(of(["collective.scale.latency=0"]), usual - latency, delta=1e-9)
+                self.assertAlmostEqual(of(["collective.scale={latency: 3, bandwidth: 2}"]), 3 * latency + (usual - latency) / 2, delta=1e-9)
+
+    def test_an_axis_is_no_choice(self):
+        self.copy_data()
+        done = self.ok("sweep", "configs/quickstart.yaml", "--set", "sweep.ddp.bucket_cap=[25MiB, 100MiB]", "--set", "sweep.collective.scale.latency=[0, 1]")
+        groups = done.stdout.split("best of each group\n")[1].split("\n\n")[0].splitlines()[1:]
+        self.assertEqual([row.split()[:2] for row in groups], [["0", "25"], ["1", "100"]])
+        self.assertNotIn("\nbest: ", done.stdout)
+
+
 class FormulaTest(cli.CliTest):
     """The textbook's b*, beside the simulation (--formula)."""
 

@@ -23,7 +23,7 @@ class UsageTest(cli.CliTest):
             ("simulate", "FILE is required", "ddpsim simulate"),
             ("simulate a.yaml b.yaml", "unexpected argument 'b.yaml'", "ddpsim simulate"),
             ("simulate a.yaml --jason out.json", "unexpected argument '--jason'; did you mean '--json'?", "ddpsim simulate"),
-            ("simulate a.yaml --plot a.svg", "unexpected argument '--plot'", "ddpsim simulate"),
+            ("simulate a.yaml --html a.html", "unexpected argument '--html'", "ddpsim simulate"),
             ("simulate a.yaml --json", "--json: 1 required PATH|- missing", "ddpsim simulate"),
             ("simulate a.yaml --json ''", "--json: needs a file name", "ddpsim simulate"),
             ("simulate a.yaml --timeline ''", "--timeline: needs a file name", "ddpsim simulate"),
