@@ -49,6 +49,9 @@ void print_spread(std::ostream& out, const IterationSpread& spread) {
 
 void print_terms(std::ostream& out, const IterationMetrics& m) {
   print_term(out, "iteration", m.iteration, m.iteration);
+  if (m.micro_batches > 1)
+    print_fact(out, "  a micro-batch",
+               fmt::format("{} (of {})", format_seconds(m.micro_batch()), m.micro_batches));
   if (m.range)
     print_fact(out, "  uncalibrated, from",
                fmt::format("{} to {}", format_seconds(m.range->least), format_seconds(m.range->most)));

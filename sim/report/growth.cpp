@@ -62,6 +62,11 @@ static bool has_range(const Growth& growth) {
   return growth.efficiency_range(0).has_value();
 }
 
+static bool has_reference(const Growth& growth) {
+  return std::all_of(growth.points.begin(), growth.points.end(),
+                     [](const GrowthPoint& point) { return point.metrics.scaling_efficiency.has_value(); });
+}
+
 void print_growth(std::ostream& out, const Growth& growth, TableStyle style) {
   out << fmt::format("{} scaling: {}\n", growth.scaling == Scaling::weak ? "weak" : "strong",
                      growth.scaling == Scaling::weak
@@ -77,6 +82,7 @@ void print_growth(std::ostream& out, const Growth& growth, TableStyle style) {
   auto causes = causes_of(growth);
   std::vector<std::string> titles{"GPUs", "iteration ms", "efficiency %"};
   if (has_range(growth)) titles.emplace_back("from-to %");
+  if (has_reference(growth)) titles.emplace_back("of one GPU %");
   for (auto cause : causes) titles.push_back(fmt::format("{} %", cause));
   std::vector<std::vector<std::string>> rows;
   for (std::size_t i = 0; i < growth.points.size(); ++i) {
@@ -85,6 +91,7 @@ void print_growth(std::ostream& out, const Growth& growth, TableStyle style) {
     row = {fmt::format("{}", metrics.world_size), ms_text(metrics.iteration),
            fmt::format("{:.1f}", 100 * growth.efficiency(i))};
     if (has_range(growth)) row.push_back(range_text(growth.efficiency_range(i)));
+    if (has_reference(growth)) row.push_back(fmt::format("{:.1f}", 100 * *metrics.scaling_efficiency));
     for (auto cause : causes)
       row.push_back(fmt::format("{:.2f}", 100 * (lost_to(metrics, cause) / metrics.iteration)));
   }
@@ -93,6 +100,7 @@ void print_growth(std::ostream& out, const Growth& growth, TableStyle style) {
   if (style == TableStyle::markdown) out << '\n';
   out << "efficiency: work per GPU and second, against the first row";
   if (has_range(growth)) out << "; from-to: its range over what is uncertain";
+  if (has_reference(growth)) out << "\nof one GPU: against one that communicates with nobody";
   out << "\nother columns: what the iteration loses to each cause, in % of it\n";
 }
 
@@ -114,15 +122,16 @@ std::string growth_json(const Growth& growth, const ScenarioInfo& scenario, cons
 }
 
 std::string growth_csv(const Growth& growth) {
-  std::string text = "world_size,iteration_s,efficiency,efficiency_least,efficiency_most";
+  std::string text = "world_size,iteration_s,efficiency,efficiency_least,efficiency_most,scaling_efficiency";
   for (auto cause : kLossCauses) text += fmt::format(",{}_s", cause);
   text += '\n';
   for (std::size_t i = 0; i < growth.points.size(); ++i) {
     const auto& metrics = growth.points[i].metrics;
     auto range = growth.efficiency_range(i);
-    text += fmt::format("{},{},{:.9g},{},{}", metrics.world_size, csv::seconds(metrics.iteration),
+    text += fmt::format("{},{},{:.9g},{},{},{}", metrics.world_size, csv::seconds(metrics.iteration),
                         growth.efficiency(i), range ? fmt::format("{:.9g}", range->first) : "",
-                        range ? fmt::format("{:.9g}", range->second) : "");
+                        range ? fmt::format("{:.9g}", range->second) : "",
+                        csv::number(metrics.scaling_efficiency));
     for (auto cause : kLossCauses) text += "," + csv::seconds(lost_to(metrics, cause));
     text += '\n';
   }

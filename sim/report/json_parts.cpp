@@ -106,6 +106,7 @@ void add_metrics(const IterationMetrics& m, Json& point) {
   }
   point["optimizer_s"] = m.optimizer.value();
   point["iteration_s"] = m.iteration.value();
+  if (m.micro_batches > 1) point["micro_batch_s"] = m.micro_batch().value();
   auto& losses = point["losses"] = Json::array();
   for (const auto& loss : m.losses)
     losses.push_back({{"cause", loss.cause}, {"seconds", loss.seconds.value()}});

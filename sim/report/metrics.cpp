@@ -251,6 +251,7 @@ std::vector<std::string_view> sources_of_times(const std::vector<BucketMetrics>&
 void measure_throughput(const IterationContext& context, IterationMetrics& metrics) {
   const auto& trace = context.trace;
   double steps = context.plan.accumulation_steps;
+  metrics.micro_batches = context.plan.accumulation_steps;
   // The same micro-batches on one GPU without slowdown, which has nobody to wait for.
   auto alone =
       steps * (trace.forward.value_or(Seconds(0)) + trace.backward()) + trace.optimizer.value_or(Seconds(0));

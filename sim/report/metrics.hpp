@@ -119,6 +119,8 @@ struct IterationMetrics {
   // optimizer, all of the rank that finishes last; with accumulation, of all micro-batches of the step. What
   // a tensor-parallel group exchanges is in the two passes, and in `operations`.
   Seconds forward, backward_compute, interference, overhead, exposed_communication, optimizer, iteration;
+  int micro_batches = 1;  // accumulated in a step
+  [[nodiscard]] Seconds micro_batch() const { return iteration / micro_batches; }
   Seconds bubble = {};  // waiting for another stage of a pipeline, while nothing is communicated
   // By cause: iteration minus forward and backward at the usual speed.
   std::vector<Loss> losses = {};
