@@ -146,6 +146,37 @@ class SchemaTest(cli.CliTest):
                             self.assertNotIn(f"'{word}'", self.run_ddpsim("simulate", "scenario.yaml", "--quiet").stderr)
         self.assertGreater(checked, 20)
 
+    def test_every_key_is_documented(self):
+        """docs/formats.md has the whole key, or a line with its last word and the section's, or the kind of value it is part of."""
+        text = (cli.SOURCE_ROOT / "docs/formats.md").read_text()
+        kinds = {"observed": "distribution"}
+
+        def is_there(path):
+            *sections, leaf = [step for step in path.split(".") if step != "[]"]
+            beside = kinds.get(leaf) or (sections[-1] if sections else leaf)
+            return path in text or any(re.search(rf"\b{re.escape(leaf)}\b", line) and re.search(rf"\b{beside}\b", line) for line in text.splitlines())
+
+        paths = set()
+
+        def walk(schema, path):
+            while "$ref" in schema:
+                steps = schema["$ref"][2:].split("/")
+                schema = self.schema
+                for step in steps:
+                    schema = schema[step]
+            for other in schema.get("anyOf", []) + schema.get("oneOf", []):
+                walk(other, path)
+            for key, below in schema.get("properties", {}).items():
+                if path or key != "sweep":    # whose keys are the others
+                    paths.add(".".join([*path, key]))
+                    walk(below, [*path, key])
+            if isinstance(schema.get("items"), dict):
+                walk(schema["items"], [*path, "[]"])
+
+        walk(self.schema, [])
+        self.assertGreater(len(paths), 200)
+        self.assertEqual([path for path in sorted(paths) if not is_there(path)], [])
+
     @unittest.skipUnless(jsonschema, "python3-jsonschema or python3-yaml is not installed")
     def test_every_scenario_is_valid(self):
         validator = jsonschema.Draft7Validator(self.schema)
