@@ -62,8 +62,16 @@ class StepMaker {
     int stage = options_.shape.stage_of(rank, chunk);
     auto layers = options_.layers[static_cast<std::size_t>(stage)];
     auto first = std::accumulate(options_.layers.begin(), options_.layers.begin() + stage, std::int64_t{0});
-    return {
-        layers, {stage == 0, stage + 1 == options_.shape.stages()}, step_.model.with_experts(first, layers)};
+    Ends ends{stage == 0, stage + 1 == options_.shape.stages()};
+    bool shares_table = step_.model.tied && ends.head && has_embedding(rank);
+    return {layers, ends, step_.model.with_experts(first, layers), shares_table};
+  }
+  // DualPipe's first and last ranks have both ends, one in each direction.
+  [[nodiscard]] bool has_embedding(int rank) const {
+    const auto& shape = options_.shape;
+    for (int chunk = 0; chunk < shape.chunks; ++chunk)
+      if (shape.stage_of(rank, chunk) == 0) return true;
+    return false;
   }
 
   void add(int rank) {
