@@ -330,6 +330,7 @@ Scenario ScenarioReader::read(const Value& root) {
   const Value* slower = stragglers ? &stragglers->value : nullptr;
   auto collectives = read_collective(collective);
   auto parallel = read_parallel_section(root);
+  for (auto& note : unused_axes(parallel)) scenario.notes.push_back(std::move(note));
   settle_batch(parallel, cluster, ddp, scenario, options);
   std::shared_ptr<const RankPlaces> places;
   if (parallel.splits_model()) {
