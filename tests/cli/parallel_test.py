@@ -532,6 +532,12 @@ batch: {global: 32}
         self.assertEqual(hidden["bytes"], waited["bytes"])
         self.assertLess(hidden["exposed_s"], 0.5 * waited["exposed_s"])
 
+    def test_a_measured_step_calibrates(self):
+        """Exchanges of experts stay what they are while products are fitted: the step measured is the step predicted with what was fitted."""
+        iteration = self.result()["iteration_s"]
+        self.ok("calibrate", "--step", f"{1.1 * iteration}s", "m.yaml", "--out", "s.yaml")
+        self.assertAlmostEqual(self.result("workload.framework=s.yaml")["iteration_s"] / (1.1 * iteration), 1, delta=1e-5)
+
     def test_groups_on_other_nodes_are_slower(self):
         near, far = (self.operations("physics=none", *more)["expert", "all_to_all"]["busy_s"] for more in ([], ["cluster.placement=round_robin"]))
         self.assertGreater(far, 2 * near)
