@@ -71,6 +71,18 @@ class StepTest(ParallelTest):
                 self.assertAlmostEqual(result["tokens_per_s"], tokens, delta=1e-9 * tokens)
                 self.assertAlmostEqual(result["tokens_per_s_per_gpu"], tokens / 8, delta=1e-9 * tokens)
 
+    def test_losses_are_by_how_much_passes_are_longer(self):
+        """Launches take as long as these products, so that they hide most of what is exchanged: the loss is what a step without it gains, and what is
+        left of the iteration is its forward and backward passes."""
+        sets = ["parallelism={tensor: 4}", "physics=none", "spread=none"]
+        with_it, free = self.result(*sets, "tensor.overlap=none"), self.result(*sets, "tensor={overlap: te, hidden: 1}")
+        passes = [result["forward_s"] + result["backward_compute_s"] for result in (with_it, free)]
+        lost = {loss["cause"]: loss["seconds"] for loss in with_it["losses"]}
+        self.assertAlmostEqual(lost["tensor"], passes[0] - passes[1], delta=1e-9)
+        self.assertAlmostEqual(sum(lost.values()) + passes[1], with_it["iteration_s"], delta=1e-9)
+        busy = sum(one["busy_s"] for one in with_it["communication"] if one["axis"] == "tensor")
+        self.assertLess(lost["tensor"], 0.5 * busy)
+
     def test_what_each_axis_exchanges(self):
         """The first stage: 6 layers and the embeddings, 8 micro-batches. Each block 2 all-reduces forward and 2 backward, the lookup one more; a
         message to the second stage and one back; of the parameters half each layer's and the table's."""
