@@ -27,10 +27,11 @@ inline constexpr Seconds kLongestDuration(1e9);                               //
 inline constexpr Seconds kLongestMeasurement(1e6);  // of a layer, a collective: far below the above in sum
 
 // Traces and models
-inline constexpr std::int64_t kLargestBatch = 1'000'000'000;    // samples a step; tokens a sample
-inline constexpr int kMostAccumulationSteps = 1'000'000;        // micro-batches of a step
-inline constexpr std::int64_t kMostSteps = 1'000'000'000;       // behind a table of recorded collectives
-inline constexpr std::size_t kMostProfileEvents = 5'000'000;    // that count; a step has some ten thousand
+inline constexpr std::int64_t kLargestBatch = 1'000'000'000;  // samples a step; tokens a sample
+inline constexpr int kMostAccumulationSteps = 1'000'000;      // micro-batches of a step
+inline constexpr double kMostPipelinePasses = 400'000;        // forward, of micro-batches through all stages
+inline constexpr std::int64_t kMostSteps = 1'000'000'000;     // behind a table of recorded collectives
+inline constexpr std::size_t kMostProfileEvents = 5'000'000;  // that count; a step has some ten thousand
 inline constexpr std::int64_t kMostTransformerWidth = 1 << 24;  // of anything but its depth
 inline constexpr std::int64_t kMostBlocks = 10'000;             // of a transformer
 inline constexpr std::int64_t kMostExperts = 4096;              // of a block

@@ -6,6 +6,7 @@
 
 #include <fmt/core.h>
 
+#include "sim/base/limits.hpp"
 #include "sim/base/output_file.hpp"
 #include "sim/base/progress_line.hpp"
 #include "sim/base/quantity.hpp"
@@ -14,6 +15,7 @@
 #include "sim/cli/notes.hpp"
 #include "sim/cli/scenario_options.hpp"
 #include "sim/config/overrides.hpp"
+#include "sim/config/reader.hpp"
 #include "sim/config/sweep_axes.hpp"
 #include "sim/process/worker_threads.hpp"
 #include "sim/report/chrome_timeline.hpp"
@@ -56,6 +58,21 @@ config::Value as_value(const config::Value& root, const std::string& text) {
   return value;
 }
 
+// Of a model that GPUs share: as many copies as so many ranks hold, one at least, each with the micro-batches
+// that it has. How many ranks that are.
+int with_fewer_copies(config::Value& root, const Scenario& scenario, int ranks) {
+  int of_a_model = scenario.parallel->options.degrees.of_a_model();
+  int before = scenario.world_size / of_a_model, after = std::max(1, ranks / of_a_model);
+  auto set = [&root](const char* key, std::int64_t number) {
+    config::set_at(root, key, as_value(root, std::to_string(number)), root.span);
+  };
+  if (const auto* batch = root.find("batch"))
+    set("batch.global",
+        config::as_integer(1, kLargestBatch)(batch->value.find("global")->value) / before * after);
+  if (root.find("parallelism")->value.find("data")) set("parallelism.data", after);
+  return after * of_a_model;
+}
+
 // The scenario to check with, as asked for and to be simulated flow by flow.
 struct FidelityCheck {
   Scenario asked, exact;
@@ -66,6 +83,7 @@ FidelityCheck read_check(const SimulateOptions& options, config::Value root, con
     throw InputError("--check-fidelity simulates links, and a measured cost has none",
                      "use another algorithm than measured");
   int ranks = std::min(scenario.world_size, options.check_ranks);
+  if (scenario.parallel) ranks = with_fewer_copies(root, scenario, ranks);
   ScenarioReader reader(options.scenario.file);
   try {
     config::set_at(root, "cluster.world_size", as_value(root, std::to_string(ranks)), root.span);
@@ -108,11 +126,9 @@ void check_fidelity(const FidelityCheck& check, std::ostream& out) {
 // What is not written for them yet.
 void check_shared_model(const SimulateOptions& options, const Scenario& scenario) {
   if (!scenario.parallel) return;
-  for (auto [asked, name] : {std::pair(options.check_fidelity, "--check-fidelity"),
-                             std::pair(options.recorded.has_value(), "--recorded")})
-    if (asked)
-      throw InputError(fmt::format("{} knows nothing of models that GPUs share", name),
-                       "'simulate --explain' says what bounds this one");
+  if (options.recorded)
+    throw InputError("--recorded knows nothing of models that GPUs share",
+                     "'simulate --explain' says what bounds this one");
 }
 
 void simulate(const SimulateOptions& options) {

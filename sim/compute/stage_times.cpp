@@ -50,8 +50,7 @@ std::vector<StagePart> stage_parts(const Transformer& model, const TransformerTi
     for (std::int64_t i = 0; i < count; ++i)
       add(block.recompute + block.backward.time, held.common, held.experts);
   };
-  bool is_whole = stage.ends.embedding && stage.ends.head;
-  if (stage.ends.head) add(ends.head_backward, model.tied && is_whole ? 0 : table);
+  if (stage.ends.head) add(ends.head_backward, stage.shares_table ? 0 : table);
   add_blocks(stage.with_experts, BlockKind::experts);
   add_blocks(stage.layers - stage.with_experts, BlockKind::dense);
   if (stage.ends.embedding)

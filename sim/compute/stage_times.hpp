@@ -10,6 +10,7 @@ struct StageLayers {
   std::int64_t layers = 0;
   Ends ends = {};
   std::int64_t with_experts = 0;  // the last of them
+  bool shares_table = false;      // the head's matrix is that of the embedding on the same rank
   bool operator==(const StageLayers&) const = default;
 };
 

@@ -77,12 +77,18 @@ TensorPass TransformerTimes::tensor_backward(BlockKind kind) const {
   return pass;
 }
 
-// Forward once more; what stops early does without the last product and what follows it.
+// Forward once more; what stops early does without what follows the block's last product. Per-operator
+// checkpoints keep what reduce-scatters gave (torchtitan's activation_checkpoint.py, the list of ops to
+// save); the attention core communicates nothing.
 TensorPass TransformerTimes::tensor_recompute(BlockKind kind) const {
-  if (shape_.tensor == 1 || shape_.recompute != Recompute::full) return {};
+  bool repeats = shape_.recompute == Recompute::full || shape_.recompute == Recompute::op;
+  if (shape_.tensor == 1 || !repeats) return {};
   auto pass = tensor_forward(kind);
-  if (!law_.software().early_stop) return pass;
-  --(shape_.sequence_parallel ? pass.reduce_scatters : pass.all_reduces);
+  auto& sums = shape_.sequence_parallel ? pass.reduce_scatters : pass.all_reduces;
+  if (shape_.sequence_parallel && shape_.recompute == Recompute::op)
+    sums = 0;
+  else if (law_.software().early_stop && sums == 2)
+    --sums;
   return timed(pass);
 }
 

@@ -28,11 +28,22 @@ std::int64_t rows_of_vocabulary(std::int64_t vocab, int tensor) {
   return (vocab + padded - 1) / padded * 128;
 }
 
-PassTime paced(const ComputeLaw& law, const BlockPass& pass, Seconds communication) {
-  PassTime result{law.paced(pass.total() + communication, pass.kernels), pass.device,
-                  pass.kernels * law.software().host};
+PassTime spread(const ComputeLaw& law, const BlockPass& pass, Seconds time) {
+  PassTime result{time, pass.device, pass.kernels * law.software().host};
   for (auto& stage : result.stages) stage = stage * (result.time / pass.total());
   return result;
+}
+
+// What a pass takes with what it waits for, each of which then is by how much the pass is longer for it: less
+// where the host sets the pace.
+template <class TimeOf>
+Seconds timed_with(TimeOf time_of, TensorPass& tensor, ContextPass& context, ExpertPass& expert) {
+  auto waited = tensor.exposed + context.exposed + expert.exposed;
+  Seconds time = time_of(waited);
+  if (waited <= Seconds()) return time;
+  double share = (time - time_of(Seconds())) / waited;
+  for (auto* exposed : {&tensor.exposed, &context.exposed, &expert.exposed}) *exposed = share * *exposed;
+  return time;
 }
 
 }  // namespace
@@ -203,7 +214,7 @@ Seconds TransformerTimes::recompute(BlockKind kind, const BlockPass& forward, Se
       for (const auto& matrix : all) products += product(matrix);
       auto others = stage(BlockStage::first_norm) + stage(BlockStage::second_norm) +
                     stage(BlockStage::activation) + stage(BlockStage::attention) - attention_forward();
-      return law_.paced(0.5 * products + others, forward.kernels - 3);
+      return law_.paced(0.5 * products + others + communication, forward.kernels - 3);
     }
   }
   return {};
@@ -221,15 +232,17 @@ BlockTimes TransformerTimes::block(BlockKind kind) const {
   times.expert_backward = expert_pass(kind, false);
   if (shape_.recompute == Recompute::full) times.expert_recompute = times.expert_forward;
   auto pass = forward(kind), back = backward(kind);
+  auto of_pass = [this](const BlockPass& one) {
+    return [this, &one](Seconds waited) { return law_.paced(one.total() + waited, one.kernels); };
+  };
   times.forward =
-      paced(law_, pass,
-            times.tensor_forward.exposed + times.context_forward.exposed + times.expert_forward.exposed);
+      spread(law_, pass,
+             timed_with(of_pass(pass), times.tensor_forward, times.context_forward, times.expert_forward));
   times.backward =
-      paced(law_, back,
-            times.tensor_backward.exposed + times.context_backward.exposed + times.expert_backward.exposed);
-  times.recompute = recompute(
-      kind, pass,
-      times.tensor_recompute.exposed + times.context_recompute.exposed + times.expert_recompute.exposed);
+      spread(law_, back,
+             timed_with(of_pass(back), times.tensor_backward, times.context_backward, times.expert_backward));
+  times.recompute = timed_with([&](Seconds waited) { return recompute(kind, pass, waited); },
+                               times.tensor_recompute, times.context_recompute, times.expert_recompute);
   times.weight_gradient = (weight_gradients(kind) / back.total()) * times.backward.time;
   return times;
 }

@@ -74,10 +74,12 @@ struct TensorCollectives {
   Seconds all_reduce, all_gather, reduce_scatter;
   Seconds small;  // all-reduce of a float32 a token: the loss' maximum, target and sum
   TensorOverlap overlap = TensorOverlap::none;
-  double hidden = 0;  // measured: the share
+  double hidden = 0;           // measured: the share
+  bool crosses_nodes = false;  // over links between nodes
 };
 
-// Those of a pass, one after the other, and how much longer it takes by them.
+// Those of a pass, one after the other, and how much longer it takes by them (of a block: with the host's
+// pace).
 struct TensorPass {
   int all_reduces = 0, all_gathers = 0, reduce_scatters = 0, small = 0;
   Seconds busy = {}, exposed = {};
@@ -90,6 +92,7 @@ struct ContextCollectives {
   Seconds keys_values, with_gradients;  // ring: to the next rank; with the gradients of those before
   Seconds all_gather, reduce_scatter;   // of the keys and values of all ranks; of their gradients
   Seconds inputs, output;               // all_to_all: of queries, keys and values; of attention's output
+  bool crosses_nodes = false;
 };
 
 // Those of a pass, and how much longer it takes by them.
@@ -106,6 +109,7 @@ struct ContextPass {
 struct ExpertCollectives {
   Seconds dispatch, combine;      // of tokens, to experts and back
   Seconds probabilities, counts;  // with dispatched tokens; before them, where an expert takes all that come
+  bool crosses_nodes = false;
 };
 
 // Those of a pass, and how much longer it takes by them. Backward, what is combined is dispatched, and the

@@ -62,8 +62,16 @@ class StepMaker {
     int stage = options_.shape.stage_of(rank, chunk);
     auto layers = options_.layers[static_cast<std::size_t>(stage)];
     auto first = std::accumulate(options_.layers.begin(), options_.layers.begin() + stage, std::int64_t{0});
-    return {
-        layers, {stage == 0, stage + 1 == options_.shape.stages()}, step_.model.with_experts(first, layers)};
+    Ends ends{stage == 0, stage + 1 == options_.shape.stages()};
+    bool shares_table = step_.model.tied && ends.head && has_embedding(rank);
+    return {layers, ends, step_.model.with_experts(first, layers), shares_table};
+  }
+  // DualPipe's first and last ranks have both ends, one in each direction.
+  [[nodiscard]] bool has_embedding(int rank) const {
+    const auto& shape = options_.shape;
+    for (int chunk = 0; chunk < shape.chunks; ++chunk)
+      if (shape.stage_of(rank, chunk) == 0) return true;
+    return false;
   }
 
   void add(int rank) {
@@ -72,6 +80,7 @@ class StepMaker {
     auto& reduced = result_.plan.reduced.emplace_back();
     auto& stage = result_.stages.emplace_back();
     double parameters = 0, experts = 0;
+    Seconds passes;
     std::int64_t with_experts = 0;
     bool has_first = false, has_last = false;
     // DualPipe's micro-batches go half in each direction.
@@ -81,6 +90,8 @@ class StepMaker {
       auto of_chunk = stage_times(times_, layers);
       times.push_back(
           {of_chunk.forward, of_chunk.recompute, of_chunk.input_gradient, of_chunk.weight_gradient});
+      passes += micro_batches *
+                (of_chunk.forward + of_chunk.recompute + of_chunk.input_gradient + of_chunk.weight_gradient);
       stage.tensor += micro_batches * of_chunk.tensor;
       stage.context += micro_batches * of_chunk.context;
       stage.expert += micro_batches * of_chunk.expert;
@@ -92,6 +103,7 @@ class StepMaker {
       for (const auto& part : parts) parameters += part.parameters, experts += part.experts;
       reduced.push_back(buckets(parts, rank == 0 && chunk == 0));
     }
+    stage.on_links = on_links(stage, passes);
     const auto& axis = options_.data_axis;
     bool is_sharded = axis.sharding != Sharding::none;
     int shards = options_.degrees.reducing();
@@ -116,6 +128,21 @@ class StepMaker {
                               .is_first = has_first,
                               .is_last = has_last,
                               .with_experts = with_experts});
+  }
+
+  // All passes of a stage are taken to exchange as much as they do on average.
+  [[nodiscard]] LinkUses on_links(const ParallelStage& stage, Seconds passes) const {
+    LinkUses uses;
+    auto add = [&](bool crosses_nodes, const auto& pass) {
+      auto& use = crosses_nodes ? uses.between : uses.within;
+      use.waited = std::min(1.0, use.waited + pass.exposed / passes);
+      use.busy = std::min(1.0, use.busy + pass.busy / passes);
+    };
+    if (passes <= Seconds()) return uses;
+    add(tensor_.crosses_nodes, stage.tensor);
+    add(context_.crosses_nodes, stage.context);
+    add(expert_.crosses_nodes, stage.expert);
+    return uses;
   }
 
   // DistributedDataParallel's and DeepSpeed's buckets are beside the gradients, Megatron's are the gradients.

@@ -68,6 +68,7 @@ struct ParallelStage {
   TensorPass tensor;  // in the whole step
   ContextPass context;
   ExpertPass expert;
+  LinkUses on_links;  // by all three
   MemoryParts memory;
 };
 

@@ -94,8 +94,9 @@ void set_software(Scenario& scenario, const Software& software) {
   scenario.trace =
       std::make_shared<LayerTrace>(transformer_trace(step->model, step->gpu, software, step->step));
   if (scenario.parallel)
-    scenario.parallel = std::make_shared<const ParallelStep>(make_parallel_step(
-        *step, scenario.parallel->options, scenario.parallel->tensor, scenario.parallel->context));
+    scenario.parallel = std::make_shared<const ParallelStep>(
+        make_parallel_step(*step, scenario.parallel->options, scenario.parallel->tensor,
+                           scenario.parallel->context, scenario.parallel->expert));
   scenario.model_step = std::move(step);
 }
 

@@ -179,7 +179,9 @@ SimulatedIteration replay_on(const Scenario& scenario, std::span<const RankGroup
   std::vector<const StepProgram*> program_of_class;
   Timeline timeline;
   for (const auto& group : groups)
-    communicators.push_back({group.cost, scenario.collective_workers, group.plan});
+    communicators.push_back(
+        {group.cost, scenario.collective_workers, group.plan,
+         scenario.parallel && nodes_of(*scenario.communication, group.members.front()) > 1});
   for (const auto& job : jobs_of(all.size(), groups)) {
     const auto& ranks = all[job.front()];
     // Of drawn ranks only the slowest is replayed, with all that there is to do.
@@ -200,6 +202,8 @@ SimulatedIteration replay_on(const Scenario& scenario, std::span<const RankGroup
       bool is_other = program.others && has_first && ranks.rank_classes[c].rank != 0;
       classes.push_back(
           {is_other ? &*program.others : &program.program, slowdown, start - broadcasts, std::move(mine)});
+      if (scenario.parallel)
+        classes.back().on_links = scenario.parallel->stages[ranks.rank_classes[c].program].on_links;
     }
   }
   SharedLinks links;

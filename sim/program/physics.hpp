@@ -18,6 +18,19 @@ struct Interference {
   bool operator==(const Interference&) const = default;
 };
 
+// What passes exchange over links of a kind while they run: the share of their time that they wait for it,
+// and that it keeps the links busy. A collective over the same links and they then get half of them each:
+// while it is under way, passes progress at 1 / (1 + waited) and it at 1 / (1 + busy) of their speed.
+struct LinkUse {
+  double waited = 0, busy = 0;
+  bool operator==(const LinkUse&) const = default;
+};
+struct LinkUses {
+  LinkUse within, between;  // nodes
+  [[nodiscard]] const LinkUse& of(bool crosses_nodes) const { return crosses_nodes ? between : within; }
+  bool operator==(const LinkUses&) const = default;
+};
+
 // How often an implementation goes over the bytes of a bucket, reading and writing each: before its
 // all-reduce (the copy into the bucket, in PyTorch the division with it) and after it (the division by the
 // number of ranks, the copy back).

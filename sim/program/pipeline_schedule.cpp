@@ -5,6 +5,7 @@
 
 #include <fmt/core.h>
 
+#include "sim/base/limits.hpp"
 #include "sim/base/source.hpp"
 
 namespace ddpsim {
@@ -180,6 +181,11 @@ void check_shape(const PipelineShape& shape) {
   auto name = name_in(kPipelineScheduleNames, shape.schedule);
   int p = shape.ranks, m = shape.micro_batches;
   bool is_interleaved = shape.schedule == PipelineSchedule::interleaved;
+  if (p > 1 && 1.0 * shape.stages() * m > kMostPipelinePasses)
+    refuse("global",
+           fmt::format("{} micro-batches through {} stages are more than {} passes", m, shape.stages(),
+                       kMostPipelinePasses),
+           "use larger micro-batches, fewer of them, or fewer stages");
   if (shape.chunks > 1 && !is_interleaved && !shape.is_dual())
     refuse("virtual", fmt::format("schedule {} has one chunk of layers a rank", name),
            "use schedule: interleaved, or virtual: 1");

@@ -26,6 +26,7 @@ class ClassRun {
 
   [[nodiscard]] bool is_working() const { return is_working_; }
   void set_pace(double pace);
+  [[nodiscard]] const LinkUse& on_links(bool crosses_nodes) const { return of_.on_links.of(crosses_nodes); }
 
   [[nodiscard]] const std::vector<std::size_t>& communicators() const { return of_.communicators; }
   // How many collectives of the program's communicator are launched; and of each of them: when all but the

@@ -14,20 +14,34 @@
 namespace ddpsim {
 namespace {
 
+// Whether what ranks compute and what they communicate ever slows one another down.
+bool are_paced(std::span<const ReplayedClass> classes, std::span<const ReplayedCommunicator> communicators,
+               const Interference& interference) {
+  if (!interference.is_off()) return true;
+  return std::any_of(classes.begin(), classes.end(), [&](const ReplayedClass& one) {
+    return std::any_of(one.communicators.begin(), one.communicators.end(), [&](std::size_t c) {
+      return one.on_links.of(communicators[c].crosses_nodes) != LinkUse();
+    });
+  });
+}
+
 class Replay {
  public:
   Replay(std::span<const ReplayedClass> classes, std::span<const ReplayedCommunicator> communicators,
          const Interference& interference, Network& network, const SharedLinks& links)
-      : interference_(interference), network_(network), links_(links), users_(links.capacities.size()) {
+      : interference_(interference),
+        is_paced_(are_paced(classes, communicators, interference)),
+        network_(network),
+        links_(links),
+        users_(links.capacities.size()) {
     for (auto capacity : links.capacities) network.add_link(capacity);
     for (const auto& one : classes) origin_ = std::min(origin_, one.start);
     for (const auto& flow : links.background) origin_ = std::min(origin_, flow.start);
-    bool is_paced = !interference.is_off();
     auto settle = [this] { this->settle(); };
     for (const auto& one : communicators)
-      communicators_.emplace_back(one, network, origin_, is_paced, executors_for(one.plan), settle);
+      communicators_.emplace_back(one, network, origin_, is_paced_, executors_for(one.plan), settle);
     for (const auto& one : classes) {
-      auto& run = classes_.emplace_back(one, network, origin_, is_paced, settle);
+      auto& run = classes_.emplace_back(one, network, origin_, is_paced_, settle);
       for (std::size_t c = 0; c < one.communicators.size(); ++c)
         communicators_[one.communicators[c]].add({&run, c});
     }
@@ -75,22 +89,28 @@ class Replay {
   void settle() {
     for (auto& one : classes_) one.go_on();
     for (auto& one : communicators_) one.go_on();
-    if (!interference_.is_off()) set_paces();
+    if (is_paced_) set_paces();
   }
 
   // While both are at work on a rank; a collective is as slow as its slowest rank.
   void set_paces() {
     for (auto& one : classes_) {
-      const auto& of = one.communicators();
-      bool communicates =
-          std::any_of(of.begin(), of.end(), [&](auto c) { return communicators_[c].is_busy(); });
-      one.set_pace(communicates ? 1 / (1 + interference_.compute) : 1);
+      bool communicates = false;
+      LinkUse within, between;
+      for (auto c : one.communicators()) {
+        if (!communicators_[c].is_busy()) continue;
+        bool crosses_nodes = communicators_[c].crosses_nodes();
+        communicates = true;
+        (crosses_nodes ? between : within) = one.on_links(crosses_nodes);
+      }
+      one.set_pace(1 / (1 + (communicates ? interference_.compute : 0) + within.waited + between.waited));
     }
     for (auto& one : communicators_) {
-      const auto& members = one.members();
-      bool computes = std::any_of(members.begin(), members.end(),
-                                  [](const auto& member) { return member.of->is_working(); });
-      one.set_pace(computes ? 1 / (1 + interference_.collective) : 1);
+      double slower = 0;
+      for (const auto& member : one.members())
+        if (member.of->is_working())
+          slower = std::max(slower, interference_.collective + member.of->on_links(one.crosses_nodes()).busy);
+      one.set_pace(1 / (1 + slower));
     }
   }
 
@@ -139,6 +159,7 @@ class Replay {
   }
 
   const Interference& interference_;
+  bool is_paced_;
   Network& network_;
   const SharedLinks& links_;
   LinkUsers users_;

@@ -18,12 +18,14 @@ struct ReplayedClass {
   double slowdown = 1;                     // of all compute
   Seconds start;                           // of its program, on a clock of the caller's
   std::vector<std::size_t> communicators;  // which of the replay's each of the program's is
+  LinkUses on_links = {};                  // of what it computes
 };
 
 struct ReplayedCommunicator {
   CollectiveCost* cost;
   int in_flight = 1;               // collectives of it at once; the others wait in launch order
   const FlowPlan* plan = nullptr;  // where links are shared: what carries it out
+  bool crosses_nodes = false;      // over which of the links that LinkUses tells apart
 };
 
 // Links that communicators share with one another and with background traffic.

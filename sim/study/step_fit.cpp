@@ -82,7 +82,10 @@ Software fit_step(Scenario scenario, Seconds measured, FittedShare share) {
   const auto start = scenario.model_step->software;
   if (share == FittedShare::attention && !start.flash)
     throw InputError("unfused attention has no share of its own: its products are gemm's", "fit gemm");
-  check_identified(*scenario.model_step, share);
+  // What one GPU has of a model that several share.
+  check_identified(scenario.parallel ? split_step(*scenario.model_step, scenario.parallel->options.degrees)
+                                     : *scenario.model_step,
+                   share);
   // The iteration falls with a share, and grows with the host's pace.
   bool grows = share == FittedShare::host;
   double low = grows ? 1e-9 : share == FittedShare::gemm ? 0.1 : 0.02, high = grows ? 1e-3 : kMostShare;

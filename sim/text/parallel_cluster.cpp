@@ -11,6 +11,7 @@
 #include "sim/text/parallel_section.hpp"
 #include "sim/text/plausibility.hpp"
 #include "sim/text/scenario_reader.hpp"
+#include "sim/text/sections.hpp"
 #include "sim/text/topology_file.hpp"
 
 namespace ddpsim {
@@ -113,6 +114,12 @@ ParallelOptions ScenarioReader::shared_options(const Value& root, const Parallel
     throw InputError(parallel.place(),
                      "a recorded trace, or a list of layers, says nothing of how its layers split",
                      "name a transformer: workload: {model: llama-2-7b, micro_batch: 1}");
+  auto strategy = scenario.plan.strategy;
+  check_unused_sections(root, strategy, scenario.notes);
+  if (strategy != Strategy::ddp) note_unused_ddp_keys(root, strategy, scenario.notes);
+  if (root.find("host"))
+    scenario.notes.push_back(
+        {"host-unused", "nothing of a model that GPUs share is on the host: 'host' changes nothing"});
   auto settled =
       with_experts(parallel, degrees, *scenario.model_step, options.accumulation_steps, scenario.notes);
   auto axis = read_data_axis(root, scenario.plan.strategy, options, parallel, degrees.reducing(), scenario);

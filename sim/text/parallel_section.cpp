@@ -1,6 +1,7 @@
 #include "sim/text/parallel_section.hpp"
 
 #include <numeric>
+#include <tuple>
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
@@ -183,6 +184,17 @@ ParallelSection read_parallel_section(const Value& root) {
   return section;
 }
 
+std::vector<Note> unused_axes(const ParallelSection& section) {
+  std::vector<Note> notes;
+  for (auto [value, degree, axis] : {std::tuple(section.pipeline_value, section.pipeline, "pipeline"),
+                                     {section.tensor_value, section.tensor, "tensor"},
+                                     {section.context_value, section.context, "context"}})
+    if (value && degree == 1)
+      notes.push_back(
+          {"axis-unused", fmt::format("parallelism.{} is 1: the section '{}' changes nothing", axis, axis)});
+  return notes;
+}
+
 Parallelism degrees_of(const ParallelSection& section, int world_size) {
   int of_a_model = section.of_a_model();
   if (world_size % of_a_model != 0)
@@ -255,7 +267,8 @@ ParallelOptions parallel_options(const ParallelSection& section, const Paralleli
   try {
     check_shape(options.shape);
   } catch (const InputError& error) {
-    const auto* key = section.pipeline_value ? section.pipeline_value->find(error.subject()) : nullptr;
+    const auto* of = error.subject() == "global" ? section.batch_value : section.pipeline_value;
+    const auto* key = of ? of->find(error.subject()) : nullptr;
     throw error.at(key ? key->value.span : section.pipeline_value ? section.pipeline_value->span : place);
   }
   bool overlaps = section.overlaps_messages.value_or(section.schedule != PipelineSchedule::one_f_one_b &&

@@ -49,6 +49,9 @@ struct ParallelSection {
 // Throws InputError.
 ParallelSection read_parallel_section(const config::Value& root);
 
+// Sections of axes that no GPUs are along.
+std::vector<Note> unused_axes(const ParallelSection& section);
+
 // `expert`, and `parallelism.expert`. Throws InputError.
 ExpertSection read_expert_section(const config::Value* expert, const config::Value* degree);
 

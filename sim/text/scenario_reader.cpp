@@ -294,6 +294,7 @@ Scenario ScenarioReader::read_step(const Value& root) {
   for (const auto& group : read_groups(groups ? &groups->value : nullptr, scenario.world_size))
     scenario.groups.push_back({static_cast<int>(group.ranks.size()), {}, {}});
   auto parallel = read_parallel_section(root);
+  for (auto& note : unused_axes(parallel)) scenario.notes.push_back(std::move(note));
   settle_batch(parallel, cluster, ddp ? &ddp->value : nullptr, scenario, scenario.ddp);
   if (parallel.splits_model()) {
     auto degrees = degrees_of(parallel, scenario.world_size);
@@ -340,6 +341,7 @@ Scenario ScenarioReader::read(const Value& root) {
   const Value* slower = stragglers ? &stragglers->value : nullptr;
   auto collectives = read_collective(collective);
   auto parallel = read_parallel_section(root);
+  for (auto& note : unused_axes(parallel)) scenario.notes.push_back(std::move(note));
   settle_batch(parallel, cluster, ddp, scenario, options);
   std::shared_ptr<const RankPlaces> places;
   if (parallel.splits_model()) {

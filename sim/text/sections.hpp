@@ -26,6 +26,10 @@ DdpOptions read_ddp_section(const config::Value* ddp);
 inline constexpr std::array kStrategySections{"fsdp", "zero", "megatron", "data_parallel",
                                               "parameter_server"};
 
+// Notes on those of them, and on keys of `ddp`, that the strategy does not use.
+void check_unused_sections(const config::Value& root, Strategy strategy, std::vector<Note>& notes);
+void note_unused_ddp_keys(const config::Value& root, Strategy strategy, std::vector<Note>& notes);
+
 // `fsdp` (null: all defaults). `param_dtype`: what is computed in, and gathered unless the section says
 // otherwise.
 FsdpOptions read_fsdp_section(const config::Value* fsdp, DType param_dtype);

@@ -36,18 +36,6 @@ ReductionPlan make_plan_at(const Value& root, const LayerTrace& trace, Strategy 
   }
 }
 
-// Of `ddp`, sharded strategies have accumulation only.
-void note_unused_ddp_keys(const Value& root, Strategy strategy, std::vector<Note>& notes) {
-  const auto* ddp = root.find("ddp");
-  if (!ddp) return;
-  std::string unused;
-  for (const auto& entry : ddp->value.entries)
-    if (entry.key != "accumulation_steps") unused += (unused.empty() ? "ddp." : ", ddp.") + entry.key;
-  if (!unused.empty())
-    notes.push_back(
-        {"ddp-unused", fmt::format("strategy {} does not use {}", strategy_name(strategy), unused)});
-}
-
 // Which of kStrategySections it reads; null: none.
 const char* section_of(Strategy strategy) {
   switch (strategy) {
@@ -100,6 +88,20 @@ void check_measured(Strategy strategy, const FsdpOptions& fsdp, const MeasuredTa
                                    operation_name(operation)));
 }
 
+}  // namespace
+
+// Of `ddp`, sharded strategies have accumulation only.
+void note_unused_ddp_keys(const Value& root, Strategy strategy, std::vector<Note>& notes) {
+  const auto* ddp = root.find("ddp");
+  if (!ddp) return;
+  std::string unused;
+  for (const auto& entry : ddp->value.entries)
+    if (entry.key != "accumulation_steps") unused += (unused.empty() ? "ddp." : ", ddp.") + entry.key;
+  if (!unused.empty())
+    notes.push_back(
+        {"ddp-unused", fmt::format("strategy {} does not use {}", strategy_name(strategy), unused)});
+}
+
 // They are read all the same: mistakes are found whatever the strategy is.
 void check_unused_sections(const Value& root, Strategy strategy, std::vector<Note>& notes) {
   const auto* own = section_of(strategy);
@@ -115,6 +117,8 @@ void check_unused_sections(const Value& root, Strategy strategy, std::vector<Not
                                                                  strategy_name(strategy), name)});
   }
 }
+
+namespace {
 
 // Strategies side by side differ in what they reduce in.
 void note_dtypes(const BucketedPlan& plan, std::vector<Note>& notes) {

@@ -33,6 +33,13 @@ Seconds slowest(std::vector<GroupCost>& costs, Operation operation, Bytes bytes)
   return time;
 }
 
+bool cross_nodes(const Cluster& cluster, const std::vector<std::vector<int>>& groups) {
+  return std::any_of(groups.begin(), groups.end(), [&](const std::vector<int>& gpus) {
+    return std::any_of(gpus.begin(), gpus.end(),
+                       [&](int gpu) { return cluster.node_of(gpu) != cluster.node_of(gpus.front()); });
+  });
+}
+
 }  // namespace
 
 std::vector<GroupCost> ScenarioReader::costs_within_passes(
@@ -63,7 +70,9 @@ TensorCollectives ScenarioReader::read_tensor_times(const SharedCluster& of, Sce
   auto widest = std::find_if(costs.begin(), costs.end(), [](const GroupCost& cost) {
     return std::binary_search(cost.groups.begin(), cost.groups.end(), std::size_t{0});
   });
-  return time_tensor_collectives(*widest->cost, *scenario.model_step, degrees);
+  auto times = time_tensor_collectives(*widest->cost, *scenario.model_step, degrees);
+  times.crosses_nodes = cross_nodes(*of.cluster->cluster, of.places.tensor_groups());
+  return times;
 }
 
 ContextCollectives ScenarioReader::read_context_times(const SharedCluster& of, Scenario& scenario) {
@@ -71,6 +80,7 @@ ContextCollectives ScenarioReader::read_context_times(const SharedCluster& of, S
   if (degrees.context == 1) return {};
   auto costs = costs_within_passes(of, {.name = "context", .operations = operations_of(degrees.context_kind)},
                                    &Places::context_groups, scenario);
+  bool crosses_nodes = cross_nodes(*of.cluster->cluster, of.places.context_groups());
   auto [queries, keys_values] = attention_inputs(split_step(*scenario.model_step, degrees));
   switch (degrees.context_kind) {
     case ContextKind::ring:
@@ -79,21 +89,24 @@ ContextCollectives ScenarioReader::read_context_times(const SharedCluster& of, S
               .all_gather = {},
               .reduce_scatter = {},
               .inputs = {},
-              .output = {}};
+              .output = {},
+              .crosses_nodes = crosses_nodes};
     case ContextKind::all_gather:
       return {.keys_values = {},
               .with_gradients = {},
               .all_gather = slowest(costs, Operation::all_gather, degrees.context * keys_values),
               .reduce_scatter = slowest(costs, Operation::reduce_scatter, degrees.context * keys_values),
               .inputs = {},
-              .output = {}};
+              .output = {},
+              .crosses_nodes = crosses_nodes};
     case ContextKind::all_to_all:
       return {.keys_values = {},
               .with_gradients = {},
               .all_gather = {},
               .reduce_scatter = {},
               .inputs = slowest(costs, Operation::all_to_all, queries + keys_values),
-              .output = slowest(costs, Operation::all_to_all, queries)};
+              .output = slowest(costs, Operation::all_to_all, queries),
+              .crosses_nodes = crosses_nodes};
   }
   return {};
 }
@@ -111,7 +124,8 @@ ExpertCollectives ScenarioReader::read_expert_times(const SharedCluster& of, Sce
   return {.dispatch = slowest(costs, there, bytes.dispatch),
           .combine = slowest(costs, back, bytes.combine),
           .probabilities = slowest(costs, there, bytes.probabilities),
-          .counts = slowest(costs, Operation::all_gather, bytes.counts)};
+          .counts = slowest(costs, Operation::all_gather, bytes.counts),
+          .crosses_nodes = cross_nodes(*of.cluster->cluster, of.places.expert_groups())};
 }
 
 }  // namespace ddpsim

@@ -83,15 +83,15 @@ TEST(ContextPasses, TheOthersAreWaitedFor) {
                          .inputs = 2_ms,
                          .output = 1_ms};
   auto gathered = times_of(4, ContextKind::all_gather, all).block();
-  EXPECT_DOUBLE_EQ(ms(gathered.context_forward.exposed), 5);
-  EXPECT_DOUBLE_EQ(ms(gathered.context_backward.exposed), 5 + 3);
+  EXPECT_NEAR(ms(gathered.context_forward.exposed), 5, 1e-9);
+  EXPECT_NEAR(ms(gathered.context_backward.exposed), 5 + 3, 1e-9);
   auto exchanged = times_of(4, ContextKind::all_to_all, all).block();
-  EXPECT_DOUBLE_EQ(ms(exchanged.context_forward.exposed), 3);
-  EXPECT_DOUBLE_EQ(ms(exchanged.context_backward.exposed), 3);
+  EXPECT_NEAR(ms(exchanged.context_forward.exposed), 3, 1e-9);
+  EXPECT_NEAR(ms(exchanged.context_backward.exposed), 3, 1e-9);
   // What is computed again is exchanged again.
   for (auto recompute : {Recompute::full, Recompute::selective})
-    EXPECT_DOUBLE_EQ(
-        ms(times_of(4, ContextKind::all_gather, all, recompute).block().context_recompute.exposed), 5);
+    EXPECT_NEAR(ms(times_of(4, ContextKind::all_gather, all, recompute).block().context_recompute.exposed), 5,
+                1e-9);
   for (auto recompute : {Recompute::none, Recompute::op})
     EXPECT_EQ(times_of(4, ContextKind::all_gather, all, recompute).block().context_recompute.busy, Seconds());
 }

@@ -19,10 +19,13 @@ Transformer model_of_4096() {
   return model;
 }
 
+const Software kSoftware{.gemm = 0.8, .attention = 0.4};
+
 // Four GPUs; an all-reduce takes 8 ms, its halves 4 ms, and a small one 1 ms: longer than any product, but
 // for those of a micro-batch of 128.
 TransformerTimes times_of(TensorOverlap overlap, bool sequence, Recompute recompute = Recompute::none,
-                          std::int64_t micro_batch = 1) {
+                          std::int64_t micro_batch = 1, const Software& software = kSoftware,
+                          double hidden = 0.75) {
   GpuDescription gpu;
   gpu.multiprocessors = 108;
   gpu.memory_bandwidth = BytesPerSecond(2e12);
@@ -32,10 +35,10 @@ TransformerTimes times_of(TensorOverlap overlap, bool sequence, Recompute recomp
   tensor.all_gather = tensor.reduce_scatter = 4_ms;
   tensor.small = 1_ms;
   tensor.overlap = overlap;
-  tensor.hidden = 0.75;
+  tensor.hidden = hidden;
   StepShape shape{.micro_batch = micro_batch, .sequence = 1024, .recompute = recompute, .tensor = 4};
   shape.sequence_parallel = sequence;
-  return {model_of_4096(), gpu, Software{.gemm = 0.8, .attention = 0.4}, Precision::bfloat16, shape, tensor};
+  return {model_of_4096(), gpu, software, Precision::bfloat16, shape, tensor};
 }
 
 double ms(Seconds time) {
@@ -47,23 +50,23 @@ TEST(TensorPasses, WhatABlockExchanges) {
   auto plain = times_of(TensorOverlap::none, false).block();
   EXPECT_EQ(plain.tensor_forward.all_reduces, 2);
   EXPECT_EQ(plain.tensor_backward.all_reduces, 2);
-  EXPECT_DOUBLE_EQ(ms(plain.tensor_backward.exposed), 16);
+  EXPECT_NEAR(ms(plain.tensor_backward.exposed), 16, 1e-9);
   auto split = times_of(TensorOverlap::none, true).block();
   EXPECT_EQ(split.tensor_forward.all_gathers, 2);
   EXPECT_EQ(split.tensor_forward.reduce_scatters, 2);
   EXPECT_EQ(split.tensor_backward.all_gathers, 4);
   EXPECT_EQ(split.tensor_backward.reduce_scatters, 2);
-  EXPECT_DOUBLE_EQ(ms(split.tensor_forward.exposed), 16);
-  EXPECT_DOUBLE_EQ(ms(split.tensor_backward.exposed), 24);
+  EXPECT_NEAR(ms(split.tensor_forward.exposed), 16, 1e-9);
+  EXPECT_NEAR(ms(split.tensor_backward.exposed), 24, 1e-9);
 }
 
 TEST(TensorPasses, WhatIsHidden) {
   auto measured = times_of(TensorOverlap::measured, false).block();
-  EXPECT_DOUBLE_EQ(ms(measured.tensor_forward.exposed), 4);
+  EXPECT_NEAR(ms(measured.tensor_forward.exposed), 4, 1e-9);
   EXPECT_DOUBLE_EQ(ms(measured.tensor_forward.busy), 16);
   // A measured share has the second gathers in it.
-  EXPECT_DOUBLE_EQ(ms(times_of(TensorOverlap::measured, true).block().tensor_backward.exposed), 4);
-  EXPECT_DOUBLE_EQ(ms(times_of(TensorOverlap::pipelined, false).block().tensor_forward.exposed), 4);
+  EXPECT_NEAR(ms(times_of(TensorOverlap::measured, true).block().tensor_backward.exposed), 4, 1e-9);
+  EXPECT_NEAR(ms(times_of(TensorOverlap::pipelined, false).block().tensor_forward.exposed), 4, 1e-9);
 }
 
 // An all-reduce under the weights' gradients: of query-key-value (3 x 4096 / 4 columns) and the feed-forward
@@ -71,21 +74,57 @@ TEST(TensorPasses, WhatIsHidden) {
 TEST(TensorPasses, WhatRunsUnderGradients) {
   auto times = times_of(TensorOverlap::async, false);
   auto block = times.block();
-  EXPECT_DOUBLE_EQ(ms(block.tensor_forward.exposed), 16);
+  EXPECT_NEAR(ms(block.tensor_forward.exposed), 16, 1e-9);
   auto left = 16 - ms(times.law().product(3072, 4096, 1024)) - ms(times.law().product(4096, 4096, 1024));
   EXPECT_NEAR(ms(block.tensor_backward.exposed), left, 1e-9);
   EXPECT_LT(left, 16);
   // With long products nothing is left of them; the first gathers of gradients stay on the way.
   EXPECT_EQ(ms(times_of(TensorOverlap::async, false, Recompute::none, 128).block().tensor_backward.exposed),
             0);
-  EXPECT_DOUBLE_EQ(
-      ms(times_of(TensorOverlap::async, true, Recompute::none, 128).block().tensor_backward.exposed), 8);
+  EXPECT_NEAR(ms(times_of(TensorOverlap::async, true, Recompute::none, 128).block().tensor_backward.exposed),
+              8, 1e-9);
 }
 
+// Forward once more, full or per operator (which keeps what reduce-scatters gave); the attention core
+// communicates nothing. What stops early needs nothing that follows the last product.
 TEST(TensorPasses, Recomputation) {
-  EXPECT_EQ(times_of(TensorOverlap::none, false, Recompute::selective).block().tensor_recompute.all_reduces,
-            0);
-  EXPECT_EQ(times_of(TensorOverlap::none, false, Recompute::full).block().tensor_recompute.all_reduces, 2);
+  auto stops = kSoftware;
+  stops.early_stop = true;
+  auto again = [](bool sequence, Recompute recompute, const Software& software = kSoftware) {
+    return times_of(TensorOverlap::none, sequence, recompute, 1, software).block().tensor_recompute;
+  };
+  EXPECT_EQ(again(false, Recompute::selective).busy, Seconds());
+  EXPECT_EQ(again(true, Recompute::selective).busy, Seconds());
+  EXPECT_EQ(again(false, Recompute::full).all_reduces, 2);
+  EXPECT_EQ(again(false, Recompute::op).all_reduces, 2);
+  EXPECT_EQ(again(false, Recompute::full, stops).all_reduces, 1);
+  EXPECT_EQ(again(false, Recompute::op, stops).all_reduces, 1);
+  for (const auto& [recompute, software, scatters] : {std::tuple(Recompute::full, kSoftware, 2),
+                                                      {Recompute::full, stops, 1},
+                                                      {Recompute::op, kSoftware, 0},
+                                                      {Recompute::op, stops, 0}}) {
+    EXPECT_EQ(again(true, recompute, software).all_gathers, 2);
+    EXPECT_EQ(again(true, recompute, software).reduce_scatters, scatters);
+  }
+  // 2 all-gathers of 4 ms.
+  auto recompute = [](TensorOverlap overlap) {
+    return times_of(overlap, true, Recompute::op, 128).block().recompute;
+  };
+  EXPECT_NEAR(ms(recompute(TensorOverlap::none) - recompute(TensorOverlap::measured)), 0.75 * 8, 1e-9);
+}
+
+// What a pass is longer for its collectives, where launches take as long as they do: less than the
+// collectives take.
+TEST(TensorPasses, WhatTheHostsPaceHides) {
+  auto slow = kSoftware;
+  slow.host = 1_ms;
+  auto with = times_of(TensorOverlap::none, false, Recompute::full, 1, slow).block();
+  auto without = times_of(TensorOverlap::measured, false, Recompute::full, 1, slow, 1).block();
+  EXPECT_NEAR(ms(with.tensor_forward.exposed), ms(with.forward.time - without.forward.time), 1e-9);
+  EXPECT_NEAR(ms(with.tensor_backward.exposed), ms(with.backward.time - without.backward.time), 1e-9);
+  EXPECT_NEAR(ms(with.tensor_recompute.exposed), ms(with.recompute - without.recompute), 1e-9);
+  EXPECT_LT(ms(with.tensor_forward.exposed), 16);
+  EXPECT_DOUBLE_EQ(ms(with.tensor_forward.busy), 16);
 }
 
 // The lookup's rows are added up; the loss asks for three numbers a token; the head's input gradient is added
@@ -111,7 +150,7 @@ TEST(StageTimes, StagesAddUp) {
   EXPECT_EQ(first.tensor.all_reduces + last.tensor.all_reduces, whole.tensor.all_reduces);
   StepShape shape{.micro_batch = 1, .sequence = 1024, .tensor = 4};
   const auto model = model_of_4096();
-  auto parts = stage_parts(model, times, {32, {}}, shape);
+  auto parts = stage_parts(model, times, {32, {}, 0, model.tied}, shape);
   EXPECT_DOUBLE_EQ(parts.back().end, 1);
   double parameters = 0;
   for (const auto& part : parts) parameters += part.parameters;

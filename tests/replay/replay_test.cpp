@@ -48,12 +48,13 @@ struct Job {
   std::size_t n_communicators = 1;
   int in_flight = 1;
   Interference interference = {};
+  LinkUses on_links = {};  // of every rank, whose communicators stay within a node
 
   ReplayResult run() const {
     SecondAByte cost;
     std::vector<ReplayedClass> classes;
     for (std::size_t i = 0; i < programs.size(); ++i)
-      classes.push_back({&programs[i], 1, Seconds(0), communicators[i]});
+      classes.push_back({&programs[i], 1, Seconds(0), communicators[i], on_links});
     std::vector<ReplayedCommunicator> all(n_communicators, {&cost, in_flight});
     auto network = make_timer_network();
     return replay(classes, all, interference, *network);
@@ -105,6 +106,24 @@ TEST(Replay, ComputeAndCollectivesSlowOneAnotherDown) {
   EXPECT_NEAR(result.communication[0][0].end.value(), 4, 1e-12);
   EXPECT_NEAR(result.communication[0][0].lost.value(), 1, 1e-12);
   EXPECT_NEAR(result.classes[0].ended.back().value(), 4.5, 1e-12);
+}
+
+// Passes wait for links of their own group a quarter of their time: a collective over the same links takes 5
+// s instead of 4, in which the compute beside it gets 4 s done. Together the links carry 4 s of the one and 1
+// s of the other in those 5. Over links of another kind neither knows of the other.
+TEST(Replay, CollectivesMeetWhatPassesExchange) {
+  Program program{1, {collective(0, 4, {}), compute(10), compute(0, {0})}};
+  LinkUse quarter{0.25, 0.25};
+  auto met = Job{{program}, {{0}}, 1, 1, {}, {.within = quarter, .between = {}}}.run();
+  EXPECT_NEAR(met.communication[0][0].end.value(), 5, 1e-12);
+  EXPECT_NEAR(met.classes[0].ended.back().value(), 11, 1e-12);
+  auto apart = Job{{program}, {{0}}, 1, 1, {}, {.within = {}, .between = quarter}}.run();
+  EXPECT_EQ(apart.communication[0][0].end, Seconds(4));
+  EXPECT_EQ(apart.classes[0].ended.back(), Seconds(10));
+  // Half of it hidden under products: they wait for half as much, and the collective meets all.
+  auto hidden = Job{{program}, {{0}}, 1, 1, {}, {.within = {0.125, 0.25}, .between = {}}}.run();
+  EXPECT_NEAR(hidden.communication[0][0].end.value(), 5, 1e-12);
+  EXPECT_NEAR(hidden.classes[0].ended.back().value(), 5 + 10 - 5 / 1.125, 1e-12);
 }
 
 TEST(Replay, AJobThatHangsSaysWhoWaits) {
