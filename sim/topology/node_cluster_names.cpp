@@ -70,8 +70,16 @@ std::optional<int> NodeCluster::link_between(const Place& from, const Place& to)
   return std::nullopt;
 }
 
-// "node3.nic1" stands for both directions of its cable, "node3.nic1.out" and ".in" for one.
+// "node3.nic1" stands for both directions of its cable, "node3.nic1.out" and ".in" for one; "node3" for the
+// cables of all its NICs.
 std::vector<int> NodeCluster::nic_links(const std::string& name) const {
+  if (auto node = number_after("node", name); node && *node < nodes_) {
+    std::vector<int> all;
+    for (int nic = 0; nic < model(*node).nics; ++nic)
+      for (auto link : {nic_out(*node, nic), nic_in(*node, nic)})
+        if (link) all.push_back(*link);
+    return all;
+  }
   bool out = !name.ends_with(".in"), in = !name.ends_with(".out");
   auto place = place_named(out && in ? name : name.substr(0, name.rfind('.')));
   if (!place || place->node < 0) return {};
