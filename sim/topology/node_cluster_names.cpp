@@ -117,6 +117,8 @@ void NodeCluster::throw_unknown(const std::string& name, const SourceSpan& place
   std::vector<std::string> candidates;
   for (int nic = 0; nic < model(near).nics; ++nic)
     if (nic_out(near, nic)) candidates.push_back(place_name({near, model(near).nic_vertex(nic)}));
+  for (const auto& ports : model(near).devices)
+    for (const auto& device : ports) candidates.push_back(fmt::format("node{}.{}", near, device));
   bool both_ways = name.find('>') == std::string::npos;
   for (int i = 0; i < links_of(model(near)); ++i) {
     auto [from, to] = ends(first_link(near) + i);
@@ -128,6 +130,8 @@ void NodeCluster::throw_unknown(const std::string& name, const SourceSpan& place
   }
   std::string hint = links() > 0 ? "links are called like " + link_name(0) : "this cluster has no links";
   if (model(0).nics > 0 && nic_out(0, 0)) hint += ", the cables of a NIC node0.nic0";
+  if (const auto& devices = model(0).devices; !devices.empty())
+    hint += fmt::format(" or node0.{}", devices.front().front());
   throw_unknown_link(name, place, candidates, hint);
 }
 
