@@ -58,6 +58,7 @@ std::optional<std::string> run_and_print(const SweepOptions& options, const Swee
   if (prints) table.header();
   ProgressLine progress(options.scenario.quiet);
   std::size_t done = 0;
+  progress.show_done(done, plan.points.size() + plan.refused.size());
   auto show = [&](const auto& point, bool has_column) {
     progress.clear();
     if (prints && has_column) table.row(point);
