@@ -1,9 +1,12 @@
 #pragma once
 // One line on the terminal that says how far the work is.
 #include <chrono>
+#include <condition_variable>
 #include <cstddef>
+#include <mutex>
 #include <string>
 #include <string_view>
+#include <thread>
 
 namespace ddpsim {
 
@@ -13,19 +16,35 @@ class ProgressLine {
  public:
   // `what` is counted: "points".
   explicit ProgressLine(bool quiet, std::string what = "points");
-  ~ProgressLine() { clear(); }
+  ~ProgressLine();
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
 
   void show(std::string_view text);
-  // "812 of 10000 points, 405 a second, 23 s left"; `before` of them were done when this was made.
+  // "812 of 10000 points, 405 a second, 23 s left"; `before` of them were done when this was made. Shown
+  // again each second until something else is: said of none, "0 of 9 points after 12 s", it is there before
+  // the first is done.
   void show_done(std::size_t done, std::size_t all, std::size_t before = 0);
   void clear();
 
  private:
+  using Clock = std::chrono::steady_clock;
+  struct Count {
+    std::size_t done = 0, all = 0, before = 0;
+  };
+
+  void show_again();
+  void write(std::string_view text, Clock::time_point now);
+  [[nodiscard]] std::string text(Clock::time_point now) const;
+
   std::string what_;
-  bool shown_, visible_ = false;
-  std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now(), last_ = began_;
+  bool shown_, visible_ = false, ends_ = false;
+  Clock::time_point began_ = Clock::now(), last_ = began_;
+  Count count_;
+  // Of what follows and all above, as the line is also written while the work goes on.
+  std::mutex mutex_;
+  std::condition_variable wakes_;
+  std::thread again_;  // begins with the first count
 };
 
 }  // namespace ddpsim

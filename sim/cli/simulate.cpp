@@ -110,9 +110,13 @@ std::optional<RecordedCommunication> read_recorded(const std::optional<std::stri
 }
 
 // Once as asked and once flow by flow.
-void check_fidelity(const FidelityCheck& check, std::ostream& out) {
+void check_fidelity(const FidelityCheck& check, bool quiet, std::ostream& out) {
+  ProgressLine progress(quiet, "simulations");
+  progress.show_done(0, 2);
   auto asked = simulate_one(check.asked);
+  progress.show_done(1, 2);
   auto exact = simulate_one(check.exact);
+  progress.clear();
   auto compare = [&](std::string_view name, Seconds a, Seconds b) {
     out << fmt::format("  {:<21} {:>12} {:>12}  {:+.2g} %\n", name, format_seconds(a), format_seconds(b),
                        100 * (a / b - 1));
@@ -148,7 +152,11 @@ void simulate(const SimulateOptions& options) {
   std::vector<MeasuredIteration> measured;
   if (const auto& path = scenario.validation.measured) measured = read_measured_iterations(*path);
   auto recorded = read_recorded(options.recorded, scenario);
+  ProgressLine simulating(options.scenario.quiet, "simulations");
+  simulating.show_done(0, 1);
   const auto simulated = simulate_once(scenario);
+  simulating.show_done(1, 1);
+  simulating.clear();
   const auto& metrics = simulated.metrics;
   if (auto note = memory_note(metrics)) {
     if (!options.scenario.quiet && !options.scenario.prints_summary()) print_notes({&*note, 1});
@@ -175,7 +183,10 @@ void simulate(const SimulateOptions& options) {
   }
   std::optional<BestCaps> best;
   if (options.best_caps) {
-    best = best_caps(scenario, all_cores());
+    ProgressLine progress(options.scenario.quiet, "caps");
+    best = best_caps(scenario, all_cores(),
+                     [&](std::size_t done, std::size_t all) { progress.show_done(done, all); });
+    progress.clear();
     std::ostringstream text;
     text << best_caps_text(*best);
     tell(text);
@@ -185,7 +196,7 @@ void simulate(const SimulateOptions& options) {
   notes.insert(notes.end(), unmatched.begin(), unmatched.end());
   if (checked) {
     std::ostringstream comparison_of_fidelities;
-    check_fidelity(*checked, comparison_of_fidelities);
+    check_fidelity(*checked, options.scenario.quiet, comparison_of_fidelities);
     tell(comparison_of_fidelities);
   }
   OutputPhase writing;

@@ -71,6 +71,7 @@ void run_study(const ScenarioOptions& scenario, const StudyOptions& options, uns
   for (auto point = shard.first; point < study.size(); point += shard.of) before += results.has(point);
   std::size_t done = before;
   ProgressLine progress(scenario.quiet);
+  progress.show_done(done, all, before);
   std::vector<std::size_t> batch;
   auto run = [&] {
     study.run(batch, jobs, [&](std::size_t, const std::string& row) {

@@ -50,20 +50,24 @@ std::optional<std::string> run_and_print(const SweepOptions& options, const Swee
                                          const std::vector<config::SweepAxis>& axes, SweepResult& result) {
   bool prints = options.scenario.prints_summary() && !options.exact_optimum;
   auto any = [&](auto has) { return std::any_of(plan.scenarios.begin(), plan.scenarios.end(), has); };
-  SweepColumns columns{any([](const Scenario& scenario) { return scenario.physics.range.has_value(); }),
-                       any([](const Scenario& scenario) { return scenario.sampled != nullptr; }),
-                       !result.measured.empty(),
-                       any([](const Scenario& scenario) { return scenario.model_step != nullptr; })};
+  SweepColumns columns{
+      any([](const Scenario& scenario) { return scenario.physics.range.has_value(); }),
+      any([](const Scenario& scenario) { return scenario.sampled != nullptr; }), !result.measured.empty(),
+      any([](const Scenario& scenario) { return scenario.model_step != nullptr; }), !plan.refused.empty()};
   SweepTable table(std::cout, plan.axes, columns, options.markdown ? TableStyle::markdown : TableStyle::text);
   if (prints) table.header();
   ProgressLine progress(options.scenario.quiet);
-  auto hint = run_sweep(plan, options.jobs, result, [&](const SweepPoint& point, std::size_t done) {
+  std::size_t done = 0;
+  progress.show_done(done, plan.points.size() + plan.refused.size());
+  auto show = [&](const auto& point, bool has_column) {
     progress.clear();
-    if (prints) table.row(point);
-    progress.show_done(done, plan.points.size());
-  });
+    if (prints && has_column) table.row(point);
+    progress.show_done(++done, plan.points.size() + plan.refused.size());
+  };
+  auto hint = run_sweep(plan, options.jobs, result,
+                        {[&](const SweepPoint& point) { show(point, true); },
+                         [&](const FailedPoint& point) { show(point, columns.error); }});
   progress.clear();
-  if (result.points.empty()) fail_lost(result, *hint);
   add_default_caps(result, options.scenario.file, root, axes, options.jobs);
   if (options.formula) add_formulas(result, options.scenario.file, root, axes);
   if (!options.scenario.prints_summary()) return hint;
@@ -89,7 +93,7 @@ void sweep(const SweepOptions& options) {
                      "simulate' (--set removes the axis it names)");
   ScenarioReader reader(options.scenario.file);
   SweepPlan plan =
-      options.exact_optimum ? plan_exact_optimum(root, axes, reader) : plan_grid(root, axes, reader);
+      options.exact_optimum ? plan_exact_optimum(root, axes, reader) : plan_possible(root, axes, reader);
   if (options.formula) check_formulas(plan, root.span);
   auto result = begin_sweep(plan, options.scenario.file, of_ds_config);
   result.has_every_assignment = options.exact_optimum;

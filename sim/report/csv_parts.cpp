@@ -1,8 +1,7 @@
 #include "sim/report/csv_parts.hpp"
 
-#include <algorithm>
-#include <array>
 #include <cstdint>
+#include <map>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -11,14 +10,6 @@
 #include "sim/report/sweep_result.hpp"
 
 namespace ddpsim::csv {
-namespace {
-
-bool is_result_key(std::string_view axis) {
-  constexpr std::array<std::string_view, 3> known{kBucketCapAxis, "cluster.world_size", "strategy"};
-  return std::find(known.begin(), known.end(), axis) != known.end();
-}
-
-}  // namespace
 
 void append(Record& record, const Record& more) {
   record.insert(record.end(), more.begin(), more.end());
@@ -42,10 +33,17 @@ std::string number(const std::optional<double>& value) {
   return value ? fmt::format("{}", *value) : "";
 }
 
+std::string_view result_column(std::string_view axis) {
+  static const std::map<std::string_view, std::string_view> columns{
+      {kBucketCapAxis, "bucket_cap_bytes"}, {"cluster.world_size", "world_size"}, {"strategy", "strategy"}};
+  auto found = columns.find(axis);
+  return found == columns.end() ? std::string_view() : found->second;
+}
+
 Record other_axes(const std::vector<std::string>& axes, const std::vector<std::string>& of_each) {
   Record others;
   for (std::size_t i = 0; i < axes.size(); ++i)
-    if (!is_result_key(axes[i])) others.push_back(of_each.at(i));
+    if (result_column(axes[i]).empty()) others.push_back(of_each.at(i));
   return others;
 }
 

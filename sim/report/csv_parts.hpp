@@ -18,7 +18,9 @@ std::string bytes(Bytes bytes);
 std::string seconds(Seconds time);
 std::string number(const std::optional<double>& value);  // empty for none
 
-// The axes, or their values, that no result key says already.
+// The column of a result that says an axis' value already; empty: none does.
+std::string_view result_column(std::string_view axis);
+// The axes, or their values, that no such column says.
 Record other_axes(const std::vector<std::string>& axes, const std::vector<std::string>& of_each);
 
 }  // namespace ddpsim::csv

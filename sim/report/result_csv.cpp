@@ -73,6 +73,18 @@ Record spread_fields(const IterationMetrics& m) {
   return fields;
 }
 
+// What is known of a point without results: its axes, in the columns that results would have, and its error.
+Record failed_record(const std::vector<std::string>& axes, const FailedPoint& point, const Record& header) {
+  auto record = csv::other_axes(axes, point.axis_values);
+  record.resize(header.size() - 1);
+  for (std::size_t axis = 0; axis < axes.size(); ++axis)
+    if (auto column = csv::result_column(axes[axis]); !column.empty())
+      record[static_cast<std::size_t>(std::find(header.begin(), header.end(), column) - header.begin())] =
+          point.axis_values[axis];
+  record.push_back(point.reason());
+  return record;
+}
+
 }  // namespace
 
 std::string sweep_csv(const SweepResult& result) {
@@ -92,10 +104,18 @@ std::string sweep_csv(const SweepResult& result) {
   if (models) csv::append(header, {"tokens_per_s", "mfu", "memory_peak_bytes", "memory_fits"});
   bool synthetic = !result.trace_note().empty();
   if (synthetic) header.emplace_back("trace_synthetic");
+  bool errors = !result.failed.empty();
+  if (errors) header.emplace_back("error");
   std::string text = csv::line_of(header);
+  auto failed = result.failed.begin();
+  auto add_failed_before = [&](std::size_t point) {
+    for (; failed != result.failed.end() && failed->before <= point; ++failed)
+      text += csv::line_of(failed_record(result.axes, *failed, header));
+  };
 
   auto best = result.best_by_group();
   for (std::size_t i = 0; i < result.points.size(); ++i) {
+    add_failed_before(i);
     const auto& point = result.points[i];
     Record record = csv::other_axes(result.axes, point.axis_values);
     csv::append(record, metric_fields(point.metrics));
@@ -105,8 +125,10 @@ std::string sweep_csv(const SweepResult& result) {
     if (varies) csv::append(record, spread_fields(point.metrics));
     if (models) csv::append(record, model_fields(point.metrics));
     if (synthetic) record.push_back(point.metrics.trace_synthetic.value_or(""));
+    if (errors) record.emplace_back();
     text += csv::line_of(record);
   }
+  add_failed_before(result.points.size());
   return text;
 }
 

@@ -150,11 +150,12 @@ std::string sweep_json(const SweepResult& result, const ScenarioInfo& scenario, 
   }
   for (const auto& [point, formula] : result.formulas)
     sweep["formulas"].push_back(formula_json(result, result.points[point], formula));
-  for (const auto& point : result.lost) {
-    Json lost;
-    lost["axes"] = json::axes(result.axes, point.axis_values);
-    lost["reason"] = point.why;
-    sweep["lost_points"].push_back(std::move(lost));
+  for (const auto& point : result.failed) {
+    Json failed;
+    failed["failed"] = failure_name(point.who);
+    failed["axes"] = json::axes(result.axes, point.axis_values);
+    failed["error"] = point.error;
+    sweep["failed_points"].push_back(std::move(failed));
   }
   sweep["notes"] = json::notes(result.notes);
   sweep["tool"] = json::tool(tool);

@@ -10,17 +10,17 @@ namespace {
 
 using json::Json;
 
-constexpr Names<StudyFailure, 3> kFailureNames{
-    {{"input", StudyFailure::input}, {"machine", StudyFailure::machine}, {"defect", StudyFailure::defect}}};
+constexpr Names<PointFailure, 3> kFailureNames{
+    {{"input", PointFailure::input}, {"machine", PointFailure::machine}, {"defect", PointFailure::defect}}};
 
 // The head comes first, so that whoever looks for a row need not read the rest.
-Json head_json(const StudyPoint& point, std::optional<StudyFailure> failure = {}) {
+Json head_json(const StudyPoint& point, std::optional<PointFailure> failure = {}) {
   Json row;
   row["point"] = point.number;
   row["points"] = point.of;
   row["study"] = point.study;
   row["key"] = point.key;
-  if (failure) row["failed"] = name_in(kFailureNames, *failure);
+  if (failure) row["failed"] = failure_name(*failure);
   row["axes"] = json::axes(point.axes, point.values);
   return row;
 }
@@ -76,13 +76,17 @@ class HeadReader : public nlohmann::json_sax<Json> {
 
 }  // namespace
 
+std::string_view failure_name(PointFailure failure) {
+  return name_in(kFailureNames, failure);
+}
+
 std::string study_row(const StudyPoint& point, const IterationMetrics& metrics) {
   auto row = head_json(point);
   json::add_metrics(metrics, row);
   return line_of(row);
 }
 
-std::string study_row(const StudyPoint& point, StudyFailure failure, std::string_view message) {
+std::string study_row(const StudyPoint& point, PointFailure failure, std::string_view message) {
   auto row = head_json(point, failure);
   row["error"] = message;
   return line_of(row);

@@ -18,17 +18,18 @@ struct StudyPoint {
 };
 
 // Who was at fault: the input, the machine, whose memory or processes may be there next time, or ddpsim.
-enum class StudyFailure { input, machine, defect };
+enum class PointFailure { input, machine, defect };
+std::string_view failure_name(PointFailure failure);
 
 // With the line end.
 std::string study_row(const StudyPoint& point, const IterationMetrics& metrics);
-std::string study_row(const StudyPoint& point, StudyFailure failure, std::string_view message);
+std::string study_row(const StudyPoint& point, PointFailure failure, std::string_view message);
 
 // What a row says of its point.
 struct StudyRowHead {
   std::size_t number = 0, of = 0;
   std::string study;
-  std::optional<StudyFailure> failure;
+  std::optional<PointFailure> failure;
 };
 // None of a line that is no such row.
 std::optional<StudyRowHead> read_study_row(std::string_view line);

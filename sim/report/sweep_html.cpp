@@ -40,6 +40,7 @@ html::Table table_of(const SweepResult& result, const std::vector<AxisValues>& a
   auto optional = columns_of(result);
   auto best = result.best_by_group();
   html::Table table;
+  optional.error = false;
   for (const auto& column : sweep_columns(axes, optional)) table.titles.push_back(column.title);
   for (auto i : points) {
     const auto& point = result.points[i];
@@ -54,6 +55,18 @@ html::Table table_of(const SweepResult& result, const std::vector<AxisValues>& a
     table.rows.push_back(std::move(row));
   }
   return table;
+}
+
+// Rows of points without results, behind the others, with a column for their errors.
+void add_failed(const SweepResult& result, html::Table& table) {
+  if (result.failed.empty()) return;
+  table.titles.emplace_back(kErrorTitle);
+  for (auto& row : table.rows) row.cells.emplace_back();
+  for (const auto& point : result.failed) {
+    html::Row row;
+    for (auto& text : failed_cells(table.titles.size(), point)) row.cells.push_back({std::move(text)});
+    table.rows.push_back(std::move(row));
+  }
 }
 
 // What to pass to PyTorch, how little that matters around it, and what its own default costs.
@@ -81,14 +94,6 @@ std::string pictures(const SweepResult& result) {
   return out + html::picture(draw(bar_plot_script(best, PlotFormat::svg)),
                              best.points.size() == 1 ? "What the best iteration is made of"
                                                      : "What the best iteration of each group is made of");
-}
-
-std::string lost_points(const SweepResult& result) {
-  if (result.lost.empty()) return "";
-  std::vector<std::string> lines;
-  for (const auto& point : result.lost)
-    lines.push_back(fmt::format("{}: {}", fmt::join(point.axis_values, ", "), point.why));
-  return html::heading("Points that are missing") + html::paragraph(result.lost_note()) + html::list(lines);
 }
 
 // As a shell takes it.
@@ -140,7 +145,9 @@ std::string sweep_html(const SweepResult& result, const SweepReport& report) {
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
   auto points = table_of(result, axes, all);
   points.is_sortable = true;
-  body += html::paragraph("A click on a title sorts by it.") + html::table(points) + lost_points(result);
+  add_failed(result, points);
+  if (auto note = result.failed_note(); !note.empty()) body += html::paragraph(note);
+  body += html::paragraph("A click on a title sorts by it.") + html::table(points);
   std::vector<std::string> notes;
   for (const auto& note : result.notes) notes.push_back(note.text);
   if (!notes.empty()) body += html::heading("What to know of these numbers") + html::list(notes);

@@ -46,6 +46,13 @@ std::vector<std::size_t> all_of(const std::vector<SweepPoint>& points) {
 
 }  // namespace
 
+std::string FailedPoint::reason() const {
+  constexpr std::string_view kBefore = "error: ";
+  auto line = error.substr(0, error.find('\n'));
+  auto found = line.find(kBefore);
+  return found == std::string::npos ? line : line.substr(found + kBefore.size());
+}
+
 std::size_t SweepResult::best_of(const std::vector<std::size_t>& candidates) const {
   DDPSIM_CHECK(!candidates.empty(), "a best point is one of some");
   std::vector<std::size_t> fitting;
@@ -68,10 +75,10 @@ std::vector<std::size_t> SweepResult::best_by_group() const {
   return best;
 }
 
-std::string SweepResult::lost_note() const {
-  if (lost.empty()) return {};
+std::string SweepResult::failed_note() const {
+  if (failed.empty()) return {};
   return fmt::format("{} of {} points could not be simulated; what is best is so among the others",
-                     lost.size(), lost.size() + points.size());
+                     failed.size(), failed.size() + points.size());
 }
 
 std::string SweepResult::trace_note() const {

@@ -9,6 +9,7 @@
 
 #include "sim/base/note.hpp"
 #include "sim/report/metrics.hpp"
+#include "sim/report/study_row.hpp"
 
 namespace ddpsim {
 
@@ -36,10 +37,14 @@ struct SweepPoint {
   std::optional<MeasuredIteration> measured;
 };
 
-// A point that the machine did not let end.
-struct LostPoint {
+// A point without results: an impossible combination of values, or one that the machine did not let end.
+struct FailedPoint {
   std::vector<std::string> axis_values;
-  std::string why;
+  PointFailure who = PointFailure::input;
+  std::string error;       // whole, of an input with its place and hint
+  std::size_t before = 0;  // the first of the result's points that comes after it
+
+  [[nodiscard]] std::string reason() const;  // the error on one line, without place and hint
 };
 
 // One axis of the sweep and the values it takes, as written.
@@ -91,7 +96,7 @@ struct SweepResult {
   std::vector<MeasuredIteration> measured;  // everything in the measured file
   std::string title;                        // of the plot: the scenario file's name
   std::vector<Note> notes = {};             // each code once
-  std::vector<LostPoint> lost = {};         // not among `points`
+  std::vector<FailedPoint> failed = {};     // not among `points`; in sweep order
   bool has_every_assignment = false;        // caps are those where other buckets begin (--exact-optimum)
   std::map<std::size_t, WithDefaultCap> with_default = {};  // of best points of groups, by point
   std::map<std::size_t, CapFormula> formulas = {};          // likewise (--formula)
@@ -104,8 +109,8 @@ struct SweepResult {
   // axis. In order of the groups' first points.
   [[nodiscard]] std::vector<std::size_t> best_by_group() const;
 
-  // "2 of 9 points are missing ...", a line for whoever reads the results; empty when none is.
-  [[nodiscard]] std::string lost_note() const;
+  // "2 of 9 points could not be ...", a line for whoever reads the results; empty when all could.
+  [[nodiscard]] std::string failed_note() const;
 
   // synthetic_note() of the points.
   [[nodiscard]] std::string trace_note() const;

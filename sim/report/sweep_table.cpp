@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <ostream>
+#include <utility>
 
 #include <fmt/core.h>
 
@@ -17,7 +18,8 @@ SweepColumns columns_of(const SweepResult& result) {
   auto any = [&](auto has) { return std::any_of(result.points.begin(), result.points.end(), has); };
   return {any([](const SweepPoint& point) { return point.metrics.range.has_value(); }), result.varies(),
           !result.measured.empty(),
-          any([](const SweepPoint& point) { return point.metrics.memory.has_value(); })};
+          any([](const SweepPoint& point) { return point.metrics.memory.has_value(); }),
+          !result.failed.empty()};
 }
 
 std::vector<TableColumn> sweep_columns(const std::vector<AxisValues>& axes, SweepColumns optional) {
@@ -39,6 +41,7 @@ std::vector<TableColumn> sweep_columns(const std::vector<AxisValues>& axes, Swee
     columns.push_back({"measured ms", 12});
     columns.push_back({"error", 8});
   }
+  if (optional.error) columns.push_back({kErrorTitle, 0});
   return columns;
 }
 
@@ -65,6 +68,14 @@ std::vector<std::string> sweep_cells(const std::vector<std::string>& axes, Sweep
     cells.push_back(point.measured ? ms_text(point.measured->iteration) : "-");
     cells.push_back(point.measured ? percent_text(relative_error(m, *point.measured)) : "-");
   }
+  if (optional.error) cells.emplace_back();
+  return cells;
+}
+
+std::vector<std::string> failed_cells(std::size_t columns, const FailedPoint& point) {
+  auto cells = point.axis_values;
+  cells.resize(columns - 1, "-");
+  cells.push_back(point.reason());
   return cells;
 }
 
@@ -88,12 +99,20 @@ void SweepTable::header() {
 }
 
 void SweepTable::row(const SweepPoint& point) {
-  print_cells(out_, columns_, sweep_cells(axes_, optional_, point), style_);
+  auto cells = sweep_cells(axes_, optional_, point);
+  if (optional_.error && style_ == TableStyle::text) cells.pop_back();  // no blanks at the end of a line
+  print_cells(out_, columns_, cells, style_);
   out_ << std::flush;  // a row is news while the next point still runs
 }
 
+void SweepTable::row(const FailedPoint& point) {
+  print_cells(out_, columns_, failed_cells(columns_.size(), point), style_);
+  out_ << std::flush;
+}
+
 void SweepTable::footer(const SweepResult& result) {
-  if (auto note = result.lost_note(); !note.empty()) out_ << '\n' << note << '\n';
+  if (auto note = result.failed_note(); !note.empty()) out_ << '\n' << note << '\n';
+  if (std::exchange(optional_.error, false)) columns_.pop_back();  // the best ones have results
   auto best_of_groups = result.best_by_group();
   if (best_of_groups.size() > 1) {
     out_ << "\nbest of each group\n" << (style_ == TableStyle::markdown ? "\n" : "");

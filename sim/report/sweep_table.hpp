@@ -10,7 +10,7 @@ namespace ddpsim {
 
 // Columns of what not every sweep has.
 struct SweepColumns {
-  bool range = false, spread = false, measured = false, memory = false;
+  bool range = false, spread = false, measured = false, memory = false, error = false;
 };
 SweepColumns columns_of(const SweepResult& result);
 
@@ -18,6 +18,9 @@ SweepColumns columns_of(const SweepResult& result);
 std::vector<TableColumn> sweep_columns(const std::vector<AxisValues>& axes, SweepColumns optional);
 std::vector<std::string> sweep_cells(const std::vector<std::string>& axes, SweepColumns optional,
                                      const SweepPoint& point);
+inline constexpr const char* kErrorTitle = "why not";
+// The row of a point without results, given the table's columns: its error is in the last.
+std::vector<std::string> failed_cells(std::size_t columns, const FailedPoint& point);
 
 // "iterations are the median of 200 (seed 1), ..."; empty where they do not differ.
 std::string reported_iterations(const SweepResult& result);
@@ -30,6 +33,7 @@ class SweepTable {
 
   void header();
   void row(const SweepPoint& point);
+  void row(const FailedPoint& point);
   // The best point of each group, and of all.
   void footer(const SweepResult& result);
 

@@ -18,6 +18,8 @@
 namespace ddpsim {
 namespace {
 
+using OnDone = std::function<void(std::size_t done, std::size_t all)>;
+
 constexpr TorchVersion kCapList{2, 11};       // the first with bucket_cap_mb_list
 constexpr std::size_t kMostGradients = 5000;  // 12.5 million pairs
 
@@ -52,7 +54,7 @@ Scenario with_caps(const Scenario& scenario, const std::vector<Bytes>& caps) {
   return made;
 }
 
-BestCaps::Choice best_single(const Scenario& scenario, unsigned jobs) {
+BestCaps::Choice best_single(const Scenario& scenario, unsigned jobs, const OnDone& on_done) {
   std::vector<ScenarioVariant> variants;
   for_each_distinct_bucket_cap(*scenario.trace, scenario.ddp, [&](Bytes cap) {
     if (variants.size() == kMostSweepPoints)
@@ -61,10 +63,12 @@ BestCaps::Choice best_single(const Scenario& scenario, unsigned jobs) {
     variants.push_back({&scenario, cap});
   });
   BestCaps::Choice best;
+  on_done(0, variants.size());
   run_all(variants, jobs, [&](std::size_t i, const Scenario& one, const Prediction& prediction) {
     auto metrics = metrics_of(one, prediction);
     if (best.caps.empty() || metrics.iteration < best.iteration)
       best = {{*variants[i].bucket_cap}, metrics.n_buckets, metrics.iteration};
+    on_done(i + 1, variants.size());
   });
   return best;
 }
@@ -121,8 +125,8 @@ void check_best_caps(const Scenario& scenario) {
          "use 'ddpsim sweep --exact-optimum', which tries single caps");
 }
 
-BestCaps best_caps(const Scenario& scenario, unsigned jobs) {
-  BestCaps best{best_single(scenario, jobs), {}, left_out(scenario)};
+BestCaps best_caps(const Scenario& scenario, unsigned jobs, const OnDone& on_done) {
+  BestCaps best{best_single(scenario, jobs, on_done), {}, left_out(scenario)};
   auto with_list = with_caps(scenario, searched_caps(scenario));
   run_all({&with_list, 1}, jobs, [&](std::size_t, const Prediction& prediction) {
     auto metrics = metrics_of(with_list, prediction);

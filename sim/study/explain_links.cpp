@@ -10,6 +10,7 @@
 #include "sim/base/quantity.hpp"
 #include "sim/engine/most_loaded_link.hpp"
 #include "sim/engine/scaled_all_reduces.hpp"
+#include "sim/text/cluster_overrides.hpp"
 
 namespace ddpsim {
 namespace {
@@ -114,13 +115,18 @@ std::string overrides_with_wider(const WhatIf& what_if, const Cluster& cluster, 
   std::vector<std::string> entries;
   const auto* given = what_if.find("cluster", "overrides");
   for (const auto& item : given ? given->items : std::vector<config::Value>{}) {
+    auto known = read_override(item);
+    if (!known) {
+      entries.push_back(text_of(item));
+      continue;
+    }
     std::vector<std::string> figures;
     for (const auto& entry : item.entries)
-      if (entry.key != "link") figures.push_back(fmt::format("{}: {}", entry.key, entry.value.scalar));
-    const auto& name = item.find("link")->value;
-    auto links = cluster.links_named(name.scalar, name.span);
+      if (entry.key != "link" && entry.key != "node")
+        figures.push_back(fmt::format("{}: {}", entry.key, entry.value.scalar));
+    auto links = cluster.links_named(known->link, known->span);
     bool is_apart = std::find(links.begin(), links.end(), link) == links.end();
-    if (is_apart) entries.push_back(override_text(name.scalar, figures));
+    if (is_apart) entries.push_back(override_text(known->link, figures));
     for (int other : links)
       if (!is_apart && other != link) entries.push_back(override_text(cluster.link_name(other), figures));
   }

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/base/check.hpp"
 #include "sim/study/run_all.hpp"
 
 namespace ddpsim {
@@ -60,6 +61,30 @@ void run_points(std::span<const ScenarioVariant> points, unsigned jobs,
         if (!lost) lost = why;
         finish_lost_point(i);
       });
+}
+
+void run_every_point(std::span<const ScenarioVariant> points, unsigned jobs,
+                     const std::function<void(std::size_t, const Prediction&, IterationMetrics)>& on_point,
+                     const std::function<void(std::size_t, const PointError&)>& on_failed) {
+  std::size_t next = 0;
+  // What a point throws ends the run in that point's turn.
+  while (next < points.size()) {
+    try {
+      run_points(
+          points.subspan(next), jobs,
+          [&](std::size_t, const Prediction& prediction, IterationMetrics metrics) {
+            on_point(next, prediction, std::move(metrics));
+            ++next;
+          },
+          [&](std::size_t, const EnvironmentError& why) {
+            on_failed(next++, {PointFailure::machine, why.message(), why.hint()});
+          });
+    } catch (const InputError& why) {
+      on_failed(next++, {PointFailure::input, why.what(), {}});
+    } catch (const InternalError& why) {
+      on_failed(next++, {PointFailure::defect, why.what(), {}});
+    }
+  }
 }
 
 }  // namespace ddpsim

@@ -169,7 +169,7 @@ void ResultsFile::add(const StudyRowHead& head, std::int64_t offset) {
   if (!head.failure)
     state = State::done;
   else
-    state = *head.failure == StudyFailure::machine ? State::lost : State::failed;
+    state = *head.failure == PointFailure::machine ? State::lost : State::failed;
 }
 
 void ResultsFile::append(std::string_view rows) {

@@ -4,7 +4,6 @@
 #include <optional>
 #include <variant>
 
-#include "sim/base/check.hpp"
 #include "sim/report/study_row.hpp"
 #include "sim/study/point_runs.hpp"
 
@@ -51,14 +50,10 @@ void Study::run(std::span<const std::size_t> points, unsigned jobs, const OnRow&
   };
   ScenarioReader reader(file_);
   auto plan = plan_points(root_, grid_, points, reader, [&](std::size_t number, const InputError& why) {
-    refused[number] = study_row(about(number), StudyFailure::input, why.what());
+    refused[number] = study_row(about(number), PointFailure::input, why.what());
   });
   // Those with buckets of their own, and what became of them.
-  struct Failed {
-    StudyFailure who;
-    std::string message;
-  };
-  using Outcome = std::variant<IterationMetrics, Failed>;
+  using Outcome = std::variant<IterationMetrics, PointError>;
   std::vector<ScenarioVariant> simulated;
   std::vector<Outcome> outcomes;
   std::vector<std::size_t> outcome_of(plan.points.size());
@@ -78,7 +73,7 @@ void Study::run(std::span<const std::size_t> points, unsigned jobs, const OnRow&
       auto number = plan.numbers[next];
       show_refused_before(number);
       const auto& outcome = outcomes[outcome_of[next]];
-      if (const auto* why = std::get_if<Failed>(&outcome)) {
+      if (const auto* why = std::get_if<PointError>(&outcome)) {
         on_row(number, study_row(about(number), why->who, why->message));
         continue;
       }
@@ -95,24 +90,13 @@ void Study::run(std::span<const std::size_t> points, unsigned jobs, const OnRow&
     outcomes.push_back(std::move(outcome));
     show_known();
   };
-  // What a point throws ends the run in that point's turn; the others go on.
-  while (outcomes.size() < simulated.size()) {
-    try {
-      run_points(
-          std::span(simulated).subspan(outcomes.size()), jobs,
-          [&](std::size_t, const Prediction&, IterationMetrics metrics) {
-            metrics.buckets.clear();
-            conclude(std::move(metrics));
-          },
-          [&](std::size_t, const EnvironmentError& why) {
-            conclude(Failed{StudyFailure::machine, why.message()});
-          });
-    } catch (const InputError& why) {
-      conclude(Failed{StudyFailure::input, why.what()});
-    } catch (const InternalError& why) {
-      conclude(Failed{StudyFailure::defect, why.what()});
-    }
-  }
+  run_every_point(
+      simulated, jobs,
+      [&](std::size_t, const Prediction&, IterationMetrics metrics) {
+        metrics.buckets.clear();
+        conclude(std::move(metrics));
+      },
+      [&](std::size_t, const PointError& why) { conclude(why); });
   show_refused_before(size());
 }
 

@@ -104,10 +104,12 @@ void add_exact_caps(const config::Value& root, const std::vector<std::string>& v
 // Where no cap applies all caps give the same: one point of such a group is enough.
 void keep_one_without_cap(SweepPlan& plan) {
   if (plan.axes.empty() || plan.axes.back().key != kBucketCapAxis) return;
-  auto caps = plan.axes.back().values.size();
+  auto group = [&, caps = plan.axes.back().values.size()](std::size_t i) { return plan.numbers[i] / caps; };
   std::vector<std::size_t> kept;
   for (std::size_t i = 0; i < plan.points.size(); ++i)
-    if (i % caps == 0 || plan.points[i].base->plan.bucket_cap || plan.points[i].bucket_cap) kept.push_back(i);
+    if (i == 0 || group(i) != group(i - 1) || plan.points[i].base->plan.bucket_cap ||
+        plan.points[i].bucket_cap)
+      kept.push_back(i);
   if (kept.size() == plan.points.size()) return;
   std::vector<std::size_t> place(plan.points.size());
   for (std::size_t to = 0; to < kept.size(); ++to) {
@@ -122,6 +124,15 @@ void keep_one_without_cap(SweepPlan& plan) {
   plan.axis_values.resize(kept.size());
   plan.same_as.resize(kept.size());
   plan.numbers.resize(kept.size());
+}
+
+SweepPlan plan_all(const config::Value& root, const SweepGrid& grid, ScenarioReader& reader,
+                   const OnRefused& on_refused) {
+  std::vector<std::size_t> all(grid.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  auto plan = plan_points(root, grid, all, reader, on_refused);
+  keep_one_without_cap(plan);
+  return plan;
 }
 
 }  // namespace
@@ -196,11 +207,26 @@ SweepPlan plan_points(const config::Value& root, const SweepGrid& grid, std::spa
 }
 
 SweepPlan plan_grid(const config::Value& root, std::vector<config::SweepAxis> axes, ScenarioReader& reader) {
+  return plan_all(root, SweepGrid(std::move(axes)), reader, [](std::size_t, const InputError&) { throw; });
+}
+
+SweepPlan plan_possible(const config::Value& root, std::vector<config::SweepAxis> axes,
+                        ScenarioReader& reader) {
   SweepGrid grid(std::move(axes));
-  std::vector<std::size_t> all(grid.size());
-  std::iota(all.begin(), all.end(), std::size_t{0});
-  auto plan = plan_points(root, grid, all, reader, [](std::size_t, const InputError&) { throw; });
-  keep_one_without_cap(plan);
+  std::optional<InputError> first;
+  std::vector<std::size_t> numbers;
+  std::vector<FailedPoint> refused;
+  auto plan = plan_all(root, grid, reader, [&](std::size_t number, const InputError& why) {
+    if (!first) first = why;
+    numbers.push_back(number);
+    refused.push_back({grid.values(number), PointFailure::input, why.what()});
+  });
+  if (plan.points.empty()) throw *first;
+  for (std::size_t i = 0; i < refused.size(); ++i) {
+    auto after = std::upper_bound(plan.numbers.begin(), plan.numbers.end(), numbers[i]);
+    refused[i].before = static_cast<std::size_t>(after - plan.numbers.begin());
+  }
+  plan.refused = std::move(refused);
   return plan;
 }
 

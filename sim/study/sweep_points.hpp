@@ -40,6 +40,7 @@ struct SweepPlan {
   std::vector<ScenarioVariant> points;
   std::vector<std::size_t> same_as;  // by point, the first one with the same buckets in all: mostly itself
   std::vector<std::size_t> numbers = {};  // of the points in the grid
+  std::vector<FailedPoint> refused = {};  // combinations that no scenario can be; not among `points`
 };
 
 // Some points of a grid, by number, ascending; `on_refused` in place of one that is no valid scenario.
@@ -50,6 +51,11 @@ SweepPlan plan_points(const config::Value& root, const SweepGrid& grid, std::spa
 // All points of the grid, but of those that differ in a bucket cap that their strategy does not use the first
 // only. Throws InputError where one is no valid scenario.
 SweepPlan plan_grid(const config::Value& root, std::vector<config::SweepAxis> axes, ScenarioReader& reader);
+
+// The same with those that are no valid scenario set aside as refused. Throws the first one's InputError
+// where none is valid.
+SweepPlan plan_possible(const config::Value& root, std::vector<config::SweepAxis> axes,
+                        ScenarioReader& reader);
 
 // The same with a scenario of its own for every point.
 SweepPlan expanded(SweepPlan plan);

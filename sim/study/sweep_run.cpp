@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "sim/base/check.hpp"
 #include "sim/base/environment_error.hpp"
 #include "sim/ddp/ddp_rules.hpp"
 #include "sim/report/measured_iterations.hpp"
@@ -104,23 +105,36 @@ std::optional<std::string> run_sweep(const SweepPlan& plan, unsigned jobs, Sweep
     if (plan.same_as[i] == i) simulated.push_back(plan.points[i]);
   result.points.reserve(plan.points.size());
   std::size_t next = 0;  // row
+  auto refused = plan.refused.begin();
   std::map<std::size_t, std::optional<std::size_t>>
       rows;  // of simulated points, where their result is; if any
+  auto fail = [&](FailedPoint point) {
+    point.before = result.points.size();
+    on_point.failed(point);
+    result.failed.push_back(std::move(point));
+  };
+  auto fail_refused = [&] {
+    while (refused != plan.refused.end() && refused->before <= next) fail(*refused++);
+  };
   auto add = [&](IterationMetrics metrics) {
-    SweepPoint point{plan.axis_values[next], std::move(metrics), {}};
+    SweepPoint point{plan.axis_values[next++], std::move(metrics), {}};
     point.measured = matching(result.measured, point.metrics);
-    on_point(point, ++next);
+    on_point.point(point);
     point.metrics.buckets = std::vector<BucketMetrics>();  // of thousands of points too many to keep, and no
                                                            // output of a sweep has them
     result.points.push_back(std::move(point));
+    fail_refused();
   };
-  auto lose = [&](const std::string& why) { result.lost.push_back({plan.axis_values[next++], why}); };
+  auto fail_next = [&](PointFailure who, const std::string& error) {
+    fail({plan.axis_values[next++], who, error});
+    fail_refused();
+  };
   // Points with the buckets of one that is known.
   auto add_known = [&] {
     while (next < plan.points.size() && plan.same_as[next] != next) {
       const auto& row = rows.at(plan.same_as[next]);
       if (!row) {
-        lose("has the buckets of a point that is lost");
+        fail_next(PointFailure::machine, "has the buckets of a point that failed");
         continue;
       }
       auto metrics = result.points[*row].metrics;
@@ -130,20 +144,24 @@ std::optional<std::string> run_sweep(const SweepPlan& plan, unsigned jobs, Sweep
       add(std::move(metrics));
     }
   };
-  run_points(
+  fail_refused();
+  run_every_point(
       simulated, jobs,
       [&](std::size_t, const Prediction&, IterationMetrics metrics) {
         rows[next] = result.points.size();
         add(std::move(metrics));
         add_known();
       },
-      [&](std::size_t, const EnvironmentError& why) {
+      [&](std::size_t, const PointError& why) {
+        if (why.who == PointFailure::defect) throw InternalError(why.message);
         rows[next] = std::nullopt;
-        lose(why.message());
-        if (!hint) hint = why.hint();
+        if (!hint && why.who == PointFailure::machine) hint = why.hint;
+        fail_next(why.who, why.message);
         add_known();
       });
-  return hint;
+  if (!result.points.empty()) return hint;
+  if (hint) fail_lost(result, *hint);
+  throw InputError::rendered(result.failed.front().error);
 }
 
 std::vector<Note> unmatched_notes(const SweepResult& result) {
@@ -153,19 +171,19 @@ std::vector<Note> unmatched_notes(const SweepResult& result) {
   return unmatched_notes(result.measured, predictions);
 }
 
-// Names the first few points that were lost.
+// Names the first few.
 [[noreturn]] void fail_lost(const SweepResult& result, const std::string& hint) {
   constexpr std::size_t kMostNamed = 8;
-  std::string message = result.points.empty() ? "no point could be simulated" : result.lost_note();
-  for (std::size_t i = 0; i < std::min(result.lost.size(), kMostNamed); ++i) {
-    const auto& point = result.lost[i];
+  std::string message = result.points.empty() ? "no point could be simulated" : result.failed_note();
+  std::size_t lost = 0;
+  for (const auto& point : result.failed) {
+    if (point.who != PointFailure::machine || ++lost > kMostNamed) continue;
     std::vector<std::string> values;
     for (std::size_t axis = 0; axis < result.axes.size(); ++axis)
       values.push_back(fmt::format("{} = {}", result.axes[axis], point.axis_values[axis]));
-    message += fmt::format("\n  {}: {}", fmt::join(values, ", "), point.why);
+    message += fmt::format("\n  {}: {}", fmt::join(values, ", "), point.error);
   }
-  if (result.lost.size() > kMostNamed)
-    message += fmt::format("\n  and {} more", result.lost.size() - kMostNamed);
+  if (lost > kMostNamed) message += fmt::format("\n  and {} more", lost - kMostNamed);
   throw EnvironmentError(message, hint);
 }
 

@@ -16,11 +16,14 @@ namespace ddpsim {
 SweepResult begin_sweep(const SweepPlan& plan, const std::string& title, const std::vector<Note>& more = {});
 
 // Simulates the plan's points in order, each handed over as it is added; those with the buckets of another
-// one take its times. What the machine did not let end is in `result.lost`. Returns the hint of the first of
-// these.
-using OnSweepPoint = std::function<void(const SweepPoint& point, std::size_t done)>;
+// one take its times. Points without results, those that the plan refused among them, are in `result.failed`.
+// Returns the hint of the first that the machine did not let end. Throws when no point has a result.
+struct OnSweepPoint {
+  std::function<void(const SweepPoint& point)> point = [](const SweepPoint&) {};
+  std::function<void(const FailedPoint& point)> failed = [](const FailedPoint&) {};
+};
 std::optional<std::string> run_sweep(const SweepPlan& plan, unsigned jobs, SweepResult& result,
-                                     const OnSweepPoint& on_point);
+                                     const OnSweepPoint& on_point = {});
 
 // Measured iterations that are at none of the points.
 std::vector<Note> unmatched_notes(const SweepResult& result);
@@ -36,7 +39,7 @@ void check_formulas(const SweepPlan& plan, const SourceSpan& place);
 void add_formulas(SweepResult& result, const std::string& path, const config::Value& root,
                   const std::vector<config::SweepAxis>& axes);
 
-// Why no point, or not every one, could be simulated, as an EnvironmentError.
+// Which points the machine did not let end, as an EnvironmentError.
 [[noreturn]] void fail_lost(const SweepResult& result, const std::string& hint);
 
 // The page of a sweep that has run (sweep_html.hpp): its best point is simulated again, and changed in many

@@ -9,12 +9,14 @@
 #include "sim/cost/nccl_communicator.hpp"
 #include "sim/cost/nccl_notes.hpp"
 #include "sim/text/cluster_mesh.hpp"
+#include "sim/text/cluster_overrides.hpp"
 #include "sim/text/cluster_section.hpp"
 #include "sim/text/override_checks.hpp"
 #include "sim/text/plausibility.hpp"
 #include "sim/text/scenario_reader.hpp"
 #include "sim/text/sections.hpp"
 #include "sim/text/topology_file.hpp"
+#include "sim/topology/names.hpp"
 
 namespace ddpsim {
 namespace {
@@ -63,6 +65,7 @@ ClusterSection::ClusterSection(const Value& root) : place(root.span) {
   placement = reader.find("placement");
   groups = reader.find("groups");
   overrides = reader.find("overrides");
+  nodes = reader.find("nodes");
   background = reader.find("background");
   reader.find("gpu");  // read with the physics
   price = reader.optional("price", config::as_number(0, 1e9));
@@ -70,14 +73,48 @@ ClusterSection::ClusterSection(const Value& root) : place(root.span) {
   world_size = read_world_size(*world_size_value);
 }
 
+int gpus_of(const Topology& topology, const ClusterSection& section) {
+  if (!section.nodes) return section.world_size;
+  auto of_node = topology.node_size();
+  if (!of_node)
+    throw InputError(section.nodes->span, "only a topology of kind cluster has any number of nodes",
+                     "remove 'nodes', or use such a topology");
+  auto nodes = static_cast<int>(as_integer(1, kLargestWorldSize / *of_node)(*section.nodes));
+  if (section.world_size > nodes * *of_node)
+    throw InputError(
+        section.nodes->span,
+        fmt::format("{} ranks are more than {} of {} hold", section.world_size, counted(nodes, "node"),
+                    counted(*of_node, "GPU")),
+        fmt::format("the job needs {}", counted((section.world_size + *of_node - 1) / *of_node, "node")));
+  return nodes * *of_node;
+}
+
 std::shared_ptr<const Cluster> build_cluster(const Topology& topology, const ClusterSection& section,
                                              const LinkScale& links, int gpus) {
-  std::vector<LinkOverride> different;
-  if (section.overrides) different = config::as_list(read_link_override)(*section.overrides);
+  auto different = read_cluster_overrides(section.overrides).links;
   try {
     return with_scaled_links(topology.build(gpus, different), links);
   } catch (const InputError& error) {
     throw error.at(section.world_size_value->span);
+  }
+}
+
+std::vector<int> place_job(const ClusterSection& section, const Cluster& cluster) {
+  auto placement = read_placement(section.placement);
+  if (placement.kind == PlacementKind::random_nodes && !section.nodes)
+    throw InputError(section.placement->span, "nothing says from how many nodes these are drawn",
+                     "add cluster.nodes: how many nodes the cluster has, in use or not");
+  auto overrides = read_cluster_overrides(section.overrides);
+  for (int node : overrides.broken_nodes)
+    if (node >= cluster.nodes())
+      throw InputError(
+          overrides.broken_place,
+          fmt::format("there is no node {}: the cluster has {}", node, counted(cluster.nodes(), "node")),
+          "cluster.nodes says how many there are");
+  try {
+    return place_ranks(placement, cluster, section.world_size, overrides.broken_nodes);
+  } catch (const InputError& error) {
+    throw error.at(overrides.broken_place);
   }
 }
 
@@ -168,9 +205,9 @@ ClusterTraffic ScenarioReader::make_traffic(const Topology& topology, const Clus
   auto communication = std::make_shared<Communication>();
   communication->options = collective.options;
   communication->cluster =
-      build_cluster(topology, section, link_scale(topology, collective), section.world_size);
+      build_cluster(topology, section, link_scale(topology, collective), gpus_of(topology, section));
   const Cluster& cluster = *communication->cluster;
-  auto gpu_of_rank = place_ranks(read_placement(section.placement), cluster, section.world_size);
+  auto gpu_of_rank = place_job(section, cluster);
   auto slowdowns = read_stragglers(stragglers, section.world_size,
                                    [&](int node) { return ranks_of_node(node, cluster, gpu_of_rank); });
   auto groups = read_groups(section.groups, section.world_size);
@@ -201,7 +238,7 @@ ClusterTraffic ScenarioReader::make_traffic(const Topology& topology, const Clus
     add_gloo_model(topology, collective.gloo, *communication);
   }
   if (uses_nccl(topology, collective)) {
-    check_nccl_reads(section.overrides, topology, section.world_size);
+    check_nccl_reads(section.overrides, topology, gpus_of(topology, section));
     add_nccl_models(*topology.nccl, collective.nccl, *communication);
   }
   scale_models(collective, *communication);
@@ -220,14 +257,17 @@ std::shared_ptr<const Topology> ScenarioReader::find_topology(const Value& path)
 ClusterTraffic ScenarioReader::make_measured_traffic(const Topology* topology, const ClusterSection& section,
                                                      const Value* stragglers) {
   // The topology is not simulated, but known to be sound, and it says which ranks a node holds.
-  auto placement = read_placement(section.placement);
   std::shared_ptr<const Cluster> cluster;
   std::vector<int> gpu_of_rank;
   std::function<std::vector<int>(int)> ranks_of;
   if (topology) {
-    cluster = build_cluster(*topology, section, links_, section.world_size);
-    gpu_of_rank = place_ranks(placement, *cluster, section.world_size);
+    cluster = build_cluster(*topology, section, links_, gpus_of(*topology, section));
+    gpu_of_rank = place_job(section, *cluster);
     ranks_of = [&](int node) { return ranks_of_node(node, *cluster, gpu_of_rank); };
+  } else {
+    (void)read_placement(section.placement);  // to know that it is one
+    if (section.nodes)
+      throw InputError(section.nodes->span, "without a topology there are no nodes", "add cluster.topology");
   }
   auto slowdowns = read_stragglers(stragglers, section.world_size, ranks_of);
   auto groups = read_groups(nullptr, section.world_size);

@@ -2,6 +2,7 @@
 // The section `cluster`, and the cluster it asks for.
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "sim/config/value.hpp"
 #include "sim/topology/scaled_links.hpp"
@@ -17,11 +18,19 @@ struct ClusterSection {
   std::optional<double> price;
   const config::Value* world_size_value = nullptr;
   const config::Value *topology = nullptr, *placement = nullptr, *groups = nullptr, *overrides = nullptr,
-                      *background = nullptr;
+                      *background = nullptr, *nodes = nullptr;
 };
 
-// `gpus`: those of the ranks and, on nodes of their own, of parameter servers.
+// The GPUs of the section's nodes, or, where it does not say how many there are, of the ranks. Throws
+// InputError for nodes that a topology cannot have, or too few.
+int gpus_of(const Topology& topology, const ClusterSection& section);
+
+// `gpus`: gpus_of(), or those of the ranks and, on nodes of their own, of parameter servers.
 std::shared_ptr<const Cluster> build_cluster(const Topology& topology, const ClusterSection& section,
                                              const LinkScale& links, int gpus);
+
+// The GPU of each rank. Throws InputError where a placement has no nodes to choose from, or broken ones leave
+// too few.
+std::vector<int> place_job(const ClusterSection& section, const Cluster& cluster);
 
 }  // namespace ddpsim

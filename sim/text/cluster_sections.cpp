@@ -111,16 +111,21 @@ Placement read_placement(const Value* value) {
   if (!value) return {};
   if (value->kind == Value::Kind::map) {
     MapReader reader(*value, "placement");
-    auto seed = reader.required("random", as_integer(0, std::int64_t{1} << 53U));
+    auto as_seed = as_integer(0, std::int64_t{1} << 53U);
+    auto nodes_seed = reader.optional("random_nodes", as_seed);
+    auto seed = nodes_seed ? *nodes_seed : reader.required("random", as_seed);
     reader.finish();
-    return {PlacementKind::random, static_cast<std::uint64_t>(seed)};
+    return {nodes_seed ? PlacementKind::random_nodes : PlacementKind::random,
+            static_cast<std::uint64_t>(seed)};
   }
-  if (value->kind == Value::Kind::scalar && value->scalar == "random")
-    throw InputError(value->span, "a random placement needs a seed", "write placement: {random: 1}");
+  if (value->kind == Value::Kind::scalar && value->scalar.starts_with("random"))
+    throw InputError(value->span, "a random placement needs a seed",
+                     "write placement: {random: 1}, or {random_nodes: 1}");
   if (value->kind == Value::Kind::scalar && value->scalar == "packed") return {PlacementKind::packed, 0};
   if (value->kind == Value::Kind::scalar && value->scalar == "round_robin")
     return {PlacementKind::round_robin, 0};
-  throw InputError(value->span, "this is no placement", "one of packed, round_robin, {random: SEED}");
+  throw InputError(value->span, "this is no placement",
+                   "one of packed, round_robin, {random: SEED}, {random_nodes: SEED}");
 }
 
 std::vector<BackgroundFlow> read_background(const Value* value, const Cluster& cluster) {

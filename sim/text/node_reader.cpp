@@ -1,5 +1,6 @@
 // Reads `node`: GPUs, interconnect and NICs.
 #include <algorithm>
+#include <set>
 #include <tuple>
 
 #include <fmt/core.h>
@@ -135,6 +136,29 @@ Interconnect read_interconnect(const Value& value, int gpus) {
   return interconnect;
 }
 
+// A NIC's name, or those of the ports that make up one.
+std::vector<std::string> read_devices(const Value& value) {
+  auto names = value.kind == Value::Kind::sequence ? config::as_list(config::as_string)(value)
+                                                   : std::vector{config::as_string(value)};
+  for (const auto& name : names)
+    if (!is_device_name(name))
+      throw InputError(value.span, fmt::format("'{}' is no name of a device", name),
+                       "letters, digits and '_', like mlx5_3");
+  if (names.empty()) throw InputError(value.span, "a NIC without a name", "write its device, like mlx5_3");
+  return names;
+}
+
+// Each names one NIC, and nothing else of the node.
+void check_devices(const Value& list, const NodeModel& node) {
+  std::set<std::string> known(node.names.begin(), node.names.end());
+  for (const auto& ports : node.devices)
+    for (const auto& name : ports)
+      if (!known.insert(name).second)
+        throw InputError(
+            list.span, fmt::format("the name {} is taken", name),
+            "each device has one name, and GPUs, NICs and switches those of 'ddpsim topology show'");
+}
+
 Nics read_nics(const Value& value, int gpus) {
   MapReader reader(value, "nics");
   Nics nics;
@@ -152,6 +176,14 @@ Nics read_nics(const Value& value, int gpus) {
   } else {
     for (int gpu = 0; gpu < gpus; ++gpu) nics.affinity.push_back(gpu * nics.count / gpus);
   }
+  if (const Value* list = reader.find("devices")) {
+    nics.devices = config::as_list(read_devices)(*list);
+    if (static_cast<int>(nics.devices.size()) != nics.count)
+      throw InputError(list->span,
+                       fmt::format("the devices of {} of {}",
+                                   counted(static_cast<int>(nics.devices.size()), "NIC"), nics.count),
+                       "name each, in order; ports that are one NIC as a list");
+  }
   reader.finish();
   return nics;
 }
@@ -167,7 +199,9 @@ NodeModel read_node(const Value& value) {
   Nics nics;
   if (const Value* given = reader.find("nics")) nics = read_nics(*given, gpus);
   reader.finish();
-  return make_node(gpus, interconnect, nics);
+  auto node = make_node(gpus, interconnect, nics);
+  if (!node.devices.empty()) check_devices(value.find("nics")->value.find("devices")->value, node);
+  return node;
 }
 
 }  // namespace ddpsim

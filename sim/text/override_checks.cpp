@@ -5,21 +5,21 @@
 #include <fmt/core.h>
 
 #include "sim/config/reader.hpp"
-#include "sim/text/topology_file.hpp"
+#include "sim/text/cluster_overrides.hpp"
 
 namespace ddpsim {
 
 using config::Value;
 
-void check_nccl_reads(const Value* overrides, const Topology& topology, int world_size) {
+void check_nccl_reads(const Value* overrides, const Topology& topology, int gpus) {
   if (!overrides) return;
-  auto usual = topology.build(world_size);
+  auto usual = topology.build(gpus);
   for (const auto& item : config::items_of(*overrides)) {
-    auto different = read_link_override(item);
-    if (!different.latency) continue;
-    auto links = usual->links_named(different.link, different.span);
+    auto different = read_override(item);
+    if (!different || !different->latency) continue;
+    auto links = usual->links_named(different->link, different->span);
     bool is_new = std::any_of(links.begin(), links.end(),
-                              [&](int link) { return usual->link(link).latency != *different.latency; });
+                              [&](int link) { return usual->link(link).latency != *different->latency; });
     if (is_new)
       throw InputError(
           item.find("latency")->value.span,
@@ -30,8 +30,7 @@ void check_nccl_reads(const Value* overrides, const Topology& topology, int worl
 }
 
 void check_gloo_uses(const Value* overrides, const Cluster& cluster) {
-  if (!overrides) return;
-  for (const auto& change : config::as_list(read_link_override)(*overrides)) {
+  for (const auto& change : read_cluster_overrides(overrides).links) {
     auto links = cluster.links_named(change.link, change.span);
     bool unused = std::all_of(links.begin(), links.end(), [&](int link) {
       auto medium = cluster.cable(link).medium;

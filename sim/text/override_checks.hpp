@@ -9,7 +9,7 @@ namespace ddpsim {
 //
 // Where NCCL's model, alone or among other traffic, runs over links that have a bandwidth only. A figure that
 // a link has anyway changes nothing and is no mistake.
-void check_nccl_reads(const config::Value* overrides, const Topology& topology, int world_size);
+void check_nccl_reads(const config::Value* overrides, const Topology& topology, int gpus);
 // Where Gloo's traffic between GPUs uses PCIe and the network.
 void check_gloo_uses(const config::Value* overrides, const Cluster& cluster);
 

@@ -69,7 +69,7 @@ std::shared_ptr<Communication> ScenarioReader::model_communication(const Topolog
   auto communication = std::make_shared<Communication>();
   communication->options = collective.options;
   communication->cluster =
-      build_cluster(topology, section, link_scale(topology, collective), section.world_size);
+      build_cluster(topology, section, link_scale(topology, collective), gpus_of(topology, section));
   communication->axes.clear();
   return communication;
 }
@@ -78,7 +78,7 @@ void ScenarioReader::settle_model_communication(const Topology& topology, const 
                                                 const Collective& collective, Communication& communication) {
   try {
     if (uses_nccl(topology, collective)) {
-      check_nccl_reads(section.overrides, topology, section.world_size);
+      check_nccl_reads(section.overrides, topology, gpus_of(topology, section));
       add_nccl_models(*topology.nccl, collective.nccl, communication);
     }
     scale_models(collective, communication);
@@ -161,8 +161,7 @@ std::shared_ptr<const RankPlaces> ScenarioReader::read_shared_model(
   auto& known_cluster = clusters_of_models_[{topology.get(), sections({&cluster_value, collective.section})}];
   if (!known_cluster) known_cluster = model_communication(*topology, section, collective);
   const auto& cluster = *known_cluster->cluster;
-  Places places(degrees, cluster,
-                place_ranks(read_placement(section.placement), cluster, section.world_size));
+  Places places(degrees, cluster, place_job(section, cluster));
   SharedCluster of{section, collective, cluster_value, places, known_cluster};
   auto tensor = read_tensor_times(of, scenario);
   auto context = read_context_times(of, scenario);

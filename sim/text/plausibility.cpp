@@ -96,7 +96,8 @@ std::vector<Note> cluster_notes(const Topology& topology, const Cluster& cluster
 
 std::vector<Note> weather_notes(const Topology& topology, const Scenario& scenario, bool is_said) {
   if (!scenario.communication) return {};
-  int nodes = scenario.communication->cluster->nodes();
+  int nodes = scenario.communication->cluster->nodes();  // of the job, of which a larger cluster has more
+  if (auto of_node = topology.node_size()) nodes = std::min(nodes, (scenario.world_size - 1) / *of_node + 1);
   if (nodes < 2) return {};
   if (scenario.sampled && scenario.sampled->variability.weather) {
     const auto& drawn = *scenario.sampled->variability.weather;

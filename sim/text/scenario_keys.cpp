@@ -82,7 +82,9 @@ void add_cluster(KeyList& keys) {
   keys.add("cluster.price", {Kind::number}, "What a GPU costs per hour");
   keys.add("cluster.placement", {Kind::word, Kind::section}, "Which GPU each rank runs on",
            {"packed", "round_robin"});
-  keys.add("cluster.placement.random", {Kind::integer}, "Seed", {}, true);
+  keys.add("cluster.placement.random", {Kind::integer}, "Seed of a permutation of the GPUs");
+  keys.add("cluster.placement.random_nodes", {Kind::integer}, "Seed of the nodes drawn from cluster.nodes");
+  keys.add("cluster.nodes", {Kind::integer}, "Nodes that the cluster has, spare ones among them");
   keys.add("cluster.groups", {Kind::section, Kind::list}, "Who reduces with whom");
   keys.add("cluster.groups.tensor_parallel", {Kind::integer}, "Ranks per model", {}, true);
   keys.add("cluster.groups[]", {Kind::section}, "A group");
@@ -92,12 +94,13 @@ void add_cluster(KeyList& keys) {
   keys.add("cluster.groups[].ranks.to", {Kind::integer}, "Last rank", {}, true);
   keys.add("cluster.groups[].ranks.step", {Kind::integer}, "Every how many");
   keys.add("cluster.groups[].offset", {Kind::quantity}, "How much later it starts");
-  keys.add("cluster.overrides", {Kind::list}, "Links that are not as the topology says");
-  keys.add("cluster.overrides[]", {Kind::section}, "A link");
-  keys.add("cluster.overrides[].link", {Kind::text}, "Its name ('ddpsim topology show')", {}, true);
+  keys.add("cluster.overrides", {Kind::list}, "Links and nodes that are not as the topology says");
+  keys.add("cluster.overrides[]", {Kind::section}, "A link or a node");
+  keys.add("cluster.overrides[].link", {Kind::text}, "Its name ('ddpsim topology show')");
+  keys.add("cluster.overrides[].node", {Kind::integer}, "All NICs of this node");
   keys.add_all("cluster.overrides[]", Kind::quantity,
                {{"bandwidth", "Its bandwidth"}, {"latency", "Its latency"}});
-  keys.add("cluster.overrides[].broken", {Kind::boolean}, "Nothing crosses it");
+  keys.add("cluster.overrides[].broken", {Kind::boolean}, "Nothing crosses it, or no job runs on it");
   keys.add("cluster.background", {Kind::list}, "Other traffic");
   keys.add("cluster.background[]", {Kind::section}, "A flow");
   keys.add("cluster.background[].links", {Kind::list}, "Links that it crosses", {}, true);

@@ -10,6 +10,7 @@
 #include "sim/engine/scaled_all_reduces.hpp"
 #include "sim/replay/network.hpp"
 #include "sim/text/cluster_mesh.hpp"
+#include "sim/text/cluster_section.hpp"
 #include "sim/text/misplaced_keys.hpp"
 #include "sim/text/parallel_section.hpp"
 #include "sim/text/plausibility.hpp"
@@ -253,9 +254,10 @@ void ScenarioReader::settle_shard_group(const Value& root, const Value& cluster,
   const auto* topology = cluster.find("topology");
   try {
     if (!options.shard_group && topology) {
-      auto built = find_topology(topology->value)->build(world_size);
-      const auto* placement = cluster.find("placement");
-      auto gpus = place_ranks(read_placement(placement ? &placement->value : nullptr), *built, world_size);
+      ClusterSection section(cluster);
+      auto described = find_topology(topology->value);
+      auto built = build_cluster(*described, section, links_, gpus_of(*described, section));
+      auto gpus = place_job(section, *built);
       options.shard_group = shard_group_ranks(std::nullopt, *built, gpus);
     }
     if (!options.shard_group)

@@ -131,7 +131,7 @@ Rescale read_rescale_section(const config::Value& rescale,
 // From a GPU to itself nothing changes.
 LayerTrace rescaled(const LayerTrace& trace, const Rescale& rescale);
 
-// `cluster.placement` (null: packed): packed, round_robin, or {random: SEED}.
+// `cluster.placement` (null: packed): packed, round_robin, {random: SEED} or {random_nodes: SEED}.
 Placement read_placement(const config::Value* placement);
 
 // `cluster.background` (null: none).

@@ -52,6 +52,10 @@ void check_refused(const ClusterSection& section, const std::vector<int>& gpu_of
   if (section.groups)
     throw InputError(section.groups->span, "parameter servers are those of all workers",
                      "remove cluster.groups");
+  if (options.dedicated && section.nodes)
+    throw InputError(section.nodes->span,
+                     "dedicated servers are on the nodes that follow those of the workers",
+                     "remove cluster.nodes");
   auto workers = gpu_of_rank.size();
   if (!options.dedicated && static_cast<std::size_t>(options.servers) > workers)
     throw InputError(place,

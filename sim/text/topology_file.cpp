@@ -27,6 +27,11 @@ LinkOverride read_link_override(const Value& value) {
   LinkOverride override;
   override.span = reader.require("link").span;
   override.link = reader.required("link", config::as_string);
+  read_override_figures(value, reader, override);
+  return override;
+}
+
+void read_override_figures(const Value& value, MapReader& reader, LinkOverride& override) {
   override.bandwidth = reader.optional("bandwidth", config::as_bandwidth);
   override.latency = reader.optional("latency", config::as_seconds);
   override.broken = reader.optional("broken", config::as_bool).value_or(false);
@@ -34,7 +39,6 @@ LinkOverride read_link_override(const Value& value) {
   if (!override.bandwidth && !override.latency && !override.broken)
     throw InputError(value.span, "this override changes nothing",
                      "give it a bandwidth or a latency, or 'broken: true'");
-  return override;
 }
 
 namespace {

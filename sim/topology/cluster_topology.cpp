@@ -25,6 +25,7 @@ class ClusterTopology final : public Topology {
     return cluster;
   }
   [[nodiscard]] std::optional<int> usual_size() const override { return plan_->kinds[0].model.gpus; }
+  [[nodiscard]] std::optional<int> node_size() const override { return usual_size(); }
 
  private:
   std::shared_ptr<const ClusterPlan> plan_;

@@ -86,6 +86,7 @@ NodeModel make_node(int gpus, const Interconnect& interconnect, const Nics& nics
   node.nics = nics.count;
   node.nic = nics.cable;
   node.affinity = nics.affinity;
+  node.devices = nics.devices;
   for (int gpu = 0; gpu < gpus; ++gpu) node.names.push_back(fmt::format("gpu{}", gpu));
   for (int nic = 0; nic < nics.count; ++nic) node.names.push_back(fmt::format("nic{}", nic));
   switch (interconnect.kind) {

@@ -1,6 +1,7 @@
 #pragma once
 // How the GPUs of a node are joined, as described in a file, and what that makes of a node.
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "sim/topology/node_model.hpp"
@@ -40,8 +41,9 @@ struct Interconnect {
 
 struct Nics {
   int count = 0;
-  Link cable = {};            // per NIC and direction; latency NIC to NIC
-  std::vector<int> affinity;  // of each GPU: its NIC
+  Link cable = {};                                     // per NIC and direction; latency NIC to NIC
+  std::vector<int> affinity;                           // of each GPU: its NIC
+  std::vector<std::vector<std::string>> devices = {};  // of each NIC, one a port: "mlx5_3"; empty: not known
 };
 
 NodeModel make_node(int gpus, const Interconnect& interconnect, const Nics& nics);

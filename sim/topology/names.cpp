@@ -1,5 +1,6 @@
 #include "sim/topology/names.hpp"
 
+#include <algorithm>
 #include <charconv>
 
 #include <fmt/core.h>
@@ -25,6 +26,12 @@ std::vector<LinkEnds> possible_ends(const std::string& name) {
     for (auto at = name.find(sign); at != std::string::npos; at = name.find(sign, at + 1))
       all.push_back({name.substr(0, at), name.substr(at + 1), sign == '-'});
   return all;
+}
+
+bool is_device_name(std::string_view name) {
+  return !name.empty() && std::ranges::all_of(name, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  });
 }
 
 std::string counted(int count, std::string_view word) {

@@ -20,6 +20,9 @@ struct LinkEnds {
 };
 std::vector<LinkEnds> possible_ends(const std::string& name);
 
+// What an operating system calls a NIC, "mlx5_3", as far as it can be part of a link's name.
+bool is_device_name(std::string_view name);
+
 // "1 GPU", "2 GPUs"
 std::string counted(int count, std::string_view word);
 

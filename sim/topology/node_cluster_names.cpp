@@ -70,8 +70,16 @@ std::optional<int> NodeCluster::link_between(const Place& from, const Place& to)
   return std::nullopt;
 }
 
-// "node3.nic1" stands for both directions of its cable, "node3.nic1.out" and ".in" for one.
+// "node3.nic1" stands for both directions of its cable, "node3.nic1.out" and ".in" for one; "node3" for the
+// cables of all its NICs.
 std::vector<int> NodeCluster::nic_links(const std::string& name) const {
+  if (auto node = number_after("node", name); node && *node < nodes_) {
+    std::vector<int> all;
+    for (int nic = 0; nic < model(*node).nics; ++nic)
+      for (auto link : {nic_out(*node, nic), nic_in(*node, nic)})
+        if (link) all.push_back(*link);
+    return all;
+  }
   bool out = !name.ends_with(".in"), in = !name.ends_with(".out");
   auto place = place_named(out && in ? name : name.substr(0, name.rfind('.')));
   if (!place || place->node < 0) return {};
@@ -109,6 +117,8 @@ void NodeCluster::throw_unknown(const std::string& name, const SourceSpan& place
   std::vector<std::string> candidates;
   for (int nic = 0; nic < model(near).nics; ++nic)
     if (nic_out(near, nic)) candidates.push_back(place_name({near, model(near).nic_vertex(nic)}));
+  for (const auto& ports : model(near).devices)
+    for (const auto& device : ports) candidates.push_back(fmt::format("node{}.{}", near, device));
   bool both_ways = name.find('>') == std::string::npos;
   for (int i = 0; i < links_of(model(near)); ++i) {
     auto [from, to] = ends(first_link(near) + i);
@@ -120,6 +130,8 @@ void NodeCluster::throw_unknown(const std::string& name, const SourceSpan& place
   }
   std::string hint = links() > 0 ? "links are called like " + link_name(0) : "this cluster has no links";
   if (model(0).nics > 0 && nic_out(0, 0)) hint += ", the cables of a NIC node0.nic0";
+  if (const auto& devices = model(0).devices; !devices.empty())
+    hint += fmt::format(" or node0.{}", devices.front().front());
   throw_unknown_link(name, place, candidates, hint);
 }
 

@@ -22,13 +22,14 @@ struct NodeModel {
   int nics = 0;
   std::vector<std::string> names;  // of the vertices: "gpu0", "nic1", "nvswitch", "pcie0", "host0"
   std::vector<Wire> wires;
-  std::vector<std::vector<int>> plugged;  // of each NIC: the vertices it is plugged into at no cost
-  std::vector<int> affinity;              // of each GPU: its NIC
-  std::optional<int> reducing_switch;     // the vertex that adds up and multicasts
-  Link nic = {};                          // one direction of a NIC's cable; latency NIC to NIC
+  std::vector<std::vector<int>> plugged;          // of each NIC: the vertices it is plugged into at no cost
+  std::vector<int> affinity;                      // of each GPU: its NIC
+  std::vector<std::vector<std::string>> devices;  // of each NIC: what its host calls it; empty: not known
+  std::optional<int> reducing_switch;             // the vertex that adds up and multicasts
+  Link nic = {};                                  // one direction of a NIC's cable; latency NIC to NIC
 
   [[nodiscard]] int nic_vertex(int nic_index) const { return gpus + nic_index; }
-  [[nodiscard]] std::optional<int> vertex_named(const std::string& name) const;
+  [[nodiscard]] std::optional<int> vertex_named(const std::string& name) const;  // or a NIC's device
 };
 
 }  // namespace ddpsim

@@ -1,5 +1,7 @@
 #include "sim/topology/node_ways.hpp"
 
+#include <algorithm>
+
 #include "sim/topology/shortest_ways.hpp"
 
 namespace ddpsim {
@@ -33,6 +35,8 @@ void keep_better(NodeWays::Way& best, const NodeWays::Way& first, const NodeWays
 std::optional<int> NodeModel::vertex_named(const std::string& name) const {
   for (std::size_t i = 0; i < names.size(); ++i)
     if (names[i] == name) return static_cast<int>(i);
+  for (std::size_t i = 0; i < devices.size(); ++i)
+    if (std::ranges::find(devices[i], name) != devices[i].end()) return nic_vertex(static_cast<int>(i));
   return std::nullopt;
 }
 

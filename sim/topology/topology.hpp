@@ -36,6 +36,8 @@ class Topology {
       int gpus, std::span<const LinkOverride> overrides = {}) const = 0;
   // The GPUs of one node, or all that a graph names; nullopt where any number is as good.
   [[nodiscard]] virtual std::optional<int> usual_size() const = 0;
+  // The GPUs of one node, where there may be any number of nodes.
+  [[nodiscard]] virtual std::optional<int> node_size() const { return std::nullopt; }
 
   std::optional<NcclPlatform> nccl;  // where the file describes it
   // Its links are a network between processes, such as a testbed's, and not those of GPUs in machines.

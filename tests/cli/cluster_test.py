@@ -281,6 +281,47 @@ class PlacementTest(ClusterTest):
         self.assertGreater(len({point["iteration_s"] for point in points}), 3)
 
 
+class SpareNodesTest(ClusterTest):
+    """Nodes of one GPU and a NIC of 12.5 GB/s, two on a leaf whose uplink has 6.25 GB/s. Two ranks' ring sends S once each way (2 (n - 1) / n = 1):
+    24 MiB take 2.013 ms under one leaf and 4.027 ms across the spine."""
+
+    LEAVES = ("kind: cluster\nnode: {gpus: 1, nics: {count: 1, bandwidth: 12.5GB/s, latency: 0s}}\n"
+              "fabric: {kind: fat_tree, nodes_per_leaf: 2, oversubscription: 4}\n")
+    NEAR, FAR = 24 * cli.MIB / 12.5e9, 24 * cli.MIB / 6.25e9
+
+    def setUp(self):
+        super().setUp()
+        self.write_cluster(cli.small_trace(n_gradients=6), self.LEAVES, 2, "strategy: flat\ncollective: {algorithm: ring}")
+
+    def test_a_job_has_the_nodes_that_it_draws(self):
+        """Of the 6 pairs of 4 nodes 2 are under one leaf."""
+        axis = ", ".join(f"{{random_nodes: {seed}}}" for seed in range(30))
+        self.ok("sweep", "scenario.yaml", "--csv", "out.csv", *cli.set_arguments(["cluster.nodes=4", f"sweep.cluster.placement=[packed, {axis}]"]))
+        times = [float(row["communication_s"]) for row in self.read_csv("out.csv")]
+        self.assert_close(times[0], self.NEAR)
+        near = [time for time in times[1:] if abs(time / self.NEAR - 1) < 1e-9]
+        far = [time for time in times[1:] if abs(time / self.FAR - 1) < 1e-9]
+        self.assertEqual(len(near) + len(far), 30)
+        self.assertGreater(len(far), len(near))
+        self.assertGreater(len(near), 2)
+        self.assert_close(self.communication("cluster.nodes=4", "cluster.placement={random_nodes: 3}", "engine.fidelity=exact"), times[1 + 3])
+
+    def test_a_job_goes_round_a_broken_node(self):
+        """Nodes 0 and 2 are left of 0 to 2, or 2 and 3 of 0 to 3."""
+        broken = "cluster.overrides=[{node: 1, broken: true}]"
+        self.assert_close(self.communication("cluster.nodes=3", broken), self.FAR)
+        self.assert_close(self.communication("cluster.nodes=4", "cluster.overrides=[{node: 0, broken: true}, {node: 1, broken: true}]"), self.NEAR)
+        self.assertEqual(self.communication("cluster.nodes=3", "cluster.placement={random_nodes: 5}", broken), self.communication("cluster.nodes=3", broken))
+
+    def test_a_slow_node_is_all_its_nics(self):
+        slow = self.communication("cluster.overrides=[{node: 1, bandwidth: 1.25GB/s}]")
+        self.assert_close(slow, 10 * self.NEAR)
+        self.assertEqual(slow, self.communication("cluster.overrides=[{link: node1.nic0, bandwidth: 1.25GB/s}]"))
+        text = self.ok("simulate", "scenario.yaml", "--explain", "--set", "cluster.nodes=3", "--set",
+                       "cluster.overrides=[{node: 1, bandwidth: 1.25GB/s}, {node: 2, broken: true}]").stdout
+        self.assertIn("node1.nic0", text)
+
+
 class StragglersTest(ClusterTest):
     def setUp(self):
         super().setUp()

@@ -268,10 +268,13 @@ class KilledWorkerTest(cli.CliTest):
         self.assertEqual(code, ENVIRONMENT, stderr)
         self.assertEqual(self.files(), sorted([*before, "out.csv", "out.json", "out.svg"]))
         result = self.read_json("out.json")
-        (lost,) = result["lost_points"]
+        (lost,) = result["failed_points"]
+        self.assertEqual((lost["failed"], lost["error"]), ("machine", "a worker process was ended from outside (signal 9: Killed)"))
         caps = [point["axes"]["ddp.bucket_cap"] for point in result["points"]]
         self.assertEqual(sorted([*caps, lost["axes"]["ddp.bucket_cap"]]), sorted(self.CAPS[1:-1].split(", ")))
-        self.assertEqual(len(self.read_csv("out.csv")), 2)
+        rows = self.read_csv("out.csv")
+        self.assertEqual([row["error"] for row in rows if row["iteration_s"] == ""], [lost["error"]])
+        self.assertEqual([row["bucket_cap_bytes"] == lost["axes"]["ddp.bucket_cap"] for row in rows], [row["error"] != "" for row in rows])
         self.assertEqual(sum("MiB " in line and line.startswith(" ") for line in stdout.splitlines()), 2, stdout)
         self.assertIn("\n1 of 3 points could not be simulated; what is best is so among the others\n", stdout)
         self.assertIn("error: 1 of 3 points could not be simulated; what is best is so among the others\n"

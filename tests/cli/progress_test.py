@@ -52,6 +52,16 @@ class ProgressTest(cli.CliTest):
     def test_explain(self):
         self.check(EXPLAIN, "changes")
 
+    def test_before_the_first_is_done(self):
+        """Flow by flow, each point takes seconds: the line is there from the first second on, and once a point is done with the time left."""
+        self.write_scenario(world_size=256, more="engine: {fidelity: exact}\nsweep: {collective.channels: [1, 2]}\n")
+        shown = self.at_a_terminal("sweep", "scenario.yaml", "--jobs", "1")
+        self.assertRegex(shown, r"\r0 of 2 points after [1-9]\d* s\x1b\[K")
+        self.assertRegex(shown, r"\r1 of 2 points, [\d.e+-]+ a second, \d+ s left\x1b\[K")
+        shown = self.at_a_terminal("simulate", "scenario.yaml")
+        self.assertRegex(shown, r"\r0 of 1 simulations after [1-9]\d* s\x1b\[K")
+        self.assertNotIn(" of ", self.at_a_terminal("simulate", "scenario.yaml", "--quiet"))
+
 
 if __name__ == "__main__":
     cli.main()

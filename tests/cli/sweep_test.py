@@ -152,6 +152,44 @@ class SweepTest(cli.CliTest):
         self.assertEqual([point["bucket_cap_bytes"] for point in points], [4 * cli.MIB, 25 * cli.MIB])
         self.assertEqual(points[1]["axes"], {"ddp": "{bucket_cap: 25MiB, comm_hook: fp16}"})
 
+    def test_an_impossible_combination_is_a_row_with_its_error(self):
+        """Rank 7 computes twice as long: among 4 there is none. '3' is no size of a bucket, whatever the strategy. In the order of the axes, and no other point
+        changes for it."""
+        self.write_scenario(more="sweep: {cluster.world_size: [4, 8], strategy: [naive, ddp], ddp.bucket_cap: [1MiB, 25MiB, 3]}\n")
+        self.write("scenario.yaml", self.read("scenario.yaml").decode().replace("trace.csv", "trace.csv, stragglers: [{rank: 7, slowdown: 2}]"))
+        done = self.ok("sweep", "scenario.yaml", "--json", "out.json", "--csv", "out.csv", "--markdown")
+        of_4, of_3 = "there is no rank 7 among 4", "'3' has no unit"
+        rows = [(row["world_size"], row["strategy"], row["bucket_cap_bytes"], row["iteration_s"] != "", row["best"], row["error"])
+                for row in self.read_csv("out.csv")]
+        self.assertEqual(rows, [("4", "naive", "1MiB", False, "", of_4), ("4", "naive", "25MiB", False, "", of_4), ("4", "naive", "3", False, "", of_3),
+                                ("4", "ddp", "1MiB", False, "", of_4), ("4", "ddp", "25MiB", False, "", of_4), ("4", "ddp", "3", False, "", of_3),
+                                ("8", "naive", "", True, "1", ""), ("8", "naive", "3", False, "", of_3),
+                                ("8", "ddp", str(2**20), True, "1", ""), ("8", "ddp", str(25 * 2**20), True, "0", ""), ("8", "ddp", "3", False, "", of_3)])
+        table = [[cell.strip() for cell in line.strip("|").split("|")] for line in done.stdout.split("\n\n")[0].splitlines()]
+        self.assertEqual(table[0][-1], "why not")
+        self.assertEqual([row[-1] for row in table[2:]], [row[-1] for row in rows])
+        self.assertEqual({len(row) for row in table}, {len(table[0])})
+        self.assertIn("\n8 of 11 points could not be simulated; what is best is so among the others\n", done.stdout)
+        result = self.read_json("out.json")
+        self.assertEqual(len(result["points"]), 3)
+        self.assertEqual([point["error"] for point in result["failed_points"] if point["axes"]["strategy"] == "ddp"][0],
+                         "scenario.yaml:1:43: error: there is no rank 7 among 4\n"
+                         "  1 | workload: {trace: trace.csv, stragglers: [{rank: 7, slowdown: 2}]}\n"
+                         "    |                                           ^\nhint: the last rank is 3")
+        self.assertEqual({point["failed"] for point in result["failed_points"]}, {"input"})
+        self.ok("sweep", "scenario.yaml", "--json", "few.json", *cli.set_arguments(["sweep.cluster.world_size=[8]", "sweep.ddp.bucket_cap=[1MiB, 25MiB]"]))
+        self.assertEqual(self.read_json("few.json")["points"], result["points"])
+
+    def test_gpus_that_do_not_split_as_a_point_says(self):
+        """12 GPUs of a node of 8: 3 data-parallel ranks have no equal part of 64 samples, and no 8 shares of a layer are 12."""
+        self.copy_data()
+        self.ok("sweep", "configs/tensor-parallel-7b.yaml", *cli.set_arguments(["sweep.cluster.world_size=[8, 12, 16]", "sweep.parallelism.tensor=[4, 8]"]), "--csv", "out.csv")
+        rows = {(row["parallelism.tensor"], row["world_size"]): row["error"] for row in self.read_csv("out.csv")}
+        self.assertEqual(rows.pop(("4", "12")), "a batch of 64 samples cannot be split into micro-batches of 1 on 3 data-parallel ranks")
+        self.assertEqual(rows.pop(("8", "12")), "12 GPUs are not a multiple of 8 x 1 (tensor x pipeline)")
+        self.assertEqual(set(rows.values()), {""})
+        self.assertEqual(len(rows), 4)
+
     def test_an_axis_over_the_ring_and_a_measured_table(self):
         self.write_scenario(more="collective: {measured: allreduce.csv}\nsweep: {collective.algorithm: [ring, measured]}")
         self.write("allreduce.csv", "# ddpsim-allreduce: 1\n# world_size: 8\nbytes,time_s\n1024,0.0001\n104857600,0.01\n")

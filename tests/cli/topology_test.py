@@ -476,6 +476,22 @@ class ImportTest(TopologyTest):
         matrix = [line.split()[1:9] for line in self.fixture("nvswitch.txt").decode().splitlines()[1:9]]
         self.assertEqual(rows, matrix)
 
+    def test_links_are_called_as_the_host_calls_them(self):
+        """mlx5_3 of nvidia-smi's legend is the fourth NIC; of NCCL's file with two ports a NIC mlx5_9 is the first port of the second."""
+        self.write("trace.csv", cli.small_trace())
+        for file, form, device, nic in (("nvswitch.txt", "nvidia-smi", "mlx5_3", "nic3"), ("dump_two_ports.xml", "nccl-xml", "mlx5_10", "nic1")):
+            self.write(file, self.fixture(file))
+            self.ok("topology", "import", "--format", form, file, "--gpu", "ampere", "--cpu", "amd", "--nic-bandwidth", "200Gbps", "--out", "node.yaml")
+            self.write("nodes.yaml", self.read("node.yaml").decode() + "fabric: {kind: rail_optimized}\n")
+            gpus = 2 * (8 if nic == "nic3" else 2)
+            self.write("scenario.yaml", f"workload: {{trace: trace.csv}}\ncluster: {{topology: nodes.yaml, world_size: {gpus}}}\n")
+            times = [json.loads(self.ok("simulate", "scenario.yaml", "--json", "-", *more).stdout)["communication_s"]
+                     for more in ([], *(["--set", f"cluster.overrides=[{{link: node1.{name}, bandwidth: 1GB/s}}]"] for name in (device, device + ".out", nic)))]
+            self.assertEqual(times[1], times[3])
+            self.assertLess(times[0], times[2])
+            self.assertLessEqual(times[2], times[1])
+            self.assertIn("did you mean 'node1.mlx5_", self.fails(2, "simulate", "scenario.yaml", "--set", "cluster.overrides=[{link: node1.mlx5_77, broken: true}]").stderr)
+
     def test_to_standard_output(self):
         """The same bytes as in a file, and what the command knows of the CPU and of PCIe is in them."""
         self.write("matrix.txt", self.fixture("pcie_node.txt"))

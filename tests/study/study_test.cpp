@@ -90,7 +90,7 @@ TEST_F(StudyTest, ARefusedPointIsARowInItsPlace) {
   auto one = study("cluster.world_size: [1, 4, many, 8]");
   auto written = rows(one, all(one));
   ASSERT_EQ(written.size(), 4U);
-  for (std::size_t i : {0U, 2U}) EXPECT_EQ(read_study_row(written[i])->failure, StudyFailure::input);
+  for (std::size_t i : {0U, 2U}) EXPECT_EQ(read_study_row(written[i])->failure, PointFailure::input);
   for (std::size_t i : {1U, 3U}) EXPECT_EQ(read_study_row(written[i])->failure, std::nullopt);
 }
 
@@ -139,7 +139,7 @@ class ResultsFileTest : public StudyTest {
     std::ifstream in(path, std::ios::binary);
     return {std::istreambuf_iterator<char>(in), {}};
   }
-  std::string row(std::size_t point, std::optional<StudyFailure> failure = {}) const {
+  std::string row(std::size_t point, std::optional<PointFailure> failure = {}) const {
     StudyPoint head{point, 5, "a study", "a job", {"x"}, {std::to_string(point)}};
     IterationMetrics metrics;
     metrics.iteration = Seconds(1 + static_cast<double>(point));
@@ -166,8 +166,8 @@ TEST_F(ResultsFileTest, RowsOutOfOrderArePutInOrder) {
 TEST_F(ResultsFileTest, WhatTheMachineMadeFailIsRunAgainAndWhatIsWrongIsNot) {
   {
     auto results = open(false);
-    results.append(row(0) + row(1, StudyFailure::machine) + row(2, StudyFailure::input) +
-                   row(3, StudyFailure::defect));
+    results.append(row(0) + row(1, PointFailure::machine) + row(2, PointFailure::input) +
+                   row(3, PointFailure::defect));
     EXPECT_EQ(results.failed(), 3U);
   }
   auto results = open(true);
@@ -175,7 +175,7 @@ TEST_F(ResultsFileTest, WhatTheMachineMadeFailIsRunAgainAndWhatIsWrongIsNot) {
   results.append(row(1));
   results.finish();
   EXPECT_EQ(results.failed(), 2U);
-  EXPECT_EQ(text(), row(0) + row(1) + row(2, StudyFailure::input) + row(3, StudyFailure::defect));
+  EXPECT_EQ(text(), row(0) + row(1) + row(2, PointFailure::input) + row(3, PointFailure::defect));
 }
 
 TEST_F(ResultsFileTest, CutOffAnywhereItGoesOnWithTheSameBytes) {
@@ -208,10 +208,10 @@ TEST_F(ResultsFileTest, RefusedFiles) {
 }
 
 TEST_F(ResultsFileTest, MergedRowsPreferWhatDidNotFail) {
-  auto a = folder.write("a", row(4) + row(0, StudyFailure::machine) + row(2, StudyFailure::input));
+  auto a = folder.write("a", row(4) + row(0, PointFailure::machine) + row(2, PointFailure::input));
   auto b = folder.write("b", row(0) + row(3) + "{\"point\":1,");
   auto merged = merge_results({a, b}, path);
-  EXPECT_EQ(text(), row(0) + row(2, StudyFailure::input) + row(3) + row(4));
+  EXPECT_EQ(text(), row(0) + row(2, PointFailure::input) + row(3) + row(4));
   EXPECT_EQ(merged.rows, 4U);
   EXPECT_EQ(merged.points, 5U);
   EXPECT_EQ(merged.failed, 1U);

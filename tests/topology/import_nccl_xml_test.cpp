@@ -26,16 +26,16 @@ TEST(ImportNcclXml, NodeOfNvswitches) {
   auto yaml = import_nccl_xml(import).yaml;
   EXPECT_THAT(
       yaml,
-      HasSubstr(
-          "node:\n"
-          "  gpus: 8\n"
-          "  interconnect:\n"
-          "    kind: nvswitch\n"
-          "    bandwidth: 25GB/s\n"
-          "    count: 18\n"
-          "    latency: 1us\n"
-          "    multicast: true\n"
-          "  nics: {count: 8, bandwidth: 400Gbps, latency: 5us, affinity: [0, 1, 2, 3, 4, 5, 6, 7]}\n"));
+      HasSubstr("node:\n"
+                "  gpus: 8\n"
+                "  interconnect:\n"
+                "    kind: nvswitch\n"
+                "    bandwidth: 25GB/s\n"
+                "    count: 18\n"
+                "    latency: 1us\n"
+                "    multicast: true\n"
+                "  nics: {count: 8, bandwidth: 400Gbps, latency: 5us, affinity: [0, 1, 2, 3, 4, 5, 6, 7], "
+                "devices: [mlx5_0, mlx5_1, mlx5_2, mlx5_3, mlx5_4, mlx5_5, mlx5_6, mlx5_7]}\n"));
   EXPECT_THAT(yaml,
               HasSubstr("# NVLink: 25 GB/s per link and direction, as NVIDIA says of hopper (sm 90).\n"));
   EXPECT_THAT(yaml, HasSubstr("# Left out, as slower than the others: storage.\n"));

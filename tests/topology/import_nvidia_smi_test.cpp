@@ -56,7 +56,8 @@ TEST(ImportNvidiaSmi, NodeOfNvswitches) {
             "    bandwidth: 25GB/s\n"
             "    count: 12\n"
             "    latency: 1us\n"
-            "  nics: {count: 8, bandwidth: 200Gbps, latency: 5us, affinity: [0, 1, 2, 3, 4, 5, 6, 7]}\n");
+            "  nics: {count: 8, bandwidth: 200Gbps, latency: 5us, affinity: [0, 1, 2, 3, 4, 5, 6, 7], "
+            "devices: [mlx5_0, mlx5_1, mlx5_2, mlx5_3, mlx5_4, mlx5_5, mlx5_6, mlx5_7]}\n");
   auto cluster = imported(with_gpu("nvswitch.txt", nccl::Gpu::ampere));
   expect_figures(cluster->route(0, 7), 300e9, 1e-6);
   EXPECT_FALSE(cluster->to_switch(0));
@@ -68,16 +69,16 @@ TEST(ImportNvidiaSmi, ARegularTreeOfPcieIsACluster) {
   auto yaml = import_nvidia_smi(import).yaml;
   EXPECT_THAT(
       yaml,
-      HasSubstr(
-          "  interconnect:\n"
-          "    kind: pcie\n"
-          "    bandwidth: 24GB/s\n"
-          "    latency: 0.5us\n"
-          "    gpus_per_switch: 2\n"
-          "    switches_per_socket: 2\n"
-          "    host: {bandwidth: 24GB/s, latency: 0.5us, medium: numa_node}\n"
-          "    socket: {bandwidth: 10GB/s, latency: 0.5us}\n"
-          "  nics: {count: 2, bandwidth: 200Gbps, latency: 5us, affinity: [0, 0, 0, 0, 1, 1, 1, 1]}\n"));
+      HasSubstr("  interconnect:\n"
+                "    kind: pcie\n"
+                "    bandwidth: 24GB/s\n"
+                "    latency: 0.5us\n"
+                "    gpus_per_switch: 2\n"
+                "    switches_per_socket: 2\n"
+                "    host: {bandwidth: 24GB/s, latency: 0.5us, medium: numa_node}\n"
+                "    socket: {bandwidth: 10GB/s, latency: 0.5us}\n"
+                "  nics: {count: 2, bandwidth: 200Gbps, latency: 5us, affinity: [0, 0, 0, 0, 1, 1, 1, 1], "
+                "devices: [mlx5_0, mlx5_1]}\n"));
   EXPECT_THAT(yaml, HasSubstr("lanes are assumptions: the matrix says neither.\n"));
   auto cluster = imported(import);
   expect_figures(cluster->route(0, 2), 24e9, 2e-6);

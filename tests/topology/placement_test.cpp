@@ -53,5 +53,41 @@ TEST(Placement, EveryOrderIsAsLikely) {
   for (const auto& [order, count] : seen) EXPECT_NEAR(count, 1000, 5 * 29);
 }
 
+// 4 nodes of 3 GPUs, of which a job of 6 takes two: each of the 6 pairs is as likely, 6000 seeds give each
+// 1000
+// +- 29. Its GPUs are whole nodes, in order.
+TEST(Placement, NodesAreDrawnWhole) {
+  auto cluster = nodes_of_three(12);
+  std::map<std::vector<int>, int> seen;
+  for (std::uint64_t seed = 0; seed < 6000; ++seed)
+    ++seen[place_ranks({PlacementKind::random_nodes, seed}, *cluster, 6)];
+  EXPECT_EQ(seen.size(), 6U);
+  for (const auto& [gpus, count] : seen) {
+    EXPECT_NEAR(count, 1000, 5 * 29);
+    EXPECT_TRUE(std::is_sorted(gpus.begin(), gpus.end()));
+    EXPECT_EQ(gpus[0] % 3 + gpus[3] % 3, 0);
+    EXPECT_EQ(gpus[2] - gpus[0] + gpus[5] - gpus[3], 4);
+  }
+}
+
+// The job goes round broken nodes, however ranks are placed on the others.
+TEST(Placement, BrokenNodesAreLeftOut) {
+  auto cluster = nodes_of_three(12);
+  EXPECT_THAT(place_ranks({}, *cluster, 6, {0, 2}), ElementsAre(3, 4, 5, 9, 10, 11));
+  EXPECT_THAT(place_ranks({PlacementKind::round_robin}, *cluster, 5, {1}), ElementsAre(0, 6, 1, 7, 2));
+  for (std::uint64_t seed = 0; seed < 20; ++seed)
+    EXPECT_THAT(place_ranks({PlacementKind::random_nodes, seed}, *cluster, 6, {0, 2}),
+                ElementsAre(3, 4, 5, 9, 10, 11));
+}
+
+TEST(Placement, TooFewSoundNodes) {
+  EXPECT_EQ(testing::input_error([] {
+              (void)place_ranks({}, *nodes_of_three(9), 6, {0, 1});
+            }),
+            "error: 2 of 3 nodes are broken, and the others have 3 GPUs for 6 ranks\n"
+            "hint: a job runs on whole nodes only: cluster.nodes says how many nodes there are, spare ones "
+            "among them");
+}
+
 }  // namespace
 }  // namespace ddpsim

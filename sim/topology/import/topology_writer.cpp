@@ -4,6 +4,7 @@
 #include <cctype>
 #include <cmath>
 #include <filesystem>
+#include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -170,13 +171,30 @@ class Writer {
     auto text = fmt::format("kind: cluster\nnode:\n  gpus: {}\n", node_.gpus.size());
     if (!interconnect.empty()) text += "  interconnect:\n" + interconnect;
     if (!nics_.nics.empty()) {
-      text += fmt::format("  nics: {{count: {}, bandwidth: {}, latency: {}, affinity: [{}]}}\n",
+      text += fmt::format("  nics: {{count: {}, bandwidth: {}, latency: {}, affinity: [{}]{}}}\n",
                           nics_.nics.size(), gigabits(nics_.bandwidth), microseconds(kNicLatency),
-                          fmt::join(nics_.affinity, ", "));
+                          fmt::join(nics_.affinity, ", "), devices());
       describe_nics(interconnect.find("gpus_per_switch") != std::string::npos);
     }
     if (!node_.to_host.empty()) say("left out: the NVLinks between GPUs and CPUs");
     return text;
+  }
+
+  // The key `devices`, so that links can be called by them; nothing where some NIC has no such name: without
+  // a legend nvidia-smi says NIC0.
+  [[nodiscard]] std::string devices() const {
+    std::vector<std::string> nics;
+    std::set<std::string> known;
+    for (const auto& ports : nics_.nics) {
+      std::vector<std::string> names;
+      for (int port : ports) names.push_back(node_.vertices[port].original);
+      for (const auto& name : names)
+        if (!is_device_name(name) || number_after("nic", name) || number_after("NIC", name) ||
+            !known.insert(name).second)
+          return {};
+      nics.push_back(names.size() == 1 ? names.front() : fmt::format("[{}]", fmt::join(names, ", ")));
+    }
+    return fmt::format(", devices: [{}]", fmt::join(nics, ", "));
   }
 
   void describe_nics(bool with_pcie) {
