@@ -59,6 +59,41 @@ class VariabilityTest(ParallelTest):
         self.assertNotEqual(self.result(*sets)["iteration_s"], self.result("variability={seed: 4, iterations: 10, jitter: 0.05}")["iteration_s"])
 
 
+class BandwidthTest(ParallelTest):
+    """Wider links never make a step longer: nodes of two GPUs on plain links, all of which get more."""
+
+    TOPOLOGY = """kind: cluster
+node:
+  gpus: 2
+  interconnect: {{kind: nvswitch, bandwidth: {0}GB/s, latency: 1us}}
+  nics: {{count: 2, bandwidth: {1}GB/s, latency: 2us}}
+fabric: {{kind: fat_tree, nodes_per_leaf: 4, latency: 1us}}
+"""
+    AXES = {"1f1b": ["parallelism={pipeline: 4}"],
+            "gpipe": ["parallelism={pipeline: 4}", "pipeline.schedule=gpipe"],
+            "interleaved": ["parallelism={pipeline: 2}", "pipeline={schedule: interleaved, virtual: 2}"],
+            "zero_bubble": ["parallelism={pipeline: 4}", "pipeline.schedule=zero_bubble"],
+            "dualpipe": ["parallelism={pipeline: 4}", "pipeline.schedule=dualpipe"],
+            "tensor": ["parallelism={tensor: 4}"],
+            "sequence": ["parallelism={tensor: 2, sequence: true, pipeline: 2}"],
+            "context": ["parallelism={context: 4}", "workload.framework=te-2025"],
+            "context over all-to-alls": ["parallelism={context: 2}", "context.kind=all_to_all", "workload.framework=te-2025"],
+            "ddp": ["parallelism={pipeline: 2}", "strategy=ddp"],
+            "fsdp": ["parallelism={tensor: 2}", "strategy=fsdp"],
+            "zero3": ["parallelism={tensor: 2}", "strategy=zero3"]}
+
+    def test_more_is_never_longer(self):
+        for name, sets in self.AXES.items():
+            with self.subTest(name):
+                times = []
+                for factor in (1, 1.5, 2, 4, 16):
+                    self.write("wide.yaml", self.TOPOLOGY.format(4 * factor, factor))
+                    times.append(self.result("cluster.topology=wide.yaml", "cluster.gpu=a100-sxm4-80gb", "physics=none", *sets)["iteration_s"])
+                self.assertGreater(times[0], 1.01 * times[-1])
+                for before, after in zip(times, times[1:]):
+                    self.assertLessEqual(after, before * (1 + 1e-9))
+
+
 class StepTest(ParallelTest):
     def test_terms_add_up(self):
         for sets in ([], ["parallelism.sequence=true"], ["pipeline.virtual=2"], ["pipeline.schedule=zero_bubble"], ["strategy=ddp"],
