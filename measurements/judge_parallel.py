@@ -23,6 +23,7 @@ SETS = {"vtrain": "vTrain, A100", "bigscience": "bigscience, A100", "bigscience-
         "bridge": "Megatron-Bridge, Llama 3 70B, H100", "mlperf": "MLPerf GPT-3, H100", "titan-2d": "torchtitan, FSDP x tensor, H100",
         "titan-cp": "torchtitan, FSDP and context, H100", "bridge-moe": "Megatron-Bridge, mixtures of experts, H100"}
 FUSED = ROOT / "software/megatron-fused-2022.yaml"
+ONE_ROW = {"korthikanti": FUSED, "bridge": FUSED.parent / "te-2025.yaml"}    # whose software --one-row fits
 KINDS = {"data": "data parallel only", "pipeline": "pipeline, tensor 1", "tensor": "tensor, one stage", "both": "tensor and pipeline"}
 
 # What a set's steps ran on and in, beyond the sizes of parallel.csv.
@@ -216,7 +217,7 @@ def fitted_to(judge, row):
     """The scenario of a row whose software has the `gemm` that gives its step: a secant of 1 / gemm, with which the step grows about linearly."""
     def scenario(inverse):
         path = judge.folder / f"gemm_{1 / inverse:.6f}.yaml"
-        path.write_text(re.sub(r"gemm: [\d.]+", f"gemm: {1 / inverse:.6f}", FUSED.read_text()))
+        path.write_text(re.sub(r"gemm: [\d.]+", f"gemm: {1 / inverse:.6f}", ONE_ROW[row.set].read_text()))
         return {"workload": {"framework": str(path)}}
     low, high = 1.0, 1.6
     low_error, high_error = judge.error(row, scenario(low)), judge.error(row, scenario(high))
@@ -229,12 +230,12 @@ def fitted_to(judge, row):
 
 
 def judge_one_row(judge, rows):
-    """Korthikanti's software, fitted to each row in turn."""
-    rows = [row for row in rows if row.set == "korthikanti"]
+    """A set's software, fitted to each of its rows in turn."""
+    rows = [row for row in rows if row.set in ONE_ROW]
     lines = []
     for row in rows:
         gemm, change = fitted_to(judge, row)
-        lines.append([row.name, f"{gemm:.3f}", *figures([judge.error(other, change) for other in rows if other is not row])])
+        lines.append([row.name, f"{gemm:.3f}", *figures([judge.error(other, change) for other in rows if other is not row and other.set == row.set])])
     return table(["fitted to", "gemm", "others", "bias", "mean error", "worst"], lines)
 
 
@@ -255,7 +256,7 @@ def main():
     parser.add_argument("--at-most", type=int, metavar="GPUS", help="only steps of so many GPUs or fewer")
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--without", action="append", choices=[*TERMS, "all"], metavar="TERM", help=f"what each does: {', '.join(TERMS)}, all (repeatable)")
-    what.add_argument("--one-row", action="store_true", help="Korthikanti's steps by software fitted to each of them in turn")
+    what.add_argument("--one-row", action="store_true", help="Korthikanti's and Megatron-Bridge's steps by software fitted to each of them in turn")
     what.add_argument("--worst", type=int, metavar="N", help="the worst steps")
     options = parser.parse_args()
     rows = [row for row in read_steps(options.only or SETS) if not options.at_most or int(row.gpus) <= options.at_most]
