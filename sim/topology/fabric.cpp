@@ -20,7 +20,7 @@ int ports_of(const Fabric& fabric, int nodes, int nics_per_node) {
   return (fabric.nodes_per_leaf > 0 ? fabric.nodes_per_leaf : nodes) * (fabric.rails ? 1 : nics_per_node);
 }
 
-int whole_cables(int stated, int below, double oversubscription, const char* level) {
+int whole_cables(int stated, int below, double oversubscription, const char* level, const char* as_written) {
   if (stated > 0) return stated;
   double cables = below / oversubscription;
   if (std::abs(cables - std::round(cables)) > 1e-6)
@@ -28,7 +28,7 @@ int whole_cables(int stated, int below, double oversubscription, const char* lev
         fmt::format("{} cables below each {} and an oversubscription of {:g} leave {:.4g} above it, "
                     "which is no whole number",
                     below, level, oversubscription, cables),
-        "say in the topology's 'fabric' how many there are: 'uplinks: N'");
+        fmt::format("say in the topology's 'fabric' how many there are: 'uplinks: {}'", as_written));
   return static_cast<int>(std::lround(cables));
 }
 
@@ -44,10 +44,10 @@ UplinkCables uplink_cables(const Fabric& fabric, int nodes, int nics_per_node) {
   if (fabric.kind != Fabric::Kind::tree || fabric.levels == 1) throw_no_uplinks();
   UplinkCables cables;
   cables.of_leaf = whole_cables(fabric.leaf_uplinks, ports_of(fabric, nodes, nics_per_node),
-                                fabric.leaf_oversubscription, "leaf");
+                                fabric.leaf_oversubscription, "leaf", fabric.levels == 3 ? "[N, M]" : "N");
   if (fabric.levels == 3)
     cables.of_pod = whole_cables(fabric.pod_uplinks, cables.of_leaf * fabric.leaves_per_pod,
-                                 fabric.pod_oversubscription, "pod");
+                                 fabric.pod_oversubscription, "pod", "[N, M]");
   return cables;
 }
 
