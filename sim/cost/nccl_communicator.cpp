@@ -117,8 +117,9 @@ std::vector<int> simple_ring_order(const Cluster& cluster, std::span<const int> 
   return order;
 }
 
-nccl::Communicator nccl_communicator(const Cluster& cluster, std::span<const int> gpus,
+nccl::Communicator nccl_communicator(const Cluster& hashed, std::span<const int> gpus,
                                      const NcclPlatform& platform) {
+  const auto& cluster = hashed.without_hashing();  // NCCL knows nothing of cables
   auto nodes = ranks_by_node(cluster, gpus);
   nccl::Communicator communicator;
   communicator.version = platform.version;

@@ -67,10 +67,12 @@ ClusterSection::ClusterSection(const Value& root) : place(root.span) {
   overrides = reader.find("overrides");
   nodes = reader.find("nodes");
   background = reader.find("background");
+  hashing = reader.find("hashing");
   reader.find("gpu");  // read with the physics
   price = reader.optional("price", config::as_number(0, 1e9));
   reader.finish();
   world_size = read_world_size(*world_size_value);
+  hashing_seed = read_hashing(hashing);
 }
 
 int gpus_of(const Topology& topology, const ClusterSection& section) {
@@ -92,8 +94,13 @@ int gpus_of(const Topology& topology, const ClusterSection& section) {
 std::shared_ptr<const Cluster> build_cluster(const Topology& topology, const ClusterSection& section,
                                              const LinkScale& links, int gpus) {
   auto different = read_cluster_overrides(section.overrides).links;
+  if (section.hashing_seed) try {
+      topology.check_hashing(gpus);
+    } catch (const InputError& error) {
+      throw error.at(section.hashing->span);
+    }
   try {
-    return with_scaled_links(topology.build(gpus, different), links);
+    return with_scaled_links(topology.build(gpus, different, section.hashing_seed), links);
   } catch (const InputError& error) {
     throw error.at(section.world_size_value->span);
   }
@@ -143,7 +150,7 @@ std::vector<int> ranks_of_node(int node, const Cluster& cluster, const std::vect
 
 void read_measured_cluster(const MeasuredTable& table, const SourceSpan& table_place, Backend backend,
                            const ClusterSection& section) {
-  for (const Value* unused : {section.groups, section.overrides, section.background})
+  for (const Value* unused : {section.groups, section.overrides, section.background, section.hashing})
     if (unused)
       throw InputError(unused->span, "a measured cost knows nothing of this",
                        "remove it, or use another algorithm than measured");
@@ -238,7 +245,7 @@ ClusterTraffic ScenarioReader::make_traffic(const Topology& topology, const Clus
     add_gloo_model(topology, collective.gloo, *communication);
   }
   if (uses_nccl(topology, collective)) {
-    check_nccl_reads(section.overrides, topology, gpus_of(topology, section));
+    check_nccl_reads(section, topology);
     add_nccl_models(*topology.nccl, collective.nccl, *communication);
   }
   scale_models(collective, *communication);

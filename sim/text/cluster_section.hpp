@@ -1,5 +1,6 @@
 #pragma once
 // The section `cluster`, and the cluster it asks for.
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -18,7 +19,8 @@ struct ClusterSection {
   std::optional<double> price;
   const config::Value* world_size_value = nullptr;
   const config::Value *topology = nullptr, *placement = nullptr, *groups = nullptr, *overrides = nullptr,
-                      *background = nullptr, *nodes = nullptr;
+                      *background = nullptr, *nodes = nullptr, *hashing = nullptr;
+  std::optional<std::uint64_t> hashing_seed;  // of `hashing`, unless that is none
 };
 
 // The GPUs of the section's nodes, or, where it does not say how many there are, of the ranks. Throws

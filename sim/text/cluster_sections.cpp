@@ -16,6 +16,10 @@ using config::as_seconds;
 using config::MapReader;
 using config::Value;
 
+auto as_seed() {
+  return as_integer(0, std::int64_t{1} << 53U);
+}
+
 // Megatron-LM's order: the ranks of a tensor-parallel group follow one another, so a data-parallel group is
 // every size-th rank.
 std::vector<GroupSection> tensor_parallel_groups(const Value& value, int world_size) {
@@ -107,13 +111,22 @@ std::vector<GroupSection> read_groups(const Value* value, int world_size) {
   return groups;
 }
 
+std::optional<std::uint64_t> read_hashing(const Value* value) {
+  if (!value || (value->kind == Value::Kind::scalar && value->scalar == "none")) return std::nullopt;
+  if (value->kind != Value::Kind::map)
+    throw InputError(value->span, "this is no hashing", "none, or {seed: SEED}");
+  MapReader reader(*value, "hashing");
+  auto seed = reader.required("seed", as_seed());
+  reader.finish();
+  return static_cast<std::uint64_t>(seed);
+}
+
 Placement read_placement(const Value* value) {
   if (!value) return {};
   if (value->kind == Value::Kind::map) {
     MapReader reader(*value, "placement");
-    auto as_seed = as_integer(0, std::int64_t{1} << 53U);
-    auto nodes_seed = reader.optional("random_nodes", as_seed);
-    auto seed = nodes_seed ? *nodes_seed : reader.required("random", as_seed);
+    auto nodes_seed = reader.optional("random_nodes", as_seed());
+    auto seed = nodes_seed ? *nodes_seed : reader.required("random", as_seed());
     reader.finish();
     return {nodes_seed ? PlacementKind::random_nodes : PlacementKind::random,
             static_cast<std::uint64_t>(seed)};

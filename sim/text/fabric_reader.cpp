@@ -21,6 +21,10 @@ auto as_count() {
   return config::as_integer(1, kLargestWorldSize);
 }
 
+auto as_uplinks() {
+  return config::as_integer(1, 1024);
+}
+
 void read_rails(MapReader& reader, Fabric& fabric) {
   fabric.rails = true;
   fabric.nodes_per_leaf = static_cast<int>(reader.optional("nodes_per_leaf", as_count()).value_or(0));
@@ -30,6 +34,11 @@ void read_rails(MapReader& reader, Fabric& fabric) {
   if (fabric.levels == 1 && oversubscription)
     throw InputError(oversubscription->span, "without a spine no leaf has uplinks to oversubscribe",
                      "remove 'oversubscription', or 'spine: false'");
+  const Value* uplinks = reader.find("uplinks");
+  if (uplinks) fabric.leaf_uplinks = static_cast<int>(as_uplinks()(*uplinks));
+  if (fabric.levels == 1 && uplinks)
+    throw InputError(uplinks->span, "without a spine no leaf has uplinks",
+                     "remove 'uplinks', or 'spine: false'");
 }
 
 // One number for all levels, or one for each level of uplinks.
@@ -49,12 +58,29 @@ void read_oversubscription(const Value& value, Fabric& fabric) {
   fabric.pod_oversubscription = numbers.back();
 }
 
+// One number for leaves, or with 3 levels one for leaves and one for pods.
+void read_uplinks(const Value& value, Fabric& fabric) {
+  if (fabric.levels == 2) {
+    fabric.leaf_uplinks = static_cast<int>(as_uplinks()(value));
+    return;
+  }
+  auto numbers = config::as_list(as_uplinks())(value);
+  if (numbers.size() != 2)
+    throw InputError(
+        value.span,
+        fmt::format("{} of uplinks for 2 levels", counted(static_cast<int>(numbers.size()), "number")),
+        "give those of a leaf and those of a pod: [8, 16]");
+  fabric.leaf_uplinks = static_cast<int>(numbers.front());
+  fabric.pod_uplinks = static_cast<int>(numbers.back());
+}
+
 void read_fat_tree(MapReader& reader, Fabric& fabric) {
   fabric.levels = static_cast<int>(reader.optional("levels", config::as_integer(2, 3)).value_or(2));
   fabric.nodes_per_leaf = static_cast<int>(reader.required("nodes_per_leaf", as_count()));
   if (fabric.levels == 3)
     fabric.leaves_per_pod = static_cast<int>(reader.required("leaves_per_pod", as_count()));
   if (const Value* value = reader.find("oversubscription")) read_oversubscription(*value, fabric);
+  if (const Value* value = reader.find("uplinks")) read_uplinks(*value, fabric);
 }
 
 }  // namespace

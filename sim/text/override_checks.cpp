@@ -11,10 +11,10 @@ namespace ddpsim {
 
 using config::Value;
 
-void check_nccl_reads(const Value* overrides, const Topology& topology, int gpus) {
-  if (!overrides) return;
-  auto usual = topology.build(gpus);
-  for (const auto& item : config::items_of(*overrides)) {
+void check_nccl_reads(const ClusterSection& section, const Topology& topology) {
+  if (!section.overrides) return;
+  auto usual = topology.build(gpus_of(topology, section), {}, section.hashing_seed);
+  for (const auto& item : config::items_of(*section.overrides)) {
     auto different = read_override(item);
     if (!different || !different->latency) continue;
     auto links = usual->links_named(different->link, different->span);

@@ -1,16 +1,18 @@
 #pragma once
 // What `cluster.overrides` change and nobody reads is a mistake.
 #include "sim/config/value.hpp"
+#include "sim/text/cluster_section.hpp"
 #include "sim/topology/topology.hpp"
 
 namespace ddpsim {
 
-// `overrides`: the section, null: none. Both throw InputError with its place.
+// Both throw InputError with the place of the override.
 //
 // Where NCCL's model, alone or among other traffic, runs over links that have a bandwidth only. A figure that
 // a link has anyway changes nothing and is no mistake.
-void check_nccl_reads(const config::Value* overrides, const Topology& topology, int gpus);
+void check_nccl_reads(const ClusterSection& section, const Topology& topology);
 // Where Gloo's traffic between GPUs uses PCIe and the network.
+// `overrides`: the section, null: none.
 void check_gloo_uses(const config::Value* overrides, const Cluster& cluster);
 
 }  // namespace ddpsim

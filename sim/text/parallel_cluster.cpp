@@ -78,7 +78,7 @@ void ScenarioReader::settle_model_communication(const Topology& topology, const 
                                                 const Collective& collective, Communication& communication) {
   try {
     if (uses_nccl(topology, collective)) {
-      check_nccl_reads(section.overrides, topology, gpus_of(topology, section));
+      check_nccl_reads(section, topology);
       add_nccl_models(*topology.nccl, collective.nccl, communication);
     }
     scale_models(collective, communication);
@@ -149,6 +149,8 @@ std::shared_ptr<const RankPlaces> ScenarioReader::read_shared_model(
   const Value* stragglers = stragglers_entry ? &stragglers_entry->value : nullptr;
   refuse(section.groups, "cluster.groups");
   refuse(section.background, "background traffic");
+  // Of groups that do the same one stands for all, and each is hashed onto cables of its own.
+  refuse(section.hashing_seed ? section.hashing : nullptr, "cluster.hashing");
   if (collective.table || collective.backend == Backend::gloo || collective.workers > 1 || !section.topology)
     throw InputError(collective.section && section.topology ? collective.place : cluster_value.span,
                      "GPUs that share a model communicate over a topology, with NCCL or plain rings",

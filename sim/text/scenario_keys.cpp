@@ -84,6 +84,9 @@ void add_cluster(KeyList& keys) {
            {"packed", "round_robin"});
   keys.add("cluster.placement.random", {Kind::integer}, "Seed of a permutation of the GPUs");
   keys.add("cluster.placement.random_nodes", {Kind::integer}, "Seed of the nodes drawn from cluster.nodes");
+  keys.add("cluster.hashing", {Kind::word, Kind::section}, "Flows go over single cables of uplinks",
+           {"none"});
+  keys.add("cluster.hashing.seed", {Kind::integer}, "Of the hash that chooses each flow's cable", {}, true);
   keys.add("cluster.nodes", {Kind::integer}, "Nodes that the cluster has, spare ones among them");
   keys.add("cluster.groups", {Kind::section, Kind::list}, "Who reduces with whom");
   keys.add("cluster.groups.tensor_parallel", {Kind::integer}, "Ranks per model", {}, true);

@@ -134,6 +134,9 @@ LayerTrace rescaled(const LayerTrace& trace, const Rescale& rescale);
 // `cluster.placement` (null: packed): packed, round_robin, {random: SEED} or {random_nodes: SEED}.
 Placement read_placement(const config::Value* placement);
 
+// `cluster.hashing` (null: none): none, or {seed: SEED}.
+std::optional<std::uint64_t> read_hashing(const config::Value* hashing);
+
 // `cluster.background` (null: none).
 std::vector<BackgroundFlow> read_background(const config::Value* background, const Cluster& cluster);
 

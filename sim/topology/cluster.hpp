@@ -56,6 +56,10 @@ class Cluster {
   [[nodiscard]] virtual int twin_of(int node) const { return node; }
   [[nodiscard]] virtual LinkRange own_links(int /*node*/) const { return {}; }
 
+  // What ranks know when they choose rings and algorithms: where flows are hashed onto single cables of
+  // uplinks, the cluster whose flows spread evenly over all of them. Its links have ids of its own.
+  [[nodiscard]] virtual const Cluster& without_hashing() const { return *this; }
+
   // Link ids count from 0 to links() - 1.
   [[nodiscard]] virtual int links() const = 0;
   [[nodiscard]] virtual Link link(int id) const = 0;  // as degraded; broken links keep their figures

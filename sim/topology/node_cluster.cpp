@@ -9,11 +9,13 @@
 
 namespace ddpsim {
 
-NodeCluster::NodeCluster(std::shared_ptr<const ClusterPlan> plan, int gpus)
+NodeCluster::NodeCluster(std::shared_ptr<const ClusterPlan> plan, int gpus,
+                         std::optional<std::uint64_t> hashing_seed)
     : plan_(std::move(plan)),
       gpus_(gpus),
       gpus_per_node_(plan_->kinds[0].model.gpus),
-      nodes_((gpus + gpus_per_node_ - 1) / gpus_per_node_) {
+      nodes_((gpus + gpus_per_node_ - 1) / gpus_per_node_),
+      hashing_seed_(hashing_seed) {
   const auto& usual = plan_->kinds[0].model;
   usual_links_ = links_of(usual);
   fabric_base_ = nodes_ * usual_links_;
@@ -23,15 +25,30 @@ NodeCluster::NodeCluster(std::shared_ptr<const ClusterPlan> plan, int gpus)
     others_.push_back({node, kind, node * usual_links_ + extra});
     fabric_base_ += links_of(plan_->kinds[kind].model) - usual_links_;
   }
+  if (hashing_seed_) even_ = std::make_unique<NodeCluster>(plan_, gpus);
   if (plan_->fabric.kind == Fabric::Kind::tree)
-    tree_.emplace(plan_->fabric, nodes_, usual.nics, usual.nic.bandwidth);
+    tree_.emplace(plan_->fabric, nodes_, usual.nics, usual.nic.bandwidth,
+                  hashing_seed_ ? uplink_cables(plan_->fabric, nodes_, usual.nics) : UplinkCables());
   if (gpus_ % gpus_per_node_ != 0) keep_own_ways(nodes_ - 1);
   change({}, {});
+}
+
+// Cables of uplinks are links of their own only where flows are hashed onto them.
+void NodeCluster::change_without_hashing(std::span<const LinkOverride> file,
+                                         std::span<const LinkOverride> scenario) {
+  auto known = [&](std::span<const LinkOverride> all) {
+    std::vector<LinkOverride> rest;
+    for (const auto& one : all)
+      if (links_named(one.link, one.span).front() < fabric_base_) rest.push_back(one);
+    return rest;
+  };
+  even_->change(known(file), known(scenario));
 }
 
 void NodeCluster::change(std::span<const LinkOverride> file, std::span<const LinkOverride> scenario) {
   changes_.add(*this, file);
   changes_.add(*this, scenario);
+  if (even_) change_without_hashing(file, scenario);
   for (int id : changes_.links()) {
     if (id >= fabric_base_) break;
     auto [node, index] = local(id);
@@ -71,10 +88,10 @@ int NodeCluster::like_node(int node) const {
   return first_like_[kind_of(node)];
 }
 
-// In a ring of nodes each has neighbours of its own.
+// In a ring of nodes each has neighbours of its own, and flows of each are hashed onto cables of their own.
 int NodeCluster::twin_of(int node) const {
   int like = like_node(node);
-  if (!tree_ || like == node) return node;
+  if (!tree_ || hashing_seed_ || like == node) return node;
   int twin = std::max(like, tree_->first_beside(node));
   while (like_node(twin) != like) ++twin;
   return twin;

@@ -1,6 +1,7 @@
 #pragma once
 // A cluster of nodes under a fabric. Ids, names and figures are computed, never stored: what is stored grows
 // with the kinds of nodes and the changed links, not with the cluster.
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <span>
@@ -26,7 +27,9 @@ struct ClusterPlan {
 
 class NodeCluster final : public Cluster {
  public:
-  NodeCluster(std::shared_ptr<const ClusterPlan> plan, int gpus);
+  // `hashing_seed`: each flow takes one cable of a switch's uplinks; else all together are one link.
+  NodeCluster(std::shared_ptr<const ClusterPlan> plan, int gpus,
+              std::optional<std::uint64_t> hashing_seed = {});
   // Once, before any route is asked for.
   void change(std::span<const LinkOverride> file, std::span<const LinkOverride> scenario);
 
@@ -38,6 +41,7 @@ class NodeCluster final : public Cluster {
   [[nodiscard]] int like_node(int node) const override;
   [[nodiscard]] int twin_of(int node) const override;
   [[nodiscard]] LinkRange own_links(int node) const override;
+  [[nodiscard]] const Cluster& without_hashing() const override { return even_ ? *even_ : *this; }
   [[nodiscard]] int links() const override { return fabric_base_ + (tree_ ? tree_->links() : 0); }
   [[nodiscard]] bool broken(int id) const override { return changes_.broken(id); }
   [[nodiscard]] Link link(int id) const override;
@@ -71,6 +75,7 @@ class NodeCluster final : public Cluster {
   };
   struct Chosen;  // node_cluster_routes.cpp: the best choice of two NICs so far
 
+  void change_without_hashing(std::span<const LinkOverride> file, std::span<const LinkOverride> scenario);
   void keep_own_ways(int node);
   [[nodiscard]] int kind_of(int node) const;
   [[nodiscard]] const NodeModel& model(int node) const { return plan_->kinds[kind_of(node)].model; }
@@ -83,7 +88,8 @@ class NodeCluster final : public Cluster {
   [[nodiscard]] std::optional<int> nic_in(int node, int nic) const;
 
   [[nodiscard]] std::pair<Place, Place> ends(int id) const;
-  [[nodiscard]] std::optional<int> link_between(const Place& from, const Place& to) const;
+  // `cable`: of two switches'.
+  [[nodiscard]] std::optional<int> link_between(const Place& from, const Place& to, int cable = 0) const;
   [[nodiscard]] std::string place_name(const Place& place) const;
   [[nodiscard]] std::optional<Place> place_named(const std::string& name) const;
   [[nodiscard]] std::vector<int> nic_links(const std::string& name) const;
@@ -94,11 +100,13 @@ class NodeCluster final : public Cluster {
     int links[6];
     int count = 0;
   };
+  // `whole`: as if no link were broken.
   // 0: no way from that NIC to that one.
   [[nodiscard]] int crossing_links(int from, int from_nic, int to, int to_nic) const;
-  [[nodiscard]] Crossing crossing(int from, int from_nic, int to, int to_nic) const;
+  [[nodiscard]] Crossing crossing(int from, int from_nic, int to, int to_nic, bool whole) const;
+  // Up from one switch and down to the other.
+  [[nodiscard]] int cable_of(std::uint64_t flow, int from_switch, int to_switch, bool whole) const;
   [[nodiscard]] std::optional<BytesPerSecond> usable(const Crossing& crossing, bool whole) const;
-  // `whole`: as if no link were broken.
   [[nodiscard]] std::optional<Route> search(int from_gpu, int to_gpu, bool whole) const;
   [[nodiscard]] Chosen choose_nics(int from_gpu, int to_gpu, bool whole) const;
   [[nodiscard]] std::optional<Route> search_across(int from_gpu, int to_gpu, bool whole) const;
@@ -111,6 +119,8 @@ class NodeCluster final : public Cluster {
   int usual_links_;            // of a node of the usual kind
   int fabric_base_;            // the first link id of the fabric
   std::optional<SwitchTree> tree_;
+  std::optional<std::uint64_t> hashing_seed_;
+  std::unique_ptr<NodeCluster> even_;  // with hashing: the cluster without
   LinkChanges changes_;
   std::map<int, NodeWays> own_ways_;  // of nodes with changed links or idle GPUs
   std::vector<int> first_like_;       // of each kind: its first node without ways of its own, or -1

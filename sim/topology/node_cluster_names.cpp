@@ -10,7 +10,7 @@ namespace ddpsim {
 
 std::pair<NodeCluster::Place, NodeCluster::Place> NodeCluster::ends(int id) const {
   if (id >= fabric_base_) {
-    auto [from, to] = tree_->ends(id - fabric_base_);
+    auto [from, to, cable] = tree_->ends(id - fabric_base_);
     return {{-1, from}, {-1, to}};
   }
   auto [node, index] = local(id);
@@ -34,6 +34,7 @@ std::string NodeCluster::place_name(const Place& place) const {
 }
 
 std::string NodeCluster::link_name(int id) const {
+  if (id >= fabric_base_) return tree_->link_name(id - fabric_base_);
   auto [from, to] = ends(id);
   return place_name(from) + ">" + place_name(to);
 }
@@ -49,9 +50,9 @@ std::optional<NodeCluster::Place> NodeCluster::place_named(const std::string& na
   return vertex ? std::optional(Place{*node, *vertex}) : std::nullopt;
 }
 
-std::optional<int> NodeCluster::link_between(const Place& from, const Place& to) const {
+std::optional<int> NodeCluster::link_between(const Place& from, const Place& to, int cable) const {
   if (from.node < 0 && to.node < 0) {
-    auto link = tree_->link_between(from.index, to.index);
+    auto link = tree_->link_between(from.index, to.index, cable);
     return link ? std::optional(fabric_base_ + *link) : std::nullopt;
   }
   if (from.node == to.node) {
@@ -93,12 +94,16 @@ std::vector<int> NodeCluster::nic_links(const std::string& name) const {
 
 std::vector<int> NodeCluster::links_named(const std::string& name, const SourceSpan& place) const {
   if (auto links = nic_links(name); !links.empty()) return links;
-  for (const auto& [from_name, to_name, both_ways] : possible_ends(name)) {
+  auto dot = name.rfind('.');
+  int cable = dot == std::string::npos ? -1 : number_after("", name.substr(dot + 1)).value_or(-1);
+  for (const auto& [from_name, to_name, both_ways] : possible_ends(cable >= 0 ? name.substr(0, dot) : name)) {
     auto from = place_named(from_name), to = place_named(to_name);
     if (!from || !to) continue;
+    bool has_cables = from->node < 0 && to->node < 0 && tree_->cables(std::min(from->index, to->index)) > 1;
+    if ((cable >= 0) != has_cables) continue;
     std::vector<int> links;
-    if (auto link = link_between(*from, *to)) links.push_back(*link);
-    if (auto link = link_between(*to, *from); link && both_ways) links.push_back(*link);
+    if (auto link = link_between(*from, *to, std::max(cable, 0))) links.push_back(*link);
+    if (auto link = link_between(*to, *from, std::max(cable, 0)); link && both_ways) links.push_back(*link);
     if (!links.empty()) return links;
   }
   throw_unknown(name, place);
@@ -125,8 +130,9 @@ void NodeCluster::throw_unknown(const std::string& name, const SourceSpan& place
     candidates.push_back(place_name(from) + (both_ways ? "-" : ">") + place_name(to));
   }
   for (int i = 0; tree_ && i < std::min(tree_->links(), 64); ++i) {
-    auto [from, to] = tree_->ends(i);
-    candidates.push_back(tree_->name(from) + (both_ways ? "-" : ">") + tree_->name(to));
+    auto candidate = tree_->link_name(i);
+    if (both_ways) candidate.replace(candidate.find('>'), 1, "-");
+    candidates.push_back(std::move(candidate));
   }
   std::string hint = links() > 0 ? "links are called like " + link_name(0) : "this cluster has no links";
   if (model(0).nics > 0 && nic_out(0, 0)) hint += ", the cables of a NIC node0.nic0";

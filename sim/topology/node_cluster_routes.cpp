@@ -2,29 +2,72 @@
 // is one way from NIC to NIC), from a NIC of the other node to the GPU. The first and the last are known for
 // each kind of node; what is left is to choose the NICs.
 #include <algorithm>
+#include <cstdint>
+#include <initializer_list>
 #include <limits>
 
 #include "sim/topology/node_cluster.hpp"
 #include "sim/topology/shortest_ways.hpp"
 
 namespace ddpsim {
+namespace {
+
+// The finalizer of SplitMix64, after which each bit of the value has changed about half of the others
+// (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014).
+std::uint64_t mixed(std::uint64_t value) {
+  value += 0x9E3779B97F4A7C15U;
+  value = (value ^ (value >> 30U)) * 0xBF58476D1CE4E5B9U;
+  value = (value ^ (value >> 27U)) * 0x94D049BB133111EBU;
+  return value ^ (value >> 31U);
+}
+
+std::uint64_t flow_hash(std::uint64_t seed, std::initializer_list<int> flow) {
+  auto hash = mixed(seed);
+  for (int part : flow) hash = mixed(hash ^ static_cast<std::uint64_t>(part));
+  return hash;
+}
+
+}  // namespace
 
 int NodeCluster::crossing_links(int from, int from_nic, int to, int to_nic) const {
   if (tree_) {
     auto climb = tree_->between(tree_->leaf_of(from, from_nic), tree_->leaf_of(to, to_nic));
-    return climb ? climb->count + 2 : 0;
+    return climb ? climb->links() + 2 : 0;
   }
   bool next = plan_->fabric.kind == Fabric::Kind::ring && (from + 1) % nodes_ == to;
   return next && from_nic == to_nic ? 1 : 0;
 }
 
-NodeCluster::Crossing NodeCluster::crossing(int from, int from_nic, int to, int to_nic) const {
+// Of the cables that are not broken on either way, the one that the hash falls on or the next: switches leave
+// dead cables out of their groups.
+int NodeCluster::cable_of(std::uint64_t flow, int from_switch, int to_switch, bool whole) const {
+  int cables = tree_->cables(from_switch);
+  auto hashed = static_cast<int>(flow % static_cast<std::uint64_t>(cables));
+  for (int i = 0; i < cables && !whole; ++i) {
+    int cable = (hashed + i) % cables;
+    if (!changes_.broken(fabric_base_ + tree_->up(from_switch, cable)) &&
+        !changes_.broken(fabric_base_ + tree_->down(to_switch, cable)))
+      return cable;
+  }
+  return hashed;
+}
+
+// What goes up by a switch's cable i comes down by cable i: each leads to another switch above.
+NodeCluster::Crossing NodeCluster::crossing(int from, int from_nic, int to, int to_nic, bool whole) const {
   Crossing crossing;
   crossing.links[crossing.count++] = *nic_out(from, from_nic);
   if (!tree_) return crossing;
   auto climb = tree_->between(tree_->leaf_of(from, from_nic), tree_->leaf_of(to, to_nic));
-  for (int i = 0; i < climb->count; ++i) crossing.links[crossing.count++] = fabric_base_ + climb->links[i];
-  crossing.links[crossing.count++] = *nic_in(to, to_nic);
+  for (int level = 0; level < climb->levels; ++level) {
+    int above = climb->from[level], below = climb->to[level];
+    int cable = hashing_seed_ ? cable_of(flow_hash(*hashing_seed_, {level, from, from_nic, to, to_nic}),
+                                         above, below, whole)
+                              : 0;
+    crossing.links[1 + level] = fabric_base_ + tree_->up(above, cable);
+    crossing.links[climb->links() - level] = fabric_base_ + tree_->down(below, cable);
+  }
+  crossing.links[climb->links() + 1] = *nic_in(to, to_nic);
+  crossing.count = climb->links() + 2;
   return crossing;
 }
 
@@ -65,7 +108,7 @@ NodeCluster::Chosen NodeCluster::choose_nics(int from_gpu, int to_gpu, bool whol
     int hops = crossing_links(from, out_nic, to, in_nic);
     auto links = out->links.size() + static_cast<std::size_t>(hops) + in->links.size();
     if (hops == 0 || links > best.links) return;
-    auto across = crossing(from, out_nic, to, in_nic);
+    auto across = crossing(from, out_nic, to, in_nic, whole);
     auto width = usable(across, whole);
     if (!width) return;
     auto bandwidth = std::min({out->bandwidth, *width, in->bandwidth});

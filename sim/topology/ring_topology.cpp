@@ -96,8 +96,9 @@ class RingTopology final : public Topology {
     bare_network = true;
   }
 
-  [[nodiscard]] std::shared_ptr<const Cluster> build(int gpus,
-                                                     std::span<const LinkOverride> overrides) const override {
+  [[nodiscard]] std::shared_ptr<const Cluster> build(
+      int gpus, std::span<const LinkOverride> overrides,
+      std::optional<std::uint64_t> /*hashing_seed*/) const override {
     if (gpus < 2) throw InputError("a ring has at least two GPUs", "use a world size of 2 or more");
     for (const auto& override : overrides_)
       if (override.from >= gpus)

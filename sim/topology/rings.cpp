@@ -98,11 +98,12 @@ class RingsAcrossNodes {
 
 }  // namespace
 
-std::vector<std::vector<int>> find_rings(const Cluster& cluster, std::span<const int> gpus,
+std::vector<std::vector<int>> find_rings(const Cluster& hashed, std::span<const int> gpus,
                                          std::optional<int> channels) {
   DDPSIM_CHECK(gpus.size() >= 2, "a ring has at least two GPUs");
   DDPSIM_CHECK(!channels || *channels >= 1, "no rings asked for");
-  RingSearch search{cluster, gpus, by_node(cluster, gpus)};
+  RingSearch search{hashed.without_hashing(), gpus, by_node(hashed, gpus)};
+  const auto& cluster = search.cluster;
   KindsOfNodes kinds(search, channels);
   int count = channels ? *channels : kinds.best_channels();
   RingsAcrossNodes across(search, kinds, count);

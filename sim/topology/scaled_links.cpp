@@ -8,7 +8,11 @@ namespace {
 class ScaledCluster final : public Cluster {
  public:
   ScaledCluster(std::shared_ptr<const Cluster> cluster, const LinkScale& scale)
-      : cluster_(std::move(cluster)), scale_(scale) {}
+      : cluster_(std::move(cluster)), scale_(scale) {
+    if (const auto& other = cluster_->without_hashing(); &other != cluster_.get())
+      without_hashing_ =
+          std::make_unique<ScaledCluster>(std::shared_ptr<const Cluster>(cluster_, &other), scale);
+  }
 
   [[nodiscard]] int gpus() const override { return cluster_->gpus(); }
   [[nodiscard]] int nodes() const override { return cluster_->nodes(); }
@@ -18,6 +22,9 @@ class ScaledCluster final : public Cluster {
   [[nodiscard]] int like_node(int node) const override { return cluster_->like_node(node); }
   [[nodiscard]] int twin_of(int node) const override { return cluster_->twin_of(node); }
   [[nodiscard]] LinkRange own_links(int node) const override { return cluster_->own_links(node); }
+  [[nodiscard]] const Cluster& without_hashing() const override {
+    return without_hashing_ ? *without_hashing_ : *this;
+  }
   [[nodiscard]] int links() const override { return cluster_->links(); }
   [[nodiscard]] Link link(int id) const override { return scaled(cluster_->link(id)); }
   [[nodiscard]] bool broken(int id) const override { return cluster_->broken(id); }
@@ -58,6 +65,7 @@ class ScaledCluster final : public Cluster {
 
   std::shared_ptr<const Cluster> cluster_;
   LinkScale scale_;
+  std::unique_ptr<ScaledCluster> without_hashing_;
 };
 
 }  // namespace

@@ -4,6 +4,10 @@
 
 namespace ddpsim {
 
+void Topology::check_hashing(int /*gpus*/) const {
+  throw_no_uplinks();
+}
+
 const NcclPlatform& require_nccl(const Topology& topology, const std::string& name) {
   if (topology.nccl) return *topology.nccl;
   bool has_nodes = topology.usual_size().has_value();

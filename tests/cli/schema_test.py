@@ -26,6 +26,7 @@ NEEDS = {
     "cluster.groups[].ranks": {"cluster.groups[].ranks": {"to": 1}},
     "cluster.groups": {"cluster.groups": {"tensor_parallel": 2}},
     "cluster.placement": {"cluster.placement": {"random": 1}},
+    "cluster.hashing": {"cluster.hashing": {"seed": 1}},
     "workload.stragglers[]": {"workload.stragglers[]": {"rank": 1, "slowdown": 1.2}},
     "ddp.comm_hook": {"ddp.comm_hook": {"powersgd": {}}},
     "batch": {"batch": {"global": 8}},
