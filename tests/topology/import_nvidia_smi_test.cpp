@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/temporary_folder.hpp"
 #include "tests/topology/imports.hpp"
 
 namespace ddpsim {
@@ -87,6 +88,22 @@ TEST(ImportNvidiaSmi, ARegularTreeOfPcieIsACluster) {
   import.cpu = HostCpu::sapphire_rapids;
   expect_figures(imported(import)->route(0, 2), 12e9, 2e-6);
   expect_figures(imported(import)->route(0, 4), 12e9, 2.5e-6);
+}
+
+// A NIC's name that YAML takes for nothing, or that the node's own vertices have, is left out; fuzzing found
+// both.
+TEST(ImportNvidiaSmi, OddNamesOfNics) {
+  auto import = with_gpu("pcie_node.txt", nccl::Gpu::ada);
+  for (const char* name : {"NULL", "true", "gpu1", "nic0", "host0", "17"}) {
+    SCOPED_TRACE(name);
+    auto text = testing::contents(import.path);
+    text.replace(text.find("mlx5_1"), 6, name);
+    testing::TemporaryFolder folder;
+    auto odd = import;
+    odd.path = folder.write("matrix.txt", text);
+    EXPECT_THAT(import_nvidia_smi(odd).yaml, Not(HasSubstr("devices")));
+    EXPECT_EQ(testing::shown(*imported(odd)), testing::shown(*imported(import)));
+  }
 }
 
 // The matrix does not say which CPUs: NCCL's figure for one, by name, and which options say better.

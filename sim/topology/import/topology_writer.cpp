@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <cstring>
 #include <filesystem>
 #include <set>
 
@@ -180,6 +181,16 @@ class Writer {
     return text;
   }
 
+  // Like mlx5_3: to YAML a word and nothing else, and no name that a node's own GPUs, NICs or switches have.
+  static bool is_usual(std::string_view name) {
+    auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+    if (!is_device_name(name) || name.front() < 'a' || !is_digit(name.back())) return false;
+    for (const char* word : {"gpu", "nic", "pcie", "host"})
+      if (name.starts_with(word) && std::ranges::all_of(name.substr(std::strlen(word)), is_digit))
+        return false;
+    return true;
+  }
+
   // The key `devices`, so that links can be called by them; nothing where some NIC has no such name: without
   // a legend nvidia-smi says NIC0.
   [[nodiscard]] std::string devices() const {
@@ -189,9 +200,7 @@ class Writer {
       std::vector<std::string> names;
       for (int port : ports) names.push_back(node_.vertices[port].original);
       for (const auto& name : names)
-        if (!is_device_name(name) || number_after("nic", name) || number_after("NIC", name) ||
-            !known.insert(name).second)
-          return {};
+        if (!is_usual(name) || !known.insert(name).second) return {};
       nics.push_back(names.size() == 1 ? names.front() : fmt::format("[{}]", fmt::join(names, ", ")));
     }
     return fmt::format(", devices: [{}]", fmt::join(nics, ", "));
