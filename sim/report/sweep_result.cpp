@@ -1,8 +1,10 @@
 #include "sim/report/sweep_result.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <limits>
+#include <map>
 #include <numeric>
 
 #include <fmt/core.h>
@@ -77,7 +79,7 @@ std::vector<std::size_t> SweepResult::best_by_group() const {
 
 std::string SweepResult::failed_note() const {
   if (failed.empty()) return {};
-  return fmt::format("{} of {} points could not be simulated; what is best is so among the others",
+  return fmt::format("{} of {} points could not be simulated; best is among the rest",
                      failed.size(), failed.size() + points.size());
 }
 
@@ -91,8 +93,29 @@ bool SweepResult::is_given(std::string_view axis) {
          axis.starts_with("physics.") || axis.starts_with("collective.scale");
 }
 
+bool SweepResult::changes_work(std::size_t axis) const {
+  std::map<std::vector<std::string>, double> samples;  // of an iteration, by the values on the other axes
+  for (const auto& point : points) {
+    if (!point.metrics.samples_per_s) continue;
+    auto others = point.axis_values;
+    others.erase(others.begin() + static_cast<std::ptrdiff_t>(axis));
+    double own = *point.metrics.samples_per_s * point.metrics.iteration.value();
+    auto known = samples.emplace(std::move(others), own).first->second;
+    if (std::abs(own - known) > 1e-6 * known) return true;
+  }
+  return false;
+}
+
+std::vector<bool> SweepResult::given_axes() const {
+  std::vector<bool> given;
+  for (std::size_t axis = 0; axis < axes.size(); ++axis)
+    given.push_back(is_given(axes[axis]) || changes_work(axis));
+  return given;
+}
+
 bool SweepResult::compares_choices() const {
-  return std::none_of(axes.begin(), axes.end(), is_given);
+  auto given = given_axes();
+  return std::find(given.begin(), given.end(), true) == given.end();
 }
 
 bool SweepResult::varies() const {

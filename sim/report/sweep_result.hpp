@@ -117,6 +117,9 @@ struct SweepResult {
 
   // Which world size or workload is shorter is no advice: those are given, the rest is chosen.
   static bool is_given(std::string_view axis);
+  // By axis: given, or its values do different amounts of work in an iteration, which is no choice either.
+  [[nodiscard]] std::vector<bool> given_axes() const;
+  [[nodiscard]] bool changes_work(std::size_t axis) const;
   [[nodiscard]] bool compares_choices() const;  // no axis is given
 
   // Whether iterations of some point differ.

@@ -39,9 +39,9 @@ std::vector<std::string> range_lines(const SweepResult& result) {
     for (auto& point : changed.points)
       if (point.metrics.range) point.metrics.iteration = *point.metrics.range.*end;
     const auto& best = changed.points[changed.best()];
-    lines.push_back(fmt::format("best where {} is lost: {}{}iteration {}", name,
-                                point_name(result.axes, best.axis_values, best.metrics),
-                                result.axes.empty() ? "" : ", ", format_seconds(best.metrics.iteration)));
+    auto what = point_name(result.axes, best.axis_values, best.metrics);
+    lines.push_back(fmt::format("best where {} is lost: {}{}iteration {}", name, what,
+                                what.empty() ? "" : ", ", format_seconds(best.metrics.iteration)));
   }
   return lines;
 }
@@ -75,10 +75,11 @@ std::vector<std::string> best_lines(const SweepResult& result, bool has_range) {
 }
 
 // "strategy fsdp, ddp.bucket_cap 25MiB": a point's values on the axes that are given, or on the others.
-std::string values_on(const SweepResult& result, std::size_t point, bool given) {
+std::string values_on(const SweepResult& result, std::size_t point, const std::vector<bool>& is_given,
+                      bool given) {
   std::vector<std::string> axes, values;
   for (std::size_t axis = 0; axis < result.axes.size(); ++axis)
-    if (SweepResult::is_given(result.axes[axis]) == given) {
+    if (is_given[axis] == given) {
       axes.push_back(result.axes[axis]);
       values.push_back(result.points[point].axis_values[axis]);
     }
@@ -86,19 +87,21 @@ std::string values_on(const SweepResult& result, std::size_t point, bool given) 
 }
 
 // "8, 64" along a single axis that is given; else the values with their axes.
-std::string places(const SweepResult& result, const std::vector<std::string>& where, std::size_t most) {
+std::string places(const SweepResult& result, const std::vector<bool>& is_given,
+                   const std::vector<std::string>& where, std::size_t most) {
   auto named = std::vector<std::string>(
       where.begin(), where.begin() + static_cast<std::ptrdiff_t>(std::min(where.size(), most)));
-  bool is_one_axis = std::count_if(result.axes.begin(), result.axes.end(), SweepResult::is_given) == 1;
-  auto axis = std::find_if(result.axes.begin(), result.axes.end(), SweepResult::is_given);
-  for (std::size_t i = 1; is_one_axis && i < named.size(); ++i) named[i].erase(0, axis->size() + 1);
+  bool is_one_axis = std::count(is_given.begin(), is_given.end(), true) == 1;
+  const auto& axis = result.axes[static_cast<std::size_t>(std::find(is_given.begin(), is_given.end(), true) -
+                                                          is_given.begin())];
+  for (std::size_t i = 1; is_one_axis && i < named.size(); ++i) named[i].erase(0, axis.size() + 1);
   return fmt::format(
       "{}{}", fmt::join(named, is_one_axis ? ", " : "; "),
       named.size() < where.size() ? fmt::format(" and {} more", where.size() - named.size()) : "");
 }
 
 // What is best on each cluster or workload, those with the same choice together.
-std::vector<std::string> best_by_given(const SweepResult& result) {
+std::vector<std::string> best_by_given(const SweepResult& result, const std::vector<bool>& is_given) {
   constexpr std::size_t kMostNamed = 8;
   struct Given {
     std::string name;
@@ -106,7 +109,7 @@ std::vector<std::string> best_by_given(const SweepResult& result) {
   };
   std::vector<Given> all;
   for (std::size_t i = 0; i < result.points.size(); ++i) {
-    auto name = values_on(result, i, true);
+    auto name = values_on(result, i, is_given, true);
     auto one = std::find_if(all.begin(), all.end(), [&](const Given& given) { return given.name == name; });
     if (one == all.end()) one = all.insert(one, {std::move(name), {}});
     one->points.push_back(i);
@@ -119,8 +122,8 @@ std::vector<std::string> best_by_given(const SweepResult& result) {
   for (const auto& [name, points] : all) {
     auto best = result.best_of(points);
     const auto& memory = result.points[best].metrics.memory;
-    auto chosen =
-        memory && !memory->fits() ? "nothing fits into a GPU's memory" : values_on(result, best, false);
+    auto chosen = memory && !memory->fits() ? "nothing fits into a GPU's memory"
+                                            : values_on(result, best, is_given, false);
     auto one = std::find_if(choices.begin(), choices.end(),
                             [&](const Choice& choice) { return choice.name == chosen; });
     if (one == choices.end()) one = choices.insert(one, {std::move(chosen), {}});
@@ -129,13 +132,29 @@ std::vector<std::string> best_by_given(const SweepResult& result) {
   if (choices.size() == 1) return {fmt::format("best everywhere: {}", choices.front().name)};
   std::vector<std::string> lines;
   for (const auto& [name, where] : choices)
-    lines.push_back(fmt::format("best at {}: {}", places(result, where, kMostNamed), name));
+    lines.push_back(fmt::format("best at {}: {}", places(result, is_given, where, kMostNamed), name));
   if (lines.size() > kMostNamed) {
     auto more = lines.size() - kMostNamed;
     lines.resize(kMostNamed);
     lines.push_back(fmt::format("and {} more: the best of each is in --json", more));
   }
   return lines;
+}
+
+// Where a choice changes how much an iteration does, the one that does most in a time; of those that fit.
+std::string throughput_line(const SweepResult& result) {
+  bool is_needed = false;
+  for (std::size_t axis = 0; axis < result.axes.size(); ++axis)
+    is_needed = is_needed || (!SweepResult::is_given(result.axes[axis]) && result.changes_work(axis));
+  const SweepPoint* best = nullptr;
+  for (const auto& point : result.points) {
+    const auto& m = point.metrics;
+    if (!is_needed || !m.samples_per_s || (m.memory && !m.memory->fits())) continue;
+    if (!best || *m.samples_per_s > *best->metrics.samples_per_s * (1 + 1e-12)) best = &point;
+  }
+  if (!best) return {};
+  return fmt::format("iterations do different amounts of work; most samples a second: {} ({:.5g})",
+                     point_name(result.axes, best->axis_values, best->metrics), *best->metrics.samples_per_s);
 }
 
 std::string extent_line(const SweepResult& result) {
@@ -155,14 +174,21 @@ std::string extent_line(const SweepResult& result) {
 }  // namespace
 
 std::vector<std::string> verdict_lines(const SweepResult& result, bool has_range) {
-  if (result.compares_choices()) return best_lines(result, has_range);
-  if (std::all_of(result.axes.begin(), result.axes.end(), SweepResult::is_given))
-    return {extent_line(result)};
-  // Of caps alone the table of what to pass says it.
-  bool only_caps = std::all_of(result.axes.begin(), result.axes.end(), [](const std::string& axis) {
-    return axis == kBucketCapAxis || SweepResult::is_given(axis);
-  });
-  return only_caps ? std::vector<std::string>{} : best_by_given(result);
+  auto is_given = result.given_axes();
+  if (std::find(is_given.begin(), is_given.end(), true) == is_given.end())
+    return best_lines(result, has_range);
+  std::vector<std::string> lines;
+  bool only_given = true, only_caps = true;  // of caps alone the table of what to pass says it
+  for (std::size_t axis = 0; axis < result.axes.size(); ++axis) {
+    only_given = only_given && is_given[axis];
+    only_caps = only_caps && (is_given[axis] || result.axes[axis] == kBucketCapAxis);
+  }
+  if (only_given)
+    lines = {extent_line(result)};
+  else if (!only_caps)
+    lines = best_by_given(result, is_given);
+  if (auto line = throughput_line(result); !line.empty()) lines.push_back(std::move(line));
+  return lines;
 }
 
 }  // namespace ddpsim

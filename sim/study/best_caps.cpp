@@ -107,7 +107,7 @@ void check_best_caps(const Scenario& scenario) {
   refuse(scenario.parallel != nullptr, "GPUs that share a model reduce whole blocks of it",
          "sweep ddp.bucket_cap");
   refuse(plan.strategy != Strategy::ddp || options.rule != BucketRule::torch,
-         "lists of caps are DistributedDataParallel's", "use strategy: ddp and rule: torch");
+         "only DistributedDataParallel takes a list of caps", "use strategy: ddp and rule: torch");
   refuse(!options.bucket_caps.empty(), "the scenario has a list of caps already", "remove ddp.bucket_caps");
   refuse(has_initial_buckets(options) || options.set_last_bucket_cap || !plan.unused.empty(),
          "the search is for buckets in the order in which gradients arrive",

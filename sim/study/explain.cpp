@@ -54,10 +54,10 @@ void explain_terms(std::ostream& out, const IterationMetrics& m) {
   out << fmt::format("\nof {}, {} ({}) are the model's own compute\n", format_seconds(m.iteration),
                      format_seconds(compute), percent(compute, m.iteration));
   if (m.slowdown != 1)
-    out << fmt::format("  rank {} computes {:+.1f} % longer than the trace says: {} of that\n",
+    out << fmt::format("  rank {} computes {:.1f} % longer than the trace says: {} of that\n",
                        m.reported_rank, 100 * (m.slowdown - 1),
                        format_seconds(compute * (1 - 1 / m.slowdown)));
-  if (m.trace_synthetic) out << fmt::format("  the trace it comes of is {}\n", *m.trace_synthetic);
+  if (m.trace_synthetic) out << fmt::format("  the trace it comes from is {}\n", *m.trace_synthetic);
   if (m.interference > Seconds(0))
     out << fmt::format("  compute loses {} ({}) to the {} beside it\n", format_seconds(m.interference),
                        percent(m.interference, m.iteration), collectives_of(m));

@@ -276,8 +276,8 @@ class KilledWorkerTest(cli.CliTest):
         self.assertEqual([row["error"] for row in rows if row["iteration_s"] == ""], [lost["error"]])
         self.assertEqual([row["bucket_cap_bytes"] == lost["axes"]["ddp.bucket_cap"] for row in rows], [row["error"] != "" for row in rows])
         self.assertEqual(sum("MiB " in line and line.startswith(" ") for line in stdout.splitlines()), 2, stdout)
-        self.assertIn("\n1 of 3 points could not be simulated; what is best is so among the others\n", stdout)
-        self.assertIn("error: 1 of 3 points could not be simulated; what is best is so among the others\n"
+        self.assertIn("\n1 of 3 points could not be simulated; best is among the rest\n", stdout)
+        self.assertIn("error: 1 of 3 points could not be simulated; best is among the rest\n"
                       f"  ddp.bucket_cap = {lost['axes']['ddp.bucket_cap']}: a worker process was ended from outside (signal 9: Killed)\n"
                       "hint: the kernel does that when memory runs out; give it more memory, or make the work smaller: ", stderr)
 

@@ -19,7 +19,7 @@ class SyntheticTest(cli.CliTest):
     def test_simulate(self):
         done = self.ok("simulate", "scenario.yaml", "--explain", "--json", "r.json", "--csv", "r.csv", "--timeline", "t.json")
         self.assertRegex(done.stdout, rf"(?m)^trace +{MARK.replace('(', '[(]').replace(')', '[)]')}$")
-        self.assertIn(f"  the trace it comes of is {MARK}\n", done.stdout)
+        self.assertIn(f"  the trace it comes from is {MARK}\n", done.stdout)
         self.assertEqual(self.read_json("r.json")["trace_synthetic"], MARK)
         self.assertEqual({row["trace_synthetic"] for row in self.read_csv("r.csv")}, {MARK})
         timeline = self.read_json("t.json")
