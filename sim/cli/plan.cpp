@@ -76,7 +76,7 @@ void plan(const PlanOptions& options) {
   space.most_memory = options.most_memory;
   space.wanted = static_cast<std::size_t>(options.top);
   if (options.context) space.long_sequence = 0;
-  if (!options.strategies.empty()) space.strategies = space.strategies_of_shared = options.strategies;
+  if (!options.strategies.empty()) space.strategies = options.strategies;
   ScenarioReader reader("--set");
   ProgressLine progress(options.quiet, "plans that fit");
   auto found = make_plan(root, space, reader,
@@ -132,7 +132,7 @@ Command plan_command() {
        .description = "Software whose steps were measured"},
       {.name = "--strategy",
        .value = &options->strategies,
-       .description = "Along the data axis (repeatable)"},
+       .description = "Along the data axis (repeatable; default: all that are simulated)"},
       {.name = "--context",
        .value = &options->context,
        .description = fmt::format("Context parallelism, too, as from {} tokens a sample on", kLongSequence)},

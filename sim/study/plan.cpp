@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <optional>
 
 #include <fmt/core.h>
@@ -17,8 +18,8 @@ namespace {
 using config::Value;
 using Settings = std::vector<std::pair<std::string, std::string>>;
 
-// Speeds differ from the estimate's by the spread of GPUs, which bounds know nothing of.
-constexpr double kBoundShare = 0.97;
+// GPUs fewer than an estimate was fitted to are faster; what is read without a cluster knows no spread.
+constexpr double kLeastSlowdown = 0.97;
 // So many are simulated before those that are left are looked at again.
 constexpr std::size_t kBatch = 16;
 
@@ -49,29 +50,55 @@ std::string uneven_layers(std::int64_t layers, std::int64_t stages) {
   return fmt::format("[{}]", fmt::join(each, ","));
 }
 
+// Checkpoints by operator are PyTorch's.
+bool is_of_pytorch(const std::string& strategy) {
+  return strategy == "ddp" || strategy == "fsdp" || strategy == "hsdp";
+}
+
+// Strategies differ in what they exchange along the data axis: a bound of passes is of all of them.
+std::string passes_of(const Settings& settings) {
+  std::string text;
+  for (const auto& [key, value] : settings)
+    if (key != "strategy") text += fmt::format("{}={} ", key, value);
+  return text;
+}
+
 const Value* says(const Value& root, const char* section, const char* key) {
   const auto* entry = root.find(section);
   const auto* inner = entry ? entry->value.find(key) : nullptr;
   return inner ? &inner->value : nullptr;
 }
 
-// No step of it is shorter: the busiest stage, and in 1F1B what comes before its first pass.
+// Of the fastest GPU that some stage waits for.
+double least_slowdown(const Scenario& scenario) {
+  if (scenario.sampled) return kLeastSlowdown;
+  double least = std::numeric_limits<double>::infinity();
+  for (const auto& group : groups_with_spread(scenario))
+    for (const auto& ranks : group.rank_classes) least = std::min(least, ranks.slowdown);
+  return least;
+}
+
+// No step of it is shorter, whatever the strategy: the busiest stage, and in 1F1B and its interleaved kind
+// what goes through the first chunks of earlier stages before its first pass and after its last.
 Seconds bound_of(const Scenario& scenario) {
   if (!scenario.parallel) {
     const auto& trace = *scenario.trace;
     return scenario.plan.accumulation_steps * (trace.forward.value_or(Seconds()) + trace.backward());
   }
   const auto& plan = scenario.parallel->plan;
-  bool is_plain = plan.shape.schedule == PipelineSchedule::one_f_one_b;
+  bool is_in_turn = plan.shape.schedule == PipelineSchedule::one_f_one_b ||
+                    plan.shape.schedule == PipelineSchedule::interleaved;
   Seconds before, least;
   for (const auto& of_rank : plan.times) {
     Seconds sum;
-    for (const auto& chunk : of_rank)
-      sum += chunk.forward + chunk.recompute + chunk.input_gradient + chunk.weight_gradient;
+    auto whole = [](const auto& chunk) {
+      return chunk.forward + chunk.recompute + chunk.input_gradient + chunk.weight_gradient;
+    };
+    for (const auto& chunk : of_rank) sum += whole(chunk);
     // DualPipe's micro-batches go half in each direction.
     double passes = plan.shape.micro_batches / (plan.shape.is_dual() ? 2.0 : 1.0);
-    least = std::max(least, passes * sum + (is_plain ? before : Seconds()));
-    before += sum;
+    least = std::max(least, passes * sum + (is_in_turn ? before : Seconds()));
+    before += whole(of_rank.front());
   }
   return least;
 }
@@ -125,6 +152,7 @@ class Planner {
       plan_.least_memory = least_memory_;
     } else {
       plan_.smallest.clear();
+      note_framework(model.model_step->software.name);
     }
     return std::move(plan_);
   }
@@ -136,6 +164,23 @@ class Planner {
     Seconds bound;  // of its compute
   };
 
+  // Software is fitted to runs of one framework, which has some of the strategies.
+  void note_framework(const std::string& name) {
+    auto& first = plan_.best.front();
+    auto strategy = [](const PlannedPoint& point) {
+      return *std::find_if(point.settings.begin(), point.settings.end(),
+                           [](const auto& setting) { return setting.first == "strategy"; });
+    };
+    if (std::all_of(plan_.best.begin(), plan_.best.end(),
+                    [&](const auto& point) { return strategy(point) == strategy(first); }))
+      return;
+    first.notes.push_back(
+        {"one-framework",
+         fmt::format("strategies are compared with the kernels of one framework, {}; Megatron-LM, PyTorch "
+                     "and DeepSpeed differ in theirs, too (--framework takes another)",
+                     name)});
+  }
+
   void consider_split(const Split& of) {
     auto [tensor, context, pipeline, expert] = of;
     Settings split;
@@ -145,11 +190,12 @@ class Planner {
     if (context > 1) split.emplace_back("parallelism.context", fmt::format("{}", context));
     if (expert > 1) split.emplace_back("parallelism.expert", fmt::format("{}", expert));
     if (tensor > 1) split.emplace_back("parallelism.sequence", "true");
-    for (const auto& strategy : of.is_shared() ? space_.strategies_of_shared : space_.strategies)
+    for (const auto& strategy : space_.strategies)
       for (auto chunks : space_.chunks) {
         if (chunks > 1 && (pipeline == 1 || says(root_, "pipeline", "schedule"))) break;
         for (auto micro_batch : space_.micro_batch)
           for (const auto& recompute : space_.recompute) {
+            if (recompute == "op" && !is_of_pytorch(strategy)) continue;
             auto settings = split;
             settings.emplace_back("strategy", strategy);
             if (pipeline > 1 && chunks == 1 && layers_ % pipeline != 0 && layers_ > pipeline)
@@ -180,7 +226,7 @@ class Planner {
         return true;
       }
       ++plan_.considered;
-      candidates_.push_back({settings, std::move(root), bound_of(step)});
+      candidates_.push_back({settings, std::move(root), kLeastSlowdown * bound_of(step)});
       return false;
     } catch (const InputError& error) {
       // No such split of this model, or none of the batch.
@@ -194,13 +240,19 @@ class Planner {
     return plan_.best.back().metrics.iteration;
   }
 
-  [[nodiscard]] bool is_ruled_out(Seconds bound) const { return kBoundShare * bound > worst_wanted(); }
+  [[nodiscard]] bool is_ruled_out(Seconds bound) const { return bound > worst_wanted(); }
 
   // On its cluster; none: it cannot be, or its passes alone, with what they exchange, take too long.
   std::optional<Scenario> scenario_of(const Candidate& candidate) {
+    auto& bound = bounds_[passes_of(candidate.settings)];
+    if (is_ruled_out(bound)) {
+      ++plan_.ruled_out;
+      return std::nullopt;
+    }
     try {
       auto scenario = reader_.read(candidate.root);
-      if (!is_ruled_out(bound_of(scenario))) return scenario;
+      bound = least_slowdown(scenario) * bound_of(scenario);
+      if (!is_ruled_out(bound)) return scenario;
       ++plan_.ruled_out;
     } catch (const InputError& error) {
       --plan_.considered;
@@ -248,6 +300,7 @@ class Planner {
   double least_memory_;
   std::int64_t layers_ = 0;
   std::vector<Candidate> candidates_;
+  std::map<std::string, Seconds> bounds_;  // of passes with what they exchange, by all but the strategy
   std::optional<InputError> first_refusal_;
   Plan plan_;
 };
@@ -261,9 +314,8 @@ PlanSpace usual_plan_space() {
           .expert = {1, 2, 4, 8, 16, 32, 64},
           .chunks = {1, 2, 3, 4, 5, 6, 8},
           .micro_batch = {1, 2, 4, 8},
-          .recompute = {"none", "selective", "full"},
-          .strategies = {"ddp", "fsdp", "hsdp", "megatron"},
-          .strategies_of_shared = {"megatron"}};
+          .recompute = {"none", "selective", "op", "full"},
+          .strategies = {"megatron", "fsdp", "zero1", "ddp", "hsdp", "zero2", "zero3"}};
 }
 
 Plan make_plan(const Value& root, const PlanSpace& space, ScenarioReader& reader,

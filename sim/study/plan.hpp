@@ -20,8 +20,8 @@ inline constexpr std::int64_t kLongSequence = 32768;
 struct PlanSpace {
   std::vector<std::int64_t> tensor, context, pipeline, expert, chunks, micro_batch;
   std::int64_t long_sequence = kLongSequence;  // shorter ones are not shared: context 1
-  std::vector<std::string> recompute, strategies, strategies_of_shared;  // of models that GPUs share
-  double most_memory = kFittingShare;                                    // of a GPU's
+  std::vector<std::string> recompute, strategies;
+  double most_memory = kFittingShare;  // of a GPU's
   std::size_t wanted = 10;
 };
 // Powers of two up to a node's GPUs and 64 stages, 16 that share a sequence, 64 that share experts, up to

@@ -665,6 +665,24 @@ engine: {network: builtin}
         self.assertEqual(few["points"], all_["points"][:2])
         iterations = [point["iteration_s"] for point in all_["points"]]
         self.assertEqual(iterations, sorted(iterations))
+        self.assertGreater(few["ruled_out"], 0)
+        strategies = {point["set"]["strategy"] for point in all_["points"]}
+        self.assertLessEqual({"megatron", "fsdp", "zero1", "ddp"}, strategies)
+
+    def test_strategies_of_a_model_that_a_gpu_holds(self):
+        """Bounds rule out none of the best; each way with the fewest seconds is that of a search of its strategy alone."""
+        arguments = ("plan", "gpt2-xl", "--topology", "superpod-h100", "--gpus", "16", "--global-batch", "64", "--json", "-")
+        few, all_ = (json.loads(self.ok(*arguments, "--top", top).stdout) for top in ("5", "1000"))
+        self.assertEqual(few["points"], all_["points"][:5])
+        for strategy in ("ddp", "zero1", "zero2", "zero3", "fsdp", "megatron"):
+            with self.subTest(strategy):
+                alone = json.loads(self.ok(*arguments, "--top", "1", "--strategy", strategy).stdout)["points"]
+                self.assertEqual(alone, [next(point for point in all_["points"] if point["set"]["strategy"] == strategy)])
+
+    def test_one_framework_for_all(self):
+        """Said where strategies are compared, and only there."""
+        self.assertIn("strategies are compared with the kernels of one framework", self.ok(*self.ARGUMENTS).stderr)
+        self.assertNotIn("one framework", self.ok(*self.ARGUMENTS, "--strategy", "megatron").stderr)
 
     def test_layers_that_do_not_divide(self):
         """126 layers over 4 or 16 stages: one less at both ends."""
