@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "sim/base/output_file.hpp"
+#include "sim/base/progress_line.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/calibrate/overlap_rows_fit.hpp"
 #include "sim/cli/calibrate_overlap.hpp"
@@ -70,13 +71,26 @@ class Matches {
   std::map<Key, std::pair<IterationMetrics, std::string>> points_;
 };
 
-std::vector<IterationMetrics> metrics_of_all(const std::vector<Scenario>& scenarios) {
-  std::vector<IterationMetrics> all(scenarios.size());
-  run_all(scenarios, 1, [&](std::size_t i, const Prediction& prediction) {
-    all[i] = metrics_of(scenarios[i], prediction);
-  });
-  return all;
-}
+// Simulates rows, again and again for a fit; how often that will be, the fit does not know.
+class RowSimulations {
+ public:
+  explicit RowSimulations(bool quiet) : progress_(quiet) {}
+
+  std::vector<IterationMetrics> run(const std::vector<Scenario>& scenarios) {
+    std::vector<IterationMetrics> all(scenarios.size());
+    run_all(scenarios, 1, [&](std::size_t i, const Prediction& prediction) {
+      all[i] = metrics_of(scenarios[i], prediction);
+      progress_.show(fmt::format("{} steps simulated", ++done_));
+    });
+    return all;
+  }
+  // Before anything is printed.
+  void clear() { progress_.clear(); }
+
+ private:
+  ProgressLine progress_;
+  int done_ = 0;
+};
 
 // A step on one GPU, where nothing is communicated, says how much longer than the scenario has it compute
 // takes. Takes its row out.
@@ -105,7 +119,7 @@ std::optional<double> take_compute_scale(std::vector<MeasuredIteration>& rows, c
   return scale;
 }
 
-Rows read_rows(const OverlapOptions& options) {
+Rows read_rows(const OverlapOptions& options, RowSimulations& simulations) {
   ScenarioOptions file;
   file.file = options.scenario;
   file.overrides = options.overrides;
@@ -120,7 +134,8 @@ Rows read_rows(const OverlapOptions& options) {
     for (auto& scenario : plan.scenarios)
       scenario.trace =
           std::make_shared<const LayerTrace>(rescale_trace(*scenario.trace, *rows.compute_scale));
-  auto metrics = metrics_of_all(plan.scenarios);
+  auto metrics = simulations.run(plan.scenarios);
+  simulations.clear();
   print_notes(unmatched_notes(iterations, metrics));
   rows.known = {says(root, "physics", "launch"), root.find("spread") != nullptr};
   Matches matches(iterations, options.measured);
@@ -142,7 +157,7 @@ Rows read_rows(const OverlapOptions& options) {
 }
 
 std::vector<OverlappedIteration> predict(const std::vector<Scenario>& usual,
-                                         const OverlapParameters& parameters) {
+                                         const OverlapParameters& parameters, RowSimulations& simulations) {
   auto scenarios = usual;
   for (auto& scenario : scenarios) {
     auto& physics = scenario.physics;
@@ -151,7 +166,7 @@ std::vector<OverlappedIteration> predict(const std::vector<Scenario>& usual,
     if (parameters.spread) physics.spread.ranks = *parameters.spread;
   }
   std::vector<OverlappedIteration> predicted;
-  for (const auto& metrics : metrics_of_all(scenarios))
+  for (const auto& metrics : simulations.run(scenarios))
     predicted.push_back({metrics.iteration, metrics.tail, metrics.communication});
   return predicted;
 }
@@ -197,7 +212,7 @@ void print_fit(const Rows& rows, const calibrate::OverlapRowsFit& fit) {
 }
 
 // Where the spread of GPUs is a range that the rows do not tell: what interference is at its ends.
-void print_ends_of_spread(const Rows& rows) {
+void print_ends_of_spread(const Rows& rows, RowSimulations& simulations) {
   const auto& range = rows.scenarios.front().physics.range;
   if (!range || range->least.spread == range->most.spread) return;
   std::vector<double> found;
@@ -205,10 +220,12 @@ void print_ends_of_spread(const Rows& rows) {
     auto scenarios = rows.scenarios;
     for (auto& scenario : scenarios) scenario.physics.spread = end.spread;
     auto fit = calibrate::fit_overlap_rows(
-        rows.measured, [&](const OverlapParameters& parameters) { return predict(scenarios, parameters); },
+        rows.measured,
+        [&](const OverlapParameters& parameters) { return predict(scenarios, parameters, simulations); },
         rows.known);
     found.push_back(100 * fit.parameters.compute);
   }
+  simulations.clear();
   fmt::print("were GPUs to differ by {:g} and {:g} %: {:.1f} and {:.1f} %\n", 100 * range->least.spread.ranks,
              100 * range->most.spread.ranks, found[0], found[1]);
 }
@@ -217,15 +234,18 @@ void print_ends_of_spread(const Rows& rows) {
 
 void calibrate_overlap_rows(const OverlapOptions& options) {
   check_outputs({{"--out", options.out}});
-  auto rows = read_rows(options);
+  RowSimulations simulations(options.quiet);
+  auto rows = read_rows(options, simulations);
   auto fit = calibrate::fit_overlap_rows(
-      rows.measured, [&](const OverlapParameters& parameters) { return predict(rows.scenarios, parameters); },
+      rows.measured,
+      [&](const OverlapParameters& parameters) { return predict(rows.scenarios, parameters, simulations); },
       rows.known);
+  simulations.clear();
   const auto& parameters = fit.parameters;
   if (!options.accept) refuse_absurd(parameters.compute, parameters.collective);
   if (!options.quiet && options.out != "-") {
     print_fit(rows, fit);
-    if (!parameters.spread) print_ends_of_spread(rows);
+    if (!parameters.spread) print_ends_of_spread(rows, simulations);
   }
   PhysicsCalibration calibration{
       {parameters.compute, parameters.collective}, rows.run_set, parameters.launch, parameters.spread};

@@ -8,6 +8,7 @@
 
 #include "sim/base/backend_missing.hpp"
 #include "sim/base/output_file.hpp"
+#include "sim/base/progress_line.hpp"
 #include "sim/base/source.hpp"
 #include "sim/base/standard_error.hpp"
 #include "sim/cli/sibling_program.hpp"
@@ -58,6 +59,14 @@ std::unique_ptr<validate::RankNetwork> make_network(const ValidationSettings& se
   }
 }
 
+// "2 of 6: ddp.bucket_cap = 25MiB, repetition 3"
+std::string progress_of(const validate::Job& job, const std::string& activity) {
+  for (std::size_t i = 0; i < job.steps.size(); ++i)
+    if (activity.starts_with(job.steps[i].name + ", "))
+      return fmt::format("{} of {}: {}", i + 1, job.steps.size(), activity);
+  return activity;
+}
+
 }  // namespace
 
 RealRuns::RealRuns(const ValidationSettings& settings, int world_size, bool one_process, bool quiet)
@@ -65,6 +74,7 @@ RealRuns::RealRuns(const ValidationSettings& settings, int world_size, bool one_
       program_(program_of(settings.backend)),
       world_size_(world_size),
       one_process_(one_process),
+      quiet_(quiet),
       joined_(validate::placement_from_environment()) {
   if (one_process && settings.backend != Backend::nccl)
     throw InputError("--one-process is for the GPUs of NCCL", "remove it, or use --backend nccl");
@@ -97,7 +107,10 @@ std::optional<validate::RunResult> RealRuns::run(const validate::Job& job) {
   // torchrun itself listens on MASTER_PORT.
   if (joined_)
     launch.placement.master_port = (launch.placement.master_port - 1024 + runs_) % (65536 - 1024) + 1024;
+  ProgressLine progress(quiet_);
+  launch.watch = [&](const std::string& activity) { progress.show(progress_of(job, activity)); };
   validate::run_ranks(launch, *network_);
+  progress.clear();
   if (launch.placement.ranks.front() != 0) return std::nullopt;
   auto result = validate::read_run_result(result_file);
   result.environment.emplace_back("network", network());

@@ -30,7 +30,7 @@ class RealRuns {
   Backend backend_;
   std::string program_;
   int world_size_;
-  bool one_process_;
+  bool one_process_, quiet_;
   bool shaped_ = false;  // the ranks are on a testbed
   std::unique_ptr<validate::RankNetwork> network_;
   std::optional<validate::Placement> joined_;  // where somebody else started us as one rank of many

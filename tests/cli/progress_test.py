@@ -62,6 +62,33 @@ class ProgressTest(cli.CliTest):
         self.assertRegex(shown, r"\r0 of 1 simulations after [1-9]\d* s\x1b\[K")
         self.assertNotIn(" of ", self.at_a_terminal("simulate", "scenario.yaml", "--quiet"))
 
+    def test_check_fidelity(self):
+        self.write_scenario(cli.small_trace(900), world_size=32, more="ddp: {bucket_cap: 4MiB}\ncollective: {channels: 2}\n")
+        self.assertRegex(self.at_a_terminal("simulate", "scenario.yaml", "--check-fidelity"), r"\r[01] of 2 simulations[ ,][^\r]*\x1b\[K")
+
+    def test_best_caps(self):
+        self.assertRegex(self.at_a_terminal("simulate", "gpt2-xl-1024xh100", "--best-caps", "--set", VARIED), r"\r\d+ of \d+ caps[ ,][^\r]*\x1b\[K")
+
+    def test_fitting_rows(self):
+        """Fits say how many steps they have simulated: nobody knows how many it will take."""
+        self.write_scenario(cli.small_trace(60, forward="40ms"), world_size=12, more="engine: {fidelity: exact}\n"
+                                                                                     "sweep: {ddp.bucket_cap: [4MiB, 40MiB, 160MiB]}\n")
+        points = self.sweep(sets=["physics={interference: 0.3}", "spread=none"])["points"]
+        self.write("measured.csv", "bucket_cap_bytes,iteration_s\n" + "".join(f"{p['bucket_cap_bytes']},{p['iteration_s']!r}\n" for p in points))
+        arguments = ("calibrate", "--overlap", "scenario.yaml", "--measured", "measured.csv", "--all-rows")
+        shown = self.at_a_terminal(*arguments)
+        self.assertRegex(shown, r"\r[1-9]\d* steps simulated\x1b\[K")
+        self.assertIn("\r\x1b[K", shown)  # gone before anything is printed
+        self.assertNotIn("simulated", self.at_a_terminal(*arguments, "--quiet"))
+
+    def test_runs_for_real(self):
+        """Which of the steps the ranks are at, and what they do there."""
+        if not (cli.BINARY.parent / "ddpsim-validate-gloo").exists():
+            self.skipTest("built without LibTorch")
+        self.write_scenario(cli.small_trace(4, elements=1024, forward="300ms"), world_size=2)
+        arguments = ("validate", "scenario.yaml", "--backend", "gloo", "--repetitions", "4", "--precision", "0.01")
+        self.assertRegex(self.at_a_terminal(*arguments), r"\r1 of 1: [^\r]*, repetition [^\r]*\x1b\[K")
+
 
 if __name__ == "__main__":
     cli.main()

@@ -62,6 +62,7 @@ class Run {
   void see_through() {
     while (any_running()) {
       auto passed = look();
+      if (options_.watch) options_.watch(activity(*watched_.front().process));
       if (!failures_.empty()) grace_left_ -= passed;
       note_ends();
       note_silence(passed);

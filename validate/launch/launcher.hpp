@@ -1,6 +1,7 @@
 #pragma once
 // Starts the ranks of a real run on this machine and sees them through: when one dies or falls silent, all
 // end.
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -68,6 +69,8 @@ struct LaunchOptions {
   bool one_process = false;  // all ranks of this machine as threads of one process
   Seconds silence{10};       // how long a rank may show no sign of life
   Seconds rendezvous{60};    // and how long it may take to begin
+  // Hears again and again what the first rank here does; may be empty.
+  std::function<void(const std::string& activity)> watch = {};
 };
 
 // Runs the program until every rank started here has ended well. When one ends otherwise, is stopped or falls

@@ -42,6 +42,17 @@ TEST(RunRanks, AllEndWell) {
   EXPECT_TRUE(run.nothing_is_left());
 }
 
+TEST(RunRanks, WatchHearsWhatTheFirstRankDoes) {
+  ScriptedRun run({"begin doing:step_1 sleep:400 doing:step_2 sleep:400", "begin doing:another sleep:800"});
+  std::vector<std::string> heard;
+  run.options.watch = [&](const std::string& activity) {
+    if (heard.empty() || heard.back() != activity) heard.push_back(activity);
+  };
+  run.run();
+  std::erase(heard, "");  // before it has begun
+  EXPECT_THAT(heard, ::testing::ElementsAre("step 1", "step 2"));
+}
+
 TEST(RunRanks, EachRankIsToldWhoItIs) {
   ScopedEnvironment environment(
       Variables{{"RANK", "77"}, {"OMP_NUM_THREADS", "3"}, {"OPENBLAS_NUM_THREADS", {}}});
