@@ -69,8 +69,10 @@ class OverridesTest(NcclTest):
         self.write_cluster(16)
         arguments = ["--set", self.LATE, "--set", "ddp.bucket_cap=25MiB", "--set"]
         self.ok("sweep", "scenario.yaml", *arguments, "sweep.collective.algorithm=[ring, tree]")
-        failed = self.fails(2, "sweep", "scenario.yaml", *arguments, "sweep.collective.algorithm=[ring, auto]")
-        self.assertIn("does not read", failed.stderr)
+        ring, auto = self.ok("sweep", "scenario.yaml", *arguments, "sweep.collective.algorithm=[ring, auto]").stdout.splitlines()[1:3]
+        self.assertNotIn("does not read", ring)
+        self.assertRegex(auto, r"^ *auto .* does not read")
+        self.assertIn("does not read", self.fails(2, "sweep", "scenario.yaml", *arguments, "collective.algorithm=auto", "--set", "sweep.ddp.bucket_cap=[1MiB, 25MiB]").stderr)
 
 
 class ShowTest(NcclTest):
