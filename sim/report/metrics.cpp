@@ -257,9 +257,10 @@ void measure_throughput(const IterationContext& context, IterationMetrics& metri
       steps * (trace.forward.value_or(Seconds(0)) + trace.backward()) + trace.optimizer.value_or(Seconds(0));
   if (context.shared_model) alone = alone / context.shared_model->of_a_model();
   if (alone > Seconds(0)) metrics.scaling_efficiency = alone / metrics.iteration;
-  if (auto batch = trace.metadata.batch_size)
-    metrics.samples_per_s =
-        static_cast<double>(*batch) * metrics.group_size * steps / metrics.iteration.value();
+  if (auto batch = trace.metadata.batch_size) {
+    metrics.samples = static_cast<double>(*batch) * metrics.group_size * steps;
+    metrics.samples_per_s = *metrics.samples / metrics.iteration.value();
+  }
   if (auto sequence = trace.metadata.sequence_length; sequence && metrics.samples_per_s)
     metrics.tokens_per_s = *metrics.samples_per_s * static_cast<double>(*sequence);
 }

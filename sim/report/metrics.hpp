@@ -142,6 +142,7 @@ struct IterationMetrics {
   // All bytes over the time in flight, without broadcasts; busbw weighs each operation's bytes as nccl-tests
   // does, 2(n-1)/n of the group's n for an all-reduce.
   BytesPerSecond algbw, busbw;
+  std::optional<double> samples = {};   // of an iteration of the reported group
   std::optional<double> samples_per_s;  // of the reported group; where the trace has a batch size
   std::optional<double> tokens_per_s =
       std::nullopt;  // of the reported group; where the trace has a sequence length

@@ -1,7 +1,6 @@
 #include "sim/report/sweep_result.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <iterator>
 #include <limits>
 #include <map>
@@ -79,8 +78,8 @@ std::vector<std::size_t> SweepResult::best_by_group() const {
 
 std::string SweepResult::failed_note() const {
   if (failed.empty()) return {};
-  return fmt::format("{} of {} points could not be simulated; best is among the rest",
-                     failed.size(), failed.size() + points.size());
+  return fmt::format("{} of {} points could not be simulated; best is among the rest", failed.size(),
+                     failed.size() + points.size());
 }
 
 std::string SweepResult::trace_note() const {
@@ -96,12 +95,11 @@ bool SweepResult::is_given(std::string_view axis) {
 bool SweepResult::changes_work(std::size_t axis) const {
   std::map<std::vector<std::string>, double> samples;  // of an iteration, by the values on the other axes
   for (const auto& point : points) {
-    if (!point.metrics.samples_per_s) continue;
+    if (!point.metrics.samples) continue;
     auto others = point.axis_values;
     others.erase(others.begin() + static_cast<std::ptrdiff_t>(axis));
-    double own = *point.metrics.samples_per_s * point.metrics.iteration.value();
-    auto known = samples.emplace(std::move(others), own).first->second;
-    if (std::abs(own - known) > 1e-6 * known) return true;
+    auto known = samples.emplace(std::move(others), *point.metrics.samples).first->second;
+    if (*point.metrics.samples != known) return true;
   }
   return false;
 }

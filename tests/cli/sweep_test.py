@@ -234,6 +234,29 @@ class SweepTest(cli.CliTest):
         self.assertEqual((quiet.stdout, quiet.stderr), ("", ""))
 
 
+class WorkTest(cli.CliTest):
+    """Iterations that do different amounts of work are not compared by how long they take."""
+
+    def footer(self, *sets):
+        self.copy_data()
+        done = self.ok("sweep", "configs/quickstart.yaml", "--set", "physics=none", "--set", "sweep={}", *(f"--set={one}" for one in sets))
+        return done.stdout.rstrip("\n").split("\n\n")[-1].splitlines()
+
+    def test_accumulation(self):
+        """4 x 4 samples of 1024 GPUs take longer than 4, and hide more: the step is longer, and so is what it does in a second."""
+        extent, most = self.footer("sweep.ddp.accumulation_steps=[1, 4]", "ddp.bucket_cap=25MiB")
+        self.assertRegex(extent, r"^iteration: .* \(ddp.accumulation_steps 1\) to .* \(ddp.accumulation_steps 4\)$")
+        self.assertRegex(most, r"^iterations do different amounts of work; most samples a second: ddp.accumulation_steps 4 \(\d+\.?\d*\)$")
+
+    def test_beside_a_choice(self):
+        lines = self.footer("sweep.ddp.accumulation_steps=[1, 4]", "sweep.strategy=[naive, flat]")
+        self.assertTrue(lines[0].startswith("best everywhere: strategy flat"), lines)
+        self.assertIn("most samples a second: ddp.accumulation_steps 4, strategy flat (", lines[1])
+
+    def test_the_same_work(self):
+        self.assertTrue(self.footer("sweep.strategy=[naive, flat]")[0].startswith("best: strategy flat, iteration "))
+
+
 class ExactOptimumTest(cli.CliTest):
     def setUp(self):
         super().setUp()
