@@ -35,37 +35,43 @@ std::string sequence_of(const PlanOptions& options) {
   return std::to_string(own);
 }
 
-// As --set takes them.
-std::vector<std::string> assignments_of(const PlanOptions& options) {
-  std::vector<std::string> assignments;
-  auto set = [&assignments](const std::string& key, const std::string& text) {
-    if (!text.empty()) assignments.push_back(key + "=" + text);
+// As --set takes it, and what it was typed with.
+struct Assignment {
+  std::string option, text;
+};
+
+std::vector<Assignment> assignments_of(const PlanOptions& options) {
+  std::vector<Assignment> assignments;
+  auto set = [&assignments](const std::string& option, const std::string& key, const std::string& text) {
+    if (!text.empty()) assignments.push_back({option, key + "=" + text});
   };
-  set("workload.model", options.model);
-  set("workload.sequence", sequence_of(options));
-  set("workload.dtype", options.dtype);
-  set("workload.framework", options.framework);
-  set("cluster.topology", options.topology);
-  set("cluster.world_size", options.gpus);
-  set("batch.global", options.batch);
-  assignments.insert(assignments.end(), options.overrides.begin(), options.overrides.end());
+  set("MODEL", "workload.model", options.model);
+  set("--sequence", "workload.sequence", sequence_of(options));
+  set("--dtype", "workload.dtype", options.dtype);
+  set("--framework", "workload.framework", options.framework);
+  set("--topology", "cluster.topology", options.topology);
+  set("--gpus", "cluster.world_size", options.gpus);
+  set("--global-batch", "batch.global", options.batch);
+  for (const auto& one : options.overrides) assignments.push_back({"--set", one});
   return assignments;
 }
 
-config::Value root_of(const std::vector<std::string>& assignments) {
+config::Value root_of(const std::vector<Assignment>& assignments) {
   config::Value root;
   root.kind = config::Value::Kind::map;
-  root.span.file = std::make_shared<const SourceFile>(SourceFile{"--set", {}});
+  root.span.file = std::make_shared<const SourceFile>(SourceFile{"plan", {}});
   // In this process, however many there are.
   config::apply_override(root, "engine.network=builtin");
-  for (const auto& one : assignments) config::apply_override(root, one);
+  for (const auto& [option, text] : assignments) config::apply_override(root, text, option);
   return root;
 }
 
 // The fastest as a file; where nothing fits there is none.
-std::string best_scenario(std::vector<std::string> assignments, const Plan& plan) {
-  for (const auto& [key, value] : plan.best.front().settings) assignments.push_back(key + "=" + value);
-  return "# Made by 'ddpsim plan': the fastest of what it tried.\n" + scenario_text(assignments);
+std::string best_scenario(const std::vector<Assignment>& assignments, const Plan& plan) {
+  std::vector<std::string> texts;
+  for (const auto& one : assignments) texts.push_back(one.text);
+  for (const auto& [key, value] : plan.best.front().settings) texts.push_back(key + "=" + value);
+  return "# Made by 'ddpsim plan': the fastest of what it tried.\n" + scenario_text(texts);
 }
 
 void plan(const PlanOptions& options) {

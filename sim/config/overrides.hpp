@@ -12,7 +12,8 @@ namespace ddpsim::config {
 void set_at(Value& root, std::string_view path, Value value, const SourceSpan& place);
 
 // Applies one "key.path=value" from the command line: replaces that key and removes its sweep axis and those
-// below it. Errors point into the argument itself. A path that starts with "sweep." replaces that axis.
-void apply_override(Value& root, const std::string& assignment);
+// below it. Errors point into the argument itself, of the option that it was typed with. A path that starts
+// with "sweep." replaces that axis.
+void apply_override(Value& root, const std::string& assignment, const std::string& option = "--set");
 
 }  // namespace ddpsim::config

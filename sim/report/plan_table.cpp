@@ -38,10 +38,10 @@ std::string split_of(const IterationMetrics& m, const SplitColumns& columns) {
                      of_expert(model.expert), model.data, pipeline);
 }
 
-std::string setting(const PlannedPoint& point, std::string_view key) {
-  for (const auto& [name, value] : point.settings)
-    if (name == key) return value;
-  return "";
+// For a shell.
+std::string as_typed(const PlannedPoint::Setting& setting) {
+  auto text = fmt::format("{}={}", setting.first, setting.second);
+  return text.find_first_of(" {") == std::string::npos ? text : fmt::format("'{}'", text);
 }
 
 // The two that cost most.
@@ -55,6 +55,17 @@ std::string losses_of(const IterationMetrics& m) {
   return fmt::format("{}", fmt::join(texts, ", "));
 }
 
+void print_bucket_sizes(std::ostream& out, const Plan& plan) {
+  if (plan.bucket_sizes == 0) return;
+  std::vector<std::string> kept;
+  for (std::size_t i = 0; i < plan.best.size(); ++i)
+    if (const auto& size = plan.best[i].bucket_size)
+      kept.push_back(fmt::format("{} saves plan {} {:.1f} %", as_typed(*size), i + 1,
+                                 100 * plan.best[i].bucket_size_saves));
+  out << fmt::format("{} other bucket sizes of the fastest: {}\n", plan.bucket_sizes,
+                     kept.empty() ? "none saves 0.5 %" : fmt::format("{}", fmt::join(kept, ", ")));
+}
+
 void print_counts(std::ostream& out, const Plan& plan) {
   out << fmt::format(
       "{} combinations: {} do not fit, {} simulated, {} skipped, which cannot be shorter than the best\n",
@@ -63,10 +74,16 @@ void print_counts(std::ostream& out, const Plan& plan) {
 
 }  // namespace
 
+std::string setting(const std::vector<PlannedPoint::Setting>& settings, std::string_view key) {
+  for (const auto& [name, value] : settings)
+    if (name == key) return value;
+  return "";
+}
+
 void print_plan(std::ostream& out, const Plan& plan, double most_memory) {
   if (plan.best.empty()) {
     std::vector<std::string> smallest;
-    for (const auto& [key, value] : plan.smallest) smallest.push_back(fmt::format("{}={}", key, value));
+    for (const auto& one : plan.smallest) smallest.push_back(as_typed(one));
     out << fmt::format("nothing fits: the smallest takes {:.2f} times a GPU's memory: {}\n",
                        plan.least_memory, fmt::join(smallest, " "));
     return print_counts(out, plan);
@@ -86,20 +103,20 @@ void print_plan(std::ostream& out, const Plan& plan, double most_memory) {
   for (const auto& point : plan.best) {
     const auto& m = point.metrics;
     ties += m.iteration <= (1 + kTie) * first.iteration;
-    auto micro_batches = fmt::format("{}", setting(point, "workload.micro_batch"));
+    auto micro_batches = fmt::format("{}", setting(point.settings, "workload.micro_batch"));
     out << fmt::format("{:>12.4f} {:>10.0f} {:>5.1f}% {:>9.1f}  {} {:>11} {:<10} {:<9}  {}\n",
                        m.iteration.value(), m.tokens_per_s.value_or(0) / m.gpus(),
                        m.compute ? 100 * m.compute->mfu() : 0, m.memory->parts.peak().value() / 1e9,
-                       split_of(m, columns), micro_batches, setting(point, "workload.recompute"),
-                       setting(point, "strategy"), losses_of(m));
+                       split_of(m, columns), micro_batches, setting(point.settings, "workload.recompute"),
+                       setting(point.settings, "strategy"), losses_of(m));
   }
   if (ties > 1)
     out << fmt::format(
         "the first {} are within {:.0f} % of one another: ties, by what such estimates are off\n", ties,
         100 * kTie);
+  print_bucket_sizes(out, plan);
   std::vector<std::string> settings;
-  for (const auto& [key, value] : plan.best.front().settings)
-    settings.push_back(fmt::format("--set {}={}", key, value));
+  for (const auto& one : plan.best.front().settings) settings.push_back("--set " + as_typed(one));
   out << fmt::format("best: {} (--out writes it as a scenario)\n", fmt::join(settings, " "));
   print_counts(out, plan);
   if (most_memory != kFittingShare)
@@ -112,6 +129,7 @@ std::string plan_json(const Plan& plan, const std::vector<Note>& notes, const To
   for (const auto& point : plan.best) {
     Json one;
     for (const auto& [key, value] : point.settings) one["set"][key] = value;
+    if (point.bucket_size) one["bucket_size_saves"] = point.bucket_size_saves;
     json::add_metrics(point.metrics, one);
     result["points"].push_back(std::move(one));
   }
@@ -119,6 +137,7 @@ std::string plan_json(const Plan& plan, const std::vector<Note>& notes, const To
   result["too_large"] = plan.too_large;
   result["ruled_out"] = plan.ruled_out;
   result["simulated"] = plan.simulated;
+  result["bucket_sizes"] = plan.bucket_sizes;
   if (plan.best.empty()) result["least_memory_share"] = plan.least_memory;
   result["notes"] = json::notes(notes);
   result["tool"] = json::tool(tool);
@@ -128,7 +147,7 @@ std::string plan_json(const Plan& plan, const std::vector<Note>& notes, const To
 std::string plan_csv(const Plan& plan) {
   std::string text =
       "iteration_s,tokens_per_s,mfu,memory_peak_bytes,tensor,context,pipeline,virtual,expert,data,"
-      "micro_batch,recompute,strategy\n";
+      "micro_batch,recompute,strategy,bucket_size\n";
   for (const auto& point : plan.best) {
     const auto& m = point.metrics;
     auto model = m.shared_model.value_or(SharedModelMetrics{});
@@ -137,8 +156,9 @@ std::string plan_csv(const Plan& plan) {
          csv::bytes(m.memory->parts.peak()), fmt::format("{}", model.tensor),
          fmt::format("{}", model.context), fmt::format("{}", model.pipeline), fmt::format("{}", model.chunks),
          fmt::format("{}", model.expert), fmt::format("{}", m.shared_model ? model.data : m.world_size),
-         setting(point, "workload.micro_batch"), setting(point, "workload.recompute"),
-         setting(point, "strategy")});
+         setting(point.settings, "workload.micro_batch"), setting(point.settings, "workload.recompute"),
+         setting(point.settings, "strategy"),
+         point.bucket_size ? fmt::format("{}={}", point.bucket_size->first, point.bucket_size->second) : ""});
   }
   return text;
 }

@@ -1,7 +1,9 @@
 #pragma once
 // Ways to spread a model over GPUs, fastest first (`ddpsim plan`).
 #include <iosfwd>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -12,18 +14,27 @@
 namespace ddpsim {
 
 struct PlannedPoint {
-  std::vector<std::pair<std::string, std::string>> settings;  // scenario keys, as --set takes them
+  using Setting = std::pair<std::string, std::string>;  // a scenario key and its value, as --set takes them
+  std::vector<Setting> settings;
   IterationMetrics metrics;
   std::vector<Note> notes = {};  // of its scenario
+  // One of the settings, of what is reduced at once, and the share of a step that it saves; none: the
+  // default.
+  std::optional<Setting> bucket_size = {};
+  double bucket_size_saves = 0;
 };
+
+// "": it has none of that key.
+std::string setting(const std::vector<PlannedPoint::Setting>& settings, std::string_view key);
 
 struct Plan {
   std::vector<PlannedPoint> best;  // fastest first
   // Combinations: that there are, that do not fit, that a bound ruled out, that were simulated.
   std::size_t considered = 0, too_large = 0, ruled_out = 0, simulated = 0;
+  std::size_t bucket_sizes = 0;  // tried of the fastest, besides
   // Where none fits: how little memory one needs at least, over a GPU's.
   double least_memory = 0;
-  std::vector<std::pair<std::string, std::string>> smallest;  // of that one
+  std::vector<PlannedPoint::Setting> smallest;  // of that one
 };
 
 // `most_memory`: share of a GPU's that a step may take.

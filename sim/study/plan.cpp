@@ -10,16 +10,16 @@
 
 #include "sim/config/overrides.hpp"
 #include "sim/process/worker_threads.hpp"
+#include "sim/study/plan_bound.hpp"
+#include "sim/study/plan_buckets.hpp"
 #include "sim/study/point_runs.hpp"
 
 namespace ddpsim {
 namespace {
 
 using config::Value;
-using Settings = std::vector<std::pair<std::string, std::string>>;
+using Settings = std::vector<PlannedPoint::Setting>;
 
-// GPUs fewer than an estimate was fitted to are faster; what is read without a cluster knows no spread.
-constexpr double kLeastSlowdown = 0.97;
 // So many are simulated before those that are left are looked at again.
 constexpr std::size_t kBatch = 16;
 
@@ -29,16 +29,21 @@ struct Split {
 };
 
 // The sections that say how GPUs share a model are for those splits that do.
-void drop_unused(Value& root, const Split& split) {
+void drop_unused(Value& root, const Settings& settings) {
   std::erase_if(root.entries, [&](const config::Entry& entry) {
-    return (entry.key == "tensor" && split.tensor == 1) || (entry.key == "context" && split.context == 1) ||
-           (entry.key == "pipeline" && split.pipeline == 1) || (entry.key == "expert" && split.expert == 1);
+    if (entry.key != "tensor" && entry.key != "context" && entry.key != "pipeline" && entry.key != "expert")
+      return false;
+    auto degree = setting(settings, "parallelism." + entry.key);
+    return degree.empty() || degree == "1";
   });
 }
 
 Value with(const Value& root, const Settings& settings) {
   auto changed = root;
-  for (const auto& [key, text] : settings) config::apply_override(changed, fmt::format("{}={}", key, text));
+  for (const auto& [key, text] : settings)
+    config::apply_override(changed, fmt::format("{}={}", key, text),
+                           key == "strategy" ? "--strategy" : "plan");
+  drop_unused(changed, settings);
   return changed;
 }
 
@@ -69,40 +74,6 @@ const Value* says(const Value& root, const char* section, const char* key) {
   return inner ? &inner->value : nullptr;
 }
 
-// Of the fastest GPU that some stage waits for.
-double least_slowdown(const Scenario& scenario) {
-  if (scenario.sampled) return kLeastSlowdown;
-  double least = std::numeric_limits<double>::infinity();
-  for (const auto& group : groups_with_spread(scenario))
-    for (const auto& ranks : group.rank_classes) least = std::min(least, ranks.slowdown);
-  return least;
-}
-
-// No step of it is shorter, whatever the strategy: the busiest stage, and in 1F1B and its interleaved kind
-// what goes through the first chunks of earlier stages before its first pass and after its last.
-Seconds bound_of(const Scenario& scenario) {
-  if (!scenario.parallel) {
-    const auto& trace = *scenario.trace;
-    return scenario.plan.accumulation_steps * (trace.forward.value_or(Seconds()) + trace.backward());
-  }
-  const auto& plan = scenario.parallel->plan;
-  bool is_in_turn = plan.shape.schedule == PipelineSchedule::one_f_one_b ||
-                    plan.shape.schedule == PipelineSchedule::interleaved;
-  Seconds before, least;
-  for (const auto& of_rank : plan.times) {
-    Seconds sum;
-    auto whole = [](const auto& chunk) {
-      return chunk.forward + chunk.recompute + chunk.input_gradient + chunk.weight_gradient;
-    };
-    for (const auto& chunk : of_rank) sum += whole(chunk);
-    // DualPipe's micro-batches go half in each direction.
-    double passes = plan.shape.micro_batches / (plan.shape.is_dual() ? 2.0 : 1.0);
-    least = std::max(least, passes * sum + (is_in_turn ? before : Seconds()));
-    before += whole(of_rank.front());
-  }
-  return least;
-}
-
 class Planner {
  public:
   Planner(const Value& root, const PlanSpace& space, ScenarioReader& reader, const OnPlanned& on_progress)
@@ -116,8 +87,7 @@ class Planner {
     auto whole =
         with(root_, {{"workload.micro_batch", "1"}, {"strategy", "fsdp"}, {"cluster.world_size", "1"}});
     std::erase_if(whole.entries, [](const config::Entry& entry) {
-      return entry.key == "tensor" || entry.key == "context" || entry.key == "expert" ||
-             entry.key == "pipeline" || entry.key == "parallelism" || entry.key == "batch";
+      return entry.key == "parallelism" || entry.key == "batch";
     });
     auto model = reader_.read_step(whole);
     if (!model.model_step)
@@ -147,7 +117,12 @@ class Planner {
     std::stable_sort(candidates_.begin(), candidates_.end(),
                      [](const auto& a, const auto& b) { return a.bound < b.bound; });
     simulate();
-    if (plan_.considered == 0 && first_refusal_) throw *first_refusal_;
+    plan_.bucket_sizes = try_bucket_sizes(plan_.best, root_, space_.most_memory, [&](const auto& settings) {
+      return reader_.read(with(root_, settings));
+    });
+    if (plan_.best.size() > space_.wanted) plan_.best.resize(space_.wanted);
+    bool has_fitting = !candidates_.empty();
+    if (plan_.best.empty() && refusal_ && (has_fitting || plan_.considered == 0)) throw *refusal_;
     if (plan_.best.empty()) {
       plan_.least_memory = least_memory_;
     } else {
@@ -167,10 +142,7 @@ class Planner {
   // Software is fitted to runs of one framework, which has some of the strategies.
   void note_framework(const std::string& name) {
     auto& first = plan_.best.front();
-    auto strategy = [](const PlannedPoint& point) {
-      return *std::find_if(point.settings.begin(), point.settings.end(),
-                           [](const auto& setting) { return setting.first == "strategy"; });
-    };
+    auto strategy = [](const PlannedPoint& point) { return setting(point.settings, "strategy"); };
     if (std::all_of(plan_.best.begin(), plan_.best.end(),
                     [&](const auto& point) { return strategy(point) == strategy(first); }))
       return;
@@ -204,18 +176,17 @@ class Planner {
             settings.emplace_back("workload.micro_batch", fmt::format("{}", micro_batch));
             settings.emplace_back("workload.recompute", recompute);
             // What is computed again costs time: where less of it fits, more is not looked at.
-            if (!consider(settings, of)) break;
+            if (!consider(settings)) break;
           }
       }
   }
 
   // Whether more recomputation may be worth a look.
-  bool consider(const Settings& settings, const Split& split) {
+  bool consider(const Settings& settings) {
     auto root = with(root_, settings);
-    drop_unused(root, split);
     try {
       auto step = reader_.read_step(root);
-      double share = step.memory()->peak() / step.model_step->gpu.memory;
+      double share = memory_share(step);
       if (share < least_memory_) {
         least_memory_ = share;
         plan_.smallest = settings;
@@ -230,13 +201,16 @@ class Planner {
       return false;
     } catch (const InputError& error) {
       // No such split of this model, or none of the batch.
-      if (!first_refusal_) first_refusal_ = error;
+      if (!refusal_) refusal_ = error;
       return false;
     }
   }
 
+  // So many are kept until the end.
+  [[nodiscard]] std::size_t kept() const { return std::max(space_.wanted, kSizedPlans); }
+
   [[nodiscard]] Seconds worst_wanted() const {
-    if (plan_.best.size() < space_.wanted) return Seconds(std::numeric_limits<double>::infinity());
+    if (plan_.best.size() < kept()) return Seconds(std::numeric_limits<double>::infinity());
     return plan_.best.back().metrics.iteration;
   }
 
@@ -256,7 +230,7 @@ class Planner {
       ++plan_.ruled_out;
     } catch (const InputError& error) {
       --plan_.considered;
-      if (!first_refusal_) first_refusal_ = error;
+      refusal_ = error;  // says more than that of a split
     }
     return std::nullopt;
   }
@@ -288,9 +262,8 @@ class Planner {
                  metrics.buckets.clear();
                  plan_.best.push_back({*settings[i], std::move(metrics), batch[i].notes});
                });
-    std::stable_sort(plan_.best.begin(), plan_.best.end(),
-                     [](const auto& a, const auto& b) { return a.metrics.iteration < b.metrics.iteration; });
-    if (plan_.best.size() > space_.wanted) plan_.best.resize(space_.wanted);
+    sort_by_iteration(plan_.best);
+    if (plan_.best.size() > kept()) plan_.best.resize(kept());
   }
 
   const Value& root_;
@@ -301,7 +274,7 @@ class Planner {
   std::int64_t layers_ = 0;
   std::vector<Candidate> candidates_;
   std::map<std::string, Seconds> bounds_;  // of passes with what they exchange, by all but the strategy
-  std::optional<InputError> first_refusal_;
+  std::optional<InputError> refusal_;
   Plan plan_;
 };
 

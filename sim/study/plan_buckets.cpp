@@ -1,0 +1,102 @@
+#include "sim/study/plan_buckets.hpp"
+
+#include <algorithm>
+
+#include "sim/base/source.hpp"
+#include "sim/process/worker_threads.hpp"
+#include "sim/study/point_runs.hpp"
+
+namespace ddpsim {
+namespace {
+
+using Settings = std::vector<PlannedPoint::Setting>;
+
+// What saves less than this share of a step is not worth a setting.
+constexpr double kWorthwhile = 0.005;
+
+struct Sizes {
+  std::vector<const char*> strategies;
+  const char *section, *key;
+  std::vector<const char*> values;
+};
+
+// A quarter of PyTorch's 25 MiB to eight times as much; of Megatron-LM's 40e6 elements (1e6 a rank, where
+// those are more), and a hundredth of DeepSpeed's 5e8 to twice as many. A unit is a layer, or several.
+const Sizes kSizes[] = {
+    {{"ddp"}, "ddp", "bucket_cap", {"6.25MiB", "50MiB", "100MiB", "200MiB"}},
+    {{"megatron"},
+     "megatron",
+     "bucket_size",
+     {"10000000", "40000000", "160000000", "640000000", "2560000000"}},
+    {{"zero1", "zero2", "zero3"},
+     "zero",
+     "reduce_bucket_size",
+     {"5000000", "20000000", "100000000", "200000000", "1000000000"}},
+    {{"fsdp", "hsdp"}, "fsdp", "unit", {"{layers: 2}", "{layers: 3}", "{layers: 4}", "{layers: 8}"}},
+};
+
+Settings sizes_of(const std::string& strategy, const config::Value& root) {
+  Settings found;
+  for (const auto& sizes : kSizes) {
+    if (std::find(sizes.strategies.begin(), sizes.strategies.end(), strategy) == sizes.strategies.end())
+      continue;
+    const auto* section = root.find(sizes.section);
+    if (section && (section->value.find(sizes.key) || section->value.find("units"))) continue;
+    for (const auto* value : sizes.values)
+      found.emplace_back(std::string(sizes.section) + "." + sizes.key, value);
+  }
+  return found;
+}
+
+// A plan with one of its sizes.
+struct Sized {
+  std::size_t plan;
+  PlannedPoint::Setting size;
+};
+
+}  // namespace
+
+void sort_by_iteration(std::vector<PlannedPoint>& points) {
+  std::stable_sort(points.begin(), points.end(),
+                   [](const auto& a, const auto& b) { return a.metrics.iteration < b.metrics.iteration; });
+}
+
+double memory_share(const Scenario& scenario) {
+  return scenario.memory()->peak() / scenario.model_step->gpu.memory;
+}
+
+// Communicators and passes are as before, so a size takes a simulation and little else.
+std::size_t try_bucket_sizes(std::vector<PlannedPoint>& best, const config::Value& root, double most_memory,
+                             const std::function<Scenario(const Settings&)>& read) {
+  std::vector<Scenario> scenarios;
+  std::vector<Sized> sized;
+  const auto plans =
+      std::vector(best.begin(), best.begin() + std::min<std::ptrdiff_t>(kSizedPlans, std::ssize(best)));
+  for (std::size_t i = 0; i < plans.size(); ++i)
+    for (auto& size : sizes_of(setting(plans[i].settings, "strategy"), root)) {
+      auto settings = plans[i].settings;
+      settings.push_back(size);
+      try {
+        auto scenario = read(settings);
+        if (memory_share(scenario) > most_memory) continue;
+        scenarios.push_back(std::move(scenario));
+        sized.push_back({i, std::move(size)});
+      } catch (const InputError&) {
+        // A stage with fewer layers than a unit.
+      }
+    }
+  run_points(unchanged(scenarios), all_cores(),
+             [&](std::size_t i, const Prediction&, IterationMetrics metrics) {
+               const auto& [which, size] = sized[i];
+               const auto& as_usual = plans[which];
+               auto saves = 1 - metrics.iteration / as_usual.metrics.iteration;
+               if (saves < kWorthwhile || metrics.iteration >= best[which].metrics.iteration) return;
+               metrics.buckets.clear();
+               best[which] = {as_usual.settings, std::move(metrics), scenarios[i].notes, size, saves};
+               best[which].settings.push_back(size);
+             });
+  sort_by_iteration(best);
+  return sized.size();
+}
+
+}  // namespace ddpsim
