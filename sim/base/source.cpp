@@ -91,9 +91,10 @@ InputError&& InputError::about(std::string key) && {
   return std::move(*this);
 }
 
-std::shared_ptr<const SourceFile> make_source(std::string name, std::string_view text) {
+std::shared_ptr<const SourceFile> make_source(std::string name, std::string_view text, bool is_typed) {
   auto file = std::make_shared<SourceFile>();
   file->name = std::move(name);
+  file->is_typed = is_typed;
   while (!text.empty()) {
     auto end = text.find('\n');
     auto line = text.substr(0, end);

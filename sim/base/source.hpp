@@ -8,10 +8,12 @@
 
 namespace ddpsim {
 
-// A text the user gave us, kept to quote it in errors. `name` is what the user typed: a path, or "--set".
+// A text the user gave us, kept to quote it in errors. `name` is what the user typed: a path, or the option that
+// took it.
 struct SourceFile {
   std::string name;
   std::vector<std::string> lines;
+  bool is_typed = false;  // as a scenario's key on the command line: paths in it start at the current folder
 };
 
 // Lines and columns count from 1, columns in bytes; line 0 means "the file as a whole".
@@ -23,6 +25,7 @@ struct SourceSpan {
 
   // The part of this span that starts `offset` bytes in.
   [[nodiscard]] SourceSpan part(int offset, int part_length) const;
+  [[nodiscard]] bool is_typed() const { return file && file->is_typed; }
 };
 
 // A piece of the user's text and where it stands.
@@ -59,7 +62,7 @@ class InputError : public std::runtime_error {
 };
 
 // Splits text into the lines that errors quote; "\r\n" counts as one line end.
-std::shared_ptr<const SourceFile> make_source(std::string name, std::string_view text);
+std::shared_ptr<const SourceFile> make_source(std::string name, std::string_view text, bool is_typed = false);
 
 // Reads a whole text file. Throws InputError when it is missing, a directory, unreadable, empty, larger than
 // `max_bytes` or holds NUL bytes (a wrong file type); `what` names the expected content in the message, e.g.

@@ -39,7 +39,7 @@ void set_path(config::Value& root, const std::string& key, const std::string& pa
   config::Value value;
   value.kind = config::Value::Kind::scalar;
   value.scalar = std::filesystem::absolute(path).string();
-  value.span = {make_source("--set", path), 1, 1, 1};
+  value.span = {make_source("--set", path, true), 1, 1, 1};
   config::set_at(root, key, value, value.span);
 }
 

@@ -49,7 +49,7 @@ void set_at(Value& root, std::string_view path, Value value, const SourceSpan& p
 }
 
 void apply_override(Value& root, const std::string& assignment, const std::string& option) {
-  SourceSpan whole{make_source(option, assignment), 1, 1,
+  SourceSpan whole{make_source(option, assignment, true), 1, 1,
                    static_cast<int>(std::max<std::size_t>(1, assignment.size()))};
   auto equals = assignment.find('=');
   if (equals == std::string::npos)

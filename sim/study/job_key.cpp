@@ -34,11 +34,9 @@ void JobKeys::add(const config::Value& value, const std::string& path, const std
     case config::Value::Kind::null:
       lines[path] = "nothing";
       break;
-    case config::Value::Kind::scalar: {
-      bool from_command_line = value.span.file && value.span.file->name == "--set";
-      lines[path] = "=" + value.scalar + named(value.scalar, file, from_command_line);
+    case config::Value::Kind::scalar:
+      lines[path] = "=" + value.scalar + named(value.scalar, file, value.span.is_typed());
       break;
-    }
     case config::Value::Kind::sequence:
       for (std::size_t i = 0; i < value.items.size(); ++i)
         add(value.items[i], fmt::format("{}[{}]", path, i), file, lines);

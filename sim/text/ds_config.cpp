@@ -268,7 +268,7 @@ class DsConfig {
 
   // What the scenario file says gives way; what the command line says is meant for this run.
   void replace(const std::string& what, const SourceSpan& place, const std::string& theirs) {
-    if (place.file && place.file->name == "--set") throw InputError(place, theirs, "remove one of the two");
+    if (place.is_typed()) throw InputError(place, theirs, "remove one of the two");
     replaced_ += (replaced_.empty() ? "" : ", ") + what;
   }
 

@@ -102,57 +102,13 @@ LeftOut left_out_of(const Scenario& scenario, const Value* physics) {
           spread.ranks == 0 && spread.nodes == 0 && !is_drawn};
 }
 
-void check_weather(const Value& section, const Variability& variability, const Scenario& scenario) {
-  if (!variability.weather) return;
-  const auto& place = section.find("weather")->value.span;
-  if (!scenario.communication)
-    throw InputError(place, "a measured table says nothing of the nodes between which the weather is",
-                     "add cluster.topology and leave algorithm: measured out");
-  if (scenario.communication->gloo)
-    throw InputError(place, "weather is of links between GPUs, and Gloo's times are those of hosts too",
-                     "leave variability.weather out, or backend: gloo");
-  if (scenario.fidelity != Fidelity::closed_form)
-    throw InputError(
-        place,
-        "weather of links that several share is not simulated: it is a share of what a collective gets alone",
-        "one group, one collective at a time and no background, or leave variability.weather out");
-}
-
-bool is_from_command_line(const Value& path) {
-  return path.span.file && path.span.file->name == "--set";
-}
-
-// All ranks are simulated, each for itself.
-void check_layers(const Value& section, const Variability& variability, const Scenario& scenario) {
-  if (!variability.layers) return;
-  const auto& place = section.find("layers")->value.span;
-  if (scenario.plan.strategy == Strategy::data_parallel)
-    throw InputError(place, "the layers of DataParallel's replicas are not drawn", "remove 'layers'");
-  if (scenario.parallel || scenario.shares_links() || scenario.groups.size() > 1)
-    throw InputError(place,
-                     "layers are drawn for one group of ranks whose collectives are alone on their links",
-                     "one group, one collective at a time and no background, or remove 'layers'");
-  for (const auto& one : scenario.groups.front().rank_classes)
-    if (one.communicators != scenario.groups.front().rank_classes.front().communicators)
-      throw InputError(place,
-                       "layers are drawn where all ranks are in communicators alike, and these are not",
-                       "place as many ranks on every node, or remove 'layers'");
-  constexpr int kMostRanks = 512;
-  if (scenario.world_size > kMostRanks)
-    throw InputError(place,
-                     fmt::format("layers that vary are simulated on every rank by itself: up to {} ranks, "
-                                 "not {}",
-                                 kMostRanks, scenario.world_size),
-                     "remove 'layers', or use fewer ranks");
-}
-
 // What a scenario names must be there; why another file cannot be read, its reader says.
 std::string existing(std::string path, const Value& named) {
   std::error_code unknown;
   if (std::filesystem::status(path, unknown).type() != std::filesystem::file_type::not_found) return path;
   throw InputError(named.span, fmt::format("there is no file '{}'", path),
-                   is_from_command_line(named) ? "check the path; it is relative to the current folder"
-                                               : "check the path; it is relative to the scenario's folder");
+                   named.span.is_typed() ? "check the path; it is relative to the current folder"
+                                         : "check the path; it is relative to the scenario's folder");
 }
 
 void scale_table(const ScaleSection& scale, Scenario& scenario) {
@@ -169,7 +125,7 @@ void scale_table(const ScaleSection& scale, Scenario& scenario) {
 std::string ScenarioReader::full_path(const Value& path) const {
   namespace fs = std::filesystem;
   fs::path given(as_string(path));
-  bool as_it_is = given.is_absolute() || is_from_command_line(path);
+  bool as_it_is = given.is_absolute() || path.span.is_typed();
   auto resolved = as_it_is ? given : (fs::path(path_).parent_path() / given).lexically_normal();
   return resolved.string();
 }
@@ -179,7 +135,7 @@ std::string ScenarioReader::resolve(const Value& path) const {
 }
 
 std::string ScenarioReader::resolve(PresetKind kind, const Value& name_or_path) const {
-  bool from_command_line = is_from_command_line(name_or_path);
+  bool from_command_line = name_or_path.span.is_typed();
   auto [known, is_new] = paths_.try_emplace({kind, as_string(name_or_path), from_command_line});
   if (!is_new && !known->second.empty()) return known->second;
   // A file beside the scenario comes before a preset of that name.
@@ -188,57 +144,6 @@ std::string ScenarioReader::resolve(PresetKind kind, const Value& name_or_path) 
   if (!std::filesystem::is_regular_file(path, unreadable))
     path = preset_file(kind, name_or_path).value_or(path);
   return known->second = existing(path, name_or_path);
-}
-
-void ScenarioReader::read_variability(const Value& value, const Value& cluster, const Value* stragglers,
-                                      const Value* spread_section, const RankPlaces& places,
-                                      Scenario& scenario) {
-  auto variability = read_variability_section(
-      value, *scenario.trace, [this](const Value& path) { return resolve(path); },
-      [this](const Value& fabric) { return resolve(PresetKind::fabrics, fabric); });
-  if (variability.is_off()) return;
-  check_weather(value, variability, scenario);
-  check_layers(value, variability, scenario);
-  // What differs for the whole run is drawn too, once, with what differs between iterations.
-  const auto& spread = scenario.physics.spread;
-  if (!variability.draws_ranks()) {
-    // Weather alone: GPUs differ as ever, and results are for the slowest on average.
-  } else if (variability.ranks || variability.nodes) {
-    if (spread_section)
-      throw InputError(spread_section->span, "variability.ranks and .nodes draw what GPUs differ in",
-                       "remove 'spread', or those");
-    const auto& vague = scenario.physics.range;
-    bool is_calibrated = spread.ranks > 0 && !(vague && vague->least.spread != vague->most.spread);
-    if (is_calibrated)
-      scenario.notes.push_back(
-          {"spread-replaced",
-           fmt::format("variability draws what GPUs differ in, in place of the calibrated spread of {:.2g} %",
-                       100 * spread.ranks)});
-    scenario.physics.spread = {};
-  } else {
-    if (spread.ranks > 0) variability.ranks = LogNormal{spread.ranks};
-    if (spread.nodes > 0) variability.nodes = LogNormal{spread.nodes};
-  }
-  // One run is drawn, and no range of what might have been.
-  if (auto& range = scenario.physics.range; range && variability.draws_ranks()) {
-    range->least.spread = range->most.spread = spread;
-    if (range->least.interference == range->most.interference) range.reset();
-  }
-  if (variability.needs_nodes() && !places.knows_nodes)
-    throw InputError(value.span, "without a topology nothing says which ranks a node holds",
-                     "add cluster.topology, or let ranks vary instead of nodes");
-  double draws = static_cast<double>(variability.iterations) * scenario.world_size;
-  if (draws > kMostDraws)
-    throw InputError(value.span,
-                     fmt::format("{} iterations of {} ranks are more than a billion draws",
-                                 variability.iterations, scenario.world_size),
-                     "use fewer iterations");
-  const auto& last = scenario.trace->gradients.back();
-  auto between_iterations = last.ready_spread.value_or(Seconds(0));
-  auto& sampled = sampled_[{between_iterations, last.ready, spread.ranks, spread.nodes,
-                            sections({&cluster, stragglers, &value})}];
-  if (!sampled) sampled = std::make_shared<const SampledRanks>(sample_ranks(variability, places.ranks));
-  scenario.sampled = sampled;
 }
 
 auto ScenarioReader::sections(std::initializer_list<const Value*> read) -> Sections {

@@ -1,0 +1,105 @@
+#include <fmt/core.h>
+
+#include "sim/base/limits.hpp"
+#include "sim/text/scenario_reader.hpp"
+#include "sim/text/sections.hpp"
+
+namespace ddpsim {
+namespace {
+
+using config::Value;
+
+void check_weather(const Value& section, const Variability& variability, const Scenario& scenario) {
+  if (!variability.weather) return;
+  const auto& place = section.find("weather")->value.span;
+  if (!scenario.communication)
+    throw InputError(place, "a measured table says nothing of the nodes between which the weather is",
+                     "add cluster.topology and leave algorithm: measured out");
+  if (scenario.communication->gloo)
+    throw InputError(place, "weather is of links between GPUs, and Gloo's times are those of hosts too",
+                     "leave variability.weather out, or backend: gloo");
+  if (scenario.fidelity != Fidelity::closed_form)
+    throw InputError(
+        place,
+        "weather of links that several share is not simulated: it is a share of what a collective gets alone",
+        "one group, one collective at a time and no background, or leave variability.weather out");
+}
+
+// All ranks are simulated, each for itself.
+void check_layers(const Value& section, const Variability& variability, const Scenario& scenario) {
+  if (!variability.layers) return;
+  const auto& place = section.find("layers")->value.span;
+  if (scenario.plan.strategy == Strategy::data_parallel)
+    throw InputError(place, "the layers of DataParallel's replicas are not drawn", "remove 'layers'");
+  if (scenario.parallel || scenario.shares_links() || scenario.groups.size() > 1)
+    throw InputError(place,
+                     "layers are drawn for one group of ranks whose collectives are alone on their links",
+                     "one group, one collective at a time and no background, or remove 'layers'");
+  for (const auto& one : scenario.groups.front().rank_classes)
+    if (one.communicators != scenario.groups.front().rank_classes.front().communicators)
+      throw InputError(place,
+                       "layers are drawn where all ranks are in communicators alike, and these are not",
+                       "place as many ranks on every node, or remove 'layers'");
+  constexpr int kMostRanks = 512;
+  if (scenario.world_size > kMostRanks)
+    throw InputError(place,
+                     fmt::format("layers that vary are simulated on every rank by itself: up to {} ranks, "
+                                 "not {}",
+                                 kMostRanks, scenario.world_size),
+                     "remove 'layers', or use fewer ranks");
+}
+
+}  // namespace
+
+void ScenarioReader::read_variability(const Value& value, const Value& cluster, const Value* stragglers,
+                                      const Value* spread_section, const RankPlaces& places,
+                                      Scenario& scenario) {
+  auto variability = read_variability_section(
+      value, *scenario.trace, [this](const Value& path) { return resolve(path); },
+      [this](const Value& fabric) { return resolve(PresetKind::fabrics, fabric); });
+  if (variability.is_off()) return;
+  check_weather(value, variability, scenario);
+  check_layers(value, variability, scenario);
+  // What differs for the whole run is drawn too, once, with what differs between iterations.
+  const auto& spread = scenario.physics.spread;
+  if (!variability.draws_ranks()) {
+    // Weather alone: GPUs differ as ever, and results are for the slowest on average.
+  } else if (variability.ranks || variability.nodes) {
+    if (spread_section)
+      throw InputError(spread_section->span, "variability.ranks and .nodes draw what GPUs differ in",
+                       "remove 'spread', or those");
+    const auto& vague = scenario.physics.range;
+    bool is_calibrated = spread.ranks > 0 && !(vague && vague->least.spread != vague->most.spread);
+    if (is_calibrated)
+      scenario.notes.push_back(
+          {"spread-replaced",
+           fmt::format("variability draws what GPUs differ in, in place of the calibrated spread of {:.2g} %",
+                       100 * spread.ranks)});
+    scenario.physics.spread = {};
+  } else {
+    if (spread.ranks > 0) variability.ranks = LogNormal{spread.ranks};
+    if (spread.nodes > 0) variability.nodes = LogNormal{spread.nodes};
+  }
+  // One run is drawn, and no range of what might have been.
+  if (auto& range = scenario.physics.range; range && variability.draws_ranks()) {
+    range->least.spread = range->most.spread = spread;
+    if (range->least.interference == range->most.interference) range.reset();
+  }
+  if (variability.needs_nodes() && !places.knows_nodes)
+    throw InputError(value.span, "without a topology nothing says which ranks a node holds",
+                     "add cluster.topology, or let ranks vary instead of nodes");
+  double draws = static_cast<double>(variability.iterations) * scenario.world_size;
+  if (draws > kMostDraws)
+    throw InputError(value.span,
+                     fmt::format("{} iterations of {} ranks are more than a billion draws",
+                                 variability.iterations, scenario.world_size),
+                     "use fewer iterations");
+  const auto& last = scenario.trace->gradients.back();
+  auto between_iterations = last.ready_spread.value_or(Seconds(0));
+  auto& sampled = sampled_[{between_iterations, last.ready, spread.ranks, spread.nodes,
+                            sections({&cluster, stragglers, &value})}];
+  if (!sampled) sampled = std::make_shared<const SampledRanks>(sample_ranks(variability, places.ranks));
+  scenario.sampled = sampled;
+}
+
+}  // namespace ddpsim
