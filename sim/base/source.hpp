@@ -8,8 +8,8 @@
 
 namespace ddpsim {
 
-// A text the user gave us, kept to quote it in errors. `name` is what the user typed: a path, or the option that
-// took it.
+// A text the user gave us, kept to quote it in errors. `name` is what the user typed: a path, or the option
+// that took it.
 struct SourceFile {
   std::string name;
   std::vector<std::string> lines;

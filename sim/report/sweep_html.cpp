@@ -147,6 +147,7 @@ std::string sweep_html(const SweepResult& result, const SweepReport& report) {
   points.is_sortable = true;
   add_failed(result, points);
   if (auto note = result.failed_note(); !note.empty()) body += html::paragraph(note);
+  if (auto hints = result.failed_hints(); !hints.empty()) body += html::list(hints);
   body += html::paragraph("A click on a title sorts by it.") + html::table(points);
   std::vector<std::string> notes;
   for (const auto& note : result.notes) notes.push_back(note.text);

@@ -5,10 +5,12 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <set>
 
 #include <fmt/core.h>
 
 #include "sim/base/check.hpp"
+#include "sim/base/one_line.hpp"
 #include "sim/ddp/ddp_rules.hpp"
 #include "sim/report/synthetic_note.hpp"
 
@@ -54,6 +56,12 @@ std::string FailedPoint::reason() const {
   return found == std::string::npos ? line : line.substr(found + kBefore.size());
 }
 
+std::string FailedPoint::hint() const {
+  constexpr std::string_view kBefore = "\nhint: ";
+  auto found = error.rfind(kBefore);
+  return found == std::string::npos ? std::string() : error.substr(found + kBefore.size());
+}
+
 std::size_t SweepResult::best_of(const std::vector<std::size_t>& candidates) const {
   DDPSIM_CHECK(!candidates.empty(), "a best point is one of some");
   std::vector<std::size_t> fitting;
@@ -80,6 +88,16 @@ std::string SweepResult::failed_note() const {
   if (failed.empty()) return {};
   return fmt::format("{} of {} points could not be simulated; best is among the rest", failed.size(),
                      failed.size() + points.size());
+}
+
+std::vector<std::string> SweepResult::failed_hints() const {
+  constexpr std::size_t kMost = 4;
+  std::vector<std::string> lines;
+  std::set<std::string> known{std::string()};
+  for (const auto& point : failed)
+    if (auto hint = point.hint(); lines.size() < kMost && known.insert(hint).second)
+      lines.push_back(fmt::format("{}: {}", point.reason(), one_line(hint)));
+  return lines;
 }
 
 std::string SweepResult::trace_note() const {

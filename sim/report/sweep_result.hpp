@@ -45,6 +45,7 @@ struct FailedPoint {
   std::size_t before = 0;  // the first of the result's points that comes after it
 
   [[nodiscard]] std::string reason() const;  // the error on one line, without place and hint
+  [[nodiscard]] std::string hint() const;    // empty without one
 };
 
 // One axis of the sweep and the values it takes, as written.
@@ -111,6 +112,8 @@ struct SweepResult {
 
   // "2 of 9 points could not be ...", a line for whoever reads the results; empty when all could.
   [[nodiscard]] std::string failed_note() const;
+  // "REASON: HINT" of the first few points without results whose hints differ.
+  [[nodiscard]] std::vector<std::string> failed_hints() const;
 
   // synthetic_note() of the points.
   [[nodiscard]] std::string trace_note() const;

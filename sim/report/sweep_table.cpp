@@ -112,6 +112,7 @@ void SweepTable::row(const FailedPoint& point) {
 
 void SweepTable::footer(const SweepResult& result) {
   if (auto note = result.failed_note(); !note.empty()) out_ << '\n' << note << '\n';
+  for (const auto& line : result.failed_hints()) out_ << "- " << line << '\n';
   if (std::exchange(optional_.error, false)) columns_.pop_back();  // the best ones have results
   auto best_of_groups = result.best_by_group();
   if (best_of_groups.size() > 1) {

@@ -152,26 +152,31 @@ void add_table_use(std::span<const ScenarioVariant> variants, std::vector<Note>&
       outside.add(operation, use.table->of(operation).cost, notes);
 }
 
-// Each code once, with the text of the first scenario that has it.
+// What the scenarios' notes of one code say, in the order of appearance.
+struct OwnNote {
+  std::string code;
+  std::vector<std::string> texts = {};  // each once
+  std::size_t scenarios = 0;
+
+  [[nodiscard]] std::string text() const {
+    constexpr std::size_t kMostDraws = 8;
+    if (texts.size() == 1) return texts.front();
+    if (code == "nodes-drawn" && texts.size() <= kMostDraws) return fmt::format("{}", fmt::join(texts, "; "));
+    return fmt::format("{} (the first of {} points with such a note)", texts.front(), scenarios);
+  }
+};
+
+// Each code once: with the text of the first scenario that has it, but every draw of nodes if they are few.
 void add_own(std::span<const Scenario> scenarios, std::vector<Note>& notes) {
-  struct Found {
-    const Note* first;
-    std::size_t scenarios = 0;
-    bool varies = false;
-  };
-  std::vector<Found> found;
+  std::vector<OwnNote> found;
   for (const auto& scenario : scenarios)
     for (const auto& note : scenario.notes) {
-      auto known = std::find_if(found.begin(), found.end(),
-                                [&](const Found& f) { return f.first->code == note.code; });
-      if (known == found.end()) known = found.insert(known, {&note});
+      auto known = std::ranges::find(found, note.code, &OwnNote::code);
+      if (known == found.end()) known = found.insert(known, {note.code});
       ++known->scenarios;
-      known->varies |= note.text != known->first->text;
+      if (std::ranges::find(known->texts, note.text) == known->texts.end()) known->texts.push_back(note.text);
     }
-  for (const auto& [first, count, varies] : found)
-    notes.push_back(
-        {first->code, varies ? fmt::format("{} (the first of {} points with such a note)", first->text, count)
-                             : first->text});
+  for (const auto& own : found) notes.push_back({own.code, own.text()});
 }
 
 }  // namespace

@@ -16,6 +16,19 @@ struct Change {
   LinkOverride link;
 };
 
+// Links are named by node ("node3.nic0"), so that some write a node like that.
+int read_node_number(const Value& value) {
+  constexpr std::string_view kPrefix = "node";
+  const auto& text = value.scalar;
+  bool is_name = value.kind == Value::Kind::scalar && text.size() > kPrefix.size() &&
+                 text.starts_with(kPrefix) &&
+                 text.find_first_not_of("0123456789", kPrefix.size()) == std::string::npos;
+  if (is_name)
+    throw InputError(value.span, fmt::format("a node is written as its number, not as '{}'", text),
+                     fmt::format("write 'node: {}'", text.substr(kPrefix.size())));
+  return static_cast<int>(config::as_integer(0, std::int64_t{kLargestWorldSize} - 1)(value));
+}
+
 Change read_change(const Value& value) {
   config::MapReader reader(value, "overrides");
   const Value* node = reader.find("node");
@@ -23,7 +36,7 @@ Change read_change(const Value& value) {
   if (node) {
     if (reader.find("link"))
       throw InputError(node->span, "a link or a node, not both", "make it two entries");
-    change.node = static_cast<int>(config::as_integer(0, std::int64_t{kLargestWorldSize} - 1)(*node));
+    change.node = read_node_number(*node);
     change.link.link = fmt::format("node{}", *change.node);
     change.link.span = node->span;
   } else {

@@ -1,5 +1,6 @@
 // The section `cluster` of a scenario: with `collective` it says what an all-reduce costs.
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 
 #include <fmt/core.h>
@@ -12,6 +13,7 @@
 #include "sim/text/cluster_overrides.hpp"
 #include "sim/text/cluster_section.hpp"
 #include "sim/text/override_checks.hpp"
+#include "sim/text/placement_notes.hpp"
 #include "sim/text/plausibility.hpp"
 #include "sim/text/scenario_reader.hpp"
 #include "sim/text/sections.hpp"
@@ -219,6 +221,9 @@ ClusterTraffic ScenarioReader::make_traffic(const Topology& topology, const Clus
                                    [&](int node) { return ranks_of_node(node, cluster, gpu_of_rank); });
   auto groups = read_groups(section.groups, section.world_size);
   ClusterTraffic traffic{make_groups(groups, slowdowns), {}, {}};
+  // Servers on nodes of their own use links of nodes without a rank.
+  if (!collective.servers || !collective.servers->dedicated)
+    traffic.notes = placement_notes(section, cluster, gpu_of_rank);
   check_rings(collective.options.rings, traffic.groups);
   communication->labels = labels_of(traffic.groups);
   auto places = places_of(groups, communication->labels, slowdowns, section.world_size);
@@ -330,7 +335,7 @@ std::shared_ptr<const RankPlaces> ScenarioReader::read_cluster(const Value& root
   try {
     if (!communication) {
       traffic = make_traffic(*topology, section, stragglers, collective);
-      traffic.notes = cluster_notes(*topology, *communication->cluster);
+      std::ranges::move(cluster_notes(*topology, *communication->cluster), std::back_inserter(traffic.notes));
     }
     bool has_traffic = !communication->gloo && (needs_links || !communication->is_settled());
     if (has_traffic) check_scale(collective, *communication);

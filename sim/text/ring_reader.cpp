@@ -10,7 +10,7 @@ namespace {
 using config::MapReader;
 using config::Value;
 
-RingOverride read_override(const Value& value) {
+RingOverride read_ring_override(const Value& value) {
   MapReader reader(value, "overrides");
   RingOverride override;
   override.from = static_cast<int>(reader.required("from", config::as_integer(0, kLargestWorldSize - 1)));
@@ -29,7 +29,7 @@ RingOverride read_override(const Value& value) {
 std::shared_ptr<Topology> read_ring(MapReader& file) {
   Link link = file.required("link", [](const Value& value) { return read_link(value, "link"); });
   auto list =
-      file.optional("overrides", config::as_list(read_override)).value_or(std::vector<RingOverride>{});
+      file.optional("overrides", config::as_list(read_ring_override)).value_or(std::vector<RingOverride>{});
   file.finish();
   for (std::size_t i = 0; i < list.size(); ++i)
     for (std::size_t j = 0; j < i; ++j)

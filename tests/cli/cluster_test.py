@@ -321,6 +321,48 @@ class SpareNodesTest(ClusterTest):
                        "cluster.overrides=[{node: 1, bandwidth: 1.25GB/s}, {node: 2, broken: true}]").stdout
         self.assertIn("node1.nic0", text)
 
+    def notes_of(self, command, *sets):
+        result = json.loads(self.ok(command, "scenario.yaml", *cli.set_arguments(sets), "--json", "-").stdout)
+        return {note["code"]: note["text"] for note in result["notes"]}
+
+    def test_the_nodes_that_were_drawn_are_said(self):
+        """Of 2 nodes both, as one range. A sweep says each draw, and is as fast as the nodes it names are near."""
+        self.assertEqual(self.notes_of("simulate", "cluster.nodes=2", "cluster.placement={random_nodes: 3}")["nodes-drawn"],
+                         "random_nodes 3 draws nodes 0-1 of 2")
+        self.assertNotIn("nodes-drawn", self.notes_of("simulate", "cluster.nodes=4"))
+        sets = ("cluster.nodes=4", "sweep.cluster.placement=[packed, {random_nodes: 1}, {random_nodes: 2}, {random_nodes: 4}]")
+        drawn = self.notes_of("sweep", *sets)["nodes-drawn"].split("; ")
+        self.assertEqual(len(drawn), 3)
+        for point, words in zip(self.sweep(sets=sets)["points"][1:], drawn):
+            nodes = {int(node) for node in re.fullmatch(r"random_nodes \d draws nodes (.*) of 4", words)[1].replace("-", ", ").split(", ")}
+            near = nodes in ({0, 1}, {2, 3})
+            self.assert_close(point["communication_s"], self.NEAR if near else self.FAR)
+
+    def test_an_override_of_a_node_without_a_rank_is_said(self):
+        """Two ranks are on nodes 0 and 1 of 4."""
+        def note(overrides, *more):
+            return self.notes_of("simulate", "cluster.nodes=4", f"cluster.overrides=[{overrides}]", *more).get("override-unused")
+
+        of_3 = "cluster.overrides of node 3 change nothing: the job runs on nodes 0-1"
+        self.assertEqual(note("{link: node3.nic0, bandwidth: 1GB/s}"), of_3)
+        self.assertEqual(note("{node: 3, bandwidth: 1GB/s}, {node: 1, bandwidth: 1GB/s}"), of_3)
+        self.assertEqual(note("{node: 3, broken: true}, {link: node2.nic0.in, bandwidth: 1GB/s}"), of_3.replace("node 3", "nodes 2-3"))
+        self.assertIsNone(note("{node: 1, bandwidth: 1GB/s}"))
+        self.assertIsNone(note("{node: 0, broken: true}"))  # the job goes round it
+        self.assertIsNone(note("{link: leaf0>spine, bandwidth: 1GB/s}"))
+        self.assertIsNone(note("{node: 3, bandwidth: 1GB/s}", "cluster.background=[{links: [node3.nic0], start: 3ms, size: 10MB}]"))
+
+    def test_rings_leave_out_a_nic_that_is_slow_or_broken(self):
+        """Seven of the node's eight NICs are left for them either way. A hierarchical all-reduce needs each rail and waits for the slow one."""
+        def with_nic(change, algorithm):
+            self.write_cluster(more=f"collective: {algorithm}")
+            return self.communication(f"cluster.overrides=[{{link: node0.nic3, {change}}}]")
+
+        rings, rails = "{algorithm: ring, channels: auto}", "{algorithm: hierarchical}"
+        self.assertEqual(with_nic("bandwidth: 1GB/s", rings), with_nic("broken: true", rings))
+        self.assertLess(with_nic("bandwidth: 12.5GB/s", rings), with_nic("broken: true", rings))
+        self.assertGreater(with_nic("bandwidth: 1GB/s", rails), with_nic("broken: true", rails))
+
 
 class StragglersTest(ClusterTest):
     def setUp(self):

@@ -169,7 +169,8 @@ class SweepTest(cli.CliTest):
         self.assertEqual(table[0][-1], "why not")
         self.assertEqual([row[-1] for row in table[2:]], [row[-1] for row in rows])
         self.assertEqual({len(row) for row in table}, {len(table[0])})
-        self.assertIn("\n8 of 11 points could not be simulated; best is among the rest\n", done.stdout)
+        self.assertIn("\n8 of 11 points could not be simulated; best is among the rest\n"
+                      "- there is no rank 7 among 4: the last rank is 3\n- '3' has no unit: write", done.stdout)
         result = self.read_json("out.json")
         self.assertEqual(len(result["points"]), 3)
         self.assertEqual([point["error"] for point in result["failed_points"] if point["axes"]["strategy"] == "ddp"][0],
