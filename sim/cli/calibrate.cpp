@@ -6,6 +6,7 @@
 #include "sim/cli/calibrate_step.hpp"
 #include "sim/cli/calibrate_tables.hpp"
 #include "sim/cli/commands.hpp"
+#include "sim/cli/preset_options.hpp"
 #include "sim/cli/scenario_options.hpp"
 #include "sim/text/presets.hpp"
 
@@ -68,12 +69,14 @@ Command calibrate_command() {
                 "and 4 GPUs, FILE@8/half those of a data type, FILE@8/half/all_gather of an operation"},
            {.name = "--topology",
             .value = &tables.topology,
-            .description = "The machine's topology, with a section nccl: a name or a file"},
+            .description = "The machine's topology, with a section nccl: a name or a file",
+            .names = names_of(PresetKind::topologies)},
            {.name = "--overlap",
             .value = &options->overlap,
             .description = "Fit instead how strongly compute and communication slow one another down, to an "
                            "overlapped iteration of this scenario",
             .type = "SCENARIO",
+            .names = names_of(PresetKind::configs),
             .needs = {"--measured"},
             .excludes = of_tables},
            {.name = "--measured",

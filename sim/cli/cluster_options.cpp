@@ -1,6 +1,7 @@
 #include "sim/cli/cluster_options.hpp"
 
 #include "sim/base/limits.hpp"
+#include "sim/cli/preset_options.hpp"
 #include "sim/text/presets.hpp"
 #include "sim/text/topology_file.hpp"
 
@@ -10,7 +11,8 @@ void ClusterOptions::add_to(Command& command) {
   command.options.push_back({.name = "FILE",
                              .value = &file,
                              .description = "Topology: a name ('ddpsim list topologies') or a file (YAML)",
-                             .is_required = true});
+                             .is_required = true,
+                             .names = names_of(PresetKind::topologies)});
   command.options.push_back({.name = "--world-size",
                              .value = &gpus,
                              .description = "GPUs; without it one node, or all that a graph names",

@@ -11,6 +11,7 @@
 #include "sim/base/quantity.hpp"
 #include "sim/base/standard_error.hpp"
 #include "sim/cli/commands.hpp"
+#include "sim/cli/preset_options.hpp"
 #include "sim/cli/scenario_options.hpp"
 #include "sim/config/sweep_axes.hpp"
 #include "sim/text/presets.hpp"
@@ -165,30 +166,37 @@ void init(InitOptions options) {
 
 Command init_command() {
   auto options = std::make_shared<InitOptions>();
-  return {
-      .name = "init",
-      .description = "Write a scenario to start from; asks at a terminal for what no option says",
-      .example = "  ddpsim init --model llama-2-7b --topology superpod-h100 --gpus 128",
-      .options =
-          {{.name = "--model", .value = &options->model, .description = "A model by name, or its file"},
-           {.name = "--topology", .value = &options->topology, .description = "Cluster, by name or file"},
-           {.name = "--gpus", .value = &options->gpus, .description = "How many GPUs", .range = kWorldSizes},
-           {.name = "--micro-batch",
-            .value = &options->micro_batch,
-            .description = "Samples a GPU computes at once",
-            .shows_default = true,
-            .range = std::pair(1.0, 1e6)},
-           {.name = "--sequence",
-            .value = &options->sequence,
-            .description = "Tokens a sample (default: the model's own number, else 4096)",
-            .range = std::pair(1.0, 1e9)},
-           {.name = "--strategy",
-            .value = &options->strategy,
-            .description = "Which (default: ddp where it fits into a GPU's memory, else fsdp)",
-            .words = {"ddp", "fsdp", "hsdp", "zero1", "zero2", "zero3", "megatron"}},
-           output_option("--out", &options->out, "Where it goes; '-', the default, is standard output",
-                         "PATH|-")},
-      .run = [options] { init(*options); }};
+  return {.name = "init",
+          .description = "Write a scenario to start from; asks at a terminal for what no option says",
+          .example = "  ddpsim init --model llama-2-7b --topology superpod-h100 --gpus 128",
+          .options = {{.name = "--model",
+                       .value = &options->model,
+                       .description = "A model by name, or its file",
+                       .names = names_of(PresetKind::models)},
+                      {.name = "--topology",
+                       .value = &options->topology,
+                       .description = "Cluster, by name or file",
+                       .names = names_of(PresetKind::topologies)},
+                      {.name = "--gpus",
+                       .value = &options->gpus,
+                       .description = "How many GPUs",
+                       .range = kWorldSizes},
+                      {.name = "--micro-batch",
+                       .value = &options->micro_batch,
+                       .description = "Samples a GPU computes at once",
+                       .shows_default = true,
+                       .range = std::pair(1.0, 1e6)},
+                      {.name = "--sequence",
+                       .value = &options->sequence,
+                       .description = "Tokens a sample (default: the model's own number, else 4096)",
+                       .range = std::pair(1.0, 1e9)},
+                      {.name = "--strategy",
+                       .value = &options->strategy,
+                       .description = "Which (default: ddp where it fits into a GPU's memory, else fsdp)",
+                       .words = {"ddp", "fsdp", "hsdp", "zero1", "zero2", "zero3", "megatron"}},
+                      output_option("--out", &options->out,
+                                    "Where it goes; '-', the default, is standard output", "PATH|-")},
+          .run = [options] { init(*options); }};
 }
 
 }  // namespace ddpsim::cli

@@ -9,6 +9,7 @@
 #include "sim/base/output_file.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/cli/commands.hpp"
+#include "sim/cli/preset_options.hpp"
 #include "sim/cli/scenario_options.hpp"
 #include "sim/nccl/names.hpp"
 #include "sim/report/preset_list.hpp"
@@ -164,14 +165,32 @@ PresetRow row_of(PresetKind kind, const std::string& name) {
   return {};
 }
 
+PresetRow kind_row(PresetKind kind) {
+  auto names = preset_names(kind);
+  auto number = static_cast<std::int64_t>(names.size());
+  return {word("kind", folder_of(kind)), count("names", "names", number),
+          word("example", names.empty() ? "-" : names.front())};
+}
+
+std::vector<PresetRow> rows_of(const std::string& kind) {
+  std::vector<PresetRow> rows;
+  if (kind.empty()) {
+    for (auto each : preset_kinds()) rows.push_back(kind_row(each));
+    return rows;
+  }
+  for (const auto& name : preset_names(preset_kind(kind))) rows.push_back(row_of(preset_kind(kind), name));
+  return rows;
+}
+
 void list(const ListOptions& options) {
   check_outputs({{"--json", options.json}});
-  auto kind = preset_kind(options.kind);
-  std::vector<PresetRow> rows;
-  for (const auto& name : preset_names(kind)) rows.push_back(row_of(kind, name));
+  auto rows = rows_of(options.kind);
   OutputPhase writing;
-  write_output(options.json, [&] { return preset_json(options.kind, rows); });
-  if (options.json != "-") fmt::print("{}", preset_table(rows));
+  write_output(options.json,
+               [&] { return preset_json(options.kind.empty() ? "kinds" : options.kind, rows); });
+  if (options.json == "-") return;
+  fmt::print("{}", preset_table(rows));
+  if (options.kind.empty()) fmt::print("\n'ddpsim list KIND' lists the names of a kind\n");
 }
 
 }  // namespace
@@ -184,8 +203,10 @@ Command list_command() {
           .example = "  ddpsim list gpus",
           .options = {{.name = "KIND",
                        .value = &options->kind,
-                       .description = "models, gpus, topologies, software, fabrics, calibrations or configs",
-                       .is_required = true},
+                       .description = "models, gpus, topologies, software, fabrics, calibrations or configs; "
+                                      "without it the kinds themselves",
+                       .refuses_empty = true,
+                       .names = names_of_kinds},
                       output_option("--json", &options->json,
                                     "Write the list as JSON; '-' is standard output", "PATH|-")},
           .run = [options] { list(*options); }};

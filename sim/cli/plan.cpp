@@ -10,6 +10,7 @@
 #include "sim/base/progress_line.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/notes.hpp"
+#include "sim/cli/preset_options.hpp"
 #include "sim/cli/scenario_options.hpp"
 #include "sim/cli/scenario_text.hpp"
 #include "sim/config/overrides.hpp"
@@ -117,11 +118,13 @@ Command plan_command() {
       {.name = "MODEL",
        .value = &options->model,
        .description = "A model by name, or its file",
-       .is_required = true},
+       .is_required = true,
+       .names = names_of(PresetKind::models)},
       {.name = "--topology",
        .value = &options->topology,
        .description = "Cluster, by name or file",
-       .is_required = true},
+       .is_required = true,
+       .names = names_of(PresetKind::topologies)},
       {.name = "--gpus", .value = &options->gpus, .description = "How many GPUs", .is_required = true},
       {.name = "--global-batch",
        .value = &options->batch,
@@ -135,7 +138,8 @@ Command plan_command() {
        .description = "What is computed in: bf16, fp16, fp8, ..."},
       {.name = "--framework",
        .value = &options->framework,
-       .description = "Software whose steps were measured"},
+       .description = "Software whose steps were measured",
+       .names = names_of(PresetKind::software)},
       {.name = "--strategy",
        .value = &options->strategies,
        .description = "Along the data axis (repeatable; default: all that are simulated)"},

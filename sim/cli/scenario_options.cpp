@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include "sim/base/output_file.hpp"
+#include "sim/cli/preset_options.hpp"
 #include "sim/config/overrides.hpp"
 #include "sim/text/ds_config.hpp"
 #include "sim/text/presets.hpp"
@@ -31,7 +32,8 @@ void ScenarioOptions::add_to(Command& command) {
       {{.name = "FILE",
         .value = &file,
         .description = "Scenario: a name ('ddpsim list configs') or a file (YAML)",
-        .is_required = true},
+        .is_required = true,
+        .names = names_of(PresetKind::configs)},
        {.name = "--set",
         .value = &overrides,
         .description = "Override a scenario key: key.path=value; removes its sweep axis (repeatable)",

@@ -8,6 +8,7 @@
 #include "sim/base/source.hpp"
 #include "sim/base/suggest.hpp"
 #include "sim/cli/commands.hpp"
+#include "sim/cli/preset_options.hpp"
 #include "sim/text/presets.hpp"
 #include "sim/text/transformer_file.hpp"
 
@@ -64,10 +65,12 @@ Command show_command() {
       .options = {{.name = "NAME",
                    .value = &options->name,
                    .description = "One that 'ddpsim list' shows",
-                   .is_required = true},
+                   .is_required = true,
+                   .names = names_of_any_kind},
                   {.name = "--kind",
                    .value = &options->kind,
-                   .description = "Where several kinds have it: models, gpus, topologies, ..."}},
+                   .description = "Where several kinds have it: models, gpus, topologies, ...",
+                   .names = names_of_kinds}},
       .run = [options] { show(*options); }};
 }
 

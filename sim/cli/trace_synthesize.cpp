@@ -9,6 +9,7 @@
 #include "sim/base/standard_error.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/notes.hpp"
+#include "sim/cli/preset_options.hpp"
 #include "sim/cli/scenario_options.hpp"
 #include "sim/cli/synthesize_model.hpp"
 #include "sim/compute/synthesize.hpp"
@@ -186,12 +187,14 @@ Command trace_synthesize_command() {
           {{.name = "--model",
             .value = &options->model,
             .description = "A transformer: a name ('ddpsim list models'), a file (YAML) or a config.json",
-            .type = "PATH"},
+            .type = "PATH",
+            .names = names_of(PresetKind::models)},
            {.name = "--layers",
             .value = &options->layers,
             .description =
                 "Model as a list of layers, instead of --model: a name (bert-base-qa) or a file (YAML)",
             .type = "PATH",
+            .names = names_of(PresetKind::models),
             .excludes = {"--model"}},
            {.name = "--batch,--micro-batch",
             .value = &options->batch,
@@ -216,12 +219,14 @@ Command trace_synthesize_command() {
            {.name = "--gpu",
             .value = &options->gpu,
             .description = "GPU: a name ('ddpsim list gpus') or a file (YAML)",
-            .type = "PATH"},
+            .type = "PATH",
+            .names = names_of(PresetKind::gpus)},
            {.name = "--framework",
             .value = &options->framework,
             .description = "Of --model: the software whose shares of the peak count, a name ('ddpsim list "
                            "software') or a file (default: fsdp-eager-2023)",
-            .type = "PATH"},
+            .type = "PATH",
+            .names = names_of(PresetKind::software)},
            {.name = "--recompute",
             .value = &options->recompute,
             .description = "Of --model: what backward computes again",

@@ -34,22 +34,33 @@ std::string quoted_paths(const std::vector<std::string>& paths) {
 std::string bash_function(const Command& program) {
   std::vector<std::string> commands, of_files;
   std::string of_words, offered;
+  auto joined = [](const std::vector<std::string>& words) {
+    return fmt::format("{}", fmt::join(words, " "));
+  };
   for_each(program, program.name, [&](const Command& command, const std::string& path) {
     if (path != program.name) commands.push_back(path);
-    std::vector<std::string> words;
+    std::vector<std::string> words, names;
     for (const auto& below : command.commands) words.push_back(below.name);
     for (const auto& option : command.options) {
-      if (has_name(option)) words.push_back(option.name);
-      if (takes_file(option)) of_files.push_back(path + " " + option.name);
-      if (has_name(option) && !option.words.empty())
-        of_words +=
-            fmt::format("    '{} {}') words='{}' ;;\n", path, option.name, fmt::join(option.words, " "));
+      auto presets = option.names ? option.names() : std::vector<std::string>();
+      if (!has_name(option)) {
+        words.insert(words.end(), option.words.begin(), option.words.end());
+        names.insert(names.end(), presets.begin(), presets.end());
+        continue;
+      }
+      words.push_back(option.name);
+      if (option.names)
+        of_words += fmt::format("    '{} {}') names='{}' ;;\n", path, option.name, joined(presets));
+      else if (takes_file(option))
+        of_files.push_back(path + " " + option.name);
+      if (!option.words.empty())
+        of_words += fmt::format("    '{} {}') words='{}' ;;\n", path, option.name, joined(option.words));
     }
     words.emplace_back("--help");
-    offered += fmt::format("      '{}') words='{}' ;;\n", path, fmt::join(words, " "));
+    offered += fmt::format("      '{}') words='{}' names='{}' ;;\n", path, joined(words), joined(names));
   });
   return fmt::format(R"(_{0}() {{
-  local cur=${{COMP_WORDS[COMP_CWORD]}} prev=${{COMP_WORDS[COMP_CWORD-1]}} at={0} words= word
+  local cur=${{COMP_WORDS[COMP_CWORD]}} prev=${{COMP_WORDS[COMP_CWORD-1]}} at={0} words= names= word
   for word in "${{COMP_WORDS[@]:1:COMP_CWORD-1}}"; do
     case "$at $word" in
       {1}) at="$at $word" ;;
@@ -61,8 +72,10 @@ std::string bash_function(const Command& program) {
 {3}    *) case "$at" in
 {4}    esac ;;
   esac
-  COMPREPLY=($(compgen -W "$words" -- "$cur"))
-  if [ ${{#COMPREPLY[@]}} -eq 0 ]; then
+  COMPREPLY=($(compgen -W "$words $names" -- "$cur"))
+  if [ -n "$names" ]; then
+    COMPREPLY+=($(compgen -f -- "$cur"))
+  elif [ ${{#COMPREPLY[@]}} -eq 0 ]; then
     compopt -o filenames 2>/dev/null
     COMPREPLY=($(compgen -f -- "$cur"))
   fi

@@ -6,7 +6,7 @@
 
 namespace ddpsim {
 
-// To be sourced by bash. Commands, options, their words; files elsewhere.
+// To be sourced by bash. Commands, options, their words and names; files elsewhere.
 std::string bash_completion(const Command& program);
 // The same as a file of zsh's fpath, through zsh's bashcompinit.
 std::string zsh_completion(const Command& program);

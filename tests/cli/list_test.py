@@ -20,6 +20,15 @@ class ListTest(cli.CliTest):
     def names_of_files(self, kind):
         return {path.stem for path in (cli.SOURCE_ROOT / kind).glob("*.yaml")}
 
+    def test_kinds(self):
+        kinds = json.loads(self.ok("list", "--json", "-").stdout)["kinds"]
+        self.assertEqual([row["kind"] for row in kinds], ["topologies", "gpus", "models", "software", "fabrics", "calibrations", "configs"])
+        for row in kinds:
+            names = list(self.list(row["kind"]))
+            self.assertEqual((row["names"], row["example"]), (len(names), names[0]))
+        self.assertIn("'ddpsim list KIND' lists", self.ok("list").stdout)
+        self.assertIn("the kinds are", self.fails(2, "list", "gpu").stderr)
+
     def test_models(self):
         models = self.list("models")
         self.assertLessEqual(self.names_of_files("models"), set(models))
@@ -86,7 +95,6 @@ class ListTest(cli.CliTest):
         self.assertEqual(done.stderr, "error: nothing of the kind 'gpu' can be listed; did you mean 'gpus'?\n"
                                       "hint: the kinds are topologies, gpus, models, software, fabrics, calibrations, configs\n")
         self.assertEqual(done.stdout, "")
-        self.fails(2, "list")
 
 
 class NamesTest(cli.CliTest):
@@ -251,6 +259,17 @@ class CompletionTest(cli.CliTest):
         self.assertEqual(self.completed("calibrate", "--fit", "at"), ["attention"])
         self.assertEqual(self.completed("simulate", "scen"), ["scenario.yaml"])
         self.assertEqual(self.completed("simulate", "--json", "scen"), ["scenario.yaml"])
+
+    def test_names_of_presets_and_files_beside_them(self):
+        self.write("dgx-mine.yaml", "")
+        self.assertEqual(self.completed("simulate", "degr"), ["degraded-link"])
+        self.assertEqual(self.completed("topology", "show", "dgx-"), ["dgx-a100", "dgx-b200", "dgx-b300", "dgx-h100", "dgx-mine.yaml"])
+        self.assertEqual(self.completed("plan", "llama-2-7b", "--topology", "dgx-h"), ["dgx-h100"])
+        self.assertEqual(self.completed("trace", "synthesize", "--gpu", "h100-s"), ["h100-sxm"])
+        self.assertEqual(self.completed("init", "--model", "bert-base-q"), ["bert-base-qa"])
+        self.assertEqual(self.completed("show", "efa"), ["efa-shared"])
+        self.assertEqual(self.completed("list", "g"), ["gpus"])
+        self.assertEqual(self.completed("completion", "z"), ["zsh"])
 
     def test_the_page_for_man_names_every_command(self):
         page = self.ok("man").stdout
