@@ -90,7 +90,7 @@ void Job::write_report(const std::string& path) const {
   add_default_caps(result, file_, root, axes, all_cores());
   auto unmatched = unmatched_notes(result);
   result.notes.insert(result.notes.end(), unmatched.begin(), unmatched.end());
-  auto page = sweep_page(result, {name_, overrides_, plan.axes}, file_, root, axes, inputs);
+  auto page = sweep_page(result, {name_, overrides_, plan.axes}, {"--html", path}, file_, root, axes, inputs);
   write_whole_file(path, page);
   if (hint) fail_lost(result, *hint);
 }

@@ -98,14 +98,14 @@ cluster:
   topology: {}   # ddpsim list topologies
   world_size: {}   # GPUs
 strategy: {}   # {}
-ddp:
-  accumulation_steps: 1   # micro-batches a step
+# batch: {{global: {}}}   # samples a step, of all GPUs; each accumulates what is more than its micro-batch
 sweep:   # ddpsim sweep simulates each
   {}
 )",
         model, micro_batch, sequence, recompute, topology, gpus, choice.strategy, choice.why,
+        4 * micro_batch * gpus,
         choice.strategy == "ddp" ? "ddp.bucket_cap: [1MiB, 5MiB, 25MiB, 100MiB, 400MiB]"
-                                 : "strategy: [fsdp, hsdp, zero2, zero3, megatron]");
+                                 : "strategy: [fsdp, hsdp, zero1, zero2, zero3, megatron]");
   }
 };
 

@@ -76,6 +76,15 @@ std::optional<std::string> run_and_print(const SweepOptions& options, const Swee
   return hint;
 }
 
+std::vector<std::string> page_options(const SweepOptions& options) {
+  std::vector<std::string> words{"--html", options.html};
+  if (options.exact_optimum) words.emplace_back("--exact-optimum");
+  if (options.formula) words.emplace_back("--formula");
+  if (!options.scenario.ds_config.empty())
+    words.insert(words.end(), {"--ds-config", options.scenario.ds_config});
+  return words;
+}
+
 void sweep(const SweepOptions& options) {
   if (options.formula && !options.study.results.empty())
     throw InputError("--formula is of a whole sweep, and --results of its points", "leave one of them out");
@@ -105,7 +114,8 @@ void sweep(const SweepOptions& options) {
   ScenarioInfo scenario{options.scenario.file, options.scenario.overrides, plan.axes};
   std::string page;
   if (!options.html.empty())
-    page = sweep_page(result, scenario, options.scenario.file, std::move(root), axes, inputs);
+    page = sweep_page(result, scenario, page_options(options), options.scenario.file, std::move(root), axes,
+                      inputs);
   OutputPhase writing;
   write_output(options.scenario.json, [&] { return sweep_json(result, scenario, tool_info()); });
   write_output(options.scenario.csv, [&] { return sweep_csv(result); });

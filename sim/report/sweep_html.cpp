@@ -1,7 +1,9 @@
 #include "sim/report/sweep_html.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
+#include <cstring>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -98,6 +100,10 @@ std::string pictures(const SweepResult& result) {
 
 // As a shell takes it.
 std::string shell_quoted(const std::string& word) {
+  auto is_plain = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || std::strchr("-_./", c);
+  };
+  if (!word.empty() && std::all_of(word.begin(), word.end(), is_plain)) return word;
   std::string out = "'";
   for (char c : word) out += c == '\'' ? "'\\''" : std::string(1, c);
   return out + "'";
@@ -105,8 +111,9 @@ std::string shell_quoted(const std::string& word) {
 
 // Everything that somebody needs to get the same page again.
 std::string origin(const SweepReport& report) {
-  auto command = "ddpsim sweep " + report.scenario.file;
+  auto command = "ddpsim sweep " + shell_quoted(report.scenario.file);
   for (const auto& set : report.scenario.set) command += " --set " + shell_quoted(set);
+  for (const auto& option : report.options) command += " " + shell_quoted(option);
   html::Table inputs{{"file", "bytes", "SHA-256"}, {}};
   for (const auto& file : report.inputs)
     inputs.rows.push_back({{{file.path}, {fmt::format("{}", file.bytes)}, {file.sha256}}});

@@ -12,6 +12,7 @@ namespace ddpsim {
 
 struct SweepReport {
   ScenarioInfo scenario;
+  std::vector<std::string> options;  // of the command that gives the same page, besides --set
   ToolInfo tool;
   std::vector<InputFile> inputs;
   std::string explanation;  // of the best point

@@ -27,7 +27,8 @@ std::string class_name(const RankTimeline& ranks, bool in_pipeline, const std::s
   if (ranks.ranks > 1 && ranks.stragglers.size() == static_cast<std::size_t>(ranks.ranks))
     name = fmt::format("ranks {} ({} ranks", fmt::join(ranks.stragglers, ", "), ranks.ranks);
   if (in_pipeline) name = fmt::format("stage {}: ", ranks.stage) + name;
-  if (ranks.slowdown != 1) name += fmt::format(", {:.4g}x slower", ranks.slowdown);
+  if (ranks.slowdown > 1) name += fmt::format(", {:.4g}x slower", ranks.slowdown);
+  if (ranks.slowdown < 1) name += fmt::format(", {:.4g}x faster", 1 / ranks.slowdown);
   return name + more + ")";
 }
 

@@ -33,6 +33,7 @@ std::vector<std::string> range_lines(const SweepResult& result) {
       lines.push_back(fmt::format("the best takes {} to {}, uncalibrated: {}",
                                   format_seconds(middle.range->least), format_seconds(middle.range->most),
                                   causes));
+  if (result.points.size() == 1) return lines;
   for (auto [name, end] :
        {std::pair("least", &IterationRange::least), std::pair("most", &IterationRange::most)}) {
     auto changed = result;

@@ -16,6 +16,7 @@
 #include "sim/study/notes.hpp"
 #include "sim/study/point_runs.hpp"
 #include "sim/study/simulate_once.hpp"
+#include "sim/text/presets.hpp"
 
 namespace ddpsim {
 namespace {
@@ -243,16 +244,17 @@ void add_formulas(SweepResult& result, const std::string& path, const config::Va
   }
 }
 
-std::string sweep_page(const SweepResult& result, const ScenarioInfo& scenario, const std::string& path,
-                       config::Value root, const std::vector<config::SweepAxis>& axes,
-                       const InputLog& inputs) {
-  SweepReport report{scenario, tool_info(), {}, {}};
+std::string sweep_page(const SweepResult& result, const ScenarioInfo& scenario,
+                       const std::vector<std::string>& options, const std::string& path, config::Value root,
+                       const std::vector<config::SweepAxis>& axes, const InputLog& inputs) {
+  SweepReport report{scenario, options, tool_info(), {}, {}};
   ScenarioReader reader(path);
   set_point(root, result, result.points[result.best()], axes);
   std::ostringstream explanation;
   explain(explanation, path, root, simulate_once(reader.read(root)).metrics);
   report.explanation = explanation.str();
   report.inputs = inputs.files();
+  for (auto& file : report.inputs) file.path = shown_path(file.path);
   return sweep_html(result, report);
 }
 

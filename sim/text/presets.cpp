@@ -138,4 +138,9 @@ std::string preset_path(PresetKind kind, const std::string& option, const std::s
   return preset_file(kind, word).value_or(given);
 }
 
+std::string shown_path(const std::string& path) {
+  auto folder = presets_folder().string() + "/";
+  return path.starts_with(folder) ? path.substr(folder.size()) : path;
+}
+
 }  // namespace ddpsim

@@ -29,4 +29,7 @@ std::optional<std::string> preset_file(PresetKind kind, const config::Value& val
 // name. Throws InputError, naming the option, for a word that is neither.
 std::string preset_path(PresetKind kind, const std::string& option, const std::string& given);
 
+// The same on every machine for a file that comes with ddpsim: "gpus/h100-sxm.yaml"; of others the path.
+std::string shown_path(const std::string& path);
+
 }  // namespace ddpsim

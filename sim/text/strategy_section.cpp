@@ -90,6 +90,15 @@ void check_measured(Strategy strategy, const FsdpOptions& fsdp, const MeasuredTa
 
 }  // namespace
 
+// What says how much a strategy reduces at once, where DDP has its bucket cap; null: nothing does.
+const char* bucket_size_key(Strategy strategy) {
+  const char* own = section_of(strategy);
+  std::string_view section = own ? own : "";
+  if (section == "fsdp") return "fsdp.unit";
+  if (section == "zero") return "zero.reduce_bucket_size";
+  return section == "megatron" ? "megatron.bucket_size" : nullptr;
+}
+
 // Of `ddp`, sharded strategies have accumulation only.
 void note_unused_ddp_keys(const Value& root, Strategy strategy, std::vector<Note>& notes) {
   const auto* ddp = root.find("ddp");
@@ -97,9 +106,11 @@ void note_unused_ddp_keys(const Value& root, Strategy strategy, std::vector<Note
   std::string unused;
   for (const auto& entry : ddp->value.entries)
     if (entry.key != "accumulation_steps") unused += (unused.empty() ? "ddp." : ", ddp.") + entry.key;
-  if (!unused.empty())
-    notes.push_back(
-        {"ddp-unused", fmt::format("strategy {} does not use {}", strategy_name(strategy), unused)});
+  if (unused.empty()) return;
+  auto text = fmt::format("strategy {} does not use {}", strategy_name(strategy), unused);
+  if (const char* key = bucket_size_key(strategy); key && ddp->value.find("bucket_cap"))
+    text += fmt::format("; how much it reduces at once is {}", key);
+  notes.push_back({"ddp-unused", text});
 }
 
 // They are read all the same: mistakes are found whatever the strategy is.

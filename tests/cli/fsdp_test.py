@@ -258,7 +258,7 @@ class RefusedTest(FsdpTest):
     def test_what_is_left_out_is_said(self):
         for sets, says in [
                 (["strategy=ddp", "fsdp.unit=layer"], "strategy ddp does not use the section 'fsdp'"),
-                (["ddp={bucket_cap: 1MiB, static_graph: true, accumulation_steps: 2}"], "strategy fsdp does not use ddp.bucket_cap, ddp.static_graph"),
+                (["ddp={bucket_cap: 1MiB, static_graph: true, accumulation_steps: 2}"], "strategy fsdp does not use ddp.bucket_cap, ddp.static_graph; how much it reduces at once is fsdp.unit"),
                 (["strategy=fsdp1", "fsdp.reshard_last=false"], "strategy fsdp1 gathers the last unit again whatever fsdp.reshard_last says"),
                 (["physics.launch=1ms"], "a sharded strategy does not use physics.launch"),
                 (["collective={algorithm: tree}"], "all-gathers and reduce-scatters are rings whatever collective.algorithm says")]:

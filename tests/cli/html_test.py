@@ -88,6 +88,13 @@ class HtmlTest(cli.CliTest):
             expected.append(f"{name}{len(data)}{hashlib.sha256(data).hexdigest()}")
         self.assertEqual(sorted(inputs), sorted(expected))
 
+    def test_what_comes_with_ddpsim_is_named_alike_on_every_machine(self):
+        self.write("own.yaml", "workload: {model: gpt2, micro_batch: 1, sequence: 1024}\ncluster: {topology: dgx-a100, world_size: 8}\nsweep: {ddp.bucket_cap: [1MiB, 25MiB]}\n")
+        self.ok("sweep", "own.yaml", "--html", "a page.html", "--quiet")
+        page = Page(self.read("a page.html").decode())
+        self.assertTrue(any(row["text"].startswith("topologies/dgx-a100.yaml") for row in page.of("tr")))
+        self.assertTrue(any("ddpsim sweep own.yaml --html 'a page.html'\n" in one["text"] for one in page.of("pre")))
+
     def test_the_default_cap_is_simulated(self):
         page = self.page("--set", "cluster.world_size=8")
         self.ok("simulate", "scenario.yaml", "--json", "usual.json", "--set", "cluster.world_size=8")

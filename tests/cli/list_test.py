@@ -265,7 +265,7 @@ class CompletionTest(cli.CliTest):
         self.assertEqual(self.completed("simulate", "degr"), ["degraded-link"])
         self.assertEqual(self.completed("topology", "show", "dgx-"), ["dgx-a100", "dgx-b200", "dgx-b300", "dgx-h100", "dgx-mine.yaml"])
         self.assertEqual(self.completed("plan", "llama-2-7b", "--topology", "dgx-h"), ["dgx-h100"])
-        self.assertEqual(self.completed("trace", "synthesize", "--gpu", "h100-s"), ["h100-sxm"])
+        self.assertEqual(self.completed("trace", "synthesize", "--gpu", "h100-s"), ["h100-sxm", "h100-sxm-96gb-500w"])
         self.assertEqual(self.completed("init", "--model", "bert-base-q"), ["bert-base-qa"])
         self.assertEqual(self.completed("show", "efa"), ["efa-shared"])
         self.assertEqual(self.completed("list", "g"), ["gpus"])

@@ -810,7 +810,7 @@ class RefusedTest(ParallelTest):
         plain = self.result()
         for sets, says in [("fsdp={unit: {bytes: 1MB}}", "strategy megatron does not use the section 'fsdp'"),
                            ("zero={overlap_comm: true}", "strategy megatron does not use the section 'zero'"),
-                           ("ddp={bucket_cap: 1MiB}", "strategy megatron does not use ddp.bucket_cap"),
+                           ("ddp={bucket_cap: 1MiB}", "strategy megatron does not use ddp.bucket_cap; how much it reduces at once is megatron.bucket_size"),
                            ("host={adam_rate: 1e9}", "nothing of a model that GPUs share is on the host"),
                            ("context={kind: all_gather}", "parallelism.context is 1: the section 'context' changes nothing")]:
             with self.subTest(says):

@@ -24,6 +24,7 @@ SweepResult four_caps() {
 
 SweepReport report_of(const std::vector<AxisValues>& axes) {
   return {{"a <b>.yaml", {"cluster.name='x'"}, axes},
+          {"--html", "a b.html"},
           {"1.2.3", "3.32"},
           {{"in <1>.csv", 12, "0a1b"}},
           "why & how"};
@@ -79,7 +80,9 @@ TEST(SweepHtml, NothingOfAnInputBecomesMarkup) {
 }
 
 TEST(SweepHtml, TheCommandCanBeTypedAgain) {
-  EXPECT_THAT(sweep_html(four_caps(), report_of(kCaps)), HasSubstr(R"(--set 'cluster.name='\''x'\''')"));
+  EXPECT_THAT(
+      sweep_html(four_caps(), report_of(kCaps)),
+      HasSubstr(R"(ddpsim sweep 'a &lt;b&gt;.yaml' --set 'cluster.name='\''x'\''' --html 'a b.html')"));
 }
 
 TEST(SweepHtml, WhatIsNotKnownIsNotSaid) {
