@@ -229,6 +229,9 @@ class WorkloadReader {
 AnyModel read_any_model(const std::string& path) {
   auto root = config::load_yaml(path, "a model");
   auto name = std::filesystem::path(path).stem().string();
+  if (const auto* workload = root.find("workload"))
+    throw InputError(workload->key_span, "this is a scenario, and a model is needed",
+                     "give what its workload.model names; 'ddpsim list models' lists those with a name");
   if (is_hugging_face_config(root)) return hugging_face(root, name);
   const auto* kind = root.find("kind");
   if (kind && kind->value.kind == Value::Kind::scalar && kind->value.scalar == "transformer")

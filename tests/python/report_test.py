@@ -22,7 +22,7 @@ def test_axes_and_changes(small, tmp_path):
     ddpsim.report(small.set({"cluster.world_size": 4}), tmp_path / "report.html", {"ddp.bucket_cap": ["1MiB", "25MiB"]})
     text = (tmp_path / "report.html").read_text()
     assert "2 simulated training iterations along ddp.bucket_cap" in text
-    assert "--set 'cluster.world_size=4' --html" in text and "bucket_cap_mb" in text
+    assert "--set 'cluster.world_size=4'" in text and " --html " in text and "bucket_cap_mb" in text
 
 
 def test_what_cannot_be(small, tmp_path, monkeypatch):
