@@ -81,7 +81,7 @@ void explain_terms(std::ostream& out, const IterationMetrics& m) {
 // The next caps that make other buckets, and twice and half the cap.
 void add_caps(const Scenario& scenario, std::vector<Change>& changes, std::vector<LeftOut>& left_out) {
   if (scenario.plan.strategy != Strategy::ddp || !scenario.plan.bucket_cap) {
-    left_out.push_back({"other caps", "none is in force"});
+    left_out.push_back({"other bucket caps", "the strategy has none"});
     return;
   }
   auto add = [&](const char* name, Bytes cap) {

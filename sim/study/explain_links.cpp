@@ -150,7 +150,7 @@ void add_link_changes(const WhatIf& what_if, const Scenario& scenario, std::vect
   if (shards_over_links(scenario)) {
     changes.push_back({.name = "all links of twice the bandwidth", .links = {2, 1}});
     left_out.push_back({"the most loaded link alone, and latencies",
-                        "they are known of all-reduces, and a sharded strategy also gathers"});
+                        "what they bound is known of all-reduces, and a sharded strategy gathers, too"});
     return;
   }
   auto most = most_loaded_link(scenario);

@@ -113,7 +113,7 @@ class LinksTest(cli.CliTest):
         self.assertIn("\n  left out: collective.algorithm tree: no link leads from gpu2 to gpu0\n", out)
         self.assertIn("\n  left out: gradients as views of their buckets: without physics.pass_bandwidth copies cost nothing\n", out)
         out = self.explain("--set", "strategy=naive")
-        self.assertIn("\n  left out: other caps: none is in force\n", out)
+        self.assertIn("\n  left out: other bucket caps: the strategy has none\n", out)
 
     def test_under_nccls_model(self):
         """Wider links are searched for channels again; NCCL's own algorithms are what it is compared with."""
