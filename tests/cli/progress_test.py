@@ -62,6 +62,11 @@ class ProgressTest(cli.CliTest):
         self.assertRegex(shown, r"\r0 of 1 simulations after [1-9]\d* s\x1b\[K")
         self.assertNotIn(" of ", self.at_a_terminal("simulate", "scenario.yaml", "--quiet"))
 
+    def test_a_study(self):
+        study = ("sweep", "gpt2-xl-1024xh100", "--set", VARIED.replace("1000", "300"), "--jobs", "1", "--results")
+        self.assertRegex(self.at_a_terminal(*study, "results"), r"\r\d+ of \d+ points[ ,][^\r]*\x1b\[K")
+        self.assertNotIn(" points", self.at_a_terminal(*study, "quiet", "--quiet"))
+
     def test_check_fidelity(self):
         self.write_scenario(cli.small_trace(900), world_size=32, more="ddp: {bucket_cap: 4MiB}\ncollective: {channels: 2}\n")
         self.assertRegex(self.at_a_terminal("simulate", "scenario.yaml", "--check-fidelity"), r"\r[01] of 2 simulations[ ,][^\r]*\x1b\[K")
