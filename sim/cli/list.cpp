@@ -116,7 +116,7 @@ PresetRow fabric_row(const std::string& name) {
   return {word("name", name),
           {"shares", "share of the bandwidth, p5 to p95",
            fmt::format("{}, {}, {}", most.p5, most.median, most.p95),
-           fmt::format("{:.0f} to {:.0f} %, median {:.0f} %, on {} nodes", 100 * most.p5, 100 * most.p95,
+           fmt::format("{:.3g} to {:.3g} %, median {:.3g} %, on {} nodes", 100 * most.p5, 100 * most.p95,
                        100 * most.median, most.nodes)},
           word("about", title_of(path))};
 }

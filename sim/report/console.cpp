@@ -72,8 +72,12 @@ void print_terms(std::ostream& out, const IterationMetrics& m) {
     print_term(out, "    buffers, broadcast", m.buffer_broadcast, m.iteration);
   print_term(out, "  optimizer", m.optimizer, m.iteration);
   auto hidden = std::max(Seconds(0), m.communication - m.exposed_communication);
-  out << fmt::format("{:<25}{:>12.3f} ms, {:.1f} % of it hidden behind backward\n", "communication",
-                     ms(m.communication), 100 * (hidden / m.communication));
+  Seconds within;
+  for (const auto& loss : m.losses)
+    if (loss.cause == "tensor" || loss.cause == "context" || loss.cause == "expert") within += loss.seconds;
+  out << fmt::format("{:<25}{:>12.3f} ms, {:.1f} % of it hidden behind compute{}\n", "communication",
+                     ms(m.communication), 100 * (hidden / m.communication),
+                     within > Seconds() ? fmt::format("; {:.3f} ms more within passes", ms(within)) : "");
   print_term(out, "  costs the iteration", m.communication_cost(), m.iteration);
 }
 

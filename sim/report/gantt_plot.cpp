@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kMostLanes = 20;
 constexpr double kHalfLane = 0.36;   // of the distance between two
 constexpr double kInvisible = 0.05;  // px: spans of a kind that are closer are drawn as one
-constexpr std::size_t kLongestName = 34;
+constexpr std::size_t kLongestName = 40;
 
 struct Kind {
   const char* title;
@@ -141,15 +141,36 @@ class Chart {
   std::string numbers_;
 };
 
-// A lane each; a lane's spans follow one another.
-std::vector<std::vector<Span>> by_lane(const std::vector<Span>& spans) {
-  std::vector<std::vector<Span>> lanes;
+// Without what follows the number of ranks where that is too long.
+std::string lane_name(const RankTimeline& ranks, bool in_pipeline) {
+  auto name = class_name(ranks, in_pipeline);
+  auto comma = name.rfind(", ");
+  return name.size() <= kLongestName || comma == std::string::npos ? name : name.substr(0, comma) + ")";
+}
+
+struct Lane {
+  const char* name;
+  std::vector<Span> spans;  // one after another
+};
+
+void add_lanes(const char* name, const std::vector<Span>& spans, std::vector<Lane>& lanes) {
+  auto first = lanes.size();
   auto places = lanes_of(spans);
   for (std::size_t i = 0; i < spans.size(); ++i) {
-    auto place = static_cast<std::size_t>(places[i]);
-    if (place == lanes.size()) lanes.emplace_back();
-    lanes[place].push_back(spans[i]);
+    auto place = first + static_cast<std::size_t>(places[i]);
+    if (place == lanes.size()) lanes.push_back({name, {}});
+    lanes[place].spans.push_back(spans[i]);
   }
+}
+
+// Messages from stage to stage have lanes of their own.
+std::vector<Lane> by_lane(const std::vector<Span>& spans) {
+  std::vector<Span> messages, collectives;
+  for (const auto& span : spans)
+    (span.activity == Activity::message ? messages : collectives).push_back(span);
+  std::vector<Lane> lanes;
+  add_lanes("messages", messages, lanes);
+  add_lanes(messages.empty() ? "communication" : "collectives", collectives, lanes);
   return lanes;
 }
 
@@ -198,8 +219,8 @@ std::string gantt_plot_script(const Timeline& timeline, const IterationMetrics& 
   PlotAxis x{0, scale.value(length), false, margins.left, kCanvasWidth - margins.right};
   Chart chart(timeline, scale, x);
   for (const auto* ranks : shown) {
-    chart.add_compute(class_name(*ranks, in_pipeline), ranks->compute);
-    for (const auto& lane : by_lane(ranks->communication)) chart.add_communication("communication", lane);
+    chart.add_compute(lane_name(*ranks, in_pipeline), ranks->compute);
+    for (const auto& lane : by_lane(ranks->communication)) chart.add_communication(lane.name, lane.spans);
   }
   auto legend = legend_for("", chart.titles());
   PlotTitles titles{fmt::format("{}: {} a step, {} of it exposed communication", name,

@@ -100,8 +100,12 @@ void print_growth(std::ostream& out, const Growth& growth, TableStyle style) {
   if (style == TableStyle::markdown) out << '\n';
   out << "efficiency: work per GPU and second, against the first row";
   if (has_range(growth)) out << "; from-to: its range over what is uncertain";
-  if (has_reference(growth)) out << "\nof one GPU: against one that communicates with nobody";
-  out << "\nother columns: what the iteration loses to each cause, in % of it\n";
+  if (has_reference(growth))
+    out << "\nof one GPU: against one that communicates with nobody, and steps the whole optimizer";
+  out << "\nother columns: what the iteration loses to each cause, in % of it";
+  if (std::find(causes.begin(), causes.end(), "ends") != causes.end())
+    out << "; ends: waiting for communication";
+  out << '\n';
 }
 
 std::string growth_json(const Growth& growth, const ScenarioInfo& scenario, const ToolInfo& tool) {

@@ -60,7 +60,7 @@ void print_bucket_sizes(std::ostream& out, const Plan& plan) {
   std::vector<std::string> kept;
   for (std::size_t i = 0; i < plan.best.size(); ++i)
     if (const auto& size = plan.best[i].bucket_size)
-      kept.push_back(fmt::format("{} saves plan {} {:.1f} %", as_typed(*size), i + 1,
+      kept.push_back(fmt::format("{} makes plan {} {:.1f} % faster, as shown", as_typed(*size), i + 1,
                                  100 * plan.best[i].bucket_size_saves));
   out << fmt::format("{} other bucket sizes of the fastest: {}\n", plan.bucket_sizes,
                      kept.empty() ? "none saves 0.5 %" : fmt::format("{}", fmt::join(kept, ", ")));
@@ -68,7 +68,7 @@ void print_bucket_sizes(std::ostream& out, const Plan& plan) {
 
 void print_counts(std::ostream& out, const Plan& plan) {
   out << fmt::format(
-      "{} combinations: {} do not fit, {} simulated, {} skipped, which cannot be shorter than the best\n",
+      "{} combinations: {} do not fit, {} simulated, {} skipped, which cannot be faster than those\n",
       plan.considered, plan.too_large, plan.simulated, plan.ruled_out);
 }
 

@@ -106,6 +106,8 @@ std::string SweepResult::trace_note() const {
 }
 
 bool SweepResult::is_given(std::string_view axis) {
+  // The same work in other pieces, unless changes_work().
+  if (axis == "workload.micro_batch" || axis == "workload.recompute") return false;
   return axis.starts_with("cluster.") || axis.starts_with("workload.") || axis.starts_with("variability.") ||
          axis.starts_with("physics.") || axis.starts_with("collective.scale");
 }

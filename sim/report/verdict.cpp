@@ -18,8 +18,10 @@ std::string uncertain_causes(const IterationMetrics& metrics) {
     bool is_spread = cause == "spread" && metrics.range->of_spread;
     bool is_interference = cause == "interference" && metrics.range->of_interference;
     if (is_spread || is_interference)
-      causes += fmt::format("{}{} ({:.3g} ms of it)", causes.empty() ? "" : " and ",
-                            is_spread ? "the spread of GPUs" : cause, 1e3 * lost.value());
+      causes += fmt::format("{}{} ({} of it)", causes.empty() ? "" : " and ",
+                            is_spread ? "the spread of GPUs" : cause,
+                            lost < Seconds(1) ? fmt::format("{:.3g} ms", 1e3 * lost.value())
+                                              : fmt::format("{:.3g} s", lost.value()));
   }
   return causes;
 }
@@ -35,13 +37,13 @@ std::vector<std::string> range_lines(const SweepResult& result) {
                                   causes));
   if (result.points.size() == 1) return lines;
   for (auto [name, end] :
-       {std::pair("least", &IterationRange::least), std::pair("most", &IterationRange::most)}) {
+       {std::pair("low", &IterationRange::least), std::pair("high", &IterationRange::most)}) {
     auto changed = result;
     for (auto& point : changed.points)
       if (point.metrics.range) point.metrics.iteration = *point.metrics.range.*end;
     const auto& best = changed.points[changed.best()];
     auto what = point_name(result.axes, best.axis_values, best.metrics);
-    lines.push_back(fmt::format("best where {} is lost: {}{}iteration {}", name, what,
+    lines.push_back(fmt::format("best at the {} end of the range: {}{}iteration {}", name, what,
                                 what.empty() ? "" : ", ", format_seconds(best.metrics.iteration)));
   }
   return lines;

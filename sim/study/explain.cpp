@@ -15,6 +15,7 @@
 #include "sim/base/quantity.hpp"
 #include "sim/ddp/distinct_bucket_caps.hpp"
 #include "sim/engine/scaled_all_reduces.hpp"
+#include "sim/study/bucket_sizes.hpp"
 #include "sim/study/explain_links.hpp"
 #include "sim/study/explain_sharding.hpp"
 #include "sim/study/explain_shared.hpp"
@@ -81,7 +82,8 @@ void explain_terms(std::ostream& out, const IterationMetrics& m) {
 // The next caps that make other buckets, and twice and half the cap.
 void add_caps(const Scenario& scenario, std::vector<Change>& changes, std::vector<LeftOut>& left_out) {
   if (scenario.plan.strategy != Strategy::ddp || !scenario.plan.bucket_cap) {
-    left_out.push_back({"other bucket caps", "the strategy has none"});
+    if (!bucket_sizes_of(strategy_name(scenario.plan.strategy)))
+      left_out.push_back({"other bucket caps", "the strategy has none"});
     return;
   }
   auto add = [&](const char* name, Bytes cap) {
@@ -230,7 +232,12 @@ class BestSharding {
         ++one.tried;
         if (outcome.fits && (!one.best || outcome.difference < one.best->difference)) {
           one.best = outcome;
-          one.best->name = fmt::format("{}", fmt::join(change.overrides, " --set "));
+          one.best->name.clear();
+          for (const auto& set : change.overrides) {
+            const char* quote = set.find(' ') == std::string::npos ? "" : "'";
+            one.best->name +=
+                fmt::format("{}--set {}{}{}", one.best->name.empty() ? "" : " ", quote, set, quote);
+          }
         }
       }
   }
@@ -241,8 +248,8 @@ class BestSharding {
       if (one.tried == 0) continue;
       bool is_better = one.best && one.best->difference < -kPlateau * iteration;
       if (is_better)
-        out << fmt::format("best {} of {} tried: --set {} ({:+.1f} %)\n", one.what, one.tried + 1,
-                           one.best->name, 100 * (one.best->difference / iteration));
+        out << fmt::format("best {} of {} tried: {} ({:+.1f} %)\n", one.what, one.tried + 1, one.best->name,
+                           100 * (one.best->difference / iteration));
       else
         out << fmt::format(
             "best {} of {} tried: the one in use (none of the others that fit is 0.5 % faster)\n", one.what,
@@ -275,7 +282,7 @@ void print_outcomes(std::ostream& out, std::vector<Outcome> outcomes, Seconds it
                        100 * (outcome.difference / iteration), outcome.name);
   }
   if (!same.empty()) out << fmt::format("  no difference: {}\n", fmt::join(same, "; "));
-  for (const auto& one : left_out) out << fmt::format("  left out: {}: {}\n", one.name, one_line(one.why));
+  for (const auto& one : left_out) out << fmt::format("  not tried: {}: {}\n", one.name, one_line(one.why));
 }
 
 }  // namespace

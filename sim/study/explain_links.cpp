@@ -149,8 +149,8 @@ void add_link_changes(const WhatIf& what_if, const Scenario& scenario, std::vect
                       std::vector<LeftOut>& left_out) {
   if (shards_over_links(scenario)) {
     changes.push_back({.name = "all links of twice the bandwidth", .links = {2, 1}});
-    left_out.push_back({"the most loaded link alone, and latencies",
-                        "what they bound is known of all-reduces, and a sharded strategy gathers, too"});
+    left_out.push_back(
+        {"the most loaded link alone, and latencies", "what each bounds is known of all-reduces only"});
     return;
   }
   auto most = most_loaded_link(scenario);
@@ -170,7 +170,7 @@ std::string note_on_links(const Scenario& scenario) {
   if (!uses_nccl(scenario)) return "";
   return "under NCCL's model wider links are searched for channels anew, with its constants and curves as "
          "they "
-         "are, and latency is what a message of no bytes takes";
+         "are, and latency is the time of an empty message";
 }
 
 }  // namespace ddpsim

@@ -4,6 +4,8 @@
 
 #include <fmt/core.h>
 
+#include "sim/study/bucket_sizes.hpp"
+
 namespace ddpsim {
 namespace {
 
@@ -87,6 +89,16 @@ void add_servers(const ServerPlan& plan, std::vector<Change>& changes) {
 
 }  // namespace
 
+void add_bucket_sizes(const WhatIf& what_if, const Scenario& scenario, std::vector<Change>& changes) {
+  const auto* sizes = bucket_sizes_of(strategy_name(scenario.plan.strategy));
+  if (!sizes || what_if.find(sizes->section, "units")) return;
+  const auto* now = what_if.find(sizes->section, sizes->key);
+  for (const char* value : sizes->values)
+    if (!now || now->scalar != value)
+      changes.push_back(
+          {fmt::format("{} {}", sizes->path(), value), {fmt::format("{}={}", sizes->path(), value)}});
+}
+
 void add_sharding_changes(const WhatIf& what_if, const Scenario& scenario, std::vector<Change>& changes) {
   if (!scenario.strategy_plan) return;
   const auto& plan = *scenario.strategy_plan;
@@ -95,6 +107,7 @@ void add_sharding_changes(const WhatIf& what_if, const Scenario& scenario, std::
     add_zero(*zero, zero->options, zero->overlaps, changes);
   if (const auto* zero = std::get_if<Zero3Plan>(&plan))
     add_zero(*zero, zero->options, zero->overlaps, changes);
+  if (scenario.plan.strategy == Strategy::megatron) add_bucket_sizes(what_if, scenario, changes);
   if (const auto* server = std::get_if<ServerPlan>(&plan)) add_servers(*server, changes);
 }
 

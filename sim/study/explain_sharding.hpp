@@ -6,6 +6,9 @@
 
 namespace ddpsim {
 
+// bucket_sizes.hpp's.
+void add_bucket_sizes(const WhatIf& what_if, const Scenario& scenario, std::vector<Change>& changes);
+
 void add_sharding_changes(const WhatIf& what_if, const Scenario& scenario, std::vector<Change>& changes);
 
 }  // namespace ddpsim

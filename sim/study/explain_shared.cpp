@@ -8,6 +8,7 @@
 #include <fmt/core.h>
 
 #include "sim/base/quantity.hpp"
+#include "sim/study/explain_sharding.hpp"
 
 namespace ddpsim {
 namespace {
@@ -17,14 +18,16 @@ bool is_within_passes(std::string_view axis) {
 }
 
 // What compute waited for most, of communication that is not in the passes.
-std::string most_exposed(const IterationMetrics& m) {
+std::string most_exposed(const IterationMetrics& m, Seconds waited) {
   std::vector<const OperationMetrics*> exposed;
   for (const auto& one : m.operations)
     if (one.exposed > Seconds() && !is_within_passes(one.axis)) exposed.push_back(&one);
   std::stable_sort(exposed.begin(), exposed.end(),
                    [](const auto* a, const auto* b) { return a->exposed > b->exposed; });
   constexpr std::size_t kMost = 3;
-  std::string text;
+  Seconds sum;
+  for (const auto* one : exposed) sum += one->exposed;
+  std::string text = sum > 1.0001 * waited ? ", in part for several at once" : "";
   for (std::size_t i = 0; i < std::min(exposed.size(), kMost); ++i)
     text += fmt::format("{}{} {} {}", i == 0 ? ": " : ", ", exposed[i]->axis,
                         operation_name(exposed[i]->operation), format_seconds(exposed[i]->exposed));
@@ -45,7 +48,7 @@ std::string words_of(const Loss& loss, const IterationMetrics& m) {
       {"launches", "hooks and launches"},
       {"optimizer", "the optimizer"}};
   auto text = std::string(words.at(loss.cause));
-  if (loss.cause == "ends") text += most_exposed(m);
+  if (loss.cause == "ends") text += most_exposed(m, loss.seconds);
   if (loss.cause == "bubble" && m.shared_model)
     text += fmt::format(": {} stages, {} micro-batches", m.shared_model->stages.size(),
                         m.shared_model->micro_batches);
@@ -162,6 +165,7 @@ void add_shared_changes(const WhatIf& what_if, const Scenario& scenario, std::ve
     add_others(what_if, "expert", "dispatcher", "all_to_all", {"all_to_all", "all_gather"}, changes);
   add_others(what_if, "workload", "recompute", "none", {"none", "selective", "full"}, changes);
   add_micro_batches(scenario, changes);
+  add_bucket_sizes(what_if, scenario, changes);
   std::vector<const char*> strategies{"ddp", "zero1", "megatron"};
   if (degrees.pipeline == 1 && degrees.context == 1 && !what_if.find("parallelism", "expert"))
     strategies.insert(strategies.end(), {"zero2", "fsdp"});

@@ -4,6 +4,7 @@
 
 #include "sim/base/source.hpp"
 #include "sim/process/worker_threads.hpp"
+#include "sim/study/bucket_sizes.hpp"
 #include "sim/study/point_runs.hpp"
 
 namespace ddpsim {
@@ -14,37 +15,13 @@ using Settings = std::vector<PlannedPoint::Setting>;
 // What saves less than this share of a step is not worth a setting.
 constexpr double kWorthwhile = 0.005;
 
-struct Sizes {
-  std::vector<const char*> strategies;
-  const char *section, *key;
-  std::vector<const char*> values;
-};
-
-// A quarter of PyTorch's 25 MiB to eight times as much; of Megatron-LM's 40e6 elements (1e6 a rank, where
-// those are more), and a hundredth of DeepSpeed's 5e8 to twice as many. A unit is a layer, or several.
-const Sizes kSizes[] = {
-    {{"ddp"}, "ddp", "bucket_cap", {"6.25MiB", "50MiB", "100MiB", "200MiB"}},
-    {{"megatron"},
-     "megatron",
-     "bucket_size",
-     {"10000000", "40000000", "160000000", "640000000", "2560000000"}},
-    {{"zero1", "zero2", "zero3"},
-     "zero",
-     "reduce_bucket_size",
-     {"5000000", "20000000", "100000000", "200000000", "1000000000"}},
-    {{"fsdp", "hsdp"}, "fsdp", "unit", {"{layers: 2}", "{layers: 3}", "{layers: 4}", "{layers: 8}"}},
-};
-
 Settings sizes_of(const std::string& strategy, const config::Value& root) {
+  const auto* sizes = bucket_sizes_of(strategy);
+  if (!sizes) return {};
+  const auto* section = root.find(sizes->section);
+  if (section && (section->value.find(sizes->key) || section->value.find("units"))) return {};
   Settings found;
-  for (const auto& sizes : kSizes) {
-    if (std::find(sizes.strategies.begin(), sizes.strategies.end(), strategy) == sizes.strategies.end())
-      continue;
-    const auto* section = root.find(sizes.section);
-    if (section && (section->value.find(sizes.key) || section->value.find("units"))) continue;
-    for (const auto* value : sizes.values)
-      found.emplace_back(std::string(sizes.section) + "." + sizes.key, value);
-  }
+  for (const auto* value : sizes->values) found.emplace_back(sizes->path(), value);
   return found;
 }
 

@@ -44,7 +44,7 @@ void read_parallelism(const Value& value, ParallelSection& section) {
   if (section.sequence && section.tensor == 1)
     throw InputError(value.find("sequence")->value.span,
                      "the sequence is split over the GPUs of a tensor-parallel group, and there is none",
-                     "add tensor: 2, or remove it");
+                     "set tensor to 2 or more, or remove it");
 }
 
 void read_pipeline(const Value& value, ParallelSection& section) {

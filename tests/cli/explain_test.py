@@ -43,7 +43,7 @@ class ExplainTest(PhysicsTest):
         self.assertIn("of 24 ms of all-reduces 12 ms would remain without latency, 12 ms with infinite bandwidth", done.stdout)
         self.assertIn("a measured table says what they take, so that no link is known to bound them", done.stdout)
         for left_out in ("other algorithms", "links of more bandwidth or less latency"):
-            self.assertIn(f"  left out: {left_out}: a measured table says what all-reduces take\n", done.stdout)
+            self.assertIn(f"  not tried: {left_out}: a measured table says what all-reduces take\n", done.stdout)
 
     def test_if_nothing_varied(self):
         settings = ("--iterations", "20", "--seed", "1", "--set", "variability.jitter=0.1")
@@ -99,8 +99,8 @@ class LinksTest(cli.CliTest):
         self.assertIn("Gloo's model says what they take, so that no link is known to bound them\n", out)
         self.assertRegex(out, r"  -\d+\.\d+ ms .*  backend nccl\n")
         self.assertRegex(out, r"  -\d+\.\d+ ms .*  all-reduces in half the time\n")
-        self.assertIn("\n  left out: other algorithms: Gloo has one ring\n", out)
-        self.assertIn("\n  left out: links of more bandwidth or less latency: Gloo's model says what all-reduces take\n", out)
+        self.assertIn("\n  not tried: other algorithms: Gloo has one ring\n", out)
+        self.assertIn("\n  not tried: links of more bandwidth or less latency: Gloo's model says what all-reduces take\n", out)
         self.ok("simulate", "scenario.yaml", "--set", "collective.backend=gloo", "--json", "r.json")
         notes = {note["code"]: note["text"] for note in self.read_json("r.json")["notes"]}
         self.assertIn("fitted to 2 processes of one server", notes["gloo-estimated"])
@@ -110,10 +110,10 @@ class LinksTest(cli.CliTest):
 
     def test_says_what_it_leaves_out(self):
         out = self.explain()
-        self.assertIn("\n  left out: collective.algorithm tree: no link leads from gpu2 to gpu0\n", out)
-        self.assertIn("\n  left out: gradients as views of their buckets: without physics.pass_bandwidth copies cost nothing\n", out)
+        self.assertIn("\n  not tried: collective.algorithm tree: no link leads from gpu2 to gpu0\n", out)
+        self.assertIn("\n  not tried: gradients as views of their buckets: without physics.pass_bandwidth copies cost nothing\n", out)
         out = self.explain("--set", "strategy=naive")
-        self.assertIn("\n  left out: other bucket caps: the strategy has none\n", out)
+        self.assertIn("\n  not tried: other bucket caps: the strategy has none\n", out)
 
     def test_under_nccls_model(self):
         """Wider links are searched for channels again; NCCL's own algorithms are what it is compared with."""
@@ -128,7 +128,7 @@ class LinksTest(cli.CliTest):
         self.assertRegex(out, r"collective\.nccl\.algorithm ring\n")
         self.assertNotIn("collective.algorithm", out)
         self.assertIn("(under NCCL's model wider links are searched for channels anew", out)
-        self.assertIn(" us would remain without latency (with infinite bandwidth is left out: NCCL's model knows it of a group alone, in closed form)\n",
+        self.assertIn(" us would remain without latency (with infinite bandwidth is not tried: NCCL's model knows it of a group alone, in closed form)\n",
                       self.explain(*settings, "--set", "engine.fidelity=lazy"))
 
 
@@ -172,8 +172,8 @@ class GpuTest(PhysicsTest):
         done = self.ok("sweep", "scenario.yaml", *settings, "--csv", "s.csv")
         self.assertRegex(done.stdout, r"1 MiB +46\.500 .* 43\.200 +49\.800\n")
         self.assertRegex(done.stdout, r"best: ddp\.bucket_cap 1MiB, iteration 46\.5 ms.*\n(.*\n)*"
-                         r"best where least is lost: ddp\.bucket_cap 1MiB, iteration 43\.2 ms\n"
-                         r"best where most is lost: ddp\.bucket_cap 100MiB, iteration 47 ms\n")
+                         r"best at the low end of the range: ddp\.bucket_cap 1MiB, iteration 43\.2 ms\n"
+                         r"best at the high end of the range: ddp\.bucket_cap 100MiB, iteration 47 ms\n")
         rows = list(csv.DictReader(io.StringIO(self.read("s.csv").decode())))
         self.assertEqual([round(float(row["iteration_least_s"]), 9) for row in rows], [0.0432, 0.047])
         self.assertEqual([round(float(row["iteration_most_s"]), 9) for row in rows], [0.0498, 0.047])
@@ -312,13 +312,13 @@ class ShardingTest(cli.CliTest):
                 self.assertAlmostEqual(changes[name], 1e3 * (other - base), delta=6e-4)
         best = min((ms, name) for name, ms in changes.items() if name.startswith("units of "))
         layers = best[1].split()[2]
-        self.assertIn(f"best unit size of 5 tried: --set fsdp.unit={{layers: {layers}}} ({100 * best[0] / base / 1e3:+.1f} %)", out)
+        self.assertIn(f"best unit size of 5 tried: --set 'fsdp.unit={{layers: {layers}}}' ({100 * best[0] / base / 1e3:+.1f} %)", out)
         self.assertRegex(out, r"best shard group of 3 tried: --set strategy=hsdp --set fsdp.shard_group=\d+ \(-")
 
     def test_the_best_one_stays(self):
         """What is set as advised is what is advised."""
         out, _ = self.explained()
-        unit = re.search(r"best unit size of 5 tried: --set (\S+ \S+) \(", out)[1]
+        unit = re.search(r"best unit size of 5 tried: --set '(.+?)' \(", out)[1]
         self.assertIn("best unit size of 5 tried: the one in use", self.explained(unit)[0])
 
     def test_zero(self):
@@ -360,7 +360,7 @@ class SharedModelTest(cli.CliTest):
                 other = self.simulate(*sets, file="p.yaml")
                 self.assertEqual(other["samples_per_s"] * other["iteration_s"], base["samples_per_s"] * base["iteration_s"])
                 self.assertAlmostEqual(changes[name], 1e3 * (other["iteration_s"] - base["iteration_s"]), delta=6e-4)
-        self.assertRegex(out, r"left out: tensor 1, pipeline 8: ")
+        self.assertRegex(out, r"not tried: tensor 1, pipeline 8: ")
 
     def test_for_as_many_samples(self):
         """Without a global batch half as many stages are twice as many copies, which share the same work."""

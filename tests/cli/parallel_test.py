@@ -696,7 +696,7 @@ engine: {network: builtin}
         self.assertEqual(min(times, key=times.get), chosen)
         self.assertEqual(times[chosen], best["iteration_s"])
         self.assertAlmostEqual(1 - times[chosen] / times["auto"], best["bucket_size_saves"], delta=1e-12)
-        self.assertIn(f"15 other bucket sizes of the fastest: megatron.bucket_size={chosen} saves plan 1 {100 * best['bucket_size_saves']:.1f} %",
+        self.assertIn(f"15 other bucket sizes of the fastest: megatron.bucket_size={chosen} makes plan 1 {100 * best['bucket_size_saves']:.1f} %",
                       self.ok(*self.SEVEN, "--strategy", "megatron", "--top", "3").stdout)
 
     def test_a_bucket_size_of_ones_own(self):

@@ -28,7 +28,7 @@ TEST(Console, Iteration) {
   backward                   2000.000 ms   36.4 %
   exposed communication      2000.000 ms   36.4 %
   optimizer                   500.000 ms    9.1 %
-communication                3000.000 ms, 33.3 % of it hidden behind backward
+communication                3000.000 ms, 33.3 % of it hidden behind compute
   costs the iteration        2000.000 ms   36.4 %
 bandwidth                algbw 1 kB/s, busbw 1.5 kB/s
 throughput               2.909 samples/s, scaling efficiency 63.6 %
