@@ -57,7 +57,7 @@ Seconds time_left(WhatIf& what_if, const Change& change) try {
 void explain_parts(std::ostream& out, WhatIf& what_if, const Scenario& scenario,
                    const IterationMetrics& metrics) {
   if (scenario.measured_table && !scenario.measured_table->grows()) {
-    out << "  what of it is latency is left out: the table's times fall with size, as in a replay of "
+    out << "  what of it is latency is not tried: the table's times fall with size, as in a replay of "
            "recorded ones\n";
     return;
   }
@@ -67,7 +67,8 @@ void explain_parts(std::ostream& out, WhatIf& what_if, const Scenario& scenario,
   bool is_whole = scenario.fidelity == Fidelity::closed_form && scenario.communication &&
                   scenario.communication->is_settled();
   if (uses_nccl(scenario) && !is_whole) {
-    out << " (with infinite bandwidth is left out: NCCL's model knows it of a group alone, in closed form)\n";
+    out << " (with infinite bandwidth is not tried: NCCL's model knows it of a group alone, in closed "
+           "form)\n";
     return;
   }
   auto no_bytes = time_left(what_if, scaled(scenario, "", {kAsGoodAsInfinite, 1}, {1, 0}));
