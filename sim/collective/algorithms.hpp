@@ -21,6 +21,8 @@ struct Wiring {
   std::vector<std::vector<int>> nodes;
   // A node's switch that reduces and multicasts (NVLink SHARP), seen from a rank. Null where there is none.
   std::function<Path(int rank)> to_switch, from_switch;
+  // Local positions of the ranks that head the channels of chain_tree and nvls_tree; empty: all.
+  std::vector<int> heads{};
 };
 
 // One channel an order; each order is a cycle over all ranks. n-1 reduce-scatter and n-1 all-gather steps of

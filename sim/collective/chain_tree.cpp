@@ -1,4 +1,5 @@
 // NCCL's tree: chains within the nodes, the double binary tree between their heads.
+#include <algorithm>
 #include <numeric>
 #include <utility>
 
@@ -23,6 +24,15 @@ std::vector<std::vector<int>> chains_along(const std::vector<int>& order,
   std::vector<std::vector<int>> chains(nodes);
   for (int rank : order) chains[node_of[rank]].push_back(rank);
   return chains;
+}
+
+// Their heads at that local position of each node.
+void turn_to(int position, const Wiring& wiring, std::vector<std::vector<int>>& chains) {
+  for (std::size_t node = 0; node < chains.size(); ++node) {
+    auto& chain = chains[node];
+    auto head = std::find(chain.begin(), chain.end(), wiring.nodes[node][position]);
+    std::rotate(chain.begin(), head, chain.end());
+  }
 }
 
 // The heads hang from one another as the nodes do in `between`, everyone else from the one before in the
@@ -53,6 +63,7 @@ CollectiveSchedule chain_tree(const Wiring& wiring, const std::vector<std::vecto
   auto channels = static_cast<int>(orders.size());
   for (int c = 0; c < channels; ++c) {
     auto in_nodes = chains_along(orders[c], node_of, wiring.nodes.size());
+    if (!wiring.heads.empty()) turn_to(wiring.heads[c % wiring.heads.size()], wiring, in_nodes);
     stage.channels.push_back(tree_channel(
         wiring, all,
         {tree_of_chains(in_nodes, first, wiring.ranks), tree_of_chains(in_nodes, second, wiring.ranks)},

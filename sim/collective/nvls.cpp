@@ -4,6 +4,7 @@
 // comes from other nodes in between).
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <utility>
 
 #include <fmt/core.h>
@@ -70,14 +71,14 @@ Channel within_one_node(const Wiring& wiring) {
   return std::move(pipeline.channel);
 }
 
-// One shard's way from all ranks to all. Its owners are the ranks at one local position.
-void add_shard(SwitchPipeline& pipeline, const std::array<Parents, 2>& trees, Part shard) {
+// One shard's way from all ranks to all. Its owners are the ranks at one local position of each node.
+void add_shard(SwitchPipeline& pipeline, const std::array<Parents, 2>& trees, int position, Part shard) {
   const Wiring& wiring = pipeline.wiring;
   int nodes = static_cast<int>(wiring.nodes.size());
   std::vector<int> owners, sums;
   Arrivals fetched;
   for (int node = 0; node < nodes; ++node) {
-    int owner = owners.emplace_back(wiring.nodes[node][shard.index]);
+    int owner = owners.emplace_back(wiring.nodes[node][position]);
     int shard_sum = sums.emplace_back(pipeline.shard_sums() + owner);
     auto added_up = pipeline.add_up(node, shard);
     fetched.push_back(
@@ -112,7 +113,13 @@ Channel across_nodes(const Wiring& wiring, int g) {
   SwitchPipeline pipeline{wiring};
   pipeline.channel.depth = 4 + 2 * std::max(height(trees[0]), height(trees[1]));
   pipeline.channel.edges.reserve(static_cast<std::size_t>(wiring.ranks) * (2 * g + 6));
-  for (int shard = 0; shard < g; ++shard) add_shard(pipeline, trees, {shard, g});
+  auto heads = wiring.heads;
+  if (heads.empty()) {
+    heads.resize(static_cast<std::size_t>(g));
+    std::iota(heads.begin(), heads.end(), 0);
+  }
+  auto shards = static_cast<int>(heads.size());
+  for (int shard = 0; shard < shards; ++shard) add_shard(pipeline, trees, heads[shard], {shard, shards});
   return std::move(pipeline.channel);
 }
 

@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include "sim/base/check.hpp"
+#include "sim/cost/channel_heads.hpp"
 #include "sim/topology/rings.hpp"
 
 namespace ddpsim {
@@ -93,6 +94,7 @@ CollectiveSchedule all_reduce_schedule(const Cluster& cluster, std::span<const i
     case Algorithm::tree:
       return double_binary_tree(wiring, channels);
     case Algorithm::chain_tree:
+      wiring.heads = channel_heads(cluster, gpus, wiring.nodes);
       return chain_tree(wiring, rings());
     case Algorithm::halving_doubling:
       return halving_doubling(wiring);
@@ -101,6 +103,7 @@ CollectiveSchedule all_reduce_schedule(const Cluster& cluster, std::span<const i
     case Algorithm::nvls:
       return nvls(wiring);
     case Algorithm::nvls_tree:
+      wiring.heads = channel_heads(cluster, gpus, wiring.nodes);
       return nvls_tree(wiring);
   }
   DDPSIM_CHECK(false, "every algorithm has a schedule");

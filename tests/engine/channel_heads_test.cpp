@@ -1,0 +1,88 @@
+// Around a NIC that is slow or broken NCCL's trees and NVLSTree go as its rings do.
+#include "sim/cost/channel_heads.hpp"
+
+#include <gtest/gtest.h>
+
+#include "sim/collective/link_load.hpp"
+#include "sim/collective/verify.hpp"
+#include "sim/cost/communication.hpp"
+
+#include "tests/engine/nccl_scenarios.hpp"
+
+namespace ddpsim::testing {
+namespace {
+
+LinkOverride slow(const std::string& link, double gigabytes) {
+  LinkOverride change;
+  change.link = link;
+  change.bandwidth = BytesPerSecond(gigabytes * 1e9);
+  return change;
+}
+
+LinkOverride broken(const std::string& link) {
+  LinkOverride change;
+  change.link = link;
+  change.broken = true;
+  return change;
+}
+
+struct Machine {
+  std::shared_ptr<const Topology> topology;
+  std::shared_ptr<const Cluster> cluster;
+  explicit Machine(const std::string& text, int gpus, const std::vector<LinkOverride>& changes = {})
+      : topology(topology_of(text)), cluster(topology->build(gpus, changes)) {}
+
+  [[nodiscard]] std::vector<int> heads() const {
+    auto gpus = all_gpus(*cluster);
+    return channel_heads(*cluster, gpus, ranks_by_node(*cluster, gpus));
+  }
+  [[nodiscard]] CollectiveSchedule schedule(Algorithm algorithm) const {
+    return all_reduce_schedule(*cluster, all_gpus(*cluster), {algorithm, std::nullopt, true});
+  }
+  [[nodiscard]] double seconds_per_byte(Algorithm algorithm) const {
+    return heaviest_link(schedule(algorithm), [&](int link) { return cluster->link(link).bandwidth; })
+        .seconds_per_byte;
+  }
+};
+
+const std::vector<int> kAllBut3{0, 1, 2, 4, 5, 6, 7};
+
+TEST(ChannelHeads, AreAllWhereNicsAreAlike) {
+  EXPECT_TRUE(Machine(kH100s, 32).heads().empty());
+  EXPECT_TRUE(Machine(kH100s, 8).heads().empty());
+  EXPECT_TRUE(Machine(kSharedNics, 8).heads().empty());
+  EXPECT_TRUE(Machine(kH100s, 32, {slow("node1.nic3", 44)}).heads().empty());  // 8 x 44 are more than 7 x 50
+}
+
+TEST(ChannelHeads, LeaveOutTheSlowNicOfOneNodeInAll) {
+  EXPECT_EQ(Machine(kH100s, 32, {slow("node1.nic3", 5)}).heads(), kAllBut3);
+  EXPECT_EQ(Machine(kH100s, 16, {slow("node0.nic3", 43)}).heads(), kAllBut3);
+  EXPECT_EQ(Machine(kH100s, 32, {slow("node1.nic3", 5), slow("node2.nic5", 5)}).heads(),
+            (std::vector<int>{0, 1, 2, 4, 6, 7}));
+}
+
+// Its GPU shares another's NIC: one of the two heads no channel.
+TEST(ChannelHeads, AreSevenBesideABrokenNic) {
+  EXPECT_EQ(Machine(kH100s, 32, {broken("node1.nic3")}).heads().size(), 7U);
+}
+
+// Over a NIC of 50 GB/s go two trees of an eighth of the buffer, or of a seventh.
+TEST(ChannelHeads, TreesAndNvlsTakeAnEighthLonger) {
+  for (const auto& change : {slow("node1.nic3", 5), broken("node1.nic3")})
+    for (auto algorithm : {Algorithm::nvls_tree, Algorithm::chain_tree}) {
+      Machine whole(kH100s, 32), changed(kH100s, 32, {change});
+      EXPECT_NEAR(changed.seconds_per_byte(algorithm) / whole.seconds_per_byte(algorithm), 8.0 / 7, 1e-9)
+          << static_cast<int>(algorithm) << " " << change.broken;
+    }
+}
+
+TEST(ChannelHeads, SchedulesStayAllReduces) {
+  for (int gpus : {16, 24, 40})
+    for (auto algorithm : {Algorithm::nvls_tree, Algorithm::chain_tree}) {
+      Machine machine(kH100s, gpus, {slow("node1.nic0", 5), slow("node0.nic6", 9)});
+      EXPECT_EQ(find_schedule_error(machine.schedule(algorithm)).value_or("none"), "none") << gpus;
+    }
+}
+
+}  // namespace
+}  // namespace ddpsim::testing
