@@ -81,6 +81,8 @@ struct CapFormula {
 };
 
 inline constexpr std::string_view kBucketCapAxis = "ddp.bucket_cap";
+// Of a point on an axis of a section that its strategy does not use.
+inline constexpr std::string_view kUnusedValue = "-";
 
 // Points that agree on every axis but one.
 struct SweepGroup {

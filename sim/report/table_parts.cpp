@@ -86,7 +86,7 @@ std::string point_name(const std::vector<std::string>& axes, const std::vector<s
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const auto& written = values.at(i);
     const auto& cap = metrics.bucket_cap;
-    if (axes[i] == kBucketCapAxis && !cap) continue;  // the strategy has none
+    if ((axes[i] == kBucketCapAxis && !cap) || written == kUnusedValue) continue;  // the strategy has none
     name += fmt::format("{}{} {}", name.empty() ? "" : ", ", axes[i], written);
     if (axes[i] == kBucketCapAxis && cap && written == fmt::format("{:.0f}B", cap->value()))
       name += fmt::format(" ({})", format_bytes(*cap));

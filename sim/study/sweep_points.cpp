@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <numeric>
 
 #include <fmt/core.h>
@@ -11,6 +12,7 @@
 #include "sim/config/sweep_axes.hpp"
 #include "sim/ddp/ddp_rules.hpp"
 #include "sim/ddp/distinct_bucket_caps.hpp"
+#include "sim/text/sections.hpp"
 
 namespace ddpsim {
 namespace {
@@ -101,20 +103,15 @@ void add_exact_caps(const config::Value& root, const std::vector<std::string>& v
   plan.scenarios.push_back(std::move(first));
 }
 
-// Where no cap applies all caps give the same: one point of such a group is enough.
-void keep_one_without_cap(SweepPlan& plan) {
-  if (plan.axes.empty() || plan.axes.back().key != kBucketCapAxis) return;
-  auto group = [&, caps = plan.axes.back().values.size()](std::size_t i) { return plan.numbers[i] / caps; };
-  std::vector<std::size_t> kept;
-  for (std::size_t i = 0; i < plan.points.size(); ++i)
-    if (i == 0 || group(i) != group(i - 1) || plan.points[i].base->plan.bucket_cap ||
-        plan.points[i].bucket_cap)
-      kept.push_back(i);
+// `like`: by point that is left out, the one that stands for it.
+void keep(const std::vector<std::size_t>& kept, const std::map<std::size_t, std::size_t>& like,
+          SweepPlan& plan) {
   if (kept.size() == plan.points.size()) return;
   std::vector<std::size_t> place(plan.points.size());
+  for (std::size_t to = 0; to < kept.size(); ++to) place[kept[to]] = to;
+  for (auto [out, of] : like) place[out] = place[of];
   for (std::size_t to = 0; to < kept.size(); ++to) {
     auto from = kept[to];
-    place[from] = to;
     plan.points[to] = plan.points[from];
     plan.axis_values[to] = plan.axis_values[from];
     plan.same_as[to] = place[plan.same_as[from]];
@@ -126,12 +123,46 @@ void keep_one_without_cap(SweepPlan& plan) {
   plan.numbers.resize(kept.size());
 }
 
+// Where no cap applies all caps give the same: one point of such a group is enough.
+void keep_one_without_cap(SweepPlan& plan) {
+  if (plan.axes.empty() || plan.axes.back().key != kBucketCapAxis) return;
+  auto group = [&, caps = plan.axes.back().values.size()](std::size_t i) { return plan.numbers[i] / caps; };
+  std::vector<std::size_t> kept;
+  std::map<std::size_t, std::size_t> like;
+  for (std::size_t i = 0; i < plan.points.size(); ++i)
+    if (i == 0 || group(i) != group(i - 1) || plan.points[i].base->plan.bucket_cap ||
+        plan.points[i].bucket_cap)
+      kept.push_back(i);
+    else
+      like[i] = kept.back();
+  keep(kept, like, plan);
+}
+
+// Of points that differ in what their strategy does not use the first, with kUnusedValue in its place.
+void keep_one_without_key(SweepPlan& plan) {
+  std::vector<std::size_t> kept;
+  std::map<std::size_t, std::size_t> like;
+  std::map<std::vector<std::string>, std::size_t> first;
+  for (std::size_t i = 0; i < plan.points.size(); ++i) {
+    for (std::size_t axis = 0; axis < plan.axes.size(); ++axis)
+      if (!uses_key(plan.points[i].base->plan.strategy, plan.axes[axis].key))
+        plan.axis_values[i][axis] = kUnusedValue;
+    auto [known, is_new] = first.emplace(plan.axis_values[i], i);
+    if (is_new)
+      kept.push_back(i);
+    else
+      like[i] = known->second;
+  }
+  keep(kept, like, plan);
+}
+
 SweepPlan plan_all(const config::Value& root, const SweepGrid& grid, ScenarioReader& reader,
                    const OnRefused& on_refused) {
   std::vector<std::size_t> all(grid.size());
   std::iota(all.begin(), all.end(), std::size_t{0});
   auto plan = plan_points(root, grid, all, reader, on_refused);
   keep_one_without_cap(plan);
+  keep_one_without_key(plan);
   return plan;
 }
 

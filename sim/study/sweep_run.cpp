@@ -28,6 +28,7 @@ void set_point(config::Value& root, const SweepResult& result, const SweepPoint&
                const std::vector<config::SweepAxis>& axes) {
   for (std::size_t i = 0; i < result.axes.size(); ++i) {
     const auto& written = point.axis_values[i];
+    if (written == kUnusedValue) continue;
     auto axis =
         std::find_if(axes.begin(), axes.end(), [&](const auto& one) { return one.key == result.axes[i]; });
     const config::Value* value = nullptr;

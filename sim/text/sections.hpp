@@ -27,6 +27,8 @@ inline constexpr std::array kStrategySections{"fsdp", "zero", "megatron", "data_
                                               "parameter_server"};
 
 // Notes on those of them, and on keys of `ddp`, that the strategy does not use.
+// Whether a strategy's results can depend on a key: of a section of kStrategySections those of its own only.
+bool uses_key(Strategy strategy, std::string_view key);
 void check_unused_sections(const config::Value& root, Strategy strategy, std::vector<Note>& notes);
 void note_unused_ddp_keys(const config::Value& root, Strategy strategy, std::vector<Note>& notes);
 

@@ -113,6 +113,14 @@ void note_unused_ddp_keys(const Value& root, Strategy strategy, std::vector<Note
   notes.push_back({"ddp-unused", text});
 }
 
+bool uses_key(Strategy strategy, std::string_view key) {
+  auto section = key.substr(0, key.find('.'));
+  if (std::find(kStrategySections.begin(), kStrategySections.end(), section) == kStrategySections.end())
+    return true;
+  const char* own = section_of(strategy);
+  return own && section == own && (key != "fsdp.shard_group" || shards_within_groups(strategy));
+}
+
 // They are read all the same: mistakes are found whatever the strategy is.
 void check_unused_sections(const Value& root, Strategy strategy, std::vector<Note>& notes) {
   const auto* own = section_of(strategy);

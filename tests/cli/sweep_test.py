@@ -207,6 +207,20 @@ class SweepTest(cli.CliTest):
         result = self.sweep(sets=["strategy=naive"])  # no axis: both stay, but naive has no cap
         self.assertEqual([point["world_size"] for point in result["points"]], [8, 64])
 
+    def test_keys_of_other_strategies_make_no_points(self):
+        """Of each strategy with as many points as its own keys make, each what simulate says."""
+        self.write("own.yaml", "workload: {model: gpt2, micro_batch: 1, sequence: 1024}\ncluster: {topology: dgx-a100, world_size: 16}\n"
+                               "sweep: {strategy: [fsdp, hsdp, zero2, ddp], fsdp.unit: ['{layers: 1}', '{layers: 4}'], fsdp.shard_group: [8, 16]}\n".replace("'", ""))
+        self.ok("sweep", "own.yaml", "--json", "out.json", "--csv", "out.csv", "--html", "out.html", "--plot", "out.svg", "--quiet")
+        points = self.read_json("out.json")["points"]
+        self.assertEqual([tuple(point["axes"].values()) for point in points],
+                         [("fsdp", "{layers: 1}", "-"), ("fsdp", "{layers: 4}", "-"), *itertools.product(["hsdp"], ["{layers: 1}", "{layers: 4}"], ["8", "16"]),
+                          ("zero2", "-", "-"), ("ddp", "-", "-")])
+        for point in points:
+            sets = cli.set_arguments([f"{axis}={value}" for axis, value in point["axes"].items() if value != "-"])
+            one = json.loads(self.ok("simulate", "own.yaml", *sets, "--set", "sweep={}", "--json", "-").stdout)
+            self.assertEqual(point["iteration_s"], one["iteration_s"], point["axes"])
+
     def test_the_best_of_equals_has_the_default_cap_or_the_smallest(self):
         self.write_scenario(cli.trace_text([("weight", cli.MIB, 0.01)]), "sweep: {ddp.bucket_cap: [1GiB, 1MiB, 25MiB]}")
         self.assertEqual(self.sweep()["best"]["axes"]["ddp.bucket_cap"], "25MiB")
@@ -253,6 +267,15 @@ class WorkTest(cli.CliTest):
         lines = self.footer("sweep.ddp.accumulation_steps=[1, 4]", "sweep.strategy=[naive, flat]")
         self.assertTrue(lines[0].startswith("best everywhere: strategy flat"), lines)
         self.assertIn("most samples a second: ddp.accumulation_steps 4, strategy flat (", lines[1])
+
+    def test_micro_batches(self):
+        """Of one global batch they are a choice; else they are different amounts of work."""
+        self.write("own.yaml", "workload: {model: gpt2, sequence: 1024}\ncluster: {topology: dgx-a100, world_size: 8}\nsweep: {workload.micro_batch: [1, 4]}\n")
+        verdict = self.ok("sweep", "own.yaml", "--set", "batch.global=64").stdout.rstrip("\n").split("\n\n")[-1]
+        self.assertTrue(verdict.startswith("best: workload.micro_batch 4, iteration "), verdict)
+        verdict = self.ok("sweep", "own.yaml").stdout.rstrip("\n").split("\n\n")[-1].splitlines()
+        self.assertTrue(verdict[0].startswith("iteration: "), verdict)
+        self.assertIn("most samples a second: workload.micro_batch 4 (", verdict[1])
 
     def test_the_same_work(self):
         self.assertTrue(self.footer("sweep.strategy=[naive, flat]")[0].startswith("best: strategy flat, iteration "))
