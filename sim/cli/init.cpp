@@ -14,6 +14,7 @@
 #include "sim/cli/preset_options.hpp"
 #include "sim/cli/scenario_options.hpp"
 #include "sim/config/sweep_axes.hpp"
+#include "sim/study/plan.hpp"
 #include "sim/text/presets.hpp"
 #include "sim/text/scenario_reader.hpp"
 #include "sim/text/topology_file.hpp"
@@ -221,7 +222,7 @@ Command init_command() {
                       {.name = "--strategy",
                        .value = &options->strategy,
                        .description = "Which (default: ddp where it fits into a GPU's memory, else fsdp)",
-                       .words = {"ddp", "fsdp", "hsdp", "zero1", "zero2", "zero3", "megatron"}},
+                       .words = usual_plan_space().strategies},
                       output_option("--out", &options->out,
                                     "Where it goes; '-', the default, is standard output", "PATH|-")},
           .run = [options] { init(*options); }};

@@ -288,6 +288,19 @@ class CompletionTest(cli.CliTest):
         self.assertEqual(self.completed("list", "g"), ["gpus"])
         self.assertEqual(self.completed("completion", "z"), ["zsh"])
 
+    def test_a_name_of_several_kinds_is_offered_once(self):
+        self.assertEqual(self.completed("show", "llama-2-7"), ["llama-2-70b", "llama-2-7b"])
+
+    def test_strategies(self):
+        self.write("zebra.yaml", "")
+        self.assertEqual(self.completed("plan", "--strategy", "z"), ["zero1", "zero2", "zero3"])
+        self.assertEqual(self.completed("init", "--strategy", "z"), ["zero1", "zero2", "zero3"])
+
+    def test_help_is_followed_by_commands(self):
+        self.assertEqual(self.completed("help", "s"), ["simulate", "sweep", "scale", "show", "schema"])
+        self.assertIn("costs", self.completed("help", "topology", ""))
+        self.assertEqual(self.completed("help", "scale", ""), ["--help"])
+
     def test_the_page_for_man_names_every_command(self):
         page = self.ok("man").stdout
         for command in ("simulate", "topology import", "show", "completion"):
