@@ -33,9 +33,9 @@ void read_parallelism(const Value& value, ParallelSection& section) {
   section.pipeline = reader.optional("pipeline", as_degree).value_or(1);
   section.context = reader.optional("context", as_degree).value_or(1);
   reader.find("expert");  // read_expert_section's
-  if (const auto* data = reader.find("data");
-      data && !(data->kind == Value::Kind::scalar && data->scalar == "auto"))
-    section.data = as_degree(*data);
+  const auto* data = reader.find("data");
+  if (data) config::check_word(*data, {"auto"}, "write auto, or how many copies of the model there are: 8");
+  if (data && !config::is_word(*data, "auto")) section.data = as_degree(*data);
   section.sequence = reader.optional("sequence", config::as_bool).value_or(false);
   reader.finish();
   double gpus = 1.0 * section.tensor * section.pipeline * section.context * section.data.value_or(1);
