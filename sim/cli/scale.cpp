@@ -15,12 +15,12 @@
 #include "sim/cli/notes.hpp"
 #include "sim/cli/number_lists.hpp"
 #include "sim/cli/scenario_options.hpp"
-#include "sim/config/sweep_axes.hpp"
 #include "sim/process/worker_threads.hpp"
 #include "sim/report/growth.hpp"
 #include "sim/report/plot.hpp"
 #include "sim/study/notes.hpp"
 #include "sim/study/point_runs.hpp"
+#include "sim/text/unused_axes.hpp"
 
 namespace ddpsim::cli {
 namespace {
@@ -67,7 +67,7 @@ void scale(const ScaleOptions& options) {
   options.scenario.check_outputs({{"--plot", options.plot}});
   if (!options.plot.empty()) check_plot_path(options.plot);
   auto root = options.scenario.load();
-  auto axes = config::take_sweep_axes(root);
+  auto axes = take_unused_axes(root);
   auto gpus = counts_of(options, root);
   ScenarioReader reader(options.scenario.file);
   Growth growth{options.strong ? Scaling::strong : Scaling::weak, {}};
