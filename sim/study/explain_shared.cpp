@@ -7,6 +7,7 @@
 
 #include <fmt/core.h>
 
+#include "sim/base/counted.hpp"
 #include "sim/base/quantity.hpp"
 
 namespace ddpsim {
@@ -47,8 +48,8 @@ std::string words_of(const Loss& loss, const IterationMetrics& m) {
   auto text = std::string(words.at(loss.cause));
   if (loss.cause == "ends") text += most_exposed(m);
   if (loss.cause == "bubble" && m.shared_model)
-    text += fmt::format(": {} stages, {} micro-batches", m.shared_model->stages.size(),
-                        m.shared_model->micro_batches);
+    text += fmt::format(": {}, {}", counted(m.shared_model->stages.size(), "stage"),
+                        counted(m.shared_model->micro_batches, "micro-batch"));
   return text;
 }
 

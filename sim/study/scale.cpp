@@ -5,6 +5,7 @@
 
 #include <fmt/core.h>
 
+#include "sim/base/counted.hpp"
 #include "sim/config/overrides.hpp"
 #include "sim/config/reader.hpp"
 #include "sim/text/parallel_section.hpp"
@@ -35,8 +36,8 @@ Work dealt_out(const Work& work, std::int64_t from, std::int64_t gpus, bool can_
   if (all % gpus == 0) return {all / gpus, work.samples};
   auto samples = all * work.samples;
   if (can_split && samples % gpus == 0) return {1, samples / gpus};
-  throw InputError(fmt::format("{} micro-batches{} cannot be shared equally by {} GPUs", all,
-                               can_split ? fmt::format(" of {} samples", work.samples) : "", gpus),
+  throw InputError(fmt::format("{}{} cannot be shared equally by {} GPUs", counted(all, "micro-batch"),
+                               can_split ? fmt::format(" of {}", counted(work.samples, "sample")) : "", gpus),
                    can_split
                        ? std::string("set cluster.world_size or ddp.accumulation_steps, whose product with "
                                      "workload.micro_batch is shared "
