@@ -10,6 +10,7 @@
 
 #include <fmt/core.h>
 
+#include "sim/base/counted.hpp"
 #include "sim/base/limits.hpp"
 #include "sim/base/quantity.hpp"
 
@@ -100,10 +101,6 @@ void check_bandwidths(Bytes bytes, const PrintedTime& m, CollectiveTable& table)
                      "are size, time and bandwidth in the units their columns name?");
   if (!m.busbw || is_missing(*m.busbw)) return;
   narrow_by_busbw(table, *m.busbw, range, bytes / parse_time(m.time, m.time_unit));
-}
-
-std::string counted(int count, std::string_view thing) {
-  return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
 }
 
 }  // namespace

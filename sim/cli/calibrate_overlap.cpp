@@ -9,11 +9,11 @@
 #include "sim/base/standard_error.hpp"
 #include "sim/calibrate/interference_fit.hpp"
 #include "sim/cli/scenario_options.hpp"
-#include "sim/config/sweep_axes.hpp"
 #include "sim/report/measured_iterations.hpp"
 #include "sim/study/run_all.hpp"
 #include "sim/text/physics_calibration.hpp"
 #include "sim/text/scenario_reader.hpp"
+#include "sim/text/unused_axes.hpp"
 
 namespace ddpsim::cli {
 namespace {
@@ -83,7 +83,7 @@ void calibrate_overlap(const OverlapOptions& options) {
   file.file = options.scenario;
   file.overrides = options.overrides;
   auto root = file.load();
-  config::take_sweep_axes(root);
+  take_unused_axes(root);
   auto scenario = ScenarioReader(options.scenario).read(root);
   IterationMetrics plain;
   scenario.physics.interference = {};

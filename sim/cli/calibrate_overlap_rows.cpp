@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "sim/base/counted.hpp"
 #include "sim/base/output_file.hpp"
 #include "sim/base/progress_line.hpp"
 #include "sim/base/quantity.hpp"
@@ -80,7 +81,7 @@ class RowSimulations {
     std::vector<IterationMetrics> all(scenarios.size());
     run_all(scenarios, 1, [&](std::size_t i, const Prediction& prediction) {
       all[i] = metrics_of(scenarios[i], prediction);
-      progress_.show(fmt::format("{} steps simulated", ++done_));
+      progress_.show(fmt::format("{} simulated", counted(++done_, "step")));
     });
     return all;
   }
@@ -207,7 +208,7 @@ void print_fit(const Rows& rows, const calibrate::OverlapRowsFit& fit) {
     sum += std::abs(error);
     worst = std::max(worst, std::abs(error));
   }
-  fmt::print("{} rows, {:.1f} % off on average, {:.1f} % at worst\n", rows.measured.size(),
+  fmt::print("{}, {:.1f} % off on average, {:.1f} % at worst\n", counted(rows.measured.size(), "row"),
              100 * sum / static_cast<double>(rows.measured.size()), 100 * worst);
 }
 
@@ -250,14 +251,14 @@ void calibrate_overlap_rows(const OverlapOptions& options) {
   PhysicsCalibration calibration{
       {parameters.compute, parameters.collective}, rows.run_set, parameters.launch, parameters.spread};
   OutputPhase writing;
-  write_output(
-      options.out,
-      write_physics_calibration(
-          calibration,
-          fmt::format("{}, {} rows: {}{}", options.measured, rows.names.size(), fmt::join(rows.names, "; "),
-                      rows.compute_scale
-                          ? fmt::format("; compute x {:.4f}, by one GPU's step", *rows.compute_scale)
-                          : "")));
+  write_output(options.out,
+               write_physics_calibration(
+                   calibration,
+                   fmt::format("{}, {}: {}{}", options.measured, counted(rows.names.size(), "row"),
+                               fmt::join(rows.names, "; "),
+                               rows.compute_scale
+                                   ? fmt::format("; compute x {:.4f}, by one GPU's step", *rows.compute_scale)
+                                   : "")));
 }
 
 }  // namespace ddpsim::cli

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "sim/base/counted.hpp"
 #include "sim/base/output_file.hpp"
 #include "sim/base/progress_line.hpp"
 #include "sim/base/quantity.hpp"
@@ -164,8 +165,8 @@ void print_report(const OverlapProfileOptions& options, const ProfiledWork& work
   fmt::print("{} kernels compute for {}, {} of them for {} ({:.1f} %) beside collectives\n",
              work.kernels.size(), format_seconds(total), compute.all.count,
              format_seconds(compute.all.beside), 100 * (compute.all.beside / total));
-  fmt::print("compared with the same work alone: {} of {} kinds ({}); left out: {}\n", compute.compared.count,
-             compute.kinds, format_seconds(compute.compared.beside), left_out(compute));
+  fmt::print("compared with the same work alone: {} of {} ({}); left out: {}\n", compute.compared.count,
+             counted(compute.kinds, "kind"), format_seconds(compute.compared.beside), left_out(compute));
   fmt::print("beside collectives compute takes {} longer ({})\n", percent(compute.slowdown), spread(compute));
   print_collectives(options, work, collective);
   if (compute.drift && std::abs(*compute.drift) > kMuchDrift)
@@ -203,10 +204,11 @@ void calibrate_profile(const OverlapProfileOptions& options) {
   if (!options.quiet && options.out != "-") print_report(options, work, compute, collective);
   double s = std::max(compute.slowdown, 0.0);
   double r = is_usable(collective) ? std::max(collective.slowdown, 0.0) : s;
-  auto what = fmt::format(
-      "{}{}: {} kernels of {} kinds, {} beside collectives, {} longer ({})", options.profile,
-      options.algbw.empty() ? "" : fmt::format(", all-reduces of {}", options.algbw), compute.compared.count,
-      compute.kinds, format_seconds(compute.compared.beside), percent(compute.slowdown), spread(compute));
+  auto what =
+      fmt::format("{}{}: {} of {}, {} beside collectives, {} longer ({})", options.profile,
+                  options.algbw.empty() ? "" : fmt::format(", all-reduces of {}", options.algbw),
+                  counted(compute.compared.count, "kernel"), counted(compute.kinds, "kind"),
+                  format_seconds(compute.compared.beside), percent(compute.slowdown), spread(compute));
   OutputPhase writing;
   write_output(options.out, write_physics_calibration({{s, r}, std::nullopt}, what));
 }

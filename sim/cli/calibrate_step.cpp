@@ -7,10 +7,10 @@
 #include "sim/base/standard_error.hpp"
 #include "sim/cli/notes.hpp"
 #include "sim/cli/scenario_options.hpp"
-#include "sim/config/sweep_axes.hpp"
 #include "sim/study/step_fit.hpp"
 #include "sim/text/scenario_reader.hpp"
 #include "sim/text/software_file.hpp"
+#include "sim/text/unused_axes.hpp"
 
 namespace ddpsim::cli {
 namespace {
@@ -36,7 +36,7 @@ void calibrate_step(const StepOptions& options) {
   file.file = options.scenario;
   file.overrides = options.overrides;
   auto root = file.load();
-  config::take_sweep_axes(root);
+  take_unused_axes(root);
   auto scenario = ScenarioReader(options.scenario).read(root);
   if (!scenario.model_step)
     throw InputError(fmt::format("{}: only a transformer's step calibrates a software", options.scenario),

@@ -25,9 +25,10 @@ Command completion_command() {
 }
 
 Command man_command() {
-  return {.name = "man", .description = "Print the page that man shows", .run = [] {
-            fmt::print("{}", man_page(program(), "ddpsim " + tool_info().version));
-          }};
+  return {.name = "man",
+          .description = "Print the page that man shows",
+          .example = "  ddpsim man > ddpsim.1",
+          .run = [] { fmt::print("{}", man_page(program(), "ddpsim " + tool_info().version)); }};
 }
 
 }  // namespace ddpsim::cli

@@ -14,8 +14,10 @@
 #include "sim/cli/preset_options.hpp"
 #include "sim/cli/scenario_options.hpp"
 #include "sim/config/sweep_axes.hpp"
+#include "sim/study/plan.hpp"
 #include "sim/text/presets.hpp"
 #include "sim/text/scenario_reader.hpp"
+#include "sim/text/topology_file.hpp"
 #include "sim/text/workload_model.hpp"
 
 namespace ddpsim::cli {
@@ -24,18 +26,22 @@ namespace {
 namespace fs = std::filesystem;
 
 struct InitOptions {
-  std::string model, topology, out = "-";
+  std::string model, topology, gpu, out = "-";
   std::optional<int> gpus;
   std::optional<std::int64_t> sequence;
   std::int64_t micro_batch = 1;
   std::string strategy;
 };
 
-// Asks at a terminal for what no option says.
-std::string asked(const char* option, const char* question) {
+constexpr std::string_view kWhole =
+    "ddpsim init --model llama-2-7b --topology superpod-h100 --gpus 128 --out my-job.yaml";
+
+// Asks at a terminal for what no option says; `why` closes the message that there is none.
+std::string asked(const char* option, const char* question, const std::string& why = {},
+                  std::string_view hint = kWhole) {
   if (isatty(STDIN_FILENO) == 0)
-    throw InputError(fmt::format("{} is missing, and there is no terminal to ask at", option),
-                     "ddpsim init --model llama-2-7b --topology superpod-h100 --gpus 128 --out my-job.yaml");
+    throw InputError(fmt::format("{} is missing{}, and there is no terminal to ask at", option, why),
+                     std::string(hint));
   print_stderr("{} ", question);
   std::string answer;
   if (!std::getline(std::cin, answer) || answer.empty())
@@ -51,7 +57,22 @@ int asked_gpus() {
   return static_cast<int>(parse_integer(text, 2, kLargestWorldSize));
 }
 
+// Empty: the topology names one.
+std::string gpu_of(const InitOptions& options, const std::string& topology_path) {
+  if (!options.gpu.empty() || read_topology(topology_path)->gpu) return options.gpu;
+  return asked("--gpu", "Which GPU ('ddpsim list gpus', or a file)?",
+               fmt::format(": topology {} names no GPU", options.topology),
+               "add --gpu h100-sxm; 'ddpsim list gpus' lists them");
+}
+
 constexpr std::int64_t kUsualSequence = 4096;
+
+// None: a sample of the model has no tokens, and a scenario needs no number of them.
+std::optional<std::int64_t> sequence_of(const InitOptions& options, const AnyModel& model) {
+  if (options.sequence) return options.sequence;
+  if (model.layers && model.layers->sequence == 1) return std::nullopt;
+  return own_sequence(model) > 0 ? own_sequence(model) : kUsualSequence;
+}
 
 // As the file that is written has to name it.
 std::string seen_from(const std::string& out, const std::string& name, const std::string& path) {
@@ -76,13 +97,16 @@ std::vector<Choice> choices_of(const InitOptions& options, const AnyModel& model
 
 // What is asked for, as the scenario has it.
 struct Job {
-  std::string model, topology;
-  std::int64_t sequence, micro_batch;
+  std::string model, topology, gpu;  // no gpu: the topology's
+  std::optional<std::int64_t> sequence;
+  std::int64_t micro_batch;
   int gpus;
   bool has_sizes;  // a transformer's
 
   [[nodiscard]] std::string text(const Choice& choice) const {
-    std::string recompute;
+    std::string tokens, recompute, computes_on;
+    if (sequence) tokens = fmt::format("  sequence: {}   # tokens a sample\n", *sequence);
+    if (!gpu.empty()) computes_on = fmt::format("  gpu: {}   # ddpsim list gpus\n", gpu);
     if (has_sizes)
       recompute = fmt::format(
           "  recompute: {}   # what backward computes again to save memory: none, selective, full\n",
@@ -92,17 +116,16 @@ struct Job {
 workload:
   model: {}   # ddpsim list models; or a file of sizes, or a config.json of Hugging Face
   micro_batch: {}   # samples that a GPU computes at once
-  sequence: {}   # tokens a sample
-{}  # framework: fsdp-eager-2023   # ddpsim list software: whose share of the GPU's peak is reached
+{}{}  # framework: fsdp-eager-2023   # ddpsim list software: whose share of the GPU's peak is reached
 cluster:
   topology: {}   # ddpsim list topologies
-  world_size: {}   # GPUs
+{}  world_size: {}   # GPUs
 strategy: {}   # {}
 # batch: {{global: {}}}   # samples a step, of all GPUs; each accumulates what is more than its micro-batch
 sweep:   # ddpsim sweep simulates each
   {}
 )",
-        model, micro_batch, sequence, recompute, topology, gpus, choice.strategy, choice.why,
+        model, micro_batch, tokens, recompute, topology, computes_on, gpus, choice.strategy, choice.why,
         4 * micro_batch * gpus,
         choice.strategy == "ddp" ? "ddp.bucket_cap: [1MiB, 5MiB, 25MiB, 100MiB, 400MiB]"
                                  : "strategy: [fsdp, hsdp, zero1, zero2, zero3, megatron]");
@@ -120,13 +143,15 @@ Job job_of(InitOptions& options, AnyModel& model) {
                         : preset_path(PresetKind::models, "--model", options.model);
   auto topology_path = preset_path(PresetKind::topologies, "--topology", options.topology);
   model = any_model_of("--model", options.model);
-  return {
-      .model = seen_from(options.out, options.model, model_path),
-      .topology = seen_from(options.out, options.topology, topology_path),
-      .sequence = options.sequence.value_or(own_sequence(model) > 0 ? own_sequence(model) : kUsualSequence),
-      .micro_batch = options.micro_batch,
-      .gpus = *options.gpus,
-      .has_sizes = model.transformer.has_value()};
+  auto gpu = gpu_of(options, topology_path);
+  auto gpu_path = gpu.empty() ? std::string() : preset_path(PresetKind::gpus, "--gpu", gpu);
+  return {.model = seen_from(options.out, options.model, model_path),
+          .topology = seen_from(options.out, options.topology, topology_path),
+          .gpu = seen_from(options.out, gpu, gpu_path),
+          .sequence = sequence_of(options, model),
+          .micro_batch = options.micro_batch,
+          .gpus = *options.gpus,
+          .has_sizes = model.transformer.has_value()};
 }
 
 Scenario read_text(const std::string& text, const std::string& out) {
@@ -177,6 +202,10 @@ Command init_command() {
                        .value = &options->topology,
                        .description = "Cluster, by name or file",
                        .names = names_of(PresetKind::topologies)},
+                      {.name = "--gpu",
+                       .value = &options->gpu,
+                       .description = "GPU, by name or file (default: the one that the topology names)",
+                       .names = names_of(PresetKind::gpus)},
                       {.name = "--gpus",
                        .value = &options->gpus,
                        .description = "How many GPUs",
@@ -193,7 +222,7 @@ Command init_command() {
                       {.name = "--strategy",
                        .value = &options->strategy,
                        .description = "Which (default: ddp where it fits into a GPU's memory, else fsdp)",
-                       .words = {"ddp", "fsdp", "hsdp", "zero1", "zero2", "zero3", "megatron"}},
+                       .words = usual_plan_space().strategies},
                       output_option("--out", &options->out,
                                     "Where it goes; '-', the default, is standard output", "PATH|-")},
           .run = [options] { init(*options); }};

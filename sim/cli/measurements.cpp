@@ -6,11 +6,11 @@
 
 #include <fmt/core.h>
 
+#include "sim/base/counted.hpp"
 #include "sim/base/limits.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/cost/direct_sends.hpp"
 #include "sim/cost/nccl_communicator.hpp"
-#include "sim/topology/names.hpp"
 
 namespace ddpsim::cli {
 namespace {

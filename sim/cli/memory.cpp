@@ -10,9 +10,9 @@
 #include "sim/cli/scenario_options.hpp"
 #include "sim/compute/memory_advice.hpp"
 #include "sim/config/overrides.hpp"
-#include "sim/config/sweep_axes.hpp"
 #include "sim/report/memory_table.hpp"
 #include "sim/text/scenario_reader.hpp"
+#include "sim/text/unused_axes.hpp"
 
 namespace ddpsim::cli {
 namespace {
@@ -81,7 +81,7 @@ void memory(const ScenarioOptions& options) {
   options.check_outputs({});
   std::vector<Note> of_ds_config;
   auto root = options.load(of_ds_config);
-  config::take_sweep_axes(root);
+  take_unused_axes(root);
   auto scenario = ScenarioReader(options.file).read_step(root);
   if (!scenario.model_step)
     throw InputError(

@@ -3,7 +3,8 @@
 #include <iostream>
 #include <memory>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "sim/base/limits.hpp"
 #include "sim/base/output_file.hpp"
@@ -101,6 +102,12 @@ void plan(const PlanOptions& options) {
   write_output(options.out, [&] { return best_scenario(assignments, found); });
 }
 
+std::vector<std::string> strategy_names() {
+  std::vector<std::string> names;
+  for (const auto& [name, strategy] : kStrategyNames) names.emplace_back(name);
+  return names;
+}
+
 }  // namespace
 
 Command plan_command() {
@@ -143,8 +150,10 @@ Command plan_command() {
        .names = names_of(PresetKind::software)},
       {.name = "--strategy",
        .value = &options->strategies,
-       .description =
-           "Along the data axis: ddp, zero1, zero2, fsdp, ... (repeatable; default: all that are simulated)"},
+       .description = fmt::format("Along the data axis (repeatable; default: {})",
+                                  fmt::join(usual_plan_space().strategies, ", ")),
+       .type = "STRATEGY",
+       .words = strategy_names()},
       {.name = "--context",
        .value = &options->context,
        .description = fmt::format("Context parallelism, too, as from {} tokens a sample on", kLongSequence)},

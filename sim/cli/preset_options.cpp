@@ -1,5 +1,7 @@
 #include "sim/cli/preset_options.hpp"
 
+#include <algorithm>
+
 namespace ddpsim::cli {
 
 std::function<std::vector<std::string>()> names_of(PresetKind kind) {
@@ -10,6 +12,8 @@ std::vector<std::string> names_of_any_kind() {
   std::vector<std::string> all;
   for (auto kind : preset_kinds())
     for (auto& name : preset_names(kind)) all.push_back(std::move(name));
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
   return all;
 }
 

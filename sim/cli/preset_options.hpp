@@ -9,7 +9,7 @@
 namespace ddpsim::cli {
 
 std::function<std::vector<std::string>()> names_of(PresetKind kind);
-std::vector<std::string> names_of_any_kind();
-std::vector<std::string> names_of_kinds();  // "gpus"
+std::vector<std::string> names_of_any_kind();  // each once
+std::vector<std::string> names_of_kinds();     // "gpus"
 
 }  // namespace ddpsim::cli

@@ -1,6 +1,8 @@
 #include "sim/cli/run.hpp"
 
+#include <memory>
 #include <string>
+#include <vector>
 
 #include <fmt/core.h>
 
@@ -10,33 +12,31 @@
 #include "sim/report/result_json.hpp"
 
 namespace ddpsim::cli {
+namespace {
+
+Command help_command() {
+  auto words = std::make_shared<std::vector<std::string>>();
+  return {.name = std::string(kHelpCommand),
+          .description = "Print the help of a command",
+          .example = "  ddpsim help topology costs",
+          .options = {{.name = "COMMAND",
+                       .value = words.get(),
+                       .description = "Which; without it the list of commands"}},
+          .run = [words] {}};
+}
+
+}  // namespace
 
 Command program() {
-  return {
-      .name = "ddpsim",
-      .description =
-          "Predicts how long a data-parallel training iteration takes on a cluster, and which "
-          "bucket size is best.",
-      .example = "  ddpsim sweep configs/quickstart.yaml --plot sweep.svg",
-      .commands = {
-          simulate_command(),
-          sweep_command(),
-          merge_command(),
-          scale_command(),
-          plan_command(),
-          memory_command(),
-          calibrate_command(),
-          topology_command(),
-          trace_command(),
-          list_command(),
-          show_command(),
-          schema_command(),
-          init_command(),
-          capture_command(),
-          validate_command(),
-          completion_command(),
-          man_command(),
-          {.name = "help", .description = "Print the help of a command: ddpsim help scale", .run = [] {}}}};
+  return {.name = "ddpsim",
+          .description =
+              "Predicts how long a data-parallel training iteration takes on a cluster, and which "
+              "bucket size is best.",
+          .example = "  ddpsim sweep configs/quickstart.yaml --plot sweep.svg",
+          .commands = {simulate_command(), sweep_command(), merge_command(), scale_command(), plan_command(),
+                       memory_command(), calibrate_command(), topology_command(), trace_command(),
+                       list_command(), show_command(), schema_command(), init_command(), capture_command(),
+                       validate_command(), completion_command(), man_command(), help_command()}};
 }
 
 int run(int argc, char** argv) {

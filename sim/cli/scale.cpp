@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <set>
 
 #include <fmt/format.h>
@@ -14,19 +15,20 @@
 #include "sim/cli/notes.hpp"
 #include "sim/cli/number_lists.hpp"
 #include "sim/cli/scenario_options.hpp"
-#include "sim/config/sweep_axes.hpp"
 #include "sim/process/worker_threads.hpp"
 #include "sim/report/growth.hpp"
 #include "sim/report/plot.hpp"
 #include "sim/study/notes.hpp"
 #include "sim/study/point_runs.hpp"
+#include "sim/text/unused_axes.hpp"
 
 namespace ddpsim::cli {
 namespace {
 
 struct ScaleOptions {
   ScenarioOptions scenario;
-  std::string gpus = "8:4096", plot;
+  std::optional<std::string> gpus;
+  std::string plot;
   bool strong = false, markdown = false;
 };
 
@@ -39,12 +41,34 @@ void write_plot(const Growth& growth, const ScaleOptions& options) {
   write_bar_plot(result, options.plot);
 }
 
+// Powers of two, times what the scenario takes at least.
+std::string usual_counts(const PossibleCounts& possible) {
+  constexpr std::int64_t kLeast = 8, kMost = 4096;
+  auto from = possible.least;
+  while (from < kLeast) from *= 2;
+  return fmt::format("{}:{}", from, std::max(from, kMost));
+}
+
+std::vector<int> counts_of(const ScaleOptions& options, const config::Value& root) {
+  auto possible = possible_counts(root);
+  auto text = options.gpus.value_or(usual_counts(possible));
+  auto counts = parse_counts(text, "--gpus", kLargestWorldSize);
+  auto refused = std::find_if(counts.begin(), counts.end(), [&](int gpus) { return !possible.has(gpus); });
+  if (refused == counts.end()) return counts;
+  bool is_least_more = possible.least > possible.multiple;
+  throw InputError(
+      whole_file(make_source("--gpus", text)),
+      fmt::format("the scenario cannot run on {} GPUs: '{}' takes multiples of {}{}", *refused, possible.key,
+                  possible.multiple, is_least_more ? fmt::format(" from {} on", possible.least) : ""),
+      fmt::format("name such numbers, like --gpus {}", usual_counts(possible)));
+}
+
 void scale(const ScaleOptions& options) {
   options.scenario.check_outputs({{"--plot", options.plot}});
   if (!options.plot.empty()) check_plot_path(options.plot);
-  auto gpus = parse_counts(options.gpus, "--gpus", kLargestWorldSize);
   auto root = options.scenario.load();
-  auto axes = config::take_sweep_axes(root);
+  auto axes = take_unused_axes(root);
+  auto gpus = counts_of(options, root);
   ScenarioReader reader(options.scenario.file);
   Growth growth{options.strong ? Scaling::strong : Scaling::weak, {}};
   auto scaled = scaled_scenarios(root, gpus, growth.scaling, reader);
@@ -90,8 +114,9 @@ Command scale_command() {
       command.options.end(),
       {{.name = "--gpus",
         .value = &options->gpus,
-        .description = "How many: 8,64,512, or FROM:TO:FACTOR (a factor of 2 unless said)",
-        .shows_default = true},
+        .description =
+            "How many: 8,64,512, or FROM:TO:FACTOR (a factor of 2 unless said; default: 8:4096, or from as "
+            "many on as share a model)"},
        {.name = "--strong",
         .value = &options->strong,
         .description = "All GPUs together do what those of the scenario do (else each the same)"},

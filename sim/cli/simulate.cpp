@@ -16,7 +16,6 @@
 #include "sim/cli/scenario_options.hpp"
 #include "sim/config/overrides.hpp"
 #include "sim/config/reader.hpp"
-#include "sim/config/sweep_axes.hpp"
 #include "sim/process/worker_threads.hpp"
 #include "sim/report/chrome_timeline.hpp"
 #include "sim/report/console.hpp"
@@ -31,6 +30,7 @@
 #include "sim/study/run_all.hpp"
 #include "sim/study/simulate_once.hpp"
 #include "sim/text/scenario_reader.hpp"
+#include "sim/text/unused_axes.hpp"
 
 namespace ddpsim::cli {
 namespace {
@@ -140,7 +140,7 @@ void simulate(const SimulateOptions& options) {
   if (!options.plot.empty()) check_plot_path(options.plot);
   std::vector<Note> of_ds_config;
   auto root = options.scenario.load(of_ds_config);
-  auto axes = config::take_sweep_axes(root);  // checked, and left out: one scenario is simulated
+  auto axes = take_unused_axes(root);  // checked, and left out: one scenario is simulated
   Scenario scenario = ScenarioReader(options.scenario.file).read(root);
   auto notes = notes_before(scenario, axes);
   notes.insert(notes.begin(), of_ds_config.begin(), of_ds_config.end());

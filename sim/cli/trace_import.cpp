@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "sim/base/counted.hpp"
 #include "sim/base/limits.hpp"
 #include "sim/base/progress_line.hpp"
 #include "sim/base/standard_error.hpp"
@@ -60,7 +61,7 @@ void import_into_file(const TraceImportOptions& options) {
     outputs.emplace_back(options.recorded, write_recorded_communication(*imported.communication));
   OutputPhase writing;
   for (const auto& [path, text] : outputs) write_output(path, text);
-  print_stderr("wrote {} gradients to {}\n", imported.trace.gradients.size(), options.out);
+  print_stderr("wrote {} to {}\n", counted(imported.trace.gradients.size(), "gradient"), options.out);
 }
 
 // "layer-times (SIZES.csv TIMES.csv): parameters per layer ..." a line.

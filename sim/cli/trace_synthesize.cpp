@@ -4,6 +4,7 @@
 
 #include <fmt/core.h>
 
+#include "sim/base/counted.hpp"
 #include "sim/base/limits.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/base/standard_error.hpp"
@@ -161,8 +162,9 @@ void synthesize(const SynthesizeOptions& options) {
   auto text = write_trace(trace);
   OutputPhase writing;
   write_output(options.out, text);
-  print_stderr("wrote {} gradients to {}: estimated, forward {}, backward {}{}\n", trace.gradients.size(),
-               options.out, format_seconds(*trace.forward), format_seconds(trace.backward()),
+  print_stderr("wrote {} to {}: estimated, forward {}, backward {}{}\n",
+               counted(trace.gradients.size(), "gradient"), options.out, format_seconds(*trace.forward),
+               format_seconds(trace.backward()),
                trace.optimizer ? ", optimizer " + format_seconds(*trace.optimizer) : "");
 }
 

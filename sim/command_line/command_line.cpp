@@ -7,6 +7,7 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "sim/base/source.hpp"
 #include "sim/base/suggest.hpp"
@@ -44,6 +45,16 @@ CLI::Validator range_check(std::pair<double, double> range) {
   }
 }
 
+CLI::Validator word_check(const std::vector<std::string>& words) {
+  auto all = fmt::format("{{{}}}", fmt::join(words, ","));
+  return {[words, all](const std::string& given) {
+            bool is_known = std::find(words.begin(), words.end(), given) != words.end();
+            return is_known ? std::string()
+                            : fmt::format("{} not in {}{}", given, all, did_you_mean(given, words));
+          },
+          all};
+}
+
 template <class Value>
 CLI::Option* add(CLI::App& app, const Option& option, Value* value) {
   using Type = typename Inner<Value>::type;
@@ -70,7 +81,7 @@ CLI::Option* add(CLI::App& app, const Option& option) {
     added->check(
         [](const std::string& given) { return std::string(given.empty() ? "needs a file name" : ""); });
   if (!option.words.empty()) {
-    CLI::IsMember words(option.words);
+    auto words = word_check(option.words);
     if (!option.type.empty()) words.description("");
     added->check(words);
   }
@@ -87,7 +98,8 @@ void add(CLI::App& app, const Command& command, Runs& runs) {
     for (const auto& other : option.needs) app.get_option(option.name)->needs(app.get_option(other));
     for (const auto& other : option.excludes) app.get_option(option.name)->excludes(app.get_option(other));
   }
-  if (!command.example.empty()) app.footer("Example:\n" + command.example);
+  // A command takes over its parent's.
+  app.footer(command.example.empty() ? std::string() : "Example:\n" + command.example);
   for (const auto& below : command.commands)
     add(*app.add_subcommand(below.name, below.description), below, runs);
   if (!command.commands.empty()) app.require_subcommand(1);
@@ -128,6 +140,7 @@ std::vector<std::string> arguments_of(const Command& program, int argc, const ch
   arguments.erase(arguments.begin());
   const auto* command = &program;
   for (const auto& word : arguments) {
+    if (word == "--help" || word == "-h") return arguments;
     std::vector<std::string> known;
     const Command* found = nullptr;
     for (const auto& below : command->commands) {

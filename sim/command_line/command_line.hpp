@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -41,7 +42,9 @@ struct Command {
   std::function<void()> run{};
 };
 
-// Of a program with commands, "help COMMAND ..." is "COMMAND ... --help"; a command "help" is for its lists.
+// What a program's command of this name takes is never read: "help COMMAND ..." is "COMMAND ... --help".
+inline constexpr std::string_view kHelpCommand = "help";
+
 //
 // Puts the arguments where the options of the commands they name want them. Returns what the last of these
 // runs, which is nothing after --help or --version: that has been printed. `version` may be empty: no such

@@ -31,34 +31,50 @@ std::string quoted_paths(const std::vector<std::string>& paths) {
   return fmt::format("'{}'", fmt::join(paths, "'|'"));
 }
 
+// The commands alone.
+Command names_of(const Command& command) {
+  Command names{.name = command.name};
+  for (const auto& below : command.commands) names.commands.push_back(names_of(below));
+  return names;
+}
+
+// "help" is followed by commands, each as it is without it.
+Command with_commands_of_help(Command program) {
+  auto names = names_of(program);
+  for (auto& command : program.commands)
+    if (command.name == kHelpCommand) command = {.name = command.name, .commands = names.commands};
+  return program;
+}
+
 std::string bash_function(const Command& program) {
   std::vector<std::string> commands, of_files;
   std::string of_words, offered;
   auto joined = [](const std::vector<std::string>& words) {
     return fmt::format("{}", fmt::join(words, " "));
   };
-  for_each(program, program.name, [&](const Command& command, const std::string& path) {
-    if (path != program.name) commands.push_back(path);
-    std::vector<std::string> words, names;
-    for (const auto& below : command.commands) words.push_back(below.name);
-    for (const auto& option : command.options) {
-      auto presets = option.names ? option.names() : std::vector<std::string>();
-      if (!has_name(option)) {
-        words.insert(words.end(), option.words.begin(), option.words.end());
-        names.insert(names.end(), presets.begin(), presets.end());
-        continue;
-      }
-      words.push_back(option.name);
-      if (option.names)
-        of_words += fmt::format("    '{} {}') names='{}' ;;\n", path, option.name, joined(presets));
-      else if (takes_file(option))
-        of_files.push_back(path + " " + option.name);
-      if (!option.words.empty())
-        of_words += fmt::format("    '{} {}') words='{}' ;;\n", path, option.name, joined(option.words));
-    }
-    words.emplace_back("--help");
-    offered += fmt::format("      '{}') words='{}' names='{}' ;;\n", path, joined(words), joined(names));
-  });
+  for_each(
+      with_commands_of_help(program), program.name, [&](const Command& command, const std::string& path) {
+        if (path != program.name) commands.push_back(path);
+        std::vector<std::string> words, names;
+        for (const auto& below : command.commands) words.push_back(below.name);
+        for (const auto& option : command.options) {
+          auto presets = option.names ? option.names() : std::vector<std::string>();
+          if (!has_name(option)) {
+            words.insert(words.end(), option.words.begin(), option.words.end());
+            names.insert(names.end(), presets.begin(), presets.end());
+            continue;
+          }
+          words.push_back(option.name);
+          if (option.names)
+            of_words += fmt::format("    '{} {}') names='{}' ;;\n", path, option.name, joined(presets));
+          else if (takes_file(option))
+            of_files.push_back(path + " " + option.name);
+          if (!option.words.empty())
+            of_words += fmt::format("    '{} {}') words='{}' ;;\n", path, option.name, joined(option.words));
+        }
+        words.emplace_back("--help");
+        offered += fmt::format("      '{}') words='{}' names='{}' ;;\n", path, joined(words), joined(names));
+      });
   return fmt::format(R"(_{0}() {{
   local cur=${{COMP_WORDS[COMP_CWORD]}} prev=${{COMP_WORDS[COMP_CWORD-1]}} at={0} words= names= word
   for word in "${{COMP_WORDS[@]:1:COMP_CWORD-1}}"; do

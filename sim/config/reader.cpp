@@ -1,6 +1,7 @@
 #include "sim/config/reader.hpp"
 
 #include <algorithm>
+#include <cctype>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -17,6 +18,11 @@ const Value& scalar(const Value& value, std::string_view expected, std::string_v
                                  value.kind == Value::Kind::scalar ? "empty text" : kind_name(value.kind)),
                      fmt::format("write it like {}", example));
   return value;
+}
+
+InputError unknown_word(const Value& value, const std::vector<std::string>& words, std::string hint) {
+  return {value.span, fmt::format("unknown value '{}'{}", value.scalar, did_you_mean(value.scalar, words)),
+          std::move(hint)};
 }
 
 }  // namespace
@@ -53,10 +59,19 @@ bool as_bool(const Value& value) {
 std::size_t word_index(const Value& value, const std::vector<std::string>& words) {
   const auto& text = scalar(value, "a word", words.front()).scalar;
   auto it = std::find(words.begin(), words.end(), text);
-  if (it == words.end())
-    throw InputError(value.span, fmt::format("unknown value '{}'{}", text, did_you_mean(text, words)),
-                     fmt::format("one of {}", fmt::join(words, ", ")));
+  if (it == words.end()) throw unknown_word(value, words, fmt::format("one of {}", fmt::join(words, ", ")));
   return static_cast<std::size_t>(it - words.begin());
+}
+
+bool is_word(const Value& value, std::string_view word) {
+  return value.kind == Value::Kind::scalar && value.scalar == word;
+}
+
+void check_word(const Value& value, const std::vector<std::string>& words, const char* hint) {
+  if (value.kind != Value::Kind::scalar || value.scalar.empty()) return;
+  bool is_some_word = std::isalpha(static_cast<unsigned char>(value.scalar.front())) != 0;
+  if (is_some_word && std::find(words.begin(), words.end(), value.scalar) == words.end())
+    throw unknown_word(value, words, hint);
 }
 
 const std::vector<Value>& items_of(const Value& value) {
@@ -66,7 +81,12 @@ const std::vector<Value>& items_of(const Value& value) {
   return value.items;
 }
 
-MapReader::MapReader(const Value& map, std::string name) : map_(&map), name_(std::move(name)) {
+MapReader::MapReader(const Value& map, std::string name, const std::vector<std::string>& words)
+    : map_(&map), name_(std::move(name)) {
+  if (map.kind == Value::Kind::scalar && !words.empty())
+    throw unknown_word(
+        map, words,
+        fmt::format("write {}, or 'key: value' lines below '{}'", fmt::join(words, " or "), name_));
   if (map.kind != Value::Kind::map)
     throw InputError(map.span, fmt::format("'{}' is a map of keys, not {}", name_, kind_name(map.kind)),
                      "write 'key: value' lines below it");

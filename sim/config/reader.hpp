@@ -58,6 +58,11 @@ auto as_word(Words<Enum> words) {
   };
 }
 
+bool is_word(const Value& value, std::string_view word);
+// Of a value that is one of `words` or something that is no word, like a number: throws InputError with
+// `hint` for any other word.
+void check_word(const Value& value, const std::vector<std::string>& words, const char* hint);
+
 // A list whose items are converted one by one.
 const std::vector<Value>& items_of(const Value& value);
 template <class Convert>
@@ -71,8 +76,9 @@ auto as_list(Convert convert) {
 
 class MapReader {
  public:
-  // `name` is the key path for messages ("ddp"); throws InputError when the value is not a map.
-  MapReader(const Value& map, std::string name);
+  // `name` is the key path for messages ("ddp"), `words` what may stand in place of the map; throws
+  // InputError when the value is not a map.
+  MapReader(const Value& map, std::string name, const std::vector<std::string>& words = {});
 
   template <class Convert>
   auto optional(std::string_view key, Convert convert)

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "sim/base/counted.hpp"
 #include "sim/base/quantity.hpp"
 
 namespace ddpsim {
@@ -143,14 +144,14 @@ void print_facts(std::ostream& out, const IterationMetrics& m) {
   if (const auto& model = m.shared_model)
     print_fact(
         out, "parallelism",
-        fmt::format("tensor {}{} x data {} x pipeline {}{}{}, {} micro-batches", model->tensor,
+        fmt::format("tensor {}{} x data {} x pipeline {}{}{}, {}", model->tensor,
                     model->context == 1 ? "" : fmt::format(" x context {}", model->context), model->data,
                     model->pipeline,
                     model->pipeline == 1 ? ""
                     : model->chunks == 1 ? fmt::format(" ({})", model->schedule)
                                          : fmt::format(" ({}, {} chunks)", model->schedule, model->chunks),
                     model->expert == 1 ? "" : fmt::format(", experts over {}", model->expert),
-                    model->micro_batches));
+                    counted(model->micro_batches, "micro-batch")));
   auto buckets = m.shared_model ? fmt::format("strategy {}", strategy_name(m.strategy))
                                 : fmt::format("strategy {}, {} bucket{}", strategy_name(m.strategy),
                                               m.n_buckets, m.n_buckets == 1 ? "" : "s");

@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "sim/base/counted.hpp"
 #include "sim/report/csv_parts.hpp"
 #include "sim/report/json_parts.hpp"
 
@@ -62,14 +63,13 @@ void print_bucket_sizes(std::ostream& out, const Plan& plan) {
     if (const auto& size = plan.best[i].bucket_size)
       kept.push_back(fmt::format("{} makes plan {} {:.1f} % faster, as shown", as_typed(*size), i + 1,
                                  100 * plan.best[i].bucket_size_saves));
-  out << fmt::format("{} other bucket sizes of the fastest: {}\n", plan.bucket_sizes,
+  out << fmt::format("{} of the fastest: {}\n", counted(plan.bucket_sizes, "other bucket size"),
                      kept.empty() ? "none saves 0.5 %" : fmt::format("{}", fmt::join(kept, ", ")));
 }
 
 void print_counts(std::ostream& out, const Plan& plan) {
-  out << fmt::format(
-      "{} combinations: {} do not fit, {} simulated, {} skipped, which cannot be faster than those\n",
-      plan.considered, plan.too_large, plan.simulated, plan.ruled_out);
+  out << fmt::format("{}: {} do not fit, {} simulated, {} skipped, which cannot be faster than those\n",
+                     counted(plan.considered, "combination"), plan.too_large, plan.simulated, plan.ruled_out);
 }
 
 }  // namespace

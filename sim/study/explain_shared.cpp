@@ -7,6 +7,7 @@
 
 #include <fmt/core.h>
 
+#include "sim/base/counted.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/study/explain_sharding.hpp"
 
@@ -50,8 +51,8 @@ std::string words_of(const Loss& loss, const IterationMetrics& m) {
   auto text = std::string(words.at(loss.cause));
   if (loss.cause == "ends") text += most_exposed(m, loss.seconds);
   if (loss.cause == "bubble" && m.shared_model)
-    text += fmt::format(": {} stages, {} micro-batches", m.shared_model->stages.size(),
-                        m.shared_model->micro_batches);
+    text += fmt::format(": {}, {}", counted(m.shared_model->stages.size(), "stage"),
+                        counted(m.shared_model->micro_batches, "micro-batch"));
   return text;
 }
 

@@ -1,11 +1,14 @@
 #include "sim/study/scale.hpp"
 
+#include <algorithm>
 #include <numeric>
 
 #include <fmt/core.h>
 
+#include "sim/base/counted.hpp"
 #include "sim/config/overrides.hpp"
 #include "sim/config/reader.hpp"
+#include "sim/text/parallel_section.hpp"
 
 namespace ddpsim {
 namespace {
@@ -33,8 +36,8 @@ Work dealt_out(const Work& work, std::int64_t from, std::int64_t gpus, bool can_
   if (all % gpus == 0) return {all / gpus, work.samples};
   auto samples = all * work.samples;
   if (can_split && samples % gpus == 0) return {1, samples / gpus};
-  throw InputError(fmt::format("{} micro-batches{} cannot be shared equally by {} GPUs", all,
-                               can_split ? fmt::format(" of {} samples", work.samples) : "", gpus),
+  throw InputError(fmt::format("{}{} cannot be shared equally by {} GPUs", counted(all, "micro-batch"),
+                               can_split ? fmt::format(" of {}", counted(work.samples, "sample")) : "", gpus),
                    can_split
                        ? std::string("set cluster.world_size or ddp.accumulation_steps, whose product with "
                                      "workload.micro_batch is shared "
@@ -45,6 +48,20 @@ Work dealt_out(const Work& work, std::int64_t from, std::int64_t gpus, bool can_
 }
 
 }  // namespace
+
+PossibleCounts possible_counts(const Value& root) {
+  const auto* groups = find(root, "cluster", "groups");
+  if (const auto* group = groups ? groups->find("tensor_parallel") : nullptr) {
+    auto ranks = number_at(&group->value);
+    return {ranks, 2 * ranks, "cluster.groups"};
+  }
+  auto section = read_parallel_section(root);
+  // Experts are spread over the GPUs of a stage, all copies of the model together.
+  auto of_a_stage = std::lcm(std::int64_t{section.tensor} * section.context,
+                             static_cast<std::int64_t>(section.expert.shape.ranks));
+  auto multiple = of_a_stage * section.pipeline;
+  return {multiple, std::max<std::int64_t>(multiple, 2), "parallelism"};
+}
 
 std::vector<ScaledScenario> scaled_scenarios(const Value& root, std::span<const int> gpus, Scaling scaling,
                                              ScenarioReader& reader) {

@@ -1,6 +1,8 @@
 #pragma once
 // A scenario on other numbers of GPUs.
+#include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "sim/config/value.hpp"
@@ -8,6 +10,14 @@
 #include "sim/text/scenario_reader.hpp"
 
 namespace ddpsim {
+
+// The numbers of GPUs that a scenario can have, as far as its sections say.
+struct PossibleCounts {
+  std::int64_t multiple = 1, least = 2;
+  std::string key = {};  // that says so: "parallelism"
+  [[nodiscard]] bool has(std::int64_t gpus) const { return gpus >= least && gpus % multiple == 0; }
+};
+PossibleCounts possible_counts(const config::Value& root);
 
 struct ScaledScenario {
   Scenario scenario;

@@ -5,6 +5,7 @@
 
 #include <fmt/core.h>
 
+#include "sim/base/counted.hpp"
 #include "sim/base/limits.hpp"
 #include "sim/config/reader.hpp"
 #include "sim/cost/nccl_communicator.hpp"
@@ -18,7 +19,6 @@
 #include "sim/text/scenario_reader.hpp"
 #include "sim/text/sections.hpp"
 #include "sim/text/topology_file.hpp"
-#include "sim/topology/names.hpp"
 
 namespace ddpsim {
 namespace {

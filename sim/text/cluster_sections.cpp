@@ -113,8 +113,9 @@ std::vector<GroupSection> read_groups(const Value* value, int world_size) {
 
 std::optional<std::uint64_t> read_hashing(const Value* value) {
   if (!value || (value->kind == Value::Kind::scalar && value->scalar == "none")) return std::nullopt;
+  config::check_word(*value, {"none"}, "write none, or {seed: SEED}");
   if (value->kind != Value::Kind::map)
-    throw InputError(value->span, "this is no hashing", "none, or {seed: SEED}");
+    throw InputError(value->span, "this is no hashing", "write none, or {seed: SEED}");
   MapReader reader(*value, "hashing");
   auto seed = reader.required("seed", as_seed());
   reader.finish();
@@ -137,8 +138,9 @@ Placement read_placement(const Value* value) {
   if (value->kind == Value::Kind::scalar && value->scalar == "packed") return {PlacementKind::packed, 0};
   if (value->kind == Value::Kind::scalar && value->scalar == "round_robin")
     return {PlacementKind::round_robin, 0};
-  throw InputError(value->span, "this is no placement",
-                   "one of packed, round_robin, {random: SEED}, {random_nodes: SEED}");
+  constexpr auto kHint = "one of packed, round_robin, {random: SEED}, {random_nodes: SEED}";
+  config::check_word(*value, {"packed", "round_robin"}, kHint);
+  throw InputError(value->span, "this is no placement", kHint);
 }
 
 std::vector<BackgroundFlow> read_background(const Value* value, const Cluster& cluster) {

@@ -1,9 +1,9 @@
 #include <fmt/core.h>
 
+#include "sim/base/counted.hpp"
 #include "sim/base/limits.hpp"
 #include "sim/text/topology_file.hpp"
 #include "sim/text/topology_readers.hpp"
-#include "sim/topology/names.hpp"
 #include "sim/topology/topology_kinds.hpp"
 
 namespace ddpsim {

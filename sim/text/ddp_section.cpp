@@ -26,8 +26,9 @@ TorchVersion as_torch_version(const Value& value) {
 
 // A size, a list of them, or false.
 std::vector<Bytes> as_broadcasts(const Value& value) {
-  if (value.kind == Value::Kind::scalar && value.scalar == "false") return {};
-  if (value.kind == Value::Kind::scalar && value.scalar == "true")
+  config::check_word(value, {"true", "false"}, "write false, a size like 212kB, or a list of sizes");
+  if (config::is_word(value, "false")) return {};
+  if (config::is_word(value, "true"))
     throw InputError(value.span,
                      "broadcast_buffers is on wherever the trace says how large the model's buffers are",
                      "give their size, like 212kB, or false");

@@ -1,9 +1,9 @@
 // Reads `fabric`.
 #include <fmt/core.h>
 
+#include "sim/base/counted.hpp"
 #include "sim/base/limits.hpp"
 #include "sim/text/topology_readers.hpp"
-#include "sim/topology/names.hpp"
 
 namespace ddpsim {
 namespace {

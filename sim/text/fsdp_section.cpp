@@ -12,9 +12,10 @@ using config::Value;
 // layer, a number of layers, or a size.
 UnitRule as_units(const Value& value) {
   if (value.kind == Value::Kind::scalar && value.scalar == "layer") return {};
+  constexpr auto kHint = "write layer, {layers: 2} or {bytes: 500MB}";
+  config::check_word(value, {"layer"}, kHint);
   if (value.kind != Value::Kind::map)
-    throw InputError(value.span, "a unit is a layer, so many layers, or as many as hold a size",
-                     "write layer, {layers: 2} or {bytes: 500MB}");
+    throw InputError(value.span, "a unit is a layer, so many layers, or as many as hold a size", kHint);
   MapReader reader(value, "fsdp.unit");
   const Value* layers = reader.find("layers");
   const Value* bytes = reader.find("bytes");
@@ -63,8 +64,9 @@ FsdpOptions read_fsdp_section(const Value* value, DType param_dtype) {
       reader.optional("reduce_every_micro_batch", config::as_bool).value_or(true);
   options.communicators =
       static_cast<int>(reader.optional("communicators", config::as_integer(1, 2)).value_or(1));
-  if (const Value* group = reader.find("shard_group");
-      group && !(group->kind == Value::Kind::scalar && group->scalar == "node"))
+  const Value* group = reader.find("shard_group");
+  if (group) config::check_word(*group, {"node"}, "write node, or how many ranks hold the model: 16");
+  if (group && !config::is_word(*group, "node"))
     options.shard_group = static_cast<int>(config::as_integer(2, kLargestWorldSize)(*group));
   reader.finish();
   return options;

@@ -14,8 +14,8 @@ MegatronOptions read_megatron_section(const Value* value, DType param_dtype) {
   if (!value) return options;
   MapReader reader(*value, "megatron");
   const Value* size = reader.find("bucket_size");
-  if (size && !(size->kind == Value::Kind::scalar && size->scalar == "auto"))
-    options.bucket_size = as_elements(*size, 1);
+  if (size) config::check_word(*size, {"auto"}, "write auto, or a number of elements: 5e8");
+  if (size && !config::is_word(*size, "auto")) options.bucket_size = as_elements(*size, 1);
   options.overlap_grad_reduce = reader.optional("overlap_grad_reduce", config::as_bool).value_or(true);
   options.overlap_param_gather = reader.optional("overlap_param_gather", config::as_bool).value_or(true);
   options.param_dtype = reader.optional("param_dtype", as_training_dtype).value_or(param_dtype);

@@ -5,6 +5,7 @@
 
 #include <fmt/core.h>
 
+#include "sim/base/counted.hpp"
 #include "sim/text/topology_readers.hpp"
 #include "sim/topology/interconnect.hpp"
 #include "sim/topology/names.hpp"

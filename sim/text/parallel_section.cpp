@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include "sim/base/counted.hpp"
 #include "sim/base/limits.hpp"
 #include "sim/config/reader.hpp"
 
@@ -33,9 +34,9 @@ void read_parallelism(const Value& value, ParallelSection& section) {
   section.pipeline = reader.optional("pipeline", as_degree).value_or(1);
   section.context = reader.optional("context", as_degree).value_or(1);
   reader.find("expert");  // read_expert_section's
-  if (const auto* data = reader.find("data");
-      data && !(data->kind == Value::Kind::scalar && data->scalar == "auto"))
-    section.data = as_degree(*data);
+  const auto* data = reader.find("data");
+  if (data) config::check_word(*data, {"auto"}, "write auto, or how many copies of the model there are: 8");
+  if (data && !config::is_word(*data, "auto")) section.data = as_degree(*data);
   section.sequence = reader.optional("sequence", config::as_bool).value_or(false);
   reader.finish();
   double gpus = 1.0 * section.tensor * section.pipeline * section.context * section.data.value_or(1);
@@ -214,12 +215,11 @@ std::optional<int> micro_batches_of(const ParallelSection& section, int data, st
   if (!section.global_batch) return std::nullopt;
   auto samples = data * micro_batch;
   if (*section.global_batch % samples != 0)
-    throw InputError(
-        section.batch_value->find("global")->value.span,
-        fmt::format(
-            "a batch of {} samples cannot be split into micro-batches of {} on {} data-parallel ranks",
-            *section.global_batch, micro_batch, data),
-        fmt::format("use a multiple of {}", samples));
+    throw InputError(section.batch_value->find("global")->value.span,
+                     fmt::format("a batch of {} cannot be split into micro-batches of {} on {}",
+                                 counted(*section.global_batch, "sample"), micro_batch,
+                                 counted(data, "data-parallel rank")),
+                     fmt::format("use a multiple of {}", samples));
   auto count = *section.global_batch / samples;
   if (count > kMostAccumulationSteps)
     throw InputError(section.batch_value->span,

@@ -57,7 +57,7 @@ void read_passes(const Value* value, const ReductionPlan& plan, const DdpOptions
                  Overheads& overheads) {
   if (is_word(value, "none")) return;
   if (!value || is_word(value, "auto")) return passes_as_implemented(plan, options, overheads);
-  MapReader reader(*value, "physics.passes");
+  MapReader reader(*value, "physics.passes", {"none", "auto"});
   auto number = as_number(0, kMostPasses);
   overheads.passes = {reader.required("in", number), reader.required("out", number)};
   overheads.passes_of_one = overheads.passes;
@@ -86,7 +86,7 @@ constexpr double kUsualSpread = 0.02, kLeastSpread = 0.01, kMostSpread = 0.03;
 // `value`: the section `spread`. `usual` is that of ranks where it is not said.
 Spread read_spread(const Value& value, double usual) {
   if (is_word(&value, "none")) return {};
-  MapReader reader(value, "spread");
+  MapReader reader(value, "spread", {"none"});
   auto share = as_number(0, kLargestSpread);
   Spread spread{reader.optional("ranks", share).value_or(usual), reader.optional("nodes", share).value_or(0)};
   reader.finish();
@@ -182,7 +182,7 @@ Physics read_physics_section(const PhysicsSections& sections, const GpuDescripti
     nothing.kind = Value::Kind::map;
     return nothing;
   }();
-  MapReader reader(sections.physics ? *sections.physics : kNothing, "physics");
+  MapReader reader(sections.physics ? *sections.physics : kNothing, "physics", {"none"});
   auto calibration = read_interference(reader, resolve);
   Physics::Range range;
   bool vague_spread = settle_spread(sections.spread, gpu, calibration, physics, range);

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "sim/base/counted.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/gpu/plausible_compute.hpp"
 #include "sim/text/presets.hpp"
@@ -85,8 +86,9 @@ std::vector<Note> cluster_notes(const Topology& topology, const Cluster& cluster
   if (int usual = topology.usual_size().value_or(0);
       cluster.nodes() > 1 && usual > 0 && cluster.gpus() % usual != 0)
     notes.push_back(
-        {"partial-node", fmt::format("{} GPUs fill {} nodes of {} and leave {} on another: fewer NICs there",
-                                     cluster.gpus(), cluster.gpus() / usual, usual, cluster.gpus() % usual)});
+        {"partial-node",
+         fmt::format("{} GPUs fill {} of {} and leave {} on another: fewer NICs there", cluster.gpus(),
+                     counted(cluster.gpus() / usual, "node"), usual, cluster.gpus() % usual)});
   if (const auto& extent = topology.extent; extent && cluster.gpus() > extent->gpus)
     notes.push_back(
         {"topology-extent", fmt::format("the topology's sources describe up to {} GPUs, and these are {}: {}",
@@ -112,8 +114,8 @@ std::vector<Note> weather_notes(const Topology& topology, const Scenario& scenar
     if (nodes / 2 > known)
       notes.push_back(
           {"weather-extrapolated",
-           fmt::format("what the fabric gives is known of up to {} nodes, and taken to be the same on {}",
-                       known, nodes)});
+           fmt::format("what the fabric gives is known of up to {}, and taken to be the same on {}",
+                       counted(known, "node"), nodes)});
     return notes;
   }
   auto published = find_preset(PresetKind::fabrics, kPublishedWeather);

@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include "sim/base/counted.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/program/communicators.hpp"
 #include "sim/text/plausibility.hpp"
@@ -172,11 +173,10 @@ void note_host_memory(Scenario& scenario, double bytes_of_a_parameter) {
       scenario.host.ranks * bytes_of_a_parameter * static_cast<double>(total_elements(*scenario.trace));
   scenario.notes.push_back(
       {"host-memory",
-       fmt::format(
-           "each host keeps {:.1f} GB of what its {} GPUs offload, and steps {:.3g} parameters a second "
-           "(host.adam_rate); copies take {} (host.copy_bandwidth)",
-           bytes / 1e9, scenario.host.ranks, scenario.host.adam_rate,
-           format_bandwidth(scenario.host.copy_bandwidth))});
+       fmt::format("each host keeps {:.1f} GB of what its {} offload{}, and steps {:.3g} parameters a second "
+                   "(host.adam_rate); copies take {} (host.copy_bandwidth)",
+                   bytes / 1e9, counted(scenario.host.ranks, "GPU"), scenario.host.ranks == 1 ? "s" : "",
+                   scenario.host.adam_rate, format_bandwidth(scenario.host.copy_bandwidth))});
 }
 
 // `shards`: ranks that hold the model together, where the strategy shards within groups.

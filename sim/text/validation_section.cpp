@@ -22,7 +22,7 @@ double as_percentage(const Value& value) {
 }
 
 void read_testbed(const Value& value, ValidationSettings& settings) {
-  MapReader reader(value, "validation.testbed");
+  MapReader reader(value, "validation.testbed", {"none"});
   settings.testbed_rate = reader.required("rate", config::as_bandwidth);
   settings.testbed_delay = reader.optional("delay", config::as_seconds);
   reader.finish();

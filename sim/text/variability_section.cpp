@@ -15,6 +15,8 @@ namespace {
 using config::as_integer;
 using config::as_number;
 using config::as_word;
+using config::check_word;
+using config::is_word;
 using config::MapReader;
 using config::Value;
 using config::Words;
@@ -31,10 +33,6 @@ Observed read_observed(const std::string& path) {
   double center = median(times);
   for (auto& time : times) time /= center;
   return {std::move(times)};
-}
-
-bool is_word(const Value& value, std::string_view word) {
-  return value.kind == Value::Kind::scalar && value.scalar == word;
 }
 
 class VariabilityReader {
@@ -73,17 +71,20 @@ class VariabilityReader {
     if (!jitter)
       variability.jitter = of_trace(value.span);
     else
-      variability.jitter = is_word(*jitter, "trace") ? of_trace(jitter->span) : read_distribution(*jitter);
+      variability.jitter =
+          is_word(*jitter, "trace") ? of_trace(jitter->span) : read_distribution(*jitter, {"none", "trace"});
     return variability;
   }
 
  private:
-  std::optional<FactorDistribution> read_distribution(const Value& value) {
+  std::optional<FactorDistribution> read_distribution(const Value& value,
+                                                      const std::vector<std::string>& words = {"none"}) {
     if (is_word(value, "none")) return std::nullopt;
     if (value.kind != Value::Kind::map) {
       if (value.kind == Value::Kind::scalar && value.scalar.ends_with(".csv"))
         throw InputError(value.span, fmt::format("'{}' is no number", value.scalar),
                          fmt::format("write {{observed: {}}} for a table of compute times", value.scalar));
+      check_word(value, words, "write none, a spread like 0.03, or {observed: FILE}");
       double spread = as_number(0, kLargestSpread)(value);
       if (spread == 0) return std::nullopt;
       return LogNormal{spread};

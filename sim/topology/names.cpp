@@ -34,10 +34,6 @@ bool is_device_name(std::string_view name) {
   });
 }
 
-std::string counted(int count, std::string_view word) {
-  return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
-}
-
 void throw_unknown_link(const std::string& name, const SourceSpan& place,
                         const std::vector<std::string>& candidates, std::string_view hint) {
   throw InputError(place, fmt::format("there is no link '{}'{}", name, did_you_mean(name, candidates)), hint);

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/base/counted.hpp"
 #include "sim/base/source.hpp"
 
 namespace ddpsim {
@@ -22,9 +23,6 @@ std::vector<LinkEnds> possible_ends(const std::string& name);
 
 // What an operating system calls a NIC, "mlx5_3", as far as it can be part of a link's name.
 bool is_device_name(std::string_view name);
-
-// "1 GPU", "2 GPUs"
-std::string counted(int count, std::string_view word);
 
 // "there is no link 'x'; did you mean 'y'?"
 [[noreturn]] void throw_unknown_link(const std::string& name, const SourceSpan& place,

@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include "sim/base/counted.hpp"
 #include "sim/topology/names.hpp"
 #include "sim/topology/node_cluster.hpp"
 

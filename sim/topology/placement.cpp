@@ -9,7 +9,7 @@
 #include <fmt/core.h>
 
 #include "sim/base/check.hpp"
-#include "sim/topology/names.hpp"
+#include "sim/base/counted.hpp"
 
 namespace ddpsim {
 namespace {

@@ -271,7 +271,8 @@ class RefusedTest(FsdpTest):
                 (["workload.scale_bytes=2"], "workload.scale_bytes and workload.model exclude each other"),
                 (["fsdp.unit={layers: 2, bytes: 1MB}"], "a unit has a number of layers or a size"),
                 (["fsdp={reshard_after_forward: false, reshard_last: true}"], "without fsdp.reshard_after_forward no unit is resharded"),
-                (["fsdp.unit=block"], "a unit is a layer, so many layers, or as many as hold a size"),
+                (["fsdp.unit=block"], "unknown value 'block'"),
+                (["fsdp.unit=2"], "a unit is a layer, so many layers, or as many as hold a size"),
                 (["workload.unused_parameters=[transformer.wte.weight]"], "unused parameters are DistributedDataParallel's"),
                 (["cluster.topology=topologies/dgx-a100.yaml", "cluster.groups=[{ranks: [0, 1, 2]}, {ranks: [3, 4, 5, 6, 7]}]"], "groups of different sizes would hold different shards")]:
             with self.subTest(says):

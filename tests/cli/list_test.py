@@ -234,6 +234,22 @@ class InitTest(cli.CliTest):
         self.assertIn("model: ../mine.yaml", self.read("jobs/job.yaml").decode())
         self.ok("simulate", "jobs/job.yaml")
 
+    def test_a_gpu_where_the_topology_names_none(self):
+        arguments = ("init", "--model", "llama-2-7b", "--topology", "ring-100gbps", "--gpus", "16", "--out", "ring.yaml")
+        self.assertEqual(self.fails(2, *arguments).stderr,
+                         "error: --gpu is missing: topology ring-100gbps names no GPU, and there is no terminal to ask at\n"
+                         "hint: add --gpu h100-sxm; 'ddpsim list gpus' lists them\n")
+        self.assertIn("did you mean 'h100-sxm'?", self.fails(2, *arguments, "--gpu", "h100-sx").stderr)
+        self.ok(*arguments, "--gpu", "h100-sxm")
+        self.assertIn("  gpu: h100-sxm   # ddpsim list gpus\n", self.read("ring.yaml").decode())
+        self.ok("simulate", "ring.yaml")
+        self.assertNotIn("gpu: ", self.init("gpt2", 8).stdout)
+
+    def test_pictures_have_no_tokens(self):
+        self.assertNotIn("sequence", self.init("resnet50", 8).stdout)
+        self.assertIn("sequence: 2 ", self.init("resnet50", 8, "--sequence", "2").stdout)
+        self.assertIn("sequence: 197 ", self.init("vit-l", 8).stdout)
+
     def test_refusals(self):
         self.write("there.yaml", "mine")
         done = self.fails(2, "init", "--model", "gpt2", "--topology", "dgx-h100", "--gpus", "8", "--out", "there.yaml")
@@ -267,9 +283,23 @@ class CompletionTest(cli.CliTest):
         self.assertEqual(self.completed("plan", "llama-2-7b", "--topology", "dgx-h"), ["dgx-h100"])
         self.assertEqual(self.completed("trace", "synthesize", "--gpu", "h100-s"), ["h100-sxm", "h100-sxm-96gb-500w"])
         self.assertEqual(self.completed("init", "--model", "bert-base-q"), ["bert-base-qa"])
+        self.assertEqual(self.completed("init", "--gpu", "h20"), ["h20", "h200-sxm"])
         self.assertEqual(self.completed("show", "efa"), ["efa-shared"])
         self.assertEqual(self.completed("list", "g"), ["gpus"])
         self.assertEqual(self.completed("completion", "z"), ["zsh"])
+
+    def test_a_name_of_several_kinds_is_offered_once(self):
+        self.assertEqual(self.completed("show", "llama-2-7"), ["llama-2-70b", "llama-2-7b"])
+
+    def test_strategies(self):
+        self.write("zebra.yaml", "")
+        self.assertEqual(self.completed("plan", "--strategy", "z"), ["zero1", "zero2", "zero3"])
+        self.assertEqual(self.completed("init", "--strategy", "z"), ["zero1", "zero2", "zero3"])
+
+    def test_help_is_followed_by_commands(self):
+        self.assertEqual(self.completed("help", "s"), ["simulate", "sweep", "scale", "show", "schema"])
+        self.assertIn("costs", self.completed("help", "topology", ""))
+        self.assertEqual(self.completed("help", "scale", ""), ["--help"])
 
     def test_the_page_for_man_names_every_command(self):
         page = self.ok("man").stdout

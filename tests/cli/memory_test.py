@@ -167,6 +167,8 @@ sweep: {strategy: [ddp, fsdp, megatron]}
         self.write("scenario.yaml", self.SCENARIO)
         codes = lambda n: [note["code"] for note in self.simulate("strategy=fsdp", f"cluster.world_size={n}")["notes"]]
         self.assertIn("partial-node", codes(100))
+        nine = self.ok("simulate", "scenario.yaml", "--set", "strategy=fsdp", "--set", "cluster.world_size=9").stderr
+        self.assertIn("9 GPUs fill 1 node of 8 and leave 1 on another", nine)
         self.assertNotIn("partial-node", codes(104))
         self.assertNotIn("partial-node", codes(4))
 

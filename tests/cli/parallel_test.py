@@ -752,7 +752,7 @@ engine: {network: builtin}
         for more, says in [(["--set", "workload.micro_batch=2"], "a plan looks for workload.micro_batch itself"),
                            (["--set", "workload.colour=red"], "--set:1:1: error: unknown key 'colour'"), (["--max-memory", "2"], "--max-memory"),
                            (["--set", "engine.network=carrier-pigeon"], "unknown value 'carrier-pigeon'"),
-                           (["--strategy", "best"], "--strategy:1:10: error: unknown value 'best'"),
+                           (["--strategy", "best"], "--strategy: best not in {naive,"),
                            (["--dtype", "int3"], "--dtype:1:16: error: unknown value 'int3'")]:
             with self.subTest(says):
                 self.assertIn(says, self.fails(2, *self.ARGUMENTS, *more).stderr)
@@ -781,6 +781,7 @@ class RefusedTest(ParallelTest):
                 (["tensor={overlap: te}"], "nobody measured what share"),
                 (["tensor={overlap: async, hidden: 0.5}"], "only overlap: te hides a measured share"),
                 (["parallelism={pipeline: 2, sequence: true}"], "and there is none"),
+                (["batch.global=1", "cluster.world_size=4"], "a batch of 1 sample cannot be split into micro-batches of 4 on 1 data-parallel rank\n"),
                 (["batch.global=63"], "63 samples cannot be split into micro-batches of 4 on 2"),
                 (["ddp.accumulation_steps=2"], "batch.global says how many"),
                 (["strategy=naive"], "strategy naive of a model that GPUs share is not simulated"),

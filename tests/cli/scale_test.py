@@ -134,6 +134,19 @@ spread: {{ranks: {spread}}}
         done = self.fails(2, "scale", "m.yaml", "--gpus", "24", *sets)
         self.assertIn("64 micro-batches of 4 samples cannot be shared equally by 24 GPUs", done.stderr)
 
+    def test_counts_that_a_shared_model_can_have(self):
+        """Powers of two times the product of the degrees; experts are spread over the GPUs of a stage."""
+        self.write("m.yaml", MODEL % "ddp" + "parallelism: {tensor: 4, pipeline: 3}\n")
+        self.assertEqual([point["world_size"] for point in self.points()], [12 * 2**k for k in range(9)])
+        self.assertEqual([point["world_size"] for point in self.points("--gpus", "36,60")], [36, 60])
+        done = self.fails(2, "scale", "m.yaml", "--gpus", "12:64:3,16")
+        self.assertEqual(done.stderr, "--gpus: error: the scenario cannot run on 16 GPUs: 'parallelism' takes multiples of 12\n"
+                                      "hint: name such numbers, like --gpus 12:4096\n")
+        self.assertIn("takes multiples of 32\n", self.fails(2, "scale", "every-axis-mixtral-8x7b", "--gpus", "16", "--set", "parallelism={tensor: 2, "
+                                                            "pipeline: 4, expert: 8, sequence: true}").stderr)
+        done = self.fails(2, "scale", "groups-1024", "--gpus", "8:64")
+        self.assertIn("cannot run on 8 GPUs: 'cluster.groups' takes multiples of 8 from 16 on", done.stderr)
+
     def test_outputs(self):
         done = self.ok("scale", "m.yaml", "--gpus", "8,16", "--csv", "s.csv", "--plot", "s.svg")
         self.assertRegex(done.stdout, r"(?m)^ *GPUs +iteration ms +efficiency %")

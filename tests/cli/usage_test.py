@@ -45,6 +45,9 @@ class UsageTest(cli.CliTest):
             ("topology nccl a.yaml --operation gather",
              "--operation: gather not in {all_reduce,all_gather,reduce_scatter,broadcast,reduce,all_to_all,send_recv}", "ddpsim topology nccl"),
             ("topology nccl a.yaml --bytes 1MiB", "unexpected argument '--bytes'", "ddpsim topology nccl"),
+            ("plan gpt2 --topology dgx-h100 --gpus 8 --global-batch 8 --strategy fdsp",
+             "--strategy: fdsp not in {naive,flat,overlap,ddp,fsdp,fsdp1,hsdp,hsdp1,zero1,zero2,zero3,megatron,data_parallel,"
+             "parameter_server}; did you mean 'fsdp'?", "ddpsim plan"),
             ("topology export a.yaml --dot ''", "--dot: needs a file name", "ddpsim topology export"),
             ("topology export a.yaml --svg", "--svg: 1 required PATH missing", "ddpsim topology export"),
             ("topology import a.txt --out b.yaml", "--format is required", "ddpsim topology import"),
@@ -81,10 +84,18 @@ class UsageTest(cli.CliTest):
         for command in ([], ["scale"], ["topology"], ["topology", "costs"]):
             self.assertEqual(self.ok("help", *command).stdout, self.ok(*command, "--help").stdout)
         self.assertIn("\n  help ", self.ok("help").stdout)
+        self.assertEqual(self.ok("help", "scale", "--help").stdout, self.ok("help", "scale").stdout)
         for wrong, message in ((["scael"], "ddpsim has no command 'scael'; did you mean 'scale'?"),
                                (["topology", "cost"], "topology has no command 'cost'; did you mean 'costs'?"),
                                (["scale", "FILE"], "scale has no command 'FILE'")):
             self.assertEqual(self.fails(2, "help", *wrong).stderr, f"error: {message}\nhint: see 'ddpsim --help'\n")
+
+    def test_an_example_is_of_its_own_command(self):
+        for command in re.findall(r"(?m)^  (\w+)  ", self.ok("help").stdout.split("Subcommands:")[1]):
+            with self.subTest(command):
+                example = re.search(r"Example:\n  (.*)", self.ok("help", command).stdout)
+                self.assertTrue(example and example[1].startswith(f"ddpsim {command}"), example)
+        self.assertIn("Usage: ddpsim help [OPTIONS] [COMMAND...]\n", self.ok("help", "help").stdout)
 
     def test_help_lists_every_option_with_a_description(self):
         for command, options in ((["simulate"], "set json csv quiet timeline best-caps check-fidelity check-ranks"),

@@ -103,14 +103,14 @@ class StepTest(ZeroTest):
         self.assertIn("strategy megatron holds gradients in float32 and reduces them in float32", done.stderr)
 
     def test_every_strategy_with_thirty_units(self):
-        """A 7B model on 512 GPUs, 270 points in one sweep: less than 2 s in a release build (0.35 s where this was written); units
-        matter to those that have them only."""
+        """A 7B model on 512 GPUs: less than 2 s in a release build (0.35 s where this was written); units matter to those that have
+        them only, and of the others one point stands for all 30."""
         units = ", ".join(str(n) for n in range(1, 31))
         strategies = ["ddp", "fsdp", "fsdp1", "hsdp", "hsdp1", "zero1", "zero2", "zero3", "megatron"]
         self.ok("sweep", "configs/llama-2-7b.yaml", "--quiet", "--csv", "r.csv", timeout=60,
                 *cli.set_arguments(["cluster.world_size=512", f"sweep.fsdp.unit.layers=[{units}]", f"sweep.strategy=[{', '.join(strategies)}]"]))
         rows = self.read_csv("r.csv")
-        self.assertEqual(len(rows), 270)
+        self.assertEqual(len(rows), 4 * 30 + 5)
         for strategy in strategies:
             times = {row["iteration_s"] for row in rows if row["strategy"] == strategy}
             if strategy in ("fsdp", "fsdp1", "hsdp", "hsdp1"):

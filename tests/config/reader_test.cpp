@@ -204,5 +204,24 @@ TEST(MapReader, NoMap) {
             "hint: write 'key: value' lines below it");
 }
 
+TEST(MapReader, WordInPlaceOfTheMap) {
+  Value root = parse("spread: non\n");
+  EXPECT_EQ(input_error([&] { MapReader(root.find("spread")->value, "spread", {"none"}); }),
+            "a.yaml:1:9: error: unknown value 'non'; did you mean 'none'?\n"
+            "  1 | spread: non\n"
+            "    |         ^~~\n"
+            "hint: write none, or 'key: value' lines below 'spread'");
+}
+
+TEST(CheckWord, OnlyOtherWordsAreRefused) {
+  Value root = parse("data: atuo\nmore: [auto, 8, -1, {a: 1}, '']\n");
+  for (const auto& value : root.find("more")->value.items) check_word(value, {"auto"}, "write auto");
+  EXPECT_EQ(input_error([&] { check_word(root.find("data")->value, {"auto"}, "write auto"); }),
+            "a.yaml:1:7: error: unknown value 'atuo'; did you mean 'auto'?\n"
+            "  1 | data: atuo\n"
+            "    |       ^~~~\n"
+            "hint: write auto");
+}
+
 }  // namespace
 }  // namespace ddpsim::config

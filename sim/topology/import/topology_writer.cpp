@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "sim/base/counted.hpp"
 #include "sim/base/one_line.hpp"
 #include "sim/topology/import/nic_choice.hpp"
 #include "sim/topology/names.hpp"
