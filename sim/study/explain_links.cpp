@@ -57,7 +57,7 @@ Seconds time_left(WhatIf& what_if, const Change& change) try {
 void explain_parts(std::ostream& out, WhatIf& what_if, const Scenario& scenario,
                    const IterationMetrics& metrics) {
   if (scenario.measured_table && !scenario.measured_table->grows()) {
-    out << "  what of it is latency is not tried: the table's times fall with size, as in a replay of "
+    out << "  what of it is latency is not known: the table's times fall with size, as in a replay of "
            "recorded ones\n";
     return;
   }

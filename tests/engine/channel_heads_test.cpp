@@ -7,24 +7,11 @@
 #include "sim/collective/verify.hpp"
 #include "sim/cost/communication.hpp"
 
+#include "tests/engine/link_changes.hpp"
 #include "tests/engine/nccl_scenarios.hpp"
 
 namespace ddpsim::testing {
 namespace {
-
-LinkOverride slow(const std::string& link, double gigabytes) {
-  LinkOverride change;
-  change.link = link;
-  change.bandwidth = BytesPerSecond(gigabytes * 1e9);
-  return change;
-}
-
-LinkOverride broken(const std::string& link) {
-  LinkOverride change;
-  change.link = link;
-  change.broken = true;
-  return change;
-}
 
 struct Machine {
   std::shared_ptr<const Topology> topology;
@@ -51,13 +38,14 @@ TEST(ChannelHeads, AreAllWhereNicsAreAlike) {
   EXPECT_TRUE(Machine(kH100s, 32).heads().empty());
   EXPECT_TRUE(Machine(kH100s, 8).heads().empty());
   EXPECT_TRUE(Machine(kSharedNics, 8).heads().empty());
-  EXPECT_TRUE(Machine(kH100s, 32, {slow("node1.nic3", 44)}).heads().empty());  // 8 x 44 are more than 7 x 50
+  EXPECT_TRUE(
+      Machine(kH100s, 32, {slower("node1.nic3", 44)}).heads().empty());  // 8 x 44 are more than 7 x 50
 }
 
 TEST(ChannelHeads, LeaveOutTheSlowNicOfOneNodeInAll) {
-  EXPECT_EQ(Machine(kH100s, 32, {slow("node1.nic3", 5)}).heads(), kAllBut3);
-  EXPECT_EQ(Machine(kH100s, 16, {slow("node0.nic3", 43)}).heads(), kAllBut3);
-  EXPECT_EQ(Machine(kH100s, 32, {slow("node1.nic3", 5), slow("node2.nic5", 5)}).heads(),
+  EXPECT_EQ(Machine(kH100s, 32, {slower("node1.nic3", 5)}).heads(), kAllBut3);
+  EXPECT_EQ(Machine(kH100s, 16, {slower("node0.nic3", 43)}).heads(), kAllBut3);
+  EXPECT_EQ(Machine(kH100s, 32, {slower("node1.nic3", 5), slower("node2.nic5", 5)}).heads(),
             (std::vector<int>{0, 1, 2, 4, 6, 7}));
 }
 
@@ -68,7 +56,7 @@ TEST(ChannelHeads, AreSevenBesideABrokenNic) {
 
 // Over a NIC of 50 GB/s go two trees of an eighth of the buffer, or of a seventh.
 TEST(ChannelHeads, TreesAndNvlsTakeAnEighthLonger) {
-  for (const auto& change : {slow("node1.nic3", 5), broken("node1.nic3")})
+  for (const auto& change : {slower("node1.nic3", 5), broken("node1.nic3")})
     for (auto algorithm : {Algorithm::nvls_tree, Algorithm::chain_tree}) {
       Machine whole(kH100s, 32), changed(kH100s, 32, {change});
       EXPECT_NEAR(changed.seconds_per_byte(algorithm) / whole.seconds_per_byte(algorithm), 8.0 / 7, 1e-9)
@@ -79,7 +67,7 @@ TEST(ChannelHeads, TreesAndNvlsTakeAnEighthLonger) {
 TEST(ChannelHeads, SchedulesStayAllReduces) {
   for (int gpus : {16, 24, 40})
     for (auto algorithm : {Algorithm::nvls_tree, Algorithm::chain_tree}) {
-      Machine machine(kH100s, gpus, {slow("node1.nic0", 5), slow("node0.nic6", 9)});
+      Machine machine(kH100s, gpus, {slower("node1.nic0", 5), slower("node0.nic6", 9)});
       EXPECT_EQ(find_schedule_error(machine.schedule(algorithm)).value_or("none"), "none") << gpus;
     }
 }

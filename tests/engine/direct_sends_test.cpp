@@ -8,6 +8,7 @@
 
 #include "sim/topology/scaled_links.hpp"
 
+#include "tests/engine/link_changes.hpp"
 #include "tests/engine/nccl_scenarios.hpp"
 #include "tests/support/errors.hpp"
 
@@ -47,19 +48,6 @@ std::vector<int> all_of(const Cluster& cluster) {
   std::vector<int> gpus(static_cast<std::size_t>(cluster.gpus()));
   std::iota(gpus.begin(), gpus.end(), 0);
   return gpus;
-}
-
-LinkOverride slower(const std::string& link, double bandwidth) {
-  LinkOverride change;
-  change.link = link;
-  change.bandwidth = BytesPerSecond(bandwidth);
-  return change;
-}
-LinkOverride broken(const std::string& link) {
-  LinkOverride change;
-  change.link = link;
-  change.broken = true;
-  return change;
 }
 
 // Small leaves, so that there are several at these sizes; the last two with pods, of whole leaf groups and
@@ -113,11 +101,11 @@ TEST(DirectSends, WithChangedLinksAreThoseOfAllPairs) {
     std::string leaf = rails ? "rail1.leaf1" : "leaf1",
                 above = fabric.find("levels: 3") != std::string::npos ? "pod0" : "spine";
     for (const auto& changes : std::vector<std::vector<LinkOverride>>{
-             {slower("node3.nic1", 3e9)},
-             {slower("node5.gpu1-node5.pcie0", 1e9)},
+             {slower("node3.nic1", 3)},
+             {slower("node5.gpu1-node5.pcie0", 1)},
              {broken("node2.nic0")},
-             {slower(leaf + ">" + above, 2e9)},
-             {slower("node0.nic0.in", 5e9), broken("node7.nic1.out"), slower(leaf + "-" + above, 6e9)}}) {
+             {slower(leaf + ">" + above, 2)},
+             {slower("node0.nic0.in", 5), broken("node7.nic1.out"), slower(leaf + "-" + above, 6)}}) {
       auto cluster = machine(fabric)->build(48, changes);
       expect_like_walk(*cluster, all_of(*cluster));
     }

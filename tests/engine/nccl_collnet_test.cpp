@@ -7,6 +7,7 @@
 #include "sim/cost/nccl_notes.hpp"
 #include "sim/cost/network_heads.hpp"
 
+#include "tests/engine/link_changes.hpp"
 #include "tests/engine/nccl_scenarios.hpp"
 #include "tests/support/errors.hpp"
 
@@ -66,10 +67,7 @@ TEST(NcclCollnet, TakesWhatTheTunerCounts) {
 
 // Each of eight NICs sends an eighth: 1 GB at 1 GB/s of the slowest is 0.125 s.
 TEST(NcclCollnet, LinksBoundIt) {
-  LinkOverride slow;
-  slow.link = "node2.nic5.in";
-  slow.bandwidth = BytesPerSecond(1e9);
-  Machine machine(with_sharp(kH100s), 32, {slow});
+  Machine machine(with_sharp(kH100s), 32, {slower("node2.nic5.in", 1)});
   EXPECT_NEAR(network_heads(*machine.cluster, all_gpus(*machine.cluster)).seconds_per_byte, 0.125e-9, 1e-15);
   for (auto algorithm : {nccl::Algorithm::collnet_chain, nccl::Algorithm::collnet_direct}) {
     auto allowed = kCollnet;

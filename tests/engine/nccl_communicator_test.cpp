@@ -6,6 +6,7 @@
 
 #include "sim/cost/nccl_notes.hpp"
 
+#include "tests/engine/link_changes.hpp"
 #include "tests/engine/nccl_scenarios.hpp"
 
 namespace ddpsim::testing {
@@ -25,13 +26,6 @@ Communicator seen_by_every_eighth(const Topology& topology, int nodes) {
   std::vector<int> gpus;
   for (int node = 0; node < nodes; ++node) gpus.push_back(8 * node);
   return nccl_communicator(*cluster, gpus, *topology.nccl);
-}
-
-LinkOverride slower(const std::string& link, double bandwidth_GBps) {
-  LinkOverride different;
-  different.link = link;
-  different.bandwidth = BytesPerSecond(bandwidth_GBps * 1e9);
-  return different;
 }
 
 void expect_graph(const Graph& graph, const Graph& expected) {

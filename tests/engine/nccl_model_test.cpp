@@ -6,6 +6,7 @@
 
 #include "sim/cost/nccl_communicator.hpp"
 
+#include "tests/engine/link_changes.hpp"
 #include "tests/engine/nccl_scenarios.hpp"
 #include "tests/support/errors.hpp"
 
@@ -139,9 +140,7 @@ TEST(NcclModel, GroupsAreLikeWhereTheirLinksAre) {
   EXPECT_FALSE(first.like(model(*whole, {0, 1, 2, 3})));                // fewer
   EXPECT_FALSE(first.like(model(*whole, {0, 1, 2, 3, 8, 9, 10, 11})));  // as many, across nodes
 
-  std::vector<LinkOverride> slow(1);
-  slow[0].link = "node3.gpu0>node3.nvswitch";
-  slow[0].bandwidth = BytesPerSecond(100e9);
+  std::vector<LinkOverride> slow{slower("node3.gpu0>node3.nvswitch", 100)};
   auto degraded = topology->build(32, slow);
   EXPECT_FALSE(model(*degraded, nodes(0, 1)).like(model(*degraded, nodes(3, 4))));
   EXPECT_TRUE(model(*degraded, nodes(0, 1)).like(model(*degraded, nodes(2, 3))));
@@ -150,9 +149,7 @@ TEST(NcclModel, GroupsAreLikeWhereTheirLinksAre) {
 // A link that is no slower for NCCL's search, which has speeds of 48, 45, 42 ... only, but for its traffic.
 TEST(NcclModel, LikeCountsTheLinksToo) {
   auto topology = topology_of(kA100s);
-  std::vector<LinkOverride> slow(1);
-  slow[0].link = "node1.gpu0>node1.nvswitch";
-  slow[0].bandwidth = BytesPerSecond(299e9);
+  std::vector<LinkOverride> slow{slower("node1.gpu0>node1.nvswitch", 299)};
   auto cluster = topology->build(16, slow);
   std::vector<int> first{0, 1, 2, 3}, second{8, 9, 10, 11};
   auto seen = [&](const std::vector<int>& gpus) {
