@@ -83,7 +83,6 @@ TABLES = [
     Table("the same as a ring *", "coreweave_GB200_72gpu_1rack.csv", GB200, forced="ring"),
     Table("128 GB200, two racks, CoreWeave *", "coreweave_GB200_128gpu_2rack.csv", GB200),
     Table("1440 GB200, 20 racks, CoreWeave *", "coreweave_GB200_1440gpu_20rack.csv", GB200),
-    Table("the same as a ring *", "coreweave_GB200_1440gpu_20rack.csv", GB200, forced="ring"),
 ]
 
 # Fitted to the first, judged on the second.

@@ -13,7 +13,7 @@ import tempfile
 from collections import defaultdict
 from pathlib import Path
 
-from judge_steps import CARDS, Judge, Row, figures, mean_error, merged, read_rows, table
+from judge_steps import CARDS, Judge, Row, coverage, figures, mean_error, merged, read_rows, table
 
 ROOT = Path(__file__).resolve().parents[1]
 PARALLEL = ROOT / "measurements/training/parallel.csv"
@@ -127,7 +127,7 @@ def with_aim(errors, aim):
     if not errors:
         return []
     reached = "" if aim is None else "reached" if mean_error(errors) <= aim else "missed"
-    return [*figures(errors), "" if aim is None else f"{aim:g}", reached]
+    return [*figures(errors), "" if aim is None else f"{aim:g}", reached, coverage(errors)]
 
 
 def judge_sets(errors):
@@ -150,7 +150,7 @@ def judge_sets(errors):
         ("torchtitan, FSDP and context: none fitted", those(lambda row: row.set == "titan-cp"), None),
         ("Megatron-Bridge, mixtures of experts: none fitted", those(lambda row: row.set == "bridge-moe"), None),
     ]
-    return table(["steps", "n", "bias", "mean error", "worst", "aim", ""], [[title, *with_aim(found, aim)] for title, found, aim in lines if found])
+    return table(["steps", "n", "bias", "mean error", "worst", "aim", "", "in their range"], [[title, *with_aim(found, aim)] for title, found, aim in lines if found])
 
 
 def judge_degrees(errors):

@@ -97,6 +97,11 @@ def read_rows(path=STEPS, kind=Row):
         return [kind(cells) for cells in csv.DictReader(line for line in file if not line.startswith("#"))]
 
 
+class Error(float):
+    """predicted / measured - 1. inside: whether the measured step lies in the range that the prediction gives."""
+    inside = False
+
+
 class Judge:
     def __init__(self, ddpsim, folder, settings):
         self.ddpsim, self.folder = ddpsim, Path(folder)
@@ -120,7 +125,11 @@ class Judge:
         return self.results[text]
 
     def error(self, row, change=None):
-        return self.simulate(merged(row.scenario(), change or {}))["iteration_s"] / row.measured - 1
+        answer = self.simulate(merged(row.scenario(), change or {}))
+        error = Error(answer["iteration_s"] / row.measured - 1)
+        least, most = answer.get("iteration_range_s", [answer["iteration_s"]] * 2)
+        error.inside = least <= row.measured <= most
+        return error
 
     def calibrated(self, row):
         """The software file that this one step gives, or None where it does not say enough."""
@@ -142,6 +151,11 @@ def figures(errors):
     if not errors:
         return ["0", "-", "-", "-"]
     return [str(len(errors)), f"{100 * statistics.mean(errors):+.1f}", f"{mean_error(errors):.1f}", f"{100 * max(errors, key=abs):+.1f}"]
+
+
+def coverage(errors):
+    """How many measured steps lie in their ranges."""
+    return f"{sum(error.inside for error in errors)} of {len(errors)}"
 
 
 def table(header, rows):
@@ -168,8 +182,8 @@ def judge_sets(errors):
         of_set = [(row, error) for row, error in errors if row.set == name]
         judged = [error for row, error in of_set if row.judged]
         reached = "reached" if mean_error(judged) <= aim else "missed"
-        rows.append([NAMES[name], *figures([e for r, e in of_set if not r.judged])[::2], *figures(judged), f"{aim:g}", reached])
-    return table(["set", "fitted rows", "mean error", "judged rows", "bias", "mean error", "worst", "aim", ""], rows)
+        rows.append([NAMES[name], *figures([e for r, e in of_set if not r.judged])[::2], *figures(judged), f"{aim:g}", reached, coverage(judged)])
+    return table(["set", "fitted rows", "mean error", "judged rows", "bias", "mean error", "worst", "aim", "", "judged rows in their range"], rows)
 
 
 def judge_shapes(errors):

@@ -4,6 +4,7 @@
 #include "sim/cli/preset_options.hpp"
 #include "sim/text/presets.hpp"
 #include "sim/text/topology_file.hpp"
+#include "sim/topology/placement.hpp"
 
 namespace ddpsim::cli {
 
@@ -22,7 +23,14 @@ void ClusterOptions::add_to(Command& command) {
 std::shared_ptr<const Cluster> ClusterOptions::build(const Topology& topology) const {
   auto size = gpus ? gpus : topology.usual_size();
   if (!size) throw InputError("this topology fits any number of GPUs", "say how many: --world-size 8");
+  if (auto of_node = topology.node_size())
+    return topology.build(gpus_of_nodes(*size, usual_domain_gpus(*size, *of_node), *of_node));
   return topology.build(*size);
+}
+
+std::vector<int> ClusterOptions::job(const Cluster& cluster) const {
+  int size = gpus.value_or(cluster.gpus());
+  return place_ranks({.of_node = usual_domain_gpus(size, gpus_of_first_node(cluster))}, cluster, size);
 }
 
 std::shared_ptr<const Topology> ClusterOptions::topology() const {

@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "sim/command_line/command_line.hpp"
 #include "sim/topology/topology.hpp"
@@ -17,6 +18,8 @@ struct ClusterOptions {
   // Of one node, or of all that a graph names, without a size.
   [[nodiscard]] std::shared_ptr<const Cluster> build(const Topology& topology) const;
   [[nodiscard]] std::shared_ptr<const Cluster> build() const { return build(*topology()); }
+  // The GPUs of a job of that size on it.
+  [[nodiscard]] std::vector<int> job(const Cluster& cluster) const;
   [[nodiscard]] std::shared_ptr<const Topology> topology() const;
 };
 

@@ -105,8 +105,7 @@ RingReport ring_report(const Cluster& cluster, const std::vector<int>& order) {
 void rings(const RingOptions& options) {
   options.outputs.check();
   auto cluster = options.cluster.build();
-  std::vector<int> gpus(static_cast<std::size_t>(cluster->gpus()));
-  std::iota(gpus.begin(), gpus.end(), 0);
+  auto gpus = options.cluster.job(*cluster);
   if (gpus.size() < 2) throw InputError("a ring needs two GPUs", "use a larger --world-size");
   auto orders = find_rings(*cluster, gpus, options.channels);
   std::vector<RingReport> found;

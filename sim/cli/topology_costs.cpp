@@ -1,5 +1,4 @@
 #include <memory>
-#include <numeric>
 
 #include <fmt/core.h>
 
@@ -58,8 +57,11 @@ void costs(const CostOptions& options) {
   auto operations = operations_of(options);
   auto topology = options.cluster.topology();
   auto cluster = options.cluster.build(*topology);
+  auto gpus = options.cluster.job(*cluster);
+  int ranks = static_cast<int>(gpus.size());
+  if (ranks < 2) throw InputError("a collective needs two GPUs", "use a larger --world-size");
   bool under_nccl = topology->nccl && !options.plain;
-  CollectiveCostsOf whose{options.cluster.file, cluster->gpus(), "", {}};
+  CollectiveCostsOf whose{options.cluster.file, ranks, "", {}};
   std::vector<OperationCost> all;
   if (const char* given = options.allowed.given(); given && !under_nccl)
     throw InputError(fmt::format("{} is for what NCCL would do", given),
@@ -68,9 +70,7 @@ void costs(const CostOptions& options) {
     auto allowed = options.allowed.allowed(*topology->nccl);
     nccl::Calibration calibration;
     if (topology->nccl->calibration) calibration = read_calibration(*topology->nccl->calibration);
-    all = nccl_costs(*cluster, *topology->nccl, allowed, calibration, operations, sizes);
-    std::vector<int> gpus(static_cast<std::size_t>(cluster->gpus()));
-    std::iota(gpus.begin(), gpus.end(), 0);
+    all = nccl_costs(*cluster, gpus, *topology->nccl, allowed, calibration, operations, sizes);
     // Said of symmetric kernels only where there are some.
     allowed.symmetric = std::any_of(all.begin(), all.end(), [](const OperationCost& cost) {
       return cost.time && cost.algorithm.starts_with("symmetric");
@@ -78,16 +78,16 @@ void costs(const CostOptions& options) {
     whose.nccl_version = nccl::name(topology->nccl->version);
     whose.notes = nccl_notes(nccl_communicator(*cluster, gpus, *topology->nccl), allowed, calibration);
   } else {
-    all = plain_costs(*cluster, operations, sizes);
+    all = plain_costs(*cluster, gpus, operations, sizes);
   }
   for (auto& note : cluster_notes(*topology, *cluster)) whose.notes.push_back(std::move(note));
   print_notes(whose.notes);
-  auto rows = rows_of(all, cluster->gpus());
+  auto rows = rows_of(all, ranks);
   OutputPhase writing;
   write_output(options.json, collective_costs_json(whose, rows));
   write_output(options.csv, collective_costs_csv(rows));
   if (options.json == "-" || options.csv == "-") return;
-  fmt::print("{} GPUs, nobody else on the links, {}\n\n{}", cluster->gpus(),
+  fmt::print("{} GPUs, nobody else on the links, {}\n\n{}", ranks,
              under_nccl ? "NCCL " + whose.nccl_version : std::string("plain schedules"),
              collective_costs_table(rows));
 }

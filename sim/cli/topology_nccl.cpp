@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <memory>
-#include <numeric>
 
 #include <fmt/core.h>
 
@@ -71,9 +70,8 @@ void show_nccl(const ClusterOptions& options, Operation operation, const Allowed
   const auto& platform = require_nccl(*topology, options.file);
   auto allowed = more.allowed(platform);
   auto cluster = options.build(*topology);
-  if (cluster->gpus() < 2) throw InputError("a collective needs two GPUs", "use a larger --world-size");
-  std::vector<int> gpus(static_cast<std::size_t>(cluster->gpus()));
-  std::iota(gpus.begin(), gpus.end(), 0);
+  auto gpus = options.job(*cluster);
+  if (gpus.size() < 2) throw InputError("a collective needs two GPUs", "use a larger --world-size");
   auto communicator = nccl_communicator(*cluster, gpus, platform);
   if (!nccl::has_symmetric(operation)) allowed.symmetric = false;  // which concerns others only
   if (allowed.symmetric) nccl::require_symmetric(communicator, allowed);
@@ -97,7 +95,7 @@ void show_nccl(const ClusterOptions& options, Operation operation, const Allowed
         nccl::CostModel(communicator, allowed, calibration, {operation}).symmetric()->candidates());
   std::vector<Bytes> sizes;
   for (double bytes = 4096; bytes <= 4294967296.0; bytes *= 4) sizes.emplace_back(bytes);
-  print_picks(nccl_costs(*cluster, platform, allowed, calibration, {&operation, 1}, sizes),
+  print_picks(nccl_costs(*cluster, gpus, platform, allowed, calibration, {&operation, 1}, sizes),
               communicator.ranks);
   if (platform.calibration) fmt::print("\ncalibration: {}\n", *platform.calibration);
 }

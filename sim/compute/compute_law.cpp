@@ -4,6 +4,9 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <vector>
+
+#include "sim/variability/expected_slowest.hpp"
 
 namespace ddpsim {
 namespace {
@@ -27,19 +30,26 @@ FlopsPerSecond wide_peak_of(const GpuDescription& gpu, Precision precision) {
   return peak_of(gpu, gpu.peak.contains(Precision::bfloat16) ? Precision::bfloat16 : Precision::float16);
 }
 
+// How slow the slowest of the ranks was that a software was fitted to.
+double slowest_of_fit(const Software& software) {
+  std::vector<AlikeNodes> fitted{{{{1, software.ranks}}, 1}};
+  return expected_slowest(fitted, software.spread, 0);
+}
+
 }  // namespace
 
 ComputeLaw::ComputeLaw(const GpuDescription& gpu, const Software& software, Precision precision)
     : software_(software),
       precision_(precision),
+      faster_(slowest_of_fit(software)),
       multiprocessors_(gpu.multiprocessors),
-      peak_(peak_of(gpu, precision)),
-      wide_peak_(wide_peak_of(gpu, precision)),
-      memory_(gpu.memory_bandwidth * software.memory) {}
+      peak_(faster_ * peak_of(gpu, precision)),
+      wide_peak_(faster_ * wide_peak_of(gpu, precision)),
+      memory_(faster_ * gpu.memory_bandwidth * software.memory) {}
 
-Seconds ComputeLaw::product_at(FlopsPerSecond peak, std::int64_t m, std::int64_t n, std::int64_t k,
-                               std::int64_t count) const {
-  bool is_aligned = m % 8 == 0 && n % 8 == 0 && k % 8 == 0;
+Seconds ComputeLaw::product_at(FlopsPerSecond peak, const Product& of) const {
+  const auto& [m, n, k, tokens, count] = of;
+  bool is_aligned = n % 8 == 0 && (tokens == Tokens::m ? k : m) % 8 == 0;
   double rate = peak.value() * software_.gemm / multiprocessors_ * (is_aligned ? 1 : software_.unaligned);
   auto products = static_cast<double>(count);
   double best = std::numeric_limits<double>::infinity();
@@ -63,12 +73,12 @@ Seconds ComputeLaw::product_at(FlopsPerSecond peak, std::int64_t m, std::int64_t
   return std::max(Seconds(best), traffic(element_bytes() * products * values));
 }
 
-Seconds ComputeLaw::product(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t count) const {
-  return product_at(peak_, m, n, k, count);
+Seconds ComputeLaw::product(const Product& of) const {
+  return product_at(peak_, of);
 }
 
-Seconds ComputeLaw::wide_product(std::int64_t m, std::int64_t n, std::int64_t k) const {
-  return product_at(wide_peak_, m, n, k, 1);
+Seconds ComputeLaw::wide_product(const Product& of) const {
+  return product_at(wide_peak_, of);
 }
 
 Seconds ComputeLaw::batched_product(double count, std::int64_t sequence, std::int64_t head_dim) const {
@@ -88,7 +98,7 @@ Seconds ComputeLaw::traffic(double bytes) const {
 }
 
 Seconds ComputeLaw::paced(Seconds device, int kernels) const {
-  auto host = kernels * software_.host;
+  auto host = kernels * software_.host / faster_;
   auto longer = std::max({device, host, Seconds(1e-12)}), shorter = std::min(device, host);
   return longer * std::pow(1 + std::pow(shorter / longer, software_.queue), 1 / software_.queue);
 }

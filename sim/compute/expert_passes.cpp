@@ -40,9 +40,7 @@ void TransformerTimes::add_experts(std::vector<Matrix>& all) const {
   auto local = experts.count / shape_.expert.ranks;
   auto width = is_whole ? experts.ffn : experts.ffn / shape_.tensor;
   // Every rank of those that share experts sends as many, so that all of one's experts take shape_.rows().
-  // What is stored one after the other are columns: tokens of any number are as fast as those that 8 divides.
-  auto tokens =
-      8 * static_cast<std::int64_t>(std::ceil(shape_.rows(experts) / static_cast<double>(8 * local)));
+  auto tokens = static_cast<std::int64_t>(std::ceil(shape_.rows(experts) / static_cast<double>(local)));
   all.push_back(
       {BlockStage::feed_forward_in, experts.count, h, shape_.routed(), false, 1, Matrix::Of::router});
   all.push_back(

@@ -3,8 +3,10 @@
 // "Software"). The law that uses it: docs/model.md, "Compute times by law".
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "sim/base/units.hpp"
+#include "sim/gpu/precision.hpp"
 
 namespace ddpsim {
 
@@ -41,11 +43,16 @@ struct Software {
   std::optional<double> judged_error = {};
   // Share of tensor-parallel collectives that runs under products; none: nobody measured it.
   std::optional<double> tensor_hidden = {};
-  // How many times as long such collectives take as NCCL needs for them; 1: nobody measured more.
-  double tensor_scale = 1;
   bool is_for_gpu = true;      // its shares were fitted on this GPU; else they are those of another
   std::string fitted_on = {};  // that GPU: "A100"
-  int ranks = 8;               // of the steps it was fitted to: it has the slowest of so many in it
+  int ranks = 8;               // of the steps it was fitted to, which waited for the slowest of so many
+  double spread = 0;           // of those GPUs' speed, standard deviation over median: how slow that one was
+  std::vector<Precision> types = {};  // that its shares were fitted or judged in; none: any
+  // Up to which it was fitted or judged; 0: not known.
+  struct Scope {
+    int gpus = 0, tensor = 0;  // the job's; of a tensor-parallel group
+    bool operator==(const Scope&) const = default;
+  } scope = {};
   MemoryUse memory_use = {};
 
   bool operator==(const Software&) const = default;

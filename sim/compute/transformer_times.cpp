@@ -105,19 +105,20 @@ std::vector<TransformerTimes::Matrix> TransformerTimes::matrices(BlockKind kind)
 }
 
 // A router's logits are 16 bits wide at least (Megatron-Core's moe_router_dtype: that of its input, or more).
+Seconds TransformerTimes::product(const Product& one, Matrix::Of of) const {
+  return of == Matrix::Of::router ? law_.wide_product(one) : law_.product(one);
+}
+
 Seconds TransformerTimes::product(const Matrix& matrix) const {
-  const auto& [stage, n, k, tokens, is_gathered, count, of] = matrix;
-  return of == Matrix::Of::router ? law_.wide_product(tokens, n, k) : law_.product(tokens, n, k, count);
+  return product({matrix.tokens, matrix.n, matrix.k, Tokens::m, matrix.count}, matrix.of);
 }
 
 Seconds TransformerTimes::input_gradient(const Matrix& matrix) const {
-  const auto& [stage, n, k, tokens, is_gathered, count, of] = matrix;
-  return of == Matrix::Of::router ? law_.wide_product(tokens, k, n) : law_.product(tokens, k, n, count);
+  return product({matrix.tokens, matrix.k, matrix.n, Tokens::m, matrix.count}, matrix.of);
 }
 
 Seconds TransformerTimes::weight_gradient(const Matrix& matrix) const {
-  const auto& [stage, n, k, tokens, is_gathered, count, of] = matrix;
-  return of == Matrix::Of::router ? law_.wide_product(n, k, tokens) : law_.product(n, k, tokens, count);
+  return product({matrix.n, matrix.k, matrix.tokens, Tokens::k, matrix.count}, matrix.of);
 }
 
 void TransformerTimes::add_traffic(BlockKind kind, double hidden_passes, double activation_passes,
@@ -260,10 +261,10 @@ EndTimes TransformerTimes::ends(const Ends& of) const {
   if (of.head) {
     auto loss =
         law_.traffic(law_.software().loss_bytes * static_cast<double>(tokens) * static_cast<double>(vocab_));
-    device.head_forward = law_.wide_product(tokens, vocab_, h) + kForwardLossShare * loss;
-    device.head_weight_gradient = law_.wide_product(vocab_, h, tokens);
+    device.head_forward = law_.wide_product({tokens, vocab_, h}) + kForwardLossShare * loss;
+    device.head_weight_gradient = law_.wide_product({vocab_, h, tokens, Tokens::k});
     device.head_backward =
-        law_.wide_product(tokens, h, vocab_) + device.head_weight_gradient + (1 - kForwardLossShare) * loss;
+        law_.wide_product({tokens, h, vocab_}) + device.head_weight_gradient + (1 - kForwardLossShare) * loss;
   }
   int ends = of.embedding + of.head;
   auto pace = [&](Seconds time, int kernels) {

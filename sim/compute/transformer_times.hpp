@@ -213,6 +213,7 @@ class TransformerTimes {
   };
   [[nodiscard]] std::vector<Matrix> matrices(BlockKind kind) const;
   void add_experts(std::vector<Matrix>& matrices) const;
+  [[nodiscard]] Seconds product(const Product& one, Matrix::Of of) const;
   [[nodiscard]] Seconds product(const Matrix& matrix) const;
   [[nodiscard]] Seconds input_gradient(const Matrix& matrix) const;
   [[nodiscard]] Seconds weight_gradient(const Matrix& matrix) const;

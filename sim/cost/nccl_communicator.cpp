@@ -43,14 +43,17 @@ std::vector<Ring> rings_over(const Cluster& cluster, std::span<const int> gpus) 
 }
 
 // What each ring gets of the links when all are in use, in GB/s, with NVLink counted at some share of what
-// the topology says.
+// the topology says. NCCL's search has a ring leave a node through its last GPU's own NIC (NCCL_CROSS_NIC=2),
+// so that NVLink carries one hop less of it than it has GPUs: `forwards` counts what goes to another GPU's
+// NIC, too.
 class RingBandwidths {
  public:
-  RingBandwidths(const Cluster& cluster, const std::vector<Ring>& rings, double nvlink_share)
-      : cluster_(cluster), rings_(rings), nvlink_share_(nvlink_share) {
+  RingBandwidths(const Cluster& cluster, const std::vector<Ring>& rings, double nvlink_share,
+                 bool forwards = true)
+      : cluster_(cluster), rings_(rings), nvlink_share_(nvlink_share), forwards_(forwards) {
     for (const auto& ring : rings)
       for (const auto& hop : ring)
-        for (int link : hop.route.links) ++uses_[link];
+        for (int link : hop.route.links) uses_[link] += is_counted(hop, link);
   }
 
   // Over the links that count.
@@ -61,7 +64,7 @@ class RingBandwidths {
       double narrowest = std::numeric_limits<double>::infinity();
       for (const auto& hop : ring)
         for (int link : hop.route.links)
-          if (counts(link)) narrowest = std::min(narrowest, of_use(link));
+          if (counts(link) && is_counted(hop, link)) narrowest = std::min(narrowest, of_use(link));
       bandwidths.push_back(narrowest);
     }
     return bandwidths;
@@ -71,6 +74,9 @@ class RingBandwidths {
   }
 
  private:
+  [[nodiscard]] bool is_counted(const Hop& hop, int link) const {
+    return forwards_ || hop.within_node || cluster_.cable(link).medium != Medium::nvlink;
+  }
   [[nodiscard]] double of_use(int link) const {
     double share = cluster_.cable(link).medium == Medium::nvlink ? nvlink_share_ : 1;
     return share * cluster_.link(link).bandwidth.value() / 1e9 / uses_.at(link);
@@ -79,6 +85,7 @@ class RingBandwidths {
   const Cluster& cluster_;
   const std::vector<Ring>& rings_;
   double nvlink_share_;
+  bool forwards_;
   std::unordered_map<int, int> uses_;  // by link
 };
 
@@ -134,7 +141,7 @@ nccl::Communicator nccl_communicator(const Cluster& hashed, std::span<const int>
   auto orders = find_rings(cluster, gpus, std::nullopt);
   auto rings = rings_in_order(cluster, gpus, orders);
   communicator.same_channels = all_alike(orders);
-  RingBandwidths ring_bandwidths(cluster, rings, share);
+  RingBandwidths ring_bandwidths(cluster, rings, share, false);
   auto bandwidths = ring_bandwidths.all();
   auto is_network = [&](int link) { return cluster.cable(link).medium == Medium::network; };
   auto smaller = [](const auto& a, const auto& b) { return a.size() < b.size(); };
@@ -157,6 +164,11 @@ nccl::Communicator nccl_communicator(const Cluster& hashed, std::span<const int>
   if (communicator.nvlink)
     communicator.nvlink_peak = BytesPerSecond(sum(RingBandwidths(cluster, node_rings, 1).all()) * 1e9);
   communicator.tree = nccl::tree_graph(platform.version, platform.gpu, wires, communicator.ring);
+  // search.cc: from Hopper on a tree that is not balanced is tried before slower channels, and where each GPU
+  // has its own NIC the search finds no balanced one (NCCL 2.27.5's log of H100s,
+  // tests/nccl/h100_tuner_test.cpp).
+  communicator.plain_tree = communicator.nodes > 1 && platform.gpu >= nccl::Gpu::hopper &&
+                            rings.size() >= node.size() && platform.version >= nccl::Version{2, 18, 1};
   // NVLSTree needs as many heads in every node.
   bool alike = std::min_element(nodes.begin(), nodes.end(), smaller)->size() == node.size();
   bool multicast =

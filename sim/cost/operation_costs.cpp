@@ -13,13 +13,6 @@
 namespace ddpsim {
 namespace {
 
-std::vector<int> all_gpus(const Cluster& cluster) {
-  if (cluster.gpus() < 2) throw InputError("a collective needs two GPUs", "use a larger --world-size");
-  std::vector<int> gpus(static_cast<std::size_t>(cluster.gpus()));
-  std::iota(gpus.begin(), gpus.end(), 0);
-  return gpus;
-}
-
 bool is_send_recv(Operation operation) {
   return operation == Operation::send_recv;
 }
@@ -171,10 +164,10 @@ class NcclCosts {
 
 }  // namespace
 
-std::vector<OperationCost> nccl_costs(const Cluster& cluster, const NcclPlatform& platform,
-                                      const nccl::Allowed& allowed, const nccl::Calibration& calibration,
+std::vector<OperationCost> nccl_costs(const Cluster& cluster, const std::vector<int>& gpus,
+                                      const NcclPlatform& platform, const nccl::Allowed& allowed,
+                                      const nccl::Calibration& calibration,
                                       std::span<const Operation> operations, std::span<const Bytes> sizes) {
-  auto gpus = all_gpus(cluster);
   bool only_symmetric = std::all_of(operations.begin(), operations.end(), nccl::has_symmetric);
   std::optional<NcclCosts> all, ends;
   std::vector<OperationCost> costs;
@@ -188,9 +181,8 @@ std::vector<OperationCost> nccl_costs(const Cluster& cluster, const NcclPlatform
   return costs;
 }
 
-std::vector<OperationCost> plain_costs(const Cluster& cluster, std::span<const Operation> operations,
-                                       std::span<const Bytes> sizes) {
-  auto gpus = all_gpus(cluster);
+std::vector<OperationCost> plain_costs(const Cluster& cluster, const std::vector<int>& gpus,
+                                       std::span<const Operation> operations, std::span<const Bytes> sizes) {
   std::vector<OperationCost> costs;
   auto add = [&costs](std::vector<OperationCost> more) {
     // The search may find that one ring is all there is.

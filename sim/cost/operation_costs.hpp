@@ -25,13 +25,15 @@ struct OperationCost {
   std::string note;     // where the time comes from, for people
 };
 
-// By operation, then size: what NCCL picks and takes. A send/recv is one from the first GPU to the last.
-std::vector<OperationCost> nccl_costs(const Cluster& cluster, const NcclPlatform& platform,
-                                      const nccl::Allowed& allowed, const nccl::Calibration& calibration,
+// Of these GPUs, by operation, then size: what NCCL picks and takes. A send/recv is one from the first GPU to
+// the last.
+std::vector<OperationCost> nccl_costs(const Cluster& cluster, const std::vector<int>& gpus,
+                                      const NcclPlatform& platform, const nccl::Allowed& allowed,
+                                      const nccl::Calibration& calibration,
                                       std::span<const Operation> operations, std::span<const Bytes> sizes);
 
 // By operation and algorithm, then size: plain schedules over the links.
-std::vector<OperationCost> plain_costs(const Cluster& cluster, std::span<const Operation> operations,
-                                       std::span<const Bytes> sizes);
+std::vector<OperationCost> plain_costs(const Cluster& cluster, const std::vector<int>& gpus,
+                                       std::span<const Operation> operations, std::span<const Bytes> sizes);
 
 }  // namespace ddpsim

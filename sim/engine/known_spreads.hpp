@@ -13,16 +13,14 @@ class KnownSpreads {
  public:
   const std::vector<RankGroup>& of(const Scenario& scenario) {
     const auto& spread = scenario.physics.spread;
-    int ranks = scenario.model_step ? scenario.model_step->software.ranks : 0;
     auto known = std::find_if(known_.begin(), known_.end(), [&](const auto& one) {
-      return one->spread == spread && one->fitted_ranks == ranks && one->groups == scenario.groups &&
-             one->parallel == scenario.parallel;
+      return one->spread == spread && one->groups == scenario.groups && one->parallel == scenario.parallel;
     });
     if (known == known_.end()) {
       constexpr std::size_t kMostKept = 4;
       if (known_.size() == kMostKept) known_.erase(known_.begin());
       known_.push_back(std::make_unique<Known>(
-          Known{scenario.groups, spread, ranks, scenario.parallel, groups_with_spread(scenario)}));
+          Known{scenario.groups, spread, scenario.parallel, groups_with_spread(scenario)}));
       known = known_.end() - 1;
     }
     return (*known)->with_spread;
@@ -32,7 +30,6 @@ class KnownSpreads {
   struct Known {
     std::vector<RankGroup> groups;
     Spread spread;
-    int fitted_ranks;                              // of an estimate
     std::shared_ptr<const ParallelStep> parallel;  // which stage has the most to do
     std::vector<RankGroup> with_spread;
   };

@@ -11,17 +11,11 @@ const RankClass& RankGroup::slowest_class() const {
                            [](const auto& a, const auto& b) { return a.slowdown < b.slowdown; });
 }
 
-double slowdown_in_estimate(const Scenario& scenario, double spread_of_ranks) {
-  if (!scenario.model_step) return 1;
-  std::vector<AlikeNodes> fitted{{{{1, scenario.model_step->software.ranks}}, 1}};
-  return expected_slowest(fitted, spread_of_ranks, 0);
-}
-
 namespace {
 
 // A stage waits for its slowest, whichever copy of the model that works on; a full pipeline for the slowest
 // of all, which is taken to be on the stage with the most to do.
-void set_slowest_of_stages(const ParallelStep& step, const Spread& spread, double known, RankGroup& job) {
+void set_slowest_of_stages(const ParallelStep& step, const Spread& spread, RankGroup& job) {
   Seconds most;
   std::size_t busiest = 0;
   for (std::size_t stage = 0; stage < step.plan.times.size(); ++stage) {
@@ -38,7 +32,7 @@ void set_slowest_of_stages(const ParallelStep& step, const Spread& spread, doubl
     auto slowest = std::max(expected_slowest(one.nodes, spread.ranks, spread.nodes), one.slowdown);
     if (one.program == busiest)
       slowest = std::max(slowest, expected_slowest(alike, spread.ranks, spread.nodes));
-    one.slowdown = slowest / known;
+    one.slowdown = slowest;
   }
 }
 
@@ -48,9 +42,8 @@ std::vector<RankGroup> groups_with_spread(const Scenario& scenario) {
   auto groups = scenario.groups;
   const auto& spread = scenario.physics.spread;
   if (spread == Spread()) return groups;
-  double known = slowdown_in_estimate(scenario, spread.ranks);
   if (scenario.parallel) {
-    set_slowest_of_stages(*scenario.parallel, spread, known, groups.front());
+    set_slowest_of_stages(*scenario.parallel, spread, groups.front());
     return groups;
   }
   for (auto& group : groups) {
@@ -65,7 +58,6 @@ std::vector<RankGroup> groups_with_spread(const Scenario& scenario) {
     set_first_apart(group.rank_classes, which);
     auto& alone = group.rank_classes[which];
     alone.slowdown = std::max(slowest, alone.slowdown);
-    for (auto& one : group.rank_classes) one.slowdown /= known;
   }
   return groups;
 }

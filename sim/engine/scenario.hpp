@@ -10,6 +10,7 @@
 #include "sim/compute/model_step.hpp"
 #include "sim/cost/communication.hpp"
 #include "sim/ddp/reduction_plan.hpp"
+#include "sim/engine/doubt.hpp"
 #include "sim/engine/parallel_step.hpp"
 #include "sim/engine/validation_settings.hpp"
 #include "sim/program/host.hpp"
@@ -84,6 +85,7 @@ struct Scenario {
   SharedNetwork network = SharedNetwork::simgrid;
   ValidationSettings validation;
   std::vector<Note> notes;  // what its reader found worth saying
+  std::vector<Doubt> doubts;
 
   [[nodiscard]] std::string algorithm() const;
   [[nodiscard]] std::string_view network_name() const;  // "alone" where nothing is simulated
@@ -104,9 +106,6 @@ struct Scenario {
 };
 
 double largest_slowdown(std::span<const RankGroup> groups);
-// How slow the slowest of the ranks is, under that spread, that an estimate's shares of the peak were fitted
-// to: they have it in them. 1 of a recorded trace.
-double slowdown_in_estimate(const Scenario& scenario, double spread_of_ranks);
 // Its groups, each with a rank as slow as the slowest is on average under the spread.
 std::vector<RankGroup> groups_with_spread(const Scenario& scenario);
 

@@ -47,6 +47,8 @@ struct Calibration {
     std::vector<bool> identified = {};
   };
   std::vector<NodeEntry> node;
+  std::optional<Version> release = {};  // whose estimates its scales multiply
+  std::string network = {};  // what joined the nodes of its tables: "infiniband"; empty: it does not say
 
   [[nodiscard]] const Curve* find(Algorithm algorithm, bool across_nodes) const;
   // Its own, or across nodes the first of another algorithm but for a ring's: what is lost there is mostly

@@ -38,7 +38,7 @@ struct Constants {
   // on every rank.
   double ring_ll_share = 0, ring_ll_share_in_node = 0;
   double lone_gpu_ll128 = 0;  // share that LL128 rings keep with less than two GPUs a node (others: 0.92)
-  double plain_tree = 0;      // of a tree's bandwidth where its pattern is TREE: with one GPU a node
+  double plain_tree = 0;      // of a tree's bandwidth where its pattern is TREE
   // An all-reduce's ring across N nodes pays 2N network steps, not 2(N-1).
   bool counts_last_steps = false;
   bool lone_gpus_step_as_trees = false;  // a network step with one GPU a node takes what a tree's does

@@ -30,6 +30,17 @@ Seconds step_latency(const Communicator& c) {
   return is_network ? step + beyond_infiniband(c) : step;
 }
 
+// What each GPU of two racks of GB300s sent to the other rack in an all-to-all of 8 and 16 GiB, on NICs of
+// 800 Gb/s
+// ("OCI GPU Quick Start: NVIDIA GB300", NCCL 2.28.7, 128 GPUs: 47.5 GB/s of bus bandwidth). One machine.
+constexpr BytesPerSecond kBetweenRacks{24e9};
+
+Seconds between_racks(const Communicator& c, Bytes bytes) {
+  if (!joins_racks(c)) return {};
+  double elsewhere = 1 - 1.0 / c.nodes;  // of a GPU's bytes
+  return elsewhere * bytes / kBetweenRacks;
+}
+
 }  // namespace
 
 PeerModel::PeerModel(const Communicator& communicator, const Calibration& calibration)
@@ -57,7 +68,8 @@ PeerModel::Choice PeerModel::choose(Operation operation, Bytes bytes, const Link
   if (is_nvlink_node(c)) return in_nvlink_node(operation, bytes, bounds);
   auto message = peer_message(c, operation, bytes);
   Seconds start((lines_.peers.base + lines_.peers.rank * std::log2(message.ranks)) * 1e-6);
-  Seconds on_all(bounds.all / network_share(c.nodes) * bytes.value());
+  auto on_all =
+      std::max(Seconds(bounds.all / network_share(c.nodes) * bytes.value()), between_racks(c, message.bytes));
   Seconds within(bounds.within_nodes / pcie_share(c, calibration_) * bytes.value());
   // Measured with all-reduces over the same PCIe.
   const auto* measured =

@@ -49,7 +49,11 @@ class Possible {
       case Algorithm::nvls:
         return nvls();
       case Algorithm::nvls_tree:
-        return all_reduces && c_.nodes > 1 && switch_takes_part();
+        // Its estimate is less than a ring's between racks, and three operators' tables there are rings': 2
+        // racks of 64 GPUs (CoreWeave, OCI) and 20 of 72 (CoreWeave). One of their jobs sets
+        // NCCL_NVLS_ENABLE=0.
+        return all_reduces && c_.nodes > 1 && switch_takes_part() &&
+               (!joins_racks(c_) || !allowed_.algorithms.empty());
       case Algorithm::pat:
         return gathers_ && k_.pat_share > 0 && c_.ranks == c_.nodes;
       default:

@@ -104,7 +104,8 @@ double TunerFormulas::ring_busbw(Protocol protocol) const {
 double TunerFormulas::tree_busbw(Protocol protocol) const {
   double all =
       std::min(c_.tree.channels * of_channel(c_.tree) * 0.92, c_.tree.channels * k_.tree_max[gpu_][scale_]);
-  double of_pattern = lone_gpus() ? k_.plain_tree : 1;  // search.cc: one GPU has no balanced tree
+  // search.cc: one GPU has no balanced tree either
+  double of_pattern = lone_gpus() || c_.plain_tree ? k_.plain_tree : 1;
   if (protocol == Protocol::ll) return std::min(all / 3.8, ll_max()) * of_pattern;
   if (protocol == Protocol::simple) return all * of_pattern;
   return std::min(all * (c_.nodes == 1 ? 7.0 / 9 : 120.0 / 128),

@@ -21,7 +21,7 @@ inline constexpr std::array<Version, 31> kReleases{
      {2, 26, 5}, {2, 26, 6}, {2, 27, 3}, {2, 27, 5}, {2, 27, 6}, {2, 27, 7}, {2, 28, 3}, {2, 28, 7},
      {2, 28, 9}, {2, 29, 2}, {2, 29, 3}, {2, 29, 7}, {2, 30, 3}, {2, 30, 4}, {2, 30, 7}}};
 inline constexpr Version kOldestVersion = kReleases.front(), kNewestVersion = kReleases.back();
-inline constexpr Version kDefaultVersion{2, 27, 6};
+inline constexpr Version kDefaultVersion = kNewestVersion;
 
 std::string name(Version version);  // "2.27.6"
 // "2.27.6", or "2.27" for the newest release of that minor version. None for anything else; any release,

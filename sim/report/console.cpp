@@ -54,8 +54,9 @@ void print_terms(std::ostream& out, const IterationMetrics& m) {
     print_fact(out, "  a micro-batch",
                fmt::format("{} (of {})", format_seconds(m.micro_batch()), m.micro_batches));
   if (m.range)
-    print_fact(out, "  uncalibrated, from",
-               fmt::format("{} to {}", format_seconds(m.range->least), format_seconds(m.range->most)));
+    print_fact(out, "  not measured: from",
+               fmt::format("{} to {} ({})", format_seconds(m.range->least), format_seconds(m.range->most),
+                           fmt::join(m.range->of, ", ")));
   if (m.spread) print_spread(out, *m.spread);
   print_term(out, "  forward", m.forward, m.iteration);
   print_term(out, "  backward", m.backward_compute, m.iteration);
@@ -170,7 +171,7 @@ void print_facts(std::ostream& out, const IterationMetrics& m) {
       out, "model",
       fmt::format("{} ranks{}, algorithm {}{}, fidelity {}, network {}; terms of rank {}", m.world_size,
                   m.group_size == m.world_size ? "" : fmt::format(" (groups of {})", m.group_size),
-                  m.algorithm,
+                  m.nccl_version.empty() ? m.algorithm : fmt::format("{} {}", m.algorithm, m.nccl_version),
                   m.collective_workers == 1 ? "" : fmt::format(" ({} at once)", m.collective_workers),
                   m.fidelity, network_fact(m), m.reported_rank));
   if (const auto& sources = m.sources_of_times; !sources.empty())

@@ -94,7 +94,10 @@ void add_metrics(const IterationMetrics& m, Json& point) {
   point["backward_compute_s"] = m.backward_compute.value();
   point["interference_s"] = m.interference.value();
   point["overhead_s"] = m.overhead.value();
-  if (m.range) point["iteration_range_s"] = {m.range->least.value(), m.range->most.value()};
+  if (m.range) {
+    point["iteration_range_s"] = {m.range->least.value(), m.range->most.value()};
+    point["iteration_range_of"] = m.range->of;
+  }
   if (m.spread) point["iterations"] = spread_json(*m.spread);
   if (m.overhead > Seconds(0)) point["tail_s"] = m.tail.value();
   point["communication_s"] = m.communication.value();
@@ -111,6 +114,7 @@ void add_metrics(const IterationMetrics& m, Json& point) {
   for (const auto& loss : m.losses)
     losses.push_back({{"cause", loss.cause}, {"seconds", loss.seconds.value()}});
   point["algorithm"] = m.algorithm;
+  if (!m.nccl_version.empty()) point["nccl_version"] = m.nccl_version;
   point["fidelity"] = m.fidelity;
   point["network"] = m.network;
   point["simulated_flows"] = m.simulated_flows;

@@ -123,7 +123,7 @@ std::optional<double> as_positive_number(const std::string& text) {
 LinePicture make_picture(const SweepResult& result, std::size_t axis) {
   LinePicture picture;
   picture.along_caps = result.axes[axis] == kBucketCapAxis;
-  picture.band_title = result.varies() ? "p5 to p95" : "least to most, uncalibrated";
+  picture.band_title = result.varies() ? "p5 to p95" : "least to most, not measured";
   auto groups = result.groups(axis);
   for (const auto& group : groups)
     picture.lines.push_back(make_line(result, group, axis, picture.along_caps));

@@ -58,7 +58,9 @@ void measure_losses(const RankTimeline& rank, const IterationContext& context, I
     fixed_copies += fixed_time_in(rank.compute, activity);
   }
   auto fixed_optimizer = fixed_time_in(rank.compute, Activity::optimizer);
-  auto usual = [&](Seconds time, Seconds fixed = {}) { return (time - fixed) / rank.slowdown + fixed; };
+  // A GPU of the usual speed; drawn ones may all be faster, and lose nothing.
+  double slowdown = std::max(rank.slowdown, 1.0);
+  auto usual = [&](Seconds time, Seconds fixed = {}) { return (time - fixed) / slowdown + fixed; };
   auto computed = metrics.forward + metrics.backward_compute + metrics.overhead + metrics.optimizer;
   auto slowed = computed - (fixed_copies + fixed_optimizer);
   std::array<Seconds, kLossCauses.size()> lost{slowed - usual(slowed),

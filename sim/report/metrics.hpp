@@ -58,10 +58,10 @@ inline constexpr std::array<std::string_view, 11> kLossCauses{
     "spread", "interference",     "tensor", "context",  "expert",   "bubble",
     "ends",   "buffer_broadcast", "copies", "launches", "optimizer"};
 
-// What is not known to a number.
+// What is not known to a number: docs/model.md, "What the range holds".
 struct IterationRange {
   Seconds least, most;
-  bool of_interference = true, of_spread = true;  // which of the two is not known
+  std::vector<std::string> of = {};  // what it holds, a phrase each
 };
 
 // Of a GPU, for a model whose operations are counted.
@@ -137,7 +137,8 @@ struct IterationMetrics {
       {};                    // once, of no iteration: parameters and buffers, when DDP is built
   Seconds buffer_broadcast;  // of exposed_communication and `communication`: before forward
   std::string algorithm, fidelity;
-  std::string network;  // who shared its links out: "alone" where there was nothing to share, "simgrid"
+  std::string nccl_version;  // whose model says what collectives take: "2.30.7"; empty: none's
+  std::string network;       // who shared its links out: "alone" where there was nothing to share, "simgrid"
   std::int64_t simulated_flows = 0;  // that it carried
   // All bytes over the time in flight, without broadcasts; busbw weighs each operation's bytes as nccl-tests
   // does, 2(n-1)/n of the group's n for an all-reduce.

@@ -11,30 +11,14 @@
 namespace ddpsim {
 namespace {
 
-// What of an iteration is not known to a number: "interference (176 ms of it) and ...".
-std::string uncertain_causes(const IterationMetrics& metrics) {
-  std::string causes;
-  for (const auto& [cause, lost] : metrics.losses) {
-    bool is_spread = cause == "spread" && metrics.range->of_spread;
-    bool is_interference = cause == "interference" && metrics.range->of_interference;
-    if (is_spread || is_interference)
-      causes += fmt::format("{}{} ({} of it)", causes.empty() ? "" : " and ",
-                            is_spread ? "the spread of GPUs" : cause,
-                            lost < Seconds(1) ? fmt::format("{:.3g} ms", 1e3 * lost.value())
-                                              : fmt::format("{:.3g} s", lost.value()));
-  }
-  return causes;
-}
-
 // What the best takes at most and least, and what is best there.
 std::vector<std::string> range_lines(const SweepResult& result) {
   std::vector<std::string> lines;
   const auto& middle = result.points[result.best()].metrics;
   if (middle.range)
-    if (auto causes = uncertain_causes(middle); !causes.empty())
-      lines.push_back(fmt::format("the best takes {} to {}, uncalibrated: {}",
-                                  format_seconds(middle.range->least), format_seconds(middle.range->most),
-                                  causes));
+    lines.push_back(fmt::format("the best takes {} to {}, for what was not measured: {}",
+                                format_seconds(middle.range->least), format_seconds(middle.range->most),
+                                fmt::join(middle.range->of, ", ")));
   if (result.points.size() == 1) return lines;
   for (auto [name, end] :
        {std::pair("low", &IterationRange::least), std::pair("high", &IterationRange::most)}) {

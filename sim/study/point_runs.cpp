@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/base/check.hpp"
+#include "sim/study/iteration_range.hpp"
 #include "sim/study/run_all.hpp"
 
 namespace ddpsim {
@@ -47,13 +48,9 @@ void run_points(std::span<const ScenarioVariant> points, unsigned jobs,
         // Of the ends of a range nothing else is asked.
         if (i < runs.last[point]) return ends.push_back(prediction.timeline.last_to_finish().duration());
         auto metrics = metrics_of(scenario, prediction);
-        // Fewer ranks than an estimate was fitted to are faster with more spread.
-        if (!ends.empty()) {
-          auto [least, most] = std::minmax({ends[0], metrics.iteration, ends[1]});
-          const auto& range = *scenario.physics.range;
-          metrics.range = IterationRange{least, most, range.least.interference != range.most.interference,
-                                         range.least.spread != range.most.spread};
-        }
+        std::optional<PhysicsEnds> physics;
+        if (!ends.empty()) physics = PhysicsEnds{ends[0], ends[1]};
+        metrics.range = iteration_range(scenario, metrics, prediction.timeline.last_to_finish(), physics);
         ends.clear();
         on_point(point++, prediction, std::move(metrics));
       },

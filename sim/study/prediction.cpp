@@ -14,18 +14,18 @@ Seconds iteration_of(const Timeline& timeline) {
 }
 
 // Of a model that GPUs share, every stage is as slow as its slowest rank, whichever copy that works on.
-void set_slowest_of_stages(const std::vector<SlowestRank>& slowest, double known, RankGroup& job) {
+void set_slowest_of_stages(const std::vector<SlowestRank>& slowest, RankGroup& job) {
   for (auto& one : job.rank_classes) {
     const auto& [rank, slowdown] = slowest[one.program];
     one.rank = rank;
-    one.slowdown = slowdown / known;
+    one.slowdown = slowdown;
   }
 }
 
-// Makes every group's slowest rank its only class, faster by what the times have in them already. The others
-// launch no collective later and end no iteration later, so they decide nothing; with interference neither: a
-// rank that is ahead computes only while the slowest one does.
-void set_slowest(const std::vector<SlowestRank>& slowest, double known, Scenario& scenario) {
+// Makes every group's slowest rank its only class. The others launch no collective later and end no iteration
+// later, so they decide nothing; with interference neither: a rank that is ahead computes only while the
+// slowest one does.
+void set_slowest(const std::vector<SlowestRank>& slowest, Scenario& scenario) {
   for (std::size_t g = 0; g < scenario.groups.size(); ++g) {
     const auto& [rank, slowdown] = slowest[static_cast<std::size_t>(scenario.groups[g].label)];
     // Of every kind of communicator one: all ranks wait for the slowest somewhere.
@@ -33,13 +33,13 @@ void set_slowest(const std::vector<SlowestRank>& slowest, double known, Scenario
     for (const auto& one : scenario.groups[g].rank_classes) communicators.insert(one.communicators);
     scenario.groups[g].rank_classes.clear();
     for (const auto& mine : communicators)
-      scenario.groups[g].rank_classes.push_back({rank, 1, slowdown / known, mine});
+      scenario.groups[g].rank_classes.push_back({rank, 1, slowdown, mine});
   }
 }
 
 // Every rank as a class of its own, with layers of its own. What belongs to no layer takes longer as its
 // layers do on the whole.
-void set_ranks(const Scenario& scenario, const SampledRanks& sampled, std::size_t iteration, double known,
+void set_ranks(const Scenario& scenario, const SampledRanks& sampled, std::size_t iteration,
                Scenario& varied) {
   const auto& trace = *scenario.trace;
   auto units = shard_units(trace, {});
@@ -62,17 +62,11 @@ void set_ranks(const Scenario& scenario, const SampledRanks& sampled, std::size_
     for (auto& factor : of_rank) factor /= longer;
     traces->push_back(vary());
     alike.rank = static_cast<int>(rank);
-    alike.slowdown = longer * slowdowns[rank] / known;
+    alike.slowdown = longer * slowdowns[rank];
     alike.program = rank;
     classes.push_back(alike);
   }
   varied.traces_of_ranks = std::move(traces);
-}
-
-// Of ranks for the whole run.
-double spread_drawn(const Variability& variability) {
-  const auto* drawn = variability.ranks ? std::get_if<LogNormal>(&*variability.ranks) : nullptr;
-  return drawn ? drawn->spread : 0;
 }
 
 double share_of(ReportedIteration reported) {
@@ -90,16 +84,15 @@ Prediction predict(const Scenario& scenario, const Simulate& simulate, unsigned 
   auto varied = scenario;
   bool draws_ranks = sampled.variability.draws_ranks();
   if (draws_ranks) varied.physics.spread = {};  // the draws have it
-  double known = slowdown_in_estimate(scenario, spread_drawn(sampled.variability));
   // Where nobody shares links all simulations give what the closed form does: one is enough.
   if (!scenario.shares_links()) varied.fidelity = Fidelity::closed_form;
   auto set_iteration = [&](std::size_t iteration) {
     if (sampled.variability.layers)
-      set_ranks(scenario, sampled, iteration, known, varied);
+      set_ranks(scenario, sampled, iteration, varied);
     else if (draws_ranks && scenario.parallel)
-      set_slowest_of_stages(sampled.slowest[iteration], known, varied.groups.front());
+      set_slowest_of_stages(sampled.slowest[iteration], varied.groups.front());
     else if (draws_ranks)
-      set_slowest(sampled.slowest[iteration], known, varied);
+      set_slowest(sampled.slowest[iteration], varied);
     if (!sampled.weather.empty()) varied.weather = sampled.weather[iteration];
   };
   auto simulate_varied = [&]() -> Prediction {

@@ -142,6 +142,8 @@ IterationMetrics metrics_of(const Scenario& scenario, const Prediction& predicti
   auto context = context_of(scenario);
   auto metrics = measure(prediction.timeline, context);
   metrics.network = scenario.network_name();
+  if (scenario.communication && !scenario.communication->nccl.empty())
+    metrics.nccl_version = nccl::name(scenario.communication->nccl.front()->cost().communicator().version);
   metrics.simulated_flows = prediction.simulated_flows;
   metrics.price = scenario.price;
   if (scenario.failures) metrics.goodput = goodput_of(*scenario.failures, metrics.gpus());

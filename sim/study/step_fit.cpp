@@ -117,6 +117,8 @@ Software fit_step(Scenario scenario, Seconds measured, FittedShare share) {
   }
   auto fitted = with(start, share, std::sqrt(low * high));
   fitted.judged_error.reset();
+  fitted.scope = {scenario.world_size, scenario.parallel ? scenario.parallel->options.degrees.tensor : 1};
+  fitted.types = {scenario.model_step->step.precision};
   return fitted;
 }
 

@@ -13,6 +13,7 @@
 #include "sim/text/cluster_mesh.hpp"
 #include "sim/text/cluster_overrides.hpp"
 #include "sim/text/cluster_section.hpp"
+#include "sim/text/doubts.hpp"
 #include "sim/text/override_checks.hpp"
 #include "sim/text/placement_notes.hpp"
 #include "sim/text/plausibility.hpp"
@@ -70,6 +71,7 @@ ClusterSection::ClusterSection(const Value& root) : place(root.span) {
   nodes = reader.find("nodes");
   background = reader.find("background");
   hashing = reader.find("hashing");
+  domain_gpus = reader.find("domain_gpus");
   reader.find("gpu");  // read with the physics
   price = reader.optional("price", config::as_number(0, 1e9));
   reader.finish();
@@ -77,19 +79,36 @@ ClusterSection::ClusterSection(const Value& root) : place(root.span) {
   hashing_seed = read_hashing(hashing);
 }
 
+int domain_gpus(const ClusterSection& section, int of_node) {
+  if (const auto* said = section.domain_gpus) {
+    auto gpus = as_integer(1, kLargestWorldSize)(*said);
+    if (gpus > of_node)
+      throw InputError(said->span, fmt::format("an NVLink domain has {}", counted(of_node, "GPU")),
+                       "write so many, or fewer");
+    return static_cast<int>(gpus);
+  }
+  return usual_domain_gpus(section.world_size, of_node);
+}
+
 int gpus_of(const Topology& topology, const ClusterSection& section) {
-  if (!section.nodes) return section.world_size;
   auto of_node = topology.node_size();
+  if (section.domain_gpus && !of_node)
+    throw InputError(section.domain_gpus->span,
+                     "only a topology of kind cluster has NVLink domains of a size",
+                     "remove 'domain_gpus', or use such a topology");
+  int taken = of_node ? domain_gpus(section, *of_node) : 0;
+  if (!section.nodes)
+    return of_node ? gpus_of_nodes(section.world_size, taken, *of_node) : section.world_size;
   if (!of_node)
     throw InputError(section.nodes->span, "only a topology of kind cluster has any number of nodes",
                      "remove 'nodes', or use such a topology");
   auto nodes = static_cast<int>(as_integer(1, kLargestWorldSize / *of_node)(*section.nodes));
-  if (section.world_size > nodes * *of_node)
+  if (section.world_size > nodes * taken)
     throw InputError(
         section.nodes->span,
         fmt::format("{} ranks are more than {} of {} hold", section.world_size, counted(nodes, "node"),
-                    counted(*of_node, "GPU")),
-        fmt::format("the job needs {}", counted((section.world_size + *of_node - 1) / *of_node, "node")));
+                    counted(taken, "GPU")),
+        fmt::format("the job needs {}", counted((section.world_size + taken - 1) / taken, "node")));
   return nodes * *of_node;
 }
 
@@ -108,8 +127,14 @@ std::shared_ptr<const Cluster> build_cluster(const Topology& topology, const Clu
   }
 }
 
-std::vector<int> place_job(const ClusterSection& section, const Cluster& cluster) {
+Placement job_placement(const ClusterSection& section, const Cluster& cluster) {
   auto placement = read_placement(section.placement);
+  placement.of_node = domain_gpus(section, gpus_of_first_node(cluster));
+  return placement;
+}
+
+std::vector<int> place_job(const ClusterSection& section, const Cluster& cluster) {
+  auto placement = job_placement(section, cluster);
   if (placement.kind == PlacementKind::random_nodes && !section.nodes)
     throw InputError(section.placement->span, "nothing says from how many nodes these are drawn",
                      "add cluster.nodes: how many nodes the cluster has, in use or not");
@@ -294,8 +319,10 @@ ClusterTraffic ScenarioReader::make_measured_traffic(const Topology* topology, c
           std::make_shared<const RankPlaces>(RankPlaces{std::move(places), cluster != nullptr})};
 }
 
-void ScenarioReader::add_nccl_notes(const Communication& communication, const Collective& collective,
-                                    std::vector<Note>& notes) {
+void ScenarioReader::add_network_notes(const Topology& topology, const Communication& communication,
+                                       const Collective& collective, Scenario& scenario) {
+  std::ranges::move(network_doubts(topology, communication), std::back_inserter(scenario.doubts));
+  auto& notes = scenario.notes;
   for (const auto& model : communication.nccl)
     for (auto& note :
          nccl_notes(model->cost().communicator(), collective.nccl.allowed, model->cost().calibration())) {
@@ -352,7 +379,7 @@ std::shared_ptr<const RankPlaces> ScenarioReader::read_cluster(const Value& root
     scenario.notes.push_back(
         {"plain-rings", "the topology has no section 'nccl': algorithm auto is plain rings there"});
   scenario.notes.insert(scenario.notes.end(), traffic.notes.begin(), traffic.notes.end());
-  add_nccl_notes(*communication, collective, scenario.notes);
+  add_network_notes(*topology, *communication, collective, scenario);
   if (collective.backend == Backend::gloo)
     add_gloo_notes(*topology, collective, *communication, scenario.notes);
   scenario.groups = traffic.groups;

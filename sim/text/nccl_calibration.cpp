@@ -6,6 +6,8 @@
 
 #include "sim/base/limits.hpp"
 #include "sim/config/reader.hpp"
+#include "sim/text/nccl_platform_section.hpp"
+#include "sim/topology/fabric.hpp"
 
 namespace ddpsim {
 namespace {
@@ -118,6 +120,9 @@ nccl::Calibration read_calibration(const std::string& path) {
   Value root = config::load_yaml(path, "a calibration");
   MapReader reader(root, "calibration");
   nccl::Calibration calibration;
+  if (auto network = reader.optional("network", config::as_word(config::words_of(kNetworkClassNames))))
+    calibration.network = name_in(kNetworkClassNames, *network);
+  calibration.release = reader.optional("nccl", as_nccl_version);
   const Value *curves = reader.find("curves"), *lines = reader.find("lines");
   if (!curves && !lines) reader.require("curves");
   for (const auto& item : curves ? config::items_of(*curves) : std::vector<Value>{}) {

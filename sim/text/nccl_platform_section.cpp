@@ -4,6 +4,7 @@
 
 #include "sim/config/reader.hpp"
 #include "sim/text/named_file.hpp"
+#include "sim/text/nccl_calibration.hpp"
 #include "sim/text/presets.hpp"
 
 namespace ddpsim {
@@ -34,7 +35,8 @@ NcclPlatform read_nccl_platform(const Value& value, const std::string& file) {
   for (const char* key : {"gpu", "cpu"}) reader.find(key);  // known, before one is missed
   platform.gpu = reader.required("gpu", config::as_word(config::words_of(nccl::kGpuNames)));
   platform.cpu = reader.required("cpu", config::as_word(config::words_of(nccl::kCpuNames)));
-  platform.version = reader.optional("version", as_nccl_version).value_or(platform.version);
+  auto version = reader.optional("version", as_nccl_version);
+  platform.says_version = version.has_value();
   reader.optional("memory_bandwidth",
                   config::as_bandwidth);  // of older files: nothing follows from it any more
   platform.tuner_nic_latency = reader.optional("tuner_nic_latency", config::as_seconds).value_or(Seconds(0));
@@ -43,7 +45,9 @@ NcclPlatform read_nccl_platform(const Value& value, const std::string& file) {
   if (const Value* path = reader.find("calibration")) {
     auto preset = preset_file(PresetKind::calibrations, *path);
     platform.calibration = preset ? *preset : named_file(*path, file);
+    if (!version) version = read_calibration(*platform.calibration).release;
   }
+  platform.version = version.value_or(platform.version);
   reader.finish();
   return platform;
 }

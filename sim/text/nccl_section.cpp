@@ -104,14 +104,16 @@ bool ScenarioReader::uses_nccl(const Topology& topology, const Collective& colle
 void ScenarioReader::add_nccl_models(const NcclPlatform& platform, const NcclSection& section,
                                      Communication& communication) {
   auto mine = platform;
-  if (section.version) mine.version = *section.version;
   nccl::Calibration calibration;
   auto path = section.calibration ? section.calibration : platform.calibration;
   if (path && !section.uncalibrated) {
     auto& known = calibrations_[*path];
     if (!known) known = std::make_shared<const nccl::Calibration>(read_calibration(*path));
     calibration = *known;
+    if (section.calibration && !platform.says_version)
+      mine.version = calibration.release.value_or(nccl::kDefaultVersion);
   }
+  if (section.version) mine.version = *section.version;
   for (const auto& gpus : communication.groups) {
     auto communicator = nccl_communicator(*communication.cluster, gpus, mine);
     try {

@@ -192,7 +192,7 @@ std::shared_ptr<const RankPlaces> ScenarioReader::read_shared_model(
     fold_traffic(*folded);
     communication = std::move(folded);
   }
-  add_nccl_notes(*communication, collective, scenario.notes);
+  add_network_notes(*topology, *communication, collective, scenario);
   for (auto& note : cluster_notes(*topology, cluster)) scenario.notes.push_back(std::move(note));
 
   auto slowdowns =

@@ -2,6 +2,7 @@
 #include "sim/config/reader.hpp"
 #include "sim/text/physics_calibration.hpp"
 #include "sim/text/sections.hpp"
+#include "sim/variability/expected_slowest.hpp"
 
 namespace ddpsim {
 namespace {
@@ -79,9 +80,8 @@ void take_range(const GpuDescription& gpu, Interference& middle, Physics::Range&
   middle = {(s_least + s_most) / 2, (r_least + r_most) / 2};
 }
 
-// GPUs of one kind, clocked by their own temperature and power: 2 %, of a range that published jobs allow
-// (docs/accuracy.md, "What jobs lose as they grow").
-constexpr double kUsualSpread = 0.02, kLeastSpread = 0.01, kMostSpread = 0.03;
+// The range that published jobs allow (docs/accuracy.md, "What jobs lose as they grow").
+constexpr double kLeastSpread = 0.01, kMostSpread = 0.03;
 
 // `value`: the section `spread`. `usual` is that of ranks where it is not said.
 Spread read_spread(const Value& value, double usual) {

@@ -10,7 +10,6 @@
 
 #include "sim/text/cluster_overrides.hpp"
 #include "sim/text/sections.hpp"
-#include "sim/topology/placement.hpp"
 
 namespace ddpsim {
 namespace {
@@ -67,14 +66,23 @@ std::string nodes_in_words(std::span<const int> ascending) {
   return fmt::format("{} {}", ascending.size() == 1 ? "node" : "nodes", fmt::join(ranges, ", "));
 }
 
+std::optional<Note> domain_note(const Placement& placement, const Cluster& cluster) {
+  int of_node = cluster.gpus() / cluster.nodes();
+  if (cluster.nodes() == 1 || placement.of_node >= of_node) return std::nullopt;
+  return Note{"domain-gpus",
+              fmt::format("the job takes {} of the {} GPUs of each NVLink domain: cluster.domain_gpus",
+                          placement.of_node, of_node)};
+}
+
 }  // namespace
 
 std::vector<Note> placement_notes(const ClusterSection& section, const Cluster& cluster,
                                   std::span<const int> gpu_of_rank) {
-  if (!section.placement && !section.overrides) return {};
-  auto used = nodes_of(cluster, gpu_of_rank);
-  auto placement = read_placement(section.placement);
+  auto placement = job_placement(section, cluster);
   std::vector<Note> notes;
+  if (auto note = domain_note(placement, cluster)) notes.push_back(std::move(*note));
+  if (!section.placement && !section.overrides) return notes;
+  auto used = nodes_of(cluster, gpu_of_rank);
   if (placement.kind == PlacementKind::random_nodes)
     notes.push_back({"nodes-drawn", fmt::format("random_nodes {} draws {} of {}", placement.seed,
                                                 nodes_in_words(used), cluster.nodes())});

@@ -87,6 +87,7 @@ void add_cluster(KeyList& keys) {
   keys.add("cluster.hashing", {Kind::word, Kind::section}, "Flows go over single cables of uplinks",
            {"none"});
   keys.add("cluster.hashing.seed", {Kind::integer}, "Of the hash that chooses each flow's cable", {}, true);
+  keys.add("cluster.domain_gpus", {Kind::integer}, "GPUs that the job takes of each NVLink domain");
   keys.add("cluster.nodes", {Kind::integer}, "Nodes that the cluster has, spare ones among them");
   keys.add("cluster.groups", {Kind::section, Kind::list}, "Who reduces with whom");
   keys.add("cluster.groups.tensor_parallel", {Kind::integer}, "Ranks per model", {}, true);

@@ -11,6 +11,7 @@
 #include "sim/replay/network.hpp"
 #include "sim/text/cluster_mesh.hpp"
 #include "sim/text/cluster_section.hpp"
+#include "sim/text/doubts.hpp"
 #include "sim/text/misplaced_keys.hpp"
 #include "sim/text/parallel_section.hpp"
 #include "sim/text/plausibility.hpp"
@@ -291,6 +292,8 @@ Scenario ScenarioReader::read(const Value& root) {
       for (auto& note : architecture_notes(*gpu, *find_topology(topology->value)))
         scenario.notes.push_back(std::move(note));
   }
+  std::ranges::move(model_doubts(scenario), std::back_inserter(scenario.doubts));
+  if (auto note = software_scope_note(scenario)) scenario.notes.push_back(std::move(*note));
   if (scenario.physics.spread.nodes > 0 && !places->knows_nodes)
     throw InputError(spread->span, "without a topology nothing says which ranks a node holds",
                      "add cluster.topology, or leave spread.nodes out");

@@ -186,8 +186,9 @@ class ScenarioReader {
   // `strategy` along the data axis of such a model. Throws InputError where it is not simulated there.
   static DataAxis read_data_axis(const config::Value& root, Strategy strategy, const DdpOptions& options,
                                  const ParallelSection& parallel, int data, Scenario& scenario);
-  static void add_nccl_notes(const Communication& communication, const Collective& collective,
-                             std::vector<Note>& notes);
+  // And doubts.
+  static void add_network_notes(const Topology& topology, const Communication& communication,
+                                const Collective& collective, Scenario& scenario);
   // `variability`, for ranks of the section `cluster` with its stragglers.
   void read_variability(const config::Value& variability, const config::Value& cluster,
                         const config::Value* stragglers, const config::Value* spread_section,

@@ -1,10 +1,12 @@
 #include "sim/text/software_file.hpp"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "sim/base/double_quoted.hpp"
 #include "sim/base/limits.hpp"
 #include "sim/config/reader.hpp"
+#include "sim/variability/expected_slowest.hpp"
 
 namespace ddpsim {
 namespace {
@@ -39,6 +41,9 @@ void read_shares(MapReader& reader, Software& software) {
   set("loss_bytes", software.loss_bytes, config::as_number(0, 1000));
   set("optimizer_bytes", software.optimizer_bytes, config::as_number(0, 1000));
   software.host = reader.optional("host", config::as_seconds).value_or(software.host);
+  if (auto types = reader.optional(
+          "types", config::as_list(config::as_word(config::words_of(kWorkloadPrecisionNames)))))
+    software.types = *types;
   software.judged_error = reader.optional("judged_error", config::as_number(0, 10));
 }
 
@@ -52,6 +57,15 @@ void read_memory_use(const Value& value, Software& software) {
       reader.optional("logit_bytes", config::as_number(0, 1000)).value_or(memory.logit_bytes);
   memory.dropout = reader.optional("dropout", config::as_bool).value_or(memory.dropout);
   reader.finish();
+}
+
+Software::Scope read_scope(const Value& value) {
+  MapReader reader(value, "scope");
+  auto count = config::as_integer(1, kLargestWorldSize);
+  Software::Scope scope{static_cast<int>(reader.required("gpus", count)),
+                        static_cast<int>(reader.required("tensor", count))};
+  reader.finish();
+  return scope;
 }
 
 const std::vector<config::Entry>& entries_of(const Value& gpus) {
@@ -81,11 +95,11 @@ Software read_software(const std::string& path, std::string_view gpu) {
       reader.required("attention", config::as_word(config::Words<bool>{{"flash", true}, {"unfused", false}}));
   software.host = reader.required("host", config::as_seconds);
   software.tensor_hidden = reader.optional("tensor_hidden", config::as_number(0, 1));
-  software.tensor_scale =
-      reader.optional("tensor_scale", config::as_number(0.01, 100)).value_or(software.tensor_scale);
   software.early_stop = reader.optional("early_stop", config::as_bool).value_or(false);
   software.ranks = static_cast<int>(
       reader.optional("ranks", config::as_integer(1, kLargestWorldSize)).value_or(software.ranks));
+  software.spread = reader.optional("spread", config::as_number(0, kLargestSpread)).value_or(kUsualSpread);
+  if (const Value* scope = reader.find("scope")) software.scope = read_scope(*scope);
   const Value& gpus = reader.require("gpus");
   if (const Value* memory = reader.find("memory_use")) read_memory_use(*memory, software);
   reader.finish();
@@ -114,13 +128,14 @@ std::string write_software(const Software& software, const std::string& gpu, con
   for (char c : comment) text += c == '\n' ? std::string("\n# ") : std::string(1, c);
   const auto& memory = software.memory_use;
   text += fmt::format(
-      "\nkind: software\nname: {}\nattention: {}\nhost: {:.10g}us\nearly_stop: {}\nranks: {}\ngpus:\n  {}:\n",
+      "\nkind: software\nname: {}\nattention: {}\nhost: {:.10g}us\nearly_stop: {}\nranks: {}\nspread: "
+      "{}\ngpus:\n  {}:\n",
       double_quoted(software.name), software.flash ? "flash" : "unfused", software.host.value() * 1e6,
-      software.early_stop, software.ranks, double_quoted(gpu));
-  if (software.tensor_scale != 1)
-    text.insert(text.rfind("gpus:"), fmt::format("tensor_scale: {}\n", software.tensor_scale));
+      software.early_stop, software.ranks, software.spread, double_quoted(gpu));
   if (software.tensor_hidden)
     text.insert(text.rfind("gpus:"), fmt::format("tensor_hidden: {}\n", *software.tensor_hidden));
+  if (const auto& [gpus, tensor] = software.scope; gpus > 0)
+    text.insert(text.rfind("gpus:"), fmt::format("scope: {{gpus: {}, tensor: {}}}\n", gpus, tensor));
   auto add = [&text](const char* key, double number) { text += fmt::format("    {}: {}\n", key, number); };
   add("gemm", software.gemm);
   if (software.attention > 0) add("attention", software.attention);
@@ -133,6 +148,9 @@ std::string write_software(const Software& software, const std::string& gpu, con
   add("fp8_cast", software.fp8_cast);
   add("loss_bytes", software.loss_bytes);
   add("optimizer_bytes", software.optimizer_bytes);
+  std::vector<std::string_view> types;
+  for (auto type : software.types) types.push_back(name_in(kWorkloadPrecisionNames, type));
+  if (!types.empty()) text += fmt::format("    types: [{}]\n", fmt::join(types, ", "));
   return text +
          fmt::format("memory_use: {{fragmentation: {}, overhead: {:.0f}B, logit_bytes: {}, dropout: {}}}\n",
                      memory.fragmentation, memory.overhead.value(), memory.logit_bytes, memory.dropout);

@@ -21,8 +21,6 @@ TensorCollectives time_tensor_collectives(CollectiveCost& cost, const ModelStep&
     times.all_gather = of(Operation::all_gather);
     times.reduce_scatter = of(Operation::reduce_scatter);
   }
-  for (auto* time : {&times.all_reduce, &times.all_gather, &times.reduce_scatter, &times.small})
-    *time = step.software.tensor_scale * *time;
   return times;
 }
 
@@ -56,7 +54,7 @@ std::vector<GroupCost> ScenarioReader::costs_within_passes(
     settle_model_communication(*topology, of.section, of.collective, *groups);
     known = std::move(groups);
   }
-  add_nccl_notes(*known, of.collective, scenario.notes);
+  add_network_notes(*topology, *known, of.collective, scenario);
   return group_costs(known);
 }
 

@@ -7,6 +7,7 @@
 #include "sim/base/limits.hpp"
 #include "sim/compute/synthesize.hpp"
 #include "sim/config/reader.hpp"
+#include "sim/text/doubts.hpp"
 #include "sim/text/model_file.hpp"
 #include "sim/text/software_file.hpp"
 #include "sim/text/transformer_file.hpp"
@@ -141,8 +142,10 @@ class WorkloadReader {
 
   ModelWorkload of_transformer(Transformer model) {
     if (causal_) model.causal = *causal_;
-    ModelWorkload result{
-        .trace = transformer_trace(model, gpu_, software_, step_, parts_), .step = {}, .notes = notes(true)};
+    ModelWorkload result{.trace = transformer_trace(model, gpu_, software_, step_, parts_),
+                         .step = {},
+                         .notes = notes(true),
+                         .doubts = compute_doubts(software_, gpu_, step_.precision, is_calibrated_)};
     if (model.has_experts())
       result.notes.push_back(
           {"experts-uncalibrated",
@@ -178,7 +181,10 @@ class WorkloadReader {
       throw InputError("a list of layers is computed in fp32, fp16 or bf16",
                        "only a transformer knows tf32 and fp8")
           .about("dtype");
-    ModelWorkload result{.trace = synthesize(model, options), .step = {}, .notes = notes(false)};
+    ModelWorkload result{.trace = synthesize(model, options),
+                         .step = {},
+                         .notes = notes(false),
+                         .doubts = {list_of_layers_doubt()}};
     result.notes.push_back(
         {"memory-left-out",
          "a list of layers says nothing of activations: whether it fits into the GPU's memory is not known"});

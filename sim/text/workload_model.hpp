@@ -11,6 +11,7 @@
 #include "sim/compute/model_layers.hpp"
 #include "sim/compute/model_step.hpp"
 #include "sim/config/value.hpp"
+#include "sim/engine/doubt.hpp"
 #include "sim/text/presets.hpp"
 
 namespace ddpsim {
@@ -41,6 +42,7 @@ struct ModelWorkload {
   std::optional<ModelStep>
       step;  // none: of a list of layers, which says neither memory nor a transformer's sizes
   std::vector<Note> notes;
+  std::vector<Doubt> doubts;  // of the times
 };
 
 // A path that can be opened, of a value that is a preset's name or a path.

@@ -6,6 +6,7 @@
 
 #include "sim/base/limits.hpp"
 #include "sim/config/reader.hpp"
+#include "sim/text/doubts.hpp"
 #include "sim/text/gpu_file.hpp"
 #include "sim/text/plausibility.hpp"
 #include "sim/text/scenario_reader.hpp"
@@ -70,6 +71,7 @@ std::shared_ptr<const LayerTrace> ScenarioReader::find_trace(const Value& path,
   if (is_new) notes->second = recorded_notes(*recorded, gpu.get());
   scenario.notes = notes->second;
   if (!rescale) return recorded;
+  scenario.doubts.push_back(rescaled_doubt());
   auto& trace = rescaled_traces_[{recorded.get(), *rescale}];
   if (!trace) trace = std::make_shared<const LayerTrace>(rescaled(*recorded, *rescale));
   return trace;
@@ -102,6 +104,7 @@ std::shared_ptr<const LayerTrace> ScenarioReader::find_model(const Value& worklo
     known = std::make_shared<const ModelWorkload>(
         read_workload_model(workload, *gpu, files, load, sharded, parts_));
   scenario.notes = known->notes;
+  scenario.doubts = known->doubts;
   if (known->step) scenario.model_step = {known, &*known->step};
   return {known, &known->trace};
 }

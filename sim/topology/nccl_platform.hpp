@@ -10,7 +10,9 @@
 namespace ddpsim {
 
 struct NcclPlatform {
-  nccl::Version version = nccl::kDefaultVersion;  // whose constants
+  // Whose constants: what the file says, else the release of its calibration, else the newest.
+  nccl::Version version = nccl::kDefaultVersion;
+  bool says_version = false;
   nccl::Gpu gpu = nccl::Gpu::hopper;
   nccl::Cpu cpu = nccl::Cpu::intel;
   Seconds tuner_nic_latency;                       // as NCCL's network plugin reports it; most report none

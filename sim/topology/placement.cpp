@@ -1,8 +1,8 @@
 #include "sim/topology/placement.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
-#include <numeric>
 #include <random>
 #include <utility>
 
@@ -10,6 +10,7 @@
 
 #include "sim/base/check.hpp"
 #include "sim/base/counted.hpp"
+#include "sim/base/limits.hpp"
 
 namespace ddpsim {
 namespace {
@@ -49,7 +50,8 @@ std::vector<int> allocate(const Placement& placement, const Cluster& cluster, in
   auto needed = static_cast<std::size_t>(world_size);
   std::vector<std::vector<int>> of_node(static_cast<std::size_t>(cluster.nodes()));
   for (int gpu = 0; gpu < cluster.gpus(); ++gpu)
-    of_node[static_cast<std::size_t>(cluster.node_of(gpu))].push_back(gpu);
+    if (cluster.position_of(gpu) < placement.of_node)
+      of_node[static_cast<std::size_t>(cluster.node_of(gpu))].push_back(gpu);
   std::vector<int> nodes;
   for (int node = 0; node < cluster.nodes(); ++node)
     if (!broken.contains(node)) nodes.push_back(node);
@@ -75,13 +77,33 @@ std::vector<int> allocate(const Placement& placement, const Cluster& cluster, in
 
 }  // namespace
 
+int usual_domain_gpus(int world_size, int of_node) {
+  constexpr int kMostOfHost = 8;
+  bool fills_all = world_size <= of_node || world_size % of_node == 0;
+  return of_node <= kMostOfHost || fills_all
+             ? of_node
+             : static_cast<int>(std::bit_floor(static_cast<unsigned>(of_node)));
+}
+
+int gpus_of_nodes(int world_size, int taken, int of_node) {
+  if (taken == of_node) return world_size;
+  return std::min((world_size + taken - 1) / taken, kLargestWorldSize / of_node) * of_node;
+}
+
+int gpus_of_first_node(const Cluster& cluster) {
+  int gpus = 1;
+  while (gpus < cluster.gpus() && cluster.node_of(gpus) == cluster.node_of(0)) ++gpus;
+  return gpus;
+}
+
 std::vector<int> place_ranks(const Placement& placement, const Cluster& cluster, int world_size,
                              const std::set<int>& broken) {
   DDPSIM_CHECK(world_size >= 1 && world_size <= cluster.gpus(), "more ranks than GPUs");
-  std::vector<int> gpus(static_cast<std::size_t>(world_size));
-  std::iota(gpus.begin(), gpus.end(), 0);
+  std::vector<int> gpus;
   if (placement.kind == PlacementKind::random_nodes || !broken.empty())
     gpus = allocate(placement, cluster, world_size, broken);
+  for (int gpu = 0; static_cast<int>(gpus.size()) < world_size; ++gpu)
+    if (cluster.position_of(gpu) < placement.of_node) gpus.push_back(gpu);
   if (placement.kind == PlacementKind::round_robin) return deal(cluster, gpus);
   if (placement.kind == PlacementKind::random) shuffle(gpus, placement.seed);
   return gpus;

@@ -6,6 +6,10 @@
 
 namespace ddpsim {
 
+// Of GPUs of one kind, clocked by their own temperature and power: the standard deviation of their speed over
+// its median that published jobs are predicted best with (docs/accuracy.md, "What jobs lose as they grow").
+inline constexpr double kUsualSpread = 0.02;
+
 // Ranks of a node that are as slow beforehand.
 struct AlikeRanks {
   double slowdown = 1;

@@ -55,11 +55,11 @@ Seconds stage(const PassTime& pass, BlockStage stage) {
 TEST(GroupedProducts, FillWavesTogether) {
   ComputeLaw law(gpu(), kSoftware, Precision::bfloat16);
   // 8 x 4 x 32 tiles of 256 x 128 either way.
-  EXPECT_EQ(law.product(1024, 4096, 4096, 8), law.product(8192, 4096, 4096));
+  EXPECT_EQ(law.product({1024, 4096, 4096, Tokens::m, 8}), law.product({8192, 4096, 4096}));
   // Of 1,032 rows each expert has tiles that are mostly empty.
-  EXPECT_GT(law.product(1032, 4096, 4096, 8), law.product(8 * 1032, 4096, 4096));
+  EXPECT_GT(law.product({1032, 4096, 4096, Tokens::m, 8}), law.product({8 * 1032, 4096, 4096}));
   // A few rows each: all matrices are read, 8 x 4096 x 4096 x 2 bytes and 2 x 8 x 8 x 4096 values of 2 bytes.
-  EXPECT_NEAR(ms(law.product(8, 4096, 4096, 8)),
+  EXPECT_NEAR(ms(law.product({8, 4096, 4096, Tokens::m, 8})),
               1e3 * (8 * 4096. * 4096 + 2 * 8 * 8 * 4096) * 2 / (0.85 * 2e12), 1e-9);
 }
 
@@ -71,8 +71,9 @@ TEST(ExpertPasses, GroupedProductsARouterAndThePermutation) {
   for (int ranks : {1, 8}) {
     auto block = block_of(shape_of(ranks));
     int local = 8 / ranks;
-    auto in = law.product(8192 / local, 2 * kFfn, kHidden, local) + law.product(kTokens, 8, kHidden);
-    auto out = law.product(8192 / local, kHidden, kFfn, local);
+    auto in =
+        law.product({8192 / local, 2 * kFfn, kHidden, Tokens::m, local}) + law.product({kTokens, 8, kHidden});
+    auto out = law.product({8192 / local, kHidden, kFfn, Tokens::m, local});
     // Tokens are read and written twice each; what comes back is read twice and written once.
     EXPECT_NEAR(ms(stage(block.forward, BlockStage::feed_forward_in)), ms(in) + row(2 * 8192), 1e-9);
     EXPECT_NEAR(ms(stage(block.forward, BlockStage::feed_forward_out)), ms(out) + row(8192 + 4096), 1e-9);
@@ -82,7 +83,7 @@ TEST(ExpertPasses, GroupedProductsARouterAndThePermutation) {
   }
   // With two of many on a rank what arrives is sorted by them, and back.
   auto sorted = block_of(shape_of(4));
-  auto in = law.product(4096, 2 * kFfn, kHidden, 2) + law.product(kTokens, 8, kHidden);
+  auto in = law.product({4096, 2 * kFfn, kHidden, Tokens::m, 2}) + law.product({kTokens, 8, kHidden});
   EXPECT_NEAR(ms(stage(sorted.forward, BlockStage::feed_forward_in)), ms(in) + row(4 * 8192), 1e-9);
 }
 
@@ -116,7 +117,7 @@ TEST(ExpertPasses, SharedExpertsComputeMeanwhile) {
   ComputeLaw law(gpu(), kSoftware, Precision::bfloat16);
   auto model = with_shared();
   // Longer than the first matrices of the shared expert take, and shorter than its last one does.
-  auto in = law.product(kTokens, 2 * kFfn, kHidden), out = law.product(kTokens, kHidden, kFfn);
+  auto in = law.product({kTokens, 2 * kFfn, kHidden}), out = law.product({kTokens, kHidden, kFfn});
   ExpertCollectives expert{.dispatch = in + 2_ms, .combine = 0.5 * out, .probabilities = {}, .counts = {}};
   auto shape = shape_of(8);
   EXPECT_EQ(block_of(shape, expert, model).expert_forward.exposed, expert.dispatch + expert.combine);
@@ -136,7 +137,7 @@ TEST(ExpertPasses, LoadAndCapacityAreRowsOfTheSlowest) {
   auto slow = block_of(shape), mean = block_of(shape_of(8));
   EXPECT_NEAR(ms(stage(slow.forward, BlockStage::feed_forward_out) -
                  stage(mean.forward, BlockStage::feed_forward_out)),
-              ms(law.product(12288, kHidden, kFfn) - law.product(8192, kHidden, kFfn)), 1e-9);
+              ms(law.product({12288, kHidden, kFfn}) - law.product({8192, kHidden, kFfn})), 1e-9);
   // Padded experts have as many whatever came.
   shape.expert.capacity = 1.25;
   EXPECT_EQ(shape.rows(transformer_named("mixtral-8x7b").experts), 1.25 * 8192);

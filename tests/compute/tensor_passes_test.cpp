@@ -75,7 +75,7 @@ TEST(TensorPasses, WhatRunsUnderGradients) {
   auto times = times_of(TensorOverlap::async, false);
   auto block = times.block();
   EXPECT_NEAR(ms(block.tensor_forward.exposed), 16, 1e-9);
-  auto left = 16 - ms(times.law().product(3072, 4096, 1024)) - ms(times.law().product(4096, 4096, 1024));
+  auto left = 16 - ms(times.law().product({3072, 4096, 1024})) - ms(times.law().product({4096, 4096, 1024}));
   EXPECT_NEAR(ms(block.tensor_backward.exposed), left, 1e-9);
   EXPECT_LT(left, 16);
   // With long products nothing is left of them; the first gathers of gradients stay on the way.

@@ -91,14 +91,25 @@ TEST(TransformerTimes, AsAnotherImplementationOfTheLaw) {
 TEST(ComputeLaw, AProductByHand) {
   Software software{.gemm = 0.8};
   ComputeLaw law(gpu_of("A100-80"), software, Precision::bfloat16);
-  EXPECT_NEAR(law.product(4096, 4096, 4096).value(), 602.0e-6, 0.1e-6);
+  EXPECT_NEAR(law.product({4096, 4096, 4096}).value(), 602.0e-6, 0.1e-6);
 }
 
 // Its rate falls to `unaligned`: 50257 is no multiple of 8.
 TEST(ComputeLaw, AnUnalignedVocabulary) {
   ComputeLaw law(gpu_of("A100-80"), Software{.gemm = 0.8}, Precision::bfloat16);
-  double ratio = law.product(4096, 50257, 1024) / law.product(4096, 50264, 1024);
+  double ratio = law.product({4096, 50257, 1024}) / law.product({4096, 50264, 1024});
   EXPECT_NEAR(ratio, 1 / 0.331, 1e-9);
+  // The gradient of its weights, and that of its inputs, whose k it is.
+  EXPECT_GT(law.product({50257, 1024, 4096, Tokens::k}) / law.product({50264, 1024, 4096, Tokens::k}), 3);
+  EXPECT_GT(law.product({4096, 1024, 50257}) / law.product({4096, 1024, 50264}), 2.9);
+}
+
+// Tokens are no leading dimension: 4095 fill the tiles that 4096 do, and a gradient sums up one less.
+TEST(ComputeLaw, TokensOfAnyNumber) {
+  ComputeLaw law(gpu_of("A100-80"), Software{.gemm = 0.8}, Precision::bfloat16);
+  EXPECT_EQ(law.product({4095, 4096, 1024}), law.product({4096, 4096, 1024}));
+  EXPECT_NEAR(law.product({4096, 4096, 4095, Tokens::k}) / law.product({4096, 4096, 4096, Tokens::k}),
+              (4095. + 150) / (4096 + 150), 1e-9);
 }
 
 // A hundred launches of 20 us take 2 ms; a device that takes as long is (1 + 1)^(1/3.86) = 1.197 times as

@@ -145,7 +145,10 @@ TEST(NcclSlowLinksOfPresets, NoLongerThanRingsNeed) {
           EXPECT_LE(time.value(), (nvls ? most_nvls : kMost) * ring_bound(*scaled, model, kGiB).value())
               << where;
           if (!may_change) {
-            EXPECT_LE(time.value(), before.value() * (1 + 1e-9)) << where;
+            // Since 2.28.3 NCCL counts NVLS by an efficiency that the speeds of its list, with their gaps, do
+            // not know.
+            double longer = nvls && nodes > 1 ? 1.15 : 1 + 1e-9;
+            EXPECT_LE(time.value(), before.value() * longer) << where;
           }
           before = time;
         }

@@ -23,7 +23,7 @@ ALLOWED = {
     "sim/gloo": ["sim/base"],
     "sim/gpu": ["sim/trace"],
     "sim/model": ["sim/base"],
-    "sim/compute": ["sim/gpu"],
+    "sim/compute": ["sim/gpu", "sim/variability"],
     "sim/topology": ["sim/nccl"],
     "sim/topology/import": ["sim/topology"],
     "sim/ddp": ["sim/trace"],

@@ -101,7 +101,7 @@ TEST(PlotScript, WhatTimesMayAsWellBeIsABand) {
   auto script = sweep_plot_script(result, "out.svg");
   EXPECT_THAT(script, HasSubstr("$band0 << EOD\n1048576 4000 6500\nEOD\n"));
   EXPECT_THAT(script, HasSubstr("$band0 using 1:2:3 with filledcurves"));
-  EXPECT_THAT(script, HasSubstr("title 'least to most, uncalibrated'"));
+  EXPECT_THAT(script, HasSubstr("title 'least to most, not measured'"));
 }
 
 TEST(PlotScript, StrategiesWithoutCapsAreLevels) {

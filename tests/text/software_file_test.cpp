@@ -53,6 +53,9 @@ TEST(SoftwareFile, EveryKey) {
                     .judged_error = 0.05,
                     .fitted_on = "A100",
                     .ranks = 64,
+                    .spread = 0.03,
+                    .types = {Precision::float16, Precision::float8},
+                    .scope = {128, 4},
                     .memory_use = {1.2, Bytes(2e9), 10, true}};
   EXPECT_EQ(read("kind: software\n"
                  "name: mine\n"
@@ -60,10 +63,12 @@ TEST(SoftwareFile, EveryKey) {
                  "host: 20us\n"
                  "early_stop: true\n"
                  "ranks: 64\n"
+                 "spread: 0.03\n"
+                 "scope: {gpus: 128, tensor: 4}\n"
                  "gpus:\n"
                  "  A100: {gemm: 0.8, attention: 0.3, elementwise: 1.7, queue: 2, memory: 0.9, k_ramp: 100,\n"
                  "         unaligned: 0.4, unaligned_attention: 0.2, fp8_cast: 4, loss_bytes: 30,\n"
-                 "         optimizer_bytes: 28, judged_error: 0.05}\n"
+                 "         optimizer_bytes: 28, judged_error: 0.05, types: [fp16, fp8]}\n"
                  "memory_use: {fragmentation: 1.2, overhead: 2GB, logit_bytes: 10, dropout: true}\n"),
             expected);
 }
@@ -119,7 +124,7 @@ TEST(SoftwareFile, AMisspeltShare) {
             "  5 | gpus: {A100: {gem: 0.8}}\n"
             "    |               ^~~\n"
             "hint: 'A100' knows gemm, attention, elementwise, memory, queue, k_ramp, unaligned, "
-            "unaligned_attention, fp8_cast, loss_bytes, optimizer_bytes, host, judged_error");
+            "unaligned_attention, fp8_cast, loss_bytes, optimizer_bytes, host, types, judged_error");
 }
 
 TEST(SoftwareFile, WithoutProducts) {
