@@ -130,6 +130,15 @@ std::vector<Note> weather_notes(const Topology& topology, const Scenario& scenar
                nodes, percent(0.05), percent(0.95), percent(0.5), kPublishedWeather)}};
 }
 
+std::optional<Note> host_time_note(Strategy strategy) {
+  if (!lacks_host_time(strategy)) return std::nullopt;
+  return Note{
+      "deepspeed-host",
+      fmt::format("strategy {}: DeepSpeed's own time on the host (hooks, partitioning, waiting) is not "
+                  "modelled, so a step takes at least what is said here, and is never called the best",
+                  strategy_name(strategy))};
+}
+
 std::optional<Note> textbook_note(const LeftOut& left_out) {
   std::vector<std::string_view> what;
   if (left_out.interference) what.push_back("interference");

@@ -25,7 +25,7 @@ class SweepTest(cli.CliTest):
         self.assertTrue(least.startswith("best at the low end of the range: ddp.bucket_cap "), least)
         self.assertTrue(most.startswith("best at the high end of the range: ddp.bucket_cap "), most)
         self.assertTrue(best_line.startswith("best: ddp.bucket_cap "), best_line)
-        self.assertRegex(caps, r"^caps within 0\.5 % of the best: [\d.]+ MiB to [\d.]+ MiB$")
+        self.assertRegex(caps, r"^swept caps within 0\.5 % of the best: [\d.]+ MiB(, [\d.]+ MiB)+$")
         self.assertRegex(usual, r"^PyTorch's default, 25 MiB \(first 1 MiB\): \+\d\d\.\d+ ms \(\+2\.\d %\)$")
         result = self.read_json("out.json")
         self.assertEqual(len(result["points"]), 30)
@@ -45,7 +45,7 @@ class SweepTest(cli.CliTest):
         done = self.ok("sweep", "configs/ring-1024.yaml", "--set", "physics=none", "--csv", "out.csv")
         self.assertEqual(done.stdout.rstrip("\n").split("\n\n")[1],
                          "best: ddp.bucket_cap 124930607B (119.1 MiB), iteration 1.3812 s, 45.4 % shorter than the longest\n"
-                         "caps within 0.5 % of the best: 93.81 MiB to 119.1 MiB\n"
+                         "swept caps within 0.5 % of the best: 93.81 MiB, 119.1 MiB\n"
                          "PyTorch's default, 25 MiB (first 1 MiB): +770.152 ms (+55.8 %)\n"  # 1381.202 + 770.152 = 2151.354
                          "to use it: DistributedDataParallel(model, bucket_cap_mb=119.143112)")
         self.assertEqual(done.stderr, "")
