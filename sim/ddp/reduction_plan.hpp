@@ -69,6 +69,10 @@ constexpr bool is_sharded(Strategy strategy) {
   }
 }
 
+constexpr bool is_fsdp1(Strategy strategy) {
+  return strategy == Strategy::fsdp1 || strategy == Strategy::hsdp1;
+}
+
 // DeepSpeed partitions, fetches and waits on the host between its hooks; none of that time is modelled, and
 // such steps come out too short by nobody knows how much. Stage 1 has little of it.
 constexpr bool lacks_host_time(Strategy strategy) {

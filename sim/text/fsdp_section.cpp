@@ -33,8 +33,7 @@ UnitRule as_units(const Value& value) {
 // (_flat_param.py, _init_param_reduce_dtypes), and of fully_shard's users most say float32, as torchtitan
 // does.
 DType usual_reduce_dtype(Strategy strategy, DType param_dtype) {
-  bool is_fsdp1 = strategy == Strategy::fsdp1 || strategy == Strategy::hsdp1;
-  return is_fsdp1 ? param_dtype : DType::float32;
+  return is_fsdp1(strategy) ? param_dtype : DType::float32;
 }
 
 }  // namespace

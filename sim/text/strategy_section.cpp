@@ -223,6 +223,13 @@ StrategyPlan make_strategy_plan(const Value& root, Strategy strategy, const Fsdp
     }
   }();
   note_tied_units(plan, scenario);
+  bool is_said = section && section->find("reduce_dtype");
+  if (is_fsdp1(strategy) && plan.options.reduce_dtype != DType::float32 && !is_said)
+    scenario.notes.push_back(
+        {"fsdp1-dtypes",
+         fmt::format("strategy {} reduces gradients in {}, as MixedPrecision(param_dtype=...) does and "
+                     "fsdp.reduce_dtype may say; ddp and fsdp reduce in float32 unless told otherwise",
+                     strategy_name(plan.strategy), dtype_name(plan.options.reduce_dtype))});
   plan.host = scenario.host;
   if (fsdp.cpu_offload)
     note_host_memory(scenario, 4.0 * bytes_per_element(trace.gradients.front().dtype) / shards);

@@ -169,6 +169,10 @@ class DtypeTest(FsdpTest):
                 default = self.result(*sets)["communication_s"]
                 self.assertEqual(default, self.result(*sets, f"fsdp.reduce_dtype={usual}")["communication_s"])
                 self.assertNotEqual(default, self.result(*sets, f"fsdp.reduce_dtype={other}")["communication_s"])
+        codes = lambda *sets: [note["code"] for note in self.result(*sets)["notes"]]
+        self.assertIn("fsdp1-dtypes", codes("strategy=fsdp1"))
+        for sets in (["strategy=fsdp"], ["strategy=fsdp1", "fsdp.reduce_dtype=bf16"]):
+            self.assertNotIn("fsdp1-dtypes", codes(*sets))
         sets = ["strategy=fsdp1", "fsdp.param_dtype=fp32"]
         self.assertEqual(self.result(*sets)["communication_s"], self.result(*sets, "fsdp.reduce_dtype=fp32")["communication_s"])
 
