@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The model of configs/quickstart.yaml in 30 lines: PyTorch's buckets, a ring all-reduce, one lane, first in first out. What a script of
+"""The model of configs/ring-1024.yaml in 30 lines: PyTorch's buckets, a ring all-reduce, one lane, first in first out. What a script of
 one's own would be, to compare speed with: bench/analytic_model.py TRACE POINTS prints cap and iteration of POINTS caps from 1 MiB to 1 GiB."""
 import csv
 import sys

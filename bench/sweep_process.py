@@ -16,7 +16,7 @@ from pathlib import Path
 
 # Only waiting costs, unless a case says more: one run a point, where a range would be three.
 TEXTBOOK = ["--set", "physics=none", "--set", "cluster.gpu=none"]
-RING = ["configs/quickstart.yaml", *TEXTBOOK]
+RING = ["configs/ring-1024.yaml", *TEXTBOOK]
 H100 = [*RING, "--set", "cluster.topology=topologies/dgx-h100.yaml",
         "--set", "collective.algorithm=hierarchical"]
 # The same with a NIC of 50 Gbit/s for every two GPUs, which belong to two groups that are never in step.

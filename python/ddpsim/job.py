@@ -62,7 +62,8 @@ class BestCap:
 
     bucket_cap_mb: float
     iteration_s: float
-    #: Smallest and largest cap within 0.5 % of the best; the second is infinite where any larger one is.
+    #: Smallest and largest cap within 0.5 % of the best, and every cap between (not exact: every one that was tried); the second is infinite where any
+    #: larger one is.
     plateau: tuple[float, float]
     #: Seconds that an iteration takes longer with PyTorch's default cap.
     default_costs_s: float

@@ -24,6 +24,7 @@ struct CollectiveTable {
       any_operation();       // what it may be of; sizes are of the whole buffer, as nccl-tests' are
   std::optional<int> ranks;  // GPUs, if the file says
   std::optional<int> nodes;  // hosts, if the file says
+  std::string device = {};   // what the file calls its GPUs: "NVIDIA H100 80GB HBM3"; empty: nothing
   std::string data_type;     // NCCL's name: "float", "half", "int8"; empty: not known
   std::optional<std::string> nccl_version;  // "2.27.3", if the file says
   std::optional<double> busbw_factor = {};  // busbw / algbw of its largest message, if the file has both

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include <fmt/core.h>
+
 #include "sim/base/check.hpp"
+#include "sim/calibrate/band_check.hpp"
 #include "sim/calibrate/least_squares.hpp"
 #include "sim/nccl/cost_model.hpp"
 
@@ -48,6 +51,75 @@ std::vector<nccl::Algorithm> algorithms_of(const std::vector<CurveSample>& sampl
   return found;
 }
 
+nccl::Calibration joined(const nccl::Calibration& known,
+                         const std::vector<nccl::Calibration::Entry>& entries) {
+  nccl::Calibration joined{entries, known.node};
+  for (const auto& entry : known.entries)
+    if (!joined.find(entry.algorithm, entry.across_nodes)) joined.entries.push_back(entry);
+  return joined;
+}
+
+// The ways to fit one curve, until one makes no band of sizes worse.
+class Attempt {
+ public:
+  Attempt(const std::vector<CurveSample>& samples, const std::vector<const Measurement*>& tables,
+          const nccl::Calibration& known, const std::vector<nccl::Calibration::Entry>& entries,
+          std::vector<Note>& notes)
+      : samples_(samples), tables_(tables), known_(known), entries_(entries), notes_(notes) {}
+
+  std::optional<nccl::Curve> curve_of(const nccl::Calibration::Entry& entry) {
+    const auto* own = known_.find(entry.algorithm, entry.across_nodes);
+    const auto& first = *std::find_if(samples_.begin(), samples_.end(), [&](const CurveSample& sample) {
+      return !sample.points(entry.algorithm).empty();
+    });
+    auto prior = prior_for(first.measurement(), entry.algorithm, own);
+    auto held = prior;
+    held.mean.latency_scale = own ? own->latency_scale : 1;
+    held.latency_width = 1e-3;
+    struct Way {
+      const Prior& prior;
+      Bytes from;
+      const char* what;
+    };
+    std::optional<WorseBand> worse;
+    for (const auto& [of, from, what] :
+         {Way{prior, kLarge, ""}, Way{prior, kSmallest, "it is fitted to small rows as well"},
+          Way{held, kLarge, "its latency stays what it was"},
+          Way{held, kSmallest, "its latency stays what it was"}}) {
+      auto curve = fit_curve(samples_, entry.algorithm, of, from);
+      auto found = worse_with(entry, curve);
+      if (!found) {
+        if (worse) say(entry, *worse, what);
+        return curve;
+      }
+      if (!worse) worse = found;
+    }
+    say(entry, *worse, "it is left as it was");
+    return std::nullopt;
+  }
+
+ private:
+  std::optional<WorseBand> worse_with(nccl::Calibration::Entry entry, const nccl::Curve& curve) const {
+    entry.curve = curve;
+    auto with = entries_;
+    with.push_back(std::move(entry));
+    return worse_band(tables_, joined(known_, entries_), joined(known_, with));
+  }
+
+  void say(const nccl::Calibration::Entry& entry, const WorseBand& worse, std::string_view what) {
+    notes_.push_back(
+        {"calibration-band",
+         fmt::format("the curve of {} {}, fitted to large rows, would be {}: {}", nccl::name(entry.algorithm),
+                     entry.across_nodes ? "across nodes" : "in a node", worse.text(), what)});
+  }
+
+  const std::vector<CurveSample>& samples_;
+  const std::vector<const Measurement*>& tables_;
+  const nccl::Calibration& known_;
+  const std::vector<nccl::Calibration::Entry>& entries_;
+  std::vector<Note>& notes_;
+};
+
 }  // namespace
 
 Prior prior_for(const Measurement& measurement, nccl::Algorithm algorithm, const nccl::Curve* known) {
@@ -73,8 +145,8 @@ nccl::Algorithm CurveSample::curve_of(Bytes bytes) const {
                                                              : candidate.algorithm;
 }
 
-std::vector<Point> CurveSample::points(nccl::Algorithm algorithm) const {
-  auto points = points_of(measurement_->table, kLarge);
+std::vector<Point> CurveSample::points(nccl::Algorithm algorithm, Bytes from) const {
+  auto points = points_of(measurement_->table, from);
   std::erase_if(points, [&](const Point& point) { return curve_of(point.bytes) != algorithm; });
   return points;
 }
@@ -83,10 +155,10 @@ Seconds CurveSample::time(const nccl::Curve& curve, Bytes bytes) const {
   return shape_.time(curve, tuner_.choose(bytes), bytes);
 }
 
-nccl::Curve fit_curve(const std::vector<CurveSample>& samples, nccl::Algorithm algorithm,
-                      const Prior& prior) {
+nccl::Curve fit_curve(const std::vector<CurveSample>& samples, nccl::Algorithm algorithm, const Prior& prior,
+                      Bytes from) {
   std::vector<std::vector<Point>> points;
-  for (const auto& sample : samples) points.push_back(sample.points(algorithm));
+  for (const auto& sample : samples) points.push_back(sample.points(algorithm, from));
   LeastSquares problem;
   problem.mean = logarithms(prior.mean);
   problem.width = {prior.latency_width, prior.efficiency_width, prior.ramp_width};
@@ -102,24 +174,26 @@ nccl::Curve fit_curve(const std::vector<CurveSample>& samples, nccl::Algorithm a
 }
 
 std::vector<nccl::Calibration::Entry> fit_curves(const std::vector<const Measurement*>& machine,
-                                                 const nccl::Calibration& known) {
+                                                 const nccl::Calibration& known, std::vector<Note>& notes) {
   std::vector<nccl::Calibration::Entry> entries;
   for (bool across : {false, true}) {
     std::vector<CurveSample> samples;
+    std::vector<const Measurement*> tables;
     for (const auto* measurement : machine)
-      if (measurement->across_nodes() == across) samples.emplace_back(*measurement);
-    for (auto algorithm : algorithms_of(samples)) {
-      const auto& first = *std::find_if(samples.begin(), samples.end(), [&](const CurveSample& sample) {
-        return !sample.points(algorithm).empty();
-      });
-      auto prior = prior_for(first.measurement(), algorithm, known.find(algorithm, across));
-      nccl::Calibration::Entry entry{algorithm, across, fit_curve(samples, algorithm, prior)};
-      for (const auto& sample : samples) {
-        if (sample.points(algorithm).empty()) continue;
-        if (across && algorithm == nccl::Algorithm::ring)
-          entry.nodes = std::max(entry.nodes, sample.measurement().communicator.nodes);
+      if (measurement->across_nodes() == across) {
+        samples.emplace_back(*measurement);
+        tables.push_back(measurement);
       }
-      entries.push_back(std::move(entry));
+    for (auto algorithm : algorithms_of(samples)) {
+      nccl::Calibration::Entry entry{algorithm, across, {}};
+      for (const auto& sample : samples)
+        if (across && algorithm == nccl::Algorithm::ring && !sample.points(algorithm).empty())
+          entry.nodes = std::max(entry.nodes, sample.measurement().communicator.nodes);
+      Attempt attempt(samples, tables, known, entries, notes);
+      if (auto curve = attempt.curve_of(entry)) {
+        entry.curve = *curve;
+        entries.push_back(std::move(entry));
+      }
     }
   }
   return entries;

@@ -4,6 +4,7 @@
 
 #include <fmt/core.h>
 
+#include "sim/calibrate/band_check.hpp"
 #include "sim/calibrate/curve_fit.hpp"
 
 namespace ddpsim::calibrate {
@@ -31,6 +32,25 @@ bool is_same(const Calibration::Entry& a, const Calibration::Entry& b) {
   return a.algorithm == b.algorithm && a.across_nodes == b.across_nodes;
 }
 
+// Lines share parameters: where those of an operation make a band worse, what was known of it stays.
+void leave_worse_lines(const std::vector<const Measurement*>& in_node, const Calibration& known,
+                       MachineFit& fit) {
+  Calibration fitted = known;
+  fitted.node.clear();
+  for (const auto& lines : fit.lines) fitted.node.push_back(lines.entry);
+  std::erase_if(fit.lines, [&](const FittedLines& lines) {
+    std::vector<const Measurement*> tables;
+    for (const auto* m : in_node)
+      if (m->collective.operation == lines.entry.operation) tables.push_back(m);
+    auto worse = worse_band(tables, known, fitted);
+    if (worse)
+      fit.notes.push_back({"calibration-band",
+                           fmt::format("the lines of {} in a node would be {}: they are left as they were",
+                                       operation_name(lines.entry.operation), worse->text())});
+    return worse.has_value();
+  });
+}
+
 }  // namespace
 
 MachineFit fit_machine(const std::vector<Measurement>& machine, const Calibration& known) {
@@ -39,11 +59,17 @@ MachineFit fit_machine(const std::vector<Measurement>& machine, const Calibratio
     check_can_be_fitted(measurement);
     (measurement.has_lines() ? in_node : elsewhere).push_back(&measurement);
   }
-  MachineFit fit{fit_curves(elsewhere, known), fit_lines(in_node, known)};
+  MachineFit fit;
+  fit.curves = fit_curves(elsewhere, known, fit.notes);
+  fit.lines = fit_lines(in_node, known);
+  leave_worse_lines(in_node, known, fit);
   if (!machine.empty() && fit.curves.empty() && fit.lines.empty())
-    throw InputError(machine.front().place(),
-                     "less than five rows of this machine went over a ring, which has a curve of its own",
-                     "measure more sizes from 256 KiB on");
+    throw InputError(
+        machine.front().place(),
+        fit.notes.empty()
+            ? "less than five rows of this machine went over a ring, which has a curve of its own"
+            : fmt::format("nothing is left to fit: {}", fit.notes.front().text),
+        fit.notes.empty() ? "measure more sizes from 256 KiB on" : kOtherMachine);
   return fit;
 }
 

@@ -3,14 +3,21 @@
 // operation inside an NVLink node.
 #include <vector>
 
+#include "sim/base/note.hpp"
 #include "sim/calibrate/lines_fit.hpp"
 #include "sim/calibrate/measurement.hpp"
 
 namespace ddpsim::calibrate {
 
+// The hint where tables and topology do not belong together.
+inline constexpr const char* kOtherMachine =
+    "is it the topology of the machine that was measured, are times in the unit they say, and are machines "
+    "that are averaged alike?";
+
 struct MachineFit {
   std::vector<nccl::Calibration::Entry> curves;
   std::vector<FittedLines> lines;
+  std::vector<Note> notes = {};  // what was not fitted as usual
 };
 
 // Everything that some table of the machine informs, with `known` as prior where it has it. Throws InputError

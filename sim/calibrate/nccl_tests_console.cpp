@@ -200,12 +200,21 @@ class Console {
           fmt::format("rank {} again: several programs of one GPU each, not one of all", t[1].text),
           "build nccl-tests with MPI=1, and keep one run's output apart from another's");
     run_.hosts.insert(host->text);
+    read_device(t);
     if (group && run_.groups.insert(group->text).second && run_.groups.size() > 1)
       throw InputError(group->span, "several groups reduce at the same time",
                        "run nccl-tests without NCCL_TESTS_SPLIT");
     run_.settings.ranks = *run_.ranks.rbegin() + 1;
     bool complete = static_cast<int>(run_.ranks.size()) == *run_.settings.ranks;
     run_.settings.nodes = complete ? std::optional(static_cast<int>(run_.hosts.size())) : std::nullopt;
+  }
+
+  // What follows the bus id: "[0000:04:00] NVIDIA H100".
+  void read_device(const std::vector<Located>& t) {
+    if (!run_.settings.device.empty()) return;
+    auto bus = std::find_if(t.begin(), t.end(), [](const auto& cell) { return cell.text.starts_with('['); });
+    for (; bus != t.end(); ++bus)
+      if (!bus->text.starts_with('[')) run_.settings.device += bus->text + " ";
   }
 
   static void check_units(const std::vector<Located>& t) {

@@ -31,6 +31,8 @@ CollectiveTable settings_of(const JsonValue& root) {
   std::set<std::string> hosts;
   for (const auto& [unused, device] : devices->members) hosts.insert(device.at("hostname").cell().text);
   settings.nodes = static_cast<int>(hosts.size());
+  for (const auto* key : {"device_name", "name"})
+    if (const auto* name = devices->members.front().value.find(key)) settings.device = name->cell().text;
   auto processes = static_cast<int>(devices->members.size());
   settings.ranks = processes * whole(config->at("nthreads"), 1) * whole(config->at("ngpus"), 1);
   if (*settings.ranks < 2)

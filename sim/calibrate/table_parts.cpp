@@ -190,6 +190,7 @@ CollectiveTable read_settings(const std::vector<CsvComment>& comments) {
     if (key == "world_size" || key == "ranks" || key == "num_gpus")
       settings.ranks = parse_ranks(once("world_size"));
     if (key == "operation") set_operation(settings, once("operation"));
+    if (key == "hardware" || key == "device") settings.device += comment.value.text;
     if (key == "nodes") settings.nodes = parse_nodes(once("nodes"));
     if (key == "nccl_version") settings.nccl_version = once("nccl_version").text;
     if (key == "data_type" || key == "dtype") settings.data_type = data_type(once("data_type").text);

@@ -18,7 +18,7 @@ struct CalibrateOptions {
   // Of interference.
   std::string overlap, measured, overlap_profile, alone, algbw;
   std::vector<std::string> overrides;
-  bool accept = false, all_rows = false;
+  bool all_rows = false;
   std::string step, share = "gemm";
 };
 
@@ -34,7 +34,7 @@ void run_calibrate(const CalibrateOptions& options) {
   }
   if (!options.overlap.empty())
     return calibrate_overlap({preset_path(PresetKind::configs, "--overlap", options.overlap),
-                              options.measured, out, options.overrides, quiet, options.accept,
+                              options.measured, out, options.overrides, quiet, options.tables.accept,
                               options.all_rows});
   if (!options.overlap_profile.empty())
     return calibrate_profile({options.overlap_profile, options.alone, options.algbw, out, quiet});
@@ -131,7 +131,7 @@ Command calibrate_command() {
             .needs = {"--overlap-profile"}},
            {.name = "--world-size",
             .value = &tables.world_size,
-            .description = "GPUs of tables that do not say",
+            .description = "GPUs of tables that do not say; it may repeat what all of them say",
             .range = {{2, kLargestWorldSize}}},
            {.name = "--operation",
             .value = &tables.operation,
@@ -157,11 +157,12 @@ Command calibrate_command() {
            output_option("--json", &tables.json,
                          "Write curves, lines and points as JSON; '-' is standard output", "PATH|-"),
            output_option("--plot", &tables.plot, "Draw measured and predicted bandwidth (.svg or .png)"),
-           {.name = "--quiet", .value = &tables.quiet, .description = "No summary"},
+           {.name = "--quiet", .value = &tables.quiet, .description = "No summary and no notes"},
            {.name = "--accept",
-            .value = &options->accept,
-            .description = "Take an interference above 1, which no published run showed",
-            .needs = {"--overlap"}}},
+            .value = &tables.accept,
+            .description = "Take what is refused as implausible: an interference above 1, which no published "
+                           "run showed; tables of another GPU than the topology's",
+            .excludes = {"--step", "--overlap-profile"}}},
       .run = [options] { run_calibrate(*options); }};
 }
 

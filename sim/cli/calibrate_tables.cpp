@@ -6,13 +6,17 @@
 
 #include "sim/base/output_file.hpp"
 #include "sim/base/quantity.hpp"
+#include "sim/calibrate/band_check.hpp"
 #include "sim/calibrate/calibration_file.hpp"
 #include "sim/calibrate/calibration_json.hpp"
 #include "sim/calibrate/fit.hpp"
 #include "sim/cli/measurements.hpp"
+#include "sim/cli/notes.hpp"
 #include "sim/cli/scenario_options.hpp"
+#include "sim/gpu/plausible_compute.hpp"
 #include "sim/report/bandwidth_plot.hpp"
 #include "sim/report/plot.hpp"
+#include "sim/text/gpu_file.hpp"
 #include "sim/text/nccl_calibration.hpp"
 #include "sim/text/presets.hpp"
 #include "sim/text/topology_file.hpp"
@@ -50,10 +54,45 @@ std::vector<Machine> load_machines(const std::vector<std::string>& lists, const 
   return machines;
 }
 
-nccl::Calibration fit(const std::vector<Machine>& machines, const nccl::Calibration& known) {
+nccl::Calibration fit(const std::vector<Machine>& machines, const nccl::Calibration& known,
+                      std::vector<Note>& notes) {
   std::vector<calibrate::MachineFit> fitted;
   for (const auto& machine : machines) fitted.push_back(calibrate::fit_machine(machine, known));
+  for (const auto& one : fitted) notes.insert(notes.end(), one.notes.begin(), one.notes.end());
   return calibrate::average(fitted);
+}
+
+// What an average of several machines makes of each.
+void note_averaged(const std::vector<Machine>& machines, const nccl::Calibration& known,
+                   const nccl::Calibration& calibration, std::vector<Note>& notes) {
+  if (machines.size() < 2) return;
+  for (const auto& machine : machines) {
+    std::vector<const Measurement*> tables;
+    for (const auto& measurement : machine) tables.push_back(&measurement);
+    if (auto worse = calibrate::worse_band(tables, known, calibration))
+      notes.push_back({"calibration-average", fmt::format("{}: the average of the machines is {}",
+                                                          machine.front().table.title, worse->text())});
+  }
+}
+
+// Links that give far less, or more, than the topology says.
+void note_efficiencies(const nccl::Calibration& fitted, std::vector<Note>& notes) {
+  constexpr double kLow = 0.5, kHighForARing = 1.05;  // a fit is known to 5 %
+  for (const auto& entry : fitted.entries) {
+    double efficiency = entry.curve.efficiency;
+    bool is_high = entry.algorithm == nccl::Algorithm::ring && efficiency > kHighForARing;
+    if (efficiency >= kLow && !is_high) continue;
+    notes.push_back(
+        {"calibration-efficiency",
+         fmt::format(
+             "{} {} reaches {:.2f} times the bandwidth that this topology gives it: {}",
+             nccl::name(entry.algorithm), entry.across_nodes ? "across nodes" : "in a node", efficiency,
+             is_high
+                 ? "no ring goes faster than its links. Are links, NICs or lanes missing in the topology, or "
+                   "is it another machine's?"
+                 : "is peer-to-peer or GPUDirect off (NCCL_P2P_DISABLE, IOMMU, ACS), are there fewer or "
+                   "slower NICs than in the topology, or was somebody else on the links?")});
+  }
 }
 
 JudgedTable judged_table(const nccl::Calibration& calibration, const Measurement& m, bool fitted) {
@@ -88,7 +127,8 @@ std::vector<JudgedTable> judge_every_other(const std::vector<Machine>& machines,
     for (bool first : {true, false}) {
       Machine half;
       for (const auto& measurement : machine) half.push_back(every_other(measurement, first));
-      auto calibration = calibrate::with_rest_of(known, fit({half}, known));
+      std::vector<Note> of_half;
+      auto calibration = calibrate::with_rest_of(known, fit({half}, known, of_half));
       for (const auto& measurement : machine)
         tables.push_back(judged_table(calibration, every_other(measurement, !first), false));
     }
@@ -186,15 +226,16 @@ void check_options(const TableOptions& options) {
 // An option about tables that do not say needs one that does not.
 void check_use(const TableOptions& options, const std::vector<Machine>& machines,
                const std::vector<Machine>& to_judge) {
-  bool all_say_ranks = true, all_say_operations = true;
+  bool all_say_ranks = true, all_say_operations = true, agrees = true;
   for (const auto* all : {&machines, &to_judge})
     for (const auto& machine : *all)
       for (const auto& measurement : machine) {
         all_say_ranks = all_say_ranks && measurement.table.ranks;
+        agrees = agrees && measurement.table.ranks == options.world_size;
         all_say_operations = all_say_operations && measurement.table.operations.size() == 1;
       }
-  if (options.world_size && all_say_ranks)
-    throw InputError(fmt::format("--world-size {} is of no use: every table says how many GPUs it is of",
+  if (options.world_size && all_say_ranks && !agrees)
+    throw InputError(fmt::format("--world-size {}, and every table says how many GPUs it is of: not so many",
                                  *options.world_size),
                      "leave it out; FILE@8 takes a file's tables of 8 GPUs");
   if (!options.operation.empty() && all_say_operations)
@@ -203,9 +244,34 @@ void check_use(const TableOptions& options, const std::vector<Machine>& machines
         "leave it out; FILE@8/half/all_gather takes a file's tables of one operation");
 }
 
-constexpr const char* kOtherMachine =
-    "is it the topology of the machine that was measured, are times in the unit they say, and are machines "
-    "that are averaged alike?";
+// The GPU that a table names, where it is not the topology's.
+std::optional<std::string> other_gpu(const std::string& device, const Topology& topology) {
+  if (device.empty()) return std::nullopt;
+  auto own = topology.gpu ? std::optional(read_gpu(*topology.gpu)) : std::nullopt;
+  if (own && is_device(device, own->name)) return std::nullopt;
+  std::optional<std::string> other;
+  for (const auto& name : preset_names(PresetKind::gpus)) {
+    auto gpu = read_gpu(*find_preset(PresetKind::gpus, name));
+    if (!is_device(device, gpu.name)) continue;
+    bool is_class = gpu.architecture == nccl::name(topology.nccl->gpu);
+    if (!own && is_class) return std::nullopt;
+    if (own || !gpu.architecture.empty()) other = gpu.name;
+  }
+  return other;
+}
+
+// A table of another machine would be fitted, and its times believed.
+void check_devices(const TableOptions& options, const std::vector<Machine>& machines,
+                   const Topology& topology) {
+  for (const auto& machine : machines)
+    for (const auto& measurement : machine)
+      if (auto other = options.accept ? std::nullopt : other_gpu(measurement.table.device, topology))
+        throw InputError(measurement.place(),
+                         fmt::format("measured on {}, and the GPU of {} is {}", *other, options.topology,
+                                     topology.gpu ? read_gpu(*topology.gpu).name
+                                                  : "one of " + std::string(nccl::name(topology.nccl->gpu))),
+                         "name the topology of the machine that was measured, or --accept it");
+}
 
 // A bandwidth far above what the links have is that of another machine.
 void check_bandwidths(const nccl::Calibration& fitted) {
@@ -216,7 +282,7 @@ void check_bandwidths(const nccl::Calibration& fitted) {
               "the tables show {:.1f} times the bandwidth that the links of this topology have for {}; "
               "nothing is written",
               entry.curve.efficiency, nccl::name(entry.algorithm)),
-          kOtherMachine);
+          calibrate::kOtherMachine);
 }
 
 // So is a calibration that is far off the rows it was fitted to.
@@ -230,7 +296,7 @@ void check_fit(const nccl::Calibration& fitted, const std::vector<calibrate::Fit
                                  "NCCL on that topology looks like this table, and nothing is written",
                                  100 * mean, measurement->table.title, 100 * worst,
                                  operation_name(measurement->collective.operation)),
-                     kOtherMachine);
+                     calibrate::kOtherMachine);
   }
 }
 
@@ -252,20 +318,26 @@ void calibrate_tables(const TableOptions& options) {
   auto machines = load_machines(options.machines, *topology, measured);
   auto to_judge = load_machines(options.judged, *topology, measured);
   check_use(options, machines, to_judge);
+  check_devices(options, machines, *topology);
+  check_devices(options, to_judge, *topology);
   nccl::Calibration known;
   if (!options.from_nothing && topology->nccl->calibration)
     known = read_calibration(*topology->nccl->calibration);
 
   nccl::Calibration fitted, calibration;
+  std::vector<Note> notes;
   std::vector<JudgedTable> tables;
   if (options.every_other_size) {
     tables = judge_every_other(machines, known);  // every half had its own calibration
   } else {
-    fitted = fit(machines, known);
+    fitted = fit(machines, known, notes);
     calibration = calibrate::with_rest_of(known, fitted);
+    note_averaged(machines, known, calibration, notes);
+    note_efficiencies(fitted, notes);
     tables = judge_all(calibration, machines, true);
     for (auto& table : judge_all(calibration, to_judge, false)) tables.push_back(std::move(table));
   }
+  if (!options.quiet) print_notes(notes);
   bool prints = !options.quiet && options.out != "-" && options.json != "-";
   if (prints) {
     print_curves(calibration);

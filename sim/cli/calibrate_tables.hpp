@@ -10,7 +10,7 @@ struct TableOptions {
   std::vector<std::string> machines, judged;  // each FILE[,FILE...]
   std::string topology, algorithm, operation, out, json, plot;
   std::optional<int> world_size;
-  bool from_nothing = false, every_other_size = false, quiet = false;
+  bool from_nothing = false, every_other_size = false, quiet = false, accept = false;
 };
 
 void calibrate_tables(const TableOptions& options);

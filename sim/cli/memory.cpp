@@ -79,8 +79,8 @@ std::vector<MemoryOption> other_strategies(const ScenarioOptions& options, const
 
 void memory(const ScenarioOptions& options) {
   options.check_outputs({});
-  std::vector<Note> of_ds_config;
-  auto root = options.load(of_ds_config);
+  std::vector<Note> said;  // while it was loaded
+  auto root = options.load(said);
   take_unused_axes(root);
   auto scenario = ScenarioReader(options.file).read_step(root);
   if (!scenario.model_step)
@@ -88,7 +88,6 @@ void memory(const ScenarioOptions& options) {
         fmt::format("{}: the workload does not say what a GPU keeps in memory", options.file),
         "name a transformer: workload.model: llama-2-7b; traces and lists of layers say nothing of "
         "activations");
-  scenario.notes.insert(scenario.notes.begin(), of_ds_config.begin(), of_ds_config.end());
   const auto& step = *scenario.model_step;
   MemoryMetrics metrics{*scenario.memory(), step.gpu.memory, step.gpu.name, scenario.memory_of_others()};
   std::vector<MemoryOption> advice;
@@ -99,6 +98,7 @@ void memory(const ScenarioOptions& options) {
         advice.push_back(std::move(option));
   }
   if (!options.quiet) print_notes(scenario.notes);
+  scenario.notes.insert(scenario.notes.begin(), said.begin(), said.end());
   if (options.prints_summary()) print_memory(std::cout, metrics, advice);
   OutputPhase writing;
   write_output(options.json,

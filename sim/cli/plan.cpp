@@ -72,7 +72,7 @@ config::Value root_of(const std::vector<Assignment>& assignments) {
 std::string best_scenario(const std::vector<Assignment>& assignments, const Plan& plan) {
   std::vector<std::string> texts;
   for (const auto& one : assignments) texts.push_back(one.text);
-  for (const auto& [key, value] : plan.best.front().settings) texts.push_back(key + "=" + value);
+  for (const auto& [key, value] : plan.best[plan.chosen()].settings) texts.push_back(key + "=" + value);
   return "# Made by 'ddpsim plan': the fastest of what it tried.\n" + scenario_text(texts);
 }
 
@@ -91,7 +91,7 @@ void plan(const PlanOptions& options) {
                          [&](std::size_t done, std::size_t all) { progress.show_done(done, all); });
   progress.clear();
   std::vector<Note> notes;
-  if (!found.best.empty()) notes = found.best.front().notes;
+  if (!found.best.empty()) notes = found.best[found.chosen()].notes;
   bool prints = !options.quiet && options.json != "-" && options.csv != "-" && options.out != "-";
   if (!options.quiet) print_notes(notes);
   if (prints) print_plan(std::cout, found, options.most_memory);

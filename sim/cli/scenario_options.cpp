@@ -7,10 +7,12 @@
 #include <fmt/core.h>
 
 #include "sim/base/output_file.hpp"
+#include "sim/cli/notes.hpp"
 #include "sim/cli/preset_options.hpp"
 #include "sim/config/overrides.hpp"
 #include "sim/text/ds_config.hpp"
 #include "sim/text/presets.hpp"
+#include "sim/text/slow_note.hpp"
 
 namespace ddpsim::cli {
 
@@ -75,6 +77,8 @@ config::Value ScenarioOptions::load(std::vector<Note>& notes, bool sweeps) const
   auto root = config::load_yaml(file, "a scenario");
   for (const auto& assignment : overrides) config::apply_override(root, assignment);
   if (!ds_config.empty()) notes = apply_ds_config(root, ds_config, sweeps);
+  if (auto slow = slow_note(root, sweeps)) notes.push_back(std::move(*slow));
+  if (!quiet) print_notes(notes);
   return root;
 }
 

@@ -138,13 +138,13 @@ void check_shared_model(const SimulateOptions& options, const Scenario& scenario
 void simulate(const SimulateOptions& options) {
   options.scenario.check_outputs({{"--timeline", options.timeline}, {"--plot", options.plot}});
   if (!options.plot.empty()) check_plot_path(options.plot);
-  std::vector<Note> of_ds_config;
-  auto root = options.scenario.load(of_ds_config);
+  std::vector<Note> said;  // while it was loaded
+  auto root = options.scenario.load(said);
   auto axes = take_unused_axes(root);  // checked, and left out: one scenario is simulated
   Scenario scenario = ScenarioReader(options.scenario.file).read(root);
   auto notes = notes_before(scenario, axes);
-  notes.insert(notes.begin(), of_ds_config.begin(), of_ds_config.end());
   if (!options.scenario.quiet) print_notes(notes);
+  notes.insert(notes.begin(), said.begin(), said.end());
   if (options.best_caps) check_best_caps(scenario);
   check_shared_model(options, scenario);
   std::optional<FidelityCheck> checked;

@@ -64,7 +64,6 @@ void run_study(const ScenarioOptions& scenario, const StudyOptions& options, uns
   if (study.grid().axes().empty())
     throw InputError("there is nothing to sweep",
                      "add 'sweep:' with an axis like 'ddp.bucket_cap: [1MiB, 25MiB]'");
-  if (!scenario.quiet) print_notes(notes);
   ResultsFile results(options.results, options.resume, study.id(), study.size());
   std::size_t all = study.size() > shard.first ? (study.size() - shard.first - 1) / shard.of + 1 : 0;
   std::size_t before = 0;

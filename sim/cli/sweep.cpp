@@ -2,6 +2,7 @@
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <span>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -93,8 +94,8 @@ void sweep(const SweepOptions& options) {
   if (!options.plot.empty()) check_plot_path(options.plot);
   if (!options.html.empty()) require_program(gnuplot());
   InputLog inputs;
-  std::vector<Note> of_ds_config;
-  auto root = options.scenario.load(of_ds_config, true);
+  std::vector<Note> said;  // while it was loaded
+  auto root = options.scenario.load(said, true);
   auto axes = config::take_sweep_axes(root);
   if (axes.empty() && !options.exact_optimum)
     throw InputError(root.span, "there is nothing to sweep",
@@ -104,9 +105,9 @@ void sweep(const SweepOptions& options) {
   SweepPlan plan =
       options.exact_optimum ? plan_exact_optimum(root, axes, reader) : plan_possible(root, axes, reader);
   if (options.formula) check_formulas(plan, root.span);
-  auto result = begin_sweep(plan, options.scenario.file, of_ds_config);
+  auto result = begin_sweep(plan, options.scenario.file, said);
   result.has_every_assignment = options.exact_optimum;
-  if (!options.scenario.quiet) print_notes(result.notes);
+  if (!options.scenario.quiet) print_notes(std::span(result.notes).subspan(said.size()));
   auto hint = run_and_print(options, plan, root, axes, result);
   auto unmatched = unmatched_notes(result);
   if (!options.scenario.quiet) print_notes(unmatched);

@@ -51,5 +51,10 @@ MemoryParts memory_of(const Transformer& model, const StepShape& shape, int acti
 // Below this share of a GPU's memory a step is said to fit: the estimate misses by 5 % on average, and an
 // allocator near its limit slows down (docs/model.md, "Memory").
 inline constexpr double kFittingShare = 0.88;
+enum class Fit { yes, maybe, no };
+constexpr Fit fit_of(Bytes peak, Bytes capacity) {
+  if (peak > capacity) return Fit::no;
+  return peak > capacity * kFittingShare ? Fit::maybe : Fit::yes;
+}
 
 }  // namespace ddpsim

@@ -28,7 +28,7 @@ std::vector<MemoryOption> memory_options(const ModelStep& step, const HeldStates
     options.push_back({fmt::format("{}, over {} ranks", together, ranks), sharded(ranks)});
   for (int n = 2; n <= kLargestWorldSize; n *= 2) {
     auto peak = sharded(n);
-    if (peak > step.gpu.memory * kFittingShare) continue;
+    if (fit_of(peak, step.gpu.memory) != Fit::yes) continue;
     if (n > ranks) options.push_back({fmt::format("{}, over {} ranks", together, n), peak});
     break;
   }

@@ -20,6 +20,7 @@ struct Value {
   std::string scalar;          // kind scalar
   std::vector<Value> items;    // kind sequence
   std::vector<Entry> entries;  // kind map, in file order, keys unique
+  bool is_quoted = false;      // kind scalar, written in quotes: text, whatever it looks like
 
   [[nodiscard]] const Entry* find(std::string_view key) const;
   [[nodiscard]] Entry* find(std::string_view key);

@@ -36,6 +36,7 @@ class Converter {
       case YAML::NodeType::Scalar:
         value.kind = Value::Kind::scalar;
         value.scalar = node.Scalar();
+        value.is_quoted = node.Tag() == "!";
         value.span = place(node.Mark(), static_cast<int>(std::max<std::size_t>(1, value.scalar.size())));
         break;
       case YAML::NodeType::Sequence:

@@ -68,6 +68,16 @@ constexpr bool is_sharded(Strategy strategy) {
       return true;
   }
 }
+
+constexpr bool is_fsdp1(Strategy strategy) {
+  return strategy == Strategy::fsdp1 || strategy == Strategy::hsdp1;
+}
+
+// DeepSpeed partitions, fetches and waits on the host between its hooks; none of that time is modelled, and
+// such steps come out too short by nobody knows how much. Stage 1 has little of it.
+constexpr bool lacks_host_time(Strategy strategy) {
+  return strategy == Strategy::zero2 || strategy == Strategy::zero3;
+}
 // DeepSpeed's that all-reduce gradients.
 constexpr bool all_reduces_shards(Strategy strategy) {
   return strategy == Strategy::zero1 || strategy == Strategy::zero2;

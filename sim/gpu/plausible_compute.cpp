@@ -24,7 +24,18 @@ std::string_view model_word(std::string_view gpu) {
 }  // namespace
 
 bool is_device(std::string_view device, std::string_view gpu) {
-  return device.find(model_word(gpu)) != std::string_view::npos;
+  auto model = model_word(gpu);
+  auto is_digit = [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; };
+  auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
+  // Not the B200 of a GB200, nor the H20 of an H200; "8xA100" and "RTX4090" have no blanks.
+  for (auto at = device.find(model); at != std::string_view::npos; at = device.find(model, at + 1)) {
+    auto end = at + model.size();
+    bool ends = end == device.size() || !is_word(device[end]);
+    char before = at == 0 ? ' ' : device[at - 1];
+    bool begins = before == 'x' || !(is_digit(model.front()) ? is_digit(before) : is_word(before));
+    if (begins && ends) return true;
+  }
+  return false;
 }
 
 std::vector<Note> compute_notes(const LayerTrace& trace, const GpuDescription& gpu) {

@@ -4,12 +4,20 @@
 #include <cmath>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "sim/base/quantity.hpp"
 #include "sim/report/table_parts.hpp"
 
 namespace ddpsim {
 namespace {
+
+constexpr std::size_t kMostListed = 8;
+
+// Between caps that were tried others may be longer, or better.
+std::string_view caps_word(bool has_every_assignment) {
+  return has_every_assignment ? "caps" : "swept caps";
+}
 
 CapAdvice advice_of(const SweepResult& result, const SweepGroup& group, std::size_t best) {
   const auto& metrics = result.points[best].metrics;
@@ -24,8 +32,11 @@ CapAdvice advice_of(const SweepResult& result, const SweepGroup& group, std::siz
   while (first != points.begin() && is_as_good(*(first - 1))) --first;
   while (last + 1 != points.end() && is_as_good(*(last + 1))) ++last;
 
-  CapAdvice advice{group.name,     best,          *metrics.bucket_cap,   metrics.iteration,
-                   cap_of(*first), cap_of(*last), CapAdvice::Edge::none, {}};
+  CapAdvice advice{group.name, best, *metrics.bucket_cap, metrics.iteration, cap_of(*first), cap_of(*last)};
+  advice.caps_tried = points.size();
+  if (!result.has_every_assignment)
+    for (auto point : points)
+      if (is_as_good(point)) advice.as_good.push_back(cap_of(point));
   // No cap larger than that of a single bucket makes other buckets.
   bool all_in_one = result.points[*last].metrics.n_buckets == 1;
   if (last + 1 == points.end()) {
@@ -67,9 +78,17 @@ std::string bucket_cap_mb(Bytes cap) {
 
 std::string plateau_text(const CapAdvice& advice) {
   auto least = format_bytes(advice.least);
-  if (!advice.most) return least + " and above";
-  if (auto most = format_bytes(*advice.most); most != least) return fmt::format("{} to {}", least, most);
-  return least;
+  auto beyond = advice.most ? "" : " and above";
+  if (advice.as_good.empty())
+    return advice.most && format_bytes(*advice.most) != least
+               ? fmt::format("{} to {}", least, format_bytes(*advice.most))
+               : least + beyond;
+  if (advice.as_good.size() > kMostListed)
+    return fmt::format("{} of {} from {} to {}{}", advice.as_good.size(), advice.caps_tried,
+                       format_bytes(advice.as_good.front()), format_bytes(advice.as_good.back()), beyond);
+  std::vector<std::string> caps;
+  for (auto cap : advice.as_good) caps.push_back(format_bytes(cap));
+  return fmt::format("{}{}", fmt::join(caps, ", "), beyond);
 }
 
 std::string default_cap_text(const WithDefaultCap& usual) {
@@ -82,7 +101,7 @@ std::vector<std::string> cap_titles(const SweepResult& result) {
   for (const auto& axis : result.axes)
     if (axis != kBucketCapAxis) titles.push_back(axis);
   for (auto title : {"bucket_cap_mb", "iteration ms"}) titles.emplace_back(title);
-  titles.push_back(fmt::format("caps within {} %", 100 * kPlateau));
+  titles.push_back(fmt::format("{} within {} %", caps_word(result.has_every_assignment), 100 * kPlateau));
   for (auto title : {"PyTorch's default", "iteration ms", "longer"}) titles.emplace_back(title);
   return titles;
 }
@@ -107,10 +126,10 @@ std::vector<std::string> cap_cells(const SweepResult& result, const CapAdvice& a
 
 std::vector<std::string> advice_lines(const CapAdvice& advice) {
   std::vector<std::string> lines;
-  bool is_alone = advice.most && *advice.most == advice.least;
-  lines.push_back(
-      is_alone ? fmt::format("no other swept cap is within {} % of the best", 100 * kPlateau)
-               : fmt::format("caps within {} % of the best: {}", 100 * kPlateau, plateau_text(advice)));
+  bool is_alone = advice.most && advice.as_good.size() == 1;
+  lines.push_back(is_alone ? fmt::format("no other swept cap is within {} % of the best", 100 * kPlateau)
+                           : fmt::format("{} within {} % of the best: {}", caps_word(advice.as_good.empty()),
+                                         100 * kPlateau, plateau_text(advice)));
   if (advice.edge != CapAdvice::Edge::none) {
     bool smallest = advice.edge == CapAdvice::Edge::smallest;
     lines.push_back(fmt::format("the best is the {} cap of the sweep: a {} one may be better",

@@ -19,10 +19,12 @@ struct CapAdvice {
   std::size_t best = 0;  // point
   Bytes cap;             // of it
   Seconds iteration;
-  Bytes least;                // the swept caps from here
-  std::optional<Bytes> most;  // to here are within kPlateau of the best; none: and all larger ones
-  Edge edge = Edge::none;     // where the best is the last swept cap, and one beyond it may be better
-  std::optional<WithDefaultCap> with_default;
+  Bytes least;                      // the swept caps from here
+  std::optional<Bytes> most;        // to here are within kPlateau of the best; none: and all larger ones
+  std::vector<Bytes> as_good = {};  // all such caps that were swept, in order; empty where every cap was
+  std::size_t caps_tried = 0;
+  Edge edge = Edge::none;  // where the best is the last swept cap, and one beyond it may be better
+  std::optional<WithDefaultCap> with_default = {};
 
   [[nodiscard]] bool default_is_as_good() const {
     return with_default && with_default->iteration <= iteration * (1 + kPlateau);
@@ -35,7 +37,9 @@ std::vector<CapAdvice> cap_advice(const SweepResult& result);
 // The argument of DistributedDataParallel: the shortest number of MiB that gives exactly these bytes.
 std::string bucket_cap_mb(Bytes cap);
 
-std::string plateau_text(const CapAdvice& advice);      // "244.1 MiB to 499.9 MiB", "25 MiB and above"
+// "244.1 MiB, 309.9 MiB, 499.9 MiB", "40 of 1000 from 200 MiB to 1 GiB and above"; of every cap "244.1 MiB to
+// 499.9 MiB".
+std::string plateau_text(const CapAdvice& advice);
 std::string default_cap_text(const WithDefaultCap& d);  // "25 MiB (first 1 MiB)"
 
 // The advice for each of several groups as a table.

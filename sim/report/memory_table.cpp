@@ -26,10 +26,6 @@ void print_row(std::ostream& out, std::string_view name, Bytes bytes, Bytes capa
   out << fmt::format("{:<14}{:>12.2f} GB {:>7.1f} %\n", name, bytes.value() / 1e9, 100 * (bytes / capacity));
 }
 
-bool fits(const MemoryOption& option, const MemoryMetrics& memory) {
-  return option.peak <= memory.capacity * kFittingShare;
-}
-
 }  // namespace
 
 void print_memory(std::ostream& out, const MemoryMetrics& memory, std::span<const MemoryOption> options) {
@@ -44,7 +40,7 @@ void print_memory(std::ostream& out, const MemoryMetrics& memory, std::span<cons
   out << "\nwhat would change it\n";
   for (const auto& option : options)
     out << fmt::format("{:>12.2f} GB  {:<12}  {}\n", option.peak.value() / 1e9,
-                       fit_word(option.peak, memory.capacity), option.change);
+                       fit_word(fit_of(option.peak, memory.capacity)), option.change);
 }
 
 std::string memory_report_json(const MemoryMetrics& memory, std::span<const MemoryOption> options,
@@ -56,7 +52,7 @@ std::string memory_report_json(const MemoryMetrics& memory, std::span<const Memo
   for (const auto& option : options)
     changes.push_back({{"change", option.change},
                        {"peak_bytes", json::bytes(option.peak)},
-                       {"fits", fits(option, memory)}});
+                       {"fits", fit_of(option.peak, memory.capacity) == Fit::yes}});
   result["notes"] = json::notes(notes);
   result["tool"] = json::tool(tool);
   return json::text_of(result);

@@ -317,18 +317,20 @@ Seconds IterationMetrics::communication_cost() const {
   return cost;
 }
 
-std::string_view fit_word(Bytes peak, Bytes capacity) {
-  if (peak > capacity) return "does not fit";
-  return peak > capacity * kFittingShare ? "may not fit" : "fits";
+std::string_view fit_word(Fit fit) {
+  return fit == Fit::yes ? "fits" : fit == Fit::maybe ? "may not fit" : "does not fit";
+}
+
+std::string_view fit_cell(Fit fit) {
+  return fit == Fit::yes ? "yes" : fit == Fit::maybe ? "maybe" : "no";
 }
 
 std::string fit_line(const MemoryMetrics& memory) {
   double share = memory.parts.peak() / memory.capacity;
   auto how = share > 1 ? fmt::format("{:.2f} times its memory", share)
                        : fmt::format("{:.0f} % of its memory", 100 * share);
-  if (!memory.fits() && share <= 1)
-    how += fmt::format(", and above {:.0f} % it may not", 100 * kFittingShare);
-  return fmt::format("{}: {:.1f} GB on {} of {:.0f} GB, {}", fit_word(memory.parts.peak(), memory.capacity),
+  if (memory.fit() == Fit::maybe) how += fmt::format(", and above {:.0f} % it may not", 100 * kFittingShare);
+  return fmt::format("{}: {:.1f} GB on {} of {:.0f} GB, {}", fit_word(memory.fit()),
                      memory.parts.peak().value() / 1e9, memory.gpu, memory.capacity.value() / 1e9, how);
 }
 

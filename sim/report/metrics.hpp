@@ -79,7 +79,8 @@ struct MemoryMetrics {
   Bytes capacity;
   std::string gpu;                   // its name
   std::optional<Bytes> others = {};  // the peak of all GPUs but 0, where that one holds more
-  [[nodiscard]] bool fits() const { return parts.peak() <= capacity * kFittingShare; }
+  [[nodiscard]] Fit fit() const { return fit_of(parts.peak(), capacity); }
+  [[nodiscard]] bool fits() const { return fit() == Fit::yes; }
 };
 
 // Workers that wait for no other one. Staleness: how many updates of others the servers apply between a
@@ -199,8 +200,9 @@ struct IterationContext {
 // What a collective's span is an operation of.
 Operation operation_of(Activity activity);
 
-// "fits", "may not fit" (close to its memory) or "does not fit".
-std::string_view fit_word(Bytes peak, Bytes capacity);
+// "fits", "may not fit" or "does not fit"; in a column "yes", "maybe" or "no".
+std::string_view fit_word(Fit fit);
+std::string_view fit_cell(Fit fit);
 // "does not fit: 112.3 GB on NVIDIA H100 SXM5 80GB of 80 GB, 1.40 times its memory"
 std::string fit_line(const MemoryMetrics& memory);
 

@@ -80,6 +80,15 @@ std::string setting(const std::vector<PlannedPoint::Setting>& settings, std::str
   return "";
 }
 
+bool is_choice(const PlannedPoint& point) {
+  return !lacks_host_time(point.metrics.strategy);
+}
+
+std::size_t Plan::chosen() const {
+  auto found = std::find_if(best.begin(), best.end(), is_choice);
+  return found == best.end() ? 0 : static_cast<std::size_t>(found - best.begin());
+}
+
 void print_plan(std::ostream& out, const Plan& plan, double most_memory) {
   if (plan.best.empty()) {
     std::vector<std::string> smallest;
@@ -116,8 +125,14 @@ void print_plan(std::ostream& out, const Plan& plan, double most_memory) {
         100 * kTie);
   print_bucket_sizes(out, plan);
   std::vector<std::string> settings;
-  for (const auto& one : plan.best.front().settings) settings.push_back("--set " + as_typed(one));
-  out << fmt::format("best: {} (--out writes it as a scenario)\n", fmt::join(settings, " "));
+  const auto& chosen = plan.best[plan.chosen()];
+  for (const auto& one : chosen.settings) settings.push_back("--set " + as_typed(one));
+  out << fmt::format("{}: {} (--out writes it as a scenario)\n",
+                     !is_choice(chosen) ? "fastest, without DeepSpeed's own time on the host"
+                     : plan.chosen() == 0
+                         ? "best"
+                         : "best but for zero2 and zero3, whose time on the host is not modelled",
+                     fmt::join(settings, " "));
   print_counts(out, plan);
   if (most_memory != kFittingShare)
     out << fmt::format("up to {:.0f} % of a GPU's memory\n", 100 * most_memory);
@@ -133,6 +148,7 @@ std::string plan_json(const Plan& plan, const std::vector<Note>& notes, const To
     json::add_metrics(point.metrics, one);
     result["points"].push_back(std::move(one));
   }
+  if (!plan.best.empty()) result["best"] = plan.chosen();
   result["considered"] = plan.considered;
   result["too_large"] = plan.too_large;
   result["ruled_out"] = plan.ruled_out;

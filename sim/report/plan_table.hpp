@@ -27,8 +27,13 @@ struct PlannedPoint {
 // "": it has none of that key.
 std::string setting(const std::vector<PlannedPoint::Setting>& settings, std::string_view key);
 
+// Whether a plan can be the one to take: time on the host is left out of some strategies' (lacks_host_time).
+bool is_choice(const PlannedPoint& point);
+
 struct Plan {
   std::vector<PlannedPoint> best;  // fastest first
+  // The one to take; the first of all where none is a choice. There is one.
+  [[nodiscard]] std::size_t chosen() const;
   // Combinations: that there are, that do not fit, that a bound ruled out, that were simulated.
   std::size_t considered = 0, too_large = 0, ruled_out = 0, simulated = 0;
   std::size_t bucket_sizes = 0;  // tried of the fastest, besides

@@ -1,6 +1,7 @@
 #include "sim/report/sweep_result.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <limits>
 #include <map>
@@ -41,6 +42,13 @@ std::size_t fastest_of(const std::vector<SweepPoint>& points, const std::vector<
   return *best;
 }
 
+std::vector<std::size_t> those(const std::vector<std::size_t>& candidates,
+                               const std::function<bool(std::size_t)>& are_meant) {
+  std::vector<std::size_t> found;
+  std::copy_if(candidates.begin(), candidates.end(), std::back_inserter(found), are_meant);
+  return found;
+}
+
 std::vector<std::size_t> all_of(const std::vector<SweepPoint>& points) {
   std::vector<std::size_t> all(points.size());
   std::iota(all.begin(), all.end(), std::size_t{0});
@@ -64,10 +72,14 @@ std::string FailedPoint::hint() const {
 
 std::size_t SweepResult::best_of(const std::vector<std::size_t>& candidates) const {
   DDPSIM_CHECK(!candidates.empty(), "a best point is one of some");
-  std::vector<std::size_t> fitting;
-  std::copy_if(candidates.begin(), candidates.end(), std::back_inserter(fitting),
-               [&](std::size_t i) { return fits(points[i]); });
-  return fastest_of(points, fitting.empty() ? candidates : fitting);
+  auto fitting = those(candidates, [&](std::size_t i) { return fits(points[i]); });
+  const auto& some = fitting.empty() ? candidates : fitting;
+  auto ranked = those(some, [&](std::size_t i) { return is_ranked(i); });
+  return fastest_of(points, ranked.empty() ? some : ranked);
+}
+
+bool SweepResult::is_ranked(std::size_t point) const {
+  return !find_axis(kStrategyAxis) || !lacks_host_time(points[point].metrics.strategy);
 }
 
 std::size_t SweepResult::best() const {
@@ -75,7 +87,9 @@ std::size_t SweepResult::best() const {
 }
 
 std::size_t SweepResult::fastest() const {
-  return fastest_of(points, all_of(points));
+  auto all = all_of(points);
+  auto ranked = those(all, [&](std::size_t i) { return is_ranked(i); });
+  return fastest_of(points, ranked.empty() ? all : ranked);
 }
 
 std::vector<std::size_t> SweepResult::best_by_group() const {
@@ -127,8 +141,13 @@ bool SweepResult::changes_work(std::size_t axis) const {
 std::vector<bool> SweepResult::given_axes() const {
   std::vector<bool> given;
   for (std::size_t axis = 0; axis < axes.size(); ++axis)
-    given.push_back(is_given(axes[axis]) || changes_work(axis));
+    given.push_back(is_given(axes[axis]) || changes_work(axis) || is_without_hosts(axes[axis]));
   return given;
+}
+
+bool SweepResult::is_without_hosts(std::string_view axis) const {
+  return axis == kBackendAxis && std::any_of(notes.begin(), notes.end(),
+                                             [](const Note& note) { return note.code == kGlooWithoutHosts; });
 }
 
 bool SweepResult::compares_choices() const {

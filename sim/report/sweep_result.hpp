@@ -81,6 +81,8 @@ struct CapFormula {
 };
 
 inline constexpr std::string_view kBucketCapAxis = "ddp.bucket_cap";
+inline constexpr std::string_view kStrategyAxis = "strategy";
+inline constexpr std::string_view kBackendAxis = "collective.backend";
 // Of a point on an axis of a section that its strategy does not use.
 inline constexpr std::string_view kUnusedValue = "-";
 
@@ -91,8 +93,8 @@ struct SweepGroup {
 };
 
 // A point is better when its iteration is shorter; among equals (to 1e-12 relative) PyTorch's default cap,
-// then the smaller one, then the earlier point. One that does not fit into a GPU's memory is best only where
-// none does.
+// then the smaller one, then the earlier point. One that may not fit into a GPU's memory is best only where
+// none surely does, and one that is not ranked only where no other is.
 struct SweepResult {
   std::vector<std::string> axes;  // scenario keys: "ddp.bucket_cap"
   std::vector<SweepPoint> points;
@@ -106,6 +108,8 @@ struct SweepResult {
 
   // Index of the best point of all.
   [[nodiscard]] std::size_t best() const;
+  // False: strategies are compared, and the point's leaves out time on the host (lacks_host_time).
+  [[nodiscard]] bool is_ranked(std::size_t point) const;
   // The best were memory no matter.
   [[nodiscard]] std::size_t fastest() const;
   // The best of each group: points that agree on every axis but ddp.bucket_cap. One group where the cap is no
@@ -122,8 +126,10 @@ struct SweepResult {
 
   // Which world size or workload is shorter is no advice: those are given, the rest is chosen.
   static bool is_given(std::string_view axis);
-  // By axis: given, or its values do different amounts of work in an iteration, which is no choice either.
+  // By axis: given, or its values do different amounts of work in an iteration, which is no choice either, or
+  // they are backends on links without hosts, where Gloo's costs are missing.
   [[nodiscard]] std::vector<bool> given_axes() const;
+  [[nodiscard]] bool is_without_hosts(std::string_view axis) const;
   [[nodiscard]] bool changes_work(std::size_t axis) const;
   [[nodiscard]] bool compares_choices() const;  // no axis is given
 

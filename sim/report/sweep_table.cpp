@@ -31,7 +31,7 @@ std::vector<TableColumn> sweep_columns(const std::vector<AxisValues>& axes, Swee
   if (optional.memory) {
     columns.push_back({"MFU", 7});
     columns.push_back({"memory GB", 10});
-    columns.push_back({"fits", 4});
+    columns.push_back({"fits", 5});
   }
   if (optional.range)
     for (const char* title : {"least ms", "most ms"}) columns.push_back({title, 10});
@@ -56,7 +56,7 @@ std::vector<std::string> sweep_cells(const std::vector<std::string>& axes, Sweep
   if (optional.memory) {
     cells.push_back(m.compute ? fmt::format("{:.1f} %", 100 * m.compute->mfu()) : "-");
     cells.push_back(m.memory ? fmt::format("{:.1f}", m.memory->parts.peak().value() / 1e9) : "-");
-    cells.push_back(m.memory ? (m.memory->fits() ? "yes" : "no") : "-");
+    cells.emplace_back(m.memory ? fit_cell(m.memory->fit()) : "-");
   }
   if (optional.range)
     for (auto end : {&IterationRange::least, &IterationRange::most})

@@ -11,6 +11,19 @@
 namespace ddpsim {
 namespace {
 
+// Where strategies are compared and some leave out DeepSpeed's own time; empty: none does.
+std::string unranked_line(const SweepResult& result) {
+  std::vector<std::string_view> strategies;
+  for (std::size_t i = 0; i < result.points.size(); ++i) {
+    auto name = strategy_name(result.points[i].metrics.strategy);
+    if (!result.is_ranked(i) && std::find(strategies.begin(), strategies.end(), name) == strategies.end())
+      strategies.push_back(name);
+  }
+  if (strategies.empty()) return "";
+  return fmt::format("{} {} not compared: DeepSpeed's own time on the host is not modelled",
+                     fmt::join(strategies, " and "), strategies.size() == 1 ? "is" : "are");
+}
+
 // What the best takes at most and least, and what is best there.
 std::vector<std::string> range_lines(const SweepResult& result) {
   std::vector<std::string> lines;
@@ -25,6 +38,7 @@ std::vector<std::string> range_lines(const SweepResult& result) {
     auto changed = result;
     for (auto& point : changed.points)
       if (point.metrics.range) point.metrics.iteration = *point.metrics.range.*end;
+    if (!changed.is_ranked(changed.best())) continue;
     const auto& best = changed.points[changed.best()];
     auto what = point_name(result.axes, best.axis_values, best.metrics);
     lines.push_back(fmt::format("best at the {} end of the range: {}{}iteration {}", name, what,
@@ -38,14 +52,30 @@ std::string memory_line(const SweepResult& result) {
   const auto& best = result.points[result.best()].metrics;
   const auto& fastest = result.points[result.fastest()];
   if (best.memory && !best.memory->fits())
-    return "none of the points fits into a GPU's memory: 'ddpsim memory' says what would";
-  if (fastest.metrics.iteration == best.iteration) return "";
-  return fmt::format("(faster, but does not fit into a GPU's memory: {}{}{})",
+    return fmt::format("none of the points {} a GPU's memory: 'ddpsim memory' says what would",
+                       best.memory->fit() == Fit::maybe ? "surely fits into" : "fits into");
+  if (fastest.metrics.iteration >= best.iteration) return "";
+  return fmt::format("(faster, but {} into a GPU's memory: {}{}{})", fit_word(fastest.metrics.memory->fit()),
                      point_name(result.axes, fastest.axis_values, fastest.metrics),
                      result.axes.empty() ? "" : ", ", format_seconds(fastest.metrics.iteration));
 }
 
+std::string extent_line(const SweepResult& result) {
+  auto shorter = [](const SweepPoint& a, const SweepPoint& b) {
+    return a.metrics.iteration < b.metrics.iteration;
+  };
+  auto [least, most] = std::minmax_element(result.points.begin(), result.points.end(), shorter);
+  auto named = [&](const SweepPoint& point) {
+    return fmt::format("{} ({})", format_seconds(point.metrics.iteration),
+                       point_name(result.axes, point.axis_values, point.metrics));
+  };
+  if (least->metrics.iteration == most->metrics.iteration)
+    return fmt::format("iteration: {} everywhere", format_seconds(least->metrics.iteration));
+  return fmt::format("iteration: {} to {}", named(*least), named(*most));
+}
+
 std::vector<std::string> best_lines(const SweepResult& result, bool has_range) {
+  if (!result.is_ranked(result.best())) return {extent_line(result)};
   const auto& best = result.points[result.best()];
   auto worst = best.metrics.iteration;
   for (const auto& point : result.points) worst = std::max(worst, point.metrics.iteration);
@@ -87,6 +117,14 @@ std::string places(const SweepResult& result, const std::vector<bool>& is_given,
       named.size() < where.size() ? fmt::format(" and {} more", where.size() - named.size()) : "");
 }
 
+std::string choice_of(const SweepResult& result, std::size_t best, const std::vector<bool>& is_given) {
+  if (!result.is_ranked(best)) return "none that is compared fits into a GPU's memory";
+  const auto& memory = result.points[best].metrics.memory;
+  if (!memory || memory->fits()) return values_on(result, best, is_given, false);
+  return memory->fit() == Fit::maybe ? "nothing surely fits into a GPU's memory"
+                                     : "nothing fits into a GPU's memory";
+}
+
 // What is best on each cluster or workload, those with the same choice together.
 std::vector<std::string> best_by_given(const SweepResult& result, const std::vector<bool>& is_given) {
   constexpr std::size_t kMostNamed = 8;
@@ -108,9 +146,7 @@ std::vector<std::string> best_by_given(const SweepResult& result, const std::vec
   std::vector<Choice> choices;
   for (const auto& [name, points] : all) {
     auto best = result.best_of(points);
-    const auto& memory = result.points[best].metrics.memory;
-    auto chosen = memory && !memory->fits() ? "nothing fits into a GPU's memory"
-                                            : values_on(result, best, is_given, false);
+    auto chosen = choice_of(result, best, is_given);
     auto one = std::find_if(choices.begin(), choices.end(),
                             [&](const Choice& choice) { return choice.name == chosen; });
     if (one == choices.end()) one = choices.insert(one, {std::move(chosen), {}});
@@ -134,9 +170,10 @@ std::string throughput_line(const SweepResult& result) {
   for (std::size_t axis = 0; axis < result.axes.size(); ++axis)
     is_needed = is_needed || (!SweepResult::is_given(result.axes[axis]) && result.changes_work(axis));
   const SweepPoint* best = nullptr;
-  for (const auto& point : result.points) {
+  for (std::size_t i = 0; i < result.points.size(); ++i) {
+    const auto& point = result.points[i];
     const auto& m = point.metrics;
-    if (!is_needed || !m.samples_per_s || (m.memory && !m.memory->fits())) continue;
+    if (!is_needed || !m.samples_per_s || (m.memory && !m.memory->fits()) || !result.is_ranked(i)) continue;
     if (!best || *m.samples_per_s > *best->metrics.samples_per_s * (1 + 1e-12)) best = &point;
   }
   if (!best) return {};
@@ -144,26 +181,16 @@ std::string throughput_line(const SweepResult& result) {
                      point_name(result.axes, best->axis_values, best->metrics), *best->metrics.samples_per_s);
 }
 
-std::string extent_line(const SweepResult& result) {
-  auto shorter = [](const SweepPoint& a, const SweepPoint& b) {
-    return a.metrics.iteration < b.metrics.iteration;
-  };
-  auto [least, most] = std::minmax_element(result.points.begin(), result.points.end(), shorter);
-  auto named = [&](const SweepPoint& point) {
-    return fmt::format("{} ({})", format_seconds(point.metrics.iteration),
-                       point_name(result.axes, point.axis_values, point.metrics));
-  };
-  if (least->metrics.iteration == most->metrics.iteration)
-    return fmt::format("iteration: {} everywhere", format_seconds(least->metrics.iteration));
-  return fmt::format("iteration: {} to {}", named(*least), named(*most));
-}
-
 }  // namespace
 
 std::vector<std::string> verdict_lines(const SweepResult& result, bool has_range) {
   auto is_given = result.given_axes();
+  auto with_unranked = [&](std::vector<std::string> lines) {
+    if (auto line = unranked_line(result); !line.empty()) lines.push_back(std::move(line));
+    return lines;
+  };
   if (std::find(is_given.begin(), is_given.end(), true) == is_given.end())
-    return best_lines(result, has_range);
+    return with_unranked(best_lines(result, has_range));
   std::vector<std::string> lines;
   bool only_given = true, only_caps = true;  // of caps alone the table of what to pass says it
   for (std::size_t axis = 0; axis < result.axes.size(); ++axis) {
@@ -175,7 +202,7 @@ std::vector<std::string> verdict_lines(const SweepResult& result, bool has_range
   else if (!only_caps)
     lines = best_by_given(result, is_given);
   if (auto line = throughput_line(result); !line.empty()) lines.push_back(std::move(line));
-  return lines;
+  return with_unranked(std::move(lines));
 }
 
 }  // namespace ddpsim

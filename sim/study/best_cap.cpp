@@ -71,6 +71,28 @@ Bytes roundest(Bytes from, std::optional<Bytes> to) {
   return from;
 }
 
+Seconds iteration_of(const Scenario& scenario, unsigned jobs) {
+  Seconds iteration;
+  run_points(unchanged({&scenario, 1}), jobs,
+             [&](std::size_t, const Prediction&, const IterationMetrics& metrics) {
+               iteration = metrics.iteration;
+             });
+  return iteration;
+}
+
+// The roundest cap of the best buckets, which is simulated before it is named.
+Bytes round_cap(const config::Value& root, ScenarioReader& reader, const Tried& best,
+                std::optional<Bytes> end, unsigned jobs) {
+  auto cap = roundest(best.from, end);
+  config::Value value;
+  value.kind = config::Value::Kind::scalar;
+  value.scalar = fmt::format("{:.0f}B", cap.value());
+  value.span = root.span;
+  auto with_cap = root;
+  config::set_at(with_cap, kBucketCapAxis, std::move(value), root.span);
+  return iteration_of(reader.read(with_cap), jobs) == best.iteration ? cap : best.from;
+}
+
 }  // namespace
 
 BestCap best_cap(const config::Value& root, ScenarioReader& reader, bool exact, unsigned jobs) {
@@ -81,11 +103,7 @@ BestCap best_cap(const config::Value& root, ScenarioReader& reader, bool exact, 
   if (auto* ddp = without_cap.find("ddp"))
     std::erase_if(ddp->value.entries, [](const config::Entry& entry) { return entry.key == "bucket_cap"; });
   auto usual = reader.read(without_cap);
-  Seconds with_default;
-  run_points(unchanged({&usual, 1}), jobs,
-             [&](std::size_t, const Prediction&, const IterationMetrics& metrics) {
-               with_default = metrics.iteration;
-             });
+  auto with_default = iteration_of(usual, jobs);
 
   auto best = std::min_element(tried.begin(), tried.end(),
                                [](const Tried& a, const Tried& b) { return a.iteration < b.iteration; });
@@ -106,7 +124,9 @@ BestCap best_cap(const config::Value& root, ScenarioReader& reader, bool exact, 
 
   BestCap result;
   result.iteration = best->iteration;
-  result.cap = is_default ? default_cap : exact ? roundest(best->from, next(best)) : best->from;
+  result.cap = is_default ? default_cap
+               : exact    ? round_cap(root, reader, *best, next(best), jobs)
+                          : best->from;
   result.plateau_least = first->from;
   if (auto end = next(last)) result.plateau_most = exact ? *end - Bytes(1) : last->from;
   result.default_cap = default_cap;

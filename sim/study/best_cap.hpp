@@ -10,9 +10,9 @@
 namespace ddpsim {
 
 struct BestCap {
-  Bytes cap;                          // the roundest of those that give the best buckets
+  Bytes cap;                          // a round one of those that give the best buckets, simulated
   Seconds iteration;                  // under it
-  Bytes plateau_least;                // caps from here on, up to
+  Bytes plateau_least;                // caps from here on (where not all were tried: those tried), up to
   std::optional<Bytes> plateau_most;  // here (none: any larger one), are within kPlateau of the best
   Bytes default_cap;                  // what PyTorch takes if nobody says
   Seconds with_default;               // the iteration under the default

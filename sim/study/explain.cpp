@@ -215,7 +215,7 @@ struct Outcome {
 Outcome outcome_of(const Change& change, const IterationMetrics& changed, const IterationMetrics& metrics) {
   bool fits = !changed.memory || changed.memory->fits() || (metrics.memory && !metrics.memory->fits());
   auto name = change.name;
-  if (!fits) name += fmt::format(" ({})", fit_word(changed.memory->parts.peak(), changed.memory->capacity));
+  if (!fits) name += fmt::format(" ({})", fit_word(changed.memory->fit()));
   // A change of how a model is shared may change how many samples a step has: of as many.
   double samples = metrics.shared_model ? *metrics.samples_per_s * metrics.iteration.value() /
                                               (*changed.samples_per_s * changed.iteration.value())

@@ -81,7 +81,12 @@ class Planner {
         space_(space),
         reader_(reader),
         on_progress_(on_progress),
-        least_memory_(std::numeric_limits<double>::infinity()) {}
+        least_memory_(std::numeric_limits<double>::infinity()),
+        has_choice_(std::any_of(kStrategyNames.begin(), kStrategyNames.end(), [&](const auto& named) {
+          const auto& tried = space.strategies;
+          return !lacks_host_time(named.second) &&
+                 std::find(tried.begin(), tried.end(), named.first) != tried.end();
+        })) {}
 
   Plan make() {
     auto whole =
@@ -120,7 +125,12 @@ class Planner {
     plan_.bucket_sizes = try_bucket_sizes(plan_.best, root_, space_.most_memory, [&](const auto& settings) {
       return reader_.read(with(root_, settings));
     });
-    if (plan_.best.size() > space_.wanted) plan_.best.resize(space_.wanted);
+    if (plan_.best.size() > space_.wanted) {
+      // What is chosen stays, whatever stands before it.
+      if (auto chosen = plan_.chosen(); chosen >= space_.wanted)
+        std::swap(plan_.best[space_.wanted - 1], plan_.best[chosen]);
+      plan_.best.resize(space_.wanted);
+    }
     bool has_fitting = !candidates_.empty();
     if (plan_.best.empty() && refusal_ && (has_fitting || plan_.considered == 0)) throw *refusal_;
     if (plan_.best.empty()) {
@@ -128,6 +138,7 @@ class Planner {
     } else {
       plan_.smallest.clear();
       note_framework(model.model_step->software.name);
+      note_left_out();
     }
     return std::move(plan_);
   }
@@ -141,16 +152,26 @@ class Planner {
 
   // Software is fitted to runs of one framework, which has some of the strategies.
   void note_framework(const std::string& name) {
-    auto& first = plan_.best.front();
+    auto& chosen = plan_.best[plan_.chosen()];
     auto strategy = [](const PlannedPoint& point) { return setting(point.settings, "strategy"); };
     if (std::all_of(plan_.best.begin(), plan_.best.end(),
-                    [&](const auto& point) { return strategy(point) == strategy(first); }))
+                    [&](const auto& point) { return strategy(point) == strategy(chosen); }))
       return;
-    first.notes.push_back(
+    chosen.notes.push_back(
         {"one-framework",
          fmt::format("strategies are compared with the kernels of one framework, {}; Megatron-LM, PyTorch "
                      "and DeepSpeed differ in theirs, too (--framework takes another)",
                      name)});
+  }
+
+  // What is left out of plans in the table that cannot be chosen.
+  void note_left_out() {
+    auto& notes = plan_.best[plan_.chosen()].notes;
+    for (const auto& point : plan_.best)
+      for (const auto& note : point.notes)
+        if (!is_choice(point) && note.code == "deepspeed-host" &&
+            std::find(notes.begin(), notes.end(), note) == notes.end())
+          notes.push_back(note);
   }
 
   void consider_split(const Split& of) {
@@ -206,12 +227,22 @@ class Planner {
     }
   }
 
-  // So many are kept until the end.
+  // So many are kept until the end, and those that cannot be chosen where they come before them.
   [[nodiscard]] std::size_t kept() const { return std::max(space_.wanted, kSizedPlans); }
 
+  [[nodiscard]] bool counts(const PlannedPoint& point) const { return is_choice(point) || !has_choice_; }
+
   [[nodiscard]] Seconds worst_wanted() const {
-    if (plan_.best.size() < kept()) return Seconds(std::numeric_limits<double>::infinity());
+    auto choices = std::count_if(plan_.best.begin(), plan_.best.end(),
+                                 [&](const PlannedPoint& point) { return counts(point); });
+    if (static_cast<std::size_t>(choices) < kept()) return Seconds(std::numeric_limits<double>::infinity());
     return plan_.best.back().metrics.iteration;
+  }
+
+  void drop_unwanted() {
+    std::size_t choices = 0, last = 0;
+    while (last < plan_.best.size() && choices < kept()) choices += counts(plan_.best[last++]);
+    plan_.best.resize(last);
   }
 
   [[nodiscard]] bool is_ruled_out(Seconds bound) const { return bound > worst_wanted(); }
@@ -263,7 +294,7 @@ class Planner {
                  plan_.best.push_back({*settings[i], std::move(metrics), batch[i].notes});
                });
     sort_by_iteration(plan_.best);
-    if (plan_.best.size() > kept()) plan_.best.resize(kept());
+    drop_unwanted();
   }
 
   const Value& root_;
@@ -275,6 +306,7 @@ class Planner {
   std::vector<Candidate> candidates_;
   std::map<std::string, Seconds> bounds_;  // of passes with what they exchange, by all but the strategy
   std::optional<InputError> refusal_;
+  bool has_choice_;  // some strategy that is tried is one
   Plan plan_;
 };
 

@@ -27,6 +27,22 @@ bool is_auto(const Value& value) {
   return value.kind == Value::Kind::scalar && value.scalar == "auto";
 }
 
+// JSON's numbers and booleans stand without quotes.
+const Value& unquoted(const Value& value, std::string_view key, std::string_view kind) {
+  if (value.kind == Value::Kind::scalar && value.is_quoted && !is_auto(value))
+    throw InputError(value.span, fmt::format("{} is text here, and DeepSpeed wants {}", key, kind),
+                     fmt::format("write {}, without quotes", kind));
+  return value;
+}
+
+const Value& number(const Value& value, std::string_view key) {
+  return unquoted(value, key, "a number");
+}
+
+bool is_true(const Value& value, std::string_view key) {
+  return config::as_bool(unquoted(value, key, "true or false"));
+}
+
 std::string place_of(const SourceSpan& span) {
   return span.file ? fmt::format("{}:{}:{}", span.file->name, span.line, span.column) : "the command line";
 }
@@ -83,17 +99,17 @@ class DsConfig {
     } else if (key == "communication_data_type") {
       if (!skip_auto(entry)) set("zero.reduce_dtype", value);
     } else if (key == "train_batch_size") {
-      if (!skip_auto(entry)) batch_ = &value;
+      if (!skip_auto(entry)) batch_ = &number(value, key);
     } else if (key == "train_micro_batch_size_per_gpu") {
-      if (!skip_auto(entry)) micro_batch_ = &value;
+      if (!skip_auto(entry)) micro_batch_ = &number(value, key);
     } else if (key == "gradient_accumulation_steps") {
-      if (!skip_auto(entry)) accumulation_ = &value;
+      if (!skip_auto(entry)) accumulation_ = &number(value, key);
     } else if (key == "data_types") {
       const auto* dtype = value.kind == Value::Kind::map ? value.find("grad_accum_dtype") : nullptr;
       if (dtype && dtype->value.kind != Value::Kind::null && !skip_auto(*dtype))
         set("zero.grad_accum_dtype", dtype->value);
     } else if (key == "sparse_gradients") {
-      if (config::as_bool(value)) throw not_simulated(value.span, key);
+      if (is_true(value, key)) throw not_simulated(value.span, key);
     } else if (!is_in(kIgnored, key)) {
       note_unknown(span, key);
     }
@@ -104,15 +120,15 @@ class DsConfig {
       throw InputError(value.span, "zero_optimization is a map since DeepSpeed 0.3", "write {\"stage\": 1}");
     for (const auto& entry : value.entries) read_zero(entry, value);
     const auto* stage = value.find("stage");
-    int number = stage ? static_cast<int>(config::as_integer(0, 3)(stage->value)) : 0;
+    int stage_number = stage ? static_cast<int>(config::as_integer(0, 3)(number(stage->value, "stage"))) : 0;
     const auto& place = stage ? stage->value.span : value.span;
-    if (number == 0)
+    if (stage_number == 0)
       throw InputError(place, "stage 0 shards nothing, and DeepSpeed's own all-reduces are not simulated",
                        "use stage 1, 2 or 3, or leave --ds-config and write strategy: ddp");
-    stage_ = scalar(fmt::format("zero{}", number), place);
+    stage_ = scalar(fmt::format("zero{}", stage_number), place);
     set("strategy", *stage_);
     if (const auto* scatter = value.find("reduce_scatter");
-        scatter && number == 3 && !config::as_bool(scatter->value))
+        scatter && stage_number == 3 && !is_true(scatter->value, "reduce_scatter"))
       throw not_simulated(scatter->value.span, "reduce_scatter: false of stage 3, an all-reduce");
   }
 
@@ -120,23 +136,25 @@ class DsConfig {
     const auto& [key, span, value] = entry;
     for (auto [theirs, ours] : kSizes)
       if (key == theirs) {
-        if (!skip_auto(entry)) set(fmt::format("zero.{}", ours), value);
+        if (!skip_auto(entry)) set(fmt::format("zero.{}", ours), number(value, key));
         return;
       }
     if (key == "overlap_comm" || key == "contiguous_gradients") {
-      if (!skip_auto(entry) && value.kind != Value::Kind::null) set(fmt::format("zero.{}", key), value);
+      if (!skip_auto(entry) && value.kind != Value::Kind::null)
+        set(fmt::format("zero.{}", key), unquoted(value, key, "true or false"));
     } else if (key == "offload_param" || key == "offload_optimizer") {
       read_offload(key, value);
     } else if (key == "cpu_offload" || key == "cpu_offload_param") {
       // Of old: zero/config.py makes offload_optimizer and offload_param of them.
-      if (value.kind != Value::Kind::null && config::as_bool(value))
+      if (value.kind != Value::Kind::null && is_true(value, key))
         set(key == "cpu_offload" ? "zero.offload_optimizer" : "zero.offload_param",
             scalar("true", value.span));
     } else if (key == "zero_quantized_weights" || key == "zero_quantized_gradients" ||
                key == "stage3_use_all_reduce_for_fetch_params") {
-      if (value.kind != Value::Kind::null && config::as_bool(value)) throw not_simulated(value.span, key);
+      if (value.kind != Value::Kind::null && is_true(value, key)) throw not_simulated(value.span, key);
     } else if (key == "zero_hpz_partition_size" || key == "mics_shard_size") {
-      if (config::as_integer(-1, kLargestWorldSize)(value) > 1) throw not_simulated(value.span, key);
+      if (config::as_integer(-1, kLargestWorldSize)(number(value, key)) > 1)
+        throw not_simulated(value.span, key);
     } else if (key != "stage" && key != "reduce_scatter" && !is_in(kIgnoredOfZero, key)) {
       note_unknown(span, "zero_optimization." + key);
     }
@@ -147,7 +165,8 @@ class DsConfig {
     if (value.kind == Value::Kind::null || (device && device->value.scalar == "none")) return;
     if (!device || device->value.scalar != "cpu")
       throw not_simulated(device ? device->value.span : value.span, key + " to anything but the CPU");
-    if (const auto* ratio = value.find("ratio"); ratio && config::as_number(0, 1)(ratio->value) < 1)
+    if (const auto* ratio = value.find("ratio");
+        ratio && config::as_number(0, 1)(number(ratio->value, "ratio")) < 1)
       throw not_simulated(ratio->value.span, key + " of a part (ratio)");
     set("zero." + key, scalar("true", device->value.span));
   }
@@ -179,8 +198,9 @@ class DsConfig {
       dtype_is_auto_ = true;
       return false;
     }
-    if (config::as_bool(entry->value)) dtype_place_ = entry->value.span;
-    return config::as_bool(entry->value);
+    bool is_enabled = is_true(entry->value, fmt::format("{}.enabled", key));
+    if (is_enabled) dtype_place_ = entry->value.span;
+    return is_enabled;
   }
 
   void set_dtype() {
@@ -198,10 +218,10 @@ class DsConfig {
   // DeepSpeed's _set_batch_related_parameters: of train_batch_size, micro-batch and accumulation two give the
   // third.
   void set_batches() {
-    auto number = [](const Value* value) {
+    auto count_of = [](const Value* value) {
       return value ? std::optional(config::as_integer(1, kLargestBatch)(*value)) : std::nullopt;
     };
-    auto batch = number(batch_), micro = number(micro_batch_), steps = number(accumulation_);
+    auto batch = count_of(batch_), micro = count_of(micro_batch_), steps = count_of(accumulation_);
     if (!batch && micro && !steps && !accumulation_) steps = 1;
     if (batch) {
       const auto* sweep = sweeps_ ? root_.find("sweep") : nullptr;

@@ -29,6 +29,13 @@ UnitRule as_units(const Value& value) {
   return rule;
 }
 
+// What nobody says is reduced in: FSDP1's MixedPrecision takes the dtype of the parameters
+// (_flat_param.py, _init_param_reduce_dtypes), and of fully_shard's users most say float32, as torchtitan
+// does.
+DType usual_reduce_dtype(Strategy strategy, DType param_dtype) {
+  return is_fsdp1(strategy) ? param_dtype : DType::float32;
+}
+
 }  // namespace
 
 DType as_training_dtype(const Value& value) {
@@ -36,9 +43,10 @@ DType as_training_dtype(const Value& value) {
       {"fp32", DType::float32}, {"bf16", DType::bfloat16}, {"fp16", DType::float16}})(value);
 }
 
-FsdpOptions read_fsdp_section(const Value* value, DType param_dtype) {
+FsdpOptions read_fsdp_section(const Value* value, Strategy strategy, DType param_dtype) {
   FsdpOptions options;
   options.param_dtype = param_dtype;
+  options.reduce_dtype = usual_reduce_dtype(strategy, param_dtype);
   if (!value) return options;
   MapReader reader(*value, "fsdp");
   if (const Value* unit = reader.find("unit")) options.units = as_units(*unit);
@@ -59,7 +67,8 @@ FsdpOptions read_fsdp_section(const Value* value, DType param_dtype) {
                        "remove one of the two");
   }
   options.param_dtype = reader.optional("param_dtype", as_training_dtype).value_or(param_dtype);
-  options.reduce_dtype = reader.optional("reduce_dtype", as_training_dtype).value_or(options.reduce_dtype);
+  options.reduce_dtype = reader.optional("reduce_dtype", as_training_dtype)
+                             .value_or(usual_reduce_dtype(strategy, options.param_dtype));
   options.reduce_every_micro_batch =
       reader.optional("reduce_every_micro_batch", config::as_bool).value_or(true);
   options.communicators =

@@ -80,7 +80,13 @@ void ScenarioReader::add_gloo_notes(const Topology& topology, const Collective& 
              "what Gloo's all-reduces take is estimated: copies to the host and back, and a ring over TCP "
              "fitted to 2 processes of one server ({}; collective.gloo says what your machines do)",
              gloo::usual_host_errors())});
-  if (!communication.gloo && !topology.bare_network)
+  if (topology.bare_network)
+    notes.push_back(
+        {std::string(kGlooWithoutHosts),
+         "the topology describes links and no hosts: copies between GPUs and their hosts, and what "
+         "Gloo's processes do there, are left out, so its times say nothing against NCCL's (name a "
+         "topology of machines)"});
+  else if (!communication.gloo)
     notes.push_back(
         {"gloo-plain-schedule",
          fmt::format("Gloo copies to the host and communicates there; algorithm {} lets it use the "

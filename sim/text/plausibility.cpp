@@ -14,6 +14,8 @@ namespace {
 
 constexpr Seconds kLongLatency(1e-3);  // between continents tens of ms, in a data centre some us
 constexpr BytesPerSecond kSlowLink(1e6);
+constexpr BytesPerSecond kSlowestMemory(1e9), kFastestMemory(20e12);
+constexpr double kLeastPass = 0.05, kMostPass = 1.1;  // of a GPU's memory bandwidth
 constexpr const char* kPublishedWeather = "efa-shared";
 
 // "a, b and c"
@@ -128,6 +130,34 @@ std::vector<Note> weather_notes(const Topology& topology, const Scenario& scenar
                "{:.0f} to "
                "{:.0f} % of what they get here, {:.0f} % in the median (variability.weather: {} draws it)",
                nodes, percent(0.05), percent(0.95), percent(0.5), kPublishedWeather)}};
+}
+
+std::optional<Note> pass_bandwidth_note(const std::optional<BytesPerSecond>& passes,
+                                        const GpuDescription* gpu) {
+  if (!passes) return std::nullopt;
+  if (!gpu) {
+    if (*passes >= kSlowestMemory && *passes <= kFastestMemory) return std::nullopt;
+    return Note{"pass-bandwidth",
+                fmt::format("physics.pass_bandwidth is {}: memory of GPUs and hosts has {} to {}. "
+                            "Is the unit right?",
+                            format_bandwidth(*passes), format_bandwidth(kSlowestMemory),
+                            format_bandwidth(kFastestMemory))};
+  }
+  double share = *passes / gpu->memory_bandwidth;
+  if (share >= kLeastPass && share <= kMostPass) return std::nullopt;
+  return Note{
+      "pass-bandwidth",
+      fmt::format("physics.pass_bandwidth is {}, {:.3g} % of the memory bandwidth of {}: is the unit right?",
+                  format_bandwidth(*passes), 100 * share, gpu->name)};
+}
+
+std::optional<Note> host_time_note(Strategy strategy) {
+  if (!lacks_host_time(strategy)) return std::nullopt;
+  return Note{
+      "deepspeed-host",
+      fmt::format("strategy {}: DeepSpeed's own time on the host (hooks, partitioning, waiting) is not "
+                  "modelled, so a step takes at least what is said here, and is never called the best",
+                  strategy_name(strategy))};
 }
 
 std::optional<Note> textbook_note(const LeftOut& left_out) {

@@ -16,6 +16,13 @@ void settle_broadcasts(Scenario& scenario);
 // Where buckets depend on an order of registration that the trace does not say.
 Note registration_guessed_note();
 
+// A pass over memory slower or faster than the GPU's (null: any) memory lets it be. Code pass-bandwidth.
+std::optional<Note> pass_bandwidth_note(const std::optional<BytesPerSecond>& passes,
+                                        const GpuDescription* gpu);
+
+// What a strategy of DeepSpeed leaves out. Code deepspeed-host.
+std::optional<Note> host_time_note(Strategy strategy);
+
 // Where nothing says which GPU computes, and nobody asked for textbook physics: what is not applied. None:
 // everything is.
 struct LeftOut {

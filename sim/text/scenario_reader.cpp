@@ -270,6 +270,9 @@ Scenario ScenarioReader::read(const Value& root) {
   }
   PathResolver resolve_path = [this](const Value& path) { return resolve(path); };
   scenario.physics = read_physics_section({physics, spread}, gpu.get(), scenario.plan, options, resolve_path);
+  if (auto note = pass_bandwidth_note(scenario.physics.overheads.pass_bandwidth, gpu.get()))
+    scenario.notes.push_back(std::move(*note));
+  if (auto note = host_time_note(strategy)) scenario.notes.push_back(std::move(*note));
   if (!scenario.parallel) check_ddp_extras(root, collectives.backend, scenario);
   if (scenario.is_asynchronous()) {
     // No worker waits for the slowest.

@@ -34,7 +34,7 @@ void note_unused_ddp_keys(const config::Value& root, Strategy strategy, std::vec
 
 // `fsdp` (null: all defaults). `param_dtype`: what is computed in, and gathered unless the section says
 // otherwise.
-FsdpOptions read_fsdp_section(const config::Value* fsdp, DType param_dtype);
+FsdpOptions read_fsdp_section(const config::Value* fsdp, Strategy strategy, DType param_dtype);
 
 // `zero` and `megatron`, likewise.
 ZeroOptions read_zero_section(const config::Value* zero, DType param_dtype);

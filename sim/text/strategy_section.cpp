@@ -128,7 +128,7 @@ void check_unused_sections(const Value& root, Strategy strategy, std::vector<Not
   for (std::string_view name : kStrategySections) {
     const auto* section = find_section(root, name.data());
     if (!section || (own && name == own)) continue;
-    if (name == "fsdp") read_fsdp_section(section, DType::bfloat16);
+    if (name == "fsdp") read_fsdp_section(section, strategy, DType::bfloat16);
     if (name == "zero") read_zero_section(section, DType::bfloat16);
     if (name == "megatron") read_megatron_section(section, DType::bfloat16);
     if (name == "data_parallel") read_data_parallel_section(section);
@@ -145,12 +145,12 @@ void note_dtypes(const BucketedPlan& plan, std::vector<Note>& notes) {
   bool is_megatron = plan.strategy == Strategy::megatron;
   notes.push_back(
       {is_megatron ? "megatron-dtypes" : "zero-dtypes",
-       fmt::format("strategy {} holds gradients in {} and reduces them in {}, as {} does by default "
-                   "or {} says; ddp and fsdp reduce in float32 unless told otherwise",
-                   strategy_name(plan.strategy),
-                   dtype_name(is_megatron ? plan.reduce_dtype : plan.param_dtype),
-                   dtype_name(plan.reduce_dtype), is_megatron ? "Megatron" : "DeepSpeed",
-                   is_megatron ? "megatron.grad_reduce_in_fp32" : "zero.reduce_dtype")});
+       fmt::format(
+           "strategy {} holds gradients in {} and reduces them in {}, as {} does by default "
+           "or {} says; ddp and fsdp reduce in float32, fsdp1 in what it computes in, unless told otherwise",
+           strategy_name(plan.strategy), dtype_name(is_megatron ? plan.reduce_dtype : plan.param_dtype),
+           dtype_name(plan.reduce_dtype), is_megatron ? "Megatron" : "DeepSpeed",
+           is_megatron ? "megatron.grad_reduce_in_fp32" : "zero.reduce_dtype")});
 }
 
 // Of units by name: a matrix that embedding and head share belongs to the root, which is gathered for both.
@@ -223,6 +223,13 @@ StrategyPlan make_strategy_plan(const Value& root, Strategy strategy, const Fsdp
     }
   }();
   note_tied_units(plan, scenario);
+  bool is_said = section && section->find("reduce_dtype");
+  if (is_fsdp1(strategy) && plan.options.reduce_dtype != DType::float32 && !is_said)
+    scenario.notes.push_back(
+        {"fsdp1-dtypes",
+         fmt::format("strategy {} reduces gradients in {}, as MixedPrecision(param_dtype=...) does and "
+                     "fsdp.reduce_dtype may say; ddp and fsdp reduce in float32 unless told otherwise",
+                     strategy_name(plan.strategy), dtype_name(plan.options.reduce_dtype))});
   plan.host = scenario.host;
   if (fsdp.cpu_offload)
     note_host_memory(scenario, 4.0 * bytes_per_element(trace.gradients.front().dtype) / shards);
@@ -274,7 +281,7 @@ DType computed_in(const Scenario& scenario) {
 FsdpOptions ScenarioReader::read_fsdp(const Value* fsdp, Strategy strategy, Scenario& scenario) {
   const auto* section = section_of(strategy);
   if (!section || std::string_view(section) != "fsdp") return {};
-  auto options = read_fsdp_section(fsdp, computed_in(scenario));
+  auto options = read_fsdp_section(fsdp, strategy, computed_in(scenario));
   bool is_fsdp1 = strategy == Strategy::fsdp1 || strategy == Strategy::hsdp1;
   if (is_fsdp1 && fsdp && fsdp->find("reshard_last") && !options.reshard_last)
     scenario.notes.push_back({"fsdp-unused", fmt::format("strategy {} gathers the last unit again whatever "

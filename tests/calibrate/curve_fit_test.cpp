@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include "sim/calibrate/band_check.hpp"
+
 #include "tests/calibrate/measured_machines.hpp"
 
 namespace ddpsim::calibrate {
@@ -146,7 +148,8 @@ TEST(FitCurves, RingsHaveTheirOwn) {
   }
   ASSERT_EQ(sample.large_algorithm(), nccl::Algorithm::nvls_tree);
   ASSERT_GE(ring_rows, 5U);
-  auto entries = fit_curves({&m}, {});
+  std::vector<Note> notes;
+  auto entries = fit_curves({&m}, {}, notes);
   ASSERT_EQ(entries.size(), 2U);
   EXPECT_EQ(entries[0].algorithm, nccl::Algorithm::nvls_tree);
   EXPECT_EQ(entries[1].algorithm, nccl::Algorithm::ring);
@@ -158,7 +161,7 @@ TEST(FitCurves, RingsHaveTheirOwn) {
   auto time = predictor(m, {entries, {}});
   for (const auto& point : points_of(m.table)) EXPECT_NEAR(time(point.bytes) / point.measured, 1, 0.03);
   auto fewer = with_rows(m, 17 - ring_rows + 4);
-  EXPECT_EQ(fit_curves({&fewer}, {}).size(), 1U);
+  EXPECT_EQ(fit_curves({&fewer}, {}, notes).size(), 1U);
 }
 
 // Tables of nodes and of several nodes inform a curve each, and so does a forced algorithm.
@@ -170,7 +173,8 @@ TEST(FitCurves, ACurveForEachAlgorithmAndScale) {
   nccl::Curve across{1.2, 0.8, Seconds(30e-6)}, tree{2.5, 0.85, Seconds(5e-6)};
   auto one = measured(pcie, kTruth), other = measured(a100s(2), across),
        forced = measured(a100s(2), tree, no_noise, {{nccl::Algorithm::tree}, {}});
-  auto entries = fit_curves({&one, &other, &forced}, {});
+  std::vector<Note> notes;
+  auto entries = fit_curves({&one, &other, &forced}, {}, notes);
   nccl::Calibration calibration{entries, {}};
   ASSERT_EQ(entries.size(), 3U);
   ASSERT_TRUE(calibration.find(nccl::Algorithm::ring, false));
@@ -187,9 +191,43 @@ TEST(FitCurves, StartsFromWhatIsKnown) {
   nccl::Calibration known;
   known.entries = {{nccl::Algorithm::ring, true, kTruth}};
   auto one_row = with_rows(measured(a100s(2), {9, 0.5, Seconds(1e-3)}), 1);
-  auto with = fit_curves({&one_row}, known).front().curve, without = fit_curves({&one_row}, {}).front().curve;
+  std::vector<Note> notes;
+  auto with = fit_curves({&one_row}, known, notes).front().curve,
+       without = fit_curves({&one_row}, {}, notes).front().curve;
   EXPECT_LT(std::abs(std::log(with.efficiency / kTruth.efficiency)), 0.01);
   EXPECT_NE(with, without);
+}
+
+// Four GPUs on PCIe whose large messages start late and whose small ones do not: small rows hold the latency.
+TEST(FitCurves, MakesNoBandOfSizesWorse) {
+  auto pcie = a100s(1, 4);
+  pcie.nvlink = false;
+  pcie.nvlink_peak = {};
+  pcie.ring = pcie.tree = {1, 10, 10};
+  nccl::Calibration known;
+  known.entries = {{nccl::Algorithm::ring, false, {0.7, 0.5, Seconds(20e-6)}}};
+  auto large = measured(pcie, {4, 0.49, Seconds(300e-6)}), m = unmeasured(pcie);
+  for (double bytes = 512; bytes < kLarge.value(); bytes *= 2)
+    m.table.rows.push_back({Bytes(bytes), predictor(m, known)(Bytes(bytes)), {}, {}});
+  m.table.rows.insert(m.table.rows.end(), large.table.rows.begin(), large.table.rows.end());
+  CurveSample sample(m);
+  auto alone = known;
+  alone.entries.front().curve =
+      fit_curve({sample}, nccl::Algorithm::ring, prior_of(m, &known.entries.front().curve));
+  auto worse = worse_band({&m}, known, alone);
+  ASSERT_TRUE(worse);
+  EXPECT_EQ(worse->band.below, kLarge);
+  EXPECT_LT(worse->before, 1e-9);
+  std::vector<Note> notes;
+  auto entries = fit_curves({&m}, known, notes);
+  ASSERT_EQ(entries.size(), 1U);
+  EXPECT_FALSE(worse_band({&m}, known, {entries, {}}));
+  ASSERT_EQ(notes.size(), 1U);
+  EXPECT_EQ(notes.front().code, "calibration-band");
+  // Nothing to say where all rows are of one curve.
+  notes.clear();
+  fit_curves({&large}, known, notes);
+  EXPECT_TRUE(notes.empty());
 }
 
 // A calibration file may say that there is no ramp.
@@ -197,7 +235,8 @@ TEST(FitCurves, StartsFromACurveWithoutARamp) {
   nccl::Calibration known;
   known.entries = {{nccl::Algorithm::ring, true, {1.5, 0.95, Seconds(0)}}};
   auto table = measured(a100s(2), kTruth);
-  auto curve = fit_curves({&table}, known).front().curve;
+  std::vector<Note> notes;
+  auto curve = fit_curves({&table}, known, notes).front().curve;
   EXPECT_NEAR(std::log(curve.efficiency / kTruth.efficiency), 0, 0.3);
   EXPECT_GE(curve.ramp, Seconds(0));
   EXPECT_LT(curve.ramp, Seconds(1e-3));

@@ -4,7 +4,9 @@ import math
 import re
 
 import ddpsim_cli as cli
-from calibrate_test import A100, H100, L40S, RINGS, AIC_A, AIC_H, AIC_H_OLD, DGXC, ISSUE, A16, CalibrateTest
+from calibrate_test import A100, H100, L40S, RINGS, AIC_A, AIC_H, AIC_H_OLD, AIC_L, DGXC, ISSUE, A16, A32, CalibrateTest
+
+L40S_2, L40S_4 = (f"{AIC_L}@{gpus}/half/all_reduce" for gpus in (2, 4))
 
 
 class TablesTest(CalibrateTest):
@@ -91,7 +93,52 @@ class TablesTest(CalibrateTest):
         self.assertIn("hint: is it --world-size 8?", done.stderr)
         # A table that says it itself needs no telling.
         done = self.fails(2, "calibrate", DGXC, "--topology", H100, "--world-size", "4", cwd=cli.SOURCE_ROOT)
-        self.assertIn("--world-size 4 is of no use: every table says how many GPUs it is of", done.stderr)
+        self.assertIn("--world-size 4, and every table says how many GPUs it is of: not so many", done.stderr)
+        agrees = self.calibrate(DGXC, "--topology", H100, "--world-size", "8")
+        self.assertEqual(agrees["tables"], self.calibrate(DGXC, "--topology", H100)["tables"])
+
+    def test_a_table_of_another_gpu(self):
+        """nccl-tests' own output and a line of a CSV file say which GPU it was; only --accept takes another's."""
+        rows = "".join(f"{1 << k:12} {1 << (k - 2):10} float sum -1 {20 + (1 << k) / 2e5:8.2f} N/A N/A 0 N/A N/A N/A N/A\n" for k in range(18, 26))
+        ranks = "".join(f"#  Rank {r:2} Group  0 Pid {100 + r} on host device {r:2} [0000:0{r}:00] NVIDIA A100-SXM4-80GB\n" for r in range(8))
+        self.write("t.txt", ("# nThread 1 nGpus 8 minBytes 262144\n" + ranks + rows).encode())
+        self.write("t.csv", ("# world_size: 8\n# hardware: one node of 8x A100\nbytes,time_us\n" +
+                             "".join(f"{1 << k},{20 + (1 << k) / 2e5:.2f}\n" for k in range(18, 26))).encode())
+        a100, h100 = (str(cli.SOURCE_ROOT / name) for name in (A100, H100))
+        for table in ("t.txt", "t.csv"):
+            with self.subTest(table):
+                for arguments in ([table], ["--judge", table]):
+                    done = self.fails(2, "calibrate", *arguments, "--topology", h100)
+                    self.assertRegex(done.stderr, rf"^{table}:\d+:\d+: error: measured on NVIDIA A100 .*, and the GPU of .*dgx-h100.yaml is NVIDIA H100 SXM5 80GB\n")
+                    self.assertIn("--accept", done.stderr)
+                self.ok("calibrate", table, "--topology", h100, "--accept")
+                self.ok("calibrate", table, "--topology", a100)
+
+    def test_no_band_of_sizes_gets_worse(self):
+        """Rows of the file, before and after, below 256 KiB, up to 4 MiB and above: none worse by a point beyond 5 %."""
+        bands = ((512, 1 << 18), (1 << 18, 1 << 22), (1 << 22, 1 << 60))
+
+        def errors(*arguments):
+            points = [p for t in self.calibrate(*arguments)["tables"] for p in t["points"]]
+            logs = [[abs(math.log(p["predicted_s"] / p["measured_s"])) for p in points if least <= p["bytes"] < most] for least, most in bands]
+            return [math.expm1(sum(of) / len(of)) for of in logs]
+        kalavai = ("measurements/kalavai_4xRTX4090.csv", "--topology", "topologies/pcie-8x4090.yaml")
+        for table, *more in ((L40S_2, "--topology", L40S, "--from-nothing"), (L40S_4, "--topology", L40S), (L40S_4, "--topology", L40S, "--from-nothing"),
+                             kalavai, (A32, "--topology", H100), (A32, "--topology", H100, "--from-nothing")):
+            with self.subTest(table=table, more=more):
+                before, after = errors("--judge", table, *more), errors(table, *more)
+                for then, now in zip(before, after, strict=True):
+                    self.assertLessEqual(now, max(then, 0.05) + 0.0101)
+        note = self.ok("calibrate", *kalavai, cwd=cli.SOURCE_ROOT).stderr
+        self.assertIn("would be 54 % off rows below 256 KiB, where it was 37 % before: its latency stays what it was\n", note)
+        self.assertIn("note: ring in a node reaches 0.11 times the bandwidth that this topology gives it: is peer-to-peer or GPUDirect off", note)
+        self.assertEqual(self.ok("calibrate", *kalavai, "--quiet", cwd=cli.SOURCE_ROOT).stderr, "")
+
+    def test_a_ring_faster_than_its_links(self):
+        """Busbw of 21 GB/s where 8 GPUs on PCIe have 19."""
+        self.write("t.csv", ("# world_size: 8\nbytes,time_us\n" + "".join(f"{1 << k},{60 + (1 << k) / 1.2e4:.2f}\n" for k in range(18, 28))).encode())
+        note = self.ok("calibrate", "t.csv", "--topology", str(cli.SOURCE_ROOT / "topologies/pcie-8gpu.yaml")).stderr
+        self.assertRegex(note, r"note: ring in a node reaches 1\.\d+ times the bandwidth that this topology gives it: no ring goes faster than its links")
 
     def test_a_forced_algorithm(self):
         ring = f"{ISSUE}B_16xH100_IB400_RING_MINCTAS24_QPS2.csv"

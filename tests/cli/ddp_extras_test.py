@@ -91,7 +91,7 @@ class CompiledTest(cli.CliTest):
     def test_gpt2_pays_for_its_cuts(self):
         self.copy_data()
         base = ["cluster.world_size=1024", "ddp.bucket_cap=100MiB", "physics=none"]
-        run = lambda *sets: self.simulate(*base, *sets, file="configs/quickstart.yaml")
+        run = lambda *sets: self.simulate(*base, *sets, file="configs/ring-1024.yaml")
         eager, compiled = run("ddp.first_bucket_cap=1MiB"), run("ddp.first_bucket_cap=1MiB", "ddp.compiled=true")
         self.assertAlmostEqual(compiled["iteration_s"] / eager["iteration_s"], 1.0156, delta=1e-4)
         # The tied head is the first subgraph: without a first bucket of its own DDP's buckets end where subgraphs do.

@@ -22,7 +22,7 @@ import ddpsim_cli as cli
 
 NOBODY = 64321  # a user who runs nothing else: limits on processes are a user's
 FOLDERS = ("configs", "topologies", "traces", "gpus", "calibrations", "measurements", "models")
-ALONE = ["configs/quickstart.yaml"]
+ALONE = ["configs/ring-1024.yaml"]
 SIMULATED = [*ALONE, "--set", "engine.fidelity=lazy"]
 LIBRARY = "libddpsim-simgrid.so"
 CONTENDED = "configs/shared-nic.yaml"  # forks a worker a point, where others have nothing to simulate
@@ -89,7 +89,7 @@ class StreamsTest(cli.CliTest):
 
     def test_explanations_are_lost_as_notes_are(self):
         for option in ("--explain", "--check-fidelity"):
-            done = self.through_shell("2>/dev/full", "simulate", "configs/quickstart.yaml", option, "--json", "-")
+            done = self.through_shell("2>/dev/full", "simulate", "configs/ring-1024.yaml", option, "--json", "-")
             self.assertEqual(done.returncode, 0)
             json.loads(done.stdout)
 

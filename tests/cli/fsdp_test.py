@@ -41,7 +41,7 @@ class StepTest(FsdpTest):
         """The first gathers, of the root and of block 0, and the last reduce-scatters, of the same; the root's own passes hide a little of
         them. What a ring of 8 takes is 7/8 of the bytes over the bandwidth; gathered is bf16, reduced fp32."""
         self.write("ring.yaml", RING % ("0us", "100GB/s"))
-        sets = ("workload.model=mpt-1b", "workload.micro_batch=8", "workload.sequence=2048", "spread=none")
+        sets = ("workload.model=mpt-1b", "workload.micro_batch=8", "workload.sequence=2048", "spread=none", "fsdp.reduce_dtype=fp32")
         for strategy in ("fsdp", "fsdp1"):
             with self.subTest(strategy):
                 result = self.result(f"strategy={strategy}", *sets)
@@ -55,7 +55,7 @@ class StepTest(FsdpTest):
         """GPT-2 has 12 blocks and the root: 13 units. FSDP2 keeps the root and the last block."""
         for strategy, reshard, gathers in [("fsdp", "true", 13 + 11), ("fsdp", "false", 13), ("fsdp1", "true", 13 + 12), ("fsdp1", "false", 13)]:
             with self.subTest(strategy=strategy, reshard=reshard):
-                result = self.result(f"strategy={strategy}", f"fsdp.reshard_after_forward={reshard}")
+                result = self.result(f"strategy={strategy}", f"fsdp.reshard_after_forward={reshard}", "fsdp.reduce_dtype=fp32")
                 by = {one["operation"]: one for one in result["communication"]}
                 self.assertEqual((by["all_gather"]["count"], by["reduce_scatter"]["count"]), (gathers, 13))
                 self.assertEqual(by["reduce_scatter"]["bytes"], 4 * 124439808)
@@ -158,6 +158,23 @@ class StepTest(FsdpTest):
         names = {event["name"] for event in json.loads(self.read("t.json"))["traceEvents"]}
         self.assertIn("gather unit 3", names)
         self.assertIn("reduce bucket 3", names)
+
+
+class DtypeTest(FsdpTest):
+    def test_what_is_reduced_unless_somebody_says(self):
+        """FullyShardedDataParallel's MixedPrecision reduces in its param_dtype; fully_shard is taken to reduce in float32."""
+        for strategy, usual, other in (("fsdp", "fp32", "bf16"), ("hsdp", "fp32", "bf16"), ("fsdp1", "bf16", "fp32"), ("hsdp1", "bf16", "fp32")):
+            with self.subTest(strategy):
+                sets = [f"strategy={strategy}", "cluster.topology=superpod-h100", "cluster.world_size=16", "fsdp.reshard_after_forward=true"]
+                default = self.result(*sets)["communication_s"]
+                self.assertEqual(default, self.result(*sets, f"fsdp.reduce_dtype={usual}")["communication_s"])
+                self.assertNotEqual(default, self.result(*sets, f"fsdp.reduce_dtype={other}")["communication_s"])
+        codes = lambda *sets: [note["code"] for note in self.result(*sets)["notes"]]
+        self.assertIn("fsdp1-dtypes", codes("strategy=fsdp1"))
+        for sets in (["strategy=fsdp"], ["strategy=fsdp1", "fsdp.reduce_dtype=bf16"]):
+            self.assertNotIn("fsdp1-dtypes", codes(*sets))
+        sets = ["strategy=fsdp1", "fsdp.param_dtype=fp32"]
+        self.assertEqual(self.result(*sets)["communication_s"], self.result(*sets, "fsdp.reduce_dtype=fp32")["communication_s"])
 
 
 class HybridTest(FsdpTest):

@@ -163,6 +163,20 @@ sweep: {strategy: [ddp, fsdp, megatron]}
         done = self.ok("sweep", "scenario.yaml", "--set", "sweep.strategy=[ddp, megatron]")
         self.assertIn("none of the points fits into a GPU's memory", done.stdout)
 
+    def test_memory_and_sweep_say_the_same(self):
+        """Of a GPU of 80 GB: 70.4 GB surely fit. One word of one function, in the table a shorter one."""
+        self.write("scenario.yaml", self.SCENARIO)
+        words = {"fits": "yes", "may not fit": "maybe", "does not fit": "no"}
+        seen = set()
+        for sequence in (4096, 4864, 8192):
+            sets = ["--set", "strategy=fsdp", "--set", "workload.micro_batch=3", "--set", f"workload.sequence={sequence}"]
+            word = self.ok("memory", "scenario.yaml", *sets).stdout.split(":")[0]
+            head, row = self.ok("sweep", "scenario.yaml", *sets, "--set", "sweep={strategy: [fsdp]}").stdout.splitlines()[:2]
+            end = head.index(" fits") + len(" fits")
+            self.assertEqual(row[end - 6:end].strip(), words[word])
+            seen.add(word)
+        self.assertEqual(seen, set(words))
+
     def test_a_node_that_is_not_full_is_said(self):
         self.write("scenario.yaml", self.SCENARIO)
         codes = lambda n: [note["code"] for note in self.simulate("strategy=fsdp", f"cluster.world_size={n}")["notes"]]

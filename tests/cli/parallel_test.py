@@ -737,11 +737,29 @@ engine: {network: builtin}
     def test_the_fastest_as_a_scenario(self):
         arguments = ("plan", "gpt2", "--topology", "superpod-h100", "--gpus", "16", "--global-batch", "64", "--top", "2")
         self.ok(*arguments, "--json", "plan.json", "--out", "best.yaml")    # the sequence is GPT-2's own
-        best = self.read_json("plan.json")["points"][0]
+        plan = self.read_json("plan.json")
+        best = plan["points"][plan["best"]]
         self.assertEqual(json.loads(self.ok("simulate", "best.yaml", "--json", "-").stdout)["iteration_s"], best["iteration_s"])
         self.assertIn("sequence: 1024\n", self.read("best.yaml").decode())
         done = self.fails(2, "plan", "llama-3-8b", *arguments[2:])
         self.assertIn("'llama-3-8b' takes samples of any length", done.stderr)
+
+    def test_what_lacks_time_on_the_host_is_not_the_best(self):
+        """DeepSpeed's stage 3 is predicted faster than all others here, without its own time on the host."""
+        arguments = ("plan", "gpt2", "--topology", "superpod-h100", "--gpus", "16", "--global-batch", "64")
+        for top in ("1", "3"):
+            done = self.ok(*arguments, "--top", top, "--json", "plan.json", "--out", "best.yaml")
+            done = self.ok(*arguments, "--top", top)
+            plan = self.read_json("plan.json")
+            self.assertNotIn(plan["points"][plan["best"]]["strategy"], ("zero2", "zero3"))
+            self.assertNotRegex(self.read("best.yaml").decode(), "zero[23]")
+            if top == "1":
+                continue
+            self.assertEqual(plan["points"][0]["strategy"], "zero3")
+            self.assertRegex(done.stdout, r"\nbest but for zero2 and zero3, whose time on the host is not modelled: --set ")
+            self.assertIn("deepspeed-host", [note["code"] for note in plan["notes"]])
+        done = self.ok(*arguments, "--strategy", "zero3", "--top", "1")
+        self.assertIn("\nfastest, without DeepSpeed's own time on the host: ", done.stdout)
 
     def test_where_nothing_fits(self):
         done = self.fails(1, "plan", "llama-3-405b", "--topology", "dgx-h100", "--gpus", "8", "--global-batch", "8", "--sequence", "4096", "--out", "best.yaml")

@@ -29,6 +29,33 @@ class PlausibleTest(cli.CliTest):
     def test_ready_times_in_ms(self):
         self.assertIn("is ready_s in seconds?", self.notes(HEADER + ROWS.format(400, 800))["trace-times"])
 
+    def test_passes_over_memory(self):
+        """An A100 of 40 GB has 1,555 GB/s: below a twentieth of them, or above them all, something is wrong with the unit."""
+        scenario = SCENARIO.replace("world_size: 4}", "world_size: 4, gpu: a100-sxm4-40gb}").replace("physics: none\n", "")
+        for given, is_said in (("1MB/s", True), ("70GB/s", True), ("80GB/s", False), ("1.2TB/s", False), ("1.6TB/s", False), ("1.8TB/s", True)):
+            with self.subTest(given):
+                note = self.notes(scenario=scenario, more=[f"physics.pass_bandwidth={given}"]).get("pass-bandwidth", "")
+                self.assertEqual("of the memory bandwidth of NVIDIA A100 SXM4 40GB: is the unit right?" in note, is_said)
+        alone = SCENARIO.replace("physics: none\n", "")
+        self.assertIn("Is the unit right?", self.notes(scenario=alone, more=["physics.pass_bandwidth=1MB/s"])["pass-bandwidth"])
+        self.assertNotIn("pass-bandwidth", self.notes(scenario=alone, more=["physics.pass_bandwidth=10GB/s"]))
+
+    def test_what_takes_long_says_so_before_it_starts(self):
+        """GPUs by the memory that their description takes, iterations by their time. It is the first that is said."""
+        said = self.notes(more=["cluster.world_size=100000"])
+        self.assertEqual(said["slow"], "this will take a while: 100000 GPUs take up to some 0.5 GB of memory")
+        self.assertNotIn("slow", self.notes(more=["cluster.world_size=4096"]))
+        done = self.fails(2, "simulate", "s.yaml", "--set", "variability.iterations=100000", "--set", "variability.jitter=nonsense",
+                          "--set", "cluster.world_size=4000")
+        self.assertTrue(done.stderr.startswith("note: this will take a while: 100000 iterations of 4000 ranks some 2 minutes of a core\n"), done.stderr)
+        self.assertNotIn("note", self.fails(2, "simulate", "s.yaml", "--quiet", "--set", "variability.iterations=100000",
+                                            "--set", "variability.jitter=nonsense", "--set", "cluster.world_size=4000").stderr)
+        self.write("sweep.yaml", SCENARIO + "sweep: {cluster.world_size: [4, 70000]}\n")
+        done = self.ok("sweep", "sweep.yaml", "--json", "out.json")
+        self.assertEqual(done.stderr.count("this will take a while: 70000 GPUs"), 1)
+        self.assertEqual([note["code"] for note in self.read_json("out.json")["notes"]].count("slow"), 1)
+        self.assertNotIn("while", self.ok("simulate", "sweep.yaml").stderr)    # one point of it
+
     def test_ready_times_in_us(self):
         self.assertIn("is ready_s in seconds?", self.notes(HEADER + ROWS.format(4e5, 8e5))["trace-times"])
 

@@ -63,6 +63,10 @@ TEST(PlausibleCompute, OnlyOfTheGpuThatComputedIt) {
 TEST(PlausibleCompute, IsDevice) {
   EXPECT_TRUE(is_device("NVIDIA A100-PG509-200", "NVIDIA A100 SXM4 80GB"));
   EXPECT_FALSE(is_device("Intel Xeon", "NVIDIA A100 SXM4 80GB"));
+  EXPECT_TRUE(is_device("2 nodes of 8xA100, RTX4090", "NVIDIA A100 SXM4 80GB"));
+  EXPECT_TRUE(is_device("2 nodes of 8xA100, RTX4090", "NVIDIA GeForce RTX 4090"));
+  EXPECT_FALSE(is_device("NVIDIA GB200", "NVIDIA B200 SXM 180GB"));
+  EXPECT_FALSE(is_device("NVIDIA H200", "NVIDIA H20 96GB"));
 }
 
 }  // namespace

@@ -70,7 +70,7 @@ class TestSweep:
         assert marked(ax, "best") == [(best["bucket_cap_bytes"], pytest.approx(best["iteration_s"] * 1e3))]
         assert marked(ax, "default")[0][0] == 25 * MIB
         assert "PyTorch's default, 25 MiB" in texts(ax)
-        assert ax.get_title().replace("\xa0", " ") == "An iteration is shortest with buckets of 394 MiB: 1683 ms"
+        assert ax.get_title().replace("\xa0", " ") == "An iteration is shortest with buckets of 635 MiB: 1475 ms"
 
     def test_an_axis_that_does_not_begin_at_zero_is_cut(self, quickstart):
         cut = plot.sweep(quickstart)

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "sim/report/sweep_table.hpp"
 #include "sim/report/verdict.hpp"
 
 #include "tests/report/small_case.hpp"
@@ -29,7 +30,7 @@ std::vector<std::string> lines_of(const SweepResult& result) {
 TEST(CapAdvice, NamesTheCapsThatAreAsGoodAndWhatTheDefaultCosts) {
   auto result = some_caps();
   result.with_default.emplace(2, WithDefaultCap{Bytes(25 * 0x1p20), Bytes(0x1p20), Seconds(9)});
-  EXPECT_THAT(lines_of(result), ElementsAre("caps within 0.5 % of the best: 2 MiB to 4 MiB",
+  EXPECT_THAT(lines_of(result), ElementsAre("swept caps within 0.5 % of the best: 2 MiB, 4 MiB",
                                             "PyTorch's default, 25 MiB (first 1 MiB): +1000.000 ms (+12.5 %)",
                                             "to use it: DistributedDataParallel(model, bucket_cap_mb=4)"));
 }
@@ -38,7 +39,7 @@ TEST(CapAdvice, KeepsTheDefaultWhereItIsAsGood) {
   auto result = some_caps();
   result.with_default.emplace(2, WithDefaultCap{Bytes(25 * 0x1p20), std::nullopt, Seconds(8.04)});
   EXPECT_THAT(lines_of(result),
-              ElementsAre("caps within 0.5 % of the best: 2 MiB to 4 MiB",
+              ElementsAre("swept caps within 0.5 % of the best: 2 MiB, 4 MiB",
                           "PyTorch's default, 25 MiB: +40.000 ms (+0.5 %), so no bucket_cap_mb is needed",
                           "to use it: DistributedDataParallel(model)"));
 }
@@ -68,6 +69,19 @@ TEST(CapAdvice, WhereEveryAssignmentWasTriedAPlateauEndsBeforeTheNextCap) {
   auto result = some_caps();
   result.has_every_assignment = true;
   EXPECT_EQ(cap_advice(result).at(0).most, Bytes(0x1p23 - 1));
+  EXPECT_EQ(lines_of(result).front(), "caps within 0.5 % of the best: 2 MiB to 8 MiB");
+}
+
+// Nothing is said of what lies between: the cap of 4 MiB is longer than those of 2 and 8.
+TEST(CapAdvice, SpeaksOfTheCapsThatWereTried) {
+  auto result = some_caps();
+  std::swap(result.points[2].metrics.iteration, result.points[3].metrics.iteration);
+  EXPECT_EQ(lines_of(result).front(), "swept caps within 0.5 % of the best: 2 MiB, 8 MiB");
+  result = {};
+  result.axes = {"ddp.bucket_cap"};
+  for (int mib = 1; mib <= 40; ++mib)
+    result.points.push_back(point({std::to_string(mib) + "MiB"}, mib * 0x1p20, mib < 11 ? 10 : 8));
+  EXPECT_EQ(lines_of(result).front(), "swept caps within 0.5 % of the best: 30 of 40 from 11 MiB to 40 MiB");
 }
 
 TEST(Verdict, OfClustersIsWhatIsBestOnEach) {
@@ -79,6 +93,66 @@ TEST(Verdict, OfClustersIsWhatIsBestOnEach) {
                                                         "best at cluster.world_size 32: strategy fsdp"));
   result.points[4].metrics.iteration = Seconds(6);
   EXPECT_THAT(verdict_lines(result, false), ElementsAre("best everywhere: strategy ddp"));
+}
+
+// DeepSpeed's own time on the host is not modelled: its stages 2 and 3 are in the table, and never best.
+TEST(Verdict, NamesNoStrategyThatLacksHostTime) {
+  SweepResult result;
+  result.axes = {"strategy"};
+  result.points = {point({"fsdp"}, {}, 6), point({"zero3"}, {}, 5), point({"ddp"}, {}, 7)};
+  result.points[0].metrics.strategy = Strategy::fsdp;
+  result.points[1].metrics.strategy = Strategy::zero3;
+  const auto* left_out = "zero3 is not compared: DeepSpeed's own time on the host is not modelled";
+  EXPECT_THAT(verdict_lines(result, false),
+              ElementsAre("best: strategy fsdp, iteration 6 s, 14.3 % shorter than the longest", left_out));
+  EXPECT_EQ(result.best(), 0U);
+  result.axes = {"cluster.world_size", "strategy"};
+  for (auto& one : result.points) one.axis_values.insert(one.axis_values.begin(), "8");
+  EXPECT_THAT(verdict_lines(result, false), ElementsAre("best everywhere: strategy fsdp", left_out));
+  // Among themselves neither is named.
+  result.axes = {"strategy"};
+  result.points = {point({"zero2"}, {}, 6), point({"zero3"}, {}, 5)};
+  result.points[0].metrics.strategy = Strategy::zero2;
+  result.points[1].metrics.strategy = Strategy::zero3;
+  EXPECT_THAT(
+      verdict_lines(result, false),
+      ElementsAre("iteration: 5 s (strategy zero3) to 6 s (strategy zero2)",
+                  "zero2 and zero3 are not compared: DeepSpeed's own time on the host is not modelled"));
+  // Of a single strategy its other keys are compared.
+  result.axes = {"zero.reduce_bucket_size"};
+  result.points = {point({"1e8"}, {}, 6), point({"5e8"}, {}, 5)};
+  for (auto& one : result.points) one.metrics.strategy = Strategy::zero3;
+  EXPECT_EQ(verdict_lines(result, false).front(),
+            "best: zero.reduce_bucket_size 5e8, iteration 5 s, 16.7 % shorter than the longest");
+}
+
+// On bare links Gloo pays for no host.
+TEST(Verdict, ComparesNoBackendsWithoutHosts) {
+  SweepResult result;
+  result.axes = {"collective.backend"};
+  result.points = {point({"nccl"}, {}, 6), point({"gloo"}, {}, 5)};
+  EXPECT_EQ(verdict_lines(result, false).front(),
+            "best: collective.backend gloo, iteration 5 s, 16.7 % shorter than the longest");
+  result.notes = {{std::string(kGlooWithoutHosts), "..."}};
+  EXPECT_THAT(verdict_lines(result, false),
+              ElementsAre("iteration: 5 s (collective.backend gloo) to 6 s (collective.backend nccl)"));
+  EXPECT_FALSE(result.compares_choices());
+}
+
+// A step close to its GPU's memory may fit: the words are those of `ddpsim memory`.
+TEST(Verdict, OfWhatMayFitSaysSo) {
+  SweepResult result;
+  result.axes = {"strategy"};
+  result.points = {point({"ddp"}, {}, 5), point({"fsdp"}, {}, 6)};
+  for (auto& one : result.points) one.metrics.memory = MemoryMetrics{{}, Bytes(100e9), "GPU"};
+  result.points[0].metrics.memory->parts.other = Bytes(95e9);
+  EXPECT_EQ(verdict_lines(result, false).at(1),
+            "(faster, but may not fit into a GPU's memory: strategy ddp, 5 s)");
+  EXPECT_EQ(sweep_cells(result.axes, columns_of(result), result.points[0]).back(), "maybe");
+  result.points[1].metrics.memory->parts.other = Bytes(101e9);
+  EXPECT_EQ(verdict_lines(result, false).at(1),
+            "none of the points surely fits into a GPU's memory: 'ddpsim memory' says what would");
+  EXPECT_EQ(sweep_cells(result.axes, columns_of(result), result.points[1]).back(), "no");
 }
 
 TEST(Verdict, OfSizesAloneIsHowLongIterationsAre) {

@@ -77,7 +77,7 @@ bucket_cap  world_size  iteration ms    exposed ms      comm. ms  buckets   samp
      1 KiB        1024      7000.000      3500.000      3000.000        2      2.9091      63.6 %             -         -
 
 what to pass to DistributedDataParallel
-cluster.world_size  bucket_cap_mb  iteration ms         caps within 0.5 %  PyTorch's default  iteration ms  longer
+cluster.world_size  bucket_cap_mb  iteration ms   swept caps within 0.5 %  PyTorch's default  iteration ms  longer
                  4       0.001954      5000.000  2 KiB, the largest swept                  -             -       -
               1024       0.000977      7000.000                     1 KiB                  -             -       -
 )");

@@ -37,7 +37,7 @@ TEST(SweepHtml, SaysWhatToPassToPyTorch) {
   result.with_default.emplace(2, WithDefaultCap{Bytes(25 * 0x1p20), Bytes(0x1p20), Seconds(9)});
   auto page = sweep_html(result, report_of(kCaps));
   // 8.03 s are within 0.5 % of 8 s, 9 s are 12.5 % more.
-  EXPECT_THAT(page, HasSubstr("<tr><td>4</td><td>8000.000</td><td>2 MiB to 4 MiB</td><td>25 MiB "
+  EXPECT_THAT(page, HasSubstr("<tr><td>4</td><td>8000.000</td><td>2 MiB, 4 MiB</td><td>25 MiB "
                               "(first 1 MiB)</td>"
                               "<td>9000.000</td><td>+12.5 %</td></tr>"));
 }
