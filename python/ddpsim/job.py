@@ -175,7 +175,7 @@ class Job:
             raise ValueError("frame=False leaves the rows in the file that results= names")
         job = self._along(axes)
         if results is None:
-            return frame_of(study.rows(job, executor, progress))
+            return frame_of(map(json.loads, study.rows(job, executor, progress)))
         study.keep(job, executor, progress, os.fspath(results), resume)
         return read_results(results) if frame else None
 

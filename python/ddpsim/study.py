@@ -4,6 +4,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+import warnings
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Iterator, Mapping, Sequence
@@ -123,6 +124,8 @@ def keep(job: Job, executor: Executor | None, progress: bool, path: str, resume:
     """Runs those that a file of results does not have yet, and appends their rows as they come."""
     points = _points_of(job)
     file = _core.Results(path, resume, points)
+    for note in file.notes:
+        warnings.warn(note, stacklevel=3)
     done = sum(map(file.has, range(len(points))))
     line = _Progress(progress, done, len(points))
     try:

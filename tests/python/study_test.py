@@ -94,8 +94,18 @@ class TestResume:
     def test_a_torn_row_is_none(self, large, one_process, tmp_path):
         path = tmp_path / "r.jsonl"
         path.write_bytes(one_process[:len(one_process) // 2])    # in the middle of a row
-        large.sweep(results=path, resume=True, frame=False, progress=False)
+        with pytest.warns(UserWarning, match="no whole row: cut, and what is missing runs again"):
+            large.sweep(results=path, resume=True, frame=False, progress=False)
         assert path.read_bytes() == one_process
+
+    def test_a_damaged_row_is_no_row(self, small, tmp_path):
+        path = tmp_path / "r.jsonl"
+        small.sweep(CAPS, results=path, progress=False)
+        path.write_text(path.read_text().replace('"iteration_s":', '"iteration_s":x', 1))
+        for read in (lambda: small.sweep(CAPS, results=path, resume=True, progress=False), lambda: ddpsim.read_results(path)):
+            with pytest.raises(ddpsim.InputError, match="this row is damaged, it is no JSON") as caught:
+                read()
+            assert (caught.value.file, caught.value.line) == (str(path), 1)
 
     def test_what_the_machine_made_fail_is_run_again(self, small, tmp_path):
         path = tmp_path / "r.jsonl"
