@@ -22,7 +22,7 @@ class StudyTest(cli.CliTest):
                    "sweep:\n  cluster.world_size: {from: 8, to: 1007, points: 100}\n"
                    "  ddp.bucket_cap: {from: 1MiB, to: 1GiB, points: 100, spacing: log}\n")
         self.write("few.yaml", "workload: {trace: traces/gpt2-cpu.csv}\ncluster: {topology: ring-100gbps}\n"
-                   "sweep: {cluster.world_size: [4, 8, 1], ddp.bucket_cap: [1MiB, 25MiB]}\n")
+                   "sweep: {cluster.world_size: [4, 8, 0], ddp.bucket_cap: [1MiB, 25MiB]}\n")
 
     def rows(self, name):
         return [json.loads(line) for line in self.read(name).decode().splitlines()]
@@ -44,7 +44,7 @@ class StudyTest(cli.CliTest):
         self.assertEqual(done.stdout, "6 of 6 points are in r.jsonl, 2 of them failed\n")
         rows = self.rows("r.jsonl")
         self.assertEqual([row.get("failed") for row in rows], [None] * 4 + ["input"] * 2)
-        self.assertIn("a world of 1 communicates nothing", rows[4]["error"])
+        self.assertIn("error: 0 is out of range", rows[4]["error"])
         self.assertIn("few.yaml:3:36", rows[4]["error"])
 
     def test_killed_and_gone_on_with(self):

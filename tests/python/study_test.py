@@ -14,7 +14,7 @@ import pytest
 
 import ddpsim
 
-NOT_SIZES = [1, "x"]    # world sizes that are none
+NOT_SIZES = [0, "x"]    # world sizes that are none
 
 
 @pytest.fixture
