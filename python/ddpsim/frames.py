@@ -28,6 +28,14 @@ def _columns(row: dict[str, Any]) -> dict[str, Any]:
     return columns
 
 
+def require_pandas() -> None:
+    """Before any work is done for a table."""
+    try:
+        import pandas  # noqa: F401
+    except ImportError as error:
+        raise ImportError(f"tables of points need pandas ({error}): python3 -m pip install 'pandas>=2'") from None
+
+
 def frame_of(rows: Iterable[dict[str, Any]]) -> pandas.DataFrame:
     import pandas
     parsed = list(rows)
@@ -54,5 +62,6 @@ def _whole_rows(path: str, file: Iterable[str]) -> Iterator[dict[str, Any]]:
 def read_results(path: str | os.PathLike[str]) -> pandas.DataFrame:
     """The finished points of a file that `ddpsim sweep --results` or `Job.sweep(results=...)` writes: one row a point, units in the names of
     columns; failed ones have `failed` and `error`."""
+    require_pandas()
     with open(path, encoding="utf-8") as file:
         return frame_of(_whole_rows(os.fspath(path), file))

@@ -76,6 +76,8 @@ class Results {
     for (const auto& note : file_.notes()) texts.push_back(note.text);
     return texts;
   }
+  [[nodiscard]] std::size_t rows() const { return file_.rows(); }
+  [[nodiscard]] std::size_t failed() const { return file_.failed(); }
   void append(const std::string& rows) { file_.append(rows); }
   void finish() { file_.finish(); }
 

@@ -64,6 +64,26 @@ class TestFrame:
         assert "'x' is not a whole number" in frame["error"].iloc[4]
         assert frame["iteration_s"].notna().sum() == 4
 
+    def test_all_wrong_raises(self, small, tmp_path):
+        axes = {"cluster.world_size": NOT_SIZES}
+        with pytest.raises(ddpsim.InputError, match="0 is out of range"):
+            small.sweep(axes, progress=False)
+        for frame in (True, False):
+            with pytest.raises(ddpsim.InputError, match="0 is out of range"):
+                small.sweep(axes, progress=False, results=tmp_path / "r.jsonl", resume=True, frame=frame)
+        assert len((tmp_path / "r.jsonl").read_text().splitlines()) == len(NOT_SIZES)
+
+    @pytest.mark.parametrize("missing, work, line", [
+        ("pandas", "ddpsim.Job.load('quickstart').sweep(results='r.jsonl', progress=False)", "pip install 'pandas>=2'"),
+        ("pandas", "ddpsim.Job.load('quickstart').simulate().buckets", "pip install 'pandas>=2'"),
+        ("pandas", "ddpsim.read_results('none.jsonl')", "pip install 'pandas>=2'"),
+        ("torch", "import ddpsim.torch", "pip install 'torch>=1.13'")])
+    def test_what_is_missing_is_said_before_any_work(self, tmp_path, missing, work, line):
+        done = subprocess.run([sys.executable, "-c", f"import sys, ddpsim\nsys.modules[{missing!r}] = None\n{work}\n"], cwd=tmp_path, text=True,
+                              capture_output=True, check=False)
+        assert done.returncode == 1 and done.stderr.splitlines()[-1].startswith("ImportError: ") and line in done.stderr
+        assert not list(tmp_path.iterdir())
+
     def test_progress_says_rate_and_time_left(self, large, capfd, tmp_path):
         large.sweep(results=tmp_path / "r.jsonl", frame=False)
         assert "10000 of 10000 points, " in capfd.readouterr().err
