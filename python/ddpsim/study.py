@@ -146,5 +146,5 @@ def keep(job: Job, executor: Executor | None, progress: bool, path: str, resume:
         line.close()
     file.finish()
     if 0 < file.rows == file.failed:
-        with open(path, encoding="utf-8") as text:
-            _raise_of(text.readline())
+        with open(path, encoding="utf-8") as kept:
+            _raise_of(kept.readline())

@@ -1,5 +1,6 @@
 """Studies: in one process, over executors, on a Dask cluster that loses a worker; the same bytes from all."""
 import json
+import os
 import pickle
 import random
 import signal
@@ -245,3 +246,53 @@ class TestDask:
         assert killed and workers[0].wait() == -signal.SIGKILL
         assert len(client.scheduler_info()["workers"]) == 1
         assert path.read_bytes() == one_process
+
+
+def test_dask_on_slurm(root, tmp_path):
+    """examples/slurm/dask.sh with a srun of our own: the study runs, nothing listens beyond the node's address, and who has no key is turned away."""
+    pytest.importorskip("distributed")
+    pytest.importorskip("psutil")
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    (programs / "srun").write_text("""#!/bin/bash
+        while [[ $1 == --* ]]; do shift; done
+        echo $$ > step.pid
+        for task in 0 1 2 3; do SLURM_PROCID=$task "$@" & done
+        wait
+        """)
+    (programs / "scancel").write_text("#!/bin/bash\npkill -TERM -P $(cat step.pid)\nsleep 2\npkill -KILL -P $(cat step.pid)\n")
+    for program in programs.iterdir():
+        program.chmod(0o755)
+    (tmp_path / "study.py").write_text("""if True:
+        import json, os, sys
+        import ddpsim, psutil
+        from dask.distributed import Client
+        from distributed.security import Security
+        if __name__ == "__main__":
+            with Client(scheduler_file=sys.argv[1]) as client, client.get_executor() as executor:
+                client.wait_for_workers(2)
+                frame = ddpsim.Job.load("quickstart").sweep(executor=executor, progress=False)
+                address = client.scheduler.address
+                others = {one.pid for one in psutil.Process(os.getppid()).parent().children(recursive=True)}
+                listening = sorted({c.laddr.ip for c in psutil.net_connections() if c.pid in others and c.status == "LISTEN"})
+                turned_away = False
+                try:    # as in a cluster without keys
+                    Client(address.replace("tls://", "tcp://"), security=Security(require_encryption=False), timeout=3)
+                except OSError:
+                    turned_away = True
+            json.dump({"rows": len(frame), "address": address, "listening": listening, "turned_away": turned_away}, open("result.json", "w"))
+        """)
+    path = f"{programs}:{Path(sys.executable).parent}:{os.environ['PATH']}"
+    process = subprocess.Popen([root / "examples/slurm/dask.sh", "study.py"], cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                               start_new_session=True, env={**os.environ, "PATH": path, "SLURM_JOB_ID": "7", "SLURMD_NODENAME": "127.0.0.1"})
+    try:
+        process.wait(timeout=100)
+    finally:
+        try:
+            os.killpg(process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass    # all have ended
+    found = json.loads((tmp_path / "result.json").read_text())
+    assert found["rows"] == len(ddpsim.Job.load("quickstart").sweep(progress=False)) and found["turned_away"]
+    assert found["address"].startswith("tls://127.0.0.1:") and found["listening"] == ["127.0.0.1"]
+    assert not (tmp_path / "dask-7").exists()
