@@ -3,7 +3,9 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Any, Iterable
+from typing import TYPE_CHECKING, Any, Iterable, Iterator
+
+from ddpsim.errors import InputError
 
 if TYPE_CHECKING:
     import pandas
@@ -26,9 +28,17 @@ def _columns(row: dict[str, Any]) -> dict[str, Any]:
     return columns
 
 
-def frame_of(rows: Iterable[str]) -> pandas.DataFrame:
+def require_pandas() -> None:
+    """Before any work is done for a table."""
+    try:
+        import pandas  # noqa: F401
+    except ImportError as error:
+        raise ImportError(f"tables of points need pandas ({error}): python3 -m pip install 'pandas>=2'") from None
+
+
+def frame_of(rows: Iterable[dict[str, Any]]) -> pandas.DataFrame:
     import pandas
-    parsed = [json.loads(row) for row in rows]
+    parsed = list(rows)
     frame = pandas.DataFrame([_columns(row) for row in parsed])
     for axis in parsed[0]["axes"] if parsed else ():
         try:
@@ -38,8 +48,20 @@ def frame_of(rows: Iterable[str]) -> pandas.DataFrame:
     return frame.set_index("point") if parsed else frame
 
 
+def _whole_rows(path: str, file: Iterable[str]) -> Iterator[dict[str, Any]]:
+    for number, line in enumerate(file, 1):
+        if not line.endswith("\n"):
+            return    # being written when its writer was killed
+        try:
+            yield json.loads(line)
+        except json.JSONDecodeError as error:
+            raise InputError(f"{path}:{number}:{error.colno}: error: this row is damaged, it is no JSON: {error.msg}\n"
+                             "hint: remove the line; 'ddpsim sweep --resume' runs its point again") from None
+
+
 def read_results(path: str | os.PathLike[str]) -> pandas.DataFrame:
     """The finished points of a file that `ddpsim sweep --results` or `Job.sweep(results=...)` writes: one row a point, units in the names of
     columns; failed ones have `failed` and `error`."""
+    require_pandas()
     with open(path, encoding="utf-8") as file:
-        return frame_of(line for line in file if line.endswith("\n"))
+        return frame_of(_whole_rows(os.fspath(path), file))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Mapping
 
 from ddpsim import _core, study
-from ddpsim.frames import frame_of, read_results
+from ddpsim.frames import frame_of, read_results, require_pandas
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -41,6 +41,7 @@ class Result:
     @property
     def buckets(self) -> pandas.DataFrame:
         """One row a bucket. Needs pandas."""
+        require_pandas()
         import pandas
         return pandas.DataFrame(self.to_dict()["buckets"])
 
@@ -167,16 +168,19 @@ class Job:
         """Simulates every combination of the axes' values: {"ddp.bucket_cap": ["1MiB", "25MiB"]}, or
         {"from": "1MiB", "to": "1GiB", "points": 30, "spacing": "log"}; without any, those of the scenario.
 
-        A DataFrame of one row a point, in the order of the command line. A point that fails is a row with its error.
+        A DataFrame of one row a point, in the order of the command line. A point that fails is a row with its error; where all do, the first
+        one's is raised.
         executor: any of concurrent.futures' kind; batches of points travel. results: a file to which every finished
         point is appended at once; with resume, one that is there is gone on with. frame=False returns None: what is
         in the file may be more than memory holds.
         """
         if not frame and results is None:
             raise ValueError("frame=False leaves the rows in the file that results= names")
+        if frame:
+            require_pandas()
         job = self._along(axes)
         if results is None:
-            return frame_of(study.rows(job, executor, progress))
+            return frame_of(map(json.loads, study.rows(job, executor, progress)))
         study.keep(job, executor, progress, os.fspath(results), resume)
         return read_results(results) if frame else None
 

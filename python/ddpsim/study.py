@@ -4,6 +4,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+import warnings
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Iterator, Mapping, Sequence
@@ -105,6 +106,12 @@ def _points_of(job: Job) -> _core.Points:
     return points
 
 
+def _raise_of(row: str) -> None:
+    """Of a sweep of which no point is right."""
+    failed = json.loads(row)
+    raise InputError(failed["error"]) if failed["failed"] == "input" else RuntimeError(failed["error"])
+
+
 def rows(job: Job, executor: Executor | None, progress: bool) -> list[str]:
     """Runs the points of a job's sweep section: their rows, in order."""
     points = _points_of(job)
@@ -116,13 +123,18 @@ def rows(job: Job, executor: Executor | None, progress: bool) -> list[str]:
             line.show(len(found))
     finally:
         line.close()
-    return sorted(found, key=lambda row: int(json.loads(row)["point"]))
+    found.sort(key=lambda row: int(json.loads(row)["point"]))
+    if found and all("failed" in json.loads(row) for row in found):
+        _raise_of(found[0])
+    return found
 
 
 def keep(job: Job, executor: Executor | None, progress: bool, path: str, resume: bool) -> None:
     """Runs those that a file of results does not have yet, and appends their rows as they come."""
     points = _points_of(job)
     file = _core.Results(path, resume, points)
+    for note in file.notes:
+        warnings.warn(note, stacklevel=3)
     done = sum(map(file.has, range(len(points))))
     line = _Progress(progress, done, len(points))
     try:
@@ -133,3 +145,6 @@ def keep(job: Job, executor: Executor | None, progress: bool, path: str, resume:
     finally:
         line.close()
     file.finish()
+    if 0 < file.rows == file.failed:
+        with open(path, encoding="utf-8") as kept:
+            _raise_of(kept.readline())

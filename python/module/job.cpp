@@ -85,6 +85,7 @@ void Job::write_report(const std::string& path) const {
                      "name an axis: {\"ddp.bucket_cap\": [\"1MiB\", \"25MiB\"]}");
   ScenarioReader reader(file_);
   auto plan = plan_possible(root, axes, reader);
+  check_writable(path, "report");  // now that all files are read
   auto result = begin_sweep(plan, name_);
   auto hint = run_sweep(plan, all_cores(), result);
   add_default_caps(result, file_, root, axes, all_cores());

@@ -71,6 +71,13 @@ class Results {
   Results(const std::string& path, bool resume, const Points& points)
       : file_(path, resume, points.study_.id(), points.size()), points_(points.size()) {}
   [[nodiscard]] bool has(std::size_t point) const { return point < points_ && file_.has(point); }
+  [[nodiscard]] std::vector<std::string> notes() const {
+    std::vector<std::string> texts;
+    for (const auto& note : file_.notes()) texts.push_back(note.text);
+    return texts;
+  }
+  [[nodiscard]] std::size_t rows() const { return file_.rows(); }
+  [[nodiscard]] std::size_t failed() const { return file_.failed(); }
   void append(const std::string& rows) { file_.append(rows); }
   void finish() { file_.finish(); }
 

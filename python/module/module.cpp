@@ -105,6 +105,9 @@ NB_MODULE(_core, m) {
   nb::class_<Results>(m, "Results", "The rows of a study on disk.")
       .def(nb::init<const std::string&, bool, const Points&>(), nb::arg("path"), nb::arg("resume"),
            nb::arg("points"), Released())
+      .def_prop_ro("notes", &Results::notes)
+      .def_prop_ro("rows", &Results::rows, "How many points have one.")
+      .def_prop_ro("failed", &Results::failed)
       .def("has", &Results::has, nb::arg("point"))
       .def("append", &Results::append, nb::arg("rows"), Released())
       .def("finish", &Results::finish, Released());

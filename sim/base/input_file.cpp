@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "sim/base/environment_error.hpp"
+#include "sim/base/read_files.hpp"
 #include "sim/base/source.hpp"
 
 namespace ddpsim {
@@ -27,6 +28,8 @@ using std::chrono::steady_clock;
     fail(path, fmt::format("no such file (expected {})", what), "check the path");
   if (error == ELOOP)
     fail(path, "too many levels of symbolic links", "a link on this path leads back to itself");
+  if (error == EMFILE || error == ENFILE)
+    throw EnvironmentError(fmt::format("cannot open '{}': {}", path, std::strerror(error)), kShortageHint);
   fail(path, fmt::format("cannot be read: {}", std::strerror(error)), "check its permissions");
 }
 
@@ -52,6 +55,7 @@ Descriptor open_input(const std::string& path, std::string_view what, millisecon
   if (fstat(file.get(), &status) != 0) fail_open(path, what, errno);
   if (S_ISDIR(status.st_mode))
     fail(path, fmt::format("is a directory, not {}", what), "name a file inside it");
+  add_read_file(path);
   for (auto end = steady_clock::now() + patience; S_ISFIFO(status.st_mode) && !has_writer(file.get());) {
     if (steady_clock::now() >= end)
       fail(path, "is a pipe that nobody writes to", "start the program that writes to it, or name a file");

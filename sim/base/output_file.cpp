@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "sim/base/descriptor.hpp"
+#include "sim/base/read_files.hpp"
 #include "sim/base/source.hpp"
 
 namespace ddpsim {
@@ -27,38 +28,6 @@ std::filesystem::path folder_of(const std::string& path) {
   return folder.empty() ? std::filesystem::path(".") : folder;
 }
 
-[[noreturn]] void fail(const std::string& path, int error) {
-  throw InputError(fmt::format("cannot write '{}': {}", path, std::strerror(error)),
-                   "check the disk and the permissions");
-}
-
-// A new file in this folder, with the permissions of any new file. O_EXCL: whatever stands there already,
-// a link that somebody planted above all, is never written to.
-struct Temporary {
-  std::string path;
-  Descriptor file;  // none: errno says why
-
-  explicit Temporary(const std::filesystem::path& folder) {
-    for (int number = 0; !file && (number == 0 || errno == EEXIST); ++number) {
-      path = (folder / fmt::format(".ddpsim.{}.{}.tmp", getpid(), number)).string();
-      file = Descriptor(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
-    }
-  }
-};
-
-// Returns 0, or why it failed.
-int write_all(Descriptor& file, std::string_view contents) {
-  while (!contents.empty()) {
-    auto written = write(file.get(), contents.data(), contents.size());
-    if (written > 0)
-      contents.remove_prefix(static_cast<std::size_t>(written));
-    else if (errno != EINTR)
-      return errno;
-  }
-  if (fsync(file.get()) != 0 && errno != EINVAL && errno != EROFS) return errno;
-  return close(std::move(file).release()) == 0 ? 0 : errno;
-}
-
 }  // namespace
 
 void check_writable(const std::string& path, std::string_view option) {
@@ -67,6 +36,7 @@ void check_writable(const std::string& path, std::string_view option) {
   if (path.empty()) throw InputError(fmt::format("{} needs a file name", option));
   if (fs::is_directory(path, error))
     throw InputError(fmt::format("{}: '{}' is a directory", option, path), "name a file inside it");
+  check_was_not_read(path, fmt::format("{} {}", option, path));
   if (is_device(path)) {
     if (access(path.c_str(), W_OK) != 0)
       throw InputError(fmt::format("{}: '{}' is not writable", option, path), "choose another file");
@@ -80,21 +50,71 @@ void check_writable(const std::string& path, std::string_view option) {
                      "choose another folder");
 }
 
-void write_whole_file(const std::string& given, std::string_view contents) {
-  std::error_code dangling;
-  auto target = std::filesystem::canonical(given, dangling);  // a link stays a link, its file is replaced
-  std::string path = dangling ? given : target.string();
-  if (is_device(path)) {
-    Descriptor device(open(path.c_str(), O_WRONLY | O_CLOEXEC));
-    if (int error = device ? write_all(device, contents) : errno) fail(given, error);
-    return;
+// A new file in this folder, with the permissions of any new file, or the device of that path. O_EXCL:
+// whatever stands there already, a link that somebody planted above all, is never written to.
+struct WholeFile::Temporary {
+  std::string path;  // empty: of a device
+  Descriptor file;   // none: errno says why
+
+  explicit Temporary(const std::string& target) {
+    if (is_device(target)) {
+      file = Descriptor(open(target.c_str(), O_WRONLY | O_CLOEXEC));
+      return;
+    }
+    std::filesystem::path folder(folder_of(target));
+    for (int number = 0; !file && (number == 0 || errno == EEXIST); ++number) {
+      path = (folder / fmt::format(".ddpsim.{}.{}.tmp", getpid(), number)).string();
+      file = Descriptor(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
+    }
+    if (!file) path.clear();
   }
-  Temporary temporary(folder_of(path));
-  int error = temporary.file ? write_all(temporary.file, contents) : errno;
-  if (error == 0 && std::rename(temporary.path.c_str(), path.c_str()) != 0) error = errno;
-  if (error == 0) return;
-  if (temporary.file) unlink(temporary.path.c_str());
-  fail(given, error);
+  ~Temporary() {
+    if (!path.empty()) unlink(path.c_str());
+  }
+  Temporary(const Temporary&) = delete;
+  Temporary& operator=(const Temporary&) = delete;
+};
+
+WholeFile::WholeFile(std::string path) : given_(std::move(path)), target_(given_) {
+  std::error_code dangling;
+  auto target = std::filesystem::canonical(given_, dangling);  // a link stays a link, its file is replaced
+  if (!dangling) target_ = target.string();
+  check_was_not_read(target_, given_);
+  file_ = std::make_unique<Temporary>(target_);
+  if (!file_->file) fail(errno);
+}
+
+WholeFile::~WholeFile() = default;
+
+void WholeFile::fail(int error) const {
+  throw InputError(fmt::format("cannot write '{}': {}", given_, std::strerror(error)),
+                   "check the disk and the permissions");
+}
+
+void WholeFile::append(std::string_view part) {
+  while (!part.empty()) {
+    auto written = write(file_->file.get(), part.data(), part.size());
+    if (written > 0)
+      part.remove_prefix(static_cast<std::size_t>(written));
+    else if (errno != EINTR)
+      fail(errno);
+  }
+}
+
+void WholeFile::finish() {
+  auto& [path, file] = *file_;
+  if (fsync(file.get()) != 0 && errno != EINVAL && errno != EROFS) fail(errno);
+  if (close(std::move(file).release()) != 0) fail(errno);
+  if (path.empty()) return;
+  check_was_not_read(target_, given_);  // what was not there at first may be by now
+  if (std::rename(path.c_str(), target_.c_str()) != 0) fail(errno);
+  path.clear();
+}
+
+void write_whole_file(const std::string& path, std::string_view contents) {
+  WholeFile file(path);
+  file.append(contents);
+  file.finish();
 }
 
 }  // namespace ddpsim

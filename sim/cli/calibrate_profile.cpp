@@ -180,7 +180,6 @@ void print_report(const OverlapProfileOptions& options, const ProfiledWork& work
 
 void calibrate_profile(const OverlapProfileOptions& options) {
   check_outputs({{"--out", options.out}});
-  check_inputs_survive({options.profile, options.alone}, {{"--out", options.out}});
   std::optional<BytesPerSecond> algbw;
   if (!options.algbw.empty())
     algbw = parse_bandwidth({options.algbw, whole_file(make_source("--algbw", options.algbw))});

@@ -30,7 +30,6 @@ std::string value_of(const Software& software, FittedShare share) {
 
 void calibrate_step(const StepOptions& options) {
   check_outputs({{"--out", options.out}});
-  check_inputs_survive({options.scenario}, {{"--out", options.out}});
   auto measured = parse_seconds({options.step, whole_file(make_source("--step", options.step))});
   ScenarioOptions file;
   file.file = options.scenario;

@@ -49,12 +49,12 @@ std::string asked(const char* option, const char* question, const std::string& w
   return answer;
 }
 
-constexpr std::pair kWorldSizes{2.0, static_cast<double>(kLargestWorldSize)};
+constexpr std::pair kWorldSizes{1.0, static_cast<double>(kLargestWorldSize)};
 
 int asked_gpus() {
   auto answer = asked("--gpus", "On how many GPUs?");
   Located text{answer, whole_file(make_source("--gpus", answer))};
-  return static_cast<int>(parse_integer(text, 2, kLargestWorldSize));
+  return static_cast<int>(parse_integer(text, 1, kLargestWorldSize));
 }
 
 // Empty: the topology names one.

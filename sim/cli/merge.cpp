@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "sim/cli/commands.hpp"
+#include "sim/cli/notes.hpp"
 #include "sim/cli/scenario_options.hpp"
 #include "sim/study/results_file.hpp"
 
@@ -16,8 +17,8 @@ struct MergeOptions {
 
 void merge(const MergeOptions& options) {
   cli::check_outputs({{"--out", options.out}});
-  check_inputs_survive(options.files, {{"--out", options.out}});
   auto merged = merge_results(options.files, options.out);
+  print_notes(merged.notes);
   fmt::print("{} of {} points are in {}{}\n", merged.rows, merged.points, options.out,
              merged.failed == 0 ? "" : fmt::format(", {} of them failed", merged.failed));
 }

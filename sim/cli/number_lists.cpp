@@ -76,7 +76,7 @@ std::vector<int> parse_counts(const std::string& text, const char* option, int m
       throw InputError(part.span, fmt::format("'{}' is not a number", part.text),
                        fmt::format("a range is FROM:TO:FACTOR: {}:{}:2", part.text.substr(0, dash),
                                    part.text.substr(dash + 1)));
-    double number = parse_number(part, 2, most);
+    double number = parse_number(part, 1, most);
     if (number != std::floor(number))
       throw InputError(part.span, fmt::format("'{}' is not a whole number", part.text), "write 64");
     return static_cast<int>(number);

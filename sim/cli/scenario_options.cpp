@@ -1,12 +1,14 @@
 #include "sim/cli/scenario_options.hpp"
 
-#include <filesystem>
+#include <algorithm>
+#include <array>
 #include <iostream>
 #include <map>
 
 #include <fmt/core.h>
 
 #include "sim/base/output_file.hpp"
+#include "sim/base/read_files.hpp"
 #include "sim/cli/notes.hpp"
 #include "sim/cli/preset_options.hpp"
 #include "sim/config/overrides.hpp"
@@ -15,6 +17,11 @@
 #include "sim/text/slow_note.hpp"
 
 namespace ddpsim::cli {
+namespace {
+
+constexpr std::array<std::string_view, 5> kToStandardOutput{"--json", "--csv", "--out", "--svg", "--dot"};
+
+}  // namespace
 
 Option output_option(std::string name, std::string* path, std::string description, std::string type) {
   return {.name = std::move(name),
@@ -97,8 +104,11 @@ void check_outputs(const std::vector<std::pair<std::string, std::string>>& outpu
   std::map<std::string, std::string> taken;  // path -> option
   for (const auto& [option, path] : outputs) {
     if (path.empty()) continue;
-    bool to_stdout = path == "-" && (option == "--json" || option == "--csv" || option == "--out");
-    if (!to_stdout) check_writable(path, option);
+    bool to_stdout = path == "-" && std::ranges::find(kToStandardOutput, option) != kToStandardOutput.end();
+    if (!to_stdout) {
+      check_writable(path, option);
+      announce_output(path, fmt::format("{} {}", option, path));
+    }
     if (path.starts_with("/dev/")) continue;
     auto [first, is_new] = taken.emplace(path, option);
     if (is_new) continue;
@@ -106,16 +116,6 @@ void check_outputs(const std::vector<std::pair<std::string, std::string>>& outpu
                                  to_stdout ? "standard output" : "that file"),
                      "give each a file of its own");
   }
-}
-
-void check_inputs_survive(const std::vector<std::string>& inputs,
-                          const std::vector<std::pair<std::string, std::string>>& outputs) {
-  std::error_code one_is_missing;
-  for (const auto& [option, path] : outputs)
-    for (const auto& input : inputs)
-      if (std::filesystem::equivalent(path, input, one_is_missing))
-        throw InputError(fmt::format("{} {} would overwrite the input", option, path),
-                         "give it another name");
 }
 
 void write_output(const std::string& destination, const std::function<std::string()>& text) {

@@ -41,13 +41,9 @@ struct ScenarioOptions {
 // An option that names a file to write; an empty name, as from an unset shell variable, is refused.
 Option output_option(std::string name, std::string* path, std::string description, std::string type = "PATH");
 
-// The same for outputs as (option, path); an empty path is none. "-" is standard output for --json, --csv and
-// --out.
+// The same for outputs as (option, path); an empty path is none. "-" is standard output for --json, --csv,
+// --out, --svg and --dot. From then on reading one of them is an error.
 void check_outputs(const std::vector<std::pair<std::string, std::string>>& outputs);
-
-// Throws InputError for an output over an input: nothing would be left to read again.
-void check_inputs_survive(const std::vector<std::string>& inputs,
-                          const std::vector<std::pair<std::string, std::string>>& outputs);
 
 // Writes a finished output: to standard output for "-", else to a file at once; nothing, without asking for
 // the text, where no destination is named.

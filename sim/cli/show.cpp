@@ -1,5 +1,7 @@
 // `ddpsim show`: what stands behind a name.
 #include <algorithm>
+#include <filesystem>
+#include <functional>
 #include <memory>
 
 #include <fmt/format.h>
@@ -9,20 +11,57 @@
 #include "sim/base/suggest.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/preset_options.hpp"
+#include "sim/config/value.hpp"
 #include "sim/text/presets.hpp"
 #include "sim/text/transformer_file.hpp"
 
 namespace ddpsim::cli {
 namespace {
 
+namespace fs = std::filesystem;
+
 struct ShowOptions {
   std::string name, kind;
 };
 
+struct Reference {
+  SourceSpan place;
+  std::string path, written;  // in the file, and as it is found from anywhere
+};
+
+// Files that a preset names relative to itself: those that have a name by it, others by where they are.
+void add_references(const config::Value& value, const fs::path& folder, std::vector<Reference>& references) {
+  for (const auto& item : value.items) add_references(item, folder, references);
+  for (const auto& entry : value.entries) add_references(entry.value, folder, references);
+  if (value.kind != config::Value::Kind::scalar || value.scalar.find('.') == std::string::npos) return;
+  auto path = (folder / value.scalar).lexically_normal();
+  std::error_code unreadable;
+  if (fs::path(value.scalar).is_absolute() || !fs::is_regular_file(path, unreadable)) return;
+  auto written = path.string();
+  for (auto kind : preset_kinds())
+    if (find_preset(kind, path.stem().string()) == path.string()) written = path.stem().string();
+  references.push_back({value.span, value.scalar, written});
+}
+
+// Works wherever it is put.
+std::string text_of_file(const std::string& path) {
+  auto loaded = load_text(path, "a preset");
+  std::vector<Reference> references;
+  add_references(config::parse_yaml(loaded, "a preset"), fs::path(path).parent_path(), references);
+  auto lines = loaded.source->lines;
+  // From the back, so that places before stay what they are.
+  std::ranges::sort(references, std::greater(), [](const Reference& one) { return one.place.column; });
+  for (const auto& [place, given, written] : references) {
+    auto& line = lines.at(static_cast<std::size_t>(place.line) - 1);
+    auto at = line.find(given, static_cast<std::size_t>(place.column) - 1);
+    if (at != std::string::npos) line.replace(at, given.size(), written);
+  }
+  return fmt::format("# {}\n{}\n", path, fmt::join(lines, "\n"));
+}
+
 // Of a model that is known by its sizes, and of any other preset its file.
 std::string text_of(PresetKind kind, const std::string& name) {
-  if (auto path = find_preset(kind, name))
-    return fmt::format("# {}\n{}", *path, load_text(*path, "a preset").text);
+  if (auto path = find_preset(kind, name)) return text_of_file(*path);
   return write_transformer(transformer_named(name));
 }
 

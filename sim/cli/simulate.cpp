@@ -82,6 +82,9 @@ FidelityCheck read_check(const SimulateOptions& options, config::Value root, con
   if (!scenario.communication)
     throw InputError("--check-fidelity simulates links, and a measured cost has none",
                      "use another algorithm than measured");
+  if (scenario.communication->is_alone())
+    throw InputError("--check-fidelity simulates links, and a world of 1 uses none",
+                     "use a larger world_size");
   int ranks = std::min(scenario.world_size, options.check_ranks);
   if (scenario.parallel) ranks = with_fewer_copies(root, scenario, ranks);
   ScenarioReader reader(options.scenario.file);

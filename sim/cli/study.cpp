@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "sim/base/output_file.hpp"
 #include "sim/base/progress_line.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/cli/notes.hpp"
@@ -59,12 +60,15 @@ void StudyOptions::add_to(Command& command) {
 
 void run_study(const ScenarioOptions& scenario, const StudyOptions& options, unsigned jobs) {
   auto shard = parse_shard(options.shard);
+  check_outputs({{"--results", options.results}});
   std::vector<Note> notes;
   Study study(scenario.file, scenario.load(notes, true));
   if (study.grid().axes().empty())
     throw InputError("there is nothing to sweep",
                      "add 'sweep:' with an axis like 'ddp.bucket_cap: [1MiB, 25MiB]'");
+  check_writable(options.results, "--results");  // now that all files are read
   ResultsFile results(options.results, options.resume, study.id(), study.size());
+  if (!scenario.quiet) print_notes(results.notes());
   std::size_t all = study.size() > shard.first ? (study.size() - shard.first - 1) / shard.of + 1 : 0;
   std::size_t before = 0;
   for (auto point = shard.first; point < study.size(); point += shard.of) before += results.has(point);

@@ -7,7 +7,6 @@
 
 #include <fmt/core.h>
 
-#include "sim/base/output_file.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/cli/cluster_options.hpp"
 #include "sim/cli/commands.hpp"
@@ -131,11 +130,8 @@ void export_graph(const ExportOptions& options) {
   if (options.dot.empty() == options.svg.empty())
     throw InputError("one of --dot and --svg says what to write", "write --svg topology.svg");
   const ExternalProgram graphviz{"dot", {"-Tsvg"}, "graphs are drawn", "graphviz"};
-  if (!options.svg.empty()) {
-    if (options.svg != "-") check_writable(options.svg, "--svg");
-    require_program(graphviz);
-  }
-  if (!options.dot.empty() && options.dot != "-") check_writable(options.dot, "--dot");
+  check_outputs({{"--svg", options.svg}, {"--dot", options.dot}});
+  if (!options.svg.empty()) require_program(graphviz);
   auto cluster = options.cluster.build();
   auto dot = to_dot(*cluster);
   OutputPhase writing;

@@ -4,7 +4,6 @@
 
 #include <fmt/core.h>
 
-#include "sim/base/output_file.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/base/standard_error.hpp"
 #include "sim/cli/commands.hpp"
@@ -60,7 +59,7 @@ void import(const ImportOptions& options) {
   import.cpu = value_of(options.cpu, host_cpus());
   import.nic_bandwidth = bandwidth("--nic-bandwidth", options.nic_bandwidth);
   import.socket_bandwidth = bandwidth("--socket-bandwidth", options.socket_bandwidth);
-  if (options.out != "-") check_writable(options.out, "--out");
+  check_outputs({{"--out", options.out}});
   auto imported = options.format == "nvidia-smi" ? import_nvidia_smi(import) : import_nccl_xml(import);
   write_output(options.out, imported.yaml);
   print_stderr("wrote {} to {}\n", imported.summary, options.out);

@@ -45,7 +45,6 @@ void import_into_file(const TraceImportOptions& options) {
   const Outputs outputs_asked{
       {"--out", options.out}, {"--collectives", options.collectives}, {"--recorded", options.recorded}};
   check_outputs(outputs_asked);
-  check_inputs_survive(options.request.inputs, outputs_asked);
   for (const auto& [option, path] : outputs_asked)
     if (option != "--out" && !path.empty()) check_understands(importer, option);
   ImportRequest request = options.request;

@@ -1,4 +1,3 @@
-#include <filesystem>
 #include <map>
 #include <memory>
 
@@ -137,17 +136,8 @@ std::string command_line(const SynthesizeOptions& options, const LayerTrace& tra
   return line;
 }
 
-void check_inputs_survive(const SynthesizeOptions& options) {
-  std::error_code one_is_missing;
-  for (const auto& input : {options.gpu, options.layers, options.model, options.framework})
-    if (input && std::filesystem::equivalent(options.out, *input, one_is_missing))
-      throw InputError(fmt::format("--out {} would overwrite the input", options.out),
-                       "give it another name");
-}
-
 void synthesize(const SynthesizeOptions& options) {
   check_outputs({{"--out", options.out}});
-  check_inputs_survive(options);
   check_belongs(options);
   LayerTrace trace;
   if (options.model) {

@@ -74,7 +74,8 @@ void make_folder(const std::string& path) {
   if (error)
     throw InputError(fmt::format("cannot make the folder {}: {}", path, error.message()),
                      "name another one with --out");
-  check_writable((std::filesystem::path(path) / "report.json").string(), "--out");
+  for (const char* name : {"report.json", "points.csv", "measured.csv", "buckets.csv"})
+    check_outputs({{"--out", (std::filesystem::path(path) / name).string()}});
 }
 
 void validate_scenario(const ValidateOptions& options) {

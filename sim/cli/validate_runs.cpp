@@ -36,7 +36,13 @@ void tell(const ValidateOptions& options, const std::string& what) {
 // Where a file of the run is kept: in --out, or for as long as this object lives.
 class Record {
  public:
-  explicit Record(std::string folder) : folder_(std::move(folder)) {}
+  // After all that the scenario names was read, some of which may be there.
+  explicit Record(std::string folder) : folder_(std::move(folder)) {
+    if (folder_.empty()) return;
+    for (const char* name :
+         {"calibration-run.json", "calibration.csv", "training.csv", "prediction.json", "run.json"})
+      check_writable((std::filesystem::path(folder_) / name).string(), "--out");
+  }
   // The path of the written file.
   std::string keep(const std::string& name, const std::string& text) {
     auto path = folder_.empty() ? temporary_.file(name) : (std::filesystem::path(folder_) / name).string();

@@ -202,11 +202,20 @@ class TableCost : public CollectiveCost {
   std::size_t ranks_;
 };
 
+// Of a rank that has nobody to communicate with.
+class NoCost : public CollectiveCost {
+ public:
+  CollectiveDuration alone(Operation, Bytes) override { return {}; }
+};
+
 }  // namespace
 
 std::vector<GroupCost> group_costs(std::shared_ptr<const Communication> communication) {
   std::vector<GroupCost> costs;
-  if (communication->gloo) {
+  if (communication->is_alone()) {
+    for (std::size_t g = 0; g < communication->groups.size(); ++g)
+      costs.push_back({{g}, std::make_unique<NoCost>()});
+  } else if (communication->gloo) {
     costs.push_back(
         {{0}, std::make_unique<GlooCost>(communication->gloo, communication->groups.front().size())});
   } else if (!communication->folded) {

@@ -65,6 +65,10 @@ std::vector<std::vector<std::vector<int>>> node_orders(const Cluster& cluster, s
 
 }  // namespace
 
+bool Communication::is_alone() const {
+  return !groups.empty() && std::ranges::all_of(groups, [](const auto& gpus) { return gpus.size() == 1; });
+}
+
 const CommunicatorAxis& Communication::axis_of(std::size_t group) const {
   return *std::find_if(axes.rbegin(), axes.rend(), [&](const auto& axis) { return axis.first <= group; });
 }

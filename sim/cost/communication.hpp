@@ -85,9 +85,12 @@ struct Communication {
   std::vector<std::map<Operation, Stages>> stages;
 
   [[nodiscard]] const CommunicatorAxis& axis_of(std::size_t group) const;
-  // One group under NCCL's model with nobody else on the links, or Gloo's: there is nothing to simulate.
+  // Whether every group is one GPU, which has nobody to communicate with.
+  [[nodiscard]] bool is_alone() const;
+  // One group under NCCL's model with nobody else on the links, Gloo's, or nobody: there is nothing to
+  // simulate.
   [[nodiscard]] bool is_settled() const {
-    return gloo || (!nccl.empty() && groups.size() == 1 && background.empty());
+    return gloo || is_alone() || (!nccl.empty() && groups.size() == 1 && background.empty());
   }
 };
 

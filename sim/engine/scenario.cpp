@@ -99,6 +99,7 @@ bool Scenario::is_asynchronous() const {
 
 std::string Scenario::algorithm() const {
   if (measured_table) return "measured";
+  if (communication->is_alone()) return "none";
   if (plan.strategy == Strategy::parameter_server) return "direct";
   if (communication->gloo) return "gloo";
   if (is_sharded(plan.strategy) && !all_reduces_shards(plan.strategy) &&

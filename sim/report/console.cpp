@@ -77,8 +77,10 @@ void print_terms(std::ostream& out, const IterationMetrics& m) {
   Seconds within;
   for (const auto& loss : m.losses)
     if (loss.cause == "tensor" || loss.cause == "context" || loss.cause == "expert") within += loss.seconds;
-  out << fmt::format("{:<25}{:>12.3f} ms, {:.1f} % of it hidden behind compute{}\n", "communication",
-                     ms(m.communication), 100 * (hidden / m.communication),
+  auto share = m.communication > Seconds()
+                   ? fmt::format(", {:.1f} % of it hidden behind compute", 100 * (hidden / m.communication))
+                   : "";
+  out << fmt::format("{:<25}{:>12.3f} ms{}{}\n", "communication", ms(m.communication), share,
                      within > Seconds() ? fmt::format("; {:.3f} ms more within passes", ms(within)) : "");
   print_term(out, "  costs the iteration", m.communication_cost(), m.iteration);
 }
@@ -124,8 +126,9 @@ void print_compute(std::ostream& out, const IterationMetrics& m) {
 }
 
 void print_facts(std::ostream& out, const IterationMetrics& m) {
-  print_fact(out, "bandwidth",
-             fmt::format("algbw {}, busbw {}", format_bandwidth(m.algbw), format_bandwidth(m.busbw)));
+  if (m.busbw > BytesPerSecond())
+    print_fact(out, "bandwidth",
+               fmt::format("algbw {}, busbw {}", format_bandwidth(m.algbw), format_bandwidth(m.busbw)));
   std::string throughput;
   if (m.samples_per_s) throughput = fmt::format("{:.4g} samples/s", *m.samples_per_s);
   if (m.tokens_per_s)
@@ -167,13 +170,13 @@ void print_facts(std::ostream& out, const IterationMetrics& m) {
     print_fact(out, "at construction",
                fmt::format("parameters and buffers are broadcast once, {}",
                            format_seconds(*m.construction_broadcast)));
-  print_fact(
-      out, "model",
-      fmt::format("{} ranks{}, algorithm {}{}, fidelity {}, network {}; terms of rank {}", m.world_size,
-                  m.group_size == m.world_size ? "" : fmt::format(" (groups of {})", m.group_size),
-                  m.nccl_version.empty() ? m.algorithm : fmt::format("{} {}", m.algorithm, m.nccl_version),
-                  m.collective_workers == 1 ? "" : fmt::format(" ({} at once)", m.collective_workers),
-                  m.fidelity, network_fact(m), m.reported_rank));
+  print_fact(out, "model",
+             fmt::format("{}{}, algorithm {}{}, fidelity {}, network {}; terms of rank {}",
+                         counted(m.world_size, "rank"),
+                         m.group_size == m.world_size ? "" : fmt::format(" (groups of {})", m.group_size),
+                         m.algorithm,
+                         m.collective_workers == 1 ? "" : fmt::format(" ({} at once)", m.collective_workers),
+                         m.fidelity, network_fact(m), m.reported_rank));
   if (const auto& sources = m.sources_of_times; !sources.empty())
     print_fact(out, is_sharded(m.strategy) ? "collective times" : "all-reduce times",
                fmt::format("{}", fmt::join(sources, "; ")));

@@ -62,7 +62,8 @@ PlotAxis y_axis(Seconds shortest, Seconds longest, const TimeScale& scale, const
     axis.lowest = lowest / room;
     axis.highest = highest * room;
   } else {
-    auto room = 0.1 * (highest > lowest ? highest - lowest : highest);
+    // Times that differ by rounding are the same.
+    auto room = 0.1 * (highest - lowest > 1e-9 * highest ? highest - lowest : highest);
     axis.lowest = std::max(0.0, lowest - room);
     axis.highest = highest + room;
   }

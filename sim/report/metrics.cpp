@@ -151,11 +151,12 @@ void measure_operations(const RankTimeline& rank, const IterationContext& contex
   for (const auto& span : rank.communication) {
     if (span.activity == Activity::serve) continue;
     auto operation = operation_of(span.activity);
-    const auto axis = ranks_of(span, rank, context).axis;
+    const auto of = ranks_of(span, rank, context);
+    if (of.ranks == 1) continue;
     auto known = std::find_if(all.begin(), all.end(), [&](const auto& one) {
-      return one.operation == operation && one.axis == axis;
+      return one.operation == operation && one.axis == of.axis;
     });
-    if (known == all.end()) known = all.insert(all.end(), {axis, operation});
+    if (known == all.end()) known = all.insert(all.end(), {of.axis, operation});
     ++known->count;
     known->bytes += span.bytes;
     known->busy += span.end - span.start;
@@ -211,6 +212,7 @@ void measure_communication(const RankTimeline& rank, const IterationContext& con
   std::vector<std::optional<std::pair<Activity, BucketMetrics>>> by_index(buckets.size());
   std::vector<std::size_t> order;
   Bytes bytes, on_bus;
+  bool is_alone = true;  // nobody to communicate with: collectives take no time
   if (rank.communication.empty()) return;
   Seconds busy_until = rank.communication.front().start;
   for (const auto& span : rank.communication) {
@@ -219,8 +221,10 @@ void measure_communication(const RankTimeline& rank, const IterationContext& con
     busy_until = std::max(busy_until, span.end);
     if (span.activity == Activity::broadcast) continue;
     auto operation = operation_of(span.activity);
+    auto ranks = ranks_of(span, rank, context).ranks;
+    is_alone = is_alone && ranks == 1;
     bytes += span.bytes;
-    on_bus += span.bytes * busbw_factor(operation, ranks_of(span, rank, context).ranks);
+    on_bus += span.bytes * busbw_factor(operation, ranks);
     if (span.activity == Activity::used_parameter_bitmap) {
       metrics.used_parameter_bitmap = collective_of(span, rank, context);
       // Which parameters were used is known with the last gradient.
@@ -235,6 +239,7 @@ void measure_communication(const RankTimeline& rank, const IterationContext& con
   for (auto index : order) metrics.buckets.push_back(std::move(by_index[index]->second));
   DDPSIM_CHECK(bytes > Bytes(0), "something was communicated");
   auto all_reduces = metrics.communication - metrics.buffer_broadcast;
+  if (is_alone) return;
   if (all_reduces <= Seconds(0))
     throw InputError("the all-reduces are too short to be told apart at times as long as this trace's",
                      "check the units of the topology's bandwidth and latency, and of the trace's times");

@@ -1,7 +1,11 @@
 #include "sim/report/study_row.hpp"
 
+#include <algorithm>
+
+#include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
+#include "sim/base/json_error.hpp"
 #include "sim/base/names.hpp"
 #include "sim/report/json_parts.hpp"
 
@@ -13,7 +17,6 @@ using json::Json;
 constexpr Names<PointFailure, 3> kFailureNames{
     {{"input", PointFailure::input}, {"machine", PointFailure::machine}, {"defect", PointFailure::defect}}};
 
-// The head comes first, so that whoever looks for a row need not read the rest.
 Json head_json(const StudyPoint& point, std::optional<PointFailure> failure = {}) {
   Json row;
   row["point"] = point.number;
@@ -29,49 +32,63 @@ std::string line_of(const Json& row) {
   return row.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-// Stops at the axes, which follow the head.
-class HeadReader : public nlohmann::json_sax<Json> {
+// Of the whole row, so that what is damaged behind its head is found, what stands in the row itself.
+class RowReader : public nlohmann::json_sax<Json> {
  public:
   StudyRowHead head;
-  bool is_whole = false;
+  std::string error;            // of JSON; empty: none
+  std::size_t error_place = 0;  // bytes of the line up to there
+
+  [[nodiscard]] bool is_row() const {
+    return has_point_ && has_axes_ && head.number < head.of && !head.study.empty() &&
+           (head.failure ? has_error_ : has_iteration_);
+  }
 
   bool number_unsigned(number_unsigned_t number) override {
-    if (key_ == "point")
-      head.number = number;
-    else if (key_ == "points")
-      head.of = number;
-    else
-      return false;
+    if (is("point")) head.number = number, has_point_ = true;
+    if (is("points")) head.of = number;
+    return number_float(static_cast<number_float_t>(number), {});
+  }
+  bool number_float(number_float_t number, const string_t&) override {
+    if (is("iteration_s")) has_iteration_ = number > 0;
     return true;
   }
   bool string(string_t& text) override {
-    if (key_ == "study") return head.study = text, true;
-    if (key_ == "key") return true;
+    if (is("study")) head.study = text;
+    if (is("error")) has_error_ = true;
+    if (!is("failed")) return true;
     for (const auto& [name, failure] : kFailureNames)
-      if (key_ == "failed" && name == text) return head.failure = failure, true;
-    return false;
+      if (name == text) head.failure = failure;
+    return true;
   }
-  bool start_object(std::size_t) override { return !is_open_ && (is_open_ = true); }
+  bool start_object(std::size_t) override {
+    has_axes_ = has_axes_ || is("axes");
+    ++depth_;
+    return true;
+  }
+  bool end_object() override { return --depth_, true; }
+  bool start_array(std::size_t) override { return ++depth_, true; }
+  bool end_array() override { return --depth_, true; }
   bool key(string_t& key) override {
-    key_ = key;
-    if (key == "axes") is_whole = head.number < head.of && !head.study.empty();
-    return key != "axes";
+    if (depth_ == 1) key_ = key;
+    return true;
   }
-  bool null() override { return false; }
-  bool boolean(bool) override { return false; }
-  bool number_integer(number_integer_t) override { return false; }
-  bool number_float(number_float_t, const string_t&) override { return false; }
-  bool binary(binary_t&) override { return false; }
-  bool end_object() override { return false; }
-  bool start_array(std::size_t) override { return false; }
-  bool end_array() override { return false; }
-  bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception&) override {
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(number_integer_t) override { return true; }
+  bool binary(binary_t&) override { return true; }
+  bool parse_error(std::size_t place, const std::string&, const nlohmann::detail::exception& what) override {
+    error = describe_json_error(what.what()).reason;
+    error_place = place;
     return false;
   }
 
  private:
-  bool is_open_ = false;
+  [[nodiscard]] bool is(std::string_view key) const { return depth_ == 1 && key_ == key; }
+
+  int depth_ = 0;
   std::string key_;
+  bool has_point_ = false, has_axes_ = false, has_error_ = false, has_iteration_ = false;
 };
 
 }  // namespace
@@ -92,13 +109,15 @@ std::string study_row(const StudyPoint& point, PointFailure failure, std::string
   return line_of(row);
 }
 
-std::optional<StudyRowHead> read_study_row(std::string_view line) {
+StudyRowHead read_study_row(std::string_view line, const SourceSpan& place) {
   if (line.ends_with('\n')) line.remove_suffix(1);
-  if (!line.ends_with('}')) return std::nullopt;  // cut within
-  HeadReader reader;
-  Json::sax_parse(line.begin(), line.end(), &reader);
-  if (!reader.is_whole) return std::nullopt;
-  return std::move(reader.head);
+  RowReader row;
+  if (line.starts_with('{') && !Json::sax_parse(line.begin(), line.end(), &row))
+    throw InputError(place.part(std::max(static_cast<int>(row.error_place), 1) - 1, 1),
+                     fmt::format("this row is damaged, it is no JSON: {}", row.error),
+                     "remove the line; 'ddpsim sweep --resume' runs its point again");
+  if (!row.is_row()) throw InputError(place, "this is no row of a study's results", "is it the right file?");
+  return std::move(row.head);
 }
 
 }  // namespace ddpsim

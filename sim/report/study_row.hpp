@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/base/source.hpp"
 #include "sim/report/metrics.hpp"
 
 namespace ddpsim {
@@ -25,13 +26,13 @@ std::string_view failure_name(PointFailure failure);
 std::string study_row(const StudyPoint& point, const IterationMetrics& metrics);
 std::string study_row(const StudyPoint& point, PointFailure failure, std::string_view message);
 
-// What a row says of its point.
+// What a row says of its point, and who was at fault where it failed.
 struct StudyRowHead {
   std::size_t number = 0, of = 0;
   std::string study;
   std::optional<PointFailure> failure;
 };
-// None of a line that is no such row.
-std::optional<StudyRowHead> read_study_row(std::string_view line);
+// Throws InputError at the place of the line, or where in it, for one that is no JSON or no such row.
+StudyRowHead read_study_row(std::string_view line, const SourceSpan& place = {});
 
 }  // namespace ddpsim

@@ -2,10 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <memory>
 #include <optional>
 
 #include <fmt/core.h>
@@ -13,59 +10,142 @@
 #include <sys/stat.h>
 
 #include "sim/base/check.hpp"
+#include "sim/base/counted.hpp"
 #include "sim/base/environment_error.hpp"
+#include "sim/base/input_file.hpp"
 #include "sim/base/output_file.hpp"
-#include "sim/base/source.hpp"
 
 namespace ddpsim {
 namespace {
 
+using State = KeptRow::State;
+
 constexpr const char* kDiskHint = "is the disk full?";
+constexpr std::size_t kBlock = std::size_t{1} << 16;
+
+// What a file that may be written to meanwhile holds from there on, a block at most; nothing at its end.
+std::string_view block_at(int file, std::int64_t offset, std::string& room, const std::string& path) {
+  for (room.resize(kBlock);;) {
+    auto got = pread(file, room.data(), room.size(), offset);
+    if (got >= 0) return {room.data(), static_cast<std::size_t>(got)};
+    if (errno != EINTR)
+      throw EnvironmentError(fmt::format("cannot read '{}': {}", path, std::strerror(errno)),
+                             "is it a file, and the disk sound?");
+  }
+}
 
 // The lines of a file that end, with where they begin.
 class Lines {
  public:
-  explicit Lines(const std::string& path) : path_(path), file_(std::fopen(path.c_str(), "re")) {
-    if (!file_)
-      throw InputError(whole_file(make_source(path, "")),
-                       fmt::format("cannot be read: {}", std::strerror(errno)), "check the path");
-  }
-  Lines(const Lines&) = delete;
-  Lines& operator=(const Lines&) = delete;
-  ~Lines() { std::free(line_); }
+  Lines(int file, std::string path) : file_(file), path_(std::move(path)) {}
 
-  // The next one, without its end; none at the end, or of a last line that does not end.
+  // The next one, without its end; none at the end, or of what was not written to its end: a last line
+  // without one, or NULs up to the end of the file.
   std::optional<std::string_view> next() {
+    line_.clear();
     offset_ = end_;
-    auto length = getline(&line_, &room_, file_.get());
-    if (std::ferror(file_.get()) != 0)
-      throw EnvironmentError(fmt::format("cannot read '{}': {}", path_, std::strerror(errno)),
-                             "is it a file, and the disk sound?");
-    if (length <= 0 || line_[length - 1] != '\n') return std::nullopt;
-    end_ += length;
+    for (;;) {
+      if (rest_.empty()) rest_ = block_at(file_, offset_ + length(), block_, path_);
+      if (rest_.empty()) return std::nullopt;
+      auto end = rest_.find('\n');
+      line_ += rest_.substr(0, end);
+      rest_.remove_prefix(end == std::string_view::npos ? rest_.size() : end + 1);
+      if (end != std::string_view::npos) break;
+    }
+    if (line_.find('\0') != std::string::npos && ends_in_nuls()) return std::nullopt;
+    end_ += length() + 1;
     ++number_;
-    return std::string_view(line_, static_cast<std::size_t>(length) - 1);
+    return line_;
   }
   [[nodiscard]] std::int64_t offset() const { return offset_; }
   [[nodiscard]] std::int64_t end() const { return end_; }  // of the lines so far
   [[nodiscard]] SourceSpan place() const { return {make_source(path_, ""), number_, 1, 1}; }
 
+  // Behind the last line. `what` became of that: "cut".
+  [[nodiscard]] std::optional<Note> note_of_rest(std::string_view what) const {
+    std::int64_t bytes = 0;
+    bool has_nuls = line_.find('\0') != std::string::npos;
+    std::string room;
+    for (;;) {
+      auto block = block_at(file_, end_ + bytes, room, path_);
+      if (block.empty()) break;
+      bytes += static_cast<std::int64_t>(block.size());
+    }
+    if (bytes == 0) return std::nullopt;
+    return Note{"results-cut",
+                fmt::format("the last {} of {} {} no whole row{}: {}", counted(bytes, "byte"), path_,
+                            bytes == 1 ? "is" : "are",
+                            has_nuls ? " but NULs, as after a crash of the machine" : "", what)};
+  }
+
  private:
-  struct Close {
-    void operator()(std::FILE* file) const { std::fclose(file); }
-  };
-  std::string path_;
-  std::unique_ptr<std::FILE, Close> file_;
-  char* line_ = nullptr;
-  std::size_t room_ = 0;
+  [[nodiscard]] std::int64_t length() const { return static_cast<std::int64_t>(line_.size()); }
+
+  // Whether nothing else follows the first NUL of this line.
+  [[nodiscard]] bool ends_in_nuls() const {
+    std::string room;
+    for (auto at = offset_ + static_cast<std::int64_t>(line_.find('\0'));;) {
+      auto block = block_at(file_, at, room, path_);
+      if (block.empty()) return true;
+      if (block.find_first_not_of(std::string_view("\0\n", 2)) != std::string_view::npos) return false;
+      at += static_cast<std::int64_t>(block.size());
+    }
+  }
+
+  int file_;
+  std::string path_, block_, line_;
+  std::string_view rest_;  // of the block
   std::int64_t offset_ = 0, end_ = 0;
   int number_ = 0;
 };
 
-StudyRowHead head_of(std::string_view line, const Lines& lines) {
-  auto head = read_study_row(line);
-  if (!head) throw InputError(lines.place(), "this is no row of a study's results", "is it the right file?");
-  return *std::move(head);
+// The row that begins there, with its end.
+std::string row_at(int file, std::int64_t offset, const std::string& path) {
+  std::string row, room;
+  for (;;) {
+    auto block = block_at(file, offset + static_cast<std::int64_t>(row.size()), room, path);
+    auto end = block.find('\n');
+    row += block.substr(0, end == std::string_view::npos ? end : end + 1);
+    if (end != std::string_view::npos) return row;
+    if (block.empty())
+      throw EnvironmentError(fmt::format("'{}' has become shorter while it was read", path),
+                             "let one process write to it");
+  }
+}
+
+int line_number_at(int file, std::int64_t offset, const std::string& path) {
+  Lines lines(file, path);
+  int number = 1;
+  while (lines.end() < offset && lines.next()) ++number;
+  return number;
+}
+
+State state_of(const StudyRowHead& row) {
+  if (!row.failure) return State::done;
+  return *row.failure == PointFailure::machine ? State::lost : State::failed;
+}
+
+// A file that rows are read from.
+struct RowsOf {
+  int file;
+  std::string path;
+};
+
+// Whether the row of `lines` takes the place of the one that is known. Two results of a point must be the
+// same.
+bool counts(const KeptRow& known, State state, std::string_view line, std::size_t point, const Lines& lines,
+            const RowsOf& before) {
+  if (known.state != State::done || state != State::done)
+    return known.state == State::none || known.state == State::lost ||
+           (known.state == State::failed && state == State::done);
+  auto first = row_at(before.file, known.offset, before.path);
+  first.pop_back();
+  if (first != line)
+    throw InputError(lines.place(),
+                     fmt::format("point {} has another result here than at {}:{}", point, before.path,
+                                 line_number_at(before.file, known.offset, before.path)),
+                     "equal points give equal rows: one of the two was changed or damaged; remove it");
+  return false;
 }
 
 void write_all(int file, std::string_view text, const std::string& path) {
@@ -78,56 +158,29 @@ void write_all(int file, std::string_view text, const std::string& path) {
   }
 }
 
-// Rows, by where they are, one after the other into a new file that then takes the name.
-class OrderedCopy {
- public:
-  explicit OrderedCopy(std::string to) : to_(std::move(to)), temporary_(to_ + ".tmp") {
-    check_writable(to_, "results");
-    file_ = Descriptor(open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-    if (!file_) fail();
+// The rows that count, in the order of their points, as a file that then takes the name.
+std::size_t write_in_order(const std::vector<KeptRow>& rows, const std::vector<RowsOf>& from,
+                           const std::string& to) {
+  WholeFile file(to);
+  std::string text;
+  std::size_t written = 0;
+  for (const auto& row : rows) {
+    if (row.state == State::none) continue;
+    text += row_at(from[row.file].file, row.offset, from[row.file].path);
+    ++written;
+    if (text.size() < 16 * kBlock) continue;
+    file.append(text);
+    text.clear();
   }
-  ~OrderedCopy() {
-    if (file_) unlink(temporary_.c_str());
-  }
-  OrderedCopy(const OrderedCopy&) = delete;
-  OrderedCopy& operator=(const OrderedCopy&) = delete;
-
-  void add(int from, std::int64_t offset) {
-    for (;;) {
-      auto got = pread(from, block_.data(), block_.size(), offset);
-      if (got <= 0) fail();
-      std::string_view part(block_.data(), static_cast<std::size_t>(got));
-      auto end = part.find('\n');
-      text_ += part.substr(0, end == std::string_view::npos ? end : end + 1);
-      if (end != std::string_view::npos) break;
-      offset += got;
-    }
-    if (text_.size() > block_.size() * 16) flush();
-  }
-  void finish() {
-    flush();
-    if (fsync(file_.get()) != 0 || std::rename(temporary_.c_str(), to_.c_str()) != 0) fail();
-    file_.reset();
-  }
-
- private:
-  void flush() {
-    write_all(file_.get(), text_, to_);
-    text_.clear();
-  }
-  [[noreturn]] void fail() const {
-    throw EnvironmentError(fmt::format("cannot write '{}': {}", to_, std::strerror(errno)), kDiskHint);
-  }
-
-  std::string to_, temporary_, text_;
-  std::string block_ = std::string(std::size_t{1} << 14, '\0');
-  Descriptor file_;
-};
+  file.append(text);
+  file.finish();
+  return written;
+}
 
 }  // namespace
 
 ResultsFile::ResultsFile(std::string path, bool resume, const std::string& study, std::size_t points)
-    : path_(std::move(path)), states_(points), offsets_(points) {
+    : path_(std::move(path)), rows_(points) {
   check_writable(path_, "results");
   open(resume);
   if (resume) read_rows(study);
@@ -148,28 +201,23 @@ void ResultsFile::open(bool resume) {
 }
 
 void ResultsFile::read_rows(const std::string& study) {
-  Lines lines(path_);
+  Lines lines(file_.get(), path_);
   while (auto line = lines.next()) {
-    auto head = head_of(*line, lines);
-    if (head.of != offsets_.size() || head.study != study)
+    auto head = read_study_row(*line, lines.place());
+    if (head.of != rows_.size() || head.study != study)
       throw InputError(lines.place(), "this row is of another study, or its scenario has changed",
                        "name another file");
-    add(head, lines.offset());
+    auto& known = rows_[head.number];
+    in_order_ = in_order_ && head.number >= next_;
+    next_ = head.number + 1;
+    if (counts(known, state_of(head), *line, head.number, lines, {file_.get(), path_}))
+      known = {state_of(head), 0, lines.offset()};
   }
   end_ = lines.end();
+  if (auto note = lines.note_of_rest("cut, and what is missing runs again"))
+    notes_.push_back(*std::move(note));
   if (ftruncate(file_.get(), end_) != 0)
     throw EnvironmentError(fmt::format("cannot write '{}': {}", path_, std::strerror(errno)), kDiskHint);
-}
-
-void ResultsFile::add(const StudyRowHead& head, std::int64_t offset) {
-  in_order_ = in_order_ && head.number >= next_;
-  next_ = head.number + 1;
-  offsets_[head.number] = offset;
-  auto& state = states_[head.number];
-  if (!head.failure)
-    state = State::done;
-  else
-    state = *head.failure == PointFailure::machine ? State::lost : State::failed;
 }
 
 void ResultsFile::append(std::string_view rows) {
@@ -177,47 +225,39 @@ void ResultsFile::append(std::string_view rows) {
   while (!rows.empty()) {
     auto length = rows.find('\n') + 1;
     auto head = read_study_row(rows.substr(0, length));
-    DDPSIM_CHECK(head && head->number < states_.size(), "rows are whole");
-    add(*head, end_);
+    DDPSIM_CHECK(head.number < rows_.size(), "rows are of this study");
+    in_order_ = in_order_ && head.number >= next_;
+    next_ = head.number + 1;
+    rows_[head.number] = {state_of(head), 0, end_};
     end_ += static_cast<std::int64_t>(length);
     rows.remove_prefix(length);
   }
 }
 
 std::size_t ResultsFile::rows() const {
-  return states_.size() - static_cast<std::size_t>(std::ranges::count(states_, State::none));
+  return rows_.size() - static_cast<std::size_t>(std::ranges::count(rows_, State::none, &KeptRow::state));
 }
 
 std::size_t ResultsFile::failed() const {
-  return rows() - static_cast<std::size_t>(std::ranges::count(states_, State::done));
+  return rows() - static_cast<std::size_t>(std::ranges::count(rows_, State::done, &KeptRow::state));
 }
 
 void ResultsFile::finish() {
-  if (in_order_) return;
-  OrderedCopy copy(path_);
-  for (std::size_t point = 0; point < states_.size(); ++point)
-    if (states_[point] != State::none) copy.add(file_.get(), offsets_[point]);
-  copy.finish();
+  if (!in_order_) write_in_order(rows_, {{file_.get(), path_}}, path_);
 }
 
 MergedRows merge_results(const std::vector<std::string>& files, const std::string& to) {
-  struct Where {
-    std::size_t file = 0;  // plus one; 0: no row
-    std::int64_t offset = 0;
-    bool failed = false;
-  };
-  std::vector<Where> rows;  // by point
+  std::vector<KeptRow> rows;  // by point
   std::vector<Descriptor> opened;
+  std::vector<RowsOf> from;
   std::string study;
   MergedRows merged;
   for (const auto& path : files) {
-    Lines lines(path);
-    opened.emplace_back(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!opened.back())
-      throw EnvironmentError(fmt::format("cannot open '{}': {}", path, std::strerror(errno)),
-                             "raise the limit of open files (ulimit -n), or merge in two steps");
+    opened.push_back(open_input(path, "the results of a study"));
+    from.push_back({opened.back().get(), path});
+    Lines lines(from.back().file, path);
     while (auto line = lines.next()) {
-      auto head = head_of(*line, lines);
+      auto head = read_study_row(*line, lines.place());
       if (study.empty()) {
         study = head.study;
         rows.resize(head.of);
@@ -226,19 +266,16 @@ MergedRows merge_results(const std::vector<std::string>& files, const std::strin
         throw InputError(lines.place(), "this row is of another study than those before it",
                          "merge the shards of one study");
       auto& known = rows[head.number];
-      if (known.file == 0 || known.failed) known = {opened.size(), lines.offset(), head.failure.has_value()};
+      if (counts(known, state_of(head), *line, head.number, lines, from[known.file]))
+        known = {state_of(head), static_cast<std::uint32_t>(from.size() - 1), lines.offset()};
     }
+    if (auto note = lines.note_of_rest("left out")) merged.notes.push_back(*std::move(note));
   }
   if (study.empty()) throw InputError("there is no row to merge", "name what 'ddpsim sweep --results' wrote");
-  OrderedCopy copy(to);
-  for (const auto& where : rows) {
-    if (where.file == 0) continue;
-    copy.add(opened[where.file - 1].get(), where.offset);
-    ++merged.rows;
-    merged.failed += where.failed;
-  }
-  copy.finish();
+  merged.rows = write_in_order(rows, from, to);
   merged.points = rows.size();
+  merged.failed =
+      merged.rows - static_cast<std::size_t>(std::ranges::count(rows, State::done, &KeptRow::state));
   return merged;
 }
 

@@ -7,24 +7,35 @@
 #include <vector>
 
 #include "sim/base/descriptor.hpp"
+#include "sim/base/note.hpp"
 #include "sim/report/study_row.hpp"
 
 namespace ddpsim {
+
+// The row of a point that counts.
+struct KeptRow {
+  enum class State : char { none, done, failed, lost };  // lost: the machine made it fail
+  State state = State::none;
+  std::uint32_t file = 0;  // which of several
+  std::int64_t offset = 0;
+};
 
 class ResultsFile {
  public:
   // Of the study of that id, of so many points. With `resume` a file may be there: its rows count
   // as finished, but for those that the machine made fail, and a last line without its end, which was being
-  // written when the writer was killed, is none. Throws InputError where a file is there that may not, or has
-  // rows of another study, or another process writes to it, and where none can be made.
+  // written when the writer was killed, is cut, with a note. Throws InputError where a file is there that may
+  // not, or has rows of another study, damaged ones or two results of a point, or another process writes to
+  // it, and where none can be made.
   ResultsFile(std::string path, bool resume, const std::string& study, std::size_t points);
 
   // Whether the point is finished.
   [[nodiscard]] bool has(std::size_t point) const {
-    return states_[point] == State::done || states_[point] == State::failed;
+    return rows_[point].state == KeptRow::State::done || rows_[point].state == KeptRow::State::failed;
   }
   [[nodiscard]] std::size_t rows() const;
   [[nodiscard]] std::size_t failed() const;
+  [[nodiscard]] const std::vector<Note>& notes() const { return notes_; }
   // Whole rows, at once. Throws EnvironmentError where the disk refuses.
   void append(std::string_view rows);
   // Puts the rows in the order of their points, where they are not.
@@ -33,13 +44,11 @@ class ResultsFile {
  private:
   void open(bool resume);
   void read_rows(const std::string& study);
-  void add(const StudyRowHead& head, std::int64_t offset);
 
   std::string path_;
   Descriptor file_;
-  enum class State : char { none, done, failed, lost };  // lost: the machine made it fail
-  std::vector<State> states_;                            // by point
-  std::vector<std::int64_t> offsets_;                    // by point, where its last row is
+  std::vector<KeptRow> rows_;  // by point
+  std::vector<Note> notes_;
   std::int64_t end_ = 0;
   std::size_t next_ = 0;  // the least point that may come next while rows are in order
   bool in_order_ = true;  // each point once, ascending
@@ -47,9 +56,11 @@ class ResultsFile {
 
 struct MergedRows {
   std::size_t rows = 0, points = 0, failed = 0;  // of how many points there are
+  std::vector<Note> notes;
 };
 // Rows of several files of one study as a new file, in the order of their points; of several rows of a point
-// one that did not fail. Throws InputError for rows of different studies.
+// one that did not fail. Throws InputError for rows of different studies, damaged ones and two results of a
+// point.
 MergedRows merge_results(const std::vector<std::string>& files, const std::string& to);
 
 }  // namespace ddpsim

@@ -53,14 +53,14 @@ PossibleCounts possible_counts(const Value& root) {
   const auto* groups = find(root, "cluster", "groups");
   if (const auto* group = groups ? groups->find("tensor_parallel") : nullptr) {
     auto ranks = number_at(&group->value);
-    return {ranks, 2 * ranks, "cluster.groups"};
+    return {ranks, ranks > 1 ? 2 * ranks : 1, "cluster.groups"};
   }
   auto section = read_parallel_section(root);
   // Experts are spread over the GPUs of a stage, all copies of the model together.
   auto of_a_stage = std::lcm(std::int64_t{section.tensor} * section.context,
                              static_cast<std::int64_t>(section.expert.shape.ranks));
   auto multiple = of_a_stage * section.pipeline;
-  return {multiple, std::max<std::int64_t>(multiple, 2), "parallelism"};
+  return {multiple, multiple, "parallelism"};
 }
 
 std::vector<ScaledScenario> scaled_scenarios(const Value& root, std::span<const int> gpus, Scaling scaling,

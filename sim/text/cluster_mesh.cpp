@@ -57,7 +57,7 @@ int shard_group_ranks(std::optional<int> wanted, const Cluster& cluster, std::sp
 }
 
 void check_shard_group(int ranks, int world_size) {
-  if (ranks < 2)
+  if (ranks < 2 && world_size > 1)
     throw InputError("a rank that shares its shards with nobody shards nothing",
                      "use strategy ddp, or write fsdp: {shard_group: RANKS}");
   if (world_size % ranks != 0)

@@ -51,14 +51,6 @@ std::vector<RankGroup> make_groups(const std::vector<GroupSection>& sections, co
   return groups;
 }
 
-int read_world_size(const Value& value) {
-  auto world_size = static_cast<int>(as_integer(0, kLargestWorldSize)(value));
-  if (world_size < 2)
-    throw InputError(value.span, fmt::format("a world of {} communicates nothing", world_size),
-                     "data parallelism needs at least 2 ranks");
-  return world_size;
-}
-
 }  // namespace
 
 ClusterSection::ClusterSection(const Value& root) : place(root.span) {
@@ -75,7 +67,7 @@ ClusterSection::ClusterSection(const Value& root) : place(root.span) {
   reader.find("gpu");  // read with the physics
   price = reader.optional("price", config::as_number(0, 1e9));
   reader.finish();
-  world_size = read_world_size(*world_size_value);
+  world_size = static_cast<int>(as_integer(1, kLargestWorldSize)(*world_size_value));
   hashing_seed = read_hashing(hashing);
 }
 
@@ -263,13 +255,20 @@ ClusterTraffic ScenarioReader::make_traffic(const Topology& topology, const Clus
     add_servers(topology, section, collective, slowdowns, std::move(gpu_of_rank), traffic);
     return traffic;
   }
-  if (std::any_of(collective.communicators.begin(), collective.communicators.end(),
-                  [](const auto& use) { return use.joined != Joined::all; })) {
+  bool has_mesh = std::any_of(collective.communicators.begin(), collective.communicators.end(),
+                              [](const auto& use) { return use.joined != Joined::all; });
+  if (has_mesh && section.world_size > 1) {
     traffic.mesh = mesh_of(section, collective, gpu_of_rank, *communication);
   } else {
-    add_axes(groups, collective.communicators, gpu_of_rank, *communication);
+    auto uses = collective.communicators;
+    std::erase_if(uses, [](const auto& use) { return use.joined == Joined::replicas; });  // of one rank: none
+    add_axes(groups, uses, gpu_of_rank, *communication);
   }
   communication->background = read_background(section.background, cluster);
+  if (communication->is_alone()) {
+    traffic.communication = std::move(communication);
+    return traffic;
+  }
   if (uses_gloo(topology, collective)) {
     check_gloo_uses(section.overrides, cluster);
     add_gloo_model(topology, collective.gloo, *communication);
@@ -364,7 +363,8 @@ std::shared_ptr<const RankPlaces> ScenarioReader::read_cluster(const Value& root
       traffic = make_traffic(*topology, section, stragglers, collective);
       std::ranges::move(cluster_notes(*topology, *communication->cluster), std::back_inserter(traffic.notes));
     }
-    bool has_traffic = !communication->gloo && (needs_links || !communication->is_settled());
+    bool has_traffic =
+        !communication->gloo && !communication->is_alone() && (needs_links || !communication->is_settled());
     if (has_traffic) check_scale(collective, *communication);
     if (has_traffic && !communication->folded) fold_traffic(*communication);
     if (!traffic.mesh.empty())
@@ -375,7 +375,9 @@ std::shared_ptr<const RankPlaces> ScenarioReader::read_cluster(const Value& root
                    : collective.section    ? collective.place
                                            : section.topology->span);
   }
-  if (collective.automatic && !servers && !topology->nccl && topology->usual_size())
+  if (communication->is_alone())
+    scenario.notes.push_back({"world-of-one", "a world of 1 communicates nothing: collectives take no time"});
+  else if (collective.automatic && !servers && !topology->nccl && topology->usual_size())
     scenario.notes.push_back(
         {"plain-rings", "the topology has no section 'nccl': algorithm auto is plain rings there"});
   scenario.notes.insert(scenario.notes.end(), traffic.notes.begin(), traffic.notes.end());

@@ -103,7 +103,7 @@ std::vector<GroupSection> read_groups(const Value* value, int world_size) {
     check_partition(groups, world_size, *value);
   }
   for (std::size_t g = 0; g < groups.size(); ++g)
-    if (groups[g].ranks.size() < 2)
+    if (groups[g].ranks.size() < 2 && world_size > 1)
       throw InputError(value->kind == Value::Kind::map ? value->span : value->items[g].span,
                        fmt::format("a group of {} rank{} communicates nothing", groups[g].ranks.size(),
                                    groups[g].ranks.empty() ? "s" : ""),

@@ -60,7 +60,8 @@ void choose_fidelity(const Engine& engine, Scenario& scenario) {
   if (scenario.is_asynchronous() && wanted.value_or(Fidelity::closed_form) != Fidelity::closed_form)
     throw InputError(value->span, "asynchronous workers are in a steady state, which is no simulation's",
                      "use fidelity: auto");
-  if (scenario.is_asynchronous()) {
+  bool is_alone = scenario.communication && scenario.communication->is_alone();
+  if (scenario.is_asynchronous() || is_alone) {
     scenario.fidelity = Fidelity::closed_form;
     return;
   }
@@ -273,6 +274,8 @@ Scenario ScenarioReader::read(const Value& root) {
   if (auto note = pass_bandwidth_note(scenario.physics.overheads.pass_bandwidth, gpu.get()))
     scenario.notes.push_back(std::move(*note));
   if (auto note = host_time_note(strategy)) scenario.notes.push_back(std::move(*note));
+  if (scenario.communication && scenario.communication->is_alone())
+    scenario.physics.overheads.first_start = {};
   if (!scenario.parallel) check_ddp_extras(root, collectives.backend, scenario);
   if (scenario.is_asynchronous()) {
     // No worker waits for the slowest.

@@ -65,7 +65,7 @@ StrategyPlan make_single_process(const config::Value& root, const DataParallelSe
   if (communication->gloo)
     throw InputError(root.find("strategy")->value.span, "one process does not communicate with Gloo",
                      "remove 'backend: gloo'");
-  if (plan.options.outputs > Bytes())
+  if (plan.options.outputs > Bytes() && gpus.size() > 1)
     plan.gather = DirectSends(*communication->cluster, std::span(gpus).subspan(1), std::span(gpus).first(1),
                               DirectSends::Ways::to)
                       .time(plan.options.outputs);

@@ -10,7 +10,7 @@
 namespace ddpsim {
 namespace {
 
-// Link r leads from GPU r to GPU r + 1, the last one's to GPU 0.
+// Link r leads from GPU r to GPU r + 1, the last one's to GPU 0; one alone has none.
 class RingCluster final : public Cluster {
  public:
   RingCluster(Link link, int gpus) : link_(link), gpus_(gpus) {}
@@ -26,7 +26,7 @@ class RingCluster final : public Cluster {
   [[nodiscard]] int position_of(int) const override { return 0; }
   [[nodiscard]] std::string gpu_name(int gpu) const override { return fmt::format("gpu{}", gpu); }
   [[nodiscard]] int like_node(int node) const override { return has_changes(node) ? node : first_intact_; }
-  [[nodiscard]] int links() const override { return gpus_; }
+  [[nodiscard]] int links() const override { return gpus_ > 1 ? gpus_ : 0; }
   [[nodiscard]] bool broken(int id) const override { return changes_.broken(id); }
   [[nodiscard]] Link link(int id) const override { return changes_.applied(id, link_); }
   [[nodiscard]] std::string link_name(int id) const override {
@@ -63,7 +63,7 @@ class RingCluster final : public Cluster {
 std::vector<int> RingCluster::links_named(const std::string& name, const SourceSpan& place) const {
   for (const auto& [from, to, both_ways] : possible_ends(name)) {
     auto a = number_after("gpu", from), b = number_after("gpu", to);
-    if (!a || !b || *a >= gpus_ || *b >= gpus_) continue;
+    if (!a || !b || *a >= gpus_ || *b >= gpus_ || *a == *b) continue;
     std::vector<int> links;
     if ((*a + 1) % gpus_ == *b) links.push_back(*a);
     if ((*b + 1) % gpus_ == *a && both_ways) links.push_back(*b);
@@ -71,7 +71,8 @@ std::vector<int> RingCluster::links_named(const std::string& name, const SourceS
   }
   throw_unknown_link(
       name, place, {},
-      fmt::format("the links of a ring of {} are gpu0>gpu1 to {}", gpus_, link_name(gpus_ - 1)));
+      gpus_ == 1 ? "one GPU alone has no links"
+                 : fmt::format("the links of a ring of {} are gpu0>gpu1 to {}", gpus_, link_name(gpus_ - 1)));
 }
 
 Route RingCluster::route(int from_gpu, int to_gpu) const {
@@ -84,7 +85,7 @@ ClusterGraph RingCluster::graph() const {
   ClusterGraph graph;
   for (int gpu = 0; gpu < gpus_; ++gpu) {
     graph.vertices.push_back({gpu_name(gpu), ClusterGraph::Kind::gpu, gpu, gpu});
-    graph.edges.push_back({gpu, (gpu + 1) % gpus_, gpu, link(gpu), changes_.broken(gpu)});
+    if (gpus_ > 1) graph.edges.push_back({gpu, (gpu + 1) % gpus_, gpu, link(gpu), changes_.broken(gpu)});
   }
   return graph;
 }
@@ -99,7 +100,6 @@ class RingTopology final : public Topology {
   [[nodiscard]] std::shared_ptr<const Cluster> build(
       int gpus, std::span<const LinkOverride> overrides,
       std::optional<std::uint64_t> /*hashing_seed*/) const override {
-    if (gpus < 2) throw InputError("a ring has at least two GPUs", "use a world size of 2 or more");
     for (const auto& override : overrides_)
       if (override.from >= gpus)
         throw InputError(override.change.span,

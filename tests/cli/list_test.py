@@ -307,5 +307,70 @@ class CompletionTest(cli.CliTest):
             self.assertIn(f".SS ddpsim {command}\n", page)
 
 
+class ShownFileTest(cli.CliTest):
+    """`show NAME > t.yaml` is a file that works from anywhere, as the name itself does."""
+
+    JOB = ("workload: {model: gpt2-medium, micro_batch: 1, sequence: 128}\nstrategy: ddp\n"
+           "cluster: {topology: superpod-h100, world_size: 16}\n")
+
+    def setUp(self):
+        super().setUp()
+        self.write("job.yaml", self.JOB)
+
+    def names(self, kind):
+        names = sorted(path.stem for path in (cli.SOURCE_ROOT / kind).glob("*.yaml"))
+        self.assertTrue(names)
+        return names
+
+    def shown(self, kind, name):
+        text = self.ok("show", name, "--kind", kind).stdout
+        self.assertNotIn(" ../", "\n".join(line.split(" #")[0] for line in text.splitlines() if not line.startswith("#")))
+        self.write("deep/er/t.yaml", text)
+        return "deep/er/t.yaml"
+
+    def results(self, *arguments):
+        done = self.run_ddpsim(*arguments, "--quiet", "--json", "-")
+        return done.returncode, done.stdout, [line.split(" error: ")[-1] for line in done.stderr.splitlines()[:1]]
+
+    def check_key(self, kind, key, *more):
+        """As a scenario's key, the file does what the name does; most of them are no error."""
+        works = 0
+        for name in self.names(kind):
+            with self.subTest(kind=kind, name=name):
+                file = self.shown(kind, name)
+                code, by_name, _ = self.results("simulate", "job.yaml", "--set", f"{key}={name}", *more)
+                self.assertEqual(self.results("simulate", "job.yaml", "--set", f"{key}=./{file}", *more)[:2], (code, by_name))
+                works += code == 0
+        self.assertGreater(works, 0)
+
+    def test_topologies(self):
+        self.check_key("topologies", "cluster.topology", "--set", "cluster.gpu=h100-sxm")
+
+    def test_gpus(self):
+        self.check_key("gpus", "cluster.gpu")
+
+    def test_software(self):
+        self.check_key("software", "workload.framework")
+
+    def test_fabrics(self):
+        self.check_key("fabrics", "variability.weather", "--set", "variability={iterations: 3, seed: 1, jitter: 0.03}", "--set", "cluster.topology=p5")
+
+    def test_calibrations(self):
+        self.check_key("calibrations", "collective.nccl.calibration")
+
+    def test_models(self):
+        for name in self.names("models"):
+            file = self.shown("models", name)
+            made = [self.ok("trace", "synthesize", "--layers", given, "--batch", "1", "--forward", "10ms", "--backward", "20ms", "--out", "t.csv") and
+                    self.read("t.csv").decode().split("gradient,", 1)[1] for given in (name, file)]
+            self.assertEqual(made[0], made[1])
+
+    def test_scenarios(self):
+        for name in self.names("configs"):
+            with self.subTest(name=name):
+                file = self.shown("configs", name)
+                self.assertEqual(self.results("simulate", file), self.results("simulate", name))
+
+
 if __name__ == "__main__":
     cli.main()

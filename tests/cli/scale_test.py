@@ -177,7 +177,7 @@ class SpreadTest(ScaleTest):
                 (["spread={ranks: 0.01}", "variability={seed: 1, jitter: none, ranks: 0.02}"], "variability.ranks and .nodes draw what GPUs differ in")]:
             with self.subTest(says):
                 self.assertIn(says, self.fails(2, "simulate", "m.yaml", *cli.set_arguments(sets)).stderr)
-        for gpus, says in [("8:x", "x"), ("64:8", "the range ends before it starts"), ("1", "outside"), ("8.5", "not a whole number")]:
+        for gpus, says in [("8:x", "x"), ("64:8", "the range ends before it starts"), ("0", "outside"), ("8.5", "not a whole number")]:
             with self.subTest(gpus):
                 self.assertIn(says, self.fails(2, "scale", "m.yaml", "--gpus", gpus).stderr)
 

@@ -22,7 +22,7 @@ class StudyTest(cli.CliTest):
                    "sweep:\n  cluster.world_size: {from: 8, to: 1007, points: 100}\n"
                    "  ddp.bucket_cap: {from: 1MiB, to: 1GiB, points: 100, spacing: log}\n")
         self.write("few.yaml", "workload: {trace: traces/gpt2-cpu.csv}\ncluster: {topology: ring-100gbps}\n"
-                   "sweep: {cluster.world_size: [4, 8, 1], ddp.bucket_cap: [1MiB, 25MiB]}\n")
+                   "sweep: {cluster.world_size: [4, 8, 0], ddp.bucket_cap: [1MiB, 25MiB]}\n")
 
     def rows(self, name):
         return [json.loads(line) for line in self.read(name).decode().splitlines()]
@@ -44,7 +44,7 @@ class StudyTest(cli.CliTest):
         self.assertEqual(done.stdout, "6 of 6 points are in r.jsonl, 2 of them failed\n")
         rows = self.rows("r.jsonl")
         self.assertEqual([row.get("failed") for row in rows], [None] * 4 + ["input"] * 2)
-        self.assertIn("a world of 1 communicates nothing", rows[4]["error"])
+        self.assertIn("error: 0 is out of range", rows[4]["error"])
         self.assertIn("few.yaml:3:36", rows[4]["error"])
 
     def test_killed_and_gone_on_with(self):
@@ -147,6 +147,34 @@ class RefusedTest(cli.CliTest):
             fcntl.flock(file, fcntl.LOCK_EX)
             self.refused("another process writes to 'r.jsonl'", "sweep", "scenario.yaml", "--results", "r.jsonl")
 
+    def test_what_a_crash_leaves_is_cut_and_said(self):
+        sweep = ("sweep", "scenario.yaml", "--results", "r.jsonl", "--resume")
+        self.ok(*sweep)
+        whole = self.read("r.jsonl")
+        first = whole[:whole.index(b"\n") + 1]
+        for rest, why in ((b"\0" * 4096, " but NULs, as after a crash of the machine"), (whole[len(first):-9], "")):
+            self.write("r.jsonl", first + rest)
+            done = self.ok("merge", "r.jsonl", "--out", "m.jsonl")
+            self.assertEqual(done.stderr, f"note: the last {len(rest)} bytes of r.jsonl are no whole row{why}: left out\n")
+            self.assertEqual(self.read("m.jsonl"), first)
+            done = self.ok(*sweep)
+            self.assertIn(f"note: the last {len(rest)} bytes of r.jsonl are no whole row{why}: cut, and what is missing runs again\n", done.stderr)
+            self.assertEqual(self.read("r.jsonl"), whole)
+
+    def test_links(self):
+        """A results file that is a link stays one, and no link beside it is followed."""
+        self.write("victim", "precious")
+        for name in ("r.jsonl.tmp", "m.jsonl.tmp"):
+            (self.folder / name).symlink_to("victim")
+        (self.folder / "r.jsonl").symlink_to("target.jsonl")
+        self.ok("sweep", "scenario.yaml", "--results", "r.jsonl", "--shard", "2/2")
+        self.ok("sweep", "scenario.yaml", "--results", "r.jsonl", "--resume")    # the second point comes first: put in order
+        self.ok("merge", "r.jsonl", "--out", "m.jsonl")
+        self.assertTrue((self.folder / "r.jsonl").is_symlink())
+        self.assertFalse((self.folder / "m.jsonl").is_symlink())
+        self.assertEqual(self.read("target.jsonl"), self.read("m.jsonl"))
+        self.assertEqual(self.read("victim"), b"precious")
+
     def test_options(self):
         sweep = ("sweep", "scenario.yaml", "--results", "r.jsonl")
         for shard in ("0/3", "4/3", "3", "/3", "1/", "a/b", "1/0"):
@@ -162,8 +190,17 @@ class RefusedTest(cli.CliTest):
         self.ok("sweep", "scenario.yaml", "--results", "b.jsonl", "--set", "cluster.world_size=16")
         self.refused("b.jsonl:1:1: error: this row is of another study", "merge", "a.jsonl", "b.jsonl", "--out", "c.jsonl")
         self.refused("would overwrite the input", "merge", "a.jsonl", "--out", "a.jsonl")
-        self.refused("cannot be read", "merge", "none.jsonl", "--out", "c.jsonl")
+        self.refused("none.jsonl: error: no such file (expected the results of a study)", "merge", "none.jsonl", "--out", "c.jsonl")
         self.fails(2, "merge", "a.jsonl")
+        rows = self.read("a.jsonl").decode().splitlines(True)
+        self.write("b.jsonl", rows[0] + rows[1].replace('"iteration_s":', '"iteration_s":1'))
+        self.refused("b.jsonl:2:1: error: point 1 has another result here than at a.jsonl:2\nhint: equal points give equal rows",
+                     "merge", "a.jsonl", "b.jsonl", "--out", "c.jsonl")
+        self.write("b.jsonl", rows[0] + rows[1].replace('"iteration_s":', '"iteration_s":x'))
+        column = rows[1].index('"iteration_s":') + len('"iteration_s":') + 1
+        damaged = f"b.jsonl:2:{column}: error: this row is damaged, it is no JSON: "
+        self.refused(damaged, "merge", "b.jsonl", "--out", "c.jsonl")
+        self.refused(damaged, "sweep", "scenario.yaml", "--results", "b.jsonl", "--resume")
         self.assertEqual(self.files(), sorted(["a.jsonl", "b.jsonl", "ring.yaml", "scenario.yaml", "trace.csv"]))
 
 

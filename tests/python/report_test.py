@@ -34,3 +34,22 @@ def test_what_cannot_be(small, tmp_path, monkeypatch):
     with pytest.raises(RuntimeError, match="gnuplot"):
         ddpsim.report(small, tmp_path / "report.html", {"ddp.bucket_cap": ["1MiB"]})
     assert os.listdir(tmp_path) == []
+
+
+def test_no_output_goes_over_an_input(root, tmp_path):
+    trace, scenario, link = tmp_path / "trace.csv", tmp_path / "job.yaml", tmp_path / "link.html"
+    trace.write_bytes((root / "traces/gpt2-cpu.csv").read_bytes())
+    scenario.write_text("workload: {trace: trace.csv}\ncluster: {topology: ring-100gbps, world_size: 4}\nsweep: {ddp.bucket_cap: [1MiB, 25MiB]}\n")
+    os.link(trace, link)
+    before = trace.read_bytes(), scenario.read_bytes()
+    job = ddpsim.Job.load(scenario)
+    for path in (trace, link, scenario):
+        with pytest.raises(ddpsim.InputError, match="would overwrite the input"):
+            ddpsim.report(job, path)
+        with pytest.raises(ddpsim.InputError, match="would overwrite the input"):
+            job.simulate().timeline(path)
+        with pytest.raises(ddpsim.InputError, match="would overwrite the input"):
+            job.sweep(results=path, resume=True, progress=False)
+    assert (trace.read_bytes(), scenario.read_bytes()) == before
+    for _ in range(2):
+        ddpsim.report(job, tmp_path / "report.html")

@@ -1,5 +1,6 @@
 """Studies: in one process, over executors, on a Dask cluster that loses a worker; the same bytes from all."""
 import json
+import os
 import pickle
 import random
 import signal
@@ -14,7 +15,7 @@ import pytest
 
 import ddpsim
 
-NOT_SIZES = [1, "x"]    # world sizes that are none
+NOT_SIZES = [0, "x"]    # world sizes that are none
 
 
 @pytest.fixture
@@ -64,6 +65,26 @@ class TestFrame:
         assert "'x' is not a whole number" in frame["error"].iloc[4]
         assert frame["iteration_s"].notna().sum() == 4
 
+    def test_all_wrong_raises(self, small, tmp_path):
+        axes = {"cluster.world_size": NOT_SIZES}
+        with pytest.raises(ddpsim.InputError, match="0 is out of range"):
+            small.sweep(axes, progress=False)
+        for frame in (True, False):
+            with pytest.raises(ddpsim.InputError, match="0 is out of range"):
+                small.sweep(axes, progress=False, results=tmp_path / "r.jsonl", resume=True, frame=frame)
+        assert len((tmp_path / "r.jsonl").read_text().splitlines()) == len(NOT_SIZES)
+
+    @pytest.mark.parametrize("missing, work, line", [
+        ("pandas", "ddpsim.Job.load('quickstart').sweep(results='r.jsonl', progress=False)", "pip install 'pandas>=2'"),
+        ("pandas", "ddpsim.Job.load('quickstart').simulate().buckets", "pip install 'pandas>=2'"),
+        ("pandas", "ddpsim.read_results('none.jsonl')", "pip install 'pandas>=2'"),
+        ("torch", "import ddpsim.torch", "pip install 'torch>=1.13'")])
+    def test_what_is_missing_is_said_before_any_work(self, tmp_path, missing, work, line):
+        done = subprocess.run([sys.executable, "-c", f"import sys, ddpsim\nsys.modules[{missing!r}] = None\n{work}\n"], cwd=tmp_path, text=True,
+                              capture_output=True, check=False)
+        assert done.returncode == 1 and done.stderr.splitlines()[-1].startswith("ImportError: ") and line in done.stderr
+        assert not list(tmp_path.iterdir())
+
     def test_progress_says_rate_and_time_left(self, large, capfd, tmp_path):
         large.sweep(results=tmp_path / "r.jsonl", frame=False)
         assert "10000 of 10000 points, " in capfd.readouterr().err
@@ -94,8 +115,18 @@ class TestResume:
     def test_a_torn_row_is_none(self, large, one_process, tmp_path):
         path = tmp_path / "r.jsonl"
         path.write_bytes(one_process[:len(one_process) // 2])    # in the middle of a row
-        large.sweep(results=path, resume=True, frame=False, progress=False)
+        with pytest.warns(UserWarning, match="no whole row: cut, and what is missing runs again"):
+            large.sweep(results=path, resume=True, frame=False, progress=False)
         assert path.read_bytes() == one_process
+
+    def test_a_damaged_row_is_no_row(self, small, tmp_path):
+        path = tmp_path / "r.jsonl"
+        small.sweep(CAPS, results=path, progress=False)
+        path.write_text(path.read_text().replace('"iteration_s":', '"iteration_s":x', 1))
+        for read in (lambda: small.sweep(CAPS, results=path, resume=True, progress=False), lambda: ddpsim.read_results(path)):
+            with pytest.raises(ddpsim.InputError, match="this row is damaged, it is no JSON") as caught:
+                read()
+            assert (caught.value.file, caught.value.line) == (str(path), 1)
 
     def test_what_the_machine_made_fail_is_run_again(self, small, tmp_path):
         path = tmp_path / "r.jsonl"
@@ -215,3 +246,53 @@ class TestDask:
         assert killed and workers[0].wait() == -signal.SIGKILL
         assert len(client.scheduler_info()["workers"]) == 1
         assert path.read_bytes() == one_process
+
+
+def test_dask_on_slurm(root, tmp_path):
+    """examples/slurm/dask.sh with a srun of our own: the study runs, nothing listens beyond the node's address, and who has no key is turned away."""
+    pytest.importorskip("distributed")
+    pytest.importorskip("psutil")
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    (programs / "srun").write_text("""#!/bin/bash
+        while [[ $1 == --* ]]; do shift; done
+        echo $$ > step.pid
+        for task in 0 1 2 3; do SLURM_PROCID=$task "$@" & done
+        wait
+        """)
+    (programs / "scancel").write_text("#!/bin/bash\npkill -TERM -P $(cat step.pid)\nsleep 2\npkill -KILL -P $(cat step.pid)\n")
+    for program in programs.iterdir():
+        program.chmod(0o755)
+    (tmp_path / "study.py").write_text("""if True:
+        import json, os, sys
+        import ddpsim, psutil
+        from dask.distributed import Client
+        from distributed.security import Security
+        if __name__ == "__main__":
+            with Client(scheduler_file=sys.argv[1]) as client, client.get_executor() as executor:
+                client.wait_for_workers(2)
+                frame = ddpsim.Job.load("quickstart").sweep(executor=executor, progress=False)
+                address = client.scheduler.address
+                others = {one.pid for one in psutil.Process(os.getppid()).parent().children(recursive=True)}
+                listening = sorted({c.laddr.ip for c in psutil.net_connections() if c.pid in others and c.status == "LISTEN"})
+                turned_away = False
+                try:    # as in a cluster without keys
+                    Client(address.replace("tls://", "tcp://"), security=Security(require_encryption=False), timeout=3)
+                except OSError:
+                    turned_away = True
+            json.dump({"rows": len(frame), "address": address, "listening": listening, "turned_away": turned_away}, open("result.json", "w"))
+        """)
+    path = f"{programs}:{Path(sys.executable).parent}:{os.environ['PATH']}"
+    process = subprocess.Popen([root / "examples/slurm/dask.sh", "study.py"], cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                               start_new_session=True, env={**os.environ, "PATH": path, "SLURM_JOB_ID": "7", "SLURMD_NODENAME": "127.0.0.1"})
+    try:
+        process.wait(timeout=100)
+    finally:
+        try:
+            os.killpg(process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass    # all have ended
+    found = json.loads((tmp_path / "result.json").read_text())
+    assert found["rows"] == len(ddpsim.Job.load("quickstart").sweep(progress=False)) and found["turned_away"]
+    assert found["address"].startswith("tls://127.0.0.1:") and found["listening"] == ["127.0.0.1"]
+    assert not (tmp_path / "dask-7").exists()

@@ -2,6 +2,7 @@
 import csv
 import io
 import json
+import re
 import subprocess
 import sys
 import time
@@ -248,6 +249,60 @@ def test_advice(ranks):
     assert "PyTorch's default of 25 MiB" in advice["why"] and any("beside all-reduces" in note for note in advice["notes"])
 
 
+def trace_file(path, noise_s, note="", elements=2_000_000, gradients=16, step_s=0.005):
+    """Equal gradients, one every `step_s`, the last of which came `noise_s` earlier or later from step to step."""
+    rows = "".join(f"g{i},{elements},float32,{step_s * (i + 1):.4f},{noise_s if i == gradients - 1 else 0}\n" for i in range(gradients))
+    path.write_text(f"# ddpsim-trace: 1\n# forward: 40ms\n{note}gradient,elements,dtype,ready_s,ready_std_s\n{rows}")
+    return path
+
+
+def test_advice_below_the_noise(tmp_path):
+    """The same gain is worth a cap where steps take the same, and none where they do not."""
+    cluster = {"topology": "ring-100gbps", "world_size": 64}
+    steady, noisy = (ddpsim.torch.advise(trace_file(tmp_path / f"{noise}.csv", noise), cluster) for noise in (0.0, 1.0))
+    gain = steady["default_costs_s"]
+    assert gain == noisy["default_costs_s"] > 0.005 * steady["iteration_s"]
+    assert not steady["keep_default"] and noisy["keep_default"] and (steady["noise_s"], noisy["noise_s"]) == (0, 1)
+    assert str(steady).startswith(f"bucket_cap_mb={steady['bucket_cap_mb']}: {1e3 * steady['iteration_s']:.6g} ms")
+    assert str(noisy).startswith(f"keep the default: {1e3 * (noisy['iteration_s'] + gain):.6g} ms")
+    assert "than recorded steps differ from one another (1000 ms)" in noisy["why"] and "recorded steps" not in steady["why"]
+    around = [ddpsim.torch.advise(trace_file(tmp_path / "around.csv", noise), cluster)["keep_default"] for noise in (0.99 * gain, 1.01 * gain)]
+    assert around == [False, True]
+
+
+@pytest.mark.parametrize("elements", [100, 500_000, 8_000_000, 40_000_000])
+@pytest.mark.parametrize("ranks", [2, 1024])
+def test_advice_does_not_contradict_itself(tmp_path, elements, ranks):
+    """Where the default lies is said once, by what it costs."""
+    for step_s in (0.001, 0.02):
+        trace = trace_file(tmp_path / "trace.csv", 0.0, elements=elements, step_s=step_s)
+        advice = ddpsim.torch.advise(trace, {"topology": "ring-100gbps", "world_size": ranks})
+        as_good = advice["default_costs_s"] <= 0.005 * advice["iteration_s"]
+        assert advice["keep_default"] == as_good == ("ms an iteration more, within 0.5 % of the best" in advice["why"])
+        least, most = advice["plateau_mb"]
+        said = advice.job.set({"ddp.bucket_cap": "25MiB"}).simulate().iteration_s == advice.job.simulate().iteration_s
+        apart = (least <= 25 <= most) != as_good
+        assert ("The default is not bucket_cap_mb=25" in advice["why"]) == (apart and not said)
+        assert ("The default is as good, and caps in between are not." in advice["why"]) == (apart and said)
+        assert "one of them" not in advice["why"]
+
+
+def test_advice_on_times_of_a_cpu(plain, tmp_path):
+    cluster = {"topology": "ring-100gbps", "world_size": 8}
+
+    def warns(trace, cluster=cluster, **sections):
+        return [note for note in ddpsim.torch.advise(trace, cluster, **sections)["notes"] if "CPU" in note or "trace's device" in note]
+
+    assert plain.device.type == "cpu"
+    for trace in (plain, plain.trace, trace_file(tmp_path / "one.csv", 0.0, "# device: Some CPU\n# 1 thread\n"),
+                  trace_file(tmp_path / "captured.csv", 0.0, "# device: Some CPU\n# 2 threads; BLAS openblas\n")):
+        for where in (cluster, {"topology": "superpod-h100", "world_size": 8}):
+            assert [note[:36] for note in warns(trace, where)] == ["compute times are those of a CPU; re"]
+    on_gpu = trace_file(tmp_path / "gpu.csv", 0.0, "# device: NVIDIA H100 80GB HBM3\n# medians over threads and steps\n")
+    assert warns(on_gpu) == warns(on_gpu, {"topology": "superpod-h100", "world_size": 8}) == []
+    assert warns(tmp_path / "one.csv", workload={"rescale": {"factor": 0.1}}) == []
+
+
 def test_advice_on_a_list(plain):
     """What best_caps finds, and no dearer than the single cap."""
     advice = ddpsim.torch.advise(plain, {"topology": "ring-100gbps", "world_size": 64}, physics="none", lists=True)
@@ -272,12 +327,15 @@ def test_advice_on_units(tmp_path):
                                    collective={"algorithm": "measured", "measured": str(tmp_path / name)})
 
     quick, slow = of("quick.csv"), of("slow.csv")
-    assert quick["unit_layers"] == 1 and quick["default_costs_s"] == 0 and quick["unit_bytes"] == 4000 and "That is the default" in quick["why"]
+    assert quick["unit_layers"] == 1 and quick["default_costs_s"] == 0 and quick["unit_bytes"] == 4000 and "That is the default, within 0.5 % of the best." in quick["why"]
     assert list(slow["tried_s"]) == [1, 2, 4, 8] and slow["unit_layers"] > 1 and slow["default_costs_s"] > 0.05
     for layers, iteration in slow["tried_s"].items():
         assert slow.job.set({"fsdp.unit": {"layers": layers}}).simulate().iteration_s == iteration
         assert iteration >= slow["iteration_s"] / 1.005
-    assert str(slow).startswith(f"fsdp.unit={{layers: {slow['unit_layers']}}}: ")
+    assert str(slow).startswith(f"fsdp.unit={{layers: {slow['unit_layers']}}}: ") and str(quick).startswith("keep the default: ")
+    trace.write_text(re.sub(r"float32,([0-9.]+),", r"float32,\1,9,", trace.read_text().replace("ready_s,", "ready_s,ready_std_s,")))
+    noisy = of("slow.csv")
+    assert noisy["unit_layers"] == 1 and noisy["keep_default"] and "recorded steps differ from one another (9000 ms)" in noisy["why"]
     with pytest.raises(ValueError, match="leave unit out of fsdp"):
         ddpsim.torch.advise(trace, {"topology": "ring-100gbps", "world_size": 2}, strategy="fsdp", fsdp={"unit": "layer"})
     with pytest.raises(ValueError, match="the strategy shards"):

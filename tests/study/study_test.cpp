@@ -1,9 +1,11 @@
 // Points of a grid by number, rows on disk, and what tells jobs apart.
 #include "sim/study/study.hpp"
 
+#include <filesystem>
 #include <numeric>
 #include <random>
 
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include "sim/report/study_row.hpp"
@@ -41,10 +43,9 @@ class StudyTest : public ::testing::Test {
     std::vector<std::string> rows;
     study.run(points, 2, [&](std::size_t point, const std::string& row) {
       auto head = read_study_row(row);
-      ASSERT_TRUE(head);
-      EXPECT_EQ(head->number, point);
-      EXPECT_EQ(head->of, study.size());
-      EXPECT_EQ(head->study, study.id());
+      EXPECT_EQ(head.number, point);
+      EXPECT_EQ(head.of, study.size());
+      EXPECT_EQ(head.study, study.id());
       rows.push_back(row);
     });
     return rows;
@@ -90,8 +91,8 @@ TEST_F(StudyTest, ARefusedPointIsARowInItsPlace) {
   auto one = study("cluster.world_size: [1, 4, many, 8]");
   auto written = rows(one, all(one));
   ASSERT_EQ(written.size(), 4U);
-  for (std::size_t i : {0U, 2U}) EXPECT_EQ(read_study_row(written[i])->failure, PointFailure::input);
-  for (std::size_t i : {1U, 3U}) EXPECT_EQ(read_study_row(written[i])->failure, std::nullopt);
+  for (std::size_t i : {0U, 2U}) EXPECT_EQ(read_study_row(written[i]).failure, PointFailure::input);
+  for (std::size_t i : {1U, 3U}) EXPECT_EQ(read_study_row(written[i]).failure, std::nullopt);
 }
 
 TEST_F(StudyTest, AKeyIsThatOfTheSameJobHoweverItIsWritten) {
@@ -217,13 +218,124 @@ TEST_F(ResultsFileTest, MergedRowsPreferWhatDidNotFail) {
   EXPECT_EQ(merged.failed, 1U);
 }
 
+// As a crash of the machine leaves a file whose length was on disk before its contents.
+TEST_F(ResultsFileTest, NulsAtTheEndAreCut) {
+  auto whole = row(0) + row(1) + row(2);
+  for (const auto& rest : {std::string(5000, '\0'), row(1).substr(0, 9) + std::string(70'000, '\0'),
+                           std::string("\0\0\n\0", 4), std::string("\0\n", 2)}) {
+    folder.write("r.jsonl", row(0) + rest);
+    auto results = open(true);
+    ASSERT_EQ(results.notes().size(), 1U);
+    EXPECT_EQ(results.notes()[0].code, "results-cut");
+    EXPECT_EQ(folder.without_folder(results.notes()[0].text),
+              fmt::format("the last {} bytes of r.jsonl are no whole row but NULs, as after a crash of the "
+                          "machine: cut, and what is missing runs again",
+                          rest.size()));
+    EXPECT_EQ(text(), row(0));
+    results.append(row(1) + row(2));
+    results.finish();
+    EXPECT_EQ(text(), whole);
+  }
+  folder.write("r.jsonl", row(0) + std::string(3, '\0') + row(1));  // rows after them are not given up
+  auto message = folder.without_folder(input_error([&] { open(true); }));
+  EXPECT_TRUE(message.starts_with("r.jsonl:2:1: error: this is no row")) << message;
+}
+
+TEST_F(ResultsFileTest, ALastLineWithoutItsEndIsCutWithANote) {
+  folder.write("r.jsonl", row(0) + "{\"point\":1,");
+  {
+    auto results = open(true);
+    ASSERT_EQ(results.notes().size(), 1U);
+    EXPECT_EQ(folder.without_folder(results.notes()[0].text),
+              "the last 11 bytes of r.jsonl are no whole row: cut, and what is missing runs again");
+  }
+  EXPECT_TRUE(open(true).notes().empty());
+}
+
+TEST_F(ResultsFileTest, TwoResultsOfAPointAreRefused) {
+  auto other = row(1);
+  other.replace(other.find("\"iteration_s\":2"), 15, "\"iteration_s\":3");
+  folder.write("r.jsonl", row(0) + row(1) + row(2) + other);
+  const std::string hint =
+      "hint: equal points give equal rows: one of the two was changed or damaged; remove it";
+  EXPECT_EQ(folder.without_folder(input_error([&] { open(true); })),
+            "r.jsonl:4:1: error: point 1 has another result here than at r.jsonl:2\n" + hint);
+  auto a = folder.write("a", row(2) + row(1)), b = folder.write("b", row(3) + other);
+  EXPECT_EQ(folder.without_folder(input_error([&] {
+    merge_results({a, b}, folder.path("c"));
+  })),
+            "b:2:1: error: point 1 has another result here than at a:2\n" + hint);
+  EXPECT_FALSE(std::filesystem::exists(folder.path("c")));
+  // The same twice is no contradiction.
+  folder.write("r.jsonl", row(1) + row(0) + row(1));
+  auto results = open(true);
+  results.finish();
+  EXPECT_EQ(text(), row(0) + row(1));
+}
+
+TEST_F(ResultsFileTest, ALinkStaysOne) {
+  auto target = folder.write("target", "");
+  std::filesystem::create_symlink(target, path);
+  {
+    auto results = open(false);
+    results.append(row(1) + row(0));
+    results.finish();
+  }
+  EXPECT_TRUE(std::filesystem::is_symlink(path));
+  EXPECT_EQ(text(), row(0) + row(1));
+  auto merged = folder.path("merged");
+  std::filesystem::create_symlink(folder.write("of_merged", "old"), merged);
+  merge_results({target}, merged);
+  EXPECT_TRUE(std::filesystem::is_symlink(merged));
+  EXPECT_EQ(std::filesystem::file_size(folder.path("of_merged")), (row(0) + row(1)).size());
+}
+
+TEST_F(ResultsFileTest, NoTemporaryFileFollowsALink) {
+  auto victim = folder.write("victim", "precious");
+  for (const char* name : {"r.jsonl.tmp", "m.jsonl.tmp"})
+    std::filesystem::create_symlink(victim, folder.path(name));
+  {
+    auto results = open(false);
+    results.append(row(1) + row(0));
+    results.finish();
+  }
+  merge_results({path}, folder.path("m.jsonl"));
+  EXPECT_EQ(std::filesystem::file_size(victim), 8U);
+  EXPECT_FALSE(std::filesystem::is_symlink(folder.path("m.jsonl")));
+}
+
 TEST(StudyRow, LinesThatAreNoRows) {
-  for (const char* line :
-       {"", "{}", "[]", "1", "{\"point\":1}", "{\"point\":5,\"points\":5,\"study\":\"s\",\"axes\":{}}",
-        "{\"point\":-1,\"points\":5,\"study\":\"s\",\"axes\":{}}", "{\"axes\":{}}", "[[[",
-        "{\"point\":1,\"points\":5,\"study\":\"\",\"axes\":{}}", "{\"point\":{\"point\":1}}"})
-    EXPECT_FALSE(read_study_row(line)) << line;
-  EXPECT_TRUE(read_study_row("{\"point\":1,\"points\":5,\"study\":\"s\",\"key\":\"k\",\"axes\":{}}"));
+  const std::string start = R"({"point":1,"points":5,"study":"s","key":"k",)";
+  for (const std::string& line :
+       {std::string(), std::string("{}"), std::string("[]"), std::string("1"), std::string("[[["),
+        std::string(R"({"point":1})"), std::string(R"({"axes":{}})"), std::string(R"({"point":{"point":1}})"),
+        start + R"("axes":{}})", start + R"("iteration_s":1})", start + R"("axes":{},"iteration_s":0})",
+        start + R"("axes":{},"iteration_s":"1"})", start + R"("axes":{"iteration_s":1}})",
+        start + R"("failed":"input","axes":{}})", start + R"("failed":"nobody","axes":{},"error":"x"})",
+        std::string(R"({"point":5,"points":5,"study":"s","axes":{},"iteration_s":1})"),
+        std::string(R"({"point":-1,"points":5,"study":"s","axes":{},"iteration_s":1})"),
+        std::string(R"({"point":1,"points":5,"study":"","axes":{},"iteration_s":1})")})
+    EXPECT_EQ(input_error([&] { read_study_row(line); }),
+              "error: this is no row of a study's results\nhint: is it the right file?")
+        << line;
+  EXPECT_EQ(read_study_row(start + R"("axes":{},"iteration_s":1})").number, 1U);
+  EXPECT_EQ(read_study_row(start + R"("failed":"input","axes":{},"error":"x"})").failure,
+            PointFailure::input);
+}
+
+TEST(StudyRow, DamagedRowsNameThePlace) {
+  const std::string start = R"({"point":1,"points":5,"study":"s","axes":{},"iteration_s":)";
+  for (const auto& [rest, column] : {std::pair{std::string("xyz}"), 59},
+                                     {std::string("1,}"), 61},
+                                     {std::string("1} {}"), 62},
+                                     {std::string("1"), 60},
+                                     {std::string("1,\"x\":\"\0\"}", 10), 66}}) {
+    SourceSpan place{make_source("r.jsonl", ""), 7, 1, 1};
+    auto message = input_error([&] { read_study_row(start + rest, place); });
+    EXPECT_TRUE(
+        message.starts_with(fmt::format("r.jsonl:7:{}: error: this row is damaged, it is no JSON: ", column)))
+        << rest << message;
+  }
 }
 
 }  // namespace

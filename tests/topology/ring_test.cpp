@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/text/topology_file.hpp"
+#include "sim/topology/cluster_graph.hpp"
 
 #include "tests/topology/clusters.hpp"
 
@@ -109,10 +110,11 @@ TEST(Ring, GpusDoNotForward) {
   EXPECT_TRUE(ring->route(2, 2).links.empty());
 }
 
-TEST(Ring, OneGpuIsNoRing) {
-  EXPECT_EQ(testing::topology_error(kRing, 1),
-            "error: a ring has at least two GPUs\n"
-            "hint: use a world size of 2 or more");
+TEST(Ring, OneGpuHasNoLinks) {
+  auto one = read_topology(testing::file_path("ring-100gbps.yaml"))->build(1);
+  EXPECT_EQ(one->gpus(), 1);
+  EXPECT_EQ(one->links(), 0);
+  EXPECT_TRUE(one->graph().edges.empty());
 }
 
 // The file that comes with the program: a port of 100 Gbit/s for each GPU.

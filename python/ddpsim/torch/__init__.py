@@ -7,6 +7,11 @@
                 break
     print(ddpsim.torch.advise(recording, cluster={"topology": "superpod-h100", "world_size": 1024}))
 """
+try:
+    import torch as _torch  # noqa: F401
+except ImportError as _error:
+    raise ImportError(f"ddpsim.torch needs PyTorch 1.13 or newer ({_error}): python3 -m pip install 'torch>=1.13'") from None
+
 from ddpsim.torch.advice import Advice, advise
 from ddpsim.torch.comparison import Comparison, check
 from ddpsim.torch.measuring import measure_all_reduces

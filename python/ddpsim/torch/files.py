@@ -1,8 +1,10 @@
 """Recorded steps as files: the layer trace, recorded collectives, a table of all-reduces (docs/formats.md)."""
 from __future__ import annotations
 
+import csv
 import datetime
 import os
+import re
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,6 +80,30 @@ def write_trace(path: Path, gradients: Sequence[Gradient], steps: Sequence[Step]
         columns += [_seconds(stdev(times))] if spread else []
         lines.append(",".join([*columns, _seconds(median(step.forward_ends[place] for step in steps)), str(place)]))
     _write(path, lines)
+
+
+@dataclass(frozen=True)
+class TraceFacts:
+    """What a trace says of its recording."""
+
+    #: Standard deviation over the steps of how long the backward pass took; 0 where it is not known.
+    noise_s: float = 0.0
+    on_cpu: bool = False
+
+
+def facts_of(path: str | os.PathLike[str]) -> TraceFacts:
+    """A recording on a CPU names its threads, as one of `ddpsim capture` does. What is wrong with a file is not said here."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            lines = file.read().splitlines()
+    except (OSError, UnicodeDecodeError):
+        return TraceFacts()
+    on_cpu = any(re.match(r"# \d+ threads?(;|$)", line) for line in lines)
+    rows = list(csv.DictReader(line for line in lines if not line.startswith("#")))
+    try:
+        return TraceFacts(float(rows[-1].get("ready_std_s") or 0), on_cpu)
+    except (IndexError, ValueError):
+        return TraceFacts(on_cpu=on_cpu)
 
 
 def _alone(flights: Sequence[tuple[float, float]]) -> list[float]:

@@ -265,7 +265,8 @@ class Recording:
         header = {key: value for key, value in self._header.items() if value is not None}
         notes = [f"Medians over {len(self.steps)} training steps after {self._warmup} to warm up; ready_std_s is the standard deviation."]
         if self.device.type == "cpu":
-            notes.append(f"{torch.get_num_threads()} threads")
+            threads = torch.get_num_threads()
+            notes.append(f"{threads} thread{'s' if threads != 1 else ''}")
         if self.ddp:
             notes.append(f"Recorded under DistributedDataParallel on {self.world_size} ranks ({self.backend}), beside its all-reduces.")
         if self.steps[0].optimizer is None:
