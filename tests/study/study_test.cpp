@@ -88,7 +88,7 @@ TEST_F(StudyTest, RowsOfSomePointsAreThoseOfAll) {
 }
 
 TEST_F(StudyTest, ARefusedPointIsARowInItsPlace) {
-  auto one = study("cluster.world_size: [1, 4, many, 8]");
+  auto one = study("cluster.world_size: [0, 4, many, 8]");
   auto written = rows(one, all(one));
   ASSERT_EQ(written.size(), 4U);
   for (std::size_t i : {0U, 2U}) EXPECT_EQ(read_study_row(written[i]).failure, PointFailure::input);
