@@ -77,6 +77,8 @@ std::string write_calibration(const nccl::Calibration& calibration) {
   std::string text =
       "# What NCCL's collectives take, fitted to measured tables by `ddpsim calibrate`. What it means: "
       "docs/model.md.\n";
+  if (calibration.release) text += fmt::format("release: \"{}\"\n", nccl::name(*calibration.release));
+  if (!calibration.network.empty()) text += fmt::format("network: {}\n", calibration.network);
   if (!calibration.entries.empty()) text += "curves:\n";
   for (const auto& entry : calibration.entries)
     text += fmt::format(

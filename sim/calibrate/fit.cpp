@@ -63,13 +63,10 @@ MachineFit fit_machine(const std::vector<Measurement>& machine, const Calibratio
   fit.curves = fit_curves(elsewhere, known, fit.notes);
   fit.lines = fit_lines(in_node, known);
   leave_worse_lines(in_node, known, fit);
-  if (!machine.empty() && fit.curves.empty() && fit.lines.empty())
-    throw InputError(
-        machine.front().place(),
-        fit.notes.empty()
-            ? "less than five rows of this machine went over a ring, which has a curve of its own"
-            : fmt::format("nothing is left to fit: {}", fit.notes.front().text),
-        fit.notes.empty() ? "measure more sizes from 256 KiB on" : kOtherMachine);
+  if (!machine.empty() && fit.curves.empty() && fit.lines.empty() && fit.notes.empty())
+    throw InputError(machine.front().place(),
+                     "less than five rows of this machine went over a ring, which has a curve of its own",
+                     "measure more sizes from 256 KiB on");
   return fit;
 }
 

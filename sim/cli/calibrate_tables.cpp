@@ -1,6 +1,8 @@
 #include "sim/cli/calibrate_tables.hpp"
 
+#include <algorithm>
 #include <iostream>
+#include <set>
 
 #include <fmt/core.h>
 
@@ -308,6 +310,27 @@ std::vector<calibrate::FittedTable> fitted_tables(const std::vector<Machine>& ma
   return tables;
 }
 
+// A file of nothing new; without a file the tables are judged as they are.
+void check_something_is_fitted(const TableOptions& options, const std::vector<Machine>& machines,
+                               const nccl::Calibration& fitted, const std::vector<Note>& notes) {
+  if (options.out.empty() || machines.empty() || !fitted.entries.empty() || !fitted.node.empty()) return;
+  throw InputError(machines.front().front().place(),
+                   fmt::format("nothing is left to fit: {}", notes.front().text), calibrate::kOtherMachine);
+}
+
+// The release that the tables were measured with, where they agree, and the network between its nodes.
+void name_machine(const Topology& topology, const std::vector<Machine>& machines,
+                  nccl::Calibration& calibration) {
+  calibration.release = topology.nccl->version;
+  std::set<nccl::Version> versions;
+  for (const auto& machine : machines)
+    for (const auto& measurement : machine) versions.insert(measurement.communicator.version);
+  if (versions.size() == 1) calibration.release = *versions.begin();
+  bool across = std::any_of(calibration.entries.begin(), calibration.entries.end(),
+                            [](const auto& entry) { return entry.across_nodes; });
+  if (across && topology.network) calibration.network = name_in(kNetworkClassNames, *topology.network);
+}
+
 }  // namespace
 
 void calibrate_tables(const TableOptions& options) {
@@ -331,6 +354,7 @@ void calibrate_tables(const TableOptions& options) {
     tables = judge_every_other(machines, known);  // every half had its own calibration
   } else {
     fitted = fit(machines, known, notes);
+    check_something_is_fitted(options, machines, fitted, notes);
     calibration = calibrate::with_rest_of(known, fitted);
     note_averaged(machines, known, calibration, notes);
     note_efficiencies(fitted, notes);
@@ -352,6 +376,7 @@ void calibrate_tables(const TableOptions& options) {
   OutputPhase writing;
   calibrate::note_fit(fitted, of_fit);
   calibration = calibrate::with_rest_of(known, fitted);
+  name_machine(*topology, machines, calibration);
   if (!options.out.empty()) write_output(options.out, calibrate::write_calibration(calibration));
   write_output(options.json, calibration_json(calibration, tables));
   if (!options.plot.empty()) write_bandwidth_plot(series_of(tables), options.plot);

@@ -47,8 +47,10 @@ Bytes end_of_low(const Tuner& tuner, const Candidate& low) {
 
 CurveShape::CurveShape(const Communicator& communicator, const Allowed& allowed)
     : reference_(with_reference_constants(communicator), {}) {
-  large_algorithm_ =
-      largest_bandwidth(require_candidates(Tuner(reference_.communicator(), allowed)).candidates()).algorithm;
+  auto tuner = require_candidates(Tuner(reference_.communicator(), allowed));
+  // Across nodes rings have a curve of their own.
+  const auto* nvls_tree = tuner.find(Algorithm::nvls_tree, Protocol::simple);
+  large_algorithm_ = nvls_tree ? nvls_tree->algorithm : largest_bandwidth(tuner.candidates()).algorithm;
   usual_large_algorithm_ = largest_bandwidth(reference_.candidates()).algorithm;
   if (!across_nodes()) low_until_ = end_of_low(reference_, *reference_.find(Algorithm::ring, Protocol::ll));
 }

@@ -38,7 +38,7 @@ class Possible {
     if (algorithm == Algorithm::ring) return true;
     bool all_reduces = collective_.operation == Operation::all_reduce;
     if (!all_reduces && !gathers_) return false;
-    if (algorithm == Algorithm::tree) return all_reduces;
+    if (algorithm == Algorithm::tree) return all_reduces && (!only_rings() || protocol == Protocol::ll);
     if (protocol != Protocol::simple) return false;
     switch (algorithm) {
       case Algorithm::collnet_direct:
@@ -49,11 +49,7 @@ class Possible {
       case Algorithm::nvls:
         return nvls();
       case Algorithm::nvls_tree:
-        // Its estimate is less than a ring's between racks, and three operators' tables there are rings': 2
-        // racks of 64 GPUs (CoreWeave, OCI) and 20 of 72 (CoreWeave). One of their jobs sets
-        // NCCL_NVLS_ENABLE=0.
-        return all_reduces && c_.nodes > 1 && switch_takes_part() &&
-               (!joins_racks(c_) || !allowed_.algorithms.empty());
+        return all_reduces && c_.nodes > 1 && switch_takes_part() && !only_rings();
       case Algorithm::pat:
         return gathers_ && k_.pat_share > 0 && c_.ranks == c_.nodes;
       default:
@@ -62,6 +58,11 @@ class Possible {
   }
 
  private:
+  // What carries large messages between racks, unless algorithms are named: NVLSTree and trees are estimated
+  // to take less, but three operators' tables there are rings', 2 racks of 64 GPUs (CoreWeave, OCI) and 20 of
+  // 72 (CoreWeave). One of their jobs sets NCCL_NVLS_ENABLE=0. Small messages, which nobody measured, may
+  // take trees.
+  [[nodiscard]] bool only_rings() const { return joins_racks(c_) && allowed_.algorithms.empty(); }
   [[nodiscard]] bool is_enabled(Protocol protocol) const {
     if (!allowed_.protocols.empty()) return contains(allowed_.protocols, protocol);
     bool ll128 = (c_.nvlink || c_.ranks == c_.nodes) && has_ll128(c_.version, c_.gpu);

@@ -191,10 +191,7 @@ std::vector<Change> changes_of(const WhatIf& what_if, const Scenario& scenario,
                        [](Scenario& s) { s.physics.interference = s.physics.range->most.interference; }});
   }
   if (scenario.physics.spread != Spread() && !scenario.sampled)
-    changes.push_back({scenario.model_step ? "no spread beyond that of the GPUs the estimate was fitted to"
-                                           : "all GPUs as fast",
-                       {},
-                       [](Scenario& s) { s.physics.spread = {}; }});
+    changes.push_back({"all GPUs as fast", {}, [](Scenario& s) { s.physics.spread = {}; }});
   if (!scenario.physics.interference.is_off())
     changes.push_back({"no interference", {}, [](Scenario& s) { s.physics.interference = {}; }});
   if (!scenario.physics.overheads.is_off() && !scenario.parallel)

@@ -43,11 +43,15 @@ void set_point(config::Value& root, const SweepResult& result, const SweepPoint&
   }
 }
 
-// The best point of a group under PyTorch's default cap; none where the strategy has no cap.
+// The best point of a group under PyTorch's default cap; none where the strategy has no cap, or the rule no
+// default.
 std::optional<Scenario> with_default_cap(config::Value root, ScenarioReader& reader,
                                          const IterationMetrics& best) {
   if (best.strategy != Strategy::ddp || !best.bucket_cap) return std::nullopt;
-  if (auto* ddp = root.find("ddp"))
+  auto* ddp = root.find("ddp");
+  const auto* rule = ddp ? ddp->value.find("rule") : nullptr;
+  if (rule && rule->value.scalar == "close_before_exceeding") return std::nullopt;
+  if (ddp)
     std::erase_if(ddp->value.entries, [](const config::Entry& entry) { return entry.key == "bucket_cap"; });
   auto scenario = reader.read(root);
   if (!scenario.plan.bucket_cap) return std::nullopt;

@@ -15,7 +15,8 @@ namespace {
 using Of = Doubt::Of;
 
 // Where each is from: docs/model.md, "What the range holds".
-constexpr double kOtherGpu = 1.25, kNeverFitted = 1.4, kExperts = 1.5, kLongContext = 1.3;
+constexpr double kOtherGpu = 1.25, kNeverFitted = 1.4, kTensorBeyond = 1.1, kExperts = 1.5,
+                 kLongContext = 1.3;
 constexpr double kPcie = 2.5, kEthernet = 2, kRoce = 1.35, kEfa = 1.35, kRacks = 1.3;
 constexpr std::int64_t kLongSequence = 65536;
 // Other steps of a study after a calibration to one of them (docs/accuracy.md, "Calibrated to one step").
@@ -33,6 +34,10 @@ bool is_fitted_type(const Software& software, Precision precision) {
   const auto& types = software.types;
   return types.empty() || std::any_of(types.begin(), types.end(),
                                       [&](Precision one) { return alike(one) == alike(precision); });
+}
+
+int tensor_of(const Scenario& scenario) {
+  return scenario.parallel ? scenario.parallel->options.degrees.tensor : 1;
 }
 
 struct NetworkDoubt {
@@ -133,7 +138,7 @@ std::optional<Note> software_scope_note(const Scenario& scenario) {
   if (!scenario.model_step) return std::nullopt;
   const auto& software = scenario.model_step->software;
   const auto& [gpus, tensor] = software.scope;
-  int mine = scenario.parallel ? scenario.parallel->options.degrees.tensor : 1;
+  int mine = tensor_of(scenario);
   std::vector<std::string> left;
   if (tensor > 0 && mine > tensor)
     left.push_back(
@@ -151,6 +156,9 @@ std::vector<Doubt> model_doubts(const Scenario& scenario) {
   std::vector<Doubt> doubts;
   if (!scenario.model_step) return doubts;
   const auto& step = *scenario.model_step;
+  if (const auto& scope = step.software.scope; scope.tensor > 0 && tensor_of(scenario) > scope.tensor)
+    doubts.push_back(
+        {Of::compute, kTensorBeyond, "tensor parallelism beyond what its software was judged with"});
   if (step.model.has_experts()) doubts.push_back({Of::step, kExperts, "experts"});
   if (scenario.parallel && scenario.parallel->options.degrees.context > 1 &&
       step.step.shape.sequence >= kLongSequence)

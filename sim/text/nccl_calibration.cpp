@@ -122,7 +122,7 @@ nccl::Calibration read_calibration(const std::string& path) {
   nccl::Calibration calibration;
   if (auto network = reader.optional("network", config::as_word(config::words_of(kNetworkClassNames))))
     calibration.network = name_in(kNetworkClassNames, *network);
-  calibration.release = reader.optional("nccl", as_nccl_version);
+  calibration.release = reader.optional("release", as_nccl_version);
   const Value *curves = reader.find("curves"), *lines = reader.find("lines");
   if (!curves && !lines) reader.require("curves");
   for (const auto& item : curves ? config::items_of(*curves) : std::vector<Value>{}) {

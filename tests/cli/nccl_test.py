@@ -127,8 +127,8 @@ nccl: {gpu: blackwell, cpu: intel}
             "NVLS     8 channels of 40 GB/s\n"))
         self.assertTrue(self.show("dgx-h100.yaml", "--world-size", "16").startswith(
             "16 GPUs (hopper) on 2 nodes, NCCL 2.27.6\n"
-            "rings    8 channels of 45 GB/s in a node, 45 GB/s between nodes\n"
-            "trees    8 channels of 48 GB/s in a node, 45 GB/s between nodes\n"
+            "rings    8 channels of 48 GB/s in a node, 48 GB/s between nodes\n"
+            "trees    8 channels of 48 GB/s in a node, 48 GB/s between nodes\n"
             "NVLS     8 channels of 40 GB/s in a node, 48 GB/s between nodes\n"))
 
     def test_the_tuners_figures(self):

@@ -67,7 +67,7 @@ class GrowthTest(ScaleTest):
         s, spread = 0.25, 0.02
         self.write("m.yaml", f"""workload: {{model: mpt-1b, micro_batch: 8, sequence: 2048, framework: fsdp-eager-2023}}
 strategy: fsdp1
-fsdp: {{reshard_after_forward: false}}    # ZeRO-2
+fsdp: {{reshard_after_forward: false, reduce_dtype: fp32}}    # ZeRO-2
 cluster: {{topology: topologies/superpod-h100.yaml, world_size: 8}}
 physics: {{interference: {s}, passes: none}}
 spread: {{ranks: {spread}}}
@@ -97,15 +97,15 @@ spread: {{ranks: {spread}}}
             self.assertAlmostEqual(point["iteration_s"] / first["iteration_s"] - 1, formula, delta=0.001, msg=point["world_size"])
 
     def test_fewer_than_an_estimate_was_fitted_to(self):
-        """Two GPUs are faster than the slowest of 8: a loss below zero, and a range with its ends in order."""
+        """Two GPUs wait for the slower of two, not for the slowest of 8: little is lost, and the range has its ends in order."""
         point = self.points("--gpus", "2,8", "--set", "cluster.topology=topologies/dgx-h100.yaml", "--set", "physics={interference: 0, passes: none}")[0]
         losses = {loss["cause"]: loss["seconds"] for loss in point["losses"]}
-        self.assertLess(losses["spread"], 0)
+        self.assertGreater(losses["spread"], 0)
         least, most = point["iteration_range_s"]
         self.assertLess(least, point["iteration_s"])
         self.assertLess(point["iteration_s"], most)
         self.assertAlmostEqual((point["forward_s"] + point["backward_compute_s"]) / (point["iteration_s"] - sum(losses.values())),
-                               math.exp(0.02 * 0.5642) / math.exp(0.02 * 1.4236), delta=2e-3)
+                               math.exp(0.02 * 0.5642), delta=2e-3)
 
     def test_two_frameworks_are_two_estimates(self):
         """One fitted to steps of 4096 GPUs has more of the spread in it: never the other's times."""
@@ -167,7 +167,7 @@ class SpreadTest(ScaleTest):
         self.assertNotIn("spread", [loss["cause"] for loss in none["losses"]])
         textbook = self.simulate("physics=none", file="m.yaml")
         self.assertEqual([loss["cause"] for loss in textbook["losses"]], ["ends", "optimizer"])
-        self.assertNotIn("iteration_range_s", textbook)
+        self.assertEqual(textbook["iteration_range_of"], ["compute by fsdp-eager-2023"])
 
     def test_refused(self):
         for sets, says in [
