@@ -40,11 +40,10 @@ std::string WorseBand::text() const {
 
 std::optional<WorseBand> worse_band(const std::vector<const Measurement*>& tables,
                                     const nccl::Calibration& before, const nccl::Calibration& after) {
-  constexpr double kNoise = 0.01, kShareOfNoise = 0.1;
+  constexpr double kNoise = 0.015;  // of the mean of a dozen rows, each known to 5 %
   for (const auto& band : kBands) {
     auto then = error_in(band, tables, before), now = error_in(band, tables, after);
-    if (then && *now > std::max((1 + kShareOfNoise) * *then, kUnitError) + kNoise)
-      return WorseBand{band, *then, *now};
+    if (then && *now > std::max(*then, kUnitError) + kNoise) return WorseBand{band, *then, *now};
   }
   return std::nullopt;
 }

@@ -15,8 +15,8 @@ struct WorseBand {
   [[nodiscard]] std::string text() const;  // "54 % off rows below 256 KiB, where it was 24 % before"
 };
 
-// The first band in which rows of these tables, all together, are worse off by a point and a tenth of what
-// they were. Rows are known to 5 % (the unit of the fits): up to there nothing is worse.
+// The first band in which rows of these tables, all together, are worse off by a point and a half. Rows are
+// known to 5 % (the unit of the fits): up to there nothing is worse.
 std::optional<WorseBand> worse_band(const std::vector<const Measurement*>& tables,
                                     const nccl::Calibration& before, const nccl::Calibration& after);
 

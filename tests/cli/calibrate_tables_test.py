@@ -115,7 +115,7 @@ class TablesTest(CalibrateTest):
                 self.ok("calibrate", table, "--topology", a100)
 
     def test_no_band_of_sizes_gets_worse(self):
-        """Rows of the file, before and after, below 256 KiB, up to 4 MiB and above: none worse by a point beyond 5 %."""
+        """Rows of the file, before and after, below 256 KiB, up to 4 MiB and above: none worse by a point and a half beyond 5 %."""
         bands = ((512, 1 << 18), (1 << 18, 1 << 22), (1 << 22, 1 << 60))
 
         def errors(*arguments):
@@ -128,9 +128,9 @@ class TablesTest(CalibrateTest):
             with self.subTest(table=table, more=more):
                 before, after = errors("--judge", table, *more), errors(table, *more)
                 for then, now in zip(before, after, strict=True):
-                    self.assertLessEqual(now, max(then, 0.05) + 0.0101)
+                    self.assertLessEqual(now, max(then, 0.05) + 0.0151)
         note = self.ok("calibrate", *kalavai, cwd=cli.SOURCE_ROOT).stderr
-        self.assertIn("would be 54 % off rows below 256 KiB, where it was 37 % before: its latency stays what it was\n", note)
+        self.assertIn("would be 54 % off rows below 256 KiB, where it was 37 % before: it is fitted to small rows as well\n", note)
         self.assertIn("note: ring in a node reaches 0.11 times the bandwidth that this topology gives it: is peer-to-peer or GPUDirect off", note)
         self.assertEqual(self.ok("calibrate", *kalavai, "--quiet", cwd=cli.SOURCE_ROOT).stderr, "")
 
