@@ -25,6 +25,12 @@ double ceil_divide(std::int64_t a, int b) {
   return static_cast<double>(quotient);
 }
 
+// Experts have as many tokens each on average only: the last tile of each is half full in the mean.
+double tiles_of_rows(const Product& of, int rows) {
+  if (of.count == 1 || of.tokens != Tokens::m) return ceil_divide(of.m, rows);
+  return std::max(1.0, static_cast<double>(of.m) / rows + 0.5);
+}
+
 FlopsPerSecond wide_peak_of(const GpuDescription& gpu, Precision precision) {
   if (precision != Precision::float8) return peak_of(gpu, precision);
   return peak_of(gpu, gpu.peak.contains(Precision::bfloat16) ? Precision::bfloat16 : Precision::float16);
@@ -54,7 +60,7 @@ Seconds ComputeLaw::product_at(FlopsPerSecond peak, const Product& of) const {
   auto products = static_cast<double>(count);
   double best = std::numeric_limits<double>::infinity();
   for (const auto& [rows, columns, share] : kTiles) {
-    double tiles = products * ceil_divide(m, rows) * ceil_divide(n, columns);
+    double tiles = products * tiles_of_rows(of, rows) * ceil_divide(n, columns);
     // Few tiles and a long k (gradients of weights): each tile's k is split, and the parts are added up.
     for (double split : {1., 2., 4., 8.}) {
       auto part = static_cast<double>(k) / split;

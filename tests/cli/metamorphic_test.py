@@ -158,6 +158,13 @@ class MetamorphicTest(cli.CliTest):
         self.assertLessEqual(one, more * (1 + ROUNDING))
         self.assertLessEqual(more, one * 1.05)
 
+    def even_experts_are_even_however_said(self, _, draw):
+        """Routers that spread evenly, and no word of imbalance: the load that is drawn is all that differs."""
+        keys = {"workload.model": "mixtral-8x7b", "workload.micro_batch": draw.choice([2, 4]), "workload.sequence": draw.choice([512, 1024, 2048]),
+                "strategy": "flat", "cluster.topology": "gb200-nvl72", "cluster.world_size": 16, "batch.global": 128, "parallelism.tensor": 4,
+                "parallelism.pipeline": 2, "parallelism.expert": 2, "parallelism.sequence": "true"}
+        self.assertAlmostEqual(self.seconds(keys) / self.seconds({**keys, "expert.imbalance": 1e9}), 1, delta=0.03)
+
     def micro_batches_add_up(self, keys, _):
         two, three, four = (self.seconds({**keys, "ddp.accumulation_steps": steps}) for steps in (2, 3, 4))
         self.assertGreater(three, two)
@@ -259,7 +266,7 @@ class MetamorphicTest(cli.CliTest):
     def test_models_that_gpus_share(self):
         self.hold(model_parallel, [
             self.all_samples_count, self.twice_the_batch_takes_longer_and_at_most_twice_as_long, self.the_data_degree_may_be_said,
-            self.recomputing_saves_memory_for_time, self.a_slow_rank_never_helps, self.less_latency_never_hurts],
+            self.recomputing_saves_memory_for_time, self.even_experts_are_even_however_said, self.a_slow_rank_never_helps, self.less_latency_never_hurts],
                   range(SEED, SEED + SCENARIOS // 4))
 
 
