@@ -23,14 +23,16 @@ void ClusterOptions::add_to(Command& command) {
 std::shared_ptr<const Cluster> ClusterOptions::build(const Topology& topology) const {
   auto size = gpus ? gpus : topology.usual_size();
   if (!size) throw InputError("this topology fits any number of GPUs", "say how many: --world-size 8");
-  if (auto of_node = topology.node_size())
-    return topology.build(gpus_of_nodes(*size, usual_domain_gpus(*size, *of_node), *of_node));
+  if (auto of_rack = topology.rack_size())
+    return topology.build(gpus_of_nodes(*size, usual_domain_gpus(*size, *of_rack), *of_rack));
   return topology.build(*size);
 }
 
-std::vector<int> ClusterOptions::job(const Cluster& cluster) const {
+std::vector<int> ClusterOptions::job(const Topology& topology, const Cluster& cluster) const {
   int size = gpus.value_or(cluster.gpus());
-  return place_ranks({.of_node = usual_domain_gpus(size, gpus_of_first_node(cluster))}, cluster, size);
+  Placement placement;
+  if (auto of_rack = topology.rack_size()) placement.of_node = usual_domain_gpus(size, *of_rack);
+  return place_ranks(placement, cluster, size);
 }
 
 std::shared_ptr<const Topology> ClusterOptions::topology() const {

@@ -19,7 +19,7 @@ struct ClusterOptions {
   [[nodiscard]] std::shared_ptr<const Cluster> build(const Topology& topology) const;
   [[nodiscard]] std::shared_ptr<const Cluster> build() const { return build(*topology()); }
   // The GPUs of a job of that size on it.
-  [[nodiscard]] std::vector<int> job(const Cluster& cluster) const;
+  [[nodiscard]] std::vector<int> job(const Topology& topology, const Cluster& cluster) const;
   [[nodiscard]] std::shared_ptr<const Topology> topology() const;
 };
 

@@ -11,6 +11,7 @@
 #include "sim/base/quantity.hpp"
 #include "sim/cost/direct_sends.hpp"
 #include "sim/cost/nccl_communicator.hpp"
+#include "sim/topology/placement.hpp"
 
 namespace ddpsim::cli {
 namespace {
@@ -121,15 +122,17 @@ struct MachineAtSize {
 
 MachineAtSize machine_of(const Topology& topology, const CollectiveTable& table, int ranks) {
   int node_size = topology.usual_size().value_or(1);
+  int taken = topology.rack_size() ? usual_domain_gpus(ranks, node_size) : node_size;
   int packed = (ranks + node_size - 1) / node_size;
   int nodes = table.nodes.value_or(packed);
   if (nodes < packed || ranks % nodes != 0)
     throw InputError(fmt::format("measured with {} GPUs on {}, which does not fit nodes of {}", ranks,
                                  counted(nodes, "node"), node_size),
                      "name the topology of the machine that was measured");
-  MachineAtSize machine{topology.build(nodes == packed ? ranks : nodes * node_size), {}};
+  bool is_packed = nodes == packed && taken == node_size;
+  MachineAtSize machine{topology.build(is_packed ? ranks : nodes * node_size), {}};
   for (int gpu = 0; gpu < machine.cluster->gpus(); ++gpu)
-    if (nodes == packed || machine.cluster->position_of(gpu) < ranks / nodes) machine.gpus.push_back(gpu);
+    if (is_packed || machine.cluster->position_of(gpu) < ranks / nodes) machine.gpus.push_back(gpu);
   return machine;
 }
 

@@ -103,8 +103,9 @@ RingReport ring_report(const Cluster& cluster, const std::vector<int>& order) {
 
 void rings(const RingOptions& options) {
   options.outputs.check();
-  auto cluster = options.cluster.build();
-  auto gpus = options.cluster.job(*cluster);
+  auto topology = options.cluster.topology();
+  auto cluster = options.cluster.build(*topology);
+  auto gpus = options.cluster.job(*topology, *cluster);
   if (gpus.size() < 2) throw InputError("a ring needs two GPUs", "use a larger --world-size");
   auto orders = find_rings(*cluster, gpus, options.channels);
   std::vector<RingReport> found;

@@ -57,7 +57,7 @@ void costs(const CostOptions& options) {
   auto operations = operations_of(options);
   auto topology = options.cluster.topology();
   auto cluster = options.cluster.build(*topology);
-  auto gpus = options.cluster.job(*cluster);
+  auto gpus = options.cluster.job(*topology, *cluster);
   int ranks = static_cast<int>(gpus.size());
   if (ranks < 2) throw InputError("a collective needs two GPUs", "use a larger --world-size");
   bool under_nccl = topology->nccl && !options.plain;

@@ -70,7 +70,7 @@ void show_nccl(const ClusterOptions& options, Operation operation, const Allowed
   const auto& platform = require_nccl(*topology, options.file);
   auto allowed = more.allowed(platform);
   auto cluster = options.build(*topology);
-  auto gpus = options.job(*cluster);
+  auto gpus = options.job(*topology, *cluster);
   if (gpus.size() < 2) throw InputError("a collective needs two GPUs", "use a larger --world-size");
   auto communicator = nccl_communicator(*cluster, gpus, platform);
   if (!nccl::has_symmetric(operation)) allowed.symmetric = false;  // which concerns others only

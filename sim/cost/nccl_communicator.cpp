@@ -112,6 +112,13 @@ nccl::Graph simple_order(const Cluster& cluster, std::span<const int> gpus, doub
   return nccl::simple_order(RingBandwidths(cluster, ring, nvlink_share).all().front());
 }
 
+// GPUs of its node, in use or not.
+int gpus_beside(const Cluster& cluster, int gpu) {
+  int end = gpu;
+  while (end < cluster.gpus() && cluster.node_of(end) == cluster.node_of(gpu)) ++end;
+  return cluster.position_of(gpu) + end - gpu;
+}
+
 }  // namespace
 
 std::vector<int> simple_ring_order(const Cluster& cluster, std::span<const int> gpus) {
@@ -169,6 +176,9 @@ nccl::Communicator nccl_communicator(const Cluster& hashed, std::span<const int>
   // tests/nccl/h100_tuner_test.cpp).
   communicator.plain_tree = communicator.nodes > 1 && platform.gpu >= nccl::Gpu::hopper &&
                             rings.size() >= node.size() && platform.version >= nccl::Version{2, 18, 1};
+  communicator.joins_racks = communicator.nodes > 1 && communicator.nvlink &&
+                             cluster.to_switch(gpus.front()) &&
+                             gpus_beside(cluster, gpus.front()) > nccl::kMostGpusOfHost;
   // NVLSTree needs as many heads in every node.
   bool alike = std::min_element(nodes.begin(), nodes.end(), smaller)->size() == node.size();
   bool multicast =

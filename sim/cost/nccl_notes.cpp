@@ -44,7 +44,17 @@ std::optional<Note> unknown_gpu_note(const nccl::Communicator& communicator) {
 // 0.39 and 0.34 of gen 5; pairs 0.59 and 0.50.
 std::optional<Note> pcie_note(const nccl::Communicator& communicator, const nccl::Calibration& calibration) {
   bool is_pcie = !communicator.nvlink && communicator.ring.found;
-  if (!is_pcie || calibration.find(nccl::Algorithm::ring, false)) return std::nullopt;
+  if (!is_pcie) return std::nullopt;
+  if (const auto* known = calibration.best_for(nccl::Algorithm::ring, false)) {
+    int measured = nccl::largest_ranks(known->fitted_to), of_node = communicator.ranks / communicator.nodes;
+    if (measured == 0 || of_node <= measured) return std::nullopt;
+    return Note{
+        "nccl-pcie-unmeasured",
+        fmt::format(
+            "this PCIe was measured with {} GPUs and not with {}: 4 and 8 L40S are 2.4 to 12 times slower "
+            "than the curve of a pair has them; calibrate with nccl-tests' tables ('ddpsim calibrate')",
+            measured, of_node)};
+  }
   auto busbw = nccl::ring_busbw(communicator, calibration);
   bool is_network =
       communicator.nodes > 1 && busbw >= nccl::network_share(communicator.nodes) * communicator.ring_peak;
@@ -88,29 +98,35 @@ std::vector<std::string> measured_of_racks(const nccl::Calibration& calibration,
 }
 
 // Against github.com/coreweave/nccl-tests' tables of GB200 NVL72, from 512 MiB up, of NCCL 2.26.2.
-std::optional<Note> rack_note(const nccl::Communicator& communicator, const nccl::Calibration& calibration) {
+std::optional<Note> rack_note(const nccl::Communicator& communicator, const nccl::Allowed& allowed,
+                              const nccl::Calibration& calibration) {
   constexpr int kMostMeasured = nccl::kMostGpusOfHost;  // GPUs of the class's nodes
   constexpr std::size_t kOperations = 4;                // that have lines
   bool is_single = communicator.nodes == 1;
-  bool is_rack = communicator.nvlink && communicator.gpu == nccl::Gpu::blackwell &&
-                 communicator.ranks > kMostMeasured * communicator.nodes;
+  bool is_rack =
+      communicator.joins_racks || (is_single && communicator.nvlink && communicator.ranks > kMostMeasured &&
+                                   communicator.gpu == nccl::Gpu::blackwell);
   auto measured = measured_of_racks(calibration, kMostMeasured);
   if (!is_rack || (is_single ? measured.size() == kOperations : !calibration.entries.empty()))
     return std::nullopt;
   return Note{
       "nccl-rack-unmeasured",
-      fmt::format("{} NVLink domains of more than {} GPUs: {}; calibrate with "
-                  "nccl-tests' tables ('ddpsim calibrate')",
-                  is_single && !measured.empty()
-                      ? fmt::format("nobody calibrated anything but {} of", fmt::join(measured, ", "))
-                      : "nobody calibrated",
-                  kMostMeasured,
-                  is_single
-                      ? "the class's times are of 2 to 8, and the one published table of 72 GB200s "
-                        "is 17 to 52 % slower"
-                      : "NCCL's estimate would pick NVLSTree between them, the published tables of 2 and 20 "
-                        "racks look like rings, and that is what is taken, 7 to 28 % off them "
-                        "(nccl: {algorithm: nvls_tree} has the other)")};
+      fmt::format(
+          "{} NVLink domains of more than {} GPUs: {}; calibrate with "
+          "nccl-tests' tables ('ddpsim calibrate')",
+          is_single && !measured.empty()
+              ? fmt::format("nobody calibrated anything but {} of", fmt::join(measured, ", "))
+              : "nobody calibrated",
+          kMostMeasured,
+          is_single ? "the class's times are of 2 to 8, and the one published table of 72 GB200s "
+                      "is 17 to 52 % slower"
+          : allowed.algorithms.empty()
+              ? "NCCL's estimate would pick NVLSTree between them, the published tables of 2 and 20 "
+                "racks look like rings, and that is what is taken, 7 to 28 % off them "
+                "(collective.nccl.algorithm: nvls has the other); an all-to-all sends at most 24 GB/s "
+                "a GPU to other racks, as the one that was measured"
+              : "between racks the published tables look like rings, 7 to 28 % off what is estimated of "
+                "these, and 8 to 150 % off NVLSTree")};
 }
 
 std::optional<Note> collnet_note(const nccl::Communicator& communicator, const nccl::Allowed& allowed) {
@@ -137,8 +153,8 @@ std::vector<Note> nccl_notes(const nccl::Communicator& communicator, const nccl:
   std::vector<Note> notes;
   for (auto& note :
        {simple_order_note(communicator), unknown_gpu_note(communicator), pcie_note(communicator, calibration),
-        class_note(communicator), rack_note(communicator, calibration), collnet_note(communicator, allowed),
-        symmetric_note(allowed)})
+        class_note(communicator), rack_note(communicator, allowed, calibration),
+        collnet_note(communicator, allowed), symmetric_note(allowed)})
     if (note) notes.push_back(*note);
   return notes;
 }

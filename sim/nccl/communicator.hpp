@@ -26,6 +26,7 @@ struct Communicator {
   bool same_channels = true;  // its rings visit the GPUs in one order (sameChannels)
   Graph ring, tree;
   bool plain_tree = false;    // across nodes its trees are of the pattern TREE
+  bool joins_racks = false;   // NVLink domains of more GPUs than a host has, by a network
   std::optional<Graph> nvls;  // where every node's switch reduces and multicasts
   int collnet_heads = 0;      // GPUs of a node with a NIC of their own in a network that reduces (SHARP)
   Seconds tuner_nic_latency;  // as NCCL's network plugin reports it
@@ -43,11 +44,7 @@ inline bool is_nvlink_node(const Communicator& c) {
   return c.nodes == 1 && c.nvlink && c.nvlink_peak > BytesPerSecond(0);
 }
 
-// NVLink domains of more GPUs than a host has: racks, joined by a network.
-inline constexpr int kMostGpusOfHost = 8;
-inline bool joins_racks(const Communicator& c) {
-  return c.nodes > 1 && c.nvlink && c.ranks > kMostGpusOfHost * c.nodes;
-}
+inline constexpr int kMostGpusOfHost = 8;  // under one NVLink switch; racks have more
 
 // What is left to choose from (NCCL_ALGO, NCCL_PROTO); empty: whatever NCCL enables.
 struct Allowed {

@@ -36,7 +36,7 @@ Seconds step_latency(const Communicator& c) {
 constexpr BytesPerSecond kBetweenRacks{24e9};
 
 Seconds between_racks(const Communicator& c, Bytes bytes) {
-  if (!joins_racks(c)) return {};
+  if (!c.joins_racks) return {};
   double elsewhere = 1 - 1.0 / c.nodes;  // of a GPU's bytes
   return elsewhere * bytes / kBetweenRacks;
 }

@@ -62,7 +62,7 @@ class Possible {
   // to take less, but three operators' tables there are rings', 2 racks of 64 GPUs (CoreWeave, OCI) and 20 of
   // 72 (CoreWeave). One of their jobs sets NCCL_NVLS_ENABLE=0. Small messages, which nobody measured, may
   // take trees.
-  [[nodiscard]] bool only_rings() const { return joins_racks(c_) && allowed_.algorithms.empty(); }
+  [[nodiscard]] bool only_rings() const { return c_.joins_racks && allowed_.algorithms.empty(); }
   [[nodiscard]] bool is_enabled(Protocol protocol) const {
     if (!allowed_.protocols.empty()) return contains(allowed_.protocols, protocol);
     bool ll128 = (c_.nvlink || c_.ranks == c_.nodes) && has_ll128(c_.version, c_.gpu);

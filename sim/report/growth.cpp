@@ -1,6 +1,8 @@
 #include "sim/report/growth.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <iterator>
 #include <ostream>
 
 #include <fmt/format.h>
@@ -44,18 +46,39 @@ double Growth::efficiency(std::size_t point) const {
   return points[point].share * (points.front().metrics.iteration / points[point].metrics.iteration);
 }
 
+using Cause = IterationRange::Cause;
+
 // Of what nobody knows, or, wider, of iterations that differ: 5 to 95 %.
-static std::optional<IterationRange> range_of(const IterationMetrics& metrics) {
-  if (metrics.spread) return IterationRange{metrics.spread->p5, metrics.spread->p95};
-  return metrics.range;
+static std::optional<std::vector<Cause>> causes_of_range(const IterationMetrics& metrics) {
+  if (const auto& spread = metrics.spread)
+    return std::vector{Cause{"iterations", std::log(spread->p95 / metrics.iteration),
+                             std::log(metrics.iteration / spread->p5)}};
+  if (!metrics.range) return std::nullopt;
+  return metrics.range->causes;
 }
 
+static Cause named(const std::vector<Cause>& causes, const std::string& name) {
+  auto found = std::find_if(causes.begin(), causes.end(), [&](const Cause& one) { return one.name == name; });
+  return found == causes.end() ? Cause{name} : *found;
+}
+
+// Each cause is as much longer or shorter on both numbers of GPUs, and independent of the others.
 std::optional<std::pair<double, double>> Growth::efficiency_range(std::size_t point) const {
-  auto first = range_of(points.front().metrics), mine = range_of(points[point].metrics);
+  auto first = causes_of_range(points.front().metrics), mine = causes_of_range(points[point].metrics);
   if (!first || !mine) return std::nullopt;
-  double share = points[point].share;
-  double one = share * (first->most / mine->most), other = share * (first->least / mine->least);
-  return std::pair(std::min(one, other), std::max(one, other));
+  auto all = *mine;
+  for (const auto& cause : *first)
+    if (std::none_of(all.begin(), all.end(), [&](const Cause& one) { return one.name == cause.name; }))
+      all.push_back({cause.name});
+  double up = 0, down = 0;  // squares of the logarithms of its change
+  for (const auto& [name, longer, shorter] : all) {
+    auto before = named(*first, name);
+    double ends[] = {before.longer - longer, shorter - before.shorter, 0};
+    auto [least, most] = std::minmax_element(std::begin(ends), std::end(ends));
+    up += *most * *most, down += *least * *least;
+  }
+  return std::pair(efficiency(point) * std::exp(-std::sqrt(down)),
+                   efficiency(point) * std::exp(std::sqrt(up)));
 }
 
 static bool has_range(const Growth& growth) {

@@ -62,6 +62,12 @@ inline constexpr std::array<std::string_view, 11> kLossCauses{
 struct IterationRange {
   Seconds least, most;
   std::vector<std::string> of = {};  // what it holds, a phrase each
+  // Logarithms of how much longer, and shorter, each cause by itself makes the iteration.
+  struct Cause {
+    std::string name;
+    double longer = 0, shorter = 0;
+  };
+  std::vector<Cause> causes = {};
 };
 
 // Of a GPU, for a model whose operations are counted.

@@ -114,9 +114,14 @@ void add_views(const Scenario& scenario, std::vector<Change>& changes, std::vect
     left_out.push_back({name, "without physics.pass_bandwidth copies cost nothing"});
 }
 
+bool is_alone(const Scenario& scenario) {
+  return scenario.communication && scenario.communication->is_alone();
+}
+
 // Those of NCCL where its model is in use, else plain schedules.
 void add_algorithms(const WhatIf& what_if, const Scenario& scenario, std::vector<Change>& changes,
                     std::vector<LeftOut>& left_out) {
+  if (is_alone(scenario)) return;
   if (!scenario.communication) {
     left_out.push_back({"other algorithms", "a measured table says what all-reduces take"});
     return;
@@ -292,7 +297,7 @@ void explain(std::ostream& out, const std::string& path, const config::Value& ro
     explain_losses(out, metrics);
   } else {
     explain_terms(out, metrics);
-    explain_all_reduces(out, what_if, scenario, metrics);
+    if (!is_alone(scenario)) explain_all_reduces(out, what_if, scenario, metrics);
   }
   std::vector<LeftOut> left_out;
   std::vector<Outcome> outcomes;

@@ -154,6 +154,7 @@ void add_link_changes(const WhatIf& what_if, const Scenario& scenario, std::vect
         {"the most loaded link alone, and latencies", "what each bounds is known of all-reduces only"});
     return;
   }
+  if (scenario.communication && scenario.communication->is_alone()) return;
   auto most = most_loaded_link(scenario);
   if (!most) {
     left_out.push_back({"links of more bandwidth or less latency",

@@ -65,15 +65,18 @@ Reach reach_of(std::span<const Doubt> same, const IterationMetrics& metrics, con
 std::optional<IterationRange> iteration_range(const Scenario& scenario, const IterationMetrics& metrics,
                                               const RankTimeline& rank,
                                               const std::optional<PhysicsEnds>& physics) {
-  IterationRange range{metrics.iteration, metrics.iteration, {}};
+  IterationRange range{metrics.iteration, metrics.iteration};
   double up = 0, down = 0;  // squares
-  auto add = [&](const Reach& reach) { up += reach.up * reach.up, down += reach.down * reach.down; };
+  auto add = [&](std::string name, const Reach& reach) {
+    up += reach.up * reach.up, down += reach.down * reach.down;
+    range.causes.push_back({std::move(name), reach.up, reach.down});
+  };
   if (physics) {
     const auto& ends = *scenario.physics.range;
     if (ends.least.interference != ends.most.interference) range.of.emplace_back("interference");
     if (ends.least.spread != ends.most.spread) range.of.emplace_back("the spread of GPUs");
-    add({std::max(0.0, std::log(physics->most / metrics.iteration)),
-         std::max(0.0, std::log(metrics.iteration / physics->least))});
+    add("physics", {std::max(0.0, std::log(physics->most / metrics.iteration)),
+                    std::max(0.0, std::log(metrics.iteration / physics->least))});
   }
   auto doubts = scenario.doubts;
   std::stable_sort(doubts.begin(), doubts.end(),
@@ -83,7 +86,7 @@ std::optional<IterationRange> iteration_range(const Scenario& scenario, const It
     auto reach = reach_of({first, end}, metrics, rank);
     // What the iteration does not wait for it may still come to wait for.
     if (reach.up > 0 || reach.down > 0) range.of.push_back(first->what);
-    add(reach);
+    add(first->what, reach);
     first = end;
   }
   if (range.of.empty()) return std::nullopt;

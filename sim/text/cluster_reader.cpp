@@ -1,6 +1,7 @@
 // The section `cluster` of a scenario: with `collective` it says what an all-reduce costs.
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <numeric>
 
 #include <fmt/core.h>
@@ -71,24 +72,33 @@ ClusterSection::ClusterSection(const Value& root) : place(root.span) {
   hashing_seed = read_hashing(hashing);
 }
 
-int domain_gpus(const ClusterSection& section, int of_node) {
+int domain_gpus(const ClusterSection& section, const Topology& topology) {
+  auto of_node = topology.node_size();
   if (const auto* said = section.domain_gpus) {
+    if (!of_node)
+      throw InputError(said->span, "only a topology of kind cluster has nodes of which a job takes a part",
+                       "remove 'domain_gpus', or use such a topology");
     auto gpus = as_integer(1, kLargestWorldSize)(*said);
-    if (gpus > of_node)
-      throw InputError(said->span, fmt::format("an NVLink domain has {}", counted(of_node, "GPU")),
-                       "write so many, or fewer");
+    if (gpus > *of_node)
+      throw InputError(said->span, fmt::format("a node has {}", counted(*of_node, "GPU")),
+                       fmt::format("domain_gpus is at most {}", *of_node));
+    if ((section.world_size + gpus - 1) / gpus > kLargestWorldSize / *of_node)
+      throw InputError(said->span, fmt::format("nodes for {} ranks have too many GPUs", section.world_size),
+                       "take more of each node");
     return static_cast<int>(gpus);
   }
-  return usual_domain_gpus(section.world_size, of_node);
+  auto of_rack = topology.rack_size();
+  if (!of_rack) return of_node.value_or(std::numeric_limits<int>::max());
+  int usual = usual_domain_gpus(section.world_size, *of_rack);
+  // Racks that are given and would be too few.
+  if (section.nodes && section.world_size > as_integer(1, kLargestWorldSize)(*section.nodes) * usual)
+    return *of_rack;
+  return usual;
 }
 
 int gpus_of(const Topology& topology, const ClusterSection& section) {
   auto of_node = topology.node_size();
-  if (section.domain_gpus && !of_node)
-    throw InputError(section.domain_gpus->span,
-                     "only a topology of kind cluster has NVLink domains of a size",
-                     "remove 'domain_gpus', or use such a topology");
-  int taken = of_node ? domain_gpus(section, *of_node) : 0;
+  int taken = domain_gpus(section, topology);
   if (!section.nodes)
     return of_node ? gpus_of_nodes(section.world_size, taken, *of_node) : section.world_size;
   if (!of_node)
@@ -119,14 +129,14 @@ std::shared_ptr<const Cluster> build_cluster(const Topology& topology, const Clu
   }
 }
 
-Placement job_placement(const ClusterSection& section, const Cluster& cluster) {
+Placement job_placement(const ClusterSection& section, const Topology& topology) {
   auto placement = read_placement(section.placement);
-  placement.of_node = domain_gpus(section, gpus_of_first_node(cluster));
+  placement.of_node = domain_gpus(section, topology);
   return placement;
 }
 
-std::vector<int> place_job(const ClusterSection& section, const Cluster& cluster) {
-  auto placement = job_placement(section, cluster);
+std::vector<int> place_job(const ClusterSection& section, const Topology& topology, const Cluster& cluster) {
+  auto placement = job_placement(section, topology);
   if (placement.kind == PlacementKind::random_nodes && !section.nodes)
     throw InputError(section.placement->span, "nothing says from how many nodes these are drawn",
                      "add cluster.nodes: how many nodes the cluster has, in use or not");
@@ -233,14 +243,14 @@ ClusterTraffic ScenarioReader::make_traffic(const Topology& topology, const Clus
   communication->cluster =
       build_cluster(topology, section, link_scale(topology, collective), gpus_of(topology, section));
   const Cluster& cluster = *communication->cluster;
-  auto gpu_of_rank = place_job(section, cluster);
+  auto gpu_of_rank = place_job(section, topology, cluster);
   auto slowdowns = read_stragglers(stragglers, section.world_size,
                                    [&](int node) { return ranks_of_node(node, cluster, gpu_of_rank); });
   auto groups = read_groups(section.groups, section.world_size);
   ClusterTraffic traffic{make_groups(groups, slowdowns), {}, {}};
   // Servers on nodes of their own use links of nodes without a rank.
   if (!collective.servers || !collective.servers->dedicated)
-    traffic.notes = placement_notes(section, cluster, gpu_of_rank);
+    traffic.notes = placement_notes(section, topology, cluster, gpu_of_rank);
   check_rings(collective.options.rings, traffic.groups);
   communication->labels = labels_of(traffic.groups);
   auto places = places_of(groups, communication->labels, slowdowns, section.world_size);
@@ -298,12 +308,15 @@ ClusterTraffic ScenarioReader::make_measured_traffic(const Topology* topology, c
   std::function<std::vector<int>(int)> ranks_of;
   if (topology) {
     cluster = build_cluster(*topology, section, links_, gpus_of(*topology, section));
-    gpu_of_rank = place_job(section, *cluster);
+    gpu_of_rank = place_job(section, *topology, *cluster);
     ranks_of = [&](int node) { return ranks_of_node(node, *cluster, gpu_of_rank); };
   } else {
     (void)read_placement(section.placement);  // to know that it is one
     if (section.nodes)
       throw InputError(section.nodes->span, "without a topology there are no nodes", "add cluster.topology");
+    if (section.domain_gpus)
+      throw InputError(section.domain_gpus->span, "without a topology there are no nodes",
+                       "add cluster.topology");
   }
   auto slowdowns = read_stragglers(stragglers, section.world_size, ranks_of);
   auto groups = read_groups(nullptr, section.world_size);

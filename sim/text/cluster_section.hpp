@@ -24,10 +24,9 @@ struct ClusterSection {
   std::optional<std::uint64_t> hashing_seed;  // of `hashing`, unless that is none
 };
 
-// How many of the GPUs of each node, `of_node`, the job takes: all, unless the section says fewer. Of a rack,
-// an NVLink domain of more GPUs than a host has, that a job of several does not fill: a power of two, as jobs
-// on racks of 72 take 64 of each. Throws InputError for more than there are.
-int domain_gpus(const ClusterSection& section, int of_node);
+// How many GPUs of each node the job takes: what the section says, else usual_domain_gpus() of racks, else
+// all. Throws InputError for more than there are, or a topology without nodes of a size.
+int domain_gpus(const ClusterSection& section, const Topology& topology);
 
 // The GPUs of the section's nodes, or, where it does not say how many there are, of the ranks. Throws
 // InputError for nodes that a topology cannot have, or too few.
@@ -38,10 +37,10 @@ std::shared_ptr<const Cluster> build_cluster(const Topology& topology, const Clu
                                              const LinkScale& links, int gpus);
 
 // Where its ranks go.
-Placement job_placement(const ClusterSection& section, const Cluster& cluster);
+Placement job_placement(const ClusterSection& section, const Topology& topology);
 
 // The GPU of each rank. Throws InputError where a placement has no nodes to choose from, or broken ones leave
 // too few.
-std::vector<int> place_job(const ClusterSection& section, const Cluster& cluster);
+std::vector<int> place_job(const ClusterSection& section, const Topology& topology, const Cluster& cluster);
 
 }  // namespace ddpsim

@@ -17,7 +17,8 @@ using Of = Doubt::Of;
 // Where each is from: docs/model.md, "What the range holds".
 constexpr double kOtherGpu = 1.25, kNeverFitted = 1.4, kTensorBeyond = 1.1, kExperts = 1.5,
                  kLongContext = 1.3;
-constexpr double kPcie = 2.5, kEthernet = 2, kRoce = 1.35, kEfa = 1.35, kRacks = 1.3;
+constexpr double kPcie = 2.5, kEthernet = 2, kRoce = 1.35, kEfa = 1.35, kSlingshot = 1.35;
+constexpr double kRacks = 1.3, kRack = 1.4, kGloo = 1.35;
 constexpr std::int64_t kLongSequence = 65536;
 // Other steps of a study after a calibration to one of them (docs/accuracy.md, "Calibrated to one step").
 constexpr double kOneStepError = 0.042;
@@ -45,9 +46,10 @@ struct NetworkDoubt {
   double factor;
   std::string_view what;
 };
-constexpr std::array<NetworkDoubt, 3> kNetworks{{{NetworkClass::ethernet, kEthernet, "Ethernet"},
+constexpr std::array<NetworkDoubt, 4> kNetworks{{{NetworkClass::ethernet, kEthernet, "Ethernet"},
                                                  {NetworkClass::roce, kRoce, "RoCE"},
-                                                 {NetworkClass::efa, kEfa, "EFA"}}};
+                                                 {NetworkClass::efa, kEfa, "EFA without others' traffic"},
+                                                 {NetworkClass::slingshot, kSlingshot, "Slingshot"}}};
 
 bool crosses_nodes(const Cluster& cluster, std::span<const int> gpus) {
   return std::any_of(gpus.begin(), gpus.end(),
@@ -89,6 +91,11 @@ bool knows_network(const nccl::Calibration& calibration, NetworkClass network) {
 bool has_ranks(std::span<const nccl::FittedRows> fitted, int ranks) {
   return std::any_of(fitted.begin(), fitted.end(),
                      [&](const auto& rows) { return rows.nodes == 1 && rows.ranks >= ranks; });
+}
+
+// NVLink switches' class has nodes of up to 8.
+bool is_in_rack(const nccl::Communicator& communicator) {
+  return communicator.nodes == 1 && communicator.nvlink && communicator.ranks > nccl::kMostGpusOfHost;
 }
 
 // Tables of at least as many GPUs of a node: how PCIe is shared changes with their number.
@@ -184,8 +191,11 @@ std::vector<Doubt> network_doubts(const Topology& topology, const Communication&
       if (crosses && topology.network == network && !(calibration && knows_network(*calibration, network)))
         add({of, factor, std::string(what)});
     const auto* model = communication.nccl.empty() ? nullptr : communication.nccl[axis.first].get();
-    if (model && nccl::joins_racks(model->cost().communicator()) && calibration->entries.empty())
+    if (model && model->cost().communicator().joins_racks && calibration->entries.empty())
       add({of, kRacks, "NVLink domains of racks"});
+    if (model && is_in_rack(model->cost().communicator()) && calibration->node.empty())
+      add({of, kRack, "an NVLink domain of more than 8 GPUs"});
+    if (communication.gloo) add({of, kGloo, "Gloo"});
     if (auto node = first_node(cluster, group);
         !communication.gloo && node.over_pcie && !(calibration && knows_node(*calibration, node.gpus)))
       add({of, kPcie, "PCIe"});

@@ -39,6 +39,15 @@ const Value& number(const Value& value, std::string_view key) {
   return unquoted(value, key, "a number");
 }
 
+// A key that nothing is read of: DeepSpeed would refuse a number or a boolean in quotes.
+void check_not_quoted(const Value& value, std::string_view key) {
+  if (value.kind != Value::Kind::scalar || !value.is_quoted) return;
+  const auto& text = value.scalar;
+  bool is_number = !text.empty() && text.find_first_not_of("0123456789.eE+-") == std::string::npos;
+  if (is_number || text == "true" || text == "false")
+    unquoted(value, key, is_number ? "a number" : "true or false");
+}
+
 bool is_true(const Value& value, std::string_view key) {
   return config::as_bool(unquoted(value, key, "true or false"));
 }
@@ -110,7 +119,9 @@ class DsConfig {
         set("zero.grad_accum_dtype", dtype->value);
     } else if (key == "sparse_gradients") {
       if (is_true(value, key)) throw not_simulated(value.span, key);
-    } else if (!is_in(kIgnored, key)) {
+    } else if (is_in(kIgnored, key)) {
+      check_not_quoted(value, key);
+    } else {
       note_unknown(span, key);
     }
   }
@@ -155,7 +166,9 @@ class DsConfig {
     } else if (key == "zero_hpz_partition_size" || key == "mics_shard_size") {
       if (config::as_integer(-1, kLargestWorldSize)(number(value, key)) > 1)
         throw not_simulated(value.span, key);
-    } else if (key != "stage" && key != "reduce_scatter" && !is_in(kIgnoredOfZero, key)) {
+    } else if (is_in(kIgnoredOfZero, key)) {
+      check_not_quoted(value, key);
+    } else if (key != "stage" && key != "reduce_scatter") {
       note_unknown(span, "zero_optimization." + key);
     }
   }

@@ -116,6 +116,10 @@ NodeEntry read_lines(const Value& value) {
 
 }  // namespace
 
+nccl::Version release_of(const nccl::Calibration& calibration) {
+  return calibration.release.value_or(nccl::Version{2, 27, 6});
+}
+
 nccl::Calibration read_calibration(const std::string& path) {
   Value root = config::load_yaml(path, "a calibration");
   MapReader reader(root, "calibration");

@@ -45,7 +45,7 @@ NcclPlatform read_nccl_platform(const Value& value, const std::string& file) {
   if (const Value* path = reader.find("calibration")) {
     auto preset = preset_file(PresetKind::calibrations, *path);
     platform.calibration = preset ? *preset : named_file(*path, file);
-    if (!version) version = read_calibration(*platform.calibration).release;
+    if (!version) version = release_of(read_calibration(*platform.calibration));
   }
   platform.version = version.value_or(platform.version);
   reader.finish();

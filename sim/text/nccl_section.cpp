@@ -110,9 +110,9 @@ void ScenarioReader::add_nccl_models(const NcclPlatform& platform, const NcclSec
     auto& known = calibrations_[*path];
     if (!known) known = std::make_shared<const nccl::Calibration>(read_calibration(*path));
     calibration = *known;
-    if (section.calibration && !platform.says_version)
-      mine.version = calibration.release.value_or(nccl::kDefaultVersion);
+    if (section.calibration && !platform.says_version) mine.version = release_of(calibration);
   }
+  if (section.uncalibrated && !platform.says_version) mine.version = nccl::kDefaultVersion;
   if (section.version) mine.version = *section.version;
   for (const auto& gpus : communication.groups) {
     auto communicator = nccl_communicator(*communication.cluster, gpus, mine);

@@ -164,8 +164,9 @@ std::shared_ptr<const RankPlaces> ScenarioReader::read_shared_model(
   auto& known_cluster = clusters_of_models_[{topology.get(), sections({&cluster_value, collective.section})}];
   if (!known_cluster) known_cluster = model_communication(*topology, section, collective);
   const auto& cluster = *known_cluster->cluster;
-  auto gpu_of_rank = place_job(section, cluster);
-  for (auto& note : placement_notes(section, cluster, gpu_of_rank)) scenario.notes.push_back(std::move(note));
+  auto gpu_of_rank = place_job(section, *topology, cluster);
+  for (auto& note : placement_notes(section, *topology, cluster, gpu_of_rank))
+    scenario.notes.push_back(std::move(note));
   Places places(degrees, cluster, std::move(gpu_of_rank));
   SharedCluster of{section, collective, cluster_value, places, known_cluster};
   auto tensor = read_tensor_times(of, scenario);

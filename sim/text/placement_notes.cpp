@@ -69,16 +69,15 @@ std::string nodes_in_words(std::span<const int> ascending) {
 std::optional<Note> domain_note(const Placement& placement, const Cluster& cluster) {
   int of_node = cluster.gpus() / cluster.nodes();
   if (cluster.nodes() == 1 || placement.of_node >= of_node) return std::nullopt;
-  return Note{"domain-gpus",
-              fmt::format("the job takes {} of the {} GPUs of each NVLink domain: cluster.domain_gpus",
-                          placement.of_node, of_node)};
+  return Note{"domain-gpus", fmt::format("the job takes {} of the {} GPUs of each node (cluster.domain_gpus)",
+                                         placement.of_node, of_node)};
 }
 
 }  // namespace
 
-std::vector<Note> placement_notes(const ClusterSection& section, const Cluster& cluster,
-                                  std::span<const int> gpu_of_rank) {
-  auto placement = job_placement(section, cluster);
+std::vector<Note> placement_notes(const ClusterSection& section, const Topology& topology,
+                                  const Cluster& cluster, std::span<const int> gpu_of_rank) {
+  auto placement = job_placement(section, topology);
   std::vector<Note> notes;
   if (auto note = domain_note(placement, cluster)) notes.push_back(std::move(*note));
   if (!section.placement && !section.overrides) return notes;

@@ -164,7 +164,7 @@ void ScenarioReader::settle_shard_group(const Value& root, const Value& cluster,
       ClusterSection section(cluster);
       auto described = find_topology(topology->value);
       auto built = build_cluster(*described, section, links_, gpus_of(*described, section));
-      auto gpus = place_job(section, *built);
+      auto gpus = place_job(section, *described, *built);
       options.shard_group = shard_group_ranks(std::nullopt, *built, gpus);
     }
     if (!options.shard_group)

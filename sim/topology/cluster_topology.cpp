@@ -31,6 +31,10 @@ class ClusterTopology final : public Topology {
   }
   [[nodiscard]] std::optional<int> usual_size() const override { return plan_->kinds[0].model.gpus; }
   [[nodiscard]] std::optional<int> node_size() const override { return usual_size(); }
+  [[nodiscard]] std::optional<int> rack_size() const override {
+    const auto& usual = plan_->kinds[0].model;
+    return usual.gpus > nccl::kMostGpusOfHost && usual.reducing_switch ? usual_size() : std::nullopt;
+  }
 
  private:
   std::shared_ptr<const ClusterPlan> plan_;

@@ -77,23 +77,15 @@ std::vector<int> allocate(const Placement& placement, const Cluster& cluster, in
 
 }  // namespace
 
-int usual_domain_gpus(int world_size, int of_node) {
-  constexpr int kMostOfHost = 8;
-  bool fills_all = world_size <= of_node || world_size % of_node == 0;
-  return of_node <= kMostOfHost || fills_all
-             ? of_node
-             : static_cast<int>(std::bit_floor(static_cast<unsigned>(of_node)));
+int usual_domain_gpus(int world_size, int of_rack) {
+  int taken = static_cast<int>(std::bit_floor(static_cast<unsigned>(of_rack)));
+  bool fills_all = world_size <= of_rack || world_size % of_rack == 0;
+  bool are_too_many = (world_size + taken - 1) / taken > kLargestWorldSize / of_rack;
+  return fills_all || are_too_many ? of_rack : taken;
 }
 
 int gpus_of_nodes(int world_size, int taken, int of_node) {
-  if (taken == of_node) return world_size;
-  return std::min((world_size + taken - 1) / taken, kLargestWorldSize / of_node) * of_node;
-}
-
-int gpus_of_first_node(const Cluster& cluster) {
-  int gpus = 1;
-  while (gpus < cluster.gpus() && cluster.node_of(gpus) == cluster.node_of(0)) ++gpus;
-  return gpus;
+  return taken == of_node ? world_size : (world_size + taken - 1) / taken * of_node;
 }
 
 std::vector<int> place_ranks(const Placement& placement, const Cluster& cluster, int world_size,
@@ -102,8 +94,9 @@ std::vector<int> place_ranks(const Placement& placement, const Cluster& cluster,
   std::vector<int> gpus;
   if (placement.kind == PlacementKind::random_nodes || !broken.empty())
     gpus = allocate(placement, cluster, world_size, broken);
-  for (int gpu = 0; static_cast<int>(gpus.size()) < world_size; ++gpu)
+  for (int gpu = 0; gpu < cluster.gpus() && static_cast<int>(gpus.size()) < world_size; ++gpu)
     if (cluster.position_of(gpu) < placement.of_node) gpus.push_back(gpu);
+  DDPSIM_CHECK(static_cast<int>(gpus.size()) == world_size, "the nodes have the GPUs that the job takes");
   if (placement.kind == PlacementKind::round_robin) return deal(cluster, gpus);
   if (placement.kind == PlacementKind::random) shuffle(gpus, placement.seed);
   return gpus;

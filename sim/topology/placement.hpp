@@ -9,12 +9,11 @@
 
 namespace ddpsim {
 
-// How many GPUs of each node of `of_node` a job takes: all. Of a rack, an NVLink domain of more GPUs than a
-// host has, that a job of several does not fill, a power of two, as jobs on racks of 72 take 64 of each.
-int usual_domain_gpus(int world_size, int of_node);
+// How many GPUs of each rack a job takes: all. Of racks that a job of several does not fill a power of two,
+// as jobs on racks of 72 take 64 of each; all again where that would take more GPUs than there may be.
+int usual_domain_gpus(int world_size, int of_rack);
 // The GPUs of the nodes that a job needs which takes so many of each; of whole nodes those of the job alone.
 int gpus_of_nodes(int world_size, int taken, int of_node);
-int gpus_of_first_node(const Cluster& cluster);
 
 // packed: ranks in the GPUs' order. round_robin: rank r on node r % nodes, filling each node's GPUs in order.
 // random: a permutation of the GPUs drawn from the seed. random_nodes: the nodes are drawn from the

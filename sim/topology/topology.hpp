@@ -44,6 +44,8 @@ class Topology {
   [[nodiscard]] virtual std::optional<int> usual_size() const = 0;
   // The GPUs of one node, where there may be any number of nodes.
   [[nodiscard]] virtual std::optional<int> node_size() const { return std::nullopt; }
+  // The same, where a node is an NVLink domain of more GPUs than a host has: a rack.
+  [[nodiscard]] virtual std::optional<int> rack_size() const { return std::nullopt; }
 
   std::optional<NcclPlatform> nccl;  // where the file describes it
   // Its links are a network between processes, such as a testbed's, and not those of GPUs in machines.

@@ -21,7 +21,7 @@ class SweepTest(cli.CliTest):
         table, footer = done.stdout.rstrip("\n").split("\n\n")
         self.assertEqual(len(table.splitlines()), 1 + 30)
         best_line, doubt, least, most, caps, usual, _ = footer.splitlines()
-        self.assertRegex(doubt, r"^the best takes 1\.39\d+ s to 1\.5\d+ s, for what was not measured: interference, the spread of GPUs, EFA$")
+        self.assertRegex(doubt, r"^the best takes 1\.39\d+ s to 1\.5\d+ s, for what was not measured: interference, the spread of GPUs, EFA without others' traffic$")
         self.assertTrue(least.startswith("best at the low end of the range: ddp.bucket_cap "), least)
         self.assertTrue(most.startswith("best at the high end of the range: ddp.bucket_cap "), most)
         self.assertTrue(best_line.startswith("best: ddp.bucket_cap "), best_line)

@@ -70,7 +70,7 @@ class TestSweep:
         assert marked(ax, "best") == [(best["bucket_cap_bytes"], pytest.approx(best["iteration_s"] * 1e3))]
         assert marked(ax, "default")[0][0] == 25 * MIB
         assert "PyTorch's default, 25 MiB" in texts(ax)
-        assert ax.get_title().replace("\xa0", " ") == "An iteration is shortest with buckets of 635 MiB: 1475 ms"
+        assert ax.get_title().replace("\xa0", " ") == "An iteration is shortest with buckets of 310 MiB: 1477 ms"
 
     def test_an_axis_that_does_not_begin_at_zero_is_cut(self, quickstart):
         cut = plot.sweep(quickstart)
@@ -173,7 +173,7 @@ class TestTimeline:
         assert inside(ax)
 
     def test_every_bucket_is_drawn(self):
-        result = ddpsim.Job.load("quickstart").set({"ddp.bucket_cap": "100MiB"}).simulate()
+        result = ddpsim.Job.load("quickstart").set({"ddp.bucket_cap": "400MiB"}).simulate()
         ax = plot.timeline(result, ranks=[0])
         assert [label.get_text() for label in ax.get_yticklabels()] == ["rank 0\ncompute", "rank 0\ncommunication"]
         drawn = [path.get_extents() for bars in ax.collections for path in bars.get_paths() if round(path.get_extents().y0 + 0.36) == 1]

@@ -66,11 +66,11 @@ class OfScenarios : public ::testing::Test {
 };
 
 TEST_F(OfScenarios, TheNetworkWhereGroupsCrossNodes) {
-  EXPECT_THAT(network("topology: p4d, world_size: 16"), ElementsAre(Doubt{Of::data, 1.35, "EFA"}));
+  EXPECT_THAT(network("topology: p4d, world_size: 16"), ElementsAre(Doubt{Of::data, 1.35, "EFA without others' traffic"}));
   EXPECT_THAT(network("topology: p4d, world_size: 8"), IsEmpty());
   EXPECT_THAT(network("topology: superpod-h100, world_size: 16"), IsEmpty());
   // Its calibration is that of InfiniBand.
-  EXPECT_THAT(network("topology: p5, world_size: 16"), ElementsAre(Doubt{Of::data, 1.35, "EFA"}));
+  EXPECT_THAT(network("topology: p5, world_size: 16"), ElementsAre(Doubt{Of::data, 1.35, "EFA without others' traffic"}));
   EXPECT_THAT(network("topology: gb200-nvl72, world_size: 128"),
               ElementsAre(Doubt{Of::data, 1.3, "NVLink domains of racks"}));
 }
@@ -86,7 +86,7 @@ TEST_F(OfScenarios, PcieByTheGpusThatWereMeasured) {
 TEST_F(OfScenarios, EachAxisWhereItsGroupsAre) {
   auto doubts = network("topology: p4d, world_size: 32",
                         "strategy: megatron\nparallelism: {tensor: 16}\nbatch: {global: 8}\n");
-  EXPECT_THAT(doubts, Contains(Doubt{Of::tensor, 1.35, "EFA"}));
+  EXPECT_THAT(doubts, Contains(Doubt{Of::tensor, 1.35, "EFA without others' traffic"}));
 }
 
 TEST_F(OfScenarios, ExpertsAndLongSequences) {
