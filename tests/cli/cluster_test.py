@@ -244,6 +244,32 @@ class PlacementTest(ClusterTest):
         text = SHARED_NIC.replace("gpus: 2", "gpus: 4")
         self.write_cluster(cli.small_trace(n_gradients=6), text, 16, "collective: {algorithm: ring, ring_order: ranks}")
 
+    def test_nodes_of_a_graph_of_any_size(self):
+        """4 GPUs on one node and 12 on another: every rank has one, and nobody is left out."""
+        gpus = [f"g{i}" for i in range(16)]
+        self.write("graph.yaml", "kind: graph\nswitches: [{name: s}]\ngpus: [%s]\nlinks:\n%s" % (
+            ", ".join(f"{{name: {gpu}, node: {int(i >= 4)}}}" for i, gpu in enumerate(gpus)),
+            "".join(f"  - {{between: [{gpu}, s], bandwidth: 50GB/s, latency: 1us}}\n" for gpu in gpus)))
+        self.write("trace.csv", "# ddpsim-trace: 1\n# forward: 2ms\ngradient,elements,dtype,ready_s\na,1048576,float32,0.001\n")
+        self.write("s.yaml", "workload: {trace: trace.csv}\ncluster: {topology: graph.yaml, world_size: 16}\n")
+        for ranks in (5, 12, 16):
+            with self.subTest(ranks=ranks):
+                sets = cli.set_arguments([f"cluster.world_size={ranks}", "collective.algorithm=ring"])
+                self.assertEqual(json.loads(self.ok("simulate", "s.yaml", *sets, "--quiet", "--json", "-").stdout)["world_size"], ranks)
+        self.assertIn("only a topology of kind cluster has nodes of which a job takes a part",
+                      self.fails(2, "simulate", "s.yaml", *cli.set_arguments(["cluster.domain_gpus=4"])).stderr)
+
+    def test_racks(self):
+        """128 GPUs are 64 on each of two racks of 72; 130 in two racks that are given take what there is."""
+        self.write("trace.csv", "# ddpsim-trace: 1\n# forward: 2ms\ngradient,elements,dtype,ready_s\na,1048576,float32,0.001\n")
+        self.write("s.yaml", "workload: {trace: trace.csv}\ncluster: {topology: gb200-nvl72, world_size: 128}\n")
+        said = lambda *sets: "the job takes 64 of the 72 GPUs of each node" in self.ok("simulate", "s.yaml", *cli.set_arguments(sets)).stderr
+        self.assertTrue(said())
+        self.assertTrue(said("cluster.world_size=130"))
+        self.assertFalse(said("cluster.world_size=130", "cluster.nodes=2"))
+        self.assertFalse(said("cluster.world_size=144"))
+        self.assertIn("domain_gpus is at most 72", self.fails(2, "simulate", "s.yaml", *cli.set_arguments(["cluster.domain_gpus=73"])).stderr)
+
     def test_scattered_ranks_share_the_nics(self):
         packed = self.communication()
         random = self.communication("cluster.placement={random: 1}")
