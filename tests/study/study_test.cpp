@@ -331,7 +331,7 @@ TEST(StudyRow, DamagedRowsNameThePlace) {
                                      {std::string("1"), 60},
                                      {std::string("1,\"x\":\"\0\"}", 10), 66}}) {
     SourceSpan place{make_source("r.jsonl", ""), 7, 1, 1};
-    auto message = input_error([&] { read_study_row(start + rest, place); });
+    auto message = input_error([&, rest = rest] { read_study_row(start + rest, place); });
     EXPECT_TRUE(
         message.starts_with(fmt::format("r.jsonl:7:{}: error: this row is damaged, it is no JSON: ", column)))
         << rest << message;

@@ -66,11 +66,13 @@ class OfScenarios : public ::testing::Test {
 };
 
 TEST_F(OfScenarios, TheNetworkWhereGroupsCrossNodes) {
-  EXPECT_THAT(network("topology: p4d, world_size: 16"), ElementsAre(Doubt{Of::data, 1.35, "EFA without others' traffic"}));
+  EXPECT_THAT(network("topology: p4d, world_size: 16"),
+              ElementsAre(Doubt{Of::data, 1.35, "EFA without others' traffic"}));
   EXPECT_THAT(network("topology: p4d, world_size: 8"), IsEmpty());
   EXPECT_THAT(network("topology: superpod-h100, world_size: 16"), IsEmpty());
   // Its calibration is that of InfiniBand.
-  EXPECT_THAT(network("topology: p5, world_size: 16"), ElementsAre(Doubt{Of::data, 1.35, "EFA without others' traffic"}));
+  EXPECT_THAT(network("topology: p5, world_size: 16"),
+              ElementsAre(Doubt{Of::data, 1.35, "EFA without others' traffic"}));
   EXPECT_THAT(network("topology: gb200-nvl72, world_size: 128"),
               ElementsAre(Doubt{Of::data, 1.3, "NVLink domains of racks"}));
 }

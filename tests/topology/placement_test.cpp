@@ -21,9 +21,11 @@ std::shared_ptr<const Cluster> nodes_of_three(int gpus) {
       gpus);
 }
 
-// Jobs on racks of 72 take 64 of each, unless they fill them; all where there would be too many GPUs otherwise.
+// Jobs on racks of 72 take 64 of each, unless they fill them; all where there would be too many GPUs
+// otherwise.
 TEST(RacksOfAJob, AreTakenByPowersOfTwo) {
-  for (auto [world, taken] : {std::pair(8, 72), {72, 72}, {73, 64}, {128, 64}, {144, 72}, {1440, 72}, {1048576, 72}})
+  for (auto [world, taken] :
+       {std::pair(8, 72), {72, 72}, {73, 64}, {128, 64}, {144, 72}, {1440, 72}, {1048576, 72}})
     EXPECT_EQ(usual_domain_gpus(world, 72), taken) << world;
   EXPECT_EQ(gpus_of_nodes(128, 64, 72), 144);
   EXPECT_EQ(gpus_of_nodes(100, 8, 8), 100);
