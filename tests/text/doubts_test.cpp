@@ -1,11 +1,17 @@
 // What of a scenario nobody measured.
 #include "sim/text/doubts.hpp"
 
+#include <filesystem>
+#include <map>
+#include <tuple>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "sim/config/value.hpp"
+#include "sim/text/gpu_file.hpp"
 #include "sim/text/scenario_reader.hpp"
+#include "sim/text/software_file.hpp"
 
 #include "tests/support/temporary_folder.hpp"
 
@@ -48,6 +54,29 @@ TEST(ComputeDoubts, OfASoftware) {
   EXPECT_THAT(factors({.name = "calibrated"}, "hopper", Precision::bfloat16, true), ElementsAre(1.042));
 }
 
+// A generation counts as fitted where some software of software/ has shares for one of gpus/ of it.
+TEST(ComputeDoubts, FittedGenerationsAreThoseOfTheSoftwareFiles) {
+  std::map<std::string, bool> is_fitted;  // by architecture
+  auto files = [](const char* folder) {
+    return std::filesystem::directory_iterator(std::string(DDPSIM_SOURCE_DIR) + "/" + folder);
+  };
+  for (const auto& file : files("gpus")) {
+    auto description = read_gpu(file.path().string());
+    bool has_shares = false;
+    for (const auto& software : files("software"))
+      for (const auto& word : software_gpus(software.path().string()))
+        has_shares = has_shares || description.name.find(word) != std::string::npos;
+    auto& fitted = is_fitted[description.architecture];
+    fitted = fitted || has_shares;
+  }
+  EXPECT_GE(is_fitted.size(), 5U);
+  for (const auto& [architecture, fitted] : is_fitted) {
+    Software elsewhere{.name = "another", .judged_error = 0.03, .is_for_gpu = false};
+    EXPECT_THAT(factors(elsewhere, architecture, Precision::bfloat16), ElementsAre(fitted ? 1.25 : 1.4, 1.03))
+        << architecture;
+  }
+}
+
 class OfScenarios : public ::testing::Test {
  protected:
   Scenario read(const std::string& cluster, const std::string& more = "strategy: fsdp\n",
@@ -75,6 +104,29 @@ TEST_F(OfScenarios, TheNetworkWhereGroupsCrossNodes) {
               ElementsAre(Doubt{Of::data, 1.35, "EFA without others' traffic"}));
   EXPECT_THAT(network("topology: gb200-nvl72, world_size: 128"),
               ElementsAre(Doubt{Of::data, 1.3, "NVLink domains of racks"}));
+}
+
+TEST_F(OfScenarios, TheNetworkOfTextByItsWord) {
+  for (auto [word, factor, what] :
+       {std::tuple{"ethernet", 2.0, "Ethernet"}, {"roce", 1.35, "RoCE"}, {"slingshot", 1.35, "Slingshot"}}) {
+    folder_.write(
+        "nodes.yaml",
+        std::string("kind: cluster\ngpu: a100-sxm4-80gb\nnode: {gpus: 8, interconnect: {kind: nvswitch, "
+                    "bandwidth: 300GB/s, latency: 1us}, nics: {count: 8, bandwidth: 200Gbps, latency: "
+                    "5us}}\nfabric: {kind: rail_optimized, network: ") +
+            word + "}\n");
+    EXPECT_THAT(network("topology: nodes.yaml, world_size: 16"), ElementsAre(Doubt{Of::data, factor, what}));
+    EXPECT_THAT(network("topology: nodes.yaml, world_size: 8"), IsEmpty());
+  }
+}
+
+TEST_F(OfScenarios, OneRackAndGloo) {
+  EXPECT_THAT(network("topology: gb200-nvl72, world_size: 72"),
+              ElementsAre(Doubt{Of::data, 1.4, "an NVLink domain of more than 8 GPUs"}));
+  EXPECT_THAT(network("topology: gb200-nvl72, world_size: 8"), IsEmpty());
+  EXPECT_THAT(
+      network("topology: superpod-a100, world_size: 16", "strategy: ddp\ncollective: {backend: gloo}\n"),
+      Contains(Doubt{Of::data, 1.35, "Gloo"}));
 }
 
 // The table of a pair says nothing of eight.
