@@ -173,7 +173,7 @@ nccl::Communicator nccl_communicator(const Cluster& hashed, std::span<const int>
   communicator.tree = nccl::tree_graph(platform.version, platform.gpu, wires, communicator.ring);
   // search.cc: from Hopper on a tree that is not balanced is tried before slower channels, and where each GPU
   // has its own NIC the search finds no balanced one (NCCL 2.27.5's log of H100s,
-  // tests/nccl/h100_tuner_test.cpp).
+  // tests/engine/h100_tuner_test.cpp).
   communicator.plain_tree = communicator.nodes > 1 && platform.gpu >= nccl::Gpu::hopper &&
                             rings.size() >= node.size() && platform.version >= nccl::Version{2, 18, 1};
   communicator.joins_racks = communicator.nodes > 1 && communicator.nvlink &&

@@ -125,8 +125,9 @@ std::optional<Note> rack_note(const nccl::Communicator& communicator, const nccl
                 "racks look like rings, and that is what is taken, 7 to 28 % off them "
                 "(collective.nccl.algorithm: nvls has the other); an all-to-all sends at most 24 GB/s "
                 "a GPU to other racks, as the one that was measured"
-              : "between racks the published tables look like rings, 7 to 28 % off what is estimated of "
-                "these, and 8 to 150 % off NVLSTree")};
+              : "the algorithm is the scenario's; the published tables between racks look like rings, and "
+                "are 8 "
+                "to 150 % off NVLSTree's estimate")};
 }
 
 std::optional<Note> collnet_note(const nccl::Communicator& communicator, const nccl::Allowed& allowed) {
