@@ -170,13 +170,14 @@ void print_facts(std::ostream& out, const IterationMetrics& m) {
     print_fact(out, "at construction",
                fmt::format("parameters and buffers are broadcast once, {}",
                            format_seconds(*m.construction_broadcast)));
-  print_fact(out, "model",
-             fmt::format("{}{}, algorithm {}{}, fidelity {}, network {}; terms of rank {}",
-                         counted(m.world_size, "rank"),
-                         m.group_size == m.world_size ? "" : fmt::format(" (groups of {})", m.group_size),
-                         m.algorithm,
-                         m.collective_workers == 1 ? "" : fmt::format(" ({} at once)", m.collective_workers),
-                         m.fidelity, network_fact(m), m.reported_rank));
+  print_fact(
+      out, "model",
+      fmt::format("{}{}, algorithm {}{}, fidelity {}, network {}; terms of rank {}",
+                  counted(m.world_size, "rank"),
+                  m.group_size == m.world_size ? "" : fmt::format(" (groups of {})", m.group_size),
+                  m.nccl_version.empty() ? m.algorithm : fmt::format("{} {}", m.algorithm, m.nccl_version),
+                  m.collective_workers == 1 ? "" : fmt::format(" ({} at once)", m.collective_workers),
+                  m.fidelity, network_fact(m), m.reported_rank));
   if (const auto& sources = m.sources_of_times; !sources.empty())
     print_fact(out, is_sharded(m.strategy) ? "collective times" : "all-reduce times",
                fmt::format("{}", fmt::join(sources, "; ")));
