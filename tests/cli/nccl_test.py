@@ -181,7 +181,7 @@ class SimulateTest(NcclTest):
     def test_the_choice_stands_in_the_summary(self):
         self.write_cluster()
         text = self.ok("simulate", "scenario.yaml").stdout
-        self.assertIn("algorithm nccl, fidelity closed_form", text)
+        self.assertRegex(text, r"algorithm nccl 2\.\d+\.\d+, fidelity closed_form")
         self.assertRegex(text, r"\nall-reduce times +class H100, not this machine\n")
         self.assertRegex(text, r"\n +2 +400\.0000 .* nvls/simple x8\n")
         self.assertNotIn("NCCL picks", self.ok("simulate", "scenario.yaml", "--set", "collective.algorithm=ring").stdout)
