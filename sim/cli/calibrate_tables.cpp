@@ -237,9 +237,10 @@ void check_use(const TableOptions& options, const std::vector<Machine>& machines
         all_say_operations = all_say_operations && measurement.table.operations.size() == 1;
       }
   if (options.world_size && all_say_ranks && !agrees)
-    throw InputError(fmt::format("--world-size {}, and every table says how many GPUs it is of: not so many",
-                                 *options.world_size),
-                     "leave it out; FILE@8 takes a file's tables of 8 GPUs");
+    throw InputError(
+        fmt::format("--world-size {} contradicts the tables, each of which says how many GPUs it is of",
+                    *options.world_size),
+        "leave it out; FILE@8 takes a file's tables of 8 GPUs");
   if (!options.operation.empty() && all_say_operations)
     throw InputError(
         fmt::format("--operation {} is of no use: every table says what it is of", options.operation),

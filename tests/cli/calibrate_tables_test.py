@@ -93,7 +93,7 @@ class TablesTest(CalibrateTest):
         self.assertIn("hint: is it --world-size 8?", done.stderr)
         # A table that says it itself needs no telling.
         done = self.fails(2, "calibrate", DGXC, "--topology", H100, "--world-size", "4", cwd=cli.SOURCE_ROOT)
-        self.assertIn("--world-size 4, and every table says how many GPUs it is of: not so many", done.stderr)
+        self.assertIn("--world-size 4 contradicts the tables, each of which says how many GPUs it is of", done.stderr)
         agrees = self.calibrate(DGXC, "--topology", H100, "--world-size", "8")
         self.assertEqual(agrees["tables"], self.calibrate(DGXC, "--topology", H100)["tables"])
 
