@@ -159,6 +159,8 @@ int SimGridNetwork::transfer(std::span<const int> route, Bytes bytes, std::funct
 Bytes SimGridNetwork::cancel(int transfer) {
   ActiveFlow& flow = state_->retire(transfer);
   Bytes left(flow.comm->get_remaining() / state_->per_byte);
+  // SimGrid takes a cancelled flow off its links at the next date only, if this is called from a completion.
+  flow.comm->suspend();
   flow.comm->set_data(nullptr);  // SimGrid reports its completion all the same, now or later
   flow.comm->cancel();
   return left;
