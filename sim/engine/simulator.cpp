@@ -1,6 +1,8 @@
 #include "sim/engine/simulator.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <set>
 
 #include "sim/base/check.hpp"
@@ -14,10 +16,9 @@ namespace {
 
 // A communicator that is replayed.
 struct ReplayedGroup {
-  std::vector<std::size_t> members;  // Communication's groups that do the same at the same times
-  CollectiveCost* cost;
-  const FlowPlan* plan = nullptr;
-  Seconds broadcasts = {};  // before its first forward pass
+  std::vector<std::size_t> members;  // Communication's groups that launch the same at the same times
+  std::vector<ReplayedCommunicator::Group> groups;  // one for all members that are alike
+  Seconds broadcasts = {};                          // before its first forward pass
 };
 
 Seconds broadcasts_of(const Scenario& scenario, CollectiveCost& cost) {
@@ -33,17 +34,34 @@ CollectiveCost* cost_of(std::span<const GroupCost> costs, std::size_t group) {
   return nullptr;
 }
 
+// Where GPUs share a model, a class stands for all ranks of a stage, and launches for all groups of an axis:
+// these go together, alike or not.
+std::vector<ReplayedGroup> by_axis(const Communication& communication, std::vector<ReplayedGroup> groups) {
+  std::map<std::size_t, ReplayedGroup> axes;  // by first group
+  for (auto& group : groups) {
+    auto& axis = axes[communication.axis_of(group.members.front()).first];
+    std::ranges::move(group.members, std::back_inserter(axis.members));
+    std::ranges::move(group.groups, std::back_inserter(axis.groups));
+  }
+  std::vector<ReplayedGroup> joined;
+  for (auto& [first, axis] : axes) {
+    std::ranges::sort(axis.members);
+    joined.push_back(std::move(axis));
+  }
+  return joined;
+}
+
 std::vector<ReplayedGroup> groups_of(const Scenario& scenario, std::span<const GroupCost> costs,
                                      const TrafficPlan* plan) {
   std::vector<ReplayedGroup> groups;
   if (plan) {
     for (const auto& group : plan->groups)
-      groups.push_back({group.members, cost_of(costs, group.members.front()), &group.plan});
+      groups.push_back({group.members, {{cost_of(costs, group.members.front()), &group.plan}}});
   } else {
-    for (const auto& one : costs) groups.push_back({one.groups, one.cost.get()});
+    for (const auto& one : costs) groups.push_back({one.groups, {{one.cost.get()}}});
   }
-  for (auto& group : groups) group.broadcasts = broadcasts_of(scenario, *group.cost);
-  return groups;
+  for (auto& group : groups) group.broadcasts = broadcasts_of(scenario, *group.groups.front().cost);
+  return scenario.parallel ? by_axis(*scenario.communication, std::move(groups)) : groups;
 }
 
 // Everything takes longer by that factor.
@@ -73,11 +91,11 @@ std::vector<std::unique_ptr<CollectiveCost>> in_weather(const Scenario& scenario
   if (!scenario.weather) return slowed;
   DDPSIM_CHECK(scenario.communication && scenario.fidelity == Fidelity::closed_form,
                "weather is of a fabric, and collectives are alone on it");
-  for (auto& group : groups) {
-    double share =
-        share_of_bandwidth(*scenario.sampled->variability.weather,
-                           nodes_of(*scenario.communication, group.members.front()), *scenario.weather);
-    group.cost = slowed.emplace_back(std::make_unique<SlowedCost>(*group.cost, 1 / share)).get();
+  for (auto& [members, groups_of_it, broadcasts] : groups) {
+    double share = share_of_bandwidth(*scenario.sampled->variability.weather,
+                                      nodes_of(*scenario.communication, members.front()), *scenario.weather);
+    for (auto& group : groups_of_it)
+      group.cost = slowed.emplace_back(std::make_unique<SlowedCost>(*group.cost, 1 / share)).get();
   }
   return slowed;
 }
@@ -180,7 +198,7 @@ SimulatedIteration replay_on(const Scenario& scenario, std::span<const RankGroup
   Timeline timeline;
   for (const auto& group : groups)
     communicators.push_back(
-        {group.cost, scenario.collective_workers, group.plan,
+        {group.groups, scenario.collective_workers,
          scenario.parallel && nodes_of(*scenario.communication, group.members.front()) > 1});
   for (const auto& job : jobs_of(all.size(), groups)) {
     const auto& ranks = all[job.front()];

@@ -30,6 +30,7 @@ ClassRun::ClassRun(const ReplayedClass& of, Network& network, Seconds origin, bo
 void ClassRun::start() {
   network_.after(of_.start - origin_, [this] {
     is_started_ = true;
+    since_ = now();  // of_.start but for rounding, which is no time to wait
     on_change_();
   });
 }

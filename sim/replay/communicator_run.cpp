@@ -15,12 +15,14 @@ CommunicatorRun::CommunicatorRun(const ReplayedCommunicator& of, Network& networ
                                  bool is_paced, const MakeExecutor& make, std::function<void()> on_change)
     : of_(of), network_(network), origin_(origin), on_change_(std::move(on_change)) {
   // Several in flight share what they transfer over.
-  bool is_shared = of.in_flight > 1 && !make;
+  bool has_plans = of.groups.front().plan != nullptr;
+  bool is_shared = of.in_flight > 1 && !has_plans;
   for (int i = 0; i < of.in_flight; ++i) {
     auto& place = places_.emplace_back();
     if (is_paced || is_shared) place.paced = std::make_unique<PacedNetwork>(network);
     place.network = place.paced ? static_cast<FlowNetwork*>(place.paced.get()) : &network;
-    if (make) place.executor = make(*place.network);
+    if (has_plans)
+      for (const auto& group : of.groups) place.executors.push_back(make(*group.plan, *place.network));
   }
 }
 
@@ -72,26 +74,43 @@ bool CommunicatorRun::is_queued(std::size_t number) const {
 }
 
 void CommunicatorRun::carry_out(Place& place, const Op& op) {
-  auto on_links = place.executor ? of_.cost->on_links(op.operation, op.bytes) : std::nullopt;
-  if (!on_links) return wait_alone(place, op);
-  auto send = [this, &place, &op, stages = *on_links] {
-    place.executor->start_stages(stages.first_stage, stages.end_stage, op.bytes,
-                                 [this, &place] { end(place); });
+  auto on_links = [&](std::size_t group) { return of_.groups[group].cost->on_links(op.operation, op.bytes); };
+  // Groups of an axis have the same operations in their plans.
+  if (place.executors.empty() || !on_links(0)) return wait_alone(place, op);
+  place.groups_left = of_.groups.size();
+  for (std::size_t group = 0; group < of_.groups.size(); ++group)
+    send(place, group, op, on_links(group).value());
+}
+
+void CommunicatorRun::send(Place& place, std::size_t group, const Op& op,
+                           const CollectiveCost::OnLinks& on_links) {
+  auto send = [this, &place, &op, group, on_links] {
+    place.executors[group]->start_stages(on_links.first_stage, on_links.end_stage, op.bytes, [this, &place] {
+      if (--place.groups_left == 0) end(place);
+    });
   };
-  Seconds before = on_links->before + op.duration;
+  Seconds before = on_links.before + op.duration;
   if (before > Seconds(0))
     place.network->after(before, send);
   else
     send();
 }
 
+CollectiveDuration CommunicatorRun::slowest_alone(Operation operation, Bytes bytes) const {
+  CollectiveDuration slowest;
+  for (const auto& group : of_.groups) {
+    auto [idle, queued] = group.cost->alone(operation, bytes);
+    slowest = {std::max(slowest.idle, idle), std::max(slowest.queued, queued)};
+  }
+  return slowest;
+}
+
 // Of several at once latencies pass side by side, and transfers share the links equally.
 void CommunicatorRun::wait_alone(Place& place, const Op& op) {
-  auto duration_of = [&](Bytes bytes) { return of_.cost->alone(op.operation, bytes); };
-  auto duration = duration_of(op.bytes);
+  auto duration = slowest_alone(op.operation, op.bytes);
   Seconds time = is_queued(place.number) ? duration.queued : duration.idle;
   if (places_.size() == 1) return place.network->after(time + op.duration, [this, &place] { end(place); });
-  Seconds latency = std::min(time, duration_of(Bytes(1)).queued);
+  Seconds latency = std::min(time, slowest_alone(op.operation, Bytes(1)).queued);
   place.network->after(latency + op.duration, [this, &place, transfer = time - latency] {
     place.is_transferring = true;
     share_links();

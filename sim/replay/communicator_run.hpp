@@ -16,8 +16,8 @@ class CommunicatorRun {
     ClassRun* of;
     std::size_t communicator;  // of its program
   };
-  using MakeExecutor = std::function<std::unique_ptr<PlanExecutor>(FlowNetwork&)>;
-  // `make`: where links are shared. `on_change` is called when a collective has ended.
+  using MakeExecutor = std::function<std::unique_ptr<PlanExecutor>(const FlowPlan&, FlowNetwork&)>;
+  // `make`: of plans, where links are shared. `on_change` is called when a collective has ended.
   CommunicatorRun(const ReplayedCommunicator& of, Network& network, Seconds origin, bool is_paced,
                   const MakeExecutor& make, std::function<void()> on_change);
   CommunicatorRun(const CommunicatorRun&) = delete;
@@ -40,17 +40,19 @@ class CommunicatorRun {
   struct Place {
     std::unique_ptr<PacedNetwork> paced;
     FlowNetwork* network;
-    std::unique_ptr<PlanExecutor> executor;
+    std::vector<std::unique_ptr<PlanExecutor>> executors = {};  // by group
+    std::size_t groups_left = 0;                                // of the collective
     bool is_busy = false, is_transferring = false;
     std::size_t number = 0;  // of the collective
     Span span = {};          // since its pace last changed
   };
   [[nodiscard]] Seconds now() const { return origin_ + network_.now(); }
   [[nodiscard]] std::size_t launched() const;
-  [[nodiscard]] const Op& next() const;
   [[nodiscard]] bool is_queued(std::size_t number) const;
   void start(Place& place, std::size_t number);
   void carry_out(Place& place, const Op& op);
+  void send(Place& place, std::size_t group, const Op& op, const CollectiveCost::OnLinks& on_links);
+  [[nodiscard]] CollectiveDuration slowest_alone(Operation operation, Bytes bytes) const;
   void wait_alone(Place& place, const Op& op);
   void share_links();
   void record(Place& place);

@@ -39,7 +39,9 @@ class Replay {
     for (const auto& flow : links.background) origin_ = std::min(origin_, flow.start);
     auto settle = [this] { this->settle(); };
     for (const auto& one : communicators)
-      communicators_.emplace_back(one, network, origin_, is_paced_, executors_for(one.plan), settle);
+      communicators_.emplace_back(
+          one, network, origin_, is_paced_,
+          [this](const FlowPlan& plan, FlowNetwork& on) { return executors(plan, on); }, settle);
     for (const auto& one : classes) {
       auto& run = classes_.emplace_back(one, network, origin_, is_paced_, settle);
       for (std::size_t c = 0; c < one.communicators.size(); ++c)
@@ -62,12 +64,9 @@ class Replay {
   }
 
  private:
-  CommunicatorRun::MakeExecutor executors_for(const FlowPlan* plan) {
-    if (!plan) return nullptr;
-    return [this, plan](FlowNetwork& network) {
-      return std::make_unique<PlanExecutor>(
-          *plan, [this, &network](const FlowUnit& unit) { return make_unit(network, unit); });
-    };
+  std::unique_ptr<PlanExecutor> executors(const FlowPlan& plan, FlowNetwork& network) {
+    return std::make_unique<PlanExecutor>(
+        plan, [this, &network](const FlowUnit& unit) { return make_unit(network, unit); });
   }
 
   std::unique_ptr<UnitExecutor> make_unit(FlowNetwork& network, const FlowUnit& unit) {

@@ -21,11 +21,16 @@ struct ReplayedClass {
   LinkUses on_links = {};                  // of what it computes
 };
 
+// Groups of ranks that launch the same collectives at the same times, since classes stand for members of
+// each: all of them run, and a collective ends with the last of them.
 struct ReplayedCommunicator {
-  CollectiveCost* cost;
-  int in_flight = 1;               // collectives of it at once; the others wait in launch order
-  const FlowPlan* plan = nullptr;  // where links are shared: what carries it out
-  bool crosses_nodes = false;      // over which of the links that LinkUses tells apart
+  struct Group {
+    CollectiveCost* cost;
+    const FlowPlan* plan = nullptr;  // where links are shared: what carries it out; of each group or of none
+  };
+  std::vector<Group> groups;
+  int in_flight = 1;           // collectives of it at once; the others wait in launch order
+  bool crosses_nodes = false;  // over which of the links that LinkUses tells apart
 };
 
 // Links that communicators share with one another and with background traffic.

@@ -244,9 +244,13 @@ class ChannelGroups {
     communication_.groups.push_back(std::move(gpus));
     communication_.labels.push_back(static_cast<int>(communication_.axes.size()) - 1);
   }
-  // Of GPUs with the same place in two stages; those of copies on the same nodes send at the same time.
+  // Of GPUs with the same place in two stages, of all copies, which send at the same time; first those that
+  // are farthest apart.
   void add_pairs(int from, int to) {
-    for (int d : places_.beside(places_.farthest(from, to)))
+    std::vector<int> copies{places_.farthest(from, to)};
+    for (int d = 0; d < options_.degrees.reducing(); ++d)
+      if (d != copies.front()) copies.push_back(d);
+    for (int d : copies)
       for (int t = 0; t < options_.degrees.tensor; ++t)
         group({places_.gpu(t, d, from), places_.gpu(t, d, to)});
   }

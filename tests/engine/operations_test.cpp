@@ -62,7 +62,7 @@ struct Groups {
     }
     for (std::size_t f = 0; f < costs.size(); ++f)
       for (auto g : costs[f].groups)
-        communicators[g] = {costs[f].cost.get(), 1, &made->folded->groups[f].plan};
+        communicators[g].groups = {{costs[f].cost.get(), &made->folded->groups[f].plan}};
     auto network = make_builtin_network(2 * kBuffer);
     auto result = replay(classes, communicators, {}, *network,
                          {Fidelity::lazy, made->folded->links, {}, {}, 2 * kBuffer});

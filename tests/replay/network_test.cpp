@@ -1,5 +1,5 @@
-// The two networks share bandwidth alike: random flows end at the same times on SimGrid and on FluidNetwork, and
-// a flow that is cancelled leaves its links at once on either.
+// The two networks share bandwidth alike: random flows end at the same times on SimGrid and on FluidNetwork,
+// and a flow that is cancelled leaves its links at once on either.
 #include "sim/replay/network.hpp"
 
 #include <random>
@@ -52,15 +52,16 @@ TEST_P(RandomFlows, EndAtTheSameTimesOnBothNetworks) {
     EXPECT_NEAR(ends[i].value(), expected[i].value(), 1e-9 * expected[i].value()) << "flow " << i;
 }
 
-// A has 2 GB on a link of 1 GB/s, B 1 GB on another such link. When B arrives, after 1 s, A is cancelled with 1 GB
-// left, which is sent again over the same link: it is alone there, and arrives at 2 s. A collective whose pace
-// changes when another one ends does just that.
+// A has 2 GB on a link of 1 GB/s, B 1 GB on another such link. When B arrives, after 1 s, A is cancelled with
+// 1 GB left, which is sent again over the same link: it is alone there, and arrives at 2 s. A collective
+// whose pace changes when another one ends does just that.
 void cancel_in_a_completion(Network& network) {
   int a = network.add_link(BytesPerSecond(1e9)), b = network.add_link(BytesPerSecond(1e9));
   int route_a[] = {a}, route_b[] = {b};
   Seconds arrived;
   network.after(Seconds(0), [&] {
-    int first = network.transfer(route_a, Bytes(2e9), [] { ADD_FAILURE() << "cancelled, and yet it arrived"; });
+    int first =
+        network.transfer(route_a, Bytes(2e9), [] { ADD_FAILURE() << "cancelled, and yet it arrived"; });
     network.transfer(route_b, Bytes(1e9), [&, first] {
       Bytes left = network.cancel(first);
       EXPECT_NEAR(left.value(), 1e9, 1);

@@ -54,7 +54,7 @@ Seconds replayed(const PipelinePlan& plan, const std::vector<StepProgram>& progr
   for (int rank = 0; rank < plan.shape.ranks; ++rank)
     classes.push_back({&programs[static_cast<std::size_t>(rank)].program, 1, Seconds(),
                        channels_of_rank(channels, rank, plan.shape.ranks)});
-  std::vector<ReplayedCommunicator> communicators(channels.size(), {&cost});
+  std::vector<ReplayedCommunicator> communicators(channels.size(), {{{&cost}}});
   auto network = make_timer_network();
   auto result = replay(classes, communicators, {}, *network);
   Seconds end;

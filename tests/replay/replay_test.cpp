@@ -55,7 +55,7 @@ struct Job {
     std::vector<ReplayedClass> classes;
     for (std::size_t i = 0; i < programs.size(); ++i)
       classes.push_back({&programs[i], 1, Seconds(0), communicators[i], on_links});
-    std::vector<ReplayedCommunicator> all(n_communicators, {&cost, in_flight});
+    std::vector<ReplayedCommunicator> all(n_communicators, {{{&cost}}, in_flight});
     auto network = make_timer_network();
     return replay(classes, all, interference, *network);
   }
@@ -73,6 +73,20 @@ TEST(Replay, ACollectiveStartsWithItsLastMember) {
   ASSERT_EQ(result.classes[0].compute.size(), 3U);
   EXPECT_EQ(result.classes[0].compute[1].activity, Activity::wait);
   EXPECT_EQ(result.classes[0].compute[1].start, Seconds(1));
+}
+
+// 0.3 s after another class's start at -0.1 s is 0.30000000000000004 on its clock: nobody waits for that.
+TEST(Replay, AClassStartsWithoutAWait) {
+  Program program{0, {compute(1)}};
+  SecondAByte cost;
+  std::vector<ReplayedClass> classes{{&program, 1, Seconds(-0.1), {}}, {&program, 1, Seconds(0.3), {}}};
+  auto network = make_timer_network();
+  auto result = replay(classes, {}, {}, *network);
+  for (const auto& one : result.classes) {
+    ASSERT_EQ(one.compute.size(), 1U);
+    EXPECT_NE(one.compute[0].activity, Activity::wait);
+  }
+  EXPECT_NEAR(result.classes[1].ended[0].value(), 1.3, 1e-15);
 }
 
 // One communicator a pair: their collectives run side by side, those of one in launch order.
