@@ -62,8 +62,6 @@ config::Value root_of(const std::vector<Assignment>& assignments) {
   config::Value root;
   root.kind = config::Value::Kind::map;
   root.span.file = std::make_shared<const SourceFile>(SourceFile{"plan", {}});
-  // In this process, however many there are.
-  config::apply_override(root, "engine.network=builtin");
   for (const auto& [option, text] : assignments) config::apply_override(root, text, option);
   return root;
 }

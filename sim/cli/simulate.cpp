@@ -6,7 +6,6 @@
 
 #include <fmt/core.h>
 
-#include "sim/base/limits.hpp"
 #include "sim/base/output_file.hpp"
 #include "sim/base/progress_line.hpp"
 #include "sim/base/quantity.hpp"
@@ -14,8 +13,7 @@
 #include "sim/cli/commands.hpp"
 #include "sim/cli/notes.hpp"
 #include "sim/cli/scenario_options.hpp"
-#include "sim/config/overrides.hpp"
-#include "sim/config/reader.hpp"
+#include "sim/cli/simulation_checks.hpp"
 #include "sim/process/worker_threads.hpp"
 #include "sim/report/chrome_timeline.hpp"
 #include "sim/report/console.hpp"
@@ -27,7 +25,6 @@
 #include "sim/study/best_caps.hpp"
 #include "sim/study/explain.hpp"
 #include "sim/study/notes.hpp"
-#include "sim/study/run_all.hpp"
 #include "sim/study/simulate_once.hpp"
 #include "sim/text/scenario_reader.hpp"
 #include "sim/text/unused_axes.hpp"
@@ -39,66 +36,9 @@ struct SimulateOptions {
   ScenarioOptions scenario;
   std::string timeline, plot;
   std::optional<std::string> recorded;
-  bool all_buckets = false, check_fidelity = false, explain = false, best_caps = false;
+  bool all_buckets = false, check_fidelity = false, check_network = false, explain = false, best_caps = false;
   int check_ranks = 32;
 };
-
-IterationMetrics simulate_one(const Scenario& scenario) {
-  std::optional<IterationMetrics> metrics;
-  run_all({&scenario, 1}, all_cores(),
-          [&](std::size_t, const Prediction& one) { metrics = metrics_of(scenario, one); });
-  return *std::move(metrics);
-}
-
-config::Value as_value(const config::Value& root, const std::string& text) {
-  config::Value value;
-  value.kind = config::Value::Kind::scalar;
-  value.span = root.span;
-  value.scalar = text;
-  return value;
-}
-
-// Of a model that GPUs share: as many copies as so many ranks hold, one at least, each with the micro-batches
-// that it has. How many ranks that are.
-int with_fewer_copies(config::Value& root, const Scenario& scenario, int ranks) {
-  int of_a_model = scenario.parallel->options.degrees.of_a_model();
-  int before = scenario.world_size / of_a_model, after = std::max(1, ranks / of_a_model);
-  auto set = [&root](const char* key, std::int64_t number) {
-    config::set_at(root, key, as_value(root, std::to_string(number)), root.span);
-  };
-  if (const auto* batch = root.find("batch"))
-    set("batch.global",
-        config::as_integer(1, kLargestBatch)(batch->value.find("global")->value) / before * after);
-  if (root.find("parallelism")->value.find("data")) set("parallelism.data", after);
-  return after * of_a_model;
-}
-
-// The scenario to check with, as asked for and to be simulated flow by flow.
-struct FidelityCheck {
-  Scenario asked, exact;
-};
-
-FidelityCheck read_check(const SimulateOptions& options, config::Value root, const Scenario& scenario) {
-  if (!scenario.communication)
-    throw InputError("--check-fidelity simulates links, and a measured cost has none",
-                     "use another algorithm than measured");
-  if (scenario.communication->is_alone())
-    throw InputError("--check-fidelity simulates links, and a world of 1 uses none",
-                     "use a larger world_size");
-  int ranks = std::min(scenario.world_size, options.check_ranks);
-  if (scenario.parallel) ranks = with_fewer_copies(root, scenario, ranks);
-  ScenarioReader reader(options.scenario.file);
-  try {
-    config::set_at(root, "cluster.world_size", as_value(root, std::to_string(ranks)), root.span);
-    auto asked = reader.read(root);
-    config::set_at(root, "engine.fidelity", as_value(root, "exact"), root.span);
-    return {std::move(asked), reader.read(root)};
-  } catch (const InputError& error) {
-    throw InputError(
-        fmt::format("--check-fidelity cannot do with {} ranks; with them:\n{}", ranks, error.what()),
-        "say with --check-ranks how many it takes; groups that list their ranks take all of them");
-  }
-}
 
 // The recording to compare with, if any; of several groups it is beside the one whose terms are reported, and
 // all must be alike.
@@ -110,24 +50,6 @@ std::optional<RecordedCommunication> read_recorded(const std::optional<std::stri
   for (const auto& group : scenario.groups) groups.push_back(group.ranks);
   check_recorded(recorded, *path, groups, *scenario.trace, scenario.plan, scenario.ddp);
   return recorded;
-}
-
-// Once as asked and once flow by flow.
-void check_fidelity(const FidelityCheck& check, bool quiet, std::ostream& out) {
-  ProgressLine progress(quiet, "simulations");
-  progress.show_done(0, 2);
-  auto asked = simulate_one(check.asked);
-  progress.show_done(1, 2);
-  auto exact = simulate_one(check.exact);
-  progress.clear();
-  auto compare = [&](std::string_view name, Seconds a, Seconds b) {
-    out << fmt::format("  {:<21} {:>12} {:>12}  {:+.2g} %\n", name, format_seconds(a), format_seconds(b),
-                       100 * (a / b - 1));
-  };
-  out << fmt::format("\nfidelity checked with {} ranks: {} against exact\n", check.asked.world_size,
-                     asked.fidelity);
-  compare("iteration", asked.iteration, exact.iteration);
-  compare("communication", asked.communication, exact.communication);
 }
 
 // What is not written for them yet.
@@ -151,7 +73,8 @@ void simulate(const SimulateOptions& options) {
   if (options.best_caps) check_best_caps(scenario);
   check_shared_model(options, scenario);
   std::optional<FidelityCheck> checked;
-  if (options.check_fidelity) checked = read_check(options, root, scenario);
+  if (options.check_fidelity)
+    checked = read_fidelity_check(options.scenario.file, root, scenario, options.check_ranks);
   std::vector<MeasuredIteration> measured;
   if (const auto& path = scenario.validation.measured) measured = read_measured_iterations(*path);
   auto recorded = read_recorded(options.recorded, scenario);
@@ -173,8 +96,8 @@ void simulate(const SimulateOptions& options) {
   std::optional<RecordedComparison> comparison;
   if (recorded) comparison = compare_recorded(*recorded, metrics);
   if (comparison && options.scenario.prints_summary()) print_comparison(std::cout, *comparison);
-  auto tell = [&](const std::ostringstream& text) {
-    options.scenario.prints_summary() ? void(std::cout << text.str()) : write_stderr(text.str());
+  auto tell = [&](const std::string& text) {
+    options.scenario.prints_summary() ? void(std::cout << text) : write_stderr(text);
   };
   if (options.explain) {
     std::ostringstream explanation;
@@ -182,7 +105,7 @@ void simulate(const SimulateOptions& options) {
     explain(explanation, options.scenario.file, root, metrics,
             [&](std::size_t done, std::size_t all) { progress.show_done(done, all); });
     progress.clear();
-    tell(explanation);
+    tell(explanation.str());
   }
   std::optional<BestCaps> best;
   if (options.best_caps) {
@@ -190,18 +113,13 @@ void simulate(const SimulateOptions& options) {
     best = best_caps(scenario, all_cores(),
                      [&](std::size_t done, std::size_t all) { progress.show_done(done, all); });
     progress.clear();
-    std::ostringstream text;
-    text << best_caps_text(*best);
-    tell(text);
+    tell(best_caps_text(*best));
   }
   auto unmatched = unmatched_notes(measured, {&metrics, 1});
   if (!options.scenario.quiet) print_notes(unmatched);
   notes.insert(notes.end(), unmatched.begin(), unmatched.end());
-  if (checked) {
-    std::ostringstream comparison_of_fidelities;
-    check_fidelity(*checked, options.scenario.quiet, comparison_of_fidelities);
-    tell(comparison_of_fidelities);
-  }
+  if (checked) tell(fidelity_check_text(*checked, options.scenario.quiet));
+  if (options.check_network) tell(network_check_text(scenario, simulated.prediction, options.scenario.quiet));
   OutputPhase writing;
   write_output(options.scenario.json,
                [&] { return simulate_json(metrics, tool_info(), comparison, notes, best); });
@@ -255,7 +173,12 @@ Command simulate_command() {
         .value = &options->check_ranks,
         .description = "Ranks of that check, at most",
         .shows_default = true,
-        .range = {{2, 1024}}}});
+        .range = {{2, 1024}}},
+       {.name = "--check-network",
+        .value = &options->check_network,
+        .description =
+            "Where links are shared, simulate the scenario on the other network as well (SimGrid beside "
+            "the builtin one), and print the largest difference"}});
   return command;
 }
 

@@ -24,10 +24,11 @@
 
 namespace ddpsim {
 
-// Who shares links out where they are shared (engine.network).
-enum class SharedNetwork { simgrid, builtin };
+// Who shares links out where they are shared (engine.network): this project's own network, or SimGrid, which
+// it is held to.
+enum class SharedNetwork { builtin, simgrid };
 inline constexpr Names<SharedNetwork, 2> kSharedNetworkNames{
-    {{"simgrid", SharedNetwork::simgrid}, {"builtin", SharedNetwork::builtin}}};
+    {{"builtin", SharedNetwork::builtin}, {"simgrid", SharedNetwork::simgrid}}};
 
 // Ranks with the same compute speed: one stands for all. slowdown > 0 multiplies every compute time.
 struct RankClass {
@@ -82,7 +83,7 @@ struct Scenario {
   std::optional<double>
       weather;  // the quantile of the share that the fabric gives (`sampled` knows the shares); none: all
   Fidelity fidelity = Fidelity::lazy;
-  SharedNetwork network = SharedNetwork::simgrid;
+  SharedNetwork network = SharedNetwork::builtin;
   ValidationSettings validation;
   std::vector<Note> notes;  // what its reader found worth saying
   std::vector<Doubt> doubts;

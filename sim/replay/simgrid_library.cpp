@@ -16,8 +16,9 @@ Make entry() {
   static const auto make = [] {
     void* library = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
     if (!library)
-      throw EnvironmentError(fmt::format("SimGrid cannot be loaded: {}", dlerror()),
-                             "--set engine.network=builtin does without");
+      throw EnvironmentError(
+          fmt::format("SimGrid cannot be loaded: {}", dlerror()),
+          "without it the builtin network shares links out (engine.network: builtin, the default)");
     auto* found = reinterpret_cast<Make>(dlsym(library, "ddpsim_simgrid_network"));
     DDPSIM_CHECK(found, "the library makes networks");
     return found;

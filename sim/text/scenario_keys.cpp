@@ -329,7 +329,7 @@ void add_rest(KeyList& keys) {
   keys.add("engine", {Kind::section}, "How it is simulated");
   keys.add("engine.fidelity", {Kind::word}, "How collectives are carried out",
            names_of(kFidelityNames, {"auto"}));
-  keys.add("engine.network", {Kind::word}, "Who shares links out", names_of(kSharedNetworkNames, {"auto"}));
+  keys.add("engine.network", {Kind::word}, "Who shares links out", names_of(kSharedNetworkNames));
   keys.add("validation", {Kind::section}, "Real runs ('ddpsim validate')");
   keys.add("validation.backend", {Kind::word}, "Library", names_of(kBackendNames));
   keys.add("validation.compute", {Kind::word}, "What ranks compute", {"replay", "model"});

@@ -4,11 +4,9 @@
 
 #include <fmt/core.h>
 
-#include "sim/base/environment_error.hpp"
 #include "sim/base/limits.hpp"
 #include "sim/config/reader.hpp"
 #include "sim/engine/scaled_all_reduces.hpp"
-#include "sim/replay/network.hpp"
 #include "sim/text/cluster_mesh.hpp"
 #include "sim/text/cluster_section.hpp"
 #include "sim/text/doubts.hpp"
@@ -27,27 +25,26 @@ using config::Value;
 using config::words_of;
 
 struct Engine {
-  const Value* value = nullptr;          // the fidelity's
-  std::optional<Fidelity> fidelity;      // none: auto
-  std::optional<SharedNetwork> network;  // none: auto
+  const Value* value = nullptr;      // the fidelity's
+  std::optional<Fidelity> fidelity;  // none: auto
+  SharedNetwork network = SharedNetwork::builtin;
 };
 
 Engine read_engine(const Value* engine) {
   if (!engine) return {};
   MapReader reader(*engine, "engine");
   const Value* value = reader.find("fidelity");
-  auto networks = words_of<std::optional<SharedNetwork>>(kSharedNetworkNames, {{"auto", std::nullopt}});
-  auto network = reader.optional("network", as_word(networks));
+  auto network = reader.optional("network", as_word(words_of(kSharedNetworkNames)));
   reader.finish();
   auto words = words_of<std::optional<Fidelity>>(kFidelityNames, {{"auto", std::nullopt}});
-  return {value, value ? as_word(words)(*value) : std::nullopt, network.value_or(std::nullopt)};
+  return {value, value ? as_word(words)(*value) : std::nullopt, network.value_or(SharedNetwork::builtin)};
 }
 
 // `auto`: the closed form wherever nobody shares a link, where simulation adds nothing (it gives the same to
 // 3e-15); elsewhere the cheapest simulation that knows contention, lazy.
 void choose_fidelity(const Engine& engine, Scenario& scenario) {
   const auto& [value, wanted, network] = engine;
-  scenario.network = network.value_or(SharedNetwork::simgrid);
+  scenario.network = network;
   if (scenario.measured_table && wanted && *wanted != Fidelity::closed_form)
     throw InputError(value->span,
                      fmt::format("a measured cost has no links for '{}' to simulate", value->scalar),
@@ -71,20 +68,6 @@ void choose_fidelity(const Engine& engine, Scenario& scenario) {
   if (is_contended && scenario.fidelity == Fidelity::closed_form)
     throw InputError(value->span, "the closed form knows no contention, and here several share a link",
                      "use fidelity: auto");
-}
-
-// `auto`: SimGrid, and where it is not installed the builtin network.
-void choose_network(Scenario& scenario) {
-  if (!scenario.uses_up_process()) return;
-  try {
-    load_simgrid();
-  } catch (const EnvironmentError&) {
-    scenario.network = SharedNetwork::builtin;
-    scenario.notes.push_back(
-        {"simgrid-missing",
-         "SimGrid's network was not found beside the program; the builtin one shares the links out, whose "
-         "times are mostly those of SimGrid to seven digits"});
-  }
 }
 
 SourceSpan shard_group_place(const Value& root, const Value* fsdp) {
@@ -304,7 +287,6 @@ Scenario ScenarioReader::read(const Value& root) {
     throw InputError(spread->span, "without a topology nothing says which ranks a node holds",
                      "add cluster.topology, or leave spread.nodes out");
   choose_fidelity(fidelity, scenario);
-  if (!fidelity.network) choose_network(scenario);
   if (variability && scenario.is_asynchronous())
     throw InputError(variability->span, "iterations of asynchronous workers are not drawn",
                      "remove 'variability', or write parameter_server: {synchronous: true}");

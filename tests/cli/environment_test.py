@@ -23,14 +23,15 @@ import ddpsim_cli as cli
 NOBODY = 64321  # a user who runs nothing else: limits on processes are a user's
 FOLDERS = ("configs", "topologies", "traces", "gpus", "calibrations", "measurements", "models")
 ALONE = ["configs/ring-1024.yaml"]
-SIMULATED = [*ALONE, "--set", "engine.fidelity=lazy"]
 LIBRARY = "libddpsim-simgrid.so"
-CONTENDED = "configs/shared-nic.yaml"  # forks a worker a point, where others have nothing to simulate
+CONTENDED = "configs/shared-nic.yaml"
+SIMGRID = ("--set", "engine.network=simgrid")  # forks a worker a point
+SIMULATED = [*ALONE, "--set", "engine.fidelity=lazy", *SIMGRID]
 BAD_INPUT, ENVIRONMENT = 2, 6
 
 
 def commands():
-    for scenario in (ALONE, SIMULATED, [CONTENDED]):
+    for scenario in (ALONE, SIMULATED, [CONTENDED], [CONTENDED, *SIMGRID]):
         yield ["simulate", *scenario]
         yield ["sweep", *scenario]
 
@@ -83,8 +84,8 @@ class StreamsTest(cli.CliTest):
 
     def test_messages_do_not_end_up_in_outputs(self):
         """The first file that is opened gets the number of the closed stream, if nobody minds."""
-        self.through_shell("2>&-", "sweep", CONTENDED, "--json", "first.json")
-        self.ok("sweep", CONTENDED, "--json", "second.json")
+        self.through_shell("2>&-", "sweep", CONTENDED, *SIMGRID, "--json", "first.json")
+        self.ok("sweep", CONTENDED, *SIMGRID, "--json", "second.json")
         self.assertEqual(self.read("first.json"), self.read("second.json"))
 
     def test_explanations_are_lost_as_notes_are(self):
@@ -192,7 +193,7 @@ class ProcessesTest(cli.CliTest):
         for arguments in commands():
             with self.subTest(arguments=arguments):
                 done = self.as_somebody(1, *arguments)
-                if arguments[1:] == ALONE:
+                if SIMGRID[1] not in arguments:
                     self.assertEqual(done.returncode, 0, done.stderr)
                     continue
                 self.assertEqual(done.returncode, ENVIRONMENT, done.stderr)
@@ -200,8 +201,8 @@ class ProcessesTest(cli.CliTest):
                 self.assertIn("\nhint: use fewer --jobs, end other programs, or raise the limit", done.stderr)
 
     def test_fewer_processes_than_jobs(self):
-        expected = self.ok("sweep", CONTENDED).stdout
-        done = self.as_somebody(2, "sweep", CONTENDED, "--jobs", "8")
+        expected = self.ok("sweep", CONTENDED, *SIMGRID).stdout
+        done = self.as_somebody(2, "sweep", CONTENDED, *SIMGRID, "--jobs", "8")
         self.assertEqual((done.returncode, done.stdout), (0, expected), done.stderr)
 
 
@@ -217,20 +218,13 @@ class LibraryTest(cli.CliTest):
                                   text=True, timeout=cli.TIMEOUT_S, check=False)
 
         self.assertEqual(run("sweep", *ALONE).returncode, 0)
-        for command in ("simulate", "sweep"):
-            done = run(command, CONTENDED, "--set", "engine.network=simgrid")
+        for more in (("simulate", *SIMGRID), ("sweep", *SIMGRID), ("simulate", "--check-network")):
+            done = run(more[0], CONTENDED, *more[1:])
             self.assertEqual(done.returncode, ENVIRONMENT, done.stderr)
             self.assertIn(f"error: SimGrid cannot be loaded: {LIBRARY}: cannot open shared object file", done.stderr)
-            self.assertIn("\nhint: --set engine.network=builtin does without\n", done.stderr)
-        for command in ("simulate", "sweep"):
-            done = run(command, CONTENDED)
-            self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertIn("note: SimGrid's network was not found beside the program; the builtin one shares the links out", done.stderr)
-        alone, builtin, simulated = (json.loads(run("simulate", CONTENDED, "--json", "-").stdout),
-                                     json.loads(run("simulate", CONTENDED, "--json", "-", "--set", "engine.network=builtin").stdout),
-                                     json.loads(self.ok("simulate", CONTENDED, "--json", "-").stdout))
-        self.assertEqual([note["code"] for note in alone.pop("notes")].count("simgrid-missing"), 1)
-        self.assertEqual(alone, {key: value for key, value in builtin.items() if key != "notes"})
+            self.assertIn("\nhint: without it the builtin network shares links out (engine.network: builtin, the default)\n", done.stderr)
+        builtin, simulated = (json.loads(run("simulate", CONTENDED, "--json", "-").stdout),
+                              json.loads(self.ok("simulate", CONTENDED, "--json", "-", *SIMGRID).stdout))
         self.assertEqual((builtin["network"], simulated["network"]), ("builtin", "simgrid"))
         self.assertEqual(builtin["simulated_flows"], simulated["simulated_flows"])
         self.assertGreater(builtin["simulated_flows"], 0)
@@ -242,7 +236,7 @@ class KilledWorkerTest(cli.CliTest):
 
     def setUp(self):
         super().setUp()
-        self.write_scenario(more=f"sweep: {{ddp.bucket_cap: {self.CAPS}}}\nengine: {{fidelity: exact}}\n", world_size=96)
+        self.write_scenario(more=f"sweep: {{ddp.bucket_cap: {self.CAPS}}}\nengine: {{fidelity: exact, network: simgrid}}\n", world_size=96)
 
     def run_and_kill_one(self, *arguments):
         """Kills one worker at work with the signal that the kernel sends when memory runs out."""
@@ -314,7 +308,7 @@ class MemoryTest(cli.CliTest):
         self.assertGreater(len(self.read_json("out.json")["points"]), 3000)
 
     def test_too_little_for_the_work(self):
-        self.write_scenario(cli.small_trace(200, elements=1000), "engine: {fidelity: exact}\n", world_size=100_000)
+        self.write_scenario(cli.small_trace(200, elements=1000), "engine: {fidelity: exact, network: simgrid}\n", world_size=100_000)
         done = self.fails(ENVIRONMENT, "simulate", "scenario.yaml", preexec_fn=limited(resource.RLIMIT_AS, 200_000 * 1024))
         self.assertTrue(done.stderr.endswith("error: out of memory\nhint: give it more memory, or make the work smaller: fewer ranks, fewer points of "
                                              "a sweep, fewer --jobs\n"), done.stderr)

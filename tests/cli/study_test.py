@@ -89,8 +89,8 @@ class StudyTest(cli.CliTest):
         self.assertEqual([row["point"] for row in self.rows("r.jsonl")][:3], [8999, 18999, 28999])
 
     def test_shared_links_take_a_process_each(self):
-        self.ok("sweep", "configs/shared-nic.yaml", "--results", "r.jsonl", "--set", "sweep.ddp.bucket_cap=[25MiB, 100MiB]")
-        self.ok("sweep", "configs/shared-nic.yaml", "--json", "out.json", "--set", "sweep.ddp.bucket_cap=[25MiB, 100MiB]")
+        self.ok("sweep", "configs/shared-nic.yaml", "--results", "r.jsonl", "--set", "sweep.ddp.bucket_cap=[25MiB, 100MiB]", "--set", "engine.network=simgrid")
+        self.ok("sweep", "configs/shared-nic.yaml", "--json", "out.json", "--set", "sweep.ddp.bucket_cap=[25MiB, 100MiB]", "--set", "engine.network=simgrid")
         self.assertEqual([row["iteration_s"] for row in self.rows("r.jsonl")], [point["iteration_s"] for point in self.read_json("out.json")["points"]])
         self.assertEqual({row["network"] for row in self.rows("r.jsonl")}, {"simgrid", "alone"})
 
@@ -99,7 +99,7 @@ class KilledWorkerTest(cli.CliTest):
     """Points that need a process each: one that is killed, and one that crashes, are rows, and the others go on."""
 
     def test_the_rest_goes_on(self):
-        self.write_scenario(more="sweep: {ddp.bucket_cap: [4MiB, 8MiB, 16MiB, 32MiB]}\nengine: {fidelity: exact}\n", world_size=64)
+        self.write_scenario(more="sweep: {ddp.bucket_cap: [4MiB, 8MiB, 16MiB, 32MiB]}\nengine: {fidelity: exact, network: simgrid}\n", world_size=64)
         sweep = ("sweep", "scenario.yaml", "--jobs", "1", "--results")
         self.ok(*sweep, "whole.jsonl")
         process = subprocess.Popen([cli.BINARY, *sweep, "r.jsonl"], cwd=self.folder, stdout=subprocess.PIPE, text=True)

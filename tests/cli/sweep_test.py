@@ -375,14 +375,14 @@ class ConfigsTest(cli.CliTest):
 
         alone = points()
         for point in alone:
-            self.assertEqual(point["network"], "alone" if point["fidelity"] == "closed_form" else "simgrid")
+            self.assertEqual(point["network"], "alone" if point["fidelity"] == "closed_form" else "builtin")
             if "parallelism" not in point:    # axes share links there, and may never meet
                 self.assertEqual(point["simulated_flows"] == 0, point["network"] == "alone")
         if {point["network"] for point in alone} != {"alone"} or alone[0]["algorithm"] in ("measured", "gloo"):
             return
         self.ok(command, f"configs/{config}", "--json", "out.json", "--set", "engine.fidelity=lazy", timeout=900)    # with sanitizers, on a busy machine
         for point, simulated in zip(alone, points(), strict=True):
-            self.assertEqual(simulated["network"], "simgrid")
+            self.assertEqual(simulated["network"], "builtin")
             self.assertAlmostEqual(simulated["iteration_s"] / point["iteration_s"], 1, delta=1e-12)
 
     def test_gpt2_large_on_8_a100(self):

@@ -98,7 +98,7 @@ class UsageTest(cli.CliTest):
         self.assertIn("Usage: ddpsim help [OPTIONS] [COMMAND...]\n", self.ok("help", "help").stdout)
 
     def test_help_lists_every_option_with_a_description(self):
-        for command, options in ((["simulate"], "set json csv quiet timeline best-caps check-fidelity check-ranks"),
+        for command, options in ((["simulate"], "set json csv quiet timeline best-caps check-fidelity check-ranks check-network"),
                                  (["sweep"], "set json csv quiet plot html jobs exact-optimum"),
                                  (["topology", "rings"], "world-size channels"),
                                  (["topology", "costs"], "world-size bytes"),

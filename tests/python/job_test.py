@@ -50,25 +50,24 @@ def test_a_dictionary_is_as_good_as_a_file(tmp_path, root, small, cli):
 
 
 def test_shared_links_without_simgrid_and_with_it(root, cli, tmp_path):
-    """The wheel has no SimGrid: its builtin network shares the links out, and says so. Where SimGrid is found, both use it, in a child process."""
+    """The wheel has no SimGrid, and needs none. Where SimGrid is found, who asks for it gets it, in a child process."""
     path = root / "configs/shared-nic.yaml"
-    result = ddpsim.Job.load(path).simulate().to_dict()
-    assert result["network"] == "builtin"
-    assert [note["code"] for note in result["notes"]].count("simgrid-missing") == 1
-    explicit = json.loads(cli("simulate", path, "--json", "-", "--set", "engine.network=builtin"))
-    assert {**result, "notes": None} == {**explicit, "notes": None}
-    script = "import ddpsim, sys; sys.stdout.write(ddpsim.Job.load(sys.argv[1]).simulate().to_json())"
+    job = ddpsim.Job.load(path)
+    assert job.simulate().to_json() == cli("simulate", path, "--json", "-")
+    with pytest.raises(RuntimeError, match="SimGrid cannot be loaded"):
+        job.set({"engine.network": "simgrid"}).simulate()
+    script = "import ddpsim, sys; sys.stdout.write(ddpsim.Job.load(sys.argv[1]).set({'engine.network': 'simgrid'}).simulate().to_json())"
     done = subprocess.run([sys.executable, "-c", script, path], capture_output=True, text=True, check=True, cwd=tmp_path,
                           env={**os.environ, "LD_LIBRARY_PATH": str(BINARY.parent)})
     assert json.loads(done.stdout)["network"] == "simgrid"
-    assert done.stdout == cli("simulate", path, "--json", "-")
+    assert done.stdout == cli("simulate", path, "--json", "-", "--set", "engine.network=simgrid")
 
 
 def test_simgrid_from_threads(root, tmp_path):
     """One engine a process is what SimGrid gives; four threads at once get theirs in children."""
     script = """if True:
         import ddpsim, sys, threading
-        job, results = ddpsim.Job.load(sys.argv[1]), []
+        job, results = ddpsim.Job.load(sys.argv[1]).set({"engine.network": "simgrid"}), []
         threads = [threading.Thread(target=lambda: results.append(job.simulate().to_json())) for _ in range(4)]
         for thread in threads: thread.start()
         for thread in threads: thread.join()
