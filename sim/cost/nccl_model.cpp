@@ -49,10 +49,12 @@ Stage pipelined(CollectiveSchedule schedule) {
 }
 
 void limit_rings(Stage& stage, BytesPerSecond algbw, ChannelLimits& limits) {
-  for (auto& channel : stage.channels)
-    if (channel.pattern == Pattern::ring)
-      for (auto& edge : channel.edges)
-        edge.route.push_back(limits.add(algbw * bytes_through(channel, stage.operation, edge)));
+  for (auto& channel : stage.channels) {
+    if (channel.pattern != Pattern::ring) continue;
+    // Edges of a channel differ in their piece only.
+    double through = bytes_through(channel, stage.operation, Edge());
+    for (auto& edge : channel.edges) edge.route.push_back(limits.add(algbw * (through / edge.piece.of)));
+  }
 }
 
 InputError not_simulated_collnet() {
