@@ -4,48 +4,86 @@
 #include <bit>
 #include <cstdint>
 #include <map>
+#include <utility>
 
 namespace ddpsim {
 namespace {
 
-using Signature = std::vector<int>;
+// The finalizer of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
+std::uint64_t mixed(std::uint64_t value) {
+  value = (value ^ (value >> 30U)) * 0xBF58476D1CE4E5B9U;
+  value = (value ^ (value >> 27U)) * 0x94D049BB133111EBU;
+  return value ^ (value >> 31U);
+}
 
-struct SignatureHash {
-  std::size_t operator()(const Signature& signature) const {
-    std::uint64_t hash = signature.size();
-    for (int word : signature)
-      hash = (hash ^ static_cast<std::uint32_t>(word)) * 0x9E3779B97F4A7C15U + (hash >> 29U);
-    return hash;
+// 128 bits that stand for a sequence of words and a multiset of colours: two that differ have the same with
+// a probability of 1e-24 in a refinement of ten million objects.
+class Signature {
+ public:
+  void put(std::uint64_t word) {
+    low_ = mixed(low_ + word + 0x9E3779B97F4A7C15U);
+    high_ = mixed((high_ ^ word) + 0xD1B54A32D192ED03U);
   }
+  void put(double value) { put(std::bit_cast<std::uint64_t>(value)); }
+  void put(int value) { put(static_cast<std::uint64_t>(value)); }
+  // In any order.
+  void add(int color) {
+    auto word = static_cast<std::uint64_t>(color) + 1;
+    low_sum_ += mixed(word * 0x9E3779B97F4A7C15U);
+    high_sum_ += mixed(word * 0xD1B54A32D192ED03U);
+  }
+  [[nodiscard]] std::uint64_t low() const { return mixed(low_ + low_sum_); }
+  [[nodiscard]] std::uint64_t high() const { return mixed(high_ + high_sum_) | 1U; }  // not 0
+
+ private:
+  std::uint64_t low_ = 0, high_ = 0, low_sum_ = 0, high_sum_ = 0;
 };
 
 // Equal signatures, equal colours.
 class Palette {
  public:
+  explicit Palette(std::size_t colors = 0) : places_(std::bit_ceil(2 * colors + 64)) {}
   int color(const Signature& signature) {
-    if (auto it = colors_.find(signature); it != colors_.end()) return it->second;
-    int color = static_cast<int>(colors_.size());
-    colors_.emplace(signature, color);
-    return color;
+    if (2 * size_ >= places_.size()) grow();
+    auto& place = find(signature.low(), signature.high());
+    if (place.high == 0) place = {signature.low(), signature.high(), static_cast<int>(size_++)};
+    return place.color;
   }
-  [[nodiscard]] std::size_t size() const { return colors_.size(); }
+  [[nodiscard]] std::size_t size() const { return size_; }
 
  private:
-  std::unordered_map<Signature, int, SignatureHash> colors_;
+  struct Place {
+    std::uint64_t low = 0, high = 0;  // high 0: free
+    int color = 0;
+  };
+  Place& find(std::uint64_t low, std::uint64_t high) {
+    auto i = low & (places_.size() - 1);
+    while (places_[i].high != 0 && (places_[i].low != low || places_[i].high != high))
+      i = (i + 1) & (places_.size() - 1);
+    return places_[i];
+  }
+  void grow() {
+    auto old = std::exchange(places_, std::vector<Place>(2 * places_.size()));
+    for (const auto& place : old)
+      if (place.high != 0) find(place.low, place.high) = place;
+  }
+  std::vector<Place> places_;
+  std::size_t size_ = 0;
 };
 
-void append(Signature& signature, double value) {
-  auto bits = std::bit_cast<std::uint64_t>(value);
-  signature.push_back(static_cast<int>(bits & 0xFFFFFFFFU));
-  signature.push_back(static_cast<int>(bits >> 32U));
-}
+// Adds colours as a set.
+class SetOfColors {
+ public:
+  explicit SetOfColors(std::size_t colors) : last_(colors, 0) {}
+  void begin() { ++round_; }
+  void add(Signature& signature, int color) {
+    if (std::exchange(last_[static_cast<std::size_t>(color)], round_) != round_) signature.add(color);
+  }
 
-// The colours from `begin` on as a set.
-void make_set(Signature& signature, std::size_t begin) {
-  auto first = signature.begin() + static_cast<std::ptrdiff_t>(begin);
-  std::sort(first, signature.end());
-  signature.erase(std::unique(first, signature.end()), signature.end());
-}
+ private:
+  std::vector<std::size_t> last_;  // round in which it was added
+  std::size_t round_ = 0;
+};
 
 }  // namespace
 
@@ -93,30 +131,34 @@ void Refinement::number_links(const Traffic& traffic) {
 }
 
 void Refinement::color_initially(const Traffic& traffic) {
-  Signature signature;
   Palette edges, links, channels, groups;
   for (std::size_t e = 0; e < edges_.size(); ++e) {
-    signature = {edges_[e]->piece.of, edge_levels_[e]};
-    append(signature, edges_[e]->latency.value());
+    Signature signature;
+    signature.put(edges_[e]->piece.of);
+    signature.put(edge_levels_[e]);
+    signature.put(edges_[e]->latency.value());
     edge_colors_.push_back(edges.color(signature));
   }
   // A background flow has a colour of its own.
   std::vector<Signature> flows(link_capacities_.size());
   for (std::size_t f = 0; f < traffic.background.size(); ++f)
-    for (int link : traffic.background[f]) flows[link_number_.at(link)].push_back(static_cast<int>(f));
+    for (int link : traffic.background[f]) flows[link_number_.at(link)].put(static_cast<int>(f));
   for (std::size_t l = 0; l < flows.size(); ++l) {
-    append(flows[l], link_capacities_[l].value());
+    flows[l].put(link_capacities_[l].value());
     link_colors_.push_back(links.color(flows[l]));
   }
   for (const auto& ref : channels_) {
     const Channel& channel = *ref.channel;
     bool is_ring = channel.pattern == Pattern::ring;
-    signature = {static_cast<int>(ref.stage), static_cast<int>(ref.operation), is_ring ? 1 : 0,
-                 channel.part.of, is_ring ? static_cast<int>(channel.edges.size()) : channel.depth};
+    Signature signature;
+    for (int word : {static_cast<int>(ref.stage), static_cast<int>(ref.operation), is_ring ? 1 : 0,
+                     channel.part.of, is_ring ? static_cast<int>(channel.edges.size()) : channel.depth})
+      signature.put(word);
     channel_colors_.push_back(channels.color(signature));
   }
   for (const auto& group : traffic.groups) {
-    signature = {group.label};
+    Signature signature;
+    signature.put(group.label);
     group_colors_.push_back(groups.color(signature));
   }
 }
@@ -136,52 +178,52 @@ bool Refinement::refine() {
 }
 
 void Refinement::refine_edges() {
-  Palette palette;
-  std::vector<int> colors(edges_.size());
-  Signature signature;
+  Palette palette(edge_kinds_);
   for (std::size_t e = 0; e < edges_.size(); ++e) {
-    signature = {edge_colors_[e], channel_colors_[channel_of_[e]]};
+    Signature signature;
+    signature.put(edge_colors_[e]);
+    signature.put(channel_colors_[channel_of_[e]]);
     for (std::size_t i = route_begin_[e]; i < route_begin_[e + 1]; ++i)
-      signature.push_back(link_colors_[route_links_[i]]);
-    std::sort(signature.begin() + 2, signature.end());
-    colors[e] = palette.color(signature);
+      signature.add(link_colors_[route_links_[i]]);
+    edge_colors_[e] = palette.color(signature);
   }
-  edge_colors_ = std::move(colors);
   edge_kinds_ = palette.size();
 }
 
 void Refinement::refine_links() {
-  Palette palette;
-  Signature signature;
+  Palette palette(link_kinds_);
   for (std::size_t l = 0; l < link_users_.size(); ++l) {
-    signature = {link_colors_[l]};
-    for (int edge : link_users_[l]) signature.push_back(edge_colors_[static_cast<std::size_t>(edge)]);
-    std::sort(signature.begin() + 1, signature.end());
+    Signature signature;
+    signature.put(link_colors_[l]);
+    for (int edge : link_users_[l]) signature.add(edge_colors_[static_cast<std::size_t>(edge)]);
     link_colors_[l] = palette.color(signature);
   }
   link_kinds_ = palette.size();
 }
 
 void Refinement::refine_channels() {
-  Palette palette;
-  Signature signature;
+  Palette palette(channel_kinds_);
+  SetOfColors colors(edge_kinds_);
   for (std::size_t c = 0; c < channels_.size(); ++c) {
-    signature = {channel_colors_[c], group_colors_[channels_[c].group]};
+    Signature signature;
+    signature.put(channel_colors_[c]);
+    signature.put(group_colors_[channels_[c].group]);
+    colors.begin();
     for (std::size_t e = 0; e < channels_[c].channel->edges.size(); ++e)
-      signature.push_back(edge_colors_[channels_[c].first_edge + e]);
-    make_set(signature, 2);
+      colors.add(signature, edge_colors_[channels_[c].first_edge + e]);
     channel_colors_[c] = palette.color(signature);
   }
   channel_kinds_ = palette.size();
 }
 
 void Refinement::refine_groups() {
-  Palette palette;
-  Signature signature;
+  Palette palette(group_kinds_);
+  SetOfColors colors(channel_kinds_);
   for (std::size_t g = 0; g < group_channels_.size(); ++g) {
-    signature = {group_colors_[g]};
-    for (std::size_t channel : group_channels_[g]) signature.push_back(channel_colors_[channel]);
-    make_set(signature, 1);
+    Signature signature;
+    signature.put(group_colors_[g]);
+    colors.begin();
+    for (std::size_t channel : group_channels_[g]) colors.add(signature, channel_colors_[channel]);
     group_colors_[g] = palette.color(signature);
   }
   group_kinds_ = palette.size();
