@@ -4,8 +4,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "sim/base/memo.hpp"
 #include "sim/base/source.hpp"
 #include "sim/base/units.hpp"
 
@@ -84,6 +86,13 @@ class Cluster {
 
   // Everything written out; as large as the cluster.
   [[nodiscard]] virtual ClusterGraph graph() const = 0;
+
+  // What find_rings() has found on it, by GPUs and channels.
+  using KnownRings = Memo<std::pair<std::vector<int>, std::optional<int>>, std::vector<std::vector<int>>>;
+  [[nodiscard]] KnownRings& known_rings() const { return known_rings_; }
+
+ private:
+  mutable KnownRings known_rings_;
 };
 
 }  // namespace ddpsim

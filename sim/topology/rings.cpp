@@ -96,12 +96,8 @@ class RingsAcrossNodes {
   std::unordered_map<int, double> rings_on_;  // by link, of the ways around nodes that differ
 };
 
-}  // namespace
-
-std::vector<std::vector<int>> find_rings(const Cluster& hashed, std::span<const int> gpus,
-                                         std::optional<int> channels) {
-  DDPSIM_CHECK(gpus.size() >= 2, "a ring has at least two GPUs");
-  DDPSIM_CHECK(!channels || *channels >= 1, "no rings asked for");
+std::vector<std::vector<int>> search_rings(const Cluster& hashed, std::span<const int> gpus,
+                                           std::optional<int> channels) {
   RingSearch search{hashed.without_hashing(), gpus, by_node(hashed, gpus)};
   const auto& cluster = search.cluster;
   KindsOfNodes kinds(search, channels);
@@ -118,6 +114,16 @@ std::vector<std::vector<int>> find_rings(const Cluster& hashed, std::span<const 
         (void)cluster.route(from, to);
   }
   return rings;
+}
+
+}  // namespace
+
+std::vector<std::vector<int>> find_rings(const Cluster& cluster, std::span<const int> gpus,
+                                         std::optional<int> channels) {
+  DDPSIM_CHECK(gpus.size() >= 2, "a ring has at least two GPUs");
+  DDPSIM_CHECK(!channels || *channels >= 1, "no rings asked for");
+  return cluster.known_rings().of({{gpus.begin(), gpus.end()}, channels},
+                                  [&] { return search_rings(cluster, gpus, channels); });
 }
 
 }  // namespace ddpsim
