@@ -25,6 +25,27 @@ bool are_paced(std::span<const ReplayedClass> classes, std::span<const ReplayedC
   });
 }
 
+// Some of n things, each once.
+class Chosen {
+ public:
+  explicit Chosen(std::size_t n) : is_chosen_(n) {}
+  void clear() {
+    for (auto one : chosen_) is_chosen_[one] = false;
+    chosen_.clear();
+  }
+  void add(std::span<const std::size_t> more) {
+    for (auto one : more)
+      if (!std::exchange(is_chosen_[one], true)) chosen_.push_back(one);
+  }
+  void sort() { std::ranges::sort(chosen_); }
+  [[nodiscard]] auto begin() const { return chosen_.begin(); }
+  [[nodiscard]] auto end() const { return chosen_.end(); }
+
+ private:
+  std::vector<std::size_t> chosen_;
+  std::vector<char> is_chosen_;
+};
+
 class Replay {
  public:
   Replay(std::span<const ReplayedClass> classes, std::span<const ReplayedCommunicator> communicators,
@@ -33,19 +54,27 @@ class Replay {
         is_paced_(are_paced(classes, communicators, interference)),
         network_(network),
         links_(links),
-        users_(links.capacities.size()) {
+        users_(links.capacities.size()),
+        members_of_(communicators.size()),
+        near_communicators_(communicators.size()),
+        near_classes_(classes.size()) {
     for (auto capacity : links.capacities) network.add_link(capacity);
     for (const auto& one : classes) origin_ = std::min(origin_, one.start);
     for (const auto& flow : links.background) origin_ = std::min(origin_, flow.start);
-    auto settle = [this] { this->settle(); };
     for (const auto& one : communicators)
       communicators_.emplace_back(
           one, network, origin_, is_paced_,
-          [this](const FlowPlan& plan, FlowNetwork& on) { return executors(plan, on); }, settle);
+          [this](const FlowPlan& plan, FlowNetwork& on) { return executors(plan, on); },
+          [this, c = communicators_.size()] { settle(members_of_[c]); });
     for (const auto& one : classes) {
-      auto& run = classes_.emplace_back(one, network, origin_, is_paced_, settle);
-      for (std::size_t c = 0; c < one.communicators.size(); ++c)
+      auto number = classes_.size();
+      auto& run = classes_.emplace_back(one, network, origin_, is_paced_, [this, number] {
+        settle({&number, 1});
+      });
+      for (std::size_t c = 0; c < one.communicators.size(); ++c) {
         communicators_[one.communicators[c]].add({&run, c});
+        members_of_[one.communicators[c]].push_back(number);
+      }
     }
   }
 
@@ -84,27 +113,37 @@ class Replay {
     throw InternalError("the closed form is not simulated");
   }
 
-  // After whatever happened: all that follows at once.
-  void settle() {
-    for (auto& one : classes_) one.go_on();
-    for (auto& one : communicators_) one.go_on();
+  // After whatever happened to these classes: all that follows at once. It reaches the communicators that
+  // they are in, and the paces of those, and of all who are in them.
+  void settle(std::span<const std::size_t> changed) {
+    near_communicators_.clear();
+    for (auto c : changed) {
+      classes_[c].go_on();
+      near_communicators_.add(classes_[c].communicators());
+    }
+    near_communicators_.sort();
+    for (auto c : near_communicators_) communicators_[c].go_on();
     if (is_paced_) set_paces();
   }
 
   // While both are at work on a rank; a collective is as slow as its slowest rank.
   void set_paces() {
-    for (auto& one : classes_) {
+    near_classes_.clear();
+    for (auto c : near_communicators_) near_classes_.add(members_of_[c]);
+    for (auto c : near_classes_) {
+      auto& one = classes_[c];
       bool communicates = false;
       LinkUse within, between;
-      for (auto c : one.communicators()) {
-        if (!communicators_[c].is_busy()) continue;
-        bool crosses_nodes = communicators_[c].crosses_nodes();
+      for (auto own : one.communicators()) {
+        if (!communicators_[own].is_busy()) continue;
+        bool crosses_nodes = communicators_[own].crosses_nodes();
         communicates = true;
         (crosses_nodes ? between : within) = one.on_links(crosses_nodes);
       }
       one.set_pace(1 / (1 + (communicates ? interference_.compute : 0) + within.waited + between.waited));
     }
-    for (auto& one : communicators_) {
+    for (auto c : near_communicators_) {
+      auto& one = communicators_[c];
       double slower = 0;
       for (const auto& member : one.members())
         if (member.of->is_working())
@@ -162,6 +201,8 @@ class Replay {
   Network& network_;
   const SharedLinks& links_;
   LinkUsers users_;
+  std::vector<std::vector<std::size_t>> members_of_;  // classes, by communicator
+  Chosen near_communicators_, near_classes_;          // of what happens now
   Seconds origin_;
   std::deque<CommunicatorRun> communicators_;  // they hold on to one another's addresses
   std::deque<ClassRun> classes_;
