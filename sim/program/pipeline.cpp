@@ -345,6 +345,27 @@ std::vector<PipelineChannel> pipeline_channels(const PipelinePlan& plan) {
   return channels;
 }
 
+Bytes largest_message(const PipelinePlan& plan, const PipelineChannel& channel) {
+  switch (channel.kind) {
+    case Kind::messages:
+      return plan.message;
+    case Kind::ends:
+      return plan.tied;
+    case Kind::all:
+      return kNorm;
+    case Kind::data:
+    case Kind::experts:
+      break;
+  }
+  Bytes largest;
+  for (const auto& chunks : plan.reduced)
+    for (const auto& parts : chunks)
+      for (const auto& part : parts)
+        if (part.of_experts == (channel.kind == Kind::experts))
+          largest = std::max({largest, part.gradients, part.parameters});
+  return largest;
+}
+
 std::vector<std::size_t> channels_of_rank(const std::vector<PipelineChannel>& channels, int rank, int ranks) {
   std::vector<std::size_t> mine;
   for (std::size_t c = 0; c < channels.size(); ++c) {

@@ -67,10 +67,14 @@ struct PipelineChannel {
   int from = 0, to = 0;  // of messages
   PassKind pass = PassKind::forward;
   int chunk = 0;  // DualPipe's direction
+  // Whether it is traffic on links; else so few bytes that it takes their latency, and nobody meets it there.
+  bool is_traffic = true;
   auto operator<=>(const PipelineChannel&) const = default;
 };
 // Of the whole pipeline, each once.
 std::vector<PipelineChannel> pipeline_channels(const PipelinePlan& plan);
+// The most that a channel's collective or message carries.
+Bytes largest_message(const PipelinePlan& plan, const PipelineChannel& channel);
 // The program's communicators of a rank: which of them.
 std::vector<std::size_t> channels_of_rank(const std::vector<PipelineChannel>& channels, int rank, int ranks);
 

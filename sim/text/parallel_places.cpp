@@ -8,6 +8,9 @@ namespace ddpsim {
 
 using Kind = PipelineChannel::Kind;
 
+// A message that takes less than so much of the latency of its path is no traffic.
+constexpr double kLatencyAlone = 1e-3;
+
 int Places::gpu(int tensor, int replica, int stage) const {
   int rank = tensor + degrees_.tensor * (replica + degrees_.reducing() * stage);
   return gpu_of_rank_[static_cast<std::size_t>(rank)];
@@ -46,6 +49,11 @@ int Places::farthest(int from, int to) const {
   for (int replica = 0; replica < degrees_.reducing(); ++replica)
     if (node(replica, from) != node(replica, to)) return replica;
   return 0;
+}
+
+bool Places::is_traffic(Bytes message) const {
+  auto across = cluster_.find_route(gpu_of_rank_.front(), gpu_of_rank_.back());
+  return !across || message / across->bandwidth >= kLatencyAlone * across->latency;
 }
 
 std::vector<int> Places::tensor_group(int replica, int stage) const {
@@ -170,7 +178,10 @@ std::vector<CommunicatorUse> communicators_of_axis(const DataAxis& axis) {
 
 namespace {
 
-std::vector<Operation> operations_of(Kind kind, const DataAxis& axis) {
+// Those that are traffic on links.
+std::vector<Operation> operations_of(const PipelineChannel& channel, const DataAxis& axis) {
+  auto kind = channel.kind;
+  if (!channel.is_traffic) return {};
   if (kind == Kind::messages) return {Operation::send_recv};
   std::vector<Operation> operations{Operation::all_reduce};
   if (kind != Kind::data && kind != Kind::experts) return operations;
@@ -236,7 +247,7 @@ class ChannelGroups {
 
   std::size_t begin(const PipelineChannel& channel, const char* name) {
     communication_.axes.push_back({.name = name,
-                                   .operations = operations_of(channel.kind, options_.data_axis),
+                                   .operations = operations_of(channel, options_.data_axis),
                                    .first = communication_.groups.size()});
     return communication_.groups.size();
   }

@@ -28,6 +28,9 @@ class Places {
   [[nodiscard]] std::vector<int> beside(int replica) const;
   // The first replica whose stages `from` and `to` are on different nodes; else the first.
   [[nodiscard]] int farthest(int from, int to) const;
+  // Whether a message of so many bytes takes time on the links between the job's first GPU and its last, or
+  // their latency alone.
+  [[nodiscard]] bool is_traffic(Bytes message) const;
   // Of the tensor-parallel group that is spread over most nodes, and those of its stage beside it: all do the
   // same at once, and the step waits for the slowest.
   [[nodiscard]] std::vector<std::vector<int>> tensor_groups() const;
