@@ -1,6 +1,7 @@
 // The section `collective.nccl`: what differs from what NCCL would do by itself, and the models of all
 // groups.
 #include <algorithm>
+#include <map>
 
 #include <fmt/core.h>
 
@@ -9,6 +10,7 @@
 #include "sim/text/nccl_calibration.hpp"
 #include "sim/text/nccl_platform_section.hpp"
 #include "sim/text/scenario_reader.hpp"
+#include "sim/topology/group_shape.hpp"
 
 namespace ddpsim {
 namespace {
@@ -40,7 +42,7 @@ void tell_apart(Communication& communication) {
   for (std::size_t g = 0; g < communication.groups.size(); ++g) {
     const auto& model = *communication.nccl[g];
     auto known = std::find_if(kinds.begin(), kinds.end(), [&](const auto& kind) {
-      return kind.first == communication.labels[g] && kind.second->like(model);
+      return kind.first == communication.labels[g] && (kind.second == &model || kind.second->like(model));
     });
     auto label = static_cast<int>(known - kinds.begin());
     if (known == kinds.end()) kinds.emplace_back(communication.labels[g], &model);
@@ -114,15 +116,24 @@ void ScenarioReader::add_nccl_models(const NcclPlatform& platform, const NcclSec
   }
   if (section.uncalibrated && !platform.says_version) mine.version = nccl::kDefaultVersion;
   if (section.version) mine.version = *section.version;
+  std::map<std::vector<int>, std::shared_ptr<const NcclModel>> known_shapes;
   for (const auto& gpus : communication.groups) {
+    auto shape = group_shape(*communication.cluster, gpus);
+    std::shared_ptr<const NcclModel> unknown;
+    auto& model = shape ? known_shapes[*std::move(shape)] : unknown;
+    if (model) {
+      communication.nccl.push_back(model);
+      continue;
+    }
     auto communicator = nccl_communicator(*communication.cluster, gpus, mine);
     try {
       if (section.allowed.symmetric) nccl::require_symmetric(communicator, section.allowed);
     } catch (const InputError& error) {
       throw error.at(section.symmetric);
     }
-    communication.nccl.push_back(std::make_shared<const NcclModel>(*communication.cluster, gpus, communicator,
-                                                                   section.allowed, calibration));
+    model = std::make_shared<const NcclModel>(*communication.cluster, gpus, communicator, section.allowed,
+                                              calibration);
+    communication.nccl.push_back(model);
   }
   tell_apart(communication);
 }

@@ -58,6 +58,13 @@ class Cluster {
   [[nodiscard]] virtual int twin_of(int node) const { return node; }
   [[nodiscard]] virtual LinkRange own_links(int /*node*/) const { return {}; }
 
+  // The switches above a node, of each of its NICs, by numbers of their own: routes between nodes depend on
+  // which of theirs are the same, and on what the nodes are like. None: routes between nodes are each their
+  // own.
+  [[nodiscard]] virtual std::optional<std::vector<int>> switches_above(int /*node*/) const {
+    return std::nullopt;
+  }
+
   // What ranks know when they choose rings and algorithms: where flows are hashed onto single cables of
   // uplinks, the cluster whose flows spread evenly over all of them. Its links have ids of its own.
   [[nodiscard]] virtual const Cluster& without_hashing() const { return *this; }

@@ -67,6 +67,15 @@ SwitchTree::SwitchTree(const Fabric& fabric, int nodes, int nics_per_node, Bytes
   pod_uplink_ = {of_pod / cables_.of_pod, fabric.hop_latency};
 }
 
+std::vector<int> SwitchTree::above(int node) const {
+  std::vector<int> switches;
+  for (int rail = 0; rail < rails_; ++rail) {
+    switches.push_back(leaf_of(node, rail));
+    if (levels_ == 3) switches.push_back(parent(switches.back()));
+  }
+  return switches;
+}
+
 int SwitchTree::parent(int switch_index) const {
   return switch_index < leaves_ && levels_ == 3 ? leaves_ + pod_of(switch_index) : leaves_ + pods_;
 }

@@ -2,6 +2,7 @@
 // What joins the NICs of nodes, as arithmetic: nothing here grows with the number of nodes.
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "sim/base/names.hpp"
 #include "sim/topology/cluster.hpp"
@@ -59,6 +60,8 @@ class SwitchTree {
   }
   // The first node at the same leaves.
   [[nodiscard]] int first_beside(int node) const { return node / nodes_per_leaf_ * nodes_per_leaf_; }
+  // All switches above a node: of each rail the leaf, and what is above that.
+  [[nodiscard]] std::vector<int> above(int node) const;
   [[nodiscard]] int switches() const { return leaves_ + pods_ + (levels_ > 1 ? 1 : 0); }
   [[nodiscard]] int leaves() const { return leaves_; }
   [[nodiscard]] int links() const { return levels_ == 1 ? 0 : first_of_pods() + 2 * pods_ * cables_.of_pod; }

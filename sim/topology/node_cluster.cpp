@@ -50,7 +50,8 @@ void NodeCluster::change(std::span<const LinkOverride> file, std::span<const Lin
   changes_.add(*this, scenario);
   if (even_) change_without_hashing(file, scenario);
   for (int id : changes_.links()) {
-    if (id >= fabric_base_) break;
+    has_changed_fabric_ = id >= fabric_base_;
+    if (has_changed_fabric_) break;
     auto [node, index] = local(id);
     keep_own_ways(node);
     bool cable = index >= static_cast<int>(model(node).wires.size());
@@ -99,6 +100,11 @@ int NodeCluster::twin_of(int node) const {
 
 Cluster::LinkRange NodeCluster::own_links(int node) const {
   return tree_ ? LinkRange{first_link(node), links_of(model(node))} : LinkRange{};
+}
+
+std::optional<std::vector<int>> NodeCluster::switches_above(int node) const {
+  if (!tree_ || hashing_seed_ || has_changed_fabric_) return std::nullopt;
+  return tree_->above(node);
 }
 
 const NodeWays& NodeCluster::ways(int node, bool whole) const {

@@ -41,6 +41,7 @@ class NodeCluster final : public Cluster {
   [[nodiscard]] int like_node(int node) const override;
   [[nodiscard]] int twin_of(int node) const override;
   [[nodiscard]] LinkRange own_links(int node) const override;
+  [[nodiscard]] std::optional<std::vector<int>> switches_above(int node) const override;
   [[nodiscard]] const Cluster& without_hashing() const override { return even_ ? *even_ : *this; }
   [[nodiscard]] int links() const override { return fabric_base_ + (tree_ ? tree_->links() : 0); }
   [[nodiscard]] bool broken(int id) const override { return changes_.broken(id); }
@@ -122,6 +123,7 @@ class NodeCluster final : public Cluster {
   std::optional<std::uint64_t> hashing_seed_;
   std::unique_ptr<NodeCluster> even_;  // with hashing: the cluster without
   LinkChanges changes_;
+  bool has_changed_fabric_ = false;
   std::map<int, NodeWays> own_ways_;  // of nodes with changed links or idle GPUs
   std::vector<int> first_like_;       // of each kind: its first node without ways of its own, or -1
 };

@@ -21,6 +21,9 @@ class ScaledCluster final : public Cluster {
   [[nodiscard]] std::string gpu_name(int gpu) const override { return cluster_->gpu_name(gpu); }
   [[nodiscard]] int like_node(int node) const override { return cluster_->like_node(node); }
   [[nodiscard]] int twin_of(int node) const override { return cluster_->twin_of(node); }
+  [[nodiscard]] std::optional<std::vector<int>> switches_above(int node) const override {
+    return cluster_->switches_above(node);
+  }
   [[nodiscard]] LinkRange own_links(int node) const override { return cluster_->own_links(node); }
   [[nodiscard]] const Cluster& without_hashing() const override {
     return without_hashing_ ? *without_hashing_ : *this;
