@@ -12,7 +12,7 @@ import ddpsim_cli as cli
 
 # Thousands of points, each of which takes a worker a fraction of a second flow by flow: many minutes in all.
 LONG_SWEEP = """sweep: {ddp.bucket_cap: {from: 1MiB, to: 1GiB, points: 2000}}
-engine: {fidelity: exact}
+engine: {fidelity: exact, network: simgrid}
 """
 
 

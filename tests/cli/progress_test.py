@@ -68,7 +68,7 @@ class ProgressTest(cli.CliTest):
         self.assertNotIn(" points", self.at_a_terminal(*study, "quiet", "--quiet"))
 
     def test_check_fidelity(self):
-        self.write_scenario(cli.small_trace(900), world_size=32, more="ddp: {bucket_cap: 4MiB}\ncollective: {channels: 2}\n")
+        self.write_scenario(cli.small_trace(900), world_size=32, more="ddp: {bucket_cap: 4MiB}\ncollective: {channels: 2}\nengine: {network: simgrid}\n")
         self.assertRegex(self.at_a_terminal("simulate", "scenario.yaml", "--check-fidelity"), r"\r[01] of 2 simulations[ ,][^\r]*\x1b\[K")
 
     def test_best_caps(self):
