@@ -144,7 +144,11 @@ class Job:
     def set(self, changes: Mapping[str, Any]) -> Job:
         """Another job, with these keys changed: {"ddp.bucket_cap": "100MiB"}, as --set does."""
         text, name, file, overrides = self._parts
-        return self._of(text, name, file, overrides + tuple(f"{key}={_yaml(value)}" for key, value in changes.items()))
+        more = tuple(f"{key}={_yaml(value)}" for key, value in changes.items())
+        job = Job.__new__(Job)
+        job._parts = (text, name, file, overrides + more)
+        job._core = self._core.with_overrides(list(more))
+        return job
 
     def simulate(self) -> Result:
         return Result(self._core.simulate())

@@ -1,5 +1,7 @@
 #include "python/module/job.hpp"
 
+#include <functional>
+
 #include <fmt/core.h>
 
 #include "sim/base/input_log.hpp"
@@ -17,7 +19,7 @@
 namespace ddpsim::python {
 
 std::string Result::to_json() const {
-  return simulate_json(simulated_.metrics, tool_info(), {}, notes_);
+  return simulate_json(shown_metrics(scenario_, simulated_.metrics), tool_info(), {}, notes_);
 }
 
 std::string Result::timeline_json() const {
@@ -35,34 +37,44 @@ Job::Job(const std::string& text, const std::string& name, std::string file,
       name_(name),
       file_(std::move(file)),
       overrides_(overrides),
-      root_(config::parse_yaml({make_source(name, text), text}, "a scenario")) {
+      root_(config::parse_yaml({make_source(name, text), text}, "a scenario")),
+      readers_(std::make_shared<Readers>(file_)) {
   for (const auto& assignment : overrides) config::apply_override(root_, assignment);
+}
+
+Job Job::with(const std::vector<std::string>& overrides) const {
+  auto job = *this;
+  for (const auto& assignment : overrides) config::apply_override(job.root_, assignment);
+  job.overrides_.insert(job.overrides_.end(), overrides.begin(), overrides.end());
+  return job;
 }
 
 Result Job::simulate() const {
   auto root = root_;
   auto axes = config::take_sweep_axes(root, kMostStudyPoints);
-  auto scenario = ScenarioReader(file_).read(root);
-  auto notes = notes_before(scenario, axes);
-  auto simulated = simulate_once(scenario);
-  if (auto note = memory_note(simulated.metrics)) notes.push_back(*std::move(note));
-  if (const auto& path = scenario.validation.measured)
-    for (auto& note : unmatched_notes(read_measured_iterations(*path), {&simulated.metrics, 1}))
-      notes.push_back(std::move(note));
-  return {std::move(scenario), std::move(simulated), std::move(notes)};
+  return readers_->with([&](ScenarioReader& reader, Simulator& simulator) {
+    auto scenario = reader.read(root);
+    auto notes = notes_before(scenario, axes);
+    auto simulated = simulate_once(scenario, std::ref(simulator));
+    if (auto note = memory_note(simulated.metrics)) notes.push_back(*std::move(note));
+    if (const auto& path = scenario.validation.measured)
+      for (auto& note : unmatched_notes(read_measured_iterations(*path), {&simulated.metrics, 1}))
+        notes.push_back(std::move(note));
+    return Result(std::move(scenario), std::move(simulated), std::move(notes));
+  });
 }
 
 BestCap Job::best_cap(bool exact) const {
   auto root = root_;
   config::take_sweep_axes(root, kMostStudyPoints);
-  ScenarioReader reader(file_);
-  return ddpsim::best_cap(root, reader, exact, all_cores());
+  return readers_->with(
+      [&](ScenarioReader& reader, Simulator&) { return ddpsim::best_cap(root, reader, exact, all_cores()); });
 }
 
 BestCaps Job::best_caps() const {
   auto root = root_;
   config::take_sweep_axes(root, kMostStudyPoints);
-  auto scenario = ScenarioReader(file_).read(root);
+  auto scenario = readers_->with([&](ScenarioReader& reader, Simulator&) { return reader.read(root); });
   check_best_caps(scenario);
   return ddpsim::best_caps(scenario, all_cores());
 }

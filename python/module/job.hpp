@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "python/module/readers.hpp"
+
 #include "sim/config/value.hpp"
 #include "sim/report/best_caps.hpp"
 #include "sim/study/best_cap.hpp"
@@ -28,13 +30,16 @@ class Result {
   std::vector<Note> notes_;
 };
 
-// A scenario that has been parsed; reading it as one is what each use begins with.
+// A scenario that has been parsed. What reading it as one has found out is kept, and shared with jobs made of
+// it.
 class Job {
  public:
   // `text` is that of a file that messages call `name`; paths in it are relative to the folder of `file`.
   // `overrides` are as --set takes them. Throws InputError.
   Job(const std::string& text, const std::string& name, std::string file,
       const std::vector<std::string>& overrides);
+  // The same with more overrides. Both know what either has read.
+  [[nodiscard]] Job with(const std::vector<std::string>& overrides) const;
 
   [[nodiscard]] Result simulate() const;
   [[nodiscard]] BestCap best_cap(bool exact) const;
@@ -49,6 +54,7 @@ class Job {
   std::string text_, name_, file_;
   std::vector<std::string> overrides_;
   config::Value root_;
+  std::shared_ptr<Readers> readers_;
 };
 
 // The points of a job's sweep section.

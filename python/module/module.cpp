@@ -86,6 +86,8 @@ NB_MODULE(_core, m) {
   nb::class_<Job>(m, "Job", "A scenario as text, with what was set on top of it.")
       .def(nb::init<std::string, std::string, std::string, const std::vector<std::string>&>(),
            nb::arg("text"), nb::arg("name"), nb::arg("file"), nb::arg("overrides"), Released())
+      .def("with_overrides", &Job::with, nb::arg("overrides"), Released(),
+           "The same with more overrides; both know what either has read.")
       .def("simulate", &Job::simulate, Released())
       .def("best_cap", &Job::best_cap, nb::arg("exact"), Released())
       .def("best_caps", &Job::best_caps, Released())

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "sim/base/environment_error.hpp"
+#include "sim/base/file_stamps.hpp"
 #include "sim/base/read_files.hpp"
 #include "sim/base/source.hpp"
 
@@ -48,6 +49,7 @@ bool has_writer(int fd) {
 }  // namespace
 
 Descriptor open_input(const std::string& path, std::string_view what, milliseconds patience) {
+  stamp_file(path);
   // Without O_NONBLOCK a named pipe would not even open before somebody writes to it.
   Descriptor file(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   if (!file) fail_open(path, what, errno);

@@ -83,7 +83,7 @@ void simulate(const SimulateOptions& options) {
   const auto simulated = simulate_once(scenario);
   simulating.show_done(1, 1);
   simulating.clear();
-  const auto& metrics = simulated.metrics;
+  const auto metrics = shown_metrics(scenario, simulated.metrics);
   if (auto note = memory_note(metrics)) {
     if (!options.scenario.quiet && !options.scenario.prints_summary()) print_notes({&*note, 1});
     notes.push_back(*std::move(note));

@@ -31,7 +31,7 @@ struct Runs {
 
 void run_points(std::span<const ScenarioVariant> points, unsigned jobs,
                 const std::function<void(std::size_t, const Prediction&, IterationMetrics)>& on_point,
-                const OnLost& on_lost) {
+                const OnLost& on_lost, const Simulate& simulate) {
   Runs runs(points);
   std::size_t point = 0;
   std::vector<Seconds> ends;
@@ -57,7 +57,8 @@ void run_points(std::span<const ScenarioVariant> points, unsigned jobs,
       [&](std::size_t i, const EnvironmentError& why) {
         if (!lost) lost = why;
         finish_lost_point(i);
-      });
+      },
+      simulate);
 }
 
 void run_every_point(std::span<const ScenarioVariant> points, unsigned jobs,

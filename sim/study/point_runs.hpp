@@ -14,7 +14,7 @@ namespace ddpsim {
 // that uncalibrated interference leaves open. on_lost in place of one that the machine did not let end.
 void run_points(std::span<const ScenarioVariant> points, unsigned jobs,
                 const std::function<void(std::size_t, const Prediction&, IterationMetrics)>& on_point,
-                const OnLost& on_lost = throw_lost);
+                const OnLost& on_lost = throw_lost, const Simulate& simulate = Simulator());
 
 // The same to the end: what a point throws is its own failure, and the others go on. An EnvironmentError's
 // message is without the hint, which stands in `hint`.

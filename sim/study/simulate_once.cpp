@@ -16,15 +16,22 @@ std::vector<Note> notes_before(const Scenario& scenario, std::span<const config:
   return notes;
 }
 
-Simulated simulate_once(const Scenario& scenario) {
+Simulated simulate_once(const Scenario& scenario, const Simulate& simulate) {
   Simulated result;
-  run_points(unchanged({&scenario, 1}), 1,
-             [&](std::size_t, const Prediction& prediction, IterationMetrics metrics) {
-               result.prediction = prediction;
-               result.metrics = std::move(metrics);
-             });
-  result.metrics.construction_broadcast = construction_broadcast(scenario);
+  run_points(
+      unchanged({&scenario, 1}), 1,
+      [&](std::size_t, const Prediction& prediction, IterationMetrics metrics) {
+        result.prediction = prediction;
+        result.metrics = std::move(metrics);
+      },
+      throw_lost, simulate);
   return result;
+}
+
+IterationMetrics shown_metrics(const Scenario& scenario, const IterationMetrics& metrics) {
+  auto shown = metrics;
+  shown.construction_broadcast = construction_broadcast(scenario);
+  return shown;
 }
 
 std::optional<Note> memory_note(const IterationMetrics& metrics) {

@@ -17,7 +17,9 @@ struct Simulated {
   Prediction prediction;
   IterationMetrics metrics;
 };
-Simulated simulate_once(const Scenario& scenario);
+Simulated simulate_once(const Scenario& scenario, const Simulate& simulate = Simulator());
+// What `ddpsim simulate` and Python show of it: its metrics, and how long DDP's construction takes.
+IterationMetrics shown_metrics(const Scenario& scenario, const IterationMetrics& metrics);
 
 // Where it does not fit the GPU's memory.
 std::optional<Note> memory_note(const IterationMetrics& metrics);

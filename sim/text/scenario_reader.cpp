@@ -4,6 +4,7 @@
 
 #include <fmt/core.h>
 
+#include "sim/base/file_stamps.hpp"
 #include "sim/base/limits.hpp"
 #include "sim/config/reader.hpp"
 #include "sim/engine/scaled_all_reduces.hpp"
@@ -125,6 +126,7 @@ std::string ScenarioReader::resolve(PresetKind kind, const Value& name_or_path) 
   if (!is_new && !known->second.empty()) return known->second;
   // A file beside the scenario comes before a preset of that name.
   auto path = full_path(name_or_path);
+  stamp_file(path);
   std::error_code unreadable;
   if (!std::filesystem::is_regular_file(path, unreadable))
     path = preset_file(kind, name_or_path).value_or(path);

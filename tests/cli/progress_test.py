@@ -54,7 +54,7 @@ class ProgressTest(cli.CliTest):
 
     def test_before_the_first_is_done(self):
         """Flow by flow, each point takes seconds: the line is there from the first second on, and once a point is done with the time left."""
-        self.write_scenario(world_size=256, more="engine: {fidelity: exact}\nsweep: {collective.channels: [1, 2]}\n")
+        self.write_scenario(world_size=256, more="engine: {fidelity: exact, network: simgrid}\nsweep: {collective.channels: [1, 2]}\n")
         shown = self.at_a_terminal("sweep", "scenario.yaml", "--jobs", "1")
         self.assertRegex(shown, r"\r0 of 2 points after [1-9]\d* s\x1b\[K")
         self.assertRegex(shown, r"\r1 of 2 points, [\d.e+-]+ a second, \d+ s left\x1b\[K")

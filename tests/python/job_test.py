@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pandas
 import pytest
@@ -40,6 +41,55 @@ def test_set_leaves_the_job_as_it_was(small):
     slower = small.set({"cluster.world_size": 64})
     assert slower.simulate().iteration_s > before
     assert small.simulate().iteration_s == before
+
+
+def write_old(path, text):
+    """Files are told apart by their times, unless they were written just now."""
+    path.write_text(text)
+    os.utime(path, (path.stat().st_atime, path.stat().st_mtime - 3600))
+
+
+def test_a_file_that_changes_is_read_again(tmp_path, root):
+    """What one use has read is kept for the next, as long as it is what is there; so is what a job was made of another one's."""
+    text, path = (root / "topologies/ring-100gbps.yaml").read_text(), tmp_path / "ring.yaml"
+    write_old(path, text)
+    job = ddpsim.Job({"workload": {"trace": str(root / "traces/gpt2-cpu.csv")}, "cluster": {"topology": str(path), "world_size": 8}})
+    before = job.simulate().iteration_s
+    assert job.simulate().iteration_s == before
+    made = job.set({"ddp.bucket_cap": "4MiB"})
+    made_before = made.simulate().iteration_s
+    for write in (write_old, lambda path, text: path.write_text(text)):
+        write(path, text.replace("12.5GB/s", "1.25GB/s"))
+        for one, fast in ((job, before), (made, made_before)):
+            assert one.simulate().iteration_s == pickle.loads(pickle.dumps(one)).simulate().iteration_s > fast
+        write(path, text)
+        assert (job.simulate().iteration_s, made.simulate().iteration_s) == (before, made_before)
+
+
+def test_a_file_with_the_name_of_a_preset(tmp_path, root, monkeypatch):
+    """It comes first, also where it was not there at the first use, and in whatever folder the program is."""
+    monkeypatch.chdir(tmp_path)
+    scenario = {"workload": {"trace": str(root / "traces/gpt2-cpu.csv")}, "cluster": {"topology": "ring-100gbps", "world_size": 8}}
+    job = ddpsim.Job(scenario)
+    preset = job.simulate().iteration_s
+    (tmp_path / "ring-100gbps").write_text((root / "topologies/ring-1gbps.yaml").read_text())
+    assert job.simulate().iteration_s > preset
+    (tmp_path / "ring-100gbps").unlink()
+    assert job.simulate().iteration_s == preset
+    typed = job.set({"cluster.topology": "own.yaml"})
+    (tmp_path / "own.yaml").write_text((root / "topologies/ring-1gbps.yaml").read_text())
+    slow = typed.simulate().iteration_s
+    (tmp_path / "other").mkdir()
+    monkeypatch.chdir(tmp_path / "other")
+    (tmp_path / "other/own.yaml").write_text((root / "topologies/ring-100gbps.yaml").read_text())
+    assert typed.simulate().iteration_s == preset < slow
+
+
+def test_threads_at_one_job(small):
+    jobs = [small.set({"ddp.bucket_cap": f"{1 + i % 7}MiB"}) for i in range(64)]
+    expected = [job.simulate().iteration_s for job in jobs]
+    with ThreadPoolExecutor(8) as threads:
+        assert list(threads.map(lambda job: job.simulate().iteration_s, jobs)) == expected
 
 
 def test_a_dictionary_is_as_good_as_a_file(tmp_path, root, small, cli):
