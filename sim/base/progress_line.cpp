@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include "sim/base/doing.hpp"
 #include "sim/base/standard_error.hpp"
 
 namespace ddpsim {
@@ -69,7 +70,12 @@ std::string ProgressLine::text(Clock::time_point now) const {
   const auto& [done, all, before] = count_;
   double seconds = std::chrono::duration<double>(now - began_).count();
   double rate = static_cast<double>(done - before) / std::max(seconds, 1e-3);
-  if (rate == 0) return fmt::format("{} of {} {} after {:.0f} s", done, all, what_, seconds);
+  if (rate == 0) {
+    auto doing = doing_now();
+    if (all == 1 && !doing.empty()) return fmt::format("{} after {:.0f} s", doing, seconds);
+    return fmt::format("{} of {} {} after {:.0f} s{}{}", done, all, what_, seconds, doing.empty() ? "" : ": ",
+                       doing);
+  }
   return fmt::format("{} of {} {}, {:.3g} a second, {:.0f} s left", done, all, what_, rate,
                      static_cast<double>(all - done) / rate);
 }

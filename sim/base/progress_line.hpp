@@ -22,8 +22,8 @@ class ProgressLine {
 
   void show(std::string_view text);
   // "812 of 10000 points, 405 a second, 23 s left"; `before` of them were done when this was made. Shown
-  // again each second until something else is: said of none, "0 of 9 points after 12 s", it is there before
-  // the first is done.
+  // again each second until something else is: said of none, "0 of 9 points after 12 s: simulating, 34 %
+  // done" (base/doing), it is there before the first is done.
   void show_done(std::size_t done, std::size_t all, std::size_t before = 0);
   void clear();
 
@@ -46,5 +46,13 @@ class ProgressLine {
   std::condition_variable wakes_;
   std::thread again_;  // begins with the first count
 };
+
+// What work() returns. Meanwhile the line says what the process is doing: "simulating, 34 % done after 12 s".
+template <class Work>
+auto with_progress(bool quiet, Work work) {
+  ProgressLine line(quiet);
+  line.show_done(0, 1);
+  return work();
+}
 
 }  // namespace ddpsim

@@ -71,7 +71,8 @@ void scale(const ScaleOptions& options) {
   auto gpus = counts_of(options, root);
   ScenarioReader reader(options.scenario.file);
   Growth growth{options.strong ? Scaling::strong : Scaling::weak, {}};
-  auto scaled = scaled_scenarios(root, gpus, growth.scaling, reader);
+  auto scaled = with_progress(options.scenario.quiet,
+                              [&] { return scaled_scenarios(root, gpus, growth.scaling, reader); });
   std::vector<Scenario> scenarios;
   for (auto& one : scaled) scenarios.push_back(std::move(one.scenario));
   auto points = unchanged(scenarios);
@@ -82,6 +83,7 @@ void scale(const ScaleOptions& options) {
           {"sweep-left-out", fmt::format("the sweep over {} is left out; see 'ddpsim sweep'", axis.key)});
   if (!options.scenario.quiet) print_notes(growth.notes);
   ProgressLine progress(options.scenario.quiet, "sizes");
+  progress.show_done(0, points.size());
   run_points(
       points, all_cores(),
       [&](std::size_t i, const Prediction&, IterationMetrics metrics) {

@@ -66,9 +66,10 @@ void simulate(const SimulateOptions& options) {
   std::vector<Note> said;  // while it was loaded
   auto root = options.scenario.load(said);
   auto axes = take_unused_axes(root);  // checked, and left out: one scenario is simulated
-  Scenario scenario = ScenarioReader(options.scenario.file).read(root);
+  bool quiet = options.scenario.quiet;
+  auto scenario = with_progress(quiet, [&] { return ScenarioReader(options.scenario.file).read(root); });
   auto notes = notes_before(scenario, axes);
-  if (!options.scenario.quiet) print_notes(notes);
+  if (!quiet) print_notes(notes);
   notes.insert(notes.begin(), said.begin(), said.end());
   if (options.best_caps) check_best_caps(scenario);
   check_shared_model(options, scenario);
@@ -78,14 +79,10 @@ void simulate(const SimulateOptions& options) {
   std::vector<MeasuredIteration> measured;
   if (const auto& path = scenario.validation.measured) measured = read_measured_iterations(*path);
   auto recorded = read_recorded(options.recorded, scenario);
-  ProgressLine simulating(options.scenario.quiet, "simulations");
-  simulating.show_done(0, 1);
-  const auto simulated = simulate_once(scenario);
-  simulating.show_done(1, 1);
-  simulating.clear();
+  const auto simulated = with_progress(quiet, [&] { return simulate_once(scenario); });
   const auto metrics = shown_metrics(scenario, simulated.metrics);
   if (auto note = memory_note(metrics)) {
-    if (!options.scenario.quiet && !options.scenario.prints_summary()) print_notes({&*note, 1});
+    if (!quiet && !options.scenario.prints_summary()) print_notes({&*note, 1});
     notes.push_back(*std::move(note));
   }
   if (options.scenario.prints_summary())
@@ -101,7 +98,7 @@ void simulate(const SimulateOptions& options) {
   };
   if (options.explain) {
     std::ostringstream explanation;
-    ProgressLine progress(options.scenario.quiet, "changes");
+    ProgressLine progress(quiet, "changes");
     explain(explanation, options.scenario.file, root, metrics,
             [&](std::size_t done, std::size_t all) { progress.show_done(done, all); });
     progress.clear();
@@ -109,17 +106,17 @@ void simulate(const SimulateOptions& options) {
   }
   std::optional<BestCaps> best;
   if (options.best_caps) {
-    ProgressLine progress(options.scenario.quiet, "caps");
+    ProgressLine progress(quiet, "caps");
     best = best_caps(scenario, all_cores(),
                      [&](std::size_t done, std::size_t all) { progress.show_done(done, all); });
     progress.clear();
     tell(best_caps_text(*best));
   }
   auto unmatched = unmatched_notes(measured, {&metrics, 1});
-  if (!options.scenario.quiet) print_notes(unmatched);
+  if (!quiet) print_notes(unmatched);
   notes.insert(notes.end(), unmatched.begin(), unmatched.end());
-  if (checked) tell(fidelity_check_text(*checked, options.scenario.quiet));
-  if (options.check_network) tell(network_check_text(scenario, simulated.prediction, options.scenario.quiet));
+  if (checked) tell(fidelity_check_text(*checked, quiet));
+  if (options.check_network) tell(network_check_text(scenario, simulated.prediction, quiet));
   OutputPhase writing;
   write_output(options.scenario.json,
                [&] { return simulate_json(metrics, tool_info(), comparison, notes, best); });

@@ -107,10 +107,7 @@ std::string network_check_text(const Scenario& scenario, const Prediction& known
   auto replayed = scenario;
   replayed.network =
       scenario.network == SharedNetwork::builtin ? SharedNetwork::simgrid : SharedNetwork::builtin;
-  ProgressLine progress(quiet, "simulations");
-  progress.show_done(0, 1);
-  auto other = run(replayed);
-  progress.clear();
+  auto other = with_progress(quiet, [&] { return run(replayed); });
   return fmt::format(
       "\nnetwork checked: {} against {}\n{}  largest difference of any time of the step: {:.2g} "
       "of the iteration\n",

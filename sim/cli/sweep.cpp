@@ -102,8 +102,9 @@ void sweep(const SweepOptions& options) {
                      "add 'sweep:' with an axis like 'ddp.bucket_cap: [1MiB, 25MiB]', or use 'ddpsim "
                      "simulate' (--set removes the axis it names)");
   ScenarioReader reader(options.scenario.file);
-  SweepPlan plan =
-      options.exact_optimum ? plan_exact_optimum(root, axes, reader) : plan_possible(root, axes, reader);
+  SweepPlan plan = with_progress(options.scenario.quiet, [&] {
+    return options.exact_optimum ? plan_exact_optimum(root, axes, reader) : plan_possible(root, axes, reader);
+  });
   if (options.formula) check_formulas(plan, root.span);
   auto result = begin_sweep(plan, options.scenario.file, said);
   result.has_every_assignment = options.exact_optimum;

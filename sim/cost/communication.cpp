@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include "sim/base/check.hpp"
+#include "sim/base/doing.hpp"
 #include "sim/cost/channel_heads.hpp"
 #include "sim/topology/rings.hpp"
 
@@ -188,6 +189,7 @@ void with_groups(const Communication& communication,
 }  // namespace
 
 void fold_traffic(Communication& communication) {
+  Doing doing("folding what shares links");
   with_groups(communication, [&](const Traffic& all, const std::vector<GroupTraffic>& groups) {
     communication.folded = fold(all);
     for (const auto& group : groups) communication.stages.push_back(group.stages);

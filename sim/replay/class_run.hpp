@@ -24,6 +24,8 @@ class ClassRun {
   // A collective of the program's communicator has ended: the next one in launch order need not be.
   void end_collective(std::size_t communicator, std::size_t number);
 
+  // Ops that are behind it: the compute among them has ended.
+  [[nodiscard]] std::size_t passed() const { return head_; }
   [[nodiscard]] bool is_working() const { return is_working_; }
   void set_pace(double pace);
   [[nodiscard]] const LinkUse& on_links(bool crosses_nodes) const { return of_.on_links.of(crosses_nodes); }

@@ -8,6 +8,7 @@
 #include <fmt/core.h>
 
 #include "sim/base/check.hpp"
+#include "sim/base/doing.hpp"
 #include "sim/replay/background_traffic.hpp"
 #include "sim/replay/communicator_run.hpp"
 
@@ -55,11 +56,15 @@ class Replay {
         network_(network),
         links_(links),
         users_(links.capacities.size()),
+        passed_(classes.size()),
         members_of_(communicators.size()),
         near_communicators_(communicators.size()),
         near_classes_(classes.size()) {
     for (auto capacity : links.capacities) network.add_link(capacity);
-    for (const auto& one : classes) origin_ = std::min(origin_, one.start);
+    for (const auto& one : classes) {
+      origin_ = std::min(origin_, one.start);
+      all_ops_ += one.program->ops.size();
+    }
     for (const auto& flow : links.background) origin_ = std::min(origin_, flow.start);
     for (const auto& one : communicators)
       communicators_.emplace_back(
@@ -119,11 +124,20 @@ class Replay {
     near_communicators_.clear();
     for (auto c : changed) {
       classes_[c].go_on();
+      note_passed(c);
       near_communicators_.add(classes_[c].communicators());
     }
     near_communicators_.sort();
     for (auto c : near_communicators_) communicators_[c].go_on();
     if (is_paced_) set_paces();
+  }
+
+  void note_passed(std::size_t c) {
+    constexpr std::size_t kSaidEach = 256;
+    auto before = std::exchange(passed_[c], classes_[c].passed());
+    all_passed_ += passed_[c] - before;
+    if (++settled_ % kSaidEach == 0)
+      Doing::done(static_cast<double>(all_passed_) / static_cast<double>(all_ops_));
   }
 
   // While both are at work on a rank; a collective is as slow as its slowest rank.
@@ -201,6 +215,9 @@ class Replay {
   Network& network_;
   const SharedLinks& links_;
   LinkUsers users_;
+  Doing doing_{"simulating"};
+  std::size_t all_ops_ = 0, all_passed_ = 0, settled_ = 0;
+  std::vector<std::size_t> passed_;                   // ops, by class
   std::vector<std::vector<std::size_t>> members_of_;  // classes, by communicator
   Chosen near_communicators_, near_classes_;          // of what happens now
   Seconds origin_;

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/base/doing.hpp"
 #include "sim/process/interrupts.hpp"
 #include "sim/process/worker_threads.hpp"
 #include "sim/replay/network.hpp"
@@ -61,6 +62,7 @@ void run_all(std::span<const ScenarioVariant> variants, unsigned jobs, const OnV
     return variant.base->uses_up_process();
   });
   if (!in_children) return run_here(variants, jobs, on_prediction, on_lost, simulate);
+  Doing doing("simulating on SimGrid");
   load_simgrid();  // once, and not in every child
   unsigned jobs_each = variants.size() == 1 ? jobs : 1;
   predict_each(

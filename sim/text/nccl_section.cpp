@@ -5,6 +5,7 @@
 
 #include <fmt/core.h>
 
+#include "sim/base/doing.hpp"
 #include "sim/config/reader.hpp"
 #include "sim/cost/nccl_communicator.hpp"
 #include "sim/text/nccl_calibration.hpp"
@@ -105,6 +106,7 @@ bool ScenarioReader::uses_nccl(const Topology& topology, const Collective& colle
 
 void ScenarioReader::add_nccl_models(const NcclPlatform& platform, const NcclSection& section,
                                      Communication& communication) {
+  Doing doing("working out what NCCL chooses");
   auto mine = platform;
   nccl::Calibration calibration;
   auto path = section.calibration ? section.calibration : platform.calibration;

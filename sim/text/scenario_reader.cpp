@@ -4,6 +4,7 @@
 
 #include <fmt/core.h>
 
+#include "sim/base/doing.hpp"
 #include "sim/base/file_stamps.hpp"
 #include "sim/base/limits.hpp"
 #include "sim/config/reader.hpp"
@@ -207,6 +208,7 @@ Scenario ScenarioReader::read_step(const Value& root) {
 }
 
 Scenario ScenarioReader::read(const Value& root) {
+  Doing doing("reading the scenario");
   check_misplaced_keys(root);
   MapReader reader(root, "scenario");
   const Value& workload = reader.require("workload");

@@ -34,7 +34,7 @@ class ProgressTest(cli.CliTest):
         return shown.decode()
 
     def check(self, arguments, noun):
-        lines = re.findall(rf"\r(\d+) of (\d+) {noun}(?:, [\d.e+-]+ a second, \d+ s left| after \d+ s)\x1b\[K", self.at_a_terminal(*arguments))
+        lines = re.findall(rf"\r(\d+) of (\d+) {noun}(?:, [\d.e+-]+ a second, \d+ s left| after \d+ s(?:: [^\r]+?)?)\x1b\[K", self.at_a_terminal(*arguments))
         self.assertTrue(lines, "no line of progress")
         done = [int(done) for done, _ in lines]
         self.assertEqual(done, sorted(done))
@@ -56,11 +56,18 @@ class ProgressTest(cli.CliTest):
         """Flow by flow, each point takes seconds: the line is there from the first second on, and once a point is done with the time left."""
         self.write_scenario(world_size=256, more="engine: {fidelity: exact, network: simgrid}\nsweep: {collective.channels: [1, 2]}\n")
         shown = self.at_a_terminal("sweep", "scenario.yaml", "--jobs", "1")
-        self.assertRegex(shown, r"\r0 of 2 points after [1-9]\d* s\x1b\[K")
+        self.assertRegex(shown, r"\r0 of 2 points after [1-9]\d* s: simulating on SimGrid\x1b\[K")
         self.assertRegex(shown, r"\r1 of 2 points, [\d.e+-]+ a second, \d+ s left\x1b\[K")
         shown = self.at_a_terminal("simulate", "scenario.yaml")
-        self.assertRegex(shown, r"\r0 of 1 simulations after [1-9]\d* s\x1b\[K")
-        self.assertNotIn(" of ", self.at_a_terminal("simulate", "scenario.yaml", "--quiet"))
+        self.assertRegex(shown, r"\rsimulating on SimGrid after [1-9]\d* s\x1b\[K")
+        self.assertNotIn("simulating", self.at_a_terminal("simulate", "scenario.yaml", "--quiet"))
+
+    def test_what_a_single_point_does(self):
+        """A large cluster is read for longer than it is simulated; a ring of 1,024 flow by flow takes its time afterwards."""
+        self.write_scenario(world_size=1024, more="engine: {fidelity: exact}\n")
+        self.assertRegex(self.at_a_terminal("simulate", "scenario.yaml"), r"\rsimulating(, \d+ % done)? after [1-9]\d* s\x1b\[K")
+        shown = self.at_a_terminal("simulate", "tensor-pipeline-175b", "--set", "cluster.world_size=65536", "--set", "batch.global=65536")
+        self.assertRegex(shown, r"\r(working out what NCCL chooses|folding what shares links) after [1-9]\d* s\x1b\[K")
 
     def test_a_study(self):
         study = ("sweep", "gpt2-xl-1024xh100", "--set", VARIED.replace("1000", "300"), "--jobs", "1", "--results")
