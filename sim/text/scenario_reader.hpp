@@ -42,8 +42,8 @@ struct ClusterTraffic {
   std::vector<std::vector<int>> mesh = {};
 };
 
+class CollectiveCost;
 struct ClusterSection;
-struct GroupCost;
 struct ParallelSection;
 class Places;
 
@@ -175,10 +175,11 @@ class ScenarioReader {
   TensorCollectives read_tensor_times(const SharedCluster& of, Scenario& scenario);
   ContextCollectives read_context_times(const SharedCluster& of, Scenario& scenario);
   ExpertCollectives read_expert_times(const SharedCluster& of, Scenario& scenario);
-  // By group of those that `groups_of` names.
-  std::vector<GroupCost> costs_within_passes(const SharedCluster& of, CommunicatorAxis axis,
-                                             std::vector<std::vector<int>> (Places::*groups_of)() const,
-                                             Scenario& scenario);
+  // Of those that `groups_of` names, all at once.
+  std::unique_ptr<CollectiveCost> cost_within_passes(const SharedCluster& of, CommunicatorAxis axis,
+                                                     std::vector<std::vector<int>> (Places::*groups_of)()
+                                                         const,
+                                                     Scenario& scenario);
   std::shared_ptr<Communication> model_communication(const Topology& topology, const ClusterSection& section,
                                                      const Collective& collective);
   void settle_model_communication(const Topology& topology, const ClusterSection& section,

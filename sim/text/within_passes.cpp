@@ -1,7 +1,7 @@
 // What one collective takes of those that GPUs which share layers, sequences or experts have within passes.
 #include <algorithm>
 
-#include "sim/cost/collective_cost.hpp"
+#include "sim/engine/together.hpp"
 #include "sim/text/cluster_section.hpp"
 #include "sim/text/parallel_places.hpp"
 #include "sim/text/scenario_reader.hpp"
@@ -24,13 +24,6 @@ TensorCollectives time_tensor_collectives(CollectiveCost& cost, const ModelStep&
   return times;
 }
 
-// All wait for the slowest, whose neighbours are on different nodes.
-Seconds slowest(std::vector<GroupCost>& costs, Operation operation, Bytes bytes) {
-  Seconds time;
-  for (auto& cost : costs) time = std::max(time, cost.cost->alone(operation, bytes).queued);
-  return time;
-}
-
 bool cross_nodes(const Cluster& cluster, const std::vector<std::vector<int>>& groups) {
   return std::any_of(groups.begin(), groups.end(), [&](const std::vector<int>& gpus) {
     return std::any_of(gpus.begin(), gpus.end(),
@@ -40,7 +33,7 @@ bool cross_nodes(const Cluster& cluster, const std::vector<std::vector<int>>& gr
 
 }  // namespace
 
-std::vector<GroupCost> ScenarioReader::costs_within_passes(
+std::unique_ptr<CollectiveCost> ScenarioReader::cost_within_passes(
     const SharedCluster& of, CommunicatorAxis axis,
     std::vector<std::vector<int>> (Places::*groups_of)() const, Scenario& scenario) {
   auto topology = find_topology(*of.section.topology);
@@ -55,7 +48,7 @@ std::vector<GroupCost> ScenarioReader::costs_within_passes(
     known = std::move(groups);
   }
   add_network_notes(*topology, *known, of.collective, scenario);
-  return group_costs(known);
+  return cost_together(known);
 }
 
 TensorCollectives ScenarioReader::read_tensor_times(const SharedCluster& of, Scenario& scenario) {
@@ -64,11 +57,8 @@ TensorCollectives ScenarioReader::read_tensor_times(const SharedCluster& of, Sce
   CommunicatorAxis axis{.name = "tensor", .operations = {Operation::all_reduce}};
   if (degrees.sequence)
     axis.operations = {Operation::all_reduce, Operation::all_gather, Operation::reduce_scatter};
-  auto costs = costs_within_passes(of, std::move(axis), &Places::tensor_groups, scenario);
-  auto widest = std::find_if(costs.begin(), costs.end(), [](const GroupCost& cost) {
-    return std::binary_search(cost.groups.begin(), cost.groups.end(), std::size_t{0});
-  });
-  auto times = time_tensor_collectives(*widest->cost, *scenario.model_step, degrees);
+  auto cost = cost_within_passes(of, std::move(axis), &Places::tensor_groups, scenario);
+  auto times = time_tensor_collectives(*cost, *scenario.model_step, degrees);
   times.crosses_nodes = cross_nodes(*of.cluster->cluster, of.places.tensor_groups());
   return times;
 }
@@ -76,14 +66,15 @@ TensorCollectives ScenarioReader::read_tensor_times(const SharedCluster& of, Sce
 ContextCollectives ScenarioReader::read_context_times(const SharedCluster& of, Scenario& scenario) {
   const auto& degrees = of.places.degrees();
   if (degrees.context == 1) return {};
-  auto costs = costs_within_passes(of, {.name = "context", .operations = operations_of(degrees.context_kind)},
-                                   &Places::context_groups, scenario);
+  auto cost = cost_within_passes(of, {.name = "context", .operations = operations_of(degrees.context_kind)},
+                                 &Places::context_groups, scenario);
   bool crosses_nodes = cross_nodes(*of.cluster->cluster, of.places.context_groups());
+  auto time_of = [&](Operation operation, Bytes bytes) { return cost->alone(operation, bytes).queued; };
   auto [queries, keys_values] = attention_inputs(split_step(*scenario.model_step, degrees));
   switch (degrees.context_kind) {
     case ContextKind::ring:
-      return {.keys_values = slowest(costs, Operation::send_recv, keys_values),
-              .with_gradients = slowest(costs, Operation::send_recv, 2 * keys_values),
+      return {.keys_values = time_of(Operation::send_recv, keys_values),
+              .with_gradients = time_of(Operation::send_recv, 2 * keys_values),
               .all_gather = {},
               .reduce_scatter = {},
               .inputs = {},
@@ -92,8 +83,8 @@ ContextCollectives ScenarioReader::read_context_times(const SharedCluster& of, S
     case ContextKind::all_gather:
       return {.keys_values = {},
               .with_gradients = {},
-              .all_gather = slowest(costs, Operation::all_gather, degrees.context * keys_values),
-              .reduce_scatter = slowest(costs, Operation::reduce_scatter, degrees.context * keys_values),
+              .all_gather = time_of(Operation::all_gather, degrees.context * keys_values),
+              .reduce_scatter = time_of(Operation::reduce_scatter, degrees.context * keys_values),
               .inputs = {},
               .output = {},
               .crosses_nodes = crosses_nodes};
@@ -102,8 +93,8 @@ ContextCollectives ScenarioReader::read_context_times(const SharedCluster& of, S
               .with_gradients = {},
               .all_gather = {},
               .reduce_scatter = {},
-              .inputs = slowest(costs, Operation::all_to_all, queries + keys_values),
-              .output = slowest(costs, Operation::all_to_all, queries),
+              .inputs = time_of(Operation::all_to_all, queries + keys_values),
+              .output = time_of(Operation::all_to_all, queries),
               .crosses_nodes = crosses_nodes};
   }
   return {};
@@ -112,17 +103,18 @@ ContextCollectives ScenarioReader::read_context_times(const SharedCluster& of, S
 ExpertCollectives ScenarioReader::read_expert_times(const SharedCluster& of, Scenario& scenario) {
   const auto& degrees = of.places.degrees();
   if (degrees.expert.ranks == 1) return {};
-  auto costs =
-      costs_within_passes(of, {.name = "expert", .operations = operations_of(degrees.expert.dispatcher)},
-                          &Places::expert_groups, scenario);
+  auto cost =
+      cost_within_passes(of, {.name = "expert", .operations = operations_of(degrees.expert.dispatcher)},
+                         &Places::expert_groups, scenario);
+  auto time_of = [&](Operation operation, Bytes of) { return cost->alone(operation, of).queued; };
   auto bytes = expert_bytes(split_step(*scenario.model_step, degrees));
   bool is_direct = degrees.expert.dispatcher == Dispatcher::all_to_all;
   auto there = is_direct ? Operation::all_to_all : Operation::all_gather;
   auto back = is_direct ? Operation::all_to_all : Operation::reduce_scatter;
-  return {.dispatch = slowest(costs, there, bytes.dispatch),
-          .combine = slowest(costs, back, bytes.combine),
-          .probabilities = slowest(costs, there, bytes.probabilities),
-          .counts = slowest(costs, Operation::all_gather, bytes.counts),
+  return {.dispatch = time_of(there, bytes.dispatch),
+          .combine = time_of(back, bytes.combine),
+          .probabilities = time_of(there, bytes.probabilities),
+          .counts = time_of(Operation::all_gather, bytes.counts),
           .crosses_nodes = cross_nodes(*of.cluster->cluster, of.places.expert_groups())};
 }
 

@@ -36,8 +36,8 @@ class SiblingsTest(cli.CliTest):
         self.write("two.yaml", TOPOLOGY)
         self.write("s.yaml", SCENARIO)
 
-    def gradients(self, *sets):
-        return next(one for one in self.simulate(*sets, file="s.yaml")["communication"] if one["axis"] == "data")
+    def axis(self, axis, *sets):
+        return next(one for one in self.simulate(*sets, file="s.yaml")["communication"] if one["axis"] == axis)
 
     def test_two_rings_on_one_nic_get_half_each(self):
         """A ring of two sends S over each NIC, in two steps: S / 6 GB/s, whether one ring stands for both or not."""
@@ -45,12 +45,18 @@ class SiblingsTest(cli.CliTest):
             for fidelity in ("auto", "folded", "exact"):
                 for network in ("builtin", "simgrid"):
                     with self.subTest(unlike=unlike, fidelity=fidelity, network=network):
-                        one = self.gradients(*unlike, f"engine.fidelity={fidelity}", f"engine.network={network}")
+                        one = self.axis("data", *unlike, f"engine.fidelity={fidelity}", f"engine.network={network}")
                         self.assertAlmostEqual(one["busy_s"] / (one["bytes"] / (NIC / 2)), 1, delta=1e-9)
+
+    def test_so_do_tensor_parallel_groups(self):
+        """Halves of one layer on two nodes: both groups' all-reduces, within passes, go over the NICs."""
+        for unlike in ([], [UNLIKE]):
+            one = self.axis("tensor", "cluster.placement=round_robin", *unlike)
+            self.assertAlmostEqual(one["busy_s"] / (one["bytes"] / (NIC / 2)), 1, delta=1e-9)
 
     def test_a_slower_sibling_is_waited_for(self):
         """Half of a ring's NIC is there for nobody else; on a way of 4 GB/s it takes S / 4 GB/s, and the step goes on after that."""
-        one = self.gradients(UNLIKE.replace("20GB/s", "4GB/s"))
+        one = self.axis("data", UNLIKE.replace("20GB/s", "4GB/s"))
         self.assertAlmostEqual(one["busy_s"] / (one["bytes"] / 4e9), 1, delta=1e-9)
 
 
@@ -84,7 +90,7 @@ class CheckNetworkTest(cli.CliTest):
 
 class ConfigurationsTest(cli.CliTest):
     """Every configuration in which somebody shares a link."""
-    CONTENDED = ["every-axis-mixtral-8x7b", "expert-parallel-mixtral-8x7b", "pipeline-schedules", "shared-nic", "tensor-parallel-7b", "tensor-pipeline-175b"]
+    CONTENDED = ["every-axis-mixtral-8x7b", "expert-parallel-mixtral-8x7b", "pipeline-schedules", "shared-nic", "tensor-pipeline-175b"]
 
     def simulated(self, name, *sets, check=False):
         command = [cli.BINARY, "simulate", cli.SOURCE_ROOT / f"configs/{name}.yaml", "--json", self.folder / "out.json", *cli.set_arguments(sets)]
