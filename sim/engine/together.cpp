@@ -32,7 +32,7 @@ class CostTogether final : public CollectiveCost {
     op.kind = Op::Kind::collective;
     op.operation = operation;
     op.bytes = bytes;
-    ReplayedClass everybody{.program = &program, .communicators = {0}};
+    ReplayedClass everybody{&program, 1, Seconds(0), {0}};
     auto network = meet_ ? make_builtin_network(2 * bytes) : make_timer_network();
     SharedLinks links;
     if (meet_) links.capacities = communication_->folded->links;

@@ -106,7 +106,7 @@ ExpertCollectives ScenarioReader::read_expert_times(const SharedCluster& of, Sce
   auto cost =
       cost_within_passes(of, {.name = "expert", .operations = operations_of(degrees.expert.dispatcher)},
                          &Places::expert_groups, scenario);
-  auto time_of = [&](Operation operation, Bytes of) { return cost->alone(operation, of).queued; };
+  auto time_of = [&](Operation operation, Bytes sent) { return cost->alone(operation, sent).queued; };
   auto bytes = expert_bytes(split_step(*scenario.model_step, degrees));
   bool is_direct = degrees.expert.dispatcher == Dispatcher::all_to_all;
   auto there = is_direct ? Operation::all_to_all : Operation::all_gather;

@@ -83,7 +83,7 @@ class ProgressTest(cli.CliTest):
 
     def test_fitting_rows(self):
         """Fits say how many steps they have simulated: nobody knows how many it will take."""
-        self.write_scenario(cli.small_trace(60, forward="40ms"), world_size=12, more="engine: {fidelity: exact}\n"
+        self.write_scenario(cli.small_trace(60, forward="40ms"), world_size=12, more="engine: {fidelity: exact, network: simgrid}\n"
                                                                                      "sweep: {ddp.bucket_cap: [4MiB, 40MiB, 160MiB]}\n")
         points = self.sweep(sets=["physics={interference: 0.3}", "spread=none"])["points"]
         self.write("measured.csv", "bucket_cap_bytes,iteration_s\n" + "".join(f"{p['bucket_cap_bytes']},{p['iteration_s']!r}\n" for p in points))
