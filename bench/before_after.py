@@ -34,6 +34,7 @@ CASES = {
     "the same, 8,192": AXES + with_gpus(8192, 8192),
     "the same, 16,384": AXES + with_gpus(16384, 16384),
     "the same, 65,536": AXES + with_gpus(65536, 65536),
+    "the same, 2,048 on GPUs drawn at random": AXES + with_gpus(2048, 2048) + ["--set", "cluster.placement={random: 1}"],
     "175B, 96 stages": AXES + ["--set", "parallelism.pipeline=96", *with_gpus(1536, 1024)],
     "two groups of 512 on shared NICs, 30 caps": ["sweep", *SHARED],
     "the same, one ring": ["sweep", *SHARED, "--set", "collective.algorithm=ring"],
@@ -96,7 +97,10 @@ def compare(arguments, name, case):
     seconds = [f"{time:.3f}" if ok else f"> {arguments.limit:.0f}" for time, ok in zip(times, alive)]
     ratio = f"{times[0] / times[1]:.2f}" if all(alive) else ""
     memory = ", ".join(f"{max(peak for _, peak, _ in of):.0f}" if of else "" for of in runs)
-    differ = f"{difference(runs[0][-1][2], runs[1][-1][2]):.0e}" if all(alive) else ""
+    results = [of[-1][2] if of else None for of in runs]
+    differ = f"{difference(*results):.0e}" if all(alive) else ""
+    if all(alive) and None in results:
+        differ = f"the one {'before' if results[0] is None else 'after'} fails"
     print(f"| {name} | {seconds[0]} | {seconds[1]} | {ratio} | {memory} | {differ} |", flush=True)
 
 

@@ -27,6 +27,7 @@ std::unique_ptr<Readers::Kept> Readers::take() {
 }
 
 void Readers::give_back(std::unique_ptr<Kept> kept) {
+  if (kept->reader.keeps_much()) return;
   std::scoped_lock lock(mutex_);
   idle_.push_back(std::move(kept));
 }

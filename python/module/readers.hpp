@@ -13,8 +13,8 @@
 namespace ddpsim::python {
 
 // Readers of the scenarios of one folder, which know the files that they have read, each with a simulator
-// that knows what it has prepared. A reader whose files have changed since is dropped. As many as threads use
-// them at once.
+// that knows what it has prepared. A reader whose files have changed since, or that keeps much, is dropped.
+// As many as threads use them at once.
 class Readers {
  public:
   // Paths in scenarios are relative to the folder of `file`.

@@ -2,8 +2,7 @@
 
 #include <algorithm>
 #include <ctime>
-
-#include "sim/base/check.hpp"
+#include <utility>
 
 namespace ddpsim {
 namespace {
@@ -19,13 +18,10 @@ double seconds(const timespec& time) {
 
 }  // namespace
 
-FileStamps::Watch::Watch(FileStamps& stamps) {
-  DDPSIM_CHECK(!watched, "one watch at a time");
-  watched = &stamps;
-}
+FileStamps::Watch::Watch(FileStamps& stamps) : before_(std::exchange(watched, &stamps)) {}
 
 FileStamps::Watch::~Watch() {
-  watched = nullptr;
+  watched = before_;
 }
 
 FileStamps::Stamp FileStamps::stamp_of(const std::string& path) {

@@ -9,13 +9,16 @@ namespace ddpsim {
 
 class FileStamps {
  public:
-  // Each file that this thread opens to be read, or looks for, while this lives. One at a time.
+  // Each file that this thread opens to be read, or looks for, while this lives and no later one does.
   class Watch {
    public:
     explicit Watch(FileStamps& stamps);
     ~Watch();
     Watch(const Watch&) = delete;
     Watch& operator=(const Watch&) = delete;
+
+   private:
+    FileStamps* before_;
   };
   // All of them, by device, number, size and times; also whether those that were not there still are not. A
   // file that had been written just before may have been written again since, at the same time by the file

@@ -76,6 +76,7 @@ void simulate(const SimulateOptions& options) {
   std::optional<FidelityCheck> checked;
   if (options.check_fidelity)
     checked = read_fidelity_check(options.scenario.file, root, scenario, options.check_ranks);
+  if (options.check_network) require_other_network(scenario);
   std::vector<MeasuredIteration> measured;
   if (const auto& path = scenario.validation.measured) measured = read_measured_iterations(*path);
   auto recorded = read_recorded(options.recorded, scenario);

@@ -11,6 +11,7 @@
 #include "sim/config/overrides.hpp"
 #include "sim/config/reader.hpp"
 #include "sim/process/worker_threads.hpp"
+#include "sim/replay/network.hpp"
 #include "sim/study/run_all.hpp"
 #include "sim/study/scenario_metrics.hpp"
 #include "sim/study/timeline_difference.hpp"
@@ -99,6 +100,10 @@ std::string fidelity_check_text(const FidelityCheck& check, bool quiet) {
   progress.clear();
   return fmt::format("\nfidelity checked with {} ranks: {} against exact\n{}", check.asked.world_size,
                      asked.metrics.fidelity, rows(asked.metrics, exact.metrics));
+}
+
+void require_other_network(const Scenario& scenario) {
+  if (scenario.fidelity != Fidelity::closed_form) load_simgrid();
 }
 
 std::string network_check_text(const Scenario& scenario, const Prediction& known, bool quiet) {

@@ -18,10 +18,12 @@ struct FidelityCheck {
 FidelityCheck read_fidelity_check(const std::string& file, config::Value root, const Scenario& scenario,
                                   int ranks);
 
+// Throws EnvironmentError where SimGrid would be asked and is not found.
+void require_other_network(const Scenario& scenario);
+
 // Both simulate, and say what came out side by side.
 std::string fidelity_check_text(const FidelityCheck& check, bool quiet);
-// `known`: the scenario's prediction, which the other network is to give as well. Throws EnvironmentError
-// without SimGrid.
+// `known`: the scenario's prediction, which the other network is to give as well.
 std::string network_check_text(const Scenario& scenario, const Prediction& known, bool quiet);
 
 }  // namespace ddpsim::cli

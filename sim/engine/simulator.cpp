@@ -19,6 +19,7 @@ struct ReplayedGroup {
   std::vector<std::size_t> members;  // Communication's groups that launch the same at the same times
   std::vector<ReplayedCommunicator::Group> groups;  // one for all members that are alike
   Seconds broadcasts = {};                          // before its first forward pass
+  int nodes = 1;                                    // that a group spans, at most
 };
 
 Seconds broadcasts_of(const Scenario& scenario, CollectiveCost& cost) {
@@ -34,12 +35,19 @@ CollectiveCost* cost_of(std::span<const GroupCost> costs, std::size_t group) {
   return nullptr;
 }
 
+int nodes_of(const Communication& communication, std::size_t group) {
+  std::set<int> nodes;
+  for (int gpu : communication.groups[group]) nodes.insert(communication.cluster->node_of(gpu));
+  return static_cast<int>(nodes.size());
+}
+
 // Where GPUs share a model, a class stands for all ranks of a stage, and launches for all groups of an axis:
 // these go together, alike or not.
 std::vector<ReplayedGroup> by_axis(const Communication& communication, std::vector<ReplayedGroup> groups) {
   std::map<std::size_t, ReplayedGroup> axes;  // by first group
   for (auto& group : groups) {
     auto& axis = axes[communication.axis_of(group.members.front()).first];
+    axis.nodes = std::max(axis.nodes, group.nodes);
     std::ranges::move(group.members, std::back_inserter(axis.members));
     std::ranges::move(group.groups, std::back_inserter(axis.groups));
   }
@@ -60,8 +68,12 @@ std::vector<ReplayedGroup> groups_of(const Scenario& scenario, std::span<const G
   } else {
     for (const auto& one : costs) groups.push_back({one.groups, {{one.cost.get()}}});
   }
-  for (auto& group : groups) group.broadcasts = broadcasts_of(scenario, *group.groups.front().cost);
-  return scenario.parallel ? by_axis(*scenario.communication, std::move(groups)) : groups;
+  for (auto& group : groups) {
+    group.broadcasts = broadcasts_of(scenario, *group.groups.front().cost);
+    if (scenario.parallel || scenario.weather)
+      group.nodes = nodes_of(*scenario.communication, group.members.front());
+  }
+  return groups;
 }
 
 // Everything takes longer by that factor.
@@ -78,12 +90,6 @@ class SlowedCost final : public CollectiveCost {
   double factor_;
 };
 
-int nodes_of(const Communication& communication, std::size_t group) {
-  std::set<int> nodes;
-  for (int gpu : communication.groups[group]) nodes.insert(communication.cluster->node_of(gpu));
-  return static_cast<int>(nodes.size());
-}
-
 // What collectives take while the fabric gives less than all: their costs, which the groups then have.
 std::vector<std::unique_ptr<CollectiveCost>> in_weather(const Scenario& scenario,
                                                         std::vector<ReplayedGroup>& groups) {
@@ -91,10 +97,10 @@ std::vector<std::unique_ptr<CollectiveCost>> in_weather(const Scenario& scenario
   if (!scenario.weather) return slowed;
   DDPSIM_CHECK(scenario.communication && scenario.fidelity == Fidelity::closed_form,
                "weather is of a fabric, and collectives are alone on it");
-  for (auto& [members, groups_of_it, broadcasts] : groups) {
-    double share = share_of_bandwidth(*scenario.sampled->variability.weather,
-                                      nodes_of(*scenario.communication, members.front()), *scenario.weather);
-    for (auto& group : groups_of_it)
+  for (auto& replayed : groups) {
+    double share =
+        share_of_bandwidth(*scenario.sampled->variability.weather, replayed.nodes, *scenario.weather);
+    for (auto& group : replayed.groups)
       group.cost = slowed.emplace_back(std::make_unique<SlowedCost>(*group.cost, 1 / share)).get();
   }
   return slowed;
@@ -189,6 +195,7 @@ SimulatedIteration replay_on(const Scenario& scenario, std::span<const RankGroup
                              const TrafficPlan* plan) {
   auto groups = groups_of(scenario, costs, plan);
   auto slowed = in_weather(scenario, groups);
+  if (scenario.parallel) groups = by_axis(*scenario.communication, std::move(groups));
   Seconds before =
       scenario.parallel ? Seconds() : compute_before_last_backward(*scenario.trace, scenario.plan);
   Seconds zero = largest_slowdown(all) * before;
@@ -198,8 +205,7 @@ SimulatedIteration replay_on(const Scenario& scenario, std::span<const RankGroup
   Timeline timeline;
   for (const auto& group : groups)
     communicators.push_back(
-        {group.groups, scenario.collective_workers,
-         scenario.parallel && nodes_of(*scenario.communication, group.members.front()) > 1});
+        {group.groups, scenario.collective_workers, scenario.parallel && group.nodes > 1});
   for (const auto& job : jobs_of(all.size(), groups)) {
     const auto& ranks = all[job.front()];
     // Of drawn ranks only the slowest is replayed, with all that there is to do.
@@ -304,13 +310,13 @@ struct Simulator::Prepared {
         strategy_plan == scenario.strategy_plan && parallel == scenario.parallel &&
         overheads == scenario.physics.overheads)
       return;
+    programs = programs_of(scenario);  // first: it may throw
     trace = scenario.trace;
     traces_of_ranks = scenario.traces_of_ranks;
     plan = scenario.plan;
     strategy_plan = scenario.strategy_plan;
     parallel = scenario.parallel;
     overheads = scenario.physics.overheads;
-    programs = programs_of(scenario);
   }
 };
 

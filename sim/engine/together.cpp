@@ -20,12 +20,14 @@ class CostTogether final : public CollectiveCost {
   }
 
   CollectiveDuration alone(Operation operation, Bytes bytes) override {
+    if (known_.size() > kMostKnown) known_.clear();
     auto [it, is_new] = known_.try_emplace({operation, bytes});
     if (is_new) it->second = simulated(operation, bytes);
     return it->second;
   }
 
  private:
+  static constexpr std::size_t kMostKnown = 10'000;
   [[nodiscard]] CollectiveDuration simulated(Operation operation, Bytes bytes) const {
     Program program;
     auto& op = program.ops.emplace_back();

@@ -26,25 +26,20 @@ bool are_paced(std::span<const ReplayedClass> classes, std::span<const ReplayedC
   });
 }
 
-// Some of n things, each once.
-class Chosen {
- public:
-  explicit Chosen(std::size_t n) : is_chosen_(n) {}
-  void clear() {
-    for (auto one : chosen_) is_chosen_[one] = false;
-    chosen_.clear();
-  }
-  void add(std::span<const std::size_t> more) {
-    for (auto one : more)
-      if (!std::exchange(is_chosen_[one], true)) chosen_.push_back(one);
-  }
-  void sort() { std::ranges::sort(chosen_); }
-  [[nodiscard]] auto begin() const { return chosen_.begin(); }
-  [[nodiscard]] auto end() const { return chosen_.end(); }
+// What follows from a change of some classes: it reaches the communicators that they are in, and the paces of
+// those and of all who are in them. Indices, ascending.
+struct Reach {
+  std::vector<std::size_t> changed, communicators, classes;
 
- private:
-  std::vector<std::size_t> chosen_;
-  std::vector<char> is_chosen_;
+  Reach(std::vector<std::size_t> of, std::span<const ReplayedClass> all,
+        std::span<const std::vector<std::size_t>> members)
+      : changed(std::move(of)) {
+    std::set<std::size_t> near, paced;
+    for (auto c : changed) near.insert(all[c].communicators.begin(), all[c].communicators.end());
+    for (auto k : near) paced.insert(members[k].begin(), members[k].end());
+    communicators.assign(near.begin(), near.end());
+    classes.assign(paced.begin(), paced.end());
+  }
 };
 
 class Replay {
@@ -56,10 +51,7 @@ class Replay {
         network_(network),
         links_(links),
         users_(links.capacities.size()),
-        passed_(classes.size()),
-        members_of_(communicators.size()),
-        near_communicators_(communicators.size()),
-        near_classes_(classes.size()) {
+        passed_(classes.size()) {
     for (auto capacity : links.capacities) network.add_link(capacity);
     for (const auto& one : classes) {
       origin_ = std::min(origin_, one.start);
@@ -70,17 +62,19 @@ class Replay {
       communicators_.emplace_back(
           one, network, origin_, is_paced_,
           [this](const FlowPlan& plan, FlowNetwork& on) { return executors(plan, on); },
-          [this, c = communicators_.size()] { settle(members_of_[c]); });
+          [this, c = communicators_.size()] { settle(of_communicator_[c]); });
+    std::vector<std::vector<std::size_t>> members(communicators.size());
     for (const auto& one : classes) {
       auto number = classes_.size();
-      auto& run = classes_.emplace_back(one, network, origin_, is_paced_, [this, number] {
-        settle({&number, 1});
-      });
+      auto& run = classes_.emplace_back(one, network, origin_, is_paced_,
+                                        [this, number] { settle(of_class_[number]); });
       for (std::size_t c = 0; c < one.communicators.size(); ++c) {
         communicators_[one.communicators[c]].add({&run, c});
-        members_of_[one.communicators[c]].push_back(number);
+        members[one.communicators[c]].push_back(number);
       }
     }
+    for (std::size_t c = 0; c < classes.size(); ++c) of_class_.emplace_back(std::vector{c}, classes, members);
+    for (const auto& of : members) of_communicator_.emplace_back(of, classes, members);
   }
 
   ReplayResult run() {
@@ -118,18 +112,14 @@ class Replay {
     throw InternalError("the closed form is not simulated");
   }
 
-  // After whatever happened to these classes: all that follows at once. It reaches the communicators that
-  // they are in, and the paces of those, and of all who are in them.
-  void settle(std::span<const std::size_t> changed) {
-    near_communicators_.clear();
-    for (auto c : changed) {
+  // After whatever happened: all that follows at once.
+  void settle(const Reach& reach) {
+    for (auto c : reach.changed) {
       classes_[c].go_on();
       note_passed(c);
-      near_communicators_.add(classes_[c].communicators());
     }
-    near_communicators_.sort();
-    for (auto c : near_communicators_) communicators_[c].go_on();
-    if (is_paced_) set_paces();
+    for (auto c : reach.communicators) communicators_[c].go_on();
+    if (is_paced_) set_paces(reach);
   }
 
   void note_passed(std::size_t c) {
@@ -137,14 +127,12 @@ class Replay {
     auto before = std::exchange(passed_[c], classes_[c].passed());
     all_passed_ += passed_[c] - before;
     if (++settled_ % kSaidEach == 0)
-      Doing::done(static_cast<double>(all_passed_) / static_cast<double>(all_ops_));
+      doing_.done(static_cast<double>(all_passed_) / static_cast<double>(all_ops_));
   }
 
   // While both are at work on a rank; a collective is as slow as its slowest rank.
-  void set_paces() {
-    near_classes_.clear();
-    for (auto c : near_communicators_) near_classes_.add(members_of_[c]);
-    for (auto c : near_classes_) {
+  void set_paces(const Reach& reach) {
+    for (auto c : reach.classes) {
       auto& one = classes_[c];
       bool communicates = false;
       LinkUse within, between;
@@ -156,7 +144,7 @@ class Replay {
       }
       one.set_pace(1 / (1 + (communicates ? interference_.compute : 0) + within.waited + between.waited));
     }
-    for (auto c : near_communicators_) {
+    for (auto c : reach.communicators) {
       auto& one = communicators_[c];
       double slower = 0;
       for (const auto& member : one.members())
@@ -217,9 +205,8 @@ class Replay {
   LinkUsers users_;
   Doing doing_{"simulating"};
   std::size_t all_ops_ = 0, all_passed_ = 0, settled_ = 0;
-  std::vector<std::size_t> passed_;                   // ops, by class
-  std::vector<std::vector<std::size_t>> members_of_;  // classes, by communicator
-  Chosen near_communicators_, near_classes_;          // of what happens now
+  std::vector<std::size_t> passed_;  // ops, by class
+  std::vector<Reach> of_class_, of_communicator_;
   Seconds origin_;
   std::deque<CommunicatorRun> communicators_;  // they hold on to one another's addresses
   std::deque<ClassRun> classes_;

@@ -17,13 +17,15 @@ std::vector<Span> sorted(std::vector<Span> spans) {
 }
 
 // Compute ends a span where its pace changes, and waits where there is a moment to wait for, which rounding
-// may make or unmake: what is compared is where each activity begins and ends.
+// may make or unmake: what is compared is where each activity begins and ends, but for such moments.
+constexpr Seconds kMoment(1e-9);
+
 std::vector<Span> whole(const std::vector<Span>& compute) {
   std::vector<Span> spans;
   for (const auto& span : compute) {
     if (span.activity == Activity::wait) continue;
-    bool goes_on =
-        !spans.empty() && spans.back().activity == span.activity && spans.back().index == span.index;
+    bool goes_on = !spans.empty() && spans.back().activity == span.activity &&
+                   spans.back().index == span.index && span.start - spans.back().end < kMoment;
     if (goes_on)
       spans.back().end = span.end;
     else

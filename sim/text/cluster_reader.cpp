@@ -268,7 +268,11 @@ std::shared_ptr<const RankPlaces> ScenarioReader::read_cluster(const Value& root
     bool has_traffic =
         !communication->gloo && !communication->is_alone() && (needs_links || !communication->is_settled());
     if (has_traffic) check_scale(collective, *communication);
-    if (has_traffic && !communication->folded) fold_traffic(*communication);
+    if (has_traffic && !communication->folded) {
+      auto folded = std::make_shared<Communication>(*communication);  // others know it as it is
+      fold_traffic(*folded);
+      communication = std::move(folded);
+    }
     if (!traffic.mesh.empty())
       traffic.groups.front().rank_classes =
           mesh_classes(traffic.mesh, traffic.places->ranks, *communication, wanted != Fidelity::exact);

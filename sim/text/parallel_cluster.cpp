@@ -175,7 +175,10 @@ std::shared_ptr<const RankPlaces> ScenarioReader::read_shared_model(
   settle_tensor_overlap(parallel, scenario.model_step->software, degrees, tensor);
   auto step = shared_step(root, parallel, shared, tensor, context, expert, scenario);
   auto channels = step->sharded ? std::vector<PipelineChannel>() : pipeline_channels(step->plan);
-  for (auto& channel : channels) channel.is_traffic = places.is_traffic(largest_message(step->plan, channel));
+  // Of a plain schedule nobody but its links says what it takes.
+  if (uses_nccl(*topology, collective))
+    for (auto& channel : channels)
+      channel.is_traffic = places.is_traffic(largest_message(step->plan, channel));
   auto& [communication, of_stage] =
       channels_of_models_[{known_cluster.get(), degrees, shared.data_axis.reduction, shared.data_axis.gathers,
                            communicators_of_axis(shared.data_axis), channels}];

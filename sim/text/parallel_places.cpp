@@ -34,13 +34,20 @@ std::vector<int> Places::ranks_of_stage(int stage) const {
   return ranks;
 }
 
+std::set<int> Places::nodes_of_replica(int replica) const {
+  std::set<int> nodes;
+  for (int stage = 0; stage < degrees_.pipeline; ++stage)
+    for (int t = 0; t < degrees_.tensor; ++t) nodes.insert(cluster_.node_of(gpu(t, replica, stage)));
+  return nodes;
+}
+
 std::vector<int> Places::beside(int replica) const {
+  auto mine = nodes_of_replica(replica);
   std::vector<int> beside{replica};
   for (int other = 0; other < degrees_.reducing(); ++other) {
-    bool shares = false;
-    for (int stage = 0; stage < degrees_.pipeline && !shares; ++stage)
-      shares = node(replica, stage) == node(other, stage);
-    if (shares && other != replica) beside.push_back(other);
+    auto its = nodes_of_replica(other);
+    if (other != replica && std::ranges::any_of(its, [&](int node) { return mine.contains(node); }))
+      beside.push_back(other);
   }
   return beside;
 }
@@ -92,8 +99,9 @@ std::vector<std::vector<int>> Places::context_groups() const {
   std::size_t most = 0;
   for (int stage = 0; stage < degrees_.pipeline; ++stage)
     for (int data = 0; data < degrees_.data; ++data)
-      if (auto nodes = nodes_of(context_group(0, data, stage)).size(); nodes > most)
-        most = nodes, widest = {data, stage};
+      for (int t = 0; t < degrees_.tensor; ++t)
+        if (auto nodes = nodes_of(context_group(t, data, stage)).size(); nodes > most)
+          most = nodes, widest = {data, stage};
   auto [data, stage] = widest;
   std::set<int> all{data};
   for (int c = 0; c < degrees_.context; ++c)

@@ -47,6 +47,7 @@ class Places {
   [[nodiscard]] std::vector<int> context_group(int tensor, int data, int stage) const;
   [[nodiscard]] std::vector<int> expert_group(int first, int stride, int count, int stage) const;
   [[nodiscard]] std::set<int> nodes_of(const std::vector<int>& gpus) const;
+  [[nodiscard]] std::set<int> nodes_of_replica(int replica) const;
 
   const Parallelism& degrees_;
   const Cluster& cluster_;

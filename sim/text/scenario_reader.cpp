@@ -109,6 +109,23 @@ void scale_table(const ScaleSection& scale, Scenario& scenario) {
 
 }  // namespace
 
+// About a kilobyte a GPU of each group, and a hundred of a model. What one scenario of GPUs that share a
+// model needs is four communications.
+bool ScenarioReader::keeps_much() const {
+  constexpr std::size_t kOfOne = 4, kMostGpus = 200'000, kMostModels = 1000;
+  std::size_t communications = 0, gpus = 0;
+  auto add = [&](const std::shared_ptr<const Communication>& one) {
+    ++communications;
+    if (one)
+      for (const auto& group : one->groups) gpus += group.size();
+  };
+  for (const auto& [key, traffic] : clusters_) add(traffic.communication);
+  for (const auto& [key, within] : groups_within_passes_) add(within.first);
+  for (const auto& [key, channels] : channels_of_models_) add(channels.first);
+  auto models = models_.size() + rescaled_traces_.size() + scaled_traces_.size() + sampled_.size();
+  return (communications > kOfOne && gpus > kMostGpus) || models > kMostModels;
+}
+
 std::string ScenarioReader::full_path(const Value& path) const {
   namespace fs = std::filesystem;
   fs::path given(as_string(path));

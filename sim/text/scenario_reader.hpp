@@ -85,6 +85,9 @@ class ScenarioReader {
   explicit ScenarioReader(std::string path, const LinkScale& links = {})
       : path_(std::move(path)), links_(links) {}
 
+  // Whether it keeps so much of former scenarios that a new one is better: some 200 MB.
+  [[nodiscard]] bool keeps_much() const;
+
   // `root` is the file with overrides applied and without its sweep section. Throws InputError with the place
   // and a hint.
   Scenario read(const config::Value& root);
@@ -176,7 +179,7 @@ class ScenarioReader {
   ContextCollectives read_context_times(const SharedCluster& of, Scenario& scenario);
   ExpertCollectives read_expert_times(const SharedCluster& of, Scenario& scenario);
   // Of those that `groups_of` names, all at once.
-  std::unique_ptr<CollectiveCost> cost_within_passes(const SharedCluster& of, CommunicatorAxis axis,
+  std::shared_ptr<CollectiveCost> cost_within_passes(const SharedCluster& of, CommunicatorAxis axis,
                                                      std::vector<std::vector<int>> (Places::*groups_of)()
                                                          const,
                                                      Scenario& scenario);
@@ -257,9 +260,9 @@ class ScenarioReader {
                       Sections>,
            ClusterTraffic>
       clusters_;
-  // By their topology, the degrees and the axis.
+  // By their topology, the degrees and the axis; and what they take together.
   std::map<std::tuple<const Topology*, Parallelism, std::string, Sections>,
-           std::shared_ptr<const Communication>>
+           std::pair<std::shared_ptr<const Communication>, std::shared_ptr<CollectiveCost>>>
       groups_within_passes_;
   // Their clusters, without groups; and what is exchanged there, with the groups of each stage's program.
   std::map<std::pair<const Topology*, Sections>, std::shared_ptr<Communication>> clusters_of_models_;

@@ -33,12 +33,12 @@ bool cross_nodes(const Cluster& cluster, const std::vector<std::vector<int>>& gr
 
 }  // namespace
 
-std::unique_ptr<CollectiveCost> ScenarioReader::cost_within_passes(
+std::shared_ptr<CollectiveCost> ScenarioReader::cost_within_passes(
     const SharedCluster& of, CommunicatorAxis axis,
     std::vector<std::vector<int>> (Places::*groups_of)() const, Scenario& scenario) {
   auto topology = find_topology(*of.section.topology);
-  auto& known = groups_within_passes_[{topology.get(), of.places.degrees(), axis.name,
-                                       sections({&of.cluster_value, of.collective.section})}];
+  auto& [known, cost] = groups_within_passes_[{topology.get(), of.places.degrees(), axis.name,
+                                               sections({&of.cluster_value, of.collective.section})}];
   if (!known) {
     auto groups = std::make_shared<Communication>(*of.cluster);
     groups->groups = (of.places.*groups_of)();
@@ -46,9 +46,10 @@ std::unique_ptr<CollectiveCost> ScenarioReader::cost_within_passes(
     groups->axes = {std::move(axis)};
     settle_model_communication(*topology, of.section, of.collective, *groups);
     known = std::move(groups);
+    cost = cost_together(known);
   }
   add_network_notes(*topology, *known, of.collective, scenario);
-  return cost_together(known);
+  return cost;
 }
 
 TensorCollectives ScenarioReader::read_tensor_times(const SharedCluster& of, Scenario& scenario) {

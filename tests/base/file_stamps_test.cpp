@@ -62,6 +62,26 @@ TEST(FileStamps, AFileThatAppearsIsAChange) {
   EXPECT_FALSE(before.unchanged());
 }
 
+// A signal handler in Python may simulate while somebody simulates.
+TEST(FileStamps, TheLastWatchIsTold) {
+  testing::TemporaryFolder folder;
+  auto first = folder.write("a", "1"), second = folder.write("b", "1");
+  make_old(first);
+  make_old(second);
+  FileStamps outer, inner;
+  {
+    FileStamps::Watch watch(outer);
+    {
+      FileStamps::Watch other(inner);
+      stamp_file(second);
+    }
+    stamp_file(first);
+  }
+  folder.write("b", "12");
+  EXPECT_TRUE(outer.unchanged());
+  EXPECT_FALSE(inner.unchanged());
+}
+
 TEST(FileStamps, NobodyWatches) {
   FileStamps stamps;
   { FileStamps::Watch watch(stamps); }

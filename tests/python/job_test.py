@@ -85,6 +85,44 @@ def test_a_file_with_the_name_of_a_preset(tmp_path, root, monkeypatch):
     assert typed.simulate().iteration_s == preset < slow
 
 
+def test_what_another_use_needed_changes_nothing(root):
+    """A job that needed no network, and then one that does: as if it were the first."""
+    job = ddpsim.Job.load(root / "configs/llama-2-7b.yaml")
+    job.simulate()
+    folded = job.set({"engine.fidelity": "folded"})
+    result = folded.simulate().to_dict()
+    assert result["simulated_flows"] > 0
+    assert result == pickle.loads(pickle.dumps(folded)).simulate().to_dict()
+
+
+def test_a_use_within_a_use(small, root):
+    """A signal's handler simulates while the main thread does."""
+    job = ddpsim.Job.load(root / "configs/jitter-1024xh100.yaml").set({"variability.iterations": 5000})
+    inner = []
+    before = signal.signal(signal.SIGALRM, lambda *_: inner.append(small.simulate().iteration_s))
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.01)
+        assert job.simulate().iteration_s > 0
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert inner == [small.simulate().iteration_s]
+
+
+def test_what_is_kept_is_bounded(root):
+    """Job after job, each on another cluster: no more memory than some of them take."""
+    script = """if True:
+        import ddpsim, resource, sys
+        job = ddpsim.Job.load(sys.argv[1])
+        def peak_after(sizes):
+            for size in sizes: job.set({"cluster.world_size": size, "batch.global": size}).simulate()
+            return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        first = peak_after(range(1024, 2048, 128))
+        assert peak_after(range(2048, 4096, 128)) < first + 100
+    """
+    subprocess.run([sys.executable, "-c", script, root / "configs/tensor-pipeline-175b.yaml"], check=True, timeout=100)
+
+
 def test_threads_at_one_job(small):
     jobs = [small.set({"ddp.bucket_cap": f"{1 + i % 7}MiB"}) for i in range(64)]
     expected = [job.simulate().iteration_s for job in jobs]
