@@ -50,7 +50,9 @@ std::vector<StagePart> stage_parts(const Transformer& model, const TransformerTi
     for (std::int64_t i = 0; i < count; ++i)
       add(block.recompute + block.backward.time, held.common, held.experts);
   };
-  if (stage.ends.head) add(ends.head_backward, stage.shares_table ? 0 : table);
+  // Each rank has the last norm whole.
+  if (stage.ends.head)
+    add(ends.head_backward, static_cast<double>(model.norm_parameters()) + (stage.shares_table ? 0 : table));
   add_blocks(stage.with_experts, BlockKind::experts);
   add_blocks(stage.layers - stage.with_experts, BlockKind::dense);
   if (stage.ends.embedding)

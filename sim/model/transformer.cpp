@@ -22,7 +22,7 @@ std::int64_t Transformer::block_parameters(BlockKind kind) const {
   auto width = is_dense ? ffn : experts.shared * experts.ffn;
   auto matrices = hidden * qkv + query_width() * hidden + feed_forward_matrices() * hidden * width;
   if (!is_dense) matrices += expert_parameters() + hidden * experts.count;
-  auto norms = 2 * hidden * (norms_have_bias() ? 2 : 1);
+  auto norms = 2 * norm_parameters();
   std::int64_t bias = 0;
   if (biases != Biases::none) bias += qkv;
   if (biases == Biases::all) bias += hidden;
@@ -32,10 +32,9 @@ std::int64_t Transformer::block_parameters(BlockKind kind) const {
 
 std::int64_t Transformer::parameters(std::int64_t sequence) const {
   auto embeddings = vocab * hidden * (tied ? 1 : 2) + position_rows(sequence) * hidden;
-  auto final_norm = hidden * (norms_have_bias() ? 2 : 1);
   auto mixed = with_experts(0, layers);
   return (layers - mixed) * block_parameters(BlockKind::dense) +
-         (mixed > 0 ? mixed * block_parameters(BlockKind::experts) : 0) + embeddings + final_norm +
+         (mixed > 0 ? mixed * block_parameters(BlockKind::experts) : 0) + embeddings + norm_parameters() +
          extra_parameters;
 }
 

@@ -48,6 +48,8 @@ struct Transformer {
   [[nodiscard]] std::int64_t key_width() const { return kv_heads * head_dim; }
   [[nodiscard]] std::int64_t feed_forward_matrices() const { return gated ? 3 : 2; }
   [[nodiscard]] bool norms_have_bias() const { return biases == Biases::all && !gated; }
+  // Of one norm, as the last one is.
+  [[nodiscard]] std::int64_t norm_parameters() const { return hidden * (norms_have_bias() ? 2 : 1); }
   [[nodiscard]] std::int64_t position_rows(std::int64_t sequence) const {
     return positions == kAsLongAsTheSequence ? sequence : positions;
   }

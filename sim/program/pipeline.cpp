@@ -139,6 +139,13 @@ class RankBuilder {
     return builder_.collective(communicator(message.channel), Activity::message, Operation::send_recv, index,
                                plan_.message, std::move(after));
   }
+  // All passes, and where messages block the last of those: Megatron's wait() before it goes on
+  // (p2p_communication.py, _communicate).
+  [[nodiscard]] std::vector<std::size_t> behind() const {
+    auto all = now();
+    all.insert(all.end(), call_.begin(), call_.end());
+    return all;
+  }
   [[nodiscard]] std::vector<std::size_t> now() const {
     if (const auto& last = builder_.last_compute()) return {*last};
     return {};
@@ -278,7 +285,8 @@ class RankBuilder {
     auto activity =
         plan_.reduction == Operation::reduce_scatter ? Activity::reduce_scatter : Activity::all_reduce;
     reductions_.push_back(builder_.collective(communicator(part), activity, plan_.reduction,
-                                              reductions_.size(), part.gradients, now()));
+                                              reductions_.size(), part.gradients,
+                                              plan_.overlaps_reduction ? now() : behind()));
   }
 
   // Of all chunks; forward passes wait for their own.
@@ -295,7 +303,7 @@ class RankBuilder {
   // What the ends share is added up, all ranks meet, and step.
   void finish() {
     auto after = reductions_;
-    for (auto op : now()) after.push_back(op);
+    for (auto op : behind()) after.push_back(op);
     bool is_end = rank_ == 0 || rank_ == plan_.shape.ranks - 1;
     if (plan_.has_tied() && is_end)
       after = {builder_.collective(communicator(Kind::ends), Activity::all_reduce, Operation::all_reduce,
