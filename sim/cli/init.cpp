@@ -4,6 +4,7 @@
 #include <memory>
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include "sim/base/limits.hpp"
@@ -84,11 +85,16 @@ struct Choice {
   std::string strategy, recompute, why;
 };
 
+std::string usual_sharded() {
+  auto shards = [](Strategy strategy) { return is_usual(strategy) && is_sharded(strategy); };
+  return fmt::format("{}", fmt::join(strategies_that(shards), ", "));
+}
+
 // Best first, as far as memory lets it; of a list of layers nobody knows what it holds.
 std::vector<Choice> choices_of(const InitOptions& options, const AnyModel& model) {
   if (!options.strategy.empty())
-    return {{options.strategy, "none", "ddp, fsdp, hsdp, zero1, zero2, zero3, megatron"}};
-  Choice plain{"ddp", "none", "or fsdp, hsdp, zero1, zero2, zero3, megatron, which shard"};
+    return {{options.strategy, "none", fmt::format("{}", fmt::join(strategies_that(is_usual), ", "))}};
+  Choice plain{"ddp", "none", fmt::format("or {}, which shard", usual_sharded())};
   if (!model.transformer) return {plain};
   return {plain,
           {"fsdp", "none", "ddp would not fit into a GPU's memory; or hsdp, zero2, zero3, megatron"},
@@ -128,7 +134,7 @@ sweep:   # ddpsim sweep simulates each
         model, micro_batch, tokens, recompute, topology, computes_on, gpus, choice.strategy, choice.why,
         4 * micro_batch * gpus,
         choice.strategy == "ddp" ? "ddp.bucket_cap: [1MiB, 5MiB, 25MiB, 100MiB, 400MiB]"
-                                 : "strategy: [fsdp, hsdp, zero1, zero2, zero3, megatron]");
+                                 : fmt::format("strategy: [{}]", usual_sharded()));
   }
 };
 

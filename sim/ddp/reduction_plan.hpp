@@ -82,8 +82,30 @@ constexpr bool lacks_host_time(Strategy strategy) {
 constexpr bool all_reduces_shards(Strategy strategy) {
   return strategy == Strategy::zero1 || strategy == Strategy::zero2;
 }
+// Whether every rank all-reduces all gradients, and steps.
+constexpr bool all_reduces(Strategy strategy) {
+  return !is_sharded(strategy) && strategy != Strategy::data_parallel &&
+         strategy != Strategy::parameter_server;
+}
+// Whether GPUs may share the model that it reduces the gradients of.
+constexpr bool can_share_models(Strategy strategy) {
+  return is_sharded(strategy) || strategy == Strategy::ddp || strategy == Strategy::flat;
+}
+// Whether one chooses it for a run of today: not those that are there to compare with, nor the older of
+// PyTorch's two implementations.
+constexpr bool is_usual(Strategy strategy) {
+  return can_share_models(strategy) && strategy != Strategy::flat && !is_fsdp1(strategy);
+}
 inline std::string_view strategy_name(Strategy strategy) {
   return name_in(kStrategyNames, strategy);
+}
+// Of all those for which it is so, in the order of the list.
+template <class Is>
+std::vector<std::string> strategies_that(Is is) {
+  std::vector<std::string> names;
+  for (auto [name, strategy] : kStrategyNames)
+    if (is(strategy)) names.emplace_back(name);
+  return names;
 }
 
 // Whose bucketing rules; "2.6" is {2, 6}.

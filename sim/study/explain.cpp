@@ -155,12 +155,10 @@ void add_data_parallel_changes(const WhatIf& what_if, const Scenario& scenario, 
                                std::vector<LeftOut>& left_out) {
   add_caps(scenario, changes, left_out);
   add_views(scenario, changes, left_out);
-  std::vector<std::string_view> strategies{"ddp", "overlap", "flat", "naive"};
-  if (scenario.strategy_plan)
-    strategies = {"fsdp", "fsdp1", "hsdp", "zero1", "zero2", "zero3", "megatron", "ddp"};
-  for (auto strategy : strategies)
-    if (strategy != strategy_name(scenario.plan.strategy))
-      changes.push_back({fmt::format("strategy {}", strategy), {fmt::format("strategy={}", strategy)}});
+  add_strategies(scenario, changes, [&](Strategy strategy) {
+    if (scenario.strategy_plan) return is_sharded(strategy) || strategy == Strategy::ddp;
+    return all_reduces(strategy);
+  });
   add_sharding_changes(what_if, scenario, changes);
   add_algorithms(what_if, scenario, changes, left_out);
   add_link_changes(what_if, scenario, changes, left_out);

@@ -167,12 +167,7 @@ void add_shared_changes(const WhatIf& what_if, const Scenario& scenario, std::ve
   add_others(what_if, "workload", "recompute", "none", {"none", "selective", "full"}, changes);
   add_micro_batches(scenario, changes);
   add_bucket_sizes(what_if, scenario, changes);
-  std::vector<const char*> strategies{"ddp", "zero1", "megatron"};
-  if (degrees.pipeline == 1 && degrees.context == 1 && !what_if.find("parallelism", "expert"))
-    strategies.insert(strategies.end(), {"zero2", "fsdp"});
-  for (std::string_view strategy : strategies)
-    if (strategy != strategy_name(scenario.plan.strategy))
-      changes.push_back({fmt::format("strategy {}", strategy), {fmt::format("strategy={}", strategy)}});
+  add_strategies(scenario, changes, can_share_models);
   changes.push_back({.name = "all links of twice the bandwidth", .links = {2, 1}});
   if (scenario.communication->nccl.empty())
     changes.push_back({.name = "all latencies halved", .links = {1, 0.5}});

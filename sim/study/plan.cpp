@@ -320,7 +320,7 @@ PlanSpace usual_plan_space() {
           .chunks = {1, 2, 3, 4, 5, 6, 8},
           .micro_batch = {1, 2, 4, 8},
           .recompute = {"none", "selective", "op", "full"},
-          .strategies = {"megatron", "fsdp", "zero1", "ddp", "hsdp", "zero2", "zero3"}};
+          .strategies = strategies_that(is_usual)};
 }
 
 Plan make_plan(const Value& root, const PlanSpace& space, ScenarioReader& reader,

@@ -1,5 +1,7 @@
 #include "sim/study/what_if.hpp"
 
+#include <fmt/core.h>
+
 #include "sim/config/overrides.hpp"
 #include "sim/study/run_all.hpp"
 #include "sim/study/scenario_metrics.hpp"
@@ -22,6 +24,13 @@ const config::Value* WhatIf::find(const char* section, const char* key) const {
   const auto* entry = root_.find(section);
   const auto* inner = entry ? entry->value.find(key) : nullptr;
   return inner ? &inner->value : nullptr;
+}
+
+void add_strategies(const Scenario& scenario, std::vector<Change>& changes,
+                    const std::function<bool(Strategy)>& is) {
+  for (const auto& strategy : strategies_that(is))
+    if (strategy != strategy_name(scenario.plan.strategy))
+      changes.push_back({fmt::format("strategy {}", strategy), {fmt::format("strategy={}", strategy)}});
 }
 
 }  // namespace ddpsim

@@ -25,6 +25,10 @@ struct LeftOut {
   std::string name, why;
 };
 
+// To each strategy but the scenario's for which it is so.
+void add_strategies(const Scenario& scenario, std::vector<Change>& changes,
+                    const std::function<bool(Strategy)>& is);
+
 class WhatIf {
  public:
   // `root` is the scenario without its sweep section, `path` its file.

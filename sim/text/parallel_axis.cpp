@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include "sim/config/reader.hpp"
 #include "sim/text/parallel_section.hpp"
@@ -217,7 +218,7 @@ DataAxis ScenarioReader::read_data_axis(const Value& root, Strategy strategy, co
   throw InputError(
       given ? given->span : parallel.place(),
       fmt::format("strategy {} of a model that GPUs share is not simulated", strategy_name(strategy)),
-      "use ddp, flat, fsdp, hsdp, zero1, zero2, zero3 or megatron");
+      fmt::format("use one of {}", fmt::join(strategies_that(can_share_models), ", ")));
 }
 
 }  // namespace ddpsim
