@@ -4,7 +4,7 @@
 Usage: bench/before_after.py OLD NEW [RUNS] [--only TEXT] [--limit SECONDS]     (from the repository's root; OLD and NEW are release binaries)
 
 Processor time is user and system time of the process and its children, the median of RUNS (3). A case that takes longer than the limit (120 s) is not
-run again. The last column is the largest relative difference of any number of the two JSON results.
+run again. The last column is by how much iterations differ at most.
 """
 import argparse
 import json
@@ -57,15 +57,17 @@ def run(command, limit):
         return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, json.loads(out.read_text()) if status == 0 else None
 
 
+def iterations(result):
+    """Of all points."""
+    if isinstance(result, dict):
+        own = [result["iteration_s"]] if isinstance(result.get("iteration_s"), float) else []
+        return own + [one for value in result.values() for one in iterations(value)]
+    return [one for value in result for one in iterations(value)] if isinstance(result, list) else []
+
+
 def difference(one, other):
-    """Of numbers that both have; how they were made may differ."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        return max((difference(one[key], other[key]) for key in one.keys() & other.keys() - {"simulated_flows", "tool"}), default=0)
-    if isinstance(one, list) and isinstance(other, list):
-        return max(map(difference, one, other), default=0) if len(one) == len(other) else math.inf
-    if isinstance(one, bool) or not isinstance(one, (int, float)) or not isinstance(other, (int, float)) or one == other:
-        return 0
-    return abs(one - other) / max(abs(one), abs(other))
+    one, other = iterations(one), iterations(other)
+    return max((abs(a / b - 1) for a, b in zip(one, other)), default=0) if len(one) == len(other) else math.inf
 
 
 def main():

@@ -41,7 +41,7 @@ CASES = {
     "the same with interference, copies and their range": JITTER,
     "NCCL, 16,384 H100 x 30 caps x 200 iterations": [*JITTER, *TEXTBOOK, "--set", "cluster.world_size=16384"],
     "two groups 2.5 us apart on shared NICs, hierarchical": SHARED,
-    "the same, builtin network": [*SHARED, "--set", "engine.network=builtin"],
+    "the same on SimGrid": [*SHARED, "--set", "engine.network=simgrid"],
     "two groups 2.5 us apart on shared NICs, one ring": [*SHARED, "--set", "collective.algorithm=ring"],
 }
 
