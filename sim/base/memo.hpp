@@ -9,8 +9,8 @@ namespace ddpsim {
 template <class Key, class T>
 class Memo {
  public:
-  // What make() said when the key was first asked for; others who ask meanwhile wait. An exception is passed on,
-  // and the next one tries again. The reference stays valid as long as this does.
+  // What make() said when the key was first asked for; others who ask meanwhile wait. An exception is passed
+  // on, and the next one tries again. The reference stays valid as long as this does.
   template <class Make>
   const T& of(const Key& key, const Make& make) {
     Entry& entry = entry_of(key);

@@ -1,7 +1,7 @@
 #pragma once
 // A network in this process: max-min fair sharing by progressive filling (Bertsekas and Gallager, "Data
-// Networks", 1992, section 6.5.2) and timers. It can stop anywhere and say how far every flow is, which is how
-// a collective that was alone until now goes on among others.
+// Networks", 1992, section 6.5.2) and timers. It can stop anywhere and say how far every flow is, which is
+// how a collective that was alone until now goes on among others.
 #include <deque>
 #include <limits>
 #include <map>
