@@ -2,7 +2,6 @@
 // the same everywhere; DDPSIM_FUZZ_SCENARIOS says how many (scripts/fuzz: many).
 #include <chrono>
 #include <cstdlib>
-#include <random>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -10,24 +9,15 @@
 #include "sim/study/simulate_once.hpp"
 #include "sim/text/scenario_reader.hpp"
 
+#include "tests/support/draws.hpp"
+
 namespace ddpsim {
 namespace {
 
 constexpr unsigned kCases = 60;
 constexpr double kRounding = 1e-9;
 
-// Draws without the standard library's distributions, which differ between implementations.
-class Draws {
- public:
-  explicit Draws(unsigned seed) : random_(seed) {}
-  template <class T>
-  T one_of(std::initializer_list<T> choices) {
-    return choices.begin()[random_() % choices.size()];
-  }
-
- private:
-  std::mt19937 random_;
-};
+using testing::Draws;
 
 struct RandomScenario {
   std::string text;
@@ -40,11 +30,15 @@ struct RandomScenario {
     bool of_model = !shares_links && draw.one_of({true, false});
     auto strategy = of_model ? draw.one_of({"ddp", "flat", "overlap", "fsdp", "zero1", "zero2", "zero3"})
                              : draw.one_of({"ddp", "ddp", "naive", "flat", "overlap"});
-    text = of_model ? fmt::format("workload: {{model: {}, micro_batch: {}, sequence: {}, dtype: bf16}}\n",
-                                  draw.one_of({"gpt2", "gpt2-medium"}), draw.one_of({1, 4}),
-                                  draw.one_of({256, 1024}))
-                    : fmt::format("workload: {{trace: ../traces/{}.csv}}\n",
-                                  draw.one_of({"gpt2-large-a100-bs4", "resnet50-2xa100", "gpt2-cpu"}));
+    if (of_model) {
+      auto model = draw.one_of({"gpt2", "gpt2-medium"});
+      int micro_batch = draw.one_of({1, 4}), sequence = draw.one_of({256, 1024});
+      text = fmt::format("workload: {{model: {}, micro_batch: {}, sequence: {}, dtype: bf16}}\n", model,
+                         micro_batch, sequence);
+    } else {
+      auto trace = draw.one_of({"gpt2-large-a100-bs4", "resnet50-2xa100", "gpt2-cpu"});
+      text = fmt::format("workload: {{trace: ../traces/{}.csv}}\n", trace);
+    }
     int ranks = draw.one_of({8, 16, 32});
     auto topology =
         shares_links ? "pcie-8gpu" : draw.one_of({"dgx-h100", "dgx-a100", "p4d", "superpod-h100"});

@@ -2,7 +2,6 @@
 // times: 300 random scenarios, of models that GPUs share and of groups that meet on NICs. What is left
 // between them is rounding, and SimGrid's: it counts payloads in whole units, of which the largest flow has
 // 2^62 at most, and stops sharing at 1e-9 of a bandwidth.
-#include <random>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -11,6 +10,8 @@
 #include "sim/study/simulate_once.hpp"
 #include "sim/study/timeline_difference.hpp"
 #include "sim/text/scenario_reader.hpp"
+
+#include "tests/support/draws.hpp"
 
 namespace ddpsim {
 namespace {
@@ -44,18 +45,7 @@ struct Tolerance {
   }
 };
 
-// Draws without the standard library's distributions, which differ between implementations.
-class Draws {
- public:
-  explicit Draws(unsigned seed) : random_(seed) {}
-  template <class T>
-  T one_of(std::initializer_list<T> choices) {
-    return choices.begin()[random_() % choices.size()];
-  }
-
- private:
-  std::mt19937 random_;
-};
+using testing::Draws;
 
 // Stages whose messages meet gradients, on nodes that a stage fills and on racks that it does not. One draw
 // after the other: in which order arguments are worked out is the compiler's.
