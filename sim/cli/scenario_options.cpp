@@ -15,6 +15,7 @@
 #include "sim/text/ds_config.hpp"
 #include "sim/text/presets.hpp"
 #include "sim/text/slow_note.hpp"
+#include "sim/text/unused_keys.hpp"
 
 namespace ddpsim::cli {
 namespace {
@@ -84,6 +85,7 @@ config::Value ScenarioOptions::load(std::vector<Note>& notes, bool sweeps) const
   auto root = config::load_yaml(file, "a scenario");
   for (const auto& assignment : overrides) config::apply_override(root, assignment);
   if (!ds_config.empty()) notes = apply_ds_config(root, ds_config, sweeps);
+  refuse_unused_keys(root);
   if (auto slow = slow_note(root, sweeps)) notes.push_back(std::move(*slow));
   if (!quiet) print_notes(notes);
   return root;

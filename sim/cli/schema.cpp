@@ -2,8 +2,8 @@
 #include <fmt/core.h>
 
 #include "sim/cli/commands.hpp"
+#include "sim/job/table.hpp"
 #include "sim/report/scenario_schema.hpp"
-#include "sim/text/scenario_keys.hpp"
 
 namespace ddpsim::cli {
 
@@ -11,7 +11,7 @@ Command schema_command() {
   return {.name = "schema",
           .description = "Print the JSON schema of scenarios, for editors that complete and check them",
           .example = "  ddpsim schema > scenario.schema.json",
-          .run = [] { fmt::print("{}", scenario_schema(scenario_keys())); }};
+          .run = [] { fmt::print("{}", scenario_schema(job_table())); }};
 }
 
 }  // namespace ddpsim::cli

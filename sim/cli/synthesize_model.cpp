@@ -24,8 +24,8 @@ Value scalar(const char* option, std::string text) {
   return value;
 }
 
-// The section `workload` that says the same.
-Value workload_of(const ModelOptions& options) {
+// The job whose section `workload` says the same.
+GivenJob job_of(const ModelOptions& options) {
   Value workload;
   workload.kind = Value::Kind::map;
   workload.span = whole_file(make_source("--model", options.model));
@@ -48,7 +48,10 @@ Value workload_of(const ModelOptions& options) {
     attention.entries.push_back({"kernel", kernel.span, kernel});
     add("attention", std::move(attention));
   }
-  return workload;
+  Value root;
+  root.kind = Value::Kind::map;
+  root.entries.push_back({"workload", workload.span, std::move(workload)});
+  return read_partial_job(root);
 }
 
 void scale_to(const ModelOptions& options, LayerTrace& trace) {
@@ -82,12 +85,12 @@ SynthesizedModel synthesize_model(const ModelOptions& options) {
     throw InputError(fmt::format("{} takes sequences of any length", named->name),
                      "give the tokens of a sample: --sequence 4096");
   auto gpu = read_gpu(preset_path(PresetKind::gpus, "--gpu", *options.gpu));
-  auto workload = workload_of(options);
+  auto given = job_of(options);
   KnownParts parts;
-  auto resolve = [](PresetKind kind, const Value& value) {
-    return preset_path(kind, kind == PresetKind::software ? "--framework" : "--model", value.scalar);
+  auto resolve = [](PresetKind kind, const Located& word) {
+    return preset_path(kind, kind == PresetKind::software ? "--framework" : "--model", word.text);
   };
-  auto made = read_workload_model(workload, gpu, resolve, read_software, false, parts);
+  auto made = read_workload_model(given, gpu, resolve, read_software, false, parts);
   if (!made.step)
     throw InputError(fmt::format("--model {} is a list of layers", options.model),
                      fmt::format("give --layers {}", options.model));

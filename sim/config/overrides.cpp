@@ -32,6 +32,18 @@ void remove_axis(Value& root, std::string_view path) {
 
 }  // namespace
 
+const Value* find_at(const Value& root, std::string_view path) {
+  const Value* value = &root;
+  while (value) {
+    auto dot = path.find('.');
+    const auto* entry = value->kind == Value::Kind::map ? value->find(path.substr(0, dot)) : nullptr;
+    value = entry ? &entry->value : nullptr;
+    if (dot == std::string_view::npos) break;
+    path.remove_prefix(dot + 1);
+  }
+  return value;
+}
+
 void set_at(Value& root, std::string_view path, Value value, const SourceSpan& place) {
   Value* map = &root;
   for (auto dot = path.find('.'); dot != std::string_view::npos; dot = path.find('.')) {

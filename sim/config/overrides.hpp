@@ -7,6 +7,9 @@
 
 namespace ddpsim::config {
 
+// What stands at a path of keys ("ddp.bucket_cap"); null: nothing.
+const Value* find_at(const Value& root, std::string_view path);
+
 // Puts `value` at the dotted key path, creating maps on the way. Throws InputError (at `place`) when a part
 // of the path is not a map.
 void set_at(Value& root, std::string_view path, Value value, const SourceSpan& place);

@@ -157,6 +157,7 @@ struct DdpOptions {
   std::optional<std::vector<Bytes>> broadcast_buffers;
   TorchVersion torch;
   std::vector<std::string> unused_parameters;  // names of gradients that never arrive
+  bool operator==(const DdpOptions&) const = default;
 };
 
 struct Bucket {

@@ -85,7 +85,8 @@ struct Scenario {
   Fidelity fidelity = Fidelity::lazy;
   SharedNetwork network = SharedNetwork::builtin;
   ValidationSettings validation;
-  std::vector<Note> notes;  // what its reader found worth saying
+  std::vector<std::string> unused_keys;  // sections and keys that are given and make no difference
+  std::vector<Note> notes;               // what its reader found worth saying
   std::vector<Doubt> doubts;
 
   [[nodiscard]] std::string algorithm() const;

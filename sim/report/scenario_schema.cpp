@@ -1,112 +1,106 @@
 #include "sim/report/scenario_schema.hpp"
 
-#include <algorithm>
-#include <utility>
-#include <vector>
-
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "sim/base/check.hpp"
 #include "sim/report/json_parts.hpp"
 
 namespace ddpsim {
 namespace {
 
 using json::Json;
-using Kind = ScenarioKey::Kind;
+using keys::Row;
+using keys::Section;
+using keys::Shape;
+using Kind = Shape::Kind;
 
-Json alternative(const ScenarioKey& key, Kind kind) {
-  switch (kind) {
+Json schema_of(const Section& section);
+Json schema_of(const keys::Codec& codec);
+
+void add_range(const Shape& shape, Json& schema) {
+  if (shape.least) schema["minimum"] = *shape.least;
+  if (shape.most) schema["maximum"] = *shape.most;
+}
+
+Json alternative(const Shape& shape) {
+  switch (shape.kind) {
     case Kind::boolean:
       return {{"type", "boolean"}};
-    case Kind::integer:
-      return {{"type", "integer"}};
-    case Kind::number:
-      return {{"type", {"number", "string"}}, {"pattern", "^[-+0-9.eE]+$"}};  // YAML 1.1 reads 5e8 as text
+    case Kind::integer: {
+      Json schema{{"type", "integer"}};
+      add_range(shape, schema);
+      return schema;
+    }
+    case Kind::number: {
+      Json schema{{"type", {"number", "string"}},
+                  {"pattern", "^[-+0-9.eE]+$"}};  // YAML 1.1 reads 5e8 as text
+      add_range(shape, schema);
+      return schema;
+    }
     case Kind::quantity:
-      return {{"type", {"string", "integer"}}, {"pattern", "^[0-9]"}};
+      return {{"type", "string"}, {"pattern", shape.pattern}, {"examples", {shape.example}}};
     case Kind::text:
       return {{"type", "string"}};
     case Kind::version:
-      return {{"type", {"string", "number"}}, {"pattern", "^[0-9]"}};
+      return {{"type", {"string", "number"}}, {"pattern", shape.pattern}, {"examples", {shape.example}}};
     case Kind::word: {
       auto words = Json::array();
-      for (const auto& word : key.words) {
+      for (const auto& word : shape.words) {
         words.push_back(word);
         if (word == "true" || word == "false") words.push_back(word == "true");
       }
       return {{"enum", words}};
     }
     case Kind::section:
-      return {{"type", "object"}, {"properties", Json::object()}, {"additionalProperties", false}};
-    case Kind::list:
-      return {{"type", "array"}};
+      return schema_of(*shape.section);
+    case Kind::list: {
+      Json schema{{"type", "array"}, {"items", schema_of(*shape.item)}};
+      if (shape.least.value_or(0) > 0) schema["minItems"] = *shape.least;
+      return schema;
+    }
     case Kind::any_map:
       return {{"type", "object"}};
-    case Kind::axes:
-      return {{"type", {"object", "null"}},
-              {"properties", Json::object()},
-              {"additionalProperties", {{"type", {"array", "object"}}}}};
   }
   return {};
 }
 
-Json schema_of(const ScenarioKey& key) {
-  Json schema{{"description", key.description}};
-  if (key.kinds.size() == 1) {
-    schema.update(alternative(key, key.kinds.front()));
-  } else {
-    for (auto kind : key.kinds) schema["anyOf"].push_back(alternative(key, kind));
+Json schema_of(const keys::Codec& codec) {
+  auto shapes = codec.shapes();
+  if (shapes.size() == 1) return alternative(shapes.front());
+  auto any = Json::array();
+  for (const auto& shape : shapes) any.push_back(alternative(shape));
+  return {{"anyOf", any}};
+}
+
+// As JSON where it is one, else its text: false, 4, "25MiB".
+Json default_of(const config::Value& value) {
+  if (value.kind == config::Value::Kind::sequence && value.items.empty()) return Json::array();
+  auto parsed = Json::parse(value.scalar, nullptr, false);
+  return parsed.is_boolean() || parsed.is_number() ? parsed : Json(value.scalar);
+}
+
+Json schema_of(const Section& section) {
+  Json schema{{"type", "object"}, {"properties", Json::object()}, {"additionalProperties", false}};
+  auto usual = section.fresh();
+  for (const auto& row : section.rows) {
+    Json of_key{{"description", row.doc}};
+    of_key.update(schema_of(*row.codec));
+    auto by_default = row.codec->write(row.member(usual.get()));
+    bool is_said = by_default && by_default->kind != config::Value::Kind::map;
+    if (row.is_required)
+      schema["required"].push_back(row.name);
+    else if (!row.usual.empty())
+      of_key["description"] = fmt::format("{} (default: {})", row.doc, row.usual);
+    else if (is_said)
+      of_key["default"] = default_of(*by_default);
+    schema["properties"][std::string(row.name)] = std::move(of_key);
   }
   return schema;
-}
-
-// The alternative of `schema` that is a map with keys, or a list.
-Json& container(Json& schema, const char* type) {
-  if (!schema.contains("anyOf")) return schema;
-  for (auto& one : schema["anyOf"])
-    if (one.value("type", Json()) == type && (one.contains("properties") || one["type"] == "array"))
-      return one;
-  DDPSIM_CHECK(false, "a key is in a section");
-  return schema;
-}
-
-// A path's steps: "groups[].ranks" as "groups", "[]", "ranks".
-std::vector<std::string> steps_of(const std::string& path) {
-  std::vector<std::string> steps;
-  std::string step;
-  auto end = [&] {
-    if (!step.empty()) steps.push_back(std::exchange(step, {}));
-  };
-  for (std::size_t i = 0; i < path.size(); ++i) {
-    if (path[i] == '.' || path[i] == '[') end();
-    if (path[i] == '[')
-      steps.emplace_back("[]"), ++i;
-    else if (path[i] != '.')
-      step += path[i];
-  }
-  end();
-  return steps;
-}
-
-void add(Json& root, const ScenarioKey& key) {
-  auto steps = steps_of(key.path);
-  Json* at = &root;
-  for (std::size_t i = 0; i + 1 < steps.size(); ++i)
-    at = steps[i] == "[]" ? &container(*at, "array")["items"]
-                          : &container(*at, "object")["properties"][steps[i]];
-  if (steps.back() == "[]") {
-    container(*at, "array")["items"] = schema_of(key);
-    return;
-  }
-  auto& section = container(*at, "object");
-  section["properties"][steps.back()] = schema_of(key);
-  if (key.is_required) section["required"].push_back(steps.back());
 }
 
 // What an axis of a sweep may be.
-Json axis_of(const ScenarioKey& key) {
-  return {{"description", key.description},
+Json axis_of(const Row& row) {
+  return {{"description", row.doc},
           {"anyOf",
            {{{"type", "array"}},
             {{"type", "object"},
@@ -121,19 +115,18 @@ Json axis_of(const ScenarioKey& key) {
 
 }  // namespace
 
-std::string scenario_schema(std::span<const ScenarioKey> keys) {
-  Json root{{"$schema", "http://json-schema.org/draft-07/schema#"},
-            {"title", "ddpsim scenario"},
-            {"type", "object"},
+std::string scenario_schema(const Section& table) {
+  Json root{{"$schema", "http://json-schema.org/draft-07/schema#"}, {"title", "ddpsim scenario"}};
+  root.update(schema_of(table));
+  Json axes{{"description", "Axes: keys with lists of values, or {from, to, points, spacing}"},
+            {"type", {"object", "null"}},
             {"properties", Json::object()},
-            {"additionalProperties", false}};
-  for (const auto& key : keys) add(root, key);
-  auto& axes = root["properties"]["sweep"];
-  for (const auto& key : keys) {
-    bool is_axis =
-        key.path != "sweep" && !key.path.starts_with("validation") && key.path.find('[') == std::string::npos;
-    if (is_axis) axes["properties"][key.path] = axis_of(key);
-  }
+            {"additionalProperties", {{"type", {"array", "object"}}}}};
+  keys::each_row(table, [&](const std::string& path, const Row& row) {
+    bool is_axis = !path.starts_with("validation") && path.find('[') == std::string::npos;
+    if (is_axis) axes["properties"][path] = axis_of(row);
+  });
+  root["properties"]["sweep"] = std::move(axes);
   return json::text_of(root);
 }
 

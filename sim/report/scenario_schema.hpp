@@ -1,12 +1,12 @@
 #pragma once
-#include <span>
 #include <string>
 
-#include "sim/base/scenario_key.hpp"
+#include "sim/keys/table.hpp"
 
 namespace ddpsim {
 
-// A JSON schema (draft-07, which editors know) of a scenario with these keys.
-std::string scenario_schema(std::span<const ScenarioKey> keys);
+// JSON schema (draft 7) of files with the keys of `table`, one of which may be `sweep`, whose axes are all
+// the others.
+std::string scenario_schema(const keys::Section& table);
 
 }  // namespace ddpsim

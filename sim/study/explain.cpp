@@ -15,7 +15,6 @@
 #include "sim/base/quantity.hpp"
 #include "sim/ddp/distinct_bucket_caps.hpp"
 #include "sim/engine/scaled_all_reduces.hpp"
-#include "sim/study/bucket_sizes.hpp"
 #include "sim/study/explain_links.hpp"
 #include "sim/study/explain_sharding.hpp"
 #include "sim/study/explain_shared.hpp"
@@ -80,9 +79,10 @@ void explain_terms(std::ostream& out, const IterationMetrics& m) {
 }
 
 // The next caps that make other buckets, and twice and half the cap.
-void add_caps(const Scenario& scenario, std::vector<Change>& changes, std::vector<LeftOut>& left_out) {
+void add_caps(const WhatIf& what_if, const Scenario& scenario, std::vector<Change>& changes,
+              std::vector<LeftOut>& left_out) {
   if (scenario.plan.strategy != Strategy::ddp || !scenario.plan.bucket_cap) {
-    if (!bucket_sizes_of(strategy_name(scenario.plan.strategy)))
+    if (!reduction_size(what_if.given().job))
       left_out.push_back({"other bucket caps", "the strategy has none"});
     return;
   }
@@ -131,16 +131,8 @@ void add_algorithms(const WhatIf& what_if, const Scenario& scenario, std::vector
     changes.push_back({"backend nccl", {"collective={backend: nccl}"}});
     return;
   }
-  if (!scenario.communication->nccl.empty()) {
-    const auto* nccl = what_if.find("collective", "nccl");
-    const auto* forced = nccl ? nccl->find("algorithm") : nullptr;
-    for (const char* algorithm : {"ring", "tree", "nvls"})
-      if (!forced || forced->value.scalar != algorithm)
-        changes.push_back({fmt::format("collective.nccl.algorithm {}", algorithm),
-                           {fmt::format("collective.nccl.algorithm={}", algorithm)}});
-    return;
-  }
-  std::string kept;  // who communicates stays
+  if (!scenario.communication->nccl.empty()) return;  // a row of its own says which are worth trying
+  std::string kept;                                   // who communicates stays
   for (const char* key : {"backend", "workers"})
     if (const auto* value = what_if.find("collective", key))
       kept += fmt::format(", {}: {}", key, value->scalar);
@@ -153,7 +145,7 @@ void add_algorithms(const WhatIf& what_if, const Scenario& scenario, std::vector
 // Of a model that every GPU has.
 void add_data_parallel_changes(const WhatIf& what_if, const Scenario& scenario, std::vector<Change>& changes,
                                std::vector<LeftOut>& left_out) {
-  add_caps(scenario, changes, left_out);
+  add_caps(what_if, scenario, changes, left_out);
   add_views(scenario, changes, left_out);
   add_strategies(scenario, changes, [&](Strategy strategy) {
     if (scenario.strategy_plan) return is_sharded(strategy) || strategy == Strategy::ddp;
@@ -164,6 +156,13 @@ void add_data_parallel_changes(const WhatIf& what_if, const Scenario& scenario, 
   add_link_changes(what_if, scenario, changes, left_out);
 }
 
+// Whether what a key says is what decides.
+bool is_at_hand(const Scenario& scenario, std::string_view path) {
+  if (path.starts_with("collective.nccl"))
+    return scenario.communication && !scenario.communication->nccl.empty() && !is_alone(scenario);
+  return !path.starts_with("workload.recompute") || scenario.model_step;
+}
+
 std::vector<Change> changes_of(const WhatIf& what_if, const Scenario& scenario,
                                std::vector<LeftOut>& left_out) {
   std::vector<Change> changes;
@@ -171,6 +170,9 @@ std::vector<Change> changes_of(const WhatIf& what_if, const Scenario& scenario,
     add_shared_changes(what_if, scenario, changes);
   else
     add_data_parallel_changes(what_if, scenario, changes, left_out);
+  for (const auto& [path, value] : trials(what_if.given()))
+    if (is_at_hand(scenario, path))
+      changes.push_back({fmt::format("{} {}", path, value), {fmt::format("{}={}", path, value)}});
   if (what_if.find("workload", "stragglers"))
     changes.push_back({"no stragglers", {"workload.stragglers=[]"}});
   if (scenario.sampled) changes.push_back({"nothing varies", {}, [](Scenario& s) { s.sampled = nullptr; }});

@@ -10,6 +10,8 @@
 #include "sim/base/quantity.hpp"
 #include "sim/engine/most_loaded_link.hpp"
 #include "sim/engine/scaled_all_reduces.hpp"
+#include "sim/job/override_rows.hpp"
+#include "sim/keys/types.hpp"
 #include "sim/text/cluster_overrides.hpp"
 
 namespace ddpsim {
@@ -105,37 +107,31 @@ void explain_link(std::ostream& out, const Scenario& scenario) {
                      format_seconds(most->busy), communication.is_settled() ? bound_by_links(scenario) : "");
 }
 
-// An entry of `cluster.overrides`.
-std::string override_text(const std::string& link, const std::vector<std::string>& figures) {
-  return fmt::format("{{link: \"{}\", {}}}", link, fmt::join(figures, ", "));
-}
-
 // `cluster.overrides` as it is, but that this link has twice the bandwidth. An entry for several links, this
 // one among them, becomes one for each of the others.
 std::string overrides_with_wider(const WhatIf& what_if, const Cluster& cluster, int link) {
-  std::vector<std::string> entries;
-  const auto* given = what_if.find("cluster", "overrides");
-  for (const auto& item : given ? given->items : std::vector<config::Value>{}) {
-    auto known = read_override(item);
-    if (!known) {
-      entries.push_back(text_of(item));
+  std::vector<job::Override> entries;
+  auto given = read_partial_job(what_if.root());
+  for (std::size_t i = 0; i < given.job.cluster.overrides.size(); ++i) {
+    const auto& entry = given.job.cluster.overrides[i];
+    auto known = link_override(entry, given.at(fmt::format("cluster.overrides[{}]", i)));
+    auto links = known ? cluster.links_named(known->link, known->span) : std::vector<int>();
+    if (std::ranges::find(links, link) == links.end()) {
+      entries.push_back(entry);
       continue;
     }
-    std::vector<std::string> figures;
-    for (const auto& entry : item.entries)
-      if (entry.key != "link" && entry.key != "node")
-        figures.push_back(fmt::format("{}: {}", entry.key, entry.value.scalar));
-    auto links = cluster.links_named(known->link, known->span);
-    bool is_apart = std::find(links.begin(), links.end(), link) == links.end();
-    if (is_apart) entries.push_back(override_text(known->link, figures));
     for (int other : links)
-      if (!is_apart && other != link) entries.push_back(override_text(cluster.link_name(other), figures));
+      if (other != link) {
+        auto& one = entries.emplace_back(entry);
+        one.node.reset();
+        one.link = cluster.link_name(other);
+      }
   }
   auto [bandwidth, latency] = cluster.link(link);
   entries.push_back(
-      override_text(cluster.link_name(link), {fmt::format("bandwidth: {}B/s", 2 * bandwidth.value()),
-                                              fmt::format("latency: {}s", latency.value())}));
-  return fmt::format("cluster.overrides=[{}]", fmt::join(entries, ", "));
+      {.node = {}, .link = cluster.link_name(link), .bandwidth = 2 * bandwidth, .latency = latency});
+  auto rows = keys::list(job::override_rows(job::Overridden::links_and_nodes));
+  return fmt::format("cluster.overrides={}", config::to_flow_text(*rows.codec->write(&entries)));
 }
 
 }  // namespace

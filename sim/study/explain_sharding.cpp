@@ -4,7 +4,7 @@
 
 #include <fmt/core.h>
 
-#include "sim/study/bucket_sizes.hpp"
+#include "sim/config/overrides.hpp"
 
 namespace ddpsim {
 namespace {
@@ -44,21 +44,12 @@ void add_fsdp(const WhatIf& what_if, const FsdpPlan& plan, const Scenario& scena
   add_units(what_if, plan, *scenario.trace, changes);
   add_groups(plan, scenario, changes);
   const auto& options = plan.options;
-  if (options.communicators == 1)
-    changes.push_back({"a communicator of their own for reduce-scatters", {"fsdp.communicators=2"}});
   if (options.reduce_dtype == DType::float32)
     changes.push_back({"reduce-scatters in bf16", {"fsdp.reduce_dtype=bf16"}});
-  if (!options.reshard_last)
-    changes.push_back(
-        {fmt::format("fsdp.reshard_after_forward {}", on_off(!options.reshard_after_forward)),
-         {fmt::format("fsdp.reshard_after_forward={}", on_off(!options.reshard_after_forward))}});
   if (options.cpu_offload) changes.push_back({"nothing on the host", {"fsdp.cpu_offload=false"}});
 }
 
-void add_zero(const BucketedPlan& plan, const ZeroOptions& options, bool overlaps,
-              std::vector<Change>& changes) {
-  changes.push_back({fmt::format("zero.overlap_comm {}", on_off(!overlaps)),
-                     {fmt::format("zero.overlap_comm={}", on_off(!overlaps))}});
+void add_zero(const BucketedPlan& plan, const ZeroOptions& options, std::vector<Change>& changes) {
   auto add = [&](const char* key, std::int64_t size) {
     if (size >= 1)
       changes.push_back({fmt::format("zero.{} {:g}", key, static_cast<double>(size)),
@@ -90,23 +81,20 @@ void add_servers(const ServerPlan& plan, std::vector<Change>& changes) {
 }  // namespace
 
 void add_bucket_sizes(const WhatIf& what_if, const Scenario& scenario, std::vector<Change>& changes) {
-  const auto* sizes = bucket_sizes_of(strategy_name(scenario.plan.strategy));
-  if (!sizes || what_if.find(sizes->section, "units")) return;
-  const auto* now = what_if.find(sizes->section, sizes->key);
-  for (const char* value : sizes->values)
-    if (!now || now->scalar != value)
-      changes.push_back(
-          {fmt::format("{} {}", sizes->path(), value), {fmt::format("{}={}", sizes->path(), value)}});
+  auto size = reduction_size(what_if.given().job);
+  if (!size || what_if.find("fsdp", "units")) return;
+  const auto* now = config::find_at(what_if.root(), size->path);
+  for (const auto& value : size->values)
+    if (!now || text_of(*now) != value)
+      changes.push_back({fmt::format("{} {}", size->path, value), {fmt::format("{}={}", size->path, value)}});
 }
 
 void add_sharding_changes(const WhatIf& what_if, const Scenario& scenario, std::vector<Change>& changes) {
   if (!scenario.strategy_plan) return;
   const auto& plan = *scenario.strategy_plan;
   if (const auto* fsdp = std::get_if<FsdpPlan>(&plan)) add_fsdp(what_if, *fsdp, scenario, changes);
-  if (const auto* zero = std::get_if<ZeroPlan>(&plan))
-    add_zero(*zero, zero->options, zero->overlaps, changes);
-  if (const auto* zero = std::get_if<Zero3Plan>(&plan))
-    add_zero(*zero, zero->options, zero->overlaps, changes);
+  if (const auto* zero = std::get_if<ZeroPlan>(&plan)) add_zero(*zero, zero->options, changes);
+  if (const auto* zero = std::get_if<Zero3Plan>(&plan)) add_zero(*zero, zero->options, changes);
   if (scenario.plan.strategy == Strategy::megatron) add_bucket_sizes(what_if, scenario, changes);
   if (const auto* server = std::get_if<ServerPlan>(&plan)) add_servers(*server, changes);
 }

@@ -103,21 +103,6 @@ void add_schedules(const PipelineShape& shape, std::vector<Change>& changes) {
   if (chunks > 2 && chunks % 2 == 0) add(PipelineSchedule::interleaved, chunks / 2);
 }
 
-void add_toggle(const char* key, bool now, std::vector<Change>& changes) {
-  const char* other = now ? "false" : "true";
-  changes.push_back({fmt::format("{} {}", key, other), {fmt::format("{}={}", key, other)}});
-}
-
-// All but the one in use.
-void add_others(const WhatIf& what_if, const char* section, const char* key, std::string_view standard,
-                const std::vector<const char*>& words, std::vector<Change>& changes) {
-  const auto* value = what_if.find(section, key);
-  for (const char* word : words)
-    if (word != (value ? std::string_view(value->scalar) : standard))
-      changes.push_back(
-          {fmt::format("{}.{} {}", section, key, word), {fmt::format("{}.{}={}", section, key, word)}});
-}
-
 void add_micro_batches(const Scenario& scenario, std::vector<Change>& changes) {
   auto samples = scenario.trace->metadata.batch_size.value_or(1);
   auto add = [&](std::int64_t micro_batch) {
@@ -152,19 +137,12 @@ void add_shared_changes(const WhatIf& what_if, const Scenario& scenario, std::ve
   const auto& degrees = options.degrees;
   add_degrees(what_if, degrees, what_if.find("parallelism", "expert") != nullptr, changes);
   add_schedules(options.shape, changes);
-  if (degrees.tensor > 1) {
-    const auto* sequence = what_if.find("parallelism", "sequence");
-    add_toggle("parallelism.sequence", sequence && sequence->scalar == "true", changes);
+  if (degrees.expert.ranks > 1) {
+    bool is_direct = degrees.expert.dispatcher == Dispatcher::all_to_all;
+    auto other = name_in(kDispatcherNames, is_direct ? Dispatcher::all_gather : Dispatcher::all_to_all);
+    changes.push_back(
+        {fmt::format("expert.dispatcher {}", other), {fmt::format("expert.dispatcher={}", other)}});
   }
-  // Megatron's 1F1B never hides them.
-  if (degrees.pipeline > 1 && options.shape.schedule != PipelineSchedule::one_f_one_b) {
-    add_toggle("pipeline.overlap_p2p", options.messages != MessageOverlap::blocking, changes);
-  }
-  if (degrees.context > 1)
-    add_others(what_if, "context", "kind", "ring", {"ring", "all_gather", "all_to_all"}, changes);
-  if (degrees.expert.ranks > 1)
-    add_others(what_if, "expert", "dispatcher", "all_to_all", {"all_to_all", "all_gather"}, changes);
-  add_others(what_if, "workload", "recompute", "none", {"none", "selective", "full"}, changes);
   add_micro_batches(scenario, changes);
   add_bucket_sizes(what_if, scenario, changes);
   add_strategies(scenario, changes, can_share_models);

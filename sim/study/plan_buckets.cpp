@@ -2,9 +2,12 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "sim/base/source.hpp"
+#include "sim/config/overrides.hpp"
+#include "sim/job/table.hpp"
 #include "sim/process/worker_threads.hpp"
-#include "sim/study/bucket_sizes.hpp"
 #include "sim/study/point_runs.hpp"
 
 namespace ddpsim {
@@ -16,12 +19,13 @@ using Settings = std::vector<PlannedPoint::Setting>;
 constexpr double kWorthwhile = 0.005;
 
 Settings sizes_of(const std::string& strategy, const config::Value& root) {
-  const auto* sizes = bucket_sizes_of(strategy);
-  if (!sizes) return {};
-  const auto* section = root.find(sizes->section);
-  if (section && (section->value.find(sizes->key) || section->value.find("units"))) return {};
+  auto changed = root;
+  config::apply_override(changed, fmt::format("strategy={}", strategy));
+  auto given = read_partial_job(changed);
+  auto size = reduction_size(given.job);
+  if (!size || given.has(size->path) || given.has("fsdp.units")) return {};
   Settings found;
-  for (const auto* value : sizes->values) found.emplace_back(sizes->path(), value);
+  for (const auto& value : size->values) found.emplace_back(size->path, value);
   return found;
 }
 

@@ -55,7 +55,8 @@ PossibleCounts possible_counts(const Value& root) {
     auto ranks = number_at(&group->value);
     return {ranks, ranks > 1 ? 2 * ranks : 1, "cluster.groups"};
   }
-  auto section = read_parallel_section(root);
+  auto given = read_partial_job(root);
+  auto section = read_parallel_section(given);
   // Experts are spread over the GPUs of a stage, all copies of the model together.
   auto of_a_stage = std::lcm(std::int64_t{section.tensor} * section.context,
                              static_cast<std::int64_t>(section.expert.shape.ranks));

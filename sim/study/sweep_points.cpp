@@ -138,15 +138,20 @@ void keep_one_without_cap(SweepPlan& plan) {
   keep(kept, like, plan);
 }
 
-// Of points that differ in what their strategy does not use the first, with kUnusedValue in its place.
+bool is_unused(const Scenario& scenario, std::string_view key) {
+  return std::ranges::any_of(scenario.unused_keys, [&](const std::string& unused) {
+    return key == unused || key.starts_with(unused + ".");
+  });
+}
+
+// Of points that differ in what their job does not use the first, with kUnusedValue in its place.
 void keep_one_without_key(SweepPlan& plan) {
   std::vector<std::size_t> kept;
   std::map<std::size_t, std::size_t> like;
   std::map<std::vector<std::string>, std::size_t> first;
   for (std::size_t i = 0; i < plan.points.size(); ++i) {
     for (std::size_t axis = 0; axis < plan.axes.size(); ++axis)
-      if (!uses_key(plan.points[i].base->plan.strategy, plan.axes[axis].key))
-        plan.axis_values[i][axis] = kUnusedValue;
+      if (is_unused(*plan.points[i].base, plan.axes[axis].key)) plan.axis_values[i][axis] = kUnusedValue;
     auto [known, is_new] = first.emplace(plan.axis_values[i], i);
     if (is_new)
       kept.push_back(i);

@@ -38,6 +38,7 @@ class WhatIf {
   [[nodiscard]] IterationMetrics simulate(const Change& change);
   [[nodiscard]] Scenario scenario() { return reader_.read(root_); }
   [[nodiscard]] const config::Value& root() const { return root_; }
+  [[nodiscard]] GivenJob given() const { return read_job(root_); }
   // The value of a section's key in the file; null: it is not there.
   [[nodiscard]] const config::Value* find(const char* section, const char* key) const;
 

@@ -20,8 +20,6 @@
 namespace ddpsim {
 namespace {
 
-using config::Value;
-
 // Groups of one label do the same at the same times: as many ranks, as slow, starting together.
 std::vector<int> labels_of(const std::vector<RankGroup>& groups) {
   std::vector<std::string> kinds;
@@ -66,24 +64,25 @@ std::vector<int> ranks_of_node(int node, const Cluster& cluster, const std::vect
   return ranks;
 }
 
-void read_measured_cluster(const MeasuredTable& table, const SourceSpan& table_place, Backend backend,
-                           const ClusterSection& section) {
-  for (const Value* unused : {section.groups, section.overrides, section.background, section.hashing})
-    if (unused)
-      throw InputError(unused->span, "a measured cost knows nothing of this",
+void check_measured_cluster(const MeasuredTable& table, const GivenJob& given) {
+  for (const char* unused : {"cluster.groups", "cluster.overrides", "cluster.background", "cluster.hashing"})
+    if (given.has(unused))
+      throw InputError(given.at(unused), "a measured cost knows nothing of this",
                        "remove it, or use another algorithm than measured");
+  auto backend = given.job.collective.backend;
+  const auto& place = given.at("collective.measured");
   if (table.backend && *table.backend != backend)
     throw InputError(
-        table_place,
+        place,
         fmt::format("this table was measured with {}, the scenario communicates with {}",
                     backend_name(*table.backend), backend_name(backend)),
         *table.backend == Backend::gloo
             ? "write 'backend: gloo' (and 'workers: 1' if one is in flight at a time), or use another table"
             : "remove 'backend: gloo', or use another table");
-  if (table.world_size != section.world_size)
-    throw InputError(table_place,
+  if (table.world_size != given.job.cluster.world_size)
+    throw InputError(place,
                      fmt::format("this table was measured with {} ranks, the cluster has {}",
-                                 table.world_size, section.world_size),
+                                 table.world_size, given.job.cluster.world_size),
                      "use a table of that world size");
 }
 
@@ -106,12 +105,11 @@ void check_rings(const std::vector<std::vector<int>>& rings, const std::vector<R
 
 }  // namespace
 
-std::vector<std::vector<int>> ScenarioReader::mesh_of(const ClusterSection& section,
-                                                      const Collective& collective,
+std::vector<std::vector<int>> ScenarioReader::mesh_of(const GivenJob& given, const Collective& collective,
                                                       std::span<const int> gpu_of_rank,
                                                       Communication& communication) {
-  if (section.groups)
-    throw InputError(section.groups->span, "a job that is sharded within groups of ranks is one group",
+  if (given.has("cluster.groups"))
+    throw InputError(given.at("cluster.groups"), "a job that is sharded within groups of ranks is one group",
                      "remove cluster.groups; fsdp.shard_group says how many ranks hold the model together");
   if (!collective.options.rings.empty())
     throw InputError(collective.place, "rings are over all ranks, and here groups of them communicate",
@@ -125,24 +123,25 @@ std::vector<std::vector<int>> ScenarioReader::mesh_of(const ClusterSection& sect
   }
 }
 
-ClusterTraffic ScenarioReader::make_traffic(const Topology& topology, const ClusterSection& section,
-                                            const Value* stragglers, const Collective& collective) {
+ClusterTraffic ScenarioReader::make_traffic(const GivenJob& given, const Topology& topology,
+                                            const Collective& collective) {
+  int world_size = given.job.cluster.world_size;
   auto communication = std::make_shared<Communication>();
   communication->options = collective.options;
   communication->cluster =
-      build_cluster(topology, section, link_scale(topology, collective), gpus_of(topology, section));
+      build_cluster(topology, given, link_scale(given, topology, collective), gpus_of(topology, given));
   const Cluster& cluster = *communication->cluster;
-  auto gpu_of_rank = place_job(section, topology, cluster);
-  auto slowdowns = read_stragglers(stragglers, section.world_size,
-                                   [&](int node) { return ranks_of_node(node, cluster, gpu_of_rank); });
-  auto groups = read_groups(section.groups, section.world_size);
+  auto gpu_of_rank = place_job(given, topology, cluster);
+  auto slowdowns =
+      read_stragglers(given, [&](int node) { return ranks_of_node(node, cluster, gpu_of_rank); });
+  auto groups = read_groups(given);
   ClusterTraffic traffic{make_groups(groups, slowdowns), {}, {}};
   // Servers on nodes of their own use links of nodes without a rank.
   if (!collective.servers || !collective.servers->dedicated)
-    traffic.notes = placement_notes(section, topology, cluster, gpu_of_rank);
+    traffic.notes = placement_notes(given, topology, cluster, gpu_of_rank);
   check_rings(collective.options.rings, traffic.groups);
   communication->labels = labels_of(traffic.groups);
-  auto places = places_of(groups, communication->labels, slowdowns, section.world_size);
+  auto places = places_of(groups, communication->labels, slowdowns, world_size);
   set_nodes(cluster, gpu_of_rank, places);
   for (std::size_t g = 0; g < groups.size(); ++g) {
     traffic.groups[g].label = communication->labels[g];
@@ -151,65 +150,62 @@ ClusterTraffic ScenarioReader::make_traffic(const Topology& topology, const Clus
   traffic.places = std::make_shared<const RankPlaces>(RankPlaces{std::move(places), true});
   if (collective.servers) {
     traffic.communication = std::move(communication);
-    add_servers(topology, section, collective, slowdowns, std::move(gpu_of_rank), traffic);
+    add_servers(given, topology, collective, slowdowns, std::move(gpu_of_rank), traffic);
     return traffic;
   }
   bool has_mesh = std::any_of(collective.communicators.begin(), collective.communicators.end(),
                               [](const auto& use) { return use.joined != Joined::all; });
-  if (has_mesh && section.world_size > 1) {
-    traffic.mesh = mesh_of(section, collective, gpu_of_rank, *communication);
+  if (has_mesh && world_size > 1) {
+    traffic.mesh = mesh_of(given, collective, gpu_of_rank, *communication);
   } else {
     auto uses = collective.communicators;
     std::erase_if(uses, [](const auto& use) { return use.joined == Joined::replicas; });  // of one rank: none
     add_axes(groups, uses, gpu_of_rank, *communication);
   }
-  communication->background = read_background(section.background, cluster);
+  communication->background = read_background(given, cluster);
   if (communication->is_alone()) {
     traffic.communication = std::move(communication);
     return traffic;
   }
-  if (uses_gloo(topology, collective)) {
-    check_gloo_uses(section.overrides, cluster);
-    add_gloo_model(topology, collective.gloo, *communication);
+  if (uses_gloo(given, topology, collective)) {
+    check_gloo_uses(given, cluster);
+    add_gloo_model(given, topology, *communication);
   }
-  if (uses_nccl(topology, collective)) {
-    check_nccl_reads(section, topology);
-    add_nccl_models(*topology.nccl, collective.nccl, *communication);
+  if (uses_nccl(given, topology, collective)) {
+    check_nccl_reads(given, topology);
+    add_nccl_models(given, *topology.nccl, *communication);
   }
-  scale_models(collective, *communication);
+  scale_models(given, *communication);
   if (!traffic.mesh.empty()) settle_labels(traffic.mesh, traffic.places->ranks, *communication);
   traffic.communication = std::move(communication);
   return traffic;
 }
 
-std::shared_ptr<const Topology> ScenarioReader::find_topology(const Value& path) {
-  auto file = resolve(PresetKind::topologies, path);
+std::shared_ptr<const Topology> ScenarioReader::find_topology(const GivenJob& given) {
+  auto file = resolve(PresetKind::topologies, given.located(*given.job.cluster.topology, "cluster.topology"));
   auto& topology = topologies_[file];
   if (!topology) topology = read_topology(file);
   return topology;
 }
 
-ClusterTraffic ScenarioReader::make_measured_traffic(const Topology* topology, const ClusterSection& section,
-                                                     const Value* stragglers) {
+ClusterTraffic ScenarioReader::make_measured_traffic(const GivenJob& given, const Topology* topology) {
+  int world_size = given.job.cluster.world_size;
   // The topology is not simulated, but known to be sound, and it says which ranks a node holds.
   std::shared_ptr<const Cluster> cluster;
   std::vector<int> gpu_of_rank;
   std::function<std::vector<int>(int)> ranks_of;
   if (topology) {
-    cluster = build_cluster(*topology, section, links_, gpus_of(*topology, section));
-    gpu_of_rank = place_job(section, *topology, *cluster);
+    cluster = build_cluster(*topology, given, links_, gpus_of(*topology, given));
+    gpu_of_rank = place_job(given, *topology, *cluster);
     ranks_of = [&](int node) { return ranks_of_node(node, *cluster, gpu_of_rank); };
   } else {
-    (void)read_placement(section.placement);  // to know that it is one
-    if (section.nodes)
-      throw InputError(section.nodes->span, "without a topology there are no nodes", "add cluster.topology");
-    if (section.domain_gpus)
-      throw InputError(section.domain_gpus->span, "without a topology there are no nodes",
-                       "add cluster.topology");
+    for (const char* key : {"cluster.nodes", "cluster.domain_gpus"})
+      if (given.has(key))
+        throw InputError(given.at(key), "without a topology there are no nodes", "add cluster.topology");
   }
-  auto slowdowns = read_stragglers(stragglers, section.world_size, ranks_of);
-  auto groups = read_groups(nullptr, section.world_size);
-  auto places = places_of(groups, {0}, slowdowns, section.world_size);
+  auto slowdowns = read_stragglers(given, ranks_of);
+  auto groups = one_group(world_size);
+  auto places = places_of(groups, {0}, slowdowns, world_size);
   auto made = make_groups(groups, slowdowns);
   if (cluster) {
     set_nodes(*cluster, gpu_of_rank, places);
@@ -220,54 +216,52 @@ ClusterTraffic ScenarioReader::make_measured_traffic(const Topology* topology, c
           std::make_shared<const RankPlaces>(RankPlaces{std::move(places), cluster != nullptr})};
 }
 
-void ScenarioReader::add_network_notes(const Topology& topology, const Communication& communication,
-                                       const Collective& collective, Scenario& scenario) {
+void ScenarioReader::add_network_notes(const GivenJob& given, const Topology& topology,
+                                       const Communication& communication, Scenario& scenario) {
   std::ranges::move(network_doubts(topology, communication), std::back_inserter(scenario.doubts));
   auto& notes = scenario.notes;
   for (const auto& model : communication.nccl)
     for (auto& note :
-         nccl_notes(model->cost().communicator(), collective.nccl.allowed, model->cost().calibration())) {
+         nccl_notes(model->cost().communicator(), allowed_of(given), model->cost().calibration())) {
       auto is_known = [&note](const Note& other) { return other.code == note.code; };
       if (std::none_of(notes.begin(), notes.end(), is_known)) notes.push_back(std::move(note));
     }
 }
 
-std::shared_ptr<const RankPlaces> ScenarioReader::read_cluster(const Value& root,
+std::shared_ptr<const RankPlaces> ScenarioReader::read_cluster(const GivenJob& given,
                                                                const Collective& collective,
-                                                               const Value* stragglers,
                                                                std::optional<Fidelity> wanted,
                                                                Scenario& scenario) {
   bool needs_links = wanted && *wanted != Fidelity::closed_form;
-  ClusterSection section(root);
-  scenario.world_size = section.world_size;
-  scenario.price = section.price;
+  scenario.world_size = given.job.cluster.world_size;
+  scenario.price = given.job.cluster.price;
   scenario.collective_workers = collective.workers;
-  auto topology = section.topology ? find_topology(*section.topology) : nullptr;
+  auto topology = given.job.cluster.topology ? find_topology(given) : nullptr;
   if (collective.table) {
-    read_measured_cluster(*collective.table, collective.table_span, collective.backend, section);
-    auto traffic = make_measured_traffic(topology.get(), section, stragglers);
+    check_measured_cluster(*collective.table, given);
+    auto traffic = make_measured_traffic(given, topology.get());
     scenario.groups = std::move(traffic.groups);
     scenario.measured_table = collective.table;
     return traffic.places;
   }
   if (!topology)
-    throw InputError(root.span, "'cluster' lacks the key 'topology'",
+    throw InputError(given.at("cluster"), "'cluster' lacks the key 'topology'",
                      "add 'topology: FILE' (only algorithm: measured needs none)");
   const auto& servers = collective.servers;
   auto& traffic = clusters_[{topology.get(),
                              collective.communicators,
                              collective.shard_group.ranks,
                              {servers ? servers->servers : 0, servers && servers->dedicated},
-                             sections({&root, collective.section, stragglers})}];
+                             sections(given, {"cluster", "collective", "workload.stragglers"})}];
   auto& communication = traffic.communication;
   try {
     if (!communication) {
-      traffic = make_traffic(*topology, section, stragglers, collective);
+      traffic = make_traffic(given, *topology, collective);
       std::ranges::move(cluster_notes(*topology, *communication->cluster), std::back_inserter(traffic.notes));
     }
     bool has_traffic =
         !communication->gloo && !communication->is_alone() && (needs_links || !communication->is_settled());
-    if (has_traffic) check_scale(collective, *communication);
+    if (has_traffic) check_scale(given, *communication);
     if (has_traffic && !communication->folded) {
       auto folded = std::make_shared<Communication>(*communication);  // others know it as it is
       fold_traffic(*folded);
@@ -277,9 +271,9 @@ std::shared_ptr<const RankPlaces> ScenarioReader::read_cluster(const Value& root
       traffic.groups.front().rank_classes =
           mesh_classes(traffic.mesh, traffic.places->ranks, *communication, wanted != Fidelity::exact);
   } catch (const InputError& error) {
-    throw error.at(collective.nccl.section ? collective.nccl.section->span
-                   : collective.section    ? collective.place
-                                           : section.topology->span);
+    throw error.at(given.has("collective.nccl") ? given.at("collective.nccl")
+                   : given.has("collective")    ? collective.place
+                                                : given.at("cluster.topology"));
   }
   if (communication->is_alone())
     scenario.notes.push_back({"world-of-one", "a world of 1 communicates nothing: collectives take no time"});
@@ -287,9 +281,9 @@ std::shared_ptr<const RankPlaces> ScenarioReader::read_cluster(const Value& root
     scenario.notes.push_back(
         {"plain-rings", "the topology has no section 'nccl': algorithm auto is plain rings there"});
   scenario.notes.insert(scenario.notes.end(), traffic.notes.begin(), traffic.notes.end());
-  add_network_notes(*topology, *communication, collective, scenario);
+  add_network_notes(given, *topology, *communication, scenario);
   if (collective.backend == Backend::gloo)
-    add_gloo_notes(*topology, collective, *communication, scenario.notes);
+    add_gloo_notes(given, *topology, collective, *communication, scenario.notes);
   scenario.groups = traffic.groups;
   scenario.communication = traffic.communication;
   return traffic.places;

@@ -6,106 +6,85 @@
 
 #include "sim/base/counted.hpp"
 #include "sim/base/limits.hpp"
-#include "sim/config/reader.hpp"
 #include "sim/text/cluster_overrides.hpp"
-#include "sim/text/sections.hpp"
 
 namespace ddpsim {
-namespace {
 
-using config::as_integer;
-using config::MapReader;
-using config::Value;
-
-}  // namespace
-
-ClusterSection::ClusterSection(const Value& root) : place(root.span) {
-  MapReader reader(root, "cluster");
-  topology = reader.find("topology");
-  world_size_value = &reader.require("world_size");
-  placement = reader.find("placement");
-  groups = reader.find("groups");
-  overrides = reader.find("overrides");
-  nodes = reader.find("nodes");
-  background = reader.find("background");
-  hashing = reader.find("hashing");
-  domain_gpus = reader.find("domain_gpus");
-  reader.find("gpu");  // read with the physics
-  price = reader.optional("price", config::as_number(0, 1e9));
-  reader.finish();
-  world_size = static_cast<int>(as_integer(1, kLargestWorldSize)(*world_size_value));
-  hashing_seed = read_hashing(hashing);
-}
-
-int domain_gpus(const ClusterSection& section, const Topology& topology) {
+int domain_gpus(const GivenJob& given, const Topology& topology) {
+  const auto& cluster = given.job.cluster;
   auto of_node = topology.node_size();
-  if (const auto* said = section.domain_gpus) {
+  if (auto gpus = cluster.domain_gpus) {
+    const auto& place = given.at("cluster.domain_gpus");
     if (!of_node)
-      throw InputError(said->span, "only a topology of kind cluster has nodes of which a job takes a part",
+      throw InputError(place, "only a topology of kind cluster has nodes of which a job takes a part",
                        "remove 'domain_gpus', or use such a topology");
-    auto gpus = as_integer(1, kLargestWorldSize)(*said);
-    if (gpus > *of_node)
-      throw InputError(said->span, fmt::format("a node has {}", counted(*of_node, "GPU")),
+    if (*gpus > *of_node)
+      throw InputError(place, fmt::format("a node has {}", counted(*of_node, "GPU")),
                        fmt::format("domain_gpus is at most {}", *of_node));
-    if ((section.world_size + gpus - 1) / gpus > kLargestWorldSize / *of_node)
-      throw InputError(said->span, fmt::format("nodes for {} ranks have too many GPUs", section.world_size),
+    if ((cluster.world_size + *gpus - 1) / *gpus > kLargestWorldSize / *of_node)
+      throw InputError(place, fmt::format("nodes for {} ranks have too many GPUs", cluster.world_size),
                        "take more of each node");
-    return static_cast<int>(gpus);
+    return *gpus;
   }
   auto of_rack = topology.rack_size();
   if (!of_rack) return of_node.value_or(std::numeric_limits<int>::max());
-  int usual = usual_domain_gpus(section.world_size, *of_rack);
+  int usual = usual_domain_gpus(cluster.world_size, *of_rack);
   // Racks that are given and would be too few.
-  if (section.nodes && section.world_size > as_integer(1, kLargestWorldSize)(*section.nodes) * usual)
-    return *of_rack;
+  if (cluster.nodes && cluster.world_size > std::int64_t{*cluster.nodes} * usual) return *of_rack;
   return usual;
 }
 
-int gpus_of(const Topology& topology, const ClusterSection& section) {
+int gpus_of(const Topology& topology, const GivenJob& given) {
+  const auto& cluster = given.job.cluster;
   auto of_node = topology.node_size();
-  int taken = domain_gpus(section, topology);
-  if (!section.nodes)
-    return of_node ? gpus_of_nodes(section.world_size, taken, *of_node) : section.world_size;
+  int taken = domain_gpus(given, topology);
+  if (!cluster.nodes)
+    return of_node ? gpus_of_nodes(cluster.world_size, taken, *of_node) : cluster.world_size;
+  const auto& place = given.at("cluster.nodes");
   if (!of_node)
-    throw InputError(section.nodes->span, "only a topology of kind cluster has any number of nodes",
+    throw InputError(place, "only a topology of kind cluster has any number of nodes",
                      "remove 'nodes', or use such a topology");
-  auto nodes = static_cast<int>(as_integer(1, kLargestWorldSize / *of_node)(*section.nodes));
-  if (section.world_size > nodes * taken)
+  int nodes = *cluster.nodes, most = kLargestWorldSize / *of_node;
+  if (nodes > most)
+    throw InputError(place, fmt::format("{} is out of range", nodes),
+                     fmt::format("write a number from 1 to {}", most));
+  if (cluster.world_size > std::int64_t{nodes} * taken)
     throw InputError(
-        section.nodes->span,
-        fmt::format("{} ranks are more than {} of {} hold", section.world_size, counted(nodes, "node"),
+        place,
+        fmt::format("{} ranks are more than {} of {} hold", cluster.world_size, counted(nodes, "node"),
                     counted(taken, "GPU")),
-        fmt::format("the job needs {}", counted((section.world_size + taken - 1) / taken, "node")));
+        fmt::format("the job needs {}", counted((cluster.world_size + taken - 1) / taken, "node")));
   return nodes * *of_node;
 }
 
-std::shared_ptr<const Cluster> build_cluster(const Topology& topology, const ClusterSection& section,
+std::shared_ptr<const Cluster> build_cluster(const Topology& topology, const GivenJob& given,
                                              const LinkScale& links, int gpus) {
-  auto different = read_cluster_overrides(section.overrides).links;
-  if (section.hashing_seed) try {
+  auto different = read_cluster_overrides(given).links;
+  const auto& hashing = given.job.cluster.hashing;
+  if (hashing) try {
       topology.check_hashing(gpus);
     } catch (const InputError& error) {
-      throw error.at(section.hashing->span);
+      throw error.at(given.at("cluster.hashing"));
     }
   try {
-    return with_scaled_links(topology.build(gpus, different, section.hashing_seed), links);
+    return with_scaled_links(topology.build(gpus, different, hashing), links);
   } catch (const InputError& error) {
-    throw error.at(section.world_size_value->span);
+    throw error.at(given.at("cluster.world_size"));
   }
 }
 
-Placement job_placement(const ClusterSection& section, const Topology& topology) {
-  auto placement = read_placement(section.placement);
-  placement.of_node = domain_gpus(section, topology);
+Placement job_placement(const GivenJob& given, const Topology& topology) {
+  auto placement = given.job.cluster.placement;
+  placement.of_node = domain_gpus(given, topology);
   return placement;
 }
 
-std::vector<int> place_job(const ClusterSection& section, const Topology& topology, const Cluster& cluster) {
-  auto placement = job_placement(section, topology);
-  if (placement.kind == PlacementKind::random_nodes && !section.nodes)
-    throw InputError(section.placement->span, "nothing says from how many nodes these are drawn",
+std::vector<int> place_job(const GivenJob& given, const Topology& topology, const Cluster& cluster) {
+  auto placement = job_placement(given, topology);
+  if (placement.kind == PlacementKind::random_nodes && !given.job.cluster.nodes)
+    throw InputError(given.at("cluster.placement"), "nothing says from how many nodes these are drawn",
                      "add cluster.nodes: how many nodes the cluster has, in use or not");
-  auto overrides = read_cluster_overrides(section.overrides);
+  auto overrides = read_cluster_overrides(given);
   for (int node : overrides.broken_nodes)
     if (node >= cluster.nodes())
       throw InputError(
@@ -113,7 +92,7 @@ std::vector<int> place_job(const ClusterSection& section, const Topology& topolo
           fmt::format("there is no node {}: the cluster has {}", node, counted(cluster.nodes(), "node")),
           "cluster.nodes says how many there are");
   try {
-    return place_ranks(placement, cluster, section.world_size, overrides.broken_nodes);
+    return place_ranks(placement, cluster, given.job.cluster.world_size, overrides.broken_nodes);
   } catch (const InputError& error) {
     throw error.at(overrides.broken_place);
   }

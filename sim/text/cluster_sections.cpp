@@ -1,31 +1,27 @@
-// The parts of `cluster` that say who talks: groups, placement, background traffic.
+// The parts of `cluster` that say who talks: groups, background traffic.
 #include <algorithm>
 #include <numeric>
 
 #include <fmt/core.h>
 
-#include "sim/base/limits.hpp"
-#include "sim/config/reader.hpp"
 #include "sim/text/sections.hpp"
 
 namespace ddpsim {
 namespace {
 
-using config::as_integer;
-using config::as_seconds;
-using config::MapReader;
-using config::Value;
+constexpr const char* kGroups = "cluster.groups";
 
-auto as_seed() {
-  return as_integer(0, std::int64_t{1} << 53U);
+std::string group_path(std::size_t group) {
+  return fmt::format("{}[{}]", kGroups, group);
 }
 
 // Megatron-LM's order: the ranks of a tensor-parallel group follow one another, so a data-parallel group is
 // every size-th rank.
-std::vector<GroupSection> tensor_parallel_groups(const Value& value, int world_size) {
-  auto size = static_cast<int>(as_integer(1, kLargestWorldSize)(value));
+std::vector<GroupSection> tensor_parallel_groups(int size, const GivenJob& given) {
+  int world_size = given.job.cluster.world_size;
   if (world_size % size != 0)
-    throw InputError(value.span, fmt::format("{} ranks are no multiple of {}", world_size, size),
+    throw InputError(given.at("cluster.groups.tensor_parallel"),
+                     fmt::format("{} ranks are no multiple of {}", world_size, size),
                      "use a divisor of the world size");
   std::vector<GroupSection> groups(static_cast<std::size_t>(size));
   for (int rank = 0; rank < world_size; ++rank)
@@ -33,36 +29,28 @@ std::vector<GroupSection> tensor_parallel_groups(const Value& value, int world_s
   return groups;
 }
 
-// A list of ranks, or {from: 0, to: 14, step: 2} (both ends included).
-std::vector<int> read_ranks(const Value& value, int world_size) {
-  auto as_rank = as_integer(0, kLargestWorldSize - 1);
+std::vector<int> listed(const job::RankRange& range) {
   std::vector<int> ranks;
-  if (value.kind == Value::Kind::map) {
-    MapReader reader(value, "ranks");
-    auto from = reader.optional("from", as_rank).value_or(0);
-    auto to = reader.required("to", as_rank);
-    auto step = reader.optional("step", as_integer(1, kLargestWorldSize)).value_or(1);
-    reader.finish();
-    if (from > to)
-      throw InputError(value.span, fmt::format("from {} to {} there is no rank", from, to), "count upwards");
-    for (auto rank = from; rank <= to; rank += step) ranks.push_back(static_cast<int>(rank));
-  } else {
-    for (const auto& item : config::items_of(value)) ranks.push_back(static_cast<int>(as_rank(item)));
-  }
-  for (int rank : ranks)
-    if (rank >= world_size)
-      throw InputError(value.span, fmt::format("there is no rank {} among {}", rank, world_size),
-                       fmt::format("the last rank is {}", world_size - 1));
+  for (std::int64_t rank = range.from; rank <= range.to; rank += range.step)
+    ranks.push_back(static_cast<int>(rank));
+  return ranks;
+}
+const std::vector<int>& listed(const std::vector<int>& ranks) {
   return ranks;
 }
 
-void check_partition(const std::vector<GroupSection>& groups, int world_size, const Value& value) {
-  std::vector<std::size_t> group_of(static_cast<std::size_t>(world_size), groups.size());
+void check_partition(const std::vector<GroupSection>& groups, const GivenJob& given) {
+  auto world_size = static_cast<std::size_t>(given.job.cluster.world_size);
+  std::vector<std::size_t> group_of(world_size, groups.size());
   for (std::size_t g = 0; g < groups.size(); ++g)
     for (int rank : groups[g].ranks) {
+      if (static_cast<std::size_t>(rank) >= world_size)
+        throw InputError(given.at(group_path(g) + ".ranks"),
+                         fmt::format("there is no rank {} among {}", rank, world_size),
+                         fmt::format("the last rank is {}", world_size - 1));
       auto& mine = group_of[static_cast<std::size_t>(rank)];
       if (mine != groups.size())
-        throw InputError(value.items[g].span,
+        throw InputError(given.at(group_path(g)),
                          mine == g ? fmt::format("rank {} is listed twice", rank)
                                    : fmt::format("rank {} is in group {} already", rank, mine),
                          "a rank reduces its gradients in one group");
@@ -70,110 +58,59 @@ void check_partition(const std::vector<GroupSection>& groups, int world_size, co
     }
   for (std::size_t rank = 0; rank < group_of.size(); ++rank)
     if (group_of[rank] == groups.size())
-      throw InputError(value.span, fmt::format("rank {} is in no group", rank),
+      throw InputError(given.at(kGroups), fmt::format("rank {} is in no group", rank),
                        "put every rank of world_size into a group");
 }
 
 }  // namespace
 
-std::vector<GroupSection> read_groups(const Value* value, int world_size) {
+std::vector<GroupSection> one_group(int world_size) {
+  std::vector<GroupSection> groups(1);
+  groups[0].ranks.resize(static_cast<std::size_t>(world_size));
+  std::iota(groups[0].ranks.begin(), groups[0].ranks.end(), 0);
+  return groups;
+}
+
+std::vector<GroupSection> read_groups(const GivenJob& given) {
+  int world_size = given.job.cluster.world_size;
+  const auto& section = given.job.cluster.groups;
+  if (std::holds_alternative<job::AllRanks>(section)) return one_group(world_size);
   std::vector<GroupSection> groups;
-  if (!value) {
-    groups.resize(1);
-    groups[0].ranks.resize(static_cast<std::size_t>(world_size));
-    std::iota(groups[0].ranks.begin(), groups[0].ranks.end(), 0);
-    return groups;
-  }
-  if (value->kind == Value::Kind::scalar)
-    throw InputError(value->span, "groups are a list of groups, or tensor parallel",
-                     "write {tensor_parallel: 8}, or [{ranks: [0, 1]}, {ranks: [2, 3]}]");
-  if (value->kind == Value::Kind::map) {
-    MapReader reader(*value, "groups");
-    const Value& size = reader.require("tensor_parallel");
-    reader.finish();
-    groups = tensor_parallel_groups(size, world_size);
+  const auto* list = std::get_if<std::vector<job::Group>>(&section);
+  if (list) {
+    for (const auto& one : *list)
+      groups.push_back(
+          {std::visit([](const auto& ranks) { return std::vector<int>(listed(ranks)); }, one.ranks),
+           one.offset});
+    check_partition(groups, given);
   } else {
-    for (const auto& item : config::items_of(*value)) {
-      MapReader reader(item, "groups");
-      auto& group = groups.emplace_back();
-      group.ranks = read_ranks(reader.require("ranks"), world_size);
-      group.offset = reader.optional("offset", as_seconds).value_or(Seconds(0));
-      reader.finish();
-    }
-    check_partition(groups, world_size, *value);
+    groups = tensor_parallel_groups(std::get<job::TensorParallel>(section).ranks, given);
   }
   for (std::size_t g = 0; g < groups.size(); ++g)
     if (groups[g].ranks.size() < 2 && world_size > 1)
-      throw InputError(value->kind == Value::Kind::map ? value->span : value->items[g].span,
+      throw InputError(given.at(list ? group_path(g) : kGroups),
                        fmt::format("a group of {} rank{} communicates nothing", groups[g].ranks.size(),
                                    groups[g].ranks.empty() ? "s" : ""),
                        "data parallelism needs at least 2 ranks in a group");
   return groups;
 }
 
-std::optional<std::uint64_t> read_hashing(const Value* value) {
-  if (!value || (value->kind == Value::Kind::scalar && value->scalar == "none")) return std::nullopt;
-  config::check_word(*value, {"none"}, "write none, or {seed: SEED}");
-  if (value->kind != Value::Kind::map)
-    throw InputError(value->span, "this is no hashing", "write none, or {seed: SEED}");
-  MapReader reader(*value, "hashing");
-  auto seed = reader.required("seed", as_seed());
-  reader.finish();
-  return static_cast<std::uint64_t>(seed);
-}
-
-Placement read_placement(const Value* value) {
-  if (!value) return {};
-  if (value->kind == Value::Kind::map) {
-    MapReader reader(*value, "placement");
-    auto nodes_seed = reader.optional("random_nodes", as_seed());
-    auto seed = nodes_seed ? *nodes_seed : reader.required("random", as_seed());
-    reader.finish();
-    return {nodes_seed ? PlacementKind::random_nodes : PlacementKind::random,
-            static_cast<std::uint64_t>(seed)};
-  }
-  if (value->kind == Value::Kind::scalar && value->scalar.starts_with("random"))
-    throw InputError(value->span, "a random placement needs a seed",
-                     "write placement: {random: 1}, or {random_nodes: 1}");
-  if (value->kind == Value::Kind::scalar && value->scalar == "packed") return {PlacementKind::packed, 0};
-  if (value->kind == Value::Kind::scalar && value->scalar == "round_robin")
-    return {PlacementKind::round_robin, 0};
-  constexpr auto kHint = "one of packed, round_robin, {random: SEED}, {random_nodes: SEED}";
-  config::check_word(*value, {"packed", "round_robin"}, kHint);
-  throw InputError(value->span, "this is no placement", kHint);
-}
-
-std::vector<BackgroundFlow> read_background(const Value* value, const Cluster& cluster) {
+std::vector<BackgroundFlow> read_background(const GivenJob& given, const Cluster& cluster) {
   std::vector<BackgroundFlow> flows;
-  if (!value) return flows;
-  for (const auto& item : config::items_of(*value)) {
-    MapReader reader(item, "background");
-    const Value& links = reader.require("links");
-    BackgroundFlow flow;
-    for (const auto& name : config::items_of(links)) {
-      for (int link : cluster.links_named(config::as_string(name), name.span)) {
+  for (const auto& section : given.job.cluster.background) {
+    BackgroundFlow flow{{}, section.start, section.size, section.end};
+    for (std::size_t i = 0; i < section.links.size(); ++i) {
+      const auto& place = given.at(fmt::format("cluster.background[{}].links[{}]", flows.size(), i));
+      for (int link : cluster.links_named(section.links[i], place)) {
         if (cluster.broken(link))
-          throw InputError(name.span, fmt::format("link {} is broken", cluster.link_name(link)),
+          throw InputError(place, fmt::format("link {} is broken", cluster.link_name(link)),
                            "nothing crosses it: name another, or mend it");
-        if (std::find(flow.links.begin(), flow.links.end(), link) != flow.links.end())
-          throw InputError(name.span, fmt::format("link {} is named twice", cluster.link_name(link)),
+        if (std::ranges::find(flow.links, link) != flow.links.end())
+          throw InputError(place, fmt::format("link {} is named twice", cluster.link_name(link)),
                            "a flow crosses a link once; a second flow is another entry");
         flow.links.push_back(link);
       }
     }
-    flow.start = reader.optional("start", as_seconds).value_or(Seconds(0));
-    const Value* size = reader.find("size");
-    if (size) flow.size = config::as_bytes(*size);
-    if (flow.size == Bytes(0))
-      throw InputError(size->span, "background traffic of no bytes", "give it a size");
-    flow.end = reader.optional("end", as_seconds);
-    reader.finish();
-    if (flow.links.empty()) throw InputError(links.span, "background traffic on no link", "name one");
-    if (!flow.size && !flow.end)
-      throw InputError(item.span, "background traffic without an end", "give it a size or an end");
-    if (flow.end && *flow.end <= flow.start)
-      throw InputError(item.span, "background traffic that ends before it starts",
-                       "let it end after its start");
     flows.push_back(std::move(flow));
   }
   return flows;

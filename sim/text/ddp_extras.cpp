@@ -3,15 +3,9 @@
 namespace ddpsim {
 namespace {
 
-using config::Value;
-
-const SourceSpan& place_of(const Value& root, const char* key) {
-  return root.find("ddp")->value.find(key)->value.span;
-}
-
-void check_power_sgd(const Value& root, Backend backend, Scenario& scenario) {
-  if (backend == Backend::gloo)
-    throw InputError(place_of(root, "comm_hook"),
+void check_power_sgd(const GivenJob& given, Scenario& scenario) {
+  if (given.job.collective.backend == Backend::gloo)
+    throw InputError(given.at("ddp.comm_hook"),
                      "under Gloo PowerSGD's steps run on threads of their own, which is not simulated",
                      "use backend: nccl, or another hook");
   auto say = [&](const char* code, const char* text) { scenario.notes.push_back({code, text}); };
@@ -27,8 +21,8 @@ void check_power_sgd(const Value& root, Backend backend, Scenario& scenario) {
 
 }  // namespace
 
-void check_ddp_extras(const Value& root, Backend backend, Scenario& scenario) {
-  if (scenario.plan.low_rank) check_power_sgd(root, backend, scenario);
+void check_ddp_extras(const GivenJob& given, Scenario& scenario) {
+  if (scenario.plan.low_rank) check_power_sgd(given, scenario);
   if (scenario.plan.compiled_graph)
     scenario.notes.push_back(
         {"compiled-times",
@@ -39,12 +33,12 @@ void check_ddp_extras(const Value& root, Backend backend, Scenario& scenario) {
                "says"});
 }
 
-void check_process_groups(const Value& root, Backend backend, bool is_measured) {
-  const auto& place = place_of(root, "process_groups");
-  if (is_measured)
+void check_process_groups(const GivenJob& given) {
+  const auto& place = given.at("ddp.process_groups");
+  if (std::holds_alternative<job::Measured>(given.job.collective.algorithm))
     throw InputError(place, "a measured table says nothing of two all-reduces at once",
                      "use another algorithm than measured");
-  if (backend == Backend::gloo)
+  if (given.job.collective.backend == Backend::gloo)
     throw InputError(place, "under Gloo several all-reduces are in flight anyway",
                      "use collective.workers instead");
 }

@@ -9,8 +9,8 @@
 #include "sim/base/limits.hpp"
 #include "sim/config/overrides.hpp"
 #include "sim/config/reader.hpp"
+#include "sim/job/table.hpp"
 #include "sim/text/ds_config_keys.hpp"
-#include "sim/text/sections.hpp"
 
 namespace ddpsim {
 namespace {
@@ -56,18 +56,6 @@ std::string place_of(const SourceSpan& span) {
   return span.file ? fmt::format("{}:{}:{}", span.file->name, span.line, span.column) : "the command line";
 }
 
-const Value* find_at(const Value& root, std::string_view path) {
-  const Value* value = &root;
-  while (value) {
-    auto dot = path.find('.');
-    const auto* entry = value->kind == Value::Kind::map ? value->find(path.substr(0, dot)) : nullptr;
-    value = entry ? &entry->value : nullptr;
-    if (dot == std::string_view::npos) break;
-    path.remove_prefix(dot + 1);
-  }
-  return value;
-}
-
 class DsConfig {
  public:
   DsConfig(Value& root, const std::string& path, bool sweeps)
@@ -97,6 +85,7 @@ class DsConfig {
  private:
   void read(const Entry& entry) {
     const auto& [key, span, value] = entry;
+    if (take(entry, key)) return;
     if (key == "zero_optimization") {
       read_zero(value);
     } else if (key == "bf16" || key == "bfloat16") {
@@ -105,8 +94,6 @@ class DsConfig {
       fp16_ = enabled(value, key);
     } else if (key == "amp") {
       if (enabled(value, key)) throw not_simulated(value.span, "amp");
-    } else if (key == "communication_data_type") {
-      if (!skip_auto(entry)) set("zero.reduce_dtype", value);
     } else if (key == "train_batch_size") {
       if (!skip_auto(entry)) batch_ = &number(value, key);
     } else if (key == "train_micro_batch_size_per_gpu") {
@@ -114,9 +101,7 @@ class DsConfig {
     } else if (key == "gradient_accumulation_steps") {
       if (!skip_auto(entry)) accumulation_ = &number(value, key);
     } else if (key == "data_types") {
-      const auto* dtype = value.kind == Value::Kind::map ? value.find("grad_accum_dtype") : nullptr;
-      if (dtype && dtype->value.kind != Value::Kind::null && !skip_auto(*dtype))
-        set("zero.grad_accum_dtype", dtype->value);
+      for (const auto& dtype : value.entries) take(dtype, "data_types." + dtype.key);
     } else if (key == "sparse_gradients") {
       if (is_true(value, key)) throw not_simulated(value.span, key);
     } else if (is_in(kIgnored, key)) {
@@ -124,6 +109,23 @@ class DsConfig {
     } else {
       note_unknown(span, key);
     }
+  }
+
+  // Of a key that one of ours is called in DeepSpeed's configuration: false, where there is none.
+  bool take(const Entry& entry, const std::string& theirs) {
+    const keys::Row* row = nullptr;
+    std::string ours;
+    keys::each_row(job_table(), [&](const std::string& path, const keys::Row& one) {
+      if (one.deepspeed == theirs && path.starts_with("zero.")) row = &one, ours = path;
+    });
+    if (!row) return false;
+    const auto& value = entry.value;
+    if (skip_auto(entry) || value.kind == Value::Kind::null) return true;
+    auto kind = row->codec->shapes().front().kind;
+    if (kind == keys::Shape::Kind::boolean) unquoted(value, entry.key, "true or false");
+    if (kind == keys::Shape::Kind::number) number(value, entry.key);
+    set(ours, value);
+    return true;
   }
 
   void read_zero(const Value& value) {
@@ -145,15 +147,9 @@ class DsConfig {
 
   void read_zero(const Entry& entry, const Value&) {
     const auto& [key, span, value] = entry;
-    for (auto [theirs, ours] : kSizes)
-      if (key == theirs) {
-        if (!skip_auto(entry)) set(fmt::format("zero.{}", ours), number(value, key));
-        return;
-      }
-    if (key == "overlap_comm" || key == "contiguous_gradients") {
-      if (!skip_auto(entry) && value.kind != Value::Kind::null)
-        set(fmt::format("zero.{}", key), unquoted(value, key, "true or false"));
-    } else if (key == "offload_param" || key == "offload_optimizer") {
+    // Sizes of stage 3 have a name with its prefix, and one without.
+    if (take(entry, "zero_optimization." + key) || take(entry, "zero_optimization.stage3_" + key)) return;
+    if (key == "offload_param" || key == "offload_optimizer") {
       read_offload(key, value);
     } else if (key == "cpu_offload" || key == "cpu_offload_param") {
       // Of old: zero/config.py makes offload_optimizer and offload_param of them.
@@ -225,7 +221,7 @@ class DsConfig {
                                                 : "fp32",
                         dtype_place_.file ? dtype_place_ : file_.span);
     set("zero.param_dtype", dtype);
-    if (find_at(root_, "workload.model")) set("workload.dtype", dtype);
+    if (config::find_at(root_, "workload.model")) set("workload.dtype", dtype);
   }
 
   // DeepSpeed's _set_batch_related_parameters: of train_batch_size, micro-batch and accumulation two give the
@@ -238,12 +234,12 @@ class DsConfig {
     if (!batch && micro && !steps && !accumulation_) steps = 1;
     if (batch) {
       const auto* sweep = sweeps_ ? root_.find("sweep") : nullptr;
-      if ((sweep && sweep->value.find("cluster.world_size")) || find_at(root_, "cluster.groups"))
+      if ((sweep && sweep->value.find("cluster.world_size")) || config::find_at(root_, "cluster.groups"))
         throw InputError(
             batch_->span, "train_batch_size is of one number of data-parallel ranks, and here it varies",
             "give train_micro_batch_size_per_gpu and gradient_accumulation_steps instead, or --set "
             "cluster.world_size, which takes its axis out");
-      const auto* world = find_at(root_, "cluster.world_size");
+      const auto* world = config::find_at(root_, "cluster.world_size");
       std::int64_t ranks = world ? config::as_integer(1, kLargestWorldSize)(*world) : 1;
       if (!micro && !steps) steps = 1;
       if (auto least = micro.value_or(1) * steps.value_or(1) * ranks; least > *batch)
@@ -271,7 +267,7 @@ class DsConfig {
 
   void set_micro_batch(std::int64_t samples) {
     const auto& place = (micro_batch_ ? micro_batch_ : batch_)->span;
-    if (find_at(root_, "workload.model"))
+    if (config::find_at(root_, "workload.model"))
       return set("workload.micro_batch", scalar(std::to_string(samples), place));
     notes_.push_back(
         {"ds-config-batch",
@@ -307,7 +303,8 @@ class DsConfig {
 
   void set(const std::string& key, Value value) {
     auto says = fmt::format("{} says {}", place_of(value.span), value.scalar);
-    if (const auto* own = find_at(root_, key); own && own->kind != Value::Kind::null && !same(*own, value))
+    if (const auto* own = config::find_at(root_, key);
+        own && own->kind != Value::Kind::null && !same(*own, value))
       replace(fmt::format("{} {}", key, own->scalar), own->span,
               fmt::format("{} is {} here, and {}", key, own->scalar, says));
     auto* sweep = sweeps_ ? root_.find("sweep") : nullptr;

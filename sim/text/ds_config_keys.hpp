@@ -2,7 +2,6 @@
 // The keys of DeepSpeed's ds_config.json.
 #include <array>
 #include <string_view>
-#include <utility>
 
 namespace ddpsim {
 
@@ -50,18 +49,5 @@ inline constexpr auto kIgnoredOfZero = std::to_array<std::string_view>(
      "gather_16bit_weights_on_model_save", "cpu_offload_use_pin_memory", "use_multi_rank_bucket_allreduce",
      "stage3_model_persistence_threshold", "zero_quantized_nontrainable_weights",
      "stage3_module_granularity_threshold"});
-
-// Numbers and the key of the section `zero`.
-inline constexpr auto kSizes = std::to_array<std::pair<std::string_view, std::string_view>>(
-    {{"reduce_bucket_size", "reduce_bucket_size"},
-     {"allgather_bucket_size", "allgather_bucket_size"},
-     {"stage3_prefetch_bucket_size", "prefetch_bucket_size"},
-     {"prefetch_bucket_size", "prefetch_bucket_size"},
-     {"stage3_max_live_parameters", "max_live_parameters"},
-     {"max_live_parameters", "max_live_parameters"},
-     {"stage3_max_reuse_distance", "max_reuse_distance"},
-     {"max_reuse_distance", "max_reuse_distance"},
-     {"stage3_param_persistence_threshold", "param_persistence_threshold"},
-     {"param_persistence_threshold", "param_persistence_threshold"}});
 
 }  // namespace ddpsim

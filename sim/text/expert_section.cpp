@@ -1,23 +1,17 @@
 // The key `expert`, `parallelism.expert`, and how many tokens experts get.
 #include <fmt/core.h>
 
-#include "sim/base/limits.hpp"
-#include "sim/config/reader.hpp"
 #include "sim/text/parallel_section.hpp"
 #include "sim/variability/expert_load.hpp"
 
 namespace ddpsim {
 namespace {
 
-using config::MapReader;
-using config::Value;
-
 void check_degree(const ParallelSection& section, const Parallelism& degrees, const Transformer& model) {
   int ranks = degrees.expert.ranks;
   const auto& place = section.place();
   if (!model.has_experts())
-    throw InputError(section.expert_value ? section.expert_value->span : place,
-                     fmt::format("{} has no experts", model.name),
+    throw InputError(section.place_of("expert"), fmt::format("{} has no experts", model.name),
                      "use a mixture of experts: mixtral-8x7b, or kind: transformer with experts and top_k");
   if (ranks == 1) return;
   if (model.experts.count % ranks != 0)
@@ -37,44 +31,15 @@ void check_degree(const ParallelSection& section, const Parallelism& degrees, co
 
 }  // namespace
 
-ExpertSection read_expert_section(const Value* expert, const Value* degree) {
-  ExpertSection section;
-  auto& shape = section.shape;
-  if (degree) shape.ranks = static_cast<int>(config::as_integer(1, kLargestWorldSize)(*degree));
-  if (!expert) return section;
-  MapReader reader(*expert, "expert");
-  const auto* capacity = reader.find("capacity");
-  if (capacity) shape.capacity = config::as_number(0.01, 100)(*capacity);
-  shape.dispatcher = reader.optional("dispatcher", config::as_word(config::words_of(kDispatcherNames)))
-                         .value_or(Dispatcher::all_to_all);
-  section.imbalance = reader.optional("imbalance", config::as_number(kLeastConcentration, 1e9));
-  const auto* seed = reader.find("seed");
-  if (seed) section.seed = static_cast<std::uint64_t>(config::as_integer(0, kMostElements)(*seed));
-  const auto* overlap = reader.find("shared_overlap");
-  shape.overlaps_shared = overlap && config::as_bool(*overlap);
-  reader.finish();
-  if (seed && !section.imbalance)
-    throw InputError(seed->span, "nothing is drawn: experts get as many tokens each",
-                     "remove it, or add imbalance, a Dirichlet distribution's concentration");
-  // transformer_config.py of Megatron-Core 0.16.1.
-  bool is_direct = shape.dispatcher == Dispatcher::all_to_all;
-  for (auto [is_so, value, key] : {std::tuple(capacity != nullptr, capacity, "capacity"),
-                                   std::tuple(shape.overlaps_shared, overlap, "shared_overlap")})
-    if (is_so && !is_direct)
-      throw InputError(value->span, fmt::format("expert.{} needs tokens that go to their experts only", key),
-                       "use dispatcher: all_to_all");
-  return section;
-}
-
 Parallelism with_experts(const ParallelSection& section, const Parallelism& degrees, const ModelStep& step,
                          int micro_batches, std::vector<Note>& notes) {
   auto result = degrees;
   auto& shape = result.expert;
   shape = section.expert.shape;
-  if (shape.ranks > 1 || section.expert_value) check_degree(section, result, step.model);
+  if (shape.ranks > 1 || section.given->job.expert) check_degree(section, result, step.model);
   const auto& experts = step.model.experts;
   if (shape.overlaps_shared && experts.shared == 0)
-    throw InputError(section.expert_value->find("shared_overlap")->value.span,
+    throw InputError(section.given->at("expert.shared_overlap"),
                      fmt::format("{} has no shared experts", step.model.name), "remove it");
   // Of one rank's experts none waits for another's.
   if (!section.expert.imbalance || (shape.ranks == 1 && shape.capacity == 0)) return result;

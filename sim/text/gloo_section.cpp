@@ -1,16 +1,12 @@
 // The section `collective.gloo`, and what Gloo does on machines with GPUs.
 #include <fmt/core.h>
 
-#include "sim/config/reader.hpp"
 #include "sim/text/scenario_reader.hpp"
 
 namespace ddpsim {
 namespace {
 
-using config::MapReader;
-using config::Value;
-
-gloo::Host host_of(const GlooSection& section) {
+gloo::Host host_of(const job::Gloo& section) {
   auto host = gloo::usual_host();
   // Whoever knows what a process sends knows it of buffers of any size.
   if (section.process) host.process_bandwidth = host.cached_bandwidth = *section.process;
@@ -24,40 +20,28 @@ gloo::Host host_of(const GlooSection& section) {
 
 }  // namespace
 
-GlooSection ScenarioReader::read_gloo_section(const Value* value) {
-  if (!value) return {};
-  MapReader reader(*value, "gloo");
-  GlooSection section;
-  section.section = value;
-  section.process = reader.optional("process_bandwidth", config::as_bandwidth);
-  section.cached = reader.optional("cached_bandwidth", config::as_bandwidth);
-  section.cache = reader.optional("cache", config::as_bytes);
-  section.machine = reader.optional("machine_bandwidth", config::as_bandwidth);
-  section.reduction = reader.optional("reduction_bandwidth", config::as_bandwidth);
-  section.copy = reader.optional("copy_bandwidth", config::as_bandwidth);
-  section.step_latency = reader.optional("step_latency", config::as_seconds);
-  reader.finish();
-  return section;
-}
-
-bool ScenarioReader::uses_gloo(const Topology& topology, const Collective& collective) {
-  const Value* section = collective.gloo.section;
+bool ScenarioReader::uses_gloo(const GivenJob& given, const Topology& topology,
+                               const Collective& collective) {
+  const auto& section = given.job.collective.gloo;
+  const auto& place = given.at("collective.gloo");
   if (section && !collective.is_auto)
-    throw InputError(section->span, "only algorithm: auto is Gloo's model",
+    throw InputError(place, "only algorithm: auto is Gloo's model",
                      "remove 'gloo', or write algorithm: auto");
   if (section && topology.bare_network)
-    throw InputError(section->span, "the links of this topology are the network that Gloo's processes use",
+    throw InputError(place, "the links of this topology are the network that Gloo's processes use",
                      "remove 'gloo', or use a topology of machines with GPUs");
   if (collective.backend != Backend::gloo || !collective.is_auto || topology.bare_network) return false;
-  if (collective.ring_shape)
-    throw InputError(collective.ring_shape->span, "Gloo has one ring, in the order of the ranks",
-                     "remove 'channels' and 'ring_order', or write algorithm: ring for a plain ring over the "
-                     "links");
+  for (const char* key : {"collective.channels", "collective.ring_order"})
+    if (given.has(key))
+      throw InputError(given.at(key), "Gloo has one ring, in the order of the ranks",
+                       "remove 'channels' and 'ring_order', or write algorithm: ring for a plain ring over "
+                       "the links");
   return true;
 }
 
-void ScenarioReader::add_gloo_model(const Topology& topology, const GlooSection& section,
+void ScenarioReader::add_gloo_model(const GivenJob& given, const Topology& topology,
                                     Communication& communication) {
+  auto section = given.job.collective.gloo.value_or(job::Gloo());
   if (communication.groups.size() > 1 || !communication.background.empty())
     throw InputError(
         "what Gloo takes is known of one group alone on its machines, and here are others",
@@ -71,9 +55,11 @@ void ScenarioReader::add_gloo_model(const Topology& topology, const GlooSection&
   communication.gloo = std::make_shared<const GlooModel>(gloo::CostModel(host_of(section), group));
 }
 
-void ScenarioReader::add_gloo_notes(const Topology& topology, const Collective& collective,
-                                    const Communication& communication, std::vector<Note>& notes) {
-  if (communication.gloo && !collective.gloo.is_whole())
+void ScenarioReader::add_gloo_notes(const GivenJob& given, const Topology& topology,
+                                    const Collective& collective, const Communication& communication,
+                                    std::vector<Note>& notes) {
+  const auto& section = given.job.collective.gloo;
+  if (communication.gloo && !(section && section->is_whole()))
     notes.push_back(
         {"gloo-estimated",
          fmt::format(

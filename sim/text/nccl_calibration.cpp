@@ -6,6 +6,7 @@
 
 #include "sim/base/limits.hpp"
 #include "sim/config/reader.hpp"
+#include "sim/job/version_types.hpp"
 #include "sim/text/nccl_platform_section.hpp"
 #include "sim/topology/fabric.hpp"
 
@@ -126,7 +127,7 @@ nccl::Calibration read_calibration(const std::string& path) {
   nccl::Calibration calibration;
   if (auto network = reader.optional("network", config::as_word(config::words_of(kNetworkClassNames))))
     calibration.network = name_in(kNetworkClassNames, *network);
-  calibration.release = reader.optional("release", as_nccl_version);
+  calibration.release = reader.optional("release", job::as_nccl_version);
   const Value *curves = reader.find("curves"), *lines = reader.find("lines");
   if (!curves && !lines) reader.require("curves");
   for (const auto& item : curves ? config::items_of(*curves) : std::vector<Value>{}) {

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "sim/config/reader.hpp"
+#include "sim/job/version_types.hpp"
 #include "sim/text/named_file.hpp"
 #include "sim/text/nccl_calibration.hpp"
 #include "sim/text/presets.hpp"
@@ -15,27 +16,13 @@ using config::Value;
 
 }  // namespace
 
-nccl::Version as_nccl_version(const Value& value) {
-  auto text = config::as_string(value);
-  auto version = nccl::parse_version(text);
-  if (!version)
-    throw InputError(value.span, fmt::format("'{}' is no version of NCCL", text),
-                     "write version: \"2.27.6\"");
-  bool too_old = *version < nccl::kOldestVersion;
-  if (too_old || *version > nccl::kNewestVersion)
-    throw InputError(value.span, fmt::format("the constants of NCCL {} are not known", text),
-                     fmt::format("the {} known are those of {}", too_old ? "oldest" : "newest",
-                                 nccl::name(too_old ? nccl::kOldestVersion : nccl::kNewestVersion)));
-  return *version;
-}
-
 NcclPlatform read_nccl_platform(const Value& value, const std::string& file) {
   MapReader reader(value, "nccl");
   NcclPlatform platform;
   for (const char* key : {"gpu", "cpu"}) reader.find(key);  // known, before one is missed
   platform.gpu = reader.required("gpu", config::as_word(config::words_of(nccl::kGpuNames)));
   platform.cpu = reader.required("cpu", config::as_word(config::words_of(nccl::kCpuNames)));
-  auto version = reader.optional("version", as_nccl_version);
+  auto version = reader.optional("version", job::as_nccl_version);
   platform.says_version = version.has_value();
   reader.optional("memory_bandwidth",
                   config::as_bandwidth);  // of older files: nothing follows from it any more
@@ -43,8 +30,9 @@ NcclPlatform read_nccl_platform(const Value& value, const std::string& file) {
   platform.nic_latency = reader.optional("nic_latency", config::as_seconds).value_or(platform.nic_latency);
   platform.network_reduces = reader.optional("network_reduces", config::as_bool).value_or(false);
   if (const Value* path = reader.find("calibration")) {
-    auto preset = preset_file(PresetKind::calibrations, *path);
-    platform.calibration = preset ? *preset : named_file(*path, file);
+    Located named{config::as_string(*path), path->span};
+    auto preset = preset_file(PresetKind::calibrations, named);
+    platform.calibration = preset ? *preset : named_file(named, file);
     if (!version) version = release_of(read_calibration(*platform.calibration));
   }
   platform.version = version.value_or(platform.version);

@@ -10,7 +10,4 @@ namespace ddpsim {
 // FILE}; `file` is the file it stands in. Throws InputError with the place and a hint.
 NcclPlatform read_nccl_platform(const config::Value& value, const std::string& file);
 
-// A version of NCCL ("2.26.2") whose constants are known.
-nccl::Version as_nccl_version(const config::Value& value);
-
 }  // namespace ddpsim

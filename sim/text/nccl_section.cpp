@@ -6,7 +6,6 @@
 #include <fmt/core.h>
 
 #include "sim/base/doing.hpp"
-#include "sim/config/reader.hpp"
 #include "sim/cost/nccl_communicator.hpp"
 #include "sim/text/nccl_calibration.hpp"
 #include "sim/text/nccl_platform_section.hpp"
@@ -15,27 +14,6 @@
 
 namespace ddpsim {
 namespace {
-
-using config::as_word;
-using config::MapReader;
-using config::Value;
-using config::Words;
-
-std::vector<nccl::Algorithm> as_algorithms(const Value& value) {
-  using Choice = std::vector<nccl::Algorithm>;
-  return as_word(Words<Choice>{{"auto", {}},
-                               {"ring", {nccl::Algorithm::ring}},
-                               {"tree", {nccl::Algorithm::tree}},
-                               {"nvls", {nccl::Algorithm::nvls, nccl::Algorithm::nvls_tree}}})(value);
-}
-
-std::vector<nccl::Protocol> as_protocols(const Value& value) {
-  using Choice = std::vector<nccl::Protocol>;
-  return as_word(Words<Choice>{{"auto", {}},
-                               {"ll", {nccl::Protocol::ll}},
-                               {"ll128", {nccl::Protocol::ll128}},
-                               {"simple", {nccl::Protocol::simple}}})(value);
-}
 
 // Groups that NCCL's model treats differently do not launch at the same times.
 void tell_apart(Communication& communication) {
@@ -53,49 +31,39 @@ void tell_apart(Communication& communication) {
 
 }  // namespace
 
-NcclSection ScenarioReader::read_nccl_section(const Value* value) {
-  if (!value) return {};
-  MapReader reader(*value, "nccl");
-  NcclSection section;
-  section.section = value;
-  section.allowed.algorithms =
-      reader.optional("algorithm", as_algorithms).value_or(std::vector<nccl::Algorithm>{});
-  section.allowed.protocols =
-      reader.optional("protocol", as_protocols).value_or(std::vector<nccl::Protocol>{});
-  section.version = reader.optional("version", as_nccl_version);
-  if (const Value* collnet = reader.find("collnet")) {
-    section.collnet = collnet->span;
-    section.allowed.collnet = config::as_bool(*collnet);
-  }
-  if (const Value* symmetric = reader.find("symmetric")) {
-    section.symmetric = symmetric->span;
-    section.allowed.symmetric = config::as_bool(*symmetric);
-  }
-  if (const Value* path = reader.find("calibration")) {
-    section.uncalibrated = path->kind == Value::Kind::scalar && path->scalar == "none";
-    if (!section.uncalibrated) {
-      auto preset = preset_file(PresetKind::calibrations, *path);
-      section.calibration = preset ? *preset : resolve(*path);
-    }
-  }
-  reader.finish();
-  return section;
+namespace {
+nccl::Allowed allowed_by(const job::Nccl& section) {
+  nccl::Allowed allowed;
+  allowed.algorithms = section.algorithms;
+  allowed.protocols = section.protocols;
+  if (section.collnet) allowed.collnet = *section.collnet;
+  if (section.symmetric) allowed.symmetric = *section.symmetric;
+  return allowed;
+}
+}  // namespace
+
+nccl::Allowed ScenarioReader::allowed_of(const GivenJob& given) {
+  const auto& section = given.job.collective.nccl;
+  return section ? allowed_by(*section) : nccl::Allowed();
 }
 
-bool ScenarioReader::uses_nccl(const Topology& topology, const Collective& collective) {
-  const Value* section = collective.nccl.section;
+bool ScenarioReader::uses_nccl(const GivenJob& given, const Topology& topology,
+                               const Collective& collective) {
+  const auto& section = given.job.collective.nccl;
+  const auto& place = given.at("collective.nccl");
   if (section && !collective.automatic)
-    throw InputError(section->span, "only algorithm: auto is NCCL's model",
+    throw InputError(place, "only algorithm: auto is NCCL's model",
                      "remove 'nccl', or write algorithm: auto");
   try {
     if (section) require_nccl(topology, "the topology");
   } catch (const InputError& error) {
-    throw error.at(section->span);
+    throw error.at(place);
   }
   if (!topology.nccl || !collective.automatic) return false;
-  if (collective.nccl.allowed.collnet && !topology.nccl->network_reduces)
+  if (section && section->collnet.value_or(false) && !topology.nccl->network_reduces)
     throw InputError(
-        collective.nccl.collnet, "CollNet needs a network that reduces, which this topology's does not",
+        given.at("collective.nccl.collnet"),
+        "CollNet needs a network that reduces, which this topology's does not",
         "where its switches do (SHARP) and NCCL has the plug-in, write nccl: {network_reduces: true} "
         "in the topology; else remove 'collnet'");
   if (collective.options.channels || !collective.options.search_rings || !collective.options.rings.empty())
@@ -104,19 +72,32 @@ bool ScenarioReader::uses_nccl(const Topology& topology, const Collective& colle
   return true;
 }
 
-void ScenarioReader::add_nccl_models(const NcclPlatform& platform, const NcclSection& section,
+// `collective.nccl.calibration`: a path; none: the topology's.
+std::optional<std::string> ScenarioReader::calibration_of(const GivenJob& given) const {
+  const auto& section = given.job.collective.nccl;
+  if (!section || !section->calibration || *section->calibration == "none") return std::nullopt;
+  auto named = given.located(*section->calibration, "collective.nccl.calibration");
+  auto preset = preset_file(PresetKind::calibrations, named);
+  return preset ? *preset : resolve(named);
+}
+
+void ScenarioReader::add_nccl_models(const GivenJob& given, const NcclPlatform& platform,
                                      Communication& communication) {
   Doing doing("working out what NCCL chooses");
+  auto section = given.job.collective.nccl.value_or(job::Nccl());
+  auto allowed = allowed_by(section);
+  bool is_uncalibrated = section.calibration == "none";
   auto mine = platform;
   nccl::Calibration calibration;
-  auto path = section.calibration ? section.calibration : platform.calibration;
-  if (path && !section.uncalibrated) {
+  auto said = calibration_of(given);
+  auto path = said ? said : platform.calibration;
+  if (path && !is_uncalibrated) {
     auto& known = calibrations_[*path];
     if (!known) known = std::make_shared<const nccl::Calibration>(read_calibration(*path));
     calibration = *known;
-    if (section.calibration && !platform.says_version) mine.version = release_of(calibration);
+    if (said && !platform.says_version) mine.version = release_of(calibration);
   }
-  if (section.uncalibrated && !platform.says_version) mine.version = nccl::kDefaultVersion;
+  if (is_uncalibrated && !platform.says_version) mine.version = nccl::kDefaultVersion;
   if (section.version) mine.version = *section.version;
   std::map<std::vector<int>, std::shared_ptr<const NcclModel>> known_shapes;
   for (const auto& gpus : communication.groups) {
@@ -129,12 +110,12 @@ void ScenarioReader::add_nccl_models(const NcclPlatform& platform, const NcclSec
     }
     auto communicator = nccl_communicator(*communication.cluster, gpus, mine);
     try {
-      if (section.allowed.symmetric) nccl::require_symmetric(communicator, section.allowed);
+      if (allowed.symmetric) nccl::require_symmetric(communicator, allowed);
     } catch (const InputError& error) {
-      throw error.at(section.symmetric);
+      throw error.at(given.at("collective.nccl.symmetric"));
     }
-    model = std::make_shared<const NcclModel>(*communication.cluster, gpus, communicator, section.allowed,
-                                              calibration);
+    model =
+        std::make_shared<const NcclModel>(*communication.cluster, gpus, communicator, allowed, calibration);
     communication.nccl.push_back(model);
   }
   tell_apart(communication);

@@ -1,6 +1,5 @@
 #pragma once
 // What `cluster.overrides` change and nobody reads is a mistake.
-#include "sim/config/value.hpp"
 #include "sim/text/cluster_section.hpp"
 #include "sim/topology/topology.hpp"
 
@@ -10,9 +9,8 @@ namespace ddpsim {
 //
 // Where NCCL's model, alone or among other traffic, runs over links that have a bandwidth only. A figure that
 // a link has anyway changes nothing and is no mistake.
-void check_nccl_reads(const ClusterSection& section, const Topology& topology);
+void check_nccl_reads(const GivenJob& given, const Topology& topology);
 // Where Gloo's traffic between GPUs uses PCIe and the network.
-// `overrides`: the section, null: none.
-void check_gloo_uses(const config::Value* overrides, const Cluster& cluster);
+void check_gloo_uses(const GivenJob& given, const Cluster& cluster);
 
 }  // namespace ddpsim

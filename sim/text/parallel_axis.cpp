@@ -4,14 +4,11 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
-#include "sim/config/reader.hpp"
 #include "sim/text/parallel_section.hpp"
 #include "sim/text/scenario_reader.hpp"
 
 namespace ddpsim {
 namespace {
-
-using config::Value;
 
 constexpr Bytes kUsualCap{25 * 1024 * 1024};  // DistributedDataParallel's bucket_cap_mb
 
@@ -29,7 +26,8 @@ DataAxis all_reduced(Strategy strategy, const DdpOptions& options, const ModelSt
 }
 
 // Buckets here are whole blocks, in the order of the backward pass.
-void check_ddp_options(const DdpOptions& options, const Value* ddp) {
+void check_ddp_options(const GivenJob& given) {
+  const auto& options = given.job.ddp;
   for (auto [is_so, key] : {std::pair(options.comm_hook == CommHook::power_sgd, "comm_hook"),
                             {!options.bucket_caps.empty(), "bucket_caps"},
                             {options.first_bucket_cap.has_value(), "first_bucket_cap"},
@@ -40,7 +38,7 @@ void check_ddp_options(const DdpOptions& options, const Value* ddp) {
                             {options.iteration != DdpIteration::steady, "iteration"},
                             {options.rule != BucketRule::torch, "rule"}})
     if (is_so)
-      throw InputError(ddp->find(key)->value.span,
+      throw InputError(given.at(fmt::format("ddp.{}", key)),
                        fmt::format("ddp.{} of a model that GPUs share is not simulated", key), "remove it");
 }
 
@@ -80,9 +78,9 @@ DataAxis megatron(const MegatronOptions& options, int data) {
   return axis;
 }
 
-void refuse_offload(bool offloads, const Value* section) {
+void refuse_offload(bool offloads, const SourceSpan& place) {
   if (offloads)
-    throw InputError(section->span, "offloading of a model that GPUs share is not simulated", "remove it");
+    throw InputError(place, "offloading of a model that GPUs share is not simulated", "remove it");
 }
 
 void check_data_axis(Strategy strategy, int data, const SourceSpan& place) {
@@ -111,12 +109,12 @@ DataAxis zero(Strategy strategy, const ZeroOptions& options, const SourceSpan& p
 // torchtitan's fully_shard of a stage: with a pipeline units stay gathered, and gradients whole, until the
 // last micro-batch is through (parallelize_llama.py, fsdp_reshard_after_forward: default), and PyTorch 2.15
 // reduces them after its backward pass (distributed/pipelining/stage.py, backward_maybe_with_nosync).
-DataAxis fsdp_of_stages(const FsdpOptions& options, const Value* section, const Transformer& model,
-                        int tensor) {
-  for (const char* key : {"reshard_after_forward", "reduce_every_micro_batch"})
-    if (const auto* given = section ? section->find(key) : nullptr; given && config::as_bool(given->value))
+DataAxis fsdp_of_stages(const GivenJob& given, const FsdpOptions& options, const Transformer& model) {
+  for (auto [is_so, key] : {std::pair(options.reshard_after_forward, "reshard_after_forward"),
+                            {options.reduce_every_micro_batch, "reduce_every_micro_batch"}})
+    if (auto path = fmt::format("fsdp.{}", key); is_so && given.has(path))
       throw InputError(
-          given->value.span,
+          given.at(path),
           fmt::format("under a pipeline fsdp.{} is false, as in torchtitan: units stay gathered, "
                       "and gradients whole, until the last micro-batch is through",
                       key),
@@ -125,7 +123,7 @@ DataAxis fsdp_of_stages(const FsdpOptions& options, const Value* section, const 
                             {options.communicators > 1, "communicators"},
                             {options.reshard_last, "reshard_last"}})
     if (is_so)
-      throw InputError(section->find(key)->value.span,
+      throw InputError(given.at(fmt::format("fsdp.{}", key)),
                        fmt::format("fsdp.{} of the stages of a pipeline is not simulated", key),
                        "remove it, or use one stage");
   DataAxis axis;
@@ -137,32 +135,34 @@ DataAxis fsdp_of_stages(const FsdpOptions& options, const Value* section, const 
   axis.parameter_bytes = bytes_per_element(options.param_dtype);
   axis.bucket_elements = options.units.bytes
                              ? options.units.bytes->value() / 4
-                             : options.units.blocks * static_cast<double>(model.block_parameters()) / tensor;
+                             : options.units.blocks * static_cast<double>(model.block_parameters()) /
+                                   given.job.parallelism.tensor;
   axis.sharding = Sharding::weights;
   axis.state = {4, 4, 8, 0};
   return axis;
 }
 
 // FSDP of each GPU's part of the layers: torchtitan's two dimensions.
-DataAxis fsdp(Strategy strategy, FsdpOptions options, const Value* section, const SourceSpan& place,
-              const ParallelSection& parallel, const Transformer& model, int data) {
+DataAxis fsdp(const GivenJob& given, FsdpOptions options, const Transformer& model, int data) {
+  auto strategy = given.job.strategy;
+  const auto& place = given.at("strategy");
   check_data_axis(strategy, data, place);
-  refuse_offload(options.cpu_offload, section);
-  if (parallel.pipeline > 1) {
+  refuse_offload(options.cpu_offload, given.at("fsdp"));
+  if (given.job.parallelism.pipeline > 1) {
     if (strategy != Strategy::fsdp)
       throw InputError(
           place,
           fmt::format("strategy {} of the stages of a pipeline is not simulated", strategy_name(strategy)),
           "use fsdp, zero1, megatron or ddp, or one stage");
-    return fsdp_of_stages(options, section, model, parallel.tensor);
+    return fsdp_of_stages(given, options, model);
   }
   if (shards_within_groups(strategy)) {
     if (!options.shard_group)
-      throw InputError(section ? section->span : place,
+      throw InputError(given.has("fsdp") ? given.at("fsdp") : place,
                        "how many ranks of the data axis hold the parameters together?",
                        "write fsdp: {shard_group: RANKS}, a divisor of the data-parallel ranks");
     if (*options.shard_group < 2 || data % *options.shard_group != 0)
-      throw InputError(section->find("shard_group")->value.span,
+      throw InputError(given.at("fsdp.shard_group"),
                        fmt::format("{} data-parallel ranks are not groups of {}", data, *options.shard_group),
                        "the ranks of a shard group divide those of the data axis");
   }
@@ -173,51 +173,44 @@ DataAxis fsdp(Strategy strategy, FsdpOptions options, const Value* section, cons
 
 }  // namespace
 
-DataAxis ScenarioReader::read_data_axis(const Value& root, Strategy strategy, const DdpOptions& options,
+DataAxis ScenarioReader::read_data_axis(const GivenJob& given, const DdpOptions& options,
                                         const ParallelSection& parallel, int data, Scenario& scenario) {
-  auto section = [&root](const char* key) {
-    const auto* entry = root.find(key);
-    return entry ? &entry->value : nullptr;
-  };
+  auto strategy = given.job.strategy;
+  const auto& place = given.has("strategy") ? given.at("strategy") : parallel.place();
   bool splits_experts = parallel.expert.shape.ranks > 1;
   if (splits_experts && strategy != Strategy::ddp && strategy != Strategy::flat &&
       strategy != Strategy::zero1 && strategy != Strategy::megatron)
     throw InputError(
-        section("strategy") ? section("strategy")->span : parallel.place(),
+        place,
         fmt::format("strategy {} of experts that ranks share is not simulated", strategy_name(strategy)),
         "use ddp, flat, zero1 or megatron, or parallelism: {expert: 1}");
+  auto computed = computed_in(scenario);
   switch (strategy) {
     case Strategy::ddp:
-      check_ddp_options(options, section("ddp"));
+      check_ddp_options(given);
       [[fallthrough]];
     case Strategy::flat:
       return all_reduced(strategy, options, *scenario.model_step);
-    case Strategy::zero1: {
-      auto zeros = read_zero_section(section("zero"), computed_in(scenario));
-      refuse_offload(zeros.offload_optimizer || zeros.offload_param, section("zero"));
-      return zero1(zeros, parallel.pipeline > 1);
-    }
+    case Strategy::zero1:
     case Strategy::zero2:
     case Strategy::zero3: {
-      auto zeros = read_zero_section(section("zero"), computed_in(scenario));
-      refuse_offload(zeros.offload_optimizer || zeros.offload_param, section("zero"));
-      return zero(strategy, zeros, section("strategy")->span, parallel, data);
+      auto zeros = settled(given.job.zero, computed);
+      refuse_offload(zeros.offload_optimizer || zeros.offload_param, given.at("zero"));
+      return strategy == Strategy::zero1 ? zero1(zeros, parallel.pipeline > 1)
+                                         : zero(strategy, zeros, place, parallel, data);
     }
     case Strategy::fsdp:
     case Strategy::fsdp1:
     case Strategy::hsdp:
     case Strategy::hsdp1:
-      return fsdp(strategy, read_fsdp(section("fsdp"), strategy, scenario), section("fsdp"),
-                  section("strategy")->span, parallel, scenario.model_step->model, data);
+      return fsdp(given, read_fsdp(given, scenario), scenario.model_step->model, data);
     case Strategy::megatron:
-      return megatron(read_megatron_section(section("megatron"), computed_in(scenario)), data);
+      return megatron(settled(given.job.megatron, computed), data);
     default:
       break;
   }
-  const auto* given = section("strategy");
   throw InputError(
-      given ? given->span : parallel.place(),
-      fmt::format("strategy {} of a model that GPUs share is not simulated", strategy_name(strategy)),
+      place, fmt::format("strategy {} of a model that GPUs share is not simulated", strategy_name(strategy)),
       fmt::format("use one of {}", fmt::join(strategies_that(can_share_models), ", ")));
 }
 

@@ -2,8 +2,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "sim/base/limits.hpp"
-#include "sim/config/reader.hpp"
 #include "sim/cost/collective_cost.hpp"
 #include "sim/text/cluster_section.hpp"
 #include "sim/text/override_checks.hpp"
@@ -18,13 +16,9 @@
 namespace ddpsim {
 namespace {
 
-using config::Value;
-
-void refuse(const Value* value, const char* what) {
-  if (value)
-    throw InputError(value->span,
-                     fmt::format("{} of a job whose GPUs share the model is not simulated", what),
-                     "remove it");
+void refuse(const GivenJob& given, const char* key, const char* what) {
+  throw InputError(given.at(key),
+                   fmt::format("{} of a job whose GPUs share the model is not simulated", what), "remove it");
 }
 
 std::vector<AlikeNodes> whole_nodes(const std::vector<RankPlace>& places) {
@@ -64,119 +58,106 @@ RankGroup job_of(const Places& places, const Parallelism& degrees, const std::ve
 
 }  // namespace
 
-std::shared_ptr<Communication> ScenarioReader::model_communication(const Topology& topology,
-                                                                   const ClusterSection& section,
+std::shared_ptr<Communication> ScenarioReader::model_communication(const GivenJob& given,
+                                                                   const Topology& topology,
                                                                    const Collective& collective) {
   auto communication = std::make_shared<Communication>();
   communication->options = collective.options;
   communication->cluster =
-      build_cluster(topology, section, link_scale(topology, collective), gpus_of(topology, section));
+      build_cluster(topology, given, link_scale(given, topology, collective), gpus_of(topology, given));
   communication->axes.clear();
   return communication;
 }
 
-void ScenarioReader::settle_model_communication(const Topology& topology, const ClusterSection& section,
+void ScenarioReader::settle_model_communication(const GivenJob& given, const Topology& topology,
                                                 const Collective& collective, Communication& communication) {
   try {
-    if (uses_nccl(topology, collective)) {
-      check_nccl_reads(section, topology);
-      add_nccl_models(*topology.nccl, collective.nccl, communication);
+    if (uses_nccl(given, topology, collective)) {
+      check_nccl_reads(given, topology);
+      add_nccl_models(given, *topology.nccl, communication);
     }
-    scale_models(collective, communication);
+    scale_models(given, communication);
     if (!communication.is_settled()) {
-      check_scale(collective, communication);
+      check_scale(given, communication);
       fold_traffic(communication);
     }
   } catch (const InputError& error) {
-    throw error.at(collective.section ? collective.place : section.topology->span);
+    throw error.at(given.has("collective") ? collective.place : given.at("cluster.topology"));
   }
 }
 
-void ScenarioReader::settle_batch(const ParallelSection& parallel, const Value& cluster, const Value* ddp,
+void ScenarioReader::settle_batch(const GivenJob& given, const ParallelSection& parallel,
                                   const Scenario& scenario, DdpOptions& options) {
   if (!parallel.global_batch) return;
-  if (const auto* steps = ddp ? ddp->find("accumulation_steps") : nullptr)
-    throw InputError(steps->value.span, "batch.global says how many micro-batches there are",
+  if (given.has("ddp.accumulation_steps"))
+    throw InputError(given.at("ddp.accumulation_steps"), "batch.global says how many micro-batches there are",
                      "remove ddp.accumulation_steps, or batch");
   auto micro_batch = scenario.trace->metadata.batch_size;
   if (!micro_batch)
-    throw InputError(parallel.batch_value->span, "the trace does not say how many samples a micro-batch has",
+    throw InputError(given.at("batch"), "the trace does not say how many samples a micro-batch has",
                      "use ddp.accumulation_steps");
-  const auto* world = cluster.find("world_size");
-  auto degrees = degrees_of(
-      parallel, world ? static_cast<int>(config::as_integer(1, kLargestWorldSize)(world->value)) : 1);
+  auto degrees = degrees_of(parallel, given.job.cluster.world_size);
   options.accumulation_steps = *micro_batches_of(parallel, degrees.data, *micro_batch);
 }
 
-ParallelOptions ScenarioReader::shared_options(const Value& root, const ParallelSection& parallel,
+ParallelOptions ScenarioReader::shared_options(const GivenJob& given, const ParallelSection& parallel,
                                                const Parallelism& degrees, const DdpOptions& options,
                                                Scenario& scenario) {
   if (!scenario.model_step)
     throw InputError(parallel.place(),
                      "a recorded trace, or a list of layers, says nothing of how its layers split",
                      "name a transformer: workload: {model: llama-2-7b, micro_batch: 1}");
-  auto strategy = scenario.plan.strategy;
-  check_unused_sections(root, strategy, scenario.notes);
-  if (strategy != Strategy::ddp) note_unused_ddp_keys(root, strategy, scenario.notes);
-  if (root.find("host"))
-    scenario.notes.push_back(
-        {"host-unused", "nothing of a model that GPUs share is on the host: 'host' changes nothing"});
   auto settled =
       with_experts(parallel, degrees, *scenario.model_step, options.accumulation_steps, scenario.notes);
-  auto axis = read_data_axis(root, scenario.plan.strategy, options, parallel, degrees.reducing(), scenario);
+  auto axis = read_data_axis(given, options, parallel, degrees.reducing(), scenario);
   return parallel_options(parallel, settled, *scenario.model_step, axis, options.accumulation_steps);
 }
 
 std::shared_ptr<const ParallelStep> ScenarioReader::shared_step(
-    const Value& root, const ParallelSection& parallel, const ParallelOptions& options,
+    const GivenJob& given, const ParallelSection& parallel, const ParallelOptions& options,
     const TensorCollectives& tensor, const ContextCollectives& context, const ExpertCollectives& expert,
     const Scenario& scenario) {
   try {
     return std::make_shared<const ParallelStep>(
         make_parallel_step(*scenario.model_step, options, tensor, context, expert));
   } catch (const InputError& error) {
-    const auto* fsdp = root.find("fsdp");
-    const auto* units = fsdp ? fsdp->value.find("units") : nullptr;
-    throw error.at(units ? units->value.span : parallel.place());
+    throw error.at(given.has("fsdp.units") ? given.at("fsdp.units") : parallel.place());
   }
 }
 
 std::shared_ptr<const RankPlaces> ScenarioReader::read_shared_model(
-    const Value& root, const Collective& collective, const ParallelSection& parallel,
+    const GivenJob& given, const Collective& collective, const ParallelSection& parallel,
     const DdpOptions& options, std::optional<Fidelity> wanted, Scenario& scenario) {
-  const Value& cluster_value = root.find("cluster")->value;
-  ClusterSection section(cluster_value);
-  const auto* stragglers_entry = root.find("workload")->value.find("stragglers");
-  const Value* stragglers = stragglers_entry ? &stragglers_entry->value : nullptr;
-  refuse(section.groups, "cluster.groups");
-  refuse(section.background, "background traffic");
+  const auto& section = given.job.cluster;
+  if (given.has("cluster.groups")) refuse(given, "cluster.groups", "cluster.groups");
+  if (given.has("cluster.background")) refuse(given, "cluster.background", "background traffic");
   // Of groups that do the same one stands for all, and each is hashed onto cables of its own.
-  refuse(section.hashing_seed ? section.hashing : nullptr, "cluster.hashing");
+  if (section.hashing) refuse(given, "cluster.hashing", "cluster.hashing");
   if (collective.table || collective.backend == Backend::gloo || collective.workers > 1 || !section.topology)
-    throw InputError(collective.section && section.topology ? collective.place : cluster_value.span,
+    throw InputError(given.has("collective") && section.topology ? collective.place : given.at("cluster"),
                      "GPUs that share a model communicate over a topology, with NCCL or plain rings",
                      "add cluster.topology, and leave measured tables, Gloo and workers out");
   scenario.world_size = section.world_size;
   scenario.price = section.price;
-  auto topology = find_topology(*section.topology);
-  auto shared = shared_options(root, parallel, degrees_of(parallel, section.world_size), options, scenario);
+  auto topology = find_topology(given);
+  auto shared = shared_options(given, parallel, degrees_of(parallel, section.world_size), options, scenario);
   const auto& degrees = shared.degrees;
-  auto& known_cluster = clusters_of_models_[{topology.get(), sections({&cluster_value, collective.section})}];
-  if (!known_cluster) known_cluster = model_communication(*topology, section, collective);
+  auto& known_cluster = clusters_of_models_[{topology.get(), sections(given, {"cluster", "collective"})}];
+  if (!known_cluster) known_cluster = model_communication(given, *topology, collective);
   const auto& cluster = *known_cluster->cluster;
-  auto gpu_of_rank = place_job(section, *topology, cluster);
-  for (auto& note : placement_notes(section, *topology, cluster, gpu_of_rank))
+  auto gpu_of_rank = place_job(given, *topology, cluster);
+  for (auto& note : placement_notes(given, *topology, cluster, gpu_of_rank))
     scenario.notes.push_back(std::move(note));
   Places places(degrees, cluster, std::move(gpu_of_rank));
-  SharedCluster of{section, collective, cluster_value, places, known_cluster};
+  SharedCluster of{given, collective, places, known_cluster};
   auto tensor = read_tensor_times(of, scenario);
   auto context = read_context_times(of, scenario);
   auto expert = read_expert_times(of, scenario);
   settle_tensor_overlap(parallel, scenario.model_step->software, degrees, tensor);
-  auto step = shared_step(root, parallel, shared, tensor, context, expert, scenario);
+  auto step = shared_step(given, parallel, shared, tensor, context, expert, scenario);
   auto channels = step->sharded ? std::vector<PipelineChannel>() : pipeline_channels(step->plan);
   // Of a plain schedule nobody but its links says what it takes.
-  if (uses_nccl(*topology, collective))
+  if (uses_nccl(given, *topology, collective))
     for (auto& channel : channels)
       channel.is_traffic = places.is_traffic(largest_message(step->plan, channel));
   auto& [communication, of_stage] =
@@ -188,7 +169,7 @@ std::shared_ptr<const RankPlaces> ScenarioReader::read_shared_model(
       of_stage.push_back(add_sharded(places, shared, *groups));
     else
       of_stage = add_channels(places, shared, channels, *groups);
-    settle_model_communication(*topology, section, collective, *groups);
+    settle_model_communication(given, *topology, collective, *groups);
     communication = std::move(groups);
   }
   // One group alone, which NCCL's model has said all of, is simulated by choice only.
@@ -197,11 +178,10 @@ std::shared_ptr<const RankPlaces> ScenarioReader::read_shared_model(
     fold_traffic(*folded);
     communication = std::move(folded);
   }
-  add_network_notes(*topology, *communication, collective, scenario);
+  add_network_notes(given, *topology, *communication, scenario);
   for (auto& note : cluster_notes(*topology, cluster)) scenario.notes.push_back(std::move(note));
 
-  auto slowdowns =
-      read_stragglers(stragglers, section.world_size, [&](int node) { return places.ranks_on(node); });
+  auto slowdowns = read_stragglers(given, [&](int node) { return places.ranks_on(node); });
   auto rank_places = places_of(places, slowdowns, degrees.pipeline);
   scenario.groups = {job_of(places, degrees, rank_places, of_stage)};
   scenario.ddp = options;

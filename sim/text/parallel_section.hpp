@@ -1,19 +1,14 @@
 #pragma once
 // The keys `parallelism`, `pipeline`, `tensor`, `context`, `expert` and `batch`: how GPUs share a copy of the
 // model.
-#include <array>
 #include <optional>
 #include <vector>
 
 #include "sim/base/note.hpp"
-#include "sim/config/value.hpp"
 #include "sim/engine/parallel_step.hpp"
+#include "sim/job/table.hpp"
 
 namespace ddpsim {
-
-// As they stand in a scenario.
-inline constexpr std::array kParallelSections{"parallelism", "pipeline", "tensor",
-                                              "context",     "expert",   "batch"};
 
 // How many tokens experts get: as many each, or drawn.
 struct ExpertSection {
@@ -23,6 +18,7 @@ struct ExpertSection {
 };
 
 struct ParallelSection {
+  const GivenJob* given = nullptr;
   int tensor = 1, pipeline = 1, context = 1;
   ContextKind context_kind = ContextKind::ring;
   ExpertSection expert;
@@ -35,25 +31,18 @@ struct ParallelSection {
   std::optional<TensorOverlap> overlap;   // none: as the software does
   std::optional<double> hidden;
   std::optional<std::int64_t> global_batch;  // samples a step
-
-  const config::Value *parallelism_value = nullptr, *pipeline_value = nullptr, *tensor_value = nullptr,
-                      *context_value = nullptr, *expert_value = nullptr, *batch_value = nullptr;
   // Whether GPUs share a copy of the model.
-  [[nodiscard]] bool splits_model() const {
-    return of_a_model() > 1 || expert.shape.ranks > 1 || expert_value;
-  }
+  [[nodiscard]] bool splits_model() const { return given->job.splits_model(); }
   [[nodiscard]] int of_a_model() const { return tensor * context * pipeline; }
-  [[nodiscard]] const SourceSpan& place() const { return parallelism_value->span; }
+  [[nodiscard]] const SourceSpan& place() const { return given->at("parallelism"); }
+  // Of a section, or where there is none of `parallelism`.
+  [[nodiscard]] const SourceSpan& place_of(const char* section) const {
+    return given->has(section) ? given->at(section) : place();
+  }
 };
 
-// Throws InputError.
-ParallelSection read_parallel_section(const config::Value& root);
-
-// Sections of axes that no GPUs are along.
-std::vector<Note> unused_axes(const ParallelSection& section);
-
-// `expert`, and `parallelism.expert`. Throws InputError.
-ExpertSection read_expert_section(const config::Value* expert, const config::Value* degree);
+// `given` outlives it. Throws InputError.
+ParallelSection read_parallel_section(const GivenJob& given);
 
 // With how tokens spread over the model's experts, which may be worth a note. Throws InputError where they do
 // not.

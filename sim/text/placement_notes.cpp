@@ -75,21 +75,21 @@ std::optional<Note> domain_note(const Placement& placement, const Cluster& clust
 
 }  // namespace
 
-std::vector<Note> placement_notes(const ClusterSection& section, const Topology& topology,
-                                  const Cluster& cluster, std::span<const int> gpu_of_rank) {
-  auto placement = job_placement(section, topology);
+std::vector<Note> placement_notes(const GivenJob& given, const Topology& topology, const Cluster& cluster,
+                                  std::span<const int> gpu_of_rank) {
+  auto placement = job_placement(given, topology);
   std::vector<Note> notes;
   if (auto note = domain_note(placement, cluster)) notes.push_back(std::move(*note));
-  if (!section.placement && !section.overrides) return notes;
+  if (!given.has("cluster.placement") && given.job.cluster.overrides.empty()) return notes;
   auto used = nodes_of(cluster, gpu_of_rank);
   if (placement.kind == PlacementKind::random_nodes)
     notes.push_back({"nodes-drawn", fmt::format("random_nodes {} draws {} of {}", placement.seed,
                                                 nodes_in_words(used), cluster.nodes())});
-  auto overrides = read_cluster_overrides(section.overrides);
+  auto overrides = read_cluster_overrides(given);
   std::set<int> idle;
   if (goes_round_none(placement, cluster, gpu_of_rank)) idle = overrides.broken_nodes;
   // Traffic that is not the job's may use their links.
-  if (!section.background)
+  if (given.job.cluster.background.empty())
     for (const auto& change : overrides.links) idle.merge(idle_nodes_of(change, cluster, used));
   if (!idle.empty())
     notes.push_back(

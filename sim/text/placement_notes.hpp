@@ -11,7 +11,7 @@ namespace ddpsim {
 
 // Which nodes were drawn (code nodes-drawn), and which of `cluster.overrides` change only nodes without a
 // rank (code override-unused).
-std::vector<Note> placement_notes(const ClusterSection& section, const Topology& topology,
-                                  const Cluster& cluster, std::span<const int> gpu_of_rank);
+std::vector<Note> placement_notes(const GivenJob& given, const Topology& topology, const Cluster& cluster,
+                                  std::span<const int> gpu_of_rank);
 
 }  // namespace ddpsim

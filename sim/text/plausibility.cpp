@@ -43,18 +43,7 @@ void settle_broadcasts(Scenario& scenario) {
   };
   if (!plan.is_distributed_data_parallel) {
     const auto& explicit_buffers = scenario.ddp.broadcast_buffers;
-    const auto& ddp = scenario.ddp;
-    if (ddp.comm_hook != CommHook::none || (explicit_buffers && !explicit_buffers->empty()))
-      say("ddp-unused",
-          fmt::format("ddp.comm_hook and ddp.broadcast_buffers are DistributedDataParallel's: strategy {} "
-                      "does without them",
-                      strategy_name(plan.strategy)));
-    else if (ddp.compiled || ddp.process_groups > 1)
-      say("ddp-unused",
-          fmt::format("ddp.compiled and ddp.process_groups are DistributedDataParallel's: strategy {} "
-                      "does without them",
-                      strategy_name(plan.strategy)));
-    else if (!scenario.trace->buffers.empty() && !explicit_buffers)
+    if (!scenario.trace->buffers.empty() && !explicit_buffers)
       say("buffers-left-out",
           fmt::format("the model has buffers, which DistributedDataParallel broadcasts before forward: "
                       "strategy {} does not",

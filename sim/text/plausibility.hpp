@@ -9,7 +9,7 @@ namespace ddpsim {
 // Of a trace as it was recorded, and of the GPU that computed it (null: unknown).
 std::vector<Note> recorded_notes(const LayerTrace& trace, const GpuDescription* gpu);
 
-// What is not simulated of the trace's buffers and of the section ddp: codes buffers-left-out, ddp-unused.
+// What is not simulated of the trace's buffers: code buffers-left-out.
 // Clears broadcasts that nothing tells the time of.
 void settle_broadcasts(Scenario& scenario);
 

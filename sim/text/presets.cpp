@@ -113,18 +113,18 @@ std::string hint_of(PresetKind given, PresetKind needed, const std::string& word
 
 }  // namespace
 
-std::optional<std::string> preset_file(PresetKind kind, const config::Value& value) {
-  auto word = config::as_string(value);
+std::optional<std::string> preset_file(PresetKind kind, const Located& named) {
+  const auto& word = named.text;
   if (word.find_first_of("/.") != std::string::npos) return std::nullopt;
   if (auto file = find_preset(kind, word)) return file;
   auto names = preset_names(kind);
   if (auto other = other_kind_of(kind, word))
-    throw InputError(value.span,
+    throw InputError(named.span,
                      fmt::format("'{}' is the name of a {}, and a {} is needed", word, names_of(*other).one,
                                  names_of(kind).one),
                      hint_of(*other, kind, word));
   throw InputError(
-      value.span,
+      named.span,
       fmt::format("no {} of the name '{}'{}", names_of(kind).one, word, did_you_mean(word, names)),
       fmt::format("'ddpsim list {}' lists them; a path has a '/' or an extension", names_of(kind).folder));
 }
@@ -134,8 +134,7 @@ std::string preset_path(PresetKind kind, const std::string& option, const std::s
   auto status = fs::status(given, unreadable);
   // A folder may have a preset's name; a pipe is as good as a file.
   if (fs::exists(status) && !fs::is_directory(status)) return given;
-  config::Value word{config::Value::Kind::scalar, whole_file(make_source(option, given)), given, {}, {}};
-  return preset_file(kind, word).value_or(given);
+  return preset_file(kind, {given, whole_file(make_source(option, given))}).value_or(given);
 }
 
 std::string shown_path(const std::string& path) {

@@ -23,7 +23,7 @@ std::vector<std::string> preset_names(PresetKind kind);  // sorted; models: thos
 
 // A word without '/' and '.' is a preset's name: its file, or an error that names the closest preset.
 // Anything else is a path: none.
-std::optional<std::string> preset_file(PresetKind kind, const config::Value& value);
+std::optional<std::string> preset_file(PresetKind kind, const Located& named);
 
 // The path to open for what an option or argument was given: a file of that path, else the preset of that
 // name. Throws InputError, naming the option, for a word that is neither.

@@ -3,64 +3,33 @@
 
 #include <fmt/core.h>
 
-#include "sim/base/limits.hpp"
-#include "sim/config/reader.hpp"
 #include "sim/text/sections.hpp"
 
 namespace ddpsim {
-namespace {
 
-using config::as_integer;
-using config::as_number;
-using config::MapReader;
-using config::Value;
-
-class StragglerReader {
- public:
-  StragglerReader(int world_size, const std::function<std::vector<int>(int node)>& ranks_of_node)
-      : world_size_(world_size), ranks_of_node_(ranks_of_node) {}
-
-  void read(const Value& value) {
-    MapReader reader(value, "stragglers");
-    auto whole = as_integer(0, kLargestWorldSize - 1);
-    auto rank = reader.optional("rank", whole);
-    auto node = reader.optional("node", whole);
-    auto slowdown = reader.required("slowdown", as_number(1, kLargestSlowdown));
-    reader.finish();
-    if (rank.has_value() == node.has_value())
-      throw InputError(value.span, "a straggler is a rank or a node", "write {rank: 3, slowdown: 1.2}");
-    if (rank) return add(static_cast<int>(*rank), slowdown, value.span);
-    auto ranks = ranks_of_node_ ? ranks_of_node_(static_cast<int>(*node)) : std::vector<int>{};
-    if (ranks.empty())
-      throw InputError(value.span, fmt::format("there is no node {} in this cluster", *node),
-                       "name a rank, or a node that holds ranks");
-    for (int member : ranks) add(member, slowdown, value.span);
-  }
-
-  Slowdowns take() { return std::move(slowdowns_); }
-
- private:
-  void add(int rank, double slowdown, const SourceSpan& place) {
-    if (rank >= world_size_)
-      throw InputError(place, fmt::format("there is no rank {} among {}", rank, world_size_),
-                       fmt::format("the last rank is {}", world_size_ - 1));
-    if (!slowdowns_.emplace(rank, slowdown).second)
-      throw InputError(place, fmt::format("rank {} is listed twice", rank), "remove one");
-  }
-
-  int world_size_;
-  const std::function<std::vector<int>(int node)>& ranks_of_node_;
-  Slowdowns slowdowns_;
-};
-
-}  // namespace
-
-Slowdowns read_stragglers(const Value* stragglers, int world_size,
+Slowdowns read_stragglers(const GivenJob& given,
                           const std::function<std::vector<int>(int node)>& ranks_of_node) {
-  if (!stragglers) return {};
-  StragglerReader reader(world_size, ranks_of_node);
-  for (const auto& item : config::items_of(*stragglers)) reader.read(item);
-  return reader.take();
+  Slowdowns slowdowns;
+  const auto& stragglers = given.job.workload.stragglers;
+  for (std::size_t i = 0; i < stragglers.size(); ++i) {
+    const auto& one = stragglers[i];
+    const auto& place = given.at(fmt::format("workload.stragglers[{}]", i));
+    std::vector<int> ranks;
+    if (one.rank) ranks.push_back(*one.rank);
+    if (one.node && ranks_of_node) ranks = ranks_of_node(*one.node);
+    if (ranks.empty())
+      throw InputError(place, fmt::format("there is no node {} in this cluster", *one.node),
+                       "name a rank, or a node that holds ranks");
+    for (int rank : ranks) {
+      if (rank >= given.job.cluster.world_size)
+        throw InputError(place,
+                         fmt::format("there is no rank {} among {}", rank, given.job.cluster.world_size),
+                         fmt::format("the last rank is {}", given.job.cluster.world_size - 1));
+      if (!slowdowns.emplace(rank, one.slowdown).second)
+        throw InputError(place, fmt::format("rank {} is listed twice", rank), "remove one");
+    }
+  }
+  return slowdowns;
 }
 
 std::vector<RankClass> classify(std::span<const int> ranks, const Slowdowns& slowdowns) {

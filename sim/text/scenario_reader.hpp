@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "sim/config/value.hpp"
 #include "sim/engine/scenario.hpp"
 #include "sim/gpu/gpu_description.hpp"
 #include "sim/program/communicators.hpp"
@@ -43,38 +42,8 @@ struct ClusterTraffic {
 };
 
 class CollectiveCost;
-struct ClusterSection;
 struct ParallelSection;
 class Places;
-
-// `collective.nccl`: what is different from what NCCL would do by itself on the topology.
-struct NcclSection {
-  const config::Value* section = nullptr;
-  nccl::Allowed allowed;
-  SourceSpan collnet, symmetric;  // where they are allowed or not
-  std::optional<nccl::Version> version;
-  std::optional<std::string> calibration;  // a path
-  bool uncalibrated = false;
-};
-
-// `collective.scale`: so many times the latency and the bandwidth of every collective, whoever says what it
-// takes.
-struct ScaleSection {
-  LinkScale of = {};
-  SourceSpan place = {};
-  [[nodiscard]] bool is_set() const { return !(of == LinkScale()); }
-  [[nodiscard]] AllReduceScale of_times() const { return {of.latency, 1 / of.bandwidth}; }
-};
-
-// `collective.gloo`: what is different about the machines.
-struct GlooSection {
-  const config::Value* section = nullptr;
-  std::optional<BytesPerSecond> process, cached, machine, reduction, copy;
-  std::optional<Bytes> cache;
-  std::optional<Seconds> step_latency;
-  // Whether nothing that counts for large messages is left to our estimate.
-  [[nodiscard]] bool is_whole() const { return process && reduction && copy && step_latency; }
-};
 
 // Reads scenarios; each trace, topology and table is read once, however many points of a sweep name it.
 class ScenarioReader {
@@ -96,9 +65,8 @@ class ScenarioReader {
   Scenario read_step(const config::Value& root);
 
  private:
-  // The section `collective`.
+  // The section `collective`, as what it asks for.
   struct Collective {
-    const config::Value* section = nullptr;
     CollectiveOptions options;
     std::vector<CommunicatorUse> communicators;  // the strategy's
     ShardGroup shard_group;
@@ -108,70 +76,63 @@ class ScenarioReader {
     int workers = 1;
     bool is_auto = true;
     bool automatic = true;  // what NCCL would do, where the topology describes it; else rings
-    NcclSection nccl;
-    GlooSection gloo;
-    ScaleSection scale;
-    const config::Value* ring_shape = nullptr;   // 'channels' or 'ring_order', if one is given
     std::shared_ptr<const MeasuredTable> table;  // null: simulate the topology
-    SourceSpan table_span;
-    SourceSpan place;  // of the algorithm, or the best there is
+    SourceSpan place;                            // of the algorithm, or the best there is
   };
 
   // Where GPUs that share a model are, and how they communicate; `cluster` without groups.
   struct SharedCluster {
-    const ClusterSection& section;
+    const GivenJob& given;
     const Collective& collective;
-    const config::Value& cluster_value;
     const Places& places;
     const std::shared_ptr<Communication>& cluster;
   };
 
-  [[nodiscard]] std::string full_path(const config::Value& path) const;
+  Scenario read(const GivenJob& given);
+  [[nodiscard]] std::string full_path(const Located& path) const;
   // The same; throw InputError where there is no such file.
-  [[nodiscard]] std::string resolve(const config::Value& path) const;
-  [[nodiscard]] std::string resolve(PresetKind kind, const config::Value& name_or_path) const;
+  [[nodiscard]] std::string resolve(const Located& path) const;
+  [[nodiscard]] std::string resolve(PresetKind kind, const Located& name_or_path) const;
   // `cluster.gpu`, else what the cluster's topology names; null: nothing is known of the GPU.
-  std::shared_ptr<const GpuDescription> find_gpu(const config::Value& cluster);
+  std::shared_ptr<const GpuDescription> find_gpu(const GivenJob& given);
   // `gpu` is the cluster's, if it is known.
-  void read_workload(const config::Value& root, const std::shared_ptr<const GpuDescription>& gpu,
+  void read_workload(const GivenJob& given, const std::shared_ptr<const GpuDescription>& gpu,
                      Scenario& scenario, DdpOptions& options);
   // Its parts: a recorded trace, and an estimate of a model.
-  std::shared_ptr<const LayerTrace> find_trace(const config::Value& path,
+  std::shared_ptr<const LayerTrace> find_trace(const GivenJob& given,
                                                const std::shared_ptr<const GpuDescription>& gpu,
-                                               const config::Value* rescale, Scenario& scenario);
-  std::shared_ptr<const LayerTrace> find_model(const config::Value& workload, const config::Value& model,
+                                               Scenario& scenario);
+  std::shared_ptr<const LayerTrace> find_model(const GivenJob& given,
                                                const std::shared_ptr<const GpuDescription>& gpu,
                                                Scenario& scenario);
   // Of a sharded strategy `fsdp`, which others do without.
-  static FsdpOptions read_fsdp(const config::Value* fsdp, Strategy strategy, Scenario& scenario);
+  static FsdpOptions read_fsdp(const GivenJob& given, Scenario& scenario);
   // `host`, where scenario.host's links are known: after the cluster is read.
-  void settle_host(const config::Value& root, const config::Value& cluster, Scenario& scenario);
+  void settle_host(const GivenJob& given, Scenario& scenario);
   // `fsdp.shard_group`, where it says a node.
-  void settle_shard_group(const config::Value& root, const config::Value& cluster, int world_size,
-                          FsdpOptions& options);
+  void settle_shard_group(const GivenJob& given, FsdpOptions& options);
   // The plan of the strategy, and what is sharded.
-  static void read_strategy(const config::Value& root, Strategy strategy, const FsdpOptions& fsdp,
-                            DdpOptions options, Scenario& scenario);
-  Collective read_collective(const config::Value* value);
+  static void read_strategy(const GivenJob& given, const FsdpOptions& fsdp, DdpOptions options,
+                            Scenario& scenario);
+  Collective read_collective(const GivenJob& given);
   // Whose communicators are those of workers and servers, without a library.
-  static void use_servers(const config::Value& root, Collective& collective);
+  static void use_servers(const GivenJob& given, Collective& collective);
   // `wanted`: simulated, even where NCCL's model alone would do; none: as is best.
-  std::shared_ptr<const RankPlaces> read_cluster(const config::Value& root, const Collective& collective,
-                                                 const config::Value* stragglers,
+  std::shared_ptr<const RankPlaces> read_cluster(const GivenJob& given, const Collective& collective,
                                                  std::optional<Fidelity> wanted, Scenario& scenario);
   // `batch.global`: as many micro-batches as that takes.
-  static void settle_batch(const ParallelSection& parallel, const config::Value& cluster,
-                           const config::Value* ddp, const Scenario& scenario, DdpOptions& options);
+  static void settle_batch(const GivenJob& given, const ParallelSection& parallel, const Scenario& scenario,
+                           DdpOptions& options);
   // Of a model that GPUs share: communicators, classes of ranks and the step.
-  std::shared_ptr<const RankPlaces> read_shared_model(const config::Value& root, const Collective& collective,
+  std::shared_ptr<const RankPlaces> read_shared_model(const GivenJob& given, const Collective& collective,
                                                       const ParallelSection& parallel,
                                                       const DdpOptions& options,
                                                       std::optional<Fidelity> wanted, Scenario& scenario);
-  static ParallelOptions shared_options(const config::Value& root, const ParallelSection& parallel,
+  static ParallelOptions shared_options(const GivenJob& given, const ParallelSection& parallel,
                                         const Parallelism& degrees, const DdpOptions& options,
                                         Scenario& scenario);
   static std::shared_ptr<const ParallelStep> shared_step(
-      const config::Value& root, const ParallelSection& parallel, const ParallelOptions& options,
+      const GivenJob& given, const ParallelSection& parallel, const ParallelOptions& options,
       const TensorCollectives& tensor, const ContextCollectives& context, const ExpertCollectives& expert,
       const Scenario& scenario);
   // What one collective takes of those that GPUs which share layers, sequences or experts have within passes.
@@ -183,52 +144,45 @@ class ScenarioReader {
                                                      std::vector<std::vector<int>> (Places::*groups_of)()
                                                          const,
                                                      Scenario& scenario);
-  std::shared_ptr<Communication> model_communication(const Topology& topology, const ClusterSection& section,
+  std::shared_ptr<Communication> model_communication(const GivenJob& given, const Topology& topology,
                                                      const Collective& collective);
-  void settle_model_communication(const Topology& topology, const ClusterSection& section,
+  void settle_model_communication(const GivenJob& given, const Topology& topology,
                                   const Collective& collective, Communication& communication);
-  // `strategy` along the data axis of such a model. Throws InputError where it is not simulated there.
-  static DataAxis read_data_axis(const config::Value& root, Strategy strategy, const DdpOptions& options,
+  // The strategy along the data axis of such a model. Throws InputError where it is not simulated there.
+  static DataAxis read_data_axis(const GivenJob& given, const DdpOptions& options,
                                  const ParallelSection& parallel, int data, Scenario& scenario);
   // And doubts.
-  static void add_network_notes(const Topology& topology, const Communication& communication,
-                                const Collective& collective, Scenario& scenario);
-  // `variability`, for ranks of the section `cluster` with its stragglers.
-  void read_variability(const config::Value& variability, const config::Value& cluster,
-                        const config::Value* stragglers, const config::Value* spread_section,
-                        const RankPlaces& places, Scenario& scenario);
-  NcclSection read_nccl_section(const config::Value* value);
-  static GlooSection read_gloo_section(const config::Value* value);
-  // Whether Gloo copies between GPUs and hosts here. Throws InputError when the section asks for something
-  // else.
-  static bool uses_gloo(const Topology& topology, const Collective& collective);
+  static void add_network_notes(const GivenJob& given, const Topology& topology,
+                                const Communication& communication, Scenario& scenario);
+  void read_variability(const GivenJob& given, const RankPlaces& places, Scenario& scenario);
+  // Whether Gloo copies between GPUs and hosts here, or NCCL's model says what all-reduces take. Throw
+  // InputError when the section asks for something else.
+  static bool uses_gloo(const GivenJob& given, const Topology& topology, const Collective& collective);
+  static bool uses_nccl(const GivenJob& given, const Topology& topology, const Collective& collective);
   // Throws InputError (without a place) where more than one group communicates.
-  static void add_gloo_model(const Topology& topology, const GlooSection& section,
-                             Communication& communication);
-  static void add_gloo_notes(const Topology& topology, const Collective& collective,
+  static void add_gloo_model(const GivenJob& given, const Topology& topology, Communication& communication);
+  static void add_gloo_notes(const GivenJob& given, const Topology& topology, const Collective& collective,
                              const Communication& communication, std::vector<Note>& notes);
-  std::shared_ptr<const Topology> find_topology(const config::Value& path);
-  // Whether NCCL's model says what all-reduces take. Throws InputError when the section asks for something
-  // else.
-  static bool uses_nccl(const Topology& topology, const Collective& collective);
-  void add_nccl_models(const NcclPlatform& platform, const NcclSection& section,
-                       Communication& communication);
-  static std::vector<std::vector<int>> mesh_of(const ClusterSection& section, const Collective& collective,
+  std::shared_ptr<const Topology> find_topology(const GivenJob& given);
+  // What `collective.nccl` leaves NCCL to choose from.
+  static nccl::Allowed allowed_of(const GivenJob& given);
+  [[nodiscard]] std::optional<std::string> calibration_of(const GivenJob& given) const;
+  void add_nccl_models(const GivenJob& given, const NcclPlatform& platform, Communication& communication);
+  static std::vector<std::vector<int>> mesh_of(const GivenJob& given, const Collective& collective,
                                                std::span<const int> gpu_of_rank,
                                                Communication& communication);
   // The links of a what-if, and of `collective.scale` where they say what collectives take.
-  [[nodiscard]] LinkScale link_scale(const Topology& topology, const Collective& collective) const;
+  [[nodiscard]] LinkScale link_scale(const GivenJob& given, const Topology& topology,
+                                     const Collective& collective) const;
   // `collective.scale` where a model says it, which must know all of it.
-  static void scale_models(const Collective& collective, Communication& communication);
+  static void scale_models(const GivenJob& given, Communication& communication);
   // Throws InputError where links are shared, whose bandwidth a model does not scale.
-  static void check_scale(const Collective& collective, const Communication& communication);
-  ClusterTraffic make_traffic(const Topology& topology, const ClusterSection& section,
-                              const config::Value* stragglers, const Collective& collective);
+  static void check_scale(const GivenJob& given, const Communication& communication);
+  ClusterTraffic make_traffic(const GivenJob& given, const Topology& topology, const Collective& collective);
   // Between workers and parameter servers.
-  void add_servers(const Topology& topology, const ClusterSection& section, const Collective& collective,
+  void add_servers(const GivenJob& given, const Topology& topology, const Collective& collective,
                    const Slowdowns& slowdowns, std::vector<int> gpu_of_rank, ClusterTraffic& traffic);
-  ClusterTraffic make_measured_traffic(const Topology* topology, const ClusterSection& section,
-                                       const config::Value* stragglers);
+  ClusterTraffic make_measured_traffic(const GivenJob& given, const Topology* topology);
 
   std::string path_;
   LinkScale links_;
@@ -253,7 +207,7 @@ class ScenarioReader {
   // By the sections they were read from, and what else decides: points that differ in their buckets only have
   // them in common.
   using Sections = std::vector<config::Value>;
-  static Sections sections(std::initializer_list<const config::Value*> read);  // null: an empty one
+  static Sections sections(const GivenJob& given, std::initializer_list<std::string_view> paths);
   // And the strategy's communicators, with the ranks of a shard group; how many servers, and whether they are
   // dedicated.
   std::map<std::tuple<const Topology*, std::vector<CommunicatorUse>, std::optional<int>, std::pair<int, bool>,

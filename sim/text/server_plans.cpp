@@ -12,7 +12,7 @@ namespace {
 
 // What a model's replica takes, where the section does not say it: tokens of 8 bytes, and logits, whose loss
 // is outside the module. Of a trace nobody knows.
-SingleProcessOptions single_process_options(const DataParallelSection& section, Scenario& scenario) {
+SingleProcessOptions single_process_options(const job::DataParallel& section, Scenario& scenario) {
   SingleProcessOptions options;
   if (const auto& known = scenario.model_step) {
     const auto& shape = known->step.shape;
@@ -47,23 +47,22 @@ SingleProcessOptions single_process_options(const DataParallelSection& section, 
 
 }  // namespace
 
-StrategyPlan make_single_process(const config::Value& root, const DataParallelSection& section,
-                                 Scenario& scenario) {
-  auto plan = make_single_process_plan(*scenario.trace, single_process_options(section, scenario),
-                                       scenario.groups.front().ranks);
+StrategyPlan make_single_process(const GivenJob& given, Scenario& scenario) {
+  auto options = single_process_options(given.job.data_parallel, scenario);
+  auto plan = make_single_process_plan(*scenario.trace, options, scenario.groups.front().ranks);
   plan.scatter = plan.options.inputs / scenario.host.copy_bandwidth;
   const auto* communication = scenario.communication.get();
   if (!communication) return plan;
   const auto& gpus = communication->groups.front();
   if (communication->groups.size() > 1 || ranks_by_node(*communication->cluster, gpus).size() > 1)
-    throw InputError(root.find("strategy")->value.span, "one process drives the GPUs of one machine",
+    throw InputError(given.at("strategy"), "one process drives the GPUs of one machine",
                      "use a world_size within a node, or strategy: ddp");
   if (!communication->background.empty())
-    throw InputError(root.find("cluster")->value.find("background")->key_span,
+    throw InputError(given.places.key_at("cluster.background"),
                      "background traffic beside DataParallel's broadcasts is not simulated",
                      "remove it, or use strategy: ddp");
   if (communication->gloo)
-    throw InputError(root.find("strategy")->value.span, "one process does not communicate with Gloo",
+    throw InputError(given.at("strategy"), "one process does not communicate with Gloo",
                      "remove 'backend: gloo'");
   if (plan.options.outputs > Bytes() && gpus.size() > 1)
     plan.gather = DirectSends(*communication->cluster, std::span(gpus).subspan(1), std::span(gpus).first(1),

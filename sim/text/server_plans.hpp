@@ -6,8 +6,7 @@
 namespace ddpsim {
 
 // Both after the cluster is read, where there is one. Throw InputError where the scenario is none for them.
-StrategyPlan make_single_process(const config::Value& root, const DataParallelSection& section,
-                                 Scenario& scenario);
+StrategyPlan make_single_process(const GivenJob& given, Scenario& scenario);
 StrategyPlan make_server_plan(const ServerOptions& options, Scenario& scenario);
 
 }  // namespace ddpsim

@@ -43,17 +43,17 @@ int usual_gpu(const RankClass& ranks, const Slowdowns& slowdowns, const std::vec
   return gpu_of_rank[static_cast<std::size_t>(ranks.rank)];
 }
 
-void check_refused(const ClusterSection& section, const std::vector<int>& gpu_of_rank,
-                   const ServerOptions& options, const SourceSpan& place) {
-  if (section.background && !options.synchronous)
-    throw InputError(section.background->span,
+void check_refused(const GivenJob& given, const std::vector<int>& gpu_of_rank, const SourceSpan& place) {
+  const auto& options = given.job.parameter_server;
+  if (given.has("cluster.background") && !options.synchronous)
+    throw InputError(given.at("cluster.background"),
                      "asynchronous workers are in a steady state, alone on the links",
                      "remove cluster.background, or write parameter_server: {synchronous: true}");
-  if (section.groups)
-    throw InputError(section.groups->span, "parameter servers are those of all workers",
+  if (given.has("cluster.groups"))
+    throw InputError(given.at("cluster.groups"), "parameter servers are those of all workers",
                      "remove cluster.groups");
-  if (options.dedicated && section.nodes)
-    throw InputError(section.nodes->span,
+  if (options.dedicated && given.has("cluster.nodes"))
+    throw InputError(given.at("cluster.nodes"),
                      "dedicated servers are on the nodes that follow those of the workers",
                      "remove cluster.nodes");
   auto workers = gpu_of_rank.size();
@@ -68,37 +68,34 @@ void check_refused(const ClusterSection& section, const std::vector<int>& gpu_of
 }
 
 // What joins GPUs to their host is looked up only then.
-bool copies_from_host(const config::Value& root, Strategy strategy) {
-  auto has = [&root](const char* section, const char* key) {
-    const auto* found = root.find(section);
-    return found && found->value.find(key);
-  };
-  return strategy == Strategy::data_parallel || has("fsdp", "cpu_offload") ||
-         has("zero", "offload_optimizer");
+bool copies_from_host(const GivenJob& given) {
+  return given.job.strategy == Strategy::data_parallel || given.has("fsdp.cpu_offload") ||
+         given.has("zero.offload_optimizer");
 }
 
 }  // namespace
 
-void ScenarioReader::use_servers(const config::Value& root, Collective& collective) {
-  const auto* section = root.find("parameter_server");
-  collective.servers = read_parameter_server_section(section ? &section->value : nullptr);
-  collective.servers_place = section ? section->key_span : root.find("strategy")->value.span;
-  if (collective.section && !collective.section->entries.empty())
-    throw InputError(collective.section->span, "workers and parameter servers send to one another directly",
+void ScenarioReader::use_servers(const GivenJob& given, Collective& collective) {
+  collective.servers = given.job.parameter_server;
+  collective.servers_place =
+      given.has("parameter_server") ? given.places.key_at("parameter_server") : given.at("strategy");
+  const auto* section = given.root.find("collective");
+  if (section && !section->value.entries.empty())
+    throw InputError(given.at("collective"), "workers and parameter servers send to one another directly",
                      "remove the section 'collective'");
   collective.communicators = communicators_of(*collective.servers);
 }
 
-void ScenarioReader::add_servers(const Topology& topology, const ClusterSection& section,
+void ScenarioReader::add_servers(const GivenJob& given, const Topology& topology,
                                  const Collective& collective, const Slowdowns& slowdowns,
                                  std::vector<int> gpu_of_rank, ClusterTraffic& traffic) {
   const auto& options = *collective.servers;
-  check_refused(section, gpu_of_rank, options, collective.servers_place);
+  check_refused(given, gpu_of_rank, collective.servers_place);
   auto& communication = *traffic.communication;
   int gpus = 0;
   auto servers = server_gpus(topology, options, gpu_of_rank, gpus);
   if (options.dedicated) try {
-      communication.cluster = build_cluster(topology, section, link_scale(topology, collective), gpus);
+      communication.cluster = build_cluster(topology, given, link_scale(given, topology, collective), gpus);
     } catch (const InputError& error) {
       throw error.at(collective.servers_place);
     }
@@ -126,22 +123,19 @@ void ScenarioReader::add_servers(const Topology& topology, const ClusterSection&
       members.insert(members.end(), servers.begin(), servers.end());
     }
   }
-  communication.background = read_background(section.background, *communication.cluster);
+  communication.background = read_background(given, *communication.cluster);
 }
 
-void ScenarioReader::settle_host(const config::Value& root, const config::Value& cluster,
-                                 Scenario& scenario) {
-  const auto* given = root.find("host");
-  auto section = read_host_section(given ? &given->value : nullptr);
+void ScenarioReader::settle_host(const GivenJob& given, Scenario& scenario) {
+  const auto& section = given.job.host;
   auto& host = scenario.host;
   host.adam_rate = section.adam_rate;
   constexpr BytesPerSecond kUsual(24e9);  // PCIe 4.0
   host.copy_bandwidth = section.copy_bandwidth.value_or(kUsual);
-  const auto* value = cluster.find("topology");
-  auto topology = value ? find_topology(value->value) : nullptr;
-  if (!topology) return;
+  if (!given.job.cluster.topology) return;
+  auto topology = find_topology(given);
   host.ranks = std::min(scenario.world_size, topology->usual_size().value_or(1));
-  if (section.copy_bandwidth || !copies_from_host(root, scenario.plan.strategy)) return;
+  if (section.copy_bandwidth || !copies_from_host(given)) return;
   const auto* communication = scenario.communication.get();
   std::optional<BytesPerSecond> unknown;  // of a step without a network
   auto& known = communication ? copy_bandwidths_[scenario.communication] : unknown;

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include "sim/base/counted.hpp"
 #include "sim/base/quantity.hpp"
@@ -9,60 +10,25 @@
 #include "sim/text/plausibility.hpp"
 #include "sim/text/scenario_reader.hpp"
 #include "sim/text/server_plans.hpp"
+#include "sim/text/unused_keys.hpp"
 #include "sim/trace/forward_ends.hpp"
 #include "sim/trace/parameter_shapes.hpp"
 
 namespace ddpsim {
 namespace {
 
-using config::Value;
-
-// Where `key` stands in the section `name`, if it does.
-const SourceSpan* find_place(const Value& root, std::string_view name, std::string_view key) {
-  const auto* section = root.find(name);
-  const auto* entry = section ? section->value.find(key) : nullptr;
-  return entry ? &entry->value.span : nullptr;
-}
-
 // Contradictions between the ddp options are found without their place: the option named is the best place,
 // then the section.
-ReductionPlan make_plan_at(const Value& root, const LayerTrace& trace, Strategy strategy,
+ReductionPlan make_plan_at(const GivenJob& given, const LayerTrace& trace, Strategy strategy,
                            const DdpOptions& options) {
   try {
     return make_reduction_plan(trace, strategy, options);
   } catch (const InputError& error) {
     for (const char* section : {"ddp", "workload"})
-      if (const auto* place = find_place(root, section, error.subject())) throw error.at(*place);
-    throw error.at(root.find(root.find("ddp") ? "ddp" : "workload")->key_span);
+      if (auto path = fmt::format("{}.{}", section, error.subject()); given.has(path))
+        throw error.at(given.at(path));
+    throw error.at(given.places.key_at(given.has("ddp") ? "ddp" : "workload"));
   }
-}
-
-// Which of kStrategySections it reads; null: none.
-const char* section_of(Strategy strategy) {
-  switch (strategy) {
-    case Strategy::fsdp:
-    case Strategy::fsdp1:
-    case Strategy::hsdp:
-    case Strategy::hsdp1:
-      return "fsdp";
-    case Strategy::zero1:
-    case Strategy::zero2:
-    case Strategy::zero3:
-      return "zero";
-    case Strategy::megatron:
-      return "megatron";
-    case Strategy::data_parallel:
-      return "data_parallel";
-    case Strategy::parameter_server:
-      return "parameter_server";
-    default:
-      return nullptr;
-  }
-}
-
-const Value* find_section(const Value& root, const char* name) {
-  const auto* section = root.find(name);
-  return section ? &section->value : nullptr;
 }
 
 // Its ranks are one communicator, which does one thing at a time.
@@ -90,53 +56,6 @@ void check_measured(Strategy strategy, const FsdpOptions& fsdp, const MeasuredTa
 }
 
 }  // namespace
-
-// What says how much a strategy reduces at once, where DDP has its bucket cap; null: nothing does.
-const char* bucket_size_key(Strategy strategy) {
-  const char* own = section_of(strategy);
-  std::string_view section = own ? own : "";
-  if (section == "fsdp") return "fsdp.unit";
-  if (section == "zero") return "zero.reduce_bucket_size";
-  return section == "megatron" ? "megatron.bucket_size" : nullptr;
-}
-
-// Of `ddp`, sharded strategies have accumulation only.
-void note_unused_ddp_keys(const Value& root, Strategy strategy, std::vector<Note>& notes) {
-  const auto* ddp = root.find("ddp");
-  if (!ddp) return;
-  std::string unused;
-  for (const auto& entry : ddp->value.entries)
-    if (entry.key != "accumulation_steps") unused += (unused.empty() ? "ddp." : ", ddp.") + entry.key;
-  if (unused.empty()) return;
-  auto text = fmt::format("strategy {} does not use {}", strategy_name(strategy), unused);
-  if (const char* key = bucket_size_key(strategy); key && ddp->value.find("bucket_cap"))
-    text += fmt::format("; how much it reduces at once is {}", key);
-  notes.push_back({"ddp-unused", text});
-}
-
-bool uses_key(Strategy strategy, std::string_view key) {
-  auto section = key.substr(0, key.find('.'));
-  if (std::find(kStrategySections.begin(), kStrategySections.end(), section) == kStrategySections.end())
-    return true;
-  const char* own = section_of(strategy);
-  return own && section == own && (key != "fsdp.shard_group" || shards_within_groups(strategy));
-}
-
-// They are read all the same: mistakes are found whatever the strategy is.
-void check_unused_sections(const Value& root, Strategy strategy, std::vector<Note>& notes) {
-  const auto* own = section_of(strategy);
-  for (std::string_view name : kStrategySections) {
-    const auto* section = find_section(root, name.data());
-    if (!section || (own && name == own)) continue;
-    if (name == "fsdp") read_fsdp_section(section, strategy, DType::bfloat16);
-    if (name == "zero") read_zero_section(section, DType::bfloat16);
-    if (name == "megatron") read_megatron_section(section, DType::bfloat16);
-    if (name == "data_parallel") read_data_parallel_section(section);
-    if (name == "parameter_server") read_parameter_server_section(section);
-    notes.push_back({fmt::format("{}-unused", name), fmt::format("strategy {} does not use the section '{}'",
-                                                                 strategy_name(strategy), name)});
-  }
-}
 
 namespace {
 
@@ -180,10 +99,10 @@ void note_host_memory(Scenario& scenario, double bytes_of_a_parameter) {
 }
 
 // `shards`: ranks that hold the model together, where the strategy shards within groups.
-StrategyPlan make_strategy_plan(const Value& root, Strategy strategy, const FsdpOptions& fsdp, int shards,
+StrategyPlan make_strategy_plan(const GivenJob& given, const FsdpOptions& fsdp, int shards,
                                 Scenario& scenario) {
   const auto& trace = *scenario.trace;
-  const auto* section = find_section(root, section_of(strategy));
+  auto strategy = given.job.strategy;
   int ranks = scenario.groups.front().ranks;
   auto dtype = computed_in(scenario);
   auto noted = [&](auto plan) -> StrategyPlan {
@@ -197,21 +116,20 @@ StrategyPlan make_strategy_plan(const Value& root, Strategy strategy, const Fsdp
   switch (strategy) {
     case Strategy::zero1:
     case Strategy::zero2: {
-      auto options = read_zero_section(section, dtype);
+      auto options = settled(given.job.zero, dtype);
       if (options.offload_param)
-        throw InputError(section->find("offload_param")->value.span,
-                         "only zero3 has parameters that can be offloaded",
+        throw InputError(given.at("zero.offload_param"), "only zero3 has parameters that can be offloaded",
                          "remove it, or use strategy: zero3");
       return noted(make_zero_plan(trace, strategy, options, ranks));
     }
     case Strategy::zero3:
-      return noted(make_zero3_plan(trace, read_zero_section(section, dtype), ranks));
+      return noted(make_zero3_plan(trace, settled(given.job.zero, dtype), ranks));
     case Strategy::megatron:
-      return noted(make_megatron_plan(trace, read_megatron_section(section, dtype), ranks));
+      return noted(make_megatron_plan(trace, settled(given.job.megatron, dtype), ranks));
     case Strategy::data_parallel:
-      return make_single_process(root, read_data_parallel_section(section), scenario);
+      return make_single_process(given, scenario);
     case Strategy::parameter_server:
-      return make_server_plan(read_parameter_server_section(section), scenario);
+      return make_server_plan(given.job.parameter_server, scenario);
     default:
       break;
   }
@@ -219,11 +137,11 @@ StrategyPlan make_strategy_plan(const Value& root, Strategy strategy, const Fsdp
     try {
       return make_fsdp_plan(trace, strategy, fsdp, shards, ranks / shards);
     } catch (const InputError& error) {
-      throw error.at(section->find("units")->value.span);
+      throw error.at(given.at("fsdp.units"));
     }
   }();
   note_tied_units(plan, scenario);
-  bool is_said = section && section->find("reduce_dtype");
+  bool is_said = given.job.fsdp.reduced.has_value();
   if (is_fsdp1(strategy) && plan.options.reduce_dtype != DType::float32 && !is_said)
     scenario.notes.push_back(
         {"fsdp1-dtypes",
@@ -278,45 +196,53 @@ DType computed_in(const Scenario& scenario) {
   return scenario.model_step->step.precision == Precision::float16 ? DType::float16 : DType::bfloat16;
 }
 
-FsdpOptions ScenarioReader::read_fsdp(const Value* fsdp, Strategy strategy, Scenario& scenario) {
-  const auto* section = section_of(strategy);
-  if (!section || std::string_view(section) != "fsdp") return {};
-  auto options = read_fsdp_section(fsdp, strategy, computed_in(scenario));
-  bool is_fsdp1 = strategy == Strategy::fsdp1 || strategy == Strategy::hsdp1;
-  if (is_fsdp1 && fsdp && fsdp->find("reshard_last") && !options.reshard_last)
-    scenario.notes.push_back({"fsdp-unused", fmt::format("strategy {} gathers the last unit again whatever "
-                                                         "fsdp.reshard_last says",
-                                                         strategy_name(strategy))});
-  if (options.shard_group && !shards_within_groups(strategy)) {
-    options.shard_group.reset();
-    scenario.notes.push_back(
-        {"fsdp-unused",
-         fmt::format("strategy {} shards over all ranks, without fsdp.shard_group: use {}",
-                     strategy_name(strategy), strategy == Strategy::fsdp1 ? "hsdp1" : "hsdp")});
-  }
+// What nobody says is reduced in: FSDP1's MixedPrecision takes the dtype of the parameters (_flat_param.py,
+// _init_param_reduce_dtypes), and of fully_shard's users most say float32, as torchtitan does.
+FsdpOptions settled(const job::Fsdp& fsdp, Strategy strategy, DType computed) {
+  FsdpOptions options = fsdp;
+  options.param_dtype = fsdp.gathered.value_or(computed);
+  options.reduce_dtype = fsdp.reduced.value_or(is_fsdp1(strategy) ? options.param_dtype : DType::float32);
   return options;
 }
 
-void ScenarioReader::read_strategy(const Value& root, Strategy strategy, const FsdpOptions& fsdp,
-                                   DdpOptions options, Scenario& scenario) {
+ZeroOptions settled(const job::Zero& zero, DType computed) {
+  ZeroOptions options = zero;
+  options.param_dtype = zero.gathered.value_or(computed);
+  return options;
+}
+
+MegatronOptions settled(const job::Megatron& megatron, DType computed) {
+  MegatronOptions options = megatron;
+  options.param_dtype = megatron.gathered.value_or(computed);
+  return options;
+}
+
+FsdpOptions ScenarioReader::read_fsdp(const GivenJob& given, Scenario& scenario) {
+  auto strategy = given.job.strategy;
+  if (!counts(given.job, "fsdp")) return {};
+  auto options = settled(given.job.fsdp, strategy, computed_in(scenario));
+  if (!shards_within_groups(strategy)) options.shard_group.reset();
+  return options;
+}
+
+void ScenarioReader::read_strategy(const GivenJob& given, const FsdpOptions& fsdp, DdpOptions options,
+                                   Scenario& scenario) {
+  auto strategy = given.job.strategy;
   if (strategy == Strategy::ddp && (options.comm_hook == CommHook::power_sgd || options.compiled))
     take_known_model(scenario, options);
   scenario.ddp = options;
-  const auto* groups = root.find("cluster")->value.find("groups");
-  if (scenario.model_step && groups && groups->value.find("tensor_parallel"))
+  if (scenario.model_step && given.has("cluster.groups.tensor_parallel"))
     throw InputError(
-        groups->value.span, "every GPU would compute the whole model",
+        given.at("cluster.groups"), "every GPU would compute the whole model",
         "tensor-parallel groups take the trace of one shard; of a model they are not simulated yet");
-  check_unused_sections(root, strategy, scenario.notes);
   if (scenario.measured_table)
     check_measured(strategy, fsdp, *scenario.measured_table,
-                   root.find(root.find("strategy") ? "strategy" : "collective")->value.span);
-  if (!section_of(strategy)) {
-    scenario.plan = make_plan_at(root, *scenario.trace, strategy, options);
+                   given.at(given.has("strategy") ? "strategy" : "collective"));
+  if (all_reduces(strategy)) {
+    scenario.plan = make_plan_at(given, *scenario.trace, strategy, options);
     return;
   }
-  const auto& place = root.find("strategy")->value.span;
-  note_unused_ddp_keys(root, strategy, scenario.notes);
+  const auto& place = given.at("strategy");
   if (!options.unused_parameters.empty())
     throw InputError(place, "unused parameters are DistributedDataParallel's",
                      "remove workload.unused_parameters");
@@ -334,7 +260,7 @@ void ScenarioReader::read_strategy(const Value& root, Strategy strategy, const F
     shards = scenario.communication ? static_cast<int>(scenario.communication->groups.front().size())
                                     : fsdp.shard_group.value_or(shards);
   scenario.strategy_plan =
-      std::make_shared<const StrategyPlan>(make_strategy_plan(root, strategy, fsdp, shards, scenario));
+      std::make_shared<const StrategyPlan>(make_strategy_plan(given, fsdp, shards, scenario));
   scenario.plan = reduction_plan(*scenario.trace, *scenario.strategy_plan, options.accumulation_steps);
   if (auto note = forward_ends(*scenario.trace).note; note && needs_forward_ends(*scenario.strategy_plan))
     scenario.notes.push_back(std::move(*note));

@@ -4,6 +4,9 @@
 
 #include "sim/base/check.hpp"
 #include "sim/base/limits.hpp"
+#include "sim/job/override_rows.hpp"
+#include "sim/keys/types.hpp"
+#include "sim/text/cluster_overrides.hpp"
 #include "sim/text/named_file.hpp"
 #include "sim/text/nccl_platform_section.hpp"
 #include "sim/text/presets.hpp"
@@ -23,22 +26,10 @@ Link read_link(const Value& value, const std::string& name) {
 }
 
 LinkOverride read_link_override(const Value& value) {
-  MapReader reader(value, "overrides");
-  LinkOverride override;
-  override.span = reader.require("link").span;
-  override.link = reader.required("link", config::as_string);
-  read_override_figures(value, reader, override);
-  return override;
-}
-
-void read_override_figures(const Value& value, MapReader& reader, LinkOverride& override) {
-  override.bandwidth = reader.optional("bandwidth", config::as_bandwidth);
-  override.latency = reader.optional("latency", config::as_seconds);
-  override.broken = reader.optional("broken", config::as_bool).value_or(false);
-  reader.finish();
-  if (!override.bandwidth && !override.latency && !override.broken)
-    throw InputError(value.span, "this override changes nothing",
-                     "give it a bandwidth or a latency, or 'broken: true'");
+  static const auto rows = job::override_rows(job::Overridden::links);
+  keys::Places places;
+  auto entry = keys::read_alone(rows, value, places);
+  return *link_override(entry, places.at("link"));
 }
 
 namespace {
@@ -82,8 +73,9 @@ std::shared_ptr<const Topology> read_topology(const std::string& path) {
   auto topology = read_kind(kind, reader);
   topology->extent = std::move(extent);
   if (gpu) {
-    auto preset = preset_file(PresetKind::gpus, *gpu);
-    topology->gpu = preset ? *preset : named_file(*gpu, path);
+    Located named{config::as_string(*gpu), gpu->span};
+    auto preset = preset_file(PresetKind::gpus, named);
+    topology->gpu = preset ? *preset : named_file(named, path);
   }
   if (nccl) topology->nccl = read_nccl_platform(*nccl, path);
   return topology;

@@ -10,9 +10,6 @@ namespace ddpsim {
 // {link: NAME, bandwidth: ..., latency: ..., broken: true}. Throws InputError when it changes nothing.
 LinkOverride read_link_override(const config::Value& value);
 
-// What such an entry says of the link; `reader` has read all other keys of `value`.
-void read_override_figures(const config::Value& value, config::MapReader& reader, LinkOverride& override);
-
 // Reads a topology file (docs/formats.md). Throws InputError with the place and a hint.
 std::shared_ptr<const Topology> read_topology(const std::string& path);
 

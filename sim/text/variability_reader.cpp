@@ -7,11 +7,9 @@
 namespace ddpsim {
 namespace {
 
-using config::Value;
-
-void check_weather(const Value& section, const Variability& variability, const Scenario& scenario) {
+void check_weather(const GivenJob& given, const Variability& variability, const Scenario& scenario) {
   if (!variability.weather) return;
-  const auto& place = section.find("weather")->value.span;
+  const auto& place = given.at("variability.weather");
   if (!scenario.communication)
     throw InputError(place, "a measured table says nothing of the nodes between which the weather is",
                      "add cluster.topology and leave algorithm: measured out");
@@ -26,9 +24,9 @@ void check_weather(const Value& section, const Variability& variability, const S
 }
 
 // All ranks are simulated, each for itself.
-void check_layers(const Value& section, const Variability& variability, const Scenario& scenario) {
+void check_layers(const GivenJob& given, const Variability& variability, const Scenario& scenario) {
   if (!variability.layers) return;
-  const auto& place = section.find("layers")->value.span;
+  const auto& place = given.at("variability.layers");
   if (scenario.plan.strategy == Strategy::data_parallel)
     throw InputError(place, "the layers of DataParallel's replicas are not drawn", "remove 'layers'");
   if (scenario.parallel || scenario.shares_links() || scenario.groups.size() > 1)
@@ -51,22 +49,20 @@ void check_layers(const Value& section, const Variability& variability, const Sc
 
 }  // namespace
 
-void ScenarioReader::read_variability(const Value& value, const Value& cluster, const Value* stragglers,
-                                      const Value* spread_section, const RankPlaces& places,
-                                      Scenario& scenario) {
-  auto variability = read_variability_section(
-      value, *scenario.trace, [this](const Value& path) { return resolve(path); },
-      [this](const Value& fabric) { return resolve(PresetKind::fabrics, fabric); });
+void ScenarioReader::read_variability(const GivenJob& given, const RankPlaces& places, Scenario& scenario) {
+  auto variability = variability_of(
+      given, *scenario.trace, [this](const Located& path) { return resolve(path); },
+      [this](const Located& fabric) { return resolve(PresetKind::fabrics, fabric); });
   if (variability.is_off()) return;
-  check_weather(value, variability, scenario);
-  check_layers(value, variability, scenario);
+  check_weather(given, variability, scenario);
+  check_layers(given, variability, scenario);
   // What differs for the whole run is drawn too, once, with what differs between iterations.
   const auto& spread = scenario.physics.spread;
   if (!variability.draws_ranks()) {
     // Weather alone: GPUs differ as ever, and results are for the slowest on average.
   } else if (variability.ranks || variability.nodes) {
-    if (spread_section)
-      throw InputError(spread_section->span, "variability.ranks and .nodes draw what GPUs differ in",
+    if (given.has("spread"))
+      throw InputError(given.at("spread"), "variability.ranks and .nodes draw what GPUs differ in",
                        "remove 'spread', or those");
     const auto& vague = scenario.physics.range;
     bool is_calibrated = spread.ranks > 0 && !(vague && vague->least.spread != vague->most.spread);
@@ -86,18 +82,18 @@ void ScenarioReader::read_variability(const Value& value, const Value& cluster, 
     if (range->least.interference == range->most.interference) range.reset();
   }
   if (variability.needs_nodes() && !places.knows_nodes)
-    throw InputError(value.span, "without a topology nothing says which ranks a node holds",
+    throw InputError(given.at("variability"), "without a topology nothing says which ranks a node holds",
                      "add cluster.topology, or let ranks vary instead of nodes");
   double draws = static_cast<double>(variability.iterations) * scenario.world_size;
   if (draws > kMostDraws)
-    throw InputError(value.span,
+    throw InputError(given.at("variability"),
                      fmt::format("{} iterations of {} ranks are more than a billion draws",
                                  variability.iterations, scenario.world_size),
                      "use fewer iterations");
   const auto& last = scenario.trace->gradients.back();
   auto between_iterations = last.ready_spread.value_or(Seconds(0));
   auto& sampled = sampled_[{between_iterations, last.ready, spread.ranks, spread.nodes,
-                            sections({&cluster, stragglers, &value})}];
+                            sections(given, {"cluster", "workload.stragglers", "variability"})}];
   if (!sampled) sampled = std::make_shared<const SampledRanks>(sample_ranks(variability, places.ranks));
   scenario.sampled = sampled;
 }

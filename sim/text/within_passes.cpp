@@ -36,19 +36,19 @@ bool cross_nodes(const Cluster& cluster, const std::vector<std::vector<int>>& gr
 std::shared_ptr<CollectiveCost> ScenarioReader::cost_within_passes(
     const SharedCluster& of, CommunicatorAxis axis,
     std::vector<std::vector<int>> (Places::*groups_of)() const, Scenario& scenario) {
-  auto topology = find_topology(*of.section.topology);
+  auto topology = find_topology(of.given);
   auto& [known, cost] = groups_within_passes_[{topology.get(), of.places.degrees(), axis.name,
-                                               sections({&of.cluster_value, of.collective.section})}];
+                                               sections(of.given, {"cluster", "collective"})}];
   if (!known) {
     auto groups = std::make_shared<Communication>(*of.cluster);
     groups->groups = (of.places.*groups_of)();
     groups->labels.assign(groups->groups.size(), 0);
     groups->axes = {std::move(axis)};
-    settle_model_communication(*topology, of.section, of.collective, *groups);
+    settle_model_communication(of.given, *topology, of.collective, *groups);
     known = std::move(groups);
     cost = cost_together(known);
   }
-  add_network_notes(*topology, *known, of.collective, scenario);
+  add_network_notes(of.given, *topology, *known, scenario);
   return cost;
 }
 

@@ -15,24 +15,7 @@
 namespace ddpsim {
 namespace {
 
-using config::MapReader;
 using config::Value;
-
-config::Words<Precision> precisions() {
-  auto words = config::words_of(kWorkloadPrecisionNames);
-  for (auto one : {Precision::float32, Precision::float16, Precision::bfloat16})
-    words.emplace_back(name_in(kPrecisionNames, one), one);
-  return words;
-}
-
-DType as_gradient_dtype(const Value& value) {
-  return config::as_word(config::Words<DType>{{"fp32", DType::float32},
-                                              {"bf16", DType::bfloat16},
-                                              {"fp16", DType::float16},
-                                              {"float32", DType::float32},
-                                              {"bfloat16", DType::bfloat16},
-                                              {"float16", DType::float16}})(value);
-}
 
 AnyModel hugging_face(const Value& root, const std::string& name) {
   AnyModel model{read_hugging_face_config(root, name), {}};
@@ -45,14 +28,15 @@ AnyModel find_model(const Value& value, const FileResolver& resolve) {
     return is_hugging_face_config(value) ? hugging_face(value, "model")
                                          : AnyModel{read_transformer(value, "model"), {}};
   if (const auto* preset = find_transformer(config::as_string(value))) return {*preset, {}};
-  return read_any_model(resolve(PresetKind::models, value));
+  return read_any_model(resolve(PresetKind::models, value.located()));
 }
 
 class WorkloadReader {
  public:
-  WorkloadReader(const Value& workload, const GpuDescription& gpu, const FileResolver& resolve,
+  WorkloadReader(const GivenJob& given, const GpuDescription& gpu, const FileResolver& resolve,
                  const SoftwareLoader& load_software, bool is_sharded, KnownParts& parts)
-      : workload_(workload),
+      : given_(given),
+        workload_(given.job.workload),
         gpu_(gpu),
         resolve_(resolve),
         load_software_(load_software),
@@ -60,7 +44,7 @@ class WorkloadReader {
         parts_(parts) {}
 
   ModelWorkload read() {
-    auto model = find_model(value_of("model"), resolve_);
+    auto model = find_model(workload_.model, resolve_);
     read_software();
     read_step(model.transformer ? model.transformer->positions : model.layers->sequence);
     try {
@@ -69,79 +53,59 @@ class WorkloadReader {
       result.notes.insert(result.notes.end(), model.notes.begin(), model.notes.end());
       return result;
     } catch (const InputError& error) {
-      const auto* key = workload_.find(error.subject().empty() ? "model" : error.subject());
-      throw error.at((key ? key : workload_.find("model"))->value.span);
+      auto key = place_path(error.subject());
+      throw error.at(given_.at(given_.has(key) ? key : place_path("model")));
     }
   }
 
  private:
-  [[nodiscard]] const Value* find(const char* key) const {
-    const auto* entry = workload_.find(key);
-    return entry ? &entry->value : nullptr;
-  }
-  [[nodiscard]] const Value& value_of(const char* key) const { return *find(key); }
+  static std::string place_path(const std::string& key) { return "workload." + key; }
+  [[nodiscard]] const SourceSpan& place(const char* key) const { return given_.at(place_path(key)); }
 
   void read_software() {
-    const auto *framework = find("framework"), *compute = find("compute");
-    if (framework && compute)
-      throw InputError(compute->span, "workload.compute and workload.framework exclude each other",
-                       "the calibration names the framework that it started from");
+    const auto &framework = workload_.framework, &compute = workload_.compute;
     is_default_ = !framework && !compute;
-    std::string path =
-        is_default_
-            ? find_preset(PresetKind::software, kUsualFramework).value_or(std::string(kUsualFramework))
-            : resolve_(PresetKind::software, framework ? *framework : *compute);
+    std::string path;
+    if (is_default_)
+      path = find_preset(PresetKind::software, kUsualFramework).value_or(std::string(kUsualFramework));
+    else
+      path = resolve_(PresetKind::software, framework ? given_.located(*framework, "workload.framework")
+                                                      : given_.located(*compute, "workload.compute"));
     software_ = load_software_(path, gpu_.name);
     is_calibrated_ = compute || software_.name.ends_with(kCalibrated);
-    if (const auto* attention = find("attention")) read_attention(*attention);
-  }
-
-  void read_attention(const Value& value) {
-    MapReader reader(value, "attention");
-    const Value* kernel = reader.find("kernel");
-    if (kernel)
-      software_.flash = config::as_word(config::Words<bool>{{"flash", true}, {"unfused", false}})(*kernel);
-    causal_ = reader.optional("causal", config::as_bool);
-    reader.finish();
-    if (software_.flash && software_.attention == 0)
+    if (workload_.attention && workload_.attention->flash) software_.flash = *workload_.attention->flash;
+    if (workload_.attention && software_.flash && software_.attention == 0)
       throw InputError(
-          kernel->span,
+          place("attention.kernel"),
           fmt::format("software '{}' says nothing of a flash kernel's share of the peak", software_.name),
           "use a framework with attention: flash");
   }
 
   // `usual_sequence`: the model's, where it has one.
   void read_step(std::int64_t usual_sequence) {
-    const auto* micro_batch = find("micro_batch");
-    if (!micro_batch)
-      throw InputError(workload_.span, "'workload' lacks the key 'micro_batch'",
+    if (!workload_.micro_batch)
+      throw InputError(given_.at("workload"), "'workload' lacks the key 'micro_batch'",
                        "add the samples a GPU computes at once: micro_batch: 4");
-    step_.shape.micro_batch = config::as_integer(1, kLargestBatch)(*micro_batch);
-    const auto* sequence = find("sequence");
-    if (!sequence && usual_sequence <= 0)
-      throw InputError(workload_.span, "'workload' lacks the key 'sequence'",
+    step_.shape.micro_batch = *workload_.micro_batch;
+    if (!workload_.sequence && usual_sequence <= 0)
+      throw InputError(given_.at("workload"), "'workload' lacks the key 'sequence'",
                        "add the tokens of a sample: sequence: 4096");
-    step_.shape.sequence =
-        sequence ? config::as_integer(1, kMostTransformerWidth)(*sequence) : usual_sequence;
+    step_.shape.sequence = workload_.sequence.value_or(usual_sequence);
     bool has_bfloat = gpu_.peak.contains(Precision::bfloat16);
-    step_.precision = has_bfloat ? Precision::bfloat16 : Precision::float16;
-    if (const auto* dtype = find("dtype")) {
-      step_.precision = config::as_word(precisions())(*dtype);
-      try {
+    step_.precision = workload_.dtype.value_or(has_bfloat ? Precision::bfloat16 : Precision::float16);
+    if (workload_.dtype) try {
         peak_of(gpu_, step_.precision);
       } catch (const InputError& error) {
-        throw error.at(dtype->span);
+        throw error.at(place("dtype"));
       }
-    }
-    if (const auto* gradients = find("gradients")) step_.gradients = as_gradient_dtype(*gradients);
+    if (workload_.gradients) step_.gradients = *workload_.gradients;
     step_.shape.casts_gradients =
         !is_sharded_ && activation_bytes(step_.precision) < 4 && bytes_per_element(step_.gradients) == 4;
-    if (const auto* recompute = find("recompute"))
-      step_.shape.recompute = config::as_word(config::words_of(kRecomputeNames))(*recompute);
+    step_.shape.recompute = workload_.recompute;
   }
 
   ModelWorkload of_transformer(Transformer model) {
-    if (causal_) model.causal = *causal_;
+    if (workload_.attention && workload_.attention->causal) model.causal = *workload_.attention->causal;
     ModelWorkload result{.trace = transformer_trace(model, gpu_, software_, step_, parts_),
                          .step = {},
                          .notes = notes(true),
@@ -162,9 +126,8 @@ class WorkloadReader {
 
   ModelWorkload of_layers(const Model& model) {
     for (const char* key : {"attention", "recompute"})
-      if (const auto* value = find(key))
-        throw InputError(value->span,
-                         fmt::format("a list of layers says nothing that '{}' could change", key),
+      if (given_.has(place_path(key)))
+        throw InputError(place(key), fmt::format("a list of layers says nothing that '{}' could change", key),
                          "only a transformer's sizes (kind: transformer) do");
     SynthesisOptions options{.batch = {step_.shape.micro_batch, step_.shape.sequence},
                              .gradients = step_.gradients,
@@ -218,7 +181,8 @@ class WorkloadReader {
     return notes;
   }
 
-  const Value& workload_;
+  const GivenJob& given_;
+  const job::Workload& workload_;
   const GpuDescription& gpu_;
   const FileResolver& resolve_;
   const SoftwareLoader& load_software_;
@@ -226,7 +190,6 @@ class WorkloadReader {
   KnownParts& parts_;
   Software software_;
   bool is_default_ = false, is_calibrated_ = false;
-  std::optional<bool> causal_;
   TransformerStep step_;
 };
 
@@ -254,10 +217,10 @@ std::int64_t own_sequence(const AnyModel& model) {
   return std::max<std::int64_t>(0, model.transformer ? model.transformer->positions : model.layers->sequence);
 }
 
-ModelWorkload read_workload_model(const Value& workload, const GpuDescription& gpu,
+ModelWorkload read_workload_model(const GivenJob& given, const GpuDescription& gpu,
                                   const FileResolver& resolve, const SoftwareLoader& load_software,
                                   bool is_sharded, KnownParts& parts) {
-  return WorkloadReader(workload, gpu, resolve, load_software, is_sharded, parts).read();
+  return WorkloadReader(given, gpu, resolve, load_software, is_sharded, parts).read();
 }
 
 }  // namespace ddpsim

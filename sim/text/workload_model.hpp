@@ -1,6 +1,5 @@
 #pragma once
 // `workload` of a scenario that names a model in place of a trace.
-#include <array>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -10,18 +9,14 @@
 #include "sim/base/note.hpp"
 #include "sim/compute/model_layers.hpp"
 #include "sim/compute/model_step.hpp"
-#include "sim/config/value.hpp"
 #include "sim/engine/doubt.hpp"
+#include "sim/job/table.hpp"
 #include "sim/text/presets.hpp"
 
 namespace ddpsim {
 
 // The software where none is named.
 inline constexpr std::string_view kUsualFramework = "fsdp-eager-2023";
-
-// Of `workload`, beside `model`.
-inline constexpr std::array kWorkloadModelKeys{"micro_batch", "sequence",  "dtype",     "gradients",
-                                               "recompute",   "attention", "framework", "compute"};
 
 // A transformer by its sizes, or a list of layers.
 struct AnyModel {
@@ -46,14 +41,13 @@ struct ModelWorkload {
 };
 
 // A path that can be opened, of a value that is a preset's name or a path.
-using FileResolver = std::function<std::string(PresetKind, const config::Value&)>;
+using FileResolver = std::function<std::string(PresetKind, const Located&)>;
 // read_software, or one that remembers.
 using SoftwareLoader = std::function<Software(const std::string& path, const std::string& gpu)>;
 
 // `is_sharded`: the strategy casts gradients as it reduces them; others leave that to the backward pass.
-// The keys model, micro_batch, sequence, dtype, gradients, recompute, attention, framework and compute of
-// `workload`. Throws InputError.
-ModelWorkload read_workload_model(const config::Value& workload, const GpuDescription& gpu,
+// The section `workload` of a job that names a model. Throws InputError.
+ModelWorkload read_workload_model(const GivenJob& given, const GpuDescription& gpu,
                                   const FileResolver& resolve, const SoftwareLoader& load_software,
                                   bool is_sharded, KnownParts& parts);
 

@@ -24,6 +24,7 @@ struct Placement {
   PlacementKind kind = PlacementKind::packed;
   std::uint64_t seed = 0;                         // of random and random_nodes
   int of_node = std::numeric_limits<int>::max();  // the job takes the first so many GPUs of each node
+  bool operator==(const Placement&) const = default;
 };
 
 // Entry r is rank r's GPU. But for random_nodes the job has the first nodes that are not `broken`, as many as

@@ -13,6 +13,7 @@ struct Failures {
   Seconds mtbf;  // mean time between failures of one GPU, with its share of all that a job needs
   Seconds checkpoint, restart;           // the latter until steps go on from the last checkpoint
   std::optional<Seconds> interval = {};  // of steps between checkpoints; none: the best
+  bool operator==(const Failures&) const = default;
 };
 
 struct Goodput {

@@ -28,6 +28,7 @@ struct SlowOnes {
   Lasts lasts = Lasts::run;
   double probability = 0;
   double slowdown = 1;
+  bool operator==(const SlowOnes&) const = default;
 };
 
 // Which iteration's terms are reported.

@@ -186,7 +186,7 @@ class HybridTest(FsdpTest):
 
     def test_one_group_of_all_is_fsdp(self):
         for hybrid, plain in (("hsdp", "fsdp"), ("hsdp1", "fsdp1")):
-            one, other = (self.result(f"strategy={name}", "fsdp.shard_group=32") for name in (hybrid, plain))
+            one, other = self.result(f"strategy={hybrid}", "fsdp.shard_group=32"), self.result(f"strategy={plain}")
             self.assertEqual(one.pop("strategy"), hybrid)
             self.assertEqual(other.pop("strategy"), plain)
             for result in (one, other):
@@ -262,7 +262,7 @@ class HybridTest(FsdpTest):
             with self.subTest(says):
                 self.assertIn(says, self.fails(2, "simulate", "m.yaml", *cli.set_arguments(sets)).stderr)
         self.assertIn("nodes hold 8 and 4 ranks", self.fails(2, "memory", "m.yaml", "--set", "cluster.world_size=12").stderr)
-        self.assertIn("use hsdp", self.ok("simulate", "m.yaml", "--set", "strategy=fsdp", "--set", "fsdp.shard_group=8").stderr)
+        self.assertIn("it counts with strategies hsdp and hsdp1", self.fails(2, "simulate", "m.yaml", "--set", "strategy=fsdp", "--set", "fsdp.shard_group=8").stderr)
 
 
 class RefusedTest(FsdpTest):
@@ -272,14 +272,21 @@ class RefusedTest(FsdpTest):
                           self.fails(2, "validate", "m.yaml", "--set", f"strategy={strategy}").stderr)
 
     def test_what_is_left_out_is_said(self):
-        for sets, says in [
-                (["strategy=ddp", "fsdp.unit=layer"], "strategy ddp does not use the section 'fsdp'"),
-                (["ddp={bucket_cap: 1MiB, static_graph: true, accumulation_steps: 2}"], "strategy fsdp does not use ddp.bucket_cap, ddp.static_graph; how much it reduces at once is fsdp.unit"),
-                (["strategy=fsdp1", "fsdp.reshard_last=false"], "strategy fsdp1 gathers the last unit again whatever fsdp.reshard_last says"),
-                (["physics.launch=1ms"], "a sharded strategy does not use physics.launch"),
-                (["collective={algorithm: tree}"], "all-gathers and reduce-scatters are rings whatever collective.algorithm says")]:
+        """A note where the file says it; what was typed is a mistake."""
+        for key, given, says in [
+                ("strategy=ddp", "fsdp: {unit: layer}", "the section 'fsdp' changes nothing here: it counts with strategies fsdp, fsdp1, hsdp and hsdp1"),
+                ("strategy=fsdp", "ddp: {bucket_cap: 1MiB, static_graph: true, accumulation_steps: 2}",
+                 "ddp.bucket_cap, ddp.static_graph change nothing here: they count with strategy ddp; how much is reduced at once is fsdp.unit"),
+                ("strategy=fsdp1", "fsdp: {reshard_last: false}", "fsdp.reshard_last changes nothing here: it counts with strategies fsdp and hsdp"),
+                ("strategy=fsdp", "host: {adam_rate: 1e9}", "host.adam_rate changes nothing here")]:
             with self.subTest(says):
-                self.assertIn(says, self.ok("simulate", "m.yaml", *cli.set_arguments(sets)).stderr)
+                self.write("unused.yaml", f"{MODEL}{given}\n")
+                self.assertIn(says, self.ok("simulate", "unused.yaml", "--set", key).stderr)
+                section, value = given.split(": ", 1)
+                error = self.fails(2, "simulate", "m.yaml", "--set", key, "--set", f"{section}={value}").stderr
+                self.assertIn("changes nothing here: it counts with", error)
+        self.assertIn("all-gathers and reduce-scatters are rings whatever collective.algorithm says",
+                      self.ok("simulate", "m.yaml", "--set", "collective={algorithm: tree}").stderr)
 
     def test_what_does_not_go_together(self):
         for sets, says in [

@@ -67,12 +67,12 @@ class OverridesTest(NcclTest):
     def test_a_point_of_a_sweep(self):
         """Its ring reads what its point under NCCL's model does not."""
         self.write_cluster(16)
-        arguments = ["--set", self.LATE, "--set", "ddp.bucket_cap=25MiB", "--set"]
+        arguments = ["--set", self.LATE, "--set"]
         self.ok("sweep", "scenario.yaml", *arguments, "sweep.collective.algorithm=[ring, tree]")
         ring, auto = self.ok("sweep", "scenario.yaml", *arguments, "sweep.collective.algorithm=[ring, auto]").stdout.splitlines()[1:3]
         self.assertNotIn("does not read", ring)
         self.assertRegex(auto, r"^ *auto .* does not read")
-        self.assertIn("does not read", self.fails(2, "sweep", "scenario.yaml", *arguments, "collective.algorithm=auto", "--set", "sweep.ddp.bucket_cap=[1MiB, 25MiB]").stderr)
+        self.assertIn("does not read", self.fails(2, "sweep", "scenario.yaml", *arguments, "collective.algorithm=auto", "--set", "sweep.cluster.price=[1, 2]").stderr)
 
 
 class ShowTest(NcclTest):
@@ -114,7 +114,7 @@ nccl: {gpu: blackwell, cpu: intel}
         self.assertIn("falling back to simple order", shown.stderr)
         self.assertRegex(shown.stdout, r"\n +1 GiB +ring/simple +1 +213\.616 ms ")  # 1.75 GiB over 0.55 x 16 GB/s
         self.write_cluster(trace=cli.trace_text([("all", 256 * MIB, 0.01)]), topology=topology)
-        result = self.simulate("ddp.bucket_cap=2GiB", "ddp.first_bucket_cap=2GiB", "physics=none")
+        result = self.simulate("physics=none")
         self.assertEqual([note["code"] for note in result["notes"]], ["nccl-simple-order"])
         self.assertAlmostEqual(result["communication_s"], 0.2136, delta=0.001)
 

@@ -97,7 +97,7 @@ class PlausibleTest(cli.CliTest):
         trace = HEADER + "# buffers: 212480B 424B\n" + ROWS.format(0.4, 0.8)
         self.assertEqual(self.notes(trace), {})
         self.assertIn("strategy flat does not", self.notes(trace, more=["strategy=flat"])["buffers-left-out"])
-        self.assertIn("ddp-unused", self.notes(more=["strategy=naive", "ddp.comm_hook=fp16"]))
+        self.assertIn("key-unused", self.notes(scenario=SCENARIO + "ddp: {comm_hook: fp16}\n", more=["strategy=naive"]))
 
     def test_a_scaled_trace_is_judged_as_it_was_recorded(self):
         rows = "gradient,elements,dtype,ready_s,parameter\na,124439808,float32,0.8,0\n"

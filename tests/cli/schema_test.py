@@ -3,6 +3,7 @@
 Which keys a section has, its reader says when it meets an unknown one; which words, when it meets an unknown word.
 """
 import json
+import random
 import re
 import unittest
 from pathlib import Path
@@ -116,6 +117,8 @@ class SchemaTest(cli.CliTest):
                 continue
             with self.subTest(section=path or "scenario"):
                 scenario = self.scenario(path)
+                if path == "cluster.placement":  # one of two maps, by its key
+                    put(scenario, path, {key: 1 for key in properties})
                 put(scenario, f"{path}.zzzzzzzz".lstrip("."), 1)
                 error = self.refusal(scenario)
                 known = re.search(r"^hint: '[^']*' knows (.*)$", error, re.M)
@@ -177,6 +180,92 @@ class SchemaTest(cli.CliTest):
         walk(self.schema, [])
         self.assertGreater(len(paths), 200)
         self.assertEqual([path for path in sorted(paths) if not is_there(path)], [])
+
+    def test_the_table_of_the_documentation_says_the_same(self):
+        """Words and constant defaults of every key that docs/formats.md has a line for."""
+        lines = {}
+        for line in (cli.SOURCE_ROOT / "docs/formats.md").read_text().splitlines():
+            cells = line.replace("\\|", "/").strip("| ").split(" | ")
+            keys = re.findall(r"`([a-z_.0-9]+)`", cells[0]) if line.startswith("| `") and len(cells) == 4 else []
+            for key in keys:
+                lines[keys[0].rsplit(".", 1)[0] + key if key.startswith(".") else key] = cells
+        checked = 0
+        for section, properties in sections(self.schema):
+            for key, schema in properties.items():
+                cells = lines.get(f"{section}.{key}".lstrip("."))
+                if cells is None or section.startswith("sweep") or (section == "" and key != "strategy"):
+                    continue
+                with self.subTest(key=f"{section}.{key}"):
+                    checked += 1
+                    if not re.search(r"\b(bool|distribution)\b", cells[1]):
+                        self.assertEqual([word for word in words_of(schema) if word not in cells[1] and word != "true"], [])
+                    default = schema.get("default")
+                    if default in (None, []) or re.fullmatch(r"0(s|B)", str(default)):
+                        continue
+                    numbers = [float(number) for number in re.findall(r"\d[\d.]*(?:e\d+)?", cells[2])]
+                    text = str(default).lower() if isinstance(default, bool) else str(default)
+                    is_near = not isinstance(default, (bool, str)) and any(number == default or abs(number / (default or 1) - 1) < 1e-3 for number in numbers)
+                    self.assertTrue(text in cells[2] or is_near, f"{default} is not in {cells[2]!r}")
+        self.assertGreater(checked, 150)
+
+    def test_numbers_have_a_range_and_what_is_constant_a_default(self):
+        defaults = numbers = 0
+        for section, properties in sections(self.schema):
+            for key, schema in properties.items():
+                if section.startswith("sweep") or key == "sweep":
+                    continue
+                defaults += "default" in schema
+                for one in [schema, *schema.get("anyOf", [])]:
+                    is_release = one.get("type") == ["string", "number"]
+                    if not is_release and ("number" in one.get("type", "") or one.get("type") == "integer"):
+                        numbers += 1
+                        self.assertLess(one["minimum"], one["maximum"], f"{section}.{key}")
+        self.assertGreater(min(defaults, numbers), 70)
+
+    @unittest.skipUnless(jsonschema, "python3-jsonschema or python3-yaml is not installed")
+    def test_validator_and_program_agree_on_random_values(self):
+        """Of one key after the other: what the validator takes the program reads, whatever it says of it besides; what one refuses the other does."""
+        refusal = re.compile(r"error: .*(is out of range|^unknown (value|key) |expected |is (not a|neither true)|is a map of keys, not|is no (number|size|placement|hashing|hook|weather))")
+        validator = jsonschema.Draft7Validator(self.schema)
+        draws = random.Random(7)
+        keys = [(section, key, schema) for section, properties in sections(self.schema) if not section.startswith("sweep") and "[]" not in section
+                for key, schema in properties.items() if key != "sweep" and "properties" not in schema]
+
+        def draw(schema):
+            one = draws.choice(schema.get("anyOf", [schema]))
+            if "enum" in one:
+                return draws.choice(one["enum"])
+            kind = one["type"] if isinstance(one["type"], str) else one["type"][0]
+            if kind in ("integer", "number") and "minimum" in one:
+                at = min(one["minimum"] + draws.random() ** 3 * (one["maximum"] - one["minimum"]), one["maximum"])
+                return round(at) if kind == "integer" else at
+            if kind == "object":
+                return {key: draw(below) for key, below in one.get("properties", {}).items() if key in one.get("required", [])}
+            if kind == "array":
+                return [draw(one["items"])]
+            return True if kind == "boolean" else one.get("examples", ["text"])[0]
+
+        def wrong(schema):
+            one = draws.choice(schema.get("anyOf", [schema]))
+            if "maximum" in one and draws.random() < 0.5:
+                return draws.choice([one["maximum"] * 2 + 1, one["minimum"] - 1])
+            return draws.choice(["zzzz", {"zzzz": 1}, [[["zzzz"]]]])
+
+        counted = {True: 0, False: 0}
+        for number in range(300):
+            section, key, schema = draws.choice(keys)
+            scenario = self.scenario(section)
+            put(scenario, f"{section}.{key}".lstrip("."), draw(schema) if number % 2 == 0 else wrong(schema))
+            is_valid = validator.is_valid(scenario)
+            self.write("scenario.yaml", json.dumps(scenario))
+            done = self.run_ddpsim("simulate", "scenario.yaml", "--quiet")
+            with self.subTest(key=f"{section}.{key}", scenario=scenario, error=done.stderr):
+                if is_valid:
+                    self.assertIsNone(refusal.search(done.stderr))
+                else:
+                    self.assertEqual(done.returncode, 2)
+                counted[is_valid] += 1
+        self.assertGreater(min(counted.values()), 80, counted)
 
     @unittest.skipUnless(jsonschema, "python3-jsonschema or python3-yaml is not installed")
     def test_every_scenario_is_valid(self):

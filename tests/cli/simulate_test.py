@@ -88,6 +88,8 @@ class ResultTest(cli.CliTest):
         for strategy, sets in itertools.product(["ddp", "naive", "flat", "overlap"], [
                 (), ("workload.stragglers=[{rank: 5, slowdown: 1.5}]",), ("ddp.accumulation_steps=3",),
                 ("cluster.world_size=256",), ("ddp.iteration=first", "ddp.static_graph=true")]):
+            if strategy != "ddp" and "ddp.iteration=first" in sets:
+                continue
             with self.subTest(strategy=strategy, sets=sets):
                 result = self.simulate(f"strategy={strategy}", *sets)
                 self.assertAlmostEqual(sum(result[term] for term in cli.TERMS), result["iteration_s"], delta=1e-12)

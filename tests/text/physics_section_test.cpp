@@ -18,12 +18,8 @@ ReductionPlan plan_of(Strategy strategy) {
 
 Physics read(const std::string& text, Strategy strategy = Strategy::ddp, const DdpOptions& options = {},
              const GpuDescription* gpu = nullptr) {
-  auto root = parse(text);
-  const auto* entry = root.find("physics");
-  const auto* spread = root.find("spread");
-  return read_physics_section({entry ? &entry->value : nullptr, spread ? &spread->value : nullptr}, gpu,
-                              plan_of(strategy), options,
-                              [](const config::Value& path) { return path.scalar; });
+  return read_physics(read_partial_job(parse(text)), gpu, plan_of(strategy), options,
+                      [](const Located& path) { return path.text; });
 }
 
 std::string error_of(const std::string& text) {
@@ -31,7 +27,7 @@ std::string error_of(const std::string& text) {
 }
 
 TEST(PhysicsSection, NothingIsThePlainModel) {
-  EXPECT_TRUE(read("a: 1\n").is_off());
+  EXPECT_TRUE(read("strategy: ddp\n").is_off());
   EXPECT_TRUE(read("physics: {}\n").is_off());
   EXPECT_TRUE(read("physics: {interference: 0, passes: none, launch: 0s}\n").is_off());
 }

@@ -9,13 +9,14 @@
 namespace ddpsim::testing {
 namespace {
 
-std::shared_ptr<const GpuDescription> load(const config::Value& path) {
-  return std::make_shared<const GpuDescription>(path.scalar == "small.yaml" ? small_gpu() : fast_gpu());
+std::shared_ptr<const GpuDescription> load(const Located& path) {
+  return std::make_shared<const GpuDescription>(path.text == "small.yaml" ? small_gpu() : fast_gpu());
 }
 
 Rescale read(const std::string& text, const std::shared_ptr<const GpuDescription>& cluster_gpu = {}) {
-  auto root = parse(text);
-  return read_rescale_section(root.find("rescale")->value, cluster_gpu, load);
+  // `text` is the first line below `workload`.
+  auto given = read_job(parse("workload:\n " + text + " trace: a.csv\ncluster: {world_size: 2}\n"));
+  return read_rescale(given, cluster_gpu, load);
 }
 
 std::string error_of(const std::string& text, const std::shared_ptr<const GpuDescription>& cluster_gpu = {}) {
@@ -55,30 +56,30 @@ TEST(RescaleSection, ByAStatedFactor) {
 
 TEST(RescaleSection, Errors) {
   EXPECT_EQ(error_of("rescale: {from: small.yaml}\n"),
-            "a.yaml:1:10: error: nothing says which GPU the trace is rescaled to\n"
-            "  1 | rescale: {from: small.yaml}\n"
-            "    |          ^\n"
+            "a.yaml:2:11: error: nothing says which GPU the trace is rescaled to\n"
+            "  2 |  rescale: {from: small.yaml}\n"
+            "    |           ^\n"
             "hint: add 'to: FILE' (gpus/ has some), or cluster.gpu");
   EXPECT_EQ(error_of("rescale: {from: small.yaml, to: fast.yaml}\n",
                      std::make_shared<const GpuDescription>(small_gpu())),
-            "a.yaml:1:33: error: the trace is rescaled to Fast, and the cluster's GPU is Small\n"
-            "  1 | rescale: {from: small.yaml, to: fast.yaml}\n"
-            "    |                                 ^~~~~~~~~\n"
+            "a.yaml:2:34: error: the trace is rescaled to Fast, and the cluster's GPU is Small\n"
+            "  2 |  rescale: {from: small.yaml, to: fast.yaml}\n"
+            "    |                                  ^~~~~~~~~\n"
             "hint: remove 'to': without it the cluster's GPU is meant");
   EXPECT_EQ(error_of("rescale: {from: small.yaml, to: fast.yaml, dtype: bfloat16}\n"),
-            "a.yaml:1:10: error: Small has no peak for bfloat16\n"
-            "  1 | rescale: {from: small.yaml, to: fast.yaml, dtype: bfloat16}\n"
-            "    |          ^\n"
+            "a.yaml:2:11: error: Small has no peak for bfloat16\n"
+            "  2 |  rescale: {from: small.yaml, to: fast.yaml, dtype: bfloat16}\n"
+            "    |           ^\n"
             "hint: its file has one for float32");
   EXPECT_EQ(error_of("rescale: {factor: 0.5, from: small.yaml}\n"),
-            "a.yaml:1:30: error: rescale.factor and rescale.from exclude each other\n"
-            "  1 | rescale: {factor: 0.5, from: small.yaml}\n"
-            "    |                              ^~~~~~~~~~\n"
+            "a.yaml:2:31: error: rescale.factor and rescale.from exclude each other\n"
+            "  2 |  rescale: {factor: 0.5, from: small.yaml}\n"
+            "    |                               ^~~~~~~~~~\n"
             "hint: a stated factor takes the place of what GPU files give");
   EXPECT_EQ(error_of("rescale: {factor: 0}\n"),
-            "a.yaml:1:19: error: times of zero are no estimate\n"
-            "  1 | rescale: {factor: 0}\n"
-            "    |                   ^\n"
+            "a.yaml:2:20: error: times of zero are no estimate\n"
+            "  2 |  rescale: {factor: 0}\n"
+            "    |                    ^\n"
             "hint: write a number above 0: 0.5 is half");
 }
 

@@ -9,10 +9,8 @@ namespace ddpsim::testing {
 namespace {
 
 ValidationSettings read(const std::string& text) {
-  auto root = parse(text);
-  const auto* entry = root.find("validation");
-  return read_validation_section(entry ? &entry->value : nullptr,
-                                 [](const config::Value& path) { return "folder/" + path.scalar; });
+  return validation_settings(read_partial_job(parse(text)),
+                             [](const Located& path) { return "folder/" + path.text; });
 }
 
 std::string error_of(const std::string& text) {

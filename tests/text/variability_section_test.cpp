@@ -18,11 +18,9 @@ LayerTrace trace_with_spread(std::optional<double> seconds) {
 }
 
 Variability read(const std::string& text, std::optional<double> spread = 2e-3) {
-  auto root = parse(text);
-  return read_variability_section(
-      root.find("variability")->value, trace_with_spread(spread),
-      [](const config::Value& path) { return path.scalar; },
-      [](const config::Value& fabric) { return fabric.scalar; });
+  auto as_it_is = [](const Located& path) { return path.text; };
+  auto given = read_job(parse(text + "workload: {trace: a.csv}\ncluster: {world_size: 2}\n"));
+  return variability_of(given, trace_with_spread(spread), as_it_is, as_it_is);
 }
 
 double log_normal(const std::optional<FactorDistribution>& distribution) {

@@ -22,12 +22,12 @@ GpuDescription gpu_named(const std::string& name) {
 
 ModelWorkload read(const std::string& workload, const std::string& gpu = "h100-sxm",
                    bool is_sharded = false) {
-  auto resolve = [](PresetKind kind, const config::Value& value) {
-    return preset_file(kind, value).value_or(value.scalar);
+  auto resolve = [](PresetKind kind, const Located& named) {
+    return preset_file(kind, named).value_or(named.text);
   };
-  auto root = parse(workload);
+  auto given = read_partial_job(parse("workload: " + workload));
   KnownParts parts;
-  return read_workload_model(root, gpu_named(gpu), resolve, read_software, is_sharded, parts);
+  return read_workload_model(given, gpu_named(gpu), resolve, read_software, is_sharded, parts);
 }
 
 std::string error_of(const std::string& workload, const std::string& gpu = "h100-sxm") {

@@ -1,0 +1,66 @@
+#pragma once
+// The key table of a scenario, and what follows from it.
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/job/job.hpp"
+#include "sim/keys/table.hpp"
+
+namespace ddpsim {
+
+const keys::Section& job_table();
+
+// A job, and where each of its keys was given.
+struct GivenJob {
+  Job job;
+  keys::Places places;
+  config::Value root;  // as it was given
+  [[nodiscard]] bool has(std::string_view path) const { return places.has(path); }
+  [[nodiscard]] const SourceSpan& at(std::string_view path) const { return places.at(path); }
+  // A text of the job with its place.
+  [[nodiscard]] Located located(const std::string& text, std::string_view path) const {
+    return {text, at(path)};
+  }
+};
+
+// `root`: with overrides applied and without its sweep. Throws InputError with the place and a hint.
+GivenJob read_job(const config::Value& root);
+// The same, of a root that may lack required keys.
+GivenJob read_partial_job(const config::Value& root);
+
+// What differs from the defaults; read_job() of it is the same job.
+config::Value write_job(const Job& job);
+
+// A key that does not count in a job though it is given.
+struct UnusedKey {
+  std::string path;
+  std::string_view counts_in;  // "strategy zero3"
+};
+std::vector<UnusedKey> unused_keys(const GivenJob& given);
+
+// Whether a key ("fsdp", "fsdp.unit") can make a difference to a job.
+bool counts(const Job& job, std::string_view path);
+
+// What says how much the job's strategy reduces at once, and what is worth trying there. None: everything at
+// once, or each gradient alone.
+struct ReductionSize {
+  std::string path;
+  std::vector<std::string> values;
+};
+std::optional<ReductionSize> reduction_size(const Job& job);
+
+// Values of other keys that are worth trying, each of which makes another job.
+struct Trial {
+  std::string path, value;
+};
+std::vector<Trial> trials(const GivenJob& given);
+
+// Throws InputError for a key in the wrong section, or one that others call differently, of a scenario's
+// value or of one with a single axis.
+void check_misplaced_keys(const config::Value& root);
+
+// Throws InputError for an axis that is no key.
+void check_axis(const std::string& path, const SourceSpan& place);
+
+}  // namespace ddpsim

@@ -1,0 +1,103 @@
+#include "sim/keys/table.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "sim/base/suggest.hpp"
+#include "sim/config/reader.hpp"
+
+namespace ddpsim::keys {
+namespace {
+
+void check_known(const Section& section, const Value& map) {
+  std::vector<std::string> names, missing;
+  for (const auto& row : section.rows) {
+    names.emplace_back(row.name);
+    if (row.is_required && !map.find(row.name)) missing.emplace_back(row.name);
+  }
+  for (const auto& entry : map.entries) {
+    if (std::ranges::find(names, entry.key) != names.end()) continue;
+    if (auto meant = did_you_mean(entry.key, missing); !meant.empty())
+      throw InputError(entry.key_span, fmt::format("unknown key '{}'{}", entry.key, meant),
+                       fmt::format("'{}' needs the key '{}'", section.name, *closest(entry.key, missing)));
+    throw InputError(entry.key_span,
+                     fmt::format("unknown key '{}'{}", entry.key, did_you_mean(entry.key, names)),
+                     fmt::format("'{}' knows {}", section.name, fmt::join(names, ", ")));
+  }
+}
+
+}  // namespace
+
+const Places::Place& Places::nearest(std::string_view path) const {
+  for (;;) {
+    if (auto found = places_.find(path); found != places_.end()) return found->second;
+    if (path.empty()) break;
+    auto end = path.find_last_of(".[");
+    path = path.substr(0, end == std::string_view::npos ? 0 : end);
+  }
+  static const Place nowhere;
+  return nowhere;
+}
+
+Cursor Cursor::in(std::string_view key) const {
+  return {places, path.empty() ? std::string(key) : fmt::format("{}.{}", path, key), is_partial};
+}
+Cursor Cursor::item(std::size_t index) const {
+  return {places, fmt::format("{}[{}]", path, index), is_partial};
+}
+const SourceSpan& Cursor::place(std::string_view key) const {
+  return places.at(key.empty() ? path : in(key).path);
+}
+
+const Row* Section::find(std::string_view key) const {
+  auto row = std::ranges::find(rows, key, &Row::name);
+  return row == rows.end() ? nullptr : &*row;
+}
+
+void read_section(const Section& section, const Value& value, void* to, const Cursor& at) {
+  config::MapReader reader(value, std::string(section.name));
+  check_known(section, value);
+  for (const auto& row : section.rows) {
+    const auto* entry = value.find(row.name);
+    if (!entry && row.is_required && !at.is_partial) reader.require(row.name);
+    if (!entry) continue;
+    auto below = at.in(row.name);
+    below.places.put(below.path, {entry->key_span, entry->value.span});
+    row.codec->read(entry->value, row.member(to), below);
+  }
+  if (section.check) section.check(to, at);
+}
+
+Value write_section(const Section& section, const void* from) {
+  auto usual = section.fresh();
+  Value map;
+  map.kind = Value::Kind::map;
+  for (const auto& row : section.rows) {
+    auto written = row.codec->write(row.member(const_cast<void*>(from)));  // NOLINT: members are only read
+    bool is_usual = !row.is_required && written == row.codec->write(row.member(usual.get()));
+    if (written && !is_usual) map.entries.push_back({std::string(row.name), {}, *std::move(written)});
+  }
+  return map;
+}
+
+void each_row(const Section& root, const std::function<void(const std::string&, const Row&)>& see) {
+  std::function<void(const Codec&, const std::string&)> below;
+  auto walk = [&](const Section& section, const std::string& above) {
+    for (const auto& row : section.rows) {
+      auto path = above + std::string(row.name);
+      see(path, row);
+      below(*row.codec, path);
+    }
+  };
+  below = [&](const Codec& codec, const std::string& path) {
+    for (const auto& shape : codec.shapes()) {
+      if (shape.section) walk(*shape.section, path + ".");
+      if (shape.item) below(*shape.item, path + "[]");
+    }
+  };
+  walk(root, "");
+}
+
+}  // namespace ddpsim::keys

@@ -1,0 +1,327 @@
+#pragma once
+// Codecs: quantities and numbers with their range, words, what may be unsaid, lists, sections, and one of
+// several shapes. For the rows of a table only.
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <utility>
+#include <variant>
+
+#include <fmt/format.h>
+
+#include "sim/base/names.hpp"
+#include "sim/base/suggest.hpp"
+#include "sim/base/units.hpp"
+#include "sim/config/reader.hpp"
+#include "sim/keys/table.hpp"
+
+namespace ddpsim::keys {
+
+Value scalar(std::string text);
+
+template <class T>
+class TypedCodec : public Codec {
+ public:
+  void read(const Value& from, void* to, const Cursor& at) const final {
+    parse(from, *static_cast<T*>(to), at);
+  }
+  [[nodiscard]] std::optional<Value> write(const void* from) const final {
+    return print(*static_cast<const T*>(from));
+  }
+
+ protected:
+  virtual void parse(const Value& from, T& to, const Cursor& at) const = 0;
+  [[nodiscard]] virtual std::optional<Value> print(const T& value) const = 0;
+};
+
+// One value, whose text `parse` reads.
+template <class T>
+class Scalar final : public TypedCodec<T> {
+ public:
+  Scalar(std::function<T(const Value&)> parse, std::function<std::string(const T&)> print, Shape shape)
+      : parse_(std::move(parse)), print_(std::move(print)), shape_(std::move(shape)) {}
+  [[nodiscard]] std::vector<Shape> shapes() const override { return {shape_}; }
+
+ protected:
+  void parse(const Value& from, T& to, const Cursor&) const override { to = parse_(from); }
+  [[nodiscard]] std::optional<Value> print(const T& value) const override { return scalar(print_(value)); }
+
+ private:
+  std::function<T(const Value&)> parse_;
+  std::function<std::string(const T&)> print_;
+  Shape shape_;
+};
+template <class T>
+Type<T> scalar_type(std::function<T(const Value&)> parse, std::function<std::string(const T&)> print,
+                    Shape shape) {
+  return {std::make_shared<Scalar<T>>(std::move(parse), std::move(print), std::move(shape))};
+}
+
+enum class Dimension { size, bandwidth, time, share, release };
+Shape shape_of(Dimension dimension);
+enum class AtZero { allowed, refused };
+Type<bool> boolean();
+Type<Bytes> size();
+Type<BytesPerSecond> bandwidth();
+Type<Seconds> time(AtZero zero = AtZero::allowed);
+Type<double> number(double least, double most, AtZero zero = AtZero::allowed);
+Type<double> percentage();                        // "5%" is 0.05
+Type<std::int64_t> elements(std::int64_t least);  // 5e8 is one
+Type<std::string> text();
+Type<std::uint64_t> seed();
+Type<Value> any();  // a map that another format describes, or text
+template <class I = int>
+Type<I> whole(std::int64_t least, std::int64_t most) {
+  return scalar_type<I>([=](const Value& v) { return static_cast<I>(config::as_integer(least, most)(v)); },
+                        [](const I& i) { return fmt::format("{}", i); },
+                        {Shape::Kind::integer, static_cast<double>(least), static_cast<double>(most)});
+}
+// The first word of a value is the one that is written.
+template <class T>
+Type<T> word(config::Words<T> words) {
+  std::vector<std::string> names;
+  for (const auto& [name, meaning] : words) names.push_back(name);
+  auto parse = [words, names](const Value& v) { return words[config::word_index(v, names)].second; };
+  auto print = [words](const T& value) {
+    for (const auto& [name, meaning] : words)
+      if (meaning == value) return name;
+    return std::string("?");
+  };
+  return scalar_type<T>(parse, print, {Shape::Kind::word, {}, {}, names});
+}
+template <class T, std::size_t n>
+Type<T> word(const Names<T, n>& names) {
+  return word<T>(config::words_of(names));
+}
+
+// Absent: nothing was said, and the default depends on other keys.
+template <class T>
+class Maybe final : public TypedCodec<std::optional<T>> {
+ public:
+  explicit Maybe(Type<T> of) : of_(std::move(of.codec)) {}
+  [[nodiscard]] std::vector<Shape> shapes() const override { return of_->shapes(); }
+
+ protected:
+  void parse(const Value& from, std::optional<T>& to, const Cursor& at) const override {
+    of_->read(from, &to.emplace(), at);
+  }
+  [[nodiscard]] std::optional<Value> print(const std::optional<T>& value) const override {
+    return value ? of_->write(&*value) : std::nullopt;
+  }
+
+ private:
+  std::shared_ptr<const Codec> of_;
+};
+template <class T>
+Type<std::optional<T>> maybe(Type<T> of) {
+  return {std::make_shared<Maybe<T>>(std::move(of))};
+}
+
+// What a list says that has too few items.
+struct Few {
+  std::size_t least = 0;
+  std::string message = {}, hint = {};
+};
+template <class T>
+class List final : public TypedCodec<std::vector<T>> {
+ public:
+  List(Type<T> of, Few few) : of_(std::move(of.codec)), few_(std::move(few)) {}
+  [[nodiscard]] std::vector<Shape> shapes() const override {
+    return {{.kind = Shape::Kind::list, .least = static_cast<double>(few_.least), .item = of_.get()}};
+  }
+
+ protected:
+  void parse(const Value& from, std::vector<T>& to, const Cursor& at) const override {
+    const auto& items = config::items_of(from);
+    if (items.size() < few_.least) throw InputError(from.span, few_.message, few_.hint);
+    to.resize(items.size());
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      auto in = at.item(i);
+      in.places.put(in.path, {items[i].span, items[i].span});
+      of_->read(items[i], &to[i], in);
+    }
+  }
+  [[nodiscard]] std::optional<Value> print(const std::vector<T>& all) const override {
+    Value list;
+    list.kind = Value::Kind::sequence;
+    for (const auto& item : all) list.items.push_back(*of_->write(&item));
+    return list;
+  }
+
+ private:
+  std::shared_ptr<const Codec> of_;
+  Few few_;
+};
+template <class T>
+Type<std::vector<T>> list(Type<T> of, Few few = {}) {
+  return {std::make_shared<List<T>>(std::move(of), std::move(few))};
+}
+
+template <class S>
+class Nested final : public TypedCodec<S> {
+ public:
+  explicit Nested(Section section) : section_(std::move(section)) {}
+  [[nodiscard]] std::vector<Shape> shapes() const override {
+    return {{.kind = Shape::Kind::section, .section = &section_}};
+  }
+
+ protected:
+  void parse(const Value& from, S& to, const Cursor& at) const override {
+    read_section(section_, from, &to, at);
+  }
+  [[nodiscard]] std::optional<Value> print(const S& value) const override {
+    auto written = write_section(section_, &value);
+    return written;
+  }
+
+ private:
+  Section section_;
+};
+template <class S>
+Type<S> nested(Rows<S>& rows) {
+  return {std::make_shared<Nested<S>>(rows)};
+}
+
+// A value that stands alone in its file, or in a list of another format. Throws InputError.
+template <class T>
+T read_alone(const Type<T>& type, const Value& from, Places& places) {
+  places.put("", {from.span, from.span});
+  T value{};
+  type.codec->read(from, &value, {places});
+  return value;
+}
+
+// One of several shapes: words, and at most one single value, one list, and sections told apart by a key.
+template <class V>
+class OneOf final : public TypedCodec<V> {
+ public:
+  struct Form {
+    std::string word;                    // or empty
+    std::string first_key;               // of a section
+    std::shared_ptr<const Codec> codec;  // none: a word
+    std::function<void(const Value&, V&, const Cursor&)> set;
+    std::function<std::optional<Value>(const V&)> print;  // none: it is another form
+  };
+  // `what`: "this is no placement" where it is none of them; `hint`: what to write.
+  OneOf(std::string what, std::string hint, std::vector<Form> forms)
+      : what_(std::move(what)), hint_(std::move(hint)), forms_(std::move(forms)) {
+    for (const auto& form : forms_)
+      if (!form.word.empty()) words_.push_back(form.word);
+  }
+  [[nodiscard]] std::vector<Shape> shapes() const override {
+    std::vector<Shape> all;
+    if (!words_.empty()) all.push_back({.kind = Shape::Kind::word, .words = words_});
+    for (const auto& form : forms_)
+      if (form.codec)
+        for (auto& shape : form.codec->shapes()) all.push_back(std::move(shape));
+    return all;
+  }
+
+ protected:
+  void parse(const Value& from, V& to, const Cursor& at) const override {
+    if (const auto* form = form_of(from)) return form->set(from, to, at);
+    for (const auto& form : forms_)
+      if (!form.first_key.empty() && config::is_word(from, form.first_key) &&
+          did_you_mean(from.scalar, words_).empty())
+        throw InputError(from.span, fmt::format("'{}' needs a value", form.first_key), hint_);
+    // A word that is none of these is one that is misspelt, unless any text would do.
+    config::check_word(from, words_, hint_.c_str());
+    throw InputError(from.span, what_, hint_);
+  }
+  [[nodiscard]] std::optional<Value> print(const V& value) const override {
+    for (const auto& form : forms_)
+      if (auto printed = form.print(value)) return printed;
+    return std::nullopt;
+  }
+
+ private:
+  [[nodiscard]] const Form* form_of(const Value& from) const {
+    const Form* section = nullptr;
+    int sections = 0;
+    for (const auto& form : forms_) {
+      if (!form.codec) {
+        if (config::is_word(from, form.word)) return &form;
+        continue;
+      }
+      auto kind = form.codec->shapes().front().kind;
+      bool is_section = kind == Shape::Kind::section || kind == Shape::Kind::any_map;
+      sections += is_section ? 1 : 0;
+      if (is_section && from.kind == Value::Kind::map && (!section || from.find(form.first_key)))
+        section = &form;
+      if (kind == Shape::Kind::list && from.kind == Value::Kind::sequence) return &form;
+      bool is_single = !is_section && kind != Shape::Kind::list && from.kind == Value::Kind::scalar;
+      if (is_single && !is_misspelt(from, kind)) return &form;
+    }
+    if (section && sections > 1 && !from.entries.empty() && !from.find(section->first_key))
+      throw InputError(from.entries.front().key_span,
+                       fmt::format("unknown key '{}'", from.entries.front().key), hint_);
+    return section;
+  }
+  // Whether it is meant as a word, and not as a number or a file.
+  [[nodiscard]] bool is_misspelt(const Value& from, Shape::Kind kind) const {
+    if (words_.empty() || kind == Shape::Kind::text) return false;
+    const auto& text = from.scalar;
+    return !text.empty() && std::isalpha(static_cast<unsigned char>(text.front())) != 0 &&
+           text.find_first_of("./") == std::string::npos;
+  }
+  std::string what_, hint_;
+  std::vector<Form> forms_;
+  std::vector<std::string> words_;
+};
+
+// A word that stands for a value of V.
+template <class V>
+typename OneOf<V>::Form is_word(std::string name, V value) {
+  return {name,
+          {},
+          nullptr,
+          [value](const Value&, V& to, const Cursor&) { to = value; },
+          [=](const V& v) { return v == value ? std::optional(scalar(name)) : std::nullopt; }};
+}
+// An alternative A of a std::variant V; `first_key` tells a section from others.
+template <class V, class A>
+typename OneOf<V>::Form is_a(Type<A> type, std::string first_key = {}) {
+  auto codec = type.codec;
+  return {{},
+          std::move(first_key),
+          codec,
+          [codec](const Value& v, V& to, const Cursor& at) { codec->read(v, &to.template emplace<A>(), at); },
+          [codec](const V& v) {
+            return std::holds_alternative<A>(v) ? codec->write(&std::get<A>(v)) : std::nullopt;
+          }};
+}
+// Of any V: `set` takes what was read, `get` gives it back, or none where V is another form.
+template <class V, class A>
+typename OneOf<V>::Form is_like(Type<A> type, std::function<void(V&, A)> set,
+                                std::function<std::optional<A>(const V&)> get, std::string first_key = {}) {
+  auto codec = type.codec;
+  return {{},
+          std::move(first_key),
+          codec,
+          [codec, set](const Value& v, V& to, const Cursor& at) {
+            A value{};
+            codec->read(v, &value, at);
+            set(to, std::move(value));
+          },
+          [codec, get](const V& v) {
+            auto value = get(v);
+            return value ? codec->write(&*value) : std::nullopt;
+          }};
+}
+template <class V>
+Type<V> one_of(std::string what, std::string hint, std::vector<typename OneOf<V>::Form> forms) {
+  return {std::make_shared<OneOf<V>>(std::move(what), std::move(hint), std::move(forms))};
+}
+
+// A word, or a value: none stands for the word. `hint`: "write auto, or a number of elements: 5e8".
+template <class T>
+Type<std::optional<T>> word_or(std::string word, Type<T> of, std::string hint) {
+  using V = std::optional<T>;
+  return one_of<V>(
+      "neither", std::move(hint),
+      {is_word<V>(std::move(word), std::nullopt),
+       is_like<V, T>(
+           std::move(of), [](V& to, T value) { to = std::move(value); }, [](const V& v) { return v; })});
+}
+
+}  // namespace ddpsim::keys

@@ -1,0 +1,15 @@
+#pragma once
+// Keys that are given and make no difference to the job at hand.
+#include "sim/engine/scenario.hpp"
+#include "sim/job/table.hpp"
+
+namespace ddpsim {
+
+// Into scenario.unused_keys, with a note (code key-unused) for all those that count under the same condition.
+void note_unused_keys(const GivenJob& given, Scenario& scenario);
+
+// `root`: a scenario with its sweep. Throws InputError for such a key that was typed, on the command line or
+// in Python, and counts at no point of the sweep.
+void refuse_unused_keys(const config::Value& root);
+
+}  // namespace ddpsim
