@@ -120,10 +120,13 @@ def _axis(values: Any) -> Any:
 class Job:
     """A scenario. It never changes: `set` makes another one."""
 
-    def __init__(self, scenario: Mapping[str, Any]):
-        """Of a dictionary with a scenario's sections; paths in it are relative to the current folder."""
-        text = json.dumps(scenario, indent=1, ensure_ascii=False, default=_plain)
-        self._make(text, "Job", os.path.join(os.getcwd(), "Job"), ())
+    def __init__(self, scenario: Mapping[str, Any] | None = None, /, **keys: Any):
+        """Of a dictionary with a scenario's sections, or of keys by their own names, or those that others call them:
+        Job(model="llama-3-8b", topology="superpod-h100", gpus=64, micro_batch=1, sequence=8192, strategy="fsdp",
+        fsdp={"reduce_dtype": "bf16"}). Paths are relative to the current folder."""
+        text = json.dumps(scenario or {}, indent=1, ensure_ascii=False, default=_plain)
+        overrides = tuple(f"{_core.key_path(key)}={_yaml(value)}" for key, value in keys.items())
+        self._make(text, "Job", os.path.join(os.getcwd(), "Job"), overrides)
 
     def _make(self, text: str, name: str, file: str, overrides: tuple[str, ...]) -> None:
         self._parts = (text, name, file, overrides)

@@ -15,6 +15,7 @@
 #include "sim/study/best_caps.hpp"
 #include "sim/study/notes.hpp"
 #include "sim/study/sweep_run.hpp"
+#include "sim/text/unused_keys.hpp"
 
 namespace ddpsim::python {
 
@@ -54,6 +55,7 @@ Result Job::simulate() const {
   auto axes = config::take_sweep_axes(root, kMostStudyPoints);
   return readers_->with([&](ScenarioReader& reader, Simulator& simulator) {
     auto scenario = reader.read(root);
+    if (axes.empty()) refuse_unused_keys(scenario);
     auto notes = notes_before(scenario, axes);
     auto simulated = simulate_once(scenario, std::ref(simulator));
     if (auto note = memory_note(simulated.metrics)) notes.push_back(*std::move(note));

@@ -122,6 +122,8 @@ NB_MODULE(_core, m) {
       "scenario_path",
       [](const std::string& given) { return preset_path(PresetKind::configs, "Job.load", given); },
       nb::arg("name_or_path"), "The file of a scenario that has a name, or the path itself.");
+  m.def("key_path", &key_path, nb::arg("word"),
+        "The key of a scenario that a word names by itself: cluster.topology of topology.");
   m.def(
       "presets", [](const std::string& kind) { return preset_names(preset_kind(kind)); }, nb::arg("kind"),
       "The names of presets, sorted.");

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/base/note.hpp"
+#include "sim/base/source.hpp"
 #include "sim/collective/measured_cost.hpp"
 #include "sim/compute/model_step.hpp"
 #include "sim/cost/communication.hpp"
@@ -57,6 +58,13 @@ struct RankGroup {
   bool operator==(const RankGroup&) const = default;
 };
 
+// A section or key that is given and makes no difference.
+struct UnusedKey {
+  std::string path;
+  std::string_view counts_in;  // where it would: "strategy zero3"
+  SourceSpan place;
+};
+
 struct Scenario {
   std::shared_ptr<const LayerTrace> trace;      // with workload.scale_bytes applied
   std::shared_ptr<const ModelStep> model_step;  // of a transformer, where it is no recorded trace
@@ -85,8 +93,8 @@ struct Scenario {
   Fidelity fidelity = Fidelity::lazy;
   SharedNetwork network = SharedNetwork::builtin;
   ValidationSettings validation;
-  std::vector<std::string> unused_keys;  // sections and keys that are given and make no difference
-  std::vector<Note> notes;               // what its reader found worth saying
+  std::vector<UnusedKey> unused_keys;
+  std::vector<Note> notes;  // what its reader found worth saying
   std::vector<Doubt> doubts;
 
   [[nodiscard]] std::string algorithm() const;

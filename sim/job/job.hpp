@@ -90,6 +90,26 @@ struct Background {
   std::optional<Seconds> end;
   bool operator==(const Background&) const = default;
 };
+// What is different from the topology's file, of all nodes alike.
+struct NicsOfNodes {
+  std::optional<BytesPerSecond> bandwidth;
+  std::optional<Seconds> latency;
+  std::optional<int> count;
+  bool operator==(const NicsOfNodes&) const = default;
+};
+struct LinksOfNodes {
+  std::optional<BytesPerSecond> bandwidth;
+  std::optional<Seconds> latency;
+  bool operator==(const LinksOfNodes&) const = default;
+};
+struct Node {
+  std::optional<int> gpus;
+  bool operator==(const Node&) const = default;
+};
+struct FabricOfNodes {
+  std::optional<double> oversubscription;
+  bool operator==(const FabricOfNodes&) const = default;
+};
 struct Cluster {
   std::optional<std::string> topology, gpu;
   int world_size = 1;
@@ -99,6 +119,10 @@ struct Cluster {
   std::vector<Background> background;
   std::optional<int> nodes, domain_gpus;
   std::optional<std::uint64_t> hashing;  // its seed; none: flows are spread
+  NicsOfNodes nics;
+  LinksOfNodes interconnect;
+  Node node;
+  FabricOfNodes fabric;
   std::optional<double> price;
   bool operator==(const Cluster&) const = default;
 };

@@ -2,11 +2,14 @@
 #include "sim/base/limits.hpp"
 #include "sim/job/override_rows.hpp"
 #include "sim/job/rows.hpp"
+#include "sim/topology/interconnect.hpp"
 
 namespace ddpsim::job {
 namespace {
 
 using namespace keys;
+
+constexpr std::string_view kTopologys = "the topology's";
 
 struct Seed {
   std::uint64_t seed = 0;
@@ -141,6 +144,28 @@ Type<Override> override_rows(Overridden what) {
 }
 
 Type<Cluster> cluster_rows() {
+  auto nics =
+      nested(Rows<NicsOfNodes>("nics")
+                 .key<&NicsOfNodes::bandwidth>("bandwidth", maybe(bandwidth()), "Of each NIC")
+                 .usually(kTopologys)
+                 .key<&NicsOfNodes::latency>("latency", maybe(time()), "From NIC to NIC")
+                 .usually(kTopologys)
+                 .key<&NicsOfNodes::count>("count", maybe(whole(1, kMostNicsPerNode)), "NICs of a node")
+                 .usually(kTopologys));
+  auto interconnect =
+      nested(Rows<LinksOfNodes>("interconnect")
+                 .key<&LinksOfNodes::bandwidth>("bandwidth", maybe(bandwidth()), "Of each GPU, in its node")
+                 .usually(kTopologys)
+                 .key<&LinksOfNodes::latency>("latency", maybe(time()), "From GPU to GPU")
+                 .usually(kTopologys));
+  auto node = nested(Rows<Node>("node")
+                         .key<&Node::gpus>("gpus", maybe(whole(1, kMostGpusPerNode)), "GPUs of a node")
+                         .usually(kTopologys));
+  auto fabric = nested(
+      Rows<FabricOfNodes>("fabric")
+          .key<&FabricOfNodes::oversubscription>("oversubscription", maybe(number(1, 1000)),
+                                                 "Bandwidth below the fabric's switches over that above")
+          .usually(kTopologys));
   return nested(
       Rows<Cluster>("cluster")
           .key<&Cluster::topology>("topology", maybe(text()),
@@ -161,6 +186,11 @@ Type<Cluster> cluster_rows() {
           .key<&Cluster::domain_gpus>("domain_gpus", maybe(whole(1, kLargestWorldSize)),
                                       "GPUs that the job takes of each NVLink domain")
           .usually("all")
+          .key<&Cluster::nics>("nics", nics, "NICs unlike the topology's")
+          .key<&Cluster::interconnect>("interconnect", interconnect,
+                                       "Links within nodes unlike the topology's")
+          .key<&Cluster::node>("node", node, "Nodes unlike the topology's")
+          .key<&Cluster::fabric>("fabric", fabric, "A fabric unlike the topology's")
           .key<&Cluster::gpu>("gpu", maybe(text()), "GPU: a name ('ddpsim list gpus'), a file, or none")
           .usually("the topology's")
           .key<&Cluster::price>("price", maybe(number(0, 1e9)), "What a GPU costs per hour")

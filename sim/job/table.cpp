@@ -148,7 +148,7 @@ std::vector<UnusedKey> unused_keys(const GivenJob& given) {
     bool is_within = std::ranges::any_of(
         unused, [&](const UnusedKey& above) { return path.starts_with(above.path + "."); });
     if (!is_within && row.when && given.has(path) && !row.when->applies(given.job))
-      unused.push_back({path, row.when->words});
+      unused.push_back({path, row.when->words, given.places.key_at(path)});
   });
   return unused;
 }
@@ -199,6 +199,24 @@ void check_misplaced(const std::string& section, const config::Entry& entry) {
 }
 
 }  // namespace
+
+std::string key_path(const std::string& word) {
+  if (known().paths.contains(word)) return word;
+  for (const auto* names : {&known().by_other_name, &known().by_name}) {
+    auto [first, last] = names->equal_range(word);
+    if (first == last) continue;
+    std::vector<std::string> paths;
+    for (auto it = first; it != last; ++it) paths.push_back(it->second);
+    if (paths.size() == 1) return paths.front();
+    throw InputError(fmt::format("'{}' is one of {}", word, fmt::join(paths, ", ")),
+                     fmt::format("name its section: {}={{\"{}\": ...}}",
+                                 paths.front().substr(0, paths.front().find('.')), word));
+  }
+  std::vector<std::string> words;
+  for (const auto& path : known().paths) words.push_back(path.substr(path.find('.') + 1));
+  throw InputError(fmt::format("no key is called '{}'{}", word, did_you_mean(word, words)),
+                   "docs/formats.md has all of them");
+}
 
 void check_misplaced_keys(const Value& root) {
   if (root.kind != Value::Kind::map) return;

@@ -32,11 +32,7 @@ GivenJob read_partial_job(const config::Value& root);
 // What differs from the defaults; read_job() of it is the same job.
 config::Value write_job(const Job& job);
 
-// A key that does not count in a job though it is given.
-struct UnusedKey {
-  std::string path;
-  std::string_view counts_in;  // "strategy zero3"
-};
+// Sections and keys that are given and do not count in the job.
 std::vector<UnusedKey> unused_keys(const GivenJob& given);
 
 // Whether a key ("fsdp", "fsdp.unit") can make a difference to a job.
@@ -55,6 +51,10 @@ struct Trial {
   std::string path, value;
 };
 std::vector<Trial> trials(const GivenJob& given);
+
+// The key of a scenario that a word names by itself: "topology" is cluster.topology, "gpus" what others call
+// cluster.world_size. Throws InputError for a word that names none, or several.
+std::string key_path(const std::string& word);
 
 // Throws InputError for a key in the wrong section, or one that others call differently, of a scenario's
 // value or of one with a single axis.

@@ -80,7 +80,7 @@ void add_servers(const ServerPlan& plan, std::vector<Change>& changes) {
 
 }  // namespace
 
-void add_bucket_sizes(const WhatIf& what_if, const Scenario& scenario, std::vector<Change>& changes) {
+void add_bucket_sizes(const WhatIf& what_if, std::vector<Change>& changes) {
   auto size = reduction_size(what_if.given().job);
   if (!size || what_if.find("fsdp", "units")) return;
   const auto* now = config::find_at(what_if.root(), size->path);
@@ -95,7 +95,7 @@ void add_sharding_changes(const WhatIf& what_if, const Scenario& scenario, std::
   if (const auto* fsdp = std::get_if<FsdpPlan>(&plan)) add_fsdp(what_if, *fsdp, scenario, changes);
   if (const auto* zero = std::get_if<ZeroPlan>(&plan)) add_zero(*zero, zero->options, changes);
   if (const auto* zero = std::get_if<Zero3Plan>(&plan)) add_zero(*zero, zero->options, changes);
-  if (scenario.plan.strategy == Strategy::megatron) add_bucket_sizes(what_if, scenario, changes);
+  if (scenario.plan.strategy == Strategy::megatron) add_bucket_sizes(what_if, changes);
   if (const auto* server = std::get_if<ServerPlan>(&plan)) add_servers(*server, changes);
 }
 

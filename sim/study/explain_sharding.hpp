@@ -7,7 +7,7 @@
 namespace ddpsim {
 
 // Sizes of what is reduced at once, from the key table.
-void add_bucket_sizes(const WhatIf& what_if, const Scenario& scenario, std::vector<Change>& changes);
+void add_bucket_sizes(const WhatIf& what_if, std::vector<Change>& changes);
 
 void add_sharding_changes(const WhatIf& what_if, const Scenario& scenario, std::vector<Change>& changes);
 

@@ -144,7 +144,7 @@ void add_shared_changes(const WhatIf& what_if, const Scenario& scenario, std::ve
         {fmt::format("expert.dispatcher {}", other), {fmt::format("expert.dispatcher={}", other)}});
   }
   add_micro_batches(scenario, changes);
-  add_bucket_sizes(what_if, scenario, changes);
+  add_bucket_sizes(what_if, changes);
   add_strategies(scenario, changes, can_share_models);
   changes.push_back({.name = "all links of twice the bandwidth", .links = {2, 1}});
   if (scenario.communication->nccl.empty())

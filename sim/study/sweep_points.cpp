@@ -139,8 +139,8 @@ void keep_one_without_cap(SweepPlan& plan) {
 }
 
 bool is_unused(const Scenario& scenario, std::string_view key) {
-  return std::ranges::any_of(scenario.unused_keys, [&](const std::string& unused) {
-    return key == unused || key.starts_with(unused + ".");
+  return std::ranges::any_of(scenario.unused_keys, [&](const UnusedKey& unused) {
+    return key == unused.path || key.starts_with(unused.path + ".");
   });
 }
 

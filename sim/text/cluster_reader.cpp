@@ -5,6 +5,7 @@
 
 #include <fmt/core.h>
 
+#include "sim/config/overrides.hpp"
 #include "sim/cost/nccl_communicator.hpp"
 #include "sim/cost/nccl_notes.hpp"
 #include "sim/text/cluster_mesh.hpp"
@@ -181,10 +182,24 @@ ClusterTraffic ScenarioReader::make_traffic(const GivenJob& given, const Topolog
   return traffic;
 }
 
+// `cluster.nics` and others, as they stand in the topology's file.
+static TopologyChanges topology_changes(const GivenJob& given) {
+  TopologyChanges changes;
+  for (auto [section, of_file] : {std::pair("nics", "node.nics"),
+                                  {"interconnect", "node.interconnect"},
+                                  {"node", "node"},
+                                  {"fabric", "fabric"}})
+    if (const auto* value = config::find_at(given.root, fmt::format("cluster.{}", section)))
+      for (const auto& entry : value->entries)
+        changes.push_back({fmt::format("{}.{}", of_file, entry.key), entry.key_span, entry.value});
+  return changes;
+}
+
 std::shared_ptr<const Topology> ScenarioReader::find_topology(const GivenJob& given) {
   auto file = resolve(PresetKind::topologies, given.located(*given.job.cluster.topology, "cluster.topology"));
-  auto& topology = topologies_[file];
-  if (!topology) topology = read_topology(file);
+  auto changes = topology_changes(given);
+  auto& topology = topologies_[{file, changes}];
+  if (!topology) topology = read_topology(file, changes);
   return topology;
 }
 

@@ -195,7 +195,8 @@ class ScenarioReader {
       models_;
   // Of traces_ on gpus_.
   std::map<std::pair<const LayerTrace*, const GpuDescription*>, std::vector<Note>> notes_;
-  std::map<std::string, std::shared_ptr<const Topology>> topologies_;
+  // By file, and what is different from it.
+  std::map<std::pair<std::string, std::vector<config::Entry>>, std::shared_ptr<const Topology>> topologies_;
   KnownParts parts_;  // of models
   // Where presets and files are, by kind, name and whether it was given by --set.
   mutable std::map<std::tuple<PresetKind, std::string, bool>, std::string> paths_;

@@ -4,6 +4,7 @@
 
 #include "sim/base/check.hpp"
 #include "sim/base/limits.hpp"
+#include "sim/config/overrides.hpp"
 #include "sim/job/override_rows.hpp"
 #include "sim/keys/types.hpp"
 #include "sim/text/cluster_overrides.hpp"
@@ -57,10 +58,29 @@ Extent read_extent(const Value& value) {
   return extent;
 }
 
+// Which NIC is whose, and what they are called, is known of as many as there were.
+void apply(const config::Entry& change, Value& root) {
+  const auto* kind = root.find("kind");
+  if (kind && !config::is_word(kind->value, "cluster"))
+    throw InputError(change.key_span, "only a topology of kind cluster has nodes that are all alike",
+                     "use such a topology, or cluster.overrides for links by name");
+  auto section = change.key.substr(0, change.key.find_last_of('.'));
+  if (!config::find_at(root, section))
+    throw InputError(change.key_span, fmt::format("the topology has no '{}'", section),
+                     "use a topology that has one");
+  if (change.key == "node.gpus" || change.key == "node.nics.count")
+    if (auto* node = root.find("node"))
+      if (auto* nics = node->value.find("nics"))
+        std::erase_if(nics->value.entries,
+                      [](const auto& entry) { return entry.key == "affinity" || entry.key == "devices"; });
+  config::set_at(root, change.key, change.value, change.key_span);
+}
+
 }  // namespace
 
-std::shared_ptr<const Topology> read_topology(const std::string& path) {
+std::shared_ptr<const Topology> read_topology(const std::string& path, const TopologyChanges& changes) {
   Value root = config::load_yaml(path, "a topology");
+  for (const auto& change : changes) apply(change, root);
   MapReader reader(root, "topology");
   auto kind = reader.required(
       "kind",

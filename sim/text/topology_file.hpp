@@ -1,6 +1,7 @@
 #pragma once
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "sim/config/reader.hpp"
 #include "sim/topology/topology.hpp"
@@ -10,7 +11,11 @@ namespace ddpsim {
 // {link: NAME, bandwidth: ..., latency: ..., broken: true}. Throws InputError when it changes nothing.
 LinkOverride read_link_override(const config::Value& value);
 
+// What stands in place of what the file says: keys as in the file ("node.nics.bandwidth"), places as in a
+// scenario.
+using TopologyChanges = std::vector<config::Entry>;
+
 // Reads a topology file (docs/formats.md). Throws InputError with the place and a hint.
-std::shared_ptr<const Topology> read_topology(const std::string& path);
+std::shared_ptr<const Topology> read_topology(const std::string& path, const TopologyChanges& changes = {});
 
 }  // namespace ddpsim

@@ -17,6 +17,12 @@ std::string named(const std::string& path) {
   return path.find('.') == std::string::npos ? fmt::format("the section '{}'", path) : path;
 }
 
+[[noreturn]] void refuse(const UnusedKey& key) {
+  throw InputError(key.place,
+                   fmt::format("{} changes nothing here: it counts with {}", named(key.path), key.counts_in),
+                   "remove it, or change the rest; in a scenario file it would be a note");
+}
+
 // Jobs that differ in one axis each from the one that the file describes.
 std::vector<Job> jobs_of(config::Value root) {
   auto axes = config::take_sweep_axes(root);
@@ -37,10 +43,8 @@ std::vector<Job> jobs_of(config::Value root) {
 
 void note_unused_keys(const GivenJob& given, Scenario& scenario) {
   std::map<std::string_view, std::vector<std::string>> keys;  // by where they count
-  for (const auto& [path, counts_in] : unused_keys(given)) {
-    keys[counts_in].push_back(path);
-    scenario.unused_keys.push_back(path);
-  }
+  scenario.unused_keys = unused_keys(given);
+  for (const auto& key : scenario.unused_keys) keys[key.counts_in].push_back(key.path);
   for (const auto& [counts_in, paths] : keys) {
     std::vector<std::string> names;
     for (const auto& path : paths) names.push_back(named(path));
@@ -64,14 +68,16 @@ void refuse_unused_keys(const config::Value& root) {
     return;
   }
   auto unused = unused_keys(given);
-  std::erase_if(unused, [&](const UnusedKey& key) { return !given.at(key.path).is_typed(); });
+  std::erase_if(unused, [](const UnusedKey& key) { return !key.place.is_typed(); });
   if (unused.empty()) return;
   auto jobs = jobs_of(root);
-  for (const auto& [path, counts_in] : unused)
-    if (std::ranges::none_of(jobs, [&](const Job& job) { return counts(job, path); }))
-      throw InputError(given.places.key_at(path),
-                       fmt::format("{} changes nothing here: it counts with {}", named(path), counts_in),
-                       "remove it, or change the rest; in a scenario file it would be a note");
+  for (const auto& key : unused)
+    if (std::ranges::none_of(jobs, [&](const Job& job) { return counts(job, key.path); })) refuse(key);
+}
+
+void refuse_unused_keys(const Scenario& scenario) {
+  for (const auto& key : scenario.unused_keys)
+    if (key.place.is_typed()) refuse(key);
 }
 
 }  // namespace ddpsim

@@ -11,5 +11,7 @@ void note_unused_keys(const GivenJob& given, Scenario& scenario);
 // `root`: a scenario with its sweep. Throws InputError for such a key that was typed, on the command line or
 // in Python, and counts at no point of the sweep.
 void refuse_unused_keys(const config::Value& root);
+// Of one scenario that is no point of a sweep.
+void refuse_unused_keys(const Scenario& scenario);
 
 }  // namespace ddpsim

@@ -236,6 +236,43 @@ class ContentionTest(ClusterTest):
         self.assertEqual(self.ok("simulate", "scenario.yaml", "--check-fidelity", "--quiet").stdout, "")
 
 
+class UnlikeTheTopologyTest(ClusterTest):
+    """Keys of the scenario stand in place of the topology's own: the same as a file that says so."""
+
+    FABRIC = SHARED_NIC.replace("nodes_per_leaf: 16", "nodes_per_leaf: 2")
+
+    def iteration(self, topology, *sets):
+        self.write_cluster(topology=topology)
+        return self.simulate(*sets)["iteration_s"]
+
+    def test_as_in_a_file(self):
+        for key, value, old, new in [("nics.bandwidth", "25GB/s", "bandwidth: 12.5GB/s", "bandwidth: 25GB/s"), ("nics.latency", "50us", "latency: 5us", "latency: 50us"),
+                                     ("nics.count", 2, "count: 1", "count: 2"), ("interconnect.bandwidth", "1GB/s", "bandwidth: 200GB/s", "bandwidth: 1GB/s"),
+                                     ("interconnect.latency", "1ms", "latency: 1us", "latency: 1ms"), ("node.gpus", 4, "gpus: 2", "gpus: 4"),
+                                     ("fabric.oversubscription", 4, "nodes_per_leaf: 2", "nodes_per_leaf: 2, oversubscription: 4")]:
+            with self.subTest(key):
+                levels = "collective.algorithm=hierarchical"
+                usual, other = self.iteration(self.FABRIC, levels), self.iteration(self.FABRIC.replace(old, new), levels)
+                self.assertEqual(self.iteration(self.FABRIC, levels, f"cluster.{key}={value}"), other)
+                self.assertNotEqual(usual, other)
+
+    def test_an_axis(self):
+        self.write_cluster(topology=self.FABRIC)
+        points = json.loads(self.ok("sweep", "scenario.yaml", "--set", "sweep.cluster.nics.bandwidth=[5GB/s, 12.5GB/s, 50GB/s]", "--json", "-").stdout)["points"]
+        slow, usual, fast = (point["iteration_s"] for point in points)
+        self.assertEqual(usual, self.simulate()["iteration_s"])
+        self.assertGreater(slow, usual)
+        self.assertGreater(usual, fast)
+
+    def test_refused(self):
+        self.write_cluster(topology=self.FABRIC.replace("fabric: {kind: fat_tree, nodes_per_leaf: 2}\n", ""), world_size=2)
+        for key, says in [("cluster.fabric.oversubscription=2", "the topology has no 'fabric'"), ("cluster.nics.count=0", "0 is out of range")]:
+            with self.subTest(key):
+                self.assertIn(says, self.fails(2, "simulate", "scenario.yaml", "--set", key).stderr)
+        error = self.fails(2, "simulate", "scenario.yaml", "--set", "cluster.topology=ring-100gbps", "--set", "cluster.nics.count=2").stderr
+        self.assertIn("only a topology of kind cluster has nodes that are all alike", error)
+
+
 class PlacementTest(ClusterTest):
     """Ranks in their own order around a ring, on nodes with one NIC: every hop between nodes is paid for."""
 

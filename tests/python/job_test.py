@@ -36,6 +36,21 @@ def test_changes_are_those_of_set(root, cli):
                                            "--set", "cluster.world_size=64", "--set", "physics=none")
 
 
+def test_keys_by_their_own_names_and_by_others(cli, root):
+    """Those of the key table, whose sections nobody has to know."""
+    keys = {"model": "llama-3-8b", "topology": "superpod-h100", "gpus": 64, "mbs": 1, "sequence": 8192, "strategy": "fsdp"}
+    sections = {"workload": {"model": "llama-3-8b", "micro_batch": 1, "sequence": 8192}, "cluster": {"topology": "superpod-h100", "world_size": 64}, "strategy": "fsdp"}
+    assert ddpsim.Job(**keys).simulate().to_json() == ddpsim.Job(sections).simulate().to_json()
+    assert ddpsim.Job(sections, gpus=128, fsdp={"reduce_dtype": "bf16"}).simulate().to_dict()["world_size"] == 128
+    assert pickle.loads(pickle.dumps(ddpsim.Job(**keys))) == ddpsim.Job(**keys)
+    for keys, error in [({"modle": "gpt2"}, "no key is called 'modle'; did you mean 'model'?"), ({"compute": "a.yaml"}, "'compute' is one of")]:
+        with pytest.raises(ddpsim.InputError, match=error.replace("?", r"\?")):
+            ddpsim.Job(**keys)
+    job = ddpsim.Job(sections, zero={"reduce_bucket_size": 1e8})
+    with pytest.raises(ddpsim.InputError, match="the section 'zero' changes nothing here: it counts with strategies zero1, zero2 and zero3"):
+        job.simulate()
+
+
 def test_set_leaves_the_job_as_it_was(small):
     before = small.simulate().iteration_s
     slower = small.set({"cluster.world_size": 64})
