@@ -26,6 +26,10 @@
 namespace ddpsim {
 namespace job {
 
+struct Automatic {
+  bool operator==(const Automatic&) const = default;
+};
+
 struct Straggler {
   std::optional<int> rank, node;
   double slowdown = 1;
@@ -147,9 +151,6 @@ struct Gloo {
 };
 enum class RingOrder { search, ranks };
 // The library's own choice, a schedule over the links, or a table.
-struct Automatic {
-  bool operator==(const Automatic&) const = default;
-};
 struct Measured {
   bool operator==(const Measured&) const = default;
 };
@@ -203,11 +204,17 @@ struct Parallelism {
   bool sequence = false;
   bool operator==(const Parallelism&) const = default;
 };
+// Of the first and the last rank's stages together; the others have as many each.
+struct EndLayers {
+  std::optional<std::int64_t> first, last;
+  bool operator==(const EndLayers&) const = default;
+};
 struct Pipeline {
   std::optional<PipelineSchedule> schedule;  // none: by `chunks`
   int chunks = 1, group = 0;
-  std::optional<bool> overlap_p2p;   // none: where chunks are interleaved
-  std::vector<std::int64_t> layers;  // by stage; empty: as many each
+  std::optional<bool> overlap_p2p;                                       // none: where chunks are interleaved
+  std::variant<Automatic, EndLayers, std::vector<std::int64_t>> layers;  // a list: by stage
+  bool count_embedding = false, count_loss = false;
   bool operator==(const Pipeline&) const = default;
 };
 struct Tensor {

@@ -12,6 +12,21 @@ Type<int> degree() {
   return whole(1, kLargestWorldSize);
 }
 
+Type<decltype(Pipeline::layers)> stage_layers() {
+  using V = decltype(Pipeline::layers);
+  auto count = whole<std::int64_t>(0, kMostBlocks);
+  auto ends = nested(Rows<EndLayers>("pipeline.layers")
+                         .key<&EndLayers::first>("first", maybe(count), "Layers of the first rank")
+                         .usually("as many as the others")
+                         .also({"decoder_first_pipeline_num_layers"})
+                         .key<&EndLayers::last>("last", maybe(count), "Layers of the last rank")
+                         .usually("as many as the others")
+                         .also({"decoder_last_pipeline_num_layers"}));
+  return one_of<V>("these are no layers", "write auto, [8, 8, 8, 6], or {first: 6, last: 6}",
+                   {is_word<V>("auto", Automatic{}), is_a<V, EndLayers>(ends, "first"),
+                    is_a<V, std::vector<std::int64_t>>(list(count))});
+}
+
 void check_pipeline(const Pipeline& pipeline, const Cursor& at) {
   if (pipeline.schedule == PipelineSchedule::dualpipe) {
     if (at.has("virtual"))
@@ -22,6 +37,10 @@ void check_pipeline(const Pipeline& pipeline, const Cursor& at) {
              "DualPipe posts its messages in batches that overlap: with calls that block it would hang",
              "remove it");
   }
+  bool ends_count = pipeline.count_embedding || pipeline.count_loss;
+  if (ends_count && !std::holds_alternative<Automatic>(pipeline.layers))
+    refuse(at, pipeline.count_embedding ? "count_embedding" : "count_loss",
+           "pipeline.layers says how many each stage has", "remove one of the two");
   auto usual = pipeline.chunks > 1 ? PipelineSchedule::interleaved : PipelineSchedule::one_f_one_b;
   if (pipeline.overlap_p2p.value_or(false) &&
       pipeline.schedule.value_or(usual) == PipelineSchedule::one_f_one_b)
@@ -85,8 +104,13 @@ Type<Pipeline> pipeline_rows() {
                                 word<Choice>({{"auto", std::nullopt}, {"true", true}, {"false", false}}),
                                 "Messages beside compute")
           .tries({"true", "false"})
-          .key<&P::layers>("layers", list(whole<std::int64_t>(0, kMostBlocks)), "Layers of each stage")
-          .usually("as many each")
+          .key<&P::layers>("layers", stage_layers(),
+                           "Layers of each stage, or of the first and the last rank")
+          .key<&P::count_embedding>("count_embedding", boolean(),
+                                    "The embedding counts as a layer of its stage")
+          .also({"account_for_embedding_in_pipeline_split"})
+          .key<&P::count_loss>("count_loss", boolean(), "The loss counts as a layer of its stage")
+          .also({"account_for_loss_in_pipeline_split"})
           .check(check_pipeline));
 }
 

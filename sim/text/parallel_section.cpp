@@ -8,6 +8,7 @@
 
 #include "sim/base/counted.hpp"
 #include "sim/base/limits.hpp"
+#include "sim/program/stage_layers.hpp"
 
 namespace ddpsim {
 namespace {
@@ -22,18 +23,30 @@ std::string product_text(const ParallelSection& section, std::optional<int> data
                      has_context ? "context x " : "");
 }
 
-// As many each; what is left over is for whoever writes the scenario to place.
-std::vector<std::int64_t> equal_layers(const ParallelSection& section, std::int64_t layers, int stages) {
-  if (layers % stages == 0)
-    return std::vector<std::int64_t>(static_cast<std::size_t>(stages), layers / stages);
-  // Whole ones from the front, the last stages take what is left.
-  std::vector<std::int64_t> example(static_cast<std::size_t>(stages), (layers + stages - 1) / stages);
-  auto left = layers;
-  for (auto& one : example) one = std::min(one, left), left -= one;
-  const auto& place = section.place_of("pipeline");
-  throw InputError(
-      place, fmt::format("{} layers are no {} equal stages", layers, stages),
-      fmt::format("say how many each has: pipeline: {{layers: [{}]}}", fmt::join(example, ", ")));
+// By stage that a micro-batch passes.
+std::vector<std::int64_t> stage_layers(const GivenJob& given, std::int64_t layers, int ranks, int stages) {
+  const auto& pipeline = given.job.pipeline;
+  if (const auto* list = std::get_if<std::vector<std::int64_t>>(&pipeline.layers)) {
+    auto sum = std::accumulate(list->begin(), list->end(), std::int64_t{0});
+    if (static_cast<int>(list->size()) != stages || sum != layers)
+      throw InputError(given.at("pipeline.layers"),
+                       fmt::format("{} stages with {} layers, and the model's {} layers go through {}",
+                                   list->size(), sum, layers, stages),
+                       "give each stage its number of layers, in the order a micro-batch passes them");
+    return *list;
+  }
+  StageRule rule{{}, {}, pipeline.count_embedding, pipeline.count_loss};
+  if (const auto* ends = std::get_if<job::EndLayers>(&pipeline.layers)) {
+    rule.first = ends->first;
+    rule.last = ends->last;
+  }
+  try {
+    return split_layers(layers, ranks, stages / ranks, rule);
+  } catch (const InputError& error) {
+    for (const char* key : {"pipeline.layers", "pipeline"})
+      if (given.has(key)) throw error.at(given.at(key));
+    throw error.at(given.at("parallelism"));
+  }
 }
 
 // Pieces i and 2c - 1 - i of a sequence are rank i's, so that causal attention takes all of them as long.
@@ -80,7 +93,6 @@ ParallelSection read_parallel_section(const GivenJob& given) {
   if (section.schedule == PipelineSchedule::dualpipe) section.chunks = 2;
   section.group = job.pipeline.group;
   section.overlaps_messages = job.pipeline.overlap_p2p;
-  section.layers = job.pipeline.layers;
   section.overlap = job.tensor.overlap;
   section.hidden = job.tensor.hidden;
   section.global_batch = job.batch.global;
@@ -96,7 +108,7 @@ ParallelSection read_parallel_section(const GivenJob& given) {
     if (given.has(unused) && !given.has("parallelism"))
       throw InputError(given.at(unused), "nothing says over how many GPUs the model is spread",
                        "add parallelism: {tensor: 8, pipeline: 4}");
-  if (section.pipeline == 1 && (section.chunks > 1 || !section.layers.empty()))
+  if (section.pipeline == 1 && (section.chunks > 1 || job.pipeline.layers != job::Pipeline().layers))
     throw InputError(given.at("pipeline"), "a pipeline of one stage has no others",
                      "add parallelism: {pipeline: 4}");
   return section;
@@ -191,17 +203,7 @@ ParallelOptions parallel_options(const ParallelSection& section, const Paralleli
                      : is_interleaved ? MessageOverlap::fused
                                       : MessageOverlap::blocking;
   int stages = options.shape.stages();
-  if (stages > model.layers)
-    throw InputError(section.place_of("pipeline"),
-                     fmt::format("{} stages, and the model has {} layers", stages, model.layers),
-                     "use fewer stages or chunks");
-  options.layers = section.layers.empty() ? equal_layers(section, model.layers, stages) : section.layers;
-  auto sum = std::accumulate(options.layers.begin(), options.layers.end(), std::int64_t{0});
-  if (static_cast<int>(options.layers.size()) != stages || sum != model.layers)
-    throw InputError(section.given->at("pipeline.layers"),
-                     fmt::format("{} stages with {} layers, and the model's {} layers go through {}",
-                                 options.layers.size(), sum, model.layers, stages),
-                     "give each stage its number of layers, in the order a micro-batch passes them");
+  options.layers = stage_layers(*section.given, model.layers, degrees.pipeline, stages);
   options.data_axis = axis;
   return options;
 }

@@ -27,7 +27,6 @@ struct ParallelSection {
   PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
   int chunks = 1, group = 0;
   std::optional<bool> overlaps_messages;  // none: where chunks are interleaved
-  std::vector<std::int64_t> layers;       // by stage; empty: as many each
   std::optional<TensorOverlap> overlap;   // none: as the software does
   std::optional<double> hidden;
   std::optional<std::int64_t> global_batch;  // samples a step

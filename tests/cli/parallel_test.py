@@ -817,6 +817,19 @@ class RefusedTest(ParallelTest):
             with self.subTest(says):
                 self.assertIn(says, self.fails(2, "simulate", "m.yaml", *cli.set_arguments(sets)).stderr)
 
+    def test_stages_unlike_the_others(self):
+        """Said in any of three ways, the same step; chunks may have no layer."""
+        sets = ["parallelism={pipeline: 2, tensor: 2, data: auto}", "strategy=ddp"]
+        listed = self.result(*sets, "pipeline={layers: [7, 5]}")["iteration_s"]
+        self.assertEqual(self.result(*sets, "pipeline={layers: {first: 7, last: 5}}")["iteration_s"], listed)
+        self.assertEqual(self.result(*sets, "pipeline={layers: {last: 5}}")["iteration_s"], listed)
+        even = self.result(*sets)["iteration_s"]
+        self.assertEqual(self.result(*sets, "pipeline={count_embedding: true, count_loss: true}")["iteration_s"], even)
+        self.assertNotEqual(listed, even)
+        for strategy in ("ddp", "flat", "fsdp", "zero1", "megatron"):
+            empty = self.result(f"strategy={strategy}", "parallelism={pipeline: 4, data: auto}", "pipeline={layers: [0, 6, 6, 0]}")
+            self.assertGreater(empty["iteration_s"], even / 4)
+
     def test_too_many_passes(self):
         done = self.fails(2, "simulate", "m.yaml", "--set", "batch.global=4000000")
         self.assertIn("500000 micro-batches through 2 stages are more than 400000 passes", done.stderr)
