@@ -99,6 +99,10 @@ Seconds ComputeLaw::attention_kernel(double flops) const {
   return Seconds(flops / (wide_peak_.value() * software_.attention));
 }
 
+Seconds ComputeLaw::products(double flops) const {
+  return Seconds(flops / (wide_peak_.value() * software_.gemm));
+}
+
 Seconds ComputeLaw::traffic(double bytes) const {
   return Bytes(bytes) / memory_;
 }

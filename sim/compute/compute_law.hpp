@@ -29,6 +29,8 @@ class ComputeLaw {
   // The mean of unfused attention's two batched products: `count` of [s, d] x [d, s], and of [s, s] x [s, d].
   [[nodiscard]] Seconds batched_product(double count, std::int64_t sequence, std::int64_t head_dim) const;
   [[nodiscard]] Seconds attention_kernel(double flops) const;
+  // Of large products in 16 bits.
+  [[nodiscard]] Seconds products(double flops) const;
   [[nodiscard]] Seconds traffic(double bytes) const;
   // A pass whose kernels the host launches one by one while the device works.
   [[nodiscard]] Seconds paced(Seconds device, int kernels) const;

@@ -23,16 +23,13 @@ MemoryParts ModelStep::memory(const HeldStates& states) const {
 
 StateBytes state_bytes(const TransformerStep& step) {
   double gradient = bytes_per_element(step.gradients);
-  if (gradient >= 4) {
-    double cast = activation_bytes(step.precision) < 4 ? 2 : 0;
-    return {gradient + cast, gradient, 2 * gradient, 0};
-  }
-  return {gradient, gradient, 12, 0};
+  double cast = gradient >= 4 && activation_bytes(step.precision) < 4 ? 2 : 0;
+  return {gradient + cast, gradient, step.optimizer.state_bytes(gradient), 0};
 }
 
-StateBytes mixed_precision_state(DType parameters, DType gradients) {
+StateBytes mixed_precision_state(DType parameters, DType gradients, const Optimizer& optimizer) {
   double weights = bytes_per_element(parameters);
-  return {weights, static_cast<double>(bytes_per_element(gradients)), weights < 4 ? 12.0 : 8.0, 0};
+  return {weights, static_cast<double>(bytes_per_element(gradients)), optimizer.state_bytes(weights), 0};
 }
 
 }  // namespace ddpsim

@@ -33,11 +33,12 @@ struct ModelStep {
 
 // How many bytes a parameter takes: 32-bit weights, gradients and two moments, and with 16-bit compute the
 // weights' casts besides (autocast keeps them from forward to backward); with 16-bit gradients, weights of as
-// many and an optimizer with a float32 copy (Rajbhandari et al., arXiv 1910.02054, section 3.1).
+// many and an optimizer with a float32 copy (Rajbhandari et al., arXiv 1910.02054, section 3.1); what the
+// optimizer keeps is as `step` says.
 StateBytes state_bytes(const TransformerStep& step);
 
 // Of a model that is held in `parameters` with gradients in `gradients`: from 16 bits the optimizer has a
-// float32 copy and two moments, K = 12 of arXiv 1910.02054; else two moments.
-StateBytes mixed_precision_state(DType parameters, DType gradients);
+// float32 copy and, of Adam, two moments, K = 12 of arXiv 1910.02054; else two moments.
+StateBytes mixed_precision_state(DType parameters, DType gradients, const Optimizer& optimizer);
 
 }  // namespace ddpsim

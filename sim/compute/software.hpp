@@ -35,6 +35,7 @@ struct Software {
   double fp8_cast = 5;                // bytes moved per element that is quantised
   double loss_bytes = 34;             // bytes moved per logit, forward and backward
   double optimizer_bytes = 34;        // bytes moved per parameter, gradient clipping with it
+  double optimizer_operations = 0;    // of the step per parameter, products of matrices; of no file
   bool flash = true;                  // attention whose scores never reach memory
   bool causal_skip = true;            // that leaves out the masked half
   bool early_stop = false;            // recomputation ends before the block's last product

@@ -290,7 +290,9 @@ Seconds TransformerTimes::micro_batch() const {
 }
 
 Seconds TransformerTimes::optimizer(double parameters) const {
-  return law_.traffic(parameters * law_.software().optimizer_bytes);
+  const auto& software = law_.software();
+  return law_.traffic(parameters * software.optimizer_bytes) +
+         law_.products(parameters * software.optimizer_operations);
 }
 
 }  // namespace ddpsim

@@ -2,6 +2,7 @@
 // The step of a transformer on one GPU as a layer trace, estimated by the compute law. Where a
 // tensor-parallel group shares each layer, that of one of its GPUs: its parts of the matrices, and passes
 // that are as much longer as the group's collectives make them.
+#include "sim/compute/optimizer.hpp"
 #include "sim/compute/transformer_times.hpp"
 #include "sim/model/transformer_modules.hpp"
 #include "sim/trace/layer_trace.hpp"
@@ -12,6 +13,7 @@ struct TransformerStep {
   Precision precision = Precision::bfloat16;
   DType gradients = DType::float32;
   StepShape shape;
+  Optimizer optimizer = {};
 };
 
 // Gradients arrive in the order of sim/model/transformer_modules.hpp, each at the end of its matrix's

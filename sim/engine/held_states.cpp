@@ -14,8 +14,9 @@ Bytes held_in(const BucketedPlan& plan, double elements) {
 
 // What is kept of a parameter: gradients in the dtype they are added up in; offloaded ones leave with their
 // bucket, unless they are whole.
-StateBytes kept_state(const BucketedPlan& plan, const ZeroOptions& options) {
-  auto state = mixed_precision_state(plan.param_dtype, options.grad_accum_dtype.value_or(plan.param_dtype));
+StateBytes kept_state(const BucketedPlan& plan, const ZeroOptions& options, const Optimizer& optimizer) {
+  auto state =
+      mixed_precision_state(plan.param_dtype, options.grad_accum_dtype.value_or(plan.param_dtype), optimizer);
   if (options.offload_optimizer) {
     state.optimizer = 0;
     if (plan.strategy != Strategy::zero1) state.gradients = 0;
@@ -42,7 +43,7 @@ HeldStates held_by(const FsdpPlan& plan, const LayerTrace& trace, int accumulati
 
 // Buckets are allocated whole, whatever they are filled with (stage_1_and_2.py, backward_prologue): two where
 // one is filled while the other is reduced. Each is flattened once more to be reduced.
-HeldStates held_by(const ZeroPlan& plan) {
+HeldStates held_by(const ZeroPlan& plan, const Optimizer& optimizer) {
   auto size = static_cast<double>(plan.options.reduce_bucket_size);
   std::int64_t largest = 0;
   for (const auto& bucket : plan.buckets) largest = std::max(largest, bucket.elements);
@@ -51,12 +52,12 @@ HeldStates held_by(const ZeroPlan& plan) {
           .shards = plan.ranks,
           .buckets = held_in(plan, buckets) +
                      Bytes(static_cast<double>(largest) * bytes_per_element(plan.reduce_dtype)),
-          .state = kept_state(plan, plan.options)};
+          .state = kept_state(plan, plan.options, optimizer)};
 }
 
 // What is gathered at once, what is never released, one bucket (stage3.py, ipg_bucket_flat_buffer) and its
 // copy that is scattered.
-HeldStates held_by(const Zero3Plan& plan) {
+HeldStates held_by(const Zero3Plan& plan, const Optimizer& optimizer) {
   std::int64_t largest = 0;
   for (const auto& bucket : plan.buckets) largest = std::max(largest, bucket.elements);
   double buckets =
@@ -66,7 +67,7 @@ HeldStates held_by(const Zero3Plan& plan) {
           .buckets = held_in(plan, static_cast<double>(plan.schedule.most_live + plan.schedule.persistent) +
                                        buckets) +
                      Bytes(static_cast<double>(largest) * bytes_per_element(plan.reduce_dtype)),
-          .state = kept_state(plan, plan.options)};
+          .state = kept_state(plan, plan.options, optimizer)};
 }
 
 namespace {
@@ -76,12 +77,12 @@ HeldStates held_by(const FsdpPlan& plan, const Scenario& scenario) {
                  static_cast<double>(scenario.model_step->model.block_parameters()));
 }
 
-HeldStates held_by(const ZeroPlan& plan, const Scenario&) {
-  return held_by(plan);
+HeldStates held_by(const ZeroPlan& plan, const Scenario& scenario) {
+  return held_by(plan, scenario.model_step->step.optimizer);
 }
 
-HeldStates held_by(const Zero3Plan& plan, const Scenario&) {
-  return held_by(plan);
+HeldStates held_by(const Zero3Plan& plan, const Scenario& scenario) {
+  return held_by(plan, scenario.model_step->step.optimizer);
 }
 
 // Its buffers are the parameters and the gradients themselves, but for their padding.
@@ -93,7 +94,8 @@ HeldStates held_by(const MegatronPlan& plan, const Scenario& scenario) {
           .shards = plan.ranks,
           .buckets =
               Bytes(padding * (bytes_per_element(plan.param_dtype) + bytes_per_element(plan.reduce_dtype))),
-          .state = mixed_precision_state(plan.param_dtype, plan.reduce_dtype)};
+          .state = mixed_precision_state(plan.param_dtype, plan.reduce_dtype,
+                                         scenario.model_step->step.optimizer)};
 }
 
 // GPU 0 holds what was reduced beside its own gradients, the others' outputs, and their losses' logits.

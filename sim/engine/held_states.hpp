@@ -8,7 +8,7 @@ namespace ddpsim {
 // `block_parameters`: elements of a block, of those that the trace has.
 HeldStates held_by(const FsdpPlan& plan, const LayerTrace& trace, int accumulation_steps,
                    double block_parameters);
-HeldStates held_by(const ZeroPlan& plan);
-HeldStates held_by(const Zero3Plan& plan);
+HeldStates held_by(const ZeroPlan& plan, const Optimizer& optimizer);
+HeldStates held_by(const Zero3Plan& plan, const Optimizer& optimizer);
 
 }  // namespace ddpsim

@@ -204,13 +204,13 @@ class StepMaker {
     switch (strategy) {
       case Strategy::zero2: {
         auto plan = make_zero_plan(trace, strategy, zero, ranks);
-        held = held_by(plan);
+        held = held_by(plan, step_.step.optimizer);
         sharded->plan = std::move(plan);
         break;
       }
       case Strategy::zero3: {
         auto plan = make_zero3_plan(trace, zero, ranks);
-        held = held_by(plan);
+        held = held_by(plan, step_.step.optimizer);
         sharded->plan = std::move(plan);
         break;
       }

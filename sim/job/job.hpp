@@ -10,6 +10,7 @@
 
 #include "sim/base/units.hpp"
 #include "sim/collective/backend.hpp"
+#include "sim/compute/optimizer.hpp"
 #include "sim/compute/transformer_times.hpp"
 #include "sim/config/value.hpp"
 #include "sim/cost/communication.hpp"
@@ -318,6 +319,7 @@ struct Validation {
 
 struct Job {
   job::Workload workload;
+  Optimizer optimizer;
   job::Cluster cluster;
   job::Collective collective;
   Strategy strategy = Strategy::ddp;

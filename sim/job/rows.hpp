@@ -6,6 +6,7 @@
 namespace ddpsim::job {
 
 keys::Type<Workload> workload_rows();
+keys::Type<Optimizer> optimizer_rows();
 keys::Type<Cluster> cluster_rows();
 keys::Type<Collective> collective_rows();
 keys::Type<DdpOptions> ddp_rows();

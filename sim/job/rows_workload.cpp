@@ -80,6 +80,15 @@ void refuse(const Cursor& at, std::string_view key, std::string_view message, st
   throw InputError(at.place(key), message, hint);
 }
 
+Type<Optimizer> optimizer_rows() {
+  return nested(
+      Rows<Optimizer>("optimizer")
+          .key<&Optimizer::kind>("kind", word(kOptimizerNames), "Which one")
+          .key<&Optimizer::moments>("moments", word(kMomentTypeNames), "What its moments are kept in")
+          .key<&Optimizer::master>("master", word<bool>({{"fp32", true}, {"none", false}}),
+                                   "Copy of weights that are held in 16 bits"));
+}
+
 Type<Workload> workload_rows() {
   auto attention = nested(
       Rows<Attention>("attention")

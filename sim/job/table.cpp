@@ -26,6 +26,8 @@ const When kZero{is_one_of<S::zero1, S::zero2, S::zero3>, "strategies zero1, zer
 const When kMegatron{is_one_of<S::megatron>, "strategy megatron"};
 const When kDataParallel{is_one_of<S::data_parallel>, "strategy data_parallel"};
 const When kServers{is_one_of<S::parameter_server>, "strategy parameter_server"};
+const When kModel{[](const Job& job) { return job.workload.model.kind != Value::Kind::null; },
+                  "workload.model"};
 const When kPipeline{[](const Job& job) { return job.parallelism.pipeline > 1; },
                      "parallelism.pipeline above 1"};
 const When kTensor{[](const Job& job) { return job.parallelism.tensor > 1; }, "parallelism.tensor above 1"};
@@ -40,6 +42,8 @@ const Section& job_table() {
           .key<&Job::workload>("workload", job::workload_rows(),
                                "What is trained: a recorded trace, or a model")
           .required()
+          .key<&Job::optimizer>("optimizer", job::optimizer_rows(), "What steps the parameters")
+          .when(kModel)
           .key<&Job::cluster>("cluster", job::cluster_rows(), "GPUs and what joins them")
           .required()
           .key<&Job::collective>("collective", job::collective_rows(), "How gradients are reduced")

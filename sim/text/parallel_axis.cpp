@@ -44,7 +44,7 @@ void check_ddp_options(const GivenJob& given) {
 
 // DeepSpeed 0.16.9's pipeline engine reduces after the last micro-batch, nothing overlapped (runtime/pipe/
 // schedule.py: ReduceGrads); without a pipeline stage_1_and_2.py does.
-DataAxis zero1(const ZeroOptions& options, bool has_pipeline) {
+DataAxis zero1(const ZeroOptions& options, bool has_pipeline, const Optimizer& optimizer) {
   DataAxis axis;
   axis.gradient_bytes = bytes_per_element(options.reduce_dtype.value_or(options.param_dtype));
   axis.parameter_bytes = bytes_per_element(options.param_dtype);
@@ -52,14 +52,14 @@ DataAxis zero1(const ZeroOptions& options, bool has_pipeline) {
   axis.gathers = true;
   axis.bucket_elements = static_cast<double>(options.reduce_bucket_size);
   axis.sharding = Sharding::optimizer;
-  axis.state =
-      mixed_precision_state(options.param_dtype, options.grad_accum_dtype.value_or(options.param_dtype));
+  axis.state = mixed_precision_state(options.param_dtype,
+                                     options.grad_accum_dtype.value_or(options.param_dtype), optimizer);
   return axis;
 }
 
 // Megatron Core 0.16.1: buckets in the first chunk of the first stage, all others are one
 // (distributed_data_parallel.py:64-102).
-DataAxis megatron(const MegatronOptions& options, int data) {
+DataAxis megatron(const MegatronOptions& options, int data, const Optimizer& optimizer) {
   DataAxis axis;
   bool in_fp32 = options.grad_reduce_in_fp32.value_or(options.param_dtype != DType::float16);
   auto reduced = in_fp32 ? DType::float32 : options.param_dtype;
@@ -74,7 +74,7 @@ DataAxis megatron(const MegatronOptions& options, int data) {
         options.bucket_size ? static_cast<double>(*options.bucket_size) : std::max(40e6, 1e6 * data);
   axis.only_first_has_buckets = true;
   axis.sharding = Sharding::optimizer;
-  axis.state = mixed_precision_state(options.param_dtype, reduced);
+  axis.state = mixed_precision_state(options.param_dtype, reduced, optimizer);
   return axis;
 }
 
@@ -109,7 +109,8 @@ DataAxis zero(Strategy strategy, const ZeroOptions& options, const SourceSpan& p
 // torchtitan's fully_shard of a stage: with a pipeline units stay gathered, and gradients whole, until the
 // last micro-batch is through (parallelize_llama.py, fsdp_reshard_after_forward: default), and PyTorch 2.15
 // reduces them after its backward pass (distributed/pipelining/stage.py, backward_maybe_with_nosync).
-DataAxis fsdp_of_stages(const GivenJob& given, const FsdpOptions& options, const Transformer& model) {
+DataAxis fsdp_of_stages(const GivenJob& given, const FsdpOptions& options, const Transformer& model,
+                        const Optimizer& optimizer) {
   for (auto [is_so, key] : {std::pair(options.reshard_after_forward, "reshard_after_forward"),
                             {options.reduce_every_micro_batch, "reduce_every_micro_batch"}})
     if (auto path = fmt::format("fsdp.{}", key); is_so && given.has(path))
@@ -138,12 +139,12 @@ DataAxis fsdp_of_stages(const GivenJob& given, const FsdpOptions& options, const
                              : options.units.blocks * static_cast<double>(model.block_parameters()) /
                                    given.job.parallelism.tensor;
   axis.sharding = Sharding::weights;
-  axis.state = {4, 4, 8, 0};
+  axis.state = {4, 4, optimizer.state_bytes(4), 0};
   return axis;
 }
 
 // FSDP of each GPU's part of the layers: torchtitan's two dimensions.
-DataAxis fsdp(const GivenJob& given, FsdpOptions options, const Transformer& model, int data) {
+DataAxis fsdp(const GivenJob& given, FsdpOptions options, const ModelStep& step, int data) {
   auto strategy = given.job.strategy;
   const auto& place = given.at("strategy");
   check_data_axis(strategy, data, place);
@@ -154,7 +155,7 @@ DataAxis fsdp(const GivenJob& given, FsdpOptions options, const Transformer& mod
           place,
           fmt::format("strategy {} of the stages of a pipeline is not simulated", strategy_name(strategy)),
           "use fsdp, zero1, megatron or ddp, or one stage");
-    return fsdp_of_stages(given, options, model);
+    return fsdp_of_stages(given, options, step.model, step.step.optimizer);
   }
   if (shards_within_groups(strategy)) {
     if (!options.shard_group)
@@ -185,6 +186,7 @@ DataAxis ScenarioReader::read_data_axis(const GivenJob& given, const DdpOptions&
         fmt::format("strategy {} of experts that ranks share is not simulated", strategy_name(strategy)),
         "use ddp, flat, zero1 or megatron, or parallelism: {expert: 1}");
   auto computed = computed_in(scenario);
+  const auto& optimizer = scenario.model_step->step.optimizer;
   switch (strategy) {
     case Strategy::ddp:
       check_ddp_options(given);
@@ -196,16 +198,16 @@ DataAxis ScenarioReader::read_data_axis(const GivenJob& given, const DdpOptions&
     case Strategy::zero3: {
       auto zeros = settled(given.job.zero, computed);
       refuse_offload(zeros.offload_optimizer || zeros.offload_param, given.at("zero"));
-      return strategy == Strategy::zero1 ? zero1(zeros, parallel.pipeline > 1)
+      return strategy == Strategy::zero1 ? zero1(zeros, parallel.pipeline > 1, optimizer)
                                          : zero(strategy, zeros, place, parallel, data);
     }
     case Strategy::fsdp:
     case Strategy::fsdp1:
     case Strategy::hsdp:
     case Strategy::hsdp1:
-      return fsdp(given, read_fsdp(given, scenario), scenario.model_step->model, data);
+      return fsdp(given, read_fsdp(given, scenario), *scenario.model_step, data);
     case Strategy::megatron:
-      return megatron(settled(given.job.megatron, computed), data);
+      return megatron(settled(given.job.megatron, computed), data, optimizer);
     default:
       break;
   }

@@ -190,9 +190,9 @@ class ScenarioReader {
   std::map<std::pair<const LayerTrace*, Rescale>, std::shared_ptr<const LayerTrace>> rescaled_traces_;
   std::map<std::pair<const LayerTrace*, double>, std::shared_ptr<const LayerTrace>> scaled_traces_;
   std::map<std::pair<std::string, std::string>, Software> software_;  // by path and the GPU's name
-  // By the section, the GPU and whether the strategy is sharded.
-  std::map<std::tuple<config::Value, const GpuDescription*, bool>, std::shared_ptr<const ModelWorkload>>
-      models_;
+  // By the sections `workload` and `optimizer`, the GPU and whether the strategy is sharded.
+  using Sections = std::vector<config::Value>;
+  std::map<std::tuple<Sections, const GpuDescription*, bool>, std::shared_ptr<const ModelWorkload>> models_;
   // Of traces_ on gpus_.
   std::map<std::pair<const LayerTrace*, const GpuDescription*>, std::vector<Note>> notes_;
   // By file, and what is different from it.
@@ -207,7 +207,6 @@ class ScenarioReader {
   std::map<std::string, std::shared_ptr<const nccl::Calibration>> calibrations_;
   // By the sections they were read from, and what else decides: points that differ in their buckets only have
   // them in common.
-  using Sections = std::vector<config::Value>;
   static Sections sections(const GivenJob& given, std::initializer_list<std::string_view> paths);
   // And the strategy's communicators, with the ranks of a shard group; how many servers, and whether they are
   // dedicated.

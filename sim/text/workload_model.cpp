@@ -104,8 +104,20 @@ class WorkloadReader {
     step_.shape.recompute = workload_.recompute;
   }
 
+  // What the software's step moves is AdamW's.
+  void settle_optimizer(const Transformer& model) {
+    auto& optimizer = step_.optimizer;
+    optimizer = given_.job.optimizer;
+    optimizer.matrices = share_of_matrices(model, step_.shape.sequence);
+    software_.optimizer_bytes = optimizer.moved_bytes(software_.optimizer_bytes);
+    if (optimizer.kind == OptimizerKind::muon)
+      software_.optimizer_operations =
+          muon_operations(model) / static_cast<double>(model.parameters(step_.shape.sequence));
+  }
+
   ModelWorkload of_transformer(Transformer model) {
     if (workload_.attention && workload_.attention->causal) model.causal = *workload_.attention->causal;
+    settle_optimizer(model);
     ModelWorkload result{.trace = transformer_trace(model, gpu_, software_, step_, parts_),
                          .step = {},
                          .notes = notes(true),

@@ -79,7 +79,7 @@ std::shared_ptr<const LayerTrace> ScenarioReader::find_model(const GivenJob& giv
     throw InputError(given.at("workload.model"), "nothing says which GPU computes the model",
                      "add cluster.gpu: h100-sxm, or take a topology that names its GPU");
   bool sharded = is_sharded(scenario.plan.strategy);
-  auto& known = models_[{given.root.find("workload")->value, gpu.get(), sharded}];
+  auto& known = models_[{sections(given, {"workload", "optimizer"}), gpu.get(), sharded}];
   FileResolver files = [this](PresetKind kind, const Located& named) { return resolve(kind, named); };
   SoftwareLoader load = [this](const std::string& path, const std::string& gpu_name) {
     auto known_software = software_.find({path, gpu_name});

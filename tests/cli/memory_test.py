@@ -45,6 +45,21 @@ class MemoryTest(ModelTest):
         self.assertRegex(done.stdout, r"^does not fit: 1\d{3}\.\d GB on NVIDIA H100 SXM5 80GB of 80 GB, \d+\.\d\d times its memory\n")
         self.assertIn("over 32 ranks", done.stdout)
 
+    def test_another_optimizer(self):
+        """Of 6.7e9 parameters in pure bfloat16: 2 of weights, 2 of gradients, and moments alone."""
+        usual, pure, none = (json.loads(self.ok("simulate", "m.yaml", "--set", "workload.gradients=bf16", *more, "--json", "-").stdout)
+                             for more in ([], ["--set", "optimizer={moments: bf16, master: none}"], ["--set", "optimizer={kind: sgd, master: none}"]))
+        parameters = pure["memory"]["parameters_bytes"] / 2
+        self.assertAlmostEqual(usual["memory"]["optimizer_bytes"], 12 * parameters, delta=1)
+        self.assertAlmostEqual(pure["memory"]["optimizer_bytes"], 4 * parameters, delta=1)
+        self.assertEqual(none["memory"]["optimizer_bytes"], 0)
+        # 34 bytes a parameter of AdamW's step, of which its moments are 16.
+        self.assertAlmostEqual(none["optimizer_s"] / usual["optimizer_s"], 18 / 34, delta=1e-9)
+        self.assertAlmostEqual(pure["optimizer_s"] / usual["optimizer_s"], 26 / 34, delta=1e-9)
+        self.write_scenario()
+        self.assertIn("the section 'optimizer' changes nothing here: it counts with workload.model",
+                      self.fails(2, "simulate", "scenario.yaml", "--set", "optimizer.kind=sgd").stderr)
+
     def test_a_large_batch(self):
         done = self.ok("simulate", "m.yaml", "--set", "workload.micro_batch=64")
         self.assertRegex(done.stdout, r"^does not fit: ")

@@ -17,7 +17,7 @@ using ::testing::ElementsAre;
 using ::testing::IsSupersetOf;
 
 std::optional<std::string> file_of(PresetKind kind, const std::string& word) {
-  return preset_file(kind, parse("a: " + word).find("a")->value);
+  return preset_file(kind, parse("a: " + word).find("a")->value.located());
 }
 std::string error_of(PresetKind kind, const std::string& word) {
   return input_error([&] { file_of(kind, word); });
