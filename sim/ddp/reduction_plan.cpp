@@ -92,6 +92,7 @@ void plan_ddp(const LayerTrace& trace, const DdpOptions& options, ReductionPlan&
     plan.compiled_graph =
         std::make_shared<const CompiledGraph>(compiled_graph(trace, plan.unused, options.tied_head));
   plan.process_groups = options.process_groups;
+  plan.reduces_every_micro_batch = options.reduce_every_micro_batch;
   set_ddp_buckets(options, plan);
   if (options.rule != BucketRule::torch) return;
   plan.is_distributed_data_parallel = true;

@@ -136,7 +136,8 @@ struct DdpOptions {
   std::optional<Bytes> bucket_cap;        // absent: the version's default rule
   std::optional<Bytes> first_bucket_cap;  // given: overrides the version's rule
   std::vector<Bytes> bucket_caps;         // one cap per bucket, the last one repeated; excludes the two above
-  int accumulation_steps = 1;             // micro-batches a step; all but the last run under no_sync
+  int accumulation_steps = 1;             // micro-batches a step
+  bool reduce_every_micro_batch = false;  // else all but the last run under no_sync
   bool gradient_as_bucket_view = false;
   bool find_unused_parameters = false;
   bool static_graph = false;
@@ -184,6 +185,7 @@ struct ReductionPlan {
   std::vector<Bucket> buckets;                            // in launch order
   LaunchRule launch = LaunchRule::when_ready;
   int accumulation_steps = 1;
+  bool reduces_every_micro_batch = false;  // DDP without no_sync
   // The cap in force for most buckets (the last limit of the list); absent where no cap applies.
   std::optional<Bytes> bucket_cap;
   // The first bucket's, where it differs.

@@ -183,6 +183,9 @@ Type<DdpOptions> ddp_rows() {
               "bucket_caps",
               list(size(), {1, "bucket_caps is an empty list", "list at least one cap, or remove it"}),
               "A cap for each bucket")
+          .key<&O::reduce_every_micro_batch>("reduce_every_micro_batch", boolean(),
+                                             "Without no_sync: gradients are reduced after each micro-batch")
+          .when(kWholeDdp)
           .key<&O::gradient_as_bucket_view>("gradient_as_bucket_view", boolean(),
                                             "Gradients live in the buckets")
           .when(kWholeDdp)

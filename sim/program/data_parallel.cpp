@@ -39,15 +39,21 @@ class Builder {
   }
 
   StepProgram take() {
-    broadcast_buffers();
     auto last = static_cast<std::size_t>(plan_.accumulation_steps) - 1;
     for (std::size_t step = 0; step <= last; ++step) {
+      bool reduces = step == last || plan_.reduces_every_micro_batch;
+      // Before the first forward pass whose backward pass reduces, or of all whose does.
+      if (step == 0 || plan_.reduces_every_micro_batch) broadcast_buffers();
       compute(Activity::forward, step, trace_.forward.value_or(Seconds(0)));
-      // Hooks do nothing under no_sync, in all micro-batches but the last.
-      if (step < last) compute(Activity::backward, step, trace_.backward());
+      // Hooks do nothing under no_sync.
+      if (!reduces) {
+        compute(Activity::backward, step, trace_.backward());
+        continue;
+      }
+      if (step > 0 && plan_.reduces_every_micro_batch) result_.before_last_backward = last_compute_;
+      reduced_backward(step);
+      finish();
     }
-    last_backward(last);
-    finish();
     add_compute(Activity::optimizer, 0, trace_.optimizer.value_or(Seconds(0)));
     return std::move(result_);
   }
@@ -121,7 +127,7 @@ class Builder {
     return plan_.buckets[bucket].gradients.size() == 1 ? overheads_.passes_of_one : overheads_.passes;
   }
 
-  void last_backward(std::size_t micro_batch) {
+  void reduced_backward(std::size_t micro_batch) {
     auto completing = completing_gradients(trace_, plan_);
     auto order = buckets_by(completing);
     bool when_ready = plan_.launch == LaunchRule::when_ready;
@@ -224,6 +230,7 @@ class Builder {
     wait(ops_.size() - 1);
   }
 
+  // DistributedDataParallel waits for all buckets before backward() returns (reducer.cpp, finalize_backward).
   void finish() {
     for (std::size_t i = 0; i < reductions_.size(); ++i) {
       if (plan_.strategy == Strategy::naive) launch(i);
@@ -233,6 +240,7 @@ class Builder {
       pass(Activity::copy_out, bucket, plan_.buckets[bucket].bytes,
            (launched_as_[i] ? hook_passes(plan_.buckets[bucket]).out : 0) + passes_of(bucket).out);
     }
+    launched_as_.clear();
   }
 
   [[nodiscard]] bool is_unused(std::size_t gradient) const {

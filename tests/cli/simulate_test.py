@@ -82,6 +82,21 @@ class ResultTest(cli.CliTest):
         self.assertEqual(n_gradients("strategy=naive"), 38)
         self.fails(2, "simulate", "scenario.yaml", "--set", unused)
 
+    def test_without_no_sync(self):
+        """Each of k micro-batches waits for its reductions: k steps, but for the optimizers of all but one."""
+        self.write_scenario(cli.small_trace(forward="30ms", optimizer="7ms", batch_size=4), "ddp: {bucket_cap: 1MiB}\nphysics: none\n")
+        for more in [(), ("workload.stragglers=[{rank: 5, slowdown: 1.5}]",), ("ddp.comm_hook=bf16",), ("ddp.find_unused_parameters=true",)]:
+            with self.subTest(more):
+                one, three, at_the_end = (self.simulate(*more, *sets) for sets in (
+                    (), ("ddp.accumulation_steps=3", "ddp.reduce_every_micro_batch=true"), ("ddp.accumulation_steps=3",)))
+                self.assertAlmostEqual(three["iteration_s"], 3 * one["iteration_s"] - 2 * one["optimizer_s"], delta=1e-12)
+                self.assertAlmostEqual(three["communication_s"], 3 * one["communication_s"], delta=1e-12)
+                self.assertGreater(three["iteration_s"], at_the_end["iteration_s"])
+                self.assertEqual(len(three["buckets"]), len(one["buckets"]))
+                self.assertAlmostEqual(three["buckets"][0]["ready_s"], one["buckets"][0]["ready_s"], delta=1e-12)
+        for sets in (("strategy=flat",), ("strategy=zero1",)):
+            self.fails(2, "simulate", "scenario.yaml", *cli.set_arguments(["ddp.reduce_every_micro_batch=true", *sets]))
+
     def test_terms_add_up(self):
         trace = cli.small_trace(forward="30ms", optimizer="7ms", batch_size=4)
         self.write_scenario(trace, "ddp: {bucket_cap: 10MiB}")
