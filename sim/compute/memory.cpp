@@ -1,6 +1,7 @@
 #include "sim/compute/memory.hpp"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 namespace ddpsim {
@@ -92,12 +93,21 @@ MemoryParts memory_of(const Transformer& model, const StepShape& shape, int acti
   parts.parameters = Bytes(setup.state.weights * of_rank(Sharding::weights));
   parts.gradients = Bytes(setup.state.gradients * of_rank(Sharding::gradients));
   parts.optimizer = Bytes((setup.state.optimizer + setup.state.step_copy) * of_rank(Sharding::optimizer));
-  auto of_layer = [&](BlockKind kind) {
-    return activations_of(model, shape, bytes, setup.flash, setup.use.dropout, kind);
+  double kept = 0, worked = 0;
+  auto add = [&](double layers, Recompute recompute, BlockKind kind) {
+    if (layers <= 0) return;
+    auto of_shape = shape;
+    of_shape.recompute = recompute;
+    auto one = activations_of(model, of_shape, bytes, setup.flash, setup.use.dropout, kind);
+    kept += layers * one.kept;
+    if (kind == largest) worked = std::max(worked, one.worked);
   };
-  double kept = 0, worked = of_layer(largest).worked;
-  if (dense > 0) kept += dense * of_layer(BlockKind::dense).kept;
-  if (mixed > 0) kept += mixed * of_layer(BlockKind::experts).kept;
+  for (auto [layers, recomputed, kind] : {std::tuple(dense, stage.recomputed_dense, BlockKind::dense),
+                                          {mixed, stage.recomputed_experts, BlockKind::experts}}) {
+    auto again = std::min(layers, recomputed ? static_cast<double>(*recomputed) : layers);
+    add(again, shape.recompute, kind);
+    add(layers - again, Recompute::none, kind);
+  }
   double logits = stage.is_last ? setup.use.logit_bytes * static_cast<double>(shape.tokens()) * vocab / t : 0;
   parts.activations =
       Bytes(setup.use.fragmentation * (kept * stage.micro_batches_in_flight + std::max(worked, logits)));

@@ -1,5 +1,7 @@
 #pragma once
 // Peak memory of a GPU in a transformer's training step: docs/model.md, "Memory".
+#include <optional>
+
 #include "sim/compute/transformer_times.hpp"
 
 namespace ddpsim {
@@ -35,6 +37,8 @@ struct PipelineStage {
   double micro_batches_in_flight = 1;  // of all its layers
   bool is_first = true, is_last = true;
   std::int64_t with_experts = 0;  // of the layers
+  // Of each kind those that are computed again; none: all.
+  std::optional<std::int64_t> recomputed_dense = {}, recomputed_experts = {};
 };
 
 struct MemoryParts {

@@ -1,5 +1,7 @@
 #include "sim/compute/model_step.hpp"
 
+#include <algorithm>
+
 namespace ddpsim {
 
 MemoryParts ModelStep::memory(const HeldStates& states) const {
@@ -17,8 +19,11 @@ MemoryParts ModelStep::memory(const HeldStates& states) const {
                     .buckets = states.buckets,
                     .use = software.memory_use,
                     .flash = software.flash};
-  return memory_of(model, step.shape, activation_bytes(step.precision), setup,
-                   {.layers = model.layers, .with_experts = model.with_experts(0, model.layers)});
+  PipelineStage all{.layers = model.layers, .with_experts = model.with_experts(0, model.layers)};
+  auto dense = all.layers - all.with_experts;
+  all.recomputed_dense = std::min(step.shape.recomputed, dense);
+  all.recomputed_experts = std::min(step.shape.recomputed, all.layers) - *all.recomputed_dense;
+  return memory_of(model, step.shape, activation_bytes(step.precision), setup, all);
 }
 
 StateBytes state_bytes(const TransformerStep& step) {

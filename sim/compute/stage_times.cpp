@@ -1,5 +1,7 @@
 #include "sim/compute/stage_times.hpp"
 
+#include <algorithm>
+
 namespace ddpsim {
 PipelineStageTimes stage_times(const TransformerTimes& times, const StageLayers& stage) {
   auto ends = times.ends(stage.ends);
@@ -8,23 +10,24 @@ PipelineStageTimes stage_times(const TransformerTimes& times, const StageLayers&
   result.forward = ends.embedding_forward + ends.head_forward + forward.exposed;
   result.weight_gradient = ends.head_weight_gradient;
   auto backward_time = ends.embedding_backward + ends.head_backward + backward.exposed;
-  auto add = [&](std::int64_t count, BlockKind kind) {
+  auto add = [&](std::int64_t count, std::int64_t recomputed, BlockKind kind) {
     if (count == 0) return;
-    auto layers = static_cast<int>(count);
+    auto layers = static_cast<int>(count), again = static_cast<int>(recomputed);
     auto block = times.block(kind);
     result.forward += layers * block.forward.time;
-    result.recompute += layers * block.recompute;
+    result.recompute += again * block.recompute;
     result.weight_gradient += layers * block.weight_gradient;
     backward_time += layers * block.backward.time;
-    for (const auto& pass : {block.tensor_forward, block.tensor_backward, block.tensor_recompute})
-      result.tensor += layers * pass;
-    for (const auto& pass : {block.context_forward, block.context_backward, block.context_recompute})
-      result.context += layers * pass;
-    for (const auto& pass : {block.expert_forward, block.expert_backward, block.expert_recompute})
-      result.expert += layers * pass;
+    for (const auto& pass : {block.tensor_forward, block.tensor_backward}) result.tensor += layers * pass;
+    for (const auto& pass : {block.context_forward, block.context_backward}) result.context += layers * pass;
+    for (const auto& pass : {block.expert_forward, block.expert_backward}) result.expert += layers * pass;
+    result.tensor += again * block.tensor_recompute;
+    result.context += again * block.context_recompute;
+    result.expert += again * block.expert_recompute;
   };
-  add(stage.layers - stage.with_experts, BlockKind::dense);
-  add(stage.with_experts, BlockKind::experts);
+  auto dense = stage.layers - stage.with_experts, again = std::min(stage.recomputed, stage.layers);
+  add(dense, std::min(again, dense), BlockKind::dense);
+  add(stage.with_experts, std::max<std::int64_t>(0, again - dense), BlockKind::experts);
   result.input_gradient = backward_time - result.weight_gradient;
   result.tensor += forward;
   result.tensor += backward;
@@ -43,18 +46,20 @@ std::vector<StagePart> stage_parts(const Transformer& model, const TransformerTi
     now += time;
     parts.push_back({now.value(), parameters, experts});
   };
-  auto add_blocks = [&](std::int64_t count, BlockKind kind) {
-    if (count == 0) return;
+  auto add_blocks = [&](std::int64_t first, std::int64_t end, BlockKind kind) {
+    if (first == end) return;
     auto block = times.block(kind);
     auto held = held_parameters(model, shape, kind);
-    for (std::int64_t i = 0; i < count; ++i)
-      add(block.recompute + block.backward.time, held.common, held.experts);
+    for (auto i = end; i-- > first;)
+      add((i < stage.recomputed ? block.recompute : Seconds()) + block.backward.time, held.common,
+          held.experts);
   };
   // Each rank has the last norm whole.
   if (stage.ends.head)
     add(ends.head_backward, static_cast<double>(model.norm_parameters()) + (stage.shares_table ? 0 : table));
-  add_blocks(stage.with_experts, BlockKind::experts);
-  add_blocks(stage.layers - stage.with_experts, BlockKind::dense);
+  auto dense = stage.layers - stage.with_experts;
+  add_blocks(dense, stage.layers, BlockKind::experts);
+  add_blocks(0, dense, BlockKind::dense);
   if (stage.ends.embedding)
     add(ends.embedding_backward, table + static_cast<double>(model.position_rows(shape.sequence)) * h / t);
   for (auto& part : parts) part.end = now > Seconds() ? part.end / now.value() : 1;

@@ -9,8 +9,9 @@ namespace ddpsim {
 struct StageLayers {
   std::int64_t layers = 0;
   Ends ends = {};
-  std::int64_t with_experts = 0;  // the last of them
-  bool shares_table = false;      // the head's matrix is that of the embedding on the same rank
+  std::int64_t with_experts = 0;         // the last of them
+  bool shares_table = false;             // the head's matrix is that of the embedding on the same rank
+  std::int64_t recomputed = kAllBlocks;  // the first of them
   bool operator==(const StageLayers&) const = default;
 };
 

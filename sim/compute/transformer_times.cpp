@@ -279,14 +279,17 @@ EndTimes TransformerTimes::ends(const Ends& of) const {
 
 Seconds TransformerTimes::micro_batch() const {
   auto e = ends();
-  auto blocks = [this](std::int64_t count, BlockKind kind) {
+  auto blocks = [this](std::int64_t count, std::int64_t recomputed, BlockKind kind) {
     if (count == 0) return Seconds();
     auto one = block(kind);
-    return static_cast<double>(count) * (one.forward.time + one.recompute + one.backward.time);
+    return static_cast<double>(count) * (one.forward.time + one.backward.time) +
+           static_cast<double>(recomputed) * one.recompute;
   };
-  auto mixed = model_.with_experts(0, model_.layers);
-  return blocks(model_.layers - mixed, BlockKind::dense) + blocks(mixed, BlockKind::experts) +
-         e.embedding_forward + e.embedding_backward + e.head_forward + e.head_backward;
+  auto mixed = model_.with_experts(0, model_.layers), dense = model_.layers - mixed;
+  auto again = std::min(shape_.recomputed, model_.layers);
+  return blocks(dense, std::min(again, dense), BlockKind::dense) +
+         blocks(mixed, std::max<std::int64_t>(0, again - dense), BlockKind::experts) + e.embedding_forward +
+         e.embedding_backward + e.head_forward + e.head_backward;
 }
 
 Seconds TransformerTimes::optimizer(double parameters) const {

@@ -1,6 +1,7 @@
 #pragma once
 // Times of a transformer's step on one GPU, from its sizes: docs/model.md, "Compute times by law".
 #include <array>
+#include <limits>
 #include <vector>
 
 #include "sim/base/names.hpp"
@@ -41,13 +42,16 @@ struct ExpertShape {
   auto operator<=>(const ExpertShape&) const = default;
 };
 
+inline constexpr std::int64_t kAllBlocks = std::numeric_limits<std::int64_t>::max();
+
 struct StepShape {
   std::int64_t micro_batch = 1, sequence = 1;  // samples; tokens a sample
   Recompute recompute = Recompute::none;
-  int tensor = 1;                  // GPUs that share each layer
-  bool casts_gradients = false;    // to float32, from the 16 bits they are computed in
-  bool sequence_parallel = false;  // and the element-wise work between them
-  int context = 1;                 // GPUs, or groups that share each layer, that share each sequence
+  std::int64_t recomputed = kAllBlocks;  // of a chunk's blocks the first so many, in that way
+  int tensor = 1;                        // GPUs that share each layer
+  bool casts_gradients = false;          // to float32, from the 16 bits they are computed in
+  bool sequence_parallel = false;        // and the element-wise work between them
+  int context = 1;                       // GPUs, or groups that share each layer, that share each sequence
   ContextKind context_kind = ContextKind::ring;
   ExpertShape expert = {};
   // Of this GPU.

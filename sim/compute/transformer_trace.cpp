@@ -80,15 +80,18 @@ BlockSchedule schedule(const TransformerPart& block, const BlockTimes& times) {
 class BlockPasses {
  public:
   BlockPasses(const std::vector<TransformerPart>& parts, const Transformer& model,
-              const TransformerTimes& times)
-      : model_(model), dense_(model.layers - model.with_experts(0, model.layers)) {
+              const TransformerTimes& times, std::int64_t recomputed)
+      : model_(model), dense_(model.layers - model.with_experts(0, model.layers)), recomputed_(recomputed) {
     for (auto kind : {BlockKind::dense, BlockKind::experts}) {
       bool is_dense = kind == BlockKind::dense;
       if ((is_dense ? dense_ : model.layers - dense_) == 0) continue;
-      auto& known = is_dense ? dense_block_ : expert_block_;
-      known.times = times.block(kind);
       const auto& part = parts[1 + static_cast<std::size_t>(is_dense ? 0 : dense_)];
-      known.schedule = schedule(part, known.times);
+      for (bool is_kept : {false, true}) {
+        auto& known = (is_dense ? dense_block_ : expert_block_)[is_kept];
+        known.times = times.block(kind);
+        if (is_kept) known.times.recompute = Seconds();
+        known.schedule = schedule(part, known.times);
+      }
     }
   }
 
@@ -97,20 +100,21 @@ class BlockPasses {
     BlockSchedule schedule;
   };
   [[nodiscard]] const Known& of(std::int64_t block) const {
-    return model_.kind_of(block) == BlockKind::dense ? dense_block_ : expert_block_;
+    return (model_.kind_of(block) == BlockKind::dense ? dense_block_ : expert_block_)[block >= recomputed_];
   }
   // Of those before that one.
   [[nodiscard]] Seconds forward_until(std::int64_t block) const {
     auto dense = std::min(block, dense_);
-    auto time = static_cast<double>(dense) * dense_block_.times.forward.time;
+    auto time = static_cast<double>(dense) * dense_block_[0].times.forward.time;
     if (block == dense) return time;
-    return time + static_cast<double>(block - dense) * expert_block_.times.forward.time;
+    return time + static_cast<double>(block - dense) * expert_block_[0].times.forward.time;
   }
 
  private:
   const Transformer& model_;
   std::int64_t dense_;
-  Known dense_block_, expert_block_;
+  std::int64_t recomputed_;
+  std::array<Known, 2> dense_block_, expert_block_;  // those that are computed again, and those that are not
 };
 
 // With what they communicate in a tensor-parallel group.
@@ -151,7 +155,7 @@ class TraceBuilder {
   TraceBuilder(const std::vector<TransformerPart>& parts, const Transformer& model,
                const TransformerTimes& times, const TransformerStep& step)
       : parts_(parts),
-        blocks_(parts, model, times),
+        blocks_(parts, model, times, step.shape.recomputed),
         ends_(ends_of(times)),
         n_blocks_(model.layers),
         vocabulary_rows_(times.vocabulary_rows()),

@@ -33,7 +33,7 @@ LayerTrace transformer_trace(const Transformer& model, const GpuDescription& gpu
 // too).
 struct StepWork {
   Flops model = {};          // forward and backward
-  Flops recomputed = {};     // on top
+  Flops recomputed = {};     // on top, where all blocks are
   FlopsPerSecond peak = {};  // of the GPU in the step's precision
   double tokens = 0;
 };

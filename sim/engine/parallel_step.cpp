@@ -64,7 +64,7 @@ class StepMaker {
     auto first = std::accumulate(options_.layers.begin(), options_.layers.begin() + stage, std::int64_t{0});
     Ends ends{stage == 0, stage + 1 == options_.shape.stages()};
     bool shares_table = step_.model.tied && ends.head && has_embedding(rank);
-    return {layers, ends, step_.model.with_experts(first, layers), shares_table};
+    return {layers, ends, step_.model.with_experts(first, layers), shares_table, shape_.recomputed};
   }
   // DualPipe's first and last ranks have both ends, one in each direction.
   [[nodiscard]] bool has_embedding(int rank) const {
@@ -81,7 +81,7 @@ class StepMaker {
     auto& stage = result_.stages.emplace_back();
     double parameters = 0, experts = 0;
     Seconds passes;
-    std::int64_t with_experts = 0;
+    std::int64_t with_experts = 0, again_dense = 0, again_experts = 0;
     bool has_first = false, has_last = false;
     // DualPipe's micro-batches go half in each direction.
     int micro_batches = shape.is_dual() ? shape.micro_batches / 2 : shape.micro_batches;
@@ -97,12 +97,16 @@ class StepMaker {
       stage.expert += micro_batches * of_chunk.expert;
       stage.layers += layers.layers;
       with_experts += layers.with_experts;
+      auto dense = layers.layers - layers.with_experts;
+      again_dense += std::min(shape_.recomputed, dense);
+      again_experts += std::min(shape_.recomputed, layers.layers) - std::min(shape_.recomputed, dense);
       has_first |= layers.ends.embedding;
       has_last |= layers.ends.head;
       auto parts = stage_parts(step_.model, times_, layers, shape_);
       for (const auto& part : parts) parameters += part.parameters, experts += part.experts;
       reduced.push_back(buckets(parts, rank == 0 && chunk == 0));
     }
+    stage.recomputed = again_dense + again_experts;
     stage.on_links = on_links(stage, passes);
     const auto& axis = options_.data_axis;
     bool is_sharded = axis.sharding != Sharding::none;
@@ -127,7 +131,9 @@ class StepMaker {
                               .micro_batches_in_flight = in_flight,
                               .is_first = has_first,
                               .is_last = has_last,
-                              .with_experts = with_experts});
+                              .with_experts = with_experts,
+                              .recomputed_dense = again_dense,
+                              .recomputed_experts = again_experts});
   }
 
   // All passes of a stage are taken to exchange as much as they do on average.

@@ -64,7 +64,7 @@ struct ParallelOptions {
 
 // Of the GPUs of one rank of the pipeline.
 struct ParallelStage {
-  std::int64_t layers = 0;
+  std::int64_t layers = 0, recomputed = 0;
   TensorPass tensor;  // in the whole step
   ContextPass context;
   ExpertPass expert;

@@ -73,6 +73,17 @@ std::optional<MemoryParts> Scenario::memory() const {
   return model_step->memory(held_states());
 }
 
+double Scenario::recomputed_share() const {
+  auto layers = static_cast<double>(model_step->model.layers);
+  if (!parallel) return std::min(1.0, static_cast<double>(model_step->step.shape.recomputed) / layers);
+  double all = 0, recomputed = 0;
+  for (const auto& stage : parallel->stages) {
+    all += static_cast<double>(stage.layers);
+    recomputed += static_cast<double>(stage.recomputed);
+  }
+  return recomputed / all;
+}
+
 std::optional<Bytes> Scenario::memory_of_others() const {
   if (!model_step || plan.strategy != Strategy::data_parallel) return std::nullopt;
   auto state = model_step->state;

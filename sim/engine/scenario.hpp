@@ -103,6 +103,8 @@ struct Scenario {
   [[nodiscard]] std::optional<MemoryParts> memory() const;
   // DataParallel: of all GPUs but 0, which holds more.
   [[nodiscard]] std::optional<Bytes> memory_of_others() const;
+  // Of a model's blocks those that its backward pass computes again.
+  [[nodiscard]] double recomputed_share() const;
   [[nodiscard]] HeldStates held_states() const;  // by its strategy; of a model only
   // Whether workers of parameter servers wait for no other.
   [[nodiscard]] bool is_asynchronous() const;

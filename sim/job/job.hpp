@@ -54,6 +54,7 @@ struct Workload {
   std::optional<Precision> dtype;
   std::optional<DType> gradients;
   Recompute recompute = Recompute::none;
+  std::int64_t recomputed = kAllBlocks;  // of each chunk's blocks the first so many
   std::optional<Attention> attention;
   std::optional<std::string> framework, compute;
   double scale_bytes = 1;

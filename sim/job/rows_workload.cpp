@@ -58,6 +58,58 @@ const When kGradients{[](const Job& job) {
                       },
                       "strategies whose sections do not say what is reduced"};
 
+// A word for all blocks, or {full: 4} for the first four of each chunk, as Megatron's --recompute-method
+// block.
+Type<Workload> recompute() {
+  struct Some {
+    std::optional<std::int64_t> selective, op, full;
+  };
+  using Form = OneOf<Workload>::Form;
+  auto blocks = maybe(whole<std::int64_t>(0, kMostBlocks));
+  constexpr auto kDoc = "So many blocks of each chunk, the first ones";
+  auto section =
+      nested(Rows<Some>("workload.recompute")
+                 .key<&Some::selective>("selective", blocks, kDoc)
+                 .usually("none")
+                 .key<&Some::op>("op", blocks, kDoc)
+                 .usually("none")
+                 .key<&Some::full>("full", blocks, kDoc)
+                 .usually("none")
+                 .also({"recompute_num_layers"})
+                 .check([](const Some& some, const Cursor& at) {
+                   if (some.selective.has_value() + some.op.has_value() + some.full.has_value() != 1)
+                     refuse(at, "", "one kind of recomputation is said at a time",
+                            "write {full: 4}, or a word for all blocks");
+                 }));
+  std::vector<Form> forms;
+  for (auto [name, kind] : kRecomputeNames)
+    forms.push_back({std::string(name),
+                     {},
+                     nullptr,
+                     [kind = kind](const Value&, Workload& to, const Cursor&) { to.recompute = kind; },
+                     [kind = kind, name = name](const Workload& from) {
+                       bool is_it = from.recompute == kind && from.recomputed == kAllBlocks;
+                       return is_it ? std::optional(scalar(std::string(name))) : std::nullopt;
+                     }});
+  forms.push_back(is_like<Workload, Some>(
+      section,
+      [](Workload& to, Some some) {
+        to.recompute = some.full ? Recompute::full : some.op ? Recompute::op : Recompute::selective;
+        to.recomputed = some.full ? *some.full : some.op ? *some.op : *some.selective;
+      },
+      [](const Workload& from) {
+        Some some;
+        auto& one = from.recompute == Recompute::full ? some.full
+                    : from.recompute == Recompute::op ? some.op
+                                                      : some.selective;
+        one = from.recomputed;
+        return std::optional(some);
+      },
+      "full"));
+  return one_of<Workload>("this is no recomputation", "one of none, selective, op, full, {full: BLOCKS}",
+                          std::move(forms));
+}
+
 // By its short name, and by PyTorch's.
 config::Words<DType> gradient_dtypes() {
   return {{"fp32", DType::float32},    {"bf16", DType::bfloat16},     {"fp16", DType::float16},
@@ -124,8 +176,7 @@ Type<Workload> workload_rows() {
           .key<&Workload::gradients>("gradients", maybe(word(gradient_dtypes())), "Type of the gradients")
           .when(kGradients)
           .usually("fp32")
-          .key<&Workload::recompute>("recompute", word(kRecomputeNames),
-                                     "What backward computes again to save memory")
+          .whole("recompute", recompute(), "What backward computes again to save memory")
           .tries({"none", "selective", "full"})
           .also({"activation_checkpointing"})
           .key<&Workload::attention>("attention", maybe(attention), "The attention kernel")

@@ -151,8 +151,10 @@ IterationMetrics metrics_of(const Scenario& scenario, const Prediction& predicti
     double rate = scenario.plan.accumulation_steps / metrics.iteration.value();
     if (scenario.parallel) rate /= scenario.parallel->options.degrees.of_a_model();
     const auto& work = step->work;
-    metrics.compute = {FlopsPerSecond(work.model.value() * rate),
-                       FlopsPerSecond((work.model + work.recomputed).value() * rate), work.peak};
+    metrics.compute = {
+        FlopsPerSecond(work.model.value() * rate),
+        FlopsPerSecond((work.model + scenario.recomputed_share() * work.recomputed).value() * rate),
+        work.peak};
     metrics.memory = {*scenario.memory(), step->gpu.memory, step->gpu.name, scenario.memory_of_others()};
   }
   if (scenario.sampled)

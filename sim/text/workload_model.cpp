@@ -102,6 +102,7 @@ class WorkloadReader {
     step_.shape.casts_gradients =
         !is_sharded_ && activation_bytes(step_.precision) < 4 && bytes_per_element(step_.gradients) == 4;
     step_.shape.recompute = workload_.recompute;
+    step_.shape.recomputed = workload_.recomputed;
   }
 
   // What the software's step moves is AdamW's.

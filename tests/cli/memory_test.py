@@ -45,6 +45,20 @@ class MemoryTest(ModelTest):
         self.assertRegex(done.stdout, r"^does not fit: 1\d{3}\.\d GB on NVIDIA H100 SXM5 80GB of 80 GB, \d+\.\d\d times its memory\n")
         self.assertIn("over 32 ranks", done.stdout)
 
+    def test_some_blocks_are_recomputed(self):
+        """Of 32 blocks: none and all are those words, and in between time and memory are on the line that joins them."""
+        def step(recompute):
+            done = self.simulated("--set", f"workload.recompute={recompute}", "--set", "physics=none")
+            return done["iteration_s"], done["memory"]["activations_bytes"], done["hfu"] * done["iteration_s"]
+        for kind in ("full", "selective", "op"):
+            none, some, every = step("none"), step(f"{{{kind}: 8}}"), step(kind)
+            self.assertEqual(step(f"{{{kind}: 0}}"), none)
+            self.assertEqual(step(f"{{{kind}: 32}}"), every)
+            for at in (0, 2):
+                self.assertAlmostEqual(some[at], none[at] + (every[at] - none[at]) / 4, delta=2e-3 * none[at])
+            self.assertLessEqual(some[1], none[1])
+        self.assertIn("one kind of recomputation", self.fails(2, "simulate", "m.yaml", "--set", "workload.recompute={full: 1, op: 1}").stderr)
+
     def test_another_optimizer(self):
         """Of 6.7e9 parameters in pure bfloat16: 2 of weights, 2 of gradients, and moments alone."""
         usual, pure, none = (json.loads(self.ok("simulate", "m.yaml", "--set", "workload.gradients=bf16", *more, "--json", "-").stdout)

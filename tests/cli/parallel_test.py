@@ -817,6 +817,17 @@ class RefusedTest(ParallelTest):
             with self.subTest(says):
                 self.assertIn(says, self.fails(2, "simulate", "m.yaml", *cli.set_arguments(sets)).stderr)
 
+    def test_some_blocks_of_each_chunk_are_recomputed(self):
+        sets = ["parallelism={pipeline: 2, data: auto}", "pipeline={virtual: 2}", "physics=none"]    # 3 layers a chunk
+        def step(recompute):
+            done = self.result(*sets, f"workload.recompute={recompute}")
+            return [done["iteration_s"], done["memory"]["peak_bytes"], done["hfu"] * done["iteration_s"]]
+        none, two, every = step("none"), step("{full: 2}"), step("full")
+        self.assertEqual(step("{full: 3}"), every)
+        self.assertEqual(step("{full: 0}"), none)
+        self.assertAlmostEqual(two[2] / none[2], 1 + (every[2] / none[2] - 1) * 2 / 3, delta=1e-9)
+        self.assertTrue(none[0] < two[0] < every[0] and none[1] > two[1] > every[1], (none, two, every))
+
     def test_stages_unlike_the_others(self):
         """Said in any of three ways, the same step; chunks may have no layer."""
         sets = ["parallelism={pipeline: 2, tensor: 2, data: auto}", "strategy=ddp"]
