@@ -12,13 +12,15 @@ ExpertPass& ExpertPass::operator+=(const ExpertPass& other) {
   combines += other.combines;
   probabilities += other.probabilities;
   counts += other.counts;
+  gathers += other.gathers;
   busy += other.busy;
   exposed += other.exposed;
   return *this;
 }
 
 ExpertPass operator*(int times, ExpertPass pass) {
-  for (auto* count : {&pass.dispatches, &pass.combines, &pass.probabilities, &pass.counts}) *count *= times;
+  for (auto* count : {&pass.dispatches, &pass.combines, &pass.probabilities, &pass.counts, &pass.gathers})
+    *count *= times;
   pass.busy = times * pass.busy;
   pass.exposed = times * pass.exposed;
   return pass;
@@ -29,7 +31,7 @@ HeldParameters held_parameters(const Transformer& model, const StepShape& shape,
   if (kind == BlockKind::dense) return {static_cast<double>(model.block_parameters(kind)) / shape.tensor, 0};
   auto experts = static_cast<double>(model.expert_parameters());
   return {(static_cast<double>(model.block_parameters(kind)) - experts) / shape.tensor,
-          experts / (shape.expert.ranks > 1 ? shape.expert.ranks : shape.tensor)};
+          experts / (shape.expert.ranks > 1 ? shape.expert.ranks * shape.expert.tensor : shape.tensor)};
 }
 
 // The router; experts of as many tokens each, in grouped products; shared ones.
@@ -38,9 +40,11 @@ void TransformerTimes::add_experts(std::vector<Matrix>& all) const {
   auto h = model_.hidden, inner = model_.feed_forward_matrices() - 1;
   bool is_whole = shape_.expert.ranks > 1;
   auto local = experts.count / shape_.expert.ranks;
-  auto width = is_whole ? experts.ffn : experts.ffn / shape_.tensor;
-  // Every rank of those that share experts sends as many, so that all of one's experts take shape_.rows().
-  auto tokens = static_cast<std::int64_t>(std::ceil(shape_.rows(experts) / static_cast<double>(local)));
+  auto width = experts.ffn / (is_whole ? shape_.expert.tensor : shape_.tensor);
+  // Every rank of those that share experts sends as many, so that all of one's experts take shape_.rows(),
+  // and those of all ranks that share each of them.
+  auto tokens = static_cast<std::int64_t>(
+      std::ceil(shape_.expert.tensor * shape_.rows(experts) / static_cast<double>(local)));
   all.push_back(
       {BlockStage::feed_forward_in, experts.count, h, shape_.routed(), false, 1, Matrix::Of::router});
   all.push_back(
@@ -83,7 +87,7 @@ void TransformerTimes::add_permutation(StageTimes& device) const {
   if (shape_.expert.ranks == 1 || shape_.expert.ranks == experts.count ||
       shape_.expert.dispatcher == Dispatcher::all_gather)
     return;
-  auto sorted = of_rows(2 * shape_.rows(experts));
+  auto sorted = of_rows(2 * shape_.expert.tensor * shape_.rows(experts));
   add(BlockStage::feed_forward_in, sorted);
   add(BlockStage::feed_forward_out, sorted);
 }
@@ -96,7 +100,10 @@ ExpertPass TransformerTimes::expert_pass(BlockKind kind, bool is_forward) const 
   pass.dispatches = pass.combines = pass.probabilities = 1;
   pass.counts = is_forward && shape_.expert.capacity == 0 ? 1 : 0;
   auto dispatch = expert_.dispatch + expert_.probabilities;
-  pass.busy = dispatch + expert_.combine + pass.counts * expert_.counts;
+  // Gathered before the experts and scattered after them; backward the other way round (token_dispatcher.py).
+  pass.gathers = shape_.expert.tensor > 1 ? 1 : 0;
+  pass.busy = dispatch + expert_.combine + pass.counts * expert_.counts +
+              pass.gathers * (expert_.gather + expert_.scatter);
   pass.exposed = pass.busy;
   if (!shape_.expert.overlaps_shared) return pass;
   for (const auto& matrix : matrices(kind)) {

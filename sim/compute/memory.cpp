@@ -40,7 +40,7 @@ Activations activations_of(const Transformer& model, const StepShape& shape, dou
   if (kind == BlockKind::experts) {
     const auto& experts = model.experts;
     double rows = shape.rows(experts) / tokens;
-    arrived = rows * h;
+    arrived = shape.expert.tensor * rows * h;
     f = rows * static_cast<double>(experts.ffn) / (shape.expert.ranks > 1 ? 1 : t) +
         static_cast<double>(experts.shared * experts.ffn) / t;
   }

@@ -34,7 +34,8 @@ inline constexpr Names<Dispatcher, 2> kDispatcherNames{
 
 // Of a block with experts.
 struct ExpertShape {
-  int ranks = 1;  // that have a share of the experts each, whole ones
+  int ranks = 1;   // that have a share of the experts each
+  int tensor = 1;  // ranks that share each expert: as many tokens come to all of them
   Dispatcher dispatcher = Dispatcher::all_to_all;
   double capacity = 0;           // tokens an expert takes, over the mean, padded to as many; 0: all that come
   double load = 1;               // tokens of the rank with most, over the mean
@@ -113,13 +114,14 @@ struct ContextPass {
 struct ExpertCollectives {
   Seconds dispatch, combine;      // of tokens, to experts and back
   Seconds probabilities, counts;  // with dispatched tokens; before them, where an expert takes all that come
+  Seconds gather, scatter;        // of tokens, among the ranks that share an expert
   bool crosses_nodes = false;
 };
 
 // Those of a pass, and how much longer it takes by them. Backward, what is combined is dispatched, and the
 // other way round.
 struct ExpertPass {
-  int dispatches = 0, combines = 0, probabilities = 0, counts = 0;
+  int dispatches = 0, combines = 0, probabilities = 0, counts = 0, gathers = 0;
   Seconds busy = {}, exposed = {};
   ExpertPass& operator+=(const ExpertPass& other);
   friend ExpertPass operator*(int times, ExpertPass pass);

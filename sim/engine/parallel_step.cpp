@@ -287,7 +287,8 @@ ExpertBytes expert_bytes(const ModelStep& split) {
   double token = static_cast<double>(split.model.hidden) * activation_bytes(split.step.precision);
   double ranks = shape.expert.ranks, rows = shape.rows(experts), count = static_cast<double>(experts.count);
   if (shape.expert.dispatcher == Dispatcher::all_to_all)
-    return {Bytes(rows * token), Bytes(rows * token), Bytes(4 * rows), Bytes(4 * count * ranks)};
+    return {Bytes(rows * token), Bytes(rows * token), Bytes(4 * rows), Bytes(4 * count * ranks),
+            Bytes(shape.expert.tensor * rows * token)};
   double all = ranks * static_cast<double>(shape.routed());
   return {Bytes(all * token), Bytes(all * token), Bytes(4 * all * count), Bytes(all * count)};
 }

@@ -24,7 +24,10 @@ struct Parallelism {
   [[nodiscard]] int reducing() const { return data * context; }
   // Of a stage; those of them that have the same experts.
   [[nodiscard]] int of_a_stage() const { return tensor * reducing(); }
-  [[nodiscard]] int reducing_experts() const { return expert.ranks > 1 ? of_a_stage() / expert.ranks : 1; }
+  [[nodiscard]] int reducing_experts() const {
+    return expert.ranks > 1 ? of_a_stage() / sharing_experts() : 1;
+  }
+  [[nodiscard]] int sharing_experts() const { return expert.ranks * expert.tensor; }
   auto operator<=>(const Parallelism&) const = default;
 };
 
@@ -81,7 +84,7 @@ struct ShardedStep {
 // What ranks that share experts exchange in a pass over a block, as its operation counts them; of those that
 // more tokens come to than to others.
 struct ExpertBytes {
-  Bytes dispatch, combine, probabilities, counts;
+  Bytes dispatch, combine, probabilities, counts, gathered = {};
 };
 
 struct ParallelStep {

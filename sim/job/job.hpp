@@ -229,6 +229,7 @@ struct Context {
   bool operator==(const Context&) const = default;
 };
 struct Expert {
+  int tensor = 1;  // ranks that share each expert
   Dispatcher dispatcher = Dispatcher::all_to_all;
   std::optional<double> capacity;   // over the mean; none: all that come
   std::optional<double> imbalance;  // a Dirichlet distribution's concentration

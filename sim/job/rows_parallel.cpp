@@ -55,6 +55,8 @@ void check_expert(const Expert& expert, const Cursor& at) {
     refuse(at, "seed", "nothing is drawn: experts get as many tokens each",
            "remove it, or add imbalance, a Dirichlet distribution's concentration");
   // transformer_config.py of Megatron-Core 0.16.1.
+  if (expert.tensor > 1 && expert.dispatcher != Dispatcher::all_to_all)
+    refuse(at, "tensor", "experts that ranks share take tokens by dispatcher: all_to_all", "write that");
   if (expert.dispatcher == Dispatcher::all_to_all) return;
   for (auto [is_so, key] :
        {std::pair(expert.capacity.has_value(), "capacity"), {expert.shared_overlap, "shared_overlap"}})
@@ -140,6 +142,8 @@ Type<Context> context_rows() {
 Type<Expert> expert_rows() {
   return nested(
       Rows<Expert>("expert")
+          .key<&Expert::tensor>("tensor", degree(), "GPUs that share each expert")
+          .also({"expert_tensor_parallel_size", "etp"})
           .key<&Expert::dispatcher>("dispatcher", word(kDispatcherNames), "How tokens come to experts")
           .key<&Expert::capacity>("capacity", maybe(number(0.01, 100)),
                                   "Tokens an expert takes over the mean; without it, all")

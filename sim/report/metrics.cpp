@@ -51,7 +51,9 @@ void measure_losses(const RankTimeline& rank, const IterationContext& context, I
   Seconds of_tensor, of_context, of_expert;
   if (!context.within_passes.empty())
     for (const auto& one : context.within_passes[rank.stage])
-      (one.axis == "context" ? of_context : one.axis == "expert" ? of_expert : of_tensor) += one.exposed;
+      (one.axis == "context"            ? of_context
+       : one.axis.starts_with("expert") ? of_expert
+                                        : of_tensor) += one.exposed;
   Seconds copies, fixed_copies;
   for (auto activity : kCopies) {
     copies += time_in(rank.compute, activity);

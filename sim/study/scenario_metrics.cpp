@@ -84,6 +84,11 @@ void add_expert(const ParallelStep& step, const ExpertPass& pass, std::vector<Op
   auto tokens = pass.dispatches * bytes.dispatch + pass.combines * bytes.combine;
   auto small_bytes = small * bytes.probabilities, counts = pass.counts * bytes.counts;
   auto of_small = small * times.probabilities, of_counts = pass.counts * times.counts;
+  WithinPasses add_gathered("expert-tensor", pass.busy, pass.exposed, all);
+  add_gathered(Operation::all_gather, pass.gathers, pass.gathers * bytes.gathered,
+               pass.gathers * times.gather);
+  add_gathered(Operation::reduce_scatter, pass.gathers, pass.gathers * bytes.gathered,
+               pass.gathers * times.scatter);
   if (step.options.degrees.expert.dispatcher == Dispatcher::all_to_all) {
     add(Operation::all_gather, pass.counts, counts, of_counts);
     add(Operation::all_to_all, pass.dispatches + pass.combines + small, tokens + small_bytes,

@@ -59,7 +59,7 @@ bool crosses_nodes(const Cluster& cluster, std::span<const int> gpus) {
 Of of_axis(const CommunicatorAxis& axis) {
   if (axis.name == "tensor") return Of::tensor;
   if (axis.name == "context") return Of::context;
-  return axis.name == "expert" ? Of::expert : Of::data;
+  return axis.name == "expert" || axis.name == "expert-tensor" ? Of::expert : Of::data;
 }
 
 // Whether neighbours among the group's GPUs of its first node have nothing faster than PCIe between them; how

@@ -13,15 +13,31 @@ void check_degree(const ParallelSection& section, const Parallelism& degrees, co
   if (!model.has_experts())
     throw InputError(section.place_of("expert"), fmt::format("{} has no experts", model.name),
                      "use a mixture of experts: mixtral-8x7b, or kind: transformer with experts and top_k");
+  int tensor = degrees.expert.tensor;
+  const auto& of_tensor = section.place_of("expert");
+  if (tensor > 1 && (ranks == 1 || degrees.tensor % tensor != 0))
+    throw InputError(of_tensor,
+                     ranks == 1 ? std::string("experts that nobody has a share of are cut like all else")
+                                : fmt::format("{} ranks of a tensor-parallel group do not share experts in "
+                                              "groups of {}",
+                                              degrees.tensor, tensor),
+                     ranks == 1 ? "remove expert.tensor, or write parallelism: {expert: 8}"
+                                : "use a divisor of parallelism.tensor");
+  if (model.experts.ffn % tensor != 0)
+    throw InputError(
+        of_tensor,
+        fmt::format("{} columns of an expert are not split over {} GPUs", model.experts.ffn, tensor),
+        "use a degree that divides them");
   if (ranks == 1) return;
   if (model.experts.count % ranks != 0)
     throw InputError(place, fmt::format("{} experts are not split over {} ranks", model.experts.count, ranks),
                      "use a degree that divides them");
-  if (degrees.of_a_stage() % ranks != 0)
-    throw InputError(place,
-                     fmt::format("groups of {} ranks that share experts do not divide the {} ranks {}", ranks,
-                                 degrees.of_a_stage(), degrees.pipeline > 1 ? "of a stage" : "of the job"),
-                     "use a degree that divides data x context x tensor");
+  if (int sharing = degrees.sharing_experts(); degrees.of_a_stage() % sharing != 0)
+    throw InputError(
+        place,
+        fmt::format("groups of {} ranks that share experts do not divide the {} ranks {}", sharing,
+                    degrees.of_a_stage(), degrees.pipeline > 1 ? "of a stage" : "of the job"),
+        "use a degree that divides data x context x tensor");
   if (degrees.tensor > 1 && !degrees.sequence)
     throw InputError(place,
                      "ranks of a tensor-parallel group would send the same tokens to experts, and Megatron "

@@ -130,20 +130,20 @@ std::vector<int> Places::expert_group(int first, int stride, int count, int stag
   return group;
 }
 
-std::vector<std::vector<int>> Places::expert_groups() const {
-  int ranks = degrees_.expert.ranks;
+std::vector<std::vector<int>> Places::widest_and_beside(std::span<const int> firsts, int stride,
+                                                        int count) const {
   std::vector<int> widest;
   std::set<int> nodes;
   int of_stage = 0;
   for (int stage = 0; stage < degrees_.pipeline; ++stage)
-    for (int first = 0; first < degrees_.of_a_stage(); first += ranks) {
-      auto group = expert_group(first, 1, ranks, stage);
+    for (int first : firsts) {
+      auto group = expert_group(first, stride, count, stage);
       if (auto its = nodes_of(group); its.size() > nodes.size())
         nodes = std::move(its), widest = std::move(group), of_stage = stage;
     }
   std::vector<std::vector<int>> groups{widest};
-  for (int first = 0; first < degrees_.of_a_stage(); first += ranks) {
-    auto group = expert_group(first, 1, ranks, of_stage);
+  for (int first : firsts) {
+    auto group = expert_group(first, stride, count, of_stage);
     auto shares = std::any_of(group.begin(), group.end(),
                               [&](int gpu) { return nodes.contains(cluster_.node_of(gpu)); });
     if (shares && group != widest) groups.push_back(std::move(group));
@@ -151,11 +151,25 @@ std::vector<std::vector<int>> Places::expert_groups() const {
   return groups;
 }
 
+std::vector<std::vector<int>> Places::expert_groups() const {
+  auto [ranks, tensor] = std::pair(degrees_.expert.ranks, degrees_.expert.tensor);
+  std::vector<int> firsts;
+  for (int first = 0; first < degrees_.of_a_stage(); first += degrees_.sharing_experts())
+    for (int part = 0; part < tensor; ++part) firsts.push_back(first + part);
+  return widest_and_beside(firsts, tensor, ranks);
+}
+
+std::vector<std::vector<int>> Places::expert_tensor_groups() const {
+  std::vector<int> firsts;
+  for (int first = 0; first < degrees_.of_a_stage(); first += degrees_.expert.tensor) firsts.push_back(first);
+  return widest_and_beside(firsts, 1, degrees_.expert.tensor);
+}
+
 std::vector<std::vector<int>> Places::same_experts(int stage) const {
   std::vector<std::vector<int>> groups;
-  int ranks = degrees_.expert.ranks;
-  for (int first = 0; first < ranks; ++first)
-    groups.push_back(expert_group(first, ranks, degrees_.reducing_experts(), stage));
+  int sharing = degrees_.sharing_experts();
+  for (int first = 0; first < sharing; ++first)
+    groups.push_back(expert_group(first, sharing, degrees_.reducing_experts(), stage));
   return groups;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 // Which GPUs a model that they share lies on, and who of them exchanges what with whom.
 #include <set>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -38,10 +39,16 @@ class Places {
   [[nodiscard]] std::vector<std::vector<int>> context_groups() const;
   // Of ranks that share experts: the one that is spread over most nodes, and those of its stage on its nodes.
   [[nodiscard]] std::vector<std::vector<int>> expert_groups() const;
+  // Of ranks that share each expert, likewise.
+  [[nodiscard]] std::vector<std::vector<int>> expert_tensor_groups() const;
   // Of a stage: ranks that have the same experts.
   [[nodiscard]] std::vector<std::vector<int>> same_experts(int stage) const;
 
  private:
+  // Of groups that start at these ranks of a stage: the one that is spread over most nodes, and those beside
+  // it.
+  [[nodiscard]] std::vector<std::vector<int>> widest_and_beside(std::span<const int> firsts, int stride,
+                                                                int count) const;
   [[nodiscard]] int node(int replica, int stage) const { return cluster_.node_of(gpu(0, replica, stage)); }
   [[nodiscard]] std::vector<int> tensor_group(int replica, int stage) const;
   [[nodiscard]] std::vector<int> context_group(int tensor, int data, int stage) const;

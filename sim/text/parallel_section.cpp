@@ -99,6 +99,7 @@ ParallelSection read_parallel_section(const GivenJob& given) {
   auto expert = job.expert.value_or(job::Expert());
   auto& shape = section.expert.shape;
   shape.ranks = job.parallelism.expert;
+  shape.tensor = expert.tensor;
   shape.capacity = expert.capacity.value_or(0);
   shape.dispatcher = expert.dispatcher;
   shape.overlaps_shared = expert.shared_overlap;

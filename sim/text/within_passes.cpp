@@ -112,10 +112,20 @@ ExpertCollectives ScenarioReader::read_expert_times(const SharedCluster& of, Sce
   bool is_direct = degrees.expert.dispatcher == Dispatcher::all_to_all;
   auto there = is_direct ? Operation::all_to_all : Operation::all_gather;
   auto back = is_direct ? Operation::all_to_all : Operation::reduce_scatter;
+  Seconds gather, scatter;
+  if (degrees.expert.tensor > 1) {
+    auto among = cost_within_passes(
+        of, {.name = "expert-tensor", .operations = {Operation::all_gather, Operation::reduce_scatter}},
+        &Places::expert_tensor_groups, scenario);
+    gather = among->alone(Operation::all_gather, bytes.gathered).queued;
+    scatter = among->alone(Operation::reduce_scatter, bytes.gathered).queued;
+  }
   return {.dispatch = time_of(there, bytes.dispatch),
           .combine = time_of(back, bytes.combine),
           .probabilities = time_of(there, bytes.probabilities),
           .counts = time_of(Operation::all_gather, bytes.counts),
+          .gather = gather,
+          .scatter = scatter,
           .crosses_nodes = cross_nodes(*of.cluster->cluster, of.places.expert_groups())};
 }
 

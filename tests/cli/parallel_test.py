@@ -570,6 +570,30 @@ batch: {global: 32}
         self.assertAlmostEqual(nearly["parallelism"]["expert_load"], 1, delta=0.02)
         self.assertIn("are dropped", self.ok("simulate", "m.yaml", "--set", "expert={imbalance: 2, capacity: 1.25}").stderr)
 
+    def test_ranks_that_share_each_expert(self):
+        """Tensor 2: a rank routes 2,048 tokens to 2 experts each. Cut in two, an expert takes the rows of both ranks, gathered before it and scattered after,
+        forward and backward; a rank holds half of its parameters, and nobody else has them."""
+        sets = ["physics=none", "parallelism={expert: 8, tensor: 2, sequence: true}"]
+        whole, cut = (self.result(*sets, *more) for more in ([], ["expert={tensor: 2}"]))
+        by = {(one["axis"], one["operation"]): one for one in cut["communication"]}
+        before = {(one["axis"], one["operation"]): one for one in whole["communication"]}
+        passes = by["expert", "all_to_all"]["count"] // 3
+        for operation in ("all_gather", "reduce_scatter"):
+            self.assertEqual(by["expert-tensor", operation]["count"], passes)
+            self.assertEqual(by["expert-tensor", operation]["bytes"], passes * 2 * (2048 * 2) * 4096 * 2)
+        self.assertEqual(by["expert", "all_to_all"]["bytes"], before["expert", "all_to_all"]["bytes"])
+        # Whose other ends are now every second rank: half of them on the other node.
+        self.assertGreater(by["expert", "all_to_all"]["busy_s"], 2 * before["expert", "all_to_all"]["busy_s"])
+        self.assertNotIn(("expert_data", "reduce_scatter"), by)
+        self.assertIn(("expert_data", "reduce_scatter"), before)
+        self.assertAlmostEqual(whole["memory"]["parameters_bytes"] - cut["memory"]["parameters_bytes"], 32 * self.EXPERT, delta=1)
+        exposed = sum(one["exposed_s"] for one in cut["communication"] if one["axis"] in ("expert", "expert-tensor"))
+        self.assertAlmostEqual(sum(one["seconds"] for one in cut["losses"] if one["cause"] == "expert"), exposed, delta=1e-12)
+        for more, says in [(["expert={tensor: 4}"], "2 ranks of a tensor-parallel group do not share experts in groups of 4"),
+                           (["expert={tensor: 2, dispatcher: all_gather}"], "experts that ranks share take tokens by dispatcher: all_to_all"),
+                           (["parallelism={tensor: 2, sequence: true}", "expert={tensor: 2}"], "experts that nobody has a share of are cut like all else")]:
+            self.assertIn(says, self.fails(2, "simulate", "m.yaml", *cli.set_arguments([*sets, *more])).stderr)
+
     def test_shared_experts_hide_exchanges(self):
         sets = ("physics=none", "workload.model={kind: transformer, hidden: 4096, layers: 8, heads: 32, ffn: 14336, gated: true, vocab: 32000, experts: 8, top_k: 2, shared_experts: 1}")
         waited = self.operations(*sets)["expert", "all_to_all"]
