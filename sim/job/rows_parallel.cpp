@@ -72,9 +72,13 @@ Type<Parallelism> parallelism_rows() {
   return nested(
       Rows<P>("parallelism")
           .key<&P::tensor>("tensor", degree(), "Tensor-parallel GPUs")
+          .also({"tp", "tp_size", "tensor_parallel_size", "tensor_model_parallel_size"})
           .key<&P::pipeline>("pipeline", degree(), "Stages")
+          .also({"pp", "pp_size", "pipeline_parallel_size", "pipeline_model_parallel_size"})
           .key<&P::context>("context", degree(), "GPUs that share a sequence")
+          .also({"cp", "context_parallel_size"})
           .key<&P::expert>("expert", degree(), "GPUs that share experts")
+          .also({"ep", "expert_parallel_size", "expert_model_parallel_size"})
           .key<&P::data>(
               "data", word_or("auto", degree(), "write auto, or how many copies of the model there are: 8"),
               "Copies of the model")
@@ -100,6 +104,7 @@ Type<Pipeline> pipeline_rows() {
           .key<&P::schedule>("schedule", maybe(word(kPipelineScheduleNames)), "Order of the micro-batches")
           .usually("1f1b, with `virtual` above 1 interleaved")
           .key<&P::chunks>("virtual", degree(), "Stages per GPU")
+          .also({"vpp", "virtual_pipeline_model_parallel_size"})
           .key<&P::group>("group", degree(), "Micro-batches per turn")
           .usually("the stages")
           .key<&P::overlap_p2p>("overlap_p2p",

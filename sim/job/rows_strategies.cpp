@@ -206,7 +206,7 @@ Type<DdpOptions> ddp_rows() {
           .all_when(kDdp)
           .key<&O::accumulation_steps>("accumulation_steps", whole(1, kMostAccumulationSteps),
                                        "Micro-batches per step")
-          .also({"gradient_accumulation_steps"})
+          .also({"gradient_accumulation_steps", "grad_accum", "grad_accum_steps"})
           .deepspeed("gradient_accumulation_steps"));
 }
 

@@ -164,12 +164,13 @@ Type<Workload> workload_rows() {
           .key<&Workload::micro_batch>("micro_batch", maybe(whole<std::int64_t>(1, kLargestBatch)),
                                        "Samples that a GPU computes at once")
           .usually("required with a model")
-          .also({"batch_size", "micro_batch_size", "mbs", "batch"})
+          .also({"batch_size", "micro_batch_size", "mbs", "batch", "per_device_train_batch_size"})
           .deepspeed("train_micro_batch_size_per_gpu")
           .key<&Workload::sequence>("sequence", maybe(whole<std::int64_t>(1, kMostTransformerWidth)),
                                     "Tokens per sample")
           .usually("the model's")
-          .also({"seq_len", "seqlen", "seq_length", "sequence_length"})
+          .also({"sequence", "seq_len", "seqlen", "seq_length", "sequence_length", "max_seq_len",
+                 "max_seq_length"})
           .key<&Workload::dtype>("dtype", maybe(word(precisions())), "What is computed in")
           .usually("bf16")
           .also({"precision"})

@@ -9,7 +9,7 @@ namespace ddpsim {
 // As many layers each, but for what is said of the two ends.
 struct StageRule {
   // Of the first and the last rank: Megatron-LM's --decoder-first-pipeline-num-layers and -last-.
-  std::optional<std::int64_t> first, last;
+  std::optional<std::int64_t> first = {}, last = {};
   // The embedding and the loss count as a layer each, of which their stage has one fewer:
   // --account-for-embedding-in-pipeline-split and -loss-.
   bool count_embedding = false, count_loss = false;

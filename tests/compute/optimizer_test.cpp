@@ -33,8 +33,11 @@ TEST(Optimizer, WhatItsStepMoves) {
 // Of a 1024-wide block with four square projections and two 1024 x 4096 matrices:
 // each square matrix 6 m^3, each of the others 4 m^2 x 4 m + 2 m^3 = 18 m^3.
 TEST(Optimizer, WhatMuonComputes) {
-  Transformer model{
-      .name = "small", .layers = 3, .hidden = 1024, .heads = 16, .kv_heads = 16, .head_dim = 64};
+  Transformer model;
+  model.layers = 3;
+  model.hidden = 1024;
+  model.heads = model.kv_heads = 16;
+  model.head_dim = 64;
   model.ffn = 4096;
   model.gated = false;
   double cube = 1024.0 * 1024 * 1024;
@@ -42,7 +45,8 @@ TEST(Optimizer, WhatMuonComputes) {
 }
 
 TEST(Optimizer, StatesOfAStep) {
-  TransformerStep step{.precision = Precision::bfloat16, .gradients = DType::bfloat16};
+  TransformerStep step;
+  step.gradients = DType::bfloat16;
   EXPECT_EQ(state_bytes(step), (StateBytes{2, 2, 12, 0}));
   step.optimizer = {Kind::adamw, Type::bfloat16, false};
   EXPECT_EQ(state_bytes(step), (StateBytes{2, 2, 4, 0}));
