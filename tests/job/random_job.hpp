@@ -15,10 +15,10 @@ class RandomJob {
  public:
   explicit RandomJob(unsigned seed) : random_(seed) {}
 
-  // Each key that may be left out is there once in `rare` times.
+  // A section is there once in `rare` times, and a key of it every second time.
   config::Value draw(unsigned rare) {
     rare_ = rare;
-    return section(job_table());
+    return section(job_table(), true);
   }
 
   unsigned below(std::size_t limit) { return static_cast<unsigned>(random_() % limit); }
@@ -31,11 +31,11 @@ class RandomJob {
     return value;
   }
 
-  config::Value section(const keys::Section& of) {
+  config::Value section(const keys::Section& of, bool is_root = false) {
     config::Value map;
     map.kind = config::Value::Kind::map;
     for (const auto& row : of.rows)
-      if (row.is_required || below(rare_) == 0)
+      if (row.is_required || below(is_root ? rare_ : 2 + below(6)) == 0)
         map.entries.push_back({std::string(row.name), {}, value(*row.codec)});
     return map;
   }
