@@ -114,7 +114,7 @@ struct ContextPass {
 struct ExpertCollectives {
   Seconds dispatch, combine;      // of tokens, to experts and back
   Seconds probabilities, counts;  // with dispatched tokens; before them, where an expert takes all that come
-  Seconds gather, scatter;        // of tokens, among the ranks that share an expert
+  Seconds gather = {}, scatter = {};  // of tokens, among the ranks that share an expert
   bool crosses_nodes = false;
 };
 
