@@ -42,10 +42,11 @@ const Places::Place& Places::nearest(std::string_view path) const {
 }
 
 Cursor Cursor::in(std::string_view key) const {
-  return {places, path.empty() ? std::string(key) : fmt::format("{}.{}", path, key), is_partial};
+  return {places, path.empty() ? std::string(key) : fmt::format("{}.{}", path, key),
+          is_partial && path.empty()};
 }
 Cursor Cursor::item(std::size_t index) const {
-  return {places, fmt::format("{}[{}]", path, index), is_partial};
+  return {places, fmt::format("{}[{}]", path, index)};
 }
 const SourceSpan& Cursor::place(std::string_view key) const {
   return places.at(key.empty() ? path : in(key).path);

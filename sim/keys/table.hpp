@@ -45,7 +45,7 @@ class Places {
 struct Cursor {
   Places& places;
   std::string path = {};
-  bool is_partial = false;  // required keys may be missing
+  bool is_partial = false;  // required keys may be missing, here and in the sections right below
   [[nodiscard]] Cursor in(std::string_view key) const;
   [[nodiscard]] Cursor item(std::size_t index) const;
   // The place of a key of this section; "": its own.

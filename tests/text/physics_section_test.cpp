@@ -81,7 +81,7 @@ TEST(PhysicsSection, WhatAGpuSays) {
   gpu.copy_launch = Seconds(4e-6);
   gpu.compute_slowdown = {0.1, 0.5};
   gpu.collective_slowdown = {0.2, 0.4};
-  auto physics = read("a: 1\n", Strategy::ddp, {}, &gpu);
+  auto physics = read("strategy: ddp\n", Strategy::ddp, {}, &gpu);
   EXPECT_DOUBLE_EQ(physics.interference.compute, 0.3);
   EXPECT_DOUBLE_EQ(physics.interference.collective, 0.3);
   ASSERT_TRUE(physics.range);

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "sim/config/reader.hpp"
+
 #include "tests/config/text.hpp"
 #include "tests/support/scoped_environment.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -17,7 +19,8 @@ using ::testing::ElementsAre;
 using ::testing::IsSupersetOf;
 
 std::optional<std::string> file_of(PresetKind kind, const std::string& word) {
-  return preset_file(kind, parse("a: " + word).find("a")->value.located());
+  auto value = parse("a: " + word).find("a")->value;
+  return preset_file(kind, {config::as_string(value), value.span});
 }
 std::string error_of(PresetKind kind, const std::string& word) {
   return input_error([&] { file_of(kind, word); });

@@ -28,7 +28,7 @@ void expect_defaults(const ValidationSettings& settings) {
 }
 
 TEST(ValidationSection, Defaults) {
-  expect_defaults(read("a: 1\n"));
+  expect_defaults(read("strategy: ddp\n"));
   expect_defaults(read("validation: {}\n"));
 }
 

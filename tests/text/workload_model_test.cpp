@@ -25,7 +25,10 @@ ModelWorkload read(const std::string& workload, const std::string& gpu = "h100-s
   auto resolve = [](PresetKind kind, const Located& named) {
     return preset_file(kind, named).value_or(named.text);
   };
-  auto given = read_partial_job(parse("workload: " + workload));
+  config::Value root;
+  root.kind = config::Value::Kind::map;
+  root.entries.push_back({"workload", {}, parse(workload)});
+  auto given = read_partial_job(root);
   KnownParts parts;
   return read_workload_model(given, gpu_named(gpu), resolve, read_software, is_sharded, parts);
 }
