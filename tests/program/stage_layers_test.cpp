@@ -60,9 +60,9 @@ TEST(StageLayers, Errors) {
             "hint: write pipeline: {count_embedding: true, count_loss: true}: the first and the last stage "
             "then have a layer fewer");
   EXPECT_EQ(
-      error(10, 4, 1, {}),
-      "error: 10 layers are no 4 equal stages\n"
-      "hint: say how many each has: pipeline: {layers: [3, 3, 3, 1]}, or {layers: {first: N, last: N}}");
+      error(9, 4, 1, {}),
+      "error: 9 layers are no 4 equal stages\n"
+      "hint: say how many each has: pipeline: {layers: [3, 3, 3, 0]}, or {layers: {first: N, last: N}}");
   EXPECT_THAT(error(10, 4, 1, {.first = 2}), ::testing::HasSubstr("8 layers are no 3 equal other stages"));
   EXPECT_THAT(error(12, 4, 1, {.first = 20}), ::testing::HasSubstr("-8 layers are no 3 equal other stages"));
 }

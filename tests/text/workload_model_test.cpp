@@ -224,7 +224,7 @@ TEST(WorkloadModel, UnknownWords) {
             "a.yaml:1:42: error: unknown value 'some'\n"
             "  1 | {model: gpt2, micro_batch: 1, recompute: some}\n"
             "    |                                          ^~~~\n"
-            "hint: one of none, selective, op, full");
+            "hint: one of none, selective, op, full, {full: BLOCKS}");
   EXPECT_EQ(error_of("{model: gpt2, micro_batch: 1, attention: {kernel: flesh}}"),
             "a.yaml:1:51: error: unknown value 'flesh'; did you mean 'flash'?\n"
             "  1 | {model: gpt2, micro_batch: 1, attention: {kernel: flesh}}\n"
