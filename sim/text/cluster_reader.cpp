@@ -66,7 +66,8 @@ std::vector<int> ranks_of_node(int node, const Cluster& cluster, const std::vect
 }
 
 void check_measured_cluster(const MeasuredTable& table, const GivenJob& given) {
-  for (const char* unused : {"cluster.groups", "cluster.overrides", "cluster.background", "cluster.hashing"})
+  for (const char* unused : {"cluster.groups", "cluster.overrides", "cluster.background", "cluster.hashing",
+                             "cluster.nics", "cluster.interconnect", "cluster.fabric"})
     if (given.has(unused))
       throw InputError(given.at(unused), "a measured cost knows nothing of this",
                        "remove it, or use another algorithm than measured");
@@ -85,6 +86,19 @@ void check_measured_cluster(const MeasuredTable& table, const GivenJob& given) {
                      fmt::format("this table was measured with {} ranks, the cluster has {}",
                                  table.world_size, given.job.cluster.world_size),
                      "use a table of that world size");
+}
+
+// `cluster.nics` and others, as they stand in the topology's file.
+TopologyChanges topology_changes(const GivenJob& given) {
+  TopologyChanges changes;
+  for (auto [section, of_file] : {std::pair("nics", "node.nics"),
+                                  {"interconnect", "node.interconnect"},
+                                  {"node", "node"},
+                                  {"fabric", "fabric"}})
+    if (const auto* value = config::find_at(given.root, fmt::format("cluster.{}", section)))
+      for (const auto& entry : value->entries)
+        changes.push_back({fmt::format("{}.{}", of_file, entry.key), entry.key_span, entry.value});
+  return changes;
 }
 
 // Throws InputError (without a place) unless each visits every rank once.
@@ -180,19 +194,6 @@ ClusterTraffic ScenarioReader::make_traffic(const GivenJob& given, const Topolog
   if (!traffic.mesh.empty()) settle_labels(traffic.mesh, traffic.places->ranks, *communication);
   traffic.communication = std::move(communication);
   return traffic;
-}
-
-// `cluster.nics` and others, as they stand in the topology's file.
-static TopologyChanges topology_changes(const GivenJob& given) {
-  TopologyChanges changes;
-  for (auto [section, of_file] : {std::pair("nics", "node.nics"),
-                                  {"interconnect", "node.interconnect"},
-                                  {"node", "node"},
-                                  {"fabric", "fabric"}})
-    if (const auto* value = config::find_at(given.root, fmt::format("cluster.{}", section)))
-      for (const auto& entry : value->entries)
-        changes.push_back({fmt::format("{}.{}", of_file, entry.key), entry.key_span, entry.value});
-  return changes;
 }
 
 std::shared_ptr<const Topology> ScenarioReader::find_topology(const GivenJob& given) {
