@@ -122,6 +122,28 @@ config::Words<Precision> precisions() {
   return words;
 }
 
+void check_workload(const Workload& workload, const Cursor& at) {
+  bool has_model = workload.model.kind != Value::Kind::null;
+  if (!has_model) {
+    for (const char* key :
+         {"micro_batch", "sequence", "dtype", "gradients", "recompute", "attention", "framework", "compute"})
+      if (at.has(key))
+        refuse(at, key, fmt::format("workload.{} goes with workload.model", key),
+               "a trace's times are as recorded");
+    return;
+  }
+  if (at.has("scale_bytes"))
+    refuse(at, "scale_bytes", "workload.scale_bytes and workload.model exclude each other",
+           "a model's gradients are as large as its sizes say");
+  for (const char* key : {"trace", "rescale"})
+    if (at.has(key))
+      refuse(at, key, fmt::format("workload.{} and workload.model exclude each other", key),
+             "a trace was recorded, a model's times are estimated for cluster.gpu: keep one");
+  if (workload.framework && workload.compute)
+    refuse(at, "compute", "workload.compute and workload.framework exclude each other",
+           "the calibration names the framework that it started from");
+}
+
 }  // namespace
 
 Type<DType> training_dtype() {
@@ -188,27 +210,7 @@ Type<Workload> workload_rows() {
           .when(kWhole)
           .key<&Workload::rescale>("rescale", maybe(rescale()), "Estimates the trace's times for another GPU")
           .key<&Workload::stragglers>("stragglers", list(straggler()), "Ranks or nodes that compute slower")
-          .check([](const Workload& workload, const Cursor& at) {
-            bool has_model = workload.model.kind != Value::Kind::null;
-            if (!has_model) {
-              for (const char* key : {"micro_batch", "sequence", "dtype", "gradients", "recompute",
-                                      "attention", "framework", "compute"})
-                if (at.has(key))
-                  refuse(at, key, fmt::format("workload.{} goes with workload.model", key),
-                         "a trace's times are as recorded");
-              return;
-            }
-            if (at.has("scale_bytes"))
-              refuse(at, "scale_bytes", "workload.scale_bytes and workload.model exclude each other",
-                     "a model's gradients are as large as its sizes say");
-            for (const char* key : {"trace", "rescale"})
-              if (at.has(key))
-                refuse(at, key, fmt::format("workload.{} and workload.model exclude each other", key),
-                       "a trace was recorded, a model's times are estimated for cluster.gpu: keep one");
-            if (workload.framework && workload.compute)
-              refuse(at, "compute", "workload.compute and workload.framework exclude each other",
-                     "the calibration names the framework that it started from");
-          }));
+          .check(check_workload));
 }
 
 }  // namespace ddpsim::job
