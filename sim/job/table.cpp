@@ -146,14 +146,32 @@ std::vector<Trial> trials(const GivenJob& given) {
   return all;
 }
 
+namespace {
+struct Conditional {
+  std::string path;
+  const When* when;
+};
+// The rows that do not count in every job, a section before what is in it.
+const std::vector<Conditional>& conditional_rows() {
+  static const std::vector<Conditional> all = [] {
+    std::vector<Conditional> rows;
+    each_row(job_table(), [&](const std::string& path, const Row& row) {
+      if (row.when) rows.push_back({path, row.when});
+    });
+    return rows;
+  }();
+  return all;
+}
+}  // namespace
+
 std::vector<UnusedKey> unused_keys(const GivenJob& given) {
   std::vector<UnusedKey> unused;
-  each_row(job_table(), [&](const std::string& path, const Row& row) {
+  for (const auto& [path, when] : conditional_rows()) {
+    if (!given.has(path) || when->applies(given.job)) continue;
     bool is_within = std::ranges::any_of(
-        unused, [&](const UnusedKey& above) { return path.starts_with(above.path + "."); });
-    if (!is_within && row.when && given.has(path) && !row.when->applies(given.job))
-      unused.push_back({path, row.when->words, given.places.key_at(path)});
-  });
+        unused, [&path = path](const UnusedKey& above) { return path.starts_with(above.path + "."); });
+    if (!is_within) unused.push_back({path, when->words, given.places.key_at(path)});
+  }
   return unused;
 }
 

@@ -12,13 +12,15 @@ namespace ddpsim::keys {
 namespace {
 
 void check_known(const Section& section, const Value& map) {
+  auto is_known = [&](const config::Entry& entry) { return section.find(entry.key) != nullptr; };
+  if (std::ranges::all_of(map.entries, is_known)) return;
   std::vector<std::string> names, missing;
   for (const auto& row : section.rows) {
     names.emplace_back(row.name);
     if (row.is_required && !map.find(row.name)) missing.emplace_back(row.name);
   }
   for (const auto& entry : map.entries) {
-    if (std::ranges::find(names, entry.key) != names.end()) continue;
+    if (is_known(entry)) continue;
     if (auto meant = did_you_mean(entry.key, missing); !meant.empty())
       throw InputError(entry.key_span, fmt::format("unknown key '{}'{}", entry.key, meant),
                        fmt::format("'{}' needs the key '{}'", section.name, *closest(entry.key, missing)));

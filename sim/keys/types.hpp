@@ -201,12 +201,15 @@ class OneOf final : public TypedCodec<V> {
     std::shared_ptr<const Codec> codec;  // none: a word
     std::function<void(const Value&, V&, const Cursor&)> set;
     std::function<std::optional<Value>(const V&)> print;  // none: it is another form
+    Shape::Kind kind = Shape::Kind::word;                 // the codec's
   };
   // `what`: "this is no placement" where it is none of them; `hint`: what to write.
   OneOf(std::string what, std::string hint, std::vector<Form> forms)
       : what_(std::move(what)), hint_(std::move(hint)), forms_(std::move(forms)) {
-    for (const auto& form : forms_)
+    for (auto& form : forms_) {
       if (!form.word.empty()) words_.push_back(form.word);
+      if (form.codec) form.kind = form.codec->shapes().front().kind;
+    }
   }
   [[nodiscard]] std::vector<Shape> shapes() const override {
     std::vector<Shape> all;
@@ -243,7 +246,7 @@ class OneOf final : public TypedCodec<V> {
         if (config::is_word(from, form.word)) return &form;
         continue;
       }
-      auto kind = form.codec->shapes().front().kind;
+      auto kind = form.kind;
       bool is_section = kind == Shape::Kind::section || kind == Shape::Kind::any_map;
       sections += is_section ? 1 : 0;
       if (is_section && from.kind == Value::Kind::map && (!section || from.find(form.first_key)))
