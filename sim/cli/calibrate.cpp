@@ -96,6 +96,7 @@ Command calibrate_command() {
             .value = &options->overrides,
             .description = "Override a key of that scenario (repeatable): strategy=overlap",
             .type = "KEY=VALUE",
+            .names = names_of_keys,
             .excludes = {"--topology", "--overlap-profile"}},
            {.name = "--step",
             .value = &options->step,

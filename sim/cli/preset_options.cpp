@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sim/job/table.hpp"
+
 namespace ddpsim::cli {
 
 std::function<std::vector<std::string>()> names_of(PresetKind kind) {
@@ -21,6 +23,12 @@ std::vector<std::string> names_of_kinds() {
   std::vector<std::string> kinds;
   for (auto kind : preset_kinds()) kinds.push_back(folder_of(kind));
   return kinds;
+}
+
+std::vector<std::string> names_of_keys() {
+  auto keys = key_paths();
+  for (auto& key : keys) key += '=';
+  return keys;
 }
 
 }  // namespace ddpsim::cli

@@ -1,5 +1,5 @@
 #pragma once
-// For options that take the name of a preset: what completion offers.
+// For options that take the name of a preset or of a key: what completion offers.
 #include <functional>
 #include <string>
 #include <vector>
@@ -11,5 +11,6 @@ namespace ddpsim::cli {
 std::function<std::vector<std::string>()> names_of(PresetKind kind);
 std::vector<std::string> names_of_any_kind();  // each once
 std::vector<std::string> names_of_kinds();     // "gpus"
+std::vector<std::string> names_of_keys();      // "ddp.bucket_cap=", of a scenario
 
 }  // namespace ddpsim::cli

@@ -47,7 +47,8 @@ void ScenarioOptions::add_to(Command& command) {
        {.name = "--set",
         .value = &overrides,
         .description = "Override a scenario key: key.path=value; removes its sweep axis (repeatable)",
-        .type = "KEY=VALUE"},
+        .type = "KEY=VALUE",
+        .names = names_of_keys},
        output_option("--json", &json, "Write the result as JSON; '-' is standard output", "PATH|-"),
        output_option("--csv", &csv, "Write the result as CSV; '-' is standard output", "PATH|-"),
        {.name = "--quiet", .value = &quiet, .description = "No summary and no notes"}});

@@ -28,10 +28,11 @@ struct Option {
   bool is_required = false;
   bool shows_default = false;
   bool refuses_empty = false;  // for a name of a file, which is empty if it came from an unset shell variable
-  std::optional<std::pair<double, double>> range{};   // of a number, ends included
-  std::vector<std::string> words{};                   // the only ones that are taken
-  std::function<std::vector<std::string>()> names{};  // what completion offers beside files
-  std::vector<std::string> needs{}, excludes{};       // other options of the command
+  std::optional<std::pair<double, double>> range{};  // of a number, ends included
+  std::vector<std::string> words{};                  // the only ones that are taken
+  // What completion offers beside files. Text goes on after "name=".
+  std::function<std::vector<std::string>()> names{};
+  std::vector<std::string> needs{}, excludes{};  // other options of the command
 };
 
 struct Command {

@@ -1,6 +1,7 @@
 #include "sim/command_line/command_texts.hpp"
 
 #include <cctype>
+#include <map>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -48,7 +49,8 @@ Command with_commands_of_help(Command program) {
 
 std::string bash_function(const Command& program) {
   std::vector<std::string> commands, of_files;
-  std::string of_words, offered;
+  std::string offered;
+  std::map<std::string, std::vector<std::string>> of_words;  // what is offered, and after which options
   auto joined = [](const std::vector<std::string>& words) {
     return fmt::format("{}", fmt::join(words, " "));
   };
@@ -66,15 +68,18 @@ std::string bash_function(const Command& program) {
           }
           words.push_back(option.name);
           if (option.names)
-            of_words += fmt::format("    '{} {}') names='{}' ;;\n", path, option.name, joined(presets));
+            of_words[fmt::format("names='{}'", joined(presets))].push_back(path + " " + option.name);
           else if (takes_file(option))
             of_files.push_back(path + " " + option.name);
           if (!option.words.empty())
-            of_words += fmt::format("    '{} {}') words='{}' ;;\n", path, option.name, joined(option.words));
+            of_words[fmt::format("words='{}'", joined(option.words))].push_back(path + " " + option.name);
         }
         words.emplace_back("--help");
         offered += fmt::format("      '{}') words='{}' names='{}' ;;\n", path, joined(words), joined(names));
       });
+  std::string after_options;
+  for (const auto& [offer, options] : of_words)
+    after_options += fmt::format("    {}) {} ;;\n", quoted_paths(options), offer);
   return fmt::format(R"(_{0}() {{
   local cur=${{COMP_WORDS[COMP_CWORD]}} prev=${{COMP_WORDS[COMP_CWORD-1]}} at={0} words= names= word
   for word in "${{COMP_WORDS[@]:1:COMP_CWORD-1}}"; do
@@ -89,6 +94,7 @@ std::string bash_function(const Command& program) {
 {4}    esac ;;
   esac
   COMPREPLY=($(compgen -W "$words $names" -- "$cur"))
+  case "$COMPREPLY" in *=) compopt -o nospace 2>/dev/null ;; esac
   if [ -n "$names" ]; then
     COMPREPLY+=($(compgen -f -- "$cur"))
   elif [ ${{#COMPREPLY[@]}} -eq 0 ]; then
@@ -98,7 +104,7 @@ std::string bash_function(const Command& program) {
 }}
 complete -F _{0} {0}
 )",
-                     program.name, quoted_paths(commands), quoted_paths(of_files), of_words, offered);
+                     program.name, quoted_paths(commands), quoted_paths(of_files), after_options, offered);
 }
 
 // As text of a line: groff takes a backslash, and a dot or quote at its start, for its own.

@@ -240,6 +240,16 @@ std::string key_path(const std::string& word) {
                    "docs/formats.md has all of them");
 }
 
+std::vector<std::string> key_paths() {
+  std::set<std::string> paths;
+  each_row(job_table(), [&](const std::string& path, const Row& row) {
+    auto is_section = [](const Shape& shape) { return shape.kind == Shape::Kind::section; };
+    if (path.find('[') == std::string::npos && !std::ranges::all_of(row.codec->shapes(), is_section))
+      paths.insert(path);
+  });
+  return {paths.begin(), paths.end()};
+}
+
 void check_misplaced_keys(const Value& root) {
   if (root.kind != Value::Kind::map) return;
   for (const auto& entry : root.entries) {

@@ -56,6 +56,9 @@ std::vector<Trial> trials(const GivenJob& given);
 // cluster.world_size. Throws InputError for a word that names none, or several.
 std::string key_path(const std::string& word);
 
+// Every key that takes a value by itself, and is in no list: "cluster.nics.bandwidth".
+std::vector<std::string> key_paths();
+
 // Throws InputError for a key in the wrong section, or one that others call differently, of a scenario's
 // value or of one with a single axis.
 void check_misplaced_keys(const config::Value& root);

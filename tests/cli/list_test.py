@@ -296,6 +296,13 @@ class CompletionTest(cli.CliTest):
         self.assertEqual(self.completed("plan", "--strategy", "z"), ["zero1", "zero2", "zero3"])
         self.assertEqual(self.completed("init", "--strategy", "z"), ["zero1", "zero2", "zero3"])
 
+    def test_keys_of_scenarios(self):
+        self.assertEqual(self.completed("simulate", "--set", "cluster.nics."), [f"cluster.nics.{key}=" for key in ("bandwidth", "count", "latency")])
+        self.assertEqual(self.completed("plan", "--set", "optimizer.m"), ["optimizer.master=", "optimizer.moments="])
+        offered = self.completed("sweep", "--set", "")
+        self.assertLess({"strategy=", "ddp.bucket_cap=", "workload.model="}, set(offered))
+        self.assertFalse({"ddp=", "cluster.nics="} & set(offered))
+
     def test_help_is_followed_by_commands(self):
         self.assertEqual(self.completed("help", "s"), ["simulate", "sweep", "scale", "show", "schema"])
         self.assertIn("costs", self.completed("help", "topology", ""))
