@@ -21,12 +21,13 @@ std::vector<std::int64_t> example(std::int64_t layers, std::size_t stages) {
 struct Split {
   std::int64_t layers;
   int ranks, chunks;
+  bool names_ends;  // the first or the last rank's number is given
 
   // `of` in `by` equal parts.
   [[nodiscard]] std::int64_t each(std::int64_t of, std::int64_t by, const char* what) const {
     if (by > 0 && of >= 0 && of % by == 0) return of / by;
     auto stages = static_cast<std::size_t>(ranks) * static_cast<std::size_t>(chunks);
-    bool do_ends_count = (layers + 2) % static_cast<std::int64_t>(stages) == 0;
+    bool do_ends_count = !names_ends && (layers + 2) % static_cast<std::int64_t>(stages) == 0;
     throw InputError(
         fmt::format("{} layers are no {} equal {}", of, by, what),
         do_ends_count
@@ -41,7 +42,7 @@ struct Split {
 }  // namespace
 
 std::vector<std::int64_t> split_layers(std::int64_t layers, int ranks, int chunks, const StageRule& rule) {
-  Split split{layers, ranks, chunks};
+  Split split{layers, ranks, chunks, rule.first || rule.last};
   if (layers + 2 < std::int64_t{ranks} * chunks)
     throw InputError(
         fmt::format("{} stages, and the model has {} layers", std::int64_t{ranks} * chunks, layers),

@@ -64,6 +64,10 @@ TEST(StageLayers, Errors) {
       "error: 9 layers are no 4 equal stages\n"
       "hint: say how many each has: pipeline: {layers: [3, 3, 3, 0]}, or {layers: {first: N, last: N}}");
   EXPECT_THAT(error(10, 4, 1, {.first = 2}), ::testing::HasSubstr("8 layers are no 3 equal other stages"));
+  // 32 + 2 in two equal parts would be no way out: the first and the last are given.
+  EXPECT_THAT(error(32, 2, 1, {.first = 1, .last = 1}),
+              ::testing::AllOf(::testing::HasSubstr("30 layers are no 0 equal other stages"),
+                               ::testing::HasSubstr("layers: [16, 16]")));
   EXPECT_THAT(error(12, 4, 1, {.first = 20}), ::testing::HasSubstr("-8 layers are no 3 equal other stages"));
 }
 
