@@ -32,8 +32,10 @@ struct Optimizer {
     return moment_bytes() + (weights < 4 && master ? 4 : 0);
   }
   // Bytes that its step moves of a parameter, where AdamW with float32 moments moves so many: moments are
-  // read and written, everything else is as it is.
-  [[nodiscard]] double moved_bytes(double of_adamw) const { return of_adamw - 16 + 2 * moment_bytes(); }
+  // read and written; without a copy 16-bit weights are (4), instead of the copy and a 16-bit result (10).
+  [[nodiscard]] double moved_bytes(double of_adamw, bool has_16_bit_weights) const {
+    return of_adamw - 16 + 2 * moment_bytes() - (has_16_bit_weights && !master ? 6 : 0);
+  }
 };
 
 // Share of a model's parameters that are matrices of its blocks.

@@ -350,6 +350,9 @@ struct Job {
     return parallelism.tensor * parallelism.context * parallelism.pipeline > 1 || parallelism.expert > 1 ||
            expert.has_value();
   }
+  // Whether weights are held in 16 bits between steps, beside a copy or without: as what is computed in with
+  // ZeRO and Megatron's optimizer, as gradients are elsewhere.
+  [[nodiscard]] bool holds_16_bit_weights() const;
   bool operator==(const Job&) const = default;
 };
 

@@ -356,3 +356,18 @@ Type<HostMachine> host_rows() {
 }
 
 }  // namespace ddpsim::job
+
+namespace ddpsim {
+
+bool Job::holds_16_bit_weights() const {
+  bool narrow_gradients = workload.gradients && bytes_per_element(*workload.gradients) < 4;
+  bool computes_in_16_bits = !workload.dtype || activation_bytes(*workload.dtype) == 2;
+  auto as_gathered = [&](const std::optional<DType>& gathered) {
+    return gathered ? bytes_per_element(*gathered) < 4 : computes_in_16_bits || narrow_gradients;
+  };
+  if (job::is_zero(strategy)) return as_gathered(zero.gathered);
+  if (strategy == Strategy::megatron) return as_gathered(megatron.gathered);
+  return narrow_gradients && !(job::is_fsdp(strategy) && splits_model());
+}
+
+}  // namespace ddpsim

@@ -49,6 +49,8 @@ Type<Straggler> straggler() {
                     }));
 }
 
+const When kHalfWeights{[](const Job& job) { return job.holds_16_bit_weights(); },
+                        "weights that are held in 16 bits"};
 const When kWhole{[](const Job& job) { return !job.splits_model(); }, "a model that GPUs do not share"};
 const When kGradients{[](const Job& job) {
                         bool has_own = job.strategy == Strategy::zero1 ||
@@ -160,7 +162,8 @@ Type<Optimizer> optimizer_rows() {
           .key<&Optimizer::kind>("kind", word(kOptimizerNames), "Which one")
           .key<&Optimizer::moments>("moments", word(kMomentTypeNames), "What its moments are kept in")
           .key<&Optimizer::master>("master", word<bool>({{"fp32", true}, {"none", false}}),
-                                   "Copy of weights that are held in 16 bits"));
+                                   "Copy of weights that are held in 16 bits")
+          .when(kHalfWeights));
 }
 
 Type<Workload> workload_rows() {

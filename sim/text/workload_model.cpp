@@ -110,7 +110,8 @@ class WorkloadReader {
     auto& optimizer = step_.optimizer;
     optimizer = given_.job.optimizer;
     optimizer.matrices = share_of_matrices(model, step_.shape.sequence);
-    software_.optimizer_bytes = optimizer.moved_bytes(software_.optimizer_bytes);
+    software_.optimizer_bytes =
+        optimizer.moved_bytes(software_.optimizer_bytes, given_.job.holds_16_bit_weights());
     if (optimizer.kind == OptimizerKind::muon)
       software_.optimizer_operations =
           muon_operations(model) / static_cast<double>(model.parameters(step_.shape.sequence));

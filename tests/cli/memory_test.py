@@ -67,9 +67,15 @@ class MemoryTest(ModelTest):
         self.assertAlmostEqual(usual["memory"]["optimizer_bytes"], 12 * parameters, delta=1)
         self.assertAlmostEqual(pure["memory"]["optimizer_bytes"], 4 * parameters, delta=1)
         self.assertEqual(none["memory"]["optimizer_bytes"], 0)
-        # 34 bytes a parameter of AdamW's step, of which its moments are 16.
-        self.assertAlmostEqual(none["optimizer_s"] / usual["optimizer_s"], 18 / 34, delta=1e-9)
-        self.assertAlmostEqual(pure["optimizer_s"] / usual["optimizer_s"], 26 / 34, delta=1e-9)
+        # 34 bytes a parameter of AdamW's step, of which its moments are 16; without a copy the weights are 4 instead of 8 + 2.
+        self.assertAlmostEqual(none["optimizer_s"] / usual["optimizer_s"], 12 / 34, delta=1e-9)
+        self.assertAlmostEqual(pure["optimizer_s"] / usual["optimizer_s"], 20 / 34, delta=1e-9)
+        for strategy in ("ddp", "fsdp"):  # whose weights are as wide as the gradients: fp32
+            self.assertIn("optimizer.master changes nothing here: it counts with weights that are held in 16 bits",
+                          self.fails(2, "simulate", "m.yaml", "--set", f"strategy={strategy}", "--set", "optimizer.master=none").stderr)
+        whole, pure = (json.loads(self.ok("simulate", "m.yaml", "--set", "strategy=megatron", "--set", "cluster.world_size=8", *more, "--json", "-").stdout)
+                       for more in ([], ["--set", "optimizer.master=none"]))
+        self.assertAlmostEqual(pure["optimizer_s"] / whole["optimizer_s"], 28 / 34, delta=1e-9)
         self.write_scenario()
         self.assertIn("the section 'optimizer' changes nothing here: it counts with workload.model",
                       self.fails(2, "simulate", "scenario.yaml", "--set", "optimizer.kind=sgd").stderr)

@@ -24,10 +24,13 @@ TEST(Optimizer, WhatItKeepsOfAParameter) {
 
 // AdamW reads and writes 16 bytes of moments; what else a step moves stays.
 TEST(Optimizer, WhatItsStepMoves) {
-  EXPECT_EQ(Optimizer().moved_bytes(34), 34);
-  EXPECT_EQ((Optimizer{Kind::sgd}.moved_bytes(34)), 18);
-  EXPECT_EQ((Optimizer{Kind::momentum}.moved_bytes(34)), 26);
-  EXPECT_EQ((Optimizer{Kind::adamw, Type::bfloat16}.moved_bytes(34)), 26);
+  EXPECT_EQ(Optimizer().moved_bytes(34, true), 34);
+  EXPECT_EQ((Optimizer{Kind::sgd}.moved_bytes(34, true)), 18);
+  EXPECT_EQ((Optimizer{Kind::momentum}.moved_bytes(34, true)), 26);
+  EXPECT_EQ((Optimizer{Kind::adamw, Type::bfloat16}.moved_bytes(34, true)), 26);
+  // Weights are read and written at 2 bytes, not at 4 and the result of 2 besides.
+  EXPECT_EQ((Optimizer{Kind::adamw, Type::float32, false}.moved_bytes(34, true)), 34 - (4 + 4 + 2) + (2 + 2));
+  EXPECT_EQ((Optimizer{Kind::adamw, Type::float32, false}.moved_bytes(34, false)), 34);
 }
 
 // Of a 1024-wide block with four square projections and two 1024 x 4096 matrices:
