@@ -350,8 +350,10 @@ struct Job {
     return parallelism.tensor * parallelism.context * parallelism.pipeline > 1 || parallelism.expert > 1 ||
            expert.has_value();
   }
-  // Whether weights are held in 16 bits between steps, beside a copy or without: as what is computed in with
-  // ZeRO and Megatron's optimizer, as gradients are elsewhere.
+  // Whether weights and gradients are held as param_dtype says, or in the 16 bits that are computed in, as
+  // with ZeRO, Megatron's optimizer and FSDP of a pipeline's stages; elsewhere as workload.gradients says.
+  [[nodiscard]] bool says_type_of_weights() const;
+  // Whether weights are held in 16 bits between steps, beside a copy or without.
   [[nodiscard]] bool holds_16_bit_weights() const;
   bool operator==(const Job&) const = default;
 };

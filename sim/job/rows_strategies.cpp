@@ -358,16 +358,30 @@ Type<HostMachine> host_rows() {
 }  // namespace ddpsim::job
 
 namespace ddpsim {
+namespace {
+
+bool computes_in_16_bits(const Job& job) {
+  return !job.workload.dtype || activation_bytes(*job.workload.dtype) == 2;
+}
+
+// Of strategies that hold what they gather.
+std::optional<DType> gathered(const Job& job) {
+  if (job::is_zero(job.strategy)) return job.zero.gathered;
+  return job.strategy == Strategy::megatron ? job.megatron.gathered : job.fsdp.gathered;
+}
+
+}  // namespace
+
+bool Job::says_type_of_weights() const {
+  bool holds_gathered = job::is_zero(strategy) || strategy == Strategy::megatron ||
+                        (job::is_fsdp(strategy) && parallelism.pipeline > 1);
+  return holds_gathered && (gathered(*this) || computes_in_16_bits(*this));
+}
 
 bool Job::holds_16_bit_weights() const {
-  bool narrow_gradients = workload.gradients && bytes_per_element(*workload.gradients) < 4;
-  bool computes_in_16_bits = !workload.dtype || activation_bytes(*workload.dtype) == 2;
-  auto as_gathered = [&](const std::optional<DType>& gathered) {
-    return gathered ? bytes_per_element(*gathered) < 4 : computes_in_16_bits || narrow_gradients;
-  };
-  if (job::is_zero(strategy)) return as_gathered(zero.gathered);
-  if (strategy == Strategy::megatron) return as_gathered(megatron.gathered);
-  return narrow_gradients && !(job::is_fsdp(strategy) && splits_model());
+  if (job::is_fsdp(strategy) && splits_model()) return false;
+  if (says_type_of_weights()) return bytes_per_element(gathered(*this).value_or(DType::bfloat16)) < 4;
+  return workload.gradients && bytes_per_element(*workload.gradients) < 4;
 }
 
 }  // namespace ddpsim

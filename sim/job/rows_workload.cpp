@@ -52,13 +52,8 @@ Type<Straggler> straggler() {
 const When kHalfWeights{[](const Job& job) { return job.holds_16_bit_weights(); },
                         "weights that are held in 16 bits"};
 const When kWhole{[](const Job& job) { return !job.splits_model(); }, "a model that GPUs do not share"};
-const When kGradients{[](const Job& job) {
-                        bool has_own = job.strategy == Strategy::zero1 ||
-                                       job.strategy == Strategy::megatron ||
-                                       (job.strategy == Strategy::fsdp && job.parallelism.pipeline > 1);
-                        return !has_own || !job.splits_model();
-                      },
-                      "strategies whose sections do not say what is reduced"};
+const When kGradients{[](const Job& job) { return !job.says_type_of_weights(); },
+                      "gradients whose type neither param_dtype nor workload.dtype says"};
 
 // A word for all blocks, or {full: 4} for the first four of each chunk, as Megatron's --recompute-method
 // block.

@@ -76,6 +76,13 @@ class MemoryTest(ModelTest):
         whole, pure = (json.loads(self.ok("simulate", "m.yaml", "--set", "strategy=megatron", "--set", "cluster.world_size=8", *more, "--json", "-").stdout)
                        for more in ([], ["--set", "optimizer.master=none"]))
         self.assertAlmostEqual(pure["optimizer_s"] / whole["optimizer_s"], 28 / 34, delta=1e-9)
+        gradients = ("--set", "workload.gradients=bf16")
+        self.assertIn("workload.gradients changes nothing here: it counts with gradients whose type neither param_dtype nor workload.dtype says",
+                      self.fails(2, "simulate", "m.yaml", "--set", "strategy=zero3", *gradients).stderr)
+        in_fp32 = ("simulate", "m.yaml", "--set", "strategy=zero1", "--set", "workload.dtype=fp32")
+        for split in ((), ("--set", "parallelism={pipeline: 2}", "--set", "cluster.world_size=8", "--set", "batch.global=8")):
+            held, half = (json.loads(self.ok(*in_fp32, *split, *more, "--json", "-").stdout)["memory"]["parameters_bytes"] for more in ((), gradients))
+            self.assertEqual(half, held / 2)
         self.write_scenario()
         self.assertIn("the section 'optimizer' changes nothing here: it counts with workload.model",
                       self.fails(2, "simulate", "scenario.yaml", "--set", "optimizer.kind=sgd").stderr)
