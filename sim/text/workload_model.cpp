@@ -117,8 +117,30 @@ class WorkloadReader {
           muon_operations(model) / static_cast<double>(model.parameters(step_.shape.sequence));
   }
 
+  // The time of a list of layers' step is AdamW's, in the type of its gradients throughout.
+  void settle_optimizer(LayerTrace& layers) const {
+    const auto& optimizer = given_.job.optimizer;
+    if (optimizer == Optimizer()) return;
+    if (optimizer.kind == OptimizerKind::muon)
+      throw InputError(given_.at("optimizer.kind"),
+                       "a list of layers says nothing of the matrices that muon steps",
+                       "only a transformer's sizes (kind: transformer) do");
+    if (bytes_per_element(step_.gradients) < 4)
+      throw InputError(given_.at("optimizer"),
+                       "a list of layers whose gradients have 16 bits is stepped by AdamW, all in 16 bits",
+                       "remove it, or workload.gradients");
+    double of_adamw = kAdamWValues * bytes_per_element(step_.gradients);
+    layers.optimizer =
+        *layers.optimizer * (optimizer.moved_bytes(of_adamw, given_.job.holds_16_bit_weights()) / of_adamw);
+  }
+
   ModelWorkload of_transformer(Transformer model) {
     if (workload_.attention && workload_.attention->causal) model.causal = *workload_.attention->causal;
+    if (step_.shape.recomputed != kAllBlocks && step_.shape.recomputed > model.layers)
+      throw InputError(place("recompute"),
+                       fmt::format("{} blocks are computed again, and {} has {}", step_.shape.recomputed,
+                                   model.name, model.layers),
+                       fmt::format("write at most {}, or the word alone for all of them", model.layers));
     settle_optimizer(model);
     ModelWorkload result{.trace = transformer_trace(model, gpu_, software_, step_, parts_),
                          .step = {},
@@ -162,6 +184,7 @@ class WorkloadReader {
                          .step = {},
                          .notes = notes(false),
                          .doubts = {list_of_layers_doubt()}};
+    settle_optimizer(result.trace);
     result.notes.push_back(
         {"memory-left-out",
          "a list of layers says nothing of activations: whether it fits into the GPU's memory is not known"});

@@ -57,6 +57,7 @@ class MemoryTest(ModelTest):
             for at in (0, 2):
                 self.assertAlmostEqual(some[at], none[at] + (every[at] - none[at]) / 4, delta=2e-3 * none[at])
             self.assertLessEqual(some[1], none[1])
+        self.assertIn("33 blocks are computed again, and llama-2-7b has 32", self.fails(2, "simulate", "m.yaml", "--set", "workload.recompute={full: 33}").stderr)
         self.assertIn("one kind of recomputation", self.fails(2, "simulate", "m.yaml", "--set", "workload.recompute={full: 1, op: 1}").stderr)
 
     def test_another_optimizer(self):
@@ -83,6 +84,18 @@ class MemoryTest(ModelTest):
         for split in ((), ("--set", "parallelism={pipeline: 2}", "--set", "cluster.world_size=8", "--set", "batch.global=8")):
             held, half = (json.loads(self.ok(*in_fp32, *split, *more, "--json", "-").stdout)["memory"]["parameters_bytes"] for more in ((), gradients))
             self.assertEqual(half, held / 2)
+
+    def test_another_optimizer_of_a_list_of_layers(self):
+        """28 bytes a parameter of AdamW's step in float32, of which its moments are 16; momentum is one of the two."""
+        layers = ("simulate", "m.yaml", "--set", "workload={model: resnet50, micro_batch: 32}")
+        usual, sgd, momentum = (json.loads(self.ok(*layers, *more, "--json", "-").stdout)["optimizer_s"]
+                                for more in ([], ["--set", "optimizer.kind=sgd"], ["--set", "optimizer.kind=momentum"]))
+        self.assertAlmostEqual(sgd / usual, 12 / 28, delta=1e-9)
+        self.assertAlmostEqual(momentum / usual, 20 / 28, delta=1e-9)
+        self.assertIn("says nothing of the matrices that muon steps", self.fails(2, *layers, "--set", "optimizer.kind=muon").stderr)
+        self.assertIn("all in 16 bits", self.fails(2, *layers, "--set", "optimizer.kind=sgd", "--set", "workload.gradients=bf16").stderr)
+
+    def test_an_optimizer_of_no_model(self):
         self.write_scenario()
         self.assertIn("the section 'optimizer' changes nothing here: it counts with workload.model",
                       self.fails(2, "simulate", "scenario.yaml", "--set", "optimizer.kind=sgd").stderr)
