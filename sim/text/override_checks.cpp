@@ -7,8 +7,22 @@
 #include "sim/text/cluster_overrides.hpp"
 
 namespace ddpsim {
+namespace {
+
+InputError unread_latency(const SourceSpan& place) {
+  return InputError(
+      place, "NCCL's model does not read latencies of links: this changes nothing",
+      "its latencies are NCCL's own; nccl.nic_latency of the topology says a NIC's. Or write collective: "
+      "{algorithm: ring}, whose steps pay the links' latencies");
+}
+
+}  // namespace
 
 void check_nccl_reads(const GivenJob& given, const Topology& topology) {
+  if (given.has("cluster.nics.latency")) throw unread_latency(given.at("cluster.nics.latency"));
+  if (given.job.strategy == Strategy::data_parallel) return;  // whose copies of outputs pay latencies
+  if (given.has("cluster.interconnect.latency"))
+    throw unread_latency(given.at("cluster.interconnect.latency"));
   const auto& entries = given.job.cluster.overrides;
   if (entries.empty()) return;
   auto usual = topology.build(gpus_of(topology, given), {}, given.job.cluster.hashing);
@@ -19,11 +33,7 @@ void check_nccl_reads(const GivenJob& given, const Topology& topology) {
     auto links = usual->links_named(different->link, different->span);
     bool is_new = std::any_of(links.begin(), links.end(),
                               [&](int link) { return usual->link(link).latency != *different->latency; });
-    if (is_new)
-      throw InputError(
-          given.at(path + ".latency"), "NCCL's model does not read latencies of links: this changes nothing",
-          "its latencies are NCCL's own; nccl.nic_latency of the topology says a NIC's. Or write collective: "
-          "{algorithm: ring}, whose steps pay the links' latencies");
+    if (is_new) throw unread_latency(given.at(path + ".latency"));
   }
 }
 

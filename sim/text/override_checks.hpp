@@ -1,11 +1,11 @@
 #pragma once
-// What `cluster.overrides` change and nobody reads is a mistake.
+// What `cluster.overrides`, `cluster.nics` and `cluster.interconnect` change and nobody reads is a mistake.
 #include "sim/text/cluster_section.hpp"
 #include "sim/topology/topology.hpp"
 
 namespace ddpsim {
 
-// Both throw InputError with the place of the override.
+// Both throw InputError with the place of the change.
 //
 // Where NCCL's model, alone or among other traffic, runs over links that have a bandwidth only. A figure that
 // a link has anyway changes nothing and is no mistake.

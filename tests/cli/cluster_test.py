@@ -269,6 +269,10 @@ class UnlikeTheTopologyTest(ClusterTest):
         for key, says in [("cluster.fabric.oversubscription=2", "the topology has no 'fabric'"), ("cluster.nics.count=0", "0 is out of range")]:
             with self.subTest(key):
                 self.assertIn(says, self.fails(2, "simulate", "scenario.yaml", "--set", key).stderr)
+        for key in ("nics.latency", "interconnect.latency"):  # 1 ms of 64 GPUs' links took no time under NCCL, and nobody said so
+            nccl = ("--set", "cluster.topology=superpod-h100", "--set", "cluster.world_size=64", "--set", f"cluster.{key}=1ms")
+            self.assertIn("NCCL's model does not read latencies of links", self.fails(2, "simulate", "scenario.yaml", *nccl).stderr)
+            self.ok("simulate", "scenario.yaml", *nccl, "--set", "collective.algorithm=ring")
         error = self.fails(2, "simulate", "scenario.yaml", "--set", "cluster.topology=ring-100gbps", "--set", "cluster.nics.count=2").stderr
         self.assertIn("only a topology of kind cluster has nodes that are all alike", error)
 
