@@ -19,6 +19,11 @@ constexpr bool is_fsdp(Strategy strategy) {
 const When kDdp{[](const Job& job) { return job.strategy == Strategy::ddp; }, "strategy ddp"};
 const When kWholeDdp{[](const Job& job) { return job.strategy == Strategy::ddp && !job.splits_model(); },
                      "strategy ddp of a model that GPUs do not share"};
+const When kAccumulatedDdp{[](const Job& job) {
+                             return kWholeDdp.applies(job) &&
+                                    (job.ddp.accumulation_steps > 1 || job.batch.global);
+                           },
+                           "strategy ddp of a model that GPUs do not share and several micro-batches"};
 const When kHsdp{[](const Job& job) { return shards_within_groups(job.strategy); },
                  "strategies hsdp and hsdp1"};
 const When kFsdp2{[](const Job& job) { return is_fsdp(job.strategy) && !is_fsdp1(job.strategy); },
@@ -185,7 +190,7 @@ Type<DdpOptions> ddp_rows() {
               "A cap for each bucket")
           .key<&O::reduce_every_micro_batch>("reduce_every_micro_batch", boolean(),
                                              "Without no_sync: gradients are reduced after each micro-batch")
-          .when(kWholeDdp)
+          .when(kAccumulatedDdp)
           .key<&O::gradient_as_bucket_view>("gradient_as_bucket_view", boolean(),
                                             "Gradients live in the buckets")
           .when(kWholeDdp)

@@ -94,7 +94,7 @@ class ResultTest(cli.CliTest):
                 self.assertGreater(three["iteration_s"], at_the_end["iteration_s"])
                 self.assertEqual(len(three["buckets"]), len(one["buckets"]))
                 self.assertAlmostEqual(three["buckets"][0]["ready_s"], one["buckets"][0]["ready_s"], delta=1e-12)
-        for sets in (("strategy=flat",), ("strategy=zero1",)):
+        for sets in ((), ("strategy=flat",), ("strategy=zero1",)):  # of one micro-batch each is the last
             self.fails(2, "simulate", "scenario.yaml", *cli.set_arguments(["ddp.reduce_every_micro_batch=true", *sets]))
 
     def test_terms_add_up(self):
