@@ -1,6 +1,7 @@
 // A real trace: ResNet-50 under DDP on two A100 (data/SOURCE.md), which lists no shapes.
 #include <numeric>
 
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -120,6 +121,30 @@ TEST(RecordedProfileEvents, AreAllKept) {
   EXPECT_EQ(profile.collective_kernels.size(), 21u);
   EXPECT_EQ(profile.gpu_work.size(), 2700u - 21 + 960 + 114);
   EXPECT_EQ(profile.nccl_version, "2.17.1");
+}
+
+// GPT-2 under DDP, PyTorch 2.11, two ranks on one H200 (data/SOURCE.md): the elements that NCCL's kernels
+// name, which are those of DDP's default buckets, on either rank.
+TEST(RecordedProfileOfGpt2, HasTheAllReducesThatNcclNames) {
+  for (const char* rank : {"0", "1"}) {
+    ImportRequest request;
+    request.inputs = {
+        fmt::format(DDPSIM_SOURCE_DIR "/tests/trace/import/data/two_ranks_h200/ddp-rank{}.json.gz", rank)};
+    auto imported = import_trace(find_importer("pytorch-profiler"), request);
+    EXPECT_EQ(imported.trace.gradients.size(), 148u);
+    EXPECT_EQ(imported.trace.bytes(), Bytes(4.0 * 125226240));
+    EXPECT_EQ(imported.trace.metadata.device, "NVIDIA H200");
+    ASSERT_TRUE(imported.communication.has_value());
+    EXPECT_EQ(imported.communication->world_size, 2);
+    EXPECT_EQ(imported.communication->steps, 2);
+    std::vector<std::int64_t> elements;
+    for (const auto& collective : imported.communication->collectives)
+      elements.push_back(collective.elements);
+    std::vector<std::int64_t> named(13, 7087872);
+    named.front() = 2360832;
+    named.back() = 44898816;
+    EXPECT_EQ(elements, named);
+  }
 }
 
 }  // namespace

@@ -234,8 +234,8 @@ TEST(ProfilerCollectives, OfShardedTrainingAreRefused) {
         trace.error(),
         "trace.json: error: step 1 launches a reduce-scatter in its backward pass: this is not "
         "DistributedDataParallel\n"
-        "hint: FSDP and ZeRO shard gradients, which ddpsim does not simulate; profile a DDP run, or one GPU "
-        "alone with record_shapes=True");
+        "hint: traces of FSDP and ZeRO, which shard gradients, are not read yet; profile a DDP run, or one "
+        "GPU alone with record_shapes=True");
   }
 }
 

@@ -59,7 +59,7 @@ std::optional<Flaw> flaw_of(const CollectiveFacts& facts) {
   throw InputError(
       fmt::format("{} launches a reduce-scatter in its backward pass: this is not DistributedDataParallel",
                   step.name),
-      "FSDP and ZeRO shard gradients, which ddpsim does not simulate; "
+      "traces of FSDP and ZeRO, which shard gradients, are not read yet; "
       "profile a DDP run, or one GPU alone with record_shapes=True");
 }
 
