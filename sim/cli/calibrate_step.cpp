@@ -21,9 +21,10 @@ FittedShare share_of(const std::string& word) {
   return FittedShare::gemm;  // the command line takes these words only
 }
 
-std::string value_of(const Software& software, FittedShare share) {
+std::string value_of(const Software& software, FittedShare share, Precision precision) {
   if (share == FittedShare::host) return format_seconds(software.host);
-  return fmt::format("{:.4f}", share == FittedShare::gemm ? software.gemm : software.attention);
+  return fmt::format("{:.4f}",
+                     share == FittedShare::gemm ? products_share(software, precision) : software.attention);
 }
 
 }  // namespace
@@ -42,6 +43,7 @@ void calibrate_step(const StepOptions& options) {
                      "name one: workload.model: llama-2-7b; a recorded trace has its times already");
   const auto& before = scenario.model_step->software;
   auto share = share_of(options.share);
+  auto precision = scenario.model_step->step.precision;
   auto fitted = fit_step(scenario, measured, share);
   if (!before.name.ends_with(kCalibrated)) fitted.name = before.name + std::string(kCalibrated);
   auto comment = fmt::format(
@@ -49,12 +51,13 @@ void calibrate_step(const StepOptions& options) {
       "{}.",
       options.share, format_seconds(measured), options.scenario, scenario.model_step->model.name,
       scenario.world_size, scenario.model_step->step.shape.micro_batch,
-      scenario.model_step->step.shape.sequence, value_of(before, share), before.name);
+      scenario.model_step->step.shape.sequence, value_of(before, share, precision), before.name);
   if (!options.quiet) {
     print_notes(scenario.notes);
-    print_stderr("{} {} (software {} says {})\n", options.share, value_of(fitted, share), before.name,
-                 value_of(before, share));
-    if (share == FittedShare::gemm && (fitted.gemm < kShippedGemm.least || fitted.gemm > kShippedGemm.most))
+    print_stderr("{} {} (software {} says {})\n", options.share, value_of(fitted, share, precision),
+                 before.name, value_of(before, share, precision));
+    double products = products_share(fitted, precision);
+    if (share == FittedShare::gemm && (products < kShippedGemm.least || products > kShippedGemm.most))
       print_stderr(
           "note: machines and frameworks that were measured reach {} to {} of the peak in products: is it "
           "the time "

@@ -19,6 +19,7 @@ struct Tile {
 constexpr std::array<Tile, 5> kTiles{
     {{256, 128, 1.0}, {128, 256, 1.0}, {128, 128, 0.93}, {128, 64, 0.75}, {64, 64, 0.5}}};
 constexpr double kLeastSplit = 1024;  // of k
+constexpr double kWideHead = 128;     // of which software files have attention's share
 
 double ceil_divide(std::int64_t a, int b) {
   std::int64_t quotient = (a + b - 1) / b;
@@ -36,6 +37,13 @@ FlopsPerSecond wide_peak_of(const GpuDescription& gpu, Precision precision) {
   return peak_of(gpu, gpu.peak.contains(Precision::bfloat16) ? Precision::bfloat16 : Precision::float16);
 }
 
+// Elements whose multiples tensor cores take at their full rate: 16 bytes. Products in float32 run elsewhere
+// and ask for none.
+int aligned_elements(Precision precision) {
+  if (precision == Precision::float32 || precision == Precision::float64) return 1;
+  return precision == Precision::tfloat32 ? 4 : 8;
+}
+
 // How slow the slowest of the ranks was that a software was fitted to.
 double slowest_of_fit(const Software& software) {
   std::vector<AlikeNodes> fitted{{{{1, software.ranks}}, 1}};
@@ -47,6 +55,7 @@ double slowest_of_fit(const Software& software) {
 ComputeLaw::ComputeLaw(const GpuDescription& gpu, const Software& software, Precision precision)
     : software_(software),
       precision_(precision),
+      gemm_(products_share(software, precision)),
       faster_(slowest_of_fit(software)),
       multiprocessors_(gpu.multiprocessors),
       peak_(faster_ * peak_of(gpu, precision)),
@@ -55,8 +64,9 @@ ComputeLaw::ComputeLaw(const GpuDescription& gpu, const Software& software, Prec
 
 Seconds ComputeLaw::product_at(FlopsPerSecond peak, const Product& of) const {
   const auto& [m, n, k, tokens, count] = of;
-  bool is_aligned = n % 8 == 0 && (tokens == Tokens::m ? k : m) % 8 == 0;
-  double rate = peak.value() * software_.gemm / multiprocessors_ * (is_aligned ? 1 : software_.unaligned);
+  auto step = aligned_elements(precision_);
+  bool is_aligned = n % step == 0 && (tokens == Tokens::m ? k : m) % step == 0;
+  double rate = peak.value() * gemm_ / multiprocessors_ * (is_aligned ? 1 : software_.unaligned);
   auto products = static_cast<double>(count);
   double best = std::numeric_limits<double>::infinity();
   for (const auto& [rows, columns, share] : kTiles) {
@@ -88,19 +98,21 @@ Seconds ComputeLaw::wide_product(const Product& of) const {
 }
 
 Seconds ComputeLaw::batched_product(double count, std::int64_t sequence, std::int64_t head_dim) const {
-  double rate = wide_peak_.value() * software_.gemm * (head_dim % 8 == 0 ? 1 : software_.unaligned_attention);
+  double rate = wide_peak_.value() * gemm_ * (head_dim % 8 == 0 ? 1 : software_.unaligned_attention);
   auto s = static_cast<double>(sequence), d = static_cast<double>(head_dim);
   double scores = d / (d + software_.k_ramp);                            // a short k
   double context = std::min(1.0, d / 128) * s / (s + software_.k_ramp);  // a narrow n
   return Seconds(count * s * s * d * (1 / (rate * scores) + 1 / (rate * context)));
 }
 
-Seconds ComputeLaw::attention_kernel(double flops) const {
-  return Seconds(flops / (wide_peak_.value() * software_.attention));
+Seconds ComputeLaw::attention_kernel(double flops, std::int64_t head_dim) const {
+  double halvings = std::max(0.0, std::log2(kWideHead / static_cast<double>(head_dim)));
+  return Seconds(flops /
+                 (wide_peak_.value() * software_.attention * std::pow(software_.narrow_heads, halvings)));
 }
 
 Seconds ComputeLaw::products(double flops) const {
-  return Seconds(flops / (wide_peak_.value() * software_.gemm));
+  return Seconds(flops / (wide_peak_.value() * gemm_));
 }
 
 Seconds ComputeLaw::traffic(double bytes) const {

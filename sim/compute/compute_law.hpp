@@ -28,7 +28,7 @@ class ComputeLaw {
   [[nodiscard]] Seconds wide_product(const Product& of) const;
   // The mean of unfused attention's two batched products: `count` of [s, d] x [d, s], and of [s, s] x [s, d].
   [[nodiscard]] Seconds batched_product(double count, std::int64_t sequence, std::int64_t head_dim) const;
-  [[nodiscard]] Seconds attention_kernel(double flops) const;
+  [[nodiscard]] Seconds attention_kernel(double flops, std::int64_t head_dim) const;
   // Of large products in 16 bits.
   [[nodiscard]] Seconds products(double flops) const;
   [[nodiscard]] Seconds traffic(double bytes) const;
@@ -44,6 +44,7 @@ class ComputeLaw {
 
   Software software_;
   Precision precision_;
+  double gemm_;    // share of the peak that products sustain
   double faster_;  // than what the software was fitted to
   double multiprocessors_;
   FlopsPerSecond peak_, wide_peak_;

@@ -24,6 +24,8 @@ struct Software {
   // Shares of a GPU's peak that large aligned matrix products and the attention kernel's own products
   // sustain.
   double gemm = 0, attention = 0;
+  std::optional<double> gemm_fp32 = {}, gemm_tf32 = {};  // of products in these types, where they differ
+  double narrow_heads = 1;  // factor on attention's share for each time that a head is half of 128 wide
   double elementwise =
       1;                 // factor on the traffic of element-wise kernels; 1: norms and activations are fused
   Seconds host = {};     // to launch a kernel
@@ -34,6 +36,8 @@ struct Software {
   double unaligned_attention = 0.10;  // the same of attention, where the width of a head is none
   double fp8_cast = 5;                // bytes moved per element that is quantised
   double loss_bytes = 34;             // bytes moved per logit, forward and backward
+  double rotary_bytes = 0;            // the same per value of queries and keys, by rotary embeddings
+  double weight_cast = 0;             // the same per weight, by autocast's copies and their gradients
   double optimizer_bytes = 34;        // bytes moved per parameter, gradient clipping with it
   double optimizer_operations = 0;    // of the step per parameter, products of matrices; of no file
   bool flash = true;                  // attention whose scores never reach memory
@@ -58,5 +62,15 @@ struct Software {
 
   bool operator==(const Software&) const = default;
 };
+
+// The share of its peak that products in a type sustain: what a fit of it changes.
+inline double& products_share(Software& software, Precision precision) {
+  if (precision == Precision::float32 && software.gemm_fp32) return *software.gemm_fp32;
+  if (precision == Precision::tfloat32 && software.gemm_tf32) return *software.gemm_tf32;
+  return software.gemm;
+}
+inline double products_share(const Software& software, Precision precision) {
+  return products_share(const_cast<Software&>(software), precision);  // NOLINT: only read
+}
 
 }  // namespace ddpsim

@@ -8,11 +8,16 @@ namespace {
 
 // Kernels of a block's pass that are no products: norms, residual sums, activation, dropout, copies.
 constexpr int kForwardOthers = 10, kBackwardOthers = 16, kTensorParallelOthers = 4;
+// Of rotary embeddings that no kernel fuses (measurements/h200/pace.csv: Llama's blocks launch 32 and 56
+// kernels, GPT-2's 12 and 27).
+constexpr int kForwardRotaryOthers = 18, kBackwardRotaryOthers = 30;
 // Of a router's choice and of what it moves: softmax, top-k, counts, indices, copies to experts and back.
 constexpr int kForwardRoutingOthers = 10, kBackwardRoutingOthers = 8;
 constexpr int kEndForwardKernels = 12, kEndBackwardKernels = 16;
 constexpr double kCastBytes = 6;            // a parameter, float32 to 16 bits
 constexpr double kForwardLossShare = 0.45;  // of the loss' traffic
+constexpr double kForwardRotaryShare =
+    0.31;  // of that of rotary embeddings (measurements/h200/elementwise.csv)
 // Passes over the scores of unfused attention, of 2 bytes each.
 constexpr double kForwardScorePasses = 5.25, kBackwardScorePasses = 6.25;
 // Passes over the hidden values of a block, half of them around each norm.
@@ -78,7 +83,8 @@ Seconds TransformerTimes::passes(double columns) const {
 Seconds TransformerTimes::attention_products() const {
   auto b = static_cast<double>(shape_.micro_batch), s = static_cast<double>(shape_.sequence);
   if (law_.software().flash)
-    return law_.attention_kernel(4 * b * s * s * static_cast<double>(query_) * attended_ / shape_.context);
+    return law_.attention_kernel(4 * b * s * s * static_cast<double>(query_) * attended_ / shape_.context,
+                                 model_.head_dim);
   double count = b * static_cast<double>(heads_);
   return 2 * law_.batched_product(count, shape_.sequence, model_.head_dim) +
          law_.traffic(kForwardScorePasses * law_.element_bytes() * count * s * s);
@@ -122,21 +128,33 @@ Seconds TransformerTimes::weight_gradient(const Matrix& matrix) const {
 }
 
 void TransformerTimes::add_traffic(BlockKind kind, double hidden_passes, double activation_passes,
-                                   StageTimes& device) const {
+                                   double rotary_share, StageTimes& device) const {
   double elementwise = law_.software().elementwise;
   double split = shape_.sequence_parallel ? shape_.tensor : 1;
   auto norm = elementwise * passes(hidden_passes / 2 * static_cast<double>(model_.hidden) / split);
   at(device, BlockStage::first_norm) += norm;
   at(device, BlockStage::second_norm) += norm;
   at(device, BlockStage::attention) += elementwise * passes(2 * static_cast<double>(query_ + 2 * key_));
+  if (model_.has_rotary_embeddings())
+    at(device, BlockStage::attention) +=
+        law_.traffic(rotary_share * law_.software().rotary_bytes * static_cast<double>(shape_.tokens()) *
+                     static_cast<double>(query_ + key_));
   at(device, BlockStage::activation) +=
       elementwise *
       passes(activation_passes * (static_cast<double>(model_.feed_forward_matrices()) * activated(kind)));
   if (kind == BlockKind::experts) add_permutation(device);
 }
 
-int TransformerTimes::kernels(int products, int attention, int others) const {
-  return products + attention + others + (shape_.tensor > 1 ? kTensorParallelOthers : 0);
+void TransformerTimes::add_casts(BlockKind kind, double bytes, StageTimes& device) const {
+  auto cast = law_.traffic(bytes * held_parameters(model_, shape_, kind).all());
+  at(device, BlockStage::first_norm) += 0.5 * cast;
+  at(device, BlockStage::second_norm) += 0.5 * cast;
+}
+
+int TransformerTimes::kernels(int products, int attention, int others, int rotary) const {
+  bool rotates = model_.has_rotary_embeddings() && law_.software().rotary_bytes > 0;
+  return products + attention + others + (rotates ? rotary : 0) +
+         (shape_.tensor > 1 ? kTensorParallelOthers : 0);
 }
 
 BlockPass TransformerTimes::forward(BlockKind kind) const {
@@ -151,12 +169,13 @@ BlockPass TransformerTimes::forward(BlockKind kind) const {
                        static_cast<double>(matrix.tokens + matrix.n) * static_cast<double>(matrix.k));
   }
   at(pass.device, BlockStage::attention) = attention_forward();
-  add_traffic(kind, kForwardHiddenPasses, 1, pass.device);
+  add_traffic(kind, kForwardHiddenPasses, 1, kForwardRotaryShare, pass.device);
+  add_casts(kind, 0.5 * software.weight_cast, pass.device);
   bool routes = kind == BlockKind::experts;
   // Grouped products start when the host knows how many tokens each has.
   if (routes && shape_.expert.capacity == 0) at(pass.device, BlockStage::feed_forward_in) += software.host;
   pass.kernels = kernels(static_cast<int>(all.size()), attention_kernels(software.flash ? 1 : 5, true),
-                         kForwardOthers + (routes ? kForwardRoutingOthers : 0));
+                         kForwardOthers + (routes ? kForwardRoutingOthers : 0), kForwardRotaryOthers);
   return pass;
 }
 
@@ -181,14 +200,11 @@ BlockPass TransformerTimes::backward(BlockKind kind) const {
                                              law_.element_bytes() * scores);
   }
   at(pass.device, BlockStage::attention) = attention;
-  add_traffic(kind, kBackwardHiddenPasses, kBackwardActivation, pass.device);
-  if (shape_.casts_gradients) {
-    auto cast = law_.traffic(kCastBytes * held_parameters(model_, shape_, kind).all());
-    at(pass.device, BlockStage::first_norm) += 0.5 * cast;
-    at(pass.device, BlockStage::second_norm) += 0.5 * cast;
-  }
+  add_traffic(kind, kBackwardHiddenPasses, kBackwardActivation, 1 - kForwardRotaryShare, pass.device);
+  add_casts(kind, 0.5 * software.weight_cast + (shape_.casts_gradients ? kCastBytes : 0), pass.device);
   pass.kernels = kernels(2 * static_cast<int>(all.size()), attention_kernels(software.flash ? 2 : 8, false),
-                         kBackwardOthers + (kind == BlockKind::experts ? kBackwardRoutingOthers : 0));
+                         kBackwardOthers + (kind == BlockKind::experts ? kBackwardRoutingOthers : 0),
+                         kBackwardRotaryOthers);
   return pass;
 }
 
@@ -261,10 +277,11 @@ EndTimes TransformerTimes::ends(const Ends& of) const {
   if (of.head) {
     auto loss =
         law_.traffic(law_.software().loss_bytes * static_cast<double>(tokens) * static_cast<double>(vocab_));
-    device.head_forward = law_.wide_product({tokens, vocab_, h}) + kForwardLossShare * loss;
+    auto cast = law_.traffic(0.5 * law_.software().weight_cast * static_cast<double>(vocab_ * h));
+    device.head_forward = law_.wide_product({tokens, vocab_, h}) + kForwardLossShare * loss + cast;
     device.head_weight_gradient = law_.wide_product({vocab_, h, tokens, Tokens::k});
-    device.head_backward =
-        law_.wide_product({tokens, h, vocab_}) + device.head_weight_gradient + (1 - kForwardLossShare) * loss;
+    device.head_backward = law_.wide_product({tokens, h, vocab_}) + device.head_weight_gradient +
+                           (1 - kForwardLossShare) * loss + cast;
   }
   int ends = of.embedding + of.head;
   auto pace = [&](Seconds time, int kernels) {

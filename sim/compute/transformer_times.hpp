@@ -225,12 +225,15 @@ class TransformerTimes {
   [[nodiscard]] Seconds weight_gradient(const Matrix& matrix) const;
   // Element-wise traffic: passes over the hidden values, half of them around each norm, and over the
   // feed-forward layer's.
-  void add_traffic(BlockKind kind, double hidden_passes, double activation_passes, StageTimes& device) const;
+  void add_traffic(BlockKind kind, double hidden_passes, double activation_passes, double rotary_share,
+                   StageTimes& device) const;
+  // Of weights or of their gradients, so many bytes each.
+  void add_casts(BlockKind kind, double bytes, StageTimes& device) const;
   // To experts and back, on this GPU.
   void add_permutation(StageTimes& device) const;
   // Columns of the feed-forward layer that a token of this GPU takes on average.
   [[nodiscard]] double activated(BlockKind kind) const;
-  [[nodiscard]] int kernels(int products, int attention, int others) const;
+  [[nodiscard]] int kernels(int products, int attention, int others, int rotary) const;
   [[nodiscard]] BlockPass forward(BlockKind kind) const;
   [[nodiscard]] BlockPass backward(BlockKind kind) const;
   [[nodiscard]] Seconds weight_gradients(BlockKind kind) const;

@@ -47,6 +47,8 @@ struct Transformer {
   [[nodiscard]] std::int64_t query_width() const { return heads * head_dim; }
   [[nodiscard]] std::int64_t key_width() const { return kv_heads * head_dim; }
   [[nodiscard]] std::int64_t feed_forward_matrices() const { return gated ? 3 : 2; }
+  // As models with a gate have.
+  [[nodiscard]] bool has_rotary_embeddings() const { return gated && positions == 0; }
   [[nodiscard]] bool norms_have_bias() const { return biases == Biases::all && !gated; }
   // Of one norm, as the last one is.
   [[nodiscard]] std::int64_t norm_parameters() const { return hidden * (norms_have_bias() ? 2 : 1); }

@@ -18,14 +18,14 @@ constexpr double kLeastEffect = 0.05;
 constexpr double kMostShare = 1.1;
 constexpr int kHalvings = 60;
 
-double& number_of(Software& software, FittedShare share, double& host_seconds) {
-  if (share == FittedShare::gemm) return software.gemm;
+double& number_of(Software& software, FittedShare share, Precision precision, double& host_seconds) {
+  if (share == FittedShare::gemm) return products_share(software, precision);
   return share == FittedShare::attention ? software.attention : host_seconds;
 }
 
-Software with(Software software, FittedShare share, double value) {
+Software with(Software software, FittedShare share, Precision precision, double value) {
   double host = software.host.value();
-  number_of(software, share, host) = value;
+  number_of(software, share, precision, host) = value;
   software.host = Seconds(host);
   return software;
 }
@@ -71,7 +71,7 @@ StepShares step_shares(const ModelStep& step) {
   };
   auto now = compute(step.software);
   auto gone = [&](FittedShare share, double value) {
-    return 1 - compute(with(step.software, share, value)) / now;
+    return 1 - compute(with(step.software, share, step.step.precision, value)) / now;
   };
   StepShares shares{gone(FittedShare::gemm, 1e9), 0, gone(FittedShare::host, 0)};
   if (step.software.flash) shares.attention = gone(FittedShare::attention, 1e9);
@@ -80,6 +80,7 @@ StepShares step_shares(const ModelStep& step) {
 
 Software fit_step(Scenario scenario, Seconds measured, FittedShare share) {
   const auto start = scenario.model_step->software;
+  const auto precision = scenario.model_step->step.precision;
   if (share == FittedShare::attention && !start.flash)
     throw InputError("unfused attention has no share of its own: its products are gemm's", "fit gemm");
   // What one GPU has of a model that several share.
@@ -89,9 +90,9 @@ Software fit_step(Scenario scenario, Seconds measured, FittedShare share) {
   // The iteration falls with a share, and grows with the host's pace.
   bool grows = share == FittedShare::host;
   double low = grows ? 1e-9 : share == FittedShare::gemm ? 0.1 : 0.02, high = grows ? 1e-3 : kMostShare;
-  auto at = [&](double value) { return iteration_of(scenario, with(start, share, value)); };
+  auto at = [&](double value) { return iteration_of(scenario, with(start, share, precision, value)); };
   double now = share == FittedShare::host   ? start.host.value()
-               : share == FittedShare::gemm ? start.gemm
+               : share == FittedShare::gemm ? products_share(start, precision)
                                             : start.attention;
   double moved = std::abs(at(now / 2) / at(now) - 1);
   if (moved < kLeastEffect)
@@ -115,7 +116,7 @@ Software fit_step(Scenario scenario, Seconds measured, FittedShare share) {
     bool too_slow = at(middle) > measured;
     (too_slow == grows ? high : low) = middle;
   }
-  auto fitted = with(start, share, std::sqrt(low * high));
+  auto fitted = with(start, share, precision, std::sqrt(low * high));
   fitted.judged_error.reset();
   fitted.scope = {scenario.world_size, scenario.parallel ? scenario.parallel->options.degrees.tensor : 1};
   fitted.types = {scenario.model_step->step.precision};

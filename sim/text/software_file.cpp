@@ -1,71 +1,99 @@
 #include "sim/text/software_file.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "sim/base/double_quoted.hpp"
 #include "sim/base/limits.hpp"
-#include "sim/config/reader.hpp"
+#include "sim/keys/types.hpp"
 #include "sim/variability/expected_slowest.hpp"
 
 namespace ddpsim {
 namespace {
 
-using config::MapReader;
-using config::Value;
+using namespace keys;
 
 enum class SoftwareKind { software };
 
-auto as_positive(double highest) {
-  return [=](const Value& value) {
-    double number = config::as_number(0, highest)(value);
+// The file, whose `gpus` become shares once it is known of which GPU.
+struct SoftwareFile : Software {
+  SoftwareFile() { spread = kUsualSpread; }
+  SoftwareKind kind = SoftwareKind::software;
+  std::optional<Scope> given_scope = {};
+  std::optional<Seconds> usual_host = {};
+  Value gpus = {};
+};
+
+Type<double> positive(double most) {
+  auto parse = [most](const Value& value) {
+    double number = config::as_number(0, most)(value);
     if (number == 0) throw InputError(value.span, "nothing would ever end", "write a number above 0");
     return number;
   };
+  return scalar_type<double>(parse, [](const double& d) { return fmt::format("{}", d); },
+                             {Shape::Kind::number, 0, most});
 }
 
-void read_shares(MapReader& reader, Software& software) {
-  auto share = as_positive(1.5);  // of a data sheet's peak; a boost clock can beat it
-  auto set = [&](const char* key, double& number, const auto& convert) {
-    number = reader.optional(key, convert).value_or(number);
-  };
-  set("gemm", software.gemm, share);
-  set("attention", software.attention, share);
-  set("elementwise", software.elementwise, as_positive(100));
-  set("memory", software.memory, share);
-  set("queue", software.queue, config::as_number(1, 1000));
-  set("k_ramp", software.k_ramp, config::as_number(0, 1e6));
-  set("unaligned", software.unaligned, share);
-  set("unaligned_attention", software.unaligned_attention, share);
-  set("fp8_cast", software.fp8_cast, config::as_number(0, 1000));
-  set("loss_bytes", software.loss_bytes, config::as_number(0, 1000));
-  set("optimizer_bytes", software.optimizer_bytes, config::as_number(0, 1000));
-  software.host = reader.optional("host", config::as_seconds).value_or(software.host);
-  if (auto types = reader.optional(
-          "types", config::as_list(config::as_word(config::words_of(kWorkloadPrecisionNames)))))
-    software.types = *types;
-  software.judged_error = reader.optional("judged_error", config::as_number(0, 10));
+const Section& share_rows() {
+  constexpr double kMostShare = 1.5;  // of a data sheet's peak; a boost clock can beat it
+  auto share = positive(kMostShare);
+  static const Section section =
+      Rows<Software>("gpus")
+          .key<&Software::gemm>("gemm", share, "Share of the peak that large aligned products sustain")
+          .key<&Software::gemm_fp32>("gemm_fp32", maybe(share), "The same of products in float32")
+          .key<&Software::gemm_tf32>("gemm_tf32", maybe(share), "The same of products in TF32")
+          .key<&Software::attention>("attention", share, "Share of the peak of the attention kernel")
+          .key<&Software::narrow_heads>("narrow_heads", share, "Factor on it for each halving of a head")
+          .key<&Software::elementwise>("elementwise", positive(100), "Factor on element-wise traffic")
+          .key<&Software::memory>("memory", share, "Share of the memory bandwidth")
+          .key<&Software::queue>("queue", number(1, 1000), "How far launches run ahead")
+          .key<&Software::k_ramp>("k_ramp", number(0, 1e6), "Start and end of a tile, as elements of k")
+          .key<&Software::unaligned>("unaligned", share, "Factor on products of unaligned sizes")
+          .key<&Software::unaligned_attention>("unaligned_attention", share, "The same of attention")
+          .key<&Software::fp8_cast>("fp8_cast", number(0, 1000), "Bytes moved per quantised element")
+          .key<&Software::loss_bytes>("loss_bytes", number(0, 1000), "Bytes moved per logit")
+          .key<&Software::rotary_bytes>("rotary_bytes", number(0, 1000), "The same per query and key value")
+          .key<&Software::weight_cast>("weight_cast", number(0, 1000), "The same per weight, by autocast")
+          .key<&Software::optimizer_bytes>("optimizer_bytes", number(0, 1000), "Bytes moved per parameter")
+          .key<&Software::host>("host", time(), "To launch a kernel")
+          .key<&Software::types>("types", list(word(kWorkloadPrecisionNames)), "Fitted or judged in")
+          .key<&Software::judged_error>("judged_error", maybe(number(0, 10)), "Of steps not fitted");
+  return section;
 }
 
-void read_memory_use(const Value& value, Software& software) {
-  MapReader reader(value, "memory_use");
-  auto& memory = software.memory_use;
-  memory.fragmentation =
-      reader.optional("fragmentation", config::as_number(1, 10)).value_or(memory.fragmentation);
-  memory.overhead = reader.optional("overhead", config::as_bytes).value_or(memory.overhead);
-  memory.logit_bytes =
-      reader.optional("logit_bytes", config::as_number(0, 1000)).value_or(memory.logit_bytes);
-  memory.dropout = reader.optional("dropout", config::as_bool).value_or(memory.dropout);
-  reader.finish();
-}
-
-Software::Scope read_scope(const Value& value) {
-  MapReader reader(value, "scope");
-  auto count = config::as_integer(1, kLargestWorldSize);
-  Software::Scope scope{static_cast<int>(reader.required("gpus", count)),
-                        static_cast<int>(reader.required("tensor", count))};
-  reader.finish();
-  return scope;
+const Section& file_rows() {
+  auto count = whole(1, kLargestWorldSize);
+  auto scope = nested(Rows<Software::Scope>("scope")
+                          .key<&Software::Scope::gpus>("gpus", count, "Of the job")
+                          .required()
+                          .key<&Software::Scope::tensor>("tensor", count, "Of a tensor-parallel group")
+                          .required());
+  auto memory =
+      nested(Rows<MemoryUse>("memory_use")
+                 .key<&MemoryUse::fragmentation>("fragmentation", number(1, 10), "Reserved over handed out")
+                 .key<&MemoryUse::overhead>("overhead", size(), "Context, libraries, communicators")
+                 .key<&MemoryUse::logit_bytes>("logit_bytes", number(0, 1000), "Of each logit, at the peak")
+                 .key<&MemoryUse::dropout>("dropout", boolean(), "Its masks are kept"));
+  static const Section section =
+      Rows<SoftwareFile>("software")
+          .key<&SoftwareFile::kind>(
+              "kind", word(config::Words<SoftwareKind>{{"software", SoftwareKind::software}}), "Of file")
+          .required()
+          .key<&Software::name>("name", text(), "Of this software")
+          .required()
+          .key<&Software::flash>("attention", word(config::Words<bool>{{"flash", true}, {"unfused", false}}),
+                                 "Whether scores stay in the kernel")
+          .required()
+          .key<&SoftwareFile::usual_host>("host", maybe(time()), "To launch a kernel")
+          .required()
+          .key<&Software::tensor_hidden>("tensor_hidden", maybe(number(0, 1)), "Of collectives, hidden")
+          .key<&Software::early_stop>("early_stop", boolean(), "Recomputation ends before the last product")
+          .key<&Software::ranks>("ranks", whole(1, kLargestWorldSize), "Of the steps it was fitted to")
+          .key<&Software::spread>("spread", number(0, kLargestSpread), "Of their speed")
+          .key<&SoftwareFile::given_scope>("scope", maybe(scope), "Up to which it was fitted or judged")
+          .key<&SoftwareFile::gpus>("gpus", any(), "From a word of a GPU's name to its shares")
+          .required()
+          .key<&Software::memory_use>("memory_use", memory, "Besides the tensors");
+  return section;
 }
 
 const std::vector<config::Entry>& entries_of(const Value& gpus) {
@@ -75,38 +103,44 @@ const std::vector<config::Entry>& entries_of(const Value& gpus) {
   return gpus.entries;
 }
 
+SoftwareFile read_file(const std::string& path) {
+  Value root = config::load_yaml(path, "software");
+  SoftwareFile file;
+  keys::Places places;
+  read_section(file_rows(), root, &file, {places});
+  entries_of(file.gpus);
+  return file;
+}
+
 // The entry for a GPU, or the last one: what is newest stands at the end.
 const config::Entry& entry_for(const Value& gpus, std::string_view gpu, bool& is_for_gpu) {
-  for (const auto& entry : entries_of(gpus))
+  for (const auto& entry : gpus.entries)
     if (gpu.find(entry.key) != std::string_view::npos) return entry;
   is_for_gpu = false;
   return gpus.entries.back();
 }
 
+// Every key of a section, defaults too: a later release may have others.
+std::string lines_of(const Section& section, void* from, std::string_view indent) {
+  std::string lines;
+  for (const auto& row : section.rows)
+    if (auto value = row.codec->write(row.member(from)))
+      lines += fmt::format("{}{}: {}\n", indent, row.name, config::to_flow_text(*value));
+  return lines;
+}
+
 }  // namespace
 
 Software read_software(const std::string& path, std::string_view gpu) {
-  Value root = config::load_yaml(path, "software");
-  MapReader reader(root, "software");
-  reader.required("kind", config::as_word(config::Words<SoftwareKind>{{"software", SoftwareKind::software}}));
-  Software software;
-  software.name = reader.required("name", config::as_string);
-  software.flash =
-      reader.required("attention", config::as_word(config::Words<bool>{{"flash", true}, {"unfused", false}}));
-  software.host = reader.required("host", config::as_seconds);
-  software.tensor_hidden = reader.optional("tensor_hidden", config::as_number(0, 1));
-  software.early_stop = reader.optional("early_stop", config::as_bool).value_or(false);
-  software.ranks = static_cast<int>(
-      reader.optional("ranks", config::as_integer(1, kLargestWorldSize)).value_or(software.ranks));
-  software.spread = reader.optional("spread", config::as_number(0, kLargestSpread)).value_or(kUsualSpread);
-  if (const Value* scope = reader.find("scope")) software.scope = read_scope(*scope);
-  const Value& gpus = reader.require("gpus");
-  if (const Value* memory = reader.find("memory_use")) read_memory_use(*memory, software);
-  reader.finish();
-  const auto& entry = entry_for(gpus, gpu, software.is_for_gpu);
-  MapReader shares(entry.value, entry.key);
-  read_shares(shares, software);
-  shares.finish();
+  auto file = read_file(path);
+  Software software = file;
+  software.host = *file.usual_host;
+  software.scope = file.given_scope.value_or(Software::Scope{});
+  const auto& entry = entry_for(file.gpus, gpu, software.is_for_gpu);
+  auto rows = share_rows();
+  rows.name = entry.key;
+  keys::Places places;
+  read_section(rows, entry.value, &software, {places});
   software.fitted_on = entry.key;
   if (software.gemm == 0)
     throw InputError(entry.value.span, "nothing says what share of the peak products reach", "add gemm: 0.7");
@@ -117,43 +151,23 @@ Software read_software(const std::string& path, std::string_view gpu) {
 }
 
 std::vector<std::string> software_gpus(const std::string& path) {
-  Value root = config::load_yaml(path, "software");
   std::vector<std::string> gpus;
-  for (const auto& entry : entries_of(MapReader(root, "software").require("gpus"))) gpus.push_back(entry.key);
+  for (const auto& entry : read_file(path).gpus.entries) gpus.push_back(entry.key);
   return gpus;
 }
 
 std::string write_software(const Software& software, const std::string& gpu, const std::string& comment) {
+  SoftwareFile file;
+  static_cast<Software&>(file) = software;
+  file.usual_host = software.host;
+  if (software.scope != Software::Scope{}) file.given_scope = software.scope;
   std::string text = "# ";
   for (char c : comment) text += c == '\n' ? std::string("\n# ") : std::string(1, c);
-  const auto& memory = software.memory_use;
-  text += fmt::format(
-      "\nkind: software\nname: {}\nattention: {}\nhost: {:.10g}us\nearly_stop: {}\nranks: {}\nspread: "
-      "{}\ngpus:\n  {}:\n",
-      double_quoted(software.name), software.flash ? "flash" : "unfused", software.host.value() * 1e6,
-      software.early_stop, software.ranks, software.spread, double_quoted(gpu));
-  if (software.tensor_hidden)
-    text.insert(text.rfind("gpus:"), fmt::format("tensor_hidden: {}\n", *software.tensor_hidden));
-  if (const auto& [gpus, tensor] = software.scope; gpus > 0)
-    text.insert(text.rfind("gpus:"), fmt::format("scope: {{gpus: {}, tensor: {}}}\n", gpus, tensor));
-  auto add = [&text](const char* key, double number) { text += fmt::format("    {}: {}\n", key, number); };
-  add("gemm", software.gemm);
-  if (software.attention > 0) add("attention", software.attention);
-  add("elementwise", software.elementwise);
-  add("memory", software.memory);
-  add("queue", software.queue);
-  add("k_ramp", software.k_ramp);
-  add("unaligned", software.unaligned);
-  add("unaligned_attention", software.unaligned_attention);
-  add("fp8_cast", software.fp8_cast);
-  add("loss_bytes", software.loss_bytes);
-  add("optimizer_bytes", software.optimizer_bytes);
-  std::vector<std::string_view> types;
-  for (auto type : software.types) types.push_back(name_in(kWorkloadPrecisionNames, type));
-  if (!types.empty()) text += fmt::format("    types: [{}]\n", fmt::join(types, ", "));
-  return text +
-         fmt::format("memory_use: {{fragmentation: {}, overhead: {:.0f}B, logit_bytes: {}, dropout: {}}}\n",
-                     memory.fragmentation, memory.overhead.value(), memory.logit_bytes, memory.dropout);
+  auto rows = share_rows();
+  if (software.attention == 0)
+    std::erase_if(rows.rows, [](const Row& row) { return row.name == "attention"; });
+  return fmt::format("{}\n{}gpus:\n  {}:\n{}", text, lines_of(file_rows(), &file, ""), double_quoted(gpu),
+                     lines_of(rows, static_cast<Software*>(&file), "    "));
 }
 
 }  // namespace ddpsim

@@ -168,7 +168,7 @@ class WorkloadReader {
     SynthesisOptions options{.batch = {step_.shape.micro_batch, step_.shape.sequence},
                              .gradients = step_.gradients,
                              .gpu = gpu_,
-                             .efficiency = software_.gemm,
+                             .efficiency = products_share(software_, step_.precision),
                              .memory_efficiency = software_.memory,
                              .forward = {},
                              .backward = {},
@@ -206,7 +206,7 @@ class WorkloadReader {
     notes.push_back(
         {"compute-estimated",
          fmt::format("compute times are estimated ({}): products reach {:.2f} of the peak{}{}", who,
-                     software_.gemm, how_good,
+                     products_share(software_, step_.precision), how_good,
                      is_calibrated_ ? ""
                                     : fmt::format("; machines and frameworks span {} to {}: one measured "
                                                   "step settles it (ddpsim calibrate --step)",

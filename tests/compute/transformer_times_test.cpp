@@ -114,6 +114,96 @@ TEST(ComputeLaw, TokensOfAnyNumber) {
 
 // A hundred launches of 20 us take 2 ms; a device that takes as long is (1 + 1)^(1/3.86) = 1.197 times as
 // slow.
+// Tensor cores want rows of 16 bytes: 8 values of 2, 4 of 4; float32 is not theirs.
+TEST(ComputeLaw, AlignmentByType) {
+  auto gpu = gpu_of("A100-80");
+  gpu.peak[Precision::float32] = FlopsPerSecond(19.5e12);
+  gpu.peak[Precision::tfloat32] = FlopsPerSecond(156e12);
+  auto software = software_of("fsdp-a100");
+  auto slower = [&](Precision precision, std::int64_t n) {
+    ComputeLaw law(gpu, software, precision);
+    return law.product({4096, n, 4096}) / law.product({4096, n - n % 8, 4096});
+  };
+  EXPECT_DOUBLE_EQ(slower(Precision::bfloat16, 4092), 1 / software.unaligned);
+  EXPECT_DOUBLE_EQ(slower(Precision::tfloat32, 4092), 1);
+  EXPECT_DOUBLE_EQ(slower(Precision::tfloat32, 4090), 1 / software.unaligned);
+  EXPECT_DOUBLE_EQ(slower(Precision::float32, 4091), 1);
+}
+
+TEST(ComputeLaw, ProductsInOtherTypesHaveTheirShares) {
+  auto gpu = gpu_of("A100-80");
+  gpu.peak[Precision::float32] = FlopsPerSecond(19.5e12);
+  gpu.peak[Precision::tfloat32] = FlopsPerSecond(156e12);
+  auto software = software_of("fsdp-a100");
+  auto time = [&](Precision precision) {
+    return ComputeLaw(gpu, software, precision).product({4096, 4096, 4096}).value();
+  };
+  double float32 = time(Precision::float32), tfloat32 = time(Precision::tfloat32),
+         bfloat16 = time(Precision::bfloat16);
+  software.gemm_fp32 = software.gemm / 2;
+  EXPECT_DOUBLE_EQ(time(Precision::float32), 2 * float32);
+  EXPECT_DOUBLE_EQ(time(Precision::tfloat32), tfloat32);
+  software.gemm_tf32 = software.gemm / 4;
+  EXPECT_DOUBLE_EQ(time(Precision::tfloat32), 4 * tfloat32);
+  EXPECT_DOUBLE_EQ(time(Precision::bfloat16), bfloat16);
+}
+
+// Of 128 wide a kernel has its share, half as wide 0.8 of it, a quarter 0.64; wider ones have no more.
+TEST(ComputeLaw, AttentionOfNarrowHeads) {
+  auto software = software_of("fsdp-a100");
+  software.narrow_heads = 0.8;
+  ComputeLaw law(gpu_of("A100-80"), software, Precision::bfloat16);
+  double wide = 312e12 * 0.315;
+  EXPECT_DOUBLE_EQ(law.attention_kernel(1e12, 128).value(), 1e12 / wide);
+  EXPECT_DOUBLE_EQ(law.attention_kernel(1e12, 256).value(), 1e12 / wide);
+  EXPECT_DOUBLE_EQ(law.attention_kernel(1e12, 64).value(), 1e12 / (0.8 * wide));
+  EXPECT_DOUBLE_EQ(law.attention_kernel(1e12, 32).value(), 1e12 / (0.64 * wide));
+}
+
+// Llama 2 7B: 4096 wide, as many queries as keys; 125 bytes of each for 2,048 tokens, 31 % of it forward. The
+// device's time grows by it, where the host is no matter. GPT-2 has learned positions.
+TEST(TransformerTimes, RotaryEmbeddings) {
+  auto software = software_of("fsdp-a100");
+  software.host = 0_us;
+  StepShape shape{.micro_batch = 1, .sequence = 2048};
+  auto times = [&](const char* model) {
+    return TransformerTimes(*find_transformer(model), gpu_of("A100-80"), software, Precision::bfloat16, shape)
+        .block();
+  };
+  auto before = times("llama-2-7b"), gpt2 = times("gpt2");
+  software.rotary_bytes = 125;
+  auto after = times("llama-2-7b");
+  double bytes = 125.0 * 2048 * 2 * 4096, rate = 0.85 * 2.039e12;
+  EXPECT_NEAR((after.forward.time - before.forward.time).value(), 0.31 * bytes / rate, 1e-12);
+  EXPECT_NEAR((after.backward.time - before.backward.time).value(), 0.69 * bytes / rate, 1e-12);
+  EXPECT_EQ(times("gpt2").forward.time, gpt2.forward.time);
+  software.host = Seconds(1);
+  auto kernels = [&] { return times("llama-2-7b").forward.time / software.host; };
+  double with = kernels();
+  software.rotary_bytes = 0;
+  EXPECT_NEAR(with - kernels(), 18, 1e-3);
+}
+
+// A block of Llama 2 7B has 202,383,360 parameters and its head 131,072,000: 6 bytes of each in either pass.
+TEST(TransformerTimes, AutocastsCopies) {
+  auto software = software_of("fsdp-a100");
+  software.host = 0_us;
+  StepShape shape{.micro_batch = 1, .sequence = 2048};
+  auto times = [&] {
+    return TransformerTimes(*find_transformer("llama-2-7b"), gpu_of("A100-80"), software, Precision::bfloat16,
+                            shape);
+  };
+  auto before = times().block();
+  auto end = times().ends();
+  software.weight_cast = 12;
+  auto after = times().block();
+  double rate = 0.85 * 2.039e12;
+  EXPECT_NEAR((after.forward.time - before.forward.time).value(), 6 * 202383360 / rate, 1e-12);
+  EXPECT_NEAR((after.backward.time - before.backward.time).value(), 6 * 202383360 / rate, 1e-12);
+  EXPECT_NEAR((times().ends().head_forward - end.head_forward).value(), 6 * 131072000 / rate, 1e-12);
+  EXPECT_NEAR((times().ends().head_backward - end.head_backward).value(), 6 * 131072000 / rate, 1e-12);
+}
+
 TEST(ComputeLaw, TheHostsPace) {
   ComputeLaw law(gpu_of("A100-80"), Software{.gemm = 0.8, .host = 20_us}, Precision::bfloat16);
   EXPECT_NEAR(law.paced(2_ms, 100).value(), 2e-3 * 1.1967, 1e-6);

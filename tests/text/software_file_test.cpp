@@ -38,6 +38,9 @@ TEST(SoftwareFile, EveryKey) {
   Software expected{.name = "mine",
                     .gemm = 0.8,
                     .attention = 0.3,
+                    .gemm_fp32 = 0.6,
+                    .gemm_tf32 = 0.5,
+                    .narrow_heads = 0.7,
                     .elementwise = 1.7,
                     .host = 20_us,
                     .queue = 2,
@@ -47,6 +50,8 @@ TEST(SoftwareFile, EveryKey) {
                     .unaligned_attention = 0.2,
                     .fp8_cast = 4,
                     .loss_bytes = 30,
+                    .rotary_bytes = 120,
+                    .weight_cast = 12,
                     .optimizer_bytes = 28,
                     .flash = false,
                     .early_stop = true,
@@ -57,20 +62,22 @@ TEST(SoftwareFile, EveryKey) {
                     .types = {Precision::float16, Precision::float8},
                     .scope = {128, 4},
                     .memory_use = {1.2, Bytes(2e9), 10, true}};
-  EXPECT_EQ(read("kind: software\n"
-                 "name: mine\n"
-                 "attention: unfused\n"
-                 "host: 20us\n"
-                 "early_stop: true\n"
-                 "ranks: 64\n"
-                 "spread: 0.03\n"
-                 "scope: {gpus: 128, tensor: 4}\n"
-                 "gpus:\n"
-                 "  A100: {gemm: 0.8, attention: 0.3, elementwise: 1.7, queue: 2, memory: 0.9, k_ramp: 100,\n"
-                 "         unaligned: 0.4, unaligned_attention: 0.2, fp8_cast: 4, loss_bytes: 30,\n"
-                 "         optimizer_bytes: 28, judged_error: 0.05, types: [fp16, fp8]}\n"
-                 "memory_use: {fragmentation: 1.2, overhead: 2GB, logit_bytes: 10, dropout: true}\n"),
-            expected);
+  EXPECT_EQ(
+      read("kind: software\n"
+           "name: mine\n"
+           "attention: unfused\n"
+           "host: 20us\n"
+           "early_stop: true\n"
+           "ranks: 64\n"
+           "spread: 0.03\n"
+           "scope: {gpus: 128, tensor: 4}\n"
+           "gpus:\n"
+           "  A100: {gemm: 0.8, attention: 0.3, elementwise: 1.7, queue: 2, memory: 0.9, k_ramp: 100,\n"
+           "         unaligned: 0.4, unaligned_attention: 0.2, fp8_cast: 4, loss_bytes: 30,\n"
+           "         gemm_fp32: 0.6, gemm_tf32: 0.5, narrow_heads: 0.7, rotary_bytes: 120, weight_cast: 12,\n"
+           "         optimizer_bytes: 28, judged_error: 0.05, types: [fp16, fp8]}\n"
+           "memory_use: {fragmentation: 1.2, overhead: 2GB, logit_bytes: 10, dropout: true}\n"),
+      expected);
 }
 
 TEST(SoftwareFile, TheEntryWhoseWordStandsInTheGpusName) {
@@ -107,7 +114,19 @@ TEST(SoftwareFile, TheShippedOnesAreRead) {
     ++read;
   }
   EXPECT_EQ((Range{least, most}), kShippedGemm);
-  EXPECT_EQ(read, 7);
+  EXPECT_EQ(read, 10);
+}
+
+// Whatever the file says, defaults too.
+TEST(SoftwareFile, IsReadAsItWasWritten) {
+  TemporaryFolder folder;
+  for (const auto& entry : std::filesystem::directory_iterator(DDPSIM_SOURCE_DIR "/software"))
+    for (const auto& gpu : software_gpus(entry.path())) {
+      auto software = read_software(entry.path(), gpu);
+      software.judged_error.reset();
+      auto path = folder.write("again.yaml", write_software(software, gpu, "one\ntwo"));
+      EXPECT_EQ(read_software(path, gpu), software) << entry.path() << " " << gpu;
+    }
 }
 
 TEST(SoftwareFile, AnotherKind) {
@@ -119,12 +138,14 @@ TEST(SoftwareFile, AnotherKind) {
 }
 
 TEST(SoftwareFile, AMisspeltShare) {
-  EXPECT_EQ(error_of("kind: software\nname: x\nattention: flash\nhost: 1us\ngpus: {A100: {gem: 0.8}}\n"),
-            "s.yaml:5:15: error: unknown key 'gem'; did you mean 'gemm'?\n"
-            "  5 | gpus: {A100: {gem: 0.8}}\n"
-            "    |               ^~~\n"
-            "hint: 'A100' knows gemm, attention, elementwise, memory, queue, k_ramp, unaligned, "
-            "unaligned_attention, fp8_cast, loss_bytes, optimizer_bytes, host, types, judged_error");
+  EXPECT_EQ(
+      error_of("kind: software\nname: x\nattention: flash\nhost: 1us\ngpus: {A100: {gem: 0.8}}\n"),
+      "s.yaml:5:15: error: unknown key 'gem'; did you mean 'gemm'?\n"
+      "  5 | gpus: {A100: {gem: 0.8}}\n"
+      "    |               ^~~\n"
+      "hint: 'A100' knows gemm, gemm_fp32, gemm_tf32, attention, narrow_heads, elementwise, memory, queue, "
+      "k_ramp, unaligned, unaligned_attention, fp8_cast, loss_bytes, rotary_bytes, weight_cast, "
+      "optimizer_bytes, host, types, judged_error");
 }
 
 TEST(SoftwareFile, WithoutProducts) {
