@@ -110,7 +110,7 @@ def kernel_shares():
     logits = [(float(row["forward_s"]) + float(row["backward_s"])) / (int(row["rows"]) * int(row["width"])) for row in rows_of("elementwise.csv")
               if row["what"] == "cross_entropy_upcast"]
     steps = [float(row["optimizer_s"]) / int(row["parameters"]) for row in rows_of("steps.csv")
-             if row["precision"] == "autocast" and row["optimizer"] == "fused" and int(row["parameters"]) > 5e8]
+             if row["forward_s"] and row["precision"] == "autocast" and row["optimizer"] == "fused" and int(row["parameters"]) > 5e8]
     memory = statistics.median(passes) / BANDWIDTH
     def products(dtype, peak):
         """As the law has it: without the start and end of a tile, of 150 elements of k."""

@@ -1,67 +1,13 @@
 #!/usr/bin/env python3
 """measure.py overheads|passes|interference OUT.csv [--device cuda] [--quick]: what the host pays for a launch, what a pass over memory reaches, how a kernel
 that moves memory on few multiprocessors, as a collective does, and matrix products slow one another down. Exit code 3: what it takes is not here."""
-import argparse
-import csv
 import statistics
-import sys
-import time
 
+import sections
 import torch
+from clock import Clock
 
 MIB = 2 ** 20
-
-
-class Clock:
-    """Medians of what calls take: by events on a GPU, by the host's clock on a CPU."""
-
-    def __init__(self, device):
-        self.cuda = device == "cuda"
-
-    def wait(self):
-        if self.cuda:
-            torch.cuda.synchronize()
-
-    def mark(self):
-        if not self.cuda:
-            return time.perf_counter()
-        event = torch.cuda.Event(enable_timing=True)
-        event.record()
-        return event
-
-    def between(self, begin, end):
-        return begin.elapsed_time(end) * 1e-3 if self.cuda else end - begin
-
-    def of(self, call, batch_s=0.02, batches=7):
-        """Seconds of one call on the device, among many in a row."""
-        for _ in range(3):
-            call()
-        self.wait()
-        began = time.perf_counter()
-        call()
-        self.wait()
-        calls = max(1, min(500, int(batch_s / max(time.perf_counter() - began, 1e-6))))
-        found = []
-        for _ in range(batches):
-            begin = self.mark()
-            for _ in range(calls):
-                call()
-            end = self.mark()
-            self.wait()
-            found.append(self.between(begin, end) / calls)
-        return statistics.median(found)
-
-    def of_host(self, call, calls=2000):
-        """Seconds that the host is busy with a call, while the device has time to keep up."""
-        found = []
-        for _ in range(7):
-            self.wait()
-            began = time.perf_counter()
-            for _ in range(calls // 7):
-                call()
-            found.append((time.perf_counter() - began) / (calls // 7))
-            self.wait()
-        return statistics.median(found)
 
 
 def overheads(device, quick):
@@ -97,14 +43,14 @@ def passes(device, quick):
 
 def interference(device, quick):
     """Both alone, then the products while the other runs on its own stream for longer than they."""
+    yield "m", "n", "k", "blocks", "product_alone_s", "product_during_s", "move_alone_s", "move_during_s", "move_alone_bytes_per_s"
     try:
         if device != "cuda":
             raise ImportError("it needs a GPU")
         import triton
         import triton.language as tl
     except ImportError as missing:
-        print(f"error: no interference can be measured: {missing}", file=sys.stderr)
-        sys.exit(3)
+        raise sections.Missing(f"no interference can be measured: {missing}")
 
     @triton.jit
     def move(source, target, elements, BLOCK: tl.constexpr):
@@ -115,7 +61,6 @@ def interference(device, quick):
     clock, elements = Clock(device), 2 ** 28
     source, target = torch.empty(elements, device=device), torch.empty(elements, device=device)
     side = torch.cuda.Stream(priority=-1)
-    yield "m", "n", "k", "blocks", "product_alone_s", "product_during_s", "move_alone_s", "move_during_s", "move_alone_bytes_per_s"
     for m, k in ((1024, 768), (4096, 1024), (4096, 1600), (8192, 4096), (16384, 8192))[:2 if quick else None]:
         a, b = (torch.randn(shape, device=device, dtype=torch.bfloat16) for shape in ((m, k), (k, k)))
         alone = clock.of(lambda: a @ b)
@@ -141,22 +86,5 @@ def interference(device, quick):
             yield m, k, k, blocks, alone, statistics.median(f for f, _ in found), move_alone, statistics.median(s for _, s in found), 8 * elements / move_alone
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=("overheads", "passes", "interference"))
-    parser.add_argument("out")
-    parser.add_argument("--device", default="cuda")
-    parser.add_argument("--quick", action="store_true")
-    options = parser.parse_args()
-    if options.device == "cuda" and not torch.cuda.is_available():
-        print("error: PyTorch finds no GPU here", file=sys.stderr)
-        sys.exit(3)
-    with open(options.out, "w", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        for row in {"overheads": overheads, "passes": passes, "interference": interference}[options.what](options.device, options.quick):
-            writer.writerow(row)
-            file.flush()    # what a time limit cuts off is not lost
-
-
 if __name__ == "__main__":
-    main()
+    sections.main({"overheads": overheads, "passes": passes, "interference": interference}, __doc__)

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""two_ranks.py OUT.csv [--backend nccl] [--quick]: collectives between two ranks on one GPU. NCCL takes them for GPUs of two machines (NCCL_HOSTID) that talk over
-the loopback: what it does, not how fast NVLink is. Exit code 3: no GPU here, or this NCCL refuses two ranks on one."""
+"""two_ranks.py OUT.csv [--backend nccl] [--quick]: collectives between two ranks on one GPU (ranks.py). Exit code 3: no GPU here, or this NCCL refuses
+two ranks on one."""
 import argparse
 import csv
-import os
-import subprocess
 import sys
 import time
 
+import ranks
+import sections
 import torch
 import torch.distributed as dist
 
@@ -56,18 +56,10 @@ def main():
     options = parser.parse_args()
     if options.backend == "nccl" and not torch.cuda.is_available():
         print("error: PyTorch finds no GPU here", file=sys.stderr)
-        sys.exit(3)
+        sys.exit(sections.MISSING)
     if options.rank is not None:
         return run(options.rank, options.backend, options.out, options.quick)
-    ranks = [subprocess.Popen([sys.executable, *sys.argv, "--rank", str(rank)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                              env={**os.environ, "NCCL_HOSTID": f"host{rank}", "NCCL_SOCKET_IFNAME": "lo", "GLOO_SOCKET_IFNAME": "lo", "NCCL_DEBUG": "WARN"})
-             for rank in range(2)]
-    texts = [rank.communicate()[0] for rank in ranks]
-    print(*texts, sep="\n--- rank 1\n")
-    if any("Duplicate GPU" in text for text in texts):
-        print("error: this NCCL refuses two ranks on one GPU", file=sys.stderr)
-        sys.exit(3)
-    sys.exit(max(abs(rank.returncode) for rank in ranks))
+    ranks.run_both()
 
 
 if __name__ == "__main__":

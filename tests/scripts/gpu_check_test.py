@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 import unittest
+import unittest.mock
 from pathlib import Path
 
 SOURCE_ROOT = Path()
@@ -73,6 +74,28 @@ class GpuCheckTest(unittest.TestCase):
         self.assertLess(time.monotonic() - began, 15)
         time.sleep(3)
         self.assertFalse((self.folder / "alive").exists())
+
+    def test_the_environment_of_a_step(self):
+        script = "import os, sys; sys.exit(0 if os.environ['DDPSIM_SHARE_GPU'] == '1' and 'PATH' in os.environ else 1)"
+        self.assertEqual(self.step(script, environment={"DDPSIM_SHARE_GPU": "1"})[0], "ok")
+        self.assertTrue((self.folder / "a-step.log").read_text().startswith("$ DDPSIM_SHARE_GPU=1 "))
+
+    def validate(self, gpus, nccl):
+        """The command and environment of validate-nccl."""
+        with unittest.mock.patch.object(self.check, "step") as step:
+            self.module.validate_nccl(self.check, gpus, nccl)
+        return " ".join(map(str, step.call_args.args[2])), step.call_args.kwargs["environment"]
+
+    def test_several_gpus_keep_the_scenario(self):
+        command, environment = self.validate(4, "")
+        self.assertIn("--ranks 4 --set cluster.world_size=4 --repetitions 10", command)
+        self.assertEqual(environment, {})
+
+    def test_one_gpu_is_shared_and_its_times_are_not_judged(self):
+        with unittest.mock.patch.dict("os.environ", LD_LIBRARY_PATH="/elsewhere"):
+            command, environment = self.validate(1, "/nccl")
+        self.assertIn("--ranks 2 --set cluster.world_size=2 --set ddp.bucket_cap=25MiB --set validation.thresholds={iteration_error: 1000000%} --repetitions 3", command)
+        self.assertEqual(environment, {"DDPSIM_SHARE_GPU": "1", "LD_LIBRARY_PATH": "/nccl/lib:/elsewhere"})
 
     def test_without_time_nothing_starts(self):
         self.check.end = time.monotonic()
