@@ -21,7 +21,8 @@ endif()
 
 if(NOT missing)
   find_path(NCCL_INCLUDE_DIR nccl.h HINTS "${NCCL_ROOT}" ENV NCCL_ROOT ENV NCCL_HOME ${CUDAToolkit_INCLUDE_DIRS} PATH_SUFFIXES include)
-  find_library(NCCL_LIBRARY NAMES nccl libnccl.so.2 HINTS "${NCCL_ROOT}" ENV NCCL_ROOT ENV NCCL_HOME "${CUDAToolkit_LIBRARY_DIR}"
+  # Both names in a folder before the next folder: pip's NCCL has no libnccl.so, and another one's would be linked to its headers.
+  find_library(NCCL_LIBRARY NAMES nccl libnccl.so.2 NAMES_PER_DIR HINTS "${NCCL_ROOT}" ENV NCCL_ROOT ENV NCCL_HOME "${CUDAToolkit_LIBRARY_DIR}"
                PATH_SUFFIXES lib lib64)
   if(NOT NCCL_INCLUDE_DIR OR NOT NCCL_LIBRARY)
     set(missing "NCCL was not found. Install libnccl-dev, or set NCCL_ROOT to the folder of include/nccl.h and lib/libnccl.so.")
