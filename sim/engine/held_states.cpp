@@ -25,25 +25,31 @@ StateBytes kept_state(const BucketedPlan& plan, const ZeroOptions& options, cons
   return state;
 }
 
-}  // namespace
+// DistributedDataParallel keeps its buckets beside the gradients, unless those are views of them
+// (reducer.cpp); a flat buffer does the same. PowerSGD keeps what its compression lost.
+HeldStates held_by(const ReductionPlan& plan, const HeldOf& of) {
+  bool has_buckets =
+      plan.strategy == Strategy::flat || (plan.strategy == Strategy::ddp && !of.gradients_are_views);
+  bool keeps_errors = plan.low_rank && plan.low_rank->options.error_feedback;
+  return {.buckets = (has_buckets + keeps_errors) * of.trace.bytes()};
+}
 
-HeldStates held_by(const FsdpPlan& plan, const LayerTrace& trace, int accumulation_steps,
-                   double block_parameters) {
+HeldStates held_by(const FsdpPlan& plan, const HeldOf& of) {
   HeldStates held{.sharding = Sharding::weights, .shards = plan.shards, .on_host = plan.options.cpu_offload};
   if (!plan.options.reshard_after_forward) {
     for (std::size_t unit = 0; unit < plan.units.size(); ++unit) held.buckets += plan.gathered(unit);
   }
   // Without a reduction after each micro-batch whole gradients wait for the last one.
-  if (!plan.options.reduce_every_micro_batch && accumulation_steps > 1) held.buckets += trace.bytes();
+  if (!plan.options.reduce_every_micro_batch && of.accumulation_steps > 1) held.buckets += of.trace.bytes();
   for (std::size_t unit = 1; unit < plan.units.size(); ++unit)
     held.unit_layers =
-        std::max(held.unit_layers, static_cast<double>(plan.units[unit].elements) / block_parameters);
+        std::max(held.unit_layers, static_cast<double>(plan.units[unit].elements) / of.block_parameters);
   return held;
 }
 
 // Buckets are allocated whole, whatever they are filled with (stage_1_and_2.py, backward_prologue): two where
 // one is filled while the other is reduced. Each is flattened once more to be reduced.
-HeldStates held_by(const ZeroPlan& plan, const Optimizer& optimizer) {
+HeldStates held_by(const ZeroPlan& plan, const HeldOf& of) {
   auto size = static_cast<double>(plan.options.reduce_bucket_size);
   std::int64_t largest = 0;
   for (const auto& bucket : plan.buckets) largest = std::max(largest, bucket.elements);
@@ -52,12 +58,12 @@ HeldStates held_by(const ZeroPlan& plan, const Optimizer& optimizer) {
           .shards = plan.ranks,
           .buckets = held_in(plan, buckets) +
                      Bytes(static_cast<double>(largest) * bytes_per_element(plan.reduce_dtype)),
-          .state = kept_state(plan, plan.options, optimizer)};
+          .state = kept_state(plan, plan.options, of.step.step.optimizer)};
 }
 
 // What is gathered at once, what is never released, one bucket (stage3.py, ipg_bucket_flat_buffer) and its
 // copy that is scattered.
-HeldStates held_by(const Zero3Plan& plan, const Optimizer& optimizer) {
+HeldStates held_by(const Zero3Plan& plan, const HeldOf& of) {
   std::int64_t largest = 0;
   for (const auto& bucket : plan.buckets) largest = std::max(largest, bucket.elements);
   double buckets =
@@ -67,42 +73,26 @@ HeldStates held_by(const Zero3Plan& plan, const Optimizer& optimizer) {
           .buckets = held_in(plan, static_cast<double>(plan.schedule.most_live + plan.schedule.persistent) +
                                        buckets) +
                      Bytes(static_cast<double>(largest) * bytes_per_element(plan.reduce_dtype)),
-          .state = kept_state(plan, plan.options, optimizer)};
-}
-
-namespace {
-
-HeldStates held_by(const FsdpPlan& plan, const Scenario& scenario) {
-  return held_by(plan, *scenario.trace, scenario.plan.accumulation_steps,
-                 static_cast<double>(scenario.model_step->model.block_parameters()));
-}
-
-HeldStates held_by(const ZeroPlan& plan, const Scenario& scenario) {
-  return held_by(plan, scenario.model_step->step.optimizer);
-}
-
-HeldStates held_by(const Zero3Plan& plan, const Scenario& scenario) {
-  return held_by(plan, scenario.model_step->step.optimizer);
+          .state = kept_state(plan, plan.options, of.step.step.optimizer)};
 }
 
 // Its buffers are the parameters and the gradients themselves, but for their padding.
-HeldStates held_by(const MegatronPlan& plan, const Scenario& scenario) {
+HeldStates held_by(const MegatronPlan& plan, const HeldOf& of) {
   std::int64_t elements = 0;
   for (const auto& bucket : plan.buckets) elements += bucket.elements;
-  auto padding = static_cast<double>(elements - total_elements(*scenario.trace));
+  auto padding = static_cast<double>(elements - total_elements(of.trace));
   return {.sharding = Sharding::optimizer,
           .shards = plan.ranks,
           .buckets =
               Bytes(padding * (bytes_per_element(plan.param_dtype) + bytes_per_element(plan.reduce_dtype))),
-          .state = mixed_precision_state(plan.param_dtype, plan.reduce_dtype,
-                                         scenario.model_step->step.optimizer)};
+          .state = mixed_precision_state(plan.param_dtype, plan.reduce_dtype, of.step.step.optimizer)};
 }
 
 // GPU 0 holds what was reduced beside its own gradients, the others' outputs, and their losses' logits.
-HeldStates held_by(const SingleProcessPlan& plan, const Scenario& scenario) {
-  const auto& step = *scenario.model_step;
+HeldStates held_by(const SingleProcessPlan& plan, const HeldOf& of) {
+  const auto& step = of.step;
   auto others = static_cast<double>(plan.replicas - 1);
-  HeldStates held{.buckets = scenario.trace->bytes()};
+  HeldStates held{.buckets = of.trace.bytes()};
   held.buckets += (1.0 + others) * plan.options.outputs;
   if (plan.options.loss > Seconds())
     held.buckets += Bytes(others * step.software.memory_use.logit_bytes *
@@ -111,22 +101,22 @@ HeldStates held_by(const SingleProcessPlan& plan, const Scenario& scenario) {
 }
 
 // Workers have no optimizer.
-HeldStates held_by(const ServerPlan&, const Scenario& scenario) {
-  auto state = scenario.model_step->state;
+HeldStates held_by(const ServerPlan&, const HeldOf& of) {
+  auto state = of.step.state;
   state.optimizer = state.step_copy = 0;
   return {.state = state};
 }
 
 }  // namespace
 
+HeldStates held_by(const StrategyPlan& plan, const HeldOf& of) {
+  return std::visit([&](const auto& one) { return held_by(one, of); }, plan);
+}
+
 HeldStates Scenario::held_states() const {
-  if (strategy_plan) return std::visit([&](const auto& one) { return held_by(one, *this); }, *strategy_plan);
-  // DistributedDataParallel keeps its buckets beside the gradients, unless those are views of them
-  // (reducer.cpp); a flat buffer does the same. PowerSGD keeps what its compression lost.
-  bool has_buckets =
-      plan.strategy == Strategy::flat || (plan.strategy == Strategy::ddp && !ddp.gradient_as_bucket_view);
-  bool keeps_errors = plan.low_rank && plan.low_rank->options.error_feedback;
-  return {.buckets = (has_buckets + keeps_errors) * trace->bytes()};
+  HeldOf of{*trace, *model_step, ddp.gradient_as_bucket_view, plan.accumulation_steps,
+            static_cast<double>(model_step->model.block_parameters())};
+  return strategy_plan ? held_by(*strategy_plan, of) : held_by(plan, of);
 }
 
 }  // namespace ddpsim

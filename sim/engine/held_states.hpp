@@ -5,10 +5,14 @@
 
 namespace ddpsim {
 
-// `block_parameters`: elements of a block, of those that the trace has.
-HeldStates held_by(const FsdpPlan& plan, const LayerTrace& trace, int accumulation_steps,
-                   double block_parameters);
-HeldStates held_by(const ZeroPlan& plan, const Optimizer& optimizer);
-HeldStates held_by(const Zero3Plan& plan, const Optimizer& optimizer);
+// Whose step it is, as one GPU has it.
+struct HeldOf {
+  const LayerTrace& trace;
+  const ModelStep& step;
+  bool gradients_are_views = false;  // of DistributedDataParallel's buckets
+  int accumulation_steps = 1;
+  double block_parameters = 0;  // elements of a block, of those that the trace has
+};
+HeldStates held_by(const StrategyPlan& plan, const HeldOf& of);
 
 }  // namespace ddpsim

@@ -53,7 +53,7 @@ class StepMaker {
     plan.meets = true;
     held_ = most_in_flight(pipeline_order(shape));
     for (int rank = 0; rank < shape.ranks; ++rank) add(rank);
-    if (axis.sharded) shard();
+    if (axis.one_stage) plan_one_stage(*axis.one_stage);
     return std::move(result_);
   }
 
@@ -197,39 +197,28 @@ class StepMaker {
     return buckets;
   }
 
-  // What strategies that gather and reduce units do of this GPU's part of the layers, and hold of it.
-  void shard() {
-    const auto& [strategy, fsdp, zero] = *options_.data_axis.sharded;
+  // What a strategy does of this GPU's part of the layers, and holds of it.
+  void plan_one_stage(const StrategyOptions& options) {
     KnownParts known;
-    auto sharded = std::make_shared<ShardedStep>();
-    sharded->trace =
+    auto made = std::make_shared<OneStage>();
+    made->trace =
         transformer_trace(step_.model, step_.gpu, step_.software, step_.step, known, tensor_, context_);
-    const auto& trace = sharded->trace;
+    made->plan = make_plan(made->trace, options);
+    result_.stages.front().memory = step_.memory(held_by(
+        made->plan, {made->trace, step_, options.ddp.gradient_as_bucket_view, options_.shape.micro_batches,
+                     static_cast<double>(step_.model.block_parameters()) / shape_.tensor}));
+    result_.one_stage = std::move(made);
+  }
+
+  [[nodiscard]] StrategyPlan make_plan(const LayerTrace& trace, const StrategyOptions& options) const {
     int ranks = options_.degrees.reducing();
-    HeldStates held;
-    switch (strategy) {
-      case Strategy::zero2: {
-        auto plan = make_zero_plan(trace, strategy, zero, ranks);
-        held = held_by(plan, step_.step.optimizer);
-        sharded->plan = std::move(plan);
-        break;
-      }
-      case Strategy::zero3: {
-        auto plan = make_zero3_plan(trace, zero, ranks);
-        held = held_by(plan, step_.step.optimizer);
-        sharded->plan = std::move(plan);
-        break;
-      }
-      default: {
-        int shards = fsdp.shard_group.value_or(ranks);
-        auto plan = make_fsdp_plan(trace, strategy, fsdp, shards, ranks / shards);
-        held = held_by(plan, trace, options_.shape.micro_batches,
-                       static_cast<double>(step_.model.block_parameters()) / shape_.tensor);
-        sharded->plan = std::move(plan);
-      }
-    }
-    result_.stages.front().memory = step_.memory(held);
-    result_.sharded = std::move(sharded);
+    auto strategy = options.strategy;
+    if (all_reduces(strategy)) return make_reduction_plan(trace, strategy, options.ddp);
+    if (all_reduces_shards(strategy)) return make_zero_plan(trace, strategy, options.zero, ranks);
+    if (strategy == Strategy::zero3) return make_zero3_plan(trace, options.zero, ranks);
+    if (strategy == Strategy::megatron) return make_megatron_plan(trace, options.megatron, ranks);
+    int shards = options.fsdp.shard_group.value_or(ranks);
+    return make_fsdp_plan(trace, strategy, options.fsdp, shards, ranks / shards);
   }
 
   const ModelStep& step_;
@@ -252,8 +241,8 @@ const ParallelStage& ParallelStep::fullest() const {
 }
 
 std::vector<StepProgram> parallel_programs(const ParallelStep& step, const Overheads& overheads) {
-  if (!step.sharded) return pipeline_programs(step.plan, overheads);
-  const auto& [trace, plan] = *step.sharded;
+  if (!step.one_stage) return pipeline_programs(step.plan, overheads);
+  const auto& [trace, plan] = *step.one_stage;
   std::vector<StepProgram> programs{step_program(trace, plan, step.options.shape.micro_batches, overheads)};
   programs.front().ready.clear();
   return programs;

@@ -31,13 +31,14 @@ struct Parallelism {
   auto operator<=>(const Parallelism&) const = default;
 };
 
-// A strategy that gathers a model of one stage unit by unit, or reduces it in every micro-batch: what FSDP
-// and ZeRO do of each GPU's part of the layers, as they do it of whole ones.
-struct ShardedAxis {
-  Strategy strategy = Strategy::fsdp;
-  FsdpOptions fsdp;  // shard_group: of those that reduce
-  ZeroOptions zero;
-  bool operator==(const ShardedAxis&) const = default;
+// Of a model of one stage: a strategy does of each GPU's part of the layers what it does of whole ones.
+struct StrategyOptions {
+  Strategy strategy = Strategy::ddp;
+  DdpOptions ddp = {};    // of those that all-reduce
+  FsdpOptions fsdp = {};  // shard_group: of those that reduce
+  ZeroOptions zero = {};
+  MegatronOptions megatron = {};
+  bool operator==(const StrategyOptions&) const = default;
 };
 
 // How gradients are reduced and stepped along the data axis.
@@ -52,7 +53,7 @@ struct DataAxis {
   // Under a pipeline: parameters are gathered before the first micro-batch and stay until the last one is
   // through, and so do whole gradients.
   bool holds_gathered = false;
-  std::optional<ShardedAxis> sharded = {};  // instead of all this
+  std::optional<StrategyOptions> one_stage = {};  // instead of all this
   bool operator==(const DataAxis&) const = default;
 };
 
@@ -75,8 +76,8 @@ struct ParallelStage {
   MemoryParts memory;
 };
 
-// Of DataAxis::sharded: the step of one GPU's part of the layers.
-struct ShardedStep {
+// Of DataAxis::one_stage: the step of one GPU's part of the layers.
+struct OneStage {
   LayerTrace trace;
   StrategyPlan plan;
 };
@@ -90,7 +91,7 @@ struct ExpertBytes {
 struct ParallelStep {
   ParallelOptions options;
   PipelinePlan plan;
-  std::shared_ptr<const ShardedStep> sharded = nullptr;  // else the plan says what a step is
+  std::shared_ptr<const OneStage> one_stage = nullptr;  // else the plan says what a step is
   std::vector<ParallelStage> stages;
   TensorCollectives tensor;
   ContextCollectives context;

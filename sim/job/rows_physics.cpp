@@ -11,14 +11,14 @@ using namespace keys;
 
 const When kHooks{[](const Job& job) {
                     return (job.strategy == Strategy::ddp || job.strategy == Strategy::overlap) &&
-                           !job.splits_model();
+                           job.reduces_whole_parts();
                   },
-                  "strategies ddp and overlap of a model that GPUs do not share"};
-const When kLaunches{[](const Job& job) { return all_reduces(job.strategy) && !job.splits_model(); },
-                     "strategies naive, flat, overlap and ddp of a model that GPUs do not share"};
+                  "strategies ddp and overlap of one stage, without experts that GPUs share"};
+const When kLaunches{[](const Job& job) { return all_reduces(job.strategy) && job.reduces_whole_parts(); },
+                     "strategies naive, flat, overlap and ddp of one stage, without experts that GPUs share"};
 const When kPasses{
-    [](const Job& job) { return job.strategy != Strategy::parameter_server && !job.splits_model(); },
-    "a model that GPUs do not share, without parameter servers"};
+    [](const Job& job) { return job.strategy != Strategy::parameter_server && job.reduces_whole_parts(); },
+    "one stage, without experts that GPUs share or parameter servers"};
 
 // Where `section: none` leaves all of it out.
 template <class S>

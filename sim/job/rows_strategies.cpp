@@ -17,25 +17,28 @@ constexpr bool is_fsdp(Strategy strategy) {
 }
 
 const When kDdp{[](const Job& job) { return job.strategy == Strategy::ddp; }, "strategy ddp"};
-const When kWholeDdp{[](const Job& job) { return job.strategy == Strategy::ddp && !job.splits_model(); },
-                     "strategy ddp of a model that GPUs do not share"};
-const When kAccumulatedDdp{[](const Job& job) {
-                             return kWholeDdp.applies(job) &&
-                                    (job.ddp.accumulation_steps > 1 || job.batch.global);
-                           },
-                           "strategy ddp of a model that GPUs do not share and several micro-batches"};
+const When kWholeDdp{
+    [](const Job& job) { return job.strategy == Strategy::ddp && job.reduces_whole_parts(); },
+    "strategy ddp of one stage, without experts that GPUs share"};
+const When kAccumulatedDdp{
+    [](const Job& job) {
+      return kWholeDdp.applies(job) && (job.ddp.accumulation_steps > 1 || job.batch.global);
+    },
+    "strategy ddp of one stage, without experts that GPUs share, and several micro-batches"};
 const When kHsdp{[](const Job& job) { return shards_within_groups(job.strategy); },
                  "strategies hsdp and hsdp1"};
 const When kFsdp2{[](const Job& job) { return is_fsdp(job.strategy) && !is_fsdp1(job.strategy); },
                   "strategies fsdp and hsdp"};
 // DeepSpeed's pipelines reduce at the end, and what is gathered at once is not cut there.
 const When kZeroGathers{[](const Job& job) {
-                          bool is_shared_zero1 = job.strategy == Strategy::zero1 && job.splits_model();
+                          bool is_shared_zero1 =
+                              job.strategy == Strategy::zero1 && !job.reduces_whole_parts();
                           return job.strategy != Strategy::zero3 && !is_shared_zero1;
                         },
-                        "strategies zero1, of a model that GPUs do not share, and zero2"};
-const When kZeroWhole{[](const Job& job) { return job.strategy != Strategy::zero1 || !job.splits_model(); },
-                      "strategy zero1 of a model that GPUs do not share, zero2 and zero3"};
+                        "strategies zero1, of one stage without experts that GPUs share, and zero2"};
+const When kZeroWhole{
+    [](const Job& job) { return job.strategy != Strategy::zero1 || job.reduces_whole_parts(); },
+    "strategy zero1 of one stage without experts that GPUs share, zero2 and zero3"};
 const When kZeroOverlaps{
     [](const Job& job) { return job.strategy != Strategy::zero1 || job.parallelism.pipeline == 1; },
     "one stage"};

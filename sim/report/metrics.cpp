@@ -227,12 +227,13 @@ void measure_communication(const RankTimeline& rank, const IterationContext& con
     is_alone = is_alone && ranks == 1;
     bytes += span.bytes;
     on_bus += span.bytes * busbw_factor(operation, ranks);
+    if (context.shared_model) continue;  // what parts of a model reduce are no buckets of the plan
     if (span.activity == Activity::used_parameter_bitmap) {
       metrics.used_parameter_bitmap = collective_of(span, rank, context);
       // Which parameters were used is known with the last gradient.
       metrics.used_parameter_bitmap->ready =
           *std::max_element(rank.bucket_ready.begin(), rank.bucket_ready.end()) - rank.backward_start;
-    } else if (is_reduction(span.activity) && !context.shared_model) {
+    } else if (is_reduction(span.activity)) {
       add_bucket(span, rank, context, by_index, order);
     }
   }

@@ -83,27 +83,17 @@ void refuse_offload(bool offloads, const SourceSpan& place) {
     throw InputError(place, "offloading of a model that GPUs share is not simulated", "remove it");
 }
 
+// Of ranks that hold parts of weights or gradients.
+constexpr bool needs_several(Strategy strategy) {
+  return is_sharded(strategy) && strategy != Strategy::zero1 && strategy != Strategy::megatron;
+}
+
 void check_data_axis(Strategy strategy, int data, const SourceSpan& place) {
   if (data == 1)
     throw InputError(
         place,
         fmt::format("strategy {} shards over the data axis, and that is one rank", strategy_name(strategy)),
         "use more GPUs, or strategy: ddp");
-}
-
-// ZeRO 2 and 3 of each GPU's part of the layers, by DeepSpeed's stage_1_and_2.py and stage3.py.
-DataAxis zero(Strategy strategy, const ZeroOptions& options, const SourceSpan& place,
-              const ParallelSection& parallel, int data) {
-  check_data_axis(strategy, data, place);
-  if (parallel.pipeline > 1)
-    throw InputError(place,
-                     fmt::format("DeepSpeed's pipelines take no {}: they keep whole gradients until the last "
-                                 "micro-batch (runtime/pipe/engine.py)",
-                                 strategy_name(strategy)),
-                     "use zero1, or fsdp, or one stage");
-  DataAxis axis;
-  axis.sharded = {strategy, {}, options};
-  return axis;
 }
 
 // torchtitan's fully_shard of a stage: with a pipeline units stay gathered, and gradients whole, until the
@@ -143,33 +133,65 @@ DataAxis fsdp_of_stages(const GivenJob& given, const FsdpOptions& options, const
   return axis;
 }
 
-// FSDP of each GPU's part of the layers: torchtitan's two dimensions.
-DataAxis fsdp(const GivenJob& given, FsdpOptions options, const ModelStep& step, int data) {
+// What a strategy does of whole models, and not yet of parts of them.
+void check_whole_parts(const GivenJob& given) {
+  const auto& options = given.job.ddp;
+  for (auto [is_so, key] : {std::pair(options.comm_hook == CommHook::power_sgd, "comm_hook"),
+                            {options.compiled, "compiled"},
+                            {options.process_groups > 1, "process_groups"}})
+    if (is_so && given.job.strategy == Strategy::ddp)
+      throw InputError(given.at(fmt::format("ddp.{}", key)),
+                       fmt::format("ddp.{} of a model that GPUs share is not simulated", key), "remove it");
+}
+
+// torchtitan's two dimensions: of those that reduce so many hold the parameters together.
+void check_shard_group(const GivenJob& given, int shards, int reducing) {
+  if (shards < 2 || reducing % shards != 0)
+    throw InputError(given.at("fsdp.shard_group"),
+                     fmt::format("{} data-parallel ranks are not groups of {}", reducing, shards),
+                     "the ranks of a shard group divide those of the data axis");
+}
+
+// Of the stages of a pipeline, of experts that ranks share, or where one rank reduces.
+DataAxis axis_of_stages(const GivenJob& given, const DdpOptions& ddp, const FsdpOptions& fsdp,
+                        const ParallelSection& parallel, int data, const Scenario& scenario) {
   auto strategy = given.job.strategy;
-  const auto& place = given.at("strategy");
-  check_data_axis(strategy, data, place);
-  refuse_offload(options.cpu_offload, given.at("fsdp"));
-  if (given.job.parallelism.pipeline > 1) {
-    if (strategy != Strategy::fsdp)
+  const auto& place = given.has("strategy") ? given.at("strategy") : parallel.place();
+  const auto& optimizer = scenario.model_step->step.optimizer;
+  auto computed = computed_in(scenario);
+  switch (strategy) {
+    case Strategy::ddp:
+      check_ddp_options(given);
+      [[fallthrough]];
+    case Strategy::flat:
+      return all_reduced(strategy, ddp, *scenario.model_step);
+    case Strategy::zero1:
+      return zero1(settled(given.job.zero, computed), parallel.pipeline > 1, optimizer);
+    case Strategy::zero2:
+    case Strategy::zero3:
+      throw InputError(
+          place,
+          fmt::format("DeepSpeed's pipelines take no {}: they keep whole gradients until the last "
+                      "micro-batch (runtime/pipe/engine.py)",
+                      strategy_name(strategy)),
+          "use zero1, or fsdp, or one stage");
+    case Strategy::fsdp:
+      return fsdp_of_stages(given, fsdp, scenario.model_step->model, optimizer);
+    case Strategy::fsdp1:
+    case Strategy::hsdp:
+    case Strategy::hsdp1:
       throw InputError(
           place,
           fmt::format("strategy {} of the stages of a pipeline is not simulated", strategy_name(strategy)),
           "use fsdp, zero1, megatron or ddp, or one stage");
-    return fsdp_of_stages(given, options, step.model, step.step.optimizer);
+    case Strategy::megatron:
+      return megatron(settled(given.job.megatron, computed), data, optimizer);
+    default:
+      throw InputError(
+          place,
+          fmt::format("strategy {} of a model that GPUs share is not simulated", strategy_name(strategy)),
+          fmt::format("use one of {}", fmt::join(strategies_that(can_share_models), ", ")));
   }
-  if (shards_within_groups(strategy)) {
-    if (!options.shard_group)
-      throw InputError(given.has("fsdp") ? given.at("fsdp") : place,
-                       "how many ranks of the data axis hold the parameters together?",
-                       "write fsdp: {shard_group: RANKS}, a divisor of the data-parallel ranks");
-    if (*options.shard_group < 2 || data % *options.shard_group != 0)
-      throw InputError(given.at("fsdp.shard_group"),
-                       fmt::format("{} data-parallel ranks are not groups of {}", data, *options.shard_group),
-                       "the ranks of a shard group divide those of the data axis");
-  }
-  DataAxis axis;
-  axis.sharded = {strategy, std::move(options), {}};
-  return axis;
 }
 
 }  // namespace
@@ -185,35 +207,27 @@ DataAxis ScenarioReader::read_data_axis(const GivenJob& given, const DdpOptions&
         place,
         fmt::format("strategy {} of experts that ranks share is not simulated", strategy_name(strategy)),
         "use ddp, flat, zero1 or megatron, or parallelism: {expert: 1}");
-  auto computed = computed_in(scenario);
-  const auto& optimizer = scenario.model_step->step.optimizer;
-  switch (strategy) {
-    case Strategy::ddp:
-      check_ddp_options(given);
-      [[fallthrough]];
-    case Strategy::flat:
-      return all_reduced(strategy, options, *scenario.model_step);
-    case Strategy::zero1:
-    case Strategy::zero2:
-    case Strategy::zero3: {
-      auto zeros = settled(given.job.zero, computed);
-      refuse_offload(zeros.offload_optimizer || zeros.offload_param, given.at("zero"));
-      return strategy == Strategy::zero1 ? zero1(zeros, parallel.pipeline > 1, optimizer)
-                                         : zero(strategy, zeros, place, parallel, data);
+  auto fsdp = read_fsdp(given, scenario);
+  auto zeros = settled(given.job.zero, computed_in(scenario));
+  bool is_zero = all_reduces_shards(strategy) || strategy == Strategy::zero3;
+  refuse_offload(is_zero && (zeros.offload_optimizer || zeros.offload_param), given.at("zero"));
+  refuse_offload(fsdp.cpu_offload, given.at("fsdp"));
+  if (needs_several(strategy)) check_data_axis(strategy, data, place);
+  bool is_whole = parallel.pipeline == 1 && !splits_experts && data > 1;
+  if (!is_whole || !(all_reduces(strategy) || is_sharded(strategy)))
+    return axis_of_stages(given, options, fsdp, parallel, data, scenario);
+  check_whole_parts(given);
+  if (shards_within_groups(strategy)) {
+    if (!fsdp.shard_group) {
+      settle_shard_group(given, fsdp);
+      *fsdp.shard_group /= parallel.tensor;
     }
-    case Strategy::fsdp:
-    case Strategy::fsdp1:
-    case Strategy::hsdp:
-    case Strategy::hsdp1:
-      return fsdp(given, read_fsdp(given, scenario), *scenario.model_step, data);
-    case Strategy::megatron:
-      return megatron(settled(given.job.megatron, computed), data, optimizer);
-    default:
-      break;
+    check_shard_group(given, *fsdp.shard_group, data);
   }
-  throw InputError(
-      place, fmt::format("strategy {} of a model that GPUs share is not simulated", strategy_name(strategy)),
-      fmt::format("use one of {}", fmt::join(strategies_that(can_share_models), ", ")));
+  DataAxis axis;
+  axis.one_stage = {strategy, options, std::move(fsdp), zeros,
+                    settled(given.job.megatron, computed_in(scenario))};
+  return axis;
 }
 
 }  // namespace ddpsim

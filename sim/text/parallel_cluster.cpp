@@ -121,6 +121,7 @@ std::shared_ptr<const ParallelStep> ScenarioReader::shared_step(
     return std::make_shared<const ParallelStep>(
         make_parallel_step(*scenario.model_step, options, tensor, context, expert));
   } catch (const InputError& error) {
+    if (all_reduces(given.job.strategy)) throw error.at(place_of_plan_error(given, error));
     throw error.at(given.has("fsdp.units") ? given.at("fsdp.units") : parallel.place());
   }
 }
@@ -155,7 +156,7 @@ std::shared_ptr<const RankPlaces> ScenarioReader::read_shared_model(
   auto expert = read_expert_times(of, scenario);
   settle_tensor_overlap(parallel, scenario.model_step->software, degrees, tensor);
   auto step = shared_step(given, parallel, shared, tensor, context, expert, scenario);
-  auto channels = step->sharded ? std::vector<PipelineChannel>() : pipeline_channels(step->plan);
+  auto channels = step->one_stage ? std::vector<PipelineChannel>() : pipeline_channels(step->plan);
   // Of a plain schedule nobody but its links says what it takes.
   if (uses_nccl(given, *topology, collective))
     for (auto& channel : channels)
@@ -165,8 +166,8 @@ std::shared_ptr<const RankPlaces> ScenarioReader::read_shared_model(
                            communicators_of_axis(shared.data_axis), channels}];
   if (!communication) {
     auto groups = std::make_shared<Communication>(*known_cluster);
-    if (step->sharded)
-      of_stage.push_back(add_sharded(places, shared, *groups));
+    if (step->one_stage)
+      of_stage.push_back(add_one_stage(places, shared, *groups));
     else
       of_stage = add_channels(places, shared, channels, *groups);
     settle_model_communication(given, *topology, collective, *groups);
@@ -186,7 +187,10 @@ std::shared_ptr<const RankPlaces> ScenarioReader::read_shared_model(
   scenario.groups = {job_of(places, degrees, rank_places, of_stage)};
   scenario.ddp = options;
   scenario.plan.accumulation_steps = options.accumulation_steps;
-  if (scenario.plan.strategy == Strategy::ddp) scenario.plan.bucket_cap = options.bucket_cap;
+  if (scenario.plan.strategy == Strategy::ddp) {
+    scenario.plan.bucket_cap = options.bucket_cap;
+    scenario.plan.comm_hook = options.comm_hook;
+  }
   if (shared.shape.is_dual())
     scenario.notes.push_back(
         {"dualpipe-copies",

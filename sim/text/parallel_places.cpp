@@ -191,10 +191,10 @@ std::vector<Operation> operations_of(ContextKind kind) {
 }
 
 std::vector<CommunicatorUse> communicators_of_axis(const DataAxis& axis) {
-  if (!axis.sharded) return {};
-  auto uses = communicators_of(axis.sharded->strategy, axis.sharded->fsdp, 1);
+  if (!axis.one_stage) return {};
+  auto uses = communicators_of(axis.one_stage->strategy, axis.one_stage->fsdp, 1);
   // Groups of shards differ in size, and so do their communicators.
-  if (auto group = axis.sharded->fsdp.shard_group) uses.front().axis += fmt::format(" of {}", *group);
+  if (auto group = axis.one_stage->fsdp.shard_group) uses.front().axis += fmt::format(" of {}", *group);
   return uses;
 }
 
@@ -302,13 +302,13 @@ std::vector<std::vector<std::size_t>> add_channels(const Places& places, const P
   return ChannelGroups(places, options, communication).add(channels);
 }
 
-std::vector<std::size_t> add_sharded(const Places& places, const ParallelOptions& options,
-                                     Communication& communication) {
-  const auto& [strategy, fsdp, zero] = *options.data_axis.sharded;
+std::vector<std::size_t> add_one_stage(const Places& places, const ParallelOptions& options,
+                                       Communication& communication) {
+  const auto& fsdp = options.data_axis.one_stage->fsdp;
   communication.axes.clear();
   std::vector<std::size_t> mine;
   int data = options.degrees.reducing(), shards = fsdp.shard_group.value_or(data);
-  for (const auto& use : communicators_of(strategy, fsdp, 1)) {
+  for (const auto& use : communicators_of(options.data_axis.one_stage->strategy, fsdp, 1)) {
     bool is_replica = use.joined == Joined::replicas;
     if (is_replica && shards == data) continue;
     communication.axes.push_back(

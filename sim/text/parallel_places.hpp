@@ -75,9 +75,9 @@ std::vector<std::vector<std::size_t>> add_channels(const Places& places, const P
                                                    const std::vector<PipelineChannel>& channels,
                                                    Communication& communication);
 
-// The same of a strategy that shards a model of one stage: an axis a communicator of its program, each for
+// The same of a model of one stage: an axis a communicator of its strategy's program, each for
 // every GPU of a tensor-parallel group.
-std::vector<std::size_t> add_sharded(const Places& places, const ParallelOptions& options,
-                                     Communication& communication);
+std::vector<std::size_t> add_one_stage(const Places& places, const ParallelOptions& options,
+                                       Communication& communication);
 
 }  // namespace ddpsim

@@ -151,13 +151,14 @@ std::optional<Note> host_time_note(Strategy strategy) {
 
 std::optional<Note> copies_note(const Scenario& scenario) {
   const auto* step = scenario.parallel.get();
-  if (!step || step->sharded || !step->plan.has_data_axis()) return std::nullopt;
+  if (!step || step->one_stage || !step->plan.has_data_axis()) return std::nullopt;
   if (!scenario.physics.overheads.pass_bandwidth) return std::nullopt;
-  return Note{"copies-left-out",
-              fmt::format("strategy {}: its passes over gradients (copies into buckets and out of them, the "
-                          "division by the number of ranks) are modelled where a GPU has a whole model, and "
-                          "left out where GPUs share one",
-                          strategy_name(scenario.plan.strategy))};
+  return Note{
+      "copies-left-out",
+      fmt::format("strategy {}: its passes over gradients (copies into buckets and out of them, the "
+                  "division by the number of ranks) are modelled of one stage, and left out of pipelines "
+                  "and of experts that ranks share",
+                  strategy_name(scenario.plan.strategy))};
 }
 
 std::optional<Note> textbook_note(const LeftOut& left_out) {

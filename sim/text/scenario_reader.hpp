@@ -128,9 +128,8 @@ class ScenarioReader {
                                                       const ParallelSection& parallel,
                                                       const DdpOptions& options,
                                                       std::optional<Fidelity> wanted, Scenario& scenario);
-  static ParallelOptions shared_options(const GivenJob& given, const ParallelSection& parallel,
-                                        const Parallelism& degrees, const DdpOptions& options,
-                                        Scenario& scenario);
+  ParallelOptions shared_options(const GivenJob& given, const ParallelSection& parallel,
+                                 const Parallelism& degrees, const DdpOptions& options, Scenario& scenario);
   static std::shared_ptr<const ParallelStep> shared_step(
       const GivenJob& given, const ParallelSection& parallel, const ParallelOptions& options,
       const TensorCollectives& tensor, const ContextCollectives& context, const ExpertCollectives& expert,
@@ -149,8 +148,8 @@ class ScenarioReader {
   void settle_model_communication(const GivenJob& given, const Topology& topology,
                                   const Collective& collective, Communication& communication);
   // The strategy along the data axis of such a model. Throws InputError where it is not simulated there.
-  static DataAxis read_data_axis(const GivenJob& given, const DdpOptions& options,
-                                 const ParallelSection& parallel, int data, Scenario& scenario);
+  DataAxis read_data_axis(const GivenJob& given, const DdpOptions& options, const ParallelSection& parallel,
+                          int data, Scenario& scenario);
   // And doubts.
   static void add_network_notes(const GivenJob& given, const Topology& topology,
                                 const Communication& communication, Scenario& scenario);

@@ -21,6 +21,9 @@ MegatronOptions settled(const job::Megatron& megatron, DType computed);
 
 // What models are computed in, or a trace's gradients have.
 DType computed_in(const Scenario& scenario);
+// Contradictions between the ddp options are found without their place: the option named is the best place,
+// then the section.
+const SourceSpan& place_of_plan_error(const GivenJob& given, const InputError& error);
 
 // `workload.stragglers`: the slowdown of each rank that is named, itself or by its node. `ranks_of_node` is
 // empty where there are no nodes to name.

@@ -17,17 +17,12 @@
 namespace ddpsim {
 namespace {
 
-// Contradictions between the ddp options are found without their place: the option named is the best place,
-// then the section.
 ReductionPlan make_plan_at(const GivenJob& given, const LayerTrace& trace, Strategy strategy,
                            const DdpOptions& options) {
   try {
     return make_reduction_plan(trace, strategy, options);
   } catch (const InputError& error) {
-    for (const char* section : {"ddp", "workload"})
-      if (auto path = fmt::format("{}.{}", section, error.subject()); given.has(path))
-        throw error.at(given.at(path));
-    throw error.at(given.places.key_at(given.has("ddp") ? "ddp" : "workload"));
+    throw error.at(place_of_plan_error(given, error));
   }
 }
 
@@ -189,6 +184,12 @@ void take_known_model(const Scenario& scenario, DdpOptions& options) {
 }
 
 }  // namespace
+
+const SourceSpan& place_of_plan_error(const GivenJob& given, const InputError& error) {
+  for (const char* section : {"ddp", "workload"})
+    if (auto path = fmt::format("{}.{}", section, error.subject()); given.has(path)) return given.at(path);
+  return given.places.key_at(given.has("ddp") ? "ddp" : "workload");
+}
 
 DType computed_in(const Scenario& scenario) {
   if (!scenario.model_step || activation_bytes(scenario.model_step->step.precision) != 2)

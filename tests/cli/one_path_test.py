@@ -9,10 +9,21 @@ cluster: {topology: superpod-h100, world_size: 64}
 """
 # A section `expert`, though no experts are shared, makes it one whose GPUs share a model.
 DEGREES_OF_1 = ("parallelism={tensor: 1}", "expert={dispatcher: all_to_all}")
-# Two implementations, which differ: by so much at most, of the iteration. What agrees must not be here.
-DIFFER = {"ddp": 0.082, "flat": 0.216, "zero1": 0.166, "megatron": 0.022}
-# And so many have one only.
-ONE_ONLY = {"naive", "overlap", "hsdp", "hsdp1", "data_parallel", "parameter_server"}
+# Neither is a strategy of ranks that share models: one process has all GPUs; others than ranks hold the parameters.
+NOT_SHARED = {"data_parallel", "parameter_server"}
+# What else a strategy does must be the same, too.
+OPTIONS = {
+    "ddp": (["ddp.bucket_cap=100MiB", "ddp.accumulation_steps=3"], ["ddp.comm_hook=bf16", "ddp.gradient_as_bucket_view=true"], ["ddp.bucket_caps=[1MiB, 50MiB, 25MiB]", 'ddp.torch="2.11"'],
+            ["ddp.reduce_every_micro_batch=true", "ddp.accumulation_steps=2"], ["ddp.static_graph=true", "ddp.iteration=first"], ["physics.passes=none"], ["physics=none"]),
+    "overlap": (["physics.gradient=2us"],),
+    "hsdp": (["fsdp.shard_group=16"], ["fsdp.communicators=2"]),
+    "zero1": (["zero.overlap_comm=true", "ddp.accumulation_steps=3"], ["zero.contiguous_gradients=false", "zero.reduce_bucket_size=100000000"]),
+    "zero2": (["zero.overlap_comm=true", "ddp.accumulation_steps=3"],),
+    "megatron": (["megatron.overlap_grad_reduce=false", "megatron.overlap_param_gather=false"], ["ddp.accumulation_steps=3"], ["megatron.grad_reduce_in_fp32=false"]),
+}
+# Ranks that hold a model across nodes share links: every class of them is replayed where models are whole, and the slowest group of each axis where
+# they are not. By so much at most, of the iteration.
+DIFFER = {("hsdp", "fsdp.shard_group=16"): 0.018}
 SAME = 1e-12
 
 
@@ -24,19 +35,18 @@ class OnePathTest(cli.CliTest):
 
     def test_every_strategy(self):
         strategies = json.loads(self.ok("schema").stdout)["properties"]["strategy"]["enum"]
-        one_only, differ = set(), {}
+        alone = set()
         for strategy in strategies:
-            plain, shared = self.result(f"strategy={strategy}"), self.result(f"strategy={strategy}", *DEGREES_OF_1)
-            if plain is None or shared is None:
-                one_only.add(strategy)
-                continue
-            self.assertIn("parallelism", shared)
-            if by := self.difference(plain, shared):
-                differ[strategy] = by
-        self.assertEqual(one_only, ONE_ONLY)
-        self.assertEqual(set(differ), set(DIFFER))
-        for strategy, most in DIFFER.items():
-            self.assertLess(differ[strategy], most, strategy)
+            for sets in ([], *OPTIONS.get(strategy, ())):
+                plain, shared = (self.result(f"strategy={strategy}", *sets, *degrees) for degrees in ((), DEGREES_OF_1))
+                if shared is None and not sets:
+                    alone.add(strategy)
+                    continue
+                with self.subTest(strategy=strategy, sets=sets):
+                    self.assertIn("parallelism", shared)
+                    most = DIFFER.get((strategy, *sets), 0)
+                    self.assertLessEqual(self.difference(plain, shared), most)
+        self.assertEqual(alone, NOT_SHARED)
 
     def difference(self, plain, shared):
         """Of the iteration, and at least 1e-12 where operations or memory differ; 0: nothing does."""

@@ -832,7 +832,6 @@ class RefusedTest(ParallelTest):
                 (["strategy=fsdp", "fsdp={communicators: 2}"], "fsdp.communicators of the stages of a pipeline"),
                 (["strategy=fsdp", "fsdp={cpu_offload: true}"], "offloading of a model that GPUs share"),
                 (["parallelism={tensor: 2}", "strategy=zero3", "zero={offload_optimizer: true}"], "offloading of a model that GPUs share"),
-                (["parallelism={tensor: 2}", "strategy=hsdp"], "how many ranks of the data axis hold the parameters together?"),
                 (["parallelism={tensor: 2}", "strategy=hsdp", "fsdp={shard_group: 3}"], "4 data-parallel ranks are not groups of 3"),
                 (["parallelism={tensor: 8}", "strategy=fsdp", "workload.model=gpt3-175b", "workload.sequence=2048"], "and that is one rank"),
                 (["cluster.groups={tensor_parallel: 2}"], "cluster.groups of a job whose GPUs share the model"),
