@@ -1,6 +1,9 @@
 #include "sim/compute/stage_times.hpp"
 
 #include <algorithm>
+#include <array>
+
+#include "sim/compute/block_schedule.hpp"
 
 namespace ddpsim {
 PipelineStageTimes stage_times(const TransformerTimes& times, const StageLayers& stage) {
@@ -34,6 +37,45 @@ PipelineStageTimes stage_times(const TransformerTimes& times, const StageLayers&
   return result;
 }
 
+namespace {
+
+// A block by itself: its tensors, in forward order.
+TransformerPart block_of(const Transformer& model, BlockKind kind) {
+  auto one = model;
+  one.layers = 1;
+  if (kind == BlockKind::dense) one.experts = {};
+  one.experts.dense_layers = 0;
+  return transformer_parts(one, 1)[1];
+}
+
+// From the start of its backward pass; what of it a GPU has.
+std::vector<StagePart> block_parts(const Transformer& model, const StepShape& shape, BlockKind kind,
+                                   const BlockTimes& times) {
+  auto block = block_of(model, kind);
+  auto schedule = block_schedule(block, times);
+  std::vector<StagePart> parts;
+  double common = 0, experts = 0;
+  for (auto i = block.modules.size(); i-- > 0;) {
+    const auto& module = block.modules[i];
+    bool is_expert = module.role == ModuleRole::experts_in || module.role == ModuleRole::experts_out;
+    for (const auto& tensor : module.tensors) {
+      auto elements = static_cast<double>(elements_of_shard(module, tensor, 0, shape.tensor));
+      (is_expert ? experts : common) += elements;
+      parts.push_back(
+          {schedule.backward_end[i].value(), is_expert ? 0 : elements, is_expert ? elements : 0, false});
+    }
+  }
+  auto held = held_parameters(model, shape, kind);
+  for (auto& part : parts) {
+    if (common > 0) part.parameters *= held.common / common;
+    if (experts > 0) part.experts *= held.experts / experts;
+  }
+  parts.back().ends_unit = true;
+  return parts;
+}
+
+}  // namespace
+
 // Without the ends' collectives, which are short.
 std::vector<StagePart> stage_parts(const Transformer& model, const TransformerTimes& times,
                                    const StageLayers& stage, const StepShape& shape) {
@@ -49,19 +91,33 @@ std::vector<StagePart> stage_parts(const Transformer& model, const TransformerTi
   auto add_blocks = [&](std::int64_t first, std::int64_t end, BlockKind kind) {
     if (first == end) return;
     auto block = times.block(kind);
-    auto held = held_parameters(model, shape, kind);
-    for (auto i = end; i-- > first;)
-      add((i < stage.recomputed ? block.recompute : Seconds()) + block.backward.time, held.common,
-          held.experts);
+    auto kept = block;
+    kept.recompute = Seconds();
+    const std::array<std::vector<StagePart>, 2> tensors{block_parts(model, shape, kind, block),
+                                                        block_parts(model, shape, kind, kept)};
+    for (auto i = end; i-- > first;) {
+      bool is_kept = i >= stage.recomputed;
+      for (auto part : tensors[is_kept]) {
+        part.end += now.value();
+        parts.push_back(part);
+      }
+      now += (is_kept ? Seconds() : block.recompute) + block.backward.time;
+    }
   };
   // Each rank has the last norm whole.
-  if (stage.ends.head)
-    add(ends.head_backward, static_cast<double>(model.norm_parameters()) + (stage.shares_table ? 0 : table));
+  if (stage.ends.head) {
+    if (!stage.shares_table) add(ends.head_backward, table);
+    add(stage.shares_table ? ends.head_backward : Seconds(), static_cast<double>(model.norm_parameters()));
+    if (!stage.shares_table) parts.front().ends_unit = false;
+  }
   auto dense = stage.layers - stage.with_experts;
   add_blocks(dense, stage.layers, BlockKind::experts);
   add_blocks(0, dense, BlockKind::dense);
-  if (stage.ends.embedding)
-    add(ends.embedding_backward, table + static_cast<double>(model.position_rows(shape.sequence)) * h / t);
+  if (stage.ends.embedding) {
+    add(ends.embedding_backward, static_cast<double>(model.position_rows(shape.sequence)) * h / t);
+    parts.back().ends_unit = false;
+    add(Seconds(), table);
+  }
   for (auto& part : parts) part.end = now > Seconds() ? part.end / now.value() : 1;
   return parts;
 }

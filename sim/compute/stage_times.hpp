@@ -25,12 +25,13 @@ struct PipelineStageTimes {
 };
 PipelineStageTimes stage_times(const TransformerTimes& times, const StageLayers& stage);
 
-// Of a GPU, in the order in which a backward pass is through with them: head, blocks from the last,
+// A tensor of a GPU, in the order in which a backward pass is through with them: head, blocks from the last,
 // embeddings. `end`: the share of the pass after which it is.
 struct StagePart {
   double end = 1;
   double parameters = 0;  // but experts
   double experts = 0;
+  bool ends_unit = true;  // the last of the head, of a block, of the embeddings
 };
 std::vector<StagePart> stage_parts(const Transformer& model, const TransformerTimes& times,
                                    const StageLayers& stage, const StepShape& shape);

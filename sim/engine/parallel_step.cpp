@@ -11,6 +11,8 @@
 namespace ddpsim {
 namespace {
 
+constexpr double kRounded = 1 - 1e-12;
+
 class StepMaker {
  public:
   StepMaker(const ModelStep& step, const ParallelOptions& options, const TensorCollectives& tensor,
@@ -176,24 +178,29 @@ class StepMaker {
     return all;
   }
 
-  // Whole parts, closed once they hold what a bucket does.
+  // Of tensors; of units where a stage's are gathered.
   template <class Elements>
   [[nodiscard]] std::vector<ReducedPart> buckets(const std::vector<StagePart>& parts, bool is_first,
                                                  Elements of) const {
     const auto& axis = options_.data_axis;
     bool is_one = axis.bucket_elements == 0 || (axis.only_first_has_buckets && !is_first);
     std::vector<ReducedPart> buckets;
-    double elements = 0, left = 0;
-    for (const auto& part : parts) left += of(part);
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-      elements += of(parts[i]);
-      left -= of(parts[i]);
-      bool is_last = left <= 0;
-      if (elements == 0 || (!is_last && (is_one || elements < axis.bucket_elements))) continue;
-      buckets.push_back({parts[i].end, Bytes(std::ceil(elements * axis.gradient_bytes)),
-                         Bytes(std::ceil(elements * axis.parameter_bytes))});
+    double elements = 0, end = 0;
+    // Parts of matrices add up to whole numbers but for rounding.
+    auto bytes = [&](double of_each) { return Bytes(std::ceil(kRounded * elements * of_each)); };
+    auto close = [&] {
+      if (elements > 0) buckets.push_back({end, bytes(axis.gradient_bytes), bytes(axis.parameter_bytes)});
       elements = 0;
+    };
+    for (const auto& part : parts) {
+      if (of(part) == 0) continue;
+      if (!is_one && axis.closes_before && elements + of(part) > axis.bucket_elements) close();
+      elements += of(part);
+      end = part.end;
+      bool may_close = part.ends_unit || !axis.holds_gathered;
+      if (!is_one && !axis.closes_before && may_close && elements >= kRounded * axis.bucket_elements) close();
     }
+    close();
     return buckets;
   }
 

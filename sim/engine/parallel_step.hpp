@@ -47,6 +47,7 @@ struct DataAxis {
   bool overlaps_reduction = true, gathers = false, overlaps_gather = false;
   double gradient_bytes = 4, parameter_bytes = 4;  // of each parameter, as it travels
   double bucket_elements = 0;                      // at least so many in a bucket; 0: all are one
+  bool closes_before = false;                      // a bucket has at most so many, or one tensor (ZeRO)
   bool only_first_has_buckets = false;             // of the stages and their chunks (Megatron)
   Sharding sharding = Sharding::none;
   StateBytes state = {};

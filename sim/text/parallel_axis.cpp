@@ -25,7 +25,7 @@ DataAxis all_reduced(Strategy strategy, const DdpOptions& options, const ModelSt
   return axis;
 }
 
-// Buckets here are whole blocks, in the order of the backward pass.
+// Buckets here are those of one cap.
 void check_ddp_options(const GivenJob& given) {
   const auto& options = given.job.ddp;
   for (auto [is_so, key] : {std::pair(options.comm_hook == CommHook::power_sgd, "comm_hook"),
@@ -51,6 +51,7 @@ DataAxis zero1(const ZeroOptions& options, bool has_pipeline, const Optimizer& o
   axis.overlaps_reduction = !has_pipeline && options.overlap_comm.value_or(false);
   axis.gathers = true;
   axis.bucket_elements = static_cast<double>(options.reduce_bucket_size);
+  axis.closes_before = true;
   axis.sharding = Sharding::optimizer;
   axis.state = mixed_precision_state(options.param_dtype,
                                      options.grad_accum_dtype.value_or(options.param_dtype), optimizer);
