@@ -81,15 +81,23 @@ const std::vector<Value>& items_of(const Value& value) {
   return value.items;
 }
 
+InputError lacks_key(const SourceSpan& map, std::string_view name, std::string_view key) {
+  return {map, fmt::format("'{}' lacks the key '{}'", name, key), fmt::format("add '{}: ...'", key)};
+}
+
+void check_map(const Value& value, std::string_view name) {
+  if (value.kind != Value::Kind::map)
+    throw InputError(value.span, fmt::format("'{}' is a map of keys, not {}", name, kind_name(value.kind)),
+                     "write 'key: value' lines below it");
+}
+
 MapReader::MapReader(const Value& map, std::string name, const std::vector<std::string>& words)
     : map_(&map), name_(std::move(name)) {
   if (map.kind == Value::Kind::scalar && !words.empty())
     throw unknown_word(
         map, words,
         fmt::format("write {}, or 'key: value' lines below '{}'", fmt::join(words, " or "), name_));
-  if (map.kind != Value::Kind::map)
-    throw InputError(map.span, fmt::format("'{}' is a map of keys, not {}", name_, kind_name(map.kind)),
-                     "write 'key: value' lines below it");
+  check_map(map, name_);
 }
 
 const Value* MapReader::find(std::string_view key) {
@@ -107,8 +115,7 @@ const Value& MapReader::require(std::string_view key) {
       throw InputError(entry.key_span, fmt::format("unknown key '{}'{}", entry.key, suggestion),
                        fmt::format("'{}' needs the key '{}'", name_, key));
   }
-  throw InputError(map_->span, fmt::format("'{}' lacks the key '{}'", name_, key),
-                   fmt::format("add '{}: ...'", key));
+  throw lacks_key(map_->span, name_, key);
 }
 
 void MapReader::finish() const {

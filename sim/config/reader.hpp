@@ -22,6 +22,8 @@ FlopsPerSecond as_flops_rate(const Value& value);
 bool as_bool(const Value& value);           // true, false
 std::string as_string(const Value& value);  // not empty
 InputError wrong_kind(const Value& value, std::string_view expected);
+InputError lacks_key(const SourceSpan& map, std::string_view name, std::string_view key);
+void check_map(const Value& value, std::string_view name);  // throws InputError where it is none
 inline auto as_integer(std::int64_t lowest, std::int64_t highest) {
   return [=](const Value& value) {
     if (value.kind != Value::Kind::scalar) throw wrong_kind(value, "a whole number");

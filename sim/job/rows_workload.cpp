@@ -14,13 +14,14 @@ Type<Rescale> rescale() {
       },
       [](const DType& one) { return std::string(dtype_name(one)); },
       {Shape::Kind::word, {}, {}, {"float32", "bfloat16", "float16", "float64"}});
+  auto factor = above_zero(number(0, kLargestRescaleFactor), "times of zero are no estimate",
+                           "write a number above 0: 0.5 is half");
   return nested(Rows<Rescale>("workload.rescale")
                     .key<&Rescale::from>("from", maybe(text()), "GPU of the trace")
                     .key<&Rescale::to>("to", maybe(text()), "GPU to estimate for")
                     .usually("the cluster's GPU")
                     .key<&Rescale::dtype>("dtype", dtype, "What is computed in")
-                    .key<&Rescale::factor>("factor", maybe(number(0, kLargestRescaleFactor, AtZero::refused)),
-                                           "Times are multiplied by it")
+                    .key<&Rescale::factor>("factor", maybe(factor), "Times are multiplied by it")
                     .check([](const Rescale& rescale, const Cursor& at) {
                       if (!rescale.factor) {
                         if (!rescale.from && !at.is_partial)

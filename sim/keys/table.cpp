@@ -30,7 +30,33 @@ void check_known(const Section& section, const Value& map) {
   }
 }
 
+std::optional<Value> written(const Row& row, const void* from) {
+  return row.codec->write(row.member(const_cast<void*>(from)));  // NOLINT: members are only read
+}
+
+class Only final : public Codec {
+ public:
+  explicit Only(std::string_view word) : words_{std::string(word)} {}
+  void read(const Value& from, void*, const Cursor&) const override { config::word_index(from, words_); }
+  [[nodiscard]] std::optional<Value> write(const void*) const override {
+    Value value;
+    value.kind = Value::Kind::scalar;
+    value.scalar = words_.front();
+    return value;
+  }
+  [[nodiscard]] std::vector<Shape> shapes() const override {
+    return {{.kind = Shape::Kind::word, .words = words_}};
+  }
+
+ private:
+  std::vector<std::string> words_;
+};
+
 }  // namespace
+
+std::shared_ptr<const Codec> only(std::string_view word) {
+  return std::make_shared<Only>(word);
+}
 
 const Places::Place& Places::nearest(std::string_view path) const {
   for (;;) {
@@ -60,11 +86,15 @@ const Row* Section::find(std::string_view key) const {
 }
 
 void read_section(const Section& section, const Value& value, void* to, const Cursor& at) {
-  config::MapReader reader(value, std::string(section.name));
+  config::check_map(value, section.name);
+  // What is of another kind has other keys.
+  if (const auto* kind = section.says_kind ? value.find("kind") : nullptr)
+    section.rows.front().codec->read(kind->value, to, at);
   check_known(section, value);
   for (const auto& row : section.rows) {
     const auto* entry = value.find(row.name);
-    if (!entry && row.is_required && !at.is_partial) reader.require(row.name);
+    if (!entry && row.is_required && !at.is_partial)
+      throw config::lacks_key(value.span, section.name, row.name);
     if (!entry) continue;
     auto below = at.in(row.name);
     below.places.put(below.path, {entry->key_span, entry->value.span});
@@ -78,11 +108,19 @@ Value write_section(const Section& section, const void* from) {
   Value map;
   map.kind = Value::Kind::map;
   for (const auto& row : section.rows) {
-    auto written = row.codec->write(row.member(const_cast<void*>(from)));  // NOLINT: members are only read
-    bool is_usual = !row.is_required && written == row.codec->write(row.member(usual.get()));
-    if (written && !is_usual) map.entries.push_back({std::string(row.name), {}, *std::move(written)});
+    auto value = written(row, from);
+    bool is_usual = !row.is_required && value == written(row, usual.get());
+    if (value && !is_usual) map.entries.push_back({std::string(row.name), {}, *std::move(value)});
   }
   return map;
+}
+
+std::string lines_of(const Section& section, const void* from, std::string_view indent) {
+  std::string lines;
+  for (const auto& row : section.rows)
+    if (auto value = written(row, from))
+      lines += fmt::format("{}{}: {}\n", indent, row.name, config::to_flow_text(*value));
+  return lines;
 }
 
 void each_row(const Section& root, const std::function<void(const std::string&, const Row&)>& see) {

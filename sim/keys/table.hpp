@@ -100,7 +100,7 @@ struct When {
 struct Row {
   std::string_view name;
   std::shared_ptr<const Codec> codec;
-  void* (*member)(void* section);
+  std::function<void*(void* section)> member;
   std::string_view doc;
   std::string_view usual = {};                     // the default, in words, where it depends on other keys
   std::vector<std::string_view> other_names = {};  // what people call it
@@ -114,10 +114,14 @@ struct Row {
 struct Section {
   std::string_view name;  // for messages
   std::vector<Row> rows;
+  bool says_kind = false;                                      // its first row is `kind`
   std::shared_ptr<void> (*fresh)() = nullptr;                  // all defaults
   std::function<void(const void*, const Cursor&)> check = {};  // rules between its keys
   [[nodiscard]] const Row* find(std::string_view key) const;
 };
+
+// Of a key that says what it is in, and nothing else.
+std::shared_ptr<const Codec> only(std::string_view word);
 
 namespace detail {
 template <class Member>
@@ -157,13 +161,32 @@ class Rows {
             const Type<typename detail::MemberOf<decltype(detail::last_of<path...>())>::Value>& type,
             Text doc) {
     return add(
-        name, type.codec, [](void* s) -> void* { return &detail::member_of<path...>(*static_cast<S*>(s)); },
+        name, type.codec, +[](void* s) -> void* { return &detail::member_of<path...>(*static_cast<S*>(s)); },
         doc);
+  }
+  template <auto... path>
+  Rows& needs(Text name,
+              const Type<typename detail::MemberOf<decltype(detail::last_of<path...>())>::Value>& type,
+              Text doc) {
+    return key<path...>(name, type, doc).required();
+  }
+  // What `member` finds, where keys follow from a list.
+  template <class T>
+  Rows& at(Text name, const Type<T>& type, std::function<T&(S&)> member, Text doc) {
+    return add(
+        name, type.codec, [member](void* s) -> void* { return &member(*static_cast<S*>(s)); }, doc);
   }
   // Of several members at once.
   Rows& whole(Text name, const Type<S>& type, Text doc) {
     return add(
-        name, type.codec, [](void* s) { return s; }, doc);
+        name, type.codec, +[](void* s) { return s; }, doc);
+  }
+  // The first key: what a file or a section is.
+  Rows& kind(Text word) {
+    section_.says_kind = true;
+    add(
+        "kind", only(word), +[](void* s) { return s; }, "Of file or section");
+    return required();
   }
   Rows& required() { return last().is_required = true, *this; }
   Rows& usually(Text words) { return last().usual = words, *this; }
@@ -189,8 +212,9 @@ class Rows {
   operator Section() { return std::move(section_); }  // NOLINT: the end of the chain
 
  private:
-  Rows& add(Text name, std::shared_ptr<const Codec> codec, void* (*member)(void*), Text doc) {
-    section_.rows.push_back({.name = name, .codec = std::move(codec), .member = member, .doc = doc});
+  Rows& add(Text name, std::shared_ptr<const Codec> codec, std::function<void*(void*)> member, Text doc) {
+    section_.rows.push_back(
+        {.name = name, .codec = std::move(codec), .member = std::move(member), .doc = doc});
     return *this;
   }
   Row& last() { return section_.rows.back(); }
@@ -199,8 +223,24 @@ class Rows {
 
 // Throws InputError: for a key that is none first, because it is why another one is missing.
 void read_section(const Section& section, const Value& value, void* to, const Cursor& at);
+// Of a map that no other is around.
+template <class S>
+S read_root(const Section& section, const Value& root, Places& places) {
+  places.put("", {root.span, root.span});
+  S read{};
+  read_section(section, root, &read, {places});
+  return read;
+}
+template <class S>
+S read_root(const Section& section, const Value& root) {
+  Places places;
+  return read_root<S>(section, root, places);
+}
 // What differs from the defaults.
 Value write_section(const Section& section, const void* from);
+
+// Every key on a line of its own, defaults too: a later release may have others.
+std::string lines_of(const Section& section, const void* from, std::string_view indent = "");
 
 // Every row, a section before what is in it. `path`: "cluster.overrides[].link".
 void each_row(const Section& root, const std::function<void(const std::string& path, const Row&)>& see);

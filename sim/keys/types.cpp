@@ -25,6 +25,8 @@ Shape shape_of(Dimension dimension) {
       return {.kind = Kind::quantity,
               .example = "12.5GB/s",
               .pattern = "^[0-9.eE+-]+ *(k|[KMGT]i?)?[Bb](/s|ps)$"};
+    case Dimension::flops_rate:
+      return {.kind = Kind::quantity, .example = "66.9TFLOP/s", .pattern = "^[0-9.eE+-]+ *[kMGTP]?FLOP/s$"};
     case Dimension::time:
       return {.kind = Kind::quantity, .example = "5us", .pattern = "^[0-9.eE+-]+ *(ns|us|ms|s|min|h)$"};
     case Dimension::share:
@@ -52,6 +54,9 @@ Type<Bytes> size() {
 Type<BytesPerSecond> bandwidth() {
   return quantity<BytesPerSecond>(config::as_bandwidth, "B/s", Dimension::bandwidth);
 }
+Type<FlopsPerSecond> flops_rate() {
+  return quantity<FlopsPerSecond>(config::as_flops_rate, "FLOP/s", Dimension::flops_rate);
+}
 Type<Seconds> time(AtZero zero) {
   auto parse = [zero](const Value& v) {
     auto given = config::as_seconds(v);
@@ -62,14 +67,9 @@ Type<Seconds> time(AtZero zero) {
   return scalar_type<Seconds>(
       parse, [](const Seconds& s) { return fmt::format("{}s", s.value()); }, shape_of(Dimension::time));
 }
-Type<double> number(double least, double most, AtZero zero) {
-  auto parse = [=](const Value& v) {
-    double given = config::as_number(least, most)(v);
-    if (given == 0 && zero == AtZero::refused)
-      throw InputError(v.span, "times of zero are no estimate", "write a number above 0: 0.5 is half");
-    return given;
-  };
-  return scalar_type<double>(parse, [](const double& d) { return fmt::format("{}", d); },
+Type<double> number(double least, double most) {
+  return scalar_type<double>(config::as_number(least, most),
+                             [](const double& d) { return fmt::format("{}", d); },
                              {Shape::Kind::number, least, most});
 }
 namespace {

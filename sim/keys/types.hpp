@@ -57,14 +57,15 @@ Type<T> scalar_type(std::function<T(const Value&)> parse, std::function<std::str
   return {std::make_shared<Scalar<T>>(std::move(parse), std::move(print), std::move(shape))};
 }
 
-enum class Dimension { size, bandwidth, time, share, release };
+enum class Dimension { size, bandwidth, flops_rate, time, share, release };
 Shape shape_of(Dimension dimension);
 enum class AtZero { allowed, refused };
 Type<bool> boolean();
 Type<Bytes> size();
 Type<BytesPerSecond> bandwidth();
+Type<FlopsPerSecond> flops_rate();
 Type<Seconds> time(AtZero zero = AtZero::allowed);
-Type<double> number(double least, double most, AtZero zero = AtZero::allowed);
+Type<double> number(double least, double most);
 Type<double> percentage();                        // "5%" is 0.05
 Type<std::int64_t> elements(std::int64_t least);  // 5e8 is one
 Type<std::string> text();
@@ -92,6 +93,14 @@ Type<T> word(config::Words<T> words) {
 template <class T, std::size_t n>
 Type<T> word(const Names<T, n>& names) {
   return word<T>(config::words_of(names));
+}
+
+// One of the names, for who passes it on as it is.
+template <class T, std::size_t n>
+Type<std::string> name_of(const Names<T, n>& names) {
+  config::Words<std::string> words;
+  for (const auto& [name, meaning] : names) words.emplace_back(name, name);
+  return word(std::move(words));
 }
 
 // Absent: nothing was said, and the default depends on other keys.
@@ -144,7 +153,8 @@ class List final : public TypedCodec<std::vector<T>> {
   [[nodiscard]] std::optional<Value> print(const std::vector<T>& all) const override {
     Value list;
     list.kind = Value::Kind::sequence;
-    for (const auto& item : all) list.items.push_back(*of_->write(&item));
+    for (const auto& item : all)
+      if (auto written = of_->write(&item)) list.items.push_back(*std::move(written));
     return list;
   }
 
@@ -155,6 +165,36 @@ class List final : public TypedCodec<std::vector<T>> {
 template <class T>
 Type<std::vector<T>> list(Type<T> of, Few few = {}) {
   return {std::make_shared<List<T>>(std::move(of), std::move(few))};
+}
+
+// One value, or a list of them.
+template <class T>
+class OneOrList final : public TypedCodec<std::vector<T>> {
+ public:
+  explicit OneOrList(const Type<T>& of) : of_(of.codec), list_(of, {}) {}
+  [[nodiscard]] std::vector<Shape> shapes() const override {
+    auto all = of_->shapes();
+    all.push_back(list_.shapes().front());
+    return all;
+  }
+
+ protected:
+  void parse(const Value& from, std::vector<T>& to, const Cursor& at) const override {
+    if (from.kind == Value::Kind::sequence) return list_.read(from, &to, at);
+    to.resize(1);
+    of_->read(from, to.data(), at);
+  }
+  [[nodiscard]] std::optional<Value> print(const std::vector<T>& all) const override {
+    return all.size() == 1 ? of_->write(all.data()) : list_.write(&all);
+  }
+
+ private:
+  std::shared_ptr<const Codec> of_;
+  List<T> list_;
+};
+template <class T>
+Type<std::vector<T>> one_or_list(const Type<T>& of) {
+  return {std::make_shared<OneOrList<T>>(of)};
 }
 
 template <class S>
@@ -182,6 +222,88 @@ Type<S> nested(Rows<S>& rows) {
   return {std::make_shared<Nested<S>>(rows)};
 }
 
+// A section with other keys for each word of its key `kind`.
+template <class S, class K>
+class ByKind final : public TypedCodec<S> {
+ public:
+  ByKind(K S::*kind, std::vector<std::pair<K, Section>> sections)
+      : kind_(kind), sections_(std::move(sections)) {
+    for (const auto& [kind_value, section] : sections_)
+      words_.push_back(section.find("kind")->codec->shapes().front().words.front());
+  }
+  [[nodiscard]] std::vector<Shape> shapes() const override {
+    std::vector<Shape> all;
+    for (const auto& [kind, section] : sections_)
+      all.push_back({.kind = Shape::Kind::section, .section = &section});
+    return all;
+  }
+
+ protected:
+  void parse(const Value& from, S& to, const Cursor& at) const override {
+    config::MapReader reader(from, std::string(sections_.front().second.name));
+    auto which =
+        reader.required("kind", [this](const Value& value) { return config::word_index(value, words_); });
+    to.*kind_ = sections_[which].first;
+    read_section(sections_[which].second, from, &to, at);
+  }
+  [[nodiscard]] std::optional<Value> print(const S& value) const override {
+    for (const auto& [kind, section] : sections_)
+      if (kind == value.*kind_) return write_section(section, &value);
+    return std::nullopt;
+  }
+
+ private:
+  K S::*kind_;
+  std::vector<std::pair<K, Section>> sections_;
+  std::vector<std::string> words_;
+};
+template <class S, class K>
+Type<S> by_kind(K S::*kind, std::vector<std::pair<K, Section>> sections) {
+  return {std::make_shared<ByKind<S, K>>(kind, std::move(sections))};
+}
+
+// A V that is written as an A; `make` may refuse it, at the value. Without `parts` nobody writes it.
+template <class V, class A>
+class Made final : public TypedCodec<V> {
+ public:
+  Made(Type<A> of, std::function<V(A, const Value&)> make, std::function<A(const V&)> parts)
+      : of_(std::move(of.codec)), make_(std::move(make)), parts_(std::move(parts)) {}
+  [[nodiscard]] std::vector<Shape> shapes() const override { return of_->shapes(); }
+
+ protected:
+  void parse(const Value& from, V& to, const Cursor& at) const override {
+    A parts{};
+    of_->read(from, &parts, at);
+    to = make_(std::move(parts), from);
+  }
+  [[nodiscard]] std::optional<Value> print(const V& value) const override {
+    if (!parts_) return std::nullopt;
+    A parts = parts_(value);
+    return of_->write(&parts);
+  }
+
+ private:
+  std::shared_ptr<const Codec> of_;
+  std::function<V(A, const Value&)> make_;
+  std::function<A(const V&)> parts_;
+};
+template <class V, class A>
+Type<V> made_of(Type<A> of, std::function<V(A, const Value&)> make, std::function<A(const V&)> parts = {}) {
+  return {std::make_shared<Made<V, A>>(std::move(of), std::move(make), std::move(parts))};
+}
+template <class T>
+Type<T> checked(Type<T> of, std::function<void(const T&, const Value&)> check) {
+  return made_of<T, T>(
+      std::move(of), [check](T value, const Value& from) { return check(value, from), value; },
+      [](const T& value) { return value; });
+}
+template <class T>
+Type<T> above_zero(Type<T> of, std::string message, std::string hint) {
+  return checked<T>(std::move(of), [=](const T& value, const Value& from) {
+    if (value == T()) throw InputError(from.span, message, hint);
+  });
+}
+
 // A value that stands alone in its file, or in a list of another format. Throws InputError.
 template <class T>
 T read_alone(const Type<T>& type, const Value& from, Places& places) {
@@ -189,6 +311,11 @@ T read_alone(const Type<T>& type, const Value& from, Places& places) {
   T value{};
   type.codec->read(from, &value, {places});
   return value;
+}
+template <class T>
+T read_alone(const Type<T>& type, const Value& from) {
+  Places places;
+  return read_alone(type, from, places);
 }
 
 // One of several shapes: words, and at most one single value, one list, and sections told apart by a key.

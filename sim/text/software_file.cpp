@@ -5,32 +5,24 @@
 #include "sim/base/double_quoted.hpp"
 #include "sim/base/limits.hpp"
 #include "sim/keys/types.hpp"
+#include "sim/text/file_rows.hpp"
 #include "sim/variability/expected_slowest.hpp"
 
-namespace ddpsim {
+namespace ddpsim::software_keys {
 namespace {
 
 using namespace keys;
 
-enum class SoftwareKind { software };
-
 // The file, whose `gpus` become shares once it is known of which GPU.
 struct SoftwareFile : Software {
   SoftwareFile() { spread = kUsualSpread; }
-  SoftwareKind kind = SoftwareKind::software;
   std::optional<Scope> given_scope = {};
   std::optional<Seconds> usual_host = {};
   Value gpus = {};
 };
 
 Type<double> positive(double most) {
-  auto parse = [most](const Value& value) {
-    double number = config::as_number(0, most)(value);
-    if (number == 0) throw InputError(value.span, "nothing would ever end", "write a number above 0");
-    return number;
-  };
-  return scalar_type<double>(parse, [](const double& d) { return fmt::format("{}", d); },
-                             {Shape::Kind::number, 0, most});
+  return above_zero(number(0, most), "nothing would ever end", "write a number above 0");
 }
 
 const Section& share_rows() {
@@ -60,13 +52,11 @@ const Section& share_rows() {
   return section;
 }
 
-const Section& file_rows() {
+const Section& software_rows() {
   auto count = whole(1, kLargestWorldSize);
   auto scope = nested(Rows<Software::Scope>("scope")
-                          .key<&Software::Scope::gpus>("gpus", count, "Of the job")
-                          .required()
-                          .key<&Software::Scope::tensor>("tensor", count, "Of a tensor-parallel group")
-                          .required());
+                          .needs<&Software::Scope::gpus>("gpus", count, "Of the job")
+                          .needs<&Software::Scope::tensor>("tensor", count, "Of a tensor-parallel group"));
   auto memory =
       nested(Rows<MemoryUse>("memory_use")
                  .key<&MemoryUse::fragmentation>("fragmentation", number(1, 10), "Reserved over handed out")
@@ -75,23 +65,18 @@ const Section& file_rows() {
                  .key<&MemoryUse::dropout>("dropout", boolean(), "Its masks are kept"));
   static const Section section =
       Rows<SoftwareFile>("software")
-          .key<&SoftwareFile::kind>(
-              "kind", word(config::Words<SoftwareKind>{{"software", SoftwareKind::software}}), "Of file")
-          .required()
-          .key<&Software::name>("name", text(), "Of this software")
-          .required()
-          .key<&Software::flash>("attention", word(config::Words<bool>{{"flash", true}, {"unfused", false}}),
-                                 "Whether scores stay in the kernel")
-          .required()
-          .key<&SoftwareFile::usual_host>("host", maybe(time()), "To launch a kernel")
-          .required()
+          .kind("software")
+          .needs<&Software::name>("name", text(), "Of this software")
+          .needs<&Software::flash>("attention",
+                                   word(config::Words<bool>{{"flash", true}, {"unfused", false}}),
+                                   "Whether scores stay in the kernel")
+          .needs<&SoftwareFile::usual_host>("host", maybe(time()), "To launch a kernel")
           .key<&Software::tensor_hidden>("tensor_hidden", maybe(number(0, 1)), "Of collectives, hidden")
           .key<&Software::early_stop>("early_stop", boolean(), "Recomputation ends before the last product")
           .key<&Software::ranks>("ranks", whole(1, kLargestWorldSize), "Of the steps it was fitted to")
           .key<&Software::spread>("spread", number(0, kLargestSpread), "Of their speed")
           .key<&SoftwareFile::given_scope>("scope", maybe(scope), "Up to which it was fitted or judged")
-          .key<&SoftwareFile::gpus>("gpus", any(), "From a word of a GPU's name to its shares")
-          .required()
+          .needs<&SoftwareFile::gpus>("gpus", any(), "From a word of a GPU's name to its shares")
           .key<&Software::memory_use>("memory_use", memory, "Besides the tensors");
   return section;
 }
@@ -105,9 +90,7 @@ const std::vector<config::Entry>& entries_of(const Value& gpus) {
 
 SoftwareFile read_file(const std::string& path) {
   Value root = config::load_yaml(path, "software");
-  SoftwareFile file;
-  keys::Places places;
-  read_section(file_rows(), root, &file, {places});
+  auto file = read_root<SoftwareFile>(software_rows(), root);
   entries_of(file.gpus);
   return file;
 }
@@ -120,18 +103,20 @@ const config::Entry& entry_for(const Value& gpus, std::string_view gpu, bool& is
   return gpus.entries.back();
 }
 
-// Every key of a section, defaults too: a later release may have others.
-std::string lines_of(const Section& section, void* from, std::string_view indent) {
-  std::string lines;
-  for (const auto& row : section.rows)
-    if (auto value = row.codec->write(row.member(from)))
-      lines += fmt::format("{}{}: {}\n", indent, row.name, config::to_flow_text(*value));
-  return lines;
+}  // namespace
+}  // namespace ddpsim::software_keys
+
+namespace ddpsim {
+
+const keys::Section& file_rows::software() {
+  return software_keys::software_rows();
+}
+const keys::Section& file_rows::shares() {
+  return software_keys::share_rows();
 }
 
-}  // namespace
-
 Software read_software(const std::string& path, std::string_view gpu) {
+  using namespace software_keys;
   auto file = read_file(path);
   Software software = file;
   software.host = *file.usual_host;
@@ -151,12 +136,14 @@ Software read_software(const std::string& path, std::string_view gpu) {
 }
 
 std::vector<std::string> software_gpus(const std::string& path) {
+  using namespace software_keys;
   std::vector<std::string> gpus;
   for (const auto& entry : read_file(path).gpus.entries) gpus.push_back(entry.key);
   return gpus;
 }
 
 std::string write_software(const Software& software, const std::string& gpu, const std::string& comment) {
+  using namespace software_keys;
   SoftwareFile file;
   static_cast<Software&>(file) = software;
   file.usual_host = software.host;
@@ -166,8 +153,8 @@ std::string write_software(const Software& software, const std::string& gpu, con
   auto rows = share_rows();
   if (software.attention == 0)
     std::erase_if(rows.rows, [](const Row& row) { return row.name == "attention"; });
-  return fmt::format("{}\n{}gpus:\n  {}:\n{}", text, lines_of(file_rows(), &file, ""), double_quoted(gpu),
-                     lines_of(rows, static_cast<Software*>(&file), "    "));
+  return fmt::format("{}\n{}gpus:\n  {}:\n{}", text, lines_of(software_rows(), &file, ""), double_quoted(gpu),
+                     lines_of(rows, static_cast<const Software*>(&file), "    "));
 }
 
 }  // namespace ddpsim
