@@ -4,6 +4,7 @@
 
 namespace ddpsim::file_rows {
 
+const keys::Section& gpu();
 const keys::Section& software();
 const keys::Section& shares();  // an entry of software's `gpus`
 

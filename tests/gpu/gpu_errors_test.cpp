@@ -23,6 +23,15 @@ TEST(GpuErrors, AnotherKind) {
             "hint: one of gpu");
 }
 
+// Not the keys that a topology has.
+TEST(GpuErrors, AFileOfAnotherKind) {
+  EXPECT_EQ(gpu_error("kind: ring\nlink: {bandwidth: 1GB/s, latency: 1us}\n"),
+            "g.yaml:1:7: error: unknown value 'ring'\n"
+            "  1 | kind: ring\n"
+            "    |       ^~~~\n"
+            "hint: one of gpu");
+}
+
 TEST(GpuErrors, MissingKey) {
   EXPECT_EQ(gpu_error(changed("multiprocessors: 10\n", "")),
             "g.yaml:1:1: error: 'gpu' lacks the key 'multiprocessors'\n"
