@@ -3,18 +3,43 @@
 #include <fmt/core.h>
 
 #include "sim/base/limits.hpp"
-#include "sim/config/reader.hpp"
 #include "sim/job/shares_rows.hpp"
 #include "sim/keys/types.hpp"
 #include "sim/topology/fabric.hpp"
 
-namespace ddpsim {
+namespace ddpsim::weather_keys {
 namespace {
 
-using config::MapReader;
-using config::Value;
+using namespace keys;
+using RowsOfNodes = std::vector<job::SharesOfNodes>;
+
+void check_ascending(const RowsOfNodes& rows, const Value& list) {
+  for (std::size_t i = 1; i < rows.size(); ++i)
+    if (rows[i].nodes <= rows[i - 1].nodes)
+      throw InputError(list.items[i].span,
+                       fmt::format("{} nodes come after {}", rows[i].nodes, rows[i - 1].nodes),
+                       "list them in ascending order, each once");
+}
+
+struct WeatherFile {
+  std::string network = {};
+  RowsOfNodes rows = {};
+};
+
+Type<WeatherFile> file_rows() {
+  auto rows = list(job::weather_rows(),
+                   {1, "no row says what the fabric gives", "add {nodes: 2, p5: 0.5, median: 0.8, p95: 1}"});
+  return nested(Rows<WeatherFile>("weather")
+                    .kind("weather")
+                    .key<&WeatherFile::network>("network", name_of(kNetworkClassNames), "Where measured")
+                    .needs<&WeatherFile::rows>("rows", checked<RowsOfNodes>(rows, check_ascending),
+                                               "Quantiles by nodes"));
+}
 
 }  // namespace
+}  // namespace ddpsim::weather_keys
+
+namespace ddpsim {
 
 Weather weather_of(const job::Shares& shares) {
   // However many nodes there are.
@@ -22,26 +47,10 @@ Weather weather_of(const job::Shares& shares) {
 }
 
 Weather read_weather_file(const std::string& path) {
-  Value root = config::load_yaml(path, "weather of a fabric");
-  MapReader reader(root, "weather");
-  reader.required("kind", config::as_word(config::Words<bool>{{"weather", true}}));
-  Weather weather;
-  if (auto network = reader.optional("network", config::as_word(config::words_of(kNetworkClassNames))))
-    weather.network = name_in(kNetworkClassNames, *network);
-  const Value& rows = reader.require("rows");
-  reader.finish();
-  static const auto row_type = job::weather_rows();
-  for (const auto& item : config::items_of(rows)) {
-    keys::Places places;
-    auto row = keys::read_alone(row_type, item, places);
-    if (!weather.rows.empty() && row.nodes <= weather.rows.back().nodes)
-      throw InputError(item.span, fmt::format("{} nodes come after {}", row.nodes, weather.rows.back().nodes),
-                       "list them in ascending order, each once");
-    weather.rows.push_back({row.nodes, row.p5, row.median, row.p95});
-  }
-  if (weather.rows.empty())
-    throw InputError(rows.span, "no row says what the fabric gives",
-                     "add {nodes: 2, p5: 0.5, median: 0.8, p95: 1}");
+  static const auto rows = weather_keys::file_rows();
+  auto file = keys::read_alone(rows, config::load_yaml(path, "weather of a fabric"));
+  Weather weather{.rows = {}, .network = std::move(file.network)};
+  for (const auto& row : file.rows) weather.rows.push_back({row.nodes, row.p5, row.median, row.p95});
   return weather;
 }
 
