@@ -8,26 +8,91 @@
 #include <fmt/ranges.h>
 
 #include "sim/base/limits.hpp"
-#include "sim/config/reader.hpp"
+#include "sim/keys/types.hpp"
+#include "sim/text/file_rows.hpp"
+
+namespace ddpsim::transformer_keys {
+namespace {
+
+using namespace keys;
+
+// `kind: transformer`, where some defaults follow from other keys.
+struct TransformerFile {
+  Transformer model = {};
+  std::optional<std::int64_t> kv_heads = {}, head_dim = {}, ffn = {}, expert_ffn = {};
+  std::optional<Biases> biases = {};
+};
+
+constexpr std::array kMixtureKeys{"top_k", "expert_ffn", "shared_experts", "dense_layers"};
+
+void check_mixture(const TransformerFile&, const Cursor& at) {
+  if (at.has("experts")) {
+    if (!at.has("top_k")) throw config::lacks_key(at.place(), "model", "top_k");
+    return;
+  }
+  for (const char* key : kMixtureKeys)
+    if (at.has(key))
+      throw InputError(at.place(key), fmt::format("'{}' of a model without experts", key),
+                       "add experts, their number in a block");
+}
+
+// A number, or `sequence`.
+Type<std::int64_t> positions() {
+  using I = std::int64_t;
+  auto number = whole<I>(0, kMostTransformerWidth);
+  auto parse = [number](const Value& value) {
+    return config::is_word(value, "sequence") ? Transformer::kAsLongAsTheSequence : read_alone(number, value);
+  };
+  auto print = [](const I& rows) {
+    return rows == Transformer::kAsLongAsTheSequence ? std::string("sequence") : std::to_string(rows);
+  };
+  return scalar_type<I>(parse, print, {Shape::Kind::integer, 0, kMostTransformerWidth, {"sequence"}});
+}
+
+const Section& transformer_rows() {
+  using F = TransformerFile;
+  using T = Transformer;
+  constexpr auto model = &F::model;
+  constexpr auto experts = &T::experts;
+  auto width = whole<std::int64_t>(1, kMostTransformerWidth),
+       some = whole<std::int64_t>(0, kMostTransformerWidth);
+  auto blocks = whole<std::int64_t>(1, kMostBlocks), count = whole<std::int64_t>(1, kMostExperts);
+  auto biases =
+      word(config::Words<Biases>{{"true", Biases::all}, {"false", Biases::none}, {"qkv", Biases::qkv}});
+  static const Section section =
+      Rows<F>("model")
+          .kind("transformer")
+          .key<model, &T::name>("name", text(), "Of the model")
+          .needs<model, &T::hidden>("hidden", width, "Width of a block")
+          .needs<model, &T::layers>("layers", blocks, "Blocks")
+          .needs<model, &T::heads>("heads", width, "Of queries")
+          .key<&F::kv_heads>("kv_heads", maybe(width), "Of keys and values")
+          .key<&F::head_dim>("head_dim", maybe(width), "Width of a head")
+          .key<&F::ffn>("ffn", maybe(width), "Width of the feed-forward layer")
+          .key<model, &T::gated>("gated", boolean(), "A third feed-forward matrix; norms are RMSNorms")
+          .needs<model, &T::vocab>("vocab", width, "Tokens there are")
+          .key<model, &T::tied>("tied", boolean(), "The head's matrix is the token embedding")
+          .key<model, &T::positions>("positions", positions(), "Rows of learned positions")
+          .key<&F::biases>("bias", maybe(biases), "Linear layers that have one")
+          .key<model, &T::causal>("causal", boolean(), "A token attends to those before it only")
+          .key<model, &T::extra_parameters>("extra_parameters", whole<std::int64_t>(0, kMostElements),
+                                            "That nothing above counts")
+          .key<model, experts, &Experts::count>("experts", count, "Of a block")
+          .key<model, experts, &Experts::top_k>("top_k", count, "That a token goes to")
+          .key<&F::expert_ffn>("expert_ffn", maybe(width), "Width of each")
+          .key<model, experts, &Experts::shared>("shared_experts", some, "On top, that every token goes to")
+          .key<model, experts, &Experts::dense_layers>("dense_layers", some, "First blocks without experts")
+          .check(check_mixture);
+  return section;
+}
+
+}  // namespace
+}  // namespace ddpsim::transformer_keys
 
 namespace ddpsim {
 namespace {
 
-using config::MapReader;
 using config::Value;
-
-enum class TransformerKind { transformer };
-
-Biases as_biases(const Value& value) {
-  return config::as_word(
-      config::Words<Biases>{{"true", Biases::all}, {"false", Biases::none}, {"qkv", Biases::qkv}})(value);
-}
-
-std::int64_t as_positions(const Value& value) {
-  if (value.kind == Value::Kind::scalar && value.scalar == "sequence")
-    return Transformer::kAsLongAsTheSequence;
-  return config::as_integer(0, kMostTransformerWidth)(value);
-}
 
 auto as_width() {
   return config::as_integer(1, kMostTransformerWidth);
@@ -64,25 +129,6 @@ void check_experts(const Experts& experts, std::int64_t layers, const SourceSpan
                      "leave experts out, or fewer layers without them");
 }
 
-// `kind: transformer`'s.
-Experts read_experts(MapReader& reader, const Transformer& model) {
-  Experts experts;
-  const auto* count = reader.find("experts");
-  auto none = config::as_integer(0, kMostTransformerWidth);
-  for (const char* key : {"top_k", "expert_ffn", "shared_experts", "dense_layers"})
-    if (const auto* value = reader.find(key); value && !count)
-      throw InputError(value->span, fmt::format("'{}' of a model without experts", key),
-                       "add experts, their number in a block");
-  if (!count) return experts;
-  experts.count = config::as_integer(1, kMostExperts)(*count);
-  experts.top_k = reader.required("top_k", config::as_integer(1, kMostExperts));
-  experts.ffn = reader.optional("expert_ffn", as_width()).value_or(model.ffn);
-  experts.shared = reader.optional("shared_experts", none).value_or(0);
-  experts.dense_layers = reader.optional("dense_layers", none).value_or(0);
-  check_experts(experts, model.layers, count->span);
-  return experts;
-}
-
 // The first of several keys that is there and not null.
 const Value* first(const Value& root, std::initializer_list<const char*> keys) {
   for (const char* key : keys)
@@ -94,7 +140,8 @@ const Value* first(const Value& root, std::initializer_list<const char*> keys) {
 const Value& needed(const Value& root, std::initializer_list<const char*> keys) {
   if (const auto* value = first(root, keys)) return *value;
   throw InputError(root.span, fmt::format("none of {} is there", fmt::join(keys, ", ")),
-                   "a config.json of a transformer has one of them; kind: transformer has keys of its own");
+                   "a config.json of a transformer has one of them; kind: "
+                   "transformer has keys of its own");
 }
 
 std::string word_of(const Value* value, const char* fallback) {
@@ -118,9 +165,11 @@ std::int64_t feed_forward_width(const Value& root, std::int64_t hidden) {
                                    static_cast<double>(hidden));
 }
 
-// Mixtral's experts are as wide as intermediate_size says; Qwen's and DeepSeek's have a width of their own,
-// and blocks without experts the other. Qwen2's shared ones have a gate (modeling_qwen2_moe.py), Qwen3's
-// heads have norms of queries and keys (modeling_qwen3_moe.py), which count as extra parameters.
+// Mixtral's experts are as wide as intermediate_size says; Qwen's and
+// DeepSeek's have a width of their own, and blocks without experts the other.
+// Qwen2's shared ones have a gate (modeling_qwen2_moe.py), Qwen3's heads have
+// norms of queries and keys (modeling_qwen3_moe.py), which count as extra
+// parameters.
 void read_hugging_face_experts(const Value& root, const std::string& type, Transformer& model) {
   const auto* count = first(root, {"num_local_experts", "n_routed_experts", "num_experts"});
   auto number = config::as_integer(0, kMostExperts);
@@ -139,7 +188,8 @@ void read_hugging_face_experts(const Value& root, const std::string& type, Trans
     auto columns = optional("shared_expert_intermediate_size");
     if (columns % experts.ffn != 0)
       throw InputError(shared->span,
-                       fmt::format("a shared expert of {} columns is not as wide as whole ones of {}",
+                       fmt::format("a shared expert of {} columns is not as "
+                                   "wide as whole ones of {}",
                                    columns, experts.ffn),
                        "give the model's sizes as kind: transformer");
     experts.shared = columns / experts.ffn;
@@ -148,35 +198,30 @@ void read_hugging_face_experts(const Value& root, const std::string& type, Trans
   for (const char* key : {"decoder_sparse_step", "moe_layer_freq"})
     if (const auto* step = first(root, {key}); step && step->scalar != "1")
       throw InputError(step->span, "blocks with and without experts that alternate are not read",
-                       "only the first blocks may be without: dense_layers of kind: transformer");
+                       "only the first blocks may be without: dense_layers of kind: "
+                       "transformer");
   if (const auto* dense = first(root, {"mlp_only_layers"}); dense && !dense->items.empty())
     throw InputError(dense->span, "single blocks without experts are not read",
-                     "only the first blocks may be without: dense_layers of kind: transformer");
+                     "only the first blocks may be without: dense_layers of "
+                     "kind: transformer");
   if (type == "qwen2_moe") model.extra_parameters += model.layers * model.hidden;
   if (type == "qwen3_moe") model.extra_parameters += model.layers * 2 * model.head_dim;
   check_experts(experts, model.layers, count->span);
 }
 
-std::string positions_word(const Transformer& model) {
-  return model.positions == Transformer::kAsLongAsTheSequence ? "sequence" : std::to_string(model.positions);
-}
-
-const char* biases_word(Biases biases) {
-  return biases == Biases::all ? "true" : biases == Biases::none ? "false" : "qkv";
-}
-
 }  // namespace
 
+const keys::Section& file_rows::transformer() {
+  return transformer_keys::transformer_rows();
+}
+
 std::string write_transformer(const Transformer& model) {
-  const auto& experts = model.experts;
-  auto mixture = fmt::format("experts: {}\ntop_k: {}\nexpert_ffn: {}\nshared_experts: {}\ndense_layers: {}\n",
-                             experts.count, experts.top_k, experts.ffn, experts.shared, experts.dense_layers);
-  return fmt::format(
-      "kind: transformer\nname: \"{}\"\nhidden: {}\nlayers: {}\nheads: {}\nkv_heads: {}\nhead_dim: {}\nffn: "
-      "{}\ngated: {}\nvocab: {}\ntied: {}\npositions: {}\nbias: {}\ncausal: {}\nextra_parameters: {}\n{}",
-      model.name, model.hidden, model.layers, model.heads, model.kv_heads, model.head_dim, model.ffn,
-      model.gated, model.vocab, model.tied, positions_word(model), biases_word(model.biases), model.causal,
-      model.extra_parameters, model.has_experts() ? mixture : "");
+  using namespace transformer_keys;
+  auto rows = transformer_rows();
+  // The last ones are those of a mixture.
+  if (!model.has_experts()) rows.rows.resize(rows.rows.size() - 1 - kMixtureKeys.size());
+  TransformerFile file{model, model.kv_heads, model.head_dim, model.ffn, model.experts.ffn, model.biases};
+  return lines_of(rows, &file);
 }
 
 bool is_hugging_face_config(const Value& root) {
@@ -184,33 +229,23 @@ bool is_hugging_face_config(const Value& root) {
 }
 
 Transformer read_transformer(const Value& root, const std::string& name) {
-  MapReader reader(root, "model");
-  reader.required(
-      "kind", config::as_word(config::Words<TransformerKind>{{"transformer", TransformerKind::transformer}}));
-  Transformer model;
-  model.name = reader.optional("name", config::as_string).value_or(name);
-  model.hidden = reader.required("hidden", as_width());
-  model.layers = reader.required("layers", config::as_integer(1, kMostBlocks));
-  const Value& heads = reader.require("heads");
-  model.heads = as_width()(heads);
-  model.kv_heads = reader.optional("kv_heads", as_width()).value_or(model.heads);
-  auto head_dim = reader.optional("head_dim", as_width());
-  if (!head_dim && model.hidden % model.heads != 0)
-    throw InputError(heads.span,
+  using namespace transformer_keys;
+  keys::Places places;
+  auto file = read_root<TransformerFile>(transformer_rows(), root, places);
+  auto& model = file.model;
+  if (model.name.empty()) model.name = name;
+  model.kv_heads = file.kv_heads.value_or(model.heads);
+  if (!file.head_dim && model.hidden % model.heads != 0)
+    throw InputError(places.at("heads"),
                      fmt::format("{} values are not divided evenly by {} heads", model.hidden, model.heads),
                      "give head_dim, the width of a head");
-  model.head_dim = head_dim.value_or(model.hidden / model.heads);
-  model.ffn = reader.optional("ffn", as_width()).value_or(4 * model.hidden);
-  model.gated = reader.optional("gated", config::as_bool).value_or(false);
-  model.vocab = reader.required("vocab", as_width());
-  model.tied = reader.optional("tied", config::as_bool).value_or(true);
-  model.positions = reader.optional("positions", as_positions).value_or(0);
-  model.biases = reader.optional("bias", as_biases).value_or(model.gated ? Biases::none : Biases::all);
-  model.causal = reader.optional("causal", config::as_bool).value_or(true);
-  model.extra_parameters =
-      reader.optional("extra_parameters", config::as_integer(0, kMostElements)).value_or(0);
-  model.experts = read_experts(reader, model);
-  reader.finish();
+  model.head_dim = file.head_dim.value_or(model.hidden / model.heads);
+  model.ffn = file.ffn.value_or(4 * model.hidden);
+  model.biases = file.biases.value_or(model.gated ? Biases::none : Biases::all);
+  if (model.has_experts()) {
+    model.experts.ffn = file.expert_ffn.value_or(model.ffn);
+    check_experts(model.experts, model.layers, places.at("experts"));
+  }
   check_heads(model, root.span);
   return model;
 }
@@ -220,16 +255,19 @@ Transformer read_hugging_face_config(const Value& root, const std::string& name)
     if (const auto* value = first(root, {key}); value && value->scalar != "0")
       throw InputError(value->span,
                        std::string_view(key) == "kv_lora_rank"
-                           ? "latent attention (MLA) is a shape of attention that is not read"
+                           ? "latent attention (MLA) is a shape of attention "
+                             "that is not read"
                            : "a mixture of experts that is not read",
-                       "give the model's sizes as kind: transformer, with experts, top_k and expert_ffn");
+                       "give the model's sizes as kind: transformer, with "
+                       "experts, top_k and expert_ffn");
   if (const auto* value = first(root, {"is_encoder_decoder"}); value && config::as_bool(*value))
     throw InputError(value->span, "an encoder and a decoder are no stack of equal blocks",
                      "only one of either is modelled: give its sizes as kind: transformer");
   for (const char* shape : {"multi_query", "new_decoder_architecture", "num_kv_heads"})
     if (const auto* value = first(root, {shape}); value && value->scalar != "false")
       throw InputError(value->span, fmt::format("'{}' is a shape of attention that is not read", shape),
-                       "give the model's sizes as kind: transformer (kv_heads: 1 is multi-query)");
+                       "give the model's sizes as kind: transformer (kv_heads: 1 is "
+                       "multi-query)");
   auto type = word_of(first(root, {"model_type"}), "");
   Transformer model;
   model.name = word_of(first(root, {"_name_or_path"}), name.c_str());
@@ -269,7 +307,8 @@ Transformer read_hugging_face_config(const Value& root, const std::string& name)
   bool is_biased = bias      ? config::as_bool(*bias)
                    : no_bias ? !config::as_bool(*no_bias)
                              : is_one_of(type, kBiasedModels);
-  // Qwen2 has biases in attention, whatever its config.json says (transformers, modeling_qwen2.py).
+  // Qwen2 has biases in attention, whatever its config.json says (transformers,
+  // modeling_qwen2.py).
   model.biases = type == "qwen2" || type == "qwen2_moe" || (is_biased && model.gated) ? Biases::qkv
                  : is_biased                                                          ? Biases::all
                                                                                       : Biases::none;
@@ -291,18 +330,20 @@ std::optional<Note> hugging_face_note(const Value& root, const Transformer& mode
                        : model.biases == Biases::qkv ? "biases of query, key and value only"
                                                      : "biases everywhere";
   double count = static_cast<double>(model.parameters(std::max<std::int64_t>(1, model.positions)));
-  return Note{
-      "model-type-unknown",
-      fmt::format("{} is none whose parameters were checked ({}): it is read as {} blocks of width {}, "
-                  "{} heads of {} ({} of keys), a feed-forward layer of {} {} a gate, a vocabulary of {} "
-                  "{}, {}, {}, {} attention. That is {:.4g} parameters: compare with the published "
-                  "count, and give the sizes as kind: transformer where it differs",
-                  type.empty() ? std::string("a config.json without model_type")
-                               : fmt::format("model_type '{}'", type),
-                  fmt::join(kChecked, ", "), model.layers, model.hidden, model.heads, model.head_dim,
-                  model.kv_heads, model.ffn, model.gated ? "with" : "without", model.vocab,
-                  model.tied ? "shared with the head" : "and a head of its own", positions, biases,
-                  model.causal ? "causal" : "full", count)};
+  return Note{"model-type-unknown",
+              fmt::format("{} is none whose parameters were checked ({}): it is read as {} "
+                          "blocks of width {}, "
+                          "{} heads of {} ({} of keys), a feed-forward layer of {} {} a gate, "
+                          "a vocabulary of {} "
+                          "{}, {}, {}, {} attention. That is {:.4g} parameters: compare with "
+                          "the published "
+                          "count, and give the sizes as kind: transformer where it differs",
+                          type.empty() ? std::string("a config.json without model_type")
+                                       : fmt::format("model_type '{}'", type),
+                          fmt::join(kChecked, ", "), model.layers, model.hidden, model.heads, model.head_dim,
+                          model.kv_heads, model.ffn, model.gated ? "with" : "without", model.vocab,
+                          model.tied ? "shared with the head" : "and a head of its own", positions, biases,
+                          model.causal ? "causal" : "full", count)};
 }
 
 }  // namespace ddpsim
