@@ -6,6 +6,7 @@ namespace ddpsim::file_rows {
 
 const keys::Section& gpu();
 const keys::Section& transformer();  // kind: transformer
+const keys::Section& layer();        // of kind: model
 const keys::Section& software();
 const keys::Section& shares();  // an entry of software's `gpus`
 
