@@ -1,16 +1,38 @@
 #include <fmt/core.h>
 
 #include "sim/base/counted.hpp"
-#include "sim/base/limits.hpp"
-#include "sim/text/topology_file.hpp"
 #include "sim/text/topology_readers.hpp"
 #include "sim/topology/topology_kinds.hpp"
 
-namespace ddpsim {
+namespace ddpsim::cluster_keys {
 namespace {
 
-using config::MapReader;
-using config::Value;
+using namespace keys;
+
+struct ClusterFile : TopologyFile {
+  Value node = {};
+  std::optional<Value> fabric = {};
+  std::vector<Value> others = {};
+};
+
+struct OtherNodes {
+  std::vector<int> nodes = {};
+  Value node = {};
+};
+
+Type<ClusterFile> file_rows() {
+  return nested(topology_rows<ClusterFile>("cluster")
+                    .needs<&ClusterFile::node>("node", any(), "What is in a node")
+                    .key<&ClusterFile::fabric>("fabric", maybe(any()), "What joins their NICs")
+                    .key<&ClusterFile::others>("other_nodes", list(any()), "Nodes that differ")
+                    .key<&TopologyFile::overrides>("overrides", link_override_rows(), "Links that differ"));
+}
+
+Type<OtherNodes> other_rows() {
+  return nested(Rows<OtherNodes>("other_nodes")
+                    .needs<&OtherNodes::nodes>("nodes", list(whole(0, kLargestWorldSize - 1)), "Which")
+                    .needs<&OtherNodes::node>("node", any(), "What is in them"));
+}
 
 ClusterPlan::NodeKind node_kind(NodeModel model) {
   NodeWays ways(model);
@@ -36,43 +58,43 @@ void check_fits(const NodeModel& usual, const NodeModel& other, const Fabric& fa
                                                        : "each NIC of a node has a rail of its own");
 }
 
-void read_others(const Value& list, ClusterPlan& plan) {
-  for (const auto& item : config::items_of(list)) {
-    MapReader reader(item, "other_nodes");
-    reader.find("node");  // known, before "nodes" is missed
-    const Value& numbers = reader.require("nodes");
-    const Value& node = reader.require("node");
-    auto model = read_node(node);
-    reader.finish();
-    check_fits(plan.kinds[0].model, model, plan.fabric, node.span);
+void read_others(const std::vector<Value>& list, ClusterPlan& plan) {
+  static const auto rows = other_rows();
+  for (const auto& item : list) {
+    keys::Places places;
+    auto others = read_alone(rows, item, places);
+    auto model = read_node(others.node);
+    check_fits(plan.kinds[0].model, model, plan.fabric, others.node.span);
     int kind = static_cast<int>(plan.kinds.size());
-    for (const auto& number : config::items_of(numbers)) {
-      auto index = static_cast<int>(config::as_integer(0, kLargestWorldSize - 1)(number));
-      if (!plan.other_nodes.emplace(index, kind).second)
-        throw InputError(number.span, fmt::format("node {} is described twice", index),
-                         "remove one of the two");
-    }
+    for (std::size_t i = 0; i < others.nodes.size(); ++i)
+      if (!plan.other_nodes.emplace(others.nodes[i], kind).second)
+        throw InputError(places.at(fmt::format("nodes[{}]", i)),
+                         fmt::format("node {} is described twice", others.nodes[i]), "remove one of the two");
     plan.kinds.push_back(node_kind(std::move(model)));
   }
 }
 
 }  // namespace
+}  // namespace ddpsim::cluster_keys
 
-std::shared_ptr<Topology> read_cluster(MapReader& file) {
+namespace ddpsim {
+
+std::shared_ptr<Topology> read_cluster(const config::Value& root, TopologyFile& common) {
+  using namespace cluster_keys;
+  static const auto rows = file_rows();
+  auto file = read_alone(rows, root);
+  common = file;
   auto plan = std::make_shared<ClusterPlan>();
-  const Value& node = file.require("node");
-  plan->kinds.push_back(node_kind(read_node(node)));
-  if (const Value* fabric = file.find("fabric")) {
-    plan->fabric = read_fabric(*fabric);
+  plan->kinds.push_back(node_kind(read_node(file.node)));
+  if (file.fabric) {
+    plan->fabric = read_fabric(*file.fabric);
     if (plan->kinds[0].model.nics == 0)
-      throw InputError(node.span, "'node' lacks the key 'nics': the fabric joins NICs",
+      throw InputError(file.node.span, "'node' lacks the key 'nics': the fabric joins NICs",
                        "add 'nics: {count: ..., bandwidth: ..., latency: ...}'");
   }
-  if (const Value* others = file.find("other_nodes")) read_others(*others, *plan);
-  auto overrides = file.optional("overrides", config::as_list(read_link_override));
-  file.finish();
+  read_others(file.others, *plan);
   auto network = plan->fabric.network;
-  auto topology = make_cluster_topology(std::move(plan), overrides.value_or(std::vector<LinkOverride>{}));
+  auto topology = make_cluster_topology(std::move(plan), std::move(file.overrides));
   topology->network = network;
   return topology;
 }

@@ -1,64 +1,123 @@
 #include <fmt/core.h>
 
-#include "sim/base/limits.hpp"
 #include "sim/base/suggest.hpp"
-#include "sim/text/topology_file.hpp"
 #include "sim/text/topology_readers.hpp"
 #include "sim/topology/topology_kinds.hpp"
+
+namespace ddpsim::graph_keys {
+namespace {
+
+using namespace keys;
+
+struct Named {
+  std::string name = {};
+  int node = 0;
+  bool multicast = false;
+};
+
+struct Wire {
+  std::vector<std::string> between = {};
+  std::string from = {}, to = {};
+  Link link = {};
+  int count = 1;
+  std::optional<Medium> medium = {};
+};
+
+struct GraphFile : TopologyFile {
+  std::vector<Named> gpus = {}, switches = {}, nics = {};
+  std::vector<Value> links = {};
+};
+
+Type<std::vector<Named>> vertices(const char* key) {
+  return list(nested(Rows<Named>(key)
+                         .needs<&Named::name>("name", text(), "Its own")
+                         .key<&Named::node>("node", whole(0, kLargestWorldSize - 1), "Where it is")));
+}
+
+Type<GraphFile> file_rows() {
+  using F = GraphFile;
+  auto switches = list(nested(Rows<Named>("switches")
+                                  .needs<&Named::name>("name", text(), "Its own")
+                                  .key<&Named::multicast>("multicast", boolean(), "It adds and multicasts")));
+  return nested(topology_rows<F>("graph")
+                    .needs<&F::gpus>("gpus", vertices("gpus"), "In order")
+                    .key<&F::switches>("switches", switches, "That forward")
+                    .key<&F::nics>("nics", vertices("nics"), "That forward")
+                    .needs<&F::links>("links", list(any()), "Between any of these")
+                    .key<&TopologyFile::overrides>("overrides", link_override_rows(), "Links that differ"));
+}
+
+Type<Wire> wire_rows(Rows<Wire> ends) {
+  auto medium = word(config::Words<Medium>{{"nvlink", Medium::nvlink},
+                                           {"pcie", Medium::pcie},
+                                           {"host_bridge", Medium::host_bridge},
+                                           {"numa_node", Medium::numa_node},
+                                           {"socket", Medium::socket},
+                                           {"network", Medium::network}});
+  return nested(ends.needs<&Wire::link, &Link::bandwidth>("bandwidth", bandwidth(), "Of one")
+                    .needs<&Wire::link, &Link::latency>("latency", time(), "Of one")
+                    .key<&Wire::count>("count", whole(1, 1024), "In parallel")
+                    .key<&Wire::medium>("medium", maybe(medium), "What it is made of"));
+}
+
+Wire read_wire(const Value& value, keys::Places& places) {
+  static const auto both_ways =
+      wire_rows(Rows<Wire>("links").needs<&Wire::between>("between", list(text()), "Both ways"));
+  static const auto one_way = wire_rows(Rows<Wire>("links")
+                                            .needs<&Wire::from>("from", text(), "One way")
+                                            .needs<&Wire::to>("to", text(), "One way"));
+  config::check_map(value, "links");
+  bool is_both = value.find("between") != nullptr;
+  if (!is_both && !value.find("from"))
+    throw InputError(value.span, "'links' lacks the key 'between'",
+                     "add 'between: [A, B]', or 'from: A' and 'to: B' for one direction");
+  auto wire = read_alone(is_both ? both_ways : one_way, value, places);
+  if (is_both && wire.between.size() != 2)
+    throw InputError(places.at("between"),
+                     fmt::format("a link is between two vertices, not {}", wire.between.size()),
+                     "write it like [A, B]");
+  return wire;
+}
+
+}  // namespace
+}  // namespace ddpsim::graph_keys
 
 namespace ddpsim {
 namespace {
 
-using config::MapReader;
 using config::Value;
-
-const config::Words<Medium> kMedia{{"nvlink", Medium::nvlink},           {"pcie", Medium::pcie},
-                                   {"host_bridge", Medium::host_bridge}, {"numa_node", Medium::numa_node},
-                                   {"socket", Medium::socket},           {"network", Medium::network}};
 
 class GraphReader {
  public:
-  explicit GraphReader(GraphPlan& plan) : plan_(plan) {}
+  GraphReader(GraphPlan& plan, const keys::Places& places) : plan_(plan), places_(places) {}
 
-  void read_vertices(const Value& list, ClusterGraph::Kind kind, const std::string& key) {
-    for (const auto& item : config::items_of(list)) {
-      MapReader reader(item, key);
-      const Value& name = reader.require("name");
-      GraphPlan::Vertex vertex{config::as_string(name), kind, -1};
-      if (kind != ClusterGraph::Kind::node_switch)
-        vertex.node = static_cast<int>(
-            reader.optional("node", config::as_integer(0, kLargestWorldSize - 1)).value_or(0));
-      else
-        vertex.multicast = reader.optional("multicast", config::as_bool).value_or(false);
-      reader.finish();
-      add(std::move(vertex), name);
+  void add_vertices(const std::vector<graph_keys::Named>& list, ClusterGraph::Kind kind, const char* key) {
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      GraphPlan::Vertex vertex{list[i].name, kind, -1};
+      if (kind != ClusterGraph::Kind::node_switch) vertex.node = list[i].node;
+      vertex.multicast = list[i].multicast;
+      add(std::move(vertex), places_.at(fmt::format("{}[{}].name", key, i)));
     }
   }
 
-  void read_wire(const Value& value) {
-    MapReader reader(value, "links");
-    const Value* between = reader.find("between");
-    const Value* from = between ? nullptr : reader.find("from");
-    if (!between && !from)
-      throw InputError(value.span, "'links' lacks the key 'between'",
-                       "add 'between: [A, B]', or 'from: A' and 'to: B' for one direction");
-    const Value* to = between ? nullptr : &reader.require("to");
-    auto [a, b] = between ? read_between(*between) : std::pair{vertex_of(*from), vertex_of(*to)};
+  void add_links(const Value& value) {
+    keys::Places places;
+    auto wire = graph_keys::read_wire(value, places);
+    bool is_both = !wire.between.empty();
+    int a = is_both ? vertex_of(wire.between[0], places.at("between[0]"))
+                    : vertex_of(wire.from, places.at("from"));
+    int b =
+        is_both ? vertex_of(wire.between[1], places.at("between[1]")) : vertex_of(wire.to, places.at("to"));
     if (a == b)
       throw InputError(value.span, fmt::format("a link from {} to itself", plan_.vertices[a].name),
                        "name two vertices");
-    Link link{reader.required("bandwidth", config::as_bandwidth),
-              reader.required("latency", config::as_seconds)};
-    auto count = static_cast<int>(reader.optional("count", config::as_integer(1, 1024)).value_or(1));
-    auto medium = reader.optional("medium", config::as_word(kMedia));
-    reader.finish();
-    link.bandwidth = link.bandwidth * count;
-    Cable cable{medium.value_or(usual_medium(a, b)), count};
+    Link link{wire.link.bandwidth * wire.count, wire.link.latency};
+    Cable cable{wire.medium.value_or(usual_medium(a, b)), wire.count};
     add_wire(a, b, link, cable, value);
-    if (between) add_wire(b, a, link, cable, value);
+    if (is_both) add_wire(b, a, link, cable, value);
   }
 
-  void check_connected(const Value& gpus) const {
+  void check_connected() const {
     std::vector<int> group(plan_.vertices.size());  // of vertices known to be joined, by union-find
     for (std::size_t i = 0; i < group.size(); ++i) group[i] = static_cast<int>(i);
     auto root = [&](int v) {
@@ -69,44 +128,35 @@ class GraphReader {
     for (int gpu = 1; gpu < plan_.gpus; ++gpu)
       if (root(gpu) != root(0))
         throw InputError(
-            gpus.items[gpu].span,
+            places_.at(fmt::format("gpus[{}]", gpu)),
             fmt::format("no links join {} to {}", plan_.vertices[gpu].name, plan_.vertices[0].name),
             "add the links, or remove the GPU");
   }
 
  private:
-  void add(GraphPlan::Vertex vertex, const Value& name) {
+  void add(GraphPlan::Vertex vertex, const SourceSpan& place) {
     if (vertex.name.find('>') != std::string::npos)
-      throw InputError(name.span,
+      throw InputError(place,
                        fmt::format("'{}' is no name: '>' stands between the ends of a link", vertex.name),
                        "use another character");
     auto number = static_cast<int>(plan_.vertices.size());
     if (!plan_.number.emplace(vertex.name, number).second)
-      throw InputError(name.span, fmt::format("the name '{}' is taken", vertex.name),
+      throw InputError(place, fmt::format("the name '{}' is taken", vertex.name),
                        "every GPU, switch and NIC has a name of its own");
     names_.push_back(vertex.name);
     plan_.vertices.push_back(std::move(vertex));
     if (plan_.vertices.size() > static_cast<std::size_t>(kMostGraphVertices))
-      throw InputError(name.span, fmt::format("more than {} vertices", kMostGraphVertices),
+      throw InputError(place, fmt::format("more than {} vertices", kMostGraphVertices),
                        "describe large clusters with 'kind: cluster'");
   }
 
-  int vertex_of(const Value& value) const {
-    auto name = config::as_string(value);
+  int vertex_of(const std::string& name, const SourceSpan& place) const {
     auto found = plan_.number.find(name);
     if (found == plan_.number.end())
       throw InputError(
-          value.span, fmt::format("no GPU, switch or NIC is called '{}'{}", name, did_you_mean(name, names_)),
+          place, fmt::format("no GPU, switch or NIC is called '{}'{}", name, did_you_mean(name, names_)),
           "name it under 'gpus', 'switches' or 'nics'");
     return found->second;
-  }
-
-  std::pair<int, int> read_between(const Value& value) const {
-    const auto& ends = config::items_of(value);
-    if (ends.size() != 2)
-      throw InputError(value.span, fmt::format("a link is between two vertices, not {}", ends.size()),
-                       "write it like [A, B]");
-    return {vertex_of(ends[0]), vertex_of(ends[1])};
   }
 
   void add_wire(int from, int to, const Link& link, const Cable& cable, const Value& value) {
@@ -132,29 +182,31 @@ class GraphReader {
   }
 
   GraphPlan& plan_;
+  const keys::Places& places_;
   std::vector<std::string> names_;
   std::unordered_map<std::int64_t, int> known_;  // links by their ends
 };
 
 }  // namespace
 
-std::shared_ptr<Topology> read_graph(MapReader& file) {
+std::shared_ptr<Topology> read_graph(const Value& root, TopologyFile& common) {
+  static const auto rows = graph_keys::file_rows();
+  keys::Places places;
+  auto file = keys::read_alone(rows, root, places);
+  common = file;
   auto plan = std::make_shared<GraphPlan>();
-  GraphReader reader(*plan);
-  const Value& gpus = file.require("gpus");
-  reader.read_vertices(gpus, ClusterGraph::Kind::gpu, "gpus");
+  GraphReader reader(*plan, places);
+  reader.add_vertices(file.gpus, ClusterGraph::Kind::gpu, "gpus");
   plan->gpus = static_cast<int>(plan->vertices.size());
   if (plan->gpus < 1 || plan->gpus > kMostGraphGpus)
-    throw InputError(gpus.span, fmt::format("{} GPUs; a graph has 1 to {}", plan->gpus, kMostGraphGpus),
+    throw InputError(places.at("gpus"),
+                     fmt::format("{} GPUs; a graph has 1 to {}", plan->gpus, kMostGraphGpus),
                      plan->gpus < 1 ? "name the GPUs" : "describe large clusters with 'kind: cluster'");
-  if (const Value* switches = file.find("switches"))
-    reader.read_vertices(*switches, ClusterGraph::Kind::node_switch, "switches");
-  if (const Value* nics = file.find("nics")) reader.read_vertices(*nics, ClusterGraph::Kind::nic, "nics");
-  for (const auto& item : config::items_of(file.require("links"))) reader.read_wire(item);
-  auto overrides = file.optional("overrides", config::as_list(read_link_override));
-  file.finish();
-  reader.check_connected(gpus);
-  return make_graph_topology(std::move(plan), overrides.value_or(std::vector<LinkOverride>{}));
+  reader.add_vertices(file.switches, ClusterGraph::Kind::node_switch, "switches");
+  reader.add_vertices(file.nics, ClusterGraph::Kind::nic, "nics");
+  for (const auto& item : file.links) reader.add_links(item);
+  reader.check_connected();
+  return make_graph_topology(std::move(plan), std::move(file.overrides));
 }
 
 }  // namespace ddpsim

@@ -1,7 +1,6 @@
 // Reads `node`: GPUs, interconnect and NICs.
 #include <algorithm>
 #include <set>
-#include <tuple>
 
 #include <fmt/core.h>
 
@@ -10,86 +9,131 @@
 #include "sim/topology/interconnect.hpp"
 #include "sim/topology/names.hpp"
 
-namespace ddpsim {
+namespace ddpsim::node_keys {
 namespace {
 
-using config::MapReader;
-using config::Value;
-
-int whole(MapReader& reader, std::string_view key, int lowest, int highest, int otherwise) {
-  auto given = reader.optional(key, config::as_integer(lowest, highest));
-  return given ? static_cast<int>(*given) : otherwise;
-}
-
-std::optional<Link> optional_link(MapReader& reader, const std::string& key) {
-  return reader.optional(key, [&](const Value& value) { return read_link(value, key); });
-}
+using namespace keys;
+using Join = Interconnect::Kind;
 
 // The links up from the switches, and to what they lead.
-std::pair<Link, Medium> read_host(const Value& value) {
-  MapReader reader(value, "host");
-  Link link{reader.required("bandwidth", config::as_bandwidth),
-            reader.required("latency", config::as_seconds)};
-  auto medium =
-      reader.optional("medium", config::as_word(config::Words<Medium>{{"host_bridge", Medium::host_bridge},
-                                                                      {"numa_node", Medium::numa_node}}));
-  reader.finish();
-  return {link, medium.value_or(Medium::host_bridge)};
+struct Host {
+  Link link = {};
+  Medium medium = Medium::host_bridge;
+};
+
+struct Tree {
+  Link gpu = {};
+  std::optional<int> gpus_per_switch = {}, switches_per_socket = {};
+  std::optional<Host> host = {};
+  std::optional<Link> socket = {};
+};
+
+struct Joined {
+  Join kind = Join::none;
+  int count = 0;
+  bool multicast = false;
+  Tree tree = {};  // whose link is that of the other kinds too
+  std::vector<NvlinkPair> pairs = {};
+  std::optional<Tree> pcie = {};
+};
+
+template <auto... path, class S>
+Rows<S> with_link(Rows<S> rows) {
+  rows.template needs<path..., &Link::bandwidth>("bandwidth", bandwidth(), "Per direction");
+  rows.template needs<path..., &Link::latency>("latency", time(), "Of a message");
+  return rows;
 }
 
-// The keys of a PCIe tree beside `bandwidth` and `latency`.
-PcieTree read_tree(MapReader& reader, const Value& value, const Link& link, int gpus) {
+template <auto... path, class S>
+Rows<S> with_tree(Rows<S> rows) {
+  constexpr int kMost = kMostGpusPerNode;
+  auto host = with_link<&Host::link>(Rows<Host>("host"));
+  host.key<&Host::medium>(
+      "medium",
+      word(config::Words<Medium>{{"host_bridge", Medium::host_bridge}, {"numa_node", Medium::numa_node}}),
+      "To what it leads");
+  rows.template key<path..., &Tree::gpus_per_switch>("gpus_per_switch", maybe(whole(1, kMost)), "Below one");
+  rows.template key<path..., &Tree::switches_per_socket>("switches_per_socket", maybe(whole(1, kMost)),
+                                                         "On one socket");
+  rows.template key<path..., &Tree::host>("host", maybe(nested(host)), "From switch to host bridge");
+  rows.template key<path..., &Tree::socket>("socket", maybe(link_rows("socket")), "Between host bridges");
+  return rows;
+}
+
+Type<NvlinkPair> pair(int gpus) {
+  using Ends = std::vector<int>;
+  auto between = made_of<NvlinkPair, Ends>(
+      list(whole(0, gpus - 1)),
+      [](const Ends& ends, const Value& value) {
+        if (ends.size() != 2)
+          throw InputError(value.span, fmt::format("a link is between two GPUs, not {}", ends.size()),
+                           "write it like [0, 1]");
+        if (ends[0] == ends[1])
+          throw InputError(value.span, fmt::format("a link from GPU {} to itself", ends[0]), "name two GPUs");
+        return NvlinkPair{ends[0], ends[1], 1};
+      },
+      [](const NvlinkPair& pair) {
+        return Ends{pair.a, pair.b};
+      });
+  return nested(Rows<NvlinkPair>("links")
+                    .whole("between", between, "Two GPUs")
+                    .required()
+                    .key<&NvlinkPair::count>("count", whole(1, 64), "In parallel"));
+}
+
+void check_once(const std::vector<NvlinkPair>& pairs, const Value& list) {
+  for (std::size_t i = 0; i < pairs.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      if (std::minmax(pairs[i].a, pairs[i].b) == std::minmax(pairs[j].a, pairs[j].b))
+        throw InputError(list.items[i].span,
+                         fmt::format("the link between {} and {} is given twice", pairs[i].a, pairs[i].b),
+                         "several in parallel are one with 'count'");
+}
+
+Type<Joined> interconnect_rows(int gpus) {
+  using J = Joined;
+  constexpr auto tree = &J::tree;
+  auto of_kind = [](const char* kind) {
+    return with_link<tree, &Tree::gpu>(Rows<J>("interconnect").kind(kind));
+  };
+  auto nvswitch = of_kind("nvswitch");
+  nvswitch.key<&J::count>("count", whole(1, 64), "Links of a GPU")
+      .key<&J::multicast>("multicast", boolean(), "The switch adds up and multicasts");
+  auto mesh = of_kind("nvlink_mesh");
+  auto below = with_tree(with_link<&Tree::gpu>(Rows<Tree>("pcie")));
+  mesh.needs<&J::pairs>("links", checked<std::vector<NvlinkPair>>(list(pair(gpus)), check_once), "NVLinks")
+      .key<&J::pcie>("pcie", maybe(nested(below)), "For pairs without NVLink");
+  return by_kind<J, Join>(&J::kind, {{Join::nvswitch, nvswitch},
+                                     {Join::fully_connected, of_kind("fully_connected")},
+                                     {Join::ring, of_kind("ring")},
+                                     {Join::nvlink_mesh, mesh},
+                                     {Join::pcie, with_tree<tree>(of_kind("pcie"))}});
+}
+
+PcieTree tree_of(const Tree& given, const SourceSpan& place, int gpus) {
   PcieTree tree;
-  tree.gpu = link;
-  tree.gpus_per_switch = whole(reader, "gpus_per_switch", 1, kMostGpusPerNode, gpus);
+  tree.gpu = given.gpu;
+  tree.gpus_per_switch = given.gpus_per_switch.value_or(gpus);
   int switches = (gpus + tree.gpus_per_switch - 1) / tree.gpus_per_switch;
-  tree.switches_per_socket = whole(reader, "switches_per_socket", 1, kMostGpusPerNode, switches);
-  if (const Value* host = reader.find("host")) std::tie(tree.host, tree.host_medium) = read_host(*host);
-  tree.socket = optional_link(reader, "socket");
+  tree.switches_per_socket = given.switches_per_socket.value_or(switches);
+  if (given.host) {
+    tree.host = given.host->link;
+    tree.host_medium = given.host->medium;
+  }
+  tree.socket = given.socket;
   if (switches > 1 && !tree.host)
-    throw InputError(value.span, fmt::format("{} PCIe switches are joined by nothing", switches),
+    throw InputError(place, fmt::format("{} PCIe switches are joined by nothing", switches),
                      "add 'host: {bandwidth: ..., latency: ...}', the links from switch to host bridge");
   if (switches > tree.switches_per_socket && !tree.socket)
-    throw InputError(value.span,
+    throw InputError(place,
                      fmt::format("{} PCIe switches, {} a socket: the sockets are joined by nothing", switches,
                                  tree.switches_per_socket),
                      "add 'socket: {bandwidth: ..., latency: ...}', the links between host bridges");
   return tree;
 }
 
-int read_gpu(const Value& value, int gpus) {
-  return static_cast<int>(config::as_integer(0, gpus - 1)(value));
-}
-
-NvlinkPair read_pair(const Value& value, int gpus) {
-  MapReader reader(value, "links");
-  const Value& between = reader.require("between");
-  auto ends = config::as_list([gpus](const Value& v) { return read_gpu(v, gpus); })(between);
-  int count = whole(reader, "count", 1, 64, 1);
-  reader.finish();
-  if (ends.size() != 2)
-    throw InputError(between.span, fmt::format("a link is between two GPUs, not {}", ends.size()),
-                     "write it like [0, 1]");
-  if (ends[0] == ends[1])
-    throw InputError(between.span, fmt::format("a link from GPU {} to itself", ends[0]), "name two GPUs");
-  return {ends[0], ends[1], count};
-}
-
-std::vector<NvlinkPair> read_pairs(const Value& list, int gpus) {
-  std::vector<NvlinkPair> pairs;
-  for (const auto& item : config::items_of(list)) {
-    auto pair = read_pair(item, gpus);
-    for (const auto& known : pairs)
-      if (std::minmax(known.a, known.b) == std::minmax(pair.a, pair.b))
-        throw InputError(item.span, fmt::format("the link between {} and {} is given twice", pair.a, pair.b),
-                         "several in parallel are one with 'count'");
-    pairs.push_back(pair);
-  }
-  return pairs;
-}
-
 // Without PCIe below them, NVLinks have to join all GPUs.
-void check_joined(const Value& list, const std::vector<NvlinkPair>& pairs, int gpus) {
+void check_joined(const SourceSpan& list, const std::vector<NvlinkPair>& pairs, int gpus) {
   std::vector<char> reached(static_cast<std::size_t>(gpus), 0);
   reached[0] = 1;
   for (bool more = true; more;) {
@@ -99,54 +143,29 @@ void check_joined(const Value& list, const std::vector<NvlinkPair>& pairs, int g
   }
   auto lone = std::find(reached.begin(), reached.end(), 0);
   if (lone != reached.end())
-    throw InputError(list.span, fmt::format("no links join GPU {} to GPU 0", lone - reached.begin()),
+    throw InputError(list, fmt::format("no links join GPU {} to GPU 0", lone - reached.begin()),
                      "add links, or 'pcie: {...}' for the pairs without NVLink");
 }
 
-Interconnect read_interconnect(const Value& value, int gpus) {
-  using Join = Interconnect::Kind;
-  MapReader reader(value, "interconnect");
-  Interconnect interconnect;
-  interconnect.kind =
-      reader.required("kind", config::as_word(config::Words<Join>{{"nvswitch", Join::nvswitch},
-                                                                  {"fully_connected", Join::fully_connected},
-                                                                  {"ring", Join::ring},
-                                                                  {"nvlink_mesh", Join::nvlink_mesh},
-                                                                  {"pcie", Join::pcie}}));
-  interconnect.link = {reader.required("bandwidth", config::as_bandwidth),
-                       reader.required("latency", config::as_seconds)};
-  if (interconnect.kind == Join::nvswitch) {
-    interconnect.count = whole(reader, "count", 1, 64, 0);
-    interconnect.multicast = reader.optional("multicast", config::as_bool).value_or(false);
-  }
-  if (interconnect.kind == Join::pcie) interconnect.pcie = read_tree(reader, value, interconnect.link, gpus);
-  if (interconnect.kind == Join::nvlink_mesh) {
-    const Value& list = reader.require("links");
-    interconnect.pairs = read_pairs(list, gpus);
-    if (const Value* pcie = reader.find("pcie")) {
-      MapReader below(*pcie, "pcie");
-      Link link{below.required("bandwidth", config::as_bandwidth),
-                below.required("latency", config::as_seconds)};
-      interconnect.pcie = read_tree(below, *pcie, link, gpus);
-      below.finish();
-    } else {
-      check_joined(list, interconnect.pairs, gpus);
-    }
-  }
-  reader.finish();
+Interconnect interconnect_of(const Value& value, int gpus) {
+  keys::Places places;
+  auto given = read_alone(interconnect_rows(gpus), value, places);
+  Interconnect interconnect{given.kind,      given.tree.gpu,         given.count,
+                            given.multicast, std::move(given.pairs), {}};
+  if (given.kind == Join::pcie) interconnect.pcie = tree_of(given.tree, value.span, gpus);
+  if (given.pcie) interconnect.pcie = tree_of(*given.pcie, places.at("pcie"), gpus);
+  if (given.kind == Join::nvlink_mesh && !given.pcie)
+    check_joined(places.at("links"), interconnect.pairs, gpus);
   return interconnect;
 }
 
 // A NIC's name, or those of the ports that make up one.
-std::vector<std::string> read_devices(const Value& value) {
-  auto names = value.kind == Value::Kind::sequence ? config::as_list(config::as_string)(value)
-                                                   : std::vector{config::as_string(value)};
+void check_names(const std::vector<std::string>& names, const Value& value) {
   for (const auto& name : names)
     if (!is_device_name(name))
       throw InputError(value.span, fmt::format("'{}' is no name of a device", name),
                        "letters, digits and '_', like mlx5_3");
   if (names.empty()) throw InputError(value.span, "a NIC without a name", "write its device, like mlx5_3");
-  return names;
 }
 
 // Each names one NIC, and nothing else of the node.
@@ -160,48 +179,77 @@ void check_devices(const Value& list, const NodeModel& node) {
             "each device has one name, and GPUs, NICs and switches those of 'ddpsim topology show'");
 }
 
-Nics read_nics(const Value& value, int gpus) {
-  MapReader reader(value, "nics");
-  Nics nics;
-  nics.count = static_cast<int>(reader.required("count", config::as_integer(1, kMostNicsPerNode)));
-  nics.cable = {reader.required("bandwidth", config::as_bandwidth),
-                reader.required("latency", config::as_seconds)};
-  if (const Value* list = reader.find("affinity")) {
-    for (const auto& item : config::items_of(*list))
-      nics.affinity.push_back(static_cast<int>(config::as_integer(0, nics.count - 1)(item)));
-    if (static_cast<int>(nics.affinity.size()) != gpus)
-      throw InputError(list->span,
-                       fmt::format("the NICs of {} for a node of {}",
-                                   counted(static_cast<int>(nics.affinity.size()), "GPU"), gpus),
+struct GivenNics : Nics {
+  std::optional<Value> affinity_list = {};
+};
+
+Type<GivenNics> nics_rows() {
+  auto rows = Rows<GivenNics>("nics");
+  rows.needs<&Nics::count>("count", whole(1, kMostNicsPerNode), "Of a node");
+  rows = with_link<&Nics::cable>(std::move(rows));
+  auto names = checked<std::vector<std::string>>(one_or_list(text()), check_names);
+  return nested(rows.key<&GivenNics::affinity_list>("affinity", maybe(any()), "Of each GPU: its NIC")
+                    .key<&Nics::devices>("devices", list(names), "What the host calls them"));
+}
+
+Nics nics_of(const Value& value, int gpus) {
+  static const auto rows = nics_rows();
+  keys::Places places;
+  auto nics = read_alone(rows, value, places);
+  if (nics.affinity_list) {
+    nics.affinity = read_alone(list(whole(0, nics.count - 1)), *nics.affinity_list);
+    auto given = static_cast<int>(nics.affinity.size());
+    if (given != gpus)
+      throw InputError(places.at("affinity"),
+                       fmt::format("the NICs of {} for a node of {}", counted(given, "GPU"), gpus),
                        "give the NIC of each GPU, in order");
   } else {
     for (int gpu = 0; gpu < gpus; ++gpu) nics.affinity.push_back(gpu * nics.count / gpus);
   }
-  if (const Value* list = reader.find("devices")) {
-    nics.devices = config::as_list(read_devices)(*list);
-    if (static_cast<int>(nics.devices.size()) != nics.count)
-      throw InputError(list->span,
-                       fmt::format("the devices of {} of {}",
-                                   counted(static_cast<int>(nics.devices.size()), "NIC"), nics.count),
-                       "name each, in order; ports that are one NIC as a list");
-  }
-  reader.finish();
+  auto named = static_cast<int>(nics.devices.size());
+  if (places.has("devices") && named != nics.count)
+    throw InputError(places.at("devices"),
+                     fmt::format("the devices of {} of {}", counted(named, "NIC"), nics.count),
+                     "name each, in order; ports that are one NIC as a list");
   return nics;
 }
 
-}  // namespace
+struct Node {
+  int gpus = 1;
+  std::optional<Value> interconnect = {}, nics = {};
+};
 
-NodeModel read_node(const Value& value) {
-  MapReader reader(value, "node");
-  int gpus = static_cast<int>(reader.required("gpus", config::as_integer(1, kMostGpusPerNode)));
+Type<Node> node_rows() {
+  return nested(Rows<Node>("node")
+                    .needs<&Node::gpus>("gpus", whole(1, kMostGpusPerNode), "Of a node")
+                    .key<&Node::interconnect>("interconnect", maybe(any()), "What joins them")
+                    .key<&Node::nics>("nics", maybe(any()), "What the fabric joins")
+                    .check([](const Node& node, const Cursor& at) {
+                      if (node.gpus > 1 && !node.interconnect)
+                        throw config::lacks_key(at.place(), "node", "interconnect");
+                    }));
+}
+
+}  // namespace
+}  // namespace ddpsim::node_keys
+
+namespace ddpsim {
+
+keys::Type<Link> link_rows(std::string_view name) {
+  auto rows = node_keys::with_link<>(keys::Rows<Link>(name));
+  return keys::nested(rows);
+}
+
+NodeModel read_node(const config::Value& value) {
+  using namespace node_keys;
+  static const auto rows = node_rows();
+  auto given = read_alone(rows, value);
   Interconnect interconnect;
-  if (gpus > 1) reader.require("interconnect");
-  if (const Value* given = reader.find("interconnect")) interconnect = read_interconnect(*given, gpus);
+  if (given.interconnect) interconnect = interconnect_of(*given.interconnect, given.gpus);
   Nics nics;
-  if (const Value* given = reader.find("nics")) nics = read_nics(*given, gpus);
-  reader.finish();
-  auto node = make_node(gpus, interconnect, nics);
-  if (!node.devices.empty()) check_devices(value.find("nics")->value.find("devices")->value, node);
+  if (given.nics) nics = nics_of(*given.nics, given.gpus);
+  auto node = make_node(given.gpus, interconnect, nics);
+  if (!node.devices.empty()) check_devices(given.nics->find("devices")->value, node);
   return node;
 }
 

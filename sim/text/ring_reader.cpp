@@ -1,43 +1,61 @@
 #include <fmt/core.h>
 
-#include "sim/base/limits.hpp"
 #include "sim/text/topology_readers.hpp"
 #include "sim/topology/topology_kinds.hpp"
 
-namespace ddpsim {
+namespace ddpsim::ring_keys {
 namespace {
 
-using config::MapReader;
-using config::Value;
+using namespace keys;
 
-RingOverride read_ring_override(const Value& value) {
-  MapReader reader(value, "overrides");
-  RingOverride override;
-  override.from = static_cast<int>(reader.required("from", config::as_integer(0, kLargestWorldSize - 1)));
-  override.change.span = value.span;
-  override.change.bandwidth = reader.optional("bandwidth", config::as_bandwidth);
-  override.change.latency = reader.optional("latency", config::as_seconds);
-  override.change.broken = reader.optional("broken", config::as_bool).value_or(false);
-  reader.finish();
-  if (!override.change.bandwidth && !override.change.latency && !override.change.broken)
-    throw InputError(value.span, "this override changes nothing", "give it a bandwidth or a latency");
-  return override;
+Type<RingOverride> override_rows() {
+  using O = RingOverride;
+  constexpr auto change = &O::change;
+  auto rows =
+      nested(Rows<O>("overrides")
+                 .needs<&O::from>("from", whole(0, kLargestWorldSize - 1), "Rank whose link it is")
+                 .key<change, &LinkOverride::bandwidth>("bandwidth", maybe(bandwidth()), "In its place")
+                 .key<change, &LinkOverride::latency>("latency", maybe(time()), "In its place")
+                 .key<change, &LinkOverride::broken>("broken", boolean(), "It carries nothing"));
+  return made_of<O, O>(rows, [](O override, const Value& from) {
+    if (!override.change.bandwidth && !override.change.latency && !override.change.broken)
+      throw InputError(from.span, "this override changes nothing", "give it a bandwidth or a latency");
+    override.change.span = from.span;
+    return override;
+  });
 }
 
-}  // namespace
-
-std::shared_ptr<Topology> read_ring(MapReader& file) {
-  Link link = file.required("link", [](const Value& value) { return read_link(value, "link"); });
-  auto list =
-      file.optional("overrides", config::as_list(read_ring_override)).value_or(std::vector<RingOverride>{});
-  file.finish();
+void check_once(const std::vector<RingOverride>& list, const Value&) {
   for (std::size_t i = 0; i < list.size(); ++i)
     for (std::size_t j = 0; j < i; ++j)
       if (list[i].from == list[j].from)
         throw InputError(list[i].change.span,
                          fmt::format("the link from rank {} is overridden twice", list[i].from),
                          "merge the two");
-  return make_ring_topology(link, std::move(list));
+}
+
+struct RingFile : TopologyFile {
+  Link link = {};
+  std::vector<RingOverride> changed = {};
+};
+
+Type<RingFile> rows() {
+  auto changed = checked<std::vector<RingOverride>>(list(override_rows()), check_once);
+  return nested(topology_rows<RingFile>("ring")
+                    .needs<&RingFile::link>("link", link_rows("link"), "From each rank to the next")
+                    .key<&RingFile::changed>("overrides", changed, "Links that differ"));
+}
+
+}  // namespace
+}  // namespace ddpsim::ring_keys
+
+namespace ddpsim {
+
+std::shared_ptr<Topology> read_ring(const config::Value& root, TopologyFile& common) {
+  static const auto rows = ring_keys::rows();
+  auto file = keys::read_alone(rows, root);
+  common = file;
+  return make_ring_topology(file.link, std::move(file.changed));
 }
 
 }  // namespace ddpsim

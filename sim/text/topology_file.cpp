@@ -3,10 +3,8 @@
 #include <fmt/core.h>
 
 #include "sim/base/check.hpp"
-#include "sim/base/limits.hpp"
 #include "sim/config/overrides.hpp"
 #include "sim/job/override_rows.hpp"
-#include "sim/keys/types.hpp"
 #include "sim/text/cluster_overrides.hpp"
 #include "sim/text/named_file.hpp"
 #include "sim/text/nccl_platform_section.hpp"
@@ -15,47 +13,36 @@
 
 namespace ddpsim {
 
-using config::MapReader;
 using config::Value;
 
-Link read_link(const Value& value, const std::string& name) {
-  MapReader reader(value, name);
-  Link link{reader.required("bandwidth", config::as_bandwidth),
-            reader.required("latency", config::as_seconds)};
-  reader.finish();
-  return link;
+keys::Type<Extent> extent_rows() {
+  return keys::nested(keys::Rows<Extent>("extent")
+                          .needs<&Extent::gpus>("gpus", keys::whole(1, kLargestWorldSize), "Described")
+                          .needs<&Extent::beyond>("beyond", keys::text(), "What is done with more"));
 }
 
-LinkOverride read_link_override(const Value& value) {
-  static const auto rows = job::override_rows(job::Overridden::links);
-  keys::Places places;
-  auto entry = keys::read_alone(rows, value, places);
-  return *link_override(entry, places.at("link"));
+keys::Type<std::vector<LinkOverride>> link_override_rows() {
+  return keys::list(keys::made_of<LinkOverride, job::Override>(
+      job::override_rows(job::Overridden::links), [](const job::Override& entry, const Value& from) {
+        return *link_override(entry, from.find("link")->value.span);
+      }));
 }
 
 namespace {
 
 enum class TopologyKind { ring, cluster, graph };
 
-std::shared_ptr<Topology> read_kind(TopologyKind kind, MapReader& reader) {
+std::shared_ptr<Topology> read_kind(TopologyKind kind, const Value& root, TopologyFile& common) {
   switch (kind) {
     case TopologyKind::cluster:
-      return read_cluster(reader);
+      return read_cluster(root, common);
     case TopologyKind::graph:
-      return read_graph(reader);
+      return read_graph(root, common);
     case TopologyKind::ring:
-      return read_ring(reader);
+      return read_ring(root, common);
   }
   DDPSIM_CHECK(false, "every kind has a reader");
   return nullptr;
-}
-
-Extent read_extent(const Value& value) {
-  MapReader reader(value, "extent");
-  Extent extent{static_cast<int>(reader.required("gpus", config::as_integer(1, kLargestWorldSize))),
-                reader.required("beyond", config::as_string)};
-  reader.finish();
-  return extent;
 }
 
 // Which NIC is whose, and what they are called, is known of as many as there were.
@@ -81,23 +68,20 @@ void apply(const config::Entry& change, Value& root) {
 std::shared_ptr<const Topology> read_topology(const std::string& path, const TopologyChanges& changes) {
   Value root = config::load_yaml(path, "a topology");
   for (const auto& change : changes) apply(change, root);
-  MapReader reader(root, "topology");
-  auto kind = reader.required(
-      "kind",
-      config::as_word(config::Words<TopologyKind>{
-          {"ring", TopologyKind::ring}, {"cluster", TopologyKind::cluster}, {"graph", TopologyKind::graph}}));
-  // A plain ring says nothing of nodes, which NCCL's model counts.
-  const Value* nccl = kind == TopologyKind::ring ? nullptr : reader.find("nccl");
-  const Value* gpu = reader.find("gpu");
-  auto extent = reader.optional("extent", read_extent);
-  auto topology = read_kind(kind, reader);
-  topology->extent = std::move(extent);
-  if (gpu) {
-    Located named{config::as_string(*gpu), gpu->span};
+  auto kind =
+      config::MapReader(root, "topology")
+          .required("kind", config::as_word(config::Words<TopologyKind>{{"ring", TopologyKind::ring},
+                                                                        {"cluster", TopologyKind::cluster},
+                                                                        {"graph", TopologyKind::graph}}));
+  TopologyFile file;
+  auto topology = read_kind(kind, root, file);
+  topology->extent = std::move(file.extent);
+  if (file.gpu) {
+    Located named{*file.gpu, root.find("gpu")->value.span};
     auto preset = preset_file(PresetKind::gpus, named);
     topology->gpu = preset ? *preset : named_file(named, path);
   }
-  if (nccl) topology->nccl = read_nccl_platform(*nccl, path);
+  if (file.nccl) topology->nccl = read_nccl_platform(*file.nccl, path);
   return topology;
 }
 

@@ -8,9 +8,6 @@
 
 namespace ddpsim {
 
-// {link: NAME, bandwidth: ..., latency: ..., broken: true}. Throws InputError when it changes nothing.
-LinkOverride read_link_override(const config::Value& value);
-
 // What stands in place of what the file says: keys as in the file ("node.nics.bandwidth"), places as in a
 // scenario.
 using TopologyChanges = std::vector<config::Entry>;
