@@ -4,25 +4,39 @@
 
 #include "sim/base/double_quoted.hpp"
 #include "sim/base/limits.hpp"
-#include "sim/config/reader.hpp"
+#include "sim/keys/types.hpp"
+
+namespace ddpsim::interference_keys {
+namespace {
+
+using namespace keys;
+
+struct File : PhysicsCalibration {
+  std::string fitted_to = {};  // for people
+};
+
+Section rows() {
+  auto share = number(0, kLargestInterference);
+  auto interference = nested(Rows<Interference>("interference")
+                                 .needs<&Interference::compute>("compute", share, "Of compute")
+                                 .needs<&Interference::collective>("collective", share, "Of collectives"));
+  return Rows<File>("calibration")
+      .needs<&File::interference>("interference", interference, "Slowdown of each by the other")
+      .key<&File::launch>("launch", maybe(time()), "Of each collective")
+      .key<&File::spread>("spread", maybe(number(0, kLargestSpread)), "Of GPUs")
+      .key<&File::run_set>("run_set", maybe(text()), "What was measured together")
+      .key<&File::fitted_to>("fitted_to", text(), "Tables");
+}
+
+}  // namespace
+}  // namespace ddpsim::interference_keys
 
 namespace ddpsim {
 
 PhysicsCalibration read_physics_calibration(const std::string& path) {
-  auto root = config::load_yaml(path, "a calibration of interference");
-  config::MapReader reader(root, "calibration");
-  PhysicsCalibration calibration;
-  config::MapReader interference(reader.require("interference"), "interference");
-  auto number = config::as_number(0, kLargestInterference);
-  calibration.interference = {interference.required("compute", number),
-                              interference.required("collective", number)};
-  interference.finish();
-  calibration.launch = reader.optional("launch", config::as_seconds);
-  calibration.spread = reader.optional("spread", config::as_number(0, kLargestSpread));
-  calibration.run_set = reader.optional("run_set", config::as_string);
-  reader.optional("fitted_to", config::as_string);
-  reader.finish();
-  return calibration;
+  static const auto rows = interference_keys::rows();
+  return keys::read_root<interference_keys::File>(rows,
+                                                  config::load_yaml(path, "a calibration of interference"));
 }
 
 std::string write_physics_calibration(const PhysicsCalibration& calibration, const std::string& fitted_to) {
