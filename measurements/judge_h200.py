@@ -32,6 +32,7 @@ SETS = {
     "torch.compile, bf16": ("pytorch-compile-2026", BY_HAND, lambda row: row["precision"] == "bf16"),
     "torch.compile, autocast": ("pytorch-compile-2026", (), lambda row: row["precision"] == "autocast"),
 }
+GRADIENTS = {"bf16": "bf16"}
 DTYPES = {"bf16": "bf16", "autocast": "bf16", "float32": "fp32", "tf32": "tf32"}
 
 
@@ -62,7 +63,7 @@ class Judge:
         model, trace = self.folder / f"{row['model']}.json", self.folder / "trace.csv"
         model.write_text(json.dumps(config_of(row["model"])))
         subprocess.run([self.ddpsim, "trace", "synthesize", "--model", model, "--batch", row["batch"], "--sequence", row["sequence"], "--gpu", "h200-sxm",
-                        "--framework", software, "--recompute", "full" if row["checkpoint"] == "1" else "none", "--dtype", DTYPES[row["precision"]], "--out", trace],
+                        "--framework", software, "--recompute", "full" if row["checkpoint"] == "1" else "none", "--dtype", DTYPES[row["precision"]], "--gradients", GRADIENTS.get(row["precision"], "fp32"), "--out", trace],
                        check=True, capture_output=True)
         lines = trace.read_text().splitlines()
         forward = next(seconds(line.split(": ")[1]) for line in lines if line.startswith("# forward: "))

@@ -37,8 +37,8 @@ FlopsPerSecond wide_peak_of(const GpuDescription& gpu, Precision precision) {
   return peak_of(gpu, gpu.peak.contains(Precision::bfloat16) ? Precision::bfloat16 : Precision::float16);
 }
 
-// Elements whose multiples tensor cores take at their full rate: 16 bytes. Products in float32 run elsewhere
-// and ask for none.
+// Elements whose multiples tensor cores take at their full rate: 16 bytes, and of float8 no more than of 16
+// bits. Products in float32 run elsewhere and ask for none.
 int aligned_elements(Precision precision) {
   if (precision == Precision::float32 || precision == Precision::float64) return 1;
   return precision == Precision::tfloat32 ? 4 : 8;
@@ -98,7 +98,8 @@ Seconds ComputeLaw::wide_product(const Product& of) const {
 }
 
 Seconds ComputeLaw::batched_product(double count, std::int64_t sequence, std::int64_t head_dim) const {
-  double rate = wide_peak_.value() * gemm_ * (head_dim % 8 == 0 ? 1 : software_.unaligned_attention);
+  double rate = wide_peak_.value() * gemm_ *
+                (head_dim % aligned_elements(precision_) == 0 ? 1 : software_.unaligned_attention);
   auto s = static_cast<double>(sequence), d = static_cast<double>(head_dim);
   double scores = d / (d + software_.k_ramp);                            // a short k
   double context = std::min(1.0, d / 128) * s / (s + software_.k_ramp);  // a narrow n

@@ -37,7 +37,7 @@ struct Software {
   double fp8_cast = 5;                // bytes moved per element that is quantised
   double loss_bytes = 34;             // bytes moved per logit, forward and backward
   double rotary_bytes = 0;            // the same per value of queries and keys, by rotary embeddings
-  double weight_cast = 0;             // the same per weight, by autocast's copies and their gradients
+  double weight_cast = 0;             // the same per weight in float32, by autocast's copies
   double optimizer_bytes = 34;        // bytes moved per parameter, gradient clipping with it
   double optimizer_operations = 0;    // of the step per parameter, products of matrices; of no file
   bool flash = true;                  // attention whose scores never reach memory

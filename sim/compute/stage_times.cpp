@@ -54,22 +54,21 @@ std::vector<StagePart> block_parts(const Transformer& model, const StepShape& sh
   auto block = block_of(model, kind);
   auto schedule = block_schedule(block, times);
   std::vector<StagePart> parts;
-  double common = 0, experts = 0;
+  double experts = 0;
   for (auto i = block.modules.size(); i-- > 0;) {
     const auto& module = block.modules[i];
     bool is_expert = module.role == ModuleRole::experts_in || module.role == ModuleRole::experts_out;
     for (const auto& tensor : module.tensors) {
       auto elements = static_cast<double>(elements_of_shard(module, tensor, 0, shape.tensor));
-      (is_expert ? experts : common) += elements;
+      if (is_expert) experts += elements;
       parts.push_back(
           {schedule.backward_end[i].value(), is_expert ? 0 : elements, is_expert ? elements : 0, false});
     }
   }
-  auto held = held_parameters(model, shape, kind);
-  for (auto& part : parts) {
-    if (common > 0) part.parameters *= held.common / common;
-    if (experts > 0) part.experts *= held.experts / experts;
-  }
+  // Experts are cut over those that share them.
+  auto held = held_parameters(model, shape, kind).experts;
+  for (auto& part : parts)
+    if (experts > 0) part.experts *= held / experts;
   parts.back().ends_unit = true;
   return parts;
 }

@@ -170,7 +170,7 @@ BlockPass TransformerTimes::forward(BlockKind kind) const {
   }
   at(pass.device, BlockStage::attention) = attention_forward();
   add_traffic(kind, kForwardHiddenPasses, 1, kForwardRotaryShare, pass.device);
-  add_casts(kind, 0.5 * software.weight_cast, pass.device);
+  if (shape_.casts_gradients) add_casts(kind, software.weight_cast, pass.device);
   bool routes = kind == BlockKind::experts;
   // Grouped products start when the host knows how many tokens each has.
   if (routes && shape_.expert.capacity == 0) at(pass.device, BlockStage::feed_forward_in) += software.host;
@@ -201,7 +201,7 @@ BlockPass TransformerTimes::backward(BlockKind kind) const {
   }
   at(pass.device, BlockStage::attention) = attention;
   add_traffic(kind, kBackwardHiddenPasses, kBackwardActivation, 1 - kForwardRotaryShare, pass.device);
-  add_casts(kind, 0.5 * software.weight_cast + (shape_.casts_gradients ? kCastBytes : 0), pass.device);
+  if (shape_.casts_gradients) add_casts(kind, kCastBytes, pass.device);
   pass.kernels = kernels(2 * static_cast<int>(all.size()), attention_kernels(software.flash ? 2 : 8, false),
                          kBackwardOthers + (kind == BlockKind::experts ? kBackwardRoutingOthers : 0),
                          kBackwardRotaryOthers);
@@ -277,11 +277,12 @@ EndTimes TransformerTimes::ends(const Ends& of) const {
   if (of.head) {
     auto loss =
         law_.traffic(law_.software().loss_bytes * static_cast<double>(tokens) * static_cast<double>(vocab_));
-    auto cast = law_.traffic(0.5 * law_.software().weight_cast * static_cast<double>(vocab_ * h));
-    device.head_forward = law_.wide_product({tokens, vocab_, h}) + kForwardLossShare * loss + cast;
+    device.head_forward = law_.wide_product({tokens, vocab_, h}) + kForwardLossShare * loss;
+    if (shape_.casts_gradients)
+      device.head_forward += law_.traffic(law_.software().weight_cast * static_cast<double>(vocab_ * h));
     device.head_weight_gradient = law_.wide_product({vocab_, h, tokens, Tokens::k});
-    device.head_backward = law_.wide_product({tokens, h, vocab_}) + device.head_weight_gradient +
-                           (1 - kForwardLossShare) * loss + cast;
+    device.head_backward =
+        law_.wide_product({tokens, h, vocab_}) + device.head_weight_gradient + (1 - kForwardLossShare) * loss;
   }
   int ends = of.embedding + of.head;
   auto pace = [&](Seconds time, int kernels) {

@@ -1,5 +1,5 @@
 #pragma once
-// What ranks hold of a model under sharded strategies.
+// What ranks hold of a model, by the plan of their strategy.
 #include "sim/compute/model_step.hpp"
 #include "sim/program/strategy_plan.hpp"
 

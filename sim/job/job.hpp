@@ -348,13 +348,13 @@ struct Job {
   // Whether GPUs share a copy of the model.
   [[nodiscard]] bool splits_model() const {
     return parallelism.tensor * parallelism.context * parallelism.pipeline > 1 || parallelism.expert > 1 ||
-           expert.has_value();
+           (expert.has_value() && cluster.world_size > 1);
   }
   // Whether a strategy does of each GPU's part of the model what it does of whole ones: where there are no
   // stages, no experts that ranks share, and more than one rank that reduces.
   [[nodiscard]] bool reduces_whole_parts() const {
-    return !splits_model() || (parallelism.pipeline == 1 && parallelism.expert == 1 &&
-                               cluster.world_size > parallelism.tensor);
+    return !splits_model() ||
+           (parallelism.pipeline == 1 && parallelism.expert == 1 && cluster.world_size > parallelism.tensor);
   }
   // Whether weights and gradients are held as param_dtype says, or in the 16 bits that are computed in, as
   // with ZeRO, Megatron's optimizer and FSDP of a pipeline's stages; elsewhere as workload.gradients says.

@@ -9,16 +9,18 @@ namespace {
 
 using namespace keys;
 
-const When kHooks{[](const Job& job) {
-                    return (job.strategy == Strategy::ddp || job.strategy == Strategy::overlap) &&
-                           job.reduces_whole_parts();
-                  },
-                  "strategies ddp and overlap of one stage, without experts that GPUs share"};
+const When kHooks{
+    [](const Job& job) {
+      return (job.strategy == Strategy::ddp || job.strategy == Strategy::overlap) &&
+             job.reduces_whole_parts();
+    },
+    "strategies ddp and overlap of one stage and several ranks that reduce, without shared experts"};
 const When kLaunches{[](const Job& job) { return all_reduces(job.strategy) && job.reduces_whole_parts(); },
-                     "strategies naive, flat, overlap and ddp of one stage, without experts that GPUs share"};
+                     "strategies naive, flat, overlap and ddp of one stage and several ranks that reduce, "
+                     "without shared experts"};
 const When kPasses{
     [](const Job& job) { return job.strategy != Strategy::parameter_server && job.reduces_whole_parts(); },
-    "one stage, without experts that GPUs share or parameter servers"};
+    "one stage and several ranks that reduce, without shared experts and parameter servers"};
 
 // Where `section: none` leaves all of it out.
 template <class S>

@@ -19,12 +19,13 @@ constexpr bool is_fsdp(Strategy strategy) {
 const When kDdp{[](const Job& job) { return job.strategy == Strategy::ddp; }, "strategy ddp"};
 const When kWholeDdp{
     [](const Job& job) { return job.strategy == Strategy::ddp && job.reduces_whole_parts(); },
-    "strategy ddp of one stage, without experts that GPUs share"};
-const When kAccumulatedDdp{
-    [](const Job& job) {
-      return kWholeDdp.applies(job) && (job.ddp.accumulation_steps > 1 || job.batch.global);
-    },
-    "strategy ddp of one stage, without experts that GPUs share, and several micro-batches"};
+    "strategy ddp of one stage and several ranks that reduce, without shared experts"};
+const When kAccumulatedDdp{[](const Job& job) {
+                             return kWholeDdp.applies(job) &&
+                                    (job.ddp.accumulation_steps > 1 || job.batch.global);
+                           },
+                           "strategy ddp of one stage and several ranks that reduce, without shared experts, "
+                           "and several micro-batches"};
 const When kHsdp{[](const Job& job) { return shards_within_groups(job.strategy); },
                  "strategies hsdp and hsdp1"};
 const When kFsdp2{[](const Job& job) { return is_fsdp(job.strategy) && !is_fsdp1(job.strategy); },
@@ -35,10 +36,10 @@ const When kZeroGathers{[](const Job& job) {
                               job.strategy == Strategy::zero1 && !job.reduces_whole_parts();
                           return job.strategy != Strategy::zero3 && !is_shared_zero1;
                         },
-                        "strategies zero1, of one stage without experts that GPUs share, and zero2"};
+                        "strategies zero1, of one stage without shared experts, and zero2"};
 const When kZeroWhole{
     [](const Job& job) { return job.strategy != Strategy::zero1 || job.reduces_whole_parts(); },
-    "strategy zero1 of one stage without experts that GPUs share, zero2 and zero3"};
+    "strategy zero1 of one stage without shared experts, zero2 and zero3"};
 const When kZeroOverlaps{
     [](const Job& job) { return job.strategy != Strategy::zero1 || job.parallelism.pipeline == 1; },
     "one stage"};

@@ -115,10 +115,21 @@ Value write_section(const Section& section, const void* from) {
   return map;
 }
 
+Value write_all(const Section& section, const void* from) {
+  Value map;
+  map.kind = Value::Kind::map;
+  for (const auto& row : section.rows)
+    if (auto value =
+            row.codec->write_all(row.member(const_cast<void*>(from))))  // NOLINT: members are only read
+      map.entries.push_back({std::string(row.name), {}, *std::move(value)});
+  return map;
+}
+
 std::string lines_of(const Section& section, const void* from, std::string_view indent) {
   std::string lines;
   for (const auto& row : section.rows)
-    if (auto value = written(row, from))
+    if (auto value =
+            row.codec->write_all(row.member(const_cast<void*>(from))))  // NOLINT: members are only read
       lines += fmt::format("{}{}: {}\n", indent, row.name, config::to_flow_text(*value));
   return lines;
 }

@@ -84,6 +84,8 @@ class Codec {
   virtual void read(const Value& from, void* to, const Cursor& at) const = 0;
   // None: nothing was said.
   [[nodiscard]] virtual std::optional<Value> write(const void* from) const = 0;
+  // With the keys of a section that are as they would be without a word, too.
+  [[nodiscard]] virtual std::optional<Value> write_all(const void* from) const { return write(from); }
   [[nodiscard]] virtual std::vector<Shape> shapes() const = 0;
 };
 template <class T>
@@ -236,6 +238,8 @@ S read_root(const Section& section, const Value& root) {
   Places places;
   return read_root<S>(section, root, places);
 }
+// All of it.
+Value write_all(const Section& section, const void* from);
 // What differs from the defaults.
 Value write_section(const Section& section, const void* from);
 

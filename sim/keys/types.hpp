@@ -201,6 +201,9 @@ template <class S>
 class Nested final : public TypedCodec<S> {
  public:
   explicit Nested(Section section) : section_(std::move(section)) {}
+  [[nodiscard]] std::optional<Value> write_all(const void* from) const override {
+    return keys::write_all(section_, from);
+  }
   [[nodiscard]] std::vector<Shape> shapes() const override {
     return {{.kind = Shape::Kind::section, .section = &section_}};
   }

@@ -1,5 +1,6 @@
 #pragma once
-// The step of a rank that holds the whole model: naive, flat, overlap, and PyTorch's DistributedDataParallel.
+// The step of a rank that holds all of a model, or its part of every layer: naive, flat, overlap, and
+// PyTorch's DistributedDataParallel.
 #include <optional>
 #include <vector>
 

@@ -1,5 +1,6 @@
 #pragma once
-// Megatron's distributed optimizer: every rank computes with the whole model and updates a part of it.
+// Megatron's distributed optimizer: every rank computes with all of its parameters and updates a part of
+// them.
 //
 // After param_and_grad_buffer.py and distributed_data_parallel.py of Megatron Core 0.12.1 (megatron/core/
 // distributed): parameters are put into one buffer in the reverse of their registration, each aligned to 64

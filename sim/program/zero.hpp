@@ -1,5 +1,5 @@
 #pragma once
-// DeepSpeed's ZeRO 1 and 2: every rank computes with the whole model and updates a part of it.
+// DeepSpeed's ZeRO 1 and 2: every rank computes with all of its parameters and updates a part of them.
 //
 // After stage_1_and_2.py of DeepSpeed 0.16.9 (deepspeed/runtime/zero): a gradient is copied into the bucket
 // as it arrives; before it would take the bucket beyond reduce_bucket_size elements, the bucket is

@@ -104,7 +104,7 @@ void check_best_caps(const Scenario& scenario) {
   };
   const auto& options = scenario.ddp;
   const auto& plan = scenario.plan;
-  refuse(scenario.parallel != nullptr, "GPUs that share a model reduce whole blocks of it",
+  refuse(scenario.parallel != nullptr, "of a model that GPUs share no list of caps is looked for",
          "sweep ddp.bucket_cap");
   refuse(plan.strategy != Strategy::ddp || options.rule != BucketRule::torch,
          "only DistributedDataParallel takes a list of caps", "use strategy: ddp and rule: torch");

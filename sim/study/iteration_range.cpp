@@ -52,7 +52,8 @@ Reach reach_of(std::span<const Doubt> same, const IterationMetrics& metrics, con
   double longer = 0, shorter = 0;  // shares of the iteration
   for (const auto& doubt : same) {
     auto more = (doubt.factor - 1) * part_of(metrics, doubt.of);
-    if (doubt.of == Of::data && !metrics.shared_model)
+    bool has_bubbles = metrics.shared_model && metrics.shared_model->pipeline > 1;
+    if (doubt.of == Of::data && !has_bubbles)
       more = std::max(more, squeezed_out(metrics, rank, doubt.factor));
     longer += more / metrics.iteration;
     shorter += (1 - 1 / doubt.factor) * (part_of(metrics, doubt.of) / metrics.iteration);

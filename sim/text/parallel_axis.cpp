@@ -148,7 +148,7 @@ void check_whole_parts(const GivenJob& given) {
 // torchtitan's two dimensions: of those that reduce so many hold the parameters together.
 void check_shard_group(const GivenJob& given, int shards, int reducing) {
   if (shards < 2 || reducing % shards != 0)
-    throw InputError(given.at("fsdp.shard_group"),
+    throw InputError(given.at(given.has("fsdp.shard_group") ? "fsdp.shard_group" : "strategy"),
                      fmt::format("{} data-parallel ranks are not groups of {}", reducing, shards),
                      "the ranks of a shard group divide those of the data axis");
 }
@@ -221,6 +221,11 @@ DataAxis ScenarioReader::read_data_axis(const GivenJob& given, const DdpOptions&
   if (shards_within_groups(strategy)) {
     if (!fsdp.shard_group) {
       settle_shard_group(given, fsdp);
+      if (*fsdp.shard_group % parallel.tensor != 0 || *fsdp.shard_group == parallel.tensor)
+        throw InputError(place,
+                         fmt::format("a node's {} GPUs are not several ranks of the data axis with tensor {}",
+                                     *fsdp.shard_group, parallel.tensor),
+                         "write fsdp: {shard_group: RANKS}, a divisor of the data-parallel ranks");
       *fsdp.shard_group /= parallel.tensor;
     }
     check_shard_group(given, *fsdp.shard_group, data);

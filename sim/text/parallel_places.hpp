@@ -66,7 +66,7 @@ std::vector<Operation> operations_of(ContextKind kind);
 // What those that share experts do.
 std::vector<Operation> operations_of(Dispatcher dispatcher);
 
-// What of a sharded strategy's options decides who communicates with whom.
+// What of a strategy's options decides who communicates with whom, of a model of one stage.
 std::vector<CommunicatorUse> communicators_of_axis(const DataAxis& axis);
 
 // Makes the communication that of a pipeline's channels: an axis each (the data axis one a stage). By stage

@@ -151,8 +151,9 @@ std::string write_software(const Software& software, const std::string& gpu, con
   std::string text = "# ";
   for (char c : comment) text += c == '\n' ? std::string("\n# ") : std::string(1, c);
   auto rows = share_rows();
-  if (software.attention == 0)
-    std::erase_if(rows.rows, [](const Row& row) { return row.name == "attention"; });
+  std::erase_if(rows.rows, [&](const Row& row) {
+    return row.name == "host" || (software.attention == 0 && row.name == "attention");
+  });
   return fmt::format("{}\n{}gpus:\n  {}:\n{}", text, lines_of(software_rows(), &file, ""), double_quoted(gpu),
                      lines_of(rows, static_cast<const Software*>(&file), "    "));
 }
