@@ -2,7 +2,7 @@
 """Steps of one H200 (h200/steps.csv) against `ddpsim trace synthesize` with the shipped software, as the Markdown of docs/accuracy.md; with --fit, what
 software/pytorch*-2026.yaml have from these tables. The protocol is h200/SOURCE.md.
 
-Usage: judge_h200.py DDPSIM [--fit]    (--fit needs python3-scipy; a minute)
+Usage: judge_h200.py DDPSIM [--fit]    (--fit needs python3-scipy and python3-yaml; a minute)
 """
 import argparse
 import csv
@@ -12,8 +12,6 @@ import statistics
 import subprocess
 import tempfile
 from pathlib import Path
-
-import yaml
 
 ROOT = Path(__file__).resolve().parent
 SOFTWARE = ROOT.parent / "software"
@@ -74,6 +72,7 @@ class Judge:
 
     def changed(self, software, values):
         """The shipped file with other values."""
+        import yaml
         file = yaml.safe_load((SOFTWARE / f"{software}.yaml").read_text())
         for name, value in values.items():
             if name == "host":
@@ -88,6 +87,7 @@ class Judge:
     def fit(self, rows, software, names):
         """{name: (value, its standard error in %)}: soft-L1 of the logarithm, beyond 3 %, from what the file says."""
         import numpy
+        import yaml
         from scipy.optimize import least_squares
         file = yaml.safe_load((SOFTWARE / f"{software}.yaml").read_text())
         start = [seconds(file["host"].replace("us", "e-6s")) if name == "host" else file["gpus"]["H200"][name] for name in names]
