@@ -1,7 +1,6 @@
 #include "sim/compute/stage_times.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include "sim/compute/block_schedule.hpp"
 
@@ -75,47 +74,51 @@ std::vector<StagePart> block_parts(const Transformer& model, const StepShape& sh
 
 }  // namespace
 
+StageParts::StageParts(const Transformer& model, const TransformerTimes& times, const StepShape& shape)
+    : model_(model), times_(times), shape_(shape) {
+  auto experts = model.with_experts(0, model.layers);
+  for (auto kind : {BlockKind::dense, BlockKind::experts}) {
+    if ((kind == BlockKind::experts ? experts : model.layers - experts) == 0) continue;
+    auto again = times.block(kind), kept = again;
+    kept.recompute = Seconds();
+    blocks_[kind] = {Block{block_parts(model, shape, kind, again), again.recompute + again.backward.time},
+                     Block{block_parts(model, shape, kind, kept), kept.backward.time}};
+  }
+}
+
 // Without the ends' collectives, which are short.
-std::vector<StagePart> stage_parts(const Transformer& model, const TransformerTimes& times,
-                                   const StageLayers& stage, const StepShape& shape) {
-  auto ends = times.ends(stage.ends);
-  auto h = static_cast<double>(model.hidden), t = static_cast<double>(shape.tensor);
-  double table = static_cast<double>(model.vocab) * h / t;
+std::vector<StagePart> StageParts::of(const StageLayers& stage) const {
+  auto ends = times_.ends(stage.ends);
+  auto h = static_cast<double>(model_.hidden), t = static_cast<double>(shape_.tensor);
+  double table = static_cast<double>(model_.vocab) * h / t;
   std::vector<StagePart> parts;
   Seconds now;
-  auto add = [&](Seconds time, double parameters, double experts = 0) {
+  auto add = [&](Seconds time, double parameters, bool ends_unit) {
     now += time;
-    parts.push_back({now.value(), parameters, experts});
+    parts.push_back({now.value(), parameters, 0, ends_unit});
   };
   auto add_blocks = [&](std::int64_t first, std::int64_t end, BlockKind kind) {
-    if (first == end) return;
-    auto block = times.block(kind);
-    auto kept = block;
-    kept.recompute = Seconds();
-    const std::array<std::vector<StagePart>, 2> tensors{block_parts(model, shape, kind, block),
-                                                        block_parts(model, shape, kind, kept)};
     for (auto i = end; i-- > first;) {
-      bool is_kept = i >= stage.recomputed;
-      for (auto part : tensors[is_kept]) {
+      const auto& block = blocks_.at(kind)[i >= stage.recomputed];
+      for (auto part : block.parts) {
         part.end += now.value();
         parts.push_back(part);
       }
-      now += (is_kept ? Seconds() : block.recompute) + block.backward.time;
+      now += block.time;
     }
   };
   // Each rank has the last norm whole.
   if (stage.ends.head) {
-    if (!stage.shares_table) add(ends.head_backward, table);
-    add(stage.shares_table ? ends.head_backward : Seconds(), static_cast<double>(model.norm_parameters()));
-    if (!stage.shares_table) parts.front().ends_unit = false;
+    if (!stage.shares_table) add(ends.head_backward, table, false);
+    add(stage.shares_table ? ends.head_backward : Seconds(), static_cast<double>(model_.norm_parameters()),
+        true);
   }
   auto dense = stage.layers - stage.with_experts;
   add_blocks(dense, stage.layers, BlockKind::experts);
   add_blocks(0, dense, BlockKind::dense);
   if (stage.ends.embedding) {
-    add(ends.embedding_backward, static_cast<double>(model.position_rows(shape.sequence)) * h / t);
-    parts.back().ends_unit = false;
-    add(Seconds(), table);
+    add(ends.embedding_backward, static_cast<double>(model_.position_rows(shape_.sequence)) * h / t, false);
+    add(Seconds(), table, true);
   }
   for (auto& part : parts) part.end = now > Seconds() ? part.end / now.value() : 1;
   return parts;

@@ -1,5 +1,7 @@
 #pragma once
 // What one stage of a pipeline computes of a transformer, and the parameters it holds.
+#include <array>
+#include <map>
 #include <vector>
 
 #include "sim/compute/transformer_times.hpp"
@@ -33,7 +35,20 @@ struct StagePart {
   double experts = 0;
   bool ends_unit = true;  // the last of the head, of a block, of the embeddings
 };
-std::vector<StagePart> stage_parts(const Transformer& model, const TransformerTimes& times,
-                                   const StageLayers& stage, const StepShape& shape);
+class StageParts {
+ public:
+  StageParts(const Transformer& model, const TransformerTimes& times, const StepShape& shape);
+  [[nodiscard]] std::vector<StagePart> of(const StageLayers& stage) const;
+
+ private:
+  struct Block {
+    std::vector<StagePart> parts;  // from the start of its backward pass, in seconds
+    Seconds time;
+  };
+  const Transformer& model_;
+  const TransformerTimes& times_;
+  const StepShape& shape_;
+  std::map<BlockKind, std::array<Block, 2>> blocks_;  // those that are computed again, and those that are not
+};
 
 }  // namespace ddpsim

@@ -24,7 +24,8 @@ class StepMaker {
         context_(context),
         expert_(expert),
         bytes_(activation_bytes(step.step.precision)),
-        times_(step.model, step.gpu, step.software, step.step.precision, shape_, tensor, context, expert) {}
+        times_(step.model, step.gpu, step.software, step.step.precision, shape_, tensor, context, expert),
+        parts_(step.model, times_, shape_) {}
 
   ParallelStep make() {
     const auto& shape = options_.shape;
@@ -104,7 +105,7 @@ class StepMaker {
       again_experts += std::min(shape_.recomputed, layers.layers) - std::min(shape_.recomputed, dense);
       has_first |= layers.ends.embedding;
       has_last |= layers.ends.head;
-      auto parts = stage_parts(step_.model, times_, layers, shape_);
+      auto parts = parts_.of(layers);
       for (const auto& part : parts) parameters += part.parameters, experts += part.experts;
       reduced.push_back(buckets(parts, rank == 0 && chunk == 0));
     }
@@ -236,6 +237,7 @@ class StepMaker {
   ExpertCollectives expert_;
   int bytes_;
   TransformerTimes times_;
+  StageParts parts_;
   std::vector<int> held_;
   ParallelStep result_;
 };

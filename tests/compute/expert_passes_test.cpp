@@ -200,9 +200,10 @@ TEST(ExpertTrace, DenseLayersComeFirst) {
   EXPECT_NEAR(ms(first.forward), ms(block.forward.time + times.ends({true, false}).embedding_forward), 1e-9);
   EXPECT_GT(rest.forward, 2 * block.forward.time);
   double parameters = 0;
+  auto shape = shape_of(1);
+  StageParts of_stages(model, times, shape);
   for (const auto& stage : {StageLayers{1, {true, false}, 0}, StageLayers{2, {false, true}, 2}})
-    for (const auto& part : stage_parts(model, times, stage, shape_of(1)))
-      parameters += part.parameters + part.experts;
+    for (const auto& part : of_stages.of(stage)) parameters += part.parameters + part.experts;
   EXPECT_EQ(parameters, static_cast<double>(model.parameters(kTokens)));
 }
 

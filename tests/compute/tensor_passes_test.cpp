@@ -150,7 +150,7 @@ TEST(StageTimes, StagesAddUp) {
   EXPECT_EQ(first.tensor.all_reduces + last.tensor.all_reduces, whole.tensor.all_reduces);
   StepShape shape{.micro_batch = 1, .sequence = 1024, .tensor = 4};
   const auto model = model_of_4096();
-  auto parts = stage_parts(model, times, {32, {}, 0, model.tied}, shape);
+  auto parts = StageParts(model, times, shape).of({32, {}, 0, model.tied});
   EXPECT_DOUBLE_EQ(parts.back().end, 1);
   double parameters = 0;
   for (const auto& part : parts) parameters += part.parameters;
