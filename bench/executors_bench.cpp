@@ -55,7 +55,7 @@ Scenario make_scenario(const Network& network, Fidelity fidelity, int ranks, int
   scenario.world_size = ranks;
   scenario.groups = {{ranks, {{0, ranks, 1.0}}, Seconds(0)}};
   scenario.ddp.bucket_cap = Bytes(4.0 * kGradientElements);
-  scenario.plan = make_reduction_plan(*scenario.trace, Strategy::ddp, scenario.ddp);
+  scenario.plan = make_reduction_plan(*scenario.trace, Reducer::ddp, scenario.ddp);
   scenario.communication = connect(network, ranks);
   scenario.fidelity = fidelity;
   return scenario;

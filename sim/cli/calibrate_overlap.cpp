@@ -34,7 +34,7 @@ MeasuredIteration row_of(const Scenario& scenario, const IterationMetrics& plain
   auto row = matching(read_measured_iterations(path), plain);
   if (!row)
     throw InputError(
-        fmt::format("{} has no iteration of strategy {}{}", path, strategy_name(plain.strategy),
+        fmt::format("{} has no iteration of strategy {}{}", path, plain.strategy->name(),
                     plain.bucket_cap ? fmt::format(" with caps of {:.0f} bytes", plain.bucket_cap->value())
                                      : std::string()),
         "say with --set which of its rows to fit to: --set strategy=overlap, --set ddp.bucket_cap=25MiB");
@@ -97,7 +97,7 @@ void calibrate_overlap(const OverlapOptions& options) {
                                          [&](double s, double r) { return predict(scenario, s, r); });
   if (!options.accept) refuse_absurd(fit.compute, fit.collective);
   auto what =
-      fmt::format("{}, strategy {}{}: {} s{}", options.measured, strategy_name(plain.strategy),
+      fmt::format("{}, strategy {}{}: {} s{}", options.measured, plain.strategy->name(),
                   plain.bucket_cap ? fmt::format(", caps of {:.0f} bytes", plain.bucket_cap->value()) : "",
                   row.iteration.value(), row.tail ? fmt::format(", tail {} s", row.tail->value()) : "");
   if (row.communication) what += fmt::format(", in flight {} s", row.communication->value());

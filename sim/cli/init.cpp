@@ -84,21 +84,23 @@ std::string seen_from(const std::string& out, const std::string& name, const std
 struct Choice {
   std::string strategy, recompute, why;
 };
-
 std::string usual_sharded() {
-  auto shards = [](Strategy strategy) { return is_usual(strategy) && is_sharded(strategy); };
+  auto shards = [](const StrategyTraits& one) { return one.is_usual && one.is_sharded; };
   return fmt::format("{}", fmt::join(strategies_that(shards), ", "));
 }
 
 // Best first, as far as memory lets it; of a list of layers nobody knows what it holds.
 std::vector<Choice> choices_of(const InitOptions& options, const AnyModel& model) {
   if (!options.strategy.empty())
-    return {{options.strategy, "none", fmt::format("{}", fmt::join(strategies_that(is_usual), ", "))}};
+    return {
+        {options.strategy, "none",
+         fmt::format("{}", fmt::join(strategies_that([](const StrategyTraits& one) { return one.is_usual; }),
+                                     ", "))}};
   Choice plain{"ddp", "none", fmt::format("or {}, which shard", usual_sharded())};
   if (!model.transformer) return {plain};
   return {plain,
-          {"fsdp", "none", "ddp would not fit into a GPU's memory; or hsdp, zero2, zero3, megatron"},
-          {"fsdp", "full", "ddp would not fit into a GPU's memory; or hsdp, zero3"}};
+          {"fsdp", "none", fmt::format("ddp would not fit into a GPU's memory; or {}", usual_sharded())},
+          {"fsdp", "full", fmt::format("ddp would not fit into a GPU's memory; or {}", usual_sharded())}};
 }
 
 // What is asked for, as the scenario has it.

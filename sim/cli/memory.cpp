@@ -3,6 +3,7 @@
 #include <memory>
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include "sim/base/output_file.hpp"
 #include "sim/cli/commands.hpp"
@@ -28,7 +29,8 @@ void add_splits(const Scenario& scenario, bool has_batch,
     tensor = parallel->options.degrees.tensor;
     pipeline = parallel->options.degrees.pipeline;
   }
-  std::string_view strategy = strategy_name(scenario.parallel ? scenario.plan.strategy : Strategy::megatron);
+  auto shares = [](const auto& one) { return one.is_sharded && one.only_rings && one.shares_experts; };
+  std::string strategy(scenario.parallel ? scenario.strategy->name() : strategies_that(shares).front());
   for (auto [t, p] : {std::pair(2, 1), {1, 2}, {4, 1}, {8, 1}, {1, 4}, {8, 2}, {8, 4}, {8, 8}}) {
     if (scenario.world_size % (t * tensor * p * pipeline) != 0) continue;
     auto tensor_text = std::to_string(t * tensor), pipeline_text = std::to_string(p * pipeline);
@@ -66,14 +68,18 @@ std::vector<MemoryOption> other_strategies(const ScenarioOptions& options, const
       // Shards within groups that this cluster does not have.
     }
   };
-  for (auto [name, strategy] : kStrategyNames)
-    if (is_sharded(strategy) && strategy != scenario.plan.strategy)
-      add(fmt::format("strategy: {}", name), {{"strategy", name}});
+  for (const auto* strategy : strategies())
+    if (strategy->traits.is_sharded && strategy != scenario.strategy)
+      add(fmt::format("strategy: {}", strategy->name()), {{"strategy", strategy->name()}});
   add_splits(scenario, root.find("batch") != nullptr, add);
-  add("on the host: strategy: fsdp, fsdp.cpu_offload: true",
-      {{"strategy", "fsdp"}, {"fsdp.cpu_offload", "true"}});
-  add("on the host: strategy: zero3, zero.offload_optimizer: true, zero.offload_param: true",
-      {{"strategy", "zero3"}, {"zero.offload_optimizer", "true"}, {"zero.offload_param", "true"}});
+  for (const auto* strategy : strategies()) {
+    Settings settings{{"strategy", strategy->name()}};
+    auto keys = strategy->traits.is_usual ? strategy->keys_on_host() : std::vector<std::string_view>();
+    if (keys.empty()) continue;
+    for (auto key : keys) settings.emplace_back(key, "true");
+    add(fmt::format("on the host: strategy: {}, {}: true", strategy->name(), fmt::join(keys, ": true, ")),
+        settings);
+  }
   return others;
 }
 

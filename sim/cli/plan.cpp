@@ -100,12 +100,6 @@ void plan(const PlanOptions& options) {
   write_output(options.out, [&] { return best_scenario(assignments, found); });
 }
 
-std::vector<std::string> strategy_names() {
-  std::vector<std::string> names;
-  for (const auto& [name, strategy] : kStrategyNames) names.emplace_back(name);
-  return names;
-}
-
 }  // namespace
 
 Command plan_command() {
@@ -151,7 +145,7 @@ Command plan_command() {
        .description = fmt::format("Along the data axis (repeatable; default: {})",
                                   fmt::join(usual_plan_space().strategies, ", ")),
        .type = "STRATEGY",
-       .words = strategy_names()},
+       .words = strategies_that([](const auto&) { return true; })},
       {.name = "--context",
        .value = &options->context,
        .description = fmt::format("Context parallelism, too, as from {} tokens a sample on", kLongSequence)},

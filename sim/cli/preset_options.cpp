@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "sim/job/table.hpp"
+#include "sim/job/rows/table.hpp"
 
 namespace ddpsim::cli {
 

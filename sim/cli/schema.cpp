@@ -2,7 +2,7 @@
 #include <fmt/core.h>
 
 #include "sim/cli/commands.hpp"
-#include "sim/job/table.hpp"
+#include "sim/job/rows/table.hpp"
 #include "sim/report/scenario_schema.hpp"
 
 namespace ddpsim::cli {

@@ -72,7 +72,7 @@ void show(const ShowOptions& options) {
   if (!options.plot.empty()) check_plot_path(options.plot);
   auto ddp = ddp_options(options);
   auto trace = read_trace(options.file);
-  auto plan = make_reduction_plan(trace, Strategy::ddp, ddp);
+  auto plan = make_reduction_plan(trace, Reducer::ddp, ddp);
   std::optional<RecordedCommunication> recorded;
   if (options.recorded) recorded = read_recorded_communication(*options.recorded);
   auto notes = trace_notes(trace);

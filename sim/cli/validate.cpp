@@ -35,7 +35,7 @@ std::string measured_csv(const validate::ValidationReport& report) {
   std::string text = "strategy,bucket_cap_bytes,world_size,iteration_s,iteration_std_s\n";
   for (const auto& point : report.points) {
     const auto& metrics = point.predicted;
-    text += fmt::format("{},{},{},{},{}\n", strategy_name(metrics.strategy),
+    text += fmt::format("{},{},{},{},{}\n", metrics.strategy->name(),
                         metrics.bucket_cap ? fmt::format("{:.0f}", metrics.bucket_cap->value()) : "",
                         metrics.world_size, point.measured.value(),
                         point.spread ? fmt::format("{}", point.spread->value()) : "");

@@ -90,12 +90,8 @@ void refuse_axes(const config::Value& root) {
 // Whose ranks communicate in several groups, or with servers.
 void refuse_strategy(const config::Value& root) {
   const auto* strategy = root.find("strategy");
-  auto is_refused = [&](const auto& one) {
-    return one.first == strategy->value.scalar &&
-           (shards_within_groups(one.second) || one.second == Strategy::data_parallel ||
-            one.second == Strategy::parameter_server);
-  };
-  if (strategy && std::ranges::any_of(kStrategyNames, is_refused))
+  const auto* known = strategy ? find_strategy(strategy->value.scalar) : nullptr;
+  if (known && !known->traits.is_of_alike_ranks())
     throw InputError(
         strategy->value.span,
         fmt::format("the ranks of a real run are one group, and strategy {} communicates otherwise",

@@ -160,7 +160,7 @@ class Validation {
       point.measured = iteration_of(run.steps[i]);
       predicted.measured.push_back(*point.measured);
       predicted.measured.back().bucket_cap = point.metrics.bucket_cap;
-      predicted.measured.back().strategy = strategy_name(point.metrics.strategy);
+      predicted.measured.back().strategy = point.metrics.strategy->name();
     }
     auto report = validate::compare(predicted, {settings().iteration_error, settings().regret});
     add_samples(report, steps_, run);
@@ -197,7 +197,7 @@ class Validation {
 void refuse_rows_without_cap(const std::string& path, const std::vector<SweepPoint>& points) {
   std::vector<Bytes> caps;
   for (const auto& point : points)
-    if (point.measured && !point.measured->bucket_cap && point.metrics.strategy == Strategy::ddp &&
+    if (point.measured && !point.measured->bucket_cap && point.metrics.strategy->traits.is_ddp &&
         point.metrics.bucket_cap)
       caps.push_back(*point.metrics.bucket_cap);
   std::sort(caps.begin(), caps.end());

@@ -135,7 +135,7 @@ bool are(const std::vector<Bucket>& buckets, std::span<const RecordedCollective>
 
 bool options_give(const LayerTrace& trace, const DdpOptions& options,
                   std::span<const RecordedCollective> recorded) {
-  return are(make_reduction_plan(trace, Strategy::ddp, options).buckets, recorded);
+  return are(make_reduction_plan(trace, Reducer::ddp, options).buckets, recorded);
 }
 
 // "25MiB", or in bytes what is no whole number of a larger unit.

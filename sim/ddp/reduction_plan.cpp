@@ -26,15 +26,15 @@ std::vector<std::size_t> arrival_order(const LayerTrace& trace) {
 }
 
 // What the buckets are made of, in that order.
-std::vector<std::size_t> assignment_order(const LayerTrace& trace, Strategy strategy,
+std::vector<std::size_t> assignment_order(const LayerTrace& trace, Reducer reducer,
                                           const DdpOptions& options, const std::vector<std::size_t>& unused) {
-  switch (strategy) {
-    case Strategy::naive:
-    case Strategy::flat:
+  switch (reducer) {
+    case Reducer::naive:
+    case Reducer::flat:
       return without(trace.registration_order, unused);
-    case Strategy::overlap:
+    case Reducer::overlap:
       return without(arrival_order(trace), unused);
-    case Strategy::ddp:
+    case Reducer::ddp:
       break;
     default:
       DDPSIM_CHECK(false, "a sharded strategy has a plan of its own");
@@ -106,33 +106,33 @@ void plan_ddp(const LayerTrace& trace, const DdpOptions& options, ReductionPlan&
 
 }  // namespace
 
-ReductionPlan make_reduction_plan(const LayerTrace& trace, Strategy strategy, const DdpOptions& options) {
+ReductionPlan make_reduction_plan(const LayerTrace& trace, Reducer reducer, const DdpOptions& options) {
   DDPSIM_CHECK(trace.registration_order.size() == trace.gradients.size(),
                "a trace orders all its parameters");
   check_options(options);
   ReductionPlan plan;
-  plan.strategy = strategy;
+  plan.reducer = reducer;
   plan.accumulation_steps = options.accumulation_steps;
   plan.unused = find_unused_gradients(trace, options);
-  auto order = assignment_order(trace, strategy, options, plan.unused);
+  auto order = assignment_order(trace, reducer, options, plan.unused);
   plan.walk = std::make_shared<const TensorWalk>(tensors_of(trace, order));
   auto cut = [&](Bytes limit) {
     set_buckets(plan.walk->assign({&limit, 1}, BucketOrder::by_first_tensor), plan);
   };
-  switch (strategy) {
-    case Strategy::naive:
+  switch (reducer) {
+    case Reducer::naive:
       cut(Bytes(1));
       plan.launch = LaunchRule::after_backward;
       break;
-    case Strategy::flat:  // tensors of different dtypes cannot be flattened into one buffer
+    case Reducer::flat:  // tensors of different dtypes cannot be flattened into one buffer
       cut(kNoLimit);
       plan.launch = LaunchRule::after_backward;
       break;
-    case Strategy::overlap:
+    case Reducer::overlap:
       cut(Bytes(1));
       plan.launch = LaunchRule::when_ready;
       break;
-    case Strategy::ddp:
+    case Reducer::ddp:
       plan_ddp(trace, options, plan);
       break;
     default:
@@ -176,9 +176,9 @@ DType wire_dtype(const ReductionPlan& plan, const Bucket& bucket) {
   return {};
 }
 
-bool depends_on_registration(Strategy strategy, const DdpOptions& options) {
-  if (strategy == Strategy::naive) return true;
-  if (strategy != Strategy::ddp) return false;
+bool depends_on_registration(Reducer reducer, const DdpOptions& options) {
+  if (reducer == Reducer::naive) return true;
+  if (reducer != Reducer::ddp) return false;
   return options.rule == BucketRule::close_before_exceeding || has_initial_buckets(options) ||
          options.unused_parameters.size() > 1;
 }

@@ -20,93 +20,14 @@ namespace ddpsim {
 
 class TensorWalk;
 
-enum class Strategy {
-  naive,     // one all-reduce per parameter, after backward, in registration order
-  flat,      // one all-reduce per dtype, after backward
-  overlap,   // one all-reduce per parameter, as it becomes ready
-  ddp,       // PyTorch's buckets, as they become ready
-  fsdp,      // PyTorch's fully_shard: units are gathered, and reduced and scattered
-  fsdp1,     // PyTorch's FullyShardedDataParallel
-  hsdp,      // fully_shard over two dimensions: sharded within groups of ranks, copied from group to group
-  hsdp1,     // FullyShardedDataParallel's HYBRID_SHARD
-  zero1,     // DeepSpeed's ZeRO: the optimizer is sharded,
-  zero2,     // gradients too,
-  zero3,     // and parameters
-  megatron,  // its distributed optimizer
-  data_parallel,    // torch.nn.DataParallel: one process, GPU 0 has the loss and the optimizer
-  parameter_server  // gradients are pushed to servers and parameters pulled
+// Who all-reduces the gradients of every rank.
+enum class Reducer {
+  naive,    // a loop: one all-reduce per parameter, after backward, in registration order
+  flat,     // one all-reduce per dtype, after backward
+  overlap,  // hooks: one all-reduce per parameter, as it becomes ready
+  ddp,      // PyTorch's buckets, as they become ready
+  none      // gradients are reduced otherwise
 };
-inline constexpr Names<Strategy, 14> kStrategyNames{{{"naive", Strategy::naive},
-                                                     {"flat", Strategy::flat},
-                                                     {"overlap", Strategy::overlap},
-                                                     {"ddp", Strategy::ddp},
-                                                     {"fsdp", Strategy::fsdp},
-                                                     {"fsdp1", Strategy::fsdp1},
-                                                     {"hsdp", Strategy::hsdp},
-                                                     {"hsdp1", Strategy::hsdp1},
-                                                     {"zero1", Strategy::zero1},
-                                                     {"zero2", Strategy::zero2},
-                                                     {"zero3", Strategy::zero3},
-                                                     {"megatron", Strategy::megatron},
-                                                     {"data_parallel", Strategy::data_parallel},
-                                                     {"parameter_server", Strategy::parameter_server}}};
-// Whether a group of ranks holds all parameters, and other groups hold them again.
-constexpr bool shards_within_groups(Strategy strategy) {
-  return strategy == Strategy::hsdp || strategy == Strategy::hsdp1;
-}
-// Whether a rank updates a part of the parameters only, whatever else of it is sharded.
-constexpr bool is_sharded(Strategy strategy) {
-  switch (strategy) {
-    case Strategy::naive:
-    case Strategy::flat:
-    case Strategy::overlap:
-    case Strategy::ddp:
-    case Strategy::data_parallel:
-    case Strategy::parameter_server:
-      return false;
-    default:
-      return true;
-  }
-}
-
-constexpr bool is_fsdp1(Strategy strategy) {
-  return strategy == Strategy::fsdp1 || strategy == Strategy::hsdp1;
-}
-
-// DeepSpeed partitions, fetches and waits on the host between its hooks; none of that time is modelled, and
-// such steps come out too short by nobody knows how much. Stage 1 has little of it.
-constexpr bool lacks_host_time(Strategy strategy) {
-  return strategy == Strategy::zero2 || strategy == Strategy::zero3;
-}
-// DeepSpeed's that all-reduce gradients.
-constexpr bool all_reduces_shards(Strategy strategy) {
-  return strategy == Strategy::zero1 || strategy == Strategy::zero2;
-}
-// Whether every rank all-reduces all gradients, and steps.
-constexpr bool all_reduces(Strategy strategy) {
-  return !is_sharded(strategy) && strategy != Strategy::data_parallel &&
-         strategy != Strategy::parameter_server;
-}
-// Whether GPUs may share the model that it reduces the gradients of.
-constexpr bool can_share_models(Strategy strategy) {
-  return is_sharded(strategy) || strategy == Strategy::ddp || strategy == Strategy::flat;
-}
-// Whether one chooses it for a run of today: not those that are there to compare with, nor the older of
-// PyTorch's two implementations.
-constexpr bool is_usual(Strategy strategy) {
-  return can_share_models(strategy) && strategy != Strategy::flat && !is_fsdp1(strategy);
-}
-inline std::string_view strategy_name(Strategy strategy) {
-  return name_in(kStrategyNames, strategy);
-}
-// Of all those for which it is so, in the order of the list.
-template <class Is>
-std::vector<std::string> strategies_that(Is is) {
-  std::vector<std::string> names;
-  for (auto [name, strategy] : kStrategyNames)
-    if (is(strategy)) names.emplace_back(name);
-  return names;
-}
 
 // Whose bucketing rules; "2.6" is {2, 6}.
 struct TorchVersion {
@@ -179,7 +100,7 @@ enum class LaunchRule {
 };
 
 struct ReductionPlan {
-  Strategy strategy = Strategy::ddp;
+  Reducer reducer = Reducer::none;
   std::shared_ptr<const TensorWalk> walk;                 // over the gradients: buckets are ranges of it
   std::shared_ptr<const std::vector<std::size_t>> order;  // sharded: the same of units
   std::vector<Bucket> buckets;                            // in launch order
@@ -212,9 +133,9 @@ struct ReductionPlan {
 // Throws InputError for options that PyTorch itself refuses or that contradict each other (unknown unused
 // parameter, unused parameters that hang DDP without find_unused_parameters, caps given twice, a cap of zero,
 // nothing left to reduce).
-ReductionPlan make_reduction_plan(const LayerTrace& trace, Strategy strategy, const DdpOptions& options);
+ReductionPlan make_reduction_plan(const LayerTrace& trace, Reducer reducer, const DdpOptions& options);
 
-// The plan of strategy ddp that the same options but for their bucket_cap give; it takes no longer than there
+// The plan of DistributedDataParallel that the same options but for their bucket_cap give; it takes no longer than there
 // are buckets.
 ReductionPlan with_bucket_cap(ReductionPlan plan, DdpOptions options, Bytes cap);
 
@@ -225,7 +146,7 @@ std::vector<Bytes> all_reduces_of(const ReductionPlan& plan);
 DType wire_dtype(const ReductionPlan& plan, const Bucket& bucket);
 
 // Whether the order in which parameters were registered decides what is reduced when.
-bool depends_on_registration(Strategy strategy, const DdpOptions& options);
+bool depends_on_registration(Reducer reducer, const DdpOptions& options);
 
 // The gradient (index) with which each bucket is complete: the last of it to arrive. Unused ones come with
 // the first that does (reducer.cpp, autograd_hook). One entry a bucket.

@@ -8,7 +8,7 @@ std::vector<Message> messages_of(const Scenario& scenario) {
   const auto& plan = scenario.plan;
   std::vector<Message> messages;
   if (scenario.strategy_plan) {
-    auto step = step_program(*scenario.trace, *scenario.strategy_plan, plan.accumulation_steps, {});
+    auto step = scenario.strategy_plan->program(*scenario.trace, plan.accumulation_steps, {});
     for (const auto& op : step.program.ops)
       if (op.kind == Op::Kind::collective) messages.push_back({op.operation, op.bytes});
     return messages;

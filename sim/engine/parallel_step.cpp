@@ -6,8 +6,6 @@
 #include <tuple>
 #include <utility>
 
-#include "sim/engine/held_states.hpp"
-
 namespace ddpsim {
 namespace {
 
@@ -56,7 +54,7 @@ class StepMaker {
     plan.meets = true;
     held_ = most_in_flight(pipeline_order(shape));
     for (int rank = 0; rank < shape.ranks; ++rank) add(rank);
-    if (axis.one_stage) plan_one_stage(*axis.one_stage);
+    if (options_.one_stage) plan_one_stage(*options_.one_stage);
     return std::move(result_);
   }
 
@@ -206,27 +204,18 @@ class StepMaker {
   }
 
   // What a strategy does of this GPU's part of the layers, and holds of it.
-  void plan_one_stage(const StrategyOptions& options) {
+  void plan_one_stage(const StrategyChoice& choice) {
     KnownParts known;
     auto made = std::make_shared<OneStage>();
     made->trace =
         transformer_trace(step_.model, step_.gpu, step_.software, step_.step, known, tensor_, context_);
-    made->plan = make_plan(made->trace, options);
-    result_.stages.front().memory = step_.memory(held_by(
-        made->plan, {made->trace, step_, options.ddp.gradient_as_bucket_view, options_.shape.micro_batches,
-                     static_cast<double>(step_.model.block_parameters()) / shape_.tensor}));
-    result_.one_stage = std::move(made);
-  }
-
-  [[nodiscard]] StrategyPlan make_plan(const LayerTrace& trace, const StrategyOptions& options) const {
     int ranks = options_.degrees.reducing();
-    auto strategy = options.strategy;
-    if (all_reduces(strategy)) return make_reduction_plan(trace, strategy, options.ddp);
-    if (all_reduces_shards(strategy)) return make_zero_plan(trace, strategy, options.zero, ranks);
-    if (strategy == Strategy::zero3) return make_zero3_plan(trace, options.zero, ranks);
-    if (strategy == Strategy::megatron) return make_megatron_plan(trace, options.megatron, ranks);
-    int shards = options.fsdp.shard_group.value_or(ranks);
-    return make_fsdp_plan(trace, strategy, options.fsdp, shards, ranks / shards);
+    made->plan =
+        choice.strategy->plan({.choice = choice, .trace = made->trace, .ranks = ranks, .step = &step_});
+    result_.stages.front().memory = step_.memory(made->plan->held(
+        {made->trace, step_, choice.ddp.gradient_as_bucket_view, options_.shape.micro_batches,
+         static_cast<double>(step_.model.block_parameters()) / shape_.tensor}));
+    result_.one_stage = std::move(made);
   }
 
   const ModelStep& step_;
@@ -252,7 +241,7 @@ const ParallelStage& ParallelStep::fullest() const {
 std::vector<StepProgram> parallel_programs(const ParallelStep& step, const Overheads& overheads) {
   if (!step.one_stage) return pipeline_programs(step.plan, overheads);
   const auto& [trace, plan] = *step.one_stage;
-  std::vector<StepProgram> programs{step_program(trace, plan, step.options.shape.micro_batches, overheads)};
+  std::vector<StepProgram> programs{plan->program(trace, step.options.shape.micro_batches, overheads)};
   programs.front().ready.clear();
   return programs;
 }

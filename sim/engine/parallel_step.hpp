@@ -6,7 +6,7 @@
 #include "sim/compute/model_step.hpp"
 #include "sim/compute/stage_times.hpp"
 #include "sim/program/pipeline.hpp"
-#include "sim/program/strategy_plan.hpp"
+#include "sim/strategy/strategy.hpp"
 
 namespace ddpsim {
 
@@ -31,39 +31,14 @@ struct Parallelism {
   auto operator<=>(const Parallelism&) const = default;
 };
 
-// Of a model of one stage: a strategy does of each GPU's part of the layers what it does of whole ones.
-struct StrategyOptions {
-  Strategy strategy = Strategy::ddp;
-  DdpOptions ddp = {};    // of those that all-reduce
-  FsdpOptions fsdp = {};  // shard_group: of those that reduce
-  ZeroOptions zero = {};
-  MegatronOptions megatron = {};
-  bool operator==(const StrategyOptions&) const = default;
-};
-
-// How gradients are reduced and stepped along the data axis.
-struct DataAxis {
-  Operation reduction = Operation::all_reduce;
-  bool overlaps_reduction = true, gathers = false, overlaps_gather = false;
-  double gradient_bytes = 4, parameter_bytes = 4;  // of each parameter, as it travels
-  double bucket_elements = 0;                      // at least so many in a bucket; 0: all are one
-  bool closes_before = false;                      // a bucket has at most so many, or one tensor (ZeRO)
-  bool only_first_has_buckets = false;             // of the stages and their chunks (Megatron)
-  Sharding sharding = Sharding::none;
-  StateBytes state = {};
-  // Under a pipeline: parameters are gathered before the first micro-batch and stay until the last one is
-  // through, and so do whole gradients.
-  bool holds_gathered = false;
-  std::optional<StrategyOptions> one_stage = {};  // instead of all this
-  bool operator==(const DataAxis&) const = default;
-};
-
 struct ParallelOptions {
   Parallelism degrees;
   PipelineShape shape;
   MessageOverlap messages = MessageOverlap::blocking;
   std::vector<std::int64_t> layers;  // by stage that a micro-batch passes
-  DataAxis data_axis;
+  StageAxis data_axis = {};
+  // Of a model of one stage: a strategy does of each GPU's part of the layers what it does of whole ones.
+  std::optional<StrategyChoice> one_stage = {};
   bool operator==(const ParallelOptions&) const = default;
 };
 
@@ -77,10 +52,10 @@ struct ParallelStage {
   MemoryParts memory;
 };
 
-// Of DataAxis::one_stage: the step of one GPU's part of the layers.
+// Of ParallelOptions::one_stage: the step of one GPU's part of the layers.
 struct OneStage {
   LayerTrace trace;
-  StrategyPlan plan;
+  std::shared_ptr<const StrategyPlan> plan;
 };
 
 // What ranks that share experts exchange in a pass over a block, as its operation counts them; of those that

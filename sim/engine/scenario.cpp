@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sim/engine/set_apart.hpp"
+#include "sim/strategy/all_reduce_plan.hpp"
 
 namespace ddpsim {
 
@@ -73,6 +74,12 @@ std::optional<MemoryParts> Scenario::memory() const {
   return model_step->memory(held_states());
 }
 
+HeldStates Scenario::held_states() const {
+  HeldOf of{*trace, *model_step, ddp.gradient_as_bucket_view, plan.accumulation_steps,
+            static_cast<double>(model_step->model.block_parameters())};
+  return strategy_plan ? strategy_plan->held(of) : AllReducePlan(plan).held(of);
+}
+
 double Scenario::recomputed_share() const {
   auto layers = static_cast<double>(model_step->model.layers);
   if (!parallel) return std::min(1.0, static_cast<double>(model_step->step.shape.recomputed) / layers);
@@ -85,7 +92,7 @@ double Scenario::recomputed_share() const {
 }
 
 std::optional<Bytes> Scenario::memory_of_others() const {
-  if (!model_step || plan.strategy != Strategy::data_parallel) return std::nullopt;
+  if (!model_step || !is(&StrategyTraits::is_one_process)) return std::nullopt;
   auto state = model_step->state;
   state.optimizer = state.step_copy = 0;
   return model_step->memory({.state = state}).peak();
@@ -104,17 +111,15 @@ void set_software(Scenario& scenario, const Software& software) {
 }
 
 bool Scenario::is_asynchronous() const {
-  const auto* server = strategy_plan ? std::get_if<ServerPlan>(strategy_plan.get()) : nullptr;
-  return server && !server->options.synchronous;
+  return strategy_plan && strategy_plan->is_asynchronous();
 }
 
 std::string Scenario::algorithm() const {
   if (measured_table) return "measured";
   if (communication->is_alone()) return "none";
-  if (plan.strategy == Strategy::parameter_server) return "direct";
+  if (is(&StrategyTraits::has_servers)) return "direct";
   if (communication->gloo) return "gloo";
-  if (is_sharded(plan.strategy) && !all_reduces_shards(plan.strategy) &&
-      !shards_within_groups(plan.strategy) && communication->nccl.empty())
+  if (is(&StrategyTraits::only_rings) && communication->nccl.empty())
     return "ring";  // of gathers and reduce-scatters, whatever was asked for
   return communication->nccl.empty() ? std::string(algorithm_name(communication->options.algorithm)) : "nccl";
 }

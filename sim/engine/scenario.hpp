@@ -16,7 +16,7 @@
 #include "sim/engine/validation_settings.hpp"
 #include "sim/program/host.hpp"
 #include "sim/program/physics.hpp"
-#include "sim/program/strategy_plan.hpp"
+#include "sim/strategy/strategy.hpp"
 #include "sim/replay/fidelity.hpp"
 #include "sim/trace/layer_trace.hpp"
 #include "sim/variability/expected_slowest.hpp"
@@ -70,6 +70,7 @@ struct Scenario {
   std::shared_ptr<const ModelStep> model_step;  // of a transformer, where it is no recorded trace
   int world_size = 0;                           // all groups together
   std::vector<RankGroup> groups;
+  const Strategy* strategy = nullptr;           // null: nobody asks which
   DdpOptions ddp;
   ReductionPlan plan;
   // Null: naive, flat, overlap and ddp; else whose buckets the plan's are.
@@ -97,15 +98,17 @@ struct Scenario {
   std::vector<Note> notes;  // what its reader found worth saying
   std::vector<Doubt> doubts;
 
+  // Whether there is a strategy of which it is so.
+  [[nodiscard]] bool is(bool StrategyTraits::*trait) const { return strategy && strategy->traits.*trait; }
   [[nodiscard]] std::string algorithm() const;
   [[nodiscard]] std::string_view network_name() const;  // "alone" where nothing is simulated
+  [[nodiscard]] HeldStates held_states() const;  // of a model that no GPUs share
   // What a GPU holds at its peak; none: of a trace, which does not say it.
   [[nodiscard]] std::optional<MemoryParts> memory() const;
   // DataParallel: of all GPUs but 0, which holds more.
   [[nodiscard]] std::optional<Bytes> memory_of_others() const;
   // Of a model's blocks those that its backward pass computes again.
   [[nodiscard]] double recomputed_share() const;
-  [[nodiscard]] HeldStates held_states() const;  // by its strategy; of a model only
   // Whether workers of parameter servers wait for no other.
   [[nodiscard]] bool is_asynchronous() const;
   // Whether collectives meet on links: those of several groups, of one with several in flight, or somebody

@@ -272,8 +272,8 @@ std::vector<StepProgram> programs_of(const Scenario& scenario) {
   if (scenario.traces_of_ranks) traces = *scenario.traces_of_ranks;
   std::vector<StepProgram> programs;
   for (const auto& trace : traces)
-    programs.push_back(scenario.strategy_plan ? step_program(trace, *scenario.strategy_plan,
-                                                             scenario.plan.accumulation_steps, overheads)
+    programs.push_back(scenario.strategy_plan ? scenario.strategy_plan->program(
+                                                    trace, scenario.plan.accumulation_steps, overheads)
                                               : data_parallel_program(trace, scenario.plan, overheads));
   return programs;
 }
@@ -327,7 +327,7 @@ SimulatedIteration Simulator::operator()(const Scenario& scenario) {
   const auto& programs = prepared_->programs;
   std::vector<RankGroup> apart;
   const auto& with_spread = prepared_->spreads.of(scenario);
-  if (scenario.plan.strategy == Strategy::data_parallel) {
+  if (scenario.is(&StrategyTraits::is_one_process)) {
     apart = with_spread;
     set_rank_zero_apart(apart);
   }

@@ -1,7 +1,7 @@
 #pragma once
 // What a scenario says, as plain values that are compared, written and sent as they are. A std::optional is
 // empty where nothing was said and the default depends on other keys. The rows that read these are in
-// rows_*.cpp.
+// rows/.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -20,7 +20,7 @@
 #include "sim/nccl/version.hpp"
 #include "sim/program/host.hpp"
 #include "sim/program/pipeline_schedule.hpp"
-#include "sim/program/strategy_plan.hpp"
+#include "sim/strategy/strategy.hpp"
 #include "sim/topology/placement.hpp"
 #include "sim/topology/scaled_links.hpp"
 
@@ -170,29 +170,6 @@ struct Collective {
   bool operator==(const Collective&) const = default;
 };
 
-// A strategy's options, and what depends on other keys where it is not said.
-struct Fsdp : FsdpOptions {
-  std::optional<DType> gathered, reduced;
-  bool operator==(const Fsdp&) const = default;
-};
-struct Zero : ZeroOptions {
-  std::optional<DType> gathered;
-  bool operator==(const Zero&) const = default;
-};
-struct Megatron : MegatronOptions {
-  std::optional<DType> gathered;
-  bool operator==(const Megatron&) const = default;
-};
-// Of a replica's micro-batch.
-struct DataParallel {
-  std::optional<Bytes> inputs, outputs;
-  std::optional<Seconds> loss, host_forward;
-  bool operator==(const DataParallel&) const = default;
-};
-struct ParameterServer : ServerOptions {
-  ParameterServer() { update_rate = kUsualAdamRate; }
-  bool operator==(const ParameterServer&) const = default;
-};
 struct HostMachine {
   std::optional<BytesPerSecond> copy_bandwidth;
   double adam_rate = kUsualAdamRate;
@@ -324,13 +301,9 @@ struct Job {
   Optimizer optimizer;
   job::Cluster cluster;
   job::Collective collective;
-  Strategy strategy = Strategy::ddp;
+  const Strategy* strategy = &usual_strategy();
   DdpOptions ddp;
-  job::Fsdp fsdp;
-  job::Zero zero;
-  job::Megatron megatron;
-  job::DataParallel data_parallel;
-  job::ParameterServer parameter_server;
+  Sections sections;  // of the other strategies
   job::HostMachine host;
   job::Parallelism parallelism;
   job::Pipeline pipeline;
@@ -355,6 +328,10 @@ struct Job {
   [[nodiscard]] bool reduces_whole_parts() const {
     return !splits_model() ||
            (parallelism.pipeline == 1 && parallelism.expert == 1 && cluster.world_size > parallelism.tensor);
+  }
+  // Of its strategy, for what layers are computed in.
+  [[nodiscard]] StrategyChoice choice(DType computed) const {
+    return {strategy, ddp, sections, computed, strategy->shard_group(sections)};
   }
   // Whether weights and gradients are held as param_dtype says, or in the 16 bits that are computed in, as
   // with ZeRO, Megatron's optimizer and FSDP of a pipeline's stages; elsewhere as workload.gradients says.

@@ -167,7 +167,7 @@ class Builder {
       for (std::size_t b = 0; b < plan_.buckets.size(); ++b)
         pass(Activity::copy_in, b, plan_.buckets[b].bytes, passes_of(b).in);
     // A loop over the parameters goes on once the one before is reduced.
-    if (plan_.strategy == Strategy::naive) return;
+    if (plan_.reducer == Reducer::naive) return;
     while (launched < reductions_.size()) launch(launched++);
   }
 
@@ -233,7 +233,7 @@ class Builder {
   // DistributedDataParallel waits for all buckets before backward() returns (reducer.cpp, finalize_backward).
   void finish() {
     for (std::size_t i = 0; i < reductions_.size(); ++i) {
-      if (plan_.strategy == Strategy::naive) launch(i);
+      if (plan_.reducer == Reducer::naive) launch(i);
       if (launched_as_[i]) wait(*launched_as_[i]);
       if (reductions_[i].activity != Activity::all_reduce) continue;
       auto bucket = reductions_[i].bucket;

@@ -62,8 +62,7 @@ std::vector<CapAdvice> cap_advice(const SweepResult& result) {
   for (const auto& group : result.groups(axis)) {
     auto best = result.best_of(group.points);
     const auto& metrics = result.points[best].metrics;
-    if (metrics.strategy == Strategy::ddp && metrics.bucket_cap)
-      all.push_back(advice_of(result, group, best));
+    if (metrics.strategy->traits.is_ddp && metrics.bucket_cap) all.push_back(advice_of(result, group, best));
   }
   return all;
 }

@@ -156,9 +156,9 @@ void print_facts(std::ostream& out, const IterationMetrics& m) {
                                          : fmt::format(" ({}, {} chunks)", model->schedule, model->chunks),
                     model->expert == 1 ? "" : fmt::format(", experts over {}", model->expert),
                     counted(model->micro_batches, "micro-batch")));
-  auto buckets = m.shared_model ? fmt::format("strategy {}", strategy_name(m.strategy))
-                                : fmt::format("strategy {}, {} bucket{}", strategy_name(m.strategy),
-                                              m.n_buckets, m.n_buckets == 1 ? "" : "s");
+  auto buckets = m.shared_model ? fmt::format("strategy {}", m.strategy->name())
+                                : fmt::format("strategy {}, {} bucket{}", m.strategy->name(), m.n_buckets,
+                                              m.n_buckets == 1 ? "" : "s");
   if (m.bucket_cap) buckets += fmt::format(", bucket cap {}", format_bytes(*m.bucket_cap));
   if (m.first_bucket_cap) buckets += fmt::format(" (first {})", format_bytes(*m.first_bucket_cap));
   if (m.comm_hook == CommHook::power_sgd)
@@ -179,7 +179,7 @@ void print_facts(std::ostream& out, const IterationMetrics& m) {
                   m.collective_workers == 1 ? "" : fmt::format(" ({} at once)", m.collective_workers),
                   m.fidelity, network_fact(m), m.reported_rank));
   if (const auto& sources = m.sources_of_times; !sources.empty())
-    print_fact(out, is_sharded(m.strategy) ? "collective times" : "all-reduce times",
+    print_fact(out, m.strategy->traits.is_sharded ? "collective times" : "all-reduce times",
                fmt::format("{}", fmt::join(sources, "; ")));
   if (m.trace_synthetic) print_fact(out, "trace", *m.trace_synthetic);
 }

@@ -87,7 +87,7 @@ Json shared_model_json(const SharedModelMetrics& model) {
 
 void add_metrics(const IterationMetrics& m, Json& point) {
   point["world_size"] = m.world_size;
-  point["strategy"] = strategy_name(m.strategy);
+  point["strategy"] = m.strategy->name();
   point["bucket_cap_bytes"] = m.bucket_cap ? bytes(*m.bucket_cap) : Json(nullptr);
   point["n_buckets"] = m.n_buckets;
   point["forward_s"] = m.forward.value();

@@ -19,13 +19,6 @@ namespace {
 const std::vector<std::string> kColumns{"iteration_s",      "iteration_std_s", "tail_s",    "communication_s",
                                         "bucket_cap_bytes", "strategy",        "world_size"};
 
-std::vector<std::string> strategy_names() {
-  std::vector<std::string> names;
-  for (auto strategy : {Strategy::naive, Strategy::flat, Strategy::overlap, Strategy::ddp})
-    names.emplace_back(strategy_name(strategy));
-  return names;
-}
-
 void check_columns(const CsvTable& table) {
   for (const auto& column : table.header)
     if (std::find(kColumns.begin(), kColumns.end(), column.text) == kColumns.end())
@@ -49,7 +42,7 @@ double whole_number(const Located& text, double highest) {
 }
 
 std::string strategy_field(const Located& text) {
-  auto names = strategy_names();
+  auto names = strategies_that([](const auto& one) { return one.all_reduces; });
   if (std::find(names.begin(), names.end(), text.text) == names.end())
     throw InputError(text.span,
                      fmt::format("unknown strategy '{}'{}", text.text, did_you_mean(text.text, names)),
@@ -92,7 +85,7 @@ bool same_run(const MeasuredIteration& a, const MeasuredIteration& b) {
 }
 
 bool has_no_caps(const MeasuredIteration& row) {
-  return row.strategy && *row.strategy != strategy_name(Strategy::ddp);
+  return row.strategy && *row.strategy != usual_strategy().name();
 }
 
 bool matches(const MeasuredIteration& row, const IterationMetrics& metrics) {
@@ -129,7 +122,7 @@ std::vector<MeasuredIteration> read_measured_iterations(const std::string& path)
 }
 
 bool agrees_but_for_cap(const MeasuredIteration& row, const IterationMetrics& metrics) {
-  return (!row.strategy || *row.strategy == strategy_name(metrics.strategy)) &&
+  return (!row.strategy || *row.strategy == metrics.strategy->name()) &&
          (!row.world_size || *row.world_size == metrics.world_size);
 }
 

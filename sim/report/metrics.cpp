@@ -349,7 +349,7 @@ IterationMetrics measure(const Timeline& timeline, const IterationContext& conte
   metrics.shared_model = context.shared_model;
   metrics.world_size = context.world_size;
   metrics.group_size = rank.group_size;
-  metrics.strategy = context.plan.strategy;
+  metrics.strategy = context.strategy;
   metrics.bucket_cap = context.plan.bucket_cap;
   metrics.first_bucket_cap = context.plan.first_bucket_cap;
   metrics.n_buckets = context.plan.buckets.size();

@@ -12,6 +12,7 @@
 #include "sim/compute/memory.hpp"
 #include "sim/ddp/reduction_plan.hpp"
 #include "sim/report/iteration_spread.hpp"
+#include "sim/strategy/strategy.hpp"
 #include "sim/timeline/timeline.hpp"
 #include "sim/trace/layer_trace.hpp"
 #include "sim/variability/goodput.hpp"
@@ -117,7 +118,7 @@ struct IterationMetrics {
   std::optional<SharedModelMetrics> shared_model = {};
   std::optional<AsynchronousMetrics> asynchronous;
   int group_size = 0;  // ranks that reduce with the reported one, itself included
-  Strategy strategy = Strategy::ddp;
+  const Strategy* strategy = &usual_strategy();
   std::optional<Bytes> bucket_cap;
   std::optional<Bytes> first_bucket_cap;  // where it differs from bucket_cap
   std::size_t n_buckets = 0;
@@ -192,6 +193,7 @@ struct IterationContext {
   std::string algorithm;  // "ring", "measured"
   std::string fidelity;   // "lazy", ...
   int collective_workers = 1;
+  const Strategy* strategy = &usual_strategy();
   bool is_asynchronous = false;                       // workers of parameter servers that wait for no other
   std::vector<CommunicatorRanks> communicators = {};  // by the program's; empty: one, of the whole group
   // Where GPUs share a copy of the model: the axis of each group of the communication; and what is exchanged

@@ -81,7 +81,7 @@ std::string setting(const std::vector<PlannedPoint::Setting>& settings, std::str
 }
 
 bool is_choice(const PlannedPoint& point) {
-  return !lacks_host_time(point.metrics.strategy);
+  return !point.metrics.strategy->traits.lacks_host_time;
 }
 
 std::size_t Plan::chosen() const {
@@ -127,12 +127,14 @@ void print_plan(std::ostream& out, const Plan& plan, double most_memory) {
   std::vector<std::string> settings;
   const auto& chosen = plan.best[plan.chosen()];
   for (const auto& one : chosen.settings) settings.push_back("--set " + as_typed(one));
-  out << fmt::format("{}: {} (--out writes it as a scenario)\n",
-                     !is_choice(chosen) ? "fastest, without DeepSpeed's own time on the host"
-                     : plan.chosen() == 0
-                         ? "best"
-                         : "best but for zero2 and zero3, whose time on the host is not modelled",
-                     fmt::join(settings, " "));
+  auto short_ones = strategies_that([](const auto& one) { return one.lacks_host_time; });
+  std::string what = "best";
+  if (!is_choice(chosen))
+    what = "fastest, without DeepSpeed's own time on the host";
+  else if (plan.chosen() > 0)
+    what = fmt::format("best but for {}, whose time on the host is not modelled",
+                       fmt::join(short_ones, " and "));
+  out << fmt::format("{}: {} (--out writes it as a scenario)\n", what, fmt::join(settings, " "));
   print_counts(out, plan);
   if (most_memory != kFittingShare)
     out << fmt::format("up to {:.0f} % of a GPU's memory\n", 100 * most_memory);

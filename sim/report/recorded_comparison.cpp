@@ -77,7 +77,7 @@ std::string hint_for(const RecordedCommunication& recorded, const LayerTrace& tr
     return fmt::format(
         "gradients of {} were recorded, and the trace has as many bytes of {}: is it another model?",
         reduced.dtypes(), gradients.dtypes());
-  bool is_ddp = plan.strategy == Strategy::ddp;
+  bool is_ddp = plan.reducer == Reducer::ddp;
   if (auto found = options_that_give(recorded.collectives, trace, options))
     return fmt::format("{}{} gives the recorded ones", is_ddp ? "" : "strategy ddp with ",
                        describe_caps(*found));

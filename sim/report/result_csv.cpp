@@ -20,7 +20,7 @@ const Record kMetricColumns{
 
 Record metric_fields(const IterationMetrics& m) {
   return {fmt::format("{}", m.world_size),
-          std::string(strategy_name(m.strategy)),
+          std::string(m.strategy->name()),
           m.bucket_cap ? csv::bytes(*m.bucket_cap) : "",
           fmt::format("{}", m.n_buckets),
           csv::seconds(m.forward),

@@ -79,7 +79,7 @@ std::size_t SweepResult::best_of(const std::vector<std::size_t>& candidates) con
 }
 
 bool SweepResult::is_ranked(std::size_t point) const {
-  return !find_axis(kStrategyAxis) || !lacks_host_time(points[point].metrics.strategy);
+  return !find_axis(kStrategyAxis) || !points[point].metrics.strategy->traits.lacks_host_time;
 }
 
 std::size_t SweepResult::best() const {

@@ -15,7 +15,7 @@ namespace {
 std::string unranked_line(const SweepResult& result) {
   std::vector<std::string_view> strategies;
   for (std::size_t i = 0; i < result.points.size(); ++i) {
-    auto name = strategy_name(result.points[i].metrics.strategy);
+    auto name = result.points[i].metrics.strategy->name();
     if (!result.is_ranked(i) && std::find(strategies.begin(), strategies.end(), name) == strategies.end())
       strategies.push_back(name);
   }

@@ -49,7 +49,7 @@ Scenario with_caps(const Scenario& scenario, const std::vector<Bytes>& caps) {
   made.ddp.bucket_caps = caps;
   made.ddp.torch = std::max(made.ddp.torch, kCapList);
   auto broadcasts = made.plan.buffer_broadcasts;
-  made.plan = make_reduction_plan(*made.trace, Strategy::ddp, made.ddp);
+  made.plan = make_reduction_plan(*made.trace, Reducer::ddp, made.ddp);
   made.plan.buffer_broadcasts = std::move(broadcasts);
   return made;
 }
@@ -106,7 +106,7 @@ void check_best_caps(const Scenario& scenario) {
   const auto& plan = scenario.plan;
   refuse(scenario.parallel != nullptr, "of a model that GPUs share no list of caps is looked for",
          "sweep ddp.bucket_cap");
-  refuse(plan.strategy != Strategy::ddp || options.rule != BucketRule::torch,
+  refuse(plan.reducer != Reducer::ddp || options.rule != BucketRule::torch,
          "only DistributedDataParallel takes a list of caps", "use strategy: ddp and rule: torch");
   refuse(!options.bucket_caps.empty(), "the scenario has a list of caps already", "remove ddp.bucket_caps");
   refuse(has_initial_buckets(options) || options.set_last_bucket_cap || !plan.unused.empty(),

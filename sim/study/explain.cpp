@@ -81,7 +81,7 @@ void explain_terms(std::ostream& out, const IterationMetrics& m) {
 // The next caps that make other buckets, and twice and half the cap.
 void add_caps(const WhatIf& what_if, const Scenario& scenario, std::vector<Change>& changes,
               std::vector<LeftOut>& left_out) {
-  if (scenario.plan.strategy != Strategy::ddp || !scenario.plan.bucket_cap) {
+  if (!scenario.is(&StrategyTraits::is_ddp) || !scenario.plan.bucket_cap) {
     if (!reduction_size(what_if.given().job))
       left_out.push_back({"other bucket caps", "the strategy has none"});
     return;
@@ -105,7 +105,7 @@ void add_caps(const WhatIf& what_if, const Scenario& scenario, std::vector<Chang
 }
 
 void add_views(const Scenario& scenario, std::vector<Change>& changes, std::vector<LeftOut>& left_out) {
-  bool is_possible = scenario.plan.strategy == Strategy::ddp && scenario.ddp.rule == BucketRule::torch;
+  bool is_possible = scenario.is(&StrategyTraits::is_ddp) && scenario.ddp.rule == BucketRule::torch;
   if (!is_possible || scenario.ddp.gradient_as_bucket_view) return;
   const char* name = "gradients as views of their buckets";
   if (scenario.physics.overheads.pass_bandwidth)
@@ -147,9 +147,8 @@ void add_data_parallel_changes(const WhatIf& what_if, const Scenario& scenario, 
                                std::vector<LeftOut>& left_out) {
   add_caps(what_if, scenario, changes, left_out);
   add_views(scenario, changes, left_out);
-  add_strategies(scenario, changes, [&](Strategy strategy) {
-    if (scenario.strategy_plan) return is_sharded(strategy) || strategy == Strategy::ddp;
-    return all_reduces(strategy);
+  add_strategies(scenario, changes, [&](const StrategyTraits& one) {
+    return scenario.strategy_plan ? one.is_sharded || one.is_ddp : one.all_reduces;
   });
   add_sharding_changes(what_if, scenario, changes);
   add_algorithms(what_if, scenario, changes, left_out);

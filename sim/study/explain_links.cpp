@@ -10,7 +10,7 @@
 #include "sim/base/quantity.hpp"
 #include "sim/engine/most_loaded_link.hpp"
 #include "sim/engine/scaled_all_reduces.hpp"
-#include "sim/job/override_rows.hpp"
+#include "sim/job/rows/override_rows.hpp"
 #include "sim/keys/types.hpp"
 #include "sim/text/cluster_overrides.hpp"
 

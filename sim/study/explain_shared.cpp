@@ -145,7 +145,7 @@ void add_shared_changes(const WhatIf& what_if, const Scenario& scenario, std::ve
   }
   add_micro_batches(scenario, changes);
   add_bucket_sizes(what_if, changes);
-  add_strategies(scenario, changes, can_share_models);
+  add_strategies(scenario, changes, [](const auto& one) { return one.shares_models; });
   changes.push_back({.name = "all links of twice the bandwidth", .links = {2, 1}});
   if (scenario.communication->nccl.empty())
     changes.push_back({.name = "all latencies halved", .links = {1, 0.5}});

@@ -57,7 +57,7 @@ std::string uneven_layers(std::int64_t layers, std::int64_t stages) {
 
 // Checkpoints by operator are PyTorch's.
 bool is_of_pytorch(const std::string& strategy) {
-  return strategy == "ddp" || strategy == "fsdp" || strategy == "hsdp";
+  return find_strategy(strategy)->traits.is_of_pytorch;
 }
 
 // Strategies differ in what they exchange along the data axis: a bound of passes is of all of them.
@@ -82,10 +82,8 @@ class Planner {
         reader_(reader),
         on_progress_(on_progress),
         least_memory_(std::numeric_limits<double>::infinity()),
-        has_choice_(std::any_of(kStrategyNames.begin(), kStrategyNames.end(), [&](const auto& named) {
-          const auto& tried = space.strategies;
-          return !lacks_host_time(named.second) &&
-                 std::find(tried.begin(), tried.end(), named.first) != tried.end();
+        has_choice_(std::ranges::any_of(space.strategies, [](const std::string& name) {
+          return !find_strategy(name)->traits.lacks_host_time;
         })) {}
 
   Plan make() {
@@ -320,7 +318,7 @@ PlanSpace usual_plan_space() {
           .chunks = {1, 2, 3, 4, 5, 6, 8},
           .micro_batch = {1, 2, 4, 8},
           .recompute = {"none", "selective", "op", "full"},
-          .strategies = strategies_that(is_usual)};
+          .strategies = strategies_that([](const auto& one) { return one.is_usual; })};
 }
 
 Plan make_plan(const Value& root, const PlanSpace& space, ScenarioReader& reader,

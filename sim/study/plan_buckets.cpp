@@ -6,7 +6,7 @@
 
 #include "sim/base/source.hpp"
 #include "sim/config/overrides.hpp"
-#include "sim/job/table.hpp"
+#include "sim/job/rows/table.hpp"
 #include "sim/process/worker_threads.hpp"
 #include "sim/study/point_runs.hpp"
 

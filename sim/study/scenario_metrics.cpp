@@ -18,7 +18,8 @@ CollectiveChoice nccl_choice(const Scenario& scenario, std::size_t group, Operat
 namespace {
 
 SharedModelMetrics shared_model_of(const ParallelStep& step) {
-  const auto& [degrees, shape, messages, layers, axis] = step.options;
+  const auto& degrees = step.options.degrees;
+  const auto& shape = step.options.shape;
   SharedModelMetrics metrics{degrees.tensor,
                              degrees.pipeline,
                              degrees.data,
@@ -124,8 +125,9 @@ IterationContext context_of(const Scenario& scenario) {
                            scenario.world_size,
                            scenario.algorithm(),
                            std::string(fidelity_name(scenario.fidelity)),
-                           scenario.collective_workers,
-                           scenario.is_asynchronous()};
+                           scenario.collective_workers};
+  context.is_asynchronous = scenario.is_asynchronous();
+  if (scenario.strategy) context.strategy = scenario.strategy;
   if (const auto* communication = scenario.communication.get();
       communication && communication->axes.size() > 1 && !scenario.parallel)
     for (const auto& axis : communication->axes)

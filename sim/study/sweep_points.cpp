@@ -65,7 +65,7 @@ void add_points(const std::vector<PointOfGroup>& points, SweepPlan& plan) {
 // The cap with which a point is a variant of another one; none where it is not, or not a cap: reading it says
 // what is wrong with it.
 std::optional<Bytes> cap_of_variant(const config::Value& value, const Scenario& base) {
-  if (base.plan.strategy != Strategy::ddp || !base.ddp.bucket_cap || base.parallel) return std::nullopt;
+  if (!base.is(&StrategyTraits::is_ddp) || !base.ddp.bucket_cap || base.parallel) return std::nullopt;
   auto options = base.ddp;
   try {
     options.bucket_cap = config::as_bytes(value);
@@ -82,7 +82,7 @@ void add_exact_caps(const config::Value& root, const std::vector<std::string>& v
   if (first.parallel)
     throw InputError("--exact-optimum knows nothing of models that GPUs share",
                      "sweep ddp.bucket_cap over a list of caps");
-  if (first.plan.strategy != Strategy::ddp || !first.ddp.bucket_caps.empty())
+  if (!first.is(&StrategyTraits::is_ddp) || !first.ddp.bucket_caps.empty())
     throw InputError("--exact-optimum looks for the best ddp.bucket_cap, which this scenario does not use",
                      "set strategy: ddp and remove ddp.bucket_caps");
   if (!first.plan.bucket_cap)

@@ -47,7 +47,7 @@ void set_point(config::Value& root, const SweepResult& result, const SweepPoint&
 // default.
 std::optional<Scenario> with_default_cap(config::Value root, ScenarioReader& reader,
                                          const IterationMetrics& best) {
-  if (best.strategy != Strategy::ddp || !best.bucket_cap) return std::nullopt;
+  if (!best.strategy->traits.is_ddp || !best.bucket_cap) return std::nullopt;
   auto* ddp = root.find("ddp");
   const auto* rule = ddp ? ddp->value.find("rule") : nullptr;
   if (rule && rule->value.scalar == "close_before_exceeding") return std::nullopt;
@@ -225,7 +225,7 @@ void check_formulas(const SweepPlan& plan, const SourceSpan& place) {
     throw InputError(place, "the textbook's formula is of bucket caps, and none are swept",
                      "add 'sweep:' with ddp.bucket_cap: {from: 1MiB, to: 1GiB, points: 30, spacing: log}");
   for (const auto& scenario : plan.scenarios) {
-    if (scenario.plan.strategy != Strategy::ddp || scenario.parallel)
+    if (!scenario.is(&StrategyTraits::is_ddp) || scenario.parallel)
       throw InputError(place,
                        "the textbook's formula is of all-reduces under the backward pass: strategy ddp",
                        "leave out --formula, or the other strategies and 'parallelism'");

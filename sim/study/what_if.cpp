@@ -27,9 +27,9 @@ const config::Value* WhatIf::find(const char* section, const char* key) const {
 }
 
 void add_strategies(const Scenario& scenario, std::vector<Change>& changes,
-                    const std::function<bool(Strategy)>& is) {
+                    const std::function<bool(const StrategyTraits&)>& is) {
   for (const auto& strategy : strategies_that(is))
-    if (strategy != strategy_name(scenario.plan.strategy))
+    if (strategy != scenario.strategy->name())
       changes.push_back({fmt::format("strategy {}", strategy), {fmt::format("strategy={}", strategy)}});
 }
 

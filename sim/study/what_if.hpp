@@ -27,7 +27,7 @@ struct LeftOut {
 
 // To each strategy but the scenario's for which it is so.
 void add_strategies(const Scenario& scenario, std::vector<Change>& changes,
-                    const std::function<bool(Strategy)>& is);
+                    const std::function<bool(const StrategyTraits&)>& is);
 
 class WhatIf {
  public:

@@ -6,7 +6,7 @@
 
 #include "sim/cost/communication.hpp"
 #include "sim/engine/scenario.hpp"
-#include "sim/program/communicators.hpp"
+#include "sim/strategy/communicators.hpp"
 #include "sim/text/sections.hpp"
 
 namespace ddpsim {

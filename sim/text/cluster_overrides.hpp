@@ -4,7 +4,7 @@
 #include <set>
 #include <vector>
 
-#include "sim/job/table.hpp"
+#include "sim/job/rows/table.hpp"
 #include "sim/topology/topology.hpp"
 
 namespace ddpsim {

@@ -3,7 +3,7 @@
 #include <memory>
 #include <vector>
 
-#include "sim/job/table.hpp"
+#include "sim/job/rows/table.hpp"
 #include "sim/topology/scaled_links.hpp"
 #include "sim/topology/topology.hpp"
 

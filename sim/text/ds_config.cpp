@@ -9,7 +9,7 @@
 #include "sim/base/limits.hpp"
 #include "sim/config/overrides.hpp"
 #include "sim/config/reader.hpp"
-#include "sim/job/table.hpp"
+#include "sim/job/rows/table.hpp"
 #include "sim/text/ds_config_keys.hpp"
 
 namespace ddpsim {

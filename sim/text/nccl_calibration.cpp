@@ -3,7 +3,7 @@
 #include <fmt/core.h>
 
 #include "sim/base/limits.hpp"
-#include "sim/job/version_types.hpp"
+#include "sim/job/types.hpp"
 #include "sim/keys/types.hpp"
 #include "sim/topology/fabric.hpp"
 

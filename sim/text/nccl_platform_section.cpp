@@ -1,6 +1,6 @@
 #include "sim/text/nccl_platform_section.hpp"
 
-#include "sim/job/version_types.hpp"
+#include "sim/job/types.hpp"
 #include "sim/keys/types.hpp"
 #include "sim/text/named_file.hpp"
 #include "sim/text/nccl_calibration.hpp"

@@ -20,7 +20,7 @@ InputError unread_latency(const SourceSpan& place) {
 
 void check_nccl_reads(const GivenJob& given, const Topology& topology) {
   if (given.has("cluster.nics.latency")) throw unread_latency(given.at("cluster.nics.latency"));
-  if (given.job.strategy == Strategy::data_parallel) return;  // whose copies of outputs pay latencies
+  if (given.job.strategy->traits.is_one_process) return;  // whose copies of outputs pay latencies
   if (given.has("cluster.interconnect.latency"))
     throw unread_latency(given.at("cluster.interconnect.latency"));
   const auto& entries = given.job.cluster.overrides;

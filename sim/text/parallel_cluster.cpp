@@ -109,8 +109,9 @@ ParallelOptions ScenarioReader::shared_options(const GivenJob& given, const Para
                      "name a transformer: workload: {model: llama-2-7b, micro_batch: 1}");
   auto settled =
       with_experts(parallel, degrees, *scenario.model_step, options.accumulation_steps, scenario.notes);
-  auto axis = read_data_axis(given, options, parallel, degrees.reducing(), scenario);
-  return parallel_options(parallel, settled, *scenario.model_step, axis, options.accumulation_steps);
+  auto shared = parallel_options(parallel, settled, *scenario.model_step, options.accumulation_steps);
+  read_data_axis(given, options, parallel, scenario, shared);
+  return shared;
 }
 
 std::shared_ptr<const ParallelStep> ScenarioReader::shared_step(
@@ -121,8 +122,7 @@ std::shared_ptr<const ParallelStep> ScenarioReader::shared_step(
     return std::make_shared<const ParallelStep>(
         make_parallel_step(*scenario.model_step, options, tensor, context, expert));
   } catch (const InputError& error) {
-    if (all_reduces(given.job.strategy)) throw error.at(place_of_plan_error(given, error));
-    throw error.at(given.has("fsdp.units") ? given.at("fsdp.units") : parallel.place());
+    throw error.at(error.subject().empty() ? parallel.place() : place_of_plan_error(given, error));
   }
 }
 
@@ -163,7 +163,7 @@ std::shared_ptr<const RankPlaces> ScenarioReader::read_shared_model(
       channel.is_traffic = places.is_traffic(largest_message(step->plan, channel));
   auto& [communication, of_stage] =
       channels_of_models_[{known_cluster.get(), degrees, shared.data_axis.reduction, shared.data_axis.gathers,
-                           communicators_of_axis(shared.data_axis), channels}];
+                           communicators_of_axis(shared), channels}];
   if (!communication) {
     auto groups = std::make_shared<Communication>(*known_cluster);
     if (step->one_stage)
@@ -187,7 +187,7 @@ std::shared_ptr<const RankPlaces> ScenarioReader::read_shared_model(
   scenario.groups = {job_of(places, degrees, rank_places, of_stage)};
   scenario.ddp = options;
   scenario.plan.accumulation_steps = options.accumulation_steps;
-  if (scenario.plan.strategy == Strategy::ddp) {
+  if (scenario.is(&StrategyTraits::is_ddp)) {
     scenario.plan.bucket_cap = options.bucket_cap;
     scenario.plan.comm_hook = options.comm_hook;
   }

@@ -190,18 +190,18 @@ std::vector<Operation> operations_of(ContextKind kind) {
   return {};
 }
 
-std::vector<CommunicatorUse> communicators_of_axis(const DataAxis& axis) {
-  if (!axis.one_stage) return {};
-  auto uses = communicators_of(axis.one_stage->strategy, axis.one_stage->fsdp, 1);
+std::vector<CommunicatorUse> communicators_of_axis(const ParallelOptions& options) {
+  if (!options.one_stage) return {};
+  auto uses = options.one_stage->strategy->communicators(*options.one_stage);
   // Groups of shards differ in size, and so do their communicators.
-  if (auto group = axis.one_stage->fsdp.shard_group) uses.front().axis += fmt::format(" of {}", *group);
+  if (auto group = options.one_stage->shards) uses.front().axis += fmt::format(" of {}", *group);
   return uses;
 }
 
 namespace {
 
 // Those that are traffic on links.
-std::vector<Operation> operations_of(const PipelineChannel& channel, const DataAxis& axis) {
+std::vector<Operation> operations_of(const PipelineChannel& channel, const StageAxis& axis) {
   auto kind = channel.kind;
   if (!channel.is_traffic) return {};
   if (kind == Kind::messages) return {Operation::send_recv};
@@ -304,11 +304,11 @@ std::vector<std::vector<std::size_t>> add_channels(const Places& places, const P
 
 std::vector<std::size_t> add_one_stage(const Places& places, const ParallelOptions& options,
                                        Communication& communication) {
-  const auto& fsdp = options.data_axis.one_stage->fsdp;
+  const auto& choice = *options.one_stage;
   communication.axes.clear();
   std::vector<std::size_t> mine;
-  int data = options.degrees.reducing(), shards = fsdp.shard_group.value_or(data);
-  for (const auto& use : communicators_of(options.data_axis.one_stage->strategy, fsdp, 1)) {
+  int data = options.degrees.reducing(), shards = choice.shards.value_or(data);
+  for (const auto& use : choice.strategy->communicators(choice)) {
     bool is_replica = use.joined == Joined::replicas;
     if (is_replica && shards == data) continue;
     communication.axes.push_back(

@@ -7,7 +7,7 @@
 
 #include "sim/cost/communication.hpp"
 #include "sim/engine/parallel_step.hpp"
-#include "sim/program/communicators.hpp"
+#include "sim/strategy/communicators.hpp"
 
 namespace ddpsim {
 
@@ -67,7 +67,7 @@ std::vector<Operation> operations_of(ContextKind kind);
 std::vector<Operation> operations_of(Dispatcher dispatcher);
 
 // What of a strategy's options decides who communicates with whom, of a model of one stage.
-std::vector<CommunicatorUse> communicators_of_axis(const DataAxis& axis);
+std::vector<CommunicatorUse> communicators_of_axis(const ParallelOptions& options);
 
 // Makes the communication that of a pipeline's channels: an axis each (the data axis one a stage). By stage
 // and channel: a group that stands for the stage's.

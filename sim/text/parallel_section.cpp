@@ -163,7 +163,7 @@ void settle_tensor_overlap(const ParallelSection& section, const Software& softw
 }
 
 ParallelOptions parallel_options(const ParallelSection& section, const Parallelism& degrees,
-                                 const ModelStep& step, const DataAxis& axis, int micro_batches) {
+                                 const ModelStep& step, int micro_batches) {
   const auto& model = step.model;
   const auto& place = section.place();
   auto divides = [&](const char* what, std::int64_t number, bool or_is_divided = false) {
@@ -205,7 +205,6 @@ ParallelOptions parallel_options(const ParallelSection& section, const Paralleli
                                       : MessageOverlap::blocking;
   int stages = options.shape.stages();
   options.layers = stage_layers(*section.given, model.layers, degrees.pipeline, stages);
-  options.data_axis = axis;
   return options;
 }
 

@@ -6,7 +6,7 @@
 
 #include "sim/base/note.hpp"
 #include "sim/engine/parallel_step.hpp"
-#include "sim/job/table.hpp"
+#include "sim/job/rows/table.hpp"
 
 namespace ddpsim {
 
@@ -61,6 +61,6 @@ void settle_tensor_overlap(const ParallelSection& section, const Software& softw
 
 // Which schedule the model's layers go through. Throws InputError where they do not.
 ParallelOptions parallel_options(const ParallelSection& section, const Parallelism& degrees,
-                                 const ModelStep& step, const DataAxis& axis, int micro_batches);
+                                 const ModelStep& step, int micro_batches);
 
 }  // namespace ddpsim

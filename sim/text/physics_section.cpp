@@ -6,35 +6,13 @@
 namespace ddpsim {
 namespace {
 
-// What implementations do, not what fits. PyTorch's reducer copies each gradient into its bucket and divides
-// it on the way (or divides it there, where it is a view of the bucket) and, unless it is such a view, copies
-// it back. Buckets written by hand, and a flat buffer, are filled, divided and copied back; flattening a
-// single tensor gives that very tensor, which is only divided, as all gradients are that are all-reduced one
-// by one.
-void passes_as_implemented(const ReductionPlan& plan, const DdpOptions& options, Overheads& overheads) {
-  constexpr Passes kDivision{0, 1}, kByHand{1, 2};
-  if (plan.strategy == Strategy::data_parallel) {
-    overheads.passes = overheads.passes_of_one = {1, 0};
-  } else if (plan.strategy == Strategy::parameter_server) {
-    overheads.passes = overheads.passes_of_one = {0, 0};
-  } else if (is_sharded(plan.strategy)) {
-    overheads.passes = overheads.passes_of_one = {1, 1};
-  } else if (plan.strategy == Strategy::naive || plan.strategy == Strategy::overlap) {
-    overheads.passes = overheads.passes_of_one = kDivision;
-  } else if (plan.strategy == Strategy::ddp && options.rule == BucketRule::torch) {
-    overheads.passes = overheads.passes_of_one = {1, options.gradient_as_bucket_view ? 0.0 : 1.0};
-    overheads.compresses = plan.comm_hook != CommHook::none;
-  } else {
-    overheads.passes = kByHand;
-    overheads.passes_of_one = kDivision;
-  }
-}
-
-void settle_passes(const job::Physics& section, const ReductionPlan& plan, const DdpOptions& options,
+// What implementations do, not what fits.
+void settle_passes(const GivenJob& given, const ReductionPlan& plan, const DdpOptions& options,
                    Overheads& overheads) {
+  const auto& section = given.job.physics;
   if (section.passes && std::holds_alternative<job::Off>(*section.passes)) return;
   const auto* said = section.passes ? std::get_if<job::Passes>(&*section.passes) : nullptr;
-  if (!said) return passes_as_implemented(plan, options, overheads);
+  if (!said) return given.job.strategy->set_passes(plan, options, overheads);
   overheads.passes = overheads.passes_of_one = {said->in, said->out};
 }
 
@@ -119,7 +97,7 @@ void settle_overheads(const GivenJob& given, const GpuDescription* gpu,
   }
   overheads.pass_launch = section.pass_launch.value_or(overheads.pass_launch);
   if (overheads.pass_bandwidth)
-    settle_passes(section, plan, options, overheads);
+    settle_passes(given, plan, options, overheads);
   else if (section.passes && !std::holds_alternative<job::Off>(*section.passes))
     throw InputError(given.at("physics.passes"), "nothing says how long a pass over memory takes",
                      "set physics.pass_bandwidth, at most the GPU's memory bandwidth, or cluster.gpu");

@@ -47,7 +47,7 @@ void settle_broadcasts(Scenario& scenario) {
       say("buffers-left-out",
           fmt::format("the model has buffers, which DistributedDataParallel broadcasts before forward: "
                       "strategy {} does not",
-                      strategy_name(plan.strategy)));
+                      scenario.strategy->name()));
   } else if (!plan.buffer_broadcasts.empty() && scenario.measured_table &&
              scenario.measured_table->is_replay()) {
     plan.buffer_broadcasts.clear();
@@ -140,13 +140,13 @@ std::optional<Note> pass_bandwidth_note(const std::optional<BytesPerSecond>& pas
                   format_bandwidth(*passes), 100 * share, gpu->name)};
 }
 
-std::optional<Note> host_time_note(Strategy strategy) {
-  if (!lacks_host_time(strategy)) return std::nullopt;
+std::optional<Note> host_time_note(const Strategy& strategy) {
+  if (!strategy.traits.lacks_host_time) return std::nullopt;
   return Note{
       "deepspeed-host",
       fmt::format("strategy {}: DeepSpeed's own time on the host (hooks, partitioning, waiting) is not "
                   "modelled, so a step takes at least what is said here, and is never called the best",
-                  strategy_name(strategy))};
+                  strategy.name())};
 }
 
 std::optional<Note> copies_note(const Scenario& scenario) {
@@ -158,7 +158,7 @@ std::optional<Note> copies_note(const Scenario& scenario) {
       fmt::format("strategy {}: its passes over gradients (copies into buckets and out of them, the "
                   "division by the number of ranks) are modelled of one stage, and left out of pipelines "
                   "and of experts that ranks share",
-                  strategy_name(scenario.plan.strategy))};
+                  scenario.strategy->name())};
 }
 
 std::optional<Note> textbook_note(const LeftOut& left_out) {

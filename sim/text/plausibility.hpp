@@ -21,7 +21,7 @@ std::optional<Note> pass_bandwidth_note(const std::optional<BytesPerSecond>& pas
                                         const GpuDescription* gpu);
 
 // What a strategy of DeepSpeed leaves out. Code deepspeed-host.
-std::optional<Note> host_time_note(Strategy strategy);
+std::optional<Note> host_time_note(const Strategy& strategy);
 
 // Where GPUs share a model, which of a strategy's passes over gradients are not modelled. Code
 // copies-left-out.

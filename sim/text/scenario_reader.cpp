@@ -139,18 +139,19 @@ auto ScenarioReader::sections(const GivenJob& given, std::initializer_list<std::
 }
 
 // Without a network only the nodes' sizes count.
-void ScenarioReader::settle_shard_group(const GivenJob& given, FsdpOptions& options) {
+void ScenarioReader::settle_shard_group(const GivenJob& given, StrategyChoice& choice) {
+  if (!choice.strategy->traits.shards_within_groups) return;
   try {
-    if (!options.shard_group && given.job.cluster.topology) {
+    if (!choice.shards && given.job.cluster.topology) {
       auto described = find_topology(given);
       auto built = build_cluster(*described, given, links_, gpus_of(*described, given));
       auto gpus = place_job(given, *described, *built);
-      options.shard_group = shard_group_ranks(std::nullopt, *built, gpus);
+      choice.shards = shard_group_ranks(std::nullopt, *built, gpus);
     }
-    if (!options.shard_group)
+    if (!choice.shards)
       throw InputError("without a topology nothing says which ranks a node holds",
                        "add cluster.topology, or write fsdp: {shard_group: RANKS}");
-    check_shard_group(*options.shard_group, given.job.cluster.world_size);
+    check_shard_group(*choice.shards, given.job.cluster.world_size);
   } catch (const InputError& error) {
     throw error.at(shard_group_place(given));
   }
@@ -159,9 +160,8 @@ void ScenarioReader::settle_shard_group(const GivenJob& given, FsdpOptions& opti
 Scenario ScenarioReader::read_step(const config::Value& root) {
   auto given = read_partial_job(root);
   Scenario scenario;
-  auto kind = given.job.strategy;
   scenario.ddp = given.job.ddp;
-  scenario.plan.strategy = kind;
+  scenario.strategy = given.job.strategy;
   read_workload(given, find_gpu(given), scenario, scenario.ddp);
   scenario.world_size = given.job.cluster.world_size;
   for (const auto& group : read_groups(given))
@@ -177,10 +177,10 @@ Scenario ScenarioReader::read_step(const config::Value& root) {
     scenario.groups = {{degrees.data, {}, {}}};
     return scenario;
   }
-  auto options = read_fsdp(given, scenario);
-  if (shards_within_groups(kind)) settle_shard_group(given, options);
+  auto choice = choice_of(given, scenario.ddp, scenario);
+  settle_shard_group(given, choice);
   settle_host(given, scenario);
-  read_strategy(given, options, DdpOptions(scenario.ddp), scenario);
+  read_strategy(given, std::move(choice), scenario);
   return scenario;
 }
 
@@ -190,12 +190,12 @@ Scenario ScenarioReader::read(const config::Value& root) {
 }
 
 Scenario ScenarioReader::read(const GivenJob& given) {
-  auto strategy = given.job.strategy;
+  const auto& strategy = *given.job.strategy;
   auto wanted = given.job.engine.fidelity;
   Scenario scenario;
   DdpOptions options = given.job.ddp;
   auto gpu = find_gpu(given);
-  scenario.plan.strategy = strategy;
+  scenario.strategy = &strategy;
   read_workload(given, gpu, scenario, options);
   auto collectives = read_collective(given);
   auto parallel = read_parallel_section(given);
@@ -205,17 +205,15 @@ Scenario ScenarioReader::read(const GivenJob& given) {
   if (parallel.splits_model()) {
     places = read_shared_model(given, collectives, parallel, options, wanted, scenario);
   } else {
-    auto sharding = read_fsdp(given, scenario);
-    if (strategy == Strategy::ddp && options.process_groups > 1) check_process_groups(given);
-    collectives.communicators = communicators_of(strategy, sharding, options.process_groups);
-    collectives.shard_group = {sharding.shard_group, shard_group_place(given)};
-    if (strategy == Strategy::parameter_server) use_servers(given, collectives);
+    auto choice = choice_of(given, options, scenario);
+    if (strategy.traits.is_ddp && options.process_groups > 1) check_process_groups(given);
+    collectives.communicators = strategy.communicators(choice);
+    collectives.shard_group = {choice.shards, shard_group_place(given)};
+    if (strategy.traits.has_servers) use_servers(given, collectives);
     places = read_cluster(given, collectives, wanted, scenario);
     settle_host(given, scenario);
-    read_strategy(given, sharding, options, scenario);
+    read_strategy(given, std::move(choice), scenario);
     if (scenario.measured_table) scale_table(given, scenario);
-    if (scenario.trace->registration_guessed && depends_on_registration(strategy, options))
-      scenario.notes.push_back(registration_guessed_note());
   }
   PathResolver resolve_path = [this](const Located& path) { return resolve(path); };
   scenario.physics = read_physics(given, gpu.get(), scenario.plan, options, resolve_path);

@@ -12,7 +12,7 @@
 
 #include "sim/engine/scenario.hpp"
 #include "sim/gpu/gpu_description.hpp"
-#include "sim/program/communicators.hpp"
+#include "sim/strategies/parameter_server.hpp"
 #include "sim/text/sections.hpp"
 #include "sim/text/workload_model.hpp"
 #include "sim/topology/scaled_links.hpp"
@@ -105,15 +105,12 @@ class ScenarioReader {
   std::shared_ptr<const LayerTrace> find_model(const GivenJob& given,
                                                const std::shared_ptr<const GpuDescription>& gpu,
                                                Scenario& scenario);
-  // Of a sharded strategy `fsdp`, which others do without.
-  static FsdpOptions read_fsdp(const GivenJob& given, Scenario& scenario);
   // `host`, where scenario.host's links are known: after the cluster is read.
   void settle_host(const GivenJob& given, Scenario& scenario);
   // `fsdp.shard_group`, where it says a node.
-  void settle_shard_group(const GivenJob& given, FsdpOptions& options);
+  void settle_shard_group(const GivenJob& given, StrategyChoice& choice);
   // The plan of the strategy, and what is sharded.
-  static void read_strategy(const GivenJob& given, const FsdpOptions& fsdp, DdpOptions options,
-                            Scenario& scenario);
+  static void read_strategy(const GivenJob& given, StrategyChoice choice, Scenario& scenario);
   Collective read_collective(const GivenJob& given);
   // Whose communicators are those of workers and servers, without a library.
   static void use_servers(const GivenJob& given, Collective& collective);
@@ -148,8 +145,8 @@ class ScenarioReader {
   void settle_model_communication(const GivenJob& given, const Topology& topology,
                                   const Collective& collective, Communication& communication);
   // The strategy along the data axis of such a model. Throws InputError where it is not simulated there.
-  DataAxis read_data_axis(const GivenJob& given, const DdpOptions& options, const ParallelSection& parallel,
-                          int data, Scenario& scenario);
+  void read_data_axis(const GivenJob& given, const DdpOptions& ddp, const ParallelSection& parallel,
+                      const Scenario& scenario, ParallelOptions& options);
   // And doubts.
   static void add_network_notes(const GivenJob& given, const Topology& topology,
                                 const Communication& communication, Scenario& scenario);

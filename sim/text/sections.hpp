@@ -9,20 +9,15 @@
 
 #include "sim/engine/scenario.hpp"
 #include "sim/gpu/gpu_description.hpp"
-#include "sim/job/table.hpp"
+#include "sim/job/rows/table.hpp"
 
 namespace ddpsim {
 
-// Of strategies without a section of the job's options: what nobody said is as it usually is where layers are
-// computed in `computed`.
-FsdpOptions settled(const job::Fsdp& fsdp, Strategy strategy, DType computed);
-ZeroOptions settled(const job::Zero& zero, DType computed);
-MegatronOptions settled(const job::Megatron& megatron, DType computed);
-
-// What models are computed in, or a trace's gradients have.
-DType computed_in(const Scenario& scenario);
-// Contradictions between the ddp options are found without their place: the option named is the best place,
-// then the section.
+// What the job says to its strategy, where layers are computed as the model says, or as a trace's gradients
+// are.
+StrategyChoice choice_of(const GivenJob& given, const DdpOptions& ddp, const Scenario& scenario);
+// What strategies find wrong they find without a place: that of the key they name, or of the same in section
+// `ddp`, then the section.
 const SourceSpan& place_of_plan_error(const GivenJob& given, const InputError& error);
 
 // `workload.stragglers`: the slowdown of each rank that is named, itself or by its node. `ranks_of_node` is

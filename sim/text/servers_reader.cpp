@@ -44,7 +44,7 @@ int usual_gpu(const RankClass& ranks, const Slowdowns& slowdowns, const std::vec
 }
 
 void check_refused(const GivenJob& given, const std::vector<int>& gpu_of_rank, const SourceSpan& place) {
-  const auto& options = given.job.parameter_server;
+  const auto& options = given.job.sections.of<ServerOptions>();
   if (given.has("cluster.background") && !options.synchronous)
     throw InputError(given.at("cluster.background"),
                      "asynchronous workers are in a steady state, alone on the links",
@@ -69,21 +69,20 @@ void check_refused(const GivenJob& given, const std::vector<int>& gpu_of_rank, c
 
 // What joins GPUs to their host is looked up only then.
 bool copies_from_host(const GivenJob& given) {
-  return given.job.strategy == Strategy::data_parallel || given.has("fsdp.cpu_offload") ||
-         given.has("zero.offload_optimizer");
+  const auto& strategy = *given.job.strategy;
+  return strategy.traits.is_one_process || strategy.offloads(given.job.sections);
 }
 
 }  // namespace
 
 void ScenarioReader::use_servers(const GivenJob& given, Collective& collective) {
-  collective.servers = given.job.parameter_server;
+  collective.servers = given.job.sections.of<ServerOptions>();
   collective.servers_place =
       given.has("parameter_server") ? given.places.key_at("parameter_server") : given.at("strategy");
   const auto* section = given.root.find("collective");
   if (section && !section->value.entries.empty())
     throw InputError(given.at("collective"), "workers and parameter servers send to one another directly",
                      "remove the section 'collective'");
-  collective.communicators = communicators_of(*collective.servers);
 }
 
 void ScenarioReader::add_servers(const GivenJob& given, const Topology& topology,

@@ -4,7 +4,7 @@
 
 #include "sim/base/check.hpp"
 #include "sim/config/overrides.hpp"
-#include "sim/job/override_rows.hpp"
+#include "sim/job/rows/override_rows.hpp"
 #include "sim/text/cluster_overrides.hpp"
 #include "sim/text/named_file.hpp"
 #include "sim/text/nccl_platform_section.hpp"

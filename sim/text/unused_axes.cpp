@@ -1,7 +1,7 @@
 #include "sim/text/unused_axes.hpp"
 
 #include "sim/config/overrides.hpp"
-#include "sim/job/table.hpp"
+#include "sim/job/rows/table.hpp"
 
 namespace ddpsim {
 std::vector<config::SweepAxis> take_unused_axes(config::Value& root) {

@@ -1,7 +1,7 @@
 #pragma once
 // Keys that are given and make no difference to the job at hand.
 #include "sim/engine/scenario.hpp"
-#include "sim/job/table.hpp"
+#include "sim/job/rows/table.hpp"
 
 namespace ddpsim {
 

@@ -27,7 +27,7 @@ void check_weather(const GivenJob& given, const Variability& variability, const 
 void check_layers(const GivenJob& given, const Variability& variability, const Scenario& scenario) {
   if (!variability.layers) return;
   const auto& place = given.at("variability.layers");
-  if (scenario.plan.strategy == Strategy::data_parallel)
+  if (scenario.is(&StrategyTraits::is_one_process))
     throw InputError(place, "the layers of DataParallel's replicas are not drawn", "remove 'layers'");
   if (scenario.parallel || scenario.shares_links() || scenario.groups.size() > 1)
     throw InputError(place,

@@ -3,7 +3,7 @@
 #include <fmt/core.h>
 
 #include "sim/base/limits.hpp"
-#include "sim/job/shares_rows.hpp"
+#include "sim/job/rows/shares_rows.hpp"
 #include "sim/keys/types.hpp"
 #include "sim/topology/fabric.hpp"
 

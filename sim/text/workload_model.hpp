@@ -10,7 +10,7 @@
 #include "sim/compute/model_layers.hpp"
 #include "sim/compute/model_step.hpp"
 #include "sim/engine/doubt.hpp"
-#include "sim/job/table.hpp"
+#include "sim/job/rows/table.hpp"
 #include "sim/text/presets.hpp"
 
 namespace ddpsim {

@@ -78,7 +78,7 @@ std::shared_ptr<const LayerTrace> ScenarioReader::find_model(const GivenJob& giv
   if (!gpu)
     throw InputError(given.at("workload.model"), "nothing says which GPU computes the model",
                      "add cluster.gpu: h100-sxm, or take a topology that names its GPU");
-  bool sharded = is_sharded(scenario.plan.strategy);
+  bool sharded = scenario.is(&StrategyTraits::is_sharded);
   auto& known = models_[{sections(given, {"workload", "optimizer"}), gpu.get(), sharded}];
   FileResolver files = [this](PresetKind kind, const Located& named) { return resolve(kind, named); };
   SoftwareLoader load = [this](const std::string& path, const std::string& gpu_name) {

@@ -639,7 +639,7 @@ batch: {global: 32}
                 (["parallelism={expert: 8, pipeline: 4}"], "do not divide the 4 ranks of a stage"),
                 (["parallelism={expert: 8, tensor: 2}"], "the same tokens to experts, and Megatron refuses to"),
                 (["strategy=fsdp"], "strategy fsdp of experts that ranks share is not simulated"),
-                (["strategy=zero3"], "use ddp, flat, zero1 or megatron"),
+                (["strategy=zero3"], "use one of flat, ddp, zero1, megatron"),
                 (["expert={dispatcher: tree}"], "'tree'"),
                 (["expert={seed: 3}"], "nothing is drawn"),
                 (["expert={imbalance: 0}"], "0"),

@@ -20,7 +20,7 @@ int main() {
   Scenario scenario;
   scenario.world_size = 8;
   scenario.groups = {{8, {{0, 8, 1.0}}, Seconds(0)}};
-  scenario.plan = make_reduction_plan(trace, Strategy::overlap, {});
+  scenario.plan = make_reduction_plan(trace, Reducer::overlap, {});
   scenario.trace = std::make_shared<const LayerTrace>(trace);
   auto communication = std::make_shared<Communication>();
   communication->cluster = make_ring_topology({BytesPerSecond(1e9), Seconds(0)}, {})->build(8);

@@ -41,7 +41,7 @@ void expect_partition(const LayerTrace& trace, const ReductionPlan& plan) {
     EXPECT_EQ(bytes, bucket.bytes);
   }
   for (std::size_t gradient = 0; gradient < reduced.size(); ++gradient) {
-    bool left_out = plan.strategy != Strategy::ddp &&
+    bool left_out = plan.reducer != Reducer::ddp &&
                     std::binary_search(plan.unused.begin(), plan.unused.end(), gradient);
     EXPECT_EQ(reduced[gradient], left_out ? 0 : 1) << trace.gradients[gradient].name;
   }
@@ -67,7 +67,7 @@ TEST(BucketProperties, BucketsPartitionTheGradientsAndLaunchInOrder) {
     auto trace = random.trace(30, 1000);
     auto options = random.options(trace);
     set_caps(random, trace, options);
-    for (auto strategy : {Strategy::naive, Strategy::flat, Strategy::overlap, Strategy::ddp}) {
+    for (auto strategy : {Reducer::naive, Reducer::flat, Reducer::overlap, Reducer::ddp}) {
       auto plan = make_reduction_plan(trace, strategy, options);
       expect_partition(trace, plan);
       expect_ordered_launches(trace, plan);
@@ -85,7 +85,7 @@ TEST(BucketProperties, BucketsReachTheirLimitWithTheirLastTensor) {
     auto options = random.options(trace);
     set_caps(random, trace, options);
     auto rule = ddp_assignment_rule(options);
-    auto plan = make_reduction_plan(trace, Strategy::ddp, options);
+    auto plan = make_reduction_plan(trace, Reducer::ddp, options);
     if (rule.reverse_buckets) std::reverse(plan.buckets.begin(), plan.buckets.end());
     for (auto dtype : {DType::float16, DType::bfloat16, DType::float32, DType::float64}) {
       std::vector<Bucket> of_dtype;
@@ -106,7 +106,7 @@ TEST(BucketProperties, BucketsReachTheirLimitWithTheirLastTensor) {
 std::vector<std::vector<std::size_t>> gradients_of_buckets(const LayerTrace& trace, DdpOptions options,
                                                            double cap) {
   options.bucket_cap = Bytes(cap);
-  auto plan = make_reduction_plan(trace, Strategy::ddp, options);
+  auto plan = make_reduction_plan(trace, Reducer::ddp, options);
   std::vector<std::vector<std::size_t>> gradients;
   for (const auto& bucket : plan.buckets)
     gradients.emplace_back(bucket.gradients.begin(), bucket.gradients.end());
@@ -141,7 +141,7 @@ TEST(BucketProperties, DistinctCapsAreThoseFoundByTryingAll) {
     std::vector<std::vector<std::vector<std::size_t>>> plans;
     KnownBuckets known;
     options.bucket_cap = trace.bytes();
-    auto plan = make_reduction_plan(trace, Strategy::ddp, options);
+    auto plan = make_reduction_plan(trace, Reducer::ddp, options);
     for (auto cap : caps) {
       plans.push_back(gradients_of_buckets(trace, options, cap.value()));
       auto same_as = known.first_with(plans.size() - 1, plan, options, cap);
@@ -210,11 +210,11 @@ TEST(BucketProperties, AnotherCapGivesThePlanOfThatCap) {
       options.rule = BucketRule::close_before_exceeding;
     }
     options.bucket_cap = random.cap(trace.bytes());
-    auto plan = make_reduction_plan(trace, Strategy::ddp, options);
+    auto plan = make_reduction_plan(trace, Reducer::ddp, options);
     auto cap = random.cap(trace.bytes());
     auto other = with_bucket_cap(plan, options, cap);
     options.bucket_cap = cap;
-    auto whole = make_reduction_plan(trace, Strategy::ddp, options);
+    auto whole = make_reduction_plan(trace, Reducer::ddp, options);
     changed += whole.buckets != plan.buckets;
     auto walk = std::exchange(whole.walk, other.walk);  // of the same gradients
     EXPECT_TRUE(other == whole);
@@ -238,7 +238,7 @@ TEST(BucketProperties, DistinctCapsOfAHardTrace) {
   EXPECT_GT(caps.size(), 2000u);
   DdpOptions options;
   options.bucket_cap = caps.back();
-  EXPECT_EQ(make_reduction_plan(trace, Strategy::ddp, options).buckets.size(), 1u);
+  EXPECT_EQ(make_reduction_plan(trace, Reducer::ddp, options).buckets.size(), 1u);
 }
 
 }  // namespace

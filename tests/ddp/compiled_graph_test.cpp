@@ -83,10 +83,10 @@ TEST(CompiledGraph, TheCapMovesReadyTimes) {
   options.bucket_cap = 4 * kMiB;
   options.first_bucket_cap = 2 * kMiB;
   auto ready_times = [&](const ReductionPlan& plan) { return bucket_ready_times(trace, plan); };
-  EXPECT_EQ(ready_times(make_reduction_plan(trace, Strategy::ddp, options)),
+  EXPECT_EQ(ready_times(make_reduction_plan(trace, Reducer::ddp, options)),
             (std::vector{Seconds(2), Seconds(4)}));
   options.compiled = true;
-  auto plan = make_reduction_plan(trace, Strategy::ddp, options);
+  auto plan = make_reduction_plan(trace, Reducer::ddp, options);
   EXPECT_EQ(ready_times(plan), (std::vector{Seconds(3), Seconds(4)}));
   EXPECT_EQ(ready_times(with_bucket_cap(plan, options, kMiB)),
             (std::vector{Seconds(2), Seconds(3), Seconds(4)}));
@@ -99,13 +99,13 @@ TEST(CompiledGraph, BucketsAloneAreNotTheSamePoint) {
   options.compiled = true;
   options.bucket_cap = kMiB;
   options.first_bucket_cap = 100 * kMiB;
-  auto plan = make_reduction_plan(trace, Strategy::ddp, options);
+  auto plan = make_reduction_plan(trace, Reducer::ddp, options);
   KnownBuckets known;
   EXPECT_EQ(known.first_with(0, plan, options, kMiB), 0);
   EXPECT_EQ(known.first_with(1, plan, options, 3 * kMiB), 1);
   EXPECT_EQ(known.first_with(2, plan, options, 4 * kMiB), 1);
   options.compiled = false;
-  plan = make_reduction_plan(trace, Strategy::ddp, options);
+  plan = make_reduction_plan(trace, Reducer::ddp, options);
   KnownBuckets eager;
   EXPECT_EQ(eager.first_with(0, plan, options, kMiB), 0);
   EXPECT_EQ(eager.first_with(1, plan, options, 3 * kMiB), 0);
@@ -119,7 +119,7 @@ TEST(CompiledGraph, DistinctCapsAreThoseOfBucketsAndSubgraphs) {
     options.compiled = true;
     if (first > 0) options.first_bucket_cap = first * kMiB;
     options.bucket_cap = kMiB;
-    auto plan = make_reduction_plan(trace, Strategy::ddp, options);
+    auto plan = make_reduction_plan(trace, Reducer::ddp, options);
     std::vector<Bytes> expected{kMiB};
     auto current = plan;
     for (double mib = 1; mib <= 20; ++mib)
@@ -139,14 +139,14 @@ TEST(CompiledGraph, WhatPyTorchRefuses) {
   DdpOptions options;
   options.compiled = true;
   options.bucket_cap = kMiB - Bytes(1);
-  EXPECT_THROW(make_reduction_plan(trace, Strategy::ddp, options), InputError);
+  EXPECT_THROW(make_reduction_plan(trace, Reducer::ddp, options), InputError);
   options.bucket_cap = kMiB;
   options.torch = {1, 13};
-  EXPECT_THROW(make_reduction_plan(trace, Strategy::ddp, options), InputError);
+  EXPECT_THROW(make_reduction_plan(trace, Reducer::ddp, options), InputError);
   options.torch = {2, 11};
   options.bucket_cap.reset();
   options.bucket_caps = {Bytes(1), 3 * kMiB};  // the largest counts
-  EXPECT_EQ(make_reduction_plan(trace, Strategy::ddp, options).subgraph_end, (Ends{0, 1}));
+  EXPECT_EQ(make_reduction_plan(trace, Reducer::ddp, options).subgraph_end, (Ends{0, 1}));
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ std::string refusal(const std::function<void(DdpOptions&)>& set) {
   DdpOptions options;
   set(options);
   try {
-    make_reduction_plan(trace, Strategy::ddp, options);
+    make_reduction_plan(trace, Reducer::ddp, options);
   } catch (const InputError& error) {
     return error.what();
   }
@@ -171,7 +171,7 @@ TEST(DdpOptionsAccepted, OldestAndFutureVersions) {
   DdpOptions options;
   for (auto version : {TorchVersion{1, 7}, TorchVersion{1, 13}, TorchVersion{2, 0}, TorchVersion{2, 99}}) {
     options.torch = version;
-    EXPECT_EQ(make_reduction_plan(trace, Strategy::ddp, options).buckets.size(), 1u);
+    EXPECT_EQ(make_reduction_plan(trace, Reducer::ddp, options).buckets.size(), 1u);
   }
 }
 
@@ -180,7 +180,7 @@ TEST(DdpOptionsAccepted, UnusedParametersInHandWrittenStrategies) {
   auto trace = test::small_trace({{"a", 10}, {"b", 10}});
   DdpOptions options;
   options.unused_parameters = {"a"};
-  for (auto strategy : {Strategy::naive, Strategy::flat, Strategy::overlap})
+  for (auto strategy : {Reducer::naive, Reducer::flat, Reducer::overlap})
     EXPECT_EQ(make_reduction_plan(trace, strategy, options).buckets.size(), 1u);
 }
 

@@ -31,7 +31,7 @@ ReductionPlan plan_with_cap(std::optional<Bytes> cap, TorchVersion torch = {2, 6
   DdpOptions options;
   options.bucket_cap = cap;
   options.torch = torch;
-  return make_reduction_plan(gpt2_trace(gpt2_presets()[0]), Strategy::ddp, options);
+  return make_reduction_plan(gpt2_trace(gpt2_presets()[0]), Reducer::ddp, options);
 }
 
 TEST(Gpt2Golden, HasTheParametersOfTheModel) {
@@ -104,7 +104,7 @@ TEST(Gpt2Golden, DistinctCapsOfAllSizes) {
     // From the last cap on nothing before wte, which comes last, fills a bucket.
     DdpOptions options;
     options.bucket_cap = caps.back();
-    EXPECT_EQ(make_reduction_plan(trace, Strategy::ddp, options).buckets.size(), 1u);
+    EXPECT_EQ(make_reduction_plan(trace, Reducer::ddp, options).buckets.size(), 1u);
   }
 }
 

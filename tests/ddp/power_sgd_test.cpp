@@ -52,7 +52,7 @@ TEST(PowerSgd, CompressesWhatIsWorthIt) {
 
 // 164 elements whole, P of 100 x 2, Q of 80 x 2.
 TEST(PowerSgd, ThreeAllReducesABucket) {
-  auto plan = make_reduction_plan(three(), Strategy::ddp, rank_2());
+  auto plan = make_reduction_plan(three(), Reducer::ddp, rank_2());
   EXPECT_EQ(all_reduces_of(plan), (std::vector{Bytes(4 * 164), Bytes(4 * 200), Bytes(4 * 160)}));
   ASSERT_EQ(plan.buckets.size(), 1);
   EXPECT_EQ(plan.buckets[0].wire, Bytes(4 * (164 + 200 + 160)));
@@ -61,7 +61,7 @@ TEST(PowerSgd, ThreeAllReducesABucket) {
   // A bucket of vectors is all-reduced as it is, one of matrices without the first step.
   auto options = rank_2();
   options.bucket_cap = Bytes(1);
-  EXPECT_EQ(all_reduces_of(make_reduction_plan(three(), Strategy::ddp, options)),
+  EXPECT_EQ(all_reduces_of(make_reduction_plan(three(), Reducer::ddp, options)),
             (std::vector{Bytes(800), Bytes(640), Bytes(400), Bytes(256)}));
 }
 
@@ -69,20 +69,20 @@ TEST(PowerSgd, ThreeAllReducesABucket) {
 TEST(PowerSgd, StartsLater) {
   auto options = rank_2();
   options.iteration = DdpIteration::second;
-  EXPECT_FALSE(make_reduction_plan(three(), Strategy::ddp, options).low_rank);
-  EXPECT_EQ(make_reduction_plan(three(), Strategy::ddp, options).buckets[0].wire, Bytes(4 * 8164));
+  EXPECT_FALSE(make_reduction_plan(three(), Reducer::ddp, options).low_rank);
+  EXPECT_EQ(make_reduction_plan(three(), Reducer::ddp, options).buckets[0].wire, Bytes(4 * 8164));
   options.power_sgd.start_iteration = 1;
-  EXPECT_THROW(make_reduction_plan(three(), Strategy::ddp, options), InputError);
+  EXPECT_THROW(make_reduction_plan(three(), Reducer::ddp, options), InputError);
   options.power_sgd.error_feedback = options.power_sgd.warm_start = false;
-  EXPECT_TRUE(make_reduction_plan(three(), Strategy::ddp, options).low_rank);
+  EXPECT_TRUE(make_reduction_plan(three(), Reducer::ddp, options).low_rank);
   options.iteration = DdpIteration::first;
-  EXPECT_FALSE(make_reduction_plan(three(), Strategy::ddp, options).low_rank);
+  EXPECT_FALSE(make_reduction_plan(three(), Reducer::ddp, options).low_rank);
 }
 
 TEST(PowerSgd, NeedsShapes) {
   auto options = rank_2();
   options.parameter_rows.clear();
-  EXPECT_THROW(make_reduction_plan(three(), Strategy::ddp, options), InputError);
+  EXPECT_THROW(make_reduction_plan(three(), Reducer::ddp, options), InputError);
 }
 
 }  // namespace

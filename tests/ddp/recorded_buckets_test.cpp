@@ -113,7 +113,7 @@ TEST(RecordedBuckets, FindsTheCapsThatMadeTheBuckets) {
     options.bucket_cap = random.cap(trace.bytes() * 1.1 + Bytes(1));
     options.first_bucket_cap =
         random.chance(50) ? random.cap(*options.bucket_cap) : random.cap(trace.bytes());
-    auto recorded = as_recorded(make_reduction_plan(trace, Strategy::ddp, options));
+    auto recorded = as_recorded(make_reduction_plan(trace, Reducer::ddp, options));
     auto found = caps_that_give(recorded, trace, options);
     int holding = 0;
     for (const auto& caps : found)
@@ -122,7 +122,7 @@ TEST(RecordedBuckets, FindsTheCapsThatMadeTheBuckets) {
     ASSERT_EQ(holding, 1) << "seed " << seed;
     auto again = options_that_give(recorded, trace, options);
     ASSERT_TRUE(again) << "seed " << seed;
-    ASSERT_EQ(as_recorded(make_reduction_plan(trace, Strategy::ddp, *again)), recorded) << "seed " << seed;
+    ASSERT_EQ(as_recorded(make_reduction_plan(trace, Reducer::ddp, *again)), recorded) << "seed " << seed;
   }
 }
 
@@ -135,14 +135,14 @@ TEST(RecordedBuckets, TheIntervalsAreTight) {
     DdpOptions options;
     options.first_bucket_cap = random.cap(trace.bytes());
     options.bucket_cap = random.cap(trace.bytes());
-    auto recorded = as_recorded(make_reduction_plan(trace, Strategy::ddp, options));
+    auto recorded = as_recorded(make_reduction_plan(trace, Reducer::ddp, options));
     auto found = caps_that_give(recorded, trace, options);
     ASSERT_EQ(found.size(), 1U) << "seed " << seed;
     auto differs = [&](std::optional<Bytes> DdpOptions::*cap, Bytes value) {
       if (value < Bytes(1)) return true;
       auto changed = options;
       changed.*cap = value;
-      return as_recorded(make_reduction_plan(trace, Strategy::ddp, changed)) != recorded;
+      return as_recorded(make_reduction_plan(trace, Reducer::ddp, changed)) != recorded;
     };
     auto tight = [&](std::optional<Bytes> DdpOptions::*cap, const CapInterval& interval) {
       return differs(cap, interval.smallest - Bytes(1)) &&

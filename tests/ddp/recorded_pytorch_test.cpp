@@ -128,7 +128,7 @@ class Recording {
     auto options = options_of(test_case, torch_, iteration);
     for (auto gradient = arrivals.size(); gradient < trace.gradients.size(); ++gradient)
       options.unused_parameters.push_back(trace.gradients[gradient].name);
-    auto plan = make_reduction_plan(trace, Strategy::ddp, options);
+    auto plan = make_reduction_plan(trace, Reducer::ddp, options);
     EXPECT_EQ(parameters_of(trace, plan), recorded.at("buckets").get<Lists>());
     EXPECT_EQ(arrived_at_launch(trace, plan, arrivals.size()),
               recorded.at("arrived").get<std::vector<std::size_t>>());

@@ -30,12 +30,12 @@ DdpOptions cap(Bytes bytes) {
 }
 
 std::string ddp_buckets(const LayerTrace& trace, const DdpOptions& options) {
-  return show_buckets(trace, make_reduction_plan(trace, Strategy::ddp, options));
+  return show_buckets(trace, make_reduction_plan(trace, Reducer::ddp, options));
 }
 
 TEST(ReductionPlan, NaiveReducesEachParameterAfterBackwardAsRegistered) {
   auto trace = abcd();
-  auto plan = make_reduction_plan(trace, Strategy::naive, cap(80_B));
+  auto plan = make_reduction_plan(trace, Reducer::naive, cap(80_B));
   EXPECT_EQ(show_buckets(trace, plan), "d | c | b | a");
   EXPECT_EQ(show_seconds(bucket_ready_times(trace, plan)), "4 3 2 1");
   EXPECT_EQ(show_seconds(bucket_launch_times(trace, plan)), "4 4 4 4");
@@ -44,7 +44,7 @@ TEST(ReductionPlan, NaiveReducesEachParameterAfterBackwardAsRegistered) {
 
 TEST(ReductionPlan, FlatReducesOneBufferPerDType) {
   auto trace = small_trace({{"a", 10}, {"b", 10, float16}, {"c", 10}});
-  auto plan = make_reduction_plan(trace, Strategy::flat, {});
+  auto plan = make_reduction_plan(trace, Reducer::flat, {});
   EXPECT_EQ(show_buckets(trace, plan), "c a | b");
   EXPECT_EQ(plan.buckets[0].bytes, 80_B);
   EXPECT_EQ(plan.buckets[1].bytes, 20_B);
@@ -55,7 +55,7 @@ TEST(ReductionPlan, FlatReducesOneBufferPerDType) {
 
 TEST(ReductionPlan, OverlapReducesEachParameterAsItArrives) {
   auto trace = abcd();
-  auto plan = make_reduction_plan(trace, Strategy::overlap, cap(80_B));
+  auto plan = make_reduction_plan(trace, Reducer::overlap, cap(80_B));
   EXPECT_EQ(show_buckets(trace, plan), "a | b | c | d");
   EXPECT_EQ(show_seconds(bucket_launch_times(trace, plan)), "1 2 3 4");
   EXPECT_EQ(plan.bucket_cap, std::nullopt);
@@ -63,7 +63,7 @@ TEST(ReductionPlan, OverlapReducesEachParameterAsItArrives) {
 
 TEST(ReductionPlan, DdpFillsBucketsInArrivalOrder) {
   auto trace = abcd();
-  auto plan = make_reduction_plan(trace, Strategy::ddp, cap(80_B));
+  auto plan = make_reduction_plan(trace, Reducer::ddp, cap(80_B));
   EXPECT_EQ(show_buckets(trace, plan), "a b | c d");
   EXPECT_EQ(plan.buckets[1].bytes, 160_B);
   EXPECT_EQ(plan.bucket_cap, 80_B);
@@ -77,7 +77,7 @@ TEST(ReductionPlan, ALaterBucketWaitsForTheEarlierOnes) {
   trace.registration_order = {1, 0, 2, 3};
   auto options = cap(80_B);
   options.find_unused_parameters = true;  // keeps the registration order: b | a c | d, turned round
-  auto plan = make_reduction_plan(trace, Strategy::ddp, options);
+  auto plan = make_reduction_plan(trace, Reducer::ddp, options);
   EXPECT_EQ(show_buckets(trace, plan), "d | a c | b");
   EXPECT_EQ(show_seconds(bucket_ready_times(trace, plan)), "4 3 2");
   EXPECT_EQ(show_seconds(bucket_launch_times(trace, plan)), "4 4 4");
@@ -108,7 +108,7 @@ TEST(ReductionPlan, ListOfCapsRepeatsTheLastAndHoldsFromTheFirstIteration) {
   options.torch = {2, 11};
   options.bucket_caps = {1_B, 80_B};
   EXPECT_EQ(ddp_buckets(trace, options), "a | b c | d");
-  EXPECT_EQ(make_reduction_plan(trace, Strategy::ddp, options).bucket_cap, 80_B);
+  EXPECT_EQ(make_reduction_plan(trace, Reducer::ddp, options).bucket_cap, 80_B);
   options.iteration = DdpIteration::first;  // d | c b | a, turned round
   EXPECT_EQ(ddp_buckets(trace, options), "a | c b | d");
 }
@@ -148,7 +148,7 @@ TEST(ReductionPlan, HandWrittenBucketsAreLaunchedAsTheyAreComplete) {
   trace.registration_order = {1, 0, 2, 3};
   auto options = cap(80_B);
   options.rule = BucketRule::close_before_exceeding;
-  auto plan = make_reduction_plan(trace, Strategy::ddp, options);
+  auto plan = make_reduction_plan(trace, Reducer::ddp, options);
   EXPECT_EQ(show_buckets(trace, plan), "b | c a | d");
   EXPECT_EQ(show_seconds(bucket_launch_times(trace, plan)), "2 3 4");
   EXPECT_EQ(plan.bucket_cap, 80_B);
@@ -158,15 +158,15 @@ TEST(ReductionPlan, FirstIterationReducesEachDTypeAtOnce) {
   auto trace = small_trace({{"a", 10}, {"b", 10, float16}, {"c", 10}});
   auto options = cap(1_B);
   options.iteration = DdpIteration::first;
-  auto plan = make_reduction_plan(trace, Strategy::ddp, options);
+  auto plan = make_reduction_plan(trace, Reducer::ddp, options);
   EXPECT_EQ(show_buckets(trace, plan),
             "b | c a");  // registered c b a; the float32 bucket comes first, then turned round
   EXPECT_EQ(plan.bucket_cap, std::nullopt);
   EXPECT_EQ(plan.launch, LaunchRule::when_ready);
   options.torch = {1, 11};  // the first limit was 1 MiB in every iteration
-  EXPECT_EQ(show_buckets(trace, make_reduction_plan(trace, Strategy::ddp, options)), "b | c a");
+  EXPECT_EQ(show_buckets(trace, make_reduction_plan(trace, Reducer::ddp, options)), "b | c a");
   options.first_bucket_cap = 1_B;
-  EXPECT_EQ(show_buckets(trace, make_reduction_plan(trace, Strategy::ddp, options)), "a | b | c");
+  EXPECT_EQ(show_buckets(trace, make_reduction_plan(trace, Reducer::ddp, options)), "a | b | c");
 }
 
 // The float16 bucket holds 42 bytes and is closed. Of those left open, 40, 40 and 2 bytes, the dtype that
@@ -187,17 +187,17 @@ TEST(ReductionPlan, StaticGraphReducesTheFirstIterationAfterBackward) {
   auto options = cap(40_B);
   options.static_graph = true;
   options.iteration = DdpIteration::first;
-  auto plan = make_reduction_plan(trace, Strategy::ddp, options);
+  auto plan = make_reduction_plan(trace, Reducer::ddp, options);
   EXPECT_EQ(show_buckets(trace, plan), "d c b a");
   EXPECT_EQ(plan.launch, LaunchRule::after_backward);
   EXPECT_EQ(plan.used_parameter_bitmap, 16_B);
   options.iteration = DdpIteration::second;  // not rebuilt yet, but launched by the hooks
-  plan = make_reduction_plan(trace, Strategy::ddp, options);
+  plan = make_reduction_plan(trace, Reducer::ddp, options);
   EXPECT_EQ(show_buckets(trace, plan), "d c b a");
   EXPECT_EQ(plan.launch, LaunchRule::when_ready);
   EXPECT_EQ(plan.used_parameter_bitmap, std::nullopt);
   options.iteration = DdpIteration::steady;
-  plan = make_reduction_plan(trace, Strategy::ddp, options);
+  plan = make_reduction_plan(trace, Reducer::ddp, options);
   EXPECT_EQ(show_buckets(trace, plan), "a | b | c | d");
   EXPECT_EQ(plan.launch, LaunchRule::when_ready);
   EXPECT_EQ(plan.used_parameter_bitmap, std::nullopt);
@@ -208,7 +208,7 @@ TEST(ReductionPlan, StaticGraphPutsUnusedParametersAtTheEnd) {
   auto options = cap(80_B);
   options.static_graph = true;
   options.unused_parameters = {"a", "c"};
-  auto plan = make_reduction_plan(trace, Strategy::ddp, options);
+  auto plan = make_reduction_plan(trace, Reducer::ddp, options);
   EXPECT_EQ(show_buckets(trace, plan), "b d | c a");
   EXPECT_THAT(plan.unused, ElementsAre(0, 2));
   EXPECT_EQ(show_seconds(bucket_ready_times(trace, plan)), "4 2");  // c and a are marked ready with b
@@ -223,7 +223,7 @@ TEST(ReductionPlan, FindUnusedParametersNeverRebuilds) {
   options.set_last_bucket_cap = true;  // a rule of the rebuild
   for (auto iteration : {DdpIteration::first, DdpIteration::steady}) {
     options.iteration = iteration;
-    auto plan = make_reduction_plan(trace, Strategy::ddp, options);
+    auto plan = make_reduction_plan(trace, Reducer::ddp, options);
     EXPECT_EQ(show_buckets(trace, plan), "a | c b | d");
     EXPECT_EQ(plan.used_parameter_bitmap, 16_B);  // an int32 for each of four parameters
     EXPECT_EQ(plan.bucket_cap, 80_B);
@@ -236,7 +236,7 @@ TEST(ReductionPlan, UnusedGradientsAreReadyWithTheFirstThatArrives) {
   auto options = cap(80_B);
   options.find_unused_parameters = true;
   options.unused_parameters = {"d", "a", "d"};
-  auto plan = make_reduction_plan(trace, Strategy::ddp, options);
+  auto plan = make_reduction_plan(trace, Reducer::ddp, options);
   EXPECT_EQ(show_buckets(trace, plan), "a | c b | d");
   EXPECT_THAT(plan.unused, ElementsAre(0, 3));
   EXPECT_EQ(show_seconds(bucket_ready_times(trace, plan)), "2 3 2");
@@ -247,22 +247,15 @@ TEST(ReductionPlan, HandWrittenStrategiesLeaveUnusedParametersOut) {
   auto trace = abcd();
   DdpOptions options;
   options.unused_parameters = {"b"};
-  EXPECT_EQ(show_buckets(trace, make_reduction_plan(trace, Strategy::naive, options)), "d | c | a");
-  EXPECT_EQ(show_buckets(trace, make_reduction_plan(trace, Strategy::flat, options)), "d c a");
-  EXPECT_EQ(show_buckets(trace, make_reduction_plan(trace, Strategy::overlap, options)), "a | c | d");
+  EXPECT_EQ(show_buckets(trace, make_reduction_plan(trace, Reducer::naive, options)), "d | c | a");
+  EXPECT_EQ(show_buckets(trace, make_reduction_plan(trace, Reducer::flat, options)), "d c a");
+  EXPECT_EQ(show_buckets(trace, make_reduction_plan(trace, Reducer::overlap, options)), "a | c | d");
 }
 
 TEST(ReductionPlan, KeepsTheAccumulationSteps) {
   DdpOptions options;
   options.accumulation_steps = 4;
-  EXPECT_EQ(make_reduction_plan(abcd(), Strategy::ddp, options).accumulation_steps, 4);
-}
-
-TEST(ReductionPlan, StrategiesHaveNames) {
-  EXPECT_EQ(strategy_name(Strategy::naive), "naive");
-  EXPECT_EQ(strategy_name(Strategy::flat), "flat");
-  EXPECT_EQ(strategy_name(Strategy::overlap), "overlap");
-  EXPECT_EQ(strategy_name(Strategy::ddp), "ddp");
+  EXPECT_EQ(make_reduction_plan(abcd(), Reducer::ddp, options).accumulation_steps, 4);
 }
 
 }  // namespace

@@ -42,7 +42,7 @@ struct Uniform {
     }
     RingLink link{alpha * 1e6, beta / 1e9};
     auto scenario = make_scenario(trace, std::vector<RingLink>(static_cast<std::size_t>(ranks), link),
-                                  Strategy::ddp, cap(Bytes(layers_a_bucket * bytes / kLayers)));
+                                  Reducer::ddp, cap(Bytes(layers_a_bucket * bytes / kLayers)));
     return closed_form(scenario).last_to_finish().communication.back().end.value();
   }
 };

@@ -15,7 +15,7 @@ namespace {
 Scenario two_ranks(DdpOptions options = cap(Bytes(1))) {
   auto trace = make_trace({1, 1}, {10, 30});
   trace.forward = Seconds(0.02);
-  return make_scenario(std::move(trace), {{0, 0.2}, {0, 0.2}}, Strategy::ddp, options);
+  return make_scenario(std::move(trace), {{0, 0.2}, {0, 0.2}}, Reducer::ddp, options);
 }
 
 Seconds broadcast_time(const Scenario& scenario, Bytes bytes) {
@@ -50,9 +50,9 @@ TEST(Broadcasts, BuffersComeBeforeForward) {
 TEST(Broadcasts, TheTracesBuffersUnlessTheOptionsSayOtherwise) {
   auto trace = make_trace({1}, {10});
   trace.buffers = {Bytes(424)};
-  EXPECT_EQ(make_reduction_plan(trace, Strategy::ddp, {}).buffer_broadcasts, trace.buffers);
-  EXPECT_TRUE(make_reduction_plan(trace, Strategy::ddp, with_buffers({})).buffer_broadcasts.empty());
-  EXPECT_TRUE(make_reduction_plan(trace, Strategy::flat, {}).buffer_broadcasts.empty());
+  EXPECT_EQ(make_reduction_plan(trace, Reducer::ddp, {}).buffer_broadcasts, trace.buffers);
+  EXPECT_TRUE(make_reduction_plan(trace, Reducer::ddp, with_buffers({})).buffer_broadcasts.empty());
+  EXPECT_TRUE(make_reduction_plan(trace, Reducer::flat, {}).buffer_broadcasts.empty());
 }
 
 // Accumulated micro-batches wait for one broadcast: under no_sync there is none.
@@ -65,7 +65,7 @@ TEST(Broadcasts, OnceAStep) {
 // Four ranks in a ring: 4 of the 6 steps of a quarter each, 4 x 1.25 ms.
 TEST(Broadcasts, OverRings) {
   auto scenario =
-      make_scenario(make_trace({1}, {10}), std::vector<RingLink>(4, {0, 0.2}), Strategy::ddp, cap(Bytes(1)));
+      make_scenario(make_trace({1}, {10}), std::vector<RingLink>(4, {0, 0.2}), Reducer::ddp, cap(Bytes(1)));
   EXPECT_NEAR(broadcast_time(scenario, Bytes(1e6)).value(), 0.005, 1e-12);
 }
 
@@ -128,7 +128,7 @@ TEST(Broadcasts, EveryIterationWaitsForThem) {
 // 2 MB of parameters in one broadcast, 1 MB of buffers: 10 and 5 ms.
 TEST(Broadcasts, AtConstruction) {
   EXPECT_NEAR(construction_broadcast(two_ranks(with_buffers({Bytes(1e6)})))->value(), 0.015, 1e-12);
-  auto flat = make_scenario(make_trace({1}, {10}), {{0, 0.2}, {0, 0.2}}, Strategy::flat, {});
+  auto flat = make_scenario(make_trace({1}, {10}), {{0, 0.2}, {0, 0.2}}, Reducer::flat, {});
   EXPECT_FALSE(construction_broadcast(flat));
 }
 
@@ -152,7 +152,7 @@ TEST(CommHook, CastsTakePasses) {
     for (auto& gradient : trace.gradients) gradient.dtype = dtype;
     auto options = cap(Bytes(1));
     options.comm_hook = hook;
-    auto scenario = make_scenario(std::move(trace), {{0, 0.2}, {0, 0.2}}, Strategy::ddp, options);
+    auto scenario = make_scenario(std::move(trace), {{0, 0.2}, {0, 0.2}}, Reducer::ddp, options);
     auto& overheads = scenario.physics.overheads;
     overheads.pass_bandwidth = BytesPerSecond(1e9);
     overheads.passes = overheads.passes_of_one = {1, 1};

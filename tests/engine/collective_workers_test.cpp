@@ -11,7 +11,7 @@ namespace {
 // All-reduces of 1 MB that take `latency_ms`, and 10 ms a MB beyond.
 Scenario with_workers(const std::vector<double>& ready_ms, double latency_ms, int workers) {
   auto scenario =
-      base_scenario(make_trace(std::vector<double>(ready_ms.size(), 1), ready_ms), Strategy::overlap, {}, 2);
+      base_scenario(make_trace(std::vector<double>(ready_ms.size(), 1), ready_ms), Reducer::overlap, {}, 2);
   Seconds latency(latency_ms * 1e-3);
   MeasuredCost cost({{Bytes(1), latency + Seconds(1e-8), latency + Seconds(1e-8)},
                      {Bytes(1e6), latency + Seconds(1e-2), latency + Seconds(1e-2)}});
@@ -82,7 +82,7 @@ TEST(CollectiveWorkers, AShortOneOvertakes) {
   auto scenario = with_workers({10, 15}, 0, 2);
   auto trace = make_trace({1, 0.1}, {10, 15});
   scenario.trace = std::make_shared<const LayerTrace>(trace);
-  scenario.plan = make_reduction_plan(trace, Strategy::overlap, {});
+  scenario.plan = make_reduction_plan(trace, Reducer::overlap, {});
   auto m = metrics(scenario);
   expect_in_flight(m.buckets[1], 15, 17);
   expect_in_flight(m.buckets[0], 10, 21);
@@ -107,7 +107,7 @@ TEST(CollectiveWorkers, InterferenceIsOfAnyOfThem) {
   auto scenario = with_workers({10, 10, 30}, 0, 2);
   auto trace = make_trace({2, 2, 0.0001}, {10, 10, 30});
   scenario.trace = std::make_shared<const LayerTrace>(trace);
-  scenario.plan = make_reduction_plan(trace, Strategy::overlap, {});
+  scenario.plan = make_reduction_plan(trace, Reducer::overlap, {});
   scenario.physics.interference = {0.5, 0.25};
   auto m = metrics(scenario);
   EXPECT_NEAR(m.interference.value(), 0.010, 1e-9);
@@ -128,7 +128,7 @@ TEST(CollectiveWorkersProperties, WithoutLatencyTheLastEndStays) {
                                        {Bytes(2e6), Seconds(2e-3), Seconds(2e-3)}})}}},
                       2});
     auto one = closed_form(scenario).last_to_finish().duration();
-    scenario.collective_workers = scenario.plan.strategy == Strategy::naive ? 1 : 3;
+    scenario.collective_workers = scenario.plan.reducer == Reducer::naive ? 1 : 3;
     auto three = closed_form(scenario).last_to_finish().duration();
     // Every transfer's last byte counts as latency: 1 ns each.
     ASSERT_NEAR(one.value(), three.value(), 1e-9 * static_cast<double>(scenario.plan.buckets.size() + 1))
@@ -153,7 +153,7 @@ TEST(CollectiveWorkersProperties, WithLatencyMoreAreNeverSlower) {
 // On links two rings take turns, one sending while the other waits for a latency: somewhat faster than the
 // closed form has it, which lets all latency pass first.
 TEST(CollectiveWorkersProperties, EverySimulationGivesTheSame) {
-  auto scenario = make_scenario(trace_of_125(), std::vector<RingLink>(8, {500, 12.5}), Strategy::ddp, {});
+  auto scenario = make_scenario(trace_of_125(), std::vector<RingLink>(8, {500, 12.5}), Reducer::ddp, {});
   scenario.collective_workers = 2;
   auto duration = [&](Fidelity fidelity) {
     return simulate(scenario, fidelity).last_to_finish().duration().value();

@@ -70,7 +70,7 @@ class RandomContention {
     int ranks = whole(8, 32);
     auto cluster = switch_cluster(2 * ranks, 2, {uniform(0.5, 20), uniform(2, 25)});
     if (one_in(2)) cluster->set_link(2 * whole(0, ranks - 1), {uniform(20, 30), uniform(0.5, 2)});
-    auto scenario = base_scenario(trace(), Strategy::overlap, {}, 2 * ranks);
+    auto scenario = base_scenario(trace(), Reducer::overlap, {}, 2 * ranks);
     scenario.groups.assign(2, {ranks, {{0, ranks, 1.0}}, Seconds(0)});
     scenario.groups[1].rank_classes[0].rank = 1;
     scenario.groups[1].offset = Seconds(one_in(4) ? 0 : uniform(0, 6e-3));
@@ -87,7 +87,7 @@ class RandomContention {
     int hot = whole(0, static_cast<int>(links.size()) - 1);
     if (one_in(2)) links[static_cast<std::size_t>(hot)].bandwidth_GBps /= 2;
     auto cluster = ring_cluster(links);
-    auto scenario = base_scenario(trace(), Strategy::overlap, {}, cluster->gpus());
+    auto scenario = base_scenario(trace(), Reducer::overlap, {}, cluster->gpus());
     slow_down(scenario.groups[0], 3);
     connect(scenario, cluster, in_rank_order(Algorithm::ring), {all_gpus(*cluster)}, background({hot}));
     return scenario;
@@ -98,7 +98,7 @@ class RandomContention {
     auto cluster = two_level_cluster(nodes, per_node);
     int rail = nodes * per_node * per_node + whole(0, nodes * per_node - 1);
     if (one_in(2)) cluster->set_link(rail, {5, uniform(3, 12)});
-    auto scenario = base_scenario(trace(), Strategy::overlap, {}, cluster->gpus());
+    auto scenario = base_scenario(trace(), Reducer::overlap, {}, cluster->gpus());
     connect(scenario, cluster, in_rank_order(Algorithm::hierarchical), {all_gpus(*cluster)},
             one_in(3) ? std::vector<BackgroundFlow>{} : background({rail}));
     return scenario;
@@ -107,7 +107,7 @@ class RandomContention {
   Scenario on_switch(const CollectiveOptions& options, int sharing) {
     int ranks = options.algorithm == Algorithm::halving_doubling ? 1 << whole(4, 6) : whole(16, 40);
     auto cluster = switch_cluster(ranks, sharing, {uniform(0.5, 20), uniform(2, 25)});
-    auto scenario = base_scenario(trace(), Strategy::overlap, {}, ranks);
+    auto scenario = base_scenario(trace(), Reducer::overlap, {}, ranks);
     connect(scenario, cluster, options, {all_gpus(*cluster)},
             one_in(2) ? std::vector<BackgroundFlow>{} : background({whole(0, 2 * ranks - 1)}));
     return scenario;

@@ -12,7 +12,7 @@ const RingLink kGigabyte{0, 1};
 
 Scenario two_ranks(const std::vector<BackgroundFlow>& background) {
   auto cluster = ring_cluster({kGigabyte, kGigabyte});
-  auto scenario = base_scenario(make_trace({2}, {1}), Strategy::overlap, {}, 2);
+  auto scenario = base_scenario(make_trace({2}, {1}), Reducer::overlap, {}, 2);
   connect(scenario, cluster, in_rank_order(Algorithm::ring), {{0, 1}}, background);
   return scenario;
 }
@@ -49,7 +49,7 @@ TEST(Background, TwoFlowsOnOneLinkLeaveAThird) {
 // lasts.
 TEST(Background, AFarEndChangesNothingElsewhere) {
   auto cluster = ring_cluster({{0, 1e-3}, {0, 9e5}});
-  auto scenario = base_scenario(make_trace({4e-6}, {1}), Strategy::overlap, {}, 2);
+  auto scenario = base_scenario(make_trace({4e-6}, {1}), Reducer::overlap, {}, 2);
   for (double end : {1.0, 1e3, 1e6, 9e8}) {
     connect(scenario, cluster, in_rank_order(Algorithm::ring), {{0, 1}},
             {{{1}, Seconds(0), {}, Seconds(end)}});
@@ -67,7 +67,7 @@ TEST(Background, SizeAndEndWhicheverIsFirst) {
 // GPUs 0 and 1 share a port, as do 2 and 3; group A is 0 and 2, group B is 1 and 3.
 Scenario two_groups(Seconds offset) {
   auto cluster = switch_cluster(4, 2, kGigabyte);
-  auto scenario = base_scenario(make_trace({2}, {1}), Strategy::overlap, {}, 4);
+  auto scenario = base_scenario(make_trace({2}, {1}), Reducer::overlap, {}, 4);
   scenario.groups = {{2, {{0, 2, 1.0}}, Seconds(0)}, {2, {{1, 2, 1.0}}, offset}};
   connect(scenario, cluster, in_rank_order(Algorithm::ring), {{0, 2}, {1, 3}});
   return scenario;

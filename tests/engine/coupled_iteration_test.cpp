@@ -11,9 +11,9 @@ namespace ddpsim::testing {
 namespace {
 
 // Collectives of a table: as long as it says, whatever the size.
-Scenario with_times(LayerTrace trace, Strategy strategy, const DdpOptions& options, double milliseconds,
+Scenario with_times(LayerTrace trace, Reducer reducer, const DdpOptions& options, double milliseconds,
                     const Physics& physics) {
-  auto scenario = base_scenario(std::move(trace), strategy, options, 2);
+  auto scenario = base_scenario(std::move(trace), reducer, options, 2);
   Seconds time(milliseconds * 1e-3);
   // Half as many bytes take as long: the line between the two is flat.
   MeasuredCost cost({{Bytes(4), time, time}, {Bytes(1e9), time, time}});
@@ -45,7 +45,7 @@ const Physics kSlowed = interference(0.5, 0.25);
 // at 10 ms and progresses at 0.8: until 25 ms, during which 10 of the 20 ms of compute are done; the other 10
 // run at full speed until 35 ms. The second one is alone: 35 to 47 ms.
 TEST(Coupled, EachSlowsTheOtherDown) {
-  auto scenario = with_times(make_trace({1, 1}, {10, 30}), Strategy::overlap, {}, 12, kSlowed);
+  auto scenario = with_times(make_trace({1, 1}, {10, 30}), Reducer::overlap, {}, 12, kSlowed);
   auto timeline = run(scenario);
   const auto& rank = timeline.rank_classes.front();
   ASSERT_EQ(rank.communication.size(), 2U);
@@ -74,7 +74,7 @@ TEST(Coupled, EachSlowsTheOtherDown) {
 // All-reduces of 30 ms: the first lasts while the other 20 ms of compute take 30 (24 of it done by 40 ms) and
 // 6 ms more; the second follows at once.
 TEST(Coupled, ComputeThatEndsFirstSetsTheCollectiveFree) {
-  auto m = metrics(with_times(make_trace({1, 1}, {10, 30}), Strategy::overlap, {}, 30, kSlowed));
+  auto m = metrics(with_times(make_trace({1, 1}, {10, 30}), Reducer::overlap, {}, 30, kSlowed));
   EXPECT_NEAR(m.interference.value(), 0.010, 1e-12);
   EXPECT_NEAR(m.buckets[0].end.value(), 0.046, 1e-12);
   EXPECT_NEAR(m.buckets[1].end.value(), 0.076, 1e-12);
@@ -82,7 +82,7 @@ TEST(Coupled, ComputeThatEndsFirstSetsTheCollectiveFree) {
 }
 
 TEST(Coupled, NothingRunsBesideWhatComesAfterBackward) {
-  for (auto strategy : {Strategy::naive, Strategy::flat}) {
+  for (auto strategy : {Reducer::naive, Reducer::flat}) {
     auto scenario = with_times(make_trace({1, 1}, {10, 30}), strategy, {}, 12, kSlowed);
     auto coupled = metrics(scenario);
     scenario.physics = {};
@@ -102,7 +102,7 @@ Physics passes(double in, double out) {
 // copy to 12, 32, copy to 34, all-reduce to 46, two copies back to 50.
 TEST(Coupled, CopiesIntoAndOutOfBuckets) {
   auto m =
-      metrics(with_times(make_trace({1, 1}, {10, 30}), Strategy::ddp, cap(Bytes(1e9)), 12, passes(1, 1)));
+      metrics(with_times(make_trace({1, 1}, {10, 30}), Reducer::ddp, cap(Bytes(1e9)), 12, passes(1, 1)));
   EXPECT_NEAR(m.overhead.value(), 0.008, 1e-12);
   EXPECT_NEAR(m.buckets[0].ready.value(), 0.032, 1e-12);
   EXPECT_NEAR(m.buckets[0].start.value(), 0.034, 1e-12);
@@ -114,7 +114,7 @@ TEST(Coupled, CopiesIntoAndOutOfBuckets) {
 // the first is waited for at 32 (30 computed), copied until 34, the second ends at 54, copied until 56.
 TEST(Coupled, CopiesOutOverlapTheNextCollective) {
   auto m =
-      metrics(with_times(make_trace({1, 1}, {10, 30}), Strategy::ddp, cap(Bytes(1e6)), 22, passes(0, 1)));
+      metrics(with_times(make_trace({1, 1}, {10, 30}), Reducer::ddp, cap(Bytes(1e6)), 22, passes(0, 1)));
   ASSERT_EQ(m.n_buckets, 2U);
   EXPECT_NEAR(m.overhead.value(), 0.004, 1e-12);
   EXPECT_NEAR(m.exposed_communication.value(), 0.022, 1e-12);
@@ -126,9 +126,9 @@ TEST(Coupled, CopiesOutOverlapTheNextCollective) {
 // is in flight.
 TEST(Coupled, NaiveAllReducesWaitForTheDivisionBeforeThem) {
   auto trace = make_trace({1, 1}, {10, 30});
-  EXPECT_NEAR(metrics(with_times(trace, Strategy::naive, {}, 12, passes(0, 1))).iteration.value(), 0.058,
+  EXPECT_NEAR(metrics(with_times(trace, Reducer::naive, {}, 12, passes(0, 1))).iteration.value(), 0.058,
               1e-12);
-  EXPECT_NEAR(metrics(with_times(trace, Strategy::overlap, {}, 12, passes(0, 1))).iteration.value(), 0.044,
+  EXPECT_NEAR(metrics(with_times(trace, Reducer::overlap, {}, 12, passes(0, 1))).iteration.value(), 0.044,
               1e-12);
 }
 
@@ -138,8 +138,8 @@ TEST(Coupled, ABucketOfOneGradientIsThatGradient) {
   auto physics = passes(1, 2);
   physics.overheads.passes_of_one = {0, 1};
   auto trace = make_trace({1, 1}, {10, 30});
-  EXPECT_NEAR(metrics(with_times(trace, Strategy::flat, {}, 12, physics)).iteration.value(), 0.054, 1e-12);
-  EXPECT_NEAR(metrics(with_times(trace, Strategy::ddp, cap(Bytes(1e6)), 12, physics)).iteration.value(),
+  EXPECT_NEAR(metrics(with_times(trace, Reducer::flat, {}, 12, physics)).iteration.value(), 0.054, 1e-12);
+  EXPECT_NEAR(metrics(with_times(trace, Reducer::ddp, cap(Bytes(1e6)), 12, physics)).iteration.value(),
               0.044, 1e-12);
 }
 
@@ -151,7 +151,7 @@ TEST(Coupled, HooksLaunchesAndTheFirstStart) {
   physics.overheads.gradient = Seconds(1e-3);
   physics.overheads.launch = Seconds(2e-3);
   physics.overheads.first_start = Seconds(3e-3);
-  auto m = metrics(with_times(make_trace({1, 1}, {10, 30}), Strategy::overlap, {}, 12, physics));
+  auto m = metrics(with_times(make_trace({1, 1}, {10, 30}), Reducer::overlap, {}, 12, physics));
   EXPECT_NEAR(m.buckets[0].start.value(), 0.013, 1e-12);
   EXPECT_NEAR(m.buckets[0].end.value(), 0.028, 1e-12);
   EXPECT_NEAR(m.buckets[1].start.value(), 0.036, 1e-12);
@@ -162,7 +162,7 @@ TEST(Coupled, HooksLaunchesAndTheFirstStart) {
 // Ranks 0 and 1 compute 30 and 60 ms; both all-reduces of 12 ms start when rank 1 has launched them: at 20
 // ms, slowed down until rank 1 has computed. Rank 0 has computed at 30 + 5 ms.
 TEST(Coupled, AStragglerIsWaitedForAndSlowsTheCollective) {
-  auto scenario = with_times(make_trace({1, 1}, {10, 30}), Strategy::overlap, {}, 12, kSlowed);
+  auto scenario = with_times(make_trace({1, 1}, {10, 30}), Reducer::overlap, {}, 12, kSlowed);
   scenario.groups[0].rank_classes = {{0, 1, 1.0}, {1, 1, 2.0}};
   auto timeline = run(scenario);
   const auto& fast = timeline.rank_classes[0];

@@ -32,7 +32,7 @@ void expect_all_fidelities_agree(const Scenario& scenario) {
 TEST(Differential, StragglerTwentyPercentSlower) {
   for (int ranks : {8, 16}) {
     auto scenario =
-        make_scenario(trace_of_125(), std::vector<RingLink>(ranks), Strategy::ddp, cap(Bytes(26214400)));
+        make_scenario(trace_of_125(), std::vector<RingLink>(ranks), Reducer::ddp, cap(Bytes(26214400)));
     scenario.groups[0].rank_classes = {{0, ranks - 1, 1.0}, {3, 1, 1.2}};
     expect_all_fidelities_agree(scenario);
   }
@@ -41,7 +41,7 @@ TEST(Differential, StragglerTwentyPercentSlower) {
 TEST(Differential, OneLinkAtHalfBandwidth) {
   std::vector<RingLink> links(16);
   links[3].bandwidth_GBps /= 2;
-  expect_all_fidelities_agree(make_scenario(trace_of_125(), links, Strategy::ddp, cap(Bytes(26214400))));
+  expect_all_fidelities_agree(make_scenario(trace_of_125(), links, Reducer::ddp, cap(Bytes(26214400))));
 }
 
 // The edge with the largest latency need not be the slowest; a single flow for the whole ring
@@ -50,7 +50,7 @@ TEST(Differential, LargestLatencyAndLowestBandwidthOnDifferentLinks) {
   std::vector<RingLink> links(8);
   links[2].bandwidth_GBps = 3;
   links[6].latency_us = 400;
-  auto scenario = make_scenario(make_trace({0.5, 8}, {1, 2}), links, Strategy::overlap, {});
+  auto scenario = make_scenario(make_trace({0.5, 8}, {1, 2}), links, Reducer::overlap, {});
   auto timeline = simulate(scenario, Fidelity::exact);
   const auto& spans = timeline.last_to_finish().communication;
   // 14 x max(400 us + 62.5 kB / 12.5 GB/s, 5 us + 62.5 kB / 3 GB/s) = 14 x 405 us.
@@ -65,7 +65,7 @@ TEST(Differential, SixtyFourRanksWithStragglerAndHalfLink) {
   links[20].bandwidth_GBps /= 2;
   std::vector<double> sizes(6, 26.2144), ready;
   for (int i = 0; i < 6; ++i) ready.push_back(6.0 * (i + 1));
-  auto scenario = make_scenario(make_trace(sizes, ready), links, Strategy::ddp, cap(Bytes(26214400)));
+  auto scenario = make_scenario(make_trace(sizes, ready), links, Reducer::ddp, cap(Bytes(26214400)));
   scenario.groups[0].rank_classes = {{0, 63, 1.0}, {5, 1, 1.2}};
   expect_all_fidelities_agree(scenario);
 }
@@ -73,13 +73,13 @@ TEST(Differential, SixtyFourRanksWithStragglerAndHalfLink) {
 // The largest messages a trace may hold (8 PiB) and the smallest chunks (a 2-byte gradient over 1000 ranks):
 // payloads are whole numbers in SimGrid, and neither end may be lost.
 TEST(Differential, PetabytesAndBytes) {
-  auto huge = make_scenario(make_trace({4e9}, {1}), std::vector<RingLink>(4), Strategy::flat, {});
+  auto huge = make_scenario(make_trace({4e9}, {1}), std::vector<RingLink>(4), Reducer::flat, {});
   expect_all_fidelities_agree(huge);
   LayerTrace tiny = make_trace({1}, {0});
   tiny.gradients[0].elements = 1;
   tiny.gradients[0].dtype = DType::float16;
   for (auto fidelity : {Fidelity::folded, Fidelity::fluid}) {
-    auto scenario = make_scenario(tiny, std::vector<RingLink>(1000, {0, 1}), Strategy::flat, {});
+    auto scenario = make_scenario(tiny, std::vector<RingLink>(1000, {0, 1}), Reducer::flat, {});
     auto span = simulate(scenario, fidelity).last_to_finish().communication.front();
     EXPECT_NEAR((span.end - span.start).value(), 2 * 999 * 2e-3 / 1e9,
                 1e-9 * 4e-9);  // 2 (N-1) steps of 2/1000 B at 1 GB/s
@@ -102,10 +102,10 @@ TEST_P(RandomScenarios, AllFidelitiesAgree) {
     ready.push_back(ready.back() + (uniform(0, 1) < 0.3 ? 0 : uniform(0, 5)));
   }
   ready.erase(ready.begin());
-  auto strategy = static_cast<Strategy>(std::uniform_int_distribution<int>(0, 3)(random));
+  auto strategy = static_cast<Reducer>(std::uniform_int_distribution<int>(0, 3)(random));
   auto scenario =
       make_scenario(make_trace(sizes, ready), links, strategy,
-                    strategy == Strategy::ddp ? cap(Bytes(std::round(uniform(1, 4e7)))) : DdpOptions{});
+                    strategy == Reducer::ddp ? cap(Bytes(std::round(uniform(1, 4e7)))) : DdpOptions{});
   if (uniform(0, 1) < 0.5)
     scenario.groups[0].rank_classes = {{0, scenario.world_size - 1, 1.0}, {1, 1, uniform(1.01, 2)}};
   expect_all_fidelities_agree(scenario);

@@ -47,7 +47,7 @@ std::string name_of(const ::testing::TestParamInfo<Case>& info) {
 
 Scenario two_level_scenario(LayerTrace trace, int ranks) {
   auto cluster = two_level_cluster(ranks / 8, 8);
-  auto scenario = base_scenario(std::move(trace), Strategy::ddp, cap(Bytes(26214400)), ranks);
+  auto scenario = base_scenario(std::move(trace), Reducer::ddp, cap(Bytes(26214400)), ranks);
   connect(scenario, cluster, in_rank_order(Algorithm::hierarchical), {all_gpus(*cluster)});
   return scenario;
 }

@@ -39,38 +39,38 @@ double length_ms(const RankTimeline& ranks, Activity activity) {
 using Spans = std::vector<std::pair<double, double>>;
 
 TEST(Iteration, OverlapStartsEachGradientWhenReadyAndTheLaneIsFree) {
-  auto timeline = simulate(make_scenario(three(), pair(), Strategy::overlap, {}), Fidelity::fluid);
+  auto timeline = simulate(make_scenario(three(), pair(), Reducer::overlap, {}), Fidelity::fluid);
   // 1 MB: 10..11; 2 MB: 12..14; 4 MB: 20..24.
   EXPECT_EQ(spans_ms(timeline), (Spans{{10, 11}, {12, 14}, {20, 24}}));
   EXPECT_NEAR(length_ms(timeline.last_to_finish(), Activity::wait), 4, 1e-9);
 }
 
 TEST(Iteration, NaiveReducesInRegistrationOrderAfterBackward) {
-  auto timeline = simulate(make_scenario(three(), pair(), Strategy::naive, {}), Fidelity::fluid);
+  auto timeline = simulate(make_scenario(three(), pair(), Reducer::naive, {}), Fidelity::fluid);
   // Registration is the reverse of arrival: 4, 2, 1 MB from 20 ms on.
   EXPECT_EQ(spans_ms(timeline), (Spans{{20, 24}, {24, 26}, {26, 27}}));
 }
 
 TEST(Iteration, FlatReducesOnceAfterBackward) {
-  auto timeline = simulate(make_scenario(three(), pair(), Strategy::flat, {}), Fidelity::fluid);
+  auto timeline = simulate(make_scenario(three(), pair(), Reducer::flat, {}), Fidelity::fluid);
   EXPECT_EQ(spans_ms(timeline), (Spans{{20, 27}}));
 }
 
 TEST(Iteration, BucketsWaitForTheirLastGradientAndForEachOther) {
   // Cap 3 MB: {1, 2} closes at 3 MB and is ready at 12 ms; {4} at 20 ms.
-  auto timeline = simulate(make_scenario(three(), pair(), Strategy::ddp, cap(Bytes(3e6))), Fidelity::fluid);
+  auto timeline = simulate(make_scenario(three(), pair(), Reducer::ddp, cap(Bytes(3e6))), Fidelity::fluid);
   EXPECT_EQ(spans_ms(timeline), (Spans{{12, 15}, {20, 24}}));
 }
 
 TEST(Iteration, FirstIterationHasOneBucketAndNoOverlap) {
   DdpOptions options = cap(Bytes(3e6));
   options.iteration = DdpIteration::first;
-  EXPECT_EQ(spans_ms(simulate(make_scenario(three(), pair(), Strategy::ddp, options), Fidelity::fluid)),
+  EXPECT_EQ(spans_ms(simulate(make_scenario(three(), pair(), Reducer::ddp, options), Fidelity::fluid)),
             (Spans{{20, 27}}));
 }
 
 TEST(Iteration, StragglerDelaysEveryCollectiveAndReportsItself) {
-  auto scenario = make_scenario(three(), pair(), Strategy::overlap, {});
+  auto scenario = make_scenario(three(), pair(), Reducer::overlap, {});
   scenario.groups[0].rank_classes = {{0, 1, 1.0}, {1, 1, 2.0}};
   auto timeline = simulate(scenario, Fidelity::folded);
   const auto& last = timeline.last_to_finish();
@@ -89,7 +89,7 @@ TEST(Iteration, StragglerDelaysEveryCollectiveAndReportsItself) {
 TEST(Iteration, AccumulationReducesOnlyInTheLastBackward) {
   DdpOptions options;
   options.accumulation_steps = 3;
-  auto timeline = simulate(make_scenario(three(), pair(), Strategy::overlap, options), Fidelity::fluid);
+  auto timeline = simulate(make_scenario(three(), pair(), Reducer::overlap, options), Fidelity::fluid);
   const auto& ranks = timeline.last_to_finish();
   EXPECT_EQ(spans_ms(timeline),
             (Spans{{10, 11}, {12, 14}, {20, 24}}));  // counted from the last backward pass
@@ -101,7 +101,7 @@ TEST(Iteration, AccumulationReducesOnlyInTheLastBackward) {
 TEST(Iteration, UsedParameterBitmapFollowsTheLastBucket) {
   DdpOptions options = cap(Bytes(3e6));
   options.find_unused_parameters = true;
-  auto scenario = make_scenario(three(), pair(), Strategy::ddp, options);
+  auto scenario = make_scenario(three(), pair(), Reducer::ddp, options);
   EXPECT_EQ(scenario.plan.used_parameter_bitmap, Bytes(12));  // three parameters, an int32 each
   auto timeline = simulate(scenario, Fidelity::fluid);
   const auto& spans = timeline.last_to_finish().communication;
@@ -113,7 +113,7 @@ TEST(Iteration, ResultsDoNotDependOnTheNumberOfWorkers) {
   std::vector<Scenario> scenarios;
   for (int i = 1; i <= 7; ++i)
     scenarios.push_back(
-        make_scenario(three(), std::vector<RingLink>(i + 1), Strategy::ddp, cap(Bytes(i * 1e6))));
+        make_scenario(three(), std::vector<RingLink>(i + 1), Reducer::ddp, cap(Bytes(i * 1e6))));
   auto alone = simulate(scenarios, 1), together = simulate(scenarios, 3);
   ASSERT_EQ(alone.size(), 7);
   for (std::size_t i = 0; i < alone.size(); ++i) {

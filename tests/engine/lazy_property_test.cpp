@@ -56,7 +56,7 @@ INSTANTIATE_TEST_SUITE_P(Seeds, LazyEqualsExact, ::testing::ValuesIn(cases()), n
 // here.
 double barrier_error(unsigned seed, const std::vector<BackgroundFlow>& traffic, int ranks) {
   auto cluster = ring_cluster(std::vector<RingLink>(static_cast<std::size_t>(ranks), {5, 12.5}));
-  auto scenario = base_scenario(make_trace({25}, {0.1}), Strategy::overlap, {}, ranks);
+  auto scenario = base_scenario(make_trace({25}, {0.1}), Reducer::overlap, {}, ranks);
   connect(scenario, cluster, in_rank_order(Algorithm::ring), {all_gpus(*cluster)}, traffic);
   auto time = [&](Fidelity fidelity) {
     auto timeline = simulate(scenario, fidelity);

@@ -16,19 +16,19 @@ LayerTrace four_megabytes() {
 // Over each link of a ring of 4 go 2 x 3/4 of 4 MB.
 TEST(MostLoadedLink, OfARing) {
   std::vector<RingLink> links(4, {5, 10});
-  auto most = most_loaded_link(make_scenario(four_megabytes(), links, Strategy::ddp, cap(Bytes(1e6))));
+  auto most = most_loaded_link(make_scenario(four_megabytes(), links, Reducer::ddp, cap(Bytes(1e6))));
   EXPECT_EQ(most->link, 0);
   EXPECT_EQ(most->as_loaded, 4);
   EXPECT_NEAR(most->busy.value(), 6e6 / 10e9, 1e-15);
   links[2].bandwidth_GBps = 2;
-  most = most_loaded_link(make_scenario(four_megabytes(), links, Strategy::ddp, cap(Bytes(1e6))));
+  most = most_loaded_link(make_scenario(four_megabytes(), links, Reducer::ddp, cap(Bytes(1e6))));
   EXPECT_EQ(most->link, 2);
   EXPECT_EQ(most->as_loaded, 1);
   EXPECT_NEAR(most->busy.value(), 6e6 / 2e9, 1e-15);
 }
 
 TEST(MostLoadedLink, NeedsLinks) {
-  auto scenario = base_scenario(four_megabytes(), Strategy::ddp, cap(Bytes(1e6)), 2);
+  auto scenario = base_scenario(four_megabytes(), Reducer::ddp, cap(Bytes(1e6)), 2);
   scenario.measured_table = std::make_shared<const MeasuredTable>(
       MeasuredTable{{{Operation::all_reduce, {MeasuredCost({{Bytes(1e6), Seconds(1), Seconds(1)}})}}}, 2});
   EXPECT_FALSE(most_loaded_link(scenario));

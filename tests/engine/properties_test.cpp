@@ -14,7 +14,7 @@ namespace {
 struct RandomCase {
   std::vector<double> sizes, ready;
   std::vector<RingLink> links;
-  Strategy strategy;
+  Reducer strategy;
   DdpOptions options;
   std::vector<RankClass> classes;
 
@@ -29,8 +29,8 @@ struct RandomCase {
     links.resize(std::uniform_int_distribution<std::size_t>(2, 200)(random),
                  {uniform(0, 20), uniform(1, 100)});
     if (uniform(0, 1) < 0.5) links[0].bandwidth_GBps /= 3;
-    strategy = static_cast<Strategy>(std::uniform_int_distribution(0, 3)(random));
-    if (strategy == Strategy::ddp) options = cap(Bytes(std::round(uniform(1, 1e8))));
+    strategy = static_cast<Reducer>(std::uniform_int_distribution(0, 3)(random));
+    if (strategy == Reducer::ddp) options = cap(Bytes(std::round(uniform(1, 1e8))));
     options.accumulation_steps = std::uniform_int_distribution(1, 3)(random);
     int n = static_cast<int>(links.size());
     classes = {{0, n, 1.0}};

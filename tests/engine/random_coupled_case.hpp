@@ -21,8 +21,8 @@ struct RandomCoupledCase {
     trace.forward = Seconds(4e-3);
     trace.optimizer = Seconds(1e-3);
     DdpOptions options;
-    auto strategy = static_cast<Strategy>(std::uniform_int_distribution(0, 3)(random));
-    if (strategy == Strategy::ddp) options = cap(Bytes(std::round(uniform(1, 1e8))));
+    auto strategy = static_cast<Reducer>(std::uniform_int_distribution(0, 3)(random));
+    if (strategy == Reducer::ddp) options = cap(Bytes(std::round(uniform(1, 1e8))));
     options.accumulation_steps = std::uniform_int_distribution(1, 3)(random);
     std::vector<RingLink> links(std::uniform_int_distribution<std::size_t>(2, 50)(random),
                                 {uniform(0, 20), uniform(1, 100)});

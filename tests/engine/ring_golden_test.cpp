@@ -43,7 +43,7 @@ class OneBucket : public ::testing::TestWithParam<Case> {};
 TEST_P(OneBucket, TakesTheTimeOfTheEquation) {
   const auto& [golden, fidelity] = GetParam();
   auto scenario = make_scenario(make_trace({26.2144}, {1}), std::vector<RingLink>(golden.ranks),
-                                Strategy::ddp, cap(Bytes(26214400)));
+                                Reducer::ddp, cap(Bytes(26214400)));
   auto timeline = simulate(scenario, fidelity);
   const auto& span = timeline.last_to_finish().communication.front();
   EXPECT_NEAR((span.end - span.start).value() * 1e3, golden.collective_ms, golden.collective_ms * 1e-9);
@@ -56,7 +56,7 @@ class Buckets125 : public ::testing::TestWithParam<Case> {};
 TEST_P(Buckets125, EndWhenTheEquationSays) {
   const auto& [golden, fidelity] = GetParam();
   auto scenario =
-      make_scenario(trace_of_125(), std::vector<RingLink>(golden.ranks), Strategy::ddp, cap(Bytes(26214400)));
+      make_scenario(trace_of_125(), std::vector<RingLink>(golden.ranks), Reducer::ddp, cap(Bytes(26214400)));
   double end = simulate(scenario, fidelity).last_to_finish().communication.back().end.value();
   EXPECT_NEAR(end * 1e3, golden.backward_end_ms, golden.backward_end_ms * 1e-9);
 }

@@ -12,7 +12,7 @@ constexpr Bytes kOneMB(1e6), kTwoMB(2e6);
 
 // 1 ms and 4 ms a MB; after another one half of the first. Two messages, of 1 MB and 2 MB.
 Scenario of_a_table() {
-  auto scenario = base_scenario(make_trace({1, 2}, {1, 2}), Strategy::ddp, cap(kOneMB), 2);
+  auto scenario = base_scenario(make_trace({1, 2}, {1, 2}), Reducer::ddp, cap(kOneMB), 2);
   auto line = [](double at_once) {
     std::vector<MeasuredPoint> points;
     for (double megabytes : {1.0, 3.0}) {

@@ -38,13 +38,13 @@ inline LayerTrace trace_of_125() {
 }
 
 // One group of all ranks, not connected yet.
-inline Scenario base_scenario(LayerTrace trace, Strategy strategy, const DdpOptions& options, int ranks) {
+inline Scenario base_scenario(LayerTrace trace, Reducer reducer, const DdpOptions& options, int ranks) {
   Scenario scenario;
   scenario.trace = std::make_shared<const LayerTrace>(std::move(trace));
   scenario.world_size = ranks;
   scenario.groups = {{ranks, {{0, ranks, 1.0}}, Seconds(0)}};
   scenario.ddp = options;
-  scenario.plan = make_reduction_plan(*scenario.trace, strategy, options);
+  scenario.plan = make_reduction_plan(*scenario.trace, reducer, options);
   return scenario;
 }
 
@@ -79,10 +79,10 @@ inline std::vector<int> all_gpus(const Cluster& cluster) {
   return gpus;
 }
 
-inline Scenario make_scenario(LayerTrace trace, const std::vector<RingLink>& links, Strategy strategy,
+inline Scenario make_scenario(LayerTrace trace, const std::vector<RingLink>& links, Reducer reducer,
                               const DdpOptions& options) {
   auto cluster = ring_cluster(links);
-  auto scenario = base_scenario(std::move(trace), strategy, options, cluster->gpus());
+  auto scenario = base_scenario(std::move(trace), reducer, options, cluster->gpus());
   connect(scenario, cluster, in_rank_order(Algorithm::ring), {all_gpus(*cluster)});
   return scenario;
 }

@@ -3,7 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "sim/program/communicators.hpp"
+#include "sim/strategies/megatron.hpp"
+#include "sim/strategies/zero3.hpp"
 
 #include "tests/engine/scenarios.hpp"
 
@@ -38,15 +39,15 @@ LayerTrace random_trace(std::mt19937& random) {
   return trace;
 }
 
-Scenario scenario_of(const LayerTrace& trace, StrategyPlan plan, Strategy strategy, int steps,
-                     RingLink link) {
+Scenario scenario_of(const LayerTrace& trace, std::shared_ptr<const StrategyPlan> plan,
+                     const std::string& strategy, int steps, RingLink link) {
   auto cluster = ring_cluster(std::vector<RingLink>(kRanks, link));
-  auto scenario = base_scenario(trace, Strategy::overlap, {}, kRanks);
-  scenario.strategy_plan = std::make_shared<const StrategyPlan>(std::move(plan));
-  scenario.plan = reduction_plan(*scenario.trace, *scenario.strategy_plan, steps);
+  auto scenario = base_scenario(trace, Reducer::overlap, {}, kRanks);
+  scenario.strategy_plan = std::move(plan);
+  scenario.plan = scenario.strategy_plan->reductions(*scenario.trace, steps);
   connect(scenario, cluster, in_rank_order(Algorithm::ring), {all_gpus(*cluster)});
   auto communication = std::make_shared<Communication>(*scenario.communication);
-  communication->axes.front().operations = communicators_of(strategy, {}).front().operations;
+  communication->axes.front().operations = find_strategy(strategy)->communicators({}).front().operations;
   communication->stages.clear();
   fold_traffic(*communication);
   scenario.communication = std::move(communication);
@@ -54,16 +55,16 @@ Scenario scenario_of(const LayerTrace& trace, StrategyPlan plan, Strategy strate
 }
 
 struct Case {
-  Strategy strategy;
+  std::string strategy;
   ZeroOptions zero = {};
   MegatronOptions megatron = {};
 };
 
 Scenario scenario_of(const LayerTrace& trace, const Case& one, int steps, RingLink link) {
-  auto plan = [&]() -> StrategyPlan {
-    if (one.strategy == Strategy::megatron) return make_megatron_plan(trace, one.megatron, kRanks);
-    if (one.strategy == Strategy::zero3) return make_zero3_plan(trace, one.zero, kRanks);
-    return make_zero_plan(trace, one.strategy, one.zero, kRanks);
+  auto plan = [&]() -> std::shared_ptr<const StrategyPlan> {
+    if (one.strategy == "megatron") return std::make_shared<MegatronPlan>(trace, one.megatron, kRanks);
+    if (one.strategy == "zero3") return std::make_shared<Zero3Plan>(trace, one.zero, kRanks);
+    return std::make_shared<ZeroPlan>(trace, one.strategy == "zero1" ? 1 : 2, one.zero, kRanks);
   };
   return scenario_of(trace, plan(), one.strategy, steps, link);
 }
@@ -91,10 +92,7 @@ std::vector<Case> random_cases(std::mt19937& random) {
   megatron.overlap_grad_reduce = megatron.overlap_param_gather || random() % 2 == 0;
   if (megatron.overlap_grad_reduce)
     megatron.bucket_size = 1 + static_cast<std::int64_t>(random() % 3'000'000);
-  return {{Strategy::zero1, zero, {}},
-          {Strategy::zero2, zero, {}},
-          {Strategy::zero3, zero, {}},
-          {Strategy::megatron, {}, megatron}};
+  return {{"zero1", zero, {}}, {"zero2", zero, {}}, {"zero3", zero, {}}, {"megatron", {}, megatron}};
 }
 
 // A free network leaves compute and the optimizer's share, any other one at least that; and never more than
@@ -105,7 +103,7 @@ TEST(Sharded, BetweenComputeAndNothingHidden) {
     auto trace = random_trace(random);
     int steps = 1 + static_cast<int>(random() % 3);
     for (const auto& one : random_cases(random)) {
-      SCOPED_TRACE(std::string(strategy_name(one.strategy)) + " of trace " + std::to_string(i));
+      SCOPED_TRACE(std::string(one.strategy) + " of trace " + std::to_string(i));
       double least = compute(trace, steps);
       EXPECT_NEAR(iteration(trace, one, steps, {0, 1e12}) / least, 1, 1e-6);
       auto timeline = closed_form(scenario_of(trace, one, steps, {5, 1}));
@@ -124,12 +122,11 @@ TEST(Sharded, OverlapIsNeverSlower) {
   for (int i = 0; i < 300; ++i) {
     auto trace = random_trace(random);
     for (auto& one : random_cases(random)) {
-      if (one.strategy != Strategy::zero2 && one.strategy != Strategy::zero3) continue;
+      if (one.strategy != "zero2" && one.strategy != "zero3") continue;
       one.zero.overlap_comm = true;
       double with = iteration(trace, one, 2, {5, 1});
       one.zero.overlap_comm = false;
-      EXPECT_LE(with, iteration(trace, one, 2, {5, 1}) * (1 + 1e-12))
-          << strategy_name(one.strategy) << " of trace " << i;
+      EXPECT_LE(with, iteration(trace, one, 2, {5, 1}) * (1 + 1e-12)) << one.strategy << " of trace " << i;
     }
   }
 }
@@ -146,8 +143,8 @@ TEST(Sharded, Zero3IsNeverFasterThanZero2WhereNothingIsHidden) {
     options.overlap_comm = false;
     options.prefetch_bucket_size = options.max_reuse_distance = options.param_persistence_threshold = 0;
     for (double latency : {0.0, 5.0})
-      EXPECT_GE(iteration(trace, {Strategy::zero3, options, {}}, 1, {latency, 1}),
-                iteration(trace, {Strategy::zero2, options, {}}, 1, {latency, 1}) * (1 - 1e-9))
+      EXPECT_GE(iteration(trace, {"zero3", options, {}}, 1, {latency, 1}),
+                iteration(trace, {"zero2", options, {}}, 1, {latency, 1}) * (1 - 1e-9))
           << "trace " << i;
   }
 }
@@ -164,7 +161,7 @@ TEST(Sharded, NothingIsForgotten) {
       for (const auto& bucket : scenario.plan.buckets)
         for (auto gradient : bucket.gradients) ++reduced[gradient];
       EXPECT_EQ(std::count(reduced.begin(), reduced.end(), 1), static_cast<std::ptrdiff_t>(reduced.size()));
-      auto program = step_program(trace, *scenario.strategy_plan, 1, {}).program;
+      auto program = scenario.strategy_plan->program(trace, 1, {}).program;
       check_program(program);
       Bytes gathered;
       for (const auto& op : program.ops)
@@ -183,7 +180,7 @@ TEST(Sharded, FlowByFlow) {
       auto scenario = scenario_of(trace, one, 2, {5, 1});
       auto exact = simulate(scenario, Fidelity::exact).last_to_finish().duration();
       EXPECT_NEAR(exact / closed_form(scenario).last_to_finish().duration(), 1, 1e-9)
-          << strategy_name(one.strategy) << " of trace " << i;
+          << one.strategy << " of trace " << i;
     }
   }
 }

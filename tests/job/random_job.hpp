@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "sim/job/table.hpp"
+#include "sim/job/rows/table.hpp"
 
 namespace ddpsim::testing {
 

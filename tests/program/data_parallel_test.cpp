@@ -25,10 +25,10 @@ LayerTrace three() {
   return trace;
 }
 
-std::string text_of(Strategy strategy, const DdpOptions& options = {}, const Overheads& overheads = {}) {
+std::string text_of(Reducer reducer, const DdpOptions& options = {}, const Overheads& overheads = {}) {
   auto trace = three();
   return program_text(
-      data_parallel_program(trace, make_reduction_plan(trace, strategy, options), overheads).program);
+      data_parallel_program(trace, make_reduction_plan(trace, reducer, options), overheads).program);
 }
 
 DdpOptions cap(Bytes bytes) {
@@ -38,7 +38,7 @@ DdpOptions cap(Bytes bytes) {
 }
 
 TEST(StepProgram, OverlapLaunchesEachGradientAsItComes) {
-  EXPECT_EQ(text_of(Strategy::overlap),
+  EXPECT_EQ(text_of(Reducer::overlap),
             "0 forward 0: 3 s\n"
             "1 backward 0: 1 s\n"
             "2 all_reduce 0: all_reduce of 4 MiB on 0, after 1\n"
@@ -51,7 +51,7 @@ TEST(StepProgram, OverlapLaunchesEachGradientAsItComes) {
 
 // Two gradients fill the first bucket; the backward pass before it is one op.
 TEST(StepProgram, DdpLaunchesBuckets) {
-  EXPECT_EQ(text_of(Strategy::ddp, cap(Bytes(8 * 0x1p20))),
+  EXPECT_EQ(text_of(Reducer::ddp, cap(Bytes(8 * 0x1p20))),
             "0 forward 0: 3 s\n"
             "1 backward 0: 2 s\n"
             "2 all_reduce 0: all_reduce of 8 MiB on 0, after 1\n"
@@ -61,7 +61,7 @@ TEST(StepProgram, DdpLaunchesBuckets) {
 }
 
 TEST(StepProgram, FlatReducesOnceAfterBackward) {
-  EXPECT_EQ(text_of(Strategy::flat),
+  EXPECT_EQ(text_of(Reducer::flat),
             "0 forward 0: 3 s\n"
             "1 backward 0: 4 s\n"
             "2 all_reduce 0: all_reduce of 12 MiB on 0, after 1\n"
@@ -70,7 +70,7 @@ TEST(StepProgram, FlatReducesOnceAfterBackward) {
 
 // One after the other: each waits for the one before, and the optimizer for the last.
 TEST(StepProgram, NaiveIsALoop) {
-  EXPECT_EQ(text_of(Strategy::naive),
+  EXPECT_EQ(text_of(Reducer::naive),
             "0 forward 0: 3 s\n"
             "1 backward 0: 1 s\n"
             "2 backward 0: 1 s\n"
@@ -94,7 +94,7 @@ TEST(StepProgram, EverythingHasItsPlace) {
   overheads.gradient = Seconds(0.1);
   overheads.launch = Seconds(0.2);
   overheads.first_start = Seconds(0.3);
-  EXPECT_EQ(text_of(Strategy::ddp, options, overheads),
+  EXPECT_EQ(text_of(Reducer::ddp, options, overheads),
             "0 broadcast 0: broadcast of 1 MiB on 0\n"
             "1 broadcast 0: broadcast of 1 MiB on 0, after 0\n"
             "2 forward 0: 3 s, after 1\n"
@@ -119,7 +119,7 @@ TEST(StepProgram, EverythingHasItsPlace) {
 
 TEST(StepProgram, SaysWhenBucketsAreReady) {
   auto trace = three();
-  auto plan = make_reduction_plan(trace, Strategy::ddp, cap(Bytes(8 * 0x1p20)));
+  auto plan = make_reduction_plan(trace, Reducer::ddp, cap(Bytes(8 * 0x1p20)));
   auto program = data_parallel_program(trace, plan, {});
   ASSERT_EQ(program.ready.size(), 2U);
   EXPECT_EQ(program.ready[0], 1U);

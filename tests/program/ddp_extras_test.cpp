@@ -24,7 +24,7 @@ LayerTrace gradients(int n) {
 }
 
 std::string text_of(const LayerTrace& trace, const DdpOptions& options, const Overheads& overheads = {}) {
-  auto plan = make_reduction_plan(trace, Strategy::ddp, options);
+  auto plan = make_reduction_plan(trace, Reducer::ddp, options);
   return program_text(data_parallel_program(trace, plan, overheads).program);
 }
 
@@ -67,7 +67,7 @@ TEST(DdpExtras, PowerSgdComputes) {
   Overheads overheads;
   overheads.pass_bandwidth = BytesPerSecond(kMiB);
   overheads.pass_launch = Seconds(1000);
-  auto plan = make_reduction_plan(trace, Strategy::ddp, options);
+  auto plan = make_reduction_plan(trace, Reducer::ddp, options);
   auto times = compression_times(plan.buckets[0], *plan.low_rank, overheads);
   EXPECT_NEAR(times.before.value(), 12e3 + (5 * 1024 + 2 * 512 + 15 + 516) / 512., 1e-9);
   EXPECT_NEAR(times.unpack.value(), 2e3 + (4 * 512) / 512., 1e-9);
@@ -83,7 +83,7 @@ TEST(DdpExtras, PowerSgdComputes) {
   EXPECT_NEAR(slower.between.value(), 15 / 512. + 4, 1e-9);
   // Without feedback of errors nothing is added, kept or taken off.
   options.power_sgd.error_feedback = false;
-  plan = make_reduction_plan(trace, Strategy::ddp, options);
+  plan = make_reduction_plan(trace, Reducer::ddp, options);
   overheads.product_rate.reset();
   times = compression_times(plan.buckets[0], *plan.low_rank, overheads);
   EXPECT_NEAR(times.before.value(), (2 * 512 + 15 + 516) / 512., 1e-9);
@@ -169,7 +169,7 @@ TEST(DdpExtras, ProcessGroupsTakeTurns) {
   options.process_groups = 2;
   options.find_unused_parameters = true;
   auto trace = gradients(2);
-  auto plan = make_reduction_plan(trace, Strategy::ddp, options);
+  auto plan = make_reduction_plan(trace, Reducer::ddp, options);
   auto program = data_parallel_program(trace, plan, {}).program;
   EXPECT_EQ(program.communicators, 2);
   EXPECT_EQ(program_text(program),

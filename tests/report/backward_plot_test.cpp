@@ -32,7 +32,7 @@ LayerTrace equal_gradients(int n, Seconds apart) {
 ReductionPlan plan_of(const LayerTrace& trace, Bytes cap) {
   DdpOptions options;
   options.bucket_cap = cap;
-  return make_reduction_plan(trace, Strategy::ddp, options);
+  return make_reduction_plan(trace, Reducer::ddp, options);
 }
 
 std::string script(const LayerTrace& trace, Bytes cap) {
@@ -129,7 +129,7 @@ TEST(BackwardPlot, DrawsBothFormats) {
 TEST(BucketTable, ForPeople) {
   auto trace = equal_gradients(5, 10_ms);
   std::ostringstream out;
-  print_bucket_table(out, trace, make_reduction_plan(trace, Strategy::ddp, {}));
+  print_bucket_table(out, trace, make_reduction_plan(trace, Reducer::ddp, {}));
   EXPECT_EQ(out.str(),
             "\n2 buckets, bucket cap 25 MiB (first 1 MiB), times in ms from the start of the backward pass\n"
             "bucket         MiB  gradients     complete\n"

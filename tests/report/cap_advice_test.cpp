@@ -100,8 +100,8 @@ TEST(Verdict, NamesNoStrategyThatLacksHostTime) {
   SweepResult result;
   result.axes = {"strategy"};
   result.points = {point({"fsdp"}, {}, 6), point({"zero3"}, {}, 5), point({"ddp"}, {}, 7)};
-  result.points[0].metrics.strategy = Strategy::fsdp;
-  result.points[1].metrics.strategy = Strategy::zero3;
+  result.points[0].metrics.strategy = find_strategy("fsdp");
+  result.points[1].metrics.strategy = find_strategy("zero3");
   const auto* left_out = "zero3 is not compared: DeepSpeed's own time on the host is not modelled";
   EXPECT_THAT(verdict_lines(result, false),
               ElementsAre("best: strategy fsdp, iteration 6 s, 14.3 % shorter than the longest", left_out));
@@ -112,8 +112,8 @@ TEST(Verdict, NamesNoStrategyThatLacksHostTime) {
   // Among themselves neither is named.
   result.axes = {"strategy"};
   result.points = {point({"zero2"}, {}, 6), point({"zero3"}, {}, 5)};
-  result.points[0].metrics.strategy = Strategy::zero2;
-  result.points[1].metrics.strategy = Strategy::zero3;
+  result.points[0].metrics.strategy = find_strategy("zero2");
+  result.points[1].metrics.strategy = find_strategy("zero3");
   EXPECT_THAT(
       verdict_lines(result, false),
       ElementsAre("iteration: 5 s (strategy zero3) to 6 s (strategy zero2)",
@@ -121,7 +121,7 @@ TEST(Verdict, NamesNoStrategyThatLacksHostTime) {
   // Of a single strategy its other keys are compared.
   result.axes = {"zero.reduce_bucket_size"};
   result.points = {point({"1e8"}, {}, 6), point({"5e8"}, {}, 5)};
-  for (auto& one : result.points) one.metrics.strategy = Strategy::zero3;
+  for (auto& one : result.points) one.metrics.strategy = find_strategy("zero3");
   EXPECT_EQ(verdict_lines(result, false).front(),
             "best: zero.reduce_bucket_size 5e8, iteration 5 s, 16.7 % shorter than the longest");
 }

@@ -104,9 +104,9 @@ TEST(RecordedComparison, ARecordingThatEndsAtZeroHasNoShare) {
 }
 
 std::string error_of(const RecordedCommunication& recorded, const DdpOptions& options,
-                     const std::vector<int>& groups = {4}, Strategy strategy = Strategy::ddp) {
+                     const std::vector<int>& groups = {4}, Reducer reducer = Reducer::ddp) {
   auto trace = two_gradients();
-  auto plan = make_reduction_plan(trace, strategy, options);
+  auto plan = make_reduction_plan(trace, reducer, options);
   return testing::input_error([&] { check_recorded(recorded, "r.csv", groups, trace, plan, options); });
 }
 
@@ -124,7 +124,7 @@ TEST(RecordedComparisonErrors, OtherBuckets) {
       "0.002861 MiB\n"
       "hint: bucket_cap 512B gives the recorded ones");
   EXPECT_EQ(
-      error_of(recording(), {}, {4}, Strategy::flat),
+      error_of(recording(), {}, {4}, Reducer::flat),
       "r.csv: error: recorded 2 all-reduces of 0.0009537, 0.001907 MiB; the scenario has 1 all-reduce of "
       "0.002861 MiB\n"
       "hint: strategy ddp with bucket_cap 512B gives the recorded ones");
@@ -169,7 +169,7 @@ TEST(RecordedComparisonErrors, AnotherIteration) {
   EXPECT_EQ(error_of(recording(), first),
             message + "hint: ddp.iteration steady with bucket_cap 512B gives the recorded ones");
   EXPECT_EQ(
-      error_of(recording(), first, {4}, Strategy::flat),
+      error_of(recording(), first, {4}, Reducer::flat),
       message + "hint: strategy ddp and ddp.iteration steady with bucket_cap 512B gives the recorded ones");
   auto swapped = recording();
   std::swap(swapped.collectives[0].elements, swapped.collectives[1].elements);
@@ -213,7 +213,7 @@ TEST(RecordedComparisonErrors, OtherRanks) {
 }
 
 TEST(RecordedComparisonErrors, OtherRanksInGroups) {
-  auto plan = make_reduction_plan(two_gradients(), Strategy::ddp, with_cap(1));
+  auto plan = make_reduction_plan(two_gradients(), Reducer::ddp, with_cap(1));
   EXPECT_NO_THROW(check_recorded(recording(), "r.csv", {4, 4}, two_gradients(), plan, with_cap(1)));
   EXPECT_EQ(error_of(recording(), with_cap(1), {2, 2, 2}),
             "r.csv: error: was recorded among 4 ranks, and the scenario reduces among 2\n"

@@ -20,8 +20,8 @@ inline LayerTrace two_gradients() {
 }
 
 inline ReductionPlan two_buckets() {
-  auto plan = make_reduction_plan(two_gradients(), Strategy::overlap, {});  // a bucket each
-  plan.strategy = Strategy::ddp;
+  auto plan = make_reduction_plan(two_gradients(), Reducer::overlap, {});  // a bucket each
+  plan.reducer = Reducer::ddp;
   plan.bucket_cap = Bytes(1024);
   return plan;
 }
@@ -85,7 +85,7 @@ inline IterationMetrics measure_small(const Timeline& timeline, const ReductionP
 inline SweepPoint point(std::vector<std::string> axis_values, std::optional<double> cap, double iteration) {
   auto metrics = measure_small({{plain_rank()}});
   metrics.bucket_cap = cap ? std::optional(Bytes(*cap)) : std::nullopt;
-  if (!cap) metrics.strategy = Strategy::naive;
+  if (!cap) metrics.strategy = find_strategy("naive");
   metrics.exposed_communication = Seconds(iteration - 3.5);
   metrics.iteration = Seconds(iteration);
   return {std::move(axis_values), metrics, {}};

@@ -19,7 +19,7 @@ using testing::RingLink;
 
 Scenario scenario_of(LayerTrace trace, double latency_ms) {
   std::vector<RingLink> links(2, RingLink{1e3 * latency_ms, 0.5});
-  auto scenario = make_scenario(std::move(trace), links, Strategy::ddp, {});
+  auto scenario = make_scenario(std::move(trace), links, Reducer::ddp, {});
   scenario.fidelity = Fidelity::closed_form;
   return scenario;
 }
@@ -28,7 +28,7 @@ Seconds iteration_with(Scenario scenario, const std::vector<Bytes>& caps) {
   scenario.ddp = {};
   scenario.ddp.bucket_caps = caps;
   scenario.ddp.torch = {2, 11};
-  scenario.plan = make_reduction_plan(*scenario.trace, Strategy::ddp, scenario.ddp);
+  scenario.plan = make_reduction_plan(*scenario.trace, Reducer::ddp, scenario.ddp);
   return testing::closed_form(scenario).last_to_finish().duration();
 }
 
@@ -93,7 +93,7 @@ TEST(BestCaps, WhatNoListMakes) {
     change(changed);
     EXPECT_THROW(check_best_caps(changed), InputError);
   };
-  refuses([](Scenario& s) { s.plan.strategy = Strategy::overlap; });
+  refuses([](Scenario& s) { s.plan.reducer = Reducer::overlap; });
   refuses([](Scenario& s) { s.ddp.find_unused_parameters = true; });
   refuses([](Scenario& s) { s.ddp.iteration = DdpIteration::first; });
   refuses([](Scenario& s) { s.ddp.bucket_caps = {Bytes(1)}; });

@@ -35,7 +35,7 @@ Seconds duration(const Timeline& timeline) {
 
 // Backward 30 ms; two all-reduces at 10 and 30 ms, x 1, 1.2 and 0.9.
 Scenario three_iterations(ReportedIteration report = ReportedIteration::median) {
-  auto scenario = make_scenario(make_trace({1, 1}, {10, 30}), {{0, 0.2}, {0, 0.2}}, Strategy::overlap, {});
+  auto scenario = make_scenario(make_trace({1, 1}, {10, 30}), {{0, 0.2}, {0, 0.2}}, Reducer::overlap, {});
   scenario.sampled = drawn_for({{{0, 1.0}}, {{1, 1.2}}, {{0, 0.9}}}, report);
   return scenario;
 }
@@ -66,7 +66,7 @@ TEST(SampledIterations, LayersThatVaryAreWaitedForBucketByBucket) {
   auto trace = make_trace({1, 1}, {10, 30});
   trace.gradients[0].name = SharedText("h.1.weight");
   trace.gradients[1].name = SharedText("h.0.weight");
-  auto scenario = make_scenario(trace, {{0, 0.2}, {0, 0.2}, {0, 0.2}}, Strategy::overlap, {});
+  auto scenario = make_scenario(trace, {{0, 0.2}, {0, 0.2}, {0, 0.2}}, Reducer::overlap, {});
   constexpr std::size_t kRanks = 3, kIterations = 20;
   constexpr double kAllReduce = 0.02 / 3;  // 4/3 of 1 MB over 0.2 GB/s
   SampledRanks sampled;
@@ -147,7 +147,7 @@ TEST(SampledIterations, TheSlowestRankDecidesWithout) {
 // Two groups of two ranks, each on links of its own: the one whose iteration is longer is reported, here the
 // second one's in the median iteration.
 TEST(SampledIterations, GroupsDifferByTheirLabels) {
-  auto scenario = base_scenario(make_trace({1, 1}, {10, 30}), Strategy::overlap, {}, 4);
+  auto scenario = base_scenario(make_trace({1, 1}, {10, 30}), Reducer::overlap, {}, 4);
   scenario.groups = {{2, {{0, 2, 1.0}}, Seconds(0)}, {2, {{2, 2, 1.0}}, Seconds(1e-3), 1}};
   auto cluster = ring_cluster({{0, 0.2}, {0, 0.2}, {0, 0.2}, {0, 0.2}});
   cluster->way = [](int from, int to) { return from / 2 == to / 2 ? std::vector{from} : std::vector<int>{}; };

@@ -28,7 +28,7 @@ TEST_P(RunAll, WithoutMemoryForOneScenarioTheOthersArePredicted) {
   std::vector<Scenario> scenarios;
   for (std::size_t ranks : {2, 3, 4})
     scenarios.push_back(make_scenario(make_trace({1, 1}, {10, 30}),
-                                      std::vector<RingLink>(ranks, RingLink{0, 0.2}), Strategy::overlap, {}));
+                                      std::vector<RingLink>(ranks, RingLink{0, 0.2}), Reducer::overlap, {}));
   for (auto& scenario : scenarios) scenario.fidelity = GetParam() ? Fidelity::lazy : Fidelity::closed_form;
   std::vector<std::size_t> predicted, lost;
   run_all(

@@ -10,15 +10,8 @@
 namespace ddpsim::testing {
 namespace {
 
-ReductionPlan plan_of(Strategy strategy) {
-  ReductionPlan plan;
-  plan.strategy = strategy;
-  return plan;
-}
-
-Physics read(const std::string& text, Strategy strategy = Strategy::ddp, const DdpOptions& options = {},
-             const GpuDescription* gpu = nullptr) {
-  return read_physics(read_partial_job(parse(text)), gpu, plan_of(strategy), options,
+Physics read(const std::string& text, const DdpOptions& options = {}, const GpuDescription* gpu = nullptr) {
+  return read_physics(read_partial_job(parse(text)), gpu, ReductionPlan(), options,
                       [](const Located& path) { return path.text; });
 }
 
@@ -57,20 +50,21 @@ TEST(PhysicsSection, EveryKey) {
 
 // What implementations do, not what fits.
 TEST(PhysicsSection, PassesAreThoseOfTheImplementation) {
-  auto passes = [](Strategy strategy, const DdpOptions& options) {
-    auto overheads = read("physics: {pass_bandwidth: 1TB/s}\n", strategy, options).overheads;
+  auto passes = [](const char* strategy, const DdpOptions& options) {
+    auto overheads =
+        read(fmt::format("strategy: {}\nphysics: {{pass_bandwidth: 1TB/s}}\n", strategy), options).overheads;
     return std::pair(overheads.passes, overheads.passes_of_one);
   };
   constexpr Passes kDivision{0, 1};
   DdpOptions options;
-  EXPECT_EQ(passes(Strategy::ddp, options), std::pair(Passes{1, 1}, Passes{1, 1}));
-  EXPECT_EQ(passes(Strategy::naive, options), std::pair(kDivision, kDivision));
-  EXPECT_EQ(passes(Strategy::overlap, options), std::pair(kDivision, kDivision));
-  EXPECT_EQ(passes(Strategy::flat, options), std::pair(Passes{1, 2}, kDivision));
+  EXPECT_EQ(passes("ddp", options), std::pair(Passes{1, 1}, Passes{1, 1}));
+  EXPECT_EQ(passes("naive", options), std::pair(kDivision, kDivision));
+  EXPECT_EQ(passes("overlap", options), std::pair(kDivision, kDivision));
+  EXPECT_EQ(passes("flat", options), std::pair(Passes{1, 2}, kDivision));
   options.gradient_as_bucket_view = true;
-  EXPECT_EQ(passes(Strategy::ddp, options), std::pair(Passes{1, 0}, Passes{1, 0}));
+  EXPECT_EQ(passes("ddp", options), std::pair(Passes{1, 0}, Passes{1, 0}));
   options.rule = BucketRule::close_before_exceeding;
-  EXPECT_EQ(passes(Strategy::ddp, options), std::pair(Passes{1, 2}, kDivision));
+  EXPECT_EQ(passes("ddp", options), std::pair(Passes{1, 2}, kDivision));
 }
 
 // 2 TB/s, of which copies reach 0.5; s from 0.1 to 0.5, r from 0.2 to 0.4.
@@ -81,7 +75,7 @@ TEST(PhysicsSection, WhatAGpuSays) {
   gpu.copy_launch = Seconds(4e-6);
   gpu.compute_slowdown = {0.1, 0.5};
   gpu.collective_slowdown = {0.2, 0.4};
-  auto physics = read("strategy: ddp\n", Strategy::ddp, {}, &gpu);
+  auto physics = read("strategy: ddp\n", {}, &gpu);
   EXPECT_DOUBLE_EQ(physics.interference.compute, 0.3);
   EXPECT_DOUBLE_EQ(physics.interference.collective, 0.3);
   ASSERT_TRUE(physics.range);
@@ -93,17 +87,16 @@ TEST(PhysicsSection, WhatAGpuSays) {
   EXPECT_EQ(physics.overheads.pass_bandwidth, BytesPerSecond(1e12));
   EXPECT_EQ(physics.overheads.pass_launch, Seconds(4e-6));
   EXPECT_EQ(physics.overheads.passes, (Passes{1, 1}));
-  physics = read("physics: {interference: 0.2, pass_bandwidth: 3TB/s}\n", Strategy::ddp, {}, &gpu);
+  physics = read("physics: {interference: 0.2, pass_bandwidth: 3TB/s}\n", {}, &gpu);
   // What is given has no range; the spread is not.
   ASSERT_TRUE(physics.range);
   EXPECT_EQ(physics.range->least.interference, physics.range->most.interference);
   EXPECT_EQ(physics.interference, (Interference{0.2, 0.2}));
-  physics =
-      read("physics: {interference: 0.2}\nspread: {ranks: 0.01, nodes: 0.03}\n", Strategy::ddp, {}, &gpu);
+  physics = read("physics: {interference: 0.2}\nspread: {ranks: 0.01, nodes: 0.03}\n", {}, &gpu);
   EXPECT_FALSE(physics.range);
   EXPECT_EQ(physics.spread, (Spread{0.01, 0.03}));
-  EXPECT_TRUE(read("physics: none\n", Strategy::ddp, {}, &gpu).is_off());
-  physics = read("physics: {interference: 0.2, pass_bandwidth: 3TB/s}\n", Strategy::ddp, {}, &gpu);
+  EXPECT_TRUE(read("physics: none\n", {}, &gpu).is_off());
+  physics = read("physics: {interference: 0.2, pass_bandwidth: 3TB/s}\n", {}, &gpu);
   EXPECT_EQ(physics.overheads.pass_bandwidth, BytesPerSecond(3e12));
   EXPECT_EQ(physics.overheads.pass_launch, Seconds(0));
 }

@@ -13,7 +13,7 @@ namespace {
 
 StepProgram program_of(const Scenario& scenario) {
   if (!scenario.strategy_plan) return data_parallel_program(*scenario.trace, scenario.plan, {});
-  return step_program(*scenario.trace, *scenario.strategy_plan, scenario.plan.accumulation_steps, {});
+  return scenario.strategy_plan->program(*scenario.trace, scenario.plan.accumulation_steps, {});
 }
 
 // Of a rank that holds the whole model nobody says it: nothing but compute comes before.

@@ -20,7 +20,7 @@ std::string header_line(const ValidationReport& report, const Record& more) {
 Record identity(const ValidationReport& report, const ComparedPoint& point) {
   const auto& m = point.predicted;
   auto record = csv::other_axes(report.axes, point.axis_values);
-  csv::append(record, {fmt::format("{}", m.world_size), std::string(strategy_name(m.strategy)),
+  csv::append(record, {fmt::format("{}", m.world_size), std::string(m.strategy->name()),
                        m.bucket_cap ? csv::bytes(*m.bucket_cap) : "", fmt::format("{}", m.n_buckets)});
   return record;
 }

@@ -13,15 +13,15 @@
 namespace ddpsim::validate {
 namespace {
 
-Reduction::Kind kind_of(Strategy strategy) {
-  switch (strategy) {
-    case Strategy::naive:
+Reduction::Kind kind_of(Reducer reducer) {
+  switch (reducer) {
+    case Reducer::naive:
       return Reduction::Kind::naive;
-    case Strategy::flat:
+    case Reducer::flat:
       return Reduction::Kind::flat;
-    case Strategy::overlap:
+    case Reducer::overlap:
       return Reduction::Kind::overlap;
-    case Strategy::ddp:
+    case Reducer::ddp:
       break;
     default:
       DDPSIM_CHECK(false, "a sharded strategy is not run for real");
@@ -45,7 +45,7 @@ bool same_gradients(const LayerTrace& trace, const Transformer& model) {
 
 TrainedModel trained_model(const Scenario& scenario) {
   if (scenario.strategy_plan)
-    throw InputError(fmt::format("compute: model trains no {}", strategy_name(scenario.plan.strategy)),
+    throw InputError(fmt::format("compute: model trains no {}", scenario.strategy->name()),
                      "use compute: replay, or strategy naive, flat, overlap or ddp");
   const auto& metadata = scenario.trace->metadata;
   if (!metadata.model || !metadata.batch_size || !metadata.sequence_length)
@@ -64,7 +64,7 @@ TrainedModel trained_model(const Scenario& scenario) {
     throw InputError(
         "compute: model trains with one bucket cap, and a first one",
         "remove ddp.bucket_caps, ddp.set_last_bucket_cap and ddp.static_graph, or use compute: replay");
-  if (scenario.plan.strategy == Strategy::ddp && scenario.ddp.rule != BucketRule::torch)
+  if (scenario.plan.reducer == Reducer::ddp && scenario.ddp.rule != BucketRule::torch)
     throw InputError("compute: model trains with PyTorch's buckets",
                      "write ddp.rule: torch, or use compute: replay");
   if (largest_slowdown(scenario.groups) > 1)
@@ -79,7 +79,7 @@ Step training_step(const Scenario& scenario, const std::string& name, const Samp
   step.program.ops.clear();
   for (const auto& range : ranges) step.add(Operation::all_reduce, range);
   step.before_last_backward.reset();
-  step.reduction = Reduction{kind_of(scenario.plan.strategy), 0, 0, scenario.ddp.gradient_as_bucket_view,
+  step.reduction = Reduction{kind_of(scenario.plan.reducer), 0, 0, scenario.ddp.gradient_as_bucket_view,
                              scenario.plan.accumulation_steps};
   if (auto cap = scenario.plan.bucket_cap) {
     step.reduction->bucket_cap = static_cast<std::size_t>(cap->value());

@@ -1,0 +1,207 @@
+// The section `workload`: a recorded trace, or a model.
+#include "sim/base/limits.hpp"
+#include "sim/job/rows/rows.hpp"
+
+namespace ddpsim::job {
+namespace {
+
+using namespace keys;
+
+Type<Rescale> rescale() {
+  auto dtype = scalar_type<DType>(
+      [](const Value& value) {
+        return parse_dtype({config::as_string(value), value.span});
+      },
+      [](const DType& one) { return std::string(dtype_name(one)); },
+      {Shape::Kind::word, {}, {}, {"float32", "bfloat16", "float16", "float64"}});
+  auto factor = above_zero(number(0, kLargestRescaleFactor), "times of zero are no estimate",
+                           "write a number above 0: 0.5 is half");
+  return nested(Rows<Rescale>("workload.rescale")
+                    .key<&Rescale::from>("from", maybe(text()), "GPU of the trace")
+                    .key<&Rescale::to>("to", maybe(text()), "GPU to estimate for")
+                    .usually("the cluster's GPU")
+                    .key<&Rescale::dtype>("dtype", dtype, "What is computed in")
+                    .key<&Rescale::factor>("factor", maybe(factor), "Times are multiplied by it")
+                    .check([](const Rescale& rescale, const Cursor& at) {
+                      if (!rescale.factor) {
+                        if (!rescale.from && !at.is_partial)
+                          refuse(at, "", "'workload.rescale' lacks the key 'from'", "add 'from: ...'");
+                        return;
+                      }
+                      for (const char* key : {"from", "to", "dtype"})
+                        if (at.has(key))
+                          refuse(at, key,
+                                 fmt::format("rescale.factor and rescale.{} exclude each other", key),
+                                 "a stated factor takes the place of what GPU files give");
+                    }));
+}
+
+Type<Straggler> straggler() {
+  auto rank = whole(0, kLargestWorldSize - 1);
+  return nested(Rows<Straggler>("stragglers")
+                    .key<&Straggler::rank>("rank", maybe(rank), "Its rank")
+                    .key<&Straggler::node>("node", maybe(rank), "Its node")
+                    .key<&Straggler::slowdown>("slowdown", number(1, kLargestSlowdown),
+                                               "How many times as long it computes")
+                    .required()
+                    .check([](const Straggler& one, const Cursor& at) {
+                      if (one.rank.has_value() == one.node.has_value())
+                        refuse(at, "", "a straggler is a rank or a node", "write {rank: 3, slowdown: 1.2}");
+                    }));
+}
+
+const When kHalfWeights{[](const Job& job) { return job.holds_16_bit_weights(); },
+                        "weights that are held in 16 bits"};
+const When kWhole{[](const Job& job) { return !job.splits_model(); }, "a model that GPUs do not share"};
+const When kGradients{[](const Job& job) { return !job.says_type_of_weights(); },
+                      "gradients whose type neither param_dtype nor workload.dtype says"};
+
+// A word for all blocks, or {full: 4} for the first four of each chunk, as Megatron's --recompute-method
+// block.
+Type<Workload> recompute() {
+  struct Some {
+    std::optional<std::int64_t> selective, op, full;
+  };
+  using Form = OneOf<Workload>::Form;
+  auto blocks = maybe(whole<std::int64_t>(0, kMostBlocks));
+  constexpr auto kDoc = "So many blocks of each chunk, the first ones";
+  auto section =
+      nested(Rows<Some>("workload.recompute")
+                 .key<&Some::selective>("selective", blocks, kDoc)
+                 .usually("none")
+                 .key<&Some::op>("op", blocks, kDoc)
+                 .usually("none")
+                 .key<&Some::full>("full", blocks, kDoc)
+                 .usually("none")
+                 .also({"recompute_num_layers"})
+                 .check([](const Some& some, const Cursor& at) {
+                   if (some.selective.has_value() + some.op.has_value() + some.full.has_value() != 1)
+                     refuse(at, "", "one kind of recomputation is said at a time",
+                            "write {full: 4}, or a word for all blocks");
+                 }));
+  std::vector<Form> forms;
+  for (auto [name, kind] : kRecomputeNames)
+    forms.push_back({std::string(name),
+                     {},
+                     nullptr,
+                     [kind = kind](const Value&, Workload& to, const Cursor&) { to.recompute = kind; },
+                     [kind = kind, name = name](const Workload& from) {
+                       bool is_it = from.recompute == kind && from.recomputed == kAllBlocks;
+                       return is_it ? std::optional(scalar(std::string(name))) : std::nullopt;
+                     }});
+  forms.push_back(is_like<Workload, Some>(
+      section,
+      [](Workload& to, Some some) {
+        to.recompute = some.full ? Recompute::full : some.op ? Recompute::op : Recompute::selective;
+        to.recomputed = some.full ? *some.full : some.op ? *some.op : *some.selective;
+      },
+      [](const Workload& from) {
+        Some some;
+        auto& one = from.recompute == Recompute::full ? some.full
+                    : from.recompute == Recompute::op ? some.op
+                                                      : some.selective;
+        one = from.recomputed;
+        return std::optional(some);
+      },
+      "full"));
+  return one_of<Workload>("this is no recomputation", "one of none, selective, op, full, {full: BLOCKS}",
+                          std::move(forms));
+}
+
+// By its short name, and by PyTorch's.
+config::Words<DType> gradient_dtypes() {
+  return {{"fp32", DType::float32},    {"bf16", DType::bfloat16},     {"fp16", DType::float16},
+          {"float32", DType::float32}, {"bfloat16", DType::bfloat16}, {"float16", DType::float16}};
+}
+config::Words<Precision> precisions() {
+  auto words = config::words_of(kWorkloadPrecisionNames);
+  for (auto one : {Precision::float32, Precision::float16, Precision::bfloat16})
+    words.emplace_back(name_in(kPrecisionNames, one), one);
+  return words;
+}
+
+void check_workload(const Workload& workload, const Cursor& at) {
+  bool has_model = workload.model.kind != Value::Kind::null;
+  if (!has_model) {
+    for (const char* key :
+         {"micro_batch", "sequence", "dtype", "gradients", "recompute", "attention", "framework", "compute"})
+      if (at.has(key))
+        refuse(at, key, fmt::format("workload.{} goes with workload.model", key),
+               "a trace's times are as recorded");
+    return;
+  }
+  if (at.has("scale_bytes"))
+    refuse(at, "scale_bytes", "workload.scale_bytes and workload.model exclude each other",
+           "a model's gradients are as large as its sizes say");
+  for (const char* key : {"trace", "rescale"})
+    if (at.has(key))
+      refuse(at, key, fmt::format("workload.{} and workload.model exclude each other", key),
+             "a trace was recorded, a model's times are estimated for cluster.gpu: keep one");
+  if (workload.framework && workload.compute)
+    refuse(at, "compute", "workload.compute and workload.framework exclude each other",
+           "the calibration names the framework that it started from");
+}
+
+}  // namespace
+
+Type<Optimizer> optimizer_rows() {
+  return nested(
+      Rows<Optimizer>("optimizer")
+          .key<&Optimizer::kind>("kind", word(kOptimizerNames), "Which one")
+          .key<&Optimizer::moments>("moments", word(kMomentTypeNames), "What its moments are kept in")
+          .key<&Optimizer::master>("master", word<bool>({{"fp32", true}, {"none", false}}),
+                                   "Copy of weights that are held in 16 bits")
+          .when(kHalfWeights));
+}
+
+Type<Workload> workload_rows() {
+  auto attention = nested(
+      Rows<Attention>("attention")
+          .key<&Attention::flash>("kernel", maybe(word<bool>({{"flash", true}, {"unfused", false}})),
+                                  "Which kernel")
+          .usually("the software's")
+          .key<&Attention::causal>("causal", maybe(boolean()), "Whether tokens see only those before them")
+          .usually("the model's"));
+  return nested(
+      Rows<Workload>("workload")
+          .key<&Workload::trace>("trace", maybe(text()), "Layer trace: a name, or a CSV file")
+          .usually("required without `workload.model`")
+          .key<&Workload::framework>("framework", maybe(text()),
+                                     "Software whose share of the GPU's peak is reached: a name, or a file")
+          .usually("fsdp-eager-2023")
+          .key<&Workload::compute>("compute", maybe(text()), "Calibrated compute times: a file")
+          .usually("none")
+          .key<&Workload::model>("model", any(),
+                                 "Transformer: a name, a file, a config.json of Hugging Face, or its sizes")
+          .usually("required without `workload.trace`")
+          .key<&Workload::micro_batch>("micro_batch", maybe(whole<std::int64_t>(1, kLargestBatch)),
+                                       "Samples that a GPU computes at once")
+          .usually("required with a model")
+          .also({"batch_size", "micro_batch_size", "mbs", "batch", "per_device_train_batch_size"})
+          .deepspeed("train_micro_batch_size_per_gpu")
+          .key<&Workload::sequence>("sequence", maybe(whole<std::int64_t>(1, kMostTransformerWidth)),
+                                    "Tokens per sample")
+          .usually("the model's")
+          .also({"sequence", "seq_len", "seqlen", "seq_length", "sequence_length", "max_seq_len",
+                 "max_seq_length"})
+          .key<&Workload::dtype>("dtype", maybe(word(precisions())), "What is computed in")
+          .usually("bf16")
+          .also({"precision"})
+          .key<&Workload::gradients>("gradients", maybe(word(gradient_dtypes())), "Type of the gradients")
+          .when(kGradients)
+          .usually("fp32")
+          .whole("recompute", recompute(), "What backward computes again to save memory")
+          .tries({"none", "selective", "full"})
+          .also({"activation_checkpointing"})
+          .key<&Workload::attention>("attention", maybe(attention), "The attention kernel")
+          .key<&Workload::scale_bytes>("scale_bytes", number(1e-9, 1e9),
+                                       "Gradients with so many times the elements")
+          .key<&Workload::unused_parameters>("unused_parameters", list(text()),
+                                             "Parameters that get no gradient")
+          .when(kWhole)
+          .key<&Workload::rescale>("rescale", maybe(rescale()), "Estimates the trace's times for another GPU")
+          .key<&Workload::stragglers>("stragglers", list(straggler()), "Ranks or nodes that compute slower")
+          .check(check_workload));
+}
+
+}  // namespace ddpsim::job

@@ -1,0 +1,277 @@
+#include "sim/job/rows/table.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "sim/base/suggest.hpp"
+#include "sim/config/overrides.hpp"
+#include "sim/job/rows/rows.hpp"
+#include "sim/strategies/families.hpp"
+
+namespace ddpsim {
+namespace {
+
+using namespace keys;
+
+const When kModel{[](const Job& job) { return job.workload.model.kind != Value::Kind::null; },
+                  "workload.model"};
+const When kPipeline{[](const Job& job) { return job.parallelism.pipeline > 1; },
+                     "parallelism.pipeline above 1"};
+const When kTensor{[](const Job& job) { return job.parallelism.tensor > 1; }, "parallelism.tensor above 1"};
+const When kContext{[](const Job& job) { return job.parallelism.context > 1; },
+                    "parallelism.context above 1"};
+
+Type<const Strategy*> strategy_word() {
+  config::Words<const Strategy*> words;
+  for (const auto* strategy : strategies()) words.emplace_back(strategy->name(), strategy);
+  return word(std::move(words));
+}
+
+}  // namespace
+
+const Section& job_table() {
+  static const Section table = [] {
+    Rows<Job> rows("scenario");
+    rows.key<&Job::workload>("workload", job::workload_rows(),
+                             "What is trained: a recorded trace, or a model")
+        .required()
+        .key<&Job::optimizer>("optimizer", job::optimizer_rows(), "What steps the parameters")
+        .when(kModel)
+        .key<&Job::cluster>("cluster", job::cluster_rows(), "GPUs and what joins them")
+        .required()
+        .key<&Job::collective>("collective", job::collective_rows(), "How gradients are reduced")
+        .key<&Job::strategy>("strategy", strategy_word(), "How gradients are reduced, or parameters sharded");
+    add_strategy_rows(rows);
+    rows.key<&Job::host>("host", job::host_rows(), "The machine around the GPUs")
+        .key<&Job::parallelism>("parallelism", job::parallelism_rows(), "GPUs that share a copy of the model")
+        .key<&Job::pipeline>("pipeline", job::pipeline_rows(), "The pipeline")
+        .when(kPipeline)
+        .key<&Job::tensor>("tensor", job::tensor_rows(), "Tensor parallelism")
+        .when(kTensor)
+        .key<&Job::context>("context", job::context_rows(), "Context parallelism")
+        .when(kContext)
+        .key<&Job::expert>("expert", maybe(job::expert_rows()), "Expert parallelism")
+        .key<&Job::batch>("batch", job::batch_rows(), "Samples per step")
+        .key<&Job::physics>("physics", job::physics_rows(),
+                            "What real machines do besides; none: the textbook")
+        .key<&Job::spread>("spread", maybe(job::spread_rows()), "How much GPUs differ")
+        .key<&Job::failures>("failures", maybe(job::failures_rows()), "GPUs that fail, and checkpoints")
+        .key<&Job::variability>("variability", maybe(job::variability_rows()), "Iterations that differ")
+        .key<&Job::engine>("engine", job::engine_rows(), "How it is simulated")
+        .key<&Job::validation>("validation", job::validation_rows(), "Real runs ('ddpsim validate')");
+    return Section(rows);
+  }();
+  return table;
+}
+
+namespace {
+GivenJob read(const Value& root, bool is_partial) {
+  check_misplaced_keys(root);
+  GivenJob given;
+  given.root = root;
+  given.places.put("", {root.span, root.span});
+  read_section(job_table(), root, &given.job, {given.places, "", is_partial});
+  return given;
+}
+}  // namespace
+
+GivenJob read_job(const Value& root) {
+  return read(root, false);
+}
+GivenJob read_partial_job(const Value& root) {
+  return read(root, true);
+}
+
+Value write_job(const Job& job) {
+  return write_section(job_table(), &job);
+}
+
+bool counts(const Job& job, std::string_view path) {
+  const auto* section = &job_table();
+  for (std::size_t begin = 0; section;) {
+    auto end = std::min(path.find_first_of(".[", begin), path.size());
+    const auto* row = section->find(path.substr(begin, end - begin));
+    if (!row) return true;  // of a map that another format describes
+    if (row->when && !row->when->applies(job)) return false;
+    if (end == path.size()) return true;
+    section = nullptr;
+    for (const auto& shape : row->codec->shapes())
+      if (shape.section && !section) section = shape.section;
+    begin = end + 1;
+  }
+  return true;
+}
+
+std::optional<ReductionSize> reduction_size(const Job& job) {
+  std::optional<ReductionSize> size;
+  each_row(job_table(), [&](const std::string& path, const Row& row) {
+    if (row.is_reduction_size && !size && counts(job, path))
+      size = ReductionSize{path, {row.tries.begin(), row.tries.end()}};
+  });
+  return size;
+}
+
+std::vector<Trial> trials(const GivenJob& given) {
+  std::vector<Trial> all;
+  each_row(job_table(), [&](const std::string& path, const Row& row) {
+    if (row.tries.empty() || row.is_reduction_size || !counts(given.job, path)) return;
+    for (auto value : row.tries) {
+      auto changed = given.root;
+      try {
+        config::apply_override(changed, fmt::format("{}={}", path, value));
+        if (read_partial_job(changed).job == given.job) continue;
+      } catch (const InputError&) {  // it contradicts what else is said
+        continue;
+      }
+      all.push_back({path, std::string(value)});
+    }
+  });
+  return all;
+}
+
+namespace {
+struct Conditional {
+  std::string path;
+  const When* when;
+};
+// The rows that do not count in every job, a section before what is in it.
+const std::vector<Conditional>& conditional_rows() {
+  static const std::vector<Conditional> all = [] {
+    std::vector<Conditional> rows;
+    each_row(job_table(), [&](const std::string& path, const Row& row) {
+      if (row.when) rows.push_back({path, row.when});
+    });
+    return rows;
+  }();
+  return all;
+}
+}  // namespace
+
+std::vector<UnusedKey> unused_keys(const GivenJob& given) {
+  std::vector<UnusedKey> unused;
+  for (const auto& [path, when] : conditional_rows()) {
+    if (!given.has(path) || when->applies(given.job)) continue;
+    bool is_within = std::ranges::any_of(
+        unused, [&path = path](const UnusedKey& above) { return path.starts_with(above.path + "."); });
+    if (!is_within) unused.push_back({path, when->words, given.places.key_at(path)});
+  }
+  return unused;
+}
+
+namespace {
+
+// Keys of the scenario and of its sections; what is deeper, the sections' rows know.
+struct Known {
+  std::set<std::string> paths;
+  std::multimap<std::string, std::string> by_name, by_other_name;
+};
+const Known& known() {
+  static const Known all = [] {
+    Known result;
+    std::set<std::string> of_strategies;  // sections with names of their own for the same
+    each_row(job_table(), [&](const std::string& path, const Row& row) {
+      auto dot = path.find('.');
+      bool is_deep = path.find('[') != std::string::npos ||
+                     (dot != std::string::npos && path.find('.', dot + 1) != std::string::npos);
+      if (is_deep) return;
+      result.paths.insert(path);
+      for (auto name : row.other_names) result.by_other_name.emplace(name, path);
+      if (dot == std::string::npos && row.when) of_strategies.insert(path);
+      if (dot != std::string::npos && !of_strategies.contains(path.substr(0, dot)))
+        result.by_name.emplace(row.name, path);
+    });
+    return result;
+  }();
+  return all;
+}
+
+void check_misplaced(const std::string& section, const config::Entry& entry) {
+  if (known().paths.contains(section.empty() ? entry.key : section + "." + entry.key)) return;
+  std::string meant;
+  if (auto other = known().by_other_name.find(entry.key); other != known().by_other_name.end())
+    meant = other->second;
+  // A key of several sections says nothing of which.
+  if (meant.empty() && known().by_name.count(entry.key) == 1) meant = known().by_name.find(entry.key)->second;
+  if (meant.empty()) return;
+  auto dot = meant.find('.');
+  auto message = fmt::format("unknown key '{}'; did you mean '{}'?", entry.key, meant);
+  if (meant.starts_with(section + "."))
+    throw InputError(entry.key_span, message,
+                     fmt::format("'{}' calls it '{}'", section, meant.substr(dot + 1)));
+  throw InputError(entry.key_span, message,
+                   fmt::format("'{}' goes into the section '{}'; on the command line --set {}=...",
+                               meant.substr(dot + 1), meant.substr(0, dot), meant));
+}
+
+}  // namespace
+
+std::string key_path(const std::string& word) {
+  if (known().paths.contains(word)) return word;
+  for (const auto* names : {&known().by_other_name, &known().by_name}) {
+    auto [first, last] = names->equal_range(word);
+    if (first == last) continue;
+    std::vector<std::string> paths;
+    for (auto it = first; it != last; ++it) paths.push_back(it->second);
+    if (paths.size() == 1) return paths.front();
+    throw InputError(fmt::format("'{}' is one of {}", word, fmt::join(paths, ", ")),
+                     fmt::format("name its section: {}={{\"{}\": ...}}",
+                                 paths.front().substr(0, paths.front().find('.')), word));
+  }
+  std::vector<std::string> words;
+  for (const auto& path : known().paths) words.push_back(path.substr(path.find('.') + 1));
+  throw InputError(fmt::format("no key is called '{}'{}", word, did_you_mean(word, words)),
+                   "docs/formats.md has all of them");
+}
+
+std::vector<std::string> key_paths() {
+  std::set<std::string> paths;
+  each_row(job_table(), [&](const std::string& path, const Row& row) {
+    auto is_section = [](const Shape& shape) { return shape.kind == Shape::Kind::section; };
+    if (path.find('[') == std::string::npos && !std::ranges::all_of(row.codec->shapes(), is_section))
+      paths.insert(path);
+  });
+  return {paths.begin(), paths.end()};
+}
+
+void check_misplaced_keys(const Value& root) {
+  if (root.kind != Value::Kind::map) return;
+  for (const auto& entry : root.entries) {
+    check_misplaced("", entry);
+    if (!job_table().find(entry.key) || entry.value.kind != Value::Kind::map) continue;
+    for (const auto& below : entry.value.entries) check_misplaced(entry.key, below);
+  }
+}
+
+void check_axis(const std::string& path, const SourceSpan& place) {
+  std::vector<const Section*> sections{&job_table()};  // any of which may have the next key
+  std::string above;
+  for (std::size_t begin = 0; begin <= path.size();) {
+    auto end = std::min(path.find('.', begin), path.size());
+    auto part = path.substr(begin, end - begin);
+    std::vector<std::string> names;
+    const Row* row = nullptr;
+    for (const auto* section : sections) {
+      for (const auto& one : section->rows) names.emplace_back(one.name);
+      if (!row) row = section->find(part);
+    }
+    if (names.empty())
+      throw InputError(place, fmt::format("'{}' has no key '{}'", above, part), "check the key path");
+    if (!row)
+      throw InputError(
+          place, fmt::format("unknown key '{}'{}", part, did_you_mean(part, names)),
+          fmt::format("'{}' knows {}", above.empty() ? "scenario" : above, fmt::join(names, ", ")));
+    sections.clear();
+    for (const auto& shape : row->codec->shapes()) {
+      if (shape.kind == Shape::Kind::any_map) return;  // any key
+      if (shape.section) sections.push_back(shape.section);
+    }
+    above += (above.empty() ? "" : ".") + part;
+    begin = end + 1;
+  }
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,508 @@
+// One strategy is one file, longer than others: keys, rules, program, memory.
+#include "sim/strategies/fsdp.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "sim/base/limits.hpp"
+#include "sim/job/types.hpp"
+#include "sim/keys/types.hpp"
+#include "sim/program/step_builder.hpp"
+#include "sim/strategies/bucketed_plan.hpp"
+#include "sim/strategies/families.hpp"
+#include "sim/strategies/offload.hpp"
+
+namespace ddpsim {
+namespace {
+
+using namespace keys;
+using job::refuse, job::training_dtype;
+
+class FsdpStrategy final : public Strategy {
+ public:
+  FsdpStrategy(FsdpKind kind, const StrategyTraits& its) : Strategy(its), kind_(kind) {}
+
+  [[nodiscard]] static const FsdpOptions& options(const Sections& said) { return said.of<FsdpOptions>(); }
+  [[nodiscard]] bool is_fsdp2() const { return kind_ == FsdpKind::fsdp2; }
+
+  [[nodiscard]] std::shared_ptr<const StrategyPlan> plan(const PlanInput& input) const override {
+    try {
+      auto plan = make_fsdp_plan(input.trace, kind_, options(input.choice.sections), input.shards(),
+                                 input.ranks / input.shards(), input.choice.computed);
+      plan.host = input.host;
+      return std::make_shared<const FsdpPlan>(std::move(plan));
+    } catch (InputError& error) {
+      throw std::move(error).about("fsdp.units");
+    }
+  }
+
+  [[nodiscard]] std::vector<CommunicatorUse> communicators(const StrategyChoice& choice) const override {
+    bool is_hybrid = traits.shards_within_groups;
+    std::string axis = is_hybrid ? "shard" : "data";
+    auto joined = is_hybrid ? Joined::shards : Joined::all;
+    std::vector<CommunicatorUse> uses;
+    if (options(choice.sections).communicators == 2)
+      uses = {{axis, joined, {Operation::all_gather}}, {axis, joined, {Operation::reduce_scatter}}};
+    else
+      uses = {{axis, joined, {Operation::all_gather, Operation::reduce_scatter}}};
+    if (is_hybrid) uses.push_back({"replica", Joined::replicas, {Operation::all_reduce}});
+    return uses;
+  }
+
+  [[nodiscard]] std::optional<int> shard_group(const Sections& said) const override {
+    return traits.shards_within_groups ? options(said).shard_group : std::nullopt;
+  }
+  [[nodiscard]] std::optional<DType> gathered(const Sections& said) const override {
+    return options(said).param_dtype;
+  }
+  [[nodiscard]] bool offloads(const Sections& said) const override { return options(said).cpu_offload; }
+  [[nodiscard]] std::vector<std::string_view> keys_on_host() const override {
+    return traits.shards_within_groups ? std::vector<std::string_view>()
+                                       : std::vector<std::string_view>{"fsdp.cpu_offload"};
+  }
+  void check_parts(const StrategyChoice& choice) const override {
+    if (offloads(choice.sections)) refuse_offload_of_parts("fsdp.cpu_offload");
+  }
+
+  // torchtitan's fully_shard of a stage: with a pipeline units stay gathered, and gradients whole, until the
+  // last micro-batch is through (parallelize_llama.py, fsdp_reshard_after_forward: default), and PyTorch 2.15
+  // reduces them after its backward pass (distributed/pipelining/stage.py, backward_maybe_with_nosync).
+  [[nodiscard]] std::optional<StageAxis> of_stages(const StagesInput& input) const override {
+    if (!traits.shares_stages) return std::nullopt;
+    const auto& said = options(input.choice.sections);
+    check_stages(said, input);
+    StageAxis axis;
+    axis.reduction = Operation::reduce_scatter;
+    axis.overlaps_reduction = false;
+    axis.gathers = axis.overlaps_gather = axis.holds_gathered = true;
+    axis.gradient_bytes = bytes_per_element(said.reduce_dtype.value_or(DType::float32));
+    axis.parameter_bytes = bytes_per_element(said.param_dtype.value_or(input.choice.computed));
+    axis.bucket_elements =
+        said.units.bytes
+            ? said.units.bytes->value() / 4
+            : said.units.blocks * static_cast<double>(input.step.model.block_parameters()) / input.tensor;
+    axis.sharding = Sharding::weights;
+    axis.state = {4, 4, input.step.step.optimizer.state_bytes(4), 0};
+    return axis;
+  }
+
+ private:
+  static void check_stages(const FsdpOptions& said, const StagesInput& input) {
+    for (auto [is_so, key] : {std::pair(said.reshard_after_forward, "reshard_after_forward"),
+                              {said.reduce_every_micro_batch, "reduce_every_micro_batch"}})
+      if (auto path = fmt::format("fsdp.{}", key); is_so && input.is_said(path))
+        throw InputError(
+            fmt::format("under a pipeline fsdp.{} is false, as in torchtitan: units stay gathered, "
+                        "and gradients whole, until the last micro-batch is through",
+                        key),
+            "remove it, or use one stage")
+            .about(path);
+    for (auto [is_so, key] : {std::pair(!said.units.names.empty(), "units"),
+                              {said.communicators > 1, "communicators"},
+                              {said.reshard_last, "reshard_last"}})
+      if (is_so)
+        throw InputError(fmt::format("fsdp.{} of the stages of a pipeline is not simulated", key),
+                         "remove it, or use one stage")
+            .about(fmt::format("fsdp.{}", key));
+  }
+
+  FsdpKind kind_;
+};
+constexpr StrategyTraits kOfAll{.name = {},
+                                .is_sharded = true,
+                                .shares_models = true,
+                                .needs_several = true,
+                                .is_of_pytorch = true,
+                                .holds = StrategyTraits::Holds::gathered_by_stages};
+StrategyTraits traits_of(std::string_view name, FsdpKind kind, bool is_hybrid) {
+  auto traits = kOfAll;
+  traits.name = name;
+  traits.shards_within_groups = is_hybrid;
+  traits.only_rings = !is_hybrid;
+  traits.is_usual = kind == FsdpKind::fsdp2;
+  traits.shares_stages = kind == FsdpKind::fsdp2 && !is_hybrid;
+  return traits;
+}
+const FsdpStrategy kFsdpStrategies[]{{FsdpKind::fsdp2, traits_of("fsdp", FsdpKind::fsdp2, false)},
+                                     {FsdpKind::fsdp1, traits_of("fsdp1", FsdpKind::fsdp1, false)},
+                                     {FsdpKind::fsdp2, traits_of("hsdp", FsdpKind::fsdp2, true)},
+                                     {FsdpKind::fsdp1, traits_of("hsdp1", FsdpKind::fsdp1, true)}};
+
+const FsdpStrategy* fsdp_of(const Job& job) {
+  return dynamic_cast<const FsdpStrategy*>(job.strategy);
+}
+const When kFsdp{[](const Job& job) { return fsdp_of(job) != nullptr; },
+                 "strategies fsdp, fsdp1, hsdp and hsdp1"};
+const When kFsdp2{[](const Job& job) { return fsdp_of(job) && fsdp_of(job)->is_fsdp2(); },
+                  "strategies fsdp and hsdp"};
+const When kHsdp{[](const Job& job) { return job.strategy->traits.shards_within_groups; },
+                 "strategies hsdp and hsdp1"};
+
+struct BlocksOrBytes {
+  std::optional<int> layers;
+  std::optional<Bytes> bytes;
+};
+// layer, a number of layers, or a size.
+Type<UnitRule> unit() {
+  constexpr auto kHint = "write layer, {layers: 2} or {bytes: 500MB}";
+  auto section =
+      nested(Rows<BlocksOrBytes>("fsdp.unit")
+                 .key<&BlocksOrBytes::layers>("layers", maybe(whole(1, kMostBlocks)), "So many layers")
+                 .key<&BlocksOrBytes::bytes>("bytes", maybe(size()), "As many as hold so many bytes")
+                 .check([](const BlocksOrBytes& unit, const Cursor& at) {
+                   if (unit.layers.has_value() == unit.bytes.has_value())
+                     refuse(at, "", "a unit has a number of layers or a size",
+                            "write {layers: 2} or {bytes: 500MB}");
+                 }));
+  return one_of<UnitRule>("a unit is a layer, so many layers, or as many as hold a size", kHint,
+                          {OneOf<UnitRule>::Form{"layer",
+                                                 {},
+                                                 nullptr,
+                                                 [](const Value&, UnitRule&, const Cursor&) {},
+                                                 [](const UnitRule& rule) {
+                                                   bool is_usual = rule.blocks == 1 && !rule.bytes;
+                                                   return is_usual ? std::optional(scalar("layer"))
+                                                                   : std::nullopt;
+                                                 }},
+                           is_like<UnitRule, BlocksOrBytes>(
+                               section,
+                               [](UnitRule& to, BlocksOrBytes from) {
+                                 if (from.layers) to.blocks = *from.layers;
+                                 to.bytes = from.bytes;
+                               },
+                               [](const UnitRule& from) {
+                                 return std::optional(from.bytes ? BlocksOrBytes{{}, from.bytes}
+                                                                 : BlocksOrBytes{from.blocks, {}});
+                               },
+                               "layers")});
+}
+
+Type<FsdpOptions> fsdp_rows() {
+  using O = FsdpOptions;
+  return nested(
+      Rows<O>("fsdp")
+          .key<&O::units>("unit", unit(), "What is gathered at once")
+          .tries_sizes({"{layers: 2}", "{layers: 3}", "{layers: 4}", "{layers: 8}"})
+          .key<&O::units, &UnitRule::names>(
+              "units", list(text(), {1, "no module is named", "write [\"layers.*\"], or remove 'units'"}),
+              "Modules by name")
+          .key<&O::cpu_offload>("cpu_offload", boolean(), "Parameters and optimizer on the host")
+          .key<&O::reshard_after_forward>("reshard_after_forward", boolean(), "As PyTorch")
+          .tries({"true", "false"})
+          .key<&O::reshard_last>("reshard_last", boolean(), "The last unit is resharded too")
+          .when(kFsdp2)
+          .key<&O::reduce_every_micro_batch>("reduce_every_micro_batch", boolean(), "Else once a step")
+          .key<&O::param_dtype>("param_dtype", maybe(training_dtype()), "What is gathered")
+          .usually("what is computed in")
+          .key<&O::reduce_dtype>("reduce_dtype", maybe(training_dtype()), "What is reduced")
+          .usually("fp32; fsdp1 and hsdp1: param_dtype")
+          .key<&O::communicators>("communicators", whole(1, 2), "1, or 2: reductions beside gathers")
+          .tries({"2"})
+          .key<&O::shard_group>("shard_group",
+                                word_or("node", whole(2, kLargestWorldSize),
+                                        "write node, or how many ranks hold the model: 16"),
+                                "HSDP: ranks that share a copy")
+          .when(kHsdp)
+          .check([](const O& fsdp, const Cursor& at) {
+            if (!fsdp.units.names.empty() && at.has("unit"))
+              throw InputError(at.places.key_at(at.in("unit").path),
+                               "fsdp.unit and fsdp.units exclude each other", "remove one of the two");
+            if (fsdp.reshard_last && !fsdp.reshard_after_forward)
+              refuse(at, "reshard_last", "without fsdp.reshard_after_forward no unit is resharded",
+                     "remove one of the two");
+          }));
+}
+
+class FsdpBuilder {
+ public:
+  FsdpBuilder(const LayerTrace& trace, const FsdpPlan& plan, const Overheads& overheads)
+      : trace_(trace),
+        plan_(plan),
+        step_(plan.units.size(), overheads,
+              static_cast<std::size_t>(plan.options.communicators) + (plan.replicas > 1 ? 1 : 0)),
+        forward_(forward_passes(trace, plan.units)),
+        backward_(backward_passes(trace, plan.units)) {
+    reducing_ = static_cast<std::size_t>(plan.options.communicators - 1);
+  }
+
+  StepProgram take(int accumulation_steps) {
+    for (int step = 0; step < accumulation_steps; ++step) {
+      is_last_ = step + 1 == accumulation_steps;
+      reduces_ = is_last_ || plan_.options.reduce_every_micro_batch;
+      index_ = static_cast<std::size_t>(step);
+      forward();
+      step_.start_last_backward();
+      backward();
+    }
+    for (auto last : last_reductions()) step_.wait(last);
+    if (plan_.options.cpu_offload)
+      step_.fixed(Activity::optimizer, 0, optimizer());
+    else
+      step_.compute(Activity::optimizer, 0, optimizer());
+    return step_.take();
+  }
+
+ private:
+  [[nodiscard]] bool is_fsdp2() const { return plan_.kind == FsdpKind::fsdp2; }
+
+  [[nodiscard]] Seconds optimizer() const {
+    if (!plan_.options.cpu_offload) return trace_.optimizer.value_or(Seconds()) / plan_.shards;
+    return plan_.host.adam(static_cast<double>(total_elements(trace_)) / plan_.shards);
+  }
+
+  // Of its shard, to the host or from it.
+  [[nodiscard]] Seconds offload(std::size_t unit) const {
+    if (!plan_.options.cpu_offload) return {};
+    Bytes bytes;
+    for (auto gradient : plan_.units[unit].gradients) bytes += trace_.gradients[gradient].bytes();
+    return plan_.host.copy(bytes / plan_.shards);
+  }
+
+  // On either communicator.
+  [[nodiscard]] std::vector<std::size_t> last_reductions() const {
+    std::vector<std::size_t> ops;
+    for (auto last : {last_reduction_, last_copy_})
+      if (last) ops.push_back(*last);
+    return ops;
+  }
+
+  std::size_t gather(std::size_t unit, std::vector<std::size_t> after) {
+    return step_.collective(0, Activity::all_gather, Operation::all_gather, unit, plan_.gathered(unit),
+                            std::move(after), offload(unit));
+  }
+
+  // A unit's parameters are there: FSDP2 copies them out of the gathered buffer, FSDP1's are views of it.
+  std::size_t take_over(std::size_t unit, std::size_t gathered) {
+    step_.wait(gathered);
+    return step_.compute(
+        Activity::copy_out, unit,
+        is_fsdp2() ? step_.pass_time(step_.passes().out, 2 * plan_.gathered(unit)) : Seconds());
+  }
+
+  // What the next gather waits for. FSDP2: a copy out of a gathered buffer of this micro batch, the second to
+  // last one in the forward pass, the last one in the backward pass. FSDP1: whatever the host has waited for.
+  // The first gather of a micro batch waits for all of the one before.
+  std::vector<std::size_t> before_gather(std::size_t copies_behind) {
+    auto after = copies_.empty() ? last_reductions() : std::vector<std::size_t>();
+    auto last = begin_;
+    if (!is_fsdp2())
+      last = limit();
+    else if (copies_.size() >= copies_behind)
+      last = copies_[copies_.size() - copies_behind];
+    if (last) after.push_back(*last);
+    return after;
+  }
+
+  // FSDP1's host waits for the oldest of the units that it has freed where there are two that it has not
+  // waited for (_limiter_utils.py).
+  std::optional<std::size_t> limit() {
+    if (freed_.size() >= 2) {
+      begin_ = std::max(begin_, freed_.front());
+      freed_.pop_front();
+    }
+    return begin_;
+  }
+
+  void forward() {
+    begin_ = step_.last_compute();
+    copies_.clear();
+    std::vector<bool> is_begun(plan_.units.size());
+    for (const auto& [unit, duration] : forward_) {
+      if (!is_begun[unit] && !is_kept_) copies_.push_back(take_over(unit, gather(unit, before_gather(2))));
+      is_begun[unit] = true;
+      auto op = step_.compute(Activity::forward, index_, duration);
+      if (unit > 0 && plan_.options.reshard_after_forward) freed_.emplace_back(op);
+    }
+  }
+
+  // The root is gathered still.
+  [[nodiscard]] bool is_gathered_again(std::size_t unit) const {
+    bool is_last = unit + 1 == plan_.units.size();
+    return plan_.options.reshard_after_forward && unit > 0 &&
+           (!is_last || !is_fsdp2() || plan_.options.reshard_last);
+  }
+
+  void backward() {
+    std::vector<std::optional<std::size_t>> gathers(plan_.units.size());
+    if (!is_fsdp2()) limit();  // before the root as well, which is there
+    for (std::size_t i = 0; i < backward_.size(); ++i) {
+      const auto& [unit, duration] = backward_[i];
+      if (auto gathered = gathers[unit]) copies_.push_back(take_over(unit, *gathered));
+      if (i + 1 < backward_.size())
+        if (auto next = backward_[i + 1].unit; is_gathered_again(next))
+          gathers[next] = gather(next, before_gather(1));
+      auto op = step_.compute(Activity::backward, index_, duration);
+      if (unit == 0 && i == 0 && backward_.size() > 1) continue;  // the embeddings' gradients come last
+      freed_.emplace_back(op);
+      if (is_last_) step_.set_ready(bucket_of(unit));
+      if (reduces_) reduce(unit);
+    }
+    is_kept_ = !is_fsdp2() && !plan_.options.reshard_after_forward && !reduces_;
+  }
+
+  [[nodiscard]] std::size_t bucket_of(std::size_t unit) const { return plan_.units.size() - 1 - unit; }
+
+  void reduce(std::size_t unit) {
+    bool casts = plan_.reduce_dtype != plan_.param_dtype;
+    auto copied = plan_.gathered(unit) + plan_.reduced(unit);
+    if (is_fsdp2() && last_reduction_) step_.wait(*last_reduction_);
+    if (is_fsdp2() || casts)
+      step_.compute(Activity::copy_in, bucket_of(unit), step_.pass_time(step_.passes().in, copied));
+    last_reduction_ = step_.collective(reducing_, Activity::reduce_scatter, Operation::reduce_scatter,
+                                       bucket_of(unit), plan_.reduced(unit), {*step_.last_compute()},
+                                       plan_.replicas > 1 ? Seconds() : offload(unit));
+    if (plan_.replicas > 1)
+      last_copy_ =
+          step_.collective(reducing_ + 1, Activity::all_reduce, Operation::all_reduce, bucket_of(unit),
+                           plan_.reduced(unit) / plan_.shards, {*last_reduction_}, offload(unit));
+  }
+
+  const LayerTrace& trace_;
+  const FsdpPlan& plan_;
+  StepBuilder step_;
+  std::vector<UnitPass> forward_, backward_;
+  std::size_t reducing_ = 0;  // the communicator of reduce-scatters
+  std::optional<std::size_t> last_reduction_;
+  std::optional<std::size_t> last_copy_;  // to the other groups
+  std::optional<std::size_t> begin_;      // of a micro batch; FSDP1: or what the host has waited for since
+  std::vector<std::size_t> copies_;
+  // The four that the step before leaves are over.
+  std::deque<std::optional<std::size_t>> freed_ = std::deque<std::optional<std::size_t>>(4);
+  bool is_kept_ = false;  // SHARD_GRAD_OP under no_sync: units stay gathered for the next micro batch
+  std::size_t index_ = 0;
+  bool is_last_ = false, reduces_ = false;
+};
+
+Bytes bytes_as(const ShardUnit& unit, DType dtype) {
+  return Bytes(static_cast<double>(unit.elements) * bytes_per_element(dtype));
+}
+
+}  // namespace
+
+StrategyFamily fsdp_family() {
+  StrategyFamily family;
+  for (const auto& one : kFsdpStrategies) family.strategies.push_back(&one);
+  family.add_rows = [](Rows<Job>& to) {
+    to.at<FsdpOptions>(
+          "fsdp", fsdp_rows(), [](Job& job) -> FsdpOptions& { return job.sections.of<FsdpOptions>(); },
+          "FSDP and HSDP")
+        .when(kFsdp);
+  };
+  return family;
+}
+
+Bytes FsdpPlan::gathered(std::size_t unit) const {
+  return bytes_as(units[unit], param_dtype);
+}
+
+Bytes FsdpPlan::reduced(std::size_t unit) const {
+  return bytes_as(units[unit], reduce_dtype);
+}
+
+// What nobody says is reduced in: FSDP1's MixedPrecision takes the dtype of the parameters (_flat_param.py,
+// _init_param_reduce_dtypes), and of fully_shard's users most say float32, as torchtitan does.
+FsdpPlan make_fsdp_plan(const LayerTrace& trace, FsdpKind kind, const FsdpOptions& options, int shards,
+                        int replicas, DType computed) {
+  FsdpPlan plan;
+  plan.kind = kind;
+  plan.options = options;
+  plan.param_dtype = options.param_dtype.value_or(computed);
+  plan.reduce_dtype =
+      options.reduce_dtype.value_or(kind == FsdpKind::fsdp1 ? plan.param_dtype : DType::float32);
+  plan.shards = shards;
+  plan.replicas = replicas;
+  plan.units = shard_units(trace, options.units);
+  return plan;
+}
+
+ReductionPlan FsdpPlan::reductions(const LayerTrace& trace, int accumulation_steps) const {
+  ReductionPlan result;
+  result.accumulation_steps = accumulation_steps;
+  auto order = std::make_shared<std::vector<std::size_t>>();
+  for (auto unit = units.rbegin(); unit != units.rend(); ++unit)
+    order->insert(order->end(), unit->gradients.begin(), unit->gradients.end());
+  std::size_t at = 0;
+  for (auto u = units.size(); u-- > 0;) {
+    const auto& unit = units[u];
+    std::span<const std::size_t> gradients(order->data() + at, unit.gradients.size());
+    at += unit.gradients.size();
+    Bytes bytes;
+    for (auto gradient : gradients) bytes += trace.gradients[gradient].bytes();
+    result.buckets.push_back({gradients, bytes, reduce_dtype, reduced(u)});
+  }
+  result.order = std::move(order);
+  return result;
+}
+
+StepProgram FsdpPlan::program(const LayerTrace& trace, int accumulation_steps,
+                              const Overheads& overheads) const {
+  return FsdpBuilder(trace, *this, overheads).take(accumulation_steps);
+}
+
+HeldStates FsdpPlan::held(const HeldOf& of) const {
+  HeldStates held{.sharding = Sharding::weights, .shards = shards, .on_host = options.cpu_offload};
+  if (!options.reshard_after_forward)
+    for (std::size_t unit = 0; unit < units.size(); ++unit) held.buckets += gathered(unit);
+  // Without a reduction after each micro-batch whole gradients wait for the last one.
+  if (!options.reduce_every_micro_batch && of.accumulation_steps > 1) held.buckets += of.trace.bytes();
+  for (std::size_t unit = 1; unit < units.size(); ++unit)
+    held.unit_layers =
+        std::max(held.unit_layers, static_cast<double>(units[unit].elements) / of.block_parameters);
+  return held;
+}
+
+std::vector<Note> FsdpPlan::notes(const PlanInput& input) const {
+  std::vector<Note> notes;
+  // Of units by name: a matrix that embedding and head share belongs to the root, which is gathered for both.
+  bool is_tied = input.step && input.step->model.tied;
+  for (std::size_t u = 1; is_tied && u < units.size(); ++u)
+    for (auto gradient : units[u].gradients)
+      if (const auto& model = input.step->model;
+          input.trace.gradients[gradient].elements == model.vocab * model.hidden)
+        notes.push_back(
+            {"tied-unit",
+             fmt::format("unit {} has the matrix that embedding and head share: here it is gathered "
+                         "for the embedding only, and PyTorch wants both in one unit, the root",
+                         units[u].name)});
+  if (kind == FsdpKind::fsdp1 && reduce_dtype != DType::float32 && !options.reduce_dtype)
+    notes.push_back(
+        {"fsdp1-dtypes",
+         fmt::format("strategy {} reduces gradients in {}, as MixedPrecision(param_dtype=...) does and "
+                     "fsdp.reduce_dtype may say; ddp and fsdp reduce in float32 unless told otherwise",
+                     input.choice.strategy->name(), dtype_name(reduce_dtype))});
+  if (options.cpu_offload)
+    notes.push_back(host_memory_note(host, input.trace,
+                                     4.0 * bytes_per_element(input.trace.gradients.front().dtype) / shards));
+  if (units.size() == 1)
+    notes.push_back(
+        {"one-unit",
+         "no gradient's name has a number that would tell blocks apart: all parameters are one unit, "
+         "and nothing overlaps"});
+  return notes;
+}
+
+// Layers of a unit: powers of two, up to all of them. Ranks of a shard group: a node's times powers of two.
+std::vector<StrategyTrial> FsdpPlan::trials(const TrialsOf& of) const {
+  std::vector<StrategyTrial> all;
+  const auto& rule = options.units;
+  auto blocks = rule.names.empty() ? static_cast<int>(shard_units(of.trace, {}).size()) - 1 : 0;
+  for (int layers = 1; blocks > 0; layers = std::min(2 * layers, blocks)) {
+    if (rule.bytes || rule.blocks != layers)
+      all.push_back({fmt::format("units of {} layer{}", layers, layers == 1 ? "" : "s"),
+                     {fmt::format("fsdp.unit={{layers: {}}}", layers)}});
+    if (layers == blocks) break;
+  }
+  for (int ranks = of.node_ranks; ranks >= 2 && ranks <= of.world_size; ranks *= 2)
+    if (ranks != shards && of.world_size % ranks == 0)
+      all.push_back({fmt::format("shard group of {} ranks", ranks),
+                     {kind == FsdpKind::fsdp2 ? "strategy=hsdp" : "strategy=hsdp1",
+                      fmt::format("fsdp.shard_group={}", ranks)}});
+  if (reduce_dtype == DType::float32) all.push_back({"reduce-scatters in bf16", {"fsdp.reduce_dtype=bf16"}});
+  if (options.cpu_offload) all.push_back({"nothing on the host", {"fsdp.cpu_offload=false"}});
+  return all;
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,46 @@
+#pragma once
+// Megatron's distributed optimizer: every rank computes with all of its parameters and updates a part of
+// them.
+//
+// After param_and_grad_buffer.py and distributed_data_parallel.py of Megatron Core 0.12.1 (megatron/core/
+// distributed): parameters are put into one buffer in the reverse of their registration, each aligned to 64
+// elements, and cut into buckets of at least bucket_size elements, padded to a multiple of the ranks and of
+// 128. In the last micro-batch a bucket is reduced and scattered when all of its gradients are there,
+// whatever the others do. Parameters are gathered bucket by bucket in the next forward pass: the first as a
+// module asks for it, each other as the one before is waited for (finish_param_sync). A step is one of many:
+// the gathers in front of its forward pass are those of the step before.
+#include <optional>
+
+#include "sim/program/module_passes.hpp"
+#include "sim/strategies/bucketed_plan.hpp"
+
+namespace ddpsim {
+
+struct MegatronOptions {
+  // Elements; absent: max(40e6, 1e6 x ranks). Without overlap_grad_reduce all are one bucket.
+  std::optional<std::int64_t> bucket_size;
+  bool overlap_grad_reduce = true;          // false: reduced one after the other after backward
+  bool overlap_param_gather = true;         // false: gathered one after the other after the optimizer
+  std::optional<DType> param_dtype;         // absent: what is computed in
+  std::optional<bool> grad_reduce_in_fp32;  // absent: unless parameters are float16
+  bool operator==(const MegatronOptions&) const = default;
+};
+
+// A bucket is divided by the ranks before it is reduced: overheads.passes.in of it. Gradients are added up in
+// it by the kernels that compute them.
+struct MegatronPlan final : BucketedPlan {
+  MegatronOptions options;
+  std::vector<std::size_t> forward_order;  // buckets: the order in which they are gathered
+  std::vector<ModulePass> forward;
+
+  MegatronPlan(const LayerTrace& trace, const MegatronOptions& said, int of_ranks,
+               DType computed = DType::bfloat16);
+  [[nodiscard]] bool needs_forward_ends() const override { return options.overlap_param_gather; }
+  [[nodiscard]] bool follows_registration() const override { return true; }
+  [[nodiscard]] StepProgram program(const LayerTrace& trace, int accumulation_steps,
+                                    const Overheads& overheads) const override;
+  [[nodiscard]] HeldStates held(const HeldOf& of) const override;
+  [[nodiscard]] std::vector<Note> notes(const PlanInput& input) const override;
+};
+
+}  // namespace ddpsim

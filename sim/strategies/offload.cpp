@@ -1,0 +1,27 @@
+#include "sim/strategies/offload.hpp"
+
+#include <fmt/format.h>
+
+#include "sim/base/counted.hpp"
+#include "sim/base/quantity.hpp"
+#include "sim/base/source.hpp"
+#include "sim/strategies/bucketed_plan.hpp"
+
+namespace ddpsim {
+
+Note host_memory_note(const Host& host, const LayerTrace& trace, double bytes_of_a_parameter) {
+  auto bytes = host.ranks * bytes_of_a_parameter * static_cast<double>(total_elements(trace));
+  return {
+      "host-memory",
+      fmt::format("each host keeps {:.1f} GB of what its {} offload{}, and steps {:.3g} parameters a second "
+                  "(host.adam_rate); copies take {} (host.copy_bandwidth)",
+                  bytes / 1e9, counted(host.ranks, "GPU"), host.ranks == 1 ? "s" : "", host.adam_rate,
+                  format_bandwidth(host.copy_bandwidth))};
+}
+
+void refuse_offload_of_parts(std::string_view key) {
+  throw InputError("offloading of a model that GPUs share is not simulated", "remove it")
+      .about(std::string(key));
+}
+
+}  // namespace ddpsim

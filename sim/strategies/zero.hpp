@@ -1,0 +1,101 @@
+#pragma once
+// DeepSpeed's ZeRO 1 and 2: every rank computes with all of its parameters and updates a part of them.
+//
+// After stage_1_and_2.py of DeepSpeed 0.16.9 (deepspeed/runtime/zero): a gradient is copied into the bucket
+// as it arrives; before it would take the bucket beyond reduce_bucket_size elements, the bucket is
+// all-reduced (allreduce_and_copy_with_multiple_ranks) and each rank keeps its slice. Without overlap_comm
+// compute waits for that; with it for the one before (average_tensor: current_stream().wait_stream). ZeRO 2
+// reduces every micro-batch. ZeRO 1 reduces after the last one, and without overlap_comm not before its
+// backward pass has ended, in the order of registration (reduce_gradients). After the optimizer's step on
+// 1/n all parameters are gathered, in pieces (runtime/utils.py, all_gather_dp_groups).
+//
+// With offload_optimizer a rank's slice of a reduced bucket is copied to the host, on the stream that reduces
+// it and in float32 (async_inplace_copy_grad_to_fp32_buffer_from_gpu); under accumulation it is added up on
+// the GPU, from the host and back in each micro-batch (async_accumulate_grad_in_cpu_via_gpu). The host steps
+// 1/n, which is copied to the GPU in float32 and gathered.
+#include <optional>
+
+#include "sim/strategies/bucketed_plan.hpp"
+
+namespace ddpsim {
+
+// zero/config.py; element counts.
+struct ZeroOptions {
+  std::int64_t reduce_bucket_size = 500'000'000;
+  std::int64_t allgather_bucket_size = 500'000'000;
+  std::optional<bool> overlap_comm;   // absent: stage 3 does
+  bool contiguous_gradients = true;   // false: no bucket is filled; each is flattened as it is reduced
+  std::optional<DType> param_dtype;   // of the model, its gradients and what is gathered; absent: as computed
+  std::optional<DType> reduce_dtype;  // communication_data_type; absent: the model's
+  std::optional<DType> grad_accum_dtype;  // of the gradients a rank keeps (data_types); absent: the model's
+  // To the host: the optimizer and the gradients that it steps; and, stage 3, parameters.
+  bool offload_optimizer = false, offload_param = false;
+  std::int64_t prefetch_bucket_size = 50'000'000;  // from here on stage 3
+  std::int64_t max_live_parameters = 1'000'000'000;
+  std::int64_t max_reuse_distance = 1'000'000'000;
+  std::int64_t param_persistence_threshold = 100'000;
+  bool operator==(const ZeroOptions&) const = default;
+};
+
+// What its stages have in common.
+struct ZeroPlanBase : BucketedPlan {
+  ZeroOptions options;
+  bool overlaps = false;  // options.overlap_comm, or the stage's
+
+  // Of a rank's part, on the GPU or the host.
+  [[nodiscard]] Seconds optimizer_time(const LayerTrace& trace) const;
+  // Of a rank's slice of so many reduced elements, to the host and, where they are added up, from it.
+  struct MicroBatch {
+    bool is_first, is_last;
+    [[nodiscard]] bool is_only() const { return is_first && is_last; }
+  };
+  [[nodiscard]] Seconds offload_time(std::int64_t elements, const MicroBatch& of) const;
+  [[nodiscard]] std::vector<Note> notes(const PlanInput& input) const override;
+  [[nodiscard]] std::vector<StrategyTrial> trials(const TrialsOf& of) const override;
+
+ protected:
+  // Sizes besides the reductions': keys of the section `zero`.
+  [[nodiscard]] virtual std::vector<std::pair<const char*, std::int64_t>> other_sizes() const = 0;
+  void set(const ZeroOptions& said, int of_ranks, DType computed);
+  // What is kept of a parameter: gradients in the dtype they are added up in; offloaded ones leave with their
+  // bucket, unless they are whole.
+  [[nodiscard]] StateBytes kept_state(const Optimizer& optimizer, bool keeps_gradients) const;
+  [[nodiscard]] Bytes largest_reduction() const;
+};
+
+// A gradient's copy into its bucket is overheads.passes.in of it; flattening the bucket's slices and dividing
+// them are two more, beside compute where reductions overlap it. A rank copies its slice back
+// (overheads.passes.out).
+struct ZeroPlan final : ZeroPlanBase {
+  int stage = 1;
+  std::vector<Bytes> gathers;  // after the optimizer
+
+  ZeroPlan(const LayerTrace& trace, int which, const ZeroOptions& said, int of_ranks,
+           DType computed = DType::bfloat16);
+  [[nodiscard]] bool reduces_at_the_end() const { return stage == 1 && !overlaps; }
+  [[nodiscard]] bool follows_registration() const override { return reduces_at_the_end(); }
+  [[nodiscard]] StepProgram program(const LayerTrace& trace, int accumulation_steps,
+                                    const Overheads& overheads) const override;
+  [[nodiscard]] HeldStates held(const HeldOf& of) const override;
+
+ protected:
+  [[nodiscard]] std::vector<std::pair<const char*, std::int64_t>> other_sizes() const override {
+    return {{"allgather_bucket_size", options.allgather_bucket_size / 10}};
+  }
+};
+
+// Of all three stages.
+class ZeroStrategy : public Strategy {
+ public:
+  ZeroStrategy(const StrategyTraits& its, int which) : Strategy(its), stage(which) {}
+  const int stage;
+  [[nodiscard]] static const ZeroOptions& options(const Sections& said) { return said.of<ZeroOptions>(); }
+  [[nodiscard]] std::optional<DType> gathered(const Sections& said) const override {
+    return options(said).param_dtype;
+  }
+  [[nodiscard]] bool offloads(const Sections& said) const override { return options(said).offload_optimizer; }
+  void check_parts(const StrategyChoice& choice) const override;
+  [[nodiscard]] std::optional<StageAxis> of_stages(const StagesInput& input) const override;
+};
+
+}  // namespace ddpsim

@@ -1,0 +1,176 @@
+#include "sim/strategies/zero3.hpp"
+
+#include "sim/program/step_builder.hpp"
+#include "sim/strategies/families.hpp"
+
+namespace ddpsim {
+namespace {
+
+constexpr std::size_t kReductionsInFlight = 3;  // stage3.py: no fourth one is launched
+
+class Zero3Builder {
+ public:
+  Zero3Builder(const LayerTrace& trace, const Zero3Plan& plan, const Overheads& overheads)
+      : trace_(trace), plan_(plan), step_(plan.buckets.size(), overheads) {}
+
+  StepProgram take(int accumulation_steps) {
+    for (int i = 0; i < accumulation_steps; ++i) {
+      index_ = static_cast<std::size_t>(i);
+      is_last_ = i + 1 == accumulation_steps;
+      launched_.assign(plan_.schedule.gathers.size(), 0);
+      std::size_t module = 0;
+      for (const auto& pass : plan_.forward) {
+        gathers(module++);
+        step_.compute(Activity::forward, index_, pass.duration);
+      }
+      if (is_last_) step_.start_last_backward();
+      backward(module);
+    }
+    auto steps = plan_.optimizer_time(trace_);
+    if (plan_.options.offload_optimizer)
+      step_.fixed(Activity::optimizer, 0, steps);
+    else
+      step_.compute(Activity::optimizer, 0, steps);
+    if (plan_.options.offload_optimizer && !plan_.options.offload_param)
+      step_.fixed(Activity::host_copy, 0, plan_.host.copy(held(total_elements(trace_)) / plan_.ranks));
+    if (plan_.schedule.persistent > 0) {
+      auto index = plan_.schedule.gathers.size();
+      step_.wait(gather(index, plan_.schedule.persistent));
+      step_.compute(Activity::copy_out, index, {});
+    }
+    return step_.take();
+  }
+
+ private:
+  [[nodiscard]] Bytes held(std::int64_t elements) const {
+    return BucketedPlan::bytes_of(elements, plan_.param_dtype);
+  }
+  // What a rank has of it may come from the host first.
+  std::size_t gather(std::size_t index, std::int64_t elements) {
+    std::vector<std::size_t> after;
+    if (step_.last_compute()) after.push_back(*step_.last_compute());
+    bool is_persistent = index == plan_.schedule.gathers.size();
+    bool is_copied = plan_.options.offload_param && !is_persistent;
+    return step_.collective(0, Activity::all_gather, Operation::all_gather, index, held(elements),
+                            std::move(after),
+                            is_copied ? plan_.host.copy(held(elements) / plan_.ranks) : Seconds());
+  }
+
+  void gathers(std::size_t module) {
+    const auto& schedule = plan_.schedule;
+    const auto& own = schedule.modules[module];
+    for (auto one : {own.fetch, own.prefetch})
+      if (one) launched_[*one] = gather(*one, schedule.gathers[*one]);
+    for (auto one : own.awaited) {
+      step_.wait(launched_[one]);
+      step_.pass(Activity::copy_out, one, step_.passes().out, 2 * held(schedule.gathers[one]));
+    }
+  }
+
+  void backward(std::size_t module) {
+    std::vector<std::size_t> reductions;
+    std::size_t bucket = 0, place = 0;
+    for (const auto& pass : plan_.backward) {
+      gathers(module++);
+      step_.compute(Activity::backward, index_, pass.duration);
+      // The gradient with which the next bucket begins is what has this one reduced.
+      for (std::size_t i = 0; i < pass.arrived.size(); ++i, ++place) {
+        if (place == plan_.buckets[bucket].end) reduce(bucket++, reductions);
+        if (is_last_ && place + 1 == plan_.buckets[bucket].end) step_.set_ready(bucket);
+      }
+    }
+    reduce(bucket, reductions);
+    for (auto one : reductions) step_.wait(one);
+  }
+
+  // `reductions`: that nobody waits for yet.
+  void reduce(std::size_t bucket, std::vector<std::size_t>& reductions) {
+    if (reductions.size() == kReductionsInFlight) {
+      step_.wait(reductions.front());
+      reductions.erase(reductions.begin());
+      step_.compute(Activity::copy_in, bucket, {});
+    }
+    step_.pass(Activity::copy_in, bucket, step_.passes().in,
+               held(plan_.buckets[bucket].elements) + plan_.reduced(bucket));
+    auto op = step_.collective(0, Activity::reduce_scatter, Operation::reduce_scatter, bucket,
+                               plan_.reduced(bucket), {*step_.last_compute()},
+                               plan_.offload_time(plan_.buckets[bucket].elements, {index_ == 0, is_last_}));
+    if (plan_.overlaps)
+      reductions.push_back(op);
+    else
+      step_.wait(op);
+  }
+
+  const LayerTrace& trace_;
+  const Zero3Plan& plan_;
+  StepBuilder step_;
+  std::vector<std::size_t> launched_;  // by gather of this micro-batch: its op
+  std::size_t index_ = 0;
+  bool is_last_ = false;
+};
+
+class Zero3Strategy final : public ZeroStrategy {
+ public:
+  Zero3Strategy()
+      : ZeroStrategy({.name = "zero3",
+                      .is_sharded = true,
+                      .only_rings = true,
+                      .shares_models = true,
+                      .needs_several = true,
+                      .is_usual = true,
+                      .lacks_host_time = true,
+                      .holds = StrategyTraits::Holds::gathered},
+                     3) {}
+  [[nodiscard]] std::shared_ptr<const StrategyPlan> plan(const PlanInput& input) const override {
+    auto plan = std::make_shared<Zero3Plan>(input.trace, options(input.choice.sections), input.ranks,
+                                            input.choice.computed);
+    plan->host = input.host;
+    return plan;
+  }
+  [[nodiscard]] std::vector<std::string_view> keys_on_host() const override {
+    return {"zero.offload_optimizer", "zero.offload_param"};
+  }
+  [[nodiscard]] std::vector<CommunicatorUse> communicators(const StrategyChoice&) const override {
+    return {{.operations = {Operation::all_gather, Operation::reduce_scatter}}};
+  }
+};
+const Zero3Strategy kZero3;
+
+}  // namespace
+
+StrategyFamily zero3_family() {
+  return {{&kZero3}};
+}
+
+Zero3Plan::Zero3Plan(const LayerTrace& trace, const ZeroOptions& said, int of_ranks, DType computed) {
+  set(said, of_ranks, computed);
+  overlaps = said.overlap_comm.value_or(true);
+  forward = forward_modules(trace);
+  backward = backward_modules(trace);
+  auto modules = forward;
+  modules.insert(modules.end(), backward.begin(), backward.end());
+  schedule = schedule_gathers(trace, modules, said);
+  auto in_order = std::make_shared<std::vector<std::size_t>>();
+  for (const auto& pass : backward)
+    in_order->insert(in_order->end(), pass.arrived.begin(), pass.arrived.end());
+  buckets = buckets_before_exceeding(trace, *in_order, said.reduce_bucket_size);
+  order = std::move(in_order);
+}
+
+StepProgram Zero3Plan::program(const LayerTrace& trace, int accumulation_steps,
+                               const Overheads& overheads) const {
+  return Zero3Builder(trace, *this, overheads).take(accumulation_steps);
+}
+
+// What is gathered at once, what is never released, one bucket (stage3.py, ipg_bucket_flat_buffer) and its
+// copy that is scattered.
+HeldStates Zero3Plan::held(const HeldOf& of) const {
+  double allocated = options.contiguous_gradients ? static_cast<double>(options.reduce_bucket_size) : 0;
+  return {.sharding = Sharding::weights,
+          .shards = ranks,
+          .buckets = held_in(static_cast<double>(schedule.most_live + schedule.persistent) + allocated) +
+                     largest_reduction(),
+          .state = kept_state(of.step.step.optimizer, false)};
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,20 @@
+#include "sim/strategy/all_reduce_plan.hpp"
+
+#include "sim/program/data_parallel.hpp"
+
+namespace ddpsim {
+
+StepProgram AllReducePlan::program(const LayerTrace& trace, int, const Overheads& overheads) const {
+  return data_parallel_program(trace, plan, overheads);
+}
+
+// DistributedDataParallel keeps its buckets beside the gradients, unless those are views of them
+// (reducer.cpp); a flat buffer does the same. PowerSGD keeps what its compression lost.
+HeldStates AllReducePlan::held(const HeldOf& of) const {
+  bool has_buckets =
+      plan.reducer == Reducer::flat || (plan.reducer == Reducer::ddp && !of.gradients_are_views);
+  bool keeps_errors = plan.low_rank && plan.low_rank->options.error_feedback;
+  return {.buckets = (has_buckets + keeps_errors) * of.trace.bytes()};
+}
+
+}  // namespace ddpsim

@@ -1,0 +1,22 @@
+#pragma once
+// Whom the communicators of a strategy's program join, and what they do.
+#include <compare>
+#include <string>
+#include <vector>
+
+#include "sim/base/operation.hpp"
+
+namespace ddpsim {
+
+// Of the ranks of a group: all; those that hold the shards of one copy of the model; those that hold the same
+// shard of different copies; all, and parameter servers.
+enum class Joined { all, shards, replicas, servers };
+
+struct CommunicatorUse {
+  std::string axis = "data";
+  Joined joined = Joined::all;
+  std::vector<Operation> operations{Operation::all_reduce};  // all-reduces first
+  auto operator<=>(const CommunicatorUse&) const = default;
+};
+
+}  // namespace ddpsim
