@@ -39,7 +39,7 @@ struct RankClass {
   // Of Communication's groups those that it is in, by axis; empty: of each axis that of its RankGroup.
   std::vector<std::size_t> communicators = {};
   std::vector<int> stragglers = {};    // all of them, where they are few and slower than others
-  std::size_t program = 0;             // of a pipeline: its stage; of ranks whose layers vary: its trace
+  std::size_t program = 0;             // of a pipeline: its stage
   std::vector<AlikeNodes> nodes = {};  // likewise: what each of its nodes holds of them
   bool operator==(const RankClass&) const = default;
 };
@@ -87,8 +87,6 @@ struct Scenario {
   std::optional<std::string> gpu;  // the cluster's, where it is known: whose physics these are
   Physics physics;
   std::shared_ptr<const SampledRanks> sampled;  // null: every iteration is the same; by group label
-  // Of an iteration of `sampled` in which layers vary, by RankClass::program; null: `trace` is every rank's.
-  std::shared_ptr<const std::vector<LayerTrace>> traces_of_ranks;
   std::optional<double>
       weather;  // the quantile of the share that the fabric gives (`sampled` knows the shares); none: all
   Fidelity fidelity = Fidelity::lazy;

@@ -213,13 +213,10 @@ SimulatedIteration replay_on(const Scenario& scenario, std::span<const RankGroup
     Seconds start = ranks.offset - zero;
     for (std::size_t c = 0; c < ranks.rank_classes.size(); ++c) {
       double slowdown = ranks.rank_classes[c].slowdown;
-      auto own = before;
-      if (const auto* traces = scenario.traces_of_ranks.get())
-        own = compute_before_last_backward((*traces)[ranks.rank_classes[c].program], scenario.plan);
       auto mine = communicators_of(scenario, job.front(), ranks.rank_classes[c], groups);
       auto broadcasts = groups[mine.front()].broadcasts;
       auto& one = timeline.rank_classes.emplace_back(empty_timeline(all, job, c));
-      one.backward_start = start + slowdown * own;
+      one.backward_start = start + slowdown * before;
       for (auto communicator : mine) one.communicators.push_back(groups[communicator].members.front());
       const auto& program = programs[ranks.rank_classes[c].program];
       program_of_class.push_back(&program);
@@ -268,13 +265,12 @@ void set_rank_zero_apart(std::vector<RankGroup>& groups) {
 std::vector<StepProgram> programs_of(const Scenario& scenario) {
   const auto& overheads = scenario.physics.overheads;
   if (scenario.parallel) return parallel_programs(*scenario.parallel, overheads);
-  std::span<const LayerTrace> traces(scenario.trace.get(), 1);
-  if (scenario.traces_of_ranks) traces = *scenario.traces_of_ranks;
   std::vector<StepProgram> programs;
-  for (const auto& trace : traces)
-    programs.push_back(scenario.strategy_plan ? scenario.strategy_plan->program(
-                                                    trace, scenario.plan.accumulation_steps, overheads)
-                                              : data_parallel_program(trace, scenario.plan, overheads));
+  if (scenario.strategy_plan)
+    programs.push_back(
+        scenario.strategy_plan->program(*scenario.trace, scenario.plan.accumulation_steps, overheads));
+  else
+    programs.push_back(data_parallel_program(*scenario.trace, scenario.plan, overheads));
   return programs;
 }
 
@@ -291,7 +287,6 @@ struct Simulator::Prepared {
   std::shared_ptr<const void> communication;  // or the measured table
   std::vector<GroupCost> costs;
   std::shared_ptr<const LayerTrace> trace;
-  std::shared_ptr<const std::vector<LayerTrace>> traces_of_ranks;
   ReductionPlan plan;
   std::shared_ptr<const StrategyPlan> strategy_plan;
   std::shared_ptr<const ParallelStep> parallel;
@@ -306,13 +301,11 @@ struct Simulator::Prepared {
       costs = costs_of(scenario);
       communication = of;
     }
-    if (trace == scenario.trace && traces_of_ranks == scenario.traces_of_ranks && plan == scenario.plan &&
-        strategy_plan == scenario.strategy_plan && parallel == scenario.parallel &&
-        overheads == scenario.physics.overheads)
+    if (trace == scenario.trace && plan == scenario.plan && strategy_plan == scenario.strategy_plan &&
+        parallel == scenario.parallel && overheads == scenario.physics.overheads)
       return;
     programs = programs_of(scenario);  // first: it may throw
     trace = scenario.trace;
-    traces_of_ranks = scenario.traces_of_ranks;
     plan = scenario.plan;
     strategy_plan = scenario.strategy_plan;
     parallel = scenario.parallel;

@@ -264,7 +264,6 @@ struct Variability {
   Distribution ranks, nodes;
   std::vector<SlowOnes> slow;
   std::optional<std::variant<OfTrace, Off, double, Table>> jitter;
-  std::optional<Distribution> layers;
   std::optional<std::variant<Off, std::string, Shares>> weather;
   bool operator==(const Variability&) const = default;
 };

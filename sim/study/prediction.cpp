@@ -4,7 +4,6 @@
 
 #include "sim/base/check.hpp"
 #include "sim/base/statistics.hpp"
-#include "sim/program/varied_layers.hpp"
 
 namespace ddpsim {
 namespace {
@@ -37,38 +36,6 @@ void set_slowest(const std::vector<SlowestRank>& slowest, Scenario& scenario) {
   }
 }
 
-// Every rank as a class of its own, with layers of its own. What belongs to no layer takes longer as its
-// layers do on the whole.
-void set_ranks(const Scenario& scenario, const SampledRanks& sampled, std::size_t iteration,
-               Scenario& varied) {
-  const auto& trace = *scenario.trace;
-  auto units = shard_units(trace, {});
-  const auto& slowdowns = sampled.ranks[iteration];
-  auto factors = layer_factors(sampled.variability, iteration, slowdowns.size(), 2 * units.size());
-  auto compute = [](const LayerTrace& of) { return of.forward.value_or(Seconds()) + of.backward(); };
-  auto& classes = varied.groups.front().rank_classes;
-  auto alike = classes.front();
-  alike.ranks = 1;
-  alike.stragglers.clear();
-  alike.nodes.clear();
-  classes.clear();
-  auto traces = std::make_shared<std::vector<LayerTrace>>();
-  for (std::size_t rank = 0; rank < slowdowns.size(); ++rank) {
-    auto of_rank = std::span(factors).subspan(rank * 2 * units.size(), 2 * units.size());
-    auto vary = [&] {
-      return vary_layers(trace, units, of_rank.first(units.size()), of_rank.last(units.size()));
-    };
-    double longer = compute(vary()) / compute(trace);
-    for (auto& factor : of_rank) factor /= longer;
-    traces->push_back(vary());
-    alike.rank = static_cast<int>(rank);
-    alike.slowdown = longer * slowdowns[rank];
-    alike.program = rank;
-    classes.push_back(alike);
-  }
-  varied.traces_of_ranks = std::move(traces);
-}
-
 double share_of(ReportedIteration reported) {
   return reported == ReportedIteration::p95 ? 0.95 : 0.5;
 }
@@ -87,9 +54,7 @@ Prediction predict(const Scenario& scenario, const Simulate& simulate, unsigned 
   // Where nobody shares links all simulations give what the closed form does: one is enough.
   if (!scenario.shares_links()) varied.fidelity = Fidelity::closed_form;
   auto set_iteration = [&](std::size_t iteration) {
-    if (sampled.variability.layers)
-      set_ranks(scenario, sampled, iteration, varied);
-    else if (draws_ranks && scenario.parallel)
+    if (draws_ranks && scenario.parallel)
       set_slowest_of_stages(sampled.slowest[iteration], varied.groups.front());
     else if (draws_ranks)
       set_slowest(sampled.slowest[iteration], varied);

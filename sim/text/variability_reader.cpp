@@ -23,30 +23,6 @@ void check_weather(const GivenJob& given, const Variability& variability, const 
         "one group, one collective at a time and no background, or leave variability.weather out");
 }
 
-// All ranks are simulated, each for itself.
-void check_layers(const GivenJob& given, const Variability& variability, const Scenario& scenario) {
-  if (!variability.layers) return;
-  const auto& place = given.at("variability.layers");
-  if (scenario.is(&StrategyTraits::is_one_process))
-    throw InputError(place, "the layers of DataParallel's replicas are not drawn", "remove 'layers'");
-  if (scenario.parallel || scenario.shares_links() || scenario.groups.size() > 1)
-    throw InputError(place,
-                     "layers are drawn for one group of ranks whose collectives are alone on their links",
-                     "one group, one collective at a time and no background, or remove 'layers'");
-  for (const auto& one : scenario.groups.front().rank_classes)
-    if (one.communicators != scenario.groups.front().rank_classes.front().communicators)
-      throw InputError(place,
-                       "layers are drawn where all ranks are in communicators alike, and these are not",
-                       "place as many ranks on every node, or remove 'layers'");
-  constexpr int kMostRanks = 512;
-  if (scenario.world_size > kMostRanks)
-    throw InputError(place,
-                     fmt::format("layers that vary are simulated on every rank by itself: up to {} ranks, "
-                                 "not {}",
-                                 kMostRanks, scenario.world_size),
-                     "remove 'layers', or use fewer ranks");
-}
-
 }  // namespace
 
 void ScenarioReader::read_variability(const GivenJob& given, const RankPlaces& places, Scenario& scenario) {
@@ -55,7 +31,6 @@ void ScenarioReader::read_variability(const GivenJob& given, const RankPlaces& p
       [this](const Located& fabric) { return resolve(PresetKind::fabrics, fabric); });
   if (variability.is_off()) return;
   check_weather(given, variability, scenario);
-  check_layers(given, variability, scenario);
   // What differs for the whole run is drawn too, once, with what differs between iterations.
   const auto& spread = scenario.physics.spread;
   if (!variability.draws_ranks()) {

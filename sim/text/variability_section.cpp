@@ -46,10 +46,9 @@ class VariabilityReader {
       if (const auto* file = std::get_if<std::string>(&*section.weather))
         variability.weather = read_weather_file(fabric(given_.located(*file, "variability.weather")));
     }
-    if (section.layers) variability.layers = distribution(*section.layers, "layers");
     if (section.jitter)
       variability.jitter = distribution(*section.jitter, "jitter");
-    else if (!variability.layers && (!variability.weather || has_spread()))
+    else if (!variability.weather || has_spread())
       variability.jitter = of_trace(given_.at("variability"));
     return variability;
   }

@@ -24,8 +24,7 @@ enum Source : std::uint32_t {
   kRanks,
   kNodes,
   kSlow,  // the first of `slow`, then the others
-  kWeather = 1U << 31U,
-  kLayers
+  kWeather = 1U << 31U
 };
 
 Random random_numbers(std::uint64_t seed, std::uint32_t source, std::uint32_t iteration) {
@@ -181,14 +180,12 @@ double SlowForTheRun::chance_of_any() const {
 
 SampledRanks sample_ranks(const Variability& variability, std::span<const RankPlace> ranks) {
   DDPSIM_CHECK(!ranks.empty() && variability.iterations > 0, "there are ranks and iterations to draw for");
-  SampledRanks sampled;
-  sampled.variability = variability;
+  SampledRanks sampled{variability, {}, {}, {}, {}};
   Draws draws(variability, ranks);
   Growth growth;
   for (int iteration = 0; iteration < variability.iterations; ++iteration) {
     auto factors = draws.in_iteration(static_cast<std::uint32_t>(iteration));
     sampled.slowest.push_back(slowest_of(factors, ranks));
-    if (variability.layers) sampled.ranks.push_back(factors);
     growth.add(std::move(factors));
   }
   if (variability.weather)
@@ -196,15 +193,6 @@ SampledRanks sample_ranks(const Variability& variability, std::span<const RankPl
   sampled.growth = growth.take();
   sampled.slow_for_the_run = draws.slow_for_the_run();
   return sampled;
-}
-
-std::vector<double> layer_factors(const Variability& variability, std::size_t iteration, std::size_t ranks,
-                                  std::size_t factors_of_rank) {
-  Factors factors(ranks * factors_of_rank, 1);
-  if (variability.layers)
-    multiply(*variability.layers,
-             random_numbers(variability.seed, kLayers, static_cast<std::uint32_t>(iteration)), factors);
-  return factors;
 }
 
 }  // namespace ddpsim

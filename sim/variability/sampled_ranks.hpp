@@ -39,18 +39,11 @@ struct SampledRanks {
   // ranks.
   std::vector<ExpectedSlowest> growth;
   std::vector<SlowForTheRun> slow_for_the_run;
-  // Where layers vary, so that no one rank is the slowest: by iteration, then by rank.
-  std::vector<std::vector<double>> ranks = {};
-  std::vector<double> weather =
-      {};  // by iteration: the quantile of the share that the fabric gives; empty: all
+  std::vector<double> weather;  // by iteration: the quantile of the share that the fabric gives; empty: all
 };
 
 // `ranks` by rank, groups from 0. The same draws whatever else is asked: a rank's do not depend on how many
 // there are, and those of one source not on the others.
 SampledRanks sample_ranks(const Variability& variability, std::span<const RankPlace> ranks);
-
-// variability.layers in that iteration: so many factors for rank 0, then for rank 1, and so on.
-std::vector<double> layer_factors(const Variability& variability, std::size_t iteration, std::size_t ranks,
-                                  std::size_t factors_of_rank);
 
 }  // namespace ddpsim

@@ -41,12 +41,11 @@ struct Variability {
   std::optional<FactorDistribution> jitter;  // drawn for each rank in each iteration
   std::optional<FactorDistribution> ranks;   // for each rank, once
   std::optional<FactorDistribution> nodes;   // for each node, once
-  std::optional<FactorDistribution> layers;  // for each layer of each rank's passes, in each iteration
   std::vector<SlowOnes> slow;
   std::optional<Weather> weather;  // drawn for each iteration
 
   [[nodiscard]] bool is_off() const { return !draws_ranks() && !weather; }
-  [[nodiscard]] bool draws_ranks() const { return jitter || ranks || nodes || layers || !slow.empty(); }
+  [[nodiscard]] bool draws_ranks() const { return jitter || ranks || nodes || !slow.empty(); }
   [[nodiscard]] bool needs_nodes() const;
 };
 

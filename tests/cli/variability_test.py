@@ -113,26 +113,6 @@ class SlowTest(VariabilityTest):
         self.assertEqual(iterations["min_s"], iterations["max_s"])
         self.assertGreater(iterations["min_s"], iterations["unvaried_s"] + 0.02)
 
-    def test_layers_that_vary(self):
-        """One layer of 20 ms forward and 80 ms backward, each by itself: 8.2 % together where each is 10 %."""
-        self.write_scenario(TRACE)
-        for strategy in ("flat", "ddp"):
-            arguments = ["--set", "variability.layers=0.1", "--set", f"strategy={strategy}"]
-            one = self.varied(*arguments, jitter="none")
-            self.assertEqual(one, self.varied(*arguments, jitter="none"))
-            longer = one["iterations"]["mean_s"] / one["iterations"]["unvaried_s"] - 1
-            self.assertGreater(longer, 0.05)
-            self.assertLess(longer, 0.14)
-            self.assertAlmostEqual(sum(loss["seconds"] for loss in one["losses"]) + 0.1, one["iteration_s"], delta=1e-9)
-
-    def test_where_layers_are_not_drawn(self):
-        self.write_scenario(TRACE, world_size=16, topology=NODES)
-        for change, words in (("cluster.world_size=1024", "up to 512 ranks, not 1024"),
-                              ("cluster.groups={tensor_parallel: 4}", "one group")):
-            done = self.fails(2, "simulate", "scenario.yaml", "--seed", "1", "--set", "variability.layers=0.1",
-                              "--set", change)
-            self.assertIn(words, done.stderr)
-
     def test_stragglers_of_the_scenario_are_slower_still(self):
         self.write_scenario(TRACE)
         with_straggler = self.varied("--set", "workload.stragglers=[{rank: 2, slowdown: 3}]")

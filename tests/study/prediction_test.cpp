@@ -60,38 +60,6 @@ TEST(SampledIterations, TheReportedOneIsTheMedianOrThe95thPercentile) {
   EXPECT_EQ(p95.last_to_finish().ranks, 1);
 }
 
-// Two layers of 10 and 20 ms, ranks whose layers vary by themselves: each all-reduce starts when the last
-// rank has its gradient and the one before has ended, and the iteration ends with the second.
-TEST(SampledIterations, LayersThatVaryAreWaitedForBucketByBucket) {
-  auto trace = make_trace({1, 1}, {10, 30});
-  trace.gradients[0].name = SharedText("h.1.weight");
-  trace.gradients[1].name = SharedText("h.0.weight");
-  auto scenario = make_scenario(trace, {{0, 0.2}, {0, 0.2}, {0, 0.2}}, Reducer::overlap, {});
-  constexpr std::size_t kRanks = 3, kIterations = 20;
-  constexpr double kAllReduce = 0.02 / 3;  // 4/3 of 1 MB over 0.2 GB/s
-  SampledRanks sampled;
-  sampled.variability.seed = 7;
-  sampled.variability.iterations = static_cast<int>(kIterations);
-  sampled.variability.layers = LogNormal{0.5};
-  sampled.slowest.assign(kIterations, {{0, 1}});
-  sampled.ranks.assign(kIterations, {1, 1, 1.5});
-  scenario.sampled = std::make_shared<const SampledRanks>(sampled);
-  auto prediction = predict(scenario);
-  ASSERT_EQ(prediction.iterations.size(), kIterations);
-  // h.0 and h.1: two factors of the forward pass, two of the backward pass.
-  for (std::size_t i = 0; i < kIterations; ++i) {
-    auto factors = layer_factors(sampled.variability, i, kRanks, 4);
-    double first = 0, second = 0;
-    for (std::size_t rank = 0; rank < kRanks; ++rank) {
-      double h1 = sampled.ranks[i][rank] * factors[4 * rank + 3] * 0.010;
-      double h0 = sampled.ranks[i][rank] * factors[4 * rank + 2] * 0.020;
-      first = std::max(first, h1);
-      second = std::max(second, h1 + h0);
-    }
-    EXPECT_NEAR(prediction.iterations[i].value(), std::max(first + kAllReduce, second) + kAllReduce, 1e-12);
-  }
-}
-
 TEST(SampledIterations, WithoutThemThereIsOne) {
   auto scenario = three_iterations();
   scenario.sampled = nullptr;

@@ -222,8 +222,6 @@ Type<Variability> variability_rows() {
                     .key<&V::slow>("slow", list(slow()), "Ranks or nodes that are slow now and then")
                     .key<&V::jitter>("jitter", maybe(jitter), "From iteration to iteration")
                     .usually("the trace's")
-                    .key<&V::layers>("layers", maybe(one), "Between layers, from iteration to iteration")
-                    .usually("none")
                     .key<&V::weather>("weather", maybe(weather),
                                       "What a shared fabric gives: a name, a file, none, or shares")
                     .usually("none")
