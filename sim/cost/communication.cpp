@@ -89,18 +89,13 @@ CollectiveSchedule all_reduce_schedule(const Cluster& cluster, std::span<const i
                                        const CollectiveOptions& options) {
   Wiring wiring = wiring_of(cluster, gpus);
   int channels = options.channels.value_or(1);
-  auto rings = [&] {
-    return options.rings.empty() ? ring_orders(cluster, gpus, options.channels, options.search_rings)
-                                 : options.rings;
-  };
   switch (options.algorithm) {
     case Algorithm::ring:
-      return ring_all_reduce(wiring, rings());
+      return ring_all_reduce(wiring, options.rings.empty()
+                                         ? ring_orders(cluster, gpus, options.channels, options.search_rings)
+                                         : options.rings);
     case Algorithm::tree:
       return double_binary_tree(wiring, channels);
-    case Algorithm::chain_tree:
-      wiring.heads = channel_heads(cluster, gpus, wiring.nodes);
-      return chain_tree(wiring, rings());
     case Algorithm::halving_doubling:
       return halving_doubling(wiring);
     case Algorithm::hierarchical:
@@ -113,6 +108,13 @@ CollectiveSchedule all_reduce_schedule(const Cluster& cluster, std::span<const i
   }
   DDPSIM_CHECK(false, "every algorithm has a schedule");
   return {};
+}
+
+CollectiveSchedule nccl_tree_schedule(const Cluster& cluster, std::span<const int> gpus,
+                                      const std::vector<std::vector<int>>& rings) {
+  Wiring wiring = wiring_of(cluster, gpus);
+  wiring.heads = channel_heads(cluster, gpus, wiring.nodes);
+  return chain_tree(wiring, rings.empty() ? ring_orders(cluster, gpus, std::nullopt, true) : rings);
 }
 
 CollectiveSchedule operation_schedule(const Cluster& cluster, std::span<const int> gpus,

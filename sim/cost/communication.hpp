@@ -18,10 +18,9 @@
 
 namespace ddpsim {
 
-enum class Algorithm { ring, tree, chain_tree, halving_doubling, hierarchical, nvls, nvls_tree };
-inline constexpr Names<Algorithm, 7> kAlgorithmNames{{{"ring", Algorithm::ring},
+enum class Algorithm { ring, tree, halving_doubling, hierarchical, nvls, nvls_tree };
+inline constexpr Names<Algorithm, 6> kAlgorithmNames{{{"ring", Algorithm::ring},
                                                       {"tree", Algorithm::tree},
-                                                      {"chain_tree", Algorithm::chain_tree},
                                                       {"halving_doubling", Algorithm::halving_doubling},
                                                       {"hierarchical", Algorithm::hierarchical},
                                                       {"nvls", Algorithm::nvls},
@@ -32,10 +31,10 @@ inline std::string_view algorithm_name(Algorithm algorithm) {
 
 struct CollectiveOptions {
   Algorithm algorithm = Algorithm::ring;
-  // nullopt: as many rings (chains of a chain_tree) as add bandwidth, one of everything else.
+  // nullopt: as many rings as add bandwidth, one of everything else.
   std::optional<int> channels;
   bool search_rings = true;  // over the fastest links; else in the order of the ranks
-  // Of rings and chain_trees: these instead, each a cycle over all ranks of the group.
+  // Of rings: these instead, each a cycle over all ranks of the group.
   std::vector<std::vector<int>> rings = {};
 };
 
@@ -101,6 +100,10 @@ std::vector<std::vector<int>> ranks_by_node(const Cluster& cluster, std::span<co
 // not fit the cluster.
 CollectiveSchedule all_reduce_schedule(const Cluster& cluster, std::span<const int> gpus,
                                        const CollectiveOptions& options);
+
+// The all-reduce over NCCL's trees, along these rings; none: along as many as add bandwidth.
+CollectiveSchedule nccl_tree_schedule(const Cluster& cluster, std::span<const int> gpus,
+                                      const std::vector<std::vector<int>>& rings = {});
 
 // Of any operation: over as many rings as add bandwidth, or chains from or to rank 0; all-to-all and
 // send/recv directly.

@@ -21,20 +21,20 @@ std::vector<nccl::Algorithm> algorithms_of(const nccl::CostModel& cost) {
 
 Algorithm schedule_of(nccl::Algorithm algorithm) {
   switch (algorithm) {
-    case nccl::Algorithm::tree:
-      return Algorithm::chain_tree;
     case nccl::Algorithm::ring:
       return Algorithm::ring;
     case nccl::Algorithm::nvls:
       return Algorithm::nvls;
     case nccl::Algorithm::nvls_tree:
       return Algorithm::nvls_tree;
+    case nccl::Algorithm::tree:
     case nccl::Algorithm::collnet_direct:
     case nccl::Algorithm::collnet_chain:
     case nccl::Algorithm::pat:
     case nccl::Algorithm::symmetric:
     case nccl::Algorithm::symmetric_multicast:
-      break;  // stage_of refuses the former two; the others are no choices of the tuner's for an all-reduce
+      break;  // stage_of has its own for trees and refuses CollNet; the others are no choices of the tuner's
+              // for an all-reduce
   }
   DDPSIM_CHECK(false, "every algorithm has a schedule");
   return Algorithm::ring;
@@ -67,9 +67,11 @@ InputError not_simulated_collnet() {
 Stage stage_of(const Cluster& cluster, std::span<const int> gpus, const nccl::Communicator& communicator,
                nccl::Algorithm algorithm) {
   if (is_collnet(algorithm, communicator.nodes)) throw not_simulated_collnet();
-  CollectiveOptions options{schedule_of(algorithm), std::nullopt, true};
-  if (!communicator.ring.found) options.rings = {simple_ring_order(cluster, gpus)};
-  return pipelined(all_reduce_schedule(cluster, gpus, options));
+  std::vector<std::vector<int>> rings;
+  if (!communicator.ring.found) rings = {simple_ring_order(cluster, gpus)};
+  if (algorithm == nccl::Algorithm::tree) return pipelined(nccl_tree_schedule(cluster, gpus, rings));
+  return pipelined(
+      all_reduce_schedule(cluster, gpus, {schedule_of(algorithm), std::nullopt, true, std::move(rings)}));
 }
 
 // What the most loaded link takes for a byte of the buffer.

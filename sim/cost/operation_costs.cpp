@@ -28,8 +28,7 @@ std::vector<Candidate> candidates_of(const Cluster& cluster, const std::vector<i
                                      Operation operation) {
   std::vector<Candidate> candidates;
   auto add = [&](Algorithm algorithm, std::optional<int> channels) {
-    candidates.push_back({operation, std::string(algorithm_name(algorithm)),
-                          algorithm == Algorithm::ring || algorithm == Algorithm::chain_tree,
+    candidates.push_back({operation, std::string(algorithm_name(algorithm)), algorithm == Algorithm::ring,
                           [&cluster, &gpus, algorithm, channels] {
                             return all_reduce_schedule(cluster, gpus, {algorithm, channels, true});
                           }});

@@ -43,7 +43,7 @@ def data_parallel(draw):
     if draw.random() < 0.4:
         keys["physics"] = "none"
     if draw.random() < 0.4:
-        keys["collective.algorithm"] = draw.choice(["ring", "tree", "chain_tree", "hierarchical"])
+        keys["collective.algorithm"] = draw.choice(["ring", "tree", "hierarchical"])
     if keys["strategy"] == "ddp":
         keys["ddp.bucket_cap"] = draw.choice(["1MiB", "3MB", "25MiB", "100MiB", "1GiB"])
     if draw.random() < 0.3:

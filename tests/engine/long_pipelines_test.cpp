@@ -44,10 +44,11 @@ TEST_P(LongPipelines, TakeWhatAllTheirRoundsTake) {
     EXPECT_NEAR(time / played(plan, bytes), 1, 1e-9) << name << ", " << bytes.value() << " B";
   };
   for (Bytes bytes : {Bytes(1e5), Bytes(3e7), Bytes(1.1e9)}) {
-    for (auto algorithm : {Algorithm::ring, Algorithm::tree, Algorithm::chain_tree, Algorithm::hierarchical})
+    for (auto algorithm : {Algorithm::ring, Algorithm::tree, Algorithm::hierarchical})
       expect_same(all_reduce_schedule(*cluster, gpus, {algorithm, std::nullopt, true}), bytes,
                   std::string(algorithm_name(algorithm)).c_str());
     expect_same(all_reduce_schedule(*cluster, gpus, {Algorithm::tree, 4, true}), bytes, "4 trees");
+    expect_same(nccl_tree_schedule(*cluster, gpus), bytes, "NCCL's trees");
     expect_same(operation_schedule(*cluster, gpus, Operation::broadcast), bytes, "broadcast");
   }
 }

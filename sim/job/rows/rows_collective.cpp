@@ -62,11 +62,10 @@ void check_channels(const Collective& collective, Algorithm algorithm, const Cur
   if (only_one && *collective.channels != 1)
     refuse(at, "channels", fmt::format("'{}' has no channels", algorithm_name(algorithm)),
            "write channels: 1, or remove it");
-  bool can_search = algorithm == Algorithm::ring || algorithm == Algorithm::chain_tree;
-  if (!can_search && !*collective.channels)
+  if (algorithm != Algorithm::ring && !*collective.channels)
     refuse(at, "channels",
            fmt::format("nothing says how many channels '{}' should have", algorithm_name(algorithm)),
-           "say how many, or use algorithm: ring or chain_tree");
+           "say how many, or use algorithm: ring");
 }
 
 void check_backend(const Collective& collective, const Cursor& at) {
