@@ -13,6 +13,7 @@ MemoryParts ModelStep::memory(const HeldStates& states) const {
   MemorySetup setup{.state = held,
                     .sharding = states.sharding,
                     .shards = states.shards,
+                    .expert_shards = states.expert_shards,
                     .gathers_units = !states.state,
                     .unit_gradient = static_cast<double>(bytes_per_element(step.gradients)),
                     .unit_layers = states.unit_layers,

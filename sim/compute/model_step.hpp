@@ -11,7 +11,7 @@ namespace ddpsim {
 // How a strategy spreads what a step holds.
 struct HeldStates {
   Sharding sharding = Sharding::none;
-  int shards = 1;
+  int shards = 1, expert_shards = 1;  // the latter of experts that ranks share
   Bytes buckets = {};      // of gradients, beside them; whatever is gathered for longer than a unit's turn
   double unit_layers = 1;  // of the largest unit, where weights are sharded
   // What a parameter takes, where the strategy says it; then whatever it gathers is among the buckets.

@@ -1,6 +1,7 @@
 #include "sim/compute/transformer_trace.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include <fmt/core.h>
@@ -72,6 +73,7 @@ class TraceBuilder {
         blocks_(parts, model, times, step.shape.recomputed),
         ends_(ends_of(times)),
         n_blocks_(model.layers),
+        held_share_(held_share(parts, model, step.shape)),
         vocabulary_rows_(times.vocabulary_rows()),
         step_(step) {}
 
@@ -99,6 +101,21 @@ class TraceBuilder {
   }
 
  private:
+  static bool is_of_experts(const TransformerModule& module) {
+    return module.role == ModuleRole::experts_in || module.role == ModuleRole::experts_out;
+  }
+  // Of experts, which are cut over those that share them.
+  static double held_share(const std::vector<TransformerPart>& parts, const Transformer& model,
+                           const StepShape& shape) {
+    if (shape.expert.ranks == 1) return 1;
+    double all = 0;
+    for (const auto& module : parts[parts.size() - 2].modules)
+      for (const auto& tensor : module.tensors)
+        if (is_of_experts(module))
+          all += static_cast<double>(elements_of_shard(module, tensor, 0, shape.tensor));
+    return held_parameters(model, shape, BlockKind::experts).experts / all;
+  }
+
   [[nodiscard]] Seconds forward_start(std::int64_t block) const {
     return ends_.embedding_forward + blocks_.forward_until(block);
   }
@@ -116,6 +133,7 @@ class TraceBuilder {
       auto elements = step_.shape.tensor == 1
                           ? tensor.elements
                           : elements_of_shard(module, tensor, vocabulary_rows_, step_.shape.tensor);
+      if (is_of_experts(module)) elements = std::llround(held_share_ * static_cast<double>(elements));
       trace_.gradients.push_back({tensor.name, elements, step_.gradients, ready, {}, forward_end});
     }
   }
@@ -124,6 +142,7 @@ class TraceBuilder {
   BlockPasses blocks_;
   EndTimes ends_;
   std::int64_t n_blocks_;
+  double held_share_;
   std::int64_t vocabulary_rows_;
   const TransformerStep& step_;
   Seconds now_;  // in the backward pass
@@ -150,9 +169,9 @@ LayerTrace transformer_trace(const Transformer& model, const GpuDescription& gpu
 
 LayerTrace transformer_trace(const Transformer& model, const GpuDescription& gpu, const Software& software,
                              const TransformerStep& step, KnownParts& known, const TensorCollectives& tensor,
-                             const ContextCollectives& context) {
+                             const ContextCollectives& context, const ExpertCollectives& expert) {
   check_sequence(model, step.shape.sequence);
-  TransformerTimes times(model, gpu, software, step.precision, step.shape, tensor, context);
+  TransformerTimes times(model, gpu, software, step.precision, step.shape, tensor, context, expert);
   auto parts = known.of(model, step.shape.sequence);
   auto trace = TraceBuilder(*parts, model, times, step).build();
   double parameters = 0;

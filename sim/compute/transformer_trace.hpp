@@ -21,11 +21,12 @@ struct TransformerStep {
 // for the precision, where the sequence is longer than learned positions, or where a step takes 10^9 s.
 LayerTrace transformer_trace(const Transformer& model, const GpuDescription& gpu, const Software& software,
                              const TransformerStep& step);
-// With the model's parts among those that are known. `tensor` and `context`: what its groups' collectives
-// take.
+// With the model's parts among those that are known. `tensor`, `context` and `expert`: what its groups'
+// collectives take.
 LayerTrace transformer_trace(const Transformer& model, const GpuDescription& gpu, const Software& software,
                              const TransformerStep& step, KnownParts& known,
-                             const TensorCollectives& tensor = {}, const ContextCollectives& context = {});
+                             const TensorCollectives& tensor = {}, const ContextCollectives& context = {},
+                             const ExpertCollectives& expert = {});
 
 // What a GPU computes in one micro batch, for MFU and HFU. A token takes 2 operations forward and 4 backward
 // for each element of a matrix, and in attention 4 and 8 for each query's value and token of the sequence, as

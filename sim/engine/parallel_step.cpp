@@ -41,8 +41,10 @@ class StepMaker {
     plan.messages = options_.messages;
     plan.message = values / (shape_.sequence_parallel ? shape_.tensor : 1);
     const auto& axis = options_.data_axis;
-    plan.data = options_.degrees.reducing();
-    plan.expert_data = options_.degrees.reducing_experts();
+    const auto& degrees = options_.degrees;
+    plan.data = axis.shards > 0 ? axis.shards : degrees.reducing();
+    plan.replicas = degrees.reducing() / plan.data;
+    plan.expert_data = std::max(1, degrees.reducing_experts() / plan.replicas);
     plan.reduction = axis.reduction;
     plan.overlaps_reduction = axis.overlaps_reduction;
     plan.gathers = axis.gathers;
@@ -111,8 +113,8 @@ class StepMaker {
     stage.on_links = on_links(stage, passes);
     const auto& axis = options_.data_axis;
     bool is_sharded = axis.sharding != Sharding::none;
-    int shards = options_.degrees.reducing();
-    int expert_shards = shape_.expert.ranks > 1 ? options_.degrees.reducing_experts() : shards;
+    int shards = result_.plan.data;
+    int expert_shards = shape_.expert.ranks > 1 ? result_.plan.expert_data : shards;
     result_.plan.optimizer.push_back(
         times_.optimizer(is_sharded ? parameters / shards + experts / expert_shards : parameters + experts));
     MemorySetup setup{.state = axis.state,
@@ -182,22 +184,27 @@ class StepMaker {
   [[nodiscard]] std::vector<ReducedPart> buckets(const std::vector<StagePart>& parts, bool is_first,
                                                  Elements of) const {
     const auto& axis = options_.data_axis;
-    bool is_one = axis.bucket_elements == 0 || (axis.only_first_has_buckets && !is_first);
+    bool is_one =
+        (axis.bucket_elements == 0 && axis.bucket_units == 0) || (axis.only_first_has_buckets && !is_first);
     std::vector<ReducedPart> buckets;
     double elements = 0, end = 0;
+    int units = 0;
     // Parts of matrices add up to whole numbers but for rounding.
     auto bytes = [&](double of_each) { return Bytes(std::ceil(kRounded * elements * of_each)); };
     auto close = [&] {
       if (elements > 0) buckets.push_back({end, bytes(axis.gradient_bytes), bytes(axis.parameter_bytes)});
       elements = 0;
+      units = 0;
     };
     for (const auto& part : parts) {
-      if (of(part) == 0) continue;
+      units += part.ends_unit;
+      if (axis.bucket_units == 0 && of(part) == 0) continue;
       if (!is_one && axis.closes_before && elements + of(part) > axis.bucket_elements) close();
       elements += of(part);
-      end = part.end;
-      bool may_close = part.ends_unit || !axis.holds_gathered;
-      if (!is_one && !axis.closes_before && may_close && elements >= kRounded * axis.bucket_elements) close();
+      if (of(part) > 0) end = part.end;
+      bool is_full =
+          axis.bucket_units > 0 ? units >= axis.bucket_units : elements >= kRounded * axis.bucket_elements;
+      if (!is_one && !axis.closes_before && is_full && (part.ends_unit || !axis.holds_gathered)) close();
     }
     close();
     return buckets;
@@ -207,14 +214,15 @@ class StepMaker {
   void plan_one_stage(const StrategyChoice& choice) {
     KnownParts known;
     auto made = std::make_shared<OneStage>();
-    made->trace =
-        transformer_trace(step_.model, step_.gpu, step_.software, step_.step, known, tensor_, context_);
+    made->trace = transformer_trace(step_.model, step_.gpu, step_.software, step_.step, known, tensor_,
+                                    context_, expert_);
     int ranks = options_.degrees.reducing();
     made->plan =
         choice.strategy->plan({.choice = choice, .trace = made->trace, .ranks = ranks, .step = &step_});
     result_.stages.front().memory = step_.memory(made->plan->held(
         {made->trace, step_, choice.ddp.gradient_as_bucket_view, options_.shape.micro_batches,
-         static_cast<double>(step_.model.block_parameters()) / shape_.tensor}));
+         choice.expert_shards ? held_parameters(step_.model, shape_, BlockKind::experts).all()
+                              : static_cast<double>(step_.model.block_parameters()) / shape_.tensor}));
     result_.one_stage = std::move(made);
   }
 

@@ -1,6 +1,7 @@
 #include "sim/program/pipeline.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "sim/base/check.hpp"
 #include "sim/program/step_builder.hpp"
@@ -245,17 +246,20 @@ class RankBuilder {
   void forward(const PipelinePass& pass, Seconds duration) {
     auto index = static_cast<std::size_t>(pass.micro_batch);
     auto gathered = std::exchange(gathered_[static_cast<std::size_t>(pass.chunk)], {});
+    auto wait = [&](std::optional<std::size_t> op) {
+      if (op) builder_.wait(*op);
+    };
     if (plan_.gathers_in_turn && !gathered.empty()) {
       const auto& parts = reduced(pass.chunk);
       for (std::size_t i = 0; i < parts.size(); ++i) {
         auto part = parts.size() - 1 - i;
-        builder_.wait(gathered[i]);
+        wait(gathered[i]);
         double share = parts[part].ready - (part > 0 ? parts[part - 1].ready : 0);
         builder_.compute(Activity::forward, index, share * duration);
       }
       return;
     }
-    for (auto op : gathered) builder_.wait(op);
+    for (auto op : gathered) wait(op);
     builder_.compute(Activity::forward, index, duration);
   }
 
@@ -264,7 +268,7 @@ class RankBuilder {
     auto index = static_cast<std::size_t>(pass.micro_batch);
     bool is_last = task == last_of_chunk_[static_cast<std::size_t>(pass.chunk)];
     if (is_last && pass.chunk == 0) builder_.start_last_backward();
-    if (!is_last || !plan_.overlaps_reduction || !(plan_.has_data_axis() || plan_.has_expert_axis())) {
+    if (!is_last || !plan_.overlaps_reduction || !plan_.reduces()) {
       builder_.compute(Activity::backward, index, duration);
       return;
     }
@@ -284,9 +288,17 @@ class RankBuilder {
     if (!plan_.is_reduced(part)) return;
     auto activity =
         plan_.reduction == Operation::reduce_scatter ? Activity::reduce_scatter : Activity::all_reduce;
-    reductions_.push_back(builder_.collective(communicator(part), activity, plan_.reduction,
-                                              reductions_.size(), part.gradients,
-                                              plan_.overlaps_reduction ? now() : behind()));
+    auto after = plan_.overlaps_reduction ? now() : behind();
+    auto index = reductions_.size();
+    int ranks = plan_.ranks_of(part);
+    if (ranks > 1)
+      after = {
+          builder_.collective(communicator(part), activity, plan_.reduction, index, part.gradients, after)};
+    // HSDP: a rank's shard, with those that have the same one.
+    if (plan_.replicas > 1)
+      after = {builder_.collective(communicator(Kind::replicas), Activity::all_reduce, Operation::all_reduce,
+                                   index, part.gradients / ranks, after)};
+    reductions_.insert(reductions_.end(), after.begin(), after.end());
   }
 
   // Of all chunks; forward passes wait for their own.
@@ -294,10 +306,11 @@ class RankBuilder {
     std::size_t number = 0;
     for (int chunk = 0; chunk < plan_.shape.chunks; ++chunk)
       for (auto part = reduced(chunk).rbegin(); part != reduced(chunk).rend(); ++part)
-        if (plan_.is_reduced(*part))
-          gathered_[static_cast<std::size_t>(chunk)].push_back(
-              builder_.collective(communicator(*part), Activity::all_gather, Operation::all_gather, number++,
-                                  part->parameters, after));
+        gathered_[static_cast<std::size_t>(chunk)].push_back(
+            plan_.ranks_of(*part) > 1
+                ? std::optional(builder_.collective(communicator(*part), Activity::all_gather,
+                                                    Operation::all_gather, number++, part->parameters, after))
+                : std::nullopt);
   }
 
   // What the ends share is added up, all ranks meet, and step.
@@ -317,7 +330,8 @@ class RankBuilder {
     gather(now());
     bool has_gathered = false;
     for (auto& of_chunk : gathered_)
-      for (auto op : of_chunk) builder_.wait(op), has_gathered = true;
+      for (auto op : of_chunk)
+        if (op) builder_.wait(*op), has_gathered = true;
     if (has_gathered) builder_.compute(Activity::optimizer, 0, {});
   }
 
@@ -327,10 +341,11 @@ class RankBuilder {
   Messages messages_;
   std::vector<PipelineChannel> channels_;  // by the program's communicator
   StepBuilder builder_;
-  std::vector<std::size_t> last_of_chunk_;          // tasks
-  std::vector<std::size_t> call_;                   // the last one's ops
-  std::vector<std::size_t> reductions_;             // ops
-  std::vector<std::vector<std::size_t>> gathered_;  // by chunk, that its first forward pass waits for
+  std::vector<std::size_t> last_of_chunk_;  // tasks
+  std::vector<std::size_t> call_;           // the last one's ops
+  std::vector<std::size_t> reductions_;     // ops
+  // By chunk, that its first forward pass waits for: a part each; none: all ranks have it.
+  std::vector<std::vector<std::optional<std::size_t>>> gathered_;
 };
 
 }  // namespace
@@ -348,6 +363,7 @@ std::vector<PipelineChannel> pipeline_channels(const PipelinePlan& plan) {
         for (const auto& message : messages.sent(rank, {{kind, chunk, 0}})) add(message.channel);
   if (plan.has_data_axis()) add({.kind = Kind::data});
   if (plan.has_expert_axis()) add({.kind = Kind::experts});
+  if (plan.replicas > 1) add({.kind = Kind::replicas});
   if (plan.has_tied()) add({.kind = Kind::ends});
   if (plan.meets) add({.kind = Kind::all});
   return channels;
@@ -363,13 +379,16 @@ Bytes largest_message(const PipelinePlan& plan, const PipelineChannel& channel) 
       return kNorm;
     case Kind::data:
     case Kind::experts:
+    case Kind::replicas:
       break;
   }
   Bytes largest;
   for (const auto& chunks : plan.reduced)
     for (const auto& parts : chunks)
       for (const auto& part : parts)
-        if (part.of_experts == (channel.kind == Kind::experts))
+        if (channel.kind == Kind::replicas)
+          largest = std::max(largest, part.gradients / plan.ranks_of(part));
+        else if (part.of_experts == (channel.kind == Kind::experts))
           largest = std::max({largest, part.gradients, part.parameters});
   return largest;
 }

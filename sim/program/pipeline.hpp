@@ -42,6 +42,7 @@ struct PipelinePlan {
       reduced;                                  // by rank and chunk, in the order they are ready
   int data = 1;                                 // ranks that reduce
   int expert_data = 1;                          // that reduce experts
+  int replicas = 1;                             // groups of them, which add up what each reduced
   Operation reduction = Operation::all_reduce;  // or reduce_scatter
   bool overlaps_reduction = true;               // with the last backward pass; else after it
   bool gathers = false;                         // parameters, of which each rank steps a part
@@ -53,16 +54,16 @@ struct PipelinePlan {
 
   [[nodiscard]] bool has_data_axis() const { return data > 1; }
   [[nodiscard]] bool has_expert_axis() const { return expert_data > 1; }
-  [[nodiscard]] bool is_reduced(const ReducedPart& part) const {
-    return part.of_experts ? has_expert_axis() : has_data_axis();
-  }
+  [[nodiscard]] int ranks_of(const ReducedPart& part) const { return part.of_experts ? expert_data : data; }
+  [[nodiscard]] bool is_reduced(const ReducedPart& part) const { return ranks_of(part) > 1 || replicas > 1; }
+  [[nodiscard]] bool reduces() const { return has_data_axis() || has_expert_axis() || replicas > 1; }
   [[nodiscard]] bool has_tied() const { return tied > Bytes(0) && shape.ranks > 1; }
 };
 
 // Who exchanges what: a direction between two ranks of the pipeline; the data axis; those of it with the
-// same experts; the ends of the pipeline; all ranks.
+// same experts; those with the same shard; the ends of the pipeline; all ranks.
 struct PipelineChannel {
-  enum class Kind { messages, data, experts, ends, all };
+  enum class Kind { messages, data, experts, replicas, ends, all };
   Kind kind = Kind::messages;
   int from = 0, to = 0;  // of messages
   PassKind pass = PassKind::forward;

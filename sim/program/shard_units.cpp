@@ -28,6 +28,13 @@ std::string_view block_of(std::string_view name) {
   return {};
 }
 
+// The module of all experts but the shared ones; empty: it is of no expert.
+std::string_view experts_of(std::string_view name) {
+  constexpr std::string_view kExperts = ".experts.";
+  auto at = name.find(kExperts);
+  return at == std::string_view::npos ? std::string_view() : name.substr(0, at + kExperts.size() - 1);
+}
+
 bool matches_part(std::string_view pattern, std::string_view part) {
   if (pattern.empty()) return part.empty();
   if (pattern.front() != '*')
@@ -89,20 +96,22 @@ Bytes bytes_of(const ShardUnit& unit, const LayerTrace& trace) {
 }
 
 // The blocks of the model, or the modules that are named, in forward order.
-std::vector<ShardUnit> blocks_of(const LayerTrace& trace, const std::vector<std::string>& names,
-                                 ShardUnit& root) {
+std::vector<ShardUnit> blocks_of(const LayerTrace& trace, const UnitRule& rule, ShardUnit& root) {
+  const auto& names = rule.names;
   std::map<std::string_view, std::size_t> known;
   std::vector<ShardUnit> blocks;
   std::vector<bool> is_known(names.size());
   for (std::size_t g = 0; g < trace.gradients.size(); ++g) {
     const std::string_view gradient = trace.gradients[g].name;
     auto name = names.empty() ? block_of(gradient) : named_module_of(gradient, names, is_known);
+    auto experts = rule.experts_apart ? experts_of(gradient) : std::string_view();
+    if (!experts.empty()) name = experts;
     if (name.empty()) {
       add(root, g, trace);
       continue;
     }
     auto [place, is_new] = known.emplace(name, blocks.size());
-    if (is_new) blocks.push_back({std::string(name), {}, 0});
+    if (is_new) blocks.push_back({std::string(name), {}, 0, !experts.empty()});
     add(blocks[place->second], g, trace);
   }
   check_names(trace, names, is_known);
@@ -129,7 +138,7 @@ std::vector<UnitPass> cut(Seconds start, const std::vector<std::pair<std::size_t
 
 std::vector<ShardUnit> shard_units(const LayerTrace& trace, const UnitRule& rule) {
   std::vector<ShardUnit> units{{"root", {}, 0}};
-  auto blocks = blocks_of(trace, rule.names, units.front());
+  auto blocks = blocks_of(trace, rule, units.front());
   int in_unit = 0;
   for (auto& block : blocks) {
     bool is_full = units.size() == 1 ||

@@ -17,6 +17,7 @@ struct UnitRule {
   int blocks = 1;
   std::optional<Bytes> bytes;
   std::vector<std::string> names;
+  bool experts_apart = false;  // those of a block are a unit of their own
   bool operator==(const UnitRule&) const = default;
 };
 
@@ -24,6 +25,7 @@ struct ShardUnit {
   std::string name;                    // of its first block, "transformer.h.0"; "root"
   std::vector<std::size_t> gradients;  // in arrival order
   std::int64_t elements = 0;
+  bool of_experts = false;  // that ranks have a share of each
 };
 
 // In forward order; the first is the root, which holds the embeddings and the head. A gradient's block is its

@@ -30,8 +30,11 @@ class FsdpStrategy final : public Strategy {
 
   [[nodiscard]] std::shared_ptr<const StrategyPlan> plan(const PlanInput& input) const override {
     try {
-      auto plan = make_fsdp_plan(input.trace, kind_, options(input.choice.sections), input.shards(),
-                                 input.ranks / input.shards(), input.choice.computed);
+      auto said = options(input.choice.sections);
+      said.units.experts_apart = input.choice.expert_shards.has_value();
+      auto plan = make_fsdp_plan(input.trace, kind_, said, input.shards(), input.ranks / input.shards(),
+                                 input.choice.computed);
+      plan.expert_shards = input.choice.expert_shards;
       plan.host = input.host;
       return std::make_shared<const FsdpPlan>(std::move(plan));
     } catch (InputError& error) {
@@ -49,6 +52,8 @@ class FsdpStrategy final : public Strategy {
     else
       uses = {{axis, joined, {Operation::all_gather, Operation::reduce_scatter}}};
     if (is_hybrid) uses.push_back({"replica", Joined::replicas, {Operation::all_reduce}});
+    if (choice.expert_shards.value_or(1) > 1)
+      uses.push_back({"expert_data", Joined::experts, {Operation::all_gather, Operation::reduce_scatter}});
     return uses;
   }
 
@@ -65,6 +70,17 @@ class FsdpStrategy final : public Strategy {
   }
   void check_parts(const StrategyChoice& choice) const override {
     if (offloads(choice.sections)) refuse_offload_of_parts("fsdp.cpu_offload");
+    const auto& said = options(choice.sections);
+    if (!choice.expert_shards) return;
+    for (auto [is_so, key] : {std::pair(said.units.blocks > 1 || said.units.bytes, "unit"),
+                              {!said.units.names.empty(), "units"},
+                              {said.communicators > 1, "communicators"}})
+      if (is_so)
+        throw InputError(fmt::format("fsdp.{} where ranks share experts is not simulated: a block and its "
+                                     "experts are a unit each, on one stream",
+                                     key),
+                         "remove it")
+            .about(fmt::format("fsdp.{}", key));
   }
 
   // torchtitan's fully_shard of a stage: with a pipeline units stay gathered, and gradients whole, until the
@@ -80,10 +96,11 @@ class FsdpStrategy final : public Strategy {
     axis.gathers = axis.overlaps_gather = axis.holds_gathered = true;
     axis.gradient_bytes = bytes_per_element(said.reduce_dtype.value_or(DType::float32));
     axis.parameter_bytes = bytes_per_element(said.param_dtype.value_or(input.choice.computed));
-    axis.bucket_elements =
-        said.units.bytes
-            ? said.units.bytes->value() / 4
-            : said.units.blocks * static_cast<double>(input.step.model.block_parameters()) / input.tensor;
+    axis.shards = input.choice.shards.value_or(0);
+    if (said.units.bytes)
+      axis.bucket_elements = said.units.bytes->value() / 4;
+    else
+      axis.bucket_units = said.units.blocks;
     axis.sharding = Sharding::weights;
     axis.state = {4, 4, input.step.step.optimizer.state_bytes(4), 0};
     return axis;
@@ -123,7 +140,7 @@ StrategyTraits traits_of(std::string_view name, FsdpKind kind, bool is_hybrid) {
   traits.shards_within_groups = is_hybrid;
   traits.only_rings = !is_hybrid;
   traits.is_usual = kind == FsdpKind::fsdp2;
-  traits.shares_stages = kind == FsdpKind::fsdp2 && !is_hybrid;
+  traits.shares_stages = traits.shares_experts = traits.has_expert_units = kind == FsdpKind::fsdp2;
   return traits;
 }
 const FsdpStrategy kFsdpStrategies[]{{FsdpKind::fsdp2, traits_of("fsdp", FsdpKind::fsdp2, false)},
@@ -222,10 +239,12 @@ class FsdpBuilder {
       : trace_(trace),
         plan_(plan),
         step_(plan.units.size(), overheads,
-              static_cast<std::size_t>(plan.options.communicators) + (plan.replicas > 1 ? 1 : 0)),
+              static_cast<std::size_t>(plan.options.communicators) + (plan.replicas > 1 ? 1 : 0) +
+                  (plan.expert_shards.value_or(1) > 1 ? 1 : 0)),
         forward_(forward_passes(trace, plan.units)),
         backward_(backward_passes(trace, plan.units)) {
     reducing_ = static_cast<std::size_t>(plan.options.communicators - 1);
+    experts_ = reducing_ + (plan.replicas > 1 ? 2 : 1);
   }
 
   StepProgram take(int accumulation_steps) {
@@ -249,7 +268,7 @@ class FsdpBuilder {
   [[nodiscard]] bool is_fsdp2() const { return plan_.kind == FsdpKind::fsdp2; }
 
   [[nodiscard]] Seconds optimizer() const {
-    if (!plan_.options.cpu_offload) return trace_.optimizer.value_or(Seconds()) / plan_.shards;
+    if (!plan_.options.cpu_offload) return trace_.optimizer.value_or(Seconds()) / plan_.ranks_that_step();
     return plan_.host.adam(static_cast<double>(total_elements(trace_)) / plan_.shards);
   }
 
@@ -269,10 +288,17 @@ class FsdpBuilder {
     return ops;
   }
 
+  // On one stream, whatever their communicator.
   std::size_t gather(std::size_t unit, std::vector<std::size_t> after) {
-    return step_.collective(0, Activity::all_gather, Operation::all_gather, unit, plan_.gathered(unit),
-                            std::move(after), offload(unit));
+    auto communicator = plan_.units[unit].of_experts ? experts_ : 0;
+    if (last_gather_ && last_gather_->first != communicator) after.push_back(last_gather_->second);
+    auto op = step_.collective(communicator, Activity::all_gather, Operation::all_gather, unit,
+                               plan_.gathered(unit), std::move(after), offload(unit));
+    last_gather_ = {communicator, op};
+    return op;
   }
+  // A rank alone has what it needs.
+  [[nodiscard]] bool is_sharded(std::size_t unit) const { return plan_.shards_of(unit) > 1; }
 
   // A unit's parameters are there: FSDP2 copies them out of the gathered buffer, FSDP1's are views of it.
   std::size_t take_over(std::size_t unit, std::size_t gathered) {
@@ -311,7 +337,8 @@ class FsdpBuilder {
     copies_.clear();
     std::vector<bool> is_begun(plan_.units.size());
     for (const auto& [unit, duration] : forward_) {
-      if (!is_begun[unit] && !is_kept_) copies_.push_back(take_over(unit, gather(unit, before_gather(2))));
+      if (!is_begun[unit] && !is_kept_ && is_sharded(unit))
+        copies_.push_back(take_over(unit, gather(unit, before_gather(2))));
       is_begun[unit] = true;
       auto op = step_.compute(Activity::forward, index_, duration);
       if (unit > 0 && plan_.options.reshard_after_forward) freed_.emplace_back(op);
@@ -320,8 +347,9 @@ class FsdpBuilder {
 
   // The root is gathered still.
   [[nodiscard]] bool is_gathered_again(std::size_t unit) const {
-    bool is_last = unit + 1 == plan_.units.size();
-    return plan_.options.reshard_after_forward && unit > 0 &&
+    const auto& units = plan_.units;
+    bool is_last = unit + 1 == units.size() || (unit + 2 == units.size() && units.back().of_experts);
+    return plan_.options.reshard_after_forward && unit > 0 && is_sharded(unit) &&
            (!is_last || !is_fsdp2() || plan_.options.reshard_last);
   }
 
@@ -351,20 +379,27 @@ class FsdpBuilder {
     if (is_fsdp2() && last_reduction_) step_.wait(*last_reduction_);
     if (is_fsdp2() || casts)
       step_.compute(Activity::copy_in, bucket_of(unit), step_.pass_time(step_.passes().in, copied));
-    last_reduction_ = step_.collective(reducing_, Activity::reduce_scatter, Operation::reduce_scatter,
-                                       bucket_of(unit), plan_.reduced(unit), {*step_.last_compute()},
-                                       plan_.replicas > 1 ? Seconds() : offload(unit));
+    auto done = *step_.last_compute();
+    if (is_sharded(unit)) {
+      auto communicator = plan_.units[unit].of_experts ? experts_ : reducing_;
+      done =
+          step_.collective(communicator, Activity::reduce_scatter, Operation::reduce_scatter, bucket_of(unit),
+                           plan_.reduced(unit), {done}, plan_.replicas > 1 ? Seconds() : offload(unit));
+      last_reduction_ = done;
+    }
     if (plan_.replicas > 1)
       last_copy_ =
           step_.collective(reducing_ + 1, Activity::all_reduce, Operation::all_reduce, bucket_of(unit),
-                           plan_.reduced(unit) / plan_.shards, {*last_reduction_}, offload(unit));
+                           plan_.reduced(unit) / plan_.shards_of(unit), {done}, offload(unit));
   }
 
   const LayerTrace& trace_;
   const FsdpPlan& plan_;
   StepBuilder step_;
   std::vector<UnitPass> forward_, backward_;
-  std::size_t reducing_ = 0;  // the communicator of reduce-scatters
+  std::size_t reducing_ = 0;                                        // the communicator of reduce-scatters
+  std::size_t experts_ = 0;                                         // of what experts that ranks share do
+  std::optional<std::pair<std::size_t, std::size_t>> last_gather_;  // its communicator and op
   std::optional<std::size_t> last_reduction_;
   std::optional<std::size_t> last_copy_;  // to the other groups
   std::optional<std::size_t> begin_;      // of a micro batch; FSDP1: or what the host has waited for since
@@ -400,6 +435,16 @@ Bytes FsdpPlan::gathered(std::size_t unit) const {
 
 Bytes FsdpPlan::reduced(std::size_t unit) const {
   return bytes_as(units[unit], reduce_dtype);
+}
+
+double FsdpPlan::ranks_that_step() const {
+  if (!expert_shards) return shards;
+  double all = 0, held = 0;
+  for (std::size_t unit = 0; unit < units.size(); ++unit) {
+    all += static_cast<double>(units[unit].elements);
+    held += static_cast<double>(units[unit].elements) / shards_of(unit);
+  }
+  return all / held;
 }
 
 // What nobody says is reduced in: FSDP1's MixedPrecision takes the dtype of the parameters (_flat_param.py,
@@ -443,9 +488,12 @@ StepProgram FsdpPlan::program(const LayerTrace& trace, int accumulation_steps,
 }
 
 HeldStates FsdpPlan::held(const HeldOf& of) const {
-  HeldStates held{.sharding = Sharding::weights, .shards = shards, .on_host = options.cpu_offload};
-  if (!options.reshard_after_forward)
-    for (std::size_t unit = 0; unit < units.size(); ++unit) held.buckets += gathered(unit);
+  HeldStates held{.sharding = Sharding::weights,
+                  .shards = shards,
+                  .expert_shards = expert_shards.value_or(1),
+                  .on_host = options.cpu_offload};
+  for (std::size_t unit = 0; unit < units.size(); ++unit)
+    if (!options.reshard_after_forward && shards_of(unit) > 1) held.buckets += gathered(unit);
   // Without a reduction after each micro-batch whole gradients wait for the last one.
   if (!options.reduce_every_micro_batch && of.accumulation_steps > 1) held.buckets += of.trace.bytes();
   for (std::size_t unit = 1; unit < units.size(); ++unit)

@@ -44,6 +44,11 @@ struct FsdpOptions {
 // fully_shard, or FullyShardedDataParallel.
 enum class FsdpKind { fsdp2, fsdp1 };
 
+// Of experts that ranks share each rank has some, whole: ranks with the same ones shard them, in a unit
+// inside their block's (torchtitan, models/moe and llama4/infra/parallelize.py: fully_shard(experts, mesh=
+// dp_mod_ep_mesh), and modules prefetched explicitly, as routing makes the host wait); all collectives of a
+// kind are on one stream (FSDPCommContext).
+//
 // The optimizer steps on a rank's shard only. A gathered unit is copied out of its buffer, gradients are
 // copied (and cast) into the buffer that is reduced: overheads.passes.out and .in of them.
 struct FsdpPlan final : StrategyPlan {
@@ -52,10 +57,17 @@ struct FsdpPlan final : StrategyPlan {
   DType param_dtype = DType::bfloat16, reduce_dtype = DType::float32;
   int shards = 1;    // ranks that hold the parameters together
   int replicas = 1;  // groups of them
+  // Ranks that hold each expert together, where ranks share experts: those are units of their own.
+  std::optional<int> expert_shards;
   std::vector<ShardUnit> units;
   Host host;                                             // of cpu_offload
   [[nodiscard]] Bytes gathered(std::size_t unit) const;  // by the all-gather, of all ranks
   [[nodiscard]] Bytes reduced(std::size_t unit) const;   // by the reduce-scatter, of all ranks
+  [[nodiscard]] int shards_of(std::size_t unit) const {
+    return units[unit].of_experts ? expert_shards.value_or(1) : shards;
+  }
+  // As if so many ranks had a part each.
+  [[nodiscard]] double ranks_that_step() const;
 
   // A bucket a unit.
   [[nodiscard]] ReductionPlan reductions(const LayerTrace& trace, int accumulation_steps) const override;

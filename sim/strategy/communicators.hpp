@@ -9,8 +9,9 @@
 namespace ddpsim {
 
 // Of the ranks of a group: all; those that hold the shards of one copy of the model; those that hold the same
-// shard of different copies; all, and parameter servers.
-enum class Joined { all, shards, replicas, servers };
+// shard of different copies; of those with the shards of one copy the ones that have the same experts; all,
+// and parameter servers.
+enum class Joined { all, shards, replicas, experts, servers };
 
 struct CommunicatorUse {
   std::string axis = "data";

@@ -27,9 +27,10 @@ class Strategy;
 struct StrategyChoice {
   const Strategy* strategy = nullptr;
   DdpOptions ddp = {};
-  Sections sections = {};            // of the others
-  DType computed = DType::bfloat16;  // what layers are computed in
-  std::optional<int> shards = {};    // ranks that hold the parameters together; none: all that reduce
+  Sections sections = {};                 // of the others
+  DType computed = DType::bfloat16;       // what layers are computed in
+  std::optional<int> shards = {};         // ranks that hold the parameters together; none: all that reduce
+  std::optional<int> expert_shards = {};  // of experts that ranks share; none: they share none
   bool operator==(const StrategyChoice&) const = default;
 };
 
@@ -110,6 +111,7 @@ struct StrategyTraits {
   // GPUs may share the model that it reduces the gradients of: at all; over stages of a pipeline; over
   // experts.
   bool shares_models = false, shares_stages = false, shares_experts = false;
+  bool has_expert_units = false;  // of one stage it knows experts apart
   // It takes several ranks: what it shards, one of them would hold alone.
   bool needs_several = false;
   // One chooses it for a run of today: not those that are there to compare with, nor the older of PyTorch's

@@ -50,7 +50,16 @@ void check_shared(const StrategyChoice& choice, bool splits_experts, int reducin
         fmt::format("strategy {} shards over the data axis, and that is one rank", strategy.name()),
         "use more GPUs, or strategy: ddp")
         .about("strategy");
-  strategy.check_parts(choice);
+}
+
+// torchtitan's experts take their ranks from those of a shard group.
+int expert_shards(int shards, const Parallelism& degrees) {
+  int ranks = shards * degrees.tensor, sharing = degrees.sharing_experts();
+  if (ranks % sharing != 0)
+    throw InputError(fmt::format("{} ranks share all experts, and a shard group has {}", sharing, ranks),
+                     "write fsdp: {shard_group: RANKS}, a multiple of them")
+        .about("fsdp.shard_group");
+  return ranks / sharing;
 }
 
 }  // namespace
@@ -64,15 +73,19 @@ void ScenarioReader::read_data_axis(const GivenJob& given, const DdpOptions& ddp
   bool splits_experts = parallel.expert.shape.ranks > 1;
   try {
     check_shared(choice, splits_experts, reducing);
-    bool is_whole = parallel.pipeline == 1 && !splits_experts && reducing > 1;
-    if (is_whole && (strategy.traits.all_reduces || strategy.traits.is_sharded)) {
-      if (strategy.traits.shards_within_groups) {
-        if (!choice.shards) {
-          settle_shard_group(given, choice);
-          choice.shards = shards_of_node(*choice.shards, parallel.tensor);
-        }
-        check_shards(*choice.shards, reducing);
+    bool is_whole =
+        parallel.pipeline == 1 && reducing > 1 && (!splits_experts || strategy.traits.has_expert_units);
+    if (strategy.traits.shards_within_groups && (is_whole || strategy.traits.shares_stages)) {
+      if (!choice.shards) {
+        settle_shard_group(given, choice);
+        choice.shards = shards_of_node(*choice.shards, parallel.tensor);
       }
+      check_shards(*choice.shards, reducing);
+    }
+    if (splits_experts)
+      choice.expert_shards = expert_shards(choice.shards.value_or(reducing), options.degrees);
+    strategy.check_parts(choice);
+    if (is_whole && (strategy.traits.all_reduces || strategy.traits.is_sharded)) {
       options.one_stage = std::move(choice);
       return;
     }
@@ -85,8 +98,10 @@ void ScenarioReader::read_data_axis(const GivenJob& given, const DdpOptions& ddp
     if (!axis) refuse_stages(strategy);
     options.data_axis = *axis;
   } catch (const InputError& error) {
-    bool is_unsaid = error.subject() == "strategy" && !given.has("strategy");
-    throw error.at(is_unsaid ? parallel.place() : place_of_plan_error(given, error));
+    auto key =
+        error.subject() == "fsdp.shard_group" && !given.has(error.subject()) ? "strategy" : error.subject();
+    if (key != "strategy") throw error.at(place_of_plan_error(given, error));
+    throw error.at(given.has(key) ? given.at(key) : parallel.place());
   }
 }
 

@@ -165,11 +165,32 @@ std::vector<std::vector<int>> Places::expert_tensor_groups() const {
   return widest_and_beside(firsts, 1, degrees_.expert.tensor);
 }
 
-std::vector<std::vector<int>> Places::same_experts(int stage) const {
+std::vector<std::vector<int>> Places::same_experts(int stage, int shards) const {
   std::vector<std::vector<int>> groups;
-  int sharing = degrees_.sharing_experts();
-  for (int first = 0; first < sharing; ++first)
-    groups.push_back(expert_group(first, sharing, degrees_.reducing_experts(), stage));
+  int sharing = degrees_.sharing_experts(), of_a_group = shards * degrees_.tensor;
+  for (int first = 0; first < degrees_.of_a_stage(); first += of_a_group)
+    for (int i = 0; i < sharing; ++i)
+      groups.push_back(expert_group(first + i, sharing, of_a_group / sharing, stage));
+  return groups;
+}
+
+std::vector<std::vector<int>> Places::shards(int stage, int shards) const {
+  std::vector<std::vector<int>> groups;
+  for (int t = 0; t < degrees_.tensor; ++t)
+    for (int first = 0; first < degrees_.reducing(); first += shards) {
+      auto& gpus = groups.emplace_back();
+      for (int i = 0; i < shards; ++i) gpus.push_back(gpu(t, first + i, stage));
+    }
+  return groups;
+}
+
+std::vector<std::vector<int>> Places::replicas(int stage, int shards) const {
+  std::vector<std::vector<int>> groups;
+  for (int t = 0; t < degrees_.tensor; ++t)
+    for (int first = 0; first < shards; ++first) {
+      auto& gpus = groups.emplace_back();
+      for (int d = first; d < degrees_.reducing(); d += shards) gpus.push_back(gpu(t, d, stage));
+    }
   return groups;
 }
 
@@ -191,7 +212,10 @@ std::vector<Operation> operations_of(ContextKind kind) {
 }
 
 std::vector<CommunicatorUse> communicators_of_axis(const ParallelOptions& options) {
-  if (!options.one_stage) return {};
+  if (!options.one_stage) {
+    if (options.data_axis.shards == 0) return {};
+    return {{.axis = fmt::format("data of {}", options.data_axis.shards)}};
+  }
   auto uses = options.one_stage->strategy->communicators(*options.one_stage);
   // Groups of shards differ in size, and so do their communicators.
   if (auto group = options.one_stage->shards) uses.front().axis += fmt::format(" of {}", *group);
@@ -206,7 +230,7 @@ std::vector<Operation> operations_of(const PipelineChannel& channel, const Stage
   if (!channel.is_traffic) return {};
   if (kind == Kind::messages) return {Operation::send_recv};
   std::vector<Operation> operations{Operation::all_reduce};
-  if (kind != Kind::data && kind != Kind::experts) return operations;
+  if (kind != Kind::data && kind != Kind::experts) return operations;  // all-reduces only
   if (axis.reduction != Operation::all_reduce) operations = {axis.reduction};
   if (axis.gathers) operations.push_back(Operation::all_gather);
   return operations;
@@ -249,19 +273,17 @@ class ChannelGroups {
         group(places_.gpus());
         return;
       case Kind::data:
-        for (int stage = 0; stage < degrees.pipeline; ++stage) {
-          first.push_back(begin(channel, "data"));
-          for (int t = 0; t < degrees.tensor; ++t) {
-            std::vector<int> gpus;
-            for (int d = 0; d < degrees.reducing(); ++d) gpus.push_back(places_.gpu(t, d, stage));
-            group(std::move(gpus));
-          }
-        }
-        return;
       case Kind::experts:
+      case Kind::replicas:
         for (int stage = 0; stage < degrees.pipeline; ++stage) {
-          first.push_back(begin(channel, "expert_data"));
-          for (auto& gpus : places_.same_experts(stage)) group(std::move(gpus));
+          first.push_back(begin(channel, channel.kind == Kind::data      ? "data"
+                                         : channel.kind == Kind::experts ? "expert_data"
+                                                                         : "replica"));
+          int shards = options_.data_axis.shards > 0 ? options_.data_axis.shards : degrees.reducing();
+          for (auto& gpus : channel.kind == Kind::experts ? places_.same_experts(stage, shards)
+                            : channel.kind == Kind::data  ? places_.shards(stage, shards)
+                                                          : places_.replicas(stage, shards))
+            group(std::move(gpus));
         }
         return;
     }
@@ -314,14 +336,12 @@ std::vector<std::size_t> add_one_stage(const Places& places, const ParallelOptio
     communication.axes.push_back(
         {.name = use.axis, .operations = use.operations, .first = communication.groups.size()});
     mine.push_back(communication.groups.size());
-    int size = is_replica ? data / shards : shards, step = is_replica ? shards : 1;
-    for (int t = 0; t < options.degrees.tensor; ++t)
-      for (int group = 0; group < data / size; ++group) {
-        auto& gpus = communication.groups.emplace_back();
-        int first = is_replica ? group : group * shards;
-        for (int i = 0; i < size; ++i) gpus.push_back(places.gpu(t, first + i * step, 0));
-        communication.labels.push_back(static_cast<int>(communication.axes.size()) - 1);
-      }
+    for (auto& gpus : is_replica                      ? places.replicas(0, shards)
+                      : use.joined == Joined::experts ? places.same_experts(0, shards)
+                                                      : places.shards(0, shards)) {
+      communication.groups.push_back(std::move(gpus));
+      communication.labels.push_back(static_cast<int>(communication.axes.size()) - 1);
+    }
   }
   return mine;
 }

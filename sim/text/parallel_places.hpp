@@ -41,8 +41,11 @@ class Places {
   [[nodiscard]] std::vector<std::vector<int>> expert_groups() const;
   // Of ranks that share each expert, likewise.
   [[nodiscard]] std::vector<std::vector<int>> expert_tensor_groups() const;
-  // Of a stage: ranks that have the same experts.
-  [[nodiscard]] std::vector<std::vector<int>> same_experts(int stage) const;
+  // Of a stage, where so many ranks that reduce hold the parameters together: those; those of them that have
+  // the same experts; those that have the same shard.
+  [[nodiscard]] std::vector<std::vector<int>> shards(int stage, int shards) const;
+  [[nodiscard]] std::vector<std::vector<int>> same_experts(int stage, int shards) const;
+  [[nodiscard]] std::vector<std::vector<int>> replicas(int stage, int shards) const;
 
  private:
   // Of groups that start at these ranks of a stage: the one that is spread over most nodes, and those beside

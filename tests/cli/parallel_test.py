@@ -532,6 +532,45 @@ batch: {global: 32}
             with self.subTest(strategy):
                 self.assertEqual(self.operations("physics=none", f"strategy={strategy}")["expert_data", operation]["bytes"], 32 * self.EXPERT * width)
 
+    ROOT = 2 * 32000 * 4096 + 4096   # embeddings, head, last norm
+
+    def test_fsdp_shards_experts_over_those_that_have_the_same(self):
+        """In each of two micro-batches 32 blocks, their experts (one a rank, which 2 ranks have) and the root are gathered forward, all blocks but the
+        last and their experts once more backward, in bf16; and all are reduced in float32. A rank keeps 1/16 of what is common and half an expert."""
+        common, experts, block = self.COMMON, 32 * self.EXPERT, (self.COMMON - self.ROOT) // 32
+        by = self.operations("physics=none", "strategy=fsdp")
+        self.assertEqual(by["data", "all_gather"]["bytes"], 2 * 2 * (common + 31 * block))
+        self.assertEqual(by["expert_data", "all_gather"]["bytes"], 2 * 2 * (32 + 31) * self.EXPERT)
+        self.assertEqual(by["data", "reduce_scatter"]["bytes"], 2 * 4 * common)
+        self.assertEqual(by["expert_data", "reduce_scatter"]["bytes"], 2 * 4 * experts)
+        memory = self.result("physics=none", "strategy=fsdp")["memory"]
+        self.assertAlmostEqual(memory["parameters_bytes"], 4 * (common / 16 + experts / 2), delta=1e-6 * memory["parameters_bytes"])
+        # One group of 8 has each expert once: nobody to gather it from.
+        alone = self.operations("physics=none", "strategy=fsdp", "cluster.world_size=8")
+        self.assertNotIn(("expert_data", "all_gather"), alone)
+
+    def test_hsdp_adds_up_experts_over_its_groups(self):
+        """Groups of 8 have each expert once: all of its gradient is added up by the two groups, and an eighth of what is common."""
+        by = self.operations("physics=none", "strategy=hsdp")
+        self.assertEqual(by["replica", "all_reduce"]["bytes"], 2 * 4 * (self.COMMON / 8 + 32 * self.EXPERT))
+        self.assertFalse([axis for axis, _ in by if axis == "expert_data"])
+        # One group of all 16 is FSDP.
+        one, fsdp = (self.result("physics=none", f"strategy={sets}") for sets in ("hsdp", "fsdp"))
+        whole = self.result("physics=none", "strategy=hsdp", "fsdp={shard_group: 16}")
+        self.assertAlmostEqual(whole["iteration_s"], fsdp["iteration_s"], delta=1e-9 * fsdp["iteration_s"])
+        self.assertGreater(one["memory"]["parameters_bytes"], fsdp["memory"]["parameters_bytes"])
+
+    def test_stages_are_sharded_with_their_experts(self):
+        """Two stages of 16 blocks, 8 ranks each that share 4 by 4: two experts a rank, which 2 ranks have. Gathered and reduced once a step."""
+        stages = ["physics=none", "parallelism={expert: 4, pipeline: 2}"]
+        by = self.operations("strategy=fsdp", *stages)
+        self.assertEqual(by["expert_data", "all_gather"]["bytes"], 16 * 2 * self.EXPERT * 2)
+        self.assertEqual(by["expert_data", "reduce_scatter"]["bytes"], 16 * 2 * self.EXPERT * 4)
+        groups = self.operations("strategy=hsdp", "fsdp={shard_group: 4}", *stages)
+        common = groups["data", "reduce_scatter"]["bytes"]
+        self.assertEqual(groups["replica", "all_reduce"]["bytes"], common / 4 + 16 * 2 * self.EXPERT * 4)
+        self.assertNotIn(("expert_data", "reduce_scatter"), groups)
+
     def test_memory_by_hand(self):
         """bf16 weights, float32 gradients, and 12 bytes of the optimizer over those that step together: 16 ranks, of experts 2."""
         memory = self.result("physics=none")["memory"]
@@ -638,8 +677,11 @@ batch: {global: 32}
                 (["batch.global=24", "cluster.world_size=12"], "groups of 8 ranks that share experts do not divide the 12 ranks of the job"),
                 (["parallelism={expert: 8, pipeline: 4}"], "do not divide the 4 ranks of a stage"),
                 (["parallelism={expert: 8, tensor: 2}"], "the same tokens to experts, and Megatron refuses to"),
-                (["strategy=fsdp"], "strategy fsdp of experts that ranks share is not simulated"),
-                (["strategy=zero3"], "use one of flat, ddp, zero1, megatron"),
+                (["strategy=fsdp1"], "strategy fsdp1 of experts that ranks share is not simulated"),
+                (["strategy=zero3"], "use one of flat, ddp, fsdp, hsdp, zero1, megatron"),
+                (["strategy=hsdp", "fsdp={shard_group: 4}"], "8 ranks share all experts, and a shard group has 4"),
+                (["strategy=fsdp", "fsdp={unit: {layers: 2}}"], "fsdp.unit where ranks share experts is not simulated"),
+                (["strategy=fsdp", "fsdp={communicators: 2}"], "fsdp.communicators where ranks share experts is not simulated"),
                 (["expert={dispatcher: tree}"], "'tree'"),
                 (["expert={seed: 3}"], "nothing is drawn"),
                 (["expert={imbalance: 0}"], "0"),
@@ -828,7 +870,8 @@ class RefusedTest(ParallelTest):
                 (["ddp.accumulation_steps=2"], "batch.global says how many"),
                 (["strategy=naive"], "strategy naive of a model that GPUs share is not simulated"),
                 (["strategy=zero2"], "DeepSpeed's pipelines take no zero2"),
-                (["strategy=hsdp"], "strategy hsdp of the stages of a pipeline is not simulated"),
+                (["strategy=hsdp"], "2 data-parallel ranks are not groups of 4"),
+                (["strategy=hsdp1"], "strategy hsdp1 of the stages of a pipeline is not simulated"),
                 (["strategy=fsdp", "fsdp={reshard_after_forward: true}"], "under a pipeline fsdp.reshard_after_forward is false"),
                 (["strategy=fsdp", "fsdp={reduce_every_micro_batch: true}"], "under a pipeline fsdp.reduce_every_micro_batch is false"),
                 (["strategy=fsdp", "fsdp={communicators: 2}"], "fsdp.communicators of the stages of a pipeline"),

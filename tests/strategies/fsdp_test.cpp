@@ -1,6 +1,7 @@
 // FSDP's steps as programs, derived by hand from who waits for whom (sim/strategies/fsdp.hpp).
 #include "sim/strategies/fsdp.hpp"
 
+#include <array>
 #include <numeric>
 
 #include <gtest/gtest.h>
@@ -330,6 +331,51 @@ TEST(Fsdp, OneUnit) {
             "4 copy_in 0: 0 s\n"
             "5 reduce_scatter 0: reduce_scatter of 32 MiB on 0, after 4\n"
             "6 optimizer 0: 100 ms, after 5\n");
+}
+
+// Each block's matrix after attention is that of its experts, which two ranks have: units embedding and norm,
+// h.0, its experts, h.1, its experts. Forward all are gathered, the experts on a communicator of their own;
+// backward those of h.0 once more. A gather that follows one on the other communicator waits for it.
+TEST(Fsdp, ExpertsAreUnitsOnTheSameStream) {
+  auto trace = two_blocks();
+  trace.gradients[1].name = SharedText("h.1.mlp.experts.weight");
+  trace.gradients[3].name = SharedText("h.0.mlp.experts.weight");
+  FsdpOptions options;
+  options.units.experts_apart = true;
+  auto plan = make_fsdp_plan(trace, FsdpKind::fsdp2, options, 8);
+  plan.expert_shards = 2;
+  ASSERT_EQ(names_of(plan.units),
+            (std::vector<std::string>{"root", "h.0", "h.0.mlp.experts", "h.1", "h.1.mlp.experts"}));
+  // 6 Mi + 1 Ki elements in eight parts, 2 Mi in two.
+  EXPECT_DOUBLE_EQ(1 / plan.ranks_that_step(), (6145.0 / 8 + 2048.0 / 2) / 8193);
+  auto program = plan.program(trace, 1, {}).program;
+  check_program(program);
+  EXPECT_EQ(program.communicators, 2U);
+  std::array<std::vector<std::size_t>, 2> gathers, reductions;
+  std::optional<std::size_t> last;
+  for (std::size_t i = 0; i < program.ops.size(); ++i) {
+    const auto& op = program.ops[i];
+    if (op.kind == Op::Kind::compute) continue;
+    bool is_of_experts = op.operation == Operation::all_gather ? plan.units[op.index].of_experts
+                                                               : plan.units[4 - op.index].of_experts;
+    EXPECT_EQ(op.communicator, is_of_experts ? 1U : 0U);
+    (op.operation == Operation::all_gather ? gathers : reductions)[op.communicator].push_back(i);
+    if (op.operation != Operation::all_gather) continue;
+    if (last && program.ops[*last].communicator != op.communicator) {
+      EXPECT_NE(std::ranges::find(op.after, *last), op.after.end()) << i;
+    }
+    last = i;
+  }
+  EXPECT_EQ(gathers[0].size(), 3U + 1U);
+  EXPECT_EQ(gathers[1].size(), 2U + 1U);
+  EXPECT_EQ(reductions[0].size(), 3U);
+  EXPECT_EQ(reductions[1].size(), 2U);
+  // Where nobody else has them they are neither gathered nor reduced.
+  plan.expert_shards = 1;
+  auto alone = plan.program(trace, 1, {}).program;
+  EXPECT_EQ(alone.communicators, 1U);
+  EXPECT_EQ(count(alone, Operation::all_gather), 4U);
+  EXPECT_EQ(count(alone, Operation::reduce_scatter), 3U);
 }
 
 }  // namespace
