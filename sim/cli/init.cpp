@@ -84,8 +84,9 @@ std::string seen_from(const std::string& out, const std::string& name, const std
 struct Choice {
   std::string strategy, recompute, why;
 };
-std::string usual_sharded() {
-  auto shards = [](const StrategyTraits& one) { return one.is_usual && one.is_sharded; };
+// Those that shard, but for one.
+std::string usual_sharded(std::string_view but = {}) {
+  auto shards = [&](const StrategyTraits& one) { return one.is_usual && one.is_sharded && one.name != but; };
   return fmt::format("{}", fmt::join(strategies_that(shards), ", "));
 }
 
@@ -98,9 +99,10 @@ std::vector<Choice> choices_of(const InitOptions& options, const AnyModel& model
                                      ", "))}};
   Choice plain{"ddp", "none", fmt::format("or {}, which shard", usual_sharded())};
   if (!model.transformer) return {plain};
-  return {plain,
-          {"fsdp", "none", fmt::format("ddp would not fit into a GPU's memory; or {}", usual_sharded())},
-          {"fsdp", "full", fmt::format("ddp would not fit into a GPU's memory; or {}", usual_sharded())}};
+  return {
+      plain,
+      {"fsdp", "none", fmt::format("ddp would not fit into a GPU's memory; or {}", usual_sharded("fsdp"))},
+      {"fsdp", "full", fmt::format("ddp would not fit into a GPU's memory; or {}", usual_sharded("fsdp"))}};
 }
 
 // What is asked for, as the scenario has it.

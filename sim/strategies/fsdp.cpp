@@ -297,8 +297,10 @@ class FsdpBuilder {
     last_gather_ = {communicator, op};
     return op;
   }
-  // A rank alone has what it needs.
-  [[nodiscard]] bool is_sharded(std::size_t unit) const { return plan_.shards_of(unit) > 1; }
+  // Not experts that a rank alone has.
+  [[nodiscard]] bool is_sharded(std::size_t unit) const {
+    return !plan_.units[unit].of_experts || plan_.shards_of(unit) > 1;
+  }
 
   // A unit's parameters are there: FSDP2 copies them out of the gathered buffer, FSDP1's are views of it.
   std::size_t take_over(std::size_t unit, std::size_t gathered) {
