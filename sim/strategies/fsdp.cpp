@@ -211,8 +211,6 @@ Type<FsdpOptions> fsdp_rows() {
           .tries({"true", "false"})
           .key<&O::reshard_last>("reshard_last", boolean(), "The last unit is resharded too")
           .when(kFsdp2)
-          .key<&O::reshard_root>("reshard_root", boolean(), "The root is resharded too")
-          .when(kFsdp2)
           .key<&O::reduce_every_micro_batch>("reduce_every_micro_batch", boolean(), "Else once a step")
           .key<&O::param_dtype>("param_dtype", maybe(training_dtype()), "What is gathered")
           .usually("what is computed in")
@@ -360,8 +358,6 @@ class FsdpBuilder {
   void backward() {
     std::vector<std::optional<std::size_t>> gathers(plan_.units.size());
     if (!is_fsdp2()) limit();  // before the root as well, which is there
-    if (is_fsdp2() && plan_.options.reshard_root && plan_.options.reshard_after_forward)
-      copies_.push_back(take_over(0, gather(0, before_gather(1))));
     for (std::size_t i = 0; i < backward_.size(); ++i) {
       const auto& [unit, duration] = backward_[i];
       if (auto gathered = gathers[unit]) copies_.push_back(take_over(unit, *gathered));

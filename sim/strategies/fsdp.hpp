@@ -32,7 +32,6 @@ struct FsdpOptions {
   UnitRule units;
   bool reshard_after_forward = true;     // false: gathered once a micro batch (fsdp1: SHARD_GRAD_OP)
   bool reshard_last = false;             // fsdp, hsdp: the last unit too; fsdp1, hsdp1 always do
-  bool reshard_root = false;             // fsdp, hsdp: the root is gathered again for the backward pass
   std::optional<DType> param_dtype;      // what is gathered; none: what is computed in
   std::optional<DType> reduce_dtype;     // what is reduced; none: float32, of fsdp1 what is gathered
   bool reduce_every_micro_batch = true;  // false: after the last one only (set_requires_gradient_sync)

@@ -378,13 +378,5 @@ TEST(Fsdp, ExpertsAreUnitsOnTheSameStream) {
   EXPECT_EQ(count(alone, Operation::reduce_scatter), 3U);
 }
 
-TEST(Fsdp, TheRootIsGatheredAgainWhereItIsResharded) {
-  FsdpOptions options;
-  options.reshard_root = true;
-  auto trace = two_blocks();
-  auto program = plan_of(trace, kFsdp, options).program(trace, 1, {}).program;
-  EXPECT_EQ(count(program, Operation::all_gather), 5U);  // root, two blocks; root, block 0
-}
-
 }  // namespace
 }  // namespace ddpsim::testing
