@@ -84,25 +84,28 @@ std::string seen_from(const std::string& out, const std::string& name, const std
 struct Choice {
   std::string strategy, recompute, why;
 };
-// Those that shard, but for one.
-std::string usual_sharded(std::string_view but = {}) {
-  auto shards = [&](const StrategyTraits& one) { return one.is_usual && one.is_sharded && one.name != but; };
-  return fmt::format("{}", fmt::join(strategies_that(shards), ", "));
+std::string strategies_text(bool (*is)(const StrategyTraits&)) {
+  return fmt::format("{}", fmt::join(strategies_that(is), ", "));
+}
+bool is_usual(const StrategyTraits& one) {
+  return one.is_usual;
+}
+bool shards(const StrategyTraits& one) {
+  return one.is_usual && one.is_sharded;
+}
+// Of those whose ranks hold parts of the weights.
+bool also_shards_weights(const StrategyTraits& one) {
+  return one.is_usual && one.shards_weights && one.name != "fsdp";
 }
 
 // Best first, as far as memory lets it; of a list of layers nobody knows what it holds.
 std::vector<Choice> choices_of(const InitOptions& options, const AnyModel& model) {
-  if (!options.strategy.empty())
-    return {
-        {options.strategy, "none",
-         fmt::format("{}", fmt::join(strategies_that([](const StrategyTraits& one) { return one.is_usual; }),
-                                     ", "))}};
-  Choice plain{"ddp", "none", fmt::format("or {}, which shard", usual_sharded())};
+  if (!options.strategy.empty()) return {{options.strategy, "none", strategies_text(is_usual)}};
+  Choice plain{"ddp", "none", fmt::format("or {}, which shard", strategies_text(shards))};
   if (!model.transformer) return {plain};
-  return {
-      plain,
-      {"fsdp", "none", fmt::format("ddp would not fit into a GPU's memory; or {}", usual_sharded("fsdp"))},
-      {"fsdp", "full", fmt::format("ddp would not fit into a GPU's memory; or {}", usual_sharded("fsdp"))}};
+  auto why =
+      fmt::format("ddp would not fit into a GPU's memory; or {}", strategies_text(also_shards_weights));
+  return {plain, {"fsdp", "none", why}, {"fsdp", "full", why}};
 }
 
 // What is asked for, as the scenario has it.
@@ -138,7 +141,7 @@ sweep:   # ddpsim sweep simulates each
         model, micro_batch, tokens, recompute, topology, computes_on, gpus, choice.strategy, choice.why,
         4 * micro_batch * gpus,
         choice.strategy == "ddp" ? "ddp.bucket_cap: [1MiB, 5MiB, 25MiB, 100MiB, 400MiB]"
-                                 : fmt::format("strategy: [{}]", usual_sharded()));
+                                 : fmt::format("strategy: [{}]", strategies_text(shards)));
   }
 };
 

@@ -29,8 +29,11 @@ void add_splits(const Scenario& scenario, bool has_batch,
     tensor = parallel->options.degrees.tensor;
     pipeline = parallel->options.degrees.pipeline;
   }
-  auto shares = [](const auto& one) { return one.is_sharded && one.only_rings && one.shares_experts; };
-  std::string strategy(scenario.parallel ? scenario.strategy->name() : strategies_that(shares).back());
+  // The optimizer is sharded, and nothing of what stages compute with.
+  auto shares = [](const auto& one) {
+    return one.only_rings && one.shares_stages && !one.needs_several && !one.shards_weights;
+  };
+  std::string strategy(scenario.parallel ? scenario.strategy->name() : strategies_that(shares).front());
   for (auto [t, p] : {std::pair(2, 1), {1, 2}, {4, 1}, {8, 1}, {1, 4}, {8, 2}, {8, 4}, {8, 8}}) {
     if (scenario.world_size % (t * tensor * p * pipeline) != 0) continue;
     auto tensor_text = std::to_string(t * tensor), pipeline_text = std::to_string(p * pipeline);

@@ -95,7 +95,7 @@ std::vector<StagePart> StageParts::of(const StageLayers& stage) const {
   Seconds now;
   auto add = [&](Seconds time, double parameters, bool ends_unit) {
     now += time;
-    parts.push_back({now.value(), parameters, 0, ends_unit});
+    parts.push_back({now.value(), parameters, 0, ends_unit, true});
   };
   auto add_blocks = [&](std::int64_t first, std::int64_t end, BlockKind kind) {
     for (auto i = end; i-- > first;) {

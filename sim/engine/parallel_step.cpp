@@ -6,10 +6,10 @@
 #include <tuple>
 #include <utility>
 
+#include "sim/engine/stage_buckets.hpp"
+
 namespace ddpsim {
 namespace {
-
-constexpr double kRounded = 1 - 1e-12;
 
 class StepMaker {
  public:
@@ -53,7 +53,7 @@ class StepMaker {
     if (step_.model.tied && !shape.is_dual())
       plan.tied = Bytes(static_cast<double>(step_.model.vocab * step_.model.hidden) / shape_.tensor *
                         axis.gradient_bytes);
-    plan.meets = true;
+    plan.meets = step_.step.optimizer.clip_norm;
     held_ = most_in_flight(pipeline_order(shape));
     for (int rank = 0; rank < shape.ranks; ++rank) add(rank);
     if (options_.one_stage) plan_one_stage(*options_.one_stage);
@@ -107,7 +107,8 @@ class StepMaker {
       has_last |= layers.ends.head;
       auto parts = parts_.of(layers);
       for (const auto& part : parts) parameters += part.parameters, experts += part.experts;
-      reduced.push_back(buckets(parts, rank == 0 && chunk == 0));
+      reduced.push_back(
+          stage_buckets(parts, options_.data_axis, rank == 0 && chunk == 0, shape_.expert.ranks > 1));
     }
     stage.recomputed = again_dense + again_experts;
     stage.on_links = on_links(stage, passes);
@@ -162,52 +163,6 @@ class StepMaker {
     if (!is_beside || !result_.plan.is_reduced(part)) return {};
     return axis.gathers ? std::min(part.gradients, Bytes(axis.bucket_elements * axis.gradient_bytes))
                         : part.gradients;
-  }
-
-  // Experts that ranks have a share of each are reduced apart from all else.
-  [[nodiscard]] std::vector<ReducedPart> buckets(const std::vector<StagePart>& parts, bool is_first) const {
-    bool is_apart = shape_.expert.ranks > 1;
-    auto all = buckets(parts, is_first, [&](const StagePart& part) {
-      return part.parameters + (is_apart ? 0 : part.experts);
-    });
-    if (!is_apart) return all;
-    for (auto bucket : buckets(parts, is_first, [](const StagePart& part) { return part.experts; })) {
-      bucket.of_experts = true;
-      all.push_back(bucket);
-    }
-    std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.ready < b.ready; });
-    return all;
-  }
-
-  // Of tensors; of units where a stage's are gathered.
-  template <class Elements>
-  [[nodiscard]] std::vector<ReducedPart> buckets(const std::vector<StagePart>& parts, bool is_first,
-                                                 Elements of) const {
-    const auto& axis = options_.data_axis;
-    bool is_one =
-        (axis.bucket_elements == 0 && axis.bucket_units == 0) || (axis.only_first_has_buckets && !is_first);
-    std::vector<ReducedPart> buckets;
-    double elements = 0, end = 0;
-    int units = 0;
-    // Parts of matrices add up to whole numbers but for rounding.
-    auto bytes = [&](double of_each) { return Bytes(std::ceil(kRounded * elements * of_each)); };
-    auto close = [&] {
-      if (elements > 0) buckets.push_back({end, bytes(axis.gradient_bytes), bytes(axis.parameter_bytes)});
-      elements = 0;
-      units = 0;
-    };
-    for (const auto& part : parts) {
-      units += part.ends_unit;
-      if (axis.bucket_units == 0 && of(part) == 0) continue;
-      if (!is_one && axis.closes_before && elements + of(part) > axis.bucket_elements) close();
-      elements += of(part);
-      if (of(part) > 0) end = part.end;
-      bool is_full =
-          axis.bucket_units > 0 ? units >= axis.bucket_units : elements >= kRounded * axis.bucket_elements;
-      if (!is_one && !axis.closes_before && is_full && (part.ends_unit || !axis.holds_gathered)) close();
-    }
-    close();
-    return buckets;
   }
 
   // What a strategy does of this GPU's part of the layers, and holds of it.

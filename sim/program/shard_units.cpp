@@ -134,6 +134,30 @@ std::vector<UnitPass> cut(Seconds start, const std::vector<std::pair<std::size_t
   return passes;
 }
 
+Seconds last_end(const ShardUnit& unit, const std::vector<Seconds>& ends) {
+  Seconds last;
+  for (auto gradient : unit.gradients) last = std::max(last, ends[gradient]);
+  return last;
+}
+
+// Of a block's modules that run before its experts do.
+Seconds end_before(const ShardUnit& block, const ShardUnit& experts, const std::vector<Seconds>& ends) {
+  auto first = ends[experts.gradients.front()];
+  for (auto gradient : experts.gradients) first = std::min(first, ends[gradient]);
+  Seconds last;
+  for (auto gradient : block.gradients)
+    if (ends[gradient] <= first) last = std::max(last, ends[gradient]);
+  return last;
+}
+
+// Likewise backward, of those whose gradients arrive before any of the experts'.
+Seconds ready_before(const ShardUnit& block, const ShardUnit& experts, const LayerTrace& trace) {
+  Seconds last;
+  for (auto gradient : block.gradients)
+    if (gradient < experts.gradients.front()) last = std::max(last, trace.gradients[gradient].ready);
+  return last;
+}
+
 }  // namespace
 
 std::vector<ShardUnit> shard_units(const LayerTrace& trace, const UnitRule& rule) {
@@ -166,9 +190,14 @@ std::vector<UnitPass> forward_passes(const LayerTrace& trace, const std::vector<
   std::size_t last_of_blocks = 0;
   std::vector<std::pair<std::size_t, Seconds>> of_blocks;
   for (std::size_t u = 1; u < units.size(); ++u) {
-    Seconds end;
-    for (auto gradient : units[u].gradients) end = std::max(end, ends[gradient]);
-    of_blocks.emplace_back(u, end);
+    auto end = last_end(units[u], ends);
+    // A block whose experts are apart goes on after them with what follows them.
+    if (u + 1 < units.size() && units[u + 1].of_experts) {
+      of_blocks.emplace_back(u, end_before(units[u], units[u + 1], ends));
+      of_blocks.emplace_back(u + 1, last_end(units[u + 1], ends));
+    }
+    if (!units[u].of_experts && (of_blocks.empty() || end > of_blocks.back().second))
+      of_blocks.emplace_back(u, end);
     last_of_blocks = std::max(last_of_blocks, units[u].gradients.back());
   }
   Seconds start;
@@ -182,6 +211,8 @@ std::vector<UnitPass> backward_passes(const LayerTrace& trace, const std::vector
   std::vector<std::pair<std::size_t, Seconds>> of_blocks;
   std::size_t first_of_blocks = trace.gradients.size();
   for (std::size_t u = units.size(); u-- > 1;) {
+    // Before its experts a block computes back what follows them, if it is nothing.
+    if (units[u].of_experts) of_blocks.emplace_back(u - 1, ready_before(units[u - 1], units[u], trace));
     of_blocks.emplace_back(u, trace.gradients[units[u].gradients.back()].ready);
     first_of_blocks = std::min(first_of_blocks, units[u].gradients.front());
   }

@@ -36,7 +36,7 @@ struct ShardUnit {
 std::vector<ShardUnit> shard_units(const LayerTrace& trace, const UnitRule& rule);
 
 // A pass cut where another unit's turn comes: durations without slowdown, which add up to the pass. The root
-// comes first and last.
+// comes first and last, and a block before its experts and after them.
 struct UnitPass {
   std::size_t unit;
   Seconds duration;

@@ -30,8 +30,7 @@ class FsdpStrategy final : public Strategy {
 
   [[nodiscard]] std::shared_ptr<const StrategyPlan> plan(const PlanInput& input) const override {
     try {
-      auto said = options(input.choice.sections);
-      said.units.experts_apart = input.choice.expert_shards.has_value();
+      auto said = options_of(input.choice);
       auto plan = make_fsdp_plan(input.trace, kind_, said, input.shards(), input.ranks / input.shards(),
                                  input.choice.computed);
       plan.expert_shards = input.choice.expert_shards;
@@ -47,7 +46,7 @@ class FsdpStrategy final : public Strategy {
     std::string axis = is_hybrid ? "shard" : "data";
     auto joined = is_hybrid ? Joined::shards : Joined::all;
     std::vector<CommunicatorUse> uses;
-    if (options(choice.sections).communicators == 2)
+    if (options_of(choice).communicators == 2)
       uses = {{axis, joined, {Operation::all_gather}}, {axis, joined, {Operation::reduce_scatter}}};
     else
       uses = {{axis, joined, {Operation::all_gather, Operation::reduce_scatter}}};
@@ -70,17 +69,6 @@ class FsdpStrategy final : public Strategy {
   }
   void check_parts(const StrategyChoice& choice) const override {
     if (offloads(choice.sections)) refuse_offload_of_parts("fsdp.cpu_offload");
-    const auto& said = options(choice.sections);
-    if (!choice.expert_shards) return;
-    for (auto [is_so, key] : {std::pair(said.units.blocks > 1 || said.units.bytes, "unit"),
-                              {!said.units.names.empty(), "units"},
-                              {said.communicators > 1, "communicators"}})
-      if (is_so)
-        throw InputError(fmt::format("fsdp.{} where ranks share experts is not simulated: a block and its "
-                                     "experts are a unit each, on one stream",
-                                     key),
-                         "remove it")
-            .about(fmt::format("fsdp.{}", key));
   }
 
   // torchtitan's fully_shard of a stage: with a pipeline units stay gathered, and gradients whole, until the
@@ -107,6 +95,15 @@ class FsdpStrategy final : public Strategy {
   }
 
  private:
+  // Where ranks share experts a block and its experts are a unit each, on one stream.
+  static FsdpOptions options_of(const StrategyChoice& choice) {
+    auto said = options(choice.sections);
+    if (!choice.expert_shards) return said;
+    said.units = {};
+    said.units.experts_apart = true;
+    said.communicators = 1;
+    return said;
+  }
   static void check_stages(const FsdpOptions& said, const StagesInput& input) {
     for (auto [is_so, key] : {std::pair(said.reshard_after_forward, "reshard_after_forward"),
                               {said.reduce_every_micro_batch, "reduce_every_micro_batch"}})
@@ -132,6 +129,7 @@ constexpr StrategyTraits kOfAll{.name = {},
                                 .is_sharded = true,
                                 .shares_models = true,
                                 .needs_several = true,
+                                .shards_weights = true,
                                 .is_of_pytorch = true,
                                 .holds = StrategyTraits::Holds::gathered_by_stages};
 StrategyTraits traits_of(std::string_view name, FsdpKind kind, bool is_hybrid) {
@@ -155,6 +153,9 @@ const When kFsdp{[](const Job& job) { return fsdp_of(job) != nullptr; },
                  "strategies fsdp, fsdp1, hsdp and hsdp1"};
 const When kFsdp2{[](const Job& job) { return fsdp_of(job) && fsdp_of(job)->is_fsdp2(); },
                   "strategies fsdp and hsdp"};
+const When kNoExperts{
+    [](const Job& job) { return job.parallelism.expert == 1 || job.parallelism.pipeline > 1; },
+    "parallelism.expert of 1, or several stages"};
 const When kHsdp{[](const Job& job) { return job.strategy->traits.shards_within_groups; },
                  "strategies hsdp and hsdp1"};
 
@@ -203,9 +204,11 @@ Type<FsdpOptions> fsdp_rows() {
       Rows<O>("fsdp")
           .key<&O::units>("unit", unit(), "What is gathered at once")
           .tries_sizes({"{layers: 2}", "{layers: 3}", "{layers: 4}", "{layers: 8}"})
+          .when(kNoExperts)
           .key<&O::units, &UnitRule::names>(
               "units", list(text(), {1, "no module is named", "write [\"layers.*\"], or remove 'units'"}),
               "Modules by name")
+          .when(kNoExperts)
           .key<&O::cpu_offload>("cpu_offload", boolean(), "Parameters and optimizer on the host")
           .key<&O::reshard_after_forward>("reshard_after_forward", boolean(), "As PyTorch")
           .tries({"true", "false"})
@@ -218,6 +221,7 @@ Type<FsdpOptions> fsdp_rows() {
           .usually("fp32; fsdp1 and hsdp1: param_dtype")
           .key<&O::communicators>("communicators", whole(1, 2), "1, or 2: reductions beside gathers")
           .tries({"2"})
+          .when(kNoExperts)
           .key<&O::shard_group>("shard_group",
                                 word_or("node", whole(2, kLargestWorldSize),
                                         "write node, or how many ranks hold the model: 16"),
@@ -288,8 +292,9 @@ class FsdpBuilder {
     return ops;
   }
 
-  // On one stream, whatever their communicator.
-  std::size_t gather(std::size_t unit, std::vector<std::size_t> after) {
+  // On one stream, whatever their communicator; none: experts that a rank alone has.
+  std::optional<std::size_t> gather(std::size_t unit, std::vector<std::size_t> after) {
+    if (!is_sharded(unit)) return std::nullopt;
     auto communicator = plan_.units[unit].of_experts ? experts_ : 0;
     if (last_gather_ && last_gather_->first != communicator) after.push_back(last_gather_->second);
     auto op = step_.collective(communicator, Activity::all_gather, Operation::all_gather, unit,
@@ -297,17 +302,16 @@ class FsdpBuilder {
     last_gather_ = {communicator, op};
     return op;
   }
-  // Not experts that a rank alone has.
   [[nodiscard]] bool is_sharded(std::size_t unit) const {
     return !plan_.units[unit].of_experts || plan_.shards_of(unit) > 1;
   }
 
   // A unit's parameters are there: FSDP2 copies them out of the gathered buffer, FSDP1's are views of it.
-  std::size_t take_over(std::size_t unit, std::size_t gathered) {
-    step_.wait(gathered);
-    return step_.compute(
+  void take(std::size_t unit, std::optional<std::size_t> gathered) {
+    if (gathered) step_.wait(*gathered);
+    copies_.push_back(step_.compute(
         Activity::copy_out, unit,
-        is_fsdp2() ? step_.pass_time(step_.passes().out, 2 * plan_.gathered(unit)) : Seconds());
+        is_fsdp2() ? step_.pass_time(step_.passes().out, 2 * plan_.gathered(unit)) : Seconds()));
   }
 
   // What the next gather waits for. FSDP2: a copy out of a gathered buffer of this micro batch, the second to
@@ -339,8 +343,7 @@ class FsdpBuilder {
     copies_.clear();
     std::vector<bool> is_begun(plan_.units.size());
     for (const auto& [unit, duration] : forward_) {
-      if (!is_begun[unit] && !is_kept_ && is_sharded(unit))
-        copies_.push_back(take_over(unit, gather(unit, before_gather(2))));
+      if (!is_begun[unit] && !is_kept_) take(unit, gather(unit, before_gather(2)));
       is_begun[unit] = true;
       auto op = step_.compute(Activity::forward, index_, duration);
       if (unit > 0 && plan_.options.reshard_after_forward) freed_.emplace_back(op);
@@ -351,21 +354,31 @@ class FsdpBuilder {
   [[nodiscard]] bool is_gathered_again(std::size_t unit) const {
     const auto& units = plan_.units;
     bool is_last = unit + 1 == units.size() || (unit + 2 == units.size() && units.back().of_experts);
-    return plan_.options.reshard_after_forward && unit > 0 && is_sharded(unit) &&
+    return plan_.options.reshard_after_forward && unit > 0 &&
            (!is_last || !is_fsdp2() || plan_.options.reshard_last);
   }
 
   void backward() {
     std::vector<std::optional<std::size_t>> gathers(plan_.units.size());
-    if (!is_fsdp2()) limit();  // before the root as well, which is there
+    std::vector<bool> is_asked(plan_.units.size());  // for its gather; the root is there
+    if (!is_fsdp2()) limit();                        // before the root as well
+    auto ask = [&](std::size_t unit) {
+      is_asked[unit] = true;
+      if (!is_gathered_again(unit)) return;
+      gathers[unit] = gather(unit, before_gather(1));
+      if (!gathers[unit]) take(unit, {});
+    };
     for (std::size_t i = 0; i < backward_.size(); ++i) {
       const auto& [unit, duration] = backward_[i];
-      if (auto gathered = gathers[unit]) copies_.push_back(take_over(unit, *gathered));
-      if (i + 1 < backward_.size())
-        if (auto next = backward_[i + 1].unit; is_gathered_again(next))
-          gathers[next] = gather(next, before_gather(1));
+      is_asked[unit] = true;
+      if (auto gathered = std::exchange(gathers[unit], {})) take(unit, gathered);
+      auto of_unit = [&, is = unit](const UnitPass& pass) { return pass.unit == is; };
+      auto rest = backward_.begin() + static_cast<std::ptrdiff_t>(i) + 1;
+      auto next = std::find_if(rest, backward_.end(), [&](const auto& pass) { return !is_asked[pass.unit]; });
+      if (next != backward_.end()) ask(next->unit);
       auto op = step_.compute(Activity::backward, index_, duration);
-      if (unit == 0 && i == 0 && backward_.size() > 1) continue;  // the embeddings' gradients come last
+      // The embeddings' gradients come last, and a block's after those of its experts.
+      if (std::any_of(rest, backward_.end(), of_unit)) continue;
       freed_.emplace_back(op);
       if (is_last_) step_.set_ready(bucket_of(unit));
       if (reduces_) reduce(unit);
@@ -495,12 +508,15 @@ HeldStates FsdpPlan::held(const HeldOf& of) const {
                   .expert_shards = expert_shards.value_or(1),
                   .on_host = options.cpu_offload};
   for (std::size_t unit = 0; unit < units.size(); ++unit)
-    if (!options.reshard_after_forward && shards_of(unit) > 1) held.buckets += gathered(unit);
+    if (!options.reshard_after_forward) held.buckets += gathered(unit);
   // Without a reduction after each micro-batch whole gradients wait for the last one.
   if (!options.reduce_every_micro_batch && of.accumulation_steps > 1) held.buckets += of.trace.bytes();
-  for (std::size_t unit = 1; unit < units.size(); ++unit)
-    held.unit_layers =
-        std::max(held.unit_layers, static_cast<double>(units[unit].elements) / of.block_parameters);
+  // A block's experts are gathered beside it; whoever has some alone holds a copy of them, too.
+  for (std::size_t unit = 1; unit < units.size(); ++unit) {
+    bool has_experts = unit + 1 < units.size() && units[unit + 1].of_experts;
+    auto elements = units[unit].elements + (has_experts ? units[unit + 1].elements : 0);
+    held.unit_layers = std::max(held.unit_layers, static_cast<double>(elements) / of.block_parameters);
+  }
   return held;
 }
 

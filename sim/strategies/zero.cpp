@@ -19,7 +19,6 @@ using namespace keys;
 using job::refuse, job::training_dtype;
 
 constexpr StrategyTraits kTraits{.name = {},
-
                                  .is_sharded = true,
                                  .shares_models = true,
                                  .is_usual = true,

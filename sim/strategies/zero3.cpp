@@ -117,6 +117,7 @@ class Zero3Strategy final : public ZeroStrategy {
                       .only_rings = true,
                       .shares_models = true,
                       .needs_several = true,
+                      .shards_weights = true,
                       .is_usual = true,
                       .lacks_host_time = true,
                       .holds = StrategyTraits::Holds::gathered},

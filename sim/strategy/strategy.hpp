@@ -108,12 +108,12 @@ struct StrategyTraits {
   // A group of ranks holds all parameters, and other groups hold them again.
   bool shards_within_groups = false;
   bool only_rings = false;  // it gathers, reduces and scatters, and all-reduces nothing
-  // GPUs may share the model that it reduces the gradients of: at all; over stages of a pipeline; over
-  // experts.
+  // Whether GPUs may share the model: at all; by stages of a pipeline; by experts.
   bool shares_models = false, shares_stages = false, shares_experts = false;
   bool has_expert_units = false;  // of one stage it knows experts apart
   // It takes several ranks: what it shards, one of them would hold alone.
   bool needs_several = false;
+  bool shards_weights = false;  // and gathers them as they are needed
   // One chooses it for a run of today: not those that are there to compare with, nor the older of PyTorch's
   // two implementations.
   bool is_usual = false;

@@ -1,4 +1,6 @@
 // `strategy` where GPUs share a copy of the model: what the data axis does with each GPU's part.
+#include <numeric>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -57,7 +59,8 @@ int expert_shards(int shards, const Parallelism& degrees) {
   int ranks = shards * degrees.tensor, sharing = degrees.sharing_experts();
   if (ranks % sharing != 0)
     throw InputError(fmt::format("{} ranks share all experts, and a shard group has {}", sharing, ranks),
-                     "write fsdp: {shard_group: RANKS}, a multiple of them")
+                     fmt::format("write fsdp: {{shard_group: RANKS}}, a multiple of {}",
+                                 sharing / std::gcd(sharing, degrees.tensor)))
         .about("fsdp.shard_group");
   return ranks / sharing;
 }
@@ -82,7 +85,7 @@ void ScenarioReader::read_data_axis(const GivenJob& given, const DdpOptions& ddp
       }
       check_shards(*choice.shards, reducing);
     }
-    if (splits_experts)
+    if (splits_experts && strategy.traits.has_expert_units)
       choice.expert_shards = expert_shards(choice.shards.value_or(reducing), options.degrees);
     strategy.check_parts(choice);
     if (is_whole && (strategy.traits.all_reduces || strategy.traits.is_sharded)) {

@@ -131,6 +131,7 @@ class StepTest(ParallelTest):
         self.assertEqual(by["data", "all_gather"]["bytes"], 2 * parameters)
         self.assertEqual(by["embedding", "all_reduce"]["bytes"], 4 * TABLE // 2)
         self.assertEqual(by["all", "all_reduce"]["bytes"], 4)
+        self.assertNotIn(("all", "all_reduce"), self.operations("optimizer.clip_norm=false"))
 
     def test_a_split_sequence(self):
         """All-gathers and reduce-scatters in place of all-reduces, two more all-gathers a block in backward, and messages of half."""
@@ -358,7 +359,7 @@ class ShardedTest(ParallelTest):
         self.assertEqual(result["memory"]["buckets_bytes"], 6 * held)
         self.assertAlmostEqual(result["memory"]["optimizer_bytes"], 8 * parameters / 2, delta=1)
         pairs = self.operations("strategy=fsdp", "physics=none", "pipeline.layers=[7, 5]", "fsdp.unit={layers: 2}")
-        self.assertEqual(pairs["data", "all_gather"]["count"], 4)    # three of two blocks, one of a block and the embeddings
+        self.assertEqual(pairs["data", "all_gather"]["count"], 5)    # three of two blocks, one of a block, the embeddings
 
     def test_simulated_by_choice(self):
         """One group that reduces, on a GPU's part of the layers: the closed form is what simulation gives."""
@@ -680,8 +681,8 @@ batch: {global: 32}
                 (["strategy=fsdp1"], "strategy fsdp1 of experts that ranks share is not simulated"),
                 (["strategy=zero3"], "use one of flat, ddp, fsdp, hsdp, zero1, megatron"),
                 (["strategy=hsdp", "fsdp={shard_group: 4}"], "8 ranks share all experts, and a shard group has 4"),
-                (["strategy=fsdp", "fsdp={unit: {layers: 2}}"], "fsdp.unit where ranks share experts is not simulated"),
-                (["strategy=fsdp", "fsdp={communicators: 2}"], "fsdp.communicators where ranks share experts is not simulated"),
+                (["strategy=fsdp", "fsdp={unit: {layers: 2}}"], "fsdp.unit changes nothing here"),
+                (["strategy=fsdp", "fsdp={communicators: 2}"], "fsdp.communicators changes nothing here"),
                 (["expert={dispatcher: tree}"], "'tree'"),
                 (["expert={seed: 3}"], "nothing is drawn"),
                 (["expert={imbalance: 0}"], "0"),

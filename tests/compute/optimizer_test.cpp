@@ -19,7 +19,7 @@ TEST(Optimizer, WhatItKeepsOfAParameter) {
   EXPECT_EQ((Optimizer{Kind::sgd}.state_bytes(4)), 0);
   EXPECT_EQ((Optimizer{Kind::momentum}.state_bytes(2)), 8);
   EXPECT_EQ((Optimizer{Kind::adafactor}.state_bytes(2)), 4);
-  EXPECT_EQ((Optimizer{Kind::muon, Type::float32, true, 0.75}.state_bytes(4)), 0.75 * 4 + 0.25 * 8);
+  EXPECT_EQ((Optimizer{Kind::muon, Type::float32, true, true, 0.75}.state_bytes(4)), 0.75 * 4 + 0.25 * 8);
 }
 
 // AdamW reads and writes 16 bytes of moments; what else a step moves stays.

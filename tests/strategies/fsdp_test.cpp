@@ -378,5 +378,37 @@ TEST(Fsdp, ExpertsAreUnitsOnTheSameStream) {
   EXPECT_EQ(count(alone, Operation::reduce_scatter), 3U);
 }
 
+// A block's shared expert runs after its experts: the block computes before them and after them, forward; and
+// backward what follows them first. It is gathered before its experts in both passes, and reduced last.
+TEST(Fsdp, ABlockGoesOnAfterItsExperts) {
+  LayerTrace trace;
+  trace.forward = Seconds(4);
+  trace.optimizer = Seconds(0.8);
+  trace.gradients = {gradient("h.0.mlp.shared_experts.weight", 1 << 20, 1, 4),
+                     gradient("h.0.mlp.experts.weight", 1 << 20, 3, 3),
+                     gradient("h.0.attn.weight", 1 << 20, 6, 1), gradient("wte.weight", 1 << 20, 7, 0.5)};
+  trace.registration_order = reverse_of_arrival(4);
+  FsdpOptions options;
+  options.units.experts_apart = true;
+  options.reshard_last = true;
+  auto plan = make_fsdp_plan(trace, FsdpKind::fsdp2, options, 8);
+  plan.expert_shards = 2;
+  auto of = [](const std::vector<UnitPass>& passes) {
+    std::vector<std::pair<std::size_t, double>> all;
+    for (const auto& pass : passes) all.emplace_back(pass.unit, pass.duration.value());
+    return all;
+  };
+  using Passes = std::vector<std::pair<std::size_t, double>>;
+  EXPECT_EQ(of(forward_passes(trace, plan.units)), (Passes{{0, 0.5}, {1, 0.5}, {2, 2}, {1, 1}, {0, 0}}));
+  EXPECT_EQ(of(backward_passes(trace, plan.units)), (Passes{{0, 0}, {1, 1}, {2, 2}, {1, 3}, {0, 1}}));
+  std::vector<std::size_t> gathers, reductions;
+  for (const auto& op : plan.program(trace, 1, {}).program.ops) {
+    if (op.kind == Op::Kind::compute) continue;
+    (op.operation == Operation::all_gather ? gathers : reductions).push_back(op.index);
+  }
+  EXPECT_EQ(gathers, (std::vector<std::size_t>{0, 1, 2, 1, 2}));
+  EXPECT_EQ(reductions, (std::vector<std::size_t>{0, 1, 2}));  // buckets: experts, block, root
+}
+
 }  // namespace
 }  // namespace ddpsim::testing

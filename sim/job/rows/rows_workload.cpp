@@ -50,6 +50,8 @@ Type<Straggler> straggler() {
                     }));
 }
 
+const When kStages{[](const Job& job) { return job.splits_model() && !job.reduces_whole_parts(); },
+                   "several stages, shared experts, or one rank that reduces"};
 const When kHalfWeights{[](const Job& job) { return job.holds_16_bit_weights(); },
                         "weights that are held in 16 bits"};
 const When kWhole{[](const Job& job) { return !job.splits_model(); }, "a model that GPUs do not share"};
@@ -151,7 +153,9 @@ Type<Optimizer> optimizer_rows() {
           .key<&Optimizer::moments>("moments", word(kMomentTypeNames), "What its moments are kept in")
           .key<&Optimizer::master>("master", word<bool>({{"fp32", true}, {"none", false}}),
                                    "Copy of weights that are held in 16 bits")
-          .when(kHalfWeights));
+          .when(kHalfWeights)
+          .key<&Optimizer::clip_norm>("clip_norm", boolean(), "Gradients are clipped by their norm")
+          .when(kStages));
 }
 
 Type<Workload> workload_rows() {
