@@ -198,7 +198,7 @@ class Job:
 
     @property
     def key(self) -> str:
-        """The same for equal scenarios, wherever and whenever: the key of a study's rows."""
+        """The same for the same job in other words, wherever and whenever: the key of a study's rows."""
         return self._core.key()
 
     def parts(self) -> tuple[Any, ...]:

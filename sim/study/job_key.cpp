@@ -7,6 +7,7 @@
 #include <boost/uuid/uuid_io.hpp>
 #include <fmt/core.h>
 
+#include "sim/job/rows/table.hpp"
 #include "sim/report/result_json.hpp"
 #include "sim/text/presets.hpp"
 
@@ -26,6 +27,10 @@ std::string text_of(const std::map<std::string, std::string>& lines) {
   return text;
 }
 
+std::string key_of(const char* kind, const std::map<std::string, std::string>& lines) {
+  return hash_of(fmt::format("ddpsim {} {}\n{}", tool_info().version, kind, text_of(lines)));
+}
+
 }  // namespace
 
 void JobKeys::add(const config::Value& value, const std::string& path, const std::string& file,
@@ -43,6 +48,7 @@ void JobKeys::add(const config::Value& value, const std::string& path, const std
       lines[path] = fmt::format("{} items", value.items.size());
       break;
     case config::Value::Kind::map:
+      if (value.entries.empty()) lines[path] = "no keys";
       for (const auto& [key, span, below] : value.entries)
         add(below, fmt::format("{}/{}:{}", path, key.size(), key), file, lines);
       break;
@@ -82,10 +88,34 @@ std::string JobKeys::named(const std::string& word, const std::string& file, boo
 
 std::string JobKeys::key(const config::Value& scenario) {
   Lines lines;
-  add(scenario, "", file_, lines);
-  std::string text = "ddpsim " + tool_info().version + "\n";
-  text += text_of(lines);
-  return hash_of(text);
+  const char* kind = "job";
+  try {
+    add(write_used(read_job(scenario)), "", file_, lines);
+  } catch (const InputError&) {
+    kind = "text";
+    add(scenario, "", file_, lines);
+  }
+  return key_of(kind, lines);
+}
+
+std::string JobKeys::key(const config::Value& scenario, const std::vector<config::SweepAxis>& axes) {
+  Lines lines;
+  const char* kind = "study";
+  try {
+    auto given = read_partial_job(scenario);
+    add(write_given(given), "", file_, lines);
+    for (const auto& [path, place] : given.places.all()) lines["given " + path];
+  } catch (const InputError&) {
+    kind = "text of a study";
+    add(scenario, "", file_, lines);
+  }
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    config::Value values;
+    values.kind = config::Value::Kind::sequence;
+    values.items = axes[i].values;
+    add(values, fmt::format("axis {} {}", i, axes[i].key), file_, lines);
+  }
+  return key_of(kind, lines);
 }
 
 }  // namespace ddpsim

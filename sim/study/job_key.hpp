@@ -2,19 +2,24 @@
 // What tells the jobs of a study apart: a key that is the same wherever and whenever a job is run.
 #include <map>
 #include <string>
+#include <vector>
 
+#include "sim/config/sweep_axes.hpp"
 #include "sim/config/value.hpp"
 
 namespace ddpsim {
 
-// A hash (a version-5 UUID) of all that a scenario says, in whatever order and layout, and of what is in the
-// files and presets that it names. Files that an earlier key needed are not read again.
+// A hash (a version-5 UUID) of what a scenario says, in whatever words, and of what is in the files and
+// presets that it names. Files that an earlier key needed are not read again.
 class JobKeys {
  public:
   // Paths in scenarios are relative to the folder of `file`.
   explicit JobKeys(std::string file) : file_(std::move(file)) {}
-  // `scenario` is without its sweep section.
+  // Of a job: of the keys that count in it and are not as they would be without a word. Of a scenario that is
+  // no job: of its text. `scenario` is without its sweep section.
   [[nodiscard]] std::string key(const config::Value& scenario);
+  // Of a study: of which keys are given too, since a point may be refused for one that says the default.
+  [[nodiscard]] std::string key(const config::Value& scenario, const std::vector<config::SweepAxis>& axes);
 
  private:
   using Lines = std::map<std::string, std::string>;  // "/7:cluster/10:world_size" -> "64"

@@ -13,15 +13,8 @@ Study::Study(std::string file, config::Value root)
     : file_(std::move(file)),
       root_(std::move(root)),
       grid_(config::take_sweep_axes(root_, kMostStudyPoints)),
-      keys_(file_) {
-  auto with_axes = root_;
-  for (const auto& axis : grid_.axes()) {
-    auto& entry = with_axes.entries.emplace_back(config::Entry{"sweep " + axis.key, axis.span, {}});
-    entry.value.kind = config::Value::Kind::sequence;
-    entry.value.items = axis.values;
-  }
-  id_ = keys_.key(with_axes);
-}
+      keys_(file_),
+      id_(keys_.key(root_, grid_.axes())) {}
 
 std::string Study::key(std::size_t point, JobKeys& keys) const {
   auto root = root_;

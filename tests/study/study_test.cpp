@@ -95,45 +95,6 @@ TEST_F(StudyTest, ARefusedPointIsARowInItsPlace) {
   for (std::size_t i : {1U, 3U}) EXPECT_EQ(read_study_row(written[i]).failure, std::nullopt);
 }
 
-TEST_F(StudyTest, AKeyIsThatOfTheSameJobHoweverItIsWritten) {
-  JobKeys keys(file());
-  auto one =
-      keys.key(parse("workload: {trace: trace.csv}\ncluster: {topology: ring-100gbps, world_size: 8}\n"));
-  EXPECT_EQ(one,
-            keys.key(parse(
-                "cluster:\n  world_size: 8\n  topology: ring-100gbps\nworkload:\n  trace: trace.csv\n")));
-  EXPECT_EQ(one.size(), 36U);
-  EXPECT_NE(
-      one,
-      keys.key(parse("workload: {trace: trace.csv}\ncluster: {topology: ring-100gbps, world_size: 9}\n")));
-  EXPECT_NE(
-      one, keys.key(parse("workload: {trace: trace.csv}\ncluster: {topology: ring-1gbps, world_size: 8}\n")));
-  EXPECT_EQ(one, study("cluster.world_size: [4, 8]").key(1));
-}
-
-TEST_F(StudyTest, AKeyChangesWithTheFilesThatAreNamed) {
-  auto scenario = parse("workload: {trace: trace.csv}\ncluster: {topology: ring.yaml, world_size: 8}\n");
-  folder.write("ring.yaml", std::string(kRing) + "gpu: mine.yaml\n");
-  folder.write("mine.yaml", "one: 1\n");
-  auto key = [&] { return JobKeys(file()).key(scenario); };
-  auto before = key();
-  EXPECT_EQ(before, key());
-  folder.write("mine.yaml", "one: 2\n");  // what a file names counts, too
-  auto after = key();
-  EXPECT_NE(before, after);
-  folder.write("trace.csv", std::string(kTrace) + "d,1,float32,0.004\n");
-  EXPECT_NE(after, key());
-}
-
-TEST_F(StudyTest, KeysTellOddScenariosApart) {
-  JobKeys keys(file());
-  EXPECT_NE(keys.key(parse("a: [1, 2]\n")), keys.key(parse("a: [1, [2]]\n")));
-  EXPECT_NE(keys.key(parse("a: {b: 1}\n")), keys.key(parse("a.b: 1\n")));
-  EXPECT_NE(keys.key(parse("a: []\n")), keys.key(parse("a:\n")));
-  EXPECT_NE(keys.key(parse("a: nothing\n")), keys.key(parse("a:\n")));
-  EXPECT_NE(keys.key(parse("a: \"1\\n.b=2\"\n")), keys.key(parse("a: 1\nb: 2\n")));
-}
-
 class ResultsFileTest : public StudyTest {
  protected:
   [[nodiscard]] std::string text() const {

@@ -90,6 +90,48 @@ Value write_job(const Job& job) {
   return write_section(job_table(), &job);
 }
 
+namespace {
+
+void place(Value& value, const std::string& path, const Places& places) {
+  if (!value.span.file) value.span = places.at(path);
+  for (std::size_t i = 0; i < value.items.size(); ++i)
+    place(value.items[i], fmt::format("{}[{}]", path, i), places);
+  for (auto& [key, span, below] : value.entries)
+    place(below, path.empty() ? key : fmt::format("{}.{}", path, key), places);
+}
+
+// Of what was written of a section; what then is as it would be without a word, goes too.
+void leave_out_unused(const Section& section, const Job& job, Value& written) {
+  auto usual = section.fresh();
+  std::vector<config::Entry> kept;
+  for (auto& entry : written.entries) {
+    const auto* row = section.find(entry.key);
+    if (row && row->when && !row->when->applies(job)) continue;
+    if (row && entry.value.kind == Value::Kind::map) {
+      auto shapes = row->codec->shapes();
+      std::erase_if(shapes, [](const Shape& shape) { return shape.section == nullptr; });
+      if (shapes.size() == 1) leave_out_unused(*shapes.front().section, job, entry.value);
+      if (!row->is_required && entry.value == row->codec->write(row->member(usual.get()))) continue;
+    }
+    kept.push_back(std::move(entry));
+  }
+  written.entries = std::move(kept);
+}
+
+}  // namespace
+
+Value write_given(const GivenJob& given) {
+  auto written = write_job(given.job);
+  place(written, "", given.places);
+  return written;
+}
+
+Value write_used(const GivenJob& given) {
+  auto written = write_given(given);
+  leave_out_unused(job_table(), given.job, written);
+  return written;
+}
+
 bool counts(const Job& job, std::string_view path) {
   const auto* section = &job_table();
   for (std::size_t begin = 0; section;) {

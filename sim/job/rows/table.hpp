@@ -31,6 +31,10 @@ GivenJob read_partial_job(const config::Value& root);
 
 // What differs from the defaults; read_job() of it is the same job.
 config::Value write_job(const Job& job);
+// The same, each value with its place where the text has one.
+config::Value write_given(const GivenJob& given);
+// The same without what does not count in the job.
+config::Value write_used(const GivenJob& given);
 
 // Sections and keys that are given and do not count in the job.
 std::vector<UnusedKey> unused_keys(const GivenJob& given);
