@@ -44,6 +44,7 @@ class Only final : public Codec {
     value.scalar = words_.front();
     return value;
   }
+  void assign(const void*, void*) const override {}
   [[nodiscard]] std::vector<Shape> shapes() const override {
     return {{.kind = Shape::Kind::word, .words = words_}};
   }
@@ -56,6 +57,16 @@ class Only final : public Codec {
 
 std::shared_ptr<const Codec> only(std::string_view word) {
   return std::make_shared<Only>(word);
+}
+
+void Places::forget(std::string_view path) {
+  auto is_within = [&](std::string_view one) {
+    return one.starts_with(path) &&
+           (one.size() == path.size() || one[path.size()] == '.' || one[path.size()] == '[');
+  };
+  auto it = places_.lower_bound(path);
+  while (it != places_.end() && it->first.starts_with(path))
+    it = is_within(it->first) ? places_.erase(it) : std::next(it);
 }
 
 const Places::Place& Places::nearest(std::string_view path) const {

@@ -29,6 +29,8 @@ class Places {
   struct Place {
     SourceSpan key, value;
   };
+  // Of a key and of what is in it.
+  void forget(std::string_view path);
   void put(std::string path, Place place) { places_.insert_or_assign(std::move(path), std::move(place)); }
   [[nodiscard]] bool has(std::string_view path) const { return places_.contains(path); }
   // The value's place, or the key's; where nothing is given, those of the closest section around it.
@@ -86,6 +88,8 @@ class Codec {
   [[nodiscard]] virtual std::optional<Value> write(const void* from) const = 0;
   // With the keys of a section that are as they would be without a word, too.
   [[nodiscard]] virtual std::optional<Value> write_all(const void* from) const { return write(from); }
+  // As another value of the type is.
+  virtual void assign(const void* from, void* to) const = 0;
   [[nodiscard]] virtual std::vector<Shape> shapes() const = 0;
 };
 template <class T>

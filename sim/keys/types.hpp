@@ -28,6 +28,7 @@ class TypedCodec : public Codec {
   [[nodiscard]] std::optional<Value> write(const void* from) const final {
     return print(*static_cast<const T*>(from));
   }
+  void assign(const void* from, void* to) const final { *static_cast<T*>(to) = *static_cast<const T*>(from); }
 
  protected:
   virtual void parse(const Value& from, T& to, const Cursor& at) const = 0;

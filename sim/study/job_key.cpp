@@ -7,7 +7,6 @@
 #include <boost/uuid/uuid_io.hpp>
 #include <fmt/core.h>
 
-#include "sim/job/rows/table.hpp"
 #include "sim/report/result_json.hpp"
 #include "sim/text/presets.hpp"
 
@@ -87,15 +86,19 @@ std::string JobKeys::named(const std::string& word, const std::string& file, boo
 }
 
 std::string JobKeys::key(const config::Value& scenario) {
-  Lines lines;
-  const char* kind = "job";
   try {
-    add(write_used(read_job(scenario)), "", file_, lines);
+    return key(read_job(scenario));
   } catch (const InputError&) {
-    kind = "text";
+    Lines lines;
     add(scenario, "", file_, lines);
+    return key_of("text", lines);
   }
-  return key_of(kind, lines);
+}
+
+std::string JobKeys::key(const GivenJob& given) {
+  Lines lines;
+  add(write_used(given), "", file_, lines);
+  return key_of("job", lines);
 }
 
 std::string JobKeys::key(const config::Value& scenario, const std::vector<config::SweepAxis>& axes) {

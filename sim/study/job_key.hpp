@@ -6,6 +6,7 @@
 
 #include "sim/config/sweep_axes.hpp"
 #include "sim/config/value.hpp"
+#include "sim/job/rows/table.hpp"
 
 namespace ddpsim {
 
@@ -18,6 +19,7 @@ class JobKeys {
   // Of a job: of the keys that count in it and are not as they would be without a word. Of a scenario that is
   // no job: of its text. `scenario` is without its sweep section.
   [[nodiscard]] std::string key(const config::Value& scenario);
+  [[nodiscard]] std::string key(const GivenJob& given);
   // Of a study: of which keys are given too, since a point may be refused for one that says the default.
   [[nodiscard]] std::string key(const config::Value& scenario, const std::vector<config::SweepAxis>& axes);
 

@@ -16,7 +16,11 @@ Study::Study(std::string file, config::Value root)
       keys_(file_),
       id_(keys_.key(root_, grid_.axes())) {}
 
-std::string Study::key(std::size_t point, JobKeys& keys) const {
+std::string Study::key(std::size_t point, PointJobs& jobs, JobKeys& keys) const {
+  try {
+    return keys.key(jobs.at(point));
+  } catch (const InputError&) {  // it is no job: its text counts
+  }
   auto root = root_;
   try {
     grid_.set(root, point);
@@ -33,13 +37,19 @@ std::string Study::key(std::size_t point, JobKeys& keys) const {
   return keys.key(root);
 }
 
+std::string Study::key(std::size_t point) {
+  PointJobs jobs(root_, grid_);
+  return key(point, jobs, keys_);
+}
+
 void Study::run(std::span<const std::size_t> points, unsigned jobs, const OnRow& on_row) const {
   JobKeys keys(file_);
+  PointJobs point_jobs(root_, grid_);
   std::vector<std::string> axes;
   for (const auto& axis : grid_.axes()) axes.push_back(axis.key);
   std::map<std::size_t, std::string> refused;  // rows by number
   auto about = [&](std::size_t number) -> StudyPoint {
-    return {number, size(), id_, key(number, keys), axes, grid_.values(number)};
+    return {number, size(), id_, key(number, point_jobs, keys), axes, grid_.values(number)};
   };
   ScenarioReader reader(file_);
   auto plan = plan_points(root_, grid_, points, reader, [&](std::size_t number, const InputError& why) {

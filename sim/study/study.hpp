@@ -24,7 +24,7 @@ class Study {
   // The same for equal scenarios with equal axes, and equal files.
   [[nodiscard]] const std::string& id() const { return id_; }
   // Of the job that a point is.
-  [[nodiscard]] std::string key(std::size_t point) { return key(point, keys_); }
+  [[nodiscard]] std::string key(std::size_t point);
 
   // Runs these points, ascending, and hands over their rows in that order, each as soon as it is known. Equal
   // plans are simulated once. What is kept between calls does not grow with their number.
@@ -32,7 +32,7 @@ class Study {
   void run(std::span<const std::size_t> points, unsigned jobs, const OnRow& on_row) const;
 
  private:
-  [[nodiscard]] std::string key(std::size_t point, JobKeys& keys) const;
+  [[nodiscard]] std::string key(std::size_t point, PointJobs& jobs, JobKeys& keys) const;
 
   std::string file_;
   config::Value root_;

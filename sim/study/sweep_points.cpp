@@ -17,21 +17,18 @@
 namespace ddpsim {
 namespace {
 
-using Visit = std::function<void(const config::Value& root, const std::vector<std::string>& values)>;
+// Of the scenario, or its section that the axis is in.
+std::string_view key_of(const config::SweepAxis& axis) {
+  return std::string_view(axis.key).substr(0, axis.key.find('.'));
+}
 
-// Calls visit for each combination of axis values, the first axis varying slowest.
-void for_each_combination(config::Value root, const std::vector<config::SweepAxis>& axes,
-                          const Visit& visit) {
-  std::vector<std::string> values(axes.size());
-  auto descend = [&](auto& self, std::size_t depth) -> void {
-    if (depth == axes.size()) return visit(root, values);
-    for (const auto& value : axes[depth].values) {
-      config::set_at(root, axes[depth].key, value, axes[depth].span);
-      values[depth] = text_of(value);
-      self(self, depth + 1);
-    }
-  };
-  descend(descend, 0);
+// As it is in `from`: an axis may be within another one's values.
+void put_back(config::Value& root, const config::Value& from, std::string_view key) {
+  const auto* entry = from.find(key);
+  if (entry)
+    *root.find(key) = *entry;
+  else
+    std::erase_if(root.entries, [&](const config::Entry& one) { return one.key == key; });
 }
 
 // One file of measurements belongs to the whole sweep.
@@ -76,9 +73,9 @@ std::optional<Bytes> cap_of_variant(const config::Value& value, const Scenario& 
   return options.bucket_cap;
 }
 
-void add_exact_caps(const config::Value& root, const std::vector<std::string>& values, ScenarioReader& reader,
+void add_exact_caps(const GivenJob& given, const std::vector<std::string>& values, ScenarioReader& reader,
                     SweepPlan& plan, std::vector<PointOfGroup>& caps) {
-  Scenario first = reader.read(root);
+  Scenario first = reader.read(given);
   if (first.parallel)
     throw InputError("--exact-optimum knows nothing of models that GPUs share",
                      "sweep ddp.bucket_cap over a list of caps");
@@ -202,10 +199,39 @@ std::vector<std::string> SweepGrid::values(std::size_t point) const {
   return values;
 }
 
-void SweepGrid::set(config::Value& root, std::size_t point) const {
+void SweepGrid::set(config::Value& root, std::size_t point, const std::set<std::string_view>* keys) const {
   auto at = indices(point);
   for (std::size_t axis = 0; axis < axes_.size(); ++axis)
-    config::set_at(root, axes_[axis].key, axes_[axis].values[at[axis]], axes_[axis].span);
+    if (!keys || keys->contains(key_of(axes_[axis])))
+      config::set_at(root, axes_[axis].key, axes_[axis].values[at[axis]], axes_[axis].span);
+}
+
+std::set<std::string_view> SweepGrid::differing(std::size_t point, std::size_t other) const {
+  auto at = indices(point), at_other = indices(other);
+  std::set<std::string_view> keys;
+  for (std::size_t axis = 0; axis < axes_.size(); ++axis)
+    if (at[axis] != at_other[axis]) keys.insert(key_of(axes_[axis]));
+  return keys;
+}
+
+const GivenJob& PointJobs::at(std::size_t point) {
+  if (job_) {
+    try {
+      auto keys = grid_.differing(point, point_);
+      for (auto key : keys) put_back(job_->root, root_, key);
+      grid_.set(job_->root, point, &keys);
+      read_again(*job_, keys);
+      point_ = point;
+      return *job_;
+    } catch (const InputError&) {  // of several mistakes the whole text says the first
+      job_.reset();
+    }
+  }
+  auto root = root_;
+  grid_.set(root, point);
+  job_ = read_job(root);
+  point_ = point;
+  return *job_;
 }
 
 SweepPlan plan_points(const config::Value& root, const SweepGrid& grid, std::span<const std::size_t> numbers,
@@ -216,15 +242,14 @@ SweepPlan plan_points(const config::Value& root, const SweepGrid& grid, std::spa
   std::vector<PointOfGroup> points;
   KnownBuckets known;
   std::optional<std::size_t> group;  // of the last scenario that was read
-  auto point_root = root;
+  PointJobs jobs(root, grid);
   for (auto number : numbers) {
     std::optional<Bytes> cap;
     if (!caps.empty() && group == number / caps.size())
       cap = cap_of_variant(caps[number % caps.size()], plan.scenarios.back());
     try {
       if (!cap) {
-        grid.set(point_root, number);
-        plan.scenarios.push_back(reader.read(point_root));
+        plan.scenarios.push_back(reader.read(jobs.at(number)));
         known = {};
         if (!caps.empty()) group = number / caps.size();
       }
@@ -277,14 +302,14 @@ SweepPlan expanded(SweepPlan plan) {
 
 SweepPlan plan_exact_optimum(const config::Value& root, std::vector<config::SweepAxis> axes,
                              ScenarioReader& reader) {
-  check_axes(axes);
   std::erase_if(axes, [](const auto& axis) { return axis.key == kBucketCapAxis; });
-  SweepPlan plan{as_written(axes), {}, {}, {}, {}};
+  SweepGrid grid(std::move(axes));
+  SweepPlan plan{as_written(grid.axes()), {}, {}, {}, {}};
   std::vector<PointOfGroup> caps;
   plan.axes.push_back({std::string(kBucketCapAxis), {}});
-  for_each_combination(root, axes, [&](const config::Value& point, const std::vector<std::string>& values) {
-    add_exact_caps(point, values, reader, plan, caps);
-  });
+  PointJobs jobs(root, grid);
+  for (std::size_t group = 0; group < grid.size(); ++group)
+    add_exact_caps(jobs.at(group), grid.values(group), reader, plan, caps);
   add_points(caps, plan);
   for (const auto& values : plan.axis_values) plan.axes.back().values.push_back(values.back());
   return plan;

@@ -2,8 +2,11 @@
 // The scenarios of a sweep, validated before anything runs.
 #include <cstddef>
 #include <functional>
+#include <optional>
+#include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/config/overrides.hpp"
@@ -24,13 +27,30 @@ class SweepGrid {
   [[nodiscard]] std::size_t size() const;
   [[nodiscard]] const std::vector<config::SweepAxis>& axes() const { return axes_; }
   [[nodiscard]] std::vector<std::string> values(std::size_t point) const;  // as written, one an axis
-  // Puts a point's values into the scenario. Throws InputError where an axis' key cannot be there.
-  void set(config::Value& root, std::size_t point) const;
+  // Puts a point's values into the scenario, or into these keys and sections of it only. Throws InputError
+  // where an axis' key cannot be there.
+  void set(config::Value& root, std::size_t point, const std::set<std::string_view>* keys = nullptr) const;
+  // The keys and sections of the scenario in which two points differ.
+  [[nodiscard]] std::set<std::string_view> differing(std::size_t point, std::size_t other) const;
 
  private:
   [[nodiscard]] std::vector<std::size_t> indices(std::size_t point) const;  // into the axes' values
 
   std::vector<config::SweepAxis> axes_;
+};
+
+// The jobs of a grid's points: of each is read what differs from the one before.
+class PointJobs {
+ public:
+  PointJobs(config::Value root, const SweepGrid& grid) : grid_(grid), root_(std::move(root)) {}
+  // Until the next one. Throws InputError where the point is no job.
+  const GivenJob& at(std::size_t point);
+
+ private:
+  const SweepGrid& grid_;
+  config::Value root_;
+  std::optional<GivenJob> job_;  // of the last point; none: it is no job
+  std::size_t point_ = 0;
 };
 
 struct SweepPlan {

@@ -185,11 +185,11 @@ Scenario ScenarioReader::read_step(const config::Value& root) {
 }
 
 Scenario ScenarioReader::read(const config::Value& root) {
-  Doing doing("reading the scenario");
   return read(read_job(root));
 }
 
 Scenario ScenarioReader::read(const GivenJob& given) {
+  Doing doing("reading the scenario");
   const auto& strategy = *given.job.strategy;
   auto wanted = given.job.engine.fidelity;
   Scenario scenario;

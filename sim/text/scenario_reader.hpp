@@ -60,6 +60,7 @@ class ScenarioReader {
   // `root` is the file with overrides applied and without its sweep section. Throws InputError with the place
   // and a hint.
   Scenario read(const config::Value& root);
+  Scenario read(const GivenJob& given);
   // Its workload, strategy, GPU and world size only, of one rank or more: what a GPU computes and keeps,
   // without a network.
   Scenario read_step(const config::Value& root);
@@ -88,7 +89,6 @@ class ScenarioReader {
     const std::shared_ptr<Communication>& cluster;
   };
 
-  Scenario read(const GivenJob& given);
   [[nodiscard]] std::string full_path(const Located& path) const;
   // The same; throw InputError where there is no such file.
   [[nodiscard]] std::string resolve(const Located& path) const;

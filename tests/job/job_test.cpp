@@ -1,8 +1,12 @@
 // The key table of scenarios: what it reads it writes, and what it writes it reads.
+#include <optional>
 #include <set>
+#include <tuple>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "sim/config/overrides.hpp"
 
 #include "tests/config/text.hpp"
 #include "tests/job/random_job.hpp"
@@ -47,6 +51,59 @@ TEST(Job, WhatIsWrittenReadsBackTheSame) {
     ASSERT_EQ(config::to_flow_text(write_job(again.job)), written);
   }
   EXPECT_GT(seen.size(), 220U);
+}
+
+std::vector<std::tuple<std::string, const SourceFile*, int, int, int>> places_of(const GivenJob& given) {
+  std::vector<std::tuple<std::string, const SourceFile*, int, int, int>> all;
+  for (const auto& [path, place] : given.places.all())
+    for (const auto& span : {place.key, place.value})
+      all.emplace_back(path, span.file.get(), span.line, span.column, span.length);
+  return all;
+}
+
+// Some keys of one job in place of those of another one.
+TEST(Job, WhatHasChangedIsReadAgainAsAllOfIt) {
+  RandomJob random(2);
+  auto draw = [&] { return parse(config::to_flow_text(random.draw(4 + random.below(20)))); };
+  int same = 0, refused = 0;
+  for (int drawn = 0; drawn < 10'000; ++drawn) {
+    std::optional<GivenJob> given;
+    try {
+      given = read_job(draw());
+    } catch (const InputError&) {
+      continue;
+    }
+    auto other = draw();
+    std::set<std::string_view> keys;
+    try {
+      for (const auto& section : other.entries) {
+        if (random.below(4) != 0) continue;
+        keys.insert(section.key);
+        if (random.below(2) == 0 || section.value.entries.empty()) {
+          config::set_at(given->root, section.key, section.value, section.key_span);
+          continue;
+        }
+        const auto& entry = section.value.entries[random.below(section.value.entries.size())];
+        config::set_at(given->root, section.key + "." + entry.key, entry.value, entry.key_span);
+      }
+    } catch (const InputError&) {
+      continue;
+    }
+    std::optional<GivenJob> whole;
+    try {
+      whole = read_job(given->root);
+    } catch (const InputError&) {
+      EXPECT_THROW(read_again(*given, keys), InputError);
+      ++refused;
+      continue;
+    }
+    read_again(*given, keys);
+    ASSERT_TRUE(given->job == whole->job) << config::to_flow_text(given->root);
+    ASSERT_EQ(places_of(*given), places_of(*whole));
+    ++same;
+  }
+  EXPECT_GT(same, 100);
+  EXPECT_GT(refused, 100);
 }
 
 TEST(Job, OnlyWhatDiffersFromTheDefaultsIsWritten) {

@@ -87,6 +87,17 @@ TEST_F(StudyTest, RowsOfSomePointsAreThoseOfAll) {
   }
 }
 
+// An axis within another one's values changes none but its own point.
+TEST_F(StudyTest, APointIsWhatItsOwnValuesMakeIt) {
+  auto one =
+      study("physics: [none, {passes: none}], physics.launch: [1us, 2us], cluster.world_size: [4, 0, 8]");
+  auto whole = rows(one, all(one));
+  ASSERT_EQ(whole.size(), 12U);
+  for (auto point : all(one)) EXPECT_EQ(rows(one, {point}), std::vector{whole[point]});
+  EXPECT_EQ(read_study_row(whole[0]).failure, PointFailure::input);  // 'physics' is none
+  EXPECT_EQ(read_study_row(whole[6]).failure, std::nullopt);
+}
+
 TEST_F(StudyTest, ARefusedPointIsARowInItsPlace) {
   auto one = study("cluster.world_size: [0, 4, many, 8]");
   auto written = rows(one, all(one));

@@ -69,6 +69,8 @@ const Section& job_table() {
 }
 
 namespace {
+void check_misplaced(const config::Entry& entry);
+
 GivenJob read(const Value& root, bool is_partial) {
   check_misplaced_keys(root);
   GivenJob given;
@@ -84,6 +86,20 @@ GivenJob read_job(const Value& root) {
 }
 GivenJob read_partial_job(const Value& root) {
   return read(root, true);
+}
+
+void read_again(GivenJob& given, const std::set<std::string_view>& keys) {
+  auto usual = job_table().fresh();
+  for (auto key : keys) {
+    const auto* entry = given.root.find(key);
+    check_misplaced(*entry);
+    const auto* row = job_table().find(key);
+    if (!row) throw InputError(entry->key_span, fmt::format("unknown key '{}'", key));
+    given.places.forget(key);
+    given.places.put(std::string(key), {entry->key_span, entry->value.span});
+    row->codec->assign(row->member(usual.get()), row->member(&given.job));
+    row->codec->read(entry->value, row->member(&given.job), {given.places, std::string(key)});
+  }
 }
 
 Value write_job(const Job& job) {
@@ -249,6 +265,13 @@ void check_misplaced(const std::string& section, const config::Entry& entry) {
                                meant.substr(dot + 1), meant.substr(0, dot), meant));
 }
 
+// A key of the scenario, and those right below it.
+void check_misplaced(const config::Entry& entry) {
+  check_misplaced("", entry);
+  if (!job_table().find(entry.key) || entry.value.kind != Value::Kind::map) return;
+  for (const auto& below : entry.value.entries) check_misplaced(entry.key, below);
+}
+
 }  // namespace
 
 std::string key_path(const std::string& word) {
@@ -281,11 +304,7 @@ std::vector<std::string> key_paths() {
 
 void check_misplaced_keys(const Value& root) {
   if (root.kind != Value::Kind::map) return;
-  for (const auto& entry : root.entries) {
-    check_misplaced("", entry);
-    if (!job_table().find(entry.key) || entry.value.kind != Value::Kind::map) continue;
-    for (const auto& below : entry.value.entries) check_misplaced(entry.key, below);
-  }
+  for (const auto& entry : root.entries) check_misplaced(entry);
 }
 
 void check_axis(const std::string& path, const SourceSpan& place) {

@@ -1,6 +1,7 @@
 #pragma once
 // The key table of a scenario, and what follows from it.
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,11 @@ struct GivenJob {
 GivenJob read_job(const config::Value& root);
 // The same, of a root that may lack required keys.
 GivenJob read_partial_job(const config::Value& root);
+
+// Reads these keys and sections of the scenario ("strategy", "cluster") again, the only ones in which the
+// root has changed since `given` was read. Where it throws InputError `given` is that root's job no longer,
+// and read_job() says what comes first in the text.
+void read_again(GivenJob& given, const std::set<std::string_view>& keys);
 
 // What differs from the defaults; read_job() of it is the same job.
 config::Value write_job(const Job& job);
