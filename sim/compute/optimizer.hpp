@@ -20,9 +20,9 @@ inline constexpr Names<MomentType, 3> kMomentTypeNames{
 struct Optimizer {
   OptimizerKind kind = OptimizerKind::adamw;
   MomentType moments = MomentType::float32;
-  bool master = true;   // of 16-bit weights there is a float32 copy
+  bool master = true;     // of 16-bit weights there is a float32 copy
   bool clip_norm = true;  // gradients by their norm, which ranks that hold different parts add up
-  double matrices = 1;    // share of the parameters that are matrices of blocks: Muon's, the others are AdamW's
+  double matrices = 1;  // share of the parameters that are matrices of blocks: Muon's, the others are AdamW's
   bool operator==(const Optimizer&) const = default;
 
   // Bytes of a parameter's moments: two of Adam's, one with momentum and of Muon's, none of plain SGD; of

@@ -34,7 +34,7 @@ struct StagePart {
   double parameters = 0;  // but experts
   double experts = 0;
   bool ends_unit = true;  // the last of the head, of a block, of the embeddings
-  bool of_ends = false;    // of head or embeddings
+  bool of_ends = false;   // of head or embeddings
 };
 class StageParts {
  public:

@@ -26,8 +26,8 @@ std::vector<std::size_t> arrival_order(const LayerTrace& trace) {
 }
 
 // What the buckets are made of, in that order.
-std::vector<std::size_t> assignment_order(const LayerTrace& trace, Reducer reducer,
-                                          const DdpOptions& options, const std::vector<std::size_t>& unused) {
+std::vector<std::size_t> assignment_order(const LayerTrace& trace, Reducer reducer, const DdpOptions& options,
+                                          const std::vector<std::size_t>& unused) {
   switch (reducer) {
     case Reducer::naive:
     case Reducer::flat:

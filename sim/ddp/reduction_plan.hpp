@@ -135,8 +135,8 @@ struct ReductionPlan {
 // nothing left to reduce).
 ReductionPlan make_reduction_plan(const LayerTrace& trace, Reducer reducer, const DdpOptions& options);
 
-// The plan of DistributedDataParallel that the same options but for their bucket_cap give; it takes no longer than there
-// are buckets.
+// The plan of DistributedDataParallel that the same options but for their bucket_cap give; it takes no longer
+// than there are buckets.
 ReductionPlan with_bucket_cap(ReductionPlan plan, DdpOptions options, Bytes cap);
 
 // What the buckets' all-reduces carry: one of `wire` a bucket; of PowerSGD up to three.

@@ -16,8 +16,8 @@
 #include "sim/engine/validation_settings.hpp"
 #include "sim/program/host.hpp"
 #include "sim/program/physics.hpp"
-#include "sim/strategy/strategy.hpp"
 #include "sim/replay/fidelity.hpp"
+#include "sim/strategy/strategy.hpp"
 #include "sim/trace/layer_trace.hpp"
 #include "sim/variability/expected_slowest.hpp"
 #include "sim/variability/goodput.hpp"
@@ -70,7 +70,7 @@ struct Scenario {
   std::shared_ptr<const ModelStep> model_step;  // of a transformer, where it is no recorded trace
   int world_size = 0;                           // all groups together
   std::vector<RankGroup> groups;
-  const Strategy* strategy = nullptr;           // null: nobody asks which
+  const Strategy* strategy = nullptr;  // null: nobody asks which
   DdpOptions ddp;
   ReductionPlan plan;
   // Null: naive, flat, overlap and ddp; else whose buckets the plan's are.
@@ -100,7 +100,7 @@ struct Scenario {
   [[nodiscard]] bool is(bool StrategyTraits::*trait) const { return strategy && strategy->traits.*trait; }
   [[nodiscard]] std::string algorithm() const;
   [[nodiscard]] std::string_view network_name() const;  // "alone" where nothing is simulated
-  [[nodiscard]] HeldStates held_states() const;  // of a model that no GPUs share
+  [[nodiscard]] HeldStates held_states() const;         // of a model that no GPUs share
   // What a GPU holds at its peak; none: of a trace, which does not say it.
   [[nodiscard]] std::optional<MemoryParts> memory() const;
   // DataParallel: of all GPUs but 0, which holds more.

@@ -41,8 +41,8 @@ void expect_partition(const LayerTrace& trace, const ReductionPlan& plan) {
     EXPECT_EQ(bytes, bucket.bytes);
   }
   for (std::size_t gradient = 0; gradient < reduced.size(); ++gradient) {
-    bool left_out = plan.reducer != Reducer::ddp &&
-                    std::binary_search(plan.unused.begin(), plan.unused.end(), gradient);
+    bool left_out =
+        plan.reducer != Reducer::ddp && std::binary_search(plan.unused.begin(), plan.unused.end(), gradient);
     EXPECT_EQ(reduced[gradient], left_out ? 0 : 1) << trace.gradients[gradient].name;
   }
 }

@@ -101,8 +101,7 @@ Physics passes(double in, double out) {
 // 1 MB at 1 GB/s, read and written: 2 ms. Gradients at 10 and 30 ms in one bucket, 12 ms of all-reduce: 10,
 // copy to 12, 32, copy to 34, all-reduce to 46, two copies back to 50.
 TEST(Coupled, CopiesIntoAndOutOfBuckets) {
-  auto m =
-      metrics(with_times(make_trace({1, 1}, {10, 30}), Reducer::ddp, cap(Bytes(1e9)), 12, passes(1, 1)));
+  auto m = metrics(with_times(make_trace({1, 1}, {10, 30}), Reducer::ddp, cap(Bytes(1e9)), 12, passes(1, 1)));
   EXPECT_NEAR(m.overhead.value(), 0.008, 1e-12);
   EXPECT_NEAR(m.buckets[0].ready.value(), 0.032, 1e-12);
   EXPECT_NEAR(m.buckets[0].start.value(), 0.034, 1e-12);
@@ -113,8 +112,7 @@ TEST(Coupled, CopiesIntoAndOutOfBuckets) {
 // The copy out of the first bucket runs while the second is in flight: 22 ms of all-reduce at 10 and 32 ms;
 // the first is waited for at 32 (30 computed), copied until 34, the second ends at 54, copied until 56.
 TEST(Coupled, CopiesOutOverlapTheNextCollective) {
-  auto m =
-      metrics(with_times(make_trace({1, 1}, {10, 30}), Reducer::ddp, cap(Bytes(1e6)), 22, passes(0, 1)));
+  auto m = metrics(with_times(make_trace({1, 1}, {10, 30}), Reducer::ddp, cap(Bytes(1e6)), 22, passes(0, 1)));
   ASSERT_EQ(m.n_buckets, 2U);
   EXPECT_NEAR(m.overhead.value(), 0.004, 1e-12);
   EXPECT_NEAR(m.exposed_communication.value(), 0.022, 1e-12);
@@ -139,8 +137,8 @@ TEST(Coupled, ABucketOfOneGradientIsThatGradient) {
   physics.overheads.passes_of_one = {0, 1};
   auto trace = make_trace({1, 1}, {10, 30});
   EXPECT_NEAR(metrics(with_times(trace, Reducer::flat, {}, 12, physics)).iteration.value(), 0.054, 1e-12);
-  EXPECT_NEAR(metrics(with_times(trace, Reducer::ddp, cap(Bytes(1e6)), 12, physics)).iteration.value(),
-              0.044, 1e-12);
+  EXPECT_NEAR(metrics(with_times(trace, Reducer::ddp, cap(Bytes(1e6)), 12, physics)).iteration.value(), 0.044,
+              1e-12);
 }
 
 // Hooks of 1 ms, launches of 2 ms, 3 ms until the first collective has started: gradients at 10 and 30 in

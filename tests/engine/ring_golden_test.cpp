@@ -42,8 +42,8 @@ class OneBucket : public ::testing::TestWithParam<Case> {};
 
 TEST_P(OneBucket, TakesTheTimeOfTheEquation) {
   const auto& [golden, fidelity] = GetParam();
-  auto scenario = make_scenario(make_trace({26.2144}, {1}), std::vector<RingLink>(golden.ranks),
-                                Reducer::ddp, cap(Bytes(26214400)));
+  auto scenario = make_scenario(make_trace({26.2144}, {1}), std::vector<RingLink>(golden.ranks), Reducer::ddp,
+                                cap(Bytes(26214400)));
   auto timeline = simulate(scenario, fidelity);
   const auto& span = timeline.last_to_finish().communication.front();
   EXPECT_NEAR((span.end - span.start).value() * 1e3, golden.collective_ms, golden.collective_ms * 1e-9);
