@@ -115,12 +115,12 @@ void read_section(const Section& section, const Value& value, void* to, const Cu
 }
 
 Value write_section(const Section& section, const void* from) {
-  auto usual = section.fresh();
   Value map;
   map.kind = Value::Kind::map;
-  for (const auto& row : section.rows) {
+  for (std::size_t i = 0; i < section.rows.size(); ++i) {
+    const auto& row = section.rows[i];
     auto value = written(row, from);
-    bool is_usual = !row.is_required && value == written(row, usual.get());
+    bool is_usual = !row.is_required && value == section.usual[i];
     if (value && !is_usual) map.entries.push_back({std::string(row.name), {}, *std::move(value)});
   }
   return map;

@@ -122,6 +122,7 @@ struct Section {
   std::vector<Row> rows;
   bool says_kind = false;                                      // its first row is `kind`
   std::shared_ptr<void> (*fresh)() = nullptr;                  // all defaults
+  std::vector<std::optional<Value>> usual = {};                // how these are written, by row
   std::function<void(const void*, const Cursor&)> check = {};  // rules between its keys
   [[nodiscard]] const Row* find(std::string_view key) const;
 };
@@ -215,7 +216,11 @@ class Rows {
     section_.check = [rule](const void* s, const Cursor& at) { rule(*static_cast<const S*>(s), at); };
     return *this;
   }
-  operator Section() { return std::move(section_); }  // NOLINT: the end of the chain
+  operator Section() {  // NOLINT: the end of the chain
+    S usual{};
+    for (const auto& row : section_.rows) section_.usual.push_back(row.codec->write(row.member(&usual)));
+    return std::move(section_);
+  }
 
  private:
   Rows& add(Text name, std::shared_ptr<const Codec> codec, std::function<void*(void*)> member, Text doc) {

@@ -135,21 +135,38 @@ void keep_one_without_cap(SweepPlan& plan) {
   keep(kept, like, plan);
 }
 
+// With lengths, so that only equal values have the same.
+void add_text(const config::Value& value, std::string& text) {
+  text += fmt::format("{}{}:{}[", static_cast<int>(value.kind), value.scalar.size(), value.scalar);
+  for (const auto& item : value.items) add_text(item, text);
+  text += '{';
+  for (const auto& entry : value.entries) {
+    text += fmt::format("{}:{}=", entry.key.size(), entry.key);
+    add_text(entry.value, text);
+  }
+  text += '}';
+}
+
 bool is_unused(const Scenario& scenario, std::string_view key) {
   return std::ranges::any_of(scenario.unused_keys, [&](const UnusedKey& unused) {
     return key == unused.path || key.starts_with(unused.path + ".");
   });
 }
 
-// Of points that differ in what their job does not use the first, with kUnusedValue in its place.
-void keep_one_without_key(SweepPlan& plan) {
+// Of points that are the same job the first, with kUnusedValue in place of what does not count in it. `jobs`:
+// what counts, by scenario.
+void keep_one_of_each_job(const std::vector<std::string>& jobs, SweepPlan& plan) {
   std::vector<std::size_t> kept;
   std::map<std::size_t, std::size_t> like;
-  std::map<std::vector<std::string>, std::size_t> first;
+  std::map<std::pair<std::string_view, std::optional<Bytes>>, std::size_t> first;
   for (std::size_t i = 0; i < plan.points.size(); ++i) {
     for (std::size_t axis = 0; axis < plan.axes.size(); ++axis)
       if (is_unused(*plan.points[i].base, plan.axes[axis].key)) plan.axis_values[i][axis] = kUnusedValue;
-    auto [known, is_new] = first.emplace(plan.axis_values[i], i);
+    const auto* base = plan.points[i].base;
+    auto cap = plan.points[i].bucket_cap;  // in place of its base's
+    if (!cap && !is_unused(*base, kBucketCapAxis)) cap = base->ddp.bucket_cap;
+    std::string_view job = jobs[static_cast<std::size_t>(base - plan.scenarios.data())];
+    auto [known, is_new] = first.try_emplace({job, cap}, i);
     if (is_new)
       kept.push_back(i);
     else
@@ -162,9 +179,10 @@ SweepPlan plan_all(const config::Value& root, const SweepGrid& grid, ScenarioRea
                    const OnRefused& on_refused) {
   std::vector<std::size_t> all(grid.size());
   std::iota(all.begin(), all.end(), std::size_t{0});
-  auto plan = plan_points(root, grid, all, reader, on_refused);
+  std::vector<std::string> jobs;
+  auto plan = plan_points(root, grid, all, reader, on_refused, &jobs);
   keep_one_without_cap(plan);
-  keep_one_without_key(plan);
+  keep_one_of_each_job(jobs, plan);
   return plan;
 }
 
@@ -235,21 +253,23 @@ const GivenJob& PointJobs::at(std::size_t point) {
 }
 
 SweepPlan plan_points(const config::Value& root, const SweepGrid& grid, std::span<const std::size_t> numbers,
-                      ScenarioReader& reader, const OnRefused& on_refused) {
+                      ScenarioReader& reader, const OnRefused& on_refused, std::vector<std::string>* jobs) {
   SweepPlan plan{as_written(grid.axes()), {}, {}, {}, {}};
   std::span<const config::Value> caps;
   if (!grid.axes().empty() && grid.axes().back().key == kBucketCapAxis) caps = grid.axes().back().values;
   std::vector<PointOfGroup> points;
   KnownBuckets known;
   std::optional<std::size_t> group;  // of the last scenario that was read
-  PointJobs jobs(root, grid);
+  PointJobs point_jobs(root, grid);
   for (auto number : numbers) {
     std::optional<Bytes> cap;
     if (!caps.empty() && group == number / caps.size())
       cap = cap_of_variant(caps[number % caps.size()], plan.scenarios.back());
     try {
       if (!cap) {
-        plan.scenarios.push_back(reader.read(jobs.at(number)));
+        const auto& given = point_jobs.at(number);
+        plan.scenarios.push_back(reader.read(given));
+        if (jobs) add_text(write_used(given.job), jobs->emplace_back());
         known = {};
         if (!caps.empty()) group = number / caps.size();
       }

@@ -64,12 +64,14 @@ struct SweepPlan {
 };
 
 // Some points of a grid, by number, ascending; `on_refused` in place of one that is no valid scenario.
+// `jobs`: for what counts in each scenario's job, as a text.
 using OnRefused = std::function<void(std::size_t number, const InputError& why)>;
 SweepPlan plan_points(const config::Value& root, const SweepGrid& grid, std::span<const std::size_t> numbers,
-                      ScenarioReader& reader, const OnRefused& on_refused);
+                      ScenarioReader& reader, const OnRefused& on_refused,
+                      std::vector<std::string>* jobs = nullptr);
 
-// All points of the grid, but of those that differ in a bucket cap or a section that their strategy does not
-// use the first only. Throws InputError where one is no valid scenario.
+// All points of the grid, but of those that are the same job, in other words or but for what does not count
+// in it, the first only. Throws InputError where one is no valid scenario.
 SweepPlan plan_grid(const config::Value& root, std::vector<config::SweepAxis> axes, ScenarioReader& reader);
 
 // The same with those that are no valid scenario set aside as refused. Throws the first one's InputError

@@ -221,6 +221,11 @@ class SweepTest(cli.CliTest):
             one = json.loads(self.ok("simulate", "own.yaml", *sets, "--set", "sweep={}", "--json", "-").stdout)
             self.assertEqual(point["iteration_s"], one["iteration_s"], point["axes"])
 
+    def test_the_same_job_in_other_words_is_one_point(self):
+        self.write_scenario(more="sweep: {physics: [{launch: 1us}, {first_start: 0s, launch: 1us}, {launch: 1ms}], ddp.bucket_cap: [25MiB, 1MiB, 26214400B, 25600KiB]}")
+        self.assertEqual([tuple(point["axes"].values()) for point in self.sweep()["points"]],
+                         list(itertools.product(["{launch: 1us}", "{launch: 1ms}"], ["25MiB", "1MiB"])))
+
     def test_the_best_of_equals_has_the_default_cap_or_the_smallest(self):
         self.write_scenario(cli.trace_text([("weight", cli.MIB, 0.01)]), "sweep: {ddp.bucket_cap: [1GiB, 1MiB, 25MiB]}")
         self.assertEqual(self.sweep()["best"]["axes"]["ddp.bucket_cap"], "25MiB")

@@ -118,7 +118,6 @@ void place(Value& value, const std::string& path, const Places& places) {
 
 // Of what was written of a section; what then is as it would be without a word, goes too.
 void leave_out_unused(const Section& section, const Job& job, Value& written) {
-  auto usual = section.fresh();
   std::vector<config::Entry> kept;
   for (auto& entry : written.entries) {
     const auto* row = section.find(entry.key);
@@ -127,7 +126,8 @@ void leave_out_unused(const Section& section, const Job& job, Value& written) {
       auto shapes = row->codec->shapes();
       std::erase_if(shapes, [](const Shape& shape) { return shape.section == nullptr; });
       if (shapes.size() == 1) leave_out_unused(*shapes.front().section, job, entry.value);
-      if (!row->is_required && entry.value == row->codec->write(row->member(usual.get()))) continue;
+      const auto& usual = section.usual[static_cast<std::size_t>(row - section.rows.data())];
+      if (!row->is_required && entry.value == usual) continue;
     }
     kept.push_back(std::move(entry));
   }
@@ -142,9 +142,15 @@ Value write_given(const GivenJob& given) {
   return written;
 }
 
+Value write_used(const Job& job) {
+  auto written = write_job(job);
+  leave_out_unused(job_table(), job, written);
+  return written;
+}
+
 Value write_used(const GivenJob& given) {
-  auto written = write_given(given);
-  leave_out_unused(job_table(), given.job, written);
+  auto written = write_used(given.job);
+  place(written, "", given.places);
   return written;
 }
 

@@ -40,6 +40,7 @@ config::Value write_job(const Job& job);
 // The same, each value with its place where the text has one.
 config::Value write_given(const GivenJob& given);
 // The same without what does not count in the job.
+config::Value write_used(const Job& job);
 config::Value write_used(const GivenJob& given);
 
 // Sections and keys that are given and do not count in the job.
