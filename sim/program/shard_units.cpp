@@ -190,14 +190,17 @@ std::vector<UnitPass> forward_passes(const LayerTrace& trace, const std::vector<
   std::size_t last_of_blocks = 0;
   std::vector<std::pair<std::size_t, Seconds>> of_blocks;
   for (std::size_t u = 1; u < units.size(); ++u) {
+    if (units[u].of_experts) continue;  // its block has put it in its place
     auto end = last_end(units[u], ends);
     // A block whose experts are apart goes on after them with what follows them.
     if (u + 1 < units.size() && units[u + 1].of_experts) {
+      auto of_experts = last_end(units[u + 1], ends);
       of_blocks.emplace_back(u, end_before(units[u], units[u + 1], ends));
-      of_blocks.emplace_back(u + 1, last_end(units[u + 1], ends));
-    }
-    if (!units[u].of_experts && (of_blocks.empty() || end > of_blocks.back().second))
+      of_blocks.emplace_back(u + 1, of_experts);
+      if (end > of_experts) of_blocks.emplace_back(u, end);
+    } else {
       of_blocks.emplace_back(u, end);
+    }
     last_of_blocks = std::max(last_of_blocks, units[u].gradients.back());
   }
   Seconds start;
@@ -211,7 +214,7 @@ std::vector<UnitPass> backward_passes(const LayerTrace& trace, const std::vector
   std::vector<std::pair<std::size_t, Seconds>> of_blocks;
   std::size_t first_of_blocks = trace.gradients.size();
   for (std::size_t u = units.size(); u-- > 1;) {
-    // Before its experts a block computes back what follows them, if it is nothing.
+    // Before its experts a block computes back what follows them, even if it is nothing.
     if (units[u].of_experts) of_blocks.emplace_back(u - 1, ready_before(units[u - 1], units[u], trace));
     of_blocks.emplace_back(u, trace.gradients[units[u].gradients.back()].ready);
     first_of_blocks = std::min(first_of_blocks, units[u].gradients.front());

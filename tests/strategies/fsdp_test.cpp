@@ -410,5 +410,17 @@ TEST(Fsdp, ABlockGoesOnAfterItsExperts) {
   EXPECT_EQ(reductions, (std::vector<std::size_t>{0, 1, 2}));  // buckets: experts, block, root
 }
 
+// A recorded trace may say that a block ends no later than the one before it: its pass takes no time, and it
+// is gathered all the same.
+TEST(Fsdp, ABlockThatTakesNoTimeIsGathered) {
+  auto trace = two_blocks();
+  for (auto i : {1, 2}) trace.gradients[static_cast<std::size_t>(i)].forward_end = Seconds(1);
+  auto units = shard_units(trace, {});
+  auto passes = forward_passes(trace, units);
+  EXPECT_TRUE(std::ranges::any_of(passes, [](const UnitPass& pass) { return pass.unit == 2; }));
+  auto program = plan_of(trace, kFsdp).program(trace, 1, {}).program;
+  EXPECT_EQ(count(program, Operation::all_gather), 4U);  // root, two blocks, and block 0 once more
+}
+
 }  // namespace
 }  // namespace ddpsim::testing
