@@ -20,7 +20,6 @@ namespace {
 using testing::input_error;
 using testing::TemporaryFolder;
 
-constexpr const char* kRing = "ddpsim-topology: 1\nkind: ring\nlinks: {bandwidth: 100Gbps, latency: 5us}\n";
 constexpr const char* kTrace =
     "# ddpsim-trace: 1\n# forward: 2ms\ngradient,elements,dtype,ready_s\n"
     "a,1048576,float32,0.001\nb,1048576,float32,0.002\nc,524288,float32,0.003\n";
