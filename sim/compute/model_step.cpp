@@ -4,7 +4,15 @@
 
 namespace ddpsim {
 
-MemoryParts ModelStep::memory(const HeldStates& states) const {
+MemoryParts ModelStep::memory(const HeldStates& held) const {
+  PipelineStage all{.layers = model.layers, .with_experts = model.with_experts(0, model.layers)};
+  auto dense = all.layers - all.with_experts;
+  all.recomputed_dense = std::min(step.shape.recomputed, dense);
+  all.recomputed_experts = std::min(step.shape.recomputed, all.layers) - *all.recomputed_dense;
+  return memory(held, all);
+}
+
+MemoryParts ModelStep::memory(const HeldStates& states, const PipelineStage& stage) const {
   auto held = states.state.value_or(state);
   // Shards are kept in the gradients' type; what is computed with is gathered, and counted with the units.
   if (states.sharding == Sharding::weights && !states.state)
@@ -20,11 +28,7 @@ MemoryParts ModelStep::memory(const HeldStates& states) const {
                     .buckets = states.buckets,
                     .use = software.memory_use,
                     .flash = software.flash};
-  PipelineStage all{.layers = model.layers, .with_experts = model.with_experts(0, model.layers)};
-  auto dense = all.layers - all.with_experts;
-  all.recomputed_dense = std::min(step.shape.recomputed, dense);
-  all.recomputed_experts = std::min(step.shape.recomputed, all.layers) - *all.recomputed_dense;
-  return memory_of(model, step.shape, activation_bytes(step.precision), setup, all);
+  return memory_of(model, step.shape, activation_bytes(step.precision), setup, stage);
 }
 
 StateBytes state_bytes(const TransformerStep& step) {

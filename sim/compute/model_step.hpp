@@ -29,6 +29,7 @@ struct ModelStep {
   StepWork work;     // of a micro batch
 
   [[nodiscard]] MemoryParts memory(const HeldStates& held) const;
+  [[nodiscard]] MemoryParts memory(const HeldStates& held, const PipelineStage& stage) const;
 };
 
 // How many bytes a parameter takes: 32-bit weights, gradients and two moments, and with 16-bit compute the

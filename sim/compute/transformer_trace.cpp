@@ -1,7 +1,10 @@
 #include "sim/compute/transformer_trace.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <limits>
+#include <numeric>
 #include <utility>
 
 #include <fmt/core.h>
@@ -13,16 +16,16 @@
 namespace ddpsim {
 namespace {
 
-// A pass over all blocks: those without experts come first.
+// A pass over a stage's blocks: those without experts come first, and those that are computed again.
 class BlockPasses {
  public:
-  BlockPasses(const std::vector<TransformerPart>& parts, const Transformer& model,
-              const TransformerTimes& times, std::int64_t recomputed)
-      : model_(model), dense_(model.layers - model.with_experts(0, model.layers)), recomputed_(recomputed) {
+  BlockPasses(const std::vector<TransformerPart>& parts, const TransformerTimes& times, std::int64_t first,
+              const StageLayers& stage)
+      : first_(first), dense_(stage.layers - stage.with_experts), recomputed_(stage.recomputed) {
     for (auto kind : {BlockKind::dense, BlockKind::experts}) {
       bool is_dense = kind == BlockKind::dense;
-      if ((is_dense ? dense_ : model.layers - dense_) == 0) continue;
-      const auto& part = parts[1 + static_cast<std::size_t>(is_dense ? 0 : dense_)];
+      if ((is_dense ? dense_ : stage.with_experts) == 0) continue;
+      const auto& part = parts[1 + static_cast<std::size_t>(first + (is_dense ? 0 : dense_))];
       for (bool is_kept : {false, true}) {
         auto& known = (is_dense ? dense_block_ : expert_block_)[is_kept];
         known.times = times.block(kind);
@@ -37,10 +40,12 @@ class BlockPasses {
     BlockSchedule schedule;
   };
   [[nodiscard]] const Known& of(std::int64_t block) const {
-    return (model_.kind_of(block) == BlockKind::dense ? dense_block_ : expert_block_)[block >= recomputed_];
+    block -= first_;
+    return (block < dense_ ? dense_block_ : expert_block_)[block >= recomputed_];
   }
   // Of those before that one.
   [[nodiscard]] Seconds forward_until(std::int64_t block) const {
+    block -= first_;
     auto dense = std::min(block, dense_);
     auto time = static_cast<double>(dense) * dense_block_[0].times.forward.time;
     if (block == dense) return time;
@@ -48,55 +53,58 @@ class BlockPasses {
   }
 
  private:
-  const Transformer& model_;
-  std::int64_t dense_;
-  std::int64_t recomputed_;
+  std::int64_t first_, dense_, recomputed_;
   std::array<Known, 2> dense_block_, expert_block_;  // those that are computed again, and those that are not
 };
 
 // With what they communicate in a tensor-parallel group.
-EndTimes ends_of(const TransformerTimes& times) {
-  constexpr Ends kEmbedding{true, false}, kHead{false, true};
-  auto ends = times.ends();
-  ends.embedding_forward += times.tensor_ends_forward(kEmbedding).exposed;
-  ends.head_forward += times.tensor_ends_forward(kHead).exposed;
-  ends.embedding_backward += times.tensor_ends_backward(kEmbedding).exposed;
-  ends.head_backward += times.tensor_ends_backward(kHead).exposed;
+EndTimes ends_of(const TransformerTimes& times, const Ends& of) {
+  auto ends = times.ends(of);
+  Ends embedding{of.embedding, false}, head{false, of.head};
+  ends.embedding_forward += times.tensor_ends_forward(embedding).exposed;
+  ends.head_forward += times.tensor_ends_forward(head).exposed;
+  ends.embedding_backward += times.tensor_ends_backward(embedding).exposed;
+  ends.head_backward += times.tensor_ends_backward(head).exposed;
   return ends;
 }
 
 class TraceBuilder {
  public:
   TraceBuilder(const std::vector<TransformerPart>& parts, const Transformer& model,
-               const TransformerTimes& times, const TransformerStep& step)
+               const TransformerTimes& times, const TransformerStep& step, std::int64_t first,
+               const StageLayers& stage)
       : parts_(parts),
-        blocks_(parts, model, times, step.shape.recomputed),
-        ends_(ends_of(times)),
-        n_blocks_(model.layers),
-        held_share_(held_share(parts, model, step.shape)),
+        model_(model),
+        blocks_(parts, times, first, stage),
+        ends_(ends_of(times, stage.ends)),
+        first_(first),
+        stage_(stage),
+        held_share_(stage.with_experts > 0 ? held_share(parts, model, step.shape) : 1),
         vocabulary_rows_(times.vocabulary_rows()),
         step_(step) {}
 
   LayerTrace build() {
-    std::size_t tensors = 0;
-    for (const auto& part : parts_)
-      for (const auto& module : part.modules) tensors += module.tensors.size();
-    trace_.gradients.reserve(tensors);
-    places_.reserve(tensors);
-    add_head();
-    for (auto part = parts_.end() - 2; part != parts_.begin(); --part) {
-      const auto& known = blocks_.of(part->block);
-      for (auto i = part->modules.size(); i-- > 0;)
-        add(part->modules[i], forward_start(part->block) + known.schedule.forward_end[i],
+    auto end = first_ + stage_.layers;
+    auto tensors = tensors_of(0);
+    for (auto block = first_; block < end; ++block) tensors += tensors_of(1 + block);
+    trace_.gradients.reserve(tensors + tensors_of(model_.layers + 1) + 1);
+    places_.reserve(trace_.gradients.capacity());
+    if (stage_.ends.head) add_head(end);
+    for (auto block = end; block-- > first_;) {
+      const auto& modules = parts_[1 + static_cast<std::size_t>(block)].modules;
+      const auto& known = blocks_.of(block);
+      for (auto i = modules.size(); i-- > 0;)
+        add(modules[i], forward_start(block) + known.schedule.forward_end[i],
             now_ + known.schedule.backward_end[i]);
       now_ += known.times.recompute + known.times.backward.time;
     }
-    now_ += ends_.embedding_backward;
-    const auto& embeddings = parts_.front().modules;
-    for (auto i = embeddings.size(); i-- > 0;) add(embeddings[i], ends_.embedding_forward, now_);
-    trace_.forward = forward_start(n_blocks_) + ends_.head_forward;
-    trace_.registration_order.resize(trace_.gradients.size());
-    for (std::size_t i = 0; i < places_.size(); ++i) trace_.registration_order[places_[i]] = i;
+    if (stage_.ends.embedding) {
+      now_ += ends_.embedding_backward;
+      const auto& embeddings = parts_.front().modules;
+      for (auto i = embeddings.size(); i-- > 0;) add(embeddings[i], ends_.embedding_forward, now_);
+    }
+    trace_.forward = forward_start(end) + ends_.head_forward;
+    register_in_order();
     return std::move(trace_);
   }
 
@@ -116,15 +124,28 @@ class TraceBuilder {
     return held_parameters(model, shape, BlockKind::experts).experts / all;
   }
 
+  [[nodiscard]] std::size_t tensors_of(std::int64_t part) const {
+    std::size_t tensors = 0;
+    for (const auto& module : parts_[static_cast<std::size_t>(part)].modules)
+      tensors += module.tensors.size();
+    return tensors;
+  }
   [[nodiscard]] Seconds forward_start(std::int64_t block) const {
     return ends_.embedding_forward + blocks_.forward_until(block);
   }
 
-  void add_head() {
+  void add_head(std::int64_t end) {
     now_ = ends_.head_backward;
-    auto end = forward_start(n_blocks_) + ends_.head_forward;
+    auto forward_end = forward_start(end) + ends_.head_forward;
+    if (model_.tied && !stage_.ends.embedding && !stage_.shares_table) add_table(forward_end);
     const auto& modules = parts_.back().modules;
-    for (auto module = modules.rbegin(); module != modules.rend(); ++module) add(*module, end, now_);
+    for (auto module = modules.rbegin(); module != modules.rend(); ++module) add(*module, forward_end, now_);
+  }
+  // The head's copy of the embedding's matrix.
+  void add_table(Seconds forward_end) {
+    for (const auto& module : parts_.front().modules)
+      if (module.role == ModuleRole::token_embedding) add(module, forward_end, now_);
+    for (auto& place : places_) place = std::numeric_limits<std::size_t>::max();  // registered last
   }
 
   void add(const TransformerModule& module, Seconds forward_end, Seconds ready) {
@@ -138,10 +159,19 @@ class TraceBuilder {
     }
   }
 
+  void register_in_order() {
+    auto& order = trace_.registration_order;
+    order.resize(places_.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::ranges::stable_sort(order, {}, [&](std::size_t gradient) { return places_[gradient]; });
+  }
+
   const std::vector<TransformerPart>& parts_;
+  const Transformer& model_;
   BlockPasses blocks_;
   EndTimes ends_;
-  std::int64_t n_blocks_;
+  std::int64_t first_;
+  StageLayers stage_;
   double held_share_;
   std::int64_t vocabulary_rows_;
   const TransformerStep& step_;
@@ -168,21 +198,27 @@ LayerTrace transformer_trace(const Transformer& model, const GpuDescription& gpu
 }
 
 LayerTrace transformer_trace(const Transformer& model, const GpuDescription& gpu, const Software& software,
-                             const TransformerStep& step, KnownParts& known, const TensorCollectives& tensor,
-                             const ContextCollectives& context, const ExpertCollectives& expert) {
+                             const TransformerStep& step, KnownParts& known) {
   check_sequence(model, step.shape.sequence);
-  TransformerTimes times(model, gpu, software, step.precision, step.shape, tensor, context, expert);
-  auto parts = known.of(model, step.shape.sequence);
-  auto trace = TraceBuilder(*parts, model, times, step).build();
-  double parameters = 0;
-  for (const auto& gradient : trace.gradients) parameters += static_cast<double>(gradient.elements);
-  trace.optimizer = times.optimizer(parameters);
+  TransformerTimes times(model, gpu, software, step.precision, step.shape);
+  StageLayers all{model.layers, {}, model.with_experts(0, model.layers), model.tied, step.shape.recomputed};
+  auto trace = stage_trace(*known.of(model, step.shape.sequence), model, times, step, 0, all);
   auto& metadata = trace.metadata;
   metadata.model = model.name;
   metadata.device = gpu.name;
   metadata.batch_size = step.shape.micro_batch;
   metadata.sequence_length = step.shape.sequence;
   metadata.synthetic = fmt::format("compute law, framework {}", software.name);
+  return trace;
+}
+
+LayerTrace stage_trace(const std::vector<TransformerPart>& parts, const Transformer& model,
+                       const TransformerTimes& times, const TransformerStep& step, std::int64_t first,
+                       const StageLayers& stage) {
+  auto trace = TraceBuilder(parts, model, times, step, first, stage).build();
+  double parameters = 0;
+  for (const auto& gradient : trace.gradients) parameters += static_cast<double>(gradient.elements);
+  trace.optimizer = times.optimizer(parameters);
   for (const auto& time : {trace.forward, trace.optimizer, std::optional(trace.backward())})
     if (!(*time < kLongestDuration))
       throw InputError("a part of the step takes 10^9 s or longer",

@@ -3,7 +3,7 @@
 // tensor-parallel group shares each layer, that of one of its GPUs: its parts of the matrices, and passes
 // that are as much longer as the group's collectives make them.
 #include "sim/compute/optimizer.hpp"
-#include "sim/compute/transformer_times.hpp"
+#include "sim/compute/stage_times.hpp"
 #include "sim/model/transformer_modules.hpp"
 #include "sim/trace/layer_trace.hpp"
 
@@ -21,12 +21,15 @@ struct TransformerStep {
 // for the precision, where the sequence is longer than learned positions, or where a step takes 10^9 s.
 LayerTrace transformer_trace(const Transformer& model, const GpuDescription& gpu, const Software& software,
                              const TransformerStep& step);
-// With the model's parts among those that are known. `tensor`, `context` and `expert`: what its groups'
-// collectives take.
+// With the model's parts among those that are known.
 LayerTrace transformer_trace(const Transformer& model, const GpuDescription& gpu, const Software& software,
-                             const TransformerStep& step, KnownParts& known,
-                             const TensorCollectives& tensor = {}, const ContextCollectives& context = {},
-                             const ExpertCollectives& expert = {});
+                             const TransformerStep& step, KnownParts& known);
+
+// Of consecutive blocks and the ends that stand beside them: `times` are the model's. A head whose matrix is
+// the embedding's has a copy of it where no embedding is on the same rank. Throws InputError likewise.
+LayerTrace stage_trace(const std::vector<TransformerPart>& parts, const Transformer& model,
+                       const TransformerTimes& times, const TransformerStep& step, std::int64_t first,
+                       const StageLayers& stage);
 
 // What a GPU computes in one micro batch, for MFU and HFU. A token takes 2 operations forward and 4 backward
 // for each element of a matrix, and in attention 4 and 8 for each query's value and token of the sequence, as

@@ -86,11 +86,12 @@ struct Bucket {
   std::span<const std::size_t> gradients;  // indices into LayerTrace::gradients, in the bucket's own order
   Bytes bytes;
   DType dtype = DType::float32;
-  Bytes wire = bytes;  // what is all-reduced: less than `bytes` where a hook compresses
+  Bytes wire = bytes;       // what is all-reduced: less than `bytes` where a hook compresses
+  bool of_experts = false;  // that ranks have a share of each: reduced by those with the same ones
 
   bool operator==(const Bucket& other) const {
     return bytes == other.bytes && dtype == other.dtype && wire == other.wire &&
-           std::ranges::equal(gradients, other.gradients);
+           of_experts == other.of_experts && std::ranges::equal(gradients, other.gradients);
   }
 };
 

@@ -1,20 +1,20 @@
 #include "sim/engine/parallel_step.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <tuple>
 #include <utility>
 
-#include "sim/engine/stage_buckets.hpp"
+#include "sim/base/check.hpp"
 
 namespace ddpsim {
 namespace {
 
 class StepMaker {
  public:
-  StepMaker(const ModelStep& step, const ParallelOptions& options, const TensorCollectives& tensor,
-            const ContextCollectives& context, const ExpertCollectives& expert)
+  StepMaker(const ModelStep& step, const ParallelOptions& options, KnownParts& parts,
+            const TensorCollectives& tensor, const ContextCollectives& context,
+            const ExpertCollectives& expert)
       : step_(step),
         options_(options),
         shape_(step.step.shape),
@@ -23,7 +23,7 @@ class StepMaker {
         expert_(expert),
         bytes_(activation_bytes(step.step.precision)),
         times_(step.model, step.gpu, step.software, step.step.precision, shape_, tensor, context, expert),
-        parts_(step.model, times_, shape_) {}
+        parts_(parts.of(step.model, shape_.sequence)) {}
 
   ParallelStep make() {
     const auto& shape = options_.shape;
@@ -40,31 +40,20 @@ class StepMaker {
     plan.shape = shape;
     plan.messages = options_.messages;
     plan.message = values / (shape_.sequence_parallel ? shape_.tensor : 1);
-    const auto& axis = options_.data_axis;
+    for (const auto& use : options_.choice.strategy->communicators(options_.choice))
+      plan.joined.push_back(options_.joined(use));
     const auto& degrees = options_.degrees;
-    plan.data = axis.shards > 0 ? axis.shards : degrees.reducing();
-    plan.replicas = degrees.reducing() / plan.data;
-    plan.expert_data = std::max(1, degrees.reducing_experts() / plan.replicas);
-    plan.reduction = axis.reduction;
-    plan.overlaps_reduction = axis.overlaps_reduction;
-    plan.gathers = axis.gathers;
-    plan.overlaps_gather = axis.overlaps_gather;
-    plan.gathers_in_turn = axis.holds_gathered;
-    if (step_.model.tied && !shape.is_dual())
-      plan.tied = Bytes(static_cast<double>(step_.model.vocab * step_.model.hidden) / shape_.tensor *
-                        axis.gradient_bytes);
-    plan.meets = step_.step.optimizer.clip_norm;
+    bool has_parts = degrees.tensor > 1 || degrees.pipeline > 1 || degrees.expert.ranks > 1;
+    plan.meets = step_.step.optimizer.clip_norm && has_parts;
     held_ = most_in_flight(pipeline_order(shape));
     for (int rank = 0; rank < shape.ranks; ++rank) add(rank);
-    if (options_.one_stage) plan_one_stage(*options_.one_stage);
     return std::move(result_);
   }
 
  private:
   [[nodiscard]] StageLayers layers_of(int rank, int chunk) const {
     int stage = options_.shape.stage_of(rank, chunk);
-    auto layers = options_.layers[static_cast<std::size_t>(stage)];
-    auto first = std::accumulate(options_.layers.begin(), options_.layers.begin() + stage, std::int64_t{0});
+    auto layers = options_.layers[static_cast<std::size_t>(stage)], first = first_layer(stage);
     Ends ends{stage == 0, stage + 1 == options_.shape.stages()};
     bool shares_table = step_.model.tied && ends.head && has_embedding(rank);
     return {layers, ends, step_.model.with_experts(first, layers), shares_table, shape_.recomputed};
@@ -77,15 +66,18 @@ class StepMaker {
     return false;
   }
 
+  // Where a chunk's blocks begin.
+  [[nodiscard]] std::int64_t first_layer(int stage) const {
+    return std::accumulate(options_.layers.begin(), options_.layers.begin() + stage, std::int64_t{0});
+  }
+
   void add(int rank) {
     const auto& shape = options_.shape;
     auto& times = result_.plan.times.emplace_back();
-    auto& reduced = result_.plan.reduced.emplace_back();
+    auto& chunks = result_.chunks.emplace_back();
     auto& stage = result_.stages.emplace_back();
-    double parameters = 0, experts = 0;
     Seconds passes;
-    std::int64_t with_experts = 0, again_dense = 0, again_experts = 0;
-    bool has_first = false, has_last = false;
+    PipelineStage held{.is_first = false, .is_last = false, .recomputed_dense = 0, .recomputed_experts = 0};
     // DualPipe's micro-batches go half in each direction.
     int micro_batches = shape.is_dual() ? shape.micro_batches / 2 : shape.micro_batches;
     for (int chunk = 0; chunk < shape.chunks; ++chunk) {
@@ -98,46 +90,75 @@ class StepMaker {
       stage.tensor += micro_batches * of_chunk.tensor;
       stage.context += micro_batches * of_chunk.context;
       stage.expert += micro_batches * of_chunk.expert;
-      stage.layers += layers.layers;
-      with_experts += layers.with_experts;
+      held.layers += layers.layers;
+      held.with_experts += layers.with_experts;
       auto dense = layers.layers - layers.with_experts;
-      again_dense += std::min(shape_.recomputed, dense);
-      again_experts += std::min(shape_.recomputed, layers.layers) - std::min(shape_.recomputed, dense);
-      has_first |= layers.ends.embedding;
-      has_last |= layers.ends.head;
-      auto parts = parts_.of(layers);
-      for (const auto& part : parts) parameters += part.parameters, experts += part.experts;
-      reduced.push_back(
-          stage_buckets(parts, options_.data_axis, rank == 0 && chunk == 0, shape_.expert.ranks > 1));
+      *held.recomputed_dense += std::min(shape_.recomputed, dense);
+      *held.recomputed_experts +=
+          std::min(shape_.recomputed, layers.layers) - std::min(shape_.recomputed, dense);
+      held.is_first |= layers.ends.embedding;
+      held.is_last |= layers.ends.head;
+      chunks.push_back(plan_of(layers, first_layer(shape.stage_of(rank, chunk)), rank == 0 && chunk == 0));
     }
-    stage.recomputed = again_dense + again_experts;
+    stage.layers = held.layers;
+    stage.recomputed = *held.recomputed_dense + *held.recomputed_experts;
     stage.on_links = on_links(stage, passes);
-    const auto& axis = options_.data_axis;
-    bool is_sharded = axis.sharding != Sharding::none;
-    int shards = result_.plan.data;
-    int expert_shards = shape_.expert.ranks > 1 ? result_.plan.expert_data : shards;
-    result_.plan.optimizer.push_back(
-        times_.optimizer(is_sharded ? parameters / shards + experts / expert_shards : parameters + experts));
-    MemorySetup setup{.state = axis.state,
-                      .sharding = axis.sharding,
-                      .shards = shards,
-                      .expert_shards = expert_shards,
-                      .use = step_.software.memory_use,
-                      .flash = step_.software.flash};
     // What is in flight is counted in chunks; memory in the rank's layers.
-    double in_flight =
+    held.micro_batches_in_flight =
         static_cast<double>(held_[static_cast<std::size_t>(rank)]) / (shape.is_dual() ? 2.0 : shape.chunks);
-    for (const auto& of_chunk : reduced)
-      for (const auto& part : of_chunk) setup.buckets += held_in_buckets(part);
-    setup.gathers_units = !axis.holds_gathered;
-    stage.memory = memory_of(step_.model, shape_, bytes_, setup,
-                             {.layers = stage.layers,
-                              .micro_batches_in_flight = in_flight,
-                              .is_first = has_first,
-                              .is_last = has_last,
-                              .with_experts = with_experts,
-                              .recomputed_dense = again_dense,
-                              .recomputed_experts = again_experts});
+    stage.memory = step_.memory(held_by(chunks), held);
+  }
+
+  // Chunks that are alike are one.
+  std::shared_ptr<const ChunkPlan> plan_of(const StageLayers& layers, std::int64_t first, bool is_first) {
+    if (layers.layers == 0 && !layers.ends.embedding && !layers.ends.head) return nullptr;
+    for (const auto& known : known_)
+      if (known.layers == layers && known.is_first == is_first) return known.chunk;
+    auto chunk = std::make_shared<ChunkPlan>();
+    chunk->trace = stage_trace(*parts_, step_.model, times_, step_.step, first, layers);
+    const auto& shape = options_.shape;
+    ModelPart part{shape.ranks, shape.chunks, is_first};
+    if (step_.model.tied && shape.ranks > 1) part.tied = tied_matrix(chunk->trace, layers.ends);
+    if (part.tied && !shape.is_dual() && result_.plan.tied == Bytes())
+      result_.plan.tied = chunk->trace.gradients[*part.tied].bytes();
+    const auto& choice = options_.choice;
+    chunk->plan = choice.strategy->plan({.choice = choice,
+                                         .trace = chunk->trace,
+                                         .ranks = options_.degrees.reducing(),
+                                         .step = &step_,
+                                         .part = part});
+    known_.push_back({layers, is_first, chunk});
+    return chunk;
+  }
+
+  // The embedding's, or the head's copy of it: no other is as large.
+  std::optional<std::size_t> tied_matrix(const LayerTrace& trace, const Ends& ends) const {
+    auto of_rank = static_cast<double>(step_.model.vocab * step_.model.hidden) / shape_.tensor;
+    auto is_it = [&](std::size_t gradient) {
+      return static_cast<double>(trace.gradients[gradient].elements) >= of_rank;
+    };
+    auto last = trace.gradients.size() - 1;
+    if (ends.embedding && is_it(last)) return last;
+    if (ends.head && is_it(0)) return 0;
+    return std::nullopt;
+  }
+
+  [[nodiscard]] HeldStates held_by(const std::vector<std::shared_ptr<const ChunkPlan>>& chunks) const {
+    std::optional<HeldStates> all;
+    const auto& choice = options_.choice;
+    for (const auto& chunk : chunks) {
+      if (!chunk) continue;
+      auto block = choice.expert_shards ? held_parameters(step_.model, shape_, BlockKind::experts).all()
+                                        : static_cast<double>(step_.model.block_parameters()) / shape_.tensor;
+      auto held = chunk->plan->held(
+          {chunk->trace, step_, choice.ddp.gradient_as_bucket_view, options_.shape.micro_batches, block});
+      if (all) {
+        held.buckets += all->buckets;
+        held.unit_layers = std::max(held.unit_layers, all->unit_layers);
+      }
+      all = held;
+    }
+    return all.value_or(HeldStates());
   }
 
   // All passes of a stage are taken to exchange as much as they do on average.
@@ -155,32 +176,6 @@ class StepMaker {
     return uses;
   }
 
-  // DistributedDataParallel's and DeepSpeed's buckets are beside the gradients, Megatron's are the gradients.
-  [[nodiscard]] Bytes held_in_buckets(const ReducedPart& part) const {
-    const auto& axis = options_.data_axis;
-    if (axis.holds_gathered) return part.gradients + part.parameters;
-    bool is_beside = axis.reduction == Operation::all_reduce && (axis.overlaps_reduction || axis.gathers);
-    if (!is_beside || !result_.plan.is_reduced(part)) return {};
-    return axis.gathers ? std::min(part.gradients, Bytes(axis.bucket_elements * axis.gradient_bytes))
-                        : part.gradients;
-  }
-
-  // What a strategy does of this GPU's part of the layers, and holds of it.
-  void plan_one_stage(const StrategyChoice& choice) {
-    KnownParts known;
-    auto made = std::make_shared<OneStage>();
-    made->trace = transformer_trace(step_.model, step_.gpu, step_.software, step_.step, known, tensor_,
-                                    context_, expert_);
-    int ranks = options_.degrees.reducing();
-    made->plan =
-        choice.strategy->plan({.choice = choice, .trace = made->trace, .ranks = ranks, .step = &step_});
-    result_.stages.front().memory = step_.memory(made->plan->held(
-        {made->trace, step_, choice.ddp.gradient_as_bucket_view, options_.shape.micro_batches,
-         choice.expert_shards ? held_parameters(step_.model, shape_, BlockKind::experts).all()
-                              : static_cast<double>(step_.model.block_parameters()) / shape_.tensor}));
-    result_.one_stage = std::move(made);
-  }
-
   const ModelStep& step_;
   const ParallelOptions& options_;
   StepShape shape_;
@@ -189,8 +184,14 @@ class StepMaker {
   ExpertCollectives expert_;
   int bytes_;
   TransformerTimes times_;
-  StageParts parts_;
-  std::vector<int> held_;
+  std::shared_ptr<const std::vector<TransformerPart>> parts_;
+  std::vector<int> held_;  // micro-batches
+  struct KnownChunk {
+    StageLayers layers;
+    bool is_first;
+    std::shared_ptr<const ChunkPlan> chunk;
+  };
+  std::vector<KnownChunk> known_;
   ParallelStep result_;
 };
 
@@ -201,11 +202,41 @@ const ParallelStage& ParallelStep::fullest() const {
                            [](const auto& a, const auto& b) { return a.memory.peak() < b.memory.peak(); });
 }
 
+const ChunkPlan& ParallelStep::first_chunk() const {
+  for (const auto& of_rank : chunks)
+    for (const auto& chunk : of_rank)
+      if (chunk) return *chunk;
+  DDPSIM_CHECK(false, "a model has parameters");
+  return *chunks.front().front();
+}
+
+int ParallelOptions::joined(const CommunicatorUse& use) const {
+  int reducing = degrees.reducing(), shards = choice.shards.value_or(reducing);
+  switch (use.joined) {
+    case Joined::shards:
+      return shards;
+    case Joined::replicas:
+      return reducing / shards;
+    case Joined::experts:
+      return choice.expert_shards.value_or(1);
+    case Joined::all:
+    case Joined::servers:
+      break;
+  }
+  return reducing;
+}
+
 std::vector<StepProgram> parallel_programs(const ParallelStep& step, const Overheads& overheads) {
-  if (!step.one_stage) return pipeline_programs(step.plan, overheads);
-  const auto& [trace, plan] = *step.one_stage;
-  std::vector<StepProgram> programs{plan->program(trace, step.options.shape.micro_batches, overheads)};
-  programs.front().ready.clear();
+  bool reduces = std::ranges::any_of(step.plan.joined, [](int ranks) { return ranks > 1; });
+  auto programs = pipeline_programs(
+      step.plan, overheads, [&](StepBuilder& builder, int rank, int chunk) -> std::unique_ptr<DataAxis> {
+        const auto& one = step.chunks[static_cast<std::size_t>(rank)][static_cast<std::size_t>(chunk)];
+        if (!one) return std::make_unique<PlainAxis>(builder, Seconds(), Seconds(), Seconds());
+        const auto& [trace, plan] = *one;
+        if (reduces) return plan->at_work(trace, builder);
+        return std::make_unique<PlainAxis>(builder, *trace.forward, trace.backward(), *trace.optimizer);
+      });
+  for (auto& program : programs) program.ready.clear();
   return programs;
 }
 
@@ -243,10 +274,10 @@ ExpertBytes expert_bytes(const ModelStep& split) {
   return {Bytes(all * token), Bytes(all * token), Bytes(4 * all * count), Bytes(all * count)};
 }
 
-ParallelStep make_parallel_step(const ModelStep& step, const ParallelOptions& options,
+ParallelStep make_parallel_step(const ModelStep& step, const ParallelOptions& options, KnownParts& parts,
                                 const TensorCollectives& tensor, const ContextCollectives& context,
                                 const ExpertCollectives& expert) {
-  return StepMaker(split_step(step, options.degrees), options, tensor, context, expert).make();
+  return StepMaker(split_step(step, options.degrees), options, parts, tensor, context, expert).make();
 }
 
 }  // namespace ddpsim

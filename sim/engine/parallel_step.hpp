@@ -36,9 +36,9 @@ struct ParallelOptions {
   PipelineShape shape;
   MessageOverlap messages = MessageOverlap::blocking;
   std::vector<std::int64_t> layers;  // by stage that a micro-batch passes
-  StageAxis data_axis = {};
-  // Of a model of one stage: a strategy does of each GPU's part of the layers what it does of whole ones.
-  std::optional<StrategyChoice> one_stage = {};
+  StrategyChoice choice = {};
+  // Ranks of a group of each of the strategy's communicators.
+  [[nodiscard]] int joined(const CommunicatorUse& use) const;
   bool operator==(const ParallelOptions&) const = default;
 };
 
@@ -52,8 +52,8 @@ struct ParallelStage {
   MemoryParts memory;
 };
 
-// Of ParallelOptions::one_stage: the step of one GPU's part of the layers.
-struct OneStage {
+// A GPU's chunk of the layers, and what the strategy makes of it.
+struct ChunkPlan {
   LayerTrace trace;
   std::shared_ptr<const StrategyPlan> plan;
 };
@@ -67,7 +67,8 @@ struct ExpertBytes {
 struct ParallelStep {
   ParallelOptions options;
   PipelinePlan plan;
-  std::shared_ptr<const OneStage> one_stage = nullptr;  // else the plan says what a step is
+  // By rank of the pipeline and chunk; null: a chunk without parameters.
+  std::vector<std::vector<std::shared_ptr<const ChunkPlan>>> chunks;
   std::vector<ParallelStage> stages;
   TensorCollectives tensor;
   ContextCollectives context;
@@ -78,6 +79,8 @@ struct ParallelStep {
   Bytes small;                 // a float32 a token
 
   [[nodiscard]] const ParallelStage& fullest() const;
+  // Of the first rank's first chunk.
+  [[nodiscard]] const ChunkPlan& first_chunk() const;
 };
 
 // By rank of the pipeline: programs without buckets, which plan() knows nothing of.
@@ -90,9 +93,9 @@ std::pair<Bytes, Bytes> attention_inputs(const ModelStep& split);
 
 ExpertBytes expert_bytes(const ModelStep& split);
 
-// `tensor`, `context`, `expert`: what one collective of such groups takes. Throws InputError (without a
-// place) where units are named that the model does not have.
-ParallelStep make_parallel_step(const ModelStep& step, const ParallelOptions& options,
+// `tensor`, `context`, `expert`: what one collective of such groups takes; `parts`: the model's. Throws
+// InputError (without a place) where units are named that the model does not have.
+ParallelStep make_parallel_step(const ModelStep& step, const ParallelOptions& options, KnownParts& parts,
                                 const TensorCollectives& tensor, const ContextCollectives& context,
                                 const ExpertCollectives& expert = {});
 

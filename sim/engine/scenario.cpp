@@ -101,11 +101,12 @@ std::optional<Bytes> Scenario::memory_of_others() const {
 void set_software(Scenario& scenario, const Software& software) {
   auto step = std::make_shared<ModelStep>(*scenario.model_step);
   step->software = software;
+  KnownParts parts;
   scenario.trace =
-      std::make_shared<LayerTrace>(transformer_trace(step->model, step->gpu, software, step->step));
+      std::make_shared<LayerTrace>(transformer_trace(step->model, step->gpu, software, step->step, parts));
   if (scenario.parallel)
     scenario.parallel = std::make_shared<const ParallelStep>(
-        make_parallel_step(*step, scenario.parallel->options, scenario.parallel->tensor,
+        make_parallel_step(*step, scenario.parallel->options, parts, scenario.parallel->tensor,
                            scenario.parallel->context, scenario.parallel->expert));
   scenario.model_step = std::move(step);
 }

@@ -322,13 +322,9 @@ struct Job {
     return parallelism.tensor * parallelism.context * parallelism.pipeline > 1 || parallelism.expert > 1 ||
            (expert.has_value() && cluster.world_size > 1);
   }
-  // Whether a strategy does of each GPU's part of the model what it does of whole ones: where there are no
-  // stages, no experts that ranks share (but of strategies with units of them), and more than one rank that
-  // reduces.
-  [[nodiscard]] bool reduces_whole_parts() const {
-    bool splits_experts = parallelism.expert > 1 && !strategy->traits.has_expert_units;
-    return !splits_model() ||
-           (parallelism.pipeline == 1 && !splits_experts && cluster.world_size > parallelism.tensor);
+  // Whether several ranks reduce.
+  [[nodiscard]] bool reduces() const {
+    return !splits_model() || cluster.world_size > parallelism.tensor * parallelism.pipeline;
   }
   // Of its strategy, for what layers are computed in.
   [[nodiscard]] StrategyChoice choice(DType computed) const {

@@ -29,112 +29,81 @@ std::vector<Reduction> reductions_of(const ReductionPlan& plan) {
   return reductions;
 }
 
-class Builder {
+class AllReduceAxis final : public DataAxis {
  public:
-  Builder(const LayerTrace& trace, const ReductionPlan& plan, const Overheads& overheads)
-      : trace_(trace), plan_(plan), overheads_(overheads), reductions_(reductions_of(plan)) {
-    result_.program.communicators = static_cast<std::size_t>(plan.process_groups);
-    result_.ready.resize(plan.buckets.size());
-    ops_.reserve(4 * reductions_.size() + 4);
-  }
+  AllReduceAxis(const LayerTrace& trace, const ReductionPlan& plan, StepBuilder& step)
+      : DataAxis(step),
+        trace_(trace),
+        plan_(plan),
+        overheads_(step.overheads()),
+        reductions_(reductions_of(plan)) {}
 
-  StepProgram take() {
-    auto last = static_cast<std::size_t>(plan_.accumulation_steps) - 1;
-    for (std::size_t step = 0; step <= last; ++step) {
-      bool reduces = step == last || plan_.reduces_every_micro_batch;
-      // Before the first forward pass whose backward pass reduces, or of all whose does.
-      if (step == 0 || plan_.reduces_every_micro_batch) broadcast_buffers();
-      compute(Activity::forward, step, trace_.forward.value_or(Seconds(0)));
-      // Hooks do nothing under no_sync.
-      if (!reduces) {
-        compute(Activity::backward, step, trace_.backward());
-        continue;
-      }
-      if (step > 0 && plan_.reduces_every_micro_batch) result_.before_last_backward = last_compute_;
-      reduced_backward(step);
-      finish();
-    }
-    add_compute(Activity::optimizer, 0, trace_.optimizer.value_or(Seconds(0)));
-    return std::move(result_);
+  // Buffers are broadcast before the first forward pass whose backward pass reduces, or all whose does.
+  void forward(const Turn& turn) override {
+    if (turn.is_first || plan_.reduces_every_micro_batch) broadcast_buffers();
+    step_.extend(Activity::forward, turn.micro_batch, trace_.forward.value_or(Seconds(0)));
   }
+  void backward(const Turn& turn) override {
+    // Hooks do nothing under no_sync.
+    if (!turn.is_last && !plan_.reduces_every_micro_batch)
+      return step_.extend(Activity::backward, turn.micro_batch, turn.pace * trace_.backward());
+    if (!turn.is_first && plan_.reduces_every_micro_batch) step_.start_last_backward();
+    reduced_backward(turn);
+    if (!turn.is_last) finish();
+  }
+  // DistributedDataParallel waits for all buckets before backward() returns (reducer.cpp, finalize_backward).
+  void finish() override {
+    if (plan_.launch == LaunchRule::after_backward)
+      for (std::size_t b = 0; b < plan_.buckets.size(); ++b)
+        pass(Activity::copy_in, b, plan_.buckets[b].bytes, passes_of(b).in);
+    // A loop over the parameters goes on once the one before is reduced.
+    bool is_loop = plan_.reducer == Reducer::naive;
+    while (!is_loop && launched_as_.size() < reductions_.size()) launch(launched_as_.size());
+    for (std::size_t i = 0; i < reductions_.size(); ++i) {
+      if (is_loop) launch(i);
+      if (launched_as_[i]) step_.wait(*launched_as_[i]);
+      if (reductions_[i].activity != Activity::all_reduce) continue;
+      auto bucket = reductions_[i].bucket;
+      pass(Activity::copy_out, bucket, plan_.buckets[bucket].bytes,
+           (launched_as_[i] ? hook_passes(plan_.buckets[bucket]).out : 0) + passes_of(bucket).out);
+    }
+    launched_as_.clear();
+  }
+  [[nodiscard]] Seconds optimizer() const override { return trace_.optimizer.value_or(Seconds(0)); }
 
  private:
-  void compute(Activity activity, std::size_t index, Seconds duration) {
-    if (duration <= Seconds(0)) return;
-    if (last_compute_ && !is_cut_) {
-      auto& op = ops_[*last_compute_];
-      if (op.activity == activity && op.index == index) {
-        op.duration += duration;
-        return;
-      }
-    }
-    add_compute(activity, index, duration);
-  }
-  void add_compute(Activity activity, std::size_t index, Seconds duration) {
-    last_compute_ = ops_.size();
-    is_cut_ = false;
-    Op op;
-    op.activity = activity;
-    op.index = index;
-    op.duration = duration;
-    op.after = std::exchange(awaited_, {});
-    covers_awaited_.reset();
-    ops_.push_back(std::move(op));
-  }
-  // The next compute op starts another one, whatever it is.
-  void cut() { is_cut_ = true; }
-
-  void collective(Activity activity, std::size_t index, Operation operation, Bytes bytes) {
-    Op op;
-    op.kind = Op::Kind::collective;
-    op.activity = activity;
-    op.index = index;
-    op.operation = operation;
-    op.bytes = bytes;
-    op.after = awaited_;
-    if (last_compute_) op.after.push_back(*last_compute_);
-    if (!awaited_.empty()) covers_awaited_ = ops_.size();
-    ops_.push_back(std::move(op));
-    cut();
-  }
   // On the communicator whose turn it is (ProcessGroupRoundRobin.cpp).
-  void all_reduce(Activity activity, std::size_t index, Bytes bytes) {
-    collective(activity, index, Operation::all_reduce, bytes);
-    ops_.back().communicator = turn_++ % result_.program.communicators;
-  }
-  // What comes next waits for it. A collective that waited for all that is awaited stands for that.
-  void wait(std::size_t op) {
-    if (covers_awaited_ == op) awaited_.clear();
-    covers_awaited_.reset();
-    awaited_.push_back(op);
-    cut();
+  std::size_t all_reduce(Activity activity, std::size_t bucket, Bytes bytes) {
+    auto groups = static_cast<std::size_t>(plan_.process_groups);
+    bool of_experts = activity == Activity::all_reduce && plan_.buckets[bucket].of_experts;
+    return step_.collective_in_turn(of_experts ? groups : turn_++ % groups, activity, Operation::all_reduce,
+                                    bucket, bytes);
   }
 
   // distributed.py, _sync_buffers: one after the other, and nothing beside them.
   void broadcast_buffers() {
-    for (auto bytes : plan_.buffer_broadcasts) {
-      collective(Activity::broadcast, 0, Operation::broadcast, bytes);
-      wait(ops_.size() - 1);
-    }
+    for (auto bytes : plan_.buffer_broadcasts)
+      step_.wait(step_.collective_in_turn(0, Activity::broadcast, Operation::broadcast, 0, bytes));
   }
 
   // Each reads every byte and writes every byte.
   void pass(Activity activity, std::size_t bucket, Bytes bytes, double passes) {
     if (passes > 0)
-      compute(activity, bucket, passes * (overheads_.pass_launch + 2 * bytes / *overheads_.pass_bandwidth));
+      step_.extend(activity, bucket,
+                   passes * (overheads_.pass_launch + 2 * bytes / *overheads_.pass_bandwidth));
   }
   [[nodiscard]] const Passes& passes_of(std::size_t bucket) const {
     return plan_.buckets[bucket].gradients.size() == 1 ? overheads_.passes_of_one : overheads_.passes;
   }
 
-  void reduced_backward(std::size_t micro_batch) {
+  void reduced_backward(const Turn& turn) {
     auto completing = completing_gradients(trace_, plan_);
     auto order = buckets_by(completing);
     bool when_ready = plan_.launch == LaunchRule::when_ready;
     bool has_hooks = when_ready && (overheads_.gradient > Seconds(0) || overheads_.passes.in > 0 ||
                                     overheads_.passes_of_one.in > 0);
     auto bucket_of = has_hooks ? buckets_of_gradients() : std::vector<std::size_t>();
-    std::size_t ready = 0, launched = 0;
+    std::size_t ready = 0;
     // Gradients arrive with the last one of their subgraph, where there are any.
     auto arrives_with = [this](std::size_t g) {
       return plan_.subgraph_end.empty() ? g : plan_.subgraph_end[g];
@@ -146,29 +115,24 @@ class Builder {
       if (!has_hooks) next = ready < order.size() ? completing[order[ready]] : trace_.gradients.size() - 1;
       Seconds duration = step_of(g);
       for (next = arrives_with(next); g < next;) duration += step_of(++g);
-      compute(Activity::backward, micro_batch, duration);
+      step_.extend(Activity::backward, turn.micro_batch, turn.pace * duration);
       for (; ready < order.size() && completing[order[ready]] <= g; ++ready) {
-        result_.ready[order[ready]] = last_compute_;
-        cut();
+        step_.set_ready(order[ready]);
+        step_.cut();
       }
       if (!when_ready) continue;
       for (; arrived <= g; ++arrived) {
         if (is_unused(arrived)) continue;
         if (has_hooks) {
           auto bucket = bucket_of[arrived];
-          compute(Activity::launch, bucket, overheads_.gradient);
+          step_.extend(Activity::launch, bucket, overheads_.gradient);
           pass(Activity::copy_in, bucket, trace_.gradients[arrived].bytes(), passes_of(bucket).in);
         }
-        while (launched < reductions_.size() && is_launched_by(arrived, launched, completing))
-          launch(launched++);
+        while (launched_as_.size() < reductions_.size() &&
+               is_launched_by(arrived, launched_as_.size(), completing))
+          launch(launched_as_.size());
       }
     }
-    if (!when_ready)
-      for (std::size_t b = 0; b < plan_.buckets.size(); ++b)
-        pass(Activity::copy_in, b, plan_.buckets[b].bytes, passes_of(b).in);
-    // A loop over the parameters goes on once the one before is reduced.
-    if (plan_.reducer == Reducer::naive) return;
-    while (launched < reductions_.size()) launch(launched++);
   }
 
   // Of the backward pass: what it takes from one gradient to the next.
@@ -198,10 +162,8 @@ class Builder {
     if (plan_.low_rank && activity == Activity::all_reduce) return reduce_compressed(bucket);
     if (activity == Activity::all_reduce)
       pass(Activity::copy_in, bucket, plan_.buckets[bucket].bytes, hook_passes(plan_.buckets[bucket]).in);
-    compute(Activity::launch, bucket, overheads_.launch);
-    launched_as_.push_back(ops_.size());
-    all_reduce(activity, bucket, bytes);
-    if (!std::exchange(has_reduced_, true)) ops_.back().duration = overheads_.first_start;
+    step_.extend(Activity::launch, bucket, overheads_.launch);
+    launched_as_.push_back(all_reduce(activity, bucket, bytes));
   }
 
   // Of powerSGD_hook.py: a chain of futures, at whose end the host waits for the GPU (torch.cuda.synchronize
@@ -212,35 +174,21 @@ class Builder {
     auto elements = low_rank_elements(*plan_.low_rank, one.gradients);
     CompressionTimes times;
     if (overheads_.compresses) times = compression_times(one, *plan_.low_rank, overheads_);
-    compute(Activity::compress, bucket, times.before);
+    step_.extend(Activity::compress, bucket, times.before);
     reduce_part(bucket, elements.whole);
-    compute(Activity::compress, bucket, times.unpack);
+    step_.extend(Activity::compress, bucket, times.unpack);
     reduce_part(bucket, elements.p);
-    compute(Activity::compress, bucket, times.between);
+    step_.extend(Activity::compress, bucket, times.between);
     reduce_part(bucket, elements.q);
-    compute(Activity::compress, bucket, times.after);
+    step_.extend(Activity::compress, bucket, times.after);
     launched_as_.push_back(std::nullopt);
   }
   void reduce_part(std::size_t bucket, std::int64_t elements) {
     if (elements == 0) return;
-    compute(Activity::launch, bucket, overheads_.launch);
-    all_reduce(Activity::all_reduce, bucket,
-               Bytes(static_cast<double>(elements) * bytes_per_element(plan_.buckets[bucket].dtype)));
-    if (!std::exchange(has_reduced_, true)) ops_.back().duration = overheads_.first_start;
-    wait(ops_.size() - 1);
-  }
-
-  // DistributedDataParallel waits for all buckets before backward() returns (reducer.cpp, finalize_backward).
-  void finish() {
-    for (std::size_t i = 0; i < reductions_.size(); ++i) {
-      if (plan_.reducer == Reducer::naive) launch(i);
-      if (launched_as_[i]) wait(*launched_as_[i]);
-      if (reductions_[i].activity != Activity::all_reduce) continue;
-      auto bucket = reductions_[i].bucket;
-      pass(Activity::copy_out, bucket, plan_.buckets[bucket].bytes,
-           (launched_as_[i] ? hook_passes(plan_.buckets[bucket]).out : 0) + passes_of(bucket).out);
-    }
-    launched_as_.clear();
+    step_.extend(Activity::launch, bucket, overheads_.launch);
+    step_.wait(
+        all_reduce(Activity::all_reduce, bucket,
+                   Bytes(static_cast<double>(elements) * bytes_per_element(plan_.buckets[bucket].dtype))));
   }
 
   [[nodiscard]] bool is_unused(std::size_t gradient) const {
@@ -267,22 +215,21 @@ class Builder {
   const ReductionPlan& plan_;
   const Overheads& overheads_;
   std::vector<Reduction> reductions_;
-  StepProgram result_;
-  std::vector<Op>& ops_ = result_.program.ops;
-  std::optional<std::size_t> last_compute_;
-  bool is_cut_ = false;
-  std::vector<std::size_t> awaited_;
-  std::optional<std::size_t> covers_awaited_;            // a collective that waited for all of them
   std::vector<std::optional<std::size_t>> launched_as_;  // by reduction: its op; none: it was waited for
-  bool has_reduced_ = false;
   std::size_t turn_ = 0;
 };
 
 }  // namespace
 
+std::unique_ptr<DataAxis> all_reduce_axis(const LayerTrace& trace, const ReductionPlan& plan,
+                                          StepBuilder& step) {
+  return std::make_unique<AllReduceAxis>(trace, plan, step);
+}
+
 StepProgram data_parallel_program(const LayerTrace& trace, const ReductionPlan& plan,
                                   const Overheads& overheads) {
-  return Builder(trace, plan, overheads).take();
+  StepBuilder step(overheads, static_cast<std::size_t>(plan.process_groups));
+  return step_of(step, *all_reduce_axis(trace, plan, step), plan.accumulation_steps);
 }
 
 Seconds compute_before_last_backward(const LayerTrace& trace, const ReductionPlan& plan) {

@@ -11,7 +11,12 @@ namespace {
 
 using Kind = PipelineChannel::Kind;
 
-constexpr Bytes kNorm{4};  // what all ranks add up to clip gradients
+constexpr Bytes kNorm{4};                       // what all ranks add up to clip gradients
+constexpr std::size_t kTied = 0, kMeeting = 1;  // in labels
+
+bool is_forward_kind(PassKind kind) {
+  return kind == PassKind::forward;
+}
 
 bool is_backward(PassKind kind) {
   return kind == PassKind::backward || kind == PassKind::input_gradient;
@@ -75,30 +80,31 @@ class Messages {
 class RankBuilder {
  public:
   RankBuilder(const PipelinePlan& plan, int rank, const std::vector<PipelineTask>& order,
-              const std::vector<PipelineChannel>& channels, const Overheads& overheads)
+              const std::vector<PipelineChannel>& channels, const Overheads& overheads,
+              const MakeAxis& make_axis)
       : plan_(plan),
         rank_(rank),
         order_(order),
         messages_(plan.shape),
         channels_(of_rank(channels, rank, plan.shape.ranks)),
-        builder_(0, overheads, channels_.size()) {
+        builder_(overheads, channels_.size() + plan.joined.size()) {
+    // The strategy's behind all others; what one of its communicators is to the channels, link() says.
+    builder_.set_first_of_strategy(channels_.size());
     for (int chunk = 0; chunk < plan.shape.chunks; ++chunk) {
-      gathered_.emplace_back();
-      last_of_chunk_.push_back(last_weights(chunk));
+      axes_.push_back(make_axis(builder_, rank, chunk));
+      first_of_chunk_.push_back(task_of(chunk, is_forward_kind, false));
+      last_of_chunk_.push_back(task_of(chunk, has_weights, true));
     }
   }
 
   StepProgram build() {
-    if (plan_.gathers && plan_.overlaps_gather) gather({});
+    for (auto& axis : axes_) axis->begin();
     if (plan_.messages == MessageOverlap::overlapped)
       overlapped();
     else
       blocking();
-    if (!plan_.overlaps_reduction)
-      for (int chunk = plan_.shape.chunks; chunk-- > 0;)
-        for (const auto& part : reduced(chunk)) reduce(part);
     finish();
-    return builder_.take();
+    return linked(builder_.take());
   }
 
  private:
@@ -107,9 +113,6 @@ class RankBuilder {
     std::vector<PipelineChannel> mine;
     for (auto channel : channels_of_rank(channels, rank, ranks)) mine.push_back(channels[channel]);
     return mine;
-  }
-  [[nodiscard]] const std::vector<ReducedPart>& reduced(int chunk) const {
-    return plan_.reduced[static_cast<std::size_t>(rank_)][static_cast<std::size_t>(chunk)];
   }
   [[nodiscard]] std::size_t communicator(const PipelineChannel& channel) const {
     auto found = std::find(channels_.begin(), channels_.end(), channel);
@@ -122,30 +125,40 @@ class RankBuilder {
                               [kind](const PipelineChannel& channel) { return channel.kind == kind; });
     return static_cast<std::size_t>(found - channels_.begin());
   }
-
-  // The task in which the gradients of a chunk's weights are added to for the last time.
-  [[nodiscard]] std::size_t last_weights(int chunk) const {
-    for (auto i = order_.size(); i-- > 0;) {
-      const auto& [pass, beside] = order_[i];
-      if ((has_weights(pass.kind) && pass.chunk == chunk) ||
-          (beside && has_weights(beside->kind) && beside->chunk == chunk))
-        return i;
+  // With the strategy's communicators where the channels have them, and without those of one rank.
+  [[nodiscard]] StepProgram linked(StepProgram step) const {
+    std::vector<std::size_t> place(plan_.joined.size());
+    std::vector<bool> is_alone(channels_.size() + plan_.joined.size());
+    for (std::size_t i = 0; i < place.size(); ++i) {
+      auto found = std::find_if(channels_.begin(), channels_.end(), [i](const PipelineChannel& channel) {
+        return channel.kind == Kind::strategy && channel.strategy == static_cast<int>(i);
+      });
+      bool is_there = found != channels_.end();
+      place[i] = is_there ? static_cast<std::size_t>(found - channels_.begin()) : channels_.size() + i;
+      is_alone[channels_.size() + i] = true;
     }
-    DDPSIM_CHECK(false, "every chunk has gradients");
+    for (auto& op : step.program.ops)
+      if (op.kind == Op::Kind::collective && op.communicator >= channels_.size())
+        op.communicator = place[op.communicator - channels_.size()];
+    return without_communicators(std::move(step), is_alone);
+  }
+
+  // The first or last task with such a pass of the chunk.
+  [[nodiscard]] std::size_t task_of(int chunk, bool (*is_such)(PassKind), bool is_last) const {
+    auto has = [&](const PipelineTask& task) {
+      return (is_such(task.pass.kind) && task.pass.chunk == chunk) ||
+             (task.beside && is_such(task.beside->kind) && task.beside->chunk == chunk);
+    };
+    for (std::size_t i = 0; i < order_.size(); ++i)
+      if (auto at = is_last ? order_.size() - 1 - i : i; has(order_[at])) return at;
+    DDPSIM_CHECK(false, "every chunk has its passes");
     return 0;
   }
 
   std::size_t post(const Message& message, std::vector<std::size_t> after) {
     auto index = static_cast<std::size_t>(rank_);
-    return builder_.collective(communicator(message.channel), Activity::message, Operation::send_recv, index,
-                               plan_.message, std::move(after));
-  }
-  // All passes, and where messages block the last of those: Megatron's wait() before it goes on
-  // (p2p_communication.py, _communicate).
-  [[nodiscard]] std::vector<std::size_t> behind() const {
-    auto all = now();
-    all.insert(all.end(), call_.begin(), call_.end());
-    return all;
+    return builder_.exchange(communicator(message.channel), Activity::message, Operation::send_recv, index,
+                             plan_.message, std::move(after));
   }
   [[nodiscard]] std::vector<std::size_t> now() const {
     if (const auto& last = builder_.last_compute()) return {*last};
@@ -227,112 +240,45 @@ class RankBuilder {
   }
 
   void compute(std::size_t task, const PipelinePass& pass) {
-    const auto& times = plan_.times[static_cast<std::size_t>(rank_)][static_cast<std::size_t>(pass.chunk)];
-    auto index = static_cast<std::size_t>(pass.micro_batch);
+    auto chunk = static_cast<std::size_t>(pass.chunk);
+    const auto& times = plan_.times[static_cast<std::size_t>(rank_)][chunk];
+    Turn turn{static_cast<std::size_t>(pass.micro_batch), task == first_of_chunk_[chunk],
+              task == last_of_chunk_[chunk]};
+    auto inputs = times.recompute + times.input_gradient;
     switch (pass.kind) {
       case PassKind::forward:
-        return forward(pass, times.forward);
+        return axes_[chunk]->forward(turn);
       case PassKind::input_gradient:
-        builder_.compute(Activity::backward, index, times.recompute + times.input_gradient);
+        builder_.compute(Activity::backward, turn.micro_batch, inputs);
         return;
       case PassKind::weight_gradient:
-        return weights(task, pass, times.weight_gradient);
+        if (auto all = inputs + times.weight_gradient; all > Seconds())
+          turn.pace = times.weight_gradient / all;
+        break;
       case PassKind::backward:
-        return weights(task, pass, times.recompute + times.input_gradient + times.weight_gradient);
+        break;
     }
-  }
-
-  // The first of a chunk waits for what is gathered, all of it or part by part in the reverse of `reduced`.
-  void forward(const PipelinePass& pass, Seconds duration) {
-    auto index = static_cast<std::size_t>(pass.micro_batch);
-    auto gathered = std::exchange(gathered_[static_cast<std::size_t>(pass.chunk)], {});
-    auto wait = [&](std::optional<std::size_t> op) {
-      if (op) builder_.wait(*op);
-    };
-    if (plan_.gathers_in_turn && !gathered.empty()) {
-      const auto& parts = reduced(pass.chunk);
-      for (std::size_t i = 0; i < parts.size(); ++i) {
-        auto part = parts.size() - 1 - i;
-        wait(gathered[i]);
-        double share = parts[part].ready - (part > 0 ? parts[part - 1].ready : 0);
-        builder_.compute(Activity::forward, index, share * duration);
-      }
-      return;
-    }
-    for (auto op : gathered) wait(op);
-    builder_.compute(Activity::forward, index, duration);
-  }
-
-  // A pass that may be the last to add to the weights' gradients, which are reduced as they are ready.
-  void weights(std::size_t task, const PipelinePass& pass, Seconds duration) {
-    auto index = static_cast<std::size_t>(pass.micro_batch);
-    bool is_last = task == last_of_chunk_[static_cast<std::size_t>(pass.chunk)];
-    if (is_last && pass.chunk == 0) builder_.start_last_backward();
-    if (!is_last || !plan_.overlaps_reduction || !plan_.reduces()) {
-      builder_.compute(Activity::backward, index, duration);
-      return;
-    }
-    double done = 0;
-    for (const auto& part : reduced(pass.chunk)) {
-      builder_.compute(Activity::backward, index, (part.ready - done) * duration);
-      done = part.ready;
-      reduce(part);
-    }
-    if (done < 1) builder_.compute(Activity::backward, index, (1 - done) * duration);
-  }
-
-  [[nodiscard]] std::size_t communicator(const ReducedPart& part) const {
-    return communicator(part.of_experts ? Kind::experts : Kind::data);
-  }
-  void reduce(const ReducedPart& part) {
-    if (!plan_.is_reduced(part)) return;
-    auto activity =
-        plan_.reduction == Operation::reduce_scatter ? Activity::reduce_scatter : Activity::all_reduce;
-    auto after = plan_.overlaps_reduction ? now() : behind();
-    auto index = reductions_.size();
-    int ranks = plan_.ranks_of(part);
-    if (ranks > 1)
-      after = {
-          builder_.collective(communicator(part), activity, plan_.reduction, index, part.gradients, after)};
-    // HSDP: a rank's shard, with those that have the same one.
-    if (plan_.replicas > 1)
-      after = {builder_.collective(communicator(Kind::replicas), Activity::all_reduce, Operation::all_reduce,
-                                   index, part.gradients / ranks, after)};
-    reductions_.insert(reductions_.end(), after.begin(), after.end());
-  }
-
-  // Of all chunks; forward passes wait for their own.
-  void gather(const std::vector<std::size_t>& after) {
-    std::size_t number = 0;
-    for (int chunk = 0; chunk < plan_.shape.chunks; ++chunk)
-      for (auto part = reduced(chunk).rbegin(); part != reduced(chunk).rend(); ++part)
-        gathered_[static_cast<std::size_t>(chunk)].push_back(
-            plan_.ranks_of(*part) > 1
-                ? std::optional(builder_.collective(communicator(*part), Activity::all_gather,
-                                                    Operation::all_gather, number++, part->parameters, after))
-                : std::nullopt);
+    if (turn.is_last && chunk == 0) builder_.start_last_backward();
+    axes_[chunk]->backward(turn);
   }
 
   // What the ends share is added up, all ranks meet, and step.
   void finish() {
-    auto after = reductions_;
-    for (auto op : behind()) after.push_back(op);
+    // Megatron's wait() for the last message comes before it goes on (p2p_communication.py, _communicate).
+    if (!call_.empty()) builder_.compute(Activity::backward, 0, {});
+    for (auto axis = axes_.rbegin(); axis != axes_.rend(); ++axis) (*axis)->finish();
+    auto exchange = [&](Kind kind, std::size_t index, Bytes bytes) {
+      auto after = builder_.pending();
+      builder_.wait_only_for(builder_.exchange(communicator(kind), Activity::all_reduce,
+                                               Operation::all_reduce, index, bytes, std::move(after)));
+    };
     bool is_end = rank_ == 0 || rank_ == plan_.shape.ranks - 1;
-    if (plan_.has_tied() && is_end)
-      after = {builder_.collective(communicator(Kind::ends), Activity::all_reduce, Operation::all_reduce,
-                                   reductions_.size(), plan_.tied, after)};
-    if (plan_.meets)
-      after = {builder_.collective(communicator(Kind::all), Activity::all_reduce, Operation::all_reduce,
-                                   reductions_.size() + 1, kNorm, after)};
-    for (auto op : after) builder_.wait(op);
-    builder_.compute(Activity::optimizer, 0, plan_.optimizer[static_cast<std::size_t>(rank_)]);
-    if (!plan_.gathers || plan_.overlaps_gather) return;
-    gather(now());
-    bool has_gathered = false;
-    for (auto& of_chunk : gathered_)
-      for (auto op : of_chunk)
-        if (op) builder_.wait(*op), has_gathered = true;
-    if (has_gathered) builder_.compute(Activity::optimizer, 0, {});
+    if (plan_.has_tied() && is_end) exchange(Kind::ends, kTied, plan_.tied);
+    if (plan_.meets) exchange(Kind::all, kMeeting, kNorm);
+    Seconds optimizer;
+    for (const auto& axis : axes_) optimizer += axis->optimizer();
+    builder_.compute(Activity::optimizer, 0, optimizer);
+    for (auto& axis : axes_) axis->update();
   }
 
   const PipelinePlan& plan_;
@@ -341,11 +287,9 @@ class RankBuilder {
   Messages messages_;
   std::vector<PipelineChannel> channels_;  // by the program's communicator
   StepBuilder builder_;
-  std::vector<std::size_t> last_of_chunk_;  // tasks
-  std::vector<std::size_t> call_;           // the last one's ops
-  std::vector<std::size_t> reductions_;     // ops
-  // By chunk, that its first forward pass waits for: a part each; none: all ranks have it.
-  std::vector<std::vector<std::optional<std::size_t>>> gathered_;
+  std::vector<std::unique_ptr<DataAxis>> axes_;              // by chunk
+  std::vector<std::size_t> first_of_chunk_, last_of_chunk_;  // tasks
+  std::vector<std::size_t> call_;                            // the last one's ops
 };
 
 }  // namespace
@@ -361,15 +305,14 @@ std::vector<PipelineChannel> pipeline_channels(const PipelinePlan& plan) {
     for (int chunk = 0; chunk < shape.chunks; ++chunk)
       for (auto kind : {PassKind::forward, PassKind::backward})
         for (const auto& message : messages.sent(rank, {{kind, chunk, 0}})) add(message.channel);
-  if (plan.has_data_axis()) add({.kind = Kind::data});
-  if (plan.has_expert_axis()) add({.kind = Kind::experts});
-  if (plan.replicas > 1) add({.kind = Kind::replicas});
+  for (std::size_t i = 0; i < plan.joined.size(); ++i)
+    if (plan.joined[i] > 1) add({.kind = Kind::strategy, .strategy = static_cast<int>(i)});
   if (plan.has_tied()) add({.kind = Kind::ends});
   if (plan.meets) add({.kind = Kind::all});
   return channels;
 }
 
-Bytes largest_message(const PipelinePlan& plan, const PipelineChannel& channel) {
+std::optional<Bytes> message_of(const PipelinePlan& plan, const PipelineChannel& channel) {
   switch (channel.kind) {
     case Kind::messages:
       return plan.message;
@@ -377,20 +320,10 @@ Bytes largest_message(const PipelinePlan& plan, const PipelineChannel& channel) 
       return plan.tied;
     case Kind::all:
       return kNorm;
-    case Kind::data:
-    case Kind::experts:
-    case Kind::replicas:
+    case Kind::strategy:
       break;
   }
-  Bytes largest;
-  for (const auto& chunks : plan.reduced)
-    for (const auto& parts : chunks)
-      for (const auto& part : parts)
-        if (channel.kind == Kind::replicas)
-          largest = std::max(largest, part.gradients / plan.ranks_of(part));
-        else if (part.of_experts == (channel.kind == Kind::experts))
-          largest = std::max({largest, part.gradients, part.parameters});
-  return largest;
+  return std::nullopt;
 }
 
 std::vector<std::size_t> channels_of_rank(const std::vector<PipelineChannel>& channels, int rank, int ranks) {
@@ -405,13 +338,15 @@ std::vector<std::size_t> channels_of_rank(const std::vector<PipelineChannel>& ch
   return mine;
 }
 
-std::vector<StepProgram> pipeline_programs(const PipelinePlan& plan, const Overheads& overheads) {
+std::vector<StepProgram> pipeline_programs(const PipelinePlan& plan, const Overheads& overheads,
+                                           const MakeAxis& make_axis) {
   auto orders = pipeline_order(plan.shape);
   auto channels = pipeline_channels(plan);
   std::vector<StepProgram> programs;
   for (int rank = 0; rank < plan.shape.ranks; ++rank)
     programs.push_back(
-        RankBuilder(plan, rank, orders[static_cast<std::size_t>(rank)], channels, overheads).build());
+        RankBuilder(plan, rank, orders[static_cast<std::size_t>(rank)], channels, overheads, make_axis)
+            .build());
   return programs;
 }
 

@@ -160,6 +160,10 @@ Seconds ready_before(const ShardUnit& block, const ShardUnit& experts, const Lay
 
 }  // namespace
 
+bool is_of_experts(std::string_view gradient) {
+  return !experts_of(gradient).empty();
+}
+
 std::vector<ShardUnit> shard_units(const LayerTrace& trace, const UnitRule& rule) {
   std::vector<ShardUnit> units{{"root", {}, 0}};
   auto blocks = blocks_of(trace, rule, units.front());
@@ -176,8 +180,8 @@ std::vector<ShardUnit> shard_units(const LayerTrace& trace, const UnitRule& rule
     unit.gradients.insert(unit.gradients.begin(), block.gradients.begin(), block.gradients.end());
     unit.elements += block.elements;
   }
-  // Nothing outside the blocks: the first unit takes the root's place.
-  if (units.front().gradients.empty() && units.size() > 1) units.erase(units.begin());
+  // Nothing outside the blocks: the first unit takes the root's place, but for one that experts follow.
+  if (units.front().gradients.empty() && units.size() > 1 && !rule.experts_apart) units.erase(units.begin());
   for (auto& unit : units) std::sort(unit.gradients.begin(), unit.gradients.end());
   return units;
 }

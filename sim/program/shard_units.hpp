@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/trace/layer_trace.hpp"
@@ -27,6 +28,9 @@ struct ShardUnit {
   std::int64_t elements = 0;
   bool of_experts = false;  // that ranks have a share of each
 };
+
+// Whether a gradient of that name is of experts that a router chooses, which ranks may have a share of each.
+bool is_of_experts(std::string_view gradient);
 
 // In forward order; the first is the root, which holds the embeddings and the head. A gradient's block is its
 // name up to the first part that is a number ("model.layers.3" of "model.layers.3.mlp.up_proj.weight");

@@ -9,6 +9,7 @@ class AllReduceStrategy : public Strategy {
  public:
   AllReduceStrategy(const StrategyTraits& its, Reducer reducer) : Strategy(its), reducer_(reducer) {}
   [[nodiscard]] std::shared_ptr<const StrategyPlan> plan(const PlanInput& input) const override;
+  [[nodiscard]] std::vector<CommunicatorUse> communicators(const StrategyChoice& choice) const override;
   // A division of what is reduced by itself.
   void set_passes(const ReductionPlan&, const DdpOptions&, Overheads& overheads) const override {
     overheads.passes = overheads.passes_of_one = {0, 1};

@@ -1,12 +1,15 @@
 #include "sim/strategies/bucketed_plan.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
+
+#include "sim/program/shard_units.hpp"
 
 namespace ddpsim {
 
 std::vector<ElementBucket> buckets_before_exceeding(const LayerTrace& trace,
-                                                    const std::vector<std::size_t>& order,
-                                                    std::int64_t most) {
+                                                    std::span<const std::size_t> order, std::int64_t most) {
   std::vector<ElementBucket> buckets;
   for (std::size_t i = 0; i < order.size(); ++i) {
     auto elements = trace.gradients[order[i]].elements;
@@ -15,6 +18,38 @@ std::vector<ElementBucket> buckets_before_exceeding(const LayerTrace& trace,
     buckets.back().elements += elements;
   }
   return buckets;
+}
+
+void BucketedPlan::fill_buckets(const LayerTrace& trace, std::vector<std::size_t> in_order,
+                                const FillBuckets& fill) {
+  auto is_common = [&](std::size_t gradient) { return !is_of_experts(trace.gradients[gradient].name); };
+  auto split =
+      expert_ranks ? std::stable_partition(in_order.begin(), in_order.end(), is_common) : in_order.end();
+  auto common = static_cast<std::size_t>(split - in_order.begin());
+  std::span<const std::size_t> all(in_order);
+  buckets = fill(all.first(common), ranks);
+  if (common < all.size())
+    for (auto bucket : fill(all.subspan(common), *expert_ranks))
+      buckets.push_back({bucket.begin + common, bucket.end + common, bucket.elements, true});
+  order = std::make_shared<const std::vector<std::size_t>>(std::move(in_order));
+}
+
+double BucketedPlan::ranks_that_step(const LayerTrace& trace) const {
+  if (!expert_ranks) return ranks;
+  double all = 0, held = 0;
+  for (const auto& bucket : buckets)
+    for (std::size_t i = bucket.begin; i < bucket.end; ++i) {
+      auto elements = static_cast<double>(trace.gradients[(*order)[i]].elements);
+      all += elements;
+      held += elements / ranks_of(bucket);
+    }
+  return all / held;
+}
+
+std::vector<CommunicatorUse> with_experts(const StrategyChoice& choice, std::vector<Operation> operations) {
+  std::vector<CommunicatorUse> uses{{.operations = operations}};
+  if (choice.expert_shards) uses.push_back({"expert_data", Joined::experts, std::move(operations)});
+  return uses;
 }
 
 ReductionPlan BucketedPlan::reductions(const LayerTrace& trace, int accumulation_steps) const {

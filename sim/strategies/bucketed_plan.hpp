@@ -2,7 +2,10 @@
 // Buckets of gradients as ranges of an order, as ZeRO and Megatron have them: counted in elements, whatever
 // the dtype.
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "sim/strategy/strategy.hpp"
@@ -12,10 +15,15 @@ namespace ddpsim {
 struct ElementBucket {
   std::size_t begin = 0, end = 0;  // of the order
   std::int64_t elements = 0;       // with padding
+  bool of_experts = false;         // that ranks have a share of each
 };
+
+// Of gradients in their order, for so many ranks.
+using FillBuckets = std::function<std::vector<ElementBucket>(std::span<const std::size_t>, int ranks)>;
 
 struct BucketedPlan : StrategyPlan {
   int ranks = 1;
+  std::optional<int> expert_ranks;                        // that have the same experts; none: all have all
   DType param_dtype = DType::bfloat16;                    // what is computed in, and gathered
   DType reduce_dtype = DType::bfloat16;                   // what is reduced
   std::shared_ptr<const std::vector<std::size_t>> order;  // of gradients
@@ -25,6 +33,11 @@ struct BucketedPlan : StrategyPlan {
   [[nodiscard]] std::span<const std::size_t> gradients(std::size_t bucket) const {
     return {order->data() + buckets[bucket].begin, buckets[bucket].end - buckets[bucket].begin};
   }
+  [[nodiscard]] int ranks_of(const ElementBucket& bucket) const {
+    return bucket.of_experts ? *expert_ranks : ranks;
+  }
+  // As many as would have the elements that a rank steps, were they shared evenly.
+  [[nodiscard]] double ranks_that_step(const LayerTrace& trace) const;
   [[nodiscard]] Bytes reduced(std::size_t bucket) const {
     return bytes_of(buckets[bucket].elements, reduce_dtype);
   }
@@ -38,12 +51,20 @@ struct BucketedPlan : StrategyPlan {
   static Bytes bytes_of(std::int64_t elements, DType dtype) {
     return Bytes(static_cast<double>(elements) * bytes_per_element(dtype));
   }
+
+ protected:
+  // Experts that ranks share have buckets of their own, behind all others.
+  void fill_buckets(const LayerTrace& trace, std::vector<std::size_t> in_order, const FillBuckets& fill);
 };
+
+// The communicators of a program whose experts, where ranks share them, are reduced and gathered by those
+// with the same ones.
+std::vector<CommunicatorUse> with_experts(const StrategyChoice& choice, std::vector<Operation> operations);
 
 // DeepSpeed's: the bucket is reduced before a gradient would take it beyond `most` elements; a larger one has
 // a bucket of its own.
 std::vector<ElementBucket> buckets_before_exceeding(const LayerTrace& trace,
-                                                    const std::vector<std::size_t>& order, std::int64_t most);
+                                                    std::span<const std::size_t> order, std::int64_t most);
 
 std::int64_t total_elements(const LayerTrace& trace);
 

@@ -35,7 +35,9 @@ class DdpStrategy final : public AllReduceStrategy {
                            .has_gradient_hooks = true},
                           Reducer::ddp) {}
   [[nodiscard]] std::vector<CommunicatorUse> communicators(const StrategyChoice& choice) const override {
-    return std::vector<CommunicatorUse>(static_cast<std::size_t>(choice.ddp.process_groups));
+    std::vector<CommunicatorUse> uses(static_cast<std::size_t>(choice.ddp.process_groups));
+    if (choice.expert_shards) uses.push_back({"expert_data", Joined::experts});
+    return uses;
   }
   // PyTorch's reducer copies each gradient into its bucket and divides it on the way (or divides it there,
   // where it is a view of the bucket) and, unless it is such a view, copies it back.
@@ -51,40 +53,22 @@ class DdpStrategy final : public AllReduceStrategy {
                               {options.compiled, "compiled"},
                               {options.process_groups > 1, "process_groups"}})
       if (is_so) refuse_option(key);
-  }
-  // Around a stage: buckets in the order of its backward pass, of one cap.
-  [[nodiscard]] std::optional<StageAxis> of_stages(const StagesInput& input) const override {
-    const auto& options = input.choice.ddp;
-    for (auto [is_so, key] : {std::pair(options.comm_hook == CommHook::power_sgd, "comm_hook"),
-                              {!options.bucket_caps.empty(), "bucket_caps"},
-                              {options.first_bucket_cap.has_value(), "first_bucket_cap"},
-                              {options.compiled, "compiled"},
-                              {options.process_groups > 1, "process_groups"},
-                              {options.find_unused_parameters, "find_unused_parameters"},
-                              {options.static_graph, "static_graph"},
-                              {options.iteration != DdpIteration::steady, "iteration"},
-                              {options.rule != BucketRule::torch, "rule"}})
-      if (is_so) refuse_option(key);
-    StageAxis axis;
-    axis.gradient_bytes = axis.parameter_bytes = bytes_per_element(input.step.step.gradients);
-    axis.state = input.step.state;
-    axis.bucket_elements = options.bucket_cap.value_or(kUsualCap).value() / axis.gradient_bytes;
-    if (options.comm_hook == CommHook::fp16 || options.comm_hook == CommHook::bf16) axis.gradient_bytes = 2;
-    return axis;
+    if (!choice.ddp.unused_parameters.empty())
+      throw InputError("unused parameters of a model that GPUs share are not simulated", "remove them")
+          .about("workload.unused_parameters");
   }
 };
 const DdpStrategy kDdpStrategy;
 
 const When kDdp{[](const Job& job) { return job.strategy == &kDdpStrategy; }, "strategy ddp"};
-const When kWholeDdp{
-    [](const Job& job) { return job.strategy == &kDdpStrategy && job.reduces_whole_parts(); },
-    "strategy ddp of one stage and several ranks that reduce, without shared experts"};
+const When kReducingDdp{[](const Job& job) { return job.strategy == &kDdpStrategy && job.reduces(); },
+                        "strategy ddp of several ranks that reduce"};
+// Around a stage PyTorch's pipelines say no_sync themselves (distributed/pipelining/stage.py).
 const When kAccumulatedDdp{[](const Job& job) {
-                             return kWholeDdp.applies(job) &&
+                             return kReducingDdp.applies(job) && job.parallelism.pipeline == 1 &&
                                     (job.ddp.accumulation_steps > 1 || job.batch.global);
                            },
-                           "strategy ddp of one stage and several ranks that reduce, without shared experts, "
-                           "and several micro-batches"};
+                           "strategy ddp of one stage, several ranks that reduce and several micro-batches"};
 
 // PowerSGD by its word, or with its parameters.
 Type<DdpOptions> comm_hook() {
@@ -187,11 +171,11 @@ Type<DdpOptions> ddp_rows() {
           .when(kAccumulatedDdp)
           .key<&O::gradient_as_bucket_view>("gradient_as_bucket_view", boolean(),
                                             "Gradients live in the buckets")
-          .when(kWholeDdp)
+          .when(kReducingDdp)
           .key<&O::find_unused_parameters>("find_unused_parameters", boolean(), "As PyTorch")
           .key<&O::static_graph>("static_graph", boolean(), "As PyTorch")
           .key<&O::set_last_bucket_cap>("set_last_bucket_cap", boolean(), "The last bucket has a cap too")
-          .when(kWholeDdp)
+          .when(kReducingDdp)
           .key<&O::iteration>("iteration", iteration, "Buckets of which iteration")
           .whole("comm_hook", comm_hook(), "How gradients are compressed")
           .tries({"bf16"})
@@ -199,7 +183,7 @@ Type<DdpOptions> ddp_rows() {
           .key<&O::process_groups>("process_groups", whole(1, 64), "Process groups that take turns")
           .key<&O::broadcast_buffers>("broadcast_buffers", maybe(broadcasts()),
                                       "Sizes of the buffers, or false")
-          .when(kWholeDdp)
+          .when(kReducingDdp)
           .usually("the trace's")
           .key<&O::torch>("torch", job::torch_version(), "Release of PyTorch: \"2.6\"")
           .all_when(kDdp)

@@ -35,6 +35,7 @@ class FsdpStrategy final : public Strategy {
                                  input.choice.computed);
       plan.expert_shards = input.choice.expert_shards;
       plan.host = input.host;
+      if (input.part.stages > 1) plan.hold_gathered();
       return std::make_shared<const FsdpPlan>(std::move(plan));
     } catch (InputError& error) {
       throw std::move(error).about("fsdp.units");
@@ -50,9 +51,9 @@ class FsdpStrategy final : public Strategy {
       uses = {{axis, joined, {Operation::all_gather}}, {axis, joined, {Operation::reduce_scatter}}};
     else
       uses = {{axis, joined, {Operation::all_gather, Operation::reduce_scatter}}};
-    if (is_hybrid) uses.push_back({"replica", Joined::replicas, {Operation::all_reduce}});
     if (choice.expert_shards.value_or(1) > 1)
       uses.push_back({"expert_data", Joined::experts, {Operation::all_gather, Operation::reduce_scatter}});
+    if (is_hybrid) uses.push_back({"replica", Joined::replicas, {Operation::all_reduce}});
     return uses;
   }
 
@@ -71,27 +72,23 @@ class FsdpStrategy final : public Strategy {
     if (offloads(choice.sections)) refuse_offload_of_parts("fsdp.cpu_offload");
   }
 
-  // torchtitan's fully_shard of a stage: with a pipeline units stay gathered, and gradients whole, until the
-  // last micro-batch is through (parallelize_llama.py, fsdp_reshard_after_forward: default), and PyTorch 2.15
-  // reduces them after its backward pass (distributed/pipelining/stage.py, backward_maybe_with_nosync).
-  [[nodiscard]] std::optional<StageAxis> of_stages(const StagesInput& input) const override {
-    if (!traits.shares_stages) return std::nullopt;
+  void check_stages(const StagesInput& input) const override {
     const auto& said = options(input.choice.sections);
-    check_stages(said, input);
-    StageAxis axis;
-    axis.reduction = Operation::reduce_scatter;
-    axis.overlaps_reduction = false;
-    axis.gathers = axis.overlaps_gather = axis.holds_gathered = true;
-    axis.gradient_bytes = bytes_per_element(said.reduce_dtype.value_or(DType::float32));
-    axis.parameter_bytes = bytes_per_element(said.param_dtype.value_or(input.choice.computed));
-    axis.shards = input.choice.shards.value_or(0);
-    if (said.units.bytes)
-      axis.bucket_elements = said.units.bytes->value() / 4;
-    else
-      axis.bucket_units = said.units.blocks;
-    axis.sharding = Sharding::weights;
-    axis.state = {4, 4, input.step.step.optimizer.state_bytes(4), 0};
-    return axis;
+    for (auto [is_so, key] : {std::pair(said.reshard_after_forward, "reshard_after_forward"),
+                              {said.reduce_every_micro_batch, "reduce_every_micro_batch"}})
+      if (auto path = fmt::format("fsdp.{}", key); is_so && input.is_said(path))
+        throw InputError(
+            fmt::format("under a pipeline fsdp.{} is false, as in torchtitan: units stay gathered, "
+                        "and gradients whole, until the last micro-batch is through",
+                        key),
+            "remove it, or use one stage")
+            .about(path);
+    for (auto [is_so, key] :
+         {std::pair(!said.units.names.empty(), "units"), {said.reshard_last, "reshard_last"}})
+      if (is_so)
+        throw InputError(fmt::format("fsdp.{} of the stages of a pipeline is not simulated", key),
+                         "remove it, or use one stage")
+            .about(fmt::format("fsdp.{}", key));
   }
 
  private:
@@ -103,24 +100,6 @@ class FsdpStrategy final : public Strategy {
     said.units.experts_apart = true;
     said.communicators = 1;
     return said;
-  }
-  static void check_stages(const FsdpOptions& said, const StagesInput& input) {
-    for (auto [is_so, key] : {std::pair(said.reshard_after_forward, "reshard_after_forward"),
-                              {said.reduce_every_micro_batch, "reduce_every_micro_batch"}})
-      if (auto path = fmt::format("fsdp.{}", key); is_so && input.is_said(path))
-        throw InputError(
-            fmt::format("under a pipeline fsdp.{} is false, as in torchtitan: units stay gathered, "
-                        "and gradients whole, until the last micro-batch is through",
-                        key),
-            "remove it, or use one stage")
-            .about(path);
-    for (auto [is_so, key] : {std::pair(!said.units.names.empty(), "units"),
-                              {said.communicators > 1, "communicators"},
-                              {said.reshard_last, "reshard_last"}})
-      if (is_so)
-        throw InputError(fmt::format("fsdp.{} of the stages of a pipeline is not simulated", key),
-                         "remove it, or use one stage")
-            .about(fmt::format("fsdp.{}", key));
   }
 
   FsdpKind kind_;
@@ -138,7 +117,7 @@ StrategyTraits traits_of(std::string_view name, FsdpKind kind, bool is_hybrid) {
   traits.shards_within_groups = is_hybrid;
   traits.only_rings = !is_hybrid;
   traits.is_usual = kind == FsdpKind::fsdp2;
-  traits.shares_stages = traits.shares_experts = traits.has_expert_units = kind == FsdpKind::fsdp2;
+  traits.shares_stages = traits.shares_experts = kind == FsdpKind::fsdp2;
   return traits;
 }
 const FsdpStrategy kFsdpStrategies[]{{FsdpKind::fsdp2, traits_of("fsdp", FsdpKind::fsdp2, false)},
@@ -153,9 +132,7 @@ const When kFsdp{[](const Job& job) { return fsdp_of(job) != nullptr; },
                  "strategies fsdp, fsdp1, hsdp and hsdp1"};
 const When kFsdp2{[](const Job& job) { return fsdp_of(job) && fsdp_of(job)->is_fsdp2(); },
                   "strategies fsdp and hsdp"};
-const When kNoExperts{
-    [](const Job& job) { return job.parallelism.expert == 1 || job.parallelism.pipeline > 1; },
-    "parallelism.expert of 1, or several stages"};
+const When kNoExperts{[](const Job& job) { return job.parallelism.expert == 1; }, "parallelism.expert of 1"};
 const When kHsdp{[](const Job& job) { return job.strategy->traits.shards_within_groups; },
                  "strategies hsdp and hsdp1"};
 
@@ -237,44 +214,83 @@ Type<FsdpOptions> fsdp_rows() {
           }));
 }
 
-class FsdpBuilder {
+class FsdpAxis final : public DataAxis {
  public:
-  FsdpBuilder(const LayerTrace& trace, const FsdpPlan& plan, const Overheads& overheads)
-      : trace_(trace),
+  FsdpAxis(const LayerTrace& trace, const FsdpPlan& plan, StepBuilder& step)
+      : DataAxis(step),
+        trace_(trace),
         plan_(plan),
-        step_(plan.units.size(), overheads,
-              static_cast<std::size_t>(plan.options.communicators) + (plan.replicas > 1 ? 1 : 0) +
-                  (plan.expert_shards.value_or(1) > 1 ? 1 : 0)),
         forward_(forward_passes(trace, plan.units)),
         backward_(backward_passes(trace, plan.units)) {
     reducing_ = static_cast<std::size_t>(plan.options.communicators - 1);
-    experts_ = reducing_ + (plan.replicas > 1 ? 2 : 1);
+    experts_ = reducing_ + 1;
+    replicas_ = reducing_ + (plan.expert_shards.value_or(1) > 1 ? 2 : 1);
   }
 
-  StepProgram take(int accumulation_steps) {
-    for (int step = 0; step < accumulation_steps; ++step) {
-      is_last_ = step + 1 == accumulation_steps;
-      reduces_ = is_last_ || plan_.options.reduce_every_micro_batch;
-      index_ = static_cast<std::size_t>(step);
-      forward();
-      step_.start_last_backward();
-      backward();
+  // Of stages all units are gathered as the step begins.
+  void begin() override {
+    if (!plan_.holds_gathered) return;
+    held_.resize(plan_.units.size());
+    for (std::size_t unit = 0; unit < plan_.units.size(); ++unit) held_[unit] = gather(unit, {});
+  }
+  void forward(const Turn& turn) override {
+    begin_ = step_.last_compute();
+    copies_.clear();
+    std::vector<bool> is_begun(plan_.units.size());
+    for (const auto& [unit, duration] : forward_) {
+      if (!is_begun[unit] && !is_kept_)
+        take(unit, plan_.holds_gathered ? held_[unit] : gather(unit, before_gather(2)));
+      is_begun[unit] = true;
+      auto op = step_.compute(Activity::forward, turn.micro_batch, duration);
+      if (unit > 0 && plan_.options.reshard_after_forward) freed_.emplace_back(op);
     }
-    for (auto last : last_reductions()) step_.wait(last);
-    if (plan_.options.cpu_offload)
-      step_.fixed(Activity::optimizer, 0, optimizer());
-    else
-      step_.compute(Activity::optimizer, 0, optimizer());
-    return step_.take();
+    step_.start_last_backward();
   }
-
- private:
-  [[nodiscard]] bool is_fsdp2() const { return plan_.kind == FsdpKind::fsdp2; }
-
-  [[nodiscard]] Seconds optimizer() const {
+  void backward(const Turn& turn) override {
+    bool reduces = turn.is_last || plan_.options.reduce_every_micro_batch;
+    std::vector<std::optional<std::size_t>> gathers(plan_.units.size());
+    std::vector<bool> is_asked(plan_.units.size());  // for its gather; the root is there
+    if (!is_fsdp2()) limit();                        // before the root as well
+    auto ask = [&](std::size_t unit) {
+      is_asked[unit] = true;
+      if (!is_gathered_again(unit)) return;
+      gathers[unit] = gather(unit, before_gather(1));
+      if (!gathers[unit]) take(unit, {});
+    };
+    for (std::size_t i = 0; i < backward_.size(); ++i) {
+      const auto& [unit, duration] = backward_[i];
+      is_asked[unit] = true;
+      if (auto gathered = std::exchange(gathers[unit], {})) take(unit, gathered);
+      auto of_unit = [&, is = unit](const UnitPass& pass) { return pass.unit == is; };
+      auto rest = backward_.begin() + static_cast<std::ptrdiff_t>(i) + 1;
+      auto next = std::find_if(rest, backward_.end(), [&](const auto& pass) { return !is_asked[pass.unit]; });
+      if (next != backward_.end()) ask(next->unit);
+      auto op = step_.compute(Activity::backward, turn.micro_batch, turn.pace * duration);
+      // The embeddings' gradients come last, and a block's after those of its experts.
+      if (std::any_of(rest, backward_.end(), of_unit)) continue;
+      freed_.emplace_back(op);
+      if (turn.is_last) step_.set_ready(bucket_of(unit));
+      if (!reduces) continue;
+      if (plan_.holds_gathered)
+        due_.push_back(unit);
+      else
+        reduce(unit);
+    }
+    bool stays = !is_fsdp2() && !plan_.options.reshard_after_forward && !reduces;
+    is_kept_ = plan_.holds_gathered || stays;
+  }
+  void finish() override {
+    for (auto unit : due_) reduce(unit);
+    for (auto last : last_reductions()) step_.wait(last);
+  }
+  [[nodiscard]] Seconds optimizer() const override {
     if (!plan_.options.cpu_offload) return trace_.optimizer.value_or(Seconds()) / plan_.ranks_that_step();
     return plan_.host.adam(static_cast<double>(total_elements(trace_)) / plan_.shards);
   }
+  [[nodiscard]] bool steps_on_host() const override { return plan_.options.cpu_offload; }
+
+ private:
+  [[nodiscard]] bool is_fsdp2() const { return plan_.kind == FsdpKind::fsdp2; }
 
   // Of its shard, to the host or from it.
   [[nodiscard]] Seconds offload(std::size_t unit) const {
@@ -303,7 +319,8 @@ class FsdpBuilder {
     return op;
   }
   [[nodiscard]] bool is_sharded(std::size_t unit) const {
-    return !plan_.units[unit].of_experts || plan_.shards_of(unit) > 1;
+    const auto& own = plan_.units[unit];
+    return own.elements > 0 && (!own.of_experts || plan_.shards_of(unit) > 1);
   }
 
   // A unit's parameters are there: FSDP2 copies them out of the gathered buffer, FSDP1's are views of it.
@@ -338,18 +355,6 @@ class FsdpBuilder {
     return begin_;
   }
 
-  void forward() {
-    begin_ = step_.last_compute();
-    copies_.clear();
-    std::vector<bool> is_begun(plan_.units.size());
-    for (const auto& [unit, duration] : forward_) {
-      if (!is_begun[unit] && !is_kept_) take(unit, gather(unit, before_gather(2)));
-      is_begun[unit] = true;
-      auto op = step_.compute(Activity::forward, index_, duration);
-      if (unit > 0 && plan_.options.reshard_after_forward) freed_.emplace_back(op);
-    }
-  }
-
   // The root is gathered still.
   [[nodiscard]] bool is_gathered_again(std::size_t unit) const {
     const auto& units = plan_.units;
@@ -358,37 +363,10 @@ class FsdpBuilder {
            (!is_last || !is_fsdp2() || plan_.options.reshard_last);
   }
 
-  void backward() {
-    std::vector<std::optional<std::size_t>> gathers(plan_.units.size());
-    std::vector<bool> is_asked(plan_.units.size());  // for its gather; the root is there
-    if (!is_fsdp2()) limit();                        // before the root as well
-    auto ask = [&](std::size_t unit) {
-      is_asked[unit] = true;
-      if (!is_gathered_again(unit)) return;
-      gathers[unit] = gather(unit, before_gather(1));
-      if (!gathers[unit]) take(unit, {});
-    };
-    for (std::size_t i = 0; i < backward_.size(); ++i) {
-      const auto& [unit, duration] = backward_[i];
-      is_asked[unit] = true;
-      if (auto gathered = std::exchange(gathers[unit], {})) take(unit, gathered);
-      auto of_unit = [&, is = unit](const UnitPass& pass) { return pass.unit == is; };
-      auto rest = backward_.begin() + static_cast<std::ptrdiff_t>(i) + 1;
-      auto next = std::find_if(rest, backward_.end(), [&](const auto& pass) { return !is_asked[pass.unit]; });
-      if (next != backward_.end()) ask(next->unit);
-      auto op = step_.compute(Activity::backward, index_, duration);
-      // The embeddings' gradients come last, and a block's after those of its experts.
-      if (std::any_of(rest, backward_.end(), of_unit)) continue;
-      freed_.emplace_back(op);
-      if (is_last_) step_.set_ready(bucket_of(unit));
-      if (reduces_) reduce(unit);
-    }
-    is_kept_ = !is_fsdp2() && !plan_.options.reshard_after_forward && !reduces_;
-  }
-
   [[nodiscard]] std::size_t bucket_of(std::size_t unit) const { return plan_.units.size() - 1 - unit; }
 
   void reduce(std::size_t unit) {
+    if (plan_.units[unit].elements == 0) return;
     bool casts = plan_.reduce_dtype != plan_.param_dtype;
     auto copied = plan_.gathered(unit) + plan_.reduced(unit);
     if (is_fsdp2() && last_reduction_) step_.wait(*last_reduction_);
@@ -403,17 +381,15 @@ class FsdpBuilder {
       last_reduction_ = done;
     }
     if (plan_.replicas > 1)
-      last_copy_ =
-          step_.collective(reducing_ + 1, Activity::all_reduce, Operation::all_reduce, bucket_of(unit),
-                           plan_.reduced(unit) / plan_.shards_of(unit), {done}, offload(unit));
+      last_copy_ = step_.collective(replicas_, Activity::all_reduce, Operation::all_reduce, bucket_of(unit),
+                                    plan_.reduced(unit) / plan_.shards_of(unit), {done}, offload(unit));
   }
 
   const LayerTrace& trace_;
   const FsdpPlan& plan_;
-  StepBuilder step_;
   std::vector<UnitPass> forward_, backward_;
   std::size_t reducing_ = 0;                                        // the communicator of reduce-scatters
-  std::size_t experts_ = 0;                                         // of what experts that ranks share do
+  std::size_t experts_ = 0, replicas_ = 0;                          // of experts that ranks share; of copies
   std::optional<std::pair<std::size_t, std::size_t>> last_gather_;  // its communicator and op
   std::optional<std::size_t> last_reduction_;
   std::optional<std::size_t> last_copy_;  // to the other groups
@@ -421,9 +397,10 @@ class FsdpBuilder {
   std::vector<std::size_t> copies_;
   // The four that the step before leaves are over.
   std::deque<std::optional<std::size_t>> freed_ = std::deque<std::optional<std::size_t>>(4);
-  bool is_kept_ = false;  // SHARD_GRAD_OP under no_sync: units stay gathered for the next micro batch
-  std::size_t index_ = 0;
-  bool is_last_ = false, reduces_ = false;
+  // Units stay gathered for the next micro batch: SHARD_GRAD_OP under no_sync, or stages.
+  bool is_kept_ = false;
+  std::vector<std::optional<std::size_t>> held_;  // stages: the units' gathers
+  std::vector<std::size_t> due_;                  // and those that are to be reduced
 };
 
 Bytes bytes_as(const ShardUnit& unit, DType dtype) {
@@ -497,9 +474,21 @@ ReductionPlan FsdpPlan::reductions(const LayerTrace& trace, int accumulation_ste
   return result;
 }
 
-StepProgram FsdpPlan::program(const LayerTrace& trace, int accumulation_steps,
-                              const Overheads& overheads) const {
-  return FsdpBuilder(trace, *this, overheads).take(accumulation_steps);
+std::unique_ptr<DataAxis> FsdpPlan::at_work(const LayerTrace& trace, StepBuilder& step) const {
+  return std::make_unique<FsdpAxis>(trace, *this, step);
+}
+
+std::size_t FsdpPlan::communicators() const {
+  auto own = static_cast<std::size_t>(options.communicators);
+  return own + (expert_shards.value_or(1) > 1) + (replicas > 1);
+}
+
+// torchtitan's fully_shard of a stage: with a pipeline units stay gathered, and gradients whole, until the
+// last micro-batch is through (parallelize_llama.py, fsdp_reshard_after_forward: default), and PyTorch 2.15
+// reduces them after its backward pass (distributed/pipelining/stage.py, backward_maybe_with_nosync).
+void FsdpPlan::hold_gathered() {
+  holds_gathered = true;
+  options.reshard_after_forward = options.reduce_every_micro_batch = false;
 }
 
 HeldStates FsdpPlan::held(const HeldOf& of) const {
@@ -507,10 +496,12 @@ HeldStates FsdpPlan::held(const HeldOf& of) const {
                   .shards = shards,
                   .expert_shards = expert_shards.value_or(1),
                   .on_host = options.cpu_offload};
+  if (holds_gathered) held.state = {4, 4, of.step.step.optimizer.state_bytes(4), 0};
   for (std::size_t unit = 0; unit < units.size(); ++unit)
     if (!options.reshard_after_forward) held.buckets += gathered(unit);
   // Without a reduction after each micro-batch whole gradients wait for the last one.
-  if (!options.reduce_every_micro_batch && of.accumulation_steps > 1) held.buckets += of.trace.bytes();
+  if (holds_gathered || (!options.reduce_every_micro_batch && of.accumulation_steps > 1))
+    held.buckets += of.trace.bytes();
   // A block's experts are gathered beside it; whoever has some alone holds a copy of them, too.
   for (std::size_t unit = 1; unit < units.size(); ++unit) {
     bool has_experts = unit + 1 < units.size() && units[unit + 1].of_experts;

@@ -60,7 +60,9 @@ struct FsdpPlan final : StrategyPlan {
   // Ranks that hold each expert together, where ranks share experts: those are units of their own.
   std::optional<int> expert_shards;
   std::vector<ShardUnit> units;
-  Host host;                                             // of cpu_offload
+  Host host;                    // of cpu_offload
+  bool holds_gathered = false;  // of stages: units, from the start of a step to its end
+  void hold_gathered();
   [[nodiscard]] Bytes gathered(std::size_t unit) const;  // by the all-gather, of all ranks
   [[nodiscard]] Bytes reduced(std::size_t unit) const;   // by the reduce-scatter, of all ranks
   [[nodiscard]] int shards_of(std::size_t unit) const {
@@ -71,8 +73,8 @@ struct FsdpPlan final : StrategyPlan {
 
   // A bucket a unit.
   [[nodiscard]] ReductionPlan reductions(const LayerTrace& trace, int accumulation_steps) const override;
-  [[nodiscard]] StepProgram program(const LayerTrace& trace, int accumulation_steps,
-                                    const Overheads& overheads) const override;
+  [[nodiscard]] std::unique_ptr<DataAxis> at_work(const LayerTrace& trace, StepBuilder& step) const override;
+  [[nodiscard]] std::size_t communicators() const override;
   [[nodiscard]] HeldStates held(const HeldOf& of) const override;
   [[nodiscard]] std::vector<Note> notes(const PlanInput& input) const override;
   [[nodiscard]] std::vector<StrategyTrial> trials(const TrialsOf& of) const override;

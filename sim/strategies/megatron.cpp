@@ -20,75 +20,88 @@ DType reduced_in(const MegatronOptions& options, DType held) {
 }
 
 constexpr std::int64_t kParameterAlignment = 64, kBucketAlignment = 128;
+constexpr auto kAllInOne = std::numeric_limits<std::int64_t>::max();
 
 std::int64_t bucket_size_of(const MegatronOptions& options, int ranks) {
   constexpr std::int64_t kLeast = 40'000'000, kOfARank = 1'000'000;
-  if (!options.overlap_grad_reduce) return std::numeric_limits<std::int64_t>::max();
+  if (!options.overlap_grad_reduce) return kAllInOne;
   return options.bucket_size.value_or(std::max(kLeast, kOfARank * ranks));
 }
 
-// In the order of the buffer.
-std::vector<ElementBucket> buckets_of(const LayerTrace& trace, const std::vector<std::size_t>& order,
-                                      std::int64_t size, int ranks) {
+// Of gradients in the order of the buffer. Of stages the matrix that the ends have both is a bucket of its
+// own (param_and_grad_buffer.py, _does_param_require_new_bucket).
+std::vector<ElementBucket> buckets_of(const LayerTrace& trace, std::span<const std::size_t> order,
+                                      std::int64_t size, int ranks, std::optional<std::size_t> tied) {
   std::vector<ElementBucket> buckets;
   bool is_open = false;
   for (std::size_t i = 0; i < order.size(); ++i) {
-    if (!is_open) buckets.push_back({i, i, 0});
+    bool is_tied = order[i] == tied;
+    if (!is_open || is_tied) buckets.push_back({i, i, 0});
     auto& bucket = buckets.back();
     bucket.end = i + 1;
     bucket.elements = padded(bucket.elements, kParameterAlignment) + trace.gradients[order[i]].elements;
-    is_open = bucket.elements < size;
+    is_open = bucket.elements < size && !is_tied;
   }
   for (auto& bucket : buckets)
     bucket.elements = padded(bucket.elements, std::lcm<std::int64_t>(ranks, kBucketAlignment));
   return buckets;
 }
 
-class MegatronBuilder {
+class MegatronAxis final : public DataAxis {
  public:
-  MegatronBuilder(const LayerTrace& trace, const MegatronPlan& plan, const Overheads& overheads)
-      : trace_(trace), plan_(plan), step_(plan.buckets.size(), overheads) {}
+  MegatronAxis(const LayerTrace& trace, const MegatronPlan& plan, StepBuilder& step)
+      : DataAxis(step), trace_(trace), plan_(plan), gathers_(plan.buckets.size()) {}
 
-  StepProgram take(int accumulation_steps) {
-    auto last = static_cast<std::size_t>(accumulation_steps) - 1;
-    for (std::size_t i = 0; i <= last; ++i) {
-      if (i == 0 && plan_.options.overlap_param_gather)
-        first_forward();
-      else
-        step_.compute(Activity::forward, i, trace_.forward.value_or(Seconds()));
-      if (i < last) step_.compute(Activity::backward, i, trace_.backward());
-    }
-    step_.start_last_backward();
-    last_backward(last);
-    step_.compute(Activity::optimizer, 0, trace_.optimizer.value_or(Seconds()) / plan_.ranks);
-    if (!plan_.options.overlap_param_gather) gather_all();
-    return step_.take();
+  void begin() override {
+    if (plan_.options.overlap_param_gather && plan_.gathers_at_once)
+      for (auto bucket : plan_.forward_order) dispatch(bucket);
+  }
+  void forward(const Turn& turn) override {
+    if (turn.is_first && plan_.options.overlap_param_gather) return first_forward();
+    step_.compute(Activity::forward, turn.micro_batch, trace_.forward.value_or(Seconds()));
+  }
+  void backward(const Turn& turn) override {
+    if (!turn.is_last)
+      step_.compute(Activity::backward, turn.micro_batch, turn.pace * trace_.backward());
+    else
+      last_backward(turn);
+  }
+  void finish() override {
+    if (!plan_.options.overlap_grad_reduce)
+      for (std::size_t b = 0; b < plan_.buckets.size(); ++b) reduce(b);
+    for (auto one : reductions_) step_.wait(one);
+  }
+  [[nodiscard]] Seconds optimizer() const override {
+    return trace_.optimizer.value_or(Seconds()) / plan_.ranks_that_step(trace_);
+  }
+  void update() override {
+    if (plan_.options.overlap_param_gather) return;
+    for (auto bucket : plan_.forward_order) step_.wait(gather(bucket, {*step_.last_compute()}));
+    step_.compute(Activity::copy_out, 0, {});
   }
 
  private:
-  std::size_t gather(std::size_t bucket) {
-    return step_.collective(Activity::all_gather, Operation::all_gather, bucket,
-                            BucketedPlan::bytes_of(plan_.buckets[bucket].elements, plan_.param_dtype));
+  std::size_t gather(std::size_t b, std::vector<std::size_t> after) {
+    const auto& bucket = plan_.buckets[b];
+    return step_.collective(bucket.of_experts, Activity::all_gather, Operation::all_gather, b,
+                            BucketedPlan::bytes_of(bucket.elements, plan_.param_dtype), std::move(after));
   }
-
-  void gather_all() {
-    for (auto bucket = plan_.forward_order.rbegin(); bucket != plan_.forward_order.rend(); ++bucket)
-      step_.wait(gather(*bucket));
-    step_.compute(Activity::copy_out, 0, {});
+  void dispatch(std::size_t bucket) {
+    if (!gathers_[bucket]) gathers_[bucket] = gather(bucket, step_.pending());
   }
 
   void first_forward() {
     auto n = plan_.buckets.size();
-    std::vector<std::size_t> place(n), bucket_of(trace_.gradients.size());
+    std::vector<std::size_t> bucket_of(trace_.gradients.size());
+    std::vector<std::optional<std::size_t>> next(n);  // of the same buffer
     for (std::size_t i = 0; i < n; ++i) {
-      place[plan_.forward_order[i]] = i;
+      auto bucket = plan_.forward_order[i];
+      if (i + 1 < n &&
+          plan_.buckets[plan_.forward_order[i + 1]].of_experts == plan_.buckets[bucket].of_experts)
+        next[bucket] = plan_.forward_order[i + 1];
       for (auto gradient : plan_.gradients(i)) bucket_of[gradient] = i;
     }
-    std::vector<std::optional<std::size_t>> gathers(n);
     std::vector<bool> is_there(n);
-    auto dispatch = [&](std::size_t bucket) {
-      if (!gathers[bucket]) gathers[bucket] = gather(bucket);
-    };
     Seconds duration;  // of modules whose parameters are there
     auto compute = [&] {
       if (duration > Seconds()) step_.compute(Activity::forward, 0, std::exchange(duration, {}));
@@ -100,33 +113,40 @@ class MegatronBuilder {
         is_there[bucket] = true;
         compute();
         dispatch(bucket);
-        step_.wait(*gathers[bucket]);
+        step_.wait(*gathers_[bucket]);
         step_.compute(Activity::copy_out, bucket, {});
-        if (auto next = place[bucket] + 1; next < n) dispatch(plan_.forward_order[next]);
+        if (next[bucket]) dispatch(*next[bucket]);
       }
       duration += module.duration;
     }
     compute();
   }
 
-  void last_backward(std::size_t micro_batch) {
+  void last_backward(const Turn& turn) {
+    step_.start_last_backward();
     Seconds now;
-    std::vector<std::size_t> reductions;
+    auto compute_until = [&](Seconds time) {
+      if (time > now) step_.compute(Activity::backward, turn.micro_batch, turn.pace * (time - now));
+      now = std::max(now, time);
+    };
     for (std::size_t b = 0; b < plan_.buckets.size(); ++b) {
-      auto ready = trace_.gradients[std::ranges::max(plan_.gradients(b))].ready;
-      if (ready > now) step_.compute(Activity::backward, micro_batch, ready - now);
-      now = std::max(now, ready);
+      compute_until(trace_.gradients[std::ranges::max(plan_.gradients(b))].ready);
       step_.set_ready(b);
-      step_.pass(Activity::copy_in, b, step_.passes().in, 2 * plan_.reduced(b));
-      reductions.push_back(
-          step_.collective(Activity::reduce_scatter, Operation::reduce_scatter, b, plan_.reduced(b)));
+      if (plan_.options.overlap_grad_reduce) reduce(b);
     }
-    for (auto one : reductions) step_.wait(one);
+    compute_until(trace_.backward());
+  }
+  void reduce(std::size_t b) {
+    step_.pass(Activity::copy_in, b, step_.passes().in, 2 * plan_.reduced(b));
+    reductions_.push_back(step_.collective(plan_.buckets[b].of_experts, Activity::reduce_scatter,
+                                           Operation::reduce_scatter, b, plan_.reduced(b),
+                                           {*step_.last_compute()}));
   }
 
   const LayerTrace& trace_;
   const MegatronPlan& plan_;
-  StepBuilder step_;
+  std::vector<std::optional<std::size_t>> gathers_;  // of the first forward pass, by bucket
+  std::vector<std::size_t> reductions_;
 };
 
 Type<MegatronOptions> megatron_rows() {
@@ -166,34 +186,13 @@ class MegatronStrategy final : public Strategy {
                   .is_usual = true,
                   .holds = StrategyTraits::Holds::gathered}) {}
   [[nodiscard]] std::shared_ptr<const StrategyPlan> plan(const PlanInput& input) const override {
-    return std::make_shared<MegatronPlan>(input.trace, options(input.choice.sections), input.ranks,
-                                          input.choice.computed);
+    return std::make_shared<MegatronPlan>(input, options(input.choice.sections));
   }
-  [[nodiscard]] std::vector<CommunicatorUse> communicators(const StrategyChoice&) const override {
-    return {{.operations = {Operation::all_gather, Operation::reduce_scatter}}};
+  [[nodiscard]] std::vector<CommunicatorUse> communicators(const StrategyChoice& choice) const override {
+    return with_experts(choice, {Operation::all_gather, Operation::reduce_scatter});
   }
   [[nodiscard]] std::optional<DType> gathered(const Sections& said) const override {
     return options(said).param_dtype;
-  }
-  // Megatron Core 0.16.1: buckets in the first chunk of the first stage, all others are one
-  // (distributed_data_parallel.py:64-102).
-  [[nodiscard]] std::optional<StageAxis> of_stages(const StagesInput& input) const override {
-    const auto& said = options(input.choice.sections);
-    auto held = said.param_dtype.value_or(input.choice.computed);
-    auto reduced = reduced_in(said, held);
-    StageAxis axis;
-    axis.reduction = Operation::reduce_scatter;
-    axis.gradient_bytes = bytes_per_element(reduced);
-    axis.parameter_bytes = bytes_per_element(held);
-    axis.overlaps_reduction = said.overlap_grad_reduce;
-    axis.gathers = true;
-    axis.overlaps_gather = said.overlap_param_gather;
-    if (said.overlap_grad_reduce)
-      axis.bucket_elements = static_cast<double>(bucket_size_of(said, input.ranks));
-    axis.only_first_has_buckets = true;
-    axis.sharding = Sharding::optimizer;
-    axis.state = mixed_precision_state(held, reduced, input.step.step.optimizer);
-    return axis;
   }
 
  private:
@@ -214,33 +213,37 @@ StrategyFamily megatron_family() {
           }};
 }
 
-MegatronPlan::MegatronPlan(const LayerTrace& trace, const MegatronOptions& said, int of_ranks, DType computed)
-    : options(said) {
-  ranks = of_ranks;
-  param_dtype = said.param_dtype.value_or(computed);
+// Of stages Megatron Core 0.16.1 has buckets in the first chunk of the first one, of all others one each
+// (distributed_data_parallel.py, pp_rank > 0; training.py, model_chunk_idx > 0).
+MegatronPlan::MegatronPlan(const PlanInput& input, const MegatronOptions& said) : options(said) {
+  const auto& trace = input.trace;
+  ranks = input.ranks;
+  expert_ranks = input.choice.expert_shards;
+  param_dtype = said.param_dtype.value_or(input.choice.computed);
   reduce_dtype = reduced_in(said, param_dtype);
-  auto in_order = std::make_shared<std::vector<std::size_t>>(trace.registration_order.rbegin(),
-                                                             trace.registration_order.rend());
-  auto in_buffer = buckets_of(trace, *in_order, bucket_size_of(options, ranks), ranks);
-  order = std::move(in_order);
+  gathers_at_once = input.part.chunks > 1;
+  auto size = input.part.is_first ? bucket_size_of(options, ranks) : kAllInOne;
+  fill_buckets(trace, {trace.registration_order.rbegin(), trace.registration_order.rend()},
+               [&](std::span<const std::size_t> in_buffer, int of) {
+                 return buckets_of(trace, in_buffer, size, of, input.part.tied);
+               });
   // Launched as they are complete.
   auto completing = [&](const ElementBucket& bucket) {
     auto begin = order->begin();
     return *std::max_element(begin + static_cast<std::ptrdiff_t>(bucket.begin),
                              begin + static_cast<std::ptrdiff_t>(bucket.end));
   };
-  buckets = in_buffer;
   std::ranges::sort(buckets, {}, completing);
   forward_order.resize(buckets.size());
   std::iota(forward_order.begin(), forward_order.end(), 0);
-  std::ranges::sort(forward_order, std::greater<>(),
-                    [&](std::size_t bucket) { return buckets[bucket].begin; });
+  std::ranges::sort(forward_order, std::greater<>(), [&](std::size_t bucket) {
+    return std::pair(!buckets[bucket].of_experts, buckets[bucket].begin);
+  });
   forward = forward_modules(trace);
 }
 
-StepProgram MegatronPlan::program(const LayerTrace& trace, int accumulation_steps,
-                                  const Overheads& overheads) const {
-  return MegatronBuilder(trace, *this, overheads).take(accumulation_steps);
+std::unique_ptr<DataAxis> MegatronPlan::at_work(const LayerTrace& trace, StepBuilder& step) const {
+  return std::make_unique<MegatronAxis>(trace, *this, step);
 }
 
 // Its buffers are the parameters and the gradients themselves, but for their padding.
@@ -250,6 +253,7 @@ HeldStates MegatronPlan::held(const HeldOf& of) const {
   auto padding = static_cast<double>(elements - total_elements(of.trace));
   return {.sharding = Sharding::optimizer,
           .shards = ranks,
+          .expert_shards = expert_ranks.value_or(1),
           .buckets = Bytes(padding * (bytes_per_element(param_dtype) + bytes_per_element(reduce_dtype))),
           .state = mixed_precision_state(param_dtype, reduce_dtype, of.step.step.optimizer)};
 }

@@ -33,12 +33,13 @@ struct MegatronPlan final : BucketedPlan {
   std::vector<std::size_t> forward_order;  // buckets: the order in which they are gathered
   std::vector<ModulePass> forward;
 
-  MegatronPlan(const LayerTrace& trace, const MegatronOptions& said, int of_ranks,
-               DType computed = DType::bfloat16);
+  // Of chunks that are interleaved all ranks gather as the step begins (training.py, align_param_gather).
+  bool gathers_at_once = false;
+
+  MegatronPlan(const PlanInput& input, const MegatronOptions& said);
   [[nodiscard]] bool needs_forward_ends() const override { return options.overlap_param_gather; }
   [[nodiscard]] bool follows_registration() const override { return true; }
-  [[nodiscard]] StepProgram program(const LayerTrace& trace, int accumulation_steps,
-                                    const Overheads& overheads) const override;
+  [[nodiscard]] std::unique_ptr<DataAxis> at_work(const LayerTrace& trace, StepBuilder& step) const override;
   [[nodiscard]] HeldStates held(const HeldOf& of) const override;
   [[nodiscard]] std::vector<Note> notes(const PlanInput& input) const override;
 };

@@ -89,7 +89,7 @@ ReductionPlan ServerPlan::reductions(const LayerTrace& trace, int accumulation_s
 StepProgram ServerPlan::program(const LayerTrace& trace, int accumulation_steps,
                                 const Overheads& overheads) const {
   bool has_round = !options.synchronous;
-  StepBuilder step(trace.gradients.size(), overheads, has_round ? 3 : 2);
+  StepBuilder step(overheads, has_round ? 3 : 2);
   std::vector<std::size_t> last;
   if (has_round)
     last.push_back(step.collective(kRound, Activity::serve, Operation::reduce, 0, Bytes(), {}, round()));

@@ -49,7 +49,7 @@ Pieces pieces_of(const LayerTrace& trace, const IsFull& closes_before, bool clos
 class SingleProcessBuilder {
  public:
   SingleProcessBuilder(const LayerTrace& trace, const SingleProcessPlan& plan, const Overheads& overheads)
-      : trace_(trace), plan_(plan), step_(plan.reduced.size(), overheads) {}
+      : trace_(trace), plan_(plan), step_(overheads) {}
 
   StepProgram take(int accumulation_steps) {
     for (int i = 0; i < accumulation_steps; ++i) {

@@ -1,6 +1,7 @@
 #include "sim/strategies/zero.hpp"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -33,12 +34,10 @@ class Zero12Strategy final : public ZeroStrategy {
     if (said.offload_param)
       throw InputError("only zero3 has parameters that can be offloaded", "remove it, or use strategy: zero3")
           .about("zero.offload_param");
-    auto plan = std::make_shared<ZeroPlan>(input.trace, stage, said, input.ranks, input.choice.computed);
-    plan->host = input.host;
-    return plan;
+    return std::make_shared<ZeroPlan>(input, stage, said);
   }
-  [[nodiscard]] std::vector<CommunicatorUse> communicators(const StrategyChoice&) const override {
-    return {{.operations = {Operation::all_reduce, Operation::all_gather}}};
+  [[nodiscard]] std::vector<CommunicatorUse> communicators(const StrategyChoice& choice) const override {
+    return with_experts(choice, {Operation::all_reduce, Operation::all_gather});
   }
 
  private:
@@ -46,7 +45,8 @@ class Zero12Strategy final : public ZeroStrategy {
     auto its = kTraits;
     its.name = its_name;
     its.needs_several = its.lacks_host_time = which > 1;
-    its.shares_stages = its.shares_experts = which == 1;
+    its.shares_stages = which == 1;
+    its.shares_experts = true;
     return its;
   }
 };
@@ -59,12 +59,7 @@ bool is_stage(const Job& job, int stage) {
   return zero_of(job) && zero_of(job)->stage == stage;
 }
 const When kZero{[](const Job& job) { return zero_of(job) != nullptr; }, "strategies zero1, zero2 and zero3"};
-// DeepSpeed's pipelines reduce at the end, and what is gathered at once is not cut there.
-const When kGathers{
-    [](const Job& job) { return !is_stage(job, 3) && !(is_stage(job, 1) && !job.reduces_whole_parts()); },
-    "strategies zero1, of one stage without shared experts, and zero2"};
-const When kWhole{[](const Job& job) { return !is_stage(job, 1) || job.reduces_whole_parts(); },
-                  "strategy zero1 of one stage without shared experts, zero2 and zero3"};
+const When kGathers{[](const Job& job) { return !is_stage(job, 3); }, "strategies zero1 and zero2"};
 const When kOverlaps{[](const Job& job) { return !is_stage(job, 1) || job.parallelism.pipeline == 1; },
                      "one stage"};
 const When kZero3{[](const Job& job) { return is_stage(job, 3); }, "strategy zero3"};
@@ -98,7 +93,6 @@ Type<ZeroOptions> zero_rows() {
           .deepspeed("zero_optimization.overlap_comm")
           .tries({"true", "false"})
           .key<&O::contiguous_gradients>("contiguous_gradients", boolean(), "As DeepSpeed")
-          .when(kWhole)
           .deepspeed("zero_optimization.contiguous_gradients")
           .key<&O::param_dtype>("param_dtype", maybe(training_dtype()), "What is gathered")
           .usually("what is computed in")
@@ -123,96 +117,96 @@ Type<ZeroOptions> zero_rows() {
 
 // utils.py: pieces of the same size, as many whole allgather_bucket_size as there are; the last one has the
 // rest. A rank's part is padded to two elements.
-std::vector<Bytes> gathers_of(const LayerTrace& trace, const ZeroOptions& options, int ranks, DType dtype) {
+void add_gathers(std::int64_t elements, int ranks, bool of_experts, ZeroPlan& plan) {
   constexpr std::int64_t kAlignment = 2;
-  auto all = padded(total_elements(trace), kAlignment * ranks);
-  auto part = all / ranks, pieces = std::max<std::int64_t>(1, all / options.allgather_bucket_size);
+  auto size = plan.options.allgather_bucket_size;
+  auto all = padded(elements, kAlignment * ranks);
+  auto part = all / ranks, pieces = std::max<std::int64_t>(1, all / size);
   constexpr std::int64_t kMostPieces = 100'000;
   if (pieces > kMostPieces)
-    throw InputError(fmt::format("{} elements in pieces of {} are {} all-gathers", all,
-                                 options.allgather_bucket_size, pieces),
+    throw InputError(fmt::format("{} elements in pieces of {} are {} all-gathers", all, size, pieces),
                      "DeepSpeed's own zero.allgather_bucket_size is 5e8 elements")
         .about("zero.allgather_bucket_size");
   auto piece = part / pieces;
   piece -= piece % kAlignment;
-  std::vector<Bytes> gathers;
-  for (std::int64_t i = 0; i < pieces; ++i)
-    gathers.push_back(BucketedPlan::bytes_of((i + 1 < pieces ? piece : part - i * piece) * ranks, dtype));
-  return gathers;
+  for (std::int64_t i = 0; i < pieces; ++i) {
+    auto gathered = (i + 1 < pieces ? piece : part - i * piece) * ranks;
+    plan.gathers.push_back({BucketedPlan::bytes_of(gathered, plan.param_dtype), of_experts});
+  }
 }
 
-class ZeroBuilder {
+class ZeroAxis final : public DataAxis {
  public:
-  ZeroBuilder(const LayerTrace& trace, const ZeroPlan& plan, const Overheads& overheads)
-      : trace_(trace), plan_(plan), step_(plan.buckets.size(), overheads) {}
+  ZeroAxis(const LayerTrace& trace, const ZeroPlan& plan, StepBuilder& step)
+      : DataAxis(step), trace_(trace), plan_(plan), bucket_of_(trace.gradients.size()) {
+    for (std::size_t b = 0; b < plan.buckets.size(); ++b)
+      for (auto gradient : plan.gradients(b)) bucket_of_[gradient] = b;
+  }
 
-  StepProgram take(int accumulation_steps) {
-    for (int i = 0; i < accumulation_steps; ++i) {
-      index_ = static_cast<std::size_t>(i);
-      is_last_ = i + 1 == accumulation_steps;
-      is_first_ = i == 0;
-      step_.compute(Activity::forward, index_, trace_.forward.value_or(Seconds()));
-      if (is_last_) step_.start_last_backward();
-      micro_batch();
+  void forward(const Turn& turn) override {
+    step_.compute(Activity::forward, turn.micro_batch, trace_.forward.value_or(Seconds()));
+  }
+  void backward(const Turn& turn) override {
+    turn_ = turn;
+    done_ = {};
+    if (turn.is_last) step_.start_last_backward();
+    bool reduces = turn.is_last || plan_.stage == 2;
+    if (!reduces || plan_.reduces_at_the_end())
+      backward_until(trace_.backward());
+    else
+      reduce_on_the_way();
+  }
+  void finish() override {
+    if (!plan_.reduces_at_the_end()) return;
+    for (std::size_t b = 0; b < plan_.buckets.size(); ++b) {
+      step_.set_ready(b);
+      for (auto gradient : plan_.gradients(b)) copy_in(b, gradient);
+      reduce(b);
     }
-    auto steps = plan_.optimizer_time(trace_);
-    if (!plan_.options.offload_optimizer) {
-      step_.compute(Activity::optimizer, 0, steps);
-    } else {
-      step_.fixed(Activity::optimizer, 0, steps);
+  }
+  [[nodiscard]] Seconds optimizer() const override { return plan_.optimizer_time(trace_); }
+  [[nodiscard]] bool steps_on_host() const override { return plan_.options.offload_optimizer; }
+  void update() override {
+    if (plan_.options.offload_optimizer) {
       auto part = padded(total_elements(trace_), plan_.ranks) / plan_.ranks;
       step_.fixed(Activity::host_copy, 0, plan_.host.copy(BucketedPlan::bytes_of(part, DType::float32)));
     }
-    for (std::size_t i = 0; i < plan_.gathers.size(); ++i)
-      step_.wait(step_.collective(Activity::all_gather, Operation::all_gather, i, plan_.gathers[i]));
+    for (std::size_t i = 0; i < plan_.gathers.size(); ++i) {
+      auto [bytes, of_experts] = plan_.gathers[i];
+      step_.wait_only_for(step_.collective(of_experts, Activity::all_gather, Operation::all_gather, i, bytes,
+                                           step_.pending()));
+    }
     step_.compute(Activity::copy_out, 0, {});
-    return step_.take();
   }
 
  private:
-  void micro_batch() {
-    bool reduces = is_last_ || plan_.stage == 2;
-    if (!reduces || plan_.reduces_at_the_end()) {
-      backward_until(trace_.backward());
-      for (std::size_t b = 0; reduces && b < plan_.buckets.size(); ++b) {
-        step_.set_ready(b);
-        for (auto gradient : plan_.gradients(b)) copy_in(b, gradient);
-        reduce(b);
-      }
-    } else {
-      for (std::size_t b = 0; b < plan_.buckets.size(); ++b) {
-        // The gradient with which the next bucket begins is what has this one reduced.
-        if (b > 0) {
-          backward_until(ready(plan_.buckets[b].begin));
-          reduce(b - 1);
+  // A gradient with which the next bucket begins is what has the one before reduced.
+  void reduce_on_the_way() {
+    std::array<std::optional<std::size_t>, 2> open;  // bucket of common gradients, of experts
+    for (std::size_t g = 0; g < trace_.gradients.size(); ++g) {
+      auto b = bucket_of_[g];
+      const auto& bucket = plan_.buckets[b];
+      if (auto& mine = open[bucket.of_experts]; mine != b) {
+        if (mine) {
+          backward_until(trace_.gradients[g].ready);
+          reduce(*mine);
         }
-        fill(b);
+        mine = b;
       }
-      reduce(plan_.buckets.size() - 1);
+      bool ends = plan_.gradients(b).back() == g;
+      if (!ends && !(step_.passes().in > 0 && copies_into(b))) continue;
+      backward_until(trace_.gradients[g].ready);
+      if (turn_.is_last && ends) step_.set_ready(b);
+      copy_in(b, g);
     }
+    for (auto last : open)
+      if (last) reduce(*last);
     if (reduction_) step_.wait(*std::exchange(reduction_, {}));  // independent_gradient_partition_epilogue
-    done_ = {};
-  }
-
-  [[nodiscard]] Seconds ready(std::size_t place) const {
-    return trace_.gradients[(*plan_.order)[place]].ready;
   }
 
   void backward_until(Seconds time) {
-    if (time > done_) step_.compute(Activity::backward, index_, time - done_);
+    if (time > done_) step_.compute(Activity::backward, turn_.micro_batch, turn_.pace * (time - done_));
     done_ = std::max(done_, time);
-  }
-
-  // In the order of arrival.
-  void fill(std::size_t bucket) {
-    auto gradients = plan_.gradients(bucket);
-    bool copies = step_.passes().in > 0 && copies_into(bucket);
-    for (auto gradient : gradients) {
-      if (!copies && gradient != gradients.back()) continue;
-      backward_until(trace_.gradients[gradient].ready);
-      if (is_last_ && gradient == gradients.back()) step_.set_ready(bucket);
-      copy_in(bucket, gradient);
-    }
   }
 
   // Not what is larger than a bucket.
@@ -230,19 +224,23 @@ class ZeroBuilder {
       step_.pass(Activity::copy_in, bucket, step_.passes().in, 2 * held(trace_.gradients[gradient].elements));
   }
 
+  std::size_t all_reduce(std::size_t bucket, std::vector<std::size_t> after, Seconds longer) {
+    return step_.collective(plan_.buckets[bucket].of_experts, Activity::all_reduce, Operation::all_reduce,
+                            bucket, plan_.reduced(bucket), std::move(after), longer);
+  }
   void reduce(std::size_t bucket) {
-    if (plan_.overlaps) {
-      auto before = reduction_;
-      reduction_ = step_.collective(0, Activity::all_reduce, Operation::all_reduce, bucket,
-                                    plan_.reduced(bucket), {*step_.last_compute()}, offload(bucket));
+    if (plan_.overlaps) {  // on one stream
+      std::vector<std::size_t> after{*step_.last_compute()};
+      if (reduction_) after.push_back(*reduction_);
+      auto before = std::exchange(reduction_, all_reduce(bucket, std::move(after), offload(bucket)));
       if (before) step_.wait(*before);
       return;
     }
     // Read in the model's dtype, written and divided in that of the reduction.
     auto elements = plan_.buckets[bucket].elements;
     step_.pass(Activity::copy_in, bucket, step_.passes().in, held(elements) + 3 * plan_.reduced(bucket));
-    step_.wait(step_.collective(Activity::all_reduce, Operation::all_reduce, bucket, plan_.reduced(bucket)));
-    auto slice = plan_.options.contiguous_gradients ? 1.0 / plan_.ranks : 1.0;
+    step_.wait_only_for(all_reduce(bucket, step_.pending(), {}));
+    auto slice = plan_.options.contiguous_gradients ? 1.0 / plan_.ranks_of(plan_.buckets[bucket]) : 1.0;
     step_.pass(Activity::copy_out, bucket, step_.passes().out,
                slice * (held(elements) + plan_.reduced(bucket)));
     if (plan_.options.offload_optimizer) step_.fixed(Activity::host_copy, bucket, offload(bucket));
@@ -250,15 +248,14 @@ class ZeroBuilder {
 
   [[nodiscard]] Seconds offload(std::size_t bucket) const {
     bool adds_up = plan_.stage == 2;
-    return plan_.offload_time(plan_.buckets[bucket].elements, {is_first_ || !adds_up, is_last_});
+    return plan_.offload_time(plan_.buckets[bucket].elements, {turn_.is_first || !adds_up, turn_.is_last});
   }
 
   const LayerTrace& trace_;
   const ZeroPlan& plan_;
-  StepBuilder step_;
+  std::vector<std::size_t> bucket_of_;    // by gradient
   std::optional<std::size_t> reduction_;  // that nobody waits for yet
-  std::size_t index_ = 0;
-  bool is_first_ = false, is_last_ = false;
+  Turn turn_;
   Seconds done_;  // of this backward pass
 };
 
@@ -276,40 +273,32 @@ StrategyFamily zero_family() {
 void ZeroStrategy::check_parts(const StrategyChoice& choice) const {
   const auto& said = options(choice.sections);
   if (said.offload_optimizer || said.offload_param) refuse_offload_of_parts("zero");
-}
-
-// DeepSpeed 0.16.9's pipeline engine reduces after the last micro-batch, nothing overlapped (runtime/pipe/
-// schedule.py: ReduceGrads); without a pipeline stage_1_and_2.py does.
-std::optional<StageAxis> ZeroStrategy::of_stages(const StagesInput& input) const {
-  if (stage > 1)
-    throw InputError(fmt::format("DeepSpeed's pipelines take no {}: they keep whole gradients until the last "
-                                 "micro-batch (runtime/pipe/engine.py)",
-                                 name()),
-                     "use zero1, or fsdp, or one stage")
+  if (stage == 3 && choice.expert_shards)
+    throw InputError("DeepSpeed takes no experts that ranks share with zero3 (runtime/engine.py)",
+                     "use zero2, or fsdp, or parallelism: {expert: 1}")
         .about("strategy");
-  const auto& said = options(input.choice.sections);
-  auto held = said.param_dtype.value_or(input.choice.computed);
-  StageAxis axis;
-  axis.gradient_bytes = bytes_per_element(said.reduce_dtype.value_or(held));
-  axis.parameter_bytes = bytes_per_element(held);
-  axis.overlaps_reduction = input.pipeline == 1 && said.overlap_comm.value_or(false);
-  axis.gathers = true;
-  axis.bucket_elements = static_cast<double>(said.reduce_bucket_size);
-  axis.closes_before = true;
-  axis.sharding = Sharding::optimizer;
-  axis.state = mixed_precision_state(held, said.grad_accum_dtype.value_or(held), input.step.step.optimizer);
-  return axis;
 }
 
-void ZeroPlanBase::set(const ZeroOptions& said, int of_ranks, DType computed) {
-  ranks = of_ranks;
-  param_dtype = said.param_dtype.value_or(computed);
+void ZeroStrategy::check_stages(const StagesInput&) const {
+  if (stage == 1) return;
+  throw InputError(fmt::format("DeepSpeed's pipelines take no {}: they keep whole gradients until the last "
+                               "micro-batch (runtime/pipe/engine.py)",
+                               name()),
+                   "use zero1, or fsdp, or one stage")
+      .about("strategy");
+}
+
+void ZeroPlanBase::set(const PlanInput& input, const ZeroOptions& said) {
+  ranks = input.ranks;
+  expert_ranks = input.choice.expert_shards;
+  host = input.host;
+  param_dtype = said.param_dtype.value_or(input.choice.computed);
   reduce_dtype = said.reduce_dtype.value_or(param_dtype);
   options = said;
 }
 
 Seconds ZeroPlanBase::optimizer_time(const LayerTrace& trace) const {
-  if (!options.offload_optimizer) return trace.optimizer.value_or(Seconds()) / ranks;
+  if (!options.offload_optimizer) return trace.optimizer.value_or(Seconds()) / ranks_that_step(trace);
   return host.adam(static_cast<double>(total_elements(trace)) / ranks);
 }
 
@@ -359,21 +348,28 @@ Bytes ZeroPlanBase::largest_reduction() const {
   return bytes_of(largest, reduce_dtype);
 }
 
-ZeroPlan::ZeroPlan(const LayerTrace& trace, int which, const ZeroOptions& said, int of_ranks, DType computed)
-    : stage(which) {
-  set(said, of_ranks, computed);
-  overlaps = said.overlap_comm.value_or(false);
-  auto in_order = std::make_shared<std::vector<std::size_t>>(trace.gradients.size());
-  std::iota(in_order->begin(), in_order->end(), 0);
-  if (reduces_at_the_end()) *in_order = trace.registration_order;
-  buckets = buckets_before_exceeding(trace, *in_order, said.reduce_bucket_size);
-  order = std::move(in_order);
-  gathers = gathers_of(trace, said, of_ranks, param_dtype);
+// DeepSpeed 0.16.9's pipeline engine reduces after the last micro-batch, nothing overlapped (runtime/pipe/
+// schedule.py: ReduceGrads); without a pipeline stage_1_and_2.py does.
+ZeroPlan::ZeroPlan(const PlanInput& input, int which, const ZeroOptions& said) : stage(which) {
+  set(input, said);
+  const auto& trace = input.trace;
+  overlaps = input.part.stages == 1 && said.overlap_comm.value_or(false);
+  std::vector<std::size_t> in_order(trace.gradients.size());
+  std::iota(in_order.begin(), in_order.end(), 0);
+  if (reduces_at_the_end()) in_order = trace.registration_order;
+  fill_buckets(trace, std::move(in_order), [&](std::span<const std::size_t> gradients, int) {
+    return buckets_before_exceeding(trace, gradients, said.reduce_bucket_size);
+  });
+  for (bool of_experts : {false, true}) {
+    std::int64_t elements = 0;
+    for (const auto& bucket : buckets)
+      if (bucket.of_experts == of_experts) elements += bucket.elements;
+    if (elements > 0) add_gathers(elements, of_experts ? *expert_ranks : ranks, of_experts, *this);
+  }
 }
 
-StepProgram ZeroPlan::program(const LayerTrace& trace, int accumulation_steps,
-                              const Overheads& overheads) const {
-  return ZeroBuilder(trace, *this, overheads).take(accumulation_steps);
+std::unique_ptr<DataAxis> ZeroPlan::at_work(const LayerTrace& trace, StepBuilder& step) const {
+  return std::make_unique<ZeroAxis>(trace, *this, step);
 }
 
 // Buckets are allocated whole, whatever they are filled with (stage_1_and_2.py, backward_prologue): two where
@@ -383,6 +379,7 @@ HeldStates ZeroPlan::held(const HeldOf& of) const {
   double allocated = options.contiguous_gradients ? (overlaps ? 2 * size : size) : 0;
   return {.sharding = stage == 1 ? Sharding::optimizer : Sharding::gradients,
           .shards = ranks,
+          .expert_shards = expert_ranks.value_or(1),
           .buckets = held_in(allocated) + largest_reduction(),
           .state = kept_state(of.step.step.optimizer, stage == 1)};
 }

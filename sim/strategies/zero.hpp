@@ -56,7 +56,7 @@ struct ZeroPlanBase : BucketedPlan {
  protected:
   // Sizes besides the reductions': keys of the section `zero`.
   [[nodiscard]] virtual std::vector<std::pair<const char*, std::int64_t>> other_sizes() const = 0;
-  void set(const ZeroOptions& said, int of_ranks, DType computed);
+  void set(const PlanInput& input, const ZeroOptions& said);
   // What is kept of a parameter: gradients in the dtype they are added up in; offloaded ones leave with their
   // bucket, unless they are whole.
   [[nodiscard]] StateBytes kept_state(const Optimizer& optimizer, bool keeps_gradients) const;
@@ -68,14 +68,16 @@ struct ZeroPlanBase : BucketedPlan {
 // (overheads.passes.out).
 struct ZeroPlan final : ZeroPlanBase {
   int stage = 1;
-  std::vector<Bytes> gathers;  // after the optimizer
+  struct Gather {
+    Bytes bytes;
+    bool of_experts;
+  };
+  std::vector<Gather> gathers;  // after the optimizer
 
-  ZeroPlan(const LayerTrace& trace, int which, const ZeroOptions& said, int of_ranks,
-           DType computed = DType::bfloat16);
+  ZeroPlan(const PlanInput& input, int which, const ZeroOptions& said);
   [[nodiscard]] bool reduces_at_the_end() const { return stage == 1 && !overlaps; }
   [[nodiscard]] bool follows_registration() const override { return reduces_at_the_end(); }
-  [[nodiscard]] StepProgram program(const LayerTrace& trace, int accumulation_steps,
-                                    const Overheads& overheads) const override;
+  [[nodiscard]] std::unique_ptr<DataAxis> at_work(const LayerTrace& trace, StepBuilder& step) const override;
   [[nodiscard]] HeldStates held(const HeldOf& of) const override;
 
  protected:
@@ -95,7 +97,7 @@ class ZeroStrategy : public Strategy {
   }
   [[nodiscard]] bool offloads(const Sections& said) const override { return options(said).offload_optimizer; }
   void check_parts(const StrategyChoice& choice) const override;
-  [[nodiscard]] std::optional<StageAxis> of_stages(const StagesInput& input) const override;
+  void check_stages(const StagesInput& input) const override;
 };
 
 }  // namespace ddpsim

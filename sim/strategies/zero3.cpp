@@ -8,29 +8,38 @@ namespace {
 
 constexpr std::size_t kReductionsInFlight = 3;  // stage3.py: no fourth one is launched
 
-class Zero3Builder {
+class Zero3Axis final : public DataAxis {
  public:
-  Zero3Builder(const LayerTrace& trace, const Zero3Plan& plan, const Overheads& overheads)
-      : trace_(trace), plan_(plan), step_(plan.buckets.size(), overheads) {}
+  Zero3Axis(const LayerTrace& trace, const Zero3Plan& plan, StepBuilder& step)
+      : DataAxis(step), trace_(trace), plan_(plan) {}
 
-  StepProgram take(int accumulation_steps) {
-    for (int i = 0; i < accumulation_steps; ++i) {
-      index_ = static_cast<std::size_t>(i);
-      is_last_ = i + 1 == accumulation_steps;
-      launched_.assign(plan_.schedule.gathers.size(), 0);
-      std::size_t module = 0;
-      for (const auto& pass : plan_.forward) {
-        gathers(module++);
-        step_.compute(Activity::forward, index_, pass.duration);
-      }
-      if (is_last_) step_.start_last_backward();
-      backward(module);
+  void forward(const Turn& turn) override {
+    launched_.assign(plan_.schedule.gathers.size(), 0);
+    std::size_t module = 0;
+    for (const auto& pass : plan_.forward) {
+      gathers(module++);
+      step_.compute(Activity::forward, turn.micro_batch, pass.duration);
     }
-    auto steps = plan_.optimizer_time(trace_);
-    if (plan_.options.offload_optimizer)
-      step_.fixed(Activity::optimizer, 0, steps);
-    else
-      step_.compute(Activity::optimizer, 0, steps);
+    if (turn.is_last) step_.start_last_backward();
+  }
+  void backward(const Turn& turn) override {
+    std::vector<std::size_t> reductions;
+    std::size_t bucket = 0, place = 0, module = plan_.forward.size();
+    for (const auto& pass : plan_.backward) {
+      gathers(module++);
+      step_.compute(Activity::backward, turn.micro_batch, turn.pace * pass.duration);
+      // The gradient with which the next bucket begins is what has this one reduced.
+      for (std::size_t i = 0; i < pass.arrived.size(); ++i, ++place) {
+        if (place == plan_.buckets[bucket].end) reduce(turn, bucket++, reductions);
+        if (turn.is_last && place + 1 == plan_.buckets[bucket].end) step_.set_ready(bucket);
+      }
+    }
+    reduce(turn, bucket, reductions);
+    for (auto one : reductions) step_.wait(one);
+  }
+  [[nodiscard]] Seconds optimizer() const override { return plan_.optimizer_time(trace_); }
+  [[nodiscard]] bool steps_on_host() const override { return plan_.options.offload_optimizer; }
+  void update() override {
     if (plan_.options.offload_optimizer && !plan_.options.offload_param)
       step_.fixed(Activity::host_copy, 0, plan_.host.copy(held(total_elements(trace_)) / plan_.ranks));
     if (plan_.schedule.persistent > 0) {
@@ -38,7 +47,6 @@ class Zero3Builder {
       step_.wait(gather(index, plan_.schedule.persistent));
       step_.compute(Activity::copy_out, index, {});
     }
-    return step_.take();
   }
 
  private:
@@ -67,24 +75,8 @@ class Zero3Builder {
     }
   }
 
-  void backward(std::size_t module) {
-    std::vector<std::size_t> reductions;
-    std::size_t bucket = 0, place = 0;
-    for (const auto& pass : plan_.backward) {
-      gathers(module++);
-      step_.compute(Activity::backward, index_, pass.duration);
-      // The gradient with which the next bucket begins is what has this one reduced.
-      for (std::size_t i = 0; i < pass.arrived.size(); ++i, ++place) {
-        if (place == plan_.buckets[bucket].end) reduce(bucket++, reductions);
-        if (is_last_ && place + 1 == plan_.buckets[bucket].end) step_.set_ready(bucket);
-      }
-    }
-    reduce(bucket, reductions);
-    for (auto one : reductions) step_.wait(one);
-  }
-
   // `reductions`: that nobody waits for yet.
-  void reduce(std::size_t bucket, std::vector<std::size_t>& reductions) {
+  void reduce(const Turn& turn, std::size_t bucket, std::vector<std::size_t>& reductions) {
     if (reductions.size() == kReductionsInFlight) {
       step_.wait(reductions.front());
       reductions.erase(reductions.begin());
@@ -92,9 +84,10 @@ class Zero3Builder {
     }
     step_.pass(Activity::copy_in, bucket, step_.passes().in,
                held(plan_.buckets[bucket].elements) + plan_.reduced(bucket));
-    auto op = step_.collective(0, Activity::reduce_scatter, Operation::reduce_scatter, bucket,
-                               plan_.reduced(bucket), {*step_.last_compute()},
-                               plan_.offload_time(plan_.buckets[bucket].elements, {index_ == 0, is_last_}));
+    auto op =
+        step_.collective(0, Activity::reduce_scatter, Operation::reduce_scatter, bucket,
+                         plan_.reduced(bucket), {*step_.last_compute()},
+                         plan_.offload_time(plan_.buckets[bucket].elements, {turn.is_first, turn.is_last}));
     if (plan_.overlaps)
       reductions.push_back(op);
     else
@@ -103,10 +96,7 @@ class Zero3Builder {
 
   const LayerTrace& trace_;
   const Zero3Plan& plan_;
-  StepBuilder step_;
   std::vector<std::size_t> launched_;  // by gather of this micro-batch: its op
-  std::size_t index_ = 0;
-  bool is_last_ = false;
 };
 
 class Zero3Strategy final : public ZeroStrategy {
@@ -123,10 +113,7 @@ class Zero3Strategy final : public ZeroStrategy {
                       .holds = StrategyTraits::Holds::gathered},
                      3) {}
   [[nodiscard]] std::shared_ptr<const StrategyPlan> plan(const PlanInput& input) const override {
-    auto plan = std::make_shared<Zero3Plan>(input.trace, options(input.choice.sections), input.ranks,
-                                            input.choice.computed);
-    plan->host = input.host;
-    return plan;
+    return std::make_shared<Zero3Plan>(input, options(input.choice.sections));
   }
   [[nodiscard]] std::vector<std::string_view> keys_on_host() const override {
     return {"zero.offload_optimizer", "zero.offload_param"};
@@ -143,24 +130,24 @@ StrategyFamily zero3_family() {
   return {{&kZero3}};
 }
 
-Zero3Plan::Zero3Plan(const LayerTrace& trace, const ZeroOptions& said, int of_ranks, DType computed) {
-  set(said, of_ranks, computed);
+Zero3Plan::Zero3Plan(const PlanInput& input, const ZeroOptions& said) {
+  set(input, said);
+  const auto& trace = input.trace;
   overlaps = said.overlap_comm.value_or(true);
   forward = forward_modules(trace);
   backward = backward_modules(trace);
   auto modules = forward;
   modules.insert(modules.end(), backward.begin(), backward.end());
   schedule = schedule_gathers(trace, modules, said);
-  auto in_order = std::make_shared<std::vector<std::size_t>>();
-  for (const auto& pass : backward)
-    in_order->insert(in_order->end(), pass.arrived.begin(), pass.arrived.end());
-  buckets = buckets_before_exceeding(trace, *in_order, said.reduce_bucket_size);
-  order = std::move(in_order);
+  std::vector<std::size_t> in_order;
+  for (const auto& pass : backward) in_order.insert(in_order.end(), pass.arrived.begin(), pass.arrived.end());
+  fill_buckets(trace, std::move(in_order), [&](std::span<const std::size_t> gradients, int) {
+    return buckets_before_exceeding(trace, gradients, said.reduce_bucket_size);
+  });
 }
 
-StepProgram Zero3Plan::program(const LayerTrace& trace, int accumulation_steps,
-                               const Overheads& overheads) const {
-  return Zero3Builder(trace, *this, overheads).take(accumulation_steps);
+std::unique_ptr<DataAxis> Zero3Plan::at_work(const LayerTrace& trace, StepBuilder& step) const {
+  return std::make_unique<Zero3Axis>(trace, *this, step);
 }
 
 // What is gathered at once, what is never released, one bucket (stage3.py, ipg_bucket_flat_buffer) and its

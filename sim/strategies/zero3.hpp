@@ -21,10 +21,9 @@ struct Zero3Plan final : ZeroPlanBase {
   std::vector<ModulePass> forward, backward;
   GatherSchedule schedule;
 
-  Zero3Plan(const LayerTrace& trace, const ZeroOptions& said, int of_ranks, DType computed = DType::bfloat16);
+  Zero3Plan(const PlanInput& input, const ZeroOptions& said);
   [[nodiscard]] bool needs_forward_ends() const override { return true; }
-  [[nodiscard]] StepProgram program(const LayerTrace& trace, int accumulation_steps,
-                                    const Overheads& overheads) const override;
+  [[nodiscard]] std::unique_ptr<DataAxis> at_work(const LayerTrace& trace, StepBuilder& step) const override;
   [[nodiscard]] HeldStates held(const HeldOf& of) const override;
 
  protected:

@@ -4,8 +4,8 @@
 
 namespace ddpsim {
 
-StepProgram AllReducePlan::program(const LayerTrace& trace, int, const Overheads& overheads) const {
-  return data_parallel_program(trace, plan, overheads);
+std::unique_ptr<DataAxis> AllReducePlan::at_work(const LayerTrace& trace, StepBuilder& step) const {
+  return all_reduce_axis(trace, plan, step);
 }
 
 // DistributedDataParallel keeps its buckets beside the gradients, unless those are views of them

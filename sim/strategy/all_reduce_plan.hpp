@@ -10,8 +10,10 @@ struct AllReducePlan final : StrategyPlan {
   explicit AllReducePlan(ReductionPlan of, bool follows = false)
       : plan(std::move(of)), is_registered(follows) {}
   [[nodiscard]] ReductionPlan reductions(const LayerTrace&, int) const override { return plan; }
-  [[nodiscard]] StepProgram program(const LayerTrace& trace, int accumulation_steps,
-                                    const Overheads& overheads) const override;
+  [[nodiscard]] std::unique_ptr<DataAxis> at_work(const LayerTrace& trace, StepBuilder& step) const override;
+  [[nodiscard]] std::size_t communicators() const override {
+    return static_cast<std::size_t>(plan.process_groups);
+  }
   [[nodiscard]] HeldStates held(const HeldOf& of) const override;
   [[nodiscard]] bool follows_registration() const override { return is_registered; }
 };

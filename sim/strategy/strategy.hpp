@@ -12,12 +12,10 @@
 #include "sim/compute/model_step.hpp"
 #include "sim/cost/communication.hpp"
 #include "sim/ddp/reduction_plan.hpp"
+#include "sim/program/data_axis.hpp"
 #include "sim/program/host.hpp"
-#include "sim/program/physics.hpp"
-#include "sim/program/program.hpp"
 #include "sim/strategy/communicators.hpp"
 #include "sim/strategy/sections.hpp"
-#include "sim/strategy/stage_axis.hpp"
 
 namespace ddpsim {
 
@@ -34,6 +32,14 @@ struct StrategyChoice {
   bool operator==(const StrategyChoice&) const = default;
 };
 
+// Which part of a model a trace is: of a pipeline's stages, and of a rank's chunks of layers.
+struct ModelPart {
+  int stages = 1, chunks = 1;
+  bool is_first = true;                  // the first chunk of the first stage
+  std::optional<std::size_t> tied = {};  // the gradient of the matrix that first and last stage both have
+  bool operator==(const ModelPart&) const = default;
+};
+
 // What a plan is made for.
 struct PlanInput {
   const StrategyChoice& choice;
@@ -43,6 +49,7 @@ struct PlanInput {
   Host host = {};                                // of what is offloaded
   const ModelStep* step = nullptr;               // of a model; null: recorded
   const Communication* communication = nullptr;  // null: nobody asks what it takes
+  ModelPart part = {};
   [[nodiscard]] int shards() const { return choice.shards.value_or(ranks); }
 };
 
@@ -74,9 +81,18 @@ class StrategyPlan {
   virtual ~StrategyPlan() = default;
   // What is reduced, in launch order.
   [[nodiscard]] virtual ReductionPlan reductions(const LayerTrace& trace, int accumulation_steps) const = 0;
+  // At work on that trace, which outlives it; null: it knows whole jobs only, and their program is its own.
+  [[nodiscard]] virtual std::unique_ptr<DataAxis> at_work(const LayerTrace&, StepBuilder&) const {
+    return nullptr;
+  }
+  // Of its program, where the whole model is one part.
+  [[nodiscard]] virtual std::size_t communicators() const { return 1; }
   // A rank's step.
   [[nodiscard]] virtual StepProgram program(const LayerTrace& trace, int accumulation_steps,
-                                            const Overheads& overheads) const = 0;
+                                            const Overheads& overheads) const {
+    StepBuilder step(overheads, communicators());
+    return step_of(step, *at_work(trace, step), accumulation_steps);
+  }
   // What a rank holds of a model.
   [[nodiscard]] virtual HeldStates held(const HeldOf& of) const = 0;
   [[nodiscard]] virtual std::vector<Note> notes(const PlanInput&) const { return {}; }
@@ -90,11 +106,9 @@ class StrategyPlan {
   [[nodiscard]] virtual bool is_asynchronous() const { return false; }
 };
 
-// What it does with the stages of a pipeline, and with experts that ranks share.
+// What a job says of a strategy whose model is cut into stages.
 struct StagesInput {
   const StrategyChoice& choice;
-  const ModelStep& step;
-  int tensor = 1, pipeline = 1, ranks = 1;             // that reduce
   std::function<bool(std::string_view path)> is_said;  // whether the job says a key
 };
 
@@ -110,7 +124,6 @@ struct StrategyTraits {
   bool only_rings = false;  // it gathers, reduces and scatters, and all-reduces nothing
   // Whether GPUs may share the model: at all; by stages of a pipeline; by experts.
   bool shares_models = false, shares_stages = false, shares_experts = false;
-  bool has_expert_units = false;  // of one stage it knows experts apart
   // It takes several ranks: what it shards, one of them would hold alone.
   bool needs_several = false;
   bool shards_weights = false;  // and gathers them as they are needed
@@ -158,9 +171,8 @@ class Strategy {
   }
   // Throws InputError about what it does of whole models, and not of parts of them.
   virtual void check_parts(const StrategyChoice&) const {}
-  // How a step of several stages, or whose ranks share experts, reduces; none: it is not simulated. Throws
-  // InputError about a key, or about "strategy".
-  [[nodiscard]] virtual std::optional<StageAxis> of_stages(const StagesInput&) const { return std::nullopt; }
+  // Likewise of what it does not do of the stages of a pipeline.
+  virtual void check_stages(const StagesInput&) const {}
 };
 
 // All of them, and the default (sim/strategies/list.cpp).

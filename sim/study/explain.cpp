@@ -198,7 +198,7 @@ std::vector<Change> changes_of(const WhatIf& what_if, const Scenario& scenario,
     changes.push_back({"all GPUs as fast", {}, [](Scenario& s) { s.physics.spread = {}; }});
   if (!scenario.physics.interference.is_off())
     changes.push_back({"no interference", {}, [](Scenario& s) { s.physics.interference = {}; }});
-  if (!scenario.physics.overheads.is_off() && (!scenario.parallel || scenario.parallel->one_stage))
+  if (!scenario.physics.overheads.is_off())
     changes.push_back({"no copies, hooks and launches", {}, [](Scenario& s) { s.physics.overheads = {}; }});
   if (scenario.measured_table || (scenario.communication && scenario.communication->gloo))
     changes.push_back({"all-reduces in half the time", {}, [](Scenario& s) {

@@ -28,25 +28,18 @@ int shards_of_node(int gpus, int tensor) {
   return gpus / tensor;
 }
 
-[[noreturn]] void refuse_stages(const Strategy& strategy) {
-  bool is_shared = strategy.traits.shares_models;
-  auto others = strategies_that(
-      [&](const StrategyTraits& one) { return is_shared ? one.shares_stages : one.shares_models; });
-  throw InputError(fmt::format("strategy {} of {} is not simulated", strategy.name(),
-                               is_shared ? "the stages of a pipeline" : "a model that GPUs share"),
-                   fmt::format("use one of {}{}", fmt::join(others, ", "), is_shared ? ", or one stage" : ""))
+using Shares = bool StrategyTraits::*;
+
+void check_shares(const Strategy& strategy, Shares shares, const char* what, const char* otherwise) {
+  if (strategy.traits.*shares) return;
+  throw InputError(
+      fmt::format("strategy {} of {} is not simulated", strategy.name(), what),
+      fmt::format("use one of {}{}",
+                  fmt::join(strategies_that([&](const auto& one) { return one.*shares; }), ", "), otherwise))
       .about("strategy");
 }
 
-void check_shared(const StrategyChoice& choice, bool splits_experts, int reducing) {
-  const auto& strategy = *choice.strategy;
-  if (splits_experts && !strategy.traits.shares_experts)
-    throw InputError(
-        fmt::format("strategy {} of experts that ranks share is not simulated", strategy.name()),
-        fmt::format(
-            "use one of {}, or parallelism: {{expert: 1}}",
-            fmt::join(strategies_that([](const StrategyTraits& one) { return one.shares_experts; }), ", ")))
-        .about("strategy");
+void check_several(const Strategy& strategy, int reducing) {
   if (strategy.traits.needs_several && reducing == 1)
     throw InputError(
         fmt::format("strategy {} shards over the data axis, and that is one rank", strategy.name()),
@@ -75,31 +68,26 @@ void ScenarioReader::read_data_axis(const GivenJob& given, const DdpOptions& ddp
   int reducing = options.degrees.reducing();
   bool splits_experts = parallel.expert.shape.ranks > 1;
   try {
-    check_shared(choice, splits_experts, reducing);
-    bool is_whole =
-        parallel.pipeline == 1 && reducing > 1 && (!splits_experts || strategy.traits.has_expert_units);
-    if (strategy.traits.shards_within_groups && (is_whole || strategy.traits.shares_stages)) {
+    check_shares(strategy, &StrategyTraits::shares_models, "a model that GPUs share", "");
+    check_several(strategy, reducing);
+    if (parallel.pipeline > 1) {
+      strategy.check_stages({.choice = choice, .is_said = [&](auto path) { return given.has(path); }});
+      check_shares(strategy, &StrategyTraits::shares_stages, "the stages of a pipeline", ", or one stage");
+    }
+    if (strategy.traits.shards_within_groups) {
       if (!choice.shards) {
         settle_shard_group(given, choice);
         choice.shards = shards_of_node(*choice.shards, parallel.tensor);
       }
       check_shards(*choice.shards, reducing);
     }
-    if (splits_experts && strategy.traits.has_expert_units)
+    if (splits_experts)
       choice.expert_shards = expert_shards(choice.shards.value_or(reducing), options.degrees);
     strategy.check_parts(choice);
-    if (is_whole && (strategy.traits.all_reduces || strategy.traits.is_sharded)) {
-      options.one_stage = std::move(choice);
-      return;
-    }
-    auto axis = strategy.of_stages({.choice = choice,
-                                    .step = *scenario.model_step,
-                                    .tensor = parallel.tensor,
-                                    .pipeline = parallel.pipeline,
-                                    .ranks = reducing,
-                                    .is_said = [&](auto path) { return given.has(path); }});
-    if (!axis) refuse_stages(strategy);
-    options.data_axis = *axis;
+    if (splits_experts)
+      check_shares(strategy, &StrategyTraits::shares_experts, "experts that ranks share",
+                   ", or parallelism: {expert: 1}");
+    options.choice = std::move(choice);
   } catch (const InputError& error) {
     auto key =
         error.subject() == "fsdp.shard_group" && !given.has(error.subject()) ? "strategy" : error.subject();

@@ -120,7 +120,7 @@ std::shared_ptr<const ParallelStep> ScenarioReader::shared_step(
     const Scenario& scenario) {
   try {
     return std::make_shared<const ParallelStep>(
-        make_parallel_step(*scenario.model_step, options, tensor, context, expert));
+        make_parallel_step(*scenario.model_step, options, parts_, tensor, context, expert));
   } catch (const InputError& error) {
     throw error.at(error.subject().empty() ? parallel.place() : place_of_plan_error(given, error));
   }
@@ -156,20 +156,17 @@ std::shared_ptr<const RankPlaces> ScenarioReader::read_shared_model(
   auto expert = read_expert_times(of, scenario);
   settle_tensor_overlap(parallel, scenario.model_step->software, degrees, tensor);
   auto step = shared_step(given, parallel, shared, tensor, context, expert, scenario);
-  auto channels = step->one_stage ? std::vector<PipelineChannel>() : pipeline_channels(step->plan);
+  auto channels = pipeline_channels(step->plan);
   // Of a plain schedule nobody but its links says what it takes.
   if (uses_nccl(given, *topology, collective))
     for (auto& channel : channels)
-      channel.is_traffic = places.is_traffic(largest_message(step->plan, channel));
+      if (auto message = message_of(step->plan, channel)) channel.is_traffic = places.is_traffic(*message);
   auto& [communication, of_stage] =
-      channels_of_models_[{known_cluster.get(), degrees, shared.data_axis.reduction, shared.data_axis.gathers,
-                           communicators_of_axis(shared), channels}];
+      channels_of_models_[{known_cluster.get(), degrees, step->plan.joined,
+                           shared.choice.strategy->communicators(shared.choice), channels}];
   if (!communication) {
     auto groups = std::make_shared<Communication>(*known_cluster);
-    if (step->one_stage)
-      of_stage.push_back(add_one_stage(places, shared, *groups));
-    else
-      of_stage = add_channels(places, shared, channels, *groups);
+    of_stage = add_channels(places, shared, channels, *groups);
     settle_model_communication(given, *topology, collective, *groups);
     communication = std::move(groups);
   }

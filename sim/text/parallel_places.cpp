@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include <fmt/core.h>
-
 namespace ddpsim {
 
 using Kind = PipelineChannel::Kind;
@@ -211,35 +209,15 @@ std::vector<Operation> operations_of(ContextKind kind) {
   return {};
 }
 
-std::vector<CommunicatorUse> communicators_of_axis(const ParallelOptions& options) {
-  if (!options.one_stage) {
-    if (options.data_axis.shards == 0) return {};
-    return {{.axis = fmt::format("data of {}", options.data_axis.shards)}};
-  }
-  auto uses = options.one_stage->strategy->communicators(*options.one_stage);
-  // Groups of shards differ in size, and so do their communicators.
-  if (auto group = options.one_stage->shards) uses.front().axis += fmt::format(" of {}", *group);
-  return uses;
-}
-
 namespace {
-
-// Those that are traffic on links.
-std::vector<Operation> operations_of(const PipelineChannel& channel, const StageAxis& axis) {
-  auto kind = channel.kind;
-  if (!channel.is_traffic) return {};
-  if (kind == Kind::messages) return {Operation::send_recv};
-  std::vector<Operation> operations{Operation::all_reduce};
-  if (kind != Kind::data && kind != Kind::experts) return operations;  // all-reduces only
-  if (axis.reduction != Operation::all_reduce) operations = {axis.reduction};
-  if (axis.gathers) operations.push_back(Operation::all_gather);
-  return operations;
-}
 
 class ChannelGroups {
  public:
   ChannelGroups(const Places& places, const ParallelOptions& options, Communication& communication)
-      : places_(places), options_(options), communication_(communication) {
+      : places_(places),
+        options_(options),
+        uses_(options.choice.strategy->communicators(options.choice)),
+        communication_(communication) {
     communication_.axes.clear();
   }
 
@@ -259,39 +237,52 @@ class ChannelGroups {
   void add(const PipelineChannel& channel) {
     const auto& degrees = options_.degrees;
     auto& first = first_.emplace_back();
+    // What is no traffic on links has no operations there.
+    auto of = [&](std::vector<Operation> operations) {
+      return channel.is_traffic ? std::move(operations) : std::vector<Operation>();
+    };
     switch (channel.kind) {
       case Kind::messages:
-        first = {begin(channel, "pipeline")};
+        first = {begin("pipeline", of({Operation::send_recv}))};
         add_pairs(channel.from, channel.to);
         return;
       case Kind::ends:
-        first = {begin(channel, "embedding")};
+        first = {begin("embedding", of({Operation::all_reduce}))};
         add_pairs(0, degrees.pipeline - 1);
         return;
       case Kind::all:
-        first = {begin(channel, "all")};
+        first = {begin("all", of({Operation::all_reduce}))};
         group(places_.gpus());
         return;
-      case Kind::data:
-      case Kind::experts:
-      case Kind::replicas:
+      case Kind::strategy:
+        const auto& use = uses_[static_cast<std::size_t>(channel.strategy)];
         for (int stage = 0; stage < degrees.pipeline; ++stage) {
-          first.push_back(begin(channel, channel.kind == Kind::data      ? "data"
-                                         : channel.kind == Kind::experts ? "expert_data"
-                                                                         : "replica"));
-          int shards = options_.data_axis.shards > 0 ? options_.data_axis.shards : degrees.reducing();
-          for (auto& gpus : channel.kind == Kind::experts ? places_.same_experts(stage, shards)
-                            : channel.kind == Kind::data  ? places_.shards(stage, shards)
-                                                          : places_.replicas(stage, shards))
-            group(std::move(gpus));
+          first.push_back(begin(use.axis, use.operations));
+          for (auto& gpus : groups_of(use.joined, stage)) group(std::move(gpus));
         }
         return;
     }
   }
 
-  std::size_t begin(const PipelineChannel& channel, const char* name) {
-    communication_.axes.push_back({.name = name,
-                                   .operations = operations_of(channel, options_.data_axis),
+  [[nodiscard]] std::vector<std::vector<int>> groups_of(Joined joined, int stage) const {
+    int reducing = options_.degrees.reducing(), shards = options_.choice.shards.value_or(reducing);
+    switch (joined) {
+      case Joined::replicas:
+        return places_.replicas(stage, shards);
+      case Joined::experts:
+        return places_.same_experts(stage, shards);
+      case Joined::shards:
+        return places_.shards(stage, shards);
+      case Joined::all:
+      case Joined::servers:
+        break;
+    }
+    return places_.shards(stage, reducing);
+  }
+
+  std::size_t begin(std::string_view name, std::vector<Operation> operations) {
+    communication_.axes.push_back({.name = std::string(name),
+                                   .operations = std::move(operations),
                                    .first = communication_.groups.size()});
     return communication_.groups.size();
   }
@@ -312,8 +303,9 @@ class ChannelGroups {
 
   const Places& places_;
   const ParallelOptions& options_;
+  std::vector<CommunicatorUse> uses_;
   Communication& communication_;
-  std::vector<std::vector<std::size_t>> first_;  // groups, by channel; of the data axis by stage
+  std::vector<std::vector<std::size_t>> first_;  // groups, by channel; of the strategy's by stage
 };
 
 }  // namespace
@@ -322,28 +314,6 @@ std::vector<std::vector<std::size_t>> add_channels(const Places& places, const P
                                                    const std::vector<PipelineChannel>& channels,
                                                    Communication& communication) {
   return ChannelGroups(places, options, communication).add(channels);
-}
-
-std::vector<std::size_t> add_one_stage(const Places& places, const ParallelOptions& options,
-                                       Communication& communication) {
-  const auto& choice = *options.one_stage;
-  communication.axes.clear();
-  std::vector<std::size_t> mine;
-  int data = options.degrees.reducing(), shards = choice.shards.value_or(data);
-  for (const auto& use : choice.strategy->communicators(choice)) {
-    bool is_replica = use.joined == Joined::replicas;
-    if (is_replica && shards == data) continue;
-    communication.axes.push_back(
-        {.name = use.axis, .operations = use.operations, .first = communication.groups.size()});
-    mine.push_back(communication.groups.size());
-    for (auto& gpus : is_replica                      ? places.replicas(0, shards)
-                      : use.joined == Joined::experts ? places.same_experts(0, shards)
-                                                      : places.shards(0, shards)) {
-      communication.groups.push_back(std::move(gpus));
-      communication.labels.push_back(static_cast<int>(communication.axes.size()) - 1);
-    }
-  }
-  return mine;
 }
 
 }  // namespace ddpsim

@@ -69,18 +69,10 @@ std::vector<Operation> operations_of(ContextKind kind);
 // What those that share experts do.
 std::vector<Operation> operations_of(Dispatcher dispatcher);
 
-// What of a strategy's options decides who communicates with whom, of a model of one stage.
-std::vector<CommunicatorUse> communicators_of_axis(const ParallelOptions& options);
-
-// Makes the communication that of a pipeline's channels: an axis each (the data axis one a stage). By stage
+// Makes the communication that of a pipeline's channels: an axis each (the strategy's one a stage). By stage
 // and channel: a group that stands for the stage's.
 std::vector<std::vector<std::size_t>> add_channels(const Places& places, const ParallelOptions& options,
                                                    const std::vector<PipelineChannel>& channels,
                                                    Communication& communication);
-
-// The same of a model of one stage: an axis a communicator of its strategy's program, each for
-// every GPU of a tensor-parallel group.
-std::vector<std::size_t> add_one_stage(const Places& places, const ParallelOptions& options,
-                                       Communication& communication);
 
 }  // namespace ddpsim

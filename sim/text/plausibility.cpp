@@ -149,17 +149,6 @@ std::optional<Note> host_time_note(const Strategy& strategy) {
                   strategy.name())};
 }
 
-std::optional<Note> copies_note(const Scenario& scenario) {
-  const auto* step = scenario.parallel.get();
-  if (!step || step->one_stage || !step->plan.has_data_axis()) return std::nullopt;
-  if (!scenario.physics.overheads.pass_bandwidth) return std::nullopt;
-  return Note{"copies-left-out",
-              fmt::format("strategy {}: its passes over gradients (copies into buckets and out of them, the "
-                          "division by the number of ranks) are modelled of one stage, and left out of {}",
-                          scenario.strategy->name(),
-                          step->options.degrees.pipeline > 1 ? "pipelines" : "experts that ranks share")};
-}
-
 std::optional<Note> textbook_note(const LeftOut& left_out) {
   std::vector<std::string_view> what;
   if (left_out.interference) what.push_back("interference");

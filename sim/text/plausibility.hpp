@@ -23,10 +23,6 @@ std::optional<Note> pass_bandwidth_note(const std::optional<BytesPerSecond>& pas
 // What a strategy of DeepSpeed leaves out. Code deepspeed-host.
 std::optional<Note> host_time_note(const Strategy& strategy);
 
-// Where GPUs share a model, which of a strategy's passes over gradients are not modelled. Code
-// copies-left-out.
-std::optional<Note> copies_note(const Scenario& scenario);
-
 // Where nothing says which GPU computes, and nobody asked for textbook physics: what is not applied. None:
 // everything is.
 struct LeftOut {

@@ -220,7 +220,6 @@ Scenario ScenarioReader::read(const GivenJob& given) {
   if (auto note = pass_bandwidth_note(scenario.physics.overheads.pass_bandwidth, gpu.get()))
     scenario.notes.push_back(std::move(*note));
   if (auto note = host_time_note(strategy)) scenario.notes.push_back(std::move(*note));
-  if (auto note = copies_note(scenario)) scenario.notes.push_back(std::move(*note));
   if (scenario.communication && scenario.communication->is_alone())
     scenario.physics.overheads.first_start = {};
   if (!scenario.parallel) check_ddp_extras(given, scenario);

@@ -127,10 +127,11 @@ class ScenarioReader {
                                                       std::optional<Fidelity> wanted, Scenario& scenario);
   ParallelOptions shared_options(const GivenJob& given, const ParallelSection& parallel,
                                  const Parallelism& degrees, const DdpOptions& options, Scenario& scenario);
-  static std::shared_ptr<const ParallelStep> shared_step(
-      const GivenJob& given, const ParallelSection& parallel, const ParallelOptions& options,
-      const TensorCollectives& tensor, const ContextCollectives& context, const ExpertCollectives& expert,
-      const Scenario& scenario);
+  std::shared_ptr<const ParallelStep> shared_step(const GivenJob& given, const ParallelSection& parallel,
+                                                  const ParallelOptions& options,
+                                                  const TensorCollectives& tensor,
+                                                  const ContextCollectives& context,
+                                                  const ExpertCollectives& expert, const Scenario& scenario);
   // What one collective takes of those that GPUs which share layers, sequences or experts have within passes.
   TensorCollectives read_tensor_times(const SharedCluster& of, Scenario& scenario);
   ContextCollectives read_context_times(const SharedCluster& of, Scenario& scenario);
@@ -216,7 +217,7 @@ class ScenarioReader {
       groups_within_passes_;
   // Their clusters, without groups; and what is exchanged there, with the groups of each stage's program.
   std::map<std::pair<const Topology*, Sections>, std::shared_ptr<Communication>> clusters_of_models_;
-  std::map<std::tuple<const Communication*, Parallelism, Operation, bool, std::vector<CommunicatorUse>,
+  std::map<std::tuple<const Communication*, Parallelism, std::vector<int>, std::vector<CommunicatorUse>,
                       std::vector<PipelineChannel>>,
            std::pair<std::shared_ptr<const Communication>, std::vector<std::vector<std::size_t>>>>
       channels_of_models_;

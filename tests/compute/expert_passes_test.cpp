@@ -199,12 +199,15 @@ TEST(ExpertTrace, DenseLayersComeFirst) {
   EXPECT_EQ(model.with_experts(1, 2), 2);
   EXPECT_NEAR(ms(first.forward), ms(block.forward.time + times.ends({true, false}).embedding_forward), 1e-9);
   EXPECT_GT(rest.forward, 2 * block.forward.time);
-  double parameters = 0;
-  auto shape = shape_of(1);
-  StageParts of_stages(model, times, shape);
-  for (const auto& stage : {StageLayers{1, {true, false}, 0}, StageLayers{2, {false, true}, 2}})
-    for (const auto& part : of_stages.of(stage)) parameters += part.parameters + part.experts;
-  EXPECT_EQ(parameters, static_cast<double>(model.parameters(kTokens)));
+  std::int64_t parameters = 0, at = 0;
+  KnownParts known;
+  for (const auto& stage : {StageLayers{1, {true, false}, 0}, StageLayers{2, {false, true}, 2}}) {
+    auto of_stage = stage_trace(*known.of(model, kTokens), model, times,
+                                {Precision::bfloat16, DType::float32, shape_of(1)}, at, stage);
+    for (const auto& gradient : of_stage.gradients) parameters += gradient.elements;
+    at += stage.layers;
+  }
+  EXPECT_EQ(parameters, model.parameters(kTokens));
 }
 
 // Of 46.7e9 parameters a token meets 12.9e9: 2 of 8 experts. Forward 2, backward 4 operations each, lookups

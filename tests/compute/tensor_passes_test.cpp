@@ -139,8 +139,7 @@ TEST(TensorPasses, TheEnds) {
   EXPECT_EQ(times.tensor_ends_forward({.embedding = false, .head = false}).busy, Seconds());
 }
 
-// Stages' passes add up to the model's, and parts of a stage's backward pass to all of it, with all
-// parameters.
+// Stages' passes add up to the model's.
 TEST(StageTimes, StagesAddUp) {
   auto times = times_of(TensorOverlap::none, false);
   auto whole = stage_times(times, {32, {}});
@@ -148,13 +147,6 @@ TEST(StageTimes, StagesAddUp) {
   EXPECT_NEAR(ms(first.forward + last.forward), ms(whole.forward), 1e-9 * ms(whole.forward));
   EXPECT_NEAR(ms(first.weight_gradient + last.weight_gradient), ms(whole.weight_gradient), 1e-6);
   EXPECT_EQ(first.tensor.all_reduces + last.tensor.all_reduces, whole.tensor.all_reduces);
-  StepShape shape{.micro_batch = 1, .sequence = 1024, .tensor = 4};
-  const auto model = model_of_4096();
-  auto parts = StageParts(model, times, shape).of({32, {}, 0, model.tied});
-  EXPECT_DOUBLE_EQ(parts.back().end, 1);
-  double parameters = 0;
-  for (const auto& part : parts) parameters += part.parameters;
-  EXPECT_NEAR(parameters, static_cast<double>(model.parameters(1024)) / 4, 1e-3 * parameters);
 }
 
 // GPT-2's first block on one GPU of four: matrices and their columns' biases are cut, norms and the biases
@@ -170,7 +162,9 @@ TEST(ShardTrace, WhatAGpuHas) {
   TensorCollectives tensor;
   tensor.all_reduce = 1_ms;
   tensor.small = 0.1_ms;
-  auto trace = transformer_trace(transformer_named("gpt2"), gpu, software, step, known, tensor);
+  auto model = transformer_named("gpt2");
+  TransformerTimes times(model, gpu, software, Precision::bfloat16, step.shape, tensor);
+  auto trace = stage_trace(*known.of(model, 1024), model, times, step, 0, {model.layers, {}, 0, true});
   std::map<std::string, std::int64_t> elements;
   for (const auto& gradient : trace.gradients)
     elements[std::string(std::string_view(gradient.name))] = gradient.elements;
@@ -184,11 +178,44 @@ TEST(ShardTrace, WhatAGpuHas) {
   EXPECT_EQ(elements["transformer.h.0.mlp.c_fc.bias"], 4 * 768 / 4);
   EXPECT_EQ(elements["transformer.h.0.mlp.c_proj.bias"], 768);
   // Passes are those of the stage that has all layers.
-  auto model = transformer_named("gpt2");
-  TransformerTimes times(model, gpu, software, Precision::bfloat16, step.shape, tensor);
   auto stage = stage_times(times, {model.layers, {}});
   EXPECT_NEAR(trace.forward->value(), stage.forward.value(), 1e-12);
   EXPECT_NEAR(trace.backward().value(), (stage.input_gradient + stage.weight_gradient).value(), 1e-12);
+}
+
+// Of two stages the last one has a copy of the tied matrix, and both have what the model has between them, in
+// as long; blocks that are computed again are the first of each.
+TEST(StageTrace, StagesAddUp) {
+  GpuDescription gpu;
+  gpu.multiprocessors = 108;
+  gpu.memory_bandwidth = BytesPerSecond(2e12);
+  gpu.peak[Precision::bfloat16] = FlopsPerSecond(312e12);
+  Software software{.gemm = 0.8, .attention = 0.4};
+  TransformerStep step{.shape = {.micro_batch = 4, .sequence = 1024, .recompute = Recompute::full}};
+  auto model = transformer_named("gpt2");
+  TransformerTimes times(model, gpu, software, Precision::bfloat16, step.shape);
+  KnownParts known;
+  auto elements = [](const LayerTrace& trace) {
+    std::int64_t all = 0;
+    for (const auto& gradient : trace.gradients) all += gradient.elements;
+    return all;
+  };
+  StageLayers of_first{7, {true, false}, 0, false, 2}, of_last{5, {false, true}, 0, false, 2};
+  const auto& parts = *known.of(model, 1024);
+  auto first = stage_trace(parts, model, times, step, 0, of_first);
+  auto last = stage_trace(parts, model, times, step, 7, of_last);
+  EXPECT_EQ(elements(first) + elements(last), model.parameters(1024) + model.vocab * model.hidden);
+  for (const auto& [trace, layers] : {std::pair(first, of_first), {last, of_last}}) {
+    auto stage = stage_times(times, layers);
+    EXPECT_NEAR(trace.forward->value(), stage.forward.value(), 1e-12);
+    EXPECT_NEAR(trace.backward().value(),
+                (stage.recompute + stage.input_gradient + stage.weight_gradient).value(), 1e-12);
+    EXPECT_EQ(trace.registration_order.size(), trace.gradients.size());
+  }
+  EXPECT_EQ(first.gradients.front().name, "transformer.h.6.mlp.c_proj.bias");
+  EXPECT_EQ(last.gradients.front().name, "transformer.wte.weight");
+  EXPECT_EQ(last.registration_order.back(), 0U);  // behind all others
+  EXPECT_EQ(last.gradients.back().name, "transformer.h.7.ln_1.bias");
 }
 
 }  // namespace

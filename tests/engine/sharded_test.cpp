@@ -7,6 +7,7 @@
 #include "sim/strategies/zero3.hpp"
 
 #include "tests/engine/scenarios.hpp"
+#include "tests/support/plan_input.hpp"
 
 namespace ddpsim::testing {
 namespace {
@@ -62,9 +63,10 @@ struct Case {
 
 Scenario scenario_of(const LayerTrace& trace, const Case& one, int steps, RingLink link) {
   auto plan = [&]() -> std::shared_ptr<const StrategyPlan> {
-    if (one.strategy == "megatron") return std::make_shared<MegatronPlan>(trace, one.megatron, kRanks);
-    if (one.strategy == "zero3") return std::make_shared<Zero3Plan>(trace, one.zero, kRanks);
-    return std::make_shared<ZeroPlan>(trace, one.strategy == "zero1" ? 1 : 2, one.zero, kRanks);
+    if (one.strategy == "megatron")
+      return std::make_shared<MegatronPlan>(plan_input(trace, kRanks), one.megatron);
+    if (one.strategy == "zero3") return std::make_shared<Zero3Plan>(plan_input(trace, kRanks), one.zero);
+    return std::make_shared<ZeroPlan>(plan_input(trace, kRanks), one.strategy == "zero1" ? 1 : 2, one.zero);
   };
   return scenario_of(trace, plan(), one.strategy, steps, link);
 }

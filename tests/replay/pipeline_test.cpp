@@ -42,9 +42,39 @@ PipelinePlan plan_of(const PipelineShape& shape, const Passes& passes, MessageOv
                    Seconds(share * passes.input_gradient),
                    Seconds(share * passes.weight_gradient)};
   plan.times.assign(ranks, std::vector<ChunkTimes>(chunks, times));
-  plan.reduced.assign(ranks, std::vector<std::vector<ReducedPart>>(chunks));
-  plan.optimizer.assign(ranks, Seconds());
   return plan;
+}
+
+// What reduces all of a chunk's gradients with its last backward pass.
+class ReducingAxis final : public DataAxis {
+ public:
+  ReducingAxis(StepBuilder& step, const ChunkTimes& times, bool reduces)
+      : DataAxis(step), times_(times), reduces_(reduces) {}
+  void forward(const Turn& turn) override {
+    step_.compute(Activity::forward, turn.micro_batch, times_.forward);
+  }
+  void backward(const Turn& turn) override {
+    step_.compute(Activity::backward, turn.micro_batch,
+                  turn.pace * (times_.recompute + times_.input_gradient + times_.weight_gradient));
+    if (turn.is_last && reduces_)
+      reduction_ = step_.collective(Activity::all_reduce, Operation::all_reduce, 0, Bytes(8));
+  }
+  void finish() override {
+    if (reduction_) step_.wait(*reduction_);
+  }
+  [[nodiscard]] Seconds optimizer() const override { return {}; }
+
+ private:
+  ChunkTimes times_;
+  bool reduces_;
+  std::optional<std::size_t> reduction_;
+};
+
+std::vector<StepProgram> programs_of(const PipelinePlan& plan) {
+  return pipeline_programs(plan, {}, [&](StepBuilder& step, int rank, int chunk) {
+    const auto& times = plan.times[static_cast<std::size_t>(rank)][static_cast<std::size_t>(chunk)];
+    return std::make_unique<ReducingAxis>(step, times, !plan.joined.empty());
+  });
 }
 
 Seconds replayed(const PipelinePlan& plan, const std::vector<StepProgram>& programs, double message) {
@@ -65,7 +95,7 @@ Seconds replayed(const PipelinePlan& plan, const std::vector<StepProgram>& progr
 double step(const PipelineShape& shape, const Passes& passes, double message = 0,
             MessageOverlap messages = MessageOverlap::overlapped) {
   auto plan = plan_of(shape, passes, messages);
-  return replayed(plan, pipeline_programs(plan, {}), message).value();
+  return replayed(plan, programs_of(plan), message).value();
 }
 
 constexpr auto k1F1B = PipelineSchedule::one_f_one_b;
@@ -150,7 +180,7 @@ TEST(Pipeline, UnevenStagesAreWithinTheirBounds) {
       sum += both;
       slowest = std::max(slowest, both);
     }
-    double took = replayed(plan, pipeline_programs(plan, {}), 0).value();
+    double took = replayed(plan, programs_of(plan), 0).value();
     EXPECT_GE(took, least * (1 - 1e-12));
     EXPECT_LE(took, (sum + (m - 1) * slowest) * (1 + 1e-12));
   }
@@ -159,36 +189,23 @@ TEST(Pipeline, UnevenStagesAreWithinTheirBounds) {
 // Gradients are reduced while the pipeline drains: the last rank's are there before the first's.
 TEST(Pipeline, ReductionsRunWhileItDrains) {
   auto plan = plan_of({k1F1B, 4, 1, 8}, {}, MessageOverlap::overlapped);
-  plan.data = 2;
-  for (auto& of_rank : plan.reduced) of_rank[0] = {{1, Bytes(8), Bytes(4)}};
-  EXPECT_DOUBLE_EQ(replayed(plan, pipeline_programs(plan, {}), 0).value(), 33);
+  plan.joined = {2};
+  EXPECT_DOUBLE_EQ(replayed(plan, programs_of(plan), 0).value(), 33);
   // With messages as long as reductions: 16 more for the messages of 1F1B, and the first rank's reduction.
   double message = 0.125;
-  double took = replayed(plan, pipeline_programs(plan, {}), message).value();
+  double took = replayed(plan, programs_of(plan), message).value();
   EXPECT_NEAR(took, 33 + 17 * message, 1e-9);
 }
 
-// Forward 1 s, backward 2 s: half-way through it experts' gradients are there, at the end all others. Each on
-// its own communicator they are reduced from 2 to 6 s and from 3 to 7 s, and gathered in 4 s at once.
-TEST(Pipeline, ExpertsAreReducedBesideAllElse) {
-  auto plan = plan_of({k1F1B, 1, 1, 1}, {}, MessageOverlap::overlapped);
-  plan.reduced[0][0] = {{0.5, Bytes(8), Bytes(4), true}, {1, Bytes(8), Bytes(4)}};
-  auto took = [&plan](int data, int expert_data) {
-    plan.data = data;
-    plan.expert_data = expert_data;
-    return replayed(plan, pipeline_programs(plan, {}), 4).value();
-  };
-  EXPECT_DOUBLE_EQ(took(8, 2), 7);
-  EXPECT_DOUBLE_EQ(took(8, 1), 7);
-  EXPECT_DOUBLE_EQ(took(1, 2), 6);
-  EXPECT_DOUBLE_EQ(took(1, 1), 3);
-  plan.gathers = true;
-  EXPECT_DOUBLE_EQ(took(8, 2), 11);
-  EXPECT_DOUBLE_EQ(took(1, 1), 3);
-  // One rank that reduces all: after one another.
-  plan.reduced[0][0][0].of_experts = false;
-  plan.gathers = false;
-  EXPECT_DOUBLE_EQ(took(8, 2), 10);
+// Of one rank nothing is exchanged: the optimizer waits for the last pass alone.
+TEST(Pipeline, OneRankReducesNothing) {
+  auto plan = plan_of({k1F1B, 4, 1, 8}, {}, MessageOverlap::overlapped);
+  plan.joined = {1};
+  auto programs = programs_of(plan);
+  EXPECT_DOUBLE_EQ(replayed(plan, programs, 0.125).value(), 33 + 16 * 0.125);
+  for (const auto& step : programs)
+    for (const auto& op : step.program.ops) EXPECT_NE(op.activity, Activity::all_reduce);
+  EXPECT_EQ(programs[0].program.communicators, 2U);  // to the next rank, and from it
 }
 
 // All forward passes first on rank 0, in turns with backward passes on rank 1: that one's second call waits
@@ -197,8 +214,8 @@ TEST(Pipeline, CrossedOrdersHang) {
   auto in_turns = plan_of({k1F1B, 2, 1, 4}, {}, MessageOverlap::blocking);
   auto all_first = in_turns;
   all_first.shape.schedule = PipelineSchedule::gpipe;
-  auto programs = pipeline_programs(in_turns, {});
-  programs[0] = pipeline_programs(all_first, {})[0];
+  auto programs = programs_of(in_turns);
+  programs[0] = programs_of(all_first)[0];
   EXPECT_THAT([&] { replayed(in_turns, programs, 0); },
               ThrowsMessage<InternalError>(HasSubstr("the job hangs: class 0 waits in message 0")));
 }

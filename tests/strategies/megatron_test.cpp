@@ -4,13 +4,14 @@
 #include <gtest/gtest.h>
 
 #include "tests/program/two_blocks.hpp"
+#include "tests/support/plan_input.hpp"
 
 namespace ddpsim::testing {
 namespace {
 
 std::string text_of(const MegatronOptions& options, int steps = 1, const Overheads& overheads = {}) {
   auto trace = two_blocks();
-  return program_text(MegatronPlan(trace, options, 8).program(trace, steps, overheads).program);
+  return program_text(MegatronPlan(plan_input(trace, 8), options).program(trace, steps, overheads).program);
 }
 
 MegatronOptions small_buckets() {
@@ -74,7 +75,7 @@ TEST(Megatron, Accumulation) {
 TEST(Megatron, LaunchedAsTheyAreComplete) {
   auto trace = two_blocks();
   trace.registration_order = {1, 2, 3, 4, 5, 0};  // the buffer: norm, embedding, block 0, block 1
-  MegatronPlan plan(trace, small_buckets(), 8);
+  MegatronPlan plan(plan_input(trace, 8), small_buckets());
   ASSERT_EQ(plan.buckets.size(), 3U);
   EXPECT_EQ(plan.gradients(0)[0], 2U);  // block 1, complete after 3 s
   EXPECT_EQ(plan.gradients(1)[0], 4U);  // block 0, after 6 s
@@ -88,8 +89,8 @@ TEST(Megatron, Padding) {
   trace.forward = Seconds(1);
   trace.gradients = {gradient("b", 100, 1, 1), gradient("a", 30, 2, 0.5)};
   trace.registration_order = reverse_of_arrival(2);
-  EXPECT_EQ(MegatronPlan(trace, {}, 8).buckets.front().elements, 256);  // 128 + 30 = 158
-  EXPECT_EQ(MegatronPlan(trace, {}, 3).buckets.front().elements, 384);  // lcm(3, 128)
+  EXPECT_EQ(MegatronPlan(plan_input(trace, 8), {}).buckets.front().elements, 256);  // 128 + 30 = 158
+  EXPECT_EQ(MegatronPlan(plan_input(trace, 3), {}).buckets.front().elements, 384);  // lcm(3, 128)
 }
 
 // max(40e6, 1e6 x ranks): with 64 ranks a bucket holds 64e6 elements.
@@ -98,19 +99,19 @@ TEST(Megatron, BucketsGrowWithTheRanks) {
   trace.forward = Seconds(1);
   for (int g = 0; g < 10; ++g) trace.gradients.push_back(gradient("a", 16'000'000, g + 1, 10 - g));
   trace.registration_order = reverse_of_arrival(10);
-  EXPECT_EQ(MegatronPlan(trace, {}, 8).buckets.size(), 4U);   // 3 x 16e6 each
-  EXPECT_EQ(MegatronPlan(trace, {}, 64).buckets.size(), 3U);  // 4 x 16e6
+  EXPECT_EQ(MegatronPlan(plan_input(trace, 8), {}).buckets.size(), 4U);   // 3 x 16e6 each
+  EXPECT_EQ(MegatronPlan(plan_input(trace, 64), {}).buckets.size(), 3U);  // 4 x 16e6
 }
 
 TEST(Megatron, DTypes) {
   auto trace = two_blocks();
   MegatronOptions options;
-  EXPECT_EQ(MegatronPlan(trace, options, 8).reduce_dtype, DType::float32);
+  EXPECT_EQ(MegatronPlan(plan_input(trace, 8), options).reduce_dtype, DType::float32);
   options.grad_reduce_in_fp32 = false;
-  EXPECT_EQ(MegatronPlan(trace, options, 8).reduce_dtype, DType::bfloat16);
+  EXPECT_EQ(MegatronPlan(plan_input(trace, 8), options).reduce_dtype, DType::bfloat16);
   options = {};
   options.param_dtype = DType::float16;
-  EXPECT_EQ(MegatronPlan(trace, options, 8).reduce_dtype, DType::float16);
+  EXPECT_EQ(MegatronPlan(plan_input(trace, 8), options).reduce_dtype, DType::float16);
 }
 
 // A bucket is divided by the ranks before it is reduced: 8 MiB of float32 read and written at 1 GiB/s.

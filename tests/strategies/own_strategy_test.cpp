@@ -6,7 +6,6 @@
 #include "sim/config/overrides.hpp"
 #include "sim/job/rows/table.hpp"
 #include "sim/keys/types.hpp"
-#include "sim/program/step_builder.hpp"
 #include "sim/strategies/bucketed_plan.hpp"
 #include "sim/strategies/families.hpp"
 #include "sim/study/point_runs.hpp"
@@ -25,27 +24,43 @@ struct SignOptions {
 
 struct SignPlan final : StrategyPlan {
   Bytes gathered;
+
+  class Axis final : public DataAxis {
+   public:
+    Axis(const LayerTrace& trace, Bytes gathered, StepBuilder& step)
+        : DataAxis(step), trace_(trace), gathered_(gathered) {}
+    void forward(const Turn& turn) override {
+      step_.compute(Activity::forward, turn.micro_batch, *trace_.forward);
+    }
+    void backward(const Turn& turn) override {
+      step_.start_last_backward();
+      step_.compute(Activity::backward, turn.micro_batch, turn.pace * trace_.backward());
+      step_.set_ready(0);
+    }
+    void finish() override {  // in the place of an all-reduce
+      step_.wait(step_.collective(Activity::all_reduce, Operation::all_gather, 0, gathered_));
+    }
+    [[nodiscard]] Seconds optimizer() const override { return *trace_.optimizer; }
+
+   private:
+    const LayerTrace& trace_;
+    Bytes gathered_;
+  };
+
   [[nodiscard]] ReductionPlan reductions(const LayerTrace& trace, int) const override {
     auto plan = make_reduction_plan(trace, Reducer::flat, {});
     plan.reducer = Reducer::none;
     return plan;
   }
-  [[nodiscard]] StepProgram program(const LayerTrace& trace, int, const Overheads& overheads) const override {
-    StepBuilder step(1, overheads);
-    step.compute(Activity::forward, 0, *trace.forward);
-    step.start_last_backward();
-    step.compute(Activity::backward, 0, trace.backward());
-    step.set_ready(0);
-    step.wait(step.collective(Activity::all_reduce, Operation::all_gather, 0, gathered));  // in its place
-    step.compute(Activity::optimizer, 0, *trace.optimizer);
-    return step.take();
+  [[nodiscard]] std::unique_ptr<DataAxis> at_work(const LayerTrace& trace, StepBuilder& step) const override {
+    return std::make_unique<Axis>(trace, gathered, step);
   }
   [[nodiscard]] HeldStates held(const HeldOf&) const override { return {.buckets = gathered}; }
 };
 
 class SignStrategy final : public Strategy {
  public:
-  SignStrategy() : Strategy({.name = "sign_sgd"}) {}
+  SignStrategy() : Strategy({.name = "sign_sgd", .shares_models = true, .shares_stages = true}) {}
   [[nodiscard]] std::shared_ptr<const StrategyPlan> plan(const PlanInput& input) const override {
     auto plan = std::make_shared<SignPlan>();
     double bits = input.choice.sections.of<SignOptions>().bits;

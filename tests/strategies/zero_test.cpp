@@ -6,6 +6,7 @@
 #include "sim/strategies/zero3.hpp"
 
 #include "tests/program/two_blocks.hpp"
+#include "tests/support/plan_input.hpp"
 
 namespace ddpsim::testing {
 namespace {
@@ -22,8 +23,10 @@ ZeroOptions small_buckets() {
 
 std::string text_of(int stage, const ZeroOptions& options, int steps = 1, const Overheads& overheads = {}) {
   auto trace = two_blocks();
-  if (stage == 3) return program_text(Zero3Plan(trace, options, 8).program(trace, steps, overheads).program);
-  return program_text(ZeroPlan(trace, stage, options, 8).program(trace, steps, overheads).program);
+  if (stage == 3)
+    return program_text(Zero3Plan(plan_input(trace, 8), options).program(trace, steps, overheads).program);
+  return program_text(
+      ZeroPlan(plan_input(trace, 8), stage, options).program(trace, steps, overheads).program);
 }
 
 // The first bucket is full when block 0's first gradient arrives, 4.5 s into the backward pass: compute
@@ -40,11 +43,11 @@ TEST(Zero2, WaitsForEachReduction) {
             "4 backward 0: 1.5 s, after 3\n"
             "5 backward 0: 1 s\n"
             "6 all_reduce 1: all_reduce of 4 MiB on 0, after 5\n"
-            "7 all_reduce 2: all_reduce of 8 MiB on 0, after 5\n"
-            "8 optimizer 0: 100 ms, after 6 7\n"
+            "7 all_reduce 2: all_reduce of 8 MiB on 0, after 6 5\n"
+            "8 optimizer 0: 100 ms, after 7\n"
             "9 all_gather 0: all_gather of 8.001 MiB on 0, after 8\n"
-            "10 all_gather 1: all_gather of 8.001 MiB on 0, after 8\n"
-            "11 copy_out 0: 0 s, after 9 10\n");
+            "10 all_gather 1: all_gather of 8.001 MiB on 0, after 9 8\n"
+            "11 copy_out 0: 0 s, after 10\n");
 }
 
 // Nobody waits for the first reduction before the second one is launched.
@@ -58,8 +61,8 @@ TEST(Zero2, OneReductionInFlight) {
             "3 all_reduce 0: all_reduce of 4.002 MiB on 0, after 2\n"
             "4 backward 0: 1.5 s\n"
             "5 backward 0: 1 s\n"
-            "6 all_reduce 1: all_reduce of 4 MiB on 0, after 5\n"
-            "7 all_reduce 2: all_reduce of 8 MiB on 0, after 5\n"
+            "6 all_reduce 1: all_reduce of 4 MiB on 0, after 5 3\n"
+            "7 all_reduce 2: all_reduce of 8 MiB on 0, after 5 6\n"
             "8 optimizer 0: 100 ms, after 3 6 7\n"
             "9 all_gather 0: all_gather of 16 MiB on 0, after 8\n"
             "10 copy_out 0: 0 s, after 9\n");
@@ -71,9 +74,9 @@ TEST(Zero1, ReducesAfterBackward) {
             "0 forward 0: 3 s\n"
             "1 backward 0: 7 s\n"
             "2 all_reduce 0: all_reduce of 8 MiB on 0, after 1\n"
-            "3 all_reduce 1: all_reduce of 4 MiB on 0, after 1\n"
-            "4 all_reduce 2: all_reduce of 4.002 MiB on 0, after 1\n"
-            "5 optimizer 0: 100 ms, after 2 3 4\n"
+            "3 all_reduce 1: all_reduce of 4 MiB on 0, after 2 1\n"
+            "4 all_reduce 2: all_reduce of 4.002 MiB on 0, after 3 1\n"
+            "5 optimizer 0: 100 ms, after 4\n"
             "6 all_gather 0: all_gather of 16 MiB on 0, after 5\n"
             "7 copy_out 0: 0 s, after 6\n");
 }
@@ -96,13 +99,13 @@ TEST(Zero, HowOftenItCommunicates) {
   auto trace = two_blocks();
   auto options = small_buckets();
   auto of = [&](int stage) {
-    auto program = ZeroPlan(trace, stage, options, 8).program(trace, 3, {}).program;
+    auto program = ZeroPlan(plan_input(trace, 8), stage, options).program(trace, 3, {}).program;
     check_program(program);
     return std::pair(count(program, Operation::all_reduce), count(program, Operation::all_gather));
   };
   EXPECT_EQ(of(1), std::pair(std::size_t{3}, std::size_t{1}));
   EXPECT_EQ(of(2), std::pair(std::size_t{9}, std::size_t{1}));
-  Zero3Plan plan(trace, options, 8);
+  Zero3Plan plan(plan_input(trace, 8), options);
   auto program = plan.program(trace, 3, {}).program;
   check_program(program);
   EXPECT_EQ(count(program, Operation::reduce_scatter), 9U);
@@ -165,11 +168,11 @@ TEST(Zero3, AsItsSourcesHaveIt) {
             "27 all_gather 11: all_gather of 2 KiB on 0, after 26\n"
             "28 copy_out 11: 0 s, after 27\n");
   // Most is live as the backward pass begins: the embedding, and two matrices of block 1.
-  EXPECT_EQ(Zero3Plan(two_blocks(), options, 8).schedule.most_live, 6 * kMi);
+  EXPECT_EQ(Zero3Plan(plan_input(two_blocks(), 8), options).schedule.most_live, 6 * kMi);
 }
 
 GatherSchedule schedule_of(const LayerTrace& trace, const ZeroOptions& options) {
-  return Zero3Plan(trace, options, 8).schedule;
+  return Zero3Plan(plan_input(trace, 8), options).schedule;
 }
 
 // 1e9 elements between two uses: a model that is smaller is gathered once.

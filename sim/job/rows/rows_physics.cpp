@@ -9,16 +9,12 @@ namespace {
 
 using namespace keys;
 
-const When kHooks{
-    [](const Job& job) { return job.strategy->traits.has_gradient_hooks && job.reduces_whole_parts(); },
-    "strategies ddp and overlap of one stage and several ranks that reduce, without shared experts"};
-const When kLaunches{
-    [](const Job& job) { return job.strategy->traits.all_reduces && job.reduces_whole_parts(); },
-    "strategies naive, flat, overlap and ddp of one stage and several ranks that reduce, "
-    "without shared experts"};
-const When kPasses{
-    [](const Job& job) { return !job.strategy->traits.has_servers && job.reduces_whole_parts(); },
-    "one stage and several ranks that reduce, without shared experts and parameter servers"};
+const When kHooks{[](const Job& job) { return job.strategy->traits.has_gradient_hooks && job.reduces(); },
+                  "strategies ddp and overlap of several ranks that reduce"};
+const When kLaunches{[](const Job& job) { return job.strategy->traits.all_reduces && job.reduces(); },
+                     "strategies naive, flat, overlap and ddp of several ranks that reduce"};
+const When kPasses{[](const Job& job) { return !job.strategy->traits.has_servers && job.reduces(); },
+                   "several ranks that reduce, without parameter servers"};
 
 // Where `section: none` leaves all of it out.
 template <class S>

@@ -50,8 +50,11 @@ Type<Straggler> straggler() {
                     }));
 }
 
-const When kStages{[](const Job& job) { return job.splits_model() && !job.reduces_whole_parts(); },
-                   "several stages, shared experts, or one rank that reduces"};
+const When kParts{[](const Job& job) {
+                    const auto& degrees = job.parallelism;
+                    return degrees.tensor > 1 || degrees.pipeline > 1 || degrees.expert > 1;
+                  },
+                  "a model of which GPUs hold different parts"};
 const When kHalfWeights{[](const Job& job) { return job.holds_16_bit_weights(); },
                         "weights that are held in 16 bits"};
 const When kWhole{[](const Job& job) { return !job.splits_model(); }, "a model that GPUs do not share"};
@@ -155,7 +158,7 @@ Type<Optimizer> optimizer_rows() {
                                    "Copy of weights that are held in 16 bits")
           .when(kHalfWeights)
           .key<&Optimizer::clip_norm>("clip_norm", boolean(), "Gradients are clipped by their norm")
-          .when(kStages));
+          .when(kParts));
 }
 
 Type<Workload> workload_rows() {
