@@ -26,16 +26,22 @@ BlockStage stage_of(ModuleRole role, int norms_before) {
 
 }  // namespace
 
-BlockSchedule block_schedule(const TransformerPart& block, const BlockTimes& times) {
-  auto n = block.modules.size();
+std::vector<BlockStage> stages_of(const TransformerPart& block) {
   std::vector<BlockStage> stages;
-  std::array<std::int64_t, kBlockStages> elements{};
   int norms = 0;
   for (const auto& module : block.modules) {
     stages.push_back(stage_of(module.role, norms));
     norms += module.role == ModuleRole::norm ? 1 : 0;
-    elements[static_cast<std::size_t>(stages.back())] += module.elements();
   }
+  return stages;
+}
+
+BlockSchedule block_schedule(const TransformerPart& block, const BlockTimes& times) {
+  auto n = block.modules.size();
+  auto stages = stages_of(block);
+  std::array<std::int64_t, kBlockStages> elements{};
+  for (std::size_t i = 0; i < n; ++i)
+    elements[static_cast<std::size_t>(stages[i])] += block.modules[i].elements();
   // A module's share of its stage is its share of the elements.
   auto share = [&](std::size_t module) {
     return static_cast<double>(block.modules[module].elements()) /

@@ -12,6 +12,9 @@ namespace ddpsim {
 struct BlockSchedule {
   std::vector<Seconds> forward_end, backward_end;  // by module, in forward order
 };
+// By module, in forward order.
+std::vector<BlockStage> stages_of(const TransformerPart& block);
+
 BlockSchedule block_schedule(const TransformerPart& block, const BlockTimes& times);
 
 // Of a tensor on one GPU of a tensor-parallel group: matrices are cut, by column with their biases or by row

@@ -84,15 +84,17 @@ MemoryParts memory_of(const Transformer& model, const StepShape& shape, int acti
   if (stage.is_first)
     parameters += (vocab + static_cast<double>(model.position_rows(shape.sequence))) * h / t;
   if (stage.is_last && !(model.tied && stage.is_first)) parameters += vocab * h / t;
-  auto of_rank = [&](Sharding kind) {
+  auto of_rank = [&](Sharding kind, const TrainedParameters& share) {
     bool is_sharded = setup.sharding >= kind;
-    return parameters / (is_sharded ? setup.shards : 1) + experts / (is_sharded ? setup.expert_shards : 1);
+    return share.common * parameters / (is_sharded ? setup.shards : 1) +
+           share.experts * experts / (is_sharded ? setup.expert_shards : 1);
   };
 
   MemoryParts parts;
-  parts.parameters = Bytes(setup.state.weights * of_rank(Sharding::weights));
-  parts.gradients = Bytes(setup.state.gradients * of_rank(Sharding::gradients));
-  parts.optimizer = Bytes((setup.state.optimizer + setup.state.step_copy) * of_rank(Sharding::optimizer));
+  parts.parameters = Bytes(setup.state.weights * of_rank(Sharding::weights, {}));
+  parts.gradients = Bytes(setup.state.gradients * of_rank(Sharding::gradients, setup.trained));
+  parts.optimizer =
+      Bytes((setup.state.optimizer + setup.state.step_copy) * of_rank(Sharding::optimizer, setup.trained));
   double kept = 0, worked = 0;
   auto add = [&](double layers, Recompute recompute, BlockKind kind) {
     if (layers <= 0) return;

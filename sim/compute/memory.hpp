@@ -18,6 +18,11 @@ struct StateBytes {
 // (Rajbhandari et al., "ZeRO", arXiv 1910.02054, stages 1 to 3).
 enum class Sharding { none, optimizer, gradients, weights };
 
+// Of the parameters that a GPU holds, those that have gradients and states of an optimizer.
+struct TrainedParameters {
+  double common = 1, experts = 1;  // the latter of experts that ranks share; else they are among the former
+};
+
 struct MemorySetup {
   StateBytes state = {};
   Sharding sharding = Sharding::none;
@@ -27,6 +32,7 @@ struct MemorySetup {
   double unit_gradient = 4;   // bytes of an unreduced gradient of such a unit
   double unit_layers = 1;     // layers of the largest one
   Bytes buckets = {};         // communication buffers besides units
+  TrainedParameters trained = {};
   MemoryUse use = {};
   bool flash = true;  // scores are never kept
 };

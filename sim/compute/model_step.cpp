@@ -26,6 +26,7 @@ MemoryParts ModelStep::memory(const HeldStates& states, const PipelineStage& sta
                     .unit_gradient = static_cast<double>(bytes_per_element(step.gradients)),
                     .unit_layers = states.unit_layers,
                     .buckets = states.buckets,
+                    .trained = states.trained,
                     .use = software.memory_use,
                     .flash = software.flash};
   return memory_of(model, step.shape, activation_bytes(step.precision), setup, stage);

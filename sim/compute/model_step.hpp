@@ -16,6 +16,7 @@ struct HeldStates {
   double unit_layers = 1;  // of the largest unit, where weights are sharded
   // What a parameter takes, where the strategy says it; then whatever it gathers is among the buckets.
   std::optional<StateBytes> state = {};
+  TrainedParameters trained = {};
   bool on_host = false;  // shards of weights, gradients and the optimizer: what is left are units
 };
 

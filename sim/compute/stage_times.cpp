@@ -3,35 +3,78 @@
 #include <algorithm>
 
 namespace ddpsim {
-PipelineStageTimes stage_times(const TransformerTimes& times, const StageLayers& stage) {
+
+void set_training(const ModelTraining& training, std::int64_t first, StageLayers& stage) {
+  stage.trains_embedding = training.trains_embedding;
+  stage.trains_head = training.trains_head;
+  if (training.blocks.empty()) return;
+  auto begin = training.blocks.begin() + first;
+  stage.training.assign(begin, begin + stage.layers);
+}
+
+EndTimes trained_ends(const TransformerTimes& times, const StageLayers& stage) {
   auto ends = times.ends(stage.ends);
+  if (!stage.trains_embedding) ends.embedding_backward = {};
+  if (!stage.trains_head) ends.head_backward -= std::exchange(ends.head_weight_gradient, {});
+  return ends;
+}
+
+BlockTimes block_times(const TransformerTimes& times, const StageLayers& stage, std::int64_t block) {
+  bool has_experts = block >= stage.layers - stage.with_experts, is_kept = block >= stage.recomputed;
+  auto training = stage.training.empty() ? BlockTraining() : stage.training[static_cast<std::size_t>(block)];
+  auto one = times.block(has_experts ? BlockKind::experts : BlockKind::dense, training.trained);
+  if (is_kept || !training.is_reached) {
+    one.recompute = {};
+    one.tensor_recompute = {};
+    one.context_recompute = {};
+    one.expert_recompute = {};
+  }
+  if (!training.is_reached) {
+    one.backward = {};
+    one.weight_gradient = {};
+    one.tensor_backward = {};
+    one.context_backward = {};
+    one.expert_backward = {};
+  }
+  return one;
+}
+
+PipelineStageTimes stage_times(const TransformerTimes& times, const StageLayers& stage) {
+  auto ends = trained_ends(times, stage);
   auto forward = times.tensor_ends_forward(stage.ends), backward = times.tensor_ends_backward(stage.ends);
   PipelineStageTimes result;
   result.forward = ends.embedding_forward + ends.head_forward + forward.exposed;
   result.weight_gradient = ends.head_weight_gradient;
   auto backward_time = ends.embedding_backward + ends.head_backward + backward.exposed;
-  auto add = [&](std::int64_t count, std::int64_t recomputed, BlockKind kind) {
-    if (count == 0) return;
-    auto layers = static_cast<int>(count), again = static_cast<int>(recomputed);
-    auto block = times.block(kind);
+  // Blocks that are alike at once.
+  for (std::int64_t first = 0; first < stage.layers;) {
+    auto end = first + 1;
+    while (end < stage.layers && stage.is_alike(first, end)) ++end;
+    auto layers = static_cast<int>(end - first);
+    auto block = block_times(times, stage, first);
     result.forward += layers * block.forward.time;
-    result.recompute += again * block.recompute;
+    result.recompute += layers * block.recompute;
     result.weight_gradient += layers * block.weight_gradient;
     backward_time += layers * block.backward.time;
-    for (const auto& pass : {block.tensor_forward, block.tensor_backward}) result.tensor += layers * pass;
-    for (const auto& pass : {block.context_forward, block.context_backward}) result.context += layers * pass;
-    for (const auto& pass : {block.expert_forward, block.expert_backward}) result.expert += layers * pass;
-    result.tensor += again * block.tensor_recompute;
-    result.context += again * block.context_recompute;
-    result.expert += again * block.expert_recompute;
-  };
-  auto dense = stage.layers - stage.with_experts, again = std::min(stage.recomputed, stage.layers);
-  add(dense, std::min(again, dense), BlockKind::dense);
-  add(stage.with_experts, std::max<std::int64_t>(0, again - dense), BlockKind::experts);
+    for (const auto& pass : {block.tensor_forward, block.tensor_backward, block.tensor_recompute})
+      result.tensor += layers * pass;
+    for (const auto& pass : {block.context_forward, block.context_backward, block.context_recompute})
+      result.context += layers * pass;
+    for (const auto& pass : {block.expert_forward, block.expert_backward, block.expert_recompute})
+      result.expert += layers * pass;
+    first = end;
+  }
   result.input_gradient = backward_time - result.weight_gradient;
   result.tensor += forward;
   result.tensor += backward;
   return result;
+}
+
+bool StageLayers::is_alike(std::int64_t a, std::int64_t b) const {
+  auto first_mixed = layers - with_experts;
+  auto place = [](std::int64_t block) { return static_cast<std::size_t>(block); };
+  return (a >= first_mixed) == (b >= first_mixed) && (a >= recomputed) == (b >= recomputed) &&
+         (training.empty() || training[place(a)] == training[place(b)]);
 }
 
 }  // namespace ddpsim

@@ -1,15 +1,21 @@
 #pragma once
 // What one stage of a pipeline computes of a transformer.
-#include "sim/compute/transformer_times.hpp"
+#include <vector>
+
+#include "sim/compute/training.hpp"
 
 namespace ddpsim {
 
 struct StageLayers {
   std::int64_t layers = 0;
   Ends ends = {};
-  std::int64_t with_experts = 0;         // the last of them
-  bool shares_table = false;             // the head's matrix is that of the embedding on the same rank
-  std::int64_t recomputed = kAllBlocks;  // the first of them
+  std::int64_t with_experts = 0;             // the last of them
+  bool shares_table = false;                 // the head's matrix is that of the embedding on the same rank
+  std::int64_t recomputed = kAllBlocks;      // the first of them
+  std::vector<BlockTraining> training = {};  // by block; empty: all of each is trained
+  bool trains_embedding = true, trains_head = true;
+  // Whether two of its blocks take as long.
+  [[nodiscard]] bool is_alike(std::int64_t a, std::int64_t b) const;
   bool operator==(const StageLayers&) const = default;
 };
 
@@ -21,6 +27,12 @@ struct PipelineStageTimes {
   ContextPass context;
   ExpertPass expert;
 };
+// Of what is trained of a model, that of a stage from block `first` on.
+void set_training(const ModelTraining& training, std::int64_t first, StageLayers& stage);
+// With what is trained; without what the ends communicate.
+EndTimes trained_ends(const TransformerTimes& times, const StageLayers& stage);
+// One block of it, by its place in the stage; a block that the backward pass does not reach has none.
+BlockTimes block_times(const TransformerTimes& times, const StageLayers& stage, std::int64_t block);
 PipelineStageTimes stage_times(const TransformerTimes& times, const StageLayers& stage);
 
 }  // namespace ddpsim

@@ -179,12 +179,15 @@ BlockPass TransformerTimes::forward(BlockKind kind) const {
   return pass;
 }
 
-BlockPass TransformerTimes::backward(BlockKind kind) const {
+BlockPass TransformerTimes::backward(BlockKind kind, const TrainedShares& trained) const {
   const auto& software = law_.software();
   BlockPass pass;
   auto all = matrices(kind);
+  int products = 0;
   for (const auto& matrix : all) {
-    at(pass.device, matrix.stage) += input_gradient(matrix) + weight_gradient(matrix);
+    auto share = trained[static_cast<std::size_t>(matrix.stage)];
+    products += share > 0 ? 2 : 1;
+    at(pass.device, matrix.stage) += input_gradient(matrix) + share * weight_gradient(matrix);
     if (law_.precision() == Precision::float8 && matrix.of != Matrix::Of::router)
       at(pass.device, matrix.stage) +=
           law_.traffic(software.fp8_cast * static_cast<double>(matrix.count) *
@@ -202,15 +205,16 @@ BlockPass TransformerTimes::backward(BlockKind kind) const {
   at(pass.device, BlockStage::attention) = attention;
   add_traffic(kind, kBackwardHiddenPasses, kBackwardActivation, 1 - kForwardRotaryShare, pass.device);
   if (shape_.casts_gradients) add_casts(kind, kCastBytes, pass.device);
-  pass.kernels = kernels(2 * static_cast<int>(all.size()), attention_kernels(software.flash ? 2 : 8, false),
+  pass.kernels = kernels(products, attention_kernels(software.flash ? 2 : 8, false),
                          kBackwardOthers + (kind == BlockKind::experts ? kBackwardRoutingOthers : 0),
                          kBackwardRotaryOthers);
   return pass;
 }
 
-Seconds TransformerTimes::weight_gradients(BlockKind kind) const {
+Seconds TransformerTimes::weight_gradients(BlockKind kind, const TrainedShares& trained) const {
   Seconds sum;
-  for (const auto& matrix : matrices(kind)) sum += weight_gradient(matrix);
+  for (const auto& matrix : matrices(kind))
+    sum += trained[static_cast<std::size_t>(matrix.stage)] * weight_gradient(matrix);
   return sum;
 }
 
@@ -237,7 +241,7 @@ Seconds TransformerTimes::recompute(BlockKind kind, const BlockPass& forward, Se
   return {};
 }
 
-BlockTimes TransformerTimes::block(BlockKind kind) const {
+BlockTimes TransformerTimes::block(BlockKind kind, const TrainedShares& trained) const {
   BlockTimes times;
   times.tensor_forward = tensor_forward(kind);
   times.tensor_backward = tensor_backward(kind);
@@ -248,7 +252,7 @@ BlockTimes TransformerTimes::block(BlockKind kind) const {
   times.expert_forward = expert_pass(kind, true);
   times.expert_backward = expert_pass(kind, false);
   if (shape_.recompute == Recompute::full) times.expert_recompute = times.expert_forward;
-  auto pass = forward(kind), back = backward(kind);
+  auto pass = forward(kind), back = backward(kind, trained);
   auto of_pass = [this](const BlockPass& one) {
     return [this, &one](Seconds waited) { return law_.paced(one.total() + waited, one.kernels); };
   };
@@ -260,7 +264,7 @@ BlockTimes TransformerTimes::block(BlockKind kind) const {
              timed_with(of_pass(back), times.tensor_backward, times.context_backward, times.expert_backward));
   times.recompute = timed_with([&](Seconds waited) { return recompute(kind, pass, waited); },
                                times.tensor_recompute, times.context_recompute, times.expert_recompute);
-  times.weight_gradient = (weight_gradients(kind) / back.total()) * times.backward.time;
+  times.weight_gradient = (weight_gradients(kind, trained) / back.total()) * times.backward.time;
   return times;
 }
 

@@ -147,6 +147,9 @@ enum class BlockStage {
 };
 inline constexpr std::size_t kBlockStages = 8;
 using StageTimes = std::array<Seconds, kBlockStages>;
+// Of each stage's matrices those that have gradients of their own.
+using TrainedShares = std::array<double, kBlockStages>;
+inline constexpr TrainedShares kAllTrained{1, 1, 1, 1, 1, 1, 1, 1};
 
 inline constexpr double kFlashBackward = 2.5;  // of attention over forward: it computes the scores again
 
@@ -192,7 +195,7 @@ class TransformerTimes {
                    Precision precision, const StepShape& shape, const TensorCollectives& tensor = {},
                    const ContextCollectives& context = {}, const ExpertCollectives& expert = {});
 
-  [[nodiscard]] BlockTimes block(BlockKind kind) const;
+  [[nodiscard]] BlockTimes block(BlockKind kind, const TrainedShares& trained = kAllTrained) const;
   // The last one, with experts where there are any.
   [[nodiscard]] BlockTimes block() const { return block(model_.kind_of(model_.layers - 1)); }
   [[nodiscard]] EndTimes ends(const Ends& of = {}) const;
@@ -235,8 +238,8 @@ class TransformerTimes {
   [[nodiscard]] double activated(BlockKind kind) const;
   [[nodiscard]] int kernels(int products, int attention, int others, int rotary) const;
   [[nodiscard]] BlockPass forward(BlockKind kind) const;
-  [[nodiscard]] BlockPass backward(BlockKind kind) const;
-  [[nodiscard]] Seconds weight_gradients(BlockKind kind) const;
+  [[nodiscard]] BlockPass backward(BlockKind kind, const TrainedShares& trained) const;
+  [[nodiscard]] Seconds weight_gradients(BlockKind kind, const TrainedShares& trained) const;
   [[nodiscard]] Seconds recompute(BlockKind kind, const BlockPass& forward, Seconds communication) const;
   [[nodiscard]] TensorPass tensor_forward(BlockKind kind) const;
   [[nodiscard]] TensorPass tensor_backward(BlockKind kind) const;

@@ -21,17 +21,14 @@ class BlockPasses {
  public:
   BlockPasses(const std::vector<TransformerPart>& parts, const TransformerTimes& times, std::int64_t first,
               const StageLayers& stage)
-      : first_(first), dense_(stage.layers - stage.with_experts), recomputed_(stage.recomputed) {
-    for (auto kind : {BlockKind::dense, BlockKind::experts}) {
-      bool is_dense = kind == BlockKind::dense;
-      if ((is_dense ? dense_ : stage.with_experts) == 0) continue;
-      const auto& part = parts[1 + static_cast<std::size_t>(first + (is_dense ? 0 : dense_))];
-      for (bool is_kept : {false, true}) {
-        auto& known = (is_dense ? dense_block_ : expert_block_)[is_kept];
-        known.times = times.block(kind);
-        if (is_kept) known.times.recompute = Seconds();
-        known.schedule = block_schedule(part, known.times);
+      : first_(first) {
+    for (std::int64_t block = 0; block < stage.layers; ++block) {
+      if (block == 0 || !stage.is_alike(block - 1, block)) {
+        alike_.push_back({block_times(times, stage, block), {}});
+        const auto& part = parts[1 + static_cast<std::size_t>(first + block)];
+        alike_.back().schedule = block_schedule(part, alike_.back().times);
       }
+      of_block_.push_back(alike_.size() - 1);
     }
   }
 
@@ -40,26 +37,29 @@ class BlockPasses {
     BlockSchedule schedule;
   };
   [[nodiscard]] const Known& of(std::int64_t block) const {
-    block -= first_;
-    return (block < dense_ ? dense_block_ : expert_block_)[block >= recomputed_];
+    return alike_[of_block_[static_cast<std::size_t>(block - first_)]];
   }
-  // Of those before that one.
+  // Of those before that one: so many of each kind.
   [[nodiscard]] Seconds forward_until(std::int64_t block) const {
-    block -= first_;
-    auto dense = std::min(block, dense_);
-    auto time = static_cast<double>(dense) * dense_block_[0].times.forward.time;
-    if (block == dense) return time;
-    return time + static_cast<double>(block - dense) * expert_block_[0].times.forward.time;
+    Seconds time;
+    for (std::size_t i = 0, end = static_cast<std::size_t>(block - first_); i < end;) {
+      auto alike = of_block_[i], from = i;
+      while (i < end && of_block_[i] == alike) ++i;
+      time += static_cast<double>(i - from) * alike_[alike].times.forward.time;
+    }
+    return time;
   }
 
  private:
-  std::int64_t first_, dense_, recomputed_;
-  std::array<Known, 2> dense_block_, expert_block_;  // those that are computed again, and those that are not
+  std::int64_t first_;
+  std::vector<Known> alike_;
+  std::vector<std::size_t> of_block_;
 };
 
 // With what they communicate in a tensor-parallel group.
-EndTimes ends_of(const TransformerTimes& times, const Ends& of) {
-  auto ends = times.ends(of);
+EndTimes ends_of(const TransformerTimes& times, const StageLayers& stage) {
+  const auto& of = stage.ends;
+  auto ends = trained_ends(times, stage);
   Ends embedding{of.embedding, false}, head{false, of.head};
   ends.embedding_forward += times.tensor_ends_forward(embedding).exposed;
   ends.head_forward += times.tensor_ends_forward(head).exposed;
@@ -76,7 +76,7 @@ class TraceBuilder {
       : parts_(parts),
         model_(model),
         blocks_(parts, times, first, stage),
-        ends_(ends_of(times, stage.ends)),
+        ends_(ends_of(times, stage)),
         first_(first),
         stage_(stage),
         held_share_(stage.with_experts > 0 ? held_share(parts, model, step.shape) : 1),
@@ -155,7 +155,8 @@ class TraceBuilder {
                           ? tensor.elements
                           : elements_of_shard(module, tensor, vocabulary_rows_, step_.shape.tensor);
       if (is_of_experts(module)) elements = std::llround(held_share_ * static_cast<double>(elements));
-      trace_.gradients.push_back({tensor.name, elements, step_.gradients, ready, {}, forward_end});
+      trace_.gradients.push_back(
+          {tensor.name, elements, step_.gradients, ready, {}, forward_end, tensor.is_frozen});
     }
   }
 
@@ -202,7 +203,9 @@ LayerTrace transformer_trace(const Transformer& model, const GpuDescription& gpu
   check_sequence(model, step.shape.sequence);
   TransformerTimes times(model, gpu, software, step.precision, step.shape);
   StageLayers all{model.layers, {}, model.with_experts(0, model.layers), model.tied, step.shape.recomputed};
-  auto trace = stage_trace(*known.of(model, step.shape.sequence), model, times, step, 0, all);
+  auto parts = known.of(model, step.shape.sequence, step.frozen);
+  set_training(training_of(*parts), 0, all);
+  auto trace = stage_trace(*parts, model, times, step, 0, all);
   auto& metadata = trace.metadata;
   metadata.model = model.name;
   metadata.device = gpu.name;
@@ -217,7 +220,8 @@ LayerTrace stage_trace(const std::vector<TransformerPart>& parts, const Transfor
                        const StageLayers& stage) {
   auto trace = TraceBuilder(parts, model, times, step, first, stage).build();
   double parameters = 0;
-  for (const auto& gradient : trace.gradients) parameters += static_cast<double>(gradient.elements);
+  for (const auto& gradient : trace.gradients)
+    if (!gradient.is_frozen) parameters += static_cast<double>(gradient.elements);
   trace.optimizer = times.optimizer(parameters);
   for (const auto& time : {trace.forward, trace.optimizer, std::optional(trace.backward())})
     if (!(*time < kLongestDuration))
@@ -226,7 +230,8 @@ LayerTrace stage_trace(const std::vector<TransformerPart>& parts, const Transfor
   return trace;
 }
 
-StepWork step_work(const Transformer& model, const GpuDescription& gpu, const TransformerStep& step) {
+StepWork step_work(const Transformer& model, const GpuDescription& gpu, const TransformerStep& step,
+                   const ModelTraining& training) {
   auto tokens = static_cast<double>(step.shape.tokens());
   auto layers = static_cast<double>(model.layers);
   double head = static_cast<double>(model.vocab) * static_cast<double>(model.hidden);
@@ -234,18 +239,21 @@ StepWork step_work(const Transformer& model, const GpuDescription& gpu, const Tr
   double attention =
       4 * layers * static_cast<double>(model.query_width()) * static_cast<double>(step.shape.sequence);
   StepWork work{.peak = peak_of(gpu, step.precision), .tokens = tokens};
-  work.model = Flops(3 * tokens * (blocks + 2 * head + attention));
+  // Forward, the inputs' gradients where the backward pass comes, and those of what is trained.
+  work.model = Flops(tokens * (blocks * (1 + training.reached + training.trained) +
+                               2 * head * (2 + (training.trains_head ? 1 : 0)) +
+                               attention * (1 + 2 * training.reached)));
   switch (step.shape.recompute) {
     case Recompute::none:
       break;
     case Recompute::selective:
-      work.recomputed = Flops(tokens * attention);
+      work.recomputed = Flops(training.reached * tokens * attention);
       break;
     case Recompute::op:
-      work.recomputed = Flops(tokens * 0.5 * blocks);
+      work.recomputed = Flops(training.reached * tokens * 0.5 * blocks);
       break;
     case Recompute::full:
-      work.recomputed = Flops(tokens * (blocks + attention));
+      work.recomputed = Flops(training.reached * tokens * (blocks + attention));
       break;
   }
   return work;

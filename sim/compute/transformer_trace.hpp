@@ -14,6 +14,7 @@ struct TransformerStep {
   DType gradients = DType::float32;
   StepShape shape;
   Optimizer optimizer = {};
+  std::vector<std::string> frozen = {};  // modules without gradients (sim/base/module_names.hpp)
 };
 
 // Gradients arrive in the order of sim/model/transformer_modules.hpp, each at the end of its matrix's
@@ -41,6 +42,7 @@ struct StepWork {
   FlopsPerSecond peak = {};  // of the GPU in the step's precision
   double tokens = 0;
 };
-StepWork step_work(const Transformer& model, const GpuDescription& gpu, const TransformerStep& step);
+StepWork step_work(const Transformer& model, const GpuDescription& gpu, const TransformerStep& step,
+                   const ModelTraining& training = {});
 
 }  // namespace ddpsim

@@ -101,7 +101,8 @@ void plan_ddp(const LayerTrace& trace, const DdpOptions& options, ReductionPlan&
   // reducer.cpp: local_used_map_ is an int32 tensor with one entry a parameter; all_reduce_local_used_map is
   // called for every backward pass that searches for unused parameters and by delay_all_reduce.
   if (searches_unused_parameters(options) || delays_all_reduce(options))
-    plan.used_parameter_bitmap = Bytes(4.0 * static_cast<double>(trace.gradients.size()));
+    plan.used_parameter_bitmap =
+        Bytes(4.0 * static_cast<double>(std::ranges::count(trace.gradients, false, &Gradient::is_frozen)));
 }
 
 }  // namespace
@@ -115,6 +116,7 @@ ReductionPlan make_reduction_plan(const LayerTrace& trace, Reducer reducer, cons
   plan.accumulation_steps = options.accumulation_steps;
   plan.unused = find_unused_gradients(trace, options);
   auto order = assignment_order(trace, reducer, options, plan.unused);
+  std::erase_if(order, [&](std::size_t gradient) { return trace.gradients[gradient].is_frozen; });
   plan.walk = std::make_shared<const TensorWalk>(tensors_of(trace, order));
   auto cut = [&](Bytes limit) {
     set_buckets(plan.walk->assign({&limit, 1}, BucketOrder::by_first_tensor), plan);
@@ -138,7 +140,7 @@ ReductionPlan make_reduction_plan(const LayerTrace& trace, Reducer reducer, cons
     default:
       DDPSIM_CHECK(false, "a sharded strategy has a plan of its own");
   }
-  DDPSIM_CHECK(!plan.buckets.empty(), "a plan reduces something");
+  DDPSIM_CHECK(!plan.buckets.empty() || order.empty(), "what has gradients is reduced");
   return plan;
 }
 

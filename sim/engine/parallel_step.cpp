@@ -1,11 +1,13 @@
 #include "sim/engine/parallel_step.hpp"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <tuple>
 #include <utility>
 
 #include "sim/base/check.hpp"
+#include "sim/program/shard_units.hpp"
 
 namespace ddpsim {
 namespace {
@@ -23,7 +25,8 @@ class StepMaker {
         expert_(expert),
         bytes_(activation_bytes(step.step.precision)),
         times_(step.model, step.gpu, step.software, step.step.precision, shape_, tensor, context, expert),
-        parts_(parts.of(step.model, shape_.sequence)) {}
+        parts_(parts.of(step.model, shape_.sequence, step.step.frozen)),
+        training_(training_of(*parts_)) {}
 
   ParallelStep make() {
     const auto& shape = options_.shape;
@@ -56,7 +59,9 @@ class StepMaker {
     auto layers = options_.layers[static_cast<std::size_t>(stage)], first = first_layer(stage);
     Ends ends{stage == 0, stage + 1 == options_.shape.stages()};
     bool shares_table = step_.model.tied && ends.head && has_embedding(rank);
-    return {layers, ends, step_.model.with_experts(first, layers), shares_table, shape_.recomputed};
+    StageLayers all{layers, ends, step_.model.with_experts(first, layers), shares_table, shape_.recomputed};
+    set_training(training_, first, all);
+    return all;
   }
   // DualPipe's first and last ranks have both ends, one in each direction.
   [[nodiscard]] bool has_embedding(int rank) const {
@@ -158,7 +163,12 @@ class StepMaker {
       }
       all = held;
     }
-    return all.value_or(HeldStates());
+    if (!all) return {};
+    std::vector<const LayerTrace*> traces;
+    for (const auto& chunk : chunks)
+      if (chunk) traces.push_back(&chunk->trace);
+    all->trained = trained_of(traces, choice.expert_shards.has_value());
+    return *all;
   }
 
   // All passes of a stage are taken to exchange as much as they do on average.
@@ -185,6 +195,7 @@ class StepMaker {
   int bytes_;
   TransformerTimes times_;
   std::shared_ptr<const std::vector<TransformerPart>> parts_;
+  ModelTraining training_;
   std::vector<int> held_;  // micro-batches
   struct KnownChunk {
     StageLayers layers;
@@ -200,6 +211,18 @@ class StepMaker {
 const ParallelStage& ParallelStep::fullest() const {
   return *std::max_element(stages.begin(), stages.end(),
                            [](const auto& a, const auto& b) { return a.memory.peak() < b.memory.peak(); });
+}
+
+TrainedParameters trained_of(std::span<const LayerTrace* const> traces, bool splits_experts) {
+  std::array<double, 2> all{}, trained{};
+  for (const auto* trace : traces)
+    for (const auto& gradient : trace->gradients) {
+      bool is_apart = splits_experts && is_of_experts(gradient.name);
+      all[is_apart] += static_cast<double>(gradient.elements);
+      if (!gradient.is_frozen) trained[is_apart] += static_cast<double>(gradient.elements);
+    }
+  auto share = [&](bool is_apart) { return all[is_apart] > 0 ? trained[is_apart] / all[is_apart] : 1; };
+  return {share(false), share(true)};
 }
 
 const ChunkPlan& ParallelStep::first_chunk() const {

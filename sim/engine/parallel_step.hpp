@@ -1,6 +1,7 @@
 #pragma once
 // A step whose model is spread over GPUs: over those of a tensor-parallel group, and over the stages of a
 // pipeline; and what the data axis does with each GPU's part of the gradients.
+#include <span>
 #include <vector>
 
 #include "sim/compute/model_step.hpp"
@@ -82,6 +83,9 @@ struct ParallelStep {
   // Of the first rank's first chunk.
   [[nodiscard]] const ChunkPlan& first_chunk() const;
 };
+
+// What of a GPU's parts is trained.
+TrainedParameters trained_of(std::span<const LayerTrace* const> traces, bool splits_experts);
 
 // By rank of the pipeline: programs without buckets, which plan() knows nothing of.
 std::vector<StepProgram> parallel_programs(const ParallelStep& step, const Overheads& overheads);

@@ -77,7 +77,10 @@ std::optional<MemoryParts> Scenario::memory() const {
 HeldStates Scenario::held_states() const {
   HeldOf of{*trace, *model_step, ddp.gradient_as_bucket_view, plan.accumulation_steps,
             static_cast<double>(model_step->model.block_parameters())};
-  return strategy_plan ? strategy_plan->held(of) : AllReducePlan(plan).held(of);
+  auto held = strategy_plan ? strategy_plan->held(of) : AllReducePlan(plan).held(of);
+  const auto* whole = trace.get();
+  held.trained = trained_of({&whole, 1}, false);
+  return held;
 }
 
 double Scenario::recomputed_share() const {

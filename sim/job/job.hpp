@@ -59,6 +59,7 @@ struct Workload {
   std::optional<std::string> framework, compute;
   double scale_bytes = 1;
   std::vector<std::string> unused_parameters;
+  std::vector<std::string> frozen;  // modules
   std::optional<Rescale> rescale;
   std::vector<Straggler> stragglers;
   bool operator==(const Workload&) const = default;

@@ -13,6 +13,7 @@
 // every iteration, gave the same order. A gated block's order is the reverse of its forward pass.
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "sim/base/shared_text.hpp"
@@ -25,6 +26,7 @@ struct ParameterTensor {
   std::int64_t elements = 0;
   std::size_t parameter = 0;  // place in the order of registration, from 0
   std::int64_t rows = 0;      // its first dimension; 0: not known
+  bool is_frozen = false;     // it has no gradient
 };
 
 // What a module computes.
@@ -65,15 +67,21 @@ struct TransformerPart {
 // once, last, after both uses.
 std::vector<TransformerPart> transformer_parts(const Transformer& model, std::int64_t sequence);
 
+// Modules of such names (sim/base/module_names.hpp) have no gradients. Throws InputError about "frozen" where
+// no module has one of them, or nothing is left to train.
+void freeze(std::vector<TransformerPart>& parts, const std::vector<std::string>& names);
+
 // The parts of a model, made once for all its traces: shapes that differ in their samples only share them.
 class KnownParts {
  public:
-  std::shared_ptr<const std::vector<TransformerPart>> of(const Transformer& model, std::int64_t sequence);
+  std::shared_ptr<const std::vector<TransformerPart>> of(const Transformer& model, std::int64_t sequence,
+                                                         const std::vector<std::string>& frozen = {});
 
  private:
   struct Known {
     Transformer model;
     std::int64_t rows;  // of learned positions
+    std::vector<std::string> frozen;
     std::shared_ptr<const std::vector<TransformerPart>> parts;
   };
   std::vector<Known> known_;

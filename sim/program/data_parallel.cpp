@@ -192,7 +192,8 @@ class AllReduceAxis final : public DataAxis {
   }
 
   [[nodiscard]] bool is_unused(std::size_t gradient) const {
-    return std::binary_search(plan_.unused.begin(), plan_.unused.end(), gradient);
+    return trace_.gradients[gradient].is_frozen ||
+           std::binary_search(plan_.unused.begin(), plan_.unused.end(), gradient);
   }
 
   // In the order in which they are ready.

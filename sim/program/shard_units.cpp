@@ -7,6 +7,7 @@
 
 #include <fmt/core.h>
 
+#include "sim/base/module_names.hpp"
 #include "sim/base/source.hpp"
 #include "sim/trace/forward_ends.hpp"
 
@@ -35,43 +36,6 @@ std::string_view experts_of(std::string_view name) {
   return at == std::string_view::npos ? std::string_view() : name.substr(0, at + kExperts.size() - 1);
 }
 
-bool matches_part(std::string_view pattern, std::string_view part) {
-  if (pattern.empty()) return part.empty();
-  if (pattern.front() != '*')
-    return !part.empty() && pattern.front() == part.front() &&
-           matches_part(pattern.substr(1), part.substr(1));
-  return matches_part(pattern.substr(1), part) || (!part.empty() && matches_part(pattern, part.substr(1)));
-}
-
-// From the last part on.
-bool matches(std::string_view pattern, std::string_view module) {
-  while (true) {
-    auto dot = pattern.rfind('.'), end = module.rfind('.');
-    auto last = [](std::string_view name, std::size_t at) {
-      return at == std::string_view::npos ? name : name.substr(at + 1);
-    };
-    if (!matches_part(last(pattern, dot), last(module, end))) return false;
-    if (dot == std::string_view::npos) return true;
-    if (end == std::string_view::npos) return false;
-    pattern = pattern.substr(0, dot);
-    module = module.substr(0, end);
-  }
-}
-
-// The innermost module of the gradient that has one of these names; empty: none has.
-std::string_view named_module_of(std::string_view gradient, const std::vector<std::string>& names,
-                                 std::vector<bool>& is_known) {
-  for (auto module = gradient; module.rfind('.') != std::string_view::npos;) {
-    module = module.substr(0, module.rfind('.'));
-    for (std::size_t i = 0; i < names.size(); ++i)
-      if (matches(names[i], module)) {
-        is_known[i] = true;
-        return module;
-      }
-  }
-  return {};
-}
-
 void check_names(const LayerTrace& trace, const std::vector<std::string>& names,
                  const std::vector<bool>& is_known) {
   auto unknown = std::ranges::find(is_known, false);
@@ -86,7 +50,9 @@ void check_names(const LayerTrace& trace, const std::vector<std::string>& names,
 
 void add(ShardUnit& unit, std::size_t gradient, const LayerTrace& trace) {
   unit.gradients.push_back(gradient);
-  unit.elements += trace.gradients[gradient].elements;
+  const auto& one = trace.gradients[gradient];
+  unit.elements += one.elements;
+  if (!one.is_frozen) unit.trained += one.elements;
 }
 
 Bytes bytes_of(const ShardUnit& unit, const LayerTrace& trace) {
@@ -111,7 +77,7 @@ std::vector<ShardUnit> blocks_of(const LayerTrace& trace, const UnitRule& rule, 
       continue;
     }
     auto [place, is_new] = known.emplace(name, blocks.size());
-    if (is_new) blocks.push_back({std::string(name), {}, 0, !experts.empty()});
+    if (is_new) blocks.push_back({std::string(name), {}, 0, 0, !experts.empty()});
     add(blocks[place->second], g, trace);
   }
   check_names(trace, names, is_known);
@@ -179,6 +145,7 @@ std::vector<ShardUnit> shard_units(const LayerTrace& trace, const UnitRule& rule
     auto& unit = units.back();
     unit.gradients.insert(unit.gradients.begin(), block.gradients.begin(), block.gradients.end());
     unit.elements += block.elements;
+    unit.trained += block.trained;
   }
   // Nothing outside the blocks: the first unit takes the root's place, but for one that experts follow.
   if (units.front().gradients.empty() && units.size() > 1 && !rule.experts_apart) units.erase(units.begin());

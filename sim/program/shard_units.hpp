@@ -26,7 +26,8 @@ struct ShardUnit {
   std::string name;                    // of its first block, "transformer.h.0"; "root"
   std::vector<std::size_t> gradients;  // in arrival order
   std::int64_t elements = 0;
-  bool of_experts = false;  // that ranks have a share of each
+  std::int64_t trained = 0;  // of them, that have gradients
+  bool of_experts = false;   // that ranks have a share of each
 };
 
 // Whether a gradient of that name is of experts that a router chooses, which ranks may have a share of each.

@@ -22,6 +22,7 @@ std::vector<ElementBucket> buckets_before_exceeding(const LayerTrace& trace,
 
 void BucketedPlan::fill_buckets(const LayerTrace& trace, std::vector<std::size_t> in_order,
                                 const FillBuckets& fill) {
+  std::erase_if(in_order, [&](std::size_t gradient) { return trace.gradients[gradient].is_frozen; });
   auto is_common = [&](std::size_t gradient) { return !is_of_experts(trace.gradients[gradient].name); };
   auto split =
       expert_ranks ? std::stable_partition(in_order.begin(), in_order.end(), is_common) : in_order.end();
@@ -43,7 +44,7 @@ double BucketedPlan::ranks_that_step(const LayerTrace& trace) const {
       all += elements;
       held += elements / ranks_of(bucket);
     }
-  return all / held;
+  return held > 0 ? all / held : ranks;
 }
 
 std::vector<CommunicatorUse> with_experts(const StrategyChoice& choice, std::vector<Operation> operations) {
@@ -76,7 +77,8 @@ Note BucketedPlan::dtypes_note(std::string_view strategy, DType held, std::strin
 
 std::int64_t total_elements(const LayerTrace& trace) {
   std::int64_t elements = 0;
-  for (const auto& gradient : trace.gradients) elements += gradient.elements;
+  for (const auto& gradient : trace.gradients)
+    if (!gradient.is_frozen) elements += gradient.elements;
   return elements;
 }
 

@@ -66,6 +66,7 @@ std::vector<CommunicatorUse> with_experts(const StrategyChoice& choice, std::vec
 std::vector<ElementBucket> buckets_before_exceeding(const LayerTrace& trace,
                                                     std::span<const std::size_t> order, std::int64_t most);
 
+// Of what has gradients.
 std::int64_t total_elements(const LayerTrace& trace);
 
 // The least multiple that is no less.

@@ -225,6 +225,13 @@ class FsdpAxis final : public DataAxis {
     reducing_ = static_cast<std::size_t>(plan.options.communicators - 1);
     experts_ = reducing_ + 1;
     replicas_ = reducing_ + (plan.expert_shards.value_or(1) > 1 ? 2 : 1);
+    bucket_of_.resize(plan.units.size());
+    std::size_t buckets = 0;
+    for (auto unit = plan.units.size(); unit-- > 0;)
+      if (plan.units[unit].trained > 0) bucket_of_[unit] = buckets++;
+    is_reached_.resize(plan.units.size());
+    for (const auto& pass : backward_)
+      if (pass.duration > Seconds() || plan.units[pass.unit].trained > 0) is_reached_[pass.unit] = true;
   }
 
   // Of stages all units are gathered as the step begins.
@@ -269,7 +276,8 @@ class FsdpAxis final : public DataAxis {
       // The embeddings' gradients come last, and a block's after those of its experts.
       if (std::any_of(rest, backward_.end(), of_unit)) continue;
       freed_.emplace_back(op);
-      if (turn.is_last) step_.set_ready(bucket_of(unit));
+      if (plan_.units[unit].trained == 0) continue;
+      if (turn.is_last) step_.set_ready(bucket_of_[unit]);
       if (!reduces) continue;
       if (plan_.holds_gathered)
         due_.push_back(unit);
@@ -359,37 +367,37 @@ class FsdpAxis final : public DataAxis {
   [[nodiscard]] bool is_gathered_again(std::size_t unit) const {
     const auto& units = plan_.units;
     bool is_last = unit + 1 == units.size() || (unit + 2 == units.size() && units.back().of_experts);
-    return plan_.options.reshard_after_forward && unit > 0 &&
+    return plan_.options.reshard_after_forward && unit > 0 && is_reached_[unit] &&
            (!is_last || !is_fsdp2() || plan_.options.reshard_last);
   }
 
-  [[nodiscard]] std::size_t bucket_of(std::size_t unit) const { return plan_.units.size() - 1 - unit; }
-
   void reduce(std::size_t unit) {
-    if (plan_.units[unit].elements == 0) return;
+    if (plan_.units[unit].trained == 0) return;
     bool casts = plan_.reduce_dtype != plan_.param_dtype;
     auto copied = plan_.gathered(unit) + plan_.reduced(unit);
     if (is_fsdp2() && last_reduction_) step_.wait(*last_reduction_);
     if (is_fsdp2() || casts)
-      step_.compute(Activity::copy_in, bucket_of(unit), step_.pass_time(step_.passes().in, copied));
+      step_.compute(Activity::copy_in, bucket_of_[unit], step_.pass_time(step_.passes().in, copied));
     auto done = *step_.last_compute();
     if (is_sharded(unit)) {
       auto communicator = plan_.units[unit].of_experts ? experts_ : reducing_;
-      done =
-          step_.collective(communicator, Activity::reduce_scatter, Operation::reduce_scatter, bucket_of(unit),
-                           plan_.reduced(unit), {done}, plan_.replicas > 1 ? Seconds() : offload(unit));
+      done = step_.collective(communicator, Activity::reduce_scatter, Operation::reduce_scatter,
+                              bucket_of_[unit], plan_.reduced(unit), {done},
+                              plan_.replicas > 1 ? Seconds() : offload(unit));
       last_reduction_ = done;
     }
     if (plan_.replicas > 1)
-      last_copy_ = step_.collective(replicas_, Activity::all_reduce, Operation::all_reduce, bucket_of(unit),
+      last_copy_ = step_.collective(replicas_, Activity::all_reduce, Operation::all_reduce, bucket_of_[unit],
                                     plan_.reduced(unit) / plan_.shards_of(unit), {done}, offload(unit));
   }
 
   const LayerTrace& trace_;
   const FsdpPlan& plan_;
   std::vector<UnitPass> forward_, backward_;
-  std::size_t reducing_ = 0;                                        // the communicator of reduce-scatters
-  std::size_t experts_ = 0, replicas_ = 0;                          // of experts that ranks share; of copies
+  std::vector<std::size_t> bucket_of_;      // by unit, where it has gradients
+  std::vector<bool> is_reached_;            // by the backward pass, which ends at the first that is trained
+  std::size_t reducing_ = 0;                // the communicator of reduce-scatters
+  std::size_t experts_ = 0, replicas_ = 0;  // of experts that ranks share; of copies
   std::optional<std::pair<std::size_t, std::size_t>> last_gather_;  // its communicator and op
   std::optional<std::size_t> last_reduction_;
   std::optional<std::size_t> last_copy_;  // to the other groups
@@ -403,8 +411,8 @@ class FsdpAxis final : public DataAxis {
   std::vector<std::size_t> due_;                  // and those that are to be reduced
 };
 
-Bytes bytes_as(const ShardUnit& unit, DType dtype) {
-  return Bytes(static_cast<double>(unit.elements) * bytes_per_element(dtype));
+Bytes bytes_as(std::int64_t elements, DType dtype) {
+  return Bytes(static_cast<double>(elements) * bytes_per_element(dtype));
 }
 
 }  // namespace
@@ -422,21 +430,21 @@ StrategyFamily fsdp_family() {
 }
 
 Bytes FsdpPlan::gathered(std::size_t unit) const {
-  return bytes_as(units[unit], param_dtype);
+  return bytes_as(units[unit].elements, param_dtype);
 }
 
 Bytes FsdpPlan::reduced(std::size_t unit) const {
-  return bytes_as(units[unit], reduce_dtype);
+  return bytes_as(units[unit].trained, reduce_dtype);
 }
 
 double FsdpPlan::ranks_that_step() const {
   if (!expert_shards) return shards;
   double all = 0, held = 0;
   for (std::size_t unit = 0; unit < units.size(); ++unit) {
-    all += static_cast<double>(units[unit].elements);
-    held += static_cast<double>(units[unit].elements) / shards_of(unit);
+    all += static_cast<double>(units[unit].trained);
+    held += static_cast<double>(units[unit].trained) / shards_of(unit);
   }
-  return all / held;
+  return held > 0 ? all / held : shards;
 }
 
 // What nobody says is reduced in: FSDP1's MixedPrecision takes the dtype of the parameters (_flat_param.py,
@@ -466,8 +474,10 @@ ReductionPlan FsdpPlan::reductions(const LayerTrace& trace, int accumulation_ste
     const auto& unit = units[u];
     std::span<const std::size_t> gradients(order->data() + at, unit.gradients.size());
     at += unit.gradients.size();
+    if (unit.trained == 0) continue;
     Bytes bytes;
-    for (auto gradient : gradients) bytes += trace.gradients[gradient].bytes();
+    for (auto gradient : gradients)
+      if (!trace.gradients[gradient].is_frozen) bytes += trace.gradients[gradient].bytes();
     result.buckets.push_back({gradients, bytes, reduce_dtype, reduced(u)});
   }
   result.order = std::move(order);

@@ -109,7 +109,7 @@ class MegatronAxis final : public DataAxis {
     for (const auto& module : plan_.forward) {
       for (auto gradient : module.used) {
         auto bucket = bucket_of[gradient];
-        if (is_there[bucket]) continue;
+        if (trace_.gradients[gradient].is_frozen || is_there[bucket]) continue;
         is_there[bucket] = true;
         compute();
         dispatch(bucket);

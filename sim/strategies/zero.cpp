@@ -184,6 +184,7 @@ class ZeroAxis final : public DataAxis {
   void reduce_on_the_way() {
     std::array<std::optional<std::size_t>, 2> open;  // bucket of common gradients, of experts
     for (std::size_t g = 0; g < trace_.gradients.size(); ++g) {
+      if (trace_.gradients[g].is_frozen) continue;
       auto b = bucket_of_[g];
       const auto& bucket = plan_.buckets[b];
       if (auto& mine = open[bucket.of_experts]; mine != b) {
@@ -199,6 +200,7 @@ class ZeroAxis final : public DataAxis {
       if (turn_.is_last && ends) step_.set_ready(b);
       copy_in(b, g);
     }
+    backward_until(trace_.backward());
     for (auto last : open)
       if (last) reduce(*last);
     if (reduction_) step_.wait(*std::exchange(reduction_, {}));  // independent_gradient_partition_epilogue

@@ -29,9 +29,11 @@ class Zero3Axis final : public DataAxis {
       gathers(module++);
       step_.compute(Activity::backward, turn.micro_batch, turn.pace * pass.duration);
       // The gradient with which the next bucket begins is what has this one reduced.
-      for (std::size_t i = 0; i < pass.arrived.size(); ++i, ++place) {
+      for (auto gradient : pass.arrived) {
+        if (trace_.gradients[gradient].is_frozen) continue;
         if (place == plan_.buckets[bucket].end) reduce(turn, bucket++, reductions);
         if (turn.is_last && place + 1 == plan_.buckets[bucket].end) step_.set_ready(bucket);
+        ++place;
       }
     }
     reduce(turn, bucket, reductions);

@@ -103,6 +103,7 @@ class WorkloadReader {
         !is_sharded_ && activation_bytes(step_.precision) < 4 && bytes_per_element(step_.gradients) == 4;
     step_.shape.recompute = workload_.recompute;
     step_.shape.recomputed = workload_.recomputed;
+    step_.frozen = workload_.frozen;
   }
 
   // What the software's step moves is AdamW's.
@@ -155,13 +156,14 @@ class WorkloadReader {
                "calibrated these times",
                model.name, static_cast<double>(model.active_parameters(step_.shape.sequence)),
                static_cast<double>(model.parameters(step_.shape.sequence)))});
-    auto work = step_work(model, gpu_, step_);
+    auto work =
+        step_work(model, gpu_, step_, training_of(*parts_.of(model, step_.shape.sequence, step_.frozen)));
     result.step = ModelStep{std::move(model), step_, software_, gpu_, state_bytes(step_), work};
     return result;
   }
 
   ModelWorkload of_layers(const Model& model) {
-    for (const char* key : {"attention", "recompute"})
+    for (const char* key : {"attention", "recompute", "frozen"})
       if (given_.has(place_path(key)))
         throw InputError(place(key), fmt::format("a list of layers says nothing that '{}' could change", key),
                          "only a transformer's sizes (kind: transformer) do");

@@ -61,7 +61,8 @@ DType parse_dtype(const Located& field) {
 
 Bytes LayerTrace::bytes() const {
   Bytes total;
-  for (const auto& gradient : gradients) total += gradient.bytes();
+  for (const auto& gradient : gradients)
+    if (!gradient.is_frozen) total += gradient.bytes();
   return total;
 }
 

@@ -29,6 +29,7 @@ struct Gradient {
   // End of its layer's forward pass, from the start of the forward pass; of all gradients of a trace or of
   // none.
   std::optional<Seconds> forward_end = {};
+  bool is_frozen = false;  // a parameter without gradient: `ready` is when the backward pass is past it
 
   [[nodiscard]] Bytes bytes() const {
     return Bytes(static_cast<double>(elements) * bytes_per_element(dtype));
@@ -63,7 +64,7 @@ struct LayerTrace {
 
   [[nodiscard]] Seconds backward() const { return gradients.back().ready; }
   [[nodiscard]] bool has_forward_ends() const { return gradients.front().forward_end.has_value(); }
-  [[nodiscard]] Bytes bytes() const;
+  [[nodiscard]] Bytes bytes() const;  // of gradients
   bool operator==(const LayerTrace&) const = default;
 };
 

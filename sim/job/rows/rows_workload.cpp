@@ -128,8 +128,8 @@ config::Words<Precision> precisions() {
 void check_workload(const Workload& workload, const Cursor& at) {
   bool has_model = workload.model.kind != Value::Kind::null;
   if (!has_model) {
-    for (const char* key :
-         {"micro_batch", "sequence", "dtype", "gradients", "recompute", "attention", "framework", "compute"})
+    for (const char* key : {"micro_batch", "sequence", "dtype", "gradients", "recompute", "attention",
+                            "framework", "compute", "frozen"})
       if (at.has(key))
         refuse(at, key, fmt::format("workload.{} goes with workload.model", key),
                "a trace's times are as recorded");
@@ -206,6 +206,9 @@ Type<Workload> workload_rows() {
           .key<&Workload::unused_parameters>("unused_parameters", list(text()),
                                              "Parameters that get no gradient")
           .when(kWhole)
+          .key<&Workload::frozen>(
+              "frozen", list(text(), {1, "no module is named", "write [\"layers.*\"], or remove 'frozen'"}),
+              "Modules whose parameters are not trained")
           .key<&Workload::rescale>("rescale", maybe(rescale()), "Estimates the trace's times for another GPU")
           .key<&Workload::stragglers>("stragglers", list(straggler()), "Ranks or nodes that compute slower")
           .check(check_workload));
