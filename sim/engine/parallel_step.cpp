@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <deque>
 #include <numeric>
 #include <tuple>
 #include <utility>
@@ -87,7 +88,9 @@ class StepMaker {
     int micro_batches = shape.is_dual() ? shape.micro_batches / 2 : shape.micro_batches;
     for (int chunk = 0; chunk < shape.chunks; ++chunk) {
       auto layers = layers_of(rank, chunk);
-      auto of_chunk = stage_times(times_, layers);
+      const auto& [of_chunk, plan] =
+          chunk_of(layers, first_layer(shape.stage_of(rank, chunk)), rank == 0 && chunk == 0);
+      chunks.push_back(plan);
       times.push_back(
           {of_chunk.forward, of_chunk.recompute, of_chunk.input_gradient, of_chunk.weight_gradient});
       passes += micro_batches *
@@ -103,7 +106,6 @@ class StepMaker {
           std::min(shape_.recomputed, layers.layers) - std::min(shape_.recomputed, dense);
       held.is_first |= layers.ends.embedding;
       held.is_last |= layers.ends.head;
-      chunks.push_back(plan_of(layers, first_layer(shape.stage_of(rank, chunk)), rank == 0 && chunk == 0));
     }
     stage.layers = held.layers;
     stage.recomputed = *held.recomputed_dense + *held.recomputed_experts;
@@ -114,11 +116,19 @@ class StepMaker {
     stage.memory = step_.memory(held_by(chunks), held);
   }
 
-  // Chunks that are alike are one.
-  std::shared_ptr<const ChunkPlan> plan_of(const StageLayers& layers, std::int64_t first, bool is_first) {
-    if (layers.layers == 0 && !layers.ends.embedding && !layers.ends.head) return nullptr;
+  struct Chunk {
+    PipelineStageTimes times;
+    std::shared_ptr<const ChunkPlan> plan;
+  };
+  // Those that are alike are one.
+  const Chunk& chunk_of(const StageLayers& layers, std::int64_t first, bool is_first) {
     for (const auto& known : known_)
       if (known.layers == layers && known.is_first == is_first) return known.chunk;
+    known_.push_back({layers, is_first, {stage_times(times_, layers), plan_of(layers, first, is_first)}});
+    return known_.back().chunk;
+  }
+  std::shared_ptr<const ChunkPlan> plan_of(const StageLayers& layers, std::int64_t first, bool is_first) {
+    if (layers.layers == 0 && !layers.ends.embedding && !layers.ends.head) return nullptr;
     auto chunk = std::make_shared<ChunkPlan>();
     chunk->trace = stage_trace(*parts_, step_.model, times_, step_.step, first, layers);
     const auto& shape = options_.shape;
@@ -132,7 +142,6 @@ class StepMaker {
                                          .ranks = options_.degrees.reducing(),
                                          .step = &step_,
                                          .part = part});
-    known_.push_back({layers, is_first, chunk});
     return chunk;
   }
 
@@ -200,9 +209,9 @@ class StepMaker {
   struct KnownChunk {
     StageLayers layers;
     bool is_first;
-    std::shared_ptr<const ChunkPlan> chunk;
+    Chunk chunk;
   };
-  std::vector<KnownChunk> known_;
+  std::deque<KnownChunk> known_;
   ParallelStep result_;
 };
 

@@ -6,6 +6,7 @@
 
 #include "sim/job/types.hpp"
 #include "sim/keys/types.hpp"
+#include "sim/program/module_passes.hpp"
 #include "sim/program/step_builder.hpp"
 #include "sim/strategies/families.hpp"
 
@@ -50,7 +51,9 @@ std::vector<ElementBucket> buckets_of(const LayerTrace& trace, std::span<const s
 class MegatronAxis final : public DataAxis {
  public:
   MegatronAxis(const LayerTrace& trace, const MegatronPlan& plan, StepBuilder& step)
-      : DataAxis(step), trace_(trace), plan_(plan), gathers_(plan.buckets.size()) {}
+      : DataAxis(step), trace_(trace), plan_(plan), gathers_(plan.buckets.size()) {
+    if (plan.options.overlap_param_gather) forward_ = forward_modules(trace);
+  }
 
   void begin() override {
     if (plan_.options.overlap_param_gather && plan_.gathers_at_once)
@@ -106,7 +109,7 @@ class MegatronAxis final : public DataAxis {
     auto compute = [&] {
       if (duration > Seconds()) step_.compute(Activity::forward, 0, std::exchange(duration, {}));
     };
-    for (const auto& module : plan_.forward) {
+    for (const auto& module : forward_) {
       for (auto gradient : module.used) {
         auto bucket = bucket_of[gradient];
         if (trace_.gradients[gradient].is_frozen || is_there[bucket]) continue;
@@ -145,6 +148,7 @@ class MegatronAxis final : public DataAxis {
 
   const LayerTrace& trace_;
   const MegatronPlan& plan_;
+  std::vector<ModulePass> forward_;
   std::vector<std::optional<std::size_t>> gathers_;  // of the first forward pass, by bucket
   std::vector<std::size_t> reductions_;
 };
@@ -239,7 +243,6 @@ MegatronPlan::MegatronPlan(const PlanInput& input, const MegatronOptions& said) 
   std::ranges::sort(forward_order, std::greater<>(), [&](std::size_t bucket) {
     return std::pair(!buckets[bucket].of_experts, buckets[bucket].begin);
   });
-  forward = forward_modules(trace);
 }
 
 std::unique_ptr<DataAxis> MegatronPlan::at_work(const LayerTrace& trace, StepBuilder& step) const {

@@ -11,7 +11,6 @@
 // the gathers in front of its forward pass are those of the step before.
 #include <optional>
 
-#include "sim/program/module_passes.hpp"
 #include "sim/strategies/bucketed_plan.hpp"
 
 namespace ddpsim {
@@ -31,7 +30,6 @@ struct MegatronOptions {
 struct MegatronPlan final : BucketedPlan {
   MegatronOptions options;
   std::vector<std::size_t> forward_order;  // buckets: the order in which they are gathered
-  std::vector<ModulePass> forward;
 
   // Of chunks that are interleaved all ranks gather as the step begins (training.py, align_param_gather).
   bool gathers_at_once = false;
