@@ -32,11 +32,10 @@ std::string_view named_module_of(std::string_view tensor, const std::vector<std:
                                  std::vector<bool>& is_known) {
   for (auto module = tensor; module.rfind('.') != std::string_view::npos;) {
     module = module.substr(0, module.rfind('.'));
+    bool is_named = false;
     for (std::size_t i = 0; i < names.size(); ++i)
-      if (matches(names[i], module)) {
-        is_known[i] = true;
-        return module;
-      }
+      if (matches(names[i], module)) is_named = is_known[i] = true;
+    if (is_named) return module;
   }
   return {};
 }

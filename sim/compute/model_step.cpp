@@ -25,7 +25,7 @@ MemoryParts ModelStep::memory(const HeldStates& states, const PipelineStage& sta
                     .gathers_units = !states.state,
                     .unit_gradient = static_cast<double>(bytes_per_element(step.gradients)),
                     .unit_layers = states.unit_layers,
-                    .buckets = states.buckets,
+                    .buckets = states.buckets + states.buffers,
                     .trained = states.trained,
                     .use = software.memory_use,
                     .flash = software.flash};

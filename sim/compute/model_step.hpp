@@ -13,6 +13,7 @@ struct HeldStates {
   Sharding sharding = Sharding::none;
   int shards = 1, expert_shards = 1;  // the latter of experts that ranks share
   Bytes buckets = {};      // of gradients, beside them; whatever is gathered for longer than a unit's turn
+  Bytes buffers = {};      // allocated once, whatever parts of the model a rank has
   double unit_layers = 1;  // of the largest unit, where weights are sharded
   // What a parameter takes, where the strategy says it; then whatever it gathers is among the buckets.
   std::optional<StateBytes> state = {};

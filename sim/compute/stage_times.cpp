@@ -1,6 +1,6 @@
 #include "sim/compute/stage_times.hpp"
 
-#include <algorithm>
+#include <utility>
 
 namespace ddpsim {
 
@@ -10,6 +10,10 @@ void set_training(const ModelTraining& training, std::int64_t first, StageLayers
   if (training.blocks.empty()) return;
   auto begin = training.blocks.begin() + first;
   stage.training.assign(begin, begin + stage.layers);
+}
+
+Ends reached_ends(const StageLayers& stage) {
+  return {stage.ends.embedding && stage.trains_embedding, stage.ends.head};
 }
 
 EndTimes trained_ends(const TransformerTimes& times, const StageLayers& stage) {
@@ -41,7 +45,8 @@ BlockTimes block_times(const TransformerTimes& times, const StageLayers& stage, 
 
 PipelineStageTimes stage_times(const TransformerTimes& times, const StageLayers& stage) {
   auto ends = trained_ends(times, stage);
-  auto forward = times.tensor_ends_forward(stage.ends), backward = times.tensor_ends_backward(stage.ends);
+  auto forward = times.tensor_ends_forward(stage.ends),
+       backward = times.tensor_ends_backward(reached_ends(stage));
   PipelineStageTimes result;
   result.forward = ends.embedding_forward + ends.head_forward + forward.exposed;
   result.weight_gradient = ends.head_weight_gradient;

@@ -29,7 +29,9 @@ struct PipelineStageTimes {
 };
 // Of what is trained of a model, that of a stage from block `first` on.
 void set_training(const ModelTraining& training, std::int64_t first, StageLayers& stage);
-// With what is trained; without what the ends communicate.
+// Those ends that a backward pass reaches, and what they take with what is trained, without what they
+// communicate.
+Ends reached_ends(const StageLayers& stage);
 EndTimes trained_ends(const TransformerTimes& times, const StageLayers& stage);
 // One block of it, by its place in the stage; a block that the backward pass does not reach has none.
 BlockTimes block_times(const TransformerTimes& times, const StageLayers& stage, std::int64_t block);

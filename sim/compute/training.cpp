@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sim/base/check.hpp"
 #include "sim/compute/block_schedule.hpp"
 
 namespace ddpsim {
@@ -12,6 +13,16 @@ bool trains(const TransformerModule& module) {
 }
 bool trains_any(const TransformerPart& part) {
   return std::ranges::any_of(part.modules, trains);
+}
+bool freezes_any(const TransformerPart& part) {
+  return std::ranges::any_of(part.modules, [](const auto& module) {
+    return std::ranges::any_of(module.tensors, &ParameterTensor::is_frozen);
+  });
+}
+const TransformerModule* find(const TransformerPart& part, ModuleRole role) {
+  auto found = std::ranges::find(part.modules, role, &TransformerModule::role);
+  DDPSIM_CHECK(found != part.modules.end(), "a model has an embedding and a head");
+  return &*found;
 }
 
 // Of the matrices, by stage; what a stage has besides (biases, norms) takes no product.
@@ -33,27 +44,28 @@ TrainedShares shares_of(const TransformerPart& block) {
 
 }  // namespace
 
-ModelTraining training_of(const std::vector<TransformerPart>& parts) {
+ModelTraining training_of(const Transformer& model, const std::vector<TransformerPart>& parts) {
   ModelTraining all;
-  auto is_frozen = [](const ParameterTensor& tensor) { return tensor.is_frozen; };
-  if (std::ranges::none_of(parts, [&](const TransformerPart& part) {
-        return std::ranges::any_of(
-            part.modules, [&](const auto& module) { return std::ranges::any_of(module.tensors, is_frozen); });
-      }))
-    return all;
-  all.trains_embedding = trains_any(parts.front());
-  const auto& last = parts.back().modules.back();  // a tied head has no tensors: it is the embedding's
-  all.trains_head = last.tensors.empty() ? all.trains_embedding : trains(last);
-  bool is_reached = all.trains_embedding;
+  if (std::ranges::none_of(parts, freezes_any)) return all;
+  const auto* table = find(parts.front(), ModuleRole::token_embedding);
+  const auto* head = find(parts.back(), ModuleRole::head);
+  all.trains_embedding = trains(*table);
+  all.trains_head = head->tensors.empty() ? all.trains_embedding : trains(*head);  // tied
+  bool is_reached = trains_any(parts.front());
+  double active = static_cast<double>(model.experts.top_k) /
+                  static_cast<double>(std::max<std::int64_t>(1, model.experts.count));
   double elements = 0, trained = 0, reached = 0;
   for (std::size_t i = 1; i + 1 < parts.size(); ++i) {
     is_reached |= trains_any(parts[i]);
-    all.blocks.push_back({shares_of(parts[i]), is_reached});
     reached += is_reached;
+    auto& block = all.blocks.emplace_back(BlockTraining{shares_of(parts[i]), is_reached});
     for (const auto& module : parts[i].modules)
       for (const auto& tensor : module.tensors) {
-        elements += static_cast<double>(tensor.elements);
-        if (!tensor.is_frozen) trained += static_cast<double>(tensor.elements);
+        bool is_expert = module.role == ModuleRole::experts_in || module.role == ModuleRole::experts_out;
+        auto met = (is_expert ? active : 1) * static_cast<double>(tensor.elements);
+        elements += met;
+        if (!tensor.is_frozen) trained += met;
+        block.frozen.push_back(tensor.is_frozen);
       }
   }
   all.trained = trained / elements;

@@ -11,17 +11,18 @@ namespace ddpsim {
 
 struct BlockTraining {
   TrainedShares trained = kAllTrained;
-  bool is_reached = true;  // by the backward pass
+  bool is_reached = true;         // by the backward pass
+  std::vector<bool> frozen = {};  // by tensor
   bool operator==(const BlockTraining&) const = default;
 };
 
 struct ModelTraining {
   std::vector<BlockTraining> blocks;  // empty: nothing is frozen
   bool trains_embedding = true, trains_head = true;
-  // Of the blocks' matrices, and of the blocks.
+  // Of what a token meets of the blocks' parameters, and of the blocks.
   double trained = 1, reached = 1;
 };
 // Of a model's parts, in forward order.
-ModelTraining training_of(const std::vector<TransformerPart>& parts);
+ModelTraining training_of(const Transformer& model, const std::vector<TransformerPart>& parts);
 
 }  // namespace ddpsim

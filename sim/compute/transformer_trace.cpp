@@ -1,7 +1,6 @@
 #include "sim/compute/transformer_trace.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -63,7 +62,7 @@ EndTimes ends_of(const TransformerTimes& times, const StageLayers& stage) {
   Ends embedding{of.embedding, false}, head{false, of.head};
   ends.embedding_forward += times.tensor_ends_forward(embedding).exposed;
   ends.head_forward += times.tensor_ends_forward(head).exposed;
-  ends.embedding_backward += times.tensor_ends_backward(embedding).exposed;
+  if (reached_ends(stage).embedding) ends.embedding_backward += times.tensor_ends_backward(embedding).exposed;
   ends.head_backward += times.tensor_ends_backward(head).exposed;
   return ends;
 }
@@ -204,7 +203,7 @@ LayerTrace transformer_trace(const Transformer& model, const GpuDescription& gpu
   TransformerTimes times(model, gpu, software, step.precision, step.shape);
   StageLayers all{model.layers, {}, model.with_experts(0, model.layers), model.tied, step.shape.recomputed};
   auto parts = known.of(model, step.shape.sequence, step.frozen);
-  set_training(training_of(*parts), 0, all);
+  set_training(training_of(model, *parts), 0, all);
   auto trace = stage_trace(*parts, model, times, step, 0, all);
   auto& metadata = trace.metadata;
   metadata.model = model.name;

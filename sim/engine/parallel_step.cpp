@@ -7,7 +7,6 @@
 #include <tuple>
 #include <utility>
 
-#include "sim/base/check.hpp"
 #include "sim/program/shard_units.hpp"
 
 namespace ddpsim {
@@ -27,7 +26,7 @@ class StepMaker {
         bytes_(activation_bytes(step.step.precision)),
         times_(step.model, step.gpu, step.software, step.step.precision, shape_, tensor, context, expert),
         parts_(parts.of(step.model, shape_.sequence, step.step.frozen)),
-        training_(training_of(*parts_)) {}
+        training_(training_of(step.model, *parts_)) {}
 
   ParallelStep make() {
     const auto& shape = options_.shape;
@@ -134,14 +133,17 @@ class StepMaker {
     const auto& shape = options_.shape;
     ModelPart part{shape.ranks, shape.chunks, is_first};
     if (step_.model.tied && shape.ranks > 1) part.tied = tied_matrix(chunk->trace, layers.ends);
-    if (part.tied && !shape.is_dual() && result_.plan.tied == Bytes())
-      result_.plan.tied = chunk->trace.gradients[*part.tied].bytes();
     const auto& choice = options_.choice;
     chunk->plan = choice.strategy->plan({.choice = choice,
                                          .trace = chunk->trace,
                                          .ranks = options_.degrees.reducing(),
                                          .step = &step_,
                                          .part = part});
+    if (part.tied && !shape.is_dual()) {
+      const auto& matrix = chunk->trace.gradients[*part.tied];
+      result_.plan.tied = Bytes(static_cast<double>(matrix.elements) *
+                                bytes_per_element(chunk->plan->reduced_in().value_or(matrix.dtype)));
+    }
     return chunk;
   }
 
@@ -149,7 +151,8 @@ class StepMaker {
   std::optional<std::size_t> tied_matrix(const LayerTrace& trace, const Ends& ends) const {
     auto of_rank = static_cast<double>(step_.model.vocab * step_.model.hidden) / shape_.tensor;
     auto is_it = [&](std::size_t gradient) {
-      return static_cast<double>(trace.gradients[gradient].elements) >= of_rank;
+      const auto& one = trace.gradients[gradient];
+      return !one.is_frozen && static_cast<double>(one.elements) >= of_rank;
     };
     auto last = trace.gradients.size() - 1;
     if (ends.embedding && is_it(last)) return last;
@@ -168,11 +171,13 @@ class StepMaker {
           {chunk->trace, step_, choice.ddp.gradient_as_bucket_view, options_.shape.micro_batches, block});
       if (all) {
         held.buckets += all->buckets;
+        held.buffers = std::max(held.buffers, all->buffers);
         held.unit_layers = std::max(held.unit_layers, all->unit_layers);
       }
       all = held;
     }
     if (!all) return {};
+    if (!result_.plan.reduces()) all->buckets = all->buffers = {};
     std::vector<const LayerTrace*> traces;
     for (const auto& chunk : chunks)
       if (chunk) traces.push_back(&chunk->trace);
@@ -234,14 +239,6 @@ TrainedParameters trained_of(std::span<const LayerTrace* const> traces, bool spl
   return {share(false), share(true)};
 }
 
-const ChunkPlan& ParallelStep::first_chunk() const {
-  for (const auto& of_rank : chunks)
-    for (const auto& chunk : of_rank)
-      if (chunk) return *chunk;
-  DDPSIM_CHECK(false, "a model has parameters");
-  return *chunks.front().front();
-}
-
 int ParallelOptions::joined(const CommunicatorUse& use) const {
   int reducing = degrees.reducing(), shards = choice.shards.value_or(reducing);
   switch (use.joined) {
@@ -259,7 +256,7 @@ int ParallelOptions::joined(const CommunicatorUse& use) const {
 }
 
 std::vector<StepProgram> parallel_programs(const ParallelStep& step, const Overheads& overheads) {
-  bool reduces = std::ranges::any_of(step.plan.joined, [](int ranks) { return ranks > 1; });
+  bool reduces = step.plan.reduces();
   auto programs = pipeline_programs(
       step.plan, overheads, [&](StepBuilder& builder, int rank, int chunk) -> std::unique_ptr<DataAxis> {
         const auto& one = step.chunks[static_cast<std::size_t>(rank)][static_cast<std::size_t>(chunk)];

@@ -80,8 +80,6 @@ struct ParallelStep {
   Bytes small;                 // a float32 a token
 
   [[nodiscard]] const ParallelStage& fullest() const;
-  // Of the first rank's first chunk.
-  [[nodiscard]] const ChunkPlan& first_chunk() const;
 };
 
 // What of a GPU's parts is trained.

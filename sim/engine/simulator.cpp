@@ -148,7 +148,7 @@ std::vector<std::vector<std::size_t>> jobs_of(std::size_t all, std::span<const R
 std::vector<std::size_t> communicators_of(const Scenario& scenario, std::size_t job, const RankClass& ranks,
                                           std::span<const ReplayedGroup> groups) {
   auto mine = ranks.communicators;
-  if (mine.empty()) {
+  if (mine.empty() && !groups.empty()) {  // none: GPUs that share the model, and exchange nothing
     mine.push_back(job);
     if (const auto* communication = scenario.communication.get())
       for (std::size_t axis = 1; axis < communication->axes.size(); ++axis)
@@ -214,7 +214,7 @@ SimulatedIteration replay_on(const Scenario& scenario, std::span<const RankGroup
     for (std::size_t c = 0; c < ranks.rank_classes.size(); ++c) {
       double slowdown = ranks.rank_classes[c].slowdown;
       auto mine = communicators_of(scenario, job.front(), ranks.rank_classes[c], groups);
-      auto broadcasts = groups[mine.front()].broadcasts;
+      auto broadcasts = mine.empty() ? Seconds() : groups[mine.front()].broadcasts;
       auto& one = timeline.rank_classes.emplace_back(empty_timeline(all, job, c));
       one.backward_start = start + slowdown * before;
       for (auto communicator : mine) one.communicators.push_back(groups[communicator].members.front());

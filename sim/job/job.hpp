@@ -325,7 +325,9 @@ struct Job {
   }
   // Whether several ranks reduce.
   [[nodiscard]] bool reduces() const {
-    return !splits_model() || cluster.world_size > parallelism.tensor * parallelism.pipeline;
+    int of_a_stage = cluster.world_size / parallelism.pipeline;
+    return !splits_model() || of_a_stage > parallelism.tensor ||
+           (parallelism.expert > 1 && of_a_stage > parallelism.expert);
   }
   // Of its strategy, for what layers are computed in.
   [[nodiscard]] StrategyChoice choice(DType computed) const {

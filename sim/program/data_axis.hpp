@@ -5,7 +5,7 @@
 
 namespace ddpsim {
 
-// Of micro-batches through the part.
+// Which micro-batch goes through the part.
 struct Turn {
   std::size_t micro_batch = 0;
   bool is_first = true, is_last = true;

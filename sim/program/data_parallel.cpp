@@ -113,8 +113,8 @@ class AllReduceAxis final : public DataAxis {
       auto next = g;
       // Nothing else happens until the next bucket is complete, or the backward pass ends.
       if (!has_hooks) next = ready < order.size() ? completing[order[ready]] : trace_.gradients.size() - 1;
-      Seconds duration = step_of(g);
-      for (next = arrives_with(next); g < next;) duration += step_of(++g);
+      Seconds duration = until(g);
+      for (next = arrives_with(next); g < next;) duration += until(++g);
       step_.extend(Activity::backward, turn.micro_batch, turn.pace * duration);
       for (; ready < order.size() && completing[order[ready]] <= g; ++ready) {
         step_.set_ready(order[ready]);
@@ -135,8 +135,8 @@ class AllReduceAxis final : public DataAxis {
     }
   }
 
-  // Of the backward pass: what it takes from one gradient to the next.
-  [[nodiscard]] Seconds step_of(std::size_t gradient) const {
+  // What the backward pass takes from the gradient before to this one.
+  [[nodiscard]] Seconds until(std::size_t gradient) const {
     return trace_.gradients[gradient].ready -
            (gradient == 0 ? Seconds(0) : trace_.gradients[gradient - 1].ready);
   }

@@ -11,8 +11,7 @@ namespace {
 
 using Kind = PipelineChannel::Kind;
 
-constexpr Bytes kNorm{4};                       // what all ranks add up to clip gradients
-constexpr std::size_t kTied = 0, kMeeting = 1;  // in labels
+constexpr Bytes kNorm{4};  // what all ranks add up to clip gradients
 
 bool is_forward_kind(PassKind kind) {
   return kind == PassKind::forward;
@@ -169,7 +168,7 @@ class RankBuilder {
     for (std::size_t i = 0; i < order_.size(); ++i) {
       for (const auto& message : messages_.received(rank_, order_[i])) builder_.wait(post(message, {}));
       compute(i);
-      for (const auto& message : messages_.sent(rank_, order_[i])) post(message, now());
+      for (const auto& message : messages_.sent(rank_, order_[i])) post(message, builder_.pending());
     }
   }
 
@@ -267,14 +266,14 @@ class RankBuilder {
     // Megatron's wait() for the last message comes before it goes on (p2p_communication.py, _communicate).
     if (!call_.empty()) builder_.compute(Activity::backward, 0, {});
     for (auto axis = axes_.rbegin(); axis != axes_.rend(); ++axis) (*axis)->finish();
-    auto exchange = [&](Kind kind, std::size_t index, Bytes bytes) {
-      auto after = builder_.pending();
+    auto exchange = [&](Kind kind, Bytes bytes) {
       builder_.wait_only_for(builder_.exchange(communicator(kind), Activity::all_reduce,
-                                               Operation::all_reduce, index, bytes, std::move(after)));
+                                               Operation::all_reduce, builder_.launched(), bytes,
+                                               builder_.pending()));
     };
     bool is_end = rank_ == 0 || rank_ == plan_.shape.ranks - 1;
-    if (plan_.has_tied() && is_end) exchange(Kind::ends, kTied, plan_.tied);
-    if (plan_.meets) exchange(Kind::all, kMeeting, kNorm);
+    if (plan_.has_tied() && is_end) exchange(Kind::ends, plan_.tied);
+    if (plan_.meets) exchange(Kind::all, kNorm);
     Seconds optimizer;
     for (const auto& axis : axes_) optimizer += axis->optimizer();
     builder_.compute(Activity::optimizer, 0, optimizer);

@@ -3,6 +3,7 @@
 // one for each rank of the pipeline. What a strategy does with each chunk of layers is its own
 // (data_axis.hpp). What blocks what follows Megatron-Core 0.16.1: pipeline_parallel/schedules.py,
 // distributed/finalize_model_grads.py.
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -37,6 +38,10 @@ struct PipelinePlan {
   Bytes tied;                                  // gradients that first and last stage add up; none: 0
   bool meets = false;                          // all ranks before the step: the gradients' norm
 
+  // Whether a part is reduced by several ranks.
+  [[nodiscard]] bool reduces() const {
+    return std::ranges::any_of(joined, [](int ranks) { return ranks > 1; });
+  }
   [[nodiscard]] bool has_tied() const { return tied > Bytes(0) && shape.ranks > 1; }
 };
 

@@ -43,6 +43,8 @@ class StepBuilder {
   // What the schedule of stages exchanges: communicators by their place in the program.
   std::size_t exchange(std::size_t communicator, Activity activity, Operation operation, std::size_t index,
                        Bytes bytes, std::vector<std::size_t> after);
+  // How many collectives there are, messages apart.
+  [[nodiscard]] std::size_t launched() const { return launched_; }
   // The strategy's communicators are the program's from there on.
   void set_first_of_strategy(std::size_t communicator) { first_ = communicator; }
 
@@ -67,7 +69,7 @@ class StepBuilder {
   std::optional<std::size_t> covers_awaited_;  // a collective that waited for all of them
   std::optional<std::size_t> last_compute_;
   bool is_cut_ = false, has_communicated_ = false;
-  std::size_t first_ = 0;
+  std::size_t first_ = 0, launched_ = 0;
 };
 
 // Without what goes over those communicators, of one rank each: who waits for it waits for what it waited

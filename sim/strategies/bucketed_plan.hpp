@@ -44,6 +44,7 @@ struct BucketedPlan : StrategyPlan {
   [[nodiscard]] Bytes held_in(double elements) const {
     return Bytes(elements * bytes_per_element(param_dtype));
   }
+  [[nodiscard]] std::optional<DType> reduced_in() const override { return reduce_dtype; }
   [[nodiscard]] ReductionPlan reductions(const LayerTrace& trace, int accumulation_steps) const override;
   // Strategies side by side differ in what they reduce in. `whose`: the framework.
   [[nodiscard]] Note dtypes_note(std::string_view strategy, DType held, std::string_view whose,

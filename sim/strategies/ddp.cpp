@@ -16,8 +16,8 @@ using namespace keys;
 
 constexpr Bytes kUsualCap{25 * 1024 * 1024};  // bucket_cap_mb
 
-void refuse_option(std::string_view key) {
-  throw InputError(fmt::format("ddp.{} of a model that GPUs share is not simulated", key), "remove it")
+void refuse_option(std::string_view key, std::string_view what = "a model that GPUs share") {
+  throw InputError(fmt::format("ddp.{} of {} is not simulated", key, what), "remove it")
       .about(fmt::format("ddp.{}", key));
 }
 
@@ -56,6 +56,10 @@ class DdpStrategy final : public AllReduceStrategy {
     if (!choice.ddp.unused_parameters.empty())
       throw InputError("unused parameters of a model that GPUs share are not simulated", "remove them")
           .about("workload.unused_parameters");
+  }
+  void check_stages(const StagesInput& input) const override {
+    const auto& buffers = input.choice.ddp.broadcast_buffers;
+    if (buffers && !buffers->empty()) refuse_option("broadcast_buffers", "the stages of a pipeline");
   }
 };
 const DdpStrategy kDdpStrategy;

@@ -251,6 +251,7 @@ class FsdpAxis final : public DataAxis {
       auto op = step_.compute(Activity::forward, turn.micro_batch, duration);
       if (unit > 0 && plan_.options.reshard_after_forward) freed_.emplace_back(op);
     }
+    is_kept_ |= plan_.holds_gathered;
     step_.start_last_backward();
   }
   void backward(const Turn& turn) override {
@@ -284,8 +285,7 @@ class FsdpAxis final : public DataAxis {
       else
         reduce(unit);
     }
-    bool stays = !is_fsdp2() && !plan_.options.reshard_after_forward && !reduces;
-    is_kept_ = plan_.holds_gathered || stays;
+    is_kept_ = plan_.holds_gathered || (!is_fsdp2() && !plan_.options.reshard_after_forward && !reduces);
   }
   void finish() override {
     for (auto unit : due_) reduce(unit);

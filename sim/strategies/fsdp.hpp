@@ -75,6 +75,7 @@ struct FsdpPlan final : StrategyPlan {
   [[nodiscard]] ReductionPlan reductions(const LayerTrace& trace, int accumulation_steps) const override;
   [[nodiscard]] std::unique_ptr<DataAxis> at_work(const LayerTrace& trace, StepBuilder& step) const override;
   [[nodiscard]] std::size_t communicators() const override;
+  [[nodiscard]] std::optional<DType> reduced_in() const override { return reduce_dtype; }
   [[nodiscard]] HeldStates held(const HeldOf& of) const override;
   [[nodiscard]] std::vector<Note> notes(const PlanInput& input) const override;
   [[nodiscard]] std::vector<StrategyTrial> trials(const TrialsOf& of) const override;

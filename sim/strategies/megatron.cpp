@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include "sim/job/types.hpp"
 #include "sim/keys/types.hpp"
@@ -16,7 +17,7 @@ namespace {
 using namespace keys;
 using job::refuse, job::training_dtype;
 
-DType reduced_in(const MegatronOptions& options, DType held) {
+DType reduced_type(const MegatronOptions& options, DType held) {
   return options.grad_reduce_in_fp32.value_or(held != DType::float16) ? DType::float32 : held;
 }
 
@@ -159,11 +160,13 @@ Type<MegatronOptions> megatron_rows() {
                     .key<&O::bucket_size>(
                         "bucket_size",
                         word_or("auto", elements(1), "write auto, or a number of elements: 5e8"), "Elements")
+                    .also({"ddp_bucket_size"})
                     // A quarter of Megatron's 40e6 (1e6 a rank, where those are more) to 64 times as many.
                     .tries_sizes({"10000000", "40000000", "160000000", "640000000", "2560000000"})
                     .key<&O::overlap_grad_reduce>("overlap_grad_reduce", boolean(), "As Megatron")
                     .key<&O::overlap_param_gather>("overlap_param_gather", boolean(), "As Megatron")
                     .key<&O::grad_reduce_in_fp32>("grad_reduce_in_fp32", maybe(boolean()), "As Megatron")
+                    .also({"accumulate_allreduce_grads_in_fp32"})
                     .usually("true, with fp16 parameters false")
                     .key<&O::param_dtype>("param_dtype", maybe(training_dtype()), "What is gathered")
                     .usually("what is computed in")
@@ -224,7 +227,7 @@ MegatronPlan::MegatronPlan(const PlanInput& input, const MegatronOptions& said) 
   ranks = input.ranks;
   expert_ranks = input.choice.expert_shards;
   param_dtype = said.param_dtype.value_or(input.choice.computed);
-  reduce_dtype = reduced_in(said, param_dtype);
+  reduce_dtype = reduced_type(said, param_dtype);
   gathers_at_once = input.part.chunks > 1;
   auto size = input.part.is_first ? bucket_size_of(options, ranks) : kAllInOne;
   fill_buckets(trace, {trace.registration_order.rbegin(), trace.registration_order.rend()},

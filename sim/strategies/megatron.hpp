@@ -31,7 +31,7 @@ struct MegatronPlan final : BucketedPlan {
   MegatronOptions options;
   std::vector<std::size_t> forward_order;  // buckets: the order in which they are gathered
 
-  // Of chunks that are interleaved all ranks gather as the step begins (training.py, align_param_gather).
+  // All ranks gather as the step begins: where chunks are interleaved (training.py, align_param_gather).
   bool gathers_at_once = false;
 
   MegatronPlan(const PlanInput& input, const MegatronOptions& said);

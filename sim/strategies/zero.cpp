@@ -382,7 +382,7 @@ HeldStates ZeroPlan::held(const HeldOf& of) const {
   return {.sharding = stage == 1 ? Sharding::optimizer : Sharding::gradients,
           .shards = ranks,
           .expert_shards = expert_ranks.value_or(1),
-          .buckets = held_in(allocated) + largest_reduction(),
+          .buffers = held_in(allocated) + largest_reduction(),
           .state = kept_state(of.step.step.optimizer, stage == 1)};
 }
 

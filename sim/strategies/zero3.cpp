@@ -1,5 +1,7 @@
 #include "sim/strategies/zero3.hpp"
 
+#include <algorithm>
+
 #include "sim/program/step_builder.hpp"
 #include "sim/strategies/families.hpp"
 
@@ -138,6 +140,11 @@ Zero3Plan::Zero3Plan(const PlanInput& input, const ZeroOptions& said) {
   overlaps = said.overlap_comm.value_or(true);
   forward = forward_modules(trace);
   backward = backward_modules(trace);
+  // The pass ends with the first module that has something to train.
+  auto is_frozen = [&](std::size_t gradient) { return trace.gradients[gradient].is_frozen; };
+  while (backward.size() > 1 && std::ranges::all_of(backward.back().arrived, is_frozen) &&
+         backward.back().duration <= Seconds())
+    backward.pop_back();
   auto modules = forward;
   modules.insert(modules.end(), backward.begin(), backward.end());
   schedule = schedule_gathers(trace, modules, said);

@@ -98,6 +98,8 @@ class StrategyPlan {
   [[nodiscard]] virtual std::vector<Note> notes(const PlanInput&) const { return {}; }
   // Besides what the rows of its keys say is worth trying.
   [[nodiscard]] virtual std::vector<StrategyTrial> trials(const TrialsOf&) const { return {}; }
+  // What gradients are reduced in, where it is not their own type.
+  [[nodiscard]] virtual std::optional<DType> reduced_in() const { return std::nullopt; }
   // Whether it runs modules by themselves, so that it counts when each ends its forward pass.
   [[nodiscard]] virtual bool needs_forward_ends() const { return false; }
   // Whether the order in which parameters were registered decides what is reduced when.

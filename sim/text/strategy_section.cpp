@@ -55,6 +55,11 @@ void check_otherwise(const GivenJob& given, const DdpOptions& options, const Sce
   if (!options.unused_parameters.empty())
     throw InputError(place, "unused parameters are DistributedDataParallel's",
                      "remove workload.unused_parameters");
+  const auto& traits = given.job.strategy->traits;
+  if ((traits.is_one_process || traits.has_servers) && given.has("workload.frozen"))
+    throw InputError(given.at("workload.frozen"),
+                     fmt::format("strategy {} with frozen modules is not simulated", traits.name),
+                     "use another one, like ddp");
   for (const auto& group : scenario.groups)
     if (!given.job.strategy->traits.has_servers && group.ranks != scenario.groups.front().ranks)
       throw InputError(place, "groups of different sizes would hold different shards",

@@ -156,8 +156,8 @@ class WorkloadReader {
                "calibrated these times",
                model.name, static_cast<double>(model.active_parameters(step_.shape.sequence)),
                static_cast<double>(model.parameters(step_.shape.sequence)))});
-    auto work =
-        step_work(model, gpu_, step_, training_of(*parts_.of(model, step_.shape.sequence, step_.frozen)));
+    auto work = step_work(model, gpu_, step_,
+                          training_of(model, *parts_.of(model, step_.shape.sequence, step_.frozen)));
     result.step = ModelStep{std::move(model), step_, software_, gpu_, state_bytes(step_), work};
     return result;
   }

@@ -45,8 +45,11 @@ class FrozenTest(cli.CliTest):
         by = self.operations("strategy=fsdp")
         self.assertEqual((by["data", "all_gather"]["count"], by["data", "all_gather"]["bytes"]), (13 + 5, 2 * (ALL + 5 * BLOCK)))
         self.assertEqual((by["data", "reduce_scatter"]["count"], by["data", "reduce_scatter"]["bytes"]), (7, 4 * TRAINED))
-        zero3 = self.operations("strategy=zero3")
+        zero3, whole = (self.operations("strategy=zero3", "zero={max_reuse_distance: 0, max_live_parameters: 0, prefetch_bucket_size: 0, "
+                                        "param_persistence_threshold: 0}", *sets) for sets in ((), ("workload.frozen=[h.0.ln_1]",)))
         self.assertEqual(zero3["data", "reduce_scatter"]["bytes"], 2 * TRAINED)
+        # Six blocks and the embeddings less in the backward pass, where nothing is kept between two uses.
+        self.assertEqual(whole["data", "all_gather"]["bytes"] - zero3["data", "all_gather"]["bytes"], 2 * (6 * BLOCK + EMBEDDINGS))
 
     def test_memory(self):
         whole, frozen = self.result("workload.frozen=[h.0.ln_1]")["memory"], self.result()["memory"]
@@ -66,6 +69,7 @@ class FrozenTest(cli.CliTest):
                 self.assertLess(frozen["iteration_s"], 0.9 * whole["iteration_s"])
                 terms = ("forward_s", "backward_compute_s", "interference_s", "overhead_s", "bubble_s", "exposed_communication_s", "optimizer_s")
                 self.assertAlmostEqual(sum(frozen[term] for term in terms), frozen["iteration_s"], delta=1e-9 * frozen["iteration_s"])
+                self.assertNotIn("embedding", {one["axis"] for one in frozen["communication"]})    # the matrix of both ends is frozen
 
     def test_buckets_of_every_cap(self):
         """A sweep's caps are those of what is trained, too."""
@@ -77,7 +81,8 @@ class FrozenTest(cli.CliTest):
 
     def test_what_is_refused(self):
         for sets, says in [(["workload.frozen=[mpl]"], "no module is called 'mpl'"), (["workload.frozen=['*']"], "all of the model is frozen"),
-                           (["workload.frozen=[]"], "no module is named")]:
+                           (["workload.frozen=[]"], "no module is named"),
+                           (["strategy=data_parallel"], "strategy data_parallel with frozen modules")]:
             with self.subTest(says):
                 error = self.fails(2, "simulate", "m.yaml", *cli.set_arguments(sets)).stderr
                 self.assertIn(says, error)

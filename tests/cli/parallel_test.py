@@ -123,6 +123,22 @@ class StepTest(ParallelTest):
         busy = sum(one["busy_s"] for one in with_it["communication"] if one["axis"] == "tensor")
         self.assertLess(lost["tensor"], 0.5 * busy)
 
+    def test_nobody_to_reduce_with(self):
+        """Tensor-parallel GPUs alone, without the norm: nothing but what passes exchange, and no buckets."""
+        result = self.result("parallelism={tensor: 4}", "cluster.world_size=4", "optimizer.clip_norm=false", "strategy=ddp")
+        self.assertEqual({one["axis"] for one in result["communication"]}, {"tensor"})
+        self.assertEqual((result["exposed_communication_s"], result["memory"]["buckets_bytes"]), (0, 0))
+
+    def test_the_ends_add_up_in_what_is_reduced(self):
+        for sets, size in ((("strategy=zero1",), 2), (("strategy=megatron",), 4), (("strategy=megatron", "megatron.grad_reduce_in_fp32=false"), 2)):
+            self.assertEqual(self.operations(*sets)["embedding", "all_reduce"]["bytes"], size * HALF_TABLE)
+
+    def test_copies_do_not_grow_with_what_is_in_flight(self):
+        """GPipe runs all forward passes first; FSDP copies a stage's units out of their buffers once."""
+        sets = ("strategy=fsdp", "pipeline.schedule=gpipe")
+        few, many = (self.result(*sets, f"batch.global={batch}")["overhead_s"] for batch in (32, 128))
+        self.assertAlmostEqual(few, many, delta=1e-9 * few)
+
     def test_what_each_axis_exchanges(self):
         """The first stage: 6 layers and the embeddings, 8 micro-batches. Each block 2 all-reduces forward and 2 backward, the lookup one more; a
         message to the second stage and one back."""
@@ -864,6 +880,7 @@ class RefusedTest(ParallelTest):
                 (["parallelism={tensor: 65536, pipeline: 65536}"], "more than 1048576 GPUs"),
                 (["strategy=ddp", "ddp.comm_hook=powersgd"], "ddp.comm_hook of a model that GPUs share"),
                 (["strategy=ddp", "ddp.compiled=true"], "ddp.compiled of a model that GPUs share"),
+                (["strategy=ddp", "ddp.broadcast_buffers=1MB"], "ddp.broadcast_buffers of the stages of a pipeline"),
                 (["tensor={overlap: te}"], "nobody measured what share"),
                 (["tensor={overlap: async, hidden: 0.5}"], "only overlap: te hides a measured share"),
                 (["parallelism={pipeline: 2, sequence: true}"], "and there is none"),

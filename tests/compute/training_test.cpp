@@ -36,8 +36,8 @@ double backward_ms(const std::vector<std::string>& names) {
 }
 
 TEST(Frozen, WhatOfAModelIsTrained) {
-  EXPECT_TRUE(training_of(*frozen({})).blocks.empty());
-  auto training = training_of(*frozen({"h.*.mlp", "h.0", "wte", "wpe"}));
+  EXPECT_TRUE(training_of(transformer_named("gpt2"), *frozen({})).blocks.empty());
+  auto training = training_of(transformer_named("gpt2"), *frozen({"h.*.mlp", "h.0", "wte", "wpe"}));
   EXPECT_FALSE(training.trains_embedding);
   EXPECT_FALSE(training.trains_head);  // tied
   ASSERT_EQ(training.blocks.size(), 12U);
@@ -86,11 +86,32 @@ TEST(Frozen, WorkIsWhatIsDone) {
   const auto& model = transformer_named("gpt2");
   TransformerStep step{Precision::bfloat16, DType::float32, kShape};
   auto all = step_work(model, gpu(), step).model.value();
-  auto training = training_of(*frozen({"wte", "wpe", "h.*.mlp", "h.*.attn"}));
+  auto training = training_of(transformer_named("gpt2"), *frozen({"wte", "wpe", "h.*.mlp", "h.*.attn"}));
   double left = step_work(model, gpu(), step, training).model.value();
   double head = static_cast<double>(model.vocab * model.hidden);
   double matrices = 2 * 4096 * (model.multiplied_parameters() - head);
   EXPECT_NEAR(all - left, matrices * (1 - training.trained) + 2 * 4096 * head, 1e-9 * all);
+}
+
+// The head is no longer the embedding's, which is frozen alone; positions are trained beneath all blocks.
+TEST(Frozen, EndsByThemselves) {
+  auto model = transformer_named("gpt2");
+  auto training = training_of(model, *frozen({"wte"}));
+  EXPECT_FALSE(training.trains_embedding);
+  EXPECT_FALSE(training.trains_head);
+  EXPECT_TRUE(training.blocks.front().is_reached);  // wpe
+  model.tied = false;
+  KnownParts known;
+  training = training_of(model, *known.of(model, 1024, {"lm_head"}));
+  EXPECT_TRUE(training.trains_embedding);
+  EXPECT_FALSE(training.trains_head);
+}
+
+// Stages that freeze other tensors, though no matrix, are not alike.
+TEST(Frozen, BlocksDifferByTheirNormsToo) {
+  auto training = training_of(transformer_named("gpt2"), *frozen({"h.*.mlp", "h.*.attn", "h.3"}));
+  EXPECT_EQ(training.blocks[2], training.blocks[4]);
+  EXPECT_NE(training.blocks[2], training.blocks[3]);
 }
 
 TEST(Frozen, NamesThatAreNone) {

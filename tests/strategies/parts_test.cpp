@@ -138,8 +138,11 @@ TEST(Parts, FsdpHoldsStagesGathered) {
   // of the first pass between them; 1F1B of stages that take 3 s, with one micro-batch more than there are;
   // then two reductions.
   EXPECT_DOUBLE_EQ(took({.choice = one, .stages = 2, .micro_batches = 2}), 8 - 0.5 + 3 * 3 + 2 * 4);
-  for (const auto& step : programs_of({.choice = one, .stages = 2, .micro_batches = 4}).second)
+  for (const auto& step : programs_of({.choice = one, .stages = 2, .micro_batches = 4}).second) {
     EXPECT_EQ(std::ranges::count(step.program.ops, Operation::all_gather, &Op::operation), 2);
+    EXPECT_EQ(std::ranges::count(step.program.ops, Activity::copy_out, &Op::activity),
+              3);  // the root is empty
+  }
 }
 
 // ZeRO 1's stages reduce after the last pass, even with overlap_comm.

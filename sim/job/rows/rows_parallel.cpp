@@ -72,17 +72,21 @@ Type<Parallelism> parallelism_rows() {
   return nested(
       Rows<P>("parallelism")
           .key<&P::tensor>("tensor", degree(), "Tensor-parallel GPUs")
-          .also({"tp", "tp_size", "tensor_parallel_size", "tensor_model_parallel_size"})
+          .also({"tp", "tp_size", "tensor_parallel_size", "tensor_model_parallel_size",
+                 "tensor_parallel_degree"})
           .key<&P::pipeline>("pipeline", degree(), "Stages")
-          .also({"pp", "pp_size", "pipeline_parallel_size", "pipeline_model_parallel_size"})
+          .also({"pp", "pp_size", "pipeline_parallel_size", "pipeline_model_parallel_size",
+                 "pipeline_parallel_degree"})
           .key<&P::context>("context", degree(), "GPUs that share a sequence")
-          .also({"cp", "context_parallel_size"})
+          .also({"cp", "context_parallel_size", "context_parallel_degree"})
           .key<&P::expert>("expert", degree(), "GPUs that share experts")
-          .also({"ep", "expert_parallel_size", "expert_model_parallel_size"})
+          .also({"ep", "expert_parallel_size", "expert_model_parallel_size", "expert_parallel_degree"})
           .key<&P::data>(
               "data", word_or("auto", degree(), "write auto, or how many copies of the model there are: 8"),
               "Copies of the model")
+          .also({"dp", "data_parallel_size"})
           .key<&P::sequence>("sequence", boolean(), "Sequence parallelism")
+          .also({"sequence_parallel"})
           .tries({"true", "false"})
           .check([](const P& parallelism, const Cursor& at) {
             double gpus = 1.0 * parallelism.tensor * parallelism.pipeline * parallelism.context *
@@ -107,9 +111,11 @@ Type<Pipeline> pipeline_rows() {
           .also({"vpp", "virtual_pipeline_model_parallel_size"})
           .key<&P::group>("group", degree(), "Micro-batches per turn")
           .usually("the stages")
+          .also({"microbatch_group_size_per_virtual_pipeline_stage"})
           .key<&P::overlap_p2p>("overlap_p2p",
                                 word<Choice>({{"auto", std::nullopt}, {"true", true}, {"false", false}}),
                                 "Messages beside compute")
+          .also({"overlap_p2p_comm", "overlap_p2p_communication"})
           .tries({"true", "false"})
           .key<&P::layers>("layers", stage_layers(),
                            "Layers of each stage, or of the first and the last rank")
@@ -129,6 +135,7 @@ Type<Tensor> tensor_rows() {
   return nested(Rows<Tensor>("tensor")
                     .key<&Tensor::overlap>("overlap", maybe(overlap), "What hides its collectives")
                     .usually("the software's")
+                    .also({"tp_comm_overlap"})
                     .key<&Tensor::hidden>("hidden", maybe(number(0, 1)), "Share of them that is hidden")
                     .usually("the software's")
                     .check([](const Tensor& tensor, const Cursor& at) {
@@ -150,15 +157,18 @@ Type<Expert> expert_rows() {
           .key<&Expert::tensor>("tensor", degree(), "GPUs that share each expert")
           .also({"expert_tensor_parallel_size", "etp"})
           .key<&Expert::dispatcher>("dispatcher", word(kDispatcherNames), "How tokens come to experts")
+          .also({"moe_token_dispatcher_type"})
           .key<&Expert::capacity>("capacity", maybe(number(0.01, 100)),
                                   "Tokens an expert takes over the mean; without it, all")
           .usually("none: all that come")
+          .also({"moe_expert_capacity_factor", "capacity_factor"})
           .key<&Expert::imbalance>("imbalance", maybe(number(kLeastConcentration, 1e9)),
                                    "Concentration of the Dirichlet distribution that experts' loads are of")
           .usually("none: as many each")
           .key<&Expert::seed>("seed", seed(), "Of the loads that are drawn")
           .key<&Expert::shared_overlap>("shared_overlap", boolean(),
                                         "Whether shared experts compute under exchanges")
+          .also({"moe_shared_expert_overlap"})
           .check(check_expert));
 }
 

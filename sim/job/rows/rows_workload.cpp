@@ -153,11 +153,14 @@ Type<Optimizer> optimizer_rows() {
   return nested(
       Rows<Optimizer>("optimizer")
           .key<&Optimizer::kind>("kind", word(kOptimizerNames), "Which one")
+          .also({"optimizer"})
           .key<&Optimizer::moments>("moments", word(kMomentTypeNames), "What its moments are kept in")
+          .also({"exp_avg_dtype"})
           .key<&Optimizer::master>("master", word<bool>({{"fp32", true}, {"none", false}}),
                                    "Copy of weights that are held in 16 bits")
           .when(kHalfWeights)
           .key<&Optimizer::clip_norm>("clip_norm", boolean(), "Gradients are clipped by their norm")
+          .also({"clip_grad", "max_norm", "gradient_clipping"})
           .when(kParts));
 }
 
@@ -199,7 +202,7 @@ Type<Workload> workload_rows() {
           .usually("fp32")
           .whole("recompute", recompute(), "What backward computes again to save memory")
           .tries({"none", "selective", "full"})
-          .also({"activation_checkpointing"})
+          .also({"activation_checkpointing", "recompute_granularity"})
           .key<&Workload::attention>("attention", maybe(attention), "The attention kernel")
           .key<&Workload::scale_bytes>("scale_bytes", number(1e-9, 1e9),
                                        "Gradients with so many times the elements")
