@@ -1,6 +1,7 @@
 #include "sim/report/chrome_timeline.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <map>
@@ -20,75 +21,38 @@ using Json = nlohmann::ordered_json;
 constexpr int kComputeThread = 0;
 constexpr int kCommunicationThread = 1;  // the first; collectives beside it have others
 
-std::string span_name(const Span& span) {
-  switch (span.activity) {
-    case Activity::broadcast:
-      return "broadcast";
-    case Activity::forward:
-      return "forward";
-    case Activity::backward:
-      return "backward";
-    case Activity::wait:
-      return "wait for communication";
-    case Activity::optimizer:
-      return "optimizer";
-    case Activity::copy_in:
-      return fmt::format("copy into bucket {}", span.index);
-    case Activity::copy_out:
-      return fmt::format("copy out of bucket {}", span.index);
-    case Activity::compress:
-      return fmt::format("compress bucket {}", span.index);
-    case Activity::launch:
-      return "hook or launch";
-    case Activity::all_reduce:
-      return fmt::format("bucket {}", span.index);
-    case Activity::all_gather:
-      return fmt::format("gather unit {}", span.index);
-    case Activity::reduce_scatter:
-      return fmt::format("reduce bucket {}", span.index);
-    case Activity::message:
-      return fmt::format("message, rank {} of the pipeline", span.index);
-    case Activity::used_parameter_bitmap:
-      return "used-parameter bitmap";
-    case Activity::replicate:
-      return fmt::format("broadcast piece {}", span.index);
-    case Activity::reduce:
-      return fmt::format("reduce piece {}", span.index);
-    case Activity::push:
-      return fmt::format("push key {}", span.index);
-    case Activity::pull:
-      return fmt::format("pull key {}", span.index);
-    case Activity::serve:
-      return "servers busy";
-    case Activity::host_copy:
-      return "copy between host and GPU";
-    case Activity::peer_copy:
-      return "outputs between GPUs";
-  }
-  DDPSIM_CHECK(false, "every activity has a name");
-  return {};
-}
+// What Perfetto shows of an activity, and what it filters by.
+struct Shown {
+  Activity activity;
+  const char* name;  // {}: the span's index
+  const char* category;
+};
+constexpr std::array kShown{Shown{Activity::broadcast, "broadcast", "communication"},
+                            Shown{Activity::forward, "forward", "compute"},
+                            Shown{Activity::backward, "backward", "compute"},
+                            Shown{Activity::wait, "wait for communication", "wait"},
+                            Shown{Activity::optimizer, "optimizer", "compute"},
+                            Shown{Activity::copy_in, "copy into bucket {}", "copy"},
+                            Shown{Activity::copy_out, "copy out of bucket {}", "copy"},
+                            Shown{Activity::compress, "compress bucket {}", "copy"},
+                            Shown{Activity::launch, "hook or launch", "launch"},
+                            Shown{Activity::all_reduce, "bucket {}", "communication"},
+                            Shown{Activity::all_gather, "gather unit {}", "communication"},
+                            Shown{Activity::reduce_scatter, "reduce bucket {}", "communication"},
+                            Shown{Activity::message, "message, rank {} of the pipeline", "communication"},
+                            Shown{Activity::used_parameter_bitmap, "used-parameter bitmap", "communication"},
+                            Shown{Activity::replicate, "broadcast piece {}", "communication"},
+                            Shown{Activity::reduce, "reduce piece {}", "communication"},
+                            Shown{Activity::push, "push key {}", "communication"},
+                            Shown{Activity::pull, "pull key {}", "communication"},
+                            Shown{Activity::serve, "servers busy", "communication"},
+                            Shown{Activity::host_copy, "copy between host and GPU", "copy"},
+                            Shown{Activity::peer_copy, "outputs between GPUs", "copy"}};
 
-// What Perfetto filters by.
-const char* category_of(Activity activity) {
-  switch (activity) {
-    case Activity::wait:
-      return "wait";
-    case Activity::copy_in:
-    case Activity::copy_out:
-    case Activity::compress:
-    case Activity::host_copy:
-    case Activity::peer_copy:
-      return "copy";
-    case Activity::launch:
-      return "launch";
-    case Activity::forward:
-    case Activity::backward:
-    case Activity::optimizer:
-      return "compute";
-    default:
-      return "communication";
-  }
+const Shown& shown(Activity activity) {
+  const auto* found = std::ranges::find(kShown, activity, &Shown::activity);
+  DDPSIM_CHECK(found != kShown.end(), "every activity has a name");
+  return *found;
 }
 
 // Collectives that carry a bucket which was ready before.
@@ -163,8 +127,9 @@ class Events {
   static double microseconds(std::int64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1e3; }
 
   void add_span(const RankTimeline& ranks, int thread, const Span& span) {
-    auto json = event(ranks, thread, span_name(span), "X");
-    json["cat"] = category_of(span.activity);
+    const auto& [activity, name, category] = shown(span.activity);
+    auto json = event(ranks, thread, fmt::format(fmt::runtime(name), span.index), "X");
+    json["cat"] = category;
     auto start = nanoseconds(span.start);
     json["ts"] = microseconds(start);
     json["dur"] = microseconds(nanoseconds(span.end) - start);
