@@ -1,6 +1,7 @@
 #include "sim/report/console.hpp"
 
 #include <algorithm>
+#include <array>
 #include <ostream>
 #include <utility>
 
@@ -48,6 +49,16 @@ void print_spread(std::ostream& out, const IterationSpread& spread) {
     print_fact(out, "  speeds for the run", "are drawn once, by this seed: other seeds are other runs");
 }
 
+// Losses that the backward pass holds.
+struct PartOfBackward {
+  std::string_view cause, name;
+  bool communicates;
+};
+constexpr std::array kPartsOfBackward{PartOfBackward{"spread", "    spread of GPUs", false},
+                                      PartOfBackward{"tensor", "    tensor parallel", true},
+                                      PartOfBackward{"context", "    context parallel", true},
+                                      PartOfBackward{"expert", "    expert parallel", true}};
+
 void print_terms(std::ostream& out, const IterationMetrics& m) {
   print_term(out, "iteration", m.iteration, m.iteration);
   if (m.micro_batches > 1)
@@ -60,11 +71,12 @@ void print_terms(std::ostream& out, const IterationMetrics& m) {
   if (m.spread) print_spread(out, *m.spread);
   print_term(out, "  forward", m.forward, m.iteration);
   print_term(out, "  backward", m.backward_compute, m.iteration);
+  Seconds within;  // passes
   for (const auto& loss : m.losses) {
-    if (loss.cause == "spread") print_term(out, "    spread of GPUs", loss.seconds, m.iteration);
-    if (loss.cause == "tensor") print_term(out, "    tensor parallel", loss.seconds, m.iteration);
-    if (loss.cause == "context") print_term(out, "    context parallel", loss.seconds, m.iteration);
-    if (loss.cause == "expert") print_term(out, "    expert parallel", loss.seconds, m.iteration);
+    const auto* part = std::ranges::find(kPartsOfBackward, loss.cause, &PartOfBackward::cause);
+    if (part == kPartsOfBackward.end()) continue;
+    print_term(out, part->name, loss.seconds, m.iteration);
+    if (part->communicates) within += loss.seconds;
   }
   if (m.interference != Seconds(0)) print_term(out, "  interference", m.interference, m.iteration);
   if (m.overhead != Seconds(0)) print_term(out, "  overhead", m.overhead, m.iteration);
@@ -74,9 +86,6 @@ void print_terms(std::ostream& out, const IterationMetrics& m) {
     print_term(out, "    buffers, broadcast", m.buffer_broadcast, m.iteration);
   print_term(out, "  optimizer", m.optimizer, m.iteration);
   auto hidden = std::max(Seconds(0), m.communication - m.exposed_communication);
-  Seconds within;
-  for (const auto& loss : m.losses)
-    if (loss.cause == "tensor" || loss.cause == "context" || loss.cause == "expert") within += loss.seconds;
   auto share = m.communication > Seconds()
                    ? fmt::format(", {:.1f} % of it hidden behind compute", 100 * (hidden / m.communication))
                    : "";
@@ -125,10 +134,7 @@ void print_compute(std::ostream& out, const IterationMetrics& m) {
             m.tokens_per_s ? fmt::format(", {:.4g} a million tokens", m.cost_per_million_tokens()) : ""));
 }
 
-void print_facts(std::ostream& out, const IterationMetrics& m) {
-  if (m.busbw > BytesPerSecond())
-    print_fact(out, "bandwidth",
-               fmt::format("algbw {}, busbw {}", format_bandwidth(m.algbw), format_bandwidth(m.busbw)));
+std::string throughput_of(const IterationMetrics& m) {
   std::string throughput;
   if (m.samples_per_s) throughput = fmt::format("{:.4g} samples/s", *m.samples_per_s);
   if (m.tokens_per_s)
@@ -137,7 +143,35 @@ void print_facts(std::ostream& out, const IterationMetrics& m) {
   if (m.scaling_efficiency)
     throughput += fmt::format("{}scaling efficiency {:.1f} %", throughput.empty() ? "" : ", ",
                               100 * *m.scaling_efficiency);
-  if (!throughput.empty()) print_fact(out, "throughput", throughput);
+  return throughput;
+}
+
+std::string parallelism_of(const SharedModelMetrics& model) {
+  return fmt::format("tensor {}{} x data {} x pipeline {}{}{}, {}", model.tensor,
+                     model.context == 1 ? "" : fmt::format(" x context {}", model.context), model.data,
+                     model.pipeline,
+                     model.pipeline == 1 ? ""
+                     : model.chunks == 1 ? fmt::format(" ({})", model.schedule)
+                                         : fmt::format(" ({}, {} chunks)", model.schedule, model.chunks),
+                     model.expert == 1 ? "" : fmt::format(", experts over {}", model.expert),
+                     counted(model.micro_batches, "micro-batch"));
+}
+
+std::string reduction_of(const IterationMetrics& m) {
+  auto text = fmt::format("strategy {}", m.strategy->name());
+  if (!m.shared_model) text += fmt::format(", {} bucket{}", m.n_buckets, m.n_buckets == 1 ? "" : "s");
+  if (m.bucket_cap) text += fmt::format(", bucket cap {}", format_bytes(*m.bucket_cap));
+  if (m.first_bucket_cap) text += fmt::format(" (first {})", format_bytes(*m.first_bucket_cap));
+  if (m.comm_hook == CommHook::none) return text;
+  if (m.comm_hook == CommHook::power_sgd) return text + ", PowerSGD";
+  return text + fmt::format(", gradients cast to {}", m.comm_hook == CommHook::fp16 ? "fp16" : "bf16");
+}
+
+void print_facts(std::ostream& out, const IterationMetrics& m) {
+  if (m.busbw > BytesPerSecond())
+    print_fact(out, "bandwidth",
+               fmt::format("algbw {}, busbw {}", format_bandwidth(m.algbw), format_bandwidth(m.busbw)));
+  if (auto throughput = throughput_of(m); !throughput.empty()) print_fact(out, "throughput", throughput);
   if (const auto& servers = m.asynchronous)
     print_fact(
         out, "updates",
@@ -145,27 +179,8 @@ void print_facts(std::ostream& out, const IterationMetrics& m) {
                     "worker's",
                     servers->updates_per_s, servers->mean_staleness, servers->most_staleness));
   print_compute(out, m);
-  if (const auto& model = m.shared_model)
-    print_fact(
-        out, "parallelism",
-        fmt::format("tensor {}{} x data {} x pipeline {}{}{}, {}", model->tensor,
-                    model->context == 1 ? "" : fmt::format(" x context {}", model->context), model->data,
-                    model->pipeline,
-                    model->pipeline == 1 ? ""
-                    : model->chunks == 1 ? fmt::format(" ({})", model->schedule)
-                                         : fmt::format(" ({}, {} chunks)", model->schedule, model->chunks),
-                    model->expert == 1 ? "" : fmt::format(", experts over {}", model->expert),
-                    counted(model->micro_batches, "micro-batch")));
-  auto buckets = m.shared_model ? fmt::format("strategy {}", m.strategy->name())
-                                : fmt::format("strategy {}, {} bucket{}", m.strategy->name(), m.n_buckets,
-                                              m.n_buckets == 1 ? "" : "s");
-  if (m.bucket_cap) buckets += fmt::format(", bucket cap {}", format_bytes(*m.bucket_cap));
-  if (m.first_bucket_cap) buckets += fmt::format(" (first {})", format_bytes(*m.first_bucket_cap));
-  if (m.comm_hook == CommHook::power_sgd)
-    buckets += ", PowerSGD";
-  else if (m.comm_hook != CommHook::none)
-    buckets += fmt::format(", gradients cast to {}", m.comm_hook == CommHook::fp16 ? "fp16" : "bf16");
-  print_fact(out, "reduction", buckets);
+  if (m.shared_model) print_fact(out, "parallelism", parallelism_of(*m.shared_model));
+  print_fact(out, "reduction", reduction_of(m));
   if (m.construction_broadcast)
     print_fact(out, "at construction",
                fmt::format("parameters and buffers are broadcast once, {}",
