@@ -28,9 +28,8 @@ CapAdvice advice_of(const SweepResult& result, const SweepGroup& group, std::siz
   auto is_as_good = [&](std::size_t point) {
     return result.points[point].metrics.iteration <= metrics.iteration * (1 + kPlateau);
   };
-  auto first = std::find(points.begin(), points.end(), best), last = first;
-  while (first != points.begin() && is_as_good(*(first - 1))) --first;
-  while (last + 1 != points.end() && is_as_good(*(last + 1))) ++last;
+  auto [first, last] =
+      plateau_around(std::find(points.begin(), points.end(), best), points.begin(), points.end(), is_as_good);
 
   CapAdvice advice{group.name, best, *metrics.bucket_cap, metrics.iteration, cap_of(*first), cap_of(*last)};
   advice.caps_tried = points.size();

@@ -12,6 +12,16 @@ namespace ddpsim {
 // Caps within this much of the best count as equally good.
 inline constexpr double kPlateau = 0.005;
 
+// First and last of those around `best` that are as good.
+template <class Iterator, class IsAsGood>
+std::pair<Iterator, Iterator> plateau_around(Iterator best, Iterator begin, Iterator end,
+                                             IsAsGood is_as_good) {
+  auto first = best, last = best;
+  while (first != begin && is_as_good(*(first - 1))) --first;
+  while (last + 1 != end && is_as_good(*(last + 1))) ++last;
+  return {first, last};
+}
+
 struct CapAdvice {
   enum class Edge { none, smallest, largest };
 

@@ -118,9 +118,7 @@ BestCap best_cap(const config::Value& root, ScenarioReader& reader, bool exact, 
     return one + 1 == tried.end() ? std::nullopt : std::optional((one + 1)->from);
   };
   auto is_as_good = [&](const Tried& one) { return one.iteration <= best->iteration * (1 + kPlateau); };
-  auto first = best, last = best;
-  while (first != tried.begin() && is_as_good(*(first - 1))) --first;
-  while (last + 1 != tried.end() && is_as_good(*(last + 1))) ++last;
+  auto [first, last] = plateau_around(best, tried.begin(), tried.end(), is_as_good);
 
   BestCap result;
   result.iteration = best->iteration;
