@@ -1,6 +1,7 @@
 #include "sim/report/result_csv.hpp"
 
 #include <algorithm>
+#include <functional>
 
 #include <fmt/core.h>
 
@@ -44,6 +45,13 @@ Record metric_fields(const IterationMetrics& m) {
           fmt::format("{}", m.group_size)};
 }
 
+// Columns of what not every sweep has; a point without it has empty fields in them.
+struct ColumnGroup {
+  bool is_there;
+  Record columns;
+  std::function<Record(const SweepPoint&)> fields;
+};
+
 Record measured_fields(const SweepPoint& point) {
   if (!point.measured) return {"", "", ""};
   return {csv::seconds(point.measured->iteration),
@@ -51,26 +59,47 @@ Record measured_fields(const SweepPoint& point) {
           fmt::format("{}", relative_error(point.metrics, *point.measured))};
 }
 
-Record range_fields(const IterationMetrics& m) {
-  if (!m.range) return {"", ""};
-  return {csv::seconds(m.range->least), csv::seconds(m.range->most)};
+Record range_fields(const SweepPoint& point) {
+  const auto& range = point.metrics.range;
+  if (!range) return {"", ""};
+  return {csv::seconds(range->least), csv::seconds(range->most)};
 }
 
-Record model_fields(const IterationMetrics& m) {
+Record model_fields(const SweepPoint& point) {
+  const auto& m = point.metrics;
   if (!m.memory) return Record(4);
   return {csv::number(m.tokens_per_s), fmt::format("{}", m.compute->mfu()),
           csv::bytes(m.memory->parts.peak()), m.memory->fits() ? "1" : "0"};
 }
 
-const Record kSpreadColumns{"iterations", "p5_s", "median_s", "p95_s", "mean_s", "unvaried_s"};
-
-Record spread_fields(const IterationMetrics& m) {
-  if (!m.spread) return Record(kSpreadColumns.size());
-  const auto& spread = *m.spread;
+Record spread_fields(const SweepPoint& point) {
+  if (!point.metrics.spread) return Record(6);
+  const auto& spread = *point.metrics.spread;
   Record fields{fmt::format("{}", spread.iterations)};
   for (auto time : {spread.p5, spread.median, spread.p95, spread.mean, spread.unvaried})
     fields.push_back(csv::seconds(time));
   return fields;
+}
+
+std::vector<ColumnGroup> column_groups(const SweepResult& result) {
+  auto any = [&](auto has) { return std::ranges::any_of(result.points, has); };
+  std::vector<ColumnGroup> groups{
+      {any([](const SweepPoint& point) { return point.measured.has_value(); }),
+       {"measured_iteration_s", "measured_iteration_std_s", "relative_error"},
+       measured_fields},
+      {any([](const SweepPoint& point) { return point.metrics.range.has_value(); }),
+       {"iteration_least_s", "iteration_most_s"},
+       range_fields},
+      {result.varies(), {"iterations", "p5_s", "median_s", "p95_s", "mean_s", "unvaried_s"}, spread_fields},
+      {any([](const SweepPoint& point) { return point.metrics.memory.has_value(); }),
+       {"tokens_per_s", "mfu", "memory_peak_bytes", "memory_fits"},
+       model_fields},
+      {!result.trace_note().empty(),
+       {"trace_synthetic"},
+       [](const SweepPoint& point) -> Record { return {point.metrics.trace_synthetic.value_or("")}; }},
+      {!result.failed.empty(), {"error"}, [](const SweepPoint&) { return Record(1); }}};
+  std::erase_if(groups, [](const ColumnGroup& group) { return !group.is_there; });
+  return groups;
 }
 
 // What is known of a point without results: its axes, in the columns that results would have, and its error.
@@ -88,24 +117,11 @@ Record failed_record(const std::vector<std::string>& axes, const FailedPoint& po
 }  // namespace
 
 std::string sweep_csv(const SweepResult& result) {
-  bool measured = std::any_of(result.points.begin(), result.points.end(),
-                              [](const SweepPoint& point) { return point.measured.has_value(); });
-  bool varies = result.varies();
-  bool ranges = std::any_of(result.points.begin(), result.points.end(),
-                            [](const SweepPoint& point) { return point.metrics.range.has_value(); });
+  auto groups = column_groups(result);
   Record header = csv::other_axes(result.axes, result.axes);
   csv::append(header, kMetricColumns);
   header.push_back("best");
-  if (measured) csv::append(header, {"measured_iteration_s", "measured_iteration_std_s", "relative_error"});
-  if (ranges) csv::append(header, {"iteration_least_s", "iteration_most_s"});
-  if (varies) csv::append(header, kSpreadColumns);
-  bool models = std::any_of(result.points.begin(), result.points.end(),
-                            [](const SweepPoint& point) { return point.metrics.memory.has_value(); });
-  if (models) csv::append(header, {"tokens_per_s", "mfu", "memory_peak_bytes", "memory_fits"});
-  bool synthetic = !result.trace_note().empty();
-  if (synthetic) header.emplace_back("trace_synthetic");
-  bool errors = !result.failed.empty();
-  if (errors) header.emplace_back("error");
+  for (const auto& group : groups) csv::append(header, group.columns);
   std::string text = csv::line_of(header);
   auto failed = result.failed.begin();
   auto add_failed_before = [&](std::size_t point) {
@@ -120,12 +136,7 @@ std::string sweep_csv(const SweepResult& result) {
     Record record = csv::other_axes(result.axes, point.axis_values);
     csv::append(record, metric_fields(point.metrics));
     record.push_back(std::find(best.begin(), best.end(), i) != best.end() ? "1" : "0");
-    if (measured) csv::append(record, measured_fields(point));
-    if (ranges) csv::append(record, range_fields(point.metrics));
-    if (varies) csv::append(record, spread_fields(point.metrics));
-    if (models) csv::append(record, model_fields(point.metrics));
-    if (synthetic) record.push_back(point.metrics.trace_synthetic.value_or(""));
-    if (errors) record.emplace_back();
+    for (const auto& group : groups) csv::append(record, group.fields(point));
     text += csv::line_of(record);
   }
   add_failed_before(result.points.size());
