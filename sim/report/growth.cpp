@@ -90,11 +90,29 @@ static bool has_reference(const Growth& growth) {
                      [](const GrowthPoint& point) { return point.metrics.scaling_efficiency.has_value(); });
 }
 
+static std::vector<std::string> titles_of(const Growth& growth) {
+  std::vector<std::string> titles{"GPUs", "iteration ms", "efficiency %"};
+  if (has_range(growth)) titles.emplace_back("from-to %");
+  if (has_reference(growth)) titles.emplace_back("of one GPU %");
+  for (auto cause : causes_of(growth)) titles.push_back(fmt::format("{} %", cause));
+  return titles;
+}
+
+static std::vector<std::string> cells_of(const Growth& growth, std::size_t point) {
+  const auto& metrics = growth.points[point].metrics;
+  std::vector<std::string> cells{fmt::format("{}", metrics.world_size), ms_text(metrics.iteration),
+                                 fmt::format("{:.1f}", 100 * growth.efficiency(point))};
+  if (has_range(growth)) cells.push_back(range_text(growth.efficiency_range(point)));
+  if (has_reference(growth)) cells.push_back(fmt::format("{:.1f}", 100 * *metrics.scaling_efficiency));
+  for (auto cause : causes_of(growth))
+    cells.push_back(fmt::format("{:.2f}", 100 * (lost_to(metrics, cause) / metrics.iteration)));
+  return cells;
+}
+
 void print_growth(std::ostream& out, const Growth& growth, TableStyle style) {
-  out << fmt::format("{} scaling: {}\n", growth.scaling == Scaling::weak ? "weak" : "strong",
-                     growth.scaling == Scaling::weak
-                         ? "every GPU does the same, however many there are"
-                         : "all GPUs together do the same, however many there are");
+  out << (growth.scaling == Scaling::weak
+              ? "weak scaling: every GPU does the same, however many there are\n"
+              : "strong scaling: all GPUs together do the same, however many there are\n");
   if (const auto& spread = growth.points.front().metrics.spread)
     out << fmt::format(
         "iterations differ: each point is the {} of {} (seed {}), its range 5 to 95 % of them\n",
@@ -102,30 +120,17 @@ void print_growth(std::ostream& out, const Growth& growth, TableStyle style) {
   for (const auto& [metrics, share] : growth.points)
     if (metrics.memory && !metrics.memory->fits())
       out << fmt::format("on {} GPUs it {}\n", metrics.world_size, fit_line(*metrics.memory));
-  auto causes = causes_of(growth);
-  std::vector<std::string> titles{"GPUs", "iteration ms", "efficiency %"};
-  if (has_range(growth)) titles.emplace_back("from-to %");
-  if (has_reference(growth)) titles.emplace_back("of one GPU %");
-  for (auto cause : causes) titles.push_back(fmt::format("{} %", cause));
   std::vector<std::vector<std::string>> rows;
-  for (std::size_t i = 0; i < growth.points.size(); ++i) {
-    const auto& metrics = growth.points[i].metrics;
-    auto& row = rows.emplace_back();
-    row = {fmt::format("{}", metrics.world_size), ms_text(metrics.iteration),
-           fmt::format("{:.1f}", 100 * growth.efficiency(i))};
-    if (has_range(growth)) row.push_back(range_text(growth.efficiency_range(i)));
-    if (has_reference(growth)) row.push_back(fmt::format("{:.1f}", 100 * *metrics.scaling_efficiency));
-    for (auto cause : causes)
-      row.push_back(fmt::format("{:.2f}", 100 * (lost_to(metrics, cause) / metrics.iteration)));
-  }
+  for (std::size_t i = 0; i < growth.points.size(); ++i) rows.push_back(cells_of(growth, i));
   if (style == TableStyle::markdown) out << '\n';
-  print_table(out, titles, rows, style);
+  print_table(out, titles_of(growth), rows, style);
   if (style == TableStyle::markdown) out << '\n';
   out << "efficiency: work per GPU and second, against the first row";
   if (has_range(growth)) out << "; from-to: its range over what is uncertain";
   if (has_reference(growth))
     out << "\nof one GPU: against one that communicates with nobody, and steps the whole optimizer";
   out << "\nother columns: what the iteration loses to each cause, in % of it";
+  auto causes = causes_of(growth);
   if (std::find(causes.begin(), causes.end(), "ends") != causes.end())
     out << "; ends: waiting for communication";
   out << '\n';

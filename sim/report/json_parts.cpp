@@ -83,13 +83,8 @@ Json shared_model_json(const SharedModelMetrics& model) {
   return json;
 }
 
-}  // namespace
-
-void add_metrics(const IterationMetrics& m, Json& point) {
-  point["world_size"] = m.world_size;
-  point["strategy"] = m.strategy->name();
-  point["bucket_cap_bytes"] = m.bucket_cap ? bytes(*m.bucket_cap) : Json(nullptr);
-  point["n_buckets"] = m.n_buckets;
+// What the iteration is made of.
+void add_terms(const IterationMetrics& m, Json& point) {
   point["forward_s"] = m.forward.value();
   point["backward_compute_s"] = m.backward_compute.value();
   point["interference_s"] = m.interference.value();
@@ -113,6 +108,9 @@ void add_metrics(const IterationMetrics& m, Json& point) {
   auto& losses = point["losses"] = Json::array();
   for (const auto& loss : m.losses)
     losses.push_back({{"cause", loss.cause}, {"seconds", loss.seconds.value()}});
+}
+
+void add_communication(const IterationMetrics& m, Json& point) {
   point["algorithm"] = m.algorithm;
   if (!m.nccl_version.empty()) point["nccl_version"] = m.nccl_version;
   point["fidelity"] = m.fidelity;
@@ -129,6 +127,9 @@ void add_metrics(const IterationMetrics& m, Json& point) {
   if (m.collective_workers > 1) point["collective_workers"] = m.collective_workers;
   point["algbw_Bps"] = m.algbw.value();
   point["busbw_Bps"] = m.busbw.value();
+}
+
+void add_rates(const IterationMetrics& m, Json& point) {
   point["samples_per_s"] = number_or_null(m.samples_per_s);
   if (m.tokens_per_s) {
     point["tokens_per_s"] = *m.tokens_per_s;
@@ -143,6 +144,9 @@ void add_metrics(const IterationMetrics& m, Json& point) {
     point["asynchronous"] = {{"updates_per_s", servers->updates_per_s},
                              {"mean_staleness", servers->mean_staleness},
                              {"most_staleness", servers->most_staleness}};
+}
+
+void add_costs(const IterationMetrics& m, Json& point) {
   if (m.memory) point["memory"] = memory_json(*m.memory);
   if (m.price) {
     point["cost_per_step"] = m.cost_per_step();
@@ -154,6 +158,19 @@ void add_metrics(const IterationMetrics& m, Json& point) {
                                         {"checkpoint_interval_s", m.goodput->interval.value()}};
     if (m.tokens_per_s) goodput["tokens_per_s"] = m.goodput->share * *m.tokens_per_s;
   }
+}
+
+}  // namespace
+
+void add_metrics(const IterationMetrics& m, Json& point) {
+  point["world_size"] = m.world_size;
+  point["strategy"] = m.strategy->name();
+  point["bucket_cap_bytes"] = m.bucket_cap ? bytes(*m.bucket_cap) : Json(nullptr);
+  point["n_buckets"] = m.n_buckets;
+  add_terms(m, point);
+  add_communication(m, point);
+  add_rates(m, point);
+  add_costs(m, point);
   point["scaling_efficiency"] = number_or_null(m.scaling_efficiency);
   point["comm_frac"] = m.communication_cost() / m.iteration;
   point["reported_rank"] = m.reported_rank;

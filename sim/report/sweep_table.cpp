@@ -1,6 +1,7 @@
 #include "sim/report/sweep_table.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <ostream>
 #include <utility>
 
@@ -51,22 +52,24 @@ std::vector<std::string> sweep_cells(const std::vector<std::string>& axes, Sweep
   auto cells = axis_cells(axes, point.axis_values, m);
   for (auto time : {m.iteration, m.exposed_communication, m.communication}) cells.push_back(ms_text(time));
   cells.push_back(fmt::format("{}", m.n_buckets));
-  cells.push_back(m.samples_per_s ? fmt::format("{:.5g}", *m.samples_per_s) : "-");
-  cells.push_back(m.scaling_efficiency ? fmt::format("{:.1f} %", 100 * *m.scaling_efficiency) : "-");
+  auto add = [&cells](const auto& value, auto text) { cells.emplace_back(value ? text(*value) : "-"); };
+  auto percent = [](double share) { return fmt::format("{:.1f} %", 100 * share); };
+  add(m.samples_per_s, [](double rate) { return fmt::format("{:.5g}", rate); });
+  add(m.scaling_efficiency, percent);
   if (optional.memory) {
-    cells.push_back(m.compute ? fmt::format("{:.1f} %", 100 * m.compute->mfu()) : "-");
-    cells.push_back(m.memory ? fmt::format("{:.1f}", m.memory->parts.peak().value() / 1e9) : "-");
-    cells.emplace_back(m.memory ? fit_cell(m.memory->fit()) : "-");
+    add(m.compute, [&](const auto& compute) { return percent(compute.mfu()); });
+    add(m.memory, [](const auto& one) { return fmt::format("{:.1f}", one.parts.peak().value() / 1e9); });
+    add(m.memory, [](const auto& one) { return fit_cell(one.fit()); });
   }
   if (optional.range)
     for (auto end : {&IterationRange::least, &IterationRange::most})
-      cells.push_back(m.range ? ms_text(*m.range.*end) : "-");
+      add(m.range, [end](const auto& range) { return ms_text(range.*end); });
   if (optional.spread)
     for (auto quantile : {&IterationSpread::p5, &IterationSpread::median, &IterationSpread::p95})
-      cells.push_back(m.spread ? ms_text(*m.spread.*quantile) : "-");
+      add(m.spread, [quantile](const auto& spread) { return ms_text(spread.*quantile); });
   if (optional.measured) {
-    cells.push_back(point.measured ? ms_text(point.measured->iteration) : "-");
-    cells.push_back(point.measured ? percent_text(relative_error(m, *point.measured)) : "-");
+    add(point.measured, [](const auto& measured) { return ms_text(measured.iteration); });
+    add(point.measured, [&](const auto& measured) { return percent_text(relative_error(m, measured)); });
   }
   if (optional.error) cells.emplace_back();
   return cells;
@@ -110,39 +113,49 @@ void SweepTable::row(const FailedPoint& point) {
   out_ << std::flush;
 }
 
+static void print_heading(std::ostream& out, const char* text, TableStyle style) {
+  out << '\n' << text << '\n' << (style == TableStyle::markdown ? "\n" : "");
+}
+
+static void print_advice(std::ostream& out, const SweepResult& result, const std::vector<CapAdvice>& advice,
+                         TableStyle style) {
+  print_heading(out, "what to pass to DistributedDataParallel", style);
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& one : advice) rows.push_back(cap_cells(result, one));
+  print_table(out, cap_titles(result), rows, style);
+}
+
+static void print_lines(std::ostream& out, const std::vector<std::string>& lines, TableStyle style) {
+  // In Markdown lines that follow one another are one paragraph.
+  const char* end = style == TableStyle::markdown ? "  \n" : "\n";
+  for (const auto& line : lines) out << (&line == &lines.front() ? "\n" : "") << line << end;
+  out << std::flush;
+}
+
 void SweepTable::footer(const SweepResult& result) {
   if (auto note = result.failed_note(); !note.empty()) out_ << '\n' << note << '\n';
   for (const auto& line : result.failed_hints()) out_ << "- " << line << '\n';
   if (std::exchange(optional_.error, false)) columns_.pop_back();  // the best ones have results
   auto best_of_groups = result.best_by_group();
-  if (best_of_groups.size() > 1) {
-    out_ << "\nbest of each group\n" << (style_ == TableStyle::markdown ? "\n" : "");
+  bool has_groups = best_of_groups.size() > 1;
+  if (has_groups) {
+    print_heading(out_, "best of each group", style_);
     header();
     for (auto best : best_of_groups) row(result.points[best]);
   }
   if (auto note = result.trace_note(); !note.empty()) out_ << '\n' << note << '\n' << std::flush;
   if (auto which = reported_iterations(result); !which.empty()) out_ << '\n' << which << '\n';
   auto advice = cap_advice(result);
-  if (best_of_groups.size() > 1 && !advice.empty()) {
-    out_ << "\nwhat to pass to DistributedDataParallel\n";
-    if (style_ == TableStyle::markdown) out_ << '\n';
-    std::vector<std::vector<std::string>> rows;
-    for (const auto& one : advice) rows.push_back(cap_cells(result, one));
-    print_table(out_, cap_titles(result), rows, style_);
-  }
+  if (has_groups && !advice.empty()) print_advice(out_, result, advice, style_);
   if (!result.formulas.empty()) {
-    out_ << "\nthe textbook's formula beside the simulation\n";
-    if (style_ == TableStyle::markdown) out_ << '\n';
+    print_heading(out_, "the textbook's formula beside the simulation", style_);
     print_table(out_, formula_titles(result), formula_cells(result), style_);
   }
   auto lines = verdict_lines(result, optional_.range);
-  for (auto& line : formula_lines(result)) lines.push_back(std::move(line));
+  std::ranges::move(formula_lines(result), std::back_inserter(lines));
   if (best_of_groups.size() == 1 && !advice.empty())
-    for (auto& line : advice_lines(advice.front())) lines.push_back(std::move(line));
-  // In Markdown lines that follow one another are one paragraph.
-  const char* end = style_ == TableStyle::markdown ? "  \n" : "\n";
-  for (const auto& line : lines) out_ << (&line == &lines.front() ? "\n" : "") << line << end;
-  out_ << std::flush;
+    std::ranges::move(advice_lines(advice.front()), std::back_inserter(lines));
+  print_lines(out_, lines, style_);
 }
 
 }  // namespace ddpsim
