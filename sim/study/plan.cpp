@@ -87,55 +87,24 @@ class Planner {
         })) {}
 
   Plan make() {
-    auto whole =
-        with(root_, {{"workload.micro_batch", "1"}, {"strategy", "fsdp"}, {"cluster.world_size", "1"}});
-    std::erase_if(whole.entries, [](const config::Entry& entry) {
-      return entry.key == "parallelism" || entry.key == "batch";
-    });
-    auto model = reader_.read_step(whole);
-    if (!model.model_step)
-      throw InputError("a list of layers says nothing of how it splits",
-                       "name a transformer: ddpsim list models");
-    layers_ = model.model_step->model.layers;
-    for (auto [section, key] : {std::pair("parallelism", "tensor"),
-                                {"parallelism", "context"},
-                                {"parallelism", "pipeline"},
-                                {"parallelism", "expert"},
-                                {"parallelism", "sequence"},
-                                {"pipeline", "virtual"},
-                                {"workload", "micro_batch"},
-                                {"workload", "recompute"}})
-      if (const auto* value = says(root_, section, key))
-        throw InputError(value->span, fmt::format("a plan looks for {}.{} itself", section, key),
-                         "leave it out, or simulate the scenario with it");
-    bool is_long = model.model_step->step.shape.sequence >= space_.long_sequence;
-    for (auto tensor : space_.tensor)
-      for (auto context : space_.context)
-        for (auto pipeline : space_.pipeline)
-          for (auto expert : space_.expert) {
-            auto experts = model.model_step->model.experts.count;
-            bool is_possible = expert == 1 || (experts > 0 && experts % expert == 0);
-            if ((context == 1 || is_long) && is_possible) consider_split({tensor, context, pipeline, expert});
-          }
+    auto step = step_of_one_gpu();
+    layers_ = step->model.layers;
+    check_not_given();
+    consider_splits(*step);
     std::stable_sort(candidates_.begin(), candidates_.end(),
                      [](const auto& a, const auto& b) { return a.bound < b.bound; });
     simulate();
     plan_.bucket_sizes = try_bucket_sizes(plan_.best, root_, space_.most_memory, [&](const auto& settings) {
       return reader_.read(with(root_, settings));
     });
-    if (plan_.best.size() > space_.wanted) {
-      // What is chosen stays, whatever stands before it.
-      if (auto chosen = plan_.chosen(); chosen >= space_.wanted)
-        std::swap(plan_.best[space_.wanted - 1], plan_.best[chosen]);
-      plan_.best.resize(space_.wanted);
-    }
+    keep_wanted();
     bool has_fitting = !candidates_.empty();
     if (plan_.best.empty() && refusal_ && (has_fitting || plan_.considered == 0)) throw *refusal_;
     if (plan_.best.empty()) {
       plan_.least_memory = least_memory_;
     } else {
       plan_.smallest.clear();
-      note_framework(model.model_step->software.name);
+      note_framework(step->software.name);
       note_left_out();
     }
     return std::move(plan_);
@@ -147,6 +116,41 @@ class Planner {
     Value root;
     Seconds bound;  // of its compute
   };
+
+  std::shared_ptr<const ModelStep> step_of_one_gpu() {
+    auto whole =
+        with(root_, {{"workload.micro_batch", "1"}, {"strategy", "fsdp"}, {"cluster.world_size", "1"}});
+    std::erase_if(whole.entries, [](const config::Entry& entry) {
+      return entry.key == "parallelism" || entry.key == "batch";
+    });
+    auto step = reader_.read_step(whole).model_step;
+    if (!step)
+      throw InputError("a list of layers says nothing of how it splits",
+                       "name a transformer: ddpsim list models");
+    return step;
+  }
+
+  void check_not_given() const {
+    for (auto [section, key] : {std::pair("parallelism", "tensor"),
+                                {"parallelism", "context"},
+                                {"parallelism", "pipeline"},
+                                {"parallelism", "expert"},
+                                {"parallelism", "sequence"},
+                                {"pipeline", "virtual"},
+                                {"workload", "micro_batch"},
+                                {"workload", "recompute"}})
+      if (const auto* value = says(root_, section, key))
+        throw InputError(value->span, fmt::format("a plan looks for {}.{} itself", section, key),
+                         "leave it out, or simulate the scenario with it");
+  }
+
+  void keep_wanted() {
+    if (plan_.best.size() <= space_.wanted) return;
+    // What is chosen stays, whatever stands before it.
+    if (auto chosen = plan_.chosen(); chosen >= space_.wanted)
+      std::swap(plan_.best[space_.wanted - 1], plan_.best[chosen]);
+    plan_.best.resize(space_.wanted);
+  }
 
   // Software is fitted to runs of one framework, which has some of the strategies.
   void note_framework(const std::string& name) {
@@ -172,32 +176,56 @@ class Planner {
           notes.push_back(note);
   }
 
-  void consider_split(const Split& of) {
-    auto [tensor, context, pipeline, expert] = of;
-    Settings split;
-    if (of.is_shared())
-      split = {{"parallelism.tensor", fmt::format("{}", tensor)},
-               {"parallelism.pipeline", fmt::format("{}", pipeline)}};
-    if (context > 1) split.emplace_back("parallelism.context", fmt::format("{}", context));
-    if (expert > 1) split.emplace_back("parallelism.expert", fmt::format("{}", expert));
-    if (tensor > 1) split.emplace_back("parallelism.sequence", "true");
+  void consider_splits(const ModelStep& of) {
+    bool is_long = of.step.shape.sequence >= space_.long_sequence;
+    auto experts = of.model.experts.count;
+    for (auto tensor : space_.tensor)
+      for (auto context : space_.context)
+        for (auto pipeline : space_.pipeline)
+          for (auto expert : space_.expert) {
+            bool is_possible = expert == 1 || (experts > 0 && experts % expert == 0);
+            if ((context == 1 || is_long) && is_possible) consider_split({tensor, context, pipeline, expert});
+          }
+  }
+
+  static Settings settings_of(const Split& split) {
+    Settings settings;
+    auto set = [&](const char* key, std::int64_t degree) {
+      settings.emplace_back(key, fmt::format("{}", degree));
+    };
+    if (split.is_shared()) {
+      set("parallelism.tensor", split.tensor);
+      set("parallelism.pipeline", split.pipeline);
+    }
+    if (split.context > 1) set("parallelism.context", split.context);
+    if (split.expert > 1) set("parallelism.expert", split.expert);
+    if (split.tensor > 1) settings.emplace_back("parallelism.sequence", "true");
+    return settings;
+  }
+
+  void consider_split(const Split& split) {
+    auto pipeline = split.pipeline;
     for (const auto& strategy : space_.strategies)
       for (auto chunks : space_.chunks) {
         if (chunks > 1 && (pipeline == 1 || says(root_, "pipeline", "schedule"))) break;
-        for (auto micro_batch : space_.micro_batch)
-          for (const auto& recompute : space_.recompute) {
-            if (recompute == "op" && !is_of_pytorch(strategy)) continue;
-            auto settings = split;
-            settings.emplace_back("strategy", strategy);
-            if (pipeline > 1 && chunks == 1 && layers_ % pipeline != 0 && layers_ > pipeline)
-              settings.emplace_back("pipeline.layers", uneven_layers(layers_, pipeline));
-            if (chunks > 1) settings.emplace_back("pipeline.virtual", fmt::format("{}", chunks));
-            settings.emplace_back("workload.micro_batch", fmt::format("{}", micro_batch));
-            settings.emplace_back("workload.recompute", recompute);
-            // What is computed again costs time: where less of it fits, more is not looked at.
-            if (!consider(settings)) break;
-          }
+        auto settings = settings_of(split);
+        settings.emplace_back("strategy", strategy);
+        if (pipeline > 1 && chunks == 1 && layers_ % pipeline != 0 && layers_ > pipeline)
+          settings.emplace_back("pipeline.layers", uneven_layers(layers_, pipeline));
+        if (chunks > 1) settings.emplace_back("pipeline.virtual", fmt::format("{}", chunks));
+        for (auto micro_batch : space_.micro_batch) consider_micro_batch(settings, strategy, micro_batch);
       }
+  }
+
+  // What is computed again costs time: where less of it fits, more is not looked at.
+  void consider_micro_batch(Settings settings, const std::string& strategy, std::int64_t micro_batch) {
+    settings.emplace_back("workload.micro_batch", fmt::format("{}", micro_batch));
+    auto& recompute = settings.emplace_back("workload.recompute", "").second;
+    for (const auto& word : space_.recompute) {
+      if (word == "op" && !is_of_pytorch(strategy)) continue;
+      recompute = word;
+      if (!consider(settings)) return;
+    }
   }
 
   // Whether more recomputation may be worth a look.
