@@ -90,6 +90,87 @@ CapFormula formula_of(const Scenario& scenario, const std::vector<Bytes>& caps) 
   return formula;
 }
 
+// The rows of a sweep in the order of its points, as results arrive.
+class SweepRows {
+ public:
+  SweepRows(const SweepPlan& plan, SweepResult& result, const OnSweepPoint& on_point)
+      : plan_(plan), result_(result), on_point_(on_point), refused_(plan.refused.begin()) {}
+
+  // The hint of the first point that was lost, if any.
+  std::optional<std::string> run(unsigned jobs) {
+    std::vector<ScenarioVariant> simulated;
+    for (std::size_t i = 0; i < plan_.points.size(); ++i)
+      if (plan_.same_as[i] == i) simulated.push_back(plan_.points[i]);
+    result_.points.reserve(plan_.points.size());
+    fail_refused();
+    run_every_point(
+        simulated, jobs,
+        [this](std::size_t, const Prediction&, IterationMetrics metrics) {
+          rows_[next_] = result_.points.size();
+          add(std::move(metrics));
+          add_known();
+        },
+        [this](std::size_t, const PointError& why) {
+          if (why.who == PointFailure::defect) throw InternalError(why.message);
+          rows_[next_] = std::nullopt;
+          if (!hint_ && why.who == PointFailure::machine) hint_ = why.hint;
+          fail_next(why.who, why.message);
+          add_known();
+        });
+    return std::move(hint_);
+  }
+
+ private:
+  void add(IterationMetrics metrics) {
+    SweepPoint point{plan_.axis_values[next_++], std::move(metrics), {}};
+    point.measured = matching(result_.measured, point.metrics);
+    on_point_.point(point);
+    // Of thousands of points too many to keep, and no output of a sweep has them.
+    point.metrics.buckets = std::vector<BucketMetrics>();
+    result_.points.push_back(std::move(point));
+    fail_refused();
+  }
+
+  // Points with the buckets of one that is known.
+  void add_known() {
+    while (next_ < plan_.points.size() && plan_.same_as[next_] != next_) {
+      const auto& row = rows_.at(plan_.same_as[next_]);
+      if (!row) {
+        fail_next(PointFailure::machine, "has the buckets of a point that failed");
+        continue;
+      }
+      auto metrics = result_.points[*row].metrics;
+      auto own = plan_.points[next_].scenario().plan;
+      metrics.bucket_cap = own.bucket_cap;
+      metrics.first_bucket_cap = own.first_bucket_cap;
+      add(std::move(metrics));
+    }
+  }
+
+  void fail(FailedPoint point) {
+    point.before = result_.points.size();
+    on_point_.failed(point);
+    result_.failed.push_back(std::move(point));
+  }
+
+  void fail_next(PointFailure who, const std::string& error) {
+    fail({plan_.axis_values[next_++], who, error});
+    fail_refused();
+  }
+
+  void fail_refused() {
+    while (refused_ != plan_.refused.end() && refused_->before <= next_) fail(*refused_++);
+  }
+
+  const SweepPlan& plan_;
+  SweepResult& result_;
+  const OnSweepPoint& on_point_;
+  std::vector<FailedPoint>::const_iterator refused_;
+  std::size_t next_ = 0;                                         // row
+  std::map<std::size_t, std::optional<std::size_t>> rows_ = {};  // of simulated points: where their result is
+  std::optional<std::string> hint_ = {};
+};
+
 }  // namespace
 
 SweepResult begin_sweep(const SweepPlan& plan, const std::string& title, const std::vector<Note>& more) {
@@ -105,66 +186,7 @@ SweepResult begin_sweep(const SweepPlan& plan, const std::string& title, const s
 
 std::optional<std::string> run_sweep(const SweepPlan& plan, unsigned jobs, SweepResult& result,
                                      const OnSweepPoint& on_point) {
-  std::optional<std::string> hint;
-  std::vector<ScenarioVariant> simulated;
-  for (std::size_t i = 0; i < plan.points.size(); ++i)
-    if (plan.same_as[i] == i) simulated.push_back(plan.points[i]);
-  result.points.reserve(plan.points.size());
-  std::size_t next = 0;  // row
-  auto refused = plan.refused.begin();
-  std::map<std::size_t, std::optional<std::size_t>>
-      rows;  // of simulated points, where their result is; if any
-  auto fail = [&](FailedPoint point) {
-    point.before = result.points.size();
-    on_point.failed(point);
-    result.failed.push_back(std::move(point));
-  };
-  auto fail_refused = [&] {
-    while (refused != plan.refused.end() && refused->before <= next) fail(*refused++);
-  };
-  auto add = [&](IterationMetrics metrics) {
-    SweepPoint point{plan.axis_values[next++], std::move(metrics), {}};
-    point.measured = matching(result.measured, point.metrics);
-    on_point.point(point);
-    point.metrics.buckets = std::vector<BucketMetrics>();  // of thousands of points too many to keep, and no
-                                                           // output of a sweep has them
-    result.points.push_back(std::move(point));
-    fail_refused();
-  };
-  auto fail_next = [&](PointFailure who, const std::string& error) {
-    fail({plan.axis_values[next++], who, error});
-    fail_refused();
-  };
-  // Points with the buckets of one that is known.
-  auto add_known = [&] {
-    while (next < plan.points.size() && plan.same_as[next] != next) {
-      const auto& row = rows.at(plan.same_as[next]);
-      if (!row) {
-        fail_next(PointFailure::machine, "has the buckets of a point that failed");
-        continue;
-      }
-      auto metrics = result.points[*row].metrics;
-      auto own = plan.points[next].scenario().plan;
-      metrics.bucket_cap = own.bucket_cap;
-      metrics.first_bucket_cap = own.first_bucket_cap;
-      add(std::move(metrics));
-    }
-  };
-  fail_refused();
-  run_every_point(
-      simulated, jobs,
-      [&](std::size_t, const Prediction&, IterationMetrics metrics) {
-        rows[next] = result.points.size();
-        add(std::move(metrics));
-        add_known();
-      },
-      [&](std::size_t, const PointError& why) {
-        if (why.who == PointFailure::defect) throw InternalError(why.message);
-        rows[next] = std::nullopt;
-        if (!hint && why.who == PointFailure::machine) hint = why.hint;
-        fail_next(why.who, why.message);
-        add_known();
-      });
+  auto hint = SweepRows(plan, result, on_point).run(jobs);
   if (!result.points.empty()) return hint;
   if (hint) fail_lost(result, *hint);
   throw InputError::rendered(result.failed.front().error);
