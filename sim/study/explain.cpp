@@ -162,6 +162,37 @@ bool is_at_hand(const Scenario& scenario, std::string_view path) {
   return !path.starts_with("workload.recompute") || scenario.model_step;
 }
 
+void add_less_variation(const Scenario& scenario, std::vector<Change>& changes) {
+  if (!scenario.sampled) return;
+  changes.push_back({"nothing varies", {}, [](Scenario& s) { s.sampled = nullptr; }});
+  if (!scenario.sampled->weather.empty())
+    changes.push_back({"the fabric to oneself", {}, [](Scenario& s) {
+                         auto sampled = *s.sampled;
+                         sampled.weather.clear();
+                         sampled.variability.weather.reset();
+                         s.sampled = std::make_shared<const SampledRanks>(std::move(sampled));
+                       }});
+}
+
+void add_other_physics(const Scenario& scenario, std::vector<Change>& changes) {
+  const auto& physics = scenario.physics;
+  if (const auto& range = physics.range; range && range->least.interference != range->most.interference) {
+    changes.push_back(
+        {fmt::format("interference of {} (the least that is likely)", range->least.interference.compute),
+         {},
+         [](Scenario& s) { s.physics.interference = s.physics.range->least.interference; }});
+    changes.push_back({fmt::format("interference of {} (the most)", range->most.interference.compute),
+                       {},
+                       [](Scenario& s) { s.physics.interference = s.physics.range->most.interference; }});
+  }
+  if (physics.spread != Spread() && !scenario.sampled)
+    changes.push_back({"all GPUs as fast", {}, [](Scenario& s) { s.physics.spread = {}; }});
+  if (!physics.interference.is_off())
+    changes.push_back({"no interference", {}, [](Scenario& s) { s.physics.interference = {}; }});
+  if (!physics.overheads.is_off() && (!scenario.parallel || scenario.parallel->one_stage))
+    changes.push_back({"no copies, hooks and launches", {}, [](Scenario& s) { s.physics.overheads = {}; }});
+}
+
 std::vector<Change> changes_of(const WhatIf& what_if, const Scenario& scenario,
                                std::vector<LeftOut>& left_out) {
   std::vector<Change> changes;
@@ -174,32 +205,10 @@ std::vector<Change> changes_of(const WhatIf& what_if, const Scenario& scenario,
       changes.push_back({fmt::format("{} {}", path, value), {fmt::format("{}={}", path, value)}});
   if (what_if.find("workload", "stragglers"))
     changes.push_back({"no stragglers", {"workload.stragglers=[]"}});
-  if (scenario.sampled) changes.push_back({"nothing varies", {}, [](Scenario& s) { s.sampled = nullptr; }});
-  if (scenario.sampled && !scenario.sampled->weather.empty())
-    changes.push_back({"the fabric to oneself", {}, [](Scenario& s) {
-                         auto sampled = *s.sampled;
-                         sampled.weather.clear();
-                         sampled.variability.weather.reset();
-                         s.sampled = std::make_shared<const SampledRanks>(std::move(sampled));
-                       }});
+  add_less_variation(scenario, changes);
   if (what_if.find("cluster", "background"))
     changes.push_back({"no background traffic", {"cluster.background=[]"}});
-  if (const auto& range = scenario.physics.range;
-      range && range->least.interference != range->most.interference) {
-    changes.push_back(
-        {fmt::format("interference of {} (the least that is likely)", range->least.interference.compute),
-         {},
-         [](Scenario& s) { s.physics.interference = s.physics.range->least.interference; }});
-    changes.push_back({fmt::format("interference of {} (the most)", range->most.interference.compute),
-                       {},
-                       [](Scenario& s) { s.physics.interference = s.physics.range->most.interference; }});
-  }
-  if (scenario.physics.spread != Spread() && !scenario.sampled)
-    changes.push_back({"all GPUs as fast", {}, [](Scenario& s) { s.physics.spread = {}; }});
-  if (!scenario.physics.interference.is_off())
-    changes.push_back({"no interference", {}, [](Scenario& s) { s.physics.interference = {}; }});
-  if (!scenario.physics.overheads.is_off())
-    changes.push_back({"no copies, hooks and launches", {}, [](Scenario& s) { s.physics.overheads = {}; }});
+  add_other_physics(scenario, changes);
   if (scenario.measured_table || (scenario.communication && scenario.communication->gloo))
     changes.push_back({"all-reduces in half the time", {}, [](Scenario& s) {
                          scale_all_reduces(s, {0.5, 0.5});

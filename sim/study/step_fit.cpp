@@ -30,6 +30,22 @@ Software with(Software software, FittedShare share, Precision precision, double 
   return software;
 }
 
+double value_of(Software software, FittedShare share, Precision precision) {
+  double host = software.host.value();
+  return number_of(software, share, precision, host);
+}
+
+// Where a share is looked for. The iteration falls with it, and grows with the host's pace.
+struct Search {
+  double low, high;
+  bool grows = false;
+};
+
+Search search_of(FittedShare share) {
+  if (share == FittedShare::host) return {1e-9, 1e-3, true};
+  return {share == FittedShare::gemm ? 0.1 : 0.02, kMostShare};
+}
+
 Seconds iteration_of(Scenario& scenario, const Software& software) {
   set_software(scenario, software);
   Seconds iteration;
@@ -87,20 +103,16 @@ Software fit_step(Scenario scenario, Seconds measured, FittedShare share) {
   check_identified(scenario.parallel ? split_step(*scenario.model_step, scenario.parallel->options.degrees)
                                      : *scenario.model_step,
                    share);
-  // The iteration falls with a share, and grows with the host's pace.
-  bool grows = share == FittedShare::host;
-  double low = grows ? 1e-9 : share == FittedShare::gemm ? 0.1 : 0.02, high = grows ? 1e-3 : kMostShare;
+  auto [low, high, grows] = search_of(share);
   auto at = [&](double value) { return iteration_of(scenario, with(start, share, precision, value)); };
-  double now = share == FittedShare::host   ? start.host.value()
-               : share == FittedShare::gemm ? products_share(start, precision)
-                                            : start.attention;
+  double now = value_of(start, share, precision);
   double moved = std::abs(at(now / 2) / at(now) - 1);
   if (moved < kLeastEffect)
     throw InputError(
         fmt::format("this step does not identify {}: half of it changes the iteration by {:.1f} %",
                     name_in(kFittedShareNames, share), 100 * moved),
         "measure a step that communication or other work does not set");
-  auto range = [&](double value) {
+  auto range = [grows = grows](double value) {
     return grows ? format_seconds(Seconds(value)) : fmt::format("{} of the peak", value);
   };
   auto fastest = at(grows ? low : high), slowest = at(grows ? high : low);
