@@ -1,6 +1,7 @@
 #include "sim/nccl/symmetric.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include <fmt/core.h>
@@ -19,6 +20,18 @@ constexpr double kGiBps = 1073.741824;               // in bytes/us
 constexpr double kLargestLowLatency = 2147483648.0;  // bytes of the buffer: LL counts in 32 bits
 constexpr double kLargest = 32 * kLargestLowLatency;
 
+constexpr std::array kReduced{Element::float8, Element::float16, Element::bfloat16, Element::float32};
+
+// Of a generation; bandwidths in GiB/s.
+struct Figures {
+  double gather_ll, ll, all_reduce, simple;  // latencies in us
+  double all_reduce_block, block;
+  double peak_in_switch, peak;
+  int multicast_blocks;  // of all GPUs together
+};
+constexpr Figures kHopper{4.5, 4.5, 7.8, 7.8, 65, 44, 480, 320, 16};
+constexpr Figures kBlackwell{8.5, 11, 19.5, 13, 55, 55, 1000, 600, 32};
+
 // A smooth min(x, ceiling), as soft as `softness`.
 double soft_min(double x, double ceiling, double softness) {
   return ceiling - softness * std::log1p(std::expm1(ceiling / softness) * std::exp(-x / softness));
@@ -31,6 +44,12 @@ double soft_plus(double x) {
 
 double kernel_time(double bytes, double latency, double bandwidth) {
   return latency + soft_plus(bytes / bandwidth - 1);
+}
+
+double multiplier_of(bool is_multicast, bool is_low, bool is_all_reduce, double ranks) {
+  if (!is_multicast) return 1;
+  if (is_low) return 1.1;
+  return is_all_reduce ? ranks : 0.55 * ranks;
 }
 
 bool is_reduction(Operation operation) {
@@ -77,24 +96,9 @@ SymmetricKernels::SymmetricKernels(const Communicator& communicator, Collective 
 }
 
 bool SymmetricKernels::has(Algorithm algorithm, Protocol protocol) const {
+  if (!has_symmetric(collective_.operation)) return false;
   bool reduces = is_reduction(collective_.operation);
-  switch (collective_.operation) {
-    case Operation::all_reduce:
-    case Operation::all_gather:
-    case Operation::reduce_scatter:
-      break;
-    default:
-      return false;
-  }
-  switch (collective_.element) {
-    case Element::float8:
-    case Element::float16:
-    case Element::bfloat16:
-    case Element::float32:
-      break;
-    default:
-      if (reduces) return false;
-  }
+  if (reduces && std::ranges::find(kReduced, collective_.element) == kReduced.end()) return false;
   if (algorithm != Algorithm::symmetric_multicast) return true;
   // Of two GPUs NCCL makes no multicast group; the switches of Hoppers do not add up 8-bit floats.
   if (!communicator_.nvls || communicator_.ranks <= 2) return false;
@@ -105,28 +109,25 @@ bool SymmetricKernels::has(Algorithm algorithm, Protocol protocol) const {
 SymmetricKernels::Kernel SymmetricKernels::kernel(Algorithm algorithm, Protocol protocol,
                                                   const RingLines& lines) const {
   const double n = communicator_.ranks;
-  bool is_blackwell = communicator_.gpu == Gpu::blackwell;
+  const auto& of = communicator_.gpu == Gpu::blackwell ? kBlackwell : kHopper;
   bool is_all_reduce = collective_.operation == Operation::all_reduce;
+  bool is_gather = collective_.operation == Operation::all_gather;
   bool is_low = protocol == Protocol::ll, is_multicast = algorithm == Algorithm::symmetric_multicast;
   bool adds_in_switch = is_all_reduce && is_multicast && !is_low;
   Kernel kernel{};
+  kernel.bytes = is_low           ? kLowLatencyBytes * (is_all_reduce ? n : 1)
+                 : adds_in_switch ? 1 + 1 / n
+                                  : (is_all_reduce ? 2 : 1) * (n - 1) / n;
   if (is_low)
-    kernel.bytes = kLowLatencyBytes * (is_all_reduce ? n : 1);
-  else if (adds_in_switch)
-    kernel.bytes = 1 + 1 / n;
+    kernel.latency = is_gather ? of.gather_ll : of.ll;
   else
-    kernel.bytes = (is_all_reduce ? 2 : 1) * (n - 1) / n;
-  if (is_blackwell)
-    kernel.latency =
-        is_low ? (collective_.operation == Operation::all_gather ? 8.5 : 11) : (is_all_reduce ? 19.5 : 13);
-  else
-    kernel.latency = is_low ? 4.5 : 7.8;
-  kernel.block = (is_blackwell ? 55 : is_all_reduce ? 65 : 44) * kGiBps;
-  kernel.multiplier = !is_multicast ? 1 : is_low ? 1.1 : is_all_reduce ? n : 0.55 * n;
-  kernel.peak = (adds_in_switch ? (is_blackwell ? 1000 : 480) : (is_blackwell ? 600 : 320)) * kGiBps;
+    kernel.latency = is_all_reduce ? of.all_reduce : of.simple;
+  kernel.block = (is_all_reduce ? of.all_reduce_block : of.block) * kGiBps;
+  kernel.multiplier = multiplier_of(is_multicast, is_low, is_all_reduce, n);
+  kernel.peak = (adds_in_switch ? of.peak_in_switch : of.peak) * kGiBps;
   kernel.most_blocks = kMostBlocks;
   if (is_multicast && !is_low)
-    kernel.most_blocks = ((is_blackwell ? 32 : 16) + communicator_.ranks - 1) / communicator_.ranks;
+    kernel.most_blocks = (of.multicast_blocks + communicator_.ranks - 1) / communicator_.ranks;
   // The peaks are of machines with their class's NVLink.
   double link = communicator_.nvlink_peak.value() / 1e6;
   kernel.links = kernel.peak * link / (class_link(class_of(communicator_)).value() / 1e6);

@@ -29,6 +29,7 @@ class Possible {
         allowed_(allowed),
         collective_(collective),
         k_(constants(communicator.version)),
+        all_reduces_(collective.operation == Operation::all_reduce),
         gathers_(collective.operation == Operation::all_gather ||
                  collective.operation == Operation::reduce_scatter),
         collnet_(allowed.collnet && c_.collnet_heads > 0 && c_.nodes > 1) {}
@@ -36,20 +37,21 @@ class Possible {
   [[nodiscard]] bool operator()(Algorithm algorithm, Protocol protocol) const {
     if (!contains(allowed_.algorithms, algorithm) || !is_enabled(protocol)) return false;
     if (algorithm == Algorithm::ring) return true;
-    bool all_reduces = collective_.operation == Operation::all_reduce;
-    if (!all_reduces && !gathers_) return false;
-    if (algorithm == Algorithm::tree) return all_reduces && (!only_rings() || protocol == Protocol::ll);
-    if (protocol != Protocol::simple) return false;
+    if (algorithm == Algorithm::tree) return all_reduces_ && (!only_rings() || protocol == Protocol::ll);
+    return protocol == Protocol::simple && (all_reduces_ || gathers_) && fits_machine(algorithm);
+  }
+
+ private:
+  [[nodiscard]] bool fits_machine(Algorithm algorithm) const {
     switch (algorithm) {
       case Algorithm::collnet_direct:
-        // init.cc sets its buffers up for NCCL_MAX_DIRECT_ARITY + 1 GPUs a node at most.
-        return collnet_ && c_.nvlink && c_.ranks <= 8 * c_.nodes && (all_reduces || collnet_gathers());
+        return collnet_direct();
       case Algorithm::collnet_chain:
-        return collnet_ && all_reduces;
+        return collnet_ && all_reduces_;
       case Algorithm::nvls:
         return nvls();
       case Algorithm::nvls_tree:
-        return all_reduces && c_.nodes > 1 && switch_takes_part() && !only_rings();
+        return all_reduces_ && c_.nodes > 1 && switch_takes_part() && !only_rings();
       case Algorithm::pat:
         return gathers_ && k_.pat_share > 0 && c_.ranks == c_.nodes;
       default:
@@ -57,7 +59,6 @@ class Possible {
     }
   }
 
- private:
   // What carries large messages between racks, unless algorithms are named: NVLSTree and trees are estimated
   // to take less, but three operators' tables there are rings', 2 racks of 64 GPUs (CoreWeave, OCI) and 20 of
   // 72 (CoreWeave). One of their jobs sets NCCL_NVLS_ENABLE=0. Small messages, which nobody measured, may
@@ -78,6 +79,11 @@ class Possible {
     return k_.collnet_gather == Constants::CollnetGather::narrower && collnet_gathers();
   }
 
+  // init.cc sets its buffers up for NCCL_MAX_DIRECT_ARITY + 1 GPUs a node at most.
+  [[nodiscard]] bool collnet_direct() const {
+    return collnet_ && c_.nvlink && c_.ranks <= 8 * c_.nodes && (all_reduces_ || collnet_gathers());
+  }
+
   // Every GPU has a NIC of its own in the network that reduces.
   [[nodiscard]] bool collnet_gathers() const {
     return collnet_ && k_.collnet_gather != Constants::CollnetGather::none &&
@@ -88,7 +94,7 @@ class Possible {
   const Allowed& allowed_;
   Collective collective_;
   const Constants& k_;
-  bool gathers_, collnet_;
+  bool all_reduces_, gathers_, collnet_;
 };
 
 // With channels as fast as they run.
