@@ -123,19 +123,25 @@ class Halves {
     return graph_.vertices[v].kind == Kind::gpu && graph_.vertices[v].gpu < 0;
   }
 
+  [[nodiscard]] bool is_on(Side side, int node) const {
+    auto found = sides_.find(node);
+    return node >= 0 && found != sides_.end() && found->second == side;
+  }
+
+  // Nothing need come into nodes that only send, or leave those that only receive. (A switch of a graph is in
+  // no node, but may well be inside one.)
+  [[nodiscard]] bool is_needless(const ClusterGraph::Vertex& from, const ClusterGraph::Vertex& to) const {
+    auto is_outside = [](const auto& one) { return one.node < 0 && one.kind != Kind::fabric_switch; };
+    if (from.node == to.node || is_outside(from) || is_outside(to)) return false;
+    return is_on(Side::sends, to.node) || is_on(Side::receives, from.node);
+  }
+
   void add(const ClusterGraph::Edge& edge) {
     const auto &from = graph_.vertices[edge.from], &to = graph_.vertices[edge.to];
     if (edge.broken || is_idle_gpu(edge.from) || is_idle_gpu(edge.to)) return;
     bool fabric = from.kind == Kind::fabric_switch || to.kind == Kind::fabric_switch;
     if (fabric && cluster_.nodes() == 1) return;  // traffic inside a node does not leave it
-    // Nothing need come into nodes that only send, or leave those that only receive. (A switch of a graph is
-    // in no node, but may well be inside one.)
-    bool between_nodes = from.node != to.node && (from.node >= 0 || from.kind == Kind::fabric_switch) &&
-                         (to.node >= 0 || to.kind == Kind::fabric_switch);
-    if (between_nodes) {
-      if (to.node >= 0 && sides_.contains(to.node) && sides_.at(to.node) == Side::sends) return;
-      if (from.node >= 0 && sides_.contains(from.node) && sides_.at(from.node) == Side::receives) return;
-    }
+    if (is_needless(from, to)) return;
     constexpr double kPlugged = 1e15, kMost = 1e15;
     double bandwidth = edge.link < 0 ? kPlugged : std::min(edge.figures.bandwidth.value(), kMost);
     auto capacity = static_cast<Capacity>(std::llround(bandwidth));

@@ -37,23 +37,33 @@ std::optional<int> GraphCluster::link_between(int from, int to) const {
   return std::nullopt;
 }
 
-// The name of a NIC stands for all its links to switches and NICs: its cable.
+static std::optional<int> vertex_named(const GraphPlan& plan, const std::string& name) {
+  auto found = plan.number.find(name);
+  return found == plan.number.end() ? std::nullopt : std::optional(found->second);
+}
+
+// To switches and NICs: its cable.
+static std::vector<int> links_of_nic(const GraphPlan& plan, int nic) {
+  std::vector<int> found;
+  for (std::size_t i = 0; i < plan.wires.size(); ++i) {
+    int from = plan.wires[i].from, to = plan.wires[i].to;
+    bool at_gpu = from < plan.gpus || to < plan.gpus;
+    if (!at_gpu && (from == nic || to == nic)) found.push_back(static_cast<int>(i));
+  }
+  return found;
+}
+
+// The name of a NIC stands for all its links.
 std::vector<int> GraphCluster::links_named(const std::string& name, const SourceSpan& place) const {
   std::vector<int> found;
-  auto vertex = plan_->number.find(name);
-  if (vertex != plan_->number.end() && plan_->vertices[vertex->second].kind == ClusterGraph::Kind::nic) {
-    for (int i = 0; i < links(); ++i) {
-      const auto& wire = plan_->wires[i];
-      bool at_gpu = wire.from < plan_->gpus || wire.to < plan_->gpus;
-      if (!at_gpu && (wire.from == vertex->second || wire.to == vertex->second)) found.push_back(i);
-    }
-    if (!found.empty()) return found;
-  }
+  if (auto nic = vertex_named(*plan_, name); nic && plan_->vertices[*nic].kind == ClusterGraph::Kind::nic)
+    found = links_of_nic(*plan_, *nic);
+  if (!found.empty()) return found;
   for (const auto& [from, to, both_ways] : possible_ends(name)) {
-    auto a = plan_->number.find(from), b = plan_->number.find(to);
-    if (a == plan_->number.end() || b == plan_->number.end()) continue;
-    if (auto link = link_between(a->second, b->second)) found.push_back(*link);
-    if (auto link = link_between(b->second, a->second); link && both_ways) found.push_back(*link);
+    auto a = vertex_named(*plan_, from), b = vertex_named(*plan_, to);
+    if (!a || !b) continue;
+    if (auto link = link_between(*a, *b)) found.push_back(*link);
+    if (auto link = link_between(*b, *a); link && both_ways) found.push_back(*link);
     if (!found.empty()) return found;
   }
   std::vector<std::string> candidates;

@@ -75,21 +75,21 @@ std::optional<int> NodeCluster::link_between(const Place& from, const Place& to,
 // "node3.nic1" stands for both directions of its cable, "node3.nic1.out" and ".in" for one; "node3" for the
 // cables of all its NICs.
 std::vector<int> NodeCluster::nic_links(const std::string& name) const {
+  std::vector<int> links;
+  auto add = [&links](std::optional<int> link) {
+    if (link) links.push_back(*link);
+  };
   if (auto node = number_after("node", name); node && *node < nodes_) {
-    std::vector<int> all;
-    for (int nic = 0; nic < model(*node).nics; ++nic)
-      for (auto link : {nic_out(*node, nic), nic_in(*node, nic)})
-        if (link) all.push_back(*link);
-    return all;
+    for (int nic = 0; nic < model(*node).nics; ++nic) add(nic_out(*node, nic)), add(nic_in(*node, nic));
+    return links;
   }
   bool out = !name.ends_with(".in"), in = !name.ends_with(".out");
   auto place = place_named(out && in ? name : name.substr(0, name.rfind('.')));
   if (!place || place->node < 0) return {};
   int nic = place->index - model(place->node).gpus;
   if (nic < 0 || nic >= model(place->node).nics) return {};
-  std::vector<int> links;
-  if (auto link = nic_out(place->node, nic); link && out) links.push_back(*link);
-  if (auto link = nic_in(place->node, nic); link && in) links.push_back(*link);
+  if (out) add(nic_out(place->node, nic));
+  if (in) add(nic_in(place->node, nic));
   return links;
 }
 
@@ -125,14 +125,14 @@ void NodeCluster::throw_unknown(const std::string& name, const SourceSpan& place
     if (nic_out(near, nic)) candidates.push_back(place_name({near, model(near).nic_vertex(nic)}));
   for (const auto& ports : model(near).devices)
     for (const auto& device : ports) candidates.push_back(fmt::format("node{}.{}", near, device));
-  bool both_ways = name.find('>') == std::string::npos;
+  const char* sign = name.find('>') == std::string::npos ? "-" : ">";
   for (int i = 0; i < links_of(model(near)); ++i) {
     auto [from, to] = ends(first_link(near) + i);
-    candidates.push_back(place_name(from) + (both_ways ? "-" : ">") + place_name(to));
+    candidates.push_back(place_name(from) + sign + place_name(to));
   }
   for (int i = 0; tree_ && i < std::min(tree_->links(), 64); ++i) {
     auto candidate = tree_->link_name(i);
-    if (both_ways) candidate.replace(candidate.find('>'), 1, "-");
+    candidate.replace(candidate.find('>'), 1, sign);
     candidates.push_back(std::move(candidate));
   }
   std::string hint = links() > 0 ? "links are called like " + link_name(0) : "this cluster has no links";

@@ -55,6 +55,15 @@ std::optional<Place> place_of(const ImportedNode& node, int gpu, const std::vect
   return place;
 }
 
+// Of `length` each, all full but the last.
+bool is_in_runs(const std::vector<int>& list, int length) {
+  auto run = [length](std::size_t i) { return i / static_cast<std::size_t>(length); };
+  for (std::size_t i = 0; i < list.size(); ++i)
+    for (std::size_t j = i + 1; j < list.size(); ++j)
+      if ((list[i] == list[j]) != (run(i) == run(j))) return false;
+  return true;
+}
+
 int count_same(const std::vector<int>& list) {
   return static_cast<int>(std::count(list.begin(), list.end(), list.front()));
 }
@@ -133,16 +142,9 @@ std::optional<PcieTree> regular_tree(const ImportedNode& node) {
   tree.gpu = {first->gpu_link, kPcieLatency};
   tree.gpus_per_switch = count_same(groups);
   tree.switches_per_socket = count_same(roots_of_groups);
-  // All full but the last, and in the order of the GPUs.
-  for (std::size_t i = 0; i < groups.size(); ++i)
-    for (std::size_t j = i + 1; j < groups.size(); ++j) {
-      auto in_one = [](std::size_t a, std::size_t b, int size) {
-        return a / static_cast<std::size_t>(size) == b / static_cast<std::size_t>(size);
-      };
-      int per_root = tree.gpus_per_switch * tree.switches_per_socket;
-      if ((groups[i] == groups[j]) != in_one(i, j, tree.gpus_per_switch)) return std::nullopt;
-      if ((roots[i] == roots[j]) != in_one(i, j, per_root)) return std::nullopt;
-    }
+  if (!is_in_runs(groups, tree.gpus_per_switch) ||
+      !is_in_runs(roots, tree.gpus_per_switch * tree.switches_per_socket))
+    return std::nullopt;
   if (roots_of_groups.size() > 1) tree.host = Link{first->host_link, kPcieLatency};
   if (roots.front() != roots.back()) tree.socket = Link{node.socket, kPcieLatency};
   tree.host_medium = medium.value_or(Medium::host_bridge);

@@ -24,52 +24,14 @@ class NvlinkReader {
       : xml_(xml), import_(import), gpus_(gpus), node_(node) {}
 
   void read() {
-    std::map<std::pair<int, int>, int> pairs;
-    std::map<std::pair<int, int>, SourceSpan> places;
-    std::vector<int> to_switch(gpus_.size(), 0);
+    to_switch_.assign(gpus_.size(), 0);
     for (int from = 0; from < static_cast<int>(gpus_.size()); ++from) {
-      const auto& gpu = gpus_[from];
-      for (auto nvlink : gpu.element.children("nvlink")) {
-        auto written = xml_.required(nvlink, "count");
-        auto count = static_cast<int>(parse_integer(written, 1, kMostNvlinks));
-        auto target_class = xml_.required(nvlink, "tclass");
-        std::optional<int> peer;
-        if (target_class.text.starts_with("0x03")) peer = gpu_at(xml_.required(nvlink, "target"));
-        if (peer == from) {
-          if (to_itself_.empty() || to_itself_.back() != from) to_itself_.push_back(from);
-          continue;
-        }
-        take_rate(gpu, xml_.place(nvlink));
-        if (!first_) first_ = xml_.place(nvlink);
-        int* sum = nullptr;
-        if (target_class.text.starts_with("0x068001")) {
-          add_to_host(from, node_.nvlink * count, count, written);
-        } else if (target_class.text.starts_with("0x0680")) {
-          sum = &to_switch[from];
-        } else if (peer) {
-          std::pair ends(from, *peer);
-          places.try_emplace(ends, xml_.required(nvlink, "target").span);
-          sum = &pairs[ends];
-        } else {
-          throw InputError(target_class.span,
-                           fmt::format("NVLinks to a device of class '{}'", target_class.text),
-                           "NCCL knows 0x068000 (NVSwitch), 0x068001 (CPU) and 0x03.... (GPU)");
-        }
-        if (sum) check_count(*sum += count, written);
-      }
-      for (auto c2c : gpu.element.children("c2c")) read_c2c(c2c, from);
+      for (auto nvlink : gpus_[from].element.children("nvlink")) read_nvlink(nvlink, from);
+      for (auto c2c : gpus_[from].element.children("c2c")) read_c2c(c2c, from);
     }
-    for (const auto& [ends, count] : pairs) {
-      auto back = pairs.find({ends.second, ends.first});
-      if (back == pairs.end() || back->second != count)
-        throw InputError(
-            places.at(ends),
-            fmt::format("{} NVLinks lead there, and {} back", count, back == pairs.end() ? 0 : back->second),
-            "a link has two ends: is the file whole?");
-      if (ends.first < ends.second) node_.nvlinks.push_back({ends.first, ends.second, count});
-    }
-    if (std::any_of(to_switch.begin(), to_switch.end(), [](int links) { return links > 0; }))
-      node_.to_nvswitch = std::move(to_switch);
+    join_pairs();
+    if (std::any_of(to_switch_.begin(), to_switch_.end(), [](int links) { return links > 0; }))
+      node_.to_nvswitch = std::move(to_switch_);
   }
 
   // A file for NCCL_TOPO_FILE has none, and a dump may lack them.
@@ -102,6 +64,44 @@ class NvlinkReader {
   }
 
  private:
+  void read_nvlink(const xml_node& nvlink, int from) {
+    auto written = xml_.required(nvlink, "count");
+    auto count = static_cast<int>(parse_integer(written, 1, kMostNvlinks));
+    auto target_class = xml_.required(nvlink, "tclass");
+    std::optional<int> peer;
+    if (target_class.text.starts_with("0x03")) peer = gpu_at(xml_.required(nvlink, "target"));
+    if (peer == from) {
+      if (to_itself_.empty() || to_itself_.back() != from) to_itself_.push_back(from);
+      return;
+    }
+    take_rate(gpus_[from], xml_.place(nvlink));
+    if (!first_) first_ = xml_.place(nvlink);
+    if (target_class.text.starts_with("0x068001")) {
+      add_to_host(from, node_.nvlink * count, count, written);
+    } else if (target_class.text.starts_with("0x0680")) {
+      check_count(to_switch_[from] += count, written);
+    } else if (peer) {
+      std::pair ends(from, *peer);
+      places_.try_emplace(ends, xml_.required(nvlink, "target").span);
+      check_count(pairs_[ends] += count, written);
+    } else {
+      throw InputError(target_class.span, fmt::format("NVLinks to a device of class '{}'", target_class.text),
+                       "NCCL knows 0x068000 (NVSwitch), 0x068001 (CPU) and 0x03.... (GPU)");
+    }
+  }
+
+  void join_pairs() {
+    for (const auto& [ends, count] : pairs_) {
+      auto back = pairs_.find({ends.second, ends.first});
+      if (back == pairs_.end() || back->second != count)
+        throw InputError(
+            places_.at(ends),
+            fmt::format("{} NVLinks lead there, and {} back", count, back == pairs_.end() ? 0 : back->second),
+            "a link has two ends: is the file whole?");
+      if (ends.first < ends.second) node_.nvlinks.push_back({ends.first, ends.second, count});
+    }
+  }
+
   // As many as --nvlinks says for each pair to share, like NV# in the matrix of nvidia-smi.
   void join_all_pairs(int links) {
     const auto& place = node_.vertices[gpus_.front().vertex].place;
@@ -214,6 +214,9 @@ class NvlinkReader {
   const TopologyImport& import_;
   const std::vector<XmlGpu>& gpus_;
   ImportedNode& node_;
+  std::map<std::pair<int, int>, int> pairs_;
+  std::map<std::pair<int, int>, SourceSpan> places_;
+  std::vector<int> to_switch_;
   std::optional<SourceSpan> first_;  // NVLinks that count
   std::vector<int> to_itself_;
 };

@@ -91,10 +91,9 @@ class Writer {
     auto nics = interconnect ? nics_.nics.size() : node_.nics.size();
     if (uses_nvlink_) header_.add("NVLink: " + node_.nvlink_source);
     if (uses_pcie_) header_.add("PCIe: " + node_.pcie_source);
-    if (uses_sockets_ && !import_.socket_bandwidth)
-      say("between sockets: " + node_.socket_source);
-    else if (uses_sockets_)
-      header_.add("Between sockets: " + node_.socket_source + ".");
+    if (uses_sockets_)
+      import_.socket_bandwidth ? header_.add("Between sockets: " + node_.socket_source + ".")
+                               : say("between sockets: " + node_.socket_source);
     else if (import_.socket_bandwidth)
       notes_.emplace_back("--socket-bandwidth has no effect: no GPUs are joined by a link between sockets");
     if (uses_nvlink_ || uses_pcie_ || nics > 0)
