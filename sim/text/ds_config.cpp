@@ -1,6 +1,7 @@
 #include "sim/text/ds_config.hpp"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 
 #include <fmt/format.h>
@@ -52,6 +53,16 @@ bool is_true(const Value& value, std::string_view key) {
   return config::as_bool(unquoted(value, key, "true or false"));
 }
 
+bool is_set(const Value& value, std::string_view key) {
+  return value.kind != Value::Kind::null && is_true(value, key);
+}
+
+// Of zero_optimization.
+constexpr std::array kOffloads{"offload_param", "offload_optimizer"};
+constexpr std::array kNotSimulated{"zero_quantized_weights", "zero_quantized_gradients",
+                                   "stage3_use_all_reduce_for_fetch_params"};
+constexpr std::array kGroupSizes{"zero_hpz_partition_size", "mics_shard_size"};
+
 std::string place_of(const SourceSpan& span) {
   return span.file ? fmt::format("{}:{}:{}", span.file->name, span.line, span.column) : "the command line";
 }
@@ -94,12 +105,8 @@ class DsConfig {
       fp16_ = enabled(value, key);
     } else if (key == "amp") {
       if (enabled(value, key)) throw not_simulated(value.span, "amp");
-    } else if (key == "train_batch_size") {
-      if (!skip_auto(entry)) batch_ = &number(value, key);
-    } else if (key == "train_micro_batch_size_per_gpu") {
-      if (!skip_auto(entry)) micro_batch_ = &number(value, key);
-    } else if (key == "gradient_accumulation_steps") {
-      if (!skip_auto(entry)) accumulation_ = &number(value, key);
+    } else if (const Value** count = count_named(key)) {
+      if (!skip_auto(entry)) *count = &number(value, key);
     } else if (key == "data_types") {
       for (const auto& dtype : value.entries) take(dtype, "data_types." + dtype.key);
     } else if (key == "sparse_gradients") {
@@ -109,6 +116,12 @@ class DsConfig {
     } else {
       note_unknown(span, key);
     }
+  }
+
+  const Value** count_named(std::string_view key) {
+    if (key == "train_batch_size") return &batch_;
+    if (key == "train_micro_batch_size_per_gpu") return &micro_batch_;
+    return key == "gradient_accumulation_steps" ? &accumulation_ : nullptr;
   }
 
   // Of a key that one of ours is called in DeepSpeed's configuration: false, where there is none.
@@ -131,7 +144,7 @@ class DsConfig {
   void read_zero(const Value& value) {
     if (value.kind != Value::Kind::map)
       throw InputError(value.span, "zero_optimization is a map since DeepSpeed 0.3", "write {\"stage\": 1}");
-    for (const auto& entry : value.entries) read_zero(entry, value);
+    for (const auto& entry : value.entries) read_zero(entry);
     const auto* stage = value.find("stage");
     int stage_number = stage ? static_cast<int>(config::as_integer(0, 3)(number(stage->value, "stage"))) : 0;
     const auto& place = stage ? stage->value.span : value.span;
@@ -145,21 +158,20 @@ class DsConfig {
       throw not_simulated(scatter->value.span, "reduce_scatter: false of stage 3, an all-reduce");
   }
 
-  void read_zero(const Entry& entry, const Value&) {
+  void read_zero(const Entry& entry) {
     const auto& [key, span, value] = entry;
     // Sizes of stage 3 have a name with its prefix, and one without.
     if (take(entry, "zero_optimization." + key) || take(entry, "zero_optimization.stage3_" + key)) return;
-    if (key == "offload_param" || key == "offload_optimizer") {
+    if (is_in(kOffloads, key)) {
       read_offload(key, value);
     } else if (key == "cpu_offload" || key == "cpu_offload_param") {
       // Of old: zero/config.py makes offload_optimizer and offload_param of them.
-      if (value.kind != Value::Kind::null && is_true(value, key))
+      if (is_set(value, key))
         set(key == "cpu_offload" ? "zero.offload_optimizer" : "zero.offload_param",
             scalar("true", value.span));
-    } else if (key == "zero_quantized_weights" || key == "zero_quantized_gradients" ||
-               key == "stage3_use_all_reduce_for_fetch_params") {
-      if (value.kind != Value::Kind::null && is_true(value, key)) throw not_simulated(value.span, key);
-    } else if (key == "zero_hpz_partition_size" || key == "mics_shard_size") {
+    } else if (is_in(kNotSimulated, key)) {
+      if (is_set(value, key)) throw not_simulated(value.span, key);
+    } else if (is_in(kGroupSizes, key)) {
       if (config::as_integer(-1, kLargestWorldSize)(number(value, key)) > 1)
         throw not_simulated(value.span, key);
     } else if (is_in(kIgnoredOfZero, key)) {
@@ -231,38 +243,46 @@ class DsConfig {
       return value ? std::optional(config::as_integer(1, kLargestBatch)(*value)) : std::nullopt;
     };
     auto batch = count_of(batch_), micro = count_of(micro_batch_), steps = count_of(accumulation_);
-    if (!batch && micro && !steps && !accumulation_) steps = 1;
-    if (batch) {
-      const auto* sweep = sweeps_ ? root_.find("sweep") : nullptr;
-      if ((sweep && sweep->value.find("cluster.world_size")) || config::find_at(root_, "cluster.groups"))
-        throw InputError(
-            batch_->span, "train_batch_size is of one number of data-parallel ranks, and here it varies",
-            "give train_micro_batch_size_per_gpu and gradient_accumulation_steps instead, or --set "
-            "cluster.world_size, which takes its axis out");
-      const auto* world = config::find_at(root_, "cluster.world_size");
-      std::int64_t ranks = world ? config::as_integer(1, kLargestWorldSize)(*world) : 1;
-      if (!micro && !steps) steps = 1;
-      if (auto least = micro.value_or(1) * steps.value_or(1) * ranks; least > *batch)
-        throw InputError(
-            batch_->span,
-            fmt::format("train_batch_size {} is less than the {} samples that {} ranks have in a step",
-                        *batch, least, ranks),
-            "DeepSpeed refuses it too: change it, or cluster.world_size");
-      if (!micro) micro = *batch / ranks / *steps;
-      if (!steps) steps = *batch / *micro / ranks;
-      if (*micro * *steps * ranks != *batch)
-        throw InputError(
-            batch_->span,
-            fmt::format("train_batch_size {} is not {} samples a GPU x {} micro-batches x {} ranks", *batch,
-                        *micro, *steps, ranks),
-            "DeepSpeed refuses it too: change one, or cluster.world_size");
-    }
+    if (batch)
+      divide(*batch, micro, steps);
+    else if (micro && !steps)
+      steps = 1;
     if (micro) set_micro_batch(*micro);
     if (steps)
       set("ddp.accumulation_steps", scalar(std::to_string(*steps), (accumulation_ ? accumulation_
                                                                     : batch_      ? batch_
                                                                                   : micro_batch_)
                                                                        ->span));
+  }
+
+  void divide(std::int64_t batch, std::optional<std::int64_t>& micro, std::optional<std::int64_t>& steps) {
+    auto ranks = ranks_of_batch();
+    if (!micro && !steps) steps = 1;
+    if (auto least = micro.value_or(1) * steps.value_or(1) * ranks; least > batch)
+      throw InputError(
+          batch_->span,
+          fmt::format("train_batch_size {} is less than the {} samples that {} ranks have in a step", batch,
+                      least, ranks),
+          "DeepSpeed refuses it too: change it, or cluster.world_size");
+    if (!micro) micro = batch / ranks / *steps;
+    if (!steps) steps = batch / *micro / ranks;
+    if (*micro * *steps * ranks != batch)
+      throw InputError(
+          batch_->span,
+          fmt::format("train_batch_size {} is not {} samples a GPU x {} micro-batches x {} ranks", batch,
+                      *micro, *steps, ranks),
+          "DeepSpeed refuses it too: change one, or cluster.world_size");
+  }
+
+  [[nodiscard]] std::int64_t ranks_of_batch() const {
+    const auto* sweep = sweeps_ ? root_.find("sweep") : nullptr;
+    if ((sweep && sweep->value.find("cluster.world_size")) || config::find_at(root_, "cluster.groups"))
+      throw InputError(
+          batch_->span, "train_batch_size is of one number of data-parallel ranks, and here it varies",
+          "give train_micro_batch_size_per_gpu and gradient_accumulation_steps instead, or --set "
+          "cluster.world_size, which takes its axis out");
+    const auto* world = config::find_at(root_, "cluster.world_size");
+    return world ? config::as_integer(1, kLargestWorldSize)(*world) : 1;
   }
 
   void set_micro_batch(std::int64_t samples) {
