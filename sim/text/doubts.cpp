@@ -105,6 +105,41 @@ bool knows_node(const nccl::Calibration& calibration, int gpus) {
          std::any_of(calibration.node.begin(), calibration.node.end(), has_them);
 }
 
+// Of NVLink domains of more GPUs than a host has.
+std::optional<Doubt> rack_doubt(Of of, const nccl::Communicator& communicator,
+                                const nccl::Calibration& calibration) {
+  if (communicator.joins_racks && calibration.entries.empty())
+    return Doubt{of, kRacks, "NVLink domains of racks"};
+  if (is_in_rack(communicator) && calibration.node.empty())
+    return Doubt{of, kRack, "an NVLink domain of more than 8 GPUs"};
+  return std::nullopt;
+}
+
+std::vector<Doubt> axis_doubts(const Topology& topology, const Communication& communication,
+                               const CommunicatorAxis& axis) {
+  std::vector<Doubt> doubts;
+  const auto& cluster = *communication.cluster;
+  const auto& group = communication.groups[axis.first];
+  const auto* calibration =
+      communication.nccl.empty() ? nullptr : &communication.nccl.front()->cost().calibration();
+  auto of = of_axis(axis);
+  bool crosses = crosses_nodes(cluster, group);
+  for (const auto& [network, factor, what] : kNetworks)
+    if (crosses && topology.network == network && !(calibration && knows_network(*calibration, network)))
+      doubts.push_back({of, factor, std::string(what)});
+  if (calibration)
+    if (auto doubt = rack_doubt(of, communication.nccl[axis.first]->cost().communicator(), *calibration))
+      doubts.push_back(*std::move(doubt));
+  if (communication.gloo) {
+    doubts.push_back({of, kGloo, "Gloo"});
+    return doubts;
+  }
+  auto node = first_node(cluster, group);
+  if (node.over_pcie && !(calibration && knows_node(*calibration, node.gpus)))
+    doubts.push_back({of, kPcie, "PCIe"});
+  return doubts;
+}
+
 }  // namespace
 
 std::vector<Doubt> compute_doubts(const Software& software, const GpuDescription& gpu, Precision precision,
@@ -175,31 +210,12 @@ std::vector<Doubt> model_doubts(const Scenario& scenario) {
 
 std::vector<Doubt> network_doubts(const Topology& topology, const Communication& communication) {
   std::vector<Doubt> doubts;
-  const auto& cluster = *communication.cluster;
-  const auto* calibration =
-      communication.nccl.empty() ? nullptr : &communication.nccl.front()->cost().calibration();
-  auto add = [&](Doubt doubt) {
-    if (std::find(doubts.begin(), doubts.end(), doubt) == doubts.end()) doubts.push_back(std::move(doubt));
-  };
   // Groups of an axis are alike.
-  for (const auto& axis : communication.axes) {
-    if (axis.first >= communication.groups.size()) continue;
-    const auto& group = communication.groups[axis.first];
-    auto of = of_axis(axis);
-    bool crosses = crosses_nodes(cluster, group);
-    for (const auto& [network, factor, what] : kNetworks)
-      if (crosses && topology.network == network && !(calibration && knows_network(*calibration, network)))
-        add({of, factor, std::string(what)});
-    const auto* model = communication.nccl.empty() ? nullptr : communication.nccl[axis.first].get();
-    if (model && model->cost().communicator().joins_racks && calibration->entries.empty())
-      add({of, kRacks, "NVLink domains of racks"});
-    if (model && is_in_rack(model->cost().communicator()) && calibration->node.empty())
-      add({of, kRack, "an NVLink domain of more than 8 GPUs"});
-    if (communication.gloo) add({of, kGloo, "Gloo"});
-    if (auto node = first_node(cluster, group);
-        !communication.gloo && node.over_pcie && !(calibration && knows_node(*calibration, node.gpus)))
-      add({of, kPcie, "PCIe"});
-  }
+  for (const auto& axis : communication.axes)
+    if (axis.first < communication.groups.size())
+      for (auto& doubt : axis_doubts(topology, communication, axis))
+        if (std::find(doubts.begin(), doubts.end(), doubt) == doubts.end())
+          doubts.push_back(std::move(doubt));
   return doubts;
 }
 
