@@ -66,6 +66,26 @@ Activations activations_of(const Transformer& model, const StepShape& shape, dou
   return {};
 }
 
+// Of a stage. Experts without expert parallelism are sharded as all else, and count as it.
+HeldParameters parameters_of(const Transformer& model, const StepShape& shape, const PipelineStage& stage) {
+  double t = shape.tensor;
+  auto h = static_cast<double>(model.hidden), vocab = static_cast<double>(model.vocab);
+  auto mixed = static_cast<double>(stage.with_experts);
+  HeldParameters held;
+  held.common = static_cast<double>(stage.layers - stage.with_experts) *
+                held_parameters(model, shape, BlockKind::dense).common;
+  if (mixed > 0) {
+    auto layer = held_parameters(model, shape, BlockKind::experts);
+    held.common += mixed * layer.common;
+    held.experts = mixed * layer.experts;
+  }
+  if (shape.expert.ranks == 1) held.common += std::exchange(held.experts, 0);
+  if (stage.is_first)
+    held.common += (vocab + static_cast<double>(model.position_rows(shape.sequence))) * h / t;
+  if (stage.is_last && !(model.tied && stage.is_first)) held.common += vocab * h / t;
+  return held;
+}
+
 }  // namespace
 
 MemoryParts memory_of(const Transformer& model, const StepShape& shape, int activation_bytes,
@@ -75,19 +95,11 @@ MemoryParts memory_of(const Transformer& model, const StepShape& shape, int acti
   auto dense = static_cast<double>(stage.layers - stage.with_experts);
   auto mixed = static_cast<double>(stage.with_experts);
   auto largest = stage.with_experts > 0 ? BlockKind::experts : BlockKind::dense;
-  auto layer = held_parameters(model, shape, largest);
-  double parameters = dense * held_parameters(model, shape, BlockKind::dense).common;
-  double experts = 0;
-  if (mixed > 0) parameters += mixed * layer.common, experts = mixed * layer.experts;
-  // Without expert parallelism they are sharded as all else.
-  if (shape.expert.ranks == 1) parameters += std::exchange(experts, 0);
-  if (stage.is_first)
-    parameters += (vocab + static_cast<double>(model.position_rows(shape.sequence))) * h / t;
-  if (stage.is_last && !(model.tied && stage.is_first)) parameters += vocab * h / t;
+  auto held = parameters_of(model, shape, stage);
   auto of_rank = [&](Sharding kind, const TrainedParameters& share) {
     bool is_sharded = setup.sharding >= kind;
-    return share.common * parameters / (is_sharded ? setup.shards : 1) +
-           share.experts * experts / (is_sharded ? setup.expert_shards : 1);
+    return share.common * held.common / (is_sharded ? setup.shards : 1) +
+           share.experts * held.experts / (is_sharded ? setup.expert_shards : 1);
   };
 
   MemoryParts parts;
@@ -117,7 +129,7 @@ MemoryParts memory_of(const Transformer& model, const StepShape& shape, int acti
   // Gathered weights of two units at once, of a layer and of the embedding, and one unit's unreduced
   // gradients.
   if (setup.sharding == Sharding::weights && setup.gathers_units) {
-    double unit = setup.unit_layers * layer.all();
+    double unit = setup.unit_layers * held_parameters(model, shape, largest).all();
     parts.buckets += Bytes(2 * bytes * unit + setup.unit_gradient * std::max(unit, vocab * h / t) +
                            2 * bytes * vocab * h / t);
   }

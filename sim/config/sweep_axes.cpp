@@ -58,6 +58,12 @@ bool is_whole(const Value& value) {
   return value.scalar.find_first_not_of("0123456789") == std::string::npos;
 }
 
+double point_at(std::int64_t i, std::int64_t points, double from, double to, Spacing spacing) {
+  if (i > 0 && i == points - 1) return to;
+  double part = points == 1 ? 0 : static_cast<double>(i) / static_cast<double>(points - 1);
+  return spacing == Spacing::log ? from * std::pow(to / from, part) : from + (to - from) * part;
+}
+
 std::vector<Value> expand_range(const Value& range, const std::string& key) {
   if (!range.find("from") && !range.find("to") && !range.entries.empty())
     throw InputError(range.entries.front().key_span,
@@ -84,9 +90,7 @@ std::vector<Value> expand_range(const Value& range, const std::string& key) {
   bool whole = is_whole(from_value) && is_whole(to_value);
   std::vector<Value> values;
   for (std::int64_t i = 0; i < points; ++i) {
-    double part = points == 1 ? 0 : static_cast<double>(i) / static_cast<double>(points - 1);
-    double x = spacing == Spacing::log ? from * std::pow(to / from, part) : from + (to - from) * part;
-    if (i > 0 && i == points - 1) x = to;
+    double x = point_at(i, points, from, to, spacing);
     Value value;
     value.kind = Value::Kind::scalar;
     value.span = range.span;

@@ -189,7 +189,7 @@ void add_other_physics(const Scenario& scenario, std::vector<Change>& changes) {
     changes.push_back({"all GPUs as fast", {}, [](Scenario& s) { s.physics.spread = {}; }});
   if (!physics.interference.is_off())
     changes.push_back({"no interference", {}, [](Scenario& s) { s.physics.interference = {}; }});
-  if (!physics.overheads.is_off() && (!scenario.parallel || scenario.parallel->one_stage))
+  if (!physics.overheads.is_off())
     changes.push_back({"no copies, hooks and launches", {}, [](Scenario& s) { s.physics.overheads = {}; }});
 }
 

@@ -79,6 +79,16 @@ void check_backend(const Collective& collective, const Cursor& at) {
     refuse(at, "gloo", "NCCL does not do what Gloo would do", "remove 'gloo', or write backend: gloo");
 }
 
+void check_measured(const Collective& collective, const Cursor& at) {
+  if (!collective.measured) refuse(at, "", "algorithm 'measured' needs a table", "add 'measured: FILE'");
+  if (collective.nccl)
+    refuse(at, "nccl", "measured times ask nothing of NCCL's model",
+           "remove 'nccl', or write algorithm: auto");
+  if (collective.gloo)
+    refuse(at, "gloo", "measured times ask nothing of Gloo's model",
+           "remove 'gloo', or write algorithm: auto");
+}
+
 void check_collective(const Collective& collective, const Cursor& at) {
   check_backend(collective, at);
   bool is_auto = std::holds_alternative<Automatic>(collective.algorithm);
@@ -88,13 +98,7 @@ void check_collective(const Collective& collective, const Cursor& at) {
     refuse(at, "rings", "rings are given to algorithm: ring, instead of 'channels' and 'ring_order'",
            "write algorithm: ring, and remove the others");
   if (std::holds_alternative<Measured>(collective.algorithm)) {
-    if (!collective.measured) refuse(at, "", "algorithm 'measured' needs a table", "add 'measured: FILE'");
-    if (collective.nccl)
-      refuse(at, "nccl", "measured times ask nothing of NCCL's model",
-             "remove 'nccl', or write algorithm: auto");
-    if (collective.gloo)
-      refuse(at, "gloo", "measured times ask nothing of Gloo's model",
-             "remove 'gloo', or write algorithm: auto");
+    check_measured(collective, at);
     return;
   }
   bool reduces_in_switches = plain && (*plain == Algorithm::nvls || *plain == Algorithm::nvls_tree);
