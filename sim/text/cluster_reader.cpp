@@ -244,11 +244,27 @@ void ScenarioReader::add_network_notes(const GivenJob& given, const Topology& to
     }
 }
 
+static bool has_traffic(const Communication& communication, std::optional<Fidelity> wanted) {
+  bool needs_links = wanted && *wanted != Fidelity::closed_form;
+  return !communication.gloo && !communication.is_alone() && (needs_links || !communication.is_settled());
+}
+
+static std::shared_ptr<Communication> folded(const std::shared_ptr<Communication>& communication) {
+  if (communication->folded) return communication;
+  auto copy = std::make_shared<Communication>(*communication);  // others know it as it is
+  fold_traffic(*copy);
+  return copy;
+}
+
+static const SourceSpan& place_of_traffic(const GivenJob& given, const SourceSpan& collective) {
+  if (given.has("collective.nccl")) return given.at("collective.nccl");
+  return given.has("collective") ? collective : given.at("cluster.topology");
+}
+
 std::shared_ptr<const RankPlaces> ScenarioReader::read_cluster(const GivenJob& given,
                                                                const Collective& collective,
                                                                std::optional<Fidelity> wanted,
                                                                Scenario& scenario) {
-  bool needs_links = wanted && *wanted != Fidelity::closed_form;
   scenario.world_size = given.job.cluster.world_size;
   scenario.price = given.job.cluster.price;
   scenario.collective_workers = collective.workers;
@@ -275,21 +291,15 @@ std::shared_ptr<const RankPlaces> ScenarioReader::read_cluster(const GivenJob& g
       traffic = make_traffic(given, *topology, collective);
       std::ranges::move(cluster_notes(*topology, *communication->cluster), std::back_inserter(traffic.notes));
     }
-    bool has_traffic =
-        !communication->gloo && !communication->is_alone() && (needs_links || !communication->is_settled());
-    if (has_traffic) check_scale(given, *communication);
-    if (has_traffic && !communication->folded) {
-      auto folded = std::make_shared<Communication>(*communication);  // others know it as it is
-      fold_traffic(*folded);
-      communication = std::move(folded);
+    if (has_traffic(*communication, wanted)) {
+      check_scale(given, *communication);
+      communication = folded(communication);
     }
     if (!traffic.mesh.empty())
       traffic.groups.front().rank_classes =
           mesh_classes(traffic.mesh, traffic.places->ranks, *communication, wanted != Fidelity::exact);
   } catch (const InputError& error) {
-    throw error.at(given.has("collective.nccl") ? given.at("collective.nccl")
-                   : given.has("collective")    ? collective.place
-                                                : given.at("cluster.topology"));
+    throw error.at(place_of_traffic(given, collective.place));
   }
   if (communication->is_alone())
     scenario.notes.push_back({"world-of-one", "a world of 1 communicates nothing: collectives take no time"});

@@ -19,23 +19,36 @@
 namespace ddpsim {
 namespace {
 
-// `auto`: the closed form wherever nobody shares a link, where simulation adds nothing (it gives the same to
-// 3e-15); elsewhere the cheapest simulation that knows contention, lazy.
-void choose_fidelity(const GivenJob& given, Scenario& scenario) {
+void add(std::vector<Note>& notes, std::optional<Note> note) {
+  if (note) notes.push_back(*std::move(note));
+}
+
+void add(std::vector<Note>& notes, std::vector<Note> more) {
+  std::ranges::move(more, std::back_inserter(notes));
+}
+
+void check_fidelity(const GivenJob& given, const Scenario& scenario) {
   auto wanted = given.job.engine.fidelity;
+  if (!wanted || *wanted == Fidelity::closed_form) return;
   const auto& place = given.at("engine.fidelity");
-  scenario.network = given.job.engine.network;
-  auto name = wanted ? name_in(kFidelityNames, *wanted) : std::string_view();
-  if (scenario.measured_table && wanted && *wanted != Fidelity::closed_form)
+  auto name = name_in(kFidelityNames, *wanted);
+  if (scenario.measured_table)
     throw InputError(place, fmt::format("a measured cost has no links for '{}' to simulate", name),
                      "use fidelity: closed_form or auto, or algorithm: ring");
-  if (scenario.communication && scenario.communication->gloo && wanted && *wanted != Fidelity::closed_form)
+  if (scenario.communication && scenario.communication->gloo)
     throw InputError(
         place, fmt::format("Gloo's copies and its ring on hosts have no links for '{}' to simulate", name),
         "use fidelity: closed_form or auto, or algorithm: ring");
-  if (scenario.is_asynchronous() && wanted.value_or(Fidelity::closed_form) != Fidelity::closed_form)
+  if (scenario.is_asynchronous())
     throw InputError(place, "asynchronous workers are in a steady state, which is no simulation's",
                      "use fidelity: auto");
+}
+
+// `auto`: the closed form wherever nobody shares a link, where simulation adds nothing (it gives the same to
+// 3e-15); elsewhere the cheapest simulation that knows contention, lazy.
+void choose_fidelity(const GivenJob& given, Scenario& scenario) {
+  check_fidelity(given, scenario);
+  scenario.network = given.job.engine.network;
   bool is_alone = scenario.communication && scenario.communication->is_alone();
   if (scenario.is_asynchronous() || is_alone) {
     scenario.fidelity = Fidelity::closed_form;
@@ -43,10 +56,32 @@ void choose_fidelity(const GivenJob& given, Scenario& scenario) {
   }
   bool is_settled = scenario.measured_table || scenario.communication->is_settled();
   bool is_contended = !is_settled && scenario.communication->folded->is_contended();
-  scenario.fidelity = wanted.value_or(is_contended ? Fidelity::lazy : Fidelity::closed_form);
+  scenario.fidelity =
+      given.job.engine.fidelity.value_or(is_contended ? Fidelity::lazy : Fidelity::closed_form);
   if (is_contended && scenario.fidelity == Fidelity::closed_form)
-    throw InputError(place, "the closed form knows no contention, and here several share a link",
+    throw InputError(given.at("engine.fidelity"),
+                     "the closed form knows no contention, and here several share a link",
                      "use fidelity: auto");
+}
+
+std::optional<Note> background_note(const GivenJob& given, const Scenario& scenario) {
+  if (!scenario.strategy_plan || !given.has("cluster.background")) return std::nullopt;
+  return Note{"background-offset",
+              "background traffic counts from when the backward pass would start if no gather were "
+              "waited for: under a sharded strategy that is earlier than it starts"};
+}
+
+void settle_physics(const GivenJob& given, const GpuDescription* gpu, const DdpOptions& options,
+                    const PathResolver& resolve_path, Scenario& scenario) {
+  auto& physics = scenario.physics = read_physics(given, gpu, scenario.plan, options, resolve_path);
+  add(scenario.notes, pass_bandwidth_note(physics.overheads.pass_bandwidth, gpu));
+  add(scenario.notes, host_time_note(*scenario.strategy));
+  if (scenario.communication && scenario.communication->is_alone()) physics.overheads.first_start = {};
+  if (!scenario.parallel) check_ddp_extras(given, scenario);
+  if (!scenario.is_asynchronous()) return;
+  // No worker waits for the slowest.
+  physics.spread = {};
+  if (auto& range = physics.range) range->least.spread = range->most.spread = {};
 }
 
 const SourceSpan& shard_group_place(const GivenJob& given) {
@@ -216,32 +251,15 @@ Scenario ScenarioReader::read(const GivenJob& given) {
     if (scenario.measured_table) scale_table(given, scenario);
   }
   PathResolver resolve_path = [this](const Located& path) { return resolve(path); };
-  scenario.physics = read_physics(given, gpu.get(), scenario.plan, options, resolve_path);
-  if (auto note = pass_bandwidth_note(scenario.physics.overheads.pass_bandwidth, gpu.get()))
-    scenario.notes.push_back(std::move(*note));
-  if (auto note = host_time_note(strategy)) scenario.notes.push_back(std::move(*note));
-  if (scenario.communication && scenario.communication->is_alone())
-    scenario.physics.overheads.first_start = {};
-  if (!scenario.parallel) check_ddp_extras(given, scenario);
-  if (scenario.is_asynchronous()) {
-    // No worker waits for the slowest.
-    scenario.physics.spread = {};
-    if (auto& range = scenario.physics.range) range->least.spread = range->most.spread = {};
-  }
-  if (scenario.strategy_plan && given.has("cluster.background"))
-    scenario.notes.push_back(
-        {"background-offset",
-         "background traffic counts from when the backward pass would start if no gather were "
-         "waited for: under a sharded strategy that is earlier than it starts"});
+  settle_physics(given, gpu.get(), options, resolve_path, scenario);
+  add(scenario.notes, background_note(given, scenario));
   scenario.failures = given.job.failures;
   if (gpu) {
     scenario.gpu = gpu->name;
-    if (given.job.cluster.topology)
-      for (auto& note : architecture_notes(*gpu, *find_topology(given)))
-        scenario.notes.push_back(std::move(note));
+    if (given.job.cluster.topology) add(scenario.notes, architecture_notes(*gpu, *find_topology(given)));
   }
   std::ranges::move(model_doubts(scenario), std::back_inserter(scenario.doubts));
-  if (auto note = software_scope_note(scenario)) scenario.notes.push_back(std::move(*note));
+  add(scenario.notes, software_scope_note(scenario));
   if (scenario.physics.spread.nodes > 0 && !places->knows_nodes)
     throw InputError(given.at("spread"), "without a topology nothing says which ranks a node holds",
                      "add cluster.topology, or leave spread.nodes out");
@@ -253,12 +271,10 @@ Scenario ScenarioReader::read(const GivenJob& given) {
   if (variability) read_variability(given, *places, scenario);
   settle_broadcasts(scenario);
   if (given.job.cluster.topology)
-    for (auto& note :
-         weather_notes(*find_topology(given), scenario, variability && variability->weather.has_value()))
-      scenario.notes.push_back(std::move(note));
-  if (auto note = textbook_note(left_out_of(scenario, given))) scenario.notes.push_back(std::move(*note));
-  if (scenario.measured_table)
-    for (auto& note : table_notes(*scenario.measured_table)) scenario.notes.push_back(std::move(note));
+    add(scenario.notes,
+        weather_notes(*find_topology(given), scenario, variability && variability->weather.has_value()));
+  add(scenario.notes, textbook_note(left_out_of(scenario, given)));
+  if (scenario.measured_table) add(scenario.notes, table_notes(*scenario.measured_table));
   scenario.validation = validation_settings(given, resolve_path);
   return scenario;
 }

@@ -37,6 +37,7 @@ void check_measured(const StrategyChoice& choice, const MeasuredTable& table, co
 
 // What the model says that is computed, or that the trace's header names.
 void take_known_model(const Scenario& scenario, DdpOptions& options) {
+  if (options.comm_hook != CommHook::power_sgd && !options.compiled) return;
   const auto& trace = *scenario.trace;
   const Transformer* model = scenario.model_step ? &scenario.model_step->model : nullptr;
   if (!model && trace.metadata.model) model = find_transformer(*trace.metadata.model);
@@ -96,8 +97,7 @@ StrategyChoice choice_of(const GivenJob& given, const DdpOptions& ddp, const Sce
 void ScenarioReader::read_strategy(const GivenJob& given, StrategyChoice choice, Scenario& scenario) {
   const auto& strategy = *choice.strategy;
   auto& options = choice.ddp;
-  if (strategy.traits.is_ddp && (options.comm_hook == CommHook::power_sgd || options.compiled))
-    take_known_model(scenario, options);
+  if (strategy.traits.is_ddp) take_known_model(scenario, options);
   scenario.ddp = options;
   if (scenario.model_step && given.has("cluster.groups.tensor_parallel"))
     throw InputError(

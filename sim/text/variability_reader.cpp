@@ -25,6 +25,27 @@ void check_weather(const GivenJob& given, const Variability& variability, const 
 
 }  // namespace
 
+// What GPUs differ in for the whole run: as said, or as calibrated.
+void draw_spread(const GivenJob& given, Variability& variability, Scenario& scenario) {
+  auto& spread = scenario.physics.spread;
+  if (!variability.ranks && !variability.nodes) {
+    if (spread.ranks > 0) variability.ranks = LogNormal{spread.ranks};
+    if (spread.nodes > 0) variability.nodes = LogNormal{spread.nodes};
+    return;
+  }
+  if (given.has("spread"))
+    throw InputError(given.at("spread"), "variability.ranks and .nodes draw what GPUs differ in",
+                     "remove 'spread', or those");
+  const auto& vague = scenario.physics.range;
+  bool is_calibrated = spread.ranks > 0 && !(vague && vague->least.spread != vague->most.spread);
+  if (is_calibrated)
+    scenario.notes.push_back(
+        {"spread-replaced",
+         fmt::format("variability draws what GPUs differ in, in place of the calibrated spread of {:.2g} %",
+                     100 * spread.ranks)});
+  spread = {};
+}
+
 void ScenarioReader::read_variability(const GivenJob& given, const RankPlaces& places, Scenario& scenario) {
   auto variability = variability_of(
       given, *scenario.trace, [this](const Located& path) { return resolve(path); },
@@ -33,24 +54,7 @@ void ScenarioReader::read_variability(const GivenJob& given, const RankPlaces& p
   check_weather(given, variability, scenario);
   // What differs for the whole run is drawn too, once, with what differs between iterations.
   const auto& spread = scenario.physics.spread;
-  if (!variability.draws_ranks()) {
-    // Weather alone: GPUs differ as ever, and results are for the slowest on average.
-  } else if (variability.ranks || variability.nodes) {
-    if (given.has("spread"))
-      throw InputError(given.at("spread"), "variability.ranks and .nodes draw what GPUs differ in",
-                       "remove 'spread', or those");
-    const auto& vague = scenario.physics.range;
-    bool is_calibrated = spread.ranks > 0 && !(vague && vague->least.spread != vague->most.spread);
-    if (is_calibrated)
-      scenario.notes.push_back(
-          {"spread-replaced",
-           fmt::format("variability draws what GPUs differ in, in place of the calibrated spread of {:.2g} %",
-                       100 * spread.ranks)});
-    scenario.physics.spread = {};
-  } else {
-    if (spread.ranks > 0) variability.ranks = LogNormal{spread.ranks};
-    if (spread.nodes > 0) variability.nodes = LogNormal{spread.nodes};
-  }
+  if (variability.draws_ranks()) draw_spread(given, variability, scenario);
   // One run is drawn, and no range of what might have been.
   if (auto& range = scenario.physics.range; range && variability.draws_ranks()) {
     range->least.spread = range->most.spread = spread;
