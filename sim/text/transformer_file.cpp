@@ -209,6 +209,58 @@ void read_hugging_face_experts(const Value& root, const std::string& type, Trans
   check_experts(experts, model.layers, count->span);
 }
 
+void check_readable(const Value& root) {
+  for (const char* key : {"moe_num_experts", "ffn_config", "kv_lora_rank"})
+    if (const auto* value = first(root, {key}); value && value->scalar != "0")
+      throw InputError(value->span,
+                       std::string_view(key) == "kv_lora_rank"
+                           ? "latent attention (MLA) is a shape of attention that is not read"
+                           : "a mixture of experts that is not read",
+                       "give the model's sizes as kind: transformer, with experts, top_k and expert_ffn");
+  if (const auto* value = first(root, {"is_encoder_decoder"}); value && config::as_bool(*value))
+    throw InputError(value->span, "an encoder and a decoder are no stack of equal blocks",
+                     "only one of either is modelled: give its sizes as kind: transformer");
+  for (const char* shape : {"multi_query", "new_decoder_architecture", "num_kv_heads"})
+    if (const auto* value = first(root, {shape}); value && value->scalar != "false")
+      throw InputError(value->span, fmt::format("'{}' is a shape of attention that is not read", shape),
+                       "give the model's sizes as kind: transformer (kv_heads: 1 is multi-query)");
+}
+
+bool is_true(const Value* value, bool otherwise) {
+  return value ? config::as_bool(*value) : otherwise;
+}
+
+// MPT has a section of attention.
+const Value* first_of_attention(const Value& root, const char* key) {
+  const auto* attention = first(root, {"attn_config"});
+  return attention && attention->kind == Value::Kind::map ? first(*attention, {key}) : nullptr;
+}
+
+void read_hugging_face_heads(const Value& root, Transformer& model) {
+  const Value& heads = needed(root, {"num_attention_heads", "n_head", "n_heads"});
+  model.heads = as_width()(heads);
+  const auto* kv_heads = first(root, {"num_key_value_heads"});
+  if (!kv_heads) kv_heads = first_of_attention(root, "kv_n_heads");
+  model.kv_heads = kv_heads ? as_width()(*kv_heads) : model.heads;
+  const auto* head_dim = first(root, {"head_dim"});
+  if (!head_dim && model.hidden % model.heads != 0)
+    throw InputError(heads.span,
+                     fmt::format("{} values are not divided evenly by {} heads", model.hidden, model.heads),
+                     "give its sizes as kind: transformer, with head_dim");
+  model.head_dim = head_dim ? as_width()(*head_dim) : model.hidden / model.heads;
+}
+
+Biases hugging_face_biases(const Value& root, const std::string& type, bool is_gated) {
+  const auto *bias = first(root, {"attention_bias", "use_bias"}), *no_bias = first(root, {"no_bias"});
+  bool is_biased = bias      ? config::as_bool(*bias)
+                   : no_bias ? !config::as_bool(*no_bias)
+                             : is_one_of(type, kBiasedModels);
+  // Qwen2 has them in attention, whatever its config.json says (transformers, modeling_qwen2.py).
+  if (type == "qwen2" || type == "qwen2_moe") return Biases::qkv;
+  if (!is_biased) return Biases::none;
+  return is_gated ? Biases::qkv : Biases::all;
+}
+
 }  // namespace
 
 const keys::Section& file_rows::transformer() {
@@ -251,23 +303,7 @@ Transformer read_transformer(const Value& root, const std::string& name) {
 }
 
 Transformer read_hugging_face_config(const Value& root, const std::string& name) {
-  for (const char* key : {"moe_num_experts", "ffn_config", "kv_lora_rank"})
-    if (const auto* value = first(root, {key}); value && value->scalar != "0")
-      throw InputError(value->span,
-                       std::string_view(key) == "kv_lora_rank"
-                           ? "latent attention (MLA) is a shape of attention "
-                             "that is not read"
-                           : "a mixture of experts that is not read",
-                       "give the model's sizes as kind: transformer, with "
-                       "experts, top_k and expert_ffn");
-  if (const auto* value = first(root, {"is_encoder_decoder"}); value && config::as_bool(*value))
-    throw InputError(value->span, "an encoder and a decoder are no stack of equal blocks",
-                     "only one of either is modelled: give its sizes as kind: transformer");
-  for (const char* shape : {"multi_query", "new_decoder_architecture", "num_kv_heads"})
-    if (const auto* value = first(root, {shape}); value && value->scalar != "false")
-      throw InputError(value->span, fmt::format("'{}' is a shape of attention that is not read", shape),
-                       "give the model's sizes as kind: transformer (kv_heads: 1 is "
-                       "multi-query)");
+  check_readable(root);
   auto type = word_of(first(root, {"model_type"}), "");
   Transformer model;
   model.name = word_of(first(root, {"_name_or_path"}), name.c_str());
@@ -275,43 +311,19 @@ Transformer read_hugging_face_config(const Value& root, const std::string& name)
   model.hidden = as_width()(needed(root, {"hidden_size", "n_embd", "d_model"}));
   model.layers =
       config::as_integer(1, kMostBlocks)(needed(root, {"num_hidden_layers", "n_layer", "n_layers"}));
-  const Value& heads = needed(root, {"num_attention_heads", "n_head", "n_heads"});
-  model.heads = as_width()(heads);
-  const auto* attention = first(root, {"attn_config"});
-  const Value* kv_heads = first(root, {"num_key_value_heads"});
-  if (!kv_heads && attention && attention->kind == Value::Kind::map)
-    kv_heads = first(*attention, {"kv_n_heads"});
-  model.kv_heads = kv_heads ? as_width()(*kv_heads) : model.heads;
-  const auto* head_dim = first(root, {"head_dim"});
-  if (!head_dim && model.hidden % model.heads != 0)
-    throw InputError(heads.span,
-                     fmt::format("{} values are not divided evenly by {} heads", model.hidden, model.heads),
-                     "give its sizes as kind: transformer, with head_dim");
-  model.head_dim = head_dim ? as_width()(*head_dim) : model.hidden / model.heads;
+  read_hugging_face_heads(root, model);
   model.ffn = feed_forward_width(root, model.hidden);
   model.gated =
       is_one_of(word_of(first(root, {"hidden_act", "hidden_activation", "activation_function"}), "gelu"),
                 kGatedActivations) ||
       is_one_of(type, kGatedModels);
   model.vocab = as_width()(needed(root, {"vocab_size"}));
-  const auto* tied = first(root, {"tie_word_embeddings"});
-  model.tied = !tied || config::as_bool(*tied);
+  model.tied = is_true(first(root, {"tie_word_embeddings"}), true);
   // MPT's: ALiBi in place of learned positions, and no biases anywhere.
-  const auto* alibi =
-      attention && attention->kind == Value::Kind::map ? first(*attention, {"alibi"}) : nullptr;
-  const auto* no_bias = first(root, {"no_bias"});
-  if (is_one_of(type, kLearnedPositions) && !(alibi && config::as_bool(*alibi)))
+  if (is_one_of(type, kLearnedPositions) && !is_true(first_of_attention(root, "alibi"), false))
     if (const auto* positions = first(root, {"max_position_embeddings", "n_positions", "max_seq_len"}))
       model.positions = as_width()(*positions);
-  const auto* bias = first(root, {"attention_bias", "use_bias"});
-  bool is_biased = bias      ? config::as_bool(*bias)
-                   : no_bias ? !config::as_bool(*no_bias)
-                             : is_one_of(type, kBiasedModels);
-  // Qwen2 has biases in attention, whatever its config.json says (transformers,
-  // modeling_qwen2.py).
-  model.biases = type == "qwen2" || type == "qwen2_moe" || (is_biased && model.gated) ? Biases::qkv
-                 : is_biased                                                          ? Biases::all
-                                                                                      : Biases::none;
+  model.biases = hugging_face_biases(root, type, model.gated);
   model.causal = type != "bert" && type != "roberta";
   read_hugging_face_experts(root, type, model);
   check_heads(model, root.span);
