@@ -72,6 +72,14 @@ bool is_preamble(const Line& line) {
   return line.text.find("nThread ") != std::string::npos && line.text.find("minBytes ") != std::string::npos;
 }
 
+bool is_first_line(const std::vector<Located>& t) {
+  return t[0].text == "nccl-tests" && t.size() > 1 && t[1].text == "version";
+}
+
+bool is_row(const std::vector<Located>& t) {
+  return is_digits(t[0].text) && (t.size() == 1 || is_digits(t[1].text));
+}
+
 // Where in a row what stands; the columns of one measurement come one after the other.
 struct Layout {
   std::size_t type = 2, redop = 3;
@@ -140,10 +148,8 @@ class Console {
   void read_line(const Line& line) {
     const auto& t = line.tokens;
     if (t.empty()) return;
-    if (is_preamble(line) || (t[0].text == "nccl-tests" && t.size() > 1 && t[1].text == "version")) {
-      if (run_.has_rows) end_run();
-      if (is_preamble(line)) run_.preamble = t[0].span;
-    }
+    if (run_.has_rows && (is_preamble(line) || is_first_line(t))) end_run();
+    if (is_preamble(line)) run_.preamble = t[0].span;
     read_version(line.text);
     read_program(t);
     if (t[0].text == "Rank") read_rank(t);
@@ -153,9 +159,7 @@ class Console {
         t.back().text == "FAILED")
       throw InputError(t.back().span, "results were wrong",
                        "a run with wrong results is not a measurement; repair the machine, then repeat it");
-    bool row =
-        run_.layout ? is_digits(t[0].text) && (t.size() == 1 || is_digits(t[1].text)) : is_first_row(t);
-    if (row) read_row(t);
+    if (run_.layout ? is_row(t) : is_first_row(t)) read_row(t);
   }
 
   // "Collective test starting: all_gather_perf", or the command line among what stands around the output, as

@@ -28,6 +28,11 @@ struct Figures {
   double all_reduce_block, block;
   double peak_in_switch, peak;
   int multicast_blocks;  // of all GPUs together
+
+  [[nodiscard]] double latency(Operation operation, bool is_low) const {
+    if (is_low) return operation == Operation::all_gather ? gather_ll : ll;
+    return operation == Operation::all_reduce ? all_reduce : simple;
+  }
 };
 constexpr Figures kHopper{4.5, 4.5, 7.8, 7.8, 65, 44, 480, 320, 16};
 constexpr Figures kBlackwell{8.5, 11, 19.5, 13, 55, 55, 1000, 600, 32};
@@ -111,17 +116,13 @@ SymmetricKernels::Kernel SymmetricKernels::kernel(Algorithm algorithm, Protocol 
   const double n = communicator_.ranks;
   const auto& of = communicator_.gpu == Gpu::blackwell ? kBlackwell : kHopper;
   bool is_all_reduce = collective_.operation == Operation::all_reduce;
-  bool is_gather = collective_.operation == Operation::all_gather;
   bool is_low = protocol == Protocol::ll, is_multicast = algorithm == Algorithm::symmetric_multicast;
   bool adds_in_switch = is_all_reduce && is_multicast && !is_low;
   Kernel kernel{};
   kernel.bytes = is_low           ? kLowLatencyBytes * (is_all_reduce ? n : 1)
                  : adds_in_switch ? 1 + 1 / n
                                   : (is_all_reduce ? 2 : 1) * (n - 1) / n;
-  if (is_low)
-    kernel.latency = is_gather ? of.gather_ll : of.ll;
-  else
-    kernel.latency = is_all_reduce ? of.all_reduce : of.simple;
+  kernel.latency = of.latency(collective_.operation, is_low);
   kernel.block = (is_all_reduce ? of.all_reduce_block : of.block) * kGiBps;
   kernel.multiplier = multiplier_of(is_multicast, is_low, is_all_reduce, n);
   kernel.peak = (adds_in_switch ? of.peak_in_switch : of.peak) * kGiBps;

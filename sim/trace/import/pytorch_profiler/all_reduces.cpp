@@ -32,11 +32,12 @@ void complete(CollectiveFacts& facts, const Launch& launch, const std::vector<Co
 enum class Launcher { hook, node, other };
 
 // A gradient's hook, another node of the backward pass, or neither.
-Launcher launcher_of(const Launch& launch, const Step& step) {
+Launcher launcher_of(const Launch* launch, const Step& step) {
   auto launcher = Launcher::other;
+  if (!launch) return launcher;
   for (const auto& node : step.nodes) {
-    if (node.start > launch.at) break;
-    if (node.thread != launch.thread || !node.contains(launch.at)) continue;
+    if (node.start > launch->at) break;
+    if (node.thread != launch->thread || !node.contains(launch->at)) continue;
     if (node.accumulates) return Launcher::hook;
     launcher = Launcher::node;
   }
@@ -88,12 +89,12 @@ bool Collectives::belongs_to(const Step& step, const Collective& collective) {
 StepAllReduces Collectives::all_reduces(const Step& step) const {
   StepAllReduces result;
   std::vector<const Collective*> hooked, others;
-  auto first = std::lower_bound(collectives_.begin(), collectives_.end(), step.backward.start,
-                                [](const Collective& c, Time moment) { return c.at() < moment; });
-  for (auto c = first; c != collectives_.end() && c->at() < step.end; ++c) {
+  auto first = std::ranges::lower_bound(collectives_, step.backward.start, {}, &Collective::at);
+  auto last = std::ranges::lower_bound(first, collectives_.end(), step.end, {}, &Collective::at);
+  for (auto c = first; c != last; ++c) {
     if (!belongs_to(step, *c)) continue;
     if (c->facts.kind == CollectiveKind::reduce_scatter) fail_sharded(step);
-    auto launcher = c->launch ? launcher_of(*c->launch, step) : Launcher::other;
+    auto launcher = launcher_of(c->launch, step);
     bool reduces = c->facts.kind == CollectiveKind::all_reduce && !is_integral(c->facts.dtype);
     // What nodes launch themselves (SyncBatchNorm, tensor parallelism) is no bucket.
     if (!reduces || launcher == Launcher::node)

@@ -229,12 +229,10 @@ class Handler : public nlohmann::json_sax<nlohmann::json> {
         event_.launch_shape.push_back(whole_number(value).value_or(-1));
         break;
       case Place::device:
-        if (key_ == "id") device_id_ = whole_number(value);
-        if (key_ == "name" && quoted) device_name_ = value;
+        set_device(value, quoted);
         break;
       case Place::distributed:
-        if (key_ == "world_size") facts_.world_size = whole_number(value);
-        if (key_ == "nccl_version" && quoted) facts_.nccl_version = value;
+        set_distributed(value, quoted);
         break;
       default:
         break;
@@ -264,6 +262,16 @@ class Handler : public nlohmann::json_sax<nlohmann::json> {
     if (key_ == "shared memory") event_.shared_memory = whole_number(value);
     if (key_ == "dtype") event_.dtype = value;
     if (key_ == "Collective name") event_.collective = value;
+  }
+
+  void set_device(std::string_view value, bool quoted) {
+    if (key_ == "id") device_id_ = whole_number(value);
+    if (key_ == "name" && quoted) device_name_ = value;
+  }
+
+  void set_distributed(std::string_view value, bool quoted) {
+    if (key_ == "world_size") facts_.world_size = whole_number(value);
+    if (key_ == "nccl_version" && quoted) facts_.nccl_version = value;
   }
 
   void finish_event() {

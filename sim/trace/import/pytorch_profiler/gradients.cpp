@@ -138,11 +138,11 @@ MeasuredSteps measure_gradients(const Profile& profile, const std::vector<Step>&
   bool have_shapes = true, have_copies = false, have_all_reduces = false;
   for (const auto& step : steps) {
     measured.steps.push_back({&step, collectives.all_reduces(step), {}, {}, {}, {}});
-    have_shapes = have_shapes && std::all_of(step.accumulations.begin(), step.accumulations.end(),
-                                             [](const Accumulation& a) { return a.elements.has_value(); });
-    have_all_reduces = have_all_reduces || !measured.steps.back().all_reduces.list.empty();
-    have_copies = have_copies || (!measured.steps.back().all_reduces.list.empty() &&
-                                  !copies_of(step, profile, copied).empty());
+    have_shapes &=
+        std::ranges::all_of(step.accumulations, [](const Accumulation& a) { return a.elements.has_value(); });
+    bool reduces = !measured.steps.back().all_reduces.list.empty();
+    have_all_reduces |= reduces;
+    have_copies = have_copies || (reduces && !copies_of(step, profile, copied).empty());
   }
   if (!stream.knows_launches() && !have_all_reduces)
     fail(

@@ -64,6 +64,12 @@ void sort_by(Records& records, Before before) {
                    [before](const auto& a, const auto& b) { return before(a) < before(b); });
 }
 
+// What it calls; none: it is no collective's.
+const std::string* collective_call(const Event& event) {
+  if (event.name == "record_param_comms") return &event.collective;
+  return event.name.starts_with("c10d::") || event.name.starts_with("nccl:") ? &event.name : nullptr;
+}
+
 }  // namespace
 
 void ProfileBuilder::add(const Event& event) {
@@ -98,8 +104,8 @@ void ProfileBuilder::add_operator(const Event& event) {
     add_tensor_list(event);
   } else if (name.ends_with("::copy_bucket_to_grad")) {
     profile_.bucket_copies.push_back(thread_span(event));
-  } else if (name == "record_param_comms" || name.starts_with("c10d::") || name.starts_with("nccl:")) {
-    if (auto kind = collective_of_call(name == "record_param_comms" ? event.collective : event.name))
+  } else if (const auto* call = collective_call(event)) {
+    if (auto kind = collective_of_call(*call))
       profile_.collective_calls.push_back({thread_span(event), facts_of(event, *kind)});
   } else if (event.sequence_number && !name.starts_with("torch::autograd::")) {
     profile_.forward_operators.push_back({thread_span(event), *event.sequence_number});
