@@ -86,13 +86,17 @@ std::vector<std::string> page_options(const SweepOptions& options) {
   return words;
 }
 
+void check_pages(const SweepOptions& options) {
+  options.scenario.check_outputs({{"--plot", options.plot}, {"--html", options.html}});
+  if (!options.plot.empty()) check_plot_path(options.plot);
+  if (!options.html.empty()) require_program(gnuplot());
+}
+
 void sweep(const SweepOptions& options) {
   if (options.formula && !options.study.results.empty())
     throw InputError("--formula is of a whole sweep, and --results of its points", "leave one of them out");
   if (!options.study.results.empty()) return run_study(options.scenario, options.study, options.jobs);
-  options.scenario.check_outputs({{"--plot", options.plot}, {"--html", options.html}});
-  if (!options.plot.empty()) check_plot_path(options.plot);
-  if (!options.html.empty()) require_program(gnuplot());
+  check_pages(options);
   InputLog inputs;
   std::vector<Note> said;  // while it was loaded
   auto root = options.scenario.load(said, true);

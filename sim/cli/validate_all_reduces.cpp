@@ -46,6 +46,15 @@ std::string chunks_csv(const std::vector<MeasuredChunks>& measured) {
   return text;
 }
 
+// Chunks that are far too small to be of interest would take hours.
+std::vector<Bytes> chunk_sizes(const std::vector<Message>& messages, Bytes total) {
+  constexpr double kMostChunks = 512;
+  std::vector<Bytes> sizes;
+  for (const auto& message : messages)
+    if (message.bytes * kMostChunks >= total && message.bytes <= 2 * total) sizes.push_back(message.bytes);
+  return sizes;
+}
+
 std::vector<MeasuredChunks> measured_chunks(const validate::RunResult& run, const std::vector<Bytes>& sizes) {
   std::vector<MeasuredChunks> measured;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
@@ -70,11 +79,7 @@ void time_all_reduces(const ValidateOptions& options) {
   auto messages = validate::calibration_messages(wanted);
   bool in_chunks = options.workload == "chunks";
   Bytes total = scenario.first().trace->bytes();
-  // Chunks that are far too small to be of interest would take hours.
-  constexpr double kMostChunks = 512;
-  std::vector<Bytes> sizes;
-  for (const auto& message : messages)
-    if (message.bytes * kMostChunks >= total && message.bytes <= 2 * total) sizes.push_back(message.bytes);
+  auto sizes = chunk_sizes(messages, total);
   auto job = in_chunks ? scenario.job(validate::chunk_steps(total, sizes, options.sampling()))
                        : scenario.calibration_job(validate::calibration_steps(messages, scenario.world_size(),
                                                                               options.sampling()));

@@ -90,6 +90,14 @@ int port_of(const Meeting& meeting) {
   return port;
 }
 
+[[noreturn]] void fail_absent(const Meeting& meeting, const std::vector<Socket>& others) {
+  std::vector<std::size_t> absent;
+  for (std::size_t rank = 1; rank < others.size(); ++rank)
+    if (!others[rank].open()) absent.push_back(rank);
+  fail(meeting, fmt::format("rank {} did not come within {}", fmt::join(absent, ", "),
+                            format_seconds(meeting.timeout)));
+}
+
 // The token goes out when all have come: whoever gets it knows that nobody is missing.
 void give(const Meeting& meeting, const Token& token) {
   Deadline deadline(meeting.timeout);
@@ -97,13 +105,7 @@ void give(const Meeting& meeting, const Token& token) {
   if (!meeting.file.empty()) tell_port(listener, meeting.file);
   std::vector<Socket> others(static_cast<std::size_t>(meeting.world_size));
   for (int missing = meeting.world_size - 1; missing > 0;) {
-    if (deadline.passed() || !listener.ready(POLLIN, deadline)) {
-      std::vector<std::size_t> absent;
-      for (std::size_t rank = 1; rank < others.size(); ++rank)
-        if (!others[rank].open()) absent.push_back(rank);
-      fail(meeting, fmt::format("rank {} did not come within {}", fmt::join(absent, ", "),
-                                format_seconds(meeting.timeout)));
-    }
+    if (deadline.passed() || !listener.ready(POLLIN, deadline)) fail_absent(meeting, others);
     Socket other(::accept4(listener.descriptor(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     Hello hello;
     Deadline patience(std::min(kPatience, deadline.left()));

@@ -135,7 +135,7 @@ std::optional<PcieTree> regular_tree(const ImportedNode& node) {
     roots.push_back(place->root);
     // Between GPUs below one root, but not below one switch, the medium is what tells PHB from NODE.
     if (gpus_below[place->root] == gpus_below[place->group]) continue;
-    if (medium && *medium != place->medium) return std::nullopt;
+    if (medium.value_or(place->medium) != place->medium) return std::nullopt;
     medium = place->medium;
   }
   PcieTree tree;
