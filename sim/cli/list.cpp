@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <map>
 #include <memory>
 
 #include <fmt/format.h>
@@ -146,23 +147,13 @@ PresetRow config_row(const std::string& name) {
 }
 
 PresetRow row_of(PresetKind kind, const std::string& name) {
-  switch (kind) {
-    case PresetKind::topologies:
-      return topology_row(name);
-    case PresetKind::gpus:
-      return gpu_row(name);
-    case PresetKind::models:
-      return model_row(name);
-    case PresetKind::software:
-      return software_row(name);
-    case PresetKind::fabrics:
-      return fabric_row(name);
-    case PresetKind::calibrations:
-      return calibration_row(name);
-    case PresetKind::configs:
-      return config_row(name);
-  }
-  return {};
+  using Row = PresetRow (*)(const std::string&);
+  static const std::map<PresetKind, Row> rows{
+      {PresetKind::topologies, topology_row}, {PresetKind::gpus, gpu_row},
+      {PresetKind::models, model_row},        {PresetKind::software, software_row},
+      {PresetKind::fabrics, fabric_row},      {PresetKind::calibrations, calibration_row},
+      {PresetKind::configs, config_row}};
+  return rows.at(kind)(name);
 }
 
 PresetRow kind_row(PresetKind kind) {

@@ -8,6 +8,7 @@
 #include <yaml-cpp/yaml.h>
 
 #include "sim/base/limits.hpp"
+#include "sim/base/names.hpp"
 #include "sim/config/value.hpp"
 
 namespace ddpsim::config {
@@ -164,17 +165,11 @@ Entry* Value::find(std::string_view key) {
 }
 
 std::string_view kind_name(Value::Kind kind) {
-  switch (kind) {
-    case Value::Kind::null:
-      return "nothing";
-    case Value::Kind::scalar:
-      return "a single value";
-    case Value::Kind::sequence:
-      return "a list";
-    case Value::Kind::map:
-      return "a map";
-  }
-  return "?";
+  constexpr Names<Value::Kind, 4> kNames{{{"nothing", Value::Kind::null},
+                                          {"a single value", Value::Kind::scalar},
+                                          {"a list", Value::Kind::sequence},
+                                          {"a map", Value::Kind::map}}};
+  return name_in(kNames, kind);
 }
 
 Value parse_yaml(const LoadedText& text, std::string_view what) {

@@ -1,25 +1,24 @@
 #include "sim/nccl/times_from.hpp"
 
 #include "sim/base/check.hpp"
+#include "sim/base/names.hpp"
 
 namespace ddpsim::nccl {
 namespace {
 
-std::string_view class_text(NodeClass node_class) {
-  switch (node_class) {
-    case NodeClass::ampere:
-      return "class A100, not this machine";
-    case NodeClass::hopper:
-      return "class H100, not this machine";
-    case NodeClass::blackwell:
-      return "class B300, not this machine";
-    case NodeClass::grace_blackwell:
-      return "class GB300, not this machine";
-    case NodeClass::unknown:
-      return "mean of the classes A100, H100 and B300";
-  }
-  return "?";
-}
+constexpr Names<NodeClass, 5> kClassTexts{{{"class A100, not this machine", NodeClass::ampere},
+                                           {"class H100, not this machine", NodeClass::hopper},
+                                           {"class B300, not this machine", NodeClass::blackwell},
+                                           {"class GB300, not this machine", NodeClass::grace_blackwell},
+                                           {"mean of the classes A100, H100 and B300", NodeClass::unknown}}};
+constexpr Names<TimesFrom, 8> kSourceTexts{{{"calibrated", TimesFrom::own},
+                                            {"calibrated for another algorithm", TimesFrom::other_algorithm},
+                                            {"calibrated for another operation", TimesFrom::other_operation},
+                                            {"calibrated on fewer GPUs", TimesFrom::fewer_gpus},
+                                            {"calibrated on other sizes only", TimesFrom::other_sizes},
+                                            {"what the links give", TimesFrom::links},
+                                            {"NCCL's own estimate", TimesFrom::tuner},
+                                            {"NCCL's own estimate, uncalibrated", TimesFrom::symmetric}}};
 
 template <class Lines, class Parameters>
 bool is_mostly_identified(const Lines& lines, const Parameters& parameters,
@@ -45,27 +44,8 @@ TimesFrom times_on(const NodeLines& lines, bool is_measured, int ranks, Bytes by
 }  // namespace
 
 std::string_view source_text(TimesFrom source, const Communicator& communicator) {
-  switch (source) {
-    case TimesFrom::own:
-      return "calibrated";
-    case TimesFrom::other_algorithm:
-      return "calibrated for another algorithm";
-    case TimesFrom::other_operation:
-      return "calibrated for another operation";
-    case TimesFrom::fewer_gpus:
-      return "calibrated on fewer GPUs";
-    case TimesFrom::other_sizes:
-      return "calibrated on other sizes only";
-    case TimesFrom::node_class:
-      return class_text(class_of(communicator));
-    case TimesFrom::links:
-      return "what the links give";
-    case TimesFrom::tuner:
-      return "NCCL's own estimate";
-    case TimesFrom::symmetric:
-      return "NCCL's own estimate, uncalibrated";
-  }
-  return "?";
+  if (source == TimesFrom::node_class) return name_in(kClassTexts, class_of(communicator));
+  return name_in(kSourceTexts, source);
 }
 
 std::string_view kind_name(TimesFrom source, const Communicator& communicator) {

@@ -1,6 +1,7 @@
 #include "sim/report/metrics.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include <fmt/core.h>
@@ -297,25 +298,18 @@ void measure_asynchronous(const Timeline& timeline, const IterationContext& cont
 }  // namespace
 
 Operation operation_of(Activity activity) {
-  switch (activity) {
-    case Activity::broadcast:
-      return Operation::broadcast;
-    case Activity::all_gather:
-      return Operation::all_gather;
-    case Activity::reduce_scatter:
-      return Operation::reduce_scatter;
-    case Activity::message:
-      return Operation::send_recv;
-    case Activity::replicate:
-    case Activity::pull:
-      return Operation::broadcast;
-    case Activity::reduce:
-    case Activity::push:
-    case Activity::serve:
-      return Operation::reduce;
-    default:
-      return Operation::all_reduce;
-  }
+  constexpr std::array kOthers{std::pair(Activity::broadcast, Operation::broadcast),
+                               std::pair(Activity::all_gather, Operation::all_gather),
+                               std::pair(Activity::reduce_scatter, Operation::reduce_scatter),
+                               std::pair(Activity::message, Operation::send_recv),
+                               std::pair(Activity::replicate, Operation::broadcast),
+                               std::pair(Activity::pull, Operation::broadcast),
+                               std::pair(Activity::reduce, Operation::reduce),
+                               std::pair(Activity::push, Operation::reduce),
+                               std::pair(Activity::serve, Operation::reduce)};
+  for (const auto& [one, operation] : kOthers)
+    if (one == activity) return operation;
+  return Operation::all_reduce;
 }
 
 Seconds IterationMetrics::communication_cost() const {

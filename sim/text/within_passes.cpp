@@ -69,36 +69,25 @@ ContextCollectives ScenarioReader::read_context_times(const SharedCluster& of, S
   if (degrees.context == 1) return {};
   auto cost = cost_within_passes(of, {.name = "context", .operations = operations_of(degrees.context_kind)},
                                  &Places::context_groups, scenario);
-  bool crosses_nodes = cross_nodes(*of.cluster->cluster, of.places.context_groups());
   auto time_of = [&](Operation operation, Bytes bytes) { return cost->alone(operation, bytes).queued; };
   auto [queries, keys_values] = attention_inputs(split_step(*scenario.model_step, degrees));
+  ContextCollectives times;
+  times.crosses_nodes = cross_nodes(*of.cluster->cluster, of.places.context_groups());
   switch (degrees.context_kind) {
     case ContextKind::ring:
-      return {.keys_values = time_of(Operation::send_recv, keys_values),
-              .with_gradients = time_of(Operation::send_recv, 2 * keys_values),
-              .all_gather = {},
-              .reduce_scatter = {},
-              .inputs = {},
-              .output = {},
-              .crosses_nodes = crosses_nodes};
+      times.keys_values = time_of(Operation::send_recv, keys_values);
+      times.with_gradients = time_of(Operation::send_recv, 2 * keys_values);
+      break;
     case ContextKind::all_gather:
-      return {.keys_values = {},
-              .with_gradients = {},
-              .all_gather = time_of(Operation::all_gather, degrees.context * keys_values),
-              .reduce_scatter = time_of(Operation::reduce_scatter, degrees.context * keys_values),
-              .inputs = {},
-              .output = {},
-              .crosses_nodes = crosses_nodes};
+      times.all_gather = time_of(Operation::all_gather, degrees.context * keys_values);
+      times.reduce_scatter = time_of(Operation::reduce_scatter, degrees.context * keys_values);
+      break;
     case ContextKind::all_to_all:
-      return {.keys_values = {},
-              .with_gradients = {},
-              .all_gather = {},
-              .reduce_scatter = {},
-              .inputs = time_of(Operation::all_to_all, queries + keys_values),
-              .output = time_of(Operation::all_to_all, queries),
-              .crosses_nodes = crosses_nodes};
+      times.inputs = time_of(Operation::all_to_all, queries + keys_values);
+      times.output = time_of(Operation::all_to_all, queries);
+      break;
   }
-  return {};
+  return times;
 }
 
 ExpertCollectives ScenarioReader::read_expert_times(const SharedCluster& of, Scenario& scenario) {

@@ -124,19 +124,11 @@ class Writer {
   }
 
   static std::string_view cpu_word(HostCpu cpu) {
-    switch (cpu) {
-      case HostCpu::broadwell:
-      case HostCpu::skylake:
-      case HostCpu::sapphire_rapids:
-      case HostCpu::emerald_rapids:
-        return "intel";
-      case HostCpu::amd:
-        return "amd";
-      case HostCpu::arm:
-        return "arm";
-      default:
-        return "other";
-    }
+    if (cpu == HostCpu::amd) return "amd";
+    if (cpu == HostCpu::arm) return "arm";
+    bool is_intel = cpu == HostCpu::broadwell || cpu == HostCpu::skylake || cpu == HostCpu::sapphire_rapids ||
+                    cpu == HostCpu::emerald_rapids;
+    return is_intel ? "intel" : "other";
   }
 
   // The lines below `interconnect:`, empty for one GPU; nullopt where a cluster cannot express it.

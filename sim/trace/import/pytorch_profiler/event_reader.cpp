@@ -48,6 +48,10 @@ std::optional<std::int64_t> whole_number(std::string_view text) {
   return value;
 }
 
+std::int64_t dimension(std::string_view text) {
+  return whole_number(text).value_or(-1);
+}
+
 // Where in the file a value stands.
 enum class Place {
   root,
@@ -205,39 +209,35 @@ class Handler : public nlohmann::json_sax<nlohmann::json> {
   // A value that is no object and no array.
   bool scalar(std::string_view value, bool quoted) {
     text_.mark_token();
-    if (places_.empty()) return true;  // the whole file: read() finds no events
+    if (!places_.empty()) take(value, quoted);  // else the whole file: read() finds no events
+    return true;
+  }
+
+  void take(std::string_view value, bool quoted) {
     switch (places_.back()) {
       case Place::root:
-        reject_events("a value");
-        break;
+        return reject_events("a value");
       case Place::event:
-        set_field(value);
-        break;
+        return set_field(value);
       case Place::args:
-        set_argument(value);
-        break;
+        return set_argument(value);
       case Place::shapes:
-        if (is_shape()) event_.shapes.back().push_back(whole_number(value).value_or(-1));
-        break;
+        if (is_shape()) event_.shapes.back().push_back(dimension(value));
+        return;
       case Place::listed_shape:
-        event_.first_list.back().push_back(whole_number(value).value_or(-1));
-        break;
+        return event_.first_list.back().push_back(dimension(value));
       case Place::types:
         event_.types.emplace_back(value);
-        break;
+        return;
       case Place::grid:
-        event_.launch_shape.push_back(whole_number(value).value_or(-1));
-        break;
+        return event_.launch_shape.push_back(dimension(value));
       case Place::device:
-        set_device(value, quoted);
-        break;
+        return set_device(value, quoted);
       case Place::distributed:
-        set_distributed(value, quoted);
-        break;
+        return set_distributed(value, quoted);
       default:
-        break;
+        return;
     }
-    return true;
   }
 
   void set_field(std::string_view value) {
