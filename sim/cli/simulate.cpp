@@ -40,24 +40,67 @@ struct SimulateOptions {
   int check_ranks = 32;
 };
 
-// The recording to compare with, if any; of several groups it is beside the one whose terms are reported, and
-// all must be alike.
-std::optional<RecordedCommunication> read_recorded(const std::optional<std::string>& path,
-                                                   const Scenario& scenario) {
-  if (!path) return std::nullopt;
-  auto recorded = read_recorded_communication(*path);
+// What the simulation is compared with.
+struct Comparisons {
+  std::optional<FidelityCheck> fidelity;
+  std::vector<MeasuredIteration> measured;
+  std::optional<RecordedCommunication> recorded;
+};
+
+// Of several groups the recording is beside the one whose terms are reported, and all must be alike.
+RecordedCommunication read_recorded(const std::string& path, const Scenario& scenario) {
+  auto recorded = read_recorded_communication(path);
   std::vector<int> groups;
   for (const auto& group : scenario.groups) groups.push_back(group.ranks);
-  check_recorded(recorded, *path, groups, *scenario.trace, scenario.plan, scenario.ddp);
+  check_recorded(recorded, path, groups, *scenario.trace, scenario.plan, scenario.ddp);
   return recorded;
 }
 
-// What is not written for them yet.
-void check_shared_model(const SimulateOptions& options, const Scenario& scenario) {
-  if (!scenario.parallel) return;
-  if (options.recorded)
+Comparisons read_comparisons(const SimulateOptions& options, const config::Value& root,
+                             const Scenario& scenario) {
+  if (options.best_caps) check_best_caps(scenario);
+  if (options.recorded && scenario.parallel)  // not written for them yet
     throw InputError("--recorded knows nothing of models that GPUs share",
                      "'simulate --explain' says what bounds this one");
+  Comparisons with;
+  if (options.check_fidelity)
+    with.fidelity = read_fidelity_check(options.scenario.file, root, scenario, options.check_ranks);
+  if (options.check_network) require_other_network(scenario);
+  if (const auto& path = scenario.validation.measured) with.measured = read_measured_iterations(*path);
+  if (options.recorded) with.recorded = read_recorded(*options.recorded, scenario);
+  return with;
+}
+
+void print_summary(const SimulateOptions& options, const IterationMetrics& metrics,
+                   const std::vector<MeasuredIteration>& measured) {
+  if (!options.scenario.prints_summary()) return;
+  print_iteration(std::cout, metrics, options.all_buckets ? metrics.buckets.size() : kUsualBuckets);
+  if (auto match = matching(measured, metrics))
+    std::cout << fmt::format("\nmeasured {}: the prediction is {:+.1f} % off\n",
+                             format_seconds(match->iteration), 100 * relative_error(metrics, *match));
+}
+
+// Beside the summary; on standard error where there is none.
+void tell(const ScenarioOptions& options, const std::string& text) {
+  options.prints_summary() ? void(std::cout << text) : write_stderr(text);
+}
+
+std::string explanation_of(const ScenarioOptions& options, const config::Value& root,
+                           const IterationMetrics& metrics) {
+  std::ostringstream explanation;
+  ProgressLine progress(options.quiet, "changes");
+  explain(explanation, options.file, root, metrics,
+          [&](std::size_t done, std::size_t all) { progress.show_done(done, all); });
+  progress.clear();
+  return explanation.str();
+}
+
+BestCaps find_best_caps(const Scenario& scenario, bool quiet) {
+  ProgressLine progress(quiet, "caps");
+  auto best = best_caps(scenario, all_cores(),
+                        [&](std::size_t done, std::size_t all) { progress.show_done(done, all); });
+  progress.clear();
+  return best;
 }
 
 void simulate(const SimulateOptions& options) {
@@ -71,53 +114,29 @@ void simulate(const SimulateOptions& options) {
   auto notes = notes_before(scenario, axes);
   if (!quiet) print_notes(notes);
   notes.insert(notes.begin(), said.begin(), said.end());
-  if (options.best_caps) check_best_caps(scenario);
-  check_shared_model(options, scenario);
-  std::optional<FidelityCheck> checked;
-  if (options.check_fidelity)
-    checked = read_fidelity_check(options.scenario.file, root, scenario, options.check_ranks);
-  if (options.check_network) require_other_network(scenario);
-  std::vector<MeasuredIteration> measured;
-  if (const auto& path = scenario.validation.measured) measured = read_measured_iterations(*path);
-  auto recorded = read_recorded(options.recorded, scenario);
+  auto with = read_comparisons(options, root, scenario);
   const auto simulated = with_progress(quiet, [&] { return simulate_once(scenario); });
   const auto metrics = shown_metrics(scenario, simulated.metrics);
   if (auto note = memory_note(metrics)) {
     if (!quiet && !options.scenario.prints_summary()) print_notes({&*note, 1});
     notes.push_back(*std::move(note));
   }
-  if (options.scenario.prints_summary())
-    print_iteration(std::cout, metrics, options.all_buckets ? metrics.buckets.size() : kUsualBuckets);
-  if (auto match = matching(measured, metrics); match && options.scenario.prints_summary())
-    std::cout << fmt::format("\nmeasured {}: the prediction is {:+.1f} % off\n",
-                             format_seconds(match->iteration), 100 * relative_error(metrics, *match));
+  print_summary(options, metrics, with.measured);
   std::optional<RecordedComparison> comparison;
-  if (recorded) comparison = compare_recorded(*recorded, metrics);
-  if (comparison && options.scenario.prints_summary()) print_comparison(std::cout, *comparison);
-  auto tell = [&](const std::string& text) {
-    options.scenario.prints_summary() ? void(std::cout << text) : write_stderr(text);
-  };
-  if (options.explain) {
-    std::ostringstream explanation;
-    ProgressLine progress(quiet, "changes");
-    explain(explanation, options.scenario.file, root, metrics,
-            [&](std::size_t done, std::size_t all) { progress.show_done(done, all); });
-    progress.clear();
-    tell(explanation.str());
+  if (with.recorded) {
+    comparison = compare_recorded(*with.recorded, metrics);
+    if (options.scenario.prints_summary()) print_comparison(std::cout, *comparison);
   }
+  if (options.explain) tell(options.scenario, explanation_of(options.scenario, root, metrics));
   std::optional<BestCaps> best;
-  if (options.best_caps) {
-    ProgressLine progress(quiet, "caps");
-    best = best_caps(scenario, all_cores(),
-                     [&](std::size_t done, std::size_t all) { progress.show_done(done, all); });
-    progress.clear();
-    tell(best_caps_text(*best));
-  }
-  auto unmatched = unmatched_notes(measured, {&metrics, 1});
+  if (options.best_caps)
+    tell(options.scenario, best_caps_text(best.emplace(find_best_caps(scenario, quiet))));
+  auto unmatched = unmatched_notes(with.measured, {&metrics, 1});
   if (!quiet) print_notes(unmatched);
   notes.insert(notes.end(), unmatched.begin(), unmatched.end());
-  if (checked) tell(fidelity_check_text(*checked, quiet));
-  if (options.check_network) tell(network_check_text(scenario, simulated.prediction, quiet));
+  if (with.fidelity) tell(options.scenario, fidelity_check_text(*with.fidelity, quiet));
+  if (options.check_network)
+    tell(options.scenario, network_check_text(scenario, simulated.prediction, quiet));
   OutputPhase writing;
   write_output(options.scenario.json,
                [&] { return simulate_json(metrics, tool_info(), comparison, notes, best); });

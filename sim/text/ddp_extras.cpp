@@ -34,6 +34,7 @@ void check_ddp_extras(const GivenJob& given, Scenario& scenario) {
 }
 
 void check_process_groups(const GivenJob& given) {
+  if (given.job.ddp.process_groups == 1) return;
   const auto& place = given.at("ddp.process_groups");
   if (std::holds_alternative<job::Measured>(given.job.collective.algorithm))
     throw InputError(place, "a measured table says nothing of two all-reduces at once",

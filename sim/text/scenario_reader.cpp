@@ -241,7 +241,7 @@ Scenario ScenarioReader::read(const GivenJob& given) {
     places = read_shared_model(given, collectives, parallel, options, wanted, scenario);
   } else {
     auto choice = choice_of(given, options, scenario);
-    if (strategy.traits.is_ddp && options.process_groups > 1) check_process_groups(given);
+    if (strategy.traits.is_ddp) check_process_groups(given);
     collectives.communicators = strategy.communicators(choice);
     collectives.shard_group = {choice.shards, shard_group_place(given)};
     if (strategy.traits.has_servers) use_servers(given, collectives);
