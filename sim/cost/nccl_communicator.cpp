@@ -112,11 +112,11 @@ nccl::Graph simple_order(const Cluster& cluster, std::span<const int> gpus, doub
   return nccl::simple_order(RingBandwidths(cluster, ring, nvlink_share).all().front());
 }
 
-// GPUs of its node, in use or not.
-int gpus_beside(const Cluster& cluster, int gpu) {
+// Whether its node has more GPUs than a host, in use or not, on NVLink switches.
+bool is_in_rack(const Cluster& cluster, int gpu) {
   int end = gpu;
   while (end < cluster.gpus() && cluster.node_of(end) == cluster.node_of(gpu)) ++end;
-  return cluster.position_of(gpu) + end - gpu;
+  return cluster.to_switch(gpu) && cluster.position_of(gpu) + end - gpu > nccl::kMostGpusOfHost;
 }
 
 }  // namespace
@@ -167,23 +167,20 @@ nccl::Communicator nccl_communicator(const Cluster& hashed, std::span<const int>
   if (!ring) rings = rings_in_order(cluster, gpus, {simple_ring_order(cluster, gpus)});
   communicator.ring_peak = BytesPerSecond(sum(RingBandwidths(cluster, rings, 1).all()) * 1e9);
   communicator.node_peak = BytesPerSecond(sum(RingBandwidths(cluster, node_rings, 1).all()) * 1e9);
+  if (communicator.nvlink) communicator.nvlink_peak = communicator.node_peak;
   if (communicator.nodes == 1) communicator.node_peak = communicator.ring_peak;
-  if (communicator.nvlink)
-    communicator.nvlink_peak = BytesPerSecond(sum(RingBandwidths(cluster, node_rings, 1).all()) * 1e9);
   communicator.tree = nccl::tree_graph(platform.version, platform.gpu, wires, communicator.ring);
   // search.cc: from Hopper on a tree that is not balanced is tried before slower channels, and where each GPU
   // has its own NIC the search finds no balanced one (NCCL 2.27.5's log of H100s,
   // tests/engine/h100_tuner_test.cpp).
   communicator.plain_tree = communicator.nodes > 1 && platform.gpu >= nccl::Gpu::hopper &&
                             rings.size() >= node.size() && platform.version >= nccl::Version{2, 18, 1};
-  communicator.joins_racks = communicator.nodes > 1 && communicator.nvlink &&
-                             cluster.to_switch(gpus.front()) &&
-                             gpus_beside(cluster, gpus.front()) > nccl::kMostGpusOfHost;
+  communicator.joins_racks =
+      communicator.nodes > 1 && communicator.nvlink && is_in_rack(cluster, gpus.front());
   // NVLSTree needs as many heads in every node.
   bool alike = std::min_element(nodes.begin(), nodes.end(), smaller)->size() == node.size();
-  bool multicast =
-      alike && platform.gpu >= nccl::Gpu::hopper &&
-      std::all_of(gpus.begin(), gpus.end(), [&](int gpu) { return cluster.to_switch(gpu).has_value(); });
+  bool multicast = alike && platform.gpu >= nccl::Gpu::hopper &&
+                   std::ranges::all_of(gpus, [&](int gpu) { return cluster.to_switch(gpu).has_value(); });
   if (multicast) communicator.nvls = nccl::nvls_graph(platform.version, platform.gpu, wires);
   if (platform.network_reduces) communicator.collnet_heads = network_heads(cluster, gpus).heads;
   return communicator;
