@@ -13,8 +13,7 @@
 namespace ddpsim::calibrate {
 
 inline constexpr std::string_view kKnownFormats =
-    "known are the output of nccl-tests (text or JSON), CSV or JSON with a column of sizes "
-    "(bytes, size_KiB) "
+    "known are the output of nccl-tests (text or JSON), CSV or JSON with a column of sizes (bytes, size_KiB) "
     "and one of times (time_us, latency_ms), '# ddpsim-allreduce: 1', and the profiles of aiconfigurator and "
     "Galvatron";
 

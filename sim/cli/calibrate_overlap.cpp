@@ -68,12 +68,10 @@ void refuse_absurd(double compute, double collective) {
   if (compute <= kMost && collective <= kMost) return;
   throw InputError(
       fmt::format("interference would have to be {:.2g} (compute) and {:.2g} (collectives), and published "
-                  "runs show 0.1 "
-                  "to 0.65",
+                  "runs show 0.1 to 0.65",
                   compute, collective),
       "the measured iteration is longer for another reason: ranks that differ (variability), all-reduces of "
-      "another "
-      "run set, an input pipeline, copies (physics.pass_bandwidth)? --accept takes it all the same");
+      "another run set, an input pipeline, copies (physics.pass_bandwidth)? --accept takes it all the same");
 }
 
 void calibrate_overlap(const OverlapOptions& options) {

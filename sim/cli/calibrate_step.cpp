@@ -60,8 +60,7 @@ void calibrate_step(const StepOptions& options) {
     if (share == FittedShare::gemm && (products < kShippedGemm.least || products > kShippedGemm.most))
       print_stderr(
           "note: machines and frameworks that were measured reach {} to {} of the peak in products: is it "
-          "the time "
-          "of this very step, and is nothing else in it (data loading, checkpoints, other jobs)?\n",
+          "the time of this very step, and is nothing else in it (data loading, checkpoints, other jobs)?\n",
           kShippedGemm.least, kShippedGemm.most);
   }
   OutputPhase writing;

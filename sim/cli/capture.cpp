@@ -39,8 +39,7 @@ Command capture_command() {
       .name = "capture",
       .description = "Record a layer trace: train a GPT-2 here with LibTorch and time every gradient",
       .example =
-          "  ddpsim capture --model gpt2 --device cpu --batch 1 --sequence 64 --iterations 3 "
-          "--out trace.csv",
+          "  ddpsim capture --model gpt2 --device cpu --batch 1 --sequence 64 --iterations 3 --out trace.csv",
       .run = [options] {
         check_outputs({{"--out", options->out}, {"--steps", options->steps}});
         hand_over(options->arguments());

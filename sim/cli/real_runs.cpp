@@ -23,12 +23,10 @@ std::string program_of(Backend backend) {
         "ddpsim-validate-gloo",
         "a run with Gloo needs LibTorch, and this ddpsim was built without it\n"
         "hint: 'scripts/run validate ...' installs Debian's LibTorch and builds what is missing; in a build "
-        "of your own, "
-        "install libtorch-dev and libgloo-dev and configure with -DDDPSIM_WITH_LIBTORCH=ON");
+        "of your own, install libtorch-dev and libgloo-dev and configure with -DDDPSIM_WITH_LIBTORCH=ON");
   return sibling_program("ddpsim-validate-nccl",
                          "a run with NCCL needs NVIDIA GPUs, and this ddpsim was built without CUDA and "
-                         "NCCL: when it was configured, no "
-                         "CUDA toolkit (nvcc), nccl.h or libnccl was found\n"
+                         "NCCL: when it was configured, no CUDA toolkit (nvcc), nccl.h or libnccl was found\n"
                          "hint: install them, name their folders with CUDAToolkit_ROOT and NCCL_ROOT where "
                          "they are not in the usual place, "
                          "and configure with -DDDPSIM_WITH_NCCL=ON; or use --backend gloo");

@@ -119,8 +119,7 @@ Command topology_import_command() {
            {.name = "--socket-bandwidth",
             .value = &options->socket_bandwidth,
             .description =
-                "Between two sockets and in each direction, like 16GB/s; as NCCL counts the CPU by "
-                "default"}},
+                "Between two sockets and in each direction, like 16GB/s; as NCCL counts the CPU by default"}},
       .run = [options] { import(*options); }};
 }
 

@@ -112,8 +112,7 @@ Command trace_import_command() {
            {.name = "--dtype",
             .value = &options->dtype,
             .description =
-                "layer-times: type of the gradients (float32); operator-table: where two bytes leave "
-                "it open",
+                "layer-times: type of the gradients (float32); operator-table: where two bytes leave it open",
             .words = dtype_names()},
            {.name = "--batch-size",
             .value = &metadata.batch_size,

@@ -23,8 +23,7 @@ std::optional<Note> simple_order_note(const nccl::Communicator& communicator) {
       "nccl-simple-order",
       fmt::format("NCCL's search finds no ring here: the slowest channel that it tries with {} GPUs {} takes "
                   "{}. It falls back to one ring in the GPUs' order ('Could not find a path for pattern ..., "
-                  "falling back to simple order'), timed here at {} of "
-                  "the {} of its narrowest link; no "
+                  "falling back to simple order'), timed here at {} of the {} of its narrowest link; no "
                   "calibration covers such a ring",
                   nccl::name(communicator.gpu), communicator.nodes > 1 ? "across nodes" : "in one node",
                   text(speeds.back()), format_bandwidth(nccl::ring_busbw(communicator, {})),
@@ -126,16 +125,14 @@ std::optional<Note> rack_note(const nccl::Communicator& communicator, const nccl
                 "(collective.nccl.algorithm: nvls has the other); an all-to-all sends at most 24 GB/s "
                 "a GPU to other racks, as the one that was measured"
               : "the algorithm is the scenario's; the published tables between racks look like rings, and "
-                "are 8 "
-                "to 150 % off NVLSTree's estimate")};
+                "are 8 to 150 % off NVLSTree's estimate")};
 }
 
 std::optional<Note> collnet_note(const nccl::Communicator& communicator, const nccl::Allowed& allowed) {
   if (!allowed.collnet || communicator.nodes == 1 || communicator.collnet_heads == 0) return std::nullopt;
   return Note{"nccl-collnet-uncalibrated",
               "CollNet is allowed: where NCCL picks it (collnet_direct, collnet_chain, nvls across nodes), "
-              "the time is "
-              "NCCL's own estimate, which no public table of a network that reduces confirms"};
+              "the time is NCCL's own estimate, which no public table of a network that reduces confirms"};
 }
 
 std::optional<Note> symmetric_note(const nccl::Allowed& allowed) {

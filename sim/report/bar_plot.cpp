@@ -121,8 +121,7 @@ class BarScript {
     data_ += fmt::format("$measured << EOD\n{}EOD\n", rows);
     parts_.emplace_back(
         "$measured using 1:2:3 with yerrorbars linewidth 1.8 linecolor rgb '#111111' pointtype 4 pointsize "
-        "1.1 "
-        "title 'measured'");
+        "1.1 title 'measured'");
     titles_.emplace_back("measured");
   }
 

@@ -167,8 +167,7 @@ void add_link_changes(const WhatIf& what_if, const Scenario& scenario, std::vect
 std::string note_on_links(const Scenario& scenario) {
   if (!uses_nccl(scenario)) return "";
   return "under NCCL's model wider links are searched for channels anew, with its constants and curves as "
-         "they "
-         "are, and latency is the time of an empty message";
+         "they are, and latency is the time of an empty message";
 }
 
 }  // namespace ddpsim

@@ -40,8 +40,7 @@ Work dealt_out(const Work& work, std::int64_t from, std::int64_t gpus, bool can_
                                can_split ? fmt::format(" of {}", counted(work.samples, "sample")) : "", gpus),
                    can_split
                        ? std::string("set cluster.world_size or ddp.accumulation_steps, whose product with "
-                                     "workload.micro_batch is shared "
-                                     "out, or choose other numbers of GPUs")
+                                     "workload.micro_batch is shared out, or choose other numbers of GPUs")
                        : fmt::format("a trace's micro-batch is not split: name numbers of GPUs that "
                                      "divide {}, like --gpus {}:{}:2",
                                      all, std::gcd(all, std::int64_t{8}), all));

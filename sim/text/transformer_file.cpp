@@ -140,8 +140,7 @@ const Value* first(const Value& root, std::initializer_list<const char*> keys) {
 const Value& needed(const Value& root, std::initializer_list<const char*> keys) {
   if (const auto* value = first(root, keys)) return *value;
   throw InputError(root.span, fmt::format("none of {} is there", fmt::join(keys, ", ")),
-                   "a config.json of a transformer has one of them; kind: "
-                   "transformer has keys of its own");
+                   "a config.json of a transformer has one of them; kind: transformer has keys of its own");
 }
 
 std::string word_of(const Value* value, const char* fallback) {
@@ -188,8 +187,7 @@ void read_hugging_face_experts(const Value& root, const std::string& type, Trans
     auto columns = optional("shared_expert_intermediate_size");
     if (columns % experts.ffn != 0)
       throw InputError(shared->span,
-                       fmt::format("a shared expert of {} columns is not as "
-                                   "wide as whole ones of {}",
+                       fmt::format("a shared expert of {} columns is not as wide as whole ones of {}",
                                    columns, experts.ffn),
                        "give the model's sizes as kind: transformer");
     experts.shared = columns / experts.ffn;
@@ -198,12 +196,10 @@ void read_hugging_face_experts(const Value& root, const std::string& type, Trans
   for (const char* key : {"decoder_sparse_step", "moe_layer_freq"})
     if (const auto* step = first(root, {key}); step && step->scalar != "1")
       throw InputError(step->span, "blocks with and without experts that alternate are not read",
-                       "only the first blocks may be without: dense_layers of kind: "
-                       "transformer");
+                       "only the first blocks may be without: dense_layers of kind: transformer");
   if (const auto* dense = first(root, {"mlp_only_layers"}); dense && !dense->items.empty())
     throw InputError(dense->span, "single blocks without experts are not read",
-                     "only the first blocks may be without: dense_layers of "
-                     "kind: transformer");
+                     "only the first blocks may be without: dense_layers of kind: transformer");
   if (type == "qwen2_moe") model.extra_parameters += model.layers * model.hidden;
   if (type == "qwen3_moe") model.extra_parameters += model.layers * 2 * model.head_dim;
   check_experts(experts, model.layers, count->span);
@@ -347,8 +343,7 @@ std::optional<Note> hugging_face_note(const Value& root, const Transformer& mode
                           "blocks of width {}, "
                           "{} heads of {} ({} of keys), a feed-forward layer of {} {} a gate, "
                           "a vocabulary of {} "
-                          "{}, {}, {}, {} attention. That is {:.4g} parameters: compare with "
-                          "the published "
+                          "{}, {}, {}, {} attention. That is {:.4g} parameters: compare with the published "
                           "count, and give the sizes as kind: transformer where it differs",
                           type.empty() ? std::string("a config.json without model_type")
                                        : fmt::format("model_type '{}'", type),

@@ -103,8 +103,7 @@ void check_elements(MeasuredStep& step, std::vector<std::string>& remarks) {
   if (all_reduces.hooked) {
     auto remark = fmt::format(
         "DDP's all-reduces hold {:.0f} elements and the gradients {:.0f}: every tensor that requires a "
-        "gradient "
-        "counts, such as an input, or that of a block under reentrant checkpointing",
+        "gradient counts, such as an input, or that of a block under reentrant checkpointing",
         reduced, gradients);
     if (std::find(remarks.begin(), remarks.end(), remark) == remarks.end()) remarks.push_back(remark);
     return;
