@@ -30,12 +30,6 @@ std::vector<std::string_view> causes_of(const Growth& growth) {
   return causes;
 }
 
-Seconds lost_to(const IterationMetrics& metrics, std::string_view cause) {
-  for (const auto& loss : metrics.losses)
-    if (loss.cause == cause) return loss.seconds;
-  return {};
-}
-
 std::string range_text(const std::optional<std::pair<double, double>>& range) {
   return range ? fmt::format("{:.1f}-{:.1f}", 100 * range->first, 100 * range->second) : "-";
 }
@@ -105,7 +99,7 @@ static std::vector<std::string> cells_of(const Growth& growth, std::size_t point
   if (has_range(growth)) cells.push_back(range_text(growth.efficiency_range(point)));
   if (has_reference(growth)) cells.push_back(fmt::format("{:.1f}", 100 * *metrics.scaling_efficiency));
   for (auto cause : causes_of(growth))
-    cells.push_back(fmt::format("{:.2f}", 100 * (lost_to(metrics, cause) / metrics.iteration)));
+    cells.push_back(fmt::format("{:.2f}", 100 * (metrics.lost_to(cause) / metrics.iteration)));
   return cells;
 }
 
@@ -164,7 +158,7 @@ std::string growth_csv(const Growth& growth) {
                         growth.efficiency(i), range ? fmt::format("{:.9g}", range->first) : "",
                         range ? fmt::format("{:.9g}", range->second) : "",
                         csv::number(metrics.scaling_efficiency));
-    for (auto cause : kLossCauses) text += "," + csv::seconds(lost_to(metrics, cause));
+    for (auto cause : kLossCauses) text += "," + csv::seconds(metrics.lost_to(cause));
     text += '\n';
   }
   return text;

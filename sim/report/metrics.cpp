@@ -312,6 +312,11 @@ Operation operation_of(Activity activity) {
   return Operation::all_reduce;
 }
 
+Seconds IterationMetrics::lost_to(std::string_view cause) const {
+  auto loss = std::ranges::find(losses, cause, &Loss::cause);
+  return loss == losses.end() ? Seconds() : loss->seconds;
+}
+
 Seconds IterationMetrics::communication_cost() const {
   Seconds cost;
   for (const auto& loss : losses)

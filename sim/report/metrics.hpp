@@ -132,6 +132,7 @@ struct IterationMetrics {
   Seconds bubble = {};  // waiting for another stage of a pipeline, while nothing is communicated
   // By cause: iteration minus forward and backward at the usual speed.
   std::vector<Loss> losses = {};
+  [[nodiscard]] Seconds lost_to(std::string_view cause) const;
   // Of them, what would be gone without communication: waits, what it takes from compute, copies and
   // launches.
   [[nodiscard]] Seconds communication_cost() const;

@@ -9,25 +9,19 @@ namespace {
 
 using Of = Doubt::Of;
 
-Seconds loss_of(const IterationMetrics& metrics, std::string_view cause) {
-  for (const auto& loss : metrics.losses)
-    if (loss.cause == cause) return loss.seconds;
-  return {};
-}
-
 Seconds part_of(const IterationMetrics& metrics, Of of) {
   switch (of) {
     case Of::compute:
-      return metrics.forward + metrics.backward_compute + metrics.optimizer - loss_of(metrics, "tensor") -
-             loss_of(metrics, "context") - loss_of(metrics, "expert");
+      return metrics.forward + metrics.backward_compute + metrics.optimizer - metrics.lost_to("tensor") -
+             metrics.lost_to("context") - metrics.lost_to("expert");
     case Of::data:
       return metrics.exposed_communication;
     case Of::tensor:
-      return loss_of(metrics, "tensor");
+      return metrics.lost_to("tensor");
     case Of::context:
-      return loss_of(metrics, "context");
+      return metrics.lost_to("context");
     case Of::expert:
-      return loss_of(metrics, "expert");
+      return metrics.lost_to("expert");
     case Of::step:
       break;
   }
