@@ -58,13 +58,8 @@ std::vector<MemoryOption> other_strategies(const ScenarioOptions& options, const
   ScenarioReader reader(options.file);
   auto add = [&](std::string change, const Settings& settings) {
     auto other = root;
-    for (const auto& [key, text] : settings) {
-      config::Value value;
-      value.kind = config::Value::Kind::scalar;
-      value.scalar = text;
-      value.span = root.span;
-      config::set_at(other, key, std::move(value), root.span);
-    }
+    for (const auto& [key, text] : settings)
+      config::set_at(other, key, config::scalar_value(std::string(text), root.span), root.span);
     try {
       others.push_back({std::move(change), reader.read_step(other).memory()->peak()});
     } catch (const InputError&) {

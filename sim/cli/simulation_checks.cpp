@@ -42,21 +42,13 @@ std::string rows(const IterationMetrics& asked, const IterationMetrics& other) {
          row("communication", asked.communication, other.communication);
 }
 
-config::Value as_value(const config::Value& root, const std::string& text) {
-  config::Value value;
-  value.kind = config::Value::Kind::scalar;
-  value.span = root.span;
-  value.scalar = text;
-  return value;
-}
-
 // Of a model that GPUs share: as many copies as so many ranks hold, one at least, each with the micro-batches
 // that it has. How many ranks that are.
 int with_fewer_copies(config::Value& root, const Scenario& scenario, int ranks) {
   int of_a_model = scenario.parallel->options.degrees.of_a_model();
   int before = scenario.world_size / of_a_model, after = std::max(1, ranks / of_a_model);
   auto set = [&root](const char* key, std::int64_t number) {
-    config::set_at(root, key, as_value(root, std::to_string(number)), root.span);
+    config::set_at(root, key, config::scalar_value(std::to_string(number), root.span), root.span);
   };
   if (const auto* batch = root.find("batch"))
     set("batch.global",
@@ -79,9 +71,10 @@ FidelityCheck read_fidelity_check(const std::string& file, config::Value root, c
   if (scenario.parallel) ranks = with_fewer_copies(root, scenario, ranks);
   ScenarioReader reader(file);
   try {
-    config::set_at(root, "cluster.world_size", as_value(root, std::to_string(ranks)), root.span);
+    config::set_at(root, "cluster.world_size", config::scalar_value(std::to_string(ranks), root.span),
+                   root.span);
     auto asked = reader.read(root);
-    config::set_at(root, "engine.fidelity", as_value(root, "exact"), root.span);
+    config::set_at(root, "engine.fidelity", config::scalar_value("exact", root.span), root.span);
     return {std::move(asked), reader.read(root)};
   } catch (const InputError& error) {
     throw InputError(

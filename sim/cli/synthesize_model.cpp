@@ -17,11 +17,8 @@ using config::Value;
 
 // A value whose place, for messages, is the option.
 Value scalar(const char* option, std::string text) {
-  Value value;
-  value.kind = Value::Kind::scalar;
-  value.span = whole_file(make_source(option, text));
-  value.scalar = std::move(text);
-  return value;
+  auto place = whole_file(make_source(option, text));
+  return config::scalar_value(std::move(text), place);
 }
 
 // The job whose section `workload` says the same.

@@ -91,10 +91,7 @@ std::vector<Value> expand_range(const Value& range, const std::string& key) {
   std::vector<Value> values;
   for (std::int64_t i = 0; i < points; ++i) {
     double x = point_at(i, points, from, to, spacing);
-    Value value;
-    value.kind = Value::Kind::scalar;
-    value.span = range.span;
-    value.scalar = kind.print(whole ? std::round(x) : x);
+    auto value = scalar_value(kind.print(whole ? std::round(x) : x), range.span);
     if (values.empty() || values.back().scalar != value.scalar) values.push_back(std::move(value));
   }
   return values;

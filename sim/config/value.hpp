@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "sim/base/source.hpp"
@@ -45,6 +46,14 @@ struct Entry {
 inline std::strong_ordering Value::operator<=>(const Value& other) const {
   return std::tie(kind, scalar, items, entries) <=>
          std::tie(other.kind, other.scalar, other.items, other.entries);
+}
+
+inline Value scalar_value(std::string text, SourceSpan place = {}) {
+  Value value;
+  value.kind = Value::Kind::scalar;
+  value.scalar = std::move(text);
+  value.span = std::move(place);
+  return value;
 }
 
 // "a size", "a list", ... for messages.

@@ -39,10 +39,7 @@ class Only final : public Codec {
   explicit Only(std::string_view word) : words_{std::string(word)} {}
   void read(const Value& from, void*, const Cursor&) const override { config::word_index(from, words_); }
   [[nodiscard]] std::optional<Value> write(const void*) const override {
-    Value value;
-    value.kind = Value::Kind::scalar;
-    value.scalar = words_.front();
-    return value;
+    return config::scalar_value(words_.front());
   }
   void assign(const void*, void*) const override {}
   [[nodiscard]] std::vector<Shape> shapes() const override {

@@ -38,10 +38,7 @@ Shape shape_of(Dimension dimension) {
 }
 
 Value scalar(std::string text) {
-  Value value;
-  value.kind = Value::Kind::scalar;
-  value.scalar = std::move(text);
-  return value;
+  return config::scalar_value(std::move(text));
 }
 
 Type<bool> boolean() {

@@ -27,13 +27,7 @@ std::vector<config::SweepAxis> grid_of_caps(const config::Value& root) {
   config::SweepAxis axis{std::string(kBucketCapAxis), root.span, {}};
   std::set<int> caps{static_cast<int>(kDefaultBucketCap.value() / 0x1p20)};
   for (int i = 0; i < kGridCaps; ++i) caps.insert(static_cast<int>(std::lround(std::exp2(i / 4.0))));
-  for (int mib : caps) {
-    config::Value value;
-    value.kind = config::Value::Kind::scalar;
-    value.span = root.span;
-    value.scalar = fmt::format("{}MiB", mib);
-    axis.values.push_back(std::move(value));
-  }
+  for (int mib : caps) axis.values.push_back(config::scalar_value(fmt::format("{}MiB", mib), root.span));
   return {std::move(axis)};
 }
 
@@ -84,12 +78,9 @@ Seconds iteration_of(const Scenario& scenario, unsigned jobs) {
 Bytes round_cap(const config::Value& root, ScenarioReader& reader, const Tried& best,
                 std::optional<Bytes> end, unsigned jobs) {
   auto cap = roundest(best.from, end);
-  config::Value value;
-  value.kind = config::Value::Kind::scalar;
-  value.scalar = fmt::format("{:.0f}B", cap.value());
-  value.span = root.span;
   auto with_cap = root;
-  config::set_at(with_cap, kBucketCapAxis, std::move(value), root.span);
+  config::set_at(with_cap, kBucketCapAxis,
+                 config::scalar_value(fmt::format("{:.0f}B", cap.value()), root.span), root.span);
   return iteration_of(reader.read(with_cap), jobs) == best.iteration ? cap : best.from;
 }
 

@@ -29,9 +29,7 @@ std::string Study::key(std::size_t point, PointJobs& jobs, JobKeys& keys) const 
     root = root_;
     auto values = grid_.values(point);
     for (std::size_t axis = 0; axis < values.size(); ++axis) {
-      auto& entry = root.entries.emplace_back(config::Entry{grid_.axes()[axis].key, {}, {}});
-      entry.value.kind = config::Value::Kind::scalar;
-      entry.value.scalar = values[axis];
+      root.entries.push_back({grid_.axes()[axis].key, {}, config::scalar_value(values[axis])});
     }
   }
   return keys.key(root);

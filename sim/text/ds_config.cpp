@@ -151,7 +151,7 @@ class DsConfig {
     if (stage_number == 0)
       throw InputError(place, "stage 0 shards nothing, and DeepSpeed's own all-reduces are not simulated",
                        "use stage 1, 2 or 3, or leave --ds-config and write strategy: ddp");
-    stage_ = scalar(fmt::format("zero{}", stage_number), place);
+    stage_ = config::scalar_value(fmt::format("zero{}", stage_number), place);
     set("strategy", *stage_);
     if (const auto* scatter = value.find("reduce_scatter");
         scatter && stage_number == 3 && !is_true(scatter->value, "reduce_scatter"))
@@ -168,7 +168,7 @@ class DsConfig {
       // Of old: zero/config.py makes offload_optimizer and offload_param of them.
       if (is_set(value, key))
         set(key == "cpu_offload" ? "zero.offload_optimizer" : "zero.offload_param",
-            scalar("true", value.span));
+            config::scalar_value("true", value.span));
     } else if (is_in(kNotSimulated, key)) {
       if (is_set(value, key)) throw not_simulated(value.span, key);
     } else if (is_in(kGroupSizes, key)) {
@@ -189,7 +189,7 @@ class DsConfig {
     if (const auto* ratio = value.find("ratio");
         ratio && config::as_number(0, 1)(number(ratio->value, "ratio")) < 1)
       throw not_simulated(ratio->value.span, key + " of a part (ratio)");
-    set("zero." + key, scalar("true", device->value.span));
+    set("zero." + key, config::scalar_value("true", device->value.span));
   }
 
   static InputError not_simulated(const SourceSpan& span, std::string_view key) {
@@ -228,10 +228,10 @@ class DsConfig {
     if (bf16_.value_or(false) && fp16_.value_or(false))
       throw InputError(dtype_place_, "bf16 and fp16 exclude each other", "enable one of the two");
     if (dtype_is_auto_ && !bf16_.value_or(false) && !fp16_.value_or(false)) return;
-    auto dtype = scalar(bf16_.value_or(false)   ? "bf16"
-                        : fp16_.value_or(false) ? "fp16"
-                                                : "fp32",
-                        dtype_place_.file ? dtype_place_ : file_.span);
+    auto dtype = config::scalar_value(bf16_.value_or(false)   ? "bf16"
+                                      : fp16_.value_or(false) ? "fp16"
+                                                              : "fp32",
+                                      dtype_place_.file ? dtype_place_ : file_.span);
     set("zero.param_dtype", dtype);
     if (config::find_at(root_, "workload.model")) set("workload.dtype", dtype);
   }
@@ -249,10 +249,11 @@ class DsConfig {
       steps = 1;
     if (micro) set_micro_batch(*micro);
     if (steps)
-      set("ddp.accumulation_steps", scalar(std::to_string(*steps), (accumulation_ ? accumulation_
-                                                                    : batch_      ? batch_
-                                                                                  : micro_batch_)
-                                                                       ->span));
+      set("ddp.accumulation_steps",
+          config::scalar_value(std::to_string(*steps), (accumulation_ ? accumulation_
+                                                        : batch_      ? batch_
+                                                                      : micro_batch_)
+                                                           ->span));
   }
 
   void divide(std::int64_t batch, std::optional<std::int64_t>& micro, std::optional<std::int64_t>& steps) {
@@ -288,20 +289,12 @@ class DsConfig {
   void set_micro_batch(std::int64_t samples) {
     const auto& place = (micro_batch_ ? micro_batch_ : batch_)->span;
     if (config::find_at(root_, "workload.model"))
-      return set("workload.micro_batch", scalar(std::to_string(samples), place));
+      return set("workload.micro_batch", config::scalar_value(std::to_string(samples), place));
     notes_.push_back(
         {"ds-config-batch",
          fmt::format("{}: a recorded trace is of the batch that it was recorded with, whatever the "
                      "micro-batch here",
                      place_of(place))});
-  }
-
-  static Value scalar(std::string text, const SourceSpan& span) {
-    Value value;
-    value.kind = Value::Kind::scalar;
-    value.scalar = std::move(text);
-    value.span = span;
-    return value;
   }
 
   // 5e8 and 500000000 are the same.
