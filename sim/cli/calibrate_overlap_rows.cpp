@@ -17,6 +17,7 @@
 #include "sim/cli/notes.hpp"
 #include "sim/cli/scenario_options.hpp"
 #include "sim/compute/rescale.hpp"
+#include "sim/config/overrides.hpp"
 #include "sim/report/table_parts.hpp"
 #include "sim/study/notes.hpp"
 #include "sim/study/run_all.hpp"
@@ -38,11 +39,6 @@ struct Rows {
   calibrate::KnownOverlap known;
   std::optional<double> compute_scale;  // by a step on one GPU
 };
-
-bool says(const config::Value& root, const char* section, const char* key) {
-  const auto* entry = root.find(section);
-  return entry && entry->value.find(key);
-}
 
 // One measured iteration counts once, whichever points are the same run.
 class Matches {
@@ -138,7 +134,7 @@ Rows read_rows(const OverlapOptions& options, RowSimulations& simulations) {
   auto metrics = simulations.run(plan.scenarios);
   simulations.clear();
   print_notes(unmatched_notes(iterations, metrics));
-  rows.known = {says(root, "physics", "launch"), root.find("spread") != nullptr};
+  rows.known = {config::find_at(root, "physics.launch") != nullptr, root.find("spread") != nullptr};
   Matches matches(iterations, options.measured);
   std::vector<std::string> keys;
   for (const auto& axis : plan.axes) keys.push_back(axis.key);

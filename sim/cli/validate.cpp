@@ -86,7 +86,7 @@ void validate_scenario(const ValidateOptions& options) {
   SweepResult predicted;
   std::optional<validate::ValidationReport> report;
   auto root = options.load();
-  if (const auto* section = root.find("validation"); section && section->value.find("measured"))
+  if (config::find_at(root, "validation.measured"))
     report = compare_with_file(options, predicted);
   else
     report = compare_with_runs(options, predicted);
@@ -111,11 +111,9 @@ config::Value ValidateOptions::load() const {
   if (ranks) replace("ranks", fmt::format("{}", *ranks));
   replace("compute", compute);
   if (!measured.empty()) {
-    config::Value path;
-    path.kind = config::Value::Kind::scalar;
-    path.scalar = std::filesystem::absolute(measured).string();
-    path.span = {make_source("--measured", measured), 1, 1, static_cast<int>(measured.size())};
-    config::set_at(root, "validation.measured", path, path.span);
+    SourceSpan place{make_source("--measured", measured), 1, 1, static_cast<int>(measured.size())};
+    auto path = config::scalar_value(std::filesystem::absolute(measured).string(), place);
+    config::set_at(root, "validation.measured", path, place);
   }
   if (!testbed.empty()) {
     auto source = make_source("--testbed", testbed);

@@ -17,12 +17,6 @@
 namespace ddpsim::cli {
 namespace {
 
-const config::Value* find(const config::Value& root, std::string_view section, std::string_view key) {
-  const auto* entry = root.find(section);
-  const auto* inner = entry ? entry->value.find(key) : nullptr;
-  return inner ? &inner->value : nullptr;
-}
-
 // A collective may have to wait for all of a step's compute on another rank.
 Seconds longest_compute(const std::vector<validate::Step>& steps) {
   Seconds longest;
@@ -36,17 +30,14 @@ Seconds longest_compute(const std::vector<validate::Step>& steps) {
 
 // As if --set had said it, but that nothing in a path means anything.
 void set_path(config::Value& root, const std::string& key, const std::string& path) {
-  config::Value value;
-  value.kind = config::Value::Kind::scalar;
-  value.scalar = std::filesystem::absolute(path).string();
-  value.span = {make_source("--set", path, true), 1, 1, 1};
-  config::set_at(root, key, value, value.span);
+  SourceSpan place{make_source("--set", path, true), 1, 1, 1};
+  config::set_at(root, key, config::scalar_value(std::filesystem::absolute(path).string(), place), place);
 }
 
 // Of a simulated cluster only.
 void refuse_cluster_keys(const config::Value& root) {
   for (const char* key : {"groups", "overrides", "background"})
-    if (const auto* value = find(root, "cluster", key))
+    if (const auto* value = config::find_at(root, fmt::format("cluster.{}", key)))
       throw InputError(value->span, fmt::format("a real run knows nothing of cluster.{}", key),
                        "remove it, or compare with measured iterations (--measured FILE)");
 }
@@ -54,7 +45,7 @@ void refuse_cluster_keys(const config::Value& root) {
 // The scenario's collectives are NCCL's, or nobody's, and Gloo takes their place: one at a time.
 bool is_replaced_by_gloo(const config::Value& root) {
   auto is = [&](const char* section, std::string_view backend) {
-    const auto* value = find(root, section, "backend");
+    const auto* value = config::find_at(root, fmt::format("{}.backend", section));
     return value && value->scalar == backend;
   };
   return !is("validation", "nccl") && !is("collective", "gloo");
@@ -62,8 +53,8 @@ bool is_replaced_by_gloo(const config::Value& root) {
 
 // Whether it is validation.ranks or the cluster's own.
 int read_world_size(const config::Value& root) {
-  const auto* ranks = find(root, "validation", "ranks");
-  if (!ranks) ranks = find(root, "cluster", "world_size");
+  const auto* ranks = config::find_at(root, "validation.ranks");
+  if (!ranks) ranks = config::find_at(root, "cluster.world_size");
   if (!ranks)
     throw InputError(root.span, "does not say how many ranks are to run",
                      "set validation.ranks, or --ranks N");
@@ -125,7 +116,7 @@ RealScenario::RealScenario(const ValidateOptions& options)
   if (first().validation.backend != Backend::gloo)
     throw InputError("compute: model trains on the CPU, with backend gloo",
                      "use compute: replay with backend nccl");
-  if (const auto* rescale = find(root_, "workload", "rescale"))
+  if (const auto* rescale = config::find_at(root_, "workload.rescale"))
     throw InputError(rescale->span, "a model that is really trained takes the time it takes",
                      "remove workload.rescale, or use compute: replay");
   for (const auto& scenario : points_.scenarios) model_ = validate::trained_model(scenario);
@@ -138,7 +129,7 @@ SweepPlan RealScenario::with_table(const std::string& path, const std::string& t
     config::apply_override(root, "collective={algorithm: measured, backend: gloo, workers: 1}");
   else
     for (const char* key : {"backend", "workers"})
-      if (const auto* value = find(root_, "collective", key))
+      if (const auto* value = config::find_at(root_, fmt::format("collective.{}", key)))
         config::set_at(root, fmt::format("collective.{}", key), *value, value->span);
   set_path(root, "collective.measured", path);
   config::apply_override(root, "engine={fidelity: auto}");

@@ -134,7 +134,7 @@ void add_algorithms(const WhatIf& what_if, const Scenario& scenario, std::vector
   if (!scenario.communication->nccl.empty()) return;  // a row of its own says which are worth trying
   std::string kept;                                   // who communicates stays
   for (const char* key : {"backend", "workers"})
-    if (const auto* value = what_if.find("collective", key))
+    if (const auto* value = what_if.find(fmt::format("collective.{}", key)))
       kept += fmt::format(", {}: {}", key, value->scalar);
   for (const char* algorithm : {"ring", "tree", "hierarchical"})
     if (algorithm != algorithm_name(scenario.communication->options.algorithm))
@@ -203,10 +203,9 @@ std::vector<Change> changes_of(const WhatIf& what_if, const Scenario& scenario,
   for (const auto& [path, value] : trials(what_if.given()))
     if (is_at_hand(scenario, path))
       changes.push_back({fmt::format("{} {}", path, value), {fmt::format("{}={}", path, value)}});
-  if (what_if.find("workload", "stragglers"))
-    changes.push_back({"no stragglers", {"workload.stragglers=[]"}});
+  if (what_if.find("workload.stragglers")) changes.push_back({"no stragglers", {"workload.stragglers=[]"}});
   add_less_variation(scenario, changes);
-  if (what_if.find("cluster", "background"))
+  if (what_if.find("cluster.background"))
     changes.push_back({"no background traffic", {"cluster.background=[]"}});
   add_other_physics(scenario, changes);
   if (scenario.measured_table || (scenario.communication && scenario.communication->gloo))

@@ -9,7 +9,7 @@
 namespace ddpsim {
 void add_bucket_sizes(const WhatIf& what_if, std::vector<Change>& changes) {
   auto size = reduction_size(what_if.given().job);
-  if (!size || what_if.find("fsdp", "units")) return;
+  if (!size || what_if.find("fsdp.units")) return;
   const auto* now = config::find_at(what_if.root(), size->path);
   for (const auto& value : size->values)
     if (!now || text_of(*now) != value)

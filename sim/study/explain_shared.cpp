@@ -70,7 +70,7 @@ void add_degrees(const WhatIf& what_if, const Parallelism& degrees, bool has_exp
       change.name += fmt::format("{}{} {}", change.name.empty() ? "" : ", ", name, degree);
       change.overrides.push_back(fmt::format("parallelism.{}={}", name, degree));
     }
-    if (what_if.find("parallelism", "data")) change.overrides.emplace_back("parallelism.data=auto");
+    if (what_if.find("parallelism.data")) change.overrides.emplace_back("parallelism.data=auto");
     changes.push_back(std::move(change));
   };
   std::vector<Axis> axes{{"tensor", degrees.tensor}, {"pipeline", degrees.pipeline}};
@@ -135,7 +135,7 @@ void explain_losses(std::ostream& out, const IterationMetrics& m) {
 void add_shared_changes(const WhatIf& what_if, const Scenario& scenario, std::vector<Change>& changes) {
   const auto& options = scenario.parallel->options;
   const auto& degrees = options.degrees;
-  add_degrees(what_if, degrees, what_if.find("parallelism", "expert") != nullptr, changes);
+  add_degrees(what_if, degrees, what_if.find("parallelism.expert") != nullptr, changes);
   add_schedules(options.shape, changes);
   if (degrees.expert.ranks > 1) {
     bool is_direct = degrees.expert.dispatcher == Dispatcher::all_to_all;

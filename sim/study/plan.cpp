@@ -68,12 +68,6 @@ std::string passes_of(const Settings& settings) {
   return text;
 }
 
-const Value* says(const Value& root, const char* section, const char* key) {
-  const auto* entry = root.find(section);
-  const auto* inner = entry ? entry->value.find(key) : nullptr;
-  return inner ? &inner->value : nullptr;
-}
-
 class Planner {
  public:
   Planner(const Value& root, const PlanSpace& space, ScenarioReader& reader, const OnPlanned& on_progress)
@@ -131,16 +125,11 @@ class Planner {
   }
 
   void check_not_given() const {
-    for (auto [section, key] : {std::pair("parallelism", "tensor"),
-                                {"parallelism", "context"},
-                                {"parallelism", "pipeline"},
-                                {"parallelism", "expert"},
-                                {"parallelism", "sequence"},
-                                {"pipeline", "virtual"},
-                                {"workload", "micro_batch"},
-                                {"workload", "recompute"}})
-      if (const auto* value = says(root_, section, key))
-        throw InputError(value->span, fmt::format("a plan looks for {}.{} itself", section, key),
+    for (const char* key :
+         {"parallelism.tensor", "parallelism.context", "parallelism.pipeline", "parallelism.expert",
+          "parallelism.sequence", "pipeline.virtual", "workload.micro_batch", "workload.recompute"})
+      if (const auto* value = config::find_at(root_, key))
+        throw InputError(value->span, fmt::format("a plan looks for {} itself", key),
                          "leave it out, or simulate the scenario with it");
   }
 
@@ -207,7 +196,7 @@ class Planner {
     auto pipeline = split.pipeline;
     for (const auto& strategy : space_.strategies)
       for (auto chunks : space_.chunks) {
-        if (chunks > 1 && (pipeline == 1 || says(root_, "pipeline", "schedule"))) break;
+        if (chunks > 1 && (pipeline == 1 || config::find_at(root_, "pipeline.schedule"))) break;
         auto settings = settings_of(split);
         settings.emplace_back("strategy", strategy);
         if (pipeline > 1 && chunks == 1 && layers_ % pipeline != 0 && layers_ > pipeline)

@@ -20,12 +20,6 @@ struct Work {
   std::int64_t samples = 1;        // of each; of a model
 };
 
-const Value* find(const Value& root, const char* section, const char* key) {
-  const auto* entry = root.find(section);
-  const auto* inner = entry ? entry->value.find(key) : nullptr;
-  return inner ? &inner->value : nullptr;
-}
-
 std::int64_t number_at(const Value* value) {
   return value ? static_cast<std::int64_t>(config::as_integer(1, 1e9)(*value)) : 1;
 }
@@ -49,7 +43,7 @@ Work dealt_out(const Work& work, std::int64_t from, std::int64_t gpus, bool can_
 }  // namespace
 
 PossibleCounts possible_counts(const Value& root) {
-  const auto* groups = find(root, "cluster", "groups");
+  const auto* groups = config::find_at(root, "cluster.groups");
   if (const auto* group = groups ? groups->find("tensor_parallel") : nullptr) {
     auto ranks = number_at(&group->value);
     return {ranks, ranks > 1 ? 2 * ranks : 1, "cluster.groups"};
@@ -65,16 +59,16 @@ PossibleCounts possible_counts(const Value& root) {
 
 std::vector<ScaledScenario> scaled_scenarios(const Value& root, std::span<const int> gpus, Scaling scaling,
                                              ScenarioReader& reader) {
-  const auto* micro_batch = find(root, "workload", "micro_batch");
-  Work own{number_at(find(root, "ddp", "accumulation_steps")), number_at(micro_batch)};
-  auto world = number_at(find(root, "cluster", "world_size"));
+  const auto* micro_batch = config::find_at(root, "workload.micro_batch");
+  Work own{number_at(config::find_at(root, "ddp.accumulation_steps")), number_at(micro_batch)};
+  auto world = number_at(config::find_at(root, "cluster.world_size"));
   double first = 0;
   std::vector<ScaledScenario> scaled;
   for (int count : gpus) {
     auto changed = root;
     config::apply_override(changed, fmt::format("cluster.world_size={}", count));
     // A global batch stays as it is in strong scaling, and grows with the GPUs in weak.
-    if (const auto* batch = find(root, "batch", "global")) {
+    if (const auto* batch = config::find_at(root, "batch.global")) {
       auto samples = static_cast<double>(number_at(batch));
       if (scaling == Scaling::weak) {
         if (number_at(batch) * count % world != 0)

@@ -9,6 +9,7 @@
 
 #include "sim/base/check.hpp"
 #include "sim/base/environment_error.hpp"
+#include "sim/config/overrides.hpp"
 #include "sim/ddp/ddp_rules.hpp"
 #include "sim/report/measured_iterations.hpp"
 #include "sim/report/sweep_html.hpp"
@@ -35,11 +36,9 @@ void set_point(config::Value& root, const SweepResult& result, const SweepPoint&
     if (axis != axes.end())
       for (const auto& one : axis->values)
         if (text_of(one) == written) value = &one;
-    config::Value own;  // a cap that --exact-optimum found
-    own.kind = config::Value::Kind::scalar;
-    own.span = root.span;
-    own.scalar = written;
-    config::set_at(root, result.axes[i], value ? *value : own, root.span);
+    // What is not on the axis is a cap that --exact-optimum found.
+    config::set_at(root, result.axes[i], value ? *value : config::scalar_value(written, root.span),
+                   root.span);
   }
 }
 
@@ -48,10 +47,9 @@ void set_point(config::Value& root, const SweepResult& result, const SweepPoint&
 std::optional<Scenario> with_default_cap(config::Value root, ScenarioReader& reader,
                                          const IterationMetrics& best) {
   if (!best.strategy->traits.is_ddp || !best.bucket_cap) return std::nullopt;
-  auto* ddp = root.find("ddp");
-  const auto* rule = ddp ? ddp->value.find("rule") : nullptr;
-  if (rule && rule->value.scalar == "close_before_exceeding") return std::nullopt;
-  if (ddp)
+  const auto* rule = config::find_at(root, "ddp.rule");
+  if (rule && rule->scalar == "close_before_exceeding") return std::nullopt;
+  if (auto* ddp = root.find("ddp"))
     std::erase_if(ddp->value.entries, [](const config::Entry& entry) { return entry.key == "bucket_cap"; });
   auto scenario = reader.read(root);
   if (!scenario.plan.bucket_cap) return std::nullopt;

@@ -20,12 +20,6 @@ IterationMetrics WhatIf::simulate(const Change& change) {
   return metrics;
 }
 
-const config::Value* WhatIf::find(const char* section, const char* key) const {
-  const auto* entry = root_.find(section);
-  const auto* inner = entry ? entry->value.find(key) : nullptr;
-  return inner ? &inner->value : nullptr;
-}
-
 void add_strategies(const Scenario& scenario, std::vector<Change>& changes,
                     const std::function<bool(const StrategyTraits&)>& is) {
   for (const auto& strategy : strategies_that(is))

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/config/value.hpp"
+#include "sim/config/overrides.hpp"
 #include "sim/report/metrics.hpp"
 #include "sim/text/scenario_reader.hpp"
 #include "sim/topology/scaled_links.hpp"
@@ -39,8 +39,10 @@ class WhatIf {
   [[nodiscard]] Scenario scenario() { return reader_.read(root_); }
   [[nodiscard]] const config::Value& root() const { return root_; }
   [[nodiscard]] GivenJob given() const { return read_job(root_); }
-  // The value of a section's key in the file; null: it is not there.
-  [[nodiscard]] const config::Value* find(const char* section, const char* key) const;
+  // The value of a key in the file; null: it is not there.
+  [[nodiscard]] const config::Value* find(std::string_view path) const {
+    return config::find_at(root_, path);
+  }
 
  private:
   std::string path_;

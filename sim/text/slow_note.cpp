@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "sim/base/limits.hpp"
+#include "sim/config/overrides.hpp"
 #include "sim/config/reader.hpp"
 #include "sim/config/sweep_axes.hpp"
 
@@ -26,12 +27,6 @@ std::int64_t number_or(const config::Value* value, std::int64_t most, std::int64
   }
 }
 
-const config::Value* find(const config::Value& root, std::string_view section, std::string_view key) {
-  const auto* map = root.find(section);
-  const auto* entry = map && map->value.kind == config::Value::Kind::map ? map->value.find(key) : nullptr;
-  return entry ? &entry->value : nullptr;
-}
-
 std::vector<config::SweepAxis> axes_of(config::Value& root) {
   try {
     return config::take_sweep_axes(root, std::size_t{1} << 40);
@@ -43,8 +38,8 @@ std::vector<config::SweepAxis> axes_of(config::Value& root) {
 }  // namespace
 
 std::optional<Note> slow_note(config::Value root, bool sweeps) {
-  auto gpus = number_or(find(root, "cluster", "world_size"), kLargestWorldSize);
-  auto iterations = number_or(find(root, "variability", "iterations"), kMostIterations);
+  auto gpus = number_or(config::find_at(root, "cluster.world_size"), kLargestWorldSize);
+  auto iterations = number_or(config::find_at(root, "variability.iterations"), kMostIterations);
   std::int64_t points = 1;
   for (const auto& axis : axes_of(root)) {
     if (!sweeps) break;
