@@ -108,6 +108,25 @@ def tails_judged(data):
     return data.tails.startswith("judged")
 
 
+def order_text(chapter, pairs_in_order, regrets):
+    of_caps = chapter.data.order == "caps"
+    (right, total), (plainly, _) = pairs_in_order(chapter.groups, predicted), pairs_in_order(chapter.groups, plain)
+    text = (f"Order of {'caps' if of_caps else 'configurations'}: {right} of {total} pairs that differ by more than two standard deviations, "
+            f"{plainly} without interference.")
+    if not of_caps:
+        return text
+    return text + (f" The cap predicted best is slower than the one measured best by {', '.join(unsigned(r) for r in regrets(chapter.groups, predicted))}; "
+                   f"without interference {', '.join(unsigned(r) for r in regrets(chapter.groups, plain))}; the worst choice "
+                   f"{', '.join(unsigned(max(j.measured for j in g) / min(j.measured for j in g) - 1) for g in chapter.groups)}.")
+
+
+def variation_rows(chapter):
+    rows = [["as above", interference_text(chapter.fits), mean_and_worst(errors(chapter.judgements, predicted))]]
+    for variation, judged, fits in chapter.variations:
+        rows.append([variation.name, interference_text(fits) if judged else "none fits", mean_and_worst(errors(judged, predicted)) if judged else "-"])
+    return rows
+
+
 def chapter_text(chapter, pairs_in_order, regrets, base):
     data, judgements = chapter.data, chapter.judgements
     tails = tails_judged(data) and any(j.tail for j in judgements)
@@ -118,19 +137,10 @@ def chapter_text(chapter, pairs_in_order, regrets, base):
                  f"{mean_and_worst(errors(judgements, plain))}; defaults {mean_and_worst(errors(judgements, default))}, {inside(judgements)} within their range; one row repeated {mean_and_worst(errors(judgements, repeated))}"
                  + (f". Tails: {sum(d := tail_differences(judgements)) / len(d):.2f} ms off on average, {max(d):.2f} at worst" if tails else "") + ".\n")
     if chapter.groups:
-        what = "caps" if data.order == "caps" else "configurations"
-        (right, total), (plainly, _) = pairs_in_order(chapter.groups, predicted), pairs_in_order(chapter.groups, plain)
-        text = f"Order of {what}: {right} of {total} pairs that differ by more than two standard deviations, {plainly} without interference."
-        if data.order == "caps":
-            text += (f" The cap predicted best is slower than the one measured best by {', '.join(unsigned(r) for r in regrets(chapter.groups, predicted))}; "
-                     f"without interference {', '.join(unsigned(r) for r in regrets(chapter.groups, plain))}; the worst choice "
-                     f"{', '.join(unsigned(max(j.measured for j in g) / min(j.measured for j in g) - 1) for g in chapter.groups)}.")
-        parts.append(text + "\n")
+        parts.append(order_text(chapter, pairs_in_order, regrets) + "\n")
     if chapter.variations:
-        rows = [["as above", interference_text(chapter.fits), mean_and_worst(errors(judgements, predicted))]]
-        for variation, judged, fits in chapter.variations:
-            rows.append([variation.name, interference_text(fits) if judged else "none fits", mean_and_worst(errors(judged, predicted)) if judged else "-"])
-        parts.append("With other assumptions, each calibrated again; none was chosen for its figure:\n\n" + table(["assumption", "s = r", "mean / worst %"], rows))
+        parts.append("With other assumptions, each calibrated again; none was chosen for its figure:\n\n"
+                     + table(["assumption", "s = r", "mean / worst %"], variation_rows(chapter)))
     parts.append("".join(f"- {line}\n" for line in data.remarks))
     if chapter.plot:
         parts.append(f"![Predicted iteration time against bucket cap, {data.title}; squares were measured]({chapter.plot})\n")

@@ -27,7 +27,7 @@ def collective(operation: str, topology: str, ranks: int | Sequence[int] = 8, *,
     counts = [ranks] if isinstance(ranks, int) else list(ranks)
     tables = {count: _rows((measured or {}).get(count)) for count in counts}
     largest = max((size for rows in tables.values() for size, _ in rows), default=2 ** 32)
-    sizes = sorted(sizes) if sizes is not None else [2 ** power for power in range(10, largest.bit_length() + 1) if 2 ** power <= largest]
+    sizes = sorted(sizes) if sizes is not None else [2 ** power for power in range(10, largest.bit_length())]
     ax = canvas.new_axes(ax)
     errors: list[float] = []
     for number, count in enumerate(counts):

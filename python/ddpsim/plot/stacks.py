@@ -1,7 +1,7 @@
 """What iterations are made of: a bar a point."""
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ddpsim.plot import canvas, tables
 
@@ -35,8 +35,8 @@ def parts(frame: pandas.DataFrame, *, title: str | None = None, ax: Axes | None 
     if "measured_iteration_s" in rows:
         ax.plot([place + 0.42 for place in range(len(rows))], rows["measured_iteration_s"] / unit.seconds, marker="s", markersize=5, markerfacecolor="none",
                 color="black", linestyle="none", label="measured")
-    turned = max(map(len, names)) * len(names) > 80
-    ax.set_xticks(range(len(rows)), names, rotation=35 if turned else 0, ha="right" if turned else "center", rotation_mode="anchor" if turned else "default")
+    turned: dict[str, Any] = {"rotation": 35, "ha": "right", "rotation_mode": "anchor"} if max(map(len, names)) * len(names) > 80 else {}
+    ax.set_xticks(range(len(rows)), names, **turned)
     ax.set_ylabel(f"iteration time ({unit.name})")
     ax.set_ylim(0, 1.1 * max([*tops, *(rows["measured_iteration_s"].dropna() / unit.seconds if "measured_iteration_s" in rows else [])]))
     handles, labels = ax.get_legend_handles_labels()

@@ -112,6 +112,21 @@ def _of_units(job: Job, facts: TraceFacts) -> Advice:
                   why=f"{why} Within 0.5 % of the best: {', '.join(as_good)} blocks.", notes=tried[chosen]["notes"])
 
 
+def _check_free(sections: Mapping[str, Any], sharded: bool) -> None:
+    for section, keys in (("ddp", ("bucket_cap", "bucket_caps", "first_bucket_cap")), ("fsdp", ("unit", "units") if sharded else ())):
+        for key in keys:
+            if key in sections.get(section, {}):
+                raise ValueError(f"advise() looks for the {'unit' if sharded else 'cap'} itself; leave {key} out of {section}")
+
+
+def _notes_of(advice: Advice, facts: TraceFacts, sections: Mapping[str, Any]) -> list[str]:
+    if not facts.on_cpu or "rescale" in sections.get("workload", {}):
+        return [note["text"] for note in advice["notes"]]
+    # It says more than that the device is not the cluster's.
+    cpu = "compute times are those of a CPU; record on the GPU that trains, or give workload={'rescale': ...}"
+    return [cpu, *(note["text"] for note in advice["notes"] if note["code"] != "other-gpu")]
+
+
 def advise(recording: Recording | str | os.PathLike[str], cluster: Mapping[str, Any], *, exact: bool = True, lists: bool = False,
            **sections: Any) -> Advice:
     """The best bucket_cap_mb for the recorded model on a cluster: {"topology": "superpod-h100", "world_size": 1024}.
@@ -134,23 +149,17 @@ def advise(recording: Recording | str | os.PathLike[str], cluster: Mapping[str, 
     else:
         trace = os.path.abspath(recording)
     sharded = sections.get("strategy") in _SHARDED
-    for section, keys in (("ddp", ("bucket_cap", "bucket_caps", "first_bucket_cap")), ("fsdp", ("unit", "units") if sharded else ())):
-        for key in keys:
-            if key in sections.get(section, {}):
-                raise ValueError(f"advise() looks for the {'unit' if sharded else 'cap'} itself; leave {key} out of {section}")
+    _check_free(sections, sharded)
+    if sharded and lists:
+        raise ValueError("lists=True is for buckets of DistributedDataParallel, and the strategy shards")
     if sharded:    # its only key there
         ddp = {key: value for key, value in ddp.items() if key == "accumulation_steps"}
-        if lists:
-            raise ValueError("lists=True is for buckets of DistributedDataParallel, and the strategy shards")
     ddp |= sections.get("ddp", {})
     job = Job({"strategy": "ddp", **sections, "workload": {"trace": trace, **sections.get("workload", {})}, "cluster": dict(cluster),
                **({"ddp": ddp} if ddp else {})})
     facts = facts_of(trace)
     advice = _of_units(job, facts) if sharded else _of_caps(job, current, exact, lists, facts)
-    if facts.on_cpu and "rescale" not in sections.get("workload", {}):    # says more than that the device is not the cluster's
-        cpu = {"text": "compute times are those of a CPU; record on the GPU that trains, or give workload={'rescale': ...}"}
-        advice["notes"] = [cpu, *(note for note in advice["notes"] if note["code"] != "other-gpu")]
-    advice["notes"] = [note["text"] for note in advice["notes"]]
+    advice["notes"] = _notes_of(advice, facts, sections)
     if isinstance(recording, Recording) and recording.ddp and sections.get("physics") == "none":
         advice["notes"].append("recorded beside all-reduces, so interference is in the times already (physics: none); record the plain model to have it modelled")
     advice.job = job

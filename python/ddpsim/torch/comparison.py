@@ -99,40 +99,52 @@ def _simulated(recording: Recording, trace: Path, cluster: Mapping[str, Any] | N
         return Job(scenario).simulate().to_dict()
 
 
-def check(recording: Recording, cluster: Mapping[str, Any] | None = None, **sections: Any) -> Comparison:
-    """Holds the buckets that DistributedDataParallel logs against those that ddpsim predicts for the trace, on rank 0.
+def _at(items: list[Any], index: int, otherwise: Any = None) -> Any:
+    return items[index] if index < len(items) else otherwise
 
-    All-reduces that were recorded (record(..., all_reduces=True)) are held against simulated ones: on `cluster`, a scenario's section,
-    or with the times that they took, which tests when they start. Other sections of a scenario may be given by name.
-    """
+
+def _required(recording: Recording) -> tuple[dict[str, Any], Path]:
+    """What DistributedDataParallel logged, and the trace."""
     if recording.ddp is None:
         raise ValueError("check() compares with DistributedDataParallel, and a plain model was recorded")
     if recording.world_size < 2:
         raise ValueError("check() needs two ranks or more: one has nobody to reduce with")
     if recording.trace is None:
         raise ValueError("there is no trace: check() is for after the with block, on rank 0")
-    logged = recording.ddp._get_ddp_logging_data()
+    return recording.ddp._get_ddp_logging_data(), recording.trace
+
+
+def _arrival(trace: Path) -> list[int]:
+    with open(trace, encoding="utf-8") as file:
+        return [int(row["parameter"]) for row in csv.DictReader(line for line in file if not line.startswith("#"))]
+
+
+def _times(reduced: list[dict[str, Any]], predicted: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    if [row["bytes"] for row in reduced] != [bucket["bytes"] for bucket in predicted]:
+        return []
+    return [{**row, "simulated_ready_s": bucket["ready_s"], "simulated_start_s": bucket["start_s"], "simulated_end_s": bucket["end_s"]}
+            for row, bucket in zip(reduced, predicted)]
+
+
+def check(recording: Recording, cluster: Mapping[str, Any] | None = None, **sections: Any) -> Comparison:
+    """Holds the buckets that DistributedDataParallel logs against those that ddpsim predicts for the trace, on rank 0.
+
+    All-reduces that were recorded (record(..., all_reduces=True)) are held against simulated ones: on `cluster`, a scenario's section,
+    or with the times that they took, which tests when they start. Other sections of a scenario may be given by name.
+    """
+    logged, trace = _required(recording)
     missing: list[str] = []
     sizes, counts = _recorded_buckets(logged, missing)
     reduced = all_reduces(recording.steps, recording.workers)
-    simulated = _simulated(recording, recording.trace, cluster, sections, reduced)
+    simulated = _simulated(recording, trace, cluster, sections, reduced)
     predicted = simulated["buckets"]
-    buckets = []
-    for index in range(max(len(sizes), len(predicted))):
-        ours = predicted[index] if index < len(predicted) else {}
-        buckets.append({"bytes": sizes[index] if index < len(sizes) else None, "predicted_bytes": ours.get("bytes"),
-                        "gradients": counts[index] if counts and index < len(counts) else None, "predicted_gradients": ours.get("n_gradients")})
+    buckets = [{"bytes": _at(sizes, index), "predicted_bytes": _at(predicted, index, {}).get("bytes"), "gradients": _at(counts or [], index),
+                "predicted_gradients": _at(predicted, index, {}).get("n_gradients")} for index in range(max(len(sizes), len(predicted)))]
     equal = sizes == [bucket["bytes"] for bucket in predicted] and counts in (None, [bucket["n_gradients"] for bucket in predicted])
     order = _numbers(logged, "prev_iteration_grad_ready_order_indices")
     if order is None:
         missing.append("prev_iteration_grad_ready_order_indices")
-    with open(recording.trace, encoding="utf-8") as file:
-        arrival = [int(row["parameter"]) for row in csv.DictReader(line for line in file if not line.startswith("#"))]
-    times = []
-    if [row["bytes"] for row in reduced] == [bucket["bytes"] for bucket in predicted]:
-        times = [{**row, "simulated_ready_s": bucket["ready_s"], "simulated_start_s": bucket["start_s"], "simulated_end_s": bucket["end_s"]}
-                 for row, bucket in zip(reduced, predicted)]
     missing += [key for key in _LOGGED_TIMES.values() if not logged.get(key)]
     own = {key: logged[name] / 1e9 for key, name in _LOGGED_TIMES.items() if logged.get(name)}
-    return Comparison(equal=equal, buckets=buckets, order_equal=None if order is None else order == arrival, all_reduces=times,
+    return Comparison(equal=equal, buckets=buckets, order_equal=None if order is None else order == _arrival(trace), all_reduces=_times(reduced, predicted),
                       all_reduce_times="simulated on the cluster" if cluster else "simulated with the times that they took alone", logged=own, missing=missing)

@@ -59,7 +59,7 @@ def _seconds(value: float) -> str:
     return f"{value:.9f}"    # no clock here is finer than a nanosecond
 
 
-def write_trace(path: Path, gradients: Sequence[Gradient], steps: Sequence[Step], header: dict[str, Any]) -> None:
+def _header_lines(gradients: Sequence[Gradient], steps: Sequence[Step], header: dict[str, Any]) -> list[str]:
     lines = ["# ddpsim-trace: 2"]
     lines += [f"# {key}: {header[key]}" for key in ("model", "device", "batch_size", "sequence_length", "torch") if key in header]
     lines.append(f"# forward: {_seconds(median(step.forward for step in steps))}s")
@@ -70,7 +70,11 @@ def write_trace(path: Path, gradients: Sequence[Gradient], steps: Sequence[Step]
     if header["buffers"]:
         lines.append(f"# buffers: {' '.join(f'{size}B' for size in header['buffers'])}")
     lines += ["# source: ddpsim.torch.record", f"# captured: {datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d}"]
-    lines += [f"# {note}" for note in header["notes"]]
+    return lines + [f"# {note}" for note in header["notes"]]
+
+
+def write_trace(path: Path, gradients: Sequence[Gradient], steps: Sequence[Step], header: dict[str, Any]) -> None:
+    lines = _header_lines(gradients, steps, header)
     spread = len(steps) > 1
     lines.append(f"gradient,elements,dtype,ready_s{',ready_std_s' if spread else ''},forward_s,parameter")
     for place in steps[0].arrival:    # the same order in all steps, so medians keep it
