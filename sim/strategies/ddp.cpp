@@ -14,8 +14,6 @@ namespace {
 
 using namespace keys;
 
-constexpr Bytes kUsualCap{25 * 1024 * 1024};  // bucket_cap_mb
-
 void refuse_option(std::string_view key, std::string_view what = "a model that GPUs share") {
   throw InputError(fmt::format("ddp.{} of {} is not simulated", key, what), "remove it")
       .about(fmt::format("ddp.{}", key));
