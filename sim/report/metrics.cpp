@@ -343,6 +343,7 @@ std::string fit_line(const MemoryMetrics& memory) {
 
 IterationMetrics measure(const Timeline& timeline, const IterationContext& context) {
   const auto& rank = timeline.last_to_finish();
+  DDPSIM_CHECK(!rank.communication.empty() || context.plan.buckets.empty(), "buckets are communicated");
   IterationMetrics metrics;
   metrics.shared_model = context.shared_model;
   metrics.world_size = context.world_size;

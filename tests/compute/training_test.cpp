@@ -1,6 +1,8 @@
 // What is left of a backward pass where modules are frozen, counted by hand.
 #include "sim/compute/training.hpp"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "sim/base/source.hpp"
