@@ -301,10 +301,11 @@ class FsdpAxis final : public DataAxis {
   [[nodiscard]] bool is_fsdp2() const { return plan_.kind == FsdpKind::fsdp2; }
 
   // Of its shard, to the host or from it.
-  [[nodiscard]] Seconds offload(std::size_t unit) const {
+  [[nodiscard]] Seconds offload(std::size_t unit, bool of_gradients) const {
     if (!plan_.options.cpu_offload) return {};
     Bytes bytes;
-    for (auto gradient : plan_.units[unit].gradients) bytes += trace_.gradients[gradient].bytes();
+    for (auto gradient : plan_.units[unit].gradients)
+      if (const auto& one = trace_.gradients[gradient]; !of_gradients || !one.is_frozen) bytes += one.bytes();
     return plan_.host.copy(bytes / plan_.shards);
   }
 
@@ -322,7 +323,7 @@ class FsdpAxis final : public DataAxis {
     auto communicator = plan_.units[unit].of_experts ? experts_ : 0;
     if (last_gather_ && last_gather_->first != communicator) after.push_back(last_gather_->second);
     auto op = step_.collective(communicator, Activity::all_gather, Operation::all_gather, unit,
-                               plan_.gathered(unit), std::move(after), offload(unit));
+                               plan_.gathered(unit), std::move(after), offload(unit, false));
     last_gather_ = {communicator, op};
     return op;
   }
@@ -383,12 +384,12 @@ class FsdpAxis final : public DataAxis {
       auto communicator = plan_.units[unit].of_experts ? experts_ : reducing_;
       done = step_.collective(communicator, Activity::reduce_scatter, Operation::reduce_scatter,
                               bucket_of_[unit], plan_.reduced(unit), {done},
-                              plan_.replicas > 1 ? Seconds() : offload(unit));
+                              plan_.replicas > 1 ? Seconds() : offload(unit, true));
       last_reduction_ = done;
     }
     if (plan_.replicas > 1)
       last_copy_ = step_.collective(replicas_, Activity::all_reduce, Operation::all_reduce, bucket_of_[unit],
-                                    plan_.reduced(unit) / plan_.shards_of(unit), {done}, offload(unit));
+                                    plan_.reduced(unit) / plan_.shards_of(unit), {done}, offload(unit, true));
   }
 
   const LayerTrace& trace_;
@@ -540,9 +541,8 @@ std::vector<Note> FsdpPlan::notes(const PlanInput& input) const {
          fmt::format("strategy {} reduces gradients in {}, as MixedPrecision(param_dtype=...) does and "
                      "fsdp.reduce_dtype may say; ddp and fsdp reduce in float32 unless told otherwise",
                      input.choice.strategy->name(), dtype_name(reduce_dtype))});
-  if (options.cpu_offload)
-    notes.push_back(host_memory_note(host, input.trace,
-                                     4.0 * bytes_per_element(input.trace.gradients.front().dtype) / shards));
+  double weights = static_cast<double>(bytes_per_element(input.trace.gradients.front().dtype)) / shards;
+  if (options.cpu_offload) notes.push_back(host_memory_note(host, input.trace, 4 * weights, weights));
   if (units.size() == 1)
     notes.push_back(
         {"one-unit",

@@ -9,8 +9,11 @@
 
 namespace ddpsim {
 
-Note host_memory_note(const Host& host, const LayerTrace& trace, double bytes_of_a_parameter) {
-  auto bytes = host.ranks * bytes_of_a_parameter * static_cast<double>(total_elements(trace));
+Note host_memory_note(const Host& host, const LayerTrace& trace, double of_trained, double of_frozen) {
+  std::int64_t all = 0, trained = total_elements(trace);
+  for (const auto& gradient : trace.gradients) all += gradient.elements;
+  auto bytes = host.ranks *
+               (of_trained * static_cast<double>(trained) + of_frozen * static_cast<double>(all - trained));
   return {
       "host-memory",
       fmt::format("each host keeps {:.1f} GB of what its {} offload{}, and steps {:.3g} parameters a second "

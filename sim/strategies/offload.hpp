@@ -8,8 +8,9 @@
 
 namespace ddpsim {
 
-// Parameters, gradients and moments of all ranks of a host.
-Note host_memory_note(const Host& host, const LayerTrace& trace, double bytes_of_a_parameter);
+// Parameters, gradients and moments of all ranks of a host: so many bytes of each trained parameter, and of
+// each frozen one.
+Note host_memory_note(const Host& host, const LayerTrace& trace, double of_trained, double of_frozen);
 [[noreturn]] void refuse_offload_of_parts(std::string_view key);
 
 }  // namespace ddpsim

@@ -316,7 +316,8 @@ Seconds ZeroPlanBase::offload_time(std::int64_t elements, const MicroBatch& of) 
 std::vector<Note> ZeroPlanBase::notes(const PlanInput& input) const {
   std::vector<Note> notes;
   if (options.offload_optimizer)
-    notes.push_back(host_memory_note(host, input.trace, (options.offload_param ? 18.0 : 16.0) / ranks));
+    notes.push_back(host_memory_note(host, input.trace, (options.offload_param ? 18.0 : 16.0) / ranks,
+                                     (options.offload_param ? 2.0 : 0.0) / ranks));
   notes.push_back(dtypes_note(input.choice.strategy->name(), param_dtype, "DeepSpeed", "zero.reduce_dtype"));
   return notes;
 }

@@ -129,6 +129,22 @@ class CliTest(unittest.TestCase):
         return json.loads(self.ok("sweep", file, *arguments, *set_arguments(sets), "--json", "-").stdout)
 
 
+class ModelTest(CliTest):
+    """Of one scenario, MODEL, and what differs from it."""
+    MODEL: str
+
+    def setUp(self):
+        super().setUp()
+        self.copy_data()
+        self.write("m.yaml", self.MODEL)
+
+    def result(self, *sets):
+        return self.simulate(*sets, file="m.yaml")
+
+    def operations(self, *sets):
+        return {(one["axis"], one["operation"]): one for one in self.result(*sets)["communication"]}
+
+
 def set_arguments(sets):
     return [argument for assignment in sets for argument in ("--set", assignment)]
 

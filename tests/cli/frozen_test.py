@@ -16,17 +16,8 @@ TRAINED = 6 * BLOCK + NORM
 ALL = 12 * BLOCK + NORM + EMBEDDINGS
 
 
-class FrozenTest(cli.CliTest):
-    def setUp(self):
-        super().setUp()
-        self.copy_data()
-        self.write("m.yaml", MODEL)
-
-    def result(self, *sets):
-        return self.simulate(*sets, file="m.yaml")
-
-    def operations(self, *sets):
-        return {(one["axis"], one["operation"]): one for one in self.result(*sets)["communication"]}
+class FrozenTest(cli.ModelTest):
+    MODEL = MODEL
 
     def test_all_that_is_reduced_is_trained(self):
         for strategy in ("ddp", "flat", "naive", "overlap"):
@@ -59,6 +50,11 @@ class FrozenTest(cli.CliTest):
             self.assertAlmostEqual(frozen[key], size * TRAINED, delta=1e-4 * frozen[key])    # memory counts no padding, nor small vectors
         sharded = self.result("strategy=fsdp")["memory"]
         self.assertAlmostEqual(sharded["optimizer_bytes"], 8 * TRAINED / 8, delta=1e-4 * sharded["optimizer_bytes"])
+
+    def test_offloaded(self):
+        """A host keeps all weights, and gradients and two moments of what is trained: 4 and 16 bytes, of 8 ranks that have an eighth each."""
+        stderr = self.ok("simulate", "m.yaml", *cli.set_arguments(["strategy=fsdp", "fsdp.cpu_offload=true"])).stderr
+        self.assertIn(f"each host keeps {(16 * TRAINED + 4 * (ALL - TRAINED)) / 1e9:.1f} GB", stderr)
 
     def test_a_stage_of_which_nothing_is_trained(self):
         """Of two stages the first one computes nothing backward, and reduces nothing."""

@@ -21,17 +21,8 @@ HALF_TABLE = 25216 * 768
 EMBEDDINGS = HALF_TABLE + 1024 * 768
 
 
-class ParallelTest(cli.CliTest):
-    def setUp(self):
-        super().setUp()
-        self.copy_data()
-        self.write("m.yaml", MODEL)
-
-    def result(self, *sets):
-        return self.simulate(*sets, file="m.yaml")
-
-    def operations(self, *sets):
-        return {(one["axis"], one["operation"]): one for one in self.result(*sets)["communication"]}
+class ParallelTest(cli.ModelTest):
+    MODEL = MODEL
 
 
 class VariabilityTest(ParallelTest):
