@@ -1,5 +1,6 @@
 """Real training steps on two ranks (Gloo, loopback), recorded, checked and advised on."""
 import csv
+import gc
 import io
 import json
 import re
@@ -90,23 +91,28 @@ def record(model, folder, **options):
     return recording
 
 
+def run_case(rank, folder, name):
+    """What a rank found in one of CASES."""
+    torch.manual_seed(1)
+    ddp = torch.nn.parallel.DistributedDataParallel(Network(), **CASES[name])
+    (folder / name).mkdir(exist_ok=True)
+    recording = record(ddp, folder / name, all_reduces=name == "reduced")
+    if rank != 0:
+        return [str(recording.trace), str(recording.collectives)]
+    checked = ddpsim.torch.check(recording)
+    return {"logged": {key: str(value) for key, value in ddp._get_ddp_logging_data().items()}, "check": checked, "text": str(checked),
+            "other cap": ddpsim.torch.check(recording, ddp={"bucket_cap": "60KB"})["equal"],
+            "advice": ddpsim.torch.advise(recording, cluster={"topology": "ring-100gbps", "world_size": 64})}
+
+
 def run_rank(rank, folder):
     torch.set_num_threads(1)
     torch.distributed.init_process_group("gloo", init_method=f"file://{folder}/rendezvous", rank=rank, world_size=2)
-    found = {}
-    for name, options in CASES.items():
-        torch.manual_seed(1)
-        ddp = torch.nn.parallel.DistributedDataParallel(Network(), **options)
-        (folder / name).mkdir(exist_ok=True)
-        recording = record(ddp, folder / name, all_reduces=name == "reduced")
-        if rank != 0:
-            found[name] = [str(recording.trace), str(recording.collectives)]
-            continue
-        checked = ddpsim.torch.check(recording)
-        found[name] = {"logged": {key: str(value) for key, value in ddp._get_ddp_logging_data().items()}, "check": checked, "text": str(checked),
-                       "other cap": ddpsim.torch.check(recording, ddp={"bucket_cap": "60KB"})["equal"],
-                       "advice": ddpsim.torch.advise(recording, cluster={"topology": "ring-100gbps", "world_size": 64})}
+    found = {name: run_case(rank, folder, name) for name in CASES}
     (folder / f"rank-{rank}.json").write_text(json.dumps(found))
+    # No hook keeps a model, whose group's threads would drop futures while Python ends, which aborts the process.
+    gc.collect()
+    assert not any(isinstance(kept, torch.nn.parallel.DistributedDataParallel) for kept in gc.get_objects())
     torch.distributed.destroy_process_group()
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import weakref
 from typing import Any, Callable
 
 import torch
@@ -113,14 +114,22 @@ def on_optimizer(optimizer: Any, begin: Callable[[], None], end: Callable[[], No
 
 def on_all_reduce(ddp: Any, begin: Callable[[Any], Any], end: Callable[[Any], None]) -> None:
     """A communication hook that reduces as DistributedDataParallel does without one; it cannot be taken out again. `end` gets what
-    `begin` returned, once the all-reduce is over."""
+    `begin` returned, once the all-reduce is over. Both are methods, held weakly: the model holds the hook where Python's collector does
+    not see it, and an object that holds the model would never go."""
     from torch.distributed.algorithms.ddp_comm_hooks import default_hooks    # not every PyTorch is built with it
 
+    weak_begin, weak_end = weakref.WeakMethod(begin), weakref.WeakMethod(end)
+
     def hook(group: Any, bucket: Any) -> Any:
-        begun = begin(bucket)
+        begins = weak_begin()
+        if begins is None:
+            return default_hooks.allreduce_hook(group, bucket)
+        begun = begins(bucket)
 
         def over(future: Any) -> Any:
-            end(begun)
+            ends = weak_end()
+            if ends is not None:
+                ends(begun)
             return future.value()
 
         return default_hooks.allreduce_hook(group, bucket).then(over)
