@@ -12,10 +12,10 @@
 #include "sim/report/measured_iterations.hpp"
 #include "sim/report/plot.hpp"
 #include "sim/report/result_json.hpp"
+#include "sim/resolve/unused_keys.hpp"
 #include "sim/study/best_caps.hpp"
 #include "sim/study/notes.hpp"
 #include "sim/study/sweep_run.hpp"
-#include "sim/text/unused_keys.hpp"
 
 namespace ddpsim::python {
 
@@ -53,8 +53,8 @@ Job Job::with(const std::vector<std::string>& overrides) const {
 Result Job::simulate() const {
   auto root = root_;
   auto axes = config::take_sweep_axes(root, kMostStudyPoints);
-  return readers_->with([&](ScenarioReader& reader, Simulator& simulator) {
-    auto scenario = reader.read(root);
+  return readers_->with([&](Files& files, Simulator& simulator) {
+    auto scenario = resolve(files, root);
     if (axes.empty()) refuse_unused_keys(scenario);
     auto notes = notes_before(scenario, axes);
     auto simulated = simulate_once(scenario, std::ref(simulator));
@@ -70,13 +70,13 @@ BestCap Job::best_cap(bool exact) const {
   auto root = root_;
   config::take_sweep_axes(root, kMostStudyPoints);
   return readers_->with(
-      [&](ScenarioReader& reader, Simulator&) { return ddpsim::best_cap(root, reader, exact, all_cores()); });
+      [&](Files& files, Simulator&) { return ddpsim::best_cap(root, files, exact, all_cores()); });
 }
 
 BestCaps Job::best_caps() const {
   auto root = root_;
   config::take_sweep_axes(root, kMostStudyPoints);
-  auto scenario = readers_->with([&](ScenarioReader& reader, Simulator&) { return reader.read(root); });
+  auto scenario = readers_->with([&](Files& files, Simulator&) { return resolve(files, root); });
   check_best_caps(scenario);
   return ddpsim::best_caps(scenario, all_cores());
 }
@@ -97,8 +97,8 @@ void Job::write_report(const std::string& path) const {
   if (axes.empty())
     throw InputError("there is nothing to sweep",
                      "name an axis: {\"ddp.bucket_cap\": [\"1MiB\", \"25MiB\"]}");
-  ScenarioReader reader(file_);
-  auto plan = plan_possible(root, axes, reader);
+  Files files(file_);
+  auto plan = plan_possible(root, axes, files);
   check_writable(path, "report");  // now that all files are read
   auto result = begin_sweep(plan, name_);
   auto hint = run_sweep(plan, all_cores(), result);

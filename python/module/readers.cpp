@@ -22,12 +22,12 @@ std::unique_ptr<Readers::Kept> Readers::take() {
       idle_.pop_back();
     }
   }
-  if (kept && kept->folder == folder && kept->files.unchanged()) return kept;
-  return std::make_unique<Kept>(Kept{.reader = ScenarioReader(file_), .folder = std::move(folder)});
+  if (kept && kept->folder == folder && kept->stamps.unchanged()) return kept;
+  return std::make_unique<Kept>(file_, std::move(folder));
 }
 
 void Readers::give_back(std::unique_ptr<Kept> kept) {
-  if (kept->reader.keeps_much()) return;
+  if (kept->files.keeps_much()) return;
   std::scoped_lock lock(mutex_);
   idle_.push_back(std::move(kept));
 }

@@ -8,37 +8,38 @@
 
 #include "sim/base/file_stamps.hpp"
 #include "sim/engine/simulator.hpp"
-#include "sim/text/scenario_reader.hpp"
+#include "sim/resolve/resolve.hpp"
 
 namespace ddpsim::python {
 
 // Readers of the scenarios of one folder, which know the files that they have read, each with a simulator
-// that knows what it has prepared. A reader whose files have changed since, or that keeps much, is dropped.
+// that knows what it has prepared. Those that have changed since, or keep much, are dropped.
 // As many as threads use them at once.
 class Readers {
  public:
   // Paths in scenarios are relative to the folder of `file`.
   explicit Readers(std::string file) : file_(std::move(file)) {}
 
-  // use(ScenarioReader&, Simulator&), with nobody else at them.
+  // use(Files&, Simulator&), with nobody else at them.
   template <class Use>
   auto with(Use use) {
     auto kept = take();
-    FileStamps::Watch watch(kept->files);
+    FileStamps::Watch watch(kept->stamps);
     struct GiveBack {
       Readers& to;
       std::unique_ptr<Kept>& kept;
       ~GiveBack() { to.give_back(std::move(kept)); }
     } give_back{*this, kept};
-    return use(kept->reader, kept->simulator);
+    return use(kept->files, kept->simulator);
   }
 
  private:
   struct Kept {
-    ScenarioReader reader;
+    Kept(const std::string& file, std::filesystem::path at) : files(file), folder(std::move(at)) {}
+    Files files;
     Simulator simulator = {};
-    FileStamps files = {};
-    std::filesystem::path folder = {};  // the current one: paths in overrides are relative to it
+    FileStamps stamps = {};
+    std::filesystem::path folder;  // the current one: paths in overrides are relative to it
   };
   std::unique_ptr<Kept> take();
   void give_back(std::unique_ptr<Kept> kept);

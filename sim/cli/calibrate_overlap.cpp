@@ -10,10 +10,10 @@
 #include "sim/calibrate/interference_fit.hpp"
 #include "sim/cli/scenario_options.hpp"
 #include "sim/report/measured_iterations.hpp"
+#include "sim/resolve/resolve.hpp"
+#include "sim/resolve/unused_axes.hpp"
 #include "sim/study/run_all.hpp"
 #include "sim/text/physics_calibration.hpp"
-#include "sim/text/scenario_reader.hpp"
-#include "sim/text/unused_axes.hpp"
 
 namespace ddpsim::cli {
 namespace {
@@ -82,7 +82,7 @@ void calibrate_overlap(const OverlapOptions& options) {
   file.overrides = options.overrides;
   auto root = file.load();
   take_unused_axes(root);
-  auto scenario = ScenarioReader(options.scenario).read(root);
+  auto scenario = resolve(Files(options.scenario), root);
   IterationMetrics plain;
   scenario.physics.interference = {};
   run_all({&scenario, 1}, 1,

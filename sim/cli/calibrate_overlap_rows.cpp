@@ -122,8 +122,8 @@ Rows read_rows(const OverlapOptions& options, RowSimulations& simulations) {
   file.overrides = options.overrides;
   auto root = file.load();
   auto axes = config::take_sweep_axes(root);
-  ScenarioReader reader(options.scenario);
-  auto plan = expanded(plan_grid(root, std::move(axes), reader));
+  Files files(options.scenario);
+  auto plan = expanded(plan_grid(root, std::move(axes), files));
   auto iterations = read_measured_iterations(options.measured);
   Rows rows;
   rows.compute_scale = take_compute_scale(iterations, plan.scenarios.front(), options.measured);

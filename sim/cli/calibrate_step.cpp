@@ -7,10 +7,10 @@
 #include "sim/base/standard_error.hpp"
 #include "sim/cli/notes.hpp"
 #include "sim/cli/scenario_options.hpp"
+#include "sim/resolve/resolve.hpp"
+#include "sim/resolve/unused_axes.hpp"
 #include "sim/study/step_fit.hpp"
-#include "sim/text/scenario_reader.hpp"
 #include "sim/text/software_file.hpp"
-#include "sim/text/unused_axes.hpp"
 
 namespace ddpsim::cli {
 namespace {
@@ -37,7 +37,7 @@ void calibrate_step(const StepOptions& options) {
   file.overrides = options.overrides;
   auto root = file.load();
   take_unused_axes(root);
-  auto scenario = ScenarioReader(options.scenario).read(root);
+  auto scenario = resolve(Files(options.scenario), root);
   if (!scenario.model_step)
     throw InputError(fmt::format("{}: only a transformer's step calibrates a software", options.scenario),
                      "name one: workload.model: llama-2-7b; a recorded trace has its times already");

@@ -15,11 +15,11 @@
 #include "sim/cli/preset_options.hpp"
 #include "sim/cli/scenario_options.hpp"
 #include "sim/config/sweep_axes.hpp"
+#include "sim/resolve/resolve.hpp"
+#include "sim/resolve/workload_model.hpp"
 #include "sim/study/plan.hpp"
 #include "sim/text/presets.hpp"
-#include "sim/text/scenario_reader.hpp"
 #include "sim/text/topology_file.hpp"
-#include "sim/text/workload_model.hpp"
 
 namespace ddpsim::cli {
 namespace {
@@ -171,7 +171,7 @@ Scenario read_text(const std::string& text, const std::string& out) {
   auto name = out == "-" ? "--set" : out;
   auto root = config::parse_yaml({make_source(name, text), text}, "a scenario");
   config::take_sweep_axes(root);
-  return ScenarioReader(name).read(root);
+  return resolve(Files(name), root);
 }
 
 void init(InitOptions options) {

@@ -14,13 +14,13 @@
 #include "sim/cli/scenario_options.hpp"
 #include "sim/nccl/names.hpp"
 #include "sim/report/preset_list.hpp"
+#include "sim/resolve/workload_model.hpp"
 #include "sim/text/gpu_file.hpp"
 #include "sim/text/nccl_calibration.hpp"
 #include "sim/text/presets.hpp"
 #include "sim/text/software_file.hpp"
 #include "sim/text/topology_file.hpp"
 #include "sim/text/weather_file.hpp"
-#include "sim/text/workload_model.hpp"
 
 namespace ddpsim::cli {
 namespace {

@@ -12,8 +12,8 @@
 #include "sim/compute/memory_advice.hpp"
 #include "sim/config/overrides.hpp"
 #include "sim/report/memory_table.hpp"
-#include "sim/text/scenario_reader.hpp"
-#include "sim/text/unused_axes.hpp"
+#include "sim/resolve/resolve.hpp"
+#include "sim/resolve/unused_axes.hpp"
 
 namespace ddpsim::cli {
 namespace {
@@ -55,13 +55,13 @@ std::vector<MemoryOption> other_strategies(const ScenarioOptions& options, const
                                            const Scenario& scenario) {
   std::vector<MemoryOption> others;
   if (scenario.world_size == 1) return others;
-  ScenarioReader reader(options.file);
+  Files files(options.file);
   auto add = [&](std::string change, const Settings& settings) {
     auto other = root;
     for (const auto& [key, text] : settings)
       config::set_at(other, key, config::scalar_value(std::string(text), root.span), root.span);
     try {
-      others.push_back({std::move(change), reader.read_step(other).memory()->peak()});
+      others.push_back({std::move(change), resolve_step(files, other).memory()->peak()});
     } catch (const InputError&) {
       // Shards within groups that this cluster does not have.
     }
@@ -86,7 +86,7 @@ void memory(const ScenarioOptions& options) {
   std::vector<Note> said;  // while it was loaded
   auto root = options.load(said);
   take_unused_axes(root);
-  auto scenario = ScenarioReader(options.file).read_step(root);
+  auto scenario = resolve_step(Files(options.file), root);
   if (!scenario.model_step)
     throw InputError(
         fmt::format("{}: the workload does not say what a GPU keeps in memory", options.file),

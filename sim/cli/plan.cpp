@@ -15,7 +15,7 @@
 #include "sim/cli/scenario_options.hpp"
 #include "sim/cli/scenario_text.hpp"
 #include "sim/config/overrides.hpp"
-#include "sim/text/workload_model.hpp"
+#include "sim/resolve/workload_model.hpp"
 
 namespace ddpsim::cli {
 namespace {
@@ -83,9 +83,9 @@ void plan(const PlanOptions& options) {
   space.wanted = static_cast<std::size_t>(options.top);
   if (options.context) space.long_sequence = 0;
   if (!options.strategies.empty()) space.strategies = options.strategies;
-  ScenarioReader reader("--set");
+  Files files("--set");
   ProgressLine progress(options.quiet, "plans that fit");
-  auto found = make_plan(root, space, reader,
+  auto found = make_plan(root, space, files,
                          [&](std::size_t done, std::size_t all) { progress.show_done(done, all); });
   progress.clear();
   std::vector<Note> notes;

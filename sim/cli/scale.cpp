@@ -18,9 +18,9 @@
 #include "sim/process/worker_threads.hpp"
 #include "sim/report/growth.hpp"
 #include "sim/report/plot.hpp"
+#include "sim/resolve/unused_axes.hpp"
 #include "sim/study/notes.hpp"
 #include "sim/study/point_runs.hpp"
-#include "sim/text/unused_axes.hpp"
 
 namespace ddpsim::cli {
 namespace {
@@ -69,10 +69,10 @@ void scale(const ScaleOptions& options) {
   auto root = options.scenario.load();
   auto axes = take_unused_axes(root);
   auto gpus = counts_of(options, root);
-  ScenarioReader reader(options.scenario.file);
+  Files files(options.scenario.file);
   Growth growth{options.strong ? Scaling::strong : Scaling::weak, {}};
   auto scaled = with_progress(options.scenario.quiet,
-                              [&] { return scaled_scenarios(root, gpus, growth.scaling, reader); });
+                              [&] { return scaled_scenarios(root, gpus, growth.scaling, files); });
   std::vector<Scenario> scenarios;
   for (auto& one : scaled) scenarios.push_back(std::move(one.scenario));
   auto points = unchanged(scenarios);

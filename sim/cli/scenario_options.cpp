@@ -12,10 +12,10 @@
 #include "sim/cli/notes.hpp"
 #include "sim/cli/preset_options.hpp"
 #include "sim/config/overrides.hpp"
+#include "sim/resolve/slow_note.hpp"
+#include "sim/resolve/unused_keys.hpp"
 #include "sim/text/ds_config.hpp"
 #include "sim/text/presets.hpp"
-#include "sim/text/slow_note.hpp"
-#include "sim/text/unused_keys.hpp"
 
 namespace ddpsim::cli {
 namespace {

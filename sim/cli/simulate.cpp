@@ -22,12 +22,12 @@
 #include "sim/report/plot.hpp"
 #include "sim/report/recorded_comparison.hpp"
 #include "sim/report/result_csv.hpp"
+#include "sim/resolve/resolve.hpp"
+#include "sim/resolve/unused_axes.hpp"
 #include "sim/study/best_caps.hpp"
 #include "sim/study/explain.hpp"
 #include "sim/study/notes.hpp"
 #include "sim/study/simulate_once.hpp"
-#include "sim/text/scenario_reader.hpp"
-#include "sim/text/unused_axes.hpp"
 
 namespace ddpsim::cli {
 namespace {
@@ -110,7 +110,7 @@ void simulate(const SimulateOptions& options) {
   auto root = options.scenario.load(said);
   auto axes = take_unused_axes(root);  // checked, and left out: one scenario is simulated
   bool quiet = options.scenario.quiet;
-  auto scenario = with_progress(quiet, [&] { return ScenarioReader(options.scenario.file).read(root); });
+  auto scenario = with_progress(quiet, [&] { return resolve(Files(options.scenario.file), root); });
   auto notes = notes_before(scenario, axes);
   if (!quiet) print_notes(notes);
   notes.insert(notes.begin(), said.begin(), said.end());

@@ -12,10 +12,10 @@
 #include "sim/config/reader.hpp"
 #include "sim/process/worker_threads.hpp"
 #include "sim/replay/network.hpp"
+#include "sim/resolve/resolve.hpp"
 #include "sim/study/run_all.hpp"
 #include "sim/study/scenario_metrics.hpp"
 #include "sim/study/timeline_difference.hpp"
-#include "sim/text/scenario_reader.hpp"
 
 namespace ddpsim::cli {
 namespace {
@@ -69,13 +69,13 @@ FidelityCheck read_fidelity_check(const std::string& file, config::Value root, c
                      "use a larger world_size");
   ranks = std::min(scenario.world_size, ranks);
   if (scenario.parallel) ranks = with_fewer_copies(root, scenario, ranks);
-  ScenarioReader reader(file);
+  Files files(file);
   try {
     config::set_at(root, "cluster.world_size", config::scalar_value(std::to_string(ranks), root.span),
                    root.span);
-    auto asked = reader.read(root);
+    auto asked = resolve(files, root);
     config::set_at(root, "engine.fidelity", config::scalar_value("exact", root.span), root.span);
-    return {std::move(asked), reader.read(root)};
+    return {std::move(asked), resolve(files, root)};
   } catch (const InputError& error) {
     throw InputError(
         fmt::format("--check-fidelity cannot do with {} ranks; with them:\n{}", ranks, error.what()),

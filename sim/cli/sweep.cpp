@@ -105,9 +105,9 @@ void sweep(const SweepOptions& options) {
     throw InputError(root.span, "there is nothing to sweep",
                      "add 'sweep:' with an axis like 'ddp.bucket_cap: [1MiB, 25MiB]', or use 'ddpsim "
                      "simulate' (--set removes the axis it names)");
-  ScenarioReader reader(options.scenario.file);
+  Files files(options.scenario.file);
   SweepPlan plan = with_progress(options.scenario.quiet, [&] {
-    return options.exact_optimum ? plan_exact_optimum(root, axes, reader) : plan_possible(root, axes, reader);
+    return options.exact_optimum ? plan_exact_optimum(root, axes, files) : plan_possible(root, axes, files);
   });
   if (options.formula) check_formulas(plan, root.span);
   auto result = begin_sweep(plan, options.scenario.file, said);

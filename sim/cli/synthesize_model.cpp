@@ -5,10 +5,9 @@
 #include "sim/base/quantity.hpp"
 #include "sim/base/source.hpp"
 #include "sim/report/metrics.hpp"
+#include "sim/resolve/workload_model.hpp"
 #include "sim/text/gpu_file.hpp"
 #include "sim/text/presets.hpp"
-#include "sim/text/software_file.hpp"
-#include "sim/text/workload_model.hpp"
 
 namespace ddpsim::cli {
 namespace {
@@ -30,12 +29,18 @@ GivenJob job_of(const ModelOptions& options) {
     auto span = value.span;
     workload.entries.push_back({key, span, std::move(value)});
   };
-  add("model", scalar("--model", options.model));
+  // Names and files that are not there are told by their option.
+  auto path_of = [](PresetKind kind, const char* option, const std::string& given) {
+    return scalar(option, preset_path(kind, option, given));
+  };
+  add("model", find_transformer(options.model) ? scalar("--model", options.model)
+                                               : path_of(PresetKind::models, "--model", options.model));
   add("micro_batch", scalar("--batch", fmt::format("{}", options.micro_batch)));
   if (options.sequence) add("sequence", scalar("--sequence", fmt::format("{}", *options.sequence)));
   if (options.dtype) add("dtype", scalar("--dtype", *options.dtype));
   if (options.gradients) add("gradients", scalar("--gradients", *options.gradients));
-  if (options.framework) add("framework", scalar("--framework", *options.framework));
+  if (options.framework)
+    add("framework", path_of(PresetKind::software, "--framework", *options.framework));
   if (options.recompute) add("recompute", scalar("--recompute", *options.recompute));
   if (options.attention) {
     Value attention;
@@ -83,11 +88,8 @@ SynthesizedModel synthesize_model(const ModelOptions& options) {
                      "give the tokens of a sample: --sequence 4096");
   auto gpu = read_gpu(preset_path(PresetKind::gpus, "--gpu", *options.gpu));
   auto given = job_of(options);
-  KnownParts parts;
-  auto resolve = [](PresetKind kind, const Located& word) {
-    return preset_path(kind, kind == PresetKind::software ? "--framework" : "--model", word.text);
-  };
-  auto made = read_workload_model(given, gpu, resolve, read_software, false, parts);
+  Files files("--model");
+  auto made = read_workload_model(files, given, gpu, false);
   if (!made.step)
     throw InputError(fmt::format("--model {} is a list of layers", options.model),
                      fmt::format("give --layers {}", options.model));

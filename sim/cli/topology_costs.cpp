@@ -12,8 +12,8 @@
 #include "sim/cost/nccl_notes.hpp"
 #include "sim/cost/operation_costs.hpp"
 #include "sim/report/collective_costs.hpp"
+#include "sim/resolve/plausibility.hpp"
 #include "sim/text/nccl_calibration.hpp"
-#include "sim/text/plausibility.hpp"
 
 namespace ddpsim::cli {
 namespace {

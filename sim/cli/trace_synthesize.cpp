@@ -13,10 +13,10 @@
 #include "sim/cli/scenario_options.hpp"
 #include "sim/cli/synthesize_model.hpp"
 #include "sim/compute/synthesize.hpp"
+#include "sim/resolve/workload_model.hpp"
 #include "sim/text/gpu_file.hpp"
 #include "sim/text/model_file.hpp"
 #include "sim/text/presets.hpp"
-#include "sim/text/workload_model.hpp"
 #include "sim/trace/trace_file.hpp"
 
 namespace ddpsim::cli {

@@ -136,8 +136,8 @@ SweepPlan RealScenario::with_table(const std::string& path, const std::string& t
   config::apply_override(root, "spread=none");  // ranks replay what the trace says
   if (!trace.empty()) set_path(root, "workload.trace", trace);
   auto axes = config::take_sweep_axes(root);
-  ScenarioReader reader(file_);
-  return expanded(plan_grid(root, axes, reader));
+  Files files(file_);
+  return expanded(plan_grid(root, axes, files));
 }
 
 std::vector<Message> RealScenario::messages() const {

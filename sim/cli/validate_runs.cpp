@@ -213,8 +213,8 @@ void refuse_rows_without_cap(const std::string& path, const std::vector<SweepPoi
 validate::ValidationReport compare_with_file(const ValidateOptions& options, SweepResult& predicted) {
   auto root = options.load();
   auto axes = config::take_sweep_axes(root);
-  ScenarioReader reader(options.scenario.file);
-  auto plan = expanded(plan_grid(root, axes, reader));
+  Files files(options.scenario.file);
+  auto plan = expanded(plan_grid(root, axes, files));
   const auto& validation = plan.scenarios.front().validation;
   auto measured = read_measured_iterations(*validation.measured);
   predicted = predict(plan, options.scenario.file, options.quiet());

@@ -125,15 +125,14 @@ class NcclCost : public OnPlan {
   }
 
   CollectiveDuration alone(Operation operation, Bytes bytes) override {
-    if (known_.size() > kMostKnown) known_.clear();
-    auto [it, is_new] = known_.try_emplace({operation, bytes});
-    if (is_new) it->second = time_alone(operation, bytes);
-    return either_way(it->second);
+    return either_way(known(alone_times_, operation, bytes, [&] { return time_alone(operation, bytes); }));
   }
   std::optional<OnLinks> on_links(Operation operation, Bytes bytes) override {
     if (!stages(operation)) return std::nullopt;
-    auto choice = choose(operation, bytes);
-    return OnLinks{before_traffic(choice, bytes), choice.stage, choice.stage + 1};
+    return known(on_links_, operation, bytes, [&] {
+      auto choice = choose(operation, bytes);
+      return OnLinks{before_traffic(choice, bytes), choice.stage, choice.stage + 1};
+    });
   }
 
  private:
@@ -141,6 +140,17 @@ class NcclCost : public OnPlan {
     Seconds time;
     std::size_t stage = 0;
   };
+  template <class T>
+  using Known = std::map<std::pair<Operation, Bytes>, T>;
+  // Iterations that differ ask for the same again and again, points of a sweep for ever new sizes.
+  template <class T, class Find>
+  static const T& known(Known<T>& all, Operation operation, Bytes bytes, const Find& find) {
+    constexpr std::size_t kMostKnown = 1000;
+    if (all.size() > kMostKnown) all.clear();
+    auto [it, is_new] = all.try_emplace({operation, bytes});
+    if (is_new) it->second = find();
+    return it->second;
+  }
   [[nodiscard]] const NcclModel& model() const { return *communication().nccl[member()]; }
 
   Choice choose(Operation operation, Bytes bytes) {
@@ -163,9 +173,8 @@ class NcclCost : public OnPlan {
     return std::max(Seconds(0), choice.time - alone_->of_stage(choice.stage, bytes));
   }
 
-  // Iterations that differ ask for the same again and again, points of a sweep for ever new sizes.
-  static constexpr std::size_t kMostKnown = 1000;
-  std::map<std::pair<Operation, Bytes>, Seconds> known_;
+  Known<Seconds> alone_times_;
+  Known<OnLinks> on_links_;
   std::optional<CollectiveTime> alone_;  // one group of those that are alike, on links of its own
   std::optional<CollectiveTime> together_;
 };

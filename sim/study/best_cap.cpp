@@ -75,25 +75,25 @@ Seconds iteration_of(const Scenario& scenario, unsigned jobs) {
 }
 
 // The roundest cap of the best buckets, which is simulated before it is named.
-Bytes round_cap(const config::Value& root, ScenarioReader& reader, const Tried& best,
-                std::optional<Bytes> end, unsigned jobs) {
+Bytes round_cap(const config::Value& root, Files& files, const Tried& best, std::optional<Bytes> end,
+                unsigned jobs) {
   auto cap = roundest(best.from, end);
   auto with_cap = root;
   config::set_at(with_cap, kBucketCapAxis,
                  config::scalar_value(fmt::format("{:.0f}B", cap.value()), root.span), root.span);
-  return iteration_of(reader.read(with_cap), jobs) == best.iteration ? cap : best.from;
+  return iteration_of(resolve(files, with_cap), jobs) == best.iteration ? cap : best.from;
 }
 
 }  // namespace
 
-BestCap best_cap(const config::Value& root, ScenarioReader& reader, bool exact, unsigned jobs) {
-  auto plan = exact ? plan_exact_optimum(root, {}, reader) : plan_grid(root, grid_of_caps(root), reader);
+BestCap best_cap(const config::Value& root, Files& files, bool exact, unsigned jobs) {
+  auto plan = exact ? plan_exact_optimum(root, {}, files) : plan_grid(root, grid_of_caps(root), files);
   auto tried = run(plan, jobs);
 
   auto without_cap = root;
   if (auto* ddp = without_cap.find("ddp"))
     std::erase_if(ddp->value.entries, [](const config::Entry& entry) { return entry.key == "bucket_cap"; });
-  auto usual = reader.read(without_cap);
+  auto usual = resolve(files, without_cap);
   auto with_default = iteration_of(usual, jobs);
 
   auto best = std::min_element(tried.begin(), tried.end(),
@@ -114,7 +114,7 @@ BestCap best_cap(const config::Value& root, ScenarioReader& reader, bool exact, 
   BestCap result;
   result.iteration = best->iteration;
   result.cap = is_default ? default_cap
-               : exact    ? round_cap(root, reader, *best, next(best), jobs)
+               : exact    ? round_cap(root, files, *best, next(best), jobs)
                           : best->from;
   result.plateau_least = first->from;
   if (auto end = next(last)) result.plateau_most = exact ? *end - Bytes(1) : last->from;

@@ -5,7 +5,7 @@
 
 #include "sim/config/value.hpp"
 #include "sim/report/cap_advice.hpp"
-#include "sim/text/scenario_reader.hpp"
+#include "sim/resolve/resolve.hpp"
 
 namespace ddpsim {
 
@@ -22,6 +22,6 @@ struct BestCap {
 // `root` is a scenario without its sweep section. `exact`: over every bucket assignment that a cap can give;
 // else over caps from 1 MiB to 1 GiB, the default among them. It wins a tie. Throws InputError where the
 // strategy has no bucket cap.
-BestCap best_cap(const config::Value& root, ScenarioReader& reader, bool exact, unsigned jobs);
+BestCap best_cap(const config::Value& root, Files& files, bool exact, unsigned jobs);
 
 }  // namespace ddpsim

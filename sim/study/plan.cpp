@@ -70,10 +70,10 @@ std::string passes_of(const Settings& settings) {
 
 class Planner {
  public:
-  Planner(const Value& root, const PlanSpace& space, ScenarioReader& reader, const OnPlanned& on_progress)
+  Planner(const Value& root, const PlanSpace& space, Files& files, const OnPlanned& on_progress)
       : root_(root),
         space_(space),
-        reader_(reader),
+        files_(files),
         on_progress_(on_progress),
         least_memory_(std::numeric_limits<double>::infinity()),
         has_choice_(std::ranges::any_of(space.strategies, [](const std::string& name) {
@@ -89,7 +89,7 @@ class Planner {
                      [](const auto& a, const auto& b) { return a.bound < b.bound; });
     simulate();
     plan_.bucket_sizes = try_bucket_sizes(plan_.best, root_, space_.most_memory, [&](const auto& settings) {
-      return reader_.read(with(root_, settings));
+      return resolve(files_, with(root_, settings));
     });
     keep_wanted();
     bool has_fitting = !candidates_.empty();
@@ -117,7 +117,7 @@ class Planner {
     std::erase_if(whole.entries, [](const config::Entry& entry) {
       return entry.key == "parallelism" || entry.key == "batch";
     });
-    auto step = reader_.read_step(whole).model_step;
+    auto step = resolve_step(files_, whole).model_step;
     if (!step)
       throw InputError("a list of layers says nothing of how it splits",
                        "name a transformer: ddpsim list models");
@@ -221,7 +221,7 @@ class Planner {
   bool consider(const Settings& settings) {
     auto root = with(root_, settings);
     try {
-      auto step = reader_.read_step(root);
+      auto step = resolve_step(files_, root);
       double share = memory_share(step);
       if (share < least_memory_) {
         least_memory_ = share;
@@ -270,7 +270,7 @@ class Planner {
       return std::nullopt;
     }
     try {
-      auto scenario = reader_.read(candidate.root);
+      auto scenario = resolve(files_, candidate.root);
       bound = least_slowdown(scenario) * bound_of(scenario);
       if (!is_ruled_out(bound)) return scenario;
       ++plan_.ruled_out;
@@ -314,7 +314,7 @@ class Planner {
 
   const Value& root_;
   const PlanSpace& space_;
-  ScenarioReader& reader_;
+  Files& files_;
   const OnPlanned& on_progress_;
   double least_memory_;
   std::int64_t layers_ = 0;
@@ -338,9 +338,8 @@ PlanSpace usual_plan_space() {
           .strategies = strategies_that([](const auto& one) { return one.is_usual; })};
 }
 
-Plan make_plan(const Value& root, const PlanSpace& space, ScenarioReader& reader,
-               const OnPlanned& on_progress) {
-  return Planner(root, space, reader, on_progress).make();
+Plan make_plan(const Value& root, const PlanSpace& space, Files& files, const OnPlanned& on_progress) {
+  return Planner(root, space, files, on_progress).make();
 }
 
 }  // namespace ddpsim

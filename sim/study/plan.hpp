@@ -8,8 +8,8 @@
 
 #include "sim/config/value.hpp"
 #include "sim/report/plan_table.hpp"
+#include "sim/resolve/resolve.hpp"
 #include "sim/study/scenario_metrics.hpp"
-#include "sim/text/scenario_reader.hpp"
 
 namespace ddpsim {
 
@@ -31,7 +31,7 @@ PlanSpace usual_plan_space();
 // `root`: a model with its cluster and `batch.global`, none of the keys that are searched. Throws InputError
 // where no combination is possible. `on_progress` hears how many of those that fit into memory are done.
 using OnPlanned = std::function<void(std::size_t done, std::size_t all)>;
-Plan make_plan(const config::Value& root, const PlanSpace& space, ScenarioReader& reader,
+Plan make_plan(const config::Value& root, const PlanSpace& space, Files& files,
                const OnPlanned& on_progress = {});
 
 }  // namespace ddpsim

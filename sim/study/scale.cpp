@@ -8,7 +8,7 @@
 #include "sim/base/counted.hpp"
 #include "sim/config/overrides.hpp"
 #include "sim/config/reader.hpp"
-#include "sim/text/parallel_section.hpp"
+#include "sim/resolve/parallel_section.hpp"
 
 namespace ddpsim {
 namespace {
@@ -58,7 +58,7 @@ PossibleCounts possible_counts(const Value& root) {
 }
 
 std::vector<ScaledScenario> scaled_scenarios(const Value& root, std::span<const int> gpus, Scaling scaling,
-                                             ScenarioReader& reader) {
+                                             Files& files) {
   const auto* micro_batch = config::find_at(root, "workload.micro_batch");
   Work own{number_at(config::find_at(root, "ddp.accumulation_steps")), number_at(micro_batch)};
   auto world = number_at(config::find_at(root, "cluster.world_size"));
@@ -83,7 +83,7 @@ std::vector<ScaledScenario> scaled_scenarios(const Value& root, std::span<const 
         samples = samples / count;
       }
       if (scaled.empty()) first = samples;
-      scaled.push_back({reader.read(changed), samples / first});
+      scaled.push_back({resolve(files, changed), samples / first});
       continue;
     }
     auto mine = own;
@@ -94,7 +94,7 @@ std::vector<ScaledScenario> scaled_scenarios(const Value& root, std::span<const 
     }
     auto work = static_cast<double>(mine.micro_batches * mine.samples);
     if (scaled.empty()) first = work;
-    scaled.push_back({reader.read(changed), work / first});
+    scaled.push_back({resolve(files, changed), work / first});
   }
   return scaled;
 }

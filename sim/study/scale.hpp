@@ -7,7 +7,7 @@
 
 #include "sim/config/value.hpp"
 #include "sim/report/growth.hpp"
-#include "sim/text/scenario_reader.hpp"
+#include "sim/resolve/resolve.hpp"
 
 namespace ddpsim {
 
@@ -28,6 +28,6 @@ struct ScaledScenario {
 // micro-batches of a step are dealt out, and where there are fewer than GPUs, the samples of a model's.
 // Throws InputError where the scenario cannot be read with so many, or they cannot share the work.
 std::vector<ScaledScenario> scaled_scenarios(const config::Value& root, std::span<const int> gpus,
-                                             Scaling scaling, ScenarioReader& reader);
+                                             Scaling scaling, Files& files);
 
 }  // namespace ddpsim

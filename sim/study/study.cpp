@@ -49,8 +49,8 @@ void Study::run(std::span<const std::size_t> points, unsigned jobs, const OnRow&
   auto about = [&](std::size_t number) -> StudyPoint {
     return {number, size(), id_, key(number, point_jobs, keys), axes, grid_.values(number)};
   };
-  ScenarioReader reader(file_);
-  auto plan = plan_points(root_, grid_, points, reader, [&](std::size_t number, const InputError& why) {
+  Files files(file_);
+  auto plan = plan_points(root_, grid_, points, files, [&](std::size_t number, const InputError& why) {
     refused[number] = study_row(about(number), PointFailure::input, why.what());
   });
   // Those with buckets of their own, and what became of them.

@@ -12,7 +12,7 @@
 #include "sim/config/sweep_axes.hpp"
 #include "sim/ddp/ddp_rules.hpp"
 #include "sim/ddp/distinct_bucket_caps.hpp"
-#include "sim/text/sections.hpp"
+#include "sim/resolve/sections.hpp"
 
 namespace ddpsim {
 namespace {
@@ -73,9 +73,9 @@ std::optional<Bytes> cap_of_variant(const config::Value& value, const Scenario& 
   return options.bucket_cap;
 }
 
-void add_exact_caps(const GivenJob& given, const std::vector<std::string>& values, ScenarioReader& reader,
+void add_exact_caps(const GivenJob& given, const std::vector<std::string>& values, Files& files,
                     SweepPlan& plan, std::vector<PointOfGroup>& caps) {
-  Scenario first = reader.read(given);
+  Scenario first = resolve(files, given);
   if (first.parallel)
     throw InputError("--exact-optimum knows nothing of models that GPUs share",
                      "sweep ddp.bucket_cap over a list of caps");
@@ -175,12 +175,12 @@ void keep_one_of_each_job(const std::vector<std::string>& jobs, SweepPlan& plan)
   keep(kept, like, plan);
 }
 
-SweepPlan plan_all(const config::Value& root, const SweepGrid& grid, ScenarioReader& reader,
+SweepPlan plan_all(const config::Value& root, const SweepGrid& grid, Files& files,
                    const OnRefused& on_refused) {
   std::vector<std::size_t> all(grid.size());
   std::iota(all.begin(), all.end(), std::size_t{0});
   std::vector<std::string> jobs;
-  auto plan = plan_points(root, grid, all, reader, on_refused, &jobs);
+  auto plan = plan_points(root, grid, all, files, on_refused, &jobs);
   keep_one_without_cap(plan);
   keep_one_of_each_job(jobs, plan);
   return plan;
@@ -253,7 +253,7 @@ const GivenJob& PointJobs::at(std::size_t point) {
 }
 
 SweepPlan plan_points(const config::Value& root, const SweepGrid& grid, std::span<const std::size_t> numbers,
-                      ScenarioReader& reader, const OnRefused& on_refused, std::vector<std::string>* jobs) {
+                      Files& files, const OnRefused& on_refused, std::vector<std::string>* jobs) {
   SweepPlan plan{as_written(grid.axes()), {}, {}, {}, {}};
   std::span<const config::Value> caps;
   if (!grid.axes().empty() && grid.axes().back().key == kBucketCapAxis) caps = grid.axes().back().values;
@@ -268,7 +268,7 @@ SweepPlan plan_points(const config::Value& root, const SweepGrid& grid, std::spa
     try {
       if (!cap) {
         const auto& given = point_jobs.at(number);
-        plan.scenarios.push_back(reader.read(given));
+        plan.scenarios.push_back(resolve(files, given));
         if (jobs) add_text(write_used(given.job), jobs->emplace_back());
         known = {};
         if (!caps.empty()) group = number / caps.size();
@@ -287,17 +287,16 @@ SweepPlan plan_points(const config::Value& root, const SweepGrid& grid, std::spa
   return plan;
 }
 
-SweepPlan plan_grid(const config::Value& root, std::vector<config::SweepAxis> axes, ScenarioReader& reader) {
-  return plan_all(root, SweepGrid(std::move(axes)), reader, [](std::size_t, const InputError&) { throw; });
+SweepPlan plan_grid(const config::Value& root, std::vector<config::SweepAxis> axes, Files& files) {
+  return plan_all(root, SweepGrid(std::move(axes)), files, [](std::size_t, const InputError&) { throw; });
 }
 
-SweepPlan plan_possible(const config::Value& root, std::vector<config::SweepAxis> axes,
-                        ScenarioReader& reader) {
+SweepPlan plan_possible(const config::Value& root, std::vector<config::SweepAxis> axes, Files& files) {
   SweepGrid grid(std::move(axes));
   std::optional<InputError> first;
   std::vector<std::size_t> numbers;
   std::vector<FailedPoint> refused;
-  auto plan = plan_all(root, grid, reader, [&](std::size_t number, const InputError& why) {
+  auto plan = plan_all(root, grid, files, [&](std::size_t number, const InputError& why) {
     if (!first) first = why;
     numbers.push_back(number);
     refused.push_back({grid.values(number), PointFailure::input, why.what()});
@@ -320,8 +319,7 @@ SweepPlan expanded(SweepPlan plan) {
   return plan;
 }
 
-SweepPlan plan_exact_optimum(const config::Value& root, std::vector<config::SweepAxis> axes,
-                             ScenarioReader& reader) {
+SweepPlan plan_exact_optimum(const config::Value& root, std::vector<config::SweepAxis> axes, Files& files) {
   std::erase_if(axes, [](const auto& axis) { return axis.key == kBucketCapAxis; });
   SweepGrid grid(std::move(axes));
   SweepPlan plan{as_written(grid.axes()), {}, {}, {}, {}};
@@ -329,7 +327,7 @@ SweepPlan plan_exact_optimum(const config::Value& root, std::vector<config::Swee
   plan.axes.push_back({std::string(kBucketCapAxis), {}});
   PointJobs jobs(root, grid);
   for (std::size_t group = 0; group < grid.size(); ++group)
-    add_exact_caps(jobs.at(group), grid.values(group), reader, plan, caps);
+    add_exact_caps(jobs.at(group), grid.values(group), files, plan, caps);
   add_points(caps, plan);
   for (const auto& values : plan.axis_values) plan.axes.back().values.push_back(values.back());
   return plan;

@@ -12,8 +12,8 @@
 #include "sim/config/overrides.hpp"
 #include "sim/config/sweep_axes.hpp"
 #include "sim/report/sweep_result.hpp"
+#include "sim/resolve/resolve.hpp"
 #include "sim/study/scenario_variant.hpp"
-#include "sim/text/scenario_reader.hpp"
 
 namespace ddpsim {
 
@@ -67,24 +67,21 @@ struct SweepPlan {
 // `jobs`: for what counts in each scenario's job, as a text.
 using OnRefused = std::function<void(std::size_t number, const InputError& why)>;
 SweepPlan plan_points(const config::Value& root, const SweepGrid& grid, std::span<const std::size_t> numbers,
-                      ScenarioReader& reader, const OnRefused& on_refused,
-                      std::vector<std::string>* jobs = nullptr);
+                      Files& files, const OnRefused& on_refused, std::vector<std::string>* jobs = nullptr);
 
 // All points of the grid, but of those that are the same job, in other words or but for what does not count
 // in it, the first only. Throws InputError where one is no valid scenario.
-SweepPlan plan_grid(const config::Value& root, std::vector<config::SweepAxis> axes, ScenarioReader& reader);
+SweepPlan plan_grid(const config::Value& root, std::vector<config::SweepAxis> axes, Files& files);
 
 // The same with those that are no valid scenario set aside as refused. Throws the first one's InputError
 // where none is valid.
-SweepPlan plan_possible(const config::Value& root, std::vector<config::SweepAxis> axes,
-                        ScenarioReader& reader);
+SweepPlan plan_possible(const config::Value& root, std::vector<config::SweepAxis> axes, Files& files);
 
 // The same with a scenario of its own for every point.
 SweepPlan expanded(SweepPlan plan);
 
 // A grid with ddp.bucket_cap replaced by the smallest cap of every distinct bucket assignment, group by
 // group. Throws InputError for more points than a sweep may have.
-SweepPlan plan_exact_optimum(const config::Value& root, std::vector<config::SweepAxis> axes,
-                             ScenarioReader& reader);
+SweepPlan plan_exact_optimum(const config::Value& root, std::vector<config::SweepAxis> axes, Files& files);
 
 }  // namespace ddpsim

@@ -44,14 +44,13 @@ void set_point(config::Value& root, const SweepResult& result, const SweepPoint&
 
 // The best point of a group under PyTorch's default cap; none where the strategy has no cap, or the rule no
 // default.
-std::optional<Scenario> with_default_cap(config::Value root, ScenarioReader& reader,
-                                         const IterationMetrics& best) {
+std::optional<Scenario> with_default_cap(config::Value root, Files& files, const IterationMetrics& best) {
   if (!best.strategy->traits.is_ddp || !best.bucket_cap) return std::nullopt;
   const auto* rule = config::find_at(root, "ddp.rule");
   if (rule && rule->scalar == "close_before_exceeding") return std::nullopt;
   if (auto* ddp = root.find("ddp"))
     std::erase_if(ddp->value.entries, [](const config::Entry& entry) { return entry.key == "bucket_cap"; });
-  auto scenario = reader.read(root);
+  auto scenario = resolve(files, root);
   if (!scenario.plan.bucket_cap) return std::nullopt;
   return scenario;
 }
@@ -216,7 +215,7 @@ std::vector<Note> unmatched_notes(const SweepResult& result) {
 void add_default_caps(SweepResult& result, const std::string& path, const config::Value& root,
                       const std::vector<config::SweepAxis>& axes, unsigned jobs) {
   if (!result.find_axis(kBucketCapAxis) || result.points.empty()) return;
-  ScenarioReader reader(path);
+  Files files(path);
   auto groups = result.best_by_group();
   groups.resize(std::min(groups.size(), kMostCompared));
   std::vector<std::size_t> points;
@@ -224,7 +223,7 @@ void add_default_caps(SweepResult& result, const std::string& path, const config
   for (auto best : groups) {
     auto at_best = root;
     set_point(at_best, result, result.points[best], axes);
-    auto scenario = with_default_cap(std::move(at_best), reader, result.points[best].metrics);
+    auto scenario = with_default_cap(std::move(at_best), files, result.points[best].metrics);
     if (!scenario) continue;
     points.push_back(best);
     scenarios.push_back(*std::move(scenario));
@@ -258,14 +257,14 @@ void check_formulas(const SweepPlan& plan, const SourceSpan& place) {
 
 void add_formulas(SweepResult& result, const std::string& path, const config::Value& root,
                   const std::vector<config::SweepAxis>& axes) {
-  ScenarioReader reader(path);
+  Files files(path);
   for (const auto& group : result.groups(result.find_axis(kBucketCapAxis))) {
     auto best = result.best_of(group.points);
     auto at_best = root;
     set_point(at_best, result, result.points[best], axes);
     std::vector<Bytes> caps;
     for (auto point : group.points) caps.push_back(*result.points[point].metrics.bucket_cap);
-    result.formulas.emplace(best, formula_of(reader.read(at_best), caps));
+    result.formulas.emplace(best, formula_of(resolve(files, at_best), caps));
   }
 }
 
@@ -273,10 +272,10 @@ std::string sweep_page(const SweepResult& result, const ScenarioInfo& scenario,
                        const std::vector<std::string>& options, const std::string& path, config::Value root,
                        const std::vector<config::SweepAxis>& axes, const InputLog& inputs) {
   SweepReport report{scenario, options, tool_info(), {}, {}};
-  ScenarioReader reader(path);
+  Files files(path);
   set_point(root, result, result.points[result.best()], axes);
   std::ostringstream explanation;
-  explain(explanation, path, root, simulate_once(reader.read(root)).metrics);
+  explain(explanation, path, root, simulate_once(resolve(files, root)).metrics);
   report.explanation = explanation.str();
   report.inputs = inputs.files();
   for (auto& file : report.inputs) file.path = shown_path(file.path);

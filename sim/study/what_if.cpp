@@ -12,7 +12,7 @@ IterationMetrics WhatIf::simulate(const Change& change) {
   auto changed = root_;
   for (const auto& text : change.overrides) config::apply_override(changed, text);
   auto scenario =
-      change.links == LinkScale() ? reader_.read(changed) : ScenarioReader(path_, change.links).read(changed);
+      change.links == LinkScale() ? resolve(files_, changed) : resolve(Files(path_, change.links), changed);
   if (change.then) change.then(scenario);
   IterationMetrics metrics;
   run_all({&scenario, 1}, 1,

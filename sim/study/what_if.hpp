@@ -7,7 +7,7 @@
 
 #include "sim/config/overrides.hpp"
 #include "sim/report/metrics.hpp"
-#include "sim/text/scenario_reader.hpp"
+#include "sim/resolve/resolve.hpp"
 #include "sim/topology/scaled_links.hpp"
 
 namespace ddpsim {
@@ -32,11 +32,11 @@ void add_strategies(const Scenario& scenario, std::vector<Change>& changes,
 class WhatIf {
  public:
   // `root` is the scenario without its sweep section, `path` its file.
-  WhatIf(const std::string& path, config::Value root) : path_(path), root_(std::move(root)), reader_(path) {}
+  WhatIf(const std::string& path, config::Value root) : path_(path), root_(std::move(root)), files_(path) {}
 
   // Throws InputError where the scenario cannot be changed that way.
   [[nodiscard]] IterationMetrics simulate(const Change& change);
-  [[nodiscard]] Scenario scenario() { return reader_.read(root_); }
+  [[nodiscard]] Scenario scenario() { return resolve(files_, root_); }
   [[nodiscard]] const config::Value& root() const { return root_; }
   [[nodiscard]] GivenJob given() const { return read_job(root_); }
   // The value of a key in the file; null: it is not there.
@@ -47,7 +47,7 @@ class WhatIf {
  private:
   std::string path_;
   config::Value root_;
-  ScenarioReader reader_;  // of the links as they are
+  Files files_;  // of the links as they are
 };
 
 }  // namespace ddpsim

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/report/metrics.hpp"
-#include "sim/text/plausibility.hpp"
+#include "sim/resolve/plausibility.hpp"
 
 #include "tests/engine/nccl_scenarios.hpp"
 

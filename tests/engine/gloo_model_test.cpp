@@ -81,7 +81,7 @@ Scenario read_case(const std::string& topology, int world_size, const std::strin
                    fmt::format("workload: {{trace: trace.csv}}\n"
                                "cluster: {{topology: {}, world_size: {}, gpu: none}}\ncollective: {{{}}}\n{}",
                                topology, world_size, collective, more));
-  return ScenarioReader(path).read(config::load_yaml(path, "a scenario"));
+  return resolve(Files(path), config::load_yaml(path, "a scenario"));
 }
 
 std::string preset_path(const std::string& name) {

@@ -230,7 +230,7 @@ TEST(NcclIteration, TimesTheBitmapToo) {
   EXPECT_LT(expected, 100e-6);
 }
 
-// A reader that has read a point which needs no links gives the next one its links.
+// Files of which a point was resolved that needs no links give the next one its links.
 TEST(NcclIteration, ASettledPointAndASimulatedOneShareTheirCluster) {
   TemporaryFolder folder;
   folder.write("trace.csv",
@@ -243,11 +243,11 @@ TEST(NcclIteration, ASettledPointAndASimulatedOneShareTheirCluster) {
                            "workload: {trace: trace.csv}\n"
                            "cluster: {topology: topology.yaml, world_size: 16}\n"
                            "engine: {fidelity: lazy}\n");
-  ScenarioReader reader(path);
-  auto settled = reader.read(config::load_yaml(path, "a scenario"));
+  Files files(path);
+  auto settled = resolve(files, config::load_yaml(path, "a scenario"));
   EXPECT_EQ(settled.fidelity, Fidelity::closed_form);
   EXPECT_FALSE(settled.communication->folded);
-  auto simulated = reader.read(config::load_yaml(lazy, "a scenario"));
+  auto simulated = resolve(files, config::load_yaml(lazy, "a scenario"));
   EXPECT_EQ(simulated.communication->cluster, settled.communication->cluster);
   EXPECT_EQ(simulated.communication->nccl, settled.communication->nccl);
   ASSERT_TRUE(simulated.communication->folded);

@@ -6,7 +6,7 @@
 #include "sim/base/check.hpp"
 #include "sim/config/value.hpp"
 #include "sim/cost/nccl_model.hpp"
-#include "sim/text/scenario_reader.hpp"
+#include "sim/resolve/resolve.hpp"
 #include "sim/text/topology_file.hpp"
 #include "sim/topology/topology.hpp"
 
@@ -81,7 +81,7 @@ struct NcclCase {
                                                   "cluster: {{topology: topology.yaml, world_size: {}{}}}\n"
                                                   "collective: {{{}}}\n{}\n",
                                                   workload, world_size, cluster, collective, more));
-    return ScenarioReader(path).read(config::load_yaml(path, "a scenario"));
+    return resolve(Files(path), config::load_yaml(path, "a scenario"));
   }
 };
 

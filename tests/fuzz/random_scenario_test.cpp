@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "sim/resolve/resolve.hpp"
 #include "sim/study/simulate_once.hpp"
-#include "sim/text/scenario_reader.hpp"
 
 #include "tests/support/draws.hpp"
 
@@ -59,8 +59,8 @@ struct RandomScenario {
   }
 
   [[nodiscard]] Scenario read(const LinkScale& links = {}) const {
-    return ScenarioReader(DDPSIM_SOURCE_DIR "/configs/random.yaml", links)
-        .read(config::parse_yaml({make_source("random", text), text}, "a scenario"));
+    return resolve(Files(DDPSIM_SOURCE_DIR "/configs/random.yaml", links),
+                   config::parse_yaml({make_source("random", text), text}, "a scenario"));
   }
 };
 

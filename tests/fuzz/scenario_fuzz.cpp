@@ -1,6 +1,6 @@
 // Scenario files: everything that is read before a simulation.
 #include "sim/config/sweep_axes.hpp"
-#include "sim/text/scenario_reader.hpp"
+#include "sim/resolve/resolve.hpp"
 
 #include "tests/fuzz/fuzzed_text.hpp"
 
@@ -24,7 +24,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
     auto root = config::load_yaml(file.path(), "a scenario");
     config::take_sweep_axes(root);
     shrink(root);
-    ScenarioReader(DDPSIM_SOURCE_DIR "/configs/fuzzed.yaml").read(root);
+    resolve(Files(DDPSIM_SOURCE_DIR "/configs/fuzzed.yaml"), root);
   });
   return 0;
 }

@@ -6,10 +6,10 @@
 #include "sim/config/overrides.hpp"
 #include "sim/job/rows/table.hpp"
 #include "sim/keys/types.hpp"
+#include "sim/resolve/resolve.hpp"
 #include "sim/strategies/bucketed_plan.hpp"
 #include "sim/strategies/families.hpp"
 #include "sim/study/point_runs.hpp"
-#include "sim/text/scenario_reader.hpp"
 
 #include "tests/support/errors.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -103,7 +103,7 @@ class OwnStrategy : public ::testing::Test {
   }
   double iteration_ms(const std::string& overrides) {
     auto read = root(overrides);
-    auto scenario = ScenarioReader(path_).read(read);
+    auto scenario = resolve(Files(path_), read);
     double ms = 0;
     run_points(unchanged({&scenario, 1}), 1,
                [&](std::size_t, const Prediction&, const IterationMetrics& one) {

@@ -28,7 +28,7 @@ class BestCapTest : public ::testing::Test {
   Seconds under(Bytes cap, const std::string& more = "") {
     auto root = scenario("ddp: {bucket_cap: " + std::to_string(static_cast<std::int64_t>(cap.value())) + "B" +
                          more + "}\n");
-    auto read = reader.read(root);
+    auto read = resolve(files, root);
     Seconds iteration;
     run_points(unchanged({&read, 1}), 1,
                [&](std::size_t, const Prediction&, const IterationMetrics& metrics) {
@@ -38,11 +38,11 @@ class BestCapTest : public ::testing::Test {
   }
 
   testing::TemporaryFolder folder;
-  ScenarioReader reader{folder.path("scenario.yaml")};
+  Files files{folder.path("scenario.yaml")};
 };
 
 TEST_F(BestCapTest, NoCapIsBetter) {
-  auto best = best_cap(scenario(), reader, true, 1);
+  auto best = best_cap(scenario(), files, true, 1);
   EXPECT_EQ(under(best.cap), best.iteration);
   for (double mib = 0.5; mib < 40; mib += 0.5) EXPECT_GE(under(Bytes(mib * 0x1p20)), best.iteration) << mib;
   // Of all gradients in one bucket nothing is hidden: 14 hops of 5 us and 7/4 of 32 MiB at 12.5 GB/s.
@@ -50,7 +50,7 @@ TEST_F(BestCapTest, NoCapIsBetter) {
 }
 
 TEST_F(BestCapTest, ThePlateauEndsWhereItSays) {
-  auto best = best_cap(scenario(), reader, true, 1);
+  auto best = best_cap(scenario(), files, true, 1);
   EXPECT_LE(best.plateau_least, best.cap);
   EXPECT_LE(under(best.plateau_least), best.iteration * (1 + kPlateau));
   EXPECT_GT(best.plateau_least, Bytes(0));
@@ -61,16 +61,16 @@ TEST_F(BestCapTest, ThePlateauEndsWhereItSays) {
 }
 
 TEST_F(BestCapTest, TheDefaultIsPyTorchs) {
-  auto best = best_cap(scenario("ddp: {bucket_cap: 1MiB}\n"), reader, true, 1);
+  auto best = best_cap(scenario("ddp: {bucket_cap: 1MiB}\n"), files, true, 1);
   EXPECT_EQ(best.default_cap, Bytes(25 * 0x1p20));
-  auto usual = best_cap(scenario(), reader, true, 1);
+  auto usual = best_cap(scenario(), files, true, 1);
   EXPECT_EQ(best.with_default, usual.with_default);
   EXPECT_EQ(best.cap, usual.cap);
   EXPECT_GE(best.with_default, best.iteration);
 }
 
 TEST_F(BestCapTest, SomeCapsAreTriedInsteadOfAll) {
-  auto some = best_cap(scenario(), reader, false, 1), exact = best_cap(scenario(), reader, true, 1);
+  auto some = best_cap(scenario(), files, false, 1), exact = best_cap(scenario(), files, true, 1);
   EXPECT_EQ(some.tried, 37U);  // 41, of which the first nine round to 1, 2, 3 and 4 MiB
   EXPECT_GE(some.iteration, exact.iteration);
   EXPECT_EQ(under(some.cap), some.iteration);
@@ -81,7 +81,7 @@ TEST_F(BestCapTest, SomeCapsAreTriedInsteadOfAll) {
 // Without a cap the first bucket has 1 MiB; with one, be it the default, it has the cap.
 TEST_F(BestCapTest, SayingTheDefaultIsNotAlwaysSayingNothing) {
   for (bool exact : {true, false}) {
-    auto best = best_cap(scenario("ddp: {find_unused_parameters: true}\n"), reader, exact, 1);
+    auto best = best_cap(scenario("ddp: {find_unused_parameters: true}\n"), files, exact, 1);
     EXPECT_EQ(under(best.cap, ", find_unused_parameters: true"), best.iteration);
     EXPECT_LE(best.plateau_least, best.cap);
     EXPECT_GE(best.plateau_most.value_or(best.cap), best.cap);
@@ -89,7 +89,7 @@ TEST_F(BestCapTest, SayingTheDefaultIsNotAlwaysSayingNothing) {
 }
 
 TEST_F(BestCapTest, AStrategyWithoutCaps) {
-  auto message = testing::input_error([&] { best_cap(scenario("strategy: flat\n"), reader, true, 1); });
+  auto message = testing::input_error([&] { best_cap(scenario("strategy: flat\n"), files, true, 1); });
   EXPECT_NE(message.find("ddp.bucket_cap"), std::string::npos) << message;
 }
 

@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "sim/config/overrides.hpp"
+#include "sim/resolve/resolve.hpp"
 #include "sim/study/point_runs.hpp"
-#include "sim/text/scenario_reader.hpp"
 
 #include "tests/support/temporary_folder.hpp"
 
@@ -29,7 +29,7 @@ class MoreSpread : public ::testing::TestWithParam<const char*> {
     auto root = config::load_yaml(path, "a scenario");
     config::apply_override(root, "cluster.world_size=" + std::to_string(gpus));
     config::apply_override(root, "spread." + spread);
-    auto scenario = ScenarioReader(path).read(root);
+    auto scenario = resolve(Files(path), root);
     IterationMetrics metrics;
     run_points(unchanged({&scenario, 1}), 1,
                [&](std::size_t, const Prediction&, IterationMetrics one) { metrics = std::move(one); });

@@ -7,9 +7,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "sim/resolve/resolve.hpp"
 #include "sim/study/simulate_once.hpp"
 #include "sim/study/timeline_difference.hpp"
-#include "sim/text/scenario_reader.hpp"
 
 #include "tests/support/draws.hpp"
 
@@ -102,8 +102,8 @@ TEST_P(RandomContention, IsTheSameByEveryWay) {
     Draws draw(seed);
     auto text = seed % 3 == 0 ? groups_on_nics(draw) : shared_model(draw);
     SCOPED_TRACE(fmt::format("case {}\n{}", seed, text));
-    auto scenario = ScenarioReader(DDPSIM_SOURCE_DIR "/configs/random.yaml")
-                        .read(config::parse_yaml({make_source("random", text), text}, "a scenario"));
+    auto scenario = resolve(Files(DDPSIM_SOURCE_DIR "/configs/random.yaml"),
+                            config::parse_yaml({make_source("random", text), text}, "a scenario"));
     if (scenario.fidelity == Fidelity::closed_form) continue;
     ++contended;
     auto timeline_of = [&](Fidelity fidelity, SharedNetwork network) {

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sim/text/scenario_reader.hpp"
+#include "sim/resolve/resolve.hpp"
 
 #include "tests/support/errors.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -40,7 +40,7 @@ Scenario scenario_of(const std::string& more, const std::string& workload = "",
                                                 "cluster: {world_size: 8}\n"
                                                 "collective: {algorithm: measured, measured: table.csv}\n" +
                                                 more);
-  return ScenarioReader(path).read(config::load_yaml(path, "a scenario"));
+  return resolve(Files(path), config::load_yaml(path, "a scenario"));
 }
 
 // "compute 0.5" for so many seconds, "all-reduce 100+20" of 20 elements from 100 on, "wait" for those before.

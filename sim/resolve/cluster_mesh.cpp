@@ -1,0 +1,120 @@
+#include "sim/resolve/cluster_mesh.hpp"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include <fmt/core.h>
+
+#include "sim/mesh/mesh.hpp"
+
+namespace ddpsim {
+namespace {
+
+// GPUs of a node, of each as many.
+int ranks_of_a_node(const Cluster& cluster, std::span<const int> gpu_of_rank) {
+  std::map<int, int> ranks;
+  for (int gpu : gpu_of_rank) ++ranks[cluster.node_of(gpu)];
+  int least = ranks.begin()->second;
+  for (auto [node, of_node] : ranks)
+    if (of_node != least)
+      throw InputError(fmt::format("nodes hold {} and {} ranks: which of them share shards?", least, of_node),
+                       "write fsdp: {shard_group: RANKS}");
+  return least;
+}
+
+std::vector<double> slowdown_of_ranks(std::span<const RankPlace> places) {
+  std::vector<double> slowdowns;
+  for (const auto& place : places) slowdowns.push_back(place.slowdown);
+  return slowdowns;
+}
+
+}  // namespace
+
+void add_axes(std::span<const GroupSection> groups, std::span<const CommunicatorUse> uses,
+              std::span<const int> gpu_of_rank, Communication& communication) {
+  communication.axes.clear();
+  auto labels = communication.labels;
+  auto kinds = labels.empty() ? 0 : *std::max_element(labels.begin(), labels.end()) + 1;
+  communication.labels.clear();
+  for (const auto& use : uses) {
+    auto axis = static_cast<int>(communication.axes.size());
+    communication.axes.push_back({use.axis, use.operations, communication.groups.size()});
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+      auto& gpus = communication.groups.emplace_back();
+      for (int rank : groups[g].ranks) gpus.push_back(gpu_of_rank[static_cast<std::size_t>(rank)]);
+      communication.labels.push_back(axis * kinds + labels[g]);
+    }
+  }
+}
+
+int shard_group_ranks(std::optional<int> wanted, const Cluster& cluster, std::span<const int> gpu_of_rank) {
+  auto world = static_cast<int>(gpu_of_rank.size());
+  int ranks = wanted.value_or(0);
+  if (!wanted) ranks = ranks_of_a_node(cluster, gpu_of_rank);
+  check_shard_group(ranks, world);
+  return ranks;
+}
+
+void check_shard_group(int ranks, int world_size) {
+  if (ranks < 2 && world_size > 1)
+    throw InputError("a rank that shares its shards with nobody shards nothing",
+                     "use strategy ddp, or write fsdp: {shard_group: RANKS}");
+  if (world_size % ranks != 0)
+    throw InputError(fmt::format("{} ranks are not groups of {}", world_size, ranks),
+                     "the ranks of a shard group divide those of the world");
+}
+
+std::vector<std::vector<int>> add_mesh(std::span<const CommunicatorUse> uses, int shards,
+                                       std::span<const int> gpu_of_rank, Communication& communication) {
+  Mesh mesh({{"shard", shards}, {"replica", static_cast<int>(gpu_of_rank.size()) / shards}});
+  std::vector<std::vector<int>> all;
+  communication.axes.clear();
+  for (const auto& use : uses) {
+    auto groups = mesh.groups(use.joined == Joined::replicas ? 1 : 0);
+    if (groups.front().size() == 1) continue;
+    auto axis = static_cast<int>(communication.axes.size());
+    communication.axes.push_back({use.axis, use.operations, all.size()});
+    for (auto& group : groups) {
+      auto& gpus = communication.groups.emplace_back();
+      for (int rank : group) gpus.push_back(gpu_of_rank[static_cast<std::size_t>(rank)]);
+      communication.labels.push_back(axis);
+      all.push_back(std::move(group));
+    }
+  }
+  return all;
+}
+
+void settle_labels(std::span<const std::vector<int>> groups, std::span<const RankPlace> places,
+                   Communication& communication) {
+  communication.labels = stable_labels(groups, communication.labels, slowdown_of_ranks(places));
+}
+
+std::vector<RankClass> mesh_classes(std::span<const std::vector<int>> groups,
+                                    std::span<const RankPlace> places, const Communication& communication,
+                                    bool is_folded) {
+  // By group: the first of those it is folded with.
+  std::vector<std::size_t> stands_for(groups.size());
+  std::iota(stands_for.begin(), stands_for.end(), std::size_t{0});
+  if (is_folded && communication.folded)
+    for (const auto& folded : communication.folded->groups)
+      for (auto member : folded.members) stands_for[member] = folded.members.front();
+  std::vector<std::vector<std::size_t>> communicators(places.size());
+  for (std::size_t g = 0; g < groups.size(); ++g)
+    for (int rank : groups[g]) communicators[static_cast<std::size_t>(rank)].push_back(stands_for[g]);
+  std::map<std::pair<double, std::vector<std::size_t>>, std::size_t> known;
+  std::vector<RankClass> classes;
+  for (std::size_t rank = 0; rank < places.size(); ++rank) {
+    double slowdown = places[rank].slowdown;
+    auto [it, is_new] = known.try_emplace({slowdown, communicators[rank]}, classes.size());
+    if (is_new) classes.push_back({static_cast<int>(rank), 0, slowdown, std::move(communicators[rank])});
+    auto& one = classes[it->second];
+    ++one.ranks;
+    if (slowdown > 1) one.stragglers.push_back(static_cast<int>(rank));
+  }
+  for (auto& one : classes)
+    if (one.stragglers.size() > kMostNamedStragglers) one.stragglers.clear();
+  return classes;
+}
+
+}  // namespace ddpsim
