@@ -31,8 +31,15 @@ void remove_all() {
     if (to_remove[place][0] && unlink(to_remove[place]) != 0) rmdir(to_remove[place]);
 }
 
+// Whether the first interrupt is to be noted, and has come.
+volatile std::sig_atomic_t notes_first = 0, has_come = 0;
+
 // Workers die with this process, and outputs are whole or absent: leaving at once is safe.
 void on_interrupt(int) {
+  if (notes_first && !has_come) {
+    has_come = 1;
+    return;
+  }
   remove_all();
   write_stderr("interrupted\n");
   _exit(kInterrupted);
@@ -88,6 +95,8 @@ Failure failure_of(const std::exception_ptr& exception) {
     return {kNotAvailable, fmt::format("error: {}", error.what())};
   } catch (const RunFailed& error) {
     return {kRunFailed, fmt::format("error: {}", error.what())};
+  } catch (const Interrupted& interrupted) {
+    return {kInterrupted, interrupted.what()};
   } catch (const ThresholdMissed& missed) {
     return {kMissed, missed.what()};
   } catch (const InternalError& error) {
@@ -128,6 +137,17 @@ OutputPhase::OutputPhase() {
 }
 OutputPhase::~OutputPhase() {
   mask_interrupts(SIG_UNBLOCK);
+}
+
+FirstInterrupt::FirstInterrupt() {
+  has_come = 0;
+  notes_first = 1;
+}
+FirstInterrupt::~FirstInterrupt() {
+  notes_first = 0;
+}
+bool FirstInterrupt::came() {
+  return notes_first && has_come;
 }
 
 RemovedOnInterrupt::RemovedOnInterrupt(const std::string& path) : place_(-1) {

@@ -34,6 +34,12 @@ struct Failure {
   std::string message;
 };
 
+// Whoever waited has seen enough, and what was known by then is told; exit code 4.
+class Interrupted : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
 // What it means; of an exception that nobody here knows, an internal error.
 Failure failure_of(const std::exception_ptr& exception);
 
@@ -59,6 +65,17 @@ class RemovedOnInterrupt {
 
  private:
   int place_;  // in the table that the signal handler reads; -1: none was free
+};
+
+// While one lives the first interrupt is noted only, and a second one ends the program: what takes long has
+// something to tell by then.
+class FirstInterrupt {
+ public:
+  FirstInterrupt();
+  ~FirstInterrupt();
+  FirstInterrupt(const FirstInterrupt&) = delete;
+  FirstInterrupt& operator=(const FirstInterrupt&) = delete;
+  [[nodiscard]] static bool came();
 };
 
 // While one lives, an interrupt waits: a temporary file is renamed or removed before the program leaves.

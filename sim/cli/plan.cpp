@@ -85,6 +85,7 @@ void plan(const PlanOptions& options) {
   if (!options.strategies.empty()) space.strategies = options.strategies;
   Files files("--set");
   ProgressLine progress(options.quiet, "plans that fit");
+  FirstInterrupt ends_early;
   auto found = make_plan(root, space, files,
                          [&](std::size_t done, std::size_t all) { progress.show_done(done, all); });
   progress.clear();
@@ -98,6 +99,7 @@ void plan(const PlanOptions& options) {
   write_output(options.csv, [&] { return plan_csv(found); });
   if (found.best.empty()) throw ThresholdMissed("nothing fits into a GPU's memory");
   write_output(options.out, [&] { return best_scenario(assignments, found); });
+  if (found.unseen) throw Interrupted("interrupted");
 }
 
 }  // namespace

@@ -160,7 +160,9 @@ Command sweep_command() {
        {.name = "--markdown", .value = &options->markdown, .description = "Print the tables as Markdown"},
        {.name = "--exact-optimum",
         .value = &options->exact_optimum,
-        .description = "Instead of a grid of caps, try every bucket assignment that any cap can give"}});
+        .description = "Instead of a grid of caps, try every bucket assignment that any cap can give: the "
+                       "time grows as the "
+                       "square of the number of gradients"}});
   options->study.add_to(command);
   return command;
 }

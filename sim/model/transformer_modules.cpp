@@ -200,6 +200,7 @@ std::shared_ptr<const std::vector<TransformerPart>> KnownParts::of(const Transfo
                                                                    std::int64_t sequence,
                                                                    const std::vector<std::string>& frozen) {
   auto rows = model.position_rows(sequence);
+  std::scoped_lock lock(mutex_);
   for (const auto& known : known_)
     if (known.rows == rows && known.frozen == frozen && known.model == model) return known.parts;
   constexpr std::size_t kMostKnown = 16;

@@ -13,6 +13,7 @@
 // every iteration, gave the same order. A gated block's order is the reverse of its forward pass.
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -71,7 +72,8 @@ std::vector<TransformerPart> transformer_parts(const Transformer& model, std::in
 // no module has one of them, or nothing is left to train.
 void freeze(std::vector<TransformerPart>& parts, const std::vector<std::string>& names);
 
-// The parts of a model, made once for all its traces: shapes that differ in their samples only share them.
+// The parts of a model, made once for all its traces, by however many threads: shapes that differ in their
+// samples only share them.
 class KnownParts {
  public:
   std::shared_ptr<const std::vector<TransformerPart>> of(const Transformer& model, std::int64_t sequence,
@@ -84,6 +86,7 @@ class KnownParts {
     std::vector<std::string> frozen;
     std::shared_ptr<const std::vector<TransformerPart>> parts;
   };
+  std::mutex mutex_;
   std::vector<Known> known_;
 };
 

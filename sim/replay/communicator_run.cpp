@@ -17,12 +17,13 @@ CommunicatorRun::CommunicatorRun(const ReplayedCommunicator& of, Network& networ
   // Several in flight share what they transfer over.
   bool has_plans = of.groups.front().plan != nullptr;
   bool is_shared = of.in_flight > 1 && !has_plans;
-  for (int i = 0; i < of.in_flight; ++i) {
-    auto& place = places_.emplace_back();
+  places_.resize(static_cast<std::size_t>(of.in_flight));
+  for (auto& place : places_) {
     if (is_paced || is_shared) place.paced = std::make_unique<PacedNetwork>(network);
     place.network = place.paced ? static_cast<FlowNetwork*>(place.paced.get()) : &network;
     if (has_plans)
-      for (const auto& group : of.groups) place.executors.push_back(make(*group.plan, *place.network));
+      for (const auto& group : of.groups)
+        place.sendings.push_back({make(*group.plan, *place.network), &place});
   }
 }
 
@@ -76,24 +77,25 @@ bool CommunicatorRun::is_queued(std::size_t number) const {
 void CommunicatorRun::carry_out(Place& place, const Op& op) {
   auto on_links = [&](std::size_t group) { return of_.groups[group].cost->on_links(op.operation, op.bytes); };
   // Groups of an axis have the same operations in their plans.
-  if (place.executors.empty() || !on_links(0)) return wait_alone(place, op);
+  if (place.sendings.empty() || !on_links(0)) return wait_alone(place, op);
   place.groups_left = of_.groups.size();
-  for (std::size_t group = 0; group < of_.groups.size(); ++group)
-    send(place, group, op, on_links(group).value());
+  place.bytes = op.bytes;
+  for (std::size_t group = 0; group < of_.groups.size(); ++group) {
+    auto [before, first, end] = on_links(group).value();
+    auto& sending = place.sendings[group];
+    sending.first_stage = first;
+    sending.end_stage = end;
+    if (before + op.duration > Seconds(0))
+      place.network->after(before + op.duration, [this, &sending] { send(*sending.place, sending); });
+    else
+      send(place, sending);
+  }
 }
 
-void CommunicatorRun::send(Place& place, std::size_t group, const Op& op,
-                           const CollectiveCost::OnLinks& on_links) {
-  auto send = [this, &place, &op, group, on_links] {
-    place.executors[group]->start_stages(on_links.first_stage, on_links.end_stage, op.bytes, [this, &place] {
-      if (--place.groups_left == 0) end(place);
-    });
-  };
-  Seconds before = on_links.before + op.duration;
-  if (before > Seconds(0))
-    place.network->after(before, send);
-  else
-    send();
+void CommunicatorRun::send(Place& place, const Sending& sending) {
+  sending.executor->start_stages(sending.first_stage, sending.end_stage, place.bytes, [this, &place] {
+    if (--place.groups_left == 0) end(place);
+  });
 }
 
 CollectiveDuration CommunicatorRun::slowest_alone(Operation operation, Bytes bytes) const {

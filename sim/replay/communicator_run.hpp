@@ -36,22 +36,30 @@ class CommunicatorRun {
   std::vector<Span> take() { return std::move(spans_); }
 
  private:
+  struct Place;
+  // What a group of a place's collective puts on the links, once its time before them is over.
+  struct Sending {
+    std::unique_ptr<PlanExecutor> executor;
+    Place* place;
+    std::size_t first_stage = 0, end_stage = 0;
+  };
   // Of those that may be in flight at once one.
   struct Place {
     std::unique_ptr<PacedNetwork> paced;
     FlowNetwork* network;
-    std::vector<std::unique_ptr<PlanExecutor>> executors = {};  // by group
-    std::size_t groups_left = 0;                                // of the collective
+    std::vector<Sending> sendings = {};  // by group; none: nobody says over which links it goes
+    std::size_t groups_left = 0;         // of the collective
     bool is_busy = false, is_transferring = false;
     std::size_t number = 0;  // of the collective
-    Span span = {};          // since its pace last changed
+    Bytes bytes = {};
+    Span span = {};  // since its pace last changed
   };
   [[nodiscard]] Seconds now() const { return origin_ + network_.now(); }
   [[nodiscard]] std::size_t launched() const;
   [[nodiscard]] bool is_queued(std::size_t number) const;
   void start(Place& place, std::size_t number);
   void carry_out(Place& place, const Op& op);
-  void send(Place& place, std::size_t group, const Op& op, const CollectiveCost::OnLinks& on_links);
+  void send(Place& place, const Sending& sending);
   [[nodiscard]] CollectiveDuration slowest_alone(Operation operation, Bytes bytes) const;
   void wait_alone(Place& place, const Op& op);
   void share_links();

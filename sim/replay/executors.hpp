@@ -43,6 +43,7 @@ class LinkUsers {
 
  private:
   std::vector<std::vector<LinkUser*>> users_;  // by link
+  std::vector<LinkUser*> met_;                 // room for those whom a user meets
 };
 
 // A single timer while nobody else uses the unit's links; flow by flow, from where it then is, while somebody

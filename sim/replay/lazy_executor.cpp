@@ -86,7 +86,8 @@ std::unique_ptr<UnitExecutor> make_lazy_executor(FlowNetwork& network, LinkUsers
 }
 
 void LinkUsers::enter(LinkUser& user) {
-  std::vector<LinkUser*> met;
+  auto met = std::exchange(met_, {});
+  met.clear();
   for (int link : user.links()) {
     auto& users = users_[static_cast<std::size_t>(link)];
     met.insert(met.end(), users.begin(), users.end());
@@ -97,6 +98,7 @@ void LinkUsers::enter(LinkUser& user) {
     if (std::find(met.begin(), met.begin() + static_cast<std::ptrdiff_t>(i), met[i]) ==
         met.begin() + static_cast<std::ptrdiff_t>(i))
       met[i]->contend();
+  met_ = std::move(met);
 }
 
 void LinkUsers::leave(LinkUser& user) {

@@ -37,6 +37,12 @@ struct Plan {
   // Combinations: that there are, that do not fit, that a bound ruled out, that were simulated.
   std::size_t considered = 0, too_large = 0, ruled_out = 0, simulated = 0;
   std::size_t bucket_sizes = 0;  // tried of the fastest, besides
+  // Interrupted: of those that fit so many were looked at, and no other is faster than the bound.
+  struct Unseen {
+    std::size_t seen, all;
+    Seconds bound;
+  };
+  std::optional<Unseen> unseen = {};
   // Where none fits: how little memory one needs at least, over a GPU's.
   double least_memory = 0;
   std::vector<PlannedPoint::Setting> smallest;  // of that one

@@ -1,5 +1,6 @@
 // What one collective takes of those that GPUs which share layers, sequences or experts have within passes.
 #include <algorithm>
+#include <mutex>
 
 #include "sim/engine/together.hpp"
 #include "sim/resolve/shared_model.hpp"
@@ -29,6 +30,20 @@ bool cross_nodes(const Cluster& cluster, const std::vector<std::vector<int>>& gr
   });
 }
 
+// Costs find out every size once: one thread at a time.
+class GuardedCost final : public CollectiveCost {
+ public:
+  explicit GuardedCost(std::unique_ptr<CollectiveCost> cost) : cost_(std::move(cost)) {}
+  CollectiveDuration alone(Operation operation, Bytes bytes) override {
+    std::scoped_lock lock(mutex_);
+    return cost_->alone(operation, bytes);
+  }
+
+ private:
+  std::unique_ptr<CollectiveCost> cost_;
+  std::mutex mutex_;
+};
+
 // Groups of an axis, and what they take, all at once.
 struct GroupsAtOnce {
   std::shared_ptr<const Communication> groups;
@@ -53,7 +68,7 @@ std::shared_ptr<CollectiveCost> cost_within_passes(Files& files, const SharedClu
     groups->labels.assign(groups->groups.size(), 0);
     groups->axes = {axis};
     settle_shared_groups(files, of, *groups);
-    return GroupsAtOnce{groups, cost_together(groups)};
+    return GroupsAtOnce{groups, std::make_shared<GuardedCost>(cost_together(groups))};
   });
   add_network_notes(of.given, of.topology, *known.groups, scenario);
   return known.cost;

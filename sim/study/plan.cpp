@@ -4,15 +4,19 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <set>
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include "sim/base/program_exit.hpp"
+#include "sim/base/quantity.hpp"
 #include "sim/config/overrides.hpp"
 #include "sim/process/worker_threads.hpp"
 #include "sim/study/plan_bound.hpp"
 #include "sim/study/plan_buckets.hpp"
 #include "sim/study/point_runs.hpp"
+#include "sim/study/resolve_all.hpp"
 
 namespace ddpsim {
 namespace {
@@ -88,9 +92,11 @@ class Planner {
     std::stable_sort(candidates_.begin(), candidates_.end(),
                      [](const auto& a, const auto& b) { return a.bound < b.bound; });
     simulate();
-    plan_.bucket_sizes = try_bucket_sizes(plan_.best, root_, space_.most_memory, [&](const auto& settings) {
-      return resolve(files_, with(root_, settings));
-    });
+    if (plan_.unseen && plan_.best.empty()) throw Interrupted("interrupted before a plan was known");
+    if (!plan_.unseen)
+      plan_.bucket_sizes = try_bucket_sizes(plan_.best, root_, space_.most_memory, [&](const auto& settings) {
+        return resolve(files_, with(root_, settings));
+      });
     keep_wanted();
     bool has_fitting = !candidates_.empty();
     if (plan_.best.empty() && refusal_ && (has_fitting || plan_.considered == 0)) throw *refusal_;
@@ -100,6 +106,7 @@ class Planner {
       plan_.smallest.clear();
       note_framework(step->software.name);
       note_left_out();
+      note_unseen();
     }
     return std::move(plan_);
   }
@@ -153,6 +160,18 @@ class Planner {
          fmt::format("strategies are compared with the kernels of one framework, {}; Megatron-LM, PyTorch "
                      "and DeepSpeed differ in theirs, too (--framework takes another)",
                      name)});
+  }
+
+  void note_unseen() {
+    if (!plan_.unseen) return;
+    auto& chosen = plan_.best[plan_.chosen()];
+    const auto& [seen, all, bound] = *plan_.unseen;
+    chosen.notes.push_back(
+        {"interrupted",
+         fmt::format("interrupted when {} of {} plans that fit were looked at: {}", seen, all,
+                     chosen.metrics.iteration <= bound
+                         ? "none of the others is faster"
+                         : fmt::format("none of the others takes less than {}", format_seconds(bound)))});
   }
 
   // What is left out of plans in the table that cannot be chosen.
@@ -262,43 +281,81 @@ class Planner {
 
   [[nodiscard]] bool is_ruled_out(Seconds bound) const { return bound > worst_wanted(); }
 
-  // On its cluster; none: it cannot be, or its passes alone, with what they exchange, take too long.
-  std::optional<Scenario> scenario_of(const Candidate& candidate) {
-    auto& bound = bounds_[passes_of(candidate.settings)];
-    if (is_ruled_out(bound)) {
-      ++plan_.ruled_out;
-      return std::nullopt;
+  // Candidates are in the order of their bounds: of the first that is ruled out.
+  [[nodiscard]] std::size_t end() const {
+    auto first = std::partition_point(candidates_.begin(), candidates_.end(),
+                                      [&](const Candidate& one) { return !is_ruled_out(one.bound); });
+    return static_cast<std::size_t>(first - candidates_.begin());
+  }
+
+  struct Batch {
+    std::vector<Scenario> scenarios;
+    std::vector<const Settings*> settings;
+  };
+
+  // Whether the bound of its passes, with what they exchange, is known and too long.
+  [[nodiscard]] bool has_long_passes(const Candidate& candidate) const {
+    auto known = bounds_.find(passes_of(candidate.settings));
+    return known != bounds_.end() && is_ruled_out(known->second);
+  }
+
+  // Some candidates on their clusters. Of those with the same passes the first says whether they take too
+  // long.
+  std::vector<Resolved> resolve_some(std::span<const Candidate> some) {
+    std::vector<Resolved> found(some.size());
+    std::set<std::string> passes;
+    std::vector<std::size_t> firsts, others;
+    for (std::size_t i = 0; i < some.size(); ++i)
+      (passes.insert(passes_of(some[i].settings)).second ? firsts : others).push_back(i);
+    for (const auto& turn : {firsts, others}) {
+      std::vector<std::size_t> which;
+      std::vector<const Value*> roots;
+      for (auto i : turn)
+        if (!has_long_passes(some[i])) which.push_back(i), roots.push_back(&some[i].root);
+      auto resolved = resolve_all(files_, roots);
+      for (std::size_t k = 0; k < which.size(); ++k) {
+        if (const auto& scenario = resolved[k].scenario) {
+          auto bound = least_slowdown(*scenario) * bound_of(*scenario);
+          auto& least = bounds_.try_emplace(passes_of(some[which[k]].settings), bound).first->second;
+          least = std::min(least, bound);
+        }
+        found[which[k]] = std::move(resolved[k]);
+      }
     }
-    try {
-      auto scenario = resolve(files_, candidate.root);
-      bound = least_slowdown(scenario) * bound_of(scenario);
-      if (!is_ruled_out(bound)) return scenario;
-      ++plan_.ruled_out;
-    } catch (const InputError& error) {
+    return found;
+  }
+
+  void add(const Candidate& candidate, Resolved found, Batch& batch) {
+    const auto& scenario = found.scenario;
+    if (found.refusal) {
       --plan_.considered;
-      refusal_ = error;  // says more than that of a split
+      refusal_ = std::move(found.refusal);  // says more than that of a split
+    } else if (!scenario || is_ruled_out(least_slowdown(*scenario) * bound_of(*scenario))) {
+      ++plan_.ruled_out;
+    } else {
+      batch.scenarios.push_back(*std::move(found.scenario));
+      batch.settings.push_back(&candidate.settings);
     }
-    return std::nullopt;
   }
 
   void simulate() {
-    for (std::size_t next = 0; next < candidates_.size();) {
-      std::vector<Scenario> batch;
-      std::vector<const Settings*> settings;
-      for (; next < candidates_.size() && batch.size() < kBatch; ++next) {
-        if (is_ruled_out(candidates_[next].bound)) {
-          plan_.ruled_out += candidates_.size() - next;
-          next = candidates_.size();
-          break;
-        }
-        if (auto scenario = scenario_of(candidates_[next])) {
-          batch.push_back(*std::move(scenario));
-          settings.push_back(&candidates_[next].settings);
-        }
+    for (std::size_t next = 0; next < end();) {
+      Batch batch;
+      while (next < end() && batch.scenarios.size() < kBatch) {
+        auto some =
+            std::span(candidates_).subspan(next, std::min(kBatch - batch.scenarios.size(), end() - next));
+        auto found = resolve_some(some);
+        for (std::size_t i = 0; i < some.size(); ++i) add(some[i], std::move(found[i]), batch);
+        next += some.size();
       }
-      simulate(batch, settings);
-      if (on_progress_) on_progress_(next, candidates_.size());
+      simulate(batch.scenarios, batch.settings);
+      if (on_progress_) on_progress_(std::min(next, end()), end());
+      if (FirstInterrupt::came() && next < end()) {
+        plan_.unseen = {next, candidates_.size(), candidates_[next].bound};
+        return;
+      }
     }
+    plan_.ruled_out += candidates_.size() - end();
   }
 
   void simulate(const std::vector<Scenario>& batch, const std::vector<const Settings*>& settings) {

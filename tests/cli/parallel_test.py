@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 """Models that GPUs share: what is exchanged, counted by hand, what a step is made of, plans, and what is refused."""
 import json
+import signal
+import subprocess
+import time
 
 import ddpsim_cli as cli
 
@@ -743,6 +746,19 @@ engine: {network: builtin}
         self.assertGreater(few["ruled_out"], 0)
         strategies = {point["set"]["strategy"] for point in all_["points"]}
         self.assertLessEqual({"megatron", "fsdp", "zero1", "ddp"}, strategies)
+
+    def test_an_interrupt_tells_what_was_found(self):
+        """The batch that is under way is the last one, and a bound says how good the others may be."""
+        command = [cli.BINARY, "plan", "llama-3-70b", "--topology", "superpod-h100", "--gpus", "4096", "--global-batch", "4096", "--sequence", "8192"]
+        process = subprocess.Popen([*command, "--json", "-"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        out, said = process.communicate(timeout=100)
+        self.assertEqual((process.returncode, said.splitlines()[-1]), (4, "interrupted"))
+        plan = json.loads(out)
+        note, = (note["text"] for note in plan["notes"] if note["code"] == "interrupted")
+        self.assertRegex(note, r"^interrupted when \d+ of \d+ plans that fit were looked at: none of the others ")
+        self.assertTrue(plan["points"][0]["memory"]["fits"])
 
     def test_strategies_of_a_model_that_a_gpu_holds(self):
         """Bounds rule out none of the best; each way with the fewest seconds is that of a search of its strategy alone."""
