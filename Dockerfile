@@ -6,7 +6,7 @@ RUN /src/scripts/deb /package && rm -rf /var/lib/apt/lists/*
 FROM debian:12-slim
 COPY --from=build /package /package
 RUN apt-get update -qq \
- && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends /package/ddpsim_*.deb gnuplot-nox \
+ && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends /package/ddpsim_*.deb \
  && rm -rf /package /var/lib/apt/lists/*
 WORKDIR /work
 ENTRYPOINT ["ddpsim"]

@@ -11,7 +11,7 @@ shortest, what communication costs, and whether the job fits into memory.")
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "gnuplot-nox, graphviz")  # what draws: --plot, --html, topology show --dot
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS graphviz)  # topology export --svg
 set(CPACK_COMPONENTS_ALL simulator)
 set(CPACK_COMPONENTS_GROUPING ALL_COMPONENTS_IN_ONE)
 set(CPACK_DEB_COMPONENT_INSTALL ON)

@@ -40,7 +40,7 @@ python_tools() {
 }
 
 BUILD_PACKAGES=(g++ cmake ninja-build pkg-config libsimgrid-dev libyaml-cpp-dev libfmt-dev nlohmann-json3-dev libcli11-dev
-                libpugixml-dev zlib1g-dev libgsl-dev libmd-dev libboost-dev gnuplot-nox graphviz fonts-dejavu-core)
+                libpugixml-dev zlib1g-dev libgsl-dev libmd-dev libboost-dev graphviz fonts-dejavu-core)
 # For the Python package; the rest comes from PyPI (python/requirements.txt).
 PYTHON_PACKAGES=(python3-dev python3-venv)
 # OpenBLAS: Debian's LibTorch multiplies with whatever BLAS there is, and the reference BLAS is many times slower.

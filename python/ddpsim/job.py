@@ -225,5 +225,5 @@ class Job:
 
 def report(job: Job, path: str | os.PathLike[str], axes: Mapping[str, Any] | None = None) -> None:
     """Sweeps a job along axes, as Job.sweep takes them, and writes what `ddpsim sweep --html` writes: one page with pictures, all points, what bounds
-    the best one, notes and the hashes of the files that were read. Needs gnuplot; up to 100,000 points."""
+    the best one, notes and the hashes of the files that were read. Up to 100,000 points."""
     job._along(axes)._core.write_report(os.fspath(path))

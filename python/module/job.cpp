@@ -10,7 +10,6 @@
 #include "sim/process/worker_threads.hpp"
 #include "sim/report/chrome_timeline.hpp"
 #include "sim/report/measured_iterations.hpp"
-#include "sim/report/plot.hpp"
 #include "sim/report/result_json.hpp"
 #include "sim/resolve/unused_keys.hpp"
 #include "sim/study/best_caps.hpp"
@@ -89,7 +88,6 @@ std::string Job::key() const {
 
 void Job::write_report(const std::string& path) const {
   check_writable(path, "report");
-  require_program(gnuplot());
   InputLog inputs;
   inputs.add(name_, text_);
   auto root = root_;

@@ -157,7 +157,7 @@ Command calibrate_command() {
            output_option("--out", &tables.out, "Write the calibration; '-' is standard output", "PATH|-"),
            output_option("--json", &tables.json,
                          "Write curves, lines and points as JSON; '-' is standard output", "PATH|-"),
-           output_option("--plot", &tables.plot, "Draw measured and predicted bandwidth (.svg or .png)"),
+           output_option("--plot", &tables.plot, "Draw measured and predicted bandwidth (.svg)"),
            {.name = "--quiet", .value = &tables.quiet, .description = "No summary and no notes"},
            {.name = "--accept",
             .value = &tables.accept,

@@ -16,8 +16,7 @@
 #include "sim/cli/notes.hpp"
 #include "sim/cli/scenario_options.hpp"
 #include "sim/gpu/plausible_compute.hpp"
-#include "sim/report/bandwidth_plot.hpp"
-#include "sim/report/plot.hpp"
+#include "sim/report/bandwidth_chart.hpp"
 #include "sim/text/gpu_file.hpp"
 #include "sim/text/nccl_calibration.hpp"
 #include "sim/text/presets.hpp"
@@ -222,7 +221,7 @@ void check_options(const TableOptions& options) {
     throw InputError("--every-other-size judges each table by its own sizes and leaves no one calibration",
                      "leave out --out and --judge, or --every-other-size");
   check_outputs({{"--out", options.out}, {"--json", options.json}, {"--plot", options.plot}});
-  if (!options.plot.empty()) check_plot_path(options.plot);
+  check_plot_path(options.plot);
 }
 
 // An option about tables that do not say needs one that does not.
@@ -380,7 +379,7 @@ void calibrate_tables(const TableOptions& options) {
   name_machine(*topology, machines, calibration);
   if (!options.out.empty()) write_output(options.out, calibrate::write_calibration(calibration));
   write_output(options.json, calibration_json(calibration, tables));
-  if (!options.plot.empty()) write_bandwidth_plot(series_of(tables), options.plot);
+  write_output(options.plot, [&] { return svg(bandwidth_chart(series_of(tables))); });
 }
 
 }  // namespace ddpsim::cli

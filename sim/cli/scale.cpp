@@ -17,7 +17,7 @@
 #include "sim/cli/scenario_options.hpp"
 #include "sim/process/worker_threads.hpp"
 #include "sim/report/growth.hpp"
-#include "sim/report/plot.hpp"
+#include "sim/report/sweep_chart.hpp"
 #include "sim/resolve/unused_axes.hpp"
 #include "sim/study/notes.hpp"
 #include "sim/study/point_runs.hpp"
@@ -32,13 +32,13 @@ struct ScaleOptions {
   bool strong = false, markdown = false;
 };
 
-void write_plot(const Growth& growth, const ScaleOptions& options) {
+std::string picture(const Growth& growth, const std::string& title) {
   SweepResult result;
-  result.title = options.scenario.file;
+  result.title = title;
   result.axes = {"GPUs"};
   for (const auto& point : growth.points)
     result.points.push_back({{fmt::format("{}", point.metrics.world_size)}, point.metrics, {}});
-  write_bar_plot(result, options.plot);
+  return svg(bar_chart(result));
 }
 
 // Powers of two, times what the scenario takes at least.
@@ -65,7 +65,7 @@ std::vector<int> counts_of(const ScaleOptions& options, const config::Value& roo
 
 void scale(const ScaleOptions& options) {
   options.scenario.check_outputs({{"--plot", options.plot}});
-  if (!options.plot.empty()) check_plot_path(options.plot);
+  check_plot_path(options.plot);
   auto root = options.scenario.load();
   auto axes = take_unused_axes(root);
   auto gpus = counts_of(options, root);
@@ -100,7 +100,7 @@ void scale(const ScaleOptions& options) {
     return growth_json(growth, {options.scenario.file, options.scenario.overrides, {}}, tool_info());
   });
   write_output(options.scenario.csv, [&] { return growth_csv(growth); });
-  if (!options.plot.empty()) write_plot(growth, options);
+  write_output(options.plot, [&] { return picture(growth, options.scenario.file); });
 }
 
 }  // namespace
@@ -123,8 +123,7 @@ Command scale_command() {
         .value = &options->strong,
         .description = "All GPUs together do what those of the scenario do (else each the same)"},
        {.name = "--markdown", .value = &options->markdown, .description = "Print the table as Markdown"},
-       output_option("--plot", &options->plot,
-                     "Draw what the iterations are made of (.svg or .png; needs gnuplot)")});
+       output_option("--plot", &options->plot, "Draw what the iterations are made of (.svg)")});
   return command;
 }
 

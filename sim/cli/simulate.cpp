@@ -17,9 +17,8 @@
 #include "sim/process/worker_threads.hpp"
 #include "sim/report/chrome_timeline.hpp"
 #include "sim/report/console.hpp"
-#include "sim/report/gantt_plot.hpp"
+#include "sim/report/gantt_chart.hpp"
 #include "sim/report/measured_iterations.hpp"
-#include "sim/report/plot.hpp"
 #include "sim/report/recorded_comparison.hpp"
 #include "sim/report/result_csv.hpp"
 #include "sim/resolve/resolve.hpp"
@@ -105,7 +104,7 @@ BestCaps find_best_caps(const Scenario& scenario, bool quiet) {
 
 void simulate(const SimulateOptions& options) {
   options.scenario.check_outputs({{"--timeline", options.timeline}, {"--plot", options.plot}});
-  if (!options.plot.empty()) check_plot_path(options.plot);
+  check_plot_path(options.plot);
   std::vector<Note> said;  // while it was loaded
   auto root = options.scenario.load(said);
   auto axes = take_unused_axes(root);  // checked, and left out: one scenario is simulated
@@ -141,9 +140,10 @@ void simulate(const SimulateOptions& options) {
   write_output(options.scenario.json,
                [&] { return simulate_json(metrics, tool_info(), comparison, notes, best); });
   write_output(options.scenario.csv, [&] { return buckets_csv(metrics); });
-  if (!options.plot.empty())
-    write_gantt_plot(simulated.prediction.timeline, metrics,
-                     std::filesystem::path(options.scenario.file).stem(), options.plot);
+  write_output(options.plot, [&] {
+    return svg(gantt_chart(simulated.prediction.timeline, metrics,
+                           std::filesystem::path(options.scenario.file).stem()));
+  });
   if (!options.timeline.empty())
     write_whole_file(options.timeline,
                      chrome_timeline_json(simulated.prediction.timeline, context_of(scenario)));
@@ -166,8 +166,7 @@ Command simulate_command() {
       command.options.end(),
       {output_option("--timeline", &options->timeline,
                      "Write a timeline that opens in Perfetto or chrome://tracing"),
-       output_option("--plot", &options->plot,
-                     "Draw the step as a Gantt chart (.svg or .png; needs gnuplot)"),
+       output_option("--plot", &options->plot, "Draw the step as a Gantt chart (.svg)"),
        {.name = "--recorded",
         .value = &options->recorded,
         .description = "Recorded collectives (CSV): print the simulated all-reduces beside them",

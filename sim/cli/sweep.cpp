@@ -16,8 +16,8 @@
 #include "sim/config/sweep_axes.hpp"
 #include "sim/process/worker_threads.hpp"
 #include "sim/report/console.hpp"
-#include "sim/report/plot.hpp"
 #include "sim/report/result_csv.hpp"
+#include "sim/report/sweep_chart.hpp"
 #include "sim/report/sweep_table.hpp"
 #include "sim/study/sweep_run.hpp"
 
@@ -88,8 +88,7 @@ std::vector<std::string> page_options(const SweepOptions& options) {
 
 void check_pages(const SweepOptions& options) {
   options.scenario.check_outputs({{"--plot", options.plot}, {"--html", options.html}});
-  if (!options.plot.empty()) check_plot_path(options.plot);
-  if (!options.html.empty()) require_program(gnuplot());
+  check_plot_path(options.plot);
 }
 
 void sweep(const SweepOptions& options) {
@@ -125,7 +124,7 @@ void sweep(const SweepOptions& options) {
   OutputPhase writing;
   write_output(options.scenario.json, [&] { return sweep_json(result, scenario, tool_info()); });
   write_output(options.scenario.csv, [&] { return sweep_csv(result); });
-  if (!options.plot.empty()) write_sweep_plot(result, options.plot);
+  write_output(options.plot, [&] { return svg(sweep_chart(result)); });
   if (!options.html.empty()) write_whole_file(options.html, page);
   if (hint) fail_lost(result, *hint);
 }
@@ -143,12 +142,11 @@ Command sweep_command() {
   options->scenario.add_ds_config_to(command);
   command.options.insert(
       command.options.end(),
-      {output_option("--plot", &options->plot,
-                     "Draw iteration time against bucket cap (.svg or .png; needs gnuplot)"),
+      {output_option("--plot", &options->plot, "Draw iteration time against bucket cap (.svg)"),
        output_option(
            "--html", &options->html,
            "Write one page with pictures, all points, what bounds the best one, notes and the files "
-           "that were read (needs gnuplot)"),
+           "that were read"),
        {.name = "--jobs",
         .value = &options->jobs,
         .description = "How many points are simulated at once",

@@ -11,9 +11,8 @@
 #include "sim/cli/table_outputs.hpp"
 #include "sim/ddp/ddp_rules.hpp"
 #include "sim/ddp/recorded_buckets.hpp"
-#include "sim/report/backward_plot.hpp"
+#include "sim/report/backward_chart.hpp"
 #include "sim/report/bucket_table.hpp"
-#include "sim/report/plot.hpp"
 #include "sim/report/trace_report.hpp"
 #include "sim/trace/plausible_trace.hpp"
 #include "sim/trace/trace_file.hpp"
@@ -69,7 +68,7 @@ void print_caps(const RecordedCommunication& recorded, const LayerTrace& trace, 
 
 void show(const ShowOptions& options) {
   options.outputs.check({{"--plot", options.plot}});
-  if (!options.plot.empty()) check_plot_path(options.plot);
+  check_plot_path(options.plot);
   auto ddp = ddp_options(options);
   auto trace = read_trace(options.file);
   auto plan = make_reduction_plan(trace, Reducer::ddp, ddp);
@@ -88,7 +87,7 @@ void show(const ShowOptions& options) {
   options.outputs.write([&] { return trace_json(trace, report); },
                         [&] { return trace_table_csv(trace, report); });
   OutputPhase writing;
-  if (!options.plot.empty()) write_backward_plot(trace, plan, options.plot);
+  write_output(options.plot, [&] { return svg(backward_chart(trace, plan)); });
 }
 
 Command trace_show_command() {
@@ -99,9 +98,8 @@ Command trace_show_command() {
       .example = "  ddpsim trace show traces/gpt2-large-a100-bs4.csv --bucket-cap 100MiB --plot trace.svg",
       .options =
           {{.name = "FILE", .value = &options->file, .description = "Layer trace (CSV)", .is_required = true},
-           output_option(
-               "--plot", &options->plot,
-               "Draw the arrival of gradients and of complete buckets (.svg or .png; needs gnuplot)"),
+           output_option("--plot", &options->plot,
+                         "Draw the arrival of gradients and of complete buckets (.svg)"),
            {.name = "--bucket-cap",
             .value = &options->bucket_cap,
             .description = "PyTorch's bucket_cap_mb, as a size (25MiB)",

@@ -17,7 +17,7 @@
 #include "sim/cli/commands.hpp"
 #include "sim/cli/notes.hpp"
 #include "sim/config/overrides.hpp"
-#include "sim/report/plot.hpp"
+#include "sim/report/sweep_chart.hpp"
 #include "sim/study/notes.hpp"
 #include "sim/study/point_runs.hpp"
 
@@ -57,7 +57,7 @@ void write_outputs(const ValidateOptions& options, const validate::ValidationRep
                                         tool_info());
   write_output(options.scenario.json, json);
   write_output(options.scenario.csv, validate::validation_csv(report));
-  if (!options.plot.empty()) write_sweep_plot(predicted, options.plot);
+  write_output(options.plot, [&] { return svg(sweep_chart(predicted)); });
   if (options.out.empty()) return;
   std::filesystem::path folder(options.out);
   write_whole_file(folder / "report.json", json);
@@ -80,7 +80,7 @@ void make_folder(const std::string& path) {
 
 void validate_scenario(const ValidateOptions& options) {
   options.scenario.check_outputs({{"--plot", options.plot}});
-  if (!options.plot.empty()) check_plot_path(options.plot);
+  check_plot_path(options.plot);
   if (options.workload != "ddp") return time_all_reduces(options);
   make_folder(options.out);
   SweepResult predicted;
@@ -184,9 +184,8 @@ Command validate_command() {
         .words = {"ddp", "allreduce", "chunks"}},
        output_option("--out", &options->out,
                      "Folder for the calibration, the prediction and everything that was measured", "FOLDER"),
-       output_option(
-           "--plot", &options->plot,
-           "Draw predicted and measured iteration time against bucket cap (.svg or .png; needs gnuplot)"),
+       output_option("--plot", &options->plot,
+                     "Draw predicted and measured iteration time against bucket cap (.svg)"),
        {.name = "--buckets",
         .value = &options->buckets,
         .description = "Print the buckets of each point as well"},

@@ -9,11 +9,9 @@
 #include <fmt/ranges.h>
 
 #include "sim/base/quantity.hpp"
-#include "sim/process/external_program.hpp"
 #include "sim/report/cap_advice.hpp"
 #include "sim/report/html_page.hpp"
-#include "sim/report/plot.hpp"
-#include "sim/report/plot_kinds.hpp"
+#include "sim/report/sweep_chart.hpp"
 #include "sim/report/sweep_table.hpp"
 #include "sim/report/table_parts.hpp"
 #include "sim/report/verdict.hpp"
@@ -83,19 +81,17 @@ html::Table caps_table(const SweepResult& result) {
 }
 
 std::string pictures(const SweepResult& result) {
-  auto draw = [](const std::string& script) { return run_program(gnuplot(), script); };
   auto axis = line_axis(result);
-  if (!axis)
-    return html::picture(draw(bar_plot_script(result, PlotFormat::svg)), "What each iteration is made of");
-  auto out = html::picture(draw(line_plot_script(result, *axis, PlotFormat::svg)),
+  if (!axis) return html::picture(svg(bar_chart(result)), "What each iteration is made of");
+  auto out = html::picture(svg(line_chart(result, *axis)),
                            fmt::format("Iteration time along {}", result.axes[*axis]));
+  if (!result.find_axis(kBucketCapAxis)) return out;
   SweepResult best = result;
   best.points.clear();
   for (auto i : result.best_by_group()) best.points.push_back(result.points[i]);
-  if (!result.find_axis(kBucketCapAxis)) return out;
-  return out + html::picture(draw(bar_plot_script(best, PlotFormat::svg)),
-                             best.points.size() == 1 ? "What the best iteration is made of"
-                                                     : "What the best iteration of each group is made of");
+  return out + html::picture(svg(bar_chart(best)), best.points.size() == 1
+                                                       ? "What the best iteration is made of"
+                                                       : "What the best iteration of each group is made of");
 }
 
 // As a shell takes it.

@@ -18,7 +18,7 @@ struct SweepReport {
   std::string explanation;  // of the best point
 };
 
-// Draws with gnuplot. Throws BackendMissing without it. The same input gives the same bytes.
+// The same input gives the same bytes.
 std::string sweep_html(const SweepResult& result, const SweepReport& report);
 
 }  // namespace ddpsim

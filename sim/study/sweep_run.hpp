@@ -43,7 +43,7 @@ void add_formulas(SweepResult& result, const std::string& path, const config::Va
 [[noreturn]] void fail_lost(const SweepResult& result, const std::string& hint);
 
 // The page of a sweep that has run (sweep_html.hpp): its best point is simulated again, and changed in many
-// ways; `options` are the command's. Throws BackendMissing without gnuplot.
+// ways; `options` are the command's.
 std::string sweep_page(const SweepResult& result, const ScenarioInfo& scenario,
                        const std::vector<std::string>& options, const std::string& path, config::Value root,
                        const std::vector<config::SweepAxis>& axes, const InputLog& inputs);

@@ -9,7 +9,7 @@ import ddpsim_cli as cli
 TIMEOUT_S = 900  # some 300 runs of the binary, with sanitizers perhaps
 
 def without_places(page):
-    """Links depend on where the page lies; pictures need gnuplot."""
+    """Links depend on where the page lies; pictures cost time."""
     return [re.sub(r"\]\([^)]*\)", "]", line) for line in page.splitlines() if line and not line.startswith("![")]
 
 

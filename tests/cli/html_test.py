@@ -45,15 +45,13 @@ class Page(HTMLParser):
         return [element for element in self.elements if element["tag"] == tag]
 
 
-@unittest.skipUnless(shutil.which("gnuplot"), "gnuplot is not installed")
 class HtmlTest(cli.CliTest):
     def setUp(self):
         super().setUp()
         self.write_scenario(more="sweep: {ddp.bucket_cap: [4MiB, 16MiB, 64MiB], cluster.world_size: [8, 64]}")
 
     def page(self, *arguments):
-        done = self.ok("sweep", "scenario.yaml", "--html", "out.html", "--csv", "out.csv", *arguments)
-        self.assertNotIn("gnuplot", done.stderr)
+        self.ok("sweep", "scenario.yaml", "--html", "out.html", "--csv", "out.csv", *arguments)
         return Page(self.read("out.html").decode())
 
     def test_it_stands_alone(self):

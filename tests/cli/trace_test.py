@@ -93,8 +93,7 @@ class TraceTest(cli.CliTest):
         done = self.ok("trace", "show", "plain.csv", "--plot", "trace.svg", "--bucket-cap", "8MiB")
         self.assertIn("\n\n3 buckets, bucket cap 8 MiB, ", done.stdout)
         self.assertIn(b"Backward pass: 3 buckets, bucket cap 8 MiB", self.read("trace.svg"))
-        self.assertNotIn("buckets", self.ok("trace", "show", "plain.csv", "--plot", "trace.png").stdout)
-        self.assertEqual(self.read("trace.png")[:8], b"\x89PNG\r\n\x1a\n")
+        self.assertNotIn("buckets", self.ok("trace", "show", "plain.csv", "--plot", "trace.svg").stdout)
 
     def test_show_recorded(self):
         self.write("plain.csv", cli.small_trace(n_gradients=4))  # 4 MiB each

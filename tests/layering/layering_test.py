@@ -42,7 +42,7 @@ ALLOWED = {
     "sim/text": ["sim/job/rows"],
     "sim/resolve": ["sim/text", "sim/mesh"],
     "sim/study": ["sim/process", "sim/resolve", "sim/report"],
-    "sim/report": ["sim/keys", "sim/process", "sim/timeline", "sim/variability", "sim/strategy"],
+    "sim/report": ["sim/keys", "sim/timeline", "sim/variability", "sim/strategy"],
     "traces/torch_gpt2": ["sim/model"],
     "traces/capture/command": ["sim/command_line", "sim/model"],
     "traces/capture": ["sim/process", "sim/trace", "traces/capture/command", "traces/torch_gpt2"],

@@ -8,9 +8,9 @@
 
 #include "sim/report/chrome_timeline.hpp"
 #include "sim/report/console.hpp"
-#include "sim/report/plot.hpp"
 #include "sim/report/result_csv.hpp"
 #include "sim/report/result_json.hpp"
+#include "sim/report/sweep_chart.hpp"
 #include "sim/report/sweep_table.hpp"
 
 #include "tests/report/small_case.hpp"
@@ -86,11 +86,11 @@ TEST(SyntheticNote, OfASweep) {
 
 TEST(SyntheticNote, OfBothPictures) {
   auto result = one_of_two();
-  EXPECT_THAT(sweep_plot_script(result, "p.svg"), HasSubstr("'trace: estimated, not recorded (FLOPs)'"));
+  EXPECT_THAT(svg(sweep_chart(result)), HasSubstr(">trace: estimated, not recorded (FLOPs)<"));
   result.axes = {"ddp.bucket_cap"};
-  EXPECT_THAT(sweep_plot_script(result, "p.svg"), HasSubstr("'trace: estimated, not recorded (FLOPs)'"));
+  EXPECT_THAT(svg(sweep_chart(result)), HasSubstr(">trace: estimated, not recorded (FLOPs)<"));
   result.points[1].metrics.trace_synthetic = std::nullopt;
-  EXPECT_THAT(sweep_plot_script(result, "p.svg"), Not(HasSubstr("estimated")));
+  EXPECT_THAT(svg(sweep_chart(result)), Not(HasSubstr("estimated")));
 }
 
 TEST(SyntheticNote, OfATimeline) {

@@ -214,7 +214,7 @@ def main():
     wanted.add_argument("--traces", action="store_true", help="only trace.csv of each set")
     parser.add_argument("--keep", type=Path, help="leave scenarios, traces and commands here")
     parser.add_argument("--only", action="append", metavar="FOLDER", help="only this data set (repeatable)")
-    parser.add_argument("--no-plots", action="store_true", help="without pictures, and so without gnuplot")
+    parser.add_argument("--no-plots", action="store_true", help="without pictures")
     options = parser.parse_args()
     chosen = [data for data in sets.SETS if not options.only or data.folder in options.only]
     with tempfile.TemporaryDirectory() as temporary:
