@@ -49,16 +49,6 @@ void print_spread(std::ostream& out, const IterationSpread& spread) {
     print_fact(out, "  speeds for the run", "are drawn once, by this seed: other seeds are other runs");
 }
 
-// Losses that the backward pass holds.
-struct PartOfBackward {
-  std::string_view cause, name;
-  bool communicates;
-};
-constexpr std::array kPartsOfBackward{PartOfBackward{"spread", "    spread of GPUs", false},
-                                      PartOfBackward{"tensor", "    tensor parallel", true},
-                                      PartOfBackward{"context", "    context parallel", true},
-                                      PartOfBackward{"expert", "    expert parallel", true}};
-
 void print_terms(std::ostream& out, const IterationMetrics& m) {
   print_term(out, "iteration", m.iteration, m.iteration);
   if (m.micro_batches > 1)
@@ -73,10 +63,9 @@ void print_terms(std::ostream& out, const IterationMetrics& m) {
   print_term(out, "  backward", m.backward_compute, m.iteration);
   Seconds within;  // passes
   for (const auto& loss : m.losses) {
-    const auto* part = std::ranges::find(kPartsOfBackward, loss.cause, &PartOfBackward::cause);
-    if (part == kPartsOfBackward.end()) continue;
-    print_term(out, part->name, loss.seconds, m.iteration);
-    if (part->communicates) within += loss.seconds;
+    if (!loss.row().is_in_backward) continue;
+    print_term(out, fmt::format("    {}", loss.row().title), loss.seconds, m.iteration);
+    if (loss.row().of_communication) within += loss.seconds;
   }
   if (m.interference != Seconds(0)) print_term(out, "  interference", m.interference, m.iteration);
   if (m.overhead != Seconds(0)) print_term(out, "  overhead", m.overhead, m.iteration);

@@ -19,14 +19,13 @@ namespace {
 using json::Json;
 
 // Those that some point has.
-std::vector<std::string_view> causes_of(const Growth& growth) {
-  std::vector<std::string_view> causes;
-  for (auto cause : kLossCauses)
-    if (std::any_of(growth.points.begin(), growth.points.end(), [&](const GrowthPoint& point) {
-          return std::any_of(point.metrics.losses.begin(), point.metrics.losses.end(),
-                             [&](const Loss& loss) { return loss.cause == cause; });
-        }))
-      causes.push_back(cause);
+std::vector<LossCauseRow> causes_of(const Growth& growth) {
+  std::vector<LossCauseRow> causes(kLossCauses.begin(), kLossCauses.end());
+  std::erase_if(causes, [&](const LossCauseRow& row) {
+    return std::ranges::all_of(growth.points, [&](const GrowthPoint& point) {
+      return point.metrics.lost_to(row.cause) == Seconds();
+    });
+  });
   return causes;
 }
 
@@ -88,7 +87,7 @@ static std::vector<std::string> titles_of(const Growth& growth) {
   std::vector<std::string> titles{"GPUs", "iteration ms", "efficiency %"};
   if (has_range(growth)) titles.emplace_back("from-to %");
   if (has_reference(growth)) titles.emplace_back("of one GPU %");
-  for (auto cause : causes_of(growth)) titles.push_back(fmt::format("{} %", cause));
+  for (const auto& row : causes_of(growth)) titles.push_back(fmt::format("{} %", row.key));
   return titles;
 }
 
@@ -98,8 +97,8 @@ static std::vector<std::string> cells_of(const Growth& growth, std::size_t point
                                  fmt::format("{:.1f}", 100 * growth.efficiency(point))};
   if (has_range(growth)) cells.push_back(range_text(growth.efficiency_range(point)));
   if (has_reference(growth)) cells.push_back(fmt::format("{:.1f}", 100 * *metrics.scaling_efficiency));
-  for (auto cause : causes_of(growth))
-    cells.push_back(fmt::format("{:.2f}", 100 * (metrics.lost_to(cause) / metrics.iteration)));
+  for (const auto& row : causes_of(growth))
+    cells.push_back(fmt::format("{:.2f}", 100 * (metrics.lost_to(row.cause) / metrics.iteration)));
   return cells;
 }
 
@@ -124,9 +123,9 @@ void print_growth(std::ostream& out, const Growth& growth, TableStyle style) {
   if (has_reference(growth))
     out << "\nof one GPU: against one that communicates with nobody, and steps the whole optimizer";
   out << "\nother columns: what the iteration loses to each cause, in % of it";
-  auto causes = causes_of(growth);
-  if (std::find(causes.begin(), causes.end(), "ends") != causes.end())
-    out << "; ends: waiting for communication";
+  const auto& ends = row_of(LossCause::ends);
+  if (std::ranges::count(causes_of(growth), ends.cause, &LossCauseRow::cause) > 0)
+    out << fmt::format("; {}: {}", ends.key, ends.meaning);
   out << '\n';
 }
 
@@ -149,7 +148,7 @@ std::string growth_json(const Growth& growth, const ScenarioInfo& scenario, cons
 
 std::string growth_csv(const Growth& growth) {
   std::string text = "world_size,iteration_s,efficiency,efficiency_least,efficiency_most,scaling_efficiency";
-  for (auto cause : kLossCauses) text += fmt::format(",{}_s", cause);
+  for (const auto& row : kLossCauses) text += fmt::format(",{}_s", row.key);
   text += '\n';
   for (std::size_t i = 0; i < growth.points.size(); ++i) {
     const auto& metrics = growth.points[i].metrics;
@@ -158,7 +157,7 @@ std::string growth_csv(const Growth& growth) {
                         growth.efficiency(i), range ? fmt::format("{:.9g}", range->first) : "",
                         range ? fmt::format("{:.9g}", range->second) : "",
                         csv::number(metrics.scaling_efficiency));
-    for (auto cause : kLossCauses) text += "," + csv::seconds(metrics.lost_to(cause));
+    for (const auto& row : kLossCauses) text += "," + csv::seconds(metrics.lost_to(row.cause));
     text += '\n';
   }
   return text;

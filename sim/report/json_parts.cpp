@@ -107,7 +107,7 @@ void add_terms(const IterationMetrics& m, Json& point) {
   if (m.micro_batches > 1) point["micro_batch_s"] = m.micro_batch().value();
   auto& losses = point["losses"] = Json::array();
   for (const auto& loss : m.losses)
-    losses.push_back({{"cause", loss.cause}, {"seconds", loss.seconds.value()}});
+    losses.push_back({{"cause", loss.row().key}, {"seconds", loss.seconds.value()}});
 }
 
 void add_communication(const IterationMetrics& m, Json& point) {

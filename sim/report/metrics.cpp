@@ -78,7 +78,7 @@ void measure_losses(const RankTimeline& rank, const IterationContext& context, I
                                                usual(metrics.overhead - copies),
                                                usual(metrics.optimizer, fixed_optimizer)};
   for (std::size_t i = 0; i < lost.size(); ++i)
-    if (lost[i] != Seconds(0)) metrics.losses.push_back({kLossCauses[i], lost[i]});
+    if (lost[i] != Seconds(0)) metrics.losses.push_back({kLossCauses[i].cause, lost[i]});
 }
 
 std::vector<Span> waits_of(const std::vector<Span>& compute) {
@@ -312,7 +312,7 @@ Operation operation_of(Activity activity) {
   return Operation::all_reduce;
 }
 
-Seconds IterationMetrics::lost_to(std::string_view cause) const {
+Seconds IterationMetrics::lost_to(LossCause cause) const {
   auto loss = std::ranges::find(losses, cause, &Loss::cause);
   return loss == losses.end() ? Seconds() : loss->seconds;
 }
@@ -320,7 +320,7 @@ Seconds IterationMetrics::lost_to(std::string_view cause) const {
 Seconds IterationMetrics::communication_cost() const {
   Seconds cost;
   for (const auto& loss : losses)
-    if (loss.cause != "spread" && loss.cause != "bubble" && loss.cause != "optimizer") cost += loss.seconds;
+    if (loss.row().of_communication) cost += loss.seconds;
   return cost;
 }
 

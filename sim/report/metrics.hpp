@@ -12,6 +12,7 @@
 #include "sim/compute/memory.hpp"
 #include "sim/ddp/reduction_plan.hpp"
 #include "sim/report/iteration_spread.hpp"
+#include "sim/report/loss_cause.hpp"
 #include "sim/strategy/strategy.hpp"
 #include "sim/timeline/timeline.hpp"
 #include "sim/trace/layer_trace.hpp"
@@ -45,19 +46,6 @@ struct OperationMetrics {
   Bytes bytes = {};
   Seconds busy = {}, exposed = {};  // in flight; while compute waited
 };
-
-// What makes a step longer than forward and backward of a GPU of the usual speed with nothing beside it.
-struct Loss {
-  std::string_view cause;  // kLossCauses
-  Seconds seconds;
-};
-// In this order: compute slower than that of the usual GPU; what collectives beside it take from it;
-// tensor-parallel collectives in its passes; what GPUs that share sequences, or experts, exchange in them;
-// waiting for another stage of a pipeline; waiting for communication; the broadcast of buffers; passes over
-// memory; hooks and launches; the optimizer.
-inline constexpr std::array<std::string_view, 11> kLossCauses{
-    "spread", "interference",     "tensor", "context",  "expert",   "bubble",
-    "ends",   "buffer_broadcast", "copies", "launches", "optimizer"};
 
 // What is not known to a number: docs/model.md, "What the range holds".
 struct IterationRange {
@@ -132,7 +120,7 @@ struct IterationMetrics {
   Seconds bubble = {};  // waiting for another stage of a pipeline, while nothing is communicated
   // By cause: iteration minus forward and backward at the usual speed.
   std::vector<Loss> losses = {};
-  [[nodiscard]] Seconds lost_to(std::string_view cause) const;
+  [[nodiscard]] Seconds lost_to(LossCause cause) const;
   // Of them, what would be gone without communication: waits, what it takes from compute, copies and
   // launches.
   [[nodiscard]] Seconds communication_cost() const;

@@ -1,7 +1,6 @@
 #include "sim/study/explain_shared.hpp"
 
 #include <algorithm>
-#include <map>
 #include <ostream>
 #include <string>
 
@@ -36,21 +35,9 @@ std::string most_exposed(const IterationMetrics& m, Seconds waited) {
 }
 
 std::string words_of(const Loss& loss, const IterationMetrics& m) {
-  const std::map<std::string_view, std::string_view> words{
-      {"spread", "GPUs slower than the usual one, for which all others wait"},
-      {"interference", "compute slowed down by collectives beside it"},
-      {"tensor", "collectives of tensor parallelism that nothing hides, within the passes"},
-      {"context", "exchanges of GPUs that share sequences, within the passes"},
-      {"expert", "exchanges of GPUs that share experts, within the passes"},
-      {"bubble", "stages of the pipeline that wait for one another"},
-      {"ends", "waiting for communication"},
-      {"buffer_broadcast", "broadcasts of buffers"},
-      {"copies", "copies of gradients and parameters"},
-      {"launches", "hooks and launches"},
-      {"optimizer", "the optimizer"}};
-  auto text = std::string(words.at(loss.cause));
-  if (loss.cause == "ends") text += most_exposed(m, loss.seconds);
-  if (loss.cause == "bubble" && m.shared_model)
+  std::string text(loss.row().meaning);
+  if (loss.cause == LossCause::ends) text += most_exposed(m, loss.seconds);
+  if (loss.cause == LossCause::bubble && m.shared_model)
     text += fmt::format(": {}, {}", counted(m.shared_model->stages.size(), "stage"),
                         counted(m.shared_model->micro_batches, "micro-batch"));
   return text;

@@ -12,16 +12,17 @@ using Of = Doubt::Of;
 Seconds part_of(const IterationMetrics& metrics, Of of) {
   switch (of) {
     case Of::compute:
-      return metrics.forward + metrics.backward_compute + metrics.optimizer - metrics.lost_to("tensor") -
-             metrics.lost_to("context") - metrics.lost_to("expert");
+      return metrics.forward + metrics.backward_compute + metrics.optimizer -
+             metrics.lost_to(LossCause::tensor) - metrics.lost_to(LossCause::context) -
+             metrics.lost_to(LossCause::expert);
     case Of::data:
       return metrics.exposed_communication;
     case Of::tensor:
-      return metrics.lost_to("tensor");
+      return metrics.lost_to(LossCause::tensor);
     case Of::context:
-      return metrics.lost_to("context");
+      return metrics.lost_to(LossCause::context);
     case Of::expert:
-      return metrics.lost_to("expert");
+      return metrics.lost_to(LossCause::expert);
     case Of::step:
       break;
   }

@@ -50,7 +50,7 @@ TEST_P(MoreSpread, IsNeverAShorterStep) {
         before = metrics.iteration;
         for (const auto& loss : metrics.losses)
           EXPECT_GE(loss.seconds, Seconds())
-              << gpus << " GPUs, spread." << of << " " << spread << ", " << loss.cause;
+              << gpus << " GPUs, spread." << of << " " << spread << ", " << loss.row().key;
       }
     }
 }
