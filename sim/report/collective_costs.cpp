@@ -3,13 +3,40 @@
 #include <algorithm>
 
 #include <fmt/core.h>
-#include <nlohmann/json.hpp>
 
 #include "sim/base/quantity.hpp"
 #include "sim/report/csv_parts.hpp"
 #include "sim/report/json_parts.hpp"
 
 namespace ddpsim {
+namespace {
+
+Cell unless_empty(const std::string& text) {
+  return text.empty() ? Cell() : Cell(text);
+}
+
+// Of what has a time.
+template <class T>
+std::function<Cell(const CollectiveCostRow&)> timed(T value) {
+  return [value](const CollectiveCostRow& row) { return row.time ? Cell(std::invoke(value, row)) : Cell(); };
+}
+
+using CostRow = CollectiveCostRow;
+const Columns<CostRow> kCostColumns{
+    {"operation", &CostRow::operation},
+    {"bytes", &CostRow::bytes},
+    {"algorithm", &CostRow::algorithm},
+    {"protocol", [](const CostRow& row) { return unless_empty(row.protocol); }},
+    {"channels", timed(&CostRow::channels), kSomeJson | kCsv},
+    {"time_s", &CostRow::time},
+    {"why_not", [](const CostRow& row) { return unless_empty(row.why_not); }, kSomeJson},
+    {"algbw_Bps", timed(&CostRow::algbw), kSomeJson | kCsv},
+    {"busbw_Bps", timed(&CostRow::busbw), kSomeJson | kCsv},
+    {"source", timed(&CostRow::source), kSomeJson | kCsv},
+    {"source_text", [](const CostRow& row) { return row.time ? unless_empty(row.note) : Cell(); },
+     kSomeJson | kCsv}};
+
+}  // namespace
 
 std::string collective_costs_table(const std::vector<CollectiveCostRow>& rows) {
   bool has_notes = std::any_of(rows.begin(), rows.end(), [](const auto& row) { return !row.note.empty(); });
@@ -36,44 +63,17 @@ std::string collective_costs_table(const std::vector<CollectiveCostRow>& rows) {
 
 std::string collective_costs_json(const CollectiveCostsOf& whose,
                                   const std::vector<CollectiveCostRow>& rows) {
-  json::Json all;
-  all["topology"] = whose.topology;
-  all["world_size"] = whose.world_size;
-  all["nccl_version"] = whose.nccl_version.empty() ? json::Json() : json::Json(whose.nccl_version);
-  all["notes"] = json::notes(whose.notes);
-  auto& costs = all["costs"] = json::Json::array();
-  for (const auto& row : rows) {
-    auto& cost = costs.emplace_back();
-    cost["operation"] = row.operation;
-    cost["bytes"] = json::bytes(row.bytes);
-    cost["algorithm"] = row.algorithm;
-    cost["protocol"] = row.protocol.empty() ? json::Json() : json::Json(row.protocol);
-    if (!row.time) {
-      cost["time_s"] = nullptr;
-      cost["why_not"] = row.why_not;
-      continue;
-    }
-    cost["channels"] = row.channels;
-    cost["time_s"] = row.time->value();
-    cost["algbw_Bps"] = row.algbw().value();
-    cost["busbw_Bps"] = row.busbw().value();
-    cost["source"] = row.source;
-    if (!row.note.empty()) cost["source_text"] = row.note;
-  }
-  return json::text_of(all);
+  return json::text_of({{"topology", whose.topology},
+                        {"world_size", whose.world_size},
+                        {"nccl_version", unless_empty(whose.nccl_version)},
+                        {"notes", json::notes(whose.notes)},
+                        {"costs", fields_of_each(kCostColumns, rows)}});
 }
 
 std::string collective_costs_csv(const std::vector<CollectiveCostRow>& rows) {
-  auto text = csv::line_of({"operation", "bytes", "algorithm", "protocol", "channels", "time_s", "algbw_Bps",
-                            "busbw_Bps", "source", "source_text"});
-  for (const auto& row : rows) {
-    if (!row.time) continue;
-    text += csv::line_of({row.operation, csv::bytes(row.bytes), row.algorithm, row.protocol,
-                          fmt::format("{}", row.channels), csv::seconds(*row.time),
-                          csv::number(row.algbw().value()), csv::number(row.busbw().value()), row.source,
-                          row.note});
-  }
-  return text;
+  auto known = rows;
+  std::erase_if(known, [](const CollectiveCostRow& row) { return !row.time; });
+  return csv::table(kCostColumns, known);
 }
 
 }  // namespace ddpsim

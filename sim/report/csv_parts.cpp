@@ -21,16 +21,26 @@ std::string line_of(const Record& fields) {
   return fmt::format("{}\n", fmt::join(quoted, ","));
 }
 
-std::string bytes(Bytes bytes) {
-  return fmt::format("{}", static_cast<std::int64_t>(bytes.value()));
-}
-
-std::string seconds(Seconds time) {
-  return fmt::format("{}", time.value());
-}
-
-std::string number(const std::optional<double>& value) {
-  return value ? fmt::format("{}", *value) : "";
+std::string text_of(const Cell& cell) {
+  return std::visit(
+      [](const auto& value) -> std::string {
+        using T = std::decay_t<decltype(value)>;
+        if constexpr (std::same_as<T, bool>)
+          return value ? "1" : "0";
+        else if constexpr (std::same_as<T, Bytes>)
+          return fmt::format("{}", static_cast<std::int64_t>(value.value()));
+        else if constexpr (requires { value.value(); })
+          return fmt::format("{}", value.value());
+        else if constexpr (requires {
+                             value.size();
+                             value.substr(0);
+                           } ||
+                           std::is_arithmetic_v<T>)
+          return fmt::format("{}", value);
+        else
+          return "";
+      },
+      cell.value);
 }
 
 std::string_view result_column(std::string_view axis) {

@@ -6,17 +6,14 @@
 #include <ostream>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
-#include "sim/base/csv.hpp"
 #include "sim/report/csv_parts.hpp"
+#include "sim/report/iteration_columns.hpp"
 #include "sim/report/json_parts.hpp"
 #include "sim/report/table_parts.hpp"
 
 namespace ddpsim {
 namespace {
-
-using json::Json;
 
 // Those that some point has.
 std::vector<LossCauseRow> causes_of(const Growth& growth) {
@@ -130,37 +127,46 @@ void print_growth(std::ostream& out, const Growth& growth, TableStyle style) {
 }
 
 std::string growth_json(const Growth& growth, const ScenarioInfo& scenario, const ToolInfo& tool) {
-  Json result;
-  result["scenario"] = json::scenario(scenario);
-  result["scaling"] = growth.scaling == Scaling::weak ? "weak" : "strong";
-  auto& points = result["points"] = Json::array();
+  Cell::List points;
   for (std::size_t i = 0; i < growth.points.size(); ++i) {
-    Json point;
-    point["efficiency"] = growth.efficiency(i);
-    if (auto range = growth.efficiency_range(i)) point["efficiency_range"] = {range->first, range->second};
-    json::add_metrics(growth.points[i].metrics, point);
-    points.push_back(std::move(point));
+    Cell::Fields point{{"efficiency", growth.efficiency(i)}};
+    if (auto range = growth.efficiency_range(i))
+      point.emplace_back("efficiency_range", Cell::List{range->first, range->second});
+    json::append(point, fields(kIterationColumns, growth.points[i].metrics));
+    points.emplace_back(std::move(point));
   }
-  result["notes"] = json::notes(growth.notes);
-  result["tool"] = json::tool(tool);
-  return json::text_of(result);
+  return json::text_of({{"scenario", json::scenario(scenario)},
+                        {"scaling", growth.scaling == Scaling::weak ? "weak" : "strong"},
+                        {"points", points},
+                        {"notes", json::notes(growth.notes)},
+                        {"tool", json::tool(tool)}});
 }
 
 std::string growth_csv(const Growth& growth) {
-  std::string text = "world_size,iteration_s,efficiency,efficiency_least,efficiency_most,scaling_efficiency";
-  for (const auto& row : kLossCauses) text += fmt::format(",{}_s", row.key);
-  text += '\n';
-  for (std::size_t i = 0; i < growth.points.size(); ++i) {
-    const auto& metrics = growth.points[i].metrics;
-    auto range = growth.efficiency_range(i);
-    text += fmt::format("{},{},{:.9g},{},{},{}", metrics.world_size, csv::seconds(metrics.iteration),
-                        growth.efficiency(i), range ? fmt::format("{:.9g}", range->first) : "",
-                        range ? fmt::format("{:.9g}", range->second) : "",
-                        csv::number(metrics.scaling_efficiency));
-    for (const auto& row : kLossCauses) text += "," + csv::seconds(metrics.lost_to(row.cause));
-    text += '\n';
+  using P = GrowthPoint;
+  auto efficiency = [&](double std::pair<double, double>::*end) {
+    return [&growth, end](const P& point) {
+      auto range = growth.efficiency_range(static_cast<std::size_t>(&point - growth.points.data()));
+      return range ? Cell(fmt::format("{:.9g}", (*range).*end)) : Cell();
+    };
+  };
+  Columns<P> columns{{"world_size", [](const P& point) { return point.metrics.world_size; }},
+                     {"iteration_s", [](const P& point) { return point.metrics.iteration; }},
+                     {"efficiency",
+                      [&](const P& point) {
+                        auto i = static_cast<std::size_t>(&point - growth.points.data());
+                        return fmt::format("{:.9g}", growth.efficiency(i));
+                      }},
+                     {"efficiency_least", efficiency(&std::pair<double, double>::first)},
+                     {"efficiency_most", efficiency(&std::pair<double, double>::second)},
+                     {"scaling_efficiency", [](const P& point) { return point.metrics.scaling_efficiency; }}};
+  std::array<std::string, kLossCauses.size()> keys;
+  for (const auto& row : kLossCauses) {
+    auto& key = keys.at(columns.size() - 6);
+    key = fmt::format("{}_s", row.key);
+    columns.push_back({key, [&row](const P& point) { return point.metrics.lost_to(row.cause); }});
   }
-  return text;
+  return csv::table(columns, growth.points);
 }
 
 }  // namespace ddpsim

@@ -1,26 +1,14 @@
 #include "sim/report/memory_table.hpp"
 
-#include <array>
 #include <ostream>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
+#include "sim/report/iteration_columns.hpp"
 #include "sim/report/json_parts.hpp"
 
 namespace ddpsim {
 namespace {
-
-using json::Json;
-
-std::array<std::pair<const char*, Bytes>, 6> rows_of(const MemoryParts& parts) {
-  return {{{"parameters", parts.parameters},
-           {"gradients", parts.gradients},
-           {"optimizer", parts.optimizer},
-           {"activations", parts.activations},
-           {"buckets", parts.buckets},
-           {"other", parts.other}}};
-}
 
 void print_row(std::ostream& out, std::string_view name, Bytes bytes, Bytes capacity) {
   out << fmt::format("{:<14}{:>12.2f} GB {:>7.1f} %\n", name, bytes.value() / 1e9, 100 * (bytes / capacity));
@@ -31,7 +19,7 @@ void print_row(std::ostream& out, std::string_view name, Bytes bytes, Bytes capa
 void print_memory(std::ostream& out, const MemoryMetrics& memory, std::span<const MemoryOption> options) {
   const auto& parts = memory.parts;
   out << fit_line(memory) << '\n';
-  for (const auto& [name, bytes] : rows_of(parts)) print_row(out, name, bytes, memory.capacity);
+  for (const auto& part : kMemoryParts) print_row(out, part.name, parts.*part.bytes, memory.capacity);
   print_row(out, "peak", parts.peak(), memory.capacity);
   if (memory.others)
     out << fmt::format("of GPU 0, which has the loss and the optimizer; the others hold {:.1f} GB\n",
@@ -45,23 +33,22 @@ void print_memory(std::ostream& out, const MemoryMetrics& memory, std::span<cons
 
 std::string memory_report_json(const MemoryMetrics& memory, std::span<const MemoryOption> options,
                                const ToolInfo& tool, const std::vector<Note>& notes) {
-  Json result;
-  result["memory"] = json::memory_json(memory);
-  result["gpu"] = memory.gpu;
-  auto& changes = result["changes"] = Json::array();
+  Cell::List changes;
   for (const auto& option : options)
-    changes.push_back({{"change", option.change},
-                       {"peak_bytes", json::bytes(option.peak)},
-                       {"fits", fit_of(option.peak, memory.capacity) == Fit::yes}});
-  result["notes"] = json::notes(notes);
-  result["tool"] = json::tool(tool);
-  return json::text_of(result);
+    changes.emplace_back(Cell::Fields{{"change", option.change},
+                                      {"peak_bytes", option.peak},
+                                      {"fits", fit_of(option.peak, memory.capacity) == Fit::yes}});
+  return json::text_of({{"memory", fields(kMemoryColumns, memory)},
+                        {"gpu", memory.gpu},
+                        {"changes", changes},
+                        {"notes", json::notes(notes)},
+                        {"tool", json::tool(tool)}});
 }
 
 std::string memory_csv(const MemoryMetrics& memory) {
   std::string csv = "part,bytes\n";
-  for (const auto& [name, bytes] : rows_of(memory.parts))
-    csv += fmt::format("{},{:.0f}\n", name, bytes.value());
+  for (const auto& part : kMemoryParts)
+    csv += fmt::format("{},{:.0f}\n", part.name, (memory.parts.*part.bytes).value());
   return csv + fmt::format("peak,{:.0f}\n", memory.parts.peak().value());
 }
 

@@ -68,6 +68,19 @@ struct ComputeRates {
   [[nodiscard]] double hfu() const { return hardware.value() / peak.value(); }
 };
 
+// What a GPU's memory holds, and the keys of results.
+struct MemoryPart {
+  std::string_view name, key;
+  Bytes MemoryParts::*bytes;
+};
+inline constexpr std::array kMemoryParts{
+    MemoryPart{"parameters", "parameters_bytes", &MemoryParts::parameters},
+    MemoryPart{"gradients", "gradients_bytes", &MemoryParts::gradients},
+    MemoryPart{"optimizer", "optimizer_bytes", &MemoryParts::optimizer},
+    MemoryPart{"activations", "activations_bytes", &MemoryParts::activations},
+    MemoryPart{"buckets", "buckets_bytes", &MemoryParts::buckets},
+    MemoryPart{"other", "other_bytes", &MemoryParts::other}};
+
 // Of a GPU, where the model says what it keeps.
 struct MemoryMetrics {
   MemoryParts parts;

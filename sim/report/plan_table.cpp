@@ -5,16 +5,14 @@
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include "sim/base/counted.hpp"
 #include "sim/report/csv_parts.hpp"
+#include "sim/report/iteration_columns.hpp"
 #include "sim/report/json_parts.hpp"
 
 namespace ddpsim {
 namespace {
-
-using json::Json;
 
 // Steps of tensor and pipeline parallelism are predicted to some 5 % (docs/accuracy.md): closer ones are
 // ties.
@@ -141,44 +139,54 @@ void print_plan(std::ostream& out, const Plan& plan, double most_memory) {
 }
 
 std::string plan_json(const Plan& plan, const std::vector<Note>& notes, const ToolInfo& tool) {
-  Json result;
-  result["points"] = Json::array();
+  Cell::List points;
   for (const auto& point : plan.best) {
-    Json one;
-    for (const auto& [key, value] : point.settings) one["set"][key] = value;
-    if (point.bucket_size) one["bucket_size_saves"] = point.bucket_size_saves;
-    json::add_metrics(point.metrics, one);
-    result["points"].push_back(std::move(one));
+    Cell::Fields set, one;
+    for (const auto& [key, value] : point.settings) set.emplace_back(key, value);
+    if (!set.empty()) one.emplace_back("set", set);
+    if (point.bucket_size) one.emplace_back("bucket_size_saves", point.bucket_size_saves);
+    json::append(one, fields(kIterationColumns, point.metrics));
+    points.emplace_back(std::move(one));
   }
-  if (!plan.best.empty()) result["best"] = plan.chosen();
-  result["considered"] = plan.considered;
-  result["too_large"] = plan.too_large;
-  result["ruled_out"] = plan.ruled_out;
-  result["simulated"] = plan.simulated;
-  result["bucket_sizes"] = plan.bucket_sizes;
-  if (plan.best.empty()) result["least_memory_share"] = plan.least_memory;
-  result["notes"] = json::notes(notes);
-  result["tool"] = json::tool(tool);
+  Cell::Fields result{{"points", std::move(points)}};
+  if (!plan.best.empty()) result.emplace_back("best", plan.chosen());
+  json::append(result, {{"considered", plan.considered},
+                        {"too_large", plan.too_large},
+                        {"ruled_out", plan.ruled_out},
+                        {"simulated", plan.simulated},
+                        {"bucket_sizes", plan.bucket_sizes}});
+  if (plan.best.empty()) result.emplace_back("least_memory_share", plan.least_memory);
+  json::append(result, {{"notes", json::notes(notes)}, {"tool", json::tool(tool)}});
   return json::text_of(result);
 }
 
 std::string plan_csv(const Plan& plan) {
-  std::string text =
-      "iteration_s,tokens_per_s,mfu,memory_peak_bytes,tensor,context,pipeline,virtual,expert,data,"
-      "micro_batch,recompute,strategy,bucket_size\n";
-  for (const auto& point : plan.best) {
-    const auto& m = point.metrics;
-    auto model = m.shared_model.value_or(SharedModelMetrics{});
-    text += csv::line_of(
-        {csv::seconds(m.iteration), csv::number(m.tokens_per_s), fmt::format("{}", m.compute->mfu()),
-         csv::bytes(m.memory->parts.peak()), fmt::format("{}", model.tensor),
-         fmt::format("{}", model.context), fmt::format("{}", model.pipeline), fmt::format("{}", model.chunks),
-         fmt::format("{}", model.expert), fmt::format("{}", m.shared_model ? model.data : m.world_size),
-         setting(point.settings, "workload.micro_batch"), setting(point.settings, "workload.recompute"),
-         setting(point.settings, "strategy"),
-         point.bucket_size ? fmt::format("{}={}", point.bucket_size->first, point.bucket_size->second) : ""});
-  }
-  return text;
+  using P = PlannedPoint;
+  auto of_model = [](int SharedModelMetrics::*degree) {
+    return [degree](const P& p) { return p.metrics.shared_model.value_or(SharedModelMetrics{}).*degree; };
+  };
+  auto of_setting = [](const char* key) { return [key](const P& p) { return setting(p.settings, key); }; };
+  Columns<P> columns{
+      {"iteration_s", [](const P& p) { return p.metrics.iteration; }},
+      {"tokens_per_s", [](const P& p) { return p.metrics.tokens_per_s; }},
+      {"mfu", [](const P& p) { return p.metrics.compute->mfu(); }},
+      {"memory_peak_bytes", [](const P& p) { return p.metrics.memory->parts.peak(); }},
+      {"tensor", of_model(&SharedModelMetrics::tensor)},
+      {"context", of_model(&SharedModelMetrics::context)},
+      {"pipeline", of_model(&SharedModelMetrics::pipeline)},
+      {"virtual", of_model(&SharedModelMetrics::chunks)},
+      {"expert", of_model(&SharedModelMetrics::expert)},
+      {"data",
+       [](const P& p) {
+         return p.metrics.shared_model ? p.metrics.shared_model->data : p.metrics.world_size;
+       }},
+      {"micro_batch", of_setting("workload.micro_batch")},
+      {"recompute", of_setting("workload.recompute")},
+      {"strategy", of_setting("strategy")},
+      {"bucket_size", [](const P& p) {
+         return p.bucket_size ? fmt::format("{}={}", p.bucket_size->first, p.bucket_size->second) : "";
+       }}};
+  return csv::table(columns, plan.best);
 }
 
 }  // namespace ddpsim

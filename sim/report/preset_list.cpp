@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include <fmt/core.h>
-#include <nlohmann/json.hpp>
 
 #include "sim/report/json_parts.hpp"
 
@@ -26,7 +25,7 @@ std::string preset_table(const std::vector<PresetRow>& rows) {
     is_number.push_back(true);
     for (const auto& row : rows) {
       widths.back() = std::max(widths.back(), row[column].text.size());
-      if (std::holds_alternative<std::string>(row[column].value)) is_number.back() = false;
+      if (std::holds_alternative<std::string>(row[column].value.value)) is_number.back() = false;
     }
   }
   auto line = [&](auto text_of) {
@@ -42,23 +41,13 @@ std::string preset_table(const std::vector<PresetRow>& rows) {
 }
 
 std::string preset_json(const std::string& kind, const std::vector<PresetRow>& rows) {
-  json::Json all;
-  auto& list = all[kind] = json::Json::array();
+  Cell::List list;
   for (const auto& row : rows) {
-    auto& preset = list.emplace_back();
-    for (const auto& fact : row) {
-      auto& value = preset[fact.key];
-      if (const auto* number = std::get_if<std::int64_t>(&fact.value))
-        value = *number;
-      else if (const auto* real = std::get_if<double>(&fact.value))
-        value = *real;
-      else if (const auto* text = std::get_if<std::string>(&fact.value))
-        value = *text;
-      else
-        value = nullptr;
-    }
+    Cell::Fields preset;
+    for (const auto& fact : row) preset.emplace_back(fact.key, fact.value);
+    list.emplace_back(std::move(preset));
   }
-  return json::text_of(all);
+  return json::text_of({{kind, list}});
 }
 
 }  // namespace ddpsim

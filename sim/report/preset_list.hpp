@@ -1,17 +1,17 @@
 #pragma once
 // What `ddpsim list` prints: a line for each preset of a kind.
-#include <cstdint>
 #include <string>
-#include <variant>
 #include <vector>
+
+#include "sim/report/columns.hpp"
 
 namespace ddpsim {
 
 struct PresetFact {
-  std::string key;                                                        // in JSON: "memory_bytes"
-  std::string heading;                                                    // on the console: "memory"
-  std::variant<std::monostate, std::int64_t, double, std::string> value;  // none: not known of this one
-  std::string text;                                                       // of the value on the console
+  std::string key;      // in JSON: "memory_bytes"
+  std::string heading;  // on the console: "memory"
+  Cell value;           // none: not known of this one
+  std::string text;     // of the value on the console
 };
 
 // The same keys in the same order in every row.

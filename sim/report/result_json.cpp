@@ -1,106 +1,93 @@
 #include "sim/report/result_json.hpp"
 
-#include <nlohmann/json.hpp>
+#include <algorithm>
 
 #include "sim/report/cap_advice.hpp"
+#include "sim/report/iteration_columns.hpp"
 #include "sim/report/json_parts.hpp"
 
 namespace ddpsim {
 namespace {
 
-using json::Json;
-
-Json bucket_json(const BucketMetrics& b) {
-  Json bucket;
-  bucket["index"] = b.index;
-  bucket["bytes"] = json::bytes(b.bytes);
-  if (b.wire != b.bytes) bucket["wire_bytes"] = json::bytes(b.wire);
-  bucket["n_gradients"] = b.n_gradients;
-  json::add_times(b, bucket);
-  return bucket;
+Cell::Fields totals(const CommunicationTotals& totals) {
+  return {{"last_ready_s", totals.last_ready},
+          {"last_end_s", totals.last_end},
+          {"exposed_communication_s", totals.exposed()},
+          {"communication_s", totals.in_flight}};
 }
 
-Json bitmap_json(const BucketMetrics& b) {
-  Json bitmap;
-  bitmap["bytes"] = json::bytes(b.bytes);
-  json::add_times(b, bitmap);
-  return bitmap;
-}
+const Columns<ComparedCollective> kComparedColumns{
+    {"bytes", [](const auto& one) { return one.recorded.bytes(); }},
+    {"ready_s", [](const auto& one) { return one.recorded.ready; }},
+    {"start_s", [](const auto& one) { return one.recorded.start; }},
+    {"end_s", [](const auto& one) { return one.recorded.end; }},
+    {"duration_s", [](const auto& one) { return one.recorded.duration; }},
+    {"start_difference_s", &ComparedCollective::start_difference},
+    {"end_difference_s", &ComparedCollective::end_difference},
+    {"end_relative_difference", &ComparedCollective::end_relative_difference}};
 
-void add_totals(const CommunicationTotals& totals, Json& recorded) {
-  recorded["last_ready_s"] = totals.last_ready.value();
-  recorded["last_end_s"] = totals.last_end.value();
-  recorded["exposed_communication_s"] = totals.exposed().value();
-  recorded["communication_s"] = totals.in_flight.value();
-}
-
-Json recorded_json(const RecordedComparison& comparison) {
-  Json recorded;
-  recorded["world_size"] = comparison.world_size;
-  recorded["steps"] = comparison.steps;
-  auto& collectives = recorded["collectives"] = Json::array();
-  for (const auto& one : comparison.collectives) {
-    Json collective;
-    collective["bytes"] = json::bytes(one.recorded.bytes());
-    collective["ready_s"] = one.recorded.ready.value();
-    collective["start_s"] = one.recorded.start.value();
-    collective["end_s"] = one.recorded.end.value();
-    collective["duration_s"] = one.recorded.duration.value();
-    collective["start_difference_s"] = one.start_difference().value();
-    collective["end_difference_s"] = one.end_difference().value();
-    collective["end_relative_difference"] = json::number_or_null(one.end_relative_difference());
-    collectives.push_back(std::move(collective));
-  }
-  add_totals(comparison.recorded, recorded);
-  add_totals(comparison.simulated, recorded["simulated"]);
+Cell::Fields recorded_fields(const RecordedComparison& comparison) {
+  Cell::Fields recorded{{"world_size", comparison.world_size},
+                        {"steps", comparison.steps},
+                        {"collectives", fields_of_each(kComparedColumns, comparison.collectives)}};
+  json::append(recorded, totals(comparison.recorded));
+  recorded.emplace_back("simulated", totals(comparison.simulated));
   return recorded;
 }
 
-Json best_caps_json(const BestCaps& best) {
-  Json both;
-  for (auto [key, choice] : {std::pair("single", &best.single), std::pair("list", &best.list)}) {
-    auto& one = both[key];
-    one["bucket_caps_bytes"] = Json::array();
-    for (auto cap : choice->caps) one["bucket_caps_bytes"].push_back(json::bytes(cap));
-    one["n_buckets"] = choice->buckets;
-    one["iteration_s"] = choice->iteration.value();
-  }
-  both["search_leaves_out"] = best.left_out;
-  return both;
+Cell::Fields best_caps_fields(const BestCaps& best) {
+  auto choice = [](const BestCaps::Choice& one) {
+    return Cell::Fields{
+        {"bucket_caps_bytes", one.caps}, {"n_buckets", one.buckets}, {"iteration_s", one.iteration}};
+  };
+  return {{"single", choice(best.single)}, {"list", choice(best.list)}, {"search_leaves_out", best.left_out}};
 }
 
-Json advice_json(const SweepResult& result, const CapAdvice& advice) {
-  Json json;
-  json["axes"] = json::axes(result.axes, result.points[advice.best].axis_values);
-  json["bucket_cap_bytes"] = json::bytes(advice.cap);
-  json["bucket_cap_mb"] = advice.cap.value() / (1 << 20);
-  json["iteration_s"] = advice.iteration.value();
-  json["as_good_within"] = kPlateau;
-  json["as_good_from_bytes"] = json::bytes(advice.least);
-  json["as_good_to_bytes"] = advice.most ? json::bytes(*advice.most) : Json(nullptr);
-  json["edge"] = advice.edge == CapAdvice::Edge::none       ? Json(nullptr)
-                 : advice.edge == CapAdvice::Edge::smallest ? Json("smallest")
-                                                            : Json("largest");
+Cell::Fields advice_fields(const SweepResult& result, const CapAdvice& advice) {
+  using Edge = CapAdvice::Edge;
+  Cell::Fields fields{{"axes", json::axes(result.axes, result.points[advice.best].axis_values)},
+                      {"bucket_cap_bytes", advice.cap},
+                      {"bucket_cap_mb", advice.cap.value() / (1 << 20)},
+                      {"iteration_s", advice.iteration},
+                      {"as_good_within", kPlateau},
+                      {"as_good_from_bytes", advice.least},
+                      {"as_good_to_bytes", advice.most},
+                      {"edge", advice.edge == Edge::none       ? Cell()
+                               : advice.edge == Edge::smallest ? "smallest"
+                                                               : "largest"}};
   if (const auto& usual = advice.with_default) {
-    auto& json_of = json["default"];
-    json_of["bucket_cap_bytes"] = json::bytes(usual->cap);
-    if (usual->first) json_of["first_bucket_cap_bytes"] = json::bytes(*usual->first);
-    json_of["iteration_s"] = usual->iteration.value();
-    json_of["as_good"] = advice.default_is_as_good();
-  }
-  return json;
-}
-
-Json point_json(const std::vector<std::string>& axes, const SweepPoint& point) {
-  Json fields;
-  fields["axes"] = json::axes(axes, point.axis_values);
-  json::add_metrics(point.metrics, fields);
-  if (const auto& measured = point.measured) {
-    fields["measured_iteration_s"] = measured->iteration.value();
-    if (measured->spread) fields["measured_iteration_std_s"] = measured->spread->value();
-    fields["relative_error"] = relative_error(point.metrics, *measured);
+    Cell::Fields of_default{{"bucket_cap_bytes", usual->cap}};
+    if (usual->first) of_default.emplace_back("first_bucket_cap_bytes", usual->first);
+    json::append(of_default, {{"iteration_s", usual->iteration}, {"as_good", advice.default_is_as_good()}});
+    fields.emplace_back("default", of_default);
   }
   return fields;
+}
+
+Cell::Fields point_fields(const SweepResult& result, std::size_t i) {
+  const auto& point = result.points[i];
+  Cell::Fields all{{"axes", json::axes(result.axes, point.axis_values)}};
+  json::append(all, fields(kPointColumns, point));
+  return all;
+}
+
+Cell::Fields formula_fields(const SweepResult& result, const SweepPoint& point, const CapFormula& formula) {
+  auto axes = json::axes(result.axes, point.axis_values);
+  std::erase_if(axes, [](const auto& axis) { return axis.first == kBucketCapAxis; });
+  return {{"axes", axes},
+          {"latency_s", formula.latency},
+          {"bandwidth_Bps", formula.bandwidth},
+          {"backward_s", formula.backward},
+          {"gradients_bytes", formula.gradients.value()},
+          {"rest_s", formula.rest},
+          {"best_bytes", formula.best().value()},
+          {"iteration_s", formula.iteration(formula.best())}};
+}
+
+Cell::Fields failed_fields(const SweepResult& result, const FailedPoint& point) {
+  return {{"failed", failure_name(point.who)},
+          {"axes", json::axes(result.axes, point.axis_values)},
+          {"error", point.error}};
 }
 
 }  // namespace
@@ -108,57 +95,35 @@ Json point_json(const std::vector<std::string>& axes, const SweepPoint& point) {
 std::string simulate_json(const IterationMetrics& metrics, const ToolInfo& tool,
                           const std::optional<RecordedComparison>& recorded, const std::vector<Note>& notes,
                           const std::optional<BestCaps>& best) {
-  Json result;
-  json::add_metrics(metrics, result);
-  auto& buckets = result["buckets"] = Json::array();
-  for (const auto& bucket : metrics.buckets) buckets.push_back(bucket_json(bucket));
-  if (metrics.used_parameter_bitmap)
-    result["used_parameter_bitmap"] = bitmap_json(*metrics.used_parameter_bitmap);
-  if (recorded) result["recorded"] = recorded_json(*recorded);
-  if (best) result["best_caps"] = best_caps_json(*best);
-  result["notes"] = json::notes(notes);
-  result["tool"] = json::tool(tool);
+  auto result = fields(kIterationColumns, metrics);
+  result.emplace_back("buckets", fields_of_each(kBucketColumns, metrics.buckets));
+  if (const auto& bitmap = metrics.used_parameter_bitmap) {
+    Cell::Fields all{{"bytes", bitmap->bytes}};
+    json::append(all, fields(kTimeColumns, *bitmap));
+    result.emplace_back("used_parameter_bitmap", all);
+  }
+  if (recorded) result.emplace_back("recorded", recorded_fields(*recorded));
+  if (best) result.emplace_back("best_caps", best_caps_fields(*best));
+  json::append(result, {{"notes", json::notes(notes)}, {"tool", json::tool(tool)}});
   return json::text_of(result);
 }
 
-Json formula_json(const SweepResult& result, const SweepPoint& point, const CapFormula& formula) {
-  Json one;
-  auto axes = json::axes(result.axes, point.axis_values);
-  axes.erase(std::string(kBucketCapAxis));
-  one["axes"] = std::move(axes);
-  one["latency_s"] = formula.latency.value();
-  one["bandwidth_Bps"] = formula.bandwidth.value();
-  one["backward_s"] = formula.backward.value();
-  one["gradients_bytes"] = formula.gradients.value();
-  one["rest_s"] = formula.rest.value();
-  one["best_bytes"] = formula.best().value();
-  one["iteration_s"] = formula.iteration(formula.best()).value();
-  return one;
-}
-
 std::string sweep_json(const SweepResult& result, const ScenarioInfo& scenario, const ToolInfo& tool) {
-  Json sweep;
-  sweep["scenario"] = json::scenario(scenario);
-  auto& points = sweep["points"] = Json::array();
-  for (const auto& point : result.points) points.push_back(point_json(result.axes, point));
-  sweep["best"] = point_json(result.axes, result.points[result.best()]);
-  auto& by_group = sweep["best_by_group"] = Json::array();
-  for (auto best : result.best_by_group()) by_group.push_back(point_json(result.axes, result.points[best]));
-  if (result.find_axis(kBucketCapAxis)) {
-    auto& caps = sweep["bucket_caps"] = Json::array();
-    for (const auto& advice : cap_advice(result)) caps.push_back(advice_json(result, advice));
-  }
+  Cell::List points, by_group, caps, formulas, failed;
+  for (std::size_t i = 0; i < result.points.size(); ++i) points.emplace_back(point_fields(result, i));
+  for (auto best : result.best_by_group()) by_group.emplace_back(point_fields(result, best));
+  Cell::Fields sweep{{"scenario", json::scenario(scenario)},
+                     {"points", std::move(points)},
+                     {"best", point_fields(result, result.best())},
+                     {"best_by_group", std::move(by_group)}};
+  for (const auto& advice : cap_advice(result)) caps.emplace_back(advice_fields(result, advice));
+  if (result.find_axis(kBucketCapAxis)) sweep.emplace_back("bucket_caps", caps);
   for (const auto& [point, formula] : result.formulas)
-    sweep["formulas"].push_back(formula_json(result, result.points[point], formula));
-  for (const auto& point : result.failed) {
-    Json failed;
-    failed["failed"] = failure_name(point.who);
-    failed["axes"] = json::axes(result.axes, point.axis_values);
-    failed["error"] = point.error;
-    sweep["failed_points"].push_back(std::move(failed));
-  }
-  sweep["notes"] = json::notes(result.notes);
-  sweep["tool"] = json::tool(tool);
+    formulas.emplace_back(formula_fields(result, result.points[point], formula));
+  if (!formulas.empty()) sweep.emplace_back("formulas", formulas);
+  for (const auto& point : result.failed) failed.emplace_back(failed_fields(result, point));
+  if (!failed.empty()) sweep.emplace_back("failed_points", failed);
+  json::append(sweep, {{"notes", json::notes(result.notes)}, {"tool", json::tool(tool)}});
   return json::text_of(sweep);
 }
 

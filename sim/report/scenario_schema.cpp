@@ -3,12 +3,10 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "sim/report/json_parts.hpp"
-
 namespace ddpsim {
 namespace {
 
-using json::Json;
+using Json = nlohmann::ordered_json;
 using keys::Row;
 using keys::Section;
 using keys::Shape;
@@ -127,7 +125,7 @@ std::string scenario_schema(const Section& table) {
     if (is_axis) axes["properties"][path] = axis_of(row);
   });
   root["properties"]["sweep"] = std::move(axes);
-  return json::text_of(root);
+  return root.dump(2) + "\n";
 }
 
 }  // namespace ddpsim

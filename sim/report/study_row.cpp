@@ -7,29 +7,22 @@
 
 #include "sim/base/json_error.hpp"
 #include "sim/base/names.hpp"
+#include "sim/report/iteration_columns.hpp"
 #include "sim/report/json_parts.hpp"
 
 namespace ddpsim {
 namespace {
 
-using json::Json;
+using Json = nlohmann::ordered_json;
 
 constexpr Names<PointFailure, 3> kFailureNames{
     {{"input", PointFailure::input}, {"machine", PointFailure::machine}, {"defect", PointFailure::defect}}};
 
-Json head_json(const StudyPoint& point, std::optional<PointFailure> failure = {}) {
-  Json row;
-  row["point"] = point.number;
-  row["points"] = point.of;
-  row["study"] = point.study;
-  row["key"] = point.key;
-  if (failure) row["failed"] = failure_name(*failure);
-  row["axes"] = json::axes(point.axes, point.values);
+Cell::Fields head_of(const StudyPoint& point, std::optional<PointFailure> failure = {}) {
+  Cell::Fields row{{"point", point.number}, {"points", point.of}, {"study", point.study}, {"key", point.key}};
+  if (failure) row.emplace_back("failed", failure_name(*failure));
+  row.emplace_back("axes", json::axes(point.axes, point.values));
   return row;
-}
-
-std::string line_of(const Json& row) {
-  return row.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 // Of the whole row, so that what is damaged behind its head is found, what stands in the row itself.
@@ -98,15 +91,15 @@ std::string_view failure_name(PointFailure failure) {
 }
 
 std::string study_row(const StudyPoint& point, const IterationMetrics& metrics) {
-  auto row = head_json(point);
-  json::add_metrics(metrics, row);
-  return line_of(row);
+  auto row = head_of(point);
+  json::append(row, fields(kIterationColumns, metrics));
+  return json::line_of(row);
 }
 
 std::string study_row(const StudyPoint& point, PointFailure failure, std::string_view message) {
-  auto row = head_json(point, failure);
-  row["error"] = message;
-  return line_of(row);
+  auto row = head_of(point, failure);
+  row.emplace_back("error", message);
+  return json::line_of(row);
 }
 
 StudyRowHead read_study_row(std::string_view line, const SourceSpan& place) {

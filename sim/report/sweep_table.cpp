@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <ostream>
 #include <utility>
 
@@ -10,6 +11,7 @@
 #include "sim/base/quantity.hpp"
 #include "sim/report/cap_advice.hpp"
 #include "sim/report/cap_formula.hpp"
+#include "sim/report/iteration_columns.hpp"
 #include "sim/report/table_parts.hpp"
 #include "sim/report/verdict.hpp"
 
@@ -23,54 +25,77 @@ SweepColumns columns_of(const SweepResult& result) {
           !result.failed.empty()};
 }
 
+namespace {
+
+enum class Form { plain, share, change };
+
+// A column for people: of which figure, and which sweeps have it; none: all.
+struct ShownColumn {
+  std::string_view key;
+  const char* title;
+  std::size_t width;
+  bool SweepColumns::*where = nullptr;
+  Form form = Form::plain;
+};
+constexpr ShownColumn kShown[] = {{"iteration_s", "iteration ms", 12},
+                                  {"exposed_communication_s", "exposed ms", 12},
+                                  {"communication_s", "comm. ms", 12},
+                                  {"n_buckets", "buckets", 7},
+                                  {"samples_per_s", "samples/s", 10},
+                                  {"scaling_efficiency", "efficiency", 10, nullptr, Form::share},
+                                  {"mfu", "MFU", 7, &SweepColumns::memory, Form::share},
+                                  {"memory_peak_bytes", "memory GB", 10, &SweepColumns::memory},
+                                  {"fit", "fits", 5, &SweepColumns::memory},
+                                  {"iteration_least_s", "least ms", 10, &SweepColumns::range},
+                                  {"iteration_most_s", "most ms", 10, &SweepColumns::range},
+                                  {"p5_s", "p5 ms", 10, &SweepColumns::spread},
+                                  {"median_s", "median ms", 10, &SweepColumns::spread},
+                                  {"p95_s", "p95 ms", 10, &SweepColumns::spread},
+                                  {"measured_iteration_s", "measured ms", 12, &SweepColumns::measured},
+                                  {"relative_error", "error", 8, &SweepColumns::measured, Form::change}};
+
+std::string shown(const Cell& cell, Form form) {
+  return std::visit(
+      [form](const auto& value) -> std::string {
+        using T = std::decay_t<decltype(value)>;
+        if constexpr (std::same_as<T, Seconds>)
+          return ms_text(value);
+        else if constexpr (std::same_as<T, Bytes>)
+          return fmt::format("{:.1f}", value.value() / 1e9);
+        else if constexpr (std::same_as<T, double>)
+          return form == Form::change  ? percent_text(value)
+                 : form == Form::share ? fmt::format("{:.1f} %", 100 * value)
+                                       : fmt::format("{:.5g}", value);
+        else if constexpr (std::same_as<T, std::string> || std::same_as<T, std::int64_t>)
+          return fmt::format("{}", value);
+        else
+          return "-";
+      },
+      cell.value);
+}
+
+}  // namespace
+
 std::vector<TableColumn> sweep_columns(const std::vector<AxisValues>& axes, SweepColumns optional) {
   auto columns = axis_columns(axes);
-  for (const char* title : {"iteration ms", "exposed ms", "comm. ms"}) columns.push_back({title, 12});
-  columns.push_back({"buckets", 7});
-  columns.push_back({"samples/s", 10});
-  columns.push_back({"efficiency", 10});
-  if (optional.memory) {
-    columns.push_back({"MFU", 7});
-    columns.push_back({"memory GB", 10});
-    columns.push_back({"fits", 5});
-  }
-  if (optional.range)
-    for (const char* title : {"least ms", "most ms"}) columns.push_back({title, 10});
-  if (optional.spread)
-    for (const char* title : {"p5 ms", "median ms", "p95 ms"}) columns.push_back({title, 10});
-  if (optional.measured) {
-    columns.push_back({"measured ms", 12});
-    columns.push_back({"error", 8});
-  }
+  for (const auto& one : kShown)
+    if (!one.where || optional.*one.where) columns.push_back({one.title, one.width});
   if (optional.error) columns.push_back({kErrorTitle, 0});
   return columns;
 }
 
 std::vector<std::string> sweep_cells(const std::vector<std::string>& axes, SweepColumns optional,
                                      const SweepPoint& point) {
-  const auto& m = point.metrics;
-  auto cells = axis_cells(axes, point.axis_values, m);
-  for (auto time : {m.iteration, m.exposed_communication, m.communication}) cells.push_back(ms_text(time));
-  cells.push_back(fmt::format("{}", m.n_buckets));
-  auto add = [&cells](const auto& value, auto text) { cells.emplace_back(value ? text(*value) : "-"); };
-  auto percent = [](double share) { return fmt::format("{:.1f} %", 100 * share); };
-  add(m.samples_per_s, [](double rate) { return fmt::format("{:.5g}", rate); });
-  add(m.scaling_efficiency, percent);
-  if (optional.memory) {
-    add(m.compute, [&](const auto& compute) { return percent(compute.mfu()); });
-    add(m.memory, [](const auto& one) { return fmt::format("{:.1f}", one.parts.peak().value() / 1e9); });
-    add(m.memory, [](const auto& one) { return fit_cell(one.fit()); });
-  }
-  if (optional.range)
-    for (auto end : {&IterationRange::least, &IterationRange::most})
-      add(m.range, [end](const auto& range) { return ms_text(range.*end); });
-  if (optional.spread)
-    for (auto quantile : {&IterationSpread::p5, &IterationSpread::median, &IterationSpread::p95})
-      add(m.spread, [quantile](const auto& spread) { return ms_text(spread.*quantile); });
-  if (optional.measured) {
-    add(point.measured, [](const auto& measured) { return ms_text(measured.iteration); });
-    add(point.measured, [&](const auto& measured) { return percent_text(relative_error(m, measured)); });
-  }
+  auto cells = axis_cells(axes, point.axis_values, point.metrics);
+  for (const auto& one : kShown)
+    if (!one.where || optional.*one.where) {
+      static const std::map<std::string_view, const Column<SweepPoint>*> by_key = [] {
+        std::map<std::string_view, const Column<SweepPoint>*> found;
+        for (const auto& column : kPointColumns) found[column.key] = &column;
+        return found;
+      }();
+      cells.push_back(shown(by_key.at(one.key)->value(point), one.form));
+    }
   if (optional.error) cells.emplace_back();
   return cells;
 }

@@ -1,101 +1,81 @@
 #include "sim/report/trace_report.hpp"
 
-#include <fmt/core.h>
-#include <nlohmann/json.hpp>
-
 #include "sim/report/csv_parts.hpp"
 #include "sim/report/json_parts.hpp"
 
 namespace ddpsim {
 namespace {
 
-using json::Json;
+struct PlannedBucket {
+  std::size_t index = 0, n_gradients = 0;
+  Bytes bytes;
+  Seconds ready;
+};
 
-template <class T>
-Json value_or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
+std::vector<PlannedBucket> buckets_of(const LayerTrace& trace, const ReductionPlan& plan) {
+  std::vector<PlannedBucket> buckets;
+  for (auto ready : bucket_ready_times(trace, plan)) {
+    const auto& bucket = plan.buckets[buckets.size()];
+    buckets.push_back({buckets.size(), bucket.gradients.size(), bucket.bytes, ready});
+  }
+  return buckets;
 }
 
-Json time_or_null(const std::optional<Seconds>& time) {
-  return time ? Json(time->value()) : Json(nullptr);
-}
+const Columns<PlannedBucket> kPlannedColumns{{"index", &PlannedBucket::index},
+                                             {"bytes", &PlannedBucket::bytes},
+                                             {"n_gradients", &PlannedBucket::n_gradients},
+                                             {"ready_s", &PlannedBucket::ready}};
 
-Json bytes_or_null(const std::optional<Bytes>& bytes) {
-  return bytes ? json::bytes(*bytes) : Json(nullptr);
-}
+const Columns<Gradient> kGradientColumns{{"gradient", [](const auto& one) { return one.name.str(); }},
+                                         {"elements", &Gradient::elements},
+                                         {"dtype", [](const auto& one) { return dtype_name(one.dtype); }},
+                                         {"bytes", &Gradient::bytes},
+                                         {"ready_s", &Gradient::ready},
+                                         {"ready_std_s", &Gradient::ready_spread, kJson}};
 
-Json interval_json(const CapInterval& caps) {
-  return {{"least_bytes", json::bytes(caps.smallest)}, {"most_bytes", bytes_or_null(caps.largest)}};
-}
-
-void add_buckets(const LayerTrace& trace, const ReductionPlan& plan, Json& all) {
-  all["bucket_cap_bytes"] = bytes_or_null(plan.bucket_cap);
-  all["first_bucket_cap_bytes"] =
-      bytes_or_null(plan.first_bucket_cap ? plan.first_bucket_cap : plan.bucket_cap);
-  auto& buckets = all["buckets"] = Json::array();
-  auto ready = bucket_ready_times(trace, plan);
-  for (std::size_t i = 0; i < plan.buckets.size(); ++i)
-    buckets.push_back({{"index", i},
-                       {"bytes", json::bytes(plan.buckets[i].bytes)},
-                       {"n_gradients", plan.buckets[i].gradients.size()},
-                       {"ready_s", ready[i].value()}});
+Cell interval(const CapInterval& caps) {
+  return Cell::Fields{{"least_bytes", caps.smallest}, {"most_bytes", caps.largest}};
 }
 
 }  // namespace
 
 std::string trace_json(const LayerTrace& trace, const TraceReport& report) {
   const auto& metadata = trace.metadata;
-  Json all;
-  all["trace"] = report.file;
-  all["model"] = value_or_null(metadata.model);
-  all["device"] = value_or_null(metadata.device);
-  all["batch_size"] = value_or_null(metadata.batch_size);
-  all["sequence_length"] = value_or_null(metadata.sequence_length);
-  all["torch"] = value_or_null(metadata.torch);
-  all["captured"] = value_or_null(metadata.captured);
-  all["source"] = value_or_null(metadata.source);
-  all["trace_synthetic"] = value_or_null(synthetic_mark(metadata));
-  all["forward_s"] = time_or_null(trace.forward);
-  all["backward_s"] = trace.backward().value();
-  all["optimizer_s"] = time_or_null(trace.optimizer);
-  auto& buffers = all["buffers_bytes"] = Json::array();
-  for (auto one : trace.buffers) buffers.push_back(json::bytes(one));
-  all["registration_recorded"] = !trace.registration_guessed;
-  all["bytes"] = json::bytes(trace.bytes());
-  auto& gradients = all["gradients"] = Json::array();
-  for (const auto& one : trace.gradients)
-    gradients.push_back({{"gradient", one.name.str()},
-                         {"elements", one.elements},
-                         {"dtype", dtype_name(one.dtype)},
-                         {"bytes", json::bytes(one.bytes())},
-                         {"ready_s", one.ready.value()},
-                         {"ready_std_s", time_or_null(one.ready_spread)}});
-  if (report.plan) add_buckets(trace, *report.plan, all);
+  Cell::Fields fields{{"trace", report.file},
+                      {"model", metadata.model},
+                      {"device", metadata.device},
+                      {"batch_size", metadata.batch_size},
+                      {"sequence_length", metadata.sequence_length},
+                      {"torch", metadata.torch},
+                      {"captured", metadata.captured},
+                      {"source", metadata.source},
+                      {"trace_synthetic", synthetic_mark(metadata)},
+                      {"forward_s", trace.forward},
+                      {"backward_s", trace.backward()},
+                      {"optimizer_s", trace.optimizer},
+                      {"buffers_bytes", trace.buffers},
+                      {"registration_recorded", !trace.registration_guessed},
+                      {"bytes", trace.bytes()},
+                      {"gradients", fields_of_each(kGradientColumns, trace.gradients)}};
+  if (const auto& plan = report.plan)
+    json::append(fields, {{"bucket_cap_bytes", plan->bucket_cap},
+                          {"first_bucket_cap_bytes",
+                           plan->first_bucket_cap ? plan->first_bucket_cap : plan->bucket_cap},
+                          {"buckets", fields_of_each(kPlannedColumns, buckets_of(trace, *plan))}});
   if (report.recorded_caps) {
-    auto& caps = all["recorded_caps"] = Json::array();
+    Cell::List caps;
     for (const auto& one : *report.recorded_caps)
-      caps.push_back(
-          {{"first_bucket_cap", interval_json(one.first)}, {"bucket_cap", interval_json(one.later)}});
+      caps.emplace_back(
+          Cell::Fields{{"first_bucket_cap", interval(one.first)}, {"bucket_cap", interval(one.later)}});
+    fields.emplace_back("recorded_caps", caps);
   }
-  all["notes"] = json::notes(report.notes);
-  return json::text_of(all);
+  fields.emplace_back("notes", json::notes(report.notes));
+  return json::text_of(fields);
 }
 
 std::string trace_table_csv(const LayerTrace& trace, const TraceReport& report) {
-  if (report.plan) {
-    auto text = csv::line_of({"index", "bytes", "n_gradients", "ready_s"});
-    auto ready = bucket_ready_times(trace, *report.plan);
-    const auto& buckets = report.plan->buckets;
-    for (std::size_t i = 0; i < buckets.size(); ++i)
-      text += csv::line_of({fmt::format("{}", i), csv::bytes(buckets[i].bytes),
-                            fmt::format("{}", buckets[i].gradients.size()), csv::seconds(ready[i])});
-    return text;
-  }
-  auto text = csv::line_of({"gradient", "elements", "dtype", "bytes", "ready_s"});
-  for (const auto& one : trace.gradients)
-    text += csv::line_of({one.name.str(), fmt::format("{}", one.elements), std::string(dtype_name(one.dtype)),
-                          csv::bytes(one.bytes()), csv::seconds(one.ready)});
-  return text;
+  return report.plan ? csv::table(kPlannedColumns, buckets_of(trace, *report.plan))
+                     : csv::table(kGradientColumns, trace.gradients);
 }
 
 }  // namespace ddpsim

@@ -48,8 +48,8 @@ TEST(ResultJson, Simulate) {
     {
       "axis": "data",
       "operation": "all_reduce",
-      "bytes": 3000,
       "count": 2,
+      "bytes": 3000,
       "busy_s": 3.0,
       "exposed_s": 2.0
     }
@@ -146,8 +146,8 @@ IN"communication": [
 IN  {
 IN    "axis": "data",
 IN    "operation": "all_reduce",
-IN    "bytes": 3000,
 IN    "count": 2,
+IN    "bytes": 3000,
 IN    "busy_s": 3.0,
 IN    "exposed_s": 2.0
 IN  }
@@ -217,8 +217,8 @@ IN"relative_error": -0.19999999999999996
         {
           "axis": "data",
           "operation": "all_reduce",
-          "bytes": 3000,
           "count": 2,
+          "bytes": 3000,
           "busy_s": 3.0,
           "exposed_s": 2.0
         }

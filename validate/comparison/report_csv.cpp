@@ -1,74 +1,74 @@
 #include "validate/comparison/report_csv.hpp"
 
-#include <fmt/core.h>
-
 #include "sim/report/csv_parts.hpp"
+#include "sim/report/iteration_columns.hpp"
 
 namespace ddpsim::validate {
 namespace {
 
-using csv::Record;
+// A point, or one of its buckets.
+struct Row {
+  const ComparedPoint* point;
+  const ComparedBucket* bucket = nullptr;
+};
 
-// `more` are the columns behind those that tell a point from others.
-std::string header_line(const ValidationReport& report, const Record& more) {
-  auto header = csv::other_axes(report.axes, report.axes);
-  csv::append(header, {"world_size", "strategy", "bucket_cap_bytes", "n_buckets"});
-  csv::append(header, more);
-  return csv::line_of(header);
+template <class T>
+Column<Row> of_point(std::string_view key, T value, unsigned in = kCsv) {
+  return {key, [value](const Row& row) { return Cell(std::invoke(value, *row.point)); }, in};
+}
+template <class T>
+Column<Row> of_bucket(std::string_view key, T value) {
+  return {key, [value](const Row& row) { return Cell(std::invoke(value, *row.bucket)); }};
 }
 
-Record identity(const ValidationReport& report, const ComparedPoint& point) {
-  const auto& m = point.predicted;
-  auto record = csv::other_axes(report.axes, point.axis_values);
-  csv::append(record, {fmt::format("{}", m.world_size), std::string(m.strategy->name()),
-                       m.bucket_cap ? csv::bytes(*m.bucket_cap) : "", fmt::format("{}", m.n_buckets)});
-  return record;
-}
-
-Record fields_of(const ComparedPoint& point) {
-  return {csv::seconds(point.predicted.iteration),
-          csv::seconds(point.measured),
-          point.spread ? csv::seconds(*point.spread) : "",
-          point.samples.empty() ? "" : fmt::format("{}", point.samples.size()),
-          csv::number(point.error()),
-          csv::number(point.exposed_error())};
-}
-
-Record fields_of(const ComparedBucket& bucket) {
-  const auto& [predicted, measured] = bucket;
-  return {fmt::format("{}", predicted.index), csv::bytes(predicted.bytes), csv::seconds(predicted.ready),
-          csv::seconds(predicted.start),      csv::seconds(predicted.end), csv::seconds(measured.launch),
-          csv::seconds(measured.start),       csv::seconds(measured.end),  csv::number(bucket.end_error())};
+// What tells a point from others, and `more`.
+std::string table(const ValidationReport& report, const std::vector<Row>& rows, const Columns<Row>& more) {
+  Columns<Row> columns;
+  for (std::size_t axis = 0; axis < report.axes.size(); ++axis)
+    if (csv::result_column(report.axes[axis]).empty())
+      columns.push_back(
+          of_point(report.axes[axis], [axis](const auto& point) { return point.axis_values[axis]; }));
+  for (const auto& column : kIterationColumns)
+    for (std::string_view key : {"world_size", "strategy", "bucket_cap_bytes", "n_buckets"})
+      if (column.key == key)
+        columns.push_back(
+            of_point(key, [&column](const auto& point) { return column.value(point.predicted); }));
+  columns.insert(columns.end(), more.begin(), more.end());
+  return csv::table(columns, rows);
 }
 
 }  // namespace
 
 std::string validation_csv(const ValidationReport& report) {
-  Record columns{"predicted_iteration_s", "measured_iteration_s",  "measured_std_s", "n_samples",
-                 "relative_error",        "exposed_relative_error"};
-  bool synthetic = !report.trace_note().empty();
-  if (synthetic) columns.emplace_back("trace_synthetic");
-  auto text = header_line(report, columns);
-  for (const auto& point : report.points) {
-    auto record = identity(report, point);
-    csv::append(record, fields_of(point));
-    if (synthetic) record.push_back(point.predicted.trace_synthetic.value_or(""));
-    text += csv::line_of(record);
-  }
-  return text;
+  using P = ComparedPoint;
+  std::vector<Row> rows;
+  for (const auto& point : report.points) rows.push_back({&point});
+  return table(
+      report, rows,
+      {of_point("predicted_iteration_s", [](const P& point) { return point.predicted.iteration; }),
+       of_point("measured_iteration_s", &P::measured), of_point("measured_std_s", &P::spread),
+       of_point("n_samples",
+                [](const P& point) { return point.samples.empty() ? Cell() : Cell(point.samples.size()); }),
+       of_point("relative_error", &P::error), of_point("exposed_relative_error", &P::exposed_error),
+       of_point(
+           "trace_synthetic", [](const P& point) { return point.predicted.trace_synthetic; }, kSomeCsv)});
 }
 
 std::string buckets_csv(const ValidationReport& report) {
-  auto text =
-      header_line(report, {"index", "bytes", "predicted_ready_s", "predicted_start_s", "predicted_end_s",
-                           "measured_launch_s", "measured_start_s", "measured_end_s", "end_relative_error"});
+  using B = ComparedBucket;
+  std::vector<Row> rows;
   for (const auto& point : report.points)
-    for (const auto& bucket : point.buckets) {
-      auto record = identity(report, point);
-      csv::append(record, fields_of(bucket));
-      text += csv::line_of(record);
-    }
-  return text;
+    for (const auto& bucket : point.buckets) rows.push_back({&point, &bucket});
+  return table(report, rows,
+               {of_bucket("index", [](const B& one) { return one.predicted.index; }),
+                of_bucket("bytes", [](const B& one) { return one.predicted.bytes; }),
+                of_bucket("predicted_ready_s", [](const B& one) { return one.predicted.ready; }),
+                of_bucket("predicted_start_s", [](const B& one) { return one.predicted.start; }),
+                of_bucket("predicted_end_s", [](const B& one) { return one.predicted.end; }),
+                of_bucket("measured_launch_s", [](const B& one) { return one.measured.launch; }),
+                of_bucket("measured_start_s", [](const B& one) { return one.measured.start; }),
+                of_bucket("measured_end_s", [](const B& one) { return one.measured.end; }),
+                of_bucket("end_relative_error", &B::end_error)});
 }
 
 }  // namespace ddpsim::validate

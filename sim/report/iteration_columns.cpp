@@ -1,0 +1,222 @@
+#include "sim/report/iteration_columns.hpp"
+
+namespace ddpsim {
+namespace {
+
+// Of a list in a row.
+template <class Row, class Parts, class Part>
+auto each(Parts Row::*parts, const Columns<Part>& columns) {
+  return [parts, &columns](const Row& row) { return fields_of_each(columns, row.*parts); };
+}
+// Of a part that not every row has.
+template <class Row, class Part>
+auto nested(std::optional<Part> Row::*part, const Columns<Part>& columns) {
+  return of(part, [&columns](const Part& one) { return fields(columns, one); });
+}
+
+// Nothing where it is not of interest.
+Cell when(bool is_there, const Cell& cell) {
+  return is_there ? cell : Cell();
+}
+
+const Columns<ExpectedSlowest> kSlowest{{"ranks", &ExpectedSlowest::ranks},
+                                        {"slowdown", &ExpectedSlowest::slowdown}};
+
+const Columns<SlowForTheRun> kSlowForTheRun{
+    {"of", [](const auto& slow) { return slow.ones.of == SlowOnes::Of::nodes ? "nodes" : "ranks"; }},
+    {"slowdown", [](const auto& slow) { return slow.ones.slowdown; }},
+    {"drawn", &SlowForTheRun::drawn},
+    {"candidates", &SlowForTheRun::of},
+    {"chance_of_any", &SlowForTheRun::chance_of_any}};
+
+const Columns<IterationSpread> kSpread{
+    {"count", &IterationSpread::iterations},
+    {"seed", &IterationSpread::seed},
+    {"reported", [](const auto& spread) { return reported_iteration_name(spread.report); }},
+    {"min_s", &IterationSpread::least},
+    {"p5_s", &IterationSpread::p5},
+    {"median_s", &IterationSpread::median},
+    {"p95_s", &IterationSpread::p95},
+    {"max_s", &IterationSpread::most},
+    {"mean_s", &IterationSpread::mean},
+    {"unvaried_s", &IterationSpread::unvaried},
+    {"slowest_of", each(&IterationSpread::slowest_of, kSlowest)},
+    {"slow_for_the_run",
+     [](const auto& spread) {
+       return when(!spread.slow_for_the_run.empty(), fields_of_each(kSlowForTheRun, spread.slow_for_the_run));
+     },
+     kSomeJson}};
+
+const Columns<SharedModelMetrics::Stage> kStage{{"layers", &SharedModelMetrics::Stage::layers},
+                                                {"peak_bytes", &SharedModelMetrics::Stage::peak}};
+
+using Model = SharedModelMetrics;
+const Columns<Model> kSharedModel{
+    {"tensor", &Model::tensor},
+    {"context", &Model::context},
+    {"pipeline", &Model::pipeline},
+    {"data", &Model::data},
+    {"schedule", &Model::schedule},
+    {"virtual", &Model::chunks},
+    {"micro_batches", &Model::micro_batches},
+    {"expert", [](const auto& model) { return when(model.expert > 1, model.expert); }, kSomeJson},
+    {"expert_load", [](const auto& model) { return when(model.expert > 1, model.expert_load); }, kSomeJson},
+    {"stages", each(&Model::stages, kStage)}};
+
+const Columns<Loss> kLoss{{"cause", [](const auto& loss) { return loss.row().key; }},
+                          {"seconds", &Loss::seconds}};
+
+const Columns<AsynchronousMetrics> kAsynchronous{{"updates_per_s", &AsynchronousMetrics::updates_per_s},
+                                                 {"mean_staleness", &AsynchronousMetrics::mean_staleness},
+                                                 {"most_staleness", &AsynchronousMetrics::most_staleness}};
+
+Cell goodput_cell(const IterationMetrics& m) {
+  if (!m.goodput) return {};
+  Cell::Fields all{{"share", m.goodput->share},
+                   {"mtbf_s", m.goodput->mtbf},
+                   {"checkpoint_interval_s", m.goodput->interval}};
+  if (m.tokens_per_s) all.emplace_back("tokens_per_s", m.goodput->share * *m.tokens_per_s);
+  return all;
+}
+
+Cell cost_of_tokens(const IterationMetrics& m) {
+  return m.price && m.tokens_per_s ? Cell(m.cost_per_million_tokens()) : Cell();
+}
+
+Cell tokens_of_gpu(const IterationMetrics& m) {
+  return m.tokens_per_s ? Cell(*m.tokens_per_s / m.gpus()) : Cell();
+}
+
+// In CSV, beside the memory of a model; of one without tokens it is empty.
+Cell tokens_of_model(const IterationMetrics& m) {
+  if (!m.memory) return {};
+  return m.tokens_per_s ? Cell(*m.tokens_per_s) : Cell("");
+}
+
+Cell error_of_point(const SweepPoint& point) {
+  return point.measured ? Cell(relative_error(point.metrics, *point.measured)) : Cell();
+}
+
+template <class Row>
+Columns<Row> joined(Columns<Row> columns, const Columns<Row>& more) {
+  columns.insert(columns.end(), more.begin(), more.end());
+  return columns;
+}
+
+}  // namespace
+
+const Columns<MemoryMetrics> kMemoryColumns = [] {
+  Columns<MemoryMetrics> all{{"peak_bytes", [](const auto& memory) { return memory.parts.peak(); }}};
+  for (const auto& part : kMemoryParts)
+    all.push_back({part.key, [&part](const auto& memory) { return memory.parts.*part.bytes; }});
+  return joined(all, {{"capacity_bytes", &MemoryMetrics::capacity},
+                      {"fits", &MemoryMetrics::fits},
+                      {"others_peak_bytes", &MemoryMetrics::others, kSomeJson}});
+}();
+
+using B = BucketMetrics;
+const Columns<B> kTimeColumns{{"ready_s", &B::ready},
+                              {"start_s", &B::start},
+                              {"end_s", &B::end},
+                              {"algorithm", of(&B::choice, &CollectiveChoice::algorithm), kSome},
+                              {"protocol", of(&B::choice, &CollectiveChoice::protocol), kSome},
+                              {"channels", of(&B::choice, &CollectiveChoice::channels), kSome},
+                              {"times", of(&B::choice, &CollectiveChoice::times), kSome}};
+const Columns<B> kBucketColumns =
+    joined({{"index", &B::index},
+            {"bytes", &B::bytes},
+            {"wire_bytes", [](const B& b) { return when(b.wire != b.bytes, b.wire); }, kSomeJson},
+            {"n_gradients", &B::n_gradients}},
+           kTimeColumns);
+
+using O = OperationMetrics;
+const Columns<O> kOperationColumns{
+    {"axis", &O::axis},   {"operation", [](const O& o) { return operation_name(o.operation); }},
+    {"count", &O::count}, {"bytes", &O::bytes},
+    {"busy_s", &O::busy}, {"exposed_s", &O::exposed}};
+
+using M = IterationMetrics;
+const Columns<M> kIterationColumns{
+    {"world_size", &M::world_size},
+    {"strategy", [](const M& m) { return m.strategy->name(); }},
+    {"bucket_cap_bytes", &M::bucket_cap},
+    {"n_buckets", &M::n_buckets},
+    {"forward_s", &M::forward},
+    {"backward_compute_s", &M::backward_compute},
+    {"interference_s", &M::interference},
+    {"overhead_s", &M::overhead},
+    {"iteration_range_s",
+     of(&M::range,
+        [](const auto& one) {
+          return Cell::List{one.least, one.most};
+        }),
+     kSomeJson},
+    {"iteration_range_of", of(&M::range, &IterationRange::of), kSomeJson},
+    {"iterations", nested(&M::spread, kSpread), kSomeJson},
+    {"tail_s", [](const M& m) { return when(m.overhead > Seconds(), m.tail); }, kSomeJson},
+    {"communication_s", &M::communication},
+    {"exposed_communication_s", &M::exposed_communication},
+    {"buffer_broadcast_s",
+     [](const M& m) { return when(m.buffer_broadcast > Seconds(), m.buffer_broadcast); }, kSomeJson},
+    {"parallelism", nested(&M::shared_model, kSharedModel), kSomeJson},
+    {"bubble_s", [](const M& m) { return when(m.shared_model.has_value(), m.bubble); }, kSomeJson},
+    {"optimizer_s", &M::optimizer},
+    {"iteration_s", &M::iteration},
+    {"micro_batch_s", [](const M& m) { return when(m.micro_batches > 1, m.micro_batch()); }, kSomeJson},
+    {"losses", each(&M::losses, kLoss), kJson},
+    {"algorithm", &M::algorithm},
+    {"nccl_version", [](const M& m) { return when(!m.nccl_version.empty(), m.nccl_version); }, kSomeJson},
+    {"fidelity", &M::fidelity},
+    {"network", &M::network},
+    {"simulated_flows", &M::simulated_flows},
+    {"communication", each(&M::operations, kOperationColumns), kJson},
+    {"collective_workers", [](const M& m) { return when(m.collective_workers > 1, m.collective_workers); },
+     kSomeJson},
+    {"algbw_Bps", &M::algbw},
+    {"busbw_Bps", &M::busbw},
+    {"samples_per_s", &M::samples_per_s},
+    {"iteration_least_s", of(&M::range, &IterationRange::least), kSomeCsv},
+    {"iteration_most_s", of(&M::range, &IterationRange::most), kSomeCsv},
+    {"iterations", of(&M::spread, &IterationSpread::iterations), kSomeCsv},
+    {"p5_s", of(&M::spread, &IterationSpread::p5), kSomeCsv},
+    {"median_s", of(&M::spread, &IterationSpread::median), kSomeCsv},
+    {"p95_s", of(&M::spread, &IterationSpread::p95), kSomeCsv},
+    {"mean_s", of(&M::spread, &IterationSpread::mean), kSomeCsv},
+    {"unvaried_s", of(&M::spread, &IterationSpread::unvaried), kSomeCsv},
+    {"tokens_per_s", &M::tokens_per_s, kSomeJson},
+    {"tokens_per_s", tokens_of_model, kSomeCsv},
+    {"tokens_per_s_per_gpu", tokens_of_gpu, kSomeJson},
+    {"model_flops_per_s_per_gpu", of(&M::compute, &ComputeRates::model), kSomeJson},
+    {"mfu", of(&M::compute, &ComputeRates::mfu), kSome},
+    {"hfu", of(&M::compute, &ComputeRates::hfu), kSomeJson},
+    {"asynchronous", nested(&M::asynchronous, kAsynchronous), kSomeJson},
+    {"memory", nested(&M::memory, kMemoryColumns), kSomeJson},
+    {"memory_peak_bytes", of(&M::memory, [](const auto& one) { return one.parts.peak(); }), kSomeCsv},
+    {"memory_fits", of(&M::memory, &MemoryMetrics::fits), kSomeCsv},
+    {"fit", of(&M::memory, [](const auto& one) { return fit_cell(one.fit()); }), kTables},
+    {"cost_per_step", [](const M& m) { return m.price ? Cell(m.cost_per_step()) : Cell(); }, kSomeJson},
+    {"cost_per_million_tokens", cost_of_tokens, kSomeJson},
+    {"goodput", goodput_cell, kSomeJson},
+    {"scaling_efficiency", &M::scaling_efficiency},
+    {"comm_frac", [](const M& m) { return m.communication_cost() / m.iteration; }},
+    {"reported_rank", &M::reported_rank},
+    {"group_size", &M::group_size},
+    {"construction_broadcast_s", &M::construction_broadcast, kSomeJson},
+    {"all_reduce_times", [](const M& m) { return when(!m.sources_of_times.empty(), m.sources_of_times); },
+     kSomeJson},
+    {"trace_synthetic", &M::trace_synthetic, kSome}};
+
+using P = SweepPoint;
+const Columns<P> kMeasuredColumns{
+    {"measured_iteration_s", of(&P::measured, &MeasuredIteration::iteration), kSomeJson | kCsv},
+    {"measured_iteration_std_s", of(&P::measured, &MeasuredIteration::spread), kSomeJson | kCsv},
+    {"relative_error", error_of_point, kSomeJson | kCsv}};
+
+const Columns<P> kPointColumns = [] {
+  Columns<P> all;
+  for (const auto& one : kIterationColumns)
+    all.push_back({one.key, [&one](const P& point) { return one.value(point.metrics); }, one.in});
+  return joined(all, kMeasuredColumns);
+}();
+
+}  // namespace ddpsim

@@ -1,0 +1,17 @@
+#pragma once
+// The columns of an iteration, and of what it consists of (docs/formats.md says what each means).
+#include "sim/report/columns.hpp"
+#include "sim/report/metrics.hpp"
+#include "sim/report/sweep_result.hpp"
+
+namespace ddpsim {
+
+extern const Columns<IterationMetrics> kIterationColumns;
+extern const Columns<MemoryMetrics> kMemoryColumns;
+// When a collective was ready, started and ended, and how it was carried out; and with its size before.
+extern const Columns<BucketMetrics> kTimeColumns, kBucketColumns;
+extern const Columns<OperationMetrics> kOperationColumns;
+// What was measured of a sweep's point; and with its iteration before.
+extern const Columns<SweepPoint> kMeasuredColumns, kPointColumns;
+
+}  // namespace ddpsim
