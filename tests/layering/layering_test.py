@@ -66,7 +66,7 @@ CONFINED = {
     r"(simgrid|xbt)/": ["sim/replay/simgrid"],
     r"(torch|ATen|c10)/": ["traces/torch_gpt2", "traces/capture", "validate/gloo", "tests/ddp", "tests/traces", "bench"],
     r"(ATen/cuda|c10/cuda|cuda|nccl)": ["traces/capture/cuda_device.cpp", "validate/nccl", "tests/validate/nccl"],
-    r"nlohmann/": ["sim/report", "sim/calibrate", "sim/trace/import/pytorch_profiler", "validate/harness", "validate/comparison", "tests"],
+    r"nlohmann/": ["sim/report", "sim/calibrate", "sim/trace/import/pytorch_profiler", "validate/harness", "tests"],
     r"zlib": ["sim/trace/import/pytorch_profiler", "tests"],
     r"gsl/": ["sim/calibrate"],
     r"sha2\.h": ["sim/base"],
