@@ -84,14 +84,15 @@ void tell(const ScenarioOptions& options, const std::string& text) {
   options.prints_summary() ? void(std::cout << text) : write_stderr(text);
 }
 
-std::string explanation_of(const ScenarioOptions& options, const config::Value& root,
-                           const IterationMetrics& metrics) {
+Cell::Fields tell_explanation(const ScenarioOptions& options, const config::Value& root,
+                              const IterationMetrics& metrics) {
   std::ostringstream explanation;
   ProgressLine progress(options.quiet, "changes");
-  explain(explanation, options.file, root, metrics,
-          [&](std::size_t done, std::size_t all) { progress.show_done(done, all); });
+  auto found = explain(explanation, options.file, root, metrics,
+                       [&](std::size_t done, std::size_t all) { progress.show_done(done, all); });
   progress.clear();
-  return explanation.str();
+  tell(options, explanation.str());
+  return found;
 }
 
 BestCaps find_best_caps(const Scenario& scenario, bool quiet) {
@@ -126,7 +127,8 @@ void simulate(const SimulateOptions& options) {
     comparison = compare_recorded(*with.recorded, metrics);
     if (options.scenario.prints_summary()) print_comparison(std::cout, *comparison);
   }
-  if (options.explain) tell(options.scenario, explanation_of(options.scenario, root, metrics));
+  std::optional<Cell::Fields> explanation;
+  if (options.explain) explanation = tell_explanation(options.scenario, root, metrics);
   std::optional<BestCaps> best;
   if (options.best_caps)
     tell(options.scenario, best_caps_text(best.emplace(find_best_caps(scenario, quiet))));
@@ -138,7 +140,7 @@ void simulate(const SimulateOptions& options) {
     tell(options.scenario, network_check_text(scenario, simulated.prediction, quiet));
   OutputPhase writing;
   write_output(options.scenario.json,
-               [&] { return simulate_json(metrics, tool_info(), comparison, notes, best); });
+               [&] { return simulate_json(metrics, tool_info(), comparison, notes, best, explanation); });
   write_output(options.scenario.csv, [&] { return buckets_csv(metrics); });
   write_output(options.plot, [&] {
     return svg(gantt_chart(simulated.prediction.timeline, metrics,

@@ -94,7 +94,8 @@ Cell::Fields failed_fields(const SweepResult& result, const FailedPoint& point) 
 
 std::string simulate_json(const IterationMetrics& metrics, const ToolInfo& tool,
                           const std::optional<RecordedComparison>& recorded, const std::vector<Note>& notes,
-                          const std::optional<BestCaps>& best) {
+                          const std::optional<BestCaps>& best,
+                          const std::optional<Cell::Fields>& explanation) {
   auto result = fields(kIterationColumns, metrics);
   result.emplace_back("buckets", fields_of_each(kBucketColumns, metrics.buckets));
   if (const auto& bitmap = metrics.used_parameter_bitmap) {
@@ -104,6 +105,7 @@ std::string simulate_json(const IterationMetrics& metrics, const ToolInfo& tool,
   }
   if (recorded) result.emplace_back("recorded", recorded_fields(*recorded));
   if (best) result.emplace_back("best_caps", best_caps_fields(*best));
+  if (explanation) result.emplace_back("explanation", *explanation);
   json::append(result, {{"notes", json::notes(notes)}, {"tool", json::tool(tool)}});
   return json::text_of(result);
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/report/best_caps.hpp"
+#include "sim/report/columns.hpp"
 #include "sim/report/metrics.hpp"
 #include "sim/report/recorded_comparison.hpp"
 #include "sim/report/sweep_result.hpp"
@@ -26,10 +27,11 @@ struct ScenarioInfo {
   std::vector<AxisValues> axes;
 };
 
-// One point with its buckets, and beside what was recorded where there is something.
+// One point with its buckets, beside what was recorded where there is something, and what --explain found.
 std::string simulate_json(const IterationMetrics& metrics, const ToolInfo& tool,
                           const std::optional<RecordedComparison>& recorded = {},
-                          const std::vector<Note>& notes = {}, const std::optional<BestCaps>& best = {});
+                          const std::vector<Note>& notes = {}, const std::optional<BestCaps>& best = {},
+                          const std::optional<Cell::Fields>& explanation = {});
 std::string sweep_json(const SweepResult& result, const ScenarioInfo& scenario, const ToolInfo& tool);
 
 }  // namespace ddpsim

@@ -1,21 +1,18 @@
 #include "sim/study/explain.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <memory>
 #include <optional>
 #include <ostream>
 #include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include "sim/base/one_line.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/ddp/distinct_bucket_caps.hpp"
 #include "sim/engine/scaled_all_reduces.hpp"
 #include "sim/study/explain_links.hpp"
+#include "sim/study/explain_outcomes.hpp"
 #include "sim/study/explain_sharding.hpp"
 #include "sim/study/explain_shared.hpp"
 #include "sim/study/what_if.hpp"
@@ -215,89 +212,10 @@ std::vector<Change> changes_of(const WhatIf& what_if, const Scenario& scenario,
   return changes;
 }
 
-struct Outcome {
-  std::string name;
-  Seconds difference;
-  bool fits = true;
-};
-
-Outcome outcome_of(const Change& change, const IterationMetrics& changed, const IterationMetrics& metrics) {
-  bool fits = !changed.memory || changed.memory->fits() || (metrics.memory && !metrics.memory->fits());
-  auto name = change.name;
-  if (!fits) name += fmt::format(" ({})", fit_word(changed.memory->fit()));
-  // A change of how a model is shared may change how many samples a step has: of as many.
-  double samples = metrics.shared_model ? *metrics.samples_per_s * metrics.iteration.value() /
-                                              (*changed.samples_per_s * changed.iteration.value())
-                                        : 1;
-  return {std::move(name), samples * changed.iteration - metrics.iteration, fits};
-}
-
-// Of unit sizes and shard groups, those that fit.
-class BestSharding {
- public:
-  void add(const Change& change, const Outcome& outcome) {
-    for (auto& one : kinds_)
-      if (change.name.starts_with(one.prefix)) {
-        ++one.tried;
-        if (outcome.fits && (!one.best || outcome.difference < one.best->difference)) {
-          one.best = outcome;
-          one.best->name.clear();
-          for (const auto& set : change.overrides) {
-            const char* quote = set.find(' ') == std::string::npos ? "" : "'";
-            one.best->name +=
-                fmt::format("{}--set {}{}{}", one.best->name.empty() ? "" : " ", quote, set, quote);
-          }
-        }
-      }
-  }
-  // A tie, or less than what anybody could measure, goes to what there is.
-  void print(std::ostream& out, Seconds iteration) const {
-    constexpr double kPlateau = 0.005;
-    for (const auto& one : kinds_) {
-      if (one.tried == 0) continue;
-      bool is_better = one.best && one.best->difference < -kPlateau * iteration;
-      if (is_better)
-        out << fmt::format("best {} of {} tried: {} ({:+.1f} %)\n", one.what, one.tried + 1, one.best->name,
-                           100 * (one.best->difference / iteration));
-      else
-        out << fmt::format(
-            "best {} of {} tried: the one in use (none of the others that fit is 0.5 % faster)\n", one.what,
-            one.tried + 1);
-    }
-  }
-
- private:
-  struct Kind {
-    std::string_view prefix, what;
-    int tried = 0;
-    std::optional<Outcome> best = {};
-  };
-  std::array<Kind, 2> kinds_{Kind{"units of ", "unit size"}, Kind{"shard group of ", "shard group"}};
-};
-
-void print_outcomes(std::ostream& out, std::vector<Outcome> outcomes, Seconds iteration,
-                    const std::vector<LeftOut>& left_out) {
-  std::stable_sort(outcomes.begin(), outcomes.end(),
-                   [](const auto& a, const auto& b) { return a.difference < b.difference; });
-  out << "\nwhat would change it (each simulated)\n";
-  std::vector<std::string> same;
-  for (const auto& outcome : outcomes) {
-    constexpr double kRounding = 1e-9;
-    if (std::abs(outcome.difference / iteration) < kRounding) {
-      same.push_back(outcome.name);
-      continue;
-    }
-    out << fmt::format("  {:>+9.3f} ms {:>+7.1f} %  {}\n", 1e3 * outcome.difference.value(),
-                       100 * (outcome.difference / iteration), outcome.name);
-  }
-  if (!same.empty()) out << fmt::format("  no difference: {}\n", fmt::join(same, "; "));
-  for (const auto& one : left_out) out << fmt::format("  not tried: {}: {}\n", one.name, one_line(one.why));
-}
-
 }  // namespace
 
-void explain(std::ostream& out, const std::string& path, const config::Value& root,
-             const IterationMetrics& metrics, const OnTried& on_progress) {
+Cell::Fields explain(std::ostream& out, const std::string& path, const config::Value& root,
+                     const IterationMetrics& metrics, const OnTried& on_progress) {
   WhatIf what_if(path, root);
   auto scenario = what_if.scenario();
   if (scenario.parallel) {
@@ -314,15 +232,18 @@ void explain(std::ostream& out, const std::string& path, const config::Value& ro
   for (const auto& change : changes) {
     try {
       outcomes.push_back(outcome_of(change, what_if.simulate(change), metrics));
-      best.add(change, outcomes.back());
+      best.add(outcomes.back());
     } catch (const InputError& error) {
       left_out.push_back({change.name, error.message()});
     }
     if (on_progress) on_progress(++done, changes.size());
   }
-  print_outcomes(out, std::move(outcomes), metrics.iteration, left_out);
+  std::stable_sort(outcomes.begin(), outcomes.end(),
+                   [](const auto& a, const auto& b) { return a.difference < b.difference; });
+  print_outcomes(out, outcomes, metrics.iteration, left_out);
   best.print(out, metrics.iteration);
   if (auto note = note_on_links(scenario); !note.empty()) out << fmt::format("({})\n", note);
+  return outcome_fields(outcomes, left_out);
 }
 
 }  // namespace ddpsim

@@ -5,15 +5,16 @@
 #include <string>
 
 #include "sim/config/value.hpp"
+#include "sim/report/columns.hpp"
 #include "sim/report/metrics.hpp"
 
 namespace ddpsim {
 
 // `root` is the scenario without its sweep section, `metrics` what was simulated of it; `path` the scenario's
 // file.
-// `on_progress` hears how many of the changes were tried.
+// `on_progress` hears how many of the changes were tried. Returns what it writes of them as fields of JSON.
 using OnTried = std::function<void(std::size_t done, std::size_t all)>;
-void explain(std::ostream& out, const std::string& path, const config::Value& root,
-             const IterationMetrics& metrics, const OnTried& on_progress = {});
+Cell::Fields explain(std::ostream& out, const std::string& path, const config::Value& root,
+                     const IterationMetrics& metrics, const OnTried& on_progress = {});
 
 }  // namespace ddpsim

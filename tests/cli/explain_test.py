@@ -36,6 +36,20 @@ class ExplainTest(PhysicsTest):
         self.assertRegex(done.stdout, r"\+12\.000 ms +\+28\.6 %  caps twice as large, 2 MiB")
         self.assertRegex(done.stdout, r"\+12\.000 ms +\+28\.6 %  strategy flat")
 
+    def test_findings_are_in_json(self):
+        done = self.ok("simulate", "scenario.yaml", "--explain", "--json", "r.json")
+        findings = self.read_json("r.json")["explanation"]
+        changes = findings["changes"]
+        self.assertEqual(changes, sorted(changes, key=lambda one: one["difference_s"]))
+        flat = next(one for one in changes if one["change"] == "strategy flat")
+        self.assertEqual((round(flat["difference_s"], 9), flat["set"], flat["fits"]), (0.012, ["strategy=flat"], True))
+        for one in changes:
+            self.assertIn(one["change"], done.stdout)
+        for one in findings["not_tried"]:
+            self.assertIn(f"  not tried: {one['change']}: ", done.stdout)
+        self.ok("simulate", "scenario.yaml", "--json", "r.json")
+        self.assertNotIn("explanation", self.read_json("r.json"))
+
     def test_a_measured_table(self):
         """6 ms at no bytes, if a line is drawn through its points, and half of each all-reduce then. It knows no links."""
         self.write("table.csv", TABLE.replace("0.024", "0.018"))
