@@ -124,7 +124,9 @@ class Validation {
     auto messages = validate::calibration_messages(scenario_.messages());
     tell(options_, fmt::format("calibrating: {}{}", validate::describe(messages),
                                trains_ ? ", and training without them" : ""));
-    auto steps = validate::calibration_steps(messages, scenario_.world_size(), {1, 6, 10, 0.02, Seconds(4)});
+    validate::Sampling sampling{1, std::min(6, options_.repetitions), std::min(10, options_.repetitions),
+                                0.02, Seconds(4)};
+    auto steps = validate::calibration_steps(messages, scenario_.world_size(), sampling);
     if (trains_) steps.push_back(validate::training_alone_step(options_.sampling()));
     auto calibration = runs_.run(scenario_.calibration_job(std::move(steps)));
     if (!calibration) return false;
