@@ -1,9 +1,13 @@
 #!/usr/bin/env python3
 """How far long work is: a line on standard error where that is a terminal, and nowhere else."""
+import contextlib
 import os
 import pty
 import re
+import select
+import signal
 import subprocess
+import time
 
 import ddpsim_cli as cli
 
@@ -14,72 +18,81 @@ EXPLAIN = ("simulate", "gpt2-xl-1024xh100", "--explain", "--set", VARIED)
 
 
 class ProgressTest(cli.CliTest):
-    def at_a_terminal(self, *arguments):
-        """What a terminal gets of standard error."""
+    def at_a_terminal(self, *arguments, until=None, seconds=cli.TIMEOUT_S):
+        """What a terminal gets of standard error: all of it, or what came before this was found or so much time had passed."""
         ours, its = pty.openpty()
         process = subprocess.Popen([cli.BINARY, *arguments], cwd=self.folder, env=cli.environment(), stdin=subprocess.DEVNULL,
-                                   stdout=subprocess.DEVNULL, stderr=its)
+                                   stdout=subprocess.DEVNULL, stderr=its, start_new_session=True)
         os.close(its)
-        shown = b""
-        while True:
+        shown, ends = "", time.monotonic() + seconds
+        while not (until and re.search(until, shown)):
+            if not select.select([ours], [], [], max(0, ends - time.monotonic()))[0]:
+                break
             try:
-                part = os.read(ours, 65536)
+                shown += os.read(ours, 65536).decode()
             except OSError:  # nobody holds the other end any more
+                self.assertEqual(process.wait(timeout=cli.TIMEOUT_S), 0, shown)
                 break
-            if not part:
-                break
-            shown += part
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait(timeout=cli.TIMEOUT_S)
         os.close(ours)
-        self.assertEqual(process.wait(timeout=cli.TIMEOUT_S), 0, shown)
-        return shown.decode()
+        return shown
+
+    def shows(self, line, *arguments, quiet=None):
+        """This line, and under --quiet, for as long as that took and somewhat longer, none that has `quiet` in it."""
+        started = time.monotonic()
+        shown = self.at_a_terminal(*arguments, until=line)
+        self.assertRegex(shown, line)
+        if quiet:
+            self.assertNotIn(quiet, self.at_a_terminal(*arguments, "--quiet", seconds=time.monotonic() - started + 0.5))
+        return shown
 
     def check(self, arguments, noun):
-        lines = re.findall(rf"\r(\d+) of (\d+) {noun}(?:, [\d.e+-]+ a second, \d+ s left| after \d+ s(?:: [^\r]+?)?)\x1b\[K", self.at_a_terminal(*arguments))
-        self.assertTrue(lines, "no line of progress")
+        line = rf"\r(\d+) of (\d+) {noun}(?:, [\d.e+-]+ a second, \d+ s left| after \d+ s(?:: [^\r]+?)?)\x1b\[K"
+        lines = re.findall(line, self.shows(f"{line}[^\0]*{line}", *arguments, quiet=f" {noun}"))
         done = [int(done) for done, _ in lines]
         self.assertEqual(done, sorted(done))
         self.assertEqual(len({all for _, all in lines}), 1)
         self.assertLessEqual(done[-1], int(lines[0][1]))
-        self.assertNotIn(f" {noun}", self.at_a_terminal(*arguments, "--quiet"))
 
     def test_plan(self):
         self.check(PLAN, "plans that fit")
-        self.assertNotIn("\r", self.ok(*PLAN).stderr)
 
     def test_scale(self):
         self.check(SCALE, "sizes")
 
     def test_explain(self):
         self.check(EXPLAIN, "changes")
+        self.assertNotIn("\r", self.ok(*EXPLAIN).stderr)
 
     def test_before_the_first_is_done(self):
         """Flow by flow, each point takes seconds: the line is there from the first second on, and once a point is done with the time left."""
         self.write_scenario(world_size=256, more="engine: {fidelity: exact, network: simgrid}\nsweep: {collective.channels: [1, 2]}\n")
-        shown = self.at_a_terminal("sweep", "scenario.yaml", "--jobs", "1")
+        first_done = r"\r1 of 2 points, [\d.e+-]+ a second, \d+ s left\x1b\[K"
+        shown = self.shows(first_done, "sweep", "scenario.yaml", "--jobs", "1")
         self.assertRegex(shown, r"\r0 of 2 points after [1-9]\d* s: simulating on SimGrid\x1b\[K")
-        self.assertRegex(shown, r"\r1 of 2 points, [\d.e+-]+ a second, \d+ s left\x1b\[K")
-        shown = self.at_a_terminal("simulate", "scenario.yaml")
-        self.assertRegex(shown, r"\rsimulating on SimGrid after [1-9]\d* s\x1b\[K")
-        self.assertNotIn("simulating", self.at_a_terminal("simulate", "scenario.yaml", "--quiet"))
+        self.shows(r"\rsimulating on SimGrid after [1-9]\d* s\x1b\[K", "simulate", "scenario.yaml", quiet="simulating")
 
     def test_what_a_single_point_does(self):
         """A large cluster is read for longer than it is simulated; a ring of 1,024 flow by flow takes its time afterwards."""
         self.write_scenario(world_size=1024, more="engine: {fidelity: exact}\n")
-        self.assertRegex(self.at_a_terminal("simulate", "scenario.yaml"), r"\rsimulating(, \d+ % done)? after [1-9]\d* s\x1b\[K")
-        shown = self.at_a_terminal("simulate", "tensor-pipeline-175b", "--set", "cluster.world_size=65536", "--set", "batch.global=65536")
-        self.assertRegex(shown, r"\r(working out what NCCL chooses|folding what shares links) after [1-9]\d* s\x1b\[K")
+        for line, arguments in ((r"simulating(, \d+ % done)?", ("scenario.yaml",)),
+                                ("(working out what NCCL chooses|folding what shares links)", (
+                                    "tensor-pipeline-175b", *cli.set_arguments(["cluster.world_size=65536", "batch.global=65536"])))):
+            self.shows(rf"\r{line} after [1-9]\d* s\x1b\[K", "simulate", *arguments)
 
     def test_a_study(self):
         study = ("sweep", "gpt2-xl-1024xh100", "--set", VARIED.replace("1000", "300"), "--jobs", "1", "--results")
-        self.assertRegex(self.at_a_terminal(*study, "results"), r"\r\d+ of \d+ points[ ,][^\r]*\x1b\[K")
-        self.assertNotIn(" points", self.at_a_terminal(*study, "quiet", "--quiet"))
+        self.shows(r"\r\d+ of \d+ points[ ,][^\r]*\x1b\[K", *study, "results")
+        self.assertNotIn(" points", self.at_a_terminal(*study, "quiet", "--quiet", seconds=2))
 
     def test_check_fidelity(self):
         self.write_scenario(cli.small_trace(900), world_size=32, more="ddp: {bucket_cap: 4MiB}\ncollective: {channels: 2}\nengine: {network: simgrid}\n")
-        self.assertRegex(self.at_a_terminal("simulate", "scenario.yaml", "--check-fidelity"), r"\r[01] of 2 simulations[ ,][^\r]*\x1b\[K")
+        self.shows(r"\r[01] of 2 simulations[ ,][^\r]*\x1b\[K", "simulate", "scenario.yaml", "--check-fidelity")
 
     def test_best_caps(self):
-        self.assertRegex(self.at_a_terminal("simulate", "gpt2-xl-1024xh100", "--best-caps", "--set", VARIED), r"\r\d+ of \d+ caps[ ,][^\r]*\x1b\[K")
+        self.shows(r"\r\d+ of \d+ caps[ ,][^\r]*\x1b\[K", "simulate", "gpt2-xl-1024xh100", "--best-caps", "--set", VARIED)
 
     def test_fitting_rows(self):
         """Fits say how many steps they have simulated: nobody knows how many it will take."""
@@ -99,7 +112,7 @@ class ProgressTest(cli.CliTest):
             self.skipTest("built without LibTorch")
         self.write_scenario(cli.small_trace(4, elements=1024, forward="300ms"), world_size=2)
         arguments = ("validate", "scenario.yaml", "--backend", "gloo", "--repetitions", "4", "--precision", "0.01")
-        self.assertRegex(self.at_a_terminal(*arguments), r"\r1 of 1: [^\r]*, repetition [^\r]*\x1b\[K")
+        self.shows(r"\r1 of 1: [^\r]*, repetition [^\r]*\x1b\[K", *arguments)
 
 
 if __name__ == "__main__":
