@@ -84,7 +84,7 @@ class AccuracyTest(CalibrateTest):
 class OutputsTest(CalibrateTest):
     def setUp(self):
         super().setUp()
-        self.copy_data()
+        self.link_data()
 
     def test_json_is_whole(self):
         result = self.calibrate(DGXC, "--judge", f"{AIC_H}@8/half/all_gather", "--judge", A16, "--topology", H100)
@@ -207,7 +207,7 @@ class UsageTest(CalibrateTest):
                 self.assertEqual((done.stdout, done.stderr), ("", f"error: {message}\nhint: see 'ddpsim calibrate --help'\n"))
 
     def test_nothing_is_written_when_something_is_wrong(self):
-        self.copy_data()
+        self.link_data()
         before = self.files()
         self.fails(2, "calibrate", DGXC, "--topology", H100, "--judge", "nothing.csv", "--out", "o.yaml", "--json", "o.json",
                    "--plot", "o.svg")

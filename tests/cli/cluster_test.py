@@ -71,7 +71,7 @@ class HierarchicalTest(ClusterTest):
     def test_given_rings(self):
         """A DGX-1's six rings written out are those that are found; one ring in the order of the ranks crosses the link between
         the sockets, 3 to 4 and 7 to 0, whose 6 GB/s then carry 14 steps of S/8."""
-        self.copy_data()
+        self.link_data()
         found = [line.split(":")[1].split("(")[0].split() for line in self.ok("topology", "rings", "topologies/dgx1-v100.yaml").stdout.splitlines()]
         self.assertEqual(len(found), 6)
         self.write("one.csv", f"# ddpsim-trace: 1\ngradient,elements,dtype,ready_s\ng,{8 * GRADIENT},float32,0.001\n")

@@ -89,7 +89,7 @@ class CompiledTest(cli.CliTest):
         self.assertEqual({p["iteration_s"] for p in best}, {p["iteration_s"] for p in tried})
 
     def test_gpt2_pays_for_its_cuts(self):
-        self.copy_data()
+        self.link_data()
         base = ["cluster.world_size=1024", "ddp.bucket_cap=100MiB", "physics=none"]
         run = lambda *sets: self.simulate(*base, *sets, file="configs/ring-1024.yaml")
         eager, compiled = run("ddp.first_bucket_cap=1MiB"), run("ddp.first_bucket_cap=1MiB", "ddp.compiled=true")

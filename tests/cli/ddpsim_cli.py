@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -74,6 +73,7 @@ class CliTest(unittest.TestCase):
     def write(self, name, text):
         path = self.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
+        self.assertTrue(path.resolve().is_relative_to(self.folder.resolve()), f"{name} is not this test's own")
         path.write_bytes(text if isinstance(text, bytes) else text.encode())
         return path
 
@@ -86,11 +86,12 @@ class CliTest(unittest.TestCase):
     def read_csv(self, name):
         return list(csv.DictReader(io.StringIO(self.read(name).decode())))
 
-    def copy_data(self):
-        """The data a user finds in the repository, where the tests may write beside it."""
+    def link_data(self):
+        """The data a user finds in the repository, to be read: each folder is a link into it."""
         for name in ("calibrations", "configs", "fabrics", "gpus", "measurements", "models", "topologies", "traces", "tests/topology/fixtures",
                      "tests/trace/data", "tests/trace/import/data", "validate/published", "validate/results", "examples"):
-            shutil.copytree(SOURCE_ROOT / name, self.folder / name)
+            (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (self.folder / name).symlink_to(SOURCE_ROOT / name)
 
     def write_scenario(self, trace=None, more="", world_size=8, topology=RING):
         self.write("trace.csv", trace or small_trace())
@@ -135,7 +136,7 @@ class ModelTest(CliTest):
 
     def setUp(self):
         super().setUp()
-        self.copy_data()
+        self.link_data()
         self.write("m.yaml", self.MODEL)
 
     def result(self, *sets):

@@ -208,7 +208,7 @@ class LibraryTest(cli.CliTest):
     """SimGrid's own library is not beside the program."""
 
     def test_only_what_asks_for_it_fails(self):
-        self.copy_data()
+        self.link_data()
         program = shutil.copy(cli.BINARY, self.folder / "ddpsim")
 
         def run(*arguments):

@@ -16,7 +16,7 @@ RING = "kind: ring\nlink: {latency: %s, bandwidth: %s}\n"
 class FsdpTest(cli.CliTest):
     def setUp(self):
         super().setUp()
-        self.copy_data()
+        self.link_data()
         self.write("m.yaml", MODEL)
         self.write("ring.yaml", RING % ("5us", "20GB/s"))
 

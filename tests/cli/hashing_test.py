@@ -101,7 +101,7 @@ class HashingTest(cli.CliTest):
 
     def test_nccl_chooses_as_if_flows_were_spread(self):
         """NCCL knows of no cables: its choice stays, and the time is what the fullest cable gives if that is longer."""
-        self.copy_data()
+        self.link_data()
         self.write("nccl.yaml", "workload: {trace: trace.csv}\ncluster: {topology: topologies/dgx-h100.yaml, world_size: 512}\nphysics: none\n")
         even = self.simulate(file="nccl.yaml")
         for seed in (1, 2):

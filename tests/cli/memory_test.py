@@ -141,7 +141,7 @@ class MemoryTest(ModelTest):
         self.assertIn("unknown key 'bogus'", self.fails(2, "memory", "m.yaml", "--set", "bogus.x=1").stderr)
 
     def test_a_trace_says_nothing_of_memory(self):
-        self.copy_data()
+        self.link_data()
         done = self.fails(2, "memory", "configs/quickstart.yaml")
         self.assertIn("does not say what a GPU keeps in memory", done.stderr)
 

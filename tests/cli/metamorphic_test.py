@@ -80,13 +80,13 @@ class Refused(Exception):
 class MetamorphicTest(cli.CliTest):
     def setUp(self):
         super().setUp()
-        self.copy_data()
-        self.write("configs/base.yaml", b"{}\n")
+        self.link_data()
+        self.write("drawn/base.yaml", b"{}\n")
         self.held = collections.Counter()
 
     def run_json(self, command, keys, *options, base="base.yaml"):
         sets = cli.set_arguments(f"{key}={value}" for key, value in keys.items())
-        done = subprocess.run([cli.BINARY, command, base, *sets, "--quiet", "--json", "-", *options], cwd=self.folder / "configs", env=cli.environment(),
+        done = subprocess.run([cli.BINARY, command, base, *sets, "--quiet", "--json", "-", *options], cwd=self.folder / "drawn", env=cli.environment(),
                               capture_output=True, timeout=cli.TIMEOUT_S, check=False)
         if done.returncode == 2:
             raise Refused(done.stderr.decode())

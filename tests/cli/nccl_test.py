@@ -197,7 +197,7 @@ class SimulateTest(NcclTest):
 
     def test_where_the_times_come_from(self):
         """Within a node H100s have lines; the DGX H100's calibration has a curve of NVLSTree across nodes; none of trees."""
-        self.copy_data()
+        self.link_data()
         self.write("trace.csv", TRACE)
         def sources(world_size, *sets):
             self.write("scenario.yaml", f"workload: {{trace: trace.csv}}\nstrategy: overlap\n"
@@ -329,7 +329,7 @@ class SweepTest(NcclTest):
 
     def test_gpt2_xl_on_h100s(self):
         """What the file's header says: forced rings cost most on 1024 GPUs, left to itself the default cap is near the best."""
-        self.copy_data()
+        self.link_data()
         points = self.sweep(file="configs/gpt2-xl-1024xh100.yaml", sets=["physics=none"])["points"]
         self.assertEqual(len(points), 4 * 8 * 8)
         self.assertEqual({(p["algorithm"], p["fidelity"]) for p in points}, {("nccl", "closed_form")})

@@ -70,7 +70,7 @@ class InterruptTest(cli.CliTest):
 class QuietTest(cli.CliTest):
     def test_neither_summary_nor_notes(self):
         """Of every command that has --quiet. Each has something to say without it, most on both."""
-        self.copy_data()
+        self.link_data()
         table = ("calibrate", "measurements/kalavai_4xRTX4090.csv", "--topology", "topologies/pcie-8x4090.yaml")
         for command in (("simulate", "configs/quickstart.yaml"), ("sweep", "configs/quickstart.yaml"), ("memory", "configs/llama-2-7b.yaml"),
                         ("scale", "configs/llama-2-7b.yaml", "--gpus", "8,64"), table, (*table, "--out", "c.yaml"),

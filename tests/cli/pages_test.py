@@ -130,7 +130,7 @@ class PagesTest(cli.CliTest):
     def check(self, page):
         commands = commands_of((cli.SOURCE_ROOT / page).read_text())
         self.assertGreaterEqual(len(commands), 3, f"commands in {page}")
-        self.copy_data()
+        self.link_data()
         runner = Runner(self.folder, captures=(cli.BINARY.parent / "ddpsim-capture").exists())  # built with LibTorch
         for command in filter(Command.runs_here, commands):
             with self.subTest(command.line):
@@ -165,7 +165,7 @@ def update():
         test = PagesTest()
         with tempfile.TemporaryDirectory() as folder:
             test.folder = Path(folder)
-            test.copy_data()
+            test.link_data()
             runner = Runner(test.folder, captures=False)
 
             def rewritten(block):

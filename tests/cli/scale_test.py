@@ -22,7 +22,7 @@ def mean_largest_normal(n):
 class ScaleTest(cli.CliTest):
     def setUp(self):
         super().setUp()
-        self.copy_data()
+        self.link_data()
         self.write("m.yaml", MODEL % "fsdp")
 
     def points(self, *arguments):

@@ -16,7 +16,7 @@ POINTS = 10_000
 class StudyTest(cli.CliTest):
     def setUp(self):
         super().setUp()
-        self.copy_data()
+        self.link_data()
         self.write("study.yaml", "workload: {trace: traces/gpt2-large-a100-bs4.csv}\n"
                    "cluster: {topology: ring-100gbps, gpu: a100-sxm4-40gb}\n"
                    "sweep:\n  cluster.world_size: {from: 8, to: 1007, points: 100}\n"

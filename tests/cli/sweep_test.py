@@ -16,7 +16,7 @@ def key_of(point, axes):
 class SweepTest(cli.CliTest):
     def test_quickstart(self):
         """The scenario's 30 caps from 1 MiB to 1 GiB: a row each, and one of them is the best."""
-        self.copy_data()
+        self.link_data()
         done = self.ok("sweep", "configs/quickstart.yaml", "--json", "out.json", "--csv", "out.csv")
         table, footer = done.stdout.rstrip("\n").split("\n\n")
         self.assertEqual(len(table.splitlines()), 1 + 30)
@@ -41,7 +41,7 @@ class SweepTest(cli.CliTest):
 
     def test_the_textbook_ring(self):
         """As it was before anything but waiting was known: 1.3812 s at 119.1 MiB, 2151.354 ms with PyTorch's default."""
-        self.copy_data()
+        self.link_data()
         done = self.ok("sweep", "configs/ring-1024.yaml", "--set", "physics=none", "--csv", "out.csv")
         self.assertEqual(done.stdout.rstrip("\n").split("\n\n")[1],
                          "best: ddp.bucket_cap 124930607B (119.1 MiB), iteration 1.3812 s, 45.4 % shorter than the longest\n"
@@ -183,7 +183,7 @@ class SweepTest(cli.CliTest):
 
     def test_gpus_that_do_not_split_as_a_point_says(self):
         """12 GPUs of a node of 8: 3 data-parallel ranks have no equal part of 64 samples, and no 8 shares of a layer are 12."""
-        self.copy_data()
+        self.link_data()
         self.ok("sweep", "configs/tensor-parallel-7b.yaml", *cli.set_arguments(["sweep.cluster.world_size=[8, 12, 16]", "sweep.parallelism.tensor=[4, 8]"]), "--csv", "out.csv")
         rows = {(row["parallelism.tensor"], row["world_size"]): row["error"] for row in self.read_csv("out.csv")}
         self.assertEqual(rows.pop(("4", "12")), "a batch of 64 samples cannot be split into micro-batches of 1 on 3 data-parallel ranks")
@@ -258,7 +258,7 @@ class WorkTest(cli.CliTest):
     """Iterations that do different amounts of work are not compared by how long they take."""
 
     def footer(self, *sets):
-        self.copy_data()
+        self.link_data()
         done = self.ok("sweep", "configs/ring-1024.yaml", "--set", "physics=none", "--set", "sweep={}", *(f"--set={one}" for one in sets))
         return done.stdout.rstrip("\n").split("\n\n")[-1].splitlines()
 
@@ -361,7 +361,7 @@ class ConfigsTest(cli.CliTest):
 
     def setUp(self):
         super().setUp()
-        self.copy_data()
+        self.link_data()
 
     def test_every_config_runs(self):
         configs = sorted(path.name for path in (self.folder / "configs").glob("*.yaml"))
@@ -419,7 +419,7 @@ class ScaleTest(cli.CliTest):
 
     def test_a_ring_by_hand(self):
         """109 buckets over a ring of 1024: 2 x 1023 hops of 5 us each are the latency, and 2 x 1023 / 1024 of the bytes at 12.5 GB/s the rest."""
-        self.copy_data()
+        self.link_data()
         settings = ("physics=none", "ddp.bucket_cap=25MiB")
         latency = 109 * 2 * 1023 * 5e-6
         usual = self.communication("configs/ring-1024.yaml", *settings)
@@ -429,7 +429,7 @@ class ScaleTest(cli.CliTest):
 
     def test_whoever_says_what_they_take(self):
         """NCCL's model, a measured table and a sharded strategy: latency and what grows with size add up, and nothing changes at 1 and 1."""
-        self.copy_data()
+        self.link_data()
         for config, settings in (("configs/gpt2-xl-1024xh100.yaml", ["cluster.world_size=64"]), ("configs/gpt2-large-8xa100.yaml", []), ("configs/llama-2-7b.yaml", [])):
             with self.subTest(config):
                 def of(scale):
@@ -442,7 +442,7 @@ class ScaleTest(cli.CliTest):
                 self.assertAlmostEqual(of(["collective.scale={latency: 3, bandwidth: 2}"]), 3 * latency + (usual - latency) / 2, delta=1e-9)
 
     def test_an_axis_is_no_choice(self):
-        self.copy_data()
+        self.link_data()
         done = self.ok("sweep", "configs/ring-1024.yaml", "--set", "sweep.ddp.bucket_cap=[25MiB, 100MiB]", "--set", "sweep.collective.scale.latency=[0, 1]")
         groups = done.stdout.split("best of each group\n")[1].split("\n\n")[0].splitlines()[1:]
         self.assertEqual([row.split()[:2] for row in groups], [["0", "25"], ["1", "100"]])
@@ -474,7 +474,7 @@ class FormulaTest(cli.CliTest):
 
     def test_a_hook_halves_the_bytes(self):
         """Caps and b* count gradients: W doubles in their bytes, and A stays."""
-        self.copy_data()
+        self.link_data()
         plain, half = ({}, {})
         for hook, into in (("none", plain), ("fp16", half)):
             done = self.ok("sweep", "configs/ring-1024.yaml", "--formula", "--json", "r.json", "--set", "physics=none", "--set", f"ddp.comm_hook={hook}",
@@ -487,7 +487,7 @@ class FormulaTest(cli.CliTest):
         self.assertLess(half["best_bytes"], plain["best_bytes"])
 
     def test_for_each_group(self):
-        self.copy_data()
+        self.link_data()
         self.ok("sweep", "configs/ring-1024.yaml", "--formula", "--json", "r.json", "--set", "physics=none",
                 "--set", "sweep.cluster.world_size=[64, 1024]", "--set", "sweep.ddp.bucket_cap=[25MiB, 100MiB]")
         formulas = self.read_json("r.json")["formulas"]
@@ -496,7 +496,7 @@ class FormulaTest(cli.CliTest):
             self.assertAlmostEqual(one["latency_s"], 2 * (ranks - 1) * 5e-6, delta=1e-9)
 
     def test_where_it_says_nothing(self):
-        self.copy_data()
+        self.link_data()
         for config, says in (("configs/strategies-2gpu.yaml", "none are swept"), ("configs/mpt-1b.yaml", "strategy ddp")):
             sets = ["--set", "sweep.ddp.bucket_cap=[1MiB, 25MiB]"] if "mpt" in config else []
             self.assertIn(says, self.fails(2, "sweep", config, "--formula", *sets).stderr)

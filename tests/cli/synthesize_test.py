@@ -13,7 +13,7 @@ PARAMETERS = {"gpt2": 124439808, "gpt2-medium": 354823168, "gpt2-large": 7740300
 class SynthesizeTest(cli.CliTest):
     def setUp(self):
         super().setUp()
-        self.copy_data()
+        self.link_data()
 
     def synthesize(self, *arguments, out="t.csv"):
         """What was said, the header as a dictionary and the rows."""

@@ -42,7 +42,7 @@ class TraceTest(cli.CliTest):
         self.assertEqual(self.simulate("workload.trace=new.csv", "strategy=naive")["n_buckets"], 436)
 
     def test_show(self):
-        self.copy_data()
+        self.link_data()
         done = self.ok("trace", "show", f"traces/{TRACE}")
         self.assertEqual(done.stderr, "")
         for pattern in (r"^model +gpt2-large$", r"^device +NVIDIA A100$", r"^forward +397.465 ms$", r"^optimizer +79.7461 ms$",

@@ -115,7 +115,7 @@ class UsageTest(cli.CliTest):
                 self.assertRegex(text, rf"(?m)^  --{option}\b.*\n? +\w", f"{command} --{option}")
 
     def test_the_examples_of_the_help_run(self):
-        self.copy_data()
+        self.link_data()
         for command in COMMANDS:
             text = self.ok(*command, "--help").stdout
             example = re.search(r"\nExample:\n  ddpsim (.*)", text)

@@ -130,7 +130,7 @@ class SlowTest(VariabilityTest):
 
     def test_groups_that_nccl_treats_differently(self):
         """Equal groups that NCCL's model tells apart draw from the same ranks all the same."""
-        self.copy_data()
+        self.link_data()
         self.write("g.yaml", """workload: {model: gpt2, micro_batch: 4, sequence: 1024}
 strategy: fsdp
 cluster:

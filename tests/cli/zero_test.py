@@ -18,7 +18,7 @@ STRATEGIES = ("zero1", "zero2", "zero3", "megatron")
 class ZeroTest(cli.CliTest):
     def setUp(self):
         super().setUp()
-        self.copy_data()
+        self.link_data()
         self.write("m.yaml", MODEL)
         self.write("ring.yaml", RING % ("5us", "20GB/s"))
 
