@@ -1,4 +1,5 @@
 """A chapter of docs/accuracy.md, held to what a script of measurements/ prints."""
+import functools
 import re
 import subprocess
 import sys
@@ -14,6 +15,7 @@ class Chapter(unittest.TestCase):
     script: str
 
     @classmethod
+    @functools.cache
     def answer_to(cls, *arguments, script=None):
         command = [sys.executable, "-B", str(cls.root / "measurements" / (script or cls.script)), cls.ddpsim, *arguments]
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip().splitlines()

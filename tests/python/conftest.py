@@ -15,7 +15,7 @@ def pytest_sessionfinish(session, exitstatus):
         session.exitstatus = 77
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def root():
     return SOURCE_ROOT
 

@@ -18,7 +18,7 @@ import ddpsim
 NOT_SIZES = [0, "x"]    # world sizes that are none
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def large(root):
     """10,000 points: 100 world sizes, 100 bucket caps."""
     return ddpsim.Job({"workload": {"trace": str(root / "traces/gpt2-large-a100-bs4.csv")},
@@ -27,9 +27,9 @@ def large(root):
                                  "ddp.bucket_cap": {"from": "1MiB", "to": "1GiB", "points": 100, "spacing": "log"}}})
 
 
-@pytest.fixture
-def one_process(large, tmp_path):
-    path = tmp_path / "one-process.jsonl"
+@pytest.fixture(scope="module")
+def one_process(large, tmp_path_factory):
+    path = tmp_path_factory.mktemp("one_process") / "r.jsonl"
     large.sweep(results=path, frame=False, progress=False)
     return path.read_bytes()
 
