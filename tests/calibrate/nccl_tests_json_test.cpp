@@ -53,24 +53,5 @@ TEST(NcclTestsJson, OneTableAReduction) {
   EXPECT_EQ(tables[1].title, "t, 4 GPUs, float, max");
 }
 
-TEST(NcclTestsJson, Errors) {
-  EXPECT_EQ(short_error_of(file(kRows, "./all_gather_perf")),
-            "t:2:61: error: this row reduces with sum and has no root: it is not of all_gather");
-  EXPECT_EQ(short_error_of(file(row(1024, 10, "none"))),
-            "t:2:61: error: this row reduces nothing and has no root: it is not of all_reduce");
-  EXPECT_EQ(short_error_of(file(row(1024, 10, "sum", "7.000000"))),
-            "t:2:160: error: 7.000000 results were wrong");
-  EXPECT_EQ(short_error_of(file("")), "t:2:11: error: no results");
-  auto text = file(kRows);
-  EXPECT_EQ(short_error_of(text.substr(0, text.find("65536"))).substr(0, 23), "t:3:8: error: not JSON:");
-  EXPECT_EQ(hint_of(text.substr(0, text.find("65536"))), "is the file cut off?");
-  auto no_time = file(kRows);
-  no_time.replace(no_time.find("\"time\""), 6, "\"t\"");
-  EXPECT_EQ(short_error_of(no_time), "t:2:97: error: no 'time' in this object");
-  auto cpu = file(kRows);
-  cpu.replace(cpu.find("\"time\""), 6, "\"cpu_time\"");
-  EXPECT_EQ(hint_of(cpu), "run nccl-tests without -C");
-}
-
 }  // namespace
 }  // namespace ddpsim::calibrate

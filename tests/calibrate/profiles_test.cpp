@@ -45,19 +45,6 @@ TEST(Aiconfigurator, SizesThatComeAgainAreAnotherRun) {
   EXPECT_DOUBLE_EQ(tables[1].rows[0].out_of_place.value(), 6e-6);
 }
 
-TEST(Aiconfigurator, Errors) {
-  EXPECT_EQ(error_of(kColumns), "t: error: has no rows\nhint: is the file cut off?");
-  EXPECT_EQ(short_error_of(kColumns + row("scatter", "half,2,256,0.005")),
-            "t:2:27: error: 'scatter' is no operation that ddpsim has times for");
-  EXPECT_EQ(short_error_of(kColumns + row("all_reduce", "fp4,2,256,0.005")),
-            "t:2:43: error: unknown nccl_dtype 'fp4'");
-  EXPECT_EQ(short_error_of(kColumns + row("all_reduce", "half,2,256,0")),
-            "t:2:54: error: '0' is not positive");
-  EXPECT_EQ(short_error_of(kColumns + row("all_reduce", "half,2,256,0.005") +
-                           row("all_reduce", "half,2,512,0.005", "2.29.2")),
-            "t:3:8: error: NCCL 2.29.2 in a table measured with 2.27.3");
-}
-
 TEST(Galvatron, OneTableANumberOfGpus) {
   auto tables = read_all(R"({
     "allreduce_size_8_1MB_time": 0.07895,
@@ -77,25 +64,6 @@ TEST(Galvatron, OneTableANumberOfGpus) {
   EXPECT_EQ(tables[0].rows[2].span.line, 4);
   EXPECT_EQ(tables[0].rows[2].span.column, 6);
   EXPECT_EQ(tables[1].ranks, 4);
-}
-
-TEST(Galvatron, Errors) {
-  EXPECT_EQ(error_of("{\n  \"allreduce_size_8_1MB_time\": -0.5}"),
-            "t:2:32: error: '-0.5' is not positive\n"
-            "  2 |   \"allreduce_size_8_1MB_time\": -0.5}\n"
-            "    |                                ^~~~\n"
-            "hint: every row is a measurement");
-  EXPECT_EQ(short_error_of("{\"allreduce_size_x_1MB_time\": 0.5}"),
-            "t:1:18: error: 'x' is not a whole number");
-  EXPECT_EQ(short_error_of("{\"allreduce_size_8_0MB_time\": 0.5}"), "t:1:20: error: '0' is not positive");
-  EXPECT_EQ(short_error_of("{\"allreduce_size_8_1MB_time\": null}"), "t:1:31: error: the time is missing");
-  EXPECT_EQ(
-      error_of("{\"allreduce_size_8_1MB_ti"),
-      "t:1:25: error: not JSON: while parsing object key - invalid string: missing closing quote; last read: "
-      "'\"allreduce_size_8_1MB_ti'; expected string literal\n"
-      "  1 | {\"allreduce_size_8_1MB_ti\n"
-      "    |                         ^\n"
-      "hint: is the file cut off?");
 }
 
 }  // namespace

@@ -22,22 +22,4 @@ inline CollectiveTable read_one(const std::string& text) {
   return tables.at(0);
 }
 
-inline std::string error_of(const std::string& text) {
-  testing::TemporaryFolder folder;
-  auto path = folder.write("t", text);
-  return folder.without_folder(testing::input_error([&] { read_collective_tables(path); }));
-}
-
-// Its first line: place and message.
-inline std::string short_error_of(const std::string& text) {
-  auto message = error_of(text);
-  return message.substr(0, message.find('\n'));
-}
-
-inline std::string hint_of(const std::string& text) {
-  auto message = error_of(text);
-  auto at = message.find("hint: ");
-  return at == std::string::npos ? "" : message.substr(at + 6);
-}
-
 }  // namespace ddpsim::calibrate

@@ -24,10 +24,4 @@ inline GpuDescription gpu_of(const std::string& text) {
   return read_gpu(folder.write("g.yaml", text));
 }
 
-inline std::string gpu_error(const std::string& text) {
-  TemporaryFolder folder;
-  auto path = folder.write("g.yaml", text);
-  return folder.without_folder(input_error([&] { read_gpu(path); }));
-}
-
 }  // namespace ddpsim::testing

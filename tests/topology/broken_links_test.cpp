@@ -119,41 +119,5 @@ TEST(Overrides, TheScenarioChangesWhatTheFileSays) {
   expect_figures(cluster->route(4, 0), 10e9, 8e-6 + 2.5e-6);
 }
 
-TEST(OverrideErrors, TheSameLinkTwice) {
-  EXPECT_EQ(testing::topology_error(
-                rails("[{link: node0.nic0, bandwidth: 1GB/s}, {link: node0.nic0.out, broken: true}]"), 8),
-            "t.yaml:7:58: error: the link node0.nic0>rail0.leaf0 is overridden twice\n"
-            "  7 | overrides: [{link: node0.nic0, bandwidth: 1GB/s}, {link: node0.nic0.out, broken: true}]\n"
-            "    |                                                          ^~~~~~~~~~~~~~\n"
-            "hint: merge the two");
-}
-
-TEST(OverrideErrors, NothingChanges) {
-  EXPECT_EQ(testing::topology_error(rails("[{link: node0.nic0, broken: false}]"), 8),
-            "t.yaml:7:13: error: this override changes nothing\n"
-            "  7 | overrides: [{link: node0.nic0, broken: false}]\n"
-            "    |             ^\n"
-            "hint: give it a bandwidth or a latency, or 'broken: true'");
-}
-
-TEST(OverrideErrors, UnknownNames) {
-  EXPECT_EQ(testing::topology_error(rails("[{link: node0.nik0, broken: true}]"), 8),
-            "t.yaml:7:20: error: there is no link 'node0.nik0'; did you mean 'node0.nic0'?\n"
-            "  7 | overrides: [{link: node0.nik0, broken: true}]\n"
-            "    |                    ^~~~~~~~~~\n"
-            "hint: links are called like node0.gpu0>node0.nvswitch, the cables of a NIC node0.nic0");
-  EXPECT_EQ(testing::topology_error(rails("[{link: node0.gpu0>node0.nvswich, broken: true}]"), 8),
-            "t.yaml:7:20: error: there is no link 'node0.gpu0>node0.nvswich'; did you mean "
-            "'node0.gpu0>node0.nvswitch'?\n"
-            "  7 | overrides: [{link: node0.gpu0>node0.nvswich, broken: true}]\n"
-            "    |                    ^~~~~~~~~~~~~~~~~~~~~~~~\n"
-            "hint: links are called like node0.gpu0>node0.nvswitch, the cables of a NIC node0.nic0");
-  EXPECT_EQ(testing::topology_error(rails("[{link: node7.nic0, broken: true}]"), 8),
-            "t.yaml:7:20: error: there is no link 'node7.nic0': 8 GPUs are 2 nodes of 4\n"
-            "  7 | overrides: [{link: node7.nic0, broken: true}]\n"
-            "    |                    ^~~~~~~~~~\n"
-            "hint: the last node is node1");
-}
-
 }  // namespace
 }  // namespace ddpsim
