@@ -17,12 +17,6 @@ std::vector<MeasuredIteration> read(const std::string& text) {
   return read_measured_iterations(folder.write("m.csv", text));
 }
 
-std::string error_of(const std::string& text) {
-  TemporaryFolder folder;
-  auto path = folder.write("m.csv", text);
-  return folder.without_folder(input_error([&] { read_measured_iterations(path); }));
-}
-
 TEST(MeasuredIterations, ReadsEveryColumn) {
   auto rows = read(
       "# source: a cluster\n"
@@ -50,59 +44,6 @@ TEST(MeasuredIterations, TailsAndTheRunSet) {
 TEST(MeasuredIterations, ReadsWholeNumbersAsPandasWritesThemBesideGaps) {
   auto rows = read("iteration_s,bucket_cap_bytes\n1,26214400.0\n2,\n");
   EXPECT_EQ(rows[0].bucket_cap, Bytes(26214400));
-}
-
-TEST(MeasuredIterations, UnknownColumn) {
-  EXPECT_EQ(error_of("iteration_s,bucket_cap\n1,2\n"),
-            "m.csv:1:13: error: unknown column 'bucket_cap'; did you mean 'bucket_cap_bytes'?\n"
-            "  1 | iteration_s,bucket_cap\n"
-            "    |             ^~~~~~~~~~\n"
-            "hint: a table of measured iterations has iteration_s, iteration_std_s, tail_s, communication_s, "
-            "bucket_cap_bytes, strategy, "
-            "world_size");
-}
-
-TEST(MeasuredIterations, NoTimeColumn) {
-  EXPECT_EQ(error_of("strategy,world_size\nddp,2\n"),
-            "m.csv:1:1: error: no column 'iteration_s'\n"
-            "  1 | strategy,world_size\n"
-            "    | ^\n"
-            "hint: the columns here are strategy, world_size");
-}
-
-TEST(MeasuredIterations, NoRows) {
-  EXPECT_EQ(error_of("iteration_s\n"),
-            "m.csv: error: has a header but no rows\nhint: add one row a measured run");
-}
-
-TEST(MeasuredIterations, TimesArePositiveAndFinite) {
-  EXPECT_EQ(error_of("iteration_s\n0\n"),
-            "m.csv:2:1: error: must be more than zero\n  2 | 0\n    | ^\n"
-            "hint: leave out what was not measured");
-  EXPECT_EQ(error_of("iteration_s,strategy\n,ddp\n"),
-            "m.csv:2:1: error: no iteration time\n  2 | ,ddp\n    | ^\nhint: remove the row or measure it");
-  for (const char* wrong : {"-1", "nan", "inf", "1e300", "fast", "1.5s"})
-    EXPECT_NE(error_of(std::string("iteration_s\n") + wrong + "\n").find("m.csv:2:"), std::string::npos)
-        << wrong;
-}
-
-TEST(MeasuredIterations, UnknownStrategy) {
-  EXPECT_EQ(error_of("strategy,iteration_s\noverlapp,1\n"),
-            "m.csv:2:1: error: unknown strategy 'overlapp'; did you mean 'overlap'?\n"
-            "  2 | overlapp,1\n"
-            "    | ^~~~~~~~\n"
-            "hint: one of naive, flat, overlap, ddp");
-}
-
-TEST(MeasuredIterations, WorldSizesAreWhole) {
-  EXPECT_EQ(error_of("world_size,iteration_s\n2.5,1\n"),
-            "m.csv:2:1: error: '2.5' is not a whole number\n  2 | 2.5,1\n    | ^~~\nhint: check the column");
-}
-
-TEST(MeasuredIterations, TwoRowsAboutTheSameRun) {
-  EXPECT_EQ(error_of("world_size,iteration_s\n8,1\n16,1\n8,1.1\n"),
-            "m.csv:4:1: error: the same run as in line 2\n  4 | 8,1.1\n    | ^\n"
-            "hint: give the mean as iteration_s and the spread as iteration_std_s");
 }
 
 MeasuredIteration row(std::optional<std::string> strategy, std::optional<int> world,

@@ -17,23 +17,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr const char* kHeader =
-    "# ddpsim-recorded: 1\n"
-    "# world_size: 2\n"
-    "# steps: 3\n";
-constexpr const char* kColumns = "collective,elements,dtype,ready_s,start_s,end_s,duration_s\n";
-
 RecordedCommunication parse(const std::string& text) {
   return parse_recorded_communication({make_source("r.csv", text), text});
-}
-
-std::string error_of(const std::string& text) {
-  return testing::input_error([&] { parse(text); });
-}
-
-// Below a good header.
-std::string row_error(const std::string& rows) {
-  return error_of(std::string(kHeader) + kColumns + rows);
 }
 
 RecordedCommunication two_collectives() {
@@ -161,123 +146,6 @@ TEST(RecordedCommunication, MediansOfEverySizeMakeAnAllReduceTable) {
   auto table = read_measured_table(folder.write("t.csv", text));
   EXPECT_EQ(table.world_size, 2);
   EXPECT_EQ(table.of(Operation::all_reduce).cost(Bytes(4000)), Seconds(0.5));
-}
-
-TEST(RecordedCommunicationErrors, AnotherKindOfFile) {
-  EXPECT_EQ(error_of("# ddpsim-trace: 1\ngradient,elements,dtype,ready_s\na,1,float32,0\n"),
-            "r.csv: error: has no line '# ddpsim-recorded: 1'; it is not a table of recorded collectives\n"
-            "hint: is it the right file? That line comes first");
-}
-
-TEST(RecordedCommunicationErrors, AVersionOfTheFuture) {
-  EXPECT_THAT(error_of("# ddpsim-recorded: 2\n"), HasSubstr("ddpsim-recorded version '2' is not known"));
-}
-
-TEST(RecordedCommunicationErrors, HeaderKeys) {
-  const std::string row = std::string(kColumns) + "0,1,float32,0,0,1,1\n";
-  EXPECT_EQ(error_of("# ddpsim-recorded: 1\n# worldsize: 2\n" + row),
-            "r.csv:2:3: error: unknown header key 'worldsize'; did you mean 'world_size'?\n"
-            "  2 | # worldsize: 2\n"
-            "    |   ^~~~~~~~~\n"
-            "hint: the keys are ddpsim-recorded, world_size, steps, source; a remark has no ':' after its "
-            "first word");
-  EXPECT_EQ(error_of("# ddpsim-recorded: 1\n# steps: 2\n" + row),
-            "r.csv: error: does not say its world_size\nhint: add '# world_size: N'");
-  EXPECT_EQ(error_of("# ddpsim-recorded: 1\n# world_size: 2\n" + row),
-            "r.csv: error: does not say its steps\nhint: add '# steps: N'");
-  EXPECT_EQ(error_of("# ddpsim-recorded: 1\n# world_size: 2\n# steps: 1\n# steps: 2\n" + row),
-            "r.csv:4:3: error: header key 'steps' appears twice\n"
-            "  4 | # steps: 2\n"
-            "    |   ^~~~~\n"
-            "hint: it is first on line 3; remove one");
-  EXPECT_EQ(error_of("# ddpsim-recorded: 1\n# world_size: 2\n# steps: 1\n# source:\n" + row),
-            "r.csv:4:3: error: header key 'source' has no value\n"
-            "  4 | # source:\n"
-            "    |   ^~~~~~\n"
-            "hint: give it a value or remove the line");
-  EXPECT_EQ(error_of("# ddpsim-recorded: 1\n# world_size: 1\n# steps: 1\n" + row),
-            "r.csv:2:15: error: 1 is out of range\n"
-            "  2 | # world_size: 1\n"
-            "    |               ^\n"
-            "hint: write a number from 2 to 1048576");
-  EXPECT_THAT(error_of("# ddpsim-recorded: 1\n# world_size: 2\n# steps: 0\n" + row),
-              HasSubstr("r.csv:3:10: error: 0 is out of range"));
-}
-
-TEST(RecordedCommunicationErrors, Columns) {
-  EXPECT_EQ(
-      error_of(std::string(kHeader) + "collective,elements,dtype,ready_s,start_s,end_s\n0,1,float32,0,0,1\n"),
-      "r.csv:4:1: error: no column 'duration_s'\n"
-      "  4 | collective,elements,dtype,ready_s,start_s,end_s\n"
-      "    | ^\n"
-      "hint: the columns here are collective, elements, dtype, ready_s, start_s, end_s");
-  EXPECT_EQ(error_of(std::string(kHeader) + "collective,elements,dtype,ready_s,start_ms,end_s,duration_s\n"),
-            "r.csv:4:35: error: unknown column 'start_ms'; did you mean 'start_s'?\n"
-            "  4 | collective,elements,dtype,ready_s,start_ms,end_s,duration_s\n"
-            "    |                                   ^~~~~~~~\n"
-            "hint: the columns of a table of recorded collectives are collective, elements, dtype, ready_s, "
-            "start_s, end_s, duration_s");
-  EXPECT_THAT(error_of(std::string(kHeader) + "collective,elements,elements\n"),
-              HasSubstr("column 'elements' appears twice"));
-}
-
-TEST(RecordedCommunicationErrors, Rows) {
-  EXPECT_EQ(row_error(""), "r.csv: error: has no collectives\nhint: is the file cut off?");
-  EXPECT_EQ(row_error("1,1,float32,0,0,1,1\n"),
-            "r.csv:5:1: error: collective 1 where 0 is next\n"
-            "  5 | 1,1,float32,0,0,1,1\n"
-            "    | ^\n"
-            "hint: rows stand in the order of launch, numbered from 0");
-  EXPECT_EQ(row_error("0,0,float32,0,0,1,1\n"),
-            "r.csv:5:3: error: 0 is out of range\n"
-            "  5 | 0,0,float32,0,0,1,1\n"
-            "    |   ^\n"
-            "hint: write a number from 1 to 9007199254740992");
-  EXPECT_THAT(row_error("0,1,fp32,0,0,1,1\n"), HasSubstr("r.csv:5:5: error: unknown dtype 'fp32'"));
-  EXPECT_EQ(row_error("0,1,float32,0,,1,1\n"),
-            "r.csv:5:15: error: no start_s here\n"
-            "  5 | 0,1,float32,0,,1,1\n"
-            "    |               ^\n"
-            "hint: every collective has one");
-  EXPECT_THAT(row_error("0,1,float32,0,0,1\n"), HasSubstr("6 fields where the header has 7"));
-  EXPECT_THAT(row_error("0,9007199254740992,float64,0,0,1,1\n"),
-              HasSubstr("r.csv:5:3: error: the collectives up to here are more than 8 PiB"));
-}
-
-TEST(RecordedCommunicationErrors, Times) {
-  EXPECT_EQ(row_error("0,1,float32,0,nan,1,1\n"),
-            "r.csv:5:15: error: 'nan' is not a finite number\n"
-            "  5 | 0,1,float32,0,nan,1,1\n"
-            "    |               ^~~\n"
-            "hint: write a number like 1.5");
-  EXPECT_EQ(row_error("0,1,float32,-1,0,1,1\n"),
-            "r.csv:5:13: error: -1 is outside [0, 1000000]\n"
-            "  5 | 0,1,float32,-1,0,1,1\n"
-            "    |             ^~\n"
-            "hint: write a number in that range");
-  EXPECT_THAT(row_error("0,1,float32,0,0,inf,1\n"), HasSubstr("'inf' is not a finite number"));
-  EXPECT_THAT(row_error("0,1,float32,0,0,1ms,1\n"), HasSubstr("'1ms' is not a plain number"));
-  EXPECT_THAT(row_error("0,1,float32,0,0,1e9,1\n"), HasSubstr("1e9 is outside"));
-  EXPECT_EQ(row_error("0,1,float32,0.5,0.25,1,0.75\n"),
-            "r.csv:5:17: error: starts before 0.5, when it is ready\n"
-            "  5 | 0,1,float32,0.5,0.25,1,0.75\n"
-            "    |                 ^~~~\n"
-            "hint: an all-reduce begins when its gradients are there; are the columns in another order?");
-  EXPECT_EQ(row_error("0,1,float32,0,1,0.5,0.5\n"),
-            "r.csv:5:17: error: ends before it starts at 1\n"
-            "  5 | 0,1,float32,0,1,0.5,0.5\n"
-            "    |                 ^~~\n"
-            "hint: are the columns in another order?");
-  EXPECT_EQ(row_error("0,1,float32,0,1,2,0\n"),
-            "r.csv:5:19: error: a duration of zero\n"
-            "  5 | 0,1,float32,0,1,2,0\n"
-            "    |                   ^\n"
-            "hint: a recorded time is above zero seconds");
-  EXPECT_EQ(row_error("0,1,float32,0,2,3,1\n1,1,float32,0,1,2,1\n"),
-            "r.csv:6:15: error: starts before the previous collective's 2\n"
-            "  6 | 1,1,float32,0,1,2,1\n"
-            "    |               ^\n"
-            "hint: rows stand in the order of launch: sort them by start_s");
 }
 
 }  // namespace
