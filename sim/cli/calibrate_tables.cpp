@@ -16,7 +16,7 @@
 #include "sim/cli/notes.hpp"
 #include "sim/cli/scenario_options.hpp"
 #include "sim/gpu/plausible_compute.hpp"
-#include "sim/report/bandwidth_chart.hpp"
+#include "sim/report/charts.hpp"
 #include "sim/text/gpu_file.hpp"
 #include "sim/text/nccl_calibration.hpp"
 #include "sim/text/presets.hpp"

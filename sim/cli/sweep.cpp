@@ -15,9 +15,9 @@
 #include "sim/cli/study.hpp"
 #include "sim/config/sweep_axes.hpp"
 #include "sim/process/worker_threads.hpp"
+#include "sim/report/charts.hpp"
 #include "sim/report/console.hpp"
 #include "sim/report/result_csv.hpp"
-#include "sim/report/sweep_chart.hpp"
 #include "sim/report/sweep_table.hpp"
 #include "sim/study/sweep_run.hpp"
 

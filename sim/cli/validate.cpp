@@ -17,7 +17,7 @@
 #include "sim/cli/commands.hpp"
 #include "sim/cli/notes.hpp"
 #include "sim/config/overrides.hpp"
-#include "sim/report/sweep_chart.hpp"
+#include "sim/report/charts.hpp"
 #include "sim/study/notes.hpp"
 #include "sim/study/point_runs.hpp"
 

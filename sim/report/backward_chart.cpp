@@ -1,10 +1,9 @@
-#include "sim/report/backward_chart.hpp"
-
 #include <algorithm>
 
 #include <fmt/format.h>
 
 #include "sim/report/bucket_table.hpp"
+#include "sim/report/charts.hpp"
 
 namespace ddpsim {
 namespace {

@@ -1,8 +1,7 @@
-#include "sim/report/bandwidth_chart.hpp"
-
 #include <algorithm>
 
 #include "sim/base/check.hpp"
+#include "sim/report/charts.hpp"
 
 namespace ddpsim {
 

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "sim/report/sweep_chart.hpp"
+#include "sim/report/charts.hpp"
 
 namespace ddpsim {
 namespace {

@@ -1,5 +1,3 @@
-#include "sim/report/gantt_chart.hpp"
-
 #include <algorithm>
 #include <array>
 
@@ -7,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include "sim/base/check.hpp"
+#include "sim/report/charts.hpp"
 #include "sim/report/timeline_lanes.hpp"
 
 namespace ddpsim {

@@ -143,30 +143,23 @@ std::string growth_json(const Growth& growth, const ScenarioInfo& scenario, cons
 }
 
 std::string growth_csv(const Growth& growth) {
-  using P = GrowthPoint;
-  auto efficiency = [&](double std::pair<double, double>::*end) {
-    return [&growth, end](const P& point) {
-      auto range = growth.efficiency_range(static_cast<std::size_t>(&point - growth.points.data()));
-      return range ? Cell(fmt::format("{:.9g}", (*range).*end)) : Cell();
-    };
-  };
-  Columns<P> columns{{"world_size", [](const P& point) { return point.metrics.world_size; }},
-                     {"iteration_s", [](const P& point) { return point.metrics.iteration; }},
-                     {"efficiency",
-                      [&](const P& point) {
-                        auto i = static_cast<std::size_t>(&point - growth.points.data());
-                        return fmt::format("{:.9g}", growth.efficiency(i));
-                      }},
-                     {"efficiency_least", efficiency(&std::pair<double, double>::first)},
-                     {"efficiency_most", efficiency(&std::pair<double, double>::second)},
-                     {"scaling_efficiency", [](const P& point) { return point.metrics.scaling_efficiency; }}};
-  std::array<std::string, kLossCauses.size()> keys;
-  for (const auto& row : kLossCauses) {
-    auto& key = keys.at(columns.size() - 6);
-    key = fmt::format("{}_s", row.key);
-    columns.push_back({key, [&row](const P& point) { return point.metrics.lost_to(row.cause); }});
+  csv::Record header{"world_size",       "iteration_s",     "efficiency",
+                     "efficiency_least", "efficiency_most", "scaling_efficiency"};
+  for (const auto& row : kLossCauses) header.push_back(fmt::format("{}_s", row.key));
+  auto text = csv::line_of(header);
+  for (std::size_t i = 0; i < growth.points.size(); ++i) {
+    const auto& metrics = growth.points[i].metrics;
+    auto range = growth.efficiency_range(i);
+    csv::Record record{csv::text_of(metrics.world_size),
+                       csv::text_of(metrics.iteration),
+                       fmt::format("{:.9g}", growth.efficiency(i)),
+                       range ? fmt::format("{:.9g}", range->first) : "",
+                       range ? fmt::format("{:.9g}", range->second) : "",
+                       csv::text_of(metrics.scaling_efficiency)};
+    for (const auto& row : kLossCauses) record.push_back(csv::text_of(metrics.lost_to(row.cause)));
+    text += csv::line_of(record);
   }
-  return csv::table(columns, growth.points);
+  return text;
 }
 
 }  // namespace ddpsim

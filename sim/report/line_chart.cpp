@@ -6,8 +6,8 @@
 #include <fmt/ranges.h>
 
 #include "sim/base/quantity.hpp"
+#include "sim/report/charts.hpp"
 #include "sim/report/measured_iterations.hpp"
-#include "sim/report/sweep_chart.hpp"
 
 namespace ddpsim {
 namespace {

@@ -10,8 +10,8 @@
 
 #include "sim/base/quantity.hpp"
 #include "sim/report/cap_advice.hpp"
+#include "sim/report/charts.hpp"
 #include "sim/report/html_page.hpp"
-#include "sim/report/sweep_chart.hpp"
 #include "sim/report/sweep_table.hpp"
 #include "sim/report/table_parts.hpp"
 #include "sim/report/verdict.hpp"

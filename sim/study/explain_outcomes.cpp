@@ -48,10 +48,10 @@ void BestSharding::add(const Outcome& outcome) {
 }
 
 void BestSharding::print(std::ostream& out, Seconds iteration) const {
-  constexpr double kPlateau = 0.005;
+  constexpr double kMeasurable = 0.005;
   for (const auto& one : kinds_) {
     if (one.tried == 0) continue;
-    bool is_better = one.best && one.best->difference < -kPlateau * iteration;
+    bool is_better = one.best && one.best->difference < -kMeasurable * iteration;
     out << fmt::format("best {} of {} tried: {}\n", one.what, one.tried + 1,
                        is_better ? fmt::format("{} ({:+.1f} %)", settings_of(*one.best),
                                                100 * (one.best->difference / iteration))

@@ -1,11 +1,10 @@
-#include "sim/report/backward_chart.hpp"
-
 #include <sstream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "sim/report/bucket_table.hpp"
+#include "sim/report/charts.hpp"
 
 #include "tests/report/small_case.hpp"
 #include "tests/report/well_formed.hpp"

@@ -1,9 +1,9 @@
-#include "sim/report/gantt_chart.hpp"
-
 #include <cmath>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "sim/report/charts.hpp"
 
 #include "tests/report/small_case.hpp"
 

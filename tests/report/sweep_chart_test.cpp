@@ -1,7 +1,7 @@
-#include "sim/report/sweep_chart.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "sim/report/charts.hpp"
 
 #include "tests/report/small_case.hpp"
 #include "tests/report/well_formed.hpp"

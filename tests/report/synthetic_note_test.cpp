@@ -6,11 +6,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "sim/report/charts.hpp"
 #include "sim/report/chrome_timeline.hpp"
 #include "sim/report/console.hpp"
 #include "sim/report/result_csv.hpp"
 #include "sim/report/result_json.hpp"
-#include "sim/report/sweep_chart.hpp"
 #include "sim/report/sweep_table.hpp"
 
 #include "tests/report/small_case.hpp"
