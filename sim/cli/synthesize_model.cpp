@@ -39,8 +39,7 @@ GivenJob job_of(const ModelOptions& options) {
   if (options.sequence) add("sequence", scalar("--sequence", fmt::format("{}", *options.sequence)));
   if (options.dtype) add("dtype", scalar("--dtype", *options.dtype));
   if (options.gradients) add("gradients", scalar("--gradients", *options.gradients));
-  if (options.framework)
-    add("framework", path_of(PresetKind::software, "--framework", *options.framework));
+  if (options.framework) add("framework", path_of(PresetKind::software, "--framework", *options.framework));
   if (options.recompute) add("recompute", scalar("--recompute", *options.recompute));
   if (options.attention) {
     Value attention;

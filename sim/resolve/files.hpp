@@ -68,18 +68,21 @@ class Files {
   [[nodiscard]] KnownParts& parts() { return parts_; }
 
   // What make() said when it was first asked with that key. A Key is plain values with an order, names the
-  // type of what it is asked for (Key::Value), and is used for one question only. Key::kept(value) says
+  // type of what it is asked for (Key::Value), and has a name that no other key has. Key::kept(value) says
   // roughly how many bytes it holds, where that is much.
   template <class Key, class Make>
   const typename Key::Value& once(const Key& key, const Make& make) {
     return memo_of<Key>().of(key, [&] {
       typename Key::Value value = make();
-      if constexpr (requires { Key::kept(value); }) kept_bytes_ += Key::kept(value);
+      if constexpr (requires { Key::kept(value); }) {
+        kept_bytes_ += Key::kept(value);
+        ++kept_;
+      }
       return value;
     });
   }
-  // Whether new files are better for a new job: some 200 MB.
-  [[nodiscard]] bool keeps_much() const { return kept_bytes_ > 200'000'000; }
+  // Whether new files are better for a new job: of several jobs, some 200 MB.
+  [[nodiscard]] bool keeps_much() const { return kept_ > kOfOneJob && kept_bytes_ > 200'000'000; }
 
  private:
   template <class Key>
@@ -91,12 +94,14 @@ class Files {
     return *static_cast<Of*>(memo.get());
   }
 
+  static constexpr std::size_t kOfOneJob = 6;  // answers that hold much
+
   std::string path_;
   LinkScale links_;
   KnownParts parts_;
   std::mutex mutex_;
   std::map<std::type_index, std::shared_ptr<void>> memos_;  // by the type of the key
-  std::atomic<std::size_t> kept_bytes_ = 0;
+  std::atomic<std::size_t> kept_bytes_ = 0, kept_ = 0;
 };
 
 // The cluster's topology: its file, and what is different from it. Throws InputError.
