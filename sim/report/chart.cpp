@@ -217,7 +217,8 @@ class Drawing {
     auto rows = (named.size() + columns - 1) / columns;
     columns = (named.size() + rows - 1) / rows;
     for (std::size_t i = 0; i < named.size(); ++i) {
-      auto left = kWidth / 2 + (static_cast<double>(i / rows) - static_cast<double>(columns) / 2) * wide + 10;
+      auto column = i / rows;
+      auto left = kWidth / 2 + (static_cast<double>(column) - static_cast<double>(columns) / 2) * wide + 10;
       auto middle = top + (static_cast<double>(i % rows) + 0.5) * kLegendRow;
       out += svg_sample(*named[i], left, middle) +
              svg_text(left + kSampleWidth + 10, middle, named[i]->title, "text-anchor=\"start\"");

@@ -114,9 +114,12 @@ void add_nccl_models(Files& files, const GivenJob& given, const NcclPlatform& pl
   };
   NcclModelKey key{topology_key(files, given), texts_of(given, {"cluster", "collective"}), {}};
   for (const auto& gpus : communication.groups) {
-    auto shape = group_shape(cluster, gpus);
-    if (shape) key.shape = *std::move(shape);
-    communication.nccl.push_back(shape ? files.once(key, [&] { return model_of(gpus); }) : model_of(gpus));
+    if (auto shape = group_shape(cluster, gpus)) {
+      key.shape = *std::move(shape);
+      communication.nccl.push_back(files.once(key, [&] { return model_of(gpus); }));
+    } else {
+      communication.nccl.push_back(model_of(gpus));
+    }
   }
   tell_apart(communication);
 }
