@@ -12,7 +12,7 @@
 
 namespace ddpsim::python {
 
-// Readers of the scenarios of one folder, which know the files that they have read, each with a simulator
+// `Files` of the scenarios of one folder, which know what they have read and found, each with a simulator
 // that knows what it has prepared. Those that have changed since, or keep much, are dropped.
 // As many as threads use them at once.
 class Readers {

@@ -35,8 +35,8 @@ void remove_all() {
 volatile std::sig_atomic_t notes_first = 0, has_come = 0;
 
 // Workers die with this process, and outputs are whole or absent: leaving at once is safe.
-void on_interrupt(int) {
-  if (notes_first && !has_come) {
+void on_interrupt(int signal) {
+  if (signal == SIGINT && notes_first && !has_come) {
     has_come = 1;
     return;
   }

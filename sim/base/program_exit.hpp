@@ -48,7 +48,8 @@ int fail(const Failure& failure);
 // The same for the exception being handled; has a message even when there is no memory for one.
 int fail_with_current_exception() noexcept;
 
-// The first call of every program. From here on SIGINT and SIGTERM end it at once with exit code 4; a broken
+// The first call of every program. From here on SIGINT (but for a FirstInterrupt) and SIGTERM end it at once
+// with exit code 4; a broken
 // pipe ends it as it ends other programs, with nothing left behind; a file that outgrows its limit is a
 // failed write; an exception that nobody caught is reported; and no file that is opened takes the number of a
 // closed standard stream.
@@ -67,7 +68,7 @@ class RemovedOnInterrupt {
   int place_;  // in the table that the signal handler reads; -1: none was free
 };
 
-// While one lives the first interrupt is noted only, and a second one ends the program: what takes long has
+// While one lives the first SIGINT is noted only, and a second one ends the program: what takes long has
 // something to tell by then.
 class FirstInterrupt {
  public:

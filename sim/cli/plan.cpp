@@ -99,7 +99,7 @@ void plan(const PlanOptions& options) {
   write_output(options.csv, [&] { return plan_csv(found); });
   if (found.best.empty()) throw ThresholdMissed("nothing fits into a GPU's memory");
   write_output(options.out, [&] { return best_scenario(assignments, found); });
-  if (found.unseen) throw Interrupted("interrupted");
+  if (FirstInterrupt::came()) throw Interrupted("interrupted");
 }
 
 }  // namespace

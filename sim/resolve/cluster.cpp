@@ -282,6 +282,7 @@ ClusterKey cluster_key(Files& files, const GivenJob& given, const Collective& co
           collective.shards,
           servers ? servers->servers : 0,
           servers && servers->dedicated,
+          given.job.strategy->traits.is_one_process,
           texts_of(given, {"cluster", "collective", "workload.stragglers"})};
 }
 

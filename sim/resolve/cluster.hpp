@@ -32,7 +32,8 @@ struct ClusterKey {
   std::vector<CommunicatorUse> communicators;
   std::optional<int> shards;
   int servers;
-  bool has_own_nodes;  // the servers
+  bool has_own_nodes;   // the servers
+  bool is_one_process;  // which pays latencies that NCCL does not
   JobTexts texts;
   auto operator<=>(const ClusterKey&) const = default;
   // A kilobyte a GPU of each group.

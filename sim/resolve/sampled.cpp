@@ -80,7 +80,7 @@ void sample(Files& files, const GivenJob& given, const RankPlaces& places, Scena
   const auto& last = scenario.trace->gradients.back();
   auto between_iterations = last.ready_spread.value_or(Seconds(0));
   SampledKey key{between_iterations, last.ready, spread.ranks, spread.nodes,
-                 texts_of(given, {"cluster", "workload.stragglers", "variability"})};
+                 texts_of(given, {"cluster", "parallelism", "workload.stragglers", "variability"})};
   scenario.sampled = files.once(
       key, [&] { return std::make_shared<const SampledRanks>(sample_ranks(variability, places.ranks)); });
 }

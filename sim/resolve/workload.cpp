@@ -34,7 +34,7 @@ struct EstimatedKey {
   using Value = std::shared_ptr<const ModelWorkload>;
   JobTexts texts;
   KnownGpu gpu;
-  bool is_sharded;
+  bool is_sharded, holds_16_bits;
   auto operator<=>(const EstimatedKey&) const = default;
   static std::size_t kept(const Value&) { return kKeptByTrace; }
 };
@@ -42,7 +42,7 @@ struct ScaledKey {
   using Value = std::shared_ptr<const LayerTrace>;
   JobTexts texts;
   KnownGpu gpu;
-  bool is_sharded;
+  bool is_sharded, holds_16_bits;
   auto operator<=>(const ScaledKey&) const = default;
   static std::size_t kept(const Value&) { return kKeptByTrace; }
 };
@@ -85,7 +85,8 @@ std::shared_ptr<const LayerTrace> find_model(Files& files, const GivenJob& given
   if (!gpu)
     throw InputError(given.at("workload.model"), "nothing says which GPU computes the model",
                      "add cluster.gpu: h100-sxm, or take a topology that names its GPU");
-  EstimatedKey key{texts_of(given, {"workload", "optimizer"}), gpu, scenario.is(&StrategyTraits::is_sharded)};
+  EstimatedKey key{texts_of(given, {"workload", "optimizer"}), gpu, scenario.is(&StrategyTraits::is_sharded),
+                   given.job.holds_16_bit_weights()};
   auto known = files.once(key, [&] {
     return std::make_shared<const ModelWorkload>(read_workload_model(files, given, *gpu, key.is_sharded));
   });
@@ -102,9 +103,9 @@ void find_workload(Files& files, const GivenJob& given, const KnownGpu& gpu, Sce
   bool has_model = workload.model.kind != config::Value::Kind::null;
   auto trace = (has_model ? find_model : find_trace)(files, given, gpu, scenario);
   if (double scale = workload.scale_bytes; scale != 1)
-    trace = files.once(
-        ScaledKey{texts_of(given, {"workload", "optimizer"}), gpu, scenario.is(&StrategyTraits::is_sharded)},
-        [&] { return scale_elements(*trace, scale, given.at("workload.scale_bytes")); });
+    trace = files.once(ScaledKey{texts_of(given, {"workload", "optimizer"}), gpu,
+                                 scenario.is(&StrategyTraits::is_sharded), given.job.holds_16_bit_weights()},
+                       [&] { return scale_elements(*trace, scale, given.at("workload.scale_bytes")); });
   scenario.trace = std::move(trace);
 }
 

@@ -35,7 +35,8 @@ Outcome outcome_of(const Change& change, const IterationMetrics& changed, const 
                                               (*changed.samples_per_s * changed.iteration.value())
                                         : 1;
   return {change.name, change.overrides, samples * changed.iteration - metrics.iteration,
-          may_grow ? Fit::yes : changed.memory->fit()};
+          may_grow ? Fit::yes : changed.memory->fit(),
+          changed.memory ? std::optional(changed.memory->fits()) : std::nullopt};
 }
 
 void BestSharding::add(const Outcome& outcome) {
@@ -80,7 +81,7 @@ Cell::Fields outcome_fields(const std::vector<Outcome>& outcomes, const std::vec
   const Columns<Outcome> changes{{"change", &Outcome::change},
                                  {"set", &Outcome::set},
                                  {"difference_s", &Outcome::difference},
-                                 {"fits", [](const auto& outcome) { return outcome.fit == Fit::yes; }}};
+                                 {"fits", &Outcome::fits}};
   const Columns<LeftOut> not_tried{{"change", &LeftOut::name}, {"why", &LeftOut::why}};
   return {{"changes", fields_of_each(changes, outcomes)}, {"not_tried", fields_of_each(not_tried, left_out)}};
 }

@@ -18,6 +18,7 @@ struct Outcome {
   std::vector<std::string> set;  // what makes it, as --set takes it
   Seconds difference;            // of the iteration
   Fit fit = Fit::yes;            // into the memory that the scenario fits into
+  std::optional<bool> fits;      // into a GPU's memory, where it is known what a GPU holds
 };
 Outcome outcome_of(const Change& change, const IterationMetrics& changed, const IterationMetrics& metrics);
 

@@ -93,7 +93,7 @@ class Planner {
                      [](const auto& a, const auto& b) { return a.bound < b.bound; });
     simulate();
     if (plan_.unseen && plan_.best.empty()) throw Interrupted("interrupted before a plan was known");
-    if (!plan_.unseen)
+    if (!FirstInterrupt::came())
       plan_.bucket_sizes = try_bucket_sizes(plan_.best, root_, space_.most_memory, [&](const auto& settings) {
         return resolve(files_, with(root_, settings));
       });
@@ -238,6 +238,7 @@ class Planner {
 
   // Whether more recomputation may be worth a look.
   bool consider(const Settings& settings) {
+    if (FirstInterrupt::came()) throw Interrupted("interrupted before a plan was known");
     auto root = with(root_, settings);
     try {
       auto step = resolve_step(files_, root);
@@ -339,7 +340,8 @@ class Planner {
   }
 
   void simulate() {
-    for (std::size_t next = 0; next < end();) {
+    std::size_t next = 0;
+    while (next < end()) {
       Batch batch;
       while (next < end() && batch.scenarios.size() < kBatch) {
         auto some =
@@ -355,7 +357,7 @@ class Planner {
         return;
       }
     }
-    plan_.ruled_out += candidates_.size() - end();
+    plan_.ruled_out += candidates_.size() - next;
   }
 
   void simulate(const std::vector<Scenario>& batch, const std::vector<const Settings*>& settings) {

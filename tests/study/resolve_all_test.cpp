@@ -38,6 +38,51 @@ TEST(ResolveAll, AsEachAlone) {
   }
 }
 
+// What files keep of one job is no answer to another that differs where it counts.
+void expect_as_alone(const std::vector<std::string>& texts) {
+  Files files("--set");
+  for (const auto& text : texts) {
+    SCOPED_TRACE(text);
+    auto iteration = [&](const Scenario& scenario) { return simulate_once(scenario).metrics.iteration; };
+    EXPECT_EQ(iteration(resolve(files, parse(text))), iteration(resolve(Files("--set"), parse(text))));
+  }
+}
+
+TEST(ResolveAll, DrawnRanksAreThoseOfTheirStages) {
+  std::vector<std::string> texts;
+  for (int pipeline : {1, 2, 4, 2})
+    texts.push_back(
+        "workload: {model: llama-2-7b, micro_batch: 1, sequence: 2048, dtype: bf16}\n"
+        "cluster: {topology: superpod-h100, world_size: 16}\nstrategy: megatron\nbatch: {global: 64}\n"
+        "variability: {seed: 1, iterations: 20, report: p95, jitter: 0.03, ranks: 0.05}\n"
+        "parallelism: {tensor: 2, pipeline: " +
+        std::to_string(pipeline) + "}\n");
+  expect_as_alone(texts);
+}
+
+TEST(ResolveAll, AStepOf16BitWeightsIsNotThatOfOthers) {
+  std::vector<std::string> texts;
+  for (const char* strategy : {"zero1", "zero2", "zero3", "fsdp", "megatron"})
+    texts.push_back(
+        "workload: {model: llama-2-7b, micro_batch: 1, sequence: 2048, dtype: bf16, gradients: fp32}\n"
+        "cluster: {topology: superpod-h100, world_size: 16}\noptimizer: {kind: adamw, master: none}\n"
+        "strategy: " +
+        std::string(strategy) + "\n");
+  expect_as_alone(texts);
+}
+
+TEST(ResolveAll, WhatOneStrategyReadsIsRefusedForAnother) {
+  auto of = [](const std::string& strategy) {
+    return parse(
+        "workload: {model: gpt2, micro_batch: 1, sequence: 1024, dtype: fp32}\n"
+        "cluster: {topology: dgx-h100, world_size: 8, interconnect: {latency: 5us}}\nstrategy: " +
+        strategy + "\n");
+  };
+  Files files("--set");
+  EXPECT_NO_THROW(resolve(files, of("data_parallel")));
+  EXPECT_THROW(resolve(files, of("ddp")), InputError);
+}
+
 TEST(ResolveAll, ARefusalIsThatJobsOnly) {
   std::vector<config::Value> jobs{job(1, 2, "ddp"), job(1, 3, "ddp"), job(2, 2, "ddp")};
   std::vector<const config::Value*> roots{&jobs[0], &jobs[1], &jobs[2]};
