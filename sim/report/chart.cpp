@@ -273,6 +273,10 @@ std::vector<ChartTic> size_tics(const ChartAxis& axis) {
   std::vector<ChartTic> tics;
   for (double power = first; power <= last; power += step)
     tics.push_back({std::exp2(power), format_bytes(Bytes(std::exp2(power)))});
+  if (tics.size() > 1) return tics;
+  // Between two powers of two: the ends.
+  tics = {{axis.lowest, format_bytes(Bytes(axis.lowest))}};
+  if (axis.highest > axis.lowest) tics.push_back({axis.highest, format_bytes(Bytes(axis.highest))});
   return tics;
 }
 

@@ -69,6 +69,20 @@ TEST(Chart, TicsAreRoundNumbers) {
   for (const char* tic : {">1<", ">2<", ">5<", ">10<", ">100<"}) EXPECT_THAT(svg(chart), HasSubstr(tic));
 }
 
+TEST(Chart, SizesHaveTicsAtPowersOfTwoOrAtTheEnds) {
+  auto labels = [](double lowest, double highest) {
+    ChartAxis axis;
+    axis.lowest = lowest * 1048576;
+    axis.highest = highest * 1048576;
+    std::vector<std::string> all;
+    for (const auto& tic : size_tics(axis)) all.push_back(tic.label);
+    return all;
+  };
+  EXPECT_EQ(labels(1, 4), (std::vector<std::string>{"1 MiB", "2 MiB", "4 MiB"}));
+  EXPECT_EQ(labels(25, 26), (std::vector<std::string>{"25 MiB", "26 MiB"}));
+  EXPECT_EQ(labels(24, 48), (std::vector<std::string>{"24 MiB", "48 MiB"}));
+}
+
 TEST(Chart, CrowdedTicsAreLeftOut) {
   auto chart = ten_by_ten();
   chart.x.tics = {{1, "a long name"}, {1.1, "another"}, {9, "the last"}};
