@@ -7,7 +7,6 @@
 #include <set>
 
 #include <fmt/core.h>
-#include <fmt/ranges.h>
 
 #include "sim/base/program_exit.hpp"
 #include "sim/base/quantity.hpp"
@@ -15,6 +14,7 @@
 #include "sim/process/worker_threads.hpp"
 #include "sim/study/plan_bound.hpp"
 #include "sim/study/plan_buckets.hpp"
+#include "sim/study/plan_split.hpp"
 #include "sim/study/point_runs.hpp"
 #include "sim/study/resolve_all.hpp"
 
@@ -22,54 +22,13 @@ namespace ddpsim {
 namespace {
 
 using config::Value;
-using Settings = std::vector<PlannedPoint::Setting>;
 
 // So many are simulated before those that are left are looked at again.
 constexpr std::size_t kBatch = 16;
 
-struct Split {
-  std::int64_t tensor, context, pipeline, expert;
-  [[nodiscard]] bool is_shared() const { return tensor * context * pipeline * expert > 1; }
-};
-
-// The sections that say how GPUs share a model are for those splits that do.
-void drop_unused(Value& root, const Settings& settings) {
-  std::erase_if(root.entries, [&](const config::Entry& entry) {
-    if (entry.key != "tensor" && entry.key != "context" && entry.key != "pipeline" && entry.key != "expert")
-      return false;
-    auto degree = setting(settings, "parallelism." + entry.key);
-    return degree.empty() || degree == "1";
-  });
-}
-
-Value with(const Value& root, const Settings& settings) {
-  auto changed = root;
-  for (const auto& [key, text] : settings)
-    config::apply_override(changed, fmt::format("{}={}", key, text),
-                           key == "strategy" ? "--strategy" : "plan");
-  drop_unused(changed, settings);
-  return changed;
-}
-
-// Layers of each stage where they do not divide: one less at both ends, which have the embedding and the
-// head, and then from the front.
-std::string uneven_layers(std::int64_t layers, std::int64_t stages) {
-  std::vector<std::int64_t> each(static_cast<std::size_t>(stages), layers / stages);
-  for (std::int64_t left = layers % stages, i = 1; left > 0; --left, ++i) ++each[static_cast<std::size_t>(i)];
-  return fmt::format("[{}]", fmt::join(each, ","));
-}
-
 // Checkpoints by operator are PyTorch's.
 bool is_of_pytorch(const std::string& strategy) {
   return find_strategy(strategy)->traits.is_of_pytorch;
-}
-
-// Strategies differ in what they exchange along the data axis: a bound of passes is of all of them.
-std::string passes_of(const Settings& settings) {
-  std::string text;
-  for (const auto& [key, value] : settings)
-    if (key != "strategy") text += fmt::format("{}={} ", key, value);
-  return text;
 }
 
 class Planner {
@@ -95,7 +54,7 @@ class Planner {
     if (plan_.unseen && plan_.best.empty()) throw Interrupted("interrupted before a plan was known");
     if (!FirstInterrupt::came())
       plan_.bucket_sizes = try_bucket_sizes(plan_.best, root_, space_.most_memory, [&](const auto& settings) {
-        return resolve(files_, with(root_, settings));
+        return resolve(files_, with_settings(root_, settings));
       });
     keep_wanted();
     bool has_fitting = !candidates_.empty();
@@ -113,14 +72,14 @@ class Planner {
 
  private:
   struct Candidate {
-    Settings settings;
+    PlanSettings settings;
     Value root;
     Seconds bound;  // of its compute
   };
 
   std::shared_ptr<const ModelStep> step_of_one_gpu() {
-    auto whole =
-        with(root_, {{"workload.micro_batch", "1"}, {"strategy", "fsdp"}, {"cluster.world_size", "1"}});
+    auto whole = with_settings(
+        root_, {{"workload.micro_batch", "1"}, {"strategy", "fsdp"}, {"cluster.world_size", "1"}});
     std::erase_if(whole.entries, [](const config::Entry& entry) {
       return entry.key == "parallelism" || entry.key == "batch";
     });
@@ -196,22 +155,7 @@ class Planner {
           }
   }
 
-  static Settings settings_of(const Split& split) {
-    Settings settings;
-    auto set = [&](const char* key, std::int64_t degree) {
-      settings.emplace_back(key, fmt::format("{}", degree));
-    };
-    if (split.is_shared()) {
-      set("parallelism.tensor", split.tensor);
-      set("parallelism.pipeline", split.pipeline);
-    }
-    if (split.context > 1) set("parallelism.context", split.context);
-    if (split.expert > 1) set("parallelism.expert", split.expert);
-    if (split.tensor > 1) settings.emplace_back("parallelism.sequence", "true");
-    return settings;
-  }
-
-  void consider_split(const Split& split) {
+  void consider_split(const PlanSplit& split) {
     auto pipeline = split.pipeline;
     for (const auto& strategy : space_.strategies)
       for (auto chunks : space_.chunks) {
@@ -226,7 +170,7 @@ class Planner {
   }
 
   // What is computed again costs time: where less of it fits, more is not looked at.
-  void consider_micro_batch(Settings settings, const std::string& strategy, std::int64_t micro_batch) {
+  void consider_micro_batch(PlanSettings settings, const std::string& strategy, std::int64_t micro_batch) {
     settings.emplace_back("workload.micro_batch", fmt::format("{}", micro_batch));
     auto& recompute = settings.emplace_back("workload.recompute", "").second;
     for (const auto& word : space_.recompute) {
@@ -237,9 +181,9 @@ class Planner {
   }
 
   // Whether more recomputation may be worth a look.
-  bool consider(const Settings& settings) {
+  bool consider(const PlanSettings& settings) {
     if (FirstInterrupt::came()) throw Interrupted("interrupted before a plan was known");
-    auto root = with(root_, settings);
+    auto root = with_settings(root_, settings);
     try {
       auto step = resolve_step(files_, root);
       double share = memory_share(step);
@@ -291,7 +235,7 @@ class Planner {
 
   struct Batch {
     std::vector<Scenario> scenarios;
-    std::vector<const Settings*> settings;
+    std::vector<const PlanSettings*> settings;
   };
 
   // Whether the bound of its passes, with what they exchange, is known and too long.
@@ -360,7 +304,7 @@ class Planner {
     plan_.ruled_out += candidates_.size() - next;
   }
 
-  void simulate(const std::vector<Scenario>& batch, const std::vector<const Settings*>& settings) {
+  void simulate(const std::vector<Scenario>& batch, const std::vector<const PlanSettings*>& settings) {
     run_points(unchanged(batch), all_cores(),
                [&](std::size_t i, const Prediction&, IterationMetrics metrics) {
                  ++plan_.simulated;
