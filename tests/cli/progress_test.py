@@ -14,7 +14,7 @@ import ddpsim_cli as cli
 VARIED = "variability={iterations: 1000, seed: 1, jitter: 0.03}"  # so many that a size, or a change, takes its time
 PLAN = ("plan", "llama-3-70b", "--topology", "superpod-h100", "--gpus", "4096", "--global-batch", "4096", "--sequence", "8192")
 SCALE = ("scale", "gpt2-xl-1024xh100", "--gpus", "8:1024", "--set", VARIED.replace("1000", "5000"))
-EXPLAIN = ("simulate", "gpt2-xl-1024xh100", "--explain", "--set", VARIED)
+EXPLAIN = ("simulate", "gpt2-xl-1024xh100", "--explain", "--set", VARIED.replace("1000", "5000"))
 
 
 class ProgressTest(cli.CliTest):
