@@ -38,14 +38,18 @@ struct EstimatedKey {
   auto operator<=>(const EstimatedKey&) const = default;
   static std::size_t kept(const Value&) { return kKeptByTrace; }
 };
+// As scale_bytes leaves them: of what the section says in any case.
 struct ScaledKey {
   using Value = std::shared_ptr<const LayerTrace>;
-  JobTexts texts;
-  KnownGpu gpu;
-  bool is_sharded, holds_16_bits;
+  EstimatedKey of;
   auto operator<=>(const ScaledKey&) const = default;
   static std::size_t kept(const Value&) { return kKeptByTrace; }
 };
+
+EstimatedKey estimated_key(const GivenJob& given, const KnownGpu& gpu, const Scenario& scenario) {
+  return {texts_of(given, {"workload", "optimizer"}), gpu, scenario.is(&StrategyTraits::is_sharded),
+          given.job.holds_16_bit_weights()};
+}
 
 // The same gradients with `scale` times the elements each, at least one: what a scaled-down real run would
 // reduce.
@@ -85,8 +89,7 @@ std::shared_ptr<const LayerTrace> find_model(Files& files, const GivenJob& given
   if (!gpu)
     throw InputError(given.at("workload.model"), "nothing says which GPU computes the model",
                      "add cluster.gpu: h100-sxm, or take a topology that names its GPU");
-  EstimatedKey key{texts_of(given, {"workload", "optimizer"}), gpu, scenario.is(&StrategyTraits::is_sharded),
-                   given.job.holds_16_bit_weights()};
+  auto key = estimated_key(given, gpu, scenario);
   auto known = files.once(key, [&] {
     return std::make_shared<const ModelWorkload>(read_workload_model(files, given, *gpu, key.is_sharded));
   });
@@ -103,8 +106,7 @@ void find_workload(Files& files, const GivenJob& given, const KnownGpu& gpu, Sce
   bool has_model = workload.model.kind != config::Value::Kind::null;
   auto trace = (has_model ? find_model : find_trace)(files, given, gpu, scenario);
   if (double scale = workload.scale_bytes; scale != 1)
-    trace = files.once(ScaledKey{texts_of(given, {"workload", "optimizer"}), gpu,
-                                 scenario.is(&StrategyTraits::is_sharded), given.job.holds_16_bit_weights()},
+    trace = files.once(ScaledKey{estimated_key(given, gpu, scenario)},
                        [&] { return scale_elements(*trace, scale, given.at("workload.scale_bytes")); });
   scenario.trace = std::move(trace);
 }
