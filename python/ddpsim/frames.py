@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Any, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Iterable, Iterator, Sequence
 
 from ddpsim.errors import InputError
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     import pandas
 
 
-def _columns(row: dict[str, Any]) -> dict[str, Any]:
+def _columns(row: dict[str, Any], axes: Sequence[str]) -> dict[str, Any]:
     """A column for each axis and each number or word; lists of collectives are left out."""
-    columns = {"point": row["point"], **row["axes"]}
+    columns = {"point": row["point"], **dict(zip(axes, row["at"], strict=True))}
     for key, value in row.items():
-        if key in ("point", "points", "study", "axes"):
+        if key in ("point", "at"):
             continue
         if key == "iteration_range_s":
             columns["iteration_least_s"], columns["iteration_most_s"] = value
@@ -36,19 +36,20 @@ def require_pandas() -> None:
         raise ImportError(f"tables of points need pandas ({error}): python3 -m pip install 'pandas>=2'") from None
 
 
-def frame_of(rows: Iterable[dict[str, Any]]) -> pandas.DataFrame:
+def frame_of(rows: Iterable[dict[str, Any]], axes: Sequence[str]) -> pandas.DataFrame:
     import pandas
-    parsed = list(rows)
-    frame = pandas.DataFrame([_columns(row) for row in parsed])
-    for axis in parsed[0]["axes"] if parsed else ():
+    frame = pandas.DataFrame([_columns(row, axes) for row in rows])
+    if frame.empty:
+        return frame
+    for axis in axes:
         try:
             frame[axis] = pandas.to_numeric(frame[axis])
         except (TypeError, ValueError):
             pass    # "25MiB" stays as it is written
-    return frame.set_index("point") if parsed else frame
+    return frame.set_index("point")
 
 
-def _whole_rows(path: str, file: Iterable[str]) -> Iterator[dict[str, Any]]:
+def _whole_lines(path: str, file: Iterable[str]) -> Iterator[dict[str, Any]]:
     for number, line in enumerate(file, 1):
         if not line.endswith("\n"):
             return    # being written when its writer was killed
@@ -64,4 +65,8 @@ def read_results(path: str | os.PathLike[str]) -> pandas.DataFrame:
     columns; failed ones have `failed` and `error`."""
     require_pandas()
     with open(path, encoding="utf-8") as file:
-        return frame_of(_whole_rows(os.fspath(path), file))
+        lines = _whole_lines(os.fspath(path), file)
+        study = next(lines, {"axes": []})
+        if "axes" not in study:
+            raise InputError(f"{path}:1:1: error: a study's results do not begin with this line\nhint: is it the right file?")
+        return frame_of(lines, study["axes"])

@@ -171,15 +171,16 @@ class Job:
                         best.single_iteration_s, best.left_out)
 
     def sweep(self, axes: Mapping[str, Any] | None = None, *, executor: Executor | None = None, progress: bool = True,
-              results: str | os.PathLike[str] | None = None, resume: bool = False, frame: bool = True) -> pandas.DataFrame | None:
+              results: str | os.PathLike[str] | None = None, resume: bool = False, frame: bool = True,
+              all_columns: bool = False) -> pandas.DataFrame | None:
         """Simulates every combination of the axes' values: {"ddp.bucket_cap": ["1MiB", "25MiB"]}, or
         {"from": "1MiB", "to": "1GiB", "points": 30, "spacing": "log"}; without any, those of the scenario.
 
         A DataFrame of one row a point, in the order of the command line. A point that fails is a row with its error; where all do, the first
         one's is raised.
         executor: any of concurrent.futures' kind; batches of points travel. results: a file to which every finished
-        point is appended at once; with resume, one that is there is gone on with. frame=False returns None: what is
-        in the file may be more than memory holds.
+        point is appended at once, with what is mostly asked for, or all_columns that a table without a file has; with
+        resume, one that is there is gone on with. frame=False returns None: what is in the file may be more than memory holds.
         """
         if not frame and results is None:
             raise ValueError("frame=False leaves the rows in the file that results= names")
@@ -187,8 +188,9 @@ class Job:
             require_pandas()
         job = self._along(axes)
         if results is None:
-            return frame_of(map(json.loads, study.rows(job, executor, progress)))
-        study.keep(job, executor, progress, os.fspath(results), resume)
+            rows, names = study.rows(job, executor, progress)
+            return frame_of(map(json.loads, rows), names)
+        study.keep(job, executor, progress, os.fspath(results), resume, all_columns)
         return read_results(results) if frame else None
 
     def _along(self, axes: Mapping[str, Any] | None) -> Job:

@@ -19,20 +19,20 @@ _BATCH = 100          # points that travel together: some 20 ms of work
 _IN_FLIGHT = 400      # batches handed to an executor at once
 
 
-def _points(parts: tuple[Any, ...]) -> _core.Points:
+def _points(parts: tuple[Any, ...], all_columns: bool) -> _core.Points:
     text, name, file, overrides = parts
-    return _core.Points(_core.Job(text, name, file, list(overrides)))
+    return _core.Points(_core.Job(text, name, file, list(overrides)), all_columns)
 
 
 @lru_cache(maxsize=4)
-def _known_points(parts: tuple[Any, ...], study: str) -> _core.Points:
+def _known_points(parts: tuple[Any, ...], study: str, all_columns: bool) -> _core.Points:
     """Of the files as they were when the study began: `study` differs where they do."""
-    return _points(parts)
+    return _points(parts, all_columns)
 
 
-def run_batch(parts: tuple[Any, ...], study: str, batch: Sequence[int], jobs: int | None = None) -> str:
+def run_batch(parts: tuple[Any, ...], study: str, all_columns: bool, batch: Sequence[int], jobs: int | None = None) -> str:
     """The rows of some points: what a worker does."""
-    points = _known_points(parts, study)
+    points = _known_points(parts, study, all_columns)
     return points.rows(list(batch)) if jobs is None else points.rows(list(batch), jobs)
 
 
@@ -76,16 +76,17 @@ def _batches(points: _core.Points, results: _core.Results | None) -> Iterator[li
         yield batch
 
 
-def _finished(parts: tuple[Any, ...], study: str, batches: Iterator[list[int]], executor: Executor | None) -> Iterator[str]:
+def _finished(job: Job, points: _core.Points, all_columns: bool, batches: Iterator[list[int]], executor: Executor | None) -> Iterator[str]:
     """The rows of each batch, as they come."""
+    study = (job.parts(), points.id, all_columns)
     if executor is None:
         for batch in batches:
-            yield run_batch(parts, study, batch)
+            yield run_batch(*study, batch)
         return
     running: set[Future[str]] = set()
     try:
         for batch in batches:
-            running.add(executor.submit(run_batch, parts, study, batch, 1))
+            running.add(executor.submit(run_batch, *study, batch, 1))
             if len(running) >= _IN_FLIGHT:
                 done, running = wait(running, return_when=FIRST_COMPLETED)
                 for one in done:
@@ -99,8 +100,8 @@ def _finished(parts: tuple[Any, ...], study: str, batches: Iterator[list[int]], 
             one.cancel()
 
 
-def _points_of(job: Job) -> _core.Points:
-    points = _points(job.parts())
+def _points_of(job: Job, all_columns: bool) -> _core.Points:
+    points = _points(job.parts(), all_columns)
     if not points.axes:
         raise InputError('error: there is nothing to sweep\nhint: name an axis: sweep({"ddp.bucket_cap": ["1MiB", "25MiB"]})')
     return points
@@ -112,13 +113,13 @@ def _raise_of(row: str) -> None:
     raise InputError(failed["error"]) if failed["failed"] == "input" else RuntimeError(failed["error"])
 
 
-def rows(job: Job, executor: Executor | None, progress: bool) -> list[str]:
-    """Runs the points of a job's sweep section: their rows, in order."""
-    points = _points_of(job)
+def rows(job: Job, executor: Executor | None, progress: bool) -> tuple[list[str], list[str]]:
+    """Runs the points of a job's sweep section: their rows, in order, and the axes."""
+    points = _points_of(job, True)
     line = _Progress(progress, 0, len(points))
     found: list[str] = []
     try:
-        for text in _finished(job.parts(), points.id, _batches(points, None), executor):
+        for text in _finished(job, points, True, _batches(points, None), executor):
             found += [line + "\n" for line in text.split("\n") if line]
             line.show(len(found))
     finally:
@@ -126,19 +127,19 @@ def rows(job: Job, executor: Executor | None, progress: bool) -> list[str]:
     found.sort(key=lambda row: int(json.loads(row)["point"]))
     if found and all("failed" in json.loads(row) for row in found):
         _raise_of(found[0])
-    return found
+    return found, points.axes
 
 
-def keep(job: Job, executor: Executor | None, progress: bool, path: str, resume: bool) -> None:
+def keep(job: Job, executor: Executor | None, progress: bool, path: str, resume: bool, all_columns: bool) -> None:
     """Runs those that a file of results does not have yet, and appends their rows as they come."""
-    points = _points_of(job)
+    points = _points_of(job, all_columns)
     file = _core.Results(path, resume, points)
     for note in file.notes:
         warnings.warn(note, stacklevel=3)
     done = sum(map(file.has, range(len(points))))
     line = _Progress(progress, done, len(points))
     try:
-        for text in _finished(job.parts(), points.id, _batches(points, file), executor):
+        for text in _finished(job, points, all_columns, _batches(points, file), executor):
             file.append(text)
             done += text.count("\n")
             line.show(done)
@@ -147,4 +148,5 @@ def keep(job: Job, executor: Executor | None, progress: bool, path: str, resume:
     file.finish()
     if 0 < file.rows == file.failed:
         with open(path, encoding="utf-8") as kept:
-            _raise_of(kept.readline())
+            next(kept)
+            _raise_of(next(kept))

@@ -114,12 +114,6 @@ std::string Points::key(std::size_t point) {
   return study_.key(point);
 }
 
-std::vector<std::string> Points::axes() const {
-  std::vector<std::string> axes;
-  for (const auto& axis : study_.grid().axes()) axes.push_back(axis.key);
-  return axes;
-}
-
 std::string Points::rows(const std::vector<std::size_t>& points, unsigned jobs) const {
   if (!points.empty() && points.back() >= size())
     throw InputError(fmt::format("the sweep has {} points, and no point {}", size(), points.back()));

@@ -60,12 +60,12 @@ class Job {
 // The points of a job's sweep section.
 class Points {
  public:
-  explicit Points(const Job& job) : study_(job.file_, job.root_) {}
+  Points(const Job& job, bool all_columns) : study_(job.file_, job.root_, all_columns) {}
   [[nodiscard]] std::size_t size() const { return study_.size(); }
-  [[nodiscard]] std::string id() const { return study_.id(); }
+  [[nodiscard]] std::string id() const { return study_.head().study; }
   [[nodiscard]] std::string key(std::size_t point);
   [[nodiscard]] std::string rows(const std::vector<std::size_t>& points, unsigned jobs) const;
-  [[nodiscard]] std::vector<std::string> axes() const;
+  [[nodiscard]] std::vector<std::string> axes() const { return study_.head().axes; }
 
  private:
   friend class Results;
@@ -75,7 +75,7 @@ class Points {
 class Results {
  public:
   Results(const std::string& path, bool resume, const Points& points)
-      : file_(path, resume, points.study_.id(), points.size()), points_(points.size()) {}
+      : file_(path, resume, points.study_.head()), points_(points.size()) {}
   [[nodiscard]] bool has(std::size_t point) const { return point < points_ && file_.has(point); }
   [[nodiscard]] std::vector<std::string> notes() const {
     std::vector<std::string> texts;

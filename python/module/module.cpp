@@ -95,7 +95,7 @@ NB_MODULE(_core, m) {
       .def("write_report", &Job::write_report, nb::arg("path"), Released(),
            "Sweeps, and writes what `ddpsim sweep --html` does.");
   nb::class_<Points>(m, "Points", "A job's sweep, point by point.")
-      .def(nb::init<const Job&>(), nb::arg("job"), Released())
+      .def(nb::init<const Job&, bool>(), nb::arg("job"), nb::arg("all_columns"), Released())
       .def("__len__", &Points::size)
       .def_prop_ro("axes", &Points::axes, "The scenario's keys that are swept.")
       .def_prop_ro("id", &Points::id,

@@ -46,6 +46,11 @@ void StudyOptions::add_to(Command& command) {
                     "sweeps of any size; a point that fails is a line with its error");
   results_option.excludes = {"--json", "--csv", "--plot", "--html", "--exact-optimum"};
   command.options.push_back(std::move(results_option));
+  command.options.push_back(
+      {.name = "--all-columns",
+       .value = &all_columns,
+       .description = "Each line has all that --json has of a point, not only what is mostly asked for",
+       .needs = {"--results"}});
   command.options.push_back({.name = "--resume",
                              .value = &resume,
                              .description = "Go on where an earlier run with these --results ended",
@@ -62,12 +67,12 @@ void run_study(const ScenarioOptions& scenario, const StudyOptions& options, uns
   auto shard = parse_shard(options.shard);
   check_outputs({{"--results", options.results}});
   std::vector<Note> notes;
-  Study study(scenario.file, scenario.load(notes, true));
+  Study study(scenario.file, scenario.load(notes, true), options.all_columns);
   if (study.grid().axes().empty())
     throw InputError("there is nothing to sweep",
                      "add 'sweep:' with an axis like 'ddp.bucket_cap: [1MiB, 25MiB]'");
   check_writable(options.results, "--results");  // now that all files are read
-  ResultsFile results(options.results, options.resume, study.id(), study.size());
+  ResultsFile results(options.results, options.resume, study.head());
   if (!scenario.quiet) print_notes(results.notes());
   std::size_t all = study.size() > shard.first ? (study.size() - shard.first - 1) / shard.of + 1 : 0;
   std::size_t before = 0;

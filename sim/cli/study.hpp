@@ -9,7 +9,7 @@ namespace ddpsim::cli {
 
 struct StudyOptions {
   std::string results;  // a path; empty: none
-  bool resume = false;
+  bool resume = false, all_columns = false;
   std::string shard;  // "2/8"; empty: all
 
   void add_to(Command& command);

@@ -52,14 +52,16 @@ struct Cell {
 };
 
 // Where a column is: in JSON, and there null where a row has nothing to say, or left out; in CSV, and there
-// empty, or left out where no row has anything to say; or only in tables for people.
+// empty, or left out where no row has anything to say; in a study's rows, where it has something to say; or
+// only in tables for people.
 enum In : unsigned {
   kTables = 0,
   kJson = 1,
   kCsv = 2,
   kSomeJson = 5,
   kSomeCsv = 10,
-  kSome = kSomeJson | kSomeCsv
+  kSome = kSomeJson | kSomeCsv,
+  kStudy = 16
 };
 constexpr bool has(unsigned in, In wanted) {
   return (in & wanted) == wanted;
@@ -95,6 +97,16 @@ template <class Rows, class Row>
 Cell::List fields_of_each(const Columns<Row>& columns, const Rows& rows) {
   Cell::List all;
   for (const auto& row : rows) all.emplace_back(fields(columns, row));
+  return all;
+}
+
+// What a row of a study has.
+template <class Row>
+Cell::Fields study_fields(const Columns<Row>& columns, const Row& row) {
+  Cell::Fields all;
+  for (const auto& column : columns)
+    if (has(column.in, kStudy))
+      if (auto cell = column.value(row); !cell.is_none()) all.emplace_back(column.key, std::move(cell));
   return all;
 }
 

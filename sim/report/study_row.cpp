@@ -18,10 +18,12 @@ using Json = nlohmann::ordered_json;
 constexpr Names<PointFailure, 3> kFailureNames{
     {{"input", PointFailure::input}, {"machine", PointFailure::machine}, {"defect", PointFailure::defect}}};
 
+constexpr std::string_view kAllColumns = "all", kMainColumns = "main";
+
 Cell::Fields head_of(const StudyPoint& point, std::optional<PointFailure> failure = {}) {
-  Cell::Fields row{{"point", point.number}, {"points", point.of}, {"study", point.study}, {"key", point.key}};
+  Cell::Fields row{{"point", point.number}, {"key", point.key}};
   if (failure) row.emplace_back("failed", failure_name(*failure));
-  row.emplace_back("axes", json::axes(point.axes, point.values));
+  row.emplace_back("at", point.values);
   return row;
 }
 
@@ -33,13 +35,11 @@ class RowReader : public nlohmann::json_sax<Json> {
   std::size_t error_place = 0;  // bytes of the line up to there
 
   [[nodiscard]] bool is_row() const {
-    return has_point_ && has_axes_ && head.number < head.of && !head.study.empty() &&
-           (head.failure ? has_error_ : has_iteration_);
+    return has_point_ && has_values_ && (head.failure ? has_error_ : has_iteration_);
   }
 
   bool number_unsigned(number_unsigned_t number) override {
     if (is("point")) head.number = number, has_point_ = true;
-    if (is("points")) head.of = number;
     return number_float(static_cast<number_float_t>(number), {});
   }
   bool number_float(number_float_t number, const string_t&) override {
@@ -47,20 +47,19 @@ class RowReader : public nlohmann::json_sax<Json> {
     return true;
   }
   bool string(string_t& text) override {
-    if (is("study")) head.study = text;
     if (is("error")) has_error_ = true;
     if (!is("failed")) return true;
     for (const auto& [name, failure] : kFailureNames)
       if (name == text) head.failure = failure;
     return true;
   }
-  bool start_object(std::size_t) override {
-    has_axes_ = has_axes_ || is("axes");
+  bool start_object(std::size_t) override { return ++depth_, true; }
+  bool end_object() override { return --depth_, true; }
+  bool start_array(std::size_t) override {
+    has_values_ = has_values_ || is("at");
     ++depth_;
     return true;
   }
-  bool end_object() override { return --depth_, true; }
-  bool start_array(std::size_t) override { return ++depth_, true; }
   bool end_array() override { return --depth_, true; }
   bool key(string_t& key) override {
     if (depth_ == 1) key_ = key;
@@ -81,7 +80,7 @@ class RowReader : public nlohmann::json_sax<Json> {
 
   int depth_ = 0;
   std::string key_;
-  bool has_point_ = false, has_axes_ = false, has_error_ = false, has_iteration_ = false;
+  bool has_point_ = false, has_values_ = false, has_error_ = false, has_iteration_ = false;
 };
 
 }  // namespace
@@ -90,9 +89,27 @@ std::string_view failure_name(PointFailure failure) {
   return name_in(kFailureNames, failure);
 }
 
-std::string study_row(const StudyPoint& point, const IterationMetrics& metrics) {
+std::string study_line(const StudyHead& head) {
+  return json::line_of({{"study", head.study},
+                        {"points", head.points},
+                        {"axes", head.axes},
+                        {"columns", head.all_columns ? kAllColumns : kMainColumns}});
+}
+
+StudyHead read_study_line(std::string_view line, const SourceSpan& place) {
+  try {
+    auto json = Json::parse(line);
+    StudyHead head{json.at("study"), json.at("points"), json.at("axes"), json.at("columns") == kAllColumns};
+    if (head.points <= kMostStudyPoints && study_line(head) == fmt::format("{}\n", line)) return head;
+  } catch (const Json::exception&) {
+  }
+  throw InputError(place, "a study's results do not begin with this line", "is it the right file?");
+}
+
+std::string study_row(const StudyPoint& point, const IterationMetrics& metrics, bool all_columns) {
   auto row = head_of(point);
-  json::append(row, fields(kIterationColumns, metrics));
+  json::append(row,
+               all_columns ? fields(kIterationColumns, metrics) : study_fields(kIterationColumns, metrics));
   return json::line_of(row);
 }
 

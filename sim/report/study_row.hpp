@@ -1,5 +1,6 @@
 #pragma once
-// A finished point of a study as a line of JSON (docs/formats.md, "Results of a study").
+// What a file of a study's results has: a line of JSON about the study, and one a finished point
+// (docs/formats.md, "Results of a study").
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -11,11 +12,24 @@
 
 namespace ddpsim {
 
+inline constexpr std::size_t kMostStudyPoints = 1'000'000'000;
+
+struct StudyHead {
+  std::string study;       // what tells it from others
+  std::size_t points = 0;  // of its grid
+  std::vector<std::string> axes;
+  bool all_columns = false;  // rows have all that a sweep's JSON has of a point
+  bool operator==(const StudyHead&) const = default;
+};
+// With the line end.
+std::string study_line(const StudyHead& head);
+// Throws InputError at the place of the line for one that is no such line.
+StudyHead read_study_line(std::string_view line, const SourceSpan& place = {});
+
 struct StudyPoint {
-  std::size_t number = 0, of = 0;  // in the study's grid, and how many there are
-  std::string study;               // what tells it from others
-  std::string key;                 // its job's
-  std::vector<std::string> axes, values;
+  std::size_t number = 0;           // in the study's grid
+  std::string key;                  // its job's
+  std::vector<std::string> values;  // one an axis, as written
 };
 
 // Who was at fault: the input, the machine, whose memory or processes may be there next time, or ddpsim.
@@ -23,13 +37,12 @@ enum class PointFailure { input, machine, defect };
 std::string_view failure_name(PointFailure failure);
 
 // With the line end.
-std::string study_row(const StudyPoint& point, const IterationMetrics& metrics);
+std::string study_row(const StudyPoint& point, const IterationMetrics& metrics, bool all_columns = false);
 std::string study_row(const StudyPoint& point, PointFailure failure, std::string_view message);
 
 // What a row says of its point, and who was at fault where it failed.
 struct StudyRowHead {
-  std::size_t number = 0, of = 0;
-  std::string study;
+  std::size_t number = 0;
   std::optional<PointFailure> failure;
 };
 // Throws InputError at the place of the line, or where in it, for one that is no JSON or no such row.

@@ -1,5 +1,6 @@
 #include "sim/study/job_key.hpp"
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 
@@ -19,15 +20,16 @@ std::string hash_of(const std::string& text) {
   return boost::uuids::to_string(boost::uuids::name_generator_sha1(boost::uuids::ns::oid())(text));
 }
 
-// With lengths, so that no text looks like another one's lines.
-std::string text_of(const std::map<std::string, std::string>& lines) {
+// In one order, and with lengths, so that no text looks like another one's lines.
+std::string text_of(std::vector<std::pair<std::string, std::string>> lines) {
+  std::ranges::sort(lines);
   std::string text;
   for (const auto& [path, line] : lines) text += fmt::format("{}={}:{}\n", path, line.size(), line);
   return text;
 }
 
-std::string key_of(const char* kind, const std::map<std::string, std::string>& lines) {
-  return hash_of(fmt::format("ddpsim {} {}\n{}", tool_info().version, kind, text_of(lines)));
+std::string key_of(const char* kind, std::vector<std::pair<std::string, std::string>> lines) {
+  return hash_of(fmt::format("ddpsim {} {}\n{}", tool_info().version, kind, text_of(std::move(lines))));
 }
 
 }  // namespace
@@ -36,18 +38,18 @@ void JobKeys::add(const config::Value& value, const std::string& path, const std
                   Lines& lines) {
   switch (value.kind) {
     case config::Value::Kind::null:
-      lines[path] = "nothing";
+      lines.emplace_back(path, "nothing");
       break;
     case config::Value::Kind::scalar:
-      lines[path] = "=" + value.scalar + named(value.scalar, file, value.span.is_typed());
+      lines.emplace_back(path, "=" + value.scalar + named(value.scalar, file, value.span.is_typed()));
       break;
     case config::Value::Kind::sequence:
       for (std::size_t i = 0; i < value.items.size(); ++i)
         add(value.items[i], fmt::format("{}[{}]", path, i), file, lines);
-      lines[path] = fmt::format("{} items", value.items.size());
+      lines.emplace_back(path, fmt::format("{} items", value.items.size()));
       break;
     case config::Value::Kind::map:
-      if (value.entries.empty()) lines[path] = "no keys";
+      if (value.entries.empty()) lines.emplace_back(path, "no keys");
       for (const auto& [key, span, below] : value.entries)
         add(below, fmt::format("{}/{}:{}", path, key.size(), key), file, lines);
       break;
@@ -65,7 +67,7 @@ const std::string& JobKeys::fingerprint(const std::string& path) {
     if (path.ends_with(".yaml")) {
       Lines lines;
       add(config::parse_yaml(loaded, "an input"), "", path, lines);
-      text += text_of(lines);
+      text += text_of(std::move(lines));
     }
   } catch (const InputError&) {
     // Whoever reads it for a job says what is wrong.
@@ -91,14 +93,14 @@ std::string JobKeys::key(const config::Value& scenario) {
   } catch (const InputError&) {
     Lines lines;
     add(scenario, "", file_, lines);
-    return key_of("text", lines);
+    return key_of("text", std::move(lines));
   }
 }
 
 std::string JobKeys::key(const GivenJob& given) {
   Lines lines;
   add(write_used(given), "", file_, lines);
-  return key_of("job", lines);
+  return key_of("job", std::move(lines));
 }
 
 std::string JobKeys::key(const config::Value& scenario, const std::vector<config::SweepAxis>& axes) {
@@ -107,7 +109,7 @@ std::string JobKeys::key(const config::Value& scenario, const std::vector<config
   try {
     auto given = read_partial_job(scenario);
     add(write_given(given), "", file_, lines);
-    for (const auto& [path, place] : given.places.all()) lines["given " + path];
+    for (const auto& [path, place] : given.places.all()) lines.emplace_back("given " + path, "");
   } catch (const InputError&) {
     kind = "text of a study";
     add(scenario, "", file_, lines);
@@ -118,7 +120,7 @@ std::string JobKeys::key(const config::Value& scenario, const std::vector<config
     values.items = axes[i].values;
     add(values, fmt::format("axis {} {}", i, axes[i].key), file_, lines);
   }
-  return key_of(kind, lines);
+  return key_of(kind, std::move(lines));
 }
 
 }  // namespace ddpsim

@@ -24,7 +24,7 @@ class JobKeys {
   [[nodiscard]] std::string key(const config::Value& scenario, const std::vector<config::SweepAxis>& axes);
 
  private:
-  using Lines = std::map<std::string, std::string>;  // "/7:cluster/10:world_size" -> "64"
+  using Lines = std::vector<std::pair<std::string, std::string>>;  // "/7:cluster/10:world_size", "64"
   void add(const config::Value& value, const std::string& path, const std::string& file, Lines& lines);
   // Of what the file holds and names; empty: there is no such file.
   const std::string& fingerprint(const std::string& path);

@@ -120,6 +120,15 @@ int line_number_at(int file, std::int64_t offset, const std::string& path) {
   return number;
 }
 
+// Throws InputError, as where it is none, for a row of no such point.
+StudyRowHead row_of(std::string_view line, std::size_t points, const SourceSpan& place) {
+  auto row = read_study_row(line, place);
+  if (row.number >= points)
+    throw InputError(place, fmt::format("the study has {} points, and no point {}", points, row.number),
+                     "is it the right file?");
+  return row;
+}
+
 State state_of(const StudyRowHead& row) {
   if (!row.failure) return State::done;
   return *row.failure == PointFailure::machine ? State::lost : State::failed;
@@ -159,10 +168,10 @@ void write_all(int file, std::string_view text, const std::string& path) {
 }
 
 // The rows that count, in the order of their points, as a file that then takes the name.
-std::size_t write_in_order(const std::vector<KeptRow>& rows, const std::vector<RowsOf>& from,
-                           const std::string& to) {
+std::size_t write_in_order(const StudyHead& study, const std::vector<KeptRow>& rows,
+                           const std::vector<RowsOf>& from, const std::string& to) {
   WholeFile file(to);
-  std::string text;
+  auto text = study_line(study);
   std::size_t written = 0;
   for (const auto& row : rows) {
     if (row.state == State::none) continue;
@@ -179,11 +188,15 @@ std::size_t write_in_order(const std::vector<KeptRow>& rows, const std::vector<R
 
 }  // namespace
 
-ResultsFile::ResultsFile(std::string path, bool resume, const std::string& study, std::size_t points)
-    : path_(std::move(path)), rows_(points) {
+ResultsFile::ResultsFile(std::string path, bool resume, StudyHead study)
+    : path_(std::move(path)), study_(std::move(study)), rows_(study_.points) {
   check_writable(path_, "results");
   open(resume);
-  if (resume) read_rows(study);
+  if (resume) read_rows();
+  if (end_ > 0) return;
+  auto line = study_line(study_);
+  write_all(file_.get(), line, path_);
+  end_ = static_cast<std::int64_t>(line.size());
 }
 
 void ResultsFile::open(bool resume) {
@@ -200,13 +213,20 @@ void ResultsFile::open(bool resume) {
                      "go on with them (--resume, resume=True), or name another file");
 }
 
-void ResultsFile::read_rows(const std::string& study) {
+void ResultsFile::read_rows() {
   Lines lines(file_.get(), path_);
-  while (auto line = lines.next()) {
-    auto head = read_study_row(*line, lines.place());
-    if (head.of != rows_.size() || head.study != study)
-      throw InputError(lines.place(), "this row is of another study, or its scenario has changed",
+  if (auto line = lines.next())
+    if (auto found = read_study_line(*line, lines.place()); found != study_) {
+      found.all_columns = study_.all_columns;
+      if (found == study_)
+        throw InputError(lines.place(), "its rows have other columns",
+                         study_.all_columns ? "leave out --all-columns (all_columns=True)"
+                                            : "say --all-columns (all_columns=True) as it was begun");
+      throw InputError(lines.place(), "these are results of another study, or its scenario has changed",
                        "name another file");
+    }
+  while (auto line = lines.next()) {
+    auto head = row_of(*line, rows_.size(), lines.place());
     auto& known = rows_[head.number];
     in_order_ = in_order_ && head.number >= next_;
     next_ = head.number + 1;
@@ -243,36 +263,38 @@ std::size_t ResultsFile::failed() const {
 }
 
 void ResultsFile::finish() {
-  if (!in_order_) write_in_order(rows_, {{file_.get(), path_}}, path_);
+  if (!in_order_) write_in_order(study_, rows_, {{file_.get(), path_}}, path_);
 }
 
 MergedRows merge_results(const std::vector<std::string>& files, const std::string& to) {
   std::vector<KeptRow> rows;  // by point
   std::vector<Descriptor> opened;
   std::vector<RowsOf> from;
-  std::string study;
+  std::optional<StudyHead> study;
   MergedRows merged;
   for (const auto& path : files) {
     opened.push_back(open_input(path, "the results of a study"));
     from.push_back({opened.back().get(), path});
     Lines lines(from.back().file, path);
-    while (auto line = lines.next()) {
-      auto head = read_study_row(*line, lines.place());
-      if (study.empty()) {
-        study = head.study;
-        rows.resize(head.of);
-      }
-      if (head.study != study || head.of != rows.size())
-        throw InputError(lines.place(), "this row is of another study than those before it",
+    if (auto line = lines.next()) {
+      auto found = read_study_line(*line, lines.place());
+      if (!study) rows.resize(found.points);
+      if (study.value_or(found) != found)
+        throw InputError(lines.place(),
+                         "these are results of another study than those before them, or have other columns",
                          "merge the shards of one study");
+      study = std::move(found);
+    }
+    while (auto line = lines.next()) {
+      auto head = row_of(*line, rows.size(), lines.place());
       auto& known = rows[head.number];
       if (counts(known, state_of(head), *line, head.number, lines, from[known.file]))
         known = {state_of(head), static_cast<std::uint32_t>(from.size() - 1), lines.offset()};
     }
     if (auto note = lines.note_of_rest("left out")) merged.notes.push_back(*std::move(note));
   }
-  if (study.empty()) throw InputError("there is no row to merge", "name what 'ddpsim sweep --results' wrote");
-  merged.rows = write_in_order(rows, from, to);
+  if (!study) throw InputError("there is no row to merge", "name what 'ddpsim sweep --results' wrote");
+  merged.rows = write_in_order(*study, rows, from, to);
   merged.points = rows.size();
   merged.failed =
       merged.rows - static_cast<std::size_t>(std::ranges::count(rows, State::done, &KeptRow::state));

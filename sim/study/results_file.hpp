@@ -1,6 +1,6 @@
 #pragma once
-// The rows of a study on disk, one line of JSON a point, appended as points finish: whoever is killed loses
-// the points in flight.
+// The rows of a study on disk, one line of JSON a point behind the study's own, appended as points finish:
+// whoever is killed loses the points in flight.
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -22,12 +22,12 @@ struct KeptRow {
 
 class ResultsFile {
  public:
-  // Of the study of that id, of so many points. With `resume` a file may be there: its rows count
+  // Of that study. With `resume` a file may be there: its rows count
   // as finished, but for those that the machine made fail, and a last line without its end, which was being
   // written when the writer was killed, is cut, with a note. Throws InputError where a file is there that may
   // not, or has rows of another study, damaged ones or two results of a point, or another process writes to
   // it, and where none can be made.
-  ResultsFile(std::string path, bool resume, const std::string& study, std::size_t points);
+  ResultsFile(std::string path, bool resume, StudyHead study);
 
   // Whether the point is finished.
   [[nodiscard]] bool has(std::size_t point) const {
@@ -43,9 +43,10 @@ class ResultsFile {
 
  private:
   void open(bool resume);
-  void read_rows(const std::string& study);
+  void read_rows();
 
   std::string path_;
+  StudyHead study_;
   Descriptor file_;
   std::vector<KeptRow> rows_;  // by point
   std::vector<Note> notes_;

@@ -4,17 +4,18 @@
 #include <optional>
 #include <variant>
 
-#include "sim/report/study_row.hpp"
 #include "sim/study/point_runs.hpp"
 
 namespace ddpsim {
 
-Study::Study(std::string file, config::Value root)
+Study::Study(std::string file, config::Value root, bool all_columns)
     : file_(std::move(file)),
       root_(std::move(root)),
       grid_(config::take_sweep_axes(root_, kMostStudyPoints)),
       keys_(file_),
-      id_(keys_.key(root_, grid_.axes())) {}
+      head_{keys_.key(root_, grid_.axes()), grid_.size(), {}, all_columns} {
+  for (const auto& axis : grid_.axes()) head_.axes.push_back(axis.key);
+}
 
 std::string Study::key(std::size_t point, PointJobs& jobs, JobKeys& keys) const {
   try {
@@ -43,11 +44,9 @@ std::string Study::key(std::size_t point) {
 void Study::run(std::span<const std::size_t> points, unsigned jobs, const OnRow& on_row) const {
   JobKeys keys(file_);
   PointJobs point_jobs(root_, grid_);
-  std::vector<std::string> axes;
-  for (const auto& axis : grid_.axes()) axes.push_back(axis.key);
   std::map<std::size_t, std::string> refused;  // rows by number
   auto about = [&](std::size_t number) -> StudyPoint {
-    return {number, size(), id_, key(number, point_jobs, keys), axes, grid_.values(number)};
+    return {number, key(number, point_jobs, keys), grid_.values(number)};
   };
   Files files(file_);
   auto plan = plan_points(root_, grid_, points, files, [&](std::size_t number, const InputError& why) {
@@ -84,7 +83,7 @@ void Study::run(std::span<const std::size_t> points, unsigned jobs, const OnRow&
         metrics.bucket_cap = own.bucket_cap;
         metrics.first_bucket_cap = own.first_bucket_cap;
       }
-      on_row(number, study_row(about(number), metrics));
+      on_row(number, study_row(about(number), metrics, head_.all_columns));
     }
   };
   auto conclude = [&](Outcome outcome) {

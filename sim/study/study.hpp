@@ -6,23 +6,22 @@
 #include <string>
 
 #include "sim/config/value.hpp"
+#include "sim/report/study_row.hpp"
 #include "sim/study/job_key.hpp"
 #include "sim/study/sweep_points.hpp"
 
 namespace ddpsim {
 
-inline constexpr std::size_t kMostStudyPoints = 1'000'000'000;
-
 class Study {
  public:
   // `root` has its sweep section, paths are relative to the folder of `file`. Throws InputError for axes that
   // are none.
-  Study(std::string file, config::Value root);
+  Study(std::string file, config::Value root, bool all_columns = false);
 
   [[nodiscard]] std::size_t size() const { return grid_.size(); }
   [[nodiscard]] const SweepGrid& grid() const { return grid_; }
-  // The same for equal scenarios with equal axes, and equal files.
-  [[nodiscard]] const std::string& id() const { return id_; }
+  // Its name is the same for equal scenarios with equal axes, and equal files.
+  [[nodiscard]] const StudyHead& head() const { return head_; }
   // Of the job that a point is.
   [[nodiscard]] std::string key(std::size_t point);
 
@@ -38,7 +37,7 @@ class Study {
   config::Value root_;
   SweepGrid grid_;
   JobKeys keys_;
-  std::string id_;
+  StudyHead head_;
 };
 
 }  // namespace ddpsim

@@ -24,20 +24,40 @@ class StudyTest(cli.CliTest):
         self.write("few.yaml", "workload: {trace: traces/gpt2-cpu.csv}\ncluster: {topology: ring-100gbps}\n"
                    "sweep: {cluster.world_size: [4, 8, 0], ddp.bucket_cap: [1MiB, 25MiB]}\n")
 
-    def rows(self, name):
+    def lines(self, name):
         return [json.loads(line) for line in self.read(name).decode().splitlines()]
 
+    def rows(self, name):
+        return self.lines(name)[1:]
+
     def test_a_row_has_what_the_sweeps_json_has(self):
-        done = self.ok("sweep", "few.yaml", "--results", "r.jsonl", "--set", "sweep.cluster.world_size=[4,8]")
-        self.assertEqual(done.stdout, "4 of 4 points are in r.jsonl\n")
-        rows = self.rows("r.jsonl")
-        self.ok("sweep", "few.yaml", "--json", "out.json", "--set", "sweep.cluster.world_size=[4,8]")
-        for number, (row, point) in enumerate(zip(rows, self.read_json("out.json")["points"], strict=True)):
-            self.assertEqual((row.pop("point"), row.pop("points")), (number, 4))
-            row.pop("study"), row.pop("key")
-            self.assertEqual(list(row), list(point))
-            self.assertEqual(row, point)
-        self.assertEqual(len({row["key"] for row in self.rows("r.jsonl")}), 4)
+        sweep = ("sweep", "few.yaml", "--set", "sweep.cluster.world_size=[4,8]")
+        done = self.ok(*sweep, "--results", "main.jsonl")
+        self.assertEqual(done.stdout, "4 of 4 points are in main.jsonl\n")
+        self.ok(*sweep, "--results", "all.jsonl", "--all-columns")
+        self.ok(*sweep, "--json", "out.json")
+        axes = ["cluster.world_size", "ddp.bucket_cap"]
+        for name, columns in (("main", 4), ("all", 20)):
+            head, *rows = self.lines(f"{name}.jsonl")
+            self.assertEqual((head["points"], head["axes"], head["columns"]), (4, axes, name))
+            self.assertEqual(len({row["key"] for row in rows}), 4)
+            for number, (row, point) in enumerate(zip(rows, self.read_json("out.json")["points"], strict=True)):
+                self.assertEqual(row.pop("point"), number)
+                self.assertEqual(dict(zip(axes, row.pop("at"), strict=True)), point.pop("axes"))
+                row.pop("key")
+                self.assertGreaterEqual(len(row), columns)
+                self.assertEqual(row, {key: point[key] for key in row})
+                if name == "all":
+                    self.assertEqual(list(row), list(point))
+        self.assertIn("main.jsonl:1:1: error: its rows have other columns", self.fails(2, *sweep, "--results", "main.jsonl", "--resume", "--all-columns").stderr)
+        self.assertIn("or have other columns", self.fails(2, "merge", "main.jsonl", "all.jsonl", "--out", "m.jsonl").stderr)
+
+    def test_a_row_of_a_model_says_whether_it_fits(self):
+        self.ok("sweep", "configs/tensor-pipeline-175b.yaml", "--results", "r.jsonl", "--set", "sweep.batch.global=[1024, 2048]")
+        for row in self.rows("r.jsonl"):
+            self.assertEqual(row["memory_fits"], True)
+            self.assertGreater(row["memory_peak_bytes"], 1e9)
+            self.assertGreater(row["mfu"], 0.1)
 
     def test_what_fails_is_a_row_and_the_rest_goes_on(self):
         done = self.ok("sweep", "few.yaml", "--results", "r.jsonl")
@@ -50,7 +70,7 @@ class StudyTest(cli.CliTest):
     def test_killed_and_gone_on_with(self):
         self.ok("sweep", "study.yaml", "--results", "whole.jsonl")
         whole = self.read("whole.jsonl")
-        self.assertEqual(whole.count(b"\n"), POINTS)
+        self.assertEqual(whole.count(b"\n"), 1 + POINTS)
         path = self.folder / "r.jsonl"
         kills, rows, chance = 0, 0, random.Random(7)
         while kills < 4:
@@ -92,11 +112,13 @@ class StudyTest(cli.CliTest):
         self.ok("sweep", "configs/shared-nic.yaml", "--results", "r.jsonl", "--set", "sweep.ddp.bucket_cap=[25MiB, 100MiB]", "--set", "engine.network=simgrid")
         self.ok("sweep", "configs/shared-nic.yaml", "--json", "out.json", "--set", "sweep.ddp.bucket_cap=[25MiB, 100MiB]", "--set", "engine.network=simgrid")
         self.assertEqual([row["iteration_s"] for row in self.rows("r.jsonl")], [point["iteration_s"] for point in self.read_json("out.json")["points"]])
-        self.assertEqual({row["network"] for row in self.rows("r.jsonl")}, {"simgrid", "alone"})
 
 
 class KilledWorkerTest(cli.CliTest):
     """Points that need a process each: one that is killed, and one that crashes, are rows, and the others go on."""
+
+    def rows(self, name):
+        return [json.loads(line) for line in self.read(name).decode().splitlines()[1:]]
 
     def test_the_rest_goes_on(self):
         self.write_scenario(more="sweep: {ddp.bucket_cap: [4MiB, 8MiB, 16MiB, 32MiB]}\nengine: {fidelity: exact, network: simgrid}\n", world_size=64)
@@ -111,11 +133,11 @@ class KilledWorkerTest(cli.CliTest):
                     seen.append(child)
                     os.kill(child, (signal.SIGKILL, signal.SIGSEGV)[len(seen) - 1])
         self.assertEqual(process.communicate(timeout=cli.TIMEOUT_S)[0], "4 of 4 points are in r.jsonl, 2 of them failed\n")
-        whole, rows = ([json.loads(line) for line in self.read(name).decode().splitlines()] for name in ("whole.jsonl", "r.jsonl"))
+        whole, rows = (self.rows(name) for name in ("whole.jsonl", "r.jsonl"))
         self.assertEqual([row.get("failed") for row in rows], ["machine", "defect", None, None])
         self.assertEqual(rows[2:], whole[2:])
         self.ok(*sweep, "r.jsonl", "--resume")
-        rows = [json.loads(line) for line in self.read("r.jsonl").decode().splitlines()]
+        rows = self.rows("r.jsonl")
         self.assertEqual([row.get("failed") for row in rows], [None, "defect", None, None])
         self.assertEqual(rows[0], whole[0])
 
@@ -132,13 +154,13 @@ class RefusedTest(cli.CliTest):
         sweep = ("sweep", "scenario.yaml", "--results")
         self.ok(*sweep, "r.jsonl")
         self.refused("error: 'r.jsonl' has results already\nhint: go on with them (--resume", *sweep, "r.jsonl")
-        self.refused("r.jsonl:1:1: error: this row is of another study, or its scenario has changed", *sweep, "r.jsonl", "--resume",
+        self.refused("r.jsonl:1:1: error: these are results of another study, or its scenario has changed", *sweep, "r.jsonl", "--resume",
                      "--set", "cluster.world_size=16")
-        self.refused("r.jsonl:1:1: error: this row is of another study", *sweep, "r.jsonl", "--resume", "--set", "sweep.ddp.bucket_cap=[1MiB, 2MiB]")
+        self.refused("r.jsonl:1:1: error: these are results of another study", *sweep, "r.jsonl", "--resume", "--set", "sweep.ddp.bucket_cap=[1MiB, 2MiB]")
         self.write("trace.csv", cli.small_trace(41))
         self.refused("its scenario has changed", *sweep, "r.jsonl", "--resume")
         self.write("text.jsonl", "a line\n")
-        self.refused("text.jsonl:1:1: error: this is no row of a study's results", *sweep, "text.jsonl", "--resume")
+        self.refused("text.jsonl:1:1: error: a study's results do not begin with this line", *sweep, "text.jsonl", "--resume")
         self.refused("there is no folder 'none'", *sweep, "none/r.jsonl")
 
     def test_two_writers(self):
@@ -151,7 +173,7 @@ class RefusedTest(cli.CliTest):
         sweep = ("sweep", "scenario.yaml", "--results", "r.jsonl", "--resume")
         self.ok(*sweep)
         whole = self.read("r.jsonl")
-        first = whole[:whole.index(b"\n") + 1]
+        first = b"".join(whole.splitlines(True)[:2])
         for rest, why in ((b"\0" * 4096, " but NULs, as after a crash of the machine"), (whole[len(first):-9], "")):
             self.write("r.jsonl", first + rest)
             done = self.ok("merge", "r.jsonl", "--out", "m.jsonl")
@@ -188,17 +210,17 @@ class RefusedTest(cli.CliTest):
     def test_merge(self):
         self.ok("sweep", "scenario.yaml", "--results", "a.jsonl")
         self.ok("sweep", "scenario.yaml", "--results", "b.jsonl", "--set", "cluster.world_size=16")
-        self.refused("b.jsonl:1:1: error: this row is of another study", "merge", "a.jsonl", "b.jsonl", "--out", "c.jsonl")
+        self.refused("b.jsonl:1:1: error: these are results of another study", "merge", "a.jsonl", "b.jsonl", "--out", "c.jsonl")
         self.refused("would overwrite the input", "merge", "a.jsonl", "--out", "a.jsonl")
         self.refused("none.jsonl: error: no such file (expected the results of a study)", "merge", "none.jsonl", "--out", "c.jsonl")
         self.fails(2, "merge", "a.jsonl")
         rows = self.read("a.jsonl").decode().splitlines(True)
-        self.write("b.jsonl", rows[0] + rows[1].replace('"iteration_s":', '"iteration_s":1'))
-        self.refused("b.jsonl:2:1: error: point 1 has another result here than at a.jsonl:2\nhint: equal points give equal rows",
+        self.write("b.jsonl", "".join(rows[:2]) + rows[2].replace('"iteration_s":', '"iteration_s":1'))
+        self.refused("b.jsonl:3:1: error: point 1 has another result here than at a.jsonl:3\nhint: equal points give equal rows",
                      "merge", "a.jsonl", "b.jsonl", "--out", "c.jsonl")
-        self.write("b.jsonl", rows[0] + rows[1].replace('"iteration_s":', '"iteration_s":x'))
-        column = rows[1].index('"iteration_s":') + len('"iteration_s":') + 1
-        damaged = f"b.jsonl:2:{column}: error: this row is damaged, it is no JSON: "
+        self.write("b.jsonl", "".join(rows[:2]) + rows[2].replace('"iteration_s":', '"iteration_s":x'))
+        column = rows[2].index('"iteration_s":') + len('"iteration_s":') + 1
+        damaged = f"b.jsonl:3:{column}: error: this row is damaged, it is no JSON: "
         self.refused(damaged, "merge", "b.jsonl", "--out", "c.jsonl")
         self.refused(damaged, "sweep", "scenario.yaml", "--results", "b.jsonl", "--resume")
         self.assertEqual(self.files(), sorted(["a.jsonl", "b.jsonl", "ring.yaml", "scenario.yaml", "trace.csv"]))

@@ -72,7 +72,7 @@ class TestFrame:
         for frame in (True, False):
             with pytest.raises(ddpsim.InputError, match="0 is out of range"):
                 small.sweep(axes, progress=False, results=tmp_path / "r.jsonl", resume=True, frame=frame)
-        assert len((tmp_path / "r.jsonl").read_text().splitlines()) == len(NOT_SIZES)
+        assert len((tmp_path / "r.jsonl").read_text().splitlines()) == 1 + len(NOT_SIZES)
 
     @pytest.mark.parametrize("missing, work, line", [
         ("pandas", "ddpsim.Job.load('quickstart').sweep(results='r.jsonl', progress=False)", "pip install 'pandas>=2'"),
@@ -107,7 +107,7 @@ class TestResume:
             process.kill()
             process.wait()
             lines = path.read_bytes().count(b"\n")
-        assert 0 < lines < 10_000
+        assert 1 < lines < 10_000
         assert one_process.startswith(path.read_bytes()[:path.read_bytes().rfind(b"\n") + 1])
         large.sweep(results=path, resume=True, frame=False, progress=False)
         assert path.read_bytes() == one_process
@@ -126,16 +126,25 @@ class TestResume:
         for read in (lambda: small.sweep(CAPS, results=path, resume=True, progress=False), lambda: ddpsim.read_results(path)):
             with pytest.raises(ddpsim.InputError, match="this row is damaged, it is no JSON") as caught:
                 read()
-            assert (caught.value.file, caught.value.line) == (str(path), 1)
+            assert (caught.value.file, caught.value.line) == (str(path), 2)
+
+    def test_a_file_may_have_all_columns(self, small, tmp_path):
+        table = small.sweep(CAPS, progress=False)
+        for name, all_columns in (("main", False), ("all", True)):
+            read = small.sweep(CAPS, results=tmp_path / name, all_columns=all_columns, progress=False)
+            assert list(read.columns) == list(table.columns) if all_columns else len(read.columns) < 12
+            assert read.equals(table[list(read.columns)])
+        (tmp_path / "no").write_text("{}\n")
+        with pytest.raises(ddpsim.InputError, match="do not begin with this line"):
+            ddpsim.read_results(tmp_path / "no")
 
     def test_what_the_machine_made_fail_is_run_again(self, small, tmp_path):
         path = tmp_path / "r.jsonl"
         small.sweep(CAPS, results=path, progress=False)
         rows = path.read_text().splitlines(keepends=True)
-        row = json.loads(rows[2])
-        head = {key: row[key] for key in ("point", "points", "study", "key")}
-        lost = json.dumps({**head, "failed": "machine", "axes": row["axes"], "error": "out of memory"}) + "\n"
-        path.write_text("".join([*rows[:2], lost, *rows[3:]]))
+        row = json.loads(rows[3])
+        lost = json.dumps({"point": row["point"], "key": row["key"], "failed": "machine", "at": row["at"], "error": "out of memory"}) + "\n"
+        path.write_text("".join([*rows[:3], lost, *rows[4:]]))
         small.sweep(CAPS, results=path, resume=True, progress=False)
         assert path.read_text() == "".join(rows)
 
@@ -149,7 +158,7 @@ class TestResume:
                 other.sweep(CAPS, results=path, resume=True, progress=False)
             assert (caught.value.file, caught.value.line) == (str(path), 1)
         path.write_text("no row\n")
-        with pytest.raises(ddpsim.InputError, match="no row of a study"):
+        with pytest.raises(ddpsim.InputError, match="do not begin with this line"):
             small.sweep(CAPS, results=path, resume=True, progress=False)
 
     def test_a_file_that_a_scenario_names_is_part_of_its_key(self, root, small, tmp_path):
@@ -240,7 +249,7 @@ class TestDask:
 
                 def submit(self, *arguments):
                     future = executor.submit(*arguments)
-                    future.add_done_callback(lambda _: killed or (path.stat().st_size > 1_000_000 and killed.append(workers[0].kill())))
+                    future.add_done_callback(lambda _: killed or (path.stat().st_size > 200_000 and killed.append(workers[0].kill())))
                     return future
             large.sweep(executor=KillOne(), results=path, frame=False, progress=False)
         assert killed and workers[0].wait() == -signal.SIGKILL

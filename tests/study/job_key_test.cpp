@@ -28,7 +28,7 @@ class JobKeyTest : public ::testing::Test {
   [[nodiscard]] std::string key(const std::string& text) const { return JobKeys(file()).key(parse(text)); }
   [[nodiscard]] std::string key_with(const std::string& more) const { return key(kJob + more); }
   [[nodiscard]] std::string study(const std::string& more, const std::string& sweep) const {
-    return Study(file(), parse(kJob + more + "sweep: {" + sweep + "}\n")).id();
+    return Study(file(), parse(kJob + more + "sweep: {" + sweep + "}\n")).head().study;
   }
 
   TemporaryFolder folder;

@@ -43,8 +43,6 @@ class StudyTest : public ::testing::Test {
     study.run(points, 2, [&](std::size_t point, const std::string& row) {
       auto head = read_study_row(row);
       EXPECT_EQ(head.number, point);
-      EXPECT_EQ(head.of, study.size());
-      EXPECT_EQ(head.study, study.id());
       rows.push_back(row);
     });
     return rows;
@@ -112,13 +110,15 @@ class ResultsFileTest : public StudyTest {
     return {std::istreambuf_iterator<char>(in), {}};
   }
   std::string row(std::size_t point, std::optional<PointFailure> failure = {}) const {
-    StudyPoint head{point, 5, "a study", "a job", {"x"}, {std::to_string(point)}};
+    StudyPoint about{point, "a job", {std::to_string(point)}};
     IterationMetrics metrics;
     metrics.iteration = Seconds(1 + static_cast<double>(point));
-    return failure ? study_row(head, *failure, "why \"it\" failed") : study_row(head, metrics);
+    return failure ? study_row(about, *failure, "why \"it\" failed") : study_row(about, metrics);
   }
-  ResultsFile open(bool resume) const { return {path, resume, "a study", 5}; }
+  ResultsFile open(bool resume) const { return {path, resume, kStudy}; }
 
+  const StudyHead kStudy{"a study", 5, {"x"}};
+  const std::string head = study_line(kStudy);
   std::string path = folder.path("r.jsonl");
 };
 
@@ -132,7 +132,7 @@ TEST_F(ResultsFileTest, RowsOutOfOrderArePutInOrder) {
     results.finish();
     EXPECT_EQ(results.rows(), 4U);
   }
-  EXPECT_EQ(text(), row(0) + row(1) + row(3) + row(4));
+  EXPECT_EQ(text(), head + row(0) + row(1) + row(3) + row(4));
 }
 
 TEST_F(ResultsFileTest, WhatTheMachineMadeFailIsRunAgainAndWhatIsWrongIsNot) {
@@ -147,11 +147,11 @@ TEST_F(ResultsFileTest, WhatTheMachineMadeFailIsRunAgainAndWhatIsWrongIsNot) {
   results.append(row(1));
   results.finish();
   EXPECT_EQ(results.failed(), 2U);
-  EXPECT_EQ(text(), row(0) + row(1) + row(2, PointFailure::input) + row(3, PointFailure::defect));
+  EXPECT_EQ(text(), head + row(0) + row(1) + row(2, PointFailure::input) + row(3, PointFailure::defect));
 }
 
 TEST_F(ResultsFileTest, CutOffAnywhereItGoesOnWithTheSameBytes) {
-  auto whole = row(0) + row(1) + row(2);
+  auto whole = head + row(0) + row(1) + row(2);
   for (std::size_t length = 0; length <= whole.size(); ++length) {
     folder.write("r.jsonl", whole.substr(0, length));
     auto results = open(true);
@@ -163,13 +163,30 @@ TEST_F(ResultsFileTest, CutOffAnywhereItGoesOnWithTheSameBytes) {
 }
 
 TEST_F(ResultsFileTest, RefusedFiles) {
-  folder.write("r.jsonl", row(0) + "{\"point\": 9}\n");
+  folder.write("r.jsonl", head + row(0) + "{\"point\": 9}\n");
   EXPECT_EQ(folder.without_folder(input_error([&] { open(true); })),
-            "r.jsonl:2:1: error: this is no row of a study's results\nhint: is it the right file?");
-  folder.write("r.jsonl", row(0));
-  EXPECT_EQ(folder.without_folder(input_error([&] { ResultsFile(path, true, "another", 5); })),
-            "r.jsonl:1:1: error: this row is of another study, or its scenario has changed\nhint: name "
-            "another file");
+            "r.jsonl:3:1: error: this is no row of a study's results\nhint: is it the right file?");
+  folder.write("r.jsonl", head + row(5));
+  EXPECT_EQ(folder.without_folder(input_error([&] { open(true); })),
+            "r.jsonl:2:1: error: the study has 5 points, and no point 5\nhint: is it the right file?");
+  for (const auto& line :
+       {row(0), std::string("{}\n"), std::string("[]\n"), " " + head, std::string("no row\n")}) {
+    folder.write("r.jsonl", line + row(0));
+    EXPECT_EQ(
+        folder.without_folder(input_error([&] { open(true); })),
+        "r.jsonl:1:1: error: a study's results do not begin with this line\nhint: is it the right file?");
+  }
+  folder.write("r.jsonl", head + row(0));
+  EXPECT_EQ(folder.without_folder(input_error([&] {
+    ResultsFile(path, true, {"another", 5, {"x"}});
+  })),
+            "r.jsonl:1:1: error: these are results of another study, or its scenario has changed\nhint: "
+            "name another file");
+  EXPECT_EQ(
+      folder.without_folder(input_error([&] {
+        ResultsFile(path, true, {"a study", 5, {"x"}, true});
+      })),
+      "r.jsonl:1:1: error: its rows have other columns\nhint: leave out --all-columns (all_columns=True)");
   EXPECT_EQ(folder.without_folder(input_error([&] { open(false); })),
             "error: 'r.jsonl' has results already\nhint: go on with them (--resume, resume=True), or name "
             "another file");
@@ -180,10 +197,10 @@ TEST_F(ResultsFileTest, RefusedFiles) {
 }
 
 TEST_F(ResultsFileTest, MergedRowsPreferWhatDidNotFail) {
-  auto a = folder.write("a", row(4) + row(0, PointFailure::machine) + row(2, PointFailure::input));
-  auto b = folder.write("b", row(0) + row(3) + "{\"point\":1,");
+  auto a = folder.write("a", head + row(4) + row(0, PointFailure::machine) + row(2, PointFailure::input));
+  auto b = folder.write("b", head + row(0) + row(3) + "{\"point\":1,");
   auto merged = merge_results({a, b}, path);
-  EXPECT_EQ(text(), row(0) + row(2, PointFailure::input) + row(3) + row(4));
+  EXPECT_EQ(text(), head + row(0) + row(2, PointFailure::input) + row(3) + row(4));
   EXPECT_EQ(merged.rows, 4U);
   EXPECT_EQ(merged.points, 5U);
   EXPECT_EQ(merged.failed, 1U);
@@ -191,10 +208,10 @@ TEST_F(ResultsFileTest, MergedRowsPreferWhatDidNotFail) {
 
 // As a crash of the machine leaves a file whose length was on disk before its contents.
 TEST_F(ResultsFileTest, NulsAtTheEndAreCut) {
-  auto whole = row(0) + row(1) + row(2);
+  auto whole = head + row(0) + row(1) + row(2);
   for (const auto& rest : {std::string(5000, '\0'), row(1).substr(0, 9) + std::string(70'000, '\0'),
                            std::string("\0\0\n\0", 4), std::string("\0\n", 2)}) {
-    folder.write("r.jsonl", row(0) + rest);
+    folder.write("r.jsonl", head + row(0) + rest);
     auto results = open(true);
     ASSERT_EQ(results.notes().size(), 1U);
     EXPECT_EQ(results.notes()[0].code, "results-cut");
@@ -202,18 +219,18 @@ TEST_F(ResultsFileTest, NulsAtTheEndAreCut) {
               fmt::format("the last {} bytes of r.jsonl are no whole row but NULs, as after a crash of the "
                           "machine: cut, and what is missing runs again",
                           rest.size()));
-    EXPECT_EQ(text(), row(0));
+    EXPECT_EQ(text(), head + row(0));
     results.append(row(1) + row(2));
     results.finish();
     EXPECT_EQ(text(), whole);
   }
-  folder.write("r.jsonl", row(0) + std::string(3, '\0') + row(1));  // rows after them are not given up
+  folder.write("r.jsonl", head + row(0) + std::string(3, '\0') + row(1));  // rows after them are not given up
   auto message = folder.without_folder(input_error([&] { open(true); }));
-  EXPECT_TRUE(message.starts_with("r.jsonl:2:1: error: this is no row")) << message;
+  EXPECT_TRUE(message.starts_with("r.jsonl:3:1: error: this is no row")) << message;
 }
 
 TEST_F(ResultsFileTest, ALastLineWithoutItsEndIsCutWithANote) {
-  folder.write("r.jsonl", row(0) + "{\"point\":1,");
+  folder.write("r.jsonl", head + row(0) + "{\"point\":1,");
   {
     auto results = open(true);
     ASSERT_EQ(results.notes().size(), 1U);
@@ -226,22 +243,22 @@ TEST_F(ResultsFileTest, ALastLineWithoutItsEndIsCutWithANote) {
 TEST_F(ResultsFileTest, TwoResultsOfAPointAreRefused) {
   auto other = row(1);
   other.replace(other.find("\"iteration_s\":2"), 15, "\"iteration_s\":3");
-  folder.write("r.jsonl", row(0) + row(1) + row(2) + other);
+  folder.write("r.jsonl", head + row(0) + row(1) + row(2) + other);
   const std::string hint =
       "hint: equal points give equal rows: one of the two was changed or damaged; remove it";
   EXPECT_EQ(folder.without_folder(input_error([&] { open(true); })),
-            "r.jsonl:4:1: error: point 1 has another result here than at r.jsonl:2\n" + hint);
-  auto a = folder.write("a", row(2) + row(1)), b = folder.write("b", row(3) + other);
+            "r.jsonl:5:1: error: point 1 has another result here than at r.jsonl:3\n" + hint);
+  auto a = folder.write("a", head + row(2) + row(1)), b = folder.write("b", head + row(3) + other);
   EXPECT_EQ(folder.without_folder(input_error([&] {
     merge_results({a, b}, folder.path("c"));
   })),
-            "b:2:1: error: point 1 has another result here than at a:2\n" + hint);
+            "b:3:1: error: point 1 has another result here than at a:3\n" + hint);
   EXPECT_FALSE(std::filesystem::exists(folder.path("c")));
   // The same twice is no contradiction.
-  folder.write("r.jsonl", row(1) + row(0) + row(1));
+  folder.write("r.jsonl", head + row(1) + row(0) + row(1));
   auto results = open(true);
   results.finish();
-  EXPECT_EQ(text(), row(0) + row(1));
+  EXPECT_EQ(text(), head + row(0) + row(1));
 }
 
 TEST_F(ResultsFileTest, ALinkStaysOne) {
@@ -253,12 +270,12 @@ TEST_F(ResultsFileTest, ALinkStaysOne) {
     results.finish();
   }
   EXPECT_TRUE(std::filesystem::is_symlink(path));
-  EXPECT_EQ(text(), row(0) + row(1));
+  EXPECT_EQ(text(), head + row(0) + row(1));
   auto merged = folder.path("merged");
   std::filesystem::create_symlink(folder.write("of_merged", "old"), merged);
   merge_results({target}, merged);
   EXPECT_TRUE(std::filesystem::is_symlink(merged));
-  EXPECT_EQ(std::filesystem::file_size(folder.path("of_merged")), (row(0) + row(1)).size());
+  EXPECT_EQ(std::filesystem::file_size(folder.path("of_merged")), (head + row(0) + row(1)).size());
 }
 
 TEST_F(ResultsFileTest, NoTemporaryFileFollowsALink) {
@@ -276,31 +293,28 @@ TEST_F(ResultsFileTest, NoTemporaryFileFollowsALink) {
 }
 
 TEST(StudyRow, LinesThatAreNoRows) {
-  const std::string start = R"({"point":1,"points":5,"study":"s","key":"k",)";
+  const std::string start = R"({"point":1,"key":"k",)";
   for (const std::string& line :
        {std::string(), std::string("{}"), std::string("[]"), std::string("1"), std::string("[[["),
-        std::string(R"({"point":1})"), std::string(R"({"axes":{}})"), std::string(R"({"point":{"point":1}})"),
-        start + R"("axes":{}})", start + R"("iteration_s":1})", start + R"("axes":{},"iteration_s":0})",
-        start + R"("axes":{},"iteration_s":"1"})", start + R"("axes":{"iteration_s":1}})",
-        start + R"("failed":"input","axes":{}})", start + R"("failed":"nobody","axes":{},"error":"x"})",
-        std::string(R"({"point":5,"points":5,"study":"s","axes":{},"iteration_s":1})"),
-        std::string(R"({"point":-1,"points":5,"study":"s","axes":{},"iteration_s":1})"),
-        std::string(R"({"point":1,"points":5,"study":"","axes":{},"iteration_s":1})")})
+        std::string(R"({"point":1})"), std::string(R"({"at":[]})"), std::string(R"({"point":{"point":1}})"),
+        start + R"("at":[]})", start + R"("iteration_s":1})", start + R"("at":[],"iteration_s":0})",
+        start + R"("at":[],"iteration_s":"1"})", start + R"("at":[{"iteration_s":1}]})",
+        start + R"("failed":"input","at":[]})", start + R"("failed":"nobody","at":[],"error":"x"})",
+        std::string(R"({"point":-1,"at":[],"iteration_s":1})")})
     EXPECT_EQ(input_error([&] { read_study_row(line); }),
               "error: this is no row of a study's results\nhint: is it the right file?")
         << line;
-  EXPECT_EQ(read_study_row(start + R"("axes":{},"iteration_s":1})").number, 1U);
-  EXPECT_EQ(read_study_row(start + R"("failed":"input","axes":{},"error":"x"})").failure,
-            PointFailure::input);
+  EXPECT_EQ(read_study_row(start + R"("at":[],"iteration_s":1})").number, 1U);
+  EXPECT_EQ(read_study_row(start + R"("failed":"input","at":[],"error":"x"})").failure, PointFailure::input);
 }
 
 TEST(StudyRow, DamagedRowsNameThePlace) {
-  const std::string start = R"({"point":1,"points":5,"study":"s","axes":{},"iteration_s":)";
-  for (const auto& [rest, column] : {std::pair{std::string("xyz}"), 59},
-                                     {std::string("1,}"), 61},
-                                     {std::string("1} {}"), 62},
-                                     {std::string("1"), 60},
-                                     {std::string("1,\"x\":\"\0\"}", 10), 66}}) {
+  const std::string start = R"({"point":1,"at":[],"iteration_s":)";
+  for (const auto& [rest, column] : {std::pair{std::string("xyz}"), 34},
+                                     {std::string("1,}"), 36},
+                                     {std::string("1} {}"), 37},
+                                     {std::string("1"), 35},
+                                     {std::string("1,\"x\":\"\0\"}", 10), 41}}) {
     SourceSpan place{make_source("r.jsonl", ""), 7, 1, 1};
     auto message = input_error([&, rest = rest] { read_study_row(start + rest, place); });
     EXPECT_TRUE(
