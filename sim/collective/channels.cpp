@@ -10,7 +10,7 @@
 namespace ddpsim {
 
 Edge edge_along(Path path, int from, int to) {
-  return {from, to, std::move(path.links), path.latency, path.bandwidth};
+  return {from, to, {path.links.begin(), path.links.end()}, path.latency, path.bandwidth};
 }
 
 Channel ring_channel(const Wiring& wiring, std::span<const int> ranks, Part part) {

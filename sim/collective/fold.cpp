@@ -191,7 +191,7 @@ TrafficPlan fold(const Traffic& traffic) {
 TrafficPlan unfold(const Traffic& traffic) {
   TrafficPlan plan;
   std::map<int, int> number;
-  auto renumber = [&](std::vector<int>& route) {
+  auto renumber = [&](auto& route) {
     for (int& link : route) {
       auto [it, is_new] = number.try_emplace(link, static_cast<int>(plan.links.size()));
       if (is_new) plan.links.push_back(traffic.capacity(link));

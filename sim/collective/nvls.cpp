@@ -34,10 +34,10 @@ struct SwitchPipeline {
   // Another for each rank: the sum of its shard over several nodes, which is not yet in its buffer.
   [[nodiscard]] int shard_sums() const { return sum(static_cast<int>(wiring.nodes.size())); }
 
-  int add(Path path, int from, int to, Part piece, std::vector<int> inputs) {
+  int add(Path path, int from, int to, Part piece, const std::vector<int>& inputs) {
     channel.edges.push_back(edge_along(std::move(path), from, to));
     channel.edges.back().piece = piece;
-    channel.edges.back().inputs = std::move(inputs);
+    channel.edges.back().inputs.assign(inputs.begin(), inputs.end());
     return static_cast<int>(channel.edges.size()) - 1;
   }
   std::vector<int> add_up(int node, Part piece) {

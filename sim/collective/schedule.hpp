@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include <boost/container/small_vector.hpp>
+
 #include "sim/base/operation.hpp"
 #include "sim/base/units.hpp"
 
@@ -18,15 +20,19 @@ struct Part {
 // From one rank to another: the links it occupies (ids of the cluster's links), the latency a message pays
 // on them together, and the bandwidth of the narrowest.
 struct Edge {
+  // Of a few without a block of memory: schedules have an edge a rank and channel.
+  template <int n>
+  using Few = boost::container::small_vector<int, n>;
+
   // A rank; from CollectiveSchedule::ranks on, what is in no rank's buffer: a switch that reduces or
   // multicasts, a sum that a rank passes on.
   int from = 0;
   int to = 0;
-  std::vector<int> route;
+  Few<4> route;
   Seconds latency;
   BytesPerSecond bandwidth;
   // Of a pipeline only (a ring's follow from ring_transfer):
-  std::vector<int> inputs = {};  // edges of the channel that deliver a chunk before this one passes it on
+  Few<2> inputs = {};  // edges of the channel that deliver a chunk before this one passes it on
   bool reduce = false;           // whether the receiver adds the chunk to its own or replaces its own
   Part piece = {};               // which part of each chunk it carries
 };

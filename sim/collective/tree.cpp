@@ -39,11 +39,11 @@ struct EdgeIndex {
   [[nodiscard]] int down(int child) const { return n - 1 + up(child); }
 };
 
-Edge pass_on(const Wiring& wiring, int from, int to, bool reduce, Part piece, std::vector<int> inputs) {
+Edge pass_on(const Wiring& wiring, int from, int to, bool reduce, Part piece, std::span<const int> inputs) {
   Edge edge = edge_along(wiring.path(from, to), from, to);
   edge.reduce = reduce;
   edge.piece = piece;
-  edge.inputs = std::move(inputs);
+  edge.inputs.assign(inputs.begin(), inputs.end());
   return edge;
 }
 
@@ -86,7 +86,7 @@ Arrivals add_tree(const Wiring& wiring, std::span<const int> ranks, const Parent
   for (int child = 0; child < n; ++child)
     if (int parent = tree[child]; child != root) {
       auto inputs = parent == root ? contributions[root] : std::vector{index.down(parent)};
-      channel.edges.push_back(pass_on(wiring, ranks[parent], ranks[child], false, piece, std::move(inputs)));
+      channel.edges.push_back(pass_on(wiring, ranks[parent], ranks[child], false, piece, inputs));
       sums[child] = {index.down(child)};
     }
   sums[root] = std::move(contributions[root]);

@@ -2,6 +2,7 @@
 // Edges written out by hand, and the comparison.
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "sim/collective/schedule.hpp"
@@ -36,7 +37,7 @@ inline void expect_two_trees_of_four(const Channel& channel, const std::vector<E
   for (std::size_t i = 0; i < expected.size(); ++i) {
     const auto& [from, to, reduce, inputs] = expected[i];
     expect_edge(channel.edges[i], {from, to, reduce, i < 6 ? 0 : 1, 2, inputs}, i);
-    EXPECT_EQ(channel.edges[i].route, std::vector<int>{from * 4 + to}) << i;
+    EXPECT_THAT(channel.edges[i].route, ::testing::ElementsAre(from * 4 + to)) << i;
   }
 }
 

@@ -1,5 +1,6 @@
 #include <numeric>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "sim/base/check.hpp"
@@ -71,7 +72,7 @@ TEST_P(Ring, Shape) {
       int from = c == 0 ? i : n - 1 - i, to = c == 0 ? (i + 1) % n : (2 * n - 2 - i) % n;
       EXPECT_EQ(edge.from, from);
       EXPECT_EQ(edge.to, to);
-      EXPECT_EQ(edge.route, std::vector<int>{from * n + to});
+      EXPECT_THAT(edge.route, ::testing::ElementsAre(from * n + to));
       EXPECT_EQ(edge.latency, Seconds(5e-6));
       EXPECT_EQ(edge.bandwidth, BytesPerSecond(12.5e9));
     }
