@@ -16,7 +16,8 @@ FlowChannel unfolded(const Channel& channel, Operation operation) {
   auto levels = is_ring ? std::vector<int>(channel.edges.size(), 0) : pipeline_levels(channel);
   for (std::size_t e = 0; e < channel.edges.size(); ++e) {
     const Edge& edge = channel.edges[e];
-    result.flows.push_back({{edge.route.begin(), edge.route.end()}, edge.latency, 1.0 / edge.piece.of, levels[e]});
+    result.flows.push_back(
+        {{edge.route.begin(), edge.route.end()}, edge.latency, 1.0 / edge.piece.of, levels[e]});
     result.last_level = std::max(result.last_level, levels[e]);
   }
   return result;

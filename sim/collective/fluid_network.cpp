@@ -88,17 +88,21 @@ void FluidNetwork::share_bandwidth() {
         return load.free <= level * (1 + kSimultaneous) * load.users;
       });
     };
-    auto bound = std::stable_partition(open_.begin(), open_.end(), is_free);
-    DDPSIM_CHECK(bound != open_.end(), "every flow has a bottleneck");
-    for (auto it = bound; it != open_.end(); ++it) {
-      (*it)->rate = BytesPerSecond(level);
-      for (auto [link, times] : (*it)->uses) {
+    bound_.clear();
+    std::erase_if(open_, [&](Flow* flow) {
+      if (is_free(flow)) return false;
+      bound_.push_back(flow);
+      return true;
+    });
+    DDPSIM_CHECK(!bound_.empty(), "every flow has a bottleneck");
+    for (auto* flow : bound_) {
+      flow->rate = BytesPerSecond(level);
+      for (auto [link, times] : flow->uses) {
         auto& load = loads_[static_cast<std::size_t>(link)];
         load.free = std::max(0.0, load.free - times * level);
         load.users -= times;
       }
     }
-    open_.erase(bound, open_.end());
   }
 }
 

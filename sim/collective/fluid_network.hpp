@@ -7,6 +7,8 @@
 #include <map>
 #include <vector>
 
+#include <boost/container/small_vector.hpp>
+
 #include "sim/collective/flow_network.hpp"
 
 namespace ddpsim {
@@ -37,7 +39,7 @@ class FluidNetwork : public FlowNetwork {
   };
   struct Flow {
     int number;
-    std::vector<Use> uses;
+    boost::container::small_vector<Use, 2> uses;
     Bytes bytes, left;
     BytesPerSecond rate;
     std::function<void()> done;
@@ -68,6 +70,7 @@ class FluidNetwork : public FlowNetwork {
   std::vector<Load> loads_;      // by link id
   std::vector<int> used_links_;  // with at least one flow
   std::vector<Flow*> open_;      // flows without a rate
+  std::vector<Flow*> bound_;     // those of them that a full link bounds
 };
 
 }  // namespace ddpsim

@@ -32,9 +32,9 @@ struct Edge {
   Seconds latency;
   BytesPerSecond bandwidth;
   // Of a pipeline only (a ring's follow from ring_transfer):
-  Few<2> inputs = {};  // edges of the channel that deliver a chunk before this one passes it on
-  bool reduce = false;           // whether the receiver adds the chunk to its own or replaces its own
-  Part piece = {};               // which part of each chunk it carries
+  Few<2> inputs = {};   // edges of the channel that deliver a chunk before this one passes it on
+  bool reduce = false;  // whether the receiver adds the chunk to its own or replaces its own
+  Part piece = {};      // which part of each chunk it carries
 };
 
 // ring: edges[i] leads into edges[i + 1], the last into the first; the channel's part of the buffer is cut
