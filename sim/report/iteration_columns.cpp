@@ -95,6 +95,12 @@ Cell tokens_of_model(const IterationMetrics& m) {
   return m.tokens_per_s ? Cell(*m.tokens_per_s) : Cell("");
 }
 
+// Where every GPU has the whole model, only ranks that reduce its gradients.
+Cell parallelism_cell(const IterationMetrics& m) {
+  if (m.shared_model) return fields(kSharedModel, *m.shared_model);
+  return Cell::Fields{{"tensor", 1}, {"context", 1}, {"pipeline", 1}, {"data", m.group_size}};
+}
+
 Cell error_of_point(const SweepPoint& point) {
   return point.measured ? Cell(relative_error(point.metrics, *point.measured)) : Cell();
 }
@@ -160,7 +166,7 @@ const Columns<M> kIterationColumns{
     {"exposed_communication_s", &M::exposed_communication, kAlways},
     {"buffer_broadcast_s",
      [](const M& m) { return when(m.buffer_broadcast > Seconds(), m.buffer_broadcast); }, kSomeJson},
-    {"parallelism", nested(&M::shared_model, kSharedModel), kSomeJson},
+    {"parallelism", parallelism_cell, kJson},
     {"bubble_s", [](const M& m) { return when(m.shared_model.has_value(), m.bubble); }, kSomeJson},
     {"optimizer_s", &M::optimizer},
     {"iteration_s", &M::iteration, kAlways},

@@ -237,7 +237,7 @@ class StepTest(ParallelTest):
         self.write("ddp.yaml", MODEL.replace("parallelism: {tensor: 2, pipeline: 2}\n", "").replace("megatron\n", "ddp\n")
                    .replace("strategy: megatron", "strategy: ddp"))
         self.assertEqual(whole["iteration_s"], self.simulate(file="ddp.yaml")["iteration_s"])
-        self.assertNotIn("parallelism", whole)
+        self.assertEqual(whole["parallelism"], {"tensor": 1, "context": 1, "pipeline": 1, "data": whole["world_size"]})
 
     def test_weak_scaling_keeps_micro_batches(self):
         points = json.loads(self.ok("scale", "m.yaml", "--gpus", "8:32", "--json", "-").stdout)["points"]
@@ -464,8 +464,7 @@ batch: {global: 16}
         points = json.loads(self.ok("sweep", "m.yaml", "--set", "sweep={parallelism.context: [1, 2, 4], context.kind: [ring, all_to_all]}", "--set", "batch.global=32",
                                     "--json", "-").stdout)["points"]
         self.assertEqual([point["axes"]["context.kind"] for point in points], ["-", "ring", "all_to_all", "ring", "all_to_all"])  # shared by nobody: of no kind
-        self.assertNotIn("parallelism", points[0])
-        self.assertEqual([point["parallelism"]["context"] for point in points[1:]], [2, 2, 4, 4])
+        self.assertEqual([point["parallelism"]["context"] for point in points], [1, 2, 2, 4, 4])
 
     def test_what_a_plan_looks_for(self):
         arguments = ("plan", "llama-3-8b", "--topology", "superpod-h100", "--gpus", "8", "--global-batch", "8", "--framework", "torchtitan-2024-compile", "--top", "1000")
