@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+"""docs/formats.md's columns of values and defaults are the program's, and every link between pages leads somewhere."""
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import ddpsim_cli as cli
+
+CODE = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
+QUOTED = re.compile(r'docs/(model|formats)\.md[,"]? \(?"([^"\n]+)"')
+
+
+def anchors(page):
+    """As GitHub makes them of headings, and those of the page's own."""
+    text = CODE.sub("", page.read_text())
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings} | set(re.findall(r'<a id="([^"]+)"', text))
+
+
+class KeysTest(cli.CliTest):
+    def keys(self, *arguments):
+        command = [sys.executable, "-B", cli.SOURCE_ROOT / "scripts/docs-keys", "--ddpsim", cli.BINARY, *arguments]
+        return subprocess.run(command, capture_output=True, text=True, timeout=cli.TIMEOUT_S, check=False)
+
+    def test_the_page_says_what_the_program_does(self):
+        done = self.keys("--check")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_finds_and_corrects_what_the_page_says_otherwise(self):
+        text = (cli.SOURCE_ROOT / "docs/formats.md").read_text()
+        row = "| `parameter_server.servers` | integer 1 to 1048576 | 1 | each"
+        for wrong in (row.replace(" | 1 | ", " | 2 | "), row.replace("integer 1 to 1048576", "bool")):
+            with self.subTest(wrong):
+                page = self.write("formats.md", text.replace(row, wrong))
+                self.assertEqual(self.keys("--check", "--page", page).returncode, 1)
+                self.assertEqual(self.keys("--page", page).returncode, 0)
+                self.assertEqual(page.read_text(), text)
+
+    def test_most_keys_have_generated_columns(self):
+        page = self.write("formats.md", re.sub(r"^(\| `[^|]*) \| .*? \| .*? \| ", r"\1 | ? | ? | ", (cli.SOURCE_ROOT / "docs/formats.md").read_text(), flags=re.MULTILINE))
+        self.assertEqual(self.keys("--page", page).returncode, 0)
+        rows = [line for line in page.read_text().splitlines() if re.match(r"\| `[a-z_]+\.[a-z_.]+`", line)]
+        self.assertGreater(sum(" | ? | " not in row for row in rows), 120)
+
+
+class LinksTest(cli.CliTest):
+    def pages(self):
+        listed = subprocess.run(["git", "ls-files", "*.md"], cwd=cli.SOURCE_ROOT, capture_output=True, text=True, check=False).stdout.split()
+        return [cli.SOURCE_ROOT / page for page in listed] or sorted(cli.SOURCE_ROOT.glob("docs/**/*.md"))
+
+    def test_links_lead_somewhere(self):
+        checked, broken = 0, []
+        for page in self.pages():
+            text = re.sub(r"`[^`\n]*`", "", CODE.sub("", page.read_text()))
+            for link in re.findall(r"\]\(([^)\s]+)\)", text):
+                path, _, anchor = link.partition("#")
+                target = page.parent / path if path else page
+                if re.match(r"\w+:", link):
+                    continue
+                checked += 1
+                if not target.exists() or anchor and anchor not in anchors(target):
+                    broken.append(f"{page.relative_to(cli.SOURCE_ROOT)}: {link}")
+        self.assertGreater(checked, 200)
+        self.assertEqual(broken, [])
+
+    def test_sections_that_comments_name_are_there(self):
+        """docs/model.md, "Memory": a heading of the page, or words in bold."""
+        checked, missing = 0, []
+        for folder in ("sim", "python", "tests", "measurements", "validate", "traces", "calibrations"):
+            for file in sorted((cli.SOURCE_ROOT / folder).rglob("*")):
+                if file.suffix not in (".cpp", ".hpp", ".py", ".yaml"):
+                    continue
+                text = re.sub(r"\n *(//|#) ?", " ", file.read_text(errors="replace"))
+                for page, section in QUOTED.findall(text):
+                    checked += 1
+                    named = (cli.SOURCE_ROOT / f"docs/{page}.md").read_text()
+                    if not re.search(rf"^#+ {re.escape(section)}|\*\*{re.escape(section)}", named, re.MULTILINE):
+                        missing.append(f"{Path(file).relative_to(cli.SOURCE_ROOT)}: docs/{page}.md, \"{section}\"")
+        self.assertGreater(checked, 15)
+        self.assertEqual(missing, [])
+
+
+if __name__ == "__main__":
+    cli.main()
