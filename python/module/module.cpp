@@ -12,7 +12,7 @@
 #include "sim/base/source.hpp"
 #include "sim/process/interrupts.hpp"
 #include "sim/process/worker_threads.hpp"
-#include "sim/report/result_json.hpp"
+#include "sim/result/run_info.hpp"
 #include "sim/text/presets.hpp"
 
 namespace nb = nanobind;

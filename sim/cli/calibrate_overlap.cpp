@@ -9,9 +9,9 @@
 #include "sim/base/standard_error.hpp"
 #include "sim/calibrate/interference_fit.hpp"
 #include "sim/cli/scenario_options.hpp"
-#include "sim/report/measured_iterations.hpp"
 #include "sim/resolve/resolve.hpp"
 #include "sim/resolve/unused_axes.hpp"
+#include "sim/result/measured_iterations.hpp"
 #include "sim/study/run_all.hpp"
 #include "sim/text/physics_calibration.hpp"
 

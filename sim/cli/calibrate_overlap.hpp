@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "sim/engine/scenario.hpp"
-#include "sim/report/measured_iterations.hpp"
+#include "sim/result/measured_iterations.hpp"
 
 namespace ddpsim::cli {
 

@@ -5,7 +5,7 @@
 
 #include "sim/cli/commands.hpp"
 #include "sim/command_line/command_texts.hpp"
-#include "sim/report/result_json.hpp"
+#include "sim/result/run_info.hpp"
 
 namespace ddpsim::cli {
 

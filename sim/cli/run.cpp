@@ -9,7 +9,7 @@
 #include "sim/base/program_exit.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/commit.hpp"
-#include "sim/report/result_json.hpp"
+#include "sim/result/run_info.hpp"
 
 namespace ddpsim::cli {
 namespace {

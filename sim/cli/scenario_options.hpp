@@ -10,8 +10,8 @@
 #include "sim/base/program_exit.hpp"
 #include "sim/command_line/command_line.hpp"
 #include "sim/config/value.hpp"
-#include "sim/report/result_json.hpp"
-#include "sim/report/sweep_result.hpp"
+#include "sim/result/run_info.hpp"
+#include "sim/result/sweep_result.hpp"
 #include "sim/study/scenario_metrics.hpp"
 
 namespace ddpsim::cli {

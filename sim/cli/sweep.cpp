@@ -18,6 +18,7 @@
 #include "sim/report/charts.hpp"
 #include "sim/report/console.hpp"
 #include "sim/report/result_csv.hpp"
+#include "sim/report/result_json.hpp"
 #include "sim/report/sweep_table.hpp"
 #include "sim/study/sweep_run.hpp"
 

@@ -4,8 +4,8 @@
 
 #include "sim/base/quantity.hpp"
 #include "sim/base/source.hpp"
-#include "sim/report/metrics.hpp"
 #include "sim/resolve/workload_model.hpp"
+#include "sim/result/metrics.hpp"
 #include "sim/text/gpu_file.hpp"
 #include "sim/text/presets.hpp"
 

@@ -20,7 +20,7 @@
 #include "sim/cli/temporary_folder.hpp"
 #include "sim/cli/validate.hpp"
 #include "sim/cli/validate_plan.hpp"
-#include "sim/report/measured_iterations.hpp"
+#include "sim/result/measured_iterations.hpp"
 #include "sim/study/notes.hpp"
 
 namespace ddpsim::cli {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "sim/base/units.hpp"
-#include "sim/report/sweep_result.hpp"
 #include "sim/report/table_parts.hpp"
+#include "sim/result/sweep_result.hpp"
 
 namespace ddpsim {
 

@@ -7,8 +7,8 @@
 
 #include "sim/ddp/reduction_plan.hpp"
 #include "sim/report/chart.hpp"
-#include "sim/report/metrics.hpp"
-#include "sim/report/sweep_result.hpp"
+#include "sim/result/metrics.hpp"
+#include "sim/result/sweep_result.hpp"
 
 namespace ddpsim {
 

@@ -2,7 +2,7 @@
 // A timeline in the trace-event format that Perfetto (ui.perfetto.dev) and chrome://tracing open.
 #include <string>
 
-#include "sim/report/metrics.hpp"
+#include "sim/result/metrics.hpp"
 
 namespace ddpsim {
 

@@ -6,7 +6,7 @@
 
 #include "sim/base/quantity.hpp"
 #include "sim/report/csv_parts.hpp"
-#include "sim/report/json_parts.hpp"
+#include "sim/result/json_parts.hpp"
 
 namespace ddpsim {
 namespace {

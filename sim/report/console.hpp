@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <iosfwd>
 
-#include "sim/report/metrics.hpp"
+#include "sim/result/metrics.hpp"
 
 namespace ddpsim {
 

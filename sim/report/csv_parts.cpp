@@ -7,7 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "sim/base/csv.hpp"
-#include "sim/report/sweep_result.hpp"
+#include "sim/result/sweep_result.hpp"
 
 namespace ddpsim::csv {
 

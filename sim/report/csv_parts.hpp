@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/report/columns.hpp"
+#include "sim/result/columns.hpp"
 
 namespace ddpsim::csv {
 

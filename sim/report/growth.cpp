@@ -8,9 +8,9 @@
 #include <fmt/format.h>
 
 #include "sim/report/csv_parts.hpp"
-#include "sim/report/iteration_columns.hpp"
-#include "sim/report/json_parts.hpp"
 #include "sim/report/table_parts.hpp"
+#include "sim/result/iteration_columns.hpp"
+#include "sim/result/json_parts.hpp"
 
 namespace ddpsim {
 namespace {

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "sim/base/note.hpp"
-#include "sim/report/metrics.hpp"
 #include "sim/report/result_json.hpp"
 #include "sim/report/table_parts.hpp"
+#include "sim/result/metrics.hpp"
 
 namespace ddpsim {
 

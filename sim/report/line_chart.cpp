@@ -7,7 +7,7 @@
 
 #include "sim/base/quantity.hpp"
 #include "sim/report/charts.hpp"
-#include "sim/report/measured_iterations.hpp"
+#include "sim/result/measured_iterations.hpp"
 
 namespace ddpsim {
 namespace {

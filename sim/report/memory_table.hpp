@@ -7,8 +7,8 @@
 
 #include "sim/base/note.hpp"
 #include "sim/compute/memory_advice.hpp"
-#include "sim/report/metrics.hpp"
 #include "sim/report/result_json.hpp"
+#include "sim/result/metrics.hpp"
 
 namespace ddpsim {
 

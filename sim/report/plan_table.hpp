@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "sim/base/note.hpp"
-#include "sim/report/metrics.hpp"
 #include "sim/report/result_json.hpp"
+#include "sim/result/metrics.hpp"
 
 namespace ddpsim {
 

@@ -4,7 +4,7 @@
 
 #include <fmt/core.h>
 
-#include "sim/report/json_parts.hpp"
+#include "sim/result/json_parts.hpp"
 
 namespace ddpsim {
 namespace {

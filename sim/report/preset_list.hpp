@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/report/columns.hpp"
+#include "sim/result/columns.hpp"
 
 namespace ddpsim {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "sim/ddp/reduction_plan.hpp"
-#include "sim/report/metrics.hpp"
+#include "sim/result/metrics.hpp"
 #include "sim/trace/recorded_communication.hpp"
 
 namespace ddpsim {

@@ -4,7 +4,7 @@
 #include <span>
 
 #include "sim/report/csv_parts.hpp"
-#include "sim/report/iteration_columns.hpp"
+#include "sim/result/iteration_columns.hpp"
 
 namespace ddpsim {
 namespace {

@@ -2,8 +2,8 @@
 // Results as CSV: the keys of the JSON as columns, numbers in their shortest form that reads back exactly.
 #include <string>
 
-#include "sim/report/metrics.hpp"
-#include "sim/report/sweep_result.hpp"
+#include "sim/result/metrics.hpp"
+#include "sim/result/sweep_result.hpp"
 
 namespace ddpsim {
 

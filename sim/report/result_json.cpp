@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "sim/report/cap_advice.hpp"
-#include "sim/report/iteration_columns.hpp"
-#include "sim/report/json_parts.hpp"
+#include "sim/result/iteration_columns.hpp"
+#include "sim/result/json_parts.hpp"
 
 namespace ddpsim {
 namespace {

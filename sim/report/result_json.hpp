@@ -6,26 +6,13 @@
 #include <vector>
 
 #include "sim/report/best_caps.hpp"
-#include "sim/report/columns.hpp"
-#include "sim/report/metrics.hpp"
 #include "sim/report/recorded_comparison.hpp"
-#include "sim/report/sweep_result.hpp"
+#include "sim/result/columns.hpp"
+#include "sim/result/metrics.hpp"
+#include "sim/result/run_info.hpp"
+#include "sim/result/sweep_result.hpp"
 
 namespace ddpsim {
-
-// Who computed this.
-struct ToolInfo {
-  std::string version;
-  std::string simgrid;  // the version of the engine
-};
-ToolInfo tool_info();  // this build
-
-// Which scenario was swept.
-struct ScenarioInfo {
-  std::string file;
-  std::vector<std::string> set;  // the --set arguments, as given
-  std::vector<AxisValues> axes;
-};
 
 // One point with its buckets, beside what was recorded where there is something, and what --explain found.
 std::string simulate_json(const IterationMetrics& metrics, const ToolInfo& tool,

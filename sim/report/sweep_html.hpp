@@ -6,7 +6,7 @@
 
 #include "sim/base/input_log.hpp"
 #include "sim/report/result_json.hpp"
-#include "sim/report/sweep_result.hpp"
+#include "sim/result/sweep_result.hpp"
 
 namespace ddpsim {
 

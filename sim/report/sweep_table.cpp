@@ -11,9 +11,9 @@
 #include "sim/base/quantity.hpp"
 #include "sim/report/cap_advice.hpp"
 #include "sim/report/cap_formula.hpp"
-#include "sim/report/iteration_columns.hpp"
 #include "sim/report/table_parts.hpp"
 #include "sim/report/verdict.hpp"
+#include "sim/result/iteration_columns.hpp"
 
 namespace ddpsim {
 

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "sim/report/sweep_result.hpp"
 #include "sim/report/table_parts.hpp"
+#include "sim/result/sweep_result.hpp"
 
 namespace ddpsim {
 

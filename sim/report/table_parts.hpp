@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/report/sweep_result.hpp"
+#include "sim/result/sweep_result.hpp"
 
 namespace ddpsim {
 

@@ -1,7 +1,7 @@
 #include "sim/report/trace_report.hpp"
 
 #include "sim/report/csv_parts.hpp"
-#include "sim/report/json_parts.hpp"
+#include "sim/result/json_parts.hpp"
 
 namespace ddpsim {
 namespace {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/report/sweep_result.hpp"
+#include "sim/result/sweep_result.hpp"
 
 namespace ddpsim {
 

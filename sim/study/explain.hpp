@@ -5,8 +5,8 @@
 #include <string>
 
 #include "sim/config/value.hpp"
-#include "sim/report/columns.hpp"
-#include "sim/report/metrics.hpp"
+#include "sim/result/columns.hpp"
+#include "sim/result/metrics.hpp"
 
 namespace ddpsim {
 

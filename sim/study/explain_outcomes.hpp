@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/report/columns.hpp"
+#include "sim/result/columns.hpp"
 #include "sim/study/what_if.hpp"
 
 namespace ddpsim {

@@ -3,7 +3,7 @@
 #include <span>
 
 #include "sim/engine/scenario.hpp"
-#include "sim/report/metrics.hpp"
+#include "sim/result/metrics.hpp"
 
 namespace ddpsim {
 

@@ -8,7 +8,7 @@
 #include <boost/uuid/uuid_io.hpp>
 #include <fmt/core.h>
 
-#include "sim/report/result_json.hpp"
+#include "sim/result/run_info.hpp"
 #include "sim/text/presets.hpp"
 
 namespace ddpsim {

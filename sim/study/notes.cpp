@@ -9,7 +9,7 @@
 #include "sim/base/quantity.hpp"
 #include "sim/engine/messages.hpp"
 #include "sim/gpu/plausible_compute.hpp"
-#include "sim/report/measured_iterations.hpp"
+#include "sim/result/measured_iterations.hpp"
 
 namespace ddpsim {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "sim/base/note.hpp"
 #include "sim/engine/scenario.hpp"
-#include "sim/report/metrics.hpp"
-#include "sim/report/sweep_result.hpp"
+#include "sim/result/metrics.hpp"
+#include "sim/result/sweep_result.hpp"
 #include "sim/study/scenario_variant.hpp"
 
 namespace ddpsim {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "sim/process/forked_workers.hpp"
-#include "sim/report/study_row.hpp"
+#include "sim/result/study_row.hpp"
 #include "sim/study/scenario_metrics.hpp"
 #include "sim/study/scenario_variant.hpp"
 

@@ -8,7 +8,7 @@
 
 #include "sim/base/descriptor.hpp"
 #include "sim/base/note.hpp"
-#include "sim/report/study_row.hpp"
+#include "sim/result/study_row.hpp"
 
 namespace ddpsim {
 

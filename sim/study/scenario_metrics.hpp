@@ -1,7 +1,7 @@
 #pragma once
 // The metrics of what was predicted of a scenario.
 #include "sim/engine/scenario.hpp"
-#include "sim/report/metrics.hpp"
+#include "sim/result/metrics.hpp"
 #include "sim/study/prediction.hpp"
 
 namespace ddpsim {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "sim/config/value.hpp"
-#include "sim/report/study_row.hpp"
+#include "sim/result/study_row.hpp"
 #include "sim/study/job_key.hpp"
 #include "sim/study/sweep_points.hpp"
 

@@ -11,8 +11,8 @@
 
 #include "sim/config/overrides.hpp"
 #include "sim/config/sweep_axes.hpp"
-#include "sim/report/sweep_result.hpp"
 #include "sim/resolve/resolve.hpp"
+#include "sim/result/sweep_result.hpp"
 #include "sim/study/scenario_variant.hpp"
 
 namespace ddpsim {

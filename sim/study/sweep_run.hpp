@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "sim/base/input_log.hpp"
-#include "sim/report/result_json.hpp"
+#include "sim/result/run_info.hpp"
 #include "sim/study/sweep_points.hpp"
 
 namespace ddpsim {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "sim/config/overrides.hpp"
-#include "sim/report/metrics.hpp"
 #include "sim/resolve/resolve.hpp"
+#include "sim/result/metrics.hpp"
 #include "sim/topology/scaled_links.hpp"
 
 namespace ddpsim {

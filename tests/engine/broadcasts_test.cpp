@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "sim/report/metrics.hpp"
 #include "sim/resolve/plausibility.hpp"
+#include "sim/result/metrics.hpp"
 
 #include "tests/engine/nccl_scenarios.hpp"
 

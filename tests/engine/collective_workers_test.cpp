@@ -1,7 +1,7 @@
 // Several collectives in flight at once, derived by hand, and what must hold for all of them.
 #include <gtest/gtest.h>
 
-#include "sim/report/metrics.hpp"
+#include "sim/result/metrics.hpp"
 
 #include "tests/engine/random_coupled_case.hpp"
 

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sim/report/metrics.hpp"
+#include "sim/result/metrics.hpp"
 
 #include "tests/engine/random_coupled_case.hpp"
 

@@ -2,8 +2,8 @@
 // Two gradients of 1000 B and 2000 B, one bucket each, on 4 ranks: every number of it can be checked by hand.
 #include <string>
 
-#include "sim/report/metrics.hpp"
-#include "sim/report/sweep_result.hpp"
+#include "sim/result/metrics.hpp"
+#include "sim/result/sweep_result.hpp"
 
 namespace ddpsim::test {
 

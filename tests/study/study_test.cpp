@@ -8,7 +8,7 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
-#include "sim/report/study_row.hpp"
+#include "sim/result/study_row.hpp"
 #include "sim/study/results_file.hpp"
 
 #include "tests/support/errors.hpp"

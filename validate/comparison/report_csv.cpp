@@ -1,7 +1,7 @@
 #include "validate/comparison/report_csv.hpp"
 
 #include "sim/report/csv_parts.hpp"
-#include "sim/report/iteration_columns.hpp"
+#include "sim/result/iteration_columns.hpp"
 
 namespace ddpsim::validate {
 namespace {

@@ -1,7 +1,7 @@
 #include "validate/comparison/report_json.hpp"
 
-#include "sim/report/iteration_columns.hpp"
-#include "sim/report/json_parts.hpp"
+#include "sim/result/iteration_columns.hpp"
+#include "sim/result/json_parts.hpp"
 
 namespace ddpsim::validate {
 namespace {

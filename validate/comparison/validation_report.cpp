@@ -7,8 +7,8 @@
 
 #include "sim/base/check.hpp"
 #include "sim/base/source.hpp"
-#include "sim/report/synthetic_note.hpp"
 #include "sim/report/table_parts.hpp"
+#include "sim/result/synthetic_note.hpp"
 
 namespace ddpsim::validate {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "validate/harness/step.hpp"
 
-#include "sim/report/metrics.hpp"
-#include "sim/report/sweep_result.hpp"
+#include "sim/result/metrics.hpp"
+#include "sim/result/sweep_result.hpp"
 
 namespace ddpsim::validate {
 

@@ -1,5 +1,5 @@
 // Results of a trace that nobody recorded say so, in every form.
-#include "sim/report/synthetic_note.hpp"
+#include "sim/result/synthetic_note.hpp"
 
 #include <sstream>
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "sim/base/note.hpp"
-#include "sim/report/metrics.hpp"
-#include "sim/report/study_row.hpp"
+#include "sim/result/metrics.hpp"
+#include "sim/result/study_row.hpp"
 
 namespace ddpsim {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "sim/base/source.hpp"
-#include "sim/report/metrics.hpp"
+#include "sim/result/metrics.hpp"
 
 namespace ddpsim {
 

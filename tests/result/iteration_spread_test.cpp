@@ -1,5 +1,5 @@
 // What many iterations that differ come to, and how results show it.
-#include "sim/report/iteration_spread.hpp"
+#include "sim/result/iteration_spread.hpp"
 
 #include <sstream>
 

@@ -1,4 +1,4 @@
-#include "sim/report/json_parts.hpp"
+#include "sim/result/json_parts.hpp"
 
 #include <algorithm>
 #include <array>

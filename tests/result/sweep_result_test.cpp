@@ -1,4 +1,4 @@
-#include "sim/report/sweep_result.hpp"
+#include "sim/result/sweep_result.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "sim/report/measured_iterations.hpp"
+#include "sim/result/measured_iterations.hpp"
 
 #include <gtest/gtest.h>
 

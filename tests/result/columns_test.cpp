@@ -1,4 +1,4 @@
-#include "sim/report/columns.hpp"
+#include "sim/result/columns.hpp"
 
 #include <fstream>
 #include <sstream>
@@ -7,8 +7,8 @@
 #include <gtest/gtest.h>
 
 #include "sim/report/csv_parts.hpp"
-#include "sim/report/iteration_columns.hpp"
-#include "sim/report/json_parts.hpp"
+#include "sim/result/iteration_columns.hpp"
+#include "sim/result/json_parts.hpp"
 
 namespace ddpsim::test {
 namespace {

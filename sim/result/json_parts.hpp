@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "sim/report/columns.hpp"
-#include "sim/report/result_json.hpp"
+#include "sim/result/columns.hpp"
+#include "sim/result/run_info.hpp"
 
 namespace ddpsim::json {
 

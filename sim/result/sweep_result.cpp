@@ -1,4 +1,4 @@
-#include "sim/report/sweep_result.hpp"
+#include "sim/result/sweep_result.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -13,7 +13,7 @@
 #include "sim/base/check.hpp"
 #include "sim/base/one_line.hpp"
 #include "sim/ddp/ddp_rules.hpp"
-#include "sim/report/synthetic_note.hpp"
+#include "sim/result/synthetic_note.hpp"
 
 namespace ddpsim {
 namespace {

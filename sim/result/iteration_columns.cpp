@@ -1,4 +1,4 @@
-#include "sim/report/iteration_columns.hpp"
+#include "sim/result/iteration_columns.hpp"
 
 namespace ddpsim {
 namespace {

@@ -1,8 +1,8 @@
 #pragma once
 // The columns of an iteration, and of what it consists of (docs/formats.md says what each means).
-#include "sim/report/columns.hpp"
-#include "sim/report/metrics.hpp"
-#include "sim/report/sweep_result.hpp"
+#include "sim/result/columns.hpp"
+#include "sim/result/metrics.hpp"
+#include "sim/result/sweep_result.hpp"
 
 namespace ddpsim {
 

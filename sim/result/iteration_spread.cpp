@@ -1,4 +1,4 @@
-#include "sim/report/iteration_spread.hpp"
+#include "sim/result/iteration_spread.hpp"
 
 #include "sim/base/statistics.hpp"
 

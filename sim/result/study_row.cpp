@@ -1,4 +1,4 @@
-#include "sim/report/study_row.hpp"
+#include "sim/result/study_row.hpp"
 
 #include <algorithm>
 
@@ -7,8 +7,8 @@
 
 #include "sim/base/json_error.hpp"
 #include "sim/base/names.hpp"
-#include "sim/report/iteration_columns.hpp"
-#include "sim/report/json_parts.hpp"
+#include "sim/result/iteration_columns.hpp"
+#include "sim/result/json_parts.hpp"
 
 namespace ddpsim {
 namespace {

@@ -1,5 +1,6 @@
-#include "sim/report/result_json.hpp"
-#include "sim/report/version.hpp"
+#include "sim/result/run_info.hpp"
+
+#include "sim/result/version.hpp"
 
 namespace ddpsim {
 

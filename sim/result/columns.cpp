@@ -1,4 +1,4 @@
-#include "sim/report/columns.hpp"
+#include "sim/result/columns.hpp"
 
 namespace ddpsim {
 

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "sim/report/metrics.hpp"
+#include "sim/result/metrics.hpp"
 
 namespace ddpsim {
 

@@ -1,4 +1,4 @@
-#include "sim/report/metrics.hpp"
+#include "sim/result/metrics.hpp"
 
 #include <gtest/gtest.h>
 
