@@ -27,8 +27,9 @@ POINT_KEYS = [
     "network", "simulated_flows", "algbw_Bps", "busbw_Bps", "samples_per_s", "scaling_efficiency", "comm_frac", "reported_rank", "group_size",
 ]
 # Of a JSON point: what was communicated is a list, and no column.
-JSON_KEYS = [*POINT_KEYS[:POINT_KEYS.index("algorithm")], "losses", *POINT_KEYS[POINT_KEYS.index("algorithm"):POINT_KEYS.index("algbw_Bps")],
-             "communication", *POINT_KEYS[POINT_KEYS.index("algbw_Bps"):]]
+JSON_KEYS = [*POINT_KEYS]
+for key, before in (("losses", "algorithm"), ("communication", "algbw_Bps"), ("parallelism", "optimizer_s")):
+    JSON_KEYS.insert(JSON_KEYS.index(before), key)
 TERMS = ["forward_s", "backward_compute_s", "interference_s", "overhead_s", "exposed_communication_s", "optimizer_s"]
 BUCKET_KEYS = ["index", "bytes", "n_gradients", "ready_s", "start_s", "end_s"]
 

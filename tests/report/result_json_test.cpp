@@ -28,6 +28,12 @@ TEST(ResultJson, Simulate) {
   "overhead_s": 0.0,
   "communication_s": 3.0,
   "exposed_communication_s": 2.0,
+  "parallelism": {
+    "tensor": 1,
+    "context": 1,
+    "pipeline": 1,
+    "data": 4
+  },
   "optimizer_s": 0.5,
   "iteration_s": 5.5,
   "losses": [
@@ -126,6 +132,12 @@ IN"interference_s": 0.0,
 IN"overhead_s": 0.0,
 IN"communication_s": 3.0,
 IN"exposed_communication_s": 0.5,
+IN"parallelism": {
+IN  "tensor": 1,
+IN  "context": 1,
+IN  "pipeline": 1,
+IN  "data": 4
+IN},
 IN"optimizer_s": 0.5,
 IN"iteration_s": 4.0,
 IN"losses": [
@@ -197,6 +209,12 @@ IN"relative_error": -0.19999999999999996
       "overhead_s": 0.0,
       "communication_s": 3.0,
       "exposed_communication_s": 4.5,
+      "parallelism": {
+        "tensor": 1,
+        "context": 1,
+        "pipeline": 1,
+        "data": 4
+      },
       "optimizer_s": 0.5,
       "iteration_s": 8.0,
       "losses": [
