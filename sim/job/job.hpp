@@ -192,7 +192,7 @@ struct EndLayers {
 struct Pipeline {
   std::optional<PipelineSchedule> schedule;  // none: by `chunks`
   int chunks = 1, group = 0;
-  std::optional<bool> overlap_p2p;                                       // none: where chunks are interleaved
+  std::optional<bool> overlap_p2p;                                       // none: not under 1f1b and gpipe
   std::variant<Automatic, EndLayers, std::vector<std::int64_t>> layers;  // a list: by stage
   bool count_embedding = false, count_loss = false;
   bool operator==(const Pipeline&) const = default;

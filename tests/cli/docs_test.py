@@ -44,6 +44,18 @@ class KeysTest(cli.CliTest):
         self.assertGreater(sum(" | ? | " not in row for row in rows), 120)
 
 
+class NotesTest(cli.CliTest):
+    CODE_AND_TEXT = re.compile(r'[{(]\s*"([a-z0-9]+(?:-[a-z0-9]+)+)",\s*(?:fmt::format\(|"[^"]* )')
+
+    def test_every_note_has_its_line(self):
+        """A note is written as its code and its text; of programs' names the text is no sentence but what they are for."""
+        text = (cli.SOURCE_ROOT / "docs/formats.md").read_text()
+        text = text[text.index("### Notes"):text.index("### Page of a sweep")]
+        codes = {code for file in (cli.SOURCE_ROOT / "sim").rglob("*.cpp") for code in self.CODE_AND_TEXT.findall(file.read_text())}
+        self.assertGreater(len(codes), 50)
+        self.assertEqual({code for code in codes if f"`{code}`" not in text and not code.startswith("ddpsim-")}, set())
+
+
 class LinksTest(cli.CliTest):
     def pages(self):
         listed = subprocess.run(["git", "ls-files", "*.md"], cwd=cli.SOURCE_ROOT, capture_output=True, text=True, check=False).stdout.split()
