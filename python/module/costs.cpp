@@ -25,11 +25,8 @@ Located located(const std::string& argument, const std::string& text) {
 }
 
 Operation operation_of(const std::string& word) {
-  std::vector<std::string> words;
-  for (const auto& [name, operation] : kOperationNames) {
-    if (name == word) return operation;
-    words.emplace_back(name);
-  }
+  if (auto operation = find_operation(word)) return *operation;
+  auto words = operation_names();
   throw InputError(fmt::format("no collective of the name '{}'{}", word, did_you_mean(word, words)),
                    fmt::format("they are {}", fmt::join(words, ", ")));
 }

@@ -1,42 +1,94 @@
 #pragma once
-// What a group of ranks does together, by NCCL's names: the one list for schedules, costs and NCCL's tuner.
+// What a group of ranks does together, by NCCL's names: one row an operation, for schedules, costs, NCCL's
+// tuner and real runs.
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "sim/base/names.hpp"
 
 namespace ddpsim {
 
 enum class Operation { all_reduce, all_gather, reduce_scatter, broadcast, reduce, all_to_all, send_recv };
-inline constexpr Names<Operation, 7> kOperationNames{{{"all_reduce", Operation::all_reduce},
-                                                      {"all_gather", Operation::all_gather},
-                                                      {"reduce_scatter", Operation::reduce_scatter},
-                                                      {"broadcast", Operation::broadcast},
-                                                      {"reduce", Operation::reduce},
-                                                      {"all_to_all", Operation::all_to_all},
-                                                      {"send_recv", Operation::send_recv}}};
+
+// How much of the buffer the rank with the least of it holds, before or after.
+enum class BufferShare { whole, part, nothing };
+
+struct OperationTraits {
+  Operation operation;
+  std::string_view name, words;  // in files and options; in sentences
+  BufferShare least;
+  bool reduces;    // adds up what the ranks contribute
+  bool is_direct;  // ranks send to one another, without a ring or tree
+};
+inline constexpr std::array kOperations{
+    OperationTraits{Operation::all_reduce, "all_reduce", "all-reduce", BufferShare::whole, true, false},
+    OperationTraits{Operation::all_gather, "all_gather", "all-gather", BufferShare::part, false, false},
+    OperationTraits{Operation::reduce_scatter, "reduce_scatter", "reduce-scatter", BufferShare::part, true,
+                    false},
+    OperationTraits{Operation::broadcast, "broadcast", "broadcast", BufferShare::nothing, false, false},
+    OperationTraits{Operation::reduce, "reduce", "reduce", BufferShare::nothing, true, false},
+    OperationTraits{Operation::all_to_all, "all_to_all", "all-to-all", BufferShare::part, false, true},
+    OperationTraits{Operation::send_recv, "send_recv", "send/recv", BufferShare::nothing, false, true}};
+
+constexpr const OperationTraits& traits_of(Operation operation) {
+  return kOperations.at(static_cast<std::size_t>(operation));
+}
+static_assert([] {
+  for (const auto& row : kOperations)
+    if (&row != &traits_of(row.operation)) return false;
+  return kOperations.back().operation == Operation::send_recv;
+}());
+
+inline constexpr auto kOperationNames = [] {
+  Names<Operation, kOperations.size()> names;
+  for (std::size_t i = 0; i < names.size(); ++i) names[i] = {kOperations[i].name, kOperations[i].operation};
+  return names;
+}();
+constexpr std::string_view operation_name(Operation operation) {
+  return traits_of(operation).name;
+}
+inline std::string operation_words(Operation operation) {
+  return std::string(traits_of(operation).words);
+}
+std::vector<std::string> operation_names();
+std::optional<Operation> find_operation(std::string_view name);
 
 // Whether ranks send to one another directly, without a ring or tree.
 constexpr bool sends_directly(Operation operation) {
-  return operation == Operation::all_to_all || operation == Operation::send_recv;
+  return traits_of(operation).is_direct;
 }
-
+// Whether one rank sends and one receives.
+constexpr bool is_pair(Operation operation) {
+  return traits_of(operation).is_direct && traits_of(operation).least == BufferShare::nothing;
+}
 // Whether data goes from or to rank 0 along a ring cut open.
 constexpr bool is_chain(Operation operation) {
-  return operation == Operation::broadcast || operation == Operation::reduce;
+  return !traits_of(operation).is_direct && traits_of(operation).least == BufferShare::nothing;
+}
+// Whether each rank has a part of the buffer, before or after.
+constexpr bool is_in_parts(Operation operation) {
+  return traits_of(operation).least == BufferShare::part;
+}
+constexpr bool reduces(Operation operation) {
+  return traits_of(operation).reduces;
 }
 
 // Steps of a ring: 2 (n-1) to all-reduce, n-1 to gather or scatter, n of a chain that is filled and drained
 // (NCCL's tuning.cc: nsteps). In each a rank sends an n-th of the buffer.
-int ring_steps(Operation operation, int ranks);
+constexpr int ring_steps(Operation operation, int ranks) {
+  auto least = traits_of(operation).least;
+  return least == BufferShare::nothing ? ranks : (least == BufferShare::whole ? 2 : 1) * (ranks - 1);
+}
 
-// busbw / algbw, as nccl-tests defines it (doc/PERFORMANCE.md).
-double busbw_factor(Operation operation, int ranks);
+// busbw / algbw, as nccl-tests defines it (doc/PERFORMANCE.md): 2 (n-1)/n, (n-1)/n, 1.
+constexpr double busbw_factor(Operation operation, int ranks) {
+  return 1.0 * ring_steps(operation, ranks) / ranks;
+}
 
-// "reduce-scatter", as text says it.
-std::string operation_words(Operation operation);
-
-inline std::string_view operation_name(Operation operation) {
-  return name_in(kOperationNames, operation);
+// Its time relative to a ring all-reduce's, where nothing else is known.
+constexpr double share_of_all_reduce(Operation operation, int ranks) {
+  return 1.0 * ring_steps(operation, ranks) / ring_steps(Operation::all_reduce, ranks);
 }
 
 }  // namespace ddpsim

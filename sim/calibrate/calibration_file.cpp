@@ -90,8 +90,8 @@ std::string write_calibration(const nccl::Calibration& calibration) {
   if (!calibration.node.empty()) text += "lines:\n";
   for (const auto& entry : calibration.node)
     text += fmt::format("  - operation: {}\n", operation_name(entry.operation)) +
-            (entry.operation == Operation::all_to_all ? parameters_of(entry.peers, nccl::kPeerParameters)
-                                                      : parameters_of(entry.ring, nccl::kRingParameters)) +
+            (sends_directly(entry.operation) ? parameters_of(entry.peers, nccl::kPeerParameters)
+                                             : parameters_of(entry.ring, nccl::kRingParameters)) +
             identified_of(entry) + text_of(entry.fitted_to);
   return text;
 }

@@ -27,11 +27,11 @@ Json parameters_json(const Lines& lines, const Parameters& parameters) {
 }
 
 Json lines_json(const nccl::Calibration::NodeEntry& entry) {
-  return {{"operation", operation_name(entry.operation)},
-          {"parameters", entry.operation == Operation::all_to_all
-                             ? parameters_json(entry.peers, nccl::kPeerParameters)
-                             : parameters_json(entry.ring, nccl::kRingParameters)},
-          {"identified", nccl::identified_names(entry)}};
+  return {
+      {"operation", operation_name(entry.operation)},
+      {"parameters", sends_directly(entry.operation) ? parameters_json(entry.peers, nccl::kPeerParameters)
+                                                     : parameters_json(entry.ring, nccl::kRingParameters)},
+      {"identified", nccl::identified_names(entry)}};
 }
 
 Json bands_json(const Judgement& judgement) {

@@ -10,7 +10,7 @@ namespace ddpsim::calibrate {
 // One table against a prediction.
 struct JudgedTable {
   std::string title;
-  Operation operation = Operation::all_reduce;
+  Operation operation{};
   int ranks = 0, nodes = 1;
   std::string algorithm;  // of its largest message
   bool fitted = false;    // to this very table

@@ -12,14 +12,9 @@ namespace {
 
 using Calibration = nccl::Calibration;
 
-bool has_own_lines(Operation operation) {
-  return operation == Operation::all_reduce || operation == Operation::all_gather ||
-         operation == Operation::reduce_scatter || operation == Operation::all_to_all;
-}
-
 void check_can_be_fitted(const Measurement& m) {
   auto operation = m.collective.operation;
-  if (m.has_lines() ? has_own_lines(operation) : operation == Operation::all_reduce) return;
+  if (m.has_lines() ? nccl::has_lines(operation) : nccl::has_curves(operation)) return;
   auto what = m.has_lines() ? " inside a node" : m.across_nodes() ? " across nodes" : " over PCIe";
   throw InputError(m.place(),
                    fmt::format("times of {}{} can be judged, not fitted", operation_name(operation), what),
@@ -106,8 +101,7 @@ Calibration with_rest_of(const Calibration& known, Calibration fitted) {
 }
 
 std::vector<Point> points_of_curve(const Measurement& m, const Calibration::Entry& entry) {
-  if (m.has_lines() || m.across_nodes() != entry.across_nodes ||
-      m.collective.operation != Operation::all_reduce)
+  if (m.has_lines() || m.across_nodes() != entry.across_nodes || !nccl::has_curves(m.collective.operation))
     return {};
   return CurveSample(m).points(entry.algorithm);
 }

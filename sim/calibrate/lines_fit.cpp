@@ -166,12 +166,13 @@ std::vector<FittedLines> fit_peers(const Measurements& machine, const nccl::Cali
   if (operations.empty()) return {};
   auto node_class = nccl::class_of(machine.front()->communicator);
   LinesProblem<PeerLines> problem{nccl::kPeerParameters, [](std::string_view) { return false; }, {}, {}, {}};
-  problem.prior.push_back(nccl::node_lines(known, node_class, Operation::all_to_all).peers);
+  auto measured_as = nccl::measured_as(operations.front());
+  problem.prior.push_back(nccl::node_lines(known, node_class, measured_as).peers);
   problem.informed.emplace_back(nccl::kPeerParameters.size(), false);
   for (const auto* m : machine)
     if (sends_directly(m->collective.operation)) add_peer_rows(problem, *m);
   auto found = LinesSolver(problem).solve({{}});
-  FittedLines lines{{Operation::all_to_all, {}, found[0]}, problem.informed[0]};
+  FittedLines lines{{measured_as, {}, found[0]}, problem.informed[0]};
   lines.entry.identified = identified(problem, found, 0);
   keep_known(known, lines.entry);
   return {lines};
@@ -220,7 +221,7 @@ FittedLines mean_of(const std::vector<FittedLines>& machines) {
   for (const auto& one : machines)
     for (std::size_t p = 0; p < mean.entry.identified.size(); ++p)
       if (one.entry.identified[p]) mean.entry.identified[p] = true;
-  if (mean.entry.operation == Operation::all_to_all)
+  if (sends_directly(mean.entry.operation))
     average(&nccl::Calibration::NodeEntry::peers, nccl::kPeerParameters, mean, machines);
   else
     average(&nccl::Calibration::NodeEntry::ring, nccl::kRingParameters, mean, machines);

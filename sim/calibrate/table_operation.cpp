@@ -11,21 +11,23 @@
 namespace ddpsim::calibrate {
 namespace {
 
-struct Beginning {
-  std::string_view letters;
-  Operation operation;
-};
-// The first that fits; torch's names go on ("all_gather_into_tensor", "all_to_all_single").
-constexpr std::array<Beginning, 6> kBeginnings{{{"allreduce", Operation::all_reduce},
-                                                {"allgather", Operation::all_gather},
-                                                {"reducescatter", Operation::reduce_scatter},
-                                                {"alltoall", Operation::all_to_all},
-                                                {"sendrecv", Operation::send_recv},
-                                                {"broadcast", Operation::broadcast}}};
+std::string letters_of(std::string_view name) {
+  std::string letters;
+  for (char c : name)
+    if (std::isalpha(static_cast<unsigned char>(c))) letters += static_cast<char>(std::tolower(c));
+  return letters;
+}
 
-constexpr bool reduces(Operation operation) {
-  return operation == Operation::all_reduce || operation == Operation::reduce_scatter ||
-         operation == Operation::reduce;
+// Torch's names go on ("all_gather_into_tensor", "all_to_all_single"), but not where that is another's.
+bool is_called(const OperationTraits& row, std::string_view letters) {
+  auto name = letters_of(row.name);
+  if (!letters.starts_with(name)) return false;
+  auto begins = [&](const OperationTraits& other) {
+    return &other != &row && other.name.starts_with(row.name);
+  };
+  if (std::ranges::none_of(kOperations, begins)) return true;
+  letters.remove_prefix(name.size());
+  return letters.empty() || letters == "perf";
 }
 
 }  // namespace
@@ -38,12 +40,9 @@ Operations any_operation() {
 
 std::optional<Operation> operation_named(std::string_view name) {
   if (auto slash = name.rfind('/'); slash != std::string_view::npos) name = name.substr(slash + 1);
-  std::string letters;
-  for (char c : name)
-    if (std::isalpha(static_cast<unsigned char>(c))) letters += static_cast<char>(std::tolower(c));
-  for (const auto& beginning : kBeginnings)
-    if (letters.starts_with(beginning.letters)) return beginning.operation;
-  if (letters == "reduce" || letters == "reduceperf") return Operation::reduce;
+  auto letters = letters_of(name);
+  for (const auto& row : kOperations)
+    if (is_called(row, letters)) return row.operation;
   return std::nullopt;
 }
 
@@ -54,9 +53,9 @@ Operation require_operation(const Located& name) {
 }
 
 std::optional<double> ranks_of_factor(Operation operation, double factor) {
-  double whole = operation == Operation::all_reduce ? 2 : 1;
-  bool is_same = busbw_factor(operation, 2) == busbw_factor(operation, 3);
-  if (is_same || factor > 0.9995 * whole) return std::nullopt;
+  auto least = traits_of(operation).least;
+  double whole = least == BufferShare::whole ? 2 : 1;
+  if (least == BufferShare::nothing || factor > 0.9995 * whole) return std::nullopt;
   return whole / (whole - factor);
 }
 

@@ -156,7 +156,7 @@ void print_parameters(const Lines& lines, const Parameters& parameters) {
 void print_lines(const nccl::Calibration& calibration) {
   for (const auto& entry : calibration.node) {
     fmt::print("lines of {} in a node:", operation_name(entry.operation));
-    if (entry.operation == Operation::all_to_all)
+    if (sends_directly(entry.operation))
       print_parameters(entry.peers, nccl::kPeerParameters);
     else
       print_parameters(entry.ring, nccl::kRingParameters);
@@ -202,8 +202,7 @@ std::vector<BandwidthSeries> series_of(const std::vector<JudgedTable>& tables) {
 
 MeasuredOptions measured_options(const TableOptions& options) {
   MeasuredOptions measured{options.world_size, {}, {}};
-  for (const auto& [name, operation] : kOperationNames)
-    if (options.operation == name) measured.operation = operation;
+  measured.operation = find_operation(options.operation);
   if (options.algorithm == "ring") measured.allowed.algorithms = {nccl::Algorithm::ring};
   if (options.algorithm == "tree") measured.allowed.algorithms = {nccl::Algorithm::tree};
   if (options.algorithm == "nvls")

@@ -27,12 +27,6 @@ struct CostOptions {
   std::string json, csv;
 };
 
-std::vector<std::string> operation_words() {
-  std::vector<std::string> words;
-  for (const auto& [word, operation] : kOperationNames) words.emplace_back(word);
-  return words;
-}
-
 std::vector<Operation> operations_of(const CostOptions& options) {
   std::vector<Operation> operations;
   for (const auto& [word, operation] : kOperationNames)
@@ -114,7 +108,7 @@ Command topology_costs_command() {
   command.options.push_back({.name = "--operation",
                              .value = &options->operations,
                              .description = "Of this collective only (repeatable)",
-                             .words = operation_words()});
+                             .words = operation_names()});
   command.options.push_back({.name = "--plain",
                              .value = &options->plain,
                              .description = "Plain schedules over the links, whatever NCCL would do"});

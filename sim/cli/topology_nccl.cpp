@@ -59,12 +59,6 @@ void print_picks(const std::vector<OperationCost>& costs, int ranks) {
   }
 }
 
-Operation operation_of(const std::string& name) {
-  for (const auto& [word, operation] : kOperationNames)
-    if (word == name) return operation;
-  throw InternalError("the command line takes names of operations only");
-}
-
 void show_nccl(const ClusterOptions& options, Operation operation, const AllowedOptions& more) {
   auto topology = options.topology();
   const auto& platform = require_nccl(*topology, options.file);
@@ -108,19 +102,18 @@ Command topology_nccl_command() {
     std::string operation = std::string(operation_name(Operation::all_reduce));
   };
   auto options = std::make_shared<NcclOptions>();
-  std::vector<std::string> operations;
-  for (const auto& [name, operation] : kOperationNames) operations.emplace_back(name);
-  Command command{
-      .name = "nccl",
-      .description = "What NCCL would do: channels, its tuner's figures and picks",
-      .example = "  ddpsim topology nccl topologies/dgx-h100.yaml --world-size 32",
-      .run = [options] { show_nccl(*options, operation_of(options->operation), options->allowed); }};
+  Command command{.name = "nccl",
+                  .description = "What NCCL would do: channels, its tuner's figures and picks",
+                  .example = "  ddpsim topology nccl topologies/dgx-h100.yaml --world-size 32",
+                  .run = [options] {
+                    show_nccl(*options, find_operation(options->operation).value(), options->allowed);
+                  }};
   options->add_to(command);
   command.options.push_back({.name = "--operation",
                              .value = &options->operation,
                              .description = "What the GPUs do together",
                              .shows_default = true,
-                             .words = operations});
+                             .words = operation_names()});
   options->allowed.add_to(command);
   return command;
 }

@@ -25,24 +25,22 @@ struct Wiring {
   std::vector<int> heads{};
 };
 
-// One channel an order; each order is a cycle over all ranks. n-1 reduce-scatter and n-1 all-gather steps of
-// S/n bytes (Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations",
-// 2009).
-CollectiveSchedule ring_all_reduce(const Wiring& wiring, const std::vector<std::vector<int>>& orders);
-CollectiveSchedule ring_reduce_scatter(const Wiring& wiring, const std::vector<std::vector<int>>& orders);
-CollectiveSchedule ring_all_gather(const Wiring& wiring, const std::vector<std::vector<int>>& orders);
-// A pipelined chain along each order, from its first rank to its last.
-CollectiveSchedule chain_broadcast(const Wiring& wiring, const std::vector<std::vector<int>>& orders);
-// The same the other way round, adding up: what the last of an order sends ends in the first.
-CollectiveSchedule chain_reduce(const Wiring& wiring, const std::vector<std::vector<int>>& orders);
+// An all-reduce, reduce-scatter or all-gather. One channel an order; each order is a cycle over all ranks.
+// n-1 reduce-scatter and n-1 all-gather steps of S/n bytes (Patarasuk and Yuan, "Bandwidth optimal all-reduce
+// algorithms for clusters of workstations", 2009).
+CollectiveSchedule ring(Operation operation, const Wiring& wiring,
+                        const std::vector<std::vector<int>>& orders);
+// A broadcast: a pipelined chain along each order, from its first rank to its last. A reduce: the same the
+// other way round, adding up; what the last of an order sends ends in the first.
+CollectiveSchedule chain(Operation operation, const Wiring& wiring,
+                         const std::vector<std::vector<int>>& orders);
 
-// Every rank sends each other rank its n-th of the buffer, all at once, as NCCL's sends and receives do.
-CollectiveSchedule all_to_all(const Wiring& wiring);
+// An all-to-all: every rank sends each other rank its n-th of the buffer, all at once, as NCCL's sends and
+// receives do. A send/recv, of two ranks: the whole buffer from the first to the second.
+CollectiveSchedule direct(Operation operation, const Wiring& wiring);
 // Between the last `servers` of the ranks and each other rank, all at once, each server its part of the
 // buffer: reduce to the servers, broadcast from them. A server on its rank's own GPU takes no link.
 CollectiveSchedule server_transfers(const Wiring& wiring, int servers, Operation operation);
-// The whole buffer from the first rank to the second; of two ranks.
-CollectiveSchedule send_recv(const Wiring& wiring);
 
 // Two trees, each on half of the buffer, built so that no rank has children in both (Sanders, Speck and
 // Traeff, "Two-tree algorithms for full bandwidth broadcast, reduction and scan", 2009), but for rank 0 of an

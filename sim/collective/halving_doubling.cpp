@@ -22,7 +22,7 @@ Channel exchange(const Wiring& wiring, int lower, int upper, Part part) {
 
 // The whole buffer between each rank beyond the power of two and its partner.
 Stage hand_over(const Wiring& wiring, int power, Operation operation) {
-  bool reduce = operation == Operation::reduce_scatter;
+  bool reduce = reduces(operation);
   Stage stage{operation, {}};
   for (int beyond = power; beyond < wiring.ranks; ++beyond) {
     int from = reduce ? beyond : beyond - power, to = reduce ? beyond - power : beyond;

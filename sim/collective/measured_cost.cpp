@@ -61,11 +61,8 @@ Backend parse_backend(const Located& value) {
 }
 
 Operation parse_operation(const Located& value) {
-  std::vector<std::string> names;
-  for (const auto& [name, operation] : kOperationNames) {
-    if (value.text == name) return operation;
-    names.emplace_back(name);
-  }
+  if (auto operation = find_operation(value.text)) return *operation;
+  auto names = operation_names();
   throw InputError(value.span,
                    fmt::format("unknown operation '{}'{}", value.text, did_you_mean(value.text, names)),
                    fmt::format("it is one of {}", fmt::join(names, ", ")));

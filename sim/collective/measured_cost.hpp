@@ -67,6 +67,10 @@ struct MeasuredTable {
 
   [[nodiscard]] bool has(Operation operation) const { return operations.contains(operation); }
   [[nodiscard]] const OperationTimes& of(Operation operation) const { return operations.at(operation); }
+  // Whose times stand for an operation's: its own, or an all-reduce's, of which it takes a share.
+  [[nodiscard]] Operation read_as(Operation operation) const {
+    return has(operation) ? operation : Operation::all_reduce;
+  }
   [[nodiscard]] bool is_replay() const;  // MeasuredCost, of any operation
   [[nodiscard]] bool grows() const;      // of all operations
 };

@@ -19,7 +19,11 @@ CollectiveSchedule directly(Operation operation, int ranks, Channel channel) {
 
 }  // namespace
 
-CollectiveSchedule all_to_all(const Wiring& wiring) {
+CollectiveSchedule direct(Operation operation, const Wiring& wiring) {
+  if (is_pair(operation)) {
+    DDPSIM_CHECK(wiring.ranks == 2, "one sends, one receives");
+    return directly(operation, 2, {Pattern::pipeline, {}, {edge_along(wiring.path(0, 1), 0, 1)}, 1});
+  }
   Channel channel{Pattern::pipeline, {}, {}, 1};
   auto n = static_cast<std::size_t>(wiring.ranks);
   channel.edges.reserve(n * (n - 1));
@@ -29,7 +33,7 @@ CollectiveSchedule all_to_all(const Wiring& wiring) {
       channel.edges.push_back(edge_along(wiring.path(from, to), from, to));
       channel.edges.back().piece = {to, wiring.ranks};
     }
-  return directly(Operation::all_to_all, wiring.ranks, std::move(channel));
+  return directly(operation, wiring.ranks, std::move(channel));
 }
 
 CollectiveSchedule server_transfers(const Wiring& wiring, int servers, Operation operation) {
@@ -37,7 +41,7 @@ CollectiveSchedule server_transfers(const Wiring& wiring, int servers, Operation
   int workers = wiring.ranks - servers;
   for (int worker = 0; worker < workers; ++worker)
     for (int s = 0; s < servers; ++s) {
-      bool pushes = operation == Operation::reduce;
+      bool pushes = reduces(operation);
       int from = pushes ? worker : workers + s, to = pushes ? workers + s : worker;
       auto path = wiring.path(from, to);
       if (path.links.empty()) continue;
@@ -46,12 +50,6 @@ CollectiveSchedule server_transfers(const Wiring& wiring, int servers, Operation
       edge.reduce = pushes;
     }
   return directly(operation, wiring.ranks, std::move(channel));
-}
-
-CollectiveSchedule send_recv(const Wiring& wiring) {
-  DDPSIM_CHECK(wiring.ranks == 2, "one sends, one receives");
-  Channel channel{Pattern::pipeline, {}, {edge_along(wiring.path(0, 1), 0, 1)}, 1};
-  return directly(Operation::send_recv, 2, std::move(channel));
 }
 
 }  // namespace ddpsim

@@ -7,17 +7,13 @@
 
 namespace ddpsim {
 Transfer ring_transfer(Operation operation, int n, int position, int step) {
-  DDPSIM_CHECK(operation == Operation::all_reduce || operation == Operation::reduce_scatter ||
-                   operation == Operation::all_gather,
-               "a ring reduces, scatters or gathers");
+  DDPSIM_CHECK(!sends_directly(operation) && !is_chain(operation), "a ring reduces, scatters or gathers");
   auto modulo = [n](int x) { return ((x % n) + n) % n; };
   // Reduce-scatter: position p starts with chunk p and passes on what it received last; after n-1 steps it
   // holds the whole sum of chunk p+1. All-gather then starts from there.
-  bool gathering =
-      operation == Operation::all_gather || (operation == Operation::all_reduce && step >= n - 1);
-  if (!gathering) return {modulo(position - step), true};
-  int gather_step = operation == Operation::all_reduce ? step - (n - 1) : step;
-  return {modulo(position + 1 - gather_step), false};
+  int scattering = reduces(operation) ? n - 1 : 0;
+  if (step < scattering) return {modulo(position - step), true};
+  return {modulo(position + 1 - (step - scattering)), false};
 }
 
 Chunking chunking_of(const Channel& channel, Operation operation) {
@@ -30,7 +26,7 @@ Chunking chunking_of(const Channel& channel, Operation operation) {
 }
 
 int Chunking::steps(Bytes buffer) const {
-  if (pattern == Pattern::ring) return (operation == Operation::all_reduce ? 2 : 1) * (ring_size - 1);
+  if (pattern == Pattern::ring) return ring_steps(operation, ring_size);
   return pipeline_chunks(buffer / part.of / largest_piece, depth);
 }
 

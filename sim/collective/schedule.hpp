@@ -55,13 +55,13 @@ struct Channel {
 
 // All channels of a stage run at once; the stage ends when all have ended.
 struct Stage {
-  Operation operation = Operation::all_reduce;
+  Operation operation{};
   std::vector<Channel> channels;
 };
 
 struct CollectiveSchedule {
   std::string algorithm;  // "ring"
-  Operation operation = Operation::all_reduce;
+  Operation operation{};
   int ranks = 0;
   std::vector<Stage> stages;
 };

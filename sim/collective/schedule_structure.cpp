@@ -160,7 +160,7 @@ std::string vertex_name(const CollectiveSchedule& schedule, int vertex) {
 }
 
 std::optional<std::string> find_structure_error(const CollectiveSchedule& schedule) {
-  if (schedule.operation == Operation::all_to_all) return find_exchange_error(schedule);
+  if (is_exchange(schedule.operation)) return find_exchange_error(schedule);
   for (std::size_t s = 0; s < schedule.stages.size(); ++s)
     for (std::size_t c = 0; c < schedule.stages[s].channels.size(); ++c) {
       const Channel& channel = schedule.stages[s].channels[c];

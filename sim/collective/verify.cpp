@@ -32,8 +32,7 @@ Range cut(Range range, Part part) {
 // The coarsest cut of the buffer in which everything any edge sends is whole pieces.
 int piece_count(const CollectiveSchedule& schedule) {
   std::int64_t pieces = 1;
-  if (schedule.operation == Operation::reduce_scatter || schedule.operation == Operation::all_gather)
-    pieces = schedule.ranks;
+  if (is_in_parts(schedule.operation)) pieces = schedule.ranks;
   for (const auto& stage : schedule.stages)
     for (const auto& channel : stage.channels) {
       std::int64_t cuts =
@@ -265,31 +264,25 @@ Error check_reduce(Buffers& buffers, int root) {
 }
 
 Error check_result(const CollectiveSchedule& schedule, Buffers& buffers) {
-  switch (schedule.operation) {
-    case Operation::all_reduce:
+  bool adds = reduces(schedule.operation);
+  switch (traits_of(schedule.operation).least) {
+    case BufferShare::whole:
       return check_all_reduce(buffers);
-    case Operation::reduce_scatter:
-      return check_reduce_scatter(buffers);
-    case Operation::all_gather:
-      return check_all_gather(buffers);
-    case Operation::broadcast:
-    case Operation::send_recv:
-      return check_broadcast(buffers,
-                             schedule.stages.empty() ? 0 : schedule.stages[0].channels[0].edges[0].from);
-    case Operation::reduce:
-      return check_reduce(buffers,
-                          schedule.stages.empty() ? 0 : schedule.stages[0].channels[0].edges.back().to);
-    case Operation::all_to_all:
-      break;  // its structure says it all
+    case BufferShare::part:
+      return adds ? check_reduce_scatter(buffers) : check_all_gather(buffers);
+    case BufferShare::nothing:
+      break;
   }
-  return std::nullopt;
+  if (schedule.stages.empty()) return adds ? check_reduce(buffers, 0) : check_broadcast(buffers, 0);
+  const auto& edges = schedule.stages[0].channels[0].edges;
+  return adds ? check_reduce(buffers, edges.back().to) : check_broadcast(buffers, edges.front().from);
 }
 
 }  // namespace
 
 std::optional<std::string> find_schedule_error(const CollectiveSchedule& schedule) {
   if (auto error = find_structure_error(schedule)) return error;
-  if (schedule.operation == Operation::all_to_all) return std::nullopt;
+  if (is_exchange(schedule.operation)) return std::nullopt;  // its structure says it all
   Buffers buffers(schedule.ranks, piece_count(schedule));
   if (auto error = execute(schedule, buffers)) return error;
   return check_result(schedule, buffers);

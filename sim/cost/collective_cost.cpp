@@ -14,15 +14,6 @@ CollectiveDuration either_way(Seconds time) {
   return {time, time};
 }
 
-// Of a ring all-reduce's time another operation's, where nothing else is known; all-to-all's rank sends what
-// an all-gather's does.
-double share_of_all_reduce(Operation operation, std::size_t ranks) {
-  int n = static_cast<int>(ranks);
-  if (operation == Operation::all_to_all) operation = Operation::all_gather;
-  if (operation == Operation::send_recv) return 0.5 * n / (n - 1.0);
-  return 1.0 * ring_steps(operation, n) / ring_steps(Operation::all_reduce, n);
-}
-
 // A collective over the links of a group, nobody else on them. Broadcasts and reduces are counted as plain
 // rings' shares: chains take as many rounds again to fill and to drain as they have ranks, every one of them
 // another one to play.
@@ -30,7 +21,7 @@ class OverLinks {
  public:
   OverLinks(const Cluster& cluster, std::span<const int> gpus, Operation operation)
       : plan_(make_plan(cluster, gpus, operation)), time_(plan_.groups.front().plan, plan_.links) {
-    if (is_chain(operation)) share_ = share_of_all_reduce(operation, gpus.size());
+    if (is_chain(operation)) share_ = share_of_all_reduce(operation, static_cast<int>(gpus.size()));
   }
   OverLinks(const OverLinks&) = delete;
   OverLinks& operator=(const OverLinks&) = delete;
@@ -181,34 +172,29 @@ class NcclCost : public OnPlan {
 
 class GlooCost : public CollectiveCost {
  public:
-  GlooCost(std::shared_ptr<const GlooModel> model, std::size_t ranks)
-      : model_(std::move(model)), ranks_(ranks) {}
+  explicit GlooCost(std::shared_ptr<const GlooModel> model) : model_(std::move(model)) {}
   CollectiveDuration alone(Operation operation, Bytes bytes) override {
-    if (operation == Operation::broadcast) return either_way(model_->broadcast_time(bytes));
-    double share = operation == Operation::all_reduce ? 1 : share_of_all_reduce(operation, ranks_);
-    return either_way(share * model_->time(bytes));
+    return either_way(model_->time(bytes, operation));
   }
 
  private:
   std::shared_ptr<const GlooModel> model_;
-  std::size_t ranks_;
 };
 
 class TableCost : public CollectiveCost {
  public:
   TableCost(std::shared_ptr<const MeasuredTable> table, int ranks)
-      : table_(std::move(table)), ranks_(static_cast<std::size_t>(ranks)) {}
+      : table_(std::move(table)), ranks_(ranks) {}
   CollectiveDuration alone(Operation operation, Bytes bytes) override {
+    const auto& times = table_->of(table_->read_as(operation));
     if (!table_->has(operation))
-      return either_way(share_of_all_reduce(operation, ranks_) *
-                        table_->of(Operation::all_reduce).time(bytes, false));
-    const auto& times = table_->of(operation);
+      return either_way(share_of_all_reduce(operation, ranks_) * times.time(bytes, false));
     return {times.time(bytes, false), times.time(bytes, true)};
   }
 
  private:
   std::shared_ptr<const MeasuredTable> table_;
-  std::size_t ranks_;
+  int ranks_;
 };
 
 // Of a rank that has nobody to communicate with.
@@ -225,8 +211,7 @@ std::vector<GroupCost> group_costs(std::shared_ptr<const Communication> communic
     for (std::size_t g = 0; g < communication->groups.size(); ++g)
       costs.push_back({{g}, std::make_unique<NoCost>()});
   } else if (communication->gloo) {
-    costs.push_back(
-        {{0}, std::make_unique<GlooCost>(communication->gloo, communication->groups.front().size())});
+    costs.push_back({{0}, std::make_unique<GlooCost>(communication->gloo)});
   } else if (!communication->folded) {
     costs.push_back({{0}, std::make_unique<NcclCost>(communication, 0)});
   } else {

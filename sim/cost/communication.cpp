@@ -91,9 +91,9 @@ CollectiveSchedule all_reduce_schedule(const Cluster& cluster, std::span<const i
   int channels = options.channels.value_or(1);
   switch (options.algorithm) {
     case Algorithm::ring:
-      return ring_all_reduce(wiring, options.rings.empty()
-                                         ? ring_orders(cluster, gpus, options.channels, options.search_rings)
-                                         : options.rings);
+      return ring(Operation::all_reduce, wiring,
+                  options.rings.empty() ? ring_orders(cluster, gpus, options.channels, options.search_rings)
+                                        : options.rings);
     case Algorithm::tree:
       return double_binary_tree(wiring, channels);
     case Algorithm::halving_doubling:
@@ -120,23 +120,13 @@ CollectiveSchedule nccl_tree_schedule(const Cluster& cluster, std::span<const in
 CollectiveSchedule operation_schedule(const Cluster& cluster, std::span<const int> gpus,
                                       Operation operation) {
   Wiring wiring = wiring_of(cluster, gpus);
-  if (operation == Operation::all_to_all) return all_to_all(wiring);
-  if (operation == Operation::send_recv) return send_recv(wiring);
+  if (sends_directly(operation)) return direct(operation, wiring);
   auto orders = ring_orders(cluster, gpus, std::nullopt, true);
-  switch (operation) {
-    case Operation::all_reduce:
-      return ring_all_reduce(wiring, orders);
-    case Operation::reduce_scatter:
-      return ring_reduce_scatter(wiring, orders);
-    case Operation::all_gather:
-      return ring_all_gather(wiring, orders);
-    default:
-      break;
-  }
+  if (!is_chain(operation)) return ring(operation, wiring, orders);
   // Rings cut open at the root.
   for (auto& order : orders)
     std::rotate(order.begin(), std::find(order.begin(), order.end(), 0), order.end());
-  return operation == Operation::broadcast ? chain_broadcast(wiring, orders) : chain_reduce(wiring, orders);
+  return chain(operation, wiring, orders);
 }
 
 namespace {
@@ -159,7 +149,7 @@ GroupTraffic traffic_of(const Communication& communication, std::size_t group, C
     if (axis.servers > 0)
       for (auto& stage : server_transfers(wiring_of(cluster, gpus), axis.servers, operation).stages)
         all.stages.push_back(std::move(stage));
-    else if (operation == Operation::all_reduce)
+    else if (has_algorithms(operation))
       all = nccl ? nccl->schedule(cluster, gpus, limits)
                  : all_reduce_schedule(cluster, gpus, communication.options);
     else if (nccl)

@@ -105,6 +105,11 @@ CollectiveSchedule all_reduce_schedule(const Cluster& cluster, std::span<const i
 CollectiveSchedule nccl_tree_schedule(const Cluster& cluster, std::span<const int> gpus,
                                       const std::vector<std::vector<int>>& rings = {});
 
+// Only an all-reduce has a choice of algorithms; every other operation has one schedule.
+constexpr bool has_algorithms(Operation operation) {
+  return operation == Operation::all_reduce;
+}
+
 // Of any operation: over as many rings as add bandwidth, or chains from or to rank 0; all-to-all and
 // send/recv directly.
 CollectiveSchedule operation_schedule(const Cluster& cluster, std::span<const int> gpus, Operation operation);

@@ -125,7 +125,7 @@ void check_routes(const std::vector<Twins>& twins, std::size_t gpus) {
 DirectSends::DirectSends(const Cluster& cluster, std::span<const int> gpus, Operation operation) {
   LinkFlows flows(cluster);
   double part = 1;
-  if (operation == Operation::send_recv) {
+  if (is_pair(operation)) {
     flows.one(gpus[0], gpus[1]);
   } else {
     auto twins = twins_of(cluster, gpus);

@@ -86,6 +86,12 @@ class HostPaths {
 
 }  // namespace
 
+Seconds GlooModel::time(Bytes bytes, Operation operation) const {
+  if (operation == Operation::broadcast) return scale_(cost_.broadcast(bytes), cost_.broadcast(Bytes(0)));
+  double share = share_of_all_reduce(operation, cost_.group().ranks);
+  return share * scale_(cost_.all_reduce(bytes), cost_.all_reduce(Bytes(0)));
+}
+
 GlooModel GlooModel::scaled(const AllReduceScale& scale) const {
   auto model = *this;
   model.scale_ = scale;

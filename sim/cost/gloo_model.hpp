@@ -14,13 +14,8 @@ class GlooModel {
  public:
   explicit GlooModel(const gloo::CostModel& cost) : cost_(cost) {}
 
-  // Of an all-reduce.
-  [[nodiscard]] Seconds time(Bytes bytes) const {
-    return scale_(cost_.all_reduce(bytes), cost_.all_reduce(Bytes(0)));
-  }
-  [[nodiscard]] Seconds broadcast_time(Bytes bytes) const {
-    return scale_(cost_.broadcast(bytes), cost_.broadcast(Bytes(0)));
-  }
+  // Other operations than broadcasts take their share of a ring all-reduce's time.
+  [[nodiscard]] Seconds time(Bytes bytes, Operation operation = Operation::all_reduce) const;
   // The same with other times.
   [[nodiscard]] GlooModel scaled(const AllReduceScale& scale) const;
 

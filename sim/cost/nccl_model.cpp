@@ -97,19 +97,19 @@ NcclModel::NcclModel(const Cluster& cluster, std::span<const int> gpus,
                     ? all_reduce_bound(cluster, gpus, communicator, nccl::Algorithm::ring)
                     : link_bounds_[static_cast<std::size_t>(ring - algorithms_.begin())];
   // Which algorithms are allowed is said of all-reduces.
-  for (auto operation :
-       {Operation::all_gather, Operation::reduce_scatter, Operation::broadcast, Operation::reduce})
-    others_.try_emplace(operation, communicator,
-                        nccl::Allowed{{}, allowed.protocols, allowed.collnet, allowed.symmetric}, calibration,
-                        nccl::Collective{operation});
+  for (const auto& [name, operation] : kOperationNames)
+    if (!sends_directly(operation) && !has_algorithms(operation))
+      others_.try_emplace(operation, communicator,
+                          nccl::Allowed{{}, allowed.protocols, allowed.collnet, allowed.symmetric},
+                          calibration, nccl::Collective{operation});
 }
 
 const nccl::CostModel& NcclModel::cost(Operation operation) const {
-  return operation == Operation::all_reduce ? cost_ : others_.at(operation);
+  return has_algorithms(operation) ? cost_ : others_.at(operation);
 }
 
 double NcclModel::link_bound(Operation operation, std::size_t stage) const {
-  if (operation == Operation::all_reduce) return link_bounds_[stage];
+  if (has_algorithms(operation)) return link_bounds_[stage];
   int ranks = cost_.communicator().ranks;
   return ring_bound_ * ring_steps(operation, ranks) / ring_steps(Operation::all_reduce, ranks);
 }
@@ -121,7 +121,7 @@ NcclModel::Choice NcclModel::choose(Bytes bytes, Operation operation) const {
   // Of a symmetric kernel its own times know the links.
   if (nccl::is_symmetric(choice.candidate->algorithm)) return {choice.candidate, time, choice.channels};
   std::size_t stage = 0;
-  if (operation == Operation::all_reduce) {
+  if (has_algorithms(operation)) {
     auto place = std::find(algorithms_.begin(), algorithms_.end(), choice.candidate->algorithm);
     DDPSIM_CHECK(place != algorithms_.end(), "a schedule for every algorithm that is chosen");
     stage = static_cast<std::size_t>(place - algorithms_.begin());

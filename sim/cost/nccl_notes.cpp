@@ -100,13 +100,14 @@ std::vector<std::string> measured_of_racks(const nccl::Calibration& calibration,
 std::optional<Note> rack_note(const nccl::Communicator& communicator, const nccl::Allowed& allowed,
                               const nccl::Calibration& calibration) {
   constexpr int kMostMeasured = nccl::kMostGpusOfHost;  // GPUs of the class's nodes
-  constexpr std::size_t kOperations = 4;                // that have lines
   bool is_single = communicator.nodes == 1;
   bool is_rack =
       communicator.joins_racks || (is_single && communicator.nvlink && communicator.ranks > kMostMeasured &&
                                    communicator.gpu == nccl::Gpu::blackwell);
   auto measured = measured_of_racks(calibration, kMostMeasured);
-  if (!is_rack || (is_single ? measured.size() == kOperations : !calibration.entries.empty()))
+  std::size_t with_lines = 0;
+  for (const auto& row : kOperations) with_lines += nccl::has_lines(row.operation);
+  if (!is_rack || (is_single ? measured.size() == with_lines : !calibration.entries.empty()))
     return std::nullopt;
   return Note{
       "nccl-rack-unmeasured",

@@ -13,10 +13,6 @@
 namespace ddpsim {
 namespace {
 
-bool is_send_recv(Operation operation) {
-  return operation == Operation::send_recv;
-}
-
 struct Candidate {
   Operation operation;
   std::string algorithm;
@@ -33,7 +29,7 @@ std::vector<Candidate> candidates_of(const Cluster& cluster, const std::vector<i
                             return all_reduce_schedule(cluster, gpus, {algorithm, channels, true});
                           }});
   };
-  if (operation == Operation::all_reduce) {
+  if (has_algorithms(operation)) {
     add(Algorithm::ring, 1);
     for (const auto& [name, algorithm] : kAlgorithmNames) add(algorithm, std::nullopt);
     return candidates;
@@ -50,7 +46,7 @@ std::vector<OperationCost> direct_costs(const Cluster& cluster, const std::vecto
   std::vector<OperationCost> costs;
   std::optional<DirectSends> sends;
   try {
-    sends.emplace(cluster, is_send_recv(operation) ? ends : gpus, operation);
+    sends.emplace(cluster, is_pair(operation) ? ends : gpus, operation);
   } catch (const InputError& error) {
     return {{operation, sizes.front(), "direct", "", 1, {}, error.message(), "links", ""}};
   }
@@ -171,10 +167,10 @@ std::vector<OperationCost> nccl_costs(const Cluster& cluster, const std::vector<
   std::optional<NcclCosts> all, ends;
   std::vector<OperationCost> costs;
   for (auto operation : operations) {
-    auto& model = is_send_recv(operation) ? ends : all;
+    auto& model = is_pair(operation) ? ends : all;
     if (!model)
-      model.emplace(cluster, is_send_recv(operation) ? std::vector{gpus.front(), gpus.back()} : gpus,
-                    platform, allowed, calibration, only_symmetric);
+      model.emplace(cluster, is_pair(operation) ? std::vector{gpus.front(), gpus.back()} : gpus, platform,
+                    allowed, calibration, only_symmetric);
     for (auto bytes : sizes) costs.push_back(model->of(operation, bytes));
   }
   return costs;

@@ -15,7 +15,7 @@ namespace ddpsim {
 // For a buffer of `bytes` as nccl-tests prints it: of an all-gather or reduce-scatter all ranks' parts
 // together, of an all-to-all what a rank sends to all ranks.
 struct OperationCost {
-  Operation operation = Operation::all_reduce;
+  Operation operation{};
   Bytes bytes;
   std::string algorithm, protocol;  // "ring", "ll128"; no protocol of a plain schedule
   int channels = 1;

@@ -10,7 +10,7 @@ struct Scenario;
 
 // One collective of a step, as nccl-tests counts its bytes.
 struct Message {
-  Operation operation = Operation::all_reduce;
+  Operation operation{};
   Bytes bytes;
 };
 

@@ -23,6 +23,7 @@ class CostModel {
   [[nodiscard]] Seconds all_reduce(Bytes bytes) const;
   // From rank 0.
   [[nodiscard]] Seconds broadcast(Bytes bytes) const;
+  [[nodiscard]] const Group& group() const { return group_; }
 
  private:
   // Of a process that sends so much of its buffer of `bytes`, if nothing else bounds it.

@@ -8,17 +8,9 @@
 namespace ddpsim::nccl {
 namespace {
 
-// A broadcast or reduce is a ring cut open, which nobody measured: the lines of an all-gather, which moves
-// without adding up.
-const RingLines& of_class(const ClassLines& lines, Operation operation) {
-  switch (operation) {
-    case Operation::all_reduce:
-      return lines.all_reduce;
-    case Operation::reduce_scatter:
-      return lines.reduce_scatter;
-    default:
-      return lines.all_gather;
-  }
+const RingLines& of_class(const ClassLines& lines, Operation measured) {
+  if (!reduces(measured)) return lines.all_gather;
+  return is_in_parts(measured) ? lines.reduce_scatter : lines.all_reduce;
 }
 
 RingLines as_all_reduce_is(RingLines lines, const RingLines& own, const RingLines& of_class) {
@@ -59,6 +51,11 @@ std::vector<bool> peers_identified(const std::vector<bool>& of_all_reduce) {
 }
 
 }  // namespace
+
+Operation measured_as(Operation operation) {
+  if (is_chain(operation)) return Operation::all_gather;
+  return is_pair(operation) ? Operation::all_to_all : operation;
+}
 
 int largest_ranks(const std::vector<FittedRows>& tables) {
   int largest = 0;
@@ -105,7 +102,7 @@ std::vector<std::string> identified_names(const Calibration::NodeEntry& entry) {
     for (std::size_t p = 0; p < parameters.size(); ++p)
       if (entry.identified.empty() || entry.identified[p]) names.emplace_back(parameters[p].name);
   };
-  if (entry.operation == Operation::all_to_all)
+  if (sends_directly(entry.operation))
     add(kPeerParameters);
   else
     add(kRingParameters);
@@ -113,14 +110,13 @@ std::vector<std::string> identified_names(const Calibration::NodeEntry& entry) {
 }
 
 NodeLines node_lines(const Calibration& calibration, NodeClass node_class, Operation operation) {
-  if (operation == Operation::send_recv) operation = Operation::all_to_all;
+  auto measured = measured_as(operation);
   const auto& known = class_lines(node_class);
-  if (const auto* own = calibration.in_node(operation))
-    return {own->ring, own->peers, LinesFrom::own, own->fitted_to, own->identified, own->identified};
-  NodeLines lines{of_class(known, operation), known.all_to_all};
-  if (const auto* gather = is_chain(operation) ? calibration.in_node(Operation::all_gather) : nullptr)
-    return {gather->ring,      gather->peers,      LinesFrom::other_operation,
-            gather->fitted_to, gather->identified, gather->identified};
+  if (const auto* own = calibration.in_node(measured)) {
+    auto from = is_chain(operation) ? LinesFrom::other_operation : LinesFrom::own;
+    return {own->ring, own->peers, from, own->fitted_to, own->identified, own->identified};
+  }
+  NodeLines lines{of_class(known, measured), known.all_to_all};
   if (const auto* all_reduce = calibration.in_node(Operation::all_reduce)) {
     lines.ring = as_all_reduce_is(lines.ring, all_reduce->ring, known.all_reduce);
     lines.peers = as_all_reduce_is(lines.peers, all_reduce->ring, known.all_reduce);

@@ -23,6 +23,17 @@ int largest_ranks(const std::vector<FittedRows>& tables);  // 0: not known
 // Whether a message is of a size that rows have, or nearly (a factor of four); of no tables: it is.
 bool has_size(const std::vector<FittedRows>& tables, Bytes bytes);
 
+// The operation whose lines inside a node stand for this one's. Nobody measured a broadcast or reduce: a ring
+// cut open, which moves as an all-gather does. A send/recv is an all-to-all of two.
+Operation measured_as(Operation operation);
+inline bool has_lines(Operation operation) {
+  return measured_as(operation) == operation;
+}
+// Whether curves are fitted to it; other operations take their share of an all-reduce's ring.
+inline bool has_curves(Operation operation) {
+  return operation == Operation::all_reduce;
+}
+
 struct Calibration {
   // By the algorithm that carries large messages, and whether it crosses nodes.
   struct Entry {
@@ -38,7 +49,7 @@ struct Calibration {
   std::vector<Entry> entries;
   // Of an operation: one of the two lines, peers for all-to-all.
   struct NodeEntry {
-    Operation operation = Operation::all_reduce;
+    Operation operation{};
     RingLines ring{};
     PeerLines peers{};
     std::vector<FittedRows> fitted_to = {};

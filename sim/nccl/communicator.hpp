@@ -66,7 +66,7 @@ inline bool is_symmetric(Algorithm algorithm) {
 
 // What the ranks do together; reductions are sums.
 struct Collective {
-  Operation operation = Operation::all_reduce;
+  Operation operation{};
   Element element = Element::float32;
 };
 

@@ -22,7 +22,7 @@ Communicator with_message_latency(Communicator communicator) {
 
 // A chain has a ring's hops, each once; what the tuner counts of broadcasts is there to choose.
 Collective as_counted(Collective collective) {
-  if (is_chain(collective.operation)) collective.operation = Operation::all_gather;
+  collective.operation = measured_as(collective.operation);
   return collective;
 }
 
@@ -106,11 +106,11 @@ CostModel::CostModel(const Communicator& communicator, const Allowed& allowed, c
   // those are of two to four GPUs, beyond which NVLS takes large messages
   // (measurements/nccltests_issue309_B_16xH100_IB400_RING_MINCTAS24_QPS2.csv,
   // coreweave_GB200_128gpu_2rack.csv).
-  bool has_lines = is_nvlink_node(communicator) || operation_ != Operation::all_reduce;
+  bool has_lines = is_nvlink_node(communicator) || !has_curves(operation_);
   if (has_lines && communicator.nvlink && communicator.nvlink_peak > BytesPerSecond(0))
     lines_ = node_lines(calibration, class_of(communicator), operation_);
   if (!is_nvlink_node(communicator))
-    shape_.emplace(physical_.communicator(), operation_ == Operation::all_reduce ? allowed : Allowed{});
+    shape_.emplace(physical_.communicator(), has_curves(operation_) ? allowed : Allowed{});
   else if (allowed.symmetric)
     symmetric_.emplace(communicator, collective,
                        node_lines(calibration, class_of(communicator), Operation::all_reduce).ring);
@@ -119,13 +119,13 @@ CostModel::CostModel(const Communicator& communicator, const Allowed& allowed, c
 Algorithm CostModel::curve_of(const Candidate& candidate) const {
   // Within a node ring/LL was fitted with what carries the machine's large messages.
   bool is_low = communicator().nodes == 1 && candidate.algorithm == Algorithm::ring &&
-                candidate.protocol == Protocol::ll && operation_ == Operation::all_reduce;
+                candidate.protocol == Protocol::ll && has_curves(operation_);
   return is_low ? shape_->usual_large_algorithm() : candidate.algorithm;
 }
 
 const Calibration::Entry* CostModel::curve(const Candidate& candidate) const {
   // Of other operations only their rings are like an all-reduce's.
-  if (operation_ != Operation::all_reduce && candidate.algorithm != Algorithm::ring) return nullptr;
+  if (!has_curves(operation_) && candidate.algorithm != Algorithm::ring) return nullptr;
   // Nobody measured a network that reduces.
   if (is_collnet(candidate.algorithm, communicator().nodes)) return nullptr;
   return calibration_.best_for(curve_of(candidate), communicator().nodes > 1);
@@ -138,7 +138,7 @@ TimesFrom CostModel::times_from(const Candidate& candidate, Bytes bytes) const {
     return times_on_ring_lines(*lines_, ranks, bytes,
                                [&](const RingLines& lines) { return on_lines(lines, candidate, bytes); });
   if (const auto* entry = curve(candidate)) {
-    auto from = operation_ != Operation::all_reduce       ? TimesFrom::other_operation
+    auto from = !has_curves(operation_)                   ? TimesFrom::other_operation
                 : entry->algorithm == curve_of(candidate) ? TimesFrom::own
                                                           : TimesFrom::other_algorithm;
     return measured_times(from, entry->fitted_to, ranks, bytes);
@@ -166,10 +166,9 @@ Seconds CostModel::on_lines(const RingLines& lines, const Candidate& candidate, 
 
 // Of an operation that takes so many of an all-reduce's steps.
 Seconds CostModel::on_curve(const Calibration::Entry& entry, const Candidate& candidate, Bytes bytes) const {
-  double share = 1.0 * ring_steps(operation_, communicator().ranks) /
-                 ring_steps(Operation::all_reduce, communicator().ranks);
-  bool is_all_reduce = operation_ == Operation::all_reduce;
-  return share * shape_->time(curve_at(entry, communicator().nodes), candidate, bytes, is_all_reduce);
+  auto curve = curve_at(entry, communicator().nodes);
+  return share_of_all_reduce(operation_, communicator().ranks) *
+         shape_->time(curve, candidate, bytes, has_curves(operation_));
 }
 
 Seconds CostModel::moved_over_links(const Candidate& candidate, Bytes bytes) const {

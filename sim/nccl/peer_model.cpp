@@ -10,7 +10,7 @@ namespace {
 
 // A send/recv takes what an all-to-all of two ranks does that sends as much.
 LineMessage peer_message(const Communicator& c, Operation operation, Bytes bytes) {
-  bool is_one_way = operation == Operation::send_recv;
+  bool is_one_way = is_pair(operation);
   return {is_one_way ? 2 : c.ranks, 0, is_one_way ? 2 * bytes : bytes, c.nvlink_peak,
           std::max(c.nvlink_peak, class_link(class_of(c)))};
 }
@@ -59,7 +59,7 @@ PeerModel::Choice PeerModel::in_nvlink_node(Operation operation, Bytes bytes,
   auto time = on(lines_.peers);
   if (Seconds bound(bounds.all * bytes.value()); bound > time) return {plan, bound, TimesFrom::links};
   auto from = times_on_peer_lines(lines_, communicator_.ranks, bytes, on);
-  if (operation == Operation::send_recv && from == TimesFrom::own) from = TimesFrom::other_operation;
+  if (is_pair(operation) && from == TimesFrom::own) from = TimesFrom::other_operation;
   return {plan, time, from};
 }
 

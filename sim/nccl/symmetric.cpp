@@ -30,8 +30,8 @@ struct Figures {
   int multicast_blocks;  // of all GPUs together
 
   [[nodiscard]] double latency(Operation operation, bool is_low) const {
-    if (is_low) return operation == Operation::all_gather ? gather_ll : ll;
-    return operation == Operation::all_reduce ? all_reduce : simple;
+    if (is_low) return reduces(operation) ? ll : gather_ll;
+    return is_in_parts(operation) ? simple : all_reduce;
   }
 };
 constexpr Figures kHopper{4.5, 4.5, 7.8, 7.8, 65, 44, 480, 320, 16};
@@ -55,10 +55,6 @@ double multiplier_of(bool is_multicast, bool is_low, bool is_all_reduce, double 
   if (!is_multicast) return 1;
   if (is_low) return 1.1;
   return is_all_reduce ? ranks : 0.55 * ranks;
-}
-
-bool is_reduction(Operation operation) {
-  return operation != Operation::all_gather;
 }
 
 }  // namespace
@@ -102,26 +98,26 @@ SymmetricKernels::SymmetricKernels(const Communicator& communicator, Collective 
 
 bool SymmetricKernels::has(Algorithm algorithm, Protocol protocol) const {
   if (!has_symmetric(collective_.operation)) return false;
-  bool reduces = is_reduction(collective_.operation);
-  if (reduces && std::ranges::find(kReduced, collective_.element) == kReduced.end()) return false;
+  bool adds = reduces(collective_.operation);
+  if (adds && std::ranges::find(kReduced, collective_.element) == kReduced.end()) return false;
   if (algorithm != Algorithm::symmetric_multicast) return true;
   // Of two GPUs NCCL makes no multicast group; the switches of Hoppers do not add up 8-bit floats.
   if (!communicator_.nvls || communicator_.ranks <= 2) return false;
-  if (reduces && collective_.element == Element::float8 && communicator_.gpu == Gpu::hopper) return false;
-  return protocol != Protocol::ll || collective_.operation != Operation::reduce_scatter;
+  if (adds && collective_.element == Element::float8 && communicator_.gpu == Gpu::hopper) return false;
+  return protocol != Protocol::ll || !adds || !is_in_parts(collective_.operation);
 }
 
 SymmetricKernels::Kernel SymmetricKernels::kernel(Algorithm algorithm, Protocol protocol,
                                                   const RingLines& lines) const {
   const double n = communicator_.ranks;
   const auto& of = communicator_.gpu == Gpu::blackwell ? kBlackwell : kHopper;
-  bool is_all_reduce = collective_.operation == Operation::all_reduce;
+  bool is_all_reduce = !is_in_parts(collective_.operation);
   bool is_low = protocol == Protocol::ll, is_multicast = algorithm == Algorithm::symmetric_multicast;
   bool adds_in_switch = is_all_reduce && is_multicast && !is_low;
   Kernel kernel{};
   kernel.bytes = is_low           ? kLowLatencyBytes * (is_all_reduce ? n : 1)
                  : adds_in_switch ? 1 + 1 / n
-                                  : (is_all_reduce ? 2 : 1) * (n - 1) / n;
+                                  : busbw_factor(collective_.operation, communicator_.ranks);
   kernel.latency = of.latency(collective_.operation, is_low);
   kernel.block = (is_all_reduce ? of.all_reduce_block : of.block) * kGiBps;
   kernel.multiplier = multiplier_of(is_multicast, is_low, is_all_reduce, n);

@@ -17,8 +17,7 @@ inline constexpr Version kFirstSymmetric{2, 27, 3};
 
 // Whether there are such kernels for it.
 inline bool has_symmetric(Operation operation) {
-  return operation == Operation::all_reduce || operation == Operation::all_gather ||
-         operation == Operation::reduce_scatter;
+  return !is_chain(operation) && !sends_directly(operation);
 }
 
 // Throws InputError (without a place) where NCCL has no symmetric kernels, or says nothing of their times.

@@ -17,7 +17,7 @@ bool contains(const std::vector<Word>& words, Word word) {
 
 // device.h: ncclNvlsSupported. Gathers reduce nothing.
 bool switch_reduces(Collective collective) {
-  return collective.operation == Operation::all_gather ||
+  return !reduces(collective.operation) ||
          (collective.element != Element::int8 && collective.element != Element::float8);
 }
 
@@ -29,9 +29,8 @@ class Possible {
         allowed_(allowed),
         collective_(collective),
         k_(constants(communicator.version)),
-        all_reduces_(collective.operation == Operation::all_reduce),
-        gathers_(collective.operation == Operation::all_gather ||
-                 collective.operation == Operation::reduce_scatter),
+        all_reduces_(traits_of(collective.operation).least == BufferShare::whole),
+        gathers_(is_in_parts(collective.operation)),
         collnet_(allowed.collnet && c_.collnet_heads > 0 && c_.nodes > 1) {}
 
   [[nodiscard]] bool operator()(Algorithm algorithm, Protocol protocol) const {
@@ -134,8 +133,7 @@ int channels_of(const Communicator& communicator, Algorithm algorithm) {
 Tuner::Tuner(const Communicator& communicator, const Allowed& allowed, Collective collective)
     : communicator_(communicator), collective_(collective), known_(&constants(communicator.version)) {
   DDPSIM_CHECK(communicator.ranks > 1 && communicator.ranks >= communicator.nodes, "two ranks, one a node");
-  DDPSIM_CHECK(collective.operation != Operation::all_to_all && collective.operation != Operation::send_recv,
-               "an operation that NCCL tunes");
+  DDPSIM_CHECK(!sends_directly(collective.operation), "an operation that NCCL tunes");
   TunerFormulas formulas(communicator_, collective.operation);
   auto running = as_run(communicator_);
   TunerFormulas as_it_runs(running, collective.operation);
@@ -159,7 +157,7 @@ Seconds Tuner::time(const Candidate& candidate, Bytes bytes) const {
 Seconds Tuner::time_at(BytesPerSecond algbw, const Candidate& candidate, Bytes bytes) const {
   const auto& c = communicator_;
   auto latency = candidate.latency;
-  bool all_reduces = collective_.operation == Operation::all_reduce;
+  bool all_reduces = traits_of(collective_.operation).least == BufferShare::whole;
   bool corrected_nvls_tree = candidate.algorithm == Algorithm::nvls_tree && known_->corrects_nvls_tree &&
                              c.gpu == Gpu::blackwell && (c.cpu == Cpu::intel || c.cpu == Cpu::amd);
   if (candidate.algorithm == Algorithm::tree || corrected_nvls_tree)

@@ -68,7 +68,7 @@ double TunerFormulas::latency(Algorithm algorithm, Protocol protocol) const {
   int others = gpus_per_node() - 1;
   switch (algorithm) {
     case Algorithm::ring:
-      if (is(Operation::broadcast) || is(Operation::reduce)) return base + one_way_steps(protocol);
+      if (is_chain(operation_)) return base + one_way_steps(protocol);
       return base + ring_steps(protocol, intra, inter);
     case Algorithm::tree:
       return base + 2 * (others * intra + depth * inter);
@@ -93,8 +93,8 @@ double TunerFormulas::latency(Algorithm algorithm, Protocol protocol) const {
 double TunerFormulas::ring_busbw(Protocol protocol) const {
   double all = c_.ring.channels * of_channel(c_.ring);
   if (protocol == Protocol::ll) {
-    bool reduces = is(Operation::all_reduce) || is(Operation::reduce);
-    return std::min(ll_max(), all * (c_.nodes > 1 || reduces ? k_.ring_ll_share : k_.ring_ll_share_in_node));
+    bool adds = reduces(operation_) && !gathers();
+    return std::min(ll_max(), all * (c_.nodes > 1 || adds ? k_.ring_ll_share : k_.ring_ll_share_in_node));
   }
   if (protocol == Protocol::simple) return all;
   double share = c_.ranks < 2 * c_.nodes ? k_.lone_gpu_ll128 : 0.92;  // 120 of 128 bytes are data
@@ -182,7 +182,7 @@ double TunerFormulas::ring_steps(Protocol protocol, double intra, double inter) 
   // Every step posts to the network.
   double post = (c_.cpu == Cpu::amd ? 2.0 : 1.0) * (protocol == Protocol::simple ? 3 : 1);
   double across = c_.nodes - 1;
-  if (is(Operation::all_reduce)) across = 2.0 * (k_.counts_last_steps ? c_.nodes : c_.nodes - 1);
+  if (!gathers()) across = 2.0 * (k_.counts_last_steps ? c_.nodes : c_.nodes - 1);
   return (steps() - across) * std::max(intra, post) + across * inter;
 }
 

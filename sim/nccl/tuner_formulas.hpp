@@ -19,8 +19,7 @@ class TunerFormulas {
   [[nodiscard]] double of_channel(const Graph& graph) const {
     return c_.nodes <= 2 ? graph.intra : graph.inter;
   }
-  [[nodiscard]] bool is(Operation operation) const { return operation_ == operation; }
-  [[nodiscard]] bool gathers() const { return is(Operation::all_gather) || is(Operation::reduce_scatter); }
+  [[nodiscard]] bool gathers() const { return is_in_parts(operation_); }
   [[nodiscard]] double steps() const;  // of a ring
   [[nodiscard]] double algbw_of_busbw() const { return c_.ranks / steps(); }
   [[nodiscard]] int gpus_per_node() const { return c_.ranks / c_.nodes; }  // rounded down, as in NCCL

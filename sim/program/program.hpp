@@ -25,7 +25,7 @@ struct Op {
   Seconds duration;
   bool is_fixed = false;         // compute: as long on a slower GPU, of its host or its links
   std::size_t communicator = 0;  // collective: of the program's
-  Operation operation = Operation::all_reduce;
+  Operation operation{};
   Bytes bytes;
   std::vector<std::size_t> after;  // earlier ops that must have ended
 

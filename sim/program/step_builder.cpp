@@ -63,7 +63,7 @@ std::size_t StepBuilder::launch(std::size_t communicator, Activity activity, Ope
   op.bytes = bytes;
   op.after = std::move(after);
   op.duration = longer;
-  if (operation != Operation::send_recv) ++launched_;
+  if (!is_pair(operation)) ++launched_;
   if (activity != Activity::broadcast && !std::exchange(has_communicated_, true))
     op.duration += overheads_.first_start;
   ops.push_back(std::move(op));

@@ -143,8 +143,7 @@ class Events {
     if (span.lost > Seconds(0)) args["lost_us"] = microseconds(std::llround(span.lost.value() * 1e9));
     if (micro_batch && context_.plan.accumulation_steps > 1) args["micro_batch"] = span.index;
     auto operation = operation_of(span.activity);
-    bool is_chosen = operation == Operation::all_reduce || operation == Operation::all_gather ||
-                     operation == Operation::reduce_scatter;
+    bool is_chosen = !is_chain(operation) && !sends_directly(operation);
     if (context_.choice && span.bytes > Bytes(0) && is_chosen) {
       auto choice = context_.choice(ranks.communicators.at(span.communicator), operation, span.bytes);
       args["algorithm"] = choice.algorithm;

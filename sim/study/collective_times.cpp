@@ -41,7 +41,7 @@ std::unique_ptr<CollectiveCost> make_cost(const std::string& name, const std::ve
 
 Seconds CollectiveTimes::operator()(const std::string& topology, const std::vector<int>& gpus,
                                     Operation operation, Bytes bytes) {
-  if (operation == Operation::send_recv && gpus.size() > 2)
+  if (is_pair(operation) && gpus.size() > 2)
     return (*this)(topology, {gpus.front(), gpus.back()}, operation, bytes);
   auto& known = known_[topology][gpus];
   if (!known.cost) known.cost = make_cost(topology, gpus);

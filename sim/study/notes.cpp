@@ -140,11 +140,10 @@ void add_table_use(std::span<const ScenarioVariant> variants, std::vector<Note>&
       use = uses.insert(use, {measured});
     }
     for (const auto& [operation, bytes] : messages_of(variant.scenario())) {
-      bool is_read = measured->has(operation);
-      auto read_as = is_read ? operation : Operation::all_reduce;
+      auto read_as = measured->read_as(operation);
       auto& outside = use->outside[read_as];
       outside.count(bytes, measured->of(read_as).cost);
-      outside.with_broadcasts = outside.with_broadcasts || !is_read;
+      outside.with_broadcasts = outside.with_broadcasts || read_as != operation;
     }
   }
   for (const auto& use : uses)

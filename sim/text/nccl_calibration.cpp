@@ -18,11 +18,12 @@ using NodeEntry = Calibration::NodeEntry;
 
 constexpr std::int64_t kMostRows = 1'000'000;
 
-// What was ever measured inside a node.
-const config::Words<Operation> kWithLines{{"all_reduce", Operation::all_reduce},
-                                          {"all_gather", Operation::all_gather},
-                                          {"reduce_scatter", Operation::reduce_scatter},
-                                          {"all_to_all", Operation::all_to_all}};
+config::Words<Operation> operations_with_lines() {
+  config::Words<Operation> words;
+  for (const auto& [name, operation] : kOperationNames)
+    if (nccl::has_lines(operation)) words.emplace_back(name, operation);
+  return words;
+}
 
 // What all-reduces are measured with.
 const config::Words<nccl::Algorithm> kFitted{{"tree", nccl::Algorithm::tree},
@@ -98,7 +99,7 @@ struct NodeRows : NodeEntry {
 NodeEntry entry_of(NodeRows rows, const Value& from) {
   static const auto ring = lines_of<nccl::RingLines>(nccl::kRingParameters);
   static const auto peers = lines_of<nccl::PeerLines>(nccl::kPeerParameters);
-  bool is_peers = rows.operation == Operation::all_to_all;
+  bool is_peers = sends_directly(rows.operation);
   if (is_peers)
     rows.peers = read_alone(peers, rows.parameters);
   else
@@ -110,11 +111,12 @@ NodeEntry entry_of(NodeRows rows, const Value& from) {
 }
 
 Type<NodeEntry> node_lines() {
-  auto rows = nested(Rows<NodeRows>("lines")
-                         .needs<&NodeEntry::operation>("operation", word(kWithLines), "Inside a node")
-                         .needs<&NodeRows::parameters>("parameters", any(), "All of the operation's")
-                         .key<&NodeRows::names>("identified", any(), "Parameters that rows determined")
-                         .key<&NodeEntry::fitted_to>("fitted_to", fitted_to(), "Tables"));
+  auto rows =
+      nested(Rows<NodeRows>("lines")
+                 .needs<&NodeEntry::operation>("operation", word(operations_with_lines()), "Inside a node")
+                 .needs<&NodeRows::parameters>("parameters", any(), "All of the operation's")
+                 .key<&NodeRows::names>("identified", any(), "Parameters that rows determined")
+                 .key<&NodeEntry::fitted_to>("fitted_to", fitted_to(), "Tables"));
   return made_of<NodeEntry, NodeRows>(rows, entry_of);
 }
 

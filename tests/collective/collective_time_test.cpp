@@ -111,9 +111,10 @@ TEST(CollectiveTimeOf, EveryAlgorithmPlayedThrough) {
   ports.latencies[6] = Seconds(12e-6);
   auto wiring = ports.wiring();
   wiring.nodes = {{0, 1, 2, 3}, {4, 5, 6, 7}};
-  for (const auto& schedule : {ring_all_reduce(wiring, some_orders(8, 2)),
-                               chain_broadcast(wiring, some_orders(8, 1)), double_binary_tree(wiring, 2),
-                               halving_doubling(wiring), hierarchical(wiring, {2, some_orders(4, 2)})}) {
+  for (const auto& schedule :
+       {ring(Operation::all_reduce, wiring, some_orders(8, 2)),
+        chain(Operation::broadcast, wiring, some_orders(8, 1)), double_binary_tree(wiring, 2),
+        halving_doubling(wiring), hierarchical(wiring, {2, some_orders(4, 2)})}) {
     auto plan = fold(ports.traffic({&schedule}));
     CollectiveTime time(plan.groups.at(0).plan, plan.links);
     for (double bytes : {1.0, 3e5, 2e6}) {

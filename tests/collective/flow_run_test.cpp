@@ -60,7 +60,7 @@ TEST_P(Couplings, ARingWithOneSlowEdge) {
 TEST_P(Couplings, TwoChannelsOfOneUnit) {
   Ports ports(8);
   std::vector<int> order = {0, 1, 2, 3, 4, 5, 6, 7};
-  auto unit = unit_of(ring_all_reduce(ports.wiring(), {order, order}), GetParam());
+  auto unit = unit_of(ring(Operation::all_reduce, ports.wiring(), {order, order}), GetParam());
   ASSERT_EQ(unit.channels.size(), 2U);
   EXPECT_NEAR(play(unit, ports.capacities, Bytes(25 * MiB)).value(), 3.740016e-3, 1e-14);
 }
@@ -69,7 +69,7 @@ TEST_P(Couplings, TwoChannelsOfOneUnit) {
 // bytes.
 TEST_P(Couplings, TwoChannelsInOppositeDirections) {
   Ports ports(3);
-  auto unit = unit_of(ring_all_reduce(ports.wiring(), {{0, 1, 2}, {2, 1, 0}}), GetParam());
+  auto unit = unit_of(ring(Operation::all_reduce, ports.wiring(), {{0, 1, 2}, {2, 1, 0}}), GetParam());
   EXPECT_NEAR(play(unit, ports.capacities, Bytes(3e6)).value(), 4 * (5e-6 + 1e6 / 12.5e9), 1e-15);
 }
 
@@ -122,7 +122,7 @@ TEST(FlowRunProgress, ResumeAtAnyInstant) {
   Ports ports(6);
   ports.capacities[3] = BytesPerSecond(5e9);
   ports.latencies[2] = Seconds(40e-6);
-  auto unit = unit_of(ring_all_reduce(ports.wiring(), {{0, 1, 2, 3, 4, 5}, {3, 0, 4, 1, 5, 2}}));
+  auto unit = unit_of(ring(Operation::all_reduce, ports.wiring(), {{0, 1, 2, 3, 4, 5}, {3, 0, 4, 1, 5, 2}}));
   auto tree = unit_of(double_binary_tree(ports.wiring()));
   unit.channels.push_back(tree.channels[0]);
   Bytes buffer(3e6);
@@ -225,7 +225,7 @@ TEST(FlowRunRounds, AskedAfterEachButTheLast) {
 
 TEST(FlowRunRounds, OnlyOneChannelStartsLater) {
   Ports ports(3);
-  auto unit = unit_of(ring_all_reduce(ports.wiring(), {{0, 1, 2}, {0, 1, 2}}));
+  auto unit = unit_of(ring(Operation::all_reduce, ports.wiring(), {{0, 1, 2}, {0, 1, 2}}));
   FluidNetwork network(ports.capacities);
   FlowRun run(network, unit, Bytes(1), [] {});
   EXPECT_THROW(run.start(1), InternalError);

@@ -105,7 +105,7 @@ class RandomTraffic {
       case 2:
         return hierarchical(wiring, {2, some_orders(wiring.ranks / 2)});
       default:
-        return ring_all_reduce(wiring, some_orders(wiring.ranks));
+        return ring(Operation::all_reduce, wiring, some_orders(wiring.ranks));
     }
   }
 

@@ -92,7 +92,7 @@ TEST(Fold, LatencyAndBandwidthTellApart) {
 TEST(Fold, TwoChannelsOverTheSameLinks) {
   Ports ports(4);
   for (const std::vector<int>& second : {std::vector{0, 1, 2, 3}, {3, 2, 1, 0}, {0, 2, 1, 3}}) {
-    auto plan = folded(ports, ring_all_reduce(ports.wiring(), {{0, 1, 2, 3}, second}));
+    auto plan = folded(ports, ring(Operation::all_reduce, ports.wiring(), {{0, 1, 2, 3}, second}));
     EXPECT_THAT(plan.links, ElementsAre(half));
     const auto& channel = only_channel(plan);
     EXPECT_THAT(routes(channel), ElementsAre(ElementsAre(0)));
@@ -105,7 +105,7 @@ TEST(Fold, TwoChannelsOverTheSameLinks) {
 // the latter once.
 TEST(Fold, ChannelsThatAreNotAlike) {
   Ports ports(4);
-  auto schedule = ring_all_reduce(ports.wiring(), {{0, 1, 2, 3}, {0, 1, 2, 3}, {0, 1, 2, 3}});
+  auto schedule = ring(Operation::all_reduce, ports.wiring(), {{0, 1, 2, 3}, {0, 1, 2, 3}, {0, 1, 2, 3}});
   auto& channels = schedule.stages[0].channels;
   channels[0].part = {0, 4};
   channels[1].part = {1, 4};
@@ -214,7 +214,7 @@ TEST(Fold, ARingOf65536) {
 TEST(Unfold, KeepsEverything) {
   Ports ports(3);
   ports.capacities[5] = half;  // into rank 2
-  auto schedule = ring_all_reduce(ports.wiring(), {{0, 1, 2}, {0, 1, 2}});
+  auto schedule = ring(Operation::all_reduce, ports.wiring(), {{0, 1, 2}, {0, 1, 2}});
   auto traffic = ports.traffic({&schedule, &schedule});
   traffic.background = {{5, 0}};
   auto plan = unfold(traffic);

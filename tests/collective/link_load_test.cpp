@@ -34,9 +34,10 @@ void expect_load(LinkLoad actual, int link, double seconds_per_byte) {
 TEST(HeaviestLink, OfARing) {
   Ports ports(4);
   expect_load(heaviest(ports.ring(), ports.capacities), 0, 1.5 / 12.5e9);
-  expect_load(heaviest(ring_reduce_scatter(ports.wiring(), {{0, 1, 2, 3}}), ports.capacities), 0,
+  expect_load(heaviest(ring(Operation::reduce_scatter, ports.wiring(), {{0, 1, 2, 3}}), ports.capacities), 0,
               0.75 / 12.5e9);
-  expect_load(heaviest(ring_all_gather(ports.wiring(), {{0, 1, 2, 3}}), ports.capacities), 0, 0.75 / 12.5e9);
+  expect_load(heaviest(ring(Operation::all_gather, ports.wiring(), {{0, 1, 2, 3}}), ports.capacities), 0,
+              0.75 / 12.5e9);
 }
 
 TEST(HeaviestLink, IsTheSlowestOfThoseLoadedAlike) {
@@ -85,7 +86,7 @@ TEST(HeaviestLink, WithoutLinks) {
 
 TEST(HeaviestLink, IsAskedForOnceAndOnlyIfUsed) {
   std::vector<int> asked;
-  heaviest_link(ring_all_reduce(two_levels(16), some_orders(16, 1)), [&](int link) {
+  heaviest_link(ring(Operation::all_reduce, two_levels(16), some_orders(16, 1)), [&](int link) {
     asked.push_back(link);
     return BytesPerSecond(1);
   });
@@ -102,12 +103,12 @@ struct Case {
 std::vector<Case> all_algorithms(const Wiring& wiring, int nodes, int size) {
   int n = nodes * size;
   std::vector<Case> cases = {
-      {"ring", ring_all_reduce(wiring, some_orders(n, 2))},
-      {"reduce_scatter", ring_reduce_scatter(wiring, some_orders(n, 1))},
-      {"all_gather", ring_all_gather(wiring, some_orders(n, 1))},
-      {"broadcast", chain_broadcast(wiring, some_orders(n, 1))},
-      {"reduce", chain_reduce(wiring, some_orders(n, 1))},
-      {"all_to_all", all_to_all(wiring)},
+      {"ring", ring(Operation::all_reduce, wiring, some_orders(n, 2))},
+      {"reduce_scatter", ring(Operation::reduce_scatter, wiring, some_orders(n, 1))},
+      {"all_gather", ring(Operation::all_gather, wiring, some_orders(n, 1))},
+      {"broadcast", chain(Operation::broadcast, wiring, some_orders(n, 1))},
+      {"reduce", chain(Operation::reduce, wiring, some_orders(n, 1))},
+      {"all_to_all", direct(Operation::all_to_all, wiring)},
       {"tree", double_binary_tree(wiring, 2)},
       {"halving_doubling", halving_doubling(wiring)},
       {"hierarchical", hierarchical(wiring, {std::size_t(nodes), some_orders(size, 2)})},

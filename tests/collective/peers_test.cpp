@@ -19,28 +19,29 @@ std::string error_of(const CollectiveSchedule& schedule) {
 }
 
 TEST(AllToAll, IsRight) {
-  for (int n = 1; n < 20; ++n) EXPECT_EQ(error_of(all_to_all(wiring_of(1, n))), "none") << n;
-  EXPECT_EQ(all_to_all(wiring_of(1, 5)).stages[0].channels[0].edges.size(), 20U);
+  for (int n = 1; n < 20; ++n)
+    EXPECT_EQ(error_of(direct(Operation::all_to_all, wiring_of(1, n))), "none") << n;
+  EXPECT_EQ(direct(Operation::all_to_all, wiring_of(1, 5)).stages[0].channels[0].edges.size(), 20U);
 }
 
 TEST(AllToAll, VerifierSeesWhatIsMissingTwiceOrMisplaced) {
-  auto missing = all_to_all(wiring_of(1, 3));
+  auto missing = direct(Operation::all_to_all, wiring_of(1, 3));
   missing.stages[0].channels[0].edges.pop_back();
   EXPECT_EQ(error_of(missing), "rank 2 sends rank 1 its piece 0 times");
-  auto twice = all_to_all(wiring_of(1, 3));
+  auto twice = direct(Operation::all_to_all, wiring_of(1, 3));
   twice.stages[0].channels[0].edges.push_back(twice.stages[0].channels[0].edges[0]);
   EXPECT_EQ(error_of(twice), "rank 0 sends rank 1 its piece 2 times");
-  auto wrong = all_to_all(wiring_of(1, 3));
+  auto wrong = direct(Operation::all_to_all, wiring_of(1, 3));
   wrong.stages[0].channels[0].edges[0].piece = {2, 3};
   EXPECT_EQ(error_of(wrong), "rank 0 sends rank 1 piece 2 of 3");
-  auto waits = all_to_all(wiring_of(1, 3));
+  auto waits = direct(Operation::all_to_all, wiring_of(1, 3));
   waits.stages[0].channels[0].edges[0].inputs = {4};
   EXPECT_EQ(error_of(waits), "the edge from rank 0 to rank 1 does more than send");
 }
 
 TEST(SendRecv, IsRightForTwoRanksOnly) {
-  EXPECT_EQ(error_of(send_recv(wiring_of(1, 2))), "none");
-  EXPECT_THROW(send_recv(wiring_of(1, 3)), InternalError);
+  EXPECT_EQ(error_of(direct(Operation::send_recv, wiring_of(1, 2))), "none");
+  EXPECT_THROW(direct(Operation::send_recv, wiring_of(1, 3)), InternalError);
 }
 
 // Four ranks, a way of 1 GB/s from each to the switch and from it: each link carries 3 of 4 quarters of 1 GB,
@@ -50,7 +51,7 @@ TEST(AllToAll, TakesWhatTheMostLoadedLinkTakes) {
   star.ranks = 4;
   star.nodes = {{0, 1, 2, 3}};
   star.path = [](int from, int to) { return Path{{from, 4 + to}, Seconds(0), BytesPerSecond(1e9)}; };
-  auto schedule = all_to_all(star);
+  auto schedule = direct(Operation::all_to_all, star);
   auto capacity = [](int) { return BytesPerSecond(1e9); };
   EXPECT_DOUBLE_EQ(heaviest_link(schedule, capacity).seconds_per_byte, 0.75e-9);
   auto plan = fold({{{&schedule, 0}}, {}, capacity});

@@ -36,7 +36,7 @@ struct Ports {
   [[nodiscard]] CollectiveSchedule ring(const std::vector<int>& ranks) const {
     std::vector<int> order(ranks.size());
     std::iota(order.begin(), order.end(), 0);
-    return ring_all_reduce(wiring(ranks), {order});
+    return ddpsim::ring(Operation::all_reduce, wiring(ranks), {order});
   }
   [[nodiscard]] CollectiveSchedule ring() const {
     std::vector<int> all(latencies.size());
@@ -47,7 +47,7 @@ struct Ports {
   [[nodiscard]] CollectiveSchedule chain() const {
     std::vector<int> order(latencies.size());
     std::iota(order.begin(), order.end(), 0);
-    return chain_broadcast(wiring(), {order});
+    return ddpsim::chain(Operation::broadcast, wiring(), {order});
   }
 
   // These groups, all of them alike as far as launches go. The schedules and this outlive it.

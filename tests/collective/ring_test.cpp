@@ -33,9 +33,9 @@ INSTANTIATE_TEST_SUITE_P(Ranks, Ring,
 TEST_P(Ring, IsRight) {
   for (int channels : {1, 2, 3}) {
     auto orders = some_orders(n, channels);
-    EXPECT_EQ(error_of(ring_all_reduce(wiring, orders)), "none") << channels;
-    EXPECT_EQ(error_of(ring_reduce_scatter(wiring, orders)), "none") << channels;
-    EXPECT_EQ(error_of(ring_all_gather(wiring, orders)), "none") << channels;
+    EXPECT_EQ(error_of(ring(Operation::all_reduce, wiring, orders)), "none") << channels;
+    EXPECT_EQ(error_of(ring(Operation::reduce_scatter, wiring, orders)), "none") << channels;
+    EXPECT_EQ(error_of(ring(Operation::all_gather, wiring, orders)), "none") << channels;
   }
 }
 
@@ -44,8 +44,8 @@ TEST_P(Ring, ChainIsRight) {
     auto orders = some_orders(n, channels);
     for (auto& order : orders)
       std::rotate(order.begin(), std::find(order.begin(), order.end(), 0), order.end());
-    EXPECT_EQ(error_of(chain_broadcast(wiring, orders)), "none") << channels;
-    EXPECT_EQ(error_of(chain_reduce(wiring, orders)), "none") << channels;
+    EXPECT_EQ(error_of(chain(Operation::broadcast, wiring, orders)), "none") << channels;
+    EXPECT_EQ(error_of(chain(Operation::reduce, wiring, orders)), "none") << channels;
   }
 }
 
@@ -54,7 +54,7 @@ TEST_P(Ring, ChainIsRight) {
 TEST_P(Ring, Shape) {
   std::vector<int> ascending(n);
   std::iota(ascending.begin(), ascending.end(), 0);
-  auto schedule = ring_all_reduce(wiring, {ascending, {ascending.rbegin(), ascending.rend()}});
+  auto schedule = ring(Operation::all_reduce, wiring, {ascending, {ascending.rbegin(), ascending.rend()}});
   EXPECT_EQ(schedule.algorithm, "ring");
   EXPECT_EQ(schedule.operation, Operation::all_reduce);
   EXPECT_EQ(schedule.ranks, n);
@@ -88,9 +88,9 @@ TEST_P(Ring, BytesPerRank) {
     auto orders = some_orders(n, channels);
     for (int rank = 0; rank < n; ++rank) {
       double half = (n - 1.0) / n * S.value();
-      EXPECT_NEAR(bytes_sent(ring_all_reduce(wiring, orders), wiring, rank, S), 2 * half, 1e-6);
-      EXPECT_NEAR(bytes_sent(ring_reduce_scatter(wiring, orders), wiring, rank, S), half, 1e-6);
-      EXPECT_NEAR(bytes_sent(ring_all_gather(wiring, orders), wiring, rank, S), half, 1e-6);
+      EXPECT_NEAR(bytes_sent(ring(Operation::all_reduce, wiring, orders), wiring, rank, S), 2 * half, 1e-6);
+      EXPECT_NEAR(bytes_sent(ring(Operation::reduce_scatter, wiring, orders), wiring, rank, S), half, 1e-6);
+      EXPECT_NEAR(bytes_sent(ring(Operation::all_gather, wiring, orders), wiring, rank, S), half, 1e-6);
     }
   }
 }
@@ -98,7 +98,7 @@ TEST_P(Ring, BytesPerRank) {
 // A chain of n ranks has n-1 edges one after the other; each but the last rank passes on the whole buffer.
 TEST_P(Ring, ChainPassesEverythingOn) {
   Bytes S(26214400);
-  auto schedule = chain_broadcast(wiring, some_orders(n, 1));
+  auto schedule = chain(Operation::broadcast, wiring, some_orders(n, 1));
   EXPECT_EQ(schedule.algorithm, "chain");
   EXPECT_EQ(schedule.stages[0].channels[0].depth, n - 1);
   for (int rank = 0; rank < n; ++rank)
@@ -106,12 +106,12 @@ TEST_P(Ring, ChainPassesEverythingOn) {
 }
 
 TEST(Rings, SixtyFourRanksAreRight) {
-  EXPECT_EQ(error_of(ring_all_reduce(wiring_of(8, 8), some_orders(64, 2))), "none");
+  EXPECT_EQ(error_of(ring(Operation::all_reduce, wiring_of(8, 8), some_orders(64, 2))), "none");
 }
 
 TEST(Rings, OneRankHasNothingToDo) {
-  for (const auto& schedule :
-       {ring_all_reduce(wiring_of(1, 1), {{0}}), chain_broadcast(wiring_of(1, 1), {{0}})}) {
+  for (const auto& schedule : {ring(Operation::all_reduce, wiring_of(1, 1), {{0}}),
+                               chain(Operation::broadcast, wiring_of(1, 1), {{0}})}) {
     EXPECT_TRUE(schedule.stages.empty());
     EXPECT_EQ(error_of(schedule), "none");
   }
@@ -121,16 +121,16 @@ TEST(Rings, OrdersMustVisitEveryRankOnce) {
   auto wiring = wiring_of(1, 3);
   for (const auto& order :
        std::vector<std::vector<int>>{{0, 1}, {0, 1, 1}, {0, 1, 3}, {0, 1, -1}, {0, 1, 2, 0}})
-    EXPECT_THROW(ring_all_reduce(wiring, {order}), InternalError);
-  EXPECT_THROW(ring_all_reduce(wiring, {}), InternalError);
-  EXPECT_THROW(chain_broadcast(wiring, {{0, 1, 2}, {1, 0, 2}}), InternalError);  // two roots
+    EXPECT_THROW(ring(Operation::all_reduce, wiring, {order}), InternalError);
+  EXPECT_THROW(ring(Operation::all_reduce, wiring, {}), InternalError);
+  EXPECT_THROW(chain(Operation::broadcast, wiring, {{0, 1, 2}, {1, 0, 2}}), InternalError);  // two roots
 }
 
 // Where there is no way between two ranks, the wiring says so.
 TEST(Rings, NoWay) {
   auto wiring = wiring_of(1, 3);
   wiring.path = [](int, int) -> Path { throw InputError("no way"); };
-  EXPECT_THROW(ring_all_reduce(wiring, {{0, 1, 2}}), InputError);
+  EXPECT_THROW(ring(Operation::all_reduce, wiring, {{0, 1, 2}}), InputError);
 }
 
 // A ring of 65,536 ranks is as many edges, no more.
@@ -139,7 +139,7 @@ TEST(Rings, ManyRanks) {
   Wiring wiring;
   wiring.ranks = n;
   wiring.path = [](int from, int) { return Path{{from}, Seconds(5e-6), BytesPerSecond(12.5e9)}; };
-  auto schedule = ring_all_reduce(wiring, some_orders(n, 1));
+  auto schedule = ring(Operation::all_reduce, wiring, some_orders(n, 1));
   ASSERT_EQ(schedule.stages[0].channels[0].edges.size(), std::size_t(n));
   EXPECT_EQ(schedule.stages[0].channels[0].edges.back().to, 0);
 }

@@ -88,7 +88,7 @@ TEST(TimeAloneOf, ChannelsThatShareLinks) {
 // over; 45 us into the second, a quarter is sent.
 TEST(TimeAloneProgress, ByHand) {
   Ports ports(3, Seconds(40e-6), BytesPerSecond(1e9));
-  Folded folded(ports, ring_reduce_scatter(ports.wiring(), {{0, 1, 2}}));
+  Folded folded(ports, ring(Operation::reduce_scatter, ports.wiring(), {{0, 1, 2}}));
   TimeAlone time(folded.unit(), folded.plan.links);
   expect_equal(time(Bytes(60000)), 120e-6);
   auto progress = time.progress(Bytes(60000), 0, Seconds(70e-6)).channels.at(0);
@@ -118,7 +118,7 @@ class RandomUnits : public ::testing::TestWithParam<std::uint64_t> {
     auto orders = some_orders(n, 3);
     auto wiring = ports.wiring();
     schedules = {ports.ring(), ports.chain(), double_binary_tree(wiring), double_binary_tree(wiring, 3),
-                 ring_all_reduce(wiring, orders)};
+                 ring(Operation::all_reduce, wiring, orders)};
     for (const auto& schedule : schedules) units.emplace_back(ports, schedule);
   }
   template <class T>

@@ -176,7 +176,7 @@ TEST(VerifyPipeline, AnEdgeThatCarriesTooLittle) {
 
 // A chain that runs on to where it came from; rank 2 and rank 0 have the same by then.
 TEST(VerifyPipeline, AnEdgeInVain) {
-  auto schedule = chain_broadcast(wiring_of(1, 3), some_orders(3, 1));
+  auto schedule = chain(Operation::broadcast, wiring_of(1, 3), some_orders(3, 1));
   Edge back = channel(schedule).edges[1];
   back.from = 2;
   back.to = 0;

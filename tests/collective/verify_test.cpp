@@ -17,7 +17,7 @@ using testing::some_orders;
 using testing::wiring_of;
 
 CollectiveSchedule ring(int n) {
-  return ring_all_reduce(wiring_of(1, n), some_orders(n, 1));
+  return ring(Operation::all_reduce, wiring_of(1, n), some_orders(n, 1));
 }
 
 class Verify : public ::testing::TestWithParam<int> {};
@@ -96,7 +96,7 @@ TEST(VerifyRing, WithARankThatDoesNotExist) {
 
 // A ring over three of four ranks: rank 3 is left with its own.
 TEST(VerifyRing, ThatLeavesARankOut) {
-  auto schedule = ring_all_reduce(wiring_of(1, 3), some_orders(3, 1));
+  auto schedule = ring(Operation::all_reduce, wiring_of(1, 3), some_orders(3, 1));
   schedule.ranks = 4;
   EXPECT_EQ(error_of(schedule), "rank 0, piece 0 of 3: contribution of rank 3 counted 0 times");
 }
@@ -104,7 +104,7 @@ TEST(VerifyRing, ThatLeavesARankOut) {
 // With the second of two channels on the first's half, both work there and nobody does on the other; the
 // second starts with the edge from rank 1.
 TEST(VerifyRing, TwoChannelsOnOnePart) {
-  auto schedule = ring_all_reduce(wiring_of(1, 2), {{0, 1}, {1, 0}});
+  auto schedule = ring(Operation::all_reduce, wiring_of(1, 2), {{0, 1}, {1, 0}});
   channel(schedule, 0, 1).part = {0, 2};
   EXPECT_EQ(error_of(schedule),
             "stage 0: channels 0 and 1 both work on piece 0 of 4 between rank 1 and rank 0");
@@ -112,7 +112,7 @@ TEST(VerifyRing, TwoChannelsOnOnePart) {
 
 // Three ranks, thirds of halves: piece 3 is the first of the second half.
 TEST(VerifyRing, AChannelTooFew) {
-  auto schedule = ring_all_reduce(wiring_of(1, 3), some_orders(3, 2));
+  auto schedule = ring(Operation::all_reduce, wiring_of(1, 3), some_orders(3, 2));
   schedule.stages[0].channels.pop_back();
   EXPECT_EQ(error_of(schedule), "stage 0: no channel carries piece 3 of 6");
 }
@@ -138,26 +138,28 @@ TEST(VerifyOperation, AllReduceIsNoReduceScatter) {
 }
 
 TEST(VerifyOperation, ReduceScatterIsNoAllReduce) {
-  EXPECT_EQ(error_as(ring_reduce_scatter(wiring_of(1, 3), some_orders(3, 1)), Operation::all_reduce),
-            "rank 0, piece 0 of 3: contribution of rank 1 counted 0 times");
+  EXPECT_EQ(
+      error_as(ring(Operation::reduce_scatter, wiring_of(1, 3), some_orders(3, 1)), Operation::all_reduce),
+      "rank 0, piece 0 of 3: contribution of rank 1 counted 0 times");
 }
 
 // A gather leaves every piece as one rank had it, so no sum anywhere.
 TEST(VerifyOperation, AllGatherIsNoReduceScatter) {
-  EXPECT_EQ(error_as(ring_all_gather(wiring_of(1, 3), some_orders(3, 1)), Operation::reduce_scatter),
-            "no rank has all of piece 0 of 3");
+  EXPECT_EQ(
+      error_as(ring(Operation::all_gather, wiring_of(1, 3), some_orders(3, 1)), Operation::reduce_scatter),
+      "no rank has all of piece 0 of 3");
 }
 
 // A broadcast hands out everything from one rank.
 TEST(VerifyOperation, BroadcastIsNoAllGather) {
-  EXPECT_EQ(error_as(chain_broadcast(wiring_of(1, 3), some_orders(3, 1)), Operation::all_gather),
+  EXPECT_EQ(error_as(chain(Operation::broadcast, wiring_of(1, 3), some_orders(3, 1)), Operation::all_gather),
             "rank 0 owns 3 of 3 pieces, not 1");
 }
 
 // In an all-gather ring of three, position p starts with chunk p+1, so chunk 0 is that of rank 2; in a
 // broadcast all would be rank 0's.
 TEST(VerifyOperation, AllGatherIsNoBroadcast) {
-  EXPECT_EQ(error_as(ring_all_gather(wiring_of(1, 3), some_orders(3, 1)), Operation::broadcast),
+  EXPECT_EQ(error_as(ring(Operation::all_gather, wiring_of(1, 3), some_orders(3, 1)), Operation::broadcast),
             "rank 0, piece 0 of 3: contribution of rank 0 counted 0 times");
 }
 

@@ -64,7 +64,7 @@ void check_can_be_real(const Scenario& scenario) {
 
 std::size_t elements_of(Operation operation, Bytes bytes, int ranks) {
   auto elements = static_cast<std::size_t>(std::ceil(bytes.value() / 4));
-  if (operation == Operation::all_reduce) return elements;
+  if (!is_in_parts(operation)) return elements;
   auto parts = static_cast<std::size_t>(ranks);
   return (elements + parts - 1) / parts * parts;
 }

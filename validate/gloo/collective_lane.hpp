@@ -23,7 +23,7 @@
 namespace ddpsim::validate {
 
 struct LaunchedCollective {
-  Operation operation = Operation::all_reduce;
+  Operation operation{};
   at::Tensor tensor;  // works in place; a part for each rank of what is gathered or scattered
   int tag = 0;        // its number in the step
   std::function<void()> ended;

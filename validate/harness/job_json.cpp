@@ -20,8 +20,7 @@ Json json_of(const Op& op) {
 }
 
 Operation operation_from(const std::string& word) {
-  for (const auto& [name, operation] : kOperationNames)
-    if (word == name) return operation;
+  if (auto operation = find_operation(word)) return *operation;
   throw InputError(fmt::format("unknown collective '{}'", word), "");
 }
 

@@ -75,7 +75,8 @@ void Replica::fill(const Step& step, unsigned round) {
   int rank = backend_.rank(), ranks = backend_.world_size();
   auto collectives = step.collectives();
   for (std::size_t c = 0; c < collectives.size(); ++c) {
-    bool is_gathered = collectives[c]->operation == Operation::all_gather;
+    auto operation = collectives[c]->operation;
+    bool is_gathered = is_in_parts(operation) && !reduces(operation);
     auto range = is_gathered ? step.ranges[c].part(rank, ranks) : step.ranges[c];
     std::vector<float> values(range.count);
     for (std::size_t i = 0; i < range.count; ++i)
@@ -91,8 +92,8 @@ void Replica::check(const Step& step, unsigned round) {
   auto collectives = step.collectives();
   for (std::size_t c = 0; c < collectives.size(); ++c) {
     auto operation = collectives[c]->operation;
-    bool is_gathered = operation == Operation::all_gather,
-         is_scattered = operation == Operation::reduce_scatter;
+    bool is_gathered = is_in_parts(operation) && !reduces(operation),
+         is_scattered = is_in_parts(operation) && reduces(operation);
     auto range = is_scattered ? step.ranges[c].part(rank, ranks) : step.ranges[c];
     auto each = std::max<std::size_t>(1, step.ranges[c].count / static_cast<std::size_t>(ranks));
     auto found = backend_.read(range);
