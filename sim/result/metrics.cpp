@@ -297,21 +297,6 @@ void measure_asynchronous(const Timeline& timeline, const IterationContext& cont
 
 }  // namespace
 
-Operation operation_of(Activity activity) {
-  constexpr std::array kOthers{std::pair(Activity::broadcast, Operation::broadcast),
-                               std::pair(Activity::all_gather, Operation::all_gather),
-                               std::pair(Activity::reduce_scatter, Operation::reduce_scatter),
-                               std::pair(Activity::message, Operation::send_recv),
-                               std::pair(Activity::replicate, Operation::broadcast),
-                               std::pair(Activity::pull, Operation::broadcast),
-                               std::pair(Activity::reduce, Operation::reduce),
-                               std::pair(Activity::push, Operation::reduce),
-                               std::pair(Activity::serve, Operation::reduce)};
-  for (const auto& [one, operation] : kOthers)
-    if (one == activity) return operation;
-  return Operation::all_reduce;
-}
-
 Seconds IterationMetrics::lost_to(LossCause cause) const {
   auto loss = std::ranges::find(losses, cause, &Loss::cause);
   return loss == losses.end() ? Seconds() : loss->seconds;

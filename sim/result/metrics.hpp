@@ -41,7 +41,7 @@ struct BucketMetrics {
 // All collectives of an operation on an axis of ranks.
 struct OperationMetrics {
   std::string axis;
-  Operation operation = Operation::all_reduce;
+  Operation operation{};
   std::size_t count = 0;
   Bytes bytes = {};
   Seconds busy = {}, exposed = {};  // in flight; while compute waited
@@ -206,9 +206,6 @@ struct IterationContext {
   // Of a group's collective; none where nothing is chosen.
   std::function<CollectiveChoice(std::size_t group, Operation operation, Bytes bytes)> choice = nullptr;
 };
-
-// What a collective's span is an operation of.
-Operation operation_of(Activity activity);
 
 // "fits", "may not fit" or "does not fit"; in a column "yes", "maybe" or "no".
 std::string_view fit_word(Fit fit);

@@ -1,42 +1,61 @@
 #include "sim/timeline/timeline.hpp"
 
 #include <algorithm>
+#include <array>
 #include <tuple>
 
 #include "sim/base/check.hpp"
-#include "sim/base/names.hpp"
 
 namespace ddpsim {
 namespace {
 
-constexpr Names<Activity, 21> kActivityNames{{{"broadcast", Activity::broadcast},
-                                              {"forward", Activity::forward},
-                                              {"backward", Activity::backward},
-                                              {"wait", Activity::wait},
-                                              {"optimizer", Activity::optimizer},
-                                              {"copy_in", Activity::copy_in},
-                                              {"copy_out", Activity::copy_out},
-                                              {"compress", Activity::compress},
-                                              {"launch", Activity::launch},
-                                              {"all_reduce", Activity::all_reduce},
-                                              {"all_gather", Activity::all_gather},
-                                              {"reduce_scatter", Activity::reduce_scatter},
-                                              {"message", Activity::message},
-                                              {"used_parameter_bitmap", Activity::used_parameter_bitmap},
-                                              {"replicate", Activity::replicate},
-                                              {"reduce", Activity::reduce},
-                                              {"push", Activity::push},
-                                              {"pull", Activity::pull},
-                                              {"serve", Activity::serve},
-                                              {"host_copy", Activity::host_copy},
-                                              {"peer_copy", Activity::peer_copy}}};
+struct ActivityRow {
+  Activity activity;
+  std::string_view name;
+  Operation operation = Operation::all_reduce;  // of a collective
+};
+constexpr std::array kActivities{
+    ActivityRow{Activity::broadcast, "broadcast", Operation::broadcast},
+    ActivityRow{Activity::forward, "forward"},
+    ActivityRow{Activity::backward, "backward"},
+    ActivityRow{Activity::wait, "wait"},
+    ActivityRow{Activity::optimizer, "optimizer"},
+    ActivityRow{Activity::copy_in, "copy_in"},
+    ActivityRow{Activity::copy_out, "copy_out"},
+    ActivityRow{Activity::compress, "compress"},
+    ActivityRow{Activity::launch, "launch"},
+    ActivityRow{Activity::all_reduce, "all_reduce"},
+    ActivityRow{Activity::all_gather, "all_gather", Operation::all_gather},
+    ActivityRow{Activity::reduce_scatter, "reduce_scatter", Operation::reduce_scatter},
+    ActivityRow{Activity::message, "message", Operation::send_recv},
+    ActivityRow{Activity::used_parameter_bitmap, "used_parameter_bitmap"},
+    ActivityRow{Activity::replicate, "replicate", Operation::broadcast},
+    ActivityRow{Activity::reduce, "reduce", Operation::reduce},
+    ActivityRow{Activity::push, "push", Operation::reduce},
+    ActivityRow{Activity::pull, "pull", Operation::broadcast},
+    ActivityRow{Activity::serve, "serve", Operation::reduce},
+    ActivityRow{Activity::host_copy, "host_copy"},
+    ActivityRow{Activity::peer_copy, "peer_copy"}};
+
+constexpr const ActivityRow& row_of(Activity activity) {
+  return kActivities.at(static_cast<std::size_t>(activity));
+}
+static_assert([] {
+  for (const auto& row : kActivities)
+    if (&row != &row_of(row.activity)) return false;
+  return kActivities.back().activity == Activity::peer_copy;
+}());
 
 constexpr double kSame = 1e-9;  // relative
 
 }  // namespace
 
 std::string_view activity_name(Activity activity) {
-  return name_in(kActivityNames, activity);
+  return row_of(activity).name;
+}
+
+Operation operation_of(Activity activity) {
+  return row_of(activity).operation;
 }
 
 Seconds RankTimeline::duration() const {

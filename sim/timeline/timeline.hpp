@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/base/operation.hpp"
 #include "sim/base/units.hpp"
 
 namespace ddpsim {
@@ -34,6 +35,8 @@ enum class Activity {
 
 // "all_reduce"
 std::string_view activity_name(Activity activity);
+// The operation of a collective's span; meaningless for other activities.
+Operation operation_of(Activity activity);
 
 // Times count from the start of the last backward pass of the slowest rank class: what comes before is
 // negative. `index` is the accumulation step (forward, backward) or the bucket. Where compute and
