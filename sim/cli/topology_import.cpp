@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include "sim/base/quantity.hpp"
 #include "sim/base/standard_error.hpp"
@@ -97,7 +97,7 @@ Command topology_import_command() {
            {.name = "--gpu",
             .value = &options->gpu,
             .description = "GPU generation, where the file does not say: NVLink and PCIe",
-            .type = "volta|ampere|ada|hopper|blackwell",
+            .type = fmt::format("{}", fmt::join(names(gpus()), "|")),
             .words = names(gpus())},
            {.name = "--nvlinks",
             .value = &import_options.nvlinks,

@@ -1,6 +1,7 @@
 #include "sim/cost/gloo_model.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <vector>
 
@@ -138,18 +139,9 @@ std::optional<BytesPerSecond> pcie_copy_bandwidth(const Cluster& cluster, std::s
 BytesPerSecond usual_copy_bandwidth(const Topology& topology) {
   using namespace ddpsim::literals;
   if (!topology.nccl) return 24_GBps;
-  switch (topology.nccl->gpu) {
-    case nccl::Gpu::volta:
-      return 12_GBps;
-    case nccl::Gpu::ampere:
-    case nccl::Gpu::ada:
-      return 24_GBps;
-    case nccl::Gpu::hopper:
-    case nccl::Gpu::blackwell:
-      return 46.8_GBps;
-  }
-  DDPSIM_CHECK(false, "every GPU has a host");
-  return 24_GBps;
+  constexpr std::array kCopies{12_GBps, 24_GBps, 46.8_GBps};
+  int generation = nccl::chip_of(topology.nccl->gpu).pcie_generation;
+  return kCopies.at(static_cast<std::size_t>(std::clamp(generation, 3, 5) - 3));
 }
 
 }  // namespace ddpsim

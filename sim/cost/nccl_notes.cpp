@@ -1,6 +1,7 @@
 #include "sim/cost/nccl_notes.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <optional>
 #include <string>
 
@@ -30,13 +31,24 @@ std::optional<Note> simple_order_note(const nccl::Communicator& communicator) {
                   format_bandwidth(communicator.ring_peak))};
 }
 
+// "Blackwell"
+std::string title(std::string_view name) {
+  std::string text(name);
+  text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
+  return text;
+}
+
 std::optional<Note> unknown_gpu_note(const nccl::Communicator& communicator) {
-  if (communicator.gpu != nccl::Gpu::blackwell || nccl::constants(communicator.version).knows_blackwell)
-    return std::nullopt;
-  return Note{"nccl-unknown-gpu",
-              fmt::format("NCCL {} does not know Blackwell (2.25.1 does): it counts these GPUs as Hopper and "
-                          "leaves out LL128, and that is what is simulated",
-                          nccl::name(communicator.version))};
+  auto generation = nccl::generation_of(communicator.gpu),
+       known = nccl::constants(communicator.version).newest;
+  if (generation <= known) return std::nullopt;
+  const auto* counted = std::ranges::find(nccl::kGpus, known, &nccl::GpuTraits::generation);
+  return Note{
+      "nccl-unknown-gpu",
+      fmt::format("NCCL {} does not know {} ({} does): it counts these GPUs as {} and leaves out LL128, "
+                  "and that is what is simulated",
+                  nccl::name(communicator.version), title(nccl::name(communicator.gpu)),
+                  nccl::name(nccl::first_with(generation)), title(counted->name))};
 }
 
 // github.com/ai-dynamo/aiconfigurator's tables: 4 and 8 L40S reach 0.15 and 0.04 of PCIe gen 4, RTX PRO 6000
@@ -103,7 +115,7 @@ std::optional<Note> rack_note(const nccl::Communicator& communicator, const nccl
   bool is_single = communicator.nodes == 1;
   bool is_rack =
       communicator.joins_racks || (is_single && communicator.nvlink && communicator.ranks > kMostMeasured &&
-                                   communicator.gpu == nccl::Gpu::blackwell);
+                                   communicator.gpu >= nccl::Gpu::blackwell);
   auto measured = measured_of_racks(calibration, kMostMeasured);
   std::size_t with_lines = 0;
   for (const auto& row : kOperations) with_lines += nccl::has_lines(row.operation);

@@ -3,6 +3,7 @@
 // latencies of the three ring operations are one set a machine. Not measured, and marked so: LL128 on
 // Blackwell (the mean of the other two, times what LL's latency is of theirs), NVLS on a GB300 (a B300's),
 // Simple's single rounds on A100 (they never bind there).
+#include <array>
 #include <cmath>
 
 #include "sim/base/check.hpp"
@@ -152,56 +153,43 @@ ClassLines mean_of_generations() {
           geometric_mean(kPeerParameters, a.all_to_all, h.all_to_all, b.all_to_all)};
 }
 
+struct ClassRow {
+  NodeClass node_class;
+  std::string_view text;
+  BytesPerSecond link;
+  ClassLines lines;
+};
+
+const ClassRow& row_of(NodeClass node_class) {
+  static const std::array rows{
+      ClassRow{NodeClass::ampere, "class A100, not this machine", BytesPerSecond(300e9), a100()},
+      ClassRow{NodeClass::hopper, "class H100, not this machine", BytesPerSecond(450e9), h100()},
+      ClassRow{NodeClass::blackwell, "class B300, not this machine", BytesPerSecond(900e9), b300()},
+      ClassRow{NodeClass::grace_blackwell, "class GB300, not this machine", BytesPerSecond(900e9), gb300()},
+      ClassRow{NodeClass::unknown, "mean of the classes A100, H100 and B300",
+               BytesPerSecond(std::cbrt(300e9 * 450e9 * 900e9)), mean_of_generations()}};
+  const auto& row = rows.at(static_cast<std::size_t>(node_class));
+  DDPSIM_CHECK(row.node_class == node_class, "every class has lines");
+  return row;
+}
+
 }  // namespace
 
 const ClassLines& class_lines(NodeClass node_class) {
-  static const ClassLines ampere = a100(), hopper = h100(), blackwell = b300(), grace = gb300(),
-                          unknown = mean_of_generations();
-  switch (node_class) {
-    case NodeClass::ampere:
-      return ampere;
-    case NodeClass::hopper:
-      return hopper;
-    case NodeClass::blackwell:
-      return blackwell;
-    case NodeClass::grace_blackwell:
-      return grace;
-    case NodeClass::unknown:
-      return unknown;
-  }
-  DDPSIM_CHECK(false, "every class has lines");
-  return unknown;
+  return row_of(node_class).lines;
 }
 
 BytesPerSecond class_link(NodeClass node_class) {
-  switch (node_class) {
-    case NodeClass::ampere:
-      return BytesPerSecond(300e9);
-    case NodeClass::hopper:
-      return BytesPerSecond(450e9);
-    case NodeClass::blackwell:
-    case NodeClass::grace_blackwell:
-      return BytesPerSecond(900e9);
-    case NodeClass::unknown:
-      return BytesPerSecond(std::cbrt(300e9 * 450e9 * 900e9));
-  }
-  DDPSIM_CHECK(false, "every class has a link");
-  return {};
+  return row_of(node_class).link;
+}
+
+std::string_view class_text(NodeClass node_class) {
+  return row_of(node_class).text;
 }
 
 NodeClass class_of(const Communicator& communicator) {
-  switch (communicator.gpu) {
-    case Gpu::ampere:
-      return NodeClass::ampere;
-    case Gpu::hopper:
-      return NodeClass::hopper;
-    case Gpu::blackwell:
-      return communicator.cpu == Cpu::arm ? NodeClass::grace_blackwell : NodeClass::blackwell;
-    case Gpu::volta:
-    case Gpu::ada:
-      return NodeClass::unknown;
-  }
-  return NodeClass::unknown;
+  const auto& its = traits_of(communicator.gpu);
+  return communicator.cpu == Cpu::arm ? its.with_arm : its.node_class;
 }
 
 }  // namespace ddpsim::nccl

@@ -10,25 +10,28 @@
 namespace ddpsim::nccl {
 namespace {
 
-constexpr std::size_t kHopper = 2, kBlackwell = 3;
-
-// To a release that does not know it Blackwell is Hopper.
-Constants with_blackwell(Constants c) {
-  if (c.knows_blackwell) return c;
-  for (auto* table : {&c.ll_max, &c.ring_ll128_max, &c.tree_ll128_max, &c.tree_max})
-    table->at(kBlackwell) = table->at(kHopper);
-  c.speeds.at(kBlackwell) = c.speeds.at(kHopper);
-  c.nvlink.at(kBlackwell) = c.nvlink.at(kHopper);
+// A release treats generations that it does not know as the newest that it does.
+Constants with_later(Constants c) {
+  auto newest = static_cast<std::size_t>(c.newest);
+  for (auto later = newest + 1; later < kGenerations; ++later) {
+    for (auto* table : {&c.ll_max, &c.ring_ll128_max, &c.tree_ll128_max, &c.tree_max})
+      table->at(later) = table->at(newest);
+    c.speeds.at(later) = c.speeds.at(newest);
+    c.nvlink.at(later) = c.nvlink.at(newest);
+  }
   return c;
 }
 
-std::vector<std::pair<Version, Constants>> all_constants() {
-  auto now = oldest_constants();
-  std::vector<std::pair<Version, Constants>> all{{kOldestVersion, with_blackwell(now)}};
-  for (const auto& release : releases()) {
-    release.change(now);
-    all.emplace_back(release.version, with_blackwell(now));
-  }
+const std::vector<std::pair<Version, Constants>>& all_constants() {
+  static const auto all = [] {
+    auto now = oldest_constants();
+    std::vector<std::pair<Version, Constants>> releases_so_far{{kOldestVersion, with_later(now)}};
+    for (const auto& release : releases()) {
+      release.change(now);
+      releases_so_far.emplace_back(release.version, with_later(now));
+    }
+    return releases_so_far;
+  }();
   return all;
 }
 
@@ -38,26 +41,18 @@ std::size_t row(Gpu gpu) {
 
 }  // namespace
 
-Generation generation_of(Gpu gpu) {
-  switch (gpu) {
-    case Gpu::volta:
-      return Generation::volta;
-    case Gpu::ampere:
-    case Gpu::ada:
-      return Generation::ampere;
-    case Gpu::hopper:
-      return Generation::hopper;
-    case Gpu::blackwell:
-      return Generation::blackwell;
-  }
-  return Generation::volta;
-}
-
 const Constants& constants(Version version) {
-  static const auto all = all_constants();
+  const auto& all = all_constants();
   auto newer = std::find_if(all.begin(), all.end(), [&](const auto& known) { return known.first > version; });
   DDPSIM_CHECK(newer != all.begin(), "a release whose constants are known");
   return std::prev(newer)->second;
+}
+
+Version first_with(Generation generation) {
+  const auto& all = all_constants();
+  auto first = std::ranges::find_if(all, [&](const auto& one) { return one.second.newest >= generation; });
+  DDPSIM_CHECK(first != all.end(), "a generation that some release knows");
+  return first->first;
 }
 
 double tree_correction(const Constants& constants, Protocol protocol, Bytes bytes) {
@@ -78,15 +73,13 @@ std::span<const double> channel_speeds(Version version, Gpu gpu, bool across_nod
 }
 
 double nvlink_share(Version version, Gpu gpu) {
-  // Data sheets: 25 GB/s a link and direction, 50 on Blackwell.
-  return constants(version).nvlink.at(row(gpu)) / (gpu == Gpu::blackwell ? 50 : 25);
+  return constants(version).nvlink.at(row(gpu)) / traits_of(gpu).nvlink;
 }
 
 // tuning.cc: minCompCap 70, 80 and 90, since 2.25.1 also 100 and 120, since 2.27.3 any from 70 on.
 bool has_ll128(Version version, Gpu gpu) {
   const auto& known = constants(version);
-  if (known.ll128_on_any_gpu) return true;
-  return gpu == Gpu::blackwell ? known.knows_blackwell : gpu != Gpu::ada;
+  return known.ll128_on_any_gpu || (generation_of(gpu) <= known.newest && gpu != Gpu::ada);
 }
 
 }  // namespace ddpsim::nccl

@@ -17,16 +17,12 @@ namespace ddpsim::nccl {
 // What a step within a node goes over.
 enum class Hardware { nvlink, pci, network };
 
-// Rows of the tables; a release counts GPUs that it does not know as the newest that it does.
-enum class Generation { volta, ampere, hopper, blackwell };
-Generation generation_of(Gpu gpu);
-
 struct Constants {
   using ByProtocol = std::array<double, kProtocols>;             // ll, ll128, simple
   using ByAlgorithm = std::array<ByProtocol, kTunedAlgorithms>;  // in Algorithm's order
   using ByNodes = std::array<double, 3>;                         // 1, 2, more nodes
-  using ByGpu = std::array<ByNodes, 4>;                          // by Generation
-  using PerGpu = std::array<double, 4>;
+  using ByGpu = std::array<ByNodes, kGenerations>;               // by Generation
+  using PerGpu = std::array<double, kGenerations>;
   using Speeds = std::vector<double>;  // GB/s of a channel, fastest first
 
   ByAlgorithm base_latency{};
@@ -79,14 +75,15 @@ struct Constants {
   P2pLowLatency p2p_low_latency{};
   double p2p_least_part_across_nodes = 0;  // of a chunk; in one node an eighth
 
-  bool knows_blackwell = false;
-  bool ll128_on_any_gpu = false;  // else on compute capabilities 7.0, 8.0, 9.0 and, if known, 10.0
-  int max_channels = 0;           // of a communicator; the search stops at half of it
-  PerGpu nvlink{};                // of one link and direction
-  std::array<std::array<Speeds, 2>, 4> speeds;  // by Generation; within a node, across nodes
+  Generation newest = Generation::hopper;  // that it knows
+  bool ll128_on_any_gpu = false;           // else on any that it knows but compute capability 8.9
+  int max_channels = 0;                    // of a communicator; the search stops at half of it
+  PerGpu nvlink{};                         // of one link and direction
+  std::array<std::array<Speeds, 2>, kGenerations> speeds;  // within a node, across nodes
 };
 // Of the newest known release that is not newer than `version`, which is not older than kOldestVersion.
 const Constants& constants(Version version);
+Version first_with(Generation generation);  // the first release that knows it
 
 // The share of a tree's bandwidth that is left at a size ("not perfectly sticking to the model for medium
 // sizes": treeCorrectionFactor).

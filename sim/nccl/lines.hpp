@@ -96,10 +96,9 @@ Seconds nvls_line(const RingLines& lines, double efficiency, const LineMessage& 
 // Whether a peer's part goes as LL, and over many channels (tuner.hpp); steps does not count.
 Seconds peer_line(const PeerLines& lines, bool is_ll, bool over_many_channels, const LineMessage& message);
 
-// The classes of machines that were measured.
-enum class NodeClass { ampere, hopper, blackwell, grace_blackwell, unknown };
 NodeClass class_of(const Communicator& communicator);
-BytesPerSecond class_link(NodeClass node_class);  // its X
+BytesPerSecond class_link(NodeClass node_class);    // its X
+std::string_view class_text(NodeClass node_class);  // "class A100, not this machine"
 
 // Of a machine of that class of which nothing was measured; of an unknown one the geometric mean of the
 // three generations.

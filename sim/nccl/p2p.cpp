@@ -36,7 +36,7 @@ Channels channels_of(const Communicator& c) {
   int per_peer = 2;
   if (c.nodes == 1 && c.nvlink && c.same_channels) {
     // Two for each NVLink towards a switch.
-    double link = c.gpu == Gpu::blackwell ? 50e9 : 25e9;
+    double link = traits_of(c.gpu).nvlink * 1e9;
     per_peer = 2 * std::max(1, static_cast<int>(c.nvlink_peak.value() / link + 1e-6));
   }
   if (c.nodes > 1) per_peer = kNetworkChannels;

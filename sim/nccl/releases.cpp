@@ -85,7 +85,7 @@ void v2_24_3(Constants& c) {
 }
 
 void v2_25_1(Constants& c) {
-  c.knows_blackwell = true;
+  c.newest = Generation::blackwell;
   c.ll_max[kBlackwellRow] = {282, 90, 70};
   c.ring_ll128_max[kBlackwellRow] = {73.4, 73.4, 73.4};
   c.tree_ll128_max[kBlackwellRow] = {73.4, 73.4, 58};

@@ -6,11 +6,6 @@
 namespace ddpsim::nccl {
 namespace {
 
-constexpr Names<NodeClass, 5> kClassTexts{{{"class A100, not this machine", NodeClass::ampere},
-                                           {"class H100, not this machine", NodeClass::hopper},
-                                           {"class B300, not this machine", NodeClass::blackwell},
-                                           {"class GB300, not this machine", NodeClass::grace_blackwell},
-                                           {"mean of the classes A100, H100 and B300", NodeClass::unknown}}};
 constexpr Names<TimesFrom, 8> kSourceTexts{{{"calibrated", TimesFrom::own},
                                             {"calibrated for another algorithm", TimesFrom::other_algorithm},
                                             {"calibrated for another operation", TimesFrom::other_operation},
@@ -44,7 +39,7 @@ TimesFrom times_on(const NodeLines& lines, bool is_measured, int ranks, Bytes by
 }  // namespace
 
 std::string_view source_text(TimesFrom source, const Communicator& communicator) {
-  if (source == TimesFrom::node_class) return name_in(kClassTexts, class_of(communicator));
+  if (source == TimesFrom::node_class) return class_text(class_of(communicator));
   return name_in(kSourceTexts, source);
 }
 

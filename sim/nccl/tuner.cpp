@@ -159,7 +159,7 @@ Seconds Tuner::time_at(BytesPerSecond algbw, const Candidate& candidate, Bytes b
   auto latency = candidate.latency;
   bool all_reduces = traits_of(collective_.operation).least == BufferShare::whole;
   bool corrected_nvls_tree = candidate.algorithm == Algorithm::nvls_tree && known_->corrects_nvls_tree &&
-                             c.gpu == Gpu::blackwell && (c.cpu == Cpu::intel || c.cpu == Cpu::amd);
+                             c.gpu >= Gpu::blackwell && (c.cpu == Cpu::intel || c.cpu == Cpu::amd);
   if (candidate.algorithm == Algorithm::tree || corrected_nvls_tree)
     algbw = algbw * tree_correction(*known_, candidate.protocol, bytes);
   // "Plateau effect of ring": connect.cc gives a communicator twice the channels of its graph.

@@ -1,5 +1,7 @@
 #include "sim/resolve/plausibility.hpp"
 
+#include <algorithm>
+
 #include <fmt/core.h>
 
 #include "sim/base/counted.hpp"
@@ -161,9 +163,8 @@ std::optional<Note> textbook_note(const LeftOut& left_out) {
 }
 
 std::vector<Note> architecture_notes(const GpuDescription& gpu, const Topology& topology) {
-  // NCCL counts Turing as Volta.
-  auto counted = gpu.architecture == "turing" ? "volta" : gpu.architecture;
-  if (!topology.nccl || counted.empty() || counted == nccl::name(topology.nccl->gpu)) return {};
+  const auto* chip = std::ranges::find(nccl::kChips, gpu.architecture, &nccl::GpuChip::name);
+  if (!topology.nccl || chip == nccl::kChips.end() || chip->counted_as == topology.nccl->gpu) return {};
   return {{"other-topology",
            fmt::format("the GPU is {} ({}), and the topology's nodes have {} GPUs: compute times are of the "
                        "one and collectives of the other. Is it the right topology ('ddpsim list "

@@ -4,6 +4,7 @@
 
 #include "sim/base/limits.hpp"
 #include "sim/keys/types.hpp"
+#include "sim/nccl/gpus.hpp"
 #include "sim/text/file_rows.hpp"
 
 namespace ddpsim::gpu_keys {
@@ -56,8 +57,8 @@ Type<Range> range() {
 Section gpu_rows() {
   using Gpu = GpuDescription;
   config::Words<std::string> architectures;
-  for (const char* name : {"volta", "turing", "ampere", "ada", "hopper", "blackwell"})
-    architectures.emplace_back(name, name);
+  for (const auto& chip : nccl::kChips)
+    if (chip.counted_as && !chip.name.ends_with(")")) architectures.emplace_back(chip.name, chip.name);
   auto share = above_zero(number(0, 1), "a share of zero never ends", "write a number above 0, up to 1");
   auto copy = nested(Rows<Gpu>("copy")
                          .key<&Gpu::copy_efficiency>("efficiency", share, "Share of the memory bandwidth")

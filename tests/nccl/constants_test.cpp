@@ -57,7 +57,7 @@ double by_code(const Constants& c, Version version, const std::string& name) {
   if (name == "pat_busbw") return c.pat_share;
   if (name == "nvls_needs_gpus") return c.nvls_least_gpus;
   if (name == "nvls_tree_correction") return c.corrects_nvls_tree;
-  if (name == "knows_blackwell") return c.knows_blackwell;
+  if (name == "knows_blackwell") return c.newest >= Generation::blackwell;
   if (name == "p2p_part.across_nodes") return c.p2p_least_part_across_nodes;
   if (name == "nvls_tree_latency.network_steps_four_nodes") return c.nvls_tree_is_a_tree ? 2 * 2 : 2 * 3;
   if (name == "inter_steps.four_nodes") {  // each takes a microsecond more

@@ -1,26 +1,14 @@
 #include "sim/topology/import/figures.hpp"
 
 #include <array>
+#include <vector>
+
+#include <fmt/ranges.h>
 
 namespace ddpsim {
 namespace {
 
 using namespace literals;
-
-// NVLinks per direction and how many: NVIDIA's architecture whitepapers of Tesla P100 (4 of 20 GB/s), Tesla
-// V100 (6 of 25), Turing (2 of 25), A100 (12 of 25), GA102 (4 of 14.0625), H100 (18 of 25) and Blackwell (18
-// of 50). Ada (sm 89) and the workstation GPUs of Blackwell (sm 120) have none. NVLink SHARP came with the
-// NVSwitch of Hopper.
-constexpr std::array<GpuFigures, 9> kGpus{{{60, "pascal", 20_GBps, 4, true, false, 3},
-                                           {70, "volta", 25_GBps, 6, true, false, 3},
-                                           {75, "turing", 25_GBps, 2, false, false, 3},
-                                           {80, "ampere", 25_GBps, 12, true, false, 4},
-                                           {86, "ampere (GA10x)", 14.0625_GBps, 4, false, false, 4},
-                                           {89, "ada", 0_GBps, 0, false, false, 4},
-                                           {90, "hopper", 25_GBps, 18, true, true, 5},
-                                           {100, "blackwell", 50_GBps, 18, true, true, 5},
-                                           {120, "blackwell (GB20x)", 0_GBps, 0, false, false, 5}}};
-constexpr int kFirstUnknownSm = 130;
 
 // src/graph/topo.cc: kvDictPciGen, in 100 Mb/s a lane; GB/s are lanes * value / 80.
 struct PcieSpeed {
@@ -46,25 +34,22 @@ constexpr std::array<SocketFigures, 8> kSockets{{{"broadwell", "BDW_QPI_BW", 6_G
 
 }  // namespace
 
-const GpuFigures& gpu_figures(nccl::Gpu gpu) {
-  constexpr std::array<int, 5> kSm{70, 80, 89, 90, 100};
-  return *gpu_figures_of_sm(kSm[static_cast<std::size_t>(gpu)]);
-}
-
-const GpuFigures* gpu_figures_of_sm(int sm) {
-  const GpuFigures* found = nullptr;
-  for (const auto& gpu : kGpus)
-    if (gpu.sm <= sm && sm < kFirstUnknownSm) found = &gpu;
-  return found;
+const nccl::GpuChip* gpu_figures_of_sm(int sm) {
+  return sm < nccl::kFirstUnknownSm ? nccl::chip_of(sm) : nullptr;
 }
 
 std::optional<nccl::Gpu> nccl_gpu(int sm) {
-  if (sm >= 100) return nccl::Gpu::blackwell;
-  if (sm >= 90) return nccl::Gpu::hopper;
-  if (sm == 89) return nccl::Gpu::ada;
-  if (sm >= 80) return nccl::Gpu::ampere;
-  if (sm >= 70) return nccl::Gpu::volta;
-  return std::nullopt;
+  const auto* chip = nccl::chip_of(sm);
+  return chip ? chip->counted_as : std::nullopt;
+}
+
+std::string ask_for_gpu() {
+  std::vector<std::string_view> names;
+  for (const auto& row : nccl::kGpus)
+    if (nccl::chip_of(row.gpu).most_nvlinks > 0) names.push_back(row.name);
+  auto last = names.back();
+  names.pop_back();
+  return fmt::format("say it: --gpu {} or {}", fmt::join(names, ", "), last);
 }
 
 std::optional<BytesPerSecond> pcie_bandwidth(std::string_view link_speed, int lanes) {

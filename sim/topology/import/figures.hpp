@@ -1,25 +1,17 @@
 #pragma once
 // Figures that the imported files do not hold, each with its source; docs/formats.md lists them.
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "sim/base/units.hpp"
-#include "sim/nccl/names.hpp"
+#include "sim/nccl/gpus.hpp"
 
 namespace ddpsim {
 
-struct GpuFigures {
-  int sm;  // the compute capability from which on they hold
-  std::string_view name;
-  BytesPerSecond nvlink;  // per link and direction
-  int most_nvlinks;       // of one GPU; 0: it has none
-  bool nvlinks_usual;     // whole boards of data centres have them
-  bool multicast;         // its NVSwitches add up and multicast (NVLink SHARP)
-  int pcie_generation;
-};
-const GpuFigures& gpu_figures(nccl::Gpu gpu);
-const GpuFigures* gpu_figures_of_sm(int sm);  // nullptr for a GPU that is not known
-std::optional<nccl::Gpu> nccl_gpu(int sm);    // as NCCL's tuner counts it; nullopt before Volta
+const nccl::GpuChip* gpu_figures_of_sm(int sm);  // nullptr for a GPU that is not known
+std::optional<nccl::Gpu> nccl_gpu(int sm);       // as NCCL's tuner counts it; nullopt before Volta
+std::string ask_for_gpu();                       // "say it: --gpu volta, ..."; those that have NVLink
 
 // PCIe as NCCL counts it. `link_speed` is "8 GT/s" or "32.0 GT/s PCIe"; nullopt for another text.
 std::optional<BytesPerSecond> pcie_bandwidth(std::string_view link_speed, int lanes);

@@ -162,10 +162,10 @@ class NvlinkReader {
   }
 
   // nullptr where neither the file nor the option says which GPU it is.
-  [[nodiscard]] const GpuFigures* figures_of(const XmlGpu& gpu) const {
+  [[nodiscard]] const nccl::GpuChip* figures_of(const XmlGpu& gpu) const {
     auto sm = sm_of(gpu);
     const auto* figures = sm ? gpu_figures_of_sm(*sm) : nullptr;
-    return figures || !import_.gpu ? figures : &gpu_figures(*import_.gpu);
+    return figures || !import_.gpu ? figures : &nccl::chip_of(*import_.gpu);
   }
 
   // The rate of NVLink, which is that of all GPUs of the node.
@@ -173,9 +173,7 @@ class NvlinkReader {
     auto sm = xml_.attribute(gpu.element, "sm");
     const auto* figures = figures_of(gpu);
     auto place = sm ? sm->span : element;
-    if (!figures)
-      throw InputError(place, "how fast are the NVLinks of this GPU?",
-                       "say it: --gpu volta, ampere, hopper or blackwell");
+    if (!figures) throw InputError(place, "how fast are the NVLinks of this GPU?", ask_for_gpu());
     if (figures->most_nvlinks == 0)
       throw InputError(place, fmt::format("{} GPUs have no NVLink", figures->name), "is the GPU right?");
     if (node_.nvlink.value() > 0 && figures->nvlink != node_.nvlink)

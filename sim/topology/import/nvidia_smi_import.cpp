@@ -36,7 +36,7 @@ bool all_pairs_alike(const Matrix& matrix) {
 
 // NV# is what a pair has to share. Where a GPU would need more links than it has, the links of a GPU lead to
 // NVSwitches, all of them to every other GPU.
-void add_nvlinks(const Matrix& matrix, const GpuFigures& gpu, ImportedNode& node) {
+void add_nvlinks(const Matrix& matrix, const nccl::GpuChip& gpu, ImportedNode& node) {
   for (std::size_t a = 0; a < matrix.gpus; ++a)
     if (int links = nvlinks_of(matrix, a); links > gpu.most_nvlinks) {
       const auto& first = *first_nvlinks(matrix);
@@ -75,9 +75,9 @@ ImportedTopology import_nvidia_smi(const TopologyImport& import) {
   if (nvlinks && !import.gpu)
     throw InputError(nvlinks->place,
                      "how fast are these NVLinks? The matrix does not say which GPUs these are",
-                     "say it: --gpu volta, ampere, hopper or blackwell");
+                     ask_for_gpu());
   if (nvlinks) {
-    const auto& gpu = gpu_figures(*import.gpu);
+    const auto& gpu = nccl::chip_of(*import.gpu);
     node.nvlink = gpu.nvlink;
     node.nvlink_source = fmt::format("{} GB/s per link and direction, as NVIDIA says of {} (--gpu).",
                                      gpu.nvlink.value() / 1e9, gpu.name);
@@ -87,7 +87,7 @@ ImportedTopology import_nvidia_smi(const TopologyImport& import) {
   if (needs_pcie && !import.gpu && !import.pcie_generation)
     throw InputError(matrix.devices[0].span, "which generation of PCIe? The matrix does not say",
                      "say --pcie-generation 4, or --gpu ampere for what that GPU has");
-  int of_gpu = import.gpu ? gpu_figures(*import.gpu).pcie_generation : 1;
+  int of_gpu = import.gpu ? nccl::chip_of(*import.gpu).pcie_generation : 1;
   int generation = import.pcie_generation.value_or(of_gpu);
   auto pcie = pcie_bandwidth(generation, 16);
   node.pcie_source = fmt::format(
