@@ -16,11 +16,12 @@ struct Term {
 };
 
 // In the order in which they happen, which is bottom to top.
-constexpr std::array<Term, 6> kTerms{{
+constexpr std::array<Term, 7> kTerms{{
     {"forward", &IterationMetrics::forward, "#9ecae1"},
     {"backward", &IterationMetrics::backward_compute, "#4292c6"},
     {"interference", &IterationMetrics::interference, "#807dba"},
     {"overhead", &IterationMetrics::overhead, "#bcbddc"},
+    {"pipeline bubble", &IterationMetrics::bubble, "#fdd0a2"},
     {"exposed communication", &IterationMetrics::exposed_communication, "#e6550d"},
     {"optimizer", &IterationMetrics::optimizer, "#a1d99b"},
 }};

@@ -147,7 +147,7 @@ using M = IterationMetrics;
 const Columns<M> kIterationColumns{
     {"world_size", &M::world_size},
     {"strategy", [](const M& m) { return m.strategy->name(); }},
-    {"bucket_cap_bytes", &M::bucket_cap},
+    {"bucket_cap_bytes", &M::bucket_cap, kAlways},
     {"n_buckets", &M::n_buckets, kAlways},
     {"forward_s", &M::forward},
     {"backward_compute_s", &M::backward_compute},
@@ -167,7 +167,7 @@ const Columns<M> kIterationColumns{
     {"buffer_broadcast_s",
      [](const M& m) { return when(m.buffer_broadcast > Seconds(), m.buffer_broadcast); }, kSomeJson},
     {"parallelism", parallelism_cell, kJson},
-    {"bubble_s", [](const M& m) { return when(m.shared_model.has_value(), m.bubble); }, kSomeJson},
+    {"bubble_s", [](const M& m) { return when(m.shared_model.has_value(), m.bubble); }, kSome},
     {"optimizer_s", &M::optimizer},
     {"iteration_s", &M::iteration, kAlways},
     {"micro_batch_s", [](const M& m) { return when(m.micro_batches > 1, m.micro_batch()); }, kSomeJson},

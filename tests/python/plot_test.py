@@ -198,6 +198,21 @@ class TestParts:
         assert [label.get_text() for label in ax.get_xticklabels()] == ["naive", "flat", "overlap", "ddp"]
         assert ax.get_title().endswith("; ddp is shortest")
 
+    def test_a_pipeline_waits(self, root):
+        table = ddpsim.Job.load(root / "configs/tensor-pipeline-175b.yaml").sweep({"batch.global": [1024, 2048]}, progress=False)
+        assert (table["bubble_s"] > 0).all()
+        ax = plot.parts(table)
+        for place, time in enumerate(table["iteration_s"]):
+            assert max(bar.get_y() + bar.get_height() for bar in ax.patches if round(bar.get_x() + 0.35) == place) == pytest.approx(time, rel=1e-9)
+
+    def test_a_studys_file(self, quickstart, tmp_path):
+        job, axes = ddpsim.Job.load("quickstart"), {"ddp.bucket_cap": ["1MiB", "25MiB", "100MiB"]}
+        main = job.sweep(axes, results=tmp_path / "main", progress=False)
+        with pytest.raises(ValueError, match="no column forward_s: a study's file has it with all_columns=True"):
+            plot.parts(main)
+        assert plot.sweep(main).get_xscale() == "log"    # caps lie along the axis all the same
+        plot.parts(job.sweep(axes, results=tmp_path / "all", all_columns=True, progress=False))
+
     def test_many_bars(self, quickstart):
         ax = plot.parts(quickstart)
         assert inside(ax) and len(ax.get_xticklabels()) == 30 and not texts(ax)

@@ -159,6 +159,18 @@ TEST(BarChart, AnythingElseMakesStackedBars) {
   EXPECT_EQ(chart.texts.at(0).text, "8000");
 }
 
+TEST(BarChart, APipelineWaits) {
+  auto result = strategies();
+  auto& metrics = result.points[1].metrics;
+  metrics.bubble = Seconds(0.25);
+  metrics.iteration += metrics.bubble;
+  auto chart = sweep_chart(result);
+  EXPECT_THAT(legend(chart), Contains("pipeline bubble"));
+  double top = 0;
+  for (const auto& series : of_shape(chart, Shape::boxes)) top = std::max(top, series.points.at(1).high);
+  EXPECT_DOUBLE_EQ(top, 1e3 * metrics.iteration.value());
+}
+
 TEST(BarChart, VersionsAreNoNumbers) {
   auto result = strategies();
   result.axes = {"ddp.torch"};

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 # They add up to the iteration (docs/architecture.md).
 _TERMS = (("forward_s", "forward", "#56B4E9"), ("backward_compute_s", "backward", "#0072B2"), ("interference_s", "interference", "#7A5C00"),
-          ("overhead_s", "overhead", "#999999"), ("exposed_communication_s", "exposed communication", "#D55E00"), ("optimizer_s", "optimizer", "#009E73"))
+          ("overhead_s", "overhead", "#999999"), ("bubble_s", "pipeline bubble", "#F0E442"), ("exposed_communication_s", "exposed communication", "#D55E00"), ("optimizer_s", "optimizer", "#009E73"))
 
 _FEW = 10       # bars that have room for their totals
 
@@ -19,6 +19,9 @@ _FEW = 10       # bars that have room for their totals
 def parts(frame: pandas.DataFrame, *, title: str | None = None, ax: Axes | None = None) -> Axes:
     """One bar a point of a sweep, of the terms that add up to its iteration; measured iterations are squares beside the bars."""
     rows = tables.finished(frame)
+    missing = [column for column, _, _ in _TERMS if column != "bubble_s" and column not in rows]
+    if missing:
+        raise ValueError(f"the table has no column {missing[0]}: a study's file has it with all_columns=True (--all-columns)")
     axes = tables.axes_of(rows)
     names = [tables.name_of(axes, values) for values in rows[axes].itertuples(index=False, name=None)] if axes else [""] * len(rows)
     ax = canvas.new_axes(ax)
@@ -26,7 +29,7 @@ def parts(frame: pandas.DataFrame, *, title: str | None = None, ax: Axes | None 
     unit = canvas.TimeUnit.of(rows["iteration_s"].max())
     tops = [0.0] * len(rows)
     for column, label, colour in _TERMS:
-        times = [float(time) / unit.seconds for time in rows[column]]
+        times = [float(time) / unit.seconds for time in rows[column].fillna(0)] if column in rows else [0.0] * len(rows)
         if any(times):
             ax.bar(range(len(rows)), times, bottom=tops, width=0.7, color=colour, label=label)
         tops = [top + time for top, time in zip(tops, times)]
