@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
 #include "sim/base/counted.hpp"
+#include "sim/text/file_rows.hpp"
 #include "sim/text/topology_readers.hpp"
 #include "sim/topology/topology_kinds.hpp"
 
@@ -20,7 +21,7 @@ struct OtherNodes {
   Value node = {};
 };
 
-Type<ClusterFile> file_rows() {
+Type<ClusterFile> cluster_rows() {
   return nested(topology_rows<ClusterFile>("cluster")
                     .needs<&ClusterFile::node>("node", any(), "What is in a node")
                     .key<&ClusterFile::fabric>("fabric", maybe(any()), "What joins their NICs")
@@ -79,9 +80,16 @@ void read_others(const std::vector<Value>& list, ClusterPlan& plan) {
 
 namespace ddpsim {
 
+file_rows::Codec file_rows::cluster() {
+  return cluster_keys::cluster_rows().codec;
+}
+file_rows::Codec file_rows::other_nodes() {
+  return cluster_keys::other_rows().codec;
+}
+
 std::shared_ptr<Topology> read_cluster(const config::Value& root, TopologyFile& common) {
   using namespace cluster_keys;
-  static const auto rows = file_rows();
+  static const auto rows = cluster_rows();
   auto file = read_alone(rows, root);
   common = file;
   auto plan = std::make_shared<ClusterPlan>();

@@ -4,6 +4,7 @@
 #include "sim/base/counted.hpp"
 #include "sim/base/limits.hpp"
 #include "sim/keys/types.hpp"
+#include "sim/text/file_rows.hpp"
 #include "sim/text/topology_readers.hpp"
 
 namespace ddpsim::fabric_keys {
@@ -98,6 +99,10 @@ void set_uplinks(const Value& value, FabricFile& fabric) {
 }  // namespace ddpsim::fabric_keys
 
 namespace ddpsim {
+
+file_rows::Codec file_rows::fabric() {
+  return fabric_keys::fabric_rows().codec;
+}
 
 Fabric read_fabric(const config::Value& value) {
   using namespace fabric_keys;

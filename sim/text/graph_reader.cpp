@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
 #include "sim/base/suggest.hpp"
+#include "sim/text/file_rows.hpp"
 #include "sim/text/topology_readers.hpp"
 #include "sim/topology/topology_kinds.hpp"
 
@@ -34,7 +35,7 @@ Type<std::vector<Named>> vertices(const char* key) {
                          .key<&Named::node>("node", whole(0, kLargestWorldSize - 1), "Where it is")));
 }
 
-Type<GraphFile> file_rows() {
+Type<GraphFile> graph_rows() {
   using F = GraphFile;
   auto switches = list(nested(Rows<Named>("switches")
                                   .needs<&Named::name>("name", text(), "Its own")
@@ -60,12 +61,17 @@ Type<Wire> wire_rows(Rows<Wire> ends) {
                     .key<&Wire::medium>("medium", maybe(medium), "What it is made of"));
 }
 
+Type<Wire> both_ways_rows() {
+  return wire_rows(Rows<Wire>("links").needs<&Wire::between>("between", list(text()), "Both ways"));
+}
+Type<Wire> one_way_rows() {
+  return wire_rows(Rows<Wire>("links")
+                       .needs<&Wire::from>("from", text(), "One way")
+                       .needs<&Wire::to>("to", text(), "One way"));
+}
+
 Wire read_wire(const Value& value, keys::Places& places) {
-  static const auto both_ways =
-      wire_rows(Rows<Wire>("links").needs<&Wire::between>("between", list(text()), "Both ways"));
-  static const auto one_way = wire_rows(Rows<Wire>("links")
-                                            .needs<&Wire::from>("from", text(), "One way")
-                                            .needs<&Wire::to>("to", text(), "One way"));
+  static const auto both_ways = both_ways_rows(), one_way = one_way_rows();
   config::check_map(value, "links");
   bool is_both = value.find("between") != nullptr;
   if (!is_both && !value.find("from"))
@@ -189,8 +195,18 @@ class GraphReader {
 
 }  // namespace
 
+file_rows::Codec file_rows::graph() {
+  return graph_keys::graph_rows().codec;
+}
+file_rows::Codec file_rows::links() {
+  return graph_keys::both_ways_rows().codec;
+}
+file_rows::Codec file_rows::one_way_links() {
+  return graph_keys::one_way_rows().codec;
+}
+
 std::shared_ptr<Topology> read_graph(const Value& root, TopologyFile& common) {
-  static const auto rows = graph_keys::file_rows();
+  static const auto rows = graph_keys::graph_rows();
   keys::Places places;
   auto file = keys::read_alone(rows, root, places);
   common = file;

@@ -5,6 +5,7 @@
 #include "sim/base/limits.hpp"
 #include "sim/job/types.hpp"
 #include "sim/keys/types.hpp"
+#include "sim/text/file_rows.hpp"
 #include "sim/topology/fabric.hpp"
 
 namespace ddpsim::calibration_keys {
@@ -154,6 +155,10 @@ Type<Calibration> calibration_rows() {
 }  // namespace ddpsim::calibration_keys
 
 namespace ddpsim {
+
+file_rows::Codec file_rows::nccl_calibration() {
+  return calibration_keys::calibration_rows().codec;
+}
 
 nccl::Version release_of(const nccl::Calibration& calibration) {
   return calibration.release.value_or(nccl::Version{2, 27, 6});

@@ -2,6 +2,7 @@
 
 #include "sim/job/types.hpp"
 #include "sim/keys/types.hpp"
+#include "sim/text/file_rows.hpp"
 #include "sim/text/named_file.hpp"
 #include "sim/text/nccl_calibration.hpp"
 #include "sim/text/presets.hpp"
@@ -33,6 +34,10 @@ Section rows() {
 }  // namespace ddpsim::platform_keys
 
 namespace ddpsim {
+
+keys::Section file_rows::nccl_platform() {
+  return platform_keys::rows();
+}
 
 NcclPlatform read_nccl_platform(const config::Value& value, const std::string& file) {
   static const auto rows = platform_keys::rows();

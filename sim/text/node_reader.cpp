@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include "sim/base/counted.hpp"
+#include "sim/text/file_rows.hpp"
 #include "sim/text/topology_readers.hpp"
 #include "sim/topology/interconnect.hpp"
 #include "sim/topology/names.hpp"
@@ -238,6 +239,16 @@ namespace ddpsim {
 keys::Type<Link> link_rows(std::string_view name) {
   auto rows = node_keys::with_link<>(keys::Rows<Link>(name));
   return keys::nested(rows);
+}
+
+file_rows::Codec file_rows::node() {
+  return node_keys::node_rows().codec;
+}
+file_rows::Codec file_rows::interconnect(int gpus) {
+  return node_keys::interconnect_rows(gpus).codec;
+}
+file_rows::Codec file_rows::nics() {
+  return node_keys::nics_rows().codec;
 }
 
 NodeModel read_node(const config::Value& value) {

@@ -5,6 +5,7 @@
 #include "sim/base/double_quoted.hpp"
 #include "sim/base/limits.hpp"
 #include "sim/keys/types.hpp"
+#include "sim/text/file_rows.hpp"
 
 namespace ddpsim::interference_keys {
 namespace {
@@ -32,6 +33,10 @@ Section rows() {
 }  // namespace ddpsim::interference_keys
 
 namespace ddpsim {
+
+keys::Section file_rows::physics_calibration() {
+  return interference_keys::rows();
+}
 
 PhysicsCalibration read_physics_calibration(const std::string& path) {
   static const auto rows = interference_keys::rows();

@@ -1,5 +1,6 @@
 #include <fmt/core.h>
 
+#include "sim/text/file_rows.hpp"
 #include "sim/text/topology_readers.hpp"
 #include "sim/topology/topology_kinds.hpp"
 
@@ -50,6 +51,10 @@ Type<RingFile> rows() {
 }  // namespace ddpsim::ring_keys
 
 namespace ddpsim {
+
+file_rows::Codec file_rows::ring() {
+  return ring_keys::rows().codec;
+}
 
 std::shared_ptr<Topology> read_ring(const config::Value& root, TopologyFile& common) {
   static const auto rows = ring_keys::rows();

@@ -5,6 +5,7 @@
 #include "sim/base/limits.hpp"
 #include "sim/job/rows/shares_rows.hpp"
 #include "sim/keys/types.hpp"
+#include "sim/text/file_rows.hpp"
 #include "sim/topology/fabric.hpp"
 
 namespace ddpsim::weather_keys {
@@ -26,7 +27,7 @@ struct WeatherFile {
   RowsOfNodes rows = {};
 };
 
-Type<WeatherFile> file_rows() {
+Type<WeatherFile> file_keys() {
   auto rows = list(job::weather_rows(),
                    {1, "no row says what the fabric gives", "add {nodes: 2, p5: 0.5, median: 0.8, p95: 1}"});
   return nested(Rows<WeatherFile>("weather")
@@ -41,13 +42,17 @@ Type<WeatherFile> file_rows() {
 
 namespace ddpsim {
 
+file_rows::Codec file_rows::weather() {
+  return weather_keys::file_keys().codec;
+}
+
 Weather weather_of(const job::Shares& shares) {
   // However many nodes there are.
   return {.rows = {{kLargestWorldSize, shares.p5, shares.median, shares.p95}}, .network = {}};
 }
 
 Weather read_weather_file(const std::string& path) {
-  static const auto rows = weather_keys::file_rows();
+  static const auto rows = weather_keys::file_keys();
   auto file = keys::read_alone(rows, config::load_yaml(path, "weather of a fabric"));
   Weather weather{.rows = {}, .network = std::move(file.network)};
   for (const auto& row : file.rows) weather.rows.push_back({row.nodes, row.p5, row.median, row.p95});

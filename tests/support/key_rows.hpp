@@ -20,14 +20,15 @@
 namespace ddpsim::testing {
 
 struct KeyTable {
-  const keys::Section* section;
+  const keys::Section* section = nullptr;
   // Of a whole text: what was read, written again.
-  std::function<std::string(const config::Value&)> read;
+  std::function<std::string(const config::Value&)> read = {};
   // What a section needs besides its required keys, by its path ("cluster.overrides[]"): key and value.
   std::map<std::string, std::vector<std::pair<std::string, std::string>>> needs = {};
   std::map<std::string, std::string> but =
-      {};                                // values of rows that are refused all the same: a time of zero
-  std::vector<std::string> silent = {};  // rows whose default is refused where it has no meaning
+      {};  // values of rows that are refused all the same: a time of zero
+  std::map<std::string, std::string> pairs = {};  // lists of two: the other one
+  std::vector<std::string> silent = {};           // rows whose default is refused where it has no meaning
 };
 // Of a section that is read by itself.
 inline KeyTable table_of(const keys::Section& section) {
@@ -165,7 +166,7 @@ class KeyRows {
       auto value = map.in(std::string(row.name) + ": ", "");
       values(section, row, of_row, row.codec->shapes(), value, {"", ""});
       if (const auto& usual = section.usual[i]; usual && !row.is_required && row.usual.empty())
-        default_is_default(map, row, of_row, *usual);
+        default_is_default(section, map, row, of_row, *usual);
     }
   }
 
@@ -204,12 +205,9 @@ class KeyRows {
     return {};
   }
 
-  void default_is_default(const Around& map, const keys::Row& row, const std::string& path,
-                          const config::Value& usual) {
-    auto shapes = row.codec->shapes();
-    bool is_no_list = usual.kind == config::Value::Kind::sequence && usual.items.empty() &&
-                      shapes.back().least.value_or(0) > 0;
-    if (is_no_list || is_in(table_.silent, path)) return;
+  void default_is_default(const keys::Section& section, const Around& map, const keys::Row& row,
+                          const std::string& path, const config::Value& usual) {
+    if (is_in(table_.silent, path) || !can_be_said(section, row, usual)) return;
     ++defaults;
     auto with = map.text(fmt::format("{}: {}", row.name, config::to_flow_text(usual)));
     SCOPED_TRACE(with);
@@ -218,6 +216,18 @@ class KeyRows {
     } catch (const InputError& error) {
       ADD_FAILURE() << error.what();
     }
+  }
+  // Some defaults are no value of their row: no name, no rings.
+  static bool can_be_said(const keys::Section& section, const keys::Row& row, const config::Value& usual) {
+    try {
+      auto to = section.fresh();
+      keys::Places places;
+      row.codec->read(parse("{value: " + config::to_flow_text(usual) + "}").entries.front().value,
+                      row.member(to.get()), {places, "value"});
+    } catch (const InputError&) {
+      return false;
+    }
+    return true;
   }
 
   // `in_row`: what is around the value within its row.
@@ -232,7 +242,8 @@ class KeyRows {
         if (but != table_.but.end() && but->second == good)
           refuse(around, {good});
         else
-          accept(section, row, in_row.text(good));
+          accept(section, row,
+                 in_row.text(table_.pairs.contains(path) ? good + ", " + table_.pairs.at(path) : good));
       }
       if (shape.section)
         this->section(*shape.section, path, around,

@@ -1,4 +1,5 @@
-// docs/formats.md holds every key of files that are read by rows, its words and its constant default.
+// Keys of files that are read by rows: docs/formats.md holds each, its words and its constant default, and
+// each is read as its row says.
 #include "sim/text/file_rows.hpp"
 
 #include <fstream>
@@ -6,6 +7,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "tests/support/key_rows.hpp"
 
 namespace ddpsim {
 namespace {
@@ -80,6 +83,54 @@ TEST(FileRows, AreDocumented) {
   expect_documented("### A list of layers", file_rows::layer());
   expect_documented("## Software (YAML)", file_rows::software());
   expect_documented("## Software (YAML)", file_rows::shares());
+}
+
+TEST(FileRows, AreReadAsTheySay) {
+  std::string lines;
+  int rows = 0, refused = 0;
+  auto visit = [&](const char* name, const keys::Section& section, testing::KeyTable but = {}) {
+    SCOPED_TRACE(name);
+    auto table = testing::table_of(section);
+    but.section = table.section, but.read = table.read;
+    testing::KeyRows visited(std::move(but));
+    lines += fmt::format("# {}\n{}", name, visited.lines);
+    rows += visited.rows, refused += visited.refused;
+  };
+  auto sections = [&](const char* name, const file_rows::Codec& codec, const testing::KeyTable& but = {}) {
+    for (const auto& shape : codec->shapes()) visit(name, *shape.section, but);
+  };
+  testing::KeyTable above_zero,
+      overrides{.needs = {{"overrides[]", {{"link", "t"}, {"bandwidth", "1GB/s"}}}}};
+  for (const char* share : {"gemm", "gemm_fp32", "gemm_tf32", "attention", "narrow_heads", "elementwise",
+                            "memory", "unaligned", "unaligned_attention"})
+    above_zero.but.emplace(share, "0");
+  visit("gpu", file_rows::gpu(),
+        {.but = {{"copy.efficiency", "0"}},
+         .pairs = {{"interference.compute[]", "100"}, {"interference.collective[]", "100"}}});
+  visit("transformer", file_rows::transformer(), {.silent = {"shared_experts", "dense_layers"}});
+  visit("layer", file_rows::layer());
+  visit("software", file_rows::software());
+  visit("shares", file_rows::shares(), above_zero);
+  visit("nccl", file_rows::nccl_platform());
+  visit("interference", file_rows::physics_calibration());
+  sections("calibration", file_rows::nccl_calibration(),
+           {.silent = {"lines[].fitted_to", "lines[].fitted_to[].distrusted_rows"}});
+  sections("weather", file_rows::weather());
+  sections("ring", file_rows::ring(), {.needs = {{"overrides[]", {{"bandwidth", "1GB/s"}}}}});
+  sections("cluster", file_rows::cluster(), overrides);
+  sections("graph", file_rows::graph(), overrides);
+  sections("links", file_rows::links());
+  sections("one-way links", file_rows::one_way_links());
+  sections("node", file_rows::node());
+  sections("interconnect", file_rows::interconnect(4),
+           {.needs = {{"links[]", {{"between", "[0, 1]"}}}}, .pairs = {{"links[].between[]", "1"}}});
+  sections("nics", file_rows::nics());
+  sections("fabric", file_rows::fabric());
+  sections("other_nodes", file_rows::other_nodes());
+  EXPECT_GT(rows, 260);
+  EXPECT_GT(refused, 3400);
+  std::ifstream file(DDPSIM_SOURCE_DIR "/tests/text/file_rows.txt");
+  EXPECT_EQ(lines, std::string(std::istreambuf_iterator<char>(file), {}));
 }
 
 }  // namespace
