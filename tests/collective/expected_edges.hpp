@@ -22,7 +22,7 @@ inline void expect_edge(const Edge& edge, const ExpectedEdge& expected, std::siz
   EXPECT_EQ(edge.reduce, expected.reduce) << i;
   EXPECT_EQ(edge.piece.index, expected.piece) << i;
   EXPECT_EQ(edge.piece.of, expected.of) << i;
-  EXPECT_EQ(edge.inputs, expected.inputs) << i;
+  EXPECT_THAT(edge.inputs, ::testing::ElementsAreArray(expected.inputs)) << i;
 }
 
 // Of four ranks that all reach each other: the first six edges are of one tree, the others of the other, each

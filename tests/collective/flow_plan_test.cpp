@@ -27,7 +27,7 @@ const FlowChannel& only_channel(const FlowPlan& plan) {
 TEST(PipelineLevels, OneMoreThanTheLatestInput) {
   auto edge = [](int from, int to, std::vector<int> inputs) {
     Edge result{from, to, {}, Seconds(0), BytesPerSecond(1)};
-    result.inputs = std::move(inputs);
+    result.inputs.assign(inputs.begin(), inputs.end());
     return result;
   };
   Channel channel{Pattern::pipeline,
