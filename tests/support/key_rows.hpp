@@ -25,8 +25,7 @@ struct KeyTable {
   std::function<std::string(const config::Value&)> read = {};
   // What a section needs besides its required keys, by its path ("cluster.overrides[]"): key and value.
   std::map<std::string, std::vector<std::pair<std::string, std::string>>> needs = {};
-  std::map<std::string, std::string> but =
-      {};  // values of rows that are refused all the same: a time of zero
+  std::map<std::string, std::string> but = {};    // of a row: a value of its kind that it refuses
   std::map<std::string, std::string> pairs = {};  // lists of two: the other one
   std::vector<std::string> silent = {};           // rows whose default is refused where it has no meaning
 };
@@ -80,21 +79,21 @@ class KeyRows {
     for (const auto& part : held) EXPECT_THAT(message, ::testing::HasSubstr(part));
   }
 
-  // Rules between keys are not asked: a row alone.
+  // A row alone, without the rules between keys: what was read, written again.
+  static std::string read_row(const keys::Section& section, const keys::Row& row, const std::string& text) {
+    auto to = section.fresh();
+    keys::Places places;
+    auto map = parse("{value: " + text + "}");
+    row.codec->read(map.entries.front().value, row.member(to.get()), {places, "value"});
+    auto written = row.codec->write(row.member(to.get()));
+    return written ? config::to_flow_text(*written) : "";
+  }
   void accept(const keys::Section& section, const keys::Row& row, const std::string& value) {
     ++accepted;
     SCOPED_TRACE(value);
-    auto read = [&](const std::string& text) {
-      auto to = section.fresh();
-      keys::Places places;
-      row.codec->read(parse("{value: " + text + "}").entries.front().value, row.member(to.get()),
-                      {places, "value"});
-      auto written = row.codec->write(row.member(to.get()));
-      return written ? config::to_flow_text(*written) : "";
-    };
     try {
-      auto written = read(value);
-      EXPECT_EQ(written.empty() ? written : read(written), written);
+      auto written = read_row(section, row, value);
+      EXPECT_EQ(written.empty() ? written : read_row(section, row, written), written);
     } catch (const InputError& error) {
       ADD_FAILURE() << error.what();
     }
@@ -150,6 +149,8 @@ class KeyRows {
 
   // `is_alone`: no other section may stand there.
   void section(const keys::Section& section, const std::string& path, const Around& around, bool is_alone) {
+    std::vector<std::string_view> names;
+    for (const auto& row : section.rows) names.push_back(row.name);
     for (std::size_t i = 0; i < section.rows.size(); ++i) {
       const auto& row = section.rows[i];
       const auto of_row = joined(path, row.name);
@@ -158,7 +159,11 @@ class KeyRows {
       SCOPED_TRACE(of_row);
       auto map = around.in("{\n" + others(section, path, row.name), "}");
       auto misspelt = std::string(row.name) + row.name.back();
-      refuse(map, {misspelt + ": 1"}, {fmt::format("unknown key '{}'", misspelt)});
+      refuse(map, {misspelt + ": 1"},
+             {fmt::format("unknown key '{}'", misspelt),
+              !is_alone         ? ""
+              : row.is_required ? fmt::format("needs the key '{}'", row.name)
+                                : fmt::format("' knows {}", fmt::join(names, ", "))});
       if (row.is_required)
         refuse(around, {"{\n" + others(section, path, row.name) + "}"},
                {is_alone ? fmt::format("lacks the key '{}'", row.name) : "lacks the key"});
@@ -220,10 +225,7 @@ class KeyRows {
   // Some defaults are no value of their row: no name, no rings.
   static bool can_be_said(const keys::Section& section, const keys::Row& row, const config::Value& usual) {
     try {
-      auto to = section.fresh();
-      keys::Places places;
-      row.codec->read(parse("{value: " + config::to_flow_text(usual) + "}").entries.front().value,
-                      row.member(to.get()), {places, "value"});
+      read_row(section, row, config::to_flow_text(usual));
     } catch (const InputError&) {
       return false;
     }
@@ -277,10 +279,10 @@ class KeyRows {
     return shape.kind == Kind::integer ? fmt::format("{:.0f}", value) : fmt::format("{}", value);
   }
 
-  // Of a value that is one thing only: what the message says that it is.
+  // Of a value that is one thing only: the words that the message says.
   static std::vector<std::string> held(const Shapes& shapes) {
     if (shapes.size() != 1 || shapes.front().kind != Kind::word) return {};
-    return {shapes.front().words.front()};
+    return shapes.front().words;
   }
 
   static std::vector<Wrong> wrong_values(const Shapes& shapes) {
