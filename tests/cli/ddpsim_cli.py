@@ -143,6 +143,11 @@ class ModelTest(CliTest):
     def result(self, *sets):
         return self.simulate(*sets, file="m.yaml")
 
+    def adds_up(self, result):
+        """Its terms, a pipeline's bubble too, are the iteration."""
+        total = sum(result.get(term, 0) for term in [*TERMS, "bubble_s"])
+        self.assertAlmostEqual(total, result["iteration_s"], delta=1e-9 * result["iteration_s"])
+
     def operations(self, *sets):
         return {(one["axis"], one["operation"]): one for one in self.result(*sets)["communication"]}
 

@@ -99,8 +99,7 @@ class StepTest(ParallelTest):
                      ["parallelism={tensor: 4}"], ["parallelism={pipeline: 4}", "pipeline.schedule=gpipe"]):
             with self.subTest(sets):
                 result = self.result(*sets)
-                terms = ("forward_s", "backward_compute_s", "interference_s", "overhead_s", "bubble_s", "exposed_communication_s", "optimizer_s")
-                self.assertAlmostEqual(sum(result[term] for term in terms), result["iteration_s"], delta=1e-9 * result["iteration_s"])
+                self.adds_up(result)
                 tokens = 64 * 1024 / result["iteration_s"]
                 self.assertAlmostEqual(result["tokens_per_s"], tokens, delta=1e-9 * tokens)
                 self.assertAlmostEqual(result["tokens_per_s_per_gpu"], tokens / 8, delta=1e-9 * tokens)
@@ -288,10 +287,9 @@ class LinksTest(ParallelTest):
     def test_terms_add_up(self):
         """And the more of what passes exchange is hidden, the shorter is the step."""
         sets = self.BIG + ("parallelism={tensor: 2, pipeline: 2}", "pipeline.virtual=2")
-        terms = ("forward_s", "backward_compute_s", "interference_s", "overhead_s", "bubble_s", "exposed_communication_s", "optimizer_s")
         results = [self.result(*sets, f"tensor.hidden={share}") for share in (0, 0.3, 0.6, 1)]
         for result in results:
-            self.assertAlmostEqual(sum(result[term] for term in terms), result["iteration_s"], delta=1e-9 * result["iteration_s"])
+            self.adds_up(result)
         iterations = [result["iteration_s"] for result in results]
         self.assertEqual(iterations, sorted(iterations, reverse=True))
 
@@ -314,12 +312,11 @@ class ShardedTest(ParallelTest):
         self.assertEqual(kept["data", "all_gather"]["count"], 4 * 13)
 
     def test_terms_add_up(self):
-        terms = ("forward_s", "backward_compute_s", "interference_s", "overhead_s", "bubble_s", "exposed_communication_s", "optimizer_s")
         for strategy in ("fsdp", "fsdp1", "hsdp", "hsdp1", "zero2", "zero3"):
             with self.subTest(strategy):
                 result = self.result("parallelism={tensor: 2, sequence: true}", f"strategy={strategy}",
                                      *(["fsdp.shard_group=2"] if strategy.startswith("hsdp") else []))
-                self.assertAlmostEqual(sum(result[term] for term in terms), result["iteration_s"], delta=1e-9 * result["iteration_s"])
+                self.adds_up(result)
                 self.assertEqual(result["bubble_s"], 0)
                 lost = sum(one["seconds"] for one in result["losses"])
                 self.assertLess(lost, result["iteration_s"])
@@ -433,12 +430,11 @@ batch: {global: 16}
                 self.assertIn(("data", operation), self.operations("parallelism={tensor: 8, context: 4}", "batch.global=2", f"strategy={strategy}"))
 
     def test_terms_add_up(self):
-        terms = ("forward_s", "backward_compute_s", "interference_s", "overhead_s", "bubble_s", "exposed_communication_s", "optimizer_s")
         for sets in (["context.kind=all_gather"], ["parallelism={context: 4, pipeline: 2}", "context.kind=all_to_all"],
                      ["parallelism={context: 8, tensor: 2, sequence: true}", "strategy=megatron"], ["workload.recompute=full"]):
             with self.subTest(sets):
                 result = self.result(*sets)
-                self.assertAlmostEqual(sum(result[term] for term in terms), result["iteration_s"], delta=1e-9 * result["iteration_s"])
+                self.adds_up(result)
                 tokens = 16 * 65536 / result["iteration_s"]
                 self.assertAlmostEqual(result["tokens_per_s"], tokens, delta=1e-9 * tokens)
                 self.assertAlmostEqual(result["tokens_per_s_per_gpu"], tokens / 32, delta=1e-9 * tokens)
@@ -590,12 +586,11 @@ batch: {global: 32}
         self.assertAlmostEqual(memory["optimizer_bytes"], 12 * (common / 16 + experts / 2), delta=1e-6 * memory["optimizer_bytes"])
 
     def test_terms_add_up(self):
-        terms = ("forward_s", "backward_compute_s", "interference_s", "overhead_s", "bubble_s", "exposed_communication_s", "optimizer_s")
         for sets in ([], ["parallelism={expert: 4, pipeline: 2}", "pipeline.virtual=2"], ["parallelism={expert: 8, tensor: 2, sequence: true}"],
                      ["parallelism={expert: 8, context: 2}", "strategy=ddp"], ["expert={imbalance: 1, seed: 5}"], ["parallelism={expert: 1}", "strategy=fsdp"]):
             with self.subTest(sets):
                 result = self.result(*sets)
-                self.assertAlmostEqual(sum(result.get(term, 0) for term in terms), result["iteration_s"], delta=1e-9 * result["iteration_s"])
+                self.adds_up(result)
                 exposed = sum(one["exposed_s"] for one in result["communication"] if one["axis"] == "expert")
                 self.assertAlmostEqual(sum(one["seconds"] for one in result["losses"] if one["cause"] == "expert"), exposed, delta=1e-12)
                 # 12,879,925,248 active parameters, lookups and norms apart, 6 operations each; attention 12 x 32 x 4,096 a token and position.
