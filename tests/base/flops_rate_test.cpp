@@ -8,7 +8,7 @@
 namespace ddpsim {
 namespace {
 
-using testing::input_error;
+using testing::brief_error;
 
 Located located(const std::string& text) {
   return {text, {make_source("q", text), 1, 1, static_cast<int>(text.size())}};
@@ -25,37 +25,18 @@ TEST(FlopsRate, PowersOf1000) {
 }
 
 TEST(FlopsRate, Errors) {
-  auto error = [](const std::string& text) { return input_error([&] { parse_flops_rate(located(text)); }); };
-  EXPECT_EQ(error("66.9"),
-            "q:1:1: error: '66.9' has no unit\n"
-            "  1 | 66.9\n"
-            "    | ^~~~\n"
-            "hint: write a rate of operations like 66.9TFLOP/s");
+  auto error = [](const std::string& text) { return brief_error([&] { parse_flops_rate(located(text)); }); };
+  EXPECT_EQ(error("66.9"), "q:1:1-4: '66.9' has no unit; write a rate of operations like 66.9TFLOP/s");
   EXPECT_EQ(error("66.9TiFLOP/s"),
-            "q:1:5: error: unknown unit 'TiFLOP/s'\n"
-            "  1 | 66.9TiFLOP/s\n"
-            "    |     ^~~~~~~~\n"
-            "hint: write a rate of operations like 66.9TFLOP/s");
+            "q:1:5-12: unknown unit 'TiFLOP/s'; write a rate of operations like 66.9TFLOP/s");
   EXPECT_EQ(error("3.35TB/s"),
-            "q:1:5: error: '3.35TB/s' is a bandwidth, not a rate of operations\n"
-            "  1 | 3.35TB/s\n"
-            "    |     ^~~~\n"
-            "hint: write a rate of operations like 66.9TFLOP/s");
-  EXPECT_EQ(error("0TFLOP/s"),
-            "q:1:1: error: a rate of zero computes nothing\n"
-            "  1 | 0TFLOP/s\n"
-            "    | ^~~~~~~~\n"
-            "hint: write the peak of the data sheet");
-  EXPECT_EQ(error("1e21FLOP/s"),
-            "q:1:1: error: '1e21FLOP/s' is out of range\n"
-            "  1 | 1e21FLOP/s\n"
-            "    | ^~~~~~~~~~\n"
-            "hint: it must be below 10^21 FLOP/s");
-  EXPECT_EQ(input_error([] { parse_bandwidth(located("66.9TFLOP/s")); }),
-            "q:1:5: error: '66.9TFLOP/s' is a rate of operations, not a bandwidth\n"
-            "  1 | 66.9TFLOP/s\n"
-            "    |     ^~~~~~~\n"
-            "hint: write a bandwidth like 100Gbps or 12.5GB/s");
+            "q:1:5-8: '3.35TB/s' is a bandwidth, not a rate of operations; write a rate of operations like "
+            "66.9TFLOP/s");
+  EXPECT_EQ(error("0TFLOP/s"), "q:1:1-8: a rate of zero computes nothing; write the peak of the data sheet");
+  EXPECT_EQ(error("1e21FLOP/s"), "q:1:1-10: '1e21FLOP/s' is out of range; it must be below 10^21 FLOP/s");
+  EXPECT_EQ(brief_error([] { parse_bandwidth(located("66.9TFLOP/s")); }),
+            "q:1:5-11: '66.9TFLOP/s' is a rate of operations, not a bandwidth; write a bandwidth like "
+            "100Gbps or 12.5GB/s");
 }
 
 TEST(Format, FlopsRateInPowersOf1000) {

@@ -7,7 +7,7 @@
 namespace ddpsim::calibrate {
 namespace {
 
-using ddpsim::testing::input_error;
+using ddpsim::testing::brief_error;
 
 // 10 ms alone, then 20 ms of compute beside an all-reduce of 30 ms, in closed form. Compute takes 20 (1+s);
 // the all-reduce does 20 (1+s) / (1+r) of its 30 ms beside it, and the rest is the tail. Where it ends first
@@ -60,12 +60,11 @@ TEST(FitInterference, ATailThatNothingGives) {
 
 TEST(FitInterference, WhereNothingOverlaps) {
   auto in_turn = [](double, double) { return OverlappedIteration{Seconds(0.04), Seconds(0.01)}; };
-  EXPECT_EQ(
-      input_error([&] {
-        fit_interference({Seconds(0.04), std::nullopt}, in_turn);
-      }),
-      "error: however strong the interference, the same iteration is predicted: nothing overlaps in it\n"
-      "hint: fit to an iteration in which all-reduces run beside compute");
+  EXPECT_EQ(brief_error([&] {
+              fit_interference({Seconds(0.04), std::nullopt}, in_turn);
+            }),
+            "however strong the interference, the same iteration is predicted: nothing overlaps in it; fit "
+            "to an iteration in which all-reduces run beside compute");
 }
 
 // 40 ms are what they take without: 10 + 20 + 10.
@@ -75,16 +74,16 @@ TEST(FitInterference, NoneAtAll) {
 }
 
 TEST(FitInterference, WhatNoInterferenceExplains) {
-  EXPECT_EQ(input_error([] {
+  EXPECT_EQ(brief_error([] {
               fit_interference({Seconds(0.039), std::nullopt}, one_collective);
             }),
-            "error: the iteration took 39 ms, and without any interference 40 ms is predicted\n"
-            "hint: are compute and all-reduces of the same run set, and measured without one another?");
-  EXPECT_EQ(input_error([] {
+            "the iteration took 39 ms, and without any interference 40 ms is predicted; are compute and "
+            "all-reduces of the same run set, and measured without one another?");
+  EXPECT_EQ(brief_error([] {
               fit_interference({Seconds(1), std::nullopt}, one_collective);
             }),
-            "error: the iteration took 1 s, and however strong the interference only 440 ms is predicted\n"
-            "hint: is it the scenario that was measured, and does anything overlap in it?");
+            "the iteration took 1 s, and however strong the interference only 440 ms is predicted; is it the "
+            "scenario that was measured, and does anything overlap in it?");
 }
 
 }  // namespace

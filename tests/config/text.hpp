@@ -13,7 +13,7 @@ inline config::Value parse(const std::string& text) {
 }
 
 inline std::string parse_error(const std::string& text) {
-  return input_error([&] { parse(text); });
+  return brief_error([&] { parse(text); });
 }
 
 }  // namespace ddpsim::testing

@@ -8,138 +8,75 @@ namespace {
 using testing::parse_error;
 
 TEST(YamlErrors, Syntax) {
-  EXPECT_EQ(parse_error("a: 1\nb: [1, 2\n"),
-            "a.yaml:2:1: error: not valid YAML: end of sequence flow not found\n"
-            "  2 | b: [1, 2\n"
-            "    | ^\n"
-            "hint: check indentation, colons and brackets");
+  EXPECT_EQ(
+      parse_error("a: 1\nb: [1, 2\n"),
+      "a.yaml:2:1: not valid YAML: end of sequence flow not found; check indentation, colons and brackets");
   EXPECT_EQ(parse_error("a: b: c\n"),
-            "a.yaml:1:5: error: not valid YAML: illegal map value\n"
-            "  1 | a: b: c\n"
-            "    |     ^\n"
-            "hint: check indentation, colons and brackets");
+            "a.yaml:1:5: not valid YAML: illegal map value; check indentation, colons and brackets");
   EXPECT_EQ(parse_error("a: 1\n  b: 2\n"),
-            "a.yaml:2:4: error: not valid YAML: illegal map value\n"
-            "  2 |   b: 2\n"
-            "    |    ^\n"
-            "hint: check indentation, colons and brackets");
+            "a.yaml:2:4: not valid YAML: illegal map value; check indentation, colons and brackets");
   EXPECT_EQ(parse_error("a: @x\n"),
-            "a.yaml:1:4: error: not valid YAML: unknown token\n"
-            "  1 | a: @x\n"
-            "    |    ^\n"
-            "hint: check indentation, colons and brackets");
+            "a.yaml:1:4: not valid YAML: unknown token; check indentation, colons and brackets");
 }
 
 TEST(YamlErrors, QuoteNeverClosed) {
   for (std::string end : {"", "\n", "\r\n\n \n"})
     EXPECT_EQ(parse_error("a: 'x" + end),
-              "a.yaml:1:6: error: not valid YAML: illegal EOF in scalar\n"
-              "  1 | a: 'x\n"
-              "    |      ^\n"
-              "hint: check indentation, colons and brackets");
+              "a.yaml:1:6: not valid YAML: illegal EOF in scalar; check indentation, colons and brackets");
   EXPECT_EQ(parse_error("a: \"x\nb: 1\n"),
-            "a.yaml:2:5: error: not valid YAML: illegal EOF in scalar\n"
-            "  2 | b: 1\n"
-            "    |     ^\n"
-            "hint: check indentation, colons and brackets");
+            "a.yaml:2:5: not valid YAML: illegal EOF in scalar; check indentation, colons and brackets");
 }
 
 TEST(YamlErrors, Tabs) {
   EXPECT_EQ(parse_error("a:\n\tb: 1\n"),
-            "a.yaml:2:3: error: not valid YAML: illegal map value\n"
-            "  2 |  b: 1\n"
-            "    |   ^\n"
-            "hint: indent with blanks; YAML takes no tabs there");
+            "a.yaml:2:3: not valid YAML: illegal map value; indent with blanks; YAML takes no tabs there");
   EXPECT_EQ(parse_error("a: 1\n \tb: 2\n"),
-            "a.yaml:2:4: error: not valid YAML: illegal map value\n"
-            "  2 |   b: 2\n"
-            "    |    ^\n"
-            "hint: indent with blanks; YAML takes no tabs there");
+            "a.yaml:2:4: not valid YAML: illegal map value; indent with blanks; YAML takes no tabs there");
   EXPECT_EQ(testing::parse("a:\t1\t# tabs between words are blanks\n").find("a")->value.scalar, "1");
 }
 
 TEST(YamlErrors, DuplicateKeys) {
   EXPECT_EQ(parse_error("a: 1\nb: 2\na: 3\n"),
-            "a.yaml:3:1: error: key 'a' appears twice\n"
-            "  3 | a: 3\n"
-            "    | ^\n"
-            "hint: the first one is on line 1; remove one");
+            "a.yaml:3:1: key 'a' appears twice; the first one is on line 1; remove one");
   EXPECT_EQ(parse_error("x:\n  y:\n    cap: 1\n    cap: 1\n"),
-            "a.yaml:4:5: error: key 'cap' appears twice\n"
-            "  4 |     cap: 1\n"
-            "    |     ^~~\n"
-            "hint: the first one is on line 3; remove one");
+            "a.yaml:4:5-7: key 'cap' appears twice; the first one is on line 3; remove one");
   EXPECT_EQ(parse_error("x: {a: 1, b: 2, 'a': 3}\n"),
-            "a.yaml:1:17: error: key 'a' appears twice\n"
-            "  1 | x: {a: 1, b: 2, 'a': 3}\n"
-            "    |                 ^\n"
-            "hint: the first one is on line 1; remove one");
+            "a.yaml:1:17: key 'a' appears twice; the first one is on line 1; remove one");
   EXPECT_EQ(parse_error("x: [{a: 1}, {a: 1, a: 1}]\n"),
-            "a.yaml:1:20: error: key 'a' appears twice\n"
-            "  1 | x: [{a: 1}, {a: 1, a: 1}]\n"
-            "    |                    ^\n"
-            "hint: the first one is on line 1; remove one");
+            "a.yaml:1:20: key 'a' appears twice; the first one is on line 1; remove one");
 }
 
 TEST(YamlErrors, KeysThatAreNoText) {
   for (std::string key : {"[a]", "{a: b}", "~"})
-    EXPECT_EQ(parse_error(key + ": 1\n"),
-              "a.yaml:1:1: error: a key must be plain text\n"
-              "  1 | " +
-                  key +
-                  ": 1\n"
-                  "    | ^\n"
-                  "hint: write 'key: value'");
+    EXPECT_EQ(parse_error(key + ": 1\n"), "a.yaml:1:1: a key must be plain text; write 'key: value'");
 }
 
-TEST(YamlErrors, UnknownAnchor) {
+TEST(YamlErrors, Refused) {
   EXPECT_EQ(parse_error("a: *nope\n"),
-            "a.yaml:1:4: error: not valid YAML: the referenced anchor is not defined\n"
-            "  1 | a: *nope\n"
-            "    |    ^\n"
-            "hint: check indentation, colons and brackets");
-}
-
-TEST(YamlErrors, SeveralDocuments) {
+            "a.yaml:1:4: not valid YAML: the referenced anchor is not defined; check indentation, colons and "
+            "brackets");
   EXPECT_EQ(parse_error("a: 1\n---\nb: 2\n"),
-            "a.yaml:3:1: error: a second document starts here\n"
-            "  3 | b: 2\n"
-            "    | ^\n"
-            "hint: one document a file");
-}
-
-// yaml-cpp finds empty documents there without end.
-TEST(YamlErrors, StartsWithAComma) {
-  EXPECT_EQ(parse_error(", a\n"),
-            "a.yaml:1:1: error: not valid YAML: no value can start like this\n"
-            "  1 | , a\n"
-            "    | ^\n"
-            "hint: check indentation, colons and brackets");
-  EXPECT_EQ(parse_error("# a\n--- ,\n"),
-            "a.yaml:2:5: error: not valid YAML: no value can start like this\n"
-            "  2 | --- ,\n"
-            "    |     ^\n"
-            "hint: check indentation, colons and brackets");
+            "a.yaml:3:1: a second document starts here; one document a file");
+  // yaml-cpp finds empty documents there without end.
+  EXPECT_EQ(
+      parse_error(", a\n"),
+      "a.yaml:1:1: not valid YAML: no value can start like this; check indentation, colons and brackets");
+  EXPECT_EQ(
+      parse_error("# a\n--- ,\n"),
+      "a.yaml:2:5: not valid YAML: no value can start like this; check indentation, colons and brackets");
 }
 
 TEST(YamlErrors, EmptyDocument) {
   for (std::string text : {"# all commented out\n", "---\n", "~\n", "---\n# nothing\n"})
     EXPECT_EQ(parse_error(text),
-              "a.yaml: error: holds no value (expected a scenario)\n"
-              "hint: is everything commented out?");
+              "a.yaml: holds no value (expected a scenario); is everything commented out?");
 }
 
 TEST(YamlErrors, TheTopIsNoMap) {
   EXPECT_EQ(parse_error("- 1\n- 2\n"),
-            "a.yaml:1:1: error: a scenario is a map of keys, not a list\n"
-            "  1 | - 1\n"
-            "    | ^\n"
-            "hint: is it the right file?");
+            "a.yaml:1:1: a scenario is a map of keys, not a list; is it the right file?");
   EXPECT_EQ(parse_error("hello\n"),
-            "a.yaml:1:1: error: a scenario is a map of keys, not a single value\n"
-            "  1 | hello\n"
-            "    | ^~~~~\n"
-            "hint: is it the right file?");
+            "a.yaml:1:1-5: a scenario is a map of keys, not a single value; is it the right file?");
 }
 
 }  // namespace

@@ -12,6 +12,7 @@ namespace {
 using ::testing::HasSubstr;
 using testing::parse;
 using testing::parse_error;
+using ::testing::StartsWith;
 
 std::string repeat(const std::string& text, int times) {
   std::string out;
@@ -32,12 +33,7 @@ class YamlLimits : public ::testing::Test {
 TEST_F(YamlLimits, SixtyFourLevelsAndNoMore) {
   EXPECT_EQ(parse("a: " + repeat("[", 64) + repeat("]", 64) + "\n").entries.size(), 1U);
   auto text = "a: " + repeat("[", 65) + repeat("]", 65);
-  EXPECT_EQ(parse_error(text + "\n"),
-            "a.yaml:1:68: error: nested deeper than 64 levels\n"
-            "  1 | " +
-                text + "\n    | " + repeat(" ", 67) +
-                "^\n"
-                "hint: flatten it");
+  EXPECT_EQ(parse_error(text + "\n"), "a.yaml:1:68: nested deeper than 64 levels; flatten it");
 }
 
 TEST_F(YamlLimits, AHundredThousandLevels) {
@@ -45,18 +41,18 @@ TEST_F(YamlLimits, AHundredThousandLevels) {
   for (const auto& text :
        {"a: " + repeat("[", n) + repeat("]", n), "a: " + repeat("[", n), "a: " + repeat("{", n),
         "a: " + repeat("{a: ", n), "a:\n" + repeat("- ", n) + "x", "a:\n" + repeat("? ", n) + "x"})
-    EXPECT_THAT(parse_error(text + "\n"), HasSubstr("error: nested deeper than 64 levels\n"));
+    EXPECT_THAT(parse_error(text + "\n"), HasSubstr(": nested deeper than 64 levels; "));
 }
 
 TEST_F(YamlLimits, ManyClosingBrackets) {
   EXPECT_THAT(parse_error("a: " + repeat("]", 100'000)),
-              HasSubstr("a.yaml:1:4: error: not valid YAML: illegal flow end\n"));
+              StartsWith("a.yaml:1:4: not valid YAML: illegal flow end; "));
 }
 
 TEST_F(YamlLimits, AThousandIndentedLines) {
   std::string text;
   for (int i = 0; i < 1000; ++i) text += repeat(" ", i) + "a:\n";
-  EXPECT_THAT(parse_error(text), HasSubstr("error: nested deeper than 64 levels\n"));
+  EXPECT_THAT(parse_error(text), HasSubstr(": nested deeper than 64 levels; "));
 }
 
 // Thirty lists of nine aliases each stand for 9^29 values ("billion laughs").
@@ -68,16 +64,12 @@ TEST_F(YamlLimits, AliasesThatMultiply) {
         "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [" + repeat(alias + ", ", 8) + alias + "]\n";
   }
   auto message = parse_error(text);
-  EXPECT_THAT(message, HasSubstr("error: more than 100000 values\n"));
-  EXPECT_THAT(message, HasSubstr("hint: do aliases multiply here?"));
+  EXPECT_THAT(message, HasSubstr(": more than 100000 values; "));
+  EXPECT_THAT(message, HasSubstr("; do aliases multiply here?"));
 }
 
 TEST_F(YamlLimits, AnAliasOfItself) {
-  EXPECT_EQ(parse_error("a: &x [*x]\n"),
-            "a.yaml:1:4: error: nested deeper than 64 levels\n"
-            "  1 | a: &x [*x]\n"
-            "    |    ^\n"
-            "hint: flatten it");
+  EXPECT_EQ(parse_error("a: &x [*x]\n"), "a.yaml:1:4: nested deeper than 64 levels; flatten it");
 }
 
 std::string keys(int n) {
@@ -89,7 +81,7 @@ std::string keys(int n) {
 // With the map itself, 99,999 keys are 100,000 values.
 TEST_F(YamlLimits, AHundredThousandValuesAndNoMore) {
   EXPECT_EQ(parse(keys(99'999)).entries.size(), 99'999U);
-  EXPECT_THAT(parse_error(keys(100'000)), HasSubstr("a.yaml:100000:9: error: more than 100000 values\n"));
+  EXPECT_THAT(parse_error(keys(100'000)), HasSubstr("a.yaml:100000:9: more than 100000 values; "));
 }
 
 }  // namespace

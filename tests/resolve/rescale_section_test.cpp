@@ -20,7 +20,7 @@ Rescale read(const std::string& text, const KnownGpu& cluster_gpu = {}) {
 }
 
 std::string error_of(const std::string& text, const KnownGpu& cluster_gpu = {}) {
-  return input_error([&] { read(text, cluster_gpu); });
+  return brief_error([&] { read(text, cluster_gpu); });
 }
 
 LayerTrace recorded() {
@@ -55,30 +55,18 @@ TEST(RescaleSection, ByAStatedFactor) {
 
 TEST(RescaleSection, Errors) {
   EXPECT_EQ(error_of("rescale: {from: small.yaml}\n"),
-            "a.yaml:2:11: error: nothing says which GPU the trace is rescaled to\n"
-            "  2 |  rescale: {from: small.yaml}\n"
-            "    |           ^\n"
-            "hint: add 'to: FILE' (gpus/ has some), or cluster.gpu");
+            "a.yaml:2:11: nothing says which GPU the trace is rescaled to; add 'to: FILE' (gpus/ has some), "
+            "or cluster.gpu");
   EXPECT_EQ(error_of("rescale: {from: small.yaml, to: fast.yaml}\n", known("small.yaml")),
-            "a.yaml:2:34: error: the trace is rescaled to Fast, and the cluster's GPU is Small\n"
-            "  2 |  rescale: {from: small.yaml, to: fast.yaml}\n"
-            "    |                                  ^~~~~~~~~\n"
-            "hint: remove 'to': without it the cluster's GPU is meant");
+            "a.yaml:2:34-42: the trace is rescaled to Fast, and the cluster's GPU is Small; remove 'to': "
+            "without it the cluster's GPU is meant");
   EXPECT_EQ(error_of("rescale: {from: small.yaml, to: fast.yaml, dtype: bfloat16}\n"),
-            "a.yaml:2:11: error: Small has no peak for bfloat16\n"
-            "  2 |  rescale: {from: small.yaml, to: fast.yaml, dtype: bfloat16}\n"
-            "    |           ^\n"
-            "hint: its file has one for float32");
+            "a.yaml:2:11: Small has no peak for bfloat16; its file has one for float32");
   EXPECT_EQ(error_of("rescale: {factor: 0.5, from: small.yaml}\n"),
-            "a.yaml:2:31: error: rescale.factor and rescale.from exclude each other\n"
-            "  2 |  rescale: {factor: 0.5, from: small.yaml}\n"
-            "    |                               ^~~~~~~~~~\n"
-            "hint: a stated factor takes the place of what GPU files give");
+            "a.yaml:2:31-40: rescale.factor and rescale.from exclude each other; a stated factor takes the "
+            "place of what GPU files give");
   EXPECT_EQ(error_of("rescale: {factor: 0}\n"),
-            "a.yaml:2:20: error: times of zero are no estimate\n"
-            "  2 |  rescale: {factor: 0}\n"
-            "    |                    ^\n"
-            "hint: write a number above 0: 0.5 is half");
+            "a.yaml:2:20: times of zero are no estimate; write a number above 0: 0.5 is half");
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ std::optional<std::string> file_of(PresetKind kind, const std::string& word) {
   return preset_file(kind, {config::as_string(value), value.span});
 }
 std::string error_of(PresetKind kind, const std::string& word) {
-  return input_error([&] { file_of(kind, word); });
+  return brief_error([&] { file_of(kind, word); });
 }
 
 TEST(Presets, HaveTheNamesOfTheirFiles) {
@@ -65,25 +65,16 @@ TEST(Presets, APathIsNoName) {
 
 TEST(Presets, ANameThatNothingHas) {
   EXPECT_EQ(error_of(PresetKind::gpus, "h100-smx"),
-            "a.yaml:1:4: error: no GPU of the name 'h100-smx'; did you mean 'h100-sxm'?\n"
-            "  1 | a: h100-smx\n"
-            "    |    ^~~~~~~~\n"
-            "hint: 'ddpsim list gpus' lists them; a path has a '/' or an extension");
+            "a.yaml:1:4-11: no GPU of the name 'h100-smx'; did you mean 'h100-sxm'?; 'ddpsim list gpus' "
+            "lists them; a path has a '/' or an extension");
   EXPECT_EQ(error_of(PresetKind::models, "llama-2-8b"),
-            "a.yaml:1:4: error: no model of the name 'llama-2-8b'; did you mean 'llama-2-7b'?\n"
-            "  1 | a: llama-2-8b\n"
-            "    |    ^~~~~~~~~~\n"
-            "hint: 'ddpsim list models' lists them; a path has a '/' or an extension");
+            "a.yaml:1:4-13: no model of the name 'llama-2-8b'; did you mean 'llama-2-7b'?; 'ddpsim list "
+            "models' lists them; a path has a '/' or an extension");
   EXPECT_EQ(error_of(PresetKind::software, "jax"),
-            "a.yaml:1:4: error: no software of the name 'jax'\n"
-            "  1 | a: jax\n"
-            "    |    ^~~\n"
-            "hint: 'ddpsim list software' lists them; a path has a '/' or an extension");
+            "a.yaml:1:4-6: no software of the name 'jax'; 'ddpsim list software' lists them; a path has a "
+            "'/' or an extension");
   EXPECT_EQ(error_of(PresetKind::topologies, "[dgx-h100]"),
-            "a.yaml:1:4: error: expected text, found a list\n"
-            "  1 | a: [dgx-h100]\n"
-            "    |    ^\n"
-            "hint: write it like 'key: text'");
+            "a.yaml:1:4: expected text, found a list; write it like 'key: text'");
 }
 
 }  // namespace
