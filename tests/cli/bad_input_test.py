@@ -10,7 +10,7 @@ A case stands in one of the tables bad_input/*.txt:
     -- stderr
     what is on standard error
 
-`$ ARGUMENTS` is `$ simulate scenario.yaml` unless given. The case runs beside the files of bad_input/good/; the files it names
+`$ ARGUMENTS` is that in front of the table's first case unless given, and `$ simulate scenario.yaml` where there is none. The case runs beside the files of bad_input/good/; the files it names
 replace those. `-- NAME (escaped)` reads \\t, \\r and \\xNN as Python does and a last line end only where there is \\n;
 `-- NAME (absent)` removes the file and `-- NAME (folder)` puts a folder there. Files too large or too odd to be shown are made
 in GENERATED.
@@ -77,9 +77,8 @@ GENERATED = {
 
 
 class Case:
-    def __init__(self, table, title):
-        self.table, self.title = table, title
-        self.command = "simulate scenario.yaml"
+    def __init__(self, table, title, command):
+        self.table, self.title, self.command = table, title, command
         self.files = []  # (name, how, text)
         self.stderr = ""
 
@@ -100,11 +99,13 @@ class Case:
 
 
 def parse_table(path):
-    cases, section = [], None
+    cases, section, command = [], None, "simulate scenario.yaml"
     for number, line in enumerate(path.read_text().splitlines(keepends=True), 1):
         if line.startswith("== "):
-            cases.append(Case(path.stem, line[3:].strip()))
+            cases.append(Case(path.stem, line[3:].strip(), command))
             section = None
+        elif line.startswith("$ ") and not cases:
+            command = line[2:].strip()
         elif line.startswith("$ ") and section is None:
             cases[-1].command = line[2:].strip()
         elif match := re.fullmatch(r"-- (\S+)(?: \((escaped|absent|folder)\))?\n", line):
