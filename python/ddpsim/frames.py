@@ -66,7 +66,7 @@ def read_results(path: str | os.PathLike[str]) -> pandas.DataFrame:
     require_pandas()
     with open(path, encoding="utf-8") as file:
         lines = _whole_lines(os.fspath(path), file)
-        study = next(lines, {"axes": []})
+        study: dict[str, Any] = next(lines, {"axes": []})
         if "axes" not in study:
             raise InputError(f"{path}:1:1: error: a study's results do not begin with this line\nhint: is it the right file?")
         return frame_of(lines, study["axes"])
