@@ -79,7 +79,8 @@ double all_reduce_bound(const Cluster& cluster, std::span<const int> gpus,
                         const nccl::Communicator& communicator, nccl::Algorithm algorithm) {
   if (is_collnet(algorithm, communicator.nodes)) return network_heads(cluster, gpus).seconds_per_byte;
   CollectiveSchedule one{"nccl", Operation::all_reduce, communicator.ranks, {}};
-  one.stages.push_back(stage_of(cluster, gpus, communicator, algorithm));  // not copied: it has an edge a rank
+  one.stages.push_back(
+      stage_of(cluster, gpus, communicator, algorithm));  // not copied: it has an edge a rank
   return heaviest_link(one, [&](int link) { return cluster.link(link).bandwidth; }).seconds_per_byte;
 }
 
