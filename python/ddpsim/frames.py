@@ -3,8 +3,9 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Any, Iterable, Iterator, Sequence
+from typing import IO, TYPE_CHECKING, Any, Iterable, Iterator, Sequence
 
+from ddpsim import _core
 from ddpsim.errors import InputError
 
 if TYPE_CHECKING:
@@ -49,24 +50,34 @@ def frame_of(rows: Iterable[dict[str, Any]], axes: Sequence[str]) -> pandas.Data
     return frame.set_index("point")
 
 
-def _whole_lines(path: str, file: Iterable[str]) -> Iterator[dict[str, Any]]:
+def _whole_lines(path: str, file: IO[bytes]) -> Iterator[str]:
     for number, line in enumerate(file, 1):
-        if not line.endswith("\n"):
+        if not line.endswith(b"\n"):
             return    # being written when its writer was killed
+        if b"\0" in line and not (line[line.index(b"\0"):] + file.read()).strip(b"\0\n"):
+            return    # as a crash of the machine leaves it
         try:
-            yield json.loads(line)
-        except json.JSONDecodeError as error:
-            raise InputError(f"{path}:{number}:{error.colno}: error: this row is damaged, it is no JSON: {error.msg}\n"
+            yield line.decode()
+        except UnicodeDecodeError as error:
+            raise InputError(f"{path}:{number}:{error.start + 1}: error: this row is damaged, it is no UTF-8\n"
                              "hint: remove the line; 'ddpsim sweep --resume' runs its point again") from None
+
+
+def _rows(path: str, study: _core.StudyHead, lines: Iterator[str]) -> Iterator[dict[str, Any]]:
+    for number, line in enumerate(lines, 2):
+        study.check(line, path, number)
+        yield json.loads(line)
 
 
 def read_results(path: str | os.PathLike[str]) -> pandas.DataFrame:
     """The finished points of a file that `ddpsim sweep --results` or `Job.sweep(results=...)` writes: one row a point, units in the names of
     columns; failed ones have `failed` and `error`."""
     require_pandas()
-    with open(path, encoding="utf-8") as file:
-        lines = _whole_lines(os.fspath(path), file)
-        study: dict[str, Any] = next(lines, {"axes": []})
-        if "axes" not in study:
-            raise InputError(f"{path}:1:1: error: a study's results do not begin with this line\nhint: is it the right file?")
-        return frame_of(lines, study["axes"])
+    name = os.fspath(path)
+    with open(path, "rb") as file:
+        lines = _whole_lines(name, file)
+        first = next(lines, None)
+        if first is None:
+            return frame_of([], [])
+        study = _core.StudyHead.read(first, name)
+        return frame_of(_rows(name, study, lines), study.axes)

@@ -13,6 +13,7 @@
 #include "sim/process/interrupts.hpp"
 #include "sim/process/worker_threads.hpp"
 #include "sim/result/run_info.hpp"
+#include "sim/result/study_row.hpp"
 #include "sim/text/presets.hpp"
 
 namespace nb = nanobind;
@@ -103,6 +104,22 @@ NB_MODULE(_core, m) {
       .def("key", &Points::key, nb::arg("point"), Released())
       .def("rows", &Points::rows, nb::arg("points"), nb::arg("jobs") = all_cores(), Released(),
            "The rows of these points, ascending, a line of JSON each.");
+
+  nb::class_<StudyHead>(m, "StudyHead", "The first line of a study's results.")
+      .def_static(
+          "read",
+          [](const std::string& line, const std::string& path) {
+            return read_study_line(line, {make_source(path, ""), 1, 1, 1});
+          },
+          nb::arg("line"), nb::arg("path"))
+      .def_ro("axes", &StudyHead::axes, "The scenario's keys that are swept.")
+      .def(
+          "check",
+          [](const StudyHead& study, const std::string& line, const std::string& path, int number) {
+            read_study_row(line, study, {make_source(path, ""), number, 1, 1});
+          },
+          nb::arg("line"), nb::arg("path"), nb::arg("number"),
+          "Raises InputError for a line that is no row of the study.");
 
   nb::class_<Results>(m, "Results", "The rows of a study on disk.")
       .def(nb::init<const std::string&, bool, const Points&>(), nb::arg("path"), nb::arg("resume"),

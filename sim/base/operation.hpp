@@ -86,7 +86,7 @@ constexpr double busbw_factor(Operation operation, int ranks) {
   return 1.0 * ring_steps(operation, ranks) / ranks;
 }
 
-// Its time relative to a ring all-reduce's, where nothing else is known.
+// Its time relative to a ring all-reduce's of at least two ranks, where nothing else is known.
 constexpr double share_of_all_reduce(Operation operation, int ranks) {
   return 1.0 * ring_steps(operation, ranks) / ring_steps(Operation::all_reduce, ranks);
 }

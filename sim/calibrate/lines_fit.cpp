@@ -44,8 +44,8 @@ void add_ring_rows(LinesProblem<RingLines>& problem, std::size_t operation, cons
              protocol == Protocol::ll      ? "ll_"
              : protocol == Protocol::ll128 ? "ll128_"
                                            : "simple_");
-      // Single rounds bind on Blackwell only.
-      if (protocol == Protocol::simple && c.gpu == nccl::Gpu::blackwell)
+      // Single rounds bind from Blackwell on.
+      if (protocol == Protocol::simple && c.gpu >= nccl::Gpu::blackwell)
         inform(informed, nccl::kRingParameters, "round_");
     } else {
       continue;

@@ -95,9 +95,11 @@ Cell tokens_of_model(const IterationMetrics& m) {
   return m.tokens_per_s ? Cell(*m.tokens_per_s) : Cell("");
 }
 
-// Where every GPU has the whole model, only ranks that reduce its gradients.
+// Where every GPU has the whole model, only ranks that reduce its gradients. Of several groups of ranks
+// nobody says what they share.
 Cell parallelism_cell(const IterationMetrics& m) {
   if (m.shared_model) return fields(kSharedModel, *m.shared_model);
+  if (m.group_size != m.world_size) return {};
   return Cell::Fields{{"tensor", 1}, {"context", 1}, {"pipeline", 1}, {"data", m.group_size}};
 }
 
@@ -145,8 +147,8 @@ const Columns<O> kOperationColumns{
 
 using M = IterationMetrics;
 const Columns<M> kIterationColumns{
-    {"world_size", &M::world_size},
-    {"strategy", [](const M& m) { return m.strategy->name(); }},
+    {"world_size", &M::world_size, kAlways},
+    {"strategy", [](const M& m) { return m.strategy->name(); }, kAlways},
     {"bucket_cap_bytes", &M::bucket_cap, kAlways},
     {"n_buckets", &M::n_buckets, kAlways},
     {"forward_s", &M::forward},
@@ -166,7 +168,7 @@ const Columns<M> kIterationColumns{
     {"exposed_communication_s", &M::exposed_communication, kAlways},
     {"buffer_broadcast_s",
      [](const M& m) { return when(m.buffer_broadcast > Seconds(), m.buffer_broadcast); }, kSomeJson},
-    {"parallelism", parallelism_cell, kJson},
+    {"parallelism", parallelism_cell, kSomeJson},
     {"bubble_s", [](const M& m) { return when(m.shared_model.has_value(), m.bubble); }, kSome},
     {"optimizer_s", &M::optimizer},
     {"iteration_s", &M::iteration, kAlways},

@@ -18,6 +18,7 @@ using Json = nlohmann::ordered_json;
 constexpr Names<PointFailure, 3> kFailureNames{
     {{"input", PointFailure::input}, {"machine", PointFailure::machine}, {"defect", PointFailure::defect}}};
 
+constexpr const char* kOtherFile = "is it the right file?";
 constexpr std::string_view kAllColumns = "all", kMainColumns = "main";
 
 Cell::Fields head_of(const StudyPoint& point, std::optional<PointFailure> failure = {}) {
@@ -48,6 +49,7 @@ class RowReader : public nlohmann::json_sax<Json> {
   }
   bool string(string_t& text) override {
     if (is("error")) has_error_ = true;
+    if (depth_ == 2 && key_ == "at") ++head.values;
     if (!is("failed")) return true;
     for (const auto& [name, failure] : kFailureNames)
       if (name == text) head.failure = failure;
@@ -97,13 +99,14 @@ std::string study_line(const StudyHead& head) {
 }
 
 StudyHead read_study_line(std::string_view line, const SourceSpan& place) {
+  if (line.ends_with('\n')) line.remove_suffix(1);
   try {
     auto json = Json::parse(line);
     StudyHead head{json.at("study"), json.at("points"), json.at("axes"), json.at("columns") == kAllColumns};
     if (head.points <= kMostStudyPoints && study_line(head) == fmt::format("{}\n", line)) return head;
   } catch (const Json::exception&) {
   }
-  throw InputError(place, "a study's results do not begin with this line", "is it the right file?");
+  throw InputError(place, "a study's results do not begin with this line", kOtherFile);
 }
 
 std::string study_row(const StudyPoint& point, const IterationMetrics& metrics, bool all_columns) {
@@ -126,8 +129,20 @@ StudyRowHead read_study_row(std::string_view line, const SourceSpan& place) {
     throw InputError(place.part(std::max(static_cast<int>(row.error_place), 1) - 1, 1),
                      fmt::format("this row is damaged, it is no JSON: {}", row.error),
                      "remove the line; 'ddpsim sweep --resume' runs its point again");
-  if (!row.is_row()) throw InputError(place, "this is no row of a study's results", "is it the right file?");
+  if (!row.is_row()) throw InputError(place, "this is no row of a study's results", kOtherFile);
   return std::move(row.head);
+}
+
+StudyRowHead read_study_row(std::string_view line, const StudyHead& study, const SourceSpan& place) {
+  auto row = read_study_row(line, place);
+  if (row.number >= study.points)
+    throw InputError(place, fmt::format("the study has {} points, and no point {}", study.points, row.number),
+                     kOtherFile);
+  if (row.values != study.axes.size())
+    throw InputError(
+        place, fmt::format("the study has {} axes, and this row {} values", study.axes.size(), row.values),
+        kOtherFile);
+  return row;
 }
 
 }  // namespace ddpsim

@@ -43,9 +43,12 @@ std::string study_row(const StudyPoint& point, PointFailure failure, std::string
 // What a row says of its point, and who was at fault where it failed.
 struct StudyRowHead {
   std::size_t number = 0;
+  std::size_t values = 0;  // of axes
   std::optional<PointFailure> failure;
 };
 // Throws InputError at the place of the line, or where in it, for one that is no JSON or no such row.
 StudyRowHead read_study_row(std::string_view line, const SourceSpan& place = {});
+// The same for one that the study has no such point or other axes of.
+StudyRowHead read_study_row(std::string_view line, const StudyHead& study, const SourceSpan& place);
 
 }  // namespace ddpsim

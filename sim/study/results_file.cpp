@@ -120,15 +120,6 @@ int line_number_at(int file, std::int64_t offset, const std::string& path) {
   return number;
 }
 
-// Throws InputError, as where it is none, for a row of no such point.
-StudyRowHead row_of(std::string_view line, std::size_t points, const SourceSpan& place) {
-  auto row = read_study_row(line, place);
-  if (row.number >= points)
-    throw InputError(place, fmt::format("the study has {} points, and no point {}", points, row.number),
-                     "is it the right file?");
-  return row;
-}
-
 State state_of(const StudyRowHead& row) {
   if (!row.failure) return State::done;
   return *row.failure == PointFailure::machine ? State::lost : State::failed;
@@ -215,8 +206,15 @@ void ResultsFile::open(bool resume) {
 
 void ResultsFile::read_rows() {
   Lines lines(file_.get(), path_);
-  if (auto line = lines.next())
-    if (auto found = read_study_line(*line, lines.place()); found != study_) {
+  auto first = lines.next();
+  if (!first) {
+    std::string room;
+    std::string begun(block_at(file_.get(), 0, room, path_));
+    begun.erase(std::min(begun.find('\0'), begun.size()));
+    if (!study_line(study_).starts_with(begun)) read_study_line(begun, lines.place());  // which throws
+  }
+  if (first)
+    if (auto found = read_study_line(*first, lines.place()); found != study_) {
       found.all_columns = study_.all_columns;
       if (found == study_)
         throw InputError(lines.place(), "its rows have other columns",
@@ -226,7 +224,7 @@ void ResultsFile::read_rows() {
                        "name another file");
     }
   while (auto line = lines.next()) {
-    auto head = row_of(*line, rows_.size(), lines.place());
+    auto head = read_study_row(*line, study_, lines.place());
     auto& known = rows_[head.number];
     in_order_ = in_order_ && head.number >= next_;
     next_ = head.number + 1;
@@ -286,7 +284,7 @@ MergedRows merge_results(const std::vector<std::string>& files, const std::strin
       study = std::move(found);
     }
     while (auto line = lines.next()) {
-      auto head = row_of(*line, rows.size(), lines.place());
+      auto head = read_study_row(*line, *study, lines.place());
       auto& known = rows[head.number];
       if (counts(known, state_of(head), *line, head.number, lines, from[known.file]))
         known = {state_of(head), static_cast<std::uint32_t>(from.size() - 1), lines.offset()};

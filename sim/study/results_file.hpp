@@ -22,11 +22,10 @@ struct KeptRow {
 
 class ResultsFile {
  public:
-  // Of that study. With `resume` a file may be there: its rows count
-  // as finished, but for those that the machine made fail, and a last line without its end, which was being
-  // written when the writer was killed, is cut, with a note. Throws InputError where a file is there that may
-  // not, or has rows of another study, damaged ones or two results of a point, or another process writes to
-  // it, and where none can be made.
+  // Of that study. With `resume` a file may be there: its rows count as finished, but for those that the
+  // machine made fail, and a last line without its end, which was being written when the writer was killed,
+  // is cut, with a note. Throws InputError where a file is there that may not, or has rows of another study,
+  // damaged ones or two results of a point, or another process writes to it, and where none can be made.
   ResultsFile(std::string path, bool resume, StudyHead study);
 
   // Whether the point is finished.

@@ -1,6 +1,6 @@
 #pragma once
 // A sweep of any size whose points are run in any order, by several processes or machines: each finished
-// point is a row (report/study_row), and one that fails is a row with its error.
+// point is a row (result/study_row), and one that fails is a row with its error.
 #include <functional>
 #include <span>
 #include <string>

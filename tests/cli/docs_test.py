@@ -61,6 +61,11 @@ class LinksTest(cli.CliTest):
         listed = subprocess.run(["git", "ls-files", "*.md"], cwd=cli.SOURCE_ROOT, capture_output=True, text=True, check=False).stdout.split()
         return [cli.SOURCE_ROOT / page for page in listed] or sorted(cli.SOURCE_ROOT.glob("docs/**/*.md"))
 
+    def test_tests_that_pages_name_are_there(self):
+        named = {path for page in self.pages() for path in re.findall(r"`((?:tests|sim)/[\w/]+\.(?:cpp|hpp|py))`", page.read_text())}
+        self.assertGreater(len(named), 50)
+        self.assertEqual({path for path in named if not (cli.SOURCE_ROOT / path).exists()}, set())
+
     def test_links_lead_somewhere(self):
         checked, broken = 0, []
         for page in self.pages():

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Models that GPUs share: what is exchanged, counted by hand, what a step is made of, plans, and what is refused."""
+import csv
 import json
 import signal
 import subprocess
@@ -237,6 +238,12 @@ class StepTest(ParallelTest):
                    .replace("strategy: megatron", "strategy: ddp"))
         self.assertEqual(whole["iteration_s"], self.simulate(file="ddp.yaml")["iteration_s"])
         self.assertEqual(whole["parallelism"], {"tensor": 1, "context": 1, "pipeline": 1, "data": whole["world_size"]})
+
+    def test_terms_add_up_in_csv(self):
+        sweep = ("sweep", "m.yaml", "--set", "sweep.batch.global=[32, 64]", "--csv", "-")
+        for row in csv.DictReader(line for line in self.ok(*sweep).stdout.splitlines() if not line.startswith("#")):
+            self.adds_up({key: float(row[key]) for key in (*cli.TERMS, "bubble_s", "iteration_s")})
+            self.assertGreater(float(row["bubble_s"]), 0)
 
     def test_weak_scaling_keeps_micro_batches(self):
         points = json.loads(self.ok("scale", "m.yaml", "--gpus", "8:32", "--json", "-").stdout)["points"]

@@ -211,6 +211,8 @@ class TestParts:
         with pytest.raises(ValueError, match="no column forward_s: a study's file has it with all_columns=True"):
             plot.parts(main)
         assert plot.sweep(main).get_xscale() == "log"    # caps lie along the axis all the same
+        worlds = {"cluster.world_size": [8, 64], **axes}
+        assert len(plot.sweep(job.sweep(worlds, results=tmp_path / "worlds", progress=False)).get_legend().get_texts()) >= 2
         plot.parts(job.sweep(axes, results=tmp_path / "all", all_columns=True, progress=False))
 
     def test_many_bars(self, quickstart):

@@ -134,9 +134,29 @@ class TestResume:
             read = small.sweep(CAPS, results=tmp_path / name, all_columns=all_columns, progress=False)
             assert list(read.columns) == list(table.columns) if all_columns else len(read.columns) < 12
             assert read.equals(table[list(read.columns)])
-        (tmp_path / "no").write_text("{}\n")
-        with pytest.raises(ddpsim.InputError, match="do not begin with this line"):
-            ddpsim.read_results(tmp_path / "no")
+
+    def test_files_that_are_none(self, small, tmp_path):
+        path = tmp_path / "r.jsonl"
+        small.sweep(CAPS, results=path, progress=False)
+        head, row, *_ = path.read_text().splitlines(keepends=True)
+        for first in ("{}", "5", "null", '"axes"', row.strip(), head.strip().replace('"points":6', '"points":-3'), head.strip().replace("main", "other")):
+            path.write_text(first + "\n" + row)
+            with pytest.raises(ddpsim.InputError, match="do not begin with this line"):
+                ddpsim.read_results(path)
+        for wrong, message in ((row.replace('"4",', ""), "the study has 2 axes, and this row 1 values"), (row.replace('"point":0', '"point":6'), "no point 6"),
+                               ("5\n", "no row of a study"), (row.replace('"at"', '"zz"'), "no row of a study")):
+            path.write_text(head + row + wrong)
+            with pytest.raises(ddpsim.InputError, match=message) as caught:
+                ddpsim.read_results(path)
+            assert caught.value.line == 3
+        path.write_bytes((head + row).encode() + b"{\xff}\n")
+        with pytest.raises(ddpsim.InputError, match="is no UTF-8"):
+            ddpsim.read_results(path)
+        for end in (b"\0" * 50, b"\0\0\n\0", row[:20].encode()):    # as a crash or a kill leaves it
+            path.write_bytes((head + row).encode() + end)
+            assert len(ddpsim.read_results(path)) == 1
+        path.write_text("")
+        assert ddpsim.read_results(path).empty
 
     def test_what_the_machine_made_fail_is_run_again(self, small, tmp_path):
         path = tmp_path / "r.jsonl"

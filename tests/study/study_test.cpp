@@ -196,6 +196,29 @@ TEST_F(ResultsFileTest, RefusedFiles) {
             "hint: give each shard a file of its own; 'ddpsim merge' joins them");
 }
 
+TEST_F(ResultsFileTest, RowsOfOtherAxes) {
+  StudyPoint about{1, "a job", {"1", "2"}};
+  folder.write("r.jsonl", head + row(0) + study_row(about, PointFailure::input, "why"));
+  EXPECT_EQ(folder.without_folder(input_error([&] { open(true); })),
+            "r.jsonl:3:1: error: the study has 1 axes, and this row 2 values\nhint: is it the right file?");
+}
+
+// What has no line yet is only cut where it can be the beginning of this study's.
+TEST_F(ResultsFileTest, AFileOfSomethingElseIsLeftAlone) {
+  for (const auto& text : {std::string("{\"precious\": 1}"), std::string("x"), head.substr(1, 5)}) {
+    folder.write("r.jsonl", text);
+    EXPECT_EQ(folder.without_folder(input_error([&] { open(true); })),
+              "r.jsonl: error: a study's results do not begin with this line\nhint: is it the right file?");
+    EXPECT_EQ(this->text(), text);
+  }
+  for (const auto& text :
+       {std::string(), head.substr(0, 9), head.substr(0, 9) + std::string(99, '\0'), std::string(9, '\0')}) {
+    folder.write("r.jsonl", text);
+    open(true);
+    EXPECT_EQ(this->text(), head);
+  }
+}
+
 TEST_F(ResultsFileTest, MergedRowsPreferWhatDidNotFail) {
   auto a = folder.write("a", head + row(4) + row(0, PointFailure::machine) + row(2, PointFailure::input));
   auto b = folder.write("b", head + row(0) + row(3) + "{\"point\":1,");
