@@ -223,7 +223,7 @@ class MetamorphicTest(cli.CliTest):
         result = self.step(keys)
         self.assertAlmostEqual(result["samples_per_s"] * result["iteration_s"] / keys["batch.global"], 1, delta=ROUNDING)
         self.assertAlmostEqual(result["tokens_per_s"] / result["samples_per_s"] / keys["workload.sequence"], 1, delta=ROUNDING)
-        if "stages" in result["parallelism"]:
+        if "stages" in result.get("parallelism", {}):
             self.assertEqual(result["memory"]["peak_bytes"], max(stage["peak_bytes"] for stage in result["parallelism"]["stages"]))
 
     def twice_the_batch_takes_longer_and_at_most_twice_as_long(self, keys, _):
