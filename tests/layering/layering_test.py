@@ -17,6 +17,7 @@ ALLOWED = {
     "sim/keys": ["sim/config"],
     "sim/timeline": ["sim/base"],
     "sim/collective": ["sim/base"],
+    "sim/evidence": ["sim/base"],
     "sim/calibrate": ["sim/collective", "sim/config", "sim/nccl", "sim/trace/import"],
     "sim/trace": ["sim/model"],
     "sim/trace/import": ["sim/trace"],
@@ -62,7 +63,7 @@ ALLOWED = {
 CONFINED = {
     r"yaml-cpp/": ["sim/config", "tests/config"],
     r"boost/graph/": ["sim/topology"],
-    r"boost/random/": ["sim/variability"],
+    r"boost/random/": ["sim/variability", "sim/evidence"],
     r"pugixml": ["sim/topology/import"],
     r"(simgrid|xbt)/": ["sim/replay/simgrid"],
     r"(torch|ATen|c10)/": ["traces/torch_gpt2", "traces/capture", "validate/gloo", "tests/ddp", "tests/traces", "bench"],
