@@ -10,7 +10,7 @@
 namespace ddpsim {
 namespace {
 
-constexpr double kFarthest = 4, kDegreesOfFreedom = 4;
+constexpr double kFarthest = 4;
 constexpr std::size_t kOutcomes = 48;
 
 }  // namespace
@@ -23,7 +23,7 @@ std::optional<Weights> condition(std::span<const Seconds> predicted, Seconds mea
   for (std::size_t i = 0; i < predicted.size(); ++i) {
     double away = std::log(measured / predicted[i]) / row;
     nearest = std::min(nearest, std::abs(away));
-    double density = std::pow(1 + away * away / kDegreesOfFreedom, -(kDegreesOfFreedom + 1) / 2);
+    double density = std::pow(1 + away * away / kStudentDegrees, -(kStudentDegrees + 1) / 2);
     weights.push_back((before.empty() ? 1 : before[i]) * density);
   }
   if (nearest > kFarthest) return std::nullopt;

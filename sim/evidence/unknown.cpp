@@ -16,8 +16,6 @@
 namespace ddpsim {
 namespace {
 
-constexpr double kDegreesOfFreedom = 4;
-
 // FNV-1a (RFC draft-eastlake-fnv): the same on every machine, unlike std::hash.
 std::uint64_t hash_of(std::string_view text) {
   std::uint64_t hash = 0xcbf29ce484222325U;
@@ -32,7 +30,7 @@ double normal_quantile(double uniform) {
 }
 
 double student_quantile(double uniform) {
-  return boost::math::quantile(boost::math::students_t(kDegreesOfFreedom), uniform);
+  return boost::math::quantile(boost::math::students_t(kStudentDegrees), uniform);
 }
 
 double Unknown::at(double uniform) const {

@@ -27,6 +27,7 @@ struct Unknown {
   [[nodiscard]] double at(double uniform) const;
 };
 
+inline constexpr double kStudentDegrees = 4;
 // Quantiles of the normal distribution and of Student's t with four degrees of freedom.
 double normal_quantile(double uniform);
 double student_quantile(double uniform);

@@ -164,8 +164,8 @@ TEST(Measurements, NeverWidenOnAverageAndTheJobItselfTellsMost) {
   auto job = draws({{1, 1.0}, {2, 1.3}}, true), node = draws({{1, 1.0}, {2, 1.0}}, true),
        table = draws({{1, 1.0}, {2, 2.0}}, false);
   double before = interval_of(job, 0.8).width();
-  auto after = [&](std::string_view name, const std::vector<Seconds>& draws) {
-    return width_after(job, {name, draws, 0.04}, 0.8);
+  auto after = [&](std::string_view name, const std::vector<Seconds>& measured) {
+    return width_after(job, {name, measured, 0.04}, 0.8);
   };
   double by_node = after("node", node), by_table = after("table", table), by_job = after("job", job);
   EXPECT_LT(std::max(by_node, by_table), before);
