@@ -34,11 +34,7 @@ inline constexpr std::array kOperations{
 constexpr const OperationTraits& traits_of(Operation operation) {
   return kOperations.at(static_cast<std::size_t>(operation));
 }
-static_assert([] {
-  for (const auto& row : kOperations)
-    if (&row != &traits_of(row.operation)) return false;
-  return kOperations.back().operation == Operation::send_recv;
-}());
+static_assert(has_each_in_order(kOperations, &OperationTraits::operation, Operation::send_recv));
 
 inline constexpr auto kOperationNames = [] {
   Names<Operation, kOperations.size()> names;

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string_view>
 
+#include "sim/base/names.hpp"
 #include "sim/base/units.hpp"
 
 namespace ddpsim::nccl {
@@ -34,11 +35,7 @@ inline constexpr std::array kGpus{
 constexpr const GpuTraits& traits_of(Gpu gpu) {
   return kGpus.at(static_cast<std::size_t>(gpu));
 }
-static_assert([] {
-  for (const auto& row : kGpus)
-    if (&row != &traits_of(row.gpu)) return false;
-  return kGpus.back().gpu == Gpu::blackwell;
-}());
+static_assert(has_each_in_order(kGpus, &GpuTraits::gpu, Gpu::blackwell));
 constexpr std::string_view name(Gpu gpu) {
   return traits_of(gpu).name;
 }

@@ -3,6 +3,7 @@
 #include <array>
 #include <string_view>
 
+#include "sim/base/names.hpp"
 #include "sim/base/units.hpp"
 
 namespace ddpsim {
@@ -53,11 +54,7 @@ inline constexpr std::array kLossCauses{
 constexpr const LossCauseRow& row_of(LossCause cause) {
   return kLossCauses.at(static_cast<std::size_t>(cause));
 }
-static_assert([] {
-  for (const auto& row : kLossCauses)
-    if (&row != &row_of(row.cause)) return false;
-  return kLossCauses.back().cause == LossCause::optimizer;
-}());
+static_assert(has_each_in_order(kLossCauses, &LossCauseRow::cause, LossCause::optimizer));
 
 struct Loss {
   LossCause cause;

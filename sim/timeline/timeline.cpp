@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "sim/base/check.hpp"
+#include "sim/base/names.hpp"
 
 namespace ddpsim {
 namespace {
@@ -40,11 +41,7 @@ constexpr std::array kActivities{
 constexpr const ActivityRow& row_of(Activity activity) {
   return kActivities.at(static_cast<std::size_t>(activity));
 }
-static_assert([] {
-  for (const auto& row : kActivities)
-    if (&row != &row_of(row.activity)) return false;
-  return kActivities.back().activity == Activity::peer_copy;
-}());
+static_assert(has_each_in_order(kActivities, &ActivityRow::activity, Activity::peer_copy));
 
 constexpr double kSame = 1e-9;  // relative
 
