@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
+#include "sim/base/counted.hpp"
 #include "sim/base/json_error.hpp"
 #include "sim/base/names.hpp"
 #include "sim/result/iteration_columns.hpp"
@@ -139,9 +140,10 @@ StudyRowHead read_study_row(std::string_view line, const StudyHead& study, const
     throw InputError(place, fmt::format("the study has {} points, and no point {}", study.points, row.number),
                      kOtherFile);
   if (row.values != study.axes.size())
-    throw InputError(
-        place, fmt::format("the study has {} axes, and this row {} values", study.axes.size(), row.values),
-        kOtherFile);
+    throw InputError(place,
+                     fmt::format("this row has {}, and the study sweeps {}", counted(row.values, "value"),
+                                 counted(study.axes.size(), "key")),
+                     kOtherFile);
   return row;
 }
 

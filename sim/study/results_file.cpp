@@ -210,8 +210,10 @@ void ResultsFile::read_rows() {
   if (!first) {
     std::string room;
     std::string begun(block_at(file_.get(), 0, room, path_));
-    begun.erase(std::min(begun.find('\0'), begun.size()));
-    if (!study_line(study_).starts_with(begun)) read_study_line(begun, lines.place());  // which throws
+    auto nuls = std::min(begun.find('\0'), begun.size());
+    bool ends_in_nuls = begun.find_first_not_of(std::string_view("\0\n", 2), nuls) == std::string::npos;
+    if (!ends_in_nuls || !study_line(study_).starts_with(begun.substr(0, nuls)))
+      read_study_line(begun, lines.place());  // which throws
   }
   if (first)
     if (auto found = read_study_line(*first, lines.place()); found != study_) {

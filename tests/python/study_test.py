@@ -143,7 +143,7 @@ class TestResume:
             path.write_text(first + "\n" + row)
             with pytest.raises(ddpsim.InputError, match="do not begin with this line"):
                 ddpsim.read_results(path)
-        for wrong, message in ((row.replace('"4",', ""), "the study has 2 axes, and this row 1 values"), (row.replace('"point":0', '"point":6'), "no point 6"),
+        for wrong, message in ((row.replace('"4",', ""), "this row has 1 value, and the study sweeps 2 keys"), (row.replace('"point":0', '"point":6'), "no point 6"),
                                ("5\n", "no row of a study"), (row.replace('"at"', '"zz"'), "no row of a study")):
             path.write_text(head + row + wrong)
             with pytest.raises(ddpsim.InputError, match=message) as caught:

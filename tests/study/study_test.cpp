@@ -199,13 +199,15 @@ TEST_F(ResultsFileTest, RefusedFiles) {
 TEST_F(ResultsFileTest, RowsOfOtherAxes) {
   StudyPoint about{1, "a job", {"1", "2"}};
   folder.write("r.jsonl", head + row(0) + study_row(about, PointFailure::input, "why"));
-  EXPECT_EQ(folder.without_folder(input_error([&] { open(true); })),
-            "r.jsonl:3:1: error: the study has 1 axes, and this row 2 values\nhint: is it the right file?");
+  EXPECT_EQ(
+      folder.without_folder(input_error([&] { open(true); })),
+      "r.jsonl:3:1: error: this row has 2 values, and the study sweeps 1 key\nhint: is it the right file?");
 }
 
 // What has no line yet is only cut where it can be the beginning of this study's.
 TEST_F(ResultsFileTest, AFileOfSomethingElseIsLeftAlone) {
-  for (const auto& text : {std::string("{\"precious\": 1}"), std::string("x"), head.substr(1, 5)}) {
+  for (const auto& text : {std::string("{\"precious\": 1}"), std::string("x"), head.substr(1, 5),
+                           std::string("\0\0precious", 10), head.substr(0, 9) + std::string("\0x", 2)}) {
     folder.write("r.jsonl", text);
     EXPECT_EQ(folder.without_folder(input_error([&] { open(true); })),
               "r.jsonl: error: a study's results do not begin with this line\nhint: is it the right file?");
