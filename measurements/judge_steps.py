@@ -127,7 +127,7 @@ class Judge:
     def error(self, row, change=None):
         answer = self.simulate(merged(row.scenario(), change or {}))
         error = Error(answer["iteration_s"] / row.measured - 1)
-        least, most = answer.get("iteration_range_s", [answer["iteration_s"]] * 2)
+        least, most = answer["evidence"]["interval_80_s"] if "evidence" in answer else [answer["iteration_s"]] * 2
         error.inside = least <= row.measured <= most
         return error
 

@@ -18,8 +18,9 @@ def _columns(row: dict[str, Any], axes: Sequence[str]) -> dict[str, Any]:
     for key, value in row.items():
         if key in ("point", "at"):
             continue
-        if key == "iteration_range_s":
-            columns["iteration_least_s"], columns["iteration_most_s"] = value
+        if key == "evidence":
+            columns["p10_s"], columns["p90_s"] = value["interval_80_s"]
+            columns["p25_s"], columns["p75_s"] = value["interval_50_s"]
         elif key == "losses":
             columns.update({f"loss_{loss['cause']}_s": loss["seconds"] for loss in value})
         elif isinstance(value, dict):

@@ -53,7 +53,7 @@ std::optional<std::string> run_and_print(const SweepOptions& options, const Swee
   bool prints = options.scenario.prints_summary() && !options.exact_optimum;
   auto any = [&](auto has) { return std::any_of(plan.scenarios.begin(), plan.scenarios.end(), has); };
   SweepColumns columns{
-      any([](const Scenario& scenario) { return scenario.physics.range || !scenario.doubts.empty(); }),
+      any([](const Scenario& scenario) { return scenario.evidence && !scenario.doubts.empty(); }),
       any([](const Scenario& scenario) { return scenario.sampled != nullptr; }), !result.measured.empty(),
       any([](const Scenario& scenario) { return scenario.model_step != nullptr; }), !plan.refused.empty()};
   SweepTable table(std::cout, plan.axes, columns, options.markdown ? TableStyle::markdown : TableStyle::text);

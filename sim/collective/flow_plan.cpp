@@ -55,6 +55,17 @@ std::vector<int> pipeline_levels(const Channel& channel) {
   return levels;
 }
 
+FlowPlan slowed(FlowPlan plan, double factor) {
+  for (auto& stage : plan.stages)
+    for (auto& unit : stage.units)
+      for (auto& channel : unit.channels)
+        for (auto& flow : channel.flows) {
+          flow.latency = factor * flow.latency;
+          flow.piece *= factor;
+        }
+  return plan;
+}
+
 FlowStage into_units(std::vector<FlowChannel> channels) {
   Components components(channels.size());
   std::map<int, std::size_t> first_user;

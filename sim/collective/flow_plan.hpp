@@ -51,6 +51,9 @@ struct FlowPlan {
 // Groups channels that share links into units.
 FlowStage into_units(std::vector<FlowChannel> channels);
 
+// Flows of so many times the bytes, after as many times the latency.
+FlowPlan slowed(FlowPlan plan, double factor);
+
 // Every edge a flow.
 FlowPlan unfolded(const CollectiveSchedule& schedule);
 

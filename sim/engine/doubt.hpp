@@ -1,19 +1,23 @@
 #pragma once
 // What a prediction rests on that nobody measured for its job.
 #include <string>
+#include <vector>
+
+#include "sim/evidence/evidence.hpp"
 
 namespace ddpsim {
 
-// The part of the step that it concerns may take `factor` times as long, or as short. docs/model.md, "What
-// the range holds", has the factors and where they come from.
 struct Doubt {
-  // compute: forward and backward passes and the optimizer; data: what the step waits for between copies of
-  // the model or of its stages; tensor, context, expert: what passes exchange; step: all of it.
-  enum class Of { compute, data, tensor, context, expert, step };
-  Of of = Of::step;
-  double factor = 1;
-  std::string what;  // a phrase; doubts of the same phrase are one, of several parts
+  const EvidenceClass* of = nullptr;
+  std::string what;                    // a phrase: the class's, or more exactly
+  std::vector<std::string> axes = {};  // of a network: the axes of the communication that it joins, sorted
   bool operator==(const Doubt&) const = default;
 };
+
+// Of a class that there is.
+inline Doubt doubt_of(Subject of, std::string_view name, std::string what = {}) {
+  const auto* found = find_evidence_class(of, name);
+  return {found, what.empty() && found ? std::string(found->what) : std::move(what)};
+}
 
 }  // namespace ddpsim

@@ -1,5 +1,6 @@
 #pragma once
 // Everything one run needs, already validated.
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -95,6 +96,9 @@ struct Scenario {
   std::vector<UnusedKey> unused_keys;
   std::vector<Note> notes;  // what its reader found worth saying
   std::vector<Doubt> doubts;
+  std::shared_ptr<const Evidence> evidence;  // null: nobody asks how sure a prediction is
+  // How many times as long collectives take, by axis of the communication ("data" of a measured table).
+  std::map<std::string, double> slower = {};
 
   // Whether there is a strategy of which it is so.
   [[nodiscard]] bool is(bool StrategyTraits::*trait) const { return strategy && strategy->traits.*trait; }

@@ -1,6 +1,7 @@
 #include "sim/engine/simulator.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <iterator>
 #include <map>
 #include <set>
@@ -84,26 +85,46 @@ class SlowedCost final : public CollectiveCost {
     auto [idle, queued] = usual_.alone(operation, bytes);
     return {factor_ * idle, factor_ * queued};
   }
+  std::optional<OnLinks> on_links(Operation operation, Bytes bytes) override {
+    auto usual = usual_.on_links(operation, bytes);
+    if (usual) usual->before = factor_ * usual->before;
+    return usual;
+  }
 
  private:
   CollectiveCost& usual_;
   double factor_;
 };
 
-// What collectives take while the fabric gives less than all: their costs, which the groups then have.
-std::vector<std::unique_ptr<CollectiveCost>> in_weather(const Scenario& scenario,
-                                                        std::vector<ReplayedGroup>& groups) {
-  std::vector<std::unique_ptr<CollectiveCost>> slowed;
-  if (!scenario.weather) return slowed;
+// What groups have in place of their costs and plans.
+struct Slowed {
+  std::vector<std::unique_ptr<CollectiveCost>> costs;
+  std::deque<FlowPlan> plans;
+};
+
+// By the axis of the group, and while the fabric gives less than all.
+double slower_by(const Scenario& scenario, const ReplayedGroup& group) {
+  auto axis = scenario.communication ? scenario.communication->axis_of(group.members.front()).name : "data";
+  auto found = scenario.slower.find(axis);
+  double factor = found == scenario.slower.end() ? 1 : found->second;
+  if (!scenario.weather) return factor;
   DDPSIM_CHECK(scenario.communication && scenario.fidelity == Fidelity::closed_form,
                "weather is of a fabric, and collectives are alone on it");
+  return factor / share_of_bandwidth(*scenario.sampled->variability.weather, group.nodes, *scenario.weather);
+}
+
+Slowed slow(const Scenario& scenario, std::vector<ReplayedGroup>& groups) {
+  Slowed slower;
   for (auto& replayed : groups) {
-    double share =
-        share_of_bandwidth(*scenario.sampled->variability.weather, replayed.nodes, *scenario.weather);
-    for (auto& group : replayed.groups)
-      group.cost = slowed.emplace_back(std::make_unique<SlowedCost>(*group.cost, 1 / share)).get();
+    double factor = slower_by(scenario, replayed);
+    if (factor == 1) continue;
+    replayed.broadcasts = factor * replayed.broadcasts;
+    for (auto& group : replayed.groups) {
+      group.cost = slower.costs.emplace_back(std::make_unique<SlowedCost>(*group.cost, factor)).get();
+      if (group.plan) group.plan = &slower.plans.emplace_back(slowed(*group.plan, factor));
+    }
   }
-  return slowed;
+  return slower;
 }
 
 // No flow is larger: a ring sends 2(n-1)/n of its buffer over an edge, a pipeline less than twice. Background
@@ -130,7 +151,9 @@ Bytes largest_flow(const Scenario& scenario, std::span<const ReplayedClass> clas
   for (const auto& route : plan.background)
     for (int link : route)
       largest = std::max(largest, plan.links[static_cast<std::size_t>(link)] * ((last - first) / 1000));
-  return (1 + scenario.physics.interference.collective) * largest;
+  double slower = 1;
+  for (const auto& [axis, factor] : scenario.slower) slower = std::max(slower, factor);
+  return (1 + scenario.physics.interference.collective) * slower * largest;
 }
 
 // Ranks that train one copy of the model together, and others that do the same at the same times: indices of
@@ -194,7 +217,7 @@ SimulatedIteration replay_on(const Scenario& scenario, std::span<const RankGroup
                              std::span<const GroupCost> costs, std::span<const StepProgram> programs,
                              const TrafficPlan* plan) {
   auto groups = groups_of(scenario, costs, plan);
-  auto slowed = in_weather(scenario, groups);
+  auto slower = slow(scenario, groups);
   if (scenario.parallel) groups = by_axis(*scenario.communication, std::move(groups));
   Seconds before =
       scenario.parallel ? Seconds() : compute_before_last_backward(*scenario.trace, scenario.plan);

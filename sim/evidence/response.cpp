@@ -1,6 +1,7 @@
 #include "sim/evidence/response.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "sim/base/check.hpp"
 
@@ -9,6 +10,17 @@ namespace {
 
 // No draw makes a step shorter than this of it: a line that falls ends somewhere.
 constexpr double kLeastPart = 0.05;
+
+// Its value in every draw; kept, because the points of a study mostly have the same unknowns.
+const std::vector<double>& values_of(const Unknown& unknown, std::size_t draws) {
+  constexpr std::size_t kMostKept = 64;
+  thread_local std::map<std::pair<std::size_t, Unknown>, std::vector<double>> kept;
+  if (kept.size() > kMostKept) kept.clear();
+  auto [found, is_new] = kept.try_emplace({draws, unknown});
+  if (is_new)
+    for (double uniform : column(unknown.name, draws)) found->second.push_back(unknown.at(uniform));
+  return found->second;
+}
 
 }  // namespace
 
@@ -31,14 +43,18 @@ Seconds Response::at(const std::map<std::string, double>& values) const {
 }
 
 std::vector<Seconds> draws_of(const Response& response, const Unknowns& unknowns, std::size_t draws) {
-  std::map<std::string, std::vector<double>> columns;
-  for (const auto& [role, unknown] : unknowns) columns[role] = column(unknown.name, draws);
-  std::vector<Seconds> times;
-  std::map<std::string, double> values;
-  for (std::size_t i = 0; i < draws; ++i) {
-    for (const auto& [role, unknown] : unknowns) values[role] = unknown.at(columns[role][i]);
-    times.push_back(response.at(values));
+  std::vector<double> factors(draws, 1);
+  for (const auto& [role, unknown] : unknowns) {
+    const auto& values = values_of(unknown, draws);
+    auto curve = response.curves.find(role);
+    for (std::size_t i = 0; i < draws; ++i)
+      factors[i] *= curve == response.curves.end()
+                        ? values[i]
+                        : std::max(curve->second.at(values[i]) / response.base, kLeastPart);
   }
+  std::vector<Seconds> times;
+  times.reserve(draws);
+  for (double factor : factors) times.push_back(factor * response.base);
   return times;
 }
 

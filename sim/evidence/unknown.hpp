@@ -1,5 +1,6 @@
 #pragma once
 // A number that a prediction rests on and nobody measured for its job, what is known of it, and draws of it.
+#include <compare>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -11,7 +12,7 @@ struct Unknown {
   // A state that it may be in, with its chance: a normal distribution.
   struct State {
     double chance = 1, middle = 0, sigma = 0;
-    bool operator==(const State&) const = default;
+    auto operator<=>(const State&) const = default;
   };
   // factor: on a time, of which the states are logarithms (measured / predicted); level: a value that is not
   // below 0.
@@ -22,6 +23,8 @@ struct Unknown {
   Kind kind = Kind::factor;
   bool is_heavy = false;  // Student's t with four degrees of freedom in place of each normal
   int families = 0;       // independent sources behind it; 0: declared, nothing measured it
+
+  auto operator<=>(const Unknown&) const = default;
 
   // In the draw with that number between 0 and 1.
   [[nodiscard]] double at(double uniform) const;

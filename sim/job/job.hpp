@@ -315,6 +315,7 @@ struct Job {
   std::optional<job::Spread> spread;
   std::optional<Failures> failures;
   std::optional<job::Variability> variability;
+  std::optional<std::string> evidence;
   job::Engine engine;
   job::Validation validation;
 

@@ -54,10 +54,10 @@ void print_terms(std::ostream& out, const IterationMetrics& m) {
   if (m.micro_batches > 1)
     print_fact(out, "  a micro-batch",
                fmt::format("{} (of {})", format_seconds(m.micro_batch()), m.micro_batches));
-  if (m.range)
-    print_fact(out, "  not measured: from",
-               fmt::format("{} to {} ({})", format_seconds(m.range->least), format_seconds(m.range->most),
-                           fmt::join(m.range->of, ", ")));
+  if (const auto& sure = m.uncertainty)
+    print_fact(out, "  80 % sure",
+               fmt::format("{} to {} ({})", format_seconds(sure->likely().least),
+                           format_seconds(sure->likely().most), fmt::join(sure->phrases(), "; ")));
   if (m.spread) print_spread(out, *m.spread);
   print_term(out, "  forward", m.forward, m.iteration);
   print_term(out, "  backward", m.backward_compute, m.iteration);

@@ -36,39 +36,21 @@ double Growth::efficiency(std::size_t point) const {
   return points[point].share * (points.front().metrics.iteration / points[point].metrics.iteration);
 }
 
-using Cause = IterationRange::Cause;
-
-// Of what nobody knows, or, wider, of iterations that differ: 5 to 95 %.
-static std::optional<std::vector<Cause>> causes_of_range(const IterationMetrics& metrics) {
-  if (const auto& spread = metrics.spread)
-    return std::vector{Cause{"iterations", std::log(spread->p95 / metrics.iteration),
-                             std::log(metrics.iteration / spread->p5)}};
-  if (!metrics.range) return std::nullopt;
-  return metrics.range->causes;
-}
-
-static Cause named(const std::vector<Cause>& causes, const std::string& name) {
-  auto found = std::find_if(causes.begin(), causes.end(), [&](const Cause& one) { return one.name == name; });
-  return found == causes.end() ? Cause{name} : *found;
-}
-
-// Each cause is as much longer or shorter on both numbers of GPUs, and independent of the others.
+// Where iterations differ, 5 to 95 % of them, which are as much longer or shorter on both numbers of GPUs; else
+// 80 % of draws of what nobody measured, of both numbers together.
 std::optional<std::pair<double, double>> Growth::efficiency_range(std::size_t point) const {
-  auto first = causes_of_range(points.front().metrics), mine = causes_of_range(points[point].metrics);
-  if (!first || !mine) return std::nullopt;
-  auto all = *mine;
-  for (const auto& cause : *first)
-    if (std::none_of(all.begin(), all.end(), [&](const Cause& one) { return one.name == cause.name; }))
-      all.push_back({cause.name});
-  double up = 0, down = 0;  // squares of the logarithms of its change
-  for (const auto& [name, longer, shorter] : all) {
-    auto before = named(*first, name);
-    double ends[] = {before.longer - longer, shorter - before.shorter, 0};
-    auto [least, most] = std::minmax_element(std::begin(ends), std::end(ends));
-    up += *most * *most, down += *least * *least;
+  const auto &first = points.front().metrics, &mine = points[point].metrics;
+  if (first.spread && mine.spread) {
+    auto [least, most] = std::minmax({efficiency(point), points[point].share * (first.spread->p95 / mine.spread->p95),
+                                      points[point].share * (first.spread->p5 / mine.spread->p5)});
+    return std::pair(least, most);
   }
-  return std::pair(efficiency(point) * std::exp(-std::sqrt(down)),
-                   efficiency(point) * std::exp(std::sqrt(up)));
+  if (!first.uncertainty || !mine.uncertainty) return std::nullopt;
+  std::vector<Seconds> ratios;
+  for (std::size_t i = 0; i < mine.uncertainty->times().size(); ++i)
+    ratios.emplace_back(points[point].share * (first.uncertainty->times()[i] / mine.uncertainty->times()[i]));
+  auto likely = interval_of(ratios, kLikely);
+  return std::pair(likely.least.value(), likely.most.value());
 }
 
 static bool has_range(const Growth& growth) {

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <set>
 
 #include <fmt/format.h>
@@ -97,20 +98,29 @@ class LineChart {
     chart_.series.push_back({title, Shape::line, style, {{-kFar, y}, {kFar, y}}});
   }
 
-  // Iterations that differ, or what is not known of interference.
-  void add_band(const Style& style, const std::vector<const SweepPoint*>& points) {
+  using Ends = std::function<std::optional<Interval>(const IterationMetrics&)>;
+  void add_band(const Style& style, const std::vector<const SweepPoint*>& points, const Ends& ends) {
     Series band{"", Shape::band, style};
-    for (const auto* point : points) {
-      const auto& metrics = point->metrics;
-      if (!metrics.spread && !metrics.range) continue;
-      auto low = metrics.spread ? metrics.spread->p5 : metrics.range->least;
-      auto high = metrics.spread ? metrics.spread->p95 : metrics.range->most;
-      band.points.push_back(
-          {*place_of(*point), scale_.value(point->metrics.iteration), scale_.value(low), scale_.value(high)});
-    }
+    for (const auto* point : points)
+      if (auto found = ends(point->metrics))
+        band.points.push_back({*place_of(*point), scale_.value(point->metrics.iteration),
+                               scale_.value(found->least), scale_.value(found->most)});
     if (band.points.empty()) return;
     has_band_ = true;
     chart_.series.push_back(std::move(band));
+  }
+
+  // Iterations that differ; or 80 % and, darker, 50 % of what may be.
+  void add_bands(const Style& style, const std::vector<const SweepPoint*>& points) {
+    add_band(style, points, [](const auto& m) -> std::optional<Interval> {
+      if (m.spread) return Interval{m.spread->p5, m.spread->p95};
+      if (m.uncertainty) return m.uncertainty->likely();
+      return std::nullopt;
+    });
+    add_band(style, points, [](const auto& m) -> std::optional<Interval> {
+      if (m.spread || !m.uncertainty) return std::nullopt;
+      return m.uncertainty->middle();
+    });
   }
 
   void add_formula(const Style& style, const CapFormula& formula, double from, double to) {
@@ -150,7 +160,7 @@ class LineChart {
     auto style = group_style(g);
     if (points.empty())
       return add_level(title_of(g), {style.colour, 2, "8 5"}, result_.points[best].metrics.iteration);
-    add_band(style, points);
+    add_bands(style, points);
     style.marker = Marker::dot;
     Series line{title_of(g), Shape::line, style};
     for (const auto* point : points) {
@@ -191,7 +201,7 @@ class LineChart {
     if (groups_.size() > kMostNamed)
       add(fmt::format("... {} more", groups_.size() - kMostNamed), Shape::boxes, {"none"});
     if (has_band_)
-      add(result_.varies() ? "p5 to p95" : "least to most, not measured", Shape::band, {kNeutralColour});
+      add(result_.varies() ? "p5 to p95" : "50 and 80 % sure", Shape::band, {kNeutralColour});
     if (has_formula_) add("the textbook's formula", Shape::line, {kNeutralColour, 1.4, "6 4"});
     if (!bests_.empty()) add("shortest", Shape::upright, {kNeutralColour, 2.2, {}, Marker::ring});
     if (has_measured_) add("measured", Shape::upright, {kNeutralColour, 1.6, {}, Marker::square});

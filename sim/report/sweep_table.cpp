@@ -19,7 +19,7 @@ namespace ddpsim {
 
 SweepColumns columns_of(const SweepResult& result) {
   auto any = [&](auto has) { return std::any_of(result.points.begin(), result.points.end(), has); };
-  return {any([](const SweepPoint& point) { return point.metrics.range.has_value(); }), result.varies(),
+  return {any([](const SweepPoint& point) { return point.metrics.uncertainty != nullptr; }), result.varies(),
           !result.measured.empty(),
           any([](const SweepPoint& point) { return point.metrics.memory.has_value(); }),
           !result.failed.empty()};
@@ -46,8 +46,8 @@ constexpr ShownColumn kShown[] = {{"iteration_s", "iteration ms", 12},
                                   {"mfu", "MFU", 7, &SweepColumns::memory, Form::share},
                                   {"memory_peak_bytes", "memory GB", 10, &SweepColumns::memory},
                                   {"fit", "fits", 5, &SweepColumns::memory},
-                                  {"iteration_least_s", "least ms", 10, &SweepColumns::range},
-                                  {"iteration_most_s", "most ms", 10, &SweepColumns::range},
+                                  {"p10_s", "p10 ms", 10, &SweepColumns::range},
+                                  {"p90_s", "p90 ms", 10, &SweepColumns::range},
                                   {"p5_s", "p5 ms", 10, &SweepColumns::spread},
                                   {"median_s", "median ms", 10, &SweepColumns::spread},
                                   {"p95_s", "p95 ms", 10, &SweepColumns::spread},

@@ -1,6 +1,7 @@
 #include "sim/report/verdict.hpp"
 
 #include <algorithm>
+#include <span>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -24,26 +25,34 @@ std::string unranked_line(const SweepResult& result) {
                      fmt::join(strategies, " and "), strategies.size() == 1 ? "is" : "are");
 }
 
-// What the best takes at most and least, and what is best there.
-std::vector<std::string> range_lines(const SweepResult& result) {
-  std::vector<std::string> lines;
-  const auto& middle = result.points[result.best()].metrics;
-  if (middle.range)
-    lines.push_back(fmt::format("the best takes {} to {}, for what was not measured: {}",
-                                format_seconds(middle.range->least), format_seconds(middle.range->most),
-                                fmt::join(middle.range->of, ", ")));
-  if (result.points.size() == 1) return lines;
-  for (auto [name, end] :
-       {std::pair("low", &IterationRange::least), std::pair("high", &IterationRange::most)}) {
-    auto changed = result;
-    for (auto& point : changed.points)
-      if (point.metrics.range) point.metrics.iteration = *point.metrics.range.*end;
-    if (!changed.is_ranked(changed.best())) continue;
-    const auto& best = changed.points[changed.best()];
-    auto what = point_name(result.axes, best.axis_values, best.metrics);
-    lines.push_back(fmt::format("best at the {} end of the range: {}{}iteration {}", name, what,
-                                what.empty() ? "" : ", ", format_seconds(best.metrics.iteration)));
+// How sure it is that the best is that, and what cannot be told apart from it.
+std::string odds_line(const SweepResult& result, std::size_t best) {
+  constexpr std::size_t kMostNamed = 6;
+  const auto& odds = result.points[best].odds;
+  if (!odds || result.points.size() == 1) return {};
+  auto line = fmt::format("{:.0f} % sure that it is, and it loses {:.1f} % on average", 100 * odds->p_best,
+                          100 * odds->regret);
+  std::vector<std::string> ties;
+  for (std::size_t i = 0; i < result.points.size(); ++i) {
+    const auto& point = result.points[i];
+    if (i != best && point.odds && point.odds->is_tied)
+      ties.push_back(fmt::format("{}", fmt::join(axis_cells(result.axes, point.axis_values, point.metrics), " ")));
   }
+  if (ties.empty()) return line;
+  auto named = std::span(ties).first(std::min(ties.size(), kMostNamed));
+  line += fmt::format("; not told apart: {}", fmt::join(named, result.axes.size() == 1 ? ", " : "; "));
+  if (named.size() < ties.size()) line += fmt::format(" and {} more", ties.size() - named.size());
+  return line;
+}
+
+// How long the best takes, and how sure that is.
+std::vector<std::string> sure_lines(const SweepResult& result) {
+  std::vector<std::string> lines;
+  auto best = result.best();
+  if (auto line = odds_line(result, best); !line.empty()) lines.push_back(std::move(line));
+  if (const auto& sure = result.points[best].metrics.uncertainty)
+    lines.push_back(fmt::format("80 % sure: {} to {} ({})", format_seconds(sure->likely().least),
+                                format_seconds(sure->likely().most), fmt::join(sure->phrases(), "; ")));
   return lines;
 }
 
@@ -54,7 +63,8 @@ std::string memory_line(const SweepResult& result) {
   if (best.memory && !best.memory->fits())
     return fmt::format("none of the points {} a GPU's memory: 'ddpsim memory' says what would",
                        best.memory->fit() == Fit::maybe ? "surely fits into" : "fits into");
-  if (fastest.metrics.iteration >= best.iteration) return "";
+  if (fastest.metrics.iteration >= best.iteration || !fastest.metrics.memory || fastest.metrics.memory->fits())
+    return "";
   return fmt::format("(faster, but {} into a GPU's memory: {}{}{})", fit_word(fastest.metrics.memory->fit()),
                      point_name(result.axes, fastest.axis_values, fastest.metrics),
                      result.axes.empty() ? "" : ", ", format_seconds(fastest.metrics.iteration));
@@ -87,7 +97,7 @@ std::vector<std::string> best_lines(const SweepResult& result, bool has_range) {
         fmt::format(", {:.1f} % shorter than the longest", 100 * (1 - best.metrics.iteration / worst));
   if (auto line = memory_line(result); !line.empty()) lines.push_back(std::move(line));
   if (has_range)
-    for (auto& line : range_lines(result)) lines.push_back(std::move(line));
+    for (auto& line : sure_lines(result)) lines.push_back(std::move(line));
   return lines;
 }
 

@@ -254,7 +254,7 @@ void add_notes(const GivenJob& given, const Topology& topology, const Collective
 
 void add_network_notes(const GivenJob& given, const Topology& topology, const Communication& communication,
                        Scenario& scenario) {
-  std::ranges::move(network_doubts(topology, communication), std::back_inserter(scenario.doubts));
+  add_doubts(network_doubts(topology, communication), scenario.doubts);
   auto& notes = scenario.notes;
   for (const auto& model : communication.nccl)
     for (auto& note :

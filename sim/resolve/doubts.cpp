@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <span>
 
 #include <fmt/format.h>
@@ -12,16 +13,7 @@
 namespace ddpsim {
 namespace {
 
-using Of = Doubt::Of;
-
-// Where each is from: docs/model.md, "What the range holds".
-constexpr double kOtherGpu = 1.25, kNeverFitted = 1.4, kTensorBeyond = 1.1, kExperts = 1.5,
-                 kLongContext = 1.3;
-constexpr double kPcie = 2.5, kEthernet = 2, kRoce = 1.35, kEfa = 1.35, kSlingshot = 1.35;
-constexpr double kRacks = 1.3, kRack = 1.4, kGloo = 1.35;
-constexpr std::int64_t kLongSequence = 65536;
-// Other steps of a study after a calibration to one of them (docs/accuracy.md, "Calibrated to one step").
-constexpr double kOneStepError = 0.042;
+constexpr std::int64_t kLongSequence = 65536, kSmallExpert = 1024;
 
 // Whose GPUs some software/*.yaml was fitted on.
 constexpr std::array<std::string_view, 3> kFittedArchitectures{"ampere", "hopper", "blackwell"};
@@ -41,42 +33,23 @@ int tensor_of(const Scenario& scenario) {
   return scenario.parallel ? scenario.parallel->options.degrees.tensor : 1;
 }
 
-struct NetworkDoubt {
-  NetworkClass network;
-  double factor;
-  std::string_view what;
-};
-constexpr std::array<NetworkDoubt, 4> kNetworks{{{NetworkClass::ethernet, kEthernet, "Ethernet"},
-                                                 {NetworkClass::roce, kRoce, "RoCE"},
-                                                 {NetworkClass::efa, kEfa, "EFA without others' traffic"},
-                                                 {NetworkClass::slingshot, kSlingshot, "Slingshot"}}};
-
 bool crosses_nodes(const Cluster& cluster, std::span<const int> gpus) {
   return std::any_of(gpus.begin(), gpus.end(),
                      [&](int gpu) { return cluster.node_of(gpu) != cluster.node_of(gpus.front()); });
 }
 
-Of of_axis(const CommunicatorAxis& axis) {
-  if (axis.name == "tensor") return Of::tensor;
-  if (axis.name == "context") return Of::context;
-  return axis.name == "expert" || axis.name == "expert-tensor" ? Of::expert : Of::data;
-}
-
-// Whether neighbours among the group's GPUs of its first node have nothing faster than PCIe between them; how
-// many there are.
+// What neighbours among the group's GPUs of its first node have between them, the slowest; how many there are.
 struct InNode {
-  int gpus = 0;
-  bool over_pcie = false;
+  int gpus = 1;
+  std::optional<Medium> medium = {};  // none: not known, or nobody
 };
 InNode first_node(const Cluster& cluster, std::span<const int> gpus) {
-  InNode node{1};
+  InNode node;
   for (std::size_t i = 1; i < gpus.size() && cluster.node_of(gpus[i]) == cluster.node_of(gpus[0]); ++i) {
     ++node.gpus;
     auto route = cluster.find_route(gpus[i - 1], gpus[i]);
-    node.over_pcie =
-        node.over_pcie || (route && std::any_of(route->links.begin(), route->links.end(), [&](int link) {
-                             return cluster.cable(link).medium == Medium::pcie;
-                           }));
+    if (!route) continue;
+    for (int link : route->links) node.medium = std::max(node.medium, std::optional(cluster.cable(link).medium));
   }
   return node;
 }
@@ -105,75 +78,70 @@ bool knows_node(const nccl::Calibration& calibration, int gpus) {
          std::any_of(calibration.node.begin(), calibration.node.end(), has_them);
 }
 
-// Of NVLink domains of more GPUs than a host has.
-std::optional<Doubt> rack_doubt(Of of, const nccl::Communicator& communicator,
-                                const nccl::Calibration& calibration) {
-  if (communicator.joins_racks && calibration.entries.empty())
-    return Doubt{of, kRacks, "NVLink domains of racks"};
-  if (is_in_rack(communicator) && calibration.node.empty())
-    return Doubt{of, kRack, "an NVLink domain of more than 8 GPUs"};
-  return std::nullopt;
+// Between nodes.
+std::string_view class_between(const Topology& topology, const nccl::Calibration* calibration) {
+  if (!topology.network) return "links";
+  bool is_known = calibration && knows_network(*calibration, *topology.network);
+  if (*topology.network == NetworkClass::infiniband) return is_known ? "infiniband" : "infiniband_uncalibrated";
+  return is_known ? "table" : name_in(kNetworkClassNames, *topology.network);
 }
 
-std::vector<Doubt> axis_doubts(const Topology& topology, const Communication& communication,
-                               const CommunicatorAxis& axis) {
-  std::vector<Doubt> doubts;
+std::string_view class_within(const InNode& node, const nccl::Calibration* calibration) {
+  if (node.medium == Medium::nvlink) return "nvlink";
+  bool is_pcie = node.medium && *node.medium != Medium::network;
+  if (!is_pcie) return "links";
+  return calibration && knows_node(*calibration, node.gpus) ? "table" : "pcie";
+}
+
+std::string_view class_of(const Topology& topology, const Communication& communication,
+                          const CommunicatorAxis& axis) {
   const auto& cluster = *communication.cluster;
   const auto& group = communication.groups[axis.first];
-  const auto* calibration =
-      communication.nccl.empty() ? nullptr : &communication.nccl.front()->cost().calibration();
-  auto of = of_axis(axis);
-  bool crosses = crosses_nodes(cluster, group);
-  for (const auto& [network, factor, what] : kNetworks)
-    if (crosses && topology.network == network && !(calibration && knows_network(*calibration, network)))
-      doubts.push_back({of, factor, std::string(what)});
-  if (calibration)
-    if (auto doubt = rack_doubt(of, communication.nccl[axis.first]->cost().communicator(), *calibration))
-      doubts.push_back(*std::move(doubt));
-  if (communication.gloo) {
-    doubts.push_back({of, kGloo, "Gloo"});
-    return doubts;
+  if (communication.gloo) return "gloo";
+  const nccl::Calibration* calibration = nullptr;
+  if (!communication.nccl.empty()) {
+    const auto& cost = communication.nccl[axis.first]->cost();
+    calibration = &cost.calibration();
+    if (cost.communicator().joins_racks || is_in_rack(cost.communicator())) return "nvl72";
   }
-  auto node = first_node(cluster, group);
-  if (node.over_pcie && !(calibration && knows_node(*calibration, node.gpus)))
-    doubts.push_back({of, kPcie, "PCIe"});
-  return doubts;
+  if (crosses_nodes(cluster, group)) return class_between(topology, calibration);
+  return class_within(first_node(cluster, group), calibration);
+}
+
+// Whom the host's pace may hold up besides.
+std::vector<Doubt> by_shares(std::string_view name, std::string what) {
+  return {doubt_of(Subject::compute, name, std::move(what)), doubt_of(Subject::physics, "launches")};
 }
 
 }  // namespace
 
 std::vector<Doubt> compute_doubts(const Software& software, const GpuDescription& gpu, Precision precision,
-                                  bool is_calibrated) {
-  std::vector<Doubt> doubts;
+                                  WhoseSoftware whose) {
   bool is_known_gpu = software.is_for_gpu ||
                       std::find(kFittedArchitectures.begin(), kFittedArchitectures.end(), gpu.architecture) !=
                           kFittedArchitectures.end();
+  if (whose == WhoseSoftware::calibrated) return {doubt_of(Subject::compute, "calibrated")};
   if (!is_known_gpu)
-    doubts.push_back(
-        {Of::compute, kNeverFitted, fmt::format("compute (no software was fitted on {})", gpu.name)});
-  else if (!is_fitted_type(software, precision))
-    doubts.push_back({Of::compute, kNeverFitted,
-                      fmt::format("compute ({} was not fitted in {})", software.name,
-                                  name_in(kPrecisionNames, precision))});
-  else if (!software.is_for_gpu)
-    doubts.push_back({Of::compute, kOtherGpu,
-                      fmt::format("compute ({} was fitted on {})", software.name, software.fitted_on)});
-  if (is_calibrated && !software.judged_error)
-    doubts.push_back({Of::compute, 1 + kOneStepError, "compute (calibrated)"});
-  else if (software.judged_error)
-    doubts.push_back({Of::compute, 1 + *software.judged_error, fmt::format("compute by {}", software.name)});
-  else if (doubts.empty())
-    doubts.push_back(
-        {Of::compute, kOtherGpu, fmt::format("compute ({} was judged by no step)", software.name)});
-  return doubts;
+    return by_shares("never", fmt::format("compute (no software was fitted on {})", gpu.name));
+  if (!is_fitted_type(software, precision))
+    return by_shares("never", fmt::format("compute ({} was not fitted in {})", software.name,
+                                          name_in(kPrecisionNames, precision)));
+  if (!software.is_for_gpu)
+    return by_shares("other_gpu",
+                     fmt::format("compute ({} was fitted on {})", software.name, software.fitted_on));
+  if (whose == WhoseSoftware::default_one)
+    return by_shares("same_gpu", fmt::format("compute (by {}, which nobody named)", software.name));
+  return {doubt_of(Subject::compute, "named", fmt::format("compute by {}", software.name))};
 }
 
-Doubt list_of_layers_doubt() {
-  return {Of::compute, kNeverFitted, "compute of a list of layers"};
+std::vector<Doubt> estimated_doubts() {
+  return {doubt_of(Subject::compute, "never", "compute, estimated of a list of layers")};
 }
 
-Doubt rescaled_doubt() {
-  return {Of::compute, kOtherGpu, "compute rescaled from another GPU"};
+std::vector<Doubt> trace_doubts(const LayerTrace& trace, bool is_rescaled) {
+  if (is_rescaled) return {doubt_of(Subject::compute, "other_gpu", "compute, rescaled from another GPU")};
+  if (trace.metadata.synthetic) return {doubt_of(Subject::compute, "never", "compute, estimated")};
+  return {doubt_of(Subject::compute, "measured")};
 }
 
 std::optional<Note> software_scope_note(const Scenario& scenario) {
@@ -194,29 +162,62 @@ std::optional<Note> software_scope_note(const Scenario& scenario) {
                                             fmt::join(left, "; on steps "))};
 }
 
-std::vector<Doubt> model_doubts(const Scenario& scenario) {
-  std::vector<Doubt> doubts;
-  if (!scenario.model_step) return doubts;
+void add_step_doubts(Scenario& scenario) {
+  auto& doubts = scenario.doubts;
+  if (scenario.is(&StrategyTraits::lacks_host_time)) doubts.push_back(doubt_of(Subject::step, "deepspeed"));
+  if (const auto& range = scenario.physics.range) {
+    if (range->least.interference != range->most.interference)
+      doubts.push_back(doubt_of(Subject::physics, "interference"));
+    if (range->least.spread != range->most.spread) doubts.push_back(doubt_of(Subject::physics, "spread"));
+  }
+  if (scenario.measured_table) {
+    doubts.push_back(doubt_of(Subject::network, "table"));
+    doubts.back().axes = {"data"};
+  }
+  if (!scenario.model_step) return;
   const auto& step = *scenario.model_step;
+  // Beyond what it was judged with, its shares are like another software's.
   if (const auto& scope = step.software.scope; scope.tensor > 0 && tensor_of(scenario) > scope.tensor)
+    for (auto& doubt : doubts)
+      if (doubt.of == find_evidence_class(Subject::compute, "named"))
+        doubt = doubt_of(Subject::compute, "same_gpu",
+                         fmt::format("tensor parallelism beyond what {} was judged with", step.software.name));
+  if (step.model.has_experts()) doubts.push_back(
+        doubt_of(Subject::step, step.model.experts.ffn < kSmallExpert ? "small_experts" : "experts"));
+  if (!scenario.parallel) return;
+  if (scenario.parallel->options.degrees.context > 1)
     doubts.push_back(
-        {Of::compute, kTensorBeyond, "tensor parallelism beyond what its software was judged with"});
-  if (step.model.has_experts()) doubts.push_back({Of::step, kExperts, "experts"});
-  if (scenario.parallel && scenario.parallel->options.degrees.context > 1 &&
-      step.step.shape.sequence >= kLongSequence)
-    doubts.push_back({Of::step, kLongContext, "long sequences over several GPUs"});
-  return doubts;
+        doubt_of(Subject::step, step.step.shape.sequence >= kLongSequence ? "context_long" : "context"));
+  if (tensor_of(scenario) > 1 && scenario.parallel->tensor.overlap == TensorOverlap::pipelined)
+    doubts.push_back(doubt_of(Subject::step, "async_tp"));
 }
 
 std::vector<Doubt> network_doubts(const Topology& topology, const Communication& communication) {
   std::vector<Doubt> doubts;
   // Groups of an axis are alike.
-  for (const auto& axis : communication.axes)
-    if (axis.first < communication.groups.size())
-      for (auto& doubt : axis_doubts(topology, communication, axis))
-        if (std::find(doubts.begin(), doubts.end(), doubt) == doubts.end())
-          doubts.push_back(std::move(doubt));
+  for (const auto& axis : communication.axes) {
+    if (axis.first >= communication.groups.size() || communication.groups[axis.first].size() < 2) continue;
+    auto one = doubt_of(Subject::network, class_of(topology, communication, axis));
+    auto same = std::ranges::find(doubts, one.of, &Doubt::of);
+    if (same == doubts.end()) same = doubts.insert(same, std::move(one));
+    if (!std::ranges::count(same->axes, axis.name)) same->axes.push_back(axis.name);
+  }
+  for (auto& doubt : doubts) std::ranges::sort(doubt.axes);
   return doubts;
+}
+
+void add_doubts(std::vector<Doubt> more, std::vector<Doubt>& doubts) {
+  for (auto& one : more) {
+    auto same = std::ranges::find(doubts, one.of, &Doubt::of);
+    if (same == doubts.end()) {
+      doubts.push_back(std::move(one));
+      continue;
+    }
+    std::vector<std::string> axes;
+    std::ranges::sort(one.axes);
+    std::ranges::set_union(same->axes, one.axes, std::back_inserter(axes));
+    same->axes = std::move(axes);
+  }
 }
 
 }  // namespace ddpsim

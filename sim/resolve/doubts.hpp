@@ -1,5 +1,5 @@
 #pragma once
-// What of a scenario nobody measured, as the factors of docs/model.md, "What the range holds".
+// What of a scenario nobody measured, as classes of evidence: docs/model.md, "How sure a prediction is".
 #include <optional>
 #include <vector>
 
@@ -11,23 +11,27 @@
 
 namespace ddpsim {
 
-// Of estimated compute times: how far the software was off where it was judged, and what it was never fitted
-// on. `is_calibrated`: to a step of its user's.
+// Named by its user, the default where nobody named one, or calibrated to a step of its user's.
+enum class WhoseSoftware { named, default_one, calibrated };
+
+// Of estimated compute times.
 std::vector<Doubt> compute_doubts(const Software& software, const GpuDescription& gpu, Precision precision,
-                                  bool is_calibrated);
+                                  WhoseSoftware whose);
 // Of a list of layers, whose times no software was fitted to.
-Doubt list_of_layers_doubt();
-// Of a trace that was recorded on another GPU.
-Doubt rescaled_doubt();
+std::vector<Doubt> estimated_doubts();
+std::vector<Doubt> trace_doubts(const LayerTrace& trace, bool is_rescaled);
 
 // Where a job is larger, or shares layers over more GPUs, than the steps that its software was fitted or
 // judged on.
 std::optional<Note> software_scope_note(const Scenario& scenario);
 
-// Of models that are known least: mixtures of experts, long sequences over several GPUs.
-std::vector<Doubt> model_doubts(const Scenario& scenario);
+// Of the whole, once all else is known: models and implementations that are known least, and physics that
+// nothing calibrated.
+void add_step_doubts(Scenario& scenario);
 
-// Of links that groups of GPUs communicate over, where no calibration has tables of such groups.
+// Of links that groups of GPUs communicate over.
 std::vector<Doubt> network_doubts(const Topology& topology, const Communication& communication);
+// Those of a class are one, of all its axes.
+void add_doubts(std::vector<Doubt> more, std::vector<Doubt>& doubts);
 
 }  // namespace ddpsim

@@ -9,6 +9,7 @@
 #include "sim/resolve/shared_model.hpp"
 #include "sim/resolve/unused_keys.hpp"
 #include "sim/resolve/workload.hpp"
+#include "sim/text/evidence_file.hpp"
 
 namespace ddpsim {
 namespace {
@@ -123,6 +124,28 @@ void settle_variability(Files& files, const GivenJob& given, const RankPlaces& p
   sample(files, given, places, scenario);
 }
 
+constexpr std::string_view kUsualEvidence = "default";
+
+struct EvidenceKey {
+  using Value = std::shared_ptr<const Evidence>;
+  std::string file;  // besides the default; empty: none
+  auto operator<=>(const EvidenceKey&) const = default;
+};
+
+// Null: evidence: none.
+std::shared_ptr<const Evidence> find_evidence(Files& files, const GivenJob& given) {
+  const auto& said = given.job.evidence;
+  if (said == "none") return nullptr;
+  EvidenceKey key;
+  if (said) key.file = files.path_of(PresetKind::evidence, given.located(*said, "evidence"));
+  return files.once(key, [&]() -> EvidenceKey::Value {
+    auto usual = find_preset(PresetKind::evidence, kUsualEvidence);
+    auto evidence = usual ? read_evidence(*usual) : Evidence{};
+    if (!key.file.empty()) evidence = read_evidence(key.file, std::move(evidence));
+    return std::make_shared<const Evidence>(std::move(evidence));
+  });
+}
+
 // Of the whole, once it is known.
 std::vector<Note> last_notes(Files& files, const GivenJob& given, const Scenario& scenario) {
   std::vector<Note> notes;
@@ -197,7 +220,6 @@ Scenario resolve(Files& files, const GivenJob& given) {
     if (given.job.cluster.topology)
       add(scenario.notes, architecture_notes(*gpu, *find_topology(files, given)));
   }
-  std::ranges::move(model_doubts(scenario), std::back_inserter(scenario.doubts));
   add(scenario.notes, software_scope_note(scenario));
   if (scenario.physics.spread.nodes > 0 && !places->knows_nodes)
     throw InputError(given.at("spread"), "without a topology nothing says which ranks a node holds",
@@ -205,6 +227,8 @@ Scenario resolve(Files& files, const GivenJob& given) {
   choose_fidelity(given, scenario);
   settle_variability(files, given, *places, scenario);
   settle_broadcasts(scenario);
+  scenario.evidence = find_evidence(files, given);
+  add_step_doubts(scenario);
   add(scenario.notes, last_notes(files, given, scenario));
   scenario.validation = validation_settings(files, given);
   return scenario;

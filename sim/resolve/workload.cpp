@@ -78,8 +78,8 @@ std::shared_ptr<const LayerTrace> find_trace(Files& files, const GivenJob& given
   auto path = files.path_of(given.located(*workload.trace, "workload.trace"));
   auto recorded = files.trace(path);
   scenario.notes = files.once(NotesKey{path, gpu}, [&] { return recorded_notes(*recorded, gpu.get()); });
+  scenario.doubts = trace_doubts(*recorded, rescale.has_value());
   if (!rescale) return recorded;
-  scenario.doubts.push_back(rescaled_doubt());
   return files.once(RescaledKey{path, *rescale},
                     [&] { return std::make_shared<const LayerTrace>(rescaled(*recorded, *rescale)); });
 }

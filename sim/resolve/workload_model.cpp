@@ -74,6 +74,11 @@ class WorkloadReader {
           "use a framework with attention: flash");
   }
 
+  [[nodiscard]] WhoseSoftware whose() const {
+    if (is_calibrated_) return WhoseSoftware::calibrated;
+    return is_default_ ? WhoseSoftware::default_one : WhoseSoftware::named;
+  }
+
   // `usual_sequence`: the model's, where it has one.
   void read_step(std::int64_t usual_sequence) {
     if (!workload_.micro_batch)
@@ -139,7 +144,7 @@ class WorkloadReader {
     ModelWorkload result{.trace = transformer_trace(model, gpu_, software_, step_, files_.parts()),
                          .step = {},
                          .notes = notes(true),
-                         .doubts = compute_doubts(software_, gpu_, step_.precision, is_calibrated_)};
+                         .doubts = compute_doubts(software_, gpu_, step_.precision, whose())};
     if (model.has_experts())
       result.notes.push_back(
           {"experts-uncalibrated",
@@ -178,7 +183,7 @@ class WorkloadReader {
     ModelWorkload result{.trace = synthesize(model, options),
                          .step = {},
                          .notes = notes(false),
-                         .doubts = {list_of_layers_doubt()}};
+                         .doubts = estimated_doubts()};
     settle_optimizer(result.trace);
     result.notes.push_back(
         {"memory-left-out",

@@ -1,5 +1,8 @@
 #include "sim/result/iteration_columns.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 namespace ddpsim {
 namespace {
 
@@ -103,6 +106,54 @@ Cell parallelism_cell(const IterationMetrics& m) {
   return Cell::Fields{{"tensor", 1}, {"context", 1}, {"pipeline", 1}, {"data", m.group_size}};
 }
 
+// Of a prediction that is not sure.
+std::function<Cell(const IterationMetrics&)> in_doubt(std::function<Cell(const Uncertainty&)> value) {
+  return [value = std::move(value)](const IterationMetrics& m) {
+    return m.uncertainty ? value(*m.uncertainty) : Cell();
+  };
+}
+
+Cell interval_cell(const Interval& interval) {
+  return Cell::List{interval.least, interval.most};
+}
+
+// What a class is of: "compute", "network", of several networks their names, "experts", "spread".
+std::string_view subject_of(const Uncertainty& uncertainty, const EvidenceClass& one) {
+  auto networks = std::ranges::count_if(
+      uncertainty.parts(), [](const auto& part) { return part.of->of == Subject::network; });
+  bool is_alone = one.of == Subject::compute || (one.of == Subject::network && networks == 1);
+  return is_alone ? name_in(kSubjectNames, one.of) : one.name;
+}
+
+Cell evidence_cell(const Uncertainty& uncertainty) {
+  Cell::Fields classes, widths;
+  for (const auto& part : uncertainty.parts()) {
+    auto subject = subject_of(uncertainty, *part.of);
+    double middle = 0, square = 0;
+    for (const auto& state : part.line.states) {
+      middle += state.chance * state.middle;
+      square += state.chance * (state.middle * state.middle + state.sigma * state.sigma);
+    }
+    classes.emplace_back(subject, Cell::Fields{{"class", part.of->name},
+                                               {"of", part.what},
+                                               {"middle", middle},
+                                               {"sigma", std::sqrt(square - middle * middle)},
+                                               {"families", part.line.families}});
+    widths.emplace_back(subject, part.width);
+  }
+  constexpr int kSteps = 20;
+  Cell::List quantiles;
+  auto times = uncertainty.times();
+  std::ranges::sort(times);
+  for (int i = 1; i < kSteps; ++i) quantiles.emplace_back(quantile_of(times, static_cast<double>(i) / kSteps));
+  return Cell::Fields{{"interval_80_s", interval_cell(uncertainty.likely())},
+                      {"interval_50_s", interval_cell(uncertainty.middle())},
+                      {"quantiles_s", std::move(quantiles)},
+                      {"draws", uncertainty.times().size()},
+                      {"classes", std::move(classes)},
+                      {"width_by", std::move(widths)}};
+}
+
 Cell error_of_point(const SweepPoint& point) {
   return point.measured ? Cell(relative_error(point.metrics, *point.measured)) : Cell();
 }
@@ -155,13 +206,7 @@ const Columns<M> kIterationColumns{
     {"backward_compute_s", &M::backward_compute},
     {"interference_s", &M::interference},
     {"overhead_s", &M::overhead},
-    {"iteration_range_s",
-     of(&M::range,
-        [](const auto& one) {
-          return Cell::List{one.least, one.most};
-        }),
-     kSomeJson},
-    {"iteration_range_of", of(&M::range, &IterationRange::of), kSomeJson},
+    {"evidence", in_doubt(evidence_cell), kSomeJson},
     {"iterations", nested(&M::spread, kSpread), kSomeJson},
     {"tail_s", [](const M& m) { return when(m.overhead > Seconds(), m.tail); }, kSomeJson},
     {"communication_s", &M::communication},
@@ -185,8 +230,10 @@ const Columns<M> kIterationColumns{
     {"algbw_Bps", &M::algbw},
     {"busbw_Bps", &M::busbw},
     {"samples_per_s", &M::samples_per_s},
-    {"iteration_least_s", of(&M::range, &IterationRange::least), kSomeCsv | kStudy},
-    {"iteration_most_s", of(&M::range, &IterationRange::most), kSomeCsv | kStudy},
+    {"p10_s", in_doubt([](const auto& one) { return one.likely().least; }), kSomeCsv | kStudy},
+    {"p25_s", in_doubt([](const auto& one) { return one.middle().least; }), kSomeCsv},
+    {"p75_s", in_doubt([](const auto& one) { return one.middle().most; }), kSomeCsv},
+    {"p90_s", in_doubt([](const auto& one) { return one.likely().most; }), kSomeCsv | kStudy},
     {"iterations", of(&M::spread, &IterationSpread::iterations), kSomeCsv},
     {"p5_s", of(&M::spread, &IterationSpread::p5), kSomeCsv | kStudy},
     {"median_s", of(&M::spread, &IterationSpread::median), kSomeCsv | kStudy},
@@ -219,6 +266,12 @@ const Columns<M> kIterationColumns{
     {"trace_synthetic", &M::trace_synthetic, kSome}};
 
 using P = SweepPoint;
+std::function<Cell(const P&)> odds_of(std::function<Cell(const P::Odds&)> value) {
+  return [value = std::move(value)](const P& point) { return point.odds ? value(*point.odds) : Cell(); };
+}
+const Columns<P> kOddsColumns{{"p_best", odds_of([](const auto& odds) { return odds.p_best; }), kSome},
+                              {"regret", odds_of([](const auto& odds) { return odds.regret; }), kSome},
+                              {"tied", odds_of([](const auto& odds) { return odds.is_tied; }), kSomeJson}};
 const Columns<P> kMeasuredColumns{
     {"measured_iteration_s", of(&P::measured, &MeasuredIteration::iteration), kSomeJson | kCsv},
     {"measured_iteration_std_s", of(&P::measured, &MeasuredIteration::spread), kSomeJson | kCsv},
@@ -228,7 +281,7 @@ const Columns<P> kPointColumns = [] {
   Columns<P> all;
   for (const auto& one : kIterationColumns)
     all.push_back({one.key, [&one](const P& point) { return one.value(point.metrics); }, one.in});
-  return joined(all, kMeasuredColumns);
+  return joined(joined(all, kOddsColumns), kMeasuredColumns);
 }();
 
 }  // namespace ddpsim

@@ -3,6 +3,7 @@
 // docs/formats.md.
 #include <array>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,6 +14,7 @@
 #include "sim/ddp/reduction_plan.hpp"
 #include "sim/result/iteration_spread.hpp"
 #include "sim/result/loss_cause.hpp"
+#include "sim/result/uncertainty.hpp"
 #include "sim/strategy/strategy.hpp"
 #include "sim/timeline/timeline.hpp"
 #include "sim/trace/layer_trace.hpp"
@@ -45,18 +47,6 @@ struct OperationMetrics {
   std::size_t count = 0;
   Bytes bytes = {};
   Seconds busy = {}, exposed = {};  // in flight; while compute waited
-};
-
-// What is not known to a number: docs/model.md, "What the range holds".
-struct IterationRange {
-  Seconds least, most;
-  std::vector<std::string> of = {};  // what it holds, a phrase each
-  // Logarithms of how much longer, and shorter, each cause by itself makes the iteration.
-  struct Cause {
-    std::string name;
-    double longer = 0, shorter = 0;
-  };
-  std::vector<Cause> causes = {};
 };
 
 // Of a GPU, for a model whose operations are counted.
@@ -138,8 +128,7 @@ struct IterationMetrics {
   // launches.
   [[nodiscard]] Seconds communication_cost() const;
   Seconds tail;  // exposed_communication and what is done to gradients after their all-reduce
-  // Of `iteration`, over interference and spread that nothing calibrated.
-  std::optional<IterationRange> range = std::nullopt;
+  std::shared_ptr<const Uncertainty> uncertainty = nullptr;  // of `iteration`; null: nothing is in doubt, or asked
   // Where iterations differ: the terms are those of one of them.
   std::optional<IterationSpread> spread = std::nullopt;
   Seconds communication;  // while a collective is in flight: one after the other the sum of their times

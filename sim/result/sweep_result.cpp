@@ -42,6 +42,23 @@ std::size_t fastest_of(const std::vector<SweepPoint>& points, const std::vector<
   return *best;
 }
 
+// Of least regret, unless the default cannot be told apart from it.
+std::size_t surest_of(const SweepResult& result, const std::vector<std::size_t>& candidates) {
+  auto cap = result.find_axis(kBucketCapAxis), strategy = result.find_axis(kStrategyAxis);
+  auto is_default = [&](const SweepPoint& point) {
+    return (cap || strategy) && (!cap || point.metrics.bucket_cap == kDefaultBucketCap) &&
+           (!strategy || point.metrics.strategy == &usual_strategy());
+  };
+  auto best = candidates.front();
+  for (auto i : candidates) {
+    const auto &point = result.points[i], &other = result.points[best];
+    if (point.odds->is_tied && is_default(point)) return i;
+    double less = point.odds->regret - other.odds->regret;
+    if (less < -1e-12 || (less < 1e-12 && preference(point) < preference(other))) best = i;
+  }
+  return best;
+}
+
 std::vector<std::size_t> those(const std::vector<std::size_t>& candidates,
                                const std::function<bool(std::size_t)>& are_meant) {
   std::vector<std::size_t> found;
@@ -75,7 +92,9 @@ std::size_t SweepResult::best_of(const std::vector<std::size_t>& candidates) con
   auto fitting = those(candidates, [&](std::size_t i) { return fits(points[i]); });
   const auto& some = fitting.empty() ? candidates : fitting;
   auto ranked = those(some, [&](std::size_t i) { return is_ranked(i); });
-  return fastest_of(points, ranked.empty() ? some : ranked);
+  const auto& compared = ranked.empty() ? some : ranked;
+  bool has_odds = std::ranges::all_of(compared, [&](std::size_t i) { return points[i].odds.has_value(); });
+  return has_odds ? surest_of(*this, compared) : fastest_of(points, compared);
 }
 
 bool SweepResult::is_ranked(std::size_t point) const {

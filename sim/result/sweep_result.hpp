@@ -35,6 +35,13 @@ struct SweepPoint {
       axis_values;  // as written in the scenario, one an axis: "25MiB", "1024", "overlap"
   IterationMetrics metrics;
   std::optional<MeasuredIteration> measured;
+  // Among the ways of the same job: how sure it is that it is the fastest, what it loses against that on
+  // average, and whether it cannot be told apart from the one that loses least. None: nothing is in doubt.
+  struct Odds {
+    double p_best = 0, regret = 0;
+    bool is_tied = false;
+  };
+  std::optional<Odds> odds = {};
 };
 
 // A point without results: an impossible combination of values, or one that the machine did not let end.
@@ -92,8 +99,9 @@ struct SweepGroup {
   std::vector<std::size_t> points;  // in sweep order; never empty
 };
 
-// A point is better when its iteration is shorter; among equals (to 1e-12 relative) PyTorch's default cap,
-// then the smaller one, then the earlier point. One that may not fit into a GPU's memory is best only where
+// A point is better when it loses less on average over what is in doubt, or, where nothing is, when its
+// iteration is shorter; among those that cannot be told apart PyTorch's default cap and strategy, among equals
+// (to 1e-12 relative) the smaller cap, then the earlier point. One that may not fit into a GPU's memory is best only where
 // none surely does, and one that is not ranked only where no other is.
 struct SweepResult {
   std::vector<std::string> axes;  // scenario keys: "ddp.bucket_cap"

@@ -6,21 +6,22 @@
 #include <vector>
 
 #include "sim/base/check.hpp"
-#include "sim/study/iteration_range.hpp"
 #include "sim/study/run_all.hpp"
+#include "sim/study/uncertainty.hpp"
 
 namespace ddpsim {
 namespace {
 
-// What a point has to simulate: itself, and before it both ends of its range.
+// What a point has to simulate: itself, and before it what its curves are drawn through.
 struct Runs {
   std::vector<ScenarioVariant> variants;
-  std::vector<std::size_t> last;  // by point
+  std::vector<CurveRuns> curves;  // by point
+  std::vector<std::size_t> last;
 
   explicit Runs(std::span<const ScenarioVariant> points) {
     for (const auto& point : points) {
-      if (const auto& range = point.base->physics.range)
-        for (const auto& end : {range->least, range->most}) variants.emplace_back(point).physics = end;
+      for (const auto& knobs : curves.emplace_back(*point.base).knobs())
+        variants.emplace_back(point).knobs = knobs;
       last.push_back(variants.size());
       variants.push_back(point);
     }
@@ -34,24 +35,23 @@ void run_points(std::span<const ScenarioVariant> points, unsigned jobs,
                 const OnLost& on_lost, const Simulate& simulate) {
   Runs runs(points);
   std::size_t point = 0;
-  std::vector<Seconds> ends;
+  std::vector<Seconds> turned;
   std::optional<EnvironmentError> lost;  // one of the point's runs
   auto finish_lost_point = [&](std::size_t run) {
     if (run < runs.last[point]) return;
-    ends.clear();
+    turned.clear();
     on_lost(point++, *std::exchange(lost, std::nullopt));
   };
   run_all(
       runs.variants, jobs,
       [&](std::size_t i, const Scenario& scenario, const Prediction& prediction) {
         if (lost) return finish_lost_point(i);
-        // Of the ends of a range nothing else is asked.
-        if (i < runs.last[point]) return ends.push_back(prediction.timeline.last_to_finish().duration());
+        // Nothing else is asked of them.
+        if (i < runs.last[point]) return turned.push_back(prediction.timeline.last_to_finish().duration());
         auto metrics = metrics_of(scenario, prediction);
-        std::optional<PhysicsEnds> physics;
-        if (!ends.empty()) physics = PhysicsEnds{ends[0], ends[1]};
-        metrics.range = iteration_range(scenario, metrics, prediction.timeline.last_to_finish(), physics);
-        ends.clear();
+        auto unvaried = scenario.sampled ? prediction.unvaried : metrics.iteration;
+        metrics.uncertainty = runs.curves[point].uncertainty(metrics.iteration, unvaried, turned);
+        turned.clear();
         on_point(point++, prediction, std::move(metrics));
       },
       [&](std::size_t i, const EnvironmentError& why) {

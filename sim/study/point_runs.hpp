@@ -10,8 +10,8 @@
 
 namespace ddpsim {
 
-// Predicts every scenario, at most `jobs` at once, and hands them over in order; the metrics have the range
-// that uncalibrated interference leaves open. on_lost in place of one that the machine did not let end.
+// Predicts every scenario, at most `jobs` at once, and hands them over in order; the metrics say how sure
+// they are. on_lost in place of one that the machine did not let end.
 void run_points(std::span<const ScenarioVariant> points, unsigned jobs,
                 const std::function<void(std::size_t, const Prediction&, IterationMetrics)>& on_point,
                 const OnLost& on_lost = throw_lost, const Simulate& simulate = Simulator());

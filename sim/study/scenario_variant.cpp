@@ -4,13 +4,14 @@ namespace ddpsim {
 
 Scenario ScenarioVariant::scenario() const {
   Scenario made = *base;
-  if (physics) {
-    made.physics.interference = physics->interference;
-    made.physics.spread = physics->spread;
-  }
   if (bucket_cap) {
     made.ddp.bucket_cap = bucket_cap;
     made.plan = with_bucket_cap(std::move(made.plan), made.ddp, *bucket_cap);
+  }
+  if (knobs) {
+    if (made.sampled && made.sampled->variability.draws_ranks()) made.physics.spread = {};  // the draws have it
+    made.sampled = nullptr;
+    turn(made, *knobs);
   }
   return made;
 }

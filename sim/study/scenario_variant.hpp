@@ -3,6 +3,7 @@
 #include <span>
 #include <vector>
 
+#include "sim/engine/knobs.hpp"
 #include "sim/engine/scenario.hpp"
 
 namespace ddpsim {
@@ -12,7 +13,7 @@ namespace ddpsim {
 struct ScenarioVariant {
   const Scenario* base;
   std::optional<Bytes> bucket_cap = {};      // of strategy ddp
-  std::optional<Physics::End> physics = {};  // an end of its range
+  std::optional<Knobs> knobs = {};           // of what nobody measured; then iterations do not differ
 
   [[nodiscard]] Scenario scenario() const;
 };

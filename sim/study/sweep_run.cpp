@@ -13,6 +13,7 @@
 #include "sim/ddp/ddp_rules.hpp"
 #include "sim/report/sweep_html.hpp"
 #include "sim/result/measured_iterations.hpp"
+#include "sim/study/choices.hpp"
 #include "sim/study/explain.hpp"
 #include "sim/study/notes.hpp"
 #include "sim/study/point_runs.hpp"
@@ -184,6 +185,7 @@ SweepResult begin_sweep(const SweepPlan& plan, const std::string& title, const s
 std::optional<std::string> run_sweep(const SweepPlan& plan, unsigned jobs, SweepResult& result,
                                      const OnSweepPoint& on_point) {
   auto hint = SweepRows(plan, result, on_point).run(jobs);
+  if (const auto& evidence = plan.scenarios.front().evidence) add_odds(*evidence, result);
   if (!result.points.empty()) return hint;
   if (hint) fail_lost(result, *hint);
   throw InputError::rendered(result.failed.front().error);

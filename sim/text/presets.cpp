@@ -22,12 +22,13 @@ struct KindNames {
   const char* folder;
   const char* one;
 };
-constexpr std::array<KindNames, 7> kKinds{{{"topologies", "topology"},
+constexpr std::array<KindNames, 8> kKinds{{{"topologies", "topology"},
                                            {"gpus", "GPU"},
                                            {"models", "model"},
                                            {"software", "software"},
                                            {"fabrics", "fabric"},
                                            {"calibrations", "calibration"},
+                                           {"evidence", "evidence"},
                                            {"configs", "scenario"}}};
 
 const KindNames& names_of(PresetKind kind) {

@@ -1,6 +1,6 @@
 #pragma once
 // Files that come with ddpsim and have a name: topologies, GPUs, models, software, fabrics, calibrations of
-// NCCL's collectives, scenarios.
+// NCCL's collectives, evidence, scenarios.
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,7 +10,7 @@
 
 namespace ddpsim {
 
-enum class PresetKind { topologies, gpus, models, software, fabrics, calibrations, configs };
+enum class PresetKind { topologies, gpus, models, software, fabrics, calibrations, evidence, configs };
 
 std::vector<PresetKind> preset_kinds();
 std::string folder_of(PresetKind kind);  // "gpus"

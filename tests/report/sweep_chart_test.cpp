@@ -100,12 +100,17 @@ TEST(LineChart, MeasuredCapsAreDrawnWhereTheyWereMeasured) {
 TEST(LineChart, WhatTimesMayAsWellBeIsABand) {
   auto result = caps_and_worlds();
   EXPECT_TRUE(of_shape(sweep_chart(result), Shape::band).empty());
-  result.points[0].metrics.range = IterationRange{Seconds(4), Seconds(6.5)};
+  // 10 and 25 % of 4, 5, 6 and 7 s lie at or below the middles of the first two's shares.
+  result.points[0].metrics.uncertainty = std::make_shared<const Uncertainty>(
+      Response{Seconds(5)}, Unknowns(), std::vector<Uncertainty::Part>(),
+      std::vector{Seconds(4), Seconds(5), Seconds(6), Seconds(7)});
   auto chart = sweep_chart(result);
-  auto band = of_shape(chart, Shape::band).at(0).points.at(0);
-  EXPECT_EQ(band.low, 4000);
-  EXPECT_EQ(band.high, 6500);
-  EXPECT_THAT(legend(chart), Contains("least to most, not measured"));
+  auto bands = of_shape(chart, Shape::band);
+  EXPECT_EQ(bands.at(0).points.at(0).low, 4000);
+  EXPECT_EQ(bands.at(0).points.at(0).high, 7000);
+  EXPECT_EQ(bands.at(1).points.at(0).low, 4500);
+  EXPECT_EQ(bands.at(1).points.at(0).high, 6500);
+  EXPECT_THAT(legend(chart), Contains("50 and 80 % sure"));
 }
 
 TEST(LineChart, StrategiesWithoutCapsAreLevels) {

@@ -18,11 +18,10 @@
 namespace ddpsim {
 namespace {
 
-using Of = Doubt::Of;
-using ::testing::Contains;
 using ::testing::ElementsAre;
-using ::testing::Field;
 using ::testing::IsEmpty;
+using ::testing::Pair;
+using ::testing::UnorderedElementsAre;
 
 GpuDescription gpu(const std::string& architecture) {
   GpuDescription gpu;
@@ -31,27 +30,40 @@ GpuDescription gpu(const std::string& architecture) {
   return gpu;
 }
 
-auto factors(const Software& software, const std::string& architecture, Precision precision,
-             bool calibrated = false) {
-  std::vector<double> all;
-  for (const auto& doubt : compute_doubts(software, gpu(architecture), precision, calibrated)) {
-    EXPECT_EQ(doubt.of, Of::compute);
-    all.push_back(doubt.factor);
-  }
+auto names(const std::vector<Doubt>& doubts) {
+  std::vector<std::string> all;
+  for (const auto& doubt : doubts) all.push_back(name_of(*doubt.of));
   return all;
 }
 
+auto classes(const Software& software, const std::string& architecture, Precision precision,
+             WhoseSoftware whose = WhoseSoftware::named) {
+  return names(compute_doubts(software, gpu(architecture), precision, whose));
+}
+
 TEST(ComputeDoubts, OfASoftware) {
-  Software judged{.name = "mine", .judged_error = 0.03, .types = {Precision::bfloat16}};
-  EXPECT_THAT(factors(judged, "hopper", Precision::bfloat16), ElementsAre(1.03));
-  EXPECT_THAT(factors(judged, "hopper", Precision::float16), ElementsAre(1.03));  // as fast
-  EXPECT_THAT(factors(judged, "hopper", Precision::float8), ElementsAre(1.4, 1.03));
-  auto elsewhere = judged;
+  Software mine{.name = "mine", .types = {Precision::bfloat16}};
+  EXPECT_THAT(classes(mine, "hopper", Precision::bfloat16), ElementsAre("compute named"));
+  EXPECT_THAT(classes(mine, "hopper", Precision::float16), ElementsAre("compute named"));  // as fast
+  EXPECT_THAT(classes(mine, "hopper", Precision::bfloat16, WhoseSoftware::default_one),
+              ElementsAre("compute same_gpu", "physics launches"));
+  EXPECT_THAT(classes(mine, "hopper", Precision::float8), ElementsAre("compute never", "physics launches"));
+  auto elsewhere = mine;
   elsewhere.is_for_gpu = false;
-  EXPECT_THAT(factors(elsewhere, "hopper", Precision::bfloat16), ElementsAre(1.25, 1.03));
-  EXPECT_THAT(factors(elsewhere, "volta", Precision::bfloat16), ElementsAre(1.4, 1.03));
-  EXPECT_THAT(factors({.name = "new"}, "hopper", Precision::bfloat16), ElementsAre(1.25));
-  EXPECT_THAT(factors({.name = "calibrated"}, "hopper", Precision::bfloat16, true), ElementsAre(1.042));
+  EXPECT_THAT(classes(elsewhere, "hopper", Precision::bfloat16),
+              ElementsAre("compute other_gpu", "physics launches"));
+  EXPECT_THAT(classes(elsewhere, "volta", Precision::bfloat16),
+              ElementsAre("compute never", "physics launches"));
+  EXPECT_THAT(classes(elsewhere, "volta", Precision::bfloat16, WhoseSoftware::calibrated),
+              ElementsAre("compute calibrated"));
+}
+
+TEST(ComputeDoubts, OfATrace) {
+  LayerTrace trace;
+  EXPECT_THAT(names(trace_doubts(trace, false)), ElementsAre("compute measured"));
+  EXPECT_THAT(names(trace_doubts(trace, true)), ElementsAre("compute other_gpu"));
+  trace.metadata.synthetic = "by its operations";
+  EXPECT_THAT(names(trace_doubts(trace, false)), ElementsAre("compute never"));
 }
 
 // A generation counts as fitted where some software of software/ has shares for one of gpus/ of it.
@@ -71,8 +83,9 @@ TEST(ComputeDoubts, FittedGenerationsAreThoseOfTheSoftwareFiles) {
   }
   EXPECT_GE(is_fitted.size(), 5U);
   for (const auto& [architecture, fitted] : is_fitted) {
-    Software elsewhere{.name = "another", .judged_error = 0.03, .is_for_gpu = false};
-    EXPECT_THAT(factors(elsewhere, architecture, Precision::bfloat16), ElementsAre(fitted ? 1.25 : 1.4, 1.03))
+    Software elsewhere{.name = "another", .is_for_gpu = false};
+    EXPECT_EQ(classes(elsewhere, architecture, Precision::bfloat16).front(),
+              fitted ? "compute other_gpu" : "compute never")
         << architecture;
   }
 }
@@ -85,80 +98,100 @@ class OfScenarios : public ::testing::Test {
                               "workload: {model: " + model + "}\ncluster: {" + cluster + "}\n" + more);
     return resolve(Files(path), config::load_yaml(path, "a scenario"));
   }
-  std::vector<Doubt> network(const std::string& cluster, const std::string& more = "strategy: fsdp\n") {
-    auto doubts = read(cluster, more).doubts;
-    std::erase_if(doubts, [](const Doubt& doubt) { return doubt.of == Of::compute; });
-    return doubts;
+  // By class, the axes that it joins.
+  std::map<std::string, std::vector<std::string>> network(const std::string& cluster,
+                                                          const std::string& more = "strategy: fsdp\n") {
+    std::map<std::string, std::vector<std::string>> found;
+    for (const auto& doubt : read(cluster, more).doubts)
+      if (doubt.of->of == Subject::network) found[std::string(doubt.of->name)] = doubt.axes;
+    return found;
+  }
+  std::vector<std::string> steps(const Scenario& scenario) {
+    std::vector<std::string> found;
+    for (const auto& doubt : scenario.doubts)
+      if (doubt.of->of == Subject::step) found.emplace_back(doubt.of->name);
+    return found;
   }
 
   testing::TemporaryFolder folder_;
 };
 
 TEST_F(OfScenarios, TheNetworkWhereGroupsCrossNodes) {
-  EXPECT_THAT(network("topology: p4d, world_size: 16"),
-              ElementsAre(Doubt{Of::data, 1.35, "EFA without others' traffic"}));
-  EXPECT_THAT(network("topology: p4d, world_size: 8"), IsEmpty());
-  EXPECT_THAT(network("topology: superpod-h100, world_size: 16"), IsEmpty());
+  auto data = ElementsAre("data");
+  EXPECT_THAT(network("topology: p4d, world_size: 16"), ElementsAre(Pair("efa", data)));
+  EXPECT_THAT(network("topology: p4d, world_size: 8"), ElementsAre(Pair("nvlink", data)));
+  EXPECT_THAT(network("topology: p4d, world_size: 1"), IsEmpty());
+  EXPECT_THAT(network("topology: superpod-h100, world_size: 16"), ElementsAre(Pair("infiniband", data)));
+  EXPECT_THAT(network("topology: superpod-a100, world_size: 16"),
+              ElementsAre(Pair("infiniband_uncalibrated", data)));
   // Its calibration is that of InfiniBand.
-  EXPECT_THAT(network("topology: p5, world_size: 16"),
-              ElementsAre(Doubt{Of::data, 1.35, "EFA without others' traffic"}));
-  EXPECT_THAT(network("topology: gb200-nvl72, world_size: 128"),
-              ElementsAre(Doubt{Of::data, 1.3, "NVLink domains of racks"}));
+  EXPECT_THAT(network("topology: p5, world_size: 16"), ElementsAre(Pair("efa", data)));
+  EXPECT_THAT(network("topology: gb200-nvl72, world_size: 128"), ElementsAre(Pair("nvl72", data)));
 }
 
 TEST_F(OfScenarios, TheNetworkOfTextByItsWord) {
-  for (auto [word, factor, what] :
-       {std::tuple{"ethernet", 2.0, "Ethernet"}, {"roce", 1.35, "RoCE"}, {"slingshot", 1.35, "Slingshot"}}) {
+  for (std::string word : {"ethernet", "roce", "slingshot"}) {
     folder_.write(
         "nodes.yaml",
-        std::string("kind: cluster\ngpu: a100-sxm4-80gb\nnode: {gpus: 8, interconnect: {kind: nvswitch, "
-                    "bandwidth: 300GB/s, latency: 1us}, nics: {count: 8, bandwidth: 200Gbps, latency: "
-                    "5us}}\nfabric: {kind: rail_optimized, network: ") +
+        "kind: cluster\ngpu: a100-sxm4-80gb\nnode: {gpus: 8, interconnect: {kind: nvswitch, "
+        "bandwidth: 300GB/s, latency: 1us}, nics: {count: 8, bandwidth: 200Gbps, latency: "
+        "5us}}\nfabric: {kind: rail_optimized, network: " +
             word + "}\n");
-    EXPECT_THAT(network("topology: nodes.yaml, world_size: 16"), ElementsAre(Doubt{Of::data, factor, what}));
-    EXPECT_THAT(network("topology: nodes.yaml, world_size: 8"), IsEmpty());
+    EXPECT_THAT(network("topology: nodes.yaml, world_size: 16"), ElementsAre(Pair(word, ElementsAre("data"))));
+    EXPECT_THAT(network("topology: nodes.yaml, world_size: 8"),
+                ElementsAre(Pair("nvlink", ElementsAre("data"))));
   }
 }
 
 TEST_F(OfScenarios, OneRackAndGloo) {
   EXPECT_THAT(network("topology: gb200-nvl72, world_size: 72"),
-              ElementsAre(Doubt{Of::data, 1.4, "an NVLink domain of more than 8 GPUs"}));
-  EXPECT_THAT(network("topology: gb200-nvl72, world_size: 8"), IsEmpty());
+              ElementsAre(Pair("nvl72", ElementsAre("data"))));
   EXPECT_THAT(
       network("topology: superpod-a100, world_size: 16", "strategy: ddp\ncollective: {backend: gloo}\n"),
-      Contains(Doubt{Of::data, 1.35, "Gloo"}));
+      ElementsAre(Pair("gloo", ElementsAre("data"))));
 }
 
 // The table of a pair says nothing of eight.
 TEST_F(OfScenarios, PcieByTheGpusThatWereMeasured) {
-  EXPECT_THAT(network("topology: pcie-8xl40s, world_size: 2"), IsEmpty());
-  EXPECT_THAT(network("topology: pcie-8xl40s, world_size: 8"), ElementsAre(Doubt{Of::data, 2.5, "PCIe"}));
+  EXPECT_THAT(network("topology: pcie-8xl40s, world_size: 2"), ElementsAre(Pair("table", ElementsAre("data"))));
+  EXPECT_THAT(network("topology: pcie-8xl40s, world_size: 8"), ElementsAre(Pair("pcie", ElementsAre("data"))));
   EXPECT_THAT(network("topology: pcie-8gpu, gpu: a100-pcie-40gb, world_size: 4"),
-              ElementsAre(Doubt{Of::data, 2.5, "PCIe"}));
+              ElementsAre(Pair("pcie", ElementsAre("data"))));
 }
 
+// Groups of 8 are in a node; copies are reduced between nodes.
 TEST_F(OfScenarios, EachAxisWhereItsGroupsAre) {
-  auto doubts = network("topology: p4d, world_size: 32",
-                        "strategy: megatron\nparallelism: {tensor: 16}\nbatch: {global: 8}\n");
-  EXPECT_THAT(doubts, Contains(Doubt{Of::tensor, 1.35, "EFA without others' traffic"}));
+  EXPECT_THAT(network("topology: p4d, world_size: 32", "strategy: megatron\nparallelism: {tensor: 8}\n"),
+              UnorderedElementsAre(Pair("nvlink", ElementsAre("tensor")), Pair("efa", ElementsAre("data"))));
+  EXPECT_THAT(network("topology: p4d, world_size: 32", "strategy: hsdp\n"),
+              UnorderedElementsAre(Pair("nvlink", ElementsAre("shard")), Pair("efa", ElementsAre("replicate"))));
 }
 
-TEST_F(OfScenarios, ExpertsAndLongSequences) {
-  auto experts =
-      read("topology: superpod-h100, world_size: 64", "strategy: megatron\nparallelism: {expert: 8}\n",
-           "mixtral-8x7b, micro_batch: 1, sequence: 4096")
-          .doubts;
-  EXPECT_THAT(experts, Contains(Doubt{Of::step, 1.5, "experts"}));
-  auto parallelism = "strategy: fsdp\nparallelism: {context: 8}\n";
-  auto has_context = Contains(Field(&Doubt::what, "long sequences over several GPUs"));
-  EXPECT_THAT(read("topology: superpod-h100, world_size: 8", parallelism,
-                   "llama-3-8b, micro_batch: 1, sequence: 65536")
-                  .doubts,
-              has_context);
-  EXPECT_THAT(read("topology: superpod-h100, world_size: 8", parallelism,
-                   "llama-3-8b, micro_batch: 1, sequence: 32768")
-                  .doubts,
-              ::testing::Not(has_context));
+TEST_F(OfScenarios, ExpertsByTheirWidthAndSequencesByTheirLength) {
+  auto with = [&](const std::string& parallelism, const std::string& model) {
+    return steps(read("topology: superpod-h100, world_size: 8",
+                      "strategy: megatron\nparallelism: {" + parallelism + "}\n", model));
+  };
+  EXPECT_THAT(with("expert: 8", "mixtral-8x7b, micro_batch: 1, sequence: 4096"), ElementsAre("experts"));
+  EXPECT_THAT(with("expert: 8", "{kind: transformer, hidden: 512, layers: 2, heads: 8, vocab: 1000, experts: 16, "
+                                "top_k: 2, expert_ffn: 512}, micro_batch: 1, sequence: 512"),
+              ElementsAre("small_experts"));
+  EXPECT_THAT(with("context: 8", "llama-3-8b, micro_batch: 1, sequence: 65536"), ElementsAre("context_long"));
+  EXPECT_THAT(with("context: 8", "llama-3-8b, micro_batch: 1, sequence: 32768"), ElementsAre("context"));
+  EXPECT_THAT(with("tensor: 8, sequence: true}\ntensor: {overlap: async_tp", "llama-3-8b, micro_batch: 1, sequence: 4096"),
+              ElementsAre("async_tp"));
+}
+
+TEST_F(OfScenarios, PhysicsThatNothingCalibrated) {
+  auto of = [&](const std::string& more) {
+    std::vector<std::string> found;
+    for (const auto& doubt : read("topology: superpod-h100, world_size: 8", "strategy: ddp\n" + more).doubts)
+      if (doubt.of->of == Subject::physics) found.emplace_back(doubt.of->name);
+    return found;
+  };
+  EXPECT_THAT(of(""), ElementsAre("launches", "interference", "spread"));
+  EXPECT_THAT(of("physics: {interference: 0.3}\nspread: {ranks: 0.02}\n"), ElementsAre("launches"));
+  EXPECT_THAT(of("physics: none\n"), ElementsAre("launches"));
 }
 
 TEST_F(OfScenarios, AJobThatLeavesWhatItsSoftwareWasFittedOn) {

@@ -84,6 +84,7 @@ TEST(FileRows, AreDocumented) {
   expect_documented("### A list of layers", file_rows::layer());
   expect_documented("## Software (YAML)", file_rows::software());
   expect_documented("## Software (YAML)", file_rows::shares());
+  expect_documented("## Evidence (YAML)", file_rows::evidence());
 }
 
 TEST(FileRows, AreReadAsTheySay) {
@@ -112,6 +113,7 @@ TEST(FileRows, AreReadAsTheySay) {
   visit("layer", file_rows::layer());
   visit("software", file_rows::software());
   visit("shares", file_rows::shares(), above_zero);
+  visit("evidence", file_rows::evidence());
   visit("nccl", file_rows::nccl_platform());
   visit("interference", file_rows::physics_calibration());
   sections("calibration", file_rows::nccl_calibration(),

@@ -89,7 +89,7 @@ class Workplace:
         gpu = (f"cluster.gpu={self.data.gpu}",)
         self.run("simulate", "uncalibrated.yaml", *self.settings(index, case, row, *gpu), "--quiet", "--json", "point.json")
         point = json.loads((self.folder / "point.json").read_text())
-        return point["iteration_range_s"][0], point["iteration_s"], point["iteration_range_s"][1]
+        return point["evidence"]["interval_80_s"][0], point["iteration_s"], point["evidence"]["interval_80_s"][1]
 
     def calibrate(self, index, case, row):
         """s = r from the total of one row; its tail may hold other things (README.md) and is not given."""

@@ -29,8 +29,8 @@ def accuracy(frame: pandas.DataFrame, *, by: str | None = None, title: str | Non
         measured, predicted = series["measured_iteration_s"] / unit.seconds, series["iteration_s"] / unit.seconds
         shown += [*measured, *predicted]
         ranges = deviations = None
-        if {"iteration_least_s", "iteration_most_s"} <= set(series.columns):
-            least, most = series["iteration_least_s"] / unit.seconds, series["iteration_most_s"] / unit.seconds
+        if {"p10_s", "p90_s"} <= set(series.columns):
+            least, most = series["p10_s"] / unit.seconds, series["p90_s"] / unit.seconds
             ranges = [(predicted - least).fillna(0).to_numpy(), (most - predicted).fillna(0).to_numpy()]
             shown += [*least.dropna(), *most.dropna()]
         if "measured_iteration_std_s" in series:

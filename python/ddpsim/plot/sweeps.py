@@ -62,10 +62,10 @@ def _draw(ax: Axes, one: tables.Series, x: str, unit: canvas.TimeUnit, number: i
             label += f": best {canvas.bytes_text(best[-1][1])}, {unit.text(best[-1][2])}"
     ax.plot(rows[x], rows["iteration_s"] / unit.seconds, color=colour, marker="o", markersize=3 if len(rows) < 60 else 1, linewidth=1.6, label=label)
     shown = list(map(float, rows["iteration_s"]))
-    if {"iteration_least_s", "iteration_most_s"} <= set(rows.columns) and rows["iteration_least_s"].notna().all():
-        ax.fill_between(rows[x], rows["iteration_least_s"] / unit.seconds, rows["iteration_most_s"] / unit.seconds, color=colour, alpha=0.13, linewidth=0,
-                        label="least to most" if of == 1 else None)
-        shown += list(map(float, rows["iteration_least_s"])) + list(map(float, rows["iteration_most_s"]))
+    if {"p10_s", "p90_s"} <= set(rows.columns) and rows["p10_s"].notna().all():
+        ax.fill_between(rows[x], rows["p10_s"] / unit.seconds, rows["p90_s"] / unit.seconds, color=colour, alpha=0.13, linewidth=0,
+                        label="80 % sure" if of == 1 else None)
+        shown += list(map(float, rows["p10_s"])) + list(map(float, rows["p90_s"]))
     return shown + _draw_measured(ax, one.measured, unit, colour)
 
 
@@ -135,22 +135,22 @@ def _say_estimated(ax: Axes, rows: pandas.DataFrame) -> None:
 
 
 def bands(frame: pandas.DataFrame, *, x: str | None = None, title: str | None = None, ax: Axes | None = None) -> Axes:
-    """What one series takes at least, typically and at most, where interference and the spread of GPUs are not calibrated, and where each is shortest.
+    """What one series takes, and between which times it is 80 % sure to be, with where each is shortest.
 
-    frame: as for `sweep`, of a scenario whose GPU is named. Choose one series of several by its rows: frame[frame["world_size"] == 64].
+    frame: as for `sweep`, of a scenario without `evidence: none`. Choose one series of several by its rows: frame[frame["world_size"] == 64].
     """
     rows = tables.finished(frame)
     x = x or tables.x_axis(rows, tables.axes_of(rows))
-    if x is None or not {"iteration_least_s", "iteration_most_s"} <= set(rows.columns):
-        raise ValueError("a range needs an axis of numbers and the columns iteration_least_s and iteration_most_s")
+    if x is None or not {"p10_s", "p90_s"} <= set(rows.columns):
+        raise ValueError("an interval needs an axis of numbers and the columns p10_s and p90_s")
     series = list(tables.series_of(rows, x, None))
     if len(series) > 1:
         raise ValueError(f"{len(series)} series have overlapping bands: choose the rows of one, such as {series[0].name!r}")
     rows = series[0].rows[series[0].rows[x].notna()]
     ax = canvas.new_axes(ax)
-    unit = canvas.TimeUnit.of(rows["iteration_most_s"].max())
-    ends = (("most", "iteration_most_s", canvas.COLOURS[1]), ("typical", "iteration_s", canvas.COLOURS[0]), ("least", "iteration_least_s", canvas.COLOURS[2]))
-    ax.fill_between(rows[x], rows["iteration_least_s"] / unit.seconds, rows["iteration_most_s"] / unit.seconds, color=canvas.COLOURS[0], alpha=0.1, linewidth=0)
+    unit = canvas.TimeUnit.of(rows["p90_s"].max())
+    ends = (("90 % sure: no longer", "p90_s", canvas.COLOURS[1]), ("predicted", "iteration_s", canvas.COLOURS[0]), ("90 % sure: no shorter", "p10_s", canvas.COLOURS[2]))
+    ax.fill_between(rows[x], rows["p10_s"] / unit.seconds, rows["p90_s"] / unit.seconds, color=canvas.COLOURS[0], alpha=0.1, linewidth=0)
     shown: list[float] = []
     caps = []
     for name, column, colour in ends:

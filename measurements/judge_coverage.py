@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+"""How often intervals hold: published steps of training/ against what ddpsim is sure of. Markdown, for docs/accuracy.md.
+
+Usage: judge_coverage.py DDPSIM [--evidence FILE] [--leave-out] [--check] [--json FILE]
+
+A family is one source's steps of one kind. Scores are those of logarithms of times in %, lower is better: CRPS (twice the mean pinball loss of 19
+quantiles) of the interval, and of a log-normal whose 80 % are 15 % up and down, whatever the job. --leave-out: each family by a `compute: named` that
+fit_evidence.py gives without it, as long as three families are left. --check: exit 1 unless 75 to 85 % lie inside, every family counted once,
+and the score is below the constant's."""
+import argparse
+import json
+import math
+import statistics
+import sys
+import tempfile
+from collections import defaultdict
+from pathlib import Path
+from statistics import NormalDist
+
+sys.dont_write_bytecode = True
+import judge_parallel  # noqa: E402
+from fit_evidence import named  # noqa: E402
+from judge_steps import Judge, merged, read_rows, table  # noqa: E402
+
+FAMILIES = {"foundry-A100": "llm-foundry, A100", "foundry-H100": "llm-foundry, H100", "foundry-H100-fp8": "llm-foundry, H100, float8", "titan": "torchtitan, FSDP",
+            **judge_parallel.SETS, "bigscience-14400": judge_parallel.SETS["bigscience"]}
+NORMAL = NormalDist()
+OF_STEPS = {"experts", "small_experts", "context", "context_long", "async_tp", "deepspeed"}
+SHARES = [i / 20 for i in range(1, 20)]
+CONSTANT = [math.log(1.15) / NORMAL.inv_cdf(0.9) * NORMAL.inv_cdf(share) for share in SHARES]
+
+
+def crps(quantiles, truth):
+    """Twice the mean pinball loss, of 19 quantiles."""
+    return 2 * statistics.mean((share - (truth < q)) * (truth - q) for share, q in zip(SHARES, quantiles))
+
+
+def judged_rows():
+    rows = [row for row in read_rows() if row.judged and row.set != "vtrain"]
+    return rows + [row for row in judge_parallel.read_steps(judge_parallel.SETS) if row.judged]
+
+
+class Judged:
+    """A step, and how it lies: `left`, its logarithm over the prediction; `kind`, the class of its compute."""
+
+    def __init__(self, row, answer):
+        evidence, measured = answer["evidence"], row.measured
+        self.family = FAMILIES[row.set]
+        self.kind = evidence["classes"]["compute"]["class"]
+        self.others = set(evidence["classes"]) & OF_STEPS
+        self.left = math.log(measured / answer["iteration_s"])
+        inside = lambda key: evidence[key][0] <= measured <= evidence[key][1]    # noqa: E731
+        self.half, self.likely = inside("interval_50_s"), inside("interval_80_s")
+        self.width = evidence["interval_80_s"][1] / evidence["interval_80_s"][0] - 1
+        self.score = 100 * crps([math.log(q) for q in evidence["quantiles_s"]], math.log(measured))
+        self.constant = 100 * crps(CONSTANT, self.left)
+
+
+def predict(ddpsim, rows, evidence):
+    """Steps by their evidence: a file, or one for each family."""
+    with tempfile.TemporaryDirectory() as folder:
+        judge = Judge(str(ddpsim), folder, [])
+        return [Judged(row, judge.simulate(merged(row.scenario(), {"evidence": evidence(FAMILIES[row.set])}))) for row in rows]
+
+
+def figures(steps):
+    share = lambda key: f"{100 * statistics.mean(getattr(one, key) for one in steps):.0f}"    # noqa: E731
+    mean = lambda key: f"{statistics.mean(getattr(one, key) for one in steps):.1f}"    # noqa: E731
+    return [str(len(steps)), share("half"), share("likely"), f"{100 * statistics.mean(one.width for one in steps):.0f}", mean("score"), mean("constant")]
+
+
+def by_family(steps):
+    found = defaultdict(list)
+    for one in steps:
+        found[one.family].append(one)
+    return found
+
+
+def votes(steps, key):
+    return statistics.mean(statistics.mean(getattr(one, key) for one in of) for of in by_family(steps).values())
+
+
+def coverage(steps):
+    """Of all families, each counted once: shares in 50 and 80 %, the score and the constant's."""
+    return {key: votes(steps, key) for key in ("half", "likely", "width", "score", "constant")}
+
+
+def judge(steps):
+    rows = [[name, ", ".join(sorted({one.kind for one in of} | set().union(*(one.others for one in of)))), *figures(of)] for name, of in by_family(steps).items()]
+    all_of = coverage(steps)
+    rows.append(["every family once", "", str(len(steps)), f"{100 * all_of['half']:.0f}", f"{100 * all_of['likely']:.0f}", f"{100 * all_of['width']:.0f}",
+                 f"{all_of['score']:.1f}", f"{all_of['constant']:.1f}"])
+    return table(["family", "classes", "n", "50 % holds", "80 % holds", "width of 80 %, %", "CRPS", "of a constant 15 %"], rows)
+
+
+def plainly_named(families):
+    """Of each family that has some, what is left of steps by named software that are of no class besides."""
+    left = {name: [one.left for one in of if one.kind == "named" and not one.others] for name, of in families.items()}
+    return {name: of for name, of in left.items() if of}
+
+
+def without_each(ddpsim, rows, folder):
+    """An evidence file for each family, whose `named` comes from the others."""
+    steps = predict(ddpsim, rows, lambda _: "default")
+    paths = {}
+    for family in by_family(steps):
+        line = named({name: of for name, of in plainly_named(by_family(steps)).items() if name != family})
+        paths[family] = Path(folder) / f"{len(paths)}.yaml"
+        paths[family].write_text(json.dumps({"kind": "evidence", "name": f"without {family}", "compute": {"named": line}}))
+    return predict(ddpsim, rows, lambda family: str(paths[family]))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("ddpsim", type=Path)
+    parser.add_argument("--evidence", default="default", metavar="FILE")
+    parser.add_argument("--leave-out", action="store_true")
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="logarithms of measured over predicted, by family, for fit_evidence.py")
+    options = parser.parse_args()
+    ddpsim, rows = options.ddpsim.resolve(), judged_rows()
+    with tempfile.TemporaryDirectory() as folder:
+        steps = without_each(ddpsim, rows, folder) if options.leave_out else predict(ddpsim, rows, lambda _: options.evidence)
+    if options.json:
+        options.json.write_text(json.dumps(plainly_named(by_family(steps))))
+    print("\n".join(judge(steps)))
+    found = coverage(steps)
+    if options.check and not (0.75 <= found["likely"] <= 0.85 and found["score"] < found["constant"]):
+        sys.exit("the intervals do not hold")
+
+
+if __name__ == "__main__":
+    main()

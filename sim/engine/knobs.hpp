@@ -1,0 +1,23 @@
+#pragma once
+// A scenario with other values of what nobody measured, in memory.
+#include <map>
+#include <optional>
+#include <string>
+
+#include "sim/engine/scenario.hpp"
+
+namespace ddpsim {
+
+// Factors on times, and levels.
+struct Knobs {
+  double compute = 1;   // what GPUs compute; no share of a peak passes 1
+  double launches = 1;  // of the host, each
+  std::map<std::string, double> slower = {};  // collectives, by axis of the communication
+  std::optional<Interference> interference = {};
+  std::optional<double> spread = {};  // of ranks
+  bool operator==(const Knobs&) const = default;
+};
+
+void turn(Scenario& scenario, const Knobs& knobs);
+
+}  // namespace ddpsim

@@ -1,0 +1,87 @@
+#pragma once
+// What is known of the numbers that nobody measured for a job: how far, by kind of job, published times were
+// from predicted ones. An evidence file (docs/formats.md) has the figures; which classes there are stands
+// here.
+#include <array>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/base/names.hpp"
+#include "sim/evidence/unknown.hpp"
+
+namespace ddpsim {
+
+// compute: on what GPUs compute. network: on what collectives of a kind of network take. step: on the whole
+// iteration of what is known least. physics: launches, a factor on the host's time for each; interference
+// and spread, levels as in a scenario. choice: what ways of one job differ in besides.
+enum class Subject { compute, network, step, physics, choice };
+inline constexpr Names<Subject, 5> kSubjectNames{{{"compute", Subject::compute},
+                                                    {"network", Subject::network},
+                                                    {"step", Subject::step},
+                                                    {"physics", Subject::physics},
+                                                    {"choice", Subject::choice}}};
+
+struct EvidenceClass {
+  Subject of;
+  std::string_view name;
+  std::string_view what;         // a phrase of which jobs it is
+  bool is_of_whole_step = false;  // steps were compared, so that it moves those, not a part
+};
+inline constexpr std::array kEvidenceClasses{
+    EvidenceClass{Subject::compute, "measured", "compute, recorded", true},
+    EvidenceClass{Subject::compute, "calibrated", "compute, calibrated to a step", true},
+    EvidenceClass{Subject::compute, "named", "compute by software fitted on such GPUs", true},
+    EvidenceClass{Subject::compute, "same_gpu", "compute by other software's shares"},
+    EvidenceClass{Subject::compute, "other_gpu", "compute by another GPU's shares"},
+    EvidenceClass{Subject::compute, "never", "compute that no software was fitted to"},
+    EvidenceClass{Subject::network, "table", "collectives, from a table"},
+    EvidenceClass{Subject::network, "nvlink", "NVLink"},
+    EvidenceClass{Subject::network, "infiniband", "InfiniBand"},
+    EvidenceClass{Subject::network, "infiniband_uncalibrated", "InfiniBand, not calibrated"},
+    EvidenceClass{Subject::network, "roce", "RoCE"},
+    EvidenceClass{Subject::network, "efa", "EFA"},
+    EvidenceClass{Subject::network, "slingshot", "Slingshot"},
+    EvidenceClass{Subject::network, "ethernet", "Ethernet"},
+    EvidenceClass{Subject::network, "pcie", "PCIe"},
+    EvidenceClass{Subject::network, "nvl72", "NVLink domains of racks"},
+    EvidenceClass{Subject::network, "gloo", "Gloo"},
+    EvidenceClass{Subject::network, "links", "links as described"},
+    EvidenceClass{Subject::step, "experts", "experts"},
+    EvidenceClass{Subject::step, "small_experts", "many small experts"},
+    EvidenceClass{Subject::step, "context", "sequences over several GPUs"},
+    EvidenceClass{Subject::step, "context_long", "long sequences over several GPUs"},
+    EvidenceClass{Subject::step, "async_tp", "tensor parallelism under products"},
+    EvidenceClass{Subject::step, "deepspeed", "DeepSpeed's own time"},
+    EvidenceClass{Subject::physics, "launches", "the host's launches"},
+    EvidenceClass{Subject::physics, "interference", "interference"},
+    EvidenceClass{Subject::physics, "spread", "the spread of GPUs"},
+    EvidenceClass{Subject::choice, "strategy", "strategies"},
+    EvidenceClass{Subject::choice, "split", "splits of a model"},
+    EvidenceClass{Subject::choice, "cap", "caps and what else is alike"}};
+
+// Of that name; null: there is none.
+const EvidenceClass* find_evidence_class(Subject of, std::string_view name);
+
+struct Evidence {
+  struct Line {
+    std::vector<Unknown::State> states;  // logarithms of measured / predicted; of levels: values
+    double row = 0;    // of compute: what a step has of its own, the scale of Student's t
+    int families = 0;  // independent sources; 0: declared
+    bool operator==(const Line&) const = default;
+  };
+  std::string name;
+  std::map<std::string, Line, std::less<>> lines;  // by "compute named"
+
+  [[nodiscard]] const Line* find(const EvidenceClass& of) const;  // null: nothing is known
+  bool operator==(const Evidence&) const = default;
+};
+
+// "compute named": of a class, and of what is drawn once for all that it concerns.
+std::string name_of(const EvidenceClass& of);
+
+// As what is drawn. `line` is not empty.
+Unknown unknown_of(const EvidenceClass& of, const Evidence::Line& line);
+
+}  // namespace ddpsim

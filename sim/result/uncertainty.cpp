@@ -1,0 +1,63 @@
+#include "sim/result/uncertainty.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "sim/base/check.hpp"
+
+namespace ddpsim {
+namespace {
+
+constexpr double kFewFamilies = 3;     // fewer are a hypothesis
+constexpr double kNoteworthy = 0.1;    // a middle that is said in words
+constexpr double kShareOfWidest = 0.2;  // parts that are named
+
+double middle_of(const Evidence::Line& line) {
+  double sum = 0;
+  for (const auto& state : line.states) sum += state.chance * state.middle;
+  return sum;
+}
+
+std::string_view whose_time(Subject of) {
+  if (of == Subject::network) return "such collectives";
+  return of == Subject::compute ? "such compute" : "such jobs";
+}
+
+}  // namespace
+
+std::string Uncertainty::Part::phrase() const {
+  auto text = what;
+  if (line.families == 0) text += ", declared";
+  if (line.families == 1) text += ", from one source";
+  bool is_factor = of->of != Subject::physics && line.states.size() == 1;
+  double middle = middle_of(line);
+  if (is_factor && std::abs(middle) >= kNoteworthy && line.families > 0)
+    text += fmt::format("{} {} took {:.2g} times as long", line.families < kFewFamilies ? "," : ";",
+                        whose_time(of->of), std::exp(middle));
+  return text;
+}
+
+Uncertainty::Uncertainty(Response response, Unknowns unknowns, std::vector<Part> parts,
+                         std::vector<Seconds> drawn)
+    : parts_(std::move(parts)), times_(std::move(drawn)) {
+  if (times_.empty()) times_ = draws_of(response, unknowns, kUsualDraws);
+  likely_ = interval_of(times_, kLikely);
+  middle_ = interval_of(times_, kMiddle);
+  for (auto& part : parts_) {
+    auto name = name_of(*part.of);
+    DDPSIM_CHECK(unknowns.contains(name), "a part is drawn");
+    part.width = interval_of(draws_of(response, {{name, unknowns.at(name)}}, kUsualDraws), kLikely).width();
+  }
+  std::ranges::stable_sort(parts_, std::greater{}, &Part::width);
+}
+
+std::vector<std::string> Uncertainty::phrases() const {
+  std::vector<std::string> all;
+  for (const auto& part : parts_)
+    if (part.width > 0 && part.width >= kShareOfWidest * parts_.front().width) all.push_back(part.phrase());
+  return all;
+}
+
+}  // namespace ddpsim

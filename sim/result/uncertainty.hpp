@@ -1,0 +1,48 @@
+#pragma once
+// How far an iteration may be from its prediction, for what nobody measured: docs/model.md, "How sure a
+// prediction is".
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/evidence/evidence.hpp"
+#include "sim/evidence/interval.hpp"
+#include "sim/evidence/response.hpp"
+
+namespace ddpsim {
+
+inline constexpr std::size_t kUsualDraws = 1024;
+
+class Uncertainty {
+ public:
+  // What is drawn, and the width of the 80 % interval if nothing else were.
+  struct Part {
+    const EvidenceClass* of;
+    std::string what;
+    Evidence::Line line;
+    double width = 0;
+    // "PCIe, from one source; such collectives took 1.4 times as long"
+    [[nodiscard]] std::string phrase() const;
+  };
+  // `parts` and `unknowns`: the same in other words, but for what a step has of its own. `drawn`: the
+  // iteration of each draw where each was simulated.
+  Uncertainty(Response response, Unknowns unknowns, std::vector<Part> parts, std::vector<Seconds> drawn = {});
+
+  // The iteration of each draw.
+  [[nodiscard]] const std::vector<Seconds>& times() const { return times_; }
+  [[nodiscard]] const Interval& likely() const { return likely_; }   // 80 %
+  [[nodiscard]] const Interval& middle() const { return middle_; }  // 50 %
+  [[nodiscard]] const std::vector<Part>& parts() const { return parts_; }  // the widest first
+  // Phrases of those that make the interval wide.
+  [[nodiscard]] std::vector<std::string> phrases() const;
+
+ private:
+  std::vector<Part> parts_;
+  std::vector<Seconds> times_;
+  Interval likely_, middle_;
+};
+
+inline constexpr double kLikely = 0.8, kMiddle = 0.5;
+
+}  // namespace ddpsim

@@ -1,0 +1,123 @@
+#include "sim/study/uncertainty.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "sim/base/check.hpp"
+
+namespace ddpsim {
+namespace {
+
+// Where a curve has its points: at these quantiles of the unknown. Narrow ones are straight.
+constexpr double kAll[] = {0.006, 0.16, 0.5, 0.84, 0.994}, kEnds[] = {0.006, 0.994}, kOne[] = {0.84};
+constexpr double kNarrow = 0.1;
+
+bool is_narrow(const Unknown& unknown) {
+  return unknown.states.size() == 1 && unknown.states.front().sigma <= kNarrow;
+}
+
+std::vector<double> values_of(const Unknown& unknown, double usual, bool is_slow) {
+  std::span<const double> at = kAll;
+  if (is_narrow(unknown)) at = kEnds;
+  if (is_slow) at = kOne;
+  std::vector<double> values;
+  for (double uniform : at)
+    if (double value = unknown.at(uniform); std::abs(value - usual) > 1e-9 &&
+                                            (values.empty() || value > values.back()))
+      values.push_back(value);
+  return values;
+}
+
+// Along the range, and as far beyond.
+Interference at_level(const Physics::Range& range, double compute) {
+  const auto &least = range.least.interference, &most = range.most.interference;
+  double along = most.compute > least.compute ? (compute - least.compute) / (most.compute - least.compute) : 0;
+  return {compute, std::max(0.0, least.collective + along * (most.collective - least.collective))};
+}
+
+// What a doubt turns; none: nothing of a scenario, or the whole iteration.
+std::optional<double> usual_value(const Scenario& scenario, const Doubt& doubt) {
+  const auto& one = *doubt.of;
+  if (one.is_of_whole_step || one.of == Subject::step) return std::nullopt;
+  if (one.name == "interference") return scenario.physics.interference.compute;
+  if (one.name == "spread") return scenario.physics.spread.ranks;
+  return 1;
+}
+
+Knobs turned(const Scenario& scenario, const Doubt& doubt, double value) {
+  Knobs knobs;
+  const auto& one = *doubt.of;
+  if (one.of == Subject::compute) knobs.compute = value;
+  if (one.of == Subject::network)
+    for (const auto& axis : doubt.axes) knobs.slower[axis] = value;
+  if (one.name == "launches") knobs.launches = value;
+  if (one.name == "interference") knobs.interference = at_level(*scenario.physics.range, value);
+  if (one.name == "spread") knobs.spread = value;
+  return knobs;
+}
+
+// Whether a simulation takes so long that a curve has two points.
+bool is_slow(const Scenario& scenario) {
+  constexpr std::size_t kMostOps = 100'000, kMostFlows = 100'000;
+  if (scenario.uses_up_process()) return true;
+  if (scenario.parallel) {
+    const auto& [degrees, shape] = std::tie(scenario.parallel->options.degrees, scenario.parallel->options.shape);
+    auto ops = static_cast<std::size_t>(degrees.pipeline) * static_cast<std::size_t>(shape.chunks) *
+               static_cast<std::size_t>(shape.micro_batches);
+    if (ops > kMostOps) return true;
+  }
+  if (scenario.fidelity == Fidelity::closed_form || !scenario.communication->folded) return false;
+  std::size_t flows = 0;
+  for (const auto& group : scenario.communication->folded->groups)
+    for (const auto& stage : group.plan.stages)
+      for (const auto& unit : stage.units)
+        for (const auto& channel : unit.channels) flows += channel.flows.size();
+  return flows * std::max<std::size_t>(1, scenario.plan.buckets.size()) > kMostFlows;
+}
+
+}  // namespace
+
+CurveRuns::CurveRuns(const Scenario& scenario) {
+  if (!scenario.evidence) return;
+  bool slow = is_slow(scenario);
+  for (const auto& doubt : scenario.doubts)
+    if (const auto* line = scenario.evidence->find(*doubt.of)) add(scenario, doubt, *line, slow);
+}
+
+void CurveRuns::add(const Scenario& scenario, const Doubt& doubt, const Evidence::Line& line, bool is_slow) {
+  bool is_without_host = doubt.of->name == "launches" &&
+                         (!scenario.model_step || scenario.model_step->software.host == Seconds());
+  if (is_without_host) return;
+  auto unknown = unknown_of(*doubt.of, line);
+  if (line.row > 0)
+    unknowns_["row"] = {.name = "row", .states = {{1, 0, line.row}}, .is_heavy = true, .families = line.families};
+  parts_.push_back({doubt.of, doubt.what, line});
+  if (auto usual = usual_value(scenario, doubt)) {
+    Turned turn{unknown.name, *usual, values_of(unknown, *usual, is_slow)};
+    for (double value : turn.values) knobs_.push_back(turned(scenario, doubt, value));
+    turned_.push_back(std::move(turn));
+  }
+  unknowns_[unknown.name] = std::move(unknown);
+}
+
+std::shared_ptr<const Uncertainty> CurveRuns::uncertainty(Seconds iteration, Seconds unvaried,
+                                                          std::span<const Seconds> times) const {
+  if (parts_.empty()) return nullptr;
+  DDPSIM_CHECK(times.size() == knobs_.size(), "every knob was turned");
+  Response response{iteration};
+  double shown = iteration / unvaried;
+  for (const auto& [name, usual, values] : turned_) {
+    auto& curve = response.curves[name];
+    curve.points.push_back({usual, iteration});
+    for (double value : values) {
+      curve.points.push_back({value, shown * times.front()});
+      times = times.subspan(1);
+    }
+    std::ranges::sort(curve.points);
+    if (curve.points.size() < 2) curve.points.push_back({usual + 1, iteration});
+  }
+  return std::make_shared<const Uncertainty>(std::move(response), unknowns_, parts_);
+}
+
+}  // namespace ddpsim

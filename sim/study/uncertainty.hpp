@@ -1,0 +1,39 @@
+#pragma once
+// How an iteration moves with what nobody measured, by simulating it with other values of each.
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sim/engine/knobs.hpp"
+#include "sim/engine/scenario.hpp"
+#include "sim/result/uncertainty.hpp"
+
+namespace ddpsim {
+
+// The simulations that a scenario's curves are drawn through.
+class CurveRuns {
+ public:
+  explicit CurveRuns(const Scenario& scenario);
+
+  [[nodiscard]] const std::vector<Knobs>& knobs() const { return knobs_; }
+  // `unvaried`: what the scenario takes as it is, if iterations do not differ; `times`: with each of the
+  // knobs; `iteration`: what is predicted. Null where nothing is in doubt.
+  [[nodiscard]] std::shared_ptr<const Uncertainty> uncertainty(Seconds iteration, Seconds unvaried,
+                                                               std::span<const Seconds> times) const;
+
+ private:
+  struct Turned {
+    std::string name;  // of the unknown
+    double usual;      // the value that the scenario has
+    std::vector<double> values;
+  };
+  void add(const Scenario& scenario, const Doubt& doubt, const Evidence::Line& line, bool is_slow);
+
+  std::vector<Uncertainty::Part> parts_;
+  Unknowns unknowns_;
+  std::vector<Turned> turned_;  // in the order of `knobs_`
+  std::vector<Knobs> knobs_;
+};
+
+}  // namespace ddpsim

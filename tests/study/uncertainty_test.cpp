@@ -1,0 +1,122 @@
+// Intervals and choices of real scenarios, by evidence of their own.
+#include "sim/study/uncertainty.hpp"
+
+#include <cmath>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sim/resolve/resolve.hpp"
+#include "sim/study/choices.hpp"
+#include "sim/study/simulate_once.hpp"
+#include "sim/study/sweep_run.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace ddpsim {
+namespace {
+
+using ::testing::ElementsAre;
+
+class UncertaintyTest : public ::testing::Test {
+ protected:
+  IterationMetrics metrics(const std::string& more) {
+    auto path = folder_.write("scenario.yaml", job_ + more);
+    return simulate_once(resolve(Files(path), config::load_yaml(path, "a scenario"))).metrics;
+  }
+  std::string with(const std::string& classes) {
+    auto path = folder_.write("mine.yaml", "kind: evidence\nname: mine\n" + classes);
+    return "evidence: " + path + "\n";
+  }
+
+  testing::TemporaryFolder folder_;
+  std::string job_ = "workload: {trace: " DDPSIM_SOURCE_DIR
+                     "/traces/gpt2-large-a100-bs4.csv}\ncluster: {topology: p4d, world_size: 64}\n";
+};
+
+TEST_F(UncertaintyTest, NoneIsABareNumber) {
+  auto bare = metrics("evidence: none\n");
+  EXPECT_EQ(bare.uncertainty, nullptr);
+  auto sure = metrics("");
+  EXPECT_EQ(sure.iteration, bare.iteration);
+  ASSERT_TRUE(sure.uncertainty);
+  EXPECT_LT(sure.uncertainty->likely().least, sure.uncertainty->middle().least);
+  EXPECT_LT(sure.uncertainty->middle().most, sure.uncertainty->likely().most);
+}
+
+// Only compute is in doubt, as a factor on the whole step: exp(+-1.2816 sigma), and middle shifts it.
+TEST_F(UncertaintyTest, AFactorOnTheStepIsItsInterval) {
+  auto only = "physics: none\ncollective: {algorithm: measured, measured: " +
+              folder_.write("table.csv", "bytes,time_us\n1024,10\n1073741824,10000\n") + "}\n";
+  auto m = metrics(only + with("compute: {measured: {middle: 0.1, sigma: 0.2, families: 3}}\n"
+                               "network: {table: {sigma: 0.000001, families: 3}}\n"));
+  ASSERT_TRUE(m.uncertainty);
+  auto [least, most] = m.uncertainty->likely();
+  EXPECT_NEAR(std::log(least / m.iteration), 0.1 - 1.2816 * 0.2, 0.01);
+  EXPECT_NEAR(std::log(most / m.iteration), 0.1 + 1.2816 * 0.2, 0.01);
+  EXPECT_THAT(m.uncertainty->phrases(), ElementsAre("compute, recorded; such compute took 1.1 times as long"));
+}
+
+// 0 families are a declaration, one is a source.
+TEST_F(UncertaintyTest, SaysWhatIsDeclared) {
+  auto phrase = [](int families) {
+    return Uncertainty::Part{find_evidence_class(Subject::network, "ethernet"), "Ethernet",
+                             {{{1, 0.7, 0.7}}, 0, families}}
+        .phrase();
+  };
+  EXPECT_EQ(phrase(0), "Ethernet, declared");
+  EXPECT_EQ(phrase(1), "Ethernet, from one source, such collectives took 2 times as long");
+  EXPECT_EQ(phrase(3), "Ethernet; such collectives took 2 times as long");
+}
+
+// Iterations that differ are as sure as those that do not: curves are of the unvaried ones.
+TEST_F(UncertaintyTest, IterationsThatDifferHaveIntervalsToo) {
+  auto varied = metrics("variability: {seed: 1, iterations: 20, jitter: 0.02}\n");
+  ASSERT_TRUE(varied.uncertainty && varied.spread);
+  EXPECT_GT(varied.uncertainty->likely().width(), 0.02);
+}
+
+SweepPoint way(std::string name, double seconds, double sigma = 0.2) {
+  SweepPoint point{{std::move(name)}, {}, {}};
+  point.metrics.iteration = Seconds(seconds);
+  Unknowns shared{{"compute named", {"compute named", {{1, 0, sigma}}}}};
+  point.metrics.uncertainty = std::make_shared<const Uncertainty>(Response{Seconds(seconds)}, shared,
+                                                                  std::vector<Uncertainty::Part>());
+  return point;
+}
+
+// What ways share decides nothing; their own errors do: P(first) = Phi(ln(1.05) / (0.1 sqrt 2)) of a normal;
+// Student's t is heavier, and a little less sure.
+TEST_F(UncertaintyTest, OddsOfWaysByTheirOwnErrors) {
+  SweepResult result;
+  result.axes = {"strategy"};
+  result.points = {way("ddp", 1.05), way("fsdp", 1.0)};
+  Evidence evidence;
+  add_odds(evidence, result);
+  EXPECT_EQ(result.points[1].odds->p_best, 1);
+  EXPECT_FALSE(result.points[0].odds->is_tied);
+  EXPECT_NEAR(result.points[0].odds->regret, 0.05, 1e-9);
+  EXPECT_EQ(result.best(), 1U);
+  evidence.lines["choice strategy"] = {{{1, 0, 0.1}}, 0, 0};
+  add_odds(evidence, result);
+  EXPECT_NEAR(result.points[1].odds->p_best, 0.63, 0.04);
+  EXPECT_TRUE(result.points[0].odds->is_tied);
+  EXPECT_NEAR(result.points[0].odds->p_best + result.points[1].odds->p_best, 1, 1e-9);
+}
+
+// Sizes of a cluster are no ways of one job.
+TEST_F(UncertaintyTest, OddsAreAmongWaysOfOneJob) {
+  SweepResult result;
+  result.axes = {"cluster.world_size", "ddp.static_graph"};
+  for (std::string size : {"8", "16"})
+    for (std::string graph : {"true", "false"}) {
+      result.points.push_back(way("", graph == "true" ? 1 : 2));
+      result.points.back().axis_values = {size, graph};
+    }
+  add_odds(Evidence{}, result);
+  std::vector<double> sure;
+  for (const auto& point : result.points) sure.push_back(point.odds->p_best);
+  EXPECT_THAT(sure, ElementsAre(1, 0, 1, 0));
+}
+
+}  // namespace
+}  // namespace ddpsim
