@@ -285,11 +285,11 @@ class ShardedTest(ValidateCliTest):
 class ModelTest(ValidateCliTest):
     """A real GPT-2. In each run the ranks check that reduced gradients are the average and parameters equal at the end."""
 
-    def train(self, points, **sections):
+    def train(self, points, repetitions=1, **sections):
         trace = (cli.SOURCE_ROOT / "traces/gpt2-cpu.csv").read_text()
         self.assertIn("sequence_length: 64", trace)
         self.scenario(trace.replace("sequence_length: 64", "sequence_length: 8"), validation="{compute: model}", **sections)
-        self.ok("validate", "scenario.yaml", "--repetitions", "1", "--json", "r.json", timeout=280)
+        self.ok("validate", "scenario.yaml", "--repetitions", f"{repetitions}", "--json", "r.json", timeout=280)
         report = self.read_json("r.json")["points"]
         self.assertEqual(len(report), points)
         for point in report:
@@ -303,9 +303,11 @@ class ModelTest(ValidateCliTest):
         points = self.train(4, sweep="{strategy: [ddp, naive, flat, overlap]}")
         self.assertEqual([len(point["buckets"]) for point in points], [13, 148, 1, 148])
 
-    def test_accumulation_and_bucket_views(self):
-        (point,) = self.train(1, ddp="{bucket_cap: 100MiB, gradient_as_bucket_view: true, accumulation_steps: 2}")
-        self.assertEqual(len(point["buckets"]), 4)
+    def test_accumulation_and_bucket_views_in_rounds(self):
+        """Four repetitions are two turns of each point."""
+        points = self.train(2, repetitions=4, sweep="{ddp.bucket_cap: [100MiB, 1GiB]}", ddp="{gradient_as_bucket_view: true, accumulation_steps: 2}")
+        self.assertEqual([len(point["buckets"]) for point in points], [4, 1])
+        self.assertEqual([len(point["measured"]["samples_s"]) for point in points], [4, 4])
 
     def test_what_it_cannot_train(self):
         self.scenario(cli.small_trace(2, 1000, 0.001, model="resnet50", batch_size=1, sequence_length=64))
