@@ -99,6 +99,8 @@ Failure failure_of(const std::exception_ptr& exception) {
     return {kInterrupted, interrupted.what()};
   } catch (const ThresholdMissed& missed) {
     return {kMissed, missed.what()};
+  } catch (const TooNoisy& noisy) {
+    return {kTooNoisy, noisy.what()};
   } catch (const InternalError& error) {
     return {
         kInternal,

@@ -14,6 +14,7 @@ enum ExitCode {
   kInterrupted = 4,
   kRunFailed = 5,
   kEnvironment = 6,
+  kTooNoisy = 7,
   kInternal = 70
 };
 
@@ -25,6 +26,12 @@ class RunFailed : public std::runtime_error {
 
 // All went well, and a prediction was farther off than the user allows; exit code 1.
 class ThresholdMissed : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// All went well, but what was measured is too noisy to say whether a threshold is missed; exit code 7.
+class TooNoisy : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };

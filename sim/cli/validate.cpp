@@ -78,6 +78,19 @@ void make_folder(const std::string& path) {
     check_outputs({{"--out", (std::filesystem::path(path) / name).string()}});
 }
 
+// Where the report is printed it says which thresholds, and why.
+void end_as_judged(const validate::ValidationReport& report, bool is_printed) {
+  auto missed = report.missed(), noisy = report.too_noisy();
+  if (!missed.empty())
+    throw ThresholdMissed(is_printed ? "a threshold was missed"
+                                     : fmt::format("missed: {}", fmt::join(missed, "; ")));
+  if (!noisy.empty())
+    throw TooNoisy(
+        fmt::format("too noisy to judge{}{}\nhint: measure more often, or on a machine that does "
+                    "nothing else",
+                    is_printed ? "" : ": ", is_printed ? "" : fmt::format("{}", fmt::join(noisy, "; "))));
+}
+
 void validate_scenario(const ValidateOptions& options) {
   options.scenario.check_outputs({{"--plot", options.plot}});
   check_plot_path(options.plot);
@@ -93,11 +106,7 @@ void validate_scenario(const ValidateOptions& options) {
   if (!report) return;  // rank 0 tells
   if (options.scenario.prints_summary()) validate::print_report(std::cout, *report, options.buckets);
   write_outputs(options, *report, predicted);
-  auto missed = report->missed();
-  if (missed.empty()) return;
-  if (options.scenario.prints_summary())
-    throw ThresholdMissed("a threshold was missed");  // the report says which
-  throw ThresholdMissed(fmt::format("missed: {}", fmt::join(missed, "; ")));
+  end_as_judged(*report, options.scenario.prints_summary());
 }
 
 }  // namespace

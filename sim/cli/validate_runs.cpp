@@ -29,6 +29,9 @@ namespace {
 using validate::RunResult;
 using validate::StepSamples;
 
+// Repetitions of a point that trains before the next point has its turn.
+constexpr int kTrainingTurn = 3;
+
 void tell(const ValidateOptions& options, const std::string& what) {
   if (!options.quiet()) print_stderr("{}\n", what);
 }
@@ -146,9 +149,12 @@ class Validation {
   }
 
   std::optional<RunResult> run_points() {
+    // Each turn of a step that trains costs its warm-up, and rebuilds its buckets.
+    auto sampling = options_.sampling();
+    sampling.turn = trains_ ? kTrainingTurn : 1;
     for (std::size_t i = 0; i < points().scenarios.size(); ++i)
       steps_.push_back((trains_ ? validate::training_step : validate::replay_step)(
-          points().scenarios[i], scenario_.name_of(i), options_.sampling()));
+          points().scenarios[i], scenario_.name_of(i), sampling));
     tell(options_, fmt::format("running {} point{} for real: {}", steps_.size(),
                                steps_.size() == 1 ? "" : "s", runs_.describe()));
     auto run = runs_.run(scenario_.job(steps_));
@@ -178,8 +184,9 @@ class Validation {
     report.environment = run.environment;
     auto sampling = options_.sampling();
     report.environment.emplace_back(
-        "repetitions", fmt::format("{} to {}, to {} % of the median, {}", sampling.least, sampling.most,
-                                   100 * sampling.precision, format_seconds(sampling.budget)));
+        "repetitions",
+        fmt::format("{} to {} in rounds over the points, to {} % of the median, {}", sampling.least,
+                    sampling.most, 100 * sampling.precision, format_seconds(sampling.budget)));
     return report;
   }
 

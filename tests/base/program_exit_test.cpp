@@ -35,6 +35,15 @@ TEST(FailureOf, WhatTheMachineRefuses) {
   EXPECT_EQ(failure(std::system_error(EINVAL, std::generic_category())).code, kInternal);
 }
 
+TEST(FailureOf, WhatWasJudged) {
+  auto missed = failure(ThresholdMissed("missed: all"));
+  EXPECT_EQ(missed.code, 1);
+  EXPECT_EQ(missed.message, "missed: all");
+  auto noisy = failure(TooNoisy("too noisy to judge"));
+  EXPECT_EQ(noisy.code, 7);
+  EXPECT_EQ(noisy.message, "too noisy to judge");
+}
+
 TEST(WriteStderr, ClosedOrFullItIsSilent) {
   auto write_to = [](const char* device) {
     close(STDERR_FILENO);

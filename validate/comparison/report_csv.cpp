@@ -47,6 +47,7 @@ std::string validation_csv(const ValidationReport& report) {
       report, rows,
       {of_point("predicted_iteration_s", [](const P& point) { return point.predicted.iteration; }),
        of_point("measured_iteration_s", &P::measured), of_point("measured_std_s", &P::spread),
+       of_point("measured_least_s", &P::measured_least), of_point("measured_most_s", &P::measured_most),
        of_point("n_samples",
                 [](const P& point) { return point.samples.empty() ? Cell() : Cell(point.samples.size()); }),
        of_point("relative_error", &P::error), of_point("exposed_relative_error", &P::exposed_error),

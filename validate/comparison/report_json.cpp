@@ -7,10 +7,10 @@ namespace ddpsim::validate {
 namespace {
 
 Cell::Fields measured_fields(const ComparedPoint& point) {
-  return {{"iteration_s", point.measured},
-          {"std_s", point.spread},
-          {"samples_s", point.samples},
-          {"settled", point.samples.empty() ? Cell() : Cell(point.settled)}};
+  return {
+      {"iteration_s", point.measured},     {"std_s", point.spread},
+      {"least_s", point.measured_least()}, {"most_s", point.measured_most()},
+      {"samples_s", point.samples},        {"settled", point.samples.empty() ? Cell() : Cell(point.settled)}};
 }
 
 const Columns<ComparedBucket> kComparedColumns{
@@ -25,7 +25,7 @@ const Columns<ComparedBucket> kComparedColumns{
     {"end_relative_error", &ComparedBucket::end_error}};
 
 const Columns<Choice> kChoiceColumns{{"group", &Choice::group},
-                                     {"n_points", &Choice::n_points},
+                                     {"n_points", [](const auto& choice) { return choice.points.size(); }},
                                      {"predicted_best", &Choice::predicted_best},
                                      {"measured_best", &Choice::measured_best},
                                      {"regret", &Choice::regret},
@@ -56,6 +56,7 @@ std::string validation_json(const ValidationReport& report, const ScenarioInfo& 
                         {"thresholds", Cell::Fields{{"iteration_error", report.thresholds.iteration_error},
                                                     {"regret", report.thresholds.regret}}},
                         {"missed", report.missed()},
+                        {"too_noisy", report.too_noisy()},
                         {"tool", json::tool(tool)}});
 }
 

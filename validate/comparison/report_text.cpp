@@ -31,7 +31,7 @@ std::vector<TableColumn> columns_of(const ValidationReport& report) {
 std::string marks(const ValidationReport& report, std::size_t point) {
   std::string text;
   for (const auto& choice : report.choices) {
-    if (choice.n_points < 2) continue;
+    if (choice.points.size() < 2) continue;
     if (choice.predicted_best == point) text += "  <- predicted best";
     if (choice.measured_best == point) text += "  <- measured best";
   }
@@ -56,15 +56,10 @@ void print_points(std::ostream& out, const ValidationReport& report) {
     out << "~ the median was not as certain as asked for when repetitions or time ran out\n";
 }
 
-std::string name_of(const ValidationReport& report, std::size_t point) {
-  const auto& p = report.points[point];
-  return point_name(report.axes, p.axis_values, p.predicted);
-}
-
 // Within its group: "25MiB" where caps are compared.
 std::string candidate(const ValidationReport& report, std::size_t point) {
   auto cap = std::find(report.axes.begin(), report.axes.end(), kBucketCapAxis);
-  if (cap == report.axes.end()) return name_of(report, point);
+  if (cap == report.axes.end()) return report.name_of(point);
   return report.points[point].axis_values.at(static_cast<std::size_t>(cap - report.axes.begin()));
 }
 
@@ -79,18 +74,19 @@ void print_choice(std::ostream& out, const ValidationReport& report, const Choic
 
 void print_summary(std::ostream& out, const ValidationReport& report) {
   auto farthest = report.farthest();
-  auto name = name_of(report, farthest);
+  auto name = report.name_of(farthest);
   out << fmt::format("\nlargest error: {}{}{}\n", percent_text(report.points[farthest].error()),
                      name.empty() ? "" : ", of ", name);
   bool any_order = false;
   for (const auto& choice : report.choices) {
-    if (choice.n_points < 2) continue;
+    if (choice.points.size() < 2) continue;
     print_choice(out, report, choice);
     any_order = any_order || choice.pairs_in_order;
   }
   if (any_order)
     out << "(pairs whose measured iterations differ by more than twice their standard deviation)\n";
   for (const auto& sentence : report.missed()) out << fmt::format("missed: {}\n", sentence);
+  for (const auto& sentence : report.too_noisy()) out << fmt::format("too noisy to judge: {}\n", sentence);
 }
 
 void print_buckets(std::ostream& out, const ComparedPoint& point, const std::string& name) {
@@ -121,7 +117,7 @@ void print_report(std::ostream& out, const ValidationReport& report, bool bucket
   print_summary(out, report);
   if (!buckets) return;
   for (std::size_t i = 0; i < report.points.size(); ++i)
-    if (!report.points[i].buckets.empty()) print_buckets(out, report.points[i], name_of(report, i));
+    if (!report.points[i].buckets.empty()) print_buckets(out, report.points[i], report.name_of(i));
 }
 
 }  // namespace ddpsim::validate

@@ -51,7 +51,7 @@ std::vector<Choice> choices_of(const SweepResult& predicted) {
   for (const auto& group : predicted.groups(cap)) {
     Choice choice;
     choice.group = group.name;
-    choice.n_points = group.points.size();
+    choice.points = group.points;
     choice.predicted_best = predicted.best_of(group.points);
     choice.measured_best = measured.best_of(group.points);
     auto iteration_of = [&](std::size_t point) { return measured.points[point].metrics.iteration; };
@@ -64,13 +64,54 @@ std::vector<Choice> choices_of(const SweepResult& predicted) {
   return choices;
 }
 
-bool exceeds(double value, double threshold) {
-  return value > threshold + kRounding;
+// What a threshold is held against, and where it was found.
+struct Finding {
+  UncertainShare share;
+  std::string where;
+};
+
+std::vector<Finding> errors(const ValidationReport& report) {
+  std::vector<Finding> errors;
+  for (std::size_t i = 0; i < report.points.size(); ++i)
+    errors.push_back({error_of(report.points[i].times()), report.name_of(i)});
+  return errors;
 }
 
-std::string sentence(std::string_view what, double value, double threshold, const std::string& where) {
-  return fmt::format("the largest {} is {:.4g} %, more than {:.4g} %{}{}", what, 100 * value, 100 * threshold,
-                     where.empty() ? "" : ": ", where);
+// Of each group's predicted best, beside every other point of the group.
+template <class Where>
+std::vector<Finding> regrets(const ValidationReport& report, Where where) {
+  std::vector<Finding> regrets;
+  for (const auto& choice : report.choices)
+    for (auto other : choice.points) {
+      if (other == choice.predicted_best) continue;
+      auto share = regret_of(report.points[choice.predicted_best].times(), report.points[other].times());
+      regrets.push_back({share, where(choice, other)});
+    }
+  return regrets;
+}
+
+// Of those that are judged to be so, the one with the most of this; null where none is.
+const Finding* most_of(const std::vector<Finding>& findings, double threshold, Judgement judgement,
+                       double UncertainShare::*most) {
+  const Finding* found = nullptr;
+  for (const auto& finding : findings)
+    if (judgement_of(finding.share, threshold) == judgement &&
+        (!found || finding.share.*most > found->share.*most))
+      found = &finding;
+  return found;
+}
+
+std::string missed_sentence(std::string_view what, double threshold, const Finding& finding) {
+  const auto& share = finding.share;
+  auto beyond = share.least < share.value ? fmt::format(" ({:.4g} % beyond noise)", 100 * share.least) : "";
+  return fmt::format("the largest {} is {:.4g} %{}, more than {:.4g} %{}{}", what, 100 * share.value, beyond,
+                     100 * threshold, finding.where.empty() ? "" : ": ", finding.where);
+}
+
+std::string noisy_sentence(std::string_view what, double threshold, const Finding& finding) {
+  return fmt::format("the {} is held against {:.4g} %, and what was measured is certain to {:.4g} % only{}{}",
+                     what, 100 * threshold, 100 * finding.share.noise, finding.where.empty() ? "" : ": ",
+                     finding.where);
 }
 
 }  // namespace
@@ -85,6 +126,23 @@ std::optional<double> ComparedPoint::exposed_error() const {
   auto exposed = measured - computing;
   if (exposed <= Seconds(1e-9)) return std::nullopt;
   return (predicted.iteration - computing) / exposed - 1;
+}
+
+ComparedTime ComparedPoint::times() const {
+  return {predicted_time(predicted), measured_time(measured, samples, spread)};
+}
+
+std::optional<Seconds> ComparedPoint::measured_least() const {
+  return spread || samples.size() > 1 ? std::optional(times().measured.least) : std::nullopt;
+}
+
+std::optional<Seconds> ComparedPoint::measured_most() const {
+  return spread || samples.size() > 1 ? std::optional(times().measured.most) : std::nullopt;
+}
+
+std::string ValidationReport::name_of(std::size_t point) const {
+  const auto& named = points[point];
+  return point_name(axes, named.axis_values, named.predicted);
 }
 
 std::string ValidationReport::trace_note() const {
@@ -105,29 +163,39 @@ double ValidationReport::largest_error() const {
 std::optional<double> ValidationReport::largest_regret() const {
   std::optional<double> largest;
   for (const auto& choice : choices)
-    if (choice.n_points > 1) largest = std::max(largest.value_or(0), choice.regret);
+    if (choice.points.size() > 1) largest = std::max(largest.value_or(0), choice.regret);
   return largest;
 }
 
 std::vector<std::string> ValidationReport::missed() const {
   std::vector<std::string> missed;
-  if (thresholds.iteration_error && exceeds(largest_error(), *thresholds.iteration_error)) {
-    const auto& point = points[farthest()];
-    missed.push_back(sentence("error", largest_error(), *thresholds.iteration_error,
-                              point_name(axes, point.axis_values, point.predicted)));
-  }
+  auto hold = [&](std::string_view what, const std::vector<Finding>& findings, double threshold) {
+    if (const auto* worst = most_of(findings, threshold, Judgement::missed, &UncertainShare::least))
+      missed.push_back(missed_sentence(what, threshold, *worst));
+  };
+  if (thresholds.iteration_error) hold("error", errors(*this), *thresholds.iteration_error);
   if (!thresholds.regret) return missed;
-  auto regret = largest_regret();
-  if (!regret) {
+  if (!largest_regret())
     missed.push_back(
         fmt::format("there is no choice between measured points to hold against a regret of {:.4g} %",
                     100 * *thresholds.regret));
-  } else if (exceeds(*regret, *thresholds.regret)) {
-    auto worst = std::find_if(choices.begin(), choices.end(),
-                              [&](const auto& c) { return c.n_points > 1 && c.regret == *regret; });
-    missed.push_back(sentence("regret", *regret, *thresholds.regret, worst->group));
-  }
+  hold("regret", regrets(*this, [](const Choice& choice, std::size_t) { return choice.group; }),
+       *thresholds.regret);
   return missed;
+}
+
+std::vector<std::string> ValidationReport::too_noisy() const {
+  std::vector<std::string> noisy;
+  auto hold = [&](std::string_view what, const std::vector<Finding>& findings, double threshold) {
+    if (const auto* worst = most_of(findings, threshold, Judgement::too_noisy, &UncertainShare::noise))
+      noisy.push_back(noisy_sentence(what, threshold, *worst));
+  };
+  auto pair = [&](const Choice& choice, std::size_t other) {
+    return fmt::format("{} beside {}", name_of(choice.predicted_best), name_of(other));
+  };
+  if (thresholds.iteration_error) hold("error", errors(*this), *thresholds.iteration_error);
+  if (thresholds.regret) hold("regret", regrets(*this, pair), *thresholds.regret);
+  return noisy;
 }
 
 ValidationReport compare(const SweepResult& result, const Thresholds& thresholds) {

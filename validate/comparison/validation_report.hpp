@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "validate/comparison/judgement.hpp"
 #include "validate/harness/step.hpp"
 
 #include "sim/result/metrics.hpp"
@@ -33,6 +34,11 @@ struct ComparedPoint {
   bool settled = true;            // the stopping rule's precision was reached
   std::vector<ComparedBucket> buckets;  // empty where only iterations were measured
 
+  // Both with what is not known of them.
+  [[nodiscard]] ComparedTime times() const;
+  // The ends of measured_time(); none where nothing is known of its noise.
+  [[nodiscard]] std::optional<Seconds> measured_least() const;
+  [[nodiscard]] std::optional<Seconds> measured_most() const;
   // Positive where the prediction is too slow.
   [[nodiscard]] double error() const { return predicted.iteration / measured - 1; }
   // The same for what bucketing can change: the iteration without forward, backward and optimizer, which a
@@ -46,7 +52,7 @@ struct ComparedPoint {
 // SweepResult, also among equals.
 struct Choice {
   std::string group;                                  // empty where there is one only
-  std::size_t n_points = 0;                           // with one there was nothing to choose
+  std::vector<std::size_t> points;                    // with one there was nothing to choose
   std::size_t predicted_best = 0, measured_best = 0;  // points
   double regret = 0;
   // Share of the pairs of the group's points that both order alike, of those whose measured medians differ by
@@ -55,7 +61,6 @@ struct Choice {
   std::optional<double> pairs_in_order;
 };
 
-// A value that is just the threshold meets it.
 struct Thresholds {
   std::optional<double> iteration_error;  // largest allowed |error| of any point: 0.05
   std::optional<double> regret;
@@ -74,6 +79,8 @@ struct ValidationReport {
   std::string measurement;  // "gloo, 8 ranks, compute replayed", or the file's name
   Environment environment;  // of the measurement; empty for a file
 
+  // "ddp.bucket_cap 25MiB".
+  [[nodiscard]] std::string name_of(std::size_t point) const;
   // synthetic_note() of the points.
   [[nodiscard]] std::string trace_note() const;
   // The point with the largest |error|, the first of equals.
@@ -84,6 +91,8 @@ struct ValidationReport {
   // Sentences, one a threshold that was missed, or that there was nothing to hold against; empty when all is
   // well.
   [[nodiscard]] std::vector<std::string> missed() const;
+  // Likewise of thresholds that the measurement is too noisy to be held against.
+  [[nodiscard]] std::vector<std::string> too_noisy() const;
 };
 
 // `result` has the predictions, with a measurement in every point that is to be compared; those without are

@@ -67,7 +67,8 @@ Json json_of(const Step& step) {
               {"least", sampling.least},
               {"most", sampling.most},
               {"precision", sampling.precision},
-              {"budget_s", sampling.budget.value()}}},
+              {"budget_s", sampling.budget.value()},
+              {"turn", sampling.turn}}},
             {"program", Json::array()},
             {"ranges", Json::array()}};
   for (const auto& op : step.program.ops) json["program"].push_back(json_of(op));
@@ -79,13 +80,13 @@ Json json_of(const Step& step) {
 
 Step step_from(const Json& json) {
   const auto& sampling = json.at("sampling");
-  Step step{
-      json.at("name").get<std::string>(),
-      {},
-      {},
-      {sampling.at("warm_up").get<int>(), sampling.at("least").get<int>(), sampling.at("most").get<int>(),
-       sampling.at("precision").get<double>(), Seconds(sampling.at("budget_s").get<double>())},
-      json.at("verify").get<bool>()};
+  Step step{json.at("name").get<std::string>(),
+            {},
+            {},
+            {sampling.at("warm_up").get<int>(), sampling.at("least").get<int>(),
+             sampling.at("most").get<int>(), sampling.at("precision").get<double>(),
+             Seconds(sampling.at("budget_s").get<double>()), sampling.at("turn").get<int>()},
+            json.at("verify").get<bool>()};
   for (const auto& op : json.at("program")) step.program.ops.push_back(op_from(op));
   for (const auto& range : json.at("ranges"))
     step.ranges.push_back({range.at(0).get<std::size_t>(), range.at(1).get<std::size_t>()});

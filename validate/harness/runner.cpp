@@ -1,5 +1,7 @@
 #include "validate/harness/runner.hpp"
 
+#include <algorithm>
+
 #include "validate/harness/job_json.hpp"
 #include "validate/harness/replayer.hpp"
 #include "validate/harness/stopping_rule.hpp"
@@ -48,33 +50,43 @@ void require_same_job(CollectiveBackend& backend, const Job& job) {
                              "scenarios or options");
 }
 
-// One step, from its first repetition to its last.
+// One step, in one turn or several.
 class StepRun {
  public:
   StepRun(CollectiveBackend& backend, StepPerformer& performer, StatusReporter& status, const Step& step)
       : backend_(backend), performer_(performer), status_(status), step_(step) {}
 
-  StepSamples measure() {
-    tell("preparing");
-    performer_.prepare(step_);
-    verify();
-    for (int i = 0; i < step_.sampling.warm_up; ++i) once(fmt::format("warm-up {}", i + 1));
-    StepSamples samples{step_.name, {}, {}, false};
-    std::vector<StepTimes> repetitions;
-    Seconds spent;
-    for (auto verdict = Verdict::go_on; verdict == Verdict::go_on;) {
-      repetitions.push_back(once(fmt::format("repetition {}", repetitions.size() + 1)));
-      samples.totals.push_back(repetitions.back().total);
-      spent += samples.totals.back();  // the slowest rank's: all ranks decide alike
-      verdict = judge(samples.totals, spent, step_.sampling);
-      samples.settled = verdict == Verdict::settled;
+  [[nodiscard]] bool is_done() const { return verdict_ != Verdict::go_on; }
+
+  void take_turn() {
+    begin_turn();
+    const auto& sampling = step_.sampling;
+    for (int i = 0; !is_done() && (sampling.turn == 0 || i < sampling.turn); ++i) {
+      repetitions_.push_back(once(fmt::format("repetition {}", repetitions_.size() + 1)));
+      totals_.push_back(repetitions_.back().total);
+      spent_ += totals_.back();  // the slowest rank's: all ranks decide alike
+      verdict_ = judge(totals_, spent_, sampling);
     }
-    add_medians(repetitions, samples);
-    verify();
+    if (is_done()) verify();
+  }
+
+  [[nodiscard]] StepSamples samples() const {
+    StepSamples samples{step_.name, totals_, {}, verdict_ == Verdict::settled};
+    add_medians(repetitions_, samples);
     return samples;
   }
 
  private:
+  // Of a replay nothing is lost while others have their turns. Training is prepared and warmed up anew:
+  // buckets and hooks are those of one step at a time.
+  void begin_turn() {
+    bool is_first = repetitions_.empty();
+    if (!is_first && !step_.reduction) return;
+    tell("preparing");
+    performer_.prepare(step_);
+    if (is_first) verify();
+    for (int i = 0; i < step_.sampling.warm_up; ++i) once(fmt::format("warm-up {}", i + 1));
+  }
   void tell(std::string_view what) { status_.doing(fmt::format("{}, {}", step_.name, what)); }
   [[nodiscard]] StepPerformer::WaitingFor watch(const std::string& which) {
     tell(which);
@@ -94,6 +106,10 @@ class StepRun {
   StepPerformer& performer_;
   StatusReporter& status_;
   const Step& step_;
+  std::vector<StepTimes> repetitions_;
+  std::vector<Seconds> totals_;
+  Seconds spent_;
+  Verdict verdict_ = Verdict::go_on;
 };
 
 }  // namespace
@@ -103,12 +119,19 @@ RunResult run_job(CollectiveBackend& backend, Trainer* trainer, const Job& job, 
   status.doing("preparing");
   require_same_job(backend, job);
   auto replayer = make_replayer(backend, job);
+  std::vector<StepRun> runs;
   for (const auto& step : job.steps) {
     DDPSIM_CHECK(!step.reduction || trainer, "a job that trains has a model");
-    StepPerformer& performer = step.reduction ? *trainer : *replayer;
-    result.steps.push_back(StepRun(backend, performer, status, step).measure());
-    if (step.reduction && step.reduction->kind == Reduction::Kind::none) result.trace = trainer->trace();
+    runs.emplace_back(backend, step.reduction ? *trainer : *replayer, status, step);
   }
+  while (!std::ranges::all_of(runs, &StepRun::is_done))
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      if (runs[i].is_done()) continue;
+      runs[i].take_turn();
+      const auto& reduction = job.steps[i].reduction;
+      if (reduction && reduction->kind == Reduction::Kind::none) result.trace = trainer->trace();
+    }
+  for (const auto& run : runs) result.steps.push_back(run.samples());
   replayer->require_equal();
   if (trainer) trainer->require_equal();
   status.doing("done");

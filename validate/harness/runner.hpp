@@ -1,5 +1,5 @@
 #pragma once
-// Runs a job's steps on a backend until each is measured well enough.
+// Runs a job's steps on a backend, in rounds, until each is measured well enough.
 #include "validate/harness/rank_status.hpp"
 #include "validate/harness/step.hpp"
 #include "validate/harness/step_performer.hpp"

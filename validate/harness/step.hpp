@@ -35,12 +35,14 @@ using Environment = std::vector<std::pair<std::string, std::string>>;
 
 // When enough repetitions were measured: no earlier than `least`; then as soon as the 95 % confidence
 // interval of the median is within `precision` of it on both sides, or there are `most`, or they took longer
-// than `budget`.
+// than `budget`. In rounds: `turn` repetitions of each step, then of the next, so that a machine that drifts
+// does it to all of them.
 struct Sampling {
   int warm_up = 1;
   int least = 5, most = 30;
   double precision = 0.005;
   Seconds budget{60};
+  int turn = 0;  // 0: all repetitions in one turn
 };
 
 // How gradients of a model that is trained for real are reduced.
@@ -86,7 +88,7 @@ struct TrainedModel {
   std::int64_t batch = 1, sequence = 64;
 };
 
-// All that the ranks of one run do, one step after another.
+// All that the ranks of one run do: its steps, in rounds (Sampling).
 struct Job {
   std::string backend;              // "gloo"
   std::map<int, double> slowdowns;  // of stragglers: their compute takes so many times as long

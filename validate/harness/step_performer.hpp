@@ -12,7 +12,7 @@ class StepPerformer {
   using WaitingFor = CollectiveBackend::WaitingFor;
 
   virtual ~StepPerformer() = default;
-  // Before the first repetition of a step.
+  // Before the first repetition of a step, and again where other steps came between.
   virtual void prepare(const Step& step) = 0;
   // One repetition, on this rank's clock.
   virtual StepTimes once(const Step& step, const WaitingFor& waiting_for) = 0;

@@ -9,19 +9,21 @@
 namespace ddpsim::validate::test {
 namespace {
 
-// 5.5 / 4 - 1 = 0.375; without 3.5 s of computing 2 / 0.5 - 1 = 3. Of the second point only a median is
-// known, and nothing is exposed.
+// 5.5 / 4 - 1 = 0.375; without 3.5 s of computing 2 / 0.5 - 1 = 3. The second and the eighth of nine samples
+// are the ends of the median's interval. Of the second point only a median is known, and nothing is exposed.
 TEST(ReportCsv, ARowAPoint) {
   auto report = compare(sweep_of({"ddp.bucket_cap", "collective.algorithm"},
                                  {measured_point({"1KiB", "ring"}, 1024, 5.5, 4, 0.25),
                                   measured_point({"2KiB", "ring"}, 2048, 3.5, 3.5)}),
                         {});
-  report.points[0].samples = {Seconds(4), Seconds(3.5), Seconds(4.5)};
+  for (double sample : {4.0, 3.5, 4.5, 4.0, 3.75, 4.25, 4.0, 3.25, 5.0})
+    report.points[0].samples.emplace_back(sample);
   EXPECT_EQ(validation_csv(report),
             "collective.algorithm,world_size,strategy,bucket_cap_bytes,n_buckets,predicted_iteration_s,"
-            "measured_iteration_s,measured_std_s,n_samples,relative_error,exposed_relative_error\n"
-            "ring,4,ddp,1024,2,5.5,4,0.25,3,0.375,3\n"
-            "ring,4,ddp,2048,2,3.5,3.5,,,0,\n");
+            "measured_iteration_s,measured_std_s,measured_least_s,measured_most_s,n_samples,relative_error,"
+            "exposed_relative_error\n"
+            "ring,4,ddp,1024,2,5.5,4,0.25,3.5,4.5,9,0.375,3\n"
+            "ring,4,ddp,2048,2,3.5,3.5,,,,,0,\n");
 }
 
 TEST(ReportCsv, TextIsQuotedWhereItMustBe) {

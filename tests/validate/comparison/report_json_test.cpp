@@ -27,7 +27,7 @@ TEST(ReportJson, Keys) {
   auto json = json_of(full_report());
   EXPECT_EQ(keys(json), (std::vector<std::string>{"scenario", "measurement", "prediction", "environment",
                                                   "points", "choices", "largest_error", "largest_regret",
-                                                  "thresholds", "missed", "tool"}));
+                                                  "thresholds", "missed", "too_noisy", "tool"}));
   EXPECT_EQ(keys(json["points"][0]),
             (std::vector<std::string>{"axes", "predicted", "measured", "relative_error",
                                       "exposed_relative_error", "buckets"}));
@@ -54,8 +54,15 @@ TEST(ReportJson, WhatWasMeasuredAndWithWhat) {
   EXPECT_EQ(json["measurement"], "gloo, 4 ranks, compute replayed");
   EXPECT_EQ(json["prediction"], "all-reduces measured before");
   EXPECT_EQ(json["environment"].dump(), R"({"processor":"some","gloo":"1.2"})");
-  EXPECT_EQ(json["points"][0]["measured"].dump(),
-            R"({"iteration_s":5.0,"std_s":0.25,"samples_s":[4.75,5.0,5.25],"settled":false})");
+  auto measured = json["points"][0]["measured"];
+  EXPECT_EQ(keys(measured),
+            (std::vector<std::string>{"iteration_s", "std_s", "least_s", "most_s", "samples_s", "settled"}));
+  EXPECT_EQ(measured["iteration_s"], 5.0);
+  EXPECT_EQ(measured["std_s"], 0.25);
+  EXPECT_NEAR(measured["least_s"], 4.3789, 1e-4);
+  EXPECT_NEAR(measured["most_s"], 5.6211, 1e-4);
+  EXPECT_EQ(measured["samples_s"].dump(), "[4.75,5.0,5.25]");
+  EXPECT_EQ(measured["settled"], false);
   EXPECT_EQ(json["points"][0]["predicted"]["iteration_s"], 5.5);
 }
 
@@ -65,12 +72,14 @@ TEST(ReportJson, OnlyAMedian) {
   EXPECT_EQ(json["environment"].dump(), "{}");
   const auto& point = json["points"][0];
   EXPECT_EQ(point["axes"].dump(), "{}");
-  EXPECT_EQ(point["measured"].dump(), R"({"iteration_s":5.0,"std_s":null,"samples_s":[],"settled":null})");
+  EXPECT_EQ(point["measured"].dump(),
+            R"({"iteration_s":5.0,"std_s":null,"least_s":null,"most_s":null,"samples_s":[],"settled":null})");
   EXPECT_EQ(point["buckets"].dump(), "[]");
   EXPECT_TRUE(json["largest_regret"].is_null());
   EXPECT_TRUE(json["choices"][0]["pairs_in_order"].is_null());
   EXPECT_EQ(json["thresholds"].dump(), R"({"iteration_error":null,"regret":null})");
   EXPECT_EQ(json["missed"].dump(), "[]");
+  EXPECT_EQ(json["too_noisy"].dump(), "[]");
 }
 
 // wrong_choice() derives them. The medians differ by 1.25 s, more than twice 0.5 s, and the order is wrong.
@@ -86,6 +95,8 @@ TEST(ReportJson, ErrorsAndChoices) {
   EXPECT_EQ(json["thresholds"].dump(), R"({"iteration_error":0.05,"regret":0.01})");
   EXPECT_EQ(json["missed"], Json(full_report().missed()));
   EXPECT_EQ(json["missed"].size(), 2U);
+  EXPECT_EQ(json["too_noisy"], Json(full_report().too_noisy()));
+  EXPECT_EQ(json["too_noisy"].size(), 1U);
 }
 
 TEST(ReportJson, NoExposedErrorWhereNothingWasExposed) {

@@ -19,8 +19,8 @@ std::string printed(const ValidationReport& report, bool buckets = false) {
   return out.str();
 }
 
-// wrong_choice() derives the numbers. The one pair of points differs by more than twice 0.5 s and is
-// predicted the other way round.
+// wrong_choice() derives the numbers, full_report() the noise. The one pair of points differs by more than
+// twice 0.5 s and is predicted the other way round.
 TEST(ReportText, PointsErrorsAndChoice) {
   EXPECT_EQ(printed(full_report()), R"(configs/a.yaml, measured: gloo, 4 ranks, compute replayed
 predicted from all-reduces measured before
@@ -33,8 +33,9 @@ bucket_cap  buckets  predicted ms   measured ms          ± ms     error  expose
 largest error: -20.0 %, of ddp.bucket_cap 2KiB
 predicted best 2KiB, measured best 1KiB: regret 25.0 %, 0.0 % of the pairs in order
 (pairs whose measured iterations differ by more than twice their standard deviation)
-missed: the largest error is 20 %, more than 5 %: ddp.bucket_cap 2KiB
-missed: the largest regret is 25 %, more than 1 %
+missed: the largest error is 20 % (13.04 % beyond noise), more than 5 %: ddp.bucket_cap 2KiB
+missed: the largest regret is 25 % (2.293 % beyond noise), more than 1 %
+too noisy to judge: the error is held against 5 %, and what was measured is certain to 12.42 % only: ddp.bucket_cap 1KiB
 )");
 }
 

@@ -73,7 +73,7 @@ TEST(ValidationReport, PointsThatWereNotMeasuredAreLeftOut) {
   ASSERT_EQ(report.points.size(), 2U);
   EXPECT_THAT(report.points[0].axis_values, ElementsAre("1KiB"));
   ASSERT_EQ(report.choices.size(), 1U);
-  EXPECT_EQ(report.choices[0].n_points, 2U);
+  EXPECT_EQ(report.choices[0].points.size(), 2U);
   EXPECT_EQ(report.choices[0].predicted_best, 0U);
   EXPECT_EQ(report.choices[0].regret, 0);
 }
@@ -174,7 +174,7 @@ TEST(ValidationReport, ASinglePointWithoutAxes) {
   auto report = compare(sweep_of({}, {measured_point({}, 1024, 5.5, 5)}), {});
   ASSERT_EQ(report.choices.size(), 1U);
   EXPECT_EQ(report.choices[0].group, "");
-  EXPECT_EQ(report.choices[0].n_points, 1U);
+  EXPECT_EQ(report.choices[0].points.size(), 1U);
   EXPECT_EQ(report.choices[0].pairs_in_order, std::nullopt);
   EXPECT_EQ(report.largest_regret(), std::nullopt);
   EXPECT_NEAR(report.largest_error(), 0.1, 1e-15);
@@ -193,13 +193,68 @@ TEST(ValidationReport, WithoutThresholdsNothingIsMissed) {
   EXPECT_THAT(compare(wrong_choice(), {}).missed(), IsEmpty());
 }
 
+// The same without a spread.
+SweepResult noiseless_choice() {
+  auto result = wrong_choice();
+  for (auto& point : result.points) point.measured->spread.reset();
+  return result;
+}
+
 TEST(ValidationReport, MissedThresholds) {
-  EXPECT_THAT(compare(wrong_choice(), {0.15, 0.02}).missed(),
+  EXPECT_THAT(compare(noiseless_choice(), {0.15, 0.02}).missed(),
               ElementsAre("the largest error is 20 %, more than 15 %: ddp.bucket_cap 2KiB",
                           "the largest regret is 25 %, more than 2 %"));
-  EXPECT_THAT(compare(wrong_choice(), {0.15, 0.3}).missed().size(), 1U);
-  EXPECT_THAT(compare(wrong_choice(), {0.3, 0.02}).missed(),
+  EXPECT_THAT(compare(noiseless_choice(), {0.15, 0.3}).missed().size(), 1U);
+  EXPECT_THAT(compare(noiseless_choice(), {0.3, 0.02}).missed(),
               ElementsAre("the largest regret is 25 %, more than 2 %"));
+}
+
+// Measured 4.75 to 5.25 s and 5.75 to 6.75 s. Of the error of 20 % it leaves 1 - 5 / 5.75 = 13.04 %, of the
+// regret 5.75 / 5.25 - 1 = 9.524 %. The noise of each point is 5 and 8 %.
+TEST(ValidationReport, AThresholdIsMissedBeyondNoiseOnly) {
+  auto report = compare(wrong_choice(), {0.13, 0.09});
+  EXPECT_THAT(
+      report.missed(),
+      ElementsAre("the largest error is 20 % (13.04 % beyond noise), more than 13 %: ddp.bucket_cap 2KiB",
+                  "the largest regret is 25 % (9.524 % beyond noise), more than 9 %"));
+  EXPECT_THAT(report.too_noisy(), IsEmpty());
+  report = compare(wrong_choice(), {0.14, 0.14});
+  EXPECT_THAT(report.missed(), IsEmpty());
+  EXPECT_THAT(report.too_noisy(), IsEmpty());
+}
+
+// The noisy point's error is the smaller one, but not known to a tenth. With 1.25 s of spread the second
+// point's may be 5 / 5 - 1 = 0 to 1 - 5 / 7.5, and the regret 5 / 5.25 - 1 to 7.5 / 4.75 - 1.
+TEST(ValidationReport, TooNoisyToJudge) {
+  auto result = wrong_choice();
+  result.points[1].measured->spread = Seconds(1.25);
+  auto report = compare(result, {0.1, 0.2});
+  EXPECT_THAT(report.missed(), IsEmpty());
+  EXPECT_THAT(report.too_noisy(),
+              ElementsAre("the error is held against 10 %, and what was measured is certain to 20 % only: "
+                          "ddp.bucket_cap 2KiB",
+                          "the regret is held against 20 %, and what was measured is certain to 25 % only: "
+                          "ddp.bucket_cap 2KiB beside ddp.bucket_cap 1KiB"));
+  EXPECT_THAT(compare(result, {}).too_noisy(), IsEmpty());
+}
+
+// The second point is noisy, and longer by more than that: the choice is right.
+TEST(ValidationReport, NoiseOfAPointThatIsSurelyWorseDoesNotMatter) {
+  auto report =
+      caps({measured_point({"1KiB"}, 1024, 5, 5), measured_point({"2KiB"}, 2048, 6, 8, 2)}, {{}, 0.01});
+  EXPECT_THAT(report.missed(), IsEmpty());
+  EXPECT_THAT(report.too_noisy(), IsEmpty());
+}
+
+// A prediction from 4 to 6.25 s says that it does not know better.
+TEST(ValidationReport, ThePredictionsOwnRangeCounts) {
+  auto result = noiseless_choice();
+  result.points[1].metrics.range = IterationRange{Seconds(4), Seconds(6.25)};
+  EXPECT_EQ(compare(result, {0.1, {}}).missed().size(), 0U);
+  result.points[1].metrics.range->most = Seconds(5.5);  // 1 - 5.5 / 6.25 = 12 %
+  EXPECT_THAT(
+      compare(result, {0.1, {}}).missed(),
+      ElementsAre("the largest error is 20 % (12 % beyond noise), more than 10 %: ddp.bucket_cap 2KiB"));
 }
 
 TEST(ValidationReport, AMissedRegretNamesItsGroup) {
@@ -218,8 +273,8 @@ TEST(ValidationReport, AThresholdThatIsJustMetIsMet) {
   EXPECT_THAT(caps({measured_point({"1KiB"}, 1024, 5.25, 5)}, {0.05, {}}).missed(), IsEmpty());
   EXPECT_THAT(caps({measured_point({"1KiB"}, 1024, 4.75, 5)}, {0.05, {}}).missed(), IsEmpty());
   EXPECT_EQ(caps({measured_point({"1KiB"}, 1024, 5.2500001, 5)}, {0.05, {}}).missed().size(), 1U);
-  EXPECT_THAT(compare(wrong_choice(), {{}, 0.25}).missed(), IsEmpty());
-  EXPECT_EQ(compare(wrong_choice(), {{}, 0.2499999}).missed().size(), 1U);
+  EXPECT_THAT(compare(noiseless_choice(), {{}, 0.25}).missed(), IsEmpty());
+  EXPECT_EQ(compare(noiseless_choice(), {{}, 0.2499999}).missed().size(), 1U);
 }
 
 TEST(ValidationReport, ARegretThresholdNeedsAChoice) {

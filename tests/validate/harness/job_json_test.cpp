@@ -18,7 +18,7 @@ using ::testing::StartsWith;
 
 // No two values are alike, and none is a default.
 Job full_job() {
-  Step replayed{"ddp.bucket_cap = 25MiB, \"quoted\"", {}, {}, {2, 6, 31, 0.0123, Seconds(61.5)}, true};
+  Step replayed{"ddp.bucket_cap = 25MiB, \"quoted\"", {}, {}, {2, 6, 31, 0.0123, Seconds(61.5), 4}, true};
   Op compute;
   compute.duration = Seconds(0.1);
   replayed.program.ops.push_back(compute);
@@ -61,6 +61,7 @@ TEST(JobJson, AllOfAStep) {
   EXPECT_EQ(step.sampling.most, 31);
   EXPECT_EQ(step.sampling.precision, 0.0123);
   EXPECT_EQ(step.sampling.budget, Seconds(61.5));
+  EXPECT_EQ(step.sampling.turn, 4);
   const auto& ops = step.program.ops;
   ASSERT_EQ(ops.size(), 3U);
   EXPECT_EQ(ops[0].kind, Op::Kind::compute);

@@ -103,6 +103,40 @@ TEST(Runner, StepsInTheirOrder) {
   EXPECT_THAT(values_of(result.steps[1].totals), Each(1.0));
 }
 
+// A machine that drifts: the all-reduces of one repetition take 1 s more than those of the one before.
+Script drifting() {
+  Script script;
+  script.seconds = [](int step, Range) { return 1.0 + step; };
+  return script;
+}
+
+// In rounds both see the drift; without, the second step has all of it.
+TEST(Runner, StepsTakeTurnsInRounds) {
+  Sampling sampling{0, 3, 3, 0.005, Seconds(1000), 1};
+  auto a = step_of("a", {all_reduce(0, 1)}, sampling), b = step_of("b", {all_reduce(0, 1)}, sampling);
+  auto result = result_of({"gloo", {}, Seconds(60), {a, b}}, drifting());
+  EXPECT_THAT(values_of(result.steps[0].totals), ElementsAre(1, 3, 5));
+  EXPECT_THAT(values_of(result.steps[1].totals), ElementsAre(2, 4, 6));
+  a.sampling.turn = b.sampling.turn = 0;
+  result = result_of({"gloo", {}, Seconds(60), {a, b}}, drifting());
+  EXPECT_THAT(values_of(result.steps[0].totals), ElementsAre(1, 2, 3));
+  EXPECT_THAT(values_of(result.steps[1].totals), ElementsAre(4, 5, 6));
+}
+
+// "a" needs two, "b" five, two a turn: a a b b b b b. Only the first turn warms up, and collectives are
+// medians over all turns: of "b" 5, 6, 7, 8 and 9 s.
+TEST(Runner, AStepThatIsDoneLeavesTheRounds) {
+  auto a = step_of("a", {all_reduce(0, 1)}, {1, 2, 2, 0.005, Seconds(1000), 2});
+  auto b = step_of("b", {all_reduce(0, 1)}, {1, 5, 5, 0.005, Seconds(1000), 2});
+  auto done = run({"gloo", {}, Seconds(60), {a, b}}, drifting());
+  EXPECT_THAT(done.failures, Each(IsEmpty()));
+  const auto& steps = done.results[0].steps;
+  EXPECT_THAT(values_of(steps[0].totals), ElementsAre(2, 3));
+  EXPECT_THAT(values_of(steps[1].totals), ElementsAre(5, 6, 7, 8, 9));
+  EXPECT_EQ(steps[1].collectives[0].end, Seconds(7));
+  EXPECT_THAT(done.steps, Each(9));
+}
+
 // All the same: six settle it. Eight at the least: eight do.
 TEST(Runner, RepeatsUntilItIsSettled) {
   auto step = step_of("s", {all_reduce(0, 4)}, {1, 5, 30, 0.005, Seconds(1000)}, false);
@@ -227,6 +261,26 @@ TEST(Runner, StepsThatTrain) {
   ASSERT_EQ(result.steps[1].collectives.size(), 1U);
   EXPECT_EQ(result.steps[1].collectives[0].end, Seconds(3));
   EXPECT_THAT(values_of(result.steps[2].totals), ElementsAre(4, 4));
+}
+
+// Each turn is prepared and warmed up; gradients are checked before the first and after the last repetition.
+TEST(Runner, StepsThatTrainInRounds) {
+  Sampling thrice{1, 3, 3, 0.005, Seconds(60), 2};
+  Job job{"gloo", {}, Seconds(60), {}};
+  for (const char* name : {"a", "b"})
+    job.steps.push_back(step_of(name, {all_reduce(0, 1)}, thrice, true, Reduction{}));
+  std::string notes;
+  Script script;
+  script.ranks = 1;
+  auto failures = on_all_ranks(script, [&](FakeBackend& backend) {
+    NotedTrainer trainer(notes);
+    StatusReporter status(0);
+    run_job(backend, &trainer, job, status);
+  });
+  EXPECT_THAT(failures, Each(IsEmpty()));
+  EXPECT_EQ(notes,
+            "prepare a; verify; once; once; once; prepare b; verify; once; once; once; "
+            "prepare a; once; once; verify; prepare b; once; once; verify; equal; ");
 }
 
 TEST(Runner, AStepThatTrainsNeedsATrainer) {
