@@ -98,7 +98,8 @@ void print_growth(std::ostream& out, const Growth& growth, TableStyle style) {
   print_table(out, titles_of(growth), rows, style);
   if (style == TableStyle::markdown) out << '\n';
   out << "efficiency: work per GPU and second, against the first row";
-  if (has_range(growth)) out << "; from-to: its range over what is uncertain";
+  bool varies = growth.points.front().metrics.spread.has_value();
+  if (has_range(growth)) out << (varies ? "; from-to: of those iterations" : "; from-to: 80 % sure");
   if (has_reference(growth))
     out << "\nof one GPU: against one that communicates with nobody, and steps the whole optimizer";
   out << "\nother columns: what the iteration loses to each cause, in % of it";

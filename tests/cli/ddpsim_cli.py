@@ -94,12 +94,12 @@ class CliTest(unittest.TestCase):
             (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
             (self.folder / name).symlink_to(SOURCE_ROOT / name)
 
-    def write_scenario(self, trace=None, more="", world_size=8, topology=RING):
+    def write_scenario(self, trace=None, more="", world_size=8, topology=RING, evidence="none"):
         self.write("trace.csv", trace or small_trace())
         self.write("ring.yaml", topology)
         return self.write(
             "scenario.yaml",
-            f"workload: {{trace: trace.csv}}\ncluster: {{topology: ring.yaml, world_size: {world_size}}}\n{more}")
+            f"workload: {{trace: trace.csv}}\ncluster: {{topology: ring.yaml, world_size: {world_size}}}\n{more}\nevidence: {evidence}\n")
 
     def files(self):
         """Every file below the scratch folder, hidden ones too."""

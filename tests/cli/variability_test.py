@@ -272,10 +272,10 @@ class SweepTest(VariabilityTest):
         outputs = [self.ok("sweep", "scenario.yaml", "--jobs", jobs, "--json", "-").stdout for jobs in ("1", "2")]
         self.assertEqual(*outputs)
 
-    def test_a_range_of_interference(self):
-        self.write_scenario(TWO)
+    def test_an_interval_over_interference(self):
+        self.write_scenario(TWO, evidence="default")
         one = self.varied("--set", f"cluster.gpu={cli.SOURCE_ROOT}/gpus/h100-sxm.yaml")
-        least, most = one["iteration_range_s"]
+        least, most = one["evidence"]["interval_80_s"]
         self.assertLess(least, one["iteration_s"])
         self.assertLess(one["iteration_s"], most)
 

@@ -75,7 +75,7 @@ class TestSweep:
     def test_an_axis_that_does_not_begin_at_zero_is_cut(self, quickstart):
         cut = plot.sweep(quickstart)
         assert cut.get_ylim()[0] > 0 and len(marked(cut, "cut")) == 2 and "axis cut" in texts(cut)
-        wide = plot.sweep(quickstart.drop(columns=["iteration_least_s", "iteration_most_s"]).assign(iteration_s=[1 + 0.2 * point for point in range(30)]))
+        wide = plot.sweep(quickstart.drop(columns=["p10_s", "p90_s"]).assign(iteration_s=[1 + 0.2 * point for point in range(30)]))
         assert wide.get_ylim()[0] == 0 and not marked(wide, "cut") and "axis cut" not in texts(wide)
 
     def test_a_line_for_each_combination_of_the_other_axes(self):
@@ -142,7 +142,7 @@ class TestBands:
     def test_least_typical_and_most(self, quickstart):
         ax = plot.bands(quickstart)
         best = marked(ax, "best")
-        for column, mark in zip(("iteration_most_s", "iteration_s", "iteration_least_s"), best, strict=True):
+        for column, mark in zip(("p90_s", "iteration_s", "p10_s"), best, strict=True):
             row = quickstart.loc[quickstart[column].idxmin()]
             assert mark == (row["bucket_cap_bytes"], pytest.approx(row[column] * 1e3))
         assert inside(ax)
@@ -150,8 +150,8 @@ class TestBands:
     def test_one_series_only(self, quickstart):
         with pytest.raises(ValueError, match="2 series have overlapping bands: choose the rows of one, such as '64 GPUs'"):
             plot.bands(pandas.concat([quickstart.assign(world_size=64), quickstart]))
-        with pytest.raises(ValueError, match="iteration_least_s"):
-            plot.bands(quickstart.drop(columns="iteration_least_s"))
+        with pytest.raises(ValueError, match="p10_s"):
+            plot.bands(quickstart.drop(columns="p10_s"))
 
 
 class TestTimeline:

@@ -46,7 +46,7 @@ TEST_F(UncertaintyTest, NoneIsABareNumber) {
 // Only compute is in doubt, as a factor on the whole step: exp(+-1.2816 sigma), and middle shifts it.
 TEST_F(UncertaintyTest, AFactorOnTheStepIsItsInterval) {
   auto only = "physics: none\ncollective: {algorithm: measured, measured: " +
-              folder_.write("table.csv", "bytes,time_us\n1024,10\n1073741824,10000\n") + "}\n";
+              folder_.write("table.csv", "# ddpsim-allreduce: 1\n# world_size: 64\nbytes,time_s\n1024,0.00001\n1073741824,0.01\n") + "}\n";
   auto m = metrics(only + with("compute: {measured: {middle: 0.1, sigma: 0.2, families: 3}}\n"
                                "network: {table: {sigma: 0.000001, families: 3}}\n"));
   ASSERT_TRUE(m.uncertainty);

@@ -47,8 +47,9 @@ UncertainTime measured_time(Seconds median, const std::vector<Seconds>& samples,
 }
 
 UncertainTime predicted_time(const IterationMetrics& metrics) {
-  if (!metrics.range) return {metrics.iteration, metrics.iteration, metrics.iteration};
-  return {metrics.iteration, metrics.range->least, metrics.range->most};
+  if (!metrics.uncertainty) return {metrics.iteration, metrics.iteration, metrics.iteration};
+  const auto& [least, most] = metrics.uncertainty->likely();
+  return {metrics.iteration, std::min(least, metrics.iteration), std::max(most, metrics.iteration)};
 }
 
 UncertainShare error_of(const ComparedTime& point) {

@@ -249,9 +249,13 @@ TEST(ValidationReport, NoiseOfAPointThatIsSurelyWorseDoesNotMatter) {
 // A prediction from 4 to 6.25 s says that it does not know better.
 TEST(ValidationReport, ThePredictionsOwnRangeCounts) {
   auto result = noiseless_choice();
-  result.points[1].metrics.range = IterationRange{Seconds(4), Seconds(6.25)};
+  auto set_likely = [&](double least, double most) {
+    result.points[1].metrics.uncertainty = std::make_shared<const Uncertainty>(
+        Response{Seconds(5)}, Unknowns(), std::vector<Uncertainty::Part>(), std::vector{Seconds(least), Seconds(most)});
+  };
+  set_likely(4, 6.25);
   EXPECT_EQ(compare(result, {0.1, {}}).missed().size(), 0U);
-  result.points[1].metrics.range->most = Seconds(5.5);  // 1 - 5.5 / 6.25 = 12 %
+  set_likely(4, 5.5);  // 1 - 5.5 / 6.25 = 12 %
   EXPECT_THAT(
       compare(result, {0.1, {}}).missed(),
       ElementsAre("the largest error is 20 % (12 % beyond noise), more than 10 %: ddp.bucket_cap 2KiB"));
