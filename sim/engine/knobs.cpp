@@ -37,15 +37,17 @@ void slow_passes(ParallelStep& step, const Knobs& knobs) {
   using E = ExpertCollectives;
   take_longer(step.tensor, on(knobs, "tensor"),
               {&T::all_reduce, &T::all_gather, &T::reduce_scatter, &T::small});
-  take_longer(step.context, on(knobs, "context"),
-              {&C::keys_values, &C::with_gradients, &C::all_gather, &C::reduce_scatter, &C::inputs, &C::output});
+  take_longer(
+      step.context, on(knobs, "context"),
+      {&C::keys_values, &C::with_gradients, &C::all_gather, &C::reduce_scatter, &C::inputs, &C::output});
   take_longer(step.expert, on(knobs, "expert"), {&E::dispatch, &E::combine, &E::probabilities, &E::counts});
   take_longer(step.expert, on(knobs, "expert-tensor"), {&E::gather, &E::scatter});
 }
 
 bool slows_passes(const Knobs& knobs) {
-  return std::ranges::any_of(std::initializer_list<const char*>{"tensor", "context", "expert", "expert-tensor"},
-                             [&](const char* axis) { return on(knobs, axis) != 1; });
+  return std::ranges::any_of(
+      std::initializer_list<const char*>{"tensor", "context", "expert", "expert-tensor"},
+      [&](const char* axis) { return on(knobs, axis) != 1; });
 }
 
 }  // namespace
@@ -66,6 +68,7 @@ void turn(Scenario& scenario, const Knobs& knobs) {
     set_software(scenario, slowed(scenario.model_step->software, knobs));
   } else {
     scenario.trace = std::make_shared<const LayerTrace>(rescale_trace(*scenario.trace, knobs.compute));
+    retime_plan(scenario);
   }
 }
 

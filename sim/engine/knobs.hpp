@@ -10,8 +10,8 @@ namespace ddpsim {
 
 // Factors on times, and levels.
 struct Knobs {
-  double compute = 1;   // what GPUs compute; no share of a peak passes 1
-  double launches = 1;  // of the host, each
+  double compute = 1;                         // what GPUs compute; no share of a peak passes 1
+  double launches = 1;                        // of the host, each
   std::map<std::string, double> slower = {};  // collectives, by axis of the communication
   std::optional<Interference> interference = {};
   std::optional<double> spread = {};  // of ranks

@@ -112,6 +112,12 @@ void set_software(Scenario& scenario, const Software& software) {
         make_parallel_step(*step, scenario.parallel->options, parts, scenario.parallel->tensor,
                            scenario.parallel->context, scenario.parallel->expert));
   scenario.model_step = std::move(step);
+  retime_plan(scenario);
+}
+
+void retime_plan(Scenario& scenario) {
+  if (!scenario.strategy_plan) return;
+  if (auto plan = scenario.strategy_plan->retimed(*scenario.trace)) scenario.strategy_plan = std::move(plan);
 }
 
 bool Scenario::is_asynchronous() const {

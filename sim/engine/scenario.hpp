@@ -128,5 +128,7 @@ std::vector<RankGroup> groups_with_spread(const Scenario& scenario);
 
 // As if the model ran with another software. Its gradients stay the same, and so does the plan.
 void set_software(Scenario& scenario, const Software& software);
+// After its trace's times have changed.
+void retime_plan(Scenario& scenario);
 
 }  // namespace ddpsim

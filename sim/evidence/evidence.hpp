@@ -18,15 +18,15 @@ namespace ddpsim {
 // and spread, levels as in a scenario. choice: what ways of one job differ in besides.
 enum class Subject { compute, network, step, physics, choice };
 inline constexpr Names<Subject, 5> kSubjectNames{{{"compute", Subject::compute},
-                                                    {"network", Subject::network},
-                                                    {"step", Subject::step},
-                                                    {"physics", Subject::physics},
-                                                    {"choice", Subject::choice}}};
+                                                  {"network", Subject::network},
+                                                  {"step", Subject::step},
+                                                  {"physics", Subject::physics},
+                                                  {"choice", Subject::choice}}};
 
 struct EvidenceClass {
   Subject of;
   std::string_view name;
-  std::string_view what;         // a phrase of which jobs it is
+  std::string_view what;          // a phrase of which jobs it is
   bool is_of_whole_step = false;  // steps were compared, so that it moves those, not a part
 };
 inline constexpr std::array kEvidenceClasses{
@@ -67,8 +67,8 @@ const EvidenceClass* find_evidence_class(Subject of, std::string_view name);
 struct Evidence {
   struct Line {
     std::vector<Unknown::State> states;  // logarithms of measured / predicted; of levels: values
-    double row = 0;    // of compute: what a step has of its own, the scale of Student's t
-    int families = 0;  // independent sources; 0: declared
+    double row = 0;                      // of compute: what a step has of its own, the scale of Student's t
+    int families = 0;                    // independent sources; 0: declared
     bool operator==(const Line&) const = default;
   };
   std::string name;

@@ -36,13 +36,14 @@ double Growth::efficiency(std::size_t point) const {
   return points[point].share * (points.front().metrics.iteration / points[point].metrics.iteration);
 }
 
-// Where iterations differ, 5 to 95 % of them, which are as much longer or shorter on both numbers of GPUs; else
-// 80 % of draws of what nobody measured, of both numbers together.
+// Where iterations differ, 5 to 95 % of them, which are as much longer or shorter on both numbers of GPUs;
+// else 80 % of draws of what nobody measured, of both numbers together.
 std::optional<std::pair<double, double>> Growth::efficiency_range(std::size_t point) const {
   const auto &first = points.front().metrics, &mine = points[point].metrics;
   if (first.spread && mine.spread) {
-    auto [least, most] = std::minmax({efficiency(point), points[point].share * (first.spread->p95 / mine.spread->p95),
-                                      points[point].share * (first.spread->p5 / mine.spread->p5)});
+    auto [least, most] =
+        std::minmax({efficiency(point), points[point].share * (first.spread->p95 / mine.spread->p95),
+                     points[point].share * (first.spread->p5 / mine.spread->p5)});
     return std::pair(least, most);
   }
   if (!first.uncertainty || !mine.uncertainty) return std::nullopt;

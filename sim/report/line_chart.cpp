@@ -200,8 +200,7 @@ class LineChart {
     };
     if (groups_.size() > kMostNamed)
       add(fmt::format("... {} more", groups_.size() - kMostNamed), Shape::boxes, {"none"});
-    if (has_band_)
-      add(result_.varies() ? "p5 to p95" : "50 and 80 % sure", Shape::band, {kNeutralColour});
+    if (has_band_) add(result_.varies() ? "p5 to p95" : "50 and 80 % sure", Shape::band, {kNeutralColour});
     if (has_formula_) add("the textbook's formula", Shape::line, {kNeutralColour, 1.4, "6 4"});
     if (!bests_.empty()) add("shortest", Shape::upright, {kNeutralColour, 2.2, {}, Marker::ring});
     if (has_measured_) add("measured", Shape::upright, {kNeutralColour, 1.6, {}, Marker::square});

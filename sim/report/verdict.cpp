@@ -36,7 +36,8 @@ std::string odds_line(const SweepResult& result, std::size_t best) {
   for (std::size_t i = 0; i < result.points.size(); ++i) {
     const auto& point = result.points[i];
     if (i != best && point.odds && point.odds->is_tied)
-      ties.push_back(fmt::format("{}", fmt::join(axis_cells(result.axes, point.axis_values, point.metrics), " ")));
+      ties.push_back(
+          fmt::format("{}", fmt::join(axis_cells(result.axes, point.axis_values, point.metrics), " ")));
   }
   if (ties.empty()) return line;
   auto named = std::span(ties).first(std::min(ties.size(), kMostNamed));
@@ -63,7 +64,8 @@ std::string memory_line(const SweepResult& result) {
   if (best.memory && !best.memory->fits())
     return fmt::format("none of the points {} a GPU's memory: 'ddpsim memory' says what would",
                        best.memory->fit() == Fit::maybe ? "surely fits into" : "fits into");
-  if (fastest.metrics.iteration >= best.iteration || !fastest.metrics.memory || fastest.metrics.memory->fits())
+  if (fastest.metrics.iteration >= best.iteration || !fastest.metrics.memory ||
+      fastest.metrics.memory->fits())
     return "";
   return fmt::format("(faster, but {} into a GPU's memory: {}{}{})", fit_word(fastest.metrics.memory->fit()),
                      point_name(result.axes, fastest.axis_values, fastest.metrics),

@@ -38,7 +38,8 @@ bool crosses_nodes(const Cluster& cluster, std::span<const int> gpus) {
                      [&](int gpu) { return cluster.node_of(gpu) != cluster.node_of(gpus.front()); });
 }
 
-// What neighbours among the group's GPUs of its first node have between them, the slowest; how many there are.
+// What neighbours among the group's GPUs of its first node have between them, the slowest; how many there
+// are.
 struct InNode {
   int gpus = 1;
   std::optional<Medium> medium = {};  // none: not known, or nobody
@@ -49,7 +50,8 @@ InNode first_node(const Cluster& cluster, std::span<const int> gpus) {
     ++node.gpus;
     auto route = cluster.find_route(gpus[i - 1], gpus[i]);
     if (!route) continue;
-    for (int link : route->links) node.medium = std::max(node.medium, std::optional(cluster.cable(link).medium));
+    for (int link : route->links)
+      node.medium = std::max(node.medium, std::optional(cluster.cable(link).medium));
   }
   return node;
 }
@@ -82,7 +84,8 @@ bool knows_node(const nccl::Calibration& calibration, int gpus) {
 std::string_view class_between(const Topology& topology, const nccl::Calibration* calibration) {
   if (!topology.network) return "links";
   bool is_known = calibration && knows_network(*calibration, *topology.network);
-  if (*topology.network == NetworkClass::infiniband) return is_known ? "infiniband" : "infiniband_uncalibrated";
+  if (*topology.network == NetworkClass::infiniband)
+    return is_known ? "infiniband" : "infiniband_uncalibrated";
   return is_known ? "table" : name_in(kNetworkClassNames, *topology.network);
 }
 
@@ -180,9 +183,11 @@ void add_step_doubts(Scenario& scenario) {
   if (const auto& scope = step.software.scope; scope.tensor > 0 && tensor_of(scenario) > scope.tensor)
     for (auto& doubt : doubts)
       if (doubt.of == find_evidence_class(Subject::compute, "named"))
-        doubt = doubt_of(Subject::compute, "same_gpu",
-                         fmt::format("tensor parallelism beyond what {} was judged with", step.software.name));
-  if (step.model.has_experts()) doubts.push_back(
+        doubt =
+            doubt_of(Subject::compute, "same_gpu",
+                     fmt::format("tensor parallelism beyond what {} was judged with", step.software.name));
+  if (step.model.has_experts())
+    doubts.push_back(
         doubt_of(Subject::step, step.model.experts.ffn < kSmallExpert ? "small_experts" : "experts"));
   if (!scenario.parallel) return;
   if (scenario.parallel->options.degrees.context > 1)

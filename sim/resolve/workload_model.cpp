@@ -180,10 +180,8 @@ class WorkloadReader {
       throw InputError("a list of layers is computed in fp32, fp16 or bf16",
                        "only a transformer knows tf32 and fp8")
           .about("dtype");
-    ModelWorkload result{.trace = synthesize(model, options),
-                         .step = {},
-                         .notes = notes(false),
-                         .doubts = estimated_doubts()};
+    ModelWorkload result{
+        .trace = synthesize(model, options), .step = {}, .notes = notes(false), .doubts = estimated_doubts()};
     settle_optimizer(result.trace);
     result.notes.push_back(
         {"memory-left-out",

@@ -119,8 +119,8 @@ Cell interval_cell(const Interval& interval) {
 
 // What a class is of: "compute", "network", of several networks their names, "experts", "spread".
 std::string_view subject_of(const Uncertainty& uncertainty, const EvidenceClass& one) {
-  auto networks = std::ranges::count_if(
-      uncertainty.parts(), [](const auto& part) { return part.of->of == Subject::network; });
+  auto networks = std::ranges::count_if(uncertainty.parts(),
+                                        [](const auto& part) { return part.of->of == Subject::network; });
   bool is_alone = one.of == Subject::compute || (one.of == Subject::network && networks == 1);
   return is_alone ? name_in(kSubjectNames, one.of) : one.name;
 }
@@ -145,7 +145,8 @@ Cell evidence_cell(const Uncertainty& uncertainty) {
   Cell::List quantiles;
   auto times = uncertainty.times();
   std::ranges::sort(times);
-  for (int i = 1; i < kSteps; ++i) quantiles.emplace_back(quantile_of(times, static_cast<double>(i) / kSteps));
+  for (int i = 1; i < kSteps; ++i)
+    quantiles.emplace_back(quantile_of(times, static_cast<double>(i) / kSteps));
   return Cell::Fields{{"interval_80_s", interval_cell(uncertainty.likely())},
                       {"interval_50_s", interval_cell(uncertainty.middle())},
                       {"quantiles_s", std::move(quantiles)},
@@ -266,9 +267,11 @@ const Columns<M> kIterationColumns{
     {"trace_synthetic", &M::trace_synthetic, kSome}};
 
 using P = SweepPoint;
+namespace {
 std::function<Cell(const P&)> odds_of(std::function<Cell(const P::Odds&)> value) {
   return [value = std::move(value)](const P& point) { return point.odds ? value(*point.odds) : Cell(); };
 }
+}  // namespace
 const Columns<P> kOddsColumns{{"p_best", odds_of([](const auto& odds) { return odds.p_best; }), kSome},
                               {"regret", odds_of([](const auto& odds) { return odds.regret; }), kSome},
                               {"tied", odds_of([](const auto& odds) { return odds.is_tied; }), kSomeJson}};

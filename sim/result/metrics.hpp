@@ -128,7 +128,8 @@ struct IterationMetrics {
   // launches.
   [[nodiscard]] Seconds communication_cost() const;
   Seconds tail;  // exposed_communication and what is done to gradients after their all-reduce
-  std::shared_ptr<const Uncertainty> uncertainty = nullptr;  // of `iteration`; null: nothing is in doubt, or asked
+  std::shared_ptr<const Uncertainty> uncertainty =
+      nullptr;  // of `iteration`; null: nothing is in doubt, or asked
   // Where iterations differ: the terms are those of one of them.
   std::optional<IterationSpread> spread = std::nullopt;
   Seconds communication;  // while a collective is in flight: one after the other the sum of their times

@@ -10,8 +10,8 @@
 namespace ddpsim {
 namespace {
 
-constexpr double kFewFamilies = 3;     // fewer are a hypothesis
-constexpr double kNoteworthy = 0.1;    // a middle that is said in words
+constexpr double kFewFamilies = 3;      // fewer are a hypothesis
+constexpr double kNoteworthy = 0.1;     // a middle that is said in words
 constexpr double kShareOfWidest = 0.2;  // parts that are named
 
 double middle_of(const Evidence::Line& line) {

@@ -31,8 +31,8 @@ class Uncertainty {
 
   // The iteration of each draw.
   [[nodiscard]] const std::vector<Seconds>& times() const { return times_; }
-  [[nodiscard]] const Interval& likely() const { return likely_; }   // 80 %
-  [[nodiscard]] const Interval& middle() const { return middle_; }  // 50 %
+  [[nodiscard]] const Interval& likely() const { return likely_; }         // 80 %
+  [[nodiscard]] const Interval& middle() const { return middle_; }         // 50 %
   [[nodiscard]] const std::vector<Part>& parts() const { return parts_; }  // the widest first
   // Phrases of those that make the interval wide.
   [[nodiscard]] std::vector<std::string> phrases() const;

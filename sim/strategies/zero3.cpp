@@ -155,6 +155,13 @@ Zero3Plan::Zero3Plan(const PlanInput& input, const ZeroOptions& said) {
   });
 }
 
+std::shared_ptr<const StrategyPlan> Zero3Plan::retimed(const LayerTrace& trace) const {
+  auto plan = std::make_shared<Zero3Plan>(*this);
+  plan->forward = forward_modules(trace);
+  plan->backward = backward_modules(trace);
+  return plan;
+}
+
 std::unique_ptr<DataAxis> Zero3Plan::at_work(const LayerTrace& trace, StepBuilder& step) const {
   return std::make_unique<Zero3Axis>(trace, *this, step);
 }

@@ -23,6 +23,7 @@ struct Zero3Plan final : ZeroPlanBase {
 
   Zero3Plan(const PlanInput& input, const ZeroOptions& said);
   [[nodiscard]] bool needs_forward_ends() const override { return true; }
+  [[nodiscard]] std::shared_ptr<const StrategyPlan> retimed(const LayerTrace& trace) const override;
   [[nodiscard]] std::unique_ptr<DataAxis> at_work(const LayerTrace& trace, StepBuilder& step) const override;
   [[nodiscard]] HeldStates held(const HeldOf& of) const override;
 

@@ -81,6 +81,10 @@ class StrategyPlan {
   virtual ~StrategyPlan() = default;
   // What is reduced, in launch order.
   [[nodiscard]] virtual ReductionPlan reductions(const LayerTrace& trace, int accumulation_steps) const = 0;
+  // The same of a trace whose times are others; null: it keeps none.
+  [[nodiscard]] virtual std::shared_ptr<const StrategyPlan> retimed(const LayerTrace&) const {
+    return nullptr;
+  }
   // At work on that trace, which outlives it; null: it knows whole jobs only, and their program is its own.
   [[nodiscard]] virtual std::unique_ptr<DataAxis> at_work(const LayerTrace&, StepBuilder&) const {
     return nullptr;

@@ -13,15 +13,16 @@ namespace ddpsim {
 namespace {
 
 std::string_view class_of_axis(std::string_view axis) {
-  constexpr std::string_view kSplits[] = {"parallelism.", "pipeline.", "tensor.", "context.", "expert.",
-                                          "workload.micro_batch", "workload.recompute"};
+  constexpr std::string_view kSplits[] = {"parallelism.",      "pipeline.", "tensor.",
+                                          "context.",          "expert.",   "workload.micro_batch",
+                                          "workload.recompute"};
   if (axis == kStrategyAxis) return "strategy";
   bool is_split = std::ranges::any_of(kSplits, [&](auto start) { return axis.starts_with(start); });
   return is_split ? "split" : "cap";
 }
 
-// Errors of a point's own: of each axis' value one, which points with that value share. Caps are alike that give
-// as many buckets, within a factor of two.
+// Errors of a point's own: of each axis' value one, which points with that value share. Caps are alike that
+// give as many buckets, within a factor of two.
 Unknowns own_errors(const Evidence& evidence, const SweepResult& result, const SweepPoint& point,
                     const std::vector<bool>& is_given) {
   Unknowns own;
@@ -48,8 +49,8 @@ std::vector<Seconds> times_of(const SweepPoint& point, const Unknowns& own) {
   return times;
 }
 
-void add_odds(const Evidence& evidence, const std::vector<bool>& is_given, const std::vector<std::size_t>& ways,
-              SweepResult& result) {
+void add_odds(const Evidence& evidence, const std::vector<bool>& is_given,
+              const std::vector<std::size_t>& ways, SweepResult& result) {
   std::vector<std::vector<Seconds>> times;
   for (auto way : ways)
     times.push_back(times_of(result.points[way], own_errors(evidence, result, result.points[way], is_given)));

@@ -4,8 +4,8 @@
 
 namespace ddpsim {
 
-// Sets the odds of points that are ways of the same job, by common draws: what they share decides nothing. Each
-// has an error of its own besides, which `evidence` knows by what the points differ in.
+// Sets the odds of points that are ways of the same job, by common draws: what they share decides nothing.
+// Each has an error of its own besides, which `evidence` knows by what the points differ in.
 void add_odds(const Evidence& evidence, SweepResult& result);
 
 }  // namespace ddpsim

@@ -9,7 +9,8 @@ Scenario ScenarioVariant::scenario() const {
     made.plan = with_bucket_cap(std::move(made.plan), made.ddp, *bucket_cap);
   }
   if (knobs) {
-    if (made.sampled && made.sampled->variability.draws_ranks()) made.physics.spread = {};  // the draws have it
+    if (made.sampled && made.sampled->variability.draws_ranks())
+      made.physics.spread = {};  // the draws have it
     made.sampled = nullptr;
     turn(made, *knobs);
   }

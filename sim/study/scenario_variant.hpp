@@ -12,8 +12,8 @@ namespace ddpsim {
 // thousands of variants each is made when its turn comes.
 struct ScenarioVariant {
   const Scenario* base;
-  std::optional<Bytes> bucket_cap = {};      // of strategy ddp
-  std::optional<Knobs> knobs = {};           // of what nobody measured; then iterations do not differ
+  std::optional<Bytes> bucket_cap = {};  // of strategy ddp
+  std::optional<Knobs> knobs = {};       // of what nobody measured; then iterations do not differ
 
   [[nodiscard]] Scenario scenario() const;
 };

@@ -23,8 +23,8 @@ std::vector<double> values_of(const Unknown& unknown, double usual, bool is_slow
   if (is_slow) at = kOne;
   std::vector<double> values;
   for (double uniform : at)
-    if (double value = unknown.at(uniform); std::abs(value - usual) > 1e-9 &&
-                                            (values.empty() || value > values.back()))
+    if (double value = unknown.at(uniform);
+        std::abs(value - usual) > 1e-9 && (values.empty() || value > values.back()))
       values.push_back(value);
   return values;
 }
@@ -32,7 +32,8 @@ std::vector<double> values_of(const Unknown& unknown, double usual, bool is_slow
 // Along the range, and as far beyond.
 Interference at_level(const Physics::Range& range, double compute) {
   const auto &least = range.least.interference, &most = range.most.interference;
-  double along = most.compute > least.compute ? (compute - least.compute) / (most.compute - least.compute) : 0;
+  double along =
+      most.compute > least.compute ? (compute - least.compute) / (most.compute - least.compute) : 0;
   return {compute, std::max(0.0, least.collective + along * (most.collective - least.collective))};
 }
 
@@ -62,7 +63,8 @@ bool is_slow(const Scenario& scenario) {
   constexpr std::size_t kMostOps = 100'000, kMostFlows = 100'000;
   if (scenario.uses_up_process()) return true;
   if (scenario.parallel) {
-    const auto& [degrees, shape] = std::tie(scenario.parallel->options.degrees, scenario.parallel->options.shape);
+    const auto& [degrees, shape] =
+        std::tie(scenario.parallel->options.degrees, scenario.parallel->options.shape);
     auto ops = static_cast<std::size_t>(degrees.pipeline) * static_cast<std::size_t>(shape.chunks) *
                static_cast<std::size_t>(shape.micro_batches);
     if (ops > kMostOps) return true;
@@ -91,7 +93,8 @@ void CurveRuns::add(const Scenario& scenario, const Doubt& doubt, const Evidence
   if (is_without_host) return;
   auto unknown = unknown_of(*doubt.of, line);
   if (line.row > 0)
-    unknowns_["row"] = {.name = "row", .states = {{1, 0, line.row}}, .is_heavy = true, .families = line.families};
+    unknowns_["row"] = {
+        .name = "row", .states = {{1, 0, line.row}}, .is_heavy = true, .families = line.families};
   parts_.push_back({doubt.of, doubt.what, line});
   if (auto usual = usual_value(scenario, doubt)) {
     Turned turn{unknown.name, *usual, values_of(unknown, *usual, is_slow)};

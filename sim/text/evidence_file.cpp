@@ -39,7 +39,9 @@ void check_states(const std::vector<State>& states, const Value& list) {
 
 void check_line(const LineOfFile&, const Cursor& at) {
   if (at.has("states") == at.has("sigma"))
-    throw InputError(at.place(), fmt::format("a class says {}", at.has("sigma") ? "both sigma and states" : "neither sigma nor states"),
+    throw InputError(at.place(),
+                     fmt::format("a class says {}",
+                                 at.has("sigma") ? "both sigma and states" : "neither sigma nor states"),
                      "write middle and sigma, or a list of states");
 }
 

@@ -22,7 +22,7 @@ class ListTest(cli.CliTest):
 
     def test_kinds(self):
         kinds = json.loads(self.ok("list", "--json", "-").stdout)["kinds"]
-        self.assertEqual([row["kind"] for row in kinds], ["topologies", "gpus", "models", "software", "fabrics", "calibrations", "configs"])
+        self.assertEqual([row["kind"] for row in kinds], ["topologies", "gpus", "models", "software", "fabrics", "calibrations", "evidence", "configs"])
         for row in kinds:
             names = list(self.list(row["kind"]))
             self.assertEqual((row["names"], row["example"]), (len(names), names[0]))
@@ -93,7 +93,7 @@ class ListTest(cli.CliTest):
     def test_an_unknown_kind(self):
         done = self.fails(2, "list", "gpu")
         self.assertEqual(done.stderr, "error: nothing of the kind 'gpu' can be listed; did you mean 'gpus'?\n"
-                                      "hint: the kinds are topologies, gpus, models, software, fabrics, calibrations, configs\n")
+                                      "hint: the kinds are topologies, gpus, models, software, fabrics, calibrations, evidence, configs\n")
         self.assertEqual(done.stdout, "")
 
 

@@ -70,7 +70,7 @@ class ValidateCliTest(cli.CliTest):
 
     def scenario(self, trace, **sections):
         """In the textbook's physics unless told."""
-        sections = {"physics": "none", **sections}
+        sections = {"physics": "none", "evidence": "none", **sections}
         self.write("trace.csv", trace)
         lines = ["workload: {trace: trace.csv}", "cluster: {topology: ring.yaml, world_size: 2}"]
         self.write("scenario.yaml", "\n".join(lines + [f"{name}: {text}" for name, text in sections.items()]) + "\n")

@@ -6,6 +6,7 @@
 #include "sim/config/overrides.hpp"
 #include "sim/resolve/resolve.hpp"
 #include "sim/study/simulate_once.hpp"
+
 #include "tests/support/temporary_folder.hpp"
 
 namespace ddpsim {
@@ -38,9 +39,10 @@ TEST_F(KnobsTest, ACollectiveTakesLongerLikeSlowerLinks) {
 
 // Where groups share links nothing scales those, but each group's flows are as much more.
 TEST_F(KnobsTest, SharedLinksCarryAsMuchMore) {
-  auto job = trace_ +
-             "physics: none\ncluster: {topology: p4d, world_size: 16, groups: [{ranks: {from: 0, to: 14, step: "
-             "2}}, {ranks: {from: 1, to: 15, step: 2}}]}\ncollective: {algorithm: ring}\n";
+  auto job =
+      trace_ +
+      "physics: none\ncluster: {topology: p4d, world_size: 16, groups: [{ranks: {from: 0, to: 14, step: "
+      "2}}, {ranks: {from: 1, to: 15, step: 2}}]}\ncollective: {algorithm: ring}\n";
   for (std::string fidelity : {"lazy", "folded"}) {
     auto simulated = job + "engine: {fidelity: " + fidelity + "}\n";
     auto usual = scenario(simulated), slower = usual;
@@ -55,15 +57,16 @@ TEST_F(KnobsTest, SharedLinksCarryAsMuchMore) {
 
 TEST_F(KnobsTest, AFactorOnComputeIsThatOfTheTrace) {
   auto job = "cluster: {topology: p4d, world_size: 8}\n";
-  auto rescaled = "workload: {trace: " DDPSIM_SOURCE_DIR
-                  "/traces/gpt2-large-a100-bs4.csv, rescale: {factor: 1.2}}\n";
+  auto rescaled =
+      "workload: {trace: " DDPSIM_SOURCE_DIR "/traces/gpt2-large-a100-bs4.csv, rescale: {factor: 1.2}}\n";
   EXPECT_NEAR(iteration(trace_ + job, {.compute = 1.2}), iteration(rescaled + std::string(job)), 1e-9);
 }
 
 // Compute that takes 1.25 times as long is a software of 0.8 of the shares; no share passes the peak.
 TEST_F(KnobsTest, AFactorOnComputeIsOneOnShares) {
   auto job = scenario(
-      "workload: {model: gpt2-large, micro_batch: 4, sequence: 1024}\ncluster: {topology: dgx-h100, world_size: "
+      "workload: {model: gpt2-large, micro_batch: 4, sequence: 1024}\ncluster: {topology: dgx-h100, "
+      "world_size: "
       "8}\n");
   auto before = job.model_step->software;
   auto slower = job, faster = job;
@@ -81,7 +84,8 @@ TEST_F(KnobsTest, AFactorOnComputeIsOneOnShares) {
 // What passes wait for inside is longer by the axis' factor: the step by what its losses call tensor.
 TEST_F(KnobsTest, PassesWaitForSlowerCollectives) {
   auto job = scenario(
-      "workload: {model: llama-2-7b, micro_batch: 1, sequence: 4096, framework: megatron-eager-2021}\ncluster: "
+      "workload: {model: llama-2-7b, micro_batch: 1, sequence: 4096, framework: "
+      "megatron-eager-2021}\ncluster: "
       "{topology: dgx-a100, world_size: 8}\nparallelism: {tensor: 8}\nstrategy: megatron\nphysics: none\n");
   auto slower = job;
   turn(slower, {.slower = {{"tensor", 2}}});

@@ -132,7 +132,7 @@ class TestResume:
         table = small.sweep(CAPS, progress=False)
         for name, all_columns in (("main", False), ("all", True)):
             read = small.sweep(CAPS, results=tmp_path / name, all_columns=all_columns, progress=False)
-            assert list(read.columns) == list(table.columns) if all_columns else len(read.columns) < 12
+            assert list(read.columns) == list(table.columns) if all_columns else len(read.columns) < 14
             assert read.equals(table[list(read.columns)])
 
     def test_files_that_are_none(self, small, tmp_path):

@@ -101,9 +101,9 @@ TEST(LineChart, WhatTimesMayAsWellBeIsABand) {
   auto result = caps_and_worlds();
   EXPECT_TRUE(of_shape(sweep_chart(result), Shape::band).empty());
   // 10 and 25 % of 4, 5, 6 and 7 s lie at or below the middles of the first two's shares.
-  result.points[0].metrics.uncertainty = std::make_shared<const Uncertainty>(
-      Response{Seconds(5)}, Unknowns(), std::vector<Uncertainty::Part>(),
-      std::vector{Seconds(4), Seconds(5), Seconds(6), Seconds(7)});
+  result.points[0].metrics.uncertainty =
+      std::make_shared<const Uncertainty>(Response{Seconds(5)}, Unknowns(), std::vector<Uncertainty::Part>(),
+                                          std::vector{Seconds(4), Seconds(5), Seconds(6), Seconds(7)});
   auto chart = sweep_chart(result);
   auto bands = of_shape(chart, Shape::band);
   EXPECT_EQ(bands.at(0).points.at(0).low, 4000);

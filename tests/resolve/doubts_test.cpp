@@ -131,13 +131,13 @@ TEST_F(OfScenarios, TheNetworkWhereGroupsCrossNodes) {
 
 TEST_F(OfScenarios, TheNetworkOfTextByItsWord) {
   for (std::string word : {"ethernet", "roce", "slingshot"}) {
-    folder_.write(
-        "nodes.yaml",
-        "kind: cluster\ngpu: a100-sxm4-80gb\nnode: {gpus: 8, interconnect: {kind: nvswitch, "
-        "bandwidth: 300GB/s, latency: 1us}, nics: {count: 8, bandwidth: 200Gbps, latency: "
-        "5us}}\nfabric: {kind: rail_optimized, network: " +
-            word + "}\n");
-    EXPECT_THAT(network("topology: nodes.yaml, world_size: 16"), ElementsAre(Pair(word, ElementsAre("data"))));
+    folder_.write("nodes.yaml",
+                  "kind: cluster\ngpu: a100-sxm4-80gb\nnode: {gpus: 8, interconnect: {kind: nvswitch, "
+                  "bandwidth: 300GB/s, latency: 1us}, nics: {count: 8, bandwidth: 200Gbps, latency: "
+                  "5us}}\nfabric: {kind: rail_optimized, network: " +
+                      word + "}\n");
+    EXPECT_THAT(network("topology: nodes.yaml, world_size: 16"),
+                ElementsAre(Pair(word, ElementsAre("data"))));
     EXPECT_THAT(network("topology: nodes.yaml, world_size: 8"),
                 ElementsAre(Pair("nvlink", ElementsAre("data"))));
   }
@@ -153,18 +153,22 @@ TEST_F(OfScenarios, OneRackAndGloo) {
 
 // The table of a pair says nothing of eight.
 TEST_F(OfScenarios, PcieByTheGpusThatWereMeasured) {
-  EXPECT_THAT(network("topology: pcie-8xl40s, world_size: 2"), ElementsAre(Pair("table", ElementsAre("data"))));
-  EXPECT_THAT(network("topology: pcie-8xl40s, world_size: 8"), ElementsAre(Pair("pcie", ElementsAre("data"))));
+  EXPECT_THAT(network("topology: pcie-8xl40s, world_size: 2"),
+              ElementsAre(Pair("table", ElementsAre("data"))));
+  EXPECT_THAT(network("topology: pcie-8xl40s, world_size: 8"),
+              ElementsAre(Pair("pcie", ElementsAre("data"))));
   EXPECT_THAT(network("topology: pcie-8gpu, gpu: a100-pcie-40gb, world_size: 4"),
               ElementsAre(Pair("pcie", ElementsAre("data"))));
 }
 
 // Groups of 8 are in a node; copies are reduced between nodes.
 TEST_F(OfScenarios, EachAxisWhereItsGroupsAre) {
-  EXPECT_THAT(network("topology: p4d, world_size: 32", "strategy: megatron\nparallelism: {tensor: 8}\n"),
-              UnorderedElementsAre(Pair("nvlink", ElementsAre("tensor")), Pair("efa", ElementsAre("data"))));
-  EXPECT_THAT(network("topology: p4d, world_size: 32", "strategy: hsdp\n"),
-              UnorderedElementsAre(Pair("nvlink", ElementsAre("shard")), Pair("efa", ElementsAre("replicate"))));
+  EXPECT_THAT(
+      network("topology: p4d, world_size: 32", "strategy: megatron\nparallelism: {tensor: 8}\n"),
+      UnorderedElementsAre(Pair("nvlink", ElementsAre("tensor")), Pair("efa", ElementsAre("all", "data"))));
+  EXPECT_THAT(
+      network("topology: p4d, world_size: 32", "strategy: hsdp\n"),
+      UnorderedElementsAre(Pair("nvlink", ElementsAre("shard")), Pair("efa", ElementsAre("replica"))));
 }
 
 TEST_F(OfScenarios, ExpertsByTheirWidthAndSequencesByTheirLength) {
@@ -173,12 +177,14 @@ TEST_F(OfScenarios, ExpertsByTheirWidthAndSequencesByTheirLength) {
                       "strategy: megatron\nparallelism: {" + parallelism + "}\n", model));
   };
   EXPECT_THAT(with("expert: 8", "mixtral-8x7b, micro_batch: 1, sequence: 4096"), ElementsAre("experts"));
-  EXPECT_THAT(with("expert: 8", "{kind: transformer, hidden: 512, layers: 2, heads: 8, vocab: 1000, experts: 16, "
-                                "top_k: 2, expert_ffn: 512}, micro_batch: 1, sequence: 512"),
+  EXPECT_THAT(with("expert: 8",
+                   "{kind: transformer, hidden: 512, layers: 2, heads: 8, vocab: 1000, experts: 16, "
+                   "top_k: 2, expert_ffn: 512}, micro_batch: 1, sequence: 512"),
               ElementsAre("small_experts"));
   EXPECT_THAT(with("context: 8", "llama-3-8b, micro_batch: 1, sequence: 65536"), ElementsAre("context_long"));
   EXPECT_THAT(with("context: 8", "llama-3-8b, micro_batch: 1, sequence: 32768"), ElementsAre("context"));
-  EXPECT_THAT(with("tensor: 8, sequence: true}\ntensor: {overlap: async_tp", "llama-3-8b, micro_batch: 1, sequence: 4096"),
+  EXPECT_THAT(with("tensor: 8, sequence: true}\ntensor: {overlap: async_tp",
+                   "llama-3-8b, micro_batch: 1, sequence: 4096"),
               ElementsAre("async_tp"));
 }
 

@@ -10,6 +10,7 @@
 #include "sim/study/choices.hpp"
 #include "sim/study/simulate_once.hpp"
 #include "sim/study/sweep_run.hpp"
+
 #include "tests/support/temporary_folder.hpp"
 
 namespace ddpsim {
@@ -46,21 +47,25 @@ TEST_F(UncertaintyTest, NoneIsABareNumber) {
 // Only compute is in doubt, as a factor on the whole step: exp(+-1.2816 sigma), and middle shifts it.
 TEST_F(UncertaintyTest, AFactorOnTheStepIsItsInterval) {
   auto only = "physics: none\ncollective: {algorithm: measured, measured: " +
-              folder_.write("table.csv", "# ddpsim-allreduce: 1\n# world_size: 64\nbytes,time_s\n1024,0.00001\n1073741824,0.01\n") + "}\n";
+              folder_.write(
+                  "table.csv",
+                  "# ddpsim-allreduce: 1\n# world_size: 64\nbytes,time_s\n1024,0.00001\n1073741824,0.01\n") +
+              "}\n";
   auto m = metrics(only + with("compute: {measured: {middle: 0.1, sigma: 0.2, families: 3}}\n"
                                "network: {table: {sigma: 0.000001, families: 3}}\n"));
   ASSERT_TRUE(m.uncertainty);
   auto [least, most] = m.uncertainty->likely();
   EXPECT_NEAR(std::log(least / m.iteration), 0.1 - 1.2816 * 0.2, 0.01);
   EXPECT_NEAR(std::log(most / m.iteration), 0.1 + 1.2816 * 0.2, 0.01);
-  EXPECT_THAT(m.uncertainty->phrases(), ElementsAre("compute, recorded; such compute took 1.1 times as long"));
+  EXPECT_THAT(m.uncertainty->phrases(),
+              ElementsAre("compute, recorded; such compute took 1.1 times as long"));
 }
 
 // 0 families are a declaration, one is a source.
 TEST_F(UncertaintyTest, SaysWhatIsDeclared) {
   auto phrase = [](int families) {
-    return Uncertainty::Part{find_evidence_class(Subject::network, "ethernet"), "Ethernet",
-                             {{{1, 0.7, 0.7}}, 0, families}}
+    return Uncertainty::Part{
+        find_evidence_class(Subject::network, "ethernet"), "Ethernet", {{{1, 0.7, 0.7}}, 0, families}}
         .phrase();
   };
   EXPECT_EQ(phrase(0), "Ethernet, declared");

@@ -5,14 +5,15 @@
 #include <gtest/gtest.h>
 
 #include "sim/text/presets.hpp"
+
 #include "tests/support/errors.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace ddpsim {
 namespace {
 
-using testing::input_error;
 using ::testing::HasSubstr;
+using testing::input_error;
 
 class EvidenceFileTest : public ::testing::Test {
  protected:
@@ -39,7 +40,8 @@ TEST_F(EvidenceFileTest, TheDefaultKnowsAllClasses) {
 }
 
 TEST_F(EvidenceFileTest, AddsToWhatIsKnown) {
-  Evidence known{"usual", {{"network efa", {{{1, 0.3, 0.3}}, 0, 2}}, {"network roce", {{{1, 0, 0.1}}, 0, 0}}}};
+  Evidence known{"usual",
+                 {{"network efa", {{{1, 0.3, 0.3}}, 0, 2}}, {"network roce", {{{1, 0, 0.1}}, 0, 0}}}};
   auto found = read_evidence(file("network: {efa: {sigma: 0.1, families: 4}}\n"), known);
   EXPECT_EQ(found.name, "mine");
   EXPECT_EQ(found.lines.at("network efa"), (Evidence::Line{{{1, 0, 0.1}}, 0, 4}));
@@ -47,8 +49,9 @@ TEST_F(EvidenceFileTest, AddsToWhatIsKnown) {
 }
 
 TEST_F(EvidenceFileTest, States) {
-  auto found = read_evidence(file("network: {pcie: {families: 3, states: [{chance: 0.25, middle: -1, sigma: 0.2}, "
-                                  "{chance: 0.75, middle: 1, sigma: 0.5}]}}\n"));
+  auto found =
+      read_evidence(file("network: {pcie: {families: 3, states: [{chance: 0.25, middle: -1, sigma: 0.2}, "
+                         "{chance: 0.75, middle: 1, sigma: 0.5}]}}\n"));
   EXPECT_EQ(found.lines.at("network pcie"), (Evidence::Line{{{0.25, -1, 0.2}, {0.75, 1, 0.5}}, 0, 3}));
 }
 
@@ -60,9 +63,10 @@ TEST_F(EvidenceFileTest, Refused) {
   EXPECT_THAT(error("network: {efa: {families: 1}}\n"), HasSubstr("neither sigma nor states"));
   EXPECT_THAT(error("network: {efa: {families: 1, states: [{chance: 1, middle: 0, sigma: 1}]}}\n"),
               HasSubstr("a state is one of several"));
-  EXPECT_THAT(error("network: {efa: {families: 1, states: [{chance: 0.5, middle: 0, sigma: 1}, {chance: 0.4, middle: "
-                    "0, sigma: 1}]}}\n"),
-              HasSubstr("chances add up to 0.9"));
+  EXPECT_THAT(
+      error("network: {efa: {families: 1, states: [{chance: 0.5, middle: 0, sigma: 1}, {chance: 0.4, middle: "
+            "0, sigma: 1}]}}\n"),
+      HasSubstr("chances add up to 0.9"));
 }
 
 }  // namespace

@@ -9,6 +9,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "sim/evidence/evidence.hpp"
+
 #include "tests/support/key_rows.hpp"
 
 namespace ddpsim {
@@ -18,7 +20,7 @@ using keys::Shape;
 using ::testing::HasSubstr;
 
 struct Documented {
-  std::string keys, values, usual;
+  std::string keys, values, usual, meaning;
 };
 
 // The lines of the key tables below a heading, up to the next.
@@ -35,8 +37,8 @@ std::vector<Documented> tables_below(const std::string& heading) {
       cells.push_back(line.substr(at, end - at));
       at = end + 3;
     }
-    cells.resize(3);
-    lines.push_back({cells[0], cells[1], cells[2]});
+    cells.resize(4);
+    lines.push_back({cells[0], cells[1], cells[2], cells[3]});
   }
   return lines;
 }
@@ -84,7 +86,13 @@ TEST(FileRows, AreDocumented) {
   expect_documented("### A list of layers", file_rows::layer());
   expect_documented("## Software (YAML)", file_rows::software());
   expect_documented("## Software (YAML)", file_rows::shares());
-  expect_documented("## Evidence (YAML)", file_rows::evidence());
+  auto evidence = tables_below("## Evidence (YAML)");
+  for (const auto& one : kEvidenceClasses) {
+    auto subject = fmt::format("`{}`", name_in(kSubjectNames, one.of));
+    auto line = std::ranges::find(evidence, subject, &Documented::keys);
+    ASSERT_NE(line, evidence.end()) << subject;
+    EXPECT_THAT(line->meaning, HasSubstr(fmt::format("`{}`", one.name)));
+  }
 }
 
 TEST(FileRows, AreReadAsTheySay) {

@@ -61,7 +61,8 @@ const Section& job_table() {
         .key<&Job::spread>("spread", maybe(job::spread_rows()), "How much GPUs differ")
         .key<&Job::failures>("failures", maybe(job::failures_rows()), "GPUs that fail, and checkpoints")
         .key<&Job::variability>("variability", maybe(job::variability_rows()), "Iterations that differ")
-        .key<&Job::evidence>("evidence", maybe(text()), "How far predictions may be off: a file; none: bare numbers")
+        .key<&Job::evidence>("evidence", maybe(text()),
+                             "How far predictions may be off: a file; none: bare numbers")
         .usually("default")
         .key<&Job::engine>("engine", job::engine_rows(), "How it is simulated")
         .key<&Job::validation>("validation", job::validation_rows(), "Real runs ('ddpsim validate')");

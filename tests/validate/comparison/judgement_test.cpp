@@ -55,8 +55,9 @@ TEST(PredictedTime, WithItsRange) {
   IterationMetrics metrics;
   metrics.iteration = Seconds(4);
   expect_time(predicted_time(metrics), 4, 4, 4);
-  metrics.uncertainty = std::make_shared<const Uncertainty>(
-      Response{metrics.iteration}, Unknowns(), std::vector<Uncertainty::Part>(), std::vector{Seconds(3), Seconds(6)});
+  metrics.uncertainty = std::make_shared<const Uncertainty>(Response{metrics.iteration}, Unknowns(),
+                                                            std::vector<Uncertainty::Part>(),
+                                                            std::vector{Seconds(3), Seconds(6)});
   expect_time(predicted_time(metrics), 3, 4, 6);
 }
 

@@ -251,7 +251,8 @@ TEST(ValidationReport, ThePredictionsOwnRangeCounts) {
   auto result = noiseless_choice();
   auto set_likely = [&](double least, double most) {
     result.points[1].metrics.uncertainty = std::make_shared<const Uncertainty>(
-        Response{Seconds(5)}, Unknowns(), std::vector<Uncertainty::Part>(), std::vector{Seconds(least), Seconds(most)});
+        Response{Seconds(5)}, Unknowns(), std::vector<Uncertainty::Part>(),
+        std::vector{Seconds(least), Seconds(most)});
   };
   set_likely(4, 6.25);
   EXPECT_EQ(compare(result, {0.1, {}}).missed().size(), 0U);
