@@ -15,6 +15,7 @@
 #include "sim/nccl/names.hpp"
 #include "sim/report/preset_list.hpp"
 #include "sim/resolve/workload_model.hpp"
+#include "sim/text/evidence_file.hpp"
 #include "sim/text/gpu_file.hpp"
 #include "sim/text/nccl_calibration.hpp"
 #include "sim/text/presets.hpp"
@@ -146,13 +147,20 @@ PresetRow config_row(const std::string& name) {
   return {word("name", name), word("about", title_of(*find_preset(PresetKind::configs, name)))};
 }
 
+PresetRow evidence_row(const std::string& name) {
+  auto path = *find_preset(PresetKind::evidence, name);
+  return {word("name", name),
+          count("classes", "classes", static_cast<std::int64_t>(read_evidence(path).lines.size())),
+          word("about", title_of(path))};
+}
+
 PresetRow row_of(PresetKind kind, const std::string& name) {
   using Row = PresetRow (*)(const std::string&);
   static const std::map<PresetKind, Row> rows{
       {PresetKind::topologies, topology_row}, {PresetKind::gpus, gpu_row},
       {PresetKind::models, model_row},        {PresetKind::software, software_row},
       {PresetKind::fabrics, fabric_row},      {PresetKind::calibrations, calibration_row},
-      {PresetKind::configs, config_row}};
+      {PresetKind::evidence, evidence_row},   {PresetKind::configs, config_row}};
   return rows.at(kind)(name);
 }
 
@@ -190,12 +198,14 @@ Command list_command() {
   auto options = std::make_shared<ListOptions>();
   return {.name = "list",
           .description =
-              "Models, GPUs, topologies, software, fabrics, calibrations and scenarios that have a name",
+              "Models, GPUs, topologies, software, fabrics, calibrations, evidence and scenarios that have a "
+              "name",
           .example = "  ddpsim list gpus",
           .options = {{.name = "KIND",
                        .value = &options->kind,
-                       .description = "models, gpus, topologies, software, fabrics, calibrations or configs; "
-                                      "without it the kinds themselves",
+                       .description =
+                           "models, gpus, topologies, software, fabrics, calibrations, evidence or configs; "
+                           "without it the kinds themselves",
                        .refuses_empty = true,
                        .names = names_of_kinds},
                       output_option("--json", &options->json,

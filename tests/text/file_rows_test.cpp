@@ -121,7 +121,6 @@ TEST(FileRows, AreReadAsTheySay) {
   visit("layer", file_rows::layer());
   visit("software", file_rows::software());
   visit("shares", file_rows::shares(), above_zero);
-  visit("evidence", file_rows::evidence());
   visit("nccl", file_rows::nccl_platform());
   visit("interference", file_rows::physics_calibration());
   sections("calibration", file_rows::nccl_calibration(),
