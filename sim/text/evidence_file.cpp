@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include "sim/keys/types.hpp"
-#include "sim/text/file_rows.hpp"
 
 namespace ddpsim::evidence_keys {
 namespace {
@@ -97,10 +96,6 @@ const Section& file_rows() {
 }  // namespace ddpsim::evidence_keys
 
 namespace ddpsim {
-
-const keys::Section& file_rows::evidence() {
-  return evidence_keys::file_rows();
-}
 
 Evidence read_evidence(const std::string& path, Evidence known) {
   using namespace evidence_keys;
