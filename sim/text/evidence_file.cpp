@@ -77,7 +77,9 @@ const Section& file_rows() {
   static const Section section = [] {
     Rows<EvidenceFile> rows("evidence");
     rows.kind("evidence").needs<&EvidenceFile::name>("name", text(), "Of this evidence");
-    for (const auto& [quantity, of] : kSubjectNames) {
+    for (const auto& subject : kSubjectNames) {
+      auto quantity = subject.first;
+      auto of = subject.second;
       Rows<EvidenceFile> classes(quantity);
       for (const auto& one : kEvidenceClasses)
         if (one.of == of)
