@@ -19,8 +19,9 @@ from pathlib import Path
 from sweep_process import SHARED, write_shared_topology
 
 REFERENCE_S = 0.063
-AXES = ["simulate", "configs/tensor-pipeline-175b.yaml"]
-RACKS = ["simulate", "bench/racks-405b.yaml"]
+BARE = ["--set", "evidence=none"]    # a bar is of simulations, not of how sure they are
+AXES = ["simulate", "configs/tensor-pipeline-175b.yaml", *BARE]
+RACKS = ["simulate", "bench/racks-405b.yaml", *BARE]
 
 
 def with_gpus(gpus, batch):
@@ -33,6 +34,7 @@ def plan(gpus):
 
 STUDY = """workload: {trace: %s}
 cluster: {topology: ring-100gbps, gpu: a100-sxm4-40gb}
+evidence: none
 sweep:
   cluster.world_size: {from: 8, to: 1007, points: 100}
   ddp.bucket_cap: {from: 1MiB, to: 1GiB, points: 100, spacing: log}
@@ -47,8 +49,8 @@ COMMANDS = {
     "405B, 512 GB200s in racks of 72": (RACKS, 1.2, None),
     "the same, 1,024": (RACKS + with_gpus(1024, 768), 1.2, None),
     "the same, 2,048": (RACKS + with_gpus(2048, 1280), 1.2, None),
-    "two groups of 512 on shared NICs, 30 caps": (["sweep", *SHARED], 0.5, None),
-    "the same, one ring": (["sweep", *SHARED, "--set", "collective.algorithm=ring"], 0.5, None),
+    "two groups of 512 on shared NICs, 30 caps": (["sweep", *SHARED, *BARE], 0.5, None),
+    "the same, one ring": (["sweep", *SHARED, *BARE, "--set", "collective.algorithm=ring"], 0.5, None),
     "10,000 points of a study": (["sweep", "{folder}/study.yaml", "--results", "{folder}/rows.jsonl"], 1, None),
 }
 # Points a second, one by one from Python, each another job.
@@ -57,7 +59,7 @@ POINTS = {
     "175B, tensor and pipeline, 1,024, one by one": ("configs/tensor-pipeline-175b.yaml", "workload.micro_batch", "1 + i % 2", 30),
 }
 ONE_BY_ONE = """import time, ddpsim
-job = ddpsim.Job.load("{path}")
+job = ddpsim.Job.load("{path}").set({{"evidence": "none"}})
 i = points = 0
 job.set({{"{key}": {value}}}).simulate()
 began = time.process_time()

@@ -1,6 +1,7 @@
 #include "sim/evidence/evidence.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace ddpsim {
 
@@ -19,8 +20,21 @@ const Evidence::Line* Evidence::find(const EvidenceClass& of) const {
   return found == lines.end() ? nullptr : &found->second;
 }
 
+double Evidence::Line::middle() const {
+  double sum = 0;
+  for (const auto& state : states) sum += state.chance * state.middle;
+  return sum;
+}
+
+double Evidence::Line::sigma() const {
+  double square = 0;
+  for (const auto& state : states)
+    square += state.chance * (state.middle * state.middle + state.sigma * state.sigma);
+  return std::sqrt(square - middle() * middle());
+}
+
 Unknown unknown_of(const EvidenceClass& of, const Evidence::Line& line) {
-  bool is_level = of.of == Subject::physics && of.name != "launches";
+  bool is_level = of.moves == Moves::interference || of.moves == Moves::spread;
   return {.name = name_of(of),
           .states = line.states,
           .kind = is_level ? Unknown::Kind::level : Unknown::Kind::factor,

@@ -23,43 +23,47 @@ inline constexpr Names<Subject, 5> kSubjectNames{{{"compute", Subject::compute},
                                                   {"physics", Subject::physics},
                                                   {"choice", Subject::choice}}};
 
+// What of a job a class moves: the whole step where steps were compared.
+enum class Moves { step, compute, collectives, launches, interference, spread, one_of_several };
+
 struct EvidenceClass {
   Subject of;
   std::string_view name;
-  std::string_view what;          // a phrase of which jobs it is
-  bool is_of_whole_step = false;  // steps were compared, so that it moves those, not a part
+  std::string_view what;  // a phrase of which jobs it is
+  Moves moves;
 };
 inline constexpr std::array kEvidenceClasses{
-    EvidenceClass{Subject::compute, "measured", "compute, recorded", true},
-    EvidenceClass{Subject::compute, "calibrated", "compute, calibrated to a step", true},
-    EvidenceClass{Subject::compute, "named", "compute by software fitted on such GPUs", true},
-    EvidenceClass{Subject::compute, "same_gpu", "compute by other software's shares"},
-    EvidenceClass{Subject::compute, "other_gpu", "compute by another GPU's shares"},
-    EvidenceClass{Subject::compute, "never", "compute that no software was fitted to"},
-    EvidenceClass{Subject::network, "table", "collectives, from a table"},
-    EvidenceClass{Subject::network, "nvlink", "NVLink"},
-    EvidenceClass{Subject::network, "infiniband", "InfiniBand"},
-    EvidenceClass{Subject::network, "infiniband_uncalibrated", "InfiniBand, not calibrated"},
-    EvidenceClass{Subject::network, "roce", "RoCE"},
-    EvidenceClass{Subject::network, "efa", "EFA"},
-    EvidenceClass{Subject::network, "slingshot", "Slingshot"},
-    EvidenceClass{Subject::network, "ethernet", "Ethernet"},
-    EvidenceClass{Subject::network, "pcie", "PCIe"},
-    EvidenceClass{Subject::network, "nvl72", "NVLink domains of racks"},
-    EvidenceClass{Subject::network, "gloo", "Gloo"},
-    EvidenceClass{Subject::network, "links", "links as described"},
-    EvidenceClass{Subject::step, "experts", "experts"},
-    EvidenceClass{Subject::step, "small_experts", "many small experts"},
-    EvidenceClass{Subject::step, "context", "sequences over several GPUs"},
-    EvidenceClass{Subject::step, "context_long", "long sequences over several GPUs"},
-    EvidenceClass{Subject::step, "async_tp", "tensor parallelism under products"},
-    EvidenceClass{Subject::step, "deepspeed", "DeepSpeed's own time"},
-    EvidenceClass{Subject::physics, "launches", "the host's launches"},
-    EvidenceClass{Subject::physics, "interference", "interference"},
-    EvidenceClass{Subject::physics, "spread", "the spread of GPUs"},
-    EvidenceClass{Subject::choice, "strategy", "strategies"},
-    EvidenceClass{Subject::choice, "split", "splits of a model"},
-    EvidenceClass{Subject::choice, "cap", "caps and what else is alike"}};
+    EvidenceClass{Subject::compute, "measured", "compute, recorded", Moves::step},
+    EvidenceClass{Subject::compute, "calibrated", "compute, calibrated to a step", Moves::step},
+    EvidenceClass{Subject::compute, "named", "compute by software fitted on such GPUs", Moves::step},
+    EvidenceClass{Subject::compute, "same_gpu", "compute by other software's shares", Moves::compute},
+    EvidenceClass{Subject::compute, "other_gpu", "compute by another GPU's shares", Moves::compute},
+    EvidenceClass{Subject::compute, "never", "compute that no software was fitted to", Moves::compute},
+    EvidenceClass{Subject::network, "table", "collectives, from a table", Moves::collectives},
+    EvidenceClass{Subject::network, "nvlink", "NVLink", Moves::collectives},
+    EvidenceClass{Subject::network, "infiniband", "InfiniBand", Moves::collectives},
+    EvidenceClass{Subject::network, "infiniband_uncalibrated", "InfiniBand, not calibrated",
+                  Moves::collectives},
+    EvidenceClass{Subject::network, "roce", "RoCE", Moves::collectives},
+    EvidenceClass{Subject::network, "efa", "EFA", Moves::collectives},
+    EvidenceClass{Subject::network, "slingshot", "Slingshot", Moves::collectives},
+    EvidenceClass{Subject::network, "ethernet", "Ethernet", Moves::collectives},
+    EvidenceClass{Subject::network, "pcie", "PCIe", Moves::collectives},
+    EvidenceClass{Subject::network, "nvl72", "NVLink domains of racks", Moves::collectives},
+    EvidenceClass{Subject::network, "gloo", "Gloo", Moves::collectives},
+    EvidenceClass{Subject::network, "links", "links as described", Moves::collectives},
+    EvidenceClass{Subject::step, "experts", "experts", Moves::step},
+    EvidenceClass{Subject::step, "small_experts", "many small experts", Moves::step},
+    EvidenceClass{Subject::step, "context", "sequences over several GPUs", Moves::step},
+    EvidenceClass{Subject::step, "context_long", "long sequences over several GPUs", Moves::step},
+    EvidenceClass{Subject::step, "async_tp", "tensor parallelism under products", Moves::step},
+    EvidenceClass{Subject::step, "deepspeed", "DeepSpeed's own time", Moves::step},
+    EvidenceClass{Subject::physics, "launches", "the host's launches", Moves::launches},
+    EvidenceClass{Subject::physics, "interference", "interference", Moves::interference},
+    EvidenceClass{Subject::physics, "spread", "the spread of GPUs", Moves::spread},
+    EvidenceClass{Subject::choice, "strategy", "strategies", Moves::one_of_several},
+    EvidenceClass{Subject::choice, "split", "splits of a model", Moves::one_of_several},
+    EvidenceClass{Subject::choice, "cap", "caps and what else is alike", Moves::one_of_several}};
 
 // Of that name; null: there is none.
 const EvidenceClass* find_evidence_class(Subject of, std::string_view name);
@@ -69,6 +73,9 @@ struct Evidence {
     std::vector<Unknown::State> states;  // logarithms of measured / predicted; of levels: values
     double row = 0;                      // of compute: what a step has of its own, the scale of Student's t
     int families = 0;                    // independent sources; 0: declared
+    // Of all states together.
+    [[nodiscard]] double middle() const;
+    [[nodiscard]] double sigma() const;
     bool operator==(const Line&) const = default;
   };
   std::string name;

@@ -33,12 +33,14 @@ Seconds Curve::at(double value) const {
   return t0 + (value - x0) / (x1 - x0) * (t1 - t0);
 }
 
+double Response::ratio(const std::string& name, double value) const {
+  auto curve = curves.find(name);
+  return curve == curves.end() ? value : std::max(curve->second.at(value) / base, kLeastPart);
+}
+
 Seconds Response::at(const std::map<std::string, double>& values) const {
   double factor = 1;
-  for (const auto& [name, value] : values) {
-    auto curve = curves.find(name);
-    factor *= curve == curves.end() ? value : std::max(curve->second.at(value) / base, kLeastPart);
-  }
+  for (const auto& [name, value] : values) factor *= ratio(name, value);
   return factor * base;
 }
 
@@ -46,11 +48,7 @@ std::vector<Seconds> draws_of(const Response& response, const Unknowns& unknowns
   std::vector<double> factors(draws, 1);
   for (const auto& [role, unknown] : unknowns) {
     const auto& values = values_of(unknown, draws);
-    auto curve = response.curves.find(role);
-    for (std::size_t i = 0; i < draws; ++i)
-      factors[i] *= curve == response.curves.end()
-                        ? values[i]
-                        : std::max(curve->second.at(values[i]) / response.base, kLeastPart);
+    for (std::size_t i = 0; i < draws; ++i) factors[i] *= response.ratio(role, values[i]);
   }
   std::vector<Seconds> times;
   times.reserve(draws);

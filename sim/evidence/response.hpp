@@ -30,6 +30,8 @@ struct Response {
   std::map<std::string, Curve> curves = {};
 
   [[nodiscard]] Seconds at(const std::map<std::string, double>& values) const;
+  // What the iteration takes at a value of one, over the base.
+  [[nodiscard]] double ratio(const std::string& name, double value) const;
 };
 
 // By what they are in the response.

@@ -139,8 +139,8 @@ std::shared_ptr<const Evidence> find_evidence(Files& files, const GivenJob& give
   EvidenceKey key;
   if (said) key.file = files.path_of(PresetKind::evidence, given.located(*said, "evidence"));
   return files.once(key, [&]() -> EvidenceKey::Value {
-    auto usual = find_preset(PresetKind::evidence, kUsualEvidence);
-    auto evidence = usual ? read_evidence(*usual) : Evidence{};
+    auto usual = find_preset(PresetKind::evidence, kUsualEvidence).value_or(std::string(kUsualEvidence));
+    auto evidence = read_evidence(usual);
     if (!key.file.empty()) evidence = read_evidence(key.file, std::move(evidence));
     return std::make_shared<const Evidence>(std::move(evidence));
   });

@@ -1,7 +1,6 @@
 #include "sim/result/iteration_columns.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 namespace ddpsim {
 namespace {
@@ -129,15 +128,10 @@ Cell evidence_cell(const Uncertainty& uncertainty) {
   Cell::Fields classes, widths;
   for (const auto& part : uncertainty.parts()) {
     auto subject = subject_of(uncertainty, *part.of);
-    double middle = 0, square = 0;
-    for (const auto& state : part.line.states) {
-      middle += state.chance * state.middle;
-      square += state.chance * (state.middle * state.middle + state.sigma * state.sigma);
-    }
     classes.emplace_back(subject, Cell::Fields{{"class", part.of->name},
                                                {"of", part.what},
-                                               {"middle", middle},
-                                               {"sigma", std::sqrt(square - middle * middle)},
+                                               {"middle", part.line.middle()},
+                                               {"sigma", part.line.sigma()},
                                                {"families", part.line.families}});
     widths.emplace_back(subject, part.width);
   }

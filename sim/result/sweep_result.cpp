@@ -142,7 +142,7 @@ bool SweepResult::is_given(std::string_view axis) {
   // The same work in other pieces, unless changes_work().
   if (axis == "workload.micro_batch" || axis == "workload.recompute") return false;
   return axis.starts_with("cluster.") || axis.starts_with("workload.") || axis.starts_with("variability.") ||
-         axis.starts_with("physics.") || axis.starts_with("collective.scale");
+         axis.starts_with("physics.") || axis == "evidence" || axis.starts_with("collective.scale");
 }
 
 bool SweepResult::changes_work(std::size_t axis) const {

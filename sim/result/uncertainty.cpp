@@ -14,12 +14,6 @@ constexpr double kFewFamilies = 3;      // fewer are a hypothesis
 constexpr double kNoteworthy = 0.1;     // a middle that is said in words
 constexpr double kShareOfWidest = 0.2;  // parts that are named
 
-double middle_of(const Evidence::Line& line) {
-  double sum = 0;
-  for (const auto& state : line.states) sum += state.chance * state.middle;
-  return sum;
-}
-
 std::string_view whose_time(Subject of) {
   if (of == Subject::network) return "such collectives";
   return of == Subject::compute ? "such compute" : "such jobs";
@@ -32,7 +26,7 @@ std::string Uncertainty::Part::phrase() const {
   if (line.families == 0) text += ", declared";
   if (line.families == 1) text += ", from one source";
   bool is_factor = of->of != Subject::physics && line.states.size() == 1;
-  double middle = middle_of(line);
+  double middle = line.middle();
   if (is_factor && std::abs(middle) >= kNoteworthy && line.families > 0)
     text += fmt::format("{} {} took {:.2g} times as long", line.families < kFewFamilies ? "," : ";",
                         whose_time(of->of), std::exp(middle));

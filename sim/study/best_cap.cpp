@@ -9,7 +9,8 @@
 
 #include "sim/config/overrides.hpp"
 #include "sim/ddp/ddp_rules.hpp"
-#include "sim/study/point_runs.hpp"
+#include "sim/study/run_all.hpp"
+#include "sim/study/scenario_metrics.hpp"
 #include "sim/study/sweep_points.hpp"
 
 namespace ddpsim {
@@ -38,10 +39,9 @@ std::vector<Tried> run(const SweepPlan& plan, unsigned jobs) {
     place[i] = plan.same_as[i] == i ? simulated.size() : place[plan.same_as[i]];
     if (plan.same_as[i] == i) simulated.push_back(plan.points[i]);
   }
-  std::vector<IterationMetrics> results;
-  run_points(simulated, jobs, [&](std::size_t, const Prediction&, IterationMetrics metrics) {
-    metrics.buckets.clear();
-    results.push_back(std::move(metrics));
+  std::vector<Seconds> iterations;
+  run_all(simulated, jobs, [&](std::size_t, const Scenario& scenario, const Prediction& prediction) {
+    iterations.push_back(metrics_of(scenario, prediction).iteration);
   });
   std::vector<Tried> tried;
   for (std::size_t i = 0; i < plan.points.size(); ++i) {
@@ -49,7 +49,7 @@ std::vector<Tried> run(const SweepPlan& plan, unsigned jobs) {
     if (!cap)
       throw InputError("no bucket cap applies here, so there is no best one",
                        "use strategy: ddp with iteration: steady, and no ddp.bucket_caps");
-    tried.push_back({*cap, results[place[i]].iteration});
+    tried.push_back({*cap, iterations[place[i]]});
   }
   return tried;
 }
@@ -67,10 +67,9 @@ Bytes roundest(Bytes from, std::optional<Bytes> to) {
 
 Seconds iteration_of(const Scenario& scenario, unsigned jobs) {
   Seconds iteration;
-  run_points(unchanged({&scenario, 1}), jobs,
-             [&](std::size_t, const Prediction&, const IterationMetrics& metrics) {
-               iteration = metrics.iteration;
-             });
+  run_all({&scenario, 1}, jobs, [&](std::size_t, const Prediction& prediction) {
+    iteration = metrics_of(scenario, prediction).iteration;
+  });
   return iteration;
 }
 

@@ -15,8 +15,9 @@
 #include "sim/study/plan_bound.hpp"
 #include "sim/study/plan_buckets.hpp"
 #include "sim/study/plan_split.hpp"
-#include "sim/study/point_runs.hpp"
 #include "sim/study/resolve_all.hpp"
+#include "sim/study/run_all.hpp"
+#include "sim/study/scenario_metrics.hpp"
 
 namespace ddpsim {
 namespace {
@@ -305,12 +306,12 @@ class Planner {
   }
 
   void simulate(const std::vector<Scenario>& batch, const std::vector<const PlanSettings*>& settings) {
-    run_points(unchanged(batch), all_cores(),
-               [&](std::size_t i, const Prediction&, IterationMetrics metrics) {
-                 ++plan_.simulated;
-                 metrics.buckets.clear();
-                 plan_.best.push_back({*settings[i], std::move(metrics), batch[i].notes});
-               });
+    run_all(batch, all_cores(), [&](std::size_t i, const Prediction& prediction) {
+      ++plan_.simulated;
+      auto metrics = metrics_of(batch[i], prediction);
+      metrics.buckets.clear();
+      plan_.best.push_back({*settings[i], std::move(metrics), batch[i].notes});
+    });
     sort_by_iteration(plan_.best);
     drop_unwanted();
   }

@@ -8,7 +8,8 @@
 #include "sim/config/overrides.hpp"
 #include "sim/job/rows/table.hpp"
 #include "sim/process/worker_threads.hpp"
-#include "sim/study/point_runs.hpp"
+#include "sim/study/run_all.hpp"
+#include "sim/study/scenario_metrics.hpp"
 
 namespace ddpsim {
 namespace {
@@ -66,16 +67,16 @@ std::size_t try_bucket_sizes(std::vector<PlannedPoint>& best, const config::Valu
         // A stage with fewer layers than a unit.
       }
     }
-  run_points(unchanged(scenarios), all_cores(),
-             [&](std::size_t i, const Prediction&, IterationMetrics metrics) {
-               const auto& [which, size] = sized[i];
-               const auto& as_usual = plans[which];
-               auto saves = 1 - metrics.iteration / as_usual.metrics.iteration;
-               if (saves < kWorthwhile || metrics.iteration >= best[which].metrics.iteration) return;
-               metrics.buckets.clear();
-               best[which] = {as_usual.settings, std::move(metrics), scenarios[i].notes, size, saves};
-               best[which].settings.push_back(size);
-             });
+  run_all(scenarios, all_cores(), [&](std::size_t i, const Prediction& prediction) {
+    auto metrics = metrics_of(scenarios[i], prediction);
+    const auto& [which, size] = sized[i];
+    const auto& as_usual = plans[which];
+    auto saves = 1 - metrics.iteration / as_usual.metrics.iteration;
+    if (saves < kWorthwhile || metrics.iteration >= best[which].metrics.iteration) return;
+    metrics.buckets.clear();
+    best[which] = {as_usual.settings, std::move(metrics), scenarios[i].notes, size, saves};
+    best[which].settings.push_back(size);
+  });
   sort_by_iteration(best);
   return sized.size();
 }

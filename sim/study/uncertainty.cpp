@@ -37,30 +37,52 @@ Interference at_level(const Physics::Range& range, double compute) {
   return {compute, std::max(0.0, least.collective + along * (most.collective - least.collective))};
 }
 
-// What a doubt turns; none: nothing of a scenario, or the whole iteration.
+// The value that the scenario has of what a doubt turns; none: it moves the whole iteration.
 std::optional<double> usual_value(const Scenario& scenario, const Doubt& doubt) {
-  const auto& one = *doubt.of;
-  if (one.is_of_whole_step || one.of == Subject::step) return std::nullopt;
-  if (one.name == "interference") return scenario.physics.interference.compute;
-  if (one.name == "spread") return scenario.physics.spread.ranks;
-  return 1;
+  switch (doubt.of->moves) {
+    case Moves::interference:
+      return scenario.physics.interference.compute;
+    case Moves::spread:
+      return scenario.physics.spread.ranks;
+    case Moves::compute:
+    case Moves::collectives:
+    case Moves::launches:
+      return 1;
+    case Moves::step:
+    case Moves::one_of_several:
+      break;
+  }
+  return std::nullopt;
 }
 
 Knobs turned(const Scenario& scenario, const Doubt& doubt, double value) {
   Knobs knobs;
-  const auto& one = *doubt.of;
-  if (one.of == Subject::compute) knobs.compute = value;
-  if (one.of == Subject::network)
-    for (const auto& axis : doubt.axes) knobs.slower[axis] = value;
-  if (one.name == "launches") knobs.launches = value;
-  if (one.name == "interference") knobs.interference = at_level(*scenario.physics.range, value);
-  if (one.name == "spread") knobs.spread = value;
+  switch (doubt.of->moves) {
+    case Moves::compute:
+      knobs.compute = value;
+      break;
+    case Moves::collectives:
+      for (const auto& axis : doubt.axes) knobs.slower[axis] = value;
+      break;
+    case Moves::launches:
+      knobs.launches = value;
+      break;
+    case Moves::interference:
+      knobs.interference = at_level(*scenario.physics.range, value);
+      break;
+    case Moves::spread:
+      knobs.spread = value;
+      break;
+    case Moves::step:
+    case Moves::one_of_several:
+      break;
+  }
   return knobs;
 }
 
 // Whether a simulation takes so long that a curve has two points.
 bool is_slow(const Scenario& scenario) {
-  constexpr std::size_t kMostOps = 100'000, kMostFlows = 100'000;
+  constexpr std::size_t kMostOps = 20'000, kMostFlows = 100'000;
   if (scenario.uses_up_process()) return true;
   if (scenario.parallel) {
     const auto& [degrees, shape] =
@@ -88,7 +110,7 @@ CurveRuns::CurveRuns(const Scenario& scenario) {
 }
 
 void CurveRuns::add(const Scenario& scenario, const Doubt& doubt, const Evidence::Line& line, bool is_slow) {
-  bool is_without_host = doubt.of->name == "launches" &&
+  bool is_without_host = doubt.of->moves == Moves::launches &&
                          (!scenario.model_step || scenario.model_step->software.host == Seconds());
   if (is_without_host) return;
   auto unknown = unknown_of(*doubt.of, line);
