@@ -89,8 +89,9 @@ std::string_view class_between(const Topology& topology, const nccl::Calibration
   return is_known ? "table" : name_in(kNetworkClassNames, *topology.network);
 }
 
-std::string_view class_within(const InNode& node, const nccl::Calibration* calibration) {
-  if (node.medium == Medium::nvlink) return "nvlink";
+// `has_nvlink`: NCCL's rings stay on NVLink, whatever neighbours by number have between them.
+std::string_view class_within(const InNode& node, const nccl::Calibration* calibration, bool has_nvlink) {
+  if (has_nvlink || node.medium == Medium::nvlink) return "nvlink";
   bool is_pcie = node.medium && *node.medium != Medium::network;
   if (!is_pcie) return "links";
   return calibration && knows_node(*calibration, node.gpus) ? "table" : "pcie";
@@ -102,13 +103,15 @@ std::string_view class_of(const Topology& topology, const Communication& communi
   const auto& group = communication.groups[axis.first];
   if (communication.gloo) return "gloo";
   const nccl::Calibration* calibration = nullptr;
+  bool has_nvlink = false;
   if (!communication.nccl.empty()) {
     const auto& cost = communication.nccl[axis.first]->cost();
     calibration = &cost.calibration();
+    has_nvlink = cost.communicator().nvlink;
     if (cost.communicator().joins_racks || is_in_rack(cost.communicator())) return "nvl72";
   }
   if (crosses_nodes(cluster, group)) return class_between(topology, calibration);
-  return class_within(first_node(cluster, group), calibration);
+  return class_within(first_node(cluster, group), calibration, has_nvlink);
 }
 
 // Whom the host's pace may hold up besides.
@@ -123,7 +126,6 @@ std::vector<Doubt> compute_doubts(const Software& software, const GpuDescription
   bool is_known_gpu = software.is_for_gpu ||
                       std::find(kFittedArchitectures.begin(), kFittedArchitectures.end(), gpu.architecture) !=
                           kFittedArchitectures.end();
-  if (whose == WhoseSoftware::calibrated) return {doubt_of(Subject::compute, "calibrated")};
   if (!is_known_gpu)
     return by_shares("never", fmt::format("compute (no software was fitted on {})", gpu.name));
   if (!is_fitted_type(software, precision))
@@ -132,6 +134,7 @@ std::vector<Doubt> compute_doubts(const Software& software, const GpuDescription
   if (!software.is_for_gpu)
     return by_shares("other_gpu",
                      fmt::format("compute ({} was fitted on {})", software.name, software.fitted_on));
+  if (whose == WhoseSoftware::calibrated) return {doubt_of(Subject::compute, "calibrated")};
   if (whose == WhoseSoftware::default_one)
     return by_shares("same_gpu", fmt::format("compute (by {}, which nobody named)", software.name));
   return {doubt_of(Subject::compute, "named", fmt::format("compute by {}", software.name))};
@@ -141,9 +144,10 @@ std::vector<Doubt> estimated_doubts() {
   return {doubt_of(Subject::compute, "never", "compute, estimated of a list of layers")};
 }
 
-std::vector<Doubt> trace_doubts(const LayerTrace& trace, bool is_rescaled) {
+std::vector<Doubt> trace_doubts(const LayerTrace& trace, bool is_rescaled, bool is_of_other_gpu) {
   if (is_rescaled) return {doubt_of(Subject::compute, "other_gpu", "compute, rescaled from another GPU")};
   if (trace.metadata.synthetic) return {doubt_of(Subject::compute, "never", "compute, estimated")};
+  if (is_of_other_gpu) return {doubt_of(Subject::compute, "never", "compute, recorded on another GPU")};
   return {doubt_of(Subject::compute, "measured")};
 }
 
@@ -182,7 +186,7 @@ void add_step_doubts(Scenario& scenario) {
   // Beyond what it was judged with, its shares are like another software's.
   if (const auto& scope = step.software.scope; scope.tensor > 0 && tensor_of(scenario) > scope.tensor)
     for (auto& doubt : doubts)
-      if (doubt.of == find_evidence_class(Subject::compute, "named"))
+      if (doubt.of->of == Subject::compute && doubt.of->moves == Moves::step)
         doubt =
             doubt_of(Subject::compute, "same_gpu",
                      fmt::format("tensor parallelism beyond what {} was judged with", step.software.name));

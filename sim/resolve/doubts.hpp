@@ -19,7 +19,8 @@ std::vector<Doubt> compute_doubts(const Software& software, const GpuDescription
                                   WhoseSoftware whose);
 // Of a list of layers, whose times no software was fitted to.
 std::vector<Doubt> estimated_doubts();
-std::vector<Doubt> trace_doubts(const LayerTrace& trace, bool is_rescaled);
+// `is_of_other_gpu`: it was recorded on one that the cluster does not have.
+std::vector<Doubt> trace_doubts(const LayerTrace& trace, bool is_rescaled, bool is_of_other_gpu);
 
 // Where a job is larger, or shares layers over more GPUs, than the steps that its software was fitted or
 // judged on.

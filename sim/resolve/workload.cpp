@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 
 #include "sim/base/limits.hpp"
+#include "sim/gpu/plausible_compute.hpp"
 #include "sim/resolve/doubts.hpp"
 #include "sim/resolve/plausibility.hpp"
 #include "sim/resolve/sections.hpp"
@@ -78,7 +79,9 @@ std::shared_ptr<const LayerTrace> find_trace(Files& files, const GivenJob& given
   auto path = files.path_of(given.located(*workload.trace, "workload.trace"));
   auto recorded = files.trace(path);
   scenario.notes = files.once(NotesKey{path, gpu}, [&] { return recorded_notes(*recorded, gpu.get()); });
-  scenario.doubts = trace_doubts(*recorded, rescale.has_value());
+  const auto& device = recorded->metadata.device;
+  bool is_of_other_gpu = gpu && device && !is_device(*device, gpu->name);
+  scenario.doubts = trace_doubts(*recorded, rescale.has_value(), is_of_other_gpu);
   if (!rescale) return recorded;
   return files.once(RescaledKey{path, *rescale},
                     [&] { return std::make_shared<const LayerTrace>(rescaled(*recorded, *rescale)); });

@@ -33,10 +33,11 @@ std::string Uncertainty::Part::phrase() const {
   return text;
 }
 
-Uncertainty::Uncertainty(Response response, Unknowns unknowns, std::vector<Part> parts,
-                         std::vector<Seconds> drawn)
-    : parts_(std::move(parts)), times_(std::move(drawn)) {
-  if (times_.empty()) times_ = draws_of(response, unknowns, kUsualDraws);
+Uncertainty::Uncertainty(Response response, const Unknowns& unknowns, std::vector<Part> parts,
+                         std::shared_ptr<const Evidence> evidence)
+    : parts_(std::move(parts)),
+      evidence_(std::move(evidence)),
+      times_(draws_of(response, unknowns, kUsualDraws)) {
   likely_ = interval_of(times_, kLikely);
   middle_ = interval_of(times_, kMiddle);
   for (auto& part : parts_) {

@@ -25,20 +25,23 @@ class Uncertainty {
     // "PCIe, from one source; such collectives took 1.4 times as long"
     [[nodiscard]] std::string phrase() const;
   };
-  // `parts` and `unknowns`: the same in other words, but for what a step has of its own. `drawn`: the
-  // iteration of each draw where each was simulated.
-  Uncertainty(Response response, Unknowns unknowns, std::vector<Part> parts, std::vector<Seconds> drawn = {});
+  // `parts` and `unknowns`: the same in other words, but for what a step has of its own. `evidence`: what all
+  // of it is from; null: nothing is known of ways.
+  Uncertainty(Response response, const Unknowns& unknowns, std::vector<Part> parts,
+              std::shared_ptr<const Evidence> evidence = nullptr);
 
   // The iteration of each draw.
   [[nodiscard]] const std::vector<Seconds>& times() const { return times_; }
   [[nodiscard]] const Interval& likely() const { return likely_; }         // 80 %
   [[nodiscard]] const Interval& middle() const { return middle_; }         // 50 %
   [[nodiscard]] const std::vector<Part>& parts() const { return parts_; }  // the widest first
+  [[nodiscard]] const Evidence* evidence() const { return evidence_.get(); }
   // Phrases of those that make the interval wide.
   [[nodiscard]] std::vector<std::string> phrases() const;
 
  private:
   std::vector<Part> parts_;
+  std::shared_ptr<const Evidence> evidence_;
   std::vector<Seconds> times_;
   Interval likely_, middle_;
 };

@@ -8,29 +8,32 @@
 #include <fmt/format.h>
 
 #include "sim/evidence/choice.hpp"
+#include "sim/job/rows/table.hpp"
 
 namespace ddpsim {
 namespace {
 
+// Sizes are alike in what is simulated wrongly; what differs in its code is as another strategy.
 std::string_view class_of_axis(std::string_view axis) {
   constexpr std::string_view kSplits[] = {"parallelism.",      "pipeline.", "tensor.",
                                           "context.",          "expert.",   "workload.micro_batch",
                                           "workload.recompute"};
-  if (axis == kStrategyAxis) return "strategy";
-  bool is_split = std::ranges::any_of(kSplits, [&](auto start) { return axis.starts_with(start); });
-  return is_split ? "split" : "cap";
+  auto starts_axis = [&](std::string_view start) { return axis.starts_with(start); };
+  if (axis.starts_with(kBucketCapAxis) || is_reduction_size(axis)) return "cap";
+  return std::ranges::any_of(kSplits, starts_axis) ? "split" : "strategy";
 }
 
 // Errors of a point's own: of each axis' value one, which points with that value share. Caps are alike that
 // give as many buckets, within a factor of two.
-Unknowns own_errors(const Evidence& evidence, const SweepResult& result, const SweepPoint& point,
-                    const std::vector<bool>& is_given) {
+Unknowns own_errors(const SweepResult& result, const SweepPoint& point, const std::vector<bool>& is_given) {
   Unknowns own;
+  const auto* evidence = point.metrics.uncertainty->evidence();
+  if (!evidence) return own;
   for (std::size_t axis = 0; axis < result.axes.size(); ++axis) {
     if (is_given[axis]) continue;
     const auto& key = result.axes[axis];
     const auto* of = find_evidence_class(Subject::choice, class_of_axis(key));
-    const auto* line = evidence.find(*of);
+    const auto* line = evidence->find(*of);
     if (!line) continue;
     auto unknown = unknown_of(*of, *line);
     auto value = point.axis_values[axis];
@@ -49,11 +52,10 @@ std::vector<Seconds> times_of(const SweepPoint& point, const Unknowns& own) {
   return times;
 }
 
-void add_odds(const Evidence& evidence, const std::vector<bool>& is_given,
-              const std::vector<std::size_t>& ways, SweepResult& result) {
+void add_odds(const std::vector<bool>& is_given, const std::vector<std::size_t>& ways, SweepResult& result) {
   std::vector<std::vector<Seconds>> times;
   for (auto way : ways)
-    times.push_back(times_of(result.points[way], own_errors(evidence, result, result.points[way], is_given)));
+    times.push_back(times_of(result.points[way], own_errors(result, result.points[way], is_given)));
   Choice choice(std::move(times));
   auto tied = choice.ties(choice.best());
   for (std::size_t i = 0; i < ways.size(); ++i)
@@ -63,7 +65,7 @@ void add_odds(const Evidence& evidence, const std::vector<bool>& is_given,
 
 }  // namespace
 
-void add_odds(const Evidence& evidence, SweepResult& result) {
+void add_odds(SweepResult& result) {
   auto is_given = result.given_axes();
   std::map<std::vector<std::string>, std::vector<std::size_t>> jobs;  // by values on given axes
   for (std::size_t i = 0; i < result.points.size(); ++i) {
@@ -75,7 +77,7 @@ void add_odds(const Evidence& evidence, SweepResult& result) {
       if (is_given[axis]) given.push_back(point.axis_values[axis]);
     jobs[std::move(given)].push_back(i);
   }
-  for (const auto& [given, ways] : jobs) add_odds(evidence, is_given, ways, result);
+  for (const auto& [given, ways] : jobs) add_odds(is_given, ways, result);
 }
 
 }  // namespace ddpsim

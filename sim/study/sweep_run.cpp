@@ -185,7 +185,7 @@ SweepResult begin_sweep(const SweepPlan& plan, const std::string& title, const s
 std::optional<std::string> run_sweep(const SweepPlan& plan, unsigned jobs, SweepResult& result,
                                      const OnSweepPoint& on_point) {
   auto hint = SweepRows(plan, result, on_point).run(jobs);
-  if (const auto& evidence = plan.scenarios.front().evidence) add_odds(*evidence, result);
+  add_odds(result);
   if (!result.points.empty()) return hint;
   if (hint) fail_lost(result, *hint);
   throw InputError::rendered(result.failed.front().error);

@@ -9,23 +9,23 @@
 namespace ddpsim {
 namespace {
 
-// Where a curve has its points: at these quantiles of the unknown. Narrow ones are straight.
+// Where a curve has its points: at these quantiles of each state of the unknown. Narrow ones are straight.
 constexpr double kAll[] = {0.006, 0.16, 0.5, 0.84, 0.994}, kEnds[] = {0.006, 0.994}, kOne[] = {0.84};
 constexpr double kNarrow = 0.1;
 
-bool is_narrow(const Unknown& unknown) {
-  return unknown.states.size() == 1 && unknown.states.front().sigma <= kNarrow;
-}
-
 std::vector<double> values_of(const Unknown& unknown, double usual, bool is_slow) {
-  std::span<const double> at = kAll;
-  if (is_narrow(unknown)) at = kEnds;
-  if (is_slow) at = kOne;
   std::vector<double> values;
-  for (double uniform : at)
-    if (double value = unknown.at(uniform);
-        std::abs(value - usual) > 1e-9 && (values.empty() || value > values.back()))
-      values.push_back(value);
+  for (const auto& state : unknown.states) {
+    auto alone = unknown;
+    alone.states = {{1, state.middle, state.sigma}};
+    std::span<const double> at = kAll;
+    if (state.sigma <= kNarrow) at = kEnds;
+    if (is_slow) at = kOne;
+    for (double uniform : at)
+      if (double value = alone.at(uniform); std::abs(value - usual) > 1e-9) values.push_back(value);
+  }
+  std::ranges::sort(values);
+  values.erase(std::unique(values.begin(), values.end()), values.end());
   return values;
 }
 
@@ -44,8 +44,11 @@ std::optional<double> usual_value(const Scenario& scenario, const Doubt& doubt) 
       return scenario.physics.interference.compute;
     case Moves::spread:
       return scenario.physics.spread.ranks;
-    case Moves::compute:
     case Moves::collectives:
+      // What workers wait for that wait for nobody is no collective: at most all of the step.
+      if (scenario.is_asynchronous()) return std::nullopt;
+      return 1;
+    case Moves::compute:
     case Moves::launches:
       return 1;
     case Moves::step:
@@ -104,6 +107,7 @@ bool is_slow(const Scenario& scenario) {
 
 CurveRuns::CurveRuns(const Scenario& scenario) {
   if (!scenario.evidence) return;
+  evidence_ = scenario.evidence;
   bool slow = is_slow(scenario);
   for (const auto& doubt : scenario.doubts)
     if (const auto* line = scenario.evidence->find(*doubt.of)) add(scenario, doubt, *line, slow);
@@ -114,7 +118,7 @@ void CurveRuns::add(const Scenario& scenario, const Doubt& doubt, const Evidence
                          (!scenario.model_step || scenario.model_step->software.host == Seconds());
   if (is_without_host) return;
   auto unknown = unknown_of(*doubt.of, line);
-  if (line.row > 0)
+  if (doubt.of->of == Subject::compute && line.row > 0)
     unknowns_["row"] = {
         .name = "row", .states = {{1, 0, line.row}}, .is_heavy = true, .families = line.families};
   parts_.push_back({doubt.of, doubt.what, line});
@@ -142,7 +146,7 @@ std::shared_ptr<const Uncertainty> CurveRuns::uncertainty(Seconds iteration, Sec
     std::ranges::sort(curve.points);
     if (curve.points.size() < 2) curve.points.push_back({usual + 1, iteration});
   }
-  return std::make_shared<const Uncertainty>(std::move(response), unknowns_, parts_);
+  return std::make_shared<const Uncertainty>(std::move(response), unknowns_, parts_, evidence_);
 }
 
 }  // namespace ddpsim

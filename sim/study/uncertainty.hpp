@@ -30,6 +30,7 @@ class CurveRuns {
   };
   void add(const Scenario& scenario, const Doubt& doubt, const Evidence::Line& line, bool is_slow);
 
+  std::shared_ptr<const Evidence> evidence_;
   std::vector<Uncertainty::Part> parts_;
   Unknowns unknowns_;
   std::vector<Turned> turned_;  // in the order of `knobs_`

@@ -1,5 +1,6 @@
 #include "sim/text/evidence_file.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <optional>
@@ -44,7 +45,8 @@ void check_line(const LineOfFile&, const Cursor& at) {
                      "write middle and sigma, or a list of states");
 }
 
-Type<LineOfFile> line_type() {
+// Steps have an error of their own where compute is compared.
+Type<LineOfFile> line_type(bool has_row) {
   auto middle = number(-kFarthest, kFarthest);
   auto chance = above_zero(number(0, 1), "a state has a chance", "leave it out, or write one above 0");
   auto state = nested(Rows<State>("states")
@@ -58,11 +60,11 @@ Type<LineOfFile> line_type() {
           .key<&LineOfFile::sigma>("sigma", maybe(width()), "Their standard deviation between sources")
           .key<&LineOfFile::states>("states", checked<std::vector<State>>(states, check_states),
                                     "In place of both: one of several holds")
-          .key<&LineOfFile::row>("row", number(0, kFarthest), "What a step has of its own")
           .needs<&LineOfFile::families>("families", whole(0, kMostFamilies),
                                         "Independent sources; 0: declared")
           .key<&LineOfFile::source>("source", text(), "Of these figures, for people")
           .check(check_line);
+  if (has_row) rows.key<&LineOfFile::row>("row", number(0, kFarthest), "What a step has of its own");
   return nested(rows);
 }
 
@@ -84,7 +86,7 @@ const Section& file_rows() {
       for (const auto& one : kEvidenceClasses)
         if (one.of == of)
           classes.at<Line>(
-              one.name, maybe(line_type()),
+              one.name, maybe(line_type(of == Subject::compute)),
               [quantity, &one](EvidenceFile& file) -> Line& { return file.lines[quantity][one.name]; },
               one.what);
       rows.whole(quantity, nested(classes), "What is known of it, by class");
@@ -106,6 +108,7 @@ Evidence read_evidence(const std::string& path, Evidence known) {
   for (const auto& one : kEvidenceClasses)
     if (auto line = file.lines[name_in(kSubjectNames, one.of)][one.name]) {
       if (line->sigma) line->states = {{1, line->middle, *line->sigma}};
+      std::ranges::sort(line->states, {}, &Unknown::State::middle);
       known.lines.insert_or_assign(name_of(one), *line);
     }
   return known;

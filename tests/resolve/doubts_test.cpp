@@ -54,16 +54,19 @@ TEST(ComputeDoubts, OfASoftware) {
               ElementsAre("compute other_gpu", "physics launches"));
   EXPECT_THAT(classes(elsewhere, "volta", Precision::bfloat16),
               ElementsAre("compute never", "physics launches"));
-  EXPECT_THAT(classes(elsewhere, "volta", Precision::bfloat16, WhoseSoftware::calibrated),
+  EXPECT_THAT(classes(mine, "hopper", Precision::bfloat16, WhoseSoftware::calibrated),
               ElementsAre("compute calibrated"));
+  EXPECT_THAT(classes(elsewhere, "volta", Precision::bfloat16, WhoseSoftware::calibrated),
+              ElementsAre("compute never", "physics launches"));
 }
 
 TEST(ComputeDoubts, OfATrace) {
   LayerTrace trace;
-  EXPECT_THAT(names(trace_doubts(trace, false)), ElementsAre("compute measured"));
-  EXPECT_THAT(names(trace_doubts(trace, true)), ElementsAre("compute other_gpu"));
+  EXPECT_THAT(names(trace_doubts(trace, false, false)), ElementsAre("compute measured"));
+  EXPECT_THAT(names(trace_doubts(trace, true, true)), ElementsAre("compute other_gpu"));
+  EXPECT_THAT(names(trace_doubts(trace, false, true)), ElementsAre("compute never"));
   trace.metadata.synthetic = "by its operations";
-  EXPECT_THAT(names(trace_doubts(trace, false)), ElementsAre("compute never"));
+  EXPECT_THAT(names(trace_doubts(trace, false, false)), ElementsAre("compute never"));
 }
 
 // A generation counts as fitted where some software of software/ has shares for one of gpus/ of it.
@@ -121,6 +124,8 @@ TEST_F(OfScenarios, TheNetworkWhereGroupsCrossNodes) {
   EXPECT_THAT(network("topology: p4d, world_size: 16"), ElementsAre(Pair("efa", data)));
   EXPECT_THAT(network("topology: p4d, world_size: 8"), ElementsAre(Pair("nvlink", data)));
   EXPECT_THAT(network("topology: p4d, world_size: 1"), IsEmpty());
+  // Rings of a mesh stay on NVLink, though some neighbours by number have none.
+  EXPECT_THAT(network("topology: dgx1-v100, world_size: 8"), ElementsAre(Pair("nvlink", data)));
   EXPECT_THAT(network("topology: superpod-h100, world_size: 16"), ElementsAre(Pair("infiniband", data)));
   EXPECT_THAT(network("topology: superpod-a100, world_size: 16"),
               ElementsAre(Pair("infiniband_uncalibrated", data)));

@@ -80,12 +80,51 @@ TEST_F(UncertaintyTest, IterationsThatDifferHaveIntervalsToo) {
   EXPECT_GT(varied.uncertainty->likely().width(), 0.02);
 }
 
-SweepPoint way(std::string name, double seconds, double sigma = 0.2) {
+// Both states have points of their own, and the order in which a file says them is no matter.
+TEST_F(UncertaintyTest, StatesAreReadInAnyOrder) {
+  std::string fast = "{chance: 0.5, middle: -0.35, sigma: 0.25}",
+              slow = "{chance: 0.5, middle: 1.6, sigma: 0.5}";
+  auto one = metrics(with("network: {efa: {families: 3, states: [" + fast + ", " + slow + "]}}\n"));
+  auto other = metrics(with("network: {efa: {families: 3, states: [" + slow + ", " + fast + "]}}\n"));
+  EXPECT_EQ(one.uncertainty->times(), other.uncertainty->times());
+}
+
+// Whatever the strategy: a step that waits for collectives is as unsure as the network.
+TEST_F(UncertaintyTest, TheNetworkMovesEveryStrategyThatWaitsForIt) {
+  for (std::string strategy :
+       {"naive", "flat", "ddp", "fsdp", "zero1", "zero2", "zero3", "megatron", "hsdp", "parameter_server",
+        "parameter_server\nparameter_server: {synchronous: false"}) {
+    auto more = strategy.ends_with("false") ? "}\n" : "\n";
+    auto m = metrics("strategy: " + strategy + more);
+    if (m.exposed_communication < 0.1 * m.iteration) continue;
+    double width = 0;
+    for (const auto& part : m.uncertainty->parts())
+      if (part.of->of == Subject::network) width = std::max(width, part.width);
+    EXPECT_GT(width, 0.05) << strategy;
+  }
+}
+
+// A compute class moves a step that computes, whatever its strategy keeps of times.
+TEST_F(UncertaintyTest, ComputeMovesEveryStrategy) {
+  auto job =
+      "workload: {model: gpt2-large, micro_batch: 4, sequence: 1024}\ncluster: {topology: dgx-h100, "
+      "world_size: 8}\n";
+  for (std::string strategy : {"ddp", "fsdp", "zero1", "zero3", "megatron"}) {
+    job_ = job;
+    auto m = metrics("strategy: " + strategy + "\n");
+    for (const auto& part : m.uncertainty->parts())
+      if (part.of->of == Subject::compute) {
+        EXPECT_GT(part.width, 0.1) << strategy;
+      }
+  }
+}
+
+SweepPoint way(std::string name, double seconds, std::shared_ptr<const Evidence> evidence = nullptr) {
   SweepPoint point{{std::move(name)}, {}, {}};
   point.metrics.iteration = Seconds(seconds);
-  Unknowns shared{{"compute named", {"compute named", {{1, 0, sigma}}}}};
-  point.metrics.uncertainty = std::make_shared<const Uncertainty>(Response{Seconds(seconds)}, shared,
-                                                                  std::vector<Uncertainty::Part>());
+  Unknowns shared{{"compute named", {"compute named", {{1, 0, 0.2}}}}};
+  point.metrics.uncertainty = std::make_shared<const Uncertainty>(
+      Response{Seconds(seconds)}, shared, std::vector<Uncertainty::Part>(), std::move(evidence));
   return point;
 }
 
@@ -95,17 +134,23 @@ TEST_F(UncertaintyTest, OddsOfWaysByTheirOwnErrors) {
   SweepResult result;
   result.axes = {"strategy"};
   result.points = {way("ddp", 1.05), way("fsdp", 1.0)};
-  Evidence evidence;
-  add_odds(evidence, result);
+  add_odds(result);
   EXPECT_EQ(result.points[1].odds->p_best, 1);
   EXPECT_FALSE(result.points[0].odds->is_tied);
   EXPECT_NEAR(result.points[0].odds->regret, 0.05, 1e-9);
   EXPECT_EQ(result.best(), 1U);
-  evidence.lines["choice strategy"] = {{{1, 0, 0.1}}, 0, 0};
-  add_odds(evidence, result);
+  Evidence of_ways;
+  of_ways.lines["choice strategy"] = {{{1, 0, 0.1}}, 0, 0};
+  auto evidence = std::make_shared<const Evidence>(of_ways);
+  result.points = {way("ddp", 1.05, evidence), way("fsdp", 1.0, evidence)};
+  add_odds(result);
   EXPECT_NEAR(result.points[1].odds->p_best, 0.63, 0.04);
   EXPECT_TRUE(result.points[0].odds->is_tied);
   EXPECT_NEAR(result.points[0].odds->p_best + result.points[1].odds->p_best, 1, 1e-9);
+  // Of another axis nothing is known.
+  result.axes = {"ddp.bucket_cap"};
+  add_odds(result);
+  EXPECT_EQ(result.points[1].odds->p_best, 1);
 }
 
 // Sizes of a cluster are no ways of one job.
@@ -117,7 +162,7 @@ TEST_F(UncertaintyTest, OddsAreAmongWaysOfOneJob) {
       result.points.push_back(way("", graph == "true" ? 1 : 2));
       result.points.back().axis_values = {size, graph};
     }
-  add_odds(Evidence{}, result);
+  add_odds(result);
   std::vector<double> sure;
   for (const auto& point : result.points) sure.push_back(point.odds->p_best);
   EXPECT_THAT(sure, ElementsAre(1, 0, 1, 0));

@@ -58,7 +58,8 @@ UncertainShare error_of(const ComparedTime& point) {
   double too_slow = error(predicted.least, measured.most), too_fast = -error(predicted.most, measured.least);
   return {std::abs(error(predicted.value, measured.value)), std::max({0.0, too_slow, too_fast}),
           std::max(error(predicted.value, measured.least), -error(predicted.value, measured.most)),
-          measured.noise()};
+          measured.noise(),
+          std::max({0.0, error(predicted.value, measured.most), -error(predicted.value, measured.least)})};
 }
 
 UncertainShare regret_of(const ComparedTime& chosen, const ComparedTime& other) {
@@ -66,13 +67,15 @@ UncertainShare regret_of(const ComparedTime& chosen, const ComparedTime& other) 
   // At an end of its range the prediction itself may prefer the other one: the same causes move both points.
   double admitted = std::max(loss(chosen.predicted.least, other.predicted.least),
                              loss(chosen.predicted.most, other.predicted.most));
-  return {loss(chosen.measured.value, other.measured.value),
-          std::max(0.0, loss(chosen.measured.least, other.measured.most) - admitted),
-          loss(chosen.measured.most, other.measured.least), chosen.measured.noise() + other.measured.noise()};
+  double beyond = loss(chosen.measured.least, other.measured.most);
+  return {loss(chosen.measured.value, other.measured.value), std::max(0.0, beyond - admitted),
+          loss(chosen.measured.most, other.measured.least), chosen.measured.noise() + other.measured.noise(),
+          beyond};
 }
 
 Judgement judgement_of(const UncertainShare& share, double threshold) {
   if (is_beyond(share.least, threshold)) return Judgement::missed;
+  if (is_beyond(share.beyond_measured, threshold)) return Judgement::too_vague;
   bool is_open = is_beyond(share.most, threshold) && is_beyond(share.noise, threshold);
   return is_open ? Judgement::too_noisy : Judgement::met;
 }

@@ -30,10 +30,11 @@ struct ComparedTime {
 
 // An error or a regret: shares.
 struct UncertainShare {
-  double value = 0;  // as predicted and measured
-  double least = 0;  // what of it neither side's noise explains
-  double most = 0;   // within the measurement's noise
-  double noise = 0;  // of the measurement
+  double value = 0;            // as predicted and measured
+  double least = 0;            // what of it neither side's noise explains
+  double most = 0;             // within the measurement's noise
+  double noise = 0;            // of the measurement
+  double beyond_measured = 0;  // what the measurement's noise alone does not explain
 };
 
 // |error| of a prediction.
@@ -41,7 +42,8 @@ UncertainShare error_of(const ComparedTime& point);
 // Of having chosen one point where there was another one.
 UncertainShare regret_of(const ComparedTime& chosen, const ComparedTime& other);
 
-enum class Judgement { met, missed, too_noisy };
+// too_vague: only what the prediction admits itself keeps it from being missed.
+enum class Judgement { met, missed, too_noisy, too_vague };
 
 // A value that is just the threshold meets it.
 Judgement judgement_of(const UncertainShare& share, double threshold);

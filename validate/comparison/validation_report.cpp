@@ -108,6 +108,12 @@ std::string missed_sentence(std::string_view what, double threshold, const Findi
                      100 * threshold, finding.where.empty() ? "" : ": ", finding.where);
 }
 
+std::string vague_sentence(std::string_view what, double threshold, const Finding& finding) {
+  return fmt::format(
+      "the {} is {:.4g} %, held against {:.4g} %, and the prediction is no surer than that{}{}", what,
+      100 * finding.share.value, 100 * threshold, finding.where.empty() ? "" : ": ", finding.where);
+}
+
 std::string noisy_sentence(std::string_view what, double threshold, const Finding& finding) {
   return fmt::format("the {} is held against {:.4g} %, and what was measured is certain to {:.4g} % only{}{}",
                      what, 100 * threshold, 100 * finding.share.noise, finding.where.empty() ? "" : ": ",
@@ -187,6 +193,9 @@ std::vector<std::string> ValidationReport::missed() const {
 std::vector<std::string> ValidationReport::too_noisy() const {
   std::vector<std::string> noisy;
   auto hold = [&](std::string_view what, const std::vector<Finding>& findings, double threshold) {
+    if (const auto* worst =
+            most_of(findings, threshold, Judgement::too_vague, &UncertainShare::beyond_measured))
+      noisy.push_back(vague_sentence(what, threshold, *worst));
     if (const auto* worst = most_of(findings, threshold, Judgement::too_noisy, &UncertainShare::noise))
       noisy.push_back(noisy_sentence(what, threshold, *worst));
   };

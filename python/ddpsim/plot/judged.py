@@ -15,8 +15,8 @@ _NEAR = 0.1     # the band around the diagonal
 def accuracy(frame: pandas.DataFrame, *, by: str | None = None, title: str | None = None, ax: Axes | None = None) -> Axes:
     """Predicted over measured iteration times, with the diagonal and the band within 10 % of it.
 
-    frame: a row a run, with measured_iteration_s and iteration_s, as `ddpsim sweep --csv` writes it for a scenario with `validation.measured`; ranges of
-    predictions and deviations of measurements are drawn where it has them. by: a column that tells series apart.
+    frame: a row a run, with measured_iteration_s and iteration_s, as `ddpsim sweep --csv` writes it for a scenario with `validation.measured`; intervals of
+    80 % of predictions and deviations of measurements are drawn where it has them. by: a column that tells series apart.
     """
     columns = ["measured_iteration_s", "iteration_s"]
     rows = frame.dropna(subset=columns) if set(columns) <= set(frame.columns) else frame.iloc[:0]
@@ -31,7 +31,7 @@ def accuracy(frame: pandas.DataFrame, *, by: str | None = None, title: str | Non
         ranges = deviations = None
         if {"p10_s", "p90_s"} <= set(series.columns):
             least, most = series["p10_s"] / unit.seconds, series["p90_s"] / unit.seconds
-            ranges = [(predicted - least).fillna(0).to_numpy(), (most - predicted).fillna(0).to_numpy()]
+            ranges = [(predicted - least).clip(lower=0).fillna(0).to_numpy(), (most - predicted).clip(lower=0).fillna(0).to_numpy()]
             shown += [*least.dropna(), *most.dropna()]
         if "measured_iteration_std_s" in series:
             deviations = (series["measured_iteration_std_s"] / unit.seconds).fillna(0).to_numpy()

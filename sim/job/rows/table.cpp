@@ -182,6 +182,14 @@ std::optional<ReductionSize> reduction_size(const Job& job) {
   return size;
 }
 
+bool is_reduction_size(std::string_view path) {
+  bool found = false;
+  each_row(job_table(), [&](const std::string& one, const Row& row) {
+    found = found || (row.is_reduction_size && one == path);
+  });
+  return found;
+}
+
 std::vector<Trial> trials(const GivenJob& given) {
   std::vector<Trial> all;
   each_row(job_table(), [&](const std::string& path, const Row& row) {

@@ -56,6 +56,8 @@ struct ReductionSize {
   std::vector<std::string> values;
 };
 std::optional<ReductionSize> reduction_size(const Job& job);
+// Whether a key is such a one, of some strategy.
+bool is_reduction_size(std::string_view path);
 
 // Values of other keys that are worth trying, each of which makes another job.
 struct Trial {

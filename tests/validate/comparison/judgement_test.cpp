@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/likely.hpp"
+
 namespace ddpsim::validate::test {
 namespace {
 
@@ -55,9 +57,7 @@ TEST(PredictedTime, WithItsRange) {
   IterationMetrics metrics;
   metrics.iteration = Seconds(4);
   expect_time(predicted_time(metrics), 4, 4, 4);
-  metrics.uncertainty = std::make_shared<const Uncertainty>(Response{metrics.iteration}, Unknowns(),
-                                                            std::vector<Uncertainty::Part>(),
-                                                            std::vector{Seconds(3), Seconds(6)});
+  metrics.uncertainty = ddpsim::testing::one_of({3, 6});
   expect_time(predicted_time(metrics), 3, 4, 6);
 }
 
@@ -123,6 +123,14 @@ TEST(JudgementOf, MissedOnlyBeyondNoise) {
   EXPECT_EQ(judgement_of({0.2, 0.1, 0.3, 0.1}, 0.1), Judgement::met);
   // However noisy.
   EXPECT_EQ(judgement_of({0.9, 0.11, 2, 0.8}, 0.1), Judgement::missed);
+}
+
+// Only what the prediction admits keeps it from being missed: no reason to call it met.
+TEST(JudgementOf, TooVagueWhereThePredictionAloneForgives) {
+  EXPECT_EQ(judgement_of({0.2, 0.05, 0.3, 0.01, 0.19}, 0.1), Judgement::too_vague);
+  EXPECT_EQ(judgement_of({0.2, 0.05, 0.3, 0.01, 0.1}, 0.1), Judgement::met);
+  // Predicted 5 s from 4 to 10, measured 8 s: 37.5 %, of which the interval leaves nothing.
+  EXPECT_EQ(judgement_of(error_of({between(4, 5, 10), known(8)}), 0.1), Judgement::too_vague);
 }
 
 TEST(JudgementOf, TooNoisyWhereNoiseAloneIsMoreThanTheThreshold) {
