@@ -10,9 +10,9 @@
 namespace ddpsim {
 namespace {
 
-constexpr double kFewFamilies = 3;      // fewer are a hypothesis
-constexpr double kNoteworthy = 0.1;     // a middle that is said in words
-constexpr double kShareOfWidest = 0.2;  // parts that are named
+constexpr double kFewFamilies = 3;                   // fewer are a hypothesis
+constexpr double kNoteworthy = 0.1;                  // a middle that is said in words
+constexpr double kShareOfWidest = 0.2, kWide = 0.2;  // parts of as much of the widest, or as wide, are named
 
 std::string_view whose_time(Subject of) {
   if (of == Subject::network) return "such collectives";
@@ -51,7 +51,8 @@ Uncertainty::Uncertainty(Response response, const Unknowns& unknowns, std::vecto
 std::vector<std::string> Uncertainty::phrases() const {
   std::vector<std::string> all;
   for (const auto& part : parts_)
-    if (part.width > 0 && part.width >= kShareOfWidest * parts_.front().width) all.push_back(part.phrase());
+    if (part.width > 0 && part.width >= std::min(kShareOfWidest * parts_.front().width, kWide))
+      all.push_back(part.phrase());
   return all;
 }
 
