@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fits `compute: named` of evidence/default.yaml to published steps: what software that its user names is off, by families.
+"""Fits `compute: named` and `named_split` of evidence/default.yaml to published steps: what software that its user names is off, by families.
 
 Usage: fit_evidence.py RESIDUALS (the JSON of judge_coverage.py DDPSIM --json RESIDUALS)
 
@@ -13,6 +13,7 @@ import statistics
 import sys
 from pathlib import Path
 
+NAMED = ("named", "named_split")
 MOST_ROWS = 10
 # Quantiles of Student's t at 90 % over the normal's, by degrees of freedom (tables): beyond ten 1.03 is near enough.
 T90 = {1: 2.402, 2: 1.471, 3: 1.278, 4: 1.196, 5: 1.152, 6: 1.124, 7: 1.104, 8: 1.090, 9: 1.079, 10: 1.071}
@@ -46,9 +47,10 @@ def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
     residuals = json.loads(Path(sys.argv[1]).read_text())
-    for name, of in residuals.items():
-        print(f"{name}: {len(of)} steps, median {statistics.median(of):+.3f}")
-    print(f"named: {named(residuals)}")
+    for kind, families in residuals.items():
+        for name, of in families.items():
+            print(f"{name}: {len(of)} steps, median {statistics.median(of):+.3f}")
+        print(f"{kind}: {named(families)}")
 
 
 if __name__ == "__main__":

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """How often intervals hold: published steps of training/ against what ddpsim is sure of. Markdown, for docs/accuracy.md.
 
-Usage: judge_coverage.py DDPSIM [--evidence FILE] [--leave-out] [--check] [--json FILE]
+Usage: judge_coverage.py DDPSIM [--evidence FILE] [--leave-out] [--calibrated] [--check] [--json FILE]
 
 A family is one source's steps of one kind. Scores are those of logarithms of times in %, lower is better: CRPS (twice the mean pinball loss of 19
 quantiles) of the interval, and of a log-normal whose 80 % are 15 % up and down, whatever the job. --leave-out: each family by a `compute: named` that
-fit_evidence.py gives without it, as long as three families are left. --check: exit 1 unless 75 to 85 % lie inside, every family counted once,
+fit_evidence.py gives without it, as long as three families are left. --calibrated: steps by software that nobody named, once one step of their kind
+(family, cluster, type, sequence, strategy, degrees that are not 1) calibrated it: the first of each kind in its file, at most MOST_OF_KIND others. --check: exit 1 unless 75 to 85 % lie inside, every family counted once,
 and the score is below the constant's."""
 import argparse
 import json
@@ -19,13 +20,14 @@ from statistics import NormalDist
 
 sys.dont_write_bytecode = True
 import judge_parallel  # noqa: E402
-from fit_evidence import named  # noqa: E402
+from fit_evidence import NAMED, named  # noqa: E402
 from judge_steps import Judge, merged, read_rows, table  # noqa: E402
 
 FAMILIES = {"foundry-A100": "llm-foundry, A100", "foundry-H100": "llm-foundry, H100", "foundry-H100-fp8": "llm-foundry, H100, float8", "titan": "torchtitan, FSDP",
             **judge_parallel.SETS, "bigscience-14400": judge_parallel.SETS["bigscience"]}
 NORMAL = NormalDist()
 OF_STEPS = {"experts", "small_experts", "context", "context_long", "async_tp", "deepspeed"}
+MOST_OF_KIND = 8
 SHARES = [i / 20 for i in range(1, 20)]
 CONSTANT = [math.log(1.15) / NORMAL.inv_cdf(0.9) * NORMAL.inv_cdf(share) for share in SHARES]
 
@@ -94,20 +96,52 @@ def judge(steps):
 
 
 def plainly_named(families):
-    """Of each family that has some, what is left of steps by named software that are of no class besides."""
-    left = {name: [one.left for one in of if one.kind == "named" and not one.others] for name, of in families.items()}
-    return {name: of for name, of in left.items() if of}
+    """Of each class of named software, and each family that has some, what is left of steps that are of no class besides."""
+    left = {kind: {name: [one.left for one in of if one.kind == kind and not one.others] for name, of in families.items()} for kind in NAMED}
+    return {kind: {name: of for name, of in by_name.items() if of} for kind, by_name in left.items()}
 
 
 def without_each(ddpsim, rows, folder):
     """An evidence file for each family, whose `named` comes from the others."""
     steps = predict(ddpsim, rows, lambda _: "default")
     paths = {}
+    left = plainly_named(by_family(steps))
     for family in by_family(steps):
-        line = named({name: of for name, of in plainly_named(by_family(steps)).items() if name != family})
+        lines = {kind: named({name: of for name, of in by_name.items() if name != family}) for kind, by_name in left.items()}
         paths[family] = Path(folder) / f"{len(paths)}.yaml"
-        paths[family].write_text(json.dumps({"kind": "evidence", "name": f"without {family}", "compute": {"named": line}}))
+        paths[family].write_text(json.dumps({"kind": "evidence", "name": f"without {family}", "compute": lines}))
     return predict(ddpsim, rows, lambda family: str(paths[family]))
+
+
+def kind_of(row):
+    scenario = row.scenario()
+    degrees = [key for key, value in scenario.get("parallelism", {}).items() if isinstance(value, int) and value > 1]
+    return json.dumps([FAMILIES[row.set], scenario["cluster"].get("topology"), scenario["workload"].get("dtype"), scenario["workload"].get("sequence"), scenario.get("strategy"), degrees])
+
+
+def unnamed(row, software=None):
+    """The row's scenario by that software, or what ddpsim takes where nobody names one."""
+    scenario = row.scenario()
+    scenario["workload"] = {key: value for key, value in scenario["workload"].items() if key != "framework"} | ({"framework": software} if software else {})
+    return scenario
+
+
+def predict_calibrated(ddpsim, rows):
+    """Steps of software that nobody named: (before, after) one of their kind calibrated it; how many such steps were refused."""
+    kinds = defaultdict(list)
+    for row in rows:
+        kinds[kind_of(row)].append(row)
+    before, after, refused = [], [], 0
+    with tempfile.TemporaryDirectory() as folder:
+        judge = Judge(str(ddpsim), folder, [])
+        for first, *others in kinds.values():
+            others = others[::max(1, len(others) // MOST_OF_KIND)]
+            software = judge.calibrated(first, unnamed(first)) if others else None
+            refused += bool(others) and software is None
+            if software:
+                before += [Judged(row, judge.simulate(unnamed(row))) for row in others]
+                after += [Judged(row, judge.simulate(unnamed(row, software))) for row in others]
+    return before, after, refused
 
 
 def main():
@@ -115,10 +149,15 @@ def main():
     parser.add_argument("ddpsim", type=Path)
     parser.add_argument("--evidence", default="default", metavar="FILE")
     parser.add_argument("--leave-out", action="store_true")
+    parser.add_argument("--calibrated", action="store_true")
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--json", type=Path, metavar="FILE", help="logarithms of measured over predicted, by family, for fit_evidence.py")
     options = parser.parse_args()
     ddpsim, rows = options.ddpsim.resolve(), judged_rows()
+    if options.calibrated:
+        before, after, refused = predict_calibrated(ddpsim, rows)
+        print("\n".join([*judge(before), "", *judge(after), "", f"{refused} of the steps to calibrate to were refused"]))
+        return
     with tempfile.TemporaryDirectory() as folder:
         steps = without_each(ddpsim, rows, folder) if options.leave_out else predict(ddpsim, rows, lambda _: options.evidence)
     if options.json:

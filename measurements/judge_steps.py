@@ -131,13 +131,13 @@ class Judge:
         error.inside = least <= row.measured <= most
         return error
 
-    def calibrated(self, row):
-        """The software file that this one step gives, or None where it does not say enough."""
+    def calibrated(self, row, scenario=None):
+        """The software file that this one step gives, or None where nothing that is held possible gives it."""
         self.calibrations += 1
         path = self.folder / f"software_{self.calibrations}.yaml"    # results are kept by scenario: a name for each
-        answer = subprocess.run([self.ddpsim, "calibrate", "--step", f"{row.step_s}s", self.write(row.scenario()), "--quiet", "--out", str(path),
+        answer = subprocess.run([self.ddpsim, "calibrate", "--step", f"{row.step_s}s", self.write(scenario or row.scenario()), "--quiet", "--out", str(path),
                                  *self.settings], capture_output=True, text=True, check=False)
-        if answer.returncode and "does not identify" not in answer.stderr:
+        if answer.returncode and "what is described is not what was measured" not in answer.stderr:
             sys.exit(answer.stderr)
         return None if answer.returncode else str(path)
 

@@ -19,7 +19,7 @@ struct CalibrateOptions {
   std::string overlap, measured, overlap_profile, alone, algbw;
   std::vector<std::string> overrides;
   bool all_rows = false;
-  std::string step, share = "gemm";
+  std::string step, share;
 };
 
 void run_calibrate(const CalibrateOptions& options) {
@@ -30,7 +30,8 @@ void run_calibrate(const CalibrateOptions& options) {
       throw InputError("--step takes one scenario",
                        "write it like: ddpsim calibrate --step 1.234s scenario.yaml --out software.yaml");
     return calibrate_step({preset_path(PresetKind::configs, "FILE", options.tables.machines.front()),
-                           options.step, out, options.share, options.overrides, quiet});
+                           options.step, out, options.share, options.overrides, quiet,
+                           options.tables.accept});
   }
   if (!options.overlap.empty())
     return calibrate_overlap({preset_path(PresetKind::configs, "--overlap", options.overlap),
@@ -101,14 +102,15 @@ Command calibrate_command() {
            {.name = "--step",
             .value = &options->step,
             .description =
-                "Fit instead a share of the GPU's peak to one measured step of a scenario with a model; "
-                "FILE is that scenario, and --out a software file",
+                "Fit instead a share of the GPU's peak to one measured step of a scenario with a model, and "
+                "say what it tells of the rest; FILE is that scenario, and --out a software file",
             .type = "TIME",
             .excludes = of_step},
            {.name = "--fit",
             .value = &options->share,
             .description =
-                "Which: what products reach, the attention kernel, or the host's time to launch a kernel",
+                "Which: what products reach, the attention kernel, or the host's time to launch a kernel; "
+                "else what most of the step's compute is",
             .words = {"gemm", "attention", "host"},
             .needs = {"--step"}},
            {.name = "--overlap-profile",
@@ -161,8 +163,9 @@ Command calibrate_command() {
            {.name = "--accept",
             .value = &tables.accept,
             .description = "Take what is refused as implausible: an interference above 1, which no published "
-                           "run showed; tables of another GPU than the topology's",
-            .excludes = {"--step", "--overlap-profile"}}},
+                           "run showed; tables of another GPU than the topology's; a step that nothing of "
+                           "what is known gives",
+            .excludes = {"--overlap-profile"}}},
       .run = [options] { run_calibrate(*options); }};
 }
 

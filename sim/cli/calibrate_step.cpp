@@ -15,16 +15,41 @@
 namespace ddpsim::cli {
 namespace {
 
-FittedShare share_of(const std::string& word) {
+std::optional<FittedShare> share_of(const std::string& word) {
   for (const auto& [name, share] : kFittedShareNames)
     if (name == word) return share;
-  return FittedShare::gemm;  // the command line takes these words only
+  return std::nullopt;
 }
 
-std::string value_of(const Software& software, FittedShare share, Precision precision) {
+std::string_view name_of(const std::optional<FittedShare>& share) {
+  return share ? name_in(kFittedShareNames, *share) : "compute";
+}
+
+std::string value_of(const Software& software, std::optional<FittedShare> share, Precision precision) {
   if (share == FittedShare::host) return format_seconds(software.host);
-  return fmt::format("{:.4f}",
-                     share == FittedShare::gemm ? products_share(software, precision) : software.attention);
+  return fmt::format(
+      "{:.4f}", share == FittedShare::attention ? software.attention : products_share(software, precision));
+}
+
+// What its GPU is called in the file: like the shares that it had, if they are of such a GPU.
+std::string gpu_word(const Software& software, const GpuDescription& gpu) {
+  return software.is_for_gpu && !software.fitted_on.empty() ? software.fitted_on : gpu.name;
+}
+
+void print_fit(const StepFit& fit, const Software& before, Precision precision) {
+  print_stderr("{} {} (software {} says {})\n", name_of(fit.share),
+               value_of(fit.software, fit.share, precision), before.name,
+               value_of(before, fit.share, precision));
+  if (!fit.share && fit.measured.found.empty())
+    print_stderr("note: no share makes this step exact: all of compute has the middle of what is possible\n");
+  for (const auto& [name, factor] : fit.measured.found)
+    print_stderr("{}: {:.2g} times as long as described\n", find_evidence_class(name)->what, factor);
+  double products = products_share(fit.software, precision);
+  if (fit.share == FittedShare::gemm && (products < kShippedGemm.least || products > kShippedGemm.most))
+    print_stderr(
+        "note: machines and frameworks that were measured reach {} to {} of the peak in products: is it "
+        "the time of this very step, and is nothing else in it (data loading, checkpoints, other jobs)?\n",
+        kShippedGemm.least, kShippedGemm.most);
 }
 
 }  // namespace
@@ -42,29 +67,25 @@ void calibrate_step(const StepOptions& options) {
     throw InputError(fmt::format("{}: only a transformer's step calibrates a software", options.scenario),
                      "name one: workload.model: llama-2-7b; a recorded trace has its times already");
   const auto& before = scenario.model_step->software;
-  auto share = share_of(options.share);
   auto precision = scenario.model_step->step.precision;
-  auto fitted = fit_step(scenario, measured, share);
+  auto job =
+      fmt::format("{}: {} on {} GPUs, micro batch {}, sequence {}", options.scenario,
+                  scenario.model_step->model.name, scenario.world_size,
+                  scenario.model_step->step.shape.micro_batch, scenario.model_step->step.shape.sequence);
+  auto fit = fit_step(scenario, {measured, job, share_of(options.share), options.accept});
+  auto& fitted = fit.software;
   if (!before.name.ends_with(kCalibrated)) fitted.name = before.name + std::string(kCalibrated);
-  auto comment = fmt::format(
-      "{} from one step of {}: {} of {}, {} GPUs, micro batch {}, sequence {}; {} before.\nThe rest as in "
-      "{}.",
-      options.share, format_seconds(measured), options.scenario, scenario.model_step->model.name,
-      scenario.world_size, scenario.model_step->step.shape.micro_batch,
-      scenario.model_step->step.shape.sequence, value_of(before, share, precision), before.name);
+  auto comment =
+      fmt::format("{} from one step of {}: {}; {} before.\nThe rest as in {}.", name_of(fit.share),
+                  format_seconds(measured), job, value_of(before, fit.share, precision), before.name);
   if (!options.quiet) {
     print_notes(scenario.notes);
-    print_stderr("{} {} (software {} says {})\n", options.share, value_of(fitted, share, precision),
-                 before.name, value_of(before, share, precision));
-    double products = products_share(fitted, precision);
-    if (share == FittedShare::gemm && (products < kShippedGemm.least || products > kShippedGemm.most))
-      print_stderr(
-          "note: machines and frameworks that were measured reach {} to {} of the peak in products: is it "
-          "the time of this very step, and is nothing else in it (data loading, checkpoints, other jobs)?\n",
-          kShippedGemm.least, kShippedGemm.most);
+    print_fit(fit, before, precision);
   }
   OutputPhase writing;
-  write_output(options.out, [&] { return write_software(fitted, scenario.model_step->gpu.name, comment); });
+  write_output(options.out, [&] {
+    return write_software(fitted, gpu_word(before, scenario.model_step->gpu), comment, fit.measured);
+  });
 }
 
 }  // namespace ddpsim::cli

@@ -6,9 +6,10 @@
 namespace ddpsim::cli {
 
 struct StepOptions {
-  std::string scenario, step, out, share = "gemm";
+  std::string scenario, step, out;
+  std::string share;                   // empty: what most of the step's compute is
   std::vector<std::string> overrides;  // --set
-  bool quiet = false;
+  bool quiet = false, accept = false;
 };
 
 void calibrate_step(const StepOptions& options);

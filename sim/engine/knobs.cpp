@@ -6,9 +6,7 @@
 #include "sim/compute/rescale.hpp"
 
 namespace ddpsim {
-namespace {
 
-// Of a GPU's figures, and of the host's pace.
 Software slowed(Software software, const Knobs& knobs) {
   auto share = [&](double& of_peak) { of_peak = std::min(of_peak / knobs.compute, std::max(1.0, of_peak)); };
   share(software.gemm);
@@ -19,6 +17,8 @@ Software slowed(Software software, const Knobs& knobs) {
   software.host = knobs.launches * software.host;
   return software;
 }
+
+namespace {
 
 double on(const Knobs& knobs, const char* axis) {
   auto found = knobs.slower.find(axis);
@@ -53,7 +53,10 @@ bool slows_passes(const Knobs& knobs) {
 }  // namespace
 
 void turn(Scenario& scenario, const Knobs& knobs) {
-  scenario.slower = knobs.slower;
+  for (const auto& [axis, factor] : knobs.slower) {
+    auto [slower, is_new] = scenario.slower.try_emplace(axis, factor);
+    if (!is_new) slower->second *= factor;
+  }
   if (knobs.interference) scenario.physics.interference = *knobs.interference;
   if (knobs.spread) scenario.physics.spread.ranks = *knobs.spread;
   bool computes = knobs.compute != 1 || knobs.launches != 1;

@@ -8,7 +8,7 @@
 
 namespace ddpsim {
 
-// Factors on times, and levels.
+// Factors on the times that it has, and levels.
 struct Knobs {
   double compute = 1;                         // what GPUs compute; no share of a peak passes 1
   double launches = 1;                        // of the host, each
@@ -18,6 +18,8 @@ struct Knobs {
   bool operator==(const Knobs&) const = default;
 };
 
+// Of a GPU's figures, and of the host's pace.
+Software slowed(Software software, const Knobs& knobs);
 void turn(Scenario& scenario, const Knobs& knobs);
 
 }  // namespace ddpsim

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <string>
 
 #include "sim/base/check.hpp"
@@ -28,6 +29,38 @@ std::optional<Weights> condition(std::span<const Seconds> predicted, Seconds mea
   }
   if (nearest > kFarthest) return std::nullopt;
   return weights;
+}
+
+std::vector<Seconds> draws_of(const Response& response, const Evidence& evidence, std::size_t draws) {
+  Unknowns unknowns;
+  for (const auto& [name, curve] : response.curves)
+    if (const auto* of = find_evidence_class(name))
+      if (const auto* line = evidence.find(*of)) unknowns[name] = unknown_of(*of, *line);
+  return draws_of(response, unknowns, draws);
+}
+
+std::optional<Weights> weights_of(const Evidence& evidence, std::size_t draws) {
+  std::optional<Weights> weights = Weights();
+  for (const auto& one : evidence.measured) {
+    weights = condition(draws_of(one.response, evidence, draws), one.took, one.row, *weights);
+    if (!weights) break;
+  }
+  return weights;
+}
+
+bool weigh(Evidence& evidence) {
+  auto weights = weights_of(evidence, kDrawsToWeigh);
+  evidence.picked.clear();
+  if (!weights || weights->empty()) return weights.has_value();
+  double total = std::accumulate(weights->begin(), weights->end(), 0.0), before = 0;
+  if (!(total > 0)) return false;
+  for (std::size_t i = 0; i < weights->size(); ++i) {
+    before += (*weights)[i];
+    auto until = before / total * static_cast<double>(kUsualDraws);
+    while (evidence.picked.size() < kUsualDraws && static_cast<double>(evidence.picked.size()) + 0.5 < until)
+      evidence.picked.push_back(i);
+  }
+  return true;
 }
 
 double width_after(std::span<const Seconds> job, const Measurable& measurable, double share) {

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "sim/base/units.hpp"
+#include "sim/evidence/evidence.hpp"
 #include "sim/evidence/interval.hpp"
 
 namespace ddpsim {
@@ -15,6 +16,13 @@ namespace ddpsim {
 // comes within four of them: what is described is not what was measured. Earlier weights multiply.
 std::optional<Weights> condition(std::span<const Seconds> predicted, Seconds measured, double row,
                                  const Weights& before = {});
+
+// The time in each draw of a job whose response is by names of classes.
+std::vector<Seconds> draws_of(const Response& response, const Evidence& evidence, std::size_t draws);
+// Of all that was measured, together; empty: nothing was. None: no draw comes near one of them.
+std::optional<Weights> weights_of(const Evidence& evidence, std::size_t draws);
+// Sets `picked` by what was measured; whether any draw comes near.
+bool weigh(Evidence& evidence);
 
 // A measurement that could be made: what it would take in every draw, drawn together with the job.
 struct Measurable {

@@ -4,10 +4,23 @@
 #include <cmath>
 
 namespace ddpsim {
+namespace {
+
+bool is_level(const EvidenceClass& of) {
+  return of.moves == Moves::interference || of.moves == Moves::spread;
+}
+
+}  // namespace
 
 const EvidenceClass* find_evidence_class(Subject of, std::string_view name) {
   const auto* found = std::ranges::find_if(
       kEvidenceClasses, [&](const EvidenceClass& one) { return one.of == of && one.name == name; });
+  return found == kEvidenceClasses.end() ? nullptr : found;
+}
+
+const EvidenceClass* find_evidence_class(std::string_view name) {
+  const auto* found =
+      std::ranges::find_if(kEvidenceClasses, [&](const EvidenceClass& one) { return name_of(one) == name; });
   return found == kEvidenceClasses.end() ? nullptr : found;
 }
 
@@ -16,8 +29,18 @@ std::string name_of(const EvidenceClass& of) {
 }
 
 const Evidence::Line* Evidence::find(const EvidenceClass& of) const {
-  auto found = lines.find(name_of(of));
-  return found == lines.end() ? nullptr : &found->second;
+  auto line = lines.find(name_of(of));
+  return line == lines.end() ? nullptr : &line->second;
+}
+
+void Evidence::set_found(const EvidenceClass& of, double value) {
+  found.insert_or_assign(name_of(of), value);
+  auto line = lines.find(name_of(of));
+  if (line == lines.end()) return;
+  double middle = is_level(of) ? value : std::log(value);
+  auto away = [&](const Unknown::State& state) { return std::abs(state.middle - middle); };
+  auto nearest = *std::ranges::min_element(line->second.states, {}, away);
+  line->second.states = {{1, middle, nearest.sigma}};
 }
 
 double Evidence::Line::middle() const {
@@ -34,10 +57,9 @@ double Evidence::Line::sigma() const {
 }
 
 Unknown unknown_of(const EvidenceClass& of, const Evidence::Line& line) {
-  bool is_level = of.moves == Moves::interference || of.moves == Moves::spread;
   return {.name = name_of(of),
           .states = line.states,
-          .kind = is_level ? Unknown::Kind::level : Unknown::Kind::factor,
+          .kind = is_level(of) ? Unknown::Kind::level : Unknown::Kind::factor,
           .families = line.families};
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sim/base/names.hpp"
+#include "sim/evidence/observation.hpp"
 #include "sim/evidence/unknown.hpp"
 
 namespace ddpsim {
@@ -36,6 +37,8 @@ inline constexpr std::array kEvidenceClasses{
     EvidenceClass{Subject::compute, "measured", "compute, recorded", Moves::step},
     EvidenceClass{Subject::compute, "calibrated", "compute, calibrated to a step", Moves::step},
     EvidenceClass{Subject::compute, "named", "compute by software fitted on such GPUs", Moves::step},
+    EvidenceClass{Subject::compute, "named_split",
+                  "compute by software fitted on such GPUs, that share a model", Moves::step},
     EvidenceClass{Subject::compute, "same_gpu", "compute by other software's shares", Moves::compute},
     EvidenceClass{Subject::compute, "other_gpu", "compute by another GPU's shares", Moves::compute},
     EvidenceClass{Subject::compute, "never", "compute that no software was fitted to", Moves::compute},
@@ -80,13 +83,27 @@ struct Evidence {
   };
   std::string name;
   std::map<std::string, Line, std::less<>> lines;  // by "compute named"
+  // What a user's own measurements say. `calibrated`: the class that compute was of before software was
+  // calibrated to them; `found`: by class, the value that predictions have for them, about which its line is.
+  std::string calibrated = {};
+  std::map<std::string, double, std::less<>> found = {};
+  std::vector<Observation> measured = {};
+  std::vector<std::size_t> picked =
+      {};  // those of kDrawsToWeigh draws that `measured` leaves; none: kUsualDraws of all
 
   [[nodiscard]] const Line* find(const EvidenceClass& of) const;  // null: nothing is known
+  // About that value, which predictions take for it from now on.
+  void set_found(const EvidenceClass& of, double value);
   bool operator==(const Evidence&) const = default;
 };
 
 // "compute named": of a class, and of what is drawn once for all that it concerns.
 std::string name_of(const EvidenceClass& of);
+
+inline constexpr std::size_t kUsualDraws = 1024, kDrawsToWeigh = 8 * kUsualDraws;
+
+// Of that name, "compute named"; null: there is none.
+const EvidenceClass* find_evidence_class(std::string_view name);
 
 // As what is drawn. `line` is not empty.
 Unknown unknown_of(const EvidenceClass& of, const Evidence::Line& line);

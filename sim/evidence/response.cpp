@@ -11,7 +11,9 @@ namespace {
 // No draw makes a step shorter than this of it: a line that falls ends somewhere.
 constexpr double kLeastPart = 0.05;
 
-// Its value in every draw; kept, because the points of a study mostly have the same unknowns.
+}  // namespace
+
+// Kept, because the points of a study mostly have the same unknowns.
 const std::vector<double>& values_of(const Unknown& unknown, std::size_t draws) {
   constexpr std::size_t kMostKept = 64;
   thread_local std::map<std::pair<std::size_t, Unknown>, std::vector<double>> kept;
@@ -21,8 +23,6 @@ const std::vector<double>& values_of(const Unknown& unknown, std::size_t draws) 
     for (double uniform : column(unknown.name, draws)) found->second.push_back(unknown.at(uniform));
   return found->second;
 }
-
-}  // namespace
 
 Seconds Curve::at(double value) const {
   DDPSIM_CHECK(points.size() >= 2, "a curve has two points");

@@ -18,6 +18,7 @@ struct Curve {
     auto operator<=>(const Point&) const = default;
   };
   std::vector<Point> points;  // by value; at least two
+  bool operator==(const Curve&) const = default;
 
   // On the straight lines between neighbours, and beyond the last ones on theirs.
   [[nodiscard]] Seconds at(double value) const;
@@ -32,6 +33,7 @@ struct Response {
   [[nodiscard]] Seconds at(const std::map<std::string, double>& values) const;
   // What the iteration takes at a value of one, over the base.
   [[nodiscard]] double ratio(const std::string& name, double value) const;
+  bool operator==(const Response&) const = default;
 };
 
 // By what they are in the response.
@@ -39,5 +41,7 @@ using Unknowns = std::map<std::string, Unknown>;
 
 // The iteration of every draw.
 std::vector<Seconds> draws_of(const Response& response, const Unknowns& unknowns, std::size_t draws);
+// The value of one in every draw.
+const std::vector<double>& values_of(const Unknown& unknown, std::size_t draws);
 
 }  // namespace ddpsim

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "sim/engine/knobs.hpp"
 #include "sim/nccl/calibration.hpp"
 
 namespace ddpsim {
@@ -169,6 +170,31 @@ std::optional<Note> software_scope_note(const Scenario& scenario) {
                                             fmt::join(left, "; on steps "))};
 }
 
+namespace {
+
+// It is known as before, but that its steps were measured.
+void take_calibrated(const Scenario& scenario, Doubt& doubt) {
+  if (doubt.of->of != Subject::compute || doubt.of->name != "calibrated" || !scenario.evidence) return;
+  const auto& before = scenario.evidence->calibrated;
+  if (!before.empty()) doubt = doubt_of(Subject::compute, before, std::string(doubt.of->what));
+}
+
+// Compute by named software, of GPUs that share a model: beyond what the software was judged with its shares
+// are like another software's.
+void judge_split(const Scenario& scenario, Doubt& doubt) {
+  if (doubt.of->of != Subject::compute || doubt.of->moves != Moves::step || !scenario.parallel) return;
+  const auto& software = scenario.model_step->software;
+  const auto& degrees = scenario.parallel->options.degrees;
+  if (software.scope.tensor > 0 && degrees.tensor > software.scope.tensor)
+    doubt = doubt_of(Subject::compute, "same_gpu",
+                     fmt::format("tensor parallelism beyond what {} was judged with", software.name));
+  else if (doubt.of->name == "named" && degrees.tensor * degrees.pipeline > 1)
+    doubt = doubt_of(Subject::compute, "named_split",
+                     fmt::format("compute by {}, of GPUs that share a model", software.name));
+}
+
+}  // namespace
+
 void add_step_doubts(Scenario& scenario) {
   auto& doubts = scenario.doubts;
   if (scenario.is(&StrategyTraits::lacks_host_time)) doubts.push_back(doubt_of(Subject::step, "deepspeed"));
@@ -183,13 +209,10 @@ void add_step_doubts(Scenario& scenario) {
   }
   if (!scenario.model_step) return;
   const auto& step = *scenario.model_step;
-  // Beyond what it was judged with, its shares are like another software's.
-  if (const auto& scope = step.software.scope; scope.tensor > 0 && tensor_of(scenario) > scope.tensor)
-    for (auto& doubt : doubts)
-      if (doubt.of->of == Subject::compute && doubt.of->moves == Moves::step)
-        doubt =
-            doubt_of(Subject::compute, "same_gpu",
-                     fmt::format("tensor parallelism beyond what {} was judged with", step.software.name));
+  for (auto& doubt : doubts) {
+    take_calibrated(scenario, doubt);
+    judge_split(scenario, doubt);
+  }
   if (step.model.has_experts())
     doubts.push_back(
         doubt_of(Subject::step, step.model.experts.ffn < kSmallExpert ? "small_experts" : "experts"));
@@ -199,6 +222,18 @@ void add_step_doubts(Scenario& scenario) {
         doubt_of(Subject::step, step.step.shape.sequence >= kLongSequence ? "context_long" : "context"));
   if (tensor_of(scenario) > 1 && scenario.parallel->tensor.overlap == TensorOverlap::pipelined)
     doubts.push_back(doubt_of(Subject::step, "async_tp"));
+}
+
+void take_found(Scenario& scenario) {
+  if (!scenario.evidence) return;
+  Knobs knobs;
+  for (auto& doubt : scenario.doubts) {
+    auto found = scenario.evidence->found.find(name_of(*doubt.of));
+    if (found == scenario.evidence->found.end()) continue;
+    for (const auto& axis : doubt.axes) knobs.slower[axis] = found->second;
+    doubt.what += fmt::format(", {:.2g} times as long by measured steps", found->second);
+  }
+  turn(scenario, knobs);
 }
 
 std::vector<Doubt> network_doubts(const Topology& topology, const Communication& communication) {

@@ -30,6 +30,9 @@ std::optional<Note> software_scope_note(const Scenario& scenario);
 // nothing calibrated.
 void add_step_doubts(Scenario& scenario);
 
+// What steps of the user's own told of its networks: predictions are by that.
+void take_found(Scenario& scenario);
+
 // Of links that groups of GPUs communicate over.
 std::vector<Doubt> network_doubts(const Topology& topology, const Communication& communication);
 // Those of a class are one, of all its axes.

@@ -4,12 +4,14 @@
 
 #include "sim/base/doing.hpp"
 #include "sim/engine/scaled_all_reduces.hpp"
+#include "sim/evidence/conditioning.hpp"
 #include "sim/resolve/doubts.hpp"
 #include "sim/resolve/plausibility.hpp"
 #include "sim/resolve/shared_model.hpp"
 #include "sim/resolve/unused_keys.hpp"
 #include "sim/resolve/workload.hpp"
 #include "sim/text/evidence_file.hpp"
+#include "sim/text/software_file.hpp"
 
 namespace ddpsim {
 namespace {
@@ -128,7 +130,8 @@ constexpr std::string_view kUsualEvidence = "default";
 
 struct EvidenceKey {
   using Value = std::shared_ptr<const Evidence>;
-  std::string file;  // besides the default; empty: none
+  std::string file;      // besides the default; empty: none
+  std::string software;  // that may say more, calibrated to steps; empty: none
   auto operator<=>(const EvidenceKey&) const = default;
 };
 
@@ -138,10 +141,20 @@ std::shared_ptr<const Evidence> find_evidence(Files& files, const GivenJob& give
   if (said == "none") return nullptr;
   EvidenceKey key;
   if (said) key.file = files.path_of(PresetKind::evidence, given.located(*said, "evidence"));
+  const auto &framework = given.job.workload.framework, &compute = given.job.workload.compute;
+  if (framework || compute)
+    key.software =
+        files.path_of(PresetKind::software, framework ? given.located(*framework, "workload.framework")
+                                                      : given.located(*compute, "workload.compute"));
   return files.once(key, [&]() -> EvidenceKey::Value {
     auto usual = find_preset(PresetKind::evidence, kUsualEvidence).value_or(std::string(kUsualEvidence));
     auto evidence = read_evidence(usual);
     if (!key.file.empty()) evidence = read_evidence(key.file, std::move(evidence));
+    if (!key.software.empty()) evidence = read_software_evidence(key.software, std::move(evidence));
+    if (!weigh(evidence))
+      throw InputError(given.at(given.has("evidence") ? "evidence" : "workload.framework"),
+                       "its steps were measured far from where all that is known puts them",
+                       "calibrate again: what was described is not what was measured");
     return std::make_shared<const Evidence>(std::move(evidence));
   });
 }
@@ -229,6 +242,7 @@ Scenario resolve(Files& files, const GivenJob& given) {
   settle_broadcasts(scenario);
   scenario.evidence = find_evidence(files, given);
   add_step_doubts(scenario);
+  take_found(scenario);
   add(scenario.notes, last_notes(files, given, scenario));
   scenario.validation = validation_settings(files, given);
   return scenario;

@@ -19,6 +19,16 @@ std::string_view whose_time(Subject of) {
   return of == Subject::compute ? "such compute" : "such jobs";
 }
 
+// Those draws that what was measured leaves.
+std::vector<Seconds> drawn(const Response& response, const Unknowns& unknowns, const Evidence* evidence) {
+  if (!evidence || evidence->picked.empty()) return draws_of(response, unknowns, kUsualDraws);
+  auto all = draws_of(response, unknowns, kDrawsToWeigh);
+  std::vector<Seconds> picked;
+  picked.reserve(evidence->picked.size());
+  for (auto draw : evidence->picked) picked.push_back(all[draw]);
+  return picked;
+}
+
 }  // namespace
 
 std::string Uncertainty::Part::phrase() const {
@@ -37,13 +47,13 @@ Uncertainty::Uncertainty(Response response, const Unknowns& unknowns, std::vecto
                          std::shared_ptr<const Evidence> evidence)
     : parts_(std::move(parts)),
       evidence_(std::move(evidence)),
-      times_(draws_of(response, unknowns, kUsualDraws)) {
+      times_(drawn(response, unknowns, evidence_.get())) {
   likely_ = interval_of(times_, kLikely);
   middle_ = interval_of(times_, kMiddle);
   for (auto& part : parts_) {
     auto name = name_of(*part.of);
     DDPSIM_CHECK(unknowns.contains(name), "a part is drawn");
-    part.width = interval_of(draws_of(response, {{name, unknowns.at(name)}}, kUsualDraws), kLikely).width();
+    part.width = interval_of(drawn(response, {{name, unknowns.at(name)}}, evidence_.get()), kLikely).width();
   }
   std::ranges::stable_sort(parts_, std::greater{}, &Part::width);
 }

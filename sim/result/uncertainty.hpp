@@ -12,8 +12,6 @@
 
 namespace ddpsim {
 
-inline constexpr std::size_t kUsualDraws = 1024;
-
 class Uncertainty {
  public:
   // What is drawn, and the width of the 80 % interval if nothing else were.

@@ -1,12 +1,18 @@
 #include "sim/study/step_fit.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <span>
+#include <vector>
 
-#include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include "sim/base/quantity.hpp"
+#include "sim/engine/knobs.hpp"
+#include "sim/evidence/conditioning.hpp"
 #include "sim/study/run_all.hpp"
 #include "sim/study/scenario_metrics.hpp"
+#include "sim/study/uncertainty.hpp"
 
 namespace ddpsim {
 namespace {
@@ -78,31 +84,26 @@ void check_identified(const ModelStep& step, FittedShare share) {
                                            : "measure a micro batch of 1, or a smaller model");
 }
 
-}  // namespace
-
-StepShares step_shares(const ModelStep& step) {
-  auto compute = [&step](const Software& software) {
-    return TransformerTimes(step.model, step.gpu, software, step.step.precision, step.step.shape)
-        .micro_batch();
-  };
-  auto now = compute(step.software);
-  auto gone = [&](FittedShare share, double value) {
-    return 1 - compute(with(step.software, share, step.step.precision, value)) / now;
-  };
-  StepShares shares{gone(FittedShare::gemm, 1e9), 0, gone(FittedShare::host, 0)};
-  if (step.software.flash) shares.attention = gone(FittedShare::attention, 1e9);
-  return shares;
+// The share that most of a step's compute hangs on.
+FittedShare main_share(const ModelStep& step) {
+  auto shares = step_shares(step);
+  if (shares.host > kMostOfOthers) return FittedShare::host;
+  return shares.attention > kMostOfOthers ? FittedShare::attention : FittedShare::gemm;
 }
 
-Software fit_step(Scenario scenario, Seconds measured, FittedShare share) {
+// What one GPU has of a model that several share.
+ModelStep part_of(const Scenario& scenario) {
+  return scenario.parallel ? split_step(*scenario.model_step, scenario.parallel->options.degrees)
+                           : *scenario.model_step;
+}
+
+// With that share the scenario takes `measured`.
+Software exact_software(Scenario scenario, Seconds measured, FittedShare share) {
   const auto start = scenario.model_step->software;
   const auto precision = scenario.model_step->step.precision;
   if (share == FittedShare::attention && !start.flash)
     throw InputError("unfused attention has no share of its own: its products are gemm's", "fit gemm");
-  // What one GPU has of a model that several share.
-  check_identified(scenario.parallel ? split_step(*scenario.model_step, scenario.parallel->options.degrees)
-                                     : *scenario.model_step,
-                   share);
+  check_identified(part_of(scenario), share);
   auto [low, high, grows] = search_of(share);
   auto at = [&](double value) { return iteration_of(scenario, with(start, share, precision, value)); };
   double now = value_of(start, share, precision);
@@ -128,11 +129,178 @@ Software fit_step(Scenario scenario, Seconds measured, FittedShare share) {
     bool too_slow = at(middle) > measured;
     (too_slow == grows ? high : low) = middle;
   }
-  auto fitted = with(start, share, precision, std::sqrt(low * high));
-  fitted.judged_error.reset();
-  fitted.scope = {scenario.world_size, scenario.parallel ? scenario.parallel->options.degrees.tensor : 1};
-  fitted.types = {scenario.model_step->step.precision};
-  return fitted;
+  return with(start, share, precision, std::sqrt(low * high));
+}
+
+double deviation(std::span<const double> logs, const Weights& weights) {
+  double total = 0, sum = 0, squares = 0;
+  for (std::size_t i = 0; i < logs.size(); ++i) {
+    double weight = weights.empty() ? 1 : weights[i];
+    total += weight;
+    sum += weight * logs[i];
+    squares += weight * logs[i] * logs[i];
+  }
+  return std::sqrt(std::max(0.0, squares / total - sum / total * (sum / total)));
+}
+
+// What the draws of one factor become by the step: their middle, and whether it says more than was known.
+struct Told {
+  double middle = 1;
+  bool is_told = false;
+};
+Told told_of(const Evidence& evidence, const EvidenceClass& of, const Weights& weights) {
+  constexpr double kLeastNarrowing = 0.7;
+  const auto& values = values_of(unknown_of(of, *evidence.find(of)), kDrawsToWeigh);
+  std::vector<double> logs;
+  std::vector<Seconds> as_times;  // for the quantile
+  for (double value : values) {
+    logs.push_back(std::log(value));
+    as_times.emplace_back(value);
+  }
+  return {quantile_of(as_times, 0.5, weights).value(),
+          deviation(logs, weights) < kLeastNarrowing * deviation(logs, {})};
+}
+
+// Those of its collectives, by axis, of networks that a step told of.
+using Networks = std::vector<const Doubt*>;
+void slow(Scenario& scenario, const Networks& networks, double factor) {
+  Knobs knobs;
+  for (const auto* doubt : networks)
+    for (const auto& axis : doubt->axes) knobs.slower[axis] = factor;
+  turn(scenario, knobs);
+}
+
+// What the step tells of networks, which the scenario takes over.
+Networks take_networks(Scenario& scenario, const Weights& weights, Evidence& evidence) {
+  Networks networks;
+  const auto before = evidence;
+  for (const auto& doubt : scenario.doubts) {
+    if (doubt.of->moves != Moves::collectives || !before.find(*doubt.of)) continue;
+    auto told = told_of(before, *doubt.of, weights);
+    if (!told.is_told) continue;
+    auto now = before.found.find(name_of(*doubt.of));
+    slow(scenario, {&doubt}, told.middle / (now == before.found.end() ? 1 : now->second));
+    evidence.set_found(*doubt.of, told.middle);
+    networks.push_back(&doubt);
+  }
+  return networks;
+}
+
+// Middles of each do not make a step exact, and what is known least takes the rest.
+void make_exact(Scenario& scenario, Seconds measured, const Networks& networks, Evidence& evidence) {
+  double low = 0.2, high = 5;
+  auto iteration = [&](double factor) {
+    auto with = scenario;
+    slow(with, networks, factor);
+    return iteration_of(with, with.model_step->software);
+  };
+  if (iteration(low) > measured || iteration(high) < measured) return;
+  for (int i = 0; i < kHalvings; ++i) {
+    double middle = std::sqrt(low * high);
+    (iteration(middle) > measured ? high : low) = middle;
+  }
+  slow(scenario, networks, low);
+  for (const auto* doubt : networks)
+    evidence.set_found(*doubt->of, low * evidence.found.find(name_of(*doubt->of))->second);
+}
+
+// Of what all compute takes so much longer now.
+void shift(Observation& measured, const std::string& compute, double slower) {
+  auto curve = measured.response.curves.find(compute);
+  if (curve == measured.response.curves.end()) return;
+  for (auto& point : curve->second.points) point.value /= slower;
+}
+
+// What a step of one's own has of its own.
+double calibrated_row(const Evidence& evidence, const EvidenceClass& before) {
+  const auto* calibrated = evidence.find(*find_evidence_class(Subject::compute, "calibrated"));
+  return calibrated ? calibrated->row : evidence.find(before)->row;
+}
+
+// As what it is of, and where it was fitted.
+void sign(const Scenario& scenario, Software& software) {
+  software.judged_error.reset();
+  software.scope = {scenario.world_size, scenario.parallel ? scenario.parallel->options.degrees.tensor : 1};
+  software.types = {scenario.model_step->step.precision};
+}
+
+const Doubt* compute_doubt(const Scenario& scenario) {
+  auto found =
+      std::ranges::find(scenario.doubts, Subject::compute, [](const Doubt& doubt) { return doubt.of->of; });
+  return found == scenario.doubts.end() ? nullptr : &*found;
+}
+
+InputError refuted(const Scenario& scenario, const StepQuestion& question, std::vector<Seconds> draws) {
+  std::ranges::sort(draws);
+  std::vector<std::string> known;
+  for (const auto& doubt : scenario.doubts)
+    if (scenario.evidence->find(*doubt.of) && doubt.of->of != Subject::physics) known.push_back(doubt.what);
+  return InputError(
+      fmt::format("what is described is not what was measured: {} was measured, and with all that is held "
+                  "possible of it ({}) the scenario takes {} to {}",
+                  format_seconds(question.measured), fmt::join(known, "; "), format_seconds(draws.front()),
+                  format_seconds(draws.back())),
+      "is the time that of one optimizer step of this scenario, with its micro batch, accumulation and GPUs? "
+      "--accept takes it all the same");
+}
+
+}  // namespace
+
+StepShares step_shares(const ModelStep& step) {
+  auto compute = [&step](const Software& software) {
+    return TransformerTimes(step.model, step.gpu, software, step.step.precision, step.step.shape)
+        .micro_batch();
+  };
+  auto now = compute(step.software);
+  auto gone = [&](FittedShare share, double value) {
+    return 1 - compute(with(step.software, share, step.step.precision, value)) / now;
+  };
+  StepShares shares{gone(FittedShare::gemm, 1e9), 0, gone(FittedShare::host, 0)};
+  if (step.software.flash) shares.attention = gone(FittedShare::attention, 1e9);
+  return shares;
+}
+
+StepFit fit_step(Scenario scenario, const StepQuestion& question) {
+  StepFit fit;
+  auto evidence = scenario.evidence ? *scenario.evidence : Evidence();
+  const auto* compute = compute_doubt(scenario);
+  bool is_first = evidence.measured.empty();
+  double slower = 1;  // all of compute, by the middle of the draws
+  Networks networks;
+  auto response =
+      scenario.evidence && compute && evidence.find(*compute->of) ? response_of(scenario) : std::nullopt;
+  double row = response ? calibrated_row(evidence, *compute->of) : 0;
+  if (response) {
+    auto draws = draws_of(*response, evidence, kDrawsToWeigh);
+    auto weights = condition(draws, question.measured, row, *weights_of(evidence, kDrawsToWeigh));
+    if (!weights && !question.accepts_all) throw refuted(scenario, question, std::move(draws));
+    if (!weights) response.reset();
+    if (weights) {
+      slower = told_of(evidence, *compute->of, *weights).middle;
+      networks = take_networks(scenario, *weights, evidence);
+    }
+  }
+  fit.software = slowed(scenario.model_step->software, {.compute = slower});
+  bool takes_share = question.share || networks.empty();
+  if (takes_share && (is_first || !response)) {
+    try {
+      auto share = question.share.value_or(main_share(part_of(scenario)));
+      fit.software = exact_software(scenario, question.measured, share);
+      fit.share = share;
+    } catch (const InputError&) {
+      if (question.share || !response) throw;
+    }
+  }
+  sign(scenario, fit.software);
+  if (!response) return fit;
+  for (auto& one : evidence.measured) shift(one, name_of(*compute->of), slower);
+  set_software(scenario, fit.software);
+  if (is_first && !takes_share) make_exact(scenario, question.measured, networks, evidence);
+  scenario.evidence = std::make_shared<const Evidence>(evidence);
+  evidence.calibrated = compute->of->name;
+  evidence.measured.push_back({question.job, question.measured, row, *response_of(scenario)});
+  fit.measured = std::move(evidence);
+  return fit;
 }
 
 }  // namespace ddpsim

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "sim/base/check.hpp"
+#include "sim/study/run_all.hpp"
 
 namespace ddpsim {
 namespace {
@@ -37,6 +38,12 @@ Interference at_level(const Physics::Range& range, double compute) {
   return {compute, std::max(0.0, least.collective + along * (most.collective - least.collective))};
 }
 
+// That the scenario has already.
+double found_value(const Scenario& scenario, const Doubt& doubt) {
+  auto found = scenario.evidence->found.find(name_of(*doubt.of));
+  return found == scenario.evidence->found.end() ? 1 : found->second;
+}
+
 // The value that the scenario has of what a doubt turns; none: it moves the whole iteration.
 std::optional<double> usual_value(const Scenario& scenario, const Doubt& doubt) {
   switch (doubt.of->moves) {
@@ -47,7 +54,7 @@ std::optional<double> usual_value(const Scenario& scenario, const Doubt& doubt) 
     case Moves::collectives:
       // What workers wait for that wait for nobody is no collective: at most all of the step.
       if (scenario.is_asynchronous()) return std::nullopt;
-      return 1;
+      return found_value(scenario, doubt);
     case Moves::compute:
     case Moves::launches:
       return 1;
@@ -65,7 +72,7 @@ Knobs turned(const Scenario& scenario, const Doubt& doubt, double value) {
       knobs.compute = value;
       break;
     case Moves::collectives:
-      for (const auto& axis : doubt.axes) knobs.slower[axis] = value;
+      for (const auto& axis : doubt.axes) knobs.slower[axis] = value / found_value(scenario, doubt);
       break;
     case Moves::launches:
       knobs.launches = value;
@@ -121,7 +128,10 @@ void CurveRuns::add(const Scenario& scenario, const Doubt& doubt, const Evidence
   if (doubt.of->of == Subject::compute && line.row > 0)
     unknowns_["row"] = {
         .name = "row", .states = {{1, 0, line.row}}, .is_heavy = true, .families = line.families};
-  parts_.push_back({doubt.of, doubt.what, line});
+  auto about = line;
+  if (evidence_->found.contains(unknown.name))  // the prediction has its middle
+    for (auto& state : about.states) state.middle = 0;
+  parts_.push_back({doubt.of, doubt.what, std::move(about)});
   if (auto usual = usual_value(scenario, doubt)) {
     Turned turn{unknown.name, *usual, values_of(unknown, *usual, is_slow)};
     for (double value : turn.values) knobs_.push_back(turned(scenario, doubt, value));
@@ -133,6 +143,11 @@ void CurveRuns::add(const Scenario& scenario, const Doubt& doubt, const Evidence
 std::shared_ptr<const Uncertainty> CurveRuns::uncertainty(Seconds iteration, Seconds unvaried,
                                                           std::span<const Seconds> times) const {
   if (parts_.empty()) return nullptr;
+  return std::make_shared<const Uncertainty>(response(iteration, unvaried, times), unknowns_, parts_,
+                                             evidence_);
+}
+
+Response CurveRuns::response(Seconds iteration, Seconds unvaried, std::span<const Seconds> times) const {
   DDPSIM_CHECK(times.size() == knobs_.size(), "every knob was turned");
   Response response{iteration};
   double shown = iteration / unvaried;
@@ -146,7 +161,26 @@ std::shared_ptr<const Uncertainty> CurveRuns::uncertainty(Seconds iteration, Sec
     std::ranges::sort(curve.points);
     if (curve.points.size() < 2) curve.points.push_back({usual + 1, iteration});
   }
-  return std::make_shared<const Uncertainty>(std::move(response), unknowns_, parts_, evidence_);
+  return response;
+}
+
+std::optional<Response> response_of(const Scenario& scenario) {
+  CurveRuns runs(scenario);
+  if (runs.unknowns().empty()) return std::nullopt;
+  std::vector<ScenarioVariant> variants;
+  for (const auto& knobs : runs.knobs()) variants.push_back({&scenario, {}, knobs});
+  variants.push_back({&scenario, {}, Knobs()});
+  std::vector<Seconds> times;
+  run_all(variants, 1, [&](std::size_t, const Scenario&, const Prediction& prediction) {
+    times.push_back(prediction.timeline.last_to_finish().duration());
+  });
+  auto iteration = times.back();
+  times.pop_back();
+  auto response = runs.response(iteration, iteration, times);
+  for (const auto& [name, unknown] : runs.unknowns())
+    if (find_evidence_class(name) && !response.curves.contains(name))
+      response.curves[name].points = {{1, iteration}, {2, 2 * iteration}};
+  return response;
 }
 
 }  // namespace ddpsim

@@ -1,6 +1,7 @@
 #pragma once
 // How an iteration moves with what nobody measured, by simulating it with other values of each.
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,6 +18,9 @@ class CurveRuns {
   explicit CurveRuns(const Scenario& scenario);
 
   [[nodiscard]] const std::vector<Knobs>& knobs() const { return knobs_; }
+  [[nodiscard]] const Unknowns& unknowns() const { return unknowns_; }
+  // How the iteration moves, of the same.
+  [[nodiscard]] Response response(Seconds iteration, Seconds unvaried, std::span<const Seconds> times) const;
   // `unvaried`: what the scenario takes as it is, if iterations do not differ; `times`: with each of the
   // knobs; `iteration`: what is predicted. Null where nothing is in doubt.
   [[nodiscard]] std::shared_ptr<const Uncertainty> uncertainty(Seconds iteration, Seconds unvaried,
@@ -36,5 +40,9 @@ class CurveRuns {
   std::vector<Turned> turned_;  // in the order of `knobs_`
   std::vector<Knobs> knobs_;
 };
+
+// The simulations of it, made: what a step that was measured tells with. By names of classes, those that
+// move all of it too; null where nothing is in doubt.
+std::optional<Response> response_of(const Scenario& scenario);
 
 }  // namespace ddpsim

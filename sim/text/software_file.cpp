@@ -5,6 +5,7 @@
 #include "sim/base/double_quoted.hpp"
 #include "sim/base/limits.hpp"
 #include "sim/keys/types.hpp"
+#include "sim/text/evidence_file.hpp"
 #include "sim/text/file_rows.hpp"
 #include "sim/variability/expected_slowest.hpp"
 
@@ -19,6 +20,7 @@ struct SoftwareFile : Software {
   std::optional<Scope> given_scope = {};
   std::optional<Seconds> usual_host = {};
   Value gpus = {};
+  std::optional<Value> evidence = {};
 };
 
 Type<double> positive(double most) {
@@ -77,7 +79,8 @@ const Section& software_rows() {
           .key<&Software::spread>("spread", number(0, kLargestSpread), "Of their speed")
           .key<&SoftwareFile::given_scope>("scope", maybe(scope), "Up to which it was fitted or judged")
           .needs<&SoftwareFile::gpus>("gpus", any(), "From a word of a GPU's name to its shares")
-          .key<&Software::memory_use>("memory_use", memory, "Besides the tensors");
+          .key<&Software::memory_use>("memory_use", memory, "Besides the tensors")
+          .key<&SoftwareFile::evidence>("evidence", maybe(any()), "Of the steps it was calibrated to");
   return section;
 }
 
@@ -142,7 +145,13 @@ std::vector<std::string> software_gpus(const std::string& path) {
   return gpus;
 }
 
-std::string write_software(const Software& software, const std::string& gpu, const std::string& comment) {
+Evidence read_software_evidence(const std::string& path, Evidence known) {
+  auto file = software_keys::read_file(path);
+  return file.evidence ? read_evidence_section(*file.evidence, std::move(known)) : known;
+}
+
+std::string write_software(const Software& software, const std::string& gpu, const std::string& comment,
+                           const Evidence& measured) {
   using namespace software_keys;
   SoftwareFile file;
   static_cast<Software&>(file) = software;
@@ -154,8 +163,10 @@ std::string write_software(const Software& software, const std::string& gpu, con
   std::erase_if(rows.rows, [&](const Row& row) {
     return row.name == "host" || (software.attention == 0 && row.name == "attention");
   });
-  return fmt::format("{}\n{}gpus:\n  {}:\n{}", text, lines_of(software_rows(), &file, ""), double_quoted(gpu),
-                     lines_of(rows, static_cast<const Software*>(&file), "    "));
+  auto written = fmt::format("{}\n{}gpus:\n  {}:\n{}", text, lines_of(software_rows(), &file, ""),
+                             double_quoted(gpu), lines_of(rows, static_cast<const Software*>(&file), "    "));
+  if (!measured.measured.empty()) written += "evidence:\n" + write_evidence_section(measured, "  ");
+  return written;
 }
 
 }  // namespace ddpsim

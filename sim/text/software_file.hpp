@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "sim/compute/software.hpp"
+#include "sim/evidence/evidence.hpp"
 #include "sim/gpu/gpu_description.hpp"
 
 namespace ddpsim {
@@ -21,7 +22,11 @@ Software read_software(const std::string& path, std::string_view gpu);
 // The GPUs of its entries, in the order of the file.
 std::vector<std::string> software_gpus(const std::string& path);
 
+// What its calibration says besides of how sure predictions by it are; as it was, where it says nothing.
+Evidence read_software_evidence(const std::string& path, Evidence known);
+
 // A file that read_software reads back, for that GPU; `comment` stands at its top.
-std::string write_software(const Software& software, const std::string& gpu, const std::string& comment);
+std::string write_software(const Software& software, const std::string& gpu, const std::string& comment,
+                           const Evidence& measured = {});
 
 }  // namespace ddpsim

@@ -154,6 +154,25 @@ TEST(Measurements, ARefutedModelSaysSo) {
   EXPECT_EQ(condition(job, Seconds(9), 0.0001), std::nullopt);
 }
 
+// Prior 0.2, error of the step 0.1 (t4): the draws that are left lie about the step, as often as they count,
+// and another job that shares the class moves with them.
+TEST(Measurements, PickTheDrawsThatAllJobsThenHave) {
+  Evidence evidence;
+  evidence.lines["compute same_gpu"] = {{{1, 0, 0.2}}, 0.1, 3};
+  Response whole{Seconds(1), {{"compute same_gpu", curve({{1, 1.0}, {2, 2.0}})}}};
+  evidence.measured = {{"a step", Seconds(1.2), 0.02, whole}};
+  ASSERT_TRUE(weigh(evidence));
+  ASSERT_EQ(evidence.picked.size(), kUsualDraws);
+  Response other{Seconds(3), {{"compute same_gpu", curve({{1, 3.0}, {2, 6.0}})}}};
+  auto all = draws_of(other, evidence, kDrawsToWeigh);
+  std::vector<Seconds> left;
+  for (auto draw : evidence.picked) left.push_back(all[draw]);
+  EXPECT_NEAR(quantile_of(left, 0.5).value(), 3.6, 0.03);
+  EXPECT_LT(interval_of(left, 0.8).width(), 0.08);
+  evidence.measured.push_back({"far away", Seconds(9), 0.02, whole});
+  EXPECT_FALSE(weigh(evidence));
+}
+
 TEST(Measurements, NeverWidenOnAverageAndTheJobItselfTellsMost) {
   Unknowns known{{"compute", normal("c", 0.15)}, {"network", normal("n", 0.4)}};
   auto draws = [&](std::initializer_list<std::pair<double, double>> network, bool computes) {

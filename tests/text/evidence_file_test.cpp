@@ -1,6 +1,8 @@
 // Files of evidence/.
 #include "sim/text/evidence_file.hpp"
 
+#include <cmath>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -55,7 +57,34 @@ TEST_F(EvidenceFileTest, States) {
   EXPECT_EQ(found.lines.at("network pcie"), (Evidence::Line{{{0.25, -1, 0.2}, {0.75, 1, 0.5}}, 0, 3}));
 }
 
+// A calibration's section says again what it was written from, and networks' lines are about what was found.
+TEST_F(EvidenceFileTest, WhatWasMeasuredIsReadBack) {
+  Evidence known;
+  known.lines["network efa"] = {{{0.5, -1, 0.2}, {0.5, 0.5, 0.3}}, 0, 2};
+  known.lines["compute named"] = {{{1, 0, 0.02}}, 0.03, 5};
+  known.lines["compute calibrated"] = {{{1, 0, 0.03}}, 0.05, 3};
+  Evidence measured = known;
+  measured.calibrated = "named";
+  measured.found["network efa"] = 1.5;
+  measured.measured = {{"a job", Seconds(2), 0.05, {Seconds(1.9), {}}}};
+  measured.measured[0].response.curves["network efa"].points = {{1, Seconds(1.9)}, {2, Seconds(2.5)}};
+  auto section =
+      config::load_yaml(folder_.write("section.yaml", write_evidence_section(measured, "")), "software");
+  auto read = read_evidence_section(section, known);
+  EXPECT_EQ(read.calibrated, "named");
+  EXPECT_EQ(read.found, measured.found);
+  EXPECT_EQ(read.measured, measured.measured);
+  EXPECT_EQ(read.lines.at("network efa"), (Evidence::Line{{{1, std::log(1.5), 0.3}}, 0, 2}));
+  EXPECT_EQ(read.lines.at("compute named").row, 0.05);
+}
+
 TEST_F(EvidenceFileTest, Refused) {
+  const std::string job = "measured: [{job: a, took: 1s, predicted: 1s, row: 0.1, moves: [";
+  EXPECT_THAT(error(job + "{class: network lan, at: [1, 2], takes: [1s, 2s]}]}]\n"),
+              HasSubstr("no class of evidence is called 'network lan'"));
+  EXPECT_THAT(error(job + "{class: network efa, at: [2, 1], takes: [1s, 2s]}]}]\n"), HasSubstr("which rise"));
+  EXPECT_THAT(error(job + "{class: network efa, at: [1, 2], takes: [1s]}]}]\n"), HasSubstr("which rise"));
+  EXPECT_THAT(error("found: {efa: 0}\n"), HasSubstr("no time is 0"));
   EXPECT_THAT(error("network: {tokenring: {sigma: 1, families: 0}}\n"), HasSubstr("unknown key 'tokenring'"));
   EXPECT_THAT(error("network: {efa: {sigma: 0, families: 0}}\n"), HasSubstr("no sigma is 0"));
   EXPECT_THAT(error("network: {efa: {sigma: 0.1, families: 1.5}}\n"), HasSubstr("not a whole number"));
