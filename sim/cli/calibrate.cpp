@@ -19,7 +19,7 @@ struct CalibrateOptions {
   std::string overlap, measured, overlap_profile, alone, algbw;
   std::vector<std::string> overrides;
   bool all_rows = false;
-  std::string step, share;
+  std::string step, share, key;
 };
 
 void run_calibrate(const CalibrateOptions& options) {
@@ -29,6 +29,9 @@ void run_calibrate(const CalibrateOptions& options) {
     if (options.tables.machines.size() != 1)
       throw InputError("--step takes one scenario",
                        "write it like: ddpsim calibrate --step 1.234s scenario.yaml --out software.yaml");
+    if (!options.key.empty())
+      return solve_step({preset_path(PresetKind::configs, "FILE", options.tables.machines.front()),
+                         options.step, out, options.key, options.overrides, quiet});
     return calibrate_step({preset_path(PresetKind::configs, "FILE", options.tables.machines.front()),
                            options.step, out, options.share, options.overrides, quiet,
                            options.tables.accept});
@@ -106,6 +109,13 @@ Command calibrate_command() {
                 "say what it tells of the rest; FILE is that scenario, and --out a software file",
             .type = "TIME",
             .excludes = of_step},
+           {.name = "--solve",
+            .value = &options->key,
+            .description = "Print instead which value of a key of that scenario gives the step: "
+                           "cluster.nics.bandwidth",
+            .type = "KEY",
+            .needs = {"--step"},
+            .excludes = {"--fit", "--out", "--accept"}},
            {.name = "--fit",
             .value = &options->share,
             .description =

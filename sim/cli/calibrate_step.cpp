@@ -1,5 +1,9 @@
 #include "sim/cli/calibrate_step.hpp"
 
+#include <cmath>
+#include <iostream>
+#include <utility>
+
 #include <fmt/core.h>
 
 #include "sim/base/output_file.hpp"
@@ -9,6 +13,7 @@
 #include "sim/cli/scenario_options.hpp"
 #include "sim/resolve/resolve.hpp"
 #include "sim/resolve/unused_axes.hpp"
+#include "sim/study/solve.hpp"
 #include "sim/study/step_fit.hpp"
 #include "sim/text/software_file.hpp"
 
@@ -19,6 +24,17 @@ std::optional<FittedShare> share_of(const std::string& word) {
   for (const auto& [name, share] : kFittedShareNames)
     if (name == word) return share;
   return std::nullopt;
+}
+
+// The scenario, and what it took.
+std::pair<config::Value, Seconds> read_question(const StepOptions& options) {
+  auto measured = parse_seconds({options.step, whole_file(make_source("--step", options.step))});
+  ScenarioOptions file;
+  file.file = options.scenario;
+  file.overrides = options.overrides;
+  auto root = file.load();
+  take_unused_axes(root);
+  return {std::move(root), measured};
 }
 
 std::string_view name_of(const std::optional<FittedShare>& share) {
@@ -54,14 +70,24 @@ void print_fit(const StepFit& fit, const Software& before, Precision precision) 
 
 }  // namespace
 
+void solve_step(const StepOptions& options) {
+  auto [root, measured] = read_question(options);
+  Files files(options.scenario);
+  if (!options.quiet) print_notes(resolve(files, root).notes);
+  auto solved = solve(files, root, options.share, measured);
+  constexpr double kNear = 0.005;
+  std::cout << fmt::format("{} {} gives {}\n", options.share, solved.value, format_seconds(solved.takes));
+  if (std::abs(solved.takes / measured - 1) > kNear)
+    std::cout << fmt::format("it jumps there, and no value gives {}\n", format_seconds(measured));
+  if (!solved.least.empty()) std::cout << fmt::format("80 % sure: {} to {}\n", solved.least, solved.most);
+  if (solved.others > 0)
+    std::cout << fmt::format("{} other value{} in the range give{} it, too\n", solved.others,
+                             solved.others == 1 ? "" : "s", solved.others == 1 ? "s" : "");
+}
+
 void calibrate_step(const StepOptions& options) {
   check_outputs({{"--out", options.out}});
-  auto measured = parse_seconds({options.step, whole_file(make_source("--step", options.step))});
-  ScenarioOptions file;
-  file.file = options.scenario;
-  file.overrides = options.overrides;
-  auto root = file.load();
-  take_unused_axes(root);
+  auto [root, measured] = read_question(options);
   auto scenario = resolve(Files(options.scenario), root);
   if (!scenario.model_step)
     throw InputError(fmt::format("{}: only a transformer's step calibrates a software", options.scenario),

@@ -12,6 +12,8 @@ struct StepOptions {
   bool quiet = false, accept = false;
 };
 
+// Prints which value of the key `share` gives the step.
+void solve_step(const StepOptions& options);
 void calibrate_step(const StepOptions& options);
 
 }  // namespace ddpsim::cli

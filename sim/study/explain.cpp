@@ -15,6 +15,7 @@
 #include "sim/study/explain_outcomes.hpp"
 #include "sim/study/explain_sharding.hpp"
 #include "sim/study/explain_shared.hpp"
+#include "sim/study/next_measurement.hpp"
 #include "sim/study/what_if.hpp"
 
 namespace ddpsim {
@@ -243,7 +244,9 @@ Cell::Fields explain(std::ostream& out, const std::string& path, const config::V
   print_outcomes(out, outcomes, metrics.iteration, left_out);
   best.print(out, metrics.iteration);
   if (auto note = note_on_links(scenario); !note.empty()) out << fmt::format("({})\n", note);
-  return outcome_fields(outcomes, left_out);
+  auto fields = outcome_fields(outcomes, left_out);
+  fields.emplace_back("narrow", print_narrowing(out, narrowing_of(path, what_if, scenario, metrics)));
+  return fields;
 }
 
 }  // namespace ddpsim

@@ -8,12 +8,17 @@
 
 namespace ddpsim {
 
-IterationMetrics WhatIf::simulate(const Change& change) {
+Scenario WhatIf::scenario(const Change& change) {
   auto changed = root_;
   for (const auto& text : change.overrides) config::apply_override(changed, text);
   auto scenario =
       change.links == LinkScale() ? resolve(files_, changed) : resolve(Files(path_, change.links), changed);
   if (change.then) change.then(scenario);
+  return scenario;
+}
+
+IterationMetrics WhatIf::simulate(const Change& change) {
+  auto scenario = this->scenario(change);
   IterationMetrics metrics;
   run_all({&scenario, 1}, 1,
           [&](std::size_t, const Prediction& prediction) { metrics = metrics_of(scenario, prediction); });

@@ -37,6 +37,7 @@ class WhatIf {
   // Throws InputError where the scenario cannot be changed that way.
   [[nodiscard]] IterationMetrics simulate(const Change& change);
   [[nodiscard]] Scenario scenario() { return resolve(files_, root_); }
+  [[nodiscard]] Scenario scenario(const Change& change);
   [[nodiscard]] const config::Value& root() const { return root_; }
   [[nodiscard]] GivenJob given() const { return read_job(root_); }
   // The value of a key in the file; null: it is not there.
