@@ -32,8 +32,10 @@ class Uncertainty {
 
   // The iteration of each draw.
   [[nodiscard]] const std::vector<Seconds>& times() const { return times_; }
-  [[nodiscard]] const Interval& likely() const { return likely_; }         // 80 %
-  [[nodiscard]] const Interval& middle() const { return middle_; }         // 50 %
+  [[nodiscard]] const Interval& likely() const { return likely_; }  // 80 %
+  [[nodiscard]] const Interval& middle() const { return middle_; }  // 50 %
+  // That this share of the draws lies in, from 0 to 1.
+  [[nodiscard]] Interval interval(double share) const { return interval_of(times_, share); }
   [[nodiscard]] const std::vector<Part>& parts() const { return parts_; }  // the widest first
   [[nodiscard]] const Evidence* evidence() const { return evidence_.get(); }
   // Phrases of those that make the interval wide.
