@@ -234,8 +234,9 @@ void add_default_caps(SweepResult& result, const std::string& path, const config
       unchanged(scenarios), jobs,
       [&](std::size_t i, const Prediction&, const IterationMetrics& metrics) {
         const auto& plan = scenarios[i].plan;
-        result.with_default.emplace(
-            points[i], WithDefaultCap{*plan.bucket_cap, plan.first_bucket_cap, metrics.iteration});
+        result.with_default.emplace(points[i],
+                                    WithDefaultCap{*plan.bucket_cap, plan.first_bucket_cap, metrics.iteration,
+                                                   odds_against(metrics, result.points[points[i]].metrics)});
       },
       [](std::size_t, const EnvironmentError&) {});  // what the machine did not let end stays out
 }

@@ -172,5 +172,24 @@ TEST_F(UncertaintyTest, OddsAreAmongWaysOfOneJob) {
   EXPECT_THAT(sure, ElementsAre(1, 0, 1, 0));
 }
 
+// Two caps: what they share decides nothing, and a cap is not held against itself.
+TEST_F(UncertaintyTest, ACapAgainstTheDefault) {
+  auto evidence = std::make_shared<Evidence>();
+  evidence->lines["choice cap"] = {{{1, 0, 0.012}}, 0, 3};
+  auto best = way("100MiB", 1.0, evidence).metrics, usual = way("25MiB", 1.05, evidence).metrics;
+  best.n_buckets = 8;
+  usual.n_buckets = 100;
+  auto far = odds_against(usual, best);
+  ASSERT_TRUE(far);
+  EXPECT_LT(far->p_best, 0.05);
+  EXPECT_NEAR(far->regret, 0.05, 0.005);
+  EXPECT_FALSE(far->is_tied);
+  usual.uncertainty = way("25MiB", 1.004, evidence).metrics.uncertainty;
+  EXPECT_TRUE(odds_against(usual, best)->is_tied);
+  EXPECT_FALSE(odds_against(best, best));
+  best.uncertainty = nullptr;
+  EXPECT_FALSE(odds_against(usual, best));
+}
+
 }  // namespace
 }  // namespace ddpsim
