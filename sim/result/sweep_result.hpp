@@ -106,6 +106,7 @@ struct SweepResult {
   std::string title;                        // of the plot: the scenario file's name
   std::vector<Note> notes = {};             // each code once
   std::vector<FailedPoint> failed = {};     // not among `points`; in sweep order
+  std::size_t draws = 0;                    // that were simulated of each point (--draws)
   bool has_every_assignment = false;        // caps are those where other buckets begin (--exact-optimum)
   std::map<std::size_t, WithDefaultCap> with_default = {};  // of best points of groups, by point
   std::map<std::size_t, CapFormula> formulas = {};          // likewise (--formula)

@@ -34,10 +34,10 @@ std::string Uncertainty::Part::phrase() const {
 }
 
 Uncertainty::Uncertainty(Response response, const Unknowns& unknowns, std::vector<Part> parts,
-                         std::shared_ptr<const Evidence> evidence)
+                         std::shared_ptr<const Evidence> evidence, std::vector<Seconds> simulated)
     : parts_(std::move(parts)),
       evidence_(std::move(evidence)),
-      times_(draws_of(response, unknowns, kUsualDraws)) {
+      times_(simulated.empty() ? draws_of(response, unknowns, kUsualDraws) : std::move(simulated)) {
   likely_ = interval_of(times_, kLikely);
   middle_ = interval_of(times_, kMiddle);
   for (auto& part : parts_) {

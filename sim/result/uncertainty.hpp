@@ -26,9 +26,10 @@ class Uncertainty {
     [[nodiscard]] std::string phrase() const;
   };
   // `parts` and `unknowns`: the same in other words, but for what a step has of its own. `evidence`: what all
-  // of it is from; null: nothing is known of ways.
+  // of it is from; null: nothing is known of ways. `simulated`: the iteration of each draw; none: by the
+  // response.
   Uncertainty(Response response, const Unknowns& unknowns, std::vector<Part> parts,
-              std::shared_ptr<const Evidence> evidence = nullptr);
+              std::shared_ptr<const Evidence> evidence = nullptr, std::vector<Seconds> simulated = {});
 
   // The iteration of each draw.
   [[nodiscard]] const std::vector<Seconds>& times() const { return times_; }

@@ -11,10 +11,11 @@
 
 namespace ddpsim {
 
-// The simulations that a scenario's curves are drawn through.
+// The simulations that a scenario's curves are drawn through, and behind them those of draws, each with all
+// that nobody measured turned at once; no draws: all are read off the curves.
 class CurveRuns {
  public:
-  explicit CurveRuns(const Scenario& scenario);
+  explicit CurveRuns(const Scenario& scenario, std::size_t draws = 0);
 
   [[nodiscard]] const std::vector<Knobs>& knobs() const { return knobs_; }
   // `unvaried`: what the scenario takes as it is, if iterations do not differ; `times`: with each of the
@@ -27,7 +28,11 @@ class CurveRuns {
     std::string name;  // of the unknown
     double usual;      // the value that the scenario has
     std::vector<double> values;
+    const Doubt* doubt;  // of the scenario
   };
+  void add_draws(const Scenario& scenario, std::size_t draws);
+  // Of each draw, by what it took: what moves the whole iteration moves these, too.
+  [[nodiscard]] std::vector<Seconds> simulated(double shown, std::span<const Seconds> times) const;
   void add(const Scenario& scenario, const Doubt& doubt, const Evidence::Line& line, bool is_slow);
 
   std::shared_ptr<const Evidence> evidence_;

@@ -80,6 +80,25 @@ TEST_F(UncertaintyTest, IterationsThatDifferHaveIntervalsToo) {
   EXPECT_GT(varied.uncertainty->likely().width(), 0.02);
 }
 
+// Each draw simulated, with the same columns: what curves leave out is how quantities act together.
+TEST_F(UncertaintyTest, CurvesAgreeWithSimulatingEachDraw) {
+  auto path = folder_.write("scenario.yaml", job_);
+  auto scenario = resolve(Files(path), config::load_yaml(path, "a scenario"));
+  auto curves = simulate_once(scenario).metrics.uncertainty;
+  auto draws = simulate_once(scenario, Simulator(), 1, kUsualDraws).metrics.uncertainty;
+  ASSERT_EQ(draws->times().size(), curves->times().size());
+  EXPECT_NEAR(draws->likely().least / curves->likely().least, 1, 0.03);
+  EXPECT_NEAR(draws->likely().most / curves->likely().most, 1, 0.03);
+  double away = 0;
+  for (std::size_t i = 0; i < kUsualDraws; ++i)
+    away += std::abs(std::log(draws->times()[i] / curves->times()[i])) / kUsualDraws;
+  EXPECT_GT(away, 0);
+  EXPECT_LT(away, 0.03);
+  EXPECT_EQ(draws->parts().front().width, curves->parts().front().width);
+  EXPECT_EQ(simulate_once(scenario, Simulator(), 3, kUsualDraws).metrics.uncertainty->times(),
+            draws->times());
+}
+
 // Both states have points of their own, and the order in which a file says them is no matter.
 TEST_F(UncertaintyTest, StatesAreReadInAnyOrder) {
   std::string fast = "{chance: 0.5, middle: -0.35, sigma: 0.25}",
