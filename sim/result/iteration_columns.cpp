@@ -130,6 +130,7 @@ Cell evidence_cell(const Uncertainty& uncertainty) {
     auto subject = subject_of(uncertainty, *part.of);
     classes.emplace_back(subject, Cell::Fields{{"class", part.of->name},
                                                {"of", part.what},
+                                               {"phrase", part.phrase()},
                                                {"middle", part.line.middle()},
                                                {"sigma", part.line.sigma()},
                                                {"families", part.line.families}});
