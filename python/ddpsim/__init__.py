@@ -6,9 +6,10 @@
 """
 from ddpsim import plot
 from ddpsim._core import version as __version__
+from ddpsim.compared import Study
 from ddpsim.costs import collective_time, presets
 from ddpsim.errors import InputError
 from ddpsim.frames import read_results
 from ddpsim.job import BestCap, BestCaps, Job, Result, report
 
-__all__ = ["BestCap", "BestCaps", "InputError", "Job", "Result", "__version__", "collective_time", "plot", "presets", "read_results", "report"]
+__all__ = ["BestCap", "BestCaps", "InputError", "Job", "Result", "Study", "__version__", "collective_time", "plot", "presets", "read_results", "report"]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Mapping
 
 from ddpsim import _core, study
+from ddpsim.compared import Study
 from ddpsim.frames import frame_of, read_results, require_pandas
 
 if TYPE_CHECKING:
@@ -28,6 +29,11 @@ class Result:
     def iteration_s(self) -> float:
         """Seconds that an iteration takes."""
         return self._core.iteration_s
+
+    def interval(self, share: float = 0.8) -> tuple[float, float]:
+        """The least and most seconds between which the iteration is, as sure as `share`, which is between 0 and 1. InputError where nothing says how
+        far it is off, as with `evidence: none`."""
+        return self._core.interval(share)
 
     def to_json(self) -> str:
         """The very text that `ddpsim simulate --json` writes."""
@@ -192,6 +198,11 @@ class Job:
             return frame_of(map(json.loads, rows), names)
         study.keep(job, executor, progress, os.fspath(results), resume, all_columns)
         return read_results(results) if frame else None
+
+    def study(self, axes: Mapping[str, Any] | None = None) -> Study:
+        """Simulates the same points, all of them here, and holds them against one another: which is best, and how sure that is. Up to 100,000
+        points."""
+        return Study(self._along(axes)._core.compare())
 
     def _along(self, axes: Mapping[str, Any] | None) -> Job:
         if axes is None:

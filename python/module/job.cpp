@@ -9,14 +9,23 @@
 #include "sim/config/overrides.hpp"
 #include "sim/process/worker_threads.hpp"
 #include "sim/report/chrome_timeline.hpp"
-#include "sim/report/result_json.hpp"
 #include "sim/resolve/unused_keys.hpp"
 #include "sim/result/measured_iterations.hpp"
 #include "sim/study/best_caps.hpp"
 #include "sim/study/notes.hpp"
-#include "sim/study/sweep_run.hpp"
 
 namespace ddpsim::python {
+
+Interval Result::interval(double share) const {
+  if (!(share > 0 && share < 1))
+    throw InputError(fmt::format("an interval of {} holds nothing, or everything", share),
+                     "a share between 0 and 1, such as 0.8");
+  const auto& sure = simulated_.metrics.uncertainty;
+  if (!sure)
+    throw InputError("nothing says how far this iteration is off, so it has no interval",
+                     "leave out 'evidence: none', or name an evidence file");
+  return sure->interval(share);
+}
 
 std::string Result::to_json() const {
   return simulate_json(shown_metrics(scenario_, simulated_.metrics), tool_info(), {}, notes_);
@@ -86,26 +95,43 @@ std::string Job::key() const {
   return JobKeys(file_).key(root);
 }
 
+Job::Ran Job::run(const std::function<void()>& once_read) const {
+  Ran ran;
+  ran.root = root_;
+  ran.axes = config::take_sweep_axes(ran.root);
+  if (ran.axes.empty())
+    throw InputError("there is nothing to sweep",
+                     "name an axis: {\"ddp.bucket_cap\": [\"1MiB\", \"25MiB\"]}");
+  Files files(file_);
+  auto plan = plan_possible(ran.root, ran.axes, files);
+  once_read();
+  ran.result = begin_sweep(plan, name_);
+  ran.hint = run_sweep(plan, all_cores(), ran.result);
+  add_default_caps(ran.result, file_, ran.root, ran.axes, all_cores());
+  auto unmatched = unmatched_notes(ran.result);
+  ran.result.notes.insert(ran.result.notes.end(), unmatched.begin(), unmatched.end());
+  ran.scenario = {name_, overrides_, plan.axes};
+  return ran;
+}
+
+Compared Job::compare() const {
+  auto ran = run([] {});
+  if (ran.hint) fail_lost(ran.result, *ran.hint);
+  return {std::move(ran.result), std::move(ran.scenario)};
+}
+
+std::string Compared::to_json() const {
+  return sweep_json(result_, scenario_, tool_info());
+}
+
 void Job::write_report(const std::string& path) const {
   check_writable(path, "report");
   InputLog inputs;
   inputs.add(name_, text_);
-  auto root = root_;
-  auto axes = config::take_sweep_axes(root);
-  if (axes.empty())
-    throw InputError("there is nothing to sweep",
-                     "name an axis: {\"ddp.bucket_cap\": [\"1MiB\", \"25MiB\"]}");
-  Files files(file_);
-  auto plan = plan_possible(root, axes, files);
-  check_writable(path, "report");  // now that all files are read
-  auto result = begin_sweep(plan, name_);
-  auto hint = run_sweep(plan, all_cores(), result);
-  add_default_caps(result, file_, root, axes, all_cores());
-  auto unmatched = unmatched_notes(result);
-  result.notes.insert(result.notes.end(), unmatched.begin(), unmatched.end());
-  auto page = sweep_page(result, {name_, overrides_, plan.axes}, {"--html", path}, file_, root, axes, inputs);
+  auto ran = run([&] { check_writable(path, "report"); });
+  auto page = sweep_page(ran.result, ran.scenario, {"--html", path}, file_, ran.root, ran.axes, inputs);
   write_whole_file(path, page);
-  if (hint) fail_lost(result, *hint);
+  if (ran.hint) fail_lost(ran.result, *ran.hint);
 }
 
 std::string Points::key(std::size_t point) {

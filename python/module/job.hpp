@@ -1,6 +1,8 @@
 #pragma once
 // A scenario in Python's hands.
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -8,10 +10,12 @@
 
 #include "sim/config/value.hpp"
 #include "sim/report/best_caps.hpp"
+#include "sim/report/result_json.hpp"
 #include "sim/study/best_cap.hpp"
 #include "sim/study/results_file.hpp"
 #include "sim/study/simulate_once.hpp"
 #include "sim/study/study.hpp"
+#include "sim/study/sweep_run.hpp"
 
 namespace ddpsim::python {
 
@@ -20,6 +24,8 @@ class Result {
   Result(Scenario scenario, Simulated simulated, std::vector<Note> notes)
       : scenario_(std::move(scenario)), simulated_(std::move(simulated)), notes_(std::move(notes)) {}
   [[nodiscard]] double iteration_s() const { return simulated_.metrics.iteration.value(); }
+  // The iteration is in it with that probability. Throws InputError where nothing says how far it is off.
+  [[nodiscard]] Interval interval(double share) const;
   [[nodiscard]] std::string to_json() const;
   [[nodiscard]] std::string timeline_json() const;
   void write_timeline(const std::string& path) const;
@@ -28,6 +34,18 @@ class Result {
   Scenario scenario_;
   Simulated simulated_;
   std::vector<Note> notes_;
+};
+
+// A sweep whose points have been held against one another.
+class Compared {
+ public:
+  Compared(SweepResult result, ScenarioInfo scenario)
+      : result_(std::move(result)), scenario_(std::move(scenario)) {}
+  [[nodiscard]] std::string to_json() const;
+
+ private:
+  SweepResult result_;
+  ScenarioInfo scenario_;
 };
 
 // A scenario that has been parsed. What reading it as one has found out is kept, and shared with jobs made of
@@ -46,11 +64,22 @@ class Job {
   // The best list of caps; throws InputError where a list does not make the buckets.
   [[nodiscard]] BestCaps best_caps() const;
   [[nodiscard]] std::string key() const;
-  // Simulates the points of the sweep section and writes what `ddpsim sweep --html` does.
+  // Simulates the points of the sweep section, all together, so that they can be compared.
+  [[nodiscard]] Compared compare() const;
+  // And writes what `ddpsim sweep --html` does.
   void write_report(const std::string& path) const;
 
  private:
   friend class Points;
+  struct Ran {
+    config::Value root;  // without the sweep section
+    std::vector<config::SweepAxis> axes;
+    SweepResult result;
+    ScenarioInfo scenario;
+    std::optional<std::string> hint;  // of the first point that the machine did not let end
+  };
+  Ran run(const std::function<void()>& once_read) const;
+
   std::string text_, name_, file_;
   std::vector<std::string> overrides_;
   config::Value root_;

@@ -5,6 +5,7 @@
 #include "python/module/job.hpp"
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -62,6 +63,13 @@ NB_MODULE(_core, m) {
   using Released = nb::call_guard<nb::gil_scoped_release>;
   nb::class_<Result>(m, "Result", "One simulated iteration.")
       .def_prop_ro("iteration_s", &Result::iteration_s)
+      .def(
+          "interval",
+          [](const Result& result, double share) {
+            auto [least, most] = result.interval(share);
+            return std::pair(least.value(), most.value());
+          },
+          nb::arg("share"), "The least and most seconds of an iteration, as sure as that.")
       .def("to_json", &Result::to_json, "What `ddpsim simulate --json -` prints.")
       .def("timeline_json", &Result::timeline_json, Released(), "What `ddpsim simulate --timeline` writes.")
       .def("write_timeline", &Result::write_timeline, nb::arg("path"), Released());
@@ -84,6 +92,8 @@ NB_MODULE(_core, m) {
       .def_prop_ro("single_cap_bytes", [](const BestCaps& best) { return in_bytes(best.single.caps).at(0); })
       .def_prop_ro("single_iteration_s", [](const BestCaps& best) { return best.single.iteration.value(); })
       .def_ro("left_out", &BestCaps::left_out);
+  nb::class_<Compared>(m, "Compared", "A sweep whose points have been held against one another.")
+      .def("to_json", &Compared::to_json, "What `ddpsim sweep --json -` prints.");
   nb::class_<Job>(m, "Job", "A scenario as text, with what was set on top of it.")
       .def(nb::init<std::string, std::string, std::string, const std::vector<std::string>&>(),
            nb::arg("text"), nb::arg("name"), nb::arg("file"), nb::arg("overrides"), Released())
@@ -93,6 +103,7 @@ NB_MODULE(_core, m) {
       .def("best_cap", &Job::best_cap, nb::arg("exact"), Released())
       .def("best_caps", &Job::best_caps, Released())
       .def("key", &Job::key, Released())
+      .def("compare", &Job::compare, Released(), "Sweeps, all points together.")
       .def("write_report", &Job::write_report, nb::arg("path"), Released(),
            "Sweeps, and writes what `ddpsim sweep --html` does.");
   nb::class_<Points>(m, "Points", "A job's sweep, point by point.")

@@ -71,7 +71,7 @@ std::string best_scenario(const std::vector<Assignment>& assignments, const Plan
   std::vector<std::string> texts;
   for (const auto& one : assignments) texts.push_back(one.text);
   for (const auto& [key, value] : plan.best[plan.chosen()].settings) texts.push_back(key + "=" + value);
-  return "# Made by 'ddpsim plan': the fastest of what it tried.\n" + scenario_text(texts);
+  return "# Made by 'ddpsim plan': the best of what it tried.\n" + scenario_text(texts);
 }
 
 void plan(const PlanOptions& options) {

@@ -133,4 +133,21 @@ void write_output(const std::string& destination, const std::string& text) {
     write_whole_file(destination, text);
 }
 
+Option draws_option(int* draws) {
+  return {
+      .name = "--draws",
+      .value = draws,
+      .description =
+          "Simulate so many draws of what nobody measured, all of it at once, for the interval and the odds "
+          "(default: 1024 draws that a few simulations of each quantity are interpolated for)",
+      .type = "N",
+      .range = {{16, 4096}}};
+}
+
+void check_draws(int draws, bool has_evidence) {
+  if (draws > 0 && !has_evidence)
+    throw InputError("--draws draws what is in doubt, and with 'evidence: none' nothing is",
+                     "leave one of them out");
+}
+
 }  // namespace ddpsim::cli

@@ -50,4 +50,9 @@ void check_outputs(const std::vector<std::pair<std::string, std::string>>& outpu
 void write_output(const std::string& destination, const std::function<std::string()>& text);
 void write_output(const std::string& destination, const std::string& text);
 
+// --draws: so many simulations for an interval, in place of curves; 0 without it.
+Option draws_option(int* draws);
+// Throws InputError for draws of what nobody asks.
+void check_draws(int draws, bool has_evidence);
+
 }  // namespace ddpsim::cli

@@ -38,6 +38,7 @@ struct SimulateOptions {
   std::optional<std::string> recorded;
   bool all_buckets = false, check_fidelity = false, check_network = false, explain = false, best_caps = false;
   int check_ranks = 32;
+  int draws = 0;  // 0: by curves
 };
 
 // What the simulation is compared with.
@@ -59,6 +60,7 @@ RecordedCommunication read_recorded(const std::string& path, const Scenario& sce
 Comparisons read_comparisons(const SimulateOptions& options, const config::Value& root,
                              const Scenario& scenario) {
   if (options.best_caps) check_best_caps(scenario);
+  check_draws(options.draws, scenario.evidence != nullptr);
   if (options.recorded && scenario.parallel)  // not written for them yet
     throw InputError("--recorded knows nothing of models that GPUs share",
                      "'simulate --explain' says what bounds this one");
@@ -116,7 +118,11 @@ void simulate(const SimulateOptions& options) {
   if (!quiet) print_notes(notes);
   notes.insert(notes.begin(), said.begin(), said.end());
   auto with = read_comparisons(options, root, scenario);
-  const auto simulated = with_progress(quiet, [&] { return simulate_once(scenario); });
+  const auto simulated = with_progress(quiet, [&] {
+    return options.draws == 0
+               ? simulate_once(scenario)
+               : simulate_once(scenario, Simulator(), all_cores(), static_cast<std::size_t>(options.draws));
+  });
   const auto metrics = shown_metrics(scenario, simulated.metrics);
   if (auto note = memory_note(metrics)) {
     if (!quiet && !options.scenario.prints_summary()) print_notes({&*note, 1});
@@ -170,6 +176,7 @@ Command simulate_command() {
       {output_option("--timeline", &options->timeline,
                      "Write a timeline that opens in Perfetto or chrome://tracing"),
        output_option("--plot", &options->plot, "Draw the step as a Gantt chart (.svg)"),
+       draws_option(&options->draws),
        {.name = "--recorded",
         .value = &options->recorded,
         .description = "Recorded collectives (CSV): print the simulated all-reduces beside them",

@@ -30,6 +30,7 @@ struct SweepOptions {
   StudyOptions study;
   std::string plot, html;
   unsigned jobs = all_cores();
+  int draws = 0;  // 0: by curves
   bool exact_optimum = false, markdown = false, formula = false;
 };
 
@@ -82,6 +83,7 @@ std::vector<std::string> page_options(const SweepOptions& options) {
   std::vector<std::string> words{"--html", options.html};
   if (options.exact_optimum) words.emplace_back("--exact-optimum");
   if (options.formula) words.emplace_back("--formula");
+  if (options.draws > 0) words.insert(words.end(), {"--draws", fmt::format("{}", options.draws)});
   if (!options.scenario.ds_config.empty())
     words.insert(words.end(), {"--ds-config", options.scenario.ds_config});
   return words;
@@ -95,6 +97,8 @@ void check_pages(const SweepOptions& options) {
 void sweep(const SweepOptions& options) {
   if (options.formula && !options.study.results.empty())
     throw InputError("--formula is of a whole sweep, and --results of its points", "leave one of them out");
+  if (options.draws > 0 && !options.study.results.empty())
+    throw InputError("--draws is of a whole sweep, and --results of its points", "leave one of them out");
   if (!options.study.results.empty()) return run_study(options.scenario, options.study, options.jobs);
   check_pages(options);
   InputLog inputs;
@@ -110,6 +114,10 @@ void sweep(const SweepOptions& options) {
     return options.exact_optimum ? plan_exact_optimum(root, axes, files) : plan_possible(root, axes, files);
   });
   if (options.formula) check_formulas(plan, root.span);
+  check_draws(options.draws, std::ranges::any_of(plan.scenarios, [](const Scenario& scenario) {
+                return scenario.evidence != nullptr;
+              }));
+  for (auto& point : plan.points) point.draws = static_cast<std::size_t>(options.draws);
   auto result = begin_sweep(plan, options.scenario.file, said);
   result.has_every_assignment = options.exact_optimum;
   if (!options.scenario.quiet) print_notes(std::span(result.notes).subspan(said.size()));
@@ -153,6 +161,7 @@ Command sweep_command() {
         .description = "How many points are simulated at once",
         .shows_default = true,
         .range = {{1, 1024}}},
+       draws_option(&options->draws),
        {.name = "--formula",
         .value = &options->formula,
         .description = "Beside each cap what the textbook's formula says, and its best cap"},

@@ -48,6 +48,15 @@ std::optional<Weights> weights_of(const Evidence& evidence, std::size_t draws) {
   return weights;
 }
 
+std::vector<double> picked_values(const Unknown& unknown, const Evidence& evidence, std::size_t draws) {
+  const auto& picked = evidence.picked;
+  if (picked.empty()) return values_of(unknown, draws);
+  const auto& all = values_of(unknown, kDrawsToWeigh);
+  std::vector<double> values;
+  for (std::size_t i = 0; i < draws; ++i) values.push_back(all[picked[i * picked.size() / draws]]);
+  return values;
+}
+
 bool weigh(Evidence& evidence) {
   auto weights = weights_of(evidence, kDrawsToWeigh);
   evidence.picked.clear();

@@ -21,6 +21,8 @@ std::optional<Weights> condition(std::span<const Seconds> predicted, Seconds mea
 std::vector<Seconds> draws_of(const Response& response, const Evidence& evidence, std::size_t draws);
 // Of all that was measured, together; empty: nothing was. None: no draw comes near one of them.
 std::optional<Weights> weights_of(const Evidence& evidence, std::size_t draws);
+// The values of one in so many draws, or in those that what was measured leaves.
+std::vector<double> picked_values(const Unknown& unknown, const Evidence& evidence, std::size_t draws);
 // Sets `picked` by what was measured; whether any draw comes near.
 bool weigh(Evidence& evidence);
 

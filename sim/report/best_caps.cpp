@@ -5,7 +5,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "sim/base/counted.hpp"
 #include "sim/base/quantity.hpp"
+#include "sim/report/cap_advice.hpp"
 
 namespace ddpsim {
 namespace {
@@ -16,9 +18,17 @@ std::string show_bytes(Bytes bytes) {
                                                               : fmt::format("{:.0f}B", bytes.value());
 }
 
-}  // namespace
+// How much PyTorch's default loses, and how sure that is.
+std::string default_text(const BestCaps& best) {
+  const auto& usual = best.usual;
+  if (!usual.odds) return {};
+  auto text = fmt::format("PyTorch's default: {}, {}; {}", counted(usual.buckets, "bucket"),
+                          format_seconds(usual.iteration), longer_text(*usual.odds));
+  if (usual.odds->is_tied) text += ": not told apart, so nothing needs to be set";
+  return text + '\n';
+}
 
-std::string best_caps_text(const BestCaps& best) {
+std::string caps_found_text(const BestCaps& best) {
   auto buckets = [](const BestCaps::Choice& choice) {
     return fmt::format("{} bucket{}, {}", choice.buckets, choice.buckets == 1 ? "" : "s",
                        format_seconds(choice.iteration));
@@ -44,6 +54,12 @@ std::string best_caps_text(const BestCaps& best) {
     text += fmt::format("  (simulated; the search for it leaves out {}, so that a better one may exist)\n",
                         best.left_out);
   return text;
+}
+
+}  // namespace
+
+std::string best_caps_text(const BestCaps& best) {
+  return caps_found_text(best) + default_text(best);
 }
 
 }  // namespace ddpsim

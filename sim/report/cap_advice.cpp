@@ -52,6 +52,11 @@ CapAdvice advice_of(const SweepResult& result, const SweepGroup& group, std::siz
   return advice;
 }
 
+bool has_odds_of_defaults(const SweepResult& result) {
+  return std::ranges::any_of(result.with_default,
+                             [](const auto& one) { return one.second.odds.has_value(); });
+}
+
 }  // namespace
 
 std::vector<CapAdvice> cap_advice(const SweepResult& result) {
@@ -94,6 +99,11 @@ std::string default_cap_text(const WithDefaultCap& usual) {
          (usual.first ? fmt::format(" (first {})", format_bytes(*usual.first)) : "");
 }
 
+std::string longer_text(const Odds& of_default) {
+  return fmt::format("{:.0f} % sure that it takes longer, {:.1f} % on average", 100 * (1 - of_default.p_best),
+                     100 * of_default.regret);
+}
+
 std::vector<std::string> cap_titles(const SweepResult& result) {
   std::vector<std::string> titles;
   for (const auto& axis : result.axes)
@@ -101,6 +111,7 @@ std::vector<std::string> cap_titles(const SweepResult& result) {
   for (auto title : {"bucket_cap_mb", "iteration ms"}) titles.emplace_back(title);
   titles.push_back(fmt::format("{} within {} %", caps_word(result.has_every_assignment), 100 * kPlateau));
   for (auto title : {"PyTorch's default", "iteration ms", "longer"}) titles.emplace_back(title);
+  if (has_odds_of_defaults(result)) titles.emplace_back("sure");
   return titles;
 }
 
@@ -119,6 +130,10 @@ std::vector<std::string> cap_cells(const SweepResult& result, const CapAdvice& a
   cells.push_back(usual ? default_cap_text(*usual) : "-");
   cells.push_back(usual ? ms_text(usual->iteration) : "-");
   cells.push_back(usual ? percent_text(usual->iteration / advice.iteration - 1) : "-");
+  if (has_odds_of_defaults(result))
+    cells.push_back(usual && usual->odds ? fmt::format("{:.0f} %{}", 100 * (1 - usual->odds->p_best),
+                                                       advice.default_is_tied() ? ", not told apart" : "")
+                                         : "-");
   return cells;
 }
 
@@ -135,9 +150,11 @@ std::vector<std::string> advice_lines(const CapAdvice& advice) {
   }
   if (const auto& usual = advice.with_default) {
     auto longer = usual->iteration - advice.iteration;
-    lines.push_back(fmt::format("PyTorch's default, {}: {:+.3f} ms ({:+.1f} %){}", default_cap_text(*usual),
-                                longer.value() * 1e3, 100 * (longer / advice.iteration),
-                                advice.default_is_as_good() ? ", so no bucket_cap_mb is needed" : ""));
+    lines.push_back(fmt::format(
+        "PyTorch's default, {}: {:+.3f} ms ({:+.1f} %){}{}{}", default_cap_text(*usual), longer.value() * 1e3,
+        100 * (longer / advice.iteration), usual->odds ? ", " + longer_text(*usual->odds) : "",
+        advice.default_is_tied() ? ": not told apart" : "",
+        advice.default_is_as_good() ? ", so no bucket_cap_mb is needed" : ""));
   }
   lines.push_back(advice.default_is_as_good()
                       ? "to use it: DistributedDataParallel(model)"

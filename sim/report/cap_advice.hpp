@@ -36,8 +36,13 @@ struct CapAdvice {
   Edge edge = Edge::none;  // where the best is the last swept cap, and one beyond it may be better
   std::optional<WithDefaultCap> with_default = {};
 
-  [[nodiscard]] bool default_is_as_good() const {
+  [[nodiscard]] bool default_is_as_good() const { return is_within_plateau() || default_is_tied(); }
+  [[nodiscard]] bool is_within_plateau() const {
     return with_default && with_default->iteration <= iteration * (1 + kPlateau);
+  }
+  // It cannot be told apart from the best.
+  [[nodiscard]] bool default_is_tied() const {
+    return with_default && with_default->odds && with_default->odds->is_tied;
   }
 };
 
@@ -51,6 +56,8 @@ std::string bucket_cap_mb(Bytes cap);
 // 499.9 MiB".
 std::string plateau_text(const CapAdvice& advice);
 std::string default_cap_text(const WithDefaultCap& d);  // "25 MiB (first 1 MiB)"
+// "87 % sure that it takes longer, 1.2 % on average"
+std::string longer_text(const Odds& of_default);
 
 // The advice for each of several groups as a table.
 std::vector<std::string> cap_titles(const SweepResult& result);

@@ -22,6 +22,8 @@ Seconds longest_time(const SweepResult& result);
 Chart line_chart(const SweepResult& result, std::size_t axis);
 // One bar a point: what adds up to its iteration.
 Chart bar_chart(const SweepResult& result);
+// A tornado: how wide an iteration's 80 % interval is, and would be if one part alone were in doubt.
+Chart width_chart(const Uncertainty& uncertainty, const std::string& title);
 // Lines where there is an axis for them, else bars.
 Chart sweep_chart(const SweepResult& result);
 

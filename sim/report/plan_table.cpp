@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "sim/base/counted.hpp"
+#include "sim/base/quantity.hpp"
 #include "sim/report/csv_parts.hpp"
 #include "sim/result/iteration_columns.hpp"
 #include "sim/result/json_parts.hpp"
@@ -65,6 +66,32 @@ void print_bucket_sizes(std::ostream& out, const Plan& plan) {
                      kept.empty() ? "none saves 0.5 %" : fmt::format("{}", fmt::join(kept, ", ")));
 }
 
+// How sure the first is, and which it is not told apart from, by their rows.
+void print_odds(std::ostream& out, const Plan& plan) {
+  constexpr std::size_t kNamed = 3;
+  const auto& first = plan.best.front();
+  const auto& sure = first.metrics.uncertainty;
+  if (!sure) return;
+  out << fmt::format("80 % sure of plan 1: {} to {} ({})\n", format_seconds(sure->likely().least),
+                     format_seconds(sure->likely().most), fmt::join(sure->phrases(), "; "));
+  if (!first.odds) return;
+  std::vector<std::string> fastest, tied;
+  for (std::size_t i = 0; i < plan.best.size(); ++i) {
+    const auto& odds = plan.best[i].odds;
+    if (!odds) continue;
+    if (fastest.size() < kNamed)
+      fastest.push_back(fmt::format("plan {} {:.0f} %", i + 1, 100 * odds->p_best));
+    if (i > 0 && odds->is_tied) tied.push_back(fmt::format("{}", i + 1));
+  }
+  if (fastest.size() < 2) return;
+  out << fmt::format("fastest: {}; plan 1 loses {:.1f} % on average", fmt::join(fastest, ", "),
+                     100 * first.odds->regret);
+  if (!tied.empty())
+    out << fmt::format("; not told apart from it: {} {}", tied.size() == 1 ? "plan" : "plans",
+                       fmt::join(tied, ", "));
+  out << '\n';
+}
+
 void print_counts(std::ostream& out, const Plan& plan) {
   out << fmt::format("{}: {} do not fit, {} simulated, {} skipped, which cannot be faster than those\n",
                      counted(plan.considered, "combination"), plan.too_large, plan.simulated, plan.ruled_out);
@@ -83,7 +110,12 @@ bool is_choice(const PlannedPoint& point) {
 }
 
 std::size_t Plan::chosen() const {
-  auto found = std::find_if(best.begin(), best.end(), is_choice);
+  auto is_plain = [](const PlannedPoint& point) {
+    return point.odds && point.odds->is_tied && !point.metrics.shared_model && !point.bucket_size &&
+           point.metrics.strategy == &usual_strategy() && is_choice(point);
+  };
+  auto found = std::find_if(best.begin(), best.end(), is_plain);
+  if (found == best.end()) found = std::find_if(best.begin(), best.end(), is_choice);
   return found == best.end() ? 0 : static_cast<std::size_t>(found - best.begin());
 }
 
@@ -117,7 +149,9 @@ void print_plan(std::ostream& out, const Plan& plan, double most_memory) {
                        split_of(m, columns), micro_batches, setting(point.settings, "workload.recompute"),
                        setting(point.settings, "strategy"), losses_of(m));
   }
-  if (ties > 1)
+  if (first.uncertainty)
+    print_odds(out, plan);
+  else if (ties > 1)
     out << fmt::format(
         "the first {} are within {:.0f} % of one another: ties, by what such estimates are off\n", ties,
         100 * kTie);
@@ -129,7 +163,9 @@ void print_plan(std::ostream& out, const Plan& plan, double most_memory) {
   std::string what = "best";
   if (!is_choice(chosen))
     what = "fastest, without DeepSpeed's own time on the host";
-  else if (plan.chosen() > 0)
+  else if (std::ranges::any_of(plan.best, [&](const PlannedPoint& point) {
+             return !is_choice(point) && point.metrics.iteration < chosen.metrics.iteration;
+           }))
     what = fmt::format("best but for {}, whose time on the host is not modelled",
                        fmt::join(short_ones, " and "));
   out << fmt::format("{}: {} (--out writes it as a scenario)\n", what, fmt::join(settings, " "));
@@ -146,6 +182,7 @@ std::string plan_json(const Plan& plan, const std::vector<Note>& notes, const To
     if (!set.empty()) one.emplace_back("set", set);
     if (point.bucket_size) one.emplace_back("bucket_size_saves", point.bucket_size_saves);
     json::append(one, fields(kIterationColumns, point.metrics));
+    json::append(one, fields(odds_columns(&PlannedPoint::odds), point));
     points.emplace_back(std::move(one));
   }
   Cell::Fields result{{"points", std::move(points)}};
@@ -186,7 +223,13 @@ std::string plan_csv(const Plan& plan) {
       {"bucket_size", [](const P& p) {
          return p.bucket_size ? fmt::format("{}={}", p.bucket_size->first, p.bucket_size->second) : "";
        }}};
-  return csv::table(columns, plan.best);
+  for (std::string_view key : {"p10_s", "p90_s"}) {
+    const auto& column = *std::ranges::find(kIterationColumns, key, &Column<IterationMetrics>::key);
+    columns.push_back({key, [&column](const P& p) { return column.value(p.metrics); }, column.in});
+  }
+  auto odds = odds_columns(&P::odds);
+  columns.insert(columns.end(), odds.begin(), odds.end());
+  return csv::table(columns_in_csv(std::move(columns), plan.best), plan.best);
 }
 
 }  // namespace ddpsim

@@ -10,6 +10,7 @@
 #include "sim/base/note.hpp"
 #include "sim/report/result_json.hpp"
 #include "sim/result/metrics.hpp"
+#include "sim/result/odds.hpp"
 
 namespace ddpsim {
 
@@ -22,6 +23,7 @@ struct PlannedPoint {
   // default.
   std::optional<Setting> bucket_size = {};
   double bucket_size_saves = 0;
+  std::optional<Odds> odds = {};  // among those that are compared; none: nothing is in doubt
 };
 
 // "": it has none of that key.
@@ -31,8 +33,9 @@ std::string setting(const std::vector<PlannedPoint::Setting>& settings, std::str
 bool is_choice(const PlannedPoint& point);
 
 struct Plan {
-  std::vector<PlannedPoint> best;  // fastest first
-  // The one to take; the first of all where none is a choice. There is one.
+  std::vector<PlannedPoint> best;  // of least regret first, then those without odds, fastest first
+  // The one to take: the first that is a choice, unless plain data parallelism cannot be told apart from it;
+  // the first of all where none is a choice. There is one.
   [[nodiscard]] std::size_t chosen() const;
   // Combinations: that there are, that do not fit, that a bound ruled out, that were simulated.
   std::size_t considered = 0, too_large = 0, ruled_out = 0, simulated = 0;

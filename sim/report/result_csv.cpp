@@ -26,7 +26,8 @@ Columns<SweepPoint> columns_of_points(const SweepResult& result) {
                      }});
   if (std::ranges::any_of(result.points, [](const auto& point) { return point.measured.has_value(); }))
     add(kMeasuredColumns);
-  optional.insert(optional.end(), kOddsColumns.begin(), kOddsColumns.end());
+  auto odds = odds_columns(&SweepPoint::odds);
+  optional.insert(optional.end(), odds.begin(), odds.end());
   add(columns_in_csv(optional, result.points));
   if (!result.failed.empty()) columns.push_back({"error", [](const SweepPoint&) { return Cell(); }});
   return columns;

@@ -37,31 +37,37 @@ Cell::Fields recorded_fields(const RecordedComparison& comparison) {
 
 Cell::Fields best_caps_fields(const BestCaps& best) {
   auto choice = [](const BestCaps::Choice& one) {
-    return Cell::Fields{
+    Cell::Fields of_choice{
         {"bucket_caps_bytes", one.caps}, {"n_buckets", one.buckets}, {"iteration_s", one.iteration}};
+    if (one.odds) json::append(of_choice, fields(kOddsColumns, *one.odds));
+    return of_choice;
   };
-  return {{"single", choice(best.single)}, {"list", choice(best.list)}, {"search_leaves_out", best.left_out}};
+  Cell::Fields all{{"single", choice(best.single)}, {"list", choice(best.list)}};
+  if (best.usual.odds) all.emplace_back("default", choice(best.usual));
+  all.emplace_back("search_leaves_out", best.left_out);
+  return all;
 }
 
 Cell::Fields advice_fields(const SweepResult& result, const CapAdvice& advice) {
   using Edge = CapAdvice::Edge;
-  Cell::Fields fields{{"axes", json::axes(result.axes, result.points[advice.best].axis_values)},
-                      {"bucket_cap_bytes", advice.cap},
-                      {"bucket_cap_mb", advice.cap.value() / (1 << 20)},
-                      {"iteration_s", advice.iteration},
-                      {"as_good_within", kPlateau},
-                      {"as_good_from_bytes", advice.least},
-                      {"as_good_to_bytes", advice.most},
-                      {"edge", advice.edge == Edge::none       ? Cell()
-                               : advice.edge == Edge::smallest ? "smallest"
-                                                               : "largest"}};
+  Cell::Fields all{{"axes", json::axes(result.axes, result.points[advice.best].axis_values)},
+                   {"bucket_cap_bytes", advice.cap},
+                   {"bucket_cap_mb", advice.cap.value() / (1 << 20)},
+                   {"iteration_s", advice.iteration},
+                   {"as_good_within", kPlateau},
+                   {"as_good_from_bytes", advice.least},
+                   {"as_good_to_bytes", advice.most},
+                   {"edge", advice.edge == Edge::none       ? Cell()
+                            : advice.edge == Edge::smallest ? "smallest"
+                                                            : "largest"}};
   if (const auto& usual = advice.with_default) {
     Cell::Fields of_default{{"bucket_cap_bytes", usual->cap}};
     if (usual->first) of_default.emplace_back("first_bucket_cap_bytes", usual->first);
     json::append(of_default, {{"iteration_s", usual->iteration}, {"as_good", advice.default_is_as_good()}});
-    fields.emplace_back("default", of_default);
+    if (usual->odds) json::append(of_default, fields(kOddsColumns, *usual->odds));
+    all.emplace_back("default", of_default);
   }
-  return fields;
+  return all;
 }
 
 Cell::Fields point_fields(const SweepResult& result, std::size_t i) {

@@ -94,6 +94,20 @@ std::string pictures(const SweepResult& result) {
                                                        : "What the best iteration of each group is made of");
 }
 
+// What makes the interval of the best point wide.
+std::string tornado(const SweepResult& result) {
+  const auto& point = result.points[result.best()];
+  if (!point.metrics.uncertainty) return {};
+  auto name = point_name(result.axes, point.axis_values, point.metrics);
+  return html::heading("How sure the best iteration is") +
+         html::paragraph(fmt::format("{}{}80 % sure: {} to {}. If only one part were in doubt:", name,
+                                     name.empty() ? "" : ", ",
+                                     format_seconds(point.metrics.uncertainty->likely().least),
+                                     format_seconds(point.metrics.uncertainty->likely().most))) +
+         html::picture(svg(width_chart(*point.metrics.uncertainty, result.title)),
+                       "What makes the interval of the best iteration wide");
+}
+
 // As a shell takes it.
 std::string shell_quoted(const std::string& word) {
   auto is_plain = [](char c) {
@@ -137,7 +151,7 @@ std::string sweep_html(const SweepResult& result, const SweepReport& report) {
     for (auto& row : table.rows) row.is_marked = false;
     body += html::paragraph("The best of each group:") + html::table(table);
   }
-  body += pictures(result);
+  body += pictures(result) + tornado(result);
   const auto& best_point = result.points[result.best()];
   if (!report.explanation.empty())
     body += html::heading("What bounds the shortest iteration, and what would change it") +

@@ -19,10 +19,12 @@ namespace ddpsim {
 
 SweepColumns columns_of(const SweepResult& result) {
   auto any = [&](auto has) { return std::any_of(result.points.begin(), result.points.end(), has); };
-  return {any([](const SweepPoint& point) { return point.metrics.uncertainty != nullptr; }), result.varies(),
+  return {any([](const SweepPoint& point) { return point.metrics.uncertainty != nullptr; }),
+          result.varies(),
           !result.measured.empty(),
           any([](const SweepPoint& point) { return point.metrics.memory.has_value(); }),
-          !result.failed.empty()};
+          !result.failed.empty(),
+          any([](const SweepPoint& point) { return point.odds.has_value(); })};
 }
 
 namespace {
@@ -48,6 +50,8 @@ constexpr ShownColumn kShown[] = {{"iteration_s", "iteration ms", 12},
                                   {"fit", "fits", 5, &SweepColumns::memory},
                                   {"p10_s", "p10 ms", 10, &SweepColumns::range},
                                   {"p90_s", "p90 ms", 10, &SweepColumns::range},
+                                  {"p_best", "P(best)", 8, &SweepColumns::odds, Form::share},
+                                  {"regret", "regret", 8, &SweepColumns::odds, Form::share},
                                   {"p5_s", "p5 ms", 10, &SweepColumns::spread},
                                   {"median_s", "median ms", 10, &SweepColumns::spread},
                                   {"p95_s", "p95 ms", 10, &SweepColumns::spread},

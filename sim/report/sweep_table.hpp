@@ -10,7 +10,7 @@ namespace ddpsim {
 
 // Columns of what not every sweep has.
 struct SweepColumns {
-  bool range = false, spread = false, measured = false, memory = false, error = false;
+  bool range = false, spread = false, measured = false, memory = false, error = false, odds = false;
 };
 SweepColumns columns_of(const SweepResult& result);
 

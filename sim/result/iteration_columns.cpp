@@ -130,6 +130,7 @@ Cell evidence_cell(const Uncertainty& uncertainty) {
     auto subject = subject_of(uncertainty, *part.of);
     classes.emplace_back(subject, Cell::Fields{{"class", part.of->name},
                                                {"of", part.what},
+                                               {"phrase", part.phrase()},
                                                {"middle", part.line.middle()},
                                                {"sigma", part.line.sigma()},
                                                {"families", part.line.families}});
@@ -261,14 +262,8 @@ const Columns<M> kIterationColumns{
     {"trace_synthetic", &M::trace_synthetic, kSome}};
 
 using P = SweepPoint;
-namespace {
-std::function<Cell(const P&)> odds_of(std::function<Cell(const P::Odds&)> value) {
-  return [value = std::move(value)](const P& point) { return point.odds ? value(*point.odds) : Cell(); };
-}
-}  // namespace
-const Columns<P> kOddsColumns{{"p_best", odds_of([](const auto& odds) { return odds.p_best; }), kSome},
-                              {"regret", odds_of([](const auto& odds) { return odds.regret; }), kSome},
-                              {"tied", odds_of([](const auto& odds) { return odds.is_tied; }), kSomeJson}};
+const Columns<Odds> kOddsColumns{
+    {"p_best", &Odds::p_best, kSome}, {"regret", &Odds::regret, kSome}, {"tied", &Odds::is_tied, kSomeJson}};
 const Columns<P> kMeasuredColumns{
     {"measured_iteration_s", of(&P::measured, &MeasuredIteration::iteration), kSomeJson | kCsv},
     {"measured_iteration_std_s", of(&P::measured, &MeasuredIteration::spread), kSomeJson | kCsv},
@@ -278,7 +273,7 @@ const Columns<P> kPointColumns = [] {
   Columns<P> all;
   for (const auto& one : kIterationColumns)
     all.push_back({one.key, [&one](const P& point) { return one.value(point.metrics); }, one.in});
-  return joined(joined(all, kOddsColumns), kMeasuredColumns);
+  return joined(joined(all, odds_columns(&P::odds)), kMeasuredColumns);
 }();
 
 }  // namespace ddpsim

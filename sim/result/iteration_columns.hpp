@@ -11,7 +11,7 @@ extern const Columns<MemoryMetrics> kMemoryColumns;
 // When a collective was ready, started and ended, and how it was carried out; and with its size before.
 extern const Columns<BucketMetrics> kTimeColumns, kBucketColumns;
 extern const Columns<OperationMetrics> kOperationColumns;
-// The odds of a sweep's point; what was measured of it; and all with its iteration before.
-extern const Columns<SweepPoint> kOddsColumns, kMeasuredColumns, kPointColumns;
+// What was measured of a sweep's point; and all with its iteration before.
+extern const Columns<SweepPoint> kMeasuredColumns, kPointColumns;
 
 }  // namespace ddpsim

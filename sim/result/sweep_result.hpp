@@ -9,6 +9,7 @@
 
 #include "sim/base/note.hpp"
 #include "sim/result/metrics.hpp"
+#include "sim/result/odds.hpp"
 #include "sim/result/study_row.hpp"
 
 namespace ddpsim {
@@ -35,13 +36,7 @@ struct SweepPoint {
       axis_values;  // as written in the scenario, one an axis: "25MiB", "1024", "overlap"
   IterationMetrics metrics;
   std::optional<MeasuredIteration> measured;
-  // Among the ways of the same job: how sure it is that it is the fastest, what it loses against that on
-  // average, and whether it cannot be told apart from the one that loses least. None: nothing is in doubt.
-  struct Odds {
-    double p_best = 0, regret = 0;
-    bool is_tied = false;
-  };
-  std::optional<Odds> odds = {};
+  std::optional<Odds> odds = {};  // among the ways of the same job; none: nothing is in doubt
 };
 
 // A point without results: an impossible combination of values, or one that the machine did not let end.
@@ -66,6 +61,7 @@ struct WithDefaultCap {
   Bytes cap;
   std::optional<Bytes> first;  // of the first bucket, where that is another one
   Seconds iteration;
+  std::optional<Odds> odds = {};  // of it against the best; none: nothing is in doubt, or it is the best
 };
 
 // Of a group's clusters and model: what the textbook's formula needs.
@@ -110,6 +106,7 @@ struct SweepResult {
   std::string title;                        // of the plot: the scenario file's name
   std::vector<Note> notes = {};             // each code once
   std::vector<FailedPoint> failed = {};     // not among `points`; in sweep order
+  std::size_t draws = 0;                    // that were simulated of each point (--draws)
   bool has_every_assignment = false;        // caps are those where other buckets begin (--exact-optimum)
   std::map<std::size_t, WithDefaultCap> with_default = {};  // of best points of groups, by point
   std::map<std::size_t, CapFormula> formulas = {};          // likewise (--formula)

@@ -44,10 +44,10 @@ std::string Uncertainty::Part::phrase() const {
 }
 
 Uncertainty::Uncertainty(Response response, const Unknowns& unknowns, std::vector<Part> parts,
-                         std::shared_ptr<const Evidence> evidence)
+                         std::shared_ptr<const Evidence> evidence, std::vector<Seconds> simulated)
     : parts_(std::move(parts)),
       evidence_(std::move(evidence)),
-      times_(drawn(response, unknowns, evidence_.get())) {
+      times_(simulated.empty() ? drawn(response, unknowns, evidence_.get()) : std::move(simulated)) {
   likely_ = interval_of(times_, kLikely);
   middle_ = interval_of(times_, kMiddle);
   for (auto& part : parts_) {

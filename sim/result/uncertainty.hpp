@@ -24,14 +24,17 @@ class Uncertainty {
     [[nodiscard]] std::string phrase() const;
   };
   // `parts` and `unknowns`: the same in other words, but for what a step has of its own. `evidence`: what all
-  // of it is from; null: nothing is known of ways.
+  // of it is from; null: nothing is known of ways. `simulated`: the iteration of each draw; none: by the
+  // response.
   Uncertainty(Response response, const Unknowns& unknowns, std::vector<Part> parts,
-              std::shared_ptr<const Evidence> evidence = nullptr);
+              std::shared_ptr<const Evidence> evidence = nullptr, std::vector<Seconds> simulated = {});
 
   // The iteration of each draw.
   [[nodiscard]] const std::vector<Seconds>& times() const { return times_; }
-  [[nodiscard]] const Interval& likely() const { return likely_; }         // 80 %
-  [[nodiscard]] const Interval& middle() const { return middle_; }         // 50 %
+  [[nodiscard]] const Interval& likely() const { return likely_; }  // 80 %
+  [[nodiscard]] const Interval& middle() const { return middle_; }  // 50 %
+  // That this share of the draws lies in, from 0 to 1.
+  [[nodiscard]] Interval interval(double share) const { return interval_of(times_, share); }
   [[nodiscard]] const std::vector<Part>& parts() const { return parts_; }  // the widest first
   [[nodiscard]] const Evidence* evidence() const { return evidence_.get(); }
   // Phrases of those that make the interval wide.

@@ -12,6 +12,8 @@
 #include "sim/ddp/ddp_rules.hpp"
 #include "sim/ddp/distinct_bucket_caps.hpp"
 #include "sim/engine/simulator.hpp"
+#include "sim/study/choices.hpp"
+#include "sim/study/point_runs.hpp"
 #include "sim/study/run_all.hpp"
 #include "sim/study/scenario_metrics.hpp"
 
@@ -41,13 +43,13 @@ std::string left_out(const Scenario& scenario) {
   return fmt::format("{}", fmt::join(all, ", "));
 }
 
-// With the caps in place of its own.
+// With the caps in place of its own; without any PyTorch's default is.
 Scenario with_caps(const Scenario& scenario, const std::vector<Bytes>& caps) {
   auto made = scenario;
   made.ddp.bucket_cap.reset();
   made.ddp.first_bucket_cap.reset();
   made.ddp.bucket_caps = caps;
-  made.ddp.torch = std::max(made.ddp.torch, kCapList);
+  if (!caps.empty()) made.ddp.torch = std::max(made.ddp.torch, kCapList);
   auto broadcasts = made.plan.buffer_broadcasts;
   made.plan = make_reduction_plan(*made.trace, Reducer::ddp, made.ddp);
   made.plan.buffer_broadcasts = std::move(broadcasts);
@@ -96,6 +98,31 @@ std::vector<Bytes> searched_caps(const Scenario& scenario) {
   return caps_of_buckets(bytes, best_buckets(bytes, ready, time));
 }
 
+// How sure it is which of them is fastest.
+void add_odds_of_caps(const Scenario& scenario, unsigned jobs, BestCaps& best) {
+  if (!scenario.evidence) return;
+  bool has_list = best.list.caps.size() > 1;
+  std::vector<BestCaps::Choice*> choices{&best.usual, &best.single};
+  std::vector<Scenario> scenarios{with_caps(scenario, {}),
+                                  ScenarioVariant{&scenario, best.single.caps.front()}.scenario()};
+  if (has_list) {
+    choices.push_back(&best.list);
+    scenarios.push_back(with_caps(scenario, best.list.caps));
+  }
+  std::vector<IterationMetrics> metrics;
+  run_points(unchanged(scenarios), jobs, [&](std::size_t, const Prediction&, IterationMetrics one) {
+    metrics.push_back(std::move(one));
+  });
+  const auto& usual = metrics.front();
+  if (!usual.uncertainty) return;
+  best.usual = {{*usual.bucket_cap}, usual.n_buckets, usual.iteration};
+  std::vector<Way> ways;
+  for (const auto& one : metrics) ways.push_back({&one, {cap_trait(one)}});
+  auto odds = odds_of(ways);
+  for (std::size_t i = 0; i < choices.size(); ++i) choices[i]->odds = odds[i];
+  if (!has_list) best.list.odds = best.single.odds;
+}
+
 }  // namespace
 
 void check_best_caps(const Scenario& scenario) {
@@ -126,13 +153,14 @@ void check_best_caps(const Scenario& scenario) {
 }
 
 BestCaps best_caps(const Scenario& scenario, unsigned jobs, const OnDone& on_done) {
-  BestCaps best{best_single(scenario, jobs, on_done), {}, left_out(scenario)};
+  BestCaps best{best_single(scenario, jobs, on_done), {}, {}, left_out(scenario)};
   auto with_list = with_caps(scenario, searched_caps(scenario));
   run_all({&with_list, 1}, jobs, [&](std::size_t, const Prediction& prediction) {
     auto metrics = metrics_of(with_list, prediction);
     best.list = {with_list.ddp.bucket_caps, metrics.n_buckets, metrics.iteration};
   });
   if (best.single.iteration < best.list.iteration) best.list = best.single;
+  add_odds_of_caps(scenario, jobs, best);
   return best;
 }
 

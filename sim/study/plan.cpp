@@ -14,6 +14,7 @@
 #include "sim/process/worker_threads.hpp"
 #include "sim/study/plan_bound.hpp"
 #include "sim/study/plan_buckets.hpp"
+#include "sim/study/plan_odds.hpp"
 #include "sim/study/plan_split.hpp"
 #include "sim/study/resolve_all.hpp"
 #include "sim/study/run_all.hpp"
@@ -58,6 +59,7 @@ class Planner {
         return resolve(files_, with_settings(root_, settings));
       });
     keep_wanted();
+    if (has_evidence_ && !FirstInterrupt::came()) compare_plans(plan_.best, root_, files_);
     bool has_fitting = !candidates_.empty();
     if (plan_.best.empty() && refusal_ && (has_fitting || plan_.considered == 0)) throw *refusal_;
     if (plan_.best.empty()) {
@@ -308,6 +310,7 @@ class Planner {
   void simulate(const std::vector<Scenario>& batch, const std::vector<const PlanSettings*>& settings) {
     run_all(batch, all_cores(), [&](std::size_t i, const Prediction& prediction) {
       ++plan_.simulated;
+      has_evidence_ = has_evidence_ || batch[i].evidence;
       auto metrics = metrics_of(batch[i], prediction);
       metrics.buckets.clear();
       plan_.best.push_back({*settings[i], std::move(metrics), batch[i].notes});
@@ -325,7 +328,8 @@ class Planner {
   std::vector<Candidate> candidates_;
   std::map<std::string, Seconds> bounds_;  // of passes with what they exchange, by all but the strategy
   std::optional<InputError> refusal_;
-  bool has_choice_;  // some strategy that is tried is one
+  bool has_choice_;            // some strategy that is tried is one
+  bool has_evidence_ = false;  // something is in doubt
   Plan plan_;
 };
 

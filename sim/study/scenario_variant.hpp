@@ -14,6 +14,7 @@ struct ScenarioVariant {
   const Scenario* base;
   std::optional<Bytes> bucket_cap = {};  // of strategy ddp
   std::optional<Knobs> knobs = {};       // of what nobody measured; then iterations do not differ
+  std::size_t draws = 0;                 // of what nobody measured, each simulated; 0: curves, and no draw is
 
   [[nodiscard]] Scenario scenario() const;
 };

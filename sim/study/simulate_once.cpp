@@ -16,10 +16,12 @@ std::vector<Note> notes_before(const Scenario& scenario, std::span<const config:
   return notes;
 }
 
-Simulated simulate_once(const Scenario& scenario, const Simulate& simulate) {
+Simulated simulate_once(const Scenario& scenario, const Simulate& simulate, unsigned jobs,
+                        std::size_t draws) {
   Simulated result;
+  const ScenarioVariant variant{.base = &scenario, .draws = draws};
   run_points(
-      unchanged({&scenario, 1}), 1,
+      {&variant, 1}, jobs,
       [&](std::size_t, const Prediction& prediction, IterationMetrics metrics) {
         result.prediction = prediction;
         result.metrics = std::move(metrics);

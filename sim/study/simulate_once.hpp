@@ -17,7 +17,9 @@ struct Simulated {
   Prediction prediction;
   IterationMetrics metrics;
 };
-Simulated simulate_once(const Scenario& scenario, const Simulate& simulate = Simulator());
+// `draws`: as of a ScenarioVariant.
+Simulated simulate_once(const Scenario& scenario, const Simulate& simulate = Simulator(), unsigned jobs = 1,
+                        std::size_t draws = 0);
 // What `ddpsim simulate` and Python show of it: its metrics, and how long DDP's construction takes.
 IterationMetrics shown_metrics(const Scenario& scenario, const IterationMetrics& metrics);
 

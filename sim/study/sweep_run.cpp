@@ -176,6 +176,7 @@ SweepResult begin_sweep(const SweepPlan& plan, const std::string& title, const s
   if (const auto& path = plan.scenarios.front().validation.measured)
     result.measured = read_measured_iterations(*path);
   result.title = title;
+  result.draws = plan.points.front().draws;
   result.notes = notes_of(plan.scenarios, plan.points);
   result.notes.insert(result.notes.begin(), more.begin(), more.end());
   for (const auto& axis : plan.axes) result.axes.push_back(axis.key);
@@ -230,12 +231,15 @@ void add_default_caps(SweepResult& result, const std::string& path, const config
     points.push_back(best);
     scenarios.push_back(*std::move(scenario));
   }
+  auto variants = unchanged(scenarios);
+  for (auto& variant : variants) variant.draws = result.draws;
   run_points(
-      unchanged(scenarios), jobs,
+      variants, jobs,
       [&](std::size_t i, const Prediction&, const IterationMetrics& metrics) {
         const auto& plan = scenarios[i].plan;
-        result.with_default.emplace(
-            points[i], WithDefaultCap{*plan.bucket_cap, plan.first_bucket_cap, metrics.iteration});
+        result.with_default.emplace(points[i],
+                                    WithDefaultCap{*plan.bucket_cap, plan.first_bucket_cap, metrics.iteration,
+                                                   odds_against(metrics, result.points[points[i]].metrics)});
       },
       [](std::size_t, const EnvironmentError&) {});  // what the machine did not let end stays out
 }

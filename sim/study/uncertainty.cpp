@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "sim/base/check.hpp"
+#include "sim/evidence/conditioning.hpp"
 #include "sim/study/run_all.hpp"
 
 namespace ddpsim {
@@ -65,8 +66,7 @@ std::optional<double> usual_value(const Scenario& scenario, const Doubt& doubt) 
   return std::nullopt;
 }
 
-Knobs turned(const Scenario& scenario, const Doubt& doubt, double value) {
-  Knobs knobs;
+void turn_to(const Scenario& scenario, const Doubt& doubt, double value, Knobs& knobs) {
   switch (doubt.of->moves) {
     case Moves::compute:
       knobs.compute = value;
@@ -87,7 +87,6 @@ Knobs turned(const Scenario& scenario, const Doubt& doubt, double value) {
     case Moves::one_of_several:
       break;
   }
-  return knobs;
 }
 
 // Whether a simulation takes so long that a curve has two points.
@@ -112,12 +111,35 @@ bool is_slow(const Scenario& scenario) {
 
 }  // namespace
 
-CurveRuns::CurveRuns(const Scenario& scenario) {
+CurveRuns::CurveRuns(const Scenario& scenario, std::size_t draws) {
   if (!scenario.evidence) return;
   evidence_ = scenario.evidence;
   bool slow = is_slow(scenario);
   for (const auto& doubt : scenario.doubts)
     if (const auto* line = scenario.evidence->find(*doubt.of)) add(scenario, doubt, *line, slow);
+  if (!parts_.empty()) add_draws(scenario, draws);
+}
+
+void CurveRuns::add_draws(const Scenario& scenario, std::size_t draws) {
+  draws_ = draws;
+  auto first = knobs_.size();
+  knobs_.resize(first + draws);
+  for (const auto& turn : turned_) {
+    auto values = picked_values(unknowns_.at(turn.name), *evidence_, draws);
+    for (std::size_t i = 0; i < draws; ++i) turn_to(scenario, *turn.doubt, values[i], knobs_[first + i]);
+  }
+}
+
+std::vector<Seconds> CurveRuns::simulated(double shown, std::span<const Seconds> times) const {
+  std::vector<Seconds> drawn;
+  for (auto time : times) drawn.push_back(shown * time);
+  auto whole = unknowns_;
+  for (const auto& turn : turned_) whole.erase(turn.name);
+  for (const auto& [name, unknown] : whole) {
+    auto factors = picked_values(unknown, *evidence_, times.size());
+    for (std::size_t i = 0; i < drawn.size(); ++i) drawn[i] = factors[i] * drawn[i];
+  }
+  return drawn;
 }
 
 void CurveRuns::add(const Scenario& scenario, const Doubt& doubt, const Evidence::Line& line, bool is_slow) {
@@ -133,8 +155,8 @@ void CurveRuns::add(const Scenario& scenario, const Doubt& doubt, const Evidence
     for (auto& state : about.states) state.middle = 0;
   parts_.push_back({doubt.of, doubt.what, std::move(about)});
   if (auto usual = usual_value(scenario, doubt)) {
-    Turned turn{unknown.name, *usual, values_of(unknown, *usual, is_slow)};
-    for (double value : turn.values) knobs_.push_back(turned(scenario, doubt, value));
+    Turned turn{unknown.name, *usual, values_of(unknown, *usual, is_slow), &doubt};
+    for (double value : turn.values) turn_to(scenario, doubt, value, knobs_.emplace_back());
     turned_.push_back(std::move(turn));
   }
   unknowns_[unknown.name] = std::move(unknown);
@@ -143,23 +165,24 @@ void CurveRuns::add(const Scenario& scenario, const Doubt& doubt, const Evidence
 std::shared_ptr<const Uncertainty> CurveRuns::uncertainty(Seconds iteration, Seconds unvaried,
                                                           std::span<const Seconds> times) const {
   if (parts_.empty()) return nullptr;
-  return std::make_shared<const Uncertainty>(response(iteration, unvaried, times), unknowns_, parts_,
-                                             evidence_);
+  auto of_curves = times.first(times.size() - draws_);
+  return std::make_shared<const Uncertainty>(response(iteration, unvaried, of_curves), unknowns_, parts_,
+                                             evidence_, simulated(iteration / unvaried, times.last(draws_)));
 }
 
 Response CurveRuns::response(Seconds iteration, Seconds unvaried, std::span<const Seconds> times) const {
-  DDPSIM_CHECK(times.size() == knobs_.size(), "every knob was turned");
+  DDPSIM_CHECK(times.size() + draws_ == knobs_.size(), "every knob was turned");
   Response response{iteration};
   double shown = iteration / unvaried;
-  for (const auto& [name, usual, values] : turned_) {
-    auto& curve = response.curves[name];
-    curve.points.push_back({usual, iteration});
-    for (double value : values) {
+  for (const auto& turn : turned_) {
+    auto& curve = response.curves[turn.name];
+    curve.points.push_back({turn.usual, iteration});
+    for (double value : turn.values) {
       curve.points.push_back({value, shown * times.front()});
       times = times.subspan(1);
     }
     std::ranges::sort(curve.points);
-    if (curve.points.size() < 2) curve.points.push_back({usual + 1, iteration});
+    if (curve.points.size() < 2) curve.points.push_back({turn.usual + 1, iteration});
   }
   return response;
 }

@@ -145,6 +145,15 @@ class BestCapsTest(cli.CliTest):
         self.assertLessEqual(best["list"]["iteration_s"], best["single"]["iteration_s"])
         self.assertIn("leaves out that compute and communication slow one another down", text)
 
+    def test_how_sure_it_beats_the_default(self):
+        path = cli.SOURCE_ROOT / "configs/quickstart.yaml"
+        text, best = self.best(file=path)
+        usual = best["default"]
+        self.assertEqual(usual["iteration_s"], self.simulate("evidence=none", file=path)["iteration_s"])
+        self.assertAlmostEqual(sum(choice["p_best"] for choice in {one["n_buckets"]: one for one in (best["single"], best["list"], usual)}.values()), 1)
+        self.assertIn(f"{100 * (1 - usual['p_best']):.0f} % sure that it takes longer, {100 * usual['regret']:.1f} % on average\n", text)
+        self.assertNotIn("default", self.best("evidence=none", file=path)[1])
+
     def test_nothing_to_gain(self):
         self.write_scenario(cli.trace_text([("a", cli.MIB, 0.01)]))
         self.assertIn("no list of caps is better\n", self.best()[0])

@@ -736,15 +736,17 @@ engine: {network: builtin}
     def test_a_line_a_plan(self):
         """CSV: every degree, whether or not the plan has one; together they are all GPUs."""
         found, lines, _ = self.three()
-        self.assertEqual(lines[0], "iteration_s,tokens_per_s,mfu,memory_peak_bytes,tensor,context,pipeline,virtual,expert,data,micro_batch,recompute,strategy,bucket_size")
+        self.assertEqual(lines[0], "iteration_s,tokens_per_s,mfu,memory_peak_bytes,tensor,context,pipeline,virtual,expert,data,micro_batch,recompute,strategy,bucket_size,p10_s,p90_s,p_best,regret")
         for line, point in zip(lines[1:], found["points"], strict=True):
             values = dict(zip(lines[0].split(","), line.split(",")))
             self.assertEqual(float(values["iteration_s"]), point["iteration_s"])
             self.assertEqual(int(values["tensor"]) * int(values["context"]) * int(values["pipeline"]) * int(values["data"]), 64)
+            self.assertEqual([float(values[key]) for key in ("p10_s", "p90_s")], point["evidence"]["interval_80_s"])
+            self.assertEqual([float(values[key]) for key in ("p_best", "regret")], [point["p_best"], point["regret"]])
             self.assertEqual((values["strategy"], values["micro_batch"]), (point["set"]["strategy"], point["set"]["workload.micro_batch"]))
 
     def test_bounds_rule_out_none_of_the_best(self):
-        few, all_ = self.three()[0], json.loads(self.ok(*self.ARGUMENTS, "--top", "1000", "--json", "-").stdout)
+        few, all_ = (json.loads(self.ok(*self.ARGUMENTS, "--set", "evidence=none", "--top", top, "--json", "-").stdout) for top in ("3", "1000"))
         self.assertEqual(all_["ruled_out"], 0)
         self.assertEqual(few["points"], all_["points"][:3])
         iterations = [point["iteration_s"] for point in all_["points"]]
@@ -752,6 +754,31 @@ engine: {network: builtin}
         self.assertGreater(few["ruled_out"], 0)
         strategies = {point["set"]["strategy"] for point in all_["points"]}
         self.assertLessEqual({"megatron", "fsdp", "zero1", "ddp"}, strategies)
+
+    def test_how_sure_the_best_is(self):
+        """Plans in order of regret; each has the interval that simulate has, and together they are the fastest for sure."""
+        found = self.three()[0]
+        regrets = [point["regret"] for point in found["points"]]
+        self.assertEqual(regrets, sorted(regrets))
+        self.assertAlmostEqual(sum(point["p_best"] for point in found["points"]), 1)
+        self.ok(*self.ARGUMENTS, "--top", "3", "--json", "plan.json", "--out", "best.yaml")
+        best = self.read_json("plan.json")["points"][found["best"]]
+        simulated = json.loads(self.ok("simulate", "best.yaml", "--json", "-").stdout)
+        self.assertEqual(simulated["evidence"], best["evidence"])
+        self.assertTrue(best["tied"])
+        told = self.ok(*self.ARGUMENTS, "--top", "3").stdout
+        first = found["points"][0]
+        self.assertIn(f"fastest: plan 1 {100 * first['p_best']:.0f} %, plan 2 ", told)
+        self.assertIn(f"plan 1 loses {100 * first['regret']:.1f} % on average", told)
+
+    def test_bare_numbers(self):
+        """Nothing is in doubt: the shortest first, and no word of how sure that is."""
+        arguments = (*self.ARGUMENTS, "--top", "3", "--set", "evidence=none")
+        points = json.loads(self.ok(*arguments, "--json", "-", "--csv", "bare.csv").stdout)["points"]
+        self.assertEqual([point["iteration_s"] for point in points], sorted(point["iteration_s"] for point in points))
+        self.assertFalse([key for point in points for key in ("evidence", "p_best", "regret", "tied") if key in point])
+        self.assertTrue(self.read("bare.csv").decode().splitlines()[0].endswith(",bucket_size"))
+        self.assertNotIn("sure", self.ok(*arguments).stdout)
 
     def test_an_interrupt_tells_what_was_found(self):
         """The batch that is under way is the last one, and a bound says how good the others may be."""
@@ -772,7 +799,7 @@ engine: {network: builtin}
 
     def test_strategies_of_a_model_that_a_gpu_holds(self):
         """Bounds rule out none of the best; each way with the fewest seconds is that of a search of its strategy alone."""
-        arguments = ("plan", "gpt2-xl", "--topology", "superpod-h100", "--gpus", "16", "--global-batch", "64", "--json", "-")
+        arguments = ("plan", "gpt2-xl", "--topology", "superpod-h100", "--gpus", "16", "--global-batch", "64", "--set", "evidence=none", "--json", "-")
         few, all_ = (json.loads(self.ok(*arguments, "--top", top).stdout) for top in ("5", "1000"))
         self.assertEqual(few["points"], all_["points"][:5])
         for strategy in ("ddp", "zero1", "zero2", "zero3", "fsdp", "megatron"):
@@ -810,7 +837,7 @@ engine: {network: builtin}
         best = self.read_json("plan.json")["points"][0]
         self.assertEqual(best["set"]["fsdp.unit"], "{layers: 4}")
         self.assertEqual(self.simulate(file="best.yaml")["iteration_s"], best["iteration_s"])
-        self.assertTrue(self.read("plan.csv").decode().endswith(",fsdp,fsdp.unit={layers: 4}\n"))
+        self.assertIn(",fsdp,fsdp.unit={layers: 4},", self.read("plan.csv").decode())
 
     def test_one_framework_for_all(self):
         """Said where strategies are compared, and only there."""
@@ -857,7 +884,9 @@ engine: {network: builtin}
             self.assertNotRegex(self.read("best.yaml").decode(), "zero[23]")
             if top == "1":
                 continue
-            self.assertEqual(plan["points"][0]["strategy"], "zero3")
+            fastest = min(plan["points"], key=lambda point: point["iteration_s"])
+            self.assertEqual(fastest["strategy"], "zero3")
+            self.assertNotIn("p_best", fastest)
             self.assertRegex(done.stdout, r"\nbest but for zero2 and zero3, whose time on the host is not modelled: --set ")
             self.assertIn("deepspeed-host", [note["code"] for note in plan["notes"]])
         done = self.ok(*arguments, "--strategy", "zero3", "--top", "1")

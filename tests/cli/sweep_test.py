@@ -14,6 +14,26 @@ def key_of(point, axes):
 
 
 class SweepTest(cli.CliTest):
+    def test_draws_are_simulations(self):
+        """The same for any number of workers, and near what curves say; odds and PyTorch's default are of as many draws."""
+        self.write("caps.yaml", f"workload: {{trace: {cli.SOURCE_ROOT}/traces/gpt2-large-a100-bs4.csv}}\ncluster: {{topology: p4d, world_size: 64}}\n"
+                                "sweep: {ddp.bucket_cap: [50MiB, 200MiB, 800MiB]}\n")
+        curves = json.loads(self.ok("sweep", "caps.yaml", "--json", "-").stdout)["points"]
+        found = [json.loads(self.ok("sweep", "caps.yaml", "--draws", "256", "--jobs", jobs, "--json", "-").stdout) for jobs in ("1", "3")]
+        self.assertEqual(found[0], found[1])
+        for point, other in zip(found[0]["points"], curves, strict=True):
+            self.assertEqual((point["evidence"]["draws"], point["iteration_s"]), (256, other["iteration_s"]))
+            for end, expected in zip(point["evidence"]["interval_80_s"], other["evidence"]["interval_80_s"]):
+                self.assertAlmostEqual(end / expected, 1, delta=0.04)
+            self.assertAlmostEqual(point["p_best"], other["p_best"], delta=0.15)
+        self.assertIn("p_best", found[0]["bucket_caps"][0]["default"])
+
+    def test_draws_of_nothing_are_refused(self):
+        for command in ("simulate", "sweep"):
+            self.assertIn("--draws draws what is in doubt", self.fails(2, command, "quickstart", "--draws", "16", "--set", "evidence=none").stderr)
+            self.assertIn("not in range 16 to 4096", self.fails(2, command, "quickstart", "--draws", "5000").stderr)
+        self.assertIn("leave one of them out", self.fails(2, "sweep", "quickstart", "--draws", "16", "--results", "r.jsonl").stderr)
+
     def test_quickstart(self):
         """The scenario's 30 caps from 1 MiB to 1 GiB: a row each, and one of them is the best."""
         self.link_data()
@@ -25,7 +45,7 @@ class SweepTest(cli.CliTest):
         self.assertRegex(sure, r"^80 % sure: 1\.4\d+ s to 1\.\d+ s \(.*EFA, such collectives took 1\.3 times as long")
         self.assertTrue(best_line.startswith("best: ddp.bucket_cap "), best_line)
         self.assertRegex(caps, r"^swept caps within 0\.5 % of the best: [\d.]+ MiB(, [\d.]+ MiB)+$")
-        self.assertRegex(usual, r"^PyTorch's default, 25 MiB \(first 1 MiB\): \+\d\d\.\d+ ms \(\+2\.\d %\)$")
+        self.assertRegex(usual, r"^PyTorch's default, 25 MiB \(first 1 MiB\): \+\d\d\.\d+ ms \(\+2\.\d %\), \d\d % sure that it takes longer, \d\.\d % on average$")
         result = self.read_json("out.json")
         self.assertEqual(len(result["points"]), 30)
         caps = [point["bucket_cap_bytes"] for point in result["points"]]

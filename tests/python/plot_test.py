@@ -290,3 +290,19 @@ def test_the_same_picture_is_the_same_file(tmp_path):
             text = (tmp_path / f"a-{picture}.{kind}").read_bytes()
             assert text == (tmp_path / f"b-{picture}.{kind}").read_bytes()
             assert b"CreationDate" not in text and b"dc:date" not in text
+
+
+class TestTornado:
+    def test_a_bar_a_part(self):
+        result = ddpsim.Job.load("quickstart").simulate()
+        ax = plot.tornado(result)
+        evidence = result.to_dict()["evidence"]
+        widths = [bar.get_width() for bar in ax.patches]
+        least, most = result.interval(0.8)
+        assert widths == pytest.approx([100 * (most / least - 1), *(100 * width for width in sorted(evidence["width_by"].values(), reverse=True) if width > 0)])
+        names = [label.get_text().replace("\n", " ") for label in ax.get_yticklabels()]
+        assert names[0] == "all together" and set(names[1:]) <= {one["phrase"] for one in evidence["classes"].values()}
+
+    def test_nothing_is_in_doubt(self):
+        with pytest.raises(ddpsim.InputError, match="no interval"):
+            plot.tornado(ddpsim.Job.load("quickstart").set({"evidence": "none"}).simulate())

@@ -44,6 +44,26 @@ TEST(CapAdvice, KeepsTheDefaultWhereItIsAsGood) {
                           "to use it: DistributedDataParallel(model)"));
 }
 
+// The default loses more than the plateau, but maybe it does not: it wins.
+TEST(CapAdvice, KeepsTheDefaultWhereItIsNotToldApart) {
+  auto result = some_caps();
+  WithDefaultCap usual{Bytes(25 * 0x1p20), std::nullopt, Seconds(8.08), Odds{0.38, 0.011, true}};
+  result.with_default.emplace(2, usual);
+  EXPECT_THAT(
+      lines_of(result),
+      ElementsAre("swept caps within 0.5 % of the best: 2 MiB, 4 MiB",
+                  "PyTorch's default, 25 MiB: +80.000 ms (+1.0 %), 62 % sure that it takes longer, 1.1 "
+                  "% on average: not told apart, so no bucket_cap_mb is needed",
+                  "to use it: DistributedDataParallel(model)"));
+  EXPECT_EQ(cap_cells(result, cap_advice(result).at(0)).back(), "62 %, not told apart");
+  EXPECT_EQ(cap_titles(result).back(), "sure");
+  result.with_default.at(2).odds = Odds{0.02, 0.011, false};
+  EXPECT_THAT(
+      lines_of(result).at(1),
+      "PyTorch's default, 25 MiB: +80.000 ms (+1.0 %), 98 % sure that it takes longer, 1.1 % on average");
+  EXPECT_FALSE(cap_advice(result).at(0).default_is_as_good());
+}
+
 TEST(CapAdvice, ABestAtTheEdgeSaysWhichWayToLook) {
   auto result = some_caps();
   result.points[3].metrics.iteration = Seconds(7);

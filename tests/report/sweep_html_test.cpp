@@ -3,14 +3,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "sim/report/charts.hpp"
+
 #include "tests/report/small_case.hpp"
+#include "tests/support/likely.hpp"
 
 namespace ddpsim {
 namespace {
 
 using test::point;
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 // Caps of 1, 2, 4 and 8 MiB: 10, 8.03, 8 and 9 s.
 SweepResult four_caps() {
@@ -92,6 +95,41 @@ TEST(SweepHtml, WhatIsNotKnownIsNotSaid) {
   EXPECT_THAT(page, Not(HasSubstr("What bounds")));
   EXPECT_THAT(page, Not(HasSubstr("What to know")));
   EXPECT_THAT(page, Not(HasSubstr("why not")));
+}
+
+// Of the best point, the smallest cap of equal regrets: 8 or 12 s.
+TEST(SweepHtml, SaysHowSureTheBestIs) {
+  auto result = four_caps();
+  EXPECT_THAT(sweep_html(result, report_of(kCaps)), Not(HasSubstr("How sure the best iteration is")));
+  for (auto& point : result.points) {
+    point.metrics.uncertainty = testing::one_of({8, 12});
+    point.odds = Odds{0.25, 0.031, true};
+  }
+  auto page = sweep_html(result, report_of(kCaps));
+  EXPECT_THAT(page, HasSubstr("<p>ddp.bucket_cap 1MiB, 80 % sure: 8 s to 12 s. If only one part"));
+  EXPECT_THAT(page, HasSubstr("all%20together"));
+  EXPECT_THAT(page, HasSubstr("<td data-key=\"8000\">8000.000</td><td data-key=\"12000\">12000.000</td>"
+                              "<td data-key=\"25\">25.0 %</td><td data-key=\"3.1\">3.1 %</td>"));
+}
+
+TEST(WidthChart, ABarAPartTheWidestOnTop) {
+  auto unknown = [](const char* name, double sigma) { return Unknown{name, {{1, 0, sigma}}}; };
+  const auto* ethernet = find_evidence_class(Subject::network, "ethernet");
+  const auto* experts = find_evidence_class(Subject::step, "experts");
+  Unknowns unknowns{{"network ethernet", unknown("network ethernet", 0.1)},
+                    {"step experts", unknown("step experts", 0.3)}};
+  Uncertainty uncertainty(
+      Response{Seconds(1)}, unknowns,
+      {{ethernet, "Ethernet", {{{1, 0, 0.1}}, 0, 3}}, {experts, "experts", {{{1, 0, 0.3}}, 0, 0}}});
+  auto chart = width_chart(uncertainty, "title");
+  ASSERT_EQ(chart.y.tics.size(), 3U);
+  EXPECT_EQ(chart.y.tics[0].label, "all together");
+  EXPECT_EQ(chart.y.tics[1].label, "experts, declared");
+  EXPECT_EQ(chart.y.tics[2].label, "Ethernet");
+  EXPECT_GT(chart.y.tics[0].value, chart.y.tics[1].value);
+  // exp(2 x 1.2816 sigma) - 1
+  EXPECT_NEAR(chart.series[1].points[0].right, 115.8, 2);
+  EXPECT_NEAR(chart.series[1].points[1].right, 29.2, 0.5);
 }
 
 }  // namespace

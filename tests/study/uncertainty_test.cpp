@@ -80,6 +80,25 @@ TEST_F(UncertaintyTest, IterationsThatDifferHaveIntervalsToo) {
   EXPECT_GT(varied.uncertainty->likely().width(), 0.02);
 }
 
+// Each draw simulated, with the same columns: what curves leave out is how quantities act together.
+TEST_F(UncertaintyTest, CurvesAgreeWithSimulatingEachDraw) {
+  auto path = folder_.write("scenario.yaml", job_);
+  auto scenario = resolve(Files(path), config::load_yaml(path, "a scenario"));
+  auto curves = simulate_once(scenario).metrics.uncertainty;
+  auto draws = simulate_once(scenario, Simulator(), 1, kUsualDraws).metrics.uncertainty;
+  ASSERT_EQ(draws->times().size(), curves->times().size());
+  EXPECT_NEAR(draws->likely().least / curves->likely().least, 1, 0.03);
+  EXPECT_NEAR(draws->likely().most / curves->likely().most, 1, 0.03);
+  double away = 0;
+  for (std::size_t i = 0; i < kUsualDraws; ++i)
+    away += std::abs(std::log(draws->times()[i] / curves->times()[i])) / kUsualDraws;
+  EXPECT_GT(away, 0);
+  EXPECT_LT(away, 0.03);
+  EXPECT_EQ(draws->parts().front().width, curves->parts().front().width);
+  EXPECT_EQ(simulate_once(scenario, Simulator(), 3, kUsualDraws).metrics.uncertainty->times(),
+            draws->times());
+}
+
 // Both states have points of their own, and the order in which a file says them is no matter.
 TEST_F(UncertaintyTest, StatesAreReadInAnyOrder) {
   std::string fast = "{chance: 0.5, middle: -0.35, sigma: 0.25}",
@@ -170,6 +189,25 @@ TEST_F(UncertaintyTest, OddsAreAmongWaysOfOneJob) {
   std::vector<double> sure;
   for (const auto& point : result.points) sure.push_back(point.odds->p_best);
   EXPECT_THAT(sure, ElementsAre(1, 0, 1, 0));
+}
+
+// Two caps: what they share decides nothing, and a cap is not held against itself.
+TEST_F(UncertaintyTest, ACapAgainstTheDefault) {
+  auto evidence = std::make_shared<Evidence>();
+  evidence->lines["choice cap"] = {{{1, 0, 0.012}}, 0, 3};
+  auto best = way("100MiB", 1.0, evidence).metrics, usual = way("25MiB", 1.05, evidence).metrics;
+  best.n_buckets = 8;
+  usual.n_buckets = 100;
+  auto far = odds_against(usual, best);
+  ASSERT_TRUE(far);
+  EXPECT_LT(far->p_best, 0.05);
+  EXPECT_NEAR(far->regret, 0.05, 0.005);
+  EXPECT_FALSE(far->is_tied);
+  usual.uncertainty = way("25MiB", 1.004, evidence).metrics.uncertainty;
+  EXPECT_TRUE(odds_against(usual, best)->is_tied);
+  EXPECT_FALSE(odds_against(best, best));
+  best.uncertainty = nullptr;
+  EXPECT_FALSE(odds_against(usual, best));
 }
 
 }  // namespace

@@ -14,5 +14,6 @@ from ddpsim.plot.gantt import timeline
 from ddpsim.plot.judged import accuracy
 from ddpsim.plot.stacks import parts
 from ddpsim.plot.sweeps import bands, sweep
+from ddpsim.plot.tornado import tornado
 
-__all__ = ["accuracy", "bands", "collective", "parts", "save", "sweep", "timeline"]
+__all__ = ["accuracy", "bands", "collective", "parts", "save", "sweep", "timeline", "tornado"]
