@@ -33,6 +33,13 @@ const Evidence::Line* Evidence::find(const EvidenceClass& of) const {
   return line == lines.end() ? nullptr : &line->second;
 }
 
+double Evidence::calibrated_row(const EvidenceClass& of) const {
+  const auto* one_step = find(*find_evidence_class(Subject::compute, "calibrated"));
+  const auto* line = find(of);
+  if (!line) return 0;
+  return one_step ? std::min(one_step->row, line->row) : line->row;
+}
+
 void Evidence::set_found(const EvidenceClass& of, double value) {
   found.insert_or_assign(name_of(of), value);
   auto line = lines.find(name_of(of));

@@ -92,6 +92,9 @@ struct Evidence {
       {};  // those of kDrawsToWeigh draws that `measured` leaves; none: kUsualDraws of all
 
   [[nodiscard]] const Line* find(const EvidenceClass& of) const;  // null: nothing is known
+  // What a step of compute of a class has of its own beside others of its job's kind, of which one was
+  // measured: that of `calibrated`, unless the class' is less. 0: nothing is known of it.
+  [[nodiscard]] double calibrated_row(const EvidenceClass& of) const;
   // About that value, which predictions take for it from now on.
   void set_found(const EvidenceClass& of, double value);
   bool operator==(const Evidence&) const = default;

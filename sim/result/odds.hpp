@@ -12,6 +12,8 @@ struct Odds {
   bool is_tied = false;
 };
 
+inline constexpr double kRegretNoise = 0.005;  // what means of 1,024 draws do not tell apart
+
 extern const Columns<Odds> kOddsColumns;
 
 // The same of rows that have them; none: nothing is in doubt, or it is not compared.

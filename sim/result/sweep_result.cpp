@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <set>
 
 #include <fmt/core.h>
@@ -42,21 +43,24 @@ std::size_t fastest_of(const std::vector<SweepPoint>& points, const std::vector<
   return *best;
 }
 
-// Of least regret, unless the default cannot be told apart from it.
+// Of least regret, unless the default cannot be told apart from it; of those that draws do not tell apart by
+// it the fastest.
 std::size_t surest_of(const SweepResult& result, const std::vector<std::size_t>& candidates) {
   auto cap = result.find_axis(kBucketCapAxis), strategy = result.find_axis(kStrategyAxis);
   auto is_default = [&](const SweepPoint& point) {
     return (cap || strategy) && (!cap || point.metrics.bucket_cap == kDefaultBucketCap) &&
            (!strategy || point.metrics.strategy == &usual_strategy());
   };
-  auto best = candidates.front();
+  auto regret = [&](std::size_t i) { return result.points[i].odds->regret; };
+  double least = regret(*std::ranges::min_element(candidates, {}, regret));
+  std::optional<std::size_t> best;
   for (auto i : candidates) {
-    const auto &point = result.points[i], &other = result.points[best];
+    const auto& point = result.points[i];
     if (point.odds->is_tied && is_default(point)) return i;
-    double less = point.odds->regret - other.odds->regret;
-    if (less < -1e-12 || (less < 1e-12 && preference(point) < preference(other))) best = i;
+    bool is_alike = regret(i) <= least + kRegretNoise;
+    if (is_alike && (!best || preference(point) < preference(result.points[*best]))) best = i;
   }
-  return best;
+  return *best;
 }
 
 std::vector<std::size_t> those(const std::vector<std::size_t>& candidates,

@@ -20,8 +20,9 @@ class Measuring {
       : evidence_(*scenario.evidence), now_(metrics.uncertainty->likely().width()) {
     found_.now = now_;
     if (auto response = response_of(scenario)) job_ = draws(*response);
-    const auto* calibrated = evidence_.find(*find_evidence_class(Subject::compute, "calibrated"));
-    row_ = calibrated ? calibrated->row : 0;
+    auto compute =
+        std::ranges::find(scenario.doubts, Subject::compute, [](const Doubt& one) { return one.of->of; });
+    if (compute != scenario.doubts.end()) row_ = evidence_.calibrated_row(*compute->of);
     if (row_ > 0) with_row_ = rows_of(job_);
   }
 

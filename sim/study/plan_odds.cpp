@@ -1,7 +1,9 @@
 #include "sim/study/plan_odds.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <utility>
 
 #include "sim/base/check.hpp"
 #include "sim/process/worker_threads.hpp"
@@ -56,7 +58,9 @@ void compare_plans(std::vector<PlannedPoint>& best, const config::Value& root, F
   auto odds = odds_of(ways);
   for (std::size_t i = 0; i < which.size(); ++i) compared[which[i]].odds = odds[i];
   std::ranges::stable_sort(best, {}, [](const PlannedPoint& point) {
-    return point.odds ? point.odds->regret : std::numeric_limits<double>::infinity();
+    return std::pair(
+        point.odds ? std::round(point.odds->regret / kRegretNoise) : std::numeric_limits<double>::infinity(),
+        point.metrics.iteration);
   });
 }
 

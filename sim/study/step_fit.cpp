@@ -211,12 +211,6 @@ void shift(Observation& measured, const std::string& compute, double slower) {
   for (auto& point : curve->second.points) point.value /= slower;
 }
 
-// What a step of one's own has of its own.
-double calibrated_row(const Evidence& evidence, const EvidenceClass& before) {
-  const auto* calibrated = evidence.find(*find_evidence_class(Subject::compute, "calibrated"));
-  return calibrated ? calibrated->row : evidence.find(before)->row;
-}
-
 // As what it is of, and where it was fitted.
 void sign(const Scenario& scenario, Software& software) {
   software.judged_error.reset();
@@ -235,13 +229,17 @@ InputError refuted(const Scenario& scenario, const StepQuestion& question, std::
   std::vector<std::string> known;
   for (const auto& doubt : scenario.doubts)
     if (scenario.evidence->find(*doubt.of) && doubt.of->of != Subject::physics) known.push_back(doubt.what);
+  std::string other;
+  if (const auto* compute = compute_doubt(scenario); compute && compute->of->name.starts_with("named"))
+    other = "if it was other code, leave workload.framework out; ";
   return InputError(
       fmt::format("what is described is not what was measured: {} was measured, and with all that is held "
                   "possible of it ({}) the scenario takes {} to {}",
                   format_seconds(question.measured), fmt::join(known, "; "), format_seconds(draws.front()),
                   format_seconds(draws.back())),
-      "is the time that of one optimizer step of this scenario, with its micro batch, accumulation and GPUs? "
-      "--accept takes it all the same");
+      "is the time that of one optimizer step of this scenario, with its micro batch, accumulation and "
+      "GPUs? " +
+          other + "--accept takes it all the same");
 }
 
 }  // namespace
@@ -269,7 +267,7 @@ StepFit fit_step(Scenario scenario, const StepQuestion& question) {
   Networks networks;
   auto response =
       scenario.evidence && compute && evidence.find(*compute->of) ? response_of(scenario) : std::nullopt;
-  double row = response ? calibrated_row(evidence, *compute->of) : 0;
+  double row = response ? evidence.calibrated_row(*compute->of) : 0;
   if (response) {
     auto draws = draws_of(*response, evidence, kDrawsToWeigh);
     auto weights = condition(draws, question.measured, row, *weights_of(evidence, kDrawsToWeigh));

@@ -217,10 +217,9 @@ Evidence with(EvidenceFile& file, Evidence known) {
   if (!file.calibrated.empty()) {
     known.calibrated = file.calibrated;
     // Steps of one job and its like differ by less than those of a class.
-    auto calibrated = known.lines.find("compute calibrated"),
-         before = known.lines.find("compute " + file.calibrated);
-    if (calibrated != known.lines.end() && before != known.lines.end())
-      before->second.row = calibrated->second.row;
+    const auto* of = find_evidence_class(Subject::compute, file.calibrated);
+    double row = known.calibrated_row(*of);
+    if (auto line = known.lines.find(name_of(*of)); line != known.lines.end()) line->second.row = row;
   }
   for (const auto& one : file.measured) known.measured.push_back(observation_of(one));
   return known;

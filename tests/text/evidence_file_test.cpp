@@ -61,7 +61,7 @@ TEST_F(EvidenceFileTest, States) {
 TEST_F(EvidenceFileTest, WhatWasMeasuredIsReadBack) {
   Evidence known;
   known.lines["network efa"] = {{{0.5, -1, 0.2}, {0.5, 0.5, 0.3}}, 0, 2};
-  known.lines["compute named"] = {{{1, 0, 0.02}}, 0.03, 5};
+  known.lines["compute named"] = {{{1, 0, 0.02}}, 0.07, 5};
   known.lines["compute calibrated"] = {{{1, 0, 0.03}}, 0.05, 3};
   Evidence measured = known;
   measured.calibrated = "named";
