@@ -53,14 +53,13 @@ std::size_t surest_of(const SweepResult& result, const std::vector<std::size_t>&
   };
   auto regret = [&](std::size_t i) { return result.points[i].odds->regret; };
   double least = regret(*std::ranges::min_element(candidates, {}, regret));
-  std::optional<std::size_t> best;
+  std::vector<std::size_t> alike;
   for (auto i : candidates) {
     const auto& point = result.points[i];
     if (point.odds->is_tied && is_default(point)) return i;
-    bool is_alike = regret(i) <= least + kRegretNoise;
-    if (is_alike && (!best || preference(point) < preference(result.points[*best]))) best = i;
+    if (regret(i) <= least + kRegretNoise) alike.push_back(i);
   }
-  return *best;
+  return fastest_of(result.points, alike);
 }
 
 std::vector<std::size_t> those(const std::vector<std::size_t>& candidates,
