@@ -29,6 +29,8 @@ std::optional<FittedShare> share_of(const std::string& word) {
 // The scenario, and what it took.
 std::pair<config::Value, Seconds> read_question(const StepOptions& options) {
   auto measured = parse_seconds({options.step, whole_file(make_source("--step", options.step))});
+  if (measured <= Seconds())
+    throw InputError("--step: no step takes 0 s", "write what one took: --step 1.2s");
   ScenarioOptions file;
   file.file = options.scenario;
   file.overrides = options.overrides;
@@ -52,12 +54,14 @@ std::string gpu_word(const Software& software, const GpuDescription& gpu) {
   return software.is_for_gpu && !software.fitted_on.empty() ? software.fitted_on : gpu.name;
 }
 
-void print_fit(const StepFit& fit, const Software& before, Precision precision) {
+void print_fit(const StepFit& fit, const Software& before, Precision precision, Seconds measured) {
   print_stderr("{} {} (software {} says {})\n", name_of(fit.share),
                value_of(fit.software, fit.share, precision), before.name,
                value_of(before, fit.share, precision));
-  if (!fit.share && fit.measured.found.empty())
-    print_stderr("note: no share makes this step exact: all of compute has the middle of what is possible\n");
+  constexpr double kExact = 0.01;
+  if (double off = fit.predicted / measured - 1; std::abs(off) > kExact)
+    print_stderr("note: the scenario takes {} with it, {:+.0f} % from what was measured\n",
+                 format_seconds(fit.predicted), 100 * off);
   for (const auto& [name, factor] : fit.measured.found)
     print_stderr("{}: {:.2g} times as long as described\n", find_evidence_class(name)->what, factor);
   double products = products_share(fit.software, precision);
@@ -81,7 +85,7 @@ void solve_step(const StepOptions& options) {
     std::cout << fmt::format("it jumps there, and no value gives {}\n", format_seconds(measured));
   if (!solved.least.empty()) std::cout << fmt::format("80 % sure: {} to {}\n", solved.least, solved.most);
   if (solved.others > 0)
-    std::cout << fmt::format("{} other value{} in the range give{} it, too\n", solved.others,
+    std::cout << fmt::format("{} other value{} in the range also give{} it\n", solved.others,
                              solved.others == 1 ? "" : "s", solved.others == 1 ? "s" : "");
 }
 
@@ -106,7 +110,7 @@ void calibrate_step(const StepOptions& options) {
                   format_seconds(measured), job, value_of(before, fit.share, precision), before.name);
   if (!options.quiet) {
     print_notes(scenario.notes);
-    print_fit(fit, before, precision);
+    print_fit(fit, before, precision, measured);
   }
   OutputPhase writing;
   write_output(options.out, [&] {

@@ -91,7 +91,9 @@ Cell::Fields tell_explanation(const ScenarioOptions& options, const config::Valu
                               const IterationMetrics& metrics) {
   std::ostringstream explanation;
   ProgressLine progress(options.quiet, "changes");
-  auto found = explain(explanation, options.file, root, metrics,
+  auto job = options.file;
+  for (const auto& one : options.overrides) job += " --set '" + one + "'";
+  auto found = explain(explanation, options.file, job, root, metrics,
                        [&](std::size_t done, std::size_t all) { progress.show_done(done, all); });
   progress.clear();
   tell(options, explanation.str());

@@ -1,5 +1,6 @@
 #include "sim/evidence/conditioning.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>

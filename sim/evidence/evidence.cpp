@@ -36,8 +36,10 @@ const Evidence::Line* Evidence::find(const EvidenceClass& of) const {
 double Evidence::calibrated_row(const EvidenceClass& of) const {
   const auto* one_step = find(*find_evidence_class(Subject::compute, "calibrated"));
   const auto* line = find(of);
+  constexpr double kUsual = 0.05;
   if (!line) return 0;
-  return one_step ? std::min(one_step->row, line->row) : line->row;
+  double row = one_step && one_step->row > 0 ? one_step->row : kUsual;
+  return line->row > 0 ? std::min(row, line->row) : row;
 }
 
 void Evidence::set_found(const EvidenceClass& of, double value) {

@@ -3,6 +3,7 @@
 // from predicted ones. An evidence file (docs/formats.md) has the figures; which classes there are stands
 // here.
 #include <array>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -93,7 +94,7 @@ struct Evidence {
 
   [[nodiscard]] const Line* find(const EvidenceClass& of) const;  // null: nothing is known
   // What a step of compute of a class has of its own beside others of its job's kind, of which one was
-  // measured: that of `calibrated`, unless the class' is less. 0: nothing is known of it.
+  // measured: that of `calibrated`, unless the class' is less. 0: nothing is known of the class.
   [[nodiscard]] double calibrated_row(const EvidenceClass& of) const;
   // About that value, which predictions take for it from now on.
   void set_found(const EvidenceClass& of, double value);

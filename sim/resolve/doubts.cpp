@@ -172,6 +172,16 @@ std::optional<Note> software_scope_note(const Scenario& scenario) {
 
 namespace {
 
+// Steps of another GPU, or in another type, tell nothing of this compute.
+void drop_measured(Scenario& scenario) {
+  if (!scenario.evidence || scenario.evidence->calibrated.empty()) return;
+  auto others = *scenario.evidence;
+  others.calibrated.clear();
+  others.measured.clear();
+  others.picked.clear();
+  scenario.evidence = std::make_shared<const Evidence>(std::move(others));
+}
+
 // It is known as before, but that its steps were measured.
 void take_calibrated(const Scenario& scenario, Doubt& doubt) {
   if (doubt.of->of != Subject::compute || doubt.of->name != "calibrated" || !scenario.evidence) return;
@@ -209,6 +219,8 @@ void add_step_doubts(Scenario& scenario) {
   }
   if (!scenario.model_step) return;
   const auto& step = *scenario.model_step;
+  if (std::ranges::none_of(doubts, [](const Doubt& one) { return one.of->name == "calibrated"; }))
+    drop_measured(scenario);
   for (auto& doubt : doubts) {
     take_calibrated(scenario, doubt);
     judge_split(scenario, doubt);

@@ -132,28 +132,34 @@ struct EvidenceKey {
   using Value = std::shared_ptr<const Evidence>;
   std::string file;      // besides the default; empty: none
   std::string software;  // that may say more, calibrated to steps; empty: none
+  bool is_none = false;
   auto operator<=>(const EvidenceKey&) const = default;
 };
 
-// Null: evidence: none.
+// Null: evidence: none, and nothing was found by calibrations, which predictions have in any case.
 std::shared_ptr<const Evidence> find_evidence(Files& files, const GivenJob& given) {
   const auto& said = given.job.evidence;
-  if (said == "none") return nullptr;
   EvidenceKey key;
-  if (said) key.file = files.path_of(PresetKind::evidence, given.located(*said, "evidence"));
+  key.is_none = said == "none";
+  if (said && !key.is_none) key.file = files.path_of(PresetKind::evidence, given.located(*said, "evidence"));
   const auto &framework = given.job.workload.framework, &compute = given.job.workload.compute;
+  const char* place = framework ? "workload.framework" : "workload.compute";
   if (framework || compute)
     key.software =
-        files.path_of(PresetKind::software, framework ? given.located(*framework, "workload.framework")
-                                                      : given.located(*compute, "workload.compute"));
+        files.path_of(PresetKind::software, given.located(framework ? *framework : *compute, place));
   return files.once(key, [&]() -> EvidenceKey::Value {
     auto usual = find_preset(PresetKind::evidence, kUsualEvidence).value_or(std::string(kUsualEvidence));
     auto evidence = read_evidence(usual);
     if (!key.file.empty()) evidence = read_evidence(key.file, std::move(evidence));
     if (!key.software.empty()) evidence = read_software_evidence(key.software, std::move(evidence));
+    if (key.is_none) {
+      if (evidence.found.empty()) return nullptr;
+      evidence.lines.clear();
+      evidence.measured.clear();
+    }
     if (!weigh(evidence))
-      throw InputError(given.at(given.has("evidence") ? "evidence" : "workload.framework"),
-                       "its steps were measured far from where all that is known puts them",
+      throw InputError(given.at(!key.software.empty() ? place : "evidence"),
+                       "a step that it says was measured is far from all that the evidence holds possible",
                        "calibrate again: what was described is not what was measured");
     return std::make_shared<const Evidence>(std::move(evidence));
   });

@@ -215,8 +215,8 @@ std::vector<Change> changes_of(const WhatIf& what_if, const Scenario& scenario,
 
 }  // namespace
 
-Cell::Fields explain(std::ostream& out, const std::string& path, const config::Value& root,
-                     const IterationMetrics& metrics, const OnTried& on_progress) {
+Cell::Fields explain(std::ostream& out, const std::string& path, const std::string& job,
+                     const config::Value& root, const IterationMetrics& metrics, const OnTried& on_progress) {
   WhatIf what_if(path, root);
   auto scenario = what_if.scenario();
   if (scenario.parallel) {
@@ -245,7 +245,7 @@ Cell::Fields explain(std::ostream& out, const std::string& path, const config::V
   best.print(out, metrics.iteration);
   if (auto note = note_on_links(scenario); !note.empty()) out << fmt::format("({})\n", note);
   auto fields = outcome_fields(outcomes, left_out);
-  fields.emplace_back("narrow", print_narrowing(out, narrowing_of(path, what_if, scenario, metrics)));
+  fields.emplace_back("narrow", print_narrowing(out, narrowing_of(job, what_if, scenario, metrics)));
   return fields;
 }
 

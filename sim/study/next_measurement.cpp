@@ -16,14 +16,14 @@ namespace {
 // The job's draws, and those of what could be measured: all together, before any is picked.
 class Measuring {
  public:
-  Measuring(const Scenario& scenario, const IterationMetrics& metrics)
-      : evidence_(*scenario.evidence), now_(metrics.uncertainty->likely().width()) {
-    found_.now = now_;
+  explicit Measuring(const Scenario& scenario) : evidence_(*scenario.evidence) {
     if (auto response = response_of(scenario)) job_ = draws(*response);
     auto compute =
         std::ranges::find(scenario.doubts, Subject::compute, [](const Doubt& one) { return one.of->of; });
     if (compute != scenario.doubts.end()) row_ = evidence_.calibrated_row(*compute->of);
-    if (row_ > 0) with_row_ = rows_of(job_);
+    if (!is_possible()) return;
+    with_row_ = rows_of(job_);
+    found_.now = interval_of(with_row_, kLikely).width();
   }
 
   [[nodiscard]] bool is_possible() const { return !job_.empty() && row_ > 0; }
@@ -70,11 +70,12 @@ class Measuring {
 
   void add(std::string what, std::string command, std::vector<Seconds> times, double row) {
     double width = width_after(with_row_, {what, times, row}, kLikely);
+    if (width >= found_.now) return;
     found_.all.push_back({std::move(what), std::move(command), width});
   }
 
   const Evidence& evidence_;
-  double now_, row_ = 0;
+  double row_ = 0;
   std::vector<Seconds> job_, with_row_;
   Narrowing found_;
 };
@@ -89,12 +90,12 @@ std::optional<int> gpus_of_node(const Scenario& scenario) {
 
 }  // namespace
 
-Narrowing narrowing_of(const std::string& path, WhatIf& what_if, const Scenario& scenario,
+Narrowing narrowing_of(const std::string& job, WhatIf& what_if, const Scenario& scenario,
                        const IterationMetrics& metrics) {
   if (!metrics.uncertainty || !scenario.model_step) return {};
-  Measuring measuring(scenario, metrics);
+  Measuring measuring(scenario);
   if (!measuring.is_possible()) return {};
-  auto calibrate = fmt::format("ddpsim calibrate --step TIME {}", path);
+  auto calibrate = fmt::format("ddpsim calibrate --step TIME {}", job);
   measuring.add_step("one step of this job", calibrate + " --out mine.yaml", scenario);
   if (auto gpus = gpus_of_node(scenario)) {
     auto world = fmt::format("cluster.world_size={}", *gpus);

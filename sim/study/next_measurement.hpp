@@ -19,7 +19,8 @@ struct Narrowing {
   std::vector<NextMeasurement>
       all;  // the narrowest first; none: nothing is in doubt, or no model to calibrate
 };
-Narrowing narrowing_of(const std::string& path, WhatIf& what_if, const Scenario& scenario,
+// `job`: the scenario's file and its --set, as a shell takes them.
+Narrowing narrowing_of(const std::string& job, WhatIf& what_if, const Scenario& scenario,
                        const IterationMetrics& metrics);
 
 // What would narrow it most, and the command to type; all of them as a field of JSON.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <optional>
 #include <vector>
 
@@ -80,6 +81,12 @@ struct Point {
   Seconds time;
 };
 
+// Where an iteration passes a time: the logarithm of the value, after that point.
+struct Crossing {
+  double log;
+  std::size_t after;
+};
+
 class ValueSearch {
  public:
   ValueSearch(Files& files, const config::Value& root, const std::string& key, Seconds measured)
@@ -92,6 +99,11 @@ class ValueSearch {
       if (value == last) continue;
       last = value;
       add(value);
+      // What is far beyond takes long to simulate.
+      constexpr std::size_t kFurther = 4;
+      if (auto found = crossings_of(measured_);
+          range_.is_whole && !found.empty() && points_.size() > found.front().after + kFurther)
+        break;
     }
     if (points_.empty()) throw *refusal_;
   }
@@ -100,58 +112,60 @@ class ValueSearch {
     auto crossings = crossings_of(measured_);
     if (crossings.empty()) throw nothing_gives_it();
     double value = refined(crossings.front());
-    Solved found{range_.shown(value), "", "", simulate_once(scenario(value)).metrics.iteration,
-                 static_cast<int>(crossings.size()) - 1};
+    auto shown = range_.shown(value);
+    Solved found{shown, "", "", iteration(shown), static_cast<int>(crossings.size()) - 1};
     find_interval(value, found);
     return found;
   }
 
  private:
-  [[nodiscard]] Scenario scenario(double value) const {
-    return resolve(files_, with_settings(root_, {{key_, range_.text(value)}}));
+  [[nodiscard]] Scenario scenario(const std::string& text) const {
+    return resolve(files_, with_settings(root_, {{key_, text}}));
+  }
+  [[nodiscard]] Seconds iteration(const std::string& text) const {
+    return simulate_once(scenario(text)).metrics.iteration;
   }
 
   void add(double value) {
     try {
-      points_.push_back({value, simulate_once(scenario(value)).metrics.iteration});
+      points_.push_back({value, iteration(range_.text(value))});
     } catch (const InputError& error) {
       if (!refusal_) refusal_ = error;
     }
   }
 
-  // Places between two points where the iteration passes a time, as the logarithm of the value.
-  [[nodiscard]] std::vector<double> crossings_of(Seconds time) const {
-    std::vector<double> found;
+  [[nodiscard]] std::vector<Crossing> crossings_of(Seconds time) const {
+    std::vector<Crossing> found;
     for (std::size_t i = 0; i + 1 < points_.size(); ++i) {
       // Straight between logarithms: what grows with a power of the value is.
       double before = std::log(points_[i].time / time), after = std::log(points_[i + 1].time / time);
       bool passes = before <= 0 ? after > 0 : after <= 0;
       if (!passes) continue;
       double low = std::log(points_[i].value), high = std::log(points_[i + 1].value);
-      found.push_back(low + (high - low) * (before / (before - after)));
+      found.push_back({low + (high - low) * (before / (before - after)), i});
     }
     return found;
   }
 
-  // Between the two points about a crossing, where values are not whole.
-  double refined(double crossing) {
-    double value = std::exp(crossing);
-    if (range_.is_whole) return std::round(value);
-    auto above = std::ranges::upper_bound(points_, value, {}, &Point::value);
-    double low = std::prev(above)->value, high = above->value;
-    bool falls = std::prev(above)->time > above->time;
+  // Between the two points about a crossing, where values are not whole: where it jumps, the side that is
+  // nearer.
+  [[nodiscard]] double refined(const Crossing& crossing) const {
+    if (range_.is_whole) return std::round(std::exp(crossing.log));
+    auto low = points_[crossing.after], high = points_[crossing.after + 1];
+    bool falls = low.time > high.time;
     constexpr int kHalvings = 24;
     for (int i = 0; i < kHalvings; ++i) {
-      double middle = std::sqrt(low * high);
-      bool is_longer = simulate_once(scenario(middle)).metrics.iteration > measured_;
-      (is_longer == falls ? low : high) = middle;
+      double value = std::sqrt(low.value * high.value);
+      auto time = iteration(range_.text(value));
+      ((time > measured_) == falls ? low : high) = {value, time};
     }
-    return std::sqrt(low * high);
+    auto away = [&](const Point& point) { return std::abs(std::log(point.time / measured_)); };
+    return away(low) < away(high) ? low.value : high.value;
   }
 
   // Each draw of all else needs another value.
   void find_interval(double value, Solved& found) const {
-    auto solved = scenario(value);
+    auto solved = scenario(found.value);
     if (key_.starts_with("cluster.") || key_.starts_with("collective."))
       std::erase_if(solved.doubts, [](const Doubt& one) { return one.of->of == Subject::network; });
     auto metrics = simulate_once(solved).metrics;
@@ -161,16 +175,16 @@ class ValueSearch {
     for (auto time : metrics.uncertainty->times()) {
       auto wanted = measured_ * (metrics.iteration / time);
       auto crossings = crossings_of(wanted);
-      auto nearest = std::ranges::min_element(crossings, {},
-                                              [&](double one) { return std::abs(one - std::log(value)); });
+      auto nearest = std::ranges::min_element(
+          crossings, {}, [&](const Crossing& one) { return std::abs(one.log - std::log(value)); });
       bool beyond_most = std::abs((points_.back().time - wanted).value()) <
                          std::abs((points_.front().time - wanted).value());
       double end = std::log(beyond_most ? points_.back().value : points_.front().value);
-      values.emplace_back(kAbove + (nearest == crossings.end() ? end : *nearest));
+      values.emplace_back(kAbove + (nearest == crossings.end() ? end : nearest->log));
     }
     auto [least, most] = interval_of(values, kLikely);
-    found.least = range_.shown(std::exp(least.value() - kAbove));
-    found.most = range_.shown(std::exp(most.value() - kAbove));
+    found.least = range_.shown(std::min(value, std::exp(least.value() - kAbove)));
+    found.most = range_.shown(std::max(value, std::exp(most.value() - kAbove)));
   }
 
   [[nodiscard]] InputError nothing_gives_it() const {

@@ -157,8 +157,9 @@ Told told_of(const Evidence& evidence, const EvidenceClass& of, const Weights& w
     logs.push_back(std::log(value));
     as_times.emplace_back(value);
   }
-  return {quantile_of(as_times, 0.5, weights).value(),
-          deviation(logs, weights) < kLeastNarrowing * deviation(logs, {})};
+  double middle = quantile_of(as_times, 0.5, weights).value(), before = deviation(logs, {});
+  bool is_far = std::abs(std::log(middle / quantile_of(as_times, 0.5).value())) > before;
+  return {middle, is_far || deviation(logs, weights) < kLeastNarrowing * before};
 }
 
 // Those of its collectives, by axis, of networks that a step told of.
@@ -261,8 +262,12 @@ StepShares step_shares(const ModelStep& step) {
 StepFit fit_step(Scenario scenario, const StepQuestion& question) {
   StepFit fit;
   auto evidence = scenario.evidence ? *scenario.evidence : Evidence();
+  std::erase_if(evidence.measured, [&](const Observation& one) { return one.of == question.job; });
   const auto* compute = compute_doubt(scenario);
-  bool is_first = evidence.measured.empty();
+  bool is_first = evidence.calibrated.empty();
+  if (!is_first && question.share)
+    throw InputError("this software is calibrated to a step, and another one moves all of its compute",
+                     "leave --fit out, or calibrate the software that it was before");
   double slower = 1;  // all of compute, by the middle of the draws
   Networks networks;
   auto response =
@@ -290,13 +295,18 @@ StepFit fit_step(Scenario scenario, const StepQuestion& question) {
     }
   }
   sign(scenario, fit.software);
-  if (!response) return fit;
+  if (!response) {
+    fit.predicted = iteration_of(scenario, fit.software);
+    if (!is_first) fit.measured = std::move(evidence);
+    return fit;
+  }
   for (auto& one : evidence.measured) shift(one, name_of(*compute->of), slower);
   set_software(scenario, fit.software);
   if (is_first && !takes_share) make_exact(scenario, question.measured, networks, evidence);
   scenario.evidence = std::make_shared<const Evidence>(evidence);
   evidence.calibrated = compute->of->name;
   evidence.measured.push_back({question.job, question.measured, row, *response_of(scenario)});
+  fit.predicted = evidence.measured.back().response.base;
   fit.measured = std::move(evidence);
   return fit;
 }

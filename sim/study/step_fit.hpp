@@ -24,6 +24,7 @@ struct StepFit {
   // The share that makes the step exact; none: the step does not tell one, or it is not the first that this
   // software is calibrated to, and all of its shares have the middle of what the steps leave.
   std::optional<FittedShare> share = {};
+  Seconds predicted = {};  // the scenario's iteration with it
   Evidence measured = {};  // what a file says of it; empty without evidence
 };
 

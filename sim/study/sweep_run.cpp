@@ -281,7 +281,7 @@ std::string sweep_page(const SweepResult& result, const ScenarioInfo& scenario,
   Files files(path);
   set_point(root, result, result.points[result.best()], axes);
   std::ostringstream explanation;
-  explain(explanation, path, root, simulate_once(resolve(files, root)).metrics);
+  explain(explanation, path, path, root, simulate_once(resolve(files, root)).metrics);
   report.explanation = explanation.str();
   report.inputs = inputs.files();
   for (auto& file : report.inputs) file.path = shown_path(file.path);

@@ -7,6 +7,7 @@
 #include "sim/base/check.hpp"
 #include "sim/evidence/conditioning.hpp"
 #include "sim/study/run_all.hpp"
+#include "sim/study/scenario_metrics.hpp"
 
 namespace ddpsim {
 namespace {
@@ -192,14 +193,15 @@ std::optional<Response> response_of(const Scenario& scenario) {
   if (runs.unknowns().empty()) return std::nullopt;
   std::vector<ScenarioVariant> variants;
   for (const auto& knobs : runs.knobs()) variants.push_back({&scenario, {}, knobs});
-  variants.push_back({&scenario, {}, Knobs()});
+  variants.push_back({&scenario});
   std::vector<Seconds> times;
-  run_all(variants, 1, [&](std::size_t, const Scenario&, const Prediction& prediction) {
-    times.push_back(prediction.timeline.last_to_finish().duration());
+  Seconds iteration, unvaried;
+  run_all(variants, 1, [&](std::size_t i, const Scenario&, const Prediction& prediction) {
+    if (i < runs.knobs().size()) return times.push_back(prediction.timeline.last_to_finish().duration());
+    iteration = metrics_of(scenario, prediction).iteration;
+    unvaried = scenario.sampled ? prediction.unvaried : iteration;
   });
-  auto iteration = times.back();
-  times.pop_back();
-  auto response = runs.response(iteration, iteration, times);
+  auto response = runs.response(iteration, unvaried, times);
   for (const auto& [name, unknown] : runs.unknowns())
     if (find_evidence_class(name) && !response.curves.contains(name))
       response.curves[name].points = {{1, iteration}, {2, 2 * iteration}};

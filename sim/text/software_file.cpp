@@ -165,7 +165,7 @@ std::string write_software(const Software& software, const std::string& gpu, con
   });
   auto written = fmt::format("{}\n{}gpus:\n  {}:\n{}", text, lines_of(software_rows(), &file, ""),
                              double_quoted(gpu), lines_of(rows, static_cast<const Software*>(&file), "    "));
-  if (!measured.measured.empty()) written += "evidence:\n" + write_evidence_section(measured, "  ");
+  if (!measured.calibrated.empty()) written += "evidence:\n" + write_evidence_section(measured, "  ");
   return written;
 }
 
