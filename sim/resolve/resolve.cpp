@@ -148,8 +148,10 @@ std::shared_ptr<const Evidence> find_evidence(Files& files, const GivenJob& give
     key.software =
         files.path_of(PresetKind::software, given.located(framework ? *framework : *compute, place));
   return files.once(key, [&]() -> EvidenceKey::Value {
-    auto usual = find_preset(PresetKind::evidence, kUsualEvidence).value_or(std::string(kUsualEvidence));
-    auto evidence = read_evidence(usual);
+    Evidence evidence;
+    if (!key.is_none)
+      evidence = read_evidence(
+          find_preset(PresetKind::evidence, kUsualEvidence).value_or(std::string(kUsualEvidence)));
     if (!key.file.empty()) evidence = read_evidence(key.file, std::move(evidence));
     if (!key.software.empty()) evidence = read_software_evidence(key.software, std::move(evidence));
     if (key.is_none) {
