@@ -1,10 +1,10 @@
 """A sweep as a whole: how sure it is which point is best."""
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from ddpsim import _core
+from ddpsim.answer import Answer
 from ddpsim.errors import InputError
 from ddpsim.frames import frame_of, require_pandas
 
@@ -12,20 +12,11 @@ if TYPE_CHECKING:
     import pandas
 
 
-class Study:
+class Study(Answer):
     """The points of a sweep, held against one another: each draw of what nobody measured is the same for all, so that what they share decides nothing."""
 
     def __init__(self, core: _core.Compared):
         self._core = core
-
-    def to_json(self) -> str:
-        """The very text that `ddpsim sweep --json` writes."""
-        return self._core.to_json()
-
-    def to_dict(self) -> dict[str, Any]:
-        """The same as a dictionary (docs/formats.md has every key)."""
-        parsed: dict[str, Any] = json.loads(self.to_json())
-        return parsed
 
     @property
     def best(self) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Mapping
 
 from ddpsim import _core, study
+from ddpsim.answer import Answer
 from ddpsim.compared import Study
 from ddpsim.frames import frame_of, read_results, require_pandas
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 _MIB = 1 << 20
 
 
-class Result:
+class Result(Answer):
     """One simulated iteration."""
 
     def __init__(self, core: _core.Result):
@@ -34,15 +35,6 @@ class Result:
         """The least and most seconds between which the iteration is, as sure as `share`, which is between 0 and 1. InputError where nothing says how
         far it is off, as with `evidence: none`."""
         return self._core.interval(share)
-
-    def to_json(self) -> str:
-        """The very text that `ddpsim simulate --json` writes."""
-        return self._core.to_json()
-
-    def to_dict(self) -> dict[str, Any]:
-        """The same as a dictionary (docs/formats.md has every key)."""
-        parsed: dict[str, Any] = json.loads(self.to_json())
-        return parsed
 
     @property
     def buckets(self) -> pandas.DataFrame:

@@ -60,7 +60,7 @@ RecordedCommunication read_recorded(const std::string& path, const Scenario& sce
 Comparisons read_comparisons(const SimulateOptions& options, const config::Value& root,
                              const Scenario& scenario) {
   if (options.best_caps) check_best_caps(scenario);
-  check_draws(options.draws, scenario.evidence != nullptr);
+  check_draws(options.draws, scenario.evidence && !scenario.evidence->lines.empty());
   if (options.recorded && scenario.parallel)  // not written for them yet
     throw InputError("--recorded knows nothing of models that GPUs share",
                      "'simulate --explain' says what bounds this one");

@@ -115,7 +115,7 @@ void sweep(const SweepOptions& options) {
   });
   if (options.formula) check_formulas(plan, root.span);
   check_draws(options.draws, std::ranges::any_of(plan.scenarios, [](const Scenario& scenario) {
-                return scenario.evidence != nullptr;
+                return scenario.evidence && !scenario.evidence->lines.empty();
               }));
   for (auto& point : plan.points) point.draws = static_cast<std::size_t>(options.draws);
   auto result = begin_sweep(plan, options.scenario.file, said);

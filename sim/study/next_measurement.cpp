@@ -16,14 +16,15 @@ namespace {
 // The job's draws, and those of what could be measured: all together, before any is picked.
 class Measuring {
  public:
-  explicit Measuring(const Scenario& scenario) : evidence_(*scenario.evidence) {
+  Measuring(const Scenario& scenario, const IterationMetrics& metrics) : evidence_(*scenario.evidence) {
     if (auto response = response_of(scenario)) job_ = draws(*response);
     auto compute =
         std::ranges::find(scenario.doubts, Subject::compute, [](const Doubt& one) { return one.of->of; });
     if (compute != scenario.doubts.end()) row_ = evidence_.calibrated_row(*compute->of);
     if (!is_possible()) return;
     with_row_ = rows_of(job_);
-    found_.now = interval_of(with_row_, kLikely).width();
+    found_.now = metrics.uncertainty->likely().width();
+    without_ = interval_of(with_row_, kLikely).width();
   }
 
   [[nodiscard]] bool is_possible() const { return !job_.empty() && row_ > 0; }
@@ -70,12 +71,12 @@ class Measuring {
 
   void add(std::string what, std::string command, std::vector<Seconds> times, double row) {
     double width = width_after(with_row_, {what, times, row}, kLikely);
-    if (width >= found_.now) return;
+    if (width >= without_) return;
     found_.all.push_back({std::move(what), std::move(command), width});
   }
 
   const Evidence& evidence_;
-  double row_ = 0;
+  double row_ = 0, without_ = 0;  // width of the job's interval, so drawn, without a measurement
   std::vector<Seconds> job_, with_row_;
   Narrowing found_;
 };
@@ -93,7 +94,7 @@ std::optional<int> gpus_of_node(const Scenario& scenario) {
 Narrowing narrowing_of(const std::string& job, WhatIf& what_if, const Scenario& scenario,
                        const IterationMetrics& metrics) {
   if (!metrics.uncertainty || !scenario.model_step) return {};
-  Measuring measuring(scenario);
+  Measuring measuring(scenario, metrics);
   if (!measuring.is_possible()) return {};
   auto calibrate = fmt::format("ddpsim calibrate --step TIME {}", job);
   measuring.add_step("one step of this job", calibrate + " --out mine.yaml", scenario);

@@ -189,6 +189,11 @@ class ValueSearch {
 
   [[nodiscard]] InputError nothing_gives_it() const {
     auto [fastest, slowest] = std::ranges::minmax_element(points_, {}, &Point::time);
+    constexpr double kRounding = 1e-9;
+    if (slowest->time <= (1 + kRounding) * fastest->time)
+      return InputError(
+          fmt::format("{} does not change this step: it takes {}", key_, format_seconds(fastest->time)),
+          "something else makes the difference");
     return InputError(
         fmt::format("no {} from {} to {} gives {}: the scenario takes {} to {}", key_,
                     range_.shown(points_.front().value), range_.shown(points_.back().value),

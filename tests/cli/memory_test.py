@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`ddpsim memory`, `calibrate --step` and what `simulate` says of a model: memory, MFU, tokens, cost."""
+"""`ddpsim memory` and what `simulate` says of a model: memory, MFU, tokens, cost."""
 import json
 import math
 import re
@@ -173,86 +173,6 @@ class RatesTest(ModelTest):
     def test_recomputation_counts_as_hardware_only(self):
         result = self.simulated("--set", "workload.recompute=full")
         self.assertGreater(result["hfu"], 1.2 * result["mfu"])
-
-
-class StepTest(ModelTest):
-    def test_the_measured_step_comes_back(self):
-        self.ok("calibrate", "--step", "700ms", "m.yaml", "--out", "s.yaml")
-        self.assertAlmostEqual(self.simulated("--set", "workload.compute=s.yaml")["iteration_s"], 0.7, delta=0.7e-6)
-
-    def test_host_of_a_host_bound_step(self):
-        small = ["--set", "workload={model: gpt2, micro_batch: 1, sequence: 128}", "--set", "cluster.gpu=h100-sxm"]
-        step = 1.5 * self.simulated(*small)["iteration_s"]
-        self.ok("calibrate", "--step", f"{step}s", "--fit", "host", "m.yaml", "--out", "s.yaml", *small)
-        again = self.simulated(*small, "--set", "workload.compute=s.yaml")["iteration_s"]
-        self.assertAlmostEqual(again / step, 1, delta=1e-6)
-
-    def test_what_it_refuses(self):
-        for arguments, says in [
-                (["--step", "700ms", "--fit", "host"], "this step does not identify host"),
-                (["--step", "70s"], "what is described is not what was measured: 70 s was measured"),
-                (["--step", "70s", "--accept"], "no gemm from 0.1 of the peak to 1.1 of the peak gives 70 s: the scenario takes"),
-                (["--step", "20ms", "--fit", "gemm", "--set", "workload={model: gpt2, micro_batch: 1, sequence: 128}", "--set", "evidence=none"], "launches are")]:
-            with self.subTest(says):
-                done = self.fails(2, "calibrate", "m.yaml", "--out", "s.yaml", *arguments)
-                self.assertIn(says, done.stderr)
-
-
-class WeighedTest(cli.CliTest):
-    """What a step tells of other jobs, which share its compute and its network."""
-    TOPOLOGY = """kind: cluster
-node: {gpus: 8, interconnect: {kind: nvswitch, bandwidth: 300GB/s, latency: 1us}, nics: {count: 1, bandwidth: 25Gbps, latency: 20us}}
-fabric: {kind: fat_tree, nodes_per_leaf: 16, network: ethernet}
-nccl: {gpu: ampere, cpu: intel}
-"""
-    SCENARIO = """workload: {model: gpt2, micro_batch: 8, sequence: 512}
-cluster: {topology: ethernet.yaml, gpu: a100-sxm4-40gb, world_size: 16}
-strategy: ddp
-"""
-
-    def setUp(self):
-        super().setUp()
-        self.write("ethernet.yaml", self.TOPOLOGY)
-        self.write("scenario.yaml", self.SCENARIO)
-
-    def interval(self, *sets):
-        answer = self.simulate(*sets)
-        least, most = answer["evidence"]["interval_80_s"]
-        return least, answer["iteration_s"], most
-
-    def calibrate(self, step, *sets, out="mine.yaml"):
-        self.ok("calibrate", "--step", f"{step}s", "scenario.yaml", "--out", out, "--quiet", *cli.set_arguments(sets))
-        return f"workload.framework={out}"
-
-    def test_a_step_narrows_itself_and_what_is_like_it(self):
-        for sets, most in (((), 0.5), (("cluster.world_size=64",), 0.6)):
-            least, _, greatest = self.interval(*sets)
-            mine = self.calibrate(2 * self.interval()[1])
-            now = self.interval(*sets, mine)
-            self.assertLess(now[2] / now[0] - 1, most * (greatest / least - 1))
-            self.assertLess(now[0], now[1])
-            self.assertLess(now[1], now[2])
-
-    def test_what_the_network_is_to_blame_for_is_not_the_computes(self):
-        """Half as long again with 25 Gb/s of Ethernet between the nodes: on one node hardly anything changes, where a share of the peak alone would have taken all of it."""
-        one_node = self.interval("cluster.world_size=8")[1]
-        step = 1.5 * self.interval()[1]
-        mine = self.calibrate(step)
-        self.assertAlmostEqual(self.interval(mine)[1] / step, 1, delta=1e-6)
-        self.assertLess(self.interval("cluster.world_size=8", mine)[1] / one_node, 1.3)
-        alone = self.calibrate(step, "evidence=none", out="alone.yaml")
-        self.assertGreater(self.simulate("cluster.world_size=8", alone)["iteration_s"] / one_node, 1.6)
-
-    def test_two_steps_tell_more_than_one(self):
-        usual, one_node = self.interval()[1], self.interval("cluster.world_size=8")[1]
-        mine = self.calibrate(1.1 * one_node, "cluster.world_size=8")
-        first = self.interval(mine)
-        both = self.calibrate(1.5 * usual, mine, out="both.yaml")
-        second = self.interval(both)
-        self.assertLess(second[2] / second[0], first[2] / first[0])
-        self.assertAlmostEqual(second[1] / (1.5 * usual), 1, delta=0.1)
-        self.assertAlmostEqual(self.interval("cluster.world_size=8", both)[1] / (1.1 * one_node), 1, delta=0.1)
-        self.assertEqual(self.read("both.yaml").count(b"took:"), 2)
 
 
 class FittingTest(cli.CliTest):

@@ -1,0 +1,23 @@
+"""What a command writes as JSON, as text and as a dictionary."""
+from __future__ import annotations
+
+import json
+from typing import Any, Protocol
+
+
+class _Core(Protocol):
+    def to_json(self) -> str: ...
+
+
+class Answer:
+    """Of one simulated iteration, or of a sweep."""
+    _core: _Core
+
+    def to_json(self) -> str:
+        """The very text that the command writes with --json: `ddpsim simulate` of a Result, `ddpsim sweep` of a Study."""
+        return self._core.to_json()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as a dictionary (docs/formats.md has every key)."""
+        parsed: dict[str, Any] = json.loads(self.to_json())
+        return parsed
