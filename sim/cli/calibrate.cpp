@@ -1,4 +1,5 @@
 #include <memory>
+#include <optional>
 
 #include "sim/base/limits.hpp"
 #include "sim/cli/calibrate_overlap.hpp"
@@ -19,7 +20,8 @@ struct CalibrateOptions {
   std::string overlap, measured, overlap_profile, alone, algbw;
   std::vector<std::string> overrides;
   bool all_rows = false;
-  std::string step, share, key;
+  std::string step, share;
+  std::optional<std::string> key;  // --solve
 };
 
 void run_calibrate(const CalibrateOptions& options) {
@@ -29,9 +31,9 @@ void run_calibrate(const CalibrateOptions& options) {
     if (options.tables.machines.size() != 1)
       throw InputError("--step takes one scenario",
                        "write it like: ddpsim calibrate --step 1.234s scenario.yaml --out software.yaml");
-    if (!options.key.empty())
+    if (options.key)
       return solve_step({preset_path(PresetKind::configs, "FILE", options.tables.machines.front()),
-                         options.step, out, options.key, options.overrides, quiet});
+                         options.step, out, *options.key, options.overrides, quiet});
     return calibrate_step({preset_path(PresetKind::configs, "FILE", options.tables.machines.front()),
                            options.step, out, options.share, options.overrides, quiet,
                            options.tables.accept});

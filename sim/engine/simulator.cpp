@@ -81,6 +81,8 @@ std::vector<ReplayedGroup> groups_of(const Scenario& scenario, std::span<const G
 class SlowedCost final : public CollectiveCost {
  public:
   SlowedCost(CollectiveCost& usual, double factor) : usual_(usual), factor_(factor) {}
+  SlowedCost(std::unique_ptr<CollectiveCost> usual, double factor)
+      : owned_(std::move(usual)), usual_(*owned_), factor_(factor) {}
   CollectiveDuration alone(Operation operation, Bytes bytes) override {
     auto [idle, queued] = usual_.alone(operation, bytes);
     return {factor_ * idle, factor_ * queued};
@@ -92,6 +94,7 @@ class SlowedCost final : public CollectiveCost {
   }
 
  private:
+  std::unique_ptr<CollectiveCost> owned_;
   CollectiveCost& usual_;
   double factor_;
 };
@@ -102,11 +105,16 @@ struct Slowed {
   std::deque<FlowPlan> plans;
 };
 
-// By the axis of the group, and while the fabric gives less than all.
-double slower_by(const Scenario& scenario, const ReplayedGroup& group) {
-  auto axis = scenario.communication ? scenario.communication->axis_of(group.members.front()).name : "data";
+// By the axis of the group.
+double slower_by_axis(const Scenario& scenario, std::size_t group) {
+  auto axis = scenario.communication ? scenario.communication->axis_of(group).name : "data";
   auto found = scenario.slower.find(axis);
-  double factor = found == scenario.slower.end() ? 1 : found->second;
+  return found == scenario.slower.end() ? 1 : found->second;
+}
+
+// The same, and while the fabric gives less than all.
+double slower_by(const Scenario& scenario, const ReplayedGroup& group) {
+  double factor = slower_by_axis(scenario, group.members.front());
   if (!scenario.weather) return factor;
   DDPSIM_CHECK(scenario.communication && scenario.fidelity == Fidelity::closed_form,
                "weather is of a fabric, and collectives are alone on it");
@@ -297,12 +305,21 @@ std::vector<StepProgram> programs_of(const Scenario& scenario) {
   return programs;
 }
 
-}  // namespace
-
-std::vector<GroupCost> costs_of(const Scenario& scenario) {
+// As they are described.
+std::vector<GroupCost> usual_costs(const Scenario& scenario) {
   if (!scenario.measured_table) return group_costs(scenario.communication);
   std::vector<GroupCost> costs;
   costs.push_back(measured_cost(scenario.measured_table, scenario.groups.front().ranks));
+  return costs;
+}
+
+}  // namespace
+
+std::vector<GroupCost> costs_of(const Scenario& scenario) {
+  auto costs = usual_costs(scenario);
+  for (auto& one : costs)
+    if (double factor = slower_by_axis(scenario, one.groups.front()); factor != 1)
+      one.cost = std::make_unique<SlowedCost>(std::move(one.cost), factor);
   return costs;
 }
 
@@ -321,7 +338,7 @@ struct Simulator::Prepared {
     std::shared_ptr<const void> of = scenario.communication;
     if (scenario.measured_table) of = scenario.measured_table;
     if (communication != of) {
-      costs = costs_of(scenario);
+      costs = usual_costs(scenario);
       communication = of;
     }
     if (trace == scenario.trace && plan == scenario.plan && strategy_plan == scenario.strategy_plan &&

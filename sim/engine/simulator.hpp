@@ -28,7 +28,7 @@ class Simulator {
   std::shared_ptr<Prepared> prepared_;
 };
 
-// Of a scenario's communicators: by group of its folded traffic, where it has any.
+// Of a scenario's communicators, as much slower as it says: by group of its folded traffic, where it has any.
 std::vector<GroupCost> costs_of(const Scenario& scenario);
 
 }  // namespace ddpsim

@@ -64,6 +64,7 @@ std::optional<Range> range_of(const Shape& shape) {
 }
 
 Range range_of(const std::string& key) {
+  check_axis(key, whole_file(make_source("--solve", key)));
   std::optional<Range> range;
   keys::each_row(job_table(), [&](const std::string& path, const keys::Row& row) {
     if (path == key)

@@ -88,6 +88,15 @@ class WeighedTest(EthernetTest):
         alone = self.calibrate(step, "evidence=none", out="alone.yaml")
         self.assertGreater(self.simulate("cluster.world_size=8", alone)["iteration_s"] / one_node, 1.6)
 
+    def test_what_was_found_of_a_network_is_in_every_cost(self):
+        """The formula of a sweep, and what the constructor broadcasts, take the network as the prediction does; whether intervals are asked for or not."""
+        mine = self.calibrate(1.5 * self.interval()[1])
+        factor = float(re.search(rb"found: {ethernet: ([\d.]+)}", self.read("mine.yaml"))[1])
+        self.assertGreater(factor, 1)
+        bandwidth = lambda *sets: self.sweep("--formula", sets=["sweep={ddp.bucket_cap: [1MiB, 25MiB, 100MiB]}", *sets])["formulas"][0]["bandwidth_Bps"]    # noqa: E731
+        self.assertAlmostEqual(bandwidth() / bandwidth(mine) / factor, 1, delta=0.02)
+        self.assertAlmostEqual(self.simulate(mine, "evidence=none")["iteration_s"], self.interval(mine)[1])
+
     def test_two_steps_tell_more_than_one(self):
         usual, one_node = self.interval()[1], self.interval("cluster.world_size=8")[1]
         mine = self.calibrate(1.1 * one_node, "cluster.world_size=8")
@@ -129,6 +138,8 @@ class SolveTest(EthernetTest):
     def test_refused(self):
         for arguments, says in [
                 (["--step", "1s", "--solve", "workload.model"], "'workload.model' has no number to look for"),
+                (["--step", "1s", "--solve", "cluster.nics.bandwdith"], "did you mean 'cluster.nics.bandwidth'"),
+                (["--step", "1s", "--solve", ""], "error: "),
                 (["--step", "1us", "--solve", "cluster.nics.bandwidth"], "no cluster.nics.bandwidth from 1MB/s to 100TB/s gives"),
                 (["--step", "1s", "--solve", "cluster.nodes"], "cluster.nodes does not change this step"),
                 (["--step", "0s", "--solve", "cluster.nics.bandwidth"], "no step takes 0 s")]:
