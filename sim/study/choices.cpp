@@ -79,7 +79,15 @@ Trait cap_trait(const IterationMetrics& metrics) {
 
 std::vector<Odds> odds_of(std::span<const Way> ways) {
   std::vector<std::vector<Seconds>> times;
-  for (const auto& way : ways) times.push_back(times_of(way));
+  for (const auto& way : ways) {
+    // What is simulated to the same is one way by two names, whose errors are the same.
+    auto same = std::ranges::find_if(ways.first(times.size()), [&](const Way& other) {
+      return other.metrics->iteration == way.metrics->iteration &&
+             other.metrics->uncertainty->times() == way.metrics->uncertainty->times();
+    });
+    auto known = static_cast<std::size_t>(same - ways.begin());
+    times.push_back(known < times.size() ? times[known] : times_of(way));
+  }
   Choice choice(std::move(times));
   auto tied = choice.ties(choice.best());
   std::vector<Odds> odds;

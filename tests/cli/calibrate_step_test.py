@@ -138,7 +138,7 @@ class SolveTest(EthernetTest):
     def test_refused(self):
         for arguments, says in [
                 (["--step", "1s", "--solve", "workload.model"], "'workload.model' has no number to look for"),
-                (["--step", "1s", "--solve", "cluster.nics.bandwdith"], "did you mean 'cluster.nics.bandwidth'"),
+                (["--step", "1s", "--solve", "cluster.nics.bandwdith"], "did you mean 'bandwidth'"),
                 (["--step", "1s", "--solve", ""], "error: "),
                 (["--step", "1us", "--solve", "cluster.nics.bandwidth"], "no cluster.nics.bandwidth from 1MB/s to 100TB/s gives"),
                 (["--step", "1s", "--solve", "cluster.nodes"], "cluster.nodes does not change this step"),

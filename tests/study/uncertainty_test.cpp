@@ -170,6 +170,14 @@ TEST_F(UncertaintyTest, OddsOfWaysByTheirOwnErrors) {
   EXPECT_NEAR(result.points[1].odds->p_best, 0.63, 0.04);
   EXPECT_TRUE(result.points[0].odds->is_tied);
   EXPECT_NEAR(result.points[0].odds->p_best + result.points[1].odds->p_best, 1, 1e-9);
+  // One simulation by two names is one way: half each, and nothing lost.
+  result.points = {way("fsdp", 1.0, evidence), way("hsdp", 1.0, evidence)};
+  add_odds(result);
+  for (const auto& point : result.points) {
+    EXPECT_NEAR(point.odds->p_best, 0.5, 1e-9);
+    EXPECT_EQ(point.odds->regret, 0);
+  }
+  result.points = {way("ddp", 1.05, evidence), way("fsdp", 1.0, evidence)};
   // Of another axis nothing is known.
   result.axes = {"ddp.bucket_cap"};
   add_odds(result);
