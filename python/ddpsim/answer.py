@@ -2,16 +2,21 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 
 class _Core(Protocol):
     def to_json(self) -> str: ...
 
 
-class Answer:
+Core = TypeVar("Core", bound=_Core)
+
+
+class Answer(Generic[Core]):
     """Of one simulated iteration, or of a sweep."""
-    _core: _Core
+
+    def __init__(self, core: Core):
+        self._core = core
 
     def to_json(self) -> str:
         """The very text that the command writes with --json: `ddpsim simulate` of a Result, `ddpsim sweep` of a Study."""

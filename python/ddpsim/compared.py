@@ -12,11 +12,8 @@ if TYPE_CHECKING:
     import pandas
 
 
-class Study(Answer):
+class Study(Answer[_core.Compared]):
     """The points of a sweep, held against one another: each draw of what nobody measured is the same for all, so that what they share decides nothing."""
-
-    def __init__(self, core: _core.Compared):
-        self._core = core
 
     @property
     def best(self) -> dict[str, Any]:

@@ -20,11 +20,8 @@ if TYPE_CHECKING:
 _MIB = 1 << 20
 
 
-class Result(Answer):
+class Result(Answer[_core.Result]):
     """One simulated iteration."""
-
-    def __init__(self, core: _core.Result):
-        self._core = core
 
     @property
     def iteration_s(self) -> float:
