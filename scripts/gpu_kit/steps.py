@@ -47,8 +47,8 @@ class Found(NamedTuple):
     reserved: int
 
 
-def timed(model, run, tokens, optimizer, autocast, count):
-    """COUNT steps after those that warm up."""
+def timed(model, run, tokens, optimizer, autocast, count, backward=torch.Tensor.backward):
+    """COUNT steps after those that warm up. RUN gives a loss, and BACKWARD takes it."""
     device = tokens.device.type
     clock, cuda = Clock(device), device == "cuda"
     rows, static, after_forward, peak, reserved = [], "", "", "", ""
@@ -63,14 +63,14 @@ def timed(model, run, tokens, optimizer, autocast, count):
             after_forward = torch.cuda.memory_allocated()
         host.append(time.perf_counter())
         marks.append(clock.mark())
-        loss.backward()
+        backward(loss)
         host.append(time.perf_counter())
         marks.append(clock.mark())
         if optimizer:
             optimizer.step()
         host.append(time.perf_counter())
         marks.append(clock.mark())
-        (optimizer or model).zero_grad(set_to_none=True)
+        (optimizer or model).zero_grad()
         clock.wait()
         whole = time.perf_counter() - host[0]
         if i >= WARM_UP_STEPS:

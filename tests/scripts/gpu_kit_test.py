@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A rehearsal of the kit's tables on a CPU: they have the columns of measurements/h200, or say what this PyTorch lacks. Skipped where no Python has PyTorch
+"""A rehearsal of the kit's tables on a CPU: they have the columns of measurements/h200 or h100, or say what this PyTorch lacks. Skipped where no Python has PyTorch
 (DDPSIM_PYTHON names another one).
 
 Usage: gpu_kit_test.py SOURCE_ROOT
@@ -54,12 +54,12 @@ class GpuKitTest(unittest.TestCase):
             self.assertNotIn("Traceback", ran.stderr)
         return ran.returncode == 0
 
-    def check_tables(self, program, names):
+    def check_tables(self, program, names, measured="h200"):
         for name in names:
             with self.subTest(name):
                 ran = self.run_kit(program, name, self.folder / f"{name}.csv", "--device", "cpu", "--quick")
                 columns, *rows = rows_of(self.folder / f"{name}.csv")
-                self.assertEqual(columns, rows_of(SOURCE_ROOT / f"measurements/h200/{name}.csv")[0])
+                self.assertEqual(columns, rows_of(SOURCE_ROOT / f"measurements/{measured}/{name}.csv")[0])
                 self.assertEqual(bool(rows), ran)
                 self.assertEqual({len(row) for row in rows} - {len(columns)}, set())
 
@@ -71,6 +71,12 @@ class GpuKitTest(unittest.TestCase):
 
     def test_steps(self):
         self.check_tables("steps.py", ("pace", "steps", "sharded"))
+
+    def test_outside(self):
+        self.check_tables("outside.py", ("memory", "offload"), "h100")
+
+    def test_libraries(self):
+        self.check_tables("libraries.py", ("deepspeed", "transformers"), "h100")
 
     def test_profiles(self):
         if self.run_kit("profiles.py", self.folder, "--backend", "gloo", "--quick"):
