@@ -12,6 +12,7 @@ namespace ddpsim {
 struct Knobs {
   double compute = 1;                         // what GPUs compute; no share of a peak passes 1
   double launches = 1;                        // of the host, each
+  double hooks = 1;                           // likewise, of a framework
   std::map<std::string, double> slower = {};  // collectives, by axis of the communication
   std::optional<Interference> interference = {};
   std::optional<double> spread = {};  // of ranks

@@ -16,7 +16,7 @@
 namespace ddpsim {
 
 // compute: on what GPUs compute. network: on what collectives of a kind of network take. step: on the whole
-// iteration of what is known least. physics: launches, a factor on the host's time for each; interference
+// iteration of what is known least. physics: launches and hooks, factors on the host's time; interference
 // and spread, levels as in a scenario. choice: what ways of one job differ in besides.
 enum class Subject { compute, network, step, physics, choice };
 inline constexpr Names<Subject, 5> kSubjectNames{{{"compute", Subject::compute},
@@ -26,7 +26,7 @@ inline constexpr Names<Subject, 5> kSubjectNames{{{"compute", Subject::compute},
                                                   {"choice", Subject::choice}}};
 
 // What of a job a class moves: the whole step where steps were compared.
-enum class Moves { step, compute, collectives, launches, interference, spread, one_of_several };
+enum class Moves { step, compute, collectives, launches, hooks, interference, spread, one_of_several };
 
 struct EvidenceClass {
   Subject of;
@@ -61,8 +61,8 @@ inline constexpr std::array kEvidenceClasses{
     EvidenceClass{Subject::step, "context", "sequences over several GPUs", Moves::step},
     EvidenceClass{Subject::step, "context_long", "long sequences over several GPUs", Moves::step},
     EvidenceClass{Subject::step, "async_tp", "tensor parallelism under products", Moves::step},
-    EvidenceClass{Subject::step, "deepspeed", "DeepSpeed's own time", Moves::step},
     EvidenceClass{Subject::physics, "launches", "the host's launches", Moves::launches},
+    EvidenceClass{Subject::physics, "hooks", "DeepSpeed's hooks", Moves::hooks},
     EvidenceClass{Subject::physics, "interference", "interference", Moves::interference},
     EvidenceClass{Subject::physics, "spread", "the spread of GPUs", Moves::spread},
     EvidenceClass{Subject::choice, "strategy", "strategies", Moves::one_of_several},

@@ -237,6 +237,7 @@ struct Physics {
   Seconds gradient;
   std::optional<Seconds> launch;
   Seconds first_start;
+  std::optional<Hooks> hooks;
   bool operator==(const Physics&) const = default;
 };
 struct Spread {

@@ -39,6 +39,13 @@ struct Passes {
   bool operator==(const Passes&) const = default;
 };
 
+// What a framework's hooks take of the host, launches of kernels with it: of a module in a pass, of a
+// gradient that is reduced, of a parameter that is stepped. A pass takes as long at least.
+struct Hooks {
+  Seconds module, gradient, parameter;
+  bool operator==(const Hooks&) const = default;
+};
+
 // What an implementation does on the compute lane besides the model itself.
 struct Overheads {
   std::optional<BytesPerSecond>
@@ -51,10 +58,11 @@ struct Overheads {
   Seconds gradient;     // each gradient's hook
   Seconds launch;       // each collective's launch
   Seconds first_start;  // how much longer the first collective of an iteration takes to start
+  Hooks hooks;
   [[nodiscard]] bool is_off() const {
     constexpr Seconds kNothing;
     return passes == Passes() && passes_of_one == Passes() && gradient == kNothing && launch == kNothing &&
-           first_start == kNothing;
+           first_start == kNothing && hooks == Hooks();
   }
   bool operator==(const Overheads&) const = default;
 };

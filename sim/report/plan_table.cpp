@@ -105,17 +105,12 @@ std::string setting(const std::vector<PlannedPoint::Setting>& settings, std::str
   return "";
 }
 
-bool is_choice(const PlannedPoint& point) {
-  return !point.metrics.strategy->traits.lacks_host_time;
-}
-
 std::size_t Plan::chosen() const {
   auto is_plain = [](const PlannedPoint& point) {
     return point.odds && point.odds->is_tied && !point.metrics.shared_model && !point.bucket_size &&
-           point.metrics.strategy == &usual_strategy() && is_choice(point);
+           point.metrics.strategy == &usual_strategy();
   };
   auto found = std::find_if(best.begin(), best.end(), is_plain);
-  if (found == best.end()) found = std::find_if(best.begin(), best.end(), is_choice);
   return found == best.end() ? 0 : static_cast<std::size_t>(found - best.begin());
 }
 
@@ -159,16 +154,7 @@ void print_plan(std::ostream& out, const Plan& plan, double most_memory) {
   std::vector<std::string> settings;
   const auto& chosen = plan.best[plan.chosen()];
   for (const auto& one : chosen.settings) settings.push_back("--set " + as_typed(one));
-  auto short_ones = strategies_that([](const auto& one) { return one.lacks_host_time; });
-  std::string what = "best";
-  if (!is_choice(chosen))
-    what = "fastest, without DeepSpeed's own time on the host";
-  else if (std::ranges::any_of(plan.best, [&](const PlannedPoint& point) {
-             return !is_choice(point) && point.metrics.iteration < chosen.metrics.iteration;
-           }))
-    what = fmt::format("best but for {}, whose time on the host is not modelled",
-                       fmt::join(short_ones, " and "));
-  out << fmt::format("{}: {} (--out writes it as a scenario)\n", what, fmt::join(settings, " "));
+  out << fmt::format("best: {} (--out writes it as a scenario)\n", fmt::join(settings, " "));
   print_counts(out, plan);
   if (most_memory != kFittingShare)
     out << fmt::format("up to {:.0f} % of a GPU's memory\n", 100 * most_memory);

@@ -29,13 +29,9 @@ struct PlannedPoint {
 // "": it has none of that key.
 std::string setting(const std::vector<PlannedPoint::Setting>& settings, std::string_view key);
 
-// Whether a plan can be the one to take: time on the host is left out of some strategies' (lacks_host_time).
-bool is_choice(const PlannedPoint& point);
-
 struct Plan {
   std::vector<PlannedPoint> best;  // of least regret first, then those without odds, fastest first
-  // The one to take: the first that is a choice, unless plain data parallelism cannot be told apart from it;
-  // the first of all where none is a choice. There is one.
+  // The one to take: the first, unless plain data parallelism cannot be told apart from it. There is one.
   [[nodiscard]] std::size_t chosen() const;
   // Combinations: that there are, that do not fit, that a bound ruled out, that were simulated.
   std::size_t considered = 0, too_large = 0, ruled_out = 0, simulated = 0;

@@ -12,19 +12,6 @@
 namespace ddpsim {
 namespace {
 
-// Where strategies are compared and some leave out DeepSpeed's own time; empty: none does.
-std::string unranked_line(const SweepResult& result) {
-  std::vector<std::string_view> strategies;
-  for (std::size_t i = 0; i < result.points.size(); ++i) {
-    auto name = result.points[i].metrics.strategy->name();
-    if (!result.is_ranked(i) && std::find(strategies.begin(), strategies.end(), name) == strategies.end())
-      strategies.push_back(name);
-  }
-  if (strategies.empty()) return "";
-  return fmt::format("{} {} not compared: DeepSpeed's own time on the host is not modelled",
-                     fmt::join(strategies, " and "), strategies.size() == 1 ? "is" : "are");
-}
-
 // How sure it is that the best is that, and what cannot be told apart from it.
 std::string odds_line(const SweepResult& result, std::size_t best) {
   constexpr std::size_t kMostNamed = 6;
@@ -87,7 +74,6 @@ std::string extent_line(const SweepResult& result) {
 }
 
 std::vector<std::string> best_lines(const SweepResult& result, bool has_range) {
-  if (!result.is_ranked(result.best())) return {extent_line(result)};
   const auto& best = result.points[result.best()];
   auto worst = best.metrics.iteration;
   for (const auto& point : result.points) worst = std::max(worst, point.metrics.iteration);
@@ -130,7 +116,6 @@ std::string places(const SweepResult& result, const std::vector<bool>& is_given,
 }
 
 std::string choice_of(const SweepResult& result, std::size_t best, const std::vector<bool>& is_given) {
-  if (!result.is_ranked(best)) return "none that is compared fits into a GPU's memory";
   const auto& memory = result.points[best].metrics.memory;
   if (!memory || memory->fits()) return values_on(result, best, is_given, false);
   return memory->fit() == Fit::maybe ? "nothing surely fits into a GPU's memory"
@@ -185,7 +170,7 @@ std::string throughput_line(const SweepResult& result) {
   for (std::size_t i = 0; i < result.points.size(); ++i) {
     const auto& point = result.points[i];
     const auto& m = point.metrics;
-    if (!is_needed || !m.samples_per_s || (m.memory && !m.memory->fits()) || !result.is_ranked(i)) continue;
+    if (!is_needed || !m.samples_per_s || (m.memory && !m.memory->fits())) continue;
     if (!best || *m.samples_per_s > *best->metrics.samples_per_s * (1 + 1e-12)) best = &point;
   }
   if (!best) return {};
@@ -197,12 +182,8 @@ std::string throughput_line(const SweepResult& result) {
 
 std::vector<std::string> verdict_lines(const SweepResult& result, bool has_range) {
   auto is_given = result.given_axes();
-  auto with_unranked = [&](std::vector<std::string> lines) {
-    if (auto line = unranked_line(result); !line.empty()) lines.push_back(std::move(line));
-    return lines;
-  };
   if (std::find(is_given.begin(), is_given.end(), true) == is_given.end())
-    return with_unranked(best_lines(result, has_range));
+    return best_lines(result, has_range);
   std::vector<std::string> lines;
   bool only_given = true, only_caps = true;  // of caps alone the table of what to pass says it
   for (std::size_t axis = 0; axis < result.axes.size(); ++axis) {
@@ -214,7 +195,7 @@ std::vector<std::string> verdict_lines(const SweepResult& result, bool has_range
   else if (!only_caps)
     lines = best_by_given(result, is_given);
   if (auto line = throughput_line(result); !line.empty()) lines.push_back(std::move(line));
-  return with_unranked(std::move(lines));
+  return lines;
 }
 
 }  // namespace ddpsim

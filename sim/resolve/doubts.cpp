@@ -207,7 +207,9 @@ void judge_split(const Scenario& scenario, Doubt& doubt) {
 
 void add_step_doubts(Scenario& scenario) {
   auto& doubts = scenario.doubts;
-  if (scenario.is(&StrategyTraits::lacks_host_time)) doubts.push_back(doubt_of(Subject::step, "deepspeed"));
+  if (const auto& hooks = scenario.physics.overheads.hooks;
+      hooks != Hooks() && hooks == scenario.strategy->hooks())
+    doubts.push_back(doubt_of(Subject::physics, "hooks"));
   if (const auto& range = scenario.physics.range) {
     if (range->least.interference != range->most.interference)
       doubts.push_back(doubt_of(Subject::physics, "interference"));

@@ -106,6 +106,7 @@ void settle_overheads(const GivenJob& given, const GpuDescription* gpu,
   overheads.gradient = section.gradient;
   overheads.launch = launch_of(given, calibration);
   overheads.first_start = section.first_start;
+  overheads.hooks = section.hooks.value_or(given.job.strategy->hooks());
 }
 
 }  // namespace

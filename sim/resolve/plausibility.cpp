@@ -142,15 +142,6 @@ std::optional<Note> pass_bandwidth_note(const std::optional<BytesPerSecond>& pas
                   format_bandwidth(*passes), 100 * share, gpu->name)};
 }
 
-std::optional<Note> host_time_note(const Strategy& strategy) {
-  if (!strategy.traits.lacks_host_time) return std::nullopt;
-  return Note{
-      "deepspeed-host",
-      fmt::format("strategy {}: DeepSpeed's own time on the host (hooks, partitioning, waiting) is not "
-                  "modelled, so a step takes at least what is said here, and is never called the best",
-                  strategy.name())};
-}
-
 std::optional<Note> textbook_note(const LeftOut& left_out) {
   std::vector<std::string_view> what;
   if (left_out.interference) what.push_back("interference");

@@ -20,9 +20,6 @@ Note registration_guessed_note();
 std::optional<Note> pass_bandwidth_note(const std::optional<BytesPerSecond>& passes,
                                         const GpuDescription* gpu);
 
-// What a strategy of DeepSpeed leaves out. Code deepspeed-host.
-std::optional<Note> host_time_note(const Strategy& strategy);
-
 // Where nothing says which GPU computes, and nobody asked for textbook physics: what is not applied. None:
 // everything is.
 struct LeftOut {

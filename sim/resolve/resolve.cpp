@@ -72,7 +72,6 @@ void settle_physics(const Files& files, const GivenJob& given, const GpuDescript
                     const DdpOptions& options, Scenario& scenario) {
   auto& physics = scenario.physics = read_physics(files, given, gpu, scenario.plan, options);
   add(scenario.notes, pass_bandwidth_note(physics.overheads.pass_bandwidth, gpu));
-  add(scenario.notes, host_time_note(*scenario.strategy));
   if (scenario.communication && scenario.communication->is_alone()) physics.overheads.first_start = {};
   if (!scenario.parallel) check_ddp_extras(given, scenario);
   if (!scenario.is_asynchronous()) return;

@@ -93,15 +93,9 @@ std::string FailedPoint::hint() const {
 std::size_t SweepResult::best_of(const std::vector<std::size_t>& candidates) const {
   DDPSIM_CHECK(!candidates.empty(), "a best point is one of some");
   auto fitting = those(candidates, [&](std::size_t i) { return fits(points[i]); });
-  const auto& some = fitting.empty() ? candidates : fitting;
-  auto ranked = those(some, [&](std::size_t i) { return is_ranked(i); });
-  const auto& compared = ranked.empty() ? some : ranked;
+  const auto& compared = fitting.empty() ? candidates : fitting;
   bool has_odds = std::ranges::all_of(compared, [&](std::size_t i) { return points[i].odds.has_value(); });
   return has_odds ? surest_of(*this, compared) : fastest_of(points, compared);
-}
-
-bool SweepResult::is_ranked(std::size_t point) const {
-  return !find_axis(kStrategyAxis) || !points[point].metrics.strategy->traits.lacks_host_time;
 }
 
 std::size_t SweepResult::best() const {
@@ -109,9 +103,7 @@ std::size_t SweepResult::best() const {
 }
 
 std::size_t SweepResult::fastest() const {
-  auto all = all_of(points);
-  auto ranked = those(all, [&](std::size_t i) { return is_ranked(i); });
-  return fastest_of(points, ranked.empty() ? all : ranked);
+  return fastest_of(points, all_of(points));
 }
 
 std::vector<std::size_t> SweepResult::best_by_group() const {

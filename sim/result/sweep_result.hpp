@@ -98,7 +98,7 @@ struct SweepGroup {
 // A point is better when it loses less on average over what is in doubt, or, where nothing is, when its
 // iteration is shorter; among those that cannot be told apart PyTorch's default cap and strategy, among
 // equals (to 1e-12 relative) the smaller cap, then the earlier point. One that may not fit into a GPU's
-// memory is best only where none surely does, and one that is not ranked only where no other is.
+// memory is best only where none surely does.
 struct SweepResult {
   std::vector<std::string> axes;  // scenario keys: "ddp.bucket_cap"
   std::vector<SweepPoint> points;
@@ -113,8 +113,6 @@ struct SweepResult {
 
   // Index of the best point of all.
   [[nodiscard]] std::size_t best() const;
-  // False: strategies are compared, and the point's leaves out time on the host (lacks_host_time).
-  [[nodiscard]] bool is_ranked(std::size_t point) const;
   // The best were memory no matter.
   [[nodiscard]] std::size_t fastest() const;
   // The best of each group: points that agree on every axis but ddp.bucket_cap. One group where the cap is no

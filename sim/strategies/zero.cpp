@@ -36,6 +36,7 @@ class Zero12Strategy final : public ZeroStrategy {
           .about("zero.offload_param");
     return std::make_shared<ZeroPlan>(input, stage, said);
   }
+  [[nodiscard]] Hooks hooks() const override { return {{}, kGradientHook, kParameterHook}; }
   [[nodiscard]] std::vector<CommunicatorUse> communicators(const StrategyChoice& choice) const override {
     return with_experts(choice, {Operation::all_reduce, Operation::all_gather});
   }
@@ -44,7 +45,7 @@ class Zero12Strategy final : public ZeroStrategy {
   static StrategyTraits traits_of(std::string_view its_name, int which) {
     auto its = kTraits;
     its.name = its_name;
-    its.needs_several = its.lacks_host_time = which > 1;
+    its.needs_several = which > 1;
     its.shares_stages = which == 1;
     its.shares_experts = true;
     return its;
@@ -63,6 +64,11 @@ const When kGathers{[](const Job& job) { return !is_stage(job, 3); }, "strategie
 const When kOverlaps{[](const Job& job) { return !is_stage(job, 1) || job.parallelism.pipeline == 1; },
                      "one stage"};
 const When kZero3{[](const Job& job) { return is_stage(job, 3); }, "strategy zero3"};
+
+double trained_tensors(const LayerTrace& trace) {
+  return static_cast<double>(
+      std::ranges::count_if(trace.gradients, [](const auto& one) { return !one.is_frozen; }));
+}
 
 Type<ZeroOptions> zero_rows() {
   using O = ZeroOptions;
@@ -151,6 +157,8 @@ class ZeroAxis final : public DataAxis {
     done_ = {};
     if (turn.is_last) step_.start_last_backward();
     bool reduces = turn.is_last || plan_.stage == 2;
+    auto hooks = trained_tensors(trace_) * step_.overheads().hooks.gradient;
+    wait_ = reduces ? host_wait(hooks, trace_.backward()) : 0;
     if (!reduces || plan_.reduces_at_the_end())
       backward_until(trace_.backward());
     else
@@ -164,7 +172,9 @@ class ZeroAxis final : public DataAxis {
       reduce(b);
     }
   }
-  [[nodiscard]] Seconds optimizer() const override { return plan_.optimizer_time(trace_); }
+  [[nodiscard]] Seconds optimizer() const override {
+    return plan_.optimizer_time(trace_, step_.overheads().hooks);
+  }
   [[nodiscard]] bool steps_on_host() const override { return plan_.options.offload_optimizer; }
   void update() override {
     if (plan_.options.offload_optimizer) {
@@ -207,7 +217,11 @@ class ZeroAxis final : public DataAxis {
   }
 
   void backward_until(Seconds time) {
-    if (time > done_) step_.compute(Activity::backward, turn_.micro_batch, turn_.pace * (time - done_));
+    if (time > done_) {
+      auto computed = turn_.pace * (time - done_);
+      step_.compute(Activity::backward, turn_.micro_batch, computed);
+      step_.extend(Activity::launch, turn_.micro_batch, wait_ * computed);
+    }
     done_ = std::max(done_, time);
   }
 
@@ -258,7 +272,8 @@ class ZeroAxis final : public DataAxis {
   std::vector<std::size_t> bucket_of_;    // by gradient
   std::optional<std::size_t> reduction_;  // that nobody waits for yet
   Turn turn_;
-  Seconds done_;  // of this backward pass
+  Seconds done_;     // of this backward pass
+  double wait_ = 0;  // for the host, of what it computes
 };
 
 }  // namespace
@@ -299,9 +314,15 @@ void ZeroPlanBase::set(const PlanInput& input, const ZeroOptions& said) {
   options = said;
 }
 
-Seconds ZeroPlanBase::optimizer_time(const LayerTrace& trace) const {
-  if (!options.offload_optimizer) return trace.optimizer.value_or(Seconds()) / ranks_that_step(trace);
-  return host.adam(static_cast<double>(total_elements(trace)) / ranks);
+Seconds ZeroPlanBase::optimizer_time(const LayerTrace& trace, const Hooks& hooks) const {
+  auto launches = trained_tensors(trace) * hooks.parameter;
+  if (!options.offload_optimizer)
+    return std::max(launches, trace.optimizer.value_or(Seconds()) / ranks_that_step(trace));
+  return launches + host.adam(static_cast<double>(total_elements(trace)) / ranks);
+}
+
+double host_wait(Seconds hooks, Seconds computed) {
+  return computed > Seconds() ? std::max(0.0, hooks / computed - 1) : 0;
 }
 
 Seconds ZeroPlanBase::offload_time(std::int64_t elements, const MicroBatch& of) const {

@@ -37,13 +37,22 @@ struct ZeroOptions {
   bool operator==(const ZeroOptions&) const = default;
 };
 
+// What hooks take of a host under DeepSpeed 0.19.8: geometric means over six passes of one rank of eight
+// whose collectives did nothing (measurements/h100/deepspeed.csv: 32 tokens of GPT-2 medium and Llama 1B,
+// 4,096 of GPT-2 large; a module with parameters 0.81 to 1.23 ms, a gradient 0.18 to 0.45). Not fitted:
+// DeepSpeed issue 1174 says 0.94 ms a module.
+constexpr Seconds kModuleHook = Seconds(1e-3), kGradientHook = Seconds(300e-6),
+                  kParameterHook = Seconds(60e-6), kSharedParameterHook = Seconds(200e-6);
+// By how much of what it computes a pass is longer, whose hooks take so much of the host.
+double host_wait(Seconds hooks, Seconds computed);
+
 // What its stages have in common.
 struct ZeroPlanBase : BucketedPlan {
   ZeroOptions options;
   bool overlaps = false;  // options.overlap_comm, or the stage's
 
   // Of a rank's part, on the GPU or the host.
-  [[nodiscard]] Seconds optimizer_time(const LayerTrace& trace) const;
+  [[nodiscard]] Seconds optimizer_time(const LayerTrace& trace, const Hooks& hooks) const;
   // Of a rank's slice of so many reduced elements, to the host and, where they are added up, from it.
   struct MicroBatch {
     bool is_first, is_last;

@@ -13,7 +13,11 @@ constexpr std::size_t kReductionsInFlight = 3;  // stage3.py: no fourth one is l
 class Zero3Axis final : public DataAxis {
  public:
   Zero3Axis(const LayerTrace& trace, const Zero3Plan& plan, StepBuilder& step)
-      : DataAxis(step), trace_(trace), plan_(plan) {}
+      : DataAxis(step),
+        trace_(trace),
+        plan_(plan),
+        forward_wait_(wait_of(plan.forward, 1)),
+        backward_wait_(wait_of(plan.backward, plan.hooks_of_backward)) {}
 
   void forward(const Turn& turn) override {
     launched_.assign(plan_.schedule.gathers.size(), 0);
@@ -21,6 +25,7 @@ class Zero3Axis final : public DataAxis {
     for (const auto& pass : plan_.forward) {
       gathers(module++);
       step_.compute(Activity::forward, turn.micro_batch, pass.duration);
+      wait_for_host(turn, forward_wait_ * pass.duration);
     }
     if (turn.is_last) step_.start_last_backward();
   }
@@ -30,6 +35,7 @@ class Zero3Axis final : public DataAxis {
     for (const auto& pass : plan_.backward) {
       gathers(module++);
       step_.compute(Activity::backward, turn.micro_batch, turn.pace * pass.duration);
+      wait_for_host(turn, turn.pace * backward_wait_ * pass.duration);
       // The gradient with which the next bucket begins is what has this one reduced.
       for (auto gradient : pass.arrived) {
         if (trace_.gradients[gradient].is_frozen) continue;
@@ -41,7 +47,9 @@ class Zero3Axis final : public DataAxis {
     reduce(turn, bucket, reductions);
     for (auto one : reductions) step_.wait(one);
   }
-  [[nodiscard]] Seconds optimizer() const override { return plan_.optimizer_time(trace_); }
+  [[nodiscard]] Seconds optimizer() const override {
+    return plan_.optimizer_time(trace_, step_.overheads().hooks);
+  }
   [[nodiscard]] bool steps_on_host() const override { return plan_.options.offload_optimizer; }
   void update() override {
     if (plan_.options.offload_optimizer && !plan_.options.offload_param)
@@ -54,6 +62,14 @@ class Zero3Axis final : public DataAxis {
   }
 
  private:
+  [[nodiscard]] double wait_of(const std::vector<ModulePass>& modules, int hooks) const {
+    Seconds all;
+    for (const auto& one : modules) all += one.duration;
+    return host_wait(hooks * static_cast<double>(modules.size()) * step_.overheads().hooks.module, all);
+  }
+  void wait_for_host(const Turn& turn, Seconds time) {
+    step_.extend(Activity::launch, turn.micro_batch, time);
+  }
   [[nodiscard]] Bytes held(std::int64_t elements) const {
     return BucketedPlan::bytes_of(elements, plan_.param_dtype);
   }
@@ -100,7 +116,8 @@ class Zero3Axis final : public DataAxis {
 
   const LayerTrace& trace_;
   const Zero3Plan& plan_;
-  std::vector<std::size_t> launched_;  // by gather of this micro-batch: its op
+  std::vector<std::size_t> launched_;            // by gather of this micro-batch: its op
+  double forward_wait_ = 0, backward_wait_ = 0;  // of what a module computes
 };
 
 class Zero3Strategy final : public ZeroStrategy {
@@ -113,12 +130,12 @@ class Zero3Strategy final : public ZeroStrategy {
                       .needs_several = true,
                       .shards_weights = true,
                       .is_usual = true,
-                      .lacks_host_time = true,
                       .holds = StrategyTraits::Holds::gathered},
                      3) {}
   [[nodiscard]] std::shared_ptr<const StrategyPlan> plan(const PlanInput& input) const override {
     return std::make_shared<Zero3Plan>(input, options(input.choice.sections));
   }
+  [[nodiscard]] Hooks hooks() const override { return {kModuleHook, {}, kSharedParameterHook}; }
   [[nodiscard]] std::vector<std::string_view> keys_on_host() const override {
     return {"zero.offload_optimizer", "zero.offload_param"};
   }
@@ -138,6 +155,7 @@ Zero3Plan::Zero3Plan(const PlanInput& input, const ZeroOptions& said) {
   set(input, said);
   const auto& trace = input.trace;
   overlaps = said.overlap_comm.value_or(true);
+  if (input.step && input.step->step.shape.recompute == Recompute::full) hooks_of_backward = 2;
   forward = forward_modules(trace);
   backward = backward_modules(trace);
   // The pass ends with the first module that has something to train.

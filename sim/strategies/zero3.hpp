@@ -20,6 +20,7 @@ namespace ddpsim {
 struct Zero3Plan final : ZeroPlanBase {
   std::vector<ModulePass> forward, backward;
   GatherSchedule schedule;
+  int hooks_of_backward = 1;  // of a module: recomputation has those of the forward pass again
 
   Zero3Plan(const PlanInput& input, const ZeroOptions& said);
   [[nodiscard]] bool needs_forward_ends() const override { return true; }

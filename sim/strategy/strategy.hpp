@@ -137,9 +137,6 @@ struct StrategyTraits {
   // two implementations.
   bool is_usual = false;
   bool is_of_pytorch = false;
-  // The framework partitions, fetches and waits on the host between its hooks; none of that time is
-  // modelled, and such steps come out too short by nobody knows how much.
-  bool lacks_host_time = false;
   bool has_gradient_hooks = false;  // it reduces gradients as they arrive, in hooks of theirs
   bool is_one_process = false;      // for all GPUs, of which the first does more
   bool has_servers = false;         // apart from ranks
@@ -175,6 +172,8 @@ class Strategy {
   virtual void set_passes(const ReductionPlan&, const DdpOptions&, Overheads& overheads) const {
     overheads.passes = overheads.passes_of_one = {1, 1};
   }
+  // What its hooks take of a host, where nobody says it.
+  [[nodiscard]] virtual Hooks hooks() const { return {}; }
   // Throws InputError about what it does of whole models, and not of parts of them.
   virtual void check_parts(const StrategyChoice&) const {}
   // Likewise of what it does not do of the stages of a pipeline.

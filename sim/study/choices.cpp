@@ -108,7 +108,7 @@ void add_odds(SweepResult& result) {
   for (std::size_t i = 0; i < result.points.size(); ++i) {
     const auto& point = result.points[i];
     bool fits = !point.metrics.memory || point.metrics.memory->fits();
-    if (!point.metrics.uncertainty || !fits || !result.is_ranked(i)) continue;
+    if (!point.metrics.uncertainty || !fits) continue;
     std::vector<std::string> given;
     for (std::size_t axis = 0; axis < result.axes.size(); ++axis)
       if (is_given[axis]) given.push_back(point.axis_values[axis]);

@@ -40,10 +40,7 @@ class Planner {
         space_(space),
         files_(files),
         on_progress_(on_progress),
-        least_memory_(std::numeric_limits<double>::infinity()),
-        has_choice_(std::ranges::any_of(space.strategies, [](const std::string& name) {
-          return !find_strategy(name)->traits.lacks_host_time;
-        })) {}
+        least_memory_(std::numeric_limits<double>::infinity()) {}
 
   Plan make() {
     auto step = step_of_one_gpu();
@@ -67,7 +64,6 @@ class Planner {
     } else {
       plan_.smallest.clear();
       note_framework(step->software.name);
-      note_left_out();
       note_unseen();
     }
     return std::move(plan_);
@@ -136,16 +132,6 @@ class Planner {
                          : fmt::format("none of the others takes less than {}", format_seconds(bound)))});
   }
 
-  // What is left out of plans in the table that cannot be chosen.
-  void note_left_out() {
-    auto& notes = plan_.best[plan_.chosen()].notes;
-    for (const auto& point : plan_.best)
-      for (const auto& note : point.notes)
-        if (!is_choice(point) && note.code == "deepspeed-host" &&
-            std::find(notes.begin(), notes.end(), note) == notes.end())
-          notes.push_back(note);
-  }
-
   void consider_splits(const ModelStep& of) {
     bool is_long = of.step.shape.sequence >= space_.long_sequence;
     auto experts = of.model.experts.count;
@@ -209,23 +195,15 @@ class Planner {
     }
   }
 
-  // So many are kept until the end, and those that cannot be chosen where they come before them.
+  // So many are kept until the end.
   [[nodiscard]] std::size_t kept() const { return std::max(space_.wanted, kSizedPlans); }
 
-  [[nodiscard]] bool counts(const PlannedPoint& point) const { return is_choice(point) || !has_choice_; }
-
   [[nodiscard]] Seconds worst_wanted() const {
-    auto choices = std::count_if(plan_.best.begin(), plan_.best.end(),
-                                 [&](const PlannedPoint& point) { return counts(point); });
-    if (static_cast<std::size_t>(choices) < kept()) return Seconds(std::numeric_limits<double>::infinity());
+    if (plan_.best.size() < kept()) return Seconds(std::numeric_limits<double>::infinity());
     return plan_.best.back().metrics.iteration;
   }
 
-  void drop_unwanted() {
-    std::size_t choices = 0, last = 0;
-    while (last < plan_.best.size() && choices < kept()) choices += counts(plan_.best[last++]);
-    plan_.best.resize(last);
-  }
+  void drop_unwanted() { plan_.best.resize(std::min(plan_.best.size(), kept())); }
 
   [[nodiscard]] bool is_ruled_out(Seconds bound) const { return bound > worst_wanted(); }
 
@@ -328,7 +306,6 @@ class Planner {
   std::vector<Candidate> candidates_;
   std::map<std::string, Seconds> bounds_;  // of passes with what they exchange, by all but the strategy
   std::optional<InputError> refusal_;
-  bool has_choice_;            // some strategy that is tried is one
   bool has_evidence_ = false;  // something is in doubt
   Plan plan_;
 };

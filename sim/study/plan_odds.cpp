@@ -46,11 +46,10 @@ void compare_plans(std::vector<PlannedPoint>& best, const config::Value& root, F
              [&](std::size_t i, const Prediction&, const IterationMetrics& metrics) {
                compared[i].metrics.uncertainty = metrics.uncertainty;
              });
-  bool some_choice = std::ranges::any_of(best, is_choice);
   std::vector<std::size_t> which;
   std::vector<Way> ways;
   for (std::size_t i = 0; i < compared.size(); ++i)
-    if (compared[i].metrics.uncertainty && (is_choice(compared[i]) || !some_choice)) {
+    if (compared[i].metrics.uncertainty) {
       which.push_back(i);
       ways.push_back({&compared[i].metrics, traits_of_plan(compared[i])});
     }

@@ -59,6 +59,7 @@ std::optional<double> usual_value(const Scenario& scenario, const Doubt& doubt) 
       return found_value(scenario, doubt);
     case Moves::compute:
     case Moves::launches:
+    case Moves::hooks:
       return 1;
     case Moves::step:
     case Moves::one_of_several:
@@ -77,6 +78,9 @@ void turn_to(const Scenario& scenario, const Doubt& doubt, double value, Knobs& 
       break;
     case Moves::launches:
       knobs.launches = value;
+      break;
+    case Moves::hooks:
+      knobs.hooks = value;
       break;
     case Moves::interference:
       knobs.interference = at_level(*scenario.physics.range, value);

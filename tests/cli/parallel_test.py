@@ -873,24 +873,17 @@ engine: {network: builtin}
         done = self.fails(2, "plan", "llama-3-8b", *arguments[2:])
         self.assertIn("'llama-3-8b' takes samples of any length", done.stderr)
 
-    def test_what_lacks_time_on_the_host_is_not_the_best(self):
-        """DeepSpeed's stage 3 is predicted faster than all others here, without its own time on the host."""
-        arguments = ("plan", "gpt2", "--topology", "superpod-h100", "--gpus", "16", "--global-batch", "64")
-        for top in ("1", "3"):
-            done = self.ok(*arguments, "--top", top, "--json", "plan.json", "--out", "best.yaml")
-            done = self.ok(*arguments, "--top", top)
-            plan = self.read_json("plan.json")
-            self.assertNotIn(plan["points"][plan["best"]]["strategy"], ("zero2", "zero3"))
-            self.assertNotRegex(self.read("best.yaml").decode(), "zero[23]")
-            if top == "1":
-                continue
-            fastest = min(plan["points"], key=lambda point: point["iteration_s"])
-            self.assertEqual(fastest["strategy"], "zero3")
-            self.assertNotIn("p_best", fastest)
-            self.assertRegex(done.stdout, r"\nbest but for zero2 and zero3, whose time on the host is not modelled: --set ")
-            self.assertIn("deepspeed-host", [note["code"] for note in plan["notes"]])
-        done = self.ok(*arguments, "--strategy", "zero3", "--top", "1")
-        self.assertIn("\nfastest, without DeepSpeed's own time on the host: ", done.stdout)
+    def test_deepspeeds_hooks_cost_the_host(self):
+        """A small model's stages are the host's: 75 modules of GPT-2 at 1 ms in each pass, 148 parameters at 0.2; 148 gradients at 0.3 and parameters at 0.06."""
+        arguments = ("plan", "gpt2", "--topology", "superpod-h100", "--gpus", "16", "--global-batch", "64", "--top", "3", "--json", "plan.json")
+        self.ok(*arguments)
+        plan = self.read_json("plan.json")
+        self.assertFalse({point["strategy"] for point in plan["points"]} & {"zero2", "zero3"})
+        for strategy, least in (("zero3", 0.15 + 0.0296), ("zero2", 0.0444 + 0.00888)):
+            self.ok(*arguments, "--strategy", strategy)
+            best = self.read_json("plan.json")["points"][0]
+            self.assertGreater(best["iteration_s"], least)
+            self.assertLess(best["iteration_s"], least * 1.6)
 
     def test_where_nothing_fits(self):
         done = self.fails(1, "plan", "llama-3-405b", "--topology", "dgx-h100", "--gpus", "8", "--global-batch", "8", "--sequence", "4096", "--out", "best.yaml")

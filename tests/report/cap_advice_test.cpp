@@ -115,37 +115,6 @@ TEST(Verdict, OfClustersIsWhatIsBestOnEach) {
   EXPECT_THAT(verdict_lines(result, false), ElementsAre("best everywhere: strategy ddp"));
 }
 
-// DeepSpeed's own time on the host is not modelled: its stages 2 and 3 are in the table, and never best.
-TEST(Verdict, NamesNoStrategyThatLacksHostTime) {
-  SweepResult result;
-  result.axes = {"strategy"};
-  result.points = {point({"fsdp"}, {}, 6), point({"zero3"}, {}, 5), point({"ddp"}, {}, 7)};
-  result.points[0].metrics.strategy = find_strategy("fsdp");
-  result.points[1].metrics.strategy = find_strategy("zero3");
-  const auto* left_out = "zero3 is not compared: DeepSpeed's own time on the host is not modelled";
-  EXPECT_THAT(verdict_lines(result, false),
-              ElementsAre("best: strategy fsdp, iteration 6 s, 14.3 % shorter than the longest", left_out));
-  EXPECT_EQ(result.best(), 0U);
-  result.axes = {"cluster.world_size", "strategy"};
-  for (auto& one : result.points) one.axis_values.insert(one.axis_values.begin(), "8");
-  EXPECT_THAT(verdict_lines(result, false), ElementsAre("best everywhere: strategy fsdp", left_out));
-  // Among themselves neither is named.
-  result.axes = {"strategy"};
-  result.points = {point({"zero2"}, {}, 6), point({"zero3"}, {}, 5)};
-  result.points[0].metrics.strategy = find_strategy("zero2");
-  result.points[1].metrics.strategy = find_strategy("zero3");
-  EXPECT_THAT(
-      verdict_lines(result, false),
-      ElementsAre("iteration: 5 s (strategy zero3) to 6 s (strategy zero2)",
-                  "zero2 and zero3 are not compared: DeepSpeed's own time on the host is not modelled"));
-  // Of a single strategy its other keys are compared.
-  result.axes = {"zero.reduce_bucket_size"};
-  result.points = {point({"1e8"}, {}, 6), point({"5e8"}, {}, 5)};
-  for (auto& one : result.points) one.metrics.strategy = find_strategy("zero3");
-  EXPECT_EQ(verdict_lines(result, false).front(),
-            "best: zero.reduce_bucket_size 5e8, iteration 5 s, 16.7 % shorter than the longest");
-}
-
 // On bare links Gloo pays for no host.
 TEST(Verdict, ComparesNoBackendsWithoutHosts) {
   SweepResult result;

@@ -112,6 +112,44 @@ TEST(Zero, HowOftenItCommunicates) {
   EXPECT_EQ(count(program, Operation::all_gather), 3 * plan.schedule.gathers.size() + 1);
 }
 
+Seconds waits_for_host(const StepProgram& step) {
+  Seconds all;
+  for (const auto& op : step.program.ops)
+    if (op.activity == Activity::launch) all += op.duration;
+  return all;
+}
+
+// A pass takes as long as its hooks at least: forward 3 s, backward 7 s. Recomputation has a module's hooks
+// of the forward pass again. Stages 1 and 2 wait for those of gradients, stage 1 in the last micro-batch
+// alone.
+TEST(Zero, WaitsForTheHostsHooks) {
+  auto trace = two_blocks();
+  auto gradients = static_cast<double>(trace.gradients.size());
+  Overheads overheads;
+  overheads.hooks = {Seconds(2), Seconds(3), Seconds(0.5)};
+  auto plan = Zero3Plan(plan_input(trace, 8), small_buckets());
+  auto forward = static_cast<double>(plan.forward.size()),
+       backward = static_cast<double>(plan.backward.size());
+  auto expected = std::max(0.0, 2 * forward - 3) + std::max(0.0, 2 * backward - 7);
+  EXPECT_GT(expected, 0);
+  EXPECT_NEAR(waits_for_host(plan.program(trace, 1, overheads)).value(), expected, 1e-9);
+  plan.hooks_of_backward = 2;
+  EXPECT_NEAR(waits_for_host(plan.program(trace, 1, overheads)).value(), expected + 2 * backward, 1e-9);
+  auto of = [&](int stage, int steps) {
+    return waits_for_host(
+               ZeroPlan(plan_input(trace, 8), stage, small_buckets()).program(trace, steps, overheads))
+        .value();
+  };
+  auto wait = 3 * gradients - 7;
+  EXPECT_GT(wait, 0);
+  EXPECT_NEAR(of(1, 3), wait, 1e-9);
+  EXPECT_NEAR(of(2, 3), 3 * wait, 1e-9);
+  EXPECT_EQ(plan.optimizer_time(trace, overheads.hooks), Seconds(0.5 * gradients));
+  overheads.hooks = {Seconds(0.01), Seconds(0.01), {}};
+  EXPECT_EQ(waits_for_host(plan.program(trace, 1, overheads)), Seconds());
+  EXPECT_EQ(of(2, 1), 0);
+}
+
 // 1 GiB/s and no launches: the bucket's 2 Mi + 1 Ki bfloat16 are copied in as they arrive (4 bytes moved
 // each), flattened and divided before the reduction (2 + 3 x 2 bytes), and an eighth is copied back.
 TEST(Zero2, CopiesWhereTheyCost) {

@@ -128,17 +128,18 @@ TEST_F(UncertaintyTest, TheNetworkMovesEveryStrategyThatWaitsForIt) {
 }
 
 // A compute class moves a step that computes, whatever its strategy keeps of times.
-TEST_F(UncertaintyTest, ComputeMovesEveryStrategy) {
+// Where DeepSpeed's hooks set the pace they move the step.
+TEST_F(UncertaintyTest, ComputeOrTheHostMovesEveryStrategy) {
   auto job =
       "workload: {model: gpt2-large, micro_batch: 4, sequence: 1024}\ncluster: {topology: dgx-h100, "
       "world_size: 8}\n";
   for (std::string strategy : {"ddp", "fsdp", "zero1", "zero3", "megatron"}) {
     job_ = job;
     auto m = metrics("strategy: " + strategy + "\n");
+    double width = 0;
     for (const auto& part : m.uncertainty->parts())
-      if (part.of->of == Subject::compute) {
-        EXPECT_GT(part.width, 0.1) << strategy;
-      }
+      if (part.of->of == Subject::compute || part.of->name == "hooks") width = std::max(width, part.width);
+    EXPECT_GT(width, 0.1) << strategy;
   }
 }
 

@@ -72,6 +72,16 @@ Type<std::variant<Automatic, Off, Passes>> passes() {
       {is_word<V>("none", Off{}), is_word<V>("auto", Automatic{}), is_a<V, Passes>(section, "in")});
 }
 
+const When kHostHooks{[](const Job& job) { return job.strategy->hooks() != Hooks(); },
+                      "strategies zero1, zero2 and zero3"};
+
+Type<Hooks> hooks() {
+  return nested(Rows<Hooks>("physics.hooks")
+                    .key<&Hooks::module>("module", time(), "Host time of a module in a pass")
+                    .key<&Hooks::gradient>("gradient", time(), "Host time of a gradient that is reduced")
+                    .key<&Hooks::parameter>("parameter", time(), "Host time of a parameter that is stepped"));
+}
+
 Type<double> spread_number() {
   auto parse = [](const Value& value) {
     if (value.scalar.ends_with(".csv"))
@@ -165,6 +175,9 @@ Type<Physics> physics_rows() {
                  .when(kLaunches)
                  .usually("calibrated, else 0s")
                  .key<&P::first_start>("first_start", time(), "Start of the first collective")
+                 .key<&P::hooks>("hooks", maybe(hooks()), "Host time of DeepSpeed's hooks")
+                 .when(kHostHooks)
+                 .usually("the strategy's")
                  .check([](const P& physics, const Cursor& at) {
                    if (physics.interference && physics.calibration)
                      refuse(at, "calibration",
