@@ -220,7 +220,7 @@ class ZeroAxis final : public DataAxis {
     if (time > done_) {
       auto computed = turn_.pace * (time - done_);
       step_.compute(Activity::backward, turn_.micro_batch, computed);
-      step_.extend(Activity::launch, turn_.micro_batch, wait_ * computed);
+      if (wait_ > 0) step_.fixed(Activity::launch, turn_.micro_batch, wait_ * computed);
     }
     done_ = std::max(done_, time);
   }

@@ -68,7 +68,7 @@ class Zero3Axis final : public DataAxis {
     return host_wait(hooks * static_cast<double>(modules.size()) * step_.overheads().hooks.module, all);
   }
   void wait_for_host(const Turn& turn, Seconds time) {
-    step_.extend(Activity::launch, turn.micro_batch, time);
+    if (time > Seconds()) step_.fixed(Activity::launch, turn.micro_batch, time);
   }
   [[nodiscard]] Bytes held(std::int64_t elements) const {
     return BucketedPlan::bytes_of(elements, plan_.param_dtype);
