@@ -31,8 +31,8 @@ class Study(Answer[_core.Compared]):
         return frame_of(rows, list(points[0]["axes"]))
 
     def p_best(self) -> pandas.Series[float]:
-        """Of each point how sure it is that it is the fastest, by its values on the axes; NaN where it is not compared (it may not fit, or leaves out
-        time on the host). Needs pandas."""
+        """Of each point how sure it is that it is the fastest, by its values on the axes; NaN where it is not compared (it may not fit).
+        Needs pandas."""
         return self._odds("p_best")
 
     def regret(self) -> pandas.Series[float]:

@@ -227,6 +227,12 @@ struct Passes {
 struct Off {
   bool operator==(const Off&) const = default;
 };
+// Whatever is not said is the strategy's.
+struct HostHooks {
+  bool is_none = false;
+  std::optional<Seconds> module, gradient, parameter;
+  bool operator==(const HostHooks&) const = default;
+};
 struct Physics {
   bool is_none = false;  // the textbook's, whatever the GPU
   std::optional<Interference> interference;
@@ -237,7 +243,7 @@ struct Physics {
   Seconds gradient;
   std::optional<Seconds> launch;
   Seconds first_start;
-  std::optional<Hooks> hooks;
+  std::optional<HostHooks> hooks;
   bool operator==(const Physics&) const = default;
 };
 struct Spread {

@@ -47,7 +47,8 @@ constexpr std::array kShown{Shown{Activity::broadcast, "broadcast", "communicati
                             Shown{Activity::pull, "pull key {}", "communication"},
                             Shown{Activity::serve, "servers busy", "communication"},
                             Shown{Activity::host_copy, "copy between host and GPU", "copy"},
-                            Shown{Activity::peer_copy, "outputs between GPUs", "copy"}};
+                            Shown{Activity::peer_copy, "outputs between GPUs", "copy"},
+                            Shown{Activity::host_wait, "wait for the host's hooks", "wait"}};
 
 const Shown& shown(Activity activity) {
   const auto* found = std::ranges::find(kShown, activity, &Shown::activity);

@@ -87,6 +87,15 @@ Seconds launch_of(const GivenJob& given, const std::optional<PhysicsCalibration>
   return said ? *said : calibrated.value_or(Seconds(0));
 }
 
+// The textbook, where no GPU is known, has none that nobody says.
+Hooks hooks_of(const GivenJob& given, const GpuDescription* gpu) {
+  const auto said = given.job.physics.hooks.value_or(job::HostHooks());
+  if (said.is_none || (!gpu && !given.job.physics.hooks)) return {};
+  auto usual = given.job.strategy->hooks();
+  return {said.module.value_or(usual.module), said.gradient.value_or(usual.gradient),
+          said.parameter.value_or(usual.parameter)};
+}
+
 void settle_overheads(const GivenJob& given, const GpuDescription* gpu,
                       const std::optional<PhysicsCalibration>& calibration, const ReductionPlan& plan,
                       const DdpOptions& options, Overheads& overheads) {
@@ -106,7 +115,7 @@ void settle_overheads(const GivenJob& given, const GpuDescription* gpu,
   overheads.gradient = section.gradient;
   overheads.launch = launch_of(given, calibration);
   overheads.first_start = section.first_start;
-  overheads.hooks = section.hooks.value_or(given.job.strategy->hooks());
+  overheads.hooks = hooks_of(given, gpu);
 }
 
 }  // namespace

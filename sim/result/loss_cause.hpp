@@ -20,6 +20,7 @@ enum class LossCause {
   buffer_broadcast,
   copies,
   launches,
+  host,
   optimizer
 };
 
@@ -49,6 +50,8 @@ inline constexpr std::array kLossCauses{
                  "broadcasts of buffers", true},
     LossCauseRow{LossCause::copies, "copies", "copies", "copies of gradients and parameters", true},
     LossCauseRow{LossCause::launches, "launches", "launches", "hooks and launches", true},
+    LossCauseRow{LossCause::host, "host", "the host's hooks", "the host's hooks, which the GPU waits for",
+                 false, true},
     LossCauseRow{LossCause::optimizer, "optimizer", "optimizer", "the optimizer", false}};
 
 constexpr const LossCauseRow& row_of(LossCause cause) {

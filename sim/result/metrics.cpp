@@ -60,12 +60,13 @@ void measure_losses(const RankTimeline& rank, const IterationContext& context, I
     copies += time_in(rank.compute, activity);
     fixed_copies += fixed_time_in(rank.compute, activity);
   }
+  auto hooks = time_in(rank.compute, Activity::host_wait);
   auto fixed_optimizer = fixed_time_in(rank.compute, Activity::optimizer);
   // A GPU of the usual speed; drawn ones may all be faster, and lose nothing.
   double slowdown = std::max(rank.slowdown, 1.0);
   auto usual = [&](Seconds time, Seconds fixed = {}) { return (time - fixed) / slowdown + fixed; };
   auto computed = metrics.forward + metrics.backward_compute + metrics.overhead + metrics.optimizer;
-  auto slowed = computed - (fixed_copies + fixed_optimizer);
+  auto slowed = computed - (fixed_copies + fixed_optimizer + hooks);
   std::array<Seconds, kLossCauses.size()> lost{slowed - usual(slowed),
                                                metrics.interference,
                                                of_tensor,
@@ -75,7 +76,8 @@ void measure_losses(const RankTimeline& rank, const IterationContext& context, I
                                                metrics.exposed_communication - metrics.buffer_broadcast,
                                                metrics.buffer_broadcast,
                                                usual(copies, fixed_copies),
-                                               usual(metrics.overhead - copies),
+                                               usual(metrics.overhead - copies - hooks),
+                                               hooks,
                                                usual(metrics.optimizer, fixed_optimizer)};
   for (std::size_t i = 0; i < lost.size(); ++i)
     if (lost[i] != Seconds(0)) metrics.losses.push_back({kLossCauses[i].cause, lost[i]});
@@ -111,7 +113,8 @@ void measure_compute(const RankTimeline& rank, const IterationContext& context, 
   metrics.backward_compute = time_in(rank.compute, Activity::backward);
   metrics.interference = time_lost(rank.compute);
   for (auto activity : kCopies) metrics.overhead += time_in(rank.compute, activity);
-  metrics.overhead += time_in(rank.compute, Activity::launch);
+  for (auto activity : {Activity::launch, Activity::host_wait})
+    metrics.overhead += time_in(rank.compute, activity);
   metrics.tail = tail_of(rank.compute);
   metrics.buffer_broadcast = time_in(rank.compute, Activity::broadcast);
   metrics.exposed_communication = time_in(rank.compute, Activity::wait) + metrics.buffer_broadcast;

@@ -157,8 +157,7 @@ class ZeroAxis final : public DataAxis {
     done_ = {};
     if (turn.is_last) step_.start_last_backward();
     bool reduces = turn.is_last || plan_.stage == 2;
-    auto hooks = trained_tensors(trace_) * step_.overheads().hooks.gradient;
-    wait_ = reduces ? host_wait(hooks, trace_.backward()) : 0;
+    wait_ = reduces && !plan_.reduces_at_the_end() ? host_wait(hooks_of_gradients(), trace_.backward()) : 0;
     if (!reduces || plan_.reduces_at_the_end())
       backward_until(trace_.backward());
     else
@@ -166,17 +165,18 @@ class ZeroAxis final : public DataAxis {
   }
   void finish() override {
     if (!plan_.reduces_at_the_end()) return;
+    if (auto wait = hooks_of_gradients() - trace_.backward(); wait > Seconds())
+      step_.fixed(Activity::host_wait, turn_.micro_batch, wait);
     for (std::size_t b = 0; b < plan_.buckets.size(); ++b) {
       step_.set_ready(b);
       for (auto gradient : plan_.gradients(b)) copy_in(b, gradient);
       reduce(b);
     }
   }
-  [[nodiscard]] Seconds optimizer() const override {
-    return plan_.optimizer_time(trace_, step_.overheads().hooks);
-  }
+  [[nodiscard]] Seconds optimizer() const override { return plan_.optimizer_time(trace_); }
   [[nodiscard]] bool steps_on_host() const override { return plan_.options.offload_optimizer; }
   void update() override {
+    plan_.wait_for_hooks(trace_, step_);
     if (plan_.options.offload_optimizer) {
       auto part = padded(total_elements(trace_), plan_.ranks) / plan_.ranks;
       step_.fixed(Activity::host_copy, 0, plan_.host.copy(BucketedPlan::bytes_of(part, DType::float32)));
@@ -216,11 +216,15 @@ class ZeroAxis final : public DataAxis {
     if (reduction_) step_.wait(*std::exchange(reduction_, {}));  // independent_gradient_partition_epilogue
   }
 
+  [[nodiscard]] Seconds hooks_of_gradients() const {
+    return trained_tensors(trace_) * step_.overheads().hooks.gradient;
+  }
+
   void backward_until(Seconds time) {
     if (time > done_) {
       auto computed = turn_.pace * (time - done_);
       step_.compute(Activity::backward, turn_.micro_batch, computed);
-      if (wait_ > 0) step_.fixed(Activity::launch, turn_.micro_batch, wait_ * computed);
+      if (wait_ > 0) step_.fixed(Activity::host_wait, turn_.micro_batch, wait_ * computed);
     }
     done_ = std::max(done_, time);
   }
@@ -314,11 +318,15 @@ void ZeroPlanBase::set(const PlanInput& input, const ZeroOptions& said) {
   options = said;
 }
 
-Seconds ZeroPlanBase::optimizer_time(const LayerTrace& trace, const Hooks& hooks) const {
-  auto launches = trained_tensors(trace) * hooks.parameter;
-  if (!options.offload_optimizer)
-    return std::max(launches, trace.optimizer.value_or(Seconds()) / ranks_that_step(trace));
-  return launches + host.adam(static_cast<double>(total_elements(trace)) / ranks);
+Seconds ZeroPlanBase::optimizer_time(const LayerTrace& trace) const {
+  if (!options.offload_optimizer) return trace.optimizer.value_or(Seconds()) / ranks_that_step(trace);
+  return host.adam(static_cast<double>(total_elements(trace)) / ranks);
+}
+
+void ZeroPlanBase::wait_for_hooks(const LayerTrace& trace, StepBuilder& step) const {
+  auto hooks = trained_tensors(trace) * step.overheads().hooks.parameter;
+  if (!options.offload_optimizer) hooks -= optimizer_time(trace);  // which the host is ahead of
+  if (hooks > Seconds()) step.fixed(Activity::host_wait, 0, hooks);
 }
 
 double host_wait(Seconds hooks, Seconds computed) {

@@ -52,7 +52,9 @@ struct ZeroPlanBase : BucketedPlan {
   bool overlaps = false;  // options.overlap_comm, or the stage's
 
   // Of a rank's part, on the GPU or the host.
-  [[nodiscard]] Seconds optimizer_time(const LayerTrace& trace, const Hooks& hooks) const;
+  [[nodiscard]] Seconds optimizer_time(const LayerTrace& trace) const;
+  // What the optimizer's hooks take beyond it; all of it beside a step on the host.
+  void wait_for_hooks(const LayerTrace& trace, StepBuilder& step) const;
   // Of a rank's slice of so many reduced elements, to the host and, where they are added up, from it.
   struct MicroBatch {
     bool is_first, is_last;

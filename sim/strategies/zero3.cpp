@@ -47,11 +47,10 @@ class Zero3Axis final : public DataAxis {
     reduce(turn, bucket, reductions);
     for (auto one : reductions) step_.wait(one);
   }
-  [[nodiscard]] Seconds optimizer() const override {
-    return plan_.optimizer_time(trace_, step_.overheads().hooks);
-  }
+  [[nodiscard]] Seconds optimizer() const override { return plan_.optimizer_time(trace_); }
   [[nodiscard]] bool steps_on_host() const override { return plan_.options.offload_optimizer; }
   void update() override {
+    plan_.wait_for_hooks(trace_, step_);
     if (plan_.options.offload_optimizer && !plan_.options.offload_param)
       step_.fixed(Activity::host_copy, 0, plan_.host.copy(held(total_elements(trace_)) / plan_.ranks));
     if (plan_.schedule.persistent > 0) {
@@ -68,7 +67,7 @@ class Zero3Axis final : public DataAxis {
     return host_wait(hooks * static_cast<double>(modules.size()) * step_.overheads().hooks.module, all);
   }
   void wait_for_host(const Turn& turn, Seconds time) {
-    if (time > Seconds()) step_.fixed(Activity::launch, turn.micro_batch, time);
+    if (time > Seconds()) step_.fixed(Activity::host_wait, turn.micro_batch, time);
   }
   [[nodiscard]] Bytes held(std::int64_t elements) const {
     return BucketedPlan::bytes_of(elements, plan_.param_dtype);

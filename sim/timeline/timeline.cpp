@@ -36,12 +36,13 @@ constexpr std::array kActivities{
     ActivityRow{Activity::pull, "pull", Operation::broadcast},
     ActivityRow{Activity::serve, "serve", Operation::reduce},
     ActivityRow{Activity::host_copy, "host_copy"},
-    ActivityRow{Activity::peer_copy, "peer_copy"}};
+    ActivityRow{Activity::peer_copy, "peer_copy"},
+    ActivityRow{Activity::host_wait, "host_wait"}};
 
 constexpr const ActivityRow& row_of(Activity activity) {
   return kActivities.at(static_cast<std::size_t>(activity));
 }
-static_assert(has_each_in_order(kActivities, &ActivityRow::activity, Activity::peer_copy));
+static_assert(has_each_in_order(kActivities, &ActivityRow::activity, Activity::host_wait));
 
 constexpr double kSame = 1e-9;  // relative
 

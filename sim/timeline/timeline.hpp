@@ -31,6 +31,7 @@ enum class Activity {
   serve,                  // parameter servers with a step of all workers
   host_copy,              // between host and GPU
   peer_copy,              // of outputs to GPU 0, of their gradients from it
+  host_wait,              // for a framework's hooks
 };
 
 // "all_reduce"

@@ -127,8 +127,8 @@ TEST_F(UncertaintyTest, TheNetworkMovesEveryStrategyThatWaitsForIt) {
   EXPECT_EQ(waiting.back().substr(0, 16), "parameter_server");
 }
 
-// A compute class moves a step that computes, whatever its strategy keeps of times.
-// Where DeepSpeed's hooks set the pace they move the step.
+// A compute class moves a step that computes, whatever its strategy keeps of times; where DeepSpeed's hooks
+// set the pace, theirs does.
 TEST_F(UncertaintyTest, ComputeOrTheHostMovesEveryStrategy) {
   auto job =
       "workload: {model: gpt2-large, micro_batch: 4, sequence: 1024}\ncluster: {topology: dgx-h100, "
@@ -138,7 +138,8 @@ TEST_F(UncertaintyTest, ComputeOrTheHostMovesEveryStrategy) {
     auto m = metrics("strategy: " + strategy + "\n");
     double width = 0;
     for (const auto& part : m.uncertainty->parts())
-      if (part.of->of == Subject::compute || part.of->name == "hooks") width = std::max(width, part.width);
+      if (part.of->of == Subject::compute || (part.of->name == "hooks" && strategy.starts_with("zero")))
+        width = std::max(width, part.width);
     EXPECT_GT(width, 0.1) << strategy;
   }
 }

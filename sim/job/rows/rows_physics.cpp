@@ -75,11 +75,17 @@ Type<std::variant<Automatic, Off, Passes>> passes() {
 const When kHostHooks{[](const Job& job) { return job.strategy->hooks() != Hooks(); },
                       "strategies zero1, zero2 and zero3"};
 
-Type<Hooks> hooks() {
-  return nested(Rows<Hooks>("physics.hooks")
-                    .key<&Hooks::module>("module", time(), "Host time of a module in a pass")
-                    .key<&Hooks::gradient>("gradient", time(), "Host time of a gradient that is reduced")
-                    .key<&Hooks::parameter>("parameter", time(), "Host time of a parameter that is stepped"));
+Type<HostHooks> hooks() {
+  using H = HostHooks;
+  return or_none<H>(
+      "physics.hooks",
+      nested(Rows<H>("physics.hooks")
+                 .key<&H::module>("module", maybe(time()), "Host time of a module in a pass")
+                 .usually("zero3: 1ms")
+                 .key<&H::gradient>("gradient", maybe(time()), "Host time of a gradient that is reduced")
+                 .usually("zero1, zero2: 300us")
+                 .key<&H::parameter>("parameter", maybe(time()), "Host time of a parameter that is stepped")
+                 .usually("60us, zero3: 200us")));
 }
 
 Type<double> spread_number() {
