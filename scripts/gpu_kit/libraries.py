@@ -59,6 +59,7 @@ def measure_stage(row, device):
     else:
         engine = Engine(model, int(row.stage[4]), row.batch, row.stage.endswith("leaf"))
         found = timed(model, engine.engine, tokens, engine, False, STEPS, engine.backward)
+        engine.engine.destroy()     # its hooks would keep the model
     return parameters, *found.times, found.static, found.peak, found.reserved
 
 
