@@ -45,6 +45,8 @@ constexpr Seconds kModuleHook = Seconds(1e-3), kGradientHook = Seconds(300e-6),
                   kParameterHook = Seconds(60e-6), kSharedParameterHook = Seconds(200e-6);
 // By how much of what it computes a pass is longer, whose hooks take so much of the host.
 double host_wait(Seconds hooks, Seconds computed);
+// How many gradients and parameters have hooks: those that are trained.
+double trained_tensors(const LayerTrace& trace);
 
 // What its stages have in common.
 struct ZeroPlanBase : BucketedPlan {

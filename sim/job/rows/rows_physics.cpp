@@ -81,11 +81,11 @@ Type<HostHooks> hooks() {
       "physics.hooks",
       nested(Rows<H>("physics.hooks")
                  .key<&H::module>("module", maybe(time()), "Host time of a module in a pass")
-                 .usually("zero3: 1ms")
+                 .usually("the strategy's")
                  .key<&H::gradient>("gradient", maybe(time()), "Host time of a gradient that is reduced")
-                 .usually("zero1, zero2: 300us")
+                 .usually("the strategy's")
                  .key<&H::parameter>("parameter", maybe(time()), "Host time of a parameter that is stepped")
-                 .usually("60us, zero3: 200us")));
+                 .usually("the strategy's")));
 }
 
 Type<double> spread_number() {
