@@ -22,6 +22,7 @@ using calibrate::OverlappedIteration;
 
 OverlappedIteration predict(Scenario scenario, double s, double r) {
   scenario.physics.interference = {s, r};
+  scenario.physics.range.reset();  // which they are known by from here on
   OverlappedIteration predicted;
   run_all({&scenario, 1}, 1, [&](std::size_t, const Prediction& prediction) {
     auto metrics = metrics_of(scenario, prediction);

@@ -159,6 +159,7 @@ std::vector<OverlappedIteration> predict(const std::vector<Scenario>& usual,
   for (auto& scenario : scenarios) {
     auto& physics = scenario.physics;
     physics.interference = {parameters.compute, parameters.collective};
+    physics.range.reset();
     if (parameters.launch) physics.overheads.launch = *parameters.launch;
     if (parameters.spread) physics.spread.ranks = *parameters.spread;
   }

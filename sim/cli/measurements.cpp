@@ -11,6 +11,7 @@
 #include "sim/base/quantity.hpp"
 #include "sim/cost/direct_sends.hpp"
 #include "sim/cost/nccl_communicator.hpp"
+#include "sim/cost/nccl_ways.hpp"
 #include "sim/topology/placement.hpp"
 
 namespace ddpsim::cli {
@@ -172,7 +173,8 @@ Measurement measured_on(const Topology& topology, CollectiveTable table, int ran
     Measurement measurement{std::move(table), communicator, allowed, {operation}};
     measurement.collective.element = element_of(measurement.table.data_type);
     if (sends_directly(measurement.collective.operation))
-      measurement.link_bounds = DirectSends(*machine.cluster, machine.gpus, operation).bounds();
+      measurement.link_bounds =
+          DirectSends(NcclWays(*machine.cluster, communicator), machine.gpus, operation).bounds();
     else
       nccl::require_candidates(nccl::Tuner(communicator, allowed, measurement.collective));
     return measurement;

@@ -73,6 +73,7 @@ void show_nccl(const ClusterOptions& options, Operation operation, const Allowed
   if (platform.calibration) calibration = read_calibration(*platform.calibration);
   fmt::print("{} GPUs ({}) on {} node{}, NCCL {}\n", communicator.ranks, nccl::name(communicator.gpu),
              communicator.nodes, communicator.nodes == 1 ? "" : "s", nccl::name(communicator.version));
+  for (const auto& transport : transports_of(communicator)) fmt::print("{}\n", transport);
   bool across = communicator.nodes > 1;
   print_graph("rings", communicator.ring, across);
   print_graph("trees", communicator.tree, across);

@@ -62,7 +62,12 @@ class OnPlan : public CollectiveCost {
   }
   const DirectSends& direct_sends(Operation operation) {
     auto [it, is_new] = direct_.try_emplace(operation);
-    if (is_new) it->second.emplace(*communication_->cluster, gpus(), operation);
+    const auto& cluster = *communication_->cluster;
+    if (!is_new) return *it->second;
+    if (communication_->nccl.empty())
+      it->second.emplace(cluster, gpus(), operation);
+    else
+      it->second.emplace(communication_->nccl[member_]->ways(cluster), gpus(), operation);
     return *it->second;
   }
 

@@ -74,6 +74,16 @@ const CommunicatorAxis& Communication::axis_of(std::size_t group) const {
   return *std::find_if(axes.rbegin(), axes.rend(), [&](const auto& axis) { return axis.first <= group; });
 }
 
+BytesPerSecond Communication::capacity(int link) const {
+  if (nccl.empty()) return cluster->link(link).bandwidth;
+  // Groups of an axis are alike.
+  BytesPerSecond most;
+  for (const auto& axis : axes)
+    if (axis.first < nccl.size())
+      most = std::max(most, nccl[axis.first]->ways(*cluster).link(link).bandwidth);
+  return most;
+}
+
 std::vector<std::vector<int>> ranks_by_node(const Cluster& cluster, std::span<const int> gpus) {
   std::vector<std::vector<int>> nodes;
   std::map<int, std::size_t> place;
@@ -173,7 +183,7 @@ void with_groups(const Communication& communication,
     traffic.groups.push_back({&groups[g].schedule, communication.labels[g]});
   for (const auto& flow : communication.background) traffic.background.push_back(flow.links);
   traffic.capacity = [&](int link) {
-    return limits.has(link) ? limits.capacity(link) : communication.cluster->link(link).bandwidth;
+    return limits.has(link) ? limits.capacity(link) : communication.capacity(link);
   };
   use(traffic, groups);
 }

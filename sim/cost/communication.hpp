@@ -84,6 +84,8 @@ struct Communication {
   std::vector<std::map<Operation, Stages>> stages;
 
   [[nodiscard]] const CommunicatorAxis& axis_of(std::size_t group) const;
+  // What all traffic over a link of the cluster gets together: under NCCL what its transports get of it.
+  [[nodiscard]] BytesPerSecond capacity(int link) const;
   // Whether every group is one GPU, which has nobody to communicate with.
   [[nodiscard]] bool is_alone() const;
   // One group under NCCL's model with nobody else on the links, Gloo's, or nobody: there is nothing to

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/cost/communication.hpp"
+#include "sim/cost/nccl_ways.hpp"
 #include "sim/cost/network_heads.hpp"
 #include "sim/nccl/constants.hpp"
 #include "sim/topology/rings.hpp"
@@ -119,6 +120,86 @@ bool is_in_rack(const Cluster& cluster, int gpu) {
   return cluster.to_switch(gpu) && cluster.position_of(gpu) + end - gpu > nccl::kMostGpusOfHost;
 }
 
+// The rings' hops within nodes that leave NVLink; nullopt: there is none.
+std::optional<nccl::Pcie> pcie_of_hops(const Cluster& cluster, const std::vector<Ring>& rings,
+                                       const nccl::PcieRule& rule, int gpus_of_node) {
+  auto farthest = nccl::PathLevel::none;
+  BytesPerSecond slot(std::numeric_limits<double>::infinity());
+  for (const auto& ring : rings)
+    for (const auto& hop : ring) {
+      auto level = path_level(cluster, hop.route);
+      if (!level) continue;
+      farthest = std::max(farthest, *level);
+      for (int link : hop.route.links)
+        if (cluster.cable(link).medium == Medium::pcie) slot = std::min(slot, cluster.link(link).bandwidth);
+    }
+  if (farthest == nccl::PathLevel::none) return std::nullopt;
+  return nccl::pcie_of(rule, gpus_of_node, farthest, slot);
+}
+
+// The way from a GPU to the NIC that a hop leaves its node by; nullopt: nobody says what it is.
+std::optional<nccl::PathLevel> level_to_nic(const Cluster& cluster, const Route& hop) {
+  Route out;
+  for (int link : hop.links) {
+    if (cluster.cable(link).medium == Medium::network) break;
+    out.links.push_back(link);
+  }
+  return path_level(cluster, out);
+}
+
+// What all rings get on their way to NICs that cannot read GPUs' memory, and write to the host's; 0: they
+// can, or what joins them is not known.
+BytesPerSecond through_host_to_nics(const Cluster& cluster, const std::vector<Ring>& rings,
+                                    const nccl::PcieRule& rule, std::optional<bool> direct) {
+  BytesPerSecond all;
+  for (const auto& ring : rings) {
+    BytesPerSecond narrowest(std::numeric_limits<double>::infinity());
+    for (const auto& hop : ring) {
+      auto level = level_to_nic(cluster, hop.route);
+      if (hop.within_node || !level) continue;
+      if (direct.value_or(*level <= nccl::PathLevel::pxb && rule.driver_allows)) continue;
+      auto slot = cluster.link(hop.route.links.front()).bandwidth;
+      auto host = rule;
+      host.host.level = nccl::PathLevel::none;
+      auto pcie = nccl::pcie_of(host, 1, nccl::PathLevel::sys, slot);
+      narrowest = std::min(narrowest, pcie.share * slot);
+      if (pcie.is_interleaved()) narrowest = std::min(narrowest, pcie.flow);
+    }
+    if (narrowest < BytesPerSecond(std::numeric_limits<double>::infinity())) all += narrowest;
+  }
+  return all;
+}
+
+// The NICs that rings leave their first node by.
+std::vector<int> nics_out(const Cluster& cluster, const std::vector<Ring>& rings) {
+  std::vector<int> nics;
+  for (const auto& ring : rings) {
+    auto out = std::find_if(ring.begin(), ring.end(), [](const Hop& hop) { return !hop.within_node; });
+    const auto& links = out->route.links;
+    nics.push_back(*std::find_if(links.begin(), links.end(),
+                                 [&](int link) { return cluster.cable(link).medium == Medium::network; }));
+  }
+  std::sort(nics.begin(), nics.end());
+  nics.erase(std::unique(nics.begin(), nics.end()), nics.end());
+  return nics;
+}
+
+// What nodes get of one another: over sockets, or by NICs without GPUDirect.
+void set_network(const Cluster& cluster, const NcclPlatform& platform, const std::vector<Ring>& rings,
+                 const std::vector<double>& nics, const nccl::PcieRule& rule, nccl::Communicator& c) {
+  c.network_peak = BytesPerSecond(sum(nics) * 1e9);
+  if (!platform.sockets) {
+    c.network_limit = through_host_to_nics(cluster, rings, rule, platform.gpudirect);
+    c.direct_nics = c.network_limit == BytesPerSecond(0);
+    return;
+  }
+  c.sockets = platform.sockets;
+  c.direct_nics = false;
+  for (int nic : nics_out(cluster, rings))
+    c.network_limit += nccl::socket_rate(*c.sockets, cluster.link(nic).bandwidth, c.ranks / c.nodes).rate;
+  if (c.nic_latency == nccl::kInfiniBandLatency) c.nic_latency = nccl::kSocketLatency;
+}
+
 }  // namespace
 
 std::vector<int> simple_ring_order(const Cluster& cluster, std::span<const int> gpus) {
@@ -169,6 +250,21 @@ nccl::Communicator nccl_communicator(const Cluster& hashed, std::span<const int>
   communicator.node_peak = BytesPerSecond(sum(RingBandwidths(cluster, node_rings, 1).all()) * 1e9);
   if (communicator.nvlink) communicator.nvlink_peak = communicator.node_peak;
   if (communicator.nodes == 1) communicator.node_peak = communicator.ring_peak;
+  nccl::PcieRule rule{platform.version, platform.cpu, platform.driver_peer_to_peer, cluster.pcie_host()};
+  auto gpus_of_node = static_cast<int>(node.size());
+  if (!communicator.nvlink) communicator.pcie = pcie_of_hops(cluster, rings, rule, gpus_of_node);
+  if (communicator.pcie) {
+    NcclWays ways(cluster, communicator);
+    auto in_node = rings_in_order(ways, node,
+                                  communicator.ring.found ? find_rings(cluster, node, std::nullopt)
+                                                          : Orders{simple_ring_order(cluster, node)});
+    auto& pcie = *communicator.pcie;
+    pcie.ring = BytesPerSecond(sum(RingBandwidths(ways, in_node, 1).all()) * 1e9);
+    if (pcie.is_interleaved()) pcie.ring = std::min(pcie.ring, pcie.flow);
+  }
+  if (communicator.nodes > 1)
+    set_network(cluster, platform, rings, RingBandwidths(cluster, rings, 1).over(is_network), rule,
+                communicator);
   communicator.tree = nccl::tree_graph(platform.version, platform.gpu, wires, communicator.ring);
   // search.cc: from Hopper on a tree that is not balanced is tried before slower channels, and where each GPU
   // has its own NIC the search finds no balanced one (NCCL 2.27.5's log of H100s,

@@ -91,11 +91,12 @@ NcclModel::NcclModel(const Cluster& cluster, std::span<const int> gpus,
                      const nccl::Calibration& calibration)
     : cost_(communicator, allowed, calibration), peers_(communicator, calibration) {
   algorithms_ = algorithms_of(cost_);
+  auto taken = ways(cluster);
   for (auto algorithm : algorithms_)
-    link_bounds_.push_back(all_reduce_bound(cluster, gpus, communicator, algorithm));
+    link_bounds_.push_back(all_reduce_bound(taken, gpus, communicator, algorithm));
   auto ring = std::find(algorithms_.begin(), algorithms_.end(), nccl::Algorithm::ring);
   ring_bound_ = ring == algorithms_.end()
-                    ? all_reduce_bound(cluster, gpus, communicator, nccl::Algorithm::ring)
+                    ? all_reduce_bound(taken, gpus, communicator, nccl::Algorithm::ring)
                     : link_bounds_[static_cast<std::size_t>(ring - algorithms_.begin())];
   // Which algorithms are allowed is said of all-reduces.
   for (const auto& [name, operation] : kOperationNames)
@@ -155,8 +156,9 @@ CollectiveSchedule NcclModel::schedule(const Cluster& cluster, std::span<const i
                                        ChannelLimits& limits) const {
   check_simulated();
   CollectiveSchedule schedule{"nccl", Operation::all_reduce, static_cast<int>(gpus.size()), {}};
+  auto taken = ways(cluster);
   for (auto algorithm : algorithms_) {
-    auto& stage = schedule.stages.emplace_back(stage_of(cluster, gpus, cost_.communicator(), algorithm));
+    auto& stage = schedule.stages.emplace_back(stage_of(taken, gpus, cost_.communicator(), algorithm));
     limit_rings(stage, cost_.bandwidth(algorithm), limits);
   }
   return schedule;
@@ -169,7 +171,7 @@ Stage NcclModel::stage(const Cluster& cluster, std::span<const int> gpus, Operat
   if (other != others_.end())
     for (const auto& candidate : other->second.candidates())
       if (is_collnet(candidate.algorithm, cost_.communicator().nodes)) throw not_simulated_collnet();
-  auto stage = pipelined(operation_schedule(cluster, gpus, operation));
+  auto stage = pipelined(operation_schedule(ways(cluster), gpus, operation));
   if (other != others_.end()) limit_rings(stage, cost(operation).bandwidth(nccl::Algorithm::ring), limits);
   return stage;
 }

@@ -8,6 +8,7 @@
 
 #include "sim/collective/schedule.hpp"
 #include "sim/cost/all_reduce_scale.hpp"
+#include "sim/cost/nccl_ways.hpp"
 #include "sim/nccl/cost_model.hpp"
 #include "sim/nccl/peer_model.hpp"
 #include "sim/topology/cluster.hpp"
@@ -61,6 +62,9 @@ class NcclModel {
   // The stage of another operation, likewise.
   [[nodiscard]] Stage stage(const Cluster& cluster, std::span<const int> gpus, Operation operation,
                             ChannelLimits& limits) const;
+
+  // The cluster as its messages find it, which is only looked at.
+  [[nodiscard]] NcclWays ways(const Cluster& cluster) const { return {cluster, cost_.communicator()}; }
 
   // Whether collectives of any size take the same in both groups.
   [[nodiscard]] bool like(const NcclModel& other) const;

@@ -24,11 +24,10 @@ std::optional<Note> simple_order_note(const nccl::Communicator& communicator) {
       "nccl-simple-order",
       fmt::format("NCCL's search finds no ring here: the slowest channel that it tries with {} GPUs {} takes "
                   "{}. It falls back to one ring in the GPUs' order ('Could not find a path for pattern ..., "
-                  "falling back to simple order'), timed here at {} of the {} of its narrowest link; no "
-                  "calibration covers such a ring",
+                  "falling back to simple order'), timed here at {}; no calibration covers such a "
+                  "ring",
                   nccl::name(communicator.gpu), communicator.nodes > 1 ? "across nodes" : "in one node",
-                  text(speeds.back()), format_bandwidth(nccl::ring_busbw(communicator, {})),
-                  format_bandwidth(communicator.ring_peak))};
+                  text(speeds.back()), format_bandwidth(nccl::ring_busbw(communicator)))};
 }
 
 // "Blackwell"
@@ -51,31 +50,70 @@ std::optional<Note> unknown_gpu_note(const nccl::Communicator& communicator) {
                   nccl::name(nccl::first_with(generation)), title(counted->name))};
 }
 
-// github.com/ai-dynamo/aiconfigurator's tables: 4 and 8 L40S reach 0.15 and 0.04 of PCIe gen 4, RTX PRO 6000
-// 0.39 and 0.34 of gen 5; pairs 0.59 and 0.50.
-std::optional<Note> pcie_note(const nccl::Communicator& communicator, const nccl::Calibration& calibration) {
-  bool is_pcie = !communicator.nvlink && communicator.ring.found;
-  if (!is_pcie) return std::nullopt;
-  if (const auto* known = calibration.best_for(nccl::Algorithm::ring, false)) {
-    int measured = nccl::largest_ranks(known->fitted_to), of_node = communicator.ranks / communicator.nodes;
-    if (measured == 0 || of_node <= measured) return std::nullopt;
+std::string why_no_peers(const nccl::Communicator& c) {
+  const auto& pcie = *c.pcie;
+  if (pcie.why == nccl::Pcie::Why::driver) return "their driver has no peer-to-peer";
+  if (pcie.why == nccl::Pcie::Why::asked) return "the topology says so";
+  return fmt::format("NCCL {} uses peer-to-peer {} only (NCCL_P2P_LEVEL={})", nccl::name(c.version),
+                     pcie.limit == nccl::PathLevel::pxb ? "below one host bridge" : "within a socket",
+                     name_in(nccl::kPathLevelNames, pcie.limit));
+}
+
+// Of the largest number of GPUs that were measured, where these are more.
+std::string beyond_measured(const nccl::Communicator& c, const nccl::Calibration& calibration) {
+  const auto* known = calibration.best_for(nccl::Algorithm::ring, false);
+  int measured = known ? nccl::largest_ranks(known->fitted_to) : 0;
+  if (measured == 0) return "nobody measured NCCL on this PCIe";
+  return fmt::format("this PCIe was measured with {} GPUs and not with {}", measured, c.pcie->gpus);
+}
+
+// measurements/transports/pcie.csv has the servers behind each figure.
+std::optional<Note> pcie_note(const nccl::Communicator& given, const nccl::Calibration& calibration) {
+  auto communicator = nccl::with_measured_pcie(given, calibration);
+  const auto& pcie = communicator.pcie;
+  auto busbw = nccl::pcie_busbw(communicator);
+  if (!pcie || pcie->is_measured || !busbw || *busbw > nccl::ring_busbw(communicator)) return std::nullopt;
+  constexpr std::string_view kCalibrate = "calibrate with nccl-tests' tables ('ddpsim calibrate')";
+  if (!pcie->through_host())
     return Note{
         "nccl-pcie-unmeasured",
-        fmt::format(
-            "this PCIe was measured with {} GPUs and not with {}: 4 and 8 L40S are 2.4 to 12 times slower "
-            "than the curve of a pair has them; calibrate with nccl-tests' tables ('ddpsim calibrate')",
-            measured, of_node)};
-  }
-  auto busbw = nccl::ring_busbw(communicator, calibration);
-  bool is_network =
-      communicator.nodes > 1 && busbw >= nccl::network_share(communicator.nodes) * communicator.ring_peak;
-  if (is_network) return std::nullopt;  // which is narrower
+        fmt::format("{}: rings with peer-to-peer are timed at 0.78 of a slot's payload, {}; six "
+                    "servers reached 0.70 to 0.86. {}",
+                    beyond_measured(communicator, calibration), format_bandwidth(*busbw), kCalibrate)};
+  auto through =
+      fmt::format("messages between these GPUs go through host memory: {}", why_no_peers(communicator));
+  if (!pcie->is_interleaved())
+    return Note{"pcie-through-host",
+                fmt::format("{}. {}: rings are timed at 0.47 of a slot's payload, {}; six servers reached "
+                            "0.32 to 0.60. {}",
+                            through, beyond_measured(communicator, calibration), format_bandwidth(*busbw),
+                            kCalibrate)};
   return Note{
-      "nccl-pcie-unmeasured",
-      fmt::format("nobody measured NCCL on this PCIe: rings are timed at 0.55 of {} links, {}. Of the "
-                  "slot, two servers reached 0.5 to 0.6 with two GPUs, and 0.04 and 0.34 with eight; "
-                  "calibrate with nccl-tests' tables ('ddpsim calibrate')",
-                  communicator.nodes > 1 ? "a node's" : "their", format_bandwidth(busbw))};
+      "pcie-interleaved",
+      fmt::format("{}; and this host's memory is {}one NUMA domain a socket, interleaved over its dies "
+                  "(NPS1 of EPYCs before 9004): at most {} from GPU to GPU. With several domains (NPS4, "
+                  "'numactl -H' shows them, host: {{numa: 4}}) such rings get some 12 GB/s. {}",
+                  through, pcie->is_assumed ? "assumed to be " : "", format_bandwidth(pcie->flow),
+                  kCalibrate)};
+}
+
+std::optional<Note> socket_note(const nccl::Communicator& communicator,
+                                const nccl::Calibration& calibration) {
+  if (!communicator.sockets || calibration.best_for(nccl::Algorithm::ring, true)) return std::nullopt;
+  using Bound = nccl::SocketRate::Bound;
+  auto rate = nccl::socket_rate(*communicator.sockets, communicator.network_peak,
+                                communicator.ranks / communicator.nodes);
+  std::string_view bound = rate.bound == Bound::wire    ? "0.93 of the NICs"
+                           : rate.bound == Bound::flows ? "what the cloud gives its connections"
+                           : communicator.sockets->threads > 0
+                               ? "what the helper threads of two channels copy"
+                               : "what one proxy thread copies";
+  return Note{
+      "socket-unmeasured",
+      fmt::format("NCCL goes over TCP sockets here, without GPUDirect: rings are timed at {}, {}. Two "
+                  "published pairs fix these figures, others are up to 2.4 times off; 'NCCL INFO' "
+                  "names threads and sockets, nccl: {{socket: {{...}}}} sets them",
+                  format_bandwidth(nccl::ring_busbw(communicator)), bound)};
 }
 
 std::optional<Note> class_note(const nccl::Communicator& communicator) {
@@ -159,13 +197,41 @@ std::optional<Note> symmetric_note(const nccl::Allowed& allowed) {
 
 }  // namespace
 
+std::vector<std::string> transports_of(const nccl::Communicator& c) {
+  std::vector<std::string> all;
+  auto limit = [](nccl::PathLevel level) {
+    return level == nccl::PathLevel::none ? std::string_view("none") : name_in(nccl::kPathLevelNames, level);
+  };
+  if (const auto& pcie = c.pcie)
+    all.push_back(pcie->through_host()
+                      ? fmt::format("within a node: host memory{}, as {}",
+                                    pcie->is_interleaved() ? ", interleaved" : "", why_no_peers(c))
+                      : fmt::format("within a node: PCIe, peer-to-peer (up to {}, and these are {} apart)",
+                                    limit(pcie->limit), limit(pcie->farthest)));
+  else if (c.ranks > c.nodes)
+    all.emplace_back(c.nvlink ? "within a node: NVLink" : "within a node: links as described");
+  if (c.nodes == 1) return all;
+  if (!c.sockets) {
+    all.emplace_back(c.direct_nics ? "between nodes: RDMA"
+                                   : "between nodes: RDMA through host memory, without GPUDirect");
+    return all;
+  }
+  const auto& [threads, sockets, flow, thread, channel] = *c.sockets;
+  all.push_back(
+      fmt::format("between nodes: TCP sockets, {}{}",
+                  threads > 0 ? fmt::format("{} threads x {} a channel", threads, sockets)
+                              : fmt::format("{} a channel, copied by the proxy thread", sockets),
+                  flow > BytesPerSecond(0) ? fmt::format(", at most {} each", format_bandwidth(flow)) : ""));
+  return all;
+}
+
 std::vector<Note> nccl_notes(const nccl::Communicator& communicator, const nccl::Allowed& allowed,
                              const nccl::Calibration& calibration) {
   std::vector<Note> notes;
-  for (auto& note :
-       {simple_order_note(communicator), unknown_gpu_note(communicator), pcie_note(communicator, calibration),
-        class_note(communicator), rack_note(communicator, allowed, calibration),
-        collnet_note(communicator, allowed), symmetric_note(allowed)})
+  for (auto& note : {simple_order_note(communicator), unknown_gpu_note(communicator),
+                     pcie_note(communicator, calibration), socket_note(communicator, calibration),
+                     class_note(communicator), rack_note(communicator, allowed, calibration),
+                     collnet_note(communicator, allowed), symmetric_note(allowed)})
     if (note) notes.push_back(*note);
   return notes;
 }

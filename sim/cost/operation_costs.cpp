@@ -9,6 +9,7 @@
 #include "sim/cost/communication.hpp"
 #include "sim/cost/direct_sends.hpp"
 #include "sim/cost/nccl_communicator.hpp"
+#include "sim/cost/nccl_ways.hpp"
 
 namespace ddpsim {
 namespace {
@@ -83,7 +84,7 @@ class NcclCosts {
         gpus_(std::move(gpus)),
         allowed_(allowed),
         calibration_(calibration),
-        communicator_(nccl_communicator(cluster, gpus_, platform)),
+        communicator_(nccl::with_measured_pcie(nccl_communicator(cluster, gpus_, platform), calibration)),
         peers_(communicator_, calibration) {
     if (!allowed_.symmetric) return;
     try {
@@ -108,7 +109,7 @@ class NcclCosts {
  private:
   void directly(OperationCost& cost) {
     try {
-      if (!sends_) sends_.emplace(cluster_, gpus_, cost.operation);
+      if (!sends_) sends_.emplace(NcclWays(cluster_, communicator_), gpus_, cost.operation);
     } catch (const InputError& error) {
       cost.algorithm = "direct";
       cost.why_not = error.message();

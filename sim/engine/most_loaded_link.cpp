@@ -50,7 +50,7 @@ std::optional<MostLoadedLink> most_loaded_link(const Scenario& scenario) {
   for (int link = 0; link < cluster.links(); ++link) {
     double load = bytes[static_cast<std::size_t>(link)];
     if (load == 0) continue;
-    Seconds busy = Bytes(load) / cluster.link(link).bandwidth;
+    Seconds busy = Bytes(load) / scenario.communication->capacity(link);
     if (busy > most.busy * (1 + kSameLoad))
       most = {link, busy, 1};
     else if (busy >= most.busy * (1 - kSameLoad))

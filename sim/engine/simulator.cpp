@@ -42,6 +42,20 @@ int nodes_of(const Communication& communication, std::size_t group) {
   return static_cast<int>(nodes.size());
 }
 
+// Collectives that NICs pace below 12.5 GB/s of bus bandwidth move less beside compute: 12.5 is the least at
+// which a strength of 0.25 and more was seen (docs/model.md); kernels that wait still hold some
+// multiprocessors. What was said or calibrated has it in it.
+double interference_beside(const Scenario& scenario, const ReplayedGroup& group) {
+  constexpr BytesPerSecond kWhole(12.5e9);
+  constexpr double kLeast = 0.05;
+  const auto& range = scenario.physics.range;
+  bool is_vague = range && range->least.interference != range->most.interference;
+  if (!is_vague || group.nodes == 1 || !scenario.communication || scenario.communication->nccl.empty())
+    return 1;
+  const auto& communicator = scenario.communication->nccl[group.members.front()]->cost().communicator();
+  return std::clamp(nccl::ring_busbw(communicator) / kWhole, kLeast, 1.0);
+}
+
 // Where GPUs share a model, a class stands for all ranks of a stage, and launches for all groups of an axis:
 // these go together, alike or not.
 std::vector<ReplayedGroup> by_axis(const Communication& communication, std::vector<ReplayedGroup> groups) {
@@ -235,8 +249,8 @@ SimulatedIteration replay_on(const Scenario& scenario, std::span<const RankGroup
   std::vector<const StepProgram*> program_of_class;
   Timeline timeline;
   for (const auto& group : groups)
-    communicators.push_back(
-        {group.groups, scenario.collective_workers, scenario.parallel && group.nodes > 1});
+    communicators.push_back({group.groups, scenario.collective_workers, scenario.parallel && group.nodes > 1,
+                             interference_beside(scenario, group)});
   for (const auto& job : jobs_of(all.size(), groups)) {
     const auto& ranks = all[job.front()];
     // Of drawn ranks only the slowest is replayed, with all that there is to do.

@@ -34,6 +34,7 @@ struct GpuDescription {
   Bytes memory;
   BytesPerSecond memory_bandwidth;
   std::map<Precision, FlopsPerSecond> peak;  // of matrix products without sparsity; float32 is always there
+  bool peer_to_peer = true;                  // its driver lets GPUs read one another's memory over PCIe
   double copy_efficiency = kUsualCopyEfficiency;
   Seconds copy_launch = kUsualCopyLaunch;
   Range compute_slowdown = kUsualSlowdown;     // of a kernel, while a collective runs

@@ -63,6 +63,13 @@ int largest_ranks(const std::vector<FittedRows>& tables) {
   return largest;
 }
 
+bool has_gpus(const std::vector<FittedRows>& tables, int gpus) {
+  auto has_them = [&](const FittedRows& rows) {
+    return rows.ranks == 0 || (rows.nodes == 1 && rows.ranks >= gpus);
+  };
+  return tables.empty() || std::any_of(tables.begin(), tables.end(), has_them);
+}
+
 bool has_size(const std::vector<FittedRows>& tables, Bytes bytes) {
   constexpr double kNearly = 4;
   // Whatever is smaller takes what these take.

@@ -20,6 +20,8 @@ struct FittedRows {
   int distrusted = 0;
 };
 int largest_ranks(const std::vector<FittedRows>& tables);  // 0: not known
+// Whether rows inside a node are of at least as many GPUs; of no tables: they are.
+bool has_gpus(const std::vector<FittedRows>& tables, int gpus);
 // Whether a message is of a size that rows have, or nearly (a factor of four); of no tables: it is.
 bool has_size(const std::vector<FittedRows>& tables, Bytes bytes);
 

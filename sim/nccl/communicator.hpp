@@ -7,6 +7,7 @@
 #include "sim/base/units.hpp"
 #include "sim/nccl/channel_graphs.hpp"
 #include "sim/nccl/names.hpp"
+#include "sim/nccl/transport.hpp"
 #include "sim/nccl/version.hpp"
 
 namespace ddpsim::nccl {
@@ -35,6 +36,12 @@ struct Communicator {
   BytesPerSecond nvlink_peak;                // of all rings within a node together
   BytesPerSecond ring_peak;                  // of all rings together, their narrowest links
   BytesPerSecond node_peak;                  // of all rings within a node likewise; 0: one GPU a node
+  std::optional<Pcie> pcie = {};             // where rings leave NVLink within nodes
+  BytesPerSecond network_peak = {};          // of all rings together, their narrowest links between nodes
+  std::optional<Sockets> sockets = {};       // where nodes are joined by TCP
+  // What all rings together get between nodes of sockets, or of host memory without GPUDirect; 0: any.
+  BytesPerSecond network_limit = {};
+  bool direct_nics = true;  // NICs read GPUs' memory (GPUDirect)
 
   [[nodiscard]] bool operator==(const Communicator&) const = default;
 };

@@ -13,7 +13,8 @@ namespace {
 // Of the network's bandwidth at four nodes, and how it falls with each doubling of nodes: fitted to the six
 // reduce-scatters of issue 1229 (1.0 % off them).
 constexpr double kRingAtFourNodes = 0.935, kFallADoubling = 0.102;
-constexpr double kPcieShare = 0.55;
+// Of links that are neither NVLink nor PCIe, or of a ring that NCCL's search did not find.
+constexpr double kUnknownShare = 0.55;
 
 Communicator with_message_latency(Communicator communicator) {
   communicator.tuner_nic_latency = beyond_infiniband(communicator);
@@ -62,27 +63,41 @@ double network_share(int nodes) {
   return std::min(1.0, kRingAtFourNodes * fall);
 }
 
-double pcie_share(const Communicator& communicator, const Calibration& calibration) {
-  if (communicator.nvlink) return 1;
-  const auto* measured = calibration.find(Algorithm::ring, false);
-  return measured ? std::min(1.0, measured->efficiency) : kPcieShare;
+Communicator with_measured_pcie(Communicator communicator, const Calibration& calibration) {
+  if (communicator.nvlink) return communicator;
+  auto is_ring = [](const auto& entry) { return entry.algorithm == Algorithm::ring && !entry.across_nodes; };
+  auto entry = std::find_if(calibration.entries.begin(), calibration.entries.end(), is_ring);
+  int gpus = communicator.pcie ? communicator.pcie->gpus : communicator.ranks / communicator.nodes;
+  if (entry == calibration.entries.end() || !has_gpus(entry->fitted_to, gpus)) return communicator;
+  if (!communicator.pcie) communicator.pcie.emplace();
+  auto& pcie = *communicator.pcie;
+  pcie.is_measured = true;
+  pcie.share = pcie.memory_share = std::min(1.0, entry->curve.efficiency);
+  pcie.flow = {};
+  pcie.ring = pcie.share * (communicator.nodes == 1 ? communicator.ring_peak : communicator.node_peak);
+  return communicator;
 }
 
-std::optional<BytesPerSecond> pcie_busbw(const Communicator& communicator, const Calibration& calibration) {
+std::optional<BytesPerSecond> pcie_busbw(const Communicator& communicator) {
   if (communicator.nvlink) return std::nullopt;
-  auto share = pcie_share(communicator, calibration);
-  if (communicator.nodes == 1) return share * communicator.ring_peak;
-  // Of two GPUs a node one sends to the other and none both sends and receives there: 0.55 is of both ways at
-  // once, and two nodes of two A100s show none of it (measurements/cesga_4xA100-PCIe_2nodes.csv).
-  bool is_measured = calibration.find(Algorithm::ring, false);
-  bool is_both_ways = communicator.ranks > 2 * communicator.nodes;
-  if (communicator.node_peak == BytesPerSecond(0) || !(is_measured || is_both_ways)) return std::nullopt;
-  return share * communicator.node_peak;
+  if (communicator.nodes == 1 && !communicator.pcie) return kUnknownShare * communicator.ring_peak;
+  // Of two GPUs a node one sends to the other and none both sends and receives there: the shares are of both
+  // ways at once, and two nodes of two A100s show none of them (measurements/cesga_4xA100-PCIe_2nodes.csv).
+  bool is_both_ways = communicator.nodes == 1 || communicator.ranks > 2 * communicator.nodes;
+  const auto& pcie = communicator.pcie;
+  if (!pcie || pcie->ring == BytesPerSecond(0) || !(pcie->is_measured || is_both_ways)) return std::nullopt;
+  return pcie->ring;
 }
 
-BytesPerSecond ring_busbw(const Communicator& communicator, const Calibration& calibration) {
-  auto network = network_share(communicator.nodes) * communicator.ring_peak;
-  return std::min(network, pcie_busbw(communicator, calibration).value_or(network));
+BytesPerSecond ring_busbw(const Communicator& communicator) {
+  const auto& c = communicator;
+  auto pcie = pcie_busbw(c);
+  if (c.nodes == 1) return pcie.value_or(c.ring_peak);
+  // Of links between nodes alone, where PCIe has its own say.
+  auto peak = c.pcie && c.network_peak > BytesPerSecond(0) ? c.network_peak : c.ring_peak;
+  auto network = c.sockets ? c.network_limit : network_share(c.nodes) * peak;
+  if (c.network_limit > BytesPerSecond(0)) network = std::min(network, c.network_limit);
+  return std::min(network, pcie.value_or(network));
 }
 
 std::optional<Seconds> line_time(const RingLines& lines, const Candidate& pick,
@@ -97,7 +112,7 @@ std::optional<Seconds> line_time(const RingLines& lines, const Candidate& pick,
 CostModel::CostModel(const Communicator& communicator, const Allowed& allowed, const Calibration& calibration,
                      Collective collective)
     : operation_(collective.operation),
-      tuner_(require_candidates(Tuner(communicator, allowed, collective))),
+      tuner_(require_candidates(Tuner(with_measured_pcie(communicator, calibration), allowed, collective))),
       physical_(with_message_latency(communicator), allowed, as_counted(collective)),
       calibration_(calibration) {
   if (allowed.symmetric) require_symmetric(communicator, allowed);
@@ -128,7 +143,10 @@ const Calibration::Entry* CostModel::curve(const Candidate& candidate) const {
   if (!has_curves(operation_) && candidate.algorithm != Algorithm::ring) return nullptr;
   // Nobody measured a network that reduces.
   if (is_collnet(candidate.algorithm, communicator().nodes)) return nullptr;
-  return calibration_.best_for(curve_of(candidate), communicator().nodes > 1);
+  const auto* entry = calibration_.best_for(curve_of(candidate), communicator().nodes > 1);
+  // What fewer GPUs share of PCIe says nothing of more.
+  bool is_pcie = communicator().nodes == 1 && !communicator().nvlink;
+  return entry && is_pcie && !has_gpus(entry->fitted_to, communicator().ranks) ? nullptr : entry;
 }
 
 TimesFrom CostModel::times_from(const Candidate& candidate, Bytes bytes) const {
@@ -173,7 +191,7 @@ Seconds CostModel::on_curve(const Calibration::Entry& entry, const Candidate& ca
 
 Seconds CostModel::moved_over_links(const Candidate& candidate, Bytes bytes) const {
   double sent = 1.0 * ring_steps(operation_, communicator().ranks) / communicator().ranks;
-  auto moved = sent * bytes / ring_busbw(communicator(), calibration_);
+  auto moved = sent * bytes / ring_busbw(communicator());
   if (candidate.protocol == Protocol::simple) return moved;
   return std::max(moved, bytes / physical_.find(candidate.algorithm, candidate.protocol)->rate);
 }
@@ -196,11 +214,13 @@ Seconds CostModel::as_tuner_counts(const Candidate& candidate, Bytes bytes) cons
   const auto* counted = physical_.find(candidate.algorithm, candidate.protocol);
   if (!counted) return tuner_.time(candidate, bytes);
   auto time = physical_.time(*counted, bytes);
-  auto pcie = pcie_busbw(communicator(), calibration_);
-  if (!pcie) return time;
-  // A tree's chains within the nodes carry as much as a ring does.
-  double sent = 1.0 * ring_steps(operation_, communicator().ranks) / communicator().ranks;
-  return std::max(time, counted->latency + sent * bytes / *pcie);
+  const auto& c = communicator();
+  double sent = 1.0 * ring_steps(operation_, c.ranks) / c.ranks;
+  // A tree's chains within the nodes carry as much as a ring does, between two nodes half of it.
+  if (auto pcie = pcie_busbw(c)) time = std::max(time, counted->latency + sent * bytes / *pcie);
+  if (c.network_limit > BytesPerSecond(0))
+    time = std::max(time, counted->latency + (c.nodes == 2 ? 1 : sent) * bytes / c.network_limit);
+  return time;
 }
 
 Seconds CostModel::time(const Candidate& candidate, Bytes bytes) const {

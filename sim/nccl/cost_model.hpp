@@ -17,14 +17,13 @@ namespace ddpsim::nccl {
 // What a ring gets of links between nodes: the share that published reduce-scatters of 4 to 128 nodes of
 // H100s show (github.com/NVIDIA/nccl/issues/1229: 360 to 260 GB/s of 400). Within a node: all.
 double network_share(int nodes);
-// And of PCIe within nodes: what the machine's own all-reduces were measured to get, else 0.55, which two
-// measured pairs of GPUs show (0.59 and 0.50; beyond two GPUs servers differ by ten times). 1 with NVLink.
-double pcie_share(const Communicator& communicator, const Calibration& calibration);
+// With the share of PCIe within nodes that the machine's own all-reduces got, of as many GPUs of a node.
+Communicator with_measured_pcie(Communicator communicator, const Calibration& calibration);
 // What a ring, or a tree's chains, get of each node's PCIe, in bytes of busbw; nullopt: there is none in
 // between, or nothing says that it holds them up.
-std::optional<BytesPerSecond> pcie_busbw(const Communicator& communicator, const Calibration& calibration);
+std::optional<BytesPerSecond> pcie_busbw(const Communicator& communicator);
 // What a ring gets of all its links: across nodes it goes through each node as well.
-BytesPerSecond ring_busbw(const Communicator& communicator, const Calibration& calibration);
+BytesPerSecond ring_busbw(const Communicator& communicator);
 
 // What a message takes longer than over InfiniBand.
 Seconds beyond_infiniband(const Communicator& communicator);

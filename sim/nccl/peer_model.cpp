@@ -41,10 +41,28 @@ Seconds between_racks(const Communicator& c, Bytes bytes) {
   return elsewhere * bytes / kBetweenRacks;
 }
 
+// What a message takes at least of what is no link's: through interleaved memory what one GPU gets, whoever
+// it sends to (measurements/aiconfigurator_l40s.csv), over sockets what a process does, without GPUDirect
+// what the way through its host lets by.
+Seconds limited(const Communicator& c, Operation operation, Bytes bytes) {
+  bool is_one_way = is_pair(operation);
+  if (c.nodes == 1) {
+    if (!c.pcie || !c.pcie->is_interleaved()) return {};
+    return (is_one_way ? 1 : 1 - 1.0 / c.ranks) * bytes / c.pcie->flow;
+  }
+  if (c.network_limit == BytesPerSecond(0)) return {};
+  if (c.sockets) {
+    auto rate = socket_rate(*c.sockets, c.network_peak, is_one_way ? 2 : 1).rate;
+    return (is_one_way ? 1 : 1 - 1.0 / c.nodes) * bytes / rate;
+  }
+  double of_node = 1.0 * c.ranks / c.nodes;
+  return (is_one_way ? 1 : of_node * (1 - 1.0 / c.nodes)) * bytes / c.network_limit;
+}
+
 }  // namespace
 
 PeerModel::PeerModel(const Communicator& communicator, const Calibration& calibration)
-    : communicator_(communicator),
+    : communicator_(with_measured_pcie(communicator, calibration)),
       calibration_(calibration),
       lines_(node_lines(calibration, class_of(communicator), Operation::all_to_all)) {}
 
@@ -68,12 +86,13 @@ PeerModel::Choice PeerModel::choose(Operation operation, Bytes bytes, const Link
   if (is_nvlink_node(c)) return in_nvlink_node(operation, bytes, bounds);
   auto message = peer_message(c, operation, bytes);
   Seconds start((lines_.peers.base + lines_.peers.rank * std::log2(message.ranks)) * 1e-6);
-  auto on_all =
-      std::max(Seconds(bounds.all / network_share(c.nodes) * bytes.value()), between_racks(c, message.bytes));
-  Seconds within(bounds.within_nodes / pcie_share(c, calibration_) * bytes.value());
+  auto on_all = std::max({Seconds(bounds.all / (c.sockets ? 1 : network_share(c.nodes)) * bytes.value()),
+                          between_racks(c, message.bytes), limited(c, operation, bytes)});
+  Seconds within(bounds.within_nodes * bytes.value());
   // Measured with all-reduces over the same PCIe.
-  const auto* measured =
-      c.nvlink || within < on_all ? nullptr : calibration_.best_for(Algorithm::ring, false);
+  const auto* measured = !c.pcie || !c.pcie->is_measured || within < on_all
+                             ? nullptr
+                             : calibration_.best_for(Algorithm::ring, false);
   auto from = measured ? measured_times(TimesFrom::other_operation, measured->fitted_to, c.ranks, bytes)
                        : TimesFrom::links;
   return {plan_of(c, message), start + step_latency(c) + std::max(on_all, within), from};

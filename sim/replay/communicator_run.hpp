@@ -29,6 +29,7 @@ class CommunicatorRun {
   void go_on();
   [[nodiscard]] bool is_busy() const { return busy_ > 0; }
   [[nodiscard]] bool crosses_nodes() const { return of_.crosses_nodes; }
+  [[nodiscard]] double interference() const { return of_.interference; }
   [[nodiscard]] bool is_over() const;
   [[nodiscard]] const std::vector<Member>& members() const { return members_; }
   void set_pace(double pace);

@@ -134,22 +134,23 @@ class Replay {
   void set_paces(const Reach& reach) {
     for (auto c : reach.classes) {
       auto& one = classes_[c];
-      bool communicates = false;
+      double share = 0;
       LinkUse within, between;
       for (auto own : one.communicators()) {
         if (!communicators_[own].is_busy()) continue;
         bool crosses_nodes = communicators_[own].crosses_nodes();
-        communicates = true;
+        share = std::max(share, communicators_[own].interference());
         (crosses_nodes ? between : within) = one.on_links(crosses_nodes);
       }
-      one.set_pace(1 / (1 + (communicates ? interference_.compute : 0) + within.waited + between.waited));
+      one.set_pace(1 / (1 + share * interference_.compute + within.waited + between.waited));
     }
     for (auto c : reach.communicators) {
       auto& one = communicators_[c];
       double slower = 0;
       for (const auto& member : one.members())
         if (member.of->is_working())
-          slower = std::max(slower, interference_.collective + member.of->on_links(one.crosses_nodes()).busy);
+          slower = std::max(slower, one.interference() * interference_.collective +
+                                        member.of->on_links(one.crosses_nodes()).busy);
       one.set_pace(1 / (1 + slower));
     }
   }

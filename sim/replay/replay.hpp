@@ -31,6 +31,7 @@ struct ReplayedCommunicator {
   std::vector<Group> groups;
   int in_flight = 1;           // collectives of it at once; the others wait in launch order
   bool crosses_nodes = false;  // over which of the links that LinkUses tells apart
+  double interference = 1;     // of the job's, while its collectives run
 };
 
 // Links that communicators share with one another and with background traffic.

@@ -64,11 +64,6 @@ bool knows_network(const nccl::Calibration& calibration, NetworkClass network) {
          (calibration.network.empty() || calibration.network == name_in(kNetworkClassNames, network));
 }
 
-bool has_ranks(std::span<const nccl::FittedRows> fitted, int ranks) {
-  return std::any_of(fitted.begin(), fitted.end(),
-                     [&](const auto& rows) { return rows.nodes == 1 && rows.ranks >= ranks; });
-}
-
 // NVLink switches' class has nodes of up to 8.
 bool is_in_rack(const nccl::Communicator& communicator) {
   return communicator.nodes == 1 && communicator.nvlink && communicator.ranks > nccl::kMostGpusOfHost;
@@ -76,26 +71,38 @@ bool is_in_rack(const nccl::Communicator& communicator) {
 
 // Tables of at least as many GPUs of a node: how PCIe is shared changes with their number.
 bool knows_node(const nccl::Calibration& calibration, int gpus) {
-  auto has_them = [&](const auto& entry) { return has_ranks(entry.fitted_to, gpus); };
+  auto has_them = [&](const auto& entry) {
+    return !entry.fitted_to.empty() && nccl::has_gpus(entry.fitted_to, gpus);
+  };
   return std::any_of(calibration.entries.begin(), calibration.entries.end(), has_them) ||
          std::any_of(calibration.node.begin(), calibration.node.end(), has_them);
 }
 
 // Between nodes.
-std::string_view class_between(const Topology& topology, const nccl::Calibration* calibration) {
-  if (!topology.network) return "links";
-  bool is_known = calibration && knows_network(*calibration, *topology.network);
-  if (*topology.network == NetworkClass::infiniband)
-    return is_known ? "infiniband" : "infiniband_uncalibrated";
-  return is_known ? "table" : name_in(kNetworkClassNames, *topology.network);
+std::string_view class_between(const Topology& topology, const nccl::Calibration* calibration,
+                               const nccl::Communicator* communicator) {
+  bool over_sockets = communicator && communicator->sockets;
+  if (!topology.network && !over_sockets) return "links";
+  auto network = topology.network.value_or(NetworkClass::ethernet);
+  bool is_known = calibration && knows_network(*calibration, network);
+  if (over_sockets)
+    return is_known ? "table" : topology.nccl->knows_sockets ? "ethernet" : "ethernet_guessed";
+  if (communicator && !communicator->direct_nics && !is_known) return "no_gpudirect";
+  if (network == NetworkClass::infiniband) return is_known ? "infiniband" : "infiniband_uncalibrated";
+  return is_known ? "table" : name_in(kNetworkClassNames, network);
 }
 
-// `has_nvlink`: NCCL's rings stay on NVLink, whatever neighbours by number have between them.
-std::string_view class_within(const InNode& node, const nccl::Calibration* calibration, bool has_nvlink) {
-  if (has_nvlink || node.medium == Medium::nvlink) return "nvlink";
-  bool is_pcie = node.medium && *node.medium != Medium::network;
-  if (!is_pcie) return "links";
-  return calibration && knows_node(*calibration, node.gpus) ? "table" : "pcie";
+std::string_view class_of_pcie(const nccl::Pcie& pcie) {
+  if (!pcie.through_host()) return "pcie";
+  return pcie.is_assumed ? "pcie_host_guessed" : "pcie_host";
+}
+
+// With NCCL it knows what its rings use, whatever neighbours by number have between them.
+std::string_view class_within(const InNode& node, const nccl::Calibration* calibration,
+                              const nccl::Communicator* communicator) {
+  if (communicator ? communicator->nvlink : node.medium == Medium::nvlink) return "nvlink";
+  if (calibration && knows_node(*calibration, node.gpus)) return "table";
+  return communicator && communicator->pcie ? class_of_pcie(*communicator->pcie) : "links";
 }
 
 std::string_view class_of(const Topology& topology, const Communication& communication,
@@ -104,15 +111,18 @@ std::string_view class_of(const Topology& topology, const Communication& communi
   const auto& group = communication.groups[axis.first];
   if (communication.gloo) return "gloo";
   const nccl::Calibration* calibration = nullptr;
-  bool has_nvlink = false;
+  const nccl::Communicator* communicator = nullptr;
   if (!communication.nccl.empty()) {
     const auto& cost = communication.nccl[axis.first]->cost();
     calibration = &cost.calibration();
-    has_nvlink = cost.communicator().nvlink;
+    communicator = &cost.communicator();
     if (cost.communicator().joins_racks || is_in_rack(cost.communicator())) return "nvl72";
   }
-  if (crosses_nodes(cluster, group)) return class_between(topology, calibration);
-  return class_within(first_node(cluster, group), calibration, has_nvlink);
+  // Rings across nodes go through each node as well, which may be what holds them up.
+  bool is_held_up = communicator && communicator->pcie &&
+                    nccl::pcie_busbw(*communicator) == nccl::ring_busbw(*communicator);
+  if (crosses_nodes(cluster, group) && !is_held_up) return class_between(topology, calibration, communicator);
+  return class_within(first_node(cluster, group), calibration, communicator);
 }
 
 // Whom the host's pace may hold up besides.

@@ -102,6 +102,8 @@ void add_nccl_models(Files& files, const GivenJob& given, const NcclPlatform& pl
   }
   if (is_uncalibrated && !platform.says_version) mine.version = nccl::kDefaultVersion;
   if (section.version) mine.version = *section.version;
+  if (given.job.cluster.gpu)
+    if (auto gpu = find_gpu(files, given).description) mine.driver_peer_to_peer = gpu->peer_to_peer;
   const auto& cluster = *communication.cluster;
   auto model_of = [&](const std::vector<int>& gpus) {
     auto communicator = nccl_communicator(cluster, gpus, mine);

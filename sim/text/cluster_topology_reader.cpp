@@ -102,8 +102,10 @@ std::shared_ptr<Topology> read_cluster(const config::Value& root, TopologyFile& 
   }
   read_others(file.others, *plan);
   auto network = plan->fabric.network;
+  auto cloud = plan->fabric.cloud;
   auto topology = make_cluster_topology(std::move(plan), std::move(file.overrides));
   topology->network = network;
+  topology->cloud = cloud;
   return topology;
 }
 

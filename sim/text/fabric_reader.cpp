@@ -21,7 +21,15 @@ struct FabricFile : Fabric {
   std::vector<int> uplinks = {};
 };
 
+// Whose NICs they are is asked of sockets alone.
+void check_cloud(const FabricFile& fabric, const Cursor& at) {
+  if (fabric.cloud != nccl::Cloud::none && fabric.network != NetworkClass::ethernet)
+    throw InputError(at.places.key_at("cloud"), "whose NICs these are decides nothing but sockets",
+                     "write 'network: ethernet', or remove 'cloud'");
+}
+
 void check_rails(const FabricFile& fabric, const Cursor& at) {
+  check_cloud(fabric, at);
   if (fabric.spine) return;
   if (at.has("oversubscription"))
     throw InputError(at.place("oversubscription"), "without a spine no leaf has uplinks to oversubscribe",
@@ -32,6 +40,7 @@ void check_rails(const FabricFile& fabric, const Cursor& at) {
 }
 
 void check_pods(const FabricFile& fabric, const Cursor& at) {
+  check_cloud(fabric, at);
   bool has_pods = at.has("leaves_per_pod");
   if (fabric.levels == 3 && !has_pods) throw config::lacks_key(at.place(), "fabric", "leaves_per_pod");
   if (fabric.levels == 2 && has_pods)
@@ -43,7 +52,9 @@ Type<FabricFile> fabric_rows() {
   using F = FabricFile;
   auto of_kind = [](const char* kind) {
     Rows<F> rows("fabric");
-    rows.kind(kind).key<&Fabric::network>("network", maybe(word(kNetworkClassNames)), "What it is built of");
+    rows.kind(kind)
+        .key<&Fabric::network>("network", maybe(word(kNetworkClassNames)), "What it is built of")
+        .key<&Fabric::cloud>("cloud", word(nccl::kCloudNames), "Whose NICs, where NCCL uses sockets");
     return rows;
   };
   auto count = whole(1, kLargestWorldSize), cables = whole(1, 1024);
@@ -65,7 +76,7 @@ Type<FabricFile> fabric_rows() {
       .check(check_pods);
   return by_kind<F, FabricKind>(&F::built, {{FabricKind::rail_optimized, rails},
                                             {FabricKind::fat_tree, tree},
-                                            {FabricKind::ring, of_kind("ring")}});
+                                            {FabricKind::ring, of_kind("ring").check(check_cloud)}});
 }
 
 // One number for all levels, or one for each level of uplinks.

@@ -76,6 +76,7 @@ Section gpu_rows() {
                            "Its size")
       .needs<&Gpu::memory_bandwidth>("memory_bandwidth", bandwidth(), "By the data sheet")
       .needs<&Gpu::peak>("peak", peaks(), "Of matrix products without sparsity")
+      .key<&Gpu::peer_to_peer>("peer_to_peer", boolean(), "Whether its driver allows it over PCIe")
       .whole("copy", copy, "Of gradients into and out of buckets")
       .whole("interference", interference, "Slowdown of compute and collectives by one another");
 }

@@ -1,5 +1,6 @@
 // Reads `node`: GPUs, interconnect and NICs.
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include <fmt/core.h>
@@ -16,14 +17,19 @@ namespace {
 using namespace keys;
 using Join = Interconnect::Kind;
 
-// The links up from the switches, and to what they lead.
+// The links up from the switches, to what they lead, and the memory there.
 struct Host {
   Link link = {};
   Medium medium = Medium::host_bridge;
+  std::optional<BytesPerSecond> memory = {};
+  std::optional<int> numa = {};
 };
 
 struct Tree {
   Link gpu = {};
+  std::optional<int> generation = {};
+  int width = 16;
+  std::optional<nccl::PathLevel> peer_to_peer = {};
   std::optional<int> gpus_per_switch = {}, switches_per_socket = {};
   std::optional<Host> host = {};
   std::optional<Link> socket = {};
@@ -45,14 +51,62 @@ Rows<S> with_link(Rows<S> rows) {
   return rows;
 }
 
+// PCIe as NCCL counts it, GB/s of 16 lanes (twice and four times PCI_BW of its src/graph/topo.h), and what a
+// slot was measured to carry, large messages one way.
+struct Generation {
+  int generation;
+  double counted, payload;
+};
+constexpr std::array kGenerations{Generation{3, 12, 12.5}, Generation{4, 24, 25}, Generation{5, 48, 54}};
+constexpr Seconds kSlotLatency(0.5e-6);  // an assumption
+
+// Up to where NCCL uses peer-to-peer: true and false are NCCL_P2P_LEVEL=SYS and NCCL_P2P_DISABLE=1.
+Type<std::optional<nccl::PathLevel>> peer_to_peer() {
+  using Level = std::optional<nccl::PathLevel>;
+  config::Words<Level> words{{"auto", {}}, {"true", nccl::PathLevel::sys}, {"false", nccl::PathLevel::none}};
+  for (const auto& [name, level] : nccl::kPathLevelNames) words.emplace_back(std::string(name), level);
+  return word<Level>(words);
+}
+
+void require_key(const Value& section, std::string_view name, const char* key) {
+  if (!section.find(key)) throw config::lacks_key(section.span, name, key);
+}
+
+void check_slot(const Value& section, std::string_view name, const Tree& tree) {
+  if (!tree.generation) {
+    require_key(section, name, "bandwidth");
+    require_key(section, name, "latency");
+    if (const auto* width = section.find("width"))
+      throw InputError(width->key_span, "a width of what generation is not said",
+                       "add 'generation: 4' in place of the bandwidth, or remove 'width'");
+  } else if (const auto* bandwidth = section.find("bandwidth")) {
+    throw InputError(bandwidth->key_span, "a slot has a generation or a bandwidth", "remove one of them");
+  }
+}
+
 template <auto... path, class S>
-Rows<S> with_tree(Rows<S> rows) {
+Rows<S> with_slot(Rows<S> rows) {
+  rows.template key<path..., &Tree::gpu, &Link::bandwidth>("bandwidth", bandwidth(), "Per direction");
+  rows.template key<path..., &Tree::gpu, &Link::latency>("latency", time(), "Of a message");
+  rows.template key<path..., &Tree::generation>("generation", maybe(whole(3, 5)), "In place of a bandwidth");
+  rows.template key<path..., &Tree::width>("width", whole(1, 16), "Lanes of a slot");
+  rows.template key<path..., &Tree::peer_to_peer>("peer_to_peer", peer_to_peer(), "As NCCL_P2P_LEVEL");
+  return rows;
+}
+
+template <auto... path, class S>
+Rows<S> with_tree(Rows<S> given) {
   constexpr int kMost = kMostGpusPerNode;
-  auto host = with_link<&Host::link>(Rows<Host>("host"));
-  host.key<&Host::medium>(
-      "medium",
-      word(config::Words<Medium>{{"host_bridge", Medium::host_bridge}, {"numa_node", Medium::numa_node}}),
-      "To what it leads");
+  auto rows = with_slot<path...>(std::move(given));
+  Rows<Host> host("host");
+  host.key<&Host::link, &Link::bandwidth>("bandwidth", bandwidth(), "Per direction")
+      .key<&Host::link, &Link::latency>("latency", time(), "Of a message")
+      .key<&Host::medium>(
+          "medium",
+          word(config::Words<Medium>{{"host_bridge", Medium::host_bridge}, {"numa_node", Medium::numa_node}}),
+          "To what it leads")
+      .key<&Host::memory>("memory", maybe(bandwidth()), "Of a socket's memory")
+      .key<&Host::numa>("numa", maybe(whole(1, 16)), "NUMA domains of a socket");
   rows.template key<path..., &Tree::gpus_per_switch>("gpus_per_switch", maybe(whole(1, kMost)), "Below one");
   rows.template key<path..., &Tree::switches_per_socket>("switches_per_socket", maybe(whole(1, kMost)),
                                                          "On one socket");
@@ -101,25 +155,58 @@ Type<Joined> interconnect_rows(int gpus) {
   nvswitch.key<&J::count>("count", whole(1, 64), "Links of a GPU")
       .key<&J::multicast>("multicast", boolean(), "The switch adds up and multicasts");
   auto mesh = of_kind("nvlink_mesh");
-  auto below = with_tree(with_link<&Tree::gpu>(Rows<Tree>("pcie")));
+  auto below = with_tree(Rows<Tree>("pcie"));
   mesh.needs<&J::pairs>("links", checked<std::vector<NvlinkPair>>(list(pair(gpus)), check_once), "NVLinks")
       .key<&J::pcie>("pcie", maybe(nested(below)), "For pairs without NVLink");
   return by_kind<J, Join>(&J::kind, {{Join::nvswitch, nvswitch},
                                      {Join::fully_connected, of_kind("fully_connected")},
                                      {Join::ring, of_kind("ring")},
                                      {Join::nvlink_mesh, mesh},
-                                     {Join::pcie, with_tree<tree>(of_kind("pcie"))}});
+                                     {Join::pcie, with_tree<tree>(Rows<J>("interconnect").kind("pcie"))}});
 }
 
-PcieTree tree_of(const Tree& given, const SourceSpan& place, int gpus) {
+// The slot of a generation, or as the file has it.
+Link slot_of(const Tree& given) {
+  if (!given.generation) return given.gpu;
+  auto row = std::ranges::find(kGenerations, *given.generation, &Generation::generation);
+  auto latency = given.gpu.latency > Seconds(0) ? given.gpu.latency : kSlotLatency;
+  return {BytesPerSecond(row->counted * 1e9 * given.width / 16), latency};
+}
+
+// From switch to host bridge: unless the file says it, as a slot of a generation.
+std::optional<Link> host_link(const Tree& given, const Value& section, const Link& slot) {
+  if (!given.host) return given.generation ? std::optional(slot) : std::nullopt;
+  const auto& host = section.find("host")->value;
+  bool is_told = host.find("bandwidth") || host.find("latency");
+  if (given.generation && !is_told) return slot;
+  require_key(host, "host", "bandwidth");
+  require_key(host, "host", "latency");
+  return given.host->link;
+}
+
+nccl::PcieHost host_of(const Tree& given) {
+  nccl::PcieHost host;
+  if (given.host) host.numa_domains = given.host->numa;
+  host.level = given.peer_to_peer;
+  if (!given.generation) return host;
+  auto row = std::ranges::find(kGenerations, *given.generation, &Generation::generation);
+  host.generation = row->generation;
+  host.payload = row->payload / row->counted;
+  return host;
+}
+
+PcieTree tree_of(const Tree& given, const Value& section, std::string_view name, int gpus) {
+  check_slot(section, name, given);
+  const auto& place = section.span;
   PcieTree tree;
-  tree.gpu = given.gpu;
-  tree.gpus_per_switch = given.gpus_per_switch.value_or(gpus);
+  tree.gpu = slot_of(given);
+  tree.gpus_per_switch = given.gpus_per_switch.value_or(given.generation ? 1 : gpus);
   int switches = (gpus + tree.gpus_per_switch - 1) / tree.gpus_per_switch;
   tree.switches_per_socket = given.switches_per_socket.value_or(switches);
+  tree.host = host_link(given, section, tree.gpu);
   if (given.host) {
-    tree.host = given.host->link;
     tree.host_medium = given.host->medium;
+    tree.memory = given.host->memory;
   }
   tree.socket = given.socket;
   if (switches > 1 && !tree.host)
@@ -151,10 +238,18 @@ void check_joined(const SourceSpan& list, const std::vector<NvlinkPair>& pairs, 
 Interconnect interconnect_of(const Value& value, int gpus) {
   keys::Places places;
   auto given = read_alone(interconnect_rows(gpus), value, places);
-  Interconnect interconnect{given.kind,      given.tree.gpu,         given.count,
-                            given.multicast, std::move(given.pairs), {}};
-  if (given.kind == Join::pcie) interconnect.pcie = tree_of(given.tree, value.span, gpus);
-  if (given.pcie) interconnect.pcie = tree_of(*given.pcie, places.at("pcie"), gpus);
+  Interconnect interconnect{.kind = given.kind,
+                            .link = given.tree.gpu,
+                            .count = given.count,
+                            .multicast = given.multicast,
+                            .pairs = std::move(given.pairs),
+                            .pcie = {}};
+  if (given.kind == Join::pcie) interconnect.pcie = tree_of(given.tree, value, "interconnect", gpus);
+  if (given.kind == Join::pcie) interconnect.host = host_of(given.tree);
+  if (given.pcie) {
+    interconnect.pcie = tree_of(*given.pcie, value.find("pcie")->value, "pcie", gpus);
+    interconnect.host = host_of(*given.pcie);
+  }
   if (given.kind == Join::nvlink_mesh && !given.pcie)
     check_joined(places.at("links"), interconnect.pairs, gpus);
   return interconnect;

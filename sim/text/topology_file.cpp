@@ -6,6 +6,7 @@
 #include "sim/config/overrides.hpp"
 #include "sim/job/rows/override_rows.hpp"
 #include "sim/text/cluster_overrides.hpp"
+#include "sim/text/gpu_file.hpp"
 #include "sim/text/named_file.hpp"
 #include "sim/text/nccl_platform_section.hpp"
 #include "sim/text/presets.hpp"
@@ -45,6 +46,14 @@ std::shared_ptr<Topology> read_kind(TopologyKind kind, const Value& root, Topolo
   return nullptr;
 }
 
+bool has_pcie(const Value& root) {
+  const auto* node = root.find("node");
+  const auto* joined = node ? node->value.find("interconnect") : nullptr;
+  if (!joined) return false;
+  const auto* kind = joined->value.find("kind");
+  return joined->value.find("pcie") || (kind && config::is_word(kind->value, "pcie"));
+}
+
 // Which NIC is whose, and what they are called, is known of as many as there were.
 void apply(const config::Entry& change, Value& root) {
   const auto* kind = root.find("kind");
@@ -81,7 +90,9 @@ std::shared_ptr<const Topology> read_topology(const std::string& path, const Top
     auto preset = preset_file(PresetKind::gpus, named);
     topology->gpu = preset ? *preset : named_file(named, path);
   }
-  if (file.nccl) topology->nccl = read_nccl_platform(*file.nccl, path);
+  if (file.nccl) topology->nccl = read_nccl_platform(*file.nccl, path, *topology);
+  if (topology->nccl && topology->gpu && has_pcie(root))
+    topology->nccl->driver_peer_to_peer = read_gpu(*topology->gpu).peer_to_peer;
   return topology;
 }
 

@@ -10,6 +10,7 @@
 #include "sim/base/memo.hpp"
 #include "sim/base/source.hpp"
 #include "sim/base/units.hpp"
+#include "sim/nccl/transport.hpp"
 
 namespace ddpsim {
 
@@ -20,9 +21,9 @@ struct Link {
   Seconds latency;
 };
 
-// What a link is made of, for tables. `host_bridge` leads to a host bridge, `numa_node` joins host bridges of
-// one NUMA node, `socket` NUMA nodes.
-enum class Medium { nvlink, pcie, host_bridge, numa_node, socket, network };
+// What a link is made of, for tables. `memory` is a host's, `host_bridge` leads to a host bridge, `numa_node`
+// joins host bridges of one NUMA node, `socket` NUMA nodes.
+enum class Medium { nvlink, memory, pcie, host_bridge, numa_node, socket, network };
 struct Cable {
   Medium medium;
   int count = 0;  // in parallel; 0: not known
@@ -87,6 +88,12 @@ class Cluster {
   [[nodiscard]] virtual std::optional<Route> find_route(int from_gpu, int to_gpu) const = 0;
   // The same; throws InputError when there is none, saying which broken link is in the way if one is.
   [[nodiscard]] virtual Route route(int from_gpu, int to_gpu) const = 0;
+  // Between GPUs of one node by way of the memory of the receiver's host; nullopt: its place is not known.
+  [[nodiscard]] virtual std::optional<Route> through_host(int /*from_gpu*/, int /*to_gpu*/) const {
+    return std::nullopt;
+  }
+  // Of the usual nodes.
+  [[nodiscard]] virtual nccl::PcieHost pcie_host() const { return {}; }
   // To and from the switch of the GPU's node that reduces and multicasts; nullopt without one.
   [[nodiscard]] virtual std::optional<Route> to_switch(int gpu) const = 0;
   [[nodiscard]] virtual std::optional<Route> from_switch(int gpu) const = 0;

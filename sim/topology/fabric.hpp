@@ -36,6 +36,7 @@ struct Fabric {
   // part of the NIC-to-NIC latency.)
   Seconds hop_latency = {};
   std::optional<NetworkClass> network;
+  nccl::Cloud cloud = nccl::Cloud::none;
 };
 
 // How many links a switch's uplinks are. One: all of them together, over which flows spread evenly.

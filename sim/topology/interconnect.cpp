@@ -42,6 +42,22 @@ void add_mesh(NodeModel& node, const Interconnect& interconnect) {
                   {Medium::nvlink, pair.count});
 }
 
+// The vertex where each GPU's memory of the host is: a host bridge has as much as it is asked for unless a
+// figure says otherwise.
+void add_memory(NodeModel& node, const PcieTree& tree, int first_host, int sockets,
+                const std::vector<int>& socket_of) {
+  int first = first_host;
+  if (tree.memory) {
+    first = static_cast<int>(node.names.size());
+    for (int i = 0; i < sockets; ++i) {
+      add_switch(node, fmt::format("memory{}", i));
+      // What is written and what is read share it.
+      add_both_ways(node, first_host + i, first + i, {*tree.memory / 2, Seconds(0)}, {Medium::memory, 1});
+    }
+  }
+  for (int socket : socket_of) node.memory_of.push_back(first + socket);
+}
+
 // Returns the switch of each GPU.
 std::vector<int> add_pcie(NodeModel& node, const PcieTree& tree) {
   int switches = (node.gpus + tree.gpus_per_switch - 1) / tree.gpus_per_switch;
@@ -62,6 +78,9 @@ std::vector<int> add_pcie(NodeModel& node, const PcieTree& tree) {
   for (int a = 0; a < sockets; ++a)
     for (int b = a + 1; b < sockets; ++b)
       add_both_ways(node, first_host + a, first_host + b, *tree.socket, {Medium::socket, 1});
+  std::vector<int> socket_of;
+  for (int above : switch_of) socket_of.push_back((above - first_switch) / tree.switches_per_socket);
+  add_memory(node, tree, first_host, sockets, socket_of);
   return switch_of;
 }
 
@@ -87,6 +106,7 @@ NodeModel make_node(int gpus, const Interconnect& interconnect, const Nics& nics
   node.nic = nics.cable;
   node.affinity = nics.affinity;
   node.devices = nics.devices;
+  node.host = interconnect.host;
   for (int gpu = 0; gpu < gpus; ++gpu) node.names.push_back(fmt::format("gpu{}", gpu));
   for (int nic = 0; nic < nics.count; ++nic) node.names.push_back(fmt::format("nic{}", nic));
   switch (interconnect.kind) {

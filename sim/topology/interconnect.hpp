@@ -20,6 +20,7 @@ struct PcieTree {
   std::optional<Link> host;  // switch to host bridge; absent: there is one switch and no host bridge
   Medium host_medium = Medium::host_bridge;  // numa_node: each switch has a host bridge of its own
   std::optional<Link> socket;                // host bridge to host bridge; absent: there is one
+  std::optional<BytesPerSecond> memory;      // of a socket, what its data sheet says; absent: not known
 };
 
 struct NvlinkPair {
@@ -37,6 +38,7 @@ struct Interconnect {
   bool multicast = false;         // of nvswitch: it adds up and multicasts (NVLink SHARP)
   std::vector<NvlinkPair> pairs;  // of nvlink_mesh
   std::optional<PcieTree> pcie;   // of pcie, and of nvlink_mesh for what has no NVLink
+  nccl::PcieHost host = {};
 };
 
 struct Nics {

@@ -19,6 +19,10 @@ struct NcclPlatform {
   Seconds nic_latency = nccl::kInfiniBandLatency;  // that a message takes between two NICs
   bool network_reduces = false;  // its switches add up and multicast (SHARP), and NCCL's plug-in uses it
   std::optional<std::string> calibration;  // path of a calibration file
+  std::optional<nccl::Sockets> sockets;    // what joins its nodes is TCP
+  bool knows_sockets = false;              // whose NICs they are, or what they do, is said
+  std::optional<bool> gpudirect;           // NICs read GPUs' memory; not said: where they are near enough
+  bool driver_peer_to_peer = true;         // GPUs may read one another's memory over PCIe
 };
 
 }  // namespace ddpsim

@@ -159,6 +159,15 @@ std::optional<Route> NodeCluster::search(int from_gpu, int to_gpu, bool whole) c
   return route;
 }
 
+std::optional<Route> NodeCluster::through_host(int from_gpu, int to_gpu) const {
+  int node = node_of(from_gpu);
+  auto way = ways(node, false).through_host(from_gpu % gpus_per_node_, to_gpu % gpus_per_node_);
+  if (!way) return std::nullopt;
+  Route route{{}, Seconds(0), way->bandwidth};
+  append_moved(route, *way, first_link(node));
+  return route;
+}
+
 std::optional<Route> NodeCluster::find_route(int from_gpu, int to_gpu) const {
   return search(from_gpu, to_gpu, false);
 }

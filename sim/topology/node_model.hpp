@@ -26,7 +26,9 @@ struct NodeModel {
   std::vector<int> affinity;                      // of each GPU: its NIC
   std::vector<std::vector<std::string>> devices;  // of each NIC: what its host calls it; empty: not known
   std::optional<int> reducing_switch;             // the vertex that adds up and multicasts
-  Link nic = {};                                  // one direction of a NIC's cable; latency NIC to NIC
+  std::vector<int> memory_of;                     // of each GPU: the vertex of its host's memory; empty: none
+  nccl::PcieHost host;
+  Link nic = {};  // one direction of a NIC's cable; latency NIC to NIC
 
   [[nodiscard]] int nic_vertex(int nic_index) const { return gpus + nic_index; }
   [[nodiscard]] std::optional<int> vertex_named(const std::string& name) const;  // or a NIC's device

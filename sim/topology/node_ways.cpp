@@ -52,7 +52,10 @@ NodeWays::NodeWays(const NodeModel& model, int gpus_in_use,
     auto ways = shortest_ways(graph, gpu);
     gpu_.insert(gpu_.end(), ways.begin(), ways.begin() + gpus_);
     direct_out.insert(direct_out.end(), ways.begin() + gpus_, ways.begin() + gpus_ + nics_);
+    for (int memory : model.memory_of) written_.push_back(ways[static_cast<std::size_t>(memory)]);
   }
+  for (std::size_t gpu = 0; gpu < model.memory_of.size(); ++gpu)
+    read_.push_back(shortest_ways(graph, model.memory_of[gpu])[gpu]);
   direct_in.resize(direct_out.size());
   for (int nic = 0; nic < nics_; ++nic) {
     auto ways = shortest_ways(graph, model.nic_vertex(nic));
@@ -67,6 +70,14 @@ NodeWays::NodeWays(const NodeModel& model, int gpus_in_use,
         keep_better(out_[at(gpu, nic, nics_)], between(gpu, via), direct_out[at(via, nic, nics_)]);
         keep_better(in_[at(gpu, nic, nics_)], direct_in[at(via, nic, nics_)], between(via, gpu));
       }
+}
+
+NodeWays::Way NodeWays::through_host(int from_gpu, int to_gpu) const {
+  if (read_.empty()) return std::nullopt;
+  const auto& written = written_[at(from_gpu, to_gpu, gpus_)];
+  const auto& read = read_[static_cast<std::size_t>(to_gpu)];
+  if (!written || !read) return std::nullopt;
+  return joined(*written, *read);
 }
 
 }  // namespace ddpsim

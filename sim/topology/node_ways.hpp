@@ -20,6 +20,8 @@ class NodeWays {
   [[nodiscard]] const Way& between(int from_gpu, int to_gpu) const {
     return gpu_[at(from_gpu, to_gpu, gpus_)];
   }
+  // By way of the memory of the receiver's host.
+  [[nodiscard]] Way through_host(int from_gpu, int to_gpu) const;
   // From a GPU into a NIC and back; by way of another GPU where that is the only or a shorter way.
   [[nodiscard]] const Way& out(int gpu, int nic) const { return out_[at(gpu, nic, nics_)]; }
   [[nodiscard]] const Way& in(int nic, int gpu) const { return in_[at(gpu, nic, nics_)]; }
@@ -33,6 +35,8 @@ class NodeWays {
   int gpus_;
   int nics_;
   std::vector<Way> gpu_, out_, in_;
+  // From each GPU to the memory of each other's host, and from there to the other.
+  std::vector<Way> written_, read_;
 };
 
 }  // namespace ddpsim

@@ -51,7 +51,8 @@ class Topology {
   // Its links are a network between processes, such as a testbed's, and not those of GPUs in machines.
   bool bare_network = false;
   std::optional<NetworkClass> network;  // between nodes, where the file says it
-  std::optional<std::string> gpu;       // path of the description of its GPUs, where the file names one
+  nccl::Cloud cloud = nccl::Cloud::none;
+  std::optional<std::string> gpu;  // path of the description of its GPUs, where the file names one
   std::optional<Extent> extent;
 };
 

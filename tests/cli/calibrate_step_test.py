@@ -44,7 +44,7 @@ class EthernetTest(cli.CliTest):
     """GPT-2 on two nodes that Ethernet joins, which nobody measured."""
     TOPOLOGY = """kind: cluster
 node: {gpus: 8, interconnect: {kind: nvswitch, bandwidth: 300GB/s, latency: 1us}, nics: {count: 1, bandwidth: 25Gbps, latency: 20us}}
-fabric: {kind: fat_tree, nodes_per_leaf: 16, network: ethernet}
+fabric: {kind: fat_tree, nodes_per_leaf: 16, network: ethernet, cloud: gcp}
 nccl: {gpu: ampere, cpu: intel}
 """
     SCENARIO = """workload: {model: gpt2, micro_batch: 8, sequence: 512}

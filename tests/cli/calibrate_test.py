@@ -181,8 +181,10 @@ class OutputsTest(CalibrateTest):
                 self.assertAlmostEqual(value / b["parameters"][key], 1, delta=1e-3)
 
     def test_a_single_machine_far_off_is_refused_only_where_something_is_written(self):
-        """8 L40S: 16 %, which is no machine's curve, but within what machines that are averaged differ by."""
-        table, options = f"{AIC_L}@8/half/all_reduce", ("--topology", L40S, "--from-nothing")
+        """8 L40S: 16 %, which is no machine's curve, but within what machines that are averaged differ by. They are taken for four below each of two switches."""
+        topology = (cli.SOURCE_ROOT / L40S).read_text().replace("gpus_per_switch: 1 ", "gpus_per_switch: 4 ").replace("switches_per_socket: 4", "switches_per_socket: 1")
+        topology = topology.replace("16GB/s", "22GB/s").replace("cpu: amd", "cpu: intel").replace("../calibrations/l40s-pair.yaml", "l40s-pair")
+        table, options = f"{AIC_L}@8/half/all_reduce", ("--topology", self.write("switches.yaml", topology), "--from-nothing")
         self.calibrate(table, *options)
         done = self.fails(2, "calibrate", table, *options, "--out", "-", cwd=cli.SOURCE_ROOT)
         self.assertRegex(done.stderr, r"what was fitted is 16 % off aiconfigurator_l40s.csv, 8 GPUs, all_reduce, half \(at most 15 % may be\)")

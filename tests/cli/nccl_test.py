@@ -112,21 +112,24 @@ nccl: {gpu: blackwell, cpu: intel}
         self.write("slow.yaml", topology)
         shown = self.ok("topology", "nccl", self.folder / "slow.yaml", "--world-size", "8")
         self.assertIn("falling back to simple order", shown.stderr)
-        self.assertRegex(shown.stdout, r"\n +1 GiB +ring/simple +1 +213\.616 ms ")  # 1.75 GiB over 0.55 x 16 GB/s
+        self.assertRegex(shown.stdout, r"\n +1 GiB +ring/simple +1 +83\.3793 ms ")  # 1.75 GiB over 0.47 x 48 GB/s
         self.write_cluster(trace=cli.trace_text([("all", 256 * MIB, 0.01)]), topology=topology)
         result = self.simulate("physics=none")
-        self.assertEqual([note["code"] for note in result["notes"]], ["nccl-simple-order"])
-        self.assertAlmostEqual(result["communication_s"], 0.2136, delta=0.001)
+        self.assertEqual([note["code"] for note in result["notes"]], ["nccl-simple-order", "pcie-through-host"])
+        self.assertAlmostEqual(result["communication_s"], 0.08338, delta=0.0004)
 
     def test_channels_of_a_dgx_h100(self):
         """As derived in tests/engine/nccl_communicator_test.cpp."""
         self.assertTrue(self.show("dgx-h100.yaml").startswith(
             "8 GPUs (hopper) on 1 node, NCCL 2.27.6\n"
+            "within a node: NVLink\n"
             "rings   12 channels of 30 GB/s\n"
             "trees   12 channels of 30 GB/s\n"
             "NVLS     8 channels of 40 GB/s\n"))
         self.assertTrue(self.show("dgx-h100.yaml", "--world-size", "16").startswith(
             "16 GPUs (hopper) on 2 nodes, NCCL 2.27.6\n"
+            "within a node: NVLink\n"
+            "between nodes: RDMA\n"
             "rings    8 channels of 48 GB/s in a node, 48 GB/s between nodes\n"
             "trees    8 channels of 48 GB/s in a node, 48 GB/s between nodes\n"
             "NVLS     8 channels of 40 GB/s in a node, 48 GB/s between nodes\n"))

@@ -27,18 +27,23 @@ NcclModel model_on(const Cluster& cluster, const NcclPlatform& platform, const n
   return {cluster, gpus, nccl_communicator(cluster, gpus, platform), allowed, {}};
 }
 
-// What NCCL's rings need as their most loaded link has it, without latency: those of the search, or the one
-// in the GPUs' order; over PCIe no less than those of a node by itself, through which they go.
+// What NCCL's rings need as their most loaded link has it, of what its transports get of links, without
+// latency: those of the search, or the one in the GPUs' order; no less than what is no link's lets through.
 Seconds ring_bound(const Cluster& cluster, const NcclModel& model, Bytes bytes) {
   auto gpus = all_gpus(cluster);
-  CollectiveOptions options{Algorithm::ring, std::nullopt, true};
-  if (!model.cost().communicator().ring.found) options.rings = {simple_ring_order(cluster, gpus)};
-  auto ring = all_reduce_schedule(cluster, gpus, options);
-  auto capacity = [&](int link) { return cluster.link(link).bandwidth; };
-  Seconds bound(heaviest_link(ring, capacity).seconds_per_byte * bytes.value());
   const auto& c = model.cost().communicator();
-  if (c.nvlink || c.nodes == 1) return bound;
-  return std::max(bound, 2.0 * (c.ranks - 1) / c.ranks * bytes / c.node_peak);
+  CollectiveOptions options{Algorithm::ring, std::nullopt, true};
+  if (!c.ring.found) options.rings = {simple_ring_order(cluster, gpus)};
+  auto ways = model.ways(cluster);
+  auto ring = all_reduce_schedule(ways, gpus, options);
+  auto capacity = [&](int link) { return ways.link(link).bandwidth; };
+  Seconds bound(heaviest_link(ring, capacity).seconds_per_byte * bytes.value());
+  auto through = [&](BytesPerSecond rate) {
+    if (rate > BytesPerSecond(0)) bound = std::max(bound, 2.0 * (c.ranks - 1) / c.ranks * bytes / rate);
+  };
+  if (c.pcie) through(c.pcie->ring);
+  through(c.network_limit);
+  return bound;
 }
 
 // From 0.5 to 64 GB/s, with the speeds of the lists and just below them.
@@ -157,28 +162,29 @@ TEST(NcclSlowLinksOfPresets, NoLongerThanRingsNeed) {
   }
 }
 
-// A PCIe machine of Blackwells whose sockets are joined by 16 GB/s: 1 GiB was 18.8 s at 0.1 GB/s. Eight GPUs
-// send 1.75 GiB each over its one ring, of which they get 0.55, and the latency of a ring of PCIe.
+// A PCIe machine of Blackwells whose sockets NCCL counts as joined by 16 GB/s: 1 GiB was 18.8 s at 0.1 GB/s.
+// Eight GPUs send 1.75 GiB each over one ring, which gets 0.47 of their slots, after the latency of PCIe.
 TEST(NcclSimpleOrder, RunsAtItsNarrowestLink) {
   auto topology = topology_of(pcie(48, 48, 16, "blackwell", "2.27.6"));
   auto cluster = topology->build(8);
   auto model = model_on(*cluster, *topology->nccl);
   auto choice = model.choose(kGiB);
-  EXPECT_NEAR(choice.time.value(), 1.75 * kGiB.value() / (0.55 * 16e9) + 88.2e-6, 1e-9);
+  EXPECT_NEAR(choice.time.value(), 1.75 * kGiB.value() / (0.47 * 48e9) + 88.2e-6, 1e-9);
   // NCCL picks by what it counts, 0.1 GB/s: Simple from a few bytes on.
   EXPECT_EQ(model.choose(Bytes(4096)).candidate->protocol, nccl::Protocol::simple);
   auto notes = nccl_notes(model.cost().communicator(), {}, {});
-  ASSERT_EQ(notes.size(), 1U);
+  ASSERT_EQ(notes.size(), 2U);
+  EXPECT_EQ(notes[1].code, "pcie-through-host");
   EXPECT_EQ(notes[0].code, "nccl-simple-order");
   EXPECT_THAT(notes[0].text, ::testing::AllOf(::testing::HasSubstr("takes 18 GB/s"),
-                                              ::testing::HasSubstr("the 16 GB/s of its narrowest link"),
+                                              ::testing::HasSubstr("timed here at 22.56 GB/s"),
                                               ::testing::HasSubstr("no calibration covers")));
   auto wide = topology_of(pcie(48, 48, 18, "blackwell", "2.27.6"));
   auto found = model_on(*wide->build(8), *wide->nccl);
   // There is a ring, and nobody measured it.
   notes = nccl_notes(found.cost().communicator(), {}, {});
   ASSERT_EQ(notes.size(), 1U);
-  EXPECT_EQ(notes[0].code, "nccl-pcie-unmeasured");
+  EXPECT_EQ(notes[0].code, "pcie-through-host");
   nccl::Calibration calibration;
   calibration.entries.push_back({nccl::Algorithm::ring, false, {}});
   EXPECT_TRUE(nccl_notes(found.cost().communicator(), {}, calibration).empty());

@@ -87,7 +87,7 @@ TEST(CostModel, ACurveWithinAnNvlinkNodeIsOfAnotherTime) {
 TEST(CostModel, RingAcrossNodesOverTheLinks) {
   auto four = h100s(4);
   four.ring_peak = BytesPerSecond(400e9);
-  EXPECT_NEAR(ring_busbw(four, {}).value(), 374e9, 1e3);
+  EXPECT_NEAR(ring_busbw(four).value(), 374e9, 1e3);
   CostModel model(four, {}, {}, {Operation::reduce_scatter});
   double bytes = 4e9;
   // Inside the nodes S (31/32) / (1.9243305 X) + S / (1.4396567 X) at X = 450 GB/s: 364 GB/s, which is less.
@@ -97,7 +97,7 @@ TEST(CostModel, RingAcrossNodesOverTheLinks) {
   EXPECT_EQ(model.times_from(model.choose(Bytes(bytes)).candidate[0], Bytes(bytes)), TimesFrom::node_class);
   auto sixteen = h100s(16);
   sixteen.ring_peak = BytesPerSecond(400e9);
-  EXPECT_NEAR(ring_busbw(sixteen, {}).value(), 400e9 * 0.935 * 1.204 / 1.408, 1e3);
+  EXPECT_NEAR(ring_busbw(sixteen).value(), 400e9 * 0.935 * 1.204 / 1.408, 1e3);
   CostModel wide(sixteen, {}, {}, {Operation::reduce_scatter});
   EXPECT_EQ(wide.times_from(wide.choose(Bytes(bytes)).candidate[0], Bytes(bytes)), TimesFrom::links);
 }
@@ -117,8 +117,8 @@ TEST(CostModel, AGatheringRingAcrossNodesIsNoFasterThanWithinOne) {
     }
 }
 
-// Two nodes of eight GPUs on PCIe: 0.55 of a node's 40 GB/s, or what was measured of it, however wide the way
-// between them. With two GPUs a node none of them both sends and receives there.
+// Two nodes of eight GPUs on PCIe: what a ring gets of a node's, by its transport or as measured, however
+// wide the way between them. With two GPUs a node none of them both sends and receives there.
 TEST(CostModel, ARingAcrossNodesGoesThroughTheirPcie) {
   auto pcie = a100s(16);
   pcie.nodes = 2;
@@ -126,13 +126,33 @@ TEST(CostModel, ARingAcrossNodesGoesThroughTheirPcie) {
   pcie.nvlink_peak = {};
   pcie.ring_peak = BytesPerSecond(48e9);
   pcie.node_peak = BytesPerSecond(40e9);
-  EXPECT_DOUBLE_EQ(ring_busbw(pcie, {}).value(), 22e9);
-  EXPECT_DOUBLE_EQ(ring_busbw(pcie, only(Algorithm::ring, false)).value(), 36e9);
+  EXPECT_DOUBLE_EQ(ring_busbw(pcie).value(), 48e9);  // of links that nobody calls PCIe
+  pcie.pcie = Pcie{.ring = BytesPerSecond(22e9), .gpus = 8};
+  EXPECT_DOUBLE_EQ(ring_busbw(pcie).value(), 22e9);
+  EXPECT_DOUBLE_EQ(ring_busbw(with_measured_pcie(pcie, only(Algorithm::ring, false))).value(), 36e9);
   auto pairs = pcie;
   pairs.ranks = 4;
-  EXPECT_DOUBLE_EQ(ring_busbw(pairs, {}).value(), 48e9);
-  pcie.ring_peak = BytesPerSecond(12.5e9);
-  EXPECT_DOUBLE_EQ(ring_busbw(pcie, {}).value(), 12.5e9);
+  EXPECT_DOUBLE_EQ(ring_busbw(pairs).value(), 48e9);
+  pcie.network_peak = BytesPerSecond(12.5e9);
+  EXPECT_DOUBLE_EQ(ring_busbw(pcie).value(), 12.5e9);
+}
+
+// A curve of two GPUs says nothing of eight on the same PCIe.
+TEST(CostModel, ACurveOfFewerGpusOnPcieIsNotTaken) {
+  auto eight = a100s(8);
+  eight.nvlink = false;
+  eight.nvlink_peak = {};
+  eight.ring_peak = eight.node_peak = BytesPerSecond(24e9);
+  eight.pcie = Pcie{.ring = BytesPerSecond(2e9), .gpus = 8};
+  auto calibration = only(Algorithm::ring, false);
+  calibration.entries.front().fitted_to = {{.table = "pair", .ranks = 2}};
+  const CostModel model(eight, {{Algorithm::ring}, {Protocol::simple}}, calibration);
+  const auto& ring = *model.choose(Bytes(1e9)).candidate;
+  EXPECT_EQ(model.times_from(ring, Bytes(1e9)), TimesFrom::links);
+  EXPECT_NEAR(model.time(ring, Bytes(1e9)).value(), 2 * 7 / 8.0 * 1e9 / 2e9, 1e-3);
+  calibration.entries.front().fitted_to = {{.table = "eight", .ranks = 8}};
+  const CostModel known(eight, {{Algorithm::ring}, {Protocol::simple}}, calibration);
+  EXPECT_NE(known.times_from(*known.choose(Bytes(1e9)).candidate, Bytes(1e9)), TimesFrom::links);
 }
 
 // github.com/NVIDIA/nccl/issues/1229: bus bandwidth of reduce-scatters of H100s by nodes, no size said.

@@ -91,7 +91,8 @@ TEST(TimesFrom, SendsAreCalibratedByAllToAllAtMost) {
   EXPECT_EQ(peers.choose(Operation::send_recv, Bytes(kMiB), {}).from, TimesFrom::other_operation);
 }
 
-// Over PCIe all-to-all gets what all-reduces were measured to get of the same links: 0.11 of them, not 0.55.
+// Over PCIe all-to-all is of what all-reduces were measured to get of the same links, 0.11 of 20 GB/s, which
+// bounds have in them.
 TEST(TimesFrom, MeasuredPcieCarriesToWhoSendsDirectly) {
   auto pcie = a100s(8);
   pcie.nvlink = false;
@@ -101,17 +102,23 @@ TEST(TimesFrom, MeasuredPcieCarriesToWhoSendsDirectly) {
   measured.entries.push_back({Algorithm::ring, false, {1, 0.11, Seconds(0)}});
   measured.entries[0].fitted_to = {
       {.table = "t", .ranks = 8, .smallest = Bytes(512), .largest = Bytes(1024 * kMiB)}};
-  LinkBounds bounds{1 / 20e9, 1 / 20e9};
+  pcie.pcie = Pcie{.share = 0.5, .ring = BytesPerSecond(10e9), .gpus = 8};
+  const auto mine = with_measured_pcie(pcie, measured);
+  ASSERT_TRUE(mine.pcie->is_measured);
+  EXPECT_DOUBLE_EQ(mine.pcie->share, 0.11);
+  EXPECT_DOUBLE_EQ(mine.pcie->ring.value(), 2.2e9);
+  LinkBounds bounds{1 / 2.2e9, 1 / 2.2e9};
   for (auto operation : {Operation::all_to_all, Operation::send_recv}) {
     auto plain = PeerModel(pcie, {}).choose(operation, Bytes(1e9), bounds);
     auto own = PeerModel(pcie, measured).choose(operation, Bytes(1e9), bounds);
     EXPECT_EQ(plain.from, TimesFrom::links);
     EXPECT_EQ(own.from, TimesFrom::other_operation);
-    EXPECT_NEAR((own.time - plain.time).value(), 0.05 / 0.11 - 0.05 / 0.55, 1e-12);
+    EXPECT_NEAR(own.time.value(), 1 / 2.2, 1e-3);
+    EXPECT_EQ(own.time, plain.time);
     // Between nodes the network has a share of its own.
     auto two = pcie;
     two.nodes = 2;
-    auto network = PeerModel(two, measured).choose(operation, Bytes(1e9), {1 / 2e9, 1 / 20e9});
+    auto network = PeerModel(two, measured).choose(operation, Bytes(1e9), {1 / 2e9, 1 / 2.2e9});
     EXPECT_EQ(network.from, TimesFrom::links);
     EXPECT_NEAR(network.time.value(), 0.5 / network_share(2), 1e-3);
   }

@@ -135,7 +135,7 @@ TEST_F(OfScenarios, TheNetworkWhereGroupsCrossNodes) {
 }
 
 TEST_F(OfScenarios, TheNetworkOfTextByItsWord) {
-  for (std::string word : {"ethernet", "roce", "slingshot"}) {
+  for (std::string word : {"efa", "roce", "slingshot"}) {
     folder_.write("nodes.yaml",
                   "kind: cluster\ngpu: a100-sxm4-80gb\nnode: {gpus: 8, interconnect: {kind: nvswitch, "
                   "bandwidth: 300GB/s, latency: 1us}, nics: {count: 8, bandwidth: 200Gbps, latency: "
@@ -146,6 +146,16 @@ TEST_F(OfScenarios, TheNetworkOfTextByItsWord) {
     EXPECT_THAT(network("topology: nodes.yaml, world_size: 8"),
                 ElementsAre(Pair("nvlink", ElementsAre("data"))));
   }
+}
+
+TEST_F(OfScenarios, SocketsByWhoseNicsTheyAre) {
+  EXPECT_THAT(network("topology: gcp-a2-8, world_size: 16"),
+              ElementsAre(Pair("ethernet", ElementsAre("data"))));
+  EXPECT_THAT(network("topology: pcie-2x4090, world_size: 4"),
+              ElementsAre(Pair("ethernet_guessed", ElementsAre("data"))));
+  // What holds up its rings is within the nodes.
+  EXPECT_THAT(network("topology: g5-48xlarge, world_size: 16"),
+              ElementsAre(Pair("pcie_host_guessed", ElementsAre("data"))));
 }
 
 TEST_F(OfScenarios, OneRackAndGloo) {
@@ -161,9 +171,12 @@ TEST_F(OfScenarios, PcieByTheGpusThatWereMeasured) {
   EXPECT_THAT(network("topology: pcie-8xl40s, world_size: 2"),
               ElementsAre(Pair("table", ElementsAre("data"))));
   EXPECT_THAT(network("topology: pcie-8xl40s, world_size: 8"),
-              ElementsAre(Pair("pcie", ElementsAre("data"))));
+              ElementsAre(Pair("pcie_host_guessed", ElementsAre("data"))));
+  // Below one switch with peer-to-peer, on both through the memory of Intel's hosts.
   EXPECT_THAT(network("topology: pcie-8gpu, gpu: a100-pcie-40gb, world_size: 4"),
               ElementsAre(Pair("pcie", ElementsAre("data"))));
+  EXPECT_THAT(network("topology: pcie-8gpu, gpu: a100-pcie-40gb, world_size: 8"),
+              ElementsAre(Pair("pcie_host", ElementsAre("data"))));
 }
 
 // Groups of 8 are in a node; copies are reduced between nodes.
