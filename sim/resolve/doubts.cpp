@@ -93,7 +93,7 @@ std::string_view class_between(const Topology& topology, const nccl::Calibration
 // `has_nvlink`: NCCL's rings stay on NVLink, whatever neighbours by number have between them.
 std::string_view class_within(const InNode& node, const nccl::Calibration* calibration, bool has_nvlink) {
   if (has_nvlink || node.medium == Medium::nvlink) return "nvlink";
-  bool is_pcie = node.medium && *node.medium != Medium::network;
+  bool is_pcie = node.medium && *node.medium != Medium::network && *node.medium != Medium::xgmi;
   if (!is_pcie) return "links";
   return calibration && knows_node(*calibration, node.gpus) ? "table" : "pcie";
 }

@@ -100,14 +100,18 @@ Type<Joined> interconnect_rows(int gpus) {
   auto nvswitch = of_kind("nvswitch");
   nvswitch.key<&J::count>("count", whole(1, 64), "Links of a GPU")
       .key<&J::multicast>("multicast", boolean(), "The switch adds up and multicasts");
-  auto mesh = of_kind("nvlink_mesh");
-  auto below = with_tree(with_link<&Tree::gpu>(Rows<Tree>("pcie")));
-  mesh.needs<&J::pairs>("links", checked<std::vector<NvlinkPair>>(list(pair(gpus)), check_once), "NVLinks")
-      .key<&J::pcie>("pcie", maybe(nested(below)), "For pairs without NVLink");
+  auto mesh_of = [&](const char* kind) {
+    auto below = with_tree(with_link<&Tree::gpu>(Rows<Tree>("pcie")));
+    auto mesh = of_kind(kind);
+    mesh.needs<&J::pairs>("links", checked<std::vector<NvlinkPair>>(list(pair(gpus)), check_once), "Which")
+        .key<&J::pcie>("pcie", maybe(nested(below)), "For pairs that have none");
+    return mesh;
+  };
   return by_kind<J, Join>(&J::kind, {{Join::nvswitch, nvswitch},
                                      {Join::fully_connected, of_kind("fully_connected")},
                                      {Join::ring, of_kind("ring")},
-                                     {Join::nvlink_mesh, mesh},
+                                     {Join::nvlink_mesh, mesh_of("nvlink_mesh")},
+                                     {Join::xgmi_mesh, mesh_of("xgmi_mesh")},
                                      {Join::pcie, with_tree<tree>(of_kind("pcie"))}});
 }
 
@@ -133,7 +137,7 @@ PcieTree tree_of(const Tree& given, const SourceSpan& place, int gpus) {
   return tree;
 }
 
-// Without PCIe below them, NVLinks have to join all GPUs.
+// Without PCIe below them, the mesh's links have to join all GPUs.
 void check_joined(const SourceSpan& list, const std::vector<NvlinkPair>& pairs, int gpus) {
   std::vector<char> reached(static_cast<std::size_t>(gpus), 0);
   reached[0] = 1;
@@ -145,7 +149,7 @@ void check_joined(const SourceSpan& list, const std::vector<NvlinkPair>& pairs, 
   auto lone = std::find(reached.begin(), reached.end(), 0);
   if (lone != reached.end())
     throw InputError(list, fmt::format("no links join GPU {} to GPU 0", lone - reached.begin()),
-                     "add links, or 'pcie: {...}' for the pairs without NVLink");
+                     "add links, or 'pcie: {...}' for the pairs that have none");
 }
 
 Interconnect interconnect_of(const Value& value, int gpus) {
@@ -155,8 +159,8 @@ Interconnect interconnect_of(const Value& value, int gpus) {
                             given.multicast, std::move(given.pairs), {}};
   if (given.kind == Join::pcie) interconnect.pcie = tree_of(given.tree, value.span, gpus);
   if (given.pcie) interconnect.pcie = tree_of(*given.pcie, places.at("pcie"), gpus);
-  if (given.kind == Join::nvlink_mesh && !given.pcie)
-    check_joined(places.at("links"), interconnect.pairs, gpus);
+  bool is_mesh = given.kind == Join::nvlink_mesh || given.kind == Join::xgmi_mesh;
+  if (is_mesh && !given.pcie) check_joined(places.at("links"), interconnect.pairs, gpus);
   return interconnect;
 }
 

@@ -20,9 +20,9 @@ struct Link {
   Seconds latency;
 };
 
-// What a link is made of, for tables. `host_bridge` leads to a host bridge, `numa_node` joins host bridges of
-// one NUMA node, `socket` NUMA nodes.
-enum class Medium { nvlink, pcie, host_bridge, numa_node, socket, network };
+// What a link is made of, for tables. `xgmi` joins AMD's GPUs, `host_bridge` leads to a host bridge,
+// `numa_node` joins host bridges of one NUMA node, `socket` NUMA nodes.
+enum class Medium { nvlink, xgmi, pcie, host_bridge, numa_node, socket, network };
 struct Cable {
   Medium medium;
   int count = 0;  // in parallel; 0: not known
