@@ -89,7 +89,7 @@ class Writer {
     std::string body = interconnect ? cluster(*interconnect) : graph();
     // A graph keeps all NICs, a cluster those that GPUs use.
     auto nics = interconnect ? nics_.nics.size() : node_.nics.size();
-    if (uses_nvlink_) header_.add("NVLink: " + node_.nvlink_source);
+    if (uses_nvlink_) header_.add((node_.amd ? "xGMI: " : "NVLink: ") + node_.nvlink_source);
     if (uses_pcie_) header_.add("PCIe: " + node_.pcie_source);
     if (uses_sockets_)
       import_.socket_bandwidth ? header_.add("Between sockets: " + node_.socket_source + ".")
@@ -102,18 +102,19 @@ class Writer {
     if (interconnect)
       header_.add(nics > 0 ? "For several nodes add the network: a 'fabric', e.g. {kind: rail_optimized}."
                            : "For several nodes add 'nics' to the node, and a 'fabric'.");
+    if (node_.amd) say("RCCL is not modelled: collectives are plain schedules over the links");
     auto platform = nccl();
     body += platform;
     return {header_.text() + body,
             fmt::format("{}, {} (kind: {})", counted(gpus, "GPU"), counted(static_cast<int>(nics), "NIC"),
                         interconnect ? "cluster" : "graph"),
-            !platform.empty(), notes_};
+            !platform.empty(), node_.amd.has_value(), notes_};
   }
 
  private:
   // What NCCL's model needs beside the links.
   std::string nccl() {
-    if (node_.gpus.size() == 1) return {};
+    if (node_.gpus.size() == 1 || node_.amd) return {};
     if (!node_.gpu || !node_.cpu) {
       header_.add(fmt::format("For NCCL's model add 'nccl: {{gpu: {}, cpu: {}}}'.",
                               node_.gpu ? nccl::name(*node_.gpu) : "...",
@@ -121,6 +122,11 @@ class Writer {
       return {};
     }
     return fmt::format("nccl: {{gpu: {}, cpu: {}}}\n", nccl::name(*node_.gpu), cpu_word(*node_.cpu));
+  }
+
+  // The GPU's file, where there is one.
+  [[nodiscard]] std::string gpu_line() const {
+    return node_.amd && node_.amd->board ? fmt::format("gpu: {}\n", node_.amd->board->name) : "";
   }
 
   static std::string_view cpu_word(HostCpu cpu) {
@@ -150,9 +156,12 @@ class Writer {
     return node_.nvlinks.empty() ? "    kind: pcie\n" + tree_keys(*tree, "    ") : mesh(*tree);
   }
 
+  [[nodiscard]] std::string_view medium() const { return node_.amd ? "xgmi" : "nvlink"; }
+  [[nodiscard]] Seconds latency() const { return node_.amd ? kXgmiLatency : kNvlinkLatency; }
+
   std::string mesh(const std::optional<PcieTree>& tree) const {
-    auto text = fmt::format("    kind: nvlink_mesh\n    bandwidth: {}\n    latency: {}\n    links:\n",
-                            bandwidth(node_.nvlink), microseconds(kNvlinkLatency));
+    auto text = fmt::format("    kind: {}_mesh\n    bandwidth: {}\n    latency: {}\n    links:\n", medium(),
+                            bandwidth(node_.nvlink), microseconds(latency()));
     for (const auto& pair : node_.nvlinks)
       text += fmt::format("      - {{between: [{}, {}]{}}}\n", pair.a, pair.b,
                           pair.count > 1 ? fmt::format(", count: {}", pair.count) : "");
@@ -161,7 +170,7 @@ class Writer {
 
   std::string cluster(const std::string& interconnect) {
     nics_ = choose_nics(node_, import_);
-    auto text = fmt::format("kind: cluster\nnode:\n  gpus: {}\n", node_.gpus.size());
+    auto text = fmt::format("kind: cluster\n{}node:\n  gpus: {}\n", gpu_line(), node_.gpus.size());
     if (!interconnect.empty()) text += "  interconnect:\n" + interconnect;
     if (!nics_.nics.empty()) {
       text += fmt::format("  nics: {{count: {}, bandwidth: {}, latency: {}, affinity: [{}]{}}}\n",
@@ -213,9 +222,10 @@ class Writer {
                               fmt::join(moved, ", ")));
     if (auto ports = nics_.nics.front().size(); ports > 1) {
       bool all = nics_.bandwidth >= nics_.port * static_cast<double>(ports);
-      say(fmt::format("NCCL uses {} NIC ports nearest to a GPU: they are one NIC of {} here, {}{} x {}",
-                      ports == 2 ? "both" : fmt::format("all {}", ports), gigabits(nics_.bandwidth),
-                      all ? "" : "what PCIe carries of ", ports, gigabits(nics_.port)));
+      say(fmt::format("{} uses {} NIC ports nearest to a GPU: they are one NIC of {} here, {}{} x {}",
+                      node_.amd ? "RCCL" : "NCCL", ports == 2 ? "both" : fmt::format("all {}", ports),
+                      gigabits(nics_.bandwidth), all ? "" : "what PCIe carries of ", ports,
+                      gigabits(nics_.port)));
     }
     if (!nics_.slower.empty())
       say(fmt::format("left out, as slower than the others: {}", originals(nics_.slower, ", ")));
@@ -251,7 +261,7 @@ class Writer {
     }
     if (!node_.to_nvswitch.empty())
       switches += node_.multicast ? "  - {name: nvswitch, multicast: true}\n" : "  - {name: nvswitch}\n";
-    auto text = "kind: graph\ngpus:\n" + gpus + "switches:\n" + switches;
+    auto text = "kind: graph\n" + gpu_line() + "gpus:\n" + gpus + "switches:\n" + switches;
     if (!nics.empty()) text += "nics:\n" + nics;
     text += "links:\n" + nvlink_lines();
     for (int v = 0; v < static_cast<int>(node_.vertices.size()); ++v)
@@ -294,7 +304,7 @@ class Writer {
     auto gpu = [&](int number) { return node_.vertices[node_.gpus[number]].name; };
     std::string text;
     for (const auto& pair : node_.nvlinks)
-      text += wire(gpu(pair.a), gpu(pair.b), {node_.nvlink, kNvlinkLatency}, "nvlink", pair.count);
+      text += wire(gpu(pair.a), gpu(pair.b), {node_.nvlink, latency()}, medium(), pair.count);
     for (std::size_t i = 0; i < node_.to_nvswitch.size(); ++i)
       if (node_.to_nvswitch[i] > 0)
         text += wire(gpu(static_cast<int>(i)), "nvswitch", {node_.nvlink, kNvswitchLatency / 2.0}, "nvlink",
