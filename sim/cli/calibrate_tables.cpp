@@ -6,6 +6,7 @@
 
 #include <fmt/core.h>
 
+#include "sim/base/one_line.hpp"
 #include "sim/base/output_file.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/calibrate/band_check.hpp"
@@ -17,6 +18,7 @@
 #include "sim/cli/scenario_options.hpp"
 #include "sim/gpu/plausible_compute.hpp"
 #include "sim/report/charts.hpp"
+#include "sim/resolve/rccl.hpp"
 #include "sim/text/gpu_file.hpp"
 #include "sim/text/nccl_calibration.hpp"
 #include "sim/text/presets.hpp"
@@ -261,17 +263,45 @@ std::optional<std::string> other_gpu(const std::string& device, const Topology& 
   return other;
 }
 
+bool names_amd(const std::string& device) {
+  return device.find("AMD") != std::string::npos || device.find("Instinct") != std::string::npos ||
+         device.find("Radeon") != std::string::npos || device.find("gfx") != std::string::npos;
+}
+
+// What is fitted are the curves of NCCL's algorithms.
+void require_nvidia(const Topology& topology, const std::string& name) {
+  bool is_amd = topology.has_xgmi || (topology.gpu && is_of_amd(read_gpu(*topology.gpu)));
+  if (!is_amd) return;
+  throw InputError(
+      fmt::format("the GPUs of {} are AMD's, and what tables are fitted to here is NCCL, not RCCL", name),
+      "a scenario takes measured times as they are, of an all-reduce table: collective: {algorithm: "
+      "measured, measured: FILE}");
+}
+
+void check_vendor(const Measurement& measurement, const std::string& topology) {
+  const auto& table = measurement.table;
+  if (!table.by_rccl && !names_amd(table.device)) return;
+  throw InputError(
+      measurement.place(),
+      fmt::format("measured on AMD's GPUs{}, and those of {} are NVIDIA's",
+                  names_amd(table.device) ? fmt::format(" ({})", one_line(table.device)) : ", with RCCL",
+                  topology),
+      "RCCL's times say nothing of NCCL's: keep this table out");
+}
+
 // A table of another machine would be fitted, and its times believed.
 void check_devices(const TableOptions& options, const std::vector<Machine>& machines,
                    const Topology& topology) {
   for (const auto& machine : machines)
-    for (const auto& measurement : machine)
+    for (const auto& measurement : machine) {
+      check_vendor(measurement, options.topology);
       if (auto other = options.accept ? std::nullopt : other_gpu(measurement.table.device, topology))
         throw InputError(measurement.place(),
                          fmt::format("measured on {}, and the GPU of {} is {}", *other, options.topology,
                                      topology.gpu ? read_gpu(*topology.gpu).name
                                                   : "one of " + std::string(nccl::name(topology.nccl->gpu))),
                          "name the topology of the machine that was measured, or --accept it");
+    }
 }
 
 // A bandwidth far above what the links have is that of another machine.
@@ -335,6 +365,7 @@ void name_machine(const Topology& topology, const std::vector<Machine>& machines
 void calibrate_tables(const TableOptions& options) {
   check_options(options);
   auto topology = read_topology(preset_path(PresetKind::topologies, "--topology", options.topology));
+  require_nvidia(*topology, options.topology);
   require_nccl(*topology, options.topology);
   auto measured = measured_options(options);
   auto machines = load_machines(options.machines, *topology, measured);

@@ -13,6 +13,7 @@
 #include "sim/cost/operation_costs.hpp"
 #include "sim/report/collective_costs.hpp"
 #include "sim/resolve/plausibility.hpp"
+#include "sim/resolve/rccl.hpp"
 #include "sim/text/nccl_calibration.hpp"
 
 namespace ddpsim::cli {
@@ -75,6 +76,7 @@ void costs(const CostOptions& options) {
     all = plain_costs(*cluster, gpus, operations, sizes);
   }
   for (auto& note : cluster_notes(*topology, *cluster)) whose.notes.push_back(std::move(note));
+  if (topology->has_xgmi) whose.notes.push_back(rccl_note());
   print_notes(whose.notes);
   auto rows = rows_of(all, ranks);
   OutputPhase writing;
