@@ -6,20 +6,17 @@
 
 #include <fmt/core.h>
 
-#include "sim/base/one_line.hpp"
 #include "sim/base/output_file.hpp"
 #include "sim/base/quantity.hpp"
 #include "sim/calibrate/band_check.hpp"
 #include "sim/calibrate/calibration_file.hpp"
 #include "sim/calibrate/calibration_json.hpp"
 #include "sim/calibrate/fit.hpp"
+#include "sim/cli/calibrate_devices.hpp"
 #include "sim/cli/measurements.hpp"
 #include "sim/cli/notes.hpp"
 #include "sim/cli/scenario_options.hpp"
-#include "sim/gpu/plausible_compute.hpp"
 #include "sim/report/charts.hpp"
-#include "sim/resolve/rccl.hpp"
-#include "sim/text/gpu_file.hpp"
 #include "sim/text/nccl_calibration.hpp"
 #include "sim/text/presets.hpp"
 #include "sim/text/topology_file.hpp"
@@ -247,63 +244,6 @@ void check_use(const TableOptions& options, const std::vector<Machine>& machines
         "leave it out; FILE@8/half/all_gather takes a file's tables of one operation");
 }
 
-// The GPU that a table names, where it is not the topology's.
-std::optional<std::string> other_gpu(const std::string& device, const Topology& topology) {
-  if (device.empty()) return std::nullopt;
-  auto own = topology.gpu ? std::optional(read_gpu(*topology.gpu)) : std::nullopt;
-  if (own && is_device(device, own->name)) return std::nullopt;
-  std::optional<std::string> other;
-  for (const auto& name : preset_names(PresetKind::gpus)) {
-    auto gpu = read_gpu(*find_preset(PresetKind::gpus, name));
-    if (!is_device(device, gpu.name)) continue;
-    bool is_class = gpu.architecture == nccl::name(topology.nccl->gpu);
-    if (!own && is_class) return std::nullopt;
-    if (own || !gpu.architecture.empty()) other = gpu.name;
-  }
-  return other;
-}
-
-bool names_amd(const std::string& device) {
-  return device.find("AMD") != std::string::npos || device.find("Instinct") != std::string::npos ||
-         device.find("Radeon") != std::string::npos || device.find("gfx") != std::string::npos;
-}
-
-// What is fitted are the curves of NCCL's algorithms.
-void require_nvidia(const Topology& topology, const std::string& name) {
-  bool is_amd = topology.has_xgmi || (topology.gpu && is_of_amd(read_gpu(*topology.gpu)));
-  if (!is_amd) return;
-  throw InputError(
-      fmt::format("the GPUs of {} are AMD's, and what tables are fitted to here is NCCL, not RCCL", name),
-      "a scenario takes measured times as they are, of an all-reduce table: collective: {algorithm: "
-      "measured, measured: FILE}");
-}
-
-void check_vendor(const Measurement& measurement, const std::string& topology) {
-  const auto& table = measurement.table;
-  if (!table.by_rccl && !names_amd(table.device)) return;
-  throw InputError(
-      measurement.place(),
-      fmt::format("measured on AMD's GPUs{}, and those of {} are NVIDIA's",
-                  names_amd(table.device) ? fmt::format(" ({})", one_line(table.device)) : ", with RCCL",
-                  topology),
-      "RCCL's times say nothing of NCCL's: keep this table out");
-}
-
-// A table of another machine would be fitted, and its times believed.
-void check_devices(const TableOptions& options, const std::vector<Machine>& machines,
-                   const Topology& topology) {
-  for (const auto& machine : machines)
-    for (const auto& measurement : machine) {
-      check_vendor(measurement, options.topology);
-      if (auto other = options.accept ? std::nullopt : other_gpu(measurement.table.device, topology))
-        throw InputError(measurement.place(),
-                         fmt::format("measured on {}, and the GPU of {} is {}", *other, options.topology,
-                                     topology.gpu ? read_gpu(*topology.gpu).name
-                                                  : "one of " + std::string(nccl::name(topology.nccl->gpu))),
-                         "name the topology of the machine that was measured, or --accept it");
-    }
-}
-
 // A bandwidth far above what the links have is that of another machine.
 void check_bandwidths(const nccl::Calibration& fitted) {
   for (const auto& entry : fitted.entries)
@@ -371,8 +311,8 @@ void calibrate_tables(const TableOptions& options) {
   auto machines = load_machines(options.machines, *topology, measured);
   auto to_judge = load_machines(options.judged, *topology, measured);
   check_use(options, machines, to_judge);
-  check_devices(options, machines, *topology);
-  check_devices(options, to_judge, *topology);
+  for (const auto* all : {&machines, &to_judge})
+    for (const auto& machine : *all) check_devices(machine, *topology, options.topology, options.accept);
   nccl::Calibration known;
   if (!options.from_nothing && topology->nccl->calibration)
     known = read_calibration(*topology->nccl->calibration);
