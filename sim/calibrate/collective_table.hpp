@@ -27,6 +27,7 @@ struct CollectiveTable {
   std::string device = {};   // what the file calls its GPUs: "NVIDIA H100 80GB HBM3"; empty: nothing
   std::string data_type;     // NCCL's name: "float", "half", "int8"; empty: not known
   std::optional<std::string> nccl_version;  // "2.27.3", if the file says
+  bool by_rccl = false;                     // the file says that AMD's RCCL was measured
   std::optional<double> busbw_factor = {};  // busbw / algbw of its largest message, if the file has both
   std::vector<TableRow> rows;               // at least three, ascending in size, each size once
 };

@@ -175,7 +175,8 @@ class Console {
     }
   }
 
-  // "NCCL version 2.18.5+cuda12.2", or newer "nccl-headers=22907 nccl-library=22907".
+  // "NCCL version 2.18.5+cuda12.2", or newer "nccl-headers=22907 nccl-library=22907"; of AMD
+  // "rccl-tests: Version develop:0123abc" and "RCCL version : 2.22.3-HEAD:0123abc".
   void read_version(const std::string& line) {
     auto after = [&](std::string_view words, std::string_view characters) {
       auto at = line.find(words);
@@ -183,6 +184,9 @@ class Console {
       at += words.size();
       return line.substr(at, line.find_first_not_of(characters, at) - at);
     };
+    if (line.find("rccl-tests:") != std::string::npos || line.find("RCCL version") != std::string::npos)
+      run_.settings.by_rccl = true;
+    if (run_.settings.by_rccl) return;
     if (auto printed = after("NCCL version ", "0123456789."); !printed.empty())
       run_.settings.nccl_version = printed;
     else if (auto number = after("nccl-library=", kDigits); !number.empty() && number.size() < 8)

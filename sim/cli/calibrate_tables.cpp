@@ -12,12 +12,11 @@
 #include "sim/calibrate/calibration_file.hpp"
 #include "sim/calibrate/calibration_json.hpp"
 #include "sim/calibrate/fit.hpp"
+#include "sim/cli/calibrate_devices.hpp"
 #include "sim/cli/measurements.hpp"
 #include "sim/cli/notes.hpp"
 #include "sim/cli/scenario_options.hpp"
-#include "sim/gpu/plausible_compute.hpp"
 #include "sim/report/charts.hpp"
-#include "sim/text/gpu_file.hpp"
 #include "sim/text/nccl_calibration.hpp"
 #include "sim/text/presets.hpp"
 #include "sim/text/topology_file.hpp"
@@ -245,35 +244,6 @@ void check_use(const TableOptions& options, const std::vector<Machine>& machines
         "leave it out; FILE@8/half/all_gather takes a file's tables of one operation");
 }
 
-// The GPU that a table names, where it is not the topology's.
-std::optional<std::string> other_gpu(const std::string& device, const Topology& topology) {
-  if (device.empty()) return std::nullopt;
-  auto own = topology.gpu ? std::optional(read_gpu(*topology.gpu)) : std::nullopt;
-  if (own && is_device(device, own->name)) return std::nullopt;
-  std::optional<std::string> other;
-  for (const auto& name : preset_names(PresetKind::gpus)) {
-    auto gpu = read_gpu(*find_preset(PresetKind::gpus, name));
-    if (!is_device(device, gpu.name)) continue;
-    bool is_class = gpu.architecture == nccl::name(topology.nccl->gpu);
-    if (!own && is_class) return std::nullopt;
-    if (own || !gpu.architecture.empty()) other = gpu.name;
-  }
-  return other;
-}
-
-// A table of another machine would be fitted, and its times believed.
-void check_devices(const TableOptions& options, const std::vector<Machine>& machines,
-                   const Topology& topology) {
-  for (const auto& machine : machines)
-    for (const auto& measurement : machine)
-      if (auto other = options.accept ? std::nullopt : other_gpu(measurement.table.device, topology))
-        throw InputError(measurement.place(),
-                         fmt::format("measured on {}, and the GPU of {} is {}", *other, options.topology,
-                                     topology.gpu ? read_gpu(*topology.gpu).name
-                                                  : "one of " + std::string(nccl::name(topology.nccl->gpu))),
-                         "name the topology of the machine that was measured, or --accept it");
-}
-
 // A bandwidth far above what the links have is that of another machine.
 void check_bandwidths(const nccl::Calibration& fitted) {
   for (const auto& entry : fitted.entries)
@@ -335,13 +305,14 @@ void name_machine(const Topology& topology, const std::vector<Machine>& machines
 void calibrate_tables(const TableOptions& options) {
   check_options(options);
   auto topology = read_topology(preset_path(PresetKind::topologies, "--topology", options.topology));
+  require_nvidia(*topology, options.topology);
   require_nccl(*topology, options.topology);
   auto measured = measured_options(options);
   auto machines = load_machines(options.machines, *topology, measured);
   auto to_judge = load_machines(options.judged, *topology, measured);
   check_use(options, machines, to_judge);
-  check_devices(options, machines, *topology);
-  check_devices(options, to_judge, *topology);
+  for (const auto* all : {&machines, &to_judge})
+    for (const auto& machine : *all) check_devices(machine, *topology, options.topology, options.accept);
   nccl::Calibration known;
   if (!options.from_nothing && topology->nccl->calibration)
     known = read_calibration(*topology->nccl->calibration);

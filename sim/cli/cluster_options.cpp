@@ -1,5 +1,7 @@
 #include "sim/cli/cluster_options.hpp"
 
+#include <fmt/core.h>
+
 #include "sim/base/limits.hpp"
 #include "sim/cli/preset_options.hpp"
 #include "sim/text/presets.hpp"
@@ -41,6 +43,20 @@ std::shared_ptr<const Topology> ClusterOptions::topology() const {
 
 void AllowedOptions::add_to(Command& command) {
   command.options.push_back(
+      {.name = "--algorithm",
+       .value = &algorithm,
+       .description = "Times with this algorithm, as NCCL_ALGO forces it; and what NCCL would do by itself",
+       .words = {"ring", "tree", "nvls", "nvls_tree", "collnet_direct", "collnet_chain", "pat"}});
+  command.options.push_back({.name = "--protocol",
+                             .value = &protocol,
+                             .description = "The same with this protocol, as NCCL_PROTO",
+                             .words = {"ll", "ll128", "simple"}});
+  command.options.push_back(
+      {.name = "--nccl-version",
+       .value = &version,
+       .description = fmt::format("Release whose constants choose, {} to {}; the topology's by default",
+                                  nccl::name(nccl::kOldestVersion), nccl::name(nccl::kNewestVersion))});
+  command.options.push_back(
       {.name = "--collnet",
        .value = &collnet,
        .description =
@@ -52,7 +68,7 @@ void AllowedOptions::add_to(Command& command) {
            "With buffers in symmetric windows (NCCL 2.27 and later); NCCL's own estimates, uncalibrated"});
 }
 
-nccl::Allowed AllowedOptions::allowed(const NcclPlatform& platform) const {
+nccl::Allowed AllowedOptions::unforced(const NcclPlatform& platform) const {
   if (collnet && !platform.network_reduces)
     throw InputError(
         "--collnet needs a network that reduces, which this topology's does not",
@@ -61,7 +77,32 @@ nccl::Allowed AllowedOptions::allowed(const NcclPlatform& platform) const {
   return {{}, {}, collnet, symmetric};
 }
 
+nccl::Allowed AllowedOptions::allowed(const NcclPlatform& platform) const {
+  auto allowed = unforced(platform);
+  for (const auto& [word, value] : nccl::kAlgorithmNames)
+    if (word == algorithm) allowed.algorithms = {value};
+  for (const auto& [word, value] : nccl::kProtocolNames)
+    if (word == protocol) allowed.protocols = {value};
+  return allowed;
+}
+
+NcclPlatform AllowedOptions::platform(NcclPlatform platform) const {
+  if (version.empty()) return platform;
+  auto given = nccl::parse_version(version);
+  bool is_known = given && *given >= nccl::kOldestVersion && *given <= nccl::kNewestVersion;
+  if (!is_known)
+    throw InputError(given ? fmt::format("the constants of NCCL {} are not known (--nccl-version)", version)
+                           : fmt::format("'{}' is no version of NCCL (--nccl-version)", version),
+                     fmt::format("write it like 2.21; known are {} to {}", nccl::name(nccl::kOldestVersion),
+                                 nccl::name(nccl::kNewestVersion)));
+  platform.version = *given;
+  return platform;
+}
+
 const char* AllowedOptions::given() const {
+  if (!algorithm.empty()) return "--algorithm";
+  if (!protocol.empty()) return "--protocol";
+  if (!version.empty()) return "--nccl-version";
   if (collnet) return "--collnet";
   return symmetric ? "--symmetric" : nullptr;
 }

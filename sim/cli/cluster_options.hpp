@@ -23,13 +23,18 @@ struct ClusterOptions {
   [[nodiscard]] std::shared_ptr<const Topology> topology() const;
 };
 
-// What NCCL does only where it is told to.
+// What NCCL does only where it is told to, and what it is forced to.
 struct AllowedOptions {
   bool collnet = false, symmetric = false;
+  std::string algorithm, protocol, version;
 
   void add_to(Command& command);
   // Throws InputError where the network does not reduce.
   [[nodiscard]] nccl::Allowed allowed(const NcclPlatform& platform) const;
+  // The same without what is forced.
+  [[nodiscard]] nccl::Allowed unforced(const NcclPlatform& platform) const;
+  // Of the release that is asked for. Throws InputError for one whose sources were not read.
+  [[nodiscard]] NcclPlatform platform(NcclPlatform platform) const;
   // The first that is given; null: none is.
   [[nodiscard]] const char* given() const;
 };

@@ -14,6 +14,7 @@
 #include "sim/cli/scenario_options.hpp"
 #include "sim/nccl/names.hpp"
 #include "sim/report/preset_list.hpp"
+#include "sim/resolve/rccl.hpp"
 #include "sim/resolve/workload_model.hpp"
 #include "sim/text/evidence_file.hpp"
 #include "sim/text/gpu_file.hpp"
@@ -181,6 +182,17 @@ std::vector<PresetRow> rows_of(const std::string& kind) {
   return rows;
 }
 
+// What the table does not tell: how much is known of AMD's.
+void say_of_amd() {
+  std::vector<std::string> names;
+  for (const auto& name : preset_names(PresetKind::gpus))
+    if (is_of_amd(read_gpu(*find_preset(PresetKind::gpus, name)))) names.push_back(name);
+  if (names.empty()) return;
+  fmt::print(
+      "\nof AMD's ({}) the data sheets are known: no step and no collective of theirs was measured here\n",
+      fmt::join(names, ", "));
+}
+
 void list(const ListOptions& options) {
   check_outputs({{"--json", options.json}});
   auto rows = rows_of(options.kind);
@@ -189,6 +201,7 @@ void list(const ListOptions& options) {
                [&] { return preset_json(options.kind.empty() ? "kinds" : options.kind, rows); });
   if (options.json == "-") return;
   fmt::print("{}", preset_table(rows));
+  if (!options.kind.empty() && preset_kind(options.kind) == PresetKind::gpus) say_of_amd();
   if (options.kind.empty()) fmt::print("\n'ddpsim list KIND' lists the names of a kind\n");
 }
 

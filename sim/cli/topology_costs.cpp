@@ -11,8 +11,10 @@
 #include "sim/cost/nccl_communicator.hpp"
 #include "sim/cost/nccl_notes.hpp"
 #include "sim/cost/operation_costs.hpp"
+#include "sim/nccl/forced.hpp"
 #include "sim/report/collective_costs.hpp"
 #include "sim/resolve/plausibility.hpp"
+#include "sim/resolve/rccl.hpp"
 #include "sim/text/nccl_calibration.hpp"
 
 namespace ddpsim::cli {
@@ -36,12 +38,17 @@ std::vector<Operation> operations_of(const CostOptions& options) {
   return operations;
 }
 
-std::vector<CollectiveCostRow> rows_of(const std::vector<OperationCost>& costs, int ranks) {
+// `unforced`: what NCCL would do by itself, row by row; none: nothing is forced.
+std::vector<CollectiveCostRow> rows_of(const std::vector<OperationCost>& costs,
+                                       const std::vector<OperationCost>& unforced, int ranks) {
   std::vector<CollectiveCostRow> rows;
   for (const auto& cost : costs)
     rows.push_back({std::string(operation_name(cost.operation)), cost.bytes, cost.algorithm, cost.protocol,
                     cost.channels, cost.time, cost.why_not, busbw_factor(cost.operation, ranks), cost.source,
                     cost.note});
+  for (std::size_t i = 0; i < unforced.size(); ++i)
+    if (!sends_directly(unforced[i].operation))
+      rows[i].unforced = {unforced[i].algorithm, unforced[i].protocol, unforced[i].time};
   return rows;
 }
 
@@ -56,27 +63,34 @@ void costs(const CostOptions& options) {
   if (ranks < 2) throw InputError("a collective needs two GPUs", "use a larger --world-size");
   bool under_nccl = topology->nccl && !options.plain;
   CollectiveCostsOf whose{options.cluster.file, ranks, "", {}};
-  std::vector<OperationCost> all;
+  std::vector<OperationCost> all, unforced;
   if (const char* given = options.allowed.given(); given && !under_nccl)
     throw InputError(fmt::format("{} is for what NCCL would do", given),
-                     options.plain ? "leave out --plain" : "add a section 'nccl' to the topology");
+                     options.plain        ? "leave out --plain"
+                     : topology->has_xgmi ? "leave it out: RCCL, of AMD's GPUs, is not modelled"
+                                          : "add a section 'nccl' to the topology");
   if (under_nccl) {
-    auto allowed = options.allowed.allowed(*topology->nccl);
+    auto platform = options.allowed.platform(*topology->nccl);
+    auto allowed = options.allowed.allowed(platform);
     nccl::Calibration calibration;
     if (topology->nccl->calibration) calibration = read_calibration(*topology->nccl->calibration);
-    all = nccl_costs(*cluster, gpus, *topology->nccl, allowed, calibration, operations, sizes);
+    all = nccl_costs(*cluster, gpus, platform, allowed, calibration, operations, sizes);
+    if (nccl::forces(allowed))
+      unforced = nccl_costs(*cluster, gpus, platform, options.allowed.unforced(platform), calibration,
+                            operations, sizes);
     // Said of symmetric kernels only where there are some.
     allowed.symmetric = std::any_of(all.begin(), all.end(), [](const OperationCost& cost) {
       return cost.time && cost.algorithm.starts_with("symmetric");
     });
-    whose.nccl_version = nccl::name(topology->nccl->version);
-    whose.notes = nccl_notes(nccl_communicator(*cluster, gpus, *topology->nccl), allowed, calibration);
+    whose.nccl_version = nccl::name(platform.version);
+    whose.notes = nccl_notes(nccl_communicator(*cluster, gpus, platform), allowed, calibration);
   } else {
     all = plain_costs(*cluster, gpus, operations, sizes);
   }
   for (auto& note : cluster_notes(*topology, *cluster)) whose.notes.push_back(std::move(note));
+  if (topology->has_xgmi) whose.notes.push_back(rccl_note());
   print_notes(whose.notes);
-  auto rows = rows_of(all, ranks);
+  auto rows = rows_of(all, unforced, ranks);
   OutputPhase writing;
   write_output(options.json, collective_costs_json(whose, rows));
   write_output(options.csv, collective_costs_csv(rows));

@@ -21,8 +21,31 @@ struct ImportOptions {
 template <class Value>
 using Words = std::vector<std::pair<std::string, Value>>;
 
+template <class Value>
+std::vector<std::string> names(const Words<Value>& words) {
+  std::vector<std::string> names;
+  for (const auto& [word, value] : words) names.push_back(word);
+  return names;
+}
+
 Words<nccl::Gpu> gpus() {
   return {nccl::kGpuNames.begin(), nccl::kGpuNames.end()};
+}
+
+Words<AmdGpu> amd_gpus() {
+  Words<AmdGpu> words;
+  for (const auto& board : kAmdBoards)
+    words.emplace_back(board.name, AmdGpu{&architecture_of(board), &board});
+  for (const auto& architecture : kAmdArchitectures)
+    words.emplace_back(architecture.name, AmdGpu{&architecture, nullptr});
+  return words;
+}
+
+// Of either vendor.
+std::vector<std::string> gpu_words() {
+  auto words = names(gpus());
+  for (auto& word : names(amd_gpus())) words.push_back(std::move(word));
+  return words;
 }
 
 Words<HostCpu> host_cpus() {
@@ -31,13 +54,6 @@ Words<HostCpu> host_cpus() {
                    HostCpu::amd, HostCpu::arm, HostCpu::power9, HostCpu::zhaoxin})
     words.emplace_back(socket_figures(cpu).option, cpu);
   return words;
-}
-
-template <class Value>
-std::vector<std::string> names(const Words<Value>& words) {
-  std::vector<std::string> names;
-  for (const auto& [word, value] : words) names.push_back(word);
-  return names;
 }
 
 // What the word stands for, which is one of them.
@@ -56,15 +72,18 @@ std::optional<BytesPerSecond> bandwidth(const char* option, const std::string& t
 void import(const ImportOptions& options) {
   TopologyImport import = options.import;
   import.gpu = value_of(options.gpu, gpus());
+  import.amd = value_of(options.gpu, amd_gpus());
   import.cpu = value_of(options.cpu, host_cpus());
   import.nic_bandwidth = bandwidth("--nic-bandwidth", options.nic_bandwidth);
   import.socket_bandwidth = bandwidth("--socket-bandwidth", options.socket_bandwidth);
   check_outputs({{"--out", options.out}});
-  auto imported = options.format == "nvidia-smi" ? import_nvidia_smi(import) : import_nccl_xml(import);
+  auto imported = options.format == "nvidia-smi" ? import_nvidia_smi(import)
+                  : options.format == "rocm-smi" ? import_rocm_smi(import)
+                                                 : import_nccl_xml(import);
   write_output(options.out, imported.yaml);
   print_stderr("wrote {} to {}\n", imported.summary, options.out);
   for (const auto& note : imported.notes) print_stderr("note: {}\n", note);
-  if (!imported.has_nccl)
+  if (!imported.has_nccl && !imported.is_amd)
     print_stderr(
         "note: without a section 'nccl', algorithm auto is plain rings there; --gpu and --cpu add it\n");
 }
@@ -85,10 +104,11 @@ Command topology_import_command() {
       .options =
           {{.name = "--format",
             .value = &options->format,
-            .description = "nvidia-smi: what 'nvidia-smi topo -m' prints; nccl-xml: what NCCL_TOPO_DUMP_FILE "
-                           "writes or NCCL_TOPO_FILE names",
+            .description = "nvidia-smi: what 'nvidia-smi topo -m' prints; rocm-smi: what 'rocm-smi "
+                           "--showtopo' prints; nccl-xml: what NCCL_TOPO_DUMP_FILE makes NCCL or RCCL write, "
+                           "or NCCL_TOPO_FILE names",
             .is_required = true,
-            .words = {"nvidia-smi", "nccl-xml"}},
+            .words = {"nvidia-smi", "rocm-smi", "nccl-xml"}},
            {.name = "IN",
             .value = &import_options.path,
             .description = "File to import",
@@ -96,9 +116,10 @@ Command topology_import_command() {
            out,
            {.name = "--gpu",
             .value = &options->gpu,
-            .description = "GPU generation, where the file does not say: NVLink and PCIe",
-            .type = fmt::format("{}", fmt::join(names(gpus()), "|")),
-            .words = names(gpus())},
+            .description = "GPU generation of NVIDIA, or GPU or architecture of AMD, where the file does not "
+                           "say: NVLink or xGMI, and PCIe",
+            .type = fmt::format("{}", fmt::join(gpu_words(), "|")),
+            .words = gpu_words()},
            {.name = "--nvlinks",
             .value = &import_options.nvlinks,
             .description = "NVLinks between any two GPUs, where NCCL's XML holds none; of NV# of 'nvidia-smi "
@@ -108,6 +129,10 @@ Command topology_import_command() {
             .value = &import_options.pcie_generation,
             .description = "Generation of PCIe, where the file does not say; that of the GPU by default",
             .range = {{1, 6}}},
+           {.name = "--peer-to-peer",
+            .value = &import_options.peer_to_peer,
+            .description = "File with what 'nvidia-smi topo -p2p r' prints on the same machine, beside the "
+                           "matrix or NCCL's XML"},
            {.name = "--cpu",
             .value = &options->cpu,
             .description = "CPU, where the file does not say: the links between sockets",

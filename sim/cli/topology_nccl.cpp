@@ -12,6 +12,8 @@
 #include "sim/cost/nccl_communicator.hpp"
 #include "sim/cost/nccl_notes.hpp"
 #include "sim/cost/operation_costs.hpp"
+#include "sim/nccl/forced.hpp"
+#include "sim/report/collective_costs.hpp"
 #include "sim/resolve/plausibility.hpp"
 #include "sim/text/nccl_calibration.hpp"
 
@@ -41,27 +43,41 @@ void print_candidates(std::string_view title, const std::vector<nccl::Candidate>
                c.channels, format_seconds(c.latency), format_bandwidth(c.algbw));
 }
 
-void print_picks(const std::vector<OperationCost>& costs, int ranks) {
+// `unforced`: what NCCL would do by itself, row by row; none: nothing is forced.
+void print_picks(const std::vector<OperationCost>& costs, const std::vector<OperationCost>& unforced,
+                 int ranks) {
   std::size_t width = 19;
   for (const auto& cost : costs) width = std::max(width, cost.algorithm.size() + 1 + cost.protocol.size());
-  fmt::print("\n{:>9}  {:<{}} {:>8}{:>12}{:>12}{:>12}  {}\n", "message", "NCCL picks", width, "channels",
-             "time", "algbw", "busbw", "the time is");
-  for (const auto& cost : costs) {
+  std::vector<std::string> own;
+  std::size_t by_itself = 0;
+  for (std::size_t i = 0; i < unforced.size(); ++i) {
+    own.push_back(unforced_text({unforced[i].algorithm, unforced[i].protocol, unforced[i].time},
+                                costs[i].algorithm, costs[i].protocol));
+    by_itself = std::max({by_itself, own.back().size(), std::string_view("by itself").size()});
+  }
+  auto own_column = [&](std::string_view text) {
+    return unforced.empty() ? std::string() : fmt::format("{:<{}}  ", text, by_itself);
+  };
+  fmt::print("\n{:>9}  {:<{}} {:>8}{:>12}{:>12}{:>12}  {}{}\n", "message",
+             unforced.empty() ? "NCCL picks" : "forced", width, "channels", "time", "algbw", "busbw",
+             own_column("by itself"), "the time is");
+  for (std::size_t i = 0; i < costs.size(); ++i) {
+    const auto& cost = costs[i];
     if (!cost.time) {
       fmt::print("{:>9}  {}\n", format_bytes(cost.bytes), cost.why_not);
       continue;
     }
     auto algbw = cost.bytes / *cost.time;
-    fmt::print("{:>9}  {:<{}} {:>8}{:>12}{:>12}{:>12}  {}\n", format_bytes(cost.bytes),
+    fmt::print("{:>9}  {:<{}} {:>8}{:>12}{:>12}{:>12}  {}{}\n", format_bytes(cost.bytes),
                cost.algorithm + "/" + cost.protocol, width, cost.channels, format_seconds(*cost.time),
                format_bandwidth(algbw), format_bandwidth(algbw * busbw_factor(cost.operation, ranks)),
-               cost.note);
+               own_column(own.empty() ? "" : own[i]), cost.note);
   }
 }
 
 void show_nccl(const ClusterOptions& options, Operation operation, const AllowedOptions& more) {
   auto topology = options.topology();
-  const auto& platform = require_nccl(*topology, options.file);
+  auto platform = more.platform(require_nccl(*topology, options.file));
   auto allowed = more.allowed(platform);
   auto cluster = options.build(*topology);
   auto gpus = options.job(*topology, *cluster);
@@ -71,6 +87,13 @@ void show_nccl(const ClusterOptions& options, Operation operation, const Allowed
   if (allowed.symmetric) nccl::require_symmetric(communicator, allowed);
   nccl::Calibration calibration;
   if (platform.calibration) calibration = read_calibration(*platform.calibration);
+  std::vector<Bytes> sizes;
+  for (double bytes = 4096; bytes <= 4294967296.0; bytes *= 4) sizes.emplace_back(bytes);
+  auto costs = nccl_costs(*cluster, gpus, platform, allowed, calibration, {&operation, 1}, sizes);
+  std::vector<OperationCost> unforced;
+  if (nccl::forces(allowed))
+    unforced =
+        nccl_costs(*cluster, gpus, platform, more.unforced(platform), calibration, {&operation, 1}, sizes);
   fmt::print("{} GPUs ({}) on {} node{}, NCCL {}\n", communicator.ranks, nccl::name(communicator.gpu),
              communicator.nodes, communicator.nodes == 1 ? "" : "s", nccl::name(communicator.version));
   for (const auto& transport : transports_of(communicator)) fmt::print("{}\n", transport);
@@ -88,10 +111,7 @@ void show_nccl(const ClusterOptions& options, Operation operation, const Allowed
     print_candidates(
         "symmetric kernels, which it runs instead",
         nccl::CostModel(communicator, allowed, calibration, {operation}).symmetric()->candidates());
-  std::vector<Bytes> sizes;
-  for (double bytes = 4096; bytes <= 4294967296.0; bytes *= 4) sizes.emplace_back(bytes);
-  print_picks(nccl_costs(*cluster, gpus, platform, allowed, calibration, {&operation, 1}, sizes),
-              communicator.ranks);
+  print_picks(costs, unforced, communicator.ranks);
   if (platform.calibration) fmt::print("\ncalibration: {}\n", *platform.calibration);
 }
 

@@ -36,6 +36,7 @@ Link NcclWays::link(int id) const {
   if (!pcie_ && !over_sockets_) return link;
   switch (cluster().cable(id).medium) {
     case Medium::nvlink:
+    case Medium::xgmi:
       break;
     case Medium::memory:
       if (pcie_) link.bandwidth = pcie_->memory_share * link.bandwidth;

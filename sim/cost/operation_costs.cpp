@@ -2,14 +2,17 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <memory>
 #include <numeric>
 
+#include "sim/collective/link_load.hpp"
 #include "sim/collective/time_alone.hpp"
 #include "sim/cost/communication.hpp"
 #include "sim/cost/direct_sends.hpp"
 #include "sim/cost/nccl_communicator.hpp"
 #include "sim/cost/nccl_ways.hpp"
+#include "sim/nccl/forced.hpp"
 
 namespace ddpsim {
 namespace {
@@ -129,11 +132,18 @@ class NcclCosts {
   }
 
   void in_rounds(OperationCost& cost) {
+    if (auto refusal = refusal_of(cost.operation)) {
+      if (!allowed_.algorithms.empty()) cost.algorithm = nccl::name(allowed_.algorithms.front());
+      if (!allowed_.protocols.empty()) cost.protocol = nccl::name(allowed_.protocols.front());
+      cost.why_not = refusal->message;
+      return;
+    }
     if (!no_symmetric_.empty() && nccl::has_symmetric(cost.operation)) {
       cost.algorithm = "symmetric";
       cost.why_not = no_symmetric_;
       return;
     }
+    if (!allowed_.algorithms.empty() && !has_algorithms(cost.operation)) return forced(cost);
     if (!model_) model_.emplace(cluster_, gpus_, communicator_, allowed_, calibration_);
     auto choice = model_->choose(cost.bytes, cost.operation);
     const auto& model = model_->cost(cost.operation);
@@ -147,6 +157,38 @@ class NcclCosts {
     if (by_links) cost.note = "what the links need";
   }
 
+  [[nodiscard]] std::optional<nccl::Refusal> refusal_of(Operation operation) const {
+    if (!nccl::forces(allowed_)) return std::nullopt;
+    return nccl::refusal_of(communicator_, allowed_, operation);
+  }
+
+  // In NcclModel an algorithm is said of all-reduces; here of any operation. What the links need is what they
+  // need of a ring, as there.
+  void forced(OperationCost& cost) {
+    auto known = forced_.find(cost.operation);
+    if (known == forced_.end()) {
+      auto schedule = operation_schedule(cluster_, gpus_, cost.operation);
+      auto bound = heaviest_link(schedule, [&](int link) { return cluster_.link(link).bandwidth; });
+      nccl::CostModel model(communicator_, allowed_, calibration_, {cost.operation});
+      known = forced_.try_emplace(cost.operation, Forced{std::move(model), bound.seconds_per_byte}).first;
+    }
+    const auto& [model, seconds_per_byte] = known->second;
+    auto choice = model.choose(cost.bytes);
+    Seconds bound(seconds_per_byte * cost.bytes.value());
+    bool by_links = bound > choice.time;
+    cost.algorithm = nccl::name(choice.candidate->algorithm);
+    cost.protocol = nccl::name(choice.candidate->protocol);
+    cost.channels = choice.channels;
+    cost.time = std::max(choice.time, bound);
+    set_source(cost, by_links ? nccl::TimesFrom::links : model.times_from(*choice.candidate, cost.bytes));
+    if (by_links) cost.note = "what the links need";
+  }
+
+  struct Forced {
+    nccl::CostModel model;
+    double seconds_per_byte;
+  };
+
   const Cluster& cluster_;
   std::vector<int> gpus_;
   nccl::Allowed allowed_;
@@ -155,8 +197,27 @@ class NcclCosts {
   nccl::PeerModel peers_;
   std::string no_symmetric_;        // why there are no symmetric kernels where they are wanted
   std::optional<NcclModel> model_;  // looks up the schedule of every algorithm
+  std::map<Operation, Forced> forced_;
   std::optional<DirectSends> sends_;
 };
+
+// Of what is forced on NCCL at least one operation has to be capable.
+void check_forced(const nccl::Communicator& communicator, const nccl::Allowed& allowed,
+                  std::span<const Operation> operations) {
+  std::optional<nccl::Refusal> first;
+  bool is_tuned = false;
+  for (auto operation : operations) {
+    if (sends_directly(operation)) continue;
+    is_tuned = true;
+    auto refusal = nccl::refusal_of(communicator, allowed, operation);
+    if (!refusal) return;
+    if (!first || first->is_of_operation) first = std::move(refusal);
+  }
+  if (!is_tuned)
+    throw InputError("NCCL chooses neither algorithm nor protocol for these: every rank sends to its peers",
+                     "leave --algorithm and --protocol out, or name an operation that NCCL tunes");
+  throw InputError(first->message, first->hint);
+}
 
 }  // namespace
 
@@ -167,6 +228,7 @@ std::vector<OperationCost> nccl_costs(const Cluster& cluster, const std::vector<
   bool only_symmetric = std::all_of(operations.begin(), operations.end(), nccl::has_symmetric);
   std::optional<NcclCosts> all, ends;
   std::vector<OperationCost> costs;
+  if (nccl::forces(allowed)) check_forced(nccl_communicator(cluster, gpus, platform), allowed, operations);
   for (auto operation : operations) {
     auto& model = is_pair(operation) ? ends : all;
     if (!model)

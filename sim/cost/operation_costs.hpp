@@ -26,7 +26,8 @@ struct OperationCost {
 };
 
 // Of these GPUs, by operation, then size: what NCCL picks and takes. A send/recv is one from the first GPU to
-// the last.
+// the last. An algorithm or protocol that NCCL is forced to holds for every operation that it tunes: one that
+// cannot do it says why. Throws InputError where none of them can, or NCCL tunes none.
 std::vector<OperationCost> nccl_costs(const Cluster& cluster, const std::vector<int>& gpus,
                                       const NcclPlatform& platform, const nccl::Allowed& allowed,
                                       const nccl::Calibration& calibration,

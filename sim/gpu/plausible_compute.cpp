@@ -23,8 +23,13 @@ std::string_view model_word(std::string_view gpu) {
 
 }  // namespace
 
-bool is_device(std::string_view device, std::string_view gpu) {
-  auto model = model_word(gpu);
+bool is_device(std::string_view device_name, std::string_view gpu) {
+  auto upper = [](std::string_view text) {
+    std::string letters(text);
+    for (char& c : letters) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    return letters;
+  };
+  auto device = upper(device_name), model = upper(model_word(gpu));  // "AMD Instinct Mi325X VF"
   auto is_digit = [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; };
   auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
   // Not the B200 of a GB200, nor the H20 of an H200; "8xA100" and "RTX4090" have no blanks.
@@ -32,7 +37,7 @@ bool is_device(std::string_view device, std::string_view gpu) {
     auto end = at + model.size();
     bool ends = end == device.size() || !is_word(device[end]);
     char before = at == 0 ? ' ' : device[at - 1];
-    bool begins = before == 'x' || !(is_digit(model.front()) ? is_digit(before) : is_word(before));
+    bool begins = before == 'X' || !(is_digit(model.front()) ? is_digit(before) : is_word(before));
     if (begins && ends) return true;
   }
   return false;

@@ -11,7 +11,7 @@ namespace ddpsim {
 
 // Whether a trace's device ("NVIDIA A100-PG509-200") is that GPU ("NVIDIA A100 SXM4 80GB"): the model's name,
 // "A100", stands in it.
-bool is_device(std::string_view device, std::string_view gpu);
+bool is_device(std::string_view device_name, std::string_view gpu);
 
 // Of a trace recorded on that GPU, whose batch is counted in tokens: a note (code compute-implausible) where
 // the backward pass would reach more than the GPU's highest peak, or less than 3 % of the peak of the

@@ -9,6 +9,12 @@
 
 namespace ddpsim {
 
+// What NCCL would do by itself, where something is forced on it.
+struct UnforcedCost {
+  std::string algorithm, protocol;
+  std::optional<Seconds> time;
+};
+
 struct CollectiveCostRow {
   std::string operation;  // "all_gather"
   Bytes bytes;
@@ -19,6 +25,7 @@ struct CollectiveCostRow {
   double busbw_factor = 1;
   std::string source;  // "calibrated", "class", "links", "tuner"
   std::string note;    // the same in words, perhaps none
+  std::optional<UnforcedCost> unforced = {};
 
   [[nodiscard]] BytesPerSecond algbw() const { return bytes / *time; }
   [[nodiscard]] BytesPerSecond busbw() const { return algbw() * busbw_factor; }
@@ -31,6 +38,10 @@ struct CollectiveCostsOf {
   std::string nccl_version;  // none of plain schedules
   std::vector<Note> notes;
 };
+
+// "nvls/simple, 1.2 ms", or "the same".
+std::string unforced_text(const UnforcedCost& unforced, std::string_view algorithm,
+                          std::string_view protocol);
 
 std::string collective_costs_table(const std::vector<CollectiveCostRow>& rows);
 std::string collective_costs_json(const CollectiveCostsOf& whose, const std::vector<CollectiveCostRow>& rows);

@@ -42,7 +42,7 @@ void check_gloo_uses(const GivenJob& given, const Cluster& cluster) {
     auto links = cluster.links_named(change.link, change.span);
     bool unused = std::all_of(links.begin(), links.end(), [&](int link) {
       auto medium = cluster.cable(link).medium;
-      return medium == Medium::nvlink || medium == Medium::socket;
+      return medium == Medium::nvlink || medium == Medium::xgmi || medium == Medium::socket;
     });
     if (unused)
       throw InputError(change.span, fmt::format("Gloo does not use {}: this changes nothing", change.link),

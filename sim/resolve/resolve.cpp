@@ -7,6 +7,7 @@
 #include "sim/evidence/conditioning.hpp"
 #include "sim/resolve/doubts.hpp"
 #include "sim/resolve/plausibility.hpp"
+#include "sim/resolve/rccl.hpp"
 #include "sim/resolve/shared_model.hpp"
 #include "sim/resolve/unused_keys.hpp"
 #include "sim/resolve/workload.hpp"
@@ -240,6 +241,7 @@ Scenario resolve(Files& files, const GivenJob& given) {
     if (given.job.cluster.topology)
       add(scenario.notes, architecture_notes(*gpu, *find_topology(files, given)));
   }
+  if (given.job.cluster.topology) say_rccl(given, gpu.get(), *find_topology(files, given), scenario);
   add(scenario.notes, software_scope_note(scenario));
   if (scenario.physics.spread.nodes > 0 && !places->knows_nodes)
     throw InputError(given.at("spread"), "without a topology nothing says which ranks a node holds",

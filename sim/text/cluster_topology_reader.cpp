@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <fmt/core.h>
 
 #include "sim/base/counted.hpp"
@@ -59,6 +61,13 @@ void check_fits(const NodeModel& usual, const NodeModel& other, const Fabric& fa
                                                        : "each NIC of a node has a rail of its own");
 }
 
+bool has_xgmi(const ClusterPlan& plan) {
+  return std::ranges::any_of(plan.kinds, [](const ClusterPlan::NodeKind& kind) {
+    return std::ranges::any_of(kind.model.wires,
+                               [](const Wire& wire) { return wire.cable.medium == Medium::xgmi; });
+  });
+}
+
 void read_others(const std::vector<Value>& list, ClusterPlan& plan) {
   static const auto rows = other_rows();
   for (const auto& item : list) {
@@ -103,9 +112,11 @@ std::shared_ptr<Topology> read_cluster(const config::Value& root, TopologyFile& 
   read_others(file.others, *plan);
   auto network = plan->fabric.network;
   auto cloud = plan->fabric.cloud;
+  bool joined_by_xgmi = has_xgmi(*plan);
   auto topology = make_cluster_topology(std::move(plan), std::move(file.overrides));
   topology->network = network;
   topology->cloud = cloud;
+  topology->has_xgmi = joined_by_xgmi;
   return topology;
 }
 

@@ -6,6 +6,7 @@
 #include "sim/keys/types.hpp"
 #include "sim/nccl/gpus.hpp"
 #include "sim/text/file_rows.hpp"
+#include "sim/topology/amd_gpus.hpp"
 
 namespace ddpsim::gpu_keys {
 namespace {
@@ -59,6 +60,7 @@ Section gpu_rows() {
   config::Words<std::string> architectures;
   for (const auto& chip : nccl::kChips)
     if (chip.counted_as && !chip.name.ends_with(")")) architectures.emplace_back(chip.name, chip.name);
+  for (const auto& amd : kAmdArchitectures) architectures.emplace_back(amd.name, amd.name);
   auto share = above_zero(number(0, 1), "a share of zero never ends", "write a number above 0, up to 1");
   auto copy = nested(Rows<Gpu>("copy")
                          .key<&Gpu::copy_efficiency>("efficiency", share, "Share of the memory bandwidth")
@@ -70,8 +72,9 @@ Section gpu_rows() {
   return Rows<Gpu>("gpu")
       .kind("gpu")
       .needs<&Gpu::name>("name", text(), "Of the GPU")
-      .key<&Gpu::architecture>("architecture", word(architectures), "As NCCL's tuner tells them apart")
-      .needs<&Gpu::multiprocessors>("multiprocessors", whole(1, kMostMultiprocessors), "SMs")
+      .key<&Gpu::architecture>("architecture", word(architectures),
+                               "NVIDIA's as NCCL's tuner tells them apart; AMD's")
+      .needs<&Gpu::multiprocessors>("multiprocessors", whole(1, kMostMultiprocessors), "SMs or CUs")
       .needs<&Gpu::memory>("memory", above_zero(size(), "a GPU without memory", "write it like 80GB"),
                            "Its size")
       .needs<&Gpu::memory_bandwidth>("memory_bandwidth", bandwidth(), "By the data sheet")

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <fmt/core.h>
 
 #include "sim/base/suggest.hpp"
@@ -50,6 +52,7 @@ Type<GraphFile> graph_rows() {
 
 Type<Wire> wire_rows(Rows<Wire> ends) {
   auto medium = word(config::Words<Medium>{{"nvlink", Medium::nvlink},
+                                           {"xgmi", Medium::xgmi},
                                            {"pcie", Medium::pcie},
                                            {"host_bridge", Medium::host_bridge},
                                            {"numa_node", Medium::numa_node},
@@ -222,7 +225,11 @@ std::shared_ptr<Topology> read_graph(const Value& root, TopologyFile& common) {
   reader.add_vertices(file.nics, ClusterGraph::Kind::nic, "nics");
   for (const auto& item : file.links) reader.add_links(item);
   reader.check_connected();
-  return make_graph_topology(std::move(plan), std::move(file.overrides));
+  bool has_xgmi = std::ranges::any_of(
+      plan->wires, [](const GraphPlan::Wire& wire) { return wire.cable.medium == Medium::xgmi; });
+  auto topology = make_graph_topology(std::move(plan), std::move(file.overrides));
+  topology->has_xgmi = has_xgmi;
+  return topology;
 }
 
 }  // namespace ddpsim

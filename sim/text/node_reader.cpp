@@ -154,14 +154,18 @@ Type<Joined> interconnect_rows(int gpus) {
   auto nvswitch = of_kind("nvswitch");
   nvswitch.key<&J::count>("count", whole(1, 64), "Links of a GPU")
       .key<&J::multicast>("multicast", boolean(), "The switch adds up and multicasts");
-  auto mesh = of_kind("nvlink_mesh");
-  auto below = with_tree(Rows<Tree>("pcie"));
-  mesh.needs<&J::pairs>("links", checked<std::vector<NvlinkPair>>(list(pair(gpus)), check_once), "NVLinks")
-      .key<&J::pcie>("pcie", maybe(nested(below)), "For pairs without NVLink");
+  auto mesh_of = [&](const char* kind) {
+    auto below = with_tree(Rows<Tree>("pcie"));
+    auto mesh = of_kind(kind);
+    mesh.needs<&J::pairs>("links", checked<std::vector<NvlinkPair>>(list(pair(gpus)), check_once), "Which")
+        .key<&J::pcie>("pcie", maybe(nested(below)), "For pairs that have none");
+    return mesh;
+  };
   return by_kind<J, Join>(&J::kind, {{Join::nvswitch, nvswitch},
                                      {Join::fully_connected, of_kind("fully_connected")},
                                      {Join::ring, of_kind("ring")},
-                                     {Join::nvlink_mesh, mesh},
+                                     {Join::nvlink_mesh, mesh_of("nvlink_mesh")},
+                                     {Join::xgmi_mesh, mesh_of("xgmi_mesh")},
                                      {Join::pcie, with_tree<tree>(Rows<J>("interconnect").kind("pcie"))}});
 }
 
@@ -220,7 +224,7 @@ PcieTree tree_of(const Tree& given, const Value& section, std::string_view name,
   return tree;
 }
 
-// Without PCIe below them, NVLinks have to join all GPUs.
+// Without PCIe below them, the mesh's links have to join all GPUs.
 void check_joined(const SourceSpan& list, const std::vector<NvlinkPair>& pairs, int gpus) {
   std::vector<char> reached(static_cast<std::size_t>(gpus), 0);
   reached[0] = 1;
@@ -232,7 +236,7 @@ void check_joined(const SourceSpan& list, const std::vector<NvlinkPair>& pairs, 
   auto lone = std::find(reached.begin(), reached.end(), 0);
   if (lone != reached.end())
     throw InputError(list, fmt::format("no links join GPU {} to GPU 0", lone - reached.begin()),
-                     "add links, or 'pcie: {...}' for the pairs without NVLink");
+                     "add links, or 'pcie: {...}' for the pairs that have none");
 }
 
 Interconnect interconnect_of(const Value& value, int gpus) {
@@ -250,8 +254,8 @@ Interconnect interconnect_of(const Value& value, int gpus) {
     interconnect.pcie = tree_of(*given.pcie, value.find("pcie")->value, "pcie", gpus);
     interconnect.host = host_of(*given.pcie);
   }
-  if (given.kind == Join::nvlink_mesh && !given.pcie)
-    check_joined(places.at("links"), interconnect.pairs, gpus);
+  bool is_mesh = given.kind == Join::nvlink_mesh || given.kind == Join::xgmi_mesh;
+  if (is_mesh && !given.pcie) check_joined(places.at("links"), interconnect.pairs, gpus);
   return interconnect;
 }
 

@@ -90,6 +90,10 @@ std::shared_ptr<const Topology> read_topology(const std::string& path, const Top
     auto preset = preset_file(PresetKind::gpus, named);
     topology->gpu = preset ? *preset : named_file(named, path);
   }
+  if (file.nccl && topology->has_xgmi)
+    throw InputError(root.find("nccl")->value.span,
+                     "NCCL's model is of NVIDIA's GPUs, and xGMI joins those of AMD",
+                     "leave 'nccl' out: collectives are schedules over the links; RCCL is not modelled");
   if (file.nccl) topology->nccl = read_nccl_platform(*file.nccl, path, *topology);
   if (topology->nccl && topology->gpu && has_pcie(root))
     topology->nccl->driver_peer_to_peer = read_gpu(*topology->gpu).peer_to_peer;

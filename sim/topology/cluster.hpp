@@ -21,9 +21,9 @@ struct Link {
   Seconds latency;
 };
 
-// What a link is made of, for tables. `memory` is a host's, `host_bridge` leads to a host bridge, `numa_node`
-// joins host bridges of one NUMA node, `socket` NUMA nodes.
-enum class Medium { nvlink, memory, pcie, host_bridge, numa_node, socket, network };
+// What a link is made of, for tables. `xgmi` joins AMD's GPUs, `memory` is a host's, `host_bridge` leads to a
+// host bridge, `numa_node` joins host bridges of one NUMA node, `socket` NUMA nodes.
+enum class Medium { nvlink, xgmi, memory, pcie, host_bridge, numa_node, socket, network };
 struct Cable {
   Medium medium;
   int count = 0;  // in parallel; 0: not known

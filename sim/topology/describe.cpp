@@ -12,9 +12,12 @@ namespace {
 
 constexpr int kGpusOnAPage = 16;
 
-std::string nvlinks(const Cluster& cluster, const Route& route) {
+// nvidia-smi says NV4; rocm-smi says XGMI of any number, which is said here of more than one.
+std::string direct_links(const Cluster& cluster, const Route& route) {
   int count = cluster.cable(route.links.front()).count;
   for (int link : route.links) count = std::min(count, cluster.cable(link).count);
+  bool is_xgmi = cluster.cable(route.links.front()).medium == Medium::xgmi;
+  if (is_xgmi) return count > 1 ? fmt::format("XGMI{}", count) : "XGMI";
   return count > 0 ? fmt::format("NV{}", count) : "NV";
 }
 
@@ -49,7 +52,7 @@ std::string link_type(const Cluster& cluster, int gpu_a, int gpu_b) {
   if (passes(Medium::numa_node) > 0) return "NODE";
   if (passes(Medium::host_bridge) > 0) return "PHB";
   if (auto links = passes(Medium::pcie); links > 0) return links <= 2 ? "PIX" : "PXB";
-  return nvlinks(cluster, *route);
+  return direct_links(cluster, *route);
 }
 
 std::string topology_table(const Cluster& cluster) {

@@ -36,10 +36,10 @@ void add_ring(NodeModel& node, const Link& link) {
   for (int gpu = 0; gpu < pairs; ++gpu) add_both_ways(node, gpu, (gpu + 1) % node.gpus, link);
 }
 
-void add_mesh(NodeModel& node, const Interconnect& interconnect) {
+void add_mesh(NodeModel& node, const Interconnect& interconnect, Medium medium) {
   for (const auto& pair : interconnect.pairs)
     add_both_ways(node, pair.a, pair.b, {interconnect.link.bandwidth * pair.count, interconnect.link.latency},
-                  {Medium::nvlink, pair.count});
+                  {medium, pair.count});
 }
 
 // The vertex where each GPU's memory of the host is: a host bridge has as much as it is asked for unless a
@@ -123,7 +123,10 @@ NodeModel make_node(int gpus, const Interconnect& interconnect, const Nics& nics
       if (gpus > 1) add_ring(node, interconnect.link);
       break;
     case Interconnect::Kind::nvlink_mesh:
-      add_mesh(node, interconnect);
+      add_mesh(node, interconnect, Medium::nvlink);
+      break;
+    case Interconnect::Kind::xgmi_mesh:
+      add_mesh(node, interconnect, Medium::xgmi);
       break;
   }
   plug_nics(node, interconnect.pcie ? add_pcie(node, *interconnect.pcie) : std::vector<int>{});

@@ -30,14 +30,14 @@ struct NvlinkPair {
 };
 
 struct Interconnect {
-  enum class Kind { none, nvswitch, fully_connected, ring, nvlink_mesh, pcie };
+  enum class Kind { none, nvswitch, fully_connected, ring, nvlink_mesh, xgmi_mesh, pcie };
   Kind kind = Kind::none;
   // Per link and direction; of nvswitch: latency GPU to GPU.
   Link link = {};
   int count = 0;                  // of nvswitch: links a GPU; 0: one of unknown make-up
   bool multicast = false;         // of nvswitch: it adds up and multicasts (NVLink SHARP)
-  std::vector<NvlinkPair> pairs;  // of nvlink_mesh
-  std::optional<PcieTree> pcie;   // of pcie, and of nvlink_mesh for what has no NVLink
+  std::vector<NvlinkPair> pairs;  // of the meshes
+  std::optional<PcieTree> pcie;   // of pcie, and of the meshes for what they do not join
   nccl::PcieHost host = {};
 };
 

@@ -50,6 +50,7 @@ class Topology {
   std::optional<NcclPlatform> nccl;  // where the file describes it
   // Its links are a network between processes, such as a testbed's, and not those of GPUs in machines.
   bool bare_network = false;
+  bool has_xgmi = false;                // AMD's links join its GPUs: NCCL's model says nothing of them
   std::optional<NetworkClass> network;  // between nodes, where the file says it
   nccl::Cloud cloud = nccl::Cloud::none;
   std::optional<std::string> gpu;  // path of the description of its GPUs, where the file names one

@@ -102,7 +102,7 @@ class TablesTest(CalibrateTest):
         rows = "".join(f"{1 << k:12} {1 << (k - 2):10} float sum -1 {20 + (1 << k) / 2e5:8.2f} N/A N/A 0 N/A N/A N/A N/A\n" for k in range(18, 26))
         ranks = "".join(f"#  Rank {r:2} Group  0 Pid {100 + r} on host device {r:2} [0000:0{r}:00] NVIDIA A100-SXM4-80GB\n" for r in range(8))
         self.write("t.txt", ("# nThread 1 nGpus 8 minBytes 262144\n" + ranks + rows).encode())
-        self.write("t.csv", ("# world_size: 8\n# hardware: one node of 8x A100\nbytes,time_us\n" +
+        self.write("t.csv", ("# world_size: 8\n# hardware: one node of 8x A100, two AMD EPYC\nbytes,time_us\n" +
                              "".join(f"{1 << k},{20 + (1 << k) / 2e5:.2f}\n" for k in range(18, 26))).encode())
         a100, h100 = (str(cli.SOURCE_ROOT / name) for name in (A100, H100))
         for table in ("t.txt", "t.csv"):

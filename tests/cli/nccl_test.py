@@ -169,6 +169,74 @@ nccl: {gpu: blackwell, cpu: intel}
             self.assertAlmostEqual(float(busbw) * unit[busbw_unit] / (float(algbw) * unit[algbw_unit]), 30 / 16, delta=2e-3)
 
 
+class ForcedTest(NcclTest):
+    """NCCL_ALGO and NCCL_PROTO of `topology costs` and `topology nccl`."""
+
+    SIZES = ("--bytes", "1KiB,1MiB,1GiB")
+
+    def costs(self, *arguments, gpus=16):
+        self.write("t.yaml", H100S)
+        done = self.ok("topology", "costs", "t.yaml", "--world-size", str(gpus), *self.SIZES, *arguments, "--json", "-")
+        return json.loads(done.stdout)
+
+    def by_size(self, costs):
+        return {(row["operation"], row["bytes"]): row for row in costs["costs"]}
+
+    def test_what_it_would_do_anyway_takes_the_same(self):
+        """Each row that NCCL gives a ring, a tree or NVLS by itself is what forcing that algorithm and protocol gives."""
+        for gpus in (8, 16):
+            picked = self.by_size(self.costs(gpus=gpus))
+            seen = set()
+            for way in {(row["algorithm"], row["protocol"]) for row in picked.values() if row["algorithm"] != "direct"}:
+                forced = self.by_size(self.costs("--algorithm", way[0], "--protocol", way[1], gpus=gpus))
+                for key, row in picked.items():
+                    if (row["algorithm"], row["protocol"]) == way:
+                        seen.add(way)
+                        self.assertEqual(forced[key]["time_s"], row["time_s"], (gpus, key, way))
+                        self.assertEqual((forced[key]["unforced_algorithm"], forced[key]["unforced_protocol"], forced[key]["unforced_time_s"]), (*way, row["time_s"]))
+            self.assertGreater(len(seen), 2)
+
+    def test_a_tree_where_nvls_would_be(self):
+        """Within a node NVLS takes large all-reduces; a tree is slower, and other operations have none."""
+        rows = self.by_size(self.costs("--algorithm", "tree", gpus=8))
+        row = rows["all_reduce", 1 << 30]
+        self.assertEqual((row["algorithm"], row["unforced_algorithm"], row["unforced_protocol"]), ("tree", "nvls", "simple"))
+        self.assertGreater(row["time_s"], row["unforced_time_s"])
+        gather = rows["all_gather", 1 << 30]
+        self.assertEqual((gather["time_s"], gather["why_not"]), (None, "NCCL has no tree for all-gathers"))
+        self.assertEqual(gather["unforced_algorithm"], "ring")
+        self.assertNotIn("unforced_algorithm", rows["all_to_all", 1 << 30])
+
+    def test_a_protocol(self):
+        """LL sends every 4 B with a flag of 4 B, and Simple reaches at least three quarters of the links: large rings take 1.5 times as long and more."""
+        for key, row in self.by_size(self.costs("--protocol", "ll", gpus=8)).items():
+            if row["algorithm"] == "direct":
+                continue
+            self.assertEqual(row["protocol"], "ll")
+            if key[1] == 1 << 30:
+                self.assertGreater(row["time_s"], 1.5 * row["unforced_time_s"])
+
+    def test_a_release(self):
+        """The newest of 2.21 gives 1 MiB to NVLSTree on two nodes, that of 2.30 to a tree."""
+        old, new = (self.costs("--nccl-version", version, "--operation", "all_reduce") for version in ("2.21", "2.30"))
+        self.assertEqual((old["nccl_version"], new["nccl_version"]), ("2.21.5", "2.30.7"))
+        self.assertEqual([costs["costs"][1]["algorithm"] for costs in (old, new)], ["nvls_tree", "tree"])
+        self.assertNotIn("unforced_algorithm", old["costs"][0])
+        self.assertIn("NCCL 2.21.5\n", self.ok("topology", "nccl", "t.yaml", "--nccl-version", "2.21").stdout)
+
+    def test_tables(self):
+        self.write("t.yaml", H100S)
+        table = self.ok("topology", "costs", "t.yaml", "--operation", "all_reduce", "--algorithm", "ring", *self.SIZES).stdout.splitlines()
+        self.assertRegex(table[2], r"busbw +by itself +the time is$")
+        self.assertRegex(table[3], r" ring/ll .* the same ")
+        self.assertRegex(table[5], r" ring/simple .* nvls/simple, [\d.]+ ms ")
+        csv = self.ok("topology", "costs", "t.yaml", "--operation", "all_reduce", "--algorithm", "ring", *self.SIZES, "--csv", "-").stdout
+        self.assertTrue(csv.splitlines()[0].endswith(",unforced_algorithm,unforced_protocol,unforced_time_s"))
+        shown = self.ok("topology", "nccl", "t.yaml", "--algorithm", "ring").stdout
+        self.assertRegex(shown, r"message +forced .* by itself +the time is\n")
+        self.assertNotIn("\ntree ", shown)
+
+
 class SimulateTest(NcclTest):
     def test_the_choice_stands_with_each_bucket(self):
         self.write_cluster()

@@ -513,6 +513,28 @@ class ImportTest(TopologyTest):
         shown = self.ok("topology", "show", "node.yaml").stdout
         self.assertEqual(shown.splitlines()[5:], self.topology("show", "dgx1-v100.yaml").splitlines()[5:])
 
+    def test_gpus_of_amd(self):
+        """Eight GPUs, all of them joined: seven rings of 64 GB/s carry 448 GB/s of bus bandwidth. Nothing of NVIDIA's is taken for them."""
+        bus = [f"0000:{i + 16:02x}:00.0" for i in range(8)]
+        links = ["".join(f'<xgmi target="{other}" count="1" tclass="0x120000"/>' for other in bus if other != own) for own in bus]
+        gpus = "".join(f'<pci busid="{own}" class="0x120000" vendor="0x1002" device="0x74a1" link_speed="32.0 GT/s PCIe" link_width="16">'
+                       f'<gpu dev="{i}" sm="304" gcn="gfx942">{links[i]}</gpu></pci>\n' for i, own in enumerate(bus))
+        self.write("system.xml", f'<system version="2"><cpu numaid="0" arch="x86_64" vendor="AuthenticAMD">\n{gpus}</cpu></system>\n')
+        done = self.ok("topology", "import", "--format", "nccl-xml", "system.xml", "--out", "node.yaml")
+        self.assertEqual(done.stderr, "wrote 8 GPUs, 0 NICs (kind: cluster) to node.yaml\n"
+                                      "note: RCCL is not modelled: collectives are plain schedules over the links\n")
+        costs = json.loads(self.ok("topology", "costs", "node.yaml", "--operation", "all_reduce", "--bytes", "8GiB", "--json", "-").stdout)
+        best = max(row["busbw_Bps"] for row in costs["costs"] if row["time_s"])
+        self.assertAlmostEqual(best / 448e9, 1, delta=0.001)
+        self.assertEqual([note["code"] for note in costs["notes"]], ["rccl-unmodelled"])
+        self.write("scenario.yaml", "workload: {model: gpt2, micro_batch: 4, sequence: 1024}\ncluster: {topology: node.yaml, world_size: 8}\n")
+        step = json.loads(self.ok("simulate", "scenario.yaml", "--json", "-").stdout)
+        codes = [note["code"] for note in step["notes"]]
+        self.assertIn("rccl-unmodelled", codes)
+        self.assertNotIn("plain-rings", codes)
+        classes = step["evidence"]["classes"]
+        self.assertEqual((classes["compute"]["class"], classes["network"]["class"]), ("never", "links"))
+
     def test_nvlinks_that_the_file_does_not_hold(self):
         self.write("system.xml", self.fixture("topo_self_links.xml"))
         command = ("topology", "import", "--format", "nccl-xml", "system.xml", "--pcie-generation", "4", "--out", "node.yaml")

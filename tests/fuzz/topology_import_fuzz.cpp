@@ -1,4 +1,5 @@
-// NCCL's XML and the matrix of nvidia-smi, and that the topology files made of them are read.
+// NCCL's and RCCL's XML, the matrix of nvidia-smi and the tables of rocm-smi, and that the topology files
+// made of them are read.
 #include "sim/text/topology_file.hpp"
 #include "sim/topology/import/topology_import.hpp"
 
@@ -8,12 +9,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   using namespace ddpsim;
   using namespace ddpsim::fuzzing;
   const auto text = view_of(bytes, size);
-  for (auto* import : {import_nccl_xml, import_nvidia_smi}) {
+  const AmdGpu amd{&architecture_of(kAmdBoards.front()), &kAmdBoards.front()};
+  for (auto* import : {import_nccl_xml, import_nvidia_smi, import_rocm_smi}) {
     std::string yaml;
+    // An XML of AMD says itself which GPUs they are.
+    bool is_amd = import == import_rocm_smi || text.find("gcn=") != std::string_view::npos;
     expect_answer([&] {
       const FuzzedFile file(text);
       yaml = import({.path = file.path(),
-                     .gpu = nccl::Gpu::hopper,
+                     .gpu = is_amd ? std::nullopt : std::optional(nccl::Gpu::hopper),
+                     .amd = import == import_rocm_smi ? std::optional(amd) : std::nullopt,
                      .nvlinks = {},
                      .pcie_generation = 5,
                      .cpu = HostCpu::amd,

@@ -67,6 +67,7 @@ TEST(PlausibleCompute, IsDevice) {
   EXPECT_TRUE(is_device("2 nodes of 8xA100, RTX4090", "NVIDIA GeForce RTX 4090"));
   EXPECT_FALSE(is_device("NVIDIA GB200", "NVIDIA B200 SXM 180GB"));
   EXPECT_FALSE(is_device("NVIDIA H200", "NVIDIA H20 96GB"));
+  EXPECT_TRUE(is_device("AMD Instinct Mi325X VF", "AMD Instinct MI325X"));
 }
 
 }  // namespace

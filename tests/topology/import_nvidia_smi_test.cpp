@@ -14,6 +14,7 @@ using testing::from;
 using ::testing::HasSubstr;
 using testing::imported;
 using ::testing::Not;
+using testing::TemporaryFolder;
 
 TopologyImport with_gpu(const std::string& name, nccl::Gpu gpu) {
   auto import = from(fixture(name));
@@ -62,6 +63,61 @@ TEST(ImportNvidiaSmi, NodeOfNvswitches) {
   auto cluster = imported(with_gpu("nvswitch.txt", nccl::Gpu::ampere));
   expect_figures(cluster->route(0, 7), 300e9, 1e-6);
   EXPECT_FALSE(cluster->to_switch(0));
+}
+
+// Four GPUs on four NUMA nodes: two sockets of two domains, which the driver keeps apart or does not.
+class Peers : public ::testing::Test {
+ protected:
+  TopologyImport machine(const std::string& statuses) {
+    auto import = from(folder_.write("matrix.txt",
+                                     "     GPU0 GPU1 GPU2 GPU3 CPU Affinity NUMA Affinity\n"
+                                     "GPU0 X SYS SYS SYS 0-7 0\n"
+                                     "GPU1 SYS X SYS SYS 8-15 1\n"
+                                     "GPU2 SYS SYS X SYS 16-23 2\n"
+                                     "GPU3 SYS SYS SYS X 24-31 3\n"));
+    import.gpu = nccl::Gpu::ada;
+    import.cpu = HostCpu::amd;
+    import.peer_to_peer = folder_.write("peers.txt", statuses);
+    return import;
+  }
+  static std::string rows(const std::string& status) {
+    std::string text = "\tGPU0\tGPU1\tGPU2\tGPU3\t\n";
+    for (int a = 0; a < 4; ++a) {
+      text += "GPU" + std::to_string(a);
+      for (int b = 0; b < 4; ++b) text += "\t" + (a == b ? std::string("X") : status);
+      text += "\t\n";
+    }
+    return text + "\nLegend:\n\n  X    = Self\n  OK   = Status Ok\n";
+  }
+  std::string error(const std::string& statuses) {
+    try {
+      return import_nvidia_smi(machine(statuses)).yaml;
+    } catch (const InputError& error) {
+      return error.message();
+    }
+  }
+  TemporaryFolder folder_;
+};
+
+TEST_F(Peers, AreWrittenWhereTheDriverHasNone) {
+  EXPECT_THAT(import_nvidia_smi(machine(rows("CNS"))).yaml, HasSubstr("peer_to_peer: false\n"));
+  EXPECT_THAT(import_nvidia_smi(machine(rows("OK"))).yaml, Not(HasSubstr("peer_to_peer")));
+}
+
+TEST_F(Peers, DomainsOfASocketAreCounted) {
+  auto yaml = import_nvidia_smi(machine(rows("OK"))).yaml;
+  EXPECT_THAT(yaml, HasSubstr("numa: 2}"));
+  EXPECT_THAT(yaml, HasSubstr("4 NUMA nodes have GPUs"));
+  EXPECT_EQ(testing::read_text(yaml)->build(4)->pcie_host().numa_domains, 2);
+}
+
+TEST_F(Peers, MatricesThatAreNone) {
+  EXPECT_THAT(error(rows("MAYBE")), HasSubstr("'MAYBE' is no status"));
+  EXPECT_THAT(error("nothing"), HasSubstr("0 rows of GPUs, and the node has 4"));
+  auto mixed = rows("OK");
+  mixed.replace(mixed.rfind("OK\tX"), 2, "NS");
+  EXPECT_THAT(error(mixed), HasSubstr("some pairs of GPUs have peer-to-peer"));
+  EXPECT_THAT(error("GPU0\tX\tOK\n"), HasSubstr("a row of 2 cells"));
 }
 
 // A host bridge for each switch: GPU, switch, NUMA node (by way of the host bridge), switch, GPU.

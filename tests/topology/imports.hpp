@@ -30,7 +30,8 @@ inline TopologyImport from(const std::string& path) {
 }
 
 inline ImportedTopology import_any(const TopologyImport& import) {
-  return import.path.ends_with(".xml") ? import_nccl_xml(import) : import_nvidia_smi(import);
+  if (import.path.ends_with(".xml")) return import_nccl_xml(import);
+  return import.amd ? import_rocm_smi(import) : import_nvidia_smi(import);
 }
 
 // The imported topology, read back.

@@ -5,6 +5,8 @@
 
 #include <fmt/ranges.h>
 
+#include "sim/topology/amd_gpus.hpp"
+
 namespace ddpsim {
 namespace {
 
@@ -50,6 +52,13 @@ std::string ask_for_gpu() {
   auto last = names.back();
   names.pop_back();
   return fmt::format("say it: --gpu {} or {}", fmt::join(names, ", "), last);
+}
+
+std::string ask_for_amd_gpu() {
+  std::vector<std::string_view> names;
+  for (const auto& board : kAmdBoards) names.push_back(board.name);
+  return fmt::format("say it: --gpu {}, or its architecture: {}", fmt::join(names, ", "),
+                     fmt::join(amd_architecture_names(), ", "));
 }
 
 std::optional<BytesPerSecond> pcie_bandwidth(std::string_view link_speed, int lanes) {

@@ -12,6 +12,7 @@ namespace ddpsim {
 const nccl::GpuChip* gpu_figures_of_sm(int sm);  // nullptr for a GPU that is not known
 std::optional<nccl::Gpu> nccl_gpu(int sm);       // as NCCL's tuner counts it; nullopt before Volta
 std::string ask_for_gpu();                       // "say it: --gpu volta, ..."; those that have NVLink
+std::string ask_for_amd_gpu();
 
 // PCIe as NCCL counts it. `link_speed` is "8 GT/s" or "32.0 GT/s PCIe"; nullopt for another text.
 std::optional<BytesPerSecond> pcie_bandwidth(std::string_view link_speed, int lanes);
@@ -29,9 +30,10 @@ const SocketFigures& socket_figures(HostCpu cpu);
 std::optional<HostCpu> host_cpu(std::string_view arch, std::string_view vendor, int family, int model);
 
 // Assumptions: latencies stand in none of the files. Those of NVLink are of the order that topologies/ has
-// for a DGX-1 and a DGX H100; of each PCIe link and of a NIC there is no public figure.
+// for a DGX-1 and a DGX H100; of xGMI, of each PCIe link and of a NIC there is no public figure.
 inline constexpr Seconds kNvlinkLatency(0.3e-6);
 inline constexpr Seconds kNvswitchLatency(1e-6);
+inline constexpr Seconds kXgmiLatency = kNvlinkLatency;
 inline constexpr Seconds kPcieLatency(0.5e-6);
 inline constexpr Seconds kNicLatency(5e-6);
 

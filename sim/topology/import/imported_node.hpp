@@ -1,10 +1,11 @@
 #pragma once
-// What an importer finds out about one node: the tree of PCIe and the NVLinks.
+// What an importer finds out about one node: the tree of PCIe, and the NVLinks or AMD's xGMI.
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "sim/base/source.hpp"
+#include "sim/topology/amd_gpus.hpp"
 #include "sim/topology/import/figures.hpp"
 #include "sim/topology/interconnect.hpp"
 
@@ -31,15 +32,16 @@ struct ImportedNode {
 
   std::vector<Vertex> vertices;
   std::vector<int> gpus, nics;                            // their vertices, in the order of their numbers
-  std::vector<NvlinkPair> nvlinks;                        // by the numbers of the GPUs, a < b, ascending
+  std::vector<NvlinkPair> nvlinks;                        // or xGMI; by the GPUs' numbers, a < b, ascending
   std::vector<int> to_nvswitch;                           // of each GPU, NVLinks; empty: there is no NVSwitch
   std::vector<ToHost> to_host;                            // NVLink-C2C and the NVLinks of POWER9
-  BytesPerSecond nvlink = {};                             // per link and direction
+  BytesPerSecond nvlink = {};                             // or of xGMI; per link and direction
   bool multicast = false;                                 // of the NVSwitches
   BytesPerSecond socket = {};                             // between two roots
   std::string nvlink_source, pcie_source, socket_source;  // where the figures are from, in words
   std::vector<std::string> notes;                         // what is assumed or left out, "no full stop"
   std::optional<nccl::Gpu> gpu;                           // where they are known
+  std::optional<AmdGpu> amd;                              // GPUs of AMD, joined by xGMI
   std::optional<HostCpu> cpu;
 
   // Once everything is there: drops switches and roots without GPU and NIC, and names the rest in the order

@@ -5,65 +5,11 @@
 
 #include <fmt/core.h>
 
+#include "sim/topology/import/text_line.hpp"
 #include "sim/topology/names.hpp"
 
 namespace ddpsim {
 namespace {
-
-constexpr std::string_view kBlanks = " \t\r";
-
-// The lines with the terminal's escape sequences blanked; copying may have lost their first character.
-std::string without_escapes(std::string line) {
-  for (auto at = line.find('['); at != std::string::npos; at = line.find('[', at + 1)) {
-    auto end = line.find_first_not_of("0123456789;", at + 1);
-    if (end == std::string::npos || line[end] != 'm') continue;
-    if (at > 0 && line[at - 1] == '\x1b') --at;
-    std::fill(line.begin() + static_cast<std::ptrdiff_t>(at),
-              line.begin() + static_cast<std::ptrdiff_t>(end) + 1, ' ');
-  }
-  return line;
-}
-
-class Line {
- public:
-  Line(const std::shared_ptr<const SourceFile>& source, std::size_t index)
-      : source_(source), number_(static_cast<int>(index) + 1), text_(without_escapes(source->lines[index])) {}
-
-  // Words between blanks.
-  [[nodiscard]] std::vector<Located> words() const {
-    std::vector<Located> words;
-    for (auto at = text_.find_first_not_of(kBlanks); at != std::string::npos;) {
-      auto end = std::min(text_.find_first_of(kBlanks, at), text_.size());
-      words.push_back(part(at, end));
-      at = text_.find_first_not_of(kBlanks, end);
-    }
-    return words;
-  }
-  // The name of the row and what stands in its columns: between tabs if there are any, else word by word.
-  [[nodiscard]] std::vector<Located> cells() const {
-    if (text_.find('\t') == std::string::npos) return words();
-    std::vector<Located> cells;
-    for (std::size_t at = 0; at <= text_.size();) {
-      auto end = std::min(text_.find('\t', at), text_.size());
-      auto first = std::min(text_.find_first_not_of(kBlanks, at), end);
-      auto last = text_.find_last_not_of(kBlanks, end == 0 ? 0 : end - 1);
-      cells.push_back(part(first, first == end || last == std::string::npos ? first : last + 1));
-      at = end + 1;
-    }
-    return cells;
-  }
-  [[nodiscard]] SourceSpan end() const { return {source_, number_, static_cast<int>(text_.size()) + 1, 1}; }
-
- private:
-  [[nodiscard]] Located part(std::size_t begin, std::size_t end) const {
-    return {text_.substr(begin, end - begin),
-            {source_, number_, static_cast<int>(begin) + 1, std::max(static_cast<int>(end - begin), 1)}};
-  }
-
-  std::shared_ptr<const SourceFile> source_;
-  int number_;
-  std::string text_;
-};
 
 bool is_gpu(const std::string& word) {
   return number_after("GPU", word).has_value();
@@ -87,18 +33,21 @@ class MatrixReader {
   Matrix read() {
     std::size_t line = 0;
     const auto& lines = matrix_.source->lines;
-    while (line < lines.size() && !is_header(Line(matrix_.source, line).words())) ++line;
+    if (auto table = line_with(matrix_.source, kRocmSmiLinkTypes))
+      throw InputError(TextLine(matrix_.source, *table).place(),
+                       "this is what rocm-smi prints, of AMD's GPUs", "write --format rocm-smi");
+    while (line < lines.size() && !is_header(TextLine(matrix_.source, line).words())) ++line;
     if (line == lines.size())
       throw InputError(whole_file(matrix_.source), "holds no matrix: no line of columns GPU0 GPU1 ...",
                        "save what 'nvidia-smi topo -m' prints");
-    read_header(Line(matrix_.source, line));
-    for (++line; line < lines.size(); ++line) read_line(Line(matrix_.source, line));
+    read_header(TextLine(matrix_.source, line));
+    for (++line; line < lines.size(); ++line) read_line(TextLine(matrix_.source, line));
     check();
     return std::move(matrix_);
   }
 
  private:
-  void read_header(const Line& line) {
+  void read_header(const TextLine& line) {
     for (auto& word : line.words()) {
       if (word.text == "CPU" || word.text == "NUMA" || word.text == "GPU") break;  // the affinity columns
       bool known = std::any_of(matrix_.devices.begin(), matrix_.devices.end(),
@@ -134,7 +83,7 @@ class MatrixReader {
     return std::nullopt;
   }
 
-  void read_line(const Line& line) {
+  void read_line(const TextLine& line) {
     auto words = line.words();
     if (words.empty()) return;
     if (is_header(words))
@@ -152,7 +101,7 @@ class MatrixReader {
       }
   }
 
-  void read_row(std::size_t row, const Line& line) {
+  void read_row(std::size_t row, const TextLine& line) {
     auto cells = line.cells();
     const auto& name = matrix_.devices[row].text;
     if (seen_[row])

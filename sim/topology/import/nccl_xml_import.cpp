@@ -1,4 +1,4 @@
-// NCCL's topology XML. Which element is what follows NCCL's own reader, src/graph/topo.cc:
+// NCCL's topology XML, and RCCL's. Which element is what follows their own readers, src/graph/topo.cc:
 // ncclTopoAddCpu, ncclTopoAddPci.
 #include <algorithm>
 #include <set>
@@ -8,6 +8,7 @@
 
 #include "sim/base/quantity.hpp"
 #include "sim/topology/import/nccl_xml_nvlinks.hpp"
+#include "sim/topology/import/nccl_xml_xgmi.hpp"
 #include "sim/topology/import/socket_link.hpp"
 #include "sim/topology/import/topology_writer.hpp"
 
@@ -31,9 +32,12 @@ class Importer {
     for (auto cpu : system.children("cpu")) read_cpu(cpu);
     if (gpus_.empty())
       throw InputError(xml_.place(system), "a system without GPUs",
-                       "GPUs are <pci> of class 0x03...., or hold a <gpu>");
+                       "GPUs are <pci> of class 0x03.... or 0x120000, or hold a <gpu>");
     number_gpus();
-    add_nvlinks(xml_, import_, gpus_, node_);
+    if (is_of_amd(xml_, gpus_))
+      add_xgmi(xml_, import_, gpus_, node_);
+    else
+      add_nvlinks(xml_, import_, gpus_, node_);
     node_.pcie_source =
         "link speed and width of each device, as NCCL counts them (kvDictPciGen in src/graph/topo.cc).";
     read_sockets();
@@ -95,7 +99,7 @@ class Importer {
                        "is it a file of NCCL?");
     auto pci_class = xml_.attribute(pci, "class");
     auto is = [&](std::string_view begin) { return pci_class && pci_class->text.starts_with(begin); };
-    if (pci.child("gpu") || (!dump_ && is("0x03")))
+    if (pci.child("gpu") || (!dump_ && (is("0x03") || is("0x1200"))))
       return add_gpu(pci, add(Kind::gpu, parent, link(pci), bus.text, bus.span), bus);
     if (auto nic = pci.child("nic")) return read_nets(nic, parent, link(pci));
     if (is("0x02") && !(dump_ && pci.child("pci"))) {
@@ -132,7 +136,7 @@ class Importer {
   void add_gpu(xml_node pci, int vertex, const Located& bus) {
     auto element = pci.child("gpu");
     auto dev = element ? xml_.attribute(element, "dev") : std::nullopt;
-    XmlGpu gpu{vertex, element, bus_number(bus), std::nullopt};
+    XmlGpu gpu{vertex, element, pci, bus_number(bus), std::nullopt};
     if (dev) gpu.dev = parse_integer(*dev, 0, 1'000'000);
     for (const auto& other : gpus_) {
       if (other.bus == gpu.bus)
@@ -214,7 +218,8 @@ class Importer {
 
 ImportedTopology import_nccl_xml(const TopologyImport& import) {
   Importer importer(import);
-  return write_topology(importer.read(), import, "NCCL's topology XML");
+  auto node = importer.read();
+  return write_topology(node, import, node.amd ? "RCCL's topology XML" : "NCCL's topology XML");
 }
 
 }  // namespace ddpsim

@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "sim/base/quantity.hpp"
+#include "sim/topology/import/amd_import.hpp"
 
 namespace ddpsim {
 namespace {
@@ -235,6 +236,7 @@ std::uint64_t bus_number(const Located& text) {
 
 void add_nvlinks(const XmlText& xml, const TopologyImport& import, const std::vector<XmlGpu>& gpus,
                  ImportedNode& node) {
+  check_is_nvidia(import, node.vertices[gpus.front().vertex].place);
   NvlinkReader reader(xml, import, gpus, node);
   reader.read();
   reader.add_missing();

@@ -13,6 +13,7 @@ namespace ddpsim {
 struct XmlGpu {
   int vertex;
   pugi::xml_node element;  // <gpu>; null in a file without
+  pugi::xml_node pci;      // what it is in
   std::uint64_t bus;
   std::optional<std::int64_t> dev;
 };

@@ -1,5 +1,6 @@
 #include <fmt/core.h>
 
+#include "sim/topology/import/amd_import.hpp"
 #include "sim/topology/import/matrix.hpp"
 #include "sim/topology/import/socket_link.hpp"
 #include "sim/topology/import/topology_writer.hpp"
@@ -67,6 +68,7 @@ void add_nvlinks(const Matrix& matrix, const nccl::GpuChip& gpu, ImportedNode& n
 
 ImportedTopology import_nvidia_smi(const TopologyImport& import) {
   auto matrix = read_matrix(import.path);
+  check_is_nvidia(import, matrix.devices[0].span);
   if (import.nvlinks)
     throw InputError(matrix.devices[0].span, "--nvlinks is for NCCL's XML: the matrix says NV# itself",
                      "leave --nvlinks out");

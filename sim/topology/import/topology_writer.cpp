@@ -13,6 +13,7 @@
 #include "sim/base/counted.hpp"
 #include "sim/base/one_line.hpp"
 #include "sim/topology/import/nic_choice.hpp"
+#include "sim/topology/import/peer_matrix.hpp"
 #include "sim/topology/names.hpp"
 
 namespace ddpsim {
@@ -36,15 +37,17 @@ std::string figures(const Link& link) {
   return fmt::format("bandwidth: {}, latency: {}", bandwidth(link.bandwidth), microseconds(link.latency));
 }
 
-std::string tree_keys(const PcieTree& tree, std::string_view indent) {
+std::string tree_keys(const PcieTree& tree, const nccl::PcieHost& host, std::string_view indent) {
   auto line = [&](const std::string& text) { return fmt::format("{}{}\n", indent, text); };
   auto text = line("bandwidth: " + bandwidth(tree.gpu.bandwidth)) +
               line("latency: " + microseconds(tree.gpu.latency)) +
               line(fmt::format("gpus_per_switch: {}", tree.gpus_per_switch));
+  if (host.level == nccl::PathLevel::none) text += line("peer_to_peer: false");
   if (!tree.host) return text;
   text += line(fmt::format("switches_per_socket: {}", tree.switches_per_socket));
-  text += line(fmt::format("host: {{{}{}}}", figures(*tree.host),
-                           tree.host_medium == Medium::numa_node ? ", medium: numa_node" : ""));
+  text += line(fmt::format("host: {{{}{}{}}}", figures(*tree.host),
+                           tree.host_medium == Medium::numa_node ? ", medium: numa_node" : "",
+                           host.numa_domains ? fmt::format(", numa: {}", *host.numa_domains) : ""));
   if (tree.socket) text += line(fmt::format("socket: {{{}}}", figures(*tree.socket)));
   return text;
 }
@@ -79,7 +82,10 @@ class Header {
 
 class Writer {
  public:
-  Writer(const ImportedNode& node, const TopologyImport& import) : node_(node), import_(import) {}
+  Writer(const ImportedNode& node, const TopologyImport& import) : node_(node), import_(import) {
+    if (!import.peer_to_peer.empty() && !reads_peers(import.peer_to_peer, node.gpus.size()))
+      host_.level = nccl::PathLevel::none;
+  }
 
   ImportedTopology write(std::string_view what) {
     header_.add(fmt::format("Imported from {} ({}) by 'ddpsim topology import'.",
@@ -89,7 +95,7 @@ class Writer {
     std::string body = interconnect ? cluster(*interconnect) : graph();
     // A graph keeps all NICs, a cluster those that GPUs use.
     auto nics = interconnect ? nics_.nics.size() : node_.nics.size();
-    if (uses_nvlink_) header_.add("NVLink: " + node_.nvlink_source);
+    if (uses_nvlink_) header_.add((node_.amd ? "xGMI: " : "NVLink: ") + node_.nvlink_source);
     if (uses_pcie_) header_.add("PCIe: " + node_.pcie_source);
     if (uses_sockets_)
       import_.socket_bandwidth ? header_.add("Between sockets: " + node_.socket_source + ".")
@@ -102,18 +108,19 @@ class Writer {
     if (interconnect)
       header_.add(nics > 0 ? "For several nodes add the network: a 'fabric', e.g. {kind: rail_optimized}."
                            : "For several nodes add 'nics' to the node, and a 'fabric'.");
+    if (node_.amd) say("RCCL is not modelled: collectives are plain schedules over the links");
     auto platform = nccl();
     body += platform;
     return {header_.text() + body,
             fmt::format("{}, {} (kind: {})", counted(gpus, "GPU"), counted(static_cast<int>(nics), "NIC"),
                         interconnect ? "cluster" : "graph"),
-            !platform.empty(), notes_};
+            !platform.empty(), node_.amd.has_value(), notes_};
   }
 
  private:
   // What NCCL's model needs beside the links.
   std::string nccl() {
-    if (node_.gpus.size() == 1) return {};
+    if (node_.gpus.size() == 1 || node_.amd) return {};
     if (!node_.gpu || !node_.cpu) {
       header_.add(fmt::format("For NCCL's model add 'nccl: {{gpu: {}, cpu: {}}}'.",
                               node_.gpu ? nccl::name(*node_.gpu) : "...",
@@ -121,6 +128,11 @@ class Writer {
       return {};
     }
     return fmt::format("nccl: {{gpu: {}, cpu: {}}}\n", nccl::name(*node_.gpu), cpu_word(*node_.cpu));
+  }
+
+  // The GPU's file, where there is one.
+  [[nodiscard]] std::string gpu_line() const {
+    return node_.amd && node_.amd->board ? fmt::format("gpu: {}\n", node_.amd->board->name) : "";
   }
 
   static std::string_view cpu_word(HostCpu cpu) {
@@ -147,21 +159,36 @@ class Writer {
     if (!tree) return std::nullopt;
     uses_pcie_ = true;
     uses_sockets_ = tree->socket.has_value();
-    return node_.nvlinks.empty() ? "    kind: pcie\n" + tree_keys(*tree, "    ") : mesh(*tree);
+    count_domains();
+    return node_.nvlinks.empty() ? "    kind: pcie\n" + tree_keys(*tree, host_, "    ") : mesh(*tree);
   }
 
+  // Servers have two sockets at most: more NUMA nodes with GPUs than that are domains of a socket.
+  void count_domains() {
+    constexpr int kMostSockets = 2;
+    auto is_root = [](const auto& vertex) { return vertex.parent < 0; };
+    auto roots = static_cast<int>(std::ranges::count_if(node_.vertices, is_root));
+    if (roots <= kMostSockets) return;
+    host_.numa_domains = roots / kMostSockets;
+    say(fmt::format("{} NUMA nodes have GPUs: taken for {} domains of each of two sockets", roots,
+                    *host_.numa_domains));
+  }
+
+  [[nodiscard]] std::string_view medium() const { return node_.amd ? "xgmi" : "nvlink"; }
+  [[nodiscard]] Seconds latency() const { return node_.amd ? kXgmiLatency : kNvlinkLatency; }
+
   std::string mesh(const std::optional<PcieTree>& tree) const {
-    auto text = fmt::format("    kind: nvlink_mesh\n    bandwidth: {}\n    latency: {}\n    links:\n",
-                            bandwidth(node_.nvlink), microseconds(kNvlinkLatency));
+    auto text = fmt::format("    kind: {}_mesh\n    bandwidth: {}\n    latency: {}\n    links:\n", medium(),
+                            bandwidth(node_.nvlink), microseconds(latency()));
     for (const auto& pair : node_.nvlinks)
       text += fmt::format("      - {{between: [{}, {}]{}}}\n", pair.a, pair.b,
                           pair.count > 1 ? fmt::format(", count: {}", pair.count) : "");
-    return tree ? text + "    pcie:\n" + tree_keys(*tree, "      ") : text;
+    return tree ? text + "    pcie:\n" + tree_keys(*tree, host_, "      ") : text;
   }
 
   std::string cluster(const std::string& interconnect) {
     nics_ = choose_nics(node_, import_);
-    auto text = fmt::format("kind: cluster\nnode:\n  gpus: {}\n", node_.gpus.size());
+    auto text = fmt::format("kind: cluster\n{}node:\n  gpus: {}\n", gpu_line(), node_.gpus.size());
     if (!interconnect.empty()) text += "  interconnect:\n" + interconnect;
     if (!nics_.nics.empty()) {
       text += fmt::format("  nics: {{count: {}, bandwidth: {}, latency: {}, affinity: [{}]{}}}\n",
@@ -213,9 +240,10 @@ class Writer {
                               fmt::join(moved, ", ")));
     if (auto ports = nics_.nics.front().size(); ports > 1) {
       bool all = nics_.bandwidth >= nics_.port * static_cast<double>(ports);
-      say(fmt::format("NCCL uses {} NIC ports nearest to a GPU: they are one NIC of {} here, {}{} x {}",
-                      ports == 2 ? "both" : fmt::format("all {}", ports), gigabits(nics_.bandwidth),
-                      all ? "" : "what PCIe carries of ", ports, gigabits(nics_.port)));
+      say(fmt::format("{} uses {} NIC ports nearest to a GPU: they are one NIC of {} here, {}{} x {}",
+                      node_.amd ? "RCCL" : "NCCL", ports == 2 ? "both" : fmt::format("all {}", ports),
+                      gigabits(nics_.bandwidth), all ? "" : "what PCIe carries of ", ports,
+                      gigabits(nics_.port)));
     }
     if (!nics_.slower.empty())
       say(fmt::format("left out, as slower than the others: {}", originals(nics_.slower, ", ")));
@@ -251,7 +279,7 @@ class Writer {
     }
     if (!node_.to_nvswitch.empty())
       switches += node_.multicast ? "  - {name: nvswitch, multicast: true}\n" : "  - {name: nvswitch}\n";
-    auto text = "kind: graph\ngpus:\n" + gpus + "switches:\n" + switches;
+    auto text = "kind: graph\n" + gpu_line() + "gpus:\n" + gpus + "switches:\n" + switches;
     if (!nics.empty()) text += "nics:\n" + nics;
     text += "links:\n" + nvlink_lines();
     for (int v = 0; v < static_cast<int>(node_.vertices.size()); ++v)
@@ -294,7 +322,7 @@ class Writer {
     auto gpu = [&](int number) { return node_.vertices[node_.gpus[number]].name; };
     std::string text;
     for (const auto& pair : node_.nvlinks)
-      text += wire(gpu(pair.a), gpu(pair.b), {node_.nvlink, kNvlinkLatency}, "nvlink", pair.count);
+      text += wire(gpu(pair.a), gpu(pair.b), {node_.nvlink, latency()}, medium(), pair.count);
     for (std::size_t i = 0; i < node_.to_nvswitch.size(); ++i)
       if (node_.to_nvswitch[i] > 0)
         text += wire(gpu(static_cast<int>(i)), "nvswitch", {node_.nvlink, kNvswitchLatency / 2.0}, "nvlink",
@@ -307,6 +335,7 @@ class Writer {
 
   const ImportedNode& node_;
   const TopologyImport& import_;
+  nccl::PcieHost host_;
   Header header_;
   std::vector<std::string> notes_;
   NicChoice nics_;
