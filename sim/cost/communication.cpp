@@ -75,13 +75,19 @@ const CommunicatorAxis& Communication::axis_of(std::size_t group) const {
 }
 
 BytesPerSecond Communication::capacity(int link) const {
-  if (nccl.empty()) return cluster->link(link).bandwidth;
-  // Groups of an axis are alike.
-  BytesPerSecond most;
-  for (const auto& axis : axes)
-    if (axis.first < nccl.size())
-      most = std::max(most, nccl[axis.first]->ways(*cluster).link(link).bandwidth);
-  return most;
+  auto raw = cluster->link(link).bandwidth;
+  if (nccl.empty()) return raw;
+  bool is_between = cluster->cable(link).medium == Medium::network;
+  std::optional<BytesPerSecond> most;
+  // Groups of an axis are alike. One without PCIe within nodes puts nothing on it.
+  for (const auto& axis : axes) {
+    if (axis.first >= nccl.size()) continue;
+    const auto& model = *nccl[axis.first];
+    const auto& communicator = model.cost().communicator();
+    if (is_between ? communicator.nodes == 1 : !communicator.pcie.has_value()) continue;
+    most = std::max(most.value_or(BytesPerSecond(0)), model.ways(*cluster).link(link).bandwidth);
+  }
+  return most.value_or(raw);
 }
 
 std::vector<std::vector<int>> ranks_by_node(const Cluster& cluster, std::span<const int> gpus) {

@@ -1,6 +1,8 @@
 #include "sim/cost/nccl_communicator.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <limits>
 #include <numeric>
 #include <unordered_map>
@@ -131,53 +133,76 @@ std::optional<nccl::Pcie> pcie_of_hops(const Cluster& cluster, const std::vector
       if (!level) continue;
       farthest = std::max(farthest, *level);
       for (int link : hop.route.links)
-        if (cluster.cable(link).medium == Medium::pcie) slot = std::min(slot, cluster.link(link).bandwidth);
+        if (auto medium = cluster.cable(link).medium; medium >= Medium::pcie && medium < Medium::socket)
+          slot = std::min(slot, cluster.link(link).bandwidth);
     }
   if (farthest == nccl::PathLevel::none) return std::nullopt;
   return nccl::pcie_of(rule, gpus_of_node, farthest, slot);
 }
 
-// The way from a GPU to the NIC that a hop leaves its node by; nullopt: nobody says what it is.
-std::optional<nccl::PathLevel> level_to_nic(const Cluster& cluster, const Route& hop) {
-  Route out;
-  for (int link : hop.links) {
-    if (cluster.cable(link).medium == Medium::network) break;
-    out.links.push_back(link);
-  }
-  return path_level(cluster, out);
+// The ways inside nodes of a hop between two: from the GPU to its NIC, and from the other's to that GPU.
+std::array<std::vector<int>, 2> ways_to_nics(const Cluster& cluster, const Route& hop) {
+  auto is_network = [&](int link) { return cluster.cable(link).medium == Medium::network; };
+  auto first = std::find_if(hop.links.begin(), hop.links.end(), is_network);
+  auto last = std::find_if(hop.links.rbegin(), hop.links.rend(), is_network).base();
+  return {std::vector<int>(hop.links.begin(), first),
+          std::vector<int>(first == hop.links.end() ? hop.links.end() : last, hop.links.end())};
 }
 
-// What all rings get on their way to NICs that cannot read GPUs' memory, and write to the host's; 0: they
-// can, or what joins them is not known.
+// What a ring gets on a way between a GPU and a NIC that cannot read its memory; nullopt: it can.
+std::optional<BytesPerSecond> through_host_to_nic(const Cluster& cluster, const std::vector<int>& way,
+                                                  const nccl::PcieRule& rule, const NcclPlatform& platform,
+                                                  int rings) {
+  auto level = path_level(cluster, Route{way, Seconds(0), {}});
+  // Nodes whose PCIe nobody describes have NICs near enough, unless it is said.
+  if (!level && platform.gpudirect != false) return std::nullopt;
+  if (!level) return nccl::host_rate(nccl::chip_of(platform.gpu).pcie_generation);
+  if (platform.gpudirect.value_or(*level <= nccl::PathLevel::pxb && rule.driver_allows)) return std::nullopt;
+  auto slot = cluster.link(way.front()).bandwidth;
+  auto host = rule;
+  host.host.level = nccl::PathLevel::none;
+  auto pcie = nccl::pcie_of(host, 1, nccl::PathLevel::sys, slot);
+  auto rate = pcie.share * slot / rings;
+  return pcie.is_interleaved() ? std::min(rate, pcie.flow) : rate;
+}
+
+// What all rings get on their way to NICs, those that GPUs' memory is closed to among them; 0: there are
+// none. `nics`: what each gets of its NICs, in GB/s.
 BytesPerSecond through_host_to_nics(const Cluster& cluster, const std::vector<Ring>& rings,
-                                    const nccl::PcieRule& rule, std::optional<bool> direct) {
+                                    const std::vector<double>& nics, const nccl::PcieRule& rule,
+                                    const NcclPlatform& platform) {
+  std::unordered_map<int, int> uses;  // of slots, each way
+  for (const auto& ring : rings)
+    for (const auto& hop : ring)
+      if (!hop.within_node)
+        for (const auto& way : ways_to_nics(cluster, hop.route))
+          if (!way.empty()) ++uses[way.front()];
+  bool is_any = false;
   BytesPerSecond all;
-  for (const auto& ring : rings) {
-    BytesPerSecond narrowest(std::numeric_limits<double>::infinity());
-    for (const auto& hop : ring) {
-      auto level = level_to_nic(cluster, hop.route);
-      if (hop.within_node || !level) continue;
-      if (direct.value_or(*level <= nccl::PathLevel::pxb && rule.driver_allows)) continue;
-      auto slot = cluster.link(hop.route.links.front()).bandwidth;
-      auto host = rule;
-      host.host.level = nccl::PathLevel::none;
-      auto pcie = nccl::pcie_of(host, 1, nccl::PathLevel::sys, slot);
-      narrowest = std::min(narrowest, pcie.share * slot);
-      if (pcie.is_interleaved()) narrowest = std::min(narrowest, pcie.flow);
+  for (std::size_t r = 0; r < rings.size(); ++r) {
+    BytesPerSecond narrowest(nics[r] * 1e9);
+    for (const auto& hop : rings[r]) {
+      if (hop.within_node) continue;
+      for (const auto& way : ways_to_nics(cluster, hop.route)) {
+        auto rate = through_host_to_nic(cluster, way, rule, platform, way.empty() ? 1 : uses[way.front()]);
+        is_any |= rate.has_value();
+        narrowest = std::min(narrowest, rate.value_or(narrowest));
+      }
     }
-    if (narrowest < BytesPerSecond(std::numeric_limits<double>::infinity())) all += narrowest;
+    all += narrowest;
   }
-  return all;
+  return is_any ? all : BytesPerSecond(0);
 }
 
-// The NICs that rings leave their first node by.
+// The links that rings leave their first node by: of NICs, or whatever joins it to others.
 std::vector<int> nics_out(const Cluster& cluster, const std::vector<Ring>& rings) {
   std::vector<int> nics;
   for (const auto& ring : rings) {
     auto out = std::find_if(ring.begin(), ring.end(), [](const Hop& hop) { return !hop.within_node; });
     const auto& links = out->route.links;
-    nics.push_back(*std::find_if(links.begin(), links.end(),
-                                 [&](int link) { return cluster.cable(link).medium == Medium::network; }));
+    auto nic = std::find_if(links.begin(), links.end(),
+                            [&](int link) { return cluster.cable(link).medium == Medium::network; });
+    nics.push_back(nic == links.end() ? links.front() : *nic);
   }
   std::sort(nics.begin(), nics.end());
   nics.erase(std::unique(nics.begin(), nics.end()), nics.end());
@@ -186,18 +211,23 @@ std::vector<int> nics_out(const Cluster& cluster, const std::vector<Ring>& rings
 
 // What nodes get of one another: over sockets, or by NICs without GPUDirect.
 void set_network(const Cluster& cluster, const NcclPlatform& platform, const std::vector<Ring>& rings,
-                 const std::vector<double>& nics, const nccl::PcieRule& rule, nccl::Communicator& c) {
-  c.network_peak = BytesPerSecond(sum(nics) * 1e9);
+                 const std::vector<double>& nics, const nccl::PcieRule& rule, int gpus_of_node,
+                 nccl::Communicator& c) {
+  auto peak = sum(nics);
+  c.network_peak = BytesPerSecond(std::isfinite(peak) ? peak * 1e9 : 0);
   if (!platform.sockets) {
-    c.network_limit = through_host_to_nics(cluster, rings, rule, platform.gpudirect);
+    if (std::isfinite(peak)) c.network_limit = through_host_to_nics(cluster, rings, nics, rule, platform);
     c.direct_nics = c.network_limit == BytesPerSecond(0);
     return;
   }
   c.sockets = platform.sockets;
   c.direct_nics = false;
-  for (int nic : nics_out(cluster, rings))
-    c.network_limit += nccl::socket_rate(*c.sockets, cluster.link(nic).bandwidth, c.ranks / c.nodes).rate;
-  if (c.nic_latency == nccl::kInfiniBandLatency) c.nic_latency = nccl::kSocketLatency;
+  for (int nic : nics_out(cluster, rings)) {
+    auto [rate, bound] = nccl::socket_rate(*c.sockets, cluster.link(nic).bandwidth, gpus_of_node);
+    c.network_limit += rate;
+    c.socket_bound = bound;
+  }
+  if (!platform.says_nic_latency) c.nic_latency = nccl::kSocketLatency;
 }
 
 }  // namespace
@@ -250,7 +280,8 @@ nccl::Communicator nccl_communicator(const Cluster& hashed, std::span<const int>
   communicator.node_peak = BytesPerSecond(sum(RingBandwidths(cluster, node_rings, 1).all()) * 1e9);
   if (communicator.nvlink) communicator.nvlink_peak = communicator.node_peak;
   if (communicator.nodes == 1) communicator.node_peak = communicator.ring_peak;
-  nccl::PcieRule rule{platform.version, platform.cpu, platform.driver_peer_to_peer, cluster.pcie_host()};
+  nccl::PcieRule rule{platform.version, platform.cpu, platform.driver_peer_to_peer,
+                      cluster.pcie_host(gpus.front())};
   auto gpus_of_node = static_cast<int>(node.size());
   if (!communicator.nvlink) communicator.pcie = pcie_of_hops(cluster, rings, rule, gpus_of_node);
   if (communicator.pcie) {
@@ -264,6 +295,7 @@ nccl::Communicator nccl_communicator(const Cluster& hashed, std::span<const int>
   }
   if (communicator.nodes > 1)
     set_network(cluster, platform, rings, RingBandwidths(cluster, rings, 1).over(is_network), rule,
+                static_cast<int>(std::min_element(nodes.begin(), nodes.end(), smaller)->size()),
                 communicator);
   communicator.tree = nccl::tree_graph(platform.version, platform.gpu, wires, communicator.ring);
   // search.cc: from Hopper on a tree that is not balanced is tried before slower channels, and where each GPU

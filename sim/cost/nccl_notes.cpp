@@ -54,9 +54,10 @@ std::string why_no_peers(const nccl::Communicator& c) {
   const auto& pcie = *c.pcie;
   if (pcie.why == nccl::Pcie::Why::driver) return "their driver has no peer-to-peer";
   if (pcie.why == nccl::Pcie::Why::asked) return "the topology says so";
-  return fmt::format("NCCL {} uses peer-to-peer {} only (NCCL_P2P_LEVEL={})", nccl::name(c.version),
-                     pcie.limit == nccl::PathLevel::pxb ? "below one host bridge" : "within a socket",
-                     name_in(nccl::kPathLevelNames, pcie.limit));
+  return fmt::format(
+      "NCCL {} uses peer-to-peer below PCIe switches only, and not over a host bridge "
+      "(NCCL_P2P_LEVEL={})",
+      nccl::name(c.version), name_in(nccl::kPathLevelNames, pcie.limit));
 }
 
 // Of the largest number of GPUs that were measured, where these are more.
@@ -83,37 +84,38 @@ std::optional<Note> pcie_note(const nccl::Communicator& given, const nccl::Calib
   auto through =
       fmt::format("messages between these GPUs go through host memory: {}", why_no_peers(communicator));
   if (!pcie->is_interleaved())
-    return Note{"pcie-through-host",
-                fmt::format("{}. {}: rings are timed at 0.47 of a slot's payload, {}; six servers reached "
-                            "0.32 to 0.60. {}",
-                            through, beyond_measured(communicator, calibration), format_bandwidth(*busbw),
-                            kCalibrate)};
+    return Note{"pcie-through-host", fmt::format("{}. {}: rings are timed at 0.47 of the payload of the most "
+                                                 "loaded slot or uplink, {}; six servers reached "
+                                                 "0.32 to 0.60. {}",
+                                                 through, beyond_measured(communicator, calibration),
+                                                 format_bandwidth(*busbw), kCalibrate)};
   return Note{
       "pcie-interleaved",
       fmt::format("{}; and this host's memory is {}one NUMA domain a socket, interleaved over its dies "
                   "(NPS1 of EPYCs before 9004): at most {} from GPU to GPU. With several domains (NPS4, "
-                  "'numactl -H' shows them, host: {{numa: 4}}) such rings get some 12 GB/s. {}",
+                  "'numactl -H' shows them, host: {{numa: 4}}) such rings get 0.47 of a slot. {}",
                   through, pcie->is_assumed ? "assumed to be " : "", format_bandwidth(pcie->flow),
                   kCalibrate)};
 }
 
 std::optional<Note> socket_note(const nccl::Communicator& communicator,
                                 const nccl::Calibration& calibration) {
-  if (!communicator.sockets || calibration.best_for(nccl::Algorithm::ring, true)) return std::nullopt;
+  bool is_measured =
+      nccl::is_of_network(calibration, communicator) && calibration.best_for(nccl::Algorithm::ring, true);
+  auto busbw = nccl::ring_busbw(communicator);
+  if (!communicator.sockets || is_measured || busbw < communicator.network_limit) return std::nullopt;
   using Bound = nccl::SocketRate::Bound;
-  auto rate = nccl::socket_rate(*communicator.sockets, communicator.network_peak,
-                                communicator.ranks / communicator.nodes);
-  std::string_view bound = rate.bound == Bound::wire    ? "0.93 of the NICs"
-                           : rate.bound == Bound::flows ? "what the cloud gives its connections"
-                           : communicator.sockets->threads > 0
-                               ? "what the helper threads of two channels copy"
-                               : "what one proxy thread copies";
+  auto bound = communicator.socket_bound;
+  std::string_view what = bound == Bound::wire                ? "0.93 of the NICs"
+                          : bound == Bound::flows             ? "what the cloud gives its connections"
+                          : communicator.sockets->threads > 0 ? "what the helper threads of two channels copy"
+                                                              : "what one proxy thread copies";
   return Note{
       "socket-unmeasured",
       fmt::format("NCCL goes over TCP sockets here, without GPUDirect: rings are timed at {}, {}. Two "
-                  "published pairs fix these figures, others are up to 2.4 times off; 'NCCL INFO' "
-                  "names threads and sockets, nccl: {{socket: {{...}}}} sets them",
-                  format_bandwidth(nccl::ring_busbw(communicator)), bound)};
+                  "published pairs fix these figures, three others are 1.5 to 4 times slower; 'NCCL "
+                  "INFO' names threads and sockets, nccl: {{socket: {{...}}}} sets them",
+                  format_bandwidth(busbw), what)};
 }
 
 std::optional<Note> class_note(const nccl::Communicator& communicator) {

@@ -59,7 +59,8 @@ Link NcclWays::link(int id) const {
 Route NcclWays::as_taken(Route route, int from_gpu, int to_gpu) const {
   if (!pcie_ && !over_sockets_) return route;
   auto level = path_level(cluster(), route);
-  if (pcie_ && level && *level > pcie_->limit)
+  // What was measured is a share of the shortest ways, whichever they took.
+  if (pcie_ && !pcie_->is_measured && level && *level > pcie_->limit)
     if (auto way = cluster().through_host(from_gpu, to_gpu)) route = *std::move(way);
   route.bandwidth = BytesPerSecond(std::numeric_limits<double>::infinity());
   for (int id : route.links) route.bandwidth = std::min(route.bandwidth, link(id).bandwidth);

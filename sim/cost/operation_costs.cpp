@@ -167,8 +167,9 @@ class NcclCosts {
   void forced(OperationCost& cost) {
     auto known = forced_.find(cost.operation);
     if (known == forced_.end()) {
-      auto schedule = operation_schedule(cluster_, gpus_, cost.operation);
-      auto bound = heaviest_link(schedule, [&](int link) { return cluster_.link(link).bandwidth; });
+      NcclWays ways(cluster_, communicator_);
+      auto schedule = operation_schedule(ways, gpus_, cost.operation);
+      auto bound = heaviest_link(schedule, [&](int link) { return ways.link(link).bandwidth; });
       nccl::CostModel model(communicator_, allowed_, calibration_, {cost.operation});
       known = forced_.try_emplace(cost.operation, Forced{std::move(model), bound.seconds_per_byte}).first;
     }

@@ -41,7 +41,8 @@ struct Communicator {
   std::optional<Sockets> sockets = {};       // where nodes are joined by TCP
   // What all rings together get between nodes of sockets, or of host memory without GPUDirect; 0: any.
   BytesPerSecond network_limit = {};
-  bool direct_nics = true;  // NICs read GPUs' memory (GPUDirect)
+  bool direct_nics = true;                                   // NICs read GPUs' memory (GPUDirect)
+  SocketRate::Bound socket_bound = SocketRate::Bound::wire;  // what holds up sockets
 
   [[nodiscard]] bool operator==(const Communicator&) const = default;
 };

@@ -63,6 +63,11 @@ double network_share(int nodes) {
   return std::min(1.0, kRingAtFourNodes * fall);
 }
 
+bool is_of_network(const Calibration& calibration, const Communicator& communicator) {
+  return communicator.nodes == 1 || !communicator.sockets || calibration.network.empty() ||
+         calibration.network == "ethernet";
+}
+
 Communicator with_measured_pcie(Communicator communicator, const Calibration& calibration) {
   if (communicator.nvlink) return communicator;
   auto is_ring = [](const auto& entry) { return entry.algorithm == Algorithm::ring && !entry.across_nodes; };
@@ -85,8 +90,9 @@ std::optional<BytesPerSecond> pcie_busbw(const Communicator& communicator) {
   // ways at once, and two nodes of two A100s show none of them (measurements/cesga_4xA100-PCIe_2nodes.csv).
   bool is_both_ways = communicator.nodes == 1 || communicator.ranks > 2 * communicator.nodes;
   const auto& pcie = communicator.pcie;
-  if (!pcie || pcie->ring == BytesPerSecond(0) || !(pcie->is_measured || is_both_ways)) return std::nullopt;
-  return pcie->ring;
+  if (!pcie || pcie->ring == BytesPerSecond(0)) return std::nullopt;
+  if (pcie->is_measured || is_both_ways) return pcie->ring;
+  return pcie->is_interleaved() ? std::optional(pcie->flow) : std::nullopt;
 }
 
 BytesPerSecond ring_busbw(const Communicator& communicator) {
@@ -143,6 +149,7 @@ const Calibration::Entry* CostModel::curve(const Candidate& candidate) const {
   if (!has_curves(operation_) && candidate.algorithm != Algorithm::ring) return nullptr;
   // Nobody measured a network that reduces.
   if (is_collnet(candidate.algorithm, communicator().nodes)) return nullptr;
+  if (!is_of_network(calibration_, communicator())) return nullptr;
   const auto* entry = calibration_.best_for(curve_of(candidate), communicator().nodes > 1);
   // What fewer GPUs share of PCIe says nothing of more.
   bool is_pcie = communicator().nodes == 1 && !communicator().nvlink;
@@ -219,7 +226,8 @@ Seconds CostModel::as_tuner_counts(const Candidate& candidate, Bytes bytes) cons
   // A tree's chains within the nodes carry as much as a ring does, between two nodes half of it.
   if (auto pcie = pcie_busbw(c)) time = std::max(time, counted->latency + sent * bytes / *pcie);
   if (c.network_limit > BytesPerSecond(0))
-    time = std::max(time, counted->latency + (c.nodes == 2 ? 1 : sent) * bytes / c.network_limit);
+    time = std::max(time,
+                    counted->latency + (c.nodes == 2 ? std::min(1.0, sent) : sent) * bytes / c.network_limit);
   return time;
 }
 

@@ -17,6 +17,9 @@ namespace ddpsim::nccl {
 // What a ring gets of links between nodes: the share that published reduce-scatters of 4 to 128 nodes of
 // H100s show (github.com/NVIDIA/nccl/issues/1229: 360 to 260 GB/s of 400). Within a node: all.
 double network_share(int nodes);
+// Whether what was measured between nodes was measured over such a network: curves over RDMA say nothing of
+// TCP.
+bool is_of_network(const Calibration& calibration, const Communicator& communicator);
 // With the share of PCIe within nodes that the machine's own all-reduces got, of as many GPUs of a node.
 Communicator with_measured_pcie(Communicator communicator, const Calibration& calibration);
 // What a ring, or a tree's chains, get of each node's PCIe, in bytes of busbw; nullopt: there is none in

@@ -46,17 +46,19 @@ Seconds between_racks(const Communicator& c, Bytes bytes) {
 // what the way through its host lets by.
 Seconds limited(const Communicator& c, Operation operation, Bytes bytes) {
   bool is_one_way = is_pair(operation);
-  if (c.nodes == 1) {
-    if (!c.pcie || !c.pcie->is_interleaved()) return {};
-    return (is_one_way ? 1 : 1 - 1.0 / c.ranks) * bytes / c.pcie->flow;
+  Seconds within;
+  if (c.pcie && c.pcie->is_interleaved()) {
+    double of_node = is_one_way ? c.nodes == 1 : (c.pcie->gpus - 1.0) / c.ranks;
+    within = of_node * bytes / c.pcie->flow;
   }
-  if (c.network_limit == BytesPerSecond(0)) return {};
+  if (c.nodes == 1) return within;
+  if (c.network_limit == BytesPerSecond(0)) return within;
   if (c.sockets) {
     auto rate = socket_rate(*c.sockets, c.network_peak, is_one_way ? 2 : 1).rate;
-    return (is_one_way ? 1 : 1 - 1.0 / c.nodes) * bytes / rate;
+    return std::max(within, (is_one_way ? 1 : 1 - 1.0 / c.nodes) * bytes / rate);
   }
   double of_node = 1.0 * c.ranks / c.nodes;
-  return (is_one_way ? 1 : of_node * (1 - 1.0 / c.nodes)) * bytes / c.network_limit;
+  return std::max(within, (is_one_way ? 1 : of_node * (1 - 1.0 / c.nodes)) * bytes / c.network_limit);
 }
 
 }  // namespace

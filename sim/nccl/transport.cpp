@@ -75,6 +75,10 @@ Sockets sockets_of(Cloud cloud, bool in_pod) {
   return sockets;
 }
 
+BytesPerSecond host_rate(int pcie_generation) {
+  return kHostShare * BytesPerSecond(pcie_generation <= 3 ? 12.5e9 : pcie_generation == 4 ? 25e9 : 54e9);
+}
+
 SocketRate socket_rate(const Sockets& sockets, BytesPerSecond nic, int gpus_of_node) {
   using Bound = SocketRate::Bound;
   int flows = kSocketChannels * std::min(std::max(1, sockets.threads * sockets.sockets), kTasksOfChunk);

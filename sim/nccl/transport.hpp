@@ -83,6 +83,9 @@ struct SocketRate {
   BytesPerSecond rate;
   enum class Bound { wire, flows, threads } bound = Bound::wire;
 };
+// Through host memory, to a NIC that cannot read a GPU's, over 16 lanes of that generation.
+BytesPerSecond host_rate(int pcie_generation);
+
 // What a node sends over one NIC while it receives as much; one process sends and receives where it has one
 // GPU.
 SocketRate socket_rate(const Sockets& sockets, BytesPerSecond nic, int gpus_of_node);

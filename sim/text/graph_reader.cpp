@@ -29,6 +29,7 @@ struct Wire {
 struct GraphFile : TopologyFile {
   std::vector<Named> gpus = {}, switches = {}, nics = {};
   std::vector<Value> links = {};
+  nccl::PcieHost pcie = {};
 };
 
 Type<std::vector<Named>> vertices(const char* key) {
@@ -42,11 +43,16 @@ Type<GraphFile> graph_rows() {
   auto switches = list(nested(Rows<Named>("switches")
                                   .needs<&Named::name>("name", text(), "Its own")
                                   .key<&Named::multicast>("multicast", boolean(), "It adds and multicasts")));
+  using Host = nccl::PcieHost;
+  auto pcie = nested(Rows<Host>("pcie")
+                         .key<&Host::level>("peer_to_peer", peer_to_peer(), "As NCCL_P2P_LEVEL")
+                         .key<&Host::numa_domains>("numa", maybe(whole(1, 16)), "NUMA domains of a socket"));
   return nested(topology_rows<F>("graph")
                     .needs<&F::gpus>("gpus", vertices("gpus"), "In order")
                     .key<&F::switches>("switches", switches, "That forward")
                     .key<&F::nics>("nics", vertices("nics"), "That forward")
                     .needs<&F::links>("links", list(any()), "Between any of these")
+                    .key<&F::pcie>("pcie", pcie, "What NCCL's transports find there")
                     .key<&TopologyFile::overrides>("overrides", link_override_rows(), "Links that differ"));
 }
 
@@ -217,6 +223,7 @@ std::shared_ptr<Topology> read_graph(const Value& root, TopologyFile& common) {
   GraphReader reader(*plan, places);
   reader.add_vertices(file.gpus, ClusterGraph::Kind::gpu, "gpus");
   plan->gpus = static_cast<int>(plan->vertices.size());
+  plan->host = file.pcie;
   if (plan->gpus < 1 || plan->gpus > kMostGraphGpus)
     throw InputError(places.at("gpus"),
                      fmt::format("{} GPUs; a graph has 1 to {}", plan->gpus, kMostGraphGpus),

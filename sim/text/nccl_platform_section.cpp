@@ -1,5 +1,7 @@
 #include "sim/text/nccl_platform_section.hpp"
 
+#include <fmt/format.h>
+
 #include "sim/job/types.hpp"
 #include "sim/keys/types.hpp"
 #include "sim/text/file_rows.hpp"
@@ -74,6 +76,41 @@ nccl::Sockets sockets_of(const Topology& topology, const std::optional<GivenSock
   return sockets;
 }
 
+// What would change nothing there is an error.
+void check_sockets(const Value& section, const Topology& topology, const GivenSockets& given,
+                   const nccl::Sockets& sockets) {
+  auto refuse = [&](const char* key, const char* message, const char* hint) {
+    if (const auto* found = section.find(key)) throw InputError(found->key_span, message, hint);
+  };
+  if (given.pod && topology.cloud == nccl::Cloud::none)
+    refuse("pod", "without a cloud no vendor is hidden", "add 'cloud' to the fabric, or remove 'pod'");
+  if (sockets.threads == 0) {
+    if (sockets.sockets > 1)
+      refuse("sockets", "without helper threads a channel has one socket", "add 'threads: 2'");
+    refuse("channel", "without helper threads the proxy thread copies", "add 'threads', or write 'thread'");
+  } else {
+    refuse("thread", "helper threads copy, and not the proxy thread", "write 'channel', or 'threads: 0'");
+  }
+  constexpr int kMost = 64;  // MAX_SOCKETS of NCCL's net_socket.cc
+  if (sockets.threads * sockets.sockets > kMost)
+    throw InputError(section.span,
+                     fmt::format("{} sockets a channel, and NCCL opens at most {}",
+                                 sockets.threads * sockets.sockets, kMost),
+                     "threads x sockets is at most 64");
+}
+
+void take_sockets(const Topology& topology, const Value& value, Given& platform) {
+  const auto& given = platform.given_sockets;
+  platform.sockets = sockets_of(topology, given);
+  bool says_figure = false;
+  if (given) {
+    const auto& section = value.find("socket")->value;
+    check_sockets(section, topology, *given, *platform.sockets);
+    says_figure = !section.entries.empty();
+  }
+  platform.knows_sockets = topology.cloud != nccl::Cloud::none || says_figure;
+}
+
 }  // namespace
 }  // namespace ddpsim::platform_keys
 
@@ -103,13 +140,14 @@ NcclPlatform read_nccl_platform(const config::Value& value, const std::string& f
   if (platform.given_sockets && !over_sockets)
     throw InputError(value.find("socket")->value.span, "NCCL uses no sockets here",
                      "remove 'socket', or write 'transport: socket'");
+  if (topology.cloud != nccl::Cloud::none && !over_sockets)
+    throw InputError(value.find("transport")->value.span, "whose NICs these are decides nothing but sockets",
+                     "remove 'cloud' from the fabric, or write 'transport: socket'");
   if (platform.gpudirect && over_sockets)
     throw InputError(value.find("gpudirect")->value.span, "sockets know no GPUDirect",
                      "remove 'gpudirect', or write 'transport: rdma'");
-  if (over_sockets) {
-    platform.knows_sockets = topology.cloud != nccl::Cloud::none || platform.given_sockets.has_value();
-    platform.sockets = platform_keys::sockets_of(topology, platform.given_sockets);
-  }
+  platform.says_nic_latency = value.find("nic_latency") != nullptr;
+  if (over_sockets) platform_keys::take_sockets(topology, value, platform);
   return platform;
 }
 

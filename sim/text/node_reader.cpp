@@ -60,14 +60,6 @@ struct Generation {
 constexpr std::array kGenerations{Generation{3, 12, 12.5}, Generation{4, 24, 25}, Generation{5, 48, 54}};
 constexpr Seconds kSlotLatency(0.5e-6);  // an assumption
 
-// Up to where NCCL uses peer-to-peer: true and false are NCCL_P2P_LEVEL=SYS and NCCL_P2P_DISABLE=1.
-Type<std::optional<nccl::PathLevel>> peer_to_peer() {
-  using Level = std::optional<nccl::PathLevel>;
-  config::Words<Level> words{{"auto", {}}, {"true", nccl::PathLevel::sys}, {"false", nccl::PathLevel::none}};
-  for (const auto& [name, level] : nccl::kPathLevelNames) words.emplace_back(std::string(name), level);
-  return word<Level>(words);
-}
-
 void require_key(const Value& section, std::string_view name, const char* key) {
   if (!section.find(key)) throw config::lacks_key(section.span, name, key);
 }
@@ -90,7 +82,8 @@ Rows<S> with_slot(Rows<S> rows) {
   rows.template key<path..., &Tree::gpu, &Link::latency>("latency", time(), "Of a message");
   rows.template key<path..., &Tree::generation>("generation", maybe(whole(3, 5)), "In place of a bandwidth");
   rows.template key<path..., &Tree::width>("width", whole(1, 16), "Lanes of a slot");
-  rows.template key<path..., &Tree::peer_to_peer>("peer_to_peer", peer_to_peer(), "As NCCL_P2P_LEVEL");
+  rows.template key<path..., &Tree::peer_to_peer>("peer_to_peer", ddpsim::peer_to_peer(),
+                                                  "As NCCL_P2P_LEVEL");
   return rows;
 }
 
@@ -170,10 +163,10 @@ Type<Joined> interconnect_rows(int gpus) {
 }
 
 // The slot of a generation, or as the file has it.
-Link slot_of(const Tree& given) {
+Link slot_of(const Tree& given, const Value& section) {
   if (!given.generation) return given.gpu;
   auto row = std::ranges::find(kGenerations, *given.generation, &Generation::generation);
-  auto latency = given.gpu.latency > Seconds(0) ? given.gpu.latency : kSlotLatency;
+  auto latency = section.find("latency") ? given.gpu.latency : kSlotLatency;
   return {BytesPerSecond(row->counted * 1e9 * given.width / 16), latency};
 }
 
@@ -203,7 +196,7 @@ PcieTree tree_of(const Tree& given, const Value& section, std::string_view name,
   check_slot(section, name, given);
   const auto& place = section.span;
   PcieTree tree;
-  tree.gpu = slot_of(given);
+  tree.gpu = slot_of(given, section);
   tree.gpus_per_switch = given.gpus_per_switch.value_or(given.generation ? 1 : gpus);
   int switches = (gpus + tree.gpus_per_switch - 1) / tree.gpus_per_switch;
   tree.switches_per_socket = given.switches_per_socket.value_or(switches);
@@ -334,6 +327,13 @@ Type<Node> node_rows() {
 }  // namespace ddpsim::node_keys
 
 namespace ddpsim {
+
+keys::Type<std::optional<nccl::PathLevel>> peer_to_peer() {
+  using Level = std::optional<nccl::PathLevel>;
+  config::Words<Level> words{{"auto", {}}, {"true", nccl::PathLevel::sys}, {"false", nccl::PathLevel::none}};
+  for (const auto& [name, level] : nccl::kPathLevelNames) words.emplace_back(std::string(name), level);
+  return keys::word<Level>(words);
+}
 
 keys::Type<Link> link_rows(std::string_view name) {
   auto rows = node_keys::with_link<>(keys::Rows<Link>(name));

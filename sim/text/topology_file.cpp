@@ -46,7 +46,8 @@ std::shared_ptr<Topology> read_kind(TopologyKind kind, const Value& root, Topolo
   return nullptr;
 }
 
-bool has_pcie(const Value& root) {
+bool may_have_pcie(const Value& root) {
+  if (root.find("links")) return true;  // of a graph
   const auto* node = root.find("node");
   const auto* joined = node ? node->value.find("interconnect") : nullptr;
   if (!joined) return false;
@@ -95,7 +96,7 @@ std::shared_ptr<const Topology> read_topology(const std::string& path, const Top
                      "NCCL's model is of NVIDIA's GPUs, and xGMI joins those of AMD",
                      "leave 'nccl' out: collectives are schedules over the links; RCCL is not modelled");
   if (file.nccl) topology->nccl = read_nccl_platform(*file.nccl, path, *topology);
-  if (topology->nccl && topology->gpu && has_pcie(root))
+  if (topology->nccl && topology->gpu && may_have_pcie(root))
     topology->nccl->driver_peer_to_peer = read_gpu(*topology->gpu).peer_to_peer;
   return topology;
 }

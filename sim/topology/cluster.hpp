@@ -92,8 +92,8 @@ class Cluster {
   [[nodiscard]] virtual std::optional<Route> through_host(int /*from_gpu*/, int /*to_gpu*/) const {
     return std::nullopt;
   }
-  // Of the usual nodes.
-  [[nodiscard]] virtual nccl::PcieHost pcie_host() const { return {}; }
+  // Of its node.
+  [[nodiscard]] virtual nccl::PcieHost pcie_host(int /*gpu*/) const { return {}; }
   // To and from the switch of the GPU's node that reduces and multicasts; nullopt without one.
   [[nodiscard]] virtual std::optional<Route> to_switch(int gpu) const = 0;
   [[nodiscard]] virtual std::optional<Route> from_switch(int gpu) const = 0;

@@ -41,7 +41,7 @@ class ClusterView : public Cluster {
   [[nodiscard]] std::optional<Route> through_host(int from_gpu, int to_gpu) const override {
     return cluster_->through_host(from_gpu, to_gpu);
   }
-  [[nodiscard]] nccl::PcieHost pcie_host() const override { return cluster_->pcie_host(); }
+  [[nodiscard]] nccl::PcieHost pcie_host(int gpu) const override { return cluster_->pcie_host(gpu); }
   [[nodiscard]] std::optional<Route> to_switch(int gpu) const override { return cluster_->to_switch(gpu); }
   [[nodiscard]] std::optional<Route> from_switch(int gpu) const override {
     return cluster_->from_switch(gpu);

@@ -30,6 +30,7 @@ struct GraphPlan {
   std::vector<Wire> wires;
   std::unordered_map<std::string, int> number;  // of each vertex
   int gpus = 0;
+  nccl::PcieHost host = {};
 };
 
 class GraphCluster final : public Cluster {
@@ -52,6 +53,7 @@ class GraphCluster final : public Cluster {
   [[nodiscard]] std::vector<int> links_named(const std::string& name, const SourceSpan& place) const override;
   [[nodiscard]] std::optional<Route> find_route(int from_gpu, int to_gpu) const override;
   [[nodiscard]] Route route(int from_gpu, int to_gpu) const override;
+  [[nodiscard]] nccl::PcieHost pcie_host(int) const override { return plan_->host; }
   [[nodiscard]] std::optional<Route> to_switch(int gpu) const override { return multicast(gpu, true); }
   [[nodiscard]] std::optional<Route> from_switch(int gpu) const override { return multicast(gpu, false); }
   [[nodiscard]] ClusterGraph graph() const override;

@@ -17,6 +17,7 @@ struct NcclPlatform {
   nccl::Cpu cpu = nccl::Cpu::intel;
   Seconds tuner_nic_latency;                       // as NCCL's network plugin reports it; most report none
   Seconds nic_latency = nccl::kInfiniBandLatency;  // that a message takes between two NICs
+  bool says_nic_latency = false;
   bool network_reduces = false;  // its switches add up and multicast (SHARP), and NCCL's plug-in uses it
   std::optional<std::string> calibration;  // path of a calibration file
   std::optional<nccl::Sockets> sockets;    // what joins its nodes is TCP

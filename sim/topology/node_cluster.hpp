@@ -52,7 +52,7 @@ class NodeCluster final : public Cluster {
   [[nodiscard]] std::optional<Route> find_route(int from_gpu, int to_gpu) const override;
   [[nodiscard]] Route route(int from_gpu, int to_gpu) const override;
   [[nodiscard]] std::optional<Route> through_host(int from_gpu, int to_gpu) const override;
-  [[nodiscard]] nccl::PcieHost pcie_host() const override { return plan_->kinds[0].model.host; }
+  [[nodiscard]] nccl::PcieHost pcie_host(int gpu) const override { return model(node_of(gpu)).host; }
   [[nodiscard]] std::optional<Route> to_switch(int gpu) const override;
   [[nodiscard]] std::optional<Route> from_switch(int gpu) const override;
   [[nodiscard]] ClusterGraph graph() const override;

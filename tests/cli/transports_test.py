@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
 """Machines without NVLink or RDMA: jobs that were reported, groups that share an uplink by hand, and what `topology nccl` says of the way that messages take."""
+import json
+
 import ddpsim_cli as cli
 
 # Two GPUs below each of two PCIe switches of generation 3; no peer-to-peer, so that both send over their switch's uplink, 0.47 of 12.5 GB/s.
@@ -35,6 +37,13 @@ class SharedUplinksTest(cli.CliTest):
         apart, size = self.busy()
         self.assertAlmostEqual(apart / (size / UPLINK), 1, delta=0.01)
 
+    def test_another_axis_between_nodes_changes_nothing(self):
+        """Stages on two nodes send over NICs; the rings of each share uplinks as before."""
+        self.write("pairs.yaml", PAIRS.replace("nccl:", "  nics: {count: 1, bandwidth: 100Gbps, latency: 5us}\nfabric: {kind: fat_tree, nodes_per_leaf: 4}\nnccl:"))
+        self.write("s.yaml", MODEL.replace("{tensor: 2}", "{tensor: 2, pipeline: 2}").replace("world_size: 4", "world_size: 8").replace("strategy: flat", "strategy: flat"))
+        together, size = self.busy()
+        self.assertAlmostEqual(together / (size / (UPLINK / 2)), 1, delta=0.01)
+
 
 class ReportedJobsTest(cli.CliTest):
     def test_eight_a40s_without_peers(self):
@@ -51,6 +60,16 @@ class ReportedJobsTest(cli.CliTest):
                              "sequence: 512, dtype: fp32}\ncluster: {topology: p3-16xlarge, world_size: 8}\nstrategy: ddp\n")
         one, two = (self.simulate(f"cluster.world_size={n}", file="s.yaml")["iteration_s"] for n in (8, 16))
         self.assertGreater(two, 2 * one)
+
+
+class ForcedTest(cli.CliTest):
+    def test_a_forced_ring_takes_the_way_that_it_would_take_by_itself(self):
+        self.write("pairs.yaml", PAIRS)
+        times = []
+        for more in ((), ("--algorithm", "ring", "--protocol", "simple")):
+            costs = json.loads(self.ok("topology", "costs", "pairs.yaml", "--bytes", "1GiB", "--operation", "all_gather", *more, "--json", "-").stdout)["costs"]
+            times.append(costs[0]["time_s"])
+        self.assertAlmostEqual(times[0] / times[1], 1, delta=1e-9)
 
 
 class SaidTest(cli.CliTest):

@@ -103,6 +103,85 @@ TEST(NcclTransports, EthernetMeansSockets) {
       seen(four(1, "", "cpu: intel, transport: socket, socket: {thread: 3GB/s}"), {0, 4}, 8).busbw(), 1.5);
 }
 
+TEST(NcclTransports, ALatencyThatIsSaidStays) {
+  auto said = seen(four(1, "", "ethernet cpu: intel, nic_latency: 3us"), {0, 4}, 8);
+  EXPECT_DOUBLE_EQ(said.communicator.nic_latency.value(), 3e-6);
+}
+
+// Of uneven nodes the one of a single GPU sends and receives in one process.
+TEST(NcclTransports, TheSmallestNodePacesSockets) {
+  auto text = four(1, ", peer_to_peer: true", "ethernet cpu: intel");
+  EXPECT_DOUBLE_EQ(seen(text, {0, 1, 2, 3, 4}, 8).busbw(), 2.0);
+}
+
+// A limit of a flow is one whatever goes both ways, and with two nodes as with one.
+TEST(NcclTransports, InterleavedMemoryLimitsPairsOfNodesToo) {
+  auto pairs =
+      seen(four(1, ", host: {numa: 1}, peer_to_peer: false", "cpu: amd, gpudirect: true"), {0, 1, 4, 5}, 8);
+  EXPECT_DOUBLE_EQ(pairs.busbw(), 4.5);
+}
+
+// An NVSwitch node's PCIe is not described: its GPU's generation, 0.47 of 25 GB/s for each of four NICs.
+TEST(NcclTransports, GpudirectOffWithoutPcie) {
+  auto text = [](const std::string& more) {
+    return "kind: cluster\nnode: {gpus: 4, interconnect: {kind: nvswitch, bandwidth: 300GB/s, latency: 1us}, "
+           "nics: {count: 4, bandwidth: 200Gbps, latency: 5us}}\nfabric: {kind: rail_optimized}\n"
+           "nccl: {gpu: ampere, cpu: intel" +
+           more + "}\n";
+  };
+  EXPECT_DOUBLE_EQ(seen(text(", gpudirect: false"), {}, 8).busbw(), 4 * 0.47 * 25);
+  EXPECT_DOUBLE_EQ(seen(text(""), {}, 8).busbw(), nccl::network_share(2) * 100);
+}
+
+// Nodes of a graph that nobody calls a network's.
+TEST(NcclTransports, SocketsOverLinksOfAnyKind) {
+  auto one = seen(
+      "kind: graph\ngpus: [{name: a, node: 0}, {name: b, node: 1}]\nlinks: [{between: [a, b], bandwidth: "
+      "10GB/s, latency: 1us, medium: pcie}]\nnccl: {gpu: volta, cpu: intel, transport: socket}\n",
+      {}, 2);
+  EXPECT_DOUBLE_EQ(one.communicator.network_limit.value(), 2e9);
+}
+
+TEST(NcclTransports, AGraphSaysWhatItsHostIs) {
+  auto busbw = [](const std::string& pcie) {
+    return seen("kind: graph\ngpus: [{name: a}, {name: b}, {name: c}]\nswitches: [{name: h}]\n" + pcie +
+                    "links: [{between: [a, h], bandwidth: 24GB/s, latency: 1us, medium: host_bridge}, "
+                    "{between: [b, h], bandwidth: 24GB/s, latency: 1us, medium: host_bridge}, "
+                    "{between: [c, h], bandwidth: 24GB/s, latency: 1us, medium: host_bridge}]\n"
+                    "nccl: {gpu: ada, cpu: amd}\n",
+                {}, 3)
+        .busbw();
+  };
+  EXPECT_DOUBLE_EQ(busbw(""), 4.5);
+  EXPECT_DOUBLE_EQ(busbw("pcie: {numa: 4}\n"), 0.47 * 24);
+  EXPECT_DOUBLE_EQ(busbw("pcie: {peer_to_peer: true}\n"), 0.78 * 24);
+}
+
+// Measured rings are a share of the shortest ways, whichever way they took.
+TEST(NcclTransports, WhatWasMeasuredIsNotSentThroughMemoryAgain) {
+  auto pair = seen(four(2, ", peer_to_peer: false"), {0, 1});
+  nccl::Calibration measured;
+  measured.entries.push_back({nccl::Algorithm::ring, false, {1, 0.25, Seconds(0)}});
+  auto c = nccl::with_measured_pcie(pair.communicator, measured);
+  EXPECT_DOUBLE_EQ(nccl::ring_busbw(c).value(), 0.25 * 12e9);
+  NcclWays ways(*pair.cluster, c);
+  EXPECT_EQ(ways.route(0, 1).links.size(), 2U);
+  EXPECT_DOUBLE_EQ(ways.route(0, 1).bandwidth.value(), 0.25 * 12e9);
+}
+
+// Curves over RDMA say nothing of TCP.
+TEST(NcclTransports, CurvesOfAnotherNetworkAreNotTaken) {
+  auto one = seen(four(1, ", peer_to_peer: true", "ethernet cpu: intel"), {}, 8);
+  nccl::Calibration measured;
+  measured.entries.push_back({nccl::Algorithm::ring, true, {1, 1, Seconds(0)}});
+  for (const auto* network : {"infiniband", "ethernet"}) {
+    measured.network = network;
+    nccl::CostModel model(one.communicator, {{nccl::Algorithm::ring}, {}}, measured);
+    auto busbw = 1.75 * 1e9 / model.choose(Bytes(1e9)).time.value() / 1e9;
+    EXPECT_EQ(busbw < 4.01, measured.network == "infiniband") << network << " " << busbw;
+  }
+}
+
 // Over sockets a tree between two nodes carries each byte once.
 TEST(NcclTransports, NoAlgorithmIsFasterThanTheSockets) {
   auto one = seen(four(1, ", peer_to_peer: true", "ethernet cpu: intel"), {}, 8);

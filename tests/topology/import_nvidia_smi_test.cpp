@@ -108,7 +108,7 @@ TEST_F(Peers, DomainsOfASocketAreCounted) {
   auto yaml = import_nvidia_smi(machine(rows("OK"))).yaml;
   EXPECT_THAT(yaml, HasSubstr("numa: 2}"));
   EXPECT_THAT(yaml, HasSubstr("4 NUMA nodes have GPUs"));
-  EXPECT_EQ(testing::read_text(yaml)->build(4)->pcie_host().numa_domains, 2);
+  EXPECT_EQ(testing::read_text(yaml)->build(4)->pcie_host(0).numa_domains, 2);
 }
 
 TEST_F(Peers, MatricesThatAreNone) {

@@ -168,8 +168,8 @@ class Writer {
     constexpr int kMostSockets = 2;
     auto is_root = [](const auto& vertex) { return vertex.parent < 0; };
     auto roots = static_cast<int>(std::ranges::count_if(node_.vertices, is_root));
-    if (roots <= kMostSockets) return;
-    host_.numa_domains = roots / kMostSockets;
+    if (roots <= kMostSockets || node_.amd) return;
+    host_.numa_domains = (roots + 1) / kMostSockets;
     say(fmt::format("{} NUMA nodes have GPUs: taken for {} domains of each of two sockets", roots,
                     *host_.numa_domains));
   }
@@ -290,7 +290,16 @@ class Writer {
                      {node_.socket, kPcieLatency}, "socket");
     uses_sockets_ = roots.size() > 1;
     if (!nics.empty()) say("the cables of the NICs lead nowhere here: a graph is one node");
-    return text;
+    return text + pcie_line();
+  }
+
+  // What a graph's links do not say.
+  std::string pcie_line() {
+    count_domains();
+    std::vector<std::string> keys;
+    if (host_.level == nccl::PathLevel::none) keys.emplace_back("peer_to_peer: false");
+    if (host_.numa_domains) keys.push_back(fmt::format("numa: {}", *host_.numa_domains));
+    return keys.empty() ? "" : fmt::format("pcie: {{{}}}\n", fmt::join(keys, ", "));
   }
 
   static std::string wire(const std::string& a, const std::string& b, const Link& link,
