@@ -71,8 +71,8 @@ void check_slot(const Value& section, std::string_view name, const Tree& tree) {
     if (const auto* width = section.find("width"))
       throw InputError(width->key_span, "a width of what generation is not said",
                        "add 'generation: 4' in place of the bandwidth, or remove 'width'");
-  } else if (const auto* bandwidth = section.find("bandwidth")) {
-    throw InputError(bandwidth->key_span, "a slot has a generation or a bandwidth", "remove one of them");
+  } else if (const auto* width = section.find("width"); width && section.find("bandwidth")) {
+    throw InputError(width->key_span, "a slot has a width or a bandwidth", "remove one of them");
   }
 }
 
@@ -167,7 +167,8 @@ Link slot_of(const Tree& given, const Value& section) {
   if (!given.generation) return given.gpu;
   auto row = std::ranges::find(kGenerations, *given.generation, &Generation::generation);
   auto latency = section.find("latency") ? given.gpu.latency : kSlotLatency;
-  return {BytesPerSecond(row->counted * 1e9 * given.width / 16), latency};
+  BytesPerSecond counted(row->counted * 1e9 * given.width / 16);
+  return {section.find("bandwidth") ? given.gpu.bandwidth : counted, latency};
 }
 
 // From switch to host bridge: unless the file says it, as a slot of a generation.

@@ -70,6 +70,11 @@ void apply(const config::Entry& change, Value& root) {
       if (auto* nics = node->value.find("nics"))
         std::erase_if(nics->value.entries,
                       [](const auto& entry) { return entry.key == "affinity" || entry.key == "devices"; });
+  // A slot of another bandwidth has no width that says it.
+  if (change.key == "node.interconnect.bandwidth")
+    if (auto* node = root.find("node"))
+      if (auto* interconnect = node->value.find("interconnect"))
+        std::erase_if(interconnect->value.entries, [](const auto& entry) { return entry.key == "width"; });
   config::set_at(root, change.key, change.value, change.key_span);
 }
 

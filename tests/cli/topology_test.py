@@ -343,7 +343,7 @@ class CostsTest(TopologyTest):
             for operation in ("all_reduce", "all_gather"):
                 # What a calibrated ramp costs is not carried over.
                 self.assertLess(busbw(name, "16", operation), most * busbw(name, "8", operation), f"{name} {operation}")
-        self.assertIn("0.47 of a slot's payload", self.ok("topology", "costs", "pcie-8xrtxpro6000", "--world-size", "16").stderr)
+        self.assertIn("0.47 of the payload of the most loaded slot", self.ok("topology", "costs", "pcie-8xrtxpro6000", "--world-size", "16").stderr)
 
     def test_measured_pcie_holds_for_who_sends_directly(self):
         """Four RTX 4090, whose all-reduces get 0.11 of their PCIe: an all-to-all of as many bytes over the same links takes no less."""

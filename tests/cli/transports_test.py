@@ -62,6 +62,17 @@ class ReportedJobsTest(cli.CliTest):
         self.assertGreater(two, 2 * one)
 
 
+class LinksOfPresetsTest(cli.CliTest):
+    def test_a_slot_of_another_bandwidth(self):
+        """The generation stays, and what its slots carry beyond what NCCL counts."""
+        def busbw(*sets):
+            self.write("s.yaml", "workload: {model: gpt2, micro_batch: 4, sequence: 1024, dtype: fp16}\ncluster: {topology: pcie-2xh100, world_size: 2}\nstrategy: flat\nevidence: none\n")
+            return self.simulate(*sets, file="s.yaml")["busbw_Bps"]
+        self.assertAlmostEqual(busbw("cluster.interconnect.bandwidth=24GB/s") / busbw(), 0.5, delta=0.02)
+        narrow = [busbw("cluster.topology=g4dn-12xlarge", *more) for more in ((), ("cluster.interconnect.bandwidth=3GB/s",))]
+        self.assertAlmostEqual(narrow[1] / narrow[0], 0.5, delta=0.02)
+
+
 class ForcedTest(cli.CliTest):
     def test_a_forced_ring_takes_the_way_that_it_would_take_by_itself(self):
         self.write("pairs.yaml", PAIRS)
