@@ -66,9 +66,10 @@ struct Sockets {
 };
 // Whose NICs, and what one connection gets there.
 enum class Cloud { none, aws, aws_placement, gcp, azure };
-inline constexpr Names<Cloud, 5> kCloudNames{{{"none", Cloud::none},
+inline constexpr Names<Cloud, 6> kCloudNames{{{"none", Cloud::none},
                                               {"aws", Cloud::aws},
                                               {"aws_placement", Cloud::aws_placement},
+                                              {"aws-placement", Cloud::aws_placement},
                                               {"gcp", Cloud::gcp},
                                               {"azure", Cloud::azure}}};
 // `in_pod`: behind a container's own network, whose device has no vendor.

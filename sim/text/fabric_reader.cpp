@@ -21,15 +21,7 @@ struct FabricFile : Fabric {
   std::vector<int> uplinks = {};
 };
 
-// Whose NICs they are is asked of sockets alone.
-void check_cloud(const FabricFile& fabric, const Cursor& at) {
-  if (fabric.cloud != nccl::Cloud::none && fabric.network != NetworkClass::ethernet)
-    throw InputError(at.places.key_at("cloud"), "whose NICs these are decides nothing but sockets",
-                     "write 'network: ethernet', or remove 'cloud'");
-}
-
 void check_rails(const FabricFile& fabric, const Cursor& at) {
-  check_cloud(fabric, at);
   if (fabric.spine) return;
   if (at.has("oversubscription"))
     throw InputError(at.place("oversubscription"), "without a spine no leaf has uplinks to oversubscribe",
@@ -40,7 +32,6 @@ void check_rails(const FabricFile& fabric, const Cursor& at) {
 }
 
 void check_pods(const FabricFile& fabric, const Cursor& at) {
-  check_cloud(fabric, at);
   bool has_pods = at.has("leaves_per_pod");
   if (fabric.levels == 3 && !has_pods) throw config::lacks_key(at.place(), "fabric", "leaves_per_pod");
   if (fabric.levels == 2 && has_pods)
@@ -76,7 +67,7 @@ Type<FabricFile> fabric_rows() {
       .check(check_pods);
   return by_kind<F, FabricKind>(&F::built, {{FabricKind::rail_optimized, rails},
                                             {FabricKind::fat_tree, tree},
-                                            {FabricKind::ring, of_kind("ring").check(check_cloud)}});
+                                            {FabricKind::ring, of_kind("ring")}});
 }
 
 // One number for all levels, or one for each level of uplinks.

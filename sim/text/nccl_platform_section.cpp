@@ -55,7 +55,10 @@ Section rows() {
       .key<&P::nic_latency>("nic_latency", time(), "What a message between two nodes takes")
       .key<&Given::transport>("transport", word(transports), "Between nodes")
       .key<&Given::given_sockets>("socket", maybe(socket_rows()), "How NCCL uses TCP")
-      .key<&P::gpudirect>("gpudirect", maybe(boolean()), "Whether NICs read GPUs' memory")
+      .key<&P::gpudirect>(
+          "gpudirect",
+          word(config::Words<std::optional<bool>>{{"auto", {}}, {"true", true}, {"false", false}}),
+          "Whether NICs read GPUs' memory")
       .key<&P::network_reduces>("network_reduces", boolean(), "Switches add up and multicast")
       .key<&P::calibration>("calibration", maybe(text()), "A name or a file");
 }
@@ -76,21 +79,10 @@ nccl::Sockets sockets_of(const Topology& topology, const std::optional<GivenSock
   return sockets;
 }
 
-// What would change nothing there is an error.
-void check_sockets(const Value& section, const Topology& topology, const GivenSockets& given,
-                   const nccl::Sockets& sockets) {
-  auto refuse = [&](const char* key, const char* message, const char* hint) {
-    if (const auto* found = section.find(key)) throw InputError(found->key_span, message, hint);
-  };
-  if (given.pod && topology.cloud == nccl::Cloud::none)
-    refuse("pod", "without a cloud no vendor is hidden", "add 'cloud' to the fabric, or remove 'pod'");
-  if (sockets.threads == 0) {
-    if (sockets.sockets > 1)
-      refuse("sockets", "without helper threads a channel has one socket", "add 'threads: 2'");
-    refuse("channel", "without helper threads the proxy thread copies", "add 'threads', or write 'thread'");
-  } else {
-    refuse("thread", "helper threads copy, and not the proxy thread", "write 'channel', or 'threads: 0'");
-  }
+void check_sockets(const Value& section, const nccl::Sockets& sockets) {
+  const auto* given = section.find("sockets");
+  if (given && sockets.threads == 0 && sockets.sockets > 1)
+    throw InputError(given->key_span, "without helper threads a channel has one socket", "add 'threads: 2'");
   constexpr int kMost = 64;  // MAX_SOCKETS of NCCL's net_socket.cc
   if (sockets.threads * sockets.sockets > kMost)
     throw InputError(section.span,
@@ -105,7 +97,7 @@ void take_sockets(const Topology& topology, const Value& value, Given& platform)
   bool says_figure = false;
   if (given) {
     const auto& section = value.find("socket")->value;
-    check_sockets(section, topology, *given, *platform.sockets);
+    check_sockets(section, *platform.sockets);
     says_figure = !section.entries.empty();
   }
   platform.knows_sockets = topology.cloud != nccl::Cloud::none || says_figure;
@@ -140,9 +132,6 @@ NcclPlatform read_nccl_platform(const config::Value& value, const std::string& f
   if (platform.given_sockets && !over_sockets)
     throw InputError(value.find("socket")->value.span, "NCCL uses no sockets here",
                      "remove 'socket', or write 'transport: socket'");
-  if (topology.cloud != nccl::Cloud::none && !over_sockets)
-    throw InputError(value.find("transport")->value.span, "whose NICs these are decides nothing but sockets",
-                     "remove 'cloud' from the fabric, or write 'transport: socket'");
   if (platform.gpudirect && over_sockets)
     throw InputError(value.find("gpudirect")->value.span, "sockets know no GPUDirect",
                      "remove 'gpudirect', or write 'transport: rdma'");

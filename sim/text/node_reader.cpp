@@ -58,7 +58,8 @@ struct Generation {
   double counted, payload;
 };
 constexpr std::array kGenerations{Generation{3, 12, 12.5}, Generation{4, 24, 25}, Generation{5, 48, 54}};
-constexpr Seconds kSlotLatency(0.5e-6);  // an assumption
+constexpr Seconds kSlotLatency(0.5e-6);           // an assumption
+constexpr BytesPerSecond kSocketBandwidth(16e9);  // AMD_BW there: the search counts it, no time does
 
 void require_key(const Value& section, std::string_view name, const char* key) {
   if (!section.find(key)) throw config::lacks_key(section.span, name, key);
@@ -171,12 +172,12 @@ Link slot_of(const Tree& given, const Value& section) {
   return {section.find("bandwidth") ? given.gpu.bandwidth : counted, latency};
 }
 
-// From switch to host bridge: unless the file says it, as a slot of a generation.
+// From switch to host bridge: as a slot, where the file tells of a host and not of its links.
 std::optional<Link> host_link(const Tree& given, const Value& section, const Link& slot) {
   if (!given.host) return given.generation ? std::optional(slot) : std::nullopt;
   const auto& host = section.find("host")->value;
   bool is_told = host.find("bandwidth") || host.find("latency");
-  if (given.generation && !is_told) return slot;
+  if (!is_told) return slot;
   require_key(host, "host", "bandwidth");
   require_key(host, "host", "latency");
   return given.host->link;
@@ -200,13 +201,17 @@ PcieTree tree_of(const Tree& given, const Value& section, std::string_view name,
   tree.gpu = slot_of(given, section);
   tree.gpus_per_switch = given.gpus_per_switch.value_or(given.generation ? 1 : gpus);
   int switches = (gpus + tree.gpus_per_switch - 1) / tree.gpus_per_switch;
-  tree.switches_per_socket = given.switches_per_socket.value_or(switches);
+  // Servers of 8 GPUs have two sockets, if nobody says.
+  constexpr int kOfTwoSockets = 8;
+  bool has_two = given.generation && gpus >= kOfTwoSockets && switches > 1;
+  tree.switches_per_socket = given.switches_per_socket.value_or(has_two ? (switches + 1) / 2 : switches);
   tree.host = host_link(given, section, tree.gpu);
   if (given.host) {
     tree.host_medium = given.host->medium;
     tree.memory = given.host->memory;
   }
   tree.socket = given.socket;
+  if (has_two && !tree.socket) tree.socket = Link{kSocketBandwidth, kSlotLatency};
   if (switches > 1 && !tree.host)
     throw InputError(place, fmt::format("{} PCIe switches are joined by nothing", switches),
                      "add 'host: {bandwidth: ..., latency: ...}', the links from switch to host bridge");

@@ -182,6 +182,17 @@ TEST(NcclTransports, CurvesOfAnotherNetworkAreNotTaken) {
   }
 }
 
+// Of a generation little has to be said: eight GPUs on root ports of two sockets, four of which stay in one.
+TEST(NcclTransports, AServerInALine) {
+  auto text = [](const std::string& more) {
+    return "kind: cluster\nnode: {gpus: 8, interconnect: {kind: pcie, generation: 4" + more +
+           "}}\nnccl: {gpu: ampere, cpu: amd}\n";
+  };
+  EXPECT_DOUBLE_EQ(seen(text(""), {}, 8).busbw(), 1.7);
+  EXPECT_DOUBLE_EQ(seen(text(""), {0, 1, 2, 3}, 8).busbw(), 4.5);
+  EXPECT_DOUBLE_EQ(seen(text(", switches_per_socket: 8"), {}, 8).busbw(), 4.5);
+}
+
 // Over sockets a tree between two nodes carries each byte once.
 TEST(NcclTransports, NoAlgorithmIsFasterThanTheSockets) {
   auto one = seen(four(1, ", peer_to_peer: true", "ethernet cpu: intel"), {}, 8);
