@@ -122,8 +122,9 @@ std::vector<std::vector<int>> find_rings(const Cluster& cluster, std::span<const
                                          std::optional<int> channels) {
   DDPSIM_CHECK(gpus.size() >= 2, "a ring has at least two GPUs");
   DDPSIM_CHECK(!channels || *channels >= 1, "no rings asked for");
-  return cluster.known_rings().of({{gpus.begin(), gpus.end()}, channels},
-                                  [&] { return search_rings(cluster, gpus, channels); });
+  // The search is over that cluster, whoever looks at it.
+  return cluster.without_hashing().known_rings().of({{gpus.begin(), gpus.end()}, channels},
+                                                    [&] { return search_rings(cluster, gpus, channels); });
 }
 
 }  // namespace ddpsim
