@@ -50,9 +50,9 @@ double interference_beside(const Scenario& scenario, const ReplayedGroup& group)
   constexpr double kLeast = 0.05;
   const auto& range = scenario.physics.range;
   bool is_vague = range && range->least.interference != range->most.interference;
-  if (!is_vague || group.nodes == 1 || !scenario.communication || scenario.communication->nccl.empty())
-    return 1;
+  if (!is_vague || !scenario.communication || scenario.communication->nccl.empty()) return 1;
   const auto& communicator = scenario.communication->nccl[group.members.front()]->cost().communicator();
+  if (communicator.nodes == 1) return 1;
   return std::clamp(nccl::ring_busbw(communicator) / kWhole, kLeast, 1.0);
 }
 

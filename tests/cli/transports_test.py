@@ -62,6 +62,18 @@ class ReportedJobsTest(cli.CliTest):
         self.assertGreater(two, 2 * one)
 
 
+class InterferenceTest(cli.CliTest):
+    def test_slow_nics_disturb_less_unless_something_calibrated_it(self):
+        """99 ms of compute beside one all-reduce at 4.7 GB/s: 4.7 / 12.5 of the middle of the GPU's range, 0.375; what is said is not touched, nor rings within a node."""
+        self.write_scenario(cli.trace_text([("large", 400_000_000, 0.001), ("small", 1024, 0.1)]), "strategy: overlap\nspread: none\n", 16)
+        def interference(world_size, *sets):
+            return self.simulate("cluster.topology=gcp-a2-8", f"cluster.world_size={world_size}", *sets)["interference_s"]
+        said = interference(16, "physics.interference=0.375")
+        self.assertAlmostEqual(said, 0.099 * 0.375, delta=0.001)
+        self.assertAlmostEqual(interference(16) / said, 4.7 / 12.5, delta=0.02)
+        self.assertAlmostEqual(interference(8) / interference(8, "physics.interference=0.375"), 1, delta=1e-6)
+
+
 class LinksOfPresetsTest(cli.CliTest):
     def test_a_slot_of_another_bandwidth(self):
         """The generation stays, and what its slots carry beyond what NCCL counts."""
