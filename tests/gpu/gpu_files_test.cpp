@@ -55,14 +55,16 @@ TEST(GpuFiles, CoresTimesClockIsThePeak) {
     int cores;
     double ghz;
   };
-  for (auto [gpu, cores, ghz] :
-       {Clock{"h100-sxm", 128, 1.98}, Clock{"h100-pcie", 128, 1.755}, Clock{"rtx-3090", 128, 1.695},
-        Clock{"rtx-a5000", 128, 1.695}, Clock{"rtx-a6000", 128, 1.8}, Clock{"a10", 128, 1.695},
-        Clock{"a40", 128, 1.74}, Clock{"l4", 128, 2.04}, Clock{"l40", 128, 2.49},
-        Clock{"v100-sxm2-16gb", 64, 1.53}, Clock{"v100-pcie-16gb", 64, 1.38}, Clock{"h100-nvl", 128, 1.776},
-        Clock{"titan-rtx", 64, 1.77}, Clock{"rtx-5090", 128, 2.407}, Clock{"mi250x", 128, 1.7},
-        Clock{"mi300x", 128, 2.1}, Clock{"mi325x", 128, 2.1}, Clock{"mi355x", 128, 2.4},
-        Clock{"p100-sxm2-16gb", 64, 1.48}, Clock{"p100-pcie-16gb", 64, 1.3}}) {
+  for (auto [gpu, cores, ghz] : {Clock{"h100-sxm", 128, 1.98},      Clock{"h100-pcie", 128, 1.755},
+                                 Clock{"rtx-3090", 128, 1.695},     Clock{"rtx-a5000", 128, 1.695},
+                                 Clock{"rtx-a6000", 128, 1.8},      Clock{"a10", 128, 1.695},
+                                 Clock{"a40", 128, 1.74},           Clock{"l4", 128, 2.04},
+                                 Clock{"l40", 128, 2.49},           Clock{"v100-sxm2-16gb", 64, 1.53},
+                                 Clock{"v100-pcie-16gb", 64, 1.38}, Clock{"h100-nvl", 128, 1.776},
+                                 Clock{"titan-rtx", 64, 1.77},      Clock{"rtx-5090", 128, 2.407},
+                                 Clock{"mi250x", 128, 1.7},         Clock{"mi300x", 128, 2.1},
+                                 Clock{"mi325x", 128, 2.1},         Clock{"mi355x", 128, 2.4},
+                                 Clock{"p100-sxm2-16gb", 64, 1.48}, Clock{"p100-pcie-16gb", 64, 1.3}}) {
     const auto& described = gpus.at(gpu);
     EXPECT_NEAR(described.peak.at(Precision::float32) /
                     FlopsPerSecond(described.multiprocessors * cores * 2 * ghz * 1e9),
