@@ -52,9 +52,10 @@ void run_calibrate(const CalibrateOptions& options) {
 Command calibrate_command() {
   auto options = std::make_shared<CalibrateOptions>();
   auto& tables = options->tables;
-  const std::vector<std::string> of_tables{"--topology",  "FILE",    "--world-size",       "--operation",
-                                           "--algorithm", "--judge", "--every-other-size", "--from-nothing",
-                                           "--json",      "--plot"};
+  const std::vector<std::string> of_tables{
+      "--topology",     "FILE",       "--world-size", "--operation",
+      "--algorithm",    "--per-call", "--judge",      "--every-other-size",
+      "--from-nothing", "--json",     "--plot"};
   auto of_interference = of_tables;
   std::vector<std::string> of_step{"--overlap", "--overlap-profile"};
   for (const auto& option : of_tables)
@@ -156,6 +157,12 @@ Command calibrate_command() {
             .value = &tables.algorithm,
             .description = "The algorithm that NCCL was forced to (NCCL_ALGO)",
             .words = {"ring", "tree", "nvls"}},
+           {.name = "--per-call",
+            .value = &tables.per_call,
+            .description =
+                "What the harness that wrote the tables adds to every call, and NCCL does not take: "
+                "19us of torch.distributed",
+            .type = "TIME"},
            {.name = "--judge",
             .value = &tables.judged,
             .description = "Tables to compare with but not to fit to (repeatable; without FILE: with the "

@@ -201,6 +201,9 @@ std::vector<BandwidthSeries> series_of(const std::vector<JudgedTable>& tables) {
 
 MeasuredOptions measured_options(const TableOptions& options) {
   MeasuredOptions measured{options.world_size, {}, {}};
+  if (!options.per_call.empty())
+    measured.per_call =
+        parse_seconds({options.per_call, whole_file(make_source("--per-call", options.per_call))});
   measured.operation = find_operation(options.operation);
   if (options.algorithm == "ring") measured.allowed.algorithms = {nccl::Algorithm::ring};
   if (options.algorithm == "tree") measured.allowed.algorithms = {nccl::Algorithm::tree};

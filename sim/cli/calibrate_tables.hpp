@@ -8,7 +8,7 @@ namespace ddpsim::cli {
 
 struct TableOptions {
   std::vector<std::string> machines, judged;  // each FILE[,FILE...]
-  std::string topology, algorithm, operation, out, json, plot;
+  std::string topology, algorithm, operation, out, json, plot, per_call;
   std::optional<int> world_size;
   bool from_nothing = false, every_other_size = false, quiet = false, accept = false;
 };

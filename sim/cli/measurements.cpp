@@ -185,12 +185,30 @@ Measurement measured_on(const Topology& topology, CollectiveTable table, int ran
 
 }  // namespace
 
+namespace {
+
+void take_off(Seconds per_call, CollectiveTable& table) {
+  for (auto& row : table.rows) {
+    if (std::min(row.out_of_place, row.in_place.value_or(row.out_of_place)) <= per_call)
+      throw InputError(
+          row.span,
+          fmt::format("{} takes {}, and the harness alone {} (--per-call)", format_bytes(row.bytes),
+                      format_seconds(row.out_of_place), format_seconds(per_call)),
+          "give --per-call what a call of no bytes takes beyond NCCL's own time");
+    row.out_of_place -= per_call;
+    if (row.in_place) *row.in_place -= per_call;
+  }
+}
+
+}  // namespace
+
 std::vector<Measurement> load_measured(const std::string& selection, const Topology& topology,
                                        const MeasuredOptions& options) {
   auto wanted = parse_selection(selection);
   std::vector<Measurement> all;
   for (auto& table : calibrate::read_collective_tables(wanted.path)) {
     auto operation = operation_of(table, options);
+    if (options.per_call > Seconds(0)) take_off(options.per_call, table);
     int ranks = ranks_of(table, operation, options);
     if (!wanted.has(table, ranks, operation)) continue;
     auto measurement = measured_on(topology, std::move(table), ranks, operation, options.allowed);

@@ -14,6 +14,7 @@ struct MeasuredOptions {
   std::optional<int> world_size;       // of tables that do not say
   std::optional<Operation> operation;  // the same
   nccl::Allowed allowed;               // what NCCL was left to choose from
+  Seconds per_call = {};               // that the harness adds to every row
 };
 
 // The tables that `selection` names: FILE, or FILE@GPUS, FILE@GPUS/TYPE or FILE@GPUS/TYPE/OPERATION for some

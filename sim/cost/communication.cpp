@@ -9,6 +9,7 @@
 #include "sim/base/check.hpp"
 #include "sim/base/doing.hpp"
 #include "sim/cost/channel_heads.hpp"
+#include "sim/cost/hashed_flows.hpp"
 #include "sim/topology/rings.hpp"
 
 namespace ddpsim {
@@ -101,8 +102,10 @@ std::vector<std::vector<int>> ranks_by_node(const Cluster& cluster, std::span<co
   return nodes;
 }
 
-CollectiveSchedule all_reduce_schedule(const Cluster& cluster, std::span<const int> gpus,
-                                       const CollectiveOptions& options) {
+namespace {
+
+CollectiveSchedule algorithm_schedule(const Cluster& cluster, std::span<const int> gpus,
+                                      const CollectiveOptions& options) {
   Wiring wiring = wiring_of(cluster, gpus);
   int channels = options.channels.value_or(1);
   switch (options.algorithm) {
@@ -126,23 +129,36 @@ CollectiveSchedule all_reduce_schedule(const Cluster& cluster, std::span<const i
   return {};
 }
 
+CollectiveSchedule with_cut_flows(const Cluster& cluster, CollectiveSchedule schedule) {
+  cut_flows(cluster, schedule);
+  return schedule;
+}
+
+}  // namespace
+
+CollectiveSchedule all_reduce_schedule(const Cluster& cluster, std::span<const int> gpus,
+                                       const CollectiveOptions& options) {
+  return with_cut_flows(cluster, algorithm_schedule(cluster, gpus, options));
+}
+
 CollectiveSchedule nccl_tree_schedule(const Cluster& cluster, std::span<const int> gpus,
                                       const std::vector<std::vector<int>>& rings) {
   Wiring wiring = wiring_of(cluster, gpus);
   wiring.heads = channel_heads(cluster, gpus, wiring.nodes);
-  return chain_tree(wiring, rings.empty() ? ring_orders(cluster, gpus, std::nullopt, true) : rings);
+  return with_cut_flows(
+      cluster, chain_tree(wiring, rings.empty() ? ring_orders(cluster, gpus, std::nullopt, true) : rings));
 }
 
 CollectiveSchedule operation_schedule(const Cluster& cluster, std::span<const int> gpus,
                                       Operation operation) {
   Wiring wiring = wiring_of(cluster, gpus);
-  if (sends_directly(operation)) return direct(operation, wiring);
+  if (sends_directly(operation)) return with_cut_flows(cluster, direct(operation, wiring));
   auto orders = ring_orders(cluster, gpus, std::nullopt, true);
-  if (!is_chain(operation)) return ring(operation, wiring, orders);
+  if (!is_chain(operation)) return with_cut_flows(cluster, ring(operation, wiring, orders));
   // Rings cut open at the root.
   for (auto& order : orders)
     std::rotate(order.begin(), std::find(order.begin(), order.end(), 0), order.end());
-  return chain(operation, wiring, orders);
+  return with_cut_flows(cluster, chain(operation, wiring, orders));
 }
 
 namespace {
@@ -163,7 +179,9 @@ GroupTraffic traffic_of(const Communication& communication, std::size_t group, C
   for (auto operation : axis.operations) {
     auto first = all.stages.size();
     if (axis.servers > 0)
-      for (auto& stage : server_transfers(wiring_of(cluster, gpus), axis.servers, operation).stages)
+      for (auto& stage :
+           with_cut_flows(cluster, server_transfers(wiring_of(cluster, gpus), axis.servers, operation))
+               .stages)
         all.stages.push_back(std::move(stage));
     else if (has_algorithms(operation))
       all = nccl ? nccl->schedule(cluster, gpus, limits)

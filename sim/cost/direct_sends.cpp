@@ -57,24 +57,25 @@ class LinkFlows {
     int to_first = own_links(to.gpus).first - receiver_links.first;
     for (int sender : from.gpus)
       for (int receiver : receivers)
-        for (int link : find(sender, receiver).links) {
+        each_link(sender, receiver, [&](int link, double part) {
           if (sender_links.has(link))
-            add(link, nodes_to);
+            add(link, nodes_to * part);
           else if (receiver_links.has(link))
-            add(link + to_first, nodes_from);
+            add(link + to_first, nodes_from * part);
           else
-            add(link, from.nodes * nodes_to);
-        }
+            add(link, from.nodes * nodes_to * part);
+        });
   }
   void inside(const Twins& node) {
     auto own = own_links(node.gpus);
     for (int sender : node.gpus)
       for (int receiver : node.gpus)
         if (sender != receiver)
-          for (int link : find(sender, receiver).links) add(link, own.has(link) ? 1 : node.nodes);
+          each_link(sender, receiver,
+                    [&](int link, double part) { add(link, part * (own.has(link) ? 1 : node.nodes)); });
   }
   void one(int sender, int receiver) {
-    for (int link : find(sender, receiver).links) add(link, 1);
+    each_link(sender, receiver, [&](int link, double part) { add(link, part); });
   }
 
   [[nodiscard]] Seconds latency() const { return latency_; }  // of the longest way
@@ -93,10 +94,15 @@ class LinkFlows {
   }
 
  private:
-  Route find(int sender, int receiver) {
+  // Calls use(link, part of the flow) for each link on its way, once for each part it is cut into.
+  template <class Use>
+  void each_link(int sender, int receiver, const Use& use) {
     auto route = cluster_.route(sender, receiver);
     latency_ = std::max(latency_, route.latency);
-    return route;
+    int hashes = cluster_.hashes();
+    for (int link : route.links) use(link, 1.0 / hashes);
+    for (int hash = 1; hash < hashes; ++hash)
+      for (int link : cluster_.of_hash(route.links, hash)) use(link, 1.0 / hashes);
   }
   [[nodiscard]] Cluster::LinkRange own_links(const std::vector<int>& gpus) const {
     return cluster_.own_links(cluster_.node_of(gpus.front()));

@@ -21,6 +21,7 @@
 #include "sim/program/host.hpp"
 #include "sim/program/pipeline_schedule.hpp"
 #include "sim/strategy/strategy.hpp"
+#include "sim/topology/hashing.hpp"
 #include "sim/topology/placement.hpp"
 #include "sim/topology/scaled_links.hpp"
 
@@ -107,6 +108,8 @@ struct NicsOfNodes {
 struct LinksOfNodes {
   std::optional<BytesPerSecond> bandwidth;
   std::optional<Seconds> latency;
+  std::optional<std::optional<nccl::PathLevel>> peer_to_peer;
+  std::optional<int> numa;  // domains of a socket
   bool operator==(const LinksOfNodes&) const = default;
 };
 struct Node {
@@ -115,7 +118,14 @@ struct Node {
 };
 struct FabricOfNodes {
   std::optional<double> oversubscription;
+  std::optional<NetworkClass> network;
+  std::optional<nccl::Cloud> cloud;
   bool operator==(const FabricOfNodes&) const = default;
+};
+struct SocketsOfNodes {
+  std::optional<int> threads, sockets;
+  std::optional<bool> pod;
+  bool operator==(const SocketsOfNodes&) const = default;
 };
 struct Cluster {
   std::optional<std::string> topology, gpu;
@@ -125,11 +135,12 @@ struct Cluster {
   std::vector<Override> overrides;
   std::vector<Background> background;
   std::optional<int> nodes, domain_gpus;
-  std::optional<std::uint64_t> hashing;  // its seed; none: flows are spread
+  std::optional<Hashing> hashing;  // none: flows are spread
   NicsOfNodes nics;
   LinksOfNodes interconnect;
   Node node;
   FabricOfNodes fabric;
+  SocketsOfNodes socket;
   std::optional<double> price;
   bool operator==(const Cluster&) const = default;
 };

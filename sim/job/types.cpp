@@ -46,6 +46,13 @@ keys::Type<DType> training_dtype() {
   return keys::word<DType>({{"fp32", DType::float32}, {"bf16", DType::bfloat16}, {"fp16", DType::float16}});
 }
 
+keys::Type<std::optional<nccl::PathLevel>> peer_to_peer() {
+  using Level = std::optional<nccl::PathLevel>;
+  config::Words<Level> words{{"auto", {}}, {"true", nccl::PathLevel::sys}, {"false", nccl::PathLevel::none}};
+  for (const auto& [name, level] : nccl::kPathLevelNames) words.emplace_back(std::string(name), level);
+  return keys::word<Level>(words);
+}
+
 void refuse(const keys::Cursor& at, std::string_view key, std::string_view message, std::string_view hint) {
   throw InputError(at.place(key), message, hint);
 }

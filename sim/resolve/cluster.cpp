@@ -256,6 +256,7 @@ void add_network_notes(const GivenJob& given, const Topology& topology, const Co
                        Scenario& scenario) {
   add_doubts(network_doubts(topology, communication), scenario.doubts);
   auto& notes = scenario.notes;
+  if (auto note = roce_note(scenario.doubts)) notes.push_back(*std::move(note));
   for (const auto& model : communication.nccl)
     for (auto& note :
          nccl_notes(model->cost().communicator(), allowed_of(given), model->cost().calibration())) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <iterator>
 #include <span>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -78,9 +79,26 @@ bool knows_node(const nccl::Calibration& calibration, int gpus) {
          std::any_of(calibration.node.begin(), calibration.node.end(), has_them);
 }
 
+// Whether messages between its nodes go up to switches above the first, where single flows may meet on a
+// cable; not where the scenario says how they do.
+bool meets_above_leaves(const Cluster& cluster, std::span<const int> gpus) {
+  if (&cluster.without_hashing() != &cluster) return false;
+  auto is_high = [&](int gpu) {
+    auto route = cluster.find_route(gpus.front(), gpu);
+    return route && std::ranges::count_if(route->links, [&](int link) {
+                      return cluster.cable(link).medium == Medium::network;
+                    }) > 2;
+  };
+  int node = cluster.node_of(gpus.front());
+  return std::ranges::any_of(gpus, [&](int gpu) {
+    bool is_new = std::exchange(node, cluster.node_of(gpu)) != cluster.node_of(gpu);
+    return is_new && is_high(gpu);
+  });
+}
+
 // Between nodes.
 std::string_view class_between(const Topology& topology, const nccl::Calibration* calibration,
-                               const nccl::Communicator* communicator) {
+                               const nccl::Communicator* communicator, bool above_leaves) {
   bool over_sockets = communicator && communicator->sockets;
   if (!topology.network && !over_sockets) return "links";
   auto network = topology.network.value_or(NetworkClass::ethernet);
@@ -89,7 +107,9 @@ std::string_view class_between(const Topology& topology, const nccl::Calibration
     return is_known ? "table" : topology.nccl->knows_sockets ? "ethernet" : "ethernet_guessed";
   if (communicator && !communicator->direct_nics && !is_known) return "no_gpudirect";
   if (network == NetworkClass::infiniband) return is_known ? "infiniband" : "infiniband_uncalibrated";
-  return is_known ? "table" : name_in(kNetworkClassNames, network);
+  if (is_known) return "table";
+  if (network == NetworkClass::roce && !above_leaves) return "roce_leaf";
+  return name_in(kNetworkClassNames, network);
 }
 
 std::string_view class_of_pcie(const nccl::Pcie& pcie) {
@@ -121,7 +141,8 @@ std::string_view class_of(const Topology& topology, const Communication& communi
   // Rings across nodes go through each node as well, which may be what holds them up.
   bool is_held_up = communicator && communicator->pcie &&
                     nccl::pcie_busbw(*communicator) == nccl::ring_busbw(*communicator);
-  if (crosses_nodes(cluster, group) && !is_held_up) return class_between(topology, calibration, communicator);
+  if (crosses_nodes(cluster, group) && !is_held_up)
+    return class_between(topology, calibration, communicator, meets_above_leaves(cluster, group));
   return class_within(first_node(cluster, group), calibration, communicator);
 }
 
@@ -178,6 +199,16 @@ std::optional<Note> software_scope_note(const Scenario& scenario) {
   if (left.empty()) return std::nullopt;
   return Note{"software-scope", fmt::format("software {} was fitted and judged on steps {}", software.name,
                                             fmt::join(left, "; on steps "))};
+}
+
+std::optional<Note> roce_note(std::span<const Doubt> doubts) {
+  if (std::ranges::none_of(doubts, [](const Doubt& one) { return one.of->name == "roce"; }))
+    return std::nullopt;
+  return Note{"roce-unmeasured",
+              "messages go up from RoCE's leaves, where flows that a hash puts on one cable share it: jobs "
+              "kept 0.4 to 0.95 of their NICs there (NVIDIA/nccl-tests issue 169, NVIDIA/nccl issues 495 and "
+              "1368), and here flows spread evenly. cluster.hashing: {seed: 1} tries a hash; calibrate with "
+              "nccl-tests' tables ('ddpsim calibrate')"};
 }
 
 namespace {

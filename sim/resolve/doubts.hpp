@@ -25,6 +25,8 @@ std::vector<Doubt> trace_doubts(const LayerTrace& trace, bool is_rescaled, bool 
 // Where a job is larger, or shares layers over more GPUs, than the steps that its software was fitted or
 // judged on.
 std::optional<Note> software_scope_note(const Scenario& scenario);
+// Where flows may meet above the leaves of a RoCE fabric and nobody said how.
+std::optional<Note> roce_note(std::span<const Doubt> doubts);
 
 // Of the whole, once all else is known: models and implementations that are known least, and physics that
 // nothing calibrated.

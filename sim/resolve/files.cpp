@@ -64,7 +64,8 @@ TopologyChanges topology_changes(const GivenJob& given) {
   for (auto [section, of_file] : {std::pair("nics", "node.nics"),
                                   {"interconnect", "node.interconnect"},
                                   {"node", "node"},
-                                  {"fabric", "fabric"}})
+                                  {"fabric", "fabric"},
+                                  {"socket", "nccl.socket"}})
     if (const auto* value = config::find_at(given.root, fmt::format("cluster.{}", section)))
       for (const auto& entry : value->entries)
         changes.push_back({fmt::format("{}.{}", of_file, entry.key), entry.key_span, entry.value});

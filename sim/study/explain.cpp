@@ -11,6 +11,7 @@
 #include "sim/base/quantity.hpp"
 #include "sim/ddp/distinct_bucket_caps.hpp"
 #include "sim/engine/scaled_all_reduces.hpp"
+#include "sim/study/explain_fabric.hpp"
 #include "sim/study/explain_links.hpp"
 #include "sim/study/explain_outcomes.hpp"
 #include "sim/study/explain_sharding.hpp"
@@ -202,6 +203,7 @@ std::vector<Change> changes_of(const WhatIf& what_if, const Scenario& scenario,
     if (is_at_hand(scenario, path))
       changes.push_back({fmt::format("{} {}", path, value), {fmt::format("{}={}", path, value)}});
   if (what_if.find("workload.stragglers")) changes.push_back({"no stragglers", {"workload.stragglers=[]"}});
+  add_fabric_changes(scenario, changes);
   add_less_variation(scenario, changes);
   if (what_if.find("cluster.background"))
     changes.push_back({"no background traffic", {"cluster.background=[]"}});

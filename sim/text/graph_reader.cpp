@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "sim/base/suggest.hpp"
+#include "sim/job/types.hpp"
 #include "sim/text/file_rows.hpp"
 #include "sim/text/topology_readers.hpp"
 #include "sim/topology/topology_kinds.hpp"
@@ -45,7 +46,7 @@ Type<GraphFile> graph_rows() {
                                   .key<&Named::multicast>("multicast", boolean(), "It adds and multicasts")));
   using Host = nccl::PcieHost;
   auto pcie = nested(Rows<Host>("pcie")
-                         .key<&Host::level>("peer_to_peer", peer_to_peer(), "As NCCL_P2P_LEVEL")
+                         .key<&Host::level>("peer_to_peer", job::peer_to_peer(), "As NCCL_P2P_LEVEL")
                          .key<&Host::numa_domains>("numa", maybe(whole(1, 16)), "NUMA domains of a socket"));
   return nested(topology_rows<F>("graph")
                     .needs<&F::gpus>("gpus", vertices("gpus"), "In order")

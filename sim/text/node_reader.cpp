@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 
 #include "sim/base/counted.hpp"
+#include "sim/job/types.hpp"
 #include "sim/text/file_rows.hpp"
 #include "sim/text/topology_readers.hpp"
 #include "sim/topology/interconnect.hpp"
@@ -83,8 +84,7 @@ Rows<S> with_slot(Rows<S> rows) {
   rows.template key<path..., &Tree::gpu, &Link::latency>("latency", time(), "Of a message");
   rows.template key<path..., &Tree::generation>("generation", maybe(whole(3, 5)), "In place of a bandwidth");
   rows.template key<path..., &Tree::width>("width", whole(1, 16), "Lanes of a slot");
-  rows.template key<path..., &Tree::peer_to_peer>("peer_to_peer", ddpsim::peer_to_peer(),
-                                                  "As NCCL_P2P_LEVEL");
+  rows.template key<path..., &Tree::peer_to_peer>("peer_to_peer", job::peer_to_peer(), "As NCCL_P2P_LEVEL");
   return rows;
 }
 
@@ -333,13 +333,6 @@ Type<Node> node_rows() {
 }  // namespace ddpsim::node_keys
 
 namespace ddpsim {
-
-keys::Type<std::optional<nccl::PathLevel>> peer_to_peer() {
-  using Level = std::optional<nccl::PathLevel>;
-  config::Words<Level> words{{"auto", {}}, {"true", nccl::PathLevel::sys}, {"false", nccl::PathLevel::none}};
-  for (const auto& [name, level] : nccl::kPathLevelNames) words.emplace_back(std::string(name), level);
-  return keys::word<Level>(words);
-}
 
 keys::Type<Link> link_rows(std::string_view name) {
   auto rows = node_keys::with_link<>(keys::Rows<Link>(name));

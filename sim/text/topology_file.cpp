@@ -55,13 +55,36 @@ bool may_have_pcie(const Value& root) {
   return joined->value.find("pcie") || (kind && config::is_word(kind->value, "pcie"));
 }
 
+constexpr std::string_view kOfSlots = "node.interconnect.";
+
+bool is_of_pcie(const config::Entry& change) {
+  return change.key.starts_with(kOfSlots) &&
+         (change.key.ends_with(".peer_to_peer") || change.key.ends_with(".numa"));
+}
+
+// Where the file says it: of kind pcie beside its figures, of others in their section of PCIe; of a graph in
+// one of its own.
+std::string place_of_pcie(const config::Entry& change, const Value& root) {
+  auto key = change.key.substr(kOfSlots.size());
+  if (root.find("links")) return "pcie." + key;
+  const auto* joined = config::find_at(root, "node.interconnect");
+  const auto* kind = joined ? joined->find("kind") : nullptr;
+  bool is_pcie = kind && config::is_word(kind->value, "pcie");
+  if (!is_pcie && !(joined && joined->find("pcie")))
+    throw InputError(change.key_span, "no PCIe joins these GPUs", "remove it, or use a topology with PCIe");
+  return fmt::format("{}{}{}", kOfSlots, is_pcie ? "" : "pcie.", key == "numa" ? "host.numa" : key);
+}
+
 // Which NIC is whose, and what they are called, is known of as many as there were.
 void apply(const config::Entry& change, Value& root) {
+  if (is_of_pcie(change))
+    return config::set_at(root, place_of_pcie(change, root), change.value, change.key_span);
   const auto* kind = root.find("kind");
   if (kind && !config::is_word(kind->value, "cluster"))
     throw InputError(change.key_span, "only a topology of kind cluster has nodes that are all alike",
                      "use such a topology, or cluster.overrides for links by name");
   auto section = change.key.substr(0, change.key.find_last_of('.'));
+  if (section == "nccl.socket") section = "nccl";
   if (!config::find_at(root, section))
     throw InputError(change.key_span, fmt::format("the topology has no '{}'", section),
                      "use a topology that has one");

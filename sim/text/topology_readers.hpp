@@ -44,7 +44,5 @@ std::shared_ptr<Topology> read_graph(const config::Value& root, TopologyFile& co
 NodeModel read_node(const config::Value& value);
 Fabric read_fabric(const config::Value& value);
 keys::Type<Link> link_rows(std::string_view name);
-// Up to where NCCL uses peer-to-peer: true and false are NCCL_P2P_LEVEL=SYS and NCCL_P2P_DISABLE=1.
-keys::Type<std::optional<nccl::PathLevel>> peer_to_peer();
 
 }  // namespace ddpsim

@@ -2,6 +2,7 @@
 // A topology at a given size: its GPUs and links, and which links carry what between two GPUs. Repeated
 // structure is kept once, so that a large cluster costs what its description costs.
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -69,6 +70,13 @@ class Cluster {
   // What ranks know when they choose rings and algorithms: where flows are hashed onto single cables of
   // uplinks, the cluster whose flows spread evenly over all of them. Its links have ids of its own.
   [[nodiscard]] virtual const Cluster& without_hashing() const { return *this; }
+
+  // Into how many equal parts each flow between two NICs is cut, every one on cables of its own; the links
+  // that one of them takes instead of these: a route of this cluster's is that of part 0.
+  [[nodiscard]] virtual int hashes() const { return 1; }
+  [[nodiscard]] virtual std::vector<int> of_hash(std::span<const int> route, int /*hash*/) const {
+    return {route.begin(), route.end()};
+  }
 
   // Link ids count from 0 to links() - 1.
   [[nodiscard]] virtual int links() const = 0;

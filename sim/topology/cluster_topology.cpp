@@ -12,16 +12,15 @@ class ClusterTopology final : public Topology {
   ClusterTopology(std::shared_ptr<const ClusterPlan> plan, std::vector<LinkOverride> overrides)
       : plan_(std::move(plan)), overrides_(std::move(overrides)) {}
 
-  [[nodiscard]] std::shared_ptr<const Cluster> build(
-      int gpus, std::span<const LinkOverride> overrides,
-      std::optional<std::uint64_t> hashing_seed) const override {
+  [[nodiscard]] std::shared_ptr<const Cluster> build(int gpus, std::span<const LinkOverride> overrides,
+                                                     std::optional<Hashing> hashing) const override {
     int a_node = plan_->kinds[0].model.gpus;
     if (gpus > a_node && plan_->fabric.kind == Fabric::Kind::none)
       throw InputError(fmt::format("{} GPUs are more than one node of {}, and the topology has no fabric to "
                                    "join several",
                                    gpus, a_node),
                        fmt::format("use at most {}, or add a 'fabric' to the topology", a_node));
-    auto cluster = std::make_shared<NodeCluster>(plan_, gpus, hashing_seed);
+    auto cluster = std::make_shared<NodeCluster>(plan_, gpus, hashing);
     if (!overrides_.empty() || !overrides.empty()) cluster->change(overrides_, overrides);
     return cluster;
   }

@@ -23,6 +23,10 @@ class ClusterView : public Cluster {
   }
   [[nodiscard]] LinkRange own_links(int node) const override { return cluster_->own_links(node); }
   [[nodiscard]] const Cluster& without_hashing() const override { return cluster_->without_hashing(); }
+  [[nodiscard]] int hashes() const override { return cluster_->hashes(); }
+  [[nodiscard]] std::vector<int> of_hash(std::span<const int> route, int hash) const override {
+    return cluster_->of_hash(route, hash);
+  }
   [[nodiscard]] int links() const override { return cluster_->links(); }
   [[nodiscard]] Link link(int id) const override { return cluster_->link(id); }
   [[nodiscard]] bool broken(int id) const override { return cluster_->broken(id); }

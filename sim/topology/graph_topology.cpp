@@ -16,9 +16,8 @@ class GraphTopology final : public Topology {
                                [](const auto& wire) { return wire.cable.medium == Medium::network; });
   }
 
-  [[nodiscard]] std::shared_ptr<const Cluster> build(
-      int gpus, std::span<const LinkOverride> overrides,
-      std::optional<std::uint64_t> /*hashing_seed*/) const override {
+  [[nodiscard]] std::shared_ptr<const Cluster> build(int gpus, std::span<const LinkOverride> overrides,
+                                                     std::optional<Hashing> /*hashing*/) const override {
     if (gpus > plan_->gpus)
       throw InputError(
           fmt::format("{} GPUs are more than the {} of the topology", gpus, plan_->gpus),

@@ -9,13 +9,12 @@
 
 namespace ddpsim {
 
-NodeCluster::NodeCluster(std::shared_ptr<const ClusterPlan> plan, int gpus,
-                         std::optional<std::uint64_t> hashing_seed)
+NodeCluster::NodeCluster(std::shared_ptr<const ClusterPlan> plan, int gpus, std::optional<Hashing> hashing)
     : plan_(std::move(plan)),
       gpus_(gpus),
       gpus_per_node_(plan_->kinds[0].model.gpus),
       nodes_((gpus + gpus_per_node_ - 1) / gpus_per_node_),
-      hashing_seed_(hashing_seed) {
+      hashing_(hashing) {
   const auto& usual = plan_->kinds[0].model;
   usual_links_ = links_of(usual);
   fabric_base_ = nodes_ * usual_links_;
@@ -25,10 +24,10 @@ NodeCluster::NodeCluster(std::shared_ptr<const ClusterPlan> plan, int gpus,
     others_.push_back({node, kind, node * usual_links_ + extra});
     fabric_base_ += links_of(plan_->kinds[kind].model) - usual_links_;
   }
-  if (hashing_seed_) even_ = std::make_unique<NodeCluster>(plan_, gpus);
+  if (hashing_) even_ = std::make_unique<NodeCluster>(plan_, gpus);
   if (plan_->fabric.kind == Fabric::Kind::tree)
     tree_.emplace(plan_->fabric, nodes_, usual.nics, usual.nic.bandwidth,
-                  hashing_seed_ ? uplink_cables(plan_->fabric, nodes_, usual.nics) : UplinkCables());
+                  hashing_ ? uplink_cables(plan_->fabric, nodes_, usual.nics) : UplinkCables());
   if (gpus_ % gpus_per_node_ != 0) keep_own_ways(nodes_ - 1);
   change({}, {});
 }
@@ -92,7 +91,7 @@ int NodeCluster::like_node(int node) const {
 // In a ring of nodes each has neighbours of its own, and flows of each are hashed onto cables of their own.
 int NodeCluster::twin_of(int node) const {
   int like = like_node(node);
-  if (!tree_ || hashing_seed_ || like == node) return node;
+  if (!tree_ || hashing_ || like == node) return node;
   int twin = std::max(like, tree_->first_beside(node));
   while (like_node(twin) != like) ++twin;
   return twin;
@@ -103,7 +102,7 @@ Cluster::LinkRange NodeCluster::own_links(int node) const {
 }
 
 std::optional<std::vector<int>> NodeCluster::switches_above(int node) const {
-  if (!tree_ || hashing_seed_ || has_changed_fabric_) return std::nullopt;
+  if (!tree_ || hashing_ || has_changed_fabric_) return std::nullopt;
   return tree_->above(node);
 }
 

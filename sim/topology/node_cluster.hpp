@@ -1,7 +1,6 @@
 #pragma once
 // A cluster of nodes under a fabric. Ids, names and figures are computed, never stored: what is stored grows
 // with the kinds of nodes and the changed links, not with the cluster.
-#include <cstdint>
 #include <map>
 #include <memory>
 #include <span>
@@ -9,6 +8,7 @@
 
 #include "sim/topology/cluster_graph.hpp"
 #include "sim/topology/fabric.hpp"
+#include "sim/topology/hashing.hpp"
 #include "sim/topology/link_changes.hpp"
 #include "sim/topology/node_ways.hpp"
 
@@ -27,9 +27,8 @@ struct ClusterPlan {
 
 class NodeCluster final : public Cluster {
  public:
-  // `hashing_seed`: each flow takes one cable of a switch's uplinks; else all together are one link.
-  NodeCluster(std::shared_ptr<const ClusterPlan> plan, int gpus,
-              std::optional<std::uint64_t> hashing_seed = {});
+  // `hashing`: flows take single cables of a switch's uplinks; else all together are one link.
+  NodeCluster(std::shared_ptr<const ClusterPlan> plan, int gpus, std::optional<Hashing> hashing = {});
   // Once, before any route is asked for.
   void change(std::span<const LinkOverride> file, std::span<const LinkOverride> scenario);
 
@@ -43,6 +42,8 @@ class NodeCluster final : public Cluster {
   [[nodiscard]] LinkRange own_links(int node) const override;
   [[nodiscard]] std::optional<std::vector<int>> switches_above(int node) const override;
   [[nodiscard]] const Cluster& without_hashing() const override { return even_ ? *even_ : *this; }
+  [[nodiscard]] int hashes() const override { return hashing_ ? hashing_->hashes : 1; }
+  [[nodiscard]] std::vector<int> of_hash(std::span<const int> route, int hash) const override;
   [[nodiscard]] int links() const override { return fabric_base_ + (tree_ ? tree_->links() : 0); }
   [[nodiscard]] bool broken(int id) const override { return changes_.broken(id); }
   [[nodiscard]] Link link(int id) const override;
@@ -106,7 +107,7 @@ class NodeCluster final : public Cluster {
   // `whole`: as if no link were broken.
   // 0: no way from that NIC to that one.
   [[nodiscard]] int crossing_links(int from, int from_nic, int to, int to_nic) const;
-  [[nodiscard]] Crossing crossing(int from, int from_nic, int to, int to_nic, bool whole) const;
+  [[nodiscard]] Crossing crossing(int from, int from_nic, int to, int to_nic, bool whole, int hash = 0) const;
   // Up from one switch and down to the other.
   [[nodiscard]] int cable_of(std::uint64_t flow, int from_switch, int to_switch, bool whole) const;
   [[nodiscard]] std::optional<BytesPerSecond> usable(const Crossing& crossing, bool whole) const;
@@ -122,7 +123,7 @@ class NodeCluster final : public Cluster {
   int usual_links_;            // of a node of the usual kind
   int fabric_base_;            // the first link id of the fabric
   std::optional<SwitchTree> tree_;
-  std::optional<std::uint64_t> hashing_seed_;
+  std::optional<Hashing> hashing_;
   std::unique_ptr<NodeCluster> even_;  // with hashing: the cluster without
   LinkChanges changes_;
   bool has_changed_fabric_ = false;

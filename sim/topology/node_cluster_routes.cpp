@@ -21,10 +21,11 @@ std::uint64_t mixed(std::uint64_t value) {
   return value ^ (value >> 31U);
 }
 
-std::uint64_t flow_hash(std::uint64_t seed, std::initializer_list<int> flow) {
+// Of a part of a flow.
+std::uint64_t flow_hash(std::uint64_t seed, std::initializer_list<int> flow, int part) {
   auto hash = mixed(seed);
-  for (int part : flow) hash = mixed(hash ^ static_cast<std::uint64_t>(part));
-  return hash;
+  for (int one : flow) hash = mixed(hash ^ static_cast<std::uint64_t>(one));
+  return part == 0 ? hash : mixed(hash ^ static_cast<std::uint64_t>(part));
 }
 
 }  // namespace
@@ -53,22 +54,39 @@ int NodeCluster::cable_of(std::uint64_t flow, int from_switch, int to_switch, bo
 }
 
 // What goes up by a switch's cable i comes down by cable i: each leads to another switch above.
-NodeCluster::Crossing NodeCluster::crossing(int from, int from_nic, int to, int to_nic, bool whole) const {
+NodeCluster::Crossing NodeCluster::crossing(int from, int from_nic, int to, int to_nic, bool whole,
+                                            int hash) const {
   Crossing crossing;
   crossing.links[crossing.count++] = *nic_out(from, from_nic);
   if (!tree_) return crossing;
   auto climb = tree_->between(tree_->leaf_of(from, from_nic), tree_->leaf_of(to, to_nic));
   for (int level = 0; level < climb->levels; ++level) {
     int above = climb->from[level], below = climb->to[level];
-    int cable = hashing_seed_ ? cable_of(flow_hash(*hashing_seed_, {level, from, from_nic, to, to_nic}),
-                                         above, below, whole)
-                              : 0;
+    int cable = hashing_ ? cable_of(flow_hash(hashing_->seed, {level, from, from_nic, to, to_nic}, hash),
+                                    above, below, whole)
+                         : 0;
     crossing.links[1 + level] = fabric_base_ + tree_->up(above, cable);
     crossing.links[climb->links() - level] = fabric_base_ + tree_->down(below, cable);
   }
   crossing.links[climb->links() + 1] = *nic_in(to, to_nic);
   crossing.count = climb->links() + 2;
   return crossing;
+}
+
+std::vector<int> NodeCluster::of_hash(std::span<const int> route, int hash) const {
+  std::vector<int> links(route.begin(), route.end());
+  auto first = std::find_if(links.begin(), links.end(), [&](int link) { return link >= fabric_base_; });
+  if (hash == 0 || first == links.end()) return links;
+  auto last = std::find_if(first, links.end(), [&](int link) { return link < fabric_base_; });
+  auto nic_of = [&](int link) {  // cables come after a node's own links, out and in of each NIC
+    auto [node, id] = local(link);
+    return std::pair(node, (id - static_cast<int>(model(node).wires.size())) / 2);
+  };
+  auto [from, from_nic] = nic_of(*std::prev(first));
+  auto [to, to_nic] = nic_of(*last);
+  auto across = crossing(from, from_nic, to, to_nic, false, hash);
+  std::copy(across.links, across.links + across.count, std::prev(first));
+  return links;
 }
 
 std::optional<BytesPerSecond> NodeCluster::usable(const Crossing& crossing, bool whole) const {

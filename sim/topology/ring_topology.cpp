@@ -97,9 +97,8 @@ class RingTopology final : public Topology {
     bare_network = true;
   }
 
-  [[nodiscard]] std::shared_ptr<const Cluster> build(
-      int gpus, std::span<const LinkOverride> overrides,
-      std::optional<std::uint64_t> /*hashing_seed*/) const override {
+  [[nodiscard]] std::shared_ptr<const Cluster> build(int gpus, std::span<const LinkOverride> overrides,
+                                                     std::optional<Hashing> /*hashing*/) const override {
     for (const auto& override : overrides_)
       if (override.from >= gpus)
         throw InputError(override.change.span,

@@ -1,6 +1,5 @@
 #pragma once
 // A topology file: a cluster of any size (kinds ring and cluster) or one machine (kind graph).
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -10,6 +9,7 @@
 #include "sim/base/source.hpp"
 #include "sim/topology/cluster.hpp"
 #include "sim/topology/fabric.hpp"
+#include "sim/topology/hashing.hpp"
 #include "sim/topology/nccl_platform.hpp"
 
 namespace ddpsim {
@@ -33,11 +33,10 @@ class Topology {
   virtual ~Topology() = default;
   // The cluster of the nodes that `gpus` GPUs need, with the file's own overrides and then these applied.
   // Throws InputError for a size it cannot have (naming the sizes it can) and for names it does not have.
-  // `hashing_seed`: flows go over single cables of uplinks, which this seed's hash chooses; check_hashing()
-  // comes first.
-  [[nodiscard]] virtual std::shared_ptr<const Cluster> build(
-      int gpus, std::span<const LinkOverride> overrides = {},
-      std::optional<std::uint64_t> hashing_seed = {}) const = 0;
+  // `hashing`: flows go over single cables of uplinks; check_hashing() comes first.
+  [[nodiscard]] virtual std::shared_ptr<const Cluster> build(int gpus,
+                                                             std::span<const LinkOverride> overrides = {},
+                                                             std::optional<Hashing> hashing = {}) const = 0;
   // Throws InputError (without a place) unless it has uplinks at this size, and a whole number of them.
   virtual void check_hashing(int gpus) const;
   // The GPUs of one node, or all that a graph names; nullopt where any number is as good.

@@ -168,6 +168,31 @@ class TablesTest(CalibrateTest):
                 for table in self.calibrate("--judge", f"measurements/{name}", "--topology", topology)["tables"]:
                     self.assertGreaterEqual(len(table["points"]), 3)
 
+    def test_what_a_harness_adds_to_every_call(self):
+        """A table whose every time is 19 us longer is the table without them; a call shorter than that is refused."""
+        text = (cli.SOURCE_ROOT / "measurements/galvatron_8xA100-40GB.csv").read_text().splitlines()
+        head = next(i for i, line in enumerate(text) if not line.startswith("#"))
+        names = text[head].split(",")
+        times = [i for i, name in enumerate(names) if "time" in name]
+        self.assertTrue(times)
+
+        def longer(line):
+            cells = line.split(",")
+            for i in times:
+                cells[i] = f"{float(cells[i]) + 19:.6f}"
+            return ",".join("" if "algbw" in name or "busbw" in name else cell for name, cell in zip(names, cells))
+
+        rows = [line for line in text[head + 1:] if line]
+        self.write("longer.csv", "\n".join(text[:head + 1] + [longer(row) for row in rows]) + "\n")
+        told = [self.calibrate(table, "--topology", A100, *more)["tables"][0]["points"]
+                for table, more in (("measurements/galvatron_8xA100-40GB.csv", ()), (str(self.folder / "longer.csv"), ("--per-call", "19us")))]
+        self.assertEqual(len(told[0]), len(told[1]))
+        for one, other in zip(*told):
+            self.assertAlmostEqual(one["measured_s"], other["measured_s"], delta=1e-9)
+            self.assertAlmostEqual(one["predicted_s"] / other["predicted_s"], 1, delta=1e-3)
+        refused = self.fails(2, "calibrate", str(self.folder / "longer.csv"), "--topology", A100, "--per-call", "1s", cwd=cli.SOURCE_ROOT).stderr
+        self.assertIn("the harness alone 1 s", refused)
+
     def test_every_operation_can_be_judged(self):
         """Also where nothing can be fitted: between nodes, from a root, from one GPU to another. Bounds: 64 MiB over the NVLinks of a GPU
         or the NICs of a node; of an all-to-all of two nodes half of a rank's bytes cross its NIC of 50 GB/s."""

@@ -85,6 +85,46 @@ class LinksOfPresetsTest(cli.CliTest):
         self.assertAlmostEqual(narrow[1] / narrow[0], 0.5, delta=0.02)
 
 
+class WhatAMachineCouldBeSetToTest(cli.CliTest):
+    def explained(self, topology, world_size):
+        self.write("s.yaml", "workload: {model: gpt2, micro_batch: 4, sequence: 1024, dtype: fp16}\n"
+                             f"cluster: {{topology: {topology}, world_size: {world_size}}}\nstrategy: ddp\nevidence: none\n")
+        return self.ok("simulate", "s.yaml", "--explain").stdout
+
+    def busbw(self, topology, world_size, *sets):
+        self.write("s.yaml", "workload: {model: gpt2, micro_batch: 4, sequence: 1024, dtype: fp16}\n"
+                             f"cluster: {{topology: {topology}, world_size: {world_size}}}\nstrategy: flat\nevidence: none\n")
+        return self.simulate(*sets, file="s.yaml")["busbw_Bps"]
+
+    def test_host_memory(self):
+        """Eight A40s of two sockets: 1.7 GB/s a flow through interleaved memory, 0.47 of 25 with NPS4, 0.78 of 25 from GPU to GPU but for the
+        link between sockets, which holds up nothing."""
+        told = self.explained("pcie-8xa40", 8)
+        self.assertIn("peer-to-peer between any two GPUs of a node (NCCL_P2P_LEVEL=SYS)", told)
+        self.assertIn("four NUMA domains a socket (NPS4, in the BIOS)", told)
+        usual = self.busbw("pcie-8xa40", 8)
+        self.assertAlmostEqual(self.busbw("pcie-8xa40", 8, "cluster.interconnect.numa=4") / usual, 0.47 * 25 / 1.7, delta=0.4)
+        self.assertAlmostEqual(self.busbw("pcie-8xa40", 8, "cluster.interconnect.peer_to_peer=SYS") / usual, 0.78 * 25 / 1.7, delta=0.6)
+        self.assertNotIn("NCCL_P2P_LEVEL", self.explained("pcie-8x4090", 8))  # its driver has none
+        self.assertNotIn("NPS4", self.explained("dgx-h100", 8))
+
+    def test_below_a_mesh_and_in_a_graph(self):
+        """Pairs of NVLinks above PCIe have it in a section of their own, a graph beside its links."""
+        pairs = [self.busbw("azure-nc-a100", 4, *more) for more in ((), ("cluster.interconnect.peer_to_peer=SYS",))]
+        self.assertAlmostEqual(pairs[1] / pairs[0], 0.78 / 0.47, delta=0.05)
+        refused = self.fails(2, "simulate", "s.yaml", "--set", "cluster.topology=dgx-h100", "--set", "cluster.interconnect.numa=4").stderr
+        self.assertIn("no PCIe joins these GPUs", refused)
+
+    def test_connections(self):
+        told = self.explained("p3dn-24xlarge", 16)
+        for change in ("2 x 4 sockets a channel", "2 x 16 sockets a channel", "a cluster placement group", "NICs of"):
+            self.assertIn(change, told)
+        flows = [self.busbw("p3dn-24xlarge", 16, *more) for more in ((), ("cluster.socket={threads: 1, sockets: 1}",))]
+        self.assertGreater(flows[0], 2 * flows[1])
+        self.assertGreater(self.busbw("p3dn-24xlarge", 16, "cluster.socket={threads: 1, sockets: 1}", "cluster.fabric.cloud=aws-placement"), 1.9 * flows[1])
+        self.assertLess(self.busbw("p3dn-24xlarge", 16, "cluster.socket.pod=true"), flows[0])
+
+
 class ForcedTest(cli.CliTest):
     def test_a_forced_ring_takes_the_way_that_it_would_take_by_itself(self):
         self.write("pairs.yaml", PAIRS)

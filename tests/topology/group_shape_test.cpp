@@ -74,8 +74,9 @@ TEST(GroupShape, IsUnknownWhereRoutesAreTheirOwn) {
   slow.bandwidth = BytesPerSecond(1e9);
   auto text = std::string(kNode) + kPods;
   auto ring = std::string(kNode) + "{kind: ring}\n";
-  for (const auto& cluster : {testing::build_text(text, 32, {slow}),
-                              testing::read_text(text)->build(32, {}, 7), testing::build_text(ring, 32)}) {
+  for (const auto& cluster :
+       {testing::build_text(text, 32, {slow}), testing::read_text(text)->build(32, {}, Hashing{7}),
+        testing::build_text(ring, 32)}) {
     EXPECT_FALSE(group_shape(*cluster, std::vector{0, 2}));
     EXPECT_EQ(group_shape(*cluster, std::vector{0, 1}), group_shape(*cluster, std::vector{8, 9}));
   }

@@ -26,7 +26,7 @@ std::shared_ptr<const Cluster> hashed(const std::string& fabric, int gpus, std::
                                       const std::vector<LinkOverride>& overrides = {}) {
   auto topology = testing::read_text(kNode + fabric + "\n");
   topology->check_hashing(gpus);
-  return topology->build(gpus, overrides, seed);
+  return topology->build(gpus, overrides, Hashing{seed, 1});
 }
 
 // "leaf0>spine" of "leaf0>spine.3"

@@ -2,6 +2,7 @@
 #include "sim/base/limits.hpp"
 #include "sim/job/rows/override_rows.hpp"
 #include "sim/job/rows/rows.hpp"
+#include "sim/job/types.hpp"
 #include "sim/topology/interconnect.hpp"
 
 namespace ddpsim::job {
@@ -38,15 +39,18 @@ Type<Placement> placement() {
        random(PlacementKind::random_nodes, "random_nodes", "Seed of the nodes drawn from cluster.nodes")});
 }
 
-Type<std::optional<std::uint64_t>> hashing() {
-  using V = std::optional<std::uint64_t>;
-  return one_of<V>(
-      "this is no hashing", "write none, or {seed: SEED}",
-      {is_word<V>("none", std::nullopt),
-       is_like<V, Seed>(
-           seed_of("hashing", "seed", "Of the hash that chooses each flow's cable"),
-           [](V& to, Seed from) { to = from.seed; },
-           [](const V& from) { return from ? std::optional(Seed{*from}) : std::nullopt; }, "seed")});
+Type<std::optional<Hashing>> hashing() {
+  using V = std::optional<Hashing>;
+  auto section = nested(
+      Rows<Hashing>("hashing")
+          .key<&Hashing::seed>("seed", seed(), "Of the hash that chooses each flow's cable")
+          .required()
+          .key<&Hashing::hashes>("hashes", whole(1, 64),
+                                 "Cables a flow takes at once: channels a NIC times queue pairs of each"));
+  return one_of<V>("this is no hashing", "write none, {seed: SEED} or {seed: SEED, hashes: 4}",
+                   {is_word<V>("none", std::nullopt), is_like<V, Hashing>(
+                                                          section, [](V& to, Hashing from) { to = from; },
+                                                          [](const V& from) { return from; }, "seed")});
 }
 
 Type<Group> group() {
@@ -157,6 +161,11 @@ Type<Cluster> cluster_rows() {
                  .key<&LinksOfNodes::bandwidth>("bandwidth", maybe(bandwidth()), "Of each GPU, in its node")
                  .usually(kTopologys)
                  .key<&LinksOfNodes::latency>("latency", maybe(time()), "From GPU to GPU")
+                 .usually(kTopologys)
+                 .key<&LinksOfNodes::peer_to_peer>("peer_to_peer", maybe(peer_to_peer()),
+                                                   "Over PCIe, as NCCL_P2P_LEVEL")
+                 .usually(kTopologys)
+                 .key<&LinksOfNodes::numa>("numa", maybe(whole(1, 16)), "NUMA domains of a socket (NPS)")
                  .usually(kTopologys));
   auto node = nested(Rows<Node>("node")
                          .key<&Node::gpus>("gpus", maybe(whole(1, kMostGpusPerNode)), "GPUs of a node")
@@ -165,7 +174,20 @@ Type<Cluster> cluster_rows() {
       Rows<FabricOfNodes>("fabric")
           .key<&FabricOfNodes::oversubscription>("oversubscription", maybe(number(1, 1000)),
                                                  "Bandwidth below the fabric's switches over that above")
+          .usually(kTopologys)
+          .key<&FabricOfNodes::network>("network", maybe(word(kNetworkClassNames)), "What it is built of")
+          .usually(kTopologys)
+          .key<&FabricOfNodes::cloud>("cloud", maybe(word(nccl::kCloudNames)),
+                                      "Whose NICs, where NCCL uses sockets")
           .usually(kTopologys));
+  auto socket =
+      nested(Rows<SocketsOfNodes>("socket")
+                 .key<&SocketsOfNodes::threads>("threads", maybe(whole(0, 16)), "NCCL_SOCKET_NTHREADS")
+                 .usually(kTopologys)
+                 .key<&SocketsOfNodes::sockets>("sockets", maybe(whole(1, 64)), "NCCL_NSOCKS_PERTHREAD")
+                 .usually(kTopologys)
+                 .key<&SocketsOfNodes::pod>("pod", maybe(boolean()), "Behind a container's own network")
+                 .usually(kTopologys));
   return nested(
       Rows<Cluster>("cluster")
           .key<&Cluster::topology>("topology", maybe(text()),
@@ -191,6 +213,7 @@ Type<Cluster> cluster_rows() {
                                        "Links within nodes unlike the topology's")
           .key<&Cluster::node>("node", node, "Nodes unlike the topology's")
           .key<&Cluster::fabric>("fabric", fabric, "A fabric unlike the topology's")
+          .key<&Cluster::socket>("socket", socket, "NCCL's TCP connections unlike the topology's")
           .key<&Cluster::gpu>("gpu", maybe(text()), "GPU: a name ('ddpsim list gpus'), a file, or none")
           .usually("the topology's")
           .key<&Cluster::price>("price", maybe(number(0, 1e9)), "What a GPU costs per hour")
