@@ -172,11 +172,14 @@ Measurement measured_on(const Topology& topology, CollectiveTable table, int ran
     auto communicator = nccl_communicator(*machine.cluster, machine.gpus, platform_of(*topology.nccl, table));
     Measurement measurement{std::move(table), communicator, allowed, {operation}};
     measurement.collective.element = element_of(measurement.table.data_type);
-    if (sends_directly(measurement.collective.operation))
-      measurement.link_bounds =
-          DirectSends(NcclWays(*machine.cluster, communicator), machine.gpus, operation).bounds();
-    else
+    if (sends_directly(measurement.collective.operation)) {
+      measurement.link_bounds = [machine, operation](const nccl::Communicator& taken) {
+        return DirectSends(NcclWays(*machine.cluster, taken), machine.gpus, operation).bounds();
+      };
+      (void)measurement.link_bounds(communicator);  // or an error, here
+    } else {
       nccl::require_candidates(nccl::Tuner(communicator, allowed, measurement.collective));
+    }
     return measurement;
   } catch (const InputError& error) {
     throw error.at(place);

@@ -243,7 +243,7 @@ std::vector<int> simple_ring_order(const Cluster& cluster, std::span<const int> 
 }
 
 nccl::Communicator nccl_communicator(const Cluster& hashed, std::span<const int> gpus,
-                                     const NcclPlatform& platform) {
+                                     const NcclPlatform& platform, int of_node) {
   const auto& cluster = hashed.without_hashing();  // NCCL knows nothing of cables
   auto nodes = ranks_by_node(cluster, gpus);
   nccl::Communicator communicator;
@@ -283,7 +283,8 @@ nccl::Communicator nccl_communicator(const Cluster& hashed, std::span<const int>
   nccl::PcieRule rule{platform.version, platform.cpu, platform.driver_peer_to_peer,
                       cluster.pcie_host(gpus.front())};
   auto gpus_of_node = static_cast<int>(node.size());
-  if (!communicator.nvlink) communicator.pcie = pcie_of_hops(cluster, rings, rule, gpus_of_node);
+  if (!communicator.nvlink)
+    communicator.pcie = pcie_of_hops(cluster, rings, rule, std::max(gpus_of_node, of_node));
   if (communicator.pcie) {
     NcclWays ways(cluster, communicator);
     auto in_node = rings_in_order(ways, node,

@@ -82,12 +82,14 @@ std::vector<OperationCost> costs_of(const Cluster& cluster, const Candidate& can
 class NcclCosts {
  public:
   NcclCosts(const Cluster& cluster, std::vector<int> gpus, const NcclPlatform& platform,
-            const nccl::Allowed& allowed, const nccl::Calibration& calibration, bool only_symmetric)
+            const nccl::Allowed& allowed, const nccl::Calibration& calibration, bool only_symmetric,
+            int of_node)
       : cluster_(cluster),
         gpus_(std::move(gpus)),
         allowed_(allowed),
         calibration_(calibration),
-        communicator_(nccl::with_measured_pcie(nccl_communicator(cluster, gpus_, platform), calibration)),
+        communicator_(
+            nccl::with_measured_pcie(nccl_communicator(cluster, gpus_, platform, of_node), calibration)),
         peers_(communicator_, calibration) {
     if (!allowed_.symmetric) return;
     try {
@@ -229,12 +231,15 @@ std::vector<OperationCost> nccl_costs(const Cluster& cluster, const std::vector<
   bool only_symmetric = std::all_of(operations.begin(), operations.end(), nccl::has_symmetric);
   std::optional<NcclCosts> all, ends;
   std::vector<OperationCost> costs;
+  int of_node = 0;
+  for (const auto& ranks : ranks_by_node(cluster, gpus))
+    of_node = std::max(of_node, static_cast<int>(ranks.size()));
   if (nccl::forces(allowed)) check_forced(nccl_communicator(cluster, gpus, platform), allowed, operations);
   for (auto operation : operations) {
     auto& model = is_pair(operation) ? ends : all;
     if (!model)
       model.emplace(cluster, is_pair(operation) ? std::vector{gpus.front(), gpus.back()} : gpus, platform,
-                    allowed, calibration, only_symmetric);
+                    allowed, calibration, only_symmetric, of_node);
     for (auto bytes : sizes) costs.push_back(model->of(operation, bytes));
   }
   return costs;

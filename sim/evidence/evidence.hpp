@@ -59,6 +59,7 @@ inline constexpr std::array kEvidenceClasses{
     EvidenceClass{Subject::network, "pcie_host", "PCIe through host memory", Moves::collectives},
     EvidenceClass{Subject::network, "pcie_host_guessed", "PCIe through host memory that nobody described",
                   Moves::collectives},
+    EvidenceClass{Subject::network, "xgmi", "AMD's links", Moves::collectives},
     EvidenceClass{Subject::network, "nvl72", "NVLink domains of racks", Moves::collectives},
     EvidenceClass{Subject::network, "gloo", "Gloo", Moves::collectives},
     EvidenceClass{Subject::network, "links", "links as described", Moves::collectives},

@@ -121,6 +121,7 @@ std::string_view class_of_pcie(const nccl::Pcie& pcie) {
 std::string_view class_within(const InNode& node, const nccl::Calibration* calibration,
                               const nccl::Communicator* communicator) {
   if (communicator ? communicator->nvlink : node.medium == Medium::nvlink) return "nvlink";
+  if (!communicator && node.medium == Medium::xgmi) return "xgmi";
   if (calibration && knows_node(*calibration, node.gpus)) return "table";
   return communicator && communicator->pcie ? class_of_pcie(*communicator->pcie) : "links";
 }

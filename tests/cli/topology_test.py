@@ -533,7 +533,7 @@ class ImportTest(TopologyTest):
         self.assertIn("rccl-unmodelled", codes)
         self.assertNotIn("plain-rings", codes)
         classes = step["evidence"]["classes"]
-        self.assertEqual((classes["compute"]["class"], classes["network"]["class"]), ("never", "links"))
+        self.assertEqual((classes["compute"]["class"], classes["network"]["class"]), ("never", "xgmi"))
 
     def test_nvlinks_that_the_file_does_not_hold(self):
         self.write("system.xml", self.fixture("topo_self_links.xml"))
