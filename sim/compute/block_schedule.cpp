@@ -9,6 +9,8 @@ namespace {
 BlockStage stage_of(ModuleRole role, int norms_before) {
   switch (role) {
     case ModuleRole::query_key_value:
+    case ModuleRole::attention_down:
+    case ModuleRole::attention_vector:
       return BlockStage::query_key_value;
     case ModuleRole::attention_output:
       return BlockStage::attention_output;

@@ -46,7 +46,7 @@ ContextPass TransformerTimes::timed(ContextPass pass) const {
 
 // Around a ring attention takes as many steps as it has ranks, all as long, and in each but the last the next
 // keys and values arrive.
-ContextPass TransformerTimes::context_forward() const {
+ContextPass TransformerTimes::context_forward(BlockKind kind) const {
   ContextPass pass;
   int ranks = shape_.context;
   if (ranks == 1) return pass;
@@ -54,7 +54,7 @@ ContextPass TransformerTimes::context_forward() const {
     case ContextKind::ring:
       pass.messages = ranks - 1;
       pass = timed(pass);
-      pass.exposed = (ranks - 1) * left_over(context_.keys_values, attention_products() / ranks);
+      pass.exposed = (ranks - 1) * left_over(context_.keys_values, attention_products(kind) / ranks);
       return pass;
     case ContextKind::all_gather:
       pass.all_gathers = 1;
@@ -67,7 +67,7 @@ ContextPass TransformerTimes::context_forward() const {
 }
 
 // In the first step keys and values arrive, in the last the gradients of the step before, in all others both.
-ContextPass TransformerTimes::context_backward() const {
+ContextPass TransformerTimes::context_backward(BlockKind kind) const {
   ContextPass pass;
   int ranks = shape_.context;
   if (ranks == 1) return pass;
@@ -76,7 +76,7 @@ ContextPass TransformerTimes::context_backward() const {
       pass.messages = 2;
       pass.pairs = ranks - 2;
       pass = timed(pass);
-      auto step = kFlashBackward * attention_products() / ranks;
+      auto step = kFlashBackward * attention_products(kind) / ranks;
       pass.exposed =
           2 * left_over(context_.keys_values, step) + (ranks - 2) * left_over(context_.with_gradients, step);
       return pass;
@@ -92,9 +92,9 @@ ContextPass TransformerTimes::context_backward() const {
 }
 
 // With attention; torchtitan's checkpoints keep its output.
-ContextPass TransformerTimes::context_recompute() const {
+ContextPass TransformerTimes::context_recompute(BlockKind kind) const {
   bool repeats = shape_.recompute == Recompute::full || shape_.recompute == Recompute::selective;
-  return repeats ? context_forward() : ContextPass();
+  return repeats ? context_forward(kind) : ContextPass();
 }
 
 // A ring's steps with their corrections; the two pieces that a rank of an all-gather has.

@@ -28,9 +28,13 @@ ExpertPass operator*(int times, ExpertPass pass) {
 
 // Without expert parallelism experts are cut over the tensor-parallel group as other matrices are.
 HeldParameters held_parameters(const Transformer& model, const StepShape& shape, BlockKind kind) {
-  if (kind == BlockKind::dense) return {static_cast<double>(model.block_parameters(kind)) / shape.tensor, 0};
+  double whole = 0;  // on every GPU of a tensor-parallel group
+  for (const auto& matrix : model.attention_matrices(kind.attention))
+    if (matrix.is_down) whole += static_cast<double>(matrix.inputs * matrix.outputs);
+  auto cut = static_cast<double>(model.block_parameters(kind)) - whole;
+  if (!kind.has_experts) return {whole + cut / shape.tensor, 0};
   auto experts = static_cast<double>(model.expert_parameters());
-  return {(static_cast<double>(model.block_parameters(kind)) - experts) / shape.tensor,
+  return {whole + (cut - experts) / shape.tensor,
           experts / (shape.expert.ranks > 1 ? shape.expert.ranks * shape.expert.tensor : shape.tensor)};
 }
 
@@ -51,19 +55,19 @@ void TransformerTimes::add_experts(std::vector<Matrix>& all) const {
       {BlockStage::feed_forward_in, inner * width, h, tokens, !is_whole, local, Matrix::Of::experts});
   all.push_back({BlockStage::feed_forward_out, h, width, tokens, false, local, Matrix::Of::experts});
   if (experts.shared == 0) return;
-  auto shared = experts.shared * experts.ffn / shape_.tensor;
+  auto shared = model_.shared_width() / shape_.tensor;
   all.push_back(
       {BlockStage::feed_forward_in, inner * shared, h, shape_.tokens(), is_whole, 1, Matrix::Of::shared});
   all.push_back({BlockStage::feed_forward_out, h, shared, shape_.tokens(), false, 1, Matrix::Of::shared});
 }
 
 double TransformerTimes::activated(BlockKind kind) const {
-  if (kind == BlockKind::dense) return static_cast<double>(ffn_);
+  if (!kind.has_experts) return static_cast<double>(ffn_);
   const auto& experts = model_.experts;
   double cut = shape_.expert.ranks > 1 ? 1 : shape_.tensor;
   return shape_.rows(experts) / static_cast<double>(shape_.tokens()) * static_cast<double>(experts.ffn) /
              cut +
-         static_cast<double>(experts.shared * experts.ffn) / shape_.tensor;
+         static_cast<double>(model_.shared_width()) / shape_.tensor;
 }
 
 // Before they travel, or after all have been gathered: tokens are read and written once for each expert that
@@ -96,7 +100,7 @@ void TransformerTimes::add_permutation(StageTimes& device) const {
 // dispatched and the last one while they are combined (shared_experts.py:156-270), and backward likewise.
 ExpertPass TransformerTimes::expert_pass(BlockKind kind, bool is_forward) const {
   ExpertPass pass;
-  if (kind == BlockKind::dense || shape_.expert.ranks == 1) return pass;
+  if (!kind.has_experts || shape_.expert.ranks == 1) return pass;
   pass.dispatches = pass.combines = pass.probabilities = 1;
   pass.counts = is_forward && shape_.expert.capacity == 0 ? 1 : 0;
   auto dispatch = expert_.dispatch + expert_.probabilities;

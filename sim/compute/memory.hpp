@@ -1,6 +1,6 @@
 #pragma once
 // Peak memory of a GPU in a transformer's training step: docs/model.md, "Memory".
-#include <optional>
+#include <vector>
 
 #include "sim/compute/transformer_times.hpp"
 
@@ -39,12 +39,19 @@ struct MemorySetup {
 
 // A stage of a pipeline; without one, all of the model.
 struct PipelineStage {
-  std::int64_t layers = 0;
+  // Of a kind, and how many of them are computed again.
+  struct Blocks {
+    BlockKind kind;
+    std::int64_t count = 0, recomputed = 0;
+  };
+  std::vector<Blocks> blocks = {};     // each kind once
   double micro_batches_in_flight = 1;  // of all its layers
   bool is_first = true, is_last = true;
-  std::int64_t with_experts = 0;  // of the layers
-  // Of each kind those that are computed again; none: all.
-  std::optional<std::int64_t> recomputed_dense = {}, recomputed_experts = {};
+
+  // Of which the first `recomputed` are computed again.
+  void add(const std::vector<BlockKind>& kinds, std::int64_t recomputed);
+  [[nodiscard]] std::int64_t layers() const;
+  [[nodiscard]] std::int64_t recomputed() const;
 };
 
 struct MemoryParts {

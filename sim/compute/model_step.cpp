@@ -1,14 +1,10 @@
 #include "sim/compute/model_step.hpp"
 
-#include <algorithm>
-
 namespace ddpsim {
 
 MemoryParts ModelStep::memory(const HeldStates& held) const {
-  PipelineStage all{.layers = model.layers, .with_experts = model.with_experts(0, model.layers)};
-  auto dense = all.layers - all.with_experts;
-  all.recomputed_dense = std::min(step.shape.recomputed, dense);
-  all.recomputed_experts = std::min(step.shape.recomputed, all.layers) - *all.recomputed_dense;
+  PipelineStage all;
+  all.add(model.kinds_of(0, model.layers), step.shape.recomputed);
   return memory(held, all);
 }
 

@@ -52,9 +52,11 @@ double muon_operations(const Transformer& model) {
   auto hidden = model.hidden;
   double all = 0;
   for (std::int64_t layer = 0; layer < model.layers; ++layer) {
-    all += 2 * newton_schulz(hidden, model.query_width()) + 2 * newton_schulz(hidden, model.key_width());
+    auto kind = model.kind_of(layer);
+    for (const auto& matrix : model.attention_matrices(kind.attention))
+      all += newton_schulz(matrix.inputs, matrix.outputs);
     auto feed_forward = static_cast<double>(model.feed_forward_matrices());
-    if (model.kind_of(layer) == BlockKind::dense)
+    if (!kind.has_experts)
       all += feed_forward * newton_schulz(hidden, model.ffn);
     else
       all += feed_forward * static_cast<double>(model.experts.count + model.experts.shared) *

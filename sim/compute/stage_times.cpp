@@ -1,6 +1,8 @@
 #include "sim/compute/stage_times.hpp"
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 namespace ddpsim {
 
@@ -9,7 +11,7 @@ void set_training(const ModelTraining& training, std::int64_t first, StageLayers
   stage.trains_head = training.trains_head;
   if (training.blocks.empty()) return;
   auto begin = training.blocks.begin() + first;
-  stage.training.assign(begin, begin + stage.layers);
+  stage.training.assign(begin, begin + stage.layers());
 }
 
 Ends reached_ends(const StageLayers& stage) {
@@ -24,9 +26,10 @@ EndTimes trained_ends(const TransformerTimes& times, const StageLayers& stage) {
 }
 
 BlockTimes block_times(const TransformerTimes& times, const StageLayers& stage, std::int64_t block) {
-  bool has_experts = block >= stage.layers - stage.with_experts, is_kept = block >= stage.recomputed;
-  auto training = stage.training.empty() ? BlockTraining() : stage.training[static_cast<std::size_t>(block)];
-  auto one = times.block(has_experts ? BlockKind::experts : BlockKind::dense, training.trained);
+  bool is_kept = block >= stage.recomputed;
+  auto place = static_cast<std::size_t>(block);
+  auto training = stage.training.empty() ? BlockTraining() : stage.training[place];
+  auto one = times.block(stage.kinds[place], training.trained);
   if (is_kept || !training.is_reached) {
     one.recompute = {};
     one.tensor_recompute = {};
@@ -52,11 +55,15 @@ PipelineStageTimes stage_times(const TransformerTimes& times, const StageLayers&
   result.weight_gradient = ends.head_weight_gradient;
   auto backward_time = ends.embedding_backward + ends.head_backward + backward.exposed;
   // Blocks that are alike at once.
-  for (std::int64_t first = 0; first < stage.layers;) {
+  std::vector<std::pair<std::int64_t, BlockTimes>> known;
+  for (std::int64_t first = 0; first < stage.layers();) {
     auto end = first + 1;
-    while (end < stage.layers && stage.is_alike(first, end)) ++end;
+    while (end < stage.layers() && stage.is_alike(first, end)) ++end;
     auto layers = static_cast<int>(end - first);
-    auto block = block_times(times, stage, first);
+    auto alike =
+        std::ranges::find_if(known, [&](const auto& one) { return stage.is_alike(one.first, first); });
+    if (alike == known.end()) alike = known.insert(alike, {first, block_times(times, stage, first)});
+    const auto& block = alike->second;
     result.forward += layers * block.forward.time;
     result.recompute += layers * block.recompute;
     result.weight_gradient += layers * block.weight_gradient;
@@ -76,9 +83,8 @@ PipelineStageTimes stage_times(const TransformerTimes& times, const StageLayers&
 }
 
 bool StageLayers::is_alike(std::int64_t a, std::int64_t b) const {
-  auto first_mixed = layers - with_experts;
   auto place = [](std::int64_t block) { return static_cast<std::size_t>(block); };
-  return (a >= first_mixed) == (b >= first_mixed) && (a >= recomputed) == (b >= recomputed) &&
+  return kinds[place(a)] == kinds[place(b)] && (a >= recomputed) == (b >= recomputed) &&
          (training.empty() || training[place(a)] == training[place(b)]);
 }
 

@@ -7,13 +7,13 @@
 namespace ddpsim {
 
 struct StageLayers {
-  std::int64_t layers = 0;
+  std::vector<BlockKind> kinds = {};  // by block
   Ends ends = {};
-  std::int64_t with_experts = 0;             // the last of them
   bool shares_table = false;                 // the head's matrix is that of the embedding on the same rank
   std::int64_t recomputed = kAllBlocks;      // the first of them
   std::vector<BlockTraining> training = {};  // by block; empty: all of each is trained
   bool trains_embedding = true, trains_head = true;
+  [[nodiscard]] std::int64_t layers() const { return static_cast<std::int64_t>(kinds.size()); }
   // Whether two of its blocks take as long.
   [[nodiscard]] bool is_alike(std::int64_t a, std::int64_t b) const;
   bool operator==(const StageLayers&) const = default;

@@ -44,7 +44,7 @@ TensorPass TransformerTimes::tensor_forward(BlockKind kind) const {
   if (shape_.tensor == 1) return {};
   TensorPass pass;
   // Experts that are whole on their ranks have no part in it.
-  bool is_half = kind == BlockKind::experts && shape_.expert.ranks > 1 && model_.experts.shared == 0;
+  bool is_half = kind.has_experts && shape_.expert.ranks > 1 && model_.experts.shared == 0;
   if (shape_.sequence_parallel)
     pass.all_gathers = pass.reduce_scatters = is_half ? 1 : 2;
   else

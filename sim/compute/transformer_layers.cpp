@@ -1,5 +1,7 @@
 #include "sim/compute/transformer_layers.hpp"
 
+#include <algorithm>
+
 namespace ddpsim {
 namespace {
 
@@ -14,8 +16,10 @@ std::string name_of(const TransformerModule& module) {
 
 class LayerBuilder {
  public:
-  explicit LayerBuilder(const Transformer& transformer)
-      : transformer_(transformer), width_(static_cast<double>(transformer.hidden)) {
+  LayerBuilder(const Transformer& transformer, std::int64_t sequence)
+      : transformer_(transformer),
+        sequence_(std::max<std::int64_t>(1, sequence)),
+        width_(static_cast<double>(transformer.hidden)) {
     model_.name = transformer.name;
   }
 
@@ -23,10 +27,11 @@ class LayerBuilder {
     const auto& modules = part.modules;
     for (std::size_t i = 0; i < modules.size(); ++i) {
       add(modules[i]);
+      kind_ = part.kind == TransformerPart::Kind::block ? transformer_.kind_of(part.block) : BlockKind();
       // What follows several matrices of one input follows the last of them.
       bool more = i + 1 < modules.size() && modules[i + 1].role == modules[i].role;
       // Of experts and shared ones there is one sum.
-      bool is_shared = modules[i].role == ModuleRole::feed_forward_out && part_has_experts(part);
+      bool is_shared = modules[i].role == ModuleRole::feed_forward_out && kind_.has_experts;
       if (is_shared) continue;
       if (!more) add_after(modules[i]);
     }
@@ -55,8 +60,10 @@ class LayerBuilder {
       case ModuleRole::norm:
         return add(name, {.values_per_token = 2 * width_}, module.tensors);
       case ModuleRole::extra:
+      case ModuleRole::attention_vector:
         return add(name, {.kernels = 0}, module.tensors);
       case ModuleRole::query_key_value:
+      case ModuleRole::attention_down:
       case ModuleRole::attention_output:
       case ModuleRole::feed_forward_in:
       case ModuleRole::feed_forward_out:
@@ -127,17 +134,18 @@ class LayerBuilder {
         module.tensors);
   }
   [[nodiscard]] double copies() const { return static_cast<double>(transformer_.experts.top_k); }
-  [[nodiscard]] bool part_has_experts(const TransformerPart& part) const {
-    return part.kind == TransformerPart::Kind::block &&
-           transformer_.kind_of(part.block) == BlockKind::experts;
-  }
 
-  // Scores and their product with the values, 2 operations a token, a position and a column of the query
-  // each; reads query, key and value, and writes one more query.
+  // Scores and their product with the values; reads query, key and value, and writes the output. Operations
+  // grow with the sequence, or a linear attention's do not.
   void attention(const std::string& name) {
-    auto query = static_cast<double>(transformer_.query_width());
-    auto key = static_cast<double>(transformer_.key_width());
-    add(name, {.flops_per_token_and_position = 4 * query, .values_per_token = 2 * query + 2 * key}, {});
+    auto of = transformer_.widths(kind_.attention);
+    LayerPass pass{.values_per_token = static_cast<double>(of.query + of.key + of.value + of.output)};
+    double all = transformer_.attention_operations(kind_.attention, sequence_);
+    if (kind_.attention == AttentionKind::linear)
+      pass.flops_per_token = all;
+    else
+      pass.flops_per_token_and_position = all / static_cast<double>(sequence_);
+    add(name, pass, {});
   }
 
   void elementwise(const std::string& name, double values_per_token, int kernels) {
@@ -149,14 +157,16 @@ class LayerBuilder {
   }
 
   const Transformer& transformer_;
+  std::int64_t sequence_;
   double width_;
+  BlockKind kind_;  // of the block that is added
   Model model_;
 };
 
 }  // namespace
 
 Model transformer_layers(const Transformer& transformer, std::int64_t sequence) {
-  LayerBuilder builder(transformer);
+  LayerBuilder builder(transformer, sequence);
   for (const auto& part : transformer_parts(transformer, sequence)) builder.add(part);
   return builder.take();
 }

@@ -67,41 +67,71 @@ TransformerTimes::TransformerTimes(const Transformer& model, const GpuDescriptio
       tensor_(tensor),
       context_(context),
       expert_(expert),
-      query_(model.query_width() / shape.tensor),
-      key_(model.key_width() / shape.tensor),
       ffn_(model.ffn / shape.tensor),
       heads_(model.heads / shape.tensor),
-      vocab_(rows_of_vocabulary(model.vocab, shape.tensor)),
-      attended_(model.causal && software.causal_skip ? 0.5 : 1) {}
+      vocab_(rows_of_vocabulary(model.vocab, shape.tensor)) {}
 
 Seconds TransformerTimes::passes(double columns) const {
   return law_.traffic(static_cast<double>(shape_.tokens()) * law_.element_bytes() * columns);
 }
 
+AttentionWidths TransformerTimes::widths(BlockKind kind) const {
+  auto of = model_.widths(kind.attention);
+  for (auto* width : {&of.query, &of.key, &of.value, &of.output, &of.rotated}) *width /= shape_.tensor;
+  return of;
+}
+
 // Each rank of those that share a sequence has as much of the scores: pieces i and 2c - 1 - i of it, or its
-// heads of all of it.
-Seconds TransformerTimes::attention_products() const {
+// heads of all of it. Whatever is linear runs in a kernel of its own, at the share of attention's.
+Seconds TransformerTimes::attention_products(BlockKind kind) const {
   auto b = static_cast<double>(shape_.micro_batch), s = static_cast<double>(shape_.sequence);
-  if (law_.software().flash)
-    return law_.attention_kernel(4 * b * s * s * static_cast<double>(query_) * attended_ / shape_.context,
-                                 model_.head_dim);
+  auto head = model_.head_width(kind.attention);
+  double all = b * s * model_.attention_operations(kind.attention, shape_.sequence) / shape_.tensor;
+  if (law_.software().flash) {
+    double met = law_.software().causal_skip ? model_.unmasked(kind.attention, shape_.sequence) : 1;
+    return law_.attention_kernel(all * met / shape_.context, head);
+  }
+  if (kind.attention == AttentionKind::linear) return law_.products(all);
   double count = b * static_cast<double>(heads_);
-  return 2 * law_.batched_product(count, shape_.sequence, model_.head_dim) +
+  return 2 * law_.batched_product(count, shape_.sequence, head) +
          law_.traffic(kForwardScorePasses * law_.element_bytes() * count * s * s);
 }
 
 // Around a ring each step's output is scaled and added to what the steps before gave, in float32.
-Seconds TransformerTimes::attention_forward() const {
-  auto products = attention_products();
+Seconds TransformerTimes::attention_forward(BlockKind kind) const {
+  auto products = attention_products(kind);
   if (shape_.context == 1 || shape_.context_kind != ContextKind::ring) return products;
-  return products + law_.traffic(shape_.context * 3.0 * 4 * static_cast<double>(shape_.tokens() * query_));
+  return products +
+         law_.traffic(shape_.context * 3.0 * 4 * static_cast<double>(shape_.tokens() * widths(kind).output));
+}
+
+// Query, key and value are one product, but for a latent's: its ranks are made on every GPU, of the part of
+// the sequence that it has.
+void TransformerTimes::add_attention(BlockKind kind, std::vector<Matrix>& all) const {
+  auto tokens = shape_.tokens();
+  auto split = shape_.sequence_parallel ? shape_.tensor : 1;
+  std::int64_t columns = 0, rows = 0;
+  for (const auto& matrix : model_.attention_matrices(kind.attention)) {
+    if (matrix.is_output) {
+      if (columns > 0) all.push_back({BlockStage::query_key_value, columns, rows, tokens, true});
+      all.push_back({BlockStage::attention_output, matrix.outputs, matrix.inputs / shape_.tensor, tokens});
+    } else if (matrix.is_down) {
+      all.push_back({BlockStage::query_key_value, matrix.outputs, matrix.inputs, tokens / split});
+    } else if (kind.attention == AttentionKind::latent) {
+      all.push_back(
+          {BlockStage::query_key_value, matrix.outputs / shape_.tensor, matrix.inputs, tokens, true});
+    } else {
+      columns += matrix.outputs / shape_.tensor;
+      rows = matrix.inputs;
+    }
+  }
 }
 
 std::vector<TransformerTimes::Matrix> TransformerTimes::matrices(BlockKind kind) const {
   auto h = model_.hidden, tokens = shape_.tokens();
-  std::vector<Matrix> all{{BlockStage::query_key_value, query_ + 2 * key_, h, tokens, true},
-                          {BlockStage::attention_output, h, query_, tokens}};
-  if (kind == BlockKind::experts) {
+  std::vector<Matrix> all;
+  add_attention(kind, all);
+  if (kind.has_experts) {
     add_experts(all);
     return all;
   }
@@ -134,15 +164,17 @@ void TransformerTimes::add_traffic(BlockKind kind, double hidden_passes, double 
   auto norm = elementwise * passes(hidden_passes / 2 * static_cast<double>(model_.hidden) / split);
   at(device, BlockStage::first_norm) += norm;
   at(device, BlockStage::second_norm) += norm;
-  at(device, BlockStage::attention) += elementwise * passes(2 * static_cast<double>(query_ + 2 * key_));
+  auto of = widths(kind);
+  at(device, BlockStage::attention) +=
+      elementwise * passes(2 * static_cast<double>(of.query + of.key + of.value));
   if (model_.has_rotary_embeddings())
     at(device, BlockStage::attention) +=
         law_.traffic(rotary_share * law_.software().rotary_bytes * static_cast<double>(shape_.tokens()) *
-                     static_cast<double>(query_ + key_));
+                     static_cast<double>(of.rotated));
   at(device, BlockStage::activation) +=
       elementwise *
       passes(activation_passes * (static_cast<double>(model_.feed_forward_matrices()) * activated(kind)));
-  if (kind == BlockKind::experts) add_permutation(device);
+  if (kind.has_experts) add_permutation(device);
 }
 
 void TransformerTimes::add_casts(BlockKind kind, double bytes, StageTimes& device) const {
@@ -168,10 +200,10 @@ BlockPass TransformerTimes::forward(BlockKind kind) const {
           law_.traffic(software.fp8_cast * static_cast<double>(matrix.count) *
                        static_cast<double>(matrix.tokens + matrix.n) * static_cast<double>(matrix.k));
   }
-  at(pass.device, BlockStage::attention) = attention_forward();
+  at(pass.device, BlockStage::attention) = attention_forward(kind);
   add_traffic(kind, kForwardHiddenPasses, 1, kForwardRotaryShare, pass.device);
   if (shape_.casts_gradients) add_casts(kind, software.weight_cast, pass.device);
-  bool routes = kind == BlockKind::experts;
+  bool routes = kind.has_experts;
   // Grouped products start when the host knows how many tokens each has.
   if (routes && shape_.expert.capacity == 0) at(pass.device, BlockStage::feed_forward_in) += software.host;
   pass.kernels = kernels(static_cast<int>(all.size()), attention_kernels(software.flash ? 1 : 5, true),
@@ -193,8 +225,8 @@ BlockPass TransformerTimes::backward(BlockKind kind, const TrainedShares& traine
           law_.traffic(software.fp8_cast * static_cast<double>(matrix.count) *
                        static_cast<double>(matrix.tokens) * static_cast<double>(matrix.n));
   }
-  auto attention = attention_products();
-  if (software.flash) {
+  auto attention = attention_products(kind);
+  if (software.flash || kind.attention == AttentionKind::linear) {
     attention = kFlashBackward * attention;
   } else {
     double scores = static_cast<double>(shape_.tokens()) * static_cast<double>(heads_) *
@@ -205,9 +237,9 @@ BlockPass TransformerTimes::backward(BlockKind kind, const TrainedShares& traine
   at(pass.device, BlockStage::attention) = attention;
   add_traffic(kind, kBackwardHiddenPasses, kBackwardActivation, 1 - kForwardRotaryShare, pass.device);
   if (shape_.casts_gradients) add_casts(kind, kCastBytes, pass.device);
-  pass.kernels = kernels(products, attention_kernels(software.flash ? 2 : 8, false),
-                         kBackwardOthers + (kind == BlockKind::experts ? kBackwardRoutingOthers : 0),
-                         kBackwardRotaryOthers);
+  pass.kernels =
+      kernels(products, attention_kernels(software.flash ? 2 : 8, false),
+              kBackwardOthers + (kind.has_experts ? kBackwardRoutingOthers : 0), kBackwardRotaryOthers);
   return pass;
 }
 
@@ -225,7 +257,7 @@ Seconds TransformerTimes::recompute(BlockKind kind, const BlockPass& forward, Se
     case Recompute::none:
       return {};
     case Recompute::selective:
-      return attention_forward() + communication;
+      return attention_forward(kind) + communication;
     case Recompute::full: {
       if (!law_.software().early_stop) return law_.paced(forward.total() + communication, forward.kernels);
       return law_.paced(forward.total() - product(all.back()) + communication, forward.kernels - 1);
@@ -234,7 +266,7 @@ Seconds TransformerTimes::recompute(BlockKind kind, const BlockPass& forward, Se
       Seconds products;
       for (const auto& matrix : all) products += product(matrix);
       auto others = stage(BlockStage::first_norm) + stage(BlockStage::second_norm) +
-                    stage(BlockStage::activation) + stage(BlockStage::attention) - attention_forward();
+                    stage(BlockStage::activation) + stage(BlockStage::attention) - attention_forward(kind);
       return law_.paced(0.5 * products + others + communication, forward.kernels - 3);
     }
   }
@@ -246,9 +278,9 @@ BlockTimes TransformerTimes::block(BlockKind kind, const TrainedShares& trained)
   times.tensor_forward = tensor_forward(kind);
   times.tensor_backward = tensor_backward(kind);
   times.tensor_recompute = tensor_recompute(kind);
-  times.context_forward = context_forward();
-  times.context_backward = context_backward();
-  times.context_recompute = context_recompute();
+  times.context_forward = context_forward(kind);
+  times.context_backward = context_backward(kind);
+  times.context_recompute = context_recompute(kind);
   times.expert_forward = expert_pass(kind, true);
   times.expert_backward = expert_pass(kind, false);
   if (shape_.recompute == Recompute::full) times.expert_recompute = times.expert_forward;
@@ -301,17 +333,14 @@ EndTimes TransformerTimes::ends(const Ends& of) const {
 
 Seconds TransformerTimes::micro_batch() const {
   auto e = ends();
-  auto blocks = [this](std::int64_t count, std::int64_t recomputed, BlockKind kind) {
-    if (count == 0) return Seconds();
+  auto again = model_.kinds_of(0, std::min(shape_.recomputed, model_.layers));
+  Seconds all = e.embedding_forward + e.embedding_backward + e.head_forward + e.head_backward;
+  for (const auto& [kind, count] : model_.kinds()) {
     auto one = block(kind);
-    return static_cast<double>(count) * (one.forward.time + one.backward.time) +
-           static_cast<double>(recomputed) * one.recompute;
-  };
-  auto mixed = model_.with_experts(0, model_.layers), dense = model_.layers - mixed;
-  auto again = std::min(shape_.recomputed, model_.layers);
-  return blocks(dense, std::min(again, dense), BlockKind::dense) +
-         blocks(mixed, std::max<std::int64_t>(0, again - dense), BlockKind::experts) + e.embedding_forward +
-         e.embedding_backward + e.head_forward + e.head_backward;
+    all += static_cast<double>(count) * (one.forward.time + one.backward.time) +
+           static_cast<double>(std::ranges::count(again, kind)) * one.recompute;
+  }
+  return all;
 }
 
 Seconds TransformerTimes::optimizer(double parameters) const {

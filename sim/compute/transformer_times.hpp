@@ -196,7 +196,7 @@ class TransformerTimes {
                    const ContextCollectives& context = {}, const ExpertCollectives& expert = {});
 
   [[nodiscard]] BlockTimes block(BlockKind kind, const TrainedShares& trained = kAllTrained) const;
-  // The last one, with experts where there are any.
+  // The last one.
   [[nodiscard]] BlockTimes block() const { return block(model_.kind_of(model_.layers - 1)); }
   [[nodiscard]] EndTimes ends(const Ends& of = {}) const;
   // What the ends communicate in a tensor-parallel group, whose vocabulary is split: beyond ends().
@@ -221,6 +221,7 @@ class TransformerTimes {
     Of of = Of::all;
   };
   [[nodiscard]] std::vector<Matrix> matrices(BlockKind kind) const;
+  void add_attention(BlockKind kind, std::vector<Matrix>& matrices) const;
   void add_experts(std::vector<Matrix>& matrices) const;
   [[nodiscard]] Seconds product(const Product& one, Matrix::Of of) const;
   [[nodiscard]] Seconds product(const Matrix& matrix) const;
@@ -245,14 +246,16 @@ class TransformerTimes {
   [[nodiscard]] TensorPass tensor_backward(BlockKind kind) const;
   [[nodiscard]] TensorPass tensor_recompute(BlockKind kind) const;
   [[nodiscard]] TensorPass timed(TensorPass pass) const;  // of collectives between products
-  [[nodiscard]] ContextPass context_forward() const;
-  [[nodiscard]] ContextPass context_backward() const;
-  [[nodiscard]] ContextPass context_recompute() const;
+  [[nodiscard]] ContextPass context_forward(BlockKind kind) const;
+  [[nodiscard]] ContextPass context_backward(BlockKind kind) const;
+  [[nodiscard]] ContextPass context_recompute(BlockKind kind) const;
   [[nodiscard]] ContextPass timed(ContextPass pass) const;
   [[nodiscard]] ExpertPass expert_pass(BlockKind kind, bool is_forward) const;
   [[nodiscard]] int attention_kernels(int alone, bool is_forward) const;
-  [[nodiscard]] Seconds attention_products() const;  // forward
-  [[nodiscard]] Seconds attention_forward() const;
+  // Of this GPU's heads.
+  [[nodiscard]] AttentionWidths widths(BlockKind kind) const;
+  [[nodiscard]] Seconds attention_products(BlockKind kind) const;  // forward
+  [[nodiscard]] Seconds attention_forward(BlockKind kind) const;
   // Bytes of one pass over `columns` values a token.
   [[nodiscard]] Seconds passes(double columns) const;
 
@@ -262,9 +265,8 @@ class TransformerTimes {
   TensorCollectives tensor_;
   ContextCollectives context_;
   ExpertCollectives expert_;
-  // Of this GPU: widths of query, key and feed-forward, heads, rows of the vocabulary.
-  std::int64_t query_, key_, ffn_, heads_, vocab_;
-  double attended_;  // share of the scores that the flash kernel computes
+  // Of this GPU: width of the feed-forward layer, heads, rows of the vocabulary.
+  std::int64_t ffn_, heads_, vocab_;
 };
 
 }  // namespace ddpsim

@@ -15,23 +15,25 @@
 namespace ddpsim {
 namespace {
 
-// A pass over a stage's blocks: those without experts come first, and those that are computed again.
+// A pass over a stage's blocks.
 class BlockPasses {
  public:
   BlockPasses(const std::vector<TransformerPart>& parts, const TransformerTimes& times, std::int64_t first,
               const StageLayers& stage)
       : first_(first) {
-    for (std::int64_t block = 0; block < stage.layers; ++block) {
-      if (block == 0 || !stage.is_alike(block - 1, block)) {
-        alike_.push_back({block_times(times, stage, block), {}});
-        const auto& part = parts[1 + static_cast<std::size_t>(first + block)];
-        alike_.back().schedule = block_schedule(part, alike_.back().times);
-      }
-      of_block_.push_back(alike_.size() - 1);
+    for (std::int64_t block = 0; block < stage.layers(); ++block) {
+      auto known =
+          std::ranges::find_if(alike_, [&](const Known& one) { return stage.is_alike(one.block, block); });
+      of_block_.push_back(static_cast<std::size_t>(known - alike_.begin()));
+      if (known != alike_.end()) continue;
+      auto of = block_times(times, stage, block);
+      auto schedule = block_schedule(parts[1 + static_cast<std::size_t>(first + block)], of);
+      alike_.push_back({block, std::move(of), std::move(schedule)});
     }
   }
 
   struct Known {
+    std::int64_t block;  // the first like that
     BlockTimes times;
     BlockSchedule schedule;
   };
@@ -78,12 +80,12 @@ class TraceBuilder {
         ends_(ends_of(times, stage)),
         first_(first),
         stage_(stage),
-        held_share_(stage.with_experts > 0 ? held_share(parts, model, step.shape) : 1),
+        held_share_(model.has_experts() ? held_share(parts, model, step.shape) : 1),
         vocabulary_rows_(times.vocabulary_rows()),
         step_(step) {}
 
   LayerTrace build() {
-    auto end = first_ + stage_.layers;
+    auto end = first_ + stage_.layers();
     auto tensors = tensors_of(0);
     for (auto block = first_; block < end; ++block) tensors += tensors_of(1 + block);
     trace_.gradients.reserve(tensors + tensors_of(model_.layers + 1) + 1);
@@ -115,12 +117,14 @@ class TraceBuilder {
   static double held_share(const std::vector<TransformerPart>& parts, const Transformer& model,
                            const StepShape& shape) {
     if (shape.expert.ranks == 1) return 1;
+    auto block = std::int64_t{0};
+    while (!model.kind_of(block).has_experts) ++block;
     double all = 0;
-    for (const auto& module : parts[parts.size() - 2].modules)
+    for (const auto& module : parts[1 + static_cast<std::size_t>(block)].modules)
       for (const auto& tensor : module.tensors)
         if (is_of_experts(module))
           all += static_cast<double>(elements_of_shard(module, tensor, 0, shape.tensor));
-    return held_parameters(model, shape, BlockKind::experts).experts / all;
+    return held_parameters(model, shape, model.kind_of(block)).experts / all;
   }
 
   [[nodiscard]] std::size_t tensors_of(std::int64_t part) const {
@@ -201,7 +205,7 @@ LayerTrace transformer_trace(const Transformer& model, const GpuDescription& gpu
                              const TransformerStep& step, KnownParts& known) {
   check_sequence(model, step.shape.sequence);
   TransformerTimes times(model, gpu, software, step.precision, step.shape);
-  StageLayers all{model.layers, {}, model.with_experts(0, model.layers), model.tied, step.shape.recomputed};
+  StageLayers all{model.kinds_of(0, model.layers), {}, model.tied, step.shape.recomputed};
   auto parts = known.of(model, step.shape.sequence, step.frozen);
   set_training(training_of(model, *parts), 0, all);
   auto trace = stage_trace(*parts, model, times, step, 0, all);
@@ -232,11 +236,12 @@ LayerTrace stage_trace(const std::vector<TransformerPart>& parts, const Transfor
 StepWork step_work(const Transformer& model, const GpuDescription& gpu, const TransformerStep& step,
                    const ModelTraining& training) {
   auto tokens = static_cast<double>(step.shape.tokens());
-  auto layers = static_cast<double>(model.layers);
   double head = static_cast<double>(model.vocab) * static_cast<double>(model.hidden);
   double blocks = 2 * (model.multiplied_parameters() - head);
-  double attention =
-      4 * layers * static_cast<double>(model.query_width()) * static_cast<double>(step.shape.sequence);
+  double attention = 0;
+  for (const auto& run : model.kinds())
+    attention +=
+        static_cast<double>(run.count) * model.attention_operations(run.kind.attention, step.shape.sequence);
   StepWork work{.peak = peak_of(gpu, step.precision), .tokens = tokens};
   // Forward, the inputs' gradients where the backward pass comes, and those of what is trained.
   work.model = Flops(tokens * (blocks * (1 + training.reached + training.trained) +

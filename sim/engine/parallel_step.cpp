@@ -59,7 +59,7 @@ class StepMaker {
     auto layers = options_.layers[static_cast<std::size_t>(stage)], first = first_layer(stage);
     Ends ends{stage == 0, stage + 1 == options_.shape.stages()};
     bool shares_table = step_.model.tied && ends.head && has_embedding(rank);
-    StageLayers all{layers, ends, step_.model.with_experts(first, layers), shares_table, shape_.recomputed};
+    StageLayers all{step_.model.kinds_of(first, layers), ends, shares_table, shape_.recomputed};
     set_training(training_, first, all);
     return all;
   }
@@ -82,7 +82,7 @@ class StepMaker {
     auto& chunks = result_.chunks.emplace_back();
     auto& stage = result_.stages.emplace_back();
     Seconds passes;
-    PipelineStage held{.is_first = false, .is_last = false, .recomputed_dense = 0, .recomputed_experts = 0};
+    PipelineStage held{.is_first = false, .is_last = false};
     // DualPipe's micro-batches go half in each direction.
     int micro_batches = shape.is_dual() ? shape.micro_batches / 2 : shape.micro_batches;
     for (int chunk = 0; chunk < shape.chunks; ++chunk) {
@@ -97,17 +97,12 @@ class StepMaker {
       stage.tensor += micro_batches * of_chunk.tensor;
       stage.context += micro_batches * of_chunk.context;
       stage.expert += micro_batches * of_chunk.expert;
-      held.layers += layers.layers;
-      held.with_experts += layers.with_experts;
-      auto dense = layers.layers - layers.with_experts;
-      *held.recomputed_dense += std::min(shape_.recomputed, dense);
-      *held.recomputed_experts +=
-          std::min(shape_.recomputed, layers.layers) - std::min(shape_.recomputed, dense);
+      held.add(layers.kinds, shape_.recomputed);
       held.is_first |= layers.ends.embedding;
       held.is_last |= layers.ends.head;
     }
-    stage.layers = held.layers;
-    stage.recomputed = *held.recomputed_dense + *held.recomputed_experts;
+    stage.layers = held.layers();
+    stage.recomputed = held.recomputed();
     stage.on_links = on_links(stage, passes);
     // What is in flight is counted in chunks; memory in the rank's layers.
     held.micro_batches_in_flight =
@@ -127,7 +122,7 @@ class StepMaker {
     return known_.back().chunk;
   }
   std::shared_ptr<const ChunkPlan> plan_of(const StageLayers& layers, std::int64_t first, bool is_first) {
-    if (layers.layers == 0 && !layers.ends.embedding && !layers.ends.head) return nullptr;
+    if (layers.layers() == 0 && !layers.ends.embedding && !layers.ends.head) return nullptr;
     auto chunk = std::make_shared<ChunkPlan>();
     chunk->trace = stage_trace(*parts_, step_.model, times_, step_.step, first, layers);
     const auto& shape = options_.shape;
@@ -165,8 +160,9 @@ class StepMaker {
     const auto& choice = options_.choice;
     for (const auto& chunk : chunks) {
       if (!chunk) continue;
-      auto block = choice.expert_shards ? held_parameters(step_.model, shape_, BlockKind::experts).all()
-                                        : static_cast<double>(step_.model.block_parameters()) / shape_.tensor;
+      auto block = choice.expert_shards
+                       ? held_parameters(step_.model, shape_, step_.model.largest_kind()).all()
+                       : static_cast<double>(step_.model.block_parameters()) / shape_.tensor;
       auto held = chunk->plan->held(
           {chunk->trace, step_, choice.ddp.gradient_as_bucket_view, options_.shape.micro_batches, block});
       if (all) {
@@ -284,8 +280,9 @@ std::pair<Bytes, Bytes> attention_inputs(const ModelStep& split) {
   const auto& shape = split.step.shape;
   double of_a_value =
       static_cast<double>(shape.tokens()) / shape.tensor * activation_bytes(split.step.precision);
-  return {Bytes(of_a_value * static_cast<double>(split.model.query_width())),
-          Bytes(of_a_value * 2 * static_cast<double>(split.model.key_width()))};
+  auto of = split.model.widths(split.model.largest_kind().attention);
+  return {Bytes(of_a_value * static_cast<double>(of.query)),
+          Bytes(of_a_value * static_cast<double>(of.key + of.value))};
 }
 
 // Of what is gathered each rank has a part; of counts a whole number for each expert, of what a router chose

@@ -5,53 +5,110 @@
 #include "sim/base/check.hpp"
 
 namespace ddpsim {
+namespace {
 
-std::int64_t Transformer::with_experts(std::int64_t first, std::int64_t of) const {
-  if (!has_experts()) return 0;
-  return std::max<std::int64_t>(0, first + of - std::max(first, experts.dense_layers));
+double of(std::int64_t number) {
+  return static_cast<double>(number);
 }
+
+}  // namespace
+
+BlockKind Transformer::usual_kind() const {
+  auto attention = latent.rank > 0 ? AttentionKind::latent
+                   : window > 0    ? AttentionKind::window
+                                   : AttentionKind::full;
+  return {attention, has_experts()};
+}
+
+BlockKind Transformer::kind_of(std::int64_t block) const {
+  for (const auto& run : blocks) {
+    if (block < run.count) return run.kind;
+    block -= run.count;
+  }
+  return usual_kind();
+}
+
+std::vector<BlockKind> Transformer::kinds_of(std::int64_t first, std::int64_t count) const {
+  std::vector<BlockKind> all;
+  all.reserve(static_cast<std::size_t>(count));
+  for (auto block = first; block < first + count; ++block) all.push_back(kind_of(block));
+  return all;
+}
+
+std::vector<BlockRun> Transformer::kinds() const {
+  if (blocks.empty()) return {{usual_kind(), layers}};
+  std::vector<BlockRun> all;
+  for (const auto& run : blocks) {
+    auto known = std::ranges::find(all, run.kind, &BlockRun::kind);
+    if (known == all.end())
+      all.push_back(run);
+    else
+      known->count += run.count;
+  }
+  return all;
+}
+
+BlockKind Transformer::largest_kind() const {
+  auto all = kinds();
+  return std::ranges::max_element(all, {}, [&](const BlockRun& run) { return block_parameters(run.kind); })
+      ->kind;
+}
+
+std::int64_t Transformer::blocks_with_experts() const {
+  std::int64_t count = 0;
+  for (const auto& run : kinds())
+    if (run.kind.has_experts) count += run.count;
+  return count;
+}
+
+namespace {
+
+std::int64_t parameters_of_expert(const Transformer& model) {
+  auto matrices = model.feed_forward_matrices(), ffn = model.experts.ffn;
+  return matrices * model.hidden * ffn + (model.experts.has_bias ? (matrices - 1) * ffn + model.hidden : 0);
+}
+
+}  // namespace
 
 std::int64_t Transformer::expert_parameters() const {
-  return experts.count * feed_forward_matrices() * hidden * experts.ffn;
+  return experts.count * parameters_of_expert(*this);
 }
 
-// Experts, shared ones and the router have no biases.
 std::int64_t Transformer::block_parameters(BlockKind kind) const {
-  bool is_dense = kind == BlockKind::dense;
-  auto qkv = query_width() + 2 * key_width();
-  auto width = is_dense ? ffn : experts.shared * experts.ffn;
-  auto matrices = hidden * qkv + query_width() * hidden + feed_forward_matrices() * hidden * width;
-  if (!is_dense) matrices += expert_parameters() + hidden * experts.count;
-  auto norms = 2 * norm_parameters();
-  std::int64_t bias = 0;
-  if (biases != Biases::none) bias += qkv;
-  if (biases == Biases::all) bias += hidden;
-  if (biases == Biases::all && is_dense) bias += (feed_forward_matrices() - 1) * ffn + hidden;
-  return matrices + norms + bias;
+  std::int64_t all = attention_vectors(kind.attention) + 2 * norm_parameters();
+  for (const auto& matrix : attention_matrices(kind.attention)) all += matrix.inputs * matrix.outputs;
+  if (!kind.has_experts) {
+    all += feed_forward_matrices() * hidden * ffn;
+    return biases == Biases::all ? all + (feed_forward_matrices() - 1) * ffn + hidden : all;
+  }
+  all += expert_parameters() + hidden * experts.count + feed_forward_matrices() * hidden * shared_width();
+  return all + (experts.router_bias ? experts.count : 0) + (experts.shared_gate ? hidden : 0);
 }
 
 std::int64_t Transformer::parameters(std::int64_t sequence) const {
-  auto embeddings = vocab * hidden * (tied ? 1 : 2) + position_rows(sequence) * hidden;
-  auto mixed = with_experts(0, layers);
-  return (layers - mixed) * block_parameters(BlockKind::dense) +
-         (mixed > 0 ? mixed * block_parameters(BlockKind::experts) : 0) + embeddings + norm_parameters() +
-         extra_parameters;
+  std::int64_t all = vocab * hidden * (tied ? 1 : 2) + position_rows(sequence) * hidden + norm_parameters() +
+                     extra_parameters;
+  for (const auto& run : kinds()) all += run.count * block_parameters(run.kind);
+  return all;
 }
 
 std::int64_t Transformer::active_parameters(std::int64_t sequence) const {
-  auto idle = (experts.count - experts.top_k) * feed_forward_matrices() * hidden * experts.ffn;
-  return parameters(sequence) - with_experts(0, layers) * idle;
+  auto idle = (experts.count - experts.top_k) * parameters_of_expert(*this);
+  return parameters(sequence) - blocks_with_experts() * idle;
 }
 
 double Transformer::multiplied_parameters() const {
-  auto attention = hidden * (query_width() + 2 * key_width()) + query_width() * hidden;
-  auto mixed = with_experts(0, layers);
-  auto dense = attention + feed_forward_matrices() * hidden * ffn;
-  auto with_router = attention + hidden * experts.count +
-                     feed_forward_matrices() * hidden * experts.ffn * (experts.top_k + experts.shared);
-  return static_cast<double>(layers - mixed) * static_cast<double>(dense) +
-         static_cast<double>(mixed) * static_cast<double>(with_router) +
-         static_cast<double>(vocab) * static_cast<double>(hidden);
+  double all = of(vocab) * of(hidden);
+  for (const auto& run : kinds()) {
+    double block = 0;
+    for (const auto& matrix : attention_matrices(run.kind.attention))
+      block += of(matrix.inputs) * of(matrix.outputs);
+    auto width = run.kind.has_experts ? experts.ffn * (experts.top_k + experts.shared) : ffn;
+    block += of(feed_forward_matrices()) * of(hidden) * of(width);
+    if (run.kind.has_experts) block += of(hidden) * of(experts.count);
+    all += of(run.count) * block;
+  }
+  return all;
 }
 
 const Transformer* find_transformer(std::string_view name, std::span<const Transformer> among) {

@@ -1,29 +1,44 @@
 #pragma once
-// A transformer by its sizes: embeddings, equal blocks of attention and feed-forward, a final norm and a
-// head.
+// A transformer by its sizes: embeddings, blocks of attention and feed-forward, a final norm and a head.
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "sim/model/attention.hpp"
 
 namespace ddpsim {
 
-// Which linear layers have biases. All: LayerNorms have them, too, and the head has none.
-enum class Biases { none, qkv, all };
+// Which linear layers have biases. attention: its output's, too. All: LayerNorms have them, too, and the head
+// has none.
+enum class Biases { none, qkv, attention, all };
 
-// A mixture of experts: feed-forward layers without biases, of which a router sends each token to some.
+// A mixture of experts: feed-forward layers of which a router sends each token to some.
 struct Experts {
-  std::int64_t count = 0;         // of a block; 0: every block has one feed-forward layer
-  std::int64_t top_k = 0;         // that a token goes to
-  std::int64_t ffn = 0;           // width of each
-  std::int64_t shared = 0;        // on top, that every token goes to
-  std::int64_t dense_layers = 0;  // first blocks, with one feed-forward layer each
+  std::int64_t count = 0;    // of a block; 0: every block has one feed-forward layer
+  std::int64_t top_k = 0;    // that a token goes to
+  std::int64_t ffn = 0;      // width of each
+  std::int64_t shared = 0;   // on top, that every token goes to
+  bool has_bias = false;     // of each expert's matrices
+  bool router_bias = false;  // of the router, one an expert
+  bool shared_gate = false;  // a row of the hidden width that weighs what shared experts give
   bool operator==(const Experts&) const = default;
 };
 
-// What follows a block's attention.
-enum class BlockKind { dense, experts };
+struct BlockKind {
+  AttentionKind attention = AttentionKind::full;
+  bool has_experts = false;
+  auto operator<=>(const BlockKind&) const = default;
+};
+// So many blocks of a kind, one after the other.
+struct BlockRun {
+  BlockKind kind;
+  std::int64_t count = 1;
+  bool operator==(const BlockRun&) const = default;
+};
 
 struct Transformer {
   std::string name;
@@ -41,6 +56,14 @@ struct Transformer {
   bool causal = true;                 // a token attends to those before it only
   std::int64_t extra_parameters = 0;  // of the head and the embedding, that nothing above counts
   Experts experts = {};
+  std::int64_t window = 0;  // tokens of attention's window
+  LatentAttention latent = {};
+  LinearAttention linear = {};
+  bool head_norms = false;  // of queries and keys, a head's width each
+  bool query_gate = false;  // the query's matrix makes as much again, which weighs the output
+  bool sinks = false;       // a number a head, beside the scores
+  // In order; empty: all of usual_kind().
+  std::vector<BlockRun> blocks = {};
 
   static constexpr std::int64_t kAsLongAsTheSequence = -1;
 
@@ -56,16 +79,32 @@ struct Transformer {
     return positions == kAsLongAsTheSequence ? sequence : positions;
   }
   [[nodiscard]] bool has_experts() const { return experts.count > 0; }
-  [[nodiscard]] BlockKind kind_of(std::int64_t block) const {
-    return has_experts() && block >= experts.dense_layers ? BlockKind::experts : BlockKind::dense;
-  }
-  // Of `layers` blocks from `first` those with experts.
-  [[nodiscard]] std::int64_t with_experts(std::int64_t first, std::int64_t layers) const;
+  [[nodiscard]] std::int64_t shared_width() const { return experts.shared * experts.ffn; }
+
+  [[nodiscard]] AttentionWidths widths(AttentionKind kind) const;
+  // Width of a head's query and key, by which attention's kernels are fast or slow.
+  [[nodiscard]] std::int64_t head_width(AttentionKind kind) const;
+  [[nodiscard]] std::vector<AttentionMatrix> attention_matrices(AttentionKind kind) const;
+  // Biases, norms, sinks and what else is no matrix.
+  [[nodiscard]] std::int64_t attention_vectors(AttentionKind kind) const;
+  // Of scores and what they weigh, a token, with every token that it may meet in a sequence without a mask.
+  [[nodiscard]] double attention_operations(AttentionKind kind, std::int64_t sequence) const;
+  // Of these what a mask leaves.
+  [[nodiscard]] double unmasked(AttentionKind kind, std::int64_t sequence) const;
+
+  [[nodiscard]] BlockKind usual_kind() const;
+  [[nodiscard]] BlockKind kind_of(std::int64_t block) const;
+  // By block, of `count` from `first` on.
+  [[nodiscard]] std::vector<BlockKind> kinds_of(std::int64_t first, std::int64_t count) const;
+  // Each once, as runs of as many blocks as the model has of it.
+  [[nodiscard]] std::vector<BlockRun> kinds() const;
+  // The kind with most parameters.
+  [[nodiscard]] BlockKind largest_kind() const;
+  [[nodiscard]] std::int64_t blocks_with_experts() const;
   // Of all experts of a block but the shared ones.
   [[nodiscard]] std::int64_t expert_parameters() const;
   [[nodiscard]] std::int64_t block_parameters(BlockKind kind) const;
-  // Of the largest block: one with experts where there are any.
-  [[nodiscard]] std::int64_t block_parameters() const { return block_parameters(kind_of(layers - 1)); }
+  [[nodiscard]] std::int64_t block_parameters() const { return block_parameters(largest_kind()); }
   [[nodiscard]] std::int64_t parameters(std::int64_t sequence) const;
   // Of those a token meets: as if a block had no more experts than it goes to.
   [[nodiscard]] std::int64_t active_parameters(std::int64_t sequence) const;

@@ -43,11 +43,18 @@ class Registry {
   TransformerModule stacked(ModuleRole role, const std::string& name, std::int64_t inputs,
                             std::int64_t outputs) {
     auto count = model_.experts.count;
-    return {role, {tensor(name, count * inputs * outputs, count)}, inputs, outputs};
+    TransformerModule module{role, {tensor(name, count * inputs * outputs, count)}, inputs, outputs};
+    if (model_.experts.has_bias)
+      module.tensors.insert(module.tensors.begin(), tensor(name + "_bias", count * outputs, count));
+    return module;
   }
 
   ParameterTensor vector(const std::string& name, std::int64_t elements) {
     return tensor(name, elements, elements);
+  }
+
+  TransformerModule of_attention(const std::string& name, std::int64_t elements) {
+    return {ModuleRole::attention_vector, {vector(name, elements)}, 1, elements};
   }
 
  private:
@@ -64,22 +71,95 @@ void add_experts(Registry& registry, const Transformer& model, const std::string
                  std::vector<TransformerModule>& modules) {
   const auto& experts = model.experts;
   auto inner = (model.feed_forward_matrices() - 1) * experts.ffn;
-  modules.push_back(
-      registry.linear(ModuleRole::router, name + ".mlp.gate", model.hidden, experts.count, false));
+  modules.push_back(registry.linear(ModuleRole::router, name + ".mlp.gate", model.hidden, experts.count,
+                                    experts.router_bias));
   modules.push_back(registry.stacked(
       ModuleRole::experts_in, name + (model.gated ? ".mlp.experts.gate_up_proj" : ".mlp.experts.up_proj"),
       model.hidden, inner));
   modules.push_back(
       registry.stacked(ModuleRole::experts_out, name + ".mlp.experts.down_proj", experts.ffn, model.hidden));
   if (experts.shared == 0) return;
-  auto width = experts.shared * experts.ffn;
+  auto width = model.shared_width();
   if (model.gated)
     modules.push_back(registry.linear(ModuleRole::feed_forward_in, name + ".mlp.shared_experts.gate_proj",
                                       model.hidden, width, false));
   modules.push_back(registry.linear(ModuleRole::feed_forward_in, name + ".mlp.shared_experts.up_proj",
                                     model.hidden, width, false));
+  if (experts.shared_gate)
+    modules.push_back(registry.of_attention(name + ".mlp.shared_expert_gate.weight", model.hidden));
   modules.push_back(registry.linear(ModuleRole::feed_forward_out, name + ".mlp.shared_experts.down_proj",
                                     width, model.hidden, false));
+}
+
+// Registered as query, key and value are, of what a latent attention has in their place; in forward order
+// all that goes down comes before what goes up.
+void add_latent_attention(Registry& registry, const Transformer& model, const std::string& name,
+                          std::vector<TransformerModule>& modules) {
+  const auto& latent = model.latent;
+  auto of = model.widths(AttentionKind::latent);
+  std::vector<TransformerModule> down, up;
+  auto matrix = [&](ModuleRole role, const char* what, std::int64_t inputs, std::int64_t outputs) {
+    return registry.linear(role, name + what, inputs, outputs, false);
+  };
+  if (latent.query_rank > 0) {
+    down.push_back(matrix(ModuleRole::attention_down, ".q_a_proj", model.hidden, latent.query_rank));
+    down.push_back(registry.of_attention(name + ".q_a_layernorm.weight", latent.query_rank));
+    up.push_back(matrix(ModuleRole::query_key_value, ".q_b_proj", latent.query_rank, of.query));
+  } else {
+    up.push_back(matrix(ModuleRole::query_key_value, ".q_proj", model.hidden, of.query));
+  }
+  down.push_back(
+      matrix(ModuleRole::attention_down, ".kv_a_proj_with_mqa", model.hidden, latent.rank + latent.rope));
+  down.push_back(registry.of_attention(name + ".kv_a_layernorm.weight", latent.rank));
+  up.push_back(matrix(ModuleRole::query_key_value, ".kv_b_proj", latent.rank,
+                      model.heads * (latent.nope + latent.value)));
+  for (auto* some : {&down, &up}) std::ranges::move(*some, std::back_inserter(modules));
+  modules.push_back(matrix(ModuleRole::attention_output, ".o_proj", of.output, model.hidden));
+}
+
+void add_linear_attention(Registry& registry, const Transformer& model, const std::string& name,
+                          std::vector<TransformerModule>& modules) {
+  const auto& linear = model.linear;
+  auto of = model.widths(AttentionKind::linear);
+  auto matrix = [&](ModuleRole role, const char* what, std::int64_t inputs, std::int64_t outputs) {
+    return registry.linear(role, name + what, inputs, outputs, false);
+  };
+  std::vector<TransformerModule> vectors;
+  vectors.push_back(registry.of_attention(name + ".dt_bias", linear.value_heads));
+  vectors.push_back(registry.of_attention(name + ".A_log", linear.value_heads));
+  vectors.push_back(registry.of_attention(name + ".conv1d.weight", linear.conv * (2 * of.key + of.value)));
+  modules.push_back(
+      matrix(ModuleRole::query_key_value, ".in_proj_qkvz", model.hidden, 2 * of.key + 2 * of.value));
+  modules.push_back(matrix(ModuleRole::query_key_value, ".in_proj_ba", model.hidden, 2 * linear.value_heads));
+  std::ranges::move(vectors, std::back_inserter(modules));
+  modules.push_back(registry.of_attention(name + ".norm.weight", linear.value_dim));
+  modules.push_back(matrix(ModuleRole::attention_output, ".out_proj", of.output, model.hidden));
+}
+
+void add_attention(Registry& registry, const Transformer& model, const std::string& name,
+                   std::vector<TransformerModule>& modules) {
+  bool has_output_bias = model.biases == Biases::all || model.biases == Biases::attention;
+  auto qkv = [&](const char* matrix, std::int64_t outputs) {
+    modules.push_back(registry.linear(ModuleRole::query_key_value, name + matrix, model.hidden, outputs,
+                                      model.biases != Biases::none));
+  };
+  qkv(".q_proj", model.query_width() * (model.query_gate ? 2 : 1));
+  qkv(".k_proj", model.key_width());
+  qkv(".v_proj", model.key_width());
+  auto output = registry.linear(ModuleRole::attention_output, name + ".o_proj", model.query_width(),
+                                model.hidden, has_output_bias);
+  if (model.head_norms)
+    for (const char* norm : {".q_norm.weight", ".k_norm.weight"})
+      modules.push_back(registry.of_attention(name + norm, model.head_dim));
+  if (model.sinks) modules.push_back(registry.of_attention(name + ".sinks", model.heads));
+  modules.push_back(std::move(output));
+}
+
+void add_attention_of(Registry& registry, const Transformer& model, AttentionKind kind,
+                      const std::string& name, std::vector<TransformerModule>& modules) {
+  if (kind == AttentionKind::latent) return add_latent_attention(registry, model, name, modules);
+  if (kind == AttentionKind::linear) return add_linear_attention(registry, model, name, modules);
+  add_attention(registry, model, name, modules);
 }
 
 // A statement a module: the order of evaluation is the order of registration.
@@ -90,12 +170,18 @@ TransformerPart fused_block(Registry& registry, const Transformer& model, int in
   TransformerPart part{Kind::block, index, {}};
   auto& modules = part.modules;
   modules.push_back(registry.norm(name + ".ln_1"));
-  modules.push_back(registry.linear(ModuleRole::query_key_value, name + ".attn.c_attn", model.hidden,
-                                    query + 2 * model.key_width(), model.biases != Biases::none));
-  modules.push_back(
-      registry.linear(ModuleRole::attention_output, name + ".attn.c_proj", query, model.hidden, has_bias));
+  auto kind = model.kind_of(index);
+  bool is_fused = kind.attention == AttentionKind::full || kind.attention == AttentionKind::window;
+  if (is_fused && !model.head_norms && !model.query_gate && !model.sinks) {
+    modules.push_back(registry.linear(ModuleRole::query_key_value, name + ".attn.c_attn", model.hidden,
+                                      query + 2 * model.key_width(), model.biases != Biases::none));
+    modules.push_back(registry.linear(ModuleRole::attention_output, name + ".attn.c_proj", query,
+                                      model.hidden, has_bias || model.biases == Biases::attention));
+  } else {
+    add_attention_of(registry, model, kind.attention, name + ".attn", modules);
+  }
   modules.push_back(registry.norm(name + ".ln_2"));
-  if (model.kind_of(index) == BlockKind::experts) {
+  if (kind.has_experts) {
     add_experts(registry, model, name, modules);
     return part;
   }
@@ -108,21 +194,17 @@ TransformerPart fused_block(Registry& registry, const Transformer& model, int in
 
 TransformerPart gated_block(Registry& registry, const Transformer& model, int index) {
   auto name = fmt::format("model.layers.{}", index);
-  auto query = model.query_width(), key = model.key_width();
-  bool has_bias = model.biases == Biases::all, qkv_bias = model.biases != Biases::none;
-  auto qkv = [&](const char* matrix, std::int64_t outputs) {
-    return registry.linear(ModuleRole::query_key_value, fmt::format("{}.self_attn.{}", name, matrix),
-                           model.hidden, outputs, qkv_bias);
-  };
+  auto kind = model.kind_of(index);
+  bool has_bias = model.biases == Biases::all;
   auto feed_forward = [&](const char* matrix) {
     return registry.linear(ModuleRole::feed_forward_in, fmt::format("{}.mlp.{}", name, matrix), model.hidden,
                            model.ffn, has_bias);
   };
-  auto q = qkv("q_proj", query), k = qkv("k_proj", key), v = qkv("v_proj", key);
-  auto o = registry.linear(ModuleRole::attention_output, name + ".self_attn.o_proj", query, model.hidden,
-                           has_bias);
-  std::vector<TransformerModule> last;
-  if (model.kind_of(index) == BlockKind::experts) {
+  std::vector<TransformerModule> attention, last;
+  add_attention_of(registry, model, kind.attention,
+                   name + (kind.attention == AttentionKind::linear ? ".linear_attn" : ".self_attn"),
+                   attention);
+  if (kind.has_experts) {
     add_experts(registry, model, name, last);
   } else {
     last.push_back(feed_forward("gate_proj"));
@@ -130,13 +212,11 @@ TransformerPart gated_block(Registry& registry, const Transformer& model, int in
     last.push_back(registry.linear(ModuleRole::feed_forward_out, name + ".mlp.down_proj", model.ffn,
                                    model.hidden, has_bias));
   }
-  auto before = registry.norm(name + ".input_layernorm");
+  TransformerPart part{Kind::block, index, {registry.norm(name + ".input_layernorm")}};
   auto between = registry.norm(name + ".post_attention_layernorm");
-  TransformerPart part{
-      Kind::block,
-      index,
-      {std::move(before), std::move(q), std::move(k), std::move(v), std::move(o), std::move(between)}};
-  std::move(last.begin(), last.end(), std::back_inserter(part.modules));
+  std::ranges::move(attention, std::back_inserter(part.modules));
+  part.modules.push_back(std::move(between));
+  std::ranges::move(last, std::back_inserter(part.modules));
   return part;
 }
 

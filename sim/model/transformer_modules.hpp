@@ -36,6 +36,8 @@ enum class ModuleRole {
   position_embedding,
   norm,
   query_key_value,
+  attention_down,    // to a latent's rank, whole on every GPU of a tensor-parallel group
+  attention_vector,  // norms of heads, sinks and what else is no matrix
   attention_output,
   feed_forward_in,
   feed_forward_out,

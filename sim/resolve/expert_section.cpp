@@ -67,7 +67,7 @@ Parallelism with_experts(const ParallelSection& section, const Parallelism& degr
                                 .top_k = static_cast<int>(experts.top_k),
                                 .ranks = shape.ranks,
                                 .tokens = whole.routed() * shape.ranks,
-                                .layers = static_cast<int>(step.model.with_experts(0, step.model.layers)),
+                                .layers = static_cast<int>(step.model.blocks_with_experts()),
                                 .micro_batches = micro_batches,
                                 .concentration = *section.expert.imbalance,
                                 .capacity = shape.capacity,

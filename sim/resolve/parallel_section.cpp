@@ -54,6 +54,13 @@ void check_context(const ParallelSection& section, const Parallelism& degrees, c
   int context = degrees.context;
   if (context == 1) return;
   const auto& kind = section.place_of("context");
+  if (step.model.linear.key_heads > 0)
+    throw InputError(
+        section.place(),
+        fmt::format("{} has linear attention, and how ranks that share a sequence hand its state "
+                    "on is not modelled",
+                    step.model.name),
+        "use other axes than context for it");
   if (step.step.shape.sequence % (2 * context) != 0)
     throw InputError(section.place(),
                      fmt::format("{} tokens of a sequence are not {} equal pieces, two for each of {} ranks",
@@ -176,8 +183,10 @@ ParallelOptions parallel_options(const ParallelSection& section, const Paralleli
   divides("heads", model.heads);
   divides("columns of the feed-forward layer", model.ffn);
   if (model.has_experts() && degrees.expert.ranks == 1) divides("columns of an expert", model.experts.ffn);
-  divides("columns of shared experts", model.experts.shared * model.experts.ffn);
+  divides("columns of shared experts", model.shared_width());
   divides("key-value heads", model.kv_heads);
+  divides("key heads of linear attention", model.linear.key_heads);
+  divides("value heads of linear attention", model.linear.value_heads);
   if (degrees.sequence) divides("tokens of a sequence", step.step.shape.sequence / degrees.context);
   check_context(section, degrees, step);
   ParallelOptions options;

@@ -8,6 +8,7 @@
 #include "sim/compute/synthesize.hpp"
 #include "sim/config/reader.hpp"
 #include "sim/resolve/doubts.hpp"
+#include "sim/text/hugging_face_config.hpp"
 #include "sim/text/model_file.hpp"
 #include "sim/text/software_file.hpp"
 #include "sim/text/transformer_file.hpp"
@@ -19,7 +20,7 @@ using config::Value;
 
 AnyModel hugging_face(const Value& root, const std::string& name) {
   AnyModel model{read_hugging_face_config(root, name), {}};
-  if (auto note = hugging_face_note(root, *model.transformer)) model.notes.push_back(std::move(*note));
+  model.notes = hugging_face_notes(root, *model.transformer);
   return model;
 }
 
@@ -154,6 +155,12 @@ class WorkloadReader {
                "calibrated these times",
                model.name, static_cast<double>(model.active_parameters(step_.shape.sequence)),
                static_cast<double>(model.parameters(step_.shape.sequence)))});
+    if (model.linear.key_heads > 0)
+      result.notes.push_back(
+          {"linear-attention-unmeasured",
+           fmt::format("the operations of linear attention in {} are counted and take what "
+                       "as many of a flash kernel would: nobody measured such a kernel",
+                       model.name)});
     auto work = step_work(model, gpu_, step_,
                           training_of(model, *files_.parts().of(model, step_.shape.sequence, step_.frozen)));
     result.step = ModelStep{std::move(model), step_, software_, gpu_, state_bytes(step_), work};

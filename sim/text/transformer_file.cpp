@@ -21,9 +21,19 @@ struct TransformerFile {
   Transformer model = {};
   std::optional<std::int64_t> kv_heads = {}, head_dim = {}, ffn = {}, expert_ffn = {};
   std::optional<Biases> biases = {};
+  std::optional<std::int64_t> window = {};
+  std::optional<LatentAttention> latent = {};
+  std::optional<LinearAttention> linear = {};
+  struct Run {
+    std::int64_t count = 1;
+    std::optional<AttentionKind> attention = {};
+    std::optional<bool> has_experts = {};
+  };
+  std::vector<Run> blocks = {};
 };
 
-constexpr std::array kMixtureKeys{"top_k", "expert_ffn", "shared_experts", "dense_layers"};
+constexpr std::array kMixtureKeys{"top_k",       "expert_ffn",  "shared_experts",
+                                  "expert_bias", "router_bias", "shared_gate"};
 
 void check_mixture(const TransformerFile&, const Cursor& at) {
   if (at.has("experts")) {
@@ -49,6 +59,37 @@ Type<std::int64_t> positions() {
   return scalar_type<I>(parse, print, {Shape::Kind::integer, 0, kMostTransformerWidth, {"sequence"}});
 }
 
+Type<LatentAttention> latent_rows() {
+  using L = LatentAttention;
+  auto width = whole<std::int64_t>(1, kMostTransformerWidth);
+  return nested(Rows<L>("latent")
+                    .key<&L::query_rank>("query_rank", whole<std::int64_t>(0, kMostTransformerWidth),
+                                         "Of what queries are made of; 0: of the hidden values")
+                    .needs<&L::rank>("rank", width, "Of what keys and values are made of")
+                    .needs<&L::nope>("nope", width, "Of a head's query and key, without a position")
+                    .needs<&L::rope>("rope", width, "With one")
+                    .needs<&L::value>("value", width, "Of a head's value"));
+}
+
+Type<LinearAttention> linear_rows() {
+  using L = LinearAttention;
+  auto width = whole<std::int64_t>(1, kMostTransformerWidth);
+  return nested(Rows<L>("linear")
+                    .needs<&L::key_heads>("key_heads", width, "Of queries and keys")
+                    .needs<&L::value_heads>("value_heads", width, "Of values")
+                    .needs<&L::key_dim>("key_dim", width, "Width of such a head")
+                    .needs<&L::value_dim>("value_dim", width, "Of a value's")
+                    .needs<&L::conv>("conv", width, "Tokens of the convolution before it"));
+}
+
+Type<std::vector<TransformerFile::Run>> block_rows() {
+  using R = TransformerFile::Run;
+  return list(nested(Rows<R>("blocks")
+                         .key<&R::count>("count", whole<std::int64_t>(1, kMostBlocks), "One after the other")
+                         .key<&R::attention>("attention", maybe(word(kAttentionKindNames)), "How they attend")
+                         .key<&R::has_experts>("experts", maybe(boolean()), "Whether they have experts")));
+}
+
 const Section& transformer_rows() {
   using F = TransformerFile;
   using T = Transformer;
@@ -57,8 +98,10 @@ const Section& transformer_rows() {
   auto width = whole<std::int64_t>(1, kMostTransformerWidth),
        some = whole<std::int64_t>(0, kMostTransformerWidth);
   auto blocks = whole<std::int64_t>(1, kMostBlocks), count = whole<std::int64_t>(1, kMostExperts);
-  auto biases =
-      word(config::Words<Biases>{{"true", Biases::all}, {"false", Biases::none}, {"qkv", Biases::qkv}});
+  auto biases = word(config::Words<Biases>{{"true", Biases::all},
+                                           {"false", Biases::none},
+                                           {"qkv", Biases::qkv},
+                                           {"attention", Biases::attention}});
   static const Section section =
       Rows<F>("model")
           .kind("transformer")
@@ -77,11 +120,20 @@ const Section& transformer_rows() {
           .key<model, &T::causal>("causal", boolean(), "A token attends to those before it only")
           .key<model, &T::extra_parameters>("extra_parameters", whole<std::int64_t>(0, kMostElements),
                                             "That nothing above counts")
+          .key<&F::window>("window", maybe(width), "Tokens that attention of that kind looks back")
+          .key<&F::latent>("latent", maybe(latent_rows()), "Latent attention (MLA)")
+          .key<&F::linear>("linear", maybe(linear_rows()), "Linear attention (gated delta rule)")
+          .key<model, &T::head_norms>("head_norms", boolean(), "Of queries and keys, a head's width each")
+          .key<model, &T::query_gate>("query_gate", boolean(), "The query's matrix makes a gate, too")
+          .key<model, &T::sinks>("sinks", boolean(), "A learned number a head beside the scores")
+          .key<&F::blocks>("blocks", block_rows(), "Kinds of blocks, in order")
           .key<model, experts, &Experts::count>("experts", count, "Of a block")
           .key<model, experts, &Experts::top_k>("top_k", count, "That a token goes to")
           .key<&F::expert_ffn>("expert_ffn", maybe(width), "Width of each")
           .key<model, experts, &Experts::shared>("shared_experts", some, "On top, that every token goes to")
-          .key<model, experts, &Experts::dense_layers>("dense_layers", some, "First blocks without experts")
+          .key<model, experts, &Experts::has_bias>("expert_bias", boolean(), "Of each one's matrices")
+          .key<model, experts, &Experts::router_bias>("router_bias", boolean(), "One number an expert")
+          .key<model, experts, &Experts::shared_gate>("shared_gate", boolean(), "Weighs shared experts")
           .check(check_mixture);
   return section;
 }
@@ -94,22 +146,25 @@ namespace {
 
 using config::Value;
 
-auto as_width() {
-  return config::as_integer(1, kMostTransformerWidth);
-}
-
 // Whole numbers of that size would overflow.
 double parameters_as_double(const Transformer& model) {
   auto of = [](std::int64_t number) { return static_cast<double>(number); };
-  double query = of(model.heads) * of(model.head_dim), key = of(model.kv_heads) * of(model.head_dim);
+  const auto& latent = model.latent;
+  const auto& linear = model.linear;
+  double attention =
+      of(model.heads) * (of(model.head_dim) + of(latent.nope) + of(latent.rope) + of(latent.value)) +
+      of(linear.key_heads) * of(linear.key_dim) + of(linear.value_heads) * of(linear.value_dim) +
+      of(latent.rank) + of(latent.query_rank);
   const auto& experts = model.experts;
   double width = std::max(of(model.ffn), (of(experts.count) + of(experts.shared)) * of(experts.ffn));
-  double block = of(model.hidden) *
-                 (2 * query + 2 * key + of(experts.count) + of(model.feed_forward_matrices()) * width);
+  double block =
+      of(model.hidden) * (4 * attention + of(experts.count) + of(model.feed_forward_matrices()) * width);
   return of(model.layers) * block + 2 * of(model.vocab) * of(model.hidden) + of(model.extra_parameters);
 }
 
-void check_heads(const Transformer& model, const SourceSpan& span) {
+}  // namespace
+
+void check_sizes(const Transformer& model, const SourceSpan& span) {
   if (model.heads % model.kv_heads != 0)
     throw InputError(span,
                      fmt::format("{} heads cannot share {} of keys evenly", model.heads, model.kv_heads),
@@ -118,143 +173,66 @@ void check_heads(const Transformer& model, const SourceSpan& span) {
     throw InputError(span, "the model's parameters are more than 8 PiB as float64", "check the sizes");
 }
 
-void check_experts(const Experts& experts, std::int64_t layers, const SourceSpan& span) {
+void check_experts(const Transformer& model, const SourceSpan& span) {
+  const auto& experts = model.experts;
   if (experts.top_k > experts.count)
     throw InputError(
         span, fmt::format("a token goes to {} experts, and there are {}", experts.top_k, experts.count),
         "top_k is the number of experts at most");
-  if (experts.dense_layers >= layers)
-    throw InputError(span,
-                     fmt::format("the first {} of {} layers have no experts", experts.dense_layers, layers),
-                     "leave experts out, or fewer layers without them");
+  if (model.blocks_with_experts() == 0)
+    throw InputError(span, fmt::format("none of {} blocks has experts", model.layers),
+                     "leave experts out, or say which blocks have them");
 }
 
-// The first of several keys that is there and not null.
-const Value* first(const Value& root, std::initializer_list<const char*> keys) {
-  for (const char* key : keys)
-    if (const auto* entry = root.find(key); entry && entry->value.kind != Value::Kind::null)
-      return &entry->value;
-  return nullptr;
-}
+namespace {
 
-const Value& needed(const Value& root, std::initializer_list<const char*> keys) {
-  if (const auto* value = first(root, keys)) return *value;
-  throw InputError(root.span, fmt::format("none of {} is there", fmt::join(keys, ", ")),
-                   "a config.json of a transformer has one of them; kind: transformer has keys of its own");
-}
+using transformer_keys::TransformerFile;
 
-std::string word_of(const Value* value, const char* fallback) {
-  return value && value->kind == Value::Kind::scalar ? value->scalar : fallback;
-}
-
-template <std::size_t n>
-bool is_one_of(const std::string& word, const std::array<const char*, n>& words) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
-
-constexpr std::array kGatedActivations{"silu", "swiglu", "geglu"};
-constexpr std::array kGatedModels{"gemma", "gemma2", "gemma3_text"};
-constexpr std::array kLearnedPositions{"gpt2", "opt", "gpt_neo", "bert", "roberta", "mpt"};
-constexpr std::array kBiasedModels{"gpt2", "opt", "bert", "roberta", "mpt"};
-
-std::int64_t feed_forward_width(const Value& root, std::int64_t hidden) {
-  if (const auto* width = first(root, {"intermediate_size", "n_inner", "ffn_dim"})) return as_width()(*width);
-  const auto* ratio = first(root, {"expansion_ratio"});
-  return static_cast<std::int64_t>((ratio ? config::as_number(0.01, 1000)(*ratio) : 4.0) *
-                                   static_cast<double>(hidden));
-}
-
-// Mixtral's experts are as wide as intermediate_size says; Qwen's and
-// DeepSeek's have a width of their own, and blocks without experts the other.
-// Qwen2's shared ones have a gate (modeling_qwen2_moe.py), Qwen3's heads have
-// norms of queries and keys (modeling_qwen3_moe.py), which count as extra
-// parameters.
-void read_hugging_face_experts(const Value& root, const std::string& type, Transformer& model) {
-  const auto* count = first(root, {"num_local_experts", "n_routed_experts", "num_experts"});
-  auto number = config::as_integer(0, kMostExperts);
-  if (!count || number(*count) == 0) return;
-  auto& experts = model.experts;
-  experts.count = number(*count);
-  experts.top_k = number(needed(root, {"num_experts_per_tok", "num_experts_per_token"}));
-  const auto* width = first(root, {"moe_intermediate_size"});
-  experts.ffn = width ? as_width()(*width) : model.ffn;
-  auto optional = [&](const char* key) {
-    const auto* value = first(root, {key});
-    return value ? config::as_integer(0, kMostTransformerWidth)(*value) : 0;
-  };
-  experts.shared = optional("n_shared_experts");
-  if (const auto* shared = first(root, {"shared_expert_intermediate_size"})) {
-    auto columns = optional("shared_expert_intermediate_size");
-    if (columns % experts.ffn != 0)
-      throw InputError(shared->span,
-                       fmt::format("a shared expert of {} columns is not as wide as whole ones of {}",
-                                   columns, experts.ffn),
-                       "give the model's sizes as kind: transformer");
-    experts.shared = columns / experts.ffn;
+// What a run does not say is what all blocks would be.
+void take_blocks(const TransformerFile& file, const keys::Places& places, Transformer& model) {
+  model.window = file.window.value_or(0);
+  model.latent = file.latent.value_or(LatentAttention());
+  model.linear = file.linear.value_or(LinearAttention());
+  if (file.linear && file.blocks.empty())
+    throw InputError(places.at("linear"), "nothing says which blocks have linear attention",
+                     "add blocks: [{count: 3, attention: linear}, {count: 1}, ...]");
+  auto usual = model.usual_kind();
+  std::int64_t count = 0;
+  for (const auto& run : file.blocks) {
+    BlockKind kind{run.attention.value_or(usual.attention), run.has_experts.value_or(usual.has_experts)};
+    auto lacks = [&](AttentionKind attention, bool has, const char* key) {
+      if (kind.attention == attention && !has)
+        throw InputError(places.at("blocks"),
+                         fmt::format("a block of attention '{}' in a model without '{}'",
+                                     name_in(kAttentionKindNames, attention), key),
+                         fmt::format("add '{}'", key));
+    };
+    lacks(AttentionKind::window, file.window.has_value(), "window");
+    lacks(AttentionKind::latent, file.latent.has_value(), "latent");
+    lacks(AttentionKind::linear, file.linear.has_value(), "linear");
+    if (kind.has_experts && !model.has_experts())
+      throw InputError(places.at("blocks"), "a block with experts in a model without",
+                       "add experts, their number in a block");
+    if (!model.blocks.empty() && model.blocks.back().kind == kind)
+      model.blocks.back().count += run.count;
+    else
+      model.blocks.push_back({kind, run.count});
+    count += run.count;
   }
-  experts.dense_layers = optional("first_k_dense_replace");
-  for (const char* key : {"decoder_sparse_step", "moe_layer_freq"})
-    if (const auto* step = first(root, {key}); step && step->scalar != "1")
-      throw InputError(step->span, "blocks with and without experts that alternate are not read",
-                       "only the first blocks may be without: dense_layers of kind: transformer");
-  if (const auto* dense = first(root, {"mlp_only_layers"}); dense && !dense->items.empty())
-    throw InputError(dense->span, "single blocks without experts are not read",
-                     "only the first blocks may be without: dense_layers of kind: transformer");
-  if (type == "qwen2_moe") model.extra_parameters += model.layers * model.hidden;
-  if (type == "qwen3_moe") model.extra_parameters += model.layers * 2 * model.head_dim;
-  check_experts(experts, model.layers, count->span);
+  if (!file.blocks.empty() && count != model.layers)
+    throw InputError(places.at("blocks"), fmt::format("{} blocks, and layers is {}", count, model.layers),
+                     "counts add up to layers");
+  if (model.blocks.size() == 1 && model.blocks.front().kind == usual) model.blocks.clear();
 }
 
-void check_readable(const Value& root) {
-  for (const char* key : {"moe_num_experts", "ffn_config", "kv_lora_rank"})
-    if (const auto* value = first(root, {key}); value && value->scalar != "0")
-      throw InputError(value->span,
-                       std::string_view(key) == "kv_lora_rank"
-                           ? "latent attention (MLA) is a shape of attention that is not read"
-                           : "a mixture of experts that is not read",
-                       "give the model's sizes as kind: transformer, with experts, top_k and expert_ffn");
-  if (const auto* value = first(root, {"is_encoder_decoder"}); value && config::as_bool(*value))
-    throw InputError(value->span, "an encoder and a decoder are no stack of equal blocks",
-                     "only one of either is modelled: give its sizes as kind: transformer");
-  for (const char* shape : {"multi_query", "new_decoder_architecture", "num_kv_heads"})
-    if (const auto* value = first(root, {shape}); value && value->scalar != "false")
-      throw InputError(value->span, fmt::format("'{}' is a shape of attention that is not read", shape),
-                       "give the model's sizes as kind: transformer (kv_heads: 1 is multi-query)");
-}
-
-bool is_true(const Value* value, bool otherwise) {
-  return value ? config::as_bool(*value) : otherwise;
-}
-
-// MPT has a section of attention.
-const Value* first_of_attention(const Value& root, const char* key) {
-  const auto* attention = first(root, {"attn_config"});
-  return attention && attention->kind == Value::Kind::map ? first(*attention, {key}) : nullptr;
-}
-
-void read_hugging_face_heads(const Value& root, Transformer& model) {
-  const Value& heads = needed(root, {"num_attention_heads", "n_head", "n_heads"});
-  model.heads = as_width()(heads);
-  const auto* kv_heads = first(root, {"num_key_value_heads"});
-  if (!kv_heads) kv_heads = first_of_attention(root, "kv_n_heads");
-  model.kv_heads = kv_heads ? as_width()(*kv_heads) : model.heads;
-  const auto* head_dim = first(root, {"head_dim"});
-  if (!head_dim && model.hidden % model.heads != 0)
-    throw InputError(heads.span,
-                     fmt::format("{} values are not divided evenly by {} heads", model.hidden, model.heads),
-                     "give its sizes as kind: transformer, with head_dim");
-  model.head_dim = head_dim ? as_width()(*head_dim) : model.hidden / model.heads;
-}
-
-Biases hugging_face_biases(const Value& root, const std::string& type, bool is_gated) {
-  const auto *bias = first(root, {"attention_bias", "use_bias"}), *no_bias = first(root, {"no_bias"});
-  bool is_biased = bias      ? config::as_bool(*bias)
-                   : no_bias ? !config::as_bool(*no_bias)
-                             : is_one_of(type, kBiasedModels);
-  // Qwen2 has them in attention, whatever its config.json says (transformers, modeling_qwen2.py).
-  if (type == "qwen2" || type == "qwen2_moe") return Biases::qkv;
-  if (!is_biased) return Biases::none;
-  return is_gated ? Biases::qkv : Biases::all;
+TransformerFile file_of(const Transformer& model) {
+  TransformerFile file{model, model.kv_heads, model.head_dim, model.ffn, model.experts.ffn, model.biases};
+  if (model.window > 0) file.window = model.window;
+  if (model.latent.rank > 0) file.latent = model.latent;
+  if (model.linear.key_heads > 0) file.linear = model.linear;
+  for (const auto& run : model.blocks)
+    file.blocks.push_back({run.count, run.kind.attention, run.kind.has_experts});
+  return file;
 }
 
 }  // namespace
@@ -268,12 +246,8 @@ std::string write_transformer(const Transformer& model) {
   auto rows = transformer_rows();
   // The last ones are those of a mixture.
   if (!model.has_experts()) rows.rows.resize(rows.rows.size() - 1 - kMixtureKeys.size());
-  TransformerFile file{model, model.kv_heads, model.head_dim, model.ffn, model.experts.ffn, model.biases};
+  auto file = file_of(model);
   return lines_of(rows, &file);
-}
-
-bool is_hugging_face_config(const Value& root) {
-  return !root.find("kind") && first(root, {"hidden_size", "n_embd", "d_model"}) != nullptr;
 }
 
 Transformer read_transformer(const Value& root, const std::string& name) {
@@ -290,67 +264,13 @@ Transformer read_transformer(const Value& root, const std::string& name) {
   model.head_dim = file.head_dim.value_or(model.hidden / model.heads);
   model.ffn = file.ffn.value_or(4 * model.hidden);
   model.biases = file.biases.value_or(model.gated ? Biases::none : Biases::all);
+  take_blocks(file, places, model);
   if (model.has_experts()) {
     model.experts.ffn = file.expert_ffn.value_or(model.ffn);
-    check_experts(model.experts, model.layers, places.at("experts"));
+    check_experts(model, places.at("experts"));
   }
-  check_heads(model, root.span);
+  check_sizes(model, root.span);
   return model;
-}
-
-Transformer read_hugging_face_config(const Value& root, const std::string& name) {
-  check_readable(root);
-  auto type = word_of(first(root, {"model_type"}), "");
-  Transformer model;
-  model.name = word_of(first(root, {"_name_or_path"}), name.c_str());
-  if (model.name.empty()) model.name = name;
-  model.hidden = as_width()(needed(root, {"hidden_size", "n_embd", "d_model"}));
-  model.layers =
-      config::as_integer(1, kMostBlocks)(needed(root, {"num_hidden_layers", "n_layer", "n_layers"}));
-  read_hugging_face_heads(root, model);
-  model.ffn = feed_forward_width(root, model.hidden);
-  model.gated =
-      is_one_of(word_of(first(root, {"hidden_act", "hidden_activation", "activation_function"}), "gelu"),
-                kGatedActivations) ||
-      is_one_of(type, kGatedModels);
-  model.vocab = as_width()(needed(root, {"vocab_size"}));
-  model.tied = is_true(first(root, {"tie_word_embeddings"}), true);
-  // MPT's: ALiBi in place of learned positions, and no biases anywhere.
-  if (is_one_of(type, kLearnedPositions) && !is_true(first_of_attention(root, "alibi"), false))
-    if (const auto* positions = first(root, {"max_position_embeddings", "n_positions", "max_seq_len"}))
-      model.positions = as_width()(*positions);
-  model.biases = hugging_face_biases(root, type, model.gated);
-  model.causal = type != "bert" && type != "roberta";
-  read_hugging_face_experts(root, type, model);
-  check_heads(model, root.span);
-  return model;
-}
-
-std::optional<Note> hugging_face_note(const Value& root, const Transformer& model) {
-  constexpr std::array kChecked{
-      "gpt2",    "llama",     "mpt",       "qwen2",   "gemma",
-      "mixtral", "qwen2_moe", "qwen3_moe", "deepseek"};  // transformer_file_test.cpp
-  auto type = word_of(first(root, {"model_type"}), "");
-  if (is_one_of(type, kChecked)) return std::nullopt;
-  auto positions = model.positions > 0 ? fmt::format("{} learned positions", model.positions)
-                                       : std::string("no learned positions");
-  const char* biases = model.biases == Biases::none  ? "no biases"
-                       : model.biases == Biases::qkv ? "biases of query, key and value only"
-                                                     : "biases everywhere";
-  double count = static_cast<double>(model.parameters(std::max<std::int64_t>(1, model.positions)));
-  return Note{"model-type-unknown",
-              fmt::format("{} is none whose parameters were checked ({}): it is read as {} "
-                          "blocks of width {}, "
-                          "{} heads of {} ({} of keys), a feed-forward layer of {} {} a gate, "
-                          "a vocabulary of {} "
-                          "{}, {}, {}, {} attention. That is {:.4g} parameters: compare with the published "
-                          "count, and give the sizes as kind: transformer where it differs",
-                          type.empty() ? std::string("a config.json without model_type")
-                                       : fmt::format("model_type '{}'", type),
-                          fmt::join(kChecked, ", "), model.layers, model.hidden, model.heads, model.head_dim,
-                          model.kv_heads, model.ffn, model.gated ? "with" : "without", model.vocab,
-                          model.tied ? "shared with the head" : "and a head of its own", positions, biases,
-                          model.causal ? "causal" : "full", count)};
 }
 
 }  // namespace ddpsim

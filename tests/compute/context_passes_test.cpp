@@ -137,7 +137,7 @@ TEST(ContextPasses, ActivationsAreDivided) {
     StepShape shape{.micro_batch = 1, .sequence = kSequence};
     shape.context = ranks;
     shape.context_kind = kind;
-    return memory_of(model, shape, 2, setup, {.layers = 32}).activations.value();
+    return memory_of(model, shape, 2, setup, {.blocks = {{BlockKind(), 32, 32}}}).activations.value();
   };
   double whole = activations(1, ContextKind::ring), values = 2.0 * kSequence / 4 * 4096;
   // Besides, of one layer: two buffers of keys, values and their gradients; all ranks'; what is cut by heads.

@@ -148,25 +148,27 @@ TEST(ExpertPasses, LoadAndCapacityAreRowsOfTheSlowest) {
   EXPECT_EQ(shape.rows(transformer_named("mixtral-8x7b").experts), 1.25 * 8192);
 }
 
+constexpr BlockKind kDense{AttentionKind::full, false}, kMixed{AttentionKind::full, true};
+
 TEST(ExpertMemory, ExpertsAreDividedByTheirRanks) {
   const auto& model = transformer_named("mixtral-8x7b");
   // Attention 4096 x (4096 + 2 x 1024) + 4096 x 4096, two norms, the router; 24 matrices of experts.
   constexpr double kCommon = 4096. * 6144 + 4096. * 4096 + 2 * 4096 + 4096 * 8;
-  auto whole = held_parameters(model, shape_of(1), BlockKind::experts);
+  auto whole = held_parameters(model, shape_of(1), kMixed);
   EXPECT_EQ(whole.common, kCommon);
   EXPECT_EQ(whole.experts, 24 * kMatrix);
-  auto eighth = held_parameters(model, shape_of(8), BlockKind::experts);
+  auto eighth = held_parameters(model, shape_of(8), kMixed);
   EXPECT_EQ(eighth.common, kCommon);
   EXPECT_EQ(eighth.experts, 3 * kMatrix);
   // In tensor-parallel groups without expert parallelism they are cut as all else.
   auto cut = shape_of(1);
   cut.tensor = 2;
-  EXPECT_EQ(held_parameters(model, cut, BlockKind::experts).experts, 12 * kMatrix);
+  EXPECT_EQ(held_parameters(model, cut, kMixed).experts, 12 * kMatrix);
   // The optimizer's states of experts are sharded by those that have the same ones: 2 of 16 ranks.
   MemorySetup setup{
       .state = {2, 4, 12, 0}, .sharding = Sharding::optimizer, .shards = 16, .expert_shards = 2};
-  auto memory = memory_of(model, shape_of(8), 2, setup,
-                          {.layers = 1, .is_first = false, .is_last = false, .with_experts = 1});
+  auto memory =
+      memory_of(model, shape_of(8), 2, setup, {.blocks = {{kMixed, 1}}, .is_first = false, .is_last = false});
   EXPECT_DOUBLE_EQ(memory.parameters.value(), 2 * (kCommon + 3 * kMatrix));
   EXPECT_DOUBLE_EQ(memory.optimizer.value(), 12 * (kCommon / 16 + 3 * kMatrix / 2));
 }
@@ -187,25 +189,25 @@ TEST(ExpertTrace, HasTheStackedMatricesOfAllExperts) {
 TEST(ExpertTrace, DenseLayersComeFirst) {
   auto model = with_shared();
   model.layers = 3;
-  model.experts.dense_layers = 1;
+  model.blocks = {{kDense, 1}, {kMixed, 2}};
   TransformerTimes times(model, gpu(), kSoftware, Precision::bfloat16, shape_of(1));
   auto trace = transformer_trace(model, gpu(), kSoftware, {Precision::bfloat16, DType::float32, shape_of(1)});
   EXPECT_NEAR((*trace.forward + trace.backward()).value(), times.micro_batch().value(), 1e-12);
   // Two stages: the dense block is the first's, and all of the model is on one of them.
-  auto first = stage_times(times, {1, {true, false}, model.with_experts(0, 1)});
-  auto rest = stage_times(times, {2, {false, true}, model.with_experts(1, 2)});
-  auto block = times.block(BlockKind::dense);
-  EXPECT_EQ(model.with_experts(0, 1), 0);
-  EXPECT_EQ(model.with_experts(1, 2), 2);
+  auto first = stage_times(times, {model.kinds_of(0, 1), {true, false}});
+  auto rest = stage_times(times, {model.kinds_of(1, 2), {false, true}});
+  auto block = times.block(kDense);
+  EXPECT_EQ(model.blocks_with_experts(), 2);
   EXPECT_NEAR(ms(first.forward), ms(block.forward.time + times.ends({true, false}).embedding_forward), 1e-9);
   EXPECT_GT(rest.forward, 2 * block.forward.time);
   std::int64_t parameters = 0, at = 0;
   KnownParts known;
-  for (const auto& stage : {StageLayers{1, {true, false}, 0}, StageLayers{2, {false, true}, 2}}) {
+  for (const auto& stage :
+       {StageLayers{{kDense}, {true, false}}, StageLayers{{kMixed, kMixed}, {false, true}}}) {
     auto of_stage = stage_trace(*known.of(model, kTokens), model, times,
                                 {Precision::bfloat16, DType::float32, shape_of(1)}, at, stage);
     for (const auto& gradient : of_stage.gradients) parameters += gradient.elements;
-    at += stage.layers;
+    at += stage.layers();
   }
   EXPECT_EQ(parameters, model.parameters(kTokens));
 }

@@ -72,9 +72,11 @@ Bytes predicted(const Row& row) {
   auto stages = static_cast<int>(layers.size());
   Bytes largest;
   for (int i = 0; i < stages; ++i) {
-    PipelineStage stage{layers[static_cast<std::size_t>(i)],
-                        static_cast<double>(std::min(row.whole("micro_batches"), stages - i)), i == 0,
-                        i == stages - 1};
+    PipelineStage stage{
+        {{BlockKind(), layers[static_cast<std::size_t>(i)], layers[static_cast<std::size_t>(i)]}},
+        static_cast<double>(std::min(row.whole("micro_batches"), stages - i)),
+        i == 0,
+        i == stages - 1};
     largest = std::max(largest, memory_of(model, shape, 2, setup, stage).peak());
   }
   return largest;

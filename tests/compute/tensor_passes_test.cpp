@@ -140,10 +140,15 @@ TEST(TensorPasses, TheEnds) {
 }
 
 // Stages' passes add up to the model's.
+std::vector<BlockKind> blocks(std::size_t count) {
+  return std::vector<BlockKind>(count);
+}
+
 TEST(StageTimes, StagesAddUp) {
   auto times = times_of(TensorOverlap::none, false);
-  auto whole = stage_times(times, {32, {}});
-  auto first = stage_times(times, {20, {true, false}}), last = stage_times(times, {12, {false, true}});
+  auto whole = stage_times(times, {blocks(32)});
+  auto first = stage_times(times, {blocks(20), {true, false}}),
+       last = stage_times(times, {blocks(12), {false, true}});
   EXPECT_NEAR(ms(first.forward + last.forward), ms(whole.forward), 1e-9 * ms(whole.forward));
   EXPECT_NEAR(ms(first.weight_gradient + last.weight_gradient), ms(whole.weight_gradient), 1e-6);
   EXPECT_EQ(first.tensor.all_reduces + last.tensor.all_reduces, whole.tensor.all_reduces);
@@ -164,7 +169,8 @@ TEST(ShardTrace, WhatAGpuHas) {
   tensor.small = 0.1_ms;
   auto model = transformer_named("gpt2");
   TransformerTimes times(model, gpu, software, Precision::bfloat16, step.shape, tensor);
-  auto trace = stage_trace(*known.of(model, 1024), model, times, step, 0, {model.layers, {}, 0, true});
+  auto trace =
+      stage_trace(*known.of(model, 1024), model, times, step, 0, {model.kinds_of(0, model.layers), {}, true});
   std::map<std::string, std::int64_t> elements;
   for (const auto& gradient : trace.gradients)
     elements[std::string(std::string_view(gradient.name))] = gradient.elements;
@@ -178,7 +184,7 @@ TEST(ShardTrace, WhatAGpuHas) {
   EXPECT_EQ(elements["transformer.h.0.mlp.c_fc.bias"], 4 * 768 / 4);
   EXPECT_EQ(elements["transformer.h.0.mlp.c_proj.bias"], 768);
   // Passes are those of the stage that has all layers.
-  auto stage = stage_times(times, {model.layers, {}});
+  auto stage = stage_times(times, {model.kinds_of(0, model.layers), {}});
   EXPECT_NEAR(trace.forward->value(), stage.forward.value(), 1e-12);
   EXPECT_NEAR(trace.backward().value(), (stage.input_gradient + stage.weight_gradient).value(), 1e-12);
 }
@@ -200,7 +206,8 @@ TEST(StageTrace, StagesAddUp) {
     for (const auto& gradient : trace.gradients) all += gradient.elements;
     return all;
   };
-  StageLayers of_first{7, {true, false}, 0, false, 2}, of_last{5, {false, true}, 0, false, 2};
+  StageLayers of_first{model.kinds_of(0, 7), {true, false}, false, 2},
+      of_last{model.kinds_of(7, 5), {false, true}, false, 2};
   const auto& parts = *known.of(model, 1024);
   auto first = stage_trace(parts, model, times, step, 0, of_first);
   auto last = stage_trace(parts, model, times, step, 7, of_last);

@@ -55,9 +55,9 @@ TEST(Frozen, WhatOfAModelIsTrained) {
 // A product of each matrix is left out; with all four frozen what is left is the inputs' gradients.
 TEST(Frozen, AFrozenMatrixHasNoProductOfItsOwn) {
   TransformerTimes times(transformer_named("gpt2"), gpu(), kSoftware, Precision::bfloat16, kShape);
-  auto all = times.block(BlockKind::dense);
+  auto all = times.block(BlockKind());
   TrainedShares none{};
-  auto frozen_block = times.block(BlockKind::dense, none);
+  auto frozen_block = times.block(BlockKind(), none);
   EXPECT_EQ(frozen_block.weight_gradient, Seconds());
   EXPECT_NEAR((all.backward.time - frozen_block.backward.time).value(), all.weight_gradient.value(), 1e-12);
   EXPECT_EQ(all.forward.time, frozen_block.forward.time);

@@ -197,5 +197,70 @@ TEST(KnownParts, AreMadeOncePerModel) {
   EXPECT_EQ(long_one->front().modules[1].elements(), 4096 * 4096);
 }
 
+// Names, sizes and count of every kind of block agree; a window changes no parameter.
+TEST(Transformer, ModulesOfEachKindOfBlockAreItsParameters) {
+  Transformer model{.name = "mixed",
+                    .hidden = 64,
+                    .layers = 8,
+                    .heads = 4,
+                    .kv_heads = 2,
+                    .head_dim = 16,
+                    .ffn = 128,
+                    .vocab = 100,
+                    .gated = true,
+                    .tied = false,
+                    .biases = Biases::attention,
+                    .experts = {4, 2, 32, 1, true, true, true},
+                    .window = 8,
+                    .latent = {24, 16, 12, 4, 8},
+                    .linear = {2, 4, 8, 8, 4},
+                    .head_norms = true,
+                    .query_gate = true,
+                    .sinks = true};
+  for (auto [name, kind] : kAttentionKindNames)
+    for (bool has_experts : {false, true}) model.blocks.push_back({{kind, has_experts}, 1});
+  auto parts = transformer_parts(model, 32);
+  std::int64_t all = 0;
+  std::set<std::string> names;
+  for (const auto& part : parts) {
+    all += part.elements();
+    if (part.kind == TransformerPart::Kind::block) {
+      EXPECT_EQ(part.elements(), model.block_parameters(model.kind_of(part.block))) << part.block;
+    }
+    for (const auto& module : part.modules)
+      for (const auto& tensor : module.tensors) EXPECT_TRUE(names.insert(tensor.name).second) << tensor.name;
+  }
+  EXPECT_EQ(all, model.parameters(32));
+  EXPECT_EQ(model.block_parameters({AttentionKind::full, true}),
+            model.block_parameters({AttentionKind::window, true}));
+  // Latent by hand: 64 x 24 + 24 + 24 x 4 x 16, 64 x 20 + 16 + 16 x 4 x 20, 32 x 64, two norms, 3 x 64 x 128.
+  EXPECT_EQ(model.block_parameters({AttentionKind::latent, false}),
+            64 * 24 + 24 + 24 * 64 + 64 * 20 + 16 + 16 * 80 + 32 * 64 + 128 + 3 * 64 * 128);
+}
+
+// Full: 2 s (64 + 64); a window of 8 meets 8 of 32 and 8 - 64/64 = 7 in the mean; a state costs the same at
+// any length.
+TEST(Transformer, OperationsOfAttention) {
+  Transformer model{.name = "a",
+                    .hidden = 64,
+                    .layers = 1,
+                    .heads = 4,
+                    .kv_heads = 4,
+                    .head_dim = 16,
+                    .window = 8,
+                    .latent = {0, 16, 12, 4, 8},
+                    .linear = {2, 4, 8, 8, 4}};
+  using Kind = AttentionKind;
+  EXPECT_EQ(model.attention_operations(Kind::full, 32), 2 * 32 * 128);
+  EXPECT_EQ(model.unmasked(Kind::full, 32), 0.5);
+  EXPECT_EQ(model.attention_operations(Kind::window, 32), 2 * 8 * 128);
+  EXPECT_DOUBLE_EQ(8 * model.unmasked(Kind::window, 32), 7);
+  EXPECT_EQ(model.unmasked(Kind::window, 8), 0.5);
+  EXPECT_EQ(model.attention_operations(Kind::window, 4), model.attention_operations(Kind::full, 4));
+  EXPECT_EQ(model.attention_operations(Kind::latent, 32), 2 * 32 * (4 * 16 + 4 * 8));
+  EXPECT_EQ(model.attention_operations(Kind::linear, 32), model.attention_operations(Kind::linear, 1024));
+  EXPECT_EQ(model.attention_operations(Kind::linear, 32), 4 * 4 * 64 + 2 * 64 * 4 * (16 + 8));
+}
+
 }  // namespace
 }  // namespace ddpsim

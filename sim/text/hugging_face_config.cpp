@@ -1,0 +1,403 @@
+#include "sim/text/hugging_face_config.hpp"
+
+#include <algorithm>
+#include <array>
+#include <initializer_list>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "sim/base/limits.hpp"
+#include "sim/config/reader.hpp"
+#include "sim/text/hugging_face_keys.hpp"
+#include "sim/text/transformer_file.hpp"
+
+namespace ddpsim::hugging_face {
+namespace {
+
+using config::Value;
+
+auto as_size() {
+  return config::as_integer(1, kMostTransformerWidth);
+}
+
+// The first of several keys that is there and not null.
+const Value* first(const Value& root, std::initializer_list<const char*> keys) {
+  for (const char* key : keys)
+    if (const auto* entry = root.find(key); entry && entry->value.kind != Value::Kind::null)
+      return &entry->value;
+  return nullptr;
+}
+
+const Value& needed(const Value& root, std::initializer_list<const char*> keys) {
+  if (const auto* value = first(root, keys)) return *value;
+  throw InputError(root.span, fmt::format("none of {} is there", fmt::join(keys, ", ")),
+                   "a config.json of a transformer has one of them; kind: transformer has keys of its own");
+}
+
+// 0: it is not there, or null.
+std::int64_t size_of(const Value& root, std::initializer_list<const char*> keys) {
+  const auto* value = first(root, keys);
+  return value ? config::as_integer(0, kMostTransformerWidth)(*value) : 0;
+}
+
+bool is_true(const Value* value, bool otherwise) {
+  return value ? config::as_bool(*value) : otherwise;
+}
+
+std::string word_of(const Value* value, const char* fallback) {
+  return value && value->kind == Value::Kind::scalar ? value->scalar : fallback;
+}
+
+template <std::size_t n>
+bool is_one_of(const std::string& word, const std::array<const char*, n>& words) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+std::string type_of(const Value& root) {
+  return word_of(first(root, {"model_type"}), "");
+}
+
+constexpr std::array kGatedActivations{"silu", "swiglu", "geglu"};
+constexpr std::array kGatedModels{"gemma", "gemma2", "gemma3_text"};
+constexpr std::array kLearnedPositions{"gpt2", "opt", "gpt_neo", "bert", "roberta", "mpt"};
+constexpr std::array kBiasedModels{"gpt2", "opt", "bert", "roberta", "mpt"};
+// Whose heads have norms of queries and keys with parameters (modeling_qwen3.py and others of that time);
+// Llama 4's have none.
+constexpr std::array kHeadNorms{"qwen3", "qwen3_moe", "qwen3_next", "gemma3_text"};
+
+// The text model of a wrapper of several, or the file itself.
+Value text_model(const Value& root) {
+  const auto* inner = first(root, {"text_config"});
+  if (!inner || inner->kind != Value::Kind::map || first(root, {"hidden_size"})) return root;
+  auto text = *inner;
+  const auto* tied = root.find("tie_word_embeddings");
+  if (tied && !text.find("tie_word_embeddings")) text.entries.push_back(*tied);
+  return text;
+}
+
+std::int64_t feed_forward_width(const Value& root, std::int64_t hidden) {
+  if (const auto* width = first(
+          root, {"intermediate_size_mlp", "intermediate_size", "n_inner", "ffn_dim", "ffn_hidden_size"}))
+    return as_size()(*width);
+  const auto* ratio = first(root, {"expansion_ratio"});
+  return static_cast<std::int64_t>((ratio ? config::as_number(0.01, 1000)(*ratio) : 4.0) *
+                                   static_cast<double>(hidden));
+}
+
+// MPT has a section of attention.
+const Value* first_of_attention(const Value& root, const char* key) {
+  const auto* attention = first(root, {"attn_config"});
+  return attention && attention->kind == Value::Kind::map ? first(*attention, {key}) : nullptr;
+}
+
+// Falcon's keys and values (modeling_falcon.py): one head, or as many as num_kv_heads says.
+const Value* kv_heads_of(const Value& root) {
+  if (const auto* heads = first(root, {"num_key_value_heads"})) return heads;
+  if (type_of(root) == "falcon")
+    return is_true(first(root, {"new_decoder_architecture"}), false) ? first(root, {"num_kv_heads"})
+                                                                     : nullptr;
+  return first_of_attention(root, "kv_n_heads");
+}
+
+void read_latent(const Value& root, Transformer& model) {
+  auto& latent = model.latent;
+  latent.query_rank = size_of(root, {"q_lora_rank"});
+  latent.rank = size_of(root, {"kv_lora_rank"});
+  latent.nope = as_size()(needed(root, {"qk_nope_head_dim"}));
+  latent.rope = as_size()(needed(root, {"qk_rope_head_dim"}));
+  latent.value = as_size()(needed(root, {"v_head_dim"}));
+  model.kv_heads = model.heads;
+  model.head_dim = latent.nope + latent.rope;
+}
+
+void read_heads(const Value& root, Transformer& model) {
+  const Value& heads = needed(root, {"num_attention_heads", "n_head", "n_heads"});
+  model.heads = as_size()(heads);
+  if (size_of(root, {"kv_lora_rank"}) > 0) return read_latent(root, model);
+  bool is_multi_query = type_of(root) == "falcon" && is_true(first(root, {"multi_query"}), true);
+  const auto* kv_heads = kv_heads_of(root);
+  model.kv_heads = kv_heads ? as_size()(*kv_heads) : is_multi_query ? 1 : model.heads;
+  const auto* head_dim = first(root, {"head_dim"});
+  if (!head_dim && model.hidden % model.heads != 0)
+    throw InputError(heads.span,
+                     fmt::format("{} values are not divided evenly by {} heads", model.hidden, model.heads),
+                     "give its sizes as kind: transformer, with head_dim");
+  model.head_dim = head_dim ? as_size()(*head_dim) : model.hidden / model.heads;
+}
+
+Biases biases_of(const Value& root, const std::string& type, bool is_gated) {
+  const auto *bias = first(root, {"attention_bias", "use_bias", "bias"}), *no_bias = first(root, {"no_bias"});
+  bool is_biased = bias      ? config::as_bool(*bias)
+                   : no_bias ? !config::as_bool(*no_bias)
+                             : is_one_of(type, kBiasedModels);
+  // Qwen2 has them in attention, whatever its config.json says (transformers, modeling_qwen2.py).
+  if (type == "qwen2" || type == "qwen2_moe") return Biases::qkv;
+  if (!is_biased) return Biases::none;
+  if (type == "gpt_oss") return Biases::attention;
+  return is_gated ? Biases::qkv : Biases::all;
+}
+
+// How wide shared experts are together, as so many of an expert's width.
+std::int64_t shared_experts(const Value& root, const std::string& type, const Experts& experts) {
+  if (type.starts_with("llama4")) return 1;
+  const auto* shared = first(root, {"shared_expert_intermediate_size"});
+  if (!shared) return size_of(root, {"n_shared_experts", "num_shared_experts"});
+  auto columns = size_of(root, {"shared_expert_intermediate_size"});
+  if (columns % experts.ffn != 0)
+    throw InputError(
+        shared->span,
+        fmt::format("a shared expert of {} columns is not as wide as whole ones of {}", columns, experts.ffn),
+        "give the model's sizes as kind: transformer");
+  return columns / experts.ffn;
+}
+
+void read_experts(const Value& root, const std::string& type, Transformer& model) {
+  const auto* count =
+      first(root, {"num_local_experts", "n_routed_experts", "num_routed_experts", "num_experts"});
+  auto number = config::as_integer(0, kMostExperts);
+  if (!count || number(*count) == 0) return;
+  auto& experts = model.experts;
+  experts.count = number(*count);
+  experts.top_k = number(needed(root, {"num_experts_per_tok", "num_experts_per_token"}));
+  // Llama 4's experts are as wide as intermediate_size says, its blocks without as intermediate_size_mlp.
+  const auto* width = first(root, {"moe_intermediate_size"});
+  if (!width && first(root, {"intermediate_size_mlp"})) width = first(root, {"intermediate_size"});
+  experts.ffn = width ? as_size()(*width) : model.ffn;
+  experts.shared = shared_experts(root, type, experts);
+  experts.shared_gate = first(root, {"shared_expert_intermediate_size"}) != nullptr;
+  experts.has_bias = type == "gpt_oss";
+  experts.router_bias = type == "gpt_oss" || word_of(first(root, {"topk_method"}), "") == "noaux_tc" ||
+                        word_of(first(root, {"scoring_func"}), "") == "sigmoid";
+}
+
+// Whether block i has experts.
+class Sparse {
+ public:
+  Sparse(const Value& root, bool has_experts) : has_experts_(has_experts) {
+    if (!has_experts) return;
+    auto blocks = config::as_integer(0, kMostBlocks);
+    auto numbers = [&](const Value& list) {
+      std::vector<std::int64_t> all;
+      for (const auto& item : list.items) all.push_back(blocks(item));
+      return all;
+    };
+    first_ = size_of(root, {"first_k_dense_replace"});
+    if (const auto* dense = first(root, {"mlp_only_layers"})) dense_ = numbers(*dense);
+    if (const auto* mixed = first(root, {"moe_layers"})) mixed_ = numbers(*mixed);
+    const auto* step = first(root, {"interleave_moe_layer_step", "decoder_sparse_step", "moe_layer_freq"});
+    if (!step) return;
+    if (step->kind == Value::Kind::sequence)
+      flags_ = numbers(*step);
+    else
+      step_ = config::as_integer(1, kMostBlocks)(*step);
+  }
+
+  [[nodiscard]] bool at(std::int64_t block) const {
+    if (!has_experts_ || block < first_ || std::ranges::count(dense_, block)) return false;
+    if (!mixed_.empty()) return std::ranges::count(mixed_, block) > 0;
+    auto place = static_cast<std::size_t>(block);
+    if (!flags_.empty()) return place < flags_.size() && flags_[place] != 0;
+    return (block + 1) % step_ == 0;
+  }
+
+ private:
+  bool has_experts_;
+  std::int64_t first_ = 0, step_ = 1;
+  std::vector<std::int64_t> dense_, mixed_, flags_;
+};
+
+void read_linear(const Value& root, Transformer& model) {
+  model.linear = {
+      as_size()(needed(root, {"linear_num_key_heads"})), as_size()(needed(root, {"linear_num_value_heads"})),
+      as_size()(needed(root, {"linear_key_head_dim"})), as_size()(needed(root, {"linear_value_head_dim"})),
+      as_size()(needed(root, {"linear_conv_kernel_dim"}))};
+}
+
+// How block i attends.
+class Attending {
+ public:
+  Attending(const Value& root, const std::string& type, Transformer& model)
+      : usual_(model.usual_kind().attention) {
+    model.window = size_of(root, {"sliding_window", "attention_chunk_size"});
+    if (!is_true(first(root, {"use_sliding_window"}), true)) model.window = 0;
+    if (const auto* types = first(root, {"layer_types"})) {
+      for (const auto& item : types->items) listed_.push_back(named(item));
+      if (std::ranges::count(listed_, AttentionKind::linear)) read_linear(root, model);
+      return;
+    }
+    if ((linear_every_ = size_of(root, {"full_attention_interval"})) > 0) read_linear(root, model);
+    if (model.window == 0) return;
+    from_ = type.starts_with("qwen") ? size_of(root, {"max_window_layers"}) : 0;
+    // modeling_gemma2.py, modeling_gpt_oss.py: every other block; modeling_llama4.py: all but every fourth.
+    every_ = size_of(root, {"sliding_window_pattern", "no_rope_layer_interval"});
+    if (every_ == 0) every_ = type == "gemma2" || type == "gpt_oss" ? 2 : type.starts_with("llama4") ? 4 : 0;
+  }
+
+  [[nodiscard]] AttentionKind at(std::int64_t block, const Transformer& model) const {
+    auto place = static_cast<std::size_t>(block);
+    if (!listed_.empty()) {
+      auto kind = place < listed_.size() ? listed_[place] : AttentionKind::full;
+      return kind == AttentionKind::full ? usual_ : kind;
+    }
+    if (linear_every_ > 0 && (block + 1) % linear_every_ != 0) return AttentionKind::linear;
+    if (model.window == 0 || block < from_ || usual_ == AttentionKind::latent) return usual_;
+    bool is_full = every_ > 0 && (block + 1) % every_ == 0;
+    return is_full ? AttentionKind::full : AttentionKind::window;
+  }
+
+ private:
+  static AttentionKind named(const Value& value) {
+    return config::as_word(config::Words<AttentionKind>{{"full_attention", AttentionKind::full},
+                                                        {"linear_attention", AttentionKind::linear},
+                                                        {"sliding_attention", AttentionKind::window},
+                                                        {"chunked_attention", AttentionKind::window}})(value);
+  }
+  AttentionKind usual_;
+  std::vector<AttentionKind> listed_;
+  std::int64_t linear_every_ = 0, from_ = 0, every_ = 0;
+};
+
+void read_blocks(const Value& root, const std::string& type, Transformer& model) {
+  Sparse sparse(root, model.has_experts());
+  Attending attending(root, type, model);
+  for (std::int64_t block = 0; block < model.layers; ++block) {
+    BlockKind kind{attending.at(block, model), sparse.at(block)};
+    if (model.blocks.empty() || model.blocks.back().kind != kind) model.blocks.push_back({kind, 0});
+    ++model.blocks.back().count;
+  }
+  bool has_windows = std::ranges::any_of(
+      model.blocks, [](const BlockRun& run) { return run.kind.attention == AttentionKind::window; });
+  if (!has_windows) model.window = 0;
+  if (model.blocks.size() == 1 && model.blocks.front().kind == model.usual_kind()) model.blocks.clear();
+}
+
+// What a block has beyond its matrices, by family.
+void add_norms(const std::string& type, Transformer& model) {
+  model.head_norms = is_one_of(type, kHeadNorms);
+  model.query_gate = type == "qwen3_next";
+  model.sinks = type == "gpt_oss";
+  // Two norms more a block (modeling_gemma2.py); Falcon's norms have biases where nothing else has.
+  if (type == "gemma2" || type == "gemma3_text") model.extra_parameters += model.layers * 2 * model.hidden;
+  if (type == "falcon" && model.biases == Biases::none)
+    model.extra_parameters += (2 * model.layers + 1) * model.hidden;
+}
+
+}  // namespace
+}  // namespace ddpsim::hugging_face
+
+namespace ddpsim {
+
+using config::Value;
+
+bool is_hugging_face_config(const Value& root) {
+  return !root.find("kind") && hugging_face::first(root, {"hidden_size", "n_embd", "d_model", "text_config",
+                                                          "model_type"}) != nullptr;
+}
+
+Transformer read_hugging_face_config(const Value& file, const std::string& name) {
+  using namespace hugging_face;
+  check_family(file);
+  auto root = text_model(file);
+  check_keys(root);
+  auto type = type_of(root);
+  Transformer model;
+  model.name = word_of(first(root, {"_name_or_path"}), "");
+  if (model.name.empty()) model.name = word_of(first(file, {"_name_or_path"}), "");
+  if (model.name.empty()) model.name = name;
+  model.hidden = as_size()(needed(root, {"hidden_size", "n_embd", "d_model"}));
+  model.layers =
+      config::as_integer(1, kMostBlocks)(needed(root, {"num_hidden_layers", "n_layer", "n_layers"}));
+  read_heads(root, model);
+  model.ffn = feed_forward_width(root, model.hidden);
+  model.gated =
+      is_one_of(word_of(first(root, {"hidden_act", "hidden_activation", "activation_function"}), "gelu"),
+                kGatedActivations) ||
+      is_one_of(type, kGatedModels);
+  model.vocab = as_size()(needed(root, {"vocab_size"}));
+  model.tied = is_true(first(root, {"tie_word_embeddings"}), true);
+  // MPT's: ALiBi in place of learned positions, and no biases anywhere.
+  if (is_one_of(type, kLearnedPositions) && !is_true(first_of_attention(root, "alibi"), false))
+    if (const auto* positions = first(root, {"max_position_embeddings", "n_positions", "max_seq_len"}))
+      model.positions = as_size()(*positions);
+  model.biases = biases_of(root, type, model.gated);
+  model.causal = type != "bert" && type != "roberta";
+  read_experts(root, type, model);
+  read_blocks(root, type, model);
+  add_norms(type, model);
+  if (model.has_experts()) check_experts(model, root.span);
+  check_sizes(model, root.span);
+  return model;
+}
+
+namespace {
+
+std::optional<Note> note_of_type(const Value& root, const Transformer& model) {
+  using namespace hugging_face;
+  // tests/text/hugging_face_config_test.cpp
+  constexpr std::array kChecked{"gpt2",        "llama",     "mpt",         "qwen2",      "gemma",
+                                "mixtral",     "qwen2_moe", "qwen3_moe",   "qwen3_next", "deepseek",
+                                "deepseek_v3", "kimi_k2",   "llama4_text", "gpt_oss",    "falcon"};
+  auto type = type_of(root);
+  if (is_one_of(type, kChecked)) return std::nullopt;
+  auto positions = model.positions > 0 ? fmt::format("{} learned positions", model.positions)
+                                       : std::string("no learned positions");
+  const char* biases = model.biases == Biases::none        ? "no biases"
+                       : model.biases == Biases::qkv       ? "biases of query, key and value only"
+                       : model.biases == Biases::attention ? "biases of attention only"
+                                                           : "biases everywhere";
+  double count = static_cast<double>(model.parameters(std::max<std::int64_t>(1, model.positions)));
+  return Note{"model-type-unknown",
+              fmt::format("{} is none whose parameters were checked ({}): it is read as {} "
+                          "blocks of width {}, "
+                          "{} heads of {} ({} of keys), a feed-forward layer of {} {} a gate, "
+                          "a vocabulary of {} "
+                          "{}, {}, {}, {} attention. That is {:.4g} parameters: compare with the published "
+                          "count, and give the sizes as kind: transformer where it differs",
+                          type.empty() ? std::string("a config.json without model_type")
+                                       : fmt::format("model_type '{}'", type),
+                          fmt::join(kChecked, ", "), model.layers, model.hidden, model.heads, model.head_dim,
+                          model.kv_heads, model.ffn, model.gated ? "with" : "without", model.vocab,
+                          model.tied ? "shared with the head" : "and a head of its own", positions, biases,
+                          model.causal ? "causal" : "full", count)};
+}
+
+// Other models of a wrapper, and blocks that predict further tokens: one more of the last kind each, with a
+// projection of two hidden values and three norms.
+std::vector<Note> notes_of_the_rest(const Value& file, const Value& root, const Transformer& model) {
+  std::vector<Note> notes;
+  std::vector<std::string> towers;
+  if (file.find("text_config"))
+    for (const auto& entry : file.entries)
+      if (entry.key.ends_with("_config") && entry.key != "text_config" &&
+          entry.key != "quantization_config" && entry.value.kind == Value::Kind::map)
+        towers.push_back(entry.key);
+  if (!towers.empty())
+    notes.push_back({"model-towers-left-out",
+                     fmt::format("only the text model is read ('text_config'); {} is left out: its time and "
+                                 "memory are in nothing",
+                                 fmt::join(towers, ", "))});
+  auto more = hugging_face::size_of(root, {"num_nextn_predict_layers"});
+  if (more > 0) {
+    auto one = model.block_parameters(model.kind_of(model.layers - 1)) + 2 * model.hidden * model.hidden +
+               3 * model.hidden;
+    notes.push_back(
+        {"model-prediction-left-out",
+         fmt::format("{} to predict further tokens (MTP, {:.4g} parameters) is left out: training "
+                     "with it takes as much longer as so many more blocks and heads do",
+                     more == 1 ? std::string("a block") : fmt::format("a stack of {} blocks", more),
+                     static_cast<double>(more * one))});
+  }
+  return notes;
+}
+
+}  // namespace
+
+std::vector<Note> hugging_face_notes(const Value& file, const Transformer& model) {
+  auto root = hugging_face::text_model(file);
+  auto notes = notes_of_the_rest(file, root, model);
+  if (auto note = note_of_type(root, model)) notes.push_back(*std::move(note));
+  return notes;
+}
+
+}  // namespace ddpsim
