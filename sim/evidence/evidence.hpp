@@ -60,6 +60,7 @@ inline constexpr std::array kEvidenceClasses{
                   Moves::collectives},
     EvidenceClass{Subject::network, "nvl72", "NVLink domains of racks", Moves::collectives},
     EvidenceClass{Subject::network, "gloo", "Gloo", Moves::collectives},
+    EvidenceClass{Subject::network, "mpi", "MPI", Moves::collectives},
     EvidenceClass{Subject::network, "links", "links as described", Moves::collectives},
     EvidenceClass{Subject::step, "experts", "experts", Moves::step},
     EvidenceClass{Subject::step, "small_experts", "many small experts", Moves::step},
