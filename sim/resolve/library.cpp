@@ -1,4 +1,8 @@
 // What MPI does, and which library's model says what collectives take.
+#include <span>
+#include <utility>
+#include <vector>
+
 #include <fmt/core.h>
 
 #include "sim/cost/mpi_model.hpp"
@@ -18,6 +22,18 @@ bool uses_mpi(const GivenJob& given, const Collective& collective) {
   return true;
 }
 
+// Algorithms join ranks that no ring does.
+void check_ways(const Cluster& cluster, const std::vector<int>& gpus) {
+  auto root = gpus.front();
+  for (int gpu : std::span(gpus).subspan(1))
+    for (auto [from, to] : {std::pair(root, gpu), std::pair(gpu, root)})
+      if (!cluster.find_route(from, to))
+        throw InputError(
+            fmt::format("MPI sends from {} to {}, and no links lead there", cluster.gpu_name(from),
+                        cluster.gpu_name(to)),
+            "use a topology whose links join any two, or write algorithm: ring for a plain ring");
+}
+
 void add_mpi_model(const Topology& topology, Communication& communication) {
   if (communication.groups.size() > 1 || !communication.background.empty())
     throw InputError(
@@ -25,6 +41,7 @@ void add_mpi_model(const Topology& topology, Communication& communication) {
         "remove cluster.groups and cluster.background, use a strategy of one communicator, or write "
         "algorithm: ring for a plain ring over the links");
   const auto& gpus = communication.groups.front();
+  check_ways(*communication.cluster, gpus);
   communication.library = std::make_shared<const MpiModel>(communication.cluster, gpus,
                                                            mpi_host(topology, *communication.cluster, gpus));
 }
